@@ -203,7 +203,8 @@ func (b *Browser) openTab() error {
 		return err
 	}
 	var attached struct{ SessionID string }
-	if err := b.try("Target.attachToTarget", params{"targetId": target.TargetID, "flatten": true}, &attached); err != nil {
+	if err := b.try("Target.attachToTarget", params{"targetId": target.TargetID, "flatten": true},
+		&attached); err != nil {
 		return err
 	}
 	b.session = attached.SessionID
@@ -226,7 +227,8 @@ func Screen(width, height int, scheme string) Look { return Look{width, height, 
 
 // Looks returns the looks that every page must support.
 func Looks() []Look {
-	return []Look{{320, 640, "light"}, {375, 720, "light"}, {375, 720, "dark"}, {1280, 800, "light"}, {1280, 800, "dark"}}
+	return []Look{{320, 640, "light"}, {375, 720, "light"}, {375, 720, "dark"}, {1280, 800, "light"},
+		{1280, 800, "dark"}}
 }
 
 // String returns a name that is different for each look, for messages and file names.
@@ -235,12 +237,14 @@ func (l Look) String() string { return fmt.Sprintf("%d-%s", l.Width, l.Scheme) }
 // Use sets the screen that pages are shown on from now on.
 func (b *Browser) Use(l Look) {
 	b.t.Helper()
-	b.call("Emulation.setDeviceMetricsOverride", params{"width": l.Width, "height": l.Height, "deviceScaleFactor": 1, "mobile": l.Width < 1000}, nil)
+	b.call("Emulation.setDeviceMetricsOverride",
+		params{"width": l.Width, "height": l.Height, "deviceScaleFactor": 1, "mobile": l.Width < 1000}, nil)
 	media, scheme := "screen", l.Scheme
 	if scheme == "print" {
 		media, scheme = "print", "light"
 	}
-	b.call("Emulation.setEmulatedMedia", params{"media": media, "features": []params{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	b.call("Emulation.setEmulatedMedia",
+		params{"media": media, "features": []params{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
 // Open goes to an address, and returns when the page is loaded.
@@ -303,7 +307,9 @@ func (b *Browser) Click(selector string) {
 	c := box.Model.Content
 	b.seen = nil
 	for _, event := range []string{"mouseMoved", "mousePressed", "mouseReleased"} {
-		b.call("Input.dispatchMouseEvent", params{"type": event, "x": (c[0] + c[4]) / 2, "y": (c[1] + c[5]) / 2, "button": "left", "clickCount": 1}, nil)
+		b.call("Input.dispatchMouseEvent",
+			params{"type": event, "x": (c[0] + c[4]) / 2, "y": (c[1] + c[5]) / 2, "button": "left", "clickCount": 1},
+			nil)
 	}
 }
 
@@ -316,7 +322,8 @@ func (b *Browser) Press(key string, code int, text string) {
 		down["text"] = text
 	}
 	b.call("Input.dispatchKeyEvent", down, nil)
-	b.call("Input.dispatchKeyEvent", params{"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
+	b.call("Input.dispatchKeyEvent",
+		params{"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": code}, nil)
 }
 
 // ContentWidth returns the width of the page. It is larger than that of the screen if the page scrolls

@@ -75,7 +75,8 @@ func exitOn(err error) {
 	var call *api.Error
 	if errors.As(err, &call) && call.Outcome == api.Unknown {
 		// No call lists invoices, so a program cannot find out. A person decides whether to make another one.
-		fmt.Fprintln(os.Stderr, "invoices: it may be there all the same, look in the merchant panel before you make another")
+		fmt.Fprintln(os.Stderr,
+			"invoices: it may be there all the same, look in the merchant panel before you make another")
 		os.Exit(20)
 	}
 	os.Exit(1)

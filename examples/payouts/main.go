@@ -65,7 +65,8 @@ func pay(ctx context.Context, file string) error {
 			return err
 		}
 		defer rows.Close()
-		if _, err := sender.MakePlan(ctx, payout.PlanInput{Path: file + ".plan", Input: rows, Name: file, Format: payout.CSV}); err != nil {
+		if _, err := sender.MakePlan(ctx,
+			payout.PlanInput{Path: file + ".plan", Input: rows, Name: file, Format: payout.CSV}); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,8 @@ func (c chain) shape(text string) bool {
 }
 
 func (c chain) isBase58Shape(text string) bool {
-	return len(text) >= max(c.least, 1) && len(text) <= c.most && strings.IndexByte(c.first, text[0]) >= 0 && strings.Trim(text, base58Alphabet) == ""
+	return len(text) >= max(c.least, 1) && len(text) <= c.most && strings.IndexByte(c.first, text[0]) >= 0 &&
+		strings.Trim(text, base58Alphabet) == ""
 }
 
 // isBech32 reports whether a text begins like a bech32 address of this network.

@@ -20,20 +20,27 @@ type kind struct {
 
 // kinds lists every kind. If a text could be several, the first counts.
 var kinds = []kind{
-	bitcoinLike("bitcoin", "a Bitcoin address", "Bitcoin addresses", chain{versions: "\x00\x05", first: "13", least: 25, most: 36, prefix: "bc"}),
-	bitcoinLike("bitcoin-testnet", "an address of a Bitcoin test network", "addresses of a Bitcoin test network", chain{versions: "\x6f\xc4", first: "mn2", least: 25, most: 36, prefix: "tb"}),
-	bitcoinLike("litecoin", "a Litecoin address", "Litecoin addresses", chain{versions: "\x30\x32", first: "LM", least: 33, most: 35, prefix: "ltc"}),
-	bitcoinLike("dogecoin", "a Dogecoin address", "Dogecoin addresses", chain{versions: "\x1e\x16", first: "DA9", least: 33, most: 35}),
+	bitcoinLike("bitcoin", "a Bitcoin address", "Bitcoin addresses",
+		chain{versions: "\x00\x05", first: "13", least: 25, most: 36, prefix: "bc"}),
+	bitcoinLike("bitcoin-testnet", "an address of a Bitcoin test network", "addresses of a Bitcoin test network",
+		chain{versions: "\x6f\xc4", first: "mn2", least: 25, most: 36, prefix: "tb"}),
+	bitcoinLike("litecoin", "a Litecoin address", "Litecoin addresses",
+		chain{versions: "\x30\x32", first: "LM", least: 33, most: 35, prefix: "ltc"}),
+	bitcoinLike("dogecoin", "a Dogecoin address", "Dogecoin addresses",
+		chain{versions: "\x1e\x16", first: "DA9", least: 33, most: 35}),
 	{"ethereum", "an Ethereum address", "Ethereum addresses", isEthereumShape, checkEthereum},
 	bitcoinLike("tron", "a TRON address", "TRON addresses", chain{versions: "\x41", first: "T", least: 33, most: 35}),
 	{"stellar", "a Stellar address", "Stellar addresses", isStellarShape, checkStellar},
 	{"ripple", "a Ripple address", "Ripple addresses", isRippleShape, checkRipple},
-	{"solana", "a Solana address", "Solana addresses", func(text string) bool { return checkSolana(text) == nil }, checkSolana},
+	{"solana", "a Solana address", "Solana addresses", func(text string) bool { return checkSolana(text) == nil },
+		checkSolana},
 	{"iban", "an IBAN", "IBANs", isIBANShape, checkIBAN},
 
 	bitcoinLike("", "an address of a private Bitcoin network (regtest)", "", chain{prefix: "bcrt"}),
-	bitcoinLike("", "an address of the Litecoin test network", "", chain{versions: "\x3a", first: "Q", least: 33, most: 35, prefix: "tltc"}),
-	bitcoinLike("", "an address of the Dogecoin test network", "", chain{versions: "\x71", first: "n", least: 33, most: 35}),
+	bitcoinLike("", "an address of the Litecoin test network", "",
+		chain{versions: "\x3a", first: "Q", least: 33, most: 35, prefix: "tltc"}),
+	bitcoinLike("", "an address of the Dogecoin test network", "",
+		chain{versions: "\x71", first: "n", least: 33, most: 35}),
 	{"", "an address of the Ripple test network", "", isRippleTestShape, checkRippleTest},
 }
 
@@ -75,7 +82,8 @@ func Check(format, text string) error {
 	}
 	k, known := find(format)
 	if !known {
-		return &Error{Why: fmt.Sprintf("%q is not a format of addresses: write %s", format, strings.Join(Formats(), ", "))}
+		return &Error{Why: fmt.Sprintf("%q is not a format of addresses: write %s", format,
+			strings.Join(Formats(), ", "))}
 	}
 	if why := notAlphanumeric(text); why != "" {
 		return &Error{Why: why}

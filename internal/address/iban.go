@@ -24,7 +24,8 @@ func ibanLength(country string) int {
 }
 
 func isIBANShape(text string) bool {
-	if len(text) < 14 || len(text) > 34 || strings.Trim(text, ibanAlphabet) != "" || strings.Trim(text[2:4], "0123456789") != "" {
+	if len(text) < 14 || len(text) > 34 || strings.Trim(text, ibanAlphabet) != "" ||
+		strings.Trim(text[2:4], "0123456789") != "" {
 		return false
 	}
 	want := ibanLength(text[:2])
@@ -42,7 +43,8 @@ func checkIBAN(text string) error {
 		return reason("it begins otherwise than an IBAN, which begins with two letters and two digits")
 	}
 	if want := ibanLength(text[:2]); want > 0 && len(text) != want {
-		return fmt.Errorf("it has %d characters, and an IBAN of %s has %d: copy it again from where it came from", len(text), text[:2], want)
+		return fmt.Errorf("it has %d characters, and an IBAN of %s has %d: copy it again from where it came from",
+			len(text), text[:2], want)
 	}
 	if len(text) > 34 {
 		return errLong

@@ -19,11 +19,13 @@ var rippleToBitcoin = func() *strings.Replacer {
 
 // isRippleShape recognizes a classic address and an X-address (XLS-5d), which also holds a destination tag.
 func isRippleShape(text string) bool {
-	return strings.HasPrefix(text, "r") && len(text) >= 25 && len(text) <= 36 && strings.Trim(text, rippleAlphabet) == "" || isXAddressShape(text, "X")
+	return strings.HasPrefix(text, "r") && len(text) >= 25 && len(text) <= 36 &&
+		strings.Trim(text, rippleAlphabet) == "" || isXAddressShape(text, "X")
 }
 
 func isXAddressShape(text, first string) bool {
-	return strings.HasPrefix(text, first) && len(text) >= 46 && len(text) <= 48 && strings.Trim(text, rippleAlphabet) == ""
+	return strings.HasPrefix(text, first) && len(text) >= 46 && len(text) <= 48 &&
+		strings.Trim(text, rippleAlphabet) == ""
 }
 
 func isRippleTestShape(text string) bool { return isXAddressShape(text, "T") }
@@ -54,7 +56,8 @@ func checkXAddress(text, network string) error {
 	case string(bytes[:2]) != network:
 		return reason("it belongs to another network than a Ripple address")
 	case flag > 1:
-		return fmt.Errorf("it holds a tag in a way that is not in use (flag %d): ask the receiver for another address", flag)
+		return fmt.Errorf("it holds a tag in a way that is not in use (flag %d): ask the receiver for another address",
+			flag)
 	case flag == 0 && !zero(tag), !zero(tag[4:]):
 		return reason("it holds a tag that contradicts itself: ask the receiver for another address")
 	}

@@ -112,7 +112,8 @@ func whyNotBech32(text string) error {
 	begin := strings.IndexByte(lower, '1') + 1
 	switch data := lower[begin:]; {
 	case strings.Trim(data, bech32Charset) != "":
-		return misplaced(strings.Repeat("q", begin)+data, bech32Charset, "no digit 1, and no letters b, i and o, after its beginning")
+		return misplaced(strings.Repeat("q", begin)+data, bech32Charset,
+			"no digit 1, and no letters b, i and o, after its beginning")
 	case len(text) > 90:
 		return errLong
 	case len(data) < 6+1+4: // a checksum, a version and two bytes

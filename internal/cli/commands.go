@@ -18,9 +18,11 @@ import (
 // commands returns the builders of the commands that the arguments name, or of all commands.
 func commands(a *cmdutil.App, args []string) map[string]func(*cmdutil.App) *cobra.Command {
 	all := map[string]func(*cmdutil.App) *cobra.Command{
-		"withdraw": withdraw.Command, "invoice": invoice.Command, "invite": invoice.InviteCommand, "reseller": reseller.Command, "payout": payout.Command, "api": api.Command,
+		"withdraw": withdraw.Command, "invoice": invoice.Command, "invite": invoice.InviteCommand,
+		"reseller": reseller.Command, "payout": payout.Command, "api": api.Command,
 		"sandbox": sandbox.Command, "callback": sandbox.CallbackCommand, "journal": journal.Command,
-		"profile": config.ProfileCommand, "auth": config.AuthCommand, "currency": config.CurrencyCommand, "config": config.Command,
+		"profile": config.ProfileCommand, "auth": config.AuthCommand, "currency": config.CurrencyCommand,
+		"config":     config.Command,
 		"completion": completionCommand, "version": versionCommand,
 	}
 	named := map[string]func(*cmdutil.App) *cobra.Command{}

@@ -44,7 +44,8 @@ PowerShell, in the profile:
 				return err
 			}
 			if script == nil {
-				return cmdutil.UsageError(fmt.Sprintf("till completion: there is no script for the shell %q", args[0]), "name one of "+strings.Join(shells, ", "))
+				return cmdutil.UsageError(fmt.Sprintf("till completion: there is no script for the shell %q", args[0]),
+					"name one of "+strings.Join(shells, ", "))
 			}
 			return a.Write(string(script))
 		},
@@ -76,18 +77,22 @@ func completeGlobals(a *cmdutil.App, root *cobra.Command) {
 	for _, flag := range []string{"api-key-file", "config", "journal"} {
 		cmdutil.OfferFiles(root, flag)
 	}
-	cmdutil.Offer(root, "profile", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return a.ProfileNames(cmd, typed), cobra.ShellCompDirectiveNoFileComp
-	})
+	cmdutil.Offer(root, "profile",
+		func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return a.ProfileNames(cmd, typed), cobra.ShellCompDirectiveNoFileComp
+		})
 	for _, flag := range []string{"output", "color"} {
 		cmdutil.Offer(root, flag, cobra.FixedCompletions(config.Values(flag), cobra.ShellCompDirectiveNoFileComp))
 	}
-	cmdutil.Offer(root, "columns", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return completeColumns(columnsOf(cmd), typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	})
-	cmdutil.OfferOwn(root, "sort", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return completeSort(columnsOf(cmd), typed), cobra.ShellCompDirectiveNoFileComp
-	})
+	cmdutil.Offer(root, "columns",
+		func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return completeColumns(columnsOf(cmd), typed),
+				cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		})
+	cmdutil.OfferOwn(root, "sort",
+		func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return completeSort(columnsOf(cmd), typed), cobra.ShellCompDirectiveNoFileComp
+		})
 }
 
 func columnsOf(cmd *cobra.Command) []string {

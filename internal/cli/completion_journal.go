@@ -45,8 +45,10 @@ func completeArguments(a *cmdutil.App, root *cobra.Command) {
 		{"withdraw wait", "order-id", accepted},
 		{"journal list", "run", completeRuns(a)},
 		{"journal list", "state", completeStates},
-		{"payout apply", "lookup", cobra.FixedCompletions([]string{"auto", "never"}, cobra.ShellCompDirectiveNoFileComp)},
-		{"withdraw create", "lookup", cobra.FixedCompletions([]string{"auto", "never"}, cobra.ShellCompDirectiveNoFileComp)},
+		{"payout apply", "lookup",
+			cobra.FixedCompletions([]string{"auto", "never"}, cobra.ShellCompDirectiveNoFileComp)},
+		{"withdraw create", "lookup",
+			cobra.FixedCompletions([]string{"auto", "never"}, cobra.ShellCompDirectiveNoFileComp)},
 	} {
 		cmdutil.Offer(commandAt(root, f.path), f.flag, f.complete)
 	}

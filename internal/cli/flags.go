@@ -75,7 +75,8 @@ func checkStdin(cmd *cobra.Command, args []string) error {
 	if what == "" {
 		return nil
 	}
-	return cmdutil.UsageError("--api-key-file - and "+what+" both read standard input", "put one of them into a file, or the key into TILL_API_KEY")
+	return cmdutil.UsageError("--api-key-file - and "+what+" both read standard input",
+		"put one of them into a file, or the key into TILL_API_KEY")
 }
 
 func isEmpty(value pflag.Value) bool {
@@ -136,13 +137,16 @@ func checkGroups(cmd *cobra.Command, _ []string) error {
 			missing = append(missing, f.Name)
 		}
 	})
-	one, most := strings.Fields(cmd.Annotations[cmdutil.OneRequired]), strings.Fields(cmd.Annotations[cmdutil.OneAtMost])
+	one, most := strings.Fields(cmd.Annotations[cmdutil.OneRequired]),
+		strings.Fields(cmd.Annotations[cmdutil.OneAtMost])
 	given := slices.DeleteFunc(slices.Clone(most), func(name string) bool { return !cmd.Flags().Changed(name) })
 	switch {
 	case len(missing) > 0:
-		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs "+cmdutil.FlagNames(missing, "and"), cmdutil.HelpHint(cmd))
+		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs "+cmdutil.FlagNames(missing, "and"),
+			cmdutil.HelpHint(cmd))
 	case len(one) > 0 && !slices.ContainsFunc(one, cmd.Flags().Changed):
-		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs "+cmdutil.FlagNames(one, "or"), cmdutil.HelpHint(cmd))
+		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs "+cmdutil.FlagNames(one, "or"),
+			cmdutil.HelpHint(cmd))
 	case len(given) > 1:
 		return cmdutil.UsageError(cmdutil.FlagNames(given, "and")+" cannot be used together", "leave one out")
 	}

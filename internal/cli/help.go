@@ -106,7 +106,8 @@ func completeTopics(cmd *cobra.Command, given []string, typed string) []string {
 	}
 	var offers []string
 	for _, child := range cmd.Commands() {
-		if (child.IsAvailableCommand() || child.IsAdditionalHelpTopicCommand()) && strings.HasPrefix(child.Name(), typed) {
+		if (child.IsAvailableCommand() || child.IsAdditionalHelpTopicCommand()) &&
+			strings.HasPrefix(child.Name(), typed) {
 			offers = append(offers, cmdutil.WithText(child.Name(), child.Short))
 		}
 	}
@@ -177,9 +178,11 @@ func outputTopic() string {
 and questions go to standard error.
 
 ` + fill("  -o, --output", 16, "The format: "+strings.Join(formats, ", ")+". Without it, table.") +
-		fill("  --jq", 16, "Filter the JSON with a jq expression; jq itself is not needed. A string in the result is printed without quotes.") +
+		fill("  --jq", 16,
+			"Filter the JSON with a jq expression; jq itself is not needed. A string in the result is printed without quotes.") +
 		fill("  --template", 16, "Print the JSON with a Go template.") +
-		fill("  --columns", 16, "Which columns a table or CSV has, separated by commas. --columns help lists their names.") +
+		fill("  --columns", 16,
+			"Which columns a table or CSV has, separated by commas. --columns help lists their names.") +
 		fill("  --sort", 16, "Sort a table or CSV by a column, downwards with a minus before it: --sort=-amount.") +
 		fill("  --no-headers", 16, "Leave out the header of a table or CSV.") +
 		fill("  -q, --quiet", 16, "Print ids only, one on each line.") + `

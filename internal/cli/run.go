@@ -148,7 +148,8 @@ type serviceSays struct {
 func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
 	todo := addGlobalFlags(r.Hint, global)
 	if a.JSON {
-		line := errorLine{Kind: cmdutil.KindOf(r.Code), ExitCode: r.Code, Rule: r.Rule, Message: r.Message, Hint: todo, Details: r.Details, About: r.About.Or(a.Subject)}
+		line := errorLine{Kind: cmdutil.KindOf(r.Code), ExitCode: r.Code, Rule: r.Rule, Message: r.Message, Hint: todo,
+			Details: r.Details, About: r.About.Or(a.Subject)}
 		if r.Call != nil {
 			line.Status = r.Call.Status
 			if r.Call.Envelope {

@@ -12,7 +12,9 @@ import (
 
 // BeginAlone begins a command that must work with any configuration, even a broken or missing one. It reads
 // only the flags and variables of the output, so that no other setting can fail.
-func BeginAlone[T any](a *App, cmd *cobra.Command, view func(money.Registry) render.View[T]) (*Session, Output[T], error) {
+func BeginAlone[T any](
+	a *App, cmd *cobra.Command, view func(money.Registry) render.View[T],
+) (*Session, Output[T], error) {
 	bare := &cobra.Command{}
 	for _, name := range outputFlags() {
 		bare.PersistentFlags().AddFlag(cmd.Root().PersistentFlags().Lookup(name))

@@ -107,7 +107,8 @@ func (a *App) Input(cmd *cobra.Command) config.Input {
 func SandboxCurrencies() []money.Entry {
 	var entries []money.Entry
 	for _, c := range sandbox.Currencies() {
-		entries = append(entries, money.Entry{Code: c.Code, Kind: api.Kind(c.Kind), Decimals: c.Decimals, MemoRequired: c.MemoRequired})
+		entries = append(entries,
+			money.Entry{Code: c.Code, Kind: api.Kind(c.Kind), Decimals: c.Decimals, MemoRequired: c.MemoRequired})
 	}
 	return entries
 }

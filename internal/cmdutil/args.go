@@ -18,7 +18,8 @@ func Group(name, short string, commands ...*cobra.Command) *cobra.Command {
 			if len(args) > 0 {
 				return UnknownCommand(cmd, args[0])
 			}
-			return UsageError(fmt.Sprintf("%s needs a command after it: %s", CommandName(cmd), strings.Join(childNames(cmd), ", ")), HelpHint(cmd))
+			return UsageError(fmt.Sprintf("%s needs a command after it: %s", CommandName(cmd),
+				strings.Join(childNames(cmd), ", ")), HelpHint(cmd))
 		},
 	}
 	cmd.AddCommand(commands...)
@@ -55,9 +56,11 @@ func Args(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return UsageError(fmt.Sprintf("%s needs %s", CommandName(cmd), strings.Join(names[len(args):], " and ")), HelpHint(cmd))
+			return UsageError(fmt.Sprintf("%s needs %s", CommandName(cmd), strings.Join(names[len(args):], " and ")),
+				HelpHint(cmd))
 		case len(args) > len(names):
-			return UsageError(fmt.Sprintf("%s: %q is an extra argument", CommandName(cmd), args[len(names)]), HelpHint(cmd))
+			return UsageError(fmt.Sprintf("%s: %q is an extra argument", CommandName(cmd), args[len(names)]),
+				HelpHint(cmd))
 		}
 		for i, arg := range args {
 			if strings.TrimSpace(arg) == "" {
@@ -87,7 +90,8 @@ func NearTopics(cmd *cobra.Command, name string) []string {
 	runnable := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, child := range cmd.Commands() {
 		if !child.Hidden {
-			runnable.AddCommand(&cobra.Command{Use: child.Name(), SuggestFor: child.SuggestFor, Run: func(*cobra.Command, []string) {}})
+			runnable.AddCommand(&cobra.Command{Use: child.Name(), SuggestFor: child.SuggestFor,
+				Run: func(*cobra.Command, []string) {}})
 		}
 	}
 	return runnable.SuggestionsFor(name)

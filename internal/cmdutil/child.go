@@ -39,12 +39,17 @@ func StatusOf(name string, err error) error {
 		}
 		return ExitStatus(exit.ExitCode())
 	}
-	f := &Error{Code: exitCannotRun, Err: err, Msg: fmt.Sprintf("the command %s cannot be run: %v", name, plainExecError(err)), Hint: payout.NewHint("check its mode, and that its first line names an interpreter that exists")}
+	f := &Error{Code: exitCannotRun, Err: err,
+		Msg:  fmt.Sprintf("the command %s cannot be run: %v", name, plainExecError(err)),
+		Hint: payout.NewHint("check its mode, and that its first line names an interpreter that exists")}
 	switch {
 	case errors.Is(err, exec.ErrDot):
-		f.Code, f.Msg, f.Hint = exitNotFound, fmt.Sprintf("the command %s was found in the current directory only, which is not searched", name), payout.NewHint("write ./"+name)
+		f.Code, f.Msg, f.Hint = exitNotFound,
+			fmt.Sprintf("the command %s was found in the current directory only, which is not searched", name),
+			payout.NewHint("write ./"+name)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		f.Code, f.Msg, f.Hint = exitNotFound, fmt.Sprintf("the command %s was not found", name), payout.NewHint("check its spelling and PATH")
+		f.Code, f.Msg, f.Hint = exitNotFound, fmt.Sprintf("the command %s was not found", name),
+			payout.NewHint("check its spelling and PATH")
 	}
 	return f
 }

@@ -25,7 +25,8 @@ func (s *Session) embedded(opts []api.Option) (*api.Client, error) {
 		return s.newClient(nowhere, append(opts, api.WithAPIKey(sandbox.KeyPrefix+"embedded")))
 	}
 	if s.SandboxState == "" {
-		return nil, &config.Error{Msg: "the sandbox has no place for its state: " + s.NoHome(), Advice: "name a file in TILL_SANDBOX_STATE"}
+		return nil, &config.Error{Msg: "the sandbox has no place for its state: " + s.NoHome(),
+			Advice: "name a file in TILL_SANDBOX_STATE"}
 	}
 	debug.SetMemoryLimit(math.MaxInt64) // the whole state is in memory
 	server, err := sandbox.New(sandbox.WithState(s.SandboxState))
@@ -77,7 +78,8 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	return &http.Response{
-		Status: fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Status: fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)), StatusCode: w.status, Proto: "HTTP/1.1",
+		ProtoMajor: 1, ProtoMinor: 1,
 		Header: w.header, Body: io.NopCloser(body), ContentLength: length, Request: req,
 	}, nil
 }

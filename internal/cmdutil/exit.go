@@ -52,11 +52,14 @@ func ExitCodes() []ExitCode {
 		{ExitDone, "", "Done."},
 		{ExitInternal, "internal", "Something unexpected failed before anything was sent: a fault in till."},
 		{ExitUsage, "usage", "The command line is wrong: an unknown flag or command, a bad amount, a missing memo."},
-		{ExitConfig, "config", "This machine is not set up: no address, an unknown profile, no key, file modes, plain http."},
-		{exitRefused, "refused", "A guard said no: a limit, the list of allowed addresses, a confirmation that was not given."},
+		{ExitConfig, "config",
+			"This machine is not set up: no address, an unknown profile, no key, file modes, plain http."},
+		{exitRefused, "refused",
+			"A guard said no: a limit, the list of allowed addresses, a confirmation that was not given."},
 		{ExitBusy, "busy", "Another process is sending the same, and what it learns decides."},
 		{exitJournal, "journal", "The journal cannot be opened, read or written, and nothing was sent."},
-		{ExitUnknown, "unknown", "The outcome is unknown: it may have been paid. Do not send it again; find out first."},
+		{ExitUnknown, "unknown",
+			"The outcome is unknown: it may have been paid. Do not send it again; find out first."},
 		{ExitConflict, "conflict", "The service's record is not what the journal has."},
 		{ExitRejected, "rejected", "The service rejected the call, definitely."},
 		{ExitUnauthorized, "unauthorized", "The service refused the key."},
@@ -64,7 +67,8 @@ func ExitCodes() []ExitCode {
 		{ExitFailedStatus, "failed_status", "A wait saw a status that --fail-on names."},
 		{ExitUnreachable, "unreachable", "A create never left this machine: not one byte was written. Run it again."},
 		{ExitReadFailed, "read_failed", "A call that only reads got no usable answer. Run it again."},
-		{ExitNotYet, "not_yet", "A wait ran out of time, --exit-status says not finished, or a report is below --fail-below."},
+		{ExitNotYet, "not_yet",
+			"A wait ran out of time, --exit-status says not finished, or a report is below --fail-below."},
 		{ExitPartial, "partial", "Some of it was done, some not, and nothing is unknown."},
 		{ExitOutput, "output", "Done, but the result could not be written; the error line carries the ids."},
 		{ExitInterrupted, "interrupted", "Stopped on a signal, and nothing is unknown."},
@@ -187,7 +191,9 @@ func Explain(err error) Report {
 	case errors.As(err, &set):
 		r.Code, r.Hint.Command = ExitConfig, set.Command
 	case errors.As(err, &state):
-		r.Code, r.Message, r.Hint = ExitConfig, "the sandbox's state cannot be used: "+state.Path+": "+state.Err.Error(), payout.NewHint("name another file in TILL_SANDBOX_STATE or --state, move this one away, or free the disk if it is full")
+		r.Code, r.Message, r.Hint = ExitConfig,
+			"the sandbox's state cannot be used: "+state.Path+": "+state.Err.Error(),
+			payout.NewHint("name another file in TILL_SANDBOX_STATE or --state, move this one away, or free the disk if it is full")
 	case errors.Is(err, context.Canceled):
 		r.Code, r.Message = ExitInterrupted, "interrupted"
 	case diskFull(err):
@@ -255,7 +261,8 @@ func explainCall(e *api.Error) (code int, todo payout.Hint) {
 	if errors.Is(e, api.ErrTooLarge) {
 		// The lists that have pages, but not when till api reads them.
 		if strings.HasSuffix(e.Path, "/list") && !strings.HasPrefix(e.Op, e.Method) {
-			return ExitReadFailed, payout.NewHint("it would be as large the next time: ask for less, with --page-size or a filter")
+			return ExitReadFailed,
+				payout.NewHint("it would be as large the next time: ask for less, with --page-size or a filter")
 		}
 		return ExitReadFailed, payout.Hint{}
 	}

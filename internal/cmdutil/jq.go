@@ -15,11 +15,13 @@ import (
 func jqFilter(ctx context.Context, expression string) (func(value []byte, w io.Writer) error, error) {
 	query, err := gojq.Parse(expression)
 	if err != nil {
-		return nil, UsageError(fmt.Sprintf("--jq: the expression %q does not parse: %v", expression, err), "check it against the jq manual")
+		return nil, UsageError(fmt.Sprintf("--jq: the expression %q does not parse: %v", expression, err),
+			"check it against the jq manual")
 	}
 	code, err := gojq.Compile(query)
 	if err != nil {
-		return nil, UsageError(fmt.Sprintf("--jq: the expression %q cannot be used: %v", expression, err), "check it against the jq manual")
+		return nil, UsageError(fmt.Sprintf("--jq: the expression %q cannot be used: %v", expression, err),
+			"check it against the jq manual")
 	}
 	return func(value []byte, w io.Writer) error {
 		dec := json.NewDecoder(bytes.NewReader(value))

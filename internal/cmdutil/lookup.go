@@ -12,7 +12,8 @@ import (
 // AddLookupFlags adds the flags that control how the service's list is read before sending. The configuration
 // reads them; they override TILL_LOOKUP and the profile.
 func AddLookupFlags(cmd *cobra.Command) {
-	cmd.Flags().String("lookup", "auto", "whether the service's list is asked before sending: auto, always,\nor never, which relies on the journal alone")
+	cmd.Flags().String("lookup", "auto",
+		"whether the service's list is asked before sending: auto, always,\nor never, which relies on the journal alone")
 	cmd.Flags().String("lookup-since", "", "read that list from this time on only")
 	complete := cobra.FixedCompletions(config.Values("lookup"), cobra.ShellCompDirectiveNoFileComp)
 	if err := cmd.RegisterFlagCompletionFunc("lookup", complete); err != nil {

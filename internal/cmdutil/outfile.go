@@ -80,7 +80,8 @@ func (f OutFile) Unwritable(code int, err error, advice string) error {
 	if diskFull(err) {
 		code, advice = ExitConfig, "free some space in "+filepath.Dir(f.Path)+", and run it again"
 	}
-	return &Error{Code: code, Err: err, Msg: fmt.Sprintf("--%s: %s cannot be written: %v", f.Flag, f.Path, err), Hint: payout.NewHint(advice)}
+	return &Error{Code: code, Err: err, Msg: fmt.Sprintf("--%s: %s cannot be written: %v", f.Flag, f.Path, err),
+		Hint: payout.NewHint(advice)}
 }
 
 // place returns the path of the file, with symbolic links resolved.
@@ -95,7 +96,9 @@ func (f OutFile) place() string {
 func (f OutFile) Write(fill func(io.Writer) error) error {
 	err := f.Replace(fill)
 	if err != nil {
-		return &Error{Code: ExitOutput, Err: err, Msg: fmt.Sprintf("--%s: %s could not be written: %v", f.Flag, f.Path, err), Hint: payout.NewHint("make room, and run it again")}
+		return &Error{Code: ExitOutput, Err: err,
+			Msg:  fmt.Sprintf("--%s: %s could not be written: %v", f.Flag, f.Path, err),
+			Hint: payout.NewHint("make room, and run it again")}
 	}
 	return nil
 }

@@ -56,7 +56,8 @@ func (o Output[T]) One(value T) error {
 // Tabular reports whether the output has rows, instead of the service's JSON or ids.
 func (o Output[T]) Tabular() bool {
 	out := o.Session.Render
-	return (out.Format == render.Table || out.Format == render.CSV) && !out.Quiet && out.Filter == nil && out.Template == ""
+	return (out.Format == render.Table || out.Format == render.CSV) && !out.Quiet && out.Filter == nil &&
+		out.Template == ""
 }
 
 // Bare prints only text if the output is a table with the default columns, so that a script can use it.
@@ -87,22 +88,24 @@ func (o Output[T]) Made(value T, text string, what About, ids string) error {
 	}
 	var output *render.WriteError
 	if errors.As(err, &output) {
-		return &Error{Code: ExitOutput, About: what, Msg: fmt.Sprintf("it was made (%s), but %v", ids, err), Hint: payout.NewHint("note the ids, and do not create it again")}
+		return &Error{Code: ExitOutput, About: what, Msg: fmt.Sprintf("it was made (%s), but %v", ids, err),
+			Hint: payout.NewHint("note the ids, and do not create it again")}
 	}
 	return err
 }
 
 // List prints values as they arrive.
 func (o Output[T]) List(items iter.Seq2[T, error]) error {
-	err := o.View.List(&listWriter{ctx: o.Session.Ctx, w: o.Session.IO.Out}, o.Session.Render, func(yield func(T, error) bool) {
-		for item, err := range items {
-			o.Session.Spinner.Stop()
-			if !yield(item, err) {
-				return
+	err := o.View.List(&listWriter{ctx: o.Session.Ctx, w: o.Session.IO.Out}, o.Session.Render,
+		func(yield func(T, error) bool) {
+			for item, err := range items {
+				o.Session.Spinner.Stop()
+				if !yield(item, err) {
+					return
+				}
 			}
-		}
-		o.Session.Spinner.Stop()
-	})
+			o.Session.Spinner.Stop()
+		})
 	if failed := (*render.WriteError)(nil); errors.As(err, &failed) && errors.Is(err, context.Canceled) {
 		return context.Canceled // by a signal; the output did not fail
 	}
@@ -167,7 +170,8 @@ func (s *Session) LineOptions(command string) (render.Options, error) {
 		return render.Options{}, err
 	}
 	if s.Origin("output") == (config.Origin{Kind: config.FromFlag, Name: "output"}) && !IsJSON(s.Output) {
-		return render.Options{}, UsageError(fmt.Sprintf("--output: %s prints JSON lines, not %s", command, s.Output), "leave it out")
+		return render.Options{},
+			UsageError(fmt.Sprintf("--output: %s prints JSON lines, not %s", command, s.Output), "leave it out")
 	}
 	o := s.Render
 	o.Format = render.JSONL
@@ -176,7 +180,8 @@ func (s *Session) LineOptions(command string) (render.Options, error) {
 
 // tableOnTerminal reports whether a person sees a table. A part of a long list is more useful then.
 func (s *Session) tableOnTerminal() bool {
-	return s.Render.Format == render.Table && !s.Quiet && s.Render.Filter == nil && s.Template == "" && terminal.Of(s.IO.Out) != nil
+	return s.Render.Format == render.Table && !s.Quiet && s.Render.Filter == nil && s.Template == "" &&
+		terminal.Of(s.IO.Out) != nil
 }
 
 // Plain reports whether the output is a table with default settings, so that a single line can replace it.
@@ -209,7 +214,8 @@ func NewCommand[T any](
 
 // ReadCommand completes a command that prints the value that read gets from the service.
 func ReadCommand[T any](
-	a *App, view func(money.Registry) render.View[T], cmd *cobra.Command, read func(*Session, *api.Client, []string) (T, error),
+	a *App, view func(money.Registry) render.View[T], cmd *cobra.Command,
+	read func(*Session, *api.Client, []string) (T, error),
 ) *cobra.Command {
 	return NewCommand(a, view, cmd, func(s *Session, out Output[T], args []string) error {
 		client, err := s.Client()
@@ -226,7 +232,8 @@ func ReadCommand[T any](
 
 // ListCommand completes a command that prints the values that read gets from the service.
 func ListCommand[T any](
-	a *App, view func(money.Registry) render.View[T], cmd *cobra.Command, read func(context.Context, *api.Client) ([]T, error),
+	a *App, view func(money.Registry) render.View[T], cmd *cobra.Command,
+	read func(context.Context, *api.Client) ([]T, error),
 ) *cobra.Command {
 	cmd.Args = NoArgs
 	return NewCommand(a, view, cmd, func(s *Session, out Output[T], _ []string) error {

@@ -50,7 +50,8 @@ func (p *Progress) Add(n int) {
 		p.app.Spinner.Stop()
 		p.all = mpb.New(mpb.WithOutput(p.out), mpb.WithWidth(40))
 		p.bar = p.all.New(int64(p.total), mpb.BarStyle().Lbound("▕").Filler("█").Tip("█").Padding("░").Rbound("▏"),
-			mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(p.text+" ")), mpb.AppendDecorators(p.about()...))
+			mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(p.text+" ")),
+			mpb.AppendDecorators(p.about()...))
 		p.bar.DecoratorAverageAdjust(p.begun)
 		p.bar.IncrBy(p.done)
 		p.app.bar.Store(p)

@@ -22,23 +22,32 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 			unknown = append(unknown, r.Order.OrderID)
 		case payout.StateConflict:
 			conflict = append(conflict, r.Order.OrderID)
-			if why, settle = r.Order.Reason, payout.NewHint("see what happened", "journal", "show", r.Order.OrderID); r.Agrees {
-				why = "it was put there because " + why + "; the list agrees with the order now, and a person settles it"
+			if why, settle = r.Order.Reason,
+				payout.NewHint("see what happened", "journal", "show", r.Order.OrderID); r.Agrees {
+				why = "it was put there because " + why +
+					"; the list agrees with the order now, and a person settles it"
 				settle = payout.NewHint("", "withdraw", "resolve", r.Order.OrderID, "--paid-as", r.Order.ID)
 			}
 		}
 	}
 	switch {
 	case len(unknown) == 1:
-		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...), Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss it, or it may arrive late", IsOrAre("order", unknown)),
-			Hint: payout.NewHint("run this again later or, when you know that it was not sent", append(resolve, unknown[0], "--not-sent", "--reason", "TEXT")...)}
+		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...),
+			Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss it, or it may arrive late", IsOrAre("order", unknown)),
+			Hint: payout.NewHint("run this again later or, when you know that it was not sent",
+				append(resolve, unknown[0], "--not-sent", "--reason", "TEXT")...)}
 	case len(unknown) > 1:
-		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...), Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss them, or they may arrive late", IsOrAre("order", unknown)),
-			Hint: payout.NewHint("run this again later or, of those that you know were not sent", append(resolve, "ORDER...", "--not-sent", "--reason", "TEXT")...)}
+		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...),
+			Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss them, or they may arrive late", IsOrAre("order", unknown)),
+			Hint: payout.NewHint("run this again later or, of those that you know were not sent",
+				append(resolve, "ORDER...", "--not-sent", "--reason", "TEXT")...)}
 	case len(conflict) > 1:
-		return &Error{Code: ExitConflict, About: AboutOrders(conflict...), Msg: IsOrAre("order", conflict) + " in conflict", Hint: payout.NewHint("see what happened to each", "journal", "show", "ORDER")}
+		return &Error{Code: ExitConflict, About: AboutOrders(conflict...),
+			Msg:  IsOrAre("order", conflict) + " in conflict",
+			Hint: payout.NewHint("see what happened to each", "journal", "show", "ORDER")}
 	case len(conflict) > 0:
-		return &Error{Code: ExitConflict, About: AboutOrders(conflict...), Msg: fmt.Sprintf("%s in conflict: %s", IsOrAre("order", conflict), why), Hint: settle}
+		return &Error{Code: ExitConflict, About: AboutOrders(conflict...),
+			Msg: fmt.Sprintf("%s in conflict: %s", IsOrAre("order", conflict), why), Hint: settle}
 	}
 	return nil
 }

@@ -98,11 +98,13 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 	case d.AlthoughDifferent && (d.PaidAs == "" || strings.TrimSpace(d.Reason) == ""):
 		return UsageError("--although-different needs --paid-as ID and a reason: it takes another withdrawal for the one that was asked for", "add --paid-as ID and --reason TEXT, saying how you know")
 	case notSent && strings.TrimSpace(d.Reason) == "":
-		return UsageError("--not-sent needs a reason: it lets the order be sent again", "add --reason TEXT, saying how you know")
+		return UsageError("--not-sent needs a reason: it lets the order be sent again",
+			"add --reason TEXT, saying how you know")
 	case !notSent && d.PaidAs == "":
 		return UsageError("one of --paid-as ID and --not-sent is needed", HelpHint(cmd))
 	case d.PaidAs != "" && len(d.OrderIDs) > 1:
-		return UsageError("--paid-as names one withdrawal, and one withdrawal is one order's", "resolve them one by one")
+		return UsageError("--paid-as names one withdrawal, and one withdrawal is one order's",
+			"resolve them one by one")
 	}
 	return nil
 }
@@ -126,9 +128,11 @@ func (s *Session) confirmDecision(c payout.Checked) error {
 	}
 	n := len(c.OrderIDs)
 	if !s.CanAsk() {
-		return Refusal("confirmation", fmt.Sprintf("%d orders at once need a confirmation", n), "add --yes, or resolve them one by one")
+		return Refusal("confirmation", fmt.Sprintf("%d orders at once need a confirmation", n),
+			"add --yes, or resolve them one by one")
 	}
-	return s.typedDecision(fmt.Sprintf("%d orders would be recorded as not sent. Type their number: ", n), fmt.Sprint(n))
+	return s.typedDecision(fmt.Sprintf("%d orders would be recorded as not sent. Type their number: ", n),
+		fmt.Sprint(n))
 }
 
 func (s *Session) confirmDifferent(c payout.Checked) error {
@@ -139,9 +143,12 @@ func (s *Session) confirmDifferent(c payout.Checked) error {
 	case s.Yes:
 		return nil
 	case !s.CanAsk():
-		return Refusal("confirmation", fmt.Sprintf("order %s would be recorded as paid by a withdrawal that differs from it", c.OrderIDs[0]), "compare the two, and add --yes")
+		return Refusal("confirmation",
+			fmt.Sprintf("order %s would be recorded as paid by a withdrawal that differs from it", c.OrderIDs[0]),
+			"compare the two, and add --yes")
 	}
-	return s.typedDecision(fmt.Sprintf("Order %s would be recorded as paid by it. Type the order id: ", c.OrderIDs[0]), c.OrderIDs[0])
+	return s.typedDecision(fmt.Sprintf("Order %s would be recorded as paid by it. Type the order id: ", c.OrderIDs[0]),
+		c.OrderIDs[0])
 }
 
 // typedDecision asks for the exact answer that confirms a decision.

@@ -58,7 +58,9 @@ func (s *Session) OwnJournal() error {
 	if s.ProfileJournal == "" || s.Journal == s.ProfileJournal {
 		return nil
 	}
-	return Refusal(payout.RuleAccount, fmt.Sprintf("the profile %s keeps its journal at %s, and %s is another", s.Profile, config.RedactJournal(s.ProfileJournal), config.RedactJournal(s.Journal)),
+	return Refusal(payout.RuleAccount,
+		fmt.Sprintf("the profile %s keeps its journal at %s, and %s is another", s.Profile,
+			config.RedactJournal(s.ProfileJournal), config.RedactJournal(s.Journal)),
 		"leave --journal and TILL_JOURNAL out")
 }
 
@@ -80,7 +82,8 @@ func (s *Session) SenderFor(client *api.Client) (*payout.Sender, error) {
 		return nil, err
 	}
 	sender, err := payout.New(client, j, account.Name, payout.Options{
-		Address: account.Address, AnyKey: own, Currencies: s.PayoutCurrencies(), FirstPage: s.PageBase(), Since: since, SinceTime: sinceTime, LookupTimeout: s.LookupTimeout,
+		Address: account.Address, AnyKey: own, Currencies: s.PayoutCurrencies(), FirstPage: s.PageBase(), Since: since,
+		SinceTime: sinceTime, LookupTimeout: s.LookupTimeout,
 		Lookup:      map[string]payout.Lookup{"always": payout.LookupAlways, "never": payout.LookupNever}[s.Lookup],
 		SettleAfter: cmp.Or(s.settleAfter(), -1), // 0 would be the default
 	})
@@ -142,7 +145,8 @@ func (s *Session) AccountOf(client *api.Client) (a payout.Account, own bool, err
 	}
 	// A server that does not know the request is another program on this machine that accepts a sandbox's
 	// key. A sandbox that cannot answer now must not get a second, empty history under its address.
-	if call := (*api.Error)(nil); err == nil || errors.As(err, &call) && (call.Status == http.StatusNotFound || call.Status == http.StatusMethodNotAllowed) {
+	if call := (*api.Error)(nil); err == nil ||
+		errors.As(err, &call) && (call.Status == http.StatusNotFound || call.Status == http.StatusMethodNotAllowed) {
 		return base, true, nil
 	}
 	return a, true, err
@@ -152,8 +156,11 @@ func (s *Session) AccountOf(client *api.Client) (a payout.Account, own bool, err
 // sent to it.
 func (s *Session) accountToSendTo(client *api.Client) (payout.Account, bool, error) {
 	a, own, err := s.AccountOf(client)
-	if call := (*api.Error)(nil); errors.As(err, &call) && call.Outcome == api.Failed && !errors.Is(err, context.Canceled) {
-		err = &Error{Code: ExitUnreachable, Err: err, Msg: fmt.Sprintf("the sandbox did not say which one it is, and nothing was sent to it: %v", err), Hint: payout.NewHint("it is safe to run the same command again")}
+	if call := (*api.Error)(nil); errors.As(err, &call) && call.Outcome == api.Failed &&
+		!errors.Is(err, context.Canceled) {
+		err = &Error{Code: ExitUnreachable, Err: err,
+			Msg:  fmt.Sprintf("the sandbox did not say which one it is, and nothing was sent to it: %v", err),
+			Hint: payout.NewHint("it is safe to run the same command again")}
 	}
 	return a, own, err
 }
@@ -187,7 +194,8 @@ func (s *Session) lookupSince() (string, time.Time, error) {
 // checkSince refuses a time in the future, from which the list would be empty.
 func (s *Session) checkSince(at time.Time) error {
 	if at.After(s.IO.Now()) {
-		return UsageError(fmt.Sprintf("--lookup-since: %s is in the future, so a list from then on is empty", s.LookupSince), "name a time before the oldest order that it is about")
+		return UsageError(fmt.Sprintf("--lookup-since: %s is in the future, so a list from then on is empty",
+			s.LookupSince), "name a time before the oldest order that it is about")
 	}
 	return nil
 }
@@ -250,5 +258,6 @@ func CheckOrderIDs(ids []string) error {
 
 // NoOrder is the error for an order if there is no journal yet.
 func NoOrder(orderID string) error {
-	return UsageError(fmt.Sprintf("the journal has no order %s in this account", orderID), "see what it has", "journal", "list")
+	return UsageError(fmt.Sprintf("the journal has no order %s in this account", orderID), "see what it has",
+		"journal", "list")
 }

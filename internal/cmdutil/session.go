@@ -37,7 +37,8 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.JSON = IsJSON(settings.Output) && settings.Origin("output") != (config.Origin{Kind: config.FromFlag, Name: "template"})
+	a.JSON = IsJSON(settings.Output) &&
+		settings.Origin("output") != (config.Origin{Kind: config.FromFlag, Name: "template"})
 	s := &Session{App: a, Cmd: cmd, Settings: settings, Money: settings.Registry, Keys: a.keys()}
 	a.Spinner.out = terminal.Of(a.IO.Err)
 	s.Render = render.Options{
@@ -118,7 +119,8 @@ func (s *Session) newClient(base string, opts []api.Option) (*api.Client, error)
 func certificates(path string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &config.Error{Msg: fmt.Sprintf("the certificate authorities of ca_file cannot be read: %v", WithoutPath(err)), Err: err}
+		return nil, &config.Error{Msg: fmt.Sprintf("the certificate authorities of ca_file cannot be read: %v",
+			WithoutPath(err)), Err: err}
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
@@ -213,7 +215,9 @@ func AboutThis(what, asked, got string) error {
 	if strings.EqualFold(asked, got) {
 		return nil
 	}
-	return &Error{Code: ExitReadFailed, Msg: fmt.Sprintf("the answer is about %s %q, and not about %q", what, got, asked), Hint: payout.NewHint("nothing was changed, run it again")}
+	return &Error{Code: ExitReadFailed,
+		Msg:  fmt.Sprintf("the answer is about %s %q, and not about %q", what, got, asked),
+		Hint: payout.NewHint("nothing was changed, run it again")}
 }
 
 // FirstOf returns the first argument, or "".

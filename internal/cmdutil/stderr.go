@@ -78,7 +78,8 @@ func (a *App) NoteAbout(what About, format string, args ...any) error {
 
 // Warn writes a warning. Under -o json it is {"warning":{...}}.
 func (a *App) Warn(w payout.Warning) error {
-	return a.remark("warning", "warning: "+w.String(), remark{Message: w.Message, Line: w.Line, Field: w.Field, About: About{OrderID: w.OrderID}})
+	return a.remark("warning", "warning: "+w.String(),
+		remark{Message: w.Message, Line: w.Line, Field: w.Field, About: About{OrderID: w.OrderID}})
 }
 
 func (a *App) remark(kind, text string, r remark) error {

@@ -78,12 +78,15 @@ func (p Period) Instant(flag, text string, end bool) (time.Time, error) {
 	if !isDateTime(text) {
 		return p.parse(flag, text, end)
 	}
-	for _, layout := range []string{time.RFC3339, p.layout, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
+	for _, layout := range []string{time.RFC3339, p.layout, "2006-01-02T15:04:05", "2006-01-02 15:04:05",
+		"2006-01-02T15:04", "2006-01-02 15:04"} {
 		if at, err := time.ParseInLocation(layout, text, p.zone); err == nil {
 			return at, nil
 		}
 	}
-	return time.Time{}, UsageError(fmt.Sprintf("%s: %q is not a time", flag, text), "write it like 2026-05-03T10:00:00, or like 2026-05-03T10:00:00Z")
+	return time.Time{},
+		UsageError(fmt.Sprintf("%s: %q is not a time", flag, text),
+			"write it like 2026-05-03T10:00:00, or like 2026-05-03T10:00:00Z")
 }
 
 // Written returns the period for times that were written without a time zone, on the clock that wrote them.
@@ -126,7 +129,8 @@ func (p Period) wallClock(flag, text string, end bool) (time.Time, error) {
 	if isDateTime(text) {
 		at, rest, ok := report.ParseWritten(text)
 		if !ok || rest != "" {
-			return at, UsageError(fmt.Sprintf("%s: %q cannot be compared with times without a time zone", flag, text), "write it like 2026-05-03T10:00:00")
+			return at, UsageError(fmt.Sprintf("%s: %q cannot be compared with times without a time zone", flag, text),
+				"write it like 2026-05-03T10:00:00")
 		}
 		if end && at.Nanosecond() == 0 {
 			at = at.Add(time.Second)
@@ -144,7 +148,8 @@ func (p Period) wallClock(flag, text string, end bool) (time.Time, error) {
 
 // isDateTime reports whether text is a date with a time, in any usual spelling, or a count of seconds.
 func isDateTime(text string) bool {
-	return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}`).MatchString(text) || regexp.MustCompile(`^\d{9,}$`).MatchString(text)
+	return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}`).MatchString(text) ||
+		regexp.MustCompile(`^\d{9,}$`).MatchString(text)
 }
 
 // ParseAge parses an age such as 7d, 12h, 90m or 2w.
@@ -152,7 +157,8 @@ func ParseAge(text string) (time.Duration, bool) {
 	if len(text) < 2 {
 		return 0, false
 	}
-	unit, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}[text[len(text)-1]]
+	unit, ok := map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour,
+		'w': 7 * 24 * time.Hour}[text[len(text)-1]]
 	if !ok {
 		return 0, false
 	}

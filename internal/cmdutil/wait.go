@@ -43,7 +43,8 @@ func (f WaitFlags) Check() error {
 	}
 	for _, name := range f.FailOn {
 		if Among(name, f.Status) || Among(name, f.State) {
-			return UsageError(fmt.Sprintf("%q is both waited for and in --fail-on", name), "leave it out of one of them")
+			return UsageError(fmt.Sprintf("%q is both waited for and in --fail-on", name),
+				"leave it out of one of them")
 		}
 	}
 	return nil
@@ -58,7 +59,9 @@ type Condition struct {
 
 // Wait reads until every watched field has a wanted value. It compares names without regard to case, because
 // the interface does not show how the service spells them.
-func Wait[T any](s *Session, flags WaitFlags, what string, read func(context.Context) (T, error), look func(T) []Condition) (T, error) {
+func Wait[T any](
+	s *Session, flags WaitFlags, what string, read func(context.Context) (T, error), look func(T) []Condition,
+) (T, error) {
 	var none T
 	if err := flags.Check(); err != nil {
 		return none, err
@@ -74,10 +77,14 @@ func Wait[T any](s *Session, flags WaitFlags, what string, read func(context.Con
 		var now []string
 		for _, c := range look(value) {
 			if c.Now == "" && len(c.Wanted) > 0 {
-				return false, &Error{Code: ExitReadFailed, Msg: fmt.Sprintf("the answer about %s has no %s", what, c.Name), Hint: payout.NewHint("look at it", flags.Show...)}
+				return false,
+					&Error{Code: ExitReadFailed, Msg: fmt.Sprintf("the answer about %s has no %s", what, c.Name),
+						Hint: payout.NewHint("look at it", flags.Show...)}
 			}
 			if Among(c.Now, flags.FailOn) {
-				return false, &Error{Code: ExitFailedStatus, Msg: fmt.Sprintf("%s has the %s %q, which --fail-on names", what, c.Name, c.Now)}
+				return false,
+					&Error{Code: ExitFailedStatus,
+						Msg: fmt.Sprintf("%s has the %s %q, which --fail-on names", what, c.Name, c.Now)}
 			}
 			reached = reached && (len(c.Wanted) == 0 || Among(c.Now, c.Wanted))
 			now = append(now, c.Now)
@@ -87,8 +94,11 @@ func Wait[T any](s *Session, flags WaitFlags, what string, read func(context.Con
 		}
 		return reached, nil
 	}, func() *Error {
-		return &Error{Code: ExitNotYet, Msg: fmt.Sprintf("%s did not reach it within %s: it was %s", what, flags.Timeout, strings.Join(seen, ", then ")),
-			Hint: payout.NewHint("wait longer with --timeout, or see what the service calls its statuses", flags.Show...)}
+		return &Error{Code: ExitNotYet,
+			Msg: fmt.Sprintf("%s did not reach it within %s: it was %s", what, flags.Timeout,
+				strings.Join(seen, ", then ")),
+			Hint: payout.NewHint("wait longer with --timeout, or see what the service calls its statuses",
+				flags.Show...)}
 	})
 	if err != nil {
 		return none, err
@@ -98,7 +108,9 @@ func Wait[T any](s *Session, flags WaitFlags, what string, read func(context.Con
 
 // repeat repeats a step until it is done. It also repeats a step that fails as in an outage. When the time is
 // over, it returns the error of ranOut if a step has succeeded, and otherwise exit code 41.
-func repeat(s *Session, flags WaitFlags, what string, step func(context.Context) (done bool, err error), ranOut func() *Error) error {
+func repeat(
+	s *Session, flags WaitFlags, what string, step func(context.Context) (done bool, err error), ranOut func() *Error,
+) error {
 	ctx, cancel := context.WithTimeout(s.Ctx, flags.Timeout)
 	defer cancel()
 	succeeded := false
@@ -137,7 +149,9 @@ func repeat(s *Session, flags WaitFlags, what string, step func(context.Context)
 			return err
 		}
 		if !succeeded {
-			return &Error{Code: ExitReadFailed, Err: trouble, Msg: fmt.Sprintf("%s could not be read within %s: %v", what, flags.Timeout, trouble), Hint: Explain(trouble).Hint}
+			return &Error{Code: ExitReadFailed, Err: trouble,
+				Msg:  fmt.Sprintf("%s could not be read within %s: %v", what, flags.Timeout, trouble),
+				Hint: Explain(trouble).Hint}
 		}
 		late := ranOut()
 		if trouble != nil {

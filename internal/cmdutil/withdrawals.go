@@ -77,7 +77,8 @@ func (a *App) ListWithdrawals(cmd *cobra.Command, flags ListFlags, open func(*Se
 		return UsageError("--limit: it must be at least 1", "leave it out for the whole list")
 	}
 	if flags.page < 0 {
-		return UsageError("--page: it cannot be negative", "write 0 or 1 for the first page, whichever the service counts from")
+		return UsageError("--page: it cannot be negative",
+			"write 0 or 1 for the first page, whichever the service counts from")
 	}
 	filter, err := flags.Filter(s)
 	if err != nil {
@@ -95,7 +96,9 @@ func (a *App) ListWithdrawals(cmd *cobra.Command, flags ListFlags, open func(*Se
 	return err
 }
 
-func (s *Session) printWithdrawals(cmd *cobra.Command, flags ListFlags, filter api.WithdrawalFilter, list WithdrawalList, out Output[api.Withdrawal]) error {
+func (s *Session) printWithdrawals(
+	cmd *cobra.Command, flags ListFlags, filter api.WithdrawalFilter, list WithdrawalList, out Output[api.Withdrawal],
+) error {
 	if cmd.Flags().Changed("page") {
 		page, err := list.Page(filter, flags.page, flags.pageSize)
 		if err != nil {

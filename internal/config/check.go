@@ -98,7 +98,8 @@ func checkTimeZone(text string) error {
 		return err
 	}
 	if _, err := time.LoadLocation(text); err != nil {
-		return fmt.Errorf("%q is not a time zone that this machine knows: write a name such as UTC or Europe/Berlin", text)
+		return fmt.Errorf("%q is not a time zone that this machine knows: write a name such as UTC or Europe/Berlin",
+			text)
 	}
 	return nil
 }
@@ -115,7 +116,8 @@ func checkTimeLayout(text string) error {
 	}{{"year", day.AddDate(28, 0, 0)}, {"month", day.AddDate(0, 1, 0)}, {"day", day.AddDate(0, 0, 7)}} {
 		// 28 years and 7 days keep the day of the week, which alone is not a date
 		if day.Format(text) == other.time.Format(text) {
-			return fmt.Errorf("%q has no %s: write how 2 January 2006, 15:04:05 looks, such as 2006-01-02T15:04:05", text, other.part)
+			return fmt.Errorf("%q has no %s: write how 2 January 2006, 15:04:05 looks, such as 2006-01-02T15:04:05",
+				text, other.part)
 		}
 	}
 	return nil
@@ -129,7 +131,8 @@ var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
 func checkProfileName(name string) error {
 	if !ValidProfileName(name) {
-		return fmt.Errorf("%q cannot be the name of a profile: write lower-case letters, digits, - and _, at most 64", name)
+		return fmt.Errorf("%q cannot be the name of a profile: write lower-case letters, digits, - and _, at most 64",
+			name)
 	}
 	if name == Sandbox {
 		return fmt.Errorf("the profile %s is built in and has no settings: choose another name", Sandbox)

@@ -33,7 +33,8 @@ func Edit(path string, change func(*Document) error) error {
 	}
 	unlock, err := lock(path + ".lock")
 	if err != nil {
-		return failf("the configuration file %s cannot be locked (%w): another process may be changing it, try again", path, err)
+		return failf("the configuration file %s cannot be locked (%w): another process may be changing it, try again",
+			path, err)
 	}
 	defer unlock()
 
@@ -56,7 +57,8 @@ func Edit(path string, change func(*Document) error) error {
 		return nil
 	}
 	if _, _, err := parse(content); err != nil {
-		return &UsageError{Msg: "nothing was changed, because the configuration would be wrong: " + err.Error(), Advice: hint(err)}
+		return &UsageError{Msg: "nothing was changed, because the configuration would be wrong: " + err.Error(),
+			Advice: hint(err)}
 	}
 	if err := atomicfile.Write(path, 0o600, content); err != nil {
 		return failf("the configuration file cannot be written: %w", err)

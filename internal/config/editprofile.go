@@ -55,7 +55,8 @@ func settingNode(key, value string) (*yaml.Node, error) {
 		return nil, &UsageError{Msg: "api_key: no setting holds a key, because files are copied and shown: keep the key elsewhere",
 			Advice: "type: till auth login, or api_key_command=..., or api_key_file=..., or the variable TILL_API_KEY"}
 	case keyCurrency:
-		return nil, &UsageError{Msg: "currencies: they have a command of their own", Advice: "type: till currency set CODE --kind crypto --decimals N"}
+		return nil, &UsageError{Msg: "currencies: they have a command of their own",
+			Advice: "type: till currency set CODE --kind crypto --decimals N"}
 	case keyCommand, keyMax, keyMaxRun, keyAllow:
 		if value == "" {
 			return nil, nil
@@ -77,7 +78,8 @@ func settingNode(key, value string) (*yaml.Node, error) {
 	}
 	s := find(key)
 	if !s.isProfileText() {
-		return nil, usagef("the setting %s is not known: a profile has %s", nameOnly(key), strings.Join(ProfileKeys(), ", "))
+		return nil, usagef("the setting %s is not known: a profile has %s", nameOnly(key),
+			strings.Join(ProfileKeys(), ", "))
 	}
 	if value == "" {
 		return nil, nil
@@ -158,5 +160,6 @@ func (d *Document) mustExist(name string) error {
 	if names := d.file.Names(); len(names) > 0 {
 		choice = "choose one of " + strings.Join(names, ", ")
 	}
-	return failf("the profile %q does not exist: %s", name, choice).advise("type: till profile set NAME base_url=https://...")
+	return failf("the profile %q does not exist: %s", name, choice).
+		advise("type: till profile set NAME base_url=https://...")
 }

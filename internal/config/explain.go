@@ -48,7 +48,9 @@ func (s Settings) Explain(keys Keys) []Row {
 	own(keyAllow, s.Limits.AllowAddresses)
 	own(keyCurrency, currencyTexts(s.profile.Currencies))
 	if len(s.common) > 0 && !s.Sandbox {
-		rows = append(rows, Row{keyCurrency, strings.Join(currencyTexts(s.common), ", "), Origin{Kind: FromFile, Name: keyCurrency}.String()})
+		rows = append(rows,
+			Row{keyCurrency, strings.Join(currencyTexts(s.common), ", "),
+				Origin{Kind: FromFile, Name: keyCurrency}.String()})
 	}
 	return append(rows, Row{"api_key", "not shown", keys.Source(s).String()})
 }

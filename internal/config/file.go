@@ -72,7 +72,9 @@ func (in Input) Load() (File, error) {
 	case from.IsDefault():
 		return File{Path: path}, nil
 	}
-	return File{}, &Error{Msg: "the configuration file that " + from.typed() + " names does not exist: check the path, or make it with `till profile set`", Err: err}
+	return File{},
+		&Error{Msg: "the configuration file that " + from.typed() +
+			" names does not exist: check the path, or make it with `till profile set`", Err: err}
 }
 
 // readFile reads a configuration file that only its owner can write or replace.

@@ -96,7 +96,8 @@ func noKey(s Settings) error {
 	if s.Profile != "" {
 		msg = fmt.Sprintf("the profile %s has no key for %s", s.Profile, serverOf(s.BaseURL))
 	}
-	return &Error{Msg: msg, Advice: "give one with --api-key-file or TILL_API_KEY, or store one", Command: []string{"auth", "login"}, Err: ErrNoKey}
+	return &Error{Msg: msg, Advice: "give one with --api-key-file or TILL_API_KEY, or store one",
+		Command: []string{"auth", "login"}, Err: ErrNoKey}
 }
 
 // ownServer refuses to send a key that the profile names anywhere but to the profile's own address.

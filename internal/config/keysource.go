@@ -62,7 +62,8 @@ func (k Keys) readFlag(path string) (string, error) {
 func readKeyFile(what, path string) (string, error) {
 	data, err := readChecked(what, path, maxKeyText, func(info fs.FileInfo) error {
 		if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-			return failf("%s, %s, is open to others (mode %04o): take that away, and think of making a new key", what, path, info.Mode().Perm()).
+			return failf("%s, %s, is open to others (mode %04o): take that away, and think of making a new key", what,
+				path, info.Mode().Perm()).
 				advise("type: chmod 600 %s", quoteShell(path))
 		}
 		return nil
@@ -90,7 +91,8 @@ func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
 	err := cmd.Run()
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return "", failf("the api_key_command %s did not end within %s: run it by hand to see what it waits for", words[0], limit)
+		return "", failf("the api_key_command %s did not end within %s: run it by hand to see what it waits for",
+			words[0], limit)
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case err != nil:

@@ -17,7 +17,8 @@ func (k Keys) StoreKey(ctx context.Context, s Settings, key string) error {
 	if err := s.mayStore(key, "the keyring", keyCommand, keyPath); err != nil {
 		return err
 	}
-	_, err := k.withKeyring(ctx, func(r Keyring) (string, error) { return "", r.Set(keyringService, s.keyringUser(), key) })
+	_, err := k.withKeyring(ctx,
+		func(r Keyring) (string, error) { return "", r.Set(keyringService, s.keyringUser(), key) })
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -49,7 +50,8 @@ func (k Keys) StoreKeyFile(s Settings, key string) (path string, err error) {
 	if err != nil {
 		return "", failf("the key cannot be written: %w", err)
 	}
-	if err = Edit(s.ConfigFile, func(d *Document) error { return d.SetProfile(s.Profile, keyPath+"="+path) }); err != nil {
+	if err = Edit(s.ConfigFile,
+		func(d *Document) error { return d.SetProfile(s.Profile, keyPath+"="+path) }); err != nil {
 		if expandHome(s.home, s.profile.Values[keyPath]) != path { // an unused key file is only a risk
 			err = errors.Join(err, os.Remove(path))
 		}
@@ -84,7 +86,8 @@ func (s Settings) mayStore(key, place string, before ...string) error {
 	}
 	for _, setting := range before {
 		if setting == keyCommand && len(s.profile.APIKeyCommand) > 0 || s.profile.Values[setting] != "" {
-			return failf("the profile %s has an %s, which goes before %s: take that away first", s.Profile, setting, place).
+			return failf("the profile %s has an %s, which goes before %s: take that away first", s.Profile,
+				setting, place).
 				advise("type: till profile set %s %s=", s.Profile, setting)
 		}
 	}
@@ -104,7 +107,8 @@ func (k Keys) DeleteKey(ctx context.Context, s Settings) (removed Removed, err e
 		return removed, usagef("the profile %s keeps no key: there is nothing to remove", Sandbox)
 	}
 	if own, err := s.keyFile(); err == nil && s.Profile != "" && expandHome(s.home, s.profile.Values[keyPath]) == own {
-		if err := Edit(s.ConfigFile, func(d *Document) error { return d.SetProfile(s.Profile, keyPath+"=") }); err != nil {
+		if err := Edit(s.ConfigFile,
+			func(d *Document) error { return d.SetProfile(s.Profile, keyPath+"=") }); err != nil {
 			return removed, err
 		}
 		if err := os.Remove(own); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -115,7 +119,8 @@ func (k Keys) DeleteKey(ctx context.Context, s Settings) (removed Removed, err e
 	if s.BaseURL == "" {
 		return removed, nil
 	}
-	_, err = k.withKeyring(ctx, func(r Keyring) (string, error) { return "", r.Delete(keyringService, s.keyringUser()) })
+	_, err = k.withKeyring(ctx,
+		func(r Keyring) (string, error) { return "", r.Delete(keyringService, s.keyringUser()) })
 	removed.Keyring = err == nil
 	switch {
 	// without a keyring there is nothing to remove
@@ -125,5 +130,6 @@ func (k Keys) DeleteKey(ctx context.Context, s Settings) (removed Removed, err e
 		return removed, ctx.Err()
 	}
 	// A keyring that cannot be reached may still hold a key, and logout must remove it.
-	return removed, failf("the keyring of this machine cannot be reached (%w), so a key in it would still be there", err)
+	return removed,
+		failf("the keyring of this machine cannot be reached (%w), so a key in it would still be there", err)
 }

@@ -94,7 +94,8 @@ func (r *reader) limits(n *yaml.Node, name string, registry money.Registry) (amo
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(amounts, func(b api.Amount) bool { return b.Kind == a.Kind && strings.EqualFold(b.Code, a.Code) }) {
+		if slices.ContainsFunc(amounts,
+			func(b api.Amount) bool { return b.Kind == a.Kind && strings.EqualFold(b.Code, a.Code) }) {
 			return fmt.Errorf("%s has two limits: take one away", a.Code)
 		}
 		amounts = append(amounts, a)
@@ -135,8 +136,10 @@ func (r *reader) currency(n *yaml.Node, name string, known money.Registry) money
 	if decimals != nil {
 		var err error
 		e.Decimals, err = strconv.Atoi(decimals.Value)
-		if decimals.ShortTag() != "!!int" || err != nil || strconv.Itoa(e.Decimals) != decimals.Value || e.Decimals < 0 || e.Decimals > api.MaxDecimals {
-			r.fail(decimals, "%s.decimals: it is not a number from 0 to %d: write how many decimals the service counts", name, api.MaxDecimals)
+		if decimals.ShortTag() != "!!int" || err != nil || strconv.Itoa(e.Decimals) != decimals.Value ||
+			e.Decimals < 0 || e.Decimals > api.MaxDecimals {
+			r.fail(decimals, "%s.decimals: it is not a number from 0 to %d: write how many decimals the service counts",
+				name, api.MaxDecimals)
 		}
 	}
 	wrong := func(key, why string) {
@@ -163,7 +166,8 @@ func (r *reader) currency(n *yaml.Node, name string, known money.Registry) money
 		r.fail(n, "%s: %s is a %s currency and cannot be made another: use a code of its own",
 			name, builtin.Currency().Code, strings.ToLower(string(builtin.Kind)))
 	case found && builtin.Decimals != money.Unknown && e.Decimals != money.Unknown && e.Decimals != builtin.Decimals:
-		r.fail(decimals, "%s: %s has %d decimals in ISO 4217, and others would move the point of every amount: leave them out",
+		r.fail(decimals,
+			"%s: %s has %d decimals in ISO 4217, and others would move the point of every amount: leave them out",
 			name, builtin.Code, builtin.Decimals)
 	}
 	return e

@@ -17,8 +17,10 @@ func (in Input) Path() (path string, from Origin, err error) {
 	}
 	dir := in.xdg("XDG_CONFIG_HOME", ".config")
 	if dir == "" {
-		return "", from, failf("the configuration cannot be found: %s, nor is XDG_CONFIG_HOME: set one of them, or TILL_CONFIG", noHome(in.Home)).
-			advise("type: export TILL_CONFIG=/dev/null, to go without a configuration")
+		return "", from,
+			failf("the configuration cannot be found: %s, nor is XDG_CONFIG_HOME: set one of them, or TILL_CONFIG",
+				noHome(in.Home)).
+				advise("type: export TILL_CONFIG=/dev/null, to go without a configuration")
 	}
 	return filepath.Join(dir, "config.yaml"), from, nil
 }

@@ -72,8 +72,10 @@ func Resolve(in Input) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
-	s := Settings{Profile: name, Sandbox: name == Sandbox, ConfigFile: file.Path, StateDir: in.StateDir(), home: in.Home, common: file.Currencies,
-		profile: file.Profiles[name], origins: map[string]Origin{"config_file": named, "profile": from}, values: map[string]string{}}
+	s := Settings{Profile: name, Sandbox: name == Sandbox, ConfigFile: file.Path, StateDir: in.StateDir(),
+		home: in.Home, common: file.Currencies,
+		profile: file.Profiles[name], origins: map[string]Origin{"config_file": named, "profile": from},
+		values: map[string]string{}}
 
 	v, err := in.layers(&s)
 	if err != nil {
@@ -124,8 +126,10 @@ func (in Input) chooseProfile(file File) (name string, from Origin, err error) {
 		return name, from, nil
 	}
 	names := append(file.Names(), Sandbox)
-	return "", from, failf("the profile %q (%s) does not exist: choose one of %s, or make it", name, from, strings.Join(names, ", ")).
-		advise("type: till profile set NAME base_url=https://...")
+	return "", from,
+		failf("the profile %q (%s) does not exist: choose one of %s, or make it", name, from,
+			strings.Join(names, ", ")).
+			advise("type: till profile set NAME base_url=https://...")
 }
 
 // layers merges the sources in order of precedence. It checks each value and records where it comes from.

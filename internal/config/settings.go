@@ -64,7 +64,8 @@ func (s Settings) RequireBaseURL() (string, error) {
 	}
 	const try = ", or try it out without a service: till --sandbox ..."
 	if s.Profile == "" {
-		return "", failf("no service is set up yet").advise("type: till profile set live base_url=https://... && till auth login" + try)
+		return "", failf("no service is set up yet").
+			advise("type: till profile set live base_url=https://... && till auth login" + try)
 	}
 	return "", failf("the profile %s has no address: type `till profile set %[1]s base_url=https://...`, then `till auth login`%s", s.Profile, try).
 		advise("type: till profile set %s base_url=https://... && till auth login", s.Profile)

@@ -179,9 +179,11 @@ func (r *reader) text(n *yaml.Node, name string) string {
 	switch key, tag := lastKey(name), n.ShortTag(); {
 	case isNull(n):
 		r.noValue(n, name)
-	case n.Kind == yaml.ScalarNode && (tag == "!!str" || tag == "!!timestamp" && key == "lookup_since" || tag == "!!int" && key == "first_page"):
+	case n.Kind == yaml.ScalarNode &&
+		(tag == "!!str" || tag == "!!timestamp" && key == "lookup_since" || tag == "!!int" && key == "first_page"):
 		return n.Value
-	case (tag == "!!int" || tag == "!!float") && slices.Contains([]string{"lookup_timeout", "settle_after", "duplicate_window"}, key):
+	case (tag == "!!int" || tag == "!!float") &&
+		slices.Contains([]string{"lookup_timeout", "settle_after", "duplicate_window"}, key):
 		r.fail(n, "%s: %s is a number without a unit: write a duration such as 15m", name, quoted(n.Value))
 	default:
 		r.fail(n, "%s: %s, where a text belongs: put it in quotes", name, kindName(n))
@@ -212,7 +214,8 @@ func quoted(text string) string {
 
 func kindName(n *yaml.Node) string {
 	names := map[string]string{
-		"!!map": "a mapping", "!!seq": "a list", "!!str": "a text", "!!int": "a number", "!!float": "a number", "!!bool": "true or false",
+		"!!map": "a mapping", "!!seq": "a list", "!!str": "a text", "!!int": "a number", "!!float": "a number",
+		"!!bool":      "true or false",
 		"!!timestamp": "a date", "!!null": "nothing", "!!merge": "a merge (<<)",
 	}
 	return cmp.Or(names[n.ShortTag()], "a value of an unknown kind")

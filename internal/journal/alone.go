@@ -36,7 +36,8 @@ func (l *Ledger) Alone(ctx context.Context, run string) error {
 		if err := t.holdLock(); err != nil {
 			return err
 		}
-		_, err = t.exec(`INSERT INTO appliers (sender, run, user_name, host, account) VALUES (?1, ?2, ?3, ?4, ?5)`, j.sender, run, j.options.User, j.options.Host, account)
+		_, err = t.exec(`INSERT INTO appliers (sender, run, user_name, host, account) VALUES (?1, ?2, ?3, ?4, ?5)`,
+			j.sender, run, j.options.User, j.options.Host, account)
 		return err
 	})
 }

@@ -39,7 +39,8 @@ func (ticket Ticket) Order() Order { return ticket.order }
 // Claim returns the claim for a row of a run. It has the content that was recorded when the run began.
 func (r RunRow) Claim(run, key string, decimals int64) Claim {
 	return Claim{
-		OrderID: r.OrderID, Content: r.Row.Content, Callback: r.Row.Callback, Note: r.Row.Note, Key: key, Decimals: decimals,
+		OrderID: r.OrderID, Content: r.Row.Content, Callback: r.Row.Callback, Note: r.Row.Note, Key: key,
+		Decimals:    decimals,
 		SameContent: true, Run: run, known: r.Order,
 	}
 }
@@ -54,7 +55,9 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Ticket, error) {
 }
 
 // FinishAndClaim is Finish followed by Claim, in one commit. Each of them has its own error.
-func (l *Ledger) FinishAndClaim(ctx context.Context, ticket Ticket, out Outcome, c Claim) (o Order, finished error, next Ticket, claimed error) {
+func (l *Ledger) FinishAndClaim(
+	ctx context.Context, ticket Ticket, out Outcome, c Claim,
+) (o Order, finished error, next Ticket, claimed error) {
 	f, err := l.ends(ticket, out)
 	if err != nil {
 		return Order{}, err, Ticket{}, err
@@ -112,7 +115,8 @@ func (c *claiming) alone(t *tx) error {
 		return err
 	}
 	if old.State == "" {
-		if old, err = t.insert(account, Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback}); err != nil {
+		if old, err = t.insert(account,
+			Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback}); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,8 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 			return &Error{Place: place, Msg: fmt.Sprintf("is not made: %v", err), Err: err}
 		}
 		err = fs.ErrExist
-		return &Error{Place: place, Msg: "is not made: a copy never takes the place of a file; name one that is not there", Err: err}
+		return &Error{Place: place,
+			Msg: "is not made: a copy never takes the place of a file; name one that is not there", Err: err}
 	}
 	// A separate directory, so that no other file is in the way or is removed with it.
 	dir := filepath.Dir(place)
@@ -48,7 +49,8 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 	// SQLite moves its log into the file and removes it when the file is closed, and does not report that it
 	// could not.
 	if _, err := os.Lstat(part + "-wal"); !errors.Is(err, fs.ErrNotExist) {
-		return &Error{Place: place, Msg: "cannot be made: not all of it could be written, perhaps because the disk is full; free some room and run the command again", Err: err}
+		return &Error{Place: place,
+			Msg: "cannot be made: not all of it could be written, perhaps because the disk is full; free some room and run the command again", Err: err}
 	}
 	err = os.Link(part, place) // unlike a rename, it fails if the file exists by now
 	if err == nil {
@@ -118,7 +120,8 @@ func (j *Journal) copyTable(ctx context.Context, from *sql.Conn, t *tx, table st
 	for i := range columns {
 		marks[i], places[i] = fmt.Sprintf("?%d", i+1), &values[i]
 	}
-	insert := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, strings.Join(columns, ", "), strings.Join(marks, ", "))
+	insert := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, strings.Join(columns, ", "),
+		strings.Join(marks, ", "))
 	for rows.Next() {
 		if err := rows.Scan(places...); err != nil {
 			return j.failed(err)

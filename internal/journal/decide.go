@@ -25,7 +25,9 @@ type Decision struct {
 // also a *GoneError if the order has changed since the decision was made.
 func (l *Ledger) Decide(ctx context.Context, d Decision) (o Order, err error) {
 	if (d.PaidAs != "") == d.NotSent || (d.NotSent || d.AlthoughDifferent) && d.Reason == "" {
-		return Order{}, fmt.Errorf("a decision about order %s is either the id it was paid as, or that it was not sent and why", d.OrderID)
+		return Order{},
+			fmt.Errorf("a decision about order %s is either the id it was paid as, or that it was not sent and why",
+				d.OrderID)
 	}
 	d.Reason = keepable(d.Reason)
 	err = l.j.write(ctx, func(t *tx) error {

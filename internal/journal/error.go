@@ -21,7 +21,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // notThere returns the error for a journal that is only to be read and does not exist. A wrong name must not
 // look like a journal in which nothing has happened.
 func notThere(place string) error {
-	return &Error{Place: place, Msg: "is not there: its name may be wrong (till config show says where that comes from), or nothing was sent with it yet", Err: fs.ErrNotExist}
+	return &Error{Place: place,
+		Msg: "is not there: its name may be wrong (till config show says where that comes from), or nothing was sent with it yet", Err: fs.ErrNotExist}
 }
 
 // An ExistsError says that an order is not sent because its state in the journal does not allow it.

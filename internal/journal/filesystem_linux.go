@@ -38,7 +38,8 @@ func checkFileSystem(dir string) error {
 func networkFileSystem(magic int64) string {
 	return map[int64]string{
 		unix.NFS_SUPER_MAGIC: "NFS", unix.SMB_SUPER_MAGIC: "SMB", 0xfe534d42: "SMB", unix.CIFS_SUPER_MAGIC: "CIFS",
-		unix.AFS_SUPER_MAGIC: "AFS", unix.CEPH_SUPER_MAGIC: "Ceph", unix.CODA_SUPER_MAGIC: "Coda", unix.V9FS_MAGIC: "9P", unix.NCP_SUPER_MAGIC: "NCP", unix.OCFS2_SUPER_MAGIC: "OCFS2",
+		unix.AFS_SUPER_MAGIC: "AFS", unix.CEPH_SUPER_MAGIC: "Ceph", unix.CODA_SUPER_MAGIC: "Coda",
+		unix.V9FS_MAGIC: "9P", unix.NCP_SUPER_MAGIC: "NCP", unix.OCFS2_SUPER_MAGIC: "OCFS2",
 		0x47504653: "GPFS", 0x0bd00bd0: "Lustre", 0x1161970: "GFS2", 0x19830326: "BeeGFS",
 	}[magic]
 }
@@ -54,7 +55,8 @@ func networkFuse(mounts string, major, minor uint32) string {
 			continue
 		}
 		name := strings.TrimPrefix(what[0], "fuse.")
-		if slices.Contains([]string{"sshfs", "s3fs", "rclone", "gcsfuse", "goofys", "glusterfs", "ceph", "juicefs", "blobfuse", "blobfuse2", "davfs", "davfs2", "curlftpfs", "seaweedfs", "moosefs", "mfs", "smbnetfs"}, name) {
+		if slices.Contains([]string{"sshfs", "s3fs", "rclone", "gcsfuse", "goofys", "glusterfs", "ceph", "juicefs",
+			"blobfuse", "blobfuse2", "davfs", "davfs2", "curlftpfs", "seaweedfs", "moosefs", "mfs", "smbnetfs"}, name) {
 			return name
 		}
 	}

@@ -44,7 +44,8 @@ type finishing struct {
 }
 
 func (f *finishing) event(t *tx, holder string) ended {
-	return ended{attempt: f.ticket.order.last().Number, content: f.ticket.order.Content, Outcome: f.out, holder: holder, at: t.at}
+	return ended{attempt: f.ticket.order.last().Number, content: f.ticket.order.Content, Outcome: f.out,
+		holder: holder, at: t.at}
 }
 
 // alone reads the order of an outcome and then records it.
@@ -90,7 +91,8 @@ func (t *tx) finishMany(all []*pending) error {
 	var changes []*change
 	for _, p := range all {
 		f := p.finish
-		if f.ticket.order.account != account || f.ticket.order.Withdrawal != "" || f.out.Withdrawal != "" && times[f.out.Withdrawal] > 1 {
+		if f.ticket.order.account != account || f.ticket.order.Withdrawal != "" ||
+			f.out.Withdrawal != "" && times[f.out.Withdrawal] > 1 {
 			continue
 		}
 		c, err := changed(f.ticket.order, f.event(t, ""))

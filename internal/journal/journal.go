@@ -103,7 +103,8 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 	if o.steps == nil {
 		o.steps = schema()
 	}
-	j := &Journal{options: o, tied: map[keyTie]bool{}, dialect: newSQLite(name, o.wait, o.Existing), sender: randomNumber()}
+	j := &Journal{options: o, tied: map[keyTie]bool{}, dialect: newSQLite(name, o.wait, o.Existing),
+		sender: randomNumber()}
 	if IsPostgres(name) {
 		j.dialect = newPostgres(name, o.wait, o.Existing)
 	}

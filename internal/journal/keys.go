@@ -17,7 +17,8 @@ const (
 // to an account once the service has answered a call with it, or may have. A first attempt that never left
 // this machine ties nothing.
 func (j *Journal) KeyUsedBy(ctx context.Context, fingerprint string) (accounts []Account, err error) {
-	return j.accounts(ctx, `SELECT a.address, a.name FROM keys k JOIN accounts a ON a.id = k.account WHERE k.fingerprint = ?1 AND k.answered <> '' ORDER BY k.noted`, fingerprint)
+	return j.accounts(ctx,
+		`SELECT a.address, a.name FROM keys k JOIN accounts a ON a.id = k.account WHERE k.fingerprint = ?1 AND k.answered <> '' ORDER BY k.noted`, fingerprint)
 }
 
 // NoteKey notes that a key is used with the account. If the key has been used with another account meanwhile,
@@ -48,7 +49,8 @@ func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
 		}
 		others := 0
 		if how == KeyFirst {
-			if err := t.row(`SELECT count(*) FROM keys WHERE account = ?1 AND fingerprint <> ?2 AND answered <> ''`, account, fingerprint).Scan(&others); err != nil {
+			if err := t.row(`SELECT count(*) FROM keys WHERE account = ?1 AND fingerprint <> ?2 AND answered <> ''`,
+				account, fingerprint).Scan(&others); err != nil {
 				return err
 			}
 		}
@@ -80,7 +82,8 @@ func (t *tx) tieKey(account int64, fingerprint string) error {
 		return nil
 	}
 	answered := t.now // a key that is not noted counts as tied
-	if err := t.row(`SELECT answered FROM keys WHERE account = ?1 AND fingerprint = ?2`, account, fingerprint).Scan(&answered); err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err := t.row(`SELECT answered FROM keys WHERE account = ?1 AND fingerprint = ?2`, account, fingerprint).
+		Scan(&answered); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
 	if answered == "" {
@@ -89,9 +92,11 @@ func (t *tx) tieKey(account int64, fingerprint string) error {
 			return err
 		}
 		if others > 0 {
-			return &AccountError{t.locked[account], "was first used with another key meanwhile, or this key with another account"}
+			return &AccountError{t.locked[account],
+				"was first used with another key meanwhile, or this key with another account"}
 		}
-		if _, err := t.exec(`UPDATE keys SET answered = ?1 WHERE account = ?2 AND fingerprint = ?3`, t.now, account, fingerprint); err != nil {
+		if _, err := t.exec(`UPDATE keys SET answered = ?1 WHERE account = ?2 AND fingerprint = ?3`, t.now, account,
+			fingerprint); err != nil {
 			return err
 		}
 	}

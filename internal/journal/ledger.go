@@ -33,7 +33,8 @@ func (l *Ledger) number(ctx context.Context) (int64, error) {
 		return id, nil
 	}
 	var id int64
-	err := l.j.read(ctx).row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name).Scan(&id)
+	err := l.j.read(ctx).
+		row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
@@ -50,11 +51,13 @@ func (l *Ledger) Enter(ctx context.Context) error {
 		return nil
 	}
 	return l.j.write(ctx, func(t *tx) error {
-		if _, err := t.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`, l.account.Address, l.account.Name, t.now); err != nil {
+		if _, err := t.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
+			l.account.Address, l.account.Name, t.now); err != nil {
 			return err
 		}
 		var id int64
-		if err := t.row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name).Scan(&id); err != nil {
+		if err := t.row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name).
+			Scan(&id); err != nil {
 			return err
 		}
 		l.id.CompareAndSwap(0, id)
@@ -93,7 +96,8 @@ func (t *tx) lockNumber(id int64) (a Account, err error) {
 	if a, found := t.locked[id]; found {
 		return a, nil
 	}
-	if err := t.row(`SELECT address, name FROM accounts WHERE id = ?1 {lock}`, id).Scan(&a.Address, &a.Name); err != nil {
+	if err := t.row(`SELECT address, name FROM accounts WHERE id = ?1 {lock}`, id).
+		Scan(&a.Address, &a.Name); err != nil {
 		return Account{}, err
 	}
 	t.locked[id] = a
@@ -147,20 +151,23 @@ func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
 		return s, l.j.failed(err)
 	}
 	s.OrderIDs = Keeping(keeping)
-	newest, err := load(q, `id = (SELECT id FROM orders WHERE account = ?1 AND state = 'accepted' ORDER BY `+byTime+` LIMIT 1)`, id)
+	newest, err := load(q,
+		`id = (SELECT id FROM orders WHERE account = ?1 AND state = 'accepted' ORDER BY `+byTime+` LIMIT 1)`, id)
 	if err != nil {
 		return s, l.j.failed(err)
 	}
 	if len(newest) > 0 {
 		s.Newest = &newest[0]
 	}
-	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending')`, id).Scan(&s.Unknown); err != nil {
+	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending')`, id).
+		Scan(&s.Unknown); err != nil {
 		return s, l.j.failed(err)
 	}
 	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND sent = '' AND state IN ('accepted', 'conflict')`, id).Scan(&s.Found); err != nil {
 		return s, l.j.failed(err)
 	}
-	s.Keys, err = collect(q, scanText, `SELECT fingerprint FROM keys WHERE account = ?1 AND answered <> '' ORDER BY noted`, id)
+	s.Keys, err = collect(q, scanText,
+		`SELECT fingerprint FROM keys WHERE account = ?1 AND answered <> '' ORDER BY noted`, id)
 	return s, l.j.failed(err)
 }
 

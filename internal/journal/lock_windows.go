@@ -36,7 +36,8 @@ func (l *lockFile) hold(sender int64) error {
 }
 
 func (l *lockFile) lock(sender int64) error {
-	return windows.LockFileEx(windows.Handle(l.file.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at(sender))
+	return windows.LockFileEx(windows.Handle(l.file.Fd()),
+		windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at(sender))
 }
 
 // held tries to take the lock, because Windows cannot test a lock.

@@ -154,7 +154,8 @@ func (d *sqliteDialect) mark(ctx context.Context, conn *sql.Conn) error {
 	}
 	if !d.set {
 		// The checkpoint syncs.
-		for _, statement := range []string{"PRAGMA synchronous = normal", "BEGIN IMMEDIATE", "UPDATE till_journal SET opened = 1 WHERE opened = 0", "COMMIT", "PRAGMA synchronous = full"} {
+		for _, statement := range []string{"PRAGMA synchronous = normal", "BEGIN IMMEDIATE",
+			"UPDATE till_journal SET opened = 1 WHERE opened = 0", "COMMIT", "PRAGMA synchronous = full"} {
 			if err := d.exec(ctx, conn, statement); err != nil {
 				return err
 			}
@@ -208,7 +209,8 @@ func (d *sqliteDialect) unmark(ctx context.Context) (unmarked bool, err error) {
 	if err != nil || !open {
 		return err == nil, err
 	}
-	for _, statement := range []string{"PRAGMA synchronous = normal", "BEGIN IMMEDIATE", "UPDATE till_journal SET opened = 0", "COMMIT"} {
+	for _, statement := range []string{"PRAGMA synchronous = normal", "BEGIN IMMEDIATE",
+		"UPDATE till_journal SET opened = 0", "COMMIT"} {
 		if err := d.exec(ctx, d.anchor, statement); err != nil {
 			return false, err
 		}
@@ -221,7 +223,8 @@ func (d *sqliteDialect) unmark(ctx context.Context) (unmarked bool, err error) {
 func (d *sqliteDialect) exec(ctx context.Context, conn *sql.Conn, statement string) error {
 	for began := time.Now(); ; {
 		_, err := conn.ExecContext(ctx, statement)
-		if e := (*sqlite.Error)(nil); !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Since(began) > d.wait {
+		if e := (*sqlite.Error)(nil); !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY ||
+			time.Since(began) > d.wait {
 			return err
 		}
 		if err := rest(ctx, pause); err != nil {

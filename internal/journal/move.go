@@ -105,7 +105,8 @@ func (t *tx) moveSome(changes []*change, only string) error {
 		}
 		for i, a := range c.next.Attempts {
 			if i >= len(c.old.Attempts) || a != c.old.Attempts[i] {
-				attempts = append(attempts, []any{c.old.id, a.Number, a.sender, stamp(a.Began), stamp(a.Ended), string(a.Outcome), a.Decimals})
+				attempts = append(attempts,
+					[]any{c.old.id, a.Number, a.sender, stamp(a.Began), stamp(a.Ended), string(a.Outcome), a.Decimals})
 			}
 		}
 		e := c.event

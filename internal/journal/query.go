@@ -22,8 +22,10 @@ func scanOrder(rows *sql.Rows, more ...any) (o Order, err error) {
 	var d Decided
 	var number, sender, decimals sql.NullInt64
 	var began, ended, outcome sql.NullString
-	err = rows.Scan(append([]any{&o.id, &o.account, &o.OrderID, &o.Run, &state, &o.Currency, &o.Unit, &o.Minor, &o.Address, &o.Memo, &o.Callback, &o.Note, &o.Withdrawal, &o.Shown,
-		&o.version, &sent, &o.Code, &o.Reason, &o.User, &o.Host, &o.Key, &d.As, &decidedAt, &d.User, &d.Host, &d.Reason, &created, &changed,
+	err = rows.Scan(append([]any{&o.id, &o.account, &o.OrderID, &o.Run, &state, &o.Currency, &o.Unit, &o.Minor,
+		&o.Address, &o.Memo, &o.Callback, &o.Note, &o.Withdrawal, &o.Shown,
+		&o.version, &sent, &o.Code, &o.Reason, &o.User, &o.Host, &o.Key, &d.As, &decidedAt, &d.User, &d.Host, &d.Reason,
+		&created, &changed,
 		&number, &sender, &began, &ended, &outcome, &decimals}, more...)...)
 	o.State, o.Sent, o.Created, o.Changed = State(state), unstamp(sent), unstamp(created), unstamp(changed)
 	o.Withdrawal, o.Shown = restored(o.Withdrawal), restored(o.Shown)
@@ -32,7 +34,8 @@ func scanOrder(rows *sql.Rows, more ...any) (o Order, err error) {
 		o.Decided = &d
 	}
 	if number.Valid {
-		o.Attempts = []Attempt{{number.Int64, unstamp(began.String), unstamp(ended.String), Ending(outcome.String), decimals.Int64, sender.Int64}}
+		o.Attempts = []Attempt{{number.Int64, unstamp(began.String), unstamp(ended.String), Ending(outcome.String),
+			decimals.Int64, sender.Int64}}
 	}
 	return o, err
 }
@@ -106,7 +109,8 @@ func ordersOf(q querier, query string, args ...any) iter.Seq2[Order, error] {
 
 // load returns the orders for which a condition holds, oldest first.
 func load(q querier, where string, args ...any) (orders []Order, err error) {
-	for o, err := range ordersOf(q, `SELECT `+orderColumns+` FROM orders `+withAttempts+` WHERE `+where+` ORDER BY orders.id, number`, args...) {
+	for o, err := range ordersOf(q,
+		`SELECT `+orderColumns+` FROM orders `+withAttempts+` WHERE `+where+` ORDER BY orders.id, number`, args...) {
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +125,8 @@ func (t *tx) orders(where string, args ...any) ([]Order, error) { return load(t,
 func (t *tx) insert(account int64, o Order) (Order, error) {
 	err := t.row(`INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed, content, payee)
 		VALUES (?1, ?2, ?3, '', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14, ?15) RETURNING id, version`,
-		account, o.OrderID, o.Run, o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback, o.Note, t.j.options.User, t.j.options.Host, t.now, o.Content.key(), payee(o.Address)).Scan(&o.id, &o.version)
+		account, o.OrderID, o.Run, o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback, o.Note, t.j.options.User,
+		t.j.options.Host, t.now, o.Content.key(), payee(o.Address)).Scan(&o.id, &o.version)
 	o.account = account
 	o.State, o.User, o.Host, o.Created, o.Changed = "", t.j.options.User, t.j.options.Host, t.at, t.at
 	return o, err
@@ -199,7 +204,8 @@ func (f Filter) query(account int64) (query string, args []any) {
 	if f.OrderID != "" {
 		add("order_id = ?%d", f.OrderID)
 	}
-	return `SELECT ` + orderColumns + ` FROM ` + from + ` ` + withAttempts + ` WHERE ` + strings.Join(where, " AND ") + ` ORDER BY ` + order + `, number`, args
+	return `SELECT ` + orderColumns + ` FROM ` + from + ` ` + withAttempts + ` WHERE ` + strings.Join(where, " AND ") +
+		` ORDER BY ` + order + `, number`, args
 }
 
 // ofRun returns the condition for the rows of a run that has begun. The account is the first argument.
@@ -224,7 +230,8 @@ func (j *Journal) Story(ctx context.Context, o Order) ([]Event, error) {
 
 func scanEvent(rows *sql.Rows) (e Event, err error) {
 	var at, state string
-	err = rows.Scan(&at, &e.User, &e.Host, &e.What, &state, &e.Currency, &e.Unit, &e.Minor, &e.Address, &e.Memo, &e.Callback, &e.Key, &e.Withdrawal, &e.Status, &e.Code, &e.Reason)
+	err = rows.Scan(&at, &e.User, &e.Host, &e.What, &state, &e.Currency, &e.Unit, &e.Minor, &e.Address, &e.Memo,
+		&e.Callback, &e.Key, &e.Withdrawal, &e.Status, &e.Code, &e.Reason)
 	e.At, e.State, e.Withdrawal = unstamp(at), State(state), restored(e.Withdrawal)
 	return e, err
 }

@@ -109,7 +109,10 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 		return run, false, &RunError{Run: r.Name, Msg: "belongs to another plan: make a new plan"}
 	default:
 		if newest, err := t.newestOf(account, run.Batch); err != nil || run.Batch != "" && newest != run.Name {
-			return run, false, cmp.Or[error](err, &RunError{r.Name, fmt.Sprintf("is of the batch %q, which has gone on with run %s", run.Batch, newest), true})
+			return run, false,
+				cmp.Or[error](err,
+					&RunError{r.Name,
+						fmt.Sprintf("is of the batch %q, which has gone on with run %s", run.Batch, newest), true})
 		}
 		run.Before = max(run.Before, r.Before)
 		_, err := t.exec(`UPDATE runs SET paid_before = ?1 WHERE id = ?2`, run.Before, run.id)
@@ -135,7 +138,10 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 func (t *tx) stillNewest(account int64, r Run) error {
 	newest, err := t.newestOf(account, r.Batch)
 	if err != nil || newest != r.Since {
-		return cmp.Or[error](err, &RunError{r.Name, fmt.Sprintf("is of the batch %q, and its run %s has begun since the plan was made", r.Batch, newest), true})
+		return cmp.Or[error](err,
+			&RunError{r.Name,
+				fmt.Sprintf("is of the batch %q, and its run %s has begun since the plan was made", r.Batch, newest),
+				true})
 	}
 	return nil
 }
@@ -145,7 +151,8 @@ func (t *tx) newestOf(account int64, batch string) (run string, err error) {
 	if batch == "" {
 		return "", nil
 	}
-	err = t.row(`SELECT name FROM runs WHERE account = ?1 AND batch = ?2 AND began <> '' ORDER BY id DESC LIMIT 1`, account, batch).Scan(&run)
+	err = t.row(`SELECT name FROM runs WHERE account = ?1 AND batch = ?2 AND began <> '' ORDER BY id DESC LIMIT 1`,
+		account, batch).Scan(&run)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -201,7 +208,8 @@ func (t *tx) stillRecording(run Run) error {
 	n := 0
 	err := t.row(`SELECT count(*) FROM runs WHERE id = ?1 AND began = '' AND sender = ?2`, run.id, t.j.sender).Scan(&n)
 	if err == nil && n != 1 {
-		err = &RunError{Run: run.Name, Msg: "was taken back by another process while it was being recorded: run it again"}
+		err = &RunError{Run: run.Name,
+			Msg: "was taken back by another process while it was being recorded: run it again"}
 	}
 	return err
 }
@@ -255,7 +263,8 @@ func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
 		}
 		values := make([][]any, len(some))
 		for i, r := range some {
-			values[i] = []any{int64(place), ids[r.OrderID], r.Currency, r.Unit, r.Minor, r.Address, r.Memo, r.Callback, r.Note}
+			values[i] = []any{int64(place), ids[r.OrderID], r.Currency, r.Unit, r.Minor, r.Address, r.Memo,
+				r.Callback, r.Note}
 			place++
 		}
 		list, names, args := valueList(values, run.id)
@@ -268,7 +277,8 @@ func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
 func (t *tx) insertPlanned(account int64, run Run, rows []Row) (ids map[string]int64, err error) {
 	values := make([][]any, len(rows))
 	for i, r := range rows {
-		values[i] = []any{r.OrderID, r.Currency, r.Unit, r.Minor, r.Address, r.Memo, r.Content.key(), payee(r.Address), r.Callback, r.Note}
+		values[i] = []any{r.OrderID, r.Currency, r.Unit, r.Minor, r.Address, r.Memo, r.Content.key(), payee(r.Address),
+			r.Callback, r.Note}
 	}
 	list, names, args := valueList(values, account, run.Name, t.j.options.User, t.j.options.Host, t.now)
 	inserted, err := t.rows(list+` INSERT INTO orders (account, run, state, order_id, currency, unit, minor, address, memo, content, payee, callback, note, user_name, host, created, changed)
@@ -300,7 +310,8 @@ func (t *tx) findRest(account int64, run Run, rows []Row, ids map[string]int64) 
 			return err
 		}
 		if len(found) == 0 || !found[0].Content.Same(r.Content) {
-			return &RunError{Run: run.Name, Msg: "has an order that the journal has with other content: order " + r.OrderID}
+			return &RunError{Run: run.Name,
+				Msg: "has an order that the journal has with other content: order " + r.OrderID}
 		}
 		ids[r.OrderID] = found[0].id
 	}
@@ -311,7 +322,8 @@ func (t *tx) findRest(account int64, run Run, rows []Row, ids map[string]int64) 
 // ones.
 func (t *tx) unfinished(account int64) (dead, alive []Run, err error) {
 	senders := map[int64]Run{}
-	for rows, err := range each(t, `SELECT `+runColumns+`, sender FROM runs WHERE account = ?1 AND began = ''`, account) {
+	for rows, err := range each(t,
+		`SELECT `+runColumns+`, sender FROM runs WHERE account = ?1 AND began = ''`, account) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -341,7 +353,9 @@ func (t *tx) unfinished(account int64) (dead, alive []Run, err error) {
 // discardUnfinished removes the runs of dead processes that have not begun.
 func (l *Ledger) discardUnfinished(ctx context.Context, account int64) error {
 	n := 0
-	if err := l.j.read(ctx).row(`SELECT count(*) FROM runs WHERE account = ?1 AND began = '' AND sender <> ?2`, account, l.j.sender).Scan(&n); err != nil || n == 0 {
+	if err := l.j.read(ctx).
+		row(`SELECT count(*) FROM runs WHERE account = ?1 AND began = '' AND sender <> ?2`, account, l.j.sender).
+		Scan(&n); err != nil || n == 0 {
 		return l.j.failed(err)
 	}
 	var dead []Run
@@ -376,7 +390,8 @@ func (l *Ledger) discard(ctx context.Context, run Run) error {
 			}
 			const piece = `(SELECT order_row FROM run_rows WHERE run_id = ?1 ORDER BY place DESC LIMIT ?2)`
 			const untouched = `id IN ` + piece + ` AND run = ?3 AND state = 'planned' AND version = 1`
-			if _, err := t.exec(`DELETE FROM events WHERE order_row IN (SELECT id FROM orders WHERE `+untouched+`)`, run.id, rowsInAPiece, run.Name); err != nil {
+			if _, err := t.exec(`DELETE FROM events WHERE order_row IN (SELECT id FROM orders WHERE `+untouched+`)`,
+				run.id, rowsInAPiece, run.Name); err != nil {
 				return err
 			}
 			doomed, err := t.numbers(`SELECT id FROM orders WHERE `+untouched, run.id, rowsInAPiece, run.Name)
@@ -436,7 +451,8 @@ func (l *Ledger) RunRows(ctx context.Context, run Run, from, n int) (part []RunR
 			return nil, l.j.failed(err)
 		}
 		var r RunRow
-		o, err := scanOrder(rows, &r.Place, &r.Row.Currency, &r.Row.Unit, &r.Row.Minor, &r.Row.Address, &r.Row.Memo, &r.Row.Callback, &r.Row.Note)
+		o, err := scanOrder(rows, &r.Place, &r.Row.Currency, &r.Row.Unit, &r.Row.Minor, &r.Row.Address, &r.Row.Memo,
+			&r.Row.Callback, &r.Row.Note)
 		if err != nil {
 			return nil, l.j.failed(err)
 		}
@@ -454,7 +470,8 @@ func (l *Ledger) RunRows(ctx context.Context, run Run, from, n int) (part []RunR
 func (l *Ledger) Held(ctx context.Context, orderIDs []string) (held map[string]Order, err error) {
 	held = make(map[string]Order)
 	err = l.among(ctx, orderIDs, func(account int64, args []any, list string) error {
-		orders, err := load(l.j.read(ctx), `account = ?1 AND order_id IN (`+list+`)`, append([]any{account}, args...)...)
+		orders, err := load(l.j.read(ctx), `account = ?1 AND order_id IN (`+list+`)`,
+			append([]any{account}, args...)...)
 		for _, o := range orders {
 			held[o.OrderID] = o
 		}
@@ -476,7 +493,9 @@ func (l *Ledger) Paid(ctx context.Context, addresses []string) (paid map[string]
 		spelt[form] = append(spelt[form], a)
 	}
 	err = l.among(ctx, forms, func(account int64, args []any, list string) error {
-		payees, err := collect(l.j.read(ctx), scanText, `SELECT DISTINCT payee FROM orders WHERE account = ?1 AND state = 'accepted' AND payee IN (`+list+`)`, append([]any{account}, args...)...)
+		payees, err := collect(l.j.read(ctx), scanText,
+			`SELECT DISTINCT payee FROM orders WHERE account = ?1 AND state = 'accepted' AND payee IN (`+list+`)`,
+			append([]any{account}, args...)...)
 		for _, form := range payees {
 			for _, a := range spelt[form] {
 				paid[a] = true
@@ -489,7 +508,9 @@ func (l *Ledger) Paid(ctx context.Context, addresses []string) (paid map[string]
 
 // among calls ask with the parts of a list that are small enough for a statement. The first argument of the
 // statement is the account's number.
-func (l *Ledger) among(ctx context.Context, list []string, ask func(account int64, args []any, list string) error) error {
+func (l *Ledger) among(
+	ctx context.Context, list []string, ask func(account int64, args []any, list string) error,
+) error {
 	account, err := l.number(ctx)
 	if err != nil || account == 0 {
 		return err

@@ -202,7 +202,8 @@ func (t *tx) fillKeys() error {
 		return err
 	}
 	for _, o := range orders {
-		if _, err := t.exec(`UPDATE orders SET content = ?1, payee = ?2 WHERE id = ?3`, o.Content.key(), payee(o.Address), o.id); err != nil {
+		if _, err := t.exec(`UPDATE orders SET content = ?1, payee = ?2 WHERE id = ?3`, o.Content.key(),
+			payee(o.Address), o.id); err != nil {
 			return err
 		}
 	}
@@ -262,10 +263,12 @@ func (j *Journal) version(q querier) (version int, err error) {
 		return 0, err
 	}
 	if known := len(j.options.steps); version > known {
-		return 0, &Error{Place: j.dialect.place(), Msg: fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", version, known)}
+		return 0, &Error{Place: j.dialect.place(),
+			Msg: fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", version, known)}
 	}
 	if version < 1 {
-		return 0, &Error{Place: j.dialect.place(), Msg: fmt.Sprintf("is damaged (its version is %d); restore a copy of it, and hold that against the service's list with till journal check", version)}
+		return 0, &Error{Place: j.dialect.place(),
+			Msg: fmt.Sprintf("is damaged (its version is %d); restore a copy of it, and hold that against the service's list with till journal check", version)}
 	}
 	return version, nil
 }

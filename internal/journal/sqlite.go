@@ -67,10 +67,12 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 	if err := d.secureFile(ctx); err != nil {
 		return nil, errors.Join(err, d.locks.close())
 	}
-	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: url.Values{
-		"mode":    {"rw"}, // a file that was moved away must not be made again
-		"_pragma": {fmt.Sprintf("busy_timeout(%d)", d.wait.Milliseconds()), "synchronous(full)", "fullfsync(on)", "checkpoint_fullfsync(on)", "foreign_keys(on)", "cell_size_check(on)"},
-	}.Encode()}
+	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"),
+		RawQuery: url.Values{
+			"mode": {"rw"}, // a file that was moved away must not be made again
+			"_pragma": {fmt.Sprintf("busy_timeout(%d)", d.wait.Milliseconds()), "synchronous(full)", "fullfsync(on)",
+				"checkpoint_fullfsync(on)", "foreign_keys(on)", "cell_size_check(on)"},
+		}.Encode()}
 	db, err := sql.Open("sqlite", address.String())
 	if err != nil {
 		return nil, err
@@ -120,7 +122,9 @@ func (d *sqliteDialect) disconnect(db *sql.DB, keepLog bool) error {
 // check refuses a file that is not a journal, or is damaged.
 func (d *sqliteDialect) check(ctx context.Context, db *sql.Conn) error {
 	var tables, own int
-	if err := db.QueryRowContext(ctx, "SELECT count(*), count(*) FILTER (WHERE name = 'till_journal') FROM sqlite_schema").Scan(&tables, &own); err != nil {
+	if err := db.QueryRowContext(ctx,
+		"SELECT count(*), count(*) FILTER (WHERE name = 'till_journal') FROM sqlite_schema").
+		Scan(&tables, &own); err != nil {
 		return err
 	}
 	if tables > 0 && own == 0 {
@@ -152,7 +156,8 @@ func (d *sqliteDialect) check(ctx context.Context, db *sql.Conn) error {
 func (d *sqliteDialect) logMode(ctx context.Context, db *sql.Conn) (mode string, err error) {
 	for began := time.Now(); ; {
 		err = db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode)
-		if e := (*sqlite.Error)(nil); !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Since(began) > d.wait {
+		if e := (*sqlite.Error)(nil); !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY ||
+			time.Since(began) > d.wait {
 			return mode, err
 		}
 		select {
@@ -212,11 +217,13 @@ func (d *sqliteDialect) still() error {
 	if err == nil {
 		return nil
 	}
-	return &Error{Place: d.name, Msg: fmt.Sprintf("was moved away or removed while it was in use (%v); end all that use it, put the file back, and run the command again; if it is gone, run till journal check first", err), Err: err, Lost: true}
+	return &Error{Place: d.name,
+		Msg: fmt.Sprintf("was moved away or removed while it was in use (%v); end all that use it, put the file back, and run the command again; if it is gone, run till journal check first", err), Err: err, Lost: true}
 }
 
 func (d *sqliteDialect) rewrite(query string) string {
-	return strings.NewReplacer("{id}", "INTEGER PRIMARY KEY", "{lock}", "", "{clustered}", "WITHOUT ROWID").Replace(query)
+	return strings.NewReplacer("{id}", "INTEGER PRIMARY KEY", "{lock}", "", "{clustered}", "WITHOUT ROWID").
+		Replace(query)
 }
 
 func (d *sqliteDialect) tables() string {
@@ -326,10 +333,12 @@ func (d *sqliteDialect) makeFile(ctx context.Context) error {
 		}
 	}
 	if !unused {
-		return &Error{Place: d.name, Msg: "was moved away or removed while another process uses it; end that process, put the file back, and run the command again; if it is gone, run till journal check first", Lost: true}
+		return &Error{Place: d.name,
+			Msg: "was moved away or removed while another process uses it; end that process, put the file back, and run the command again; if it is gone, run till journal check first", Lost: true}
 	}
 	if len(left) > 0 {
-		return &Error{Place: d.name, Msg: fmt.Sprintf("was moved away or removed, with %s left behind; put the file back, or, if it is gone, remove the rest and look up every order before it is sent (--lookup always)", strings.Join(left, " and ")), Lost: true}
+		return &Error{Place: d.name,
+			Msg: fmt.Sprintf("was moved away or removed, with %s left behind; put the file back, or, if it is gone, remove the rest and look up every order before it is sent (--lookup always)", strings.Join(left, " and ")), Lost: true}
 	}
 	// An existing file is not opened: closing it would release the locks that SQLite holds for another
 	// journal of this process.

@@ -123,7 +123,8 @@ func (e claimed) changes(o Order) (Order, error) {
 	}
 	o.State, o.Content, o.Callback, o.Note, o.Key, o.Run = Sending, e.Content, e.Callback, e.Note, e.Key, e.Run
 	o.User, o.Host, o.Sent, o.Code, o.Reason = e.by.User, e.by.Host, e.at, 0, ""
-	o.Attempts = append(o.Attempts, Attempt{Number: o.last().Number + 1, Began: e.at, Decimals: e.Decimals, sender: e.sender})
+	o.Attempts = append(o.Attempts,
+		Attempt{Number: o.last().Number + 1, Began: e.at, Decimals: e.Decimals, sender: e.sender})
 	return o, nil
 }
 
@@ -173,11 +174,14 @@ func (e ended) changes(o Order) (Order, error) {
 		o.State = Planned
 	case WasRejected:
 		if o.State = Rejected; o.InDoubt() {
-			o.State, o.Reason = Unknown, "this attempt was rejected, and the outcome of an earlier one is unknown: "+e.Reason
+			o.State, o.Reason = Unknown,
+				"this attempt was rejected, and the outcome of an earlier one is unknown: "+e.Reason
 		}
 	}
 	if o.Shown != "" && (o.State == Planned || o.State == Rejected) { // perhaps another sender's withdrawal
-		o.State, o.Reason = Unknown, fmt.Sprintf("this attempt was not accepted, and the service has shown the order as %s: %s", o.Shown, e.Reason)
+		o.State, o.Reason = Unknown,
+			fmt.Sprintf("this attempt was not accepted, and the service has shown the order as %s: %s",
+				o.Shown, e.Reason)
 	}
 	return o, nil
 }

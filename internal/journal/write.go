@@ -170,7 +170,8 @@ func refused(err error) bool {
 		account   *AccountError
 		busy      *BusyError
 	)
-	return errors.As(err, &busy) || errors.As(err, &exists) || errors.As(err, &duplicate) || errors.As(err, &gone) || errors.As(err, &holder) || errors.As(err, &account)
+	return errors.As(err, &busy) || errors.As(err, &exists) || errors.As(err, &duplicate) || errors.As(err, &gone) ||
+		errors.As(err, &holder) || errors.As(err, &account)
 }
 
 // transact runs work between BEGIN and COMMIT on the connection that writes.

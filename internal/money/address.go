@@ -58,7 +58,8 @@ func (r Registry) CheckAllowed(text string) error {
 	if len(formats) == 1 {
 		return wrong("%s is not valid in the format %s: %v", quote(text), formats[0], last)
 	}
-	return wrong("%s is valid in no format of the profile's currencies (%s): copy it again from where it came from", quote(text), strings.Join(unique(formats), ", "))
+	return wrong("%s is valid in no format of the profile's currencies (%s): copy it again from where it came from",
+		quote(text), strings.Join(unique(formats), ", "))
 }
 
 func unique(texts []string) (out []string) {

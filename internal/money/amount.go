@@ -33,7 +33,8 @@ func (r Registry) ParseMinor(text string, withdrawn api.Currency) (api.Amount, e
 		return api.Amount{}, err
 	}
 	if strings.Contains(number, ".") {
-		return api.Amount{}, wrong("the amount %q has a decimal point, and minor units are a whole number: write all digits without a point, or give it as a decimal amount", text)
+		return api.Amount{},
+			wrong("the amount %q has a decimal point, and minor units are a whole number: write all digits without a point, or give it as a decimal amount", text)
 	}
 	minor, err := api.ParseDecimal(number, 0)
 	return positive(text, e, minor, err)
@@ -95,9 +96,11 @@ func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, err
 	}
 	if e.Kind == crypto && withdrawn != (api.Currency{}) && !sameUnit(e.Kind, e.Code, withdrawn.Kind, withdrawn.Code) {
 		if withdrawn.Kind == fiat {
-			return fail("is in %s, and %s is withdrawn: give it in %s", e.Code, withdrawn.Code, amountSpelling(fiat, withdrawn.Code))
+			return fail("is in %s, and %s is withdrawn: give it in %s", e.Code, withdrawn.Code,
+				amountSpelling(fiat, withdrawn.Code))
 		}
-		return fail("is in %s, and %s is withdrawn: give it in %s or in a fiat currency", e.Code, withdrawn.Code, withdrawn.Code)
+		return fail("is in %s, and %s is withdrawn: give it in %s or in a fiat currency", e.Code, withdrawn.Code,
+			withdrawn.Code)
 	}
 	return number, e, nil
 }
@@ -119,7 +122,8 @@ func (r Registry) unknownDecimals(text string, e Entry) error {
 	if n := customaryDecimals(e); n != Unknown {
 		number = strconv.Itoa(n)
 	}
-	advice := fmt.Sprintf("if the service counts %s with %s decimals: %s --decimals %s", e.Code, number, command, number)
+	advice := fmt.Sprintf("if the service counts %s with %s decimals: %s --decimals %s", e.Code, number,
+		command, number)
 	return &Error{
 		What:   fmt.Sprintf("the amount %q cannot be counted, because the decimals of %s are not known: give it in minor units, or say how many decimals %s has", text, e.Code, e.Code),
 		Advice: advice,

@@ -44,7 +44,8 @@ func (r Registry) parseCode(text string) (Entry, error) {
 	case "fiat":
 		kind = fiat
 	default:
-		return Entry{}, wrong("the currency %q begins with %q: write crypto:%s or fiat:%s", text, prefix+":", code, code)
+		return Entry{},
+			wrong("the currency %q begins with %q: write crypto:%s or fiat:%s", text, prefix+":", code, code)
 	}
 	if !ok {
 		return Entry{Code: amountSpelling(kind, code), Kind: kind, Decimals: Unknown}, nil
@@ -78,7 +79,8 @@ func checkCode(text, code string) error {
 	case code == "":
 		return wrong("the currency %s has no code: write one such as Btc or USD", quote(text))
 	case len(code) > maxCode:
-		return wrong("the currency %s is too long: a code has at most %d characters, such as Btc or USD", quote(text), maxCode)
+		return wrong("the currency %s is too long: a code has at most %d characters, such as Btc or USD",
+			quote(text), maxCode)
 	case !ValidCode(code):
 		return wrong("the currency %s is not a code: write letters and digits, such as Btc or USD", quote(text))
 	}

@@ -20,7 +20,9 @@ func (r Registry) ParseItemMinor(text string, invoice api.Currency) (name string
 	return parseItem(text, invoice, "250", r.ParseMinor)
 }
 
-func parseItem(text string, invoice api.Currency, example string, parse func(string, api.Currency) (api.Amount, error)) (string, api.Amount, error) {
+func parseItem(
+	text string, invoice api.Currency, example string, parse func(string, api.Currency) (api.Amount, error),
+) (string, api.Amount, error) {
 	fail := func(format string, args ...any) (string, api.Amount, error) {
 		return "", api.Amount{}, wrong("the item "+quote(text)+" "+format, args...)
 	}
@@ -44,7 +46,8 @@ func parseItem(text string, invoice api.Currency, example string, parse func(str
 		return "", api.Amount{}, &Error{What: "the item " + quote(name) + ": " + err.Error(), Advice: advice}
 	}
 	if !sameUnit(amount.Kind, amount.Code, invoice.Kind, invoice.Code) {
-		return fail("is in %s, and the invoice is in %s: give it in %s", amount.Code, invoice.Code, amountSpelling(invoice.Kind, invoice.Code))
+		return fail("is in %s, and the invoice is in %s: give it in %s", amount.Code, invoice.Code,
+			amountSpelling(invoice.Kind, invoice.Code))
 	}
 	return name, amount, nil
 }

@@ -101,7 +101,8 @@ func (t *Tally) Add(p Payment) error {
 		t.sums[n] += p.Amount.Minor
 	}
 	if t.allowed != nil && !t.allowed[address.Canonical(p.Address)] {
-		return &LimitError{RuleAllowList, i, fmt.Sprintf("the address %q is not one that the profile allows", p.Address),
+		return &LimitError{RuleAllowList, i,
+			fmt.Sprintf("the address %q is not one that the profile allows", p.Address),
 			"if it should be paid, add it to allow_addresses of the profile"}
 	}
 	if err := checkUnit(t.limits.MaxPerWithdrawal, "max_per_withdrawal", p, i); err != nil {
@@ -109,7 +110,8 @@ func (t *Tally) Add(p Payment) error {
 	}
 	if most, ok := limitOn(t.limits.MaxPerWithdrawal, p.Amount.Kind, p.Amount.Code); ok && p.Amount.Minor > most.Minor {
 		return &LimitError{RuleLimit, i,
-			fmt.Sprintf("%s is more than the %s that the profile allows for one withdrawal", t.registry.Format(p.Amount), t.registry.Format(most)),
+			fmt.Sprintf("%s is more than the %s that the profile allows for one withdrawal",
+				t.registry.Format(p.Amount), t.registry.Format(most)),
 			"send less, or raise max_per_withdrawal of the profile"}
 	}
 	return checkUnit(t.limits.MaxPerRun, "max_per_run", p, i)
@@ -142,7 +144,8 @@ func checkUnit(limits []api.Amount, name string, p Payment, index int) error {
 	}
 	return &LimitError{RuleLimit, index,
 		fmt.Sprintf("the amount is in %s, for which %s of the profile has no limit, and for %s, which is withdrawn, it has one", p.Amount.Code, name, p.Currency.Code),
-		fmt.Sprintf("give the amount in %s, or add a limit in %s to %s of the profile", amountSpelling(p.Currency.Kind, p.Currency.Code), p.Amount.Code, name)}
+		fmt.Sprintf("give the amount in %s, or add a limit in %s to %s of the profile",
+			amountSpelling(p.Currency.Kind, p.Currency.Code), p.Amount.Code, name)}
 }
 
 // Without says which currencies of a registry have no limit, in a sentence for each of the two lists that is

@@ -39,7 +39,8 @@ func Check(text string) error {
 		return nil
 	}
 	if isAddress(text) {
-		return notPlace("it looks like an address, and is not one that is known" + write + " (a file whose name has a colon begins with ./)")
+		return notPlace("it looks like an address, and is not one that is known" + write +
+			" (a file whose name has a colon begins with ./)")
 	}
 	for _, word := range []string{"host=", "user=", "dbname=", "password="} {
 		if strings.HasPrefix(text, word) || strings.Contains(text, " "+word) {

@@ -21,7 +21,8 @@ func GroupRuns(leader int) bool {
 	for _, path := range stats {
 		text, _ := os.ReadFile(path)
 		_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
-		if fields := strings.Fields(rest); len(fields) > 2 && fields[2] == strconv.Itoa(leader) && fields[0] != "Z" && fields[0] != "X" {
+		if fields := strings.Fields(rest); len(fields) > 2 && fields[2] == strconv.Itoa(leader) && fields[0] != "Z" &&
+			fields[0] != "X" {
 			return true
 		}
 	}

@@ -206,7 +206,8 @@ func (s scale) flat(p painter, value *big.Int, full int) string {
 	if value.Sign() < 0 {
 		before, after = blocksBack(s.part(value, eighths)), ""
 	}
-	return spaces(left-width(before)) + p.mark(blue, before) + zero + p.mark(blue, after) + spaces(full-left-width(after))
+	return spaces(left-width(before)) + p.mark(blue, before) + zero + p.mark(blue, after) +
+		spaces(full-left-width(after))
 }
 
 // blocks returns a bar of the given number of eighths of a column.

@@ -117,7 +117,8 @@ func ChangeClass(sign int) string {
 // HTML returns the page.
 func (p Page) HTML() ([]byte, error) {
 	hash := sha256.Sum256([]byte(pageCSS))
-	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
+	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(hash[:]) + "'"
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"style":  func() template.CSS { return template.CSS(pageCSS) },
 		"policy": func() string { return policy },
@@ -152,7 +153,8 @@ func pageBars(c Chart) []pageBar {
 	zero := s.zero(fine)
 	for i, b := range c.Bars {
 		from, n := s.span(b.Value, fine)
-		bars[i] = pageBar{Label: b.label(longLabel), Number: b.number(), Extra: b.Extra, From: percent(from), Percent: percent(n)}
+		bars[i] = pageBar{Label: b.label(longLabel), Number: b.number(), Extra: b.Extra, From: percent(from),
+			Percent: percent(n)}
 		if zero > 0 {
 			bars[i].Zero = percent(zero)
 		}
@@ -186,7 +188,8 @@ func pageLine(c Chart) line {
 	}
 	for i, b := range c.Bars {
 		from, tall := s.span(b.Value, fine)
-		l.Columns = append(l.Columns, lineColumn{i*slot + (slot-thick)/2, fine - from - tall, thick, tall, b.Label + ": " + b.Text})
+		l.Columns = append(l.Columns,
+			lineColumn{i*slot + (slot-thick)/2, fine - from - tall, thick, tall, b.Label + ": " + b.Text})
 		if l.Each || i == 0 || i == len(c.Bars)/2 || i == len(c.Bars)-1 {
 			l.Labels = append(l.Labels, b.Label)
 		}

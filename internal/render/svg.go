@@ -50,8 +50,10 @@ func SVG(title string, lead []string, charts []Chart) []byte {
 	}
 	height := d.y + svgMargin
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" role="img" aria-labelledby="title desc">`+"\n", svgWidth, height)
-	fmt.Fprintf(&b, "<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n<style>%s</style>\n", escapeXML(title), escapeXML(strings.Join(words, " ")), svgStyle)
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" role="img" aria-labelledby="title desc">`+"\n", svgWidth, height)
+	fmt.Fprintf(&b, "<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n<style>%s</style>\n",
+		escapeXML(title), escapeXML(strings.Join(words, " ")), svgStyle)
 	fmt.Fprintf(&b, `<rect class="ground" width="%d" height="%d"/>`+"\n", svgWidth, height)
 	b.Write(d.b.Bytes())
 	b.WriteString("</svg>\n")
@@ -81,7 +83,8 @@ func (d *drawing) bars(c Chart) {
 	zero, top := s.zero(room), d.y
 	for _, b := range c.Bars {
 		// The nested picture cuts off what is too wide in the viewer's font.
-		fmt.Fprintf(&d.b, `<svg x="%d" y="%d" width="%d" height="%d"><text y="20"><title>%s</title>%s</text></svg>`+"\n",
+		fmt.Fprintf(&d.b,
+			`<svg x="%d" y="%d" width="%d" height="%d"><text y="20"><title>%s</title>%s</text></svg>`+"\n",
 			svgMargin, d.y, svgLabel-svgGap, svgRow, escapeXML(b.name()), escapeXML(b.label(svgLetters)))
 		if from, n := s.span(b.Value, room); n > 0 {
 			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="18" rx="3"/>`+"\n",

@@ -111,7 +111,8 @@ func cells[T any](columns []Column[T], item T) []Cell {
 	row := make([]Cell, len(columns))
 	for i, c := range columns {
 		row[i] = c.Cell(item)
-		row[i].bare = c.CodeIn != "" && slices.ContainsFunc(columns, func(other Column[T]) bool { return other.Name == c.CodeIn })
+		row[i].bare = c.CodeIn != "" &&
+			slices.ContainsFunc(columns, func(other Column[T]) bool { return other.Name == c.CodeIn })
 	}
 	return row
 }

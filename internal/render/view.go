@@ -83,8 +83,9 @@ func Map[A, B any](view View[A], of func(B) A) View[B] {
 	}
 	for _, c := range view.Columns {
 		mapped.Columns = append(mapped.Columns, Column[B]{
-			Name: c.Name, Extra: c.Extra, Wide: c.Wide, Whole: c.Whole, Detail: c.Detail, Amount: c.Amount, CodeIn: c.CodeIn,
-			Cell: func(item B) Cell { return c.Cell(of(item)) },
+			Name: c.Name, Extra: c.Extra, Wide: c.Wide, Whole: c.Whole, Detail: c.Detail, Amount: c.Amount,
+			CodeIn: c.CodeIn,
+			Cell:   func(item B) Cell { return c.Cell(of(item)) },
 		})
 	}
 	return mapped
@@ -148,7 +149,8 @@ func (v View[T]) column(name string) (Column[T], bool) {
 		}
 	}
 	for _, c := range v.Columns {
-		if suffix, ok := strings.CutPrefix(name, c.Name); ok && c.Amount && (suffix == minorSuffix || suffix == codeSuffix) {
+		if suffix, ok := strings.CutPrefix(name, c.Name); ok && c.Amount &&
+			(suffix == minorSuffix || suffix == codeSuffix) {
 			return Column[T]{Name: name, Whole: true, Cell: func(item T) Cell {
 				amount := c.Cell(item)
 				if amount.kind != kindAmount {
@@ -212,7 +214,8 @@ func (v View[T]) Check(o Options) error {
 		}
 	}
 	if _, ok := v.column(strings.TrimPrefix(o.Sort, "-")); o.Sort != "" && !ok {
-		return usagef("unknown column %q in --sort: use %s", strings.TrimPrefix(o.Sort, "-"), strings.Join(v.Names(), ", "))
+		return usagef("unknown column %q in --sort: use %s", strings.TrimPrefix(o.Sort, "-"),
+			strings.Join(v.Names(), ", "))
 	}
 	switch {
 	case o.Quiet && v.ID == nil:

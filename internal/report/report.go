@@ -159,7 +159,8 @@ func (r *Report) Undated() int { return r.undated }
 func (r *Report) Add(stats api.ResellerStats) error {
 	times, err := r.times(stats.InvoiceRebates)
 	seller := int32(len(r.sellers))
-	r.sellers = append(r.sellers, Standing{stats.ID, stats.Label, stats.InvoiceStats, stats.TotalVolume, stats.TotalRebates})
+	r.sellers = append(r.sellers,
+		Standing{stats.ID, stats.Label, stats.InvoiceStats, stats.TotalVolume, stats.TotalRebates})
 	var all [2]map[int32]*sum // over all time
 	all[0], all[1] = map[int32]*sum{}, map[int32]*sum{}
 	for i, record := range stats.InvoiceRebates {
@@ -324,7 +325,8 @@ func (r *Report) compare(seller int32, what string, sums map[int32]*sum, totals 
 		mine, theirs := entry(sums, int32(unit)), entry(service, int32(unit))
 		if *mine != *theirs {
 			r.differ = append(r.differ, difference{Difference{
-				ID: r.sellers[seller].ID, Label: r.sellers[seller].Label, What: what, Sum: mine.big(), Service: theirs.big(),
+				ID: r.sellers[seller].ID, Label: r.sellers[seller].Label, What: what, Sum: mine.big(),
+				Service: theirs.big(),
 			}, unit})
 		}
 	}

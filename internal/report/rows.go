@@ -94,7 +94,8 @@ func places(n int, compare func(a, b int32) int) []int32 {
 
 // compare orders by currency, and then by rebates, largest first.
 func (r ranks) compare(a, b *group) int {
-	return cmp.Or(cmp.Compare(r.units[a.currency], r.units[b.currency]), b.rebates.compare(a.rebates), b.volume.compare(a.volume),
+	return cmp.Or(cmp.Compare(r.units[a.currency], r.units[b.currency]), b.rebates.compare(a.rebates),
+		b.volume.compare(a.volume),
 		cmp.Compare(a.begin, b.begin), cmp.Compare(r.sellers[a.seller], r.sellers[b.seller]))
 }
 
@@ -158,7 +159,8 @@ func (r *Report) AllTime() []Standing {
 
 // compare orders by label, without regard to case unless nothing else differs.
 func (s Standing) compare(other Standing) int {
-	return cmp.Or(strings.Compare(strings.ToLower(s.Label), strings.ToLower(other.Label)), strings.Compare(s.Label, other.Label), strings.Compare(s.ID, other.ID))
+	return cmp.Or(strings.Compare(strings.ToLower(s.Label), strings.ToLower(other.Label)),
+		strings.Compare(s.Label, other.Label), strings.Compare(s.ID, other.ID))
 }
 
 // Differences returns where the service's totals differ from the sums, sorted by label.
@@ -169,7 +171,8 @@ func (r *Report) Differences() []Difference {
 		all = append(all, d.Difference)
 	}
 	slices.SortFunc(all, func(a, b Difference) int {
-		return cmp.Or(Standing{ID: a.ID, Label: a.Label}.compare(Standing{ID: b.ID, Label: b.Label}), compareCodes(a.Currency, b.Currency), strings.Compare(a.What, b.What))
+		return cmp.Or(Standing{ID: a.ID, Label: a.Label}.compare(Standing{ID: b.ID, Label: b.Label}),
+			compareCodes(a.Currency, b.Currency), strings.Compare(a.What, b.What))
 	})
 	return all
 }
@@ -198,7 +201,8 @@ func (r *Report) maker(unit Unit, sellers bool) func(*group) Row {
 				before = *g.before
 			}
 			row.PreviousVolume, row.PreviousRebates = before[0].big(), before[1].big()
-			row.Change = tenths(new(big.Int).Sub(row.Rebates, row.PreviousRebates), new(big.Int).Abs(row.PreviousRebates))
+			row.Change = tenths(new(big.Int).Sub(row.Rebates, row.PreviousRebates),
+				new(big.Int).Abs(row.PreviousRebates))
 		}
 		return row
 	}

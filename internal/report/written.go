@@ -85,7 +85,8 @@ func (s Span) Before() Span {
 	if whole(*s.From) && whole(*s.To) {
 		return Span{new(s.From.AddDate(0, monthOf(*s.From)-monthOf(*s.To), 0)), s.From}
 	}
-	return Span{new(time.Unix(2*s.From.Unix()-s.To.Unix(), int64(2*s.From.Nanosecond()-s.To.Nanosecond())).UTC()), s.From}
+	return Span{new(time.Unix(2*s.From.Unix()-s.To.Unix(), int64(2*s.From.Nanosecond()-s.To.Nanosecond())).UTC()),
+		s.From}
 }
 
 // beside returns the day of the span that corresponds to a time in the span before it. In whole months it is

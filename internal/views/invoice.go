@@ -45,7 +45,8 @@ func Number(n int64) render.Cell {
 func invoiceTotal(m money.Registry, i api.Invoice) render.Cell {
 	total := int64(0)
 	for _, item := range i.Items {
-		if item.Amount > 0 && total > math.MaxInt64-item.Amount || item.Amount < 0 && total < math.MinInt64-item.Amount {
+		if item.Amount > 0 && total > math.MaxInt64-item.Amount ||
+			item.Amount < 0 && total < math.MinInt64-item.Amount {
 			return render.Own("")
 		}
 		total += item.Amount

@@ -53,7 +53,8 @@ type AttemptLine struct {
 func AttemptLines(o payout.Order) []AttemptLine {
 	lines := make([]AttemptLine, len(o.Attempts))
 	for i, a := range o.Attempts {
-		lines[i] = AttemptLine{Number: a.Number, Began: Moment(a.Began), Ended: Moment(a.Ended), Outcome: string(a.Outcome)}
+		lines[i] = AttemptLine{Number: a.Number, Began: Moment(a.Began), Ended: Moment(a.Ended),
+			Outcome: string(a.Outcome)}
 		if a.Decimals >= 0 {
 			lines[i].Decimals = &a.Decimals
 		}
@@ -85,9 +86,11 @@ type EventLine struct {
 // NewOrderLine returns an order as JSON, without its events and attempts.
 func NewOrderLine(o payout.Order) OrderLine {
 	line := OrderLine{
-		OrderID: o.OrderID, State: o.State, ID: o.ID, Currency: o.Currency, Amount: o.Amount, Address: o.Address, Memo: o.Memo,
-		Callback: o.Callback, Note: o.Note, Run: o.Run, Created: Moment(o.Created), Sent: Moment(o.Sent), Changed: Moment(o.Changed),
-		User: o.User, Host: o.Host, Key: o.Key, Code: o.Code, Reason: o.Reason,
+		OrderID: o.OrderID, State: o.State, ID: o.ID, Currency: o.Currency, Amount: o.Amount, Address: o.Address,
+		Memo:     o.Memo,
+		Callback: o.Callback, Note: o.Note, Run: o.Run, Created: Moment(o.Created), Sent: Moment(o.Sent),
+		Changed: Moment(o.Changed),
+		User:    o.User, Host: o.Host, Key: o.Key, Code: o.Code, Reason: o.Reason,
 	}
 	if d := o.Resolved; d != nil {
 		line.Resolved = &ResolutionLine{*d, Moment(d.At)}
@@ -113,7 +116,8 @@ func Orders(m money.Registry) render.View[payout.Order] {
 			{Name: "order_id", Whole: true, Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},
 			{Name: "state", Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
 			{Name: "amount", Amount: true, Cell: func(o row) render.Cell { return AmountCell(m, o.Amount) }},
-			{Name: "currency", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Currency.Code) }},
+			{Name: "currency", Extra: true, Detail: true,
+				Cell: func(o row) render.Cell { return render.Own(o.Currency.Code) }},
 			{Name: "sent", Cell: func(o row) render.Cell { return render.Own(Moment(o.Sent)) }},
 			{Name: "id", Whole: true, Wide: true, Cell: func(o row) render.Cell { return render.Text(o.ID) }},
 			{Name: "address", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Address) }},
@@ -125,9 +129,12 @@ func Orders(m money.Registry) render.View[payout.Order] {
 			{Name: "key", Wide: true, Cell: func(o row) render.Cell { return render.Own(o.Key) }},
 			{Name: "resolved", Wide: true, Cell: func(o row) render.Cell { return render.Own(resolution(o)) }},
 			{Name: "note", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Note) }},
-			{Name: "callback", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Callback) }},
-			{Name: "created", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(Moment(o.Created)) }},
-			{Name: "changed", Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(Moment(o.Changed)) }},
+			{Name: "callback", Extra: true, Detail: true,
+				Cell: func(o row) render.Cell { return render.Own(o.Callback) }},
+			{Name: "created", Extra: true, Detail: true,
+				Cell: func(o row) render.Cell { return render.Own(Moment(o.Created)) }},
+			{Name: "changed", Extra: true, Detail: true,
+				Cell: func(o row) render.Cell { return render.Own(Moment(o.Changed)) }},
 		},
 	}
 }

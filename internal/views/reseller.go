@@ -17,7 +17,8 @@ func Resellers(m money.Registry) render.View[api.Reseller] {
 		Columns: []render.Column[row]{
 			{Name: "id", Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
 			{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.InviteInfo.Label) }},
-			{Name: "invite", Extra: true, Detail: true, Cell: func(r row) render.Cell { return render.Text(r.InviteInfo.Invite) }},
+			{Name: "invite", Extra: true, Detail: true,
+				Cell: func(r row) render.Cell { return render.Text(r.InviteInfo.Invite) }},
 			{Name: "rebates", Cell: func(r row) render.Cell { return render.Text(rebateLine(m, r.Rebates)) }},
 		},
 	}

@@ -18,7 +18,8 @@ const MaxOrderID = 1<<53 - 1
 func CheckOrderID(id string) error {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || n < 1 || n > MaxOrderID || strconv.FormatInt(n, 10) != id {
-		return fmt.Errorf("%q is not an order id: write a whole number from 1 to %d in digits, without a leading zero", id, int64(MaxOrderID))
+		return fmt.Errorf("%q is not an order id: write a whole number from 1 to %d in digits, without a leading zero",
+			id, int64(MaxOrderID))
 	}
 	return nil
 }
@@ -55,7 +56,8 @@ func checkID(field, id string) error {
 	if id == "" {
 		return invalid(field, "it is empty: name one")
 	}
-	if i := strings.IndexFunc(id, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }); i >= 0 {
+	if i := strings.IndexFunc(id,
+		func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }); i >= 0 {
 		return invalid(field, "%q has a control character in it", id)
 	}
 	return nil
@@ -102,7 +104,8 @@ func checkCallback(field, text string) error {
 	}
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-		return invalid(field, "%q is not an absolute http or https address, such as https://shop.example.com/paid", text)
+		return invalid(field,
+			"%q is not an absolute http or https address, such as https://shop.example.com/paid", text)
 	}
 	return checkPlain(field, text)
 }

@@ -143,7 +143,8 @@ func WithMiddleware(wrap func(http.RoundTripper) http.RoundTripper) Option {
 // WithUserAgent sets the User-Agent header: printable ASCII, such as "shop/1.2". The default is "till".
 func WithUserAgent(text string) Option {
 	return func(o *options) {
-		if strings.Trim(text, " ") == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		if strings.Trim(text, " ") == "" ||
+			strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
 			o.err = fmt.Errorf("WithUserAgent: %q is not printable ASCII", text)
 			return
 		}
@@ -174,7 +175,8 @@ func WithTLSConfig(config *tls.Config) Option {
 // unencrypted. It also refuses a sandbox key for any other host. An option that is nil is an error. New sends
 // nothing.
 func New(baseURL string, opts ...Option) (*Client, error) {
-	o := options{resellerKey: true, readTimeout: DefaultReadTimeout, createTimeout: DefaultCreateTimeout, retries: 3, userAgent: "till"}
+	o := options{resellerKey: true, readTimeout: DefaultReadTimeout, createTimeout: DefaultCreateTimeout, retries: 3,
+		userAgent: "till"}
 	for i, opt := range opts {
 		if opt == nil {
 			return nil, fmt.Errorf("option %d is nil: leave it out", i+1)

@@ -115,7 +115,9 @@ func readable(err error, body []byte) error {
 			where = "the top"
 		}
 		switch {
-		case semantic.JSONKind != 0 && (semantic.Err == nil || errors.Is(semantic.Err, strconv.ErrSyntax) || errors.Is(semantic.Err, strconv.ErrRange)):
+		case semantic.JSONKind != 0 &&
+			(semantic.Err == nil || errors.Is(semantic.Err, strconv.ErrSyntax) ||
+				errors.Is(semantic.Err, strconv.ErrRange)):
 			return fmt.Errorf("at %s there is %s, which does not belong there", where, kindName(semantic.JSONKind))
 		case semantic.Err != nil:
 			return fmt.Errorf("at %s: %w", where, semantic.Err)

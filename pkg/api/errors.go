@@ -166,7 +166,8 @@ func (e Error) MarshalJSON() ([]byte, error) {
 // may hold a request with the key.
 func (e Error) GoString() string {
 	return fmt.Sprintf("api.Error{Op:%q, Method:%q, Path:%q, Outcome:%q, Status:%d, Envelope:%t, Code:%d, Reason:%q, Description:%q, RetryAfter:%q, Err:%q}",
-		e.Op, e.Method, e.Path, e.Outcome, e.Status, e.Envelope, e.Code, e.Reason, e.Description, e.RetryAfter, fmt.Sprint(e.Err))
+		e.Op, e.Method, e.Path, e.Outcome, e.Status, e.Envelope, e.Code, e.Reason, e.Description, e.RetryAfter,
+		fmt.Sprint(e.Err))
 }
 
 // InvalidError is the error of a request that was refused before anything was sent.

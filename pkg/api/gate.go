@@ -93,7 +93,8 @@ func (s *sending) neverLeft() bool {
 // moment, and no byte was lost with it. Both results are nil if dialing cannot help.
 func (s *sending) anew(req *http.Request, on http.RoundTripper) (*http.Request, http.RoundTripper) {
 	conn, transport := s.conn.Load(), (*http.Transport)(nil)
-	if transport, _ = on.(*http.Transport); transport == nil || conn == nil || !s.reused.Load() || conn.why.Load() != nil {
+	if transport, _ = on.(*http.Transport); transport == nil || conn == nil || !s.reused.Load() ||
+		conn.why.Load() != nil {
 		return nil, nil
 	}
 	again := *req

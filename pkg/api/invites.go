@@ -96,7 +96,8 @@ func (s *Invites) Get(ctx context.Context, id string) (Invite, error) {
 		return Invite{}, err
 	}
 	return call[Invite](ctx, s.client, request{
-		op: "get invite", about: id, method: http.MethodGet, path: "/api/invite", query: query("id", id), reseller: true,
+		op: "get invite", about: id, method: http.MethodGet, path: "/api/invite", query: query("id", id),
+		reseller: true,
 	})
 }
 

@@ -90,8 +90,9 @@ func (i Invoice) RawJSON() json.RawMessage { return i.raw }
 // MarshalJSON writes the JSON text that the invoice came from. If there is none, or the fields were changed,
 // it writes the object of the fields.
 func (i Invoice) MarshalJSON() ([]byte, error) {
-	return marshal(i, i.raw, invoiceJSON{i.ID, i.ExternalOrderID, i.ExternalNumber, i.Title, currencyJSON(i.Currency), i.Items,
-		i.CreatedDate, i.DueDate, i.Choosen, i.Status, i.State})
+	return marshal(i, i.raw,
+		invoiceJSON{i.ID, i.ExternalOrderID, i.ExternalNumber, i.Title, currencyJSON(i.Currency), i.Items,
+			i.CreatedDate, i.DueDate, i.Choosen, i.Status, i.State})
 }
 
 // UnmarshalJSON reads what Get reads, and keeps the text for RawJSON.

@@ -24,7 +24,8 @@ func checkMemo(c Currency, memo string) error {
 		return nil
 	}
 	if i := strings.IndexFunc(memo, isUnseen); i >= 0 {
-		return invalid("memo", "%q has a character at byte %d that cannot be seen (%U): type it anew", memo, i, []rune(memo[i:])[0])
+		return invalid("memo", "%q has a character at byte %d that cannot be seen (%U): type it anew", memo, i,
+			[]rune(memo[i:])[0])
 	}
 	runes := []rune(memo)
 	for _, end := range []struct {
@@ -50,5 +51,6 @@ func isBlank(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Zs, 
 // isUnseen reports whether a character has no width of its own: controls, formats, and characters that
 // programs leave out if they do not know them.
 func isUnseen(r rune) bool {
-	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	return !unicode.IsGraphic(r) ||
+		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

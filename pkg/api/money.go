@@ -67,7 +67,8 @@ func (c currencyJSON) MarshalJSONTo(enc *jsontext.Encoder) error {
 	if err := checkUnion(c.Kind, c.Code); err != nil {
 		return fmt.Errorf("currency: %w", err)
 	}
-	return writeTokens(enc, jsontext.BeginObject, jsontext.String(string(c.Kind)), jsontext.String(c.Code), jsontext.EndObject)
+	return writeTokens(enc, jsontext.BeginObject, jsontext.String(string(c.Kind)), jsontext.String(c.Code),
+		jsontext.EndObject)
 }
 
 func (c *currencyJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {

@@ -207,7 +207,10 @@ func (w *walk) next() (items []Withdrawal, more bool, err error) {
 		return items, false, nil
 	}
 	if w.stale == mostStale {
-		return nil, false, &Error{Op: "list withdrawals", Outcome: Failed, Err: fmt.Errorf("it says that it has %d pages, and %d in a row had nothing new on them", w.pages, w.stale)}
+		return nil, false,
+			&Error{Op: "list withdrawals", Outcome: Failed,
+				Err: fmt.Errorf("it says that it has %d pages, and %d in a row had nothing new on them",
+					w.pages, w.stale)}
 	}
 	w.page++
 	if w.base != PageBaseAuto && got.size <= largeAnswer {

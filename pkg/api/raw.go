@@ -30,7 +30,8 @@ func (c *Client) Do(ctx context.Context, method, target string, body json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	r := request{op: method + " " + u.EscapedPath(), method: method, path: u.EscapedPath(), query: u.RawQuery, create: !isRead(method, target)}
+	r := request{op: method + " " + u.EscapedPath(), method: method, path: u.EscapedPath(), query: u.RawQuery,
+		create: !isRead(method, target)}
 	if body != nil {
 		r.body = body
 	}
@@ -101,7 +102,8 @@ func createsWithdrawal(target string) bool {
 		segments = append(segments, segment)
 	}
 	clean := path.Clean("/" + strings.ToLower(strings.Join(segments, "/")))
-	return strings.HasSuffix(clean, "/merchant_withdrawal/create") || strings.Contains(clean, "/merchant_withdrawal/create/")
+	return strings.HasSuffix(clean, "/merchant_withdrawal/create") ||
+		strings.Contains(clean, "/merchant_withdrawal/create/")
 }
 
 // unescape decodes every percent escape that it can, and leaves the others unchanged.

@@ -185,13 +185,16 @@ func (s *Resellers) Stats(ctx context.Context, id string) (ResellerStats, error)
 	if err := checkUUIDField("id", id); err != nil {
 		return ResellerStats{}, err
 	}
-	return call[ResellerStats](ctx, s.client, s.get("get the statistics of reseller", id, "/api/reseller/stats", query("id", id)))
+	return call[ResellerStats](ctx, s.client,
+		s.get("get the statistics of reseller", id, "/api/reseller/stats", query("id", id)))
 }
 
 // Withdrawals returns one page of the reseller's withdrawals.
 //
 // POST /api/reseller/withdraw/list (section 4.5)
-func (s *Resellers) Withdrawals(ctx context.Context, id string, filter WithdrawalFilter, page, pageSize int) (WithdrawalPage, error) {
+func (s *Resellers) Withdrawals(
+	ctx context.Context, id string, filter WithdrawalFilter, page, pageSize int,
+) (WithdrawalPage, error) {
 	r, err := s.withdrawals(id, filter, page, pageSize)
 	if err != nil {
 		return WithdrawalPage{}, err
@@ -210,7 +213,9 @@ func (s *Resellers) withdrawals(id string, filter WithdrawalFilter, page, pageSi
 }
 
 // AllWithdrawals reads every page of the reseller's withdrawals, as Withdrawals.All does.
-func (s *Resellers) AllWithdrawals(ctx context.Context, id string, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
+func (s *Resellers) AllWithdrawals(
+	ctx context.Context, id string, filter WithdrawalFilter, opts ListOptions,
+) iter.Seq2[Withdrawal, error] {
 	filter = filter.own()
 	return eachWithdrawal(ctx, opts, s.client.pages(opts.Lenient, func(page int) (request, error) {
 		return s.withdrawals(id, filter, page, opts.pageSize())
@@ -227,7 +232,8 @@ func (s *Resellers) Withdrawal(ctx context.Context, id, withdrawal string) (With
 	if err := checkID("withdraw", withdrawal); err != nil {
 		return Withdrawal{}, err
 	}
-	return call[Withdrawal](ctx, s.client, s.get("get a withdrawal of reseller", id, "/api/reseller/withdraw", query("id", id, "withdraw", withdrawal)))
+	return call[Withdrawal](ctx, s.client,
+		s.get("get a withdrawal of reseller", id, "/api/reseller/withdraw", query("id", id, "withdraw", withdrawal)))
 }
 
 // Balance returns the reseller's balances. The interface does not show their format.
@@ -237,7 +243,8 @@ func (s *Resellers) Balance(ctx context.Context, id string) (json.RawMessage, er
 	if err := checkUUIDField("id", id); err != nil {
 		return nil, err
 	}
-	return call[json.RawMessage](ctx, s.client, s.get("get the balance of reseller", id, "/api/reseller/balance", query("id", id)))
+	return call[json.RawMessage](ctx, s.client,
+		s.get("get the balance of reseller", id, "/api/reseller/balance", query("id", id)))
 }
 
 // BalanceIn returns the reseller's balance in one currency. The interface does not show its format, nor the
@@ -251,8 +258,9 @@ func (s *Resellers) BalanceIn(ctx context.Context, id, currency, includeFiat str
 	if err := checkID("currency", currency); err != nil {
 		return nil, err
 	}
-	return call[json.RawMessage](ctx, s.client, s.get("get the balance of reseller", id, "/api/reseller/balance/currency",
-		query("id", id, "currency", currency, "include_fiat", includeFiat)))
+	return call[json.RawMessage](ctx, s.client,
+		s.get("get the balance of reseller", id, "/api/reseller/balance/currency",
+			query("id", id, "currency", currency, "include_fiat", includeFiat)))
 }
 
 // Rebate returns the reseller's rebates, one amount for each currency.
@@ -262,7 +270,8 @@ func (s *Resellers) Rebate(ctx context.Context, id string) (RebateList, error) {
 	if err := checkUUIDField("id", id); err != nil {
 		return RebateList{}, err
 	}
-	return call[RebateList](ctx, s.client, s.get("get the rebates of reseller", id, "/api/reseller/rebate", query("id", id)))
+	return call[RebateList](ctx, s.client,
+		s.get("get the rebates of reseller", id, "/api/reseller/rebate", query("id", id)))
 }
 
 // RebateIn returns the reseller's rebate in one currency.
@@ -284,7 +293,9 @@ func (s *Resellers) RebateIn(ctx context.Context, id, currency string) (RebateMa
 // is returned as it came.
 //
 // POST /api/reseller/invoice/list (section 4.7)
-func (s *Resellers) Invoices(ctx context.Context, id string, filter json.RawMessage, page, pageSize int) (json.RawMessage, error) {
+func (s *Resellers) Invoices(
+	ctx context.Context, id string, filter json.RawMessage, page, pageSize int,
+) (json.RawMessage, error) {
 	if err := checkUUIDField("id", id); err != nil {
 		return nil, err
 	}
@@ -305,7 +316,9 @@ func (s *Resellers) Invoices(ctx context.Context, id string, filter json.RawMess
 
 // FirstInvoices returns the first page of the list that Invoices reads. With PageBaseAuto it asks for page 0
 // and, if that is refused or has no records, for page 1. A pageSize of 0 means DefaultPageSize.
-func (s *Resellers) FirstInvoices(ctx context.Context, id string, filter json.RawMessage, first PageBase, pageSize int) (json.RawMessage, error) {
+func (s *Resellers) FirstInvoices(
+	ctx context.Context, id string, filter json.RawMessage, first PageBase, pageSize int,
+) (json.RawMessage, error) {
 	if pageSize == 0 {
 		pageSize = DefaultPageSize
 	}
@@ -355,7 +368,8 @@ func (s *Resellers) Invoice(ctx context.Context, id, invoice string) (Invoice, e
 	if err := checkUUIDField("invoice", invoice); err != nil {
 		return Invoice{}, err
 	}
-	return call[Invoice](ctx, s.client, s.get("get an invoice of reseller", id, "/api/reseller/invoice", query("id", id, "invoice", invoice)))
+	return call[Invoice](ctx, s.client,
+		s.get("get an invoice of reseller", id, "/api/reseller/invoice", query("id", id, "invoice", invoice)))
 }
 
 // InvoiceFinished reports whether one of the reseller's invoices is finished.
@@ -368,6 +382,7 @@ func (s *Resellers) InvoiceFinished(ctx context.Context, id, invoice string) (bo
 	if err := checkUUIDField("invoice", invoice); err != nil {
 		return false, err
 	}
-	return call[bool](ctx, s.client, s.get("ask whether an invoice is finished of reseller", id, "/api/reseller/invoice/finished",
-		query("id", id, "invoice", invoice)))
+	return call[bool](ctx, s.client,
+		s.get("ask whether an invoice is finished of reseller", id, "/api/reseller/invoice/finished",
+			query("id", id, "invoice", invoice)))
 }

@@ -89,7 +89,8 @@ func readFields(text json.RawMessage, place int, why error) UnreadableWithdrawal
 	u := UnreadableWithdrawal{Place: place, Err: why}
 	u.raw = text
 	fields := map[string]any{
-		"id": &u.ID, "external_id": &u.ExternalID, "merchant_id": &u.MerchantID, "currency": &u.Currency, "amount": &u.Amount,
+		"id": &u.ID, "external_id": &u.ExternalID, "merchant_id": &u.MerchantID, "currency": &u.Currency,
+		"amount":   &u.Amount,
 		"statuses": &u.Statuses, "current": &u.Current, "address": &u.Address, "external_order_id": &u.ExternalOrderID,
 		"is_testnet": &u.IsTestnet, "callback": &u.Callback,
 	}
@@ -107,7 +108,8 @@ func readFields(text json.RawMessage, place int, why error) UnreadableWithdrawal
 		}
 	}
 	for name, missing := range map[string]bool{
-		"id": u.ID == "", "currency": u.Currency.Code == "", "amount": u.Amount.Code == "", "address": u.Address.Text == "",
+		"id": u.ID == "", "currency": u.Currency.Code == "", "amount": u.Amount.Code == "",
+		"address": u.Address.Text == "",
 	} {
 		if missing && u.Readable(name) {
 			u.Unread = append(u.Unread, name)

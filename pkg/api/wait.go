@@ -97,7 +97,9 @@ func (w Wait) check() error {
 	return nil
 }
 
-func waitFor[T any](ctx context.Context, id string, wait Wait, get func(context.Context, string) (T, error), look func(T) seenState) (T, error) {
+func waitFor[T any](
+	ctx context.Context, id string, wait Wait, get func(context.Context, string) (T, error), look func(T) seenState,
+) (T, error) {
 	var last T
 	if err := wait.check(); err != nil {
 		return last, err
@@ -125,7 +127,8 @@ func waitFor[T any](ctx context.Context, id string, wait Wait, get func(context.
 					return ended(errors.New("the answer has no status or state, which is waited for"), nil)
 				case among(now.status, wait.FailOn) || now.state != "" && among(now.state, wait.FailOn):
 					return last, &WaitError{ID: id, Status: now.status, State: now.state, Failed: true}
-				case (len(wait.Status) == 0 || among(now.status, wait.Status)) && (len(wait.State) == 0 || among(now.state, wait.State)):
+				case (len(wait.Status) == 0 || among(now.status, wait.Status)) &&
+					(len(wait.State) == 0 || among(now.state, wait.State)):
 					return last, nil
 				}
 			}

@@ -152,8 +152,9 @@ func (w Withdrawal) RawJSON() json.RawMessage { return w.raw }
 // MarshalJSON writes the JSON text that the withdrawal came from. If there is none, or the fields were
 // changed, it writes the object of the fields.
 func (w Withdrawal) MarshalJSON() ([]byte, error) {
-	return marshal(w, w.raw, withdrawalJSON{w.ID, w.ExternalID, w.MerchantID, currencyJSON(w.Currency), amountJSON(w.Amount), w.Statuses,
-		w.Current, addressJSON(w.Address), w.IsTestnet, w.Callback, w.ExternalOrderID})
+	return marshal(w, w.raw,
+		withdrawalJSON{w.ID, w.ExternalID, w.MerchantID, currencyJSON(w.Currency), amountJSON(w.Amount), w.Statuses,
+			w.Current, addressJSON(w.Address), w.IsTestnet, w.Callback, w.ExternalOrderID})
 }
 
 // UnmarshalJSON reads what Get and List read, and keeps the text for RawJSON.
@@ -247,7 +248,8 @@ type createWithdrawalJSON struct {
 }
 
 func (r CreateWithdrawal) fields() createWithdrawalJSON {
-	return createWithdrawalJSON{currencyJSON(r.Currency), amountJSON(r.Amount), r.Address, r.Callback, r.ExternalOrderID, r.Memo}
+	return createWithdrawalJSON{currencyJSON(r.Currency), amountJSON(r.Amount), r.Address, r.Callback,
+		r.ExternalOrderID, r.Memo}
 }
 
 func (r *CreateWithdrawal) fill(read func(any) error) error {
@@ -258,7 +260,8 @@ func (r *CreateWithdrawal) fill(read func(any) error) error {
 	if got.Currency.Code == "" || got.Amount.Code == "" {
 		return errors.New("a withdrawal without a currency or an amount")
 	}
-	*r = CreateWithdrawal{Currency(got.Currency), Amount(got.Amount), got.Address, got.Callback, got.ExternalOrderID, got.Memo}
+	*r = CreateWithdrawal{Currency(got.Currency), Amount(got.Amount), got.Address, got.Callback,
+		got.ExternalOrderID, got.Memo}
 	return nil
 }
 
@@ -274,7 +277,8 @@ func (r CreateWithdrawal) Validate() error {
 		return invalid("amount", "%d is not a positive count of minor units", r.Amount.Minor)
 	}
 	if r.Amount.Kind == Crypto && (r.Currency.Kind != Crypto || r.Currency.Code != r.Amount.Code) {
-		return invalid("amount", "it is in %s, and %s is withdrawn: write it in %s, or in a fiat currency", r.Amount.Code, r.Currency.Code, r.Currency.Code)
+		return invalid("amount", "it is in %s, and %s is withdrawn: write it in %s, or in a fiat currency",
+			r.Amount.Code, r.Currency.Code, r.Currency.Code)
 	}
 	if !visibleASCII(r.Address) {
 		if err := checkText("address", r.Address); err != nil {
@@ -307,7 +311,8 @@ func (s *Withdrawals) Create(ctx context.Context, r CreateWithdrawal) (id string
 		return "", err
 	}
 	return call[string](ctx, s.client, request{
-		op: "create the withdrawal", method: http.MethodPost, path: "/api/merchant_withdrawal/create", body: r.fields(), create: true,
+		op: "create the withdrawal", method: http.MethodPost, path: "/api/merchant_withdrawal/create", body: r.fields(),
+		create: true,
 	})
 }
 
@@ -319,7 +324,8 @@ func (s *Withdrawals) Get(ctx context.Context, id string) (Withdrawal, error) {
 		return Withdrawal{}, err
 	}
 	return call[Withdrawal](ctx, s.client, request{
-		op: "get withdrawal", about: id, method: http.MethodGet, path: "/api/merchant_withdrawal", query: query("id", id),
+		op: "get withdrawal", about: id, method: http.MethodGet, path: "/api/merchant_withdrawal",
+		query: query("id", id),
 	})
 }
 
@@ -345,5 +351,6 @@ func (s *Withdrawals) list(filter WithdrawalFilter, page, pageSize int) (request
 // while it reads, and takes no more memory for many pages than for a few.
 func (s *Withdrawals) All(ctx context.Context, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
 	filter = filter.own()
-	return eachWithdrawal(ctx, opts, s.client.pages(opts.Lenient, func(page int) (request, error) { return s.list(filter, page, opts.pageSize()) }))
+	return eachWithdrawal(ctx, opts,
+		s.client.pages(opts.Lenient, func(page int) (request, error) { return s.list(filter, page, opts.pageSize()) }))
 }

@@ -32,14 +32,15 @@ func (a *Applier) Sent() int { return int(a.sent.Load()) }
 
 // ApplyOptions change how a plan is applied. With the zero ApplyOptions, rows are sent one at a time.
 type ApplyOptions struct {
-	Concurrency    int               // most calls in flight at a time; 0 is 1
-	Rate           float64           // most calls in a second; 0: no limit
-	KeepGoing      bool              // send the rest even if an outcome is unknown
-	RetryRejected  bool              // send again what the service has rejected
-	AllowDuplicate bool              // send a row even if an unknown order has the same content
-	AlreadyPaid    int               // how many orders may have been accepted before, other than by this run; for Apply
-	Progress       func(Tally)       // called with the states of the orders from time to time, and at the end; may be nil
-	Note           func(text string) // called with what a person should know; may be nil
+	Concurrency    int     // most calls in flight at a time; 0 is 1
+	Rate           float64 // most calls in a second; 0: no limit
+	KeepGoing      bool    // send the rest even if an outcome is unknown
+	RetryRejected  bool    // send again what the service has rejected
+	AllowDuplicate bool    // send a row even if an unknown order has the same content
+	AlreadyPaid    int     // how many orders may have been accepted before, other than by this run; for Apply
+	// called with the states of the orders from time to time, and at the end; may be nil
+	Progress func(Tally)
+	Note     func(text string) // called with what a person should know; may be nil
 }
 
 // Apply sends the rows of a plan, each at most once. It returns the states of the orders afterwards, even if
@@ -92,7 +93,9 @@ var errNoPlan error = &Error{Kind: Invalid, Msg: "the plan is nil", Hint: NewHin
 // checkPaid refuses a run if more of its orders were accepted before than a person has said.
 func (a *Applier) checkPaid(t Tally) error {
 	if known := max(a.options.AlreadyPaid, a.Approved()); t.Before > known {
-		return refused(RulePaidBefore, fmt.Sprintf("%d of %d orders were accepted before, and not by this run, and not more than %d are known of", t.Before, t.Rows, known),
+		return refused(RulePaidBefore,
+			fmt.Sprintf("%d of %d orders were accepted before, and not by this run, and not more than %d are known of",
+				t.Before, t.Rows, known),
 			"if only the rest is to be sent, say how many there are: ApplyOptions.AlreadyPaid")
 	}
 	return nil
@@ -135,7 +138,8 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 		return nil, errNoPlan
 	}
 	if account := s.Account(); plan.Account != account {
-		return nil, refused(RuleAccount, fmt.Sprintf("the plan is for %s, and this is %s", plan.Account, account), "apply it there, or make a plan for this account")
+		return nil, refused(RuleAccount, fmt.Sprintf("the plan is for %s, and this is %s", plan.Account, account),
+			"apply it there, or make a plan for this account")
 	}
 	if err := s.ledger.Alone(ctx, plan.Name()); err != nil {
 		return nil, err
@@ -161,11 +165,15 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 	again := fmt.Sprintf("make a new plan from the file, and look at what has changed since run %s", newest)
 	switch {
 	case applier.Begun() && newest != applier.run.Name:
-		return nil, refused(RuleBatchChanged, fmt.Sprintf("the batch %q has gone on without this plan, with run %s", plan.Batch, newest), again)
+		return nil, refused(RuleBatchChanged,
+			fmt.Sprintf("the batch %q has gone on without this plan, with run %s", plan.Batch, newest), again)
 	case !applier.Begun() && plan.Batch != "" && newest != plan.Since:
-		return nil, refused(RuleBatchChanged, fmt.Sprintf("run %s of the batch %q has begun since this plan was made", newest, plan.Batch), again)
+		return nil, refused(RuleBatchChanged,
+			fmt.Sprintf("run %s of the batch %q has begun since this plan was made", newest, plan.Batch), again)
 	case !applier.Begun() && !s.now().Before(plan.Expires):
-		return nil, refused(RulePlanExpired, fmt.Sprintf("the plan has expired at %s, before it was begun", plan.Expires.UTC().Format(time.RFC3339)), "make a new plan, and look at it again")
+		return nil, refused(RulePlanExpired,
+			fmt.Sprintf("the plan has expired at %s, before it was begun", plan.Expires.UTC().Format(time.RFC3339)),
+			"make a new plan, and look at it again")
 	}
 	return applier, s.quiet(ctx, batch, plan.Name())
 }
@@ -220,7 +228,9 @@ func (a *Applier) unchanged(o journal.Order, c journal.Content) error {
 	if o.Content.Same(c) {
 		return nil
 	}
-	return refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, stateText(o.State), a.sender.describe(o.Content)),
+	return refused(RuleOrderID,
+		fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, stateText(o.State),
+			a.sender.describe(o.Content)),
 		"make a plan that gives this row another order id, or see what it was", "journal", "show", o.OrderID)
 }
 
@@ -289,7 +299,8 @@ func (a *Applier) tallyPlan(ctx context.Context) (Tally, error) {
 }
 
 func (t *Tally) count(o journal.Order, run string, sendable bool) {
-	t.add(journal.Sum{State: o.State, Unit: o.Unit, SentBy: o.SentBy(run), Rows: 1, Minor: o.Minor, OrderID: o.OrderID, First: o.Sent, Last: o.Sent}, sendable)
+	t.add(journal.Sum{State: o.State, Unit: o.Unit, SentBy: o.SentBy(run), Rows: 1, Minor: o.Minor, OrderID: o.OrderID,
+		First: o.Sent, Last: o.Sent}, sendable)
 }
 
 // dated notes the date of an order that was just found on the service's list.
@@ -357,13 +368,15 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 		return err
 	}
 	p := a.plan
-	run, err := a.sender.ledger.BeginRun(ctx, journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before}, func(yield func(journal.Row, error) bool) {
-		for r, err := range p.All() {
-			if !yield(r.row(), err) {
-				return
+	run, err := a.sender.ledger.BeginRun(ctx,
+		journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before},
+		func(yield func(journal.Row, error) bool) {
+			for r, err := range p.All() {
+				if !yield(r.row(), err) {
+					return
+				}
 			}
-		}
-	})
+		})
 	if err != nil {
 		return accountChanged(err)
 	}
@@ -415,7 +428,8 @@ func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 				if r.Order, err = a.sender.recordEvidence(ctx, e); err != nil {
 					return Tally{}, err
 				}
-				if more := uncompared(e.Content, records[0]); more != "" && r.Order.State == journal.Accepted && a.options.Note != nil {
+				if more := uncompared(e.Content, records[0]); more != "" && r.Order.State == journal.Accepted &&
+					a.options.Note != nil {
 					a.options.Note(fmt.Sprintf("order %s: %s", r.Order.OrderID, more))
 				}
 				if r.Order.Sent.IsZero() {
@@ -444,7 +458,9 @@ func (a *Applier) conflict(o journal.Order) error {
 
 // look scans for the unknown orders and for those in sought, until two scans agree. If there are neither, it
 // reads nothing.
-func (a *Applier) look(ctx context.Context, unknown []journal.Order, sought map[string]bool, from string) (scanResult, error) {
+func (a *Applier) look(
+	ctx context.Context, unknown []journal.Order, sought map[string]bool, from string,
+) (scanResult, error) {
 	sender := a.sender
 	if sender.options.Lookup != LookupNever {
 		status, err := sender.ledger.Status(ctx)

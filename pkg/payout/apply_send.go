@@ -33,12 +33,15 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 			which, them = fmt.Sprintf("%d orders of the run are", n), "them"
 		}
 		return &Error{Kind: Unknown, Msg: which + " unknown, and nothing more was sent",
-			Hint: NewHint("send the rest with --keep-going, or settle "+them+" first", "payout", "reconcile", a.plan.Name())}
+			Hint: NewHint("send the rest with --keep-going, or settle "+them+" first", "payout", "reconcile",
+				a.plan.Name())}
 	}
 	given := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &sending{Applier: a, ctx: ctx, calls: calls, end: stop, tally: t, tried: a.sender.options.Lookup == LookupNever, limit: rate.NewLimiter(rate.Inf, 1), news: make(chan struct{}, 1), known: t.States[journal.Unknown]}
+	s := &sending{Applier: a, ctx: ctx, calls: calls, end: stop, tally: t,
+		tried: a.sender.options.Lookup == LookupNever, limit: rate.NewLimiter(rate.Inf, 1),
+		news: make(chan struct{}, 1), known: t.States[journal.Unknown]}
 	if r := a.options.Rate; r > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
 	}
@@ -95,7 +98,8 @@ func (s *sending) inDoubt() error {
 	if s.inRow >= manyUnknown {
 		why = fmt.Sprintf("%d outcomes in a row were unknown; %s", s.inRow, why)
 	}
-	return &Error{Kind: Unknown, Err: s.doubt, Msg: why, Hint: NewHint("do not send "+them+" again", "payout", "reconcile", s.plan.Name())}
+	return &Error{Kind: Unknown, Err: s.doubt, Msg: why,
+		Hint: NewHint("do not send "+them+" again", "payout", "reconcile", s.plan.Name())}
 }
 
 // stop ends the run and keeps the reason. Of several reasons it keeps the first, except that a refused key,
@@ -190,7 +194,8 @@ func (s *sending) pass(queue chan<- journal.RunRow, from int, handed map[string]
 
 // becameUnknown returns the error for an order that another process was sending.
 func (s *sending) becameUnknown() error {
-	return &Error{Kind: Unknown, Msg: "an order of the run has become unknown", Hint: NewHint("settle it first", "payout", "reconcile", s.plan.Name())}
+	return &Error{Kind: Unknown, Msg: "an order of the run has become unknown",
+		Hint: NewHint("settle it first", "payout", "reconcile", s.plan.Name())}
 }
 
 // comesBack reports whether another process claimed a row first, and then did not send it.
@@ -276,7 +281,8 @@ func (s *sending) try(o journal.Order) {
 	case err != nil:
 		s.stop(err)
 	case note != "":
-		s.stop(&Error{Kind: Partial, Msg: note, Hint: NewHint("the run stopped there: apply the plan again when it can be read")})
+		s.stop(&Error{Kind: Partial, Msg: note,
+			Hint: NewHint("the run stopped there: apply the plan again when it can be read")})
 	default:
 		s.tried = true
 	}
@@ -299,7 +305,9 @@ func (s *sending) notClaimed(r journal.RunRow, err error) {
 		s.lost[exists.Order.OrderID] = true
 	case errors.As(err, &exists):
 		o := exists.Order
-		s.stop(refused(RuleOrderID, fmt.Sprintf("order %s was given other content since the run began: %s", o.OrderID, s.sender.describe(o.Content)), "see what happened", "journal", "show", o.OrderID))
+		s.stop(refused(RuleOrderID,
+			fmt.Sprintf("order %s was given other content since the run began: %s", o.OrderID,
+				s.sender.describe(o.Content)), "see what happened", "journal", "show", o.OrderID))
 	case errors.As(err, &duplicate) && s.options.KeepGoing:
 		if s.options.Note != nil {
 			s.options.Note(fmt.Sprintf("order %s was not sent: %v", r.OrderID, duplicateOf(duplicate)))

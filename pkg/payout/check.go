@@ -55,7 +55,9 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		all, ids = nil, map[string]bool{}
 		incomplete, err = s.scan(ctx, seen, filter, nil, func(w listed) bool {
 			if w.err != nil {
-				broken = &Error{Kind: ReadFailed, Msg: "the service's list has a record that cannot be read: " + w.String(), Hint: NewHint("ask the service's provider about this record")}
+				broken = &Error{Kind: ReadFailed,
+					Msg:  "the service's list has a record that cannot be read: " + w.String(),
+					Hint: NewHint("ask the service's provider about this record")}
 				return false
 			}
 			if ids[w.ID] { // rows move while the list is read
@@ -77,7 +79,8 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 	}
 	for i, d := range all {
 		if own := d.Order; own != nil && own.ID != d.Record.ID && ids[own.ID] {
-			all[i].Why = fmt.Sprintf("order id %s is there twice: as %s, and as %s, which the journal has", own.OrderID, d.Record.ID, own.ID)
+			all[i].Why = fmt.Sprintf("order id %s is there twice: as %s, and as %s, which the journal has", own.OrderID,
+				d.Record.ID, own.ID)
 		}
 	}
 	for o, err := range s.ledger.Orders(ctx, f.journal()) {
@@ -86,7 +89,9 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		}
 		if _, mine := here[o.Withdrawal]; mine && !ids[o.Withdrawal] {
 			own := orderOf(o)
-			all = append(all, Difference{What: OnlyHere, Order: &own, Why: "the service's list does not have withdrawal " + o.Withdrawal})
+			all = append(all,
+				Difference{What: OnlyHere, Order: &own,
+					Why: "the service's list does not have withdrawal " + o.Withdrawal})
 		}
 	}
 	return all, nil
@@ -115,7 +120,9 @@ func compare(w api.Withdrawal, here, byOrder map[string]journal.Order) (Differen
 	for _, id := range bears(w) {
 		if o, found := byOrder[id]; found {
 			own := orderOf(o)
-			return Difference{Different, &own, &w, fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", id, stateText(o.State), w.ID)}, true
+			return Difference{Different, &own, &w,
+				fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", id, stateText(o.State),
+					w.ID)}, true
 		}
 	}
 	return Difference{OnlyThere, nil, &w, "the journal does not have it"}, true

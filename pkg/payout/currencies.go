@@ -40,5 +40,6 @@ func (c Currencies) Format(a api.Amount) string { return c.registry.Format(a) }
 type Limits struct {
 	MaxPerWithdrawal []api.Amount `json:"max_per_withdrawal,omitempty"` // the largest amount of one withdrawal, by unit
 	MaxPerRun        []api.Amount `json:"max_per_run,omitempty"`        // the largest total of one run, by unit
-	AllowAddresses   []string     `json:"allow_addresses,omitempty"`    // the only addresses that may be paid; empty: any
+	// the only addresses that may be paid; empty: any
+	AllowAddresses []string `json:"allow_addresses,omitempty"`
 }

@@ -146,7 +146,8 @@ func asError(err error) error {
 	case errors.As(err, &broken):
 		e.Kind = JournalBroken
 	case errors.As(err, &gone):
-		e.Kind, e.OrderID, e.ID, e.Hint = NotFound, gone.OrderID, gone.Taken, NewHint("see what it has", "journal", "list")
+		e.Kind, e.OrderID, e.ID, e.Hint = NotFound, gone.OrderID, gone.Taken,
+			NewHint("see what it has", "journal", "list")
 	case errors.As(err, &account):
 		e.Kind, e.Hint = Invalid, NewHint("see what it has", "journal", "export")
 	case errors.As(err, &busy):

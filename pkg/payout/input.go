@@ -36,7 +36,8 @@ const (
 	columns
 )
 
-var columnNames = [columns]string{"order_id", "currency", "amount", "amount_minor", "amount_currency", "address", "memo", "callback", "note"}
+var columnNames = [columns]string{"order_id", "currency", "amount", "amount_minor", "amount_currency", "address",
+	"memo", "callback", "note"}
 
 func (c column) String() string { return columnNames[c] }
 
@@ -88,7 +89,8 @@ func (t *textLines) next() (text []byte, wrong []Detail, err error) {
 			return nil, nil, err
 		}
 		if i := notUTF8(text); i >= 0 {
-			return nil, wrongf(t.line, "", "byte %d (0x%02x) is not UTF-8: save the file as UTF-8", i+1, text[i]), errEncoding
+			return nil, wrongf(t.line, "", "byte %d (0x%02x) is not UTF-8: save the file as UTF-8", i+1, text[i]),
+				errEncoding
 		}
 		if t.line == 1 {
 			text = bytes.TrimPrefix(text, []byte("\ufeff"))
@@ -153,7 +155,8 @@ func (p *parser) parse(c cells, line int) (row PlanRow, wrong []Detail) {
 	switch id := c[colOrderID]; {
 	case told[colOrderID]:
 	case p.derives && id != "":
-		no(colOrderID, "%s is given, and order ids are to be derived: leave the column out, or --auto-order-id", shorten(id))
+		no(colOrderID, "%s is given, and order ids are to be derived: leave the column out, or --auto-order-id",
+			shorten(id))
 	case !p.derives && id == "":
 		no(colOrderID, "it is missing: number the rows yourself, or let --auto-order-id BATCH do it")
 	case !p.derives:
@@ -174,7 +177,8 @@ func (p *parser) parse(c cells, line int) (row PlanRow, wrong []Detail) {
 	default:
 		known = true
 		var col column
-		if row.Amount, col, err = p.amount(c, row.Currency); err != nil && !told[colAmount] && !told[colAmountMinor] && !told[colAmountCurrency] {
+		if row.Amount, col, err = p.amount(c, row.Currency); err != nil && !told[colAmount] && !told[colAmountMinor] &&
+			!told[colAmountCurrency] {
 			no(col, "%s", advised(err))
 		}
 	}
@@ -194,7 +198,8 @@ func (p *parser) parse(c cells, line int) (row PlanRow, wrong []Detail) {
 }
 
 // spreadsheetErrors are what a spreadsheet shows instead of a value.
-var spreadsheetErrors = []string{"#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#GETTING_DATA"}
+var spreadsheetErrors = []string{"#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!",
+	"#CALC!", "#GETTING_DATA"}
 
 // isSpoiled reports whether a spreadsheet has replaced a value: a long number by 1.23457E+12 or ####, or a
 // formula by an error.
@@ -203,7 +208,8 @@ func isSpoiled(text string) bool {
 	case text == "":
 		return false
 	case text[0] == '#':
-		return strings.Trim(text, "#") == "" && len(text) > 1 || slices.ContainsFunc(spreadsheetErrors, func(e string) bool { return strings.EqualFold(e, text) })
+		return strings.Trim(text, "#") == "" && len(text) > 1 ||
+			slices.ContainsFunc(spreadsheetErrors, func(e string) bool { return strings.EqualFold(e, text) })
 	}
 	if text[0] != '-' && (text[0] < '0' || text[0] > '9') {
 		return false
@@ -222,7 +228,8 @@ func (p *parser) amount(c cells, withdrawn api.Currency) (a api.Amount, col colu
 		text := c[col]
 		if code := c[colAmountCurrency]; code != "" {
 			if strings.Contains(text, " ") {
-				return api.Amount{}, fmt.Errorf("%s has a code, and amount_currency has one too: leave one out", shorten(text))
+				return api.Amount{},
+					fmt.Errorf("%s has a code, and amount_currency has one too: leave one out", shorten(text))
 			}
 			text += " " + code
 		}
@@ -241,7 +248,8 @@ func (p *parser) amount(c cells, withdrawn api.Currency) (a api.Amount, col colu
 	}
 	minor, err := read(colAmountMinor, p.money.ParseMinor)
 	if err == nil && minor != a {
-		err = fmt.Errorf("%s is not the amount %s, which is %d minor units: leave one of the two columns out", shorten(c[colAmountMinor]), shorten(c[colAmount]), a.Minor)
+		err = fmt.Errorf("%s is not the amount %s, which is %d minor units: leave one of the two columns out",
+			shorten(c[colAmountMinor]), shorten(c[colAmount]), a.Minor)
 	}
 	return minor, colAmountMinor, err
 }
@@ -260,7 +268,8 @@ func (p *parser) validate(r api.CreateWithdrawal, line int, known []Detail) (wro
 		field := invalid.Field
 		switch field {
 		case "currency", "amount":
-			r.Currency, r.Amount = api.Currency{Kind: api.Fiat, Code: "Usd"}, api.Amount{Kind: api.Fiat, Code: "USD", Minor: 1}
+			r.Currency, r.Amount = api.Currency{Kind: api.Fiat, Code: "Usd"},
+				api.Amount{Kind: api.Fiat, Code: "USD", Minor: 1}
 			if says("currency") || says("amount") || says("amount_minor") {
 				continue
 			}

@@ -38,11 +38,18 @@ func (r *csvRows) next() (row cells, line int, wrong []Detail, err error) {
 	between := delimiterNames[r.delimiter]
 	switch got, want := len(r.fields), len(r.header); {
 	case got > want:
-		return row, line, wrongf(line, "", "it has %d fields, and the header has %d: a text with a %s in it belongs between double quotes", got, want, between), nil
+		return row, line,
+			wrongf(line, "",
+				"it has %d fields, and the header has %d: a text with a %s in it belongs between double quotes", got,
+				want, between), nil
 	case got == 1:
-		return row, line, wrongf(line, "", "it has one field, and the header has %d: what is empty has its %s too", want, between), nil
+		return row, line,
+			wrongf(line, "", "it has one field, and the header has %d: what is empty has its %s too", want, between),
+			nil
 	case got < want:
-		return row, line, wrongf(line, "", "it has %d fields, and the header has %d: what is empty has its %s too", got, want, between), nil
+		return row, line,
+			wrongf(line, "", "it has %d fields, and the header has %d: what is empty has its %s too", got, want,
+				between), nil
 	}
 	for i, col := range r.header {
 		if col != noColumn {
@@ -78,9 +85,13 @@ func (r *csvRows) firstText() (text string, wrong []Detail, err error) {
 func (r *csvRows) takeDelimiter(char string) []Detail {
 	switch name := delimiterNames[char]; {
 	case name == "":
-		return wrongf(r.text.line, "", "fields cannot be separated by %s: save the file with commas, semicolons or tabs between them", shorten(char))
+		return wrongf(r.text.line, "",
+			"fields cannot be separated by %s: save the file with commas, semicolons or tabs between them",
+			shorten(char))
 	case r.delimiter != "" && r.delimiter != char:
-		return wrongf(r.text.line, "", "it says that fields are separated by %ss, and --delimiter says by %ss: leave --delimiter out", name, delimiterNames[r.delimiter])
+		return wrongf(r.text.line, "",
+			"it says that fields are separated by %ss, and --delimiter says by %ss: leave --delimiter out", name,
+			delimiterNames[r.delimiter])
 	}
 	r.delimiter = char
 	return nil
@@ -120,7 +131,8 @@ func (r *csvRows) readHeader() (wrong []Detail, err error) {
 	}
 	switch {
 	case err == io.EOF:
-		return wrongf(1, "", "the file is empty: a header belongs on its first line, such as order_id,currency,amount,address"), errInput
+		return wrongf(1, "",
+			"the file is empty: a header belongs on its first line, such as order_id,currency,amount,address"), errInput
 	case err != nil:
 		return wrong, err
 	case wrong != nil:
@@ -128,7 +140,8 @@ func (r *csvRows) readHeader() (wrong []Detail, err error) {
 	}
 	line := r.text.line
 	if text[0] == '{' {
-		return wrongf(line, "", "it is an object, as in JSON lines: add --format jsonl, or call the file .jsonl"), errInput
+		return wrongf(line, "", "it is an object, as in JSON lines: add --format jsonl, or call the file .jsonl"),
+			errInput
 	}
 	if r.delimiter == "" {
 		r.guessDelimiter(text)
@@ -138,7 +151,8 @@ func (r *csvRows) readHeader() (wrong []Detail, err error) {
 	}
 	for char, name := range delimiterNames {
 		if len(r.fields) == 1 && strings.Contains(r.fields[0], char) {
-			return wrongf(line, "", "the columns are separated by %ss, and not by %ss: leave --delimiter out", name, delimiterNames[r.delimiter]), errInput
+			return wrongf(line, "", "the columns are separated by %ss, and not by %ss: leave --delimiter out", name,
+				delimiterNames[r.delimiter]), errInput
 		}
 	}
 	for _, name := range r.fields {
@@ -155,7 +169,9 @@ func (r *csvRows) readHeader() (wrong []Detail, err error) {
 	}
 	tooMany := len(wrong)
 	if !r.derives && !slices.Contains(r.header, colOrderID) {
-		wrong = append(wrong, Detail{line, colOrderID.String(), "the column is missing: number the rows yourself, or let --auto-order-id BATCH do it"})
+		wrong = append(wrong,
+			Detail{line, colOrderID.String(),
+				"the column is missing: number the rows yourself, or let --auto-order-id BATCH do it"})
 	}
 	for _, col := range []column{colCurrency, colAddress} {
 		if !slices.Contains(r.header, col) {
@@ -192,7 +208,9 @@ func (r *csvRows) split(text string) []Detail {
 		if !strings.HasPrefix(text, `"`) {
 			field, rest, more := strings.Cut(text, r.delimiter)
 			if strings.Contains(field, `"`) {
-				return wrongf(line, "", "field %d has a double quote in it: put the field between double quotes, and double those in it", len(r.fields)+1)
+				return wrongf(line, "",
+					"field %d has a double quote in it: put the field between double quotes, and double those in it",
+					len(r.fields)+1)
 			}
 			if r.fields = append(r.fields, field); !more {
 				return nil
@@ -205,7 +223,8 @@ func (r *csvRows) split(text string) []Detail {
 		for {
 			part, rest, found := strings.Cut(text, `"`)
 			if !found {
-				return wrongf(line, "", "field %d begins with a double quote, and none ends it on this line: a field can hold no line break", len(r.fields)+1)
+				return wrongf(line, "",
+					"field %d begins with a double quote, and none ends it on this line: a field can hold no line break", len(r.fields)+1)
 			}
 			field.WriteString(part)
 			text = rest
@@ -220,7 +239,8 @@ func (r *csvRows) split(text string) []Detail {
 		case text == "":
 			return nil
 		case text[:1] != r.delimiter:
-			return wrongf(line, "", "field %d goes on after its closing double quote: double the quotes in it", len(r.fields))
+			return wrongf(line, "", "field %d goes on after its closing double quote: double the quotes in it",
+				len(r.fields))
 		}
 		text = text[1:]
 	}

@@ -31,13 +31,15 @@ func (r *jsonRows) next() (row cells, line int, wrong []Detail, err error) {
 
 // object reads the JSON object of a line. The error is a syntax error.
 func (r *jsonRows) object(text []byte, line int) (row cells, wrong []Detail, err error) {
-	r.dec.Reset(bytes.NewReader(text), jsontext.AllowDuplicateNames(true)) // repeated names are reported below, in plain words
+	// repeated names are reported below, in plain words
+	r.dec.Reset(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
 	if r.dec.PeekKind() != '{' {
 		value, err := r.dec.ReadValue()
 		if err != nil {
 			return row, nil, err
 		}
-		return row, wrongf(line, "", "it is %s: one object belongs on a line, such as %s", kindOf(value.Kind()), `{"order_id":"4711","currency":"Btc","amount":"0.015","address":"..."}`), nil
+		return row, wrongf(line, "", "it is %s: one object belongs on a line, such as %s", kindOf(value.Kind()),
+			`{"order_id":"4711","currency":"Btc","amount":"0.015","address":"..."}`), nil
 	}
 	if _, err := r.dec.ReadToken(); err != nil {
 		return row, nil, err

@@ -32,7 +32,8 @@ func OpenExistingJournal(ctx context.Context, where string) (*Journal, error) {
 
 func openJournal(ctx context.Context, where string, existing bool) (*Journal, error) {
 	if where == "" {
-		return nil, &Error{Kind: JournalPlace, Msg: "the journal has no place", Hint: NewHint("name a file, or a database as postgres://user@host/database")}
+		return nil, &Error{Kind: JournalPlace, Msg: "the journal has no place",
+			Hint: NewHint("name a file, or a database as postgres://user@host/database")}
 	}
 	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, User: userName(), Host: hostName(), Existing: existing})
 	if err != nil {
@@ -235,7 +236,9 @@ func (l *Ledger) Run(ctx context.Context, name string) (Run, error) {
 			return r, nil
 		}
 	}
-	return Run{}, &Error{Kind: NotFound, Msg: fmt.Sprintf("there is no run %q in this account", name), Hint: NewHint("see which there are", "payout", "list")}
+	return Run{},
+		&Error{Kind: NotFound, Msg: fmt.Sprintf("there is no run %q in this account", name),
+			Hint: NewHint("see which there are", "payout", "list")}
 }
 
 // Results returns the orders of a run in the order of its plan. Each has only its order id, state, id and

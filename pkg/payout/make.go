@@ -105,7 +105,8 @@ type maker struct {
 func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err error) {
 	defer toError(&err)
 	if m.Input == nil {
-		return made, &Error{Kind: Invalid, Msg: "MakePlan: the input is nil", Hint: NewHint("open the file of the rows")}
+		return made, &Error{Kind: Invalid, Msg: "MakePlan: the input is nil",
+			Hint: NewHint("open the file of the rows")}
 	}
 	if m.Now.IsZero() {
 		m.Now = time.Now()
@@ -113,7 +114,8 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 	m.Expires = cmp.Or(m.Expires, defaultExpires)
 	m.Input = stopped{ctx, m.Input}
 	mk := &maker{PlanInput: m, ledger: l.ledger, ctx: ctx}
-	mk.made.Plan = &Plan{Path: m.Path, Account: l.Account(), Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch, Limits: m.Limits}
+	mk.made.Plan = &Plan{Path: m.Path, Account: l.Account(), Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch,
+		Limits: m.Limits}
 	mk.made.Plan.Expires = mk.made.Plan.Made.Add(m.Expires)
 	if err := checkPlace(m.Path); err != nil {
 		return made, err
@@ -163,7 +165,9 @@ func (m *maker) read() error {
 			return e
 		}
 		if err == errEncoding { // the wrong encoding may cause the other errors
-			return (&details{list: ill}).err(Error{Kind: Invalid, Msg: m.Name + " cannot be read as text, and nothing is planned", Hint: NewHint("save it as UTF-8, and plan it again")})
+			return (&details{list: ill}).
+				err(Error{Kind: Invalid, Msg: m.Name + " cannot be read as text, and nothing is planned",
+					Hint: NewHint("save it as UTF-8, and plan it again")})
 		}
 		if err != nil && err != errInput {
 			return m.invalid(fmt.Sprintf("cannot be read: %s", cause(err)), "", err)
@@ -184,7 +188,8 @@ func (m *maker) read() error {
 			continue
 		}
 		var limit *money.LimitError
-		if errors.As(tally.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address}), &limit) {
+		if errors.As(tally.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address}),
+			&limit) {
 			field := "amount"
 			if limit.Rule == money.RuleAllowList {
 				field = "address"
@@ -208,7 +213,8 @@ func (m *maker) read() error {
 		if n := len(wrong.list) + wrong.more; n > 1 {
 			what = fmt.Sprintf("is wrong in %d places, and nothing is planned", n)
 		}
-		return wrong.err(Error{Kind: Invalid, Msg: m.Name + " " + what, Hint: NewHint("put right what is said here, and plan it again")})
+		return wrong.err(Error{Kind: Invalid, Msg: m.Name + " " + what,
+			Hint: NewHint("put right what is said here, and plan it again")})
 	case count == 0 && !m.AllowEmpty:
 		return m.invalid("has no rows", "if that is right, add --allow-empty", nil)
 	}
@@ -219,7 +225,8 @@ func (m *maker) read() error {
 		}
 	}
 	if !over.empty() {
-		return over.err(Error{Kind: Refused, Rule: first.Rule, Msg: m.Name + " is not within the limits of the profile", Hint: NewHint(first.Hint())})
+		return over.err(Error{Kind: Refused, Rule: first.Rule, Msg: m.Name + " is not within the limits of the profile",
+			Hint: NewHint(first.Hint())})
 	}
 	return nil
 }
@@ -231,7 +238,8 @@ func (m *maker) invalid(why, advice string, err error) error {
 // keep keeps a valid row. If all is false, some row was invalid, and only the row's mark is needed.
 func (m *maker) keep(r parsedRow, all bool) error {
 	row := r.row
-	mk := mark{id: parseID(row.ExternalOrderID), minor: row.Amount.Minor, same: r.same, line: uint32(r.line), unit: m.units.of(row.Amount)}
+	mk := mark{id: parseID(row.ExternalOrderID), minor: row.Amount.Minor, same: r.same, line: uint32(r.line),
+		unit: m.units.of(row.Amount)}
 	if !all {
 		m.spool.marks = append(m.spool.marks, mk)
 		return nil
@@ -320,7 +328,9 @@ func (m *maker) sameIDs() error {
 		return nil
 	}
 	if wrong := m.doubled(); wrong != nil {
-		return (&details{list: wrong}).err(Error{Kind: Invalid, Msg: "two rows of " + m.Name + " get the same order id by chance", Hint: NewHint("give the batch another name")})
+		return (&details{list: wrong}).
+			err(Error{Kind: Invalid, Msg: "two rows of " + m.Name + " get the same order id by chance",
+				Hint: NewHint("give the batch another name")})
 	}
 	return nil
 }

@@ -99,7 +99,10 @@ const manyPages = 100
 
 // scan reads the list once, and calls see with every record until see has enough. see may get a record more
 // than once. incomplete says why the scan does not count; empty: the scan is complete, or see has enough.
-func (s *Sender) scan(ctx context.Context, seen sightings, filter api.WithdrawalFilter, newest *journal.Order, see func(listed) (more bool)) (incomplete string, err error) {
+func (s *Sender) scan(
+	ctx context.Context, seen sightings, filter api.WithdrawalFilter, newest *journal.Order,
+	see func(listed) (more bool),
+) (incomplete string, err error) {
 	show := func(w listed) bool {
 		seen.see(w)
 		return see(w)
@@ -139,7 +142,9 @@ func newScan(newest *journal.Order, see func(listed) (more bool)) *scan {
 }
 
 // whole reads the list once, and then its beginning again until it has nothing new.
-func (s *scan) whole(ctx context.Context, sender *Sender, filter api.WithdrawalFilter, size int) (incomplete string, err error) {
+func (s *scan) whole(
+	ctx context.Context, sender *Sender, filter api.WithdrawalFilter, size int,
+) (incomplete string, err error) {
 	err = s.pass(ctx, sender, filter, size, sender.options.FirstPage, s.page)
 	base := sender.options.FirstPage
 	if s.first == 1 {
@@ -152,9 +157,11 @@ func (s *scan) whole(ctx context.Context, sender *Sender, filter api.WithdrawalF
 	}
 	switch {
 	case s.pages > 0 && rejects(err):
-		return fmt.Sprintf("it refused a page of its list after %d withdrawals, of %d that it counts: %v", len(s.ids), s.most, err), nil
+		return fmt.Sprintf("it refused a page of its list after %d withdrawals, of %d that it counts: %v", len(s.ids),
+			s.most, err), nil
 	case err != nil:
-		return "", &brokenOff{err, fmt.Sprintf("it had shown %d withdrawals then, of %d that it counts", len(s.ids), s.most)}
+		return "", &brokenOff{err,
+			fmt.Sprintf("it had shown %d withdrawals then, of %d that it counts", len(s.ids), s.most)}
 	case s.enough:
 		return "", nil
 	}
@@ -182,7 +189,10 @@ func (s *scan) lacks() string {
 func (s *scan) over() bool { return s.endless || s.enough }
 
 // pass reads the list from its first page, until the list ends or no more pages are needed.
-func (s *scan) pass(ctx context.Context, sender *Sender, filter api.WithdrawalFilter, size int, base api.PageBase, page func(api.WithdrawalPage)) error {
+func (s *scan) pass(
+	ctx context.Context, sender *Sender, filter api.WithdrawalFilter, size int, base api.PageBase,
+	page func(api.WithdrawalPage),
+) error {
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
 	options := api.ListOptions{PageSize: size, FirstPage: base, OnPage: page, Lenient: true}

@@ -115,7 +115,8 @@ func (o Order) Attempted() bool { return len(o.Attempts) > 0 }
 func (o Order) SentBy(run string) bool { return o.Run == run && o.Attempted() }
 
 func (f Filter) journal() journal.Filter {
-	own := journal.Filter{From: f.From, To: f.To, States: f.States, Address: f.Address, Run: f.Run, Runs: f.Runs, OrderID: f.OrderID}
+	own := journal.Filter{From: f.From, To: f.To, States: f.States, Address: f.Address, Run: f.Run, Runs: f.Runs,
+		OrderID: f.OrderID}
 	if f.Currency != (api.Currency{}) {
 		own.Currency = unit(f.Currency.Kind, f.Currency.Code)
 	}
@@ -124,8 +125,10 @@ func (f Filter) journal() journal.Filter {
 
 func orderOf(o journal.Order) Order {
 	order := Order{
-		OrderID: o.OrderID, State: o.State, ID: o.Withdrawal, Currency: currencyOf(o.Currency), Amount: amountOf(o.Content), Address: o.Address, Memo: o.Memo, Callback: o.Callback,
-		Note: o.Note, Run: o.Run, Created: o.Created, Sent: o.Sent, Changed: o.Changed, User: o.User, Host: o.Host, Key: o.Key, Code: o.Code, Reason: o.Reason,
+		OrderID: o.OrderID, State: o.State, ID: o.Withdrawal, Currency: currencyOf(o.Currency),
+		Amount: amountOf(o.Content), Address: o.Address, Memo: o.Memo, Callback: o.Callback,
+		Note: o.Note, Run: o.Run, Created: o.Created, Sent: o.Sent, Changed: o.Changed, User: o.User, Host: o.Host,
+		Key: o.Key, Code: o.Code, Reason: o.Reason,
 		Attempts: make([]Attempt, len(o.Attempts)),
 	}
 	for i, a := range o.Attempts {
@@ -139,7 +142,8 @@ func orderOf(o journal.Order) Order {
 
 func eventOf(e journal.Event) Event {
 	return Event{
-		At: e.At, What: e.What, State: e.State, Currency: currencyOf(e.Currency), Amount: amountOf(e.Content), Address: e.Address, Memo: e.Memo, Callback: e.Callback, Key: e.Key,
+		At: e.At, What: e.What, State: e.State, Currency: currencyOf(e.Currency), Amount: amountOf(e.Content),
+		Address: e.Address, Memo: e.Memo, Callback: e.Callback, Key: e.Key,
 		ID: e.Withdrawal, HTTPStatus: e.Status, Code: e.Code, Reason: e.Reason, User: e.User, Host: e.Host,
 	}
 }

@@ -19,14 +19,17 @@ type Observation struct {
 // Observations returns the table of everything that till can see of a create. Observe chooses the row.
 func Observations() []Observation {
 	return []Observation{
-		sawAccepted:     {"a 200 with one id", journal.WasAccepted, journal.Accepted, ""},
-		sawRejected:     {"a refusal with a well-formed envelope", journal.WasRejected, journal.Rejected, "rejected"},
-		sawUnauthorized: {"401 or 403 with a well-formed envelope", journal.SaidNothing, journal.Planned, "unauthorized"},
-		sawRateLimited:  {"429 with a well-formed envelope", journal.SaidNothing, journal.Planned, "rate_limited"},
-		sawNeverLeft:    {"a failure before the first byte was written", journal.SaidNothing, journal.Planned, "unreachable"},
-		sawStopped:      {"an interruption before the first byte was written", journal.SaidNothing, journal.Planned, "interrupted"},
-		sawNoRequest:    {"a withdrawal that cannot be asked for", journal.SaidNothing, journal.Planned, "usage"},
-		sawUncertain:    {"anything else", journal.WasUncertain, journal.Unknown, "unknown"},
+		sawAccepted: {"a 200 with one id", journal.WasAccepted, journal.Accepted, ""},
+		sawRejected: {"a refusal with a well-formed envelope", journal.WasRejected, journal.Rejected, "rejected"},
+		sawUnauthorized: {"401 or 403 with a well-formed envelope", journal.SaidNothing, journal.Planned,
+			"unauthorized"},
+		sawRateLimited: {"429 with a well-formed envelope", journal.SaidNothing, journal.Planned, "rate_limited"},
+		sawNeverLeft: {"a failure before the first byte was written", journal.SaidNothing, journal.Planned,
+			"unreachable"},
+		sawStopped: {"an interruption before the first byte was written", journal.SaidNothing, journal.Planned,
+			"interrupted"},
+		sawNoRequest: {"a withdrawal that cannot be asked for", journal.SaidNothing, journal.Planned, "usage"},
+		sawUncertain: {"anything else", journal.WasUncertain, journal.Unknown, "unknown"},
 	}
 }
 

@@ -50,7 +50,8 @@ type PlanRow struct {
 
 // row returns the row in the journal's type.
 func (r PlanRow) row() journal.Row {
-	return journal.Row{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note}
+	return journal.Row{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal), Callback: r.Callback,
+		Note: r.Note}
 }
 
 // Name returns the name of the plan's run: the first eight hexadecimal digits of its digest.
@@ -71,8 +72,9 @@ func (p *Plan) CheckDecimals(c Currencies) error {
 	for _, t := range p.Totals {
 		then, now := p.Decimals(t.Amount), m.DecimalsOf(t.Amount)
 		if then != now {
-			return refused(RuleDecimals, fmt.Sprintf("the plan %s was made with %s of %s, and the profile has %s now: %s in the plan is %s today",
-				p.Path, decimalsText(then), t.Amount.Code, decimalsText(now), p.Pays(t.Amount), m.Format(t.Amount)),
+			return refused(RuleDecimals,
+				fmt.Sprintf("the plan %s was made with %s of %s, and the profile has %s now: %s in the plan is %s today",
+					p.Path, decimalsText(then), t.Amount.Code, decimalsText(now), p.Pays(t.Amount), m.Format(t.Amount)),
 				"find out how many decimals the service counts, set them with till currency set, and make a new plan")
 		}
 	}

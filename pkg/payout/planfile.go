@@ -89,7 +89,8 @@ func appendLine(b []byte, r PlanRow, pays string) ([]byte, error) {
 	b = strconv.AppendInt(append(b, ':'), r.Amount.Minor, 10)
 	text(`}},"pays":`, pays)
 	text(`,"address":`, r.Address)
-	for _, member := range [...]struct{ name, value string }{{`,"memo":`, r.Memo}, {`,"callback":`, r.Callback}, {`,"note":`, r.Note}} {
+	for _, member := range [...]struct{ name, value string }{{`,"memo":`, r.Memo}, {`,"callback":`, r.Callback},
+		{`,"note":`, r.Note}} {
 		if member.value != "" {
 			text(member.name, member.value)
 		}
@@ -98,7 +99,8 @@ func appendLine(b []byte, r PlanRow, pays string) ([]byte, error) {
 }
 
 func (l planLine) row() PlanRow {
-	return PlanRow{api.CreateWithdrawal{Currency: l.Currency, Amount: l.Amount, Address: l.Address, Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, l.Note}
+	return PlanRow{api.CreateWithdrawal{Currency: l.Currency, Amount: l.Amount, Address: l.Address,
+		Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, l.Note}
 }
 
 // write writes the head, including the line that begins the rows.
@@ -222,12 +224,14 @@ func cause(err error) string {
 }
 
 func noPlan(path, why string, err error) error {
-	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: NewHint("make one", "payout", "plan", "FILE", "--out", "PLAN"), Err: err}
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why),
+		Hint: NewHint("make one", "payout", "plan", "FILE", "--out", "PLAN"), Err: err}
 }
 
 // changed returns the error for a plan that has been changed.
 func (p *Plan) changed(format string, args ...any) error {
-	return refused(RulePlanChanged, fmt.Sprintf("the plan %s is not as it was written: ", p.Path)+shortenText(fmt.Sprintf(format, args...)),
+	return refused(RulePlanChanged,
+		fmt.Sprintf("the plan %s is not as it was written: ", p.Path)+shortenText(fmt.Sprintf(format, args...)),
 		"make a new plan", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
@@ -384,7 +388,8 @@ type planReader struct {
 }
 
 func (p *Plan) lines(from int64, line int) *planReader {
-	return &planReader{plan: p, sum: sha256.New(), in: readLines(io.NewSectionReader(p.file, from, p.size-tailSize-from), maxLine), line: line, at: from}
+	return &planReader{plan: p, sum: sha256.New(),
+		in: readLines(io.NewSectionReader(p.file, from, p.size-tailSize-from), maxLine), line: line, at: from}
 }
 
 // reader returns a reader at the first row.

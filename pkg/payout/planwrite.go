@@ -114,15 +114,18 @@ func (p *Plan) writeTo(f *os.File, lines iter.Seq2[[]byte, error]) error {
 }
 
 func tooMuch(code string) error {
-	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the total in %s does not fit into 64 bits", code), Hint: NewHint("make several plans of it")}
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the total in %s does not fit into 64 bits", code),
+		Hint: NewHint("make several plans of it")}
 }
 
 // noPlace returns the error for a plan that cannot be written to its path.
 func noPlace(path, why string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
-		return &Error{Kind: NoRoom, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: NewHint("free some space in " + filepath.Dir(path) + ", and plan it again"), Err: err}
+		return &Error{Kind: NoRoom, Msg: fmt.Sprintf("the plan %s %s", path, why),
+			Hint: NewHint("free some space in " + filepath.Dir(path) + ", and plan it again"), Err: err}
 	}
-	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why), Hint: NewHint("name a file in a directory that you may write to"), Err: err}
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why),
+		Hint: NewHint("name a file in a directory that you may write to"), Err: err}
 }
 
 // planPlace makes the file that is to become a plan. It does not replace anything that is not a plan.
@@ -149,7 +152,9 @@ func checkPlace(path string) error {
 	if err != nil {
 		return noPlace(path, "cannot be replaced: "+cause(err), err)
 	}
-	other := &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan is to be written to %s, and what is there is no plan", path), Hint: NewHint("name another file, or remove this one")}
+	other := &Error{Kind: Invalid,
+		Msg:  fmt.Sprintf("the plan is to be written to %s, and what is there is no plan", path),
+		Hint: NewHint("name another file, or remove this one")}
 	if !info.Mode().IsRegular() { // opening a pipe may block forever
 		return other
 	}
@@ -167,8 +172,9 @@ func checkPlace(path string) error {
 
 func (p *Plan) write(w *bufio.Writer, lines iter.Seq2[[]byte, error]) error {
 	h := planHead{
-		Account: p.Account.Name, BaseURL: p.Account.Address, Made: p.Made.UTC().Truncate(time.Second), Expires: p.Expires.UTC().Truncate(time.Second),
-		Batch: p.Batch, Since: p.Since, Limits: p.Limits, Warnings: p.Warnings,
+		Account: p.Account.Name, BaseURL: p.Account.Address, Made: p.Made.UTC().Truncate(time.Second),
+		Expires: p.Expires.UTC().Truncate(time.Second),
+		Batch:   p.Batch, Since: p.Since, Limits: p.Limits, Warnings: p.Warnings,
 	}
 	for _, t := range p.Totals {
 		h.Totals = append(h.Totals, planTotal{t.Amount, t.Rows, p.Pays(t.Amount)})

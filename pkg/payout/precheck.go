@@ -21,7 +21,8 @@ func (m *maker) journal() error {
 		return err
 	}
 	if status.Newest == nil && len(m.spool.marks) > 0 {
-		m.warn.add(newAddress, Detail{Message: "the journal has nothing accepted for this account yet, so that every address is new to it"})
+		m.warn.add(newAddress,
+			Detail{Message: "the journal has nothing accepted for this account yet, so that every address is new to it"})
 	}
 	if empty, err := m.isEmpty(); empty || err != nil {
 		return err
@@ -33,7 +34,10 @@ func (m *maker) journal() error {
 		}
 	}
 	if !other.empty() {
-		return other.err(Error{Kind: Refused, Rule: RuleOrderID, Msg: "the journal has order ids of " + m.Name + " with other content", Hint: NewHint("give these rows order ids of their own, or see what was sent", "journal", "show", "ORDER")})
+		return other.err(Error{Kind: Refused, Rule: RuleOrderID,
+			Msg: "the journal has order ids of " + m.Name + " with other content",
+			Hint: NewHint("give these rows order ids of their own, or see what was sent", "journal",
+				"show", "ORDER")})
 	}
 	if status.Newest == nil {
 		return nil
@@ -64,7 +68,8 @@ func (m *maker) askAbout(marks []mark, other *details) error {
 		switch {
 		case !found:
 		case contentHash(o.Content) != mk.same:
-			other.add(wrongf(int(mk.line), "order_id", "%s is %s in the journal, and is %s", o.OrderID, m.describe(o.Content), o.State)...)
+			other.add(wrongf(int(mk.line), "order_id", "%s is %s in the journal, and is %s", o.OrderID,
+				m.describe(o.Content), o.State)...)
 		default:
 			m.made.count(o)
 		}
@@ -83,7 +88,8 @@ func (m *maker) warnNew() error {
 		}
 		for i, to := range part {
 			if !paid[to] {
-				m.warn.about(newAddress, &m.spool.marks[place+i], "pays to %s, to which nothing was paid before", shortenText(to))
+				m.warn.about(newAddress, &m.spool.marks[place+i], "pays to %s, to which nothing was paid before",
+					shortenText(to))
 			}
 		}
 		place += len(part)
@@ -168,7 +174,8 @@ func (m *maker) warnUnderWay(runs []journal.Run) error {
 	}
 	for _, a := range appliers {
 		if slices.ContainsFunc(runs, func(r journal.Run) bool { return r.Batch == m.Batch && r.Name == a.Run }) {
-			m.warn.add(underWay, Detail{Message: fmt.Sprintf("run %s of the batch is being applied (%s on %s): it pays its rows as they were; stop it, or wait for its end, and make a new plan", a.Run, a.User, a.Host)})
+			m.warn.add(underWay,
+				Detail{Message: fmt.Sprintf("run %s of the batch is being applied (%s on %s): it pays its rows as they were; stop it, or wait for its end, and make a new plan", a.Run, a.User, a.Host)})
 		}
 	}
 	return nil
@@ -187,8 +194,10 @@ func (m *maker) since(run journal.Run) error {
 		}
 		id := parseID(o.OrderID)
 		before = append(before, id)
-		if _, found := slices.BinarySearchFunc(places, id, func(i uint32, id int64) int { return byID(&m.spool.marks[i], &mark{id: id}) }); !found {
-			changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s%s, which is %s", run.Name, o.OrderID, m.describe(o.Content), noted(o.Note), o.State)})
+		if _, found := slices.BinarySearchFunc(places, id,
+			func(i uint32, id int64) int { return byID(&m.spool.marks[i], &mark{id: id}) }); !found {
+			changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s%s, which is %s", run.Name,
+				o.OrderID, m.describe(o.Content), noted(o.Note), o.State)})
 		}
 	}
 	slices.Sort(before)
@@ -200,7 +209,8 @@ func (m *maker) since(run journal.Run) error {
 	if changes.empty() {
 		return nil
 	}
-	return changes.err(Error{Kind: Refused, Rule: RuleBatchChanged, Msg: fmt.Sprintf("the rows of batch %s are not those of its run %s", m.Batch, run.Name),
+	return changes.err(Error{Kind: Refused, Rule: RuleBatchChanged,
+		Msg:  fmt.Sprintf("the rows of batch %s are not those of its run %s", m.Batch, run.Name),
 		Hint: NewHint("if that is meant, add --batch-changed; another batch needs another name")})
 }
 

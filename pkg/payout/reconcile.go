@@ -120,14 +120,20 @@ func unsettled(orders []journal.Order, err error) error {
 // stayUnknown is unsettled for order ids that are known to be unknown.
 func stayUnknown(unknown []string, err error) error {
 	if own := (*Error)(nil); len(unknown) > 0 && errors.As(err, &own) && own.Kind == Conflict { // another scan will find out no more
-		return &Error{Kind: Unknown, OrderIDs: unknown, Err: err, Msg: fmt.Sprintf("what became of order %s cannot be found out: %v", strings.Join(unknown, ", "), err),
-			Hint: NewHint("do not send it again: ask the service's provider, and record what you know", append([]string{"withdraw", "resolve"}, unknown...)...)}
+		return &Error{Kind: Unknown, OrderIDs: unknown, Err: err,
+			Msg: fmt.Sprintf("what became of order %s cannot be found out: %v", strings.Join(unknown, ", "), err),
+			Hint: NewHint("do not send it again: ask the service's provider, and record what you know",
+				append([]string{"withdraw", "resolve"}, unknown...)...)}
 	}
 	switch len(unknown) {
 	case 0:
 		return err
 	case 1:
-		return &Error{Kind: Unknown, OrderID: unknown[0], Err: err, Msg: fmt.Sprintf("order %s stays unknown: %v", unknown[0], err), Hint: NewHint("do not send it again; run this again")}
+		return &Error{Kind: Unknown, OrderID: unknown[0], Err: err,
+			Msg:  fmt.Sprintf("order %s stays unknown: %v", unknown[0], err),
+			Hint: NewHint("do not send it again; run this again")}
 	}
-	return &Error{Kind: Unknown, OrderIDs: unknown, Err: err, Msg: fmt.Sprintf("%d orders stay unknown: %v", len(unknown), err), Hint: NewHint("do not send them again; run this again")}
+	return &Error{Kind: Unknown, OrderIDs: unknown, Err: err,
+		Msg:  fmt.Sprintf("%d orders stay unknown: %v", len(unknown), err),
+		Hint: NewHint("do not send them again; run this again")}
 }

@@ -67,7 +67,8 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 			settled.Uncompared++
 			settled.Note = fmt.Sprintf("order %s: %s", o.OrderID, r.Note)
 		}
-		if o.State == journal.Unknown || r.Order.State != o.State || r.Order.State == journal.Conflict || r.Order.State == journal.Accepted && !r.Listed {
+		if o.State == journal.Unknown || r.Order.State != o.State || r.Order.State == journal.Conflict ||
+			r.Order.State == journal.Accepted && !r.Listed {
 			settled.Results = append(settled.Results, r)
 		}
 	}
@@ -76,7 +77,9 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 
 // seek returns the orders that a filter chooses in the form that a scan looks for, how far back the list must
 // be read for them, and which of them are unknown.
-func (s *Sender) seek(ctx context.Context, f journal.Filter) (sought runSought, from string, unknown []string, err error) {
+func (s *Sender) seek(
+	ctx context.Context, f journal.Filter,
+) (sought runSought, from string, unknown []string, err error) {
 	from = s.options.Since
 	for o, err := range s.ledger.Orders(ctx, f) {
 		if err != nil {

@@ -72,17 +72,22 @@ func (s *Sender) decidable(o journal.Order) error {
 	case o.State == journal.Accepted:
 		return s.taken(o, o.Withdrawal)
 	}
-	return refused(RuleDecision, fmt.Sprintf("order %s is %s, so there is nothing to decide", o.OrderID, stateText(o.State)), "")
+	return refused(RuleDecision,
+		fmt.Sprintf("order %s is %s, so there is nothing to decide", o.OrderID, stateText(o.State)), "")
 }
 
 // taken returns the error for an order that the service has shown, so that no one can decide that it was not
 // sent.
 func (s *Sender) taken(o journal.Order, id string) error {
 	if o.State != journal.Accepted {
-		return refused(RuleDecision, fmt.Sprintf("the service has shown order %s, as withdrawal %s, so it was sent", o.OrderID, id),
-			"settle it, with --although-different --reason TEXT as well if it is not what was asked for", "withdraw", "resolve", o.OrderID, "--paid-as", id)
+		return refused(RuleDecision,
+			fmt.Sprintf("the service has shown order %s, as withdrawal %s, so it was sent", o.OrderID, id),
+			"settle it, with --although-different --reason TEXT as well if it is not what was asked for", "withdraw",
+			"resolve", o.OrderID, "--paid-as", id)
 	}
-	return refused(RuleDecision, fmt.Sprintf("order %s was accepted by the service as %s, and that is not a person's to undo", o.OrderID, id), "ask the service's provider if you think otherwise")
+	return refused(RuleDecision,
+		fmt.Sprintf("order %s was accepted by the service as %s, and that is not a person's to undo", o.OrderID, id),
+		"ask the service's provider if you think otherwise")
 }
 
 func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
@@ -92,16 +97,21 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 		return c, err
 	}
 	if w.ID != id && strings.EqualFold(w.ID, id) { // the journal must have the id as the list shows it
-		return c, refused(RuleDecision, fmt.Sprintf("the service writes that id as %s", w.ID), "write it as the service does: --paid-as "+w.ID)
+		return c, refused(RuleDecision, fmt.Sprintf("the service writes that id as %s", w.ID),
+			"write it as the service does: --paid-as "+w.ID)
 	}
 	if w.ID != id {
-		return c, &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the answer is about withdrawal %q, and not about %q", w.ID, id), Hint: NewHint("nothing was changed, run it again")}
+		return c, &Error{Kind: ReadFailed,
+			Msg:  fmt.Sprintf("the answer is about withdrawal %q, and not about %q", w.ID, id),
+			Hint: NewHint("nothing was changed, run it again")}
 	}
 	const search = "look for the right one"
 	r := recordOf(w)
 	for _, other := range r.orderIDs {
 		if other != o.OrderID && (len(r.orderIDs) == 1 || !c.AlthoughDifferent) {
-			return c, refused(RuleDecision, fmt.Sprintf("withdrawal %s belongs to order %s, and not to %s", id, other, o.OrderID), search, "withdraw", "list", "--all")
+			return c, refused(RuleDecision,
+				fmt.Sprintf("withdrawal %s belongs to order %s, and not to %s", id, other, o.OrderID), search,
+				"withdraw", "list", "--all")
 		}
 	}
 	if c.Differs = differs(o.Content, r); c.Differs == "" {
@@ -109,7 +119,8 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	}
 	c.Asked, c.Shown = s.describe(o.Content), s.describe(recordContent(r))
 	if !c.AlthoughDifferent {
-		return c, refused(RuleDecision, fmt.Sprintf("withdrawal %s is not what order %s asked for: %s", id, o.OrderID, c.Differs),
+		return c, refused(RuleDecision,
+			fmt.Sprintf("withdrawal %s is not what order %s asked for: %s", id, o.OrderID, c.Differs),
 			"if this one is what became of the order, record that with --although-different --reason TEXT; if not, "+search, "withdraw", "list", "--all")
 	}
 	return c, nil
@@ -117,7 +128,8 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 
 // recordContent returns the content of a service's record.
 func recordContent(r record) journal.Content {
-	c := journal.Content{Currency: unit(r.currency.Kind, r.currency.Code), Unit: unit(r.amount.Kind, r.amount.Code), Minor: r.amount.Minor, Address: r.address}
+	c := journal.Content{Currency: unit(r.currency.Kind, r.currency.Code), Unit: unit(r.amount.Kind, r.amount.Code),
+		Minor: r.amount.Minor, Address: r.address}
 	if r.memo != nil {
 		c.Memo = *r.memo
 	}
@@ -147,12 +159,15 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	}
 	for _, r := range results {
 		if r.Listed {
-			return c, refused(RuleDecision, fmt.Sprintf("the service lists order %s, as withdrawal %s: it is %s now", r.Order.OrderID, r.withdrawal, stateText(r.Order.State)),
+			return c, refused(RuleDecision,
+				fmt.Sprintf("the service lists order %s, as withdrawal %s: it is %s now", r.Order.OrderID, r.withdrawal,
+					stateText(r.Order.State)),
 				"see what is known of it", "journal", "show", r.Order.OrderID)
 		}
 	}
 	if skew.Abs() > mostSkew {
-		return c, refused(RuleClock, fmt.Sprintf("this machine's clock and the service's differ by %s, so it is not known how long ago the order was sent", roundedUp(skew.Abs())),
+		return c, refused(RuleClock,
+			fmt.Sprintf("this machine's clock and the service's differ by %s, so it is not known how long ago the order was sent", roundedUp(skew.Abs())),
 			"set the clock of this machine, and say it again")
 	}
 	now, err := s.ledger.Journal().Clock(ctx)
@@ -161,7 +176,9 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	}
 	for _, o := range c.orders { // after the list was read: an order on it has arrived
 		if wait := s.options.SettleAfter - now.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
-			return c, refused(RuleDecision, fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID, o.Sent.UTC().Format(time.RFC3339)),
+			return c, refused(RuleDecision,
+				fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID,
+					o.Sent.UTC().Format(time.RFC3339)),
 				"say it again in "+roundedUp(wait)+" (settle_after in the profile)")
 		}
 	}
@@ -191,7 +208,9 @@ func (s *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err er
 	}
 	for i := range c.orders {
 		id := c.orders[i].OrderID
-		o, err := s.ledger.Decide(ctx, journal.Decision{OrderID: id, PaidAs: c.PaidAs, NotSent: c.PaidAs == "", Reason: reason, AlthoughDifferent: c.AlthoughDifferent, About: &c.orders[i]})
+		o, err := s.ledger.Decide(ctx,
+			journal.Decision{OrderID: id, PaidAs: c.PaidAs, NotSent: c.PaidAs == "", Reason: reason,
+				AlthoughDifferent: c.AlthoughDifferent, About: &c.orders[i]})
 		if holder := (*journal.HolderError)(nil); errors.As(err, &holder) {
 			return orders, refused(RuleDecision, err.Error(), "see that order", "journal", "show", holder.OrderID)
 		}
@@ -199,7 +218,10 @@ func (s *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err er
 			return orders, s.taken(journal.Order{OrderID: id, State: gone.State}, gone.Taken)
 		}
 		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.State != "" {
-			return orders, refused(RuleDecision, fmt.Sprintf("order %s has changed meanwhile: it is %s now", id, stateText(gone.State)), "see what happened", "journal", "show", id)
+			return orders,
+				refused(RuleDecision,
+					fmt.Sprintf("order %s has changed meanwhile: it is %s now", id, stateText(gone.State)),
+					"see what happened", "journal", "show", id)
 		}
 		if err != nil {
 			return orders, accountChanged(err)

@@ -33,15 +33,19 @@ type soughtOrder struct {
 type fingerprint [16]byte
 
 // fingerprints covers the same fields as differs.
-func fingerprints(withdrawal string, currency api.Currency, amount api.Amount, to, memo string) (sent, bare fingerprint) {
-	text := fmt.Appendf(nil, "%q %q %q %d %q", withdrawal, strings.ToLower(unit(currency.Kind, currency.Code)), strings.ToLower(unit(amount.Kind, amount.Code)), amount.Minor, address.Canonical(to))
+func fingerprints(
+	withdrawal string, currency api.Currency, amount api.Amount, to, memo string,
+) (sent, bare fingerprint) {
+	text := fmt.Appendf(nil, "%q %q %q %d %q", withdrawal, strings.ToLower(unit(currency.Kind, currency.Code)),
+		strings.ToLower(unit(amount.Kind, amount.Code)), amount.Minor, address.Canonical(to))
 	without := sha256.Sum256(text)
 	with := sha256.Sum256(fmt.Appendf(text, " %q", memo))
 	return fingerprint(with[:16]), fingerprint(without[:16])
 }
 
 func soughtOf(o journal.Order) soughtOrder {
-	s := soughtOrder{id: parseID(o.OrderID), accepted: o.State == journal.Accepted, unit: unique.Make(o.Unit), withdrawal: hashOf(o.Withdrawal)}
+	s := soughtOrder{id: parseID(o.OrderID), accepted: o.State == journal.Accepted, unit: unique.Make(o.Unit),
+		withdrawal: hashOf(o.Withdrawal)}
 	s.sent, s.bare = fingerprints(o.Withdrawal, currencyOf(o.Currency), amountOf(o.Content), o.Address, o.Memo)
 	return s
 }
@@ -175,6 +179,7 @@ func (s runSought) records(r *runScan, o journal.Order) (records []record, known
 	if now := soughtOf(o); now.sent != s[place].sent { // the order has changed since s was made
 		return nil, false
 	}
-	mine := record{id: o.Withdrawal, orderIDs: []string{o.OrderID}, text: o.OrderID, currency: currencyOf(o.Currency), amount: amountOf(o.Content), address: o.Address}
+	mine := record{id: o.Withdrawal, orderIDs: []string{o.OrderID}, text: o.OrderID, currency: currencyOf(o.Currency),
+		amount: amountOf(o.Content), address: o.Address}
 	return append([]record{mine}, r.others[o.OrderID]...), true
 }

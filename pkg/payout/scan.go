@@ -46,7 +46,8 @@ type record struct {
 
 func recordOf(w api.Withdrawal) record {
 	r := record{
-		id: w.ID, orderIDs: bears(w), number: w.ExternalID, text: w.ExternalOrderID, currency: w.Currency, amount: w.Amount,
+		id: w.ID, orderIDs: bears(w), number: w.ExternalID, text: w.ExternalOrderID, currency: w.Currency,
+		amount:  w.Amount,
 		address: w.Address.Text, memo: memoOf(w), status: w.Current, merchant: w.MerchantID,
 	}
 	if len(w.Statuses) > 0 {
@@ -58,7 +59,8 @@ func recordOf(w api.Withdrawal) record {
 // same reports whether two records are equal apart from their amount and status. The status may change at any
 // time, and so may an amount that is shown in another unit than it was sent in.
 func (r record) same(o record) bool {
-	return r.id == o.id && slices.Equal(r.orderIDs, o.orderIDs) && sameCurrency(r.currency, o.currency) && address.Canonical(r.address) == address.Canonical(o.address) &&
+	return r.id == o.id && slices.Equal(r.orderIDs, o.orderIDs) && sameCurrency(r.currency, o.currency) &&
+		address.Canonical(r.address) == address.Canonical(o.address) &&
 		(r.memo == nil) == (o.memo == nil) && (r.memo == nil || *r.memo == *o.memo) && slices.Equal(r.unread, o.unread)
 }
 
@@ -88,7 +90,8 @@ func (s *Sender) scanTwice(ctx context.Context, sought map[string]bool, from str
 		o, err := s.ledger.Order(ctx, orderID)
 		return currencyOf(o.Unit), err == nil
 	}
-	found, undecided, err := s.scanUntilAgreed(ctx, nil, func(orderID string) bool { return sought[orderID] }, unit, from)
+	found, undecided, err := s.scanUntilAgreed(ctx, nil, func(orderID string) bool { return sought[orderID] },
+		unit, from)
 	if err != nil {
 		return nil, err
 	}
@@ -101,13 +104,16 @@ func (s *Sender) scanTwice(ctx context.Context, sought map[string]bool, from str
 // scanUntilAgreed scans until two complete scans in a row agree about the orders that are sought. unit
 // returns the unit in which an order was sent, if it is known. undecided names a record that cannot be read
 // and may belong to any order.
-func (s *Sender) scanUntilAgreed(ctx context.Context, orders runSought, seeks func(orderID string) bool, unit sentUnit, from string) (found *runScan, undecided string, err error) {
+func (s *Sender) scanUntilAgreed(
+	ctx context.Context, orders runSought, seeks func(orderID string) bool, unit sentUnit, from string,
+) (found *runScan, undecided string, err error) {
 	var last *runScan             // the last complete scan
 	var nameless string           // undecided of last
 	earlier := orders.emptyScan() // the records of all other scans
 	err = s.untilComplete(ctx, func(ctx context.Context, seen sightings) (incomplete string, enough bool, err error) {
 		now := orders.emptyScan()
-		unread, incomplete, err := s.scanFor(ctx, seen, seeks, func(orderID string, w record) { orders.keep(now, orderID, w) }, from)
+		unread, incomplete, err := s.scanFor(ctx, seen, seeks,
+			func(orderID string, w record) { orders.keep(now, orderID, w) }, from)
 		if err != nil {
 			return "", false, err
 		}
@@ -162,7 +168,10 @@ func showAll(records, others []record, orderID string, unit sentUnit) bool {
 			continue
 		}
 		sent, known := unit(orderID)
-		compared := func(a api.Amount) bool { return known && sameUnit(a, api.Amount{Kind: sent.Kind, Code: sent.Code}) }
+		compared := func(a api.Amount) bool {
+			return known &&
+				sameUnit(a, api.Amount{Kind: sent.Kind, Code: sent.Code})
+		}
 		if compared(r.amount) || !slices.ContainsFunc(others, r.same) {
 			return false
 		}
@@ -171,13 +180,17 @@ func showAll(records, others []record, orderID string, unit sentUnit) bool {
 }
 
 func undecidedBy(record string) *Error {
-	return &Error{Kind: ReadFailed, Msg: "the service's list has a record that cannot be read, and may be the order that was looked for: " + record,
+	return &Error{Kind: ReadFailed,
+		Msg:  "the service's list has a record that cannot be read, and may be the order that was looked for: " + record,
 		Hint: NewHint("ask the service's provider about this record")}
 }
 
 // scanFor scans the list once, and calls keep with the records of the orders that are sought. undecided names
 // a record that cannot be read and may belong to any order; empty: there is none.
-func (s *Sender) scanFor(ctx context.Context, seen sightings, sought func(orderID string) bool, keep func(orderID string, w record), from string) (undecided, incomplete string, err error) {
+func (s *Sender) scanFor(
+	ctx context.Context, seen sightings, sought func(orderID string) bool, keep func(orderID string, w record),
+	from string,
+) (undecided, incomplete string, err error) {
 	newest, err := s.witness(ctx, from, func(o journal.Order) bool { return sought(o.OrderID) })
 	if err != nil {
 		return "", "", err
@@ -199,7 +212,8 @@ func (s *Sender) scanFor(ctx context.Context, seen sightings, sought func(orderI
 				}
 			}
 		}
-		dropped = newest != nil && w.ID == newest.Withdrawal && newest.Decided == nil && !found && !slices.Contains(ids, newest.OrderID)
+		dropped = newest != nil && w.ID == newest.Withdrawal && newest.Decided == nil && !found &&
+			!slices.Contains(ids, newest.OrderID)
 		return !dropped
 	})
 	if err == nil && dropped {
@@ -210,7 +224,9 @@ func (s *Sender) scanFor(ctx context.Context, seen sightings, sought func(orderI
 
 // witness returns an order that a complete scan must have seen: the order that was accepted last. It returns
 // nil if there is none, or if that order is older than the scan goes back.
-func (s *Sender) witness(ctx context.Context, from string, inQuestion func(journal.Order) bool) (*journal.Order, error) {
+func (s *Sender) witness(
+	ctx context.Context, from string, inQuestion func(journal.Order) bool,
+) (*journal.Order, error) {
 	known, err := s.newest(ctx, func(o journal.Order) bool { return o.Decided != nil && inQuestion(o) })
 	if err != nil || known == nil || from != "" && !sentAt(*known).After(s.options.SinceTime) {
 		return nil, err
@@ -257,7 +273,9 @@ func bears(w api.Withdrawal) []string {
 // scanForOrders is scanTwice for orders that may be older than Since. The list is then read to its beginning,
 // because a list that does not reach back to an order says nothing about it. It also looks for the order ids
 // in others, which need the list from from on.
-func (s *Sender) scanForOrders(ctx context.Context, orders []journal.Order, others map[string]bool, from string) (scanResult, error) {
+func (s *Sender) scanForOrders(
+	ctx context.Context, orders []journal.Order, others map[string]bool, from string,
+) (scanResult, error) {
 	sought := map[string]bool{}
 	maps.Copy(sought, others)
 	for _, o := range orders {
@@ -309,7 +327,9 @@ func (s *Sender) scanAgain(ctx context.Context, seen sightings, scan scanOnce) e
 	if why == "" {
 		why = "no two of them agreed"
 	}
-	return &Error{Kind: ReadFailed, Msg: fmt.Sprintf("the service's list could not be read completely in %d readings: %s", mostScans, why), Hint: NewHint("run it again when fewer withdrawals are being made")}
+	return &Error{Kind: ReadFailed,
+		Msg:  fmt.Sprintf("the service's list could not be read completely in %d readings: %s", mostScans, why),
+		Hint: NewHint("run it again when fewer withdrawals are being made")}
 }
 
 // othersApply reports whether other machines apply plans from the same journal. The orders that they send
@@ -334,11 +354,13 @@ func (s *Sender) tooLong(ctx context.Context, err error, why string) error {
 	if broken := (*brokenOff)(nil); errors.As(err, &broken) {
 		why = broken.reached
 	}
-	msg := fmt.Sprintf("the service's list could not be read completely within %s (lookup_timeout)", s.options.LookupTimeout)
+	msg := fmt.Sprintf("the service's list could not be read completely within %s (lookup_timeout)",
+		s.options.LookupTimeout)
 	if why != "" {
 		msg += ": " + why
 	}
-	return &Error{Kind: ReadFailed, Err: err, Msg: msg, Hint: NewHint("run it again, or give it more time with lookup_timeout in the profile")}
+	return &Error{Kind: ReadFailed, Err: err, Msg: msg,
+		Hint: NewHint("run it again, or give it more time with lookup_timeout in the profile")}
 }
 
 // brokenOff is the error of a scan that failed, and says how far the scan came.
@@ -387,7 +409,8 @@ func differs(c journal.Content, r record) string {
 	case len(r.orderIDs) > 1:
 		return fmt.Sprintf("its external_id is %d and its external_order_id %q", r.number, r.text)
 	case readable("currency") && !sameCurrency(r.currency, currency):
-		return fmt.Sprintf("its currency is %s %s, and not %s %s", r.currency.Kind, r.currency.Code, currency.Kind, currency.Code)
+		return fmt.Sprintf("its currency is %s %s, and not %s %s", r.currency.Kind, r.currency.Code, currency.Kind,
+			currency.Code)
 	case sameUnit(r.amount, sent) && r.amount.Minor != sent.Minor:
 		return fmt.Sprintf("its amount is %d %s, and not %d (minor units)", r.amount.Minor, r.amount.Code, sent.Minor)
 	case readable("address") && address.Canonical(r.address) != address.Canonical(c.Address):
@@ -407,7 +430,8 @@ func uncompared(c journal.Content, r record) string {
 		}
 	}
 	if len(unread) > 0 {
-		return fmt.Sprintf("the %s of withdrawal %s cannot be read, and was not compared with the order", strings.Join(unread, " and the "), r.id)
+		return fmt.Sprintf("the %s of withdrawal %s cannot be read, and was not compared with the order",
+			strings.Join(unread, " and the "), r.id)
 	}
 	if sent := amountOf(c); !sameUnit(r.amount, sent) {
 		return fmt.Sprintf("the service shows the amount as %d %s, and the order as %d %s (minor units): the two cannot be compared", r.amount.Minor, r.amount.Code, sent.Minor, sent.Code)

@@ -53,7 +53,8 @@ func newWithdrawal(ctx context.Context, r api.CreateWithdrawal, options []SendOp
 	w := withdrawal{request: r, calls: context.WithoutCancel(ctx)}
 	for i, option := range options {
 		if option == nil {
-			return w, &Error{Kind: Invalid, Msg: fmt.Sprintf("option %d of a withdrawal is nil", i+1), Hint: NewHint("leave it out")}
+			return w, &Error{Kind: Invalid, Msg: fmt.Sprintf("option %d of a withdrawal is nil", i+1),
+				Hint: NewHint("leave it out")}
 		}
 		option(&w)
 	}
@@ -126,7 +127,9 @@ func (s *Sender) send(ctx context.Context, w withdrawal) (Sent, error) {
 
 // Existing returns what the journal knows about a withdrawal before Send is called: it is accepted already,
 // or an *Error says why it cannot be sent. found reports whether there was such an answer.
-func (s *Sender) Existing(ctx context.Context, r api.CreateWithdrawal, options ...SendOption) (sent Sent, found bool, err error) {
+func (s *Sender) Existing(
+	ctx context.Context, r api.CreateWithdrawal, options ...SendOption,
+) (sent Sent, found bool, err error) {
 	defer toError(&err)
 	w, err := newWithdrawal(ctx, r, options)
 	if err != nil {
@@ -172,9 +175,15 @@ func (s *Sender) exists(w withdrawal, e *journal.ExistsError) (Sent, error) {
 	const another = "use another order id, or see what it was"
 	switch {
 	case !e.Same && o.State == journal.Planned:
-		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s was sent with other content, and a person said that it was not taken: %s", o.OrderID, s.describe(o.Content)), another, "journal", "show", o.OrderID)
+		return Sent{},
+			refused(RuleOrderID,
+				fmt.Sprintf("order %s was sent with other content, and a person said that it was not taken: %s",
+					o.OrderID, s.describe(o.Content)), another, "journal", "show", o.OrderID)
 	case !e.Same:
-		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, stateText(o.State), s.describe(o.Content)), another, "journal", "show", o.OrderID)
+		return Sent{},
+			refused(RuleOrderID,
+				fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, stateText(o.State),
+					s.describe(o.Content)), another, "journal", "show", o.OrderID)
 	}
 	return Sent{Note: note}, s.unsettled(o, e.Alive)
 }
@@ -206,7 +215,8 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	if gone := (*journal.GoneError)(nil); err != nil && !errors.As(err, &gone) {
 		return Sent{}, false, err
 	}
-	if status.Newest != nil && status.Found == 0 && !status.Restored && !before.Attempted() && s.options.Lookup != LookupAlways {
+	if status.Newest != nil && status.Found == 0 && !status.Restored && !before.Attempted() &&
+		s.options.Lookup != LookupAlways {
 		return Sent{}, false, nil
 	}
 	from := s.options.Since
@@ -229,9 +239,11 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	if o.State == journal.Conflict {
 		return Sent{Order: orderOf(o)}, true, s.unsettled(o, false)
 	}
-	sent, err = s.exists(w, &journal.ExistsError{Order: o, Same: o.Content.Same(content), Alive: o.State == journal.Sending})
+	sent, err = s.exists(w,
+		&journal.ExistsError{Order: o, Same: o.Content.Same(content), Alive: o.State == journal.Sending})
 	if err == nil {
-		sent.Note = fmt.Sprintf("order %s was on the service's list already, as %s: nothing was sent", o.OrderID, o.Withdrawal)
+		sent.Note = fmt.Sprintf("order %s was on the service's list already, as %s: nothing was sent", o.OrderID,
+			o.Withdrawal)
 		if more := uncompared(mine, listed[orderID][0]); more != "" {
 			sent.Note += "; " + more
 		}
@@ -256,7 +268,8 @@ func (s *Sender) claim(ctx context.Context, w withdrawal) (journal.Ticket, error
 		return journal.Ticket{}, err
 	}
 	c := journal.Claim{
-		OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback, Key: s.key, AllowDuplicate: w.allowDuplicate, Decimals: s.decimals(w.request.Amount),
+		OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback, Key: s.key,
+		AllowDuplicate: w.allowDuplicate, Decimals: s.decimals(w.request.Amount),
 	}
 	if w.newOrderID {
 		c.Window = w.window
@@ -299,7 +312,8 @@ func (s *Sender) call(ctx, calls context.Context, ticket journal.Ticket) call {
 			return err
 		}
 		if !left.Swap(true) { // the check runs again on every new connection, but the call counts once
-			atomic.AddInt32(&s.underWay, 1) // before ctx is checked: after a caller ends ctx, a call either does not leave or is counted here
+			// before ctx is checked: after a caller ends ctx, a call either does not leave or is counted here
+			atomic.AddInt32(&s.underWay, 1)
 		}
 		if err := ctx.Err(); err != nil {
 			left.Store(false)
@@ -336,7 +350,8 @@ func (s *Sender) finish(ctx, calls context.Context, ticket journal.Ticket, out j
 	for tries := 1; ; tries++ {
 		order, err := s.ledger.Finish(ctx, ticket, out)
 		var broken *journal.Error
-		if err == nil || !errors.As(err, &broken) || broken.Lost || tries == mostTries || s.elapsed(began) > longestTry || s.rest(calls, pauseBetween) != nil {
+		if err == nil || !errors.As(err, &broken) || broken.Lost || tries == mostTries ||
+			s.elapsed(began) > longestTry || s.rest(calls, pauseBetween) != nil {
 			return order, err
 		}
 	}
@@ -357,13 +372,16 @@ func (s *Sender) recorded(ticket journal.Ticket, c call, o journal.Order, record
 	orderID := ticket.Order().OrderID
 	switch {
 	case recording != nil && neverLeft(c.err):
-		return journal.Order{OrderID: orderID}, fmt.Errorf("order %s was not sent, and that could not be recorded: %w; the journal will call it unknown until you settle it with: till withdraw reconcile %s", orderID, recording, orderID)
+		return journal.Order{OrderID: orderID},
+			fmt.Errorf("order %s was not sent, and that could not be recorded: %w; the journal will call it unknown until you settle it with: till withdraw reconcile %s", orderID, recording, orderID)
 	case recording != nil:
 		return journal.Order{OrderID: orderID, Withdrawal: c.id}, unrecorded(orderID, outcomeOf(c.id, c.err), recording)
 	case o.State == journal.Accepted:
 		return o, nil
 	case o.State == journal.Unknown:
-		return o, &Error{Kind: Unknown, OrderID: o.OrderID, Err: c.err, Msg: fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, o.Reason), Hint: NewHint("do not send it again", "withdraw", "reconcile", o.OrderID)}
+		return o, &Error{Kind: Unknown, OrderID: o.OrderID, Err: c.err,
+			Msg:  fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, o.Reason),
+			Hint: NewHint("do not send it again", "withdraw", "reconcile", o.OrderID)}
 	case o.State == journal.Conflict:
 		return o, s.unsettled(o, false)
 	}
@@ -378,8 +396,10 @@ func unrecorded(orderID string, out journal.Outcome, err error) error {
 	if out.Withdrawal != "" {
 		what = "that the service accepted it as " + out.Withdrawal
 	}
-	return &Error{Kind: Unknown, OrderID: orderID, ID: out.Withdrawal, Err: err, Msg: fmt.Sprintf("order %s was sent, and %s could not be recorded: %v", orderID, what, err),
-		Hint: NewHint("do not send it again, and when the journal can be written, find out", "withdraw", "reconcile", orderID)}
+	return &Error{Kind: Unknown, OrderID: orderID, ID: out.Withdrawal, Err: err,
+		Msg: fmt.Sprintf("order %s was sent, and %s could not be recorded: %v", orderID, what, err),
+		Hint: NewHint("do not send it again, and when the journal can be written, find out", "withdraw",
+			"reconcile", orderID)}
 }
 
 // readBack reads a withdrawal that was just accepted, and checks that it has the order id that it was sent
@@ -393,7 +413,8 @@ func (s *Sender) readBack(ctx context.Context, o journal.Order) (note string, er
 		err = fmt.Errorf("the answer is about withdrawal %q, and not about %q", w.ID, o.Withdrawal)
 	}
 	if ctx.Err() != nil {
-		return fmt.Sprintf("order %s was accepted as %s; the interruption kept it from being read back", o.OrderID, o.Withdrawal), nil
+		return fmt.Sprintf("order %s was accepted as %s; the interruption kept it from being read back", o.OrderID,
+			o.Withdrawal), nil
 	}
 	if err != nil {
 		return fmt.Sprintf("order %s was accepted, but could not be read back: %v", o.OrderID, err), nil
@@ -423,31 +444,44 @@ func stateText(s journal.State) string {
 func (s *Sender) unsettled(o journal.Order, alive bool) *Error {
 	switch {
 	case o.State == journal.Conflict:
-		return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.Withdrawal, Msg: fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
+		return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.Withdrawal,
+			Msg:  fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
 			Hint: NewHint("see what happened, and settle it with withdraw resolve", "journal", "show", o.OrderID)}
 	case alive:
-		return &Error{Kind: Busy, OrderID: o.OrderID, Msg: fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host), Hint: NewHint("wait for it, and run this again")}
+		return &Error{Kind: Busy, OrderID: o.OrderID,
+			Msg:  fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host),
+			Hint: NewHint("wait for it, and run this again")}
 	}
-	return &Error{Kind: Unknown, OrderID: o.OrderID, Msg: fmt.Sprintf("the outcome of order %s is unknown: it may have been paid", o.OrderID), Hint: NewHint("do not send it again", "withdraw", "reconcile", o.OrderID)}
+	return &Error{Kind: Unknown, OrderID: o.OrderID,
+		Msg:  fmt.Sprintf("the outcome of order %s is unknown: it may have been paid", o.OrderID),
+		Hint: NewHint("do not send it again", "withdraw", "reconcile", o.OrderID)}
 }
 
 func duplicateOf(e *journal.DuplicateError) error {
 	o := e.Order
 	switch {
 	case o.State == journal.Unknown:
-		return &Error{Kind: Unknown, Rule: RuleDuplicate, Msg: fmt.Sprintf("order %s has the same content, and its outcome is unknown: this might pay twice", o.OrderID),
-			Hint: NewHint("if both are meant, add --allow-duplicate; if not, settle that one first", "withdraw", "reconcile", o.OrderID)}
+		return &Error{Kind: Unknown, Rule: RuleDuplicate,
+			Msg: fmt.Sprintf("order %s has the same content, and its outcome is unknown: this might pay twice",
+				o.OrderID),
+			Hint: NewHint("if both are meant, add --allow-duplicate; if not, settle that one first", "withdraw",
+				"reconcile", o.OrderID)}
 	case e.Alive:
-		return &Error{Kind: Busy, Rule: RuleDuplicate, Msg: fmt.Sprintf("another process is sending the same content as order %s (%s on %s)", o.OrderID, o.User, o.Host), Hint: NewHint("wait for it, or, if both are meant: --allow-duplicate")}
+		return &Error{Kind: Busy, Rule: RuleDuplicate,
+			Msg: fmt.Sprintf("another process is sending the same content as order %s (%s on %s)", o.OrderID, o.User,
+				o.Host), Hint: NewHint("wait for it, or, if both are meant: --allow-duplicate")}
 	}
-	return refused(RuleDuplicate, fmt.Sprintf("the same was accepted at %s as order %s, withdrawal %s", sentAt(o).UTC().Format(time.RFC3339), o.OrderID, o.Withdrawal),
+	return refused(RuleDuplicate,
+		fmt.Sprintf("the same was accepted at %s as order %s, withdrawal %s", sentAt(o).UTC().Format(time.RFC3339),
+			o.OrderID, o.Withdrawal),
 		"if it is to be paid once more, say so with --allow-duplicate, or give an --order-id of its own")
 }
 
 // accountChanged explains the error for an account that was changed after the sender found it.
 func accountChanged(err error) error {
 	if other := (*journal.AccountError)(nil); errors.As(err, &other) {
-		return &Error{Kind: Refused, Rule: RuleAccount, Err: err, Msg: "nothing more is sent: " + other.Error(), Hint: NewHint("run it again for the right account, of those that the journal has", "journal", "export")}
+		return &Error{Kind: Refused, Rule: RuleAccount, Err: err, Msg: "nothing more is sent: " + other.Error(),
+			Hint: NewHint("run it again for the right account, of those that the journal has", "journal", "export")}
 	}
 	return err
 }
@@ -465,6 +499,7 @@ func (s *Sender) describe(c journal.Content) string {
 }
 
 func dropsOrderIDs() error {
-	return &Error{Kind: Conflict, Msg: "this service does not keep order ids as they were sent: what it has cannot be looked up, so nothing protects against paying twice when a record is lost",
+	return &Error{Kind: Conflict,
+		Msg:  "this service does not keep order ids as they were sent: what it has cannot be looked up, so nothing protects against paying twice when a record is lost",
 		Hint: NewHint("ask its provider; to send all the same, relying on this journal alone: --lookup never")}
 }

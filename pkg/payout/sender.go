@@ -78,11 +78,14 @@ func New(client *api.Client, j *Journal, account string, o Options) (*Sender, er
 	case client == nil:
 		return nil, &Error{Kind: Invalid, Msg: "payout.New: the client is nil", Hint: NewHint("make one with api.New")}
 	case j == nil:
-		return nil, &Error{Kind: Invalid, Msg: "payout.New: the journal is nil", Hint: NewHint("open one with payout.OpenJournal")}
+		return nil, &Error{Kind: Invalid, Msg: "payout.New: the journal is nil",
+			Hint: NewHint("open one with payout.OpenJournal")}
 	case o.LookupTimeout < 0:
-		return nil, &Error{Kind: Invalid, Msg: "payout.New: the time to look something up is negative", Hint: NewHint("leave it out")}
+		return nil, &Error{Kind: Invalid, Msg: "payout.New: the time to look something up is negative",
+			Hint: NewHint("leave it out")}
 	case o.Lookup < LookupAuto || o.Lookup > LookupNever:
-		return nil, &Error{Kind: Invalid, Msg: fmt.Sprintf("payout.New: there is no Lookup %d", o.Lookup), Hint: NewHint("use LookupAuto")}
+		return nil, &Error{Kind: Invalid, Msg: fmt.Sprintf("payout.New: there is no Lookup %d", o.Lookup),
+			Hint: NewHint("use LookupAuto")}
 	}
 	if o.SettleAfter == 0 {
 		o.SettleAfter = defaultSettleAfter
@@ -132,7 +135,8 @@ func amountOf(c journal.Content) api.Amount {
 
 // requestOf returns the request for an order in the journal.
 func requestOf(o journal.Order) api.CreateWithdrawal {
-	return api.CreateWithdrawal{Currency: currencyOf(o.Currency), Amount: amountOf(o.Content), Address: o.Address, Memo: o.Memo, Callback: o.Callback, ExternalOrderID: o.OrderID}
+	return api.CreateWithdrawal{Currency: currencyOf(o.Currency), Amount: amountOf(o.Content), Address: o.Address,
+		Memo: o.Memo, Callback: o.Callback, ExternalOrderID: o.OrderID}
 }
 
 func (s *Sender) decimals(a api.Amount) int64 {
@@ -171,21 +175,28 @@ func (s *Sender) verifyNewKey(ctx context.Context) error {
 		if known, err := s.knows(ctx); known || err != nil {
 			return err
 		}
-		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and nothing was accepted there that it could be tried on", account), adopt, "journal", "adopt-key")
+		return refused(RuleKey,
+			fmt.Sprintf("this key is new for %s, and nothing was accepted there that it could be tried on", account),
+			adopt, "journal", "adopt-key")
 	}
 	newest := *status.Newest
 	w, err := s.client.Withdrawals.Get(ctx, newest.Withdrawal)
 	if rejects(err) {
-		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v", account, newest.Withdrawal, err), adopt, "journal", "adopt-key")
+		return refused(RuleKey,
+			fmt.Sprintf("this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v", account, newest.Withdrawal, err), adopt, "journal", "adopt-key")
 	}
 	if err != nil {
 		return err
 	}
 	switch {
 	case w.ID != newest.Withdrawal || !recordOf(w).bearsOnly(newest.OrderID):
-		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and what it finds as withdrawal %s is not order %s", account, newest.Withdrawal, newest.OrderID), adopt, "journal", "adopt-key")
+		return refused(RuleKey,
+			fmt.Sprintf("this key is new for %s, and what it finds as withdrawal %s is not order %s", account,
+				newest.Withdrawal, newest.OrderID), adopt, "journal", "adopt-key")
 	case status.Merchant != "" && w.MerchantID != status.Merchant:
-		return refused(RuleKey, fmt.Sprintf("this key is new for %s, and it belongs to the merchant %q, where those before it belong to %q", account, w.MerchantID, status.Merchant), adopt, "journal", "adopt-key")
+		return refused(RuleKey,
+			fmt.Sprintf("this key is new for %s, and it belongs to the merchant %q, where those before it belong to %q",
+				account, w.MerchantID, status.Merchant), adopt, "journal", "adopt-key")
 	}
 	return s.note(ctx, journal.KeyChecked)
 }
@@ -201,7 +212,8 @@ func (s *Sender) note(ctx context.Context, how string) error {
 // open reports whether the account has orders whose outcome is open. The list of another merchant would show
 // all of them as missing.
 func (s *Sender) open(ctx context.Context) (bool, error) {
-	for _, err := range s.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending, journal.Conflict}}) {
+	for _, err := range s.ledger.Orders(ctx,
+		journal.Filter{States: []journal.State{journal.Unknown, journal.Sending, journal.Conflict}}) {
 		return err == nil, err
 	}
 	return false, nil
@@ -219,7 +231,10 @@ func (s *Sender) knows(ctx context.Context) (bool, error) {
 		return err == nil, err
 	}
 	if len(used) > 0 {
-		return false, &Error{Kind: Refused, Rule: RuleAccount, Msg: fmt.Sprintf("the journal knows this key from %s, and this is %s", used[0], account), Hint: wayOut(used[0], account)}
+		return false,
+			&Error{Kind: Refused, Rule: RuleAccount,
+				Msg:  fmt.Sprintf("the journal knows this key from %s, and this is %s", used[0], account),
+				Hint: wayOut(used[0], account)}
 	}
 	return false, nil
 }
@@ -228,7 +243,8 @@ func (s *Sender) knows(ctx context.Context) (bool, error) {
 func wayOut(old, now journal.Account) Hint {
 	rename := []string{"journal", "rename", old.Name, now.Name}
 	if old.Address != now.Address {
-		return NewHint("if it is the same merchant, and the service has moved", append(rename, "--base-url", old.Address, "--to-base-url", now.Address)...)
+		return NewHint("if it is the same merchant, and the service has moved",
+			append(rename, "--base-url", old.Address, "--to-base-url", now.Address)...)
 	}
 	return NewHint("use that account or, if it has another name now, say so", rename...)
 }

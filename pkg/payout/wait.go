@@ -46,7 +46,8 @@ func (w RunWait) check() error {
 	default:
 		return nil
 	}
-	return &Error{Kind: Invalid, Msg: "WaitRun: " + why, Hint: NewHint("name statuses as the service shows them, see Sender.Live")}
+	return &Error{Kind: Invalid, Msg: "WaitRun: " + why,
+		Hint: NewHint("name statuses as the service shows them, see Sender.Live")}
 }
 
 // WaitRun reads the service's list repeatedly until every accepted order of a run has had one of the
@@ -189,7 +190,8 @@ func (t Tally) worthWaiting(run string) error {
 		e.Kind, e.Msg = Conflict, words(StateConflict, "in conflict, such as "+t.Conflict)
 		e.Hint = NewHint("see what happened", "journal", "show", t.Conflict)
 	case t.States[StateSending] > 0:
-		e.Kind, e.Msg, e.Hint = Busy, words(StateSending, "being sent by another process"), NewHint("wait for that first")
+		e.Kind, e.Msg, e.Hint = Busy, words(StateSending, "being sent by another process"),
+			NewHint("wait for that first")
 	case t.States[StateAccepted] == 0 && t.Rows > 0:
 		e.Kind, e.Msg = Invalid, "no order of run "+run+" was accepted, so there is nothing to wait for"
 		e.Hint = NewHint("see their states", "payout", "status", run)
@@ -211,7 +213,8 @@ func (p *RunProgress) failed(run string) error {
 	for _, o := range p.Failed {
 		e.OrderIDs = append(e.OrderIDs, o.OrderID)
 	}
-	e.Msg = fmt.Sprintf("%d orders have a status to fail on, such as %s: %q", len(p.Failed), first.OrderID, p.Statuses[first.ID])
+	e.Msg = fmt.Sprintf("%d orders have a status to fail on, such as %s: %q", len(p.Failed), first.OrderID,
+		p.Statuses[first.ID])
 	return e
 }
 
@@ -219,10 +222,13 @@ func (p *RunProgress) failed(run string) error {
 // are left.
 func (p *RunProgress) late(run string, timeout time.Duration, succeeded bool, trouble error) error {
 	if !succeeded {
-		return &Error{Kind: ReadFailed, Run: run, Err: trouble, Msg: fmt.Sprintf("run %s could not be read within %s: %v", run, timeout, trouble),
+		return &Error{Kind: ReadFailed, Run: run, Err: trouble,
+			Msg:  fmt.Sprintf("run %s could not be read within %s: %v", run, timeout, trouble),
 			Hint: NewHint("nothing was changed, run it again")}
 	}
-	e := &Error{Kind: NotYet, Run: run, Err: trouble, Hint: NewHint("wait longer with --timeout, or see what the service calls its statuses", "payout", "status", run, "--live")}
+	e := &Error{Kind: NotYet, Run: run, Err: trouble,
+		Hint: NewHint("wait longer with --timeout, or see what the service calls its statuses", "payout", "status",
+			run, "--live")}
 	var names []string
 	counts := map[string]int{}
 	for _, o := range p.Orders {
@@ -248,7 +254,8 @@ func (p *RunProgress) late(run string, timeout time.Duration, succeeded bool, tr
 	if len(p.Orders) == 1 {
 		orders = "accepted order"
 	}
-	e.Msg = fmt.Sprintf("%d of %d %s did not reach it within %s: %s", p.Left, len(p.Orders), orders, timeout, strings.Join(names, ", "))
+	e.Msg = fmt.Sprintf("%d of %d %s did not reach it within %s: %s", p.Left, len(p.Orders), orders, timeout,
+		strings.Join(names, ", "))
 	if trouble != nil {
 		e.Msg += fmt.Sprintf("; the last reading failed: %v", trouble)
 	}

@@ -37,12 +37,16 @@ func (w *warnings) addAbout(kind int, d Warning) {
 
 // about adds a warning about a row. The reader of a plan knows the row by its order id.
 func (w *warnings) about(kind int, m *mark, format string, args ...any) {
-	w.addAbout(kind, Warning{Detail{Line: int(m.line), Message: fmt.Sprintf("order %d ", m.id) + fmt.Sprintf(format, args...)}, formatID(m.id)})
+	w.addAbout(kind,
+		Warning{Detail{Line: int(m.line), Message: fmt.Sprintf("order %d ", m.id) + fmt.Sprintf(format, args...)},
+			formatID(m.id)})
 }
 
 // told returns all warnings.
 func (w *warnings) told() (all []Warning) {
-	for kind, what := range [kinds]string{"about a run that is being applied", "to addresses that look mistyped", "identical to an earlier one", "identical to an order with an unknown outcome", "far from the usual amount", "to addresses that are new"} {
+	for kind, what := range [kinds]string{"about a run that is being applied", "to addresses that look mistyped",
+		"identical to an earlier one", "identical to an order with an unknown outcome", "far from the usual amount",
+		"to addresses that are new"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {
 			all = append(all, Warning{Detail: Detail{Message: "one more row is " + what}})
@@ -70,7 +74,8 @@ func (m *maker) warnings() error {
 		m.made.Plan.Warnings = append(m.made.Plan.Warnings, d.String())
 	}
 	if m.FailOnWarning && len(m.made.Details) > 0 {
-		return &Error{Kind: Refused, Rule: RuleWarning, Msg: m.Name + " is warned about, and nothing is planned", Hint: NewHint("leave --fail-on-warning out if all of it is meant"), Details: m.made.Details}
+		return &Error{Kind: Refused, Rule: RuleWarning, Msg: m.Name + " is warned about, and nothing is planned",
+			Hint: NewHint("leave --fail-on-warning out if all of it is meant"), Details: m.made.Details}
 	}
 	return nil
 }
@@ -119,14 +124,16 @@ func (m *maker) warnIdentical() {
 	}
 	slices.SortFunc(found, func(a, b [2]*mark) int { return cmp.Compare(a[0].line, b[0].line) })
 	for _, pair := range found {
-		m.warn.about(identical, pair[0], "pays the same amount to the same address as order %d on line %d", pair[1].id, pair[1].line)
+		m.warn.about(identical, pair[0], "pays the same amount to the same address as order %d on line %d", pair[1].id,
+			pair[1].line)
 	}
 }
 
 func (m *maker) warnLikeUnknown() error {
 	marks := m.spool.marks
 	var places []uint32
-	for o, err := range m.ledger.Orders(m.ctx, journal.Filter{States: []journal.State{journal.Unknown, journal.Sending}}) {
+	for o, err := range m.ledger.Orders(m.ctx,
+		journal.Filter{States: []journal.State{journal.Unknown, journal.Sending}}) {
 		if err != nil {
 			return err
 		}
@@ -134,13 +141,16 @@ func (m *maker) warnLikeUnknown() error {
 			places = m.sorted(bySame)
 		}
 		like := mark{same: contentHash(o.Content)}
-		from, _ := slices.BinarySearchFunc(places, &like, func(i uint32, like *mark) int { return bySame(&marks[i], like) })
+		from, _ := slices.BinarySearchFunc(places, &like,
+			func(i uint32, like *mark) int { return bySame(&marks[i], like) })
 		for _, i := range places[from:] {
 			if marks[i].same != like.same {
 				break
 			}
 			if marks[i].id != parseID(o.OrderID) {
-				m.warn.about(likeUnknown, &marks[i], "pays the same as order %s, whose outcome is unknown: till withdraw reconcile %s", o.OrderID, o.OrderID)
+				m.warn.about(likeUnknown, &marks[i],
+					"pays the same as order %s, whose outcome is unknown: till withdraw reconcile %s",
+					o.OrderID, o.OrderID)
 			}
 		}
 	}
@@ -173,6 +183,7 @@ func (m *maker) warnOutliers() {
 		}
 		amount, usual := m.units.units[mk.unit], m.units.units[mk.unit]
 		amount.Minor, usual.Minor = mk.minor, median
-		m.warn.about(outlier, mk, "pays %s, which is far from the usual %s of this file", m.Currencies.registry.Format(amount), m.Currencies.registry.Format(usual))
+		m.warn.about(outlier, mk, "pays %s, which is far from the usual %s of this file",
+			m.Currencies.registry.Format(amount), m.Currencies.registry.Format(usual))
 	}
 }

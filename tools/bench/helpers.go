@@ -80,7 +80,8 @@ func template(total int) (page []byte, ids []int) {
 		}
 		b.WriteString(`{"id":"7c9e6679-7425-40de-944b-`)
 		ids = append(ids, b.Len())
-		fmt.Fprintf(&b, `%012d","external_id":%d,"merchant_id":"5f1b8c1e-61c4-4c4c-9b7e-0c8e1f0a2b3c","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":%d}},"statuses":[{"status":"New","at":"2026-05-01T10:00:00"},{"status":"Sent","at":"2026-05-01T10:01:00"}],"current":"Sent","address":{"Crypto":{"currency":"Btc","address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}},"is_testnet":false,"callback":"https://shop.example.com/withdrawn","external_order_id":"%d"}`, i, i+1, 1000+i, i+1)
+		fmt.Fprintf(&b,
+			`%012d","external_id":%d,"merchant_id":"5f1b8c1e-61c4-4c4c-9b7e-0c8e1f0a2b3c","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":%d}},"statuses":[{"status":"New","at":"2026-05-01T10:00:00"},{"status":"Sent","at":"2026-05-01T10:01:00"}],"current":"Sent","address":{"Crypto":{"currency":"Btc","address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}},"is_testnet":false,"callback":"https://shop.example.com/withdrawn","external_order_id":"%d"}`, i, i+1, 1000+i, i+1)
 	}
 	fmt.Fprintf(&b, `],"page_count":%d,"total":%d}`, (total+pageSize-1)/pageSize, total)
 	return []byte(b.String()), ids
@@ -92,7 +93,8 @@ func eachPage(url string, handle func(out *bufio.Writer, body io.Reader)) {
 	out := bufio.NewWriterSize(os.Stdout, 64<<10)
 	client := &http.Client{Transport: &http.Transport{}}
 	for number := range must(strconv.Atoi(os.Getenv("PAGES"))) {
-		resp := must(client.Post(fmt.Sprintf("%s/api/merchant_withdrawal/list?page=%d&page_size=%d", url, number, pageSize),
+		resp := must(client.Post(fmt.Sprintf("%s/api/merchant_withdrawal/list?page=%d&page_size=%d", url,
+			number, pageSize),
 			"application/json", strings.NewReader(`{"currencies":[],"tags":[]}`)))
 		handle(out, resp.Body)
 		resp.Body.Close()

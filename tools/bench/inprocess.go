@@ -43,11 +43,13 @@ func sdk(b *bench) []row {
 	defer server.stop()
 	url := server.url
 	client := must(api.New(url, api.WithAPIKey(sandboxKey)))
-	bare := &http.Client{Transport: &http.Transport{MaxIdleConns: 128, MaxIdleConnsPerHost: 128, IdleConnTimeout: time.Minute}}
+	bare := &http.Client{Transport: &http.Transport{MaxIdleConns: 128, MaxIdleConnsPerHost: 128,
+		IdleConnTimeout: time.Minute}}
 	ctx := context.Background()
 	request := api.CreateWithdrawal{
-		Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1500000},
-		Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", ExternalOrderID: "4711",
+		Currency: api.Currency{Kind: api.Crypto, Code: "Btc"},
+		Amount:   api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1500000},
+		Address:  "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", ExternalOrderID: "4711",
 	}
 	operations := []struct {
 		name      string
@@ -58,7 +60,8 @@ func sdk(b *bench) []row {
 			return err
 		}, func() error {
 			var value api.Withdrawal
-			return exchange(ctx, bare, http.MethodGet, url+getPath+"?id=7c9e6679-7425-40de-944b-e07fc1f90ae7", nil, &value)
+			return exchange(ctx, bare, http.MethodGet, url+getPath+"?id=7c9e6679-7425-40de-944b-e07fc1f90ae7",
+				nil, &value)
 		}},
 		{"create", func() error {
 			_, err := client.Withdrawals.Create(ctx, request)
@@ -85,8 +88,10 @@ func sdk(b *bench) []row {
 			})
 			name := fmt.Sprintf("SDK %s / net/http, %d at a time", op.name, width)
 			rows = append(rows,
-				row{what: name + ", time", got: ratio, unit: "x", limit: 1.10, atMost: true, detail: fmt.Sprintf("median of %d pairs of %d calls", sdkPairs, calls)},
-				row{what: name + ", more allocations", got: float64(mine)/calls - float64(base)/calls, limit: 25, atMost: true, detail: "per call"})
+				row{what: name + ", time", got: ratio, unit: "x", limit: 1.10, atMost: true,
+					detail: fmt.Sprintf("median of %d pairs of %d calls", sdkPairs, calls)},
+				row{what: name + ", more allocations", got: float64(mine)/calls - float64(base)/calls, limit: 25,
+					atMost: true, detail: "per call"})
 		}
 	}
 	return rows
@@ -140,7 +145,8 @@ func repeat(width int, call func() error) (time.Duration, uint64) {
 type canned []byte
 
 func (c canned) RoundTrip(req *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(c)), ContentLength: int64(len(c)), Request: req}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(c)),
+		ContentLength: int64(len(c)), Request: req}, nil
 }
 
 // decode compares the decoding of a page, strict and with the JSON kept, with encoding/json and plain
@@ -167,5 +173,6 @@ func decode(*bench) []row {
 		}
 		return time.Since(begin)
 	})
-	return []row{{what: "encoding/json v1 into plain structs / till, a page of 1,000 withdrawals", got: ratio, unit: "x", limit: 2, detail: fmt.Sprintf("median of 11 pairs of %d pages", times)}}
+	return []row{{what: "encoding/json v1 into plain structs / till, a page of 1,000 withdrawals", got: ratio,
+		unit: "x", limit: 2, detail: fmt.Sprintf("median of 11 pairs of %d pages", times)}}
 }

@@ -107,7 +107,8 @@ func run(args []string) (err error) {
 				verdict = "MISSED"
 				failed++
 			}
-			fmt.Fprintf(out, "%s\t%.2f%s\t%s %.2f%s\t%s\t%s\n", r.what, r.got, r.unit, sign, r.limit, r.unit, verdict, r.detail)
+			fmt.Fprintf(out, "%s\t%.2f%s\t%s %.2f%s\t%s\t%s\n", r.what, r.got, r.unit, sign, r.limit, r.unit,
+				verdict, r.detail)
 		}
 		out.Flush()
 		check(os.RemoveAll(b.dir))

@@ -34,8 +34,10 @@ func payments(n int) []api.CreateWithdrawal {
 	all := make([]api.CreateWithdrawal, n)
 	for i := range all {
 		all[i] = api.CreateWithdrawal{
-			Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: int64(100_000 + i*7919%900_000)},
-			Address: fmt.Sprintf("bc1q%08xrr7xfkvy5l643lydnw9re59gtzzwf5mdq", uint32(i)*2654435761), ExternalOrderID: strconv.Itoa(1_000_000 + i),
+			Currency:        api.Currency{Kind: api.Crypto, Code: "Btc"},
+			Amount:          api.Amount{Kind: api.Crypto, Code: "Btc", Minor: int64(100_000 + i*7919%900_000)},
+			Address:         fmt.Sprintf("bc1q%08xrr7xfkvy5l643lydnw9re59gtzzwf5mdq", uint32(i)*2654435761),
+			ExternalOrderID: strconv.Itoa(1_000_000 + i),
 		}
 	}
 	return all
@@ -76,7 +78,8 @@ func (w *payoutWorld) apply(rows int) time.Duration {
 	check(os.WriteFile(path, text.Bytes(), 0o600))
 	w.command("payout", "plan", path, "--out", plan, "--expires", "720h").run()
 	var out bytes.Buffer
-	apply := w.command("payout", "apply", plan, "--yes", "--concurrency", strconv.Itoa(connections), "--jq", ".accepted")
+	apply := w.command("payout", "apply", plan, "--yes", "--concurrency", strconv.Itoa(connections), "--jq",
+		".accepted")
 	apply.stdout = &out
 	took := apply.run()
 	if accepted := strings.TrimSpace(out.String()); accepted != strconv.Itoa(rows) {
@@ -87,7 +90,8 @@ func (w *payoutWorld) apply(rows int) time.Duration {
 
 // post sends the same with net/http, with connections calls at a time, and keeps no record.
 func (w *payoutWorld) post(bodies [][]byte) time.Duration {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConns: 128, MaxIdleConnsPerHost: 128, IdleConnTimeout: time.Minute}}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConns: 128, MaxIdleConnsPerHost: 128,
+		IdleConnTimeout: time.Minute}}
 	defer client.CloseIdleConnections()
 	return together(connections, len(bodies), func(_, number int) error {
 		var id string
@@ -113,11 +117,14 @@ func payout(b *bench) []row {
 	apply := b.inWorld(func(w *payoutWorld) time.Duration { return w.apply(appliedRows) })
 	bare := pairs(appliedPairs, b.inWorld(func(w *payoutWorld) time.Duration { return w.post(bodies) }), apply)
 	perRow := float64(appliedRows) / curledRows // the rates are compared, and the scripts send less
-	curl := pairs(curledPairs, b.inWorld(func(w *payoutWorld) time.Duration { return w.curl(bodies[:curledRows]) }), apply)
+	curl := pairs(curledPairs,
+		b.inWorld(func(w *payoutWorld) time.Duration { return w.curl(bodies[:curledRows]) }), apply)
 	name := fmt.Sprintf("payout apply --concurrency %d, whole process", connections)
 	return []row{
-		{what: name + " / net/http without a journal, rows per second", got: bare, unit: "x", limit: 0.35, detail: fmt.Sprintf("median of %d pairs of %d rows, sent to a sandbox", appliedPairs, appliedRows)},
-		{what: name + " / a shell loop of curl, rows per second", got: curl * perRow, unit: "x", limit: 40, detail: fmt.Sprintf("median of %d pairs of %d rows and %d", curledPairs, appliedRows, curledRows)},
+		{what: name + " / net/http without a journal, rows per second", got: bare, unit: "x", limit: 0.35,
+			detail: fmt.Sprintf("median of %d pairs of %d rows, sent to a sandbox", appliedPairs, appliedRows)},
+		{what: name + " / a shell loop of curl, rows per second", got: curl * perRow, unit: "x", limit: 40,
+			detail: fmt.Sprintf("median of %d pairs of %d rows and %d", curledPairs, appliedRows, curledRows)},
 	}
 }
 
@@ -138,6 +145,7 @@ func payoutGrowth(b *bench) []row {
 		few, some, many := perRow(9, fewRows), perRow(3, appliedRows), perRow(1, manyRows)
 		byFew, bySome = append(byFew, many/few), append(bySome, many/some)
 	}
-	return []row{{what: "payout apply, time per row at 100,000 rows / at 1,000", got: median(byFew), unit: "x", limit: 1.2, atMost: true,
+	return []row{{what: "payout apply, time per row at 100,000 rows / at 1,000", got: median(byFew), unit: "x",
+		limit: 1.2, atMost: true,
 		detail: fmt.Sprintf("median of %d rounds; against 10,000 rows: %.2fx", growthRounds, median(bySome))}}
 }

@@ -37,8 +37,10 @@ func (b *bench) planSpeed() []row {
 	}, command(nil, b.self, "-read-csv", file).run)
 	what := "payout plan, 100,000 rows, addresses checked"
 	return []row{
-		{what: what + " / reading and hashing the same CSV, wall time", got: ratio, unit: "x", limit: 6, atMost: true, detail: fmt.Sprintf("median of %d pairs, whole processes", planPairs)},
-		{what: what + ", peak memory", got: peak, unit: " MiB", limit: 64, atMost: true, detail: fmt.Sprintf("largest of %d runs", planPairs+1)},
+		{what: what + " / reading and hashing the same CSV, wall time", got: ratio, unit: "x", limit: 6, atMost: true,
+			detail: fmt.Sprintf("median of %d pairs, whole processes", planPairs)},
+		{what: what + ", peak memory", got: peak, unit: " MiB", limit: 64, atMost: true,
+			detail: fmt.Sprintf("largest of %d runs", planPairs+1)},
 	}
 }
 
@@ -62,7 +64,8 @@ func (b *bench) planMemory() (rows []row) {
 		floor, full := peak(fewPlannedRows), peak(plannedRows)
 		rows = append(rows, row{what: "payout plan, memory for a row above the floor, 100,000 rows, order ids " + kind,
 			got: (full - floor) * (1 << 20) / (plannedRows - fewPlannedRows), unit: " B", limit: 200, atMost: true,
-			detail: fmt.Sprintf("median of %d; peak %.1f MiB at 1,000 rows, %.1f MiB at 100,000, which took %.1f s", planRounds, floor, full, took.Seconds())})
+			detail: fmt.Sprintf("median of %d; peak %.1f MiB at 1,000 rows, %.1f MiB at 100,000, which took %.1f s",
+				planRounds, floor, full, took.Seconds())})
 	}
 	return rows
 }
@@ -74,7 +77,8 @@ func (b *bench) planFile(file string, derived bool) (took time.Duration, peak fl
 	config := filepath.Join(dir, "config.yaml")
 	check(os.WriteFile(config, []byte("currencies: [{code: Btc, decimals: 8, address_format: bitcoin}]\n"), 0o600))
 	till := command(append(environment("https://pay.example.com"), "TILL_CONFIG="+config), b.till,
-		"payout", "plan", file, "--out", filepath.Join(dir, "rows.plan"), "--journal", filepath.Join(dir, "journal.db"), "-q")
+		"payout", "plan", file, "--out", filepath.Join(dir, "rows.plan"), "--journal",
+		filepath.Join(dir, "journal.db"), "-q")
 	if derived {
 		till.args = append(till.args, "--auto-order-id", "bench")
 	}

@@ -17,8 +17,10 @@ func version(b *bench) []row {
 	till := command(environment(""), b.till, "version")
 	ratio := pairs(41, till.run, command(nil, hello).run)
 	return []row{
-		{what: "till version / a program that prints a line, wall time", got: ratio, unit: "x", limit: 4, atMost: true, detail: "median of 41 pairs"},
-		{what: "till version, peak memory", got: till.peak, unit: " MiB", limit: 16, atMost: true, detail: "largest of 42 runs"},
+		{what: "till version / a program that prints a line, wall time", got: ratio, unit: "x", limit: 4, atMost: true,
+			detail: "median of 41 pairs"},
+		{what: "till version, peak memory", got: till.peak, unit: " MiB", limit: 16, atMost: true,
+			detail: "largest of 42 runs"},
 	}
 }
 
@@ -30,7 +32,8 @@ func get(b *bench) []row {
 	till := command(environment(server.url), b.till, "withdraw", "get", id, "-o", "json")
 	curl := command(nil, "curl", "-sS", "-H", "Authorization: Bearer "+sandboxKey, server.url+getPath+"?id="+id)
 	ratio := pairs(41, till.run, curl.run)
-	return []row{{what: "till withdraw get / curl, wall time", got: ratio, unit: "x", limit: 0.95, atMost: true, detail: "median of 41 pairs"}}
+	return []row{{what: "till withdraw get / curl, wall time", got: ratio, unit: "x", limit: 0.95, atMost: true,
+		detail: "median of 41 pairs"}}
 }
 
 // stream compares the export of a long list with programs that do less.
@@ -56,9 +59,12 @@ func stream(b *bench) []row {
 	bySplit := pairs(rounds, save(tillMany), save(list(many, large.url, b.self, "-split", large.url)))
 	byCopy := pairs(1, save(tillMany), save(list(many, large.url, b.self, "-copy", large.url)))
 	return []row{
-		{what: "withdraw list --all -o jsonl / a bare splitter, 1,000,000 withdrawals", got: bySplit, unit: "x", limit: 2, atMost: true,
+		{what: "withdraw list --all -o jsonl / a bare splitter, 1,000,000 withdrawals", got: bySplit, unit: "x",
+			limit: 2, atMost: true,
 			detail: fmt.Sprintf("median of %d pairs; copying the answers to disk: %.2fx", rounds, byCopy)},
-		{what: "withdraw list --all, peak memory at 1,000,000", got: tillMany.peak, unit: " MiB", limit: 40, atMost: true, detail: "largest of 6 runs"},
-		{what: "withdraw list --all, peak memory at 1,000,000 / at 100,000", got: tillMany.peak / tillFew.peak, unit: "x", limit: 1.25, atMost: true, detail: "the same but for chance"},
+		{what: "withdraw list --all, peak memory at 1,000,000", got: tillMany.peak, unit: " MiB", limit: 40,
+			atMost: true, detail: "largest of 6 runs"},
+		{what: "withdraw list --all, peak memory at 1,000,000 / at 100,000", got: tillMany.peak / tillFew.peak,
+			unit: "x", limit: 1.25, atMost: true, detail: "the same but for chance"},
 	}
 }

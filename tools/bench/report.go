@@ -28,7 +28,8 @@ func serveStats([]string) {
 	bodies := sync.Pool{New: func() any { b := bytes.Clone(body); return &b }}
 	var all strings.Builder
 	for i := range resellers {
-		fmt.Fprintf(&all, `,"%s":{"id":"%[1]s","invite_info":{"invite":"%[1]s","label":"Shop %[2]d"},"rebates":{}}`, numbered(i), i)
+		fmt.Fprintf(&all, `,"%s":{"id":"%[1]s","invite_info":{"invite":"%[1]s","label":"Shop %[2]d"},"rebates":{}}`,
+			numbered(i), i)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/resellers", func(w http.ResponseWriter, _ *http.Request) {
@@ -51,7 +52,8 @@ func statsTemplate() (body []byte, id int) {
 	var b strings.Builder
 	b.WriteString(`{"id":"`)
 	id = b.Len()
-	fmt.Fprintf(&b, `%s","label":"Shop","invoice_stats":{"Awaiting":12,"Paid":%d},"invoice_rebates":{`, numbered(0), rebatesOfEach)
+	fmt.Fprintf(&b, `%s","label":"Shop","invoice_stats":{"Awaiting":12,"Paid":%d},"invoice_rebates":{`, numbered(0),
+		rebatesOfEach)
 	codes := []string{"USD", "EUR", "Btc"}
 	volume := map[string]int64{}
 	for i := range rebatesOfEach {
@@ -60,7 +62,8 @@ func statsTemplate() (body []byte, id int) {
 		}
 		code, paid := codes[i%len(codes)], int64(100*i+100)
 		volume[code] += paid
-		fmt.Fprintf(&b, `"%s":{"id":"%[1]s","paid_amount":{"%[2]s":%[3]d},"rebate":{"%[2]s":%[4]d},"created":"2026-%02[5]d-%02[6]dT10:00:00"}`,
+		fmt.Fprintf(&b,
+			`"%s":{"id":"%[1]s","paid_amount":{"%[2]s":%[3]d},"rebate":{"%[2]s":%[4]d},"created":"2026-%02[5]d-%02[6]dT10:00:00"}`,
 			numbered(i), code, paid, paid/100, 1+i%12, 1+i%28)
 	}
 	totals := func(scale int64) string {
@@ -113,12 +116,15 @@ func fetchStats(args []string) {
 func resellerReport(b *bench) []row {
 	server := b.helper("-serve-stats")
 	defer server.stop()
-	till := command(environment(server.url), b.till, "reseller", "report", "--by", "reseller", "--by", "month", "-o", "csv",
+	till := command(environment(server.url), b.till, "reseller", "report", "--by", "reseller", "--by", "month",
+		"-o", "csv",
 		"--concurrency", fmt.Sprint(reportWidth))
 	ratio := pairs(reportPairs, till.run, command(nil, b.self, "-fetch-stats", server.url).run)
 	what := fmt.Sprintf("reseller report, %d resellers with %d rebates", resellers, rebatesOfEach)
 	return []row{
-		{what: what + " / fetching and decoding the same, wall time", got: ratio, unit: "x", limit: 2, atMost: true, detail: fmt.Sprintf("median of %d pairs, %d at a time", reportPairs, reportWidth)},
-		{what: what + ", peak memory", got: till.peak, unit: " MiB", limit: 64, atMost: true, detail: fmt.Sprintf("largest of %d runs", reportPairs+1)},
+		{what: what + " / fetching and decoding the same, wall time", got: ratio, unit: "x", limit: 2, atMost: true,
+			detail: fmt.Sprintf("median of %d pairs, %d at a time", reportPairs, reportWidth)},
+		{what: what + ", peak memory", got: till.peak, unit: " MiB", limit: 64, atMost: true,
+			detail: fmt.Sprintf("largest of %d runs", reportPairs+1)},
 	}
 }

@@ -57,7 +57,8 @@ func take(r *http.Request, number int64) (kept, error) {
 	if err := json.NewDecoder(r.Body).Decode(&v); err != nil {
 		return v, err
 	}
-	v.ID, v.ExternalID, v.MerchantID, v.IsTestnet = fmt.Sprintf("7c9e6679-7425-40de-944b-%012d", number), number, "5f1b8c1e-61c4-4c4c-9b7e-0c8e1f0a2b3c", true
+	v.ID, v.ExternalID, v.MerchantID, v.IsTestnet = fmt.Sprintf("7c9e6679-7425-40de-944b-%012d", number), number,
+		"5f1b8c1e-61c4-4c4c-9b7e-0c8e1f0a2b3c", true
 	v.Statuses, v.Current = []keptStatus{{"New", time.Now().UTC().Format("2006-01-02T15:04:05")}}, "New"
 	return v, nil
 }
@@ -201,11 +202,14 @@ func sandboxInMemory(b *bench) []row {
 		ids[s.url] = id
 	}
 	detail := fmt.Sprintf("median of %d pairs of %d calls", sandboxPairs, sandboxCalls)
-	get := loaded(sandboxCalls, mine, bare, func(s service) string { return s.request("GET", getPath+"?id="+ids[s.url], "") })
+	get := loaded(sandboxCalls, mine, bare,
+		func(s service) string { return s.request("GET", getPath+"?id="+ids[s.url], "") })
 	made := loaded(sandboxCalls, mine, bare, service.createRequest)
 	return []row{
-		{what: "sandbox get / a bare handler, requests per second, 32 connections", got: get, unit: "x", limit: 0.35, detail: detail},
-		{what: "sandbox create / a bare handler, requests per second, 32 connections", got: made, unit: "x", limit: 0.35, detail: detail},
+		{what: "sandbox get / a bare handler, requests per second, 32 connections", got: get, unit: "x", limit: 0.35,
+			detail: detail},
+		{what: "sandbox create / a bare handler, requests per second, 32 connections", got: made, unit: "x",
+			limit: 0.35, detail: detail},
 	}
 }
 
@@ -223,13 +227,15 @@ func sandboxStart(b *bench) []row {
 			all = append(all, float64(took)/float64(time.Millisecond))
 		}
 	}
-	return []row{{what: "till sandbox serve, from its start to its first answer", got: median(all), unit: " ms", limit: 50, atMost: true,
+	return []row{{what: "till sandbox serve, from its start to its first answer", got: median(all), unit: " ms",
+		limit: 50, atMost: true,
 		detail: fmt.Sprintf("median of %d starts; the limit is one of time and not a ratio", sandboxStarts)}}
 }
 
 // sandboxDurable compares creates that are in the file before the answer with one transaction for each.
 func sandboxDurable(b *bench) []row {
-	mine, bare := b.sandbox("--state", filepath.Join(b.dir, "sandbox.db")), b.helper("-bare-file", filepath.Join(b.dir, "bare.db"))
+	mine, bare := b.sandbox("--state", filepath.Join(b.dir, "sandbox.db")),
+		b.helper("-bare-file", filepath.Join(b.dir, "bare.db"))
 	defer mine.stop()
 	defer bare.stop()
 	ratio := loaded(durableCalls, mine, bare, service.createRequest)

@@ -77,7 +77,8 @@ make. These are the operations of the interface:
 				ctx = s.SendCtx
 			}
 			if !reads && !s.DryRun {
-				facts := []string{"profile   " + s.ProfileName(), "service   " + s.ServiceName(), "request   " + method + " " + args[1], "body      " + beginning(body)}
+				facts := []string{"profile   " + s.ProfileName(), "service   " + s.ServiceName(),
+					"request   " + method + " " + args[1], "body      " + beginning(body)}
 				if err := s.Confirm(facts, "Send this request?"); err != nil {
 					return err
 				}
@@ -95,7 +96,9 @@ make. These are the operations of the interface:
 				return printAnswer(s, view, filtered, answer)
 			}
 			if err := printAnswer(s, view, filtered, answer); err != nil {
-				return &cmdutil.Error{Code: cmdutil.ExitOutput, Msg: fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)), Hint: payout.NewHint("do not send it again")}
+				return &cmdutil.Error{Code: cmdutil.ExitOutput,
+					Msg:  fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)),
+					Hint: payout.NewHint("do not send it again")}
 			}
 			return nil
 		},
@@ -111,7 +114,9 @@ func printAnswer(s *cmdutil.Session, view render.View[json.RawMessage], filtered
 		return s.WriteData(string(answer))
 	}
 	if err := checkAnswer(answer); err != nil {
-		return &cmdutil.Error{Code: cmdutil.ExitReadFailed, Err: err, Msg: fmt.Sprintf("the answer is not JSON, so it has no other format: %v", err), Hint: payout.NewHint("leave out --output, --jq and --template to see it unchanged")}
+		return &cmdutil.Error{Code: cmdutil.ExitReadFailed, Err: err,
+			Msg:  fmt.Sprintf("the answer is not JSON, so it has no other format: %v", err),
+			Hint: payout.NewHint("leave out --output, --jq and --template to see it unchanged")}
 	}
 	return view.One(s.IO.Out, s.Render, answer)
 }
@@ -176,17 +181,20 @@ func readInput(s *cmdutil.Session, name string) (json.RawMessage, error) {
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, cmdutil.UsageError(fmt.Sprintf("--input: %v", cmdutil.WithoutPath(err)), "name a file that can be read, or - for standard input")
+			return nil, cmdutil.UsageError(fmt.Sprintf("--input: %v", cmdutil.WithoutPath(err)),
+				"name a file that can be read, or - for standard input")
 		}
 		defer file.Close()
 		in = file
 	}
-	text, err := cmdutil.Interruptibly(s.Ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, maxInput+1)) })
+	text, err := cmdutil.Interruptibly(s.Ctx,
+		func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, maxInput+1)) })
 	if s.Ctx.Err() != nil {
 		return nil, s.Ctx.Err()
 	}
 	if err != nil {
-		return nil, cmdutil.UsageError(fmt.Sprintf("--input: %v", cmdutil.WithoutPath(err)), "name a file that can be read, or - for standard input")
+		return nil, cmdutil.UsageError(fmt.Sprintf("--input: %v", cmdutil.WithoutPath(err)),
+			"name a file that can be read, or - for standard input")
 	}
 	if len(text) > maxInput {
 		return nil, cmdutil.UsageError("--input: it is larger than 1 MiB", "send less")

@@ -16,7 +16,8 @@ import (
 
 // AuthCommand returns the auth command.
 func AuthCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("auth", "Keep the key of a service on this machine", loginCommand(a), statusCommand(a), logoutCommand(a))
+	return cmdutil.Group("auth", "Keep the key of a service on this machine", loginCommand(a), statusCommand(a),
+		logoutCommand(a))
 }
 
 func loginCommand(a *cmdutil.App) *cobra.Command {
@@ -33,7 +34,8 @@ that file in the profile.`,
   till auth login --store file --api-key-file key.txt`,
 		Args: func(_ *cobra.Command, given []string) error {
 			if len(given) > 0 { // an argument may be the key: do not print it
-				return cmdutil.UsageError("auth login takes no argument, because other users can read a command line", "give the key on standard input, < FILE", "auth", "login")
+				return cmdutil.UsageError("auth login takes no argument, because other users can read a command line",
+					"give the key on standard input, < FILE", "auth", "login")
 			}
 			return nil
 		},
@@ -92,7 +94,8 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 		return key, err
 	}
 	if !s.CanAsk() {
-		return "", cmdutil.UsageError("the key cannot be asked for here", "give it on standard input, < FILE", "auth", "login")
+		return "", cmdutil.UsageError("the key cannot be asked for here", "give it on standard input, < FILE",
+			"auth", "login")
 	}
 	fd := int(in.Fd())
 	show, err := terminal.HideTyped(in) // before the prompt: a person may paste as soon as it shows
@@ -110,7 +113,8 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 		return "", errors.Join(s.Ctx.Err(), shown)
 	}
 	if err != nil {
-		return "", cmdutil.UsageError("no key was typed", "run it again, or give the key on standard input, < FILE", "auth", "login")
+		return "", cmdutil.UsageError("no key was typed", "run it again, or give the key on standard input, < FILE",
+			"auth", "login")
 	}
 	return key, nil
 }
@@ -146,7 +150,8 @@ api_key_command or api_key_file, stays.`,
 			// s.Settings was read before the removal, so the source may be the key file or keyring entry that
 			// is gone now.
 			source := s.Keys.Source(s.Settings)
-			if gone := source.Kind == config.FromKeyring || source.Setting == "api_key_file" && removed.File != ""; !gone {
+			if gone := source.Kind == config.FromKeyring ||
+				source.Setting == "api_key_file" && removed.File != ""; !gone {
 				a.Note("a key is still there, and comes from %s", source.Phrase())
 			}
 			return nil
@@ -169,7 +174,8 @@ the service refuses ends it with exit code 31, and no key at all with 11.`,
 			return err
 		}
 		source := s.SourceOfKey()
-		for _, err := range client.Withdrawals.All(s.Ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: 1, FirstPage: s.PageBase()}) {
+		for _, err := range client.Withdrawals.All(s.Ctx, api.WithdrawalFilter{},
+			api.ListOptions{PageSize: 1, FirstPage: s.PageBase()}) {
 			if err != nil {
 				return withSource(cmdutil.RefusedKey(err, source), source)
 			}
@@ -207,5 +213,6 @@ func withSource(err error, source config.Origin) error {
 	if r.Code == cmdutil.ExitUnauthorized || r.Code == cmdutil.ExitInterrupted {
 		return err
 	}
-	return &cmdutil.Error{Code: r.Code, Rule: r.Rule, Err: err, Msg: fmt.Sprintf("%v; the key comes from %s", err, source.Phrase()), Hint: r.Hint}
+	return &cmdutil.Error{Code: r.Code, Rule: r.Rule, Err: err,
+		Msg: fmt.Sprintf("%v; the key comes from %s", err, source.Phrase()), Hint: r.Hint}
 }

@@ -11,7 +11,8 @@ import (
 
 // Command returns the config command.
 func Command(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("config", "See which settings are in effect, and where they come from", showCommand(a), pathCommand(a))
+	return cmdutil.Group("config", "See which settings are in effect, and where they come from", showCommand(a),
+		pathCommand(a))
 }
 
 func showCommand(a *cmdutil.App) *cobra.Command {

@@ -104,7 +104,8 @@ profiles share.`,
 			}
 			if cmd.Flags().Changed("decimals") {
 				if decimals < 0 || decimals > api.MaxDecimals {
-					return cmdutil.UsageError(fmt.Sprintf("--decimals: %d is not a number from 0 to %d", decimals, api.MaxDecimals), "write how many decimals the service counts")
+					return cmdutil.UsageError(fmt.Sprintf("--decimals: %d is not a number from 0 to %d", decimals,
+						api.MaxDecimals), "write how many decimals the service counts")
 				}
 				e.Decimals = decimals
 			}
@@ -134,16 +135,22 @@ func currencyEntry(code, kind, memo, format string) (money.Entry, error) {
 	apiKind, ok := kinds[kind]
 	switch {
 	case !ok:
-		return money.Entry{}, cmdutil.UsageError(fmt.Sprintf("--kind: %q is not a kind of currency", kind), "write crypto or fiat")
+		return money.Entry{},
+			cmdutil.UsageError(fmt.Sprintf("--kind: %q is not a kind of currency", kind), "write crypto or fiat")
 	case memo != "" && memo != "required":
-		return money.Entry{}, cmdutil.UsageError(fmt.Sprintf("--memo: %q is not one of its values", memo), "write required, or leave it out")
+		return money.Entry{},
+			cmdutil.UsageError(fmt.Sprintf("--memo: %q is not one of its values", memo),
+				"write required, or leave it out")
 	case format != "" && !slices.Contains(address.Formats(), format):
-		return money.Entry{}, cmdutil.UsageError(fmt.Sprintf("--address-format: there is no format %q", format), "write one of "+strings.Join(address.Formats(), ", "))
+		return money.Entry{},
+			cmdutil.UsageError(fmt.Sprintf("--address-format: there is no format %q", format),
+				"write one of "+strings.Join(address.Formats(), ", "))
 	}
 	if known, ok := money.NewRegistry().Lookup(code); ok {
 		code = known.Code
 	}
-	return money.Entry{Code: code, Kind: apiKind, Decimals: money.Unknown, MemoRequired: memo != "", AddressFormat: format}, nil
+	return money.Entry{Code: code, Kind: apiKind, Decimals: money.Unknown, MemoRequired: memo != "",
+		AddressFormat: format}, nil
 }
 
 func startCurrency(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) {
@@ -175,7 +182,8 @@ all profiles share. What is built in stays known.`,
 			}
 			err = edit(a, cmd, func(d *config.Document) error {
 				file, code := d.File(), args[0]
-				if s.Profile != "" && !hasCurrency(file.Profiles[s.Profile].Currencies, code) && hasCurrency(file.Currencies, code) {
+				if s.Profile != "" && !hasCurrency(file.Profiles[s.Profile].Currencies, code) &&
+					hasCurrency(file.Currencies, code) {
 					return cmdutil.UsageError(fmt.Sprintf("the currency %s is in the list that all profiles share, not in the profile %s", code, s.Profile),
 						"take it out of the list currencies in "+s.ConfigFile)
 				}

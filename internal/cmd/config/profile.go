@@ -16,7 +16,8 @@ import (
 // ProfileCommand returns the profile command.
 func ProfileCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("profile", "Keep the settings of one or several services",
-		profileListCommand(a), profileShowCommand(a), profileUseCommand(a), profileSetCommand(a), profileRemoveCommand(a))
+		profileListCommand(a), profileShowCommand(a), profileUseCommand(a), profileSetCommand(a),
+		profileRemoveCommand(a))
 }
 
 func profileListCommand(a *cmdutil.App) *cobra.Command {
@@ -86,7 +87,8 @@ tells.`,
 			}
 			if _, exists := file.Profiles[name]; !exists && name != config.Sandbox {
 				return &config.Error{
-					Msg:    fmt.Sprintf("the profile %q does not exist: choose one of %s", name, strings.Join(append(file.Names(), config.Sandbox), ", ")),
+					Msg: fmt.Sprintf("the profile %q does not exist: choose one of %s", name,
+						strings.Join(append(file.Names(), config.Sandbox), ", ")),
 					Advice: "till profile set NAME base_url=https://...",
 				}
 			}
@@ -178,7 +180,8 @@ Keys:
 				a.Note("the profile %s is made, and is the current one", name)
 				noteOverride(a, name)
 			default:
-				a.Note("the profile %s is made; use it with --profile %s, or always with: till profile use %s", name, name, name)
+				a.Note("the profile %s is made; use it with --profile %s, or always with: till profile use %s", name,
+					name, name)
 			}
 			return nil
 		},
@@ -223,7 +226,8 @@ it is: take that away before, with till auth logout --profile NAME.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, current := args[0], ""
 			if name == config.Sandbox {
-				return cmdutil.UsageError("the profile sandbox is built in and cannot be removed", "see: till profile list")
+				return cmdutil.UsageError("the profile sandbox is built in and cannot be removed",
+					"see: till profile list")
 			}
 			err := edit(a, cmd, func(d *config.Document) error {
 				current = d.File().Current
@@ -270,7 +274,8 @@ func edit(a *cmdutil.App, cmd *cobra.Command, change func(*config.Document) erro
 // change.
 func noDryRun(cmd *cobra.Command) error {
 	if dry, err := cmd.Flags().GetBool("dry-run"); err == nil && dry {
-		return cmdutil.UsageError(fmt.Sprintf("--dry-run shows requests, and %s sends none", cmd.CommandPath()), "leave it out")
+		return cmdutil.UsageError(fmt.Sprintf("--dry-run shows requests, and %s sends none", cmd.CommandPath()),
+			"leave it out")
 	}
 	return nil
 }
@@ -298,7 +303,8 @@ type profileSetting struct {
 }
 
 func newProfileRow(file config.File, name string) profileRow {
-	row := profileRow{name: name, current: name == file.Current, builtIn: name == config.Sandbox, settings: map[string]profileSetting{}}
+	row := profileRow{name: name, current: name == file.Current, builtIn: name == config.Sandbox,
+		settings: map[string]profileSetting{}}
 	p, exists := file.Profiles[name]
 	if !exists {
 		return row
@@ -369,7 +375,8 @@ func viewOfProfile(detail func(key string) bool) render.View[profileRow] {
 	for _, key := range config.ProfileKeys() {
 		listed := key == "base_url" || key == "account"
 		view.Columns = append(view.Columns, render.Column[row]{
-			Name: key, Extra: !listed || !detail(key), Detail: detail(key), Cell: func(r row) render.Cell { return render.Own(r.text(key)) },
+			Name: key, Extra: !listed || !detail(key), Detail: detail(key),
+			Cell: func(r row) render.Cell { return render.Own(r.text(key)) },
 		})
 	}
 	return view

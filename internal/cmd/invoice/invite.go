@@ -15,7 +15,8 @@ import (
 
 // InviteCommand returns the invite command.
 func InviteCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("invite", "Invite others to become resellers", inviteListCommand(a), inviteGetCommand(a), inviteCreateCommand(a))
+	return cmdutil.Group("invite", "Invite others to become resellers", inviteListCommand(a), inviteGetCommand(a),
+		inviteCreateCommand(a))
 }
 
 func inviteListCommand(a *cmdutil.App) *cobra.Command {
@@ -68,7 +69,8 @@ The invite is sent at most once.`,
 		if err != nil {
 			return err
 		}
-		return out.Made(invite, invite.URL, cmdutil.About{ID: invite.Invite}, "invite "+invite.Invite+", url "+invite.URL)
+		return out.Made(invite, invite.URL, cmdutil.About{ID: invite.Invite},
+			"invite "+invite.Invite+", url "+invite.URL)
 	})
 }
 

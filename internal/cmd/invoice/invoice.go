@@ -65,7 +65,8 @@ the invoice was made.`,
 		if req.OrderID != "" {
 			ids += ", order id " + req.OrderID
 		}
-		return out.Made(views.Created{ID: id, ExternalOrderID: req.OrderID}, id, cmdutil.About{ID: id, OrderID: req.OrderID}, ids)
+		return out.Made(views.Created{ID: id, ExternalOrderID: req.OrderID}, id,
+			cmdutil.About{ID: id, OrderID: req.OrderID}, ids)
 	})
 	f := cmd.Flags()
 	f.StringVar(&req.Title, "title", "", "title that the customer sees")
@@ -74,7 +75,8 @@ the invoice was made.`,
 	f.Var(itemFlag{&items, true}, "item-minor", "the same with the price in minor units, such as Coffee=250")
 	f.StringVar(&req.OrderID, "order-id", "", "your own identifier for it")
 	f.Int64Var(&number, "number", 0, "number that the customer sees")
-	f.StringVar(&req.CallbackURL, "callback-url", "", "where the customer's browser goes after payment; it is no notification")
+	f.StringVar(&req.CallbackURL, "callback-url", "",
+		"where the customer's browser goes after payment; it is no notification")
 	cmdutil.Require(cmd, "title", "currency")
 	cmdutil.RequireOne(cmd, "item", "item-minor")
 	a.CompleteCurrencies(cmd, "currency")
@@ -158,11 +160,13 @@ wait at once.`,
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (api.Invoice, error) {
 		s.Subject.ID = args[0]
 		flags.Show = []string{"invoice", "get", args[0]}
-		return cmdutil.Wait(s, flags, "invoice "+strings.ToLower(args[0]), func(ctx context.Context) (api.Invoice, error) {
-			return getInvoice(ctx, client, args[0])
-		}, func(i api.Invoice) []cmdutil.Condition {
-			return []cmdutil.Condition{{Name: "status", Now: i.Status, Wanted: flags.Status}, {Name: "state", Now: i.State, Wanted: flags.State}}
-		})
+		return cmdutil.Wait(s, flags, "invoice "+strings.ToLower(args[0]),
+			func(ctx context.Context) (api.Invoice, error) {
+				return getInvoice(ctx, client, args[0])
+			}, func(i api.Invoice) []cmdutil.Condition {
+				return []cmdutil.Condition{{Name: "status", Now: i.Status, Wanted: flags.Status},
+					{Name: "state", Now: i.State, Wanted: flags.State}}
+			})
 	})
 	cmdutil.AddWaitFlags(cmd, &flags)
 	cmd.Flags().StringSliceVar(&flags.State, "state", nil, "states to wait for, separated by commas")

@@ -61,7 +61,9 @@ nothing missing in the journal.`,
 			}
 			return s.Note("the journal and the service's list agree")
 		}
-		return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitConflict, Msg: "the journal and the service's list do not agree about " + cmdutil.CountOf(len(found), "withdrawal"), Hint: payout.NewHint("see the history of an order", "journal", "show", "ORDER")}, printed)
+		return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitConflict,
+			Msg:  "the journal and the service's list do not agree about " + cmdutil.CountOf(len(found), "withdrawal"),
+			Hint: payout.NewHint("see the history of an order", "journal", "show", "ORDER")}, printed)
 	})
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")

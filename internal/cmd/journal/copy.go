@@ -33,7 +33,8 @@ older copy looks the same as the journal: see till help payouts.`,
 				return cmdutil.UsageError("DEST: "+err.Error(), "")
 			}
 			if place.Redact(args[0]) != args[0] {
-				return cmdutil.UsageError("DEST has a password, and other users can read a command line", "put the password into ~/.pgpass")
+				return cmdutil.UsageError("DEST has a password, and other users can read a command line",
+					"put the password into ~/.pgpass")
 			}
 			j, err := s.ExistingJournal()
 			if err != nil {

@@ -22,7 +22,8 @@ import (
 // Command returns the journal command.
 func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("journal", "Look at the record of what was sent",
-		listCommand(a), showCommand(a), exportCommand(a), pathCommand(a), copyCommand(a), checkCommand(a), renameCommand(a), adoptKeyCommand(a))
+		listCommand(a), showCommand(a), exportCommand(a), pathCommand(a), copyCommand(a), checkCommand(a),
+		renameCommand(a), adoptKeyCommand(a))
 	cmd.Long = `Look at the record of what was sent: an SQLite file on this machine, or a
 PostgreSQL database that several machines share (see TILL_JOURNAL in till help
 environment). The commands show the rows of one account: the account of the
@@ -74,16 +75,21 @@ one is in conflict.`,
 		})
 		switch {
 		case status && len(unknown) > 0:
-			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitUnknown, Msg: cmdutil.IsOrAre("order", unknown) + " unknown", Hint: payout.NewHint("find out", "withdraw", "reconcile")}, err)
+			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitUnknown,
+				Msg:  cmdutil.IsOrAre("order", unknown) + " unknown",
+				Hint: payout.NewHint("find out", "withdraw", "reconcile")}, err)
 		case status && len(conflict) > 0:
-			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitConflict, Msg: cmdutil.IsOrAre("order", conflict) + " in conflict", Hint: payout.NewHint("see what happened", "journal", "show", conflict[0])}, err)
+			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitConflict,
+				Msg:  cmdutil.IsOrAre("order", conflict) + " in conflict",
+				Hint: payout.NewHint("see what happened", "journal", "show", conflict[0])}, err)
 		}
 		return err
 	})
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
 	f.StringVar(&to, "to", "", "end of the period, in the same forms")
-	f.StringSliceVar(&states, "state", nil, "only orders that are planned, sending, accepted, rejected, unknown, conflict")
+	f.StringSliceVar(&states, "state", nil,
+		"only orders that are planned, sending, accepted, rejected, unknown, conflict")
 	f.StringVar(&currency, "currency", "", "only this currency")
 	f.StringVar(&address, "address", "", "only this address")
 	f.StringVar(&run, "run", "", "only this run")
@@ -92,14 +98,17 @@ one is in conflict.`,
 	return cmd
 }
 
-func orderFilter(s *cmdutil.Session, from, to, currency, address, run string, states []string) (f payout.Filter, err error) {
+func orderFilter(
+	s *cmdutil.Session, from, to, currency, address, run string, states []string,
+) (f payout.Filter, err error) {
 	f.Address, f.Run = address, run
 	if f.From, f.To, err = span(s, from, to); err != nil {
 		return f, err
 	}
 	for _, name := range states {
 		if !slices.Contains(payout.States(), payout.State(name)) {
-			return f, cmdutil.UsageError(fmt.Sprintf("--state: there is no state %q", name), "they are planned, sending, accepted, rejected, unknown and conflict")
+			return f, cmdutil.UsageError(fmt.Sprintf("--state: there is no state %q", name),
+				"they are planned, sending, accepted, rejected, unknown and conflict")
 		}
 		f.States = append(f.States, payout.State(name))
 	}
@@ -180,8 +189,12 @@ func storyView(m money.Registry) render.View[story] {
 	for i := range view.Columns {
 		view.Columns[i].Detail = true
 	}
-	view.Columns = append(view.Columns, render.Column[story]{Name: "decimals", Detail: true, Cell: func(t story) render.Cell { return render.Own(views.DecimalsSent(t.order)) }})
-	view.Columns = append(view.Columns, render.Column[story]{Name: "story", Detail: true, Cell: func(t story) render.Cell { return render.History(t.steps(m)) }})
+	view.Columns = append(view.Columns,
+		render.Column[story]{Name: "decimals", Detail: true,
+			Cell: func(t story) render.Cell { return render.Own(views.DecimalsSent(t.order)) }})
+	view.Columns = append(view.Columns,
+		render.Column[story]{Name: "story", Detail: true,
+			Cell: func(t story) render.Cell { return render.History(t.steps(m)) }})
 	return view
 }
 
@@ -228,7 +241,8 @@ JSON for each order with all its attempts and events.`,
 			if err != nil {
 				return err
 			}
-			return render.View[json.RawMessage]{JSON: func(line json.RawMessage) []byte { return line }}.List(s.IO.Out, options, exported(s, j))
+			return render.View[json.RawMessage]{JSON: func(line json.RawMessage) []byte { return line }}.List(s.IO.Out,
+				options, exported(s, j))
 		},
 	}
 }
@@ -264,7 +278,8 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 				return err
 			}
 			if s.Journal == "" {
-				return &config.Error{Msg: "the journal has no place: " + s.NoHome(), Advice: "name a file in TILL_JOURNAL"}
+				return &config.Error{Msg: "the journal has no place: " + s.NoHome(),
+					Advice: "name a file in TILL_JOURNAL"}
 			}
 			return s.Write(config.RedactJournal(s.Journal) + "\n")
 		},
@@ -294,7 +309,8 @@ OLD is an account at the address in use. Nothing is sent.`,
 				return err
 			}
 			if s.Sandbox {
-				return cmdutil.UsageError("the history of a sandbox belongs to that sandbox", "use a profile of a service")
+				return cmdutil.UsageError("the history of a sandbox belongs to that sandbox",
+					"use a profile of a service")
 			}
 			to := base
 			if baseURL != "" {
@@ -303,13 +319,15 @@ OLD is an account at the address in use. Nothing is sent.`,
 				}
 			}
 			if args[0] == args[1] && to == base {
-				return cmdutil.UsageError(fmt.Sprintf("%s at %s has that name already", args[0], base), "name another, or with --to-base-url another address")
+				return cmdutil.UsageError(fmt.Sprintf("%s at %s has that name already", args[0], base),
+					"name another, or with --to-base-url another address")
 			}
 			j, err := s.OpenJournal()
 			if err != nil {
 				return err
 			}
-			if err := j.Rename(s.Ctx, payout.Account{Address: base, Name: args[0]}, payout.Account{Address: to, Name: args[1]}); err != nil {
+			if err := j.Rename(s.Ctx, payout.Account{Address: base, Name: args[0]},
+				payout.Account{Address: to, Name: args[1]}); err != nil {
 				return err
 			}
 			s.Note("the history of %s at %s now belongs to %s at %s", args[0], base, args[1], to)
@@ -338,7 +356,8 @@ func noteLeftBehind(s *cmdutil.Session, old, name, base string) error {
 	if s.Profile == "" {
 		who = "without a profile, till looks"
 	}
-	return s.Note("%s at the account %s, which has no history now: till profile set %s %s", who, s.Account, s.ProfileOr("NAME"), strings.Join(set, " "))
+	return s.Note("%s at the account %s, which has no history now: till profile set %s %s", who, s.Account,
+		s.ProfileOr("NAME"), strings.Join(set, " "))
 }
 
 var errAnySandboxKey = cmdutil.UsageError("a sandbox takes any key that it has", "there is nothing to adopt")
@@ -380,7 +399,9 @@ merchant pays. Only a fingerprint of the key is recorded.`,
 				return err
 			}
 			fingerprint := client.KeyFingerprint()
-			if err := s.Confirmed([]string{"account   " + account.Name + " at " + account.Address, "key       " + fingerprint}, "Is this key that account's?", "note the key as this account's", "noted", ""); err != nil {
+			if err := s.Confirmed([]string{"account   " + account.Name + " at " + account.Address,
+				"key       " + fingerprint}, "Is this key that account's?", "note the key as this account's", "noted",
+				""); err != nil {
 				return err
 			}
 			if err := j.Ledger(account).AdoptKey(s.Ctx, fingerprint); err != nil {

@@ -104,16 +104,19 @@ const mostCalls = 256
 
 func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
 	if cmd.Flags().Changed("already-paid") && f.paid < 0 {
-		return cmdutil.UsageError(fmt.Sprintf("--already-paid: %d is not a number of orders", f.paid), "give how many of its orders were accepted before: 0 or more")
+		return cmdutil.UsageError(fmt.Sprintf("--already-paid: %d is not a number of orders", f.paid),
+			"give how many of its orders were accepted before: 0 or more")
 	}
 	if f.Concurrency < 1 || f.Concurrency > mostCalls {
-		return cmdutil.UsageError(fmt.Sprintf("--concurrency: %d is not a possible number of calls", f.Concurrency), fmt.Sprintf("give a number from 1 to %d", mostCalls))
+		return cmdutil.UsageError(fmt.Sprintf("--concurrency: %d is not a possible number of calls", f.Concurrency),
+			fmt.Sprintf("give a number from 1 to %d", mostCalls))
 	}
 	if f.rate != "" {
 		number, _ := strings.CutSuffix(f.rate, "/s")
 		rate, err := strconv.ParseFloat(number, 64)
 		if err != nil || !(rate > 0 && rate <= 1e6) {
-			return cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a number of calls a second", f.rate), "write it like 5/s or 0.5/s")
+			return cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a number of calls a second", f.rate),
+				"write it like 5/s or 0.5/s")
 		}
 		f.Rate = rate
 	}
@@ -136,7 +139,9 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 	debug.SetGCPercent(sendingGCPercent)
 	s.Subject.Run = plan.Name()
 	if flags.digest != "" && flags.digest != plan.Digest {
-		return cmdutil.Refusal(payout.RulePlanChanged, fmt.Sprintf("the plan's digest is %s, and %s was approved", plan.Digest, flags.digest), "apply the plan that was approved, or have this one approved", "payout", "show", plan.Path)
+		return cmdutil.Refusal(payout.RulePlanChanged,
+			fmt.Sprintf("the plan's digest is %s, and %s was approved", plan.Digest, flags.digest),
+			"apply the plan that was approved, or have this one approved", "payout", "show", plan.Path)
 	}
 	if err := plan.CheckDecimals(s.PayoutCurrencies()); err != nil {
 		return err
@@ -153,7 +158,8 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 			if err != nil {
 				return err
 			}
-			if _, err := client.Withdrawals.Create(s.SendCtx, row.CreateWithdrawal); err != nil && !errors.Is(err, cmdutil.ErrDryRun) {
+			if _, err := client.Withdrawals.Create(s.SendCtx, row.CreateWithdrawal); err != nil &&
+				!errors.Is(err, cmdutil.ErrDryRun) {
 				return err
 			}
 		}
@@ -198,7 +204,9 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 
 // sendBatch looks up the orders and sends the rest. It reports whether sending began. Orders that the lookup
 // finds already paid need approval too.
-func sendBatch(s *cmdutil.Session, batch *payout.Applier, resumed bool, flags applyFlags, bar *sendingBar) (began bool, err error) {
+func sendBatch(
+	s *cmdutil.Session, batch *payout.Applier, resumed bool, flags applyFlags, bar *sendingBar,
+) (began bool, err error) {
 	tally, err := batch.LookUp(s.Ctx)
 	if err != nil {
 		return false, err
@@ -231,13 +239,16 @@ func approvePaid(s *cmdutil.Session, t payout.Tally, approved, given int, asked 
 	case given > t.Before && !asked: // the rest may be on the service's list
 		return approved, nil
 	case given >= 0:
-		return 0, cmdutil.Refusal("confirmation", fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)), "look at each of them, and give the right number", "journal", "show", "ORDER")
+		return 0, cmdutil.Refusal("confirmation", fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)),
+			"look at each of them, and give the right number", "journal", "show", "ORDER")
 	case !s.CanAsk():
-		return 0, cmdutil.Refusal("confirmation", paidBefore(t)+", not by this run: they are the rest of an unfinished run, or old order ids used again",
+		return 0, cmdutil.Refusal("confirmation",
+			paidBefore(t)+", not by this run: they are the rest of an unfinished run, or old order ids used again",
 			fmt.Sprintf("if they are rightly there, and only the rest is to be sent: --already-paid %d", t.Before))
 	}
 	s.Spinner.Stop()
-	question := paidBefore(t) + ", not by this run.\nIt is the rest of a run half done, or old order ids were used again.\nThey are left as they are. Type their number to send the rest: "
+	question := paidBefore(t) +
+		", not by this run.\nIt is the rest of a run half done, or old order ids were used again.\nThey are left as they are. Type their number to send the rest: "
 	if err := typed(s, question, "--already-paid", strconv.Itoa(t.Before)); err != nil {
 		return 0, err
 	}
@@ -274,7 +285,8 @@ func paidBefore(t payout.Tally) string {
 		}
 		when = append(when, found)
 	}
-	return fmt.Sprintf("%d of its %s %s accepted before (%s)", t.Before, cmdutil.CountOf(t.Rows, "order"), wasOrWere(t.Before), strings.Join(when, "; "))
+	return fmt.Sprintf("%d of its %s %s accepted before (%s)", t.Before, cmdutil.CountOf(t.Rows, "order"),
+		wasOrWere(t.Before), strings.Join(when, "; "))
 }
 
 // approveTotal asks a person to type the total that is still to be sent, for one currency after the other.
@@ -283,7 +295,8 @@ func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags a
 		return nil
 	}
 	if !s.CanAsk() {
-		return cmdutil.Refusal("confirmation", "there is no terminal to confirm it on", "add --digest with the digest that was approved or, to send whatever the plan says, --yes")
+		return cmdutil.Refusal("confirmation", "there is no terminal to confirm it on",
+			"add --digest with the digest that was approved or, to send whatever the plan says, --yes")
 	}
 	s.Spinner.Stop()
 	facts := []string{
@@ -294,10 +307,13 @@ func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags a
 		fmt.Sprintf("rows      %d of %d are to be sent", t.LeftRows(), plan.Rows),
 	}
 	for _, total := range t.Left {
-		facts = append(facts, fmt.Sprintf("total     %s%s in %s", s.Money.Format(total.Amount), s.MinorUnits(total.Amount), cmdutil.CountOf(total.Rows, "row")))
+		facts = append(facts,
+			fmt.Sprintf("total     %s%s in %s", s.Money.Format(total.Amount), s.MinorUnits(total.Amount),
+				cmdutil.CountOf(total.Rows, "row")))
 	}
 	if n := t.States[payout.StateUnknown]; n > 0 {
-		facts = append(facts, fmt.Sprintf("unknown   %s, looked for on the service's list first", cmdutil.CountOf(n, "row")))
+		facts = append(facts,
+			fmt.Sprintf("unknown   %s, looked for on the service's list first", cmdutil.CountOf(n, "row")))
 	}
 	for _, fact := range facts {
 		s.Note("%s", fact)
@@ -343,10 +359,12 @@ func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
 			return err
 		}
 		if s.Money.LacksMemo(row.Currency, row.Memo) {
-			return cmdutil.UsageError(fmt.Sprintf("order %s: a withdrawal in %s needs a memo, or it may never arrive", row.ExternalOrderID, row.Currency.Code), "add it to the file, and make a new plan")
+			return cmdutil.UsageError(fmt.Sprintf("order %s: a withdrawal in %s needs a memo, or it may never arrive",
+				row.ExternalOrderID, row.Currency.Code), "add it to the file, and make a new plan")
 		}
 		if err := s.Money.CheckAddress(row.Currency, row.Address); err != nil {
-			return cmdutil.UsageError(fmt.Sprintf("order %s: its address: %v", row.ExternalOrderID, err), "correct it in the file, and make a new plan")
+			return cmdutil.UsageError(fmt.Sprintf("order %s: its address: %v", row.ExternalOrderID, err),
+				"correct it in the file, and make a new plan")
 		}
 		if err := t.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address}); err != nil {
 			return err
@@ -363,7 +381,10 @@ func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
 const lastWords = 10 * time.Second
 
 // finishRun prints the state of the run and writes its results, even if the run failed.
-func finishRun(s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier, plan *payout.Plan, began bool, sending error, results cmdutil.OutFile, out cmdutil.Output[applied]) error {
+func finishRun(
+	s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier, plan *payout.Plan, began bool, sending error,
+	results cmdutil.OutFile, out cmdutil.Output[applied],
+) error {
 	s.Spinner.Stop()
 	ctx, done := context.WithTimeout(context.WithoutCancel(s.SendCtx), lastWords)
 	defer done()
@@ -374,7 +395,9 @@ func finishRun(s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier,
 	tally, err := sender.Tally(ctx, run.Name)
 	switch {
 	case err != nil && batch.Sent() > 0: // their states are no longer readable
-		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: fmt.Sprintf("%s sent, and the state of the run cannot be read: %v", countWas(batch.Sent(), "order"), err),
+		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err,
+			Msg: fmt.Sprintf("%s sent, and the state of the run cannot be read: %v",
+				countWas(batch.Sent(), "order"), err),
 			Hint: payout.NewHint("do not send them again: apply the plan again when the journal can be read")}
 	case err != nil:
 		return cmp.Or(sending, err)
@@ -386,7 +409,9 @@ func finishRun(s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier,
 	printed := printApplied(s, ctx, sender, applied{run, tally, results.Path, plan, false}, out)
 	verdict := runFailure(tally, run.Name, began, sending)
 	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
-		printed = &cmdutil.Error{Code: cmdutil.ExitOutput, Err: lost, Msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name, isOf(tally.States[payout.StateAccepted], tally.Rows), lost),
+		printed = &cmdutil.Error{Code: cmdutil.ExitOutput, Err: lost,
+			Msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name,
+				isOf(tally.States[payout.StateAccepted], tally.Rows), lost),
 			Hint: payout.NewHint("see the state of each order", "payout", "export", run.Name)}
 	}
 	if verdict == nil {
@@ -405,7 +430,9 @@ func finishRun(s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier,
 }
 
 // printApplied prints the summary of the whole run. In CSV it prints one line for each unit.
-func printApplied(s *cmdutil.Session, ctx context.Context, sender *payout.Sender, a applied, out cmdutil.Output[applied]) error {
+func printApplied(
+	s *cmdutil.Session, ctx context.Context, sender *payout.Sender, a applied, out cmdutil.Output[applied],
+) error {
 	if !csvOfSums(out, "total", "accepted_total") {
 		return out.One(a)
 	}
@@ -442,27 +469,43 @@ func runFailure(t payout.Tally, run string, began bool, err error) error {
 	}
 	switch {
 	case unknown > 0 && code != cmdutil.ExitUnknown:
-		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: fmt.Sprintf("%s unknown%s", isOf(unknown, t.Rows), why), Hint: payout.NewHint("do not send again what is unknown", "payout", "reconcile", run)}
+		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err,
+			Msg:  fmt.Sprintf("%s unknown%s", isOf(unknown, t.Rows), why),
+			Hint: payout.NewHint("do not send again what is unknown", "payout", "reconcile", run)}
 	case t.States[payout.StateConflict] > 1 && code != cmdutil.ExitUnknown:
-		return &cmdutil.Error{Code: cmdutil.ExitConflict, Err: err, Msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why), Hint: payout.NewHint("see why", "payout", "status", run)}
+		return &cmdutil.Error{Code: cmdutil.ExitConflict, Err: err,
+			Msg:  fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why),
+			Hint: payout.NewHint("see why", "payout", "status", run)}
 	case t.States[payout.StateConflict] > 0 && code != cmdutil.ExitConflict && code != cmdutil.ExitUnknown:
-		return &cmdutil.Error{Code: cmdutil.ExitConflict, Err: err, Msg: fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why), Hint: payout.NewHint("see what happened", "journal", "show", t.Conflict)}
-	case accepted == t.Rows && (err == nil || code == cmdutil.ExitInterrupted || began && code != cmdutil.ExitUnknown && code != cmdutil.ExitConflict):
+		return &cmdutil.Error{Code: cmdutil.ExitConflict, Err: err,
+			Msg:  fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why),
+			Hint: payout.NewHint("see what happened", "journal", "show", t.Conflict)}
+	case accepted == t.Rows &&
+		(err == nil || code == cmdutil.ExitInterrupted ||
+			began && code != cmdutil.ExitUnknown && code != cmdutil.ExitConflict):
 		return nil // another process may have sent what this one could not
 	case code == cmdutil.ExitInterrupted && began:
-		return &cmdutil.Error{Code: cmdutil.ExitInterrupted, Err: err, Msg: fmt.Sprintf("interrupted: %s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected, t.States[payout.StatePlanned]),
+		return &cmdutil.Error{Code: cmdutil.ExitInterrupted, Err: err,
+			Msg: fmt.Sprintf("interrupted: %s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected,
+				t.States[payout.StatePlanned]),
 			Hint: payout.NewHint("to go on, apply the plan again")}
-	case !began, code == cmdutil.ExitUnknown, code == cmdutil.ExitConflict, code == cmdutil.ExitUnauthorized, code == cmdutil.ExitRateLimited:
+	case !began, code == cmdutil.ExitUnknown, code == cmdutil.ExitConflict, code == cmdutil.ExitUnauthorized,
+		code == cmdutil.ExitRateLimited:
 		return err
 	case accepted > 0 || err != nil && rejected > 0:
-		return &cmdutil.Error{Code: cmdutil.ExitPartial, Err: err, Msg: fmt.Sprintf("%s accepted, %d rejected, %d not sent%s", isOf(accepted, t.Rows), rejected, t.States[payout.StatePlanned], why),
+		return &cmdutil.Error{Code: cmdutil.ExitPartial, Err: err,
+			Msg: fmt.Sprintf("%s accepted, %d rejected, %d not sent%s", isOf(accepted, t.Rows), rejected,
+				t.States[payout.StatePlanned], why),
 			Hint: payout.NewHint("see which", "payout", "status", run)}
 	case err != nil:
 		return err
 	case rejected == t.Rows:
-		return &cmdutil.Error{Code: cmdutil.ExitRejected, Msg: fmt.Sprintf("all %d orders were rejected", rejected), Hint: payout.NewHint("see why", "payout", "status", run)}
+		return &cmdutil.Error{Code: cmdutil.ExitRejected, Msg: fmt.Sprintf("all %d orders were rejected", rejected),
+			Hint: payout.NewHint("see why", "payout", "status", run)}
 	}
-	return &cmdutil.Error{Code: cmdutil.ExitPartial, Msg: fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), t.States[payout.StatePlanned]), Hint: payout.NewHint("see which", "payout", "status", run)}
+	return &cmdutil.Error{Code: cmdutil.ExitPartial,
+		Msg:  fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), t.States[payout.StatePlanned]),
+		Hint: payout.NewHint("see which", "payout", "status", run)}
 }
 
 // applied is a run after an apply, as it is printed.

@@ -75,7 +75,8 @@ func exportView(m money.Registry) render.View[payout.Order] {
 	return render.View[row]{
 		ID: func(o row) string { return o.OrderID },
 		JSON: func(o row) []byte {
-			return render.Encode(exportLine{o.OrderID, o.State, o.ID, o.Reason, o.Currency, o.Amount, o.Address, o.Memo, o.Callback, o.Note})
+			return render.Encode(exportLine{o.OrderID, o.State, o.ID, o.Reason, o.Currency, o.Amount, o.Address, o.Memo,
+				o.Callback, o.Note})
 		},
 		Columns: []render.Column[row]{
 			{Name: "order_id", Whole: true, Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},

@@ -16,7 +16,8 @@ import (
 // Command returns the payout command.
 func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("payout", "Pay a file of withdrawals, each at most once",
-		planCommand(a), showCommand(a), applyCommand(a), statusCommand(a), listCommand(a), exportCommand(a), waitCommand(a), reconcileCommand(a), resolveCommand(a))
+		planCommand(a), showCommand(a), applyCommand(a), statusCommand(a), listCommand(a), exportCommand(a),
+		waitCommand(a), reconcileCommand(a), resolveCommand(a))
 	cmd.Long = `Pay a file of withdrawals, each at most once. First make a plan of the file:
 every row is checked, and another person can read and approve what will be
 sent. Then apply the plan. till help payouts explains how till keeps a payment
@@ -62,8 +63,10 @@ type accountStatusLine struct {
 
 func factsOf(s *cmdutil.Session, p *payout.Plan) planFacts {
 	f := planFacts{
-		Plan: p.Path, Run: p.Name(), Digest: p.Digest, Account: p.Account.Name, BaseURL: p.Account.Address, Made: views.Moment(p.Made), Expires: views.Moment(p.Expires), Expired: p.Expired(s.IO.Now()),
-		Batch: p.Batch, Since: p.Since, Rows: p.Rows, Totals: []planTotalLine{}, Warnings: append([]string{}, p.Warnings...),
+		Plan: p.Path, Run: p.Name(), Digest: p.Digest, Account: p.Account.Name, BaseURL: p.Account.Address,
+		Made: views.Moment(p.Made), Expires: views.Moment(p.Expires), Expired: p.Expired(s.IO.Now()),
+		Batch: p.Batch, Since: p.Since, Rows: p.Rows, Totals: []planTotalLine{},
+		Warnings: append([]string{}, p.Warnings...),
 	}
 	for _, t := range p.Totals {
 		pays := s.Money.Format(t.Amount)
@@ -101,7 +104,8 @@ func sumCell(m money.Registry, a api.Amount, decimals int) render.Cell {
 func csvOfSums[T any](o cmdutil.Output[T], sums ...string) bool {
 	columns := o.Session.Render.Columns
 	return o.Session.Render.Format == render.CSV && o.Tabular() &&
-		(len(columns) == 0 || slices.ContainsFunc(sums, func(name string) bool { return slices.Contains(columns, name) }))
+		(len(columns) == 0 ||
+			slices.ContainsFunc(sums, func(name string) bool { return slices.Contains(columns, name) }))
 }
 
 func planFactsView(money.Registry) render.View[planFacts] {

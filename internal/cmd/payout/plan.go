@@ -94,13 +94,16 @@ total; -q prints the digest. There is no --dry-run of it: a plan sends nothing.`
 	f.StringVar(&flags.delimiter, "delimiter", "auto", `what separates the fields of CSV: "," or ";" or tab`)
 	f.DurationVar(&flags.expires, "expires", 72*time.Hour, "how long the plan may wait for its run to begin")
 	f.StringVar(&flags.batch, "auto-order-id", "", "make the order ids, for the batch of this name")
-	f.BoolVar(&flags.batchChanged, "batch-changed", false, "rows may have vanished and be new since the batch's last run")
+	f.BoolVar(&flags.batchChanged, "batch-changed", false,
+		"rows may have vanished and be new since the batch's last run")
 	f.BoolVar(&flags.allowEmpty, "allow-empty", false, "make a plan of a file without rows too")
 	f.BoolVar(&flags.failOnWarnings, "fail-on-warning", false, "end with 12 and write nothing when there is a warning")
 	cmdutil.Require(cmd, "out")
 	cmdutil.OfferFiles(cmd, "out")
-	cmdutil.Offer(cmd, "delimiter", cobra.FixedCompletions([]string{"auto", ",", ";", "tab"}, cobra.ShellCompDirectiveNoFileComp))
-	cmdutil.Offer(cmd, "format", cobra.FixedCompletions([]string{payout.CSV, payout.JSONL}, cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.Offer(cmd, "delimiter",
+		cobra.FixedCompletions([]string{"auto", ",", ";", "tab"}, cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.Offer(cmd, "format",
+		cobra.FixedCompletions([]string{payout.CSV, payout.JSONL}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -110,13 +113,16 @@ func (f *planFlags) check(file string) error {
 	case f.format != "" && f.format != payout.CSV && f.format != payout.JSONL:
 		return cmdutil.UsageError(fmt.Sprintf("--format: there is no format %q", f.format), "use csv or jsonl")
 	case f.format == "" && file == "-":
-		return cmdutil.UsageError("payout plan: standard input has no name that tells its format", "add --format csv or --format jsonl")
+		return cmdutil.UsageError("payout plan: standard input has no name that tells its format",
+			"add --format csv or --format jsonl")
 	case f.out == "-":
-		return cmdutil.UsageError("--out: a plan is a file", "name one, such as staff.plan; payout show prints what is in it")
+		return cmdutil.UsageError("--out: a plan is a file",
+			"name one, such as staff.plan; payout show prints what is in it")
 	case f.expires <= 0:
 		return cmdutil.UsageError("--expires: it must be longer than 0", "write a duration such as 72h")
 	case f.batchChanged && f.batch == "":
-		return cmdutil.UsageError("--batch-changed is about the batch that --auto-order-id names", "leave it out, or add --auto-order-id BATCH")
+		return cmdutil.UsageError("--batch-changed is about the batch that --auto-order-id names",
+			"leave it out, or add --auto-order-id BATCH")
 	}
 	if f.batch != "" {
 		if err := payout.CheckBatch(f.batch); err != nil {
@@ -137,10 +143,12 @@ func (f *planFlags) check(file string) error {
 		f.delimiter = "\t"
 	case ",", ";", "\t":
 	default:
-		return cmdutil.UsageError(fmt.Sprintf("--delimiter: fields cannot be separated by %q", f.delimiter), `use auto, ",", ";" or tab`)
+		return cmdutil.UsageError(fmt.Sprintf("--delimiter: fields cannot be separated by %q", f.delimiter),
+			`use auto, ",", ";" or tab`)
 	}
 	if f.format == payout.JSONL {
-		return cmdutil.UsageError("--delimiter is about CSV, and the rows are JSON lines", "leave it out, or add --format csv")
+		return cmdutil.UsageError("--delimiter is about CSV, and the rows are JSON lines",
+			"leave it out, or add --format csv")
 	}
 	return nil
 }
@@ -176,8 +184,10 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	}
 	debug.SetGCPercent(planGC)
 	made, err := j.Ledger(account).MakePlan(s.Ctx, payout.PlanInput{
-		Path: flags.out, Input: in, Name: name, Format: flags.format, Delimiter: flags.delimiter, Currencies: s.PayoutCurrencies(), Limits: payout.Limits(s.Limits), Now: s.IO.Now(), Expires: flags.expires,
-		Batch: flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty, FailOnWarning: flags.failOnWarnings,
+		Path: flags.out, Input: in, Name: name, Format: flags.format, Delimiter: flags.delimiter,
+		Currencies: s.PayoutCurrencies(), Limits: payout.Limits(s.Limits), Now: s.IO.Now(), Expires: flags.expires,
+		Batch: flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty,
+		FailOnWarning: flags.failOnWarnings,
 	})
 	if err != nil {
 		return err
@@ -188,7 +198,8 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	if n := len(facts.Warnings); n > 0 {
 		facts.warned = []render.Step{{Status: cmdutil.CountOf(n, "warning"), At: "told on standard error"}}
 	}
-	facts.Journal = &accountStatusLine{made.Accepted, views.Moment(made.First), views.Moment(made.Last), made.Unknown, made.Conflict}
+	facts.Journal = &accountStatusLine{made.Accepted, views.Moment(made.First), views.Moment(made.Last), made.Unknown,
+		made.Conflict}
 	if csvOfSums(out, "totals") {
 		return out.Slice(factsByUnit(s, made.Plan, facts))
 	}
@@ -209,7 +220,8 @@ func noteAccountStatus(s *cmdutil.Session, made payout.Made) {
 		if last := made.Last.UTC().Format(time.DateOnly); !strings.HasSuffix(when, last) {
 			when = "between " + made.First.UTC().Format(time.DateOnly) + " and " + last
 		}
-		switch found := fmt.Sprintf("%d found on the service's list (till journal show ORDER has its date)", made.Found); {
+		switch found := fmt.Sprintf("%d found on the service's list (till journal show ORDER has its date)",
+			made.Found); {
 		case made.Found == made.Accepted:
 			when = found
 		case made.Found > 0:
@@ -219,10 +231,12 @@ func noteAccountStatus(s *cmdutil.Session, made payout.Made) {
 			made.Accepted, cmdutil.CountOf(made.Rows, "order id"), when, made.Accepted)
 	}
 	if made.Unknown > 0 {
-		s.Note("unknown: %d of %s. till payout apply looks them up first", made.Unknown, cmdutil.CountOf(made.Rows, "order id"))
+		s.Note("unknown: %d of %s. till payout apply looks them up first", made.Unknown,
+			cmdutil.CountOf(made.Rows, "order id"))
 	}
 	if made.Conflict > 0 {
-		s.Note("in conflict: %d of %s, which stops the run. See: till journal list --state conflict", made.Conflict, cmdutil.CountOf(made.Rows, "order id"))
+		s.Note("in conflict: %d of %s, which stops the run. See: till journal list --state conflict", made.Conflict,
+			cmdutil.CountOf(made.Rows, "order id"))
 	}
 }
 
@@ -243,7 +257,9 @@ func planInput(s *cmdutil.Session, file string) (in io.ReadCloser, name string, 
 		if e := (*os.PathError)(nil); errors.As(err, &e) {
 			err = e.Err
 		}
-		return nil, "", cmdutil.UsageError(fmt.Sprintf("%s cannot be opened: %v", file, err), "name the file of the rows, or - for standard input")
+		return nil, "",
+			cmdutil.UsageError(fmt.Sprintf("%s cannot be opened: %v", file, err),
+				"name the file of the rows, or - for standard input")
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()

@@ -27,7 +27,8 @@ func parseDigest(text string) (string, error) {
 	digits := strings.ToLower(text)
 	digits = strings.TrimPrefix(digits, "sha256:")
 	if sum, err := hex.DecodeString(digits); err != nil || len(sum) != sha256.Size {
-		return "", cmdutil.UsageError(fmt.Sprintf("--digest: %q is not a digest, which has 64 hex digits", text), "give the digest that was approved, all of it")
+		return "", cmdutil.UsageError(fmt.Sprintf("--digest: %q is not a digest, which has 64 hex digits", text),
+			"give the digest that was approved, all of it")
 	}
 	return "sha256:" + digits, nil
 }
@@ -47,11 +48,14 @@ func checkResults(path string) error {
 	if n, err := io.ReadFull(f, begins); err == io.EOF || n == len(head) && string(begins) == head {
 		return nil
 	}
-	return cmdutil.UsageError(fmt.Sprintf("--results: %s exists and is not a results file", path), "name another file, or remove this one")
+	return cmdutil.UsageError(fmt.Sprintf("--results: %s exists and is not a results file", path),
+		"name another file, or remove this one")
 }
 
 // writeResults replaces the results file with the states of the run's orders, in the order of the plan.
-func writeResults(s *cmdutil.Session, ctx context.Context, sender *payout.Sender, run payout.Run, file cmdutil.OutFile) error {
+func writeResults(
+	s *cmdutil.Session, ctx context.Context, sender *payout.Sender, run payout.Run, file cmdutil.OutFile,
+) error {
 	err := file.Write(func(w io.Writer) error {
 		return resultsView().List(w, render.Options{Format: render.CSV}, func(yield func(payout.Order, error) bool) {
 			for o, err := range sender.Results(ctx, run.Name) {
@@ -98,8 +102,10 @@ type appliedLine struct {
 func (r applied) line() appliedLine {
 	t := r.tally
 	return appliedLine{
-		Run: r.run.Name, Plan: r.run.Plan, Digest: r.run.Digest, Rows: t.Rows, Accepted: t.States[payout.StateAccepted], Rejected: t.States[payout.StateRejected],
-		Unknown: t.States[payout.StateUnknown] + t.States[payout.StateSending], Conflict: t.States[payout.StateConflict], Planned: t.States[payout.StatePlanned], Before: t.Before,
+		Run: r.run.Name, Plan: r.run.Plan, Digest: r.run.Digest, Rows: t.Rows, Accepted: t.States[payout.StateAccepted],
+		Rejected: t.States[payout.StateRejected],
+		Unknown:  t.States[payout.StateUnknown] + t.States[payout.StateSending],
+		Conflict: t.States[payout.StateConflict], Planned: t.States[payout.StatePlanned], Before: t.Before,
 		Totals: r.totals(t.Totals), Paid: r.totals(t.Accepted), Results: r.results,
 	}
 }

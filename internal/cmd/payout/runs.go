@@ -68,7 +68,9 @@ func runsOf(s *cmdutil.Session, ledger *payout.Ledger) ([]payout.Run, error) {
 // findRun finds a run by the first characters of its plan's digest: the eight that name it, or more.
 func findRun(s *cmdutil.Session, ledger *payout.Ledger, name string) (payout.Run, error) {
 	if ledger == nil {
-		return payout.Run{}, cmdutil.UsageError(fmt.Sprintf("there is no run %q in this account", name), "see which there are", "payout", "list")
+		return payout.Run{},
+			cmdutil.UsageError(fmt.Sprintf("there is no run %q in this account", name), "see which there are",
+				"payout", "list")
 	}
 	run, err := ledger.Run(s.Ctx, name)
 	s.Subject.Run = run.Name
@@ -156,9 +158,12 @@ func runView(m money.Registry) render.View[runCounts] {
 	line := func(r row) runLine {
 		n := r.tally.States
 		return runLine{
-			Run: r.run.Name, Plan: r.run.Plan, Digest: r.run.Digest, Batch: r.run.Batch, Began: views.Moment(r.run.Began), User: r.run.User, Host: r.run.Host, Rows: r.tally.Rows,
-			Accepted: n[payout.StateAccepted], Rejected: n[payout.StateRejected], Unknown: n[payout.StateUnknown], Conflict: n[payout.StateConflict], Planned: n[payout.StatePlanned],
-			Sending: n[payout.StateSending], AlreadyPaid: r.tally.Before, Totals: totalLines(m, r.tally.Totals), Paid: totalLines(m, r.tally.Accepted),
+			Run: r.run.Name, Plan: r.run.Plan, Digest: r.run.Digest, Batch: r.run.Batch,
+			Began: views.Moment(r.run.Began), User: r.run.User, Host: r.run.Host, Rows: r.tally.Rows,
+			Accepted: n[payout.StateAccepted], Rejected: n[payout.StateRejected], Unknown: n[payout.StateUnknown],
+			Conflict: n[payout.StateConflict], Planned: n[payout.StatePlanned],
+			Sending: n[payout.StateSending], AlreadyPaid: r.tally.Before, Totals: totalLines(m, r.tally.Totals),
+			Paid: totalLines(m, r.tally.Accepted),
 		}
 	}
 	count := func(name string, n func(row) int) render.Column[row] {
@@ -181,9 +186,11 @@ func runView(m money.Registry) render.View[runCounts] {
 			{Name: "plan", Cell: func(r row) render.Cell { return render.Own(r.run.Plan) }},
 			{Name: "began", Cell: func(r row) render.Cell { return render.Own(views.Moment(r.run.Began)) }},
 			count("rows", func(r row) int { return r.tally.Rows }),
-			inState(payout.StateAccepted), inState(payout.StateRejected), inState(payout.StateUnknown), inState(payout.StateConflict), inState(payout.StatePlanned),
+			inState(payout.StateAccepted), inState(payout.StateRejected), inState(payout.StateUnknown),
+			inState(payout.StateConflict), inState(payout.StatePlanned),
 			{Name: "sending", Extra: true, Cell: inState(payout.StateSending).Cell},
-			{Name: "already_paid", Wide: true, Cell: func(r row) render.Cell { return render.Int(int64(r.tally.Before)) }},
+			{Name: "already_paid", Wide: true,
+				Cell: func(r row) render.Cell { return render.Int(int64(r.tally.Before)) }},
 			{Name: "total", Wide: true, Amount: true, Cell: func(r row) render.Cell {
 				total, _ := unitOf(r.tally)
 				return sum(r, total, line(r).Totals)

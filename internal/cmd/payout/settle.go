@@ -46,16 +46,20 @@ payout resolve.`,
 		if len(settled.Results) == 0 && run.Name == "" {
 			s.Note("nothing is unknown")
 		} else if len(settled.Results) == 0 {
-			s.Note("nothing is unknown; %s compared with the list, and nothing differs", countWas(settled.Held, "order"))
+			s.Note("nothing is unknown; %s compared with the list, and nothing differs",
+				countWas(settled.Held, "order"))
 		}
 		if len(hidden) > 0 {
-			s.NoteAbout(cmdutil.AboutOrders(hidden...), "%s accepted, and not on the service's list", cmdutil.IsOrAre("order", hidden))
+			s.NoteAbout(cmdutil.AboutOrders(hidden...), "%s accepted, and not on the service's list",
+				cmdutil.IsOrAre("order", hidden))
 		}
 		if settled.Uncompared > 0 {
-			s.Note("the amount of %s could not be compared: %s", cmdutil.CountOf(settled.Uncompared, "order"), settled.Note)
+			s.Note("the amount of %s could not be compared: %s", cmdutil.CountOf(settled.Uncompared, "order"),
+				settled.Note)
 		}
 		if settled.Sending > 0 {
-			s.Note("another process is sending %s: that process will record the outcome", cmdutil.CountOf(settled.Sending, "order"))
+			s.Note("another process is sending %s: that process will record the outcome",
+				cmdutil.CountOf(settled.Sending, "order"))
 		}
 		return cmdutil.WithPrintError(cmdutil.Reconciled(settled.Results, "payout", "resolve"), printed)
 	})
@@ -66,7 +70,8 @@ func countWas(n int, noun string) string {
 }
 
 func resolveCommand(a *cmdutil.App) *cobra.Command {
-	return a.ResolveCommand("Record what a person knows about rows of a run", "applying the plan again sends the order.",
+	return a.ResolveCommand("Record what a person knows about rows of a run",
+		"applying the plan again sends the order.",
 		`  till payout resolve 4711 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
   till payout resolve 4711 4712 --not-sent --reason "support, case 81" --yes`)
 }

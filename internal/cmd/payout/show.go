@@ -79,11 +79,13 @@ func plannedView(m money.Registry) render.View[planned] {
 		Again: true, // the file of a plan can be read more than once
 		ID:    func(r row) string { return r.ExternalOrderID },
 		JSON: func(r row) []byte {
-			return render.Encode(plannedLine{r.ExternalOrderID, r.Currency, r.Amount, r.pays, r.Address, r.Memo, r.Callback, r.Note})
+			return render.Encode(plannedLine{r.ExternalOrderID, r.Currency, r.Amount, r.pays, r.Address, r.Memo,
+				r.Callback, r.Note})
 		},
 		Columns: []render.Column[row]{
 			{Name: "order_id", Whole: true, Cell: func(r row) render.Cell { return render.Own(r.ExternalOrderID) }},
-			{Name: "currency", Cell: func(r row) render.Cell { return render.Own(codeIn(m, r.Currency.Kind, r.Currency.Code)) }},
+			{Name: "currency",
+				Cell: func(r row) render.Cell { return render.Own(codeIn(m, r.Currency.Kind, r.Currency.Code)) }},
 			{Name: "amount", Amount: true, Cell: func(r row) render.Cell {
 				return render.Amount(r.Amount.Minor, codeIn(m, r.Amount.Kind, r.Amount.Code), r.decimals)
 			}},
@@ -121,7 +123,8 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) e
 		if _, err := p.WriteTo(&text); err != nil {
 			return err
 		}
-		return render.View[json.RawMessage]{JSON: func(t json.RawMessage) []byte { return t }}.One(s.IO.Out, o, text.Bytes())
+		return render.View[json.RawMessage]{JSON: func(t json.RawMessage) []byte { return t }}.One(s.IO.Out, o,
+			text.Bytes())
 	case o.Format == render.JSON:
 		_, err := p.WriteTo(written{s.IO.Out})
 		return err

@@ -59,7 +59,8 @@ listed has no status, and is named on standard error.`,
 			}
 			missing, err := printRows(s, out, ledger, run, statuses)
 			if live && len(missing) > 0 {
-				s.NoteAbout(cmdutil.AboutOrders(missing...), "%s not on the service's list", cmdutil.IsOrAre("order", missing))
+				s.NoteAbout(cmdutil.AboutOrders(missing...), "%s not on the service's list",
+					cmdutil.IsOrAre("order", missing))
 			}
 			return err
 		},
@@ -90,7 +91,8 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 		if live {
 			view.JSON = func(r runRow) []byte { return render.Encode(liveLine{views.NewOrderLine(r.Order), r.status}) }
 			amount := slices.IndexFunc(view.Columns, func(c render.Column[runRow]) bool { return c.Name == "amount" })
-			status := render.Column[runRow]{Name: "status", Cell: func(r runRow) render.Cell { return render.Text(r.status) }}
+			status := render.Column[runRow]{Name: "status",
+				Cell: func(r runRow) render.Cell { return render.Text(r.status) }}
 			view.Columns = slices.Insert(view.Columns, amount, status)
 		}
 		return view
@@ -99,7 +101,9 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 
 // printRows prints the orders of a run, and their totals under a table. It returns the orders that have a
 // withdrawal but no status.
-func printRows(s *cmdutil.Session, out cmdutil.Output[runRow], ledger *payout.Ledger, run payout.Run, statuses map[string]string) (missing []string, err error) {
+func printRows(
+	s *cmdutil.Session, out cmdutil.Output[runRow], ledger *payout.Ledger, run payout.Run, statuses map[string]string,
+) (missing []string, err error) {
 	foot := foot{run: run.Name, states: map[payout.State]int{}}
 	err = out.List(func(yield func(runRow, error) bool) {
 		if ledger == nil {
@@ -161,7 +165,8 @@ func (f *foot) add(o payout.Order) {
 	f.rows++
 	f.states[o.State]++
 	amount := o.Amount
-	i := slices.IndexFunc(f.units, func(u unitSum) bool { return u.all.Kind == amount.Kind && u.all.Code == amount.Code })
+	i := slices.IndexFunc(f.units,
+		func(u unitSum) bool { return u.all.Kind == amount.Kind && u.all.Code == amount.Code })
 	if i < 0 {
 		zero := sum{Amount: api.Amount{Kind: amount.Kind, Code: amount.Code}}
 		f.units = append(f.units, unitSum{zero, zero})

@@ -54,8 +54,10 @@ of which nothing was accepted is refused (10).`,
 		tally := waited.Tally
 		_, printed := printRows(s, out, sender.Ledger, run, waited.Statuses)
 		if accepted := tally.States[payout.StateAccepted]; accepted < tally.Rows {
-			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitPartial, Msg: fmt.Sprintf("%d of %d orders were accepted and have reached it; %d were rejected, %d not sent",
-				accepted, tally.Rows, tally.States[payout.StateRejected], tally.States[payout.StatePlanned]), Hint: payout.NewHint("see which", "payout", "status", run.Name)}, printed)
+			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitPartial,
+				Msg: fmt.Sprintf("%d of %d orders were accepted and have reached it; %d were rejected, %d not sent",
+					accepted, tally.Rows, tally.States[payout.StateRejected], tally.States[payout.StatePlanned]),
+				Hint: payout.NewHint("see which", "payout", "status", run.Name)}, printed)
 		}
 		return printed
 	})

@@ -117,7 +117,9 @@ func (f figures[T, R]) all(s *cmdutil.Session, client *api.Client, out cmdutil.O
 		err = cmdutil.Output[document]{Session: s, View: documentView()}.Slice(docs)
 	}
 	if err == nil && first != nil {
-		err = &cmdutil.Error{Code: cmdutil.ExitPartial, Err: first, Msg: fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(failed), len(resellers), strings.Join(failed, ", "), first),
+		err = &cmdutil.Error{Code: cmdutil.ExitPartial, Err: first,
+			Msg: fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(failed), len(resellers),
+				strings.Join(failed, ", "), first),
 			Hint: payout.NewHint("the others are complete; run it again for those")}
 	}
 	return err
@@ -132,7 +134,8 @@ type document struct {
 func (f figures[T, R]) document(r api.Reseller, value T) document {
 	text := f.raw(value)
 	if f.name != "" {
-		text = json.RawMessage(fmt.Sprintf(`{"id":%s,"label":%s,%q:%s}`, render.Encode(r.ID), render.Encode(r.InviteInfo.Label), f.name, text))
+		text = json.RawMessage(fmt.Sprintf(`{"id":%s,"label":%s,%q:%s}`, render.Encode(r.ID),
+			render.Encode(r.InviteInfo.Label), f.name, text))
 	}
 	return document{r.ID, text}
 }

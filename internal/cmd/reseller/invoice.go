@@ -17,7 +17,8 @@ import (
 )
 
 func invoiceCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("invoice", "Look at a reseller's invoices", invoiceListCommand(a), invoiceGetCommand(a), invoiceFinishedCommand(a))
+	return cmdutil.Group("invoice", "Look at a reseller's invoices", invoiceListCommand(a), invoiceGetCommand(a),
+		invoiceFinishedCommand(a))
 }
 
 func invoiceListCommand(a *cmdutil.App) *cobra.Command {
@@ -78,7 +79,8 @@ func readFilter(text string) (json.RawMessage, error) {
 	if name, isFile := strings.CutPrefix(text, "@"); isFile {
 		content, err := os.ReadFile(name)
 		if err != nil {
-			return nil, cmdutil.UsageError(fmt.Sprintf("--filter: %v", err), "name a file that can be read, such as @filter.json")
+			return nil, cmdutil.UsageError(fmt.Sprintf("--filter: %v", err),
+				"name a file that can be read, such as @filter.json")
 		}
 		text = string(content)
 	}
@@ -96,8 +98,9 @@ func readFilter(text string) (json.RawMessage, error) {
 func rawView(name string) func(money.Registry) render.View[json.RawMessage] {
 	return func(money.Registry) render.View[json.RawMessage] {
 		return render.View[json.RawMessage]{
-			JSON:    func(m json.RawMessage) []byte { return m },
-			Columns: []render.Column[json.RawMessage]{{Name: name, Cell: func(m json.RawMessage) render.Cell { return render.JSONText(m) }}},
+			JSON: func(m json.RawMessage) []byte { return m },
+			Columns: []render.Column[json.RawMessage]{{Name: name,
+				Cell: func(m json.RawMessage) render.Cell { return render.JSONText(m) }}},
 		}
 	}
 }
@@ -136,7 +139,8 @@ func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 		}
 		printed := out.Bare(finished, fmt.Sprint(finished))
 		if exitStatus && !finished {
-			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: "invoice " + args[1] + " is not finished", Hint: payout.NewHint("ask again later")}, printed)
+			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitNotYet,
+				Msg: "invoice " + args[1] + " is not finished", Hint: payout.NewHint("ask again later")}, printed)
 		}
 		return printed
 	})
@@ -146,8 +150,9 @@ func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 
 func finishedView(money.Registry) render.View[bool] {
 	return render.View[bool]{
-		ID:      func(finished bool) string { return fmt.Sprint(finished) },
-		JSON:    func(finished bool) []byte { return render.Encode(finished) },
-		Columns: []render.Column[bool]{{Name: "finished", Cell: func(finished bool) render.Cell { return render.Bool(finished) }}},
+		ID:   func(finished bool) string { return fmt.Sprint(finished) },
+		JSON: func(finished bool) []byte { return render.Encode(finished) },
+		Columns: []render.Column[bool]{{Name: "finished",
+			Cell: func(finished bool) render.Cell { return render.Bool(finished) }}},
 	}
 }

@@ -80,7 +80,8 @@ csv and jsonl have the rows alone.`,
 				return err
 			}
 			if cmd.Flags().Changed("top") && flags.top < 1 {
-				return cmdutil.UsageError(fmt.Sprintf("--top %d: it must be 1 or more", flags.top), "name one from 1 on")
+				return cmdutil.UsageError(fmt.Sprintf("--top %d: it must be 1 or more", flags.top),
+					"name one from 1 on")
 			}
 			p, err := planReport(s, flags)
 			if err != nil {
@@ -98,8 +99,10 @@ csv and jsonl have the rows alone.`,
 	f.StringArrayVar(&flags.by, "by", nil, "group by reseller (default), currency, day, week or month; once or twice")
 	f.BoolVar(&flags.compare, "compare", false, "compare the period with the one before it")
 	f.IntVar(&flags.top, "top", 0, "only so many rows of each currency, the largest rebates first")
-	f.StringArrayVar(&flags.failBelow, "fail-below", nil, `exit with 42 when all rebates in the currency are less: "100.00 USD"; may be given again`)
-	f.StringArrayVar(&flags.failMinor, "fail-below-minor", nil, `the same in minor units, for unknown decimals: "5000 crypto:Xyz"`)
+	f.StringArrayVar(&flags.failBelow, "fail-below", nil,
+		`exit with 42 when all rebates in the currency are less: "100.00 USD"; may be given again`)
+	f.StringArrayVar(&flags.failMinor, "fail-below-minor", nil,
+		`the same in minor units, for unknown decimals: "5000 crypto:Xyz"`)
 	f.BoolVar(&flags.chart, "chart", false, "draw bars and a timeline below the table")
 	f.StringVar(&flags.html, "html", "", "write a page with tables and charts to this file")
 	f.StringVar(&flags.svg, "svg", "", "write the charts to this file as a picture")
@@ -153,7 +156,8 @@ type failedReseller struct {
 
 // planReport checks everything that can be checked before a reseller is read.
 func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
-	p := &reporting{Session: s, flags: flags, html: cmdutil.OutFile{Flag: "html", Path: flags.html, Mode: 0o666}, svg: cmdutil.OutFile{Flag: "svg", Path: flags.svg, Mode: 0o666}}
+	p := &reporting{Session: s, flags: flags, html: cmdutil.OutFile{Flag: "html", Path: flags.html, Mode: 0o666},
+		svg: cmdutil.OutFile{Flag: "svg", Path: flags.svg, Mode: 0o666}}
 	var err error
 	if p.by, err = parseGroups(flags.by); err != nil {
 		return nil, err
@@ -187,7 +191,8 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 		p.limits = append(p.limits, limit)
 	}
 	if flags.concurrency < 1 || flags.concurrency > maxConcurrency {
-		return nil, cmdutil.UsageError(fmt.Sprintf("--concurrency %d is not between 1 and %d", flags.concurrency, maxConcurrency), "")
+		return nil, cmdutil.UsageError(fmt.Sprintf("--concurrency %d is not between 1 and %d", flags.concurrency,
+			maxConcurrency), "")
 	}
 	p.view = reportView(p.by, flags.compare)
 	out, err := cmdutil.NewOutput(s, p.view)
@@ -195,7 +200,8 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 		return nil, err
 	}
 	if flags.chart && (!out.Tabular() || s.Render.Format != render.Table) {
-		return nil, cmdutil.UsageError("--chart is drawn below a table", "leave out one of --chart and the other format; --svg FILE is a picture")
+		return nil, cmdutil.UsageError("--chart is drawn below a table",
+			"leave out one of --chart and the other format; --svg FILE is a picture")
 	}
 	if flags.html != "" && flags.html == flags.svg {
 		return nil, cmdutil.UsageError("--html and --svg name the same file", "name two")
@@ -220,17 +226,20 @@ func parseGroups(names []string) ([]report.Group, error) {
 		return []report.Group{report.ByReseller}, nil
 	}
 	if len(names) > 2 {
-		return nil, cmdutil.UsageError("--by is given more than twice", "group by one or two of "+strings.Join(groupNames(), ", "))
+		return nil, cmdutil.UsageError("--by is given more than twice",
+			"group by one or two of "+strings.Join(groupNames(), ", "))
 	}
 	var groups []report.Group
 	for _, name := range names {
 		if !slices.Contains(groupNames(), name) {
-			return nil, cmdutil.UsageError(fmt.Sprintf("--by: there are no groups by %q", name), "group by "+strings.Join(groupNames(), ", "))
+			return nil, cmdutil.UsageError(fmt.Sprintf("--by: there are no groups by %q", name),
+				"group by "+strings.Join(groupNames(), ", "))
 		}
 		groups = append(groups, report.Group(name))
 	}
 	if len(groups) == 2 && (groups[0] == groups[1] || groups[0].Timed() && groups[1].Timed()) {
-		return nil, cmdutil.UsageError(fmt.Sprintf("--by %s and --by %s are not two things", groups[0], groups[1]), "leave one out")
+		return nil, cmdutil.UsageError(fmt.Sprintf("--by %s and --by %s are not two things", groups[0], groups[1]),
+			"leave one out")
 	}
 	return groups, nil
 }
@@ -247,12 +256,14 @@ func (p *reporting) outcome(written error) error {
 		for i, f := range p.failed {
 			ids[i] = cmp.Or(f.label, f.ID)
 		}
-		f := &cmdutil.Error{Code: cmdutil.ExitPartial, Err: p.first, Hint: payout.NewHint("the others are complete; run it again for those that failed")}
+		f := &cmdutil.Error{Code: cmdutil.ExitPartial, Err: p.first,
+			Hint: payout.NewHint("the others are complete; run it again for those that failed")}
 		if p.nothing() {
 			f.Err = p.worst()
 			f.Hint = cmdutil.Explain(f.Err).Hint
 		}
-		f.Msg = fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(ids), p.resellers, strings.Join(ids, ", "), f.Err)
+		f.Msg = fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(ids), p.resellers,
+			strings.Join(ids, ", "), f.Err)
 		if len(less) > 0 && !p.nothing() {
 			f.Msg += "; of those that were read, the rebates of " + strings.Join(less, ", and ")
 		}
@@ -272,7 +283,9 @@ func (p *reporting) less() (texts []string) {
 	for _, limit := range p.limits {
 		if sum := p.report.Rebates(limit.Code); sum.Cmp(minorOf(limit)) < 0 {
 			decimals := p.Money.Decimals(limit.Code)
-			texts = append(texts, fmt.Sprintf("%s are less than %s", money.FormatSum(sum, limit.Code, decimals), money.FormatSum(minorOf(limit), limit.Code, decimals)))
+			texts = append(texts,
+				fmt.Sprintf("%s are less than %s", money.FormatSum(sum, limit.Code, decimals),
+					money.FormatSum(minorOf(limit), limit.Code, decimals)))
 		}
 	}
 	return texts

@@ -49,13 +49,16 @@ func (p *reporting) bars() []render.Chart {
 		return r.ID[:idBeginning]
 	}
 	for _, total := range p.report.Totals() {
-		c := render.Chart{Title: "Rebates in " + unitText(total.Currency, total.Decimals) + " by reseller", Note: sumText(total)}
+		c := render.Chart{Title: "Rebates in " + unitText(total.Currency, total.Decimals) + " by reseller",
+			Note: sumText(total)}
 		rest, count, below := new(big.Int), 0, 0
 		for _, r := range sellers {
 			switch {
 			case r.Currency != total.Currency || r.Rebates.Sign() == 0:
 			case len(c.Bars) < most:
-				c.Bars = append(c.Bars, render.Bar{Label: nameOf(r.ID, r.Label), Apart: apart(r), Value: r.Rebates, Text: sumText(r), Extra: percentText(r.Share)})
+				c.Bars = append(c.Bars,
+					render.Bar{Label: nameOf(r.ID, r.Label), Apart: apart(r), Value: r.Rebates, Text: sumText(r),
+						Extra: percentText(r.Share)})
 			default:
 				rest.Add(rest, r.Rebates)
 				count++
@@ -70,7 +73,8 @@ func (p *reporting) bars() []render.Chart {
 			if below > 0 {
 				label += fmt.Sprintf(", %d below 0", below)
 			}
-			c.Bars = append(c.Bars, render.Bar{Label: label, Value: rest, Text: money.FormatSum(rest, total.Currency, total.Decimals)})
+			c.Bars = append(c.Bars,
+				render.Bar{Label: label, Value: rest, Text: money.FormatSum(rest, total.Currency, total.Decimals)})
 		}
 		if len(c.Bars) > 0 {
 			charts = append(charts, c)
@@ -82,13 +86,16 @@ func (p *reporting) bars() []render.Chart {
 func (p *reporting) timelines(most int) []render.Chart {
 	var charts []render.Chart
 	for _, line := range p.report.Timelines(most) {
-		c := render.Chart{Title: fmt.Sprintf("Rebates in %s by %s", unitText(line.Currency, line.Decimals), line.Unit), Upright: true}
+		c := render.Chart{Title: fmt.Sprintf("Rebates in %s by %s", unitText(line.Currency, line.Decimals), line.Unit),
+			Upright: true}
 		if line.Cut {
 			c.Note = "the latest only"
 		}
 		any := false
 		for _, point := range line.Points {
-			c.Bars = append(c.Bars, render.Bar{Label: point.Period, Value: point.Rebates, Text: money.FormatSum(point.Rebates, line.Currency, line.Decimals)})
+			c.Bars = append(c.Bars,
+				render.Bar{Label: point.Period, Value: point.Rebates,
+					Text: money.FormatSum(point.Rebates, line.Currency, line.Decimals)})
 			any = any || point.Rebates.Sign() != 0
 		}
 		if any {
@@ -130,14 +137,16 @@ func (p *reporting) page() render.Page {
 		Title: reportTitle,
 		Lead: []string{
 			"Period: " + p.periodText() + ".",
-			fmt.Sprintf("%s. Made on %s.", cmdutil.CountOf(p.resellers-len(p.failed), "reseller"), now.Format("2006-01-02 at 15:04 MST")),
+			fmt.Sprintf("%s. Made on %s.", cmdutil.CountOf(p.resellers-len(p.failed), "reseller"),
+				now.Format("2006-01-02 at 15:04 MST")),
 		},
 	}
 	if lack := p.undated(); lack != "" {
 		page.Lead = append(page.Lead, lack+".")
 	}
 	for _, f := range p.failed {
-		page.Alerts = append(page.Alerts, fmt.Sprintf("%s could not be read, and its figures are missing: %s", nameOf(f.ID, f.label), f.Error))
+		page.Alerts = append(page.Alerts,
+			fmt.Sprintf("%s could not be read, and its figures are missing: %s", nameOf(f.ID, f.label), f.Error))
 	}
 	for _, total := range p.report.Totals() {
 		page.Tiles = append(page.Tiles, tile(total))
@@ -198,14 +207,17 @@ func disagreementView(distinct bool) render.View[report.Difference] {
 		{Name: "currency", Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
 		{Name: "single_invoices", CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Sum })},
 		{Name: "service", CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Service })},
-		{Name: "service_less_invoices", CodeIn: "currency", Cell: amount(func(r row) *big.Int { return new(big.Int).Sub(r.Service, r.Sum) })},
+		{Name: "service_less_invoices", CodeIn: "currency",
+			Cell: amount(func(r row) *big.Int { return new(big.Int).Sub(r.Service, r.Sum) })},
 	}}
 }
 
 // tile shows the total of a currency.
 func tile(total report.Row) render.Tile {
-	t := render.Tile{Label: "Rebates in " + unitText(total.Currency, total.Decimals), Number: numberText(total.Rebates, total.Decimals)}
-	t.Details = append(t.Details, render.PageText{Text: "volume " + numberText(total.Volume, total.Decimals)}, render.PageText{Text: cmdutil.CountOf(int(total.Invoices), "invoice")})
+	t := render.Tile{Label: "Rebates in " + unitText(total.Currency, total.Decimals),
+		Number: numberText(total.Rebates, total.Decimals)}
+	t.Details = append(t.Details, render.PageText{Text: "volume " + numberText(total.Volume, total.Decimals)},
+		render.PageText{Text: cmdutil.CountOf(int(total.Invoices), "invoice")})
 	switch {
 	case total.PreviousRebates == nil:
 	case total.Change == nil:
@@ -216,7 +228,9 @@ func tile(total report.Row) render.Tile {
 		if sign > 0 {
 			text = "+" + text
 		}
-		t.Details = append(t.Details, render.PageText{Text: text + " from " + numberText(total.PreviousRebates, total.Decimals), Class: render.ChangeClass(sign)})
+		t.Details = append(t.Details,
+			render.PageText{Text: text + " from " + numberText(total.PreviousRebates, total.Decimals),
+				Class: render.ChangeClass(sign)})
 	}
 	return t
 }

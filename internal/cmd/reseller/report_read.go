@@ -42,7 +42,8 @@ func (p *reporting) read(args []string) error {
 		adding.Lock()
 		defer adding.Unlock()
 		if err == nil && !strings.EqualFold(stats.ID, resellers[i].id) {
-			err = fmt.Errorf("the statistics of reseller %s: the answer is about another one, %q", resellers[i].id, stats.ID)
+			err = fmt.Errorf("the statistics of reseller %s: the answer is about another one, %q",
+				resellers[i].id, stats.ID)
 		}
 		if err == nil {
 			stats.Label = cmp.Or(stats.Label, resellers[i].label)
@@ -145,7 +146,8 @@ func (p *reporting) files() error {
 		}
 	}
 	if p.svg.Path != "" {
-		charts, lead := p.charts(pageTimes), []string{p.periodText(), "Days are as the service wrote them: its interface does not show their time zone."}
+		charts, lead := p.charts(pageTimes),
+			[]string{p.periodText(), "Days are as the service wrote them: its interface does not show their time zone."}
 		if len(charts) == 0 {
 			lead = []string{noRebates}
 		} else if lack := p.undated(); lack != "" {

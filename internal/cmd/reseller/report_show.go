@@ -36,7 +36,8 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	if bySeller {
 		v.ID = func(r row) string { return r.ID }
 		v.Columns = append(v.Columns,
-			render.Column[row]{Name: "id", Extra: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
+			render.Column[row]{Name: "id", Extra: true, Whole: true,
+				Cell: func(r row) render.Cell { return render.Text(r.ID) }},
 			render.Column[row]{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.Label) }})
 	}
 	if slices.ContainsFunc(by, report.Group.Timed) {
@@ -47,18 +48,24 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 		}
 	}
 	v.Columns = append(v.Columns,
-		render.Column[row]{Name: "currency", Whole: true, Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
+		render.Column[row]{Name: "currency", Whole: true,
+			Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
 		render.Column[row]{Name: "invoices", Cell: func(r row) render.Cell { return render.Int(r.Invoices) }},
-		render.Column[row]{Name: "volume", Wide: compare, Amount: true, CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Volume })},
-		render.Column[row]{Name: "rebates", Amount: true, CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Rebates })})
+		render.Column[row]{Name: "volume", Wide: compare, Amount: true, CodeIn: "currency",
+			Cell: amount(func(r row) *big.Int { return r.Volume })},
+		render.Column[row]{Name: "rebates", Amount: true, CodeIn: "currency",
+			Cell: amount(func(r row) *big.Int { return r.Rebates })})
 	if compare {
 		v.Columns = append(v.Columns,
-			render.Column[row]{Name: "previous_volume", Extra: true, Amount: true, CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.PreviousVolume })},
-			render.Column[row]{Name: "previous_rebates", Amount: true, CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.PreviousRebates })},
+			render.Column[row]{Name: "previous_volume", Extra: true, Amount: true, CodeIn: "currency",
+				Cell: amount(func(r row) *big.Int { return r.PreviousVolume })},
+			render.Column[row]{Name: "previous_rebates", Amount: true, CodeIn: "currency",
+				Cell: amount(func(r row) *big.Int { return r.PreviousRebates })},
 			render.Column[row]{Name: "change", Cell: func(r row) render.Cell { return render.Change(r.Change) }})
 	}
 	v.Columns = append(v.Columns,
-		render.Column[row]{Name: "share", Wide: compare, Cell: func(r row) render.Cell { return render.Percent(r.Share) }},
+		render.Column[row]{Name: "share", Wide: compare,
+			Cell: func(r row) render.Cell { return render.Percent(r.Share) }},
 		render.Column[row]{Name: "last", Wide: true, Cell: func(r row) render.Cell { return render.Text(r.Last) }})
 	return v
 }
@@ -136,7 +143,8 @@ func (p *reporting) data() error {
 		charts := p.charts(p.periods())
 		for i, c := range charts {
 			if n := p.report.Undated(); c.Upright && n > 0 { // short, so that it fits next to the title
-				charts[i].Note = strings.TrimPrefix(c.Note+"; not in it: "+cmdutil.CountOf(n, "invoice")+" without a readable date", "; ")
+				charts[i].Note = strings.TrimPrefix(c.Note+"; not in it: "+cmdutil.CountOf(n,
+					"invoice")+" without a readable date", "; ")
 			}
 		}
 		return render.Charts(p.IO.Out, p.Render, charts)
@@ -270,7 +278,8 @@ type (
 )
 
 func (p *reporting) document(rows iter.Seq[report.Row]) json.RawMessage {
-	doc := reportJSON{Period: spanOf(p.span), Rows: []json.RawMessage{}, Totals: []json.RawMessage{}, AllTime: []standingJSON{}, Failed: []failedReseller{}}
+	doc := reportJSON{Period: spanOf(p.span), Rows: []json.RawMessage{}, Totals: []json.RawMessage{},
+		AllTime: []standingJSON{}, Failed: []failedReseller{}}
 	if p.flags.compare {
 		previous := spanOf(p.report.Previous())
 		doc.Previous = &previous
@@ -393,12 +402,14 @@ func spanText(span report.Span) string {
 
 func differenceText(d report.Difference) string {
 	return fmt.Sprintf("%s: the single invoices make %s of %s over all time, and the service itself counts %s",
-		nameOf(d.ID, d.Label), money.FormatSum(d.Sum, d.Currency, d.Decimals), d.What, money.FormatSum(d.Service, d.Currency, d.Decimals))
+		nameOf(d.ID, d.Label), money.FormatSum(d.Sum, d.Currency, d.Decimals), d.What,
+		money.FormatSum(d.Service, d.Currency, d.Decimals))
 }
 
 // spellingText says how an unknown currency is written.
 func spellingText(codes []string) string {
-	return fmt.Sprintf("the service writes one currency as %s: here it is %s", strings.Join(codes, " and as "), codes[0])
+	return fmt.Sprintf("the service writes one currency as %s: here it is %s",
+		strings.Join(codes, " and as "), codes[0])
 }
 
 func nameOf(id, label string) string {

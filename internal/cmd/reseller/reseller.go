@@ -45,14 +45,17 @@ func labelled(all []api.Reseller, text string) (string, error) {
 	case 1:
 		return ids[0], nil
 	case 0:
-		return "", cmdutil.UsageError(fmt.Sprintf("no reseller has the id or label %q", text), "see: till reseller list")
+		return "", cmdutil.UsageError(fmt.Sprintf("no reseller has the id or label %q", text),
+			"see: till reseller list")
 	}
-	return "", cmdutil.UsageError(fmt.Sprintf("%d resellers have the label %q", len(ids), text), "name one by its id: "+strings.Join(ids, ", "))
+	return "", cmdutil.UsageError(fmt.Sprintf("%d resellers have the label %q", len(ids), text),
+		"name one by its id: "+strings.Join(ids, ", "))
 }
 
 // aboutReseller returns a command that reads one thing about one reseller.
 func aboutReseller[T any](a *cmdutil.App, use, short, example string, view func(money.Registry) render.View[T],
-	read func(ctx context.Context, client *api.Client, id string, args []string) (T, error), more ...string) *cobra.Command {
+	read func(ctx context.Context, client *api.Client, id string, args []string) (T, error),
+	more ...string) *cobra.Command {
 	return cmdutil.ReadCommand(a, view, &cobra.Command{
 		Use:               use,
 		Short:             short,

@@ -49,11 +49,13 @@ func statsRows(stats api.ResellerStats) []statsRow {
 	var rows []statsRow
 	row := func(currency, code string) *statsRow {
 		for i := range rows {
-			if r := &rows[i]; r.currency == currency && (r.volume == nil || r.volume.Code == code) && (r.rebates == nil || r.rebates.Code == code) {
+			if r := &rows[i]; r.currency == currency && (r.volume == nil || r.volume.Code == code) &&
+				(r.rebates == nil || r.rebates.Code == code) {
 				return r
 			}
 		}
-		rows = append(rows, statsRow{id: stats.ID, label: stats.Label, currency: currency, invoices: countLine(stats.InvoiceStats)})
+		rows = append(rows,
+			statsRow{id: stats.ID, label: stats.Label, currency: currency, invoices: countLine(stats.InvoiceStats)})
 		return &rows[len(rows)-1]
 	}
 	for _, total := range stats.TotalVolume {

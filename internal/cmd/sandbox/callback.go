@@ -98,7 +98,8 @@ func (f callbackFlags) check(cmd *cobra.Command) error {
 	case given("exec") && strings.TrimSpace(f.exec) == "":
 		return cmdutil.UsageError("--exec: the command is empty", "a variable of your script may be unset")
 	case f.respond < 200 || f.respond > 599:
-		return cmdutil.UsageError(fmt.Sprintf("--respond: %d is not an HTTP status from 200 to 599", f.respond), "leave it out for 200")
+		return cmdutil.UsageError(fmt.Sprintf("--respond: %d is not an HTTP status from 200 to 599", f.respond),
+			"leave it out for 200")
 	}
 	return nil
 }
@@ -228,11 +229,16 @@ func (in *inbox) outcome(signals context.Context) error {
 	case in.broken != nil:
 		return in.broken
 	case fewer && signals.Err() != nil:
-		return &cmdutil.Error{Code: cmdutil.ExitInterrupted, Msg: fmt.Sprintf("interrupted after %d of %d callbacks", in.came, in.flags.count)}
+		return &cmdutil.Error{Code: cmdutil.ExitInterrupted,
+			Msg: fmt.Sprintf("interrupted after %d of %d callbacks", in.came, in.flags.count)}
 	case fewer:
-		return &cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: fmt.Sprintf("%d of %d callbacks came within %s", in.came, in.flags.count, in.flags.timeout), Hint: payout.NewHint("listen again, or longer with --timeout")}
+		return &cmdutil.Error{Code: cmdutil.ExitNotYet,
+			Msg:  fmt.Sprintf("%d of %d callbacks came within %s", in.came, in.flags.count, in.flags.timeout),
+			Hint: payout.NewHint("listen again, or longer with --timeout")}
 	case in.failed > 0:
-		return &cmdutil.Error{Code: cmdutil.ExitPartial, Msg: fmt.Sprintf("%d of %d callbacks were answered with 500", in.failed, in.came), Hint: payout.NewHint("the lines above say why")}
+		return &cmdutil.Error{Code: cmdutil.ExitPartial,
+			Msg:  fmt.Sprintf("%d of %d callbacks were answered with 500", in.failed, in.came),
+			Hint: payout.NewHint("the lines above say why")}
 	}
 	return nil
 }
@@ -372,11 +378,14 @@ func listenOn(address string) (net.Listener, error) {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return nil, cmdutil.UsageError(fmt.Sprintf("--listen: %q is not an address with a port", address), "write one such as 127.0.0.1:8787; port 0 is any that is free")
+		return nil, cmdutil.UsageError(fmt.Sprintf("--listen: %q is not an address with a port", address),
+			"write one such as 127.0.0.1:8787; port 0 is any that is free")
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err, Msg: fmt.Sprintf("--listen: cannot listen on %s: %v", address, plainNetError(err)), Hint: payout.NewHint("choose another port, or 0 for any that is free")}
+		return nil, &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err,
+			Msg:  fmt.Sprintf("--listen: cannot listen on %s: %v", address, plainNetError(err)),
+			Hint: payout.NewHint("choose another port, or 0 for any that is free")}
 	}
 	return listener, nil
 }

@@ -28,7 +28,8 @@ func sandboxTimeView(money.Registry) render.View[sandboxTime] {
 }
 
 func clockCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("clock", "Look at the sandbox's clock, or move it", clockShowCommand(a), clockSetCommand(a), clockAdvanceCommand(a))
+	return cmdutil.Group("clock", "Look at the sandbox's clock, or move it", clockShowCommand(a), clockSetCommand(a),
+		clockAdvanceCommand(a))
 }
 
 func clockShowCommand(a *cmdutil.App) *cobra.Command {
@@ -55,7 +56,9 @@ machine. The clock continues from there. What was made before keeps its times.`,
 		Args: cmdutil.Args("TIME"),
 	}, func(s *cmdutil.Session, args []string) (answered[sandboxTime], error) {
 		if _, err := time.Parse(time.RFC3339, args[0]); err != nil && args[0] != "now" {
-			return answered[sandboxTime]{}, cmdutil.UsageError(fmt.Sprintf("%q is not a time in RFC 3339", args[0]), "write it like 2026-05-03T10:00:00Z, or now")
+			return answered[sandboxTime]{},
+				cmdutil.UsageError(fmt.Sprintf("%q is not a time in RFC 3339", args[0]),
+					"write it like 2026-05-03T10:00:00Z, or now")
 		}
 		return tell[sandboxTime](s, "/sandbox/clock", map[string]string{"set": args[0]})
 	})
@@ -78,7 +81,9 @@ then has happened when the command returns, each at its own time.`,
 			by, ok = d, err == nil
 		}
 		if !ok || by < time.Second || by%time.Second != 0 {
-			return answered[sandboxTime]{}, cmdutil.UsageError(fmt.Sprintf("%q is not a duration of whole seconds above 0", args[0]), "write it like 90s, 15m, 36h or 7d")
+			return answered[sandboxTime]{},
+				cmdutil.UsageError(fmt.Sprintf("%q is not a duration of whole seconds above 0", args[0]),
+					"write it like 90s, 15m, 36h or 7d")
 		}
 		return tell[sandboxTime](s, "/sandbox/clock", map[string]int64{"advance_seconds": int64(by / time.Second)})
 	})
@@ -88,11 +93,12 @@ then has happened when the command returns, each at its own time.`,
 func clockStepCommand(
 	a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session, args []string) (answered[sandboxTime], error),
 ) *cobra.Command {
-	return newControl(a, answeredView(sandboxTimeView), cmd, func(s *cmdutil.Session, out cmdutil.Output[answered[sandboxTime]], args []string) error {
-		clock, err := do(s, args)
-		if err != nil {
-			return err
-		}
-		return out.Bare(clock, clock.value.Now)
-	})
+	return newControl(a, answeredView(sandboxTimeView), cmd,
+		func(s *cmdutil.Session, out cmdutil.Output[answered[sandboxTime]], args []string) error {
+			clock, err := do(s, args)
+			if err != nil {
+				return err
+			}
+			return out.Bare(clock, clock.value.Now)
+		})
 }

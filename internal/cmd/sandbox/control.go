@@ -104,7 +104,8 @@ func tell[T any](s *cmdutil.Session, path string, order any) (a answered[T], err
 		return err
 	})
 	if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Unknown {
-		return a, &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: err.Error(), Hint: payout.NewHint("it may have been done: look with till sandbox dump")}
+		return a, &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: err.Error(),
+			Hint: payout.NewHint("it may have been done: look with till sandbox dump")}
 	}
 	return a, err
 }
@@ -118,7 +119,9 @@ func ask[T any](s *cmdutil.Session, path string) (a answered[T], err error) {
 	return exchange[T](s.Ctx, client, http.MethodGet, path, nil)
 }
 
-func exchange[T any](ctx context.Context, client *api.Client, method, path string, body json.RawMessage) (a answered[T], err error) {
+func exchange[T any](
+	ctx context.Context, client *api.Client, method, path string, body json.RawMessage,
+) (a answered[T], err error) {
 	if a.raw, err = client.Do(ctx, method, path, body); err != nil {
 		return a, err
 	}
@@ -127,7 +130,9 @@ func exchange[T any](ctx context.Context, client *api.Client, method, path strin
 		if method != http.MethodGet {
 			code = cmdutil.ExitUnknown // the server, whatever it is, has taken the request
 		}
-		return a, &cmdutil.Error{Code: code, Err: err, Msg: fmt.Sprintf("what answers at %s %s is not a sandbox of till: %v", method, path, err), Hint: payout.NewHint("check TILL_BASE_URL")}
+		return a, &cmdutil.Error{Code: code, Err: err,
+			Msg:  fmt.Sprintf("what answers at %s %s is not a sandbox of till: %v", method, path, err),
+			Hint: payout.NewHint("check TILL_BASE_URL")}
 	}
 	return a, nil
 }
@@ -196,16 +201,17 @@ func expireCommand(a *cmdutil.App) *cobra.Command {
 func endsInvoice(a *cmdutil.App, cmd *cobra.Command, path string) *cobra.Command {
 	view := answeredView(views.Invoices)
 	cmd.Args = cmdutil.Args("INVOICE")
-	return newControl(a, view, cmd, func(s *cmdutil.Session, out cmdutil.Output[answered[api.Invoice]], args []string) error {
-		if err := api.CheckUUID(args[0]); err != nil {
-			return cmdutil.UsageError(err.Error(), "till invoice create prints the id")
-		}
-		invoice, err := tell[api.Invoice](s, path, map[string]string{"invoice": args[0]})
-		if err != nil {
-			return err
-		}
-		return out.One(invoice)
-	})
+	return newControl(a, view, cmd,
+		func(s *cmdutil.Session, out cmdutil.Output[answered[api.Invoice]], args []string) error {
+			if err := api.CheckUUID(args[0]); err != nil {
+				return cmdutil.UsageError(err.Error(), "till invoice create prints the id")
+			}
+			invoice, err := tell[api.Invoice](s, path, map[string]string{"invoice": args[0]})
+			if err != nil {
+				return err
+			}
+			return out.One(invoice)
+		})
 }
 
 func advanceCommand(a *cmdutil.App) *cobra.Command {
@@ -228,7 +234,8 @@ runs for one command only. See till sandbox callbacks.`,
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq)" Processing`,
 		Args: cmdutil.Args("WITHDRAWAL", "STATUS"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[answered[advanced]], args []string) error {
-		withdrawal, err := tell[advanced](s, "/sandbox/advance", map[string]string{"withdrawal": args[0], "status": args[1]})
+		withdrawal, err := tell[advanced](s, "/sandbox/advance",
+			map[string]string{"withdrawal": args[0], "status": args[1]})
 		if err != nil {
 			return err
 		}

@@ -16,11 +16,13 @@ import (
 )
 
 func faultCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("fault", "Make calls to the sandbox fail on purpose", faultAddCommand(a), faultListCommand(a), faultClearCommand(a))
+	return cmdutil.Group("fault", "Make calls to the sandbox fail on purpose", faultAddCommand(a), faultListCommand(a),
+		faultClearCommand(a))
 }
 
 // faultKinds are the completions of --do. The help of sandbox fault add explains them.
-var faultKinds = []string{"refuse", "drop-before", "drop-after", "truncate", "delay=2s", "status=503", "status=503,bare", "html", "html=502"}
+var faultKinds = []string{"refuse", "drop-before", "drop-after", "truncate", "delay=2s", "status=503",
+	"status=503,bare", "html", "html=502"}
 
 // faultFlags describe a fault.
 type faultFlags struct {
@@ -104,21 +106,29 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 	f := sandbox.Fault{On: flags.on, Do: flags.do, Times: flags.times, Seed: flags.seed, Match: map[string]string{}}
 	f.Rate, err = strconv.ParseFloat(flags.rate, 64)
 	if err != nil || f.Rate == 0 || strings.Trim(flags.rate, "0123456789.") != "" {
-		return order, cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a decimal above 0 and at most 1", flags.rate), "0.1 strikes one call in ten")
+		return order,
+			cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a decimal above 0 and at most 1", flags.rate),
+				"0.1 strikes one call in ten")
 	}
 	for _, text := range flags.match {
 		field, value, found := strings.Cut(text, "=")
 		if !found {
-			return order, cmdutil.UsageError(fmt.Sprintf("--match: %q is not FIELD=VALUE", text), "write it like external_order_id=4711")
+			return order,
+				cmdutil.UsageError(fmt.Sprintf("--match: %q is not FIELD=VALUE", text),
+					"write it like external_order_id=4711")
 		}
 		if _, twice := f.Match[field]; twice {
-			return order, cmdutil.UsageError(fmt.Sprintf("--match: %s is given twice, and no call has two values for it", field), "leave one out")
+			return order,
+				cmdutil.UsageError(fmt.Sprintf("--match: %s is given twice, and no call has two values for it", field),
+					"leave one out")
 		}
 		f.Match[field] = value
 	}
 	for _, number := range []string{"times", "seed"} {
 		if value, _ := cmd.Flags().GetInt64(number); cmd.Flags().Changed(number) && value < 1 {
-			return order, cmdutil.UsageError(fmt.Sprintf("--%s: %d is not above 0", number, value), "write a number from 1, or leave it out")
+			return order,
+				cmdutil.UsageError(fmt.Sprintf("--%s: %d is not above 0", number, value),
+					"write a number from 1, or leave it out")
 		}
 	}
 	f, err = sandbox.CheckFault(f)
@@ -178,7 +188,8 @@ func faultView(money.Registry) render.View[sandbox.Fault] {
 			{Name: "id", Cell: func(f row) render.Cell { return render.Text(f.ID) }},
 			{Name: "on", Cell: func(f row) render.Cell { return render.Text(f.On) }},
 			{Name: "do", Cell: func(f row) render.Cell { return render.Text(f.Do) }},
-			{Name: "rate", Cell: func(f row) render.Cell { return render.Text(strconv.FormatFloat(f.Rate, 'f', -1, 64)) }},
+			{Name: "rate",
+				Cell: func(f row) render.Cell { return render.Text(strconv.FormatFloat(f.Rate, 'f', -1, 64)) }},
 			{Name: "times", Cell: func(f row) render.Cell { return views.Number(f.Times) }},
 			{Name: "seen", Cell: func(f row) render.Cell { return render.Int(f.Seen) }},
 			{Name: "fired", Cell: func(f row) render.Cell { return render.Int(f.Fired) }},

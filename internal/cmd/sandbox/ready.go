@@ -29,7 +29,8 @@ type readyFile struct {
 func jsonReadyFile(flag, path string, keys ...string) *readyFile {
 	return &readyFile{flag: flag, path: path, ours: func(text []byte) bool {
 		var fields map[string]string
-		return json.Unmarshal(text, &fields) == nil && slices.Equal(slices.Sorted(maps.Keys(fields)), slices.Sorted(slices.Values(keys)))
+		return json.Unmarshal(text, &fields) == nil &&
+			slices.Equal(slices.Sorted(maps.Keys(fields)), slices.Sorted(slices.Values(keys)))
 	}}
 }
 
@@ -48,19 +49,22 @@ func envReadyFile(flag, path string) *readyFile {
 func (r *readyFile) prepare(flags *pflag.FlagSet) error {
 	if r.path == "" {
 		if f := flags.Lookup(r.flag); f != nil && f.Changed {
-			return cmdutil.UsageError("--"+r.flag+": the name of the file is empty", "a variable of your script may be unset")
+			return cmdutil.UsageError("--"+r.flag+": the name of the file is empty",
+				"a variable of your script may be unset")
 		}
 		return nil
 	}
 	refuse := func(why string) error {
-		return cmdutil.UsageError(fmt.Sprintf("--%s: %s %s", r.flag, r.path, why), "name a file that does not exist yet")
+		return cmdutil.UsageError(fmt.Sprintf("--%s: %s %s", r.flag, r.path, why),
+			"name a file that does not exist yet")
 	}
 	info, err := os.Lstat(r.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		dir, err := os.Stat(filepath.Dir(r.path))
 		if err != nil || !dir.IsDir() {
-			return cmdutil.UsageError(fmt.Sprintf("--%s: the directory of %s does not exist", r.flag, r.path), "make it first")
+			return cmdutil.UsageError(fmt.Sprintf("--%s: the directory of %s does not exist", r.flag, r.path),
+				"make it first")
 		}
 		return nil
 	case err != nil:

@@ -105,7 +105,8 @@ func runWithSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, c
 func withoutService(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")
-		return name == "TILL_BASE_URL" || name == "TILL_PROFILE" || name == "TILL_API_KEY" && !strings.HasPrefix(value, config.SandboxKeyPrefix)
+		return name == "TILL_BASE_URL" || name == "TILL_PROFILE" ||
+			name == "TILL_API_KEY" && !strings.HasPrefix(value, config.SandboxKeyPrefix)
 	})
 }
 

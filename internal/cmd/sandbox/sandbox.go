@@ -55,7 +55,8 @@ type serverFlags struct {
 func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
 	f := cmd.Flags()
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "loopback address to listen on; port 0 is any that is free")
-	f.StringVar(&flags.seed, "seed", "", "demo, none, or a file as for till sandbox seed\n(default: funds in every currency)")
+	f.StringVar(&flags.seed, "seed", "",
+		"demo, none, or a file as for till sandbox seed\n(default: funds in every currency)")
 	f.StringVar(&flags.state, "state", stateInMemory, "file that keeps the state, or memory")
 	f.StringArrayVar(&flags.set, "set", nil, "change a setting, as NAME=VALUE; till sandbox settings lists them")
 	f.StringVar(&flags.readyFile, "ready-file", "", `file that is written when it is ready, with base_url and api_key`)
@@ -97,7 +98,8 @@ func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
 
 // environment returns the variables that a program needs to find the sandbox.
 func (s sandboxAddress) environment() []string {
-	return []string{"TILL_BASE_URL=" + s.BaseURL, "TILL_API_KEY=" + s.APIKey, "TILL_PROFILE=" + config.Sandbox, "TILL_JOURNAL=" + s.journal}
+	return []string{"TILL_BASE_URL=" + s.BaseURL, "TILL_API_KEY=" + s.APIKey, "TILL_PROFILE=" + config.Sandbox,
+		"TILL_JOURNAL=" + s.journal}
 }
 
 // envFile returns the environment in shell syntax. It does not quote values without special characters,
@@ -113,7 +115,8 @@ func (s sandboxAddress) envFile() []byte {
 
 func quoteForShell(text string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:[]", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("_-./:[]", r)
 	}
 	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
 		return text
@@ -123,7 +126,9 @@ func quoteForShell(text string) string {
 
 // withSandbox runs work with a sandbox, and removes the sandbox again: when it returns, its port and its
 // files are gone. The channel broke yields an error if the sandbox ends before the work.
-func withSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, work func(at sandboxAddress, broke <-chan error) error) error {
+func withSandbox(
+	s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, work func(at sandboxAddress, broke <-chan error) error,
+) error {
 	if err := s.NoDryRun(cmd.CommandPath()); err != nil {
 		return err
 	}
@@ -134,7 +139,8 @@ func withSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, work
 	if err != nil {
 		return err
 	}
-	ready, env := jsonReadyFile("ready-file", flags.readyFile, "base_url", "api_key"), envReadyFile("env-file", flags.env)
+	ready, env := jsonReadyFile("ready-file", flags.readyFile, "base_url", "api_key"),
+		envReadyFile("env-file", flags.env)
 	if ready.path != "" && ready.path == env.path {
 		return cmdutil.UsageError("--ready-file and --env-file name the same file", "name two")
 	}
@@ -214,11 +220,13 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 		name, value, found := strings.Cut(text, "=")
 		switch {
 		case !found:
-			return nil, cmdutil.UsageError(fmt.Sprintf("--set: %q is not NAME=VALUE", text), "see: till sandbox settings")
+			return nil, cmdutil.UsageError(fmt.Sprintf("--set: %q is not NAME=VALUE", text),
+				"see: till sandbox settings")
 		case given[name]:
 			return nil, cmdutil.UsageError(fmt.Sprintf("--set: %s is given twice", name), "leave one out")
 		case !isSandboxSetting(name):
-			return nil, cmdutil.UsageError(fmt.Sprintf("--set: there is no setting %q", name), "see: till sandbox settings")
+			return nil, cmdutil.UsageError(fmt.Sprintf("--set: there is no setting %q", name),
+				"see: till sandbox settings")
 		}
 		given[name] = true
 		opts = append(opts, sandbox.WithSetting(name, value))
@@ -299,7 +307,8 @@ full.`,
   till sandbox settings include_fiat_is
   till sandbox settings withdrawal_flow --jq .default`,
 		Args: cmdutil.OptionalArg("SETTING"),
-		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]cobra.Completion,
+			cobra.ShellCompDirective) {
 			var names []cobra.Completion
 			for _, s := range sandbox.Settings() {
 				if len(given) == 0 {

@@ -144,7 +144,8 @@ func appendScalar(b *bytes.Buffer, n *yaml.Node) error {
 		b.WriteString(strings.ToLower(n.Value))
 	case "!!int", "!!float":
 		if !plainNumber.MatchString(n.Value) {
-			return fmt.Errorf("line %d: %s is not a plain decimal number; write one, or put quotes around text", n.Line, n.Value)
+			return fmt.Errorf("line %d: %s is not a plain decimal number; write one, or put quotes around text",
+				n.Line, n.Value)
 		}
 		b.WriteString(n.Value)
 	default:

@@ -83,7 +83,8 @@ The documentation of the Go package pkg/api/sandbox describes every field.`,
 			return answered[sandboxState]{}, err
 		}
 		begun, err := tell[sandboxState](s, "/sandbox/restore", seed)
-		if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Rejected && call.Status == http.StatusBadRequest {
+		if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Rejected &&
+			call.Status == http.StatusBadRequest {
 			err = cmdutil.UsageError(args[0]+": "+strings.TrimRight(call.Description, "."), "")
 		}
 		return begun, err
@@ -94,13 +95,14 @@ The documentation of the Go package pkg/api/sandbox describes every field.`,
 func beginsState(
 	a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session, args []string) (answered[sandboxState], error),
 ) *cobra.Command {
-	return newControl(a, answeredView(sandboxStateView), cmd, func(s *cmdutil.Session, out cmdutil.Output[answered[sandboxState]], args []string) error {
-		state, err := do(s, args)
-		if err != nil {
-			return err
-		}
-		return out.Bare(state, state.value.ID)
-	})
+	return newControl(a, answeredView(sandboxStateView), cmd,
+		func(s *cmdutil.Session, out cmdutil.Output[answered[sandboxState]], args []string) error {
+			state, err := do(s, args)
+			if err != nil {
+				return err
+			}
+			return out.Bare(state, state.value.ID)
+		})
 }
 
 func dumpCommand(a *cmdutil.App) *cobra.Command {
@@ -128,7 +130,8 @@ read. It has hashes of the resellers' API keys, not the keys.
 				}
 			}
 			if s.Render.Format == render.CSV {
-				return cmdutil.UsageError("a dump is not a list of rows, so it has no CSV form", "leave --output out for JSON")
+				return cmdutil.UsageError("a dump is not a list of rows, so it has no CSV form",
+					"leave --output out for JSON")
 			}
 			dump, err := ask[json.RawMessage](s, "/sandbox/dump")
 			if err != nil {

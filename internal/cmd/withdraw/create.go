@@ -82,7 +82,8 @@ func parseRequest(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amoun
 		return fmt.Errorf("--amount: %w", err)
 	}
 	if s.Money.LacksMemo(req.Currency, req.Memo) {
-		return cmdutil.UsageError("--memo: a withdrawal in "+req.Currency.Code+" needs a memo, or it may never arrive", "ask the receiver for it and add --memo MEMO")
+		return cmdutil.UsageError("--memo: a withdrawal in "+req.Currency.Code+" needs a memo, or it may never arrive",
+			"ask the receiver for it and add --memo MEMO")
 	}
 	if err := s.Money.CheckAddress(req.Currency, req.Address); err != nil {
 		return fmt.Errorf("--address: %w", err)
@@ -93,7 +94,8 @@ func parseRequest(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amoun
 // create sends a valid request and prints its id.
 func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cmdutil.Output[views.Created]) error {
 	s.Subject.OrderID = req.ExternalOrderID
-	if err := s.Limits.Check(s.Money, money.Payment{Currency: req.Currency, Amount: req.Amount, Address: req.Address}); err != nil {
+	if err := s.Limits.Check(s.Money,
+		money.Payment{Currency: req.Currency, Amount: req.Amount, Address: req.Address}); err != nil {
 		return err
 	}
 	client, err := s.Client()
@@ -154,7 +156,9 @@ func confirmAndShowOrderID(s *cmdutil.Session, req api.CreateWithdrawal, made bo
 	}
 	s.Subject.OrderID = req.ExternalOrderID
 	if err := s.Note("order id %s", req.ExternalOrderID); err != nil && made {
-		return &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err, Msg: fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err), Hint: payout.NewHint("give one with --order-id, or free standard error")}
+		return &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err,
+			Msg:  fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err),
+			Hint: payout.NewHint("give one with --order-id, or free standard error")}
 	}
 	return nil
 }
@@ -172,9 +176,11 @@ func printSent(s *cmdutil.Session, sent payout.Sent, err error, out cmdutil.Outp
 }
 
 func printID(s *cmdutil.Session, o payout.Order, out cmdutil.Output[views.Created]) error {
-	printed := out.Made(views.Created{ID: o.ID, ExternalOrderID: o.OrderID}, o.ID, cmdutil.About{ID: o.ID, OrderID: o.OrderID}, "id "+o.ID+", order id "+o.OrderID)
+	printed := out.Made(views.Created{ID: o.ID, ExternalOrderID: o.OrderID}, o.ID,
+		cmdutil.About{ID: o.ID, OrderID: o.OrderID}, "id "+o.ID+", order id "+o.OrderID)
 	if lost, ok := errors.AsType[*cmdutil.Error](printed); ok && lost.Code == cmdutil.ExitOutput {
-		lost.Hint = payout.NewHint("the same command with --order-id " + o.OrderID + " prints it again and does not pay again")
+		lost.Hint = payout.NewHint("the same command with --order-id " + o.OrderID +
+			" prints it again and does not pay again")
 	}
 	return printed
 }

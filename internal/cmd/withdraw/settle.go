@@ -43,7 +43,8 @@ withdraw resolve.`,
 		printed := out.Slice(results)
 		for _, r := range results {
 			if r.Note != "" {
-				s.NoteAbout(cmdutil.About{OrderID: r.Order.OrderID, ID: r.Order.ID}, "order %s: %s", r.Order.OrderID, r.Note)
+				s.NoteAbout(cmdutil.About{OrderID: r.Order.OrderID, ID: r.Order.ID}, "order %s: %s",
+					r.Order.OrderID, r.Note)
 			}
 		}
 		return cmdutil.WithPrintError(cmdutil.Reconciled(results, "withdraw", "resolve"), printed)

@@ -50,10 +50,12 @@ id up in the journal.`,
 // like an order id.
 func perhapsOrderID(err error, id string) error {
 	call := (*api.Error)(nil)
-	if !errors.As(err, &call) || call.Outcome != api.Rejected || cmdutil.Explain(err).Code != cmdutil.ExitRejected || api.CheckOrderID(id) != nil {
+	if !errors.As(err, &call) || call.Outcome != api.Rejected || cmdutil.Explain(err).Code != cmdutil.ExitRejected ||
+		api.CheckOrderID(id) != nil {
 		return err
 	}
-	return &cmdutil.Error{Code: cmdutil.ExitRejected, Err: err, Msg: err.Error(), Hint: payout.NewHint("if "+id+" is an order id", "withdraw", "get", "--order-id", id)}
+	return &cmdutil.Error{Code: cmdutil.ExitRejected, Err: err, Msg: err.Error(),
+		Hint: payout.NewHint("if "+id+" is an order id", "withdraw", "get", "--order-id", id)}
 }
 
 // oneWithdrawal returns the withdrawal of a command, named by its id or by its order id in the journal.
@@ -62,7 +64,8 @@ func oneWithdrawal(s *cmdutil.Session, cmd *cobra.Command, args []string, orderI
 	case len(args) == 0 && orderID == "":
 		return nil, "", cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs ID, or --order-id N", cmdutil.HelpHint(cmd))
 	case len(args) > 0 && orderID != "":
-		return nil, "", cmdutil.UsageError(cmdutil.CommandName(cmd)+": ID and --order-id both name a withdrawal", "leave one out")
+		return nil, "",
+			cmdutil.UsageError(cmdutil.CommandName(cmd)+": ID and --order-id both name a withdrawal", "leave one out")
 	}
 	s.Subject = cmdutil.About{ID: cmdutil.FirstOf(args), OrderID: orderID}
 	if orderID != "" {
@@ -70,7 +73,8 @@ func oneWithdrawal(s *cmdutil.Session, cmd *cobra.Command, args []string, orderI
 			return nil, "", cmdutil.UsageError("--order-id: "+err.Error(), "")
 		}
 		if s.DryRun {
-			return nil, "", cmdutil.UsageError("--dry-run: which withdrawal has the order id "+orderID+" is in the journal, and a dry run leaves that alone", "give ID instead")
+			return nil, "",
+				cmdutil.UsageError("--dry-run: which withdrawal has the order id "+orderID+" is in the journal, and a dry run leaves that alone", "give ID instead")
 		}
 	}
 	client, err := s.Client()
@@ -105,10 +109,13 @@ func orderInJournal(s *cmdutil.Session, client *api.Client, orderID string) (pay
 
 // notAccepted explains why there is no withdrawal for an order.
 func notAccepted(o payout.Order) error {
-	f := &cmdutil.Error{Code: cmdutil.ExitUsage, Msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, stateText(o.State)), Hint: payout.NewHint("see its history", "journal", "show", o.OrderID)}
+	f := &cmdutil.Error{Code: cmdutil.ExitUsage,
+		Msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID,
+			stateText(o.State)), Hint: payout.NewHint("see its history", "journal", "show", o.OrderID)}
 	switch o.State {
 	case payout.StateUnknown:
-		f.Code, f.Hint = cmdutil.ExitUnknown, payout.NewHint("find out whether it was taken", "withdraw", "reconcile", o.OrderID)
+		f.Code, f.Hint = cmdutil.ExitUnknown,
+			payout.NewHint("find out whether it was taken", "withdraw", "reconcile", o.OrderID)
 	case payout.StateSending:
 		f.Code, f.Hint = cmdutil.ExitBusy, payout.NewHint("another process is sending it: wait for that")
 	case payout.StateConflict:

@@ -116,7 +116,9 @@ func (s *Server) start() error {
 		return err
 	}
 	// The guard's input ends when this process does, also when it is killed.
-	s.guard = s.command("sh", "-c", `cat >/dev/null; "$1/pg_ctl" -D "$2/data" -m immediate -w stop >/dev/null 2>&1; rm -rf "$2"`, "sh", s.bin, s.dir)
+	s.guard = s.command("sh", "-c",
+		`cat >/dev/null; "$1/pg_ctl" -D "$2/data" -m immediate -w stop >/dev/null 2>&1; rm -rf "$2"`, "sh",
+		s.bin, s.dir)
 	alive, err := s.guard.StdinPipe()
 	if err != nil {
 		return err
@@ -125,7 +127,8 @@ func (s *Server) start() error {
 		return err
 	}
 	s.alive = alive
-	if err := s.run("initdb", "-D", s.data(), "-U", "till", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
+	if err := s.run("initdb", "-D", s.data(), "-U", "till", "-A", "trust", "-E", "UTF8", "--locale=C",
+		"--no-sync"); err != nil {
 		return err
 	}
 	// Nothing here has to survive a power cut.
@@ -133,7 +136,8 @@ func (s *Server) start() error {
 	if err := s.append("postgresql.conf", settings); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(s.data(), "pg_hba.conf"), []byte("local all guarded scram-sha-256\nlocal all all trust\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.data(), "pg_hba.conf"),
+		[]byte("local all guarded scram-sha-256\nlocal all all trust\n"), 0o600); err != nil {
 		return err
 	}
 	return s.run("pg_ctl", "-D", s.data(), "-l", filepath.Join(s.dir, "log"), "-w", "-t", "60", "start")
@@ -188,14 +192,16 @@ func (s *Server) Crash(t testing.TB) {
 
 func (s *Server) restart(t testing.TB, mode string) {
 	t.Helper()
-	if err := s.run("pg_ctl", "-D", s.data(), "-l", filepath.Join(s.dir, "log"), "-m", mode, "-w", "restart"); err != nil {
+	if err := s.run("pg_ctl", "-D", s.data(), "-l", filepath.Join(s.dir, "log"), "-m", mode, "-w",
+		"restart"); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // Address is that of a database of this server, for a user whose password may be empty.
 func (s *Server) Address(user, password, database string) string {
-	u := url.URL{Scheme: "postgres", User: url.User(user), Path: "/" + database, RawQuery: url.Values{"host": {s.dir}, "sslmode": {"disable"}}.Encode()}
+	u := url.URL{Scheme: "postgres", User: url.User(user), Path: "/" + database,
+		RawQuery: url.Values{"host": {s.dir}, "sslmode": {"disable"}}.Encode()}
 	if password != "" {
 		u.User = url.UserPassword(user, password)
 	}
@@ -213,7 +219,8 @@ func (s *Server) Database(t testing.TB) string {
 // Guarded makes a user named guarded, whose password this is.
 func (s *Server) Guarded(t testing.TB, password string) {
 	t.Helper()
-	s.Exec(t, s.Address("till", "", "postgres"), "DROP ROLE IF EXISTS guarded; CREATE ROLE guarded LOGIN SUPERUSER PASSWORD '"+password+"'")
+	s.Exec(t, s.Address("till", "", "postgres"),
+		"DROP ROLE IF EXISTS guarded; CREATE ROLE guarded LOGIN SUPERUSER PASSWORD '"+password+"'")
 }
 
 // Exec runs a statement in a database.

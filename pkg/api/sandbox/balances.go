@@ -41,7 +41,9 @@ func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 	}
 	worth := s.settings.Convert(held.Minor, held.Code, fiatCode, false)
 	if !worth.IsInt64() {
-		return nil, refusal.New(refusal.AmountTooLarge, "The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.", fiatCode)
+		return nil, refusal.New(refusal.AmountTooLarge,
+			"The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.",
+			fiatCode)
 	}
 	return s.settings.ViewBalance(held, &money.Amount{Code: fiatCode, Minor: worth.Int64()}), nil
 }
@@ -59,14 +61,16 @@ func (s *Server) heldIn(id string, b store.Book, code string) (held money.Amount
 func (s *settings) readIncludeFiat(q *wire.Query) string {
 	if !q.Has("include_fiat") {
 		if s.includeFiat == "required" {
-			q.Fail("The query parameter include_fiat is missing; add include_fiat=%s.", map[string]string{"flag": "true or include_fiat=false", "currency": s.fiatCurrency}[s.includeFiatIs])
+			q.Fail("The query parameter include_fiat is missing; add include_fiat=%s.",
+				map[string]string{"flag": "true or include_fiat=false", "currency": s.fiatCurrency}[s.includeFiatIs])
 		}
 		return ""
 	}
 	if s.includeFiatIs == "currency" {
 		c := q.Currency("include_fiat")
 		if c.Kind != money.Fiat {
-			q.Fail("The query parameter include_fiat is %q; it must be one of %s.", refusal.Shorten(q.Values.Get("include_fiat")), s.Known(money.Fiat))
+			q.Fail("The query parameter include_fiat is %q; it must be one of %s.",
+				refusal.Shorten(q.Values.Get("include_fiat")), s.Known(money.Fiat))
 		}
 		return c.Code
 	}
@@ -102,10 +106,12 @@ func (s *Server) getResellerRebateIn(r *request) (any, error) {
 func (s *Server) Fund(code string, minor int64) error {
 	c := money.ByCode[code]
 	if !slices.Contains(s.settings.Currencies, c) {
-		return refusal.New(refusal.UnknownCurrency, "There is no currency %q; use one of %s.", refusal.Shorten(code), s.settings.Known(""))
+		return refusal.New(refusal.UnknownCurrency, "There is no currency %q; use one of %s.", refusal.Shorten(code),
+			s.settings.Known(""))
 	}
 	if minor <= 0 {
-		return refusal.New(refusal.InvalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor, int64(math.MaxInt64))
+		return refusal.New(refusal.InvalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor,
+			int64(math.MaxInt64))
 	}
 	return s.store.Fund(c.Code, minor)
 }

@@ -139,7 +139,8 @@ func (s *Server) controlRedeem(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.ofReseller(id, func(r *store.Reseller, _ *store.Account) any { return redeemedView{id, r.Label, r.Invite, key} })
+	return s.ofReseller(id,
+		func(r *store.Reseller, _ *store.Account) any { return redeemedView{id, r.Label, r.Invite, key} })
 }
 
 // controlReset takes {} or {"seed": "demo"} and returns the ids of the new state.
@@ -150,7 +151,9 @@ func (s *Server) controlReset(r *request) (any, error) {
 		return nil, err
 	}
 	if !slices.Contains([]string{"", "demo", "none"}, seed) {
-		return nil, refusal.New(refusal.InvalidBody, "There is no seed %q; use demo or none, or leave it out for funds in every currency.", refusal.Shorten(seed))
+		return nil, refusal.New(refusal.InvalidBody,
+			"There is no seed %q; use demo or none, or leave it out for funds in every currency.",
+			refusal.Shorten(seed))
 	}
 	err := s.Reset(seed)
 	return s.viewState(), err

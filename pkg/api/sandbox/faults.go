@@ -110,7 +110,8 @@ func (s *Server) controlFaults(r *request) (any, error) {
 // required.
 func (s *Server) controlAddFault(r *request) (any, error) {
 	in := r.object()
-	f := Fault{Do: in.Text("do"), On: in.TextOr("on", ""), Times: in.IntegerOr("times", 0), Seed: in.IntegerOr("seed", 0)}
+	f := Fault{Do: in.Text("do"), On: in.TextOr("on", ""), Times: in.IntegerOr("times", 0),
+		Seed: in.IntegerOr("seed", 0)}
 	if in.Has("rate") {
 		f.Rate = in.Rate("rate")
 	}

@@ -41,7 +41,9 @@ func (s *Server) createInvite(r *request) (any, error) {
 	text, _ := wire.AsString(raw)
 	sent, ok := wire.ParseUUID(text)
 	if !ok {
-		return nil, refusal.New(refusal.InvalidBody, "The body must be a JSON string that holds a UUID, such as %q, not %s.", "6f1c2a34-9d0e-4b7a-8c55-0123456789ab", refusal.Shorten(string(raw)))
+		return nil, refusal.New(refusal.InvalidBody,
+			"The body must be a JSON string that holds a UUID, such as %q, not %s.",
+			"6f1c2a34-9d0e-4b7a-8c55-0123456789ab", refusal.Shorten(string(raw)))
 	}
 	v, err := s.store.AddInvite(sent)
 	if err != nil {
@@ -57,10 +59,14 @@ func (s *Server) createInvite(r *request) (any, error) {
 func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err error) {
 	id, ok := wire.ParseUUID(invite)
 	if !ok {
-		return "", "", refusal.New(refusal.InvalidQuery, "The invite %q is not a UUID; give the one that the invite was made with.", refusal.Shorten(invite))
+		return "", "",
+			refusal.New(refusal.InvalidQuery,
+				"The invite %q is not a UUID; give the one that the invite was made with.", refusal.Shorten(invite))
 	}
 	if label != "" && !wire.IsPlain(label) {
-		return "", "", refusal.New(refusal.InvalidQuery, "The label %q is blank or holds control characters; use plain text.", refusal.Shorten(label))
+		return "", "",
+			refusal.New(refusal.InvalidQuery, "The label %q is blank or holds control characters; use plain text.",
+				refusal.Shorten(label))
 	}
 	key = newKey()
 	if resellerID, err = s.store.RedeemInvite(id, label, store.HashKey(key)); err != nil {

@@ -27,7 +27,8 @@ func (s *Server) createInvoice(r *request) (any, error) {
 	if in.Has("due_date") {
 		due := in.Text("due_date") // deprecated: checked and ignored
 		if _, err := time.Parse(s.settings.CreatedLayout, due); err != nil && s.settings.dueDateIn == "date_time" {
-			in.FailAt("due_date", "is %q, which is not a time; write it like %s", refusal.Shorten(due), s.settings.CreatedLayout)
+			in.FailAt("due_date", "is %q, which is not a time; write it like %s", refusal.Shorten(due),
+				s.settings.CreatedLayout)
 		}
 	}
 	v.Callback = in.URLOr("callback_url", "")
@@ -51,9 +52,12 @@ func (s *settings) readItems(in *wire.Object, v *store.Invoice) {
 		minor, ok := money.ParseInteger(item.Amount)
 		switch {
 		case !ok || minor <= 0:
-			one.FailKind(refusal.InvalidAmount, "amount", "is %q; it must be a string holding a whole number of minor units above 0, such as \"2500\"", refusal.Shorten(item.Amount))
+			one.FailKind(refusal.InvalidAmount, "amount",
+				"is %q; it must be a string holding a whole number of minor units above 0, such as \"2500\"",
+				refusal.Shorten(item.Amount))
 		case v.Total > math.MaxInt64-minor:
-			in.FailKind(refusal.AmountTooLarge, "items", "add up to more than an int64 of minor units can hold; make several invoices")
+			in.FailKind(refusal.AmountTooLarge, "items",
+				"add up to more than an int64 of minor units can hold; make several invoices")
 		default:
 			v.Total += minor
 		}

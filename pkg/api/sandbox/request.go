@@ -58,7 +58,8 @@ func (r *request) checkContentType() error {
 	}
 	given := r.http.Header.Get("Content-Type")
 	if media, _, err := mime.ParseMediaType(given); err != nil || media != "application/json" {
-		return refusal.New(refusal.WrongContentType, "The Content-Type is %q; send Content-Type: application/json.", refusal.Shorten(given))
+		return refusal.New(refusal.WrongContentType, "The Content-Type is %q; send Content-Type: application/json.",
+			refusal.Shorten(given))
 	}
 	return nil
 }
@@ -87,7 +88,8 @@ func checkHost(r *http.Request) error {
 	if ip, err := netip.ParseAddr(name); err == nil && ip.IsLoopback() {
 		return nil
 	}
-	return refusal.New(refusal.WrongHost, "The Host %q is not this machine; use localhost, 127.0.0.1 or [::1].", refusal.Shorten(host))
+	return refusal.New(refusal.WrongHost, "The Host %q is not this machine; use localhost, 127.0.0.1 or [::1].",
+		refusal.Shorten(host))
 }
 
 // checkOrigin refuses requests that a browser sends for another site. The standard
@@ -106,17 +108,20 @@ func checkOrigin(r *http.Request) error {
 			return nil
 		}
 	}
-	return refusal.New(refusal.CrossOrigin, "The request comes from a web page of another origin; call the sandbox from a program, or from its own pages.")
+	return refusal.New(refusal.CrossOrigin,
+		"The request comes from a web page of another origin; call the sandbox from a program, or from its own pages.")
 }
 
 func bearer(r *http.Request) (key string, err error) {
 	values := r.Header["Authorization"]
 	if len(values) == 0 {
-		return "", refusal.New(refusal.Unauthorized, "The Authorization header is missing; send Authorization: Bearer <API key>.")
+		return "", refusal.New(refusal.Unauthorized,
+			"The Authorization header is missing; send Authorization: Bearer <API key>.")
 	}
 	scheme, key, _ := strings.Cut(values[0], " ")
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || key == "" {
-		return "", refusal.New(refusal.Unauthorized, "The Authorization header is not of the form Bearer <API key>; send it so, and once.")
+		return "", refusal.New(refusal.Unauthorized,
+			"The Authorization header is not of the form Bearer <API key>; send it so, and once.")
 	}
 	return key, nil
 }
@@ -139,7 +144,8 @@ func (s *Server) authorize(r *http.Request, access access) (account string, err 
 	s.store.Read(func(st *store.State) { account = st.Keys[hash] })
 	switch {
 	case account == "":
-		return "", refusal.New(refusal.Unauthorized, "The API key is not one of this sandbox; use the key that it printed at its start, or a reseller's.")
+		return "", refusal.New(refusal.Unauthorized,
+			"The API key is not one of this sandbox; use the key that it printed at its start, or a reseller's.")
 	case access == control, access == merchantOnly && s.settings.resellerAuth == "bearer":
 		return "", refusal.New(refusal.Forbidden, "A reseller's key cannot use this path; use the merchant's key.")
 	}
@@ -151,5 +157,6 @@ func (s *Server) authorize(r *http.Request, access access) (account string, err 
 // Controls are outside the interface and always use it.
 func envelopeShown(r *http.Request) bool {
 	path := r.URL.Path
-	return strings.HasPrefix(path, "/api/merchant_withdrawal") || strings.HasPrefix(path, "/sandbox/") || path == "/api/invoice" && r.Method == http.MethodPost
+	return strings.HasPrefix(path, "/api/merchant_withdrawal") || strings.HasPrefix(path, "/sandbox/") ||
+		path == "/api/invoice" && r.Method == http.MethodPost
 }

@@ -98,7 +98,8 @@ func New(opts ...Option) (*Server, error) {
 	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: store.HashKey(o.key)}
 	s.routes = s.routeTable()
 	s.store = store.New(settings.Terms, o.clock, s.announce)
-	s.seeds = seed.Maker{Terms: settings.Terms, Clock: o.clock, MerchantKey: s.keyHash, CheckKey: checkKey, Operations: Operations()}
+	s.seeds = seed.Maker{Terms: settings.Terms, Clock: o.clock, MerchantKey: s.keyHash, CheckKey: checkKey,
+		Operations: Operations()}
 	s.pages = &checkout.Pages{Store: s.store, Status: func(k refusal.Kind) int { return settings.errors[k].Status }}
 	s.sender = webhook.New(s.store, settings.callbacks)
 	if err := s.open(o); err != nil {
@@ -185,7 +186,8 @@ func (s *Server) Restore(seed []byte) error {
 
 func checkKey(key string) error {
 	if len(key) <= len(KeyPrefix) || !strings.HasPrefix(key, KeyPrefix) {
-		return fmt.Errorf("the key does not begin with %s; a sandbox takes only keys that are marked as its own", KeyPrefix)
+		return fmt.Errorf("the key does not begin with %s; a sandbox takes only keys that are marked as its own",
+			KeyPrefix)
 	}
 	for _, c := range []byte(key) {
 		if c <= ' ' || c > '~' {
@@ -320,13 +322,15 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	methods, found := s.routes[r.URL.Path]
 	if !found {
-		return nil, refusal.New(refusal.UnknownPath, "There is nothing at the path %q; check its spelling.", refusal.Shorten(r.URL.Path))
+		return nil, refusal.New(refusal.UnknownPath, "There is nothing at the path %q; check its spelling.",
+			refusal.Shorten(r.URL.Path))
 	}
 	route, found := methods[r.Method]
 	if !found {
 		allow := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
 		w.Header().Set("Allow", allow)
-		return nil, refusal.New(refusal.WrongMethod, "%s does not take %s; use %s.", r.URL.Path, refusal.Shorten(r.Method), allow)
+		return nil, refusal.New(refusal.WrongMethod, "%s does not take %s; use %s.", r.URL.Path,
+			refusal.Shorten(r.Method), allow)
 	}
 	// Another process may have added a fault, or begun a new state with other
 	// accounts.
@@ -350,9 +354,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if list == nil || !route.takesFaults() {
 		return route.handle(req)
 	}
-	return fault.Apply(s.store, *list, &fault.Call{Operation: route.operation(), Writer: w, Request: r, MaxBody: req.maxBody,
-		Handle: func(r *http.Request) (any, error) { req.http = r; return route.handle(req) },
-		Reply:  func(w http.ResponseWriter, answer any, err error) { s.reply(w, r, answer, err) }})
+	return fault.Apply(s.store, *list,
+		&fault.Call{Operation: route.operation(), Writer: w, Request: r, MaxBody: req.maxBody,
+			Handle: func(r *http.Request) (any, error) { req.http = r; return route.handle(req) },
+			Reply:  func(w http.ResponseWriter, answer any, err error) { s.reply(w, r, answer, err) }})
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
@@ -365,7 +370,8 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		http.Error(w, f.Description, rule.Status)
 		return
 	}
-	wire.WriteJSON(w, rule.Status, wire.Envelope{Error: wire.EnvelopeError{Code: rule.Code, Reason: rule.Reason, Description: f.Description}})
+	wire.WriteJSON(w, rule.Status,
+		wire.Envelope{Error: wire.EnvelopeError{Code: rule.Code, Reason: rule.Reason, Description: f.Description}})
 }
 
 // Serve answers requests on a loopback listener until ctx is done, and then lets the

@@ -51,7 +51,8 @@ func number(name, def string, low, high int64, meaning string, field *int64) def
 // in the form that messages show.
 func duration(name, def, limit, meaning string, field *time.Duration) definition {
 	high, _ := time.ParseDuration(limit)
-	return parsed(Setting{name, def, "1ms to " + limit, meaning}, field, "use a time from 1ms to "+limit+", such as 500ms or 2s",
+	return parsed(Setting{name, def, "1ms to " + limit, meaning}, field,
+		"use a time from 1ms to "+limit+", such as 500ms or 2s",
 		func(value string) (time.Duration, bool) {
 			d, err := time.ParseDuration(value)
 			return d, err == nil && d >= time.Millisecond && d <= high
@@ -74,7 +75,8 @@ func limit(name string, meaning string, field *int64) definition {
 }
 
 func text(name, def, meaning string, field *string) definition {
-	return parsed(Setting{name, def, "any text", meaning}, field, "", func(value string) (string, bool) { return value, true })
+	return parsed(Setting{name, def, "any text", meaning}, field, "",
+		func(value string) (string, bool) { return value, true })
 }
 
 // layout returns a setting for a Go time layout that keeps the time down to the

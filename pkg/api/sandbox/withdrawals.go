@@ -12,7 +12,8 @@ import (
 
 func (s *Server) createWithdrawal(r *request) (any, error) {
 	if s.settings.resellerWithdraws == "forbidden" && r.account != *s.store.Merchant.Load() {
-		return nil, refusal.New(refusal.Forbidden, "A reseller's key cannot create withdrawals; use the merchant's key.")
+		return nil, refusal.New(refusal.Forbidden,
+			"A reseller's key cannot create withdrawals; use the merchant's key.")
 	}
 	in := r.object()
 	currency := in.Currency("currency")
@@ -27,7 +28,9 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 	if in.Has("external_order_id") {
 		w.OrderID = in.Text("external_order_id")
 		if _, ok := wire.OrderNumber(w.OrderID); !ok && s.settings.OrderIDFormat == "digits" {
-			in.FailAt("external_order_id", "is %q; it must be a string of digits without leading zeros that fits in an int64", refusal.Shorten(w.OrderID))
+			in.FailAt("external_order_id",
+				"is %q; it must be a string of digits without leading zeros that fits in an int64",
+				refusal.Shorten(w.OrderID))
 		}
 	}
 	if in.Has("memo") {
@@ -39,7 +42,9 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 		in.FailKind(refusal.MemoRequired, "memo", "is missing; a withdrawal in %s needs one", currency.Code)
 	}
 	if unit := money.ByCode[w.Amount.Code]; unit.Kind == money.Crypto && unit.Code != currency.Code {
-		in.FailKind(refusal.InvalidAmount, "amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", unit.Code, currency.Code)
+		in.FailKind(refusal.InvalidAmount, "amount",
+			"is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", unit.Code,
+			currency.Code)
 	}
 	if err := in.Done(); err != nil {
 		return nil, err
@@ -67,7 +72,9 @@ func (s *Server) withdrawalOf(account, id string) (wire.WithdrawalView, error) {
 		}
 	})
 	if w.ID == "" {
-		return wire.WithdrawalView{}, refusal.New(refusal.NotFound, "There is no withdrawal %q in this account; check the id.", refusal.Shorten(id))
+		return wire.WithdrawalView{},
+			refusal.New(refusal.NotFound, "There is no withdrawal %q in this account; check the id.",
+				refusal.Shorten(id))
 	}
 	view := s.settings.ViewWithdrawal(&w, *s.store.Merchant.Load())
 	view.Address = w.Address

@@ -128,12 +128,14 @@ func (s *Pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
 	}
 	id, ok := wire.ParseUUID(id)
 	if !ok {
-		return page{}, refusal.New(refusal.UnknownPath, "There is no page at this address. Check that it was copied whole.")
+		return page{},
+			refusal.New(refusal.UnknownPath, "There is no page at this address. Check that it was copied whole.")
 	}
 	if !slices.Contains(methods, r.Method) {
 		allow := strings.Join(methods, ", ")
 		w.Header().Set("Allow", allow)
-		return page{}, refusal.New(refusal.WrongMethod, "This address does not take %s; use %s.", refusal.Shorten(r.Method), allow)
+		return page{},
+			refusal.New(refusal.WrongMethod, "This address does not take %s; use %s.", refusal.Shorten(r.Method), allow)
 	}
 	if err := s.Store.Refresh(); err != nil {
 		return page{}, err
@@ -179,9 +181,12 @@ func (s *Pages) payPage(id string) (page, error) {
 func (s *Pages) showInvoice(id string, refused error) (page, error) {
 	v, found := s.Store.Invoice(id)
 	if !found {
-		return page{}, refusal.New(refusal.NotFound, "There is no invoice at this address. Check that it was copied whole, or go back to the shop for a new one.")
+		return page{},
+			refusal.New(refusal.NotFound,
+				"There is no invoice at this address. Check that it was copied whole, or go back to the shop for a new one.")
 	}
-	view := invoicePageView{v, s.Store.Terms.InvoiceStatuses[v.Phase], amount(strconv.FormatInt(v.Total, 10), v.Currency), ""}
+	view := invoicePageView{v, s.Store.Terms.InvoiceStatuses[v.Phase],
+		amount(strconv.FormatInt(v.Total, 10), v.Currency), ""}
 	p := page{status: http.StatusOK, template: "invoice"}
 	if v.Phase == store.Awaiting {
 		p.formAction = formAction(v.Callback)
@@ -222,7 +227,9 @@ func (s *Pages) invitePage(id string) (page, error) {
 		}
 	})
 	if view.ID == "" {
-		return page{}, refusal.New(refusal.NotFound, "There is no invite at this address. Check that it was copied whole, or ask for a new one.")
+		return page{},
+			refusal.New(refusal.NotFound,
+				"There is no invite at this address. Check that it was copied whole, or ask for a new one.")
 	}
 	return page{status: http.StatusOK, template: "invite", view: view}, nil
 }

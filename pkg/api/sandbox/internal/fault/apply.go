@@ -171,7 +171,9 @@ func answerStatus(w http.ResponseWriter, f store.Fault, do doing) {
 	case do.bare:
 		answerText(w, do.status, "text/plain; charset=utf-8", statusLine(do.status)+"\n")
 	default:
-		wire.WriteJSON(w, do.status, wire.Envelope{Error: wire.EnvelopeError{Code: faultCode, Reason: faultReason, Description: fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done.", f.ID)}})
+		wire.WriteJSON(w, do.status,
+			wire.Envelope{Error: wire.EnvelopeError{Code: faultCode, Reason: faultReason,
+				Description: fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done.", f.ID)}})
 	}
 }
 
@@ -192,7 +194,8 @@ func answerHTML(w http.ResponseWriter, status int) {
 	if status != http.StatusOK {
 		title = statusLine(status)
 	}
-	answerText(w, status, "text/html; charset=utf-8", fmt.Sprintf("<!DOCTYPE html>\n<html lang=\"en\">\n<head><title>%[1]s</title></head>\n<body>\n<h1>%[1]s</h1>\n<p>This page stands in for a proxy's.</p>\n</body>\n</html>\n", html.EscapeString(title)))
+	answerText(w, status, "text/html; charset=utf-8",
+		fmt.Sprintf("<!DOCTYPE html>\n<html lang=\"en\">\n<head><title>%[1]s</title></head>\n<body>\n<h1>%[1]s</h1>\n<p>This page stands in for a proxy's.</p>\n</body>\n</html>\n", html.EscapeString(title)))
 }
 
 func answerText(w http.ResponseWriter, status int, kind, text string) {

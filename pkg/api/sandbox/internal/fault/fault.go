@@ -66,7 +66,8 @@ func parseDo(text string) (do doing, err error) {
 			if kind == doStatus {
 				value, do.bare = strings.CutSuffix(value, ",bare")
 			}
-			if do.status, err = strconv.Atoi(value); err != nil || len(value) != 3 || do.status < 200 || do.status > 599 {
+			if do.status, err = strconv.Atoi(value); err != nil || len(value) != 3 || do.status < 200 ||
+				do.status > 599 {
 				return wrong("%q has no HTTP status from 200 to 599", refusal.Shorten(text))
 			}
 		}
@@ -230,7 +231,8 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 		f.On = everyOperation
 	}
 	if f.On != everyOperation && !slices.Contains(operations, f.On) {
-		return f, &Error{"on", fmt.Sprintf("%q is no operation of the interface", refusal.Shorten(f.On)), fmt.Sprintf("did you mean %q? * is every one", nearestOperation(f.On, operations))}
+		return f, &Error{"on", fmt.Sprintf("%q is no operation of the interface", refusal.Shorten(f.On)),
+			fmt.Sprintf("did you mean %q? * is every one", nearestOperation(f.On, operations))}
 	}
 	if _, err := parseDo(f.Do); err != nil {
 		return f, err
@@ -240,15 +242,18 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 	}
 	switch {
 	case !(f.Rate > 0 && f.Rate <= 1): // both are false for NaN
-		return f, &Error{"rate", fmt.Sprintf("%v is not above 0 and at most 1", f.Rate), "0.1 strikes one request in ten"}
+		return f, &Error{"rate", fmt.Sprintf("%v is not above 0 and at most 1", f.Rate),
+			"0.1 strikes one request in ten"}
 	case f.Times < 0:
-		return f, &Error{"times", fmt.Sprintf("%d is negative", f.Times), "write how often it strikes, or 0 for without end"}
+		return f, &Error{"times", fmt.Sprintf("%d is negative", f.Times),
+			"write how often it strikes, or 0 for without end"}
 	case f.Seed < 0:
 		return f, &Error{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}
 	}
 	for _, field := range slices.Sorted(maps.Keys(f.Match)) {
 		if !wire.IsPlain(field) || slices.Contains(strings.Split(field, "."), "") {
-			return f, &Error{"match", "the name of a field is blank, in part, or not readable", "write a field of the query or the body, such as external_order_id or currency.Crypto"}
+			return f, &Error{"match", "the name of a field is blank, in part, or not readable",
+				"write a field of the query or the body, such as external_order_id or currency.Crypto"}
 		}
 	}
 	return f, nil

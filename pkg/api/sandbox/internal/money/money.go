@@ -105,7 +105,8 @@ func (s *Market) Convert(amount int64, from, to string, up bool) *big.Int {
 func (s *Market) Debit(amount Amount, code string) (int64, error) {
 	debit := s.Convert(amount.Minor, amount.Code, code, true)
 	if !debit.IsInt64() {
-		return 0, refusal.New(refusal.AmountTooLarge, "amount is worth more than an int64 of minor units of %s can hold; ask for less.", code)
+		return 0, refusal.New(refusal.AmountTooLarge,
+			"amount is worth more than an int64 of minor units of %s can hold; ask for less.", code)
 	}
 	return debit.Int64(), nil
 }

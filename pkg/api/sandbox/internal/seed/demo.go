@@ -30,7 +30,8 @@ func (o *Maker) Named(name string) (store.Change, error) {
 	b := store.Beginning{ID: store.NewUUID(), Merchant: store.NewUUID()}
 	c := store.Change{Begin: &b}
 	p := &planter{merchant: b.Merchant, now: o.Clock()}
-	p.Store = store.NewDraft(o.Terms, func() time.Time { return p.now }, b, func(next store.Change) { c.Then = append(c.Then, next) })
+	p.Store = store.NewDraft(o.Terms, func() time.Time { return p.now }, b,
+		func(next store.Change) { c.Then = append(c.Then, next) })
 	var err error
 	switch name {
 	case "none":
@@ -153,8 +154,10 @@ func (s *planter) invoice(account, currency string, cents int64, n int) error {
 // settings call it, and one of a reseller, each a day after the one before.
 func (s *planter) withdrawals(today time.Time, reseller string) error {
 	flow := &s.Terms.Flow
-	amounts := []money.Amount{{Code: "Btc", Minor: 150_000}, {Code: "UsdtTrc20", Minor: 25_000_000}, {Code: "Eth", Minor: 900_000_000}, {Code: "Ltc", Minor: 70_000_000}, {Code: "Jpy", Minor: 12_000}}
-	statuses := slices.DeleteFunc(slices.Clone(flow.Statuses), func(status string) bool { return flow.Way(status) == nil })
+	amounts := []money.Amount{{Code: "Btc", Minor: 150_000}, {Code: "UsdtTrc20", Minor: 25_000_000},
+		{Code: "Eth", Minor: 900_000_000}, {Code: "Ltc", Minor: 70_000_000}, {Code: "Jpy", Minor: 12_000}}
+	statuses := slices.DeleteFunc(slices.Clone(flow.Statuses),
+		func(status string) bool { return flow.Way(status) == nil })
 	for i, status := range statuses {
 		s.now = today.AddDate(0, 0, i-len(statuses)-1)
 		w := &store.Withdrawal{
@@ -177,7 +180,8 @@ func (s *planter) withdrawals(today time.Time, reseller string) error {
 	if next := flow.Next[status]; len(next) > 0 {
 		status = next[0]
 	}
-	w := &store.Withdrawal{Account: reseller, Amount: money.Amount{Code: "Btc", Minor: paidOut}, Address: "demo-address-of-a-reseller"}
+	w := &store.Withdrawal{Account: reseller, Amount: money.Amount{Code: "Btc", Minor: paidOut},
+		Address: "demo-address-of-a-reseller"}
 	return s.withdrawal(w, status)
 }
 

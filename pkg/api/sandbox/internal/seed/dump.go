@@ -72,7 +72,8 @@ func (o *Maker) FromJSON(seed []byte) (store.Change, error) {
 		return store.Change{}, err
 	}
 	offset := int64(time.Duration(d.ClockAhead) * time.Second)
-	c := store.Change{Begin: &store.Beginning{ID: store.NewUUID(), Merchant: d.Merchant}, Offset: &offset, Swaps: d.Swaps}
+	c := store.Change{Begin: &store.Beginning{ID: store.NewUUID(), Merchant: d.Merchant}, Offset: &offset,
+		Swaps: d.Swaps}
 	then(&c, d.Invites, func(v *store.Invite) store.Change { return store.Change{Invite: v} })
 	then(&c, d.Resellers, func(r *store.Reseller) store.Change { return store.Change{Reseller: r} })
 	then(&c, d.Invoices, func(v *store.Invoice) store.Change { return store.Change{Invoice: v} })

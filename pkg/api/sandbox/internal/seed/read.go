@@ -46,8 +46,10 @@ type seedReader struct {
 
 func (o *Maker) readSeed(text []byte) (Dump, error) {
 	p := &seedReader{
-		Maker: o, now: o.Clock(), ids: map[string]bool{}, accounts: map[string]string{}, keys: map[store.KeyHash]bool{{}: true, o.MerchantKey: true},
-		stated: map[string]bool{}, books: map[store.Move]*big.Int{}, lines: map[store.Move]bool{}, invites: map[string]*store.Invite{}, byID: map[string]*store.Withdrawal{},
+		Maker: o, now: o.Clock(), ids: map[string]bool{}, accounts: map[string]string{},
+		keys:   map[store.KeyHash]bool{{}: true, o.MerchantKey: true},
+		stated: map[string]bool{}, books: map[store.Move]*big.Int{}, lines: map[store.Move]bool{},
+		invites: map[string]*store.Invite{}, byID: map[string]*store.Withdrawal{},
 	}
 	raw, err := decodeSeed(text)
 	if err == nil {
@@ -71,7 +73,8 @@ func decodeSeed(text []byte) (json.RawMessage, error) {
 		return nil, refusal.New(refusal.InvalidBody, "line %d is not JSON (%v); mend it.", line, err)
 	}
 	if err == nil && raw[0] != '{' {
-		err = refusal.New(refusal.InvalidBody, "it is %s; it must be an object with fields such as resellers and invoices.", wire.JSONType(raw))
+		err = refusal.New(refusal.InvalidBody,
+			"it is %s; it must be an object with fields such as resellers and invoices.", wire.JSONType(raw))
 	}
 	return raw, err
 }
@@ -92,8 +95,10 @@ func (p *seedReader) seed(in *wire.Object) {
 	p.accounts[p.d.Merchant] = p.d.Merchant
 	p.each(in, "invites", "id label created redeemed", p.invite)
 	p.each(in, "resellers", "id label invite api_key key created", p.reseller)
-	p.each(in, "invoices", "id account title items total currency status phase created paid_at paid expired_at rebate order_id number callback", p.invoice)
-	p.each(in, "withdrawals", "id account amount currency debit address memo status statuses created order_id callback", p.withdrawal)
+	p.each(in, "invoices",
+		"id account title items total currency status phase created paid_at paid expired_at rebate order_id number callback", p.invoice)
+	p.each(in, "withdrawals", "id account amount currency debit address memo status statuses created order_id callback",
+		p.withdrawal)
 	p.each(in, "deliveries", "id withdrawal status url body state attempts", p.delivery)
 	p.each(in, "faults", "id on do rate times match seed seen fired", p.fault)
 	p.each(in, "swaps", "withdrawal account from taken to given at", p.swap)
@@ -106,7 +111,8 @@ func (p *seedReader) seed(in *wire.Object) {
 	} else if !p.whole { // the merchant holds what it does in a fresh sandbox
 		p.stated[p.d.Merchant] = true
 		for _, c := range p.Terms.Currencies {
-			p.d.Balances = append(p.d.Balances, store.Move{Account: p.d.Merchant, Book: store.Balance, Code: c.Code, Delta: freshFunds(c)})
+			p.d.Balances = append(p.d.Balances,
+				store.Move{Account: p.d.Merchant, Book: store.Balance, Code: c.Code, Delta: freshFunds(c)})
 		}
 	}
 	if p.err = in.Done(); p.err == nil {
@@ -184,7 +190,8 @@ func (p *seedReader) account(in *wire.Object) string {
 	case !known:
 		in.FailAt("account", "is %q, which is neither the label nor the id of a reseller here", refusal.Shorten(name))
 	case id == "":
-		in.FailAt("account", "is %q, which is the label of several resellers; give them ids, and name one", refusal.Shorten(name))
+		in.FailAt("account", "is %q, which is the label of several resellers; give them ids, and name one",
+			refusal.Shorten(name))
 	}
 	return id
 }
@@ -226,12 +233,15 @@ func parseAmount(in *wire.Object, key string, raw json.RawMessage) (m money.Amou
 	number, code, _ := strings.Cut(text, " ")
 	c, known := money.ByCode[code]
 	if !known {
-		in.FailAt(key, "is %s; write a number and a code of the sandbox, such as \"1.5 Btc\", or a whole number of minor units where the currency is clear", refusal.Shorten(string(raw)))
+		in.FailAt(key,
+			"is %s; write a number and a code of the sandbox, such as \"1.5 Btc\", or a whole number of minor units where the currency is clear", refusal.Shorten(string(raw)))
 		return m
 	}
 	minor, ok := money.ParseDecimal(number, c.Decimals)
 	if !ok {
-		in.FailAt(key, "is %q; write a number that is not negative, with at most %d decimals, and fits in an int64 of minor units", refusal.Shorten(text), c.Decimals)
+		in.FailAt(key,
+			"is %q; write a number that is not negative, with at most %d decimals, and fits in an int64 of minor units",
+			refusal.Shorten(text), c.Decimals)
 	}
 	return money.Amount{Code: c.Code, Minor: minor}
 }
@@ -265,7 +275,8 @@ func orderID(in *wire.Object) string {
 }
 
 func (p *seedReader) invoice(in *wire.Object) {
-	v := &store.Invoice{ID: p.id(in, "id"), Account: p.account(in), Title: in.TextOr("title", fmt.Sprintf("Invoice %d", len(p.d.Invoices)+1))}
+	v := &store.Invoice{ID: p.id(in, "id"), Account: p.account(in),
+		Title: in.TextOr("title", fmt.Sprintf("Invoice %d", len(p.d.Invoices)+1))}
 	if in.Has("order_id") {
 		text := orderID(in)
 		v.OrderID = &text
@@ -381,7 +392,8 @@ func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
 	}
 	v.Rebate = in.IntegerOr("rebate", v.Rebate)
 	if v.Rebate < 0 || v.Rebate > v.Payment().Minor || v.Rebate > 0 && !earns {
-		in.FailAt("rebate", "is %d; it must be a part of the total, of an invoice that is paid and a reseller's", v.Rebate)
+		in.FailAt("rebate",
+			"is %d; it must be a part of the total, of an invoice that is paid and a reseller's", v.Rebate)
 	}
 }
 
@@ -450,7 +462,8 @@ func (p *seedReader) close() error {
 		line := m
 		line.Delta = 0
 		if follows := cmp.Or(p.books[line], new(big.Int)); follows.Cmp(big.NewInt(m.Delta)) != 0 {
-			return refusal.New(refusal.InvalidBody, "balances says that the %s of %s in %s is %d minor units, and the paid invoices add up to %v; leave it out.", m.Book, m.Account, m.Code, m.Delta, follows)
+			return refusal.New(refusal.InvalidBody,
+				"balances says that the %s of %s in %s is %d minor units, and the paid invoices add up to %v; leave it out.", m.Book, m.Account, m.Code, m.Delta, follows)
 		}
 	}
 	for _, m := range p.booked {
@@ -458,9 +471,11 @@ func (p *seedReader) close() error {
 		switch {
 		case m.Book == store.Balance && (p.whole || p.stated[m.Account]):
 		case minor.Sign() < 0:
-			return refusal.New(refusal.InvalidBody, "the withdrawals of %s take %v minor units of %s more than its paid invoices brought; say in balances what it holds.", m.Account, minor.Neg(minor), m.Code)
+			return refusal.New(refusal.InvalidBody,
+				"the withdrawals of %s take %v minor units of %s more than its paid invoices brought; say in balances what it holds.", m.Account, minor.Neg(minor), m.Code)
 		case !minor.IsInt64():
-			return refusal.New(refusal.InvalidBody, "the %s of %s in %s is more than an int64 of minor units can hold.", m.Book, m.Account, m.Code)
+			return refusal.New(refusal.InvalidBody, "the %s of %s in %s is more than an int64 of minor units can hold.",
+				m.Book, m.Account, m.Code)
 		case minor.Sign() > 0:
 			m.Delta = minor.Int64()
 			all = append(all, m)

@@ -47,7 +47,8 @@ func (p *seedReader) delivery(in *wire.Object) {
 		in.FailAt("body", "is not JSON")
 	case !slices.Contains(store.DeliveryStates, v.State):
 		in.FailAt("state", "is %q, which there is not", refusal.Shorten(v.State))
-	case slices.ContainsFunc(v.Attempts, func(a store.Attempt) bool { return a.At.IsZero() || a.At.Location() != time.UTC }):
+	case slices.ContainsFunc(v.Attempts,
+		func(a store.Attempt) bool { return a.At.IsZero() || a.At.Location() != time.UTC }):
 		in.FailAt("attempts", "have no times in UTC")
 	}
 	p.d.Deliveries = append(p.d.Deliveries, &v)
@@ -75,7 +76,8 @@ func (p *seedReader) fault(in *wire.Object) {
 }
 
 func (p *seedReader) invite(in *wire.Object) {
-	v := &store.Invite{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Invite %d", len(p.d.Invites)+1)), Created: p.time(in, "created", p.now)}
+	v := &store.Invite{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Invite %d", len(p.d.Invites)+1)),
+		Created: p.time(in, "created", p.now)}
 	v.Redeemed = in.Has("redeemed") && in.Boolean("redeemed")
 	p.add(v)
 }
@@ -86,12 +88,14 @@ func (p *seedReader) add(v *store.Invite) {
 }
 
 func (p *seedReader) reseller(in *wire.Object) {
-	r := &store.Reseller{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Reseller %d", len(p.d.Resellers)+1)), Created: p.time(in, "created", p.now)}
+	r := &store.Reseller{ID: p.id(in, "id"), Label: p.label(in, fmt.Sprintf("Reseller %d", len(p.d.Resellers)+1)),
+		Created: p.time(in, "created", p.now)}
 	if in.Has("invite") {
 		name := wire.Lower(in.Text("invite"))
 		v := p.invites[name]
 		if v == nil {
-			in.FailAt("invite", "is %q, which is not the id of an invite here, nor the label of one only", refusal.Shorten(name))
+			in.FailAt("invite", "is %q, which is not the id of an invite here, nor the label of one only",
+				refusal.Shorten(name))
 			return
 		}
 		if !in.Has("label") {
@@ -115,7 +119,8 @@ func (p *seedReader) key(in *wire.Object, r *store.Reseller) {
 	case in.Has("key"):
 		at = "key"
 		if err := r.Key.UnmarshalText([]byte(in.Text("key"))); err != nil {
-			in.FailAt("key", "is not the SHA-256 hash of a key in hexadecimal; leave it out, or give the key itself as api_key")
+			in.FailAt("key",
+				"is not the SHA-256 hash of a key in hexadecimal; leave it out, or give the key itself as api_key")
 		}
 	case in.Has("api_key"):
 		key := in.Text("api_key")
@@ -133,7 +138,8 @@ func (p *seedReader) key(in *wire.Object, r *store.Reseller) {
 }
 
 func (p *seedReader) withdrawal(in *wire.Object) {
-	w := &store.Withdrawal{Account: p.account(in), Address: in.Text("address"), Memo: in.TextOr("memo", ""), Callback: in.URLOr("callback", "")}
+	w := &store.Withdrawal{Account: p.account(in), Address: in.Text("address"), Memo: in.TextOr("memo", ""),
+		Callback: in.URLOr("callback", "")}
 	if in.Has("id") { // any text, because of the setting id_format
 		w.ID = p.unique(in, "id", wire.Lower(in.Text("id")))
 	} else {
@@ -148,12 +154,14 @@ func (p *seedReader) withdrawal(in *wire.Object) {
 	case w.Currency == "":
 		in.FailAt("currency", "is missing, and the amount names none")
 	case c.Kind == money.Crypto && c.Code != w.Currency:
-		in.FailAt("amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency", c.Code, w.Currency)
+		in.FailAt("amount", "is in %s, and the withdrawal in %s; give the amount in %[2]s or in a fiat currency",
+			c.Code, w.Currency)
 	}
 	if in.Has("order_id") {
 		w.OrderID = orderID(in)
 		if _, ok := wire.OrderNumber(w.OrderID); p.Terms.OrderIDFormat == "digits" && !p.whole && !ok {
-			in.FailAt("order_id", "is %q; it must be of digits without leading zeros and fit in an int64", refusal.Shorten(w.OrderID))
+			in.FailAt("order_id", "is %q; it must be of digits without leading zeros and fit in an int64",
+				refusal.Shorten(w.OrderID))
 		}
 	}
 	p.statuses(in, w)
@@ -184,7 +192,8 @@ func (p *seedReader) statuses(in *wire.Object, w *store.Withdrawal) {
 		status := in.TextOr("status", flow.First)
 		way := flow.Way(status)
 		if way == nil {
-			in.FailAt("status", "is %q; withdrawal_flow leads to %s", refusal.Shorten(status), strings.Join(flow.Statuses, ", "))
+			in.FailAt("status", "is %q; withdrawal_flow leads to %s", refusal.Shorten(status),
+				strings.Join(flow.Statuses, ", "))
 		}
 		for _, status := range way {
 			w.Statuses = append(w.Statuses, store.Reached{Status: status, At: at})

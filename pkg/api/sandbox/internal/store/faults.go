@@ -88,7 +88,8 @@ func (s *Store) ClearFaults(ids []string) (cleared []Fault, err error) {
 		cleared = nil
 		for _, id := range ids {
 			if st.fault(id) < 0 {
-				return c, refusal.New(refusal.NotFound, "There is no fault %q; list those there are.", refusal.Shorten(id))
+				return c, refusal.New(refusal.NotFound, "There is no fault %q; list those there are.",
+					refusal.Shorten(id))
 			}
 		}
 		for _, f := range st.Faults {

@@ -71,9 +71,10 @@ func openDatabase(path string) (*file, error) {
 	}
 	// A power cut must not lose a commit that was answered for, so synchronous is
 	// full.
-	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"), RawQuery: url.Values{
-		"_pragma": {"busy_timeout(20000)", "synchronous(full)"},
-	}.Encode()}
+	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"),
+		RawQuery: url.Values{
+			"_pragma": {"busy_timeout(20000)", "synchronous(full)"},
+		}.Encode()}
 	db, err := sql.Open("sqlite", address.String())
 	if err != nil {
 		return nil, err
@@ -94,7 +95,8 @@ func openDatabase(path string) (*file, error) {
 func (f *file) prepare() error {
 	var owner, layout, tables int64
 	look := func() error { // one statement sees one moment
-		return f.conn.QueryRowContext(context.Background(), "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version").
+		return f.conn.QueryRowContext(context.Background(),
+			"SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version").
 			Scan(&owner, &layout, &tables)
 	}
 	if err := look(); err != nil {
@@ -245,7 +247,8 @@ func (f *file) read(apply func(Change)) error {
 
 // catchUp applies the commits that the store does not have yet.
 func (f *file) catchUp(apply func(Change)) error {
-	rows, err := f.conn.QueryContext(context.Background(), "SELECT number, changes FROM commits WHERE number > ? ORDER BY number", f.last)
+	rows, err := f.conn.QueryContext(context.Background(),
+		"SELECT number, changes FROM commits WHERE number > ? ORDER BY number", f.last)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,8 @@ func ParseFlow(text string) (Flow, error) {
 	f.First = f.Statuses[0]
 	for name := range f.Refunds {
 		if len(f.Next[name]) > 0 || name == f.First {
-			return Flow{}, fmt.Errorf("%s gives the money back, so it can be neither the first status nor lead to another", name)
+			return Flow{},
+				fmt.Errorf("%s gives the money back, so it can be neither the first status nor lead to another", name)
 		}
 	}
 	return f, nil
@@ -58,12 +59,16 @@ func (f *Flow) check(from, to string) error {
 		return nil
 	}
 	if !slices.Contains(f.Statuses, to) {
-		return refusal.New(refusal.WrongStatus, "There is no status %q; there are %s, as the setting withdrawal_flow has it.", refusal.Shorten(to), strings.Join(f.Statuses, ", "))
+		return refusal.New(refusal.WrongStatus,
+			"There is no status %q; there are %s, as the setting withdrawal_flow has it.", refusal.Shorten(to),
+			strings.Join(f.Statuses, ", "))
 	}
 	if len(f.Next[from]) == 0 {
-		return refusal.New(refusal.WrongStatus, "The withdrawal is %s, which is its last status; it cannot become %q.", from, refusal.Shorten(to))
+		return refusal.New(refusal.WrongStatus, "The withdrawal is %s, which is its last status; it cannot become %q.",
+			from, refusal.Shorten(to))
 	}
-	return refusal.New(refusal.WrongStatus, "The withdrawal is %s and cannot become %q; the next status is %s.", from, refusal.Shorten(to), strings.Join(f.Next[from], " or "))
+	return refusal.New(refusal.WrongStatus, "The withdrawal is %s and cannot become %q; the next status is %s.", from,
+		refusal.Shorten(to), strings.Join(f.Next[from], " or "))
 }
 
 // Way returns the shortest path from the first status to another, including both, or
@@ -107,11 +112,14 @@ func ParsePace(text string, f *Flow) (Pace, error) {
 		after, ok := ParseWait(strings.TrimSpace(wait))
 		switch {
 		case !found || !arrow:
-			return nil, fmt.Errorf("%q is no step; write FROM>TO=DURATION, such as New>Processing=30s, or none", refusal.Shorten(one))
+			return nil, fmt.Errorf("%q is no step; write FROM>TO=DURATION, such as New>Processing=30s, or none",
+				refusal.Shorten(one))
 		case !ok:
-			return nil, fmt.Errorf("%q is no duration of whole seconds; write it like 30s, 15m, 36h or 7d", refusal.Shorten(wait))
+			return nil, fmt.Errorf("%q is no duration of whole seconds; write it like 30s, 15m, 36h or 7d",
+				refusal.Shorten(wait))
 		case !slices.Contains(f.Next[from], to):
-			return nil, fmt.Errorf("withdrawal_flow has no step from %q to %q", refusal.Shorten(from), refusal.Shorten(to))
+			return nil, fmt.Errorf("withdrawal_flow has no step from %q to %q", refusal.Shorten(from),
+				refusal.Shorten(to))
 		case p[from].to != "":
 			return nil, fmt.Errorf("%s would go on to two statuses; name one", from)
 		}

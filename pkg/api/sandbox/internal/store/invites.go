@@ -24,11 +24,13 @@ func (s *Store) AddInvite(sent string) (*Invite, error) {
 	}
 	return v, s.Write(func(st *State) (Change, error) {
 		if st.Invites[v.ID] != nil {
-			return Change{}, refusal.New(refusal.InviteExists, "There is an invite %s already; send another UUID.", v.ID)
+			return Change{},
+				refusal.New(refusal.InviteExists, "There is an invite %s already; send another UUID.", v.ID)
 		}
 		v.Created = s.Now()
 		if v.Label == "" {
-			v.Label = strings.NewReplacer("{n}", strconv.Itoa(len(st.InviteOrder)+1), "{invite}", v.ID).Replace(s.Terms.InviteLabel)
+			v.Label = strings.NewReplacer("{n}", strconv.Itoa(len(st.InviteOrder)+1), "{invite}", v.ID).
+				Replace(s.Terms.InviteLabel)
 		}
 		return Change{Invite: v}, nil
 	})

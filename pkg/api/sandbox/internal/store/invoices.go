@@ -64,7 +64,10 @@ func (s *Store) AddInvoice(v *Invoice) error {
 		}
 		v.Created = s.Now()
 		if v.OrderID != nil && s.Terms.DuplicateInvoiceIDs == "reject" && a.invoiceIDs[*v.OrderID] {
-			return Change{}, refusal.New(refusal.DuplicateOrderID, "order_id %q was used before; use another, or look for the invoice that has it.", refusal.Shorten(*v.OrderID))
+			return Change{},
+				refusal.New(refusal.DuplicateOrderID,
+					"order_id %q was used before; use another, or look for the invoice that has it.",
+					refusal.Shorten(*v.OrderID))
 		}
 		return Change{Invoice: v}, nil
 	})
@@ -110,7 +113,10 @@ func (s *Terms) Paid(v *Invoice) (money.Amount, error) {
 	}
 	worth := s.Convert(v.Total, v.Currency, code, true)
 	if !worth.IsInt64() {
-		return money.Amount{}, refusal.New(refusal.AmountTooLarge, "Invoice %s is worth more than an int64 of minor units of %s can hold; change the setting paid_in.", v.ID, code)
+		return money.Amount{},
+			refusal.New(refusal.AmountTooLarge,
+				"Invoice %s is worth more than an int64 of minor units of %s can hold; change the setting paid_in.",
+				v.ID, code)
 	}
 	return money.Amount{Code: code, Minor: worth.Int64()}, nil
 }

@@ -45,7 +45,8 @@ func (t *schedule) take(c Change) {
 	}
 	if w := c.Withdrawal; w != nil {
 		if step, paced := t.pace[w.Current()]; paced {
-			t.add(appointment{at: w.Statuses[len(w.Statuses)-1].At.Add(step.after), withdrawal: w.ID, statuses: len(w.Statuses)})
+			t.add(appointment{at: w.Statuses[len(w.Statuses)-1].At.Add(step.after), withdrawal: w.ID,
+				statuses: len(w.Statuses)})
 		}
 	}
 	if v := c.Invoice; v != nil && v.Phase == Awaiting && t.expiry > 0 {
@@ -215,7 +216,9 @@ func (s *Store) MoveClock(to func(offset time.Duration) time.Duration) error {
 	return s.Write(func(st *State) (Change, error) {
 		offset := int64(to(st.Offset))
 		if offset < -int64(MaxOffset) || offset > int64(MaxOffset) {
-			return Change{}, refusal.New(refusal.InvalidBody, "The clock would be more than a century off; choose a time that is nearer.")
+			return Change{},
+				refusal.New(refusal.InvalidBody,
+					"The clock would be more than a century off; choose a time that is nearer.")
 		}
 		return Change{Offset: &offset}, nil
 	})

@@ -56,7 +56,8 @@ func New(t *Terms, clock func() time.Time, announce func(*Withdrawal) *Delivery)
 
 // NewDraft returns a store in memory in which the clock changes nothing.
 func NewDraft(t *Terms, clock func() time.Time, b Beginning, made func(Change)) *Store {
-	return &Store{Terms: t, clock: clock, state: newState(b), Made: made, announce: func(*Withdrawal) *Delivery { return nil }}
+	return &Store{Terms: t, clock: clock, state: newState(b), Made: made,
+		announce: func(*Withdrawal) *Delivery { return nil }}
 }
 
 // Open loads the state from a file, or begins it with first. Without a path the
@@ -306,7 +307,8 @@ func newState(b Beginning) State {
 }
 
 func (st *State) open(id string) {
-	st.Accounts[id] = &Account{ID: id, Books: map[Line]int64{}, orderIDs: map[string]bool{}, invoiceIDs: map[string]bool{}}
+	st.Accounts[id] = &Account{ID: id, Books: map[Line]int64{}, orderIDs: map[string]bool{},
+		invoiceIDs: map[string]bool{}}
 }
 
 // Account returns an account. An account whose key was valid a moment ago may be
@@ -315,13 +317,16 @@ func (st *State) Account(id string) (*Account, error) {
 	if a := st.Accounts[id]; a != nil {
 		return a, nil
 	}
-	return nil, refusal.New(refusal.Unauthorized, "The account of this API key is gone, the sandbox was reset meanwhile; make a new one.")
+	return nil, refusal.New(refusal.Unauthorized,
+		"The account of this API key is gone, the sandbox was reset meanwhile; make a new one.")
 }
 
 // credit returns the move that adds to a line. It refuses an int64 overflow.
 func (a *Account) credit(b Book, code string, minor int64) (Move, error) {
 	if a.Books[Line{b, code}] > math.MaxInt64-minor {
-		return Move{}, refusal.New(refusal.AmountTooLarge, "The %s in %s would grow past what an int64 of minor units can hold; withdraw some first or use a smaller amount.", b, code)
+		return Move{},
+			refusal.New(refusal.AmountTooLarge,
+				"The %s in %s would grow past what an int64 of minor units can hold; withdraw some first or use a smaller amount.", b, code)
 	}
 	return Move{a.ID, b, code, minor}, nil
 }

@@ -46,7 +46,10 @@ func (s *Store) AddWithdrawal(w *Withdrawal) error {
 		}
 		w.Statuses = []Reached{{s.Terms.Flow.First, s.Now()}}
 		if s.Terms.DuplicateOrderIDs == "reject" && a.orderIDs[w.OrderID] {
-			return Change{}, refusal.New(refusal.DuplicateOrderID, "external_order_id %s was used before; use another, or look for the withdrawal that has it.", w.OrderID)
+			return Change{},
+				refusal.New(refusal.DuplicateOrderID,
+					"external_order_id %s was used before; use another, or look for the withdrawal that has it.",
+					w.OrderID)
 		}
 		moves, swaps, err := s.Terms.raise(a, w.Currency, debit)
 		for i := range swaps {
@@ -85,7 +88,8 @@ func (s *Store) Advance(id, status string) (made *Delivery, err error) {
 	err = s.Write(func(st *State) (Change, error) {
 		w := st.Withdrawals[id]
 		if w == nil {
-			return Change{}, refusal.New(refusal.NotFound, "There is no withdrawal %q; check the id.", refusal.Shorten(id))
+			return Change{},
+				refusal.New(refusal.NotFound, "There is no withdrawal %q; check the id.", refusal.Shorten(id))
 		}
 		c, err := s.proceed(st, w, status, s.Now())
 		made = c.Delivery

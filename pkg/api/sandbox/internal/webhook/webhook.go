@@ -63,7 +63,8 @@ const (
 
 // New makes a sender of the deliveries in a store.
 func New(s *store.Store, l Limits) *Sender {
-	c := &Sender{name: store.NewUUID(), store: s, limits: l, slots: make(chan struct{}, maxOut), rounds: map[string]*round{}}
+	c := &Sender{name: store.NewUUID(), store: s, limits: l, slots: make(chan struct{}, maxOut),
+		rounds: map[string]*round{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	dialer := &net.Dialer{}
 	if l.Targets == "loopback" {
@@ -72,7 +73,8 @@ func New(s *store.Store, l Limits) *Sender {
 	c.client = &http.Client{
 		// A proxy would be another target. A connection that is kept open would keep
 		// a goroutine.
-		Transport:     &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10},
+		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true,
+			DisableCompression: true, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	s.Made = c.began
@@ -95,7 +97,8 @@ var (
 	errGone   = refusal.New(refusal.NotFound, "The delivery is gone; the sandbox was reset meanwhile.")
 	errHeld   = errors.New("another server holds the delivery")
 	errClosed = errors.New("the sandbox is closed")
-	errEnding = refusal.New(refusal.InternalError, "The sandbox ends; its list of callbacks will say what came of the attempt.")
+	errEnding = refusal.New(refusal.InternalError,
+		"The sandbox ends; its list of callbacks will say what came of the attempt.")
 )
 
 // attempt posts a delivery, records the result, and returns the delivery as it is
@@ -323,7 +326,8 @@ func (c *Sender) Resend(ctx context.Context, id string) (store.Delivery, error) 
 	case d.State != store.Pending:
 		return c.again(ctx, d)
 	case first != id:
-		return d, refusal.New(refusal.WrongStatus, "The delivery %s of the same withdrawal is pending, and goes first; resend that one.", first)
+		return d, refusal.New(refusal.WrongStatus,
+			"The delivery %s of the same withdrawal is pending, and goes first; resend that one.", first)
 	}
 	return c.deliverNow(ctx, d)
 }
@@ -362,7 +366,9 @@ func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delive
 		}
 		c.mu.Unlock()
 		if !resting {
-			return d, refusal.New(refusal.WrongStatus, "The delivery %s is being posted at this moment; look at the list of callbacks for what comes of it.", d.ID)
+			return d, refusal.New(refusal.WrongStatus,
+				"The delivery %s is being posted at this moment; look at the list of callbacks for what comes of it.",
+				d.ID)
 		}
 	}
 	for {
@@ -379,7 +385,8 @@ func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delive
 			if err := c.store.Refresh(); err != nil {
 				return now, err
 			}
-			return now, refusal.New(refusal.WrongStatus, "The delivery %s is pending, and another process is about to post it; try again when that one has ended.", d.ID)
+			return now, refusal.New(refusal.WrongStatus,
+				"The delivery %s is pending, and another process is about to post it; try again when that one has ended.", d.ID)
 		}
 		select {
 		case <-news:

@@ -43,7 +43,8 @@ func (s *Rules) ReadFilter(in *Object, statuses []string, arraysRequired bool) F
 		for _, raw := range in.Array("tags") {
 			tag, ok := AsString(raw)
 			if !ok || !slices.Contains(statuses, tag) && s.UnknownInFilter == "reject" {
-				in.FailAt("tags", "holds %s, which is not a status; the statuses are %s", refusal.Shorten(string(raw)), strings.Join(statuses, ", "))
+				in.FailAt("tags", "holds %s, which is not a status; the statuses are %s", refusal.Shorten(string(raw)),
+					strings.Join(statuses, ", "))
 			}
 			if !slices.Contains(f.tags, tag) {
 				f.tags = append(f.tags, tag)
@@ -77,7 +78,8 @@ func (s *Rules) readTime(in *Object, key string) time.Time {
 		t, err = time.Parse(time.RFC3339, text)
 	}
 	if err != nil {
-		in.FailAt(key, "is %q, which is not a time; write it like %s", refusal.Shorten(text), time.Date(2026, 5, 31, 23, 59, 59, 0, time.UTC).Format(s.TimeLayout))
+		in.FailAt(key, "is %q, which is not a time; write it like %s", refusal.Shorten(text),
+			time.Date(2026, 5, 31, 23, 59, 59, 0, time.UTC).Format(s.TimeLayout))
 	}
 	return t
 }
@@ -158,7 +160,9 @@ func Pick[R any, P interface {
 		case "empty":
 			return answer, nil
 		case "reject":
-			return answer, refusal.New(refusal.PageOutOfRange, "There is no page %d; the pages are %d to %d.", p.page, s.FirstPage, last+s.FirstPage)
+			return answer,
+				refusal.New(refusal.PageOutOfRange, "There is no page %d; the pages are %d to %d.", p.page, s.FirstPage,
+					last+s.FirstPage)
 		}
 		number = min(max(number, 0), last)
 	}

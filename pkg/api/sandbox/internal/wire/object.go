@@ -29,7 +29,8 @@ func DecodeBody(body []byte) (json.RawMessage, error) {
 	}
 	var raw json.RawMessage
 	if err := json.Unmarshal(body, &raw); err != nil {
-		return nil, refusal.New(refusal.InvalidBody, "The body is not one JSON value (%v); send valid JSON with nothing after it.", err)
+		return nil, refusal.New(refusal.InvalidBody,
+			"The body is not one JSON value (%v); send valid JSON with nothing after it.", err)
 	}
 	return raw, nil
 }
@@ -84,7 +85,8 @@ func (o *Object) Done() error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(o.Fields)) {
 		if !slices.Contains(o.Asked, key) {
-			return refusal.New(refusal.InvalidBody, "%s is not a field here; the fields are %s.", o.At(key), strings.Join(o.Asked, ", "))
+			return refusal.New(refusal.InvalidBody, "%s is not a field here; the fields are %s.", o.At(key),
+				strings.Join(o.Asked, ", "))
 		}
 	}
 	return *o.Err
@@ -162,7 +164,8 @@ func (o *Object) Text(key string) string {
 	case !ok:
 		o.FailAt(key, "must be a string, not %s", JSONType(raw))
 	case !IsPlain(text):
-		o.FailAt(key, "is blank, or holds a control character or U+FFFD; send readable text, or leave the field out where it is optional")
+		o.FailAt(key,
+			"is blank, or holds a control character or U+FFFD; send readable text, or leave the field out where it is optional")
 	case o.rules != nil && int64(utf8.RuneCountInString(text)) > o.rules.MaxText:
 		o.FailAt(key, "is longer than %d characters; send less", o.rules.MaxText)
 	}
@@ -217,7 +220,8 @@ func (o *Object) Integer(key string) int64 {
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil {
-		o.FailAt(key, "must be a whole number that fits in an int64, without fraction, exponent or quotes, not %s", refusal.Shorten(string(raw)))
+		o.FailAt(key, "must be a whole number that fits in an int64, without fraction, exponent or quotes, not %s",
+			refusal.Shorten(string(raw)))
 	}
 	return n
 }

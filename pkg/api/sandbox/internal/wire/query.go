@@ -49,9 +49,11 @@ func (q *Query) Done() error {
 	for _, name := range slices.Sorted(maps.Keys(q.Values)) {
 		if !slices.Contains(q.asked, name) {
 			if len(q.asked) == 0 {
-				return refusal.New(refusal.InvalidQuery, "This path takes no query parameters, and %q was given; leave it out.", refusal.Shorten(name))
+				return refusal.New(refusal.InvalidQuery,
+					"This path takes no query parameters, and %q was given; leave it out.", refusal.Shorten(name))
 			}
-			return refusal.New(refusal.InvalidQuery, "There is no query parameter %q here; there is %s.", refusal.Shorten(name), strings.Join(q.asked, ", "))
+			return refusal.New(refusal.InvalidQuery, "There is no query parameter %q here; there is %s.",
+				refusal.Shorten(name), strings.Join(q.asked, ", "))
 		}
 	}
 	return q.err
@@ -76,7 +78,8 @@ func (q *Query) UUID(name string) string {
 	text := q.Text(name)
 	id, ok := ParseUUID(text)
 	if !ok {
-		q.Fail("The query parameter %s is %q, which is not a UUID; send the 36-character form.", name, refusal.Shorten(text))
+		q.Fail("The query parameter %s is %q, which is not a UUID; send the 36-character form.", name,
+			refusal.Shorten(text))
 	}
 	return id
 }
@@ -88,7 +91,8 @@ func (q *Query) integer(name string, absent int64) int64 {
 	}
 	n, ok := money.ParseInteger(q.Values.Get(name))
 	if !ok || n < 0 {
-		q.Fail("The query parameter %s is %q; it must be a whole number that is not negative.", name, refusal.Shorten(q.Values.Get(name)))
+		q.Fail("The query parameter %s is %q; it must be a whole number that is not negative.", name,
+			refusal.Shorten(q.Values.Get(name)))
 	}
 	return n
 }
@@ -98,7 +102,9 @@ func (q *Query) Currency(name string) money.Currency {
 	code := q.Text(name)
 	c, ok := q.rules.find(code, inCurrency)
 	if !ok && q.err == nil {
-		q.err = refusal.New(refusal.UnknownCurrency, "The query parameter %s names the currency %q, which is not one of %s.", name, refusal.Shorten(code), q.rules.Known(""))
+		q.err = refusal.New(refusal.UnknownCurrency,
+			"The query parameter %s names the currency %q, which is not one of %s.", name, refusal.Shorten(code),
+			q.rules.Known(""))
 	}
 	return c
 }

@@ -107,7 +107,8 @@ func (o *Object) oneOfKinds() (kind string, raw json.RawMessage) {
 // CheckBounds compares an amount with the bounds in the settings.
 func (o *Object) CheckBounds(key string, minor int64) {
 	if o.rules != nil && (minor < o.rules.MinAmount || minor > o.rules.MaxAmount) {
-		o.FailKind(refusal.InvalidAmount, key, "must be from %d to %d minor units, and is %d", o.rules.MinAmount, o.rules.MaxAmount, minor)
+		o.FailKind(refusal.InvalidAmount, key, "must be from %d to %d minor units, and is %d", o.rules.MinAmount,
+			o.rules.MaxAmount, minor)
 	}
 }
 
@@ -116,7 +117,8 @@ func (o *Object) CheckBounds(key string, minor int64) {
 func (o *Object) lookUp(kind string, code string, in Place) money.Currency {
 	c, ok := o.rules.find(code, in)
 	if !ok || c.Kind != kind {
-		o.FailKind(refusal.UnknownCurrency, kind, "names the currency %q, which is not one of %s", refusal.Shorten(code), o.rules.Known(kind))
+		o.FailKind(refusal.UnknownCurrency, kind, "names the currency %q, which is not one of %s",
+			refusal.Shorten(code), o.rules.Known(kind))
 		return money.Currency{}
 	}
 	return c
