@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/near"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -109,24 +111,50 @@ func flagError(cmd *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
-		msg = "--" + f.Name + ": " + wrongValue(f.Value.Type(), invalid.GetValue(), invalid.Unwrap())
+		msg, hint = "--"+f.Name+": "+wrongValue(f.Value.Type(), invalid.GetValue(), invalid.Unwrap()), flagHint(cmd, f)
 	case errors.As(err, &missing):
-		msg = "--" + missing.GetFlag().Name + " needs a value"
+		msg, hint = "--"+missing.GetFlag().Name+" needs a value", flagHint(cmd, missing.GetFlag())
 	case errors.As(err, &unknown):
-		flag := "--" + unknown.GetSpecifiedName()
+		flag, typed := "--"+unknown.GetSpecifiedName(), unknown.GetSpecifiedName()
 		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
-			flag = flag[1:]
+			flag, typed = flag[1:], letters
 		}
 		msg = "there is no flag " + flag
 		if cmd.HasParent() {
 			msg = cmdutil.CommandName(cmd) + " has no flag " + flag
-		} else if flag == "--version" || strings.EqualFold(flag, "-v") {
-			hint = "see: till version"
+		} else {
+			hint = globalFlagsHint
 		}
+		hint = cmp.Or(nearFlag(cmd, typed), hint)
 	case errors.As(err, &syntax):
 		msg = fmt.Sprintf("%q is not the name of a flag", syntax.GetSpecifiedFlag())
 	}
 	return cmdutil.UsageError(msg, hint)
+}
+
+const globalFlagsHint = "see: till help flags"
+
+// flagHint says where the help about a flag is.
+func flagHint(cmd *cobra.Command, f *pflag.Flag) string {
+	if cmd.Root().PersistentFlags().Lookup(f.Name) == f {
+		return globalFlagsHint
+	}
+	return cmdutil.HelpHint(cmd)
+}
+
+// nearFlag asks whether a flag with a name near to typed was meant. If there is none, it returns "". A single
+// letter is near to no name.
+func nearFlag(cmd *cobra.Command, typed string) string {
+	if len(typed) < 2 {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return near.Question(typed, "--", names)
 }
 
 // checkGroups refuses a command line without a required flag, or with flags that cannot be used together.

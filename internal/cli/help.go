@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -80,10 +81,8 @@ func findTopic(cmd *cobra.Command, names []string) (*cobra.Command, error) {
 			if !cmd.HasParent() {
 				hint = "see: till help"
 			}
-			if near := cmdutil.NearTopics(cmd, name); len(near) > 0 {
-				hint = "did you mean " + strings.Join(near, " or ") + "?"
-			}
-			return nil, cmdutil.UsageError(fmt.Sprintf("there is no help about %q: %s has no command or topic of that name", name, cmd.CommandPath()), hint)
+			return nil, cmdutil.UsageError(fmt.Sprintf("there is no help about %q: %s has no command or topic of that name",
+				name, cmd.CommandPath()), cmp.Or(cmdutil.NearTopic(cmd, name), hint))
 		}
 		cmd = next
 	}

@@ -17,20 +17,21 @@ func TestImports(t *testing.T) {
 	const box = till + "pkg/api/sandbox/internal/"
 	// noun has the packages that the package of each noun of the command line may import. None may import
 	// another noun's.
-	noun := []string{till + "internal/cmdutil", till + "internal/views", till + "internal/render", till + "internal/money", till + "pkg/api", till + "pkg/payout",
+	noun := []string{till + "internal/cmdutil", till + "internal/near", till + "internal/views", till + "internal/render", till + "internal/money", till + "pkg/api", till + "pkg/payout",
 		"github.com/spf13/cobra", "github.com/spf13/pflag"}
 	allowed := map[string][]string{
 		"cmd/till":        {till + "internal/cli"},
 		"pkg/api":         {"github.com/go-resty/resty/v2", "github.com/go-json-experiment/json"},
 		"pkg/api/sandbox": {box + "checkout", box + "fault", box + "money", box + "refusal", box + "seed", box + "store", box + "webhook", box + "wire"},
-		"internal/render": {"github.com/olekukonko/tablewriter", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/ansi", "github.com/mattn/go-runewidth", "github.com/muesli/termenv", "go.yaml.in/yaml/v3"},
-		"internal/config": {till + "internal/atomicfile", "github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
+		"internal/near":   {},
+		"internal/render": {till + "internal/near", "github.com/olekukonko/tablewriter", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/ansi", "github.com/mattn/go-runewidth", "github.com/muesli/termenv", "go.yaml.in/yaml/v3"},
+		"internal/config": {till + "internal/atomicfile", till + "internal/near", "github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
 		"internal/money":  {till + "pkg/api", till + "internal/address"},
 		"internal/report": {till + "pkg/api", till + "internal/money"},
 		"pkg/payout":      {till + "internal/atomicfile", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", "github.com/go-json-experiment/json", "golang.org/x/time/rate"},
 		"internal/cli":    nil, // all of these; a check below allows only cmd/till to import it
 		"internal/views":  {till + "internal/money", till + "internal/render", till + "pkg/api", till + "pkg/payout"},
-		"internal/cmdutil": {till + "internal/atomicfile", till + "internal/config", till + "internal/money", till + "internal/process", till + "internal/render", till + "internal/report",
+		"internal/cmdutil": {till + "internal/atomicfile", till + "internal/near", till + "internal/config", till + "internal/money", till + "internal/process", till + "internal/render", till + "internal/report",
 			till + "internal/terminal", till + "internal/views", till + "pkg/api", till + "pkg/api/sandbox", till + "pkg/payout",
 			"github.com/itchyny/gojq", "github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vbauerster/mpb/v8", "golang.org/x/term"},
 		"internal/cmd/api":      slices.Concat(noun, []string{till + "pkg/api/sandbox", "github.com/go-json-experiment/json"}),

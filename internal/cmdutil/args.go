@@ -1,9 +1,11 @@
 package cmdutil
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/near"
 	"github.com/spf13/cobra"
 )
 
@@ -38,10 +40,7 @@ func childNames(cmd *cobra.Command) []string {
 
 // UnknownCommand returns the usage error for a name that is not a command of cmd.
 func UnknownCommand(cmd *cobra.Command, name string) error {
-	hint := HelpHint(cmd)
-	if near := NearTopics(cmd, name); len(near) > 0 {
-		hint = "did you mean " + strings.Join(near, " or ") + "?"
-	}
+	hint := cmp.Or(NearTopic(cmd, name), HelpHint(cmd))
 	if !cmd.HasParent() {
 		return UsageError(fmt.Sprintf("there is no command %q", name), hint)
 	}
@@ -84,17 +83,16 @@ func OptionalArg(name string) cobra.PositionalArgs {
 	}
 }
 
-// NearTopics returns the names of subcommands that are similar to name. Cobra suggests only runnable
-// commands, so the copies that it searches are all runnable.
-func NearTopics(cmd *cobra.Command, name string) []string {
-	runnable := &cobra.Command{SuggestionsMinimumDistance: 2}
+// NearTopic asks whether a command or topic below cmd with a name near to name was meant. If there is none,
+// it returns "".
+func NearTopic(cmd *cobra.Command, name string) string {
+	var names []string
 	for _, child := range cmd.Commands() {
 		if !child.Hidden {
-			runnable.AddCommand(&cobra.Command{Use: child.Name(), SuggestFor: child.SuggestFor,
-				Run: func(*cobra.Command, []string) {}})
+			names = append(names, child.Name())
 		}
 	}
-	return runnable.SuggestionsFor(name)
+	return near.Question(name, "", names)
 }
 
 // CommandName returns the path of a command without the program's name, which is already at the start of

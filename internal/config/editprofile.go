@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/near"
 	yaml "go.yaml.in/yaml/v3"
 )
 
@@ -78,8 +79,11 @@ func settingNode(key, value string) (*yaml.Node, error) {
 	}
 	s := find(key)
 	if !s.isProfileText() {
-		return nil, usagef("the setting %s is not known: a profile has %s", nameOnly(key),
-			strings.Join(ProfileKeys(), ", "))
+		return nil, &UsageError{
+			Msg: fmt.Sprintf("the setting %s is not known: a profile has %s", nameOnly(key),
+				strings.Join(ProfileKeys(), ", ")),
+			Advice: near.Question(key, "", ProfileKeys()),
+		}
 	}
 	if value == "" {
 		return nil, nil

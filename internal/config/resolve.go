@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -183,9 +184,9 @@ func (in Input) layers(s *Settings) (*viper.Viper, error) {
 // wrongValue returns the error for a value of a setting. A dangerous value is not a usage error.
 func wrongValue(isArgument bool, name string, err error) error {
 	if isArgument && !errors.Is(err, errPlainHTTP) && !errors.Is(err, place.ErrNotPlace) {
-		return usagef("%s: %v", name, err)
+		return &UsageError{Msg: fmt.Sprintf("%s: %v", name, err), Advice: hint(err)}
 	}
-	return failf("%s: %v", name, err)
+	return failf("%s: %v", name, err).advise("%s", hint(err))
 }
 
 // finish sets and checks what depends on more than one setting.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/till/internal/near"
 	"github.com/spf13/pflag"
 )
 
@@ -142,7 +143,10 @@ func AddFlags(fs *pflag.FlagSet) {
 func (s setting) checkValue(text string) error {
 	switch {
 	case s.values != nil && !slices.Contains(s.values, text):
-		return fmt.Errorf("%q is not one of its values: write %s", text, oneOfThem(s.values))
+		return &UsageError{
+			Msg:    fmt.Sprintf("%q is not one of its values: write %s", text, oneOfThem(s.values)),
+			Advice: near.Question(text, "", s.values),
+		}
 	case s.check != nil:
 		return s.check(text)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"example.com/till/internal/near"
 	yaml "go.yaml.in/yaml/v3"
 )
 
@@ -136,7 +137,8 @@ func oneOf(what string, known ...string) func(key, full string) error {
 		case what == theTop && find(key).isProfileText():
 			return fmt.Errorf("%s: it belongs to a profile: write it under profiles and the profile's name", key)
 		}
-		return fmt.Errorf("the key %s is not known: %s has %s", full, what, strings.Join(known, ", "))
+		return failf("the key %s is not known: %s has %s", full, what, strings.Join(known, ", ")).
+			advise("%s", near.Question(key, "", known))
 	}
 }
 

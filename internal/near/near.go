@@ -1,0 +1,71 @@
+// Package near finds the names that a misspelt name may have meant.
+package near
+
+import (
+	"slices"
+	"strings"
+)
+
+// Names returns the names nearest to typed: those with one mistake in them, or else those that begin with
+// typed, or else those with two mistakes. It ignores case. If no name is near, it returns none.
+func Names(typed string, names []string) []string {
+	typed = strings.ToLower(typed)
+	var near [3][]string // by the number of mistakes
+	var longer []string
+	for _, name := range names {
+		lower := strings.ToLower(name)
+		if n := mistakes(typed, lower); n < len(near) {
+			near[n] = append(near[n], name)
+		}
+		if typed != "" && strings.HasPrefix(lower, typed) {
+			longer = append(longer, name)
+		}
+	}
+	if len(typed) <= 3 { // two mistakes in a short name make another name
+		near[2] = nil
+	}
+	for _, found := range [][]string{near[0], near[1], longer, near[2]} {
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// Question returns "did you mean A or B?" with the names nearest to typed, each after prefix. If no name is
+// near, it returns "".
+func Question(typed, prefix string, names []string) string {
+	found := Names(typed, names)
+	if len(found) == 0 {
+		return ""
+	}
+	found = slices.Clone(found[:min(len(found), 3)])
+	for i := range found {
+		found[i] = prefix + found[i]
+	}
+	return "did you mean " + strings.Join(found, " or ") + "?"
+}
+
+// mistakes returns how many letters are missing, extra, different or swapped with the next one: the optimal
+// string alignment distance.
+func mistakes(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			differ := 1
+			if a[i-1] == b[j-1] {
+				differ = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+differ)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

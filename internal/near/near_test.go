@@ -1,0 +1,46 @@
+package near
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestNames(t *testing.T) {
+	names := []string{"amount", "amount-minor", "currency", "id", "order_id", "output", "status", "state"}
+	for typed, want := range map[string][]string{
+		"curency":   {"currency"},
+		"CURRENCY":  {"currency"},
+		"amuont":    {"amount"},
+		"amount-m":  {"amount-minor"},
+		"cur":       {"currency"},
+		"ids":       {"id"},
+		"order-id":  {"order_id"},
+		"stats":     {"status", "state"},
+		"statsu":    {"status"},
+		"xy":        nil,
+		"nonsense":  nil,
+		"":          nil,
+		"outputter": nil,
+	} {
+		if got := Names(typed, names); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", typed, got, want)
+		}
+	}
+}
+
+func TestQuestion(t *testing.T) {
+	names := []string{"page", "page-size", "page-count", "page-base"}
+	for typed, want := range map[string]string{
+		"pgae":  "did you mean --page?",
+		"page-": "did you mean --page?",
+		"pag":   "did you mean --page?",
+		"x":     "",
+	} {
+		if got := Question(typed, "--", names); got != want {
+			t.Errorf("%q: %q, want %q", typed, got, want)
+		}
+	}
+	if got, want := Question("p", "", names), "did you mean page or page-size or page-count?"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
