@@ -95,9 +95,10 @@ func completeGlobals(a *cmdutil.App, root *cobra.Command) {
 		})
 }
 
+// columnsOf returns the columns of a command as offers with descriptions.
 func columnsOf(cmd *cobra.Command) []string {
-	if names := cmd.Annotations[cmdutil.ColumnsKey]; names != "" {
-		return strings.Split(names, ",")
+	if columns := cmd.Annotations[cmdutil.ColumnsKey]; columns != "" {
+		return strings.Split(columns, "\n")
 	}
 	return nil
 }
@@ -105,7 +106,7 @@ func columnsOf(cmd *cobra.Command) []string {
 // completeColumns completes the last name of a list of columns.
 func completeColumns(columns []string, typed string) []string {
 	if len(columns) > 0 && !strings.Contains(typed, ",") {
-		columns = append(slices.Clone(columns), "help")
+		columns = append(slices.Clone(columns), cmdutil.WithText("help", "what each column means"))
 	}
 	return cmdutil.CompleteList(columns, typed)
 }

@@ -67,7 +67,7 @@ func FileNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// ColumnsKey is the annotation that holds the names of a command's columns.
+// ColumnsKey is the annotation that holds a command's columns: on each line an offer with its description.
 const ColumnsKey = "till_columns"
 
 // WithColumns records the columns of a command's output, so that they can be offered without running the
@@ -76,20 +76,26 @@ func WithColumns[T any](cmd *cobra.Command, view func(money.Registry) render.Vie
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
 	}
-	cmd.Annotations[ColumnsKey] = strings.Join(view(money.NewRegistry()).Names(), ",")
+	var b strings.Builder
+	for _, c := range view(money.NewRegistry()).Meanings() {
+		b.WriteString(c.Name + "\t" + c.About + "\n")
+	}
+	cmd.Annotations[ColumnsKey] = strings.TrimSuffix(b.String(), "\n")
 	return cmd
 }
 
-// CompleteList completes the last name of a comma-separated list.
+// CompleteList completes the last name of a comma-separated list. A name may have a description, as in
+// WithText.
 func CompleteList(names []string, typed string) []string {
 	before, last := "", typed
 	if i := strings.LastIndexByte(typed, ','); i >= 0 {
 		before, last = typed[:i+1], typed[i+1:]
 	}
 	var offers []string
-	for _, name := range names {
+	for _, offer := range names {
+		name, _, _ := strings.Cut(offer, "\t")
 		if strings.HasPrefix(name, last) && !slices.Contains(strings.Split(before, ","), name) {
-			offers = append(offers, before+name)
+			offers = append(offers, before+offer)
 		}
 	}
 	return offers

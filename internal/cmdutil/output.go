@@ -29,12 +29,25 @@ type Output[T any] struct {
 func NewOutput[T any](s *Session, view render.View[T]) (Output[T], error) {
 	out := Output[T]{s, view}
 	if len(s.Columns) == 1 && s.Columns[0] == "help" {
-		if err := s.Write(strings.Join(view.Names(), "\n") + "\n"); err != nil {
+		if err := s.Write(columnsHelp(view.Meanings())); err != nil {
 			return out, err
 		}
 		return out, ErrDone
 	}
 	return out, view.Check(s.Render)
+}
+
+// columnsHelp returns a line for each column: its name and what it means.
+func columnsHelp(columns []render.Meaning) string {
+	width := 0
+	for _, c := range columns {
+		width = max(width, len(c.Name))
+	}
+	var b strings.Builder
+	for _, c := range columns {
+		fmt.Fprintf(&b, "%-*s  %s\n", width, c.Name, c.About)
+	}
+	return b.String()
 }
 
 // Begin starts a command whose output has a single view.

@@ -63,7 +63,9 @@ func ReconciledView(m money.Registry) render.View[payout.Result] {
 	}
 	amount := slices.IndexFunc(view.Columns, func(c render.Column[row]) bool { return c.Name == "amount" })
 	view.Columns = slices.Insert(view.Columns, amount, // the findings come before the rest of the order
-		render.Column[row]{Name: "listed", Cell: func(r row) render.Cell { return render.Bool(r.Listed) }},
-		render.Column[row]{Name: "status", Cell: func(r row) render.Cell { return render.Text(r.Status) }})
+		render.Column[row]{Name: "listed", About: "whether the order is on the service's list",
+			Cell: func(r row) render.Cell { return render.Bool(r.Listed) }},
+		render.Column[row]{Name: "status", About: "the service's own status of the withdrawal",
+			Cell: func(r row) render.Cell { return render.Text(r.Status) }})
 	return view
 }

@@ -9,6 +9,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"example.com/till/internal/near"
 )
 
 // Format is a notation for printed data.
@@ -83,9 +85,9 @@ func Map[A, B any](view View[A], of func(B) A) View[B] {
 	}
 	for _, c := range view.Columns {
 		mapped.Columns = append(mapped.Columns, Column[B]{
-			Name: c.Name, Extra: c.Extra, Wide: c.Wide, Whole: c.Whole, Detail: c.Detail, Amount: c.Amount,
-			CodeIn: c.CodeIn,
-			Cell:   func(item B) Cell { return c.Cell(of(item)) },
+			Name: c.Name, About: c.About, Extra: c.Extra, Wide: c.Wide, Whole: c.Whole, Detail: c.Detail,
+			Amount: c.Amount, CodeIn: c.CodeIn,
+			Cell: func(item B) Cell { return c.Cell(of(item)) },
 		})
 	}
 	return mapped
@@ -94,6 +96,7 @@ func Map[A, B any](view View[A], of func(B) A) View[B] {
 // Column is one property of a row.
 type Column[T any] struct {
 	Name   string // snake_case, as in --columns, --sort and CSV; a table header is upper case with spaces
+	About  string // what it means, for --columns help and shells
 	Extra  bool   // shown in a table only when named in --columns; CSV has it anyway
 	Wide   bool   // shown in a table only if it fits; the last such column is dropped first
 	Whole  bool   // never cut, because people copy it into the next command
@@ -108,9 +111,15 @@ type Column[T any] struct {
 }
 
 // UsageError is an error in the user's choices.
-type UsageError struct{ Message string }
+type UsageError struct {
+	Message string
+	Advice  string // what to do; may be empty
+}
 
 func (e *UsageError) Error() string { return e.Message }
+
+// Hint returns the advice, which may be empty.
+func (e *UsageError) Hint() string { return e.Advice }
 
 func usagef(format string, args ...any) *UsageError {
 	return &UsageError{Message: fmt.Sprintf(format, args...)}
@@ -126,13 +135,26 @@ func (e *WriteError) Unwrap() error { return e.Err }
 // Names returns the names of all columns, in order. An amount has two more names, for its parts in CSV.
 func (v View[T]) Names() []string {
 	var names []string
-	for _, c := range v.Columns {
+	for _, c := range v.Meanings() {
 		names = append(names, c.Name)
-		if c.Amount {
-			names = append(names, c.Name+minorSuffix, c.Name+codeSuffix)
-		}
 	}
 	return names
+}
+
+// Meaning is the name of a column and what it means.
+type Meaning struct{ Name, About string }
+
+// Meanings returns the meaning of every column that Names returns.
+func (v View[T]) Meanings() []Meaning {
+	var all []Meaning
+	for _, c := range v.Columns {
+		all = append(all, Meaning{c.Name, c.About})
+		if c.Amount {
+			all = append(all, Meaning{c.Name + minorSuffix, "the number of minor units in " + c.Name},
+				Meaning{c.Name + codeSuffix, "the currency of " + c.Name})
+		}
+	}
+	return all
 }
 
 // The suffixes of an amount's parts.
@@ -210,12 +232,11 @@ func (v View[T]) Check(o Options) error {
 	}
 	for _, name := range o.Columns {
 		if _, ok := v.column(name); !ok {
-			return usagef("unknown column %q: use %s", name, strings.Join(v.Names(), ", "))
+			return v.unknownColumn(name, "")
 		}
 	}
 	if _, ok := v.column(strings.TrimPrefix(o.Sort, "-")); o.Sort != "" && !ok {
-		return usagef("unknown column %q in --sort: use %s", strings.TrimPrefix(o.Sort, "-"),
-			strings.Join(v.Names(), ", "))
+		return v.unknownColumn(strings.TrimPrefix(o.Sort, "-"), " in --sort")
 	}
 	switch {
 	case o.Quiet && v.ID == nil:
@@ -224,6 +245,12 @@ func (v View[T]) Check(o Options) error {
 		return usagef("there is no JSON of this: use --output table or csv")
 	}
 	return nil
+}
+
+func (v View[T]) unknownColumn(name, where string) error {
+	err := usagef("unknown column %q%s: use %s", name, where, strings.Join(v.Names(), ", "))
+	err.Advice = near.Question(name, "", v.Names())
+	return err
 }
 
 // pick returns the named columns, or without names the wanted ones.

@@ -199,10 +199,13 @@ func keyView(money.Registry) render.View[keyRow] {
 		ID:   func(r row) string { return r.Source },
 		JSON: func(r row) []byte { return render.Encode(r) },
 		Columns: []render.Column[row]{
-			{Name: "profile", Cell: func(r row) render.Cell { return render.Own(r.Profile) }},
-			{Name: "service", Cell: func(r row) render.Cell { return render.Own(r.Service) }},
-			{Name: "source", Cell: func(r row) render.Cell { return render.Own(r.Source) }},
-			{Name: "accepted", Cell: func(r row) render.Cell { return render.Bool(r.Accepted) }},
+			{Name: "profile", About: "profile in use", Cell: func(r row) render.Cell { return render.Own(r.Profile) }},
+			{Name: "service", About: "address of the service",
+				Cell: func(r row) render.Cell { return render.Own(r.Service) }},
+			{Name: "source", About: "where the key comes from",
+				Cell: func(r row) render.Cell { return render.Own(r.Source) }},
+			{Name: "accepted", About: "whether the service accepted the key",
+				Cell: func(r row) render.Cell { return render.Bool(r.Accepted) }},
 		},
 	}
 }

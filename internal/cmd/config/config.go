@@ -37,9 +37,10 @@ func settingView(money.Registry) render.View[config.Row] {
 		ID:   func(r row) string { return r.Name },
 		JSON: func(r row) []byte { return render.Encode(r) },
 		Columns: []render.Column[row]{
-			{Name: "name", Cell: func(r row) render.Cell { return render.Own(r.Name) }},
-			{Name: "value", Cell: func(r row) render.Cell { return render.Own(r.Value) }},
-			{Name: "origin", Cell: func(r row) render.Cell { return render.Own(r.Origin) }},
+			{Name: "name", About: "name of the setting", Cell: func(r row) render.Cell { return render.Own(r.Name) }},
+			{Name: "value", About: "value in effect", Cell: func(r row) render.Cell { return render.Own(r.Value) }},
+			{Name: "origin", About: "where the value comes from",
+				Cell: func(r row) render.Cell { return render.Own(r.Origin) }},
 		},
 	}
 }
@@ -75,7 +76,8 @@ func pathView(money.Registry) render.View[string] {
 		ID:   func(path string) string { return path },
 		JSON: func(path string) []byte { return render.Encode(map[string]string{"path": path}) },
 		Columns: []render.Column[string]{
-			{Name: "path", Cell: func(path string) render.Cell { return render.Own(path) }},
+			{Name: "path", About: "path of the configuration file",
+				Cell: func(path string) render.Cell { return render.Own(path) }},
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
+	"example.com/till/internal/near"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
@@ -136,7 +138,8 @@ func currencyEntry(code, kind, memo, format string) (money.Entry, error) {
 	switch {
 	case !ok:
 		return money.Entry{},
-			cmdutil.UsageError(fmt.Sprintf("--kind: %q is not a kind of currency", kind), "write crypto or fiat")
+			cmdutil.UsageError(fmt.Sprintf("--kind: %q is not a kind of currency", kind),
+				cmp.Or(near.Question(kind, "", []string{"crypto", "fiat"}), "write crypto or fiat"))
 	case memo != "" && memo != "required":
 		return money.Entry{},
 			cmdutil.UsageError(fmt.Sprintf("--memo: %q is not one of its values", memo),
@@ -144,7 +147,8 @@ func currencyEntry(code, kind, memo, format string) (money.Entry, error) {
 	case format != "" && !slices.Contains(address.Formats(), format):
 		return money.Entry{},
 			cmdutil.UsageError(fmt.Sprintf("--address-format: there is no format %q", format),
-				"write one of "+strings.Join(address.Formats(), ", "))
+				cmp.Or(near.Question(format, "", address.Formats()),
+					"write one of "+strings.Join(address.Formats(), ", ")))
 	}
 	if known, ok := money.NewRegistry().Lookup(code); ok {
 		code = known.Code
@@ -241,17 +245,21 @@ func currencyView(money.Registry) render.View[currencyRow] {
 		ID:   func(r row) string { return r.Code },
 		JSON: func(r row) []byte { return render.Encode(r) },
 		Columns: []render.Column[row]{
-			{Name: "code", Cell: func(r row) render.Cell { return render.Own(r.Code) }},
-			{Name: "kind", Cell: func(r row) render.Cell { return render.Own(r.Kind) }},
-			{Name: "decimals", Cell: func(r row) render.Cell {
-				if r.Decimals == nil {
-					return render.Cell{}
-				}
-				return render.Int(int64(*r.Decimals))
-			}},
-			{Name: "memo", Cell: func(r row) render.Cell { return render.Own(r.Memo) }},
-			{Name: "address_format", Cell: func(r row) render.Cell { return render.Own(r.AddressFormat) }},
-			{Name: "from", Cell: func(r row) render.Cell { return render.Own(r.From) }},
+			{Name: "code", About: "code of the currency", Cell: func(r row) render.Cell { return render.Own(r.Code) }},
+			{Name: "kind", About: "crypto or fiat", Cell: func(r row) render.Cell { return render.Own(r.Kind) }},
+			{Name: "decimals", About: "how many decimals the service counts; empty if unknown",
+				Cell: func(r row) render.Cell {
+					if r.Decimals == nil {
+						return render.Cell{}
+					}
+					return render.Int(int64(*r.Decimals))
+				}},
+			{Name: "memo", About: "whether a withdrawal needs a memo",
+				Cell: func(r row) render.Cell { return render.Own(r.Memo) }},
+			{Name: "address_format", About: "format that its addresses are checked with",
+				Cell: func(r row) render.Cell { return render.Own(r.AddressFormat) }},
+			{Name: "from", About: "where the entry comes from",
+				Cell: func(r row) render.Cell { return render.Own(r.From) }},
 		},
 	}
 }

@@ -367,16 +367,18 @@ func viewOfProfile(detail func(key string) bool) render.View[profileRow] {
 		ID:   func(r row) string { return r.name },
 		JSON: row.json,
 		Columns: []render.Column[row]{
-			{Name: "name", Cell: func(r row) render.Cell { return render.Own(r.name) }},
-			{Name: "current", Cell: func(r row) render.Cell { return render.Bool(r.current) }},
-			{Name: "built_in", Extra: true, Cell: func(r row) render.Cell { return render.Bool(r.builtIn) }},
+			{Name: "name", About: "name of the profile", Cell: func(r row) render.Cell { return render.Own(r.name) }},
+			{Name: "current", About: "whether it is the current profile",
+				Cell: func(r row) render.Cell { return render.Bool(r.current) }},
+			{Name: "built_in", About: "whether till has it without a configuration",
+				Extra: true, Cell: func(r row) render.Cell { return render.Bool(r.builtIn) }},
 		},
 	}
-	for _, key := range config.ProfileKeys() {
-		listed := key == "base_url" || key == "account"
+	for _, k := range config.ProfileSettings() {
+		listed := k.Name == "base_url" || k.Name == "account"
 		view.Columns = append(view.Columns, render.Column[row]{
-			Name: key, Extra: !listed || !detail(key), Detail: detail(key),
-			Cell: func(r row) render.Cell { return render.Own(r.text(key)) },
+			Name: k.Name, About: k.About, Extra: !listed || !detail(k.Name), Detail: detail(k.Name),
+			Cell: func(r row) render.Cell { return render.Own(r.text(k.Name)) },
 		})
 	}
 	return view

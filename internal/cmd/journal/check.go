@@ -130,11 +130,15 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 			return render.Encode(line)
 		},
 		Columns: []render.Column[row]{
-			{Name: "what", Whole: true, Cell: func(d row) render.Cell { return render.Own(d.What) }},
-			{Name: "order_id", Whole: true, Cell: func(d row) render.Cell { return views.OrderID(order(d)) }},
-			{Name: "id", Whole: true, Wide: true, Cell: func(d row) render.Cell { return render.Text(id(d)) }},
-			{Name: "amount", Amount: true, Cell: func(d row) render.Cell { return views.AmountCell(m, amount(d)) }},
-			{Name: "why", Cell: func(d row) render.Cell { return render.Text(d.Why) }},
+			{Name: "what", About: "only there, only here (in the journal), or different",
+				Whole: true, Cell: func(d row) render.Cell { return render.Own(d.What) }},
+			{Name: "order_id", About: "your own number for the withdrawal",
+				Whole: true, Cell: func(d row) render.Cell { return views.OrderID(order(d)) }},
+			{Name: "id", About: "the service's id of the withdrawal",
+				Whole: true, Wide: true, Cell: func(d row) render.Cell { return render.Text(id(d)) }},
+			{Name: "amount", About: "amount at the service or, if missing there, in the journal",
+				Amount: true, Cell: func(d row) render.Cell { return views.AmountCell(m, amount(d)) }},
+			{Name: "why", About: "what differs", Cell: func(d row) render.Cell { return render.Text(d.Why) }},
 		},
 	}
 }

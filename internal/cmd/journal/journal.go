@@ -3,6 +3,7 @@
 package journal
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -13,6 +14,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
+	"example.com/till/internal/near"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
@@ -98,6 +100,14 @@ one is in conflict.`,
 	return cmd
 }
 
+func stateNames() []string {
+	var names []string
+	for _, state := range payout.States() {
+		names = append(names, string(state))
+	}
+	return names
+}
+
 func orderFilter(
 	s *cmdutil.Session, from, to, currency, address, run string, states []string,
 ) (f payout.Filter, err error) {
@@ -108,7 +118,7 @@ func orderFilter(
 	for _, name := range states {
 		if !slices.Contains(payout.States(), payout.State(name)) {
 			return f, cmdutil.UsageError(fmt.Sprintf("--state: there is no state %q", name),
-				"they are planned, sending, accepted, rejected, unknown and conflict")
+				cmp.Or(near.Question(name, "", stateNames()), "the states are "+strings.Join(stateNames(), ", ")))
 		}
 		f.States = append(f.States, payout.State(name))
 	}
@@ -190,10 +200,10 @@ func storyView(m money.Registry) render.View[story] {
 		view.Columns[i].Detail = true
 	}
 	view.Columns = append(view.Columns,
-		render.Column[story]{Name: "decimals", Detail: true,
+		render.Column[story]{Name: "decimals", About: "decimals of the amount at the last attempt", Detail: true,
 			Cell: func(t story) render.Cell { return render.Own(views.DecimalsSent(t.order)) }})
 	view.Columns = append(view.Columns,
-		render.Column[story]{Name: "story", Detail: true,
+		render.Column[story]{Name: "story", About: "every event with its time", Detail: true,
 			Cell: func(t story) render.Cell { return render.History(t.steps(m)) }})
 	return view
 }

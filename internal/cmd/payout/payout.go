@@ -120,23 +120,32 @@ func planFactsView(money.Registry) render.View[planFacts] {
 		ID:   func(f row) string { return f.Digest },
 		JSON: func(f row) []byte { return render.Encode(f) },
 		Columns: []render.Column[row]{
-			{Name: "plan", Cell: func(f row) render.Cell { return render.Own(f.Plan) }},
-			{Name: "run", Cell: func(f row) render.Cell { return render.Own(f.Run) }},
-			{Name: "account", Cell: func(f row) render.Cell { return render.Own(f.Account) }},
-			{Name: "base_url", Cell: func(f row) render.Cell { return render.Own(f.BaseURL) }},
-			{Name: "batch", Cell: func(f row) render.Cell { return render.Own(f.Batch) }},
-			{Name: "since", Extra: true, Detail: true, Cell: func(f row) render.Cell { return render.Own(f.Since) }},
-			{Name: "rows", Cell: func(f row) render.Cell { return render.Int(int64(f.Rows)) }},
-			{Name: "totals", Amount: true, Cell: func(f row) render.Cell {
+			{Name: "plan", About: "file of the plan", Cell: func(f row) render.Cell { return render.Own(f.Plan) }},
+			{Name: "run", About: "name of the run that the plan becomes",
+				Cell: func(f row) render.Cell { return render.Own(f.Run) }},
+			{Name: "account", About: "account that pays",
+				Cell: func(f row) render.Cell { return render.Own(f.Account) }},
+			{Name: "base_url", About: "address of the service",
+				Cell: func(f row) render.Cell { return render.Own(f.BaseURL) }},
+			{Name: "batch", About: "batch that the order ids were made for",
+				Cell: func(f row) render.Cell { return render.Own(f.Batch) }},
+			{Name: "since", About: "the batch's last run when the plan was made",
+				Extra: true, Detail: true, Cell: func(f row) render.Cell { return render.Own(f.Since) }},
+			{Name: "rows", About: "number of rows", Cell: func(f row) render.Cell { return render.Int(int64(f.Rows)) }},
+			{Name: "totals", About: "total in each currency", Amount: true, Cell: func(f row) render.Cell {
 				if f.total != nil {
 					return *f.total
 				}
 				return render.History(f.totals)
 			}},
-			{Name: "warnings", Cell: func(f row) render.Cell { return render.History(f.warned) }},
-			{Name: "made", Cell: func(f row) render.Cell { return render.Own(f.Made) }},
-			{Name: "expires", Cell: func(f row) render.Cell { return render.Own(expires(f)) }},
-			{Name: "digest", Whole: true, Cell: func(f row) render.Cell { return render.Own(f.Digest) }},
+			{Name: "warnings", About: "what a person should look at",
+				Cell: func(f row) render.Cell { return render.History(f.warned) }},
+			{Name: "made", About: "when the plan was made",
+				Cell: func(f row) render.Cell { return render.Own(f.Made) }},
+			{Name: "expires", About: "when its run must have begun",
+				Cell: func(f row) render.Cell { return render.Own(expires(f)) }},
+			{Name: "digest", About: "digest of the plan, to approve it",
+				Whole: true, Cell: func(f row) render.Cell { return render.Own(f.Digest) }},
 		},
 	}
 }

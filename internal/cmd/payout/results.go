@@ -71,14 +71,23 @@ func writeResults(
 	return err
 }
 
+// aboutCount says what the number of orders in a state means.
+func aboutCount(state payout.State) string {
+	return "number of orders that are " + string(state)
+}
+
 func resultsView() render.View[payout.Order] {
 	type row = payout.Order
 	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "order_id", Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},
-		{Name: "state", Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
-		{Name: "id", Cell: func(o row) render.Cell { return render.Text(render.Safe(o.ID)) }},
+		{Name: "order_id", About: "your own number for the withdrawal",
+			Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},
+		{Name: "state", About: "state of the order in the journal",
+			Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
+		{Name: "id", About: "the service's id of the withdrawal",
+			Cell: func(o row) render.Cell { return render.Text(render.Safe(o.ID)) }},
 		// on one line
-		{Name: "reason", Cell: func(o row) render.Cell { return render.Text(render.Safe(o.Reason)) }},
+		{Name: "reason", About: "why the order has its state",
+			Cell: func(o row) render.Cell { return render.Text(render.Safe(o.Reason)) }},
 	}}
 }
 
@@ -126,29 +135,32 @@ func appliedView(m money.Registry) render.View[applied] {
 		}
 		return render.Own(joinTotals(all))
 	}
-	count := func(name string, n func(appliedLine) int) render.Column[row] {
-		return render.Column[row]{Name: name, Cell: func(r row) render.Cell { return render.Int(int64(n(r.line()))) }}
+	count := func(name, about string, n func(appliedLine) int) render.Column[row] {
+		return render.Column[row]{Name: name, About: about,
+			Cell: func(r row) render.Cell { return render.Int(int64(n(r.line()))) }}
 	}
 	view := render.View[row]{
 		ID:   func(r row) string { return r.run.Name },
 		JSON: func(r row) []byte { return render.Encode(r.line()) },
 		Columns: []render.Column[row]{
-			{Name: "run", Whole: true, Cell: func(r row) render.Cell { return render.Own(r.run.Name) }},
-			count("rows", func(l appliedLine) int { return l.Rows }),
-			count("accepted", func(l appliedLine) int { return l.Accepted }),
-			count("rejected", func(l appliedLine) int { return l.Rejected }),
-			count("unknown", func(l appliedLine) int { return l.Unknown }),
-			count("conflict", func(l appliedLine) int { return l.Conflict }),
-			count("planned", func(l appliedLine) int { return l.Planned }),
-			count("already_paid", func(l appliedLine) int { return l.Before }),
-			{Name: "total", Amount: true, Cell: func(r row) render.Cell {
+			{Name: "run", About: "name of the run",
+				Whole: true, Cell: func(r row) render.Cell { return render.Own(r.run.Name) }},
+			count("rows", "number of orders", func(l appliedLine) int { return l.Rows }),
+			count("accepted", aboutCount(payout.StateAccepted), func(l appliedLine) int { return l.Accepted }),
+			count("rejected", aboutCount(payout.StateRejected), func(l appliedLine) int { return l.Rejected }),
+			count("unknown", aboutCount(payout.StateUnknown), func(l appliedLine) int { return l.Unknown }),
+			count("conflict", aboutCount(payout.StateConflict), func(l appliedLine) int { return l.Conflict }),
+			count("planned", aboutCount(payout.StatePlanned), func(l appliedLine) int { return l.Planned }),
+			count("already_paid", "accepted orders that this run did not send", func(l appliedLine) int { return l.Before }),
+			{Name: "total", About: "total of the plan", Amount: true, Cell: func(r row) render.Cell {
 				total, _ := unitOf(r.tally)
 				return sum(r, total, r.line().Totals)
 			}},
-			{Name: "accepted_total", Amount: true, Cell: func(r row) render.Cell {
-				_, accepted := unitOf(r.tally)
-				return sum(r, accepted, r.line().Paid)
-			}},
+			{Name: "accepted_total", About: "total of the accepted orders",
+				Amount: true, Cell: func(r row) render.Cell {
+					_, accepted := unitOf(r.tally)
+					return sum(r, accepted, r.line().Paid)
+				}},
 		},
 	}
 	return view

@@ -166,11 +166,12 @@ func runView(m money.Registry) render.View[runCounts] {
 			Paid: totalLines(m, r.tally.Accepted),
 		}
 	}
-	count := func(name string, n func(row) int) render.Column[row] {
-		return render.Column[row]{Name: name, Cell: func(r row) render.Cell { return render.Int(int64(n(r))) }}
+	count := func(name, about string, n func(row) int) render.Column[row] {
+		return render.Column[row]{Name: name, About: about,
+			Cell: func(r row) render.Cell { return render.Int(int64(n(r))) }}
 	}
 	inState := func(state payout.State) render.Column[row] {
-		return count(string(state), func(r row) int { return r.tally.States[state] })
+		return count(string(state), aboutCount(state), func(r row) int { return r.tally.States[state] })
 	}
 	sum := func(r row, ofUnit api.Amount, all []planTotalLine) render.Cell {
 		if r.byUnit && ofUnit.Code != "" {
@@ -182,27 +183,35 @@ func runView(m money.Registry) render.View[runCounts] {
 		ID:   func(r row) string { return r.run.Name },
 		JSON: func(r row) []byte { return render.Encode(line(r)) },
 		Columns: []render.Column[row]{
-			{Name: "run", Whole: true, Cell: func(r row) render.Cell { return render.Own(r.run.Name) }},
-			{Name: "plan", Cell: func(r row) render.Cell { return render.Own(r.run.Plan) }},
-			{Name: "began", Cell: func(r row) render.Cell { return render.Own(views.Moment(r.run.Began)) }},
-			count("rows", func(r row) int { return r.tally.Rows }),
+			{Name: "run", About: "name of the run",
+				Whole: true, Cell: func(r row) render.Cell { return render.Own(r.run.Name) }},
+			{Name: "plan", About: "file of the plan", Cell: func(r row) render.Cell { return render.Own(r.run.Plan) }},
+			{Name: "began", About: "when the run began",
+				Cell: func(r row) render.Cell { return render.Own(views.Moment(r.run.Began)) }},
+			count("rows", "number of orders", func(r row) int { return r.tally.Rows }),
 			inState(payout.StateAccepted), inState(payout.StateRejected), inState(payout.StateUnknown),
 			inState(payout.StateConflict), inState(payout.StatePlanned),
-			{Name: "sending", Extra: true, Cell: inState(payout.StateSending).Cell},
-			{Name: "already_paid", Wide: true,
+			{Name: "sending", About: "orders that a process is sending",
+				Extra: true, Cell: inState(payout.StateSending).Cell},
+			{Name: "already_paid", About: "accepted orders that this run did not send", Wide: true,
 				Cell: func(r row) render.Cell { return render.Int(int64(r.tally.Before)) }},
-			{Name: "total", Wide: true, Amount: true, Cell: func(r row) render.Cell {
+			{Name: "total", About: "total of the plan", Wide: true, Amount: true, Cell: func(r row) render.Cell {
 				total, _ := unitOf(r.tally)
 				return sum(r, total, line(r).Totals)
 			}},
-			{Name: "accepted_total", Wide: true, Amount: true, Cell: func(r row) render.Cell {
-				_, accepted := unitOf(r.tally)
-				return sum(r, accepted, line(r).Paid)
-			}},
-			{Name: "batch", Extra: true, Cell: func(r row) render.Cell { return render.Own(r.run.Batch) }},
-			{Name: "user", Wide: true, Cell: func(r row) render.Cell { return render.Own(r.run.User) }},
-			{Name: "host", Wide: true, Cell: func(r row) render.Cell { return render.Own(r.run.Host) }},
-			{Name: "digest", Extra: true, Cell: func(r row) render.Cell { return render.Own(r.run.Digest) }},
+			{Name: "accepted_total", About: "total of the accepted orders",
+				Wide: true, Amount: true, Cell: func(r row) render.Cell {
+					_, accepted := unitOf(r.tally)
+					return sum(r, accepted, line(r).Paid)
+				}},
+			{Name: "batch", About: "batch that the order ids were made for",
+				Extra: true, Cell: func(r row) render.Cell { return render.Own(r.run.Batch) }},
+			{Name: "user", About: "who began the run",
+				Wide: true, Cell: func(r row) render.Cell { return render.Own(r.run.User) }},
+			{Name: "host", About: "machine on which it began",
+				Wide: true, Cell: func(r row) render.Cell { return render.Own(r.run.Host) }},
+			{Name: "digest", About: "digest of the plan",
+				Extra: true, Cell: func(r row) render.Cell { return render.Own(r.run.Digest) }},
 		},
 	}
 }

@@ -83,16 +83,20 @@ func plannedView(m money.Registry) render.View[planned] {
 				r.Callback, r.Note})
 		},
 		Columns: []render.Column[row]{
-			{Name: "order_id", Whole: true, Cell: func(r row) render.Cell { return render.Own(r.ExternalOrderID) }},
-			{Name: "currency",
+			{Name: "order_id", About: "your own number for the withdrawal",
+				Whole: true, Cell: func(r row) render.Cell { return render.Own(r.ExternalOrderID) }},
+			{Name: "currency", About: "currency that is withdrawn",
 				Cell: func(r row) render.Cell { return render.Own(codeIn(m, r.Currency.Kind, r.Currency.Code)) }},
-			{Name: "amount", Amount: true, Cell: func(r row) render.Cell {
+			{Name: "amount", About: "amount to withdraw", Amount: true, Cell: func(r row) render.Cell {
 				return render.Amount(r.Amount.Minor, codeIn(m, r.Amount.Kind, r.Amount.Code), r.decimals)
 			}},
-			{Name: "address", Whole: true, Cell: func(r row) render.Cell { return render.Own(r.Address) }},
-			{Name: "memo", Cell: func(r row) render.Cell { return render.Own(r.Memo) }},
-			{Name: "note", Wide: true, Cell: func(r row) render.Cell { return render.Own(r.Note) }},
-			{Name: "callback", Wide: true, Cell: func(r row) render.Cell { return render.Own(r.Callback) }},
+			{Name: "address", About: "address that the money goes to",
+				Whole: true, Cell: func(r row) render.Cell { return render.Own(r.Address) }},
+			{Name: "memo", About: "memo of the transfer", Cell: func(r row) render.Cell { return render.Own(r.Memo) }},
+			{Name: "note", About: "your note in the payout file",
+				Wide: true, Cell: func(r row) render.Cell { return render.Own(r.Note) }},
+			{Name: "callback", About: "URL to which the service sends its response",
+				Wide: true, Cell: func(r row) render.Cell { return render.Own(r.Callback) }},
 		},
 	}
 }

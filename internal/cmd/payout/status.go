@@ -91,7 +91,7 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 		if live {
 			view.JSON = func(r runRow) []byte { return render.Encode(liveLine{views.NewOrderLine(r.Order), r.status}) }
 			amount := slices.IndexFunc(view.Columns, func(c render.Column[runRow]) bool { return c.Name == "amount" })
-			status := render.Column[runRow]{Name: "status",
+			status := render.Column[runRow]{Name: "status", About: "the service's own status of the withdrawal",
 				Cell: func(r runRow) render.Cell { return render.Text(r.status) }}
 			view.Columns = slices.Insert(view.Columns, amount, status)
 		}

@@ -223,9 +223,12 @@ func currencyCode(s *cmdutil.Session, text string) (string, error) {
 func rebateView(m money.Registry) render.View[rebateRow] {
 	type row = rebateRow
 	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "id", Wide: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.id) }},
-		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.label) }},
-		{Name: "rebate", Amount: true, Cell: func(r row) render.Cell { return views.AmountCell(m, r.amount) }},
+		{Name: "id", About: "the service's id of the reseller",
+			Wide: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.id) }},
+		{Name: "label", About: "label of the reseller's invite",
+			Cell: func(r row) render.Cell { return render.Text(r.label) }},
+		{Name: "rebate", About: "what the reseller has earned in one currency",
+			Amount: true, Cell: func(r row) render.Cell { return views.AmountCell(m, r.amount) }},
 	}}
 }
 
@@ -284,8 +287,11 @@ include_fiat means, so it is sent as given.`,
 func balanceView(money.Registry) render.View[balanceRow] {
 	type row = balanceRow
 	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "id", Wide: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.id) }},
-		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.label) }},
-		{Name: "balance", Cell: func(r row) render.Cell { return render.JSONText(r.record) }},
+		{Name: "id", About: "the service's id of the reseller",
+			Wide: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.id) }},
+		{Name: "label", About: "label of the reseller's invite",
+			Cell: func(r row) render.Cell { return render.Text(r.label) }},
+		{Name: "balance", About: "balance as the service sent it, in JSON",
+			Cell: func(r row) render.Cell { return render.JSONText(r.record) }},
 	}}
 }

@@ -99,7 +99,7 @@ func rawView(name string) func(money.Registry) render.View[json.RawMessage] {
 	return func(money.Registry) render.View[json.RawMessage] {
 		return render.View[json.RawMessage]{
 			JSON: func(m json.RawMessage) []byte { return m },
-			Columns: []render.Column[json.RawMessage]{{Name: name,
+			Columns: []render.Column[json.RawMessage]{{Name: name, About: "what the service sent, as JSON",
 				Cell: func(m json.RawMessage) render.Cell { return render.JSONText(m) }}},
 		}
 	}
@@ -152,7 +152,7 @@ func finishedView(money.Registry) render.View[bool] {
 	return render.View[bool]{
 		ID:   func(finished bool) string { return fmt.Sprint(finished) },
 		JSON: func(finished bool) []byte { return render.Encode(finished) },
-		Columns: []render.Column[bool]{{Name: "finished",
+		Columns: []render.Column[bool]{{Name: "finished", About: "whether the invoice is finished",
 			Cell: func(finished bool) render.Cell { return render.Bool(finished) }}},
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
+	"example.com/till/internal/near"
 	"example.com/till/internal/render"
 	"example.com/till/internal/report"
 	"example.com/till/pkg/api"
@@ -233,12 +234,12 @@ func parseGroups(names []string) ([]report.Group, error) {
 	for _, name := range names {
 		if !slices.Contains(groupNames(), name) {
 			return nil, cmdutil.UsageError(fmt.Sprintf("--by: there are no groups by %q", name),
-				"group by "+strings.Join(groupNames(), ", "))
+				cmp.Or(near.Question(name, "", groupNames()), "group by "+strings.Join(groupNames(), ", ")))
 		}
 		groups = append(groups, report.Group(name))
 	}
 	if len(groups) == 2 && (groups[0] == groups[1] || groups[0].Timed() && groups[1].Timed()) {
-		return nil, cmdutil.UsageError(fmt.Sprintf("--by %s and --by %s are not two things", groups[0], groups[1]),
+		return nil, cmdutil.UsageError(fmt.Sprintf("--by %s and --by %s cannot be used together", groups[0], groups[1]),
 			"leave one out")
 	}
 	return groups, nil

@@ -201,13 +201,19 @@ func disagreementView(distinct bool) render.View[report.Difference] {
 		return func(r row) render.Cell { return render.BigAmount(value(r), r.Currency, r.Decimals) }
 	}
 	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.Label) }},
-		{Name: "id", Extra: distinct, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
-		{Name: "of", Cell: func(r row) render.Cell { return render.Own(r.What) }},
-		{Name: "currency", Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
-		{Name: "single_invoices", CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Sum })},
-		{Name: "service", CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Service })},
-		{Name: "service_less_invoices", CodeIn: "currency",
+		{Name: "label", About: "label of the reseller's invite",
+			Cell: func(r row) render.Cell { return render.Text(r.Label) }},
+		{Name: "id", About: "the service's id of the reseller",
+			Extra: distinct, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
+		{Name: "of", About: "what is compared: volume or rebates",
+			Cell: func(r row) render.Cell { return render.Own(r.What) }},
+		{Name: "currency", About: "currency of the sums",
+			Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
+		{Name: "single_invoices", About: "sum of the single invoices",
+			CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Sum })},
+		{Name: "service", About: "total that the service counts",
+			CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Service })},
+		{Name: "service_less_invoices", About: "total of the service less that sum", CodeIn: "currency",
 			Cell: amount(func(r row) *big.Int { return new(big.Int).Sub(r.Service, r.Sum) })},
 	}}
 }

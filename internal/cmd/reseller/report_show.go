@@ -36,37 +36,45 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	if bySeller {
 		v.ID = func(r row) string { return r.ID }
 		v.Columns = append(v.Columns,
-			render.Column[row]{Name: "id", Extra: true, Whole: true,
+			render.Column[row]{Name: "id", About: "the service's id of the reseller", Extra: true, Whole: true,
 				Cell: func(r row) render.Cell { return render.Text(r.ID) }},
-			render.Column[row]{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.Label) }})
+			render.Column[row]{Name: "label", About: "label of the reseller's invite",
+				Cell: func(r row) render.Cell { return render.Text(r.Label) }})
 	}
 	if slices.ContainsFunc(by, report.Group.Timed) {
-		period := render.Column[row]{Name: "period", Cell: func(r row) render.Cell { return render.Own(r.Period) }}
+		period := render.Column[row]{Name: "period", About: "day, week or month of the row",
+			Cell: func(r row) render.Cell { return render.Own(r.Period) }}
 		v.Columns = append(v.Columns, period)
 		if by[0].Timed() && bySeller { // the sort key is the first column
 			v.Columns = append([]render.Column[row]{period}, v.Columns[:len(v.Columns)-1]...)
 		}
 	}
 	v.Columns = append(v.Columns,
-		render.Column[row]{Name: "currency", Whole: true,
+		render.Column[row]{Name: "currency", About: "currency of the row", Whole: true,
 			Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
-		render.Column[row]{Name: "invoices", Cell: func(r row) render.Cell { return render.Int(r.Invoices) }},
-		render.Column[row]{Name: "volume", Wide: compare, Amount: true, CodeIn: "currency",
+		render.Column[row]{Name: "invoices", About: "number of invoices in the row",
+			Cell: func(r row) render.Cell { return render.Int(r.Invoices) }},
+		render.Column[row]{Name: "volume", About: "volume of these invoices",
+			Wide: compare, Amount: true, CodeIn: "currency",
 			Cell: amount(func(r row) *big.Int { return r.Volume })},
-		render.Column[row]{Name: "rebates", Amount: true, CodeIn: "currency",
+		render.Column[row]{Name: "rebates", About: "rebates on these invoices", Amount: true, CodeIn: "currency",
 			Cell: amount(func(r row) *big.Int { return r.Rebates })})
 	if compare {
 		v.Columns = append(v.Columns,
-			render.Column[row]{Name: "previous_volume", Extra: true, Amount: true, CodeIn: "currency",
+			render.Column[row]{Name: "previous_volume", About: "volume in the period before",
+				Extra: true, Amount: true, CodeIn: "currency",
 				Cell: amount(func(r row) *big.Int { return r.PreviousVolume })},
-			render.Column[row]{Name: "previous_rebates", Amount: true, CodeIn: "currency",
+			render.Column[row]{Name: "previous_rebates", About: "rebates in the period before",
+				Amount: true, CodeIn: "currency",
 				Cell: amount(func(r row) *big.Int { return r.PreviousRebates })},
-			render.Column[row]{Name: "change", Cell: func(r row) render.Cell { return render.Change(r.Change) }})
+			render.Column[row]{Name: "change", About: "change of the rebates since the period before",
+				Cell: func(r row) render.Cell { return render.Change(r.Change) }})
 	}
 	v.Columns = append(v.Columns,
-		render.Column[row]{Name: "share", Wide: compare,
+		render.Column[row]{Name: "share", About: "share of all rebates in the currency", Wide: compare,
 			Cell: func(r row) render.Cell { return render.Percent(r.Share) }},
-		render.Column[row]{Name: "last", Wide: true, Cell: func(r row) render.Cell { return render.Text(r.Last) }})
+		render.Column[row]{Name: "last", About: "when the newest of the invoices was made",
+			Wide: true, Cell: func(r row) render.Cell { return render.Text(r.Last) }})
 	return v
 }
 
@@ -227,11 +235,16 @@ func standingView(m money.Registry, distinct bool) render.View[report.Standing] 
 		return render.Text(strings.Join(texts, ", "))
 	}
 	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.Label) }},
-		{Name: "id", Extra: distinct, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
-		{Name: "invoices", Cell: func(r row) render.Cell { return render.Text(countLine(r.Invoices)) }},
-		{Name: "volume", Cell: func(r row) render.Cell { return totals(r.Volume) }},
-		{Name: "rebates", Cell: func(r row) render.Cell { return totals(r.Rebates) }},
+		{Name: "label", About: "label of the reseller's invite",
+			Cell: func(r row) render.Cell { return render.Text(r.Label) }},
+		{Name: "id", About: "the service's id of the reseller",
+			Extra: distinct, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
+		{Name: "invoices", About: "number of invoices in each status",
+			Cell: func(r row) render.Cell { return render.Text(countLine(r.Invoices)) }},
+		{Name: "volume", About: "total volume over all time",
+			Cell: func(r row) render.Cell { return totals(r.Volume) }},
+		{Name: "rebates", About: "total rebates over all time",
+			Cell: func(r row) render.Cell { return totals(r.Rebates) }},
 	}}
 }
 

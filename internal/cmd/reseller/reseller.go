@@ -91,9 +91,10 @@ func resellerIDs(a *cmdutil.App) *cobra.Command {
 
 func idView(money.Registry) render.View[string] {
 	return render.View[string]{
-		ID:      func(id string) string { return id },
-		JSON:    func(id string) []byte { return render.Encode(id) },
-		Columns: []render.Column[string]{{Name: "id", Cell: func(id string) render.Cell { return render.Text(id) }}},
+		ID:   func(id string) string { return id },
+		JSON: func(id string) []byte { return render.Encode(id) },
+		Columns: []render.Column[string]{{Name: "id", About: "the service's id of the reseller",
+			Cell: func(id string) render.Cell { return render.Text(id) }}},
 	}
 }
 

@@ -91,11 +91,17 @@ func statsView(m money.Registry) render.View[statsRow] {
 		return render.Amount(a.Minor, a.Code, m.Decimals(a.Code))
 	}
 	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "id", Wide: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.id) }},
-		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.label) }},
-		{Name: "currency", Extra: true, Cell: func(r row) render.Cell { return render.Text(r.currency) }},
-		{Name: "volume", Amount: true, Cell: func(r row) render.Cell { return amount(r.volume) }},
-		{Name: "rebates", Amount: true, Cell: func(r row) render.Cell { return amount(r.rebates) }},
-		{Name: "invoices", Cell: func(r row) render.Cell { return render.Text(r.invoices) }},
+		{Name: "id", About: "the service's id of the reseller",
+			Wide: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.id) }},
+		{Name: "label", About: "label of the reseller's invite",
+			Cell: func(r row) render.Cell { return render.Text(r.label) }},
+		{Name: "currency", About: "currency of the totals",
+			Extra: true, Cell: func(r row) render.Cell { return render.Text(r.currency) }},
+		{Name: "volume", About: "total volume over all time",
+			Amount: true, Cell: func(r row) render.Cell { return amount(r.volume) }},
+		{Name: "rebates", About: "total rebates over all time",
+			Amount: true, Cell: func(r row) render.Cell { return amount(r.rebates) }},
+		{Name: "invoices", About: "number of invoices in each status",
+			Cell: func(r row) render.Cell { return render.Text(r.invoices) }},
 	}}
 }

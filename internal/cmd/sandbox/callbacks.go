@@ -53,13 +53,20 @@ func deliveryView(money.Registry) render.View[delivery] {
 	return render.View[row]{
 		ID: func(d row) string { return d.ID },
 		Columns: []render.Column[row]{
-			{Name: "id", Whole: true, Cell: func(d row) render.Cell { return render.Text(d.ID) }},
-			{Name: "withdrawal", Whole: true, Cell: func(d row) render.Cell { return render.Text(d.Withdrawal) }},
-			{Name: "status", Cell: func(d row) render.Cell { return render.Text(d.Status) }},
-			{Name: "state", Cell: func(d row) render.Cell { return render.Text(d.State) }},
-			{Name: "attempts", Cell: func(d row) render.Cell { return render.Int(int64(len(d.Attempts))) }},
-			{Name: "answer", Cell: func(d row) render.Cell { return render.Text(d.answer()) }},
-			{Name: "url", Wide: true, Cell: func(d row) render.Cell { return render.Text(d.URL) }},
+			{Name: "id", About: "id of the delivery",
+				Whole: true, Cell: func(d row) render.Cell { return render.Text(d.ID) }},
+			{Name: "withdrawal", About: "id of the withdrawal",
+				Whole: true, Cell: func(d row) render.Cell { return render.Text(d.Withdrawal) }},
+			{Name: "status", About: "status of the withdrawal that is reported",
+				Cell: func(d row) render.Cell { return render.Text(d.Status) }},
+			{Name: "state", About: "pending, delivered, failed or refused",
+				Cell: func(d row) render.Cell { return render.Text(d.State) }},
+			{Name: "attempts", About: "how often it was posted",
+				Cell: func(d row) render.Cell { return render.Int(int64(len(d.Attempts))) }},
+			{Name: "answer", About: "what was answered to the last attempt",
+				Cell: func(d row) render.Cell { return render.Text(d.answer()) }},
+			{Name: "url", About: "URL that it is posted to",
+				Wide: true, Cell: func(d row) render.Cell { return render.Text(d.URL) }},
 		},
 	}
 }
@@ -84,15 +91,17 @@ func (a *advanced) UnmarshalJSON(text []byte) error {
 // advancedView shows the delivery's answer after the withdrawal's own columns.
 func advancedView(m money.Registry) render.View[advanced] {
 	view := render.Map(views.Withdrawals(m), func(a advanced) api.Withdrawal { return a.Withdrawal })
-	view.Columns = append(view.Columns, render.Column[advanced]{Name: "delivery", Cell: func(a advanced) render.Cell {
-		switch {
-		case a.delivery == nil:
-			return render.Own("")
-		case len(a.delivery.Attempts) == 0:
-			return render.Text(a.delivery.State)
-		}
-		return render.Text(a.delivery.answer())
-	}})
+	view.Columns = append(view.Columns, render.Column[advanced]{
+		Name: "delivery", About: "what the callback's receiver answered",
+		Cell: func(a advanced) render.Cell {
+			switch {
+			case a.delivery == nil:
+				return render.Own("")
+			case len(a.delivery.Attempts) == 0:
+				return render.Text(a.delivery.State)
+			}
+			return render.Text(a.delivery.answer())
+		}})
 	return view
 }
 

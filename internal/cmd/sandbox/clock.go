@@ -21,8 +21,10 @@ func sandboxTimeView(money.Registry) render.View[sandboxTime] {
 	return render.View[row]{
 		ID: func(t row) string { return t.Now },
 		Columns: []render.Column[row]{
-			{Name: "now", Cell: func(t row) render.Cell { return render.Text(t.Now) }},
-			{Name: "offset", Cell: func(t row) render.Cell { return render.Text(t.Offset) }},
+			{Name: "now", About: "time on the sandbox's clock",
+				Cell: func(t row) render.Cell { return render.Text(t.Now) }},
+			{Name: "offset", About: "how far it is ahead of this machine's clock",
+				Cell: func(t row) render.Cell { return render.Text(t.Offset) }},
 		},
 	}
 }

@@ -170,8 +170,10 @@ func fundedView(m money.Registry) render.View[funded] {
 	return render.View[row]{
 		ID: func(f row) string { return f.Currency.Code },
 		Columns: []render.Column[row]{
-			{Name: "currency", Cell: func(f row) render.Cell { return render.Text(f.Currency.Code) }},
-			{Name: "balance", Amount: true, Cell: func(f row) render.Cell { return views.AmountCell(m, f.Balance) }},
+			{Name: "currency", About: "currency of the balance",
+				Cell: func(f row) render.Cell { return render.Text(f.Currency.Code) }},
+			{Name: "balance", About: "the merchant's balance afterwards",
+				Amount: true, Cell: func(f row) render.Cell { return views.AmountCell(m, f.Balance) }},
 		},
 	}
 }
@@ -289,10 +291,14 @@ func redeemedView(money.Registry) render.View[redeemed] {
 	return render.View[row]{
 		ID: func(r row) string { return r.ID },
 		Columns: []render.Column[row]{
-			{Name: "id", Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
-			{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.Label) }},
-			{Name: "invite", Whole: true, Cell: func(r row) render.Cell { return render.Text(r.Invite) }},
-			{Name: "api_key", Whole: true, Cell: func(r row) render.Cell { return render.Text(r.Key) }},
+			{Name: "id", About: "id of the new reseller",
+				Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
+			{Name: "label", About: "label of the reseller",
+				Cell: func(r row) render.Cell { return render.Text(r.Label) }},
+			{Name: "invite", About: "id of the invite that was accepted",
+				Whole: true, Cell: func(r row) render.Cell { return render.Text(r.Invite) }},
+			{Name: "api_key", About: "the reseller's API key; no command shows it again",
+				Whole: true, Cell: func(r row) render.Cell { return render.Text(r.Key) }},
 		},
 	}
 }

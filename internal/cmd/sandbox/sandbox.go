@@ -2,6 +2,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
+	"example.com/till/internal/near"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api/sandbox"
 	"github.com/spf13/cobra"
@@ -90,8 +92,10 @@ func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
 		ID:   func(s row) string { return s.BaseURL },
 		JSON: func(s row) []byte { return render.Encode(s) },
 		Columns: []render.Column[row]{
-			{Name: "base_url", Cell: func(s row) render.Cell { return render.Own(s.BaseURL) }},
-			{Name: "api_key", Cell: func(s row) render.Cell { return render.Own(s.APIKey) }},
+			{Name: "base_url", About: "address of the sandbox",
+				Cell: func(s row) render.Cell { return render.Own(s.BaseURL) }},
+			{Name: "api_key", About: "API key of the sandbox",
+				Cell: func(s row) render.Cell { return render.Own(s.APIKey) }},
 		},
 	}
 }
@@ -225,8 +229,7 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 		case given[name]:
 			return nil, cmdutil.UsageError(fmt.Sprintf("--set: %s is given twice", name), "leave one out")
 		case !isSandboxSetting(name):
-			return nil, cmdutil.UsageError(fmt.Sprintf("--set: there is no setting %q", name),
-				"see: till sandbox settings")
+			return nil, unknownSetting("--set: there is no setting %q", name)
 		}
 		given[name] = true
 		opts = append(opts, sandbox.WithSetting(name, value))
@@ -258,8 +261,19 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 	return server, nil
 }
 
-func isSandboxSetting(name string) bool {
-	return slices.ContainsFunc(sandbox.Settings(), func(s sandbox.Setting) bool { return s.Name == name })
+func isSandboxSetting(name string) bool { return slices.Contains(settingNames(), name) }
+
+func settingNames() []string {
+	var names []string
+	for _, s := range sandbox.Settings() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func unknownSetting(format, name string) error {
+	return cmdutil.UsageError(fmt.Sprintf(format, name),
+		cmp.Or(near.Question(name, "", settingNames()), "see: till sandbox settings"))
 }
 
 // sandboxKey returns the key that a flag or the environment gives, or "" for one of the sandbox's own. The
@@ -296,7 +310,7 @@ func checkLoopback(address string) error {
 }
 
 func settingsCommand(a *cmdutil.App) *cobra.Command {
-	return &cobra.Command{
+	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "settings [SETTING]",
 		Short: "List every choice that the sandbox makes, for --set",
 		Long: `List the choices that the sandbox makes where the service's interface is
@@ -338,9 +352,9 @@ full.`,
 					return out.One(setting)
 				}
 			}
-			return cmdutil.UsageError(fmt.Sprintf("there is no setting %q", args[0]), "see: till sandbox settings")
+			return unknownSetting("there is no setting %q", args[0])
 		},
-	}
+	}, sandboxSettingView)
 }
 
 // roomForMeaning is the width of a terminal, in columns, that has room for the meaning of a setting next to
@@ -353,10 +367,13 @@ func sandboxSettingView(money.Registry) render.View[sandbox.Setting] {
 		ID:   func(s row) string { return s.Name },
 		JSON: func(s row) []byte { return render.Encode(s) },
 		Columns: []render.Column[row]{
-			{Name: "name", Whole: true, Cell: func(s row) render.Cell { return render.Own(s.Name) }},
-			{Name: "default", Cell: func(s row) render.Cell { return render.Own(s.Default) }},
-			{Name: "values", Cell: func(s row) render.Cell { return render.Own(s.Values) }},
-			{Name: "meaning", Cell: func(s row) render.Cell { return render.Own(s.Meaning) }},
+			{Name: "name", About: "name of the setting, for --set",
+				Whole: true, Cell: func(s row) render.Cell { return render.Own(s.Name) }},
+			{Name: "default", About: "value if it is not set",
+				Cell: func(s row) render.Cell { return render.Own(s.Default) }},
+			{Name: "values", About: "values that it can have",
+				Cell: func(s row) render.Cell { return render.Own(s.Values) }},
+			{Name: "meaning", About: "what it decides", Cell: func(s row) render.Cell { return render.Own(s.Meaning) }},
 		},
 	}
 }

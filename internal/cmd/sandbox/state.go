@@ -25,8 +25,10 @@ func sandboxStateView(money.Registry) render.View[sandboxState] {
 	return render.View[row]{
 		ID: func(s row) string { return s.ID },
 		Columns: []render.Column[row]{
-			{Name: "id", Whole: true, Cell: func(s row) render.Cell { return render.Text(s.ID) }},
-			{Name: "merchant_id", Whole: true, Cell: func(s row) render.Cell { return render.Text(s.Merchant) }},
+			{Name: "id", About: "id of the new state",
+				Whole: true, Cell: func(s row) render.Cell { return render.Text(s.ID) }},
+			{Name: "merchant_id", About: "id of the merchant in it",
+				Whole: true, Cell: func(s row) render.Cell { return render.Text(s.Merchant) }},
 		},
 	}
 }
