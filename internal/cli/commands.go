@@ -15,6 +15,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// commandGroups returns the names of all commands by what they are for, as the first screen shows them.
+func commandGroups() []struct{ title, commands string } {
+	return []struct{ title, commands string }{
+		{"Pay out", "withdraw payout journal"},
+		{"Invoices", "invoice"},
+		{"Resellers", "reseller invite"},
+		{"Testing", "sandbox callback"},
+		{"Set-up", "profile auth currency config completion version"},
+		{"Other", "api"},
+	}
+}
+
 // commands returns the builders of the commands that the arguments name, or of all commands.
 func commands(a *cmdutil.App, args []string) map[string]func(*cmdutil.App) *cobra.Command {
 	all := map[string]func(*cmdutil.App) *cobra.Command{

@@ -22,8 +22,8 @@ func completionCommand(a *cmdutil.App) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion " + strings.Join(shells, "|"),
-		Short: "Print a script that completes till's command lines",
-		Long: `Print a script that makes a shell complete the commands, flags and values of
+		Short: "Print a script for the completion of command lines",
+		Long: `Print a script with which a shell completes the commands, flags and values of
 till.
 
 bash, once for every new shell (with the package bash-completion):

@@ -17,15 +17,15 @@ import (
 )
 
 func TestCompleteColumns(t *testing.T) {
-	columns := []string{"id", "status", "since"}
+	columns := []string{"id", "status\tthe status", "since"}
 	for _, test := range []struct {
 		typed string
 		want  []string
 	}{
-		{"", []string{"id", "status", "since", "help"}},
-		{"s", []string{"status", "since"}},
-		{"h", []string{"help"}},
-		{"id,", []string{"id,status", "id,since"}},
+		{"", []string{"id", "status\tthe status", "since", "help\twhat each column means"}},
+		{"s", []string{"status\tthe status", "since"}},
+		{"h", []string{"help\twhat each column means"}},
+		{"id,", []string{"id,status\tthe status", "id,since"}},
 		{"id,status,s", []string{"id,status,since"}},
 		{"x", nil},
 	} {
@@ -36,7 +36,7 @@ func TestCompleteColumns(t *testing.T) {
 	if got := completeColumns(nil, ""); got != nil {
 		t.Errorf("a command without columns offers %q", got)
 	}
-	if diff := cmp.Diff([]string{"id", "status", "since"}, columns); diff != "" {
+	if diff := cmp.Diff([]string{"id", "status\tthe status", "since"}, columns); diff != "" {
 		t.Errorf("the columns were changed: %s", diff)
 	}
 }
@@ -100,8 +100,8 @@ func TestComplete(t *testing.T) {
 		{right, []string{"currency", "remove", ""}, "Doge\tcrypto, decimals 8\n:4\n"},
 		{right, []string{"currency", "set", "Doge", "--kind", ""}, "crypto\nfiat\n:4\n"},
 		{right, []string{"version", "-o", ""}, "table\njson\njsonl\ncsv\nyaml\n:4\n"},
-		{right, []string{"version", "--columns", "version,com"}, "version,commit\nversion,committed\n:6\n"},
-		{right, []string{"version", "--sort=-p"}, "-platform\n:4\n"},
+		{right, []string{"version", "--columns", "version,com"}, "version,commit\tcommit that it was built from\nversion,committed\ttime of that commit\n:6\n"},
+		{right, []string{"version", "--sort=-p"}, "-platform\toperating system and processor that it runs on\n:4\n"},
 		{right, []string{"version", "--config", ""}, ":0\n"},
 		{right, []string{"version", "--base-url", ""}, ":4\n"},
 		{right, []string{"help", "exit"}, "exit-codes\tWhat the exit codes mean, and what to do next\n:4\n"},

@@ -117,7 +117,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		flag, typed := "--"+unknown.GetSpecifiedName(), unknown.GetSpecifiedName()
 		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
-			flag, typed = flag[1:], letters
+			flag, typed = flag[1:], letters // -amount is a cluster of letters, meant as --amount
 		}
 		msg = "there is no flag " + flag
 		if cmd.HasParent() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
@@ -16,20 +17,59 @@ import (
 )
 
 func topicTexts() map[string]string {
-	return map[string]string{
-		"exit-codes": exitCodesTopic(), "output": outputTopic(), "money": moneyTopic(), "environment": environmentTopic(), "payouts": payoutsTopic(),
+	texts := map[string]string{}
+	for _, t := range topics() {
+		texts[t.name] = t.text()
 	}
+	return texts
 }
 
 func TestTopicsFitATerminal(t *testing.T) {
 	for name, text := range topicTexts() {
 		for line := range strings.Lines(text) {
 			line = strings.TrimSuffix(line, "\n")
-			if len(line) > helpWidth || strings.TrimRight(line, " ") != line || strings.Contains(line, "\t") {
+			if utf8.RuneCountInString(line) > helpWidth || strings.TrimRight(line, " ") != line || strings.Contains(line, "\t") {
 				t.Errorf("%s: the line %q is wider than %d, ends in spaces or has a tab", name, line, helpWidth)
 			}
 		}
+		if n := strings.Count(text, "\n"); n > 60 {
+			t.Errorf("%s has %d lines: split it", name, n)
+		}
 	}
+}
+
+// TestFirstScreen checks that till alone fits a terminal of 24 lines and shows every command and topic once.
+func TestFirstScreen(t *testing.T) {
+	root := tree(t)
+	text, err := helpText(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text, "\n"); n > 24 {
+		t.Errorf("it has %d lines:\n%s", n, text)
+	}
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "help" {
+			continue
+		}
+		label := regexp.MustCompile(`(?m)^(?:[A-Z][a-z -]+|) +` + cmd.Name() + ` +[A-Z]`)
+		if cmd.IsAdditionalHelpTopicCommand() {
+			label = regexp.MustCompile(`(?s)\nTopics .*\b` + cmd.Name() + `[,\n]`)
+		}
+		if found := label.FindAllString(text, -1); len(found) != 1 {
+			t.Errorf("%s is on it %d times:\n%s", cmd.Name(), len(found), text)
+		}
+	}
+}
+
+// TestFlagsTopic checks that the topic has every global flag.
+func TestFlagsTopic(t *testing.T) {
+	text := flagsTopic()
+	tree(t).PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if n := len(regexp.MustCompile(`(?m)^  .{4}--`+f.Name+`\b[^-]`).FindAllString(text, -1)); n != 1 {
+			t.Errorf("--%s is explained %d times:\n%s", f.Name, n, text)
+		}
+	})
 }
 
 func TestExitCodesTopic(t *testing.T) {

@@ -5,9 +5,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"example.com/till/internal/cmd/api"
 	"example.com/till/pkg/api/sandbox"
 )
 
@@ -64,6 +66,10 @@ func TestEveryOperationHasMethodAndCommand(t *testing.T) {
 		}
 		if !commands[op.command] {
 			t.Errorf("%s: there is no command %q", op.endpoint, op.command)
+		}
+		shown := regexp.MustCompile(`(?m)^  ` + regexp.QuoteMeta(op.endpoint) + ` +till ` + op.command + `$`)
+		if !shown.MatchString(api.OperationsTopic()) {
+			t.Errorf("%s: till help operations does not name its command", op.endpoint)
 		}
 		if _, err := os.Stat("testdata/script/" + op.script + ".txtar"); err != nil {
 			t.Errorf("%s: %v", op.endpoint, err)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -13,15 +14,14 @@ import (
 // Building a command takes as long as running it. So root builds only the commands that args, the command
 // line, names. It builds all of them if args names none or if help may need them.
 func root(a *cmdutil.App, args ...string) *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use:   "till",
 		Short: "Pay out, invoice and look after resellers, from the command line",
 		Long: `till is the command line of a merchant payment service: withdrawals that are
 sent at most once, invoices, and the administration of resellers. Data goes to
 standard output, everything else to standard error.`,
-		Example: `  till --sandbox invoice create --title "Order 1001" \
-    --currency Usd --item Coffee=2.50
-  till help exit-codes`,
+		Example:           `  till --sandbox invoice create --title Tea --currency Usd --item Tea=2.50`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -30,9 +30,14 @@ standard output, everything else to standard error.`,
 			if len(args) > 0 {
 				return cmdutil.UnknownCommand(root(a), args[0])
 			}
+			if version {
+				return versionCommand(a).RunE(cmd, nil)
+			}
 			return cmd.Help()
 		},
 	}
+	root.Flags().BoolVar(&version, "version", false, "show the version of till")
+	setHelp(a, root)
 	root.SetIn(a.IO.In)
 	root.SetOut(a.IO.Out)
 	root.SetErr(a.IO.Err)
@@ -50,6 +55,18 @@ standard output, everything else to standard error.`,
 	}
 	prepare(a, root)
 	return root
+}
+
+// setHelp makes the first screen the help of root. The other commands have cobra's help.
+func setHelp(a *cmdutil.App, root *cobra.Command) {
+	standard := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd.HasParent() {
+			standard(cmd, args)
+			return
+		}
+		io.WriteString(cmd.OutOrStdout(), overview(a, root))
+	})
 }
 
 // prepare gives every command of the complete tree what all commands share.
@@ -103,10 +120,7 @@ Commands:{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
-{{.LocalFlags.FlagUsagesWrapped 79 | trimTrailingWhitespaces}}{{end}}{{if .HasHelpSubCommands}}
+{{.LocalFlags.FlagUsagesWrapped 79 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
 
-Topics:{{range .Commands}}{{if .IsAdditionalHelpTopicCommand}}
-  till help {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableInheritedFlags}}
-
-Flags that every command has: till --help{{end}}
+Global flags: till help flags{{end}}
 `

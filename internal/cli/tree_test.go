@@ -65,8 +65,9 @@ func TestEveryCommandIsComplete(t *testing.T) {
 	}
 }
 
-// TestHelpWidth checks that every help page fits a terminal of 80 columns without wrapped lines.
-func TestHelpWidth(t *testing.T) {
+// TestHelpSize checks that every help page fits a terminal of 80 columns without wrapped lines, and that no
+// command's help has more than 40 lines.
+func TestHelpSize(t *testing.T) {
 	pages := 0
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
@@ -75,6 +76,12 @@ func TestHelpWidth(t *testing.T) {
 			t.Fatal(err)
 		}
 		pages++
+		if n := strings.Count(text, "\n"); n > maxHelp && !cmd.IsAdditionalHelpTopicCommand() {
+			t.Errorf("%s: its help has %d lines, more than %d: move some of it to a topic", cmd.CommandPath(), n, maxHelp)
+		}
+		if cmd.Example == "" {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
 		for line := range strings.Lines(text) {
 			line = strings.TrimSuffix(line, "\n")
 			if n := utf8.RuneCountInString(line); n > helpWidth {
@@ -91,6 +98,32 @@ func TestHelpWidth(t *testing.T) {
 	walk(tree(t))
 	if pages < 50 {
 		t.Fatalf("only %d pages: the walk is wrong", pages)
+	}
+}
+
+// maxHelp is the maximum number of lines of a command's help.
+const maxHelp = 40
+
+// TestColumnsHaveMeanings checks that every column of every command is explained in one line.
+func TestColumnsHaveMeanings(t *testing.T) {
+	found := 0
+	for _, cmd := range leaves(tree(t)) {
+		columns := columnsOf(cmd)
+		width := 0
+		for _, column := range columns {
+			name, _, _ := strings.Cut(column, "\t")
+			width = max(width, len(name))
+		}
+		for _, column := range columns {
+			found++
+			name, about, _ := strings.Cut(column, "\t")
+			if about == "" || strings.HasSuffix(about, ".") || width+len("  ")+len(about) > helpWidth {
+				t.Errorf("%s: the meaning of the column %s is %q: it must be a phrase that fits a line", cmd.CommandPath(), name, about)
+			}
+		}
+	}
+	if found < 300 {
+		t.Errorf("only %d columns: the walk is wrong", found)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func versionCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "version",
-		Short: "Show which version of till this is",
+		Short: "Show the version of till",
 		Example: `  till version
   till version -o json`,
 		Args: cmdutil.NoArgs,

@@ -59,7 +59,7 @@ func table() []setting {
 		{key: "jq", flag: "jq", about: "filter the JSON with a jq expression"},
 		{key: "template", flag: "template", about: "print the JSON with a Go template"},
 		{key: "columns", flag: "columns", def: []string(nil),
-			about: "columns of a table or CSV; help lists their names"},
+			about: "columns of a table or CSV; help explains them"},
 		{key: "sort", flag: "sort", about: "sort a table or CSV by this column; -COLUMN is descending"},
 		{key: "no_headers", flag: "no-headers", def: false, about: "leave out the header of a table or CSV"},
 		{key: "quiet", flag: "quiet", letter: "q", def: false, about: "print nothing but ids, each on a line"},

@@ -15,7 +15,6 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
-	"example.com/till/pkg/api/sandbox"
 	"example.com/till/pkg/payout"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
@@ -29,7 +28,7 @@ func Command(a *cmdutil.App) *cobra.Command {
 	var input string
 	cmd := &cobra.Command{
 		Use:   "api METHOD PATH",
-		Short: "Send any request and print the answer as it came",
+		Short: "Send any request, and print the answer unchanged",
 		Long: `Send a request to any path of the service, with the key, and print the answer
 unchanged. Use it for what the other commands do not cover. On a terminal,
 control characters in the answer are escaped.
@@ -39,10 +38,8 @@ asks for confirmation like a payment, is sent at most once, and ends with exit
 code 20 if its outcome is unknown. It cannot create withdrawals: till withdraw
 create does that, and never pays twice.
 
-With --dry-run, this and every other command shows the request that it would
-make. These are the operations of the interface:
-
-  ` + strings.Join(sandbox.Operations(), "\n  "),
+till help operations lists the operations. With --dry-run, this and every other
+command shows the request that it would make.`,
 		Example: `  till api GET /api/resellers/ids
   echo '{"currencies":[],"tags":[]}' | till api POST \
     '/api/merchant_withdrawal/list?page=1&page_size=10' --input -`,

@@ -16,7 +16,7 @@ import (
 
 // AuthCommand returns the auth command.
 func AuthCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("auth", "Keep the key of a service on this machine", loginCommand(a), statusCommand(a),
+	return cmdutil.Group("auth", "Store and check the key of a service", loginCommand(a), statusCommand(a),
 		logoutCommand(a))
 }
 
@@ -24,12 +24,13 @@ func loginCommand(a *cmdutil.App) *cobra.Command {
 	store := "keyring"
 	cmd := &cobra.Command{
 		Use:   "login",
-		Short: "Keep the key of the profile in use",
-		Long: `Read the key of the service, from a prompt that does not show it or from
-standard input, and keep it in the keyring of this machine: till auth login.
-Where there is no keyring, that fails and nothing is kept; --store file keeps
-the key in a file beside the configuration, which only you can read, and names
-that file in the profile.`,
+		Short: "Store the key of the profile in use",
+		Long: `Read the key of the service from a prompt that does not show it, or from
+standard input, and keep it in the keyring of this machine. Without a keyring,
+the command fails and keeps nothing.
+
+--store file keeps the key in a file next to the configuration, which only you
+can read, and names that file in the profile.`,
 		Example: `  till auth login --store file < key.txt
   till auth login --store file --api-key-file key.txt`,
 		Args: func(_ *cobra.Command, given []string) error {
@@ -122,10 +123,10 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 func logoutCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
-		Short: "Remove the key that till auth login has kept",
+		Short: "Remove the key that till auth login has stored",
 		Long: `Remove the key of the profile in use from the keyring, and from the file that
-till auth login --store file has made. A key that you keep elsewhere, with
-api_key_command or api_key_file, stays.`,
+till auth login --store file has made. A key from elsewhere, of api_key_command
+or api_key_file, stays.`,
 		Example: `  till auth logout
   till auth logout --profile old`,
 		Args: cmdutil.NoArgs,
@@ -162,9 +163,9 @@ api_key_command or api_key_file, stays.`,
 func statusCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, keyView, &cobra.Command{
 		Use:   "status",
-		Short: "Say where the key comes from, and try it",
-		Long: `Say where the key comes from, and try it on a call that only reads. A key that
-the service refuses ends it with exit code 31, and no key at all with 11.`,
+		Short: "Show where the key comes from, and try it",
+		Long: `Show where the key comes from, and try it on a call that only reads. The exit
+code is 31 if the service refuses the key, and 11 if there is no key.`,
 		Example: `  till auth status
   till auth status --sandbox -o json`,
 		Args: cmdutil.NoArgs,

@@ -11,7 +11,7 @@ import (
 
 // Command returns the config command.
 func Command(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("config", "See which settings are in effect, and where they come from", showCommand(a),
+	return cmdutil.Group("config", "Show the settings in effect, and where they come from", showCommand(a),
 		pathCommand(a))
 }
 
@@ -19,9 +19,9 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, settingView, &cobra.Command{
 		Use:   "show",
 		Short: "Show every setting and where it comes from",
-		Long: `Show every setting as it is in effect for a command with the same flags, in
-this directory and environment, and where it comes from: a flag, the
-environment, the profile or the default. Of the key only the source is shown.`,
+		Long: `Show every setting that a command with the same flags would use, and where it
+comes from: a flag, the environment, the profile or the default. Of the key,
+only the source is shown.`,
 		Example: `  till config show
   till config show --sandbox --columns name,origin
   till config show --jq '.[] | select(.name == "journal") | .value'`,
@@ -49,8 +49,7 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "path",
 		Short: "Print where the configuration file is, or would be",
-		Long: `Print the path of the configuration file. It need not exist, and need not be
-right: this works also where till refuses to read it.`,
+		Long:  `Print the path of the configuration file. The file need not exist or be valid.`,
 		Example: `  till config path
   ls -l "$(till config path)"`,
 		Args: cmdutil.NoArgs,

@@ -18,17 +18,17 @@ import (
 
 // CurrencyCommand returns the currency command.
 func CurrencyCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("currency", "Say what the service counts in: kinds, decimals, memos",
+	return cmdutil.Group("currency", "Set the decimals and rules of currencies",
 		currencyListCommand(a), currencySetCommand(a), currencyRemoveCommand(a))
 }
 
 func currencyListCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, currencyView, &cobra.Command{
 		Use:   "list",
-		Short: "List the currencies that are known under the profile in use",
-		Long: `List the currencies that are known under the profile in use: those that are
-built in, those of the configuration's common list, and the profile's own.
-Where the decimals are empty, amounts are written in minor units.`,
+		Short: "List the currencies that the profile in use knows",
+		Long: `List the currencies that the profile in use knows: the built-in ones, those of
+the configuration's common list, and its own. If a currency has no decimals
+here, write its amounts in minor units.`,
 		Example: `  till currency list
   till currency list --jq '.[] | select(.kind == "crypto") | .code'`,
 		Args: cmdutil.NoArgs,
@@ -69,21 +69,17 @@ func currencySetCommand(a *cmdutil.App) *cobra.Command {
 	var decimals int
 	cmd := &cobra.Command{
 		Use:   "set CODE --kind crypto|fiat --decimals N",
-		Short: "Make a currency known, or say how many decimals it has",
-		Long: `Make a currency known, or say more about one that is. The interface does not
-show how many decimals the service counts with a crypto currency, so that till
-cannot know it: take the number from the service, since a wrong one moves the
-decimal point of every amount.
+		Short: "Add a currency, or change what till knows about one",
+		Long: `Add a currency, or change what till knows about one. The interface does not
+show how many decimals the service counts in a crypto currency, so till does
+not know it. Take the number from the service: a wrong one moves the decimal
+point of every amount.
 
 With --address-format, an address that is not valid in the format is refused
-before anything is sent: a mistyped character, another network, a letter of
-another script. The formats are bitcoin, bitcoin-testnet, litecoin, dogecoin,
-ethereum, tron, stellar, ripple, solana, iban, and none, which takes anything
-and warns of nothing. Without a format, till payout plan and till withdraw
-create warn of addresses that look mistyped.
+before anything is sent. till help settings lists the formats.
 
-It is written to the profile in use, or without one to the list that all
-profiles share.`,
+The entry is written to the profile in use or, if there is none, to the list
+that all profiles share.`,
 		Example: `  till currency set Btc --decimals 8
   till currency set UsdtErc20 --decimals 6 --address-format ethereum
   till currency set Doge --kind crypto --decimals 8 --address-format dogecoin
@@ -119,9 +115,9 @@ profiles share.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&kind, "kind", "", "crypto or fiat; may be left out where the code is known")
+	f.StringVar(&kind, "kind", "", "crypto or fiat; optional if the code is known")
 	f.IntVar(&decimals, "decimals", 0, "how many decimals the service counts")
-	f.StringVar(&memo, "memo", "", "required, where a withdrawal needs a memo")
+	f.StringVar(&memo, "memo", "", "required, if a withdrawal needs a memo")
 	f.StringVar(&format, "address-format", "", "how its addresses look, such as bitcoin")
 	cmdutil.RequireOne(cmd, "kind", "decimals", "memo", "address-format")
 	cmdutil.Offer(cmd, "kind", cobra.FixedCompletions([]string{"crypto", "fiat"}, cobra.ShellCompDirectiveNoFileComp))
@@ -171,9 +167,9 @@ func currencyPlace(s *cmdutil.Session) string {
 func currencyRemoveCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove CODE",
-		Short: "Take back what currency set has said",
-		Long: `Take a currency out of the profile in use, or without one out of the list that
-all profiles share. What is built in stays known.`,
+		Short: "Remove what till currency set has written",
+		Long: `Remove a currency from the profile in use or, if there is none, from the list
+that all profiles share. Built-in currencies stay known.`,
 		Example: `  till currency remove Doge`,
 		Args:    cmdutil.Args("CODE"),
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {

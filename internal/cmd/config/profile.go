@@ -15,7 +15,7 @@ import (
 
 // ProfileCommand returns the profile command.
 func ProfileCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("profile", "Keep the settings of one or several services",
+	return cmdutil.Group("profile", "Manage profiles: the settings of a service",
 		profileListCommand(a), profileShowCommand(a), profileUseCommand(a), profileSetCommand(a),
 		profileRemoveCommand(a))
 }
@@ -69,9 +69,9 @@ func profileShowCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "show [NAME]",
 		Short: "Show a profile as it is in the configuration",
-		Long: `Show a profile as it is in the configuration, without a name the one in
-use. What flags, the environment and defaults make of it, till config show
-tells.`,
+		Long: `Show a profile as it is in the configuration: the one in use if no name is
+given. till config show shows what flags, the environment and defaults make of
+it.`,
 		Example: `  till profile show
   till profile show live -o json`,
 		Args:              cmdutil.OptionalArg("NAME"),
@@ -118,8 +118,8 @@ func profileUseCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "use NAME",
 		Short: "Make a profile the current one",
-		Long: `Make a profile the current one, which is used where neither a flag nor
-TILL_PROFILE names another.`,
+		Long: `Make a profile the current one, which is used unless a flag or TILL_PROFILE
+names another.`,
 		Example:           `  till profile use live`,
 		Args:              cmdutil.Args("NAME"),
 		ValidArgsFunction: completeProfile(a),
@@ -138,14 +138,12 @@ TILL_PROFILE names another.`,
 func profileSetCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set NAME KEY=VALUE...",
-		Short: "Set keys of a profile, and make it where it does not exist",
-		Long: `Set keys of a profile, and make the profile where it does not exist. The first
-profile becomes the current one. KEY= without a value takes the setting away.
-Lists are written with commas between, the key command with spaces, and both
-also in brackets, as in the file.
+		Short: "Change settings of a profile, or make a new one",
+		Long: `Change settings of a profile, or make the profile if it does not exist. The
+first profile becomes the current one. KEY= without a value removes a setting.
 
-Keys:
-` + keyTable(),
+The most used keys are base_url, account, api_key_file, api_key_command and
+max_per_withdrawal. till help settings lists all of them.`,
 		Example: `  till profile set live base_url=https://pay.example.com account=acme
   till profile set live first_page=1 \
     "max_per_withdrawal=1000.00 USD, 900.00 EUR"
@@ -218,8 +216,8 @@ func profileRemoveCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove NAME",
 		Short: "Remove a profile from the configuration",
-		Long: `Remove a profile from the configuration. A key that is kept for it stays where
-it is: take that away before, with till auth logout --profile NAME.`,
+		Long: `Remove a profile from the configuration. A key that is kept for it stays:
+remove the key first, with till auth logout --profile NAME.`,
 		Example:           `  till profile remove old`,
 		Args:              cmdutil.Args("NAME"),
 		ValidArgsFunction: completeProfile(a),

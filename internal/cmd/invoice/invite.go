@@ -15,7 +15,7 @@ import (
 
 // InviteCommand returns the invite command.
 func InviteCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("invite", "Invite others to become resellers", inviteListCommand(a), inviteGetCommand(a),
+	return cmdutil.Group("invite", "Invite resellers", inviteListCommand(a), inviteGetCommand(a),
 		inviteCreateCommand(a))
 }
 

@@ -23,13 +23,13 @@ import (
 
 // Command returns the journal command.
 func Command(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.Group("journal", "Look at the record of what was sent",
+	cmd := cmdutil.Group("journal", "Show and check the record of what was sent",
 		listCommand(a), showCommand(a), exportCommand(a), pathCommand(a), copyCommand(a), checkCommand(a),
 		renameCommand(a), adoptKeyCommand(a))
-	cmd.Long = `Look at the record of what was sent: an SQLite file on this machine, or a
-PostgreSQL database that several machines share (see TILL_JOURNAL in till help
-environment). The commands show the rows of one account: the account of the
-profile at its address, or the sandbox in use.`
+	cmd.Long = `Show and check the record of what was sent: an SQLite file on this machine, or
+a PostgreSQL database that several machines share (see TILL_JOURNAL in till
+help environment). The commands show the rows of one account: the account of
+the profile at its address, or the sandbox in use.`
 	return cmd
 }
 

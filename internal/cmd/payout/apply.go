@@ -33,39 +33,15 @@ func applyCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, appliedView, &cobra.Command{
 		Use:   "apply PLAN",
 		Short: "Send what a plan says, each row at most once",
-		Long: `Send the rows of a plan, each at most once. till records the run in the
-journal, reads the service's list for the orders to be sent, and sends them in
-the order of the file. (With a journal in PostgreSQL each process begins at a
-random row.) To continue a run that stopped, apply the same plan again:
-accepted orders stay as they are, and unknown ones are looked up on the
-service's list first.
+		Long: `Send the rows of a plan, each at most once. To continue a run that stopped,
+apply the same plan again: accepted orders stay as they are, and unknown ones
+are looked up on the service's list first.
 
 On a terminal, type the total to confirm. In a script, --digest names the plan
-that was approved; --yes accepts any plan. A digest protects from an edited
-plan only if it reached you through a different channel than the plan.
+that was approved; --yes accepts any plan. If some orders were accepted before,
+and not by this run, type their number too, or give --already-paid.
 
-Orders that were accepted before, and not by this run, are not sent. They are
-the rest of an unfinished run, or the order ids of last month used again. Only
-a person can know: type their number, or give --already-paid N.
-
-The run stops at the first unknown outcome, at a refused key, at too many
-calls, and when the service cannot be reached. With --keep-going it continues
-after an unknown outcome, but not after five in a row. The first Ctrl-C waits
-for the calls in flight, the second does not. The exit code is 50 if some
-orders were accepted and others not. If none was accepted, it is the code that
-all of them share, such as 30 or 40, otherwise 50.
-
-The results file (PLAN.results.csv, or --results) has a line for each row:
-order_id, state, id, reason. It is replaced as a whole at the end. Several
-machines that share a journal in PostgreSQL can apply a plan at the same time;
-each row is sent by one of them. --dry-run prints the requests of all rows,
-also of those already sent: it opens no journal.
-
-With -o json the summary is {"run","plan","digest","rows","accepted",
-"rejected","unknown","conflict","planned","already_paid",
-"totals":[{"amount","pays","rows"}],"accepted_totals":[...],"results"}, where
-already_paid are accepted orders that this run did not send. With -o csv it is
-a line for each currency, with the orders in that currency alone.`,
+See: till help runs, till help payouts.`,
 		Example: `  till payout apply staff.plan --digest "$(cat approved.txt)"
   till payout apply staff.plan --yes --concurrency 8 --rate 20/s`,
 		Args: cmdutil.Args("PLAN"),

@@ -15,10 +15,10 @@ import (
 
 // Command returns the payout command.
 func Command(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.Group("payout", "Pay a file of withdrawals, each at most once",
+	cmd := cmdutil.Group("payout", "Send a file of withdrawals, each at most once",
 		planCommand(a), showCommand(a), applyCommand(a), statusCommand(a), listCommand(a), exportCommand(a),
 		waitCommand(a), reconcileCommand(a), resolveCommand(a))
-	cmd.Long = `Pay a file of withdrawals, each at most once. First make a plan of the file:
+	cmd.Long = `Send a file of withdrawals, each at most once. First make a plan of the file:
 every row is checked, and another person can read and approve what will be
 sent. Then apply the plan. till help payouts explains how till keeps a payment
 from being made twice.`

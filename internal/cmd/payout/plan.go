@@ -36,50 +36,11 @@ service is not called. If something is wrong, every error is reported with its
 line, and no plan is written.
 
 The file is CSV with a header, or has one JSON object a line (its name ends in
-.jsonl, or --format says so; - is standard input and needs --format). The
-columns, or members, of which all values are texts:
+.jsonl, or --format says so; - is standard input and needs --format). Its
+columns are order_id, currency, amount or amount_minor, address, memo, callback
+and note. --auto-order-id makes the order ids for a file that has none.
 
-  order_id      your own number for the withdrawal, from 1 to 9007199254740991
-  currency      what is withdrawn, such as Btc or Usd
-  amount        an exact decimal, such as 0.015 or 25.00 USD
-  amount_minor  instead of it: minor units, such as 1500000 or 2500 USD
-  address       where the money goes
-  memo          of the transfer, required by some currencies
-  callback      a URL to which the service sends its response
-  note          for yourself: it is kept and shown, and never sent
-
-amount_currency, as in an export, is the code of both amounts; if both amounts
-are given, they must agree.
-
-CSV is UTF-8. Its fields are separated by commas, semicolons or tabs: the
-header shows which, unless --delimiter or a first line such as sep=; says so. A
-field with a separator in it needs double quotes, and no field may have a line
-break. Rows without any content are skipped.
-
---auto-order-id BATCH makes the order ids for a file that has none, from the
-name of the batch, the contents of the row, and its number among identical
-rows, never from its position. The same file gets the same order ids on every
-machine and in any order of its rows. If a run of the batch has begun, rows
-that were added or removed since are refused; --batch-changed accepts them, and
-warns of a run that is being applied at that moment. Use another name next
-month.
-
-An address that is not valid in the format of its currency is refused, see till
-currency set. An order id, address or memo that a spreadsheet has damaged, such
-as 1.23457E+12 or #N/A, is refused too: format the column as text.
-
-till warns of identical rows, of rows identical to an order whose outcome is
-unknown, of amounts ten times as large or as small as usual in the file, of
-addresses that the journal has never paid and, if their currency has no format,
-of addresses that look mistyped. It also says how many of the order ids were
-accepted before: they are the rest of a run, or the order ids of last month
-used again, and till payout apply asks which.
-
-With -o json it is {"plan","run","digest","account","base_url","made",
-"expires","expired","batch","since","rows","totals":[{"amount","pays","rows"}],
-"journal":{"accepted","first","last","unknown","conflict"},"warnings":[...]};
-with -o csv it is a line for each currency, with the rows in it and their
-total; -q prints the digest. There is no --dry-run of it: a plan sends nothing.`,
+See: till help payout-files.`,
 		Example: `  till payout plan staff.csv --out staff.plan
   till payout plan staff.csv --out may.plan --auto-order-id salaries-2026-05
   till payout plan - --format jsonl --out staff.plan -q <staff.jsonl`,

@@ -22,14 +22,9 @@ where the run began, the number of orders in each state, and the totals. A run
 is a plan that was applied at least once. Its name is the first eight
 characters of the plan's digest.
 
-already_paid counts the accepted orders that this run did not send.
-
 With -o csv there is a line for each run and currency, so that a spreadsheet
 can add up a column; without the columns total and accepted_total there is a
-line for each run. With
--o json a run is {"run","plan","digest","batch","began","user","host","rows",
-"accepted","rejected","unknown","conflict","planned","sending","already_paid",
-"totals":[{"amount","pays","rows"}],"accepted_totals":[...]}.`,
+line for each run. till help runs describes the JSON.`,
 		Example: `  till payout list
   till payout list -o csv >runs.csv
   till payout list --columns run,plan,unknown,conflict -o csv`,

@@ -39,36 +39,13 @@ func reportCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "report [ID...]",
 		Short: "Add up rebates and volume: tables, charts, a page",
 		Long: `Add up what resellers have earned, from the single invoices in their
-statistics: all resellers, or those named by id or label. Sums are exact. A
-currency with unknown decimals is shown in minor units.
+statistics: all resellers, or those named by id or label. Sums are exact, and
+there is a row for each group and currency.
 
-The period applies to "created" as the service writes it: the interface does
-not show its time zone. --from and --to are dates (2026-05-03), months
-(2026-05), ages (30d) or date-times without a zone. A period without --to ends
-today. With --compare, whole months are compared with as many months before,
-and other periods with as many days before. A short month is compared with the
-whole longer month before it.
+A period is made of dates (2026-05-03), months (2026-05), ages (30d) or
+date-times without a zone. Without --to, it ends today.
 
-There is a row for each group and currency. --by may be given twice: --by
-reseller --by month makes a table for a spreadsheet. Only one of day, week and
-month can be used.
-
-As JSON, a report is one object:
-  period    from and to, null where there is none
-  previous  the same of the period before; only with --compare
-  rows      id and label, or period, as they are grouped; then currency,
-            invoices (how many), volume, volume_minor, rebates,
-            rebates_minor, share (of all rebates in the currency, percent)
-            and last (the newest created). volume and rebates are text, and
-            null where the decimals are unknown. --compare adds
-            previous_volume_minor, previous_rebates_minor and change (of the
-            rebates, percent, null from nothing)
-  totals    the same for each currency, of all rows, also those beyond --top
-  all_time  for each reseller what the service itself counts, without any
-            period: id, label, invoice_stats, total_volume, total_rebates
-  failed    id and error of those that could not be read (exit code 50, also
-            when it is all of them; then no file is written)
-csv and jsonl have the rows alone.`,
+See: till help report.`,
 		Example: `  till reseller report --from 2026-05 --to 2026-05 --compare --chart
   till reseller report --by reseller --by month -o csv
   till reseller report "North shop" --from 30d --html rebates.html
@@ -95,19 +72,19 @@ csv and jsonl have the rows alone.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.from, "from", "", "start of the period: a date, a month, an age such as 30d, or a date-time")
-	f.StringVar(&flags.to, "to", "", "end of the period, in the same forms")
-	f.StringArrayVar(&flags.by, "by", nil, "group by reseller (default), currency, day, week or month; once or twice")
+	f.StringVar(&flags.from, "from", "", "start of the period")
+	f.StringVar(&flags.to, "to", "", "end of the period")
+	f.StringArrayVar(&flags.by, "by", nil, "group by reseller (default), currency, day, week or month; may be given twice")
 	f.BoolVar(&flags.compare, "compare", false, "compare the period with the one before it")
-	f.IntVar(&flags.top, "top", 0, "only so many rows of each currency, the largest rebates first")
+	f.IntVar(&flags.top, "top", 0, "only so many rows of each currency, by rebates")
 	f.StringArrayVar(&flags.failBelow, "fail-below", nil,
-		`exit with 42 when all rebates in the currency are less: "100.00 USD"; may be given again`)
+		"exit with 42 if the rebates are less than `AMOUNT`, such as \"100.00 USD\"; may be given again")
 	f.StringArrayVar(&flags.failMinor, "fail-below-minor", nil,
-		`the same in minor units, for unknown decimals: "5000 crypto:Xyz"`)
+		"the same with an `AMOUNT` in minor units, such as \"5000 crypto:Xyz\"")
 	f.BoolVar(&flags.chart, "chart", false, "draw bars and a timeline below the table")
 	f.StringVar(&flags.html, "html", "", "write a page with tables and charts to this file")
 	f.StringVar(&flags.svg, "svg", "", "write the charts to this file as a picture")
-	f.IntVar(&flags.concurrency, "concurrency", sideBySide, "how many resellers to read at the same time")
+	f.IntVar(&flags.concurrency, "concurrency", sideBySide, "resellers to read at the same time")
 	cmdutil.Offer(cmd, "by", cobra.FixedCompletions(groupNames(), cobra.ShellCompDirectiveNoFileComp))
 	cmdutil.OfferFiles(cmd, "html")
 	cmdutil.OfferFiles(cmd, "svg")

@@ -16,7 +16,7 @@ import (
 
 // Command returns the reseller command.
 func Command(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("reseller", "Look after resellers: rebates, balances, statistics",
+	return cmdutil.Group("reseller", "Show resellers: rebates, balances, reports",
 		listCommand(a), resellerIDs(a), infoCommand(a), inviteCommand(a), statsCommand(a), reportCommand(a),
 		balanceCommand(a), rebateCommand(a), withdrawCommand(a), invoiceCommand(a))
 }

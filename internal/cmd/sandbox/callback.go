@@ -28,7 +28,7 @@ import (
 
 // CallbackCommand returns the callback command.
 func CallbackCommand(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.Group("callback", "Receive what the service posts to a withdrawal's callback", listenCommand(a))
+	cmd := cmdutil.Group("callback", "Receive the callbacks of withdrawals", listenCommand(a))
 	cmd.Long = `Receive what the service posts to the callback URL of a withdrawal. Nothing is
 posted to the callback_url of an invoice: the service redirects the customer's
 browser there.`
@@ -49,22 +49,14 @@ func listenCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "listen [--listen ADDR] [--secret-path] [--exec CMD] [--count N]",
 		Short: "Print what is posted to an address, one JSON line each",
 		Long: `Print the body of every POST to any path as one line of JSON on standard
-output, at once and in the order of arrival. A body that is not JSON is printed
-as a JSON string. The address goes to standard error and, with --ready-file,
-into a file that appears when the listener answers.
+output, at once and in the order of arrival. The address goes to standard error
+and, with --ready-file, into a file.
 
-With --exec, sh runs the command for each body, one after the other, with the
-body on its standard input. Its output goes to standard error. If it fails, the
-sender gets a 500 and may send the body again.
+With --exec, sh runs the command for each body, with the body on its standard
+input. It ends with 0 after --count bodies, and with 42 if --timeout runs out
+first.
 
-The exit code is 0 after --count bodies, 42 if --timeout runs out first, and 60
-if a signal ends it first. Without --count, the timeout or a signal ends it
-with 0. It is 50 instead of 0 if a command of --exec or the filter of --jq
-failed on some bodies.
-
-A body may have up to 1 MiB. With --secret-path only one path is answered,
-which is random and part of the address; others get a 404. Nothing else checks
-who posts and what: treat a callback as a hint to ask the service.`,
+Nothing checks who posts and what. See: till help callbacks.`,
 		Example: `  till callback listen --listen 127.0.0.1:8787 --exec 'cat >> callbacks.jsonl'
   till callback listen --listen 0.0.0.0:8787 --secret-path
   till callback listen --count 1 --timeout 30s --ready-file callback.json`,
@@ -84,7 +76,7 @@ who posts and what: treat a callback as a hint to ask the service.`,
 	f.IntVar(&flags.count, "count", 0, "end after so many bodies")
 	f.DurationVar(&flags.timeout, "timeout", 0, "end after this time, with 42 when fewer than --count came")
 	f.IntVar(&flags.respond, "respond", http.StatusOK, "HTTP status of the answers")
-	f.StringVar(&flags.ready, "ready-file", "", `file that is written when the listener is ready, as {"url":"..."}`)
+	f.StringVar(&flags.ready, "ready-file", "", `file written when the listener is ready, as {"url":"..."}`)
 	return cmd
 }
 

@@ -129,15 +129,7 @@ func callbacksListCommand(a *cmdutil.App) *cobra.Command {
 		Short: "List what was posted to callbacks, the oldest first",
 		Long: `List what was posted or will be posted to the callbacks of withdrawals, the
 oldest first: the status, and the answer to the last attempt. JSON has every
-attempt and the body.
-
-A delivery is pending until it gets an answer of 2xx (delivered) or the sandbox
-gives up (failed). It is refused if its URL leads to another machine. The
-settings callback_attempts, callback_backoff and callback_timeout say how often
-and how long the sandbox tries. It tries as long as it runs; till --sandbox
-makes one attempt during the command. A delivery that stays pending is tried
-again at the next change of the withdrawal's status, by till sandbox callbacks
-resend, or by a till sandbox serve on the same state.`,
+attempt and the body. till help callbacks explains the states.`,
 		Example: `  till sandbox callbacks
   till sandbox callbacks list --jq '.[] | select(.state != "delivered") | .id'`,
 		Args: cmdutil.NoArgs,

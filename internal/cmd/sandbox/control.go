@@ -21,9 +21,8 @@ import (
 // sandbox, below a path that no real service has.
 
 // whichSandbox is part of the help of every control.
-const whichSandbox = `If TILL_BASE_URL and TILL_API_KEY, or the flags, lead to a sandbox, as they do
-inside till sandbox run, the command applies to it; otherwise to the sandbox of
-till --sandbox.`
+const whichSandbox = `It applies to the sandbox that TILL_BASE_URL and TILL_API_KEY, or flags, lead
+to, as inside till sandbox run, and otherwise to that of till --sandbox.`
 
 // answered is the answer to a control: its value and its JSON.
 type answered[T any] struct {

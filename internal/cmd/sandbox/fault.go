@@ -37,28 +37,13 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "add --do KIND",
 		Short: "Make calls to the sandbox fail from now on",
 		Long: `Make calls to the sandbox fail from now on, and print the id of the fault. --do
-says how:
+says how: refuse, drop-before, drop-after, truncate, delay=2s, status=503,
+status=503,bare, html or html=502.
 
-  refuse           Nothing is done, and the connection is reset at once. With
-                   till --sandbox the connection is refused.
-  drop-before      Nothing is done, and the connection is closed without an
-                   answer.
-  drop-after       It is done, and the connection is closed without an answer:
-                   a script that tries again has paid twice.
-  truncate         It is done, and half of the answer comes.
-  delay=2s         It waits (10m at most) and goes on.
-  status=503       Nothing is done, and the answer has this status, from 200
-                   to 599, and the service's error envelope.
-  status=503,bare  The same without the envelope.
-  html             Nothing is done, and the answer is 200 and a web page, as
-                   from a proxy in between; html=502 has another status.
+--on restricts a fault to one operation, --match to calls with a value in the
+query or the body, and --rate to a part of the calls.
 
---on takes one operation of the interface, see till api --help; without it, a
-fault applies to all operations, but never to the commands of till sandbox.
---match limits a fault to calls with a value in the query or the body; a point
-leads into an object. Several must all match. --rate applies a fault to a part
-of the calls, which --seed selects, the same each time. If several faults apply
-to a call, the first one added is used; a delay is followed by the next one.`,
+See: till help faults.`,
 		Example: `  till sandbox fault add --do drop-after --times 1 \
     --on "POST /api/merchant_withdrawal/create"
   till sandbox fault add --do status=503,bare --rate 0.1 --seed 7

@@ -5,13 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/till/internal/cmdutil"
 	"example.com/till/pkg/api/sandbox"
 )
 
 // The sandbox takes every completion of --do, and the help explains each.
 func TestFaultKinds(t *testing.T) {
-	help := faultAddCommand((&cmdutil.App{})).Long
+	help := FaultsTopic()
 	for _, do := range faultKinds {
 		if _, err := sandbox.CheckFault(sandbox.Fault{Do: do}); err != nil {
 			t.Error(err)

@@ -17,23 +17,15 @@ func runCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Run a command with a fresh sandbox",
-		Long: `Start a fresh sandbox, or continue the one that --state names, run a command
-with TILL_BASE_URL, TILL_API_KEY and TILL_PROFILE set to it, and remove the
-sandbox when the command has ended. Everything after -- is the command and its
-arguments; no shell interprets them. The command uses the standard input,
-output and error of till. Earlier values of these variables are ignored.
-TILL_JOURNAL names a temporary journal, so that nothing sent to a sandbox gets
-into the journal of real payments.
+		Long: `Run a command with a fresh sandbox, or with the one that --state names, and
+remove the sandbox when the command has ended. The command gets TILL_BASE_URL,
+TILL_API_KEY, TILL_PROFILE and TILL_JOURNAL. Everything after -- is the command
+and its arguments; no shell interprets them.
 
 The exit code is that of the command: 128 plus the signal's number if a signal
-ended it, 127 if it was not found, 126 if it cannot be run. SIGINT, SIGTERM,
-SIGHUP and SIGQUIT are passed on to it. Without a terminal, processes that it
-leaves in its process group are ended too.
+ended it, 127 if it was not found, 126 if it cannot be run.
 
-If till is killed by SIGKILL, the port closes, and on Linux the command is
-killed too. The processes that the command has started, the files of
---ready-file and --env-file, and the journal remain; the next run with the same
-file names replaces the files.`,
+See: till help testing.`,
 		Example: `  till sandbox run -- till invoice create --title "Order 1001" \
     --currency Usd --item Coffee=2.50
   till sandbox run --seed demo -- sh -c 'curl -sS \

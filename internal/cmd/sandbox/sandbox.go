@@ -26,7 +26,7 @@ import (
 
 // Command returns the sandbox command.
 func Command(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.Group("sandbox", "Run the payment service on this machine, without real money",
+	cmd := cmdutil.Group("sandbox", "Run the service on this machine, without real money",
 		runCommand(a), serveCommand(a), settingsCommand(a),
 		fundCommand(a), payCommand(a), expireCommand(a), advanceCommand(a), callbacksCommand(a), inviteCommand(a),
 		clockCommand(a), faultCommand(a), resetCommand(a), seedCommand(a), dumpCommand(a))
@@ -34,12 +34,9 @@ func Command(a *cmdutil.App) *cobra.Command {
 interface, with state. It needs no network and no secret, and listens on
 loopback addresses only.
 
-For single commands, till --sandbox is enough: it keeps its state in
-~/.local/state/till/sandbox.db, or in the file that TILL_SANDBOX_STATE names. A
-browser and programs in other languages need a sandbox that is served: till
-sandbox run, or till sandbox serve. An invoice is then paid at
-$TILL_BASE_URL/invoice/ID. Other programs can also do what the commands below
-do: --dry-run with a command shows its request.`
+For single commands, till --sandbox is enough. A browser and programs in other
+languages need a sandbox that is served: till sandbox run, or till sandbox
+serve. See: till help testing.`
 	return cmd
 }
 
@@ -61,8 +58,8 @@ func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
 		"demo, none, or a file as for till sandbox seed\n(default: funds in every currency)")
 	f.StringVar(&flags.state, "state", stateInMemory, "file that keeps the state, or memory")
 	f.StringArrayVar(&flags.set, "set", nil, "change a setting, as NAME=VALUE; till sandbox settings lists them")
-	f.StringVar(&flags.readyFile, "ready-file", "", `file that is written when it is ready, with base_url and api_key`)
-	f.StringVar(&flags.env, "env-file", "", "file that is written when it is ready, with lines for a shell")
+	f.StringVar(&flags.readyFile, "ready-file", "", `file written when it is ready, with base_url and api_key`)
+	f.StringVar(&flags.env, "env-file", "", "file written when it is ready, with lines for a shell")
 	cmdutil.OfferFiles(cmd, "state")
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"seed":   cobra.FixedCompletions([]string{"demo", "none"}, cobra.ShellCompDirectiveDefault),

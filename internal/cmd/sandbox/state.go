@@ -52,9 +52,9 @@ func seedCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "seed FILE",
 		Short: "Reset the sandbox to the contents of a file",
 		Long: `Delete everything in the sandbox, and fill it from a file; - is standard input.
-The name demo means a shop with four resellers and half a year of invoices, and
-none means an empty sandbox. An invalid file changes nothing. The command does
-not ask for confirmation.
+demo means a shop with four resellers and half a year of invoices, and none
+means an empty sandbox. An invalid file changes nothing. The command does not
+ask for confirmation.
 
 The file is YAML or JSON, such as till sandbox dump prints. In a file written
 by hand, leave out what the sandbox can make up or derive:

@@ -21,25 +21,15 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, views.Creations, &cobra.Command{
 		Use:   "create --currency C --amount A --address ADDR",
 		Short: "Create one withdrawal, sent at most once",
-		Long: `Create one withdrawal. The order is recorded in the journal before it is sent,
-and its outcome as soon as it is known. Running the same command with the same
-order id never pays twice: it prints the id of the accepted withdrawal, or says
-what to settle first. Only an order that was definitely rejected or never left
-is sent again.
+		Long: `Create one withdrawal, at most once. till records the order in the journal
+before it sends it. The same command with the same order id never pays twice:
+it prints the id of the accepted withdrawal, or says what to settle first.
+
+Give your own --order-id, above all in a script that may run again. Otherwise
+till makes one and prints it on standard error before it sends anything.
 
 Exit code 20 means that the outcome is unknown: it may have been paid. Run the
-command that the message names, till withdraw reconcile ORDER: it reads the
-service's list.
-
-till reads the service's list before it sends if the journal has sent the order
-id before, has nothing accepted for the account yet, or may have lost records,
-and always with --lookup always. Otherwise the journal alone decides: a journal
-restored from a backup would pay again what was paid since the backup. See till
-help payouts.
-
-Every withdrawal has an order id. Give your own with --order-id; otherwise one
-is made and printed on standard error before anything is sent. A script that
-may run again needs its own.`,
+command that the message names. See: till help payouts, till help guarantees.`,
 		Example: `  till withdraw create --currency Btc --amount 0.015 \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 4711 --yes
   till withdraw create --currency Btc --amount "25.00 USD" \

@@ -15,14 +15,13 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, views.Withdrawals, &cobra.Command{
 		Use:   "wait ID --status S[,S]",
 		Short: "Wait until a withdrawal reaches a status",
-		Long: `Read a withdrawal again and again until its status is one of those named. The
-interface does not show which statuses there are, so till does not know either:
-see what the service calls them with till withdraw get. With --order-id instead
-of ID, the journal says which withdrawal is meant.
+		Long: `Wait until a withdrawal has one of the statuses named. The interface does not
+list the statuses: till withdraw get shows what the service calls them. With
+--order-id instead of ID, the journal says which withdrawal is meant.
 
-Readings that fail are repeated until --timeout is over. Then it ends with 42,
-or with 41 if none succeeded. A refused key and an id that the service does not
-know end it at once.`,
+A reading that fails is repeated until --timeout runs out. The exit code is
+then 42, or 41 if no reading succeeded. A refused key or an unknown id ends the
+wait at once.`,
 		Example: `  till withdraw wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 \
     --status Completed --fail-on Failed,Cancelled --timeout 15m
   till withdraw wait --order-id 4711 --status Completed`,

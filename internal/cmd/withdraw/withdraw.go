@@ -14,7 +14,7 @@ import (
 
 // Command returns the withdraw command.
 func Command(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("withdraw", "Pay out from the merchant's balance",
+	return cmdutil.Group("withdraw", "Send single withdrawals, each at most once",
 		createCommand(a), getCommand(a), listCommand(a), waitCommand(a), reconcileCommand(a), resolveCommand(a))
 }
 

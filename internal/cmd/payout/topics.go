@@ -1,0 +1,106 @@
+package payout
+
+// FilesTopic describes the files of payout plan.
+func FilesTopic() string {
+	return `till payout plan reads CSV with a header, or one JSON object a line from a file
+whose name ends in .jsonl (or --format says so). All values are texts. The
+columns or members are:
+
+  order_id      your own number for the withdrawal, from 1 to 9007199254740991
+  currency      what is withdrawn, such as Btc or Usd
+  amount        an exact decimal, such as 0.015 or 25.00 USD
+  amount_minor  instead of it: minor units, such as 1500000 or 2500 USD
+  address       where the money goes
+  memo          of the transfer, required by some currencies
+  callback      a URL to which the service sends its response
+  note          for yourself: it is kept and shown, and never sent
+
+amount_currency, as in an export, is the code of both amounts; if both amounts
+are given, they must agree.
+
+CSV
+  It is UTF-8. Its fields are separated by commas, semicolons or tabs: the
+  header shows which, unless --delimiter or a first line such as sep=; says so.
+  A field with a separator in it needs double quotes, and no field may have a
+  line break. Rows without any content are skipped.
+
+Order ids
+  --auto-order-id BATCH makes the order ids for a file that has none, from the
+  name of the batch, the contents of the row, and its number among identical
+  rows, never from its position. The same file gets the same order ids on every
+  machine and in any order of its rows. If a run of the batch has begun, rows
+  that were added or removed since are refused; --batch-changed accepts them,
+  and warns of a run that is being applied at that moment. Use another name
+  next month.
+
+What is refused
+  An address that is not valid in the format of its currency (till currency
+  set), and an order id, address or memo that a spreadsheet has damaged, such
+  as 1.23457E+12 or #N/A: format the column as text.
+
+What till warns of
+  Identical rows, rows identical to an order whose outcome is unknown, amounts
+  ten times as large or as small as usual in the file, addresses that the
+  journal has never paid and, if their currency has no format, addresses that
+  look mistyped. It also says how many of the order ids were accepted before:
+  they are the rest of a run, or the order ids of last month used again, and
+  till payout apply asks which.
+
+Output
+  With -o json it is {"plan","run","digest","account","base_url","made",
+  "expires","expired","batch","since","rows",
+  "totals":[{"amount","pays","rows"}],
+  "journal":{"accepted","first","last","unknown","conflict"},
+  "warnings":[...]}. With -o csv it is a line for each currency, with the rows
+  in it and their total; -q prints the digest. A plan sends nothing, so there
+  is no --dry-run of it.
+`
+}
+
+// RunsTopic describes what applying a plan does.
+func RunsTopic() string {
+	return `A run is a plan that was applied. till payout apply records it in the journal,
+reads the service's list for the orders to be sent, and sends them in the order
+of the file. With a journal in PostgreSQL, several machines can apply a plan at
+the same time: each begins at a random row, and each row is sent by one of
+them.
+
+Confirmation
+  On a terminal, type the total. In a script, --digest names the plan that was
+  approved; --yes accepts any plan. A digest protects from an edited plan only
+  if it reached you through a different channel than the plan.
+
+  Orders that were accepted before, and not by this run, are not sent. They are
+  the rest of an unfinished run, or the order ids of last month used again.
+  Only a person can know: type their number, or give --already-paid N.
+
+When it stops
+  At the first unknown outcome, at a refused key, at too many calls, and when
+  the service cannot be reached. With --keep-going it continues after an
+  unknown outcome, but not after five in a row. The first Ctrl-C waits for the
+  calls in flight, the second does not. Apply the same plan again to continue.
+
+  The exit code is 50 if some orders were accepted and others not. If none was
+  accepted, it is the code that all of them share, such as 30 or 40, otherwise
+  50.
+
+Results file
+  PLAN.results.csv, or the file of --results, has a line for each row:
+  order_id, state, id, reason. It is replaced as a whole at the end.
+
+Output
+  With -o json, till payout apply prints {"run","plan","digest","rows",
+  "accepted","rejected","unknown","conflict","planned","already_paid",
+  "totals":[{"amount","pays","rows"}],"accepted_totals":[...],"results"}. With
+  -o csv it is a line for each currency, with the orders in that currency
+  alone. already_paid counts the accepted orders that this run did not send.
+
+  With -o json, a run of till payout list is {"run","plan","digest","batch",
+  "began","user","host","rows","accepted","rejected","unknown","conflict",
+  "planned","sending","already_paid","totals":[{"amount","pays","rows"}],
+  "accepted_totals":[...]}.
+
+  --dry-run prints the requests of all rows, also of those already sent: it
+  opens no journal.
+`
+}

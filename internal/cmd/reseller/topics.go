@@ -1,0 +1,42 @@
+package reseller
+
+// ReportTopic describes the periods, the groups and the JSON of a report.
+func ReportTopic() string {
+	return `till reseller report adds up the single invoices in the statistics of
+resellers. Sums are exact. A currency with unknown decimals is shown in minor
+units.
+
+Periods
+  The period applies to "created" as the service writes it: the interface does
+  not show its time zone. --from and --to are dates (2026-05-03), months
+  (2026-05), ages (30d) or date-times without a zone. A period without --to
+  ends today.
+
+  With --compare, whole months are compared with as many months before, and
+  other periods with as many days before. A short month is compared with the
+  whole longer month before it.
+
+Groups
+  There is a row for each group and currency. --by may be given twice: --by
+  reseller --by month makes a table for a spreadsheet. Only one of day, week
+  and month can be used.
+
+JSON
+  A report is one object:
+  period    from and to, null where there is none
+  previous  the same of the period before; only with --compare
+  rows      id and label, or period, as they are grouped; then currency,
+            invoices (how many), volume, volume_minor, rebates,
+            rebates_minor, share (of all rebates in the currency, percent)
+            and last (the newest created). volume and rebates are text, and
+            null where the decimals are unknown. --compare adds
+            previous_volume_minor, previous_rebates_minor and change (of the
+            rebates, percent, null from nothing)
+  totals    the same for each currency, of all rows, also those beyond --top
+  all_time  for each reseller what the service itself counts, without any
+            period: id, label, invoice_stats, total_volume, total_rebates
+  failed    id and error of those that could not be read (exit code 50, also
+            when it is all of them; then no file is written)
+  csv and jsonl have the rows alone.
+`
+}

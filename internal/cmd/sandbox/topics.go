@@ -1,0 +1,130 @@
+package sandbox
+
+// FaultsTopic describes the faults of the sandbox.
+func FaultsTopic() string {
+	return `till sandbox fault add makes calls to the sandbox fail, so that you can see how
+your program reacts. --do says how:
+
+  refuse           Nothing is done, and the connection is reset at once. With
+                   till --sandbox the connection is refused.
+  drop-before      Nothing is done, and the connection is closed without an
+                   answer.
+  drop-after       It is done, and the connection is closed without an answer:
+                   a script that tries again has paid twice.
+  truncate         It is done, and half of the answer comes.
+  delay=2s         It waits (10m at most) and goes on.
+  status=503       Nothing is done, and the answer has this status, from 200
+                   to 599, and the service's error envelope.
+  status=503,bare  The same without the envelope.
+  html             Nothing is done, and the answer is 200 and a web page, as
+                   from a proxy in between; html=502 has another status.
+
+Which calls
+  --on names one operation: till help operations. Without it, a fault applies
+  to all operations, but never to the commands of till sandbox.
+
+  --match FIELD=VALUE limits a fault to calls with a value in the query or the
+  body; a point leads into an object. Several must all match.
+
+  --rate applies a fault to a part of the calls, which --seed selects, the same
+  each time. --times ends it after so many strikes.
+
+  If several faults apply to a call, the first one added is used; a delay is
+  followed by the next one.
+
+Looking and ending
+  till sandbox fault list counts for each fault the calls that it could apply
+  to and those that it made fail. till sandbox fault clear removes faults.
+`
+}
+
+// CallbacksTopic describes how callbacks are received, and how the sandbox sends them.
+func CallbacksTopic() string {
+	return `The service sends its response about a withdrawal to the callback URL of the
+withdrawal. The interface does not show when, how often, in which form, or
+whether it is signed. So treat a callback as a hint to ask the service. Nothing
+is posted to the callback_url of an invoice: the service redirects the
+customer's browser there.
+
+Receiving
+  till callback listen prints the body of every POST to any path as one line of
+  JSON. A body that is not JSON is printed as a JSON string. A body may have up
+  to 1 MiB. The file of --ready-file appears when the listener answers.
+
+  With --exec, sh runs the command for each body, one after the other, with the
+  body on its standard input. Its output goes to standard error. If it fails,
+  the sender gets a 500 and may send the body again.
+
+  With --secret-path only one path is answered, which is random and part of the
+  address; others get a 404. Nothing else checks who posts and what.
+
+  The exit code is 0 after --count bodies, 42 if --timeout runs out first, and
+  60 if a signal ends it first. Without --count, the timeout or a signal ends
+  it with 0. It is 50 instead of 0 if a command of --exec or the filter of --jq
+  failed on some bodies.
+
+Callbacks of the sandbox
+  The sandbox posts one delivery for each change of a withdrawal's status. A
+  delivery is pending until it gets an answer of 2xx (delivered) or the sandbox
+  gives up (failed). It is refused if its URL leads to another machine. If an
+  earlier delivery of the withdrawal is pending, the next one waits.
+
+  The settings callback_attempts, callback_backoff and callback_timeout say how
+  often and how long the sandbox tries. It tries as long as it runs; till
+  --sandbox makes one attempt during the command. A delivery that stays pending
+  is tried again at the next change of the withdrawal's status, by till sandbox
+  callbacks resend, or by a till sandbox serve on the same state.
+
+  till sandbox callbacks lists the deliveries, and till sandbox advance causes
+  one.
+`
+}
+
+// TestingTopic describes the life of a sandbox.
+func TestingTopic() string {
+	return `The sandbox is the payment service on your machine: its whole interface, with
+state, without a network or a secret. It listens on loopback addresses only.
+
+  till --sandbox COMMAND     for single commands; the state is kept in
+                             ~/.local/state/till/sandbox.db, or in the file
+                             that TILL_SANDBOX_STATE names
+  till sandbox run -- CMD    for a test: a fresh sandbox for one command
+  till sandbox serve         for a browser and for programs in any language
+
+Which sandbox a command acts on
+  Inside till sandbox run, or if TILL_BASE_URL and TILL_API_KEY or the flags
+  lead to a sandbox, the other commands of till sandbox apply to that one;
+  otherwise to the sandbox of till --sandbox. Other programs can do what these
+  commands do: --dry-run shows the request.
+
+till sandbox run
+  sets TILL_BASE_URL, TILL_API_KEY and TILL_PROFILE, whatever they were, and
+  TILL_JOURNAL to a temporary journal, so that nothing sent to a sandbox gets
+  into the journal of real payments. The command uses the standard input,
+  output and error of till. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on
+  to it. Without a terminal, processes that it leaves in its process group are
+  ended too.
+
+  If till is killed by SIGKILL, the port closes, and on Linux the command is
+  killed too. The processes that the command has started, the files of
+  --ready-file and --env-file, and the journal remain; the next run with the
+  same file names replaces the files.
+
+till sandbox serve
+  makes the file of --state if it does not exist, from the seed; several
+  sandboxes may share it. It makes its own key. A key from --api-key-file or
+  TILL_API_KEY must begin with till_sandbox_, so that a real key is never used
+  by mistake.
+
+  The files of --ready-file and --env-file appear when the sandbox answers
+  requests, readable by their owner only, and are removed when it ends. To load
+  the second one into a shell: set -a; . ./FILE; set +a
+
+Paying an invoice
+  ADDRESS/invoice/ID is a page with a button that needs neither a key nor
+  scripts and leads on to the invoice's callback URL. till sandbox pay does the
+  same.
+
+More: till sandbox settings, till help faults, till help callbacks.
+`
+}
