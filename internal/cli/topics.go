@@ -319,8 +319,9 @@ More: till help guarantees, till help payout-files, till help runs.
 }
 
 func guaranteesTopic() string {
-	return `till sends an order id again only if the order was rejected or never left. This
-holds for one journal, which all senders of an account share.
+	return `till sends an order id again only if the order was rejected, never left, or was
+recorded as not sent by a person. This holds for one journal: all senders of an
+account have to share it.
 
 When till reads the service's list before sending
   till payout apply looks up every order that it will send. For a single
