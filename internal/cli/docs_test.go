@@ -24,21 +24,16 @@ import (
 	"testing"
 	"time"
 
-	"example.com/till/internal/cmdutil"
 	"example.com/till/pkg/api/sandbox"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
 )
 
-// These tests run README.md and examples/ as a reader would. They run the commands of the README one after
-// the other in a shell and compare the output. They run every example with a sandbox.
+// These tests run every example as a reader would, with a sandbox. The README and the pages of docs/ are run by
+// pages_run_test.go.
 
-const (
-	repository   = "../.."
-	readme       = repository + "/README.md"
-	updateReadme = "TILL_UPDATE_README" // if set, TestReadme rewrites the README's outputs
-)
+const repository = "../.."
 
 // docsEnv is the environment of a reader who has till in the PATH and no configuration. Go keeps its caches.
 func docsEnv(t *testing.T, set ...string) []string {
@@ -104,7 +99,8 @@ func absolute(t *testing.T, path string) string {
 var (
 	uuids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`)
-	runs  = regexp.MustCompile(`\b(till payout [a-z]+) [0-9a-f]{8}\b`)
+	runs  = regexp.MustCompile(`\b(till payout [a-z]+|run) [0-9a-f]{8}\b`)
+	today = regexp.MustCompile(`\bon \d{4}-\d\d-\d\d\.`)
 	ports = regexp.MustCompile(`127\.0\.0\.1:\d{4,5}`)
 )
 
@@ -118,127 +114,8 @@ func masked(text string) string {
 		return seen[id]
 	})
 	text = runs.ReplaceAllString(text, "$1 <run>")
+	text = today.ReplaceAllString(text, "on <today>.")
 	return ports.ReplaceAllString(times.ReplaceAllString(text, "<time>"), "127.0.0.1:<port>")
-}
-
-// fence is a fenced block of the README.
-type fence struct {
-	kind     string // sh, go or text
-	text     string
-	from, to int // the lines of its text
-}
-
-func fencesOf(lines []string) (all []fence) {
-	for i := 0; i < len(lines); i++ {
-		kind, opens := strings.CutPrefix(lines[i], "```")
-		if !opens {
-			continue
-		}
-		f := fence{kind: kind, from: i + 1}
-		for i++; lines[i] != "```"; i++ {
-			f.text += lines[i] + "\n"
-		}
-		f.to = i
-		all = append(all, f)
-	}
-	return all
-}
-
-// TestReadme runs the README's commands and compares their output with the README. A block that no output
-// block follows prints nothing.
-func TestReadme(t *testing.T) {
-	text, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(string(text), "\n")
-	fences := fencesOf(lines)
-	makefile, err := os.ReadFile(absolute(t, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := docsEnv(t)
-	outer := startShell(t, command(t, env, "sh"))
-	inner := (*shell)(nil)
-	ran := 0
-	outputs := map[int]string{} // by the number of the text block
-	for i, f := range fences {
-		expected, shown := "", i+1 < len(fences) && fences[i+1].kind == "text"
-		if shown {
-			expected = fences[i+1].text
-		}
-		var got string
-		target, isMake := strings.CutPrefix(strings.TrimSpace(f.text), "make ")
-		opener := strings.HasPrefix(f.text, "till sandbox run ") && strings.HasSuffix(f.text, " -- sh\n")
-		switch {
-		case f.kind == "text":
-			continue
-		case f.kind != "sh" && f.kind != "go":
-			t.Errorf("line %d: a block of %q, which nothing runs", f.from, f.kind)
-			continue
-		case f.kind == "go":
-			got = runGo(t, env, f.text)
-		case isMake: // these would run this test again
-			if !bytes.Contains(makefile, []byte("\n"+target+":")) {
-				t.Errorf("line %d: the Makefile has no target %q", f.from, target)
-			}
-			continue
-		case opener:
-			inner = startShell(t, command(t, env, strings.Fields(f.text)...))
-		case f.text == "exit\n":
-			if inner == nil {
-				t.Fatalf("line %d: there is no shell to leave", f.from)
-			}
-			got = inner.leave(t)
-			inner = nil
-		case inner != nil:
-			got = inner.run(t, f.text)
-		default:
-			got = outer.run(t, f.text)
-		}
-		ran++
-		if masked(got) == masked(expected) {
-			continue
-		}
-		if shown {
-			outputs[i+1] = got
-		}
-		if os.Getenv(updateReadme) == "" || !shown {
-			t.Errorf("line %d:\n%s\nprints\n%s\nand not\n%s", f.from, f.text, got, expected)
-		}
-	}
-	if inner != nil {
-		t.Error("the shell beside the sandbox is never left")
-	}
-	outer.leave(t)
-	if ran < 15 {
-		t.Errorf("only %d blocks were run: the README was not understood", ran)
-	}
-	if os.Getenv(updateReadme) != "" {
-		for i := len(fences) - 1; i >= 0; i-- { // from the end, so that earlier line numbers stay valid
-			if out, changed := outputs[i]; changed {
-				lines = slices.Replace(lines, fences[i].from, fences[i].to, strings.Split(strings.TrimSuffix(out, "\n"), "\n")...)
-			}
-		}
-		if err := os.WriteFile(readme, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// runGo runs a program with a sandbox, as the README says.
-func runGo(t *testing.T, env []string, source string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "main.go")
-	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	program := buildGo(t, env, file)
-	f := finish(t, command(t, env, "till", "sandbox", "run", "--seed", "demo", "--", program))
-	if f.code != 0 {
-		t.Errorf("the program ended with %d: %s", f.code, f.err)
-	}
-	return f.out
 }
 
 func buildGo(t *testing.T, env []string, what string) (program string) {
@@ -250,64 +127,6 @@ func buildGo(t *testing.T, env []string, what string) (program string) {
 		t.Fatalf("go build %s: %s", what, f.err)
 	}
 	return program
-}
-
-// shell is a shell that gets its commands step by step.
-type shell struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader // standard output and standard error, in the order of writing
-}
-
-func startShell(t *testing.T, cmd *exec.Cmd) *shell {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Close() })
-	cmd.Stdout, cmd.Stderr = w, w
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	s := &shell{cmd, in, bufio.NewReader(r)}
-	t.Cleanup(func() { in.Close(); cmd.Wait() })
-	return s
-}
-
-// run runs commands in the shell and returns their output.
-func (s *shell) run(t *testing.T, commands string) string {
-	t.Helper()
-	const mark = "-- that was all --\n"
-	if _, err := fmt.Fprintf(s.in, "%secho '%s'\n", commands, strings.TrimSuffix(mark, "\n")); err != nil {
-		t.Fatal(err)
-	}
-	var got string
-	for !strings.HasSuffix(got, mark) {
-		line, err := s.out.ReadString('\n')
-		got += line
-		if err != nil {
-			t.Fatalf("the shell has ended in\n%s\nafter\n%s", commands, got)
-		}
-	}
-	return strings.TrimSuffix(got, mark)
-}
-
-func (s *shell) leave(t *testing.T) string {
-	t.Helper()
-	if _, err := io.WriteString(s.in, "exit\n"); err != nil {
-		t.Fatal(err)
-	}
-	rest, err := io.ReadAll(s.out)
-	if err := cmp.Or(err, s.cmd.Wait()); err != nil {
-		t.Error(err)
-	}
-	return string(rest)
 }
 
 // TestPayoutsTopicRuns does what the payouts topic says about trying payouts on a sandbox.
@@ -337,78 +156,6 @@ func TestPayoutsTopicRuns(t *testing.T) {
 	}
 	if want := []string{"0", "0", "0", "20", "20", "0", "0", "0"}; !slices.Equal(codes, want) {
 		t.Errorf("%s\nends with %v, not %v\n%s%s", commands.String(), codes, want, f.out, f.err)
-	}
-}
-
-// TestReadmeExitCodes compares the README's table with the list of exit codes.
-func TestReadmeExitCodes(t *testing.T) {
-	text, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const head = "| Code | Kind | Meaning |\n|---|---|---|\n"
-	var want strings.Builder
-	for _, e := range cmdutil.ExitCodes() {
-		kind := ""
-		if e.Kind != "" {
-			kind = "`" + e.Kind + "`"
-		}
-		fmt.Fprintf(&want, "| %d | %s | %s |\n", e.Code, kind, e.Meaning)
-	}
-	before, after, found := strings.Cut(string(text), head)
-	table := after[:strings.Index(after+"\n\n", "\n\n")+1]
-	if !found {
-		t.Fatal("the table of exit codes is not there")
-	}
-	if strings.TrimLeft(table, "\n") == want.String() {
-		return
-	}
-	if os.Getenv(updateReadme) == "" {
-		t.Fatalf("the table of exit codes is\n%s\nand not\n%s", table, want.String())
-	}
-	updated := before + head + want.String() + "\n" + strings.TrimLeft(strings.TrimPrefix(after, table), "\n")
-	if err := os.WriteFile(readme, []byte(updated), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestReadmeNamesWhatExists checks that the commands, make targets and files that the README mentions exist.
-func TestReadmeNamesWhatExists(t *testing.T) {
-	text, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
-	}
-	makefile, err := os.ReadFile(absolute(t, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := tree(t)
-	prose := regexp.MustCompile("(?s)```.*?```").ReplaceAllString(string(text), "")
-	for _, m := range regexp.MustCompile("`till ([^`]+)`").FindAllStringSubmatch(prose, -1) {
-		var names []string
-		for _, word := range strings.Fields(m[1]) {
-			if !regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(word) {
-				break
-			}
-			names = append(names, word)
-		}
-		if len(names) > 0 && names[0] == "help" {
-			names = names[1:]
-		}
-		cmd, rest, err := root.Find(names)
-		if err != nil || cmd == root || len(rest) > 0 && cmd.HasSubCommands() {
-			t.Errorf("there is no command till %s", m[1])
-		}
-	}
-	for _, m := range regexp.MustCompile("`make ([a-z]+)`").FindAllStringSubmatch(prose, -1) {
-		if !bytes.Contains(makefile, []byte("\n"+m[1]+":")) {
-			t.Errorf("the Makefile has no target %q", m[1])
-		}
-	}
-	for _, m := range regexp.MustCompile(`\]\(([^):]+)\)|\| `+"`((?:cmd|pkg|internal|examples)[^`]*)`").FindAllStringSubmatch(prose, -1) {
-		if _, err := os.Stat(absolute(t, cmp.Or(m[1], m[2]))); err != nil {
-			t.Errorf("the README names what is not there: %v", err)
-		}
 	}
 }
 
