@@ -2,12 +2,17 @@
 # make test   every test
 # make torture  N kills while it sends withdrawals and N while it sends batches, SEED=n draws another run
 # make bench  speed and memory against a bare baseline, each row with its limit
-# make lint fuzz completions vuln check: what CI runs besides
+# make dist   what people install, in dist/; SIGN=KEYFILE signs the sums with an OpenSSH key
+# make install  to PREFIX, below DESTDIR if that is set
+# make pictures  the pictures of the README
+# make lint fuzz completions man vuln: what CI runs besides
 
 GO     ?= go
 FUZZ   ?= 30000x
 N      ?= 20000
 SEED   ?= 1
+SIGN   ?=
+PREFIX ?= /usr/local
 export GOTOOLCHAIN ?= local
 
 # The race detector needs cgo and a C compiler.
@@ -16,7 +21,7 @@ CGO  := $(if $(RACE),1,0)
 # SQLite's C code in Go is not ours to check, and takes half of the time of all tests if it is. Its driver is checked.
 FLAGS := $(if $(RACE),$(RACE) -gcflags='modernc.org/sqlite/lib=-d=checkptr=0 -race=false')
 
-.PHONY: build demo test torture bench lint fuzz completions vuln clean
+.PHONY: build demo test torture bench lint fuzz completions man pictures dist install vuln clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/till ./cmd/till
@@ -28,6 +33,7 @@ demo: build
 # a time than there are cores.
 test: build
 	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -p 4 -parallel 4 -timeout 30m ./pkg/... ./e2e/torture ./...
+	cd tools/dist && CGO_ENABLED=0 $(GO) test -timeout 30m ./...
 
 torture:
 	$(GO) test ./e2e/torture -count=1 -timeout 0 -v -kills $(N) -seed $(SEED)
@@ -44,9 +50,33 @@ fuzz:
 completions: build
 	.ci/completions bin/till
 
+# The tools of dist are a module of their own, so that nobody who imports till needs them.
+man:
+	cd tools/dist && $(GO) run . man ../../man
+
+pictures: build
+	tools/pictures/make.sh bin/till docs/pictures
+
+dist:
+	rm -rf dist
+	cd tools/dist && $(GO) run . ../../dist
+	$(if $(SIGN),ssh-keygen -q -Y sign -n till-release -f '$(SIGN)' dist/SHA256SUMS)
+
+SHARE = $(DESTDIR)$(PREFIX)/share
+
+install: build
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(SHARE)/man/man1' '$(SHARE)/man/man7' '$(SHARE)/bash-completion/completions' \
+		'$(SHARE)/zsh/site-functions' '$(SHARE)/fish/vendor_completions.d'
+	install -m 755 bin/till '$(DESTDIR)$(PREFIX)/bin/till'
+	install -m 644 man/*.1 '$(SHARE)/man/man1'
+	install -m 644 man/*.7 '$(SHARE)/man/man7'
+	install -m 644 completions/till.bash '$(SHARE)/bash-completion/completions/till'
+	install -m 644 completions/_till '$(SHARE)/zsh/site-functions/_till'
+	install -m 644 completions/till.fish '$(SHARE)/fish/vendor_completions.d/till.fish'
+
 # Needs Go's vulnerability database, which is not reachable everywhere.
 vuln:
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 clean:
-	rm -rf bin
+	rm -rf bin dist

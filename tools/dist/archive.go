@@ -1,0 +1,82 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// archive writes the archive for a platform: zip for Windows, tar.gz otherwise, with man pages and completions.
+func (s *stage) archive(b build, out string) error {
+	binary, err := os.ReadFile(b.Path)
+	if err != nil {
+		return err
+	}
+	top := s.name(b.OS, b.Arch)
+	files := append([]file{{filepath.Base(b.Path), 0o755, binary}}, s.documents()...)
+	if b.OS == "windows" {
+		files = append(files, file{"completions/till.ps1", 0o644, s.completions["till.ps1"]})
+		data, err := s.zip(top, files)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(out, top+".zip"), data, 0o644)
+	}
+	for _, name := range sorted(s.completions) {
+		files = append(files, file{"completions/" + name, 0o644, s.completions[name]})
+	}
+	for _, name := range sorted(s.man) {
+		files = append(files, file{"man/man" + name[len(name)-1:] + "/" + name, 0o644, s.man[name]})
+	}
+	data, err := s.tar(top, files)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(out, top+".tar.gz"), gzipped(data), 0o644)
+}
+
+func (s *stage) tar(top string, files []file) ([]byte, error) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, f := range files {
+		header := &tar.Header{Name: path.Join(top, f.Name), Mode: int64(f.Mode.Perm()), Size: int64(len(f.Data)),
+			ModTime: s.time, Format: tar.FormatUSTAR}
+		if f.Mode.IsDir() {
+			header.Name, header.Typeflag = header.Name+"/", tar.TypeDir
+		}
+		if f.Mode&os.ModeSticky != 0 {
+			header.Mode |= 0o1000
+		}
+		header.Uid, header.Gid = f.owner(), f.owner()
+		if err := w.WriteHeader(header); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(f.Data); err != nil {
+			return nil, err
+		}
+	}
+	err := w.Close()
+	return b.Bytes(), err
+}
+
+func (s *stage) zip(top string, files []file) ([]byte, error) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, f := range files {
+		header := &zip.FileHeader{Name: path.Join(top, f.Name), Method: zip.Deflate, Modified: s.time}
+		header.SetMode(f.Mode)
+		to, err := w.CreateHeader(header)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := io.Copy(to, bytes.NewReader(f.Data)); err != nil {
+			return nil, err
+		}
+	}
+	err := w.Close()
+	return b.Bytes(), err
+}

@@ -1,0 +1,630 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"debug/elf"
+	"debug/macho"
+	"debug/pe"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	cyclonedx "github.com/CycloneDX/cyclonedx-go"
+)
+
+// made is what dist makes of the working tree, for one platform of each kind.
+var made = sync.OnceValues(func() (dir string, err error) {
+	dir, err = os.MkdirTemp("", "till-dist-test-")
+	if err != nil {
+		return "", err
+	}
+	temporary = append(temporary, dir)
+	tree := filepath.Join(dir, "tree")
+	if err := committed(tree); err != nil {
+		return "", err
+	}
+	out := filepath.Join(dir, "out")
+	return out, makeAll(tree, out, tested())
+})
+
+func tested() []platform {
+	return []platform{{"linux", "amd64"}, {"windows", "amd64"}, {"darwin", "amd64"}}
+}
+
+var temporary []string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, dir := range temporary {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// committed copies the files of the working tree to a directory, and commits them there.
+func committed(to string) error {
+	script := `set -e
+mkdir "$0" && git -C ../.. ls-files -z --cached --others --exclude-standard | (cd ../.. && xargs -0 sh -c 'for f; do test -e "$f" && printf "%s\0" "$f"; done' sh) |
+	tar -C ../.. --null -T - -cf - | tar -C "$0" -xf -
+cd "$0" && git init -q . && git add -A && git -c user.name=till -c user.email=till@example.com commit -q -m "dist: test"`
+	cmd := exec.Command("sh", "-c", script, to)
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z", "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, text)
+	}
+	return nil
+}
+
+func out(t *testing.T) string {
+	t.Helper()
+	dir, err := made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// find returns the only file of the output whose name ends like this.
+func find(t *testing.T, suffix string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(out(t), "*"+suffix))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v end with %s: %v", found, suffix, err)
+	}
+	return found[0]
+}
+
+// need skips a test if this machine has not got a program. In CI it fails instead.
+func need(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, name := range programs {
+		if _, err := exec.LookPath(name); err != nil {
+			if os.Getenv("TILL_NEEDS_TOOLS") != "" {
+				t.Fatal(err)
+			}
+			t.Skip(err)
+		}
+	}
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can change the root directory")
+	}
+}
+
+func run1(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	text, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, text)
+	}
+	return string(text)
+}
+
+// tarFiles reads the regular files of a tar archive.
+func tarFiles(t *testing.T, r io.Reader) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for archive := tar.NewReader(r); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if header.Typeflag == tar.TypeReg {
+			files[header.Name] = data
+		}
+	}
+}
+
+func gunzip(t *testing.T, name string) io.Reader {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// unpack returns the files of an archive, without the directory that holds all of them.
+func unpack(t *testing.T, name string) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	if strings.HasSuffix(name, ".zip") {
+		archive, err := zip.OpenReader(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer archive.Close()
+		for _, f := range archive.File {
+			r, err := f.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all[f.Name], err = io.ReadAll(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	} else {
+		all = tarFiles(t, gunzip(t, name))
+	}
+	top := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(name), ".zip"), ".tar.gz") + "/"
+	files := map[string][]byte{}
+	for name, data := range all {
+		inside, ok := strings.CutPrefix(name, top)
+		if !ok {
+			t.Fatalf("%s is not in %s", name, top)
+		}
+		files[inside] = data
+	}
+	return files
+}
+
+func TestArchivesHaveBinaryManPagesAndCompletions(t *testing.T) {
+	for name, also := range map[string][]string{
+		"linux_amd64.tar.gz":  {"till", "man/man1/till.1", "man/man7/till-exit-codes.7", "completions/till.bash", "completions/_till", "completions/till.fish"},
+		"darwin_amd64.tar.gz": {"till", "man/man1/till-withdraw-create.1", "completions/_till"},
+		"windows_amd64.zip":   {"till.exe", "completions/till.ps1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := unpack(t, find(t, name))
+			for _, want := range append(also, "LICENSE", "THIRD_PARTY_NOTICES", "README.md") {
+				if len(files[want]) == 0 {
+					t.Errorf("it has no %s: %v", want, slices.Sorted(maps.Keys(files)))
+				}
+			}
+		})
+	}
+}
+
+func TestBinariesAreForTheirPlatformsAndStripped(t *testing.T) {
+	linux, err := elf.NewFile(bytes.NewReader(unpack(t, find(t, "linux_amd64.tar.gz"))["till"]))
+	if err != nil || linux.Machine != elf.EM_X86_64 || linux.Section(".symtab") != nil || linux.Section(".debug_info") != nil {
+		t.Errorf("linux_amd64: %v, %v", linux, err)
+	}
+	mac, err := macho.NewFile(bytes.NewReader(unpack(t, find(t, "darwin_amd64.tar.gz"))["till"]))
+	if err != nil || mac.Cpu != macho.CpuAmd64 || mac.Section("__debug_info") != nil || mac.Section("__zdebug_info") != nil {
+		t.Errorf("darwin_amd64: %v, %v", mac, err)
+	}
+	windows, err := pe.NewFile(bytes.NewReader(unpack(t, find(t, "windows_amd64.zip"))["till.exe"]))
+	if err != nil || windows.Machine != pe.IMAGE_FILE_MACHINE_AMD64 || len(windows.Symbols) > 0 {
+		t.Errorf("windows_amd64: %v, %v", windows, err)
+	}
+}
+
+func TestBinarySaysItsCommit(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "till")
+	if err := os.WriteFile(program, unpack(t, find(t, "linux_amd64.tar.gz"))["till"], 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var version struct {
+		Version, Commit, Committed string
+		Modified                   bool
+	}
+	if err := json.Unmarshal([]byte(run1(t, program, "version", "-o", "json")), &version); err != nil {
+		t.Fatal(err)
+	}
+	if version.Modified || len(version.Commit) != 40 || version.Committed != "2026-01-02T03:04:05Z" ||
+		!strings.HasPrefix(version.Version, "v0.0.0-20260102030405-"+version.Commit[:12]) {
+		t.Errorf("it says %+v", version)
+	}
+}
+
+func TestEveryFileIsTheSameWhenMadeElsewhere(t *testing.T) {
+	first := out(t)
+	other := filepath.Join(t.TempDir(), "another folder")
+	if err := committed(other); err != nil {
+		t.Fatal(err)
+	}
+	second := filepath.Join(t.TempDir(), "out")
+	if err := makeAll(other, second, tested()); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := read(t, first, "SHA256SUMS"), read(t, second, "SHA256SUMS"); a != b {
+		t.Errorf("the sums differ:\n%s\n%s", a, b)
+	}
+}
+
+func read(t *testing.T, parts ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestChangedTreeIsRefused(t *testing.T) {
+	tree := filepath.Join(t.TempDir(), "tree")
+	if err := committed(tree); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(tree, "cmd/till/more.go"), []byte("package main\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	err := makeAll(tree, filepath.Join(t.TempDir(), "out"), tested()[:1])
+	if err == nil || !strings.Contains(err.Error(), "in no commit") {
+		t.Errorf("it was made all the same: %v", err)
+	}
+}
+
+// TestDebInstallsAndLeavesNoTrace installs the package into an empty root directory, uses what it has installed,
+// and removes it.
+func TestDebInstallsAndLeavesNoTrace(t *testing.T) {
+	needRoot(t)
+	need(t, "dpkg", "man", "bash")
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "var/lib/dpkg/updates"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"status", "available"} {
+		if err := os.WriteFile(filepath.Join(root, "var/lib/dpkg", name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := tree(t, root)
+	dpkg := func(args ...string) string {
+		return run1(t, "dpkg", append([]string{"--root=" + root, "--force-not-root", "--log=/dev/null", "--force-script-chrootless"}, args...)...)
+	}
+	dpkg("--install", find(t, "linux_amd64.deb"))
+
+	if text := run1(t, filepath.Join(root, "usr/bin/till"), "version"); !strings.HasPrefix(text, "till v0.0.0-") {
+		t.Errorf("till version prints %q", text)
+	}
+	if status := dpkg("--status", "till"); !strings.Contains(status, "Status: install ok installed") ||
+		!strings.Contains(status, "Version: 0.0.0~git20260102030405") {
+		t.Errorf("the package is %s", status)
+	}
+	page := run1(t, "man", "-M", filepath.Join(root, "usr/share/man"), "till")
+	for _, want := range []string{"NAME", "till withdraw", "SEE ALSO"} {
+		if !strings.Contains(strings.ReplaceAll(page, "‐", "-"), strings.ReplaceAll(want, "till withdraw", "till-withdraw")) {
+			t.Errorf("man till has no %q:\n%s", want, page)
+		}
+	}
+	if page := run1(t, "man", "-M", filepath.Join(root, "usr/share/man"), "till-exit-codes"); !strings.Contains(page, "tens digit") {
+		t.Errorf("man till-exit-codes shows\n%s", page)
+	}
+	const library = "/usr/share/bash-completion/bash_completion"
+	if _, err := os.Stat(library); err != nil {
+		t.Fatalf("install bash-completion: %v", err)
+	}
+	script := `PATH=$1/usr/bin:$PATH; . ` + library + `; . "$1/usr/share/bash-completion/completions/till"
+COMP_WORDS=(till withd); COMP_CWORD=1; COMP_LINE="till withd"; COMP_POINT=10; COMP_TYPE=9
+__start_till 2>/dev/null; printf '%s\n' "${COMPREPLY[@]}"`
+	if words := run1(t, "bash", "-c", script, "bash", root); strings.TrimSpace(words) != "withdraw" {
+		t.Errorf("bash completes withd to %q", words)
+	}
+
+	dpkg("--purge", "till")
+	if after := tree(t, root); !slices.Equal(before, after) {
+		t.Errorf("it left %v, and there was %v", after, before)
+	}
+}
+
+// tree returns the files below a directory, without dpkg's own records.
+func tree(t *testing.T, root string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if name == filepath.Join(root, "var") {
+			return fs.SkipDir
+		}
+		names = append(names, strings.TrimPrefix(name, root))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestApkHasTheFiles(t *testing.T) {
+	r, err := gzip.NewReader(bytes.NewReader([]byte(read(t, find(t, "linux_amd64.apk")))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It is three archives, one after another, and only the last has an end.
+	data, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := tarFiles(t, bytes.NewReader(data))
+	for _, want := range []string{"usr/bin/till", "usr/share/man/man1/till.1.gz", "usr/share/bash-completion/completions/till", "usr/share/doc/till/copyright", ".PKGINFO"} {
+		if len(files[want]) == 0 {
+			t.Errorf("it has no %s: %v", want, slices.Sorted(maps.Keys(files)))
+		}
+	}
+	if info := string(files[".PKGINFO"]); !strings.Contains(info, "pkgver = 0.0.0_git20260102030405-r0\n") || !strings.Contains(info, "license = MIT") {
+		t.Errorf(".PKGINFO is\n%s", info)
+	}
+}
+
+func TestRpmHasTheFiles(t *testing.T) {
+	need(t, "rpm")
+	name := find(t, "linux_amd64.rpm")
+	listed := strings.Fields(run1(t, "rpm", "-qpl", "--nosignature", name))
+	for _, want := range []string{"/usr/bin/till", "/usr/share/man/man7/till-money.7.gz", "/usr/share/zsh/site-functions/_till", "/usr/share/doc/till/copyright"} {
+		if !slices.Contains(listed, want) {
+			t.Errorf("it has no %s: %v", want, listed)
+		}
+	}
+	if text := run1(t, "rpm", "-qp", "--nosignature", "--qf", "%{version} %{license} %{buildhost} %{arch}", name); text != "0.0.0~git20260102030405 MIT localhost x86_64" {
+		t.Errorf("it is %s", text)
+	}
+}
+
+// TestImageRunsWithoutRights starts the program of the image in a namespace with nothing but the image's files,
+// as the image's user.
+func TestImageRunsWithoutRights(t *testing.T) {
+	needRoot(t)
+	need(t, "unshare", "chroot", "tar")
+	layout := tarFiles(t, bytes.NewReader([]byte(read(t, find(t, "image.tar")))))
+	digest := func(d string) []byte { return layout["blobs/"+strings.ReplaceAll(d, ":", "/")] }
+	var index struct {
+		Manifests []struct {
+			Digest   string
+			Platform struct{ OS, Architecture string }
+		}
+	}
+	var manifest struct {
+		Config struct{ Digest string }
+		Layers []struct{ Digest string }
+	}
+	var config struct {
+		Config struct {
+			User, WorkingDir string
+			Entrypoint, Env  []string
+		}
+	}
+	for _, part := range []struct {
+		text []byte
+		to   any
+	}{{layout["index.json"], &index}, {nil, &manifest}, {nil, &config}} {
+		text := part.text
+		switch part.to {
+		case any(&manifest):
+			text = digest(index.Manifests[0].Digest)
+		case any(&config):
+			text = digest(manifest.Config.Digest)
+		}
+		if err := json.Unmarshal(text, part.to); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	if p := index.Manifests[0].Platform; p.OS != "linux" || p.Architecture != "amd64" {
+		t.Errorf("the image is for %v", p)
+	}
+	root := t.TempDir()
+	os.Chmod(filepath.Dir(root), 0o755)
+	for _, layer := range manifest.Layers {
+		cmd := exec.Command("tar", "-xzp", "--numeric-owner", "-C", root)
+		cmd.Stdin = bytes.NewReader(digest(layer.Digest))
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+	}
+	user := config.Config.User
+	if user == "" || user == "root" || strings.HasPrefix(user, "0") {
+		t.Fatalf("the user is %q", user)
+	}
+	chroot, err := exec.LookPath("chroot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := func(args ...string) (string, error) {
+		cmd := exec.Command("unshare", append([]string{"--mount", "--pid", "--fork", "--net", "--ipc", "--uts",
+			chroot, "--userspec=" + user, root}, append(config.Config.Entrypoint, args...)...)...)
+		cmd.Env = config.Config.Env
+		text, err := cmd.CombinedOutput()
+		return string(text), err
+	}
+	if text, err := inside("version"); err != nil || !strings.HasPrefix(text, "till v0.0.0-") {
+		t.Errorf("version: %v: %s", err, text)
+	}
+	if text, err := inside("--sandbox", "withdraw", "create", "--currency", "Btc", "--amount-minor", "5", "--address", "a", "--order-id", "1", "--yes"); err != nil {
+		t.Errorf("withdraw create: %v: %s", err, text)
+	}
+	if text, err := inside("--sandbox", "withdraw", "list", "--columns", "order_id", "--no-headers"); err != nil || strings.TrimSpace(text) != "1" {
+		t.Errorf("withdraw list: %v: %s", err, text)
+	}
+	roots := read(t, root, "etc/ssl/certs/ca-certificates.crt")
+	if n := strings.Count(roots, "BEGIN CERTIFICATE"); n < 50 {
+		t.Errorf("it has %d certificates", n)
+	}
+}
+
+func TestEveryLinkedModuleIsNamed(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "till")
+	files := unpack(t, find(t, "linux_amd64.tar.gz"))
+	if err := os.WriteFile(program, files["till"], 0o755); err != nil {
+		t.Fatal(err)
+	}
+	bom := cyclonedx.NewBOM()
+	if err := cyclonedx.NewBOMDecoder(strings.NewReader(read(t, find(t, "sbom.cdx.json"))), cyclonedx.BOMFileFormatJSON).Decode(bom); err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, c := range *bom.Components {
+		listed = append(listed, c.Name+" "+c.Version)
+		if c.Licenses == nil || len(*c.Licenses) == 0 {
+			t.Errorf("%s has no licence", c.Name)
+		}
+	}
+	linked := 0
+	for line := range strings.Lines(run1(t, "go", "version", "-m", program)) {
+		field := strings.Fields(line)
+		if len(field) < 3 || field[0] != "dep" {
+			continue
+		}
+		linked++
+		name := field[1] + " " + field[2]
+		if !slices.Contains(listed, name) {
+			t.Errorf("the bill of materials has no %s", name)
+		}
+		if !bytes.Contains(files["THIRD_PARTY_NOTICES"], []byte(name)) {
+			t.Errorf("the notices have no %s", name)
+		}
+	}
+	if linked < 20 {
+		t.Errorf("%d modules are linked", linked)
+	}
+}
+
+func TestUnknownLicenceIsRefused(t *testing.T) {
+	for name, text := range map[string]string{
+		"none":    "",
+		"unknown": "You may look at this, and no more.",
+		"GPL": "This program is free software: you can redistribute it and/or modify it under the terms of the GNU General Public " +
+			"License as published by the Free Software Foundation, either version 3 of the License, or (at your option) any later version.",
+	} {
+		dir := t.TempDir()
+		if text != "" {
+			if err := os.WriteFile(filepath.Join(dir, "LICENSE"), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n, err := readNotice(debug.Module{Path: "example.com/m"}, dir); err == nil {
+			t.Errorf("%s: it was taken for %v", name, n.Kinds)
+		}
+	}
+}
+
+func TestManPagesAreUpToDate(t *testing.T) {
+	pages, err := manPages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir("../../man")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != len(pages) {
+		t.Errorf("man has %d files, and there are %d pages: run make man", len(entries), len(pages))
+	}
+	for name, page := range pages {
+		if read(t, "../../man", name) != string(page) {
+			t.Errorf("man/%s is not what the help says: run make man", name)
+		}
+	}
+}
+
+func TestManPagesHaveNoWarnings(t *testing.T) {
+	need(t, "man", "groff")
+	pages, err := filepath.Glob("../../man/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		cmd := exec.Command("man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page)
+		cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "MANWIDTH=80", "MANROFFOPT=-rHY=0")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Run(); err != nil || stderr.Len() > 0 {
+			t.Errorf("%s: %v: %s", path.Base(page), err, stderr.Bytes())
+		}
+	}
+}
+
+// TestVerifyScript checks downloads with examples/verify.sh.
+func TestVerifyScript(t *testing.T) {
+	need(t, "ssh-keygen")
+	script, err := filepath.Abs("../../examples/verify.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := t.TempDir()
+	signers := map[string]string{}
+	for _, name := range []string{"release", "stranger"} {
+		key := filepath.Join(keys, name)
+		run1(t, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", key)
+		signers[name] = key + ".signers"
+		line := name + `@example.com namespaces="till-release" ` + read(t, key+".pub")
+		if err := os.WriteFile(signers[name], []byte(line), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	archive := find(t, "linux_amd64.tar.gz")
+	for _, c := range []struct {
+		name   string
+		change func(dir string) error
+		signer string
+		says   string // empty: it is accepted
+	}{
+		{"as it is", func(string) error { return nil }, "release", ""},
+		{"without signers", func(string) error { return nil }, "", ""},
+		{"one byte flipped", func(dir string) error { return flip(filepath.Join(dir, filepath.Base(archive))) }, "release", "is not what was released"},
+		{"one byte flipped, without signers", func(dir string) error { return flip(filepath.Join(dir, filepath.Base(archive))) }, "", "is not what was released"},
+		{"one byte of the sums flipped", func(dir string) error { return flip(filepath.Join(dir, "SHA256SUMS")) }, "release", "the signature of SHA256SUMS is wrong"},
+		{"another signer", func(string) error { return nil }, "stranger", "was not made with a key"},
+		{"no signature", func(dir string) error { return os.Remove(filepath.Join(dir, "SHA256SUMS.sig")) }, "release", "are not signed"},
+		{"no sums", func(dir string) error { return os.Remove(filepath.Join(dir, "SHA256SUMS")) }, "release", "there is no SHA256SUMS"},
+		{"nothing but the sums", func(dir string) error { return os.Remove(filepath.Join(dir, filepath.Base(archive))) }, "release", "there is no file"},
+		{"another file", func(dir string) error { return os.WriteFile(filepath.Join(dir, "more"), nil, 0o644) }, "release", "more is not what was released"},
+		{"another namespace", func(dir string) error { return sign(dir, filepath.Join(keys, "release"), "file") }, "release", "the signature of SHA256SUMS is wrong"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, name := range []string{archive, filepath.Join(out(t), "SHA256SUMS")} {
+				if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), []byte(read(t, name)), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := errors.Join(sign(dir, filepath.Join(keys, "release"), "till-release"), c.change(dir)); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{script, dir}
+			if c.signer != "" {
+				args = append(args, signers[c.signer])
+			}
+			text, err := exec.Command("sh", args...).CombinedOutput()
+			if (err == nil) != (c.says == "") || !strings.Contains(string(text), c.says) {
+				t.Errorf("%v: %s", err, text)
+			}
+		})
+	}
+}
+
+func sign(dir, key, namespace string) error {
+	os.Remove(filepath.Join(dir, "SHA256SUMS.sig"))
+	text, err := exec.Command("ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", key, filepath.Join(dir, "SHA256SUMS")).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, text)
+	}
+	return nil
+}
+
+// flip changes one bit in the middle of a file.
+func flip(name string) error {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	data[len(data)/2] ^= 1
+	return os.WriteFile(name, data, 0o644)
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"golang.org/x/crypto/x509roots/fallback/bundle"
+)
+
+// The user of the image has no rights, and a directory of its own for the configuration and the journal.
+const (
+	imageUser = 65532
+	imageHome = "home/till"
+)
+
+func (f file) owner() int {
+	if strings.HasPrefix(f.Name, imageHome) {
+		return imageUser
+	}
+	return 0
+}
+
+// image writes one image for all builds for Linux, as an archive of the layout that the OCI image specification
+// describes.
+func (s *stage) image(builds []build, out string) error {
+	index := v1.ImageIndex(mutate.IndexMediaType(empty.Index, types.OCIImageIndex))
+	for _, b := range builds {
+		if b.OS != "linux" {
+			continue
+		}
+		image, err := s.imageFor(b)
+		if err != nil {
+			return err
+		}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
+			MediaType: types.OCIManifestSchema1, Platform: &v1.Platform{OS: b.OS, Architecture: b.Arch},
+			Annotations: map[string]string{"org.opencontainers.image.ref.name": "till:" + s.version},
+		}})
+	}
+	dir := filepath.Join(s.dir, "image")
+	if _, err := layout.Write(dir, index); err != nil {
+		return err
+	}
+	var files []file
+	err := filepath.WalkDir(dir, func(name string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		inside, _ := filepath.Rel(dir, name)
+		files = append(files, file{filepath.ToSlash(inside), 0o644, data})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	data, err := s.tar("", files)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(out, s.name("image.tar")), data, 0o644)
+}
+
+// imageFor returns the image for one platform, of one layer.
+func (s *stage) imageFor(b build) (v1.Image, error) {
+	binary, err := os.ReadFile(b.Path)
+	if err != nil {
+		return nil, err
+	}
+	var roots bytes.Buffer
+	for root := range bundle.Roots() {
+		if root.Constraint == nil { // a file of certificates cannot say when one counts
+			pem.Encode(&roots, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate})
+		}
+	}
+	layer, err := s.tar("", []file{
+		{"etc", os.ModeDir | 0o755, nil},
+		{"etc/group", 0o644, fmt.Appendf(nil, "root:x:0:\ntill:x:%d:\n", imageUser)},
+		{"etc/passwd", 0o644, fmt.Appendf(nil, "root:x:0:0:root:/:/sbin/nologin\ntill:x:%d:%[1]d:till:/%s:/sbin/nologin\n",
+			imageUser, imageHome)},
+		{"etc/ssl", os.ModeDir | 0o755, nil},
+		{"etc/ssl/certs", os.ModeDir | 0o755, nil},
+		{"etc/ssl/certs/ca-certificates.crt", 0o644, roots.Bytes()},
+		{"home", os.ModeDir | 0o755, nil},
+		{imageHome, os.ModeDir | 0o700, nil},
+		{"tmp", os.ModeDir | os.ModeSticky | 0o777, nil},
+		{"usr", os.ModeDir | 0o755, nil},
+		{"usr/bin", os.ModeDir | 0o755, nil},
+		{"usr/bin/till", 0o755, binary},
+		{"usr/share", os.ModeDir | 0o755, nil},
+		{"usr/share/doc", os.ModeDir | 0o755, nil},
+		{"usr/share/doc/till", os.ModeDir | 0o755, nil},
+		{"usr/share/doc/till/LICENSE", 0o644, s.licence},
+		{"usr/share/doc/till/THIRD_PARTY_NOTICES", 0o644, noticeText(s.notices)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	opened, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer)), nil },
+		tarball.WithMediaType(types.OCILayer))
+	if err != nil {
+		return nil, err
+	}
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	if image, err = mutate.Append(image, mutate.Addendum{Layer: opened,
+		History: v1.History{Created: v1.Time{Time: s.time}, CreatedBy: "till " + s.version}}); err != nil {
+		return nil, err
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture, config.Created = b.OS, b.Arch, v1.Time{Time: s.time}
+	home := path.Join("/", imageHome)
+	config.Config = v1.Config{
+		Entrypoint: []string{"/usr/bin/till"}, User: fmt.Sprintf("%d:%[1]d", imageUser), WorkingDir: home,
+		Env: []string{"PATH=/usr/bin", "HOME=" + home},
+		Labels: map[string]string{
+			"org.opencontainers.image.title": "till", "org.opencontainers.image.version": s.version,
+			"org.opencontainers.image.licenses":    "MIT",
+			"org.opencontainers.image.revision":    revision(b),
+			"org.opencontainers.image.description": "command line of a merchant payment service",
+		},
+	}
+	return mutate.ConfigFile(image, config)
+}
+
+func revision(b build) string {
+	for _, setting := range b.Info.Settings {
+		if setting.Key == "vcs.revision" {
+			return setting.Value
+		}
+	}
+	return ""
+}
