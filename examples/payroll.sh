@@ -6,7 +6,7 @@
 #                                            through a different channel than the plan: only that protects from an edited plan
 #   payroll.sh pay payroll-2026-05.plan sha256:...   sends what was approved, and mails what came of it
 #
-# The file has the columns currency, amount, address and, where wanted, memo and note; see till payout plan --help. It has
+# The file has the columns currency, amount, address and, where wanted, memo and note; see till help payout-files. It has
 # no order ids: they are derived from its name and its rows, so that a file which is planned once more pays nobody twice.
 #
 # Whatever stops "pay", a crash or a power cut included, the same command again goes on where it stopped. What was sent is
