@@ -123,7 +123,7 @@ func TestEnvironmentTopicListsEveryVariable(t *testing.T) {
 }
 
 func TestFindTopic(t *testing.T) {
-	root := tree(t)
+	root := Tree()
 	root.AddCommand(&cobra.Command{Use: "secret", Hidden: true, Run: func(*cobra.Command, []string) {}})
 	for _, test := range []struct{ names, path, hint string }{
 		{"", "till", ""},

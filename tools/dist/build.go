@@ -43,8 +43,8 @@ func buildAll(root, work string, targets []platform) ([]build, error) {
 		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-tags=timetzdata", "-ldflags=-s -w",
 			"-o", b.Path, "./cmd/till")
 		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=", "GOARM64=",
-			"GOOS="+p.OS, "GOARCH="+p.Arch)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=",
+			"GOARM64=", "GOOS="+p.OS, "GOARCH="+p.Arch)
 		if text, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, text)
 		}

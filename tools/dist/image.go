@@ -88,8 +88,9 @@ func (s *stage) imageFor(b build) (v1.Image, error) {
 	layer, err := s.tar("", []file{
 		{"etc", os.ModeDir | 0o755, nil},
 		{"etc/group", 0o644, fmt.Appendf(nil, "root:x:0:\ntill:x:%d:\n", imageUser)},
-		{"etc/passwd", 0o644, fmt.Appendf(nil, "root:x:0:0:root:/:/sbin/nologin\ntill:x:%d:%[1]d:till:/%s:/sbin/nologin\n",
-			imageUser, imageHome)},
+		{"etc/passwd", 0o644,
+			fmt.Appendf(nil, "root:x:0:0:root:/:/sbin/nologin\ntill:x:%d:%[1]d:till:/%s:/sbin/nologin\n",
+				imageUser, imageHome)},
 		{"etc/ssl", os.ModeDir | 0o755, nil},
 		{"etc/ssl/certs", os.ModeDir | 0o755, nil},
 		{"etc/ssl/certs/ca-certificates.crt", 0o644, roots.Bytes()},
@@ -108,7 +109,10 @@ func (s *stage) imageFor(b build) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(layer)), nil },
+	opened, err := tarball.LayerFromOpener(func() (io.ReadCloser,
+		error) {
+		return io.NopCloser(bytes.NewReader(layer)), nil
+	},
 		tarball.WithMediaType(types.OCILayer))
 	if err != nil {
 		return nil, err

@@ -81,7 +81,8 @@ func paths(linked map[string]debug.Module) []string {
 }
 
 // A file of patents is no licence, and is passed on with it.
-var licenceFile, patentsFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice)`), regexp.MustCompile(`(?i)^patents`)
+var licenceFile, patentsFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice)`),
+	regexp.MustCompile(`(?i)^patents`)
 
 // readNotice reads the licences in the directory of a module.
 func readNotice(m debug.Module, dir string) (notice, error) {
@@ -107,11 +108,13 @@ func readNotice(m debug.Module, dir string) (notice, error) {
 		}
 	}
 	if len(n.Kinds) == 0 {
-		return n, fmt.Errorf("no licence that is known was found in the module %s: read it, and say here what it is", m.Path)
+		return n, fmt.Errorf("no licence that is known was found in the module %s: read it, and say here what it is",
+			m.Path)
 	}
 	for _, kind := range n.Kinds {
 		if !slices.Contains(accepted, kind) {
-			return n, fmt.Errorf("the module %s has the licence %s, which is not accepted: use another module", m.Path, kind)
+			return n, fmt.Errorf("the module %s has the licence %s, which is not accepted: use another module",
+				m.Path, kind)
 		}
 	}
 	return n, nil

@@ -20,8 +20,9 @@ func (s *stage) materials(out string) error {
 	bom.Metadata = &cyclonedx.Metadata{
 		Timestamp: s.time.Format(time.RFC3339),
 		Component: &cyclonedx.Component{
-			BOMRef: program, Type: cyclonedx.ComponentTypeApplication, Name: "till", Version: s.version, PackageURL: program,
-			Licenses: licences([]string{"MIT"}),
+			BOMRef: program, Type: cyclonedx.ComponentTypeApplication, Name: "till", Version: s.version,
+			PackageURL: program,
+			Licenses:   licences([]string{"MIT"}),
 		},
 	}
 	var components []cyclonedx.Component
@@ -29,8 +30,9 @@ func (s *stage) materials(out string) error {
 	for _, n := range s.notices {
 		url := "pkg:golang/" + n.Module.Path + "@" + n.Module.Version
 		components = append(components, cyclonedx.Component{
-			BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: n.Module.Path, Version: n.Module.Version, PackageURL: url,
-			Licenses: licences(n.Kinds),
+			BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: n.Module.Path, Version: n.Module.Version,
+			PackageURL: url,
+			Licenses:   licences(n.Kinds),
 		})
 		refs = append(refs, url)
 	}

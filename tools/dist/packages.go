@@ -23,7 +23,8 @@ func (s *stage) packages(b build, out string) error {
 		info := nfpm.WithDefaults(&nfpm.Info{
 			Name: "till", Arch: b.Arch, Platform: "linux", MTime: s.time, DisableGlobbing: true,
 			Section: "utils", Priority: "optional", License: "MIT",
-			Maintainer: "the till authors <till@example.com>", Vendor: "the till authors", Homepage: "https://example.com/till",
+			Maintainer: "the till authors <till@example.com>", Vendor: "the till authors",
+			Homepage: "https://example.com/till",
 			Description: "command line of a merchant payment service\n" +
 				"Pays out at most once, makes invoices and looks after resellers, from scripts and\n" +
 				"terminals. It has the whole service as a sandbox, to try and test without a network.",
@@ -91,7 +92,8 @@ func (s *stage) contents(b build, format string) (files.Contents, error) {
 		{docs + "README.md", 0o644, s.readme},
 	}
 	for _, name := range sorted(s.man) {
-		all = append(all, file{"/usr/share/man/man" + name[len(name)-1:] + "/" + name + ".gz", 0o644, gzipped(s.man[name])})
+		all = append(all,
+			file{"/usr/share/man/man" + name[len(name)-1:] + "/" + name + ".gz", 0o644, gzipped(s.man[name])})
 	}
 	contents := files.Contents{packed("/usr/bin/till", b.Path, 0o755, s)}
 	for _, f := range all {

@@ -37,7 +37,8 @@ func newStage(root, work string, builds []build) (*stage, error) {
 	if s.man, err = manPages(); err != nil {
 		return nil, err
 	}
-	for name, to := range map[string]*[]byte{"LICENSE": &s.licence, "README.md": &s.readme, "CHANGELOG.md": &s.changes} {
+	for name, to := range map[string]*[]byte{"LICENSE": &s.licence, "README.md": &s.readme,
+		"CHANGELOG.md": &s.changes} {
 		if *to, err = os.ReadFile(filepath.Join(root, name)); err != nil {
 			return nil, err
 		}

@@ -14,7 +14,8 @@ import (
 
 // Command returns the invoice command.
 func Command(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("invoice", "Create invoices for customers, and wait for payment", createCommand(a), getCommand(a), waitCommand(a))
+	return cmdutil.Group("invoice", "Create invoices for customers, and wait for payment", createCommand(a),
+		getCommand(a), waitCommand(a))
 }
 
 func createCommand(a *cmdutil.App) *cobra.Command {

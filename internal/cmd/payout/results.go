@@ -151,7 +151,8 @@ func appliedView(m money.Registry) render.View[applied] {
 			count("unknown", aboutCount(payout.StateUnknown), func(l appliedLine) int { return l.Unknown }),
 			count("conflict", aboutCount(payout.StateConflict), func(l appliedLine) int { return l.Conflict }),
 			count("planned", aboutCount(payout.StatePlanned), func(l appliedLine) int { return l.Planned }),
-			count("already_paid", "accepted orders that this run did not send", func(l appliedLine) int { return l.Before }),
+			count("already_paid", "accepted orders that this run did not send",
+				func(l appliedLine) int { return l.Before }),
 			{Name: "total", About: "total of the plan", Amount: true, Cell: func(r row) render.Cell {
 				total, _ := unitOf(r.tally)
 				return sum(r, total, r.line().Totals)

@@ -74,7 +74,8 @@ See: till help report.`,
 	f := cmd.Flags()
 	f.StringVar(&flags.from, "from", "", "start of the period")
 	f.StringVar(&flags.to, "to", "", "end of the period")
-	f.StringArrayVar(&flags.by, "by", nil, "group by reseller (default), currency, day, week or month; may be given twice")
+	f.StringArrayVar(&flags.by, "by", nil,
+		"group by reseller (default), currency, day, week or month; may be given twice")
 	f.BoolVar(&flags.compare, "compare", false, "compare the period with the one before it")
 	f.IntVar(&flags.top, "top", 0, "only so many rows of each currency, by rebates")
 	f.StringArrayVar(&flags.failBelow, "fail-below", nil,
