@@ -53,7 +53,7 @@ func heading(page []byte, name, section string) []byte {
 }
 
 // emptyDefault is a default of a flag that says nothing, after the name of the flag.
-var emptyDefault = regexp.MustCompile(`\\fP(?:=""|\[=false\]|=\[\])`)
+var emptyDefault = regexp.MustCompile(`\\fP(?:=""|\[=false\]|=\[\]|=-1)`)
 
 func commandPage(cmd *cobra.Command) ([]byte, error) {
 	cmd.DisableAutoGenTag = true
@@ -64,6 +64,9 @@ func commandPage(cmd *cobra.Command) ([]byte, error) {
 	}
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
 	page := emptyDefault.ReplaceAll(b.Bytes(), []byte(`\fP`))
+	if cmd.HasAvailableSubCommands() {
+		page = withCommands(page, cmd)
+	}
 	if cmd.HasParent() {
 		page = append(bytes.TrimRight(page, "\n"), ", \\fBtill-flags(7)\\fP\n"...)
 	} else {
@@ -75,6 +78,18 @@ func commandPage(cmd *cobra.Command) ([]byte, error) {
 		page = append(page, '\n')
 	}
 	return heading(page, name, "1"), nil
+}
+
+// withCommands adds what cobra leaves out of the page of a command with subcommands: which there are.
+func withCommands(page []byte, cmd *cobra.Command) []byte {
+	page = bytes.Replace(page, []byte(`\fB`+cmd.CommandPath()+"\\fP\n"), []byte(`\fB`+cmd.CommandPath()+" COMMAND\\fP\n"), 1)
+	list := []byte(".SH COMMANDS\n")
+	for _, child := range cmd.Commands() {
+		if child.IsAvailableCommand() {
+			list = fmt.Appendf(list, ".TP 12\n\\fB%s\\fP\n%s\n", child.Name(), child.Short)
+		}
+	}
+	return bytes.Replace(page, []byte(".SH OPTIONS\n"), append(list, ".SH OPTIONS\n"...), 1)
 }
 
 // topicPage shows the text of a topic as it is: it is set for terminals already.
