@@ -195,7 +195,7 @@ func TestArchivesHaveBinaryManPagesAndCompletions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := unpack(t, find(t, name))
-			for _, want := range append(also, "LICENSE", "THIRD_PARTY_NOTICES", "README.md") {
+			for _, want := range append(also, "LICENSE", "THIRD_PARTY_NOTICES", "README.md", "docs/paying.md") {
 				if len(files[want]) == 0 {
 					t.Errorf("it has no %s: %v", want, slices.Sorted(maps.Keys(files)))
 				}

@@ -91,6 +91,9 @@ func (s *stage) contents(b build, format string) (files.Contents, error) {
 		{docs + "changelog.gz", 0o644, gzipped(s.changes)},
 		{docs + "README.md", 0o644, s.readme},
 	}
+	for _, name := range sorted(s.pages) {
+		all = append(all, file{docs + "docs/" + name, 0o644, s.pages[name]})
+	}
 	for _, name := range sorted(s.man) {
 		all = append(all,
 			file{"/usr/share/man/man" + name[len(name)-1:] + "/" + name + ".gz", 0o644, gzipped(s.man[name])})

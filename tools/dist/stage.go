@@ -25,6 +25,7 @@ type stage struct {
 	time        time.Time
 	man         map[string][]byte
 	completions map[string][]byte
+	pages       map[string][]byte // of docs/
 	licence     []byte
 	readme      []byte
 	changes     []byte
@@ -32,7 +33,8 @@ type stage struct {
 }
 
 func newStage(root, work string, builds []build) (*stage, error) {
-	s := &stage{dir: work, version: builds[0].Version, time: builds[0].Time.UTC(), completions: map[string][]byte{}}
+	s := &stage{dir: work, version: builds[0].Version, time: builds[0].Time.UTC(), completions: map[string][]byte{},
+		pages: map[string][]byte{}}
 	var err error
 	if s.man, err = manPages(); err != nil {
 		return nil, err
@@ -48,6 +50,15 @@ func newStage(root, work string, builds []build) (*stage, error) {
 			return nil, err
 		}
 	}
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range pages {
+		if s.pages[filepath.Base(name)], err = os.ReadFile(name); err != nil {
+			return nil, err
+		}
+	}
 	s.notices, err = notices(root, builds)
 	return s, err
 }
@@ -59,10 +70,14 @@ func (s *stage) name(parts ...string) string {
 
 // documents are the files that are in every archive.
 func (s *stage) documents() []file {
-	return []file{
+	all := []file{
 		{"LICENSE", 0o644, s.licence}, {"THIRD_PARTY_NOTICES", 0o644, noticeText(s.notices)},
 		{"README.md", 0o644, s.readme}, {"CHANGELOG.md", 0o644, s.changes},
 	}
+	for _, name := range sorted(s.pages) {
+		all = append(all, file{"docs/" + name, 0o644, s.pages[name]})
+	}
+	return all
 }
 
 func sorted(files map[string][]byte) []string { return slices.Sorted(maps.Keys(files)) }
