@@ -174,6 +174,10 @@ func (s *Sender) exists(w withdrawal, e *journal.ExistsError) (Sent, error) {
 	}
 	const another = "use another order id, or see what it was"
 	switch {
+	case !e.Same && o.State == journal.Unknown:
+		// Another order id would pay again what may have been paid.
+		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID,
+			stateText(o.State), s.describe(o.Content)), "find out first what became of it", "withdraw", "reconcile", o.OrderID)
 	case !e.Same && o.State == journal.Planned:
 		return Sent{},
 			refused(RuleOrderID,
