@@ -328,7 +328,7 @@ When till reads the service's list before sending
   withdrawal the list is read in these cases, and never with --lookup never:
   - this journal has sent the order id before,
   - it has nothing accepted for the account yet, as when it is new or lost,
-  - it has found a withdrawal on the list before that it did not know, or
+  - it has once found an order on the list that it was about to send, or
   - it was not closed and its log is missing, as in a copy of one file alone.
   Otherwise, and if till makes the order id, the journal alone decides. With
   --lookup always the list is read before every order id that you chose.

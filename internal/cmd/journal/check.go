@@ -22,9 +22,9 @@ missing in the journal, missing at the service, or different. Nothing is
 changed. The exit code is 21 if there is a difference.
 
 After a backup of the journal was restored, what is missing in the journal was
-paid since the backup: see till help payouts. If the journal has lost records,
-till looks up every order before it is sent; that ends when a check finds
-nothing missing in the journal.`,
+paid since the backup: see till help guarantees. If the journal has lost
+records, till looks up every order before it is sent; that ends when a check
+finds nothing missing in the journal.`,
 		Example: `  till journal check --from 2026-05 --to 2026-05
   till journal check -o jsonl`,
 		Args: cmdutil.NoArgs,
