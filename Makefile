@@ -57,10 +57,14 @@ man:
 pictures: build
 	tools/pictures/make.sh bin/till docs/pictures
 
+# What was made before stays until all of it is made again.
 dist:
+	$(if $(SIGN),test -r '$(SIGN)')
+	rm -rf dist.new
+	cd tools/dist && $(GO) run . ../../dist.new
+	$(if $(SIGN),ssh-keygen -q -Y sign -n till-release -f '$(SIGN)' dist.new/SHA256SUMS)
 	rm -rf dist
-	cd tools/dist && $(GO) run . ../../dist
-	$(if $(SIGN),ssh-keygen -q -Y sign -n till-release -f '$(SIGN)' dist/SHA256SUMS)
+	mv dist.new dist
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 
@@ -79,4 +83,4 @@ vuln:
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 
 clean:
-	rm -rf bin dist
+	rm -rf bin dist dist.new

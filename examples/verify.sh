@@ -3,35 +3,60 @@
 #
 #   verify.sh DIR [ALLOWED_SIGNERS]
 #
-# DIR has SHA256SUMS, SHA256SUMS.sig and one or more of the files that SHA256SUMS names. ALLOWED_SIGNERS is a
-# file of the keys that you trust, in the format of ssh-keygen; get it another way than the download. Without
-# it only damage is found, because whoever changes a file can change its sum. Exit code 0 means that
-# everything in DIR is what was released.
+# DIR has SHA256SUMS, SHA256SUMS.sig and one or more of the files that SHA256SUMS names, and nothing else.
+# ALLOWED_SIGNERS is a file of the keys that you trust, in the format of ssh-keygen; get it another way than the
+# download. Without it only damage is found, because whoever changes a file can change its sum. Exit code 0 means
+# that everything in DIR is what was released.
 set -eu
-
-if [ $# -lt 1 ] || [ $# -gt 2 ]; then
-	echo "usage: verify.sh DIR [ALLOWED_SIGNERS]" >&2
-	exit 2
-fi
-signers=
-if [ $# = 2 ]; then
-	signers=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
-fi
-cd "$1"
+unset CDPATH
 
 fail() {
 	echo "verify.sh: $*" >&2
 	exit 1
 }
 
+# absolute PATH prints a path that begins with a slash, so that none is taken for a flag.
+absolute() {
+	case $1 in
+	/*) printf '%s\n' "$1" ;;
+	*) printf '%s/%s\n' "$PWD" "$1" ;;
+	esac
+}
+
+if [ $# -lt 1 ] || [ $# -gt 2 ]; then
+	echo "usage: verify.sh DIR [ALLOWED_SIGNERS]" >&2
+	exit 2
+fi
+dir=$(absolute "$1")
+signers=
+if [ $# = 2 ]; then
+	signers=$(absolute "$2")
+	[ -f "$signers" ] || fail "there is no file $2: it has the keys that you trust"
+	command -v ssh-keygen >/dev/null || fail "ssh-keygen is needed to check the signature: install OpenSSH"
+fi
+[ -d "$dir" ] || fail "there is no directory $1"
+cd "$dir"
 [ -f SHA256SUMS ] || fail "there is no SHA256SUMS in $1: download it too"
+
+# signer prints the first trusted person whose signature it is. ssh-keygen finds the first line with the key, and a
+# key may have several lines, for different uses: so each name in the file is tried too.
+signer() {
+	{
+		ssh-keygen -Y find-principals -s SHA256SUMS.sig -f "$signers" 2>/dev/null || true
+		sed -n 's/^\([^#[:space:]][^[:space:]]*\)[[:space:]].*/\1/p' "$signers" | tr , '\n'
+	} | while IFS= read -r person; do
+		if ssh-keygen -Y verify -f "$signers" -I "$person" -n till-release -s SHA256SUMS.sig <SHA256SUMS >/dev/null 2>&1; then
+			printf '%s\n' "$person"
+			break
+		fi
+	done
+}
+
+person=
 if [ -n "$signers" ]; then
 	[ -f SHA256SUMS.sig ] || fail "there is no SHA256SUMS.sig in $1: the sums are not signed"
-	signer=$(ssh-keygen -Y find-principals -s SHA256SUMS.sig -f "$signers" 2>/dev/null | head -n 1) ||
-		signer=
-	[ -n "$signer" ] || fail "SHA256SUMS.sig was not made with a key in $signers: do not use these files"
-	ssh-keygen -Y verify -f "$signers" -I "$signer" -n till-release -s SHA256SUMS.sig <SHA256SUMS >/dev/null 2>&1 ||
-		fail "the signature of SHA256SUMS is wrong: do not use these files"
+	person=$(signer)
+	[ -n "$person" ] || fail "SHA256SUMS.sig is not the signature of SHA256SUMS by a key in $2 that is valid: do not use these files"
 fi
 
 if command -v sha256sum >/dev/null; then
@@ -40,7 +65,8 @@ else
 	sum() { shasum -a 256 -- "$1"; }
 fi
 checked=0
-for file in *; do
+for file in * .[!.]* ..?*; do
+	[ -e "$file" ] || [ -L "$file" ] || continue
 	case $file in
 	SHA256SUMS | SHA256SUMS.sig) continue ;;
 	esac
@@ -50,8 +76,8 @@ for file in *; do
 done
 [ $checked -gt 0 ] || fail "there is no file of a release in $1"
 
-if [ -n "$signers" ]; then
-	echo "$checked files are what $signer released"
+if [ -n "$person" ]; then
+	echo "$checked files are what $person released"
 else
 	echo "$checked files have the right sums; who made the sums is unknown without ALLOWED_SIGNERS"
 fi

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"debug/buildinfo"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,6 +35,9 @@ type build struct {
 
 // buildAll builds the program for each platform, without debugging information and with the commit in it.
 func buildAll(root, work string, targets []platform) ([]build, error) {
+	if err := checkTree(root); err != nil {
+		return nil, err
+	}
 	var builds []build
 	for _, p := range targets {
 		b := build{platform: p, Path: filepath.Join(work, p.String(), "till")}
@@ -40,13 +45,9 @@ func buildAll(root, work string, targets []platform) ([]build, error) {
 			b.Path += ".exe"
 		}
 		// Windows and images have no time zones of their own.
-		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-tags=timetzdata", "-ldflags=-s -w",
-			"-o", b.Path, "./cmd/till")
-		cmd.Dir = root
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=",
-			"GOARM64=", "GOOS="+p.OS, "GOARCH="+p.Arch)
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, text)
+		if _, err := output(root, p, "build", "-trimpath", "-buildvcs=true", "-tags=timetzdata", "-ldflags=-s -w",
+			"-o", b.Path, "./cmd/till"); err != nil {
+			return nil, err
 		}
 		if err := b.read(); err != nil {
 			return nil, err
@@ -56,18 +57,33 @@ func buildAll(root, work string, targets []platform) ([]build, error) {
 	return builds, nil
 }
 
+// checkTree refuses a tree from which others could not make the same: with changes that are in no commit, or
+// without the tags that name the version.
+func checkTree(root string) error {
+	for _, check := range []struct{ says, fault string }{
+		{"status --porcelain --untracked-files=all", "the tree has changes that are in no commit: commit or remove them first"},
+		{"ls-files --others -- *.go", "there are Go files that git ignores: remove them first"},
+		{"rev-parse --is-shallow-repository", "the clone is not complete, so its tags may be missing: git fetch --unshallow --tags"},
+	} {
+		cmd := exec.Command("git", append([]string{"-C", root}, strings.Fields(check.says)...)...)
+		text, err := cmd.Output()
+		if err != nil {
+			return fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
+		}
+		if found := strings.TrimSpace(string(text)); found != "" && found != "false" {
+			return fmt.Errorf("%s (%s)", check.fault, found)
+		}
+	}
+	return nil
+}
+
 // read reads the version and the commit from the binary.
 func (b *build) read() (err error) {
 	if b.Info, err = buildinfo.ReadFile(b.Path); err != nil {
 		return err
 	}
 	for _, s := range b.Info.Settings {
-		switch s.Key {
-		case "vcs.modified":
-			if s.Value != "false" {
-				return fmt.Errorf("the tree has changes that are in no commit: commit or remove them first")
-			}
-		case "vcs.time":
+		if s.Key == "vcs.time" {
 			if b.Time, err = time.Parse(time.RFC3339, s.Value); err != nil {
 				return err
 			}
@@ -78,4 +94,39 @@ func (b *build) read() (err error) {
 	}
 	b.Version = strings.TrimPrefix(b.Info.Main.Version, "v")
 	return nil
+}
+
+// output runs the go command for a platform. The settings that change what it makes do not come from the person
+// who runs it, neither from variables nor from the file of go env -w.
+func output(root string, p platform, args ...string) (string, error) {
+	var kept map[string]string
+	settings := exec.Command("go", append([]string{"env", "-json"}, cacheSettings()...)...)
+	settings.Dir = root
+	text, err := settings.Output()
+	if err == nil {
+		err = json.Unmarshal(text, &kept)
+	}
+	if err != nil {
+		return "", fmt.Errorf("go env: %w", err)
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOENV=off", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1",
+		"GOARM64=v8.0", "GOFIPS140=off", "GOOS="+p.OS, "GOARCH="+p.Arch)
+	for name, value := range kept {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, stderr.Bytes())
+	}
+	return string(out), nil
+}
+
+// cacheSettings are the settings of the go command that say where modules come from and where results are kept.
+func cacheSettings() []string {
+	return []string{"GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE", "GOINSECURE", "GOMODCACHE", "GOCACHE",
+		"GOTOOLCHAIN"}
 }

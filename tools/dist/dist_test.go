@@ -18,11 +18,12 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/goreleaser/nfpm/v2"
 
 	cyclonedx "github.com/CycloneDX/cyclonedx-go"
 )
@@ -105,6 +106,9 @@ func need(t *testing.T, programs ...string) {
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
+		if os.Getenv("TILL_NEEDS_TOOLS") != "" {
+			t.Fatal("only root can change the root directory")
+		}
 		t.Skip("only root can change the root directory")
 	}
 }
@@ -195,7 +199,7 @@ func TestArchivesHaveBinaryManPagesAndCompletions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := unpack(t, find(t, name))
-			for _, want := range append(also, "LICENSE", "THIRD_PARTY_NOTICES", "README.md", "docs/paying.md") {
+			for _, want := range append(also, "LICENSE", "THIRD_PARTY_NOTICES", "README.md", "CHANGELOG.md", "docs/paying.md") {
 				if len(files[want]) == 0 {
 					t.Errorf("it has no %s: %v", want, slices.Sorted(maps.Keys(files)))
 				}
@@ -332,7 +336,7 @@ __start_till 2>/dev/null; printf '%s\n' "${COMPREPLY[@]}"`
 func tree(t *testing.T, root string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		if name == filepath.Join(root, "var") {
+		if name == filepath.Join(root, "var/lib/dpkg") {
 			return fs.SkipDir
 		}
 		names = append(names, strings.TrimPrefix(name, root))
@@ -360,8 +364,35 @@ func TestApkHasTheFiles(t *testing.T) {
 			t.Errorf("it has no %s: %v", want, slices.Sorted(maps.Keys(files)))
 		}
 	}
-	if info := string(files[".PKGINFO"]); !strings.Contains(info, "pkgver = 0.0.0_git20260102030405-r0\n") || !strings.Contains(info, "license = MIT") {
+	if info := string(files[".PKGINFO"]); !strings.Contains(info, "pkgver = 0.0.0_alpha20260102030405-r0\n") || !strings.Contains(info, "license = MIT") {
 		t.Errorf(".PKGINFO is\n%s", info)
+	}
+}
+
+func TestVersionsSortAsReleasesDo(t *testing.T) {
+	for _, c := range []struct{ version, deb, apk string }{
+		{"1.2.3", "1.2.3", "1.2.3"},
+		{"1.2.3-rc.1", "1.2.3~rc.1", "1.2.3_rc1"},
+		{"1.2.3-rc.10", "1.2.3~rc.10", "1.2.3_rc10"},
+		{"0.0.0-20260102030405-0123456789ab", "0.0.0~git20260102030405", "0.0.0_alpha20260102030405"},
+		{"1.2.4-0.20260102030405-0123456789ab", "1.2.4~git20260102030405", "1.2.4_alpha20260102030405"},
+		{"1.2.3-rc.1.0.20260102030405-0123456789ab", "1.2.3~rc.1.git20260102030405", "1.2.3_rc1_git20260102030405"},
+		{"1.2.3-dev.1", "1.2.3~dev.1", ""},
+	} {
+		var deb, apk nfpm.Info
+		if err := setVersion(&deb, c.version, "deb"); err != nil {
+			t.Error(err)
+		}
+		got := deb.Version
+		if deb.Prerelease != "" {
+			got += "~" + deb.Prerelease
+		}
+		if got != c.deb {
+			t.Errorf("deb: %s becomes %s, want %s", c.version, got, c.deb)
+		}
+		if err := setVersion(&apk, c.version, "apk"); (err == nil) != (c.apk != "") || err == nil && apk.Version != c.apk {
+			t.Errorf("apk: %s becomes %s, %v, want %s", c.version, apk.Version, err, c.apk)
+		}
 	}
 }
 
@@ -386,12 +417,13 @@ func TestImageRunsWithoutRights(t *testing.T) {
 	need(t, "unshare", "chroot", "tar")
 	layout := tarFiles(t, bytes.NewReader([]byte(read(t, find(t, "image.tar")))))
 	digest := func(d string) []byte { return layout["blobs/"+strings.ReplaceAll(d, ":", "/")] }
-	var index struct {
+	type list struct {
 		Manifests []struct {
 			Digest   string
 			Platform struct{ OS, Architecture string }
 		}
 	}
+	var whole, index list
 	var manifest struct {
 		Config struct{ Digest string }
 		Layers []struct{ Digest string }
@@ -402,21 +434,19 @@ func TestImageRunsWithoutRights(t *testing.T) {
 			Entrypoint, Env  []string
 		}
 	}
-	for _, part := range []struct {
-		text []byte
-		to   any
-	}{{layout["index.json"], &index}, {nil, &manifest}, {nil, &config}} {
-		text := part.text
-		switch part.to {
-		case any(&manifest):
-			text = digest(index.Manifests[0].Digest)
-		case any(&config):
-			text = digest(manifest.Config.Digest)
-		}
-		if err := json.Unmarshal(text, part.to); err != nil {
+	parse := func(text []byte, to any) {
+		t.Helper()
+		if err := json.Unmarshal(text, to); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
+	parse(layout["index.json"], &whole)
+	if len(whole.Manifests) != 1 {
+		t.Fatalf("the archive has %d images: %s", len(whole.Manifests), layout["index.json"])
+	}
+	parse(digest(whole.Manifests[0].Digest), &index)
+	parse(digest(index.Manifests[0].Digest), &manifest)
+	parse(digest(manifest.Config.Digest), &config)
 	if p := index.Manifests[0].Platform; p.OS != "linux" || p.Architecture != "amd64" {
 		t.Errorf("the image is for %v", p)
 	}
@@ -476,6 +506,9 @@ func TestEveryLinkedModuleIsNamed(t *testing.T) {
 			t.Errorf("%s has no licence", c.Name)
 		}
 	}
+	if !bytes.Contains(files["THIRD_PARTY_NOTICES"], []byte("Treglia")) {
+		t.Error("the notices lack the licence of a package within a module")
+	}
 	linked := 0
 	for line := range strings.Lines(run1(t, "go", "version", "-m", program)) {
 		field := strings.Fields(line)
@@ -497,21 +530,36 @@ func TestEveryLinkedModuleIsNamed(t *testing.T) {
 }
 
 func TestUnknownLicenceIsRefused(t *testing.T) {
-	for name, text := range map[string]string{
-		"none":    "",
-		"unknown": "You may look at this, and no more.",
-		"GPL": "This program is free software: you can redistribute it and/or modify it under the terms of the GNU General Public " +
-			"License as published by the Free Software Foundation, either version 3 of the License, or (at your option) any later version.",
+	mit := read(t, "../../LICENSE")
+	const gpl = "This program is free software: you can redistribute it and/or modify it under the terms of the GNU General Public " +
+		"License as published by the Free Software Foundation, either version 3 of the License, or (at your option) any later version."
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		says  string // empty: it is accepted
+	}{
+		{"MIT", map[string]string{"LICENSE": mit}, ""},
+		{"unknown", map[string]string{"LICENSE": "You may look at this, and no more."}, "is not a licence that is known"},
+		{"GPL", map[string]string{"COPYING": gpl}, "has the licence GPL"},
+		{"MIT with a clause", map[string]string{"LICENSE": mit + strings.Repeat("You may not sell this to anybody who would sell it to somebody else. ", 20)}, "is not a licence that is known"},
+		{"MIT and another file", map[string]string{"LICENSE": mit, "LICENSE-COMMERCIAL": "Pay us."}, "is not a licence that is known"},
 	} {
-		dir := t.TempDir()
-		if text != "" {
-			if err := os.WriteFile(filepath.Join(dir, "LICENSE"), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, text := range c.files {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		if n, err := readNotice(debug.Module{Path: "example.com/m"}, dir); err == nil {
-			t.Errorf("%s: it was taken for %v", name, n.Kinds)
-		}
+			n := notice{Path: "example.com/m"}
+			err := n.read(dir)
+			if c.says == "" && (err != nil || !slices.Equal(n.Kinds, []string{"MIT"})) {
+				t.Errorf("it has %v: %v", n.Kinds, err)
+			}
+			if c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+				t.Errorf("it was taken for %v: %v", n.Kinds, err)
+			}
+		})
 	}
 }
 
@@ -569,6 +617,19 @@ func TestVerifyScript(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	key := read(t, filepath.Join(keys, "release.pub"))
+	for name, text := range map[string]string{
+		"developer": `developer@example.com namespaces="git" ` + key + `release@example.com namespaces="till-release" ` + key,
+		"expired":   `release@example.com namespaces="till-release",valid-before="20200101" ` + key,
+	} {
+		signers[name] = filepath.Join(keys, name+".signers")
+		if err := os.WriteFile(signers[name], []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A shell that looks for directories elsewhere must not make it look at other files.
+	elsewhere := t.TempDir()
+	t.Setenv("CDPATH", elsewhere)
 	archive := find(t, "linux_amd64.tar.gz")
 	for _, c := range []struct {
 		name   string
@@ -580,13 +641,17 @@ func TestVerifyScript(t *testing.T) {
 		{"without signers", func(string) error { return nil }, "", ""},
 		{"one byte flipped", func(dir string) error { return flip(filepath.Join(dir, filepath.Base(archive))) }, "release", "is not what was released"},
 		{"one byte flipped, without signers", func(dir string) error { return flip(filepath.Join(dir, filepath.Base(archive))) }, "", "is not what was released"},
-		{"one byte of the sums flipped", func(dir string) error { return flip(filepath.Join(dir, "SHA256SUMS")) }, "release", "the signature of SHA256SUMS is wrong"},
-		{"another signer", func(string) error { return nil }, "stranger", "was not made with a key"},
+		{"one byte of the sums flipped", func(dir string) error { return flip(filepath.Join(dir, "SHA256SUMS")) }, "release", "is not the signature of SHA256SUMS"},
+		{"another signer", func(string) error { return nil }, "stranger", "is not the signature of SHA256SUMS"},
 		{"no signature", func(dir string) error { return os.Remove(filepath.Join(dir, "SHA256SUMS.sig")) }, "release", "are not signed"},
 		{"no sums", func(dir string) error { return os.Remove(filepath.Join(dir, "SHA256SUMS")) }, "release", "there is no SHA256SUMS"},
 		{"nothing but the sums", func(dir string) error { return os.Remove(filepath.Join(dir, filepath.Base(archive))) }, "release", "there is no file"},
 		{"another file", func(dir string) error { return os.WriteFile(filepath.Join(dir, "more"), nil, 0o644) }, "release", "more is not what was released"},
-		{"another namespace", func(dir string) error { return sign(dir, filepath.Join(keys, "release"), "file") }, "release", "the signature of SHA256SUMS is wrong"},
+		{"a hidden file", func(dir string) error { return os.WriteFile(filepath.Join(dir, ".more"), nil, 0o644) }, "release", "more is not what was released"},
+		{"a link to another file", func(dir string) error { return os.Symlink(script, filepath.Join(dir, "more")) }, "release", "more is not what was released"},
+		{"a key that has another use too", func(string) error { return nil }, "developer", ""},
+		{"an expired key", func(string) error { return nil }, "expired", "is not the signature of SHA256SUMS"},
+		{"another namespace", func(dir string) error { return sign(dir, filepath.Join(keys, "release"), "file") }, "release", "is not the signature of SHA256SUMS"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -598,11 +663,16 @@ func TestVerifyScript(t *testing.T) {
 			if err := errors.Join(sign(dir, filepath.Join(keys, "release"), "till-release"), c.change(dir)); err != nil {
 				t.Fatal(err)
 			}
-			args := []string{script, dir}
+			if err := os.MkdirAll(filepath.Join(elsewhere, filepath.Base(dir)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{script, filepath.Base(dir)}
 			if c.signer != "" {
 				args = append(args, signers[c.signer])
 			}
-			text, err := exec.Command("sh", args...).CombinedOutput()
+			cmd := exec.Command("sh", args...)
+			cmd.Dir = filepath.Dir(dir)
+			text, err := cmd.CombinedOutput()
 			if (err == nil) != (c.says == "") || !strings.Contains(string(text), c.says) {
 				t.Errorf("%v: %s", err, text)
 			}

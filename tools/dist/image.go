@@ -35,7 +35,7 @@ func (f file) owner() int {
 // image writes one image for all builds for Linux, as an archive of the layout that the OCI image specification
 // describes.
 func (s *stage) image(builds []build, out string) error {
-	index := v1.ImageIndex(mutate.IndexMediaType(empty.Index, types.OCIImageIndex))
+	platforms := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, b := range builds {
 		if b.OS != "linux" {
 			continue
@@ -44,11 +44,17 @@ func (s *stage) image(builds []build, out string) error {
 		if err != nil {
 			return err
 		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
+		platforms = mutate.AppendManifests(platforms, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
 			MediaType: types.OCIManifestSchema1, Platform: &v1.Platform{OS: b.OS, Architecture: b.Arch},
-			Annotations: map[string]string{"org.opencontainers.image.ref.name": "till:" + s.version},
 		}})
 	}
+	// Programs that load an image want one entry, which may be for several platforms.
+	index := mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{
+		Add: platforms, Descriptor: v1.Descriptor{MediaType: types.OCIImageIndex, Annotations: map[string]string{
+			"org.opencontainers.image.ref.name": s.version,
+			"io.containerd.image.name":          "docker.io/library/till:" + s.version,
+		}},
+	})
 	dir := filepath.Join(s.dir, "image")
 	if _, err := layout.Write(dir, index); err != nil {
 		return err

@@ -2,15 +2,12 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
+	"crypto/sha256"
 	"fmt"
-	"io"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -19,105 +16,122 @@ import (
 
 // accepted are the licences that a linked module may have. They ask for their notice and no more of a program
 // that links them unchanged.
-var accepted = []string{"MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Apache-2.0", "MPL-2.0", "CC0-1.0", "Unlicense"}
+var accepted = []string{"MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Apache-2.0", "Unlicense", "blessing"}
+
+// byHand are the licences that a person has read because their texts are not known otherwise, by SHA-256.
+var byHand = map[string]string{
+	"8438c9c89b849131ead81d5435cb97fcf052df5b0b286dda8a2d4c29e6cb3fd0": "blessing", // SQLite is in the public domain
+}
 
 // notice is a module that is linked into the program, with its licences and their texts.
 type notice struct {
-	Module debug.Module
-	Kinds  []string // SPDX identifiers
-	Texts  []string
+	Path, Version string
+	Kinds         []string // SPDX identifiers
+	Texts         []string
 }
 
 // notices returns the modules that are linked into any of the builds, Go's standard library first. A module
 // without a licence, or with one that is not accepted, is an error.
 func notices(root string, builds []build) ([]notice, error) {
-	linked := map[string]debug.Module{}
+	goroot, err := output(root, builds[0].platform, "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	standard := notice{Path: "stdlib", Version: strings.TrimPrefix(builds[0].Info.GoVersion, "go")}
+	if err := standard.read(strings.TrimSpace(goroot)); err != nil {
+		return nil, err
+	}
+	linked := map[string]*notice{}
+	seen := map[string]bool{}
 	for _, b := range builds {
-		for _, m := range b.Info.Deps {
-			if m.Replace != nil {
-				m = m.Replace
-			}
-			linked[m.Path] = *m
-		}
-	}
-	goroot, err := output(root, "go", "env", "GOROOT")
-	if err != nil {
-		return nil, err
-	}
-	standard, err := readNotice(debug.Module{Path: "std", Version: builds[0].Info.GoVersion}, strings.TrimSpace(goroot))
-	if err != nil {
-		return nil, err
-	}
-	all := []notice{standard}
-	listed, err := output(root, "go", append([]string{"list", "-m", "-json"}, paths(linked)...)...)
-	if err != nil {
-		return nil, err
-	}
-	for decoder := json.NewDecoder(strings.NewReader(listed)); ; {
-		var m struct{ Path, Version, Dir string }
-		if err := decoder.Decode(&m); errors.Is(err, io.EOF) {
-			return all, nil
-		} else if err != nil {
-			return nil, err
-		}
-		if m.Version != linked[m.Path].Version {
-			return nil, fmt.Errorf("%s is linked at %s and listed at %s", m.Path, linked[m.Path].Version, m.Version)
-		}
-		n, err := readNotice(linked[m.Path], m.Dir)
+		listed, err := output(root, b.platform, "list", "-deps", "-tags=timetzdata",
+			"-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", "./cmd/till")
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, n)
+		for line := range strings.Lines(listed) {
+			field := strings.Split(strings.TrimRight(line, "\n"), "\t")
+			if len(field) != 4 {
+				continue // of the standard library, or of this module
+			}
+			if linked[field[0]] == nil {
+				linked[field[0]] = &notice{Path: field[0], Version: field[1]}
+			}
+			// A package may have a licence of its own, besides that of its module.
+			for dir := field[3]; strings.HasPrefix(dir, field[2]) && !seen[dir]; dir = filepath.Dir(dir) {
+				seen[dir] = true
+				if err := linked[field[0]].read(dir); err != nil {
+					return nil, err
+				}
+			}
+		}
 	}
+	all := []notice{standard}
+	for _, path := range slices.Sorted(maps.Keys(linked)) {
+		if len(linked[path].Kinds) == 0 {
+			return nil, fmt.Errorf("the module %s has no licence: use another module", path)
+		}
+		all = append(all, *linked[path])
+	}
+	return all, nil
 }
 
-func paths(linked map[string]debug.Module) []string {
-	var all []string
-	for path := range linked {
-		all = append(all, path)
-	}
-	slices.Sort(all)
-	return all
-}
+// Files of patents and of what else is in a repository are no licences of the module, and are passed on with it.
+var licenceFile, otherFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice)`),
+	regexp.MustCompile(`(?i)^(patents|licen[cs]e-(3rd-party|logo))`)
 
-// A file of patents is no licence, and is passed on with it.
-var licenceFile, patentsFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice)`),
-	regexp.MustCompile(`(?i)^patents`)
-
-// readNotice reads the licences in the directory of a module.
-func readNotice(m debug.Module, dir string) (notice, error) {
-	n := notice{Module: m}
+// read adds the licences in a directory of the module.
+func (n *notice) read(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return n, err
+		return err
 	}
 	for _, e := range entries {
-		isLicence := licenceFile.MatchString(e.Name())
-		if e.IsDir() || !isLicence && !patentsFile.MatchString(e.Name()) {
+		other := otherFile.MatchString(e.Name())
+		if e.IsDir() || strings.HasSuffix(e.Name(), ".go") || !other && !licenceFile.MatchString(e.Name()) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
-			return n, err
+			return err
 		}
 		n.Texts = append(n.Texts, string(bytes.TrimSpace(text)))
-		for _, match := range licensecheck.Scan(text).Match {
-			if isLicence && !slices.Contains(n.Kinds, match.ID) {
-				n.Kinds = append(n.Kinds, match.ID)
+		if other {
+			continue
+		}
+		kinds, err := kindsOf(text)
+		if err != nil {
+			return fmt.Errorf("%s of the module %s %w", e.Name(), n.Path, err)
+		}
+		for _, kind := range kinds {
+			if !slices.Contains(n.Kinds, kind) {
+				n.Kinds = append(n.Kinds, kind)
 			}
 		}
 	}
-	if len(n.Kinds) == 0 {
-		return n, fmt.Errorf("no licence that is known was found in the module %s: read it, and say here what it is",
-			m.Path)
+	return nil
+}
+
+// mostly is how much of a licence has to be known, in percent. The rest is names and years.
+const mostly = 75
+
+// kindsOf returns the licences that a text has. All of the text has to be known and accepted.
+func kindsOf(text []byte) (kinds []string, err error) {
+	if kind := byHand[fmt.Sprintf("%x", sha256.Sum256(text))]; kind != "" {
+		return []string{kind}, nil
 	}
-	for _, kind := range n.Kinds {
-		if !slices.Contains(accepted, kind) {
-			return n, fmt.Errorf("the module %s has the licence %s, which is not accepted: use another module",
-				m.Path, kind)
+	found := licensecheck.Scan(text)
+	if found.Percent < mostly {
+		return nil, fmt.Errorf("is not a licence that is known: read it, and say here what it is (%.0f%% known, SHA-256 %x)",
+			found.Percent, sha256.Sum256(text))
+	}
+	for _, match := range found.Match {
+		if !slices.Contains(accepted, match.ID) {
+			return nil, fmt.Errorf("has the licence %s, which is not accepted: use another module", match.ID)
 		}
+		kinds = append(kinds, match.ID)
 	}
-	return n, nil
+	return kinds, nil
 }
 
 // noticeText returns the file that goes with every copy of the program.
@@ -125,24 +139,12 @@ func noticeText(all []notice) []byte {
 	var b bytes.Buffer
 	b.WriteString("till contains the following software by others, under these licences.\n")
 	for _, n := range all {
-		name := n.Module.Path + " " + n.Module.Version
-		if n.Module.Path == "std" {
-			name = "The Go standard library, " + n.Module.Version
+		name := n.Path + " " + n.Version
+		if n.Path == "stdlib" {
+			name = "The Go standard library " + n.Version
 		}
 		fmt.Fprintf(&b, "\n%s\n%s (%s)\n\n%s\n", strings.Repeat("-", 78), name, strings.Join(n.Kinds, ", "),
 			strings.Join(n.Texts, "\n\n"))
 	}
 	return b.Bytes()
-}
-
-func output(dir, name string, args ...string) (string, error) {
-	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, stderr.Bytes())
-	}
-	return string(out), nil
 }

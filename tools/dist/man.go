@@ -101,7 +101,9 @@ func topicPage(name string, cmd *cobra.Command) ([]byte, error) {
 	}
 	page := fmt.Sprintf("%% %s 7\n# NAME\n%s - %s\n\n# DESCRIPTION\n```\n%s\n```\n", name, name, cmd.Short,
 		strings.TrimRight(text.String(), "\n"))
-	return heading(md2man.Render([]byte(page)), name, "7"), nil
+	// The text is as wide as a terminal, so it is not indented.
+	roff := bytes.ReplaceAll(md2man.Render([]byte(page)), []byte(".EX\n"), []byte(".in 0\n.EX\n"))
+	return heading(roff, name, "7"), nil
 }
 
 // markdown makes a help text safe for cobra, which takes it for Markdown: characters stand for themselves, and

@@ -28,9 +28,9 @@ func (s *stage) materials(out string) error {
 	var components []cyclonedx.Component
 	var refs []string
 	for _, n := range s.notices {
-		url := "pkg:golang/" + n.Module.Path + "@" + n.Module.Version
+		url := "pkg:golang/" + n.Path + "@" + n.Version
 		components = append(components, cyclonedx.Component{
-			BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: n.Module.Path, Version: n.Module.Version,
+			BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: n.Path, Version: n.Version,
 			PackageURL: url,
 			Licenses:   licences(n.Kinds),
 		})

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/goreleaser/nfpm/v2"
@@ -33,7 +35,21 @@ func (s *stage) packages(b build, out string) error {
 				RPM:      nfpm.RPM{BuildHost: "localhost", Summary: "command line of a merchant payment service"},
 			},
 		})
-		setVersion(info, s.version, format)
+		if err := setVersion(info, s.version, format); err != nil {
+			return err
+		}
+		if format == "apk" {
+			info.Description, _, _ = strings.Cut(info.Description, "\n")
+			info.Depends = []string{"ca-certificates-bundle"}
+		} else {
+			info.Recommends = []string{"ca-certificates"}
+		}
+		if format == "rpm" { // which removes no directory that is not its own
+			info.Contents = append(info.Contents, &files.Content{Type: files.TypeDir, Destination: "/usr/share/doc/till",
+				FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: 0o755, MTime: s.time}},
+				&files.Content{Type: files.TypeDir, Destination: "/usr/share/doc/till/docs",
+					FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: 0o755, MTime: s.time}})
+		}
 		if err := nfpm.PrepareForPackager(info, format); err != nil {
 			return err
 		}
@@ -55,25 +71,39 @@ func (s *stage) packages(b build, out string) error {
 	return nil
 }
 
-var untagged = regexp.MustCompile(`^(.*?)-(?:0\.)?(\d{14})-([0-9a-f]{12})$`)
+// untagged is the version of a commit without a tag, by the rules of Go: after v1.2.3, it counts as before 1.2.4.
+var untagged = regexp.MustCompile(`^(.*?)[-.](?:0\.)?(\d{14})-[0-9a-f]{12}$`)
 
 // setVersion writes the version as the package format orders it: what comes before a release sorts before it.
-func setVersion(info *nfpm.Info, version, format string) {
+func setVersion(info *nfpm.Info, version, format string) error {
 	info.VersionSchema = "none"
-	info.Version = version
+	var snapshot string
 	if m := untagged.FindStringSubmatch(version); m != nil {
-		info.Version, info.Prerelease = m[1], "git"+m[2]
-	} else if base, pre, found := strings.Cut(version, "-"); found {
-		info.Version, info.Prerelease = base, strings.ReplaceAll(pre, "-", ".")
+		version, snapshot = m[1], m[2]
 	}
+	base, pre, _ := strings.Cut(version, "-")
+	info.Version, info.Prerelease = base, "" // a default is in its place
 	if format != "apk" {
-		return
+		if snapshot != "" {
+			pre = strings.Trim(pre+".git"+snapshot, ".")
+		}
+		info.Prerelease = strings.ReplaceAll(pre, "-", ".")
+		return nil
 	}
 	info.Release = "0"
-	if info.Prerelease != "" { // its suffixes have no dots, as in 1.0.0_rc1
-		info.Version += "_" + strings.ReplaceAll(info.Prerelease, ".", "")
-		info.Prerelease = ""
+	switch name, number, _ := strings.Cut(pre, "."); {
+	case pre == "" && snapshot != "":
+		info.Version += "_alpha" + snapshot
+	case pre == "":
+	case slices.Contains([]string{"alpha", "beta", "pre", "rc"}, name):
+		info.Version += "_" + name + number
+		if snapshot != "" {
+			info.Version += "_git" + snapshot
+		}
+	default:
+		return fmt.Errorf("apk has no version %s: name it alpha, beta, pre or rc, with a number", version)
 	}
+	return nil
 }
 
 // contents returns the files of a package, where the distribution looks for them.
