@@ -81,7 +81,8 @@ func flagsTopic() string {
 	}
 	b.WriteString(`
 -h or --help shows the help of a command, with its own flags. till --version
-shows the version. A flag can be given once, unless its help says otherwise.
+shows the version. A flag that takes a list may be given again. Another flag of
+a command is refused the second time; of a global flag, the last value counts.
 See: till help environment for variables, till help output for formats.
 `)
 	return b.String()
@@ -136,7 +137,7 @@ func exitCodesTopic() string {
 	b.WriteString(`The exit code says what happened, and its tens digit who acts next.
 
    0  Done: there is nothing to do.
-  1x  You. Nothing was sent.
+  1x  You. This command sent nothing.
   2x  You, with care. Money may be on its way: look before you send anything.
   3x  You, or the service. It said no.
   4x  The script. The same command may be run again.
@@ -154,10 +155,10 @@ If money was to be sent, treat it as 20.
 In a script:
   till withdraw create --order-id 4711 ... --yes
   case $? in
-    0|51)    echo "accepted" ;;
-    1|1?|3?) echo "not accepted" >&2 ;;
-    4?|60)   echo "not sent, safe to run again" >&2 ;;
-    *)       echo "stop: it may have been paid" >&2; exit 20 ;;
+    0|51)     echo "accepted" ;;
+    13|4?|60) echo "run the same command again" >&2 ;;
+    1|1?|3?)  echo "not accepted" >&2 ;;
+    *)        echo "stop: it may have been paid" >&2; exit 20 ;;
   esac
 `)
 	return b.String()

@@ -60,12 +60,12 @@ func buildAll(root, work string, targets []platform) ([]build, error) {
 // checkTree refuses a tree from which others could not make the same: with changes that are in no commit, or
 // without the tags that name the version.
 func checkTree(root string) error {
-	for _, check := range []struct{ says, fault string }{
+	for _, check := range []struct{ command, fault string }{
 		{"status --porcelain --untracked-files=all", "the tree has changes that are in no commit: commit or remove them first"},
 		{"ls-files --others -- *.go", "there are Go files that git ignores: remove them first"},
 		{"rev-parse --is-shallow-repository", "the clone is not complete, so its tags may be missing: git fetch --unshallow --tags"},
 	} {
-		cmd := exec.Command("git", append([]string{"-C", root}, strings.Fields(check.says)...)...)
+		cmd := exec.Command("git", append([]string{"-C", root}, strings.Fields(check.command)...)...)
 		text, err := cmd.Output()
 		if err != nil {
 			return fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)

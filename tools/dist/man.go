@@ -53,7 +53,7 @@ func heading(page []byte, name, section string) []byte {
 }
 
 // emptyDefault is a default of a flag that says nothing, after the name of the flag.
-var emptyDefault = regexp.MustCompile(`\\fP(?:=""|\[=false\]|=\[\]|=-1)`)
+var emptyDefault = regexp.MustCompile(`\\fP(?:=""|\[=false\]|=\[\]|=0(?m:$))`)
 
 func commandPage(cmd *cobra.Command) ([]byte, error) {
 	cmd.DisableAutoGenTag = true

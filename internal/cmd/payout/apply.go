@@ -59,6 +59,7 @@ See: till help runs, till help payouts.`,
 	f := cmd.Flags()
 	f.StringVar(&flags.digest, "digest", "", "digest of the plan that was approved, with or without sha256:")
 	f.IntVar(&flags.paid, "already-paid", -1, "how many of its orders were accepted before, by others")
+	f.Lookup("already-paid").DefValue = "0" // help leaves it out: -1 means that it was not given
 	f.IntVar(&flags.Concurrency, "concurrency", 1, "how many calls are under way at a time")
 	f.StringVar(&flags.rate, "rate", "", "most calls a second, such as 5/s")
 	f.BoolVar(&flags.KeepGoing, "keep-going", false, "send the rest although an outcome is unknown")
