@@ -228,10 +228,7 @@ func (a *Applier) unchanged(o journal.Order, c journal.Content) error {
 	if o.Content.Same(c) {
 		return nil
 	}
-	return refused(RuleOrderID,
-		fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, stateText(o.State),
-			a.sender.describe(o.Content)),
-		"make a plan that gives this row another order id, or see what it was", "journal", "show", o.OrderID)
+	return a.sender.otherContent(o, "make a plan that gives this row another order id, or see what it was")
 }
 
 // sendable reports whether this run sends a row in the state of its order.

@@ -174,22 +174,26 @@ func (s *Sender) exists(w withdrawal, e *journal.ExistsError) (Sent, error) {
 	}
 	const another = "use another order id, or see what it was"
 	switch {
-	case !e.Same && o.State == journal.Unknown:
-		// Another order id would pay again what may have been paid.
-		return Sent{}, refused(RuleOrderID, fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID,
-			stateText(o.State), s.describe(o.Content)), "find out first what became of it", "withdraw", "reconcile", o.OrderID)
 	case !e.Same && o.State == journal.Planned:
 		return Sent{},
 			refused(RuleOrderID,
 				fmt.Sprintf("order %s was sent with other content, and a person said that it was not taken: %s",
 					o.OrderID, s.describe(o.Content)), another, "journal", "show", o.OrderID)
 	case !e.Same:
-		return Sent{},
-			refused(RuleOrderID,
-				fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, stateText(o.State),
-					s.describe(o.Content)), another, "journal", "show", o.OrderID)
+		return Sent{}, s.otherContent(o, another)
 	}
 	return Sent{Note: note}, s.unsettled(o, e.Alive)
+}
+
+// otherContent refuses an order that the journal has with other content, with the advice to take another order id.
+// For an unknown order that would pay again what may have been paid, so it has to be settled first.
+func (s *Sender) otherContent(o journal.Order, another string) error {
+	why := fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, stateText(o.State),
+		s.describe(o.Content))
+	if o.State == journal.Unknown {
+		return refused(RuleOrderID, why, "find out first what became of it", "withdraw", "reconcile", o.OrderID)
+	}
+	return refused(RuleOrderID, why, another, "journal", "show", o.OrderID)
 }
 
 // lookup asks the service's list for an order that it may have without the journal's knowledge. It reads the

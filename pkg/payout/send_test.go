@@ -979,12 +979,15 @@ func TestAnotherCallback(t *testing.T) {
 // Another order id for an order that may have been paid would pay twice.
 func TestOtherContentOfUnknownOrderIsNoReasonForAnotherOrderID(t *testing.T) {
 	d := newDesk(t)
-	d.bring(asked("101"), outUnknown)
-	w := asked("101")
-	w.request.Amount.Minor++
-	_, err := d.send(w)
-	e := wantKind(t, err, Refused, RuleOrderID)
-	if want := []string{"withdraw", "reconcile", "101"}; !slices.Equal(e.Hint.Command, want) || strings.Contains(e.Hint.Text, "another order id") {
-		t.Errorf("the hint is %q, and not to run %q", e.Hint, want)
+	changed := asked("101")
+	changed.request.Amount.Minor++
+	d.bring(changed, outUnknown)
+	_, sending := d.send(asked("101"))
+	_, applying := d.apply(d.plan(nil, dueTo(1)...), ApplyOptions{})
+	for name, err := range map[string]error{"send": sending, "apply": applying} {
+		e := wantKind(t, err, Refused, RuleOrderID)
+		if want := []string{"withdraw", "reconcile", "101"}; !slices.Equal(e.Hint.Command, want) || strings.Contains(e.Hint.Text, "another order id") {
+			t.Errorf("%s: the hint is %q, and not to run %q", name, e.Hint, want)
+		}
 	}
 }
