@@ -443,7 +443,7 @@ func TestQuery(t *testing.T) {
 // and that encoding/json agrees.
 func FuzzUnions(f *testing.F) {
 	for _, text := range []string{`{"Crypto":"Btc"}`, `{"Fiat":{"USD":2500}}`, `{"USD":1,"Btc":-5}`, `{"Crypto":{"currency":"Btc","address":"a"}}`, `"a"`, `{"amount":"1","name":"x"}`,
-		`{"Usd":{"Fiat":{"USD":1}}}`, `{"Crypto":{"Btc":1e3}}`, `{"Crypto":{"Btc":9223372036854775808}}`, `{"\u0043rypto":"Btc"}`, `null`} {
+		`{"Usd":{"Fiat":{"USD":1}}}`, `{"Crypto":{"Btc":1e3}}`, `{"Crypto":{"Btc":9223372036854775808}}`, `{"\u0043rypto":"Btc"}`, `{"USD":-0}`, `null`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -467,6 +467,14 @@ func number(n int64) any {
 	return stdjson.Number(b)
 }
 
+// unsigned drops the sign of -0, which JSON has and an int64 has not.
+func unsigned(n stdjson.Number) stdjson.Number {
+	if n == "-0" {
+		return "0"
+	}
+	return n
+}
+
 func fuzzValue[T any](t *testing.T, text []byte, plain func(T) any) {
 	var got, back T
 	if err := json.Unmarshal(text, &got); err != nil {
@@ -488,7 +496,7 @@ func fuzzValue[T any](t *testing.T, text []byte, plain func(T) any) {
 	if err := dec.Decode(&want); err != nil {
 		t.Fatalf("%s is read as %+v, and is no JSON: %v", text, got, err)
 	}
-	if diff := cmp.Diff(want, plain(got), cmp.Comparer(func(a, b stdjson.Number) bool { return a == b || a == "-0" && b == "0" })); diff != "" {
+	if diff := cmp.Diff(want, plain(got), cmp.Comparer(func(a, b stdjson.Number) bool { return unsigned(a) == unsigned(b) })); diff != "" {
 		t.Errorf("%s: encoding/json and %T differ:\n%s", text, got, diff)
 	}
 }
