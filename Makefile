@@ -8,7 +8,7 @@
 # make lint fuzz completions man vuln: what CI runs besides
 
 GO     ?= go
-FUZZ   ?= 30000x
+FUZZ   ?= 10000x
 N      ?= 20000
 SEED   ?= 1
 SIGN   ?=

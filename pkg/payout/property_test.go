@@ -28,6 +28,7 @@ type world struct {
 func TestHistories(t *testing.T) {
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
 		f.Value.Set("40") // every step is synced to the disk; more with -rapid.checks
+		defer f.Value.Set(f.DefValue)
 	}
 	const create, list = "POST /api/merchant_withdrawal/create", "POST /api/merchant_withdrawal/list"
 	box := sandbox.Start(t)

@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/big"
 	"regexp"
@@ -267,6 +268,11 @@ func (b box) agree(t rapid.TB, id string, figures ...string) {
 // TestStatisticsAndBalancesAgree checks that after every history, and after a restore of its dump,
 // the statistics of a reseller, its rebates and its balance agree.
 func TestStatisticsAndBalancesAgree(t *testing.T) {
+	// All figures are compared after every action, which takes long; more with -rapid.checks.
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		f.Value.Set("30")
+		defer f.Value.Set(f.DefValue)
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBox(t, set("zero_amounts", "show"), set("withdrawal_pace", refunds), set("invoice_expiry", "10m"), set("rebate_percent", "1.5"), sandbox.WithSeedJSON([]byte(shopSeed)))
 		const key = "till_sandbox_shop"
