@@ -185,7 +185,7 @@ func prepareExample(t *testing.T, text string, service *exampleService, cmd *exe
 		want = 20
 		service.loses.Store(true)
 	}
-	create := exec.Command("till", "withdraw", "create", "--currency", "Btc", "--amount", "0.015", "--address", exampleAddress, "--order-id", "4711", "--yes")
+	create := exec.Command("till", "withdraw", "create", "--currency", "Btc", "--amount", "0.015", "--address", exampleAddress, "--order-id", "5001", "--yes")
 	create.Dir, create.Env = cmd.Dir, cmd.Env
 	if text, _ := create.CombinedOutput(); create.ProcessState.ExitCode() != want {
 		t.Fatalf("the order could not be made: %s", text)
@@ -197,14 +197,14 @@ func prepareExample(t *testing.T, text string, service *exampleService, cmd *exe
 // prepareFiles creates the files of examples about payouts.
 func prepareFiles(t *testing.T, text string, cmd *exec.Cmd) {
 	t.Helper()
-	head, ids := "order_id,", []string{"4711,", "4712,"}
+	head, ids := "order_id,", []string{"5001,", "5002,"}
 	if strings.Contains(text, "--auto-order-id") {
 		head, ids = "", []string{"", ""}
 	}
 	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"), head+"currency,amount,address,note\n"+ids[0]+"Btc,0.015,"+exampleAddress+",Ann\n"+ids[1]+"Btc,25.00 USD,"+exampleAddress+",Bob\n")
-	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.jsonl"), `{"order_id":"4711","currency":"Btc","amount":"0.015","address":"`+exampleAddress+`"}`+"\n")
+	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.jsonl"), `{"order_id":"5001","currency":"Btc","amount":"0.015","address":"`+exampleAddress+`"}`+"\n")
 	if strings.HasPrefix(text, "till payout apply") { // the service returns the same id for every order
-		writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"), "order_id,currency,amount,address\n4711,Btc,0.015,"+exampleAddress+"\n")
+		writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"), "order_id,currency,amount,address\n5001,Btc,0.015,"+exampleAddress+"\n")
 	}
 	if !strings.HasPrefix(text, "till payout plan") {
 		plan := exec.Command("till", "payout", "plan", "staff.csv", "--out", "staff.plan", "-q")
@@ -228,9 +228,9 @@ const exampleRun = "1f60bd0c"
 // example is about finding out the outcome.
 func prepareRun(t *testing.T, text string, service *exampleService, cmd *exec.Cmd) {
 	t.Helper()
-	rows := "4711,Btc,0.015," + exampleAddress + "\n"
-	if strings.Contains(text, "4712") {
-		rows += "4712,Btc,0.015,bc1qother\n"
+	rows := "5001,Btc,0.015," + exampleAddress + "\n"
+	if strings.Contains(text, "5002") {
+		rows += "5002,Btc,0.015,bc1qother\n"
 	}
 	writeExampleFile(t, filepath.Join(cmd.Dir, "run.csv"), "order_id,currency,amount,address\n"+rows)
 	want := 0
@@ -342,9 +342,9 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		id         = `7c9e6679-7425-40de-944b-e07fc1f90ae7`
 		invite     = `{"invite":"` + id + `","label":"North shop"}`
 		reseller   = `{"id":"` + id + `","invite_info":` + invite + `,"rebates":{"Usd":{"Fiat":{"USD":250}}}}`
-		withdrawal = `{"id":"` + id + `","external_id":4711,"merchant_id":"m","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500000}},` +
+		withdrawal = `{"id":"` + id + `","external_id":5001,"merchant_id":"m","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500000}},` +
 			`"statuses":[{"status":"New","at":"2026-05-03T10:00:00"},{"status":"Completed","at":"2026-05-03T10:05:00"}],"current":"Completed",` +
-			`"address":%s,"is_testnet":false,"external_order_id":"4711"}`
+			`"address":%s,"is_testnet":false,"external_order_id":"5001"}`
 		invoice = `{"id":"` + id + `","external_order_id":"A-17","external_number":1001,"tittle":"Order 1001","currency":{"Fiat":"Usd"},` +
 			`"items":[{"amount":"250","name":"Coffee"}],"created_date":"2026-05-03T10:00:00","due_date":"-","choosen":{},"status":"Paid","state":"Closed"}`
 	)

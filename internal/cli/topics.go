@@ -153,7 +153,7 @@ A code that is not listed comes from a crash or from outside, such as a kill.
 If money was to be sent, treat it as 20.
 
 In a script:
-  till withdraw create --order-id 4711 ... --yes
+  till withdraw create --order-id 5001 ... --yes
   case $? in
     0|51)     echo "accepted" ;;
     13|4?|60) echo "run the same command again" >&2 ;;
@@ -197,7 +197,7 @@ Scripts are better off with another format.
 
 Under json and jsonl every line on standard error is an object with one key:
   {"note":{"message":"results in staff.csv","run":"1f60bd0c"}}
-  {"warning":{"message":"...","line":3,"order_id":"4712"}}
+  {"warning":{"message":"...","line":3,"order_id":"5002"}}
   {"error":{"kind":"usage","exit_code":10,"message":"...","hint":"..."}}
 Each has order_id, or order_ids if it is about several, id and run where they
 are known. An error of the service has its status, code, reason and description

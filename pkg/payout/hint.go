@@ -9,7 +9,7 @@ import (
 // A Hint says what to do after an error, for a person who uses the program till.
 type Hint struct {
 	Text    string   // a clause, such as "do not send it again"; empty: the command is enough
-	Command []string // the arguments of till, such as withdraw, reconcile, 4711; nil: there is no command
+	Command []string // the arguments of till, such as withdraw, reconcile, 5001; nil: there is no command
 }
 
 // NewHint returns a hint with a text and a command.

@@ -39,7 +39,7 @@ func (r *jsonRows) object(text []byte, line int) (row cells, wrong []Detail, err
 			return row, nil, err
 		}
 		return row, wrongf(line, "", "it is %s: one object belongs on a line, such as %s", kindOf(value.Kind()),
-			`{"order_id":"4711","currency":"Btc","amount":"0.015","address":"..."}`), nil
+			`{"order_id":"5001","currency":"Btc","amount":"0.015","address":"..."}`), nil
 	}
 	if _, err := r.dec.ReadToken(); err != nil {
 		return row, nil, err

@@ -155,8 +155,8 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Show the history of an order",
 		Long: `Show the history of an order: every attempt with what was sent and what was
 answered, what the service's list showed, and what people decided.`,
-		Example: `  till journal show 4711
-  till journal show 4711 --jq '.events[].what'`,
+		Example: `  till journal show 5001
+  till journal show 5001 --jq '.events[].what'`,
 		Args: cmdutil.Args("ORDER"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[story], args []string) error {
 		if err := cmdutil.CheckOrderIDs(args); err != nil {

@@ -72,6 +72,6 @@ func countWas(n int, noun string) string {
 func resolveCommand(a *cmdutil.App) *cobra.Command {
 	return a.ResolveCommand("Record what a person knows about rows of a run",
 		"applying the plan again sends the order.",
-		`  till payout resolve 4711 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
-  till payout resolve 4711 4712 --not-sent --reason "support, case 81" --yes`)
+		`  till payout resolve 5001 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
+  till payout resolve 5001 5002 --not-sent --reason "support, case 81" --yes`)
 }

@@ -47,7 +47,7 @@ See: till help faults.`,
 		Example: `  till sandbox fault add --do drop-after --times 1 \
     --on "POST /api/merchant_withdrawal/create"
   till sandbox fault add --do status=503,bare --rate 0.1 --seed 7
-  till sandbox fault add --do delay=2s --match external_order_id=4711 \
+  till sandbox fault add --do delay=2s --match external_order_id=5001 \
     --match currency.Crypto=Btc`,
 		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], _ []string) error {
@@ -100,7 +100,7 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 		if !found {
 			return order,
 				cmdutil.UsageError(fmt.Sprintf("--match: %q is not FIELD=VALUE", text),
-					"write it like external_order_id=4711")
+					"write it like external_order_id=5001")
 		}
 		if _, twice := f.Match[field]; twice {
 			return order,

@@ -31,7 +31,7 @@ till makes one and prints it on standard error before it sends anything.
 Exit code 20 means that the outcome is unknown: it may have been paid. Run the
 command that the message names. See: till help payouts, till help guarantees.`,
 		Example: `  till withdraw create --currency Btc --amount 0.015 \
-    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 4711 --yes
+    --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 5001 --yes
   till withdraw create --currency Btc --amount "25.00 USD" \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --dry-run`,
 		Args: cmdutil.NoArgs,

@@ -18,7 +18,7 @@ is settled.
 An order that is not listed stays unknown (exit code 20): the list can miss a
 row, and a withdrawal can arrive late. If you know more than the list, use till
 withdraw resolve.`,
-		Example: `  till withdraw reconcile 4711
+		Example: `  till withdraw reconcile 5001
   till withdraw reconcile`,
 		Args: cmdutil.OptionalArg("ORDER"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
@@ -54,6 +54,6 @@ withdraw resolve.`,
 
 func resolveCommand(a *cmdutil.App) *cobra.Command {
 	return a.ResolveCommand("Record what a person knows about an order", "the order can be sent again.",
-		`  till withdraw resolve 4711 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
-  till withdraw resolve 4711 --not-sent --reason "support confirmed, case 81"`)
+		`  till withdraw resolve 5001 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
+  till withdraw resolve 5001 --not-sent --reason "support confirmed, case 81"`)
 }

@@ -24,7 +24,7 @@ then 42, or 41 if no reading succeeded. A refused key or an unknown id ends the
 wait at once.`,
 		Example: `  till withdraw wait 7c9e6679-7425-40de-944b-e07fc1f90ae7 \
     --status Completed --fail-on Failed,Cancelled --timeout 15m
-  till withdraw wait --order-id 4711 --status Completed`,
+  till withdraw wait --order-id 5001 --status Completed`,
 		Args: cmdutil.OptionalArg("ID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
 		client, id, err := oneWithdrawal(s, s.Cmd, args, orderID)

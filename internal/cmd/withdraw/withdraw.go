@@ -26,7 +26,7 @@ func getCommand(a *cmdutil.App) *cobra.Command {
 		Long: `Show one withdrawal as the service has it. --order-id instead of ID looks the
 id up in the journal.`,
 		Example: `  till withdraw get 7c9e6679-7425-40de-944b-e07fc1f90ae7 -o json
-  till withdraw get --order-id 4711`,
+  till withdraw get --order-id 5001`,
 		Args: cmdutil.OptionalArg("ID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
 		client, id, err := oneWithdrawal(s, s.Cmd, args, orderID)
