@@ -20,7 +20,7 @@ func checkText(text string) error {
 	case strings.TrimSpace(text) == "":
 		return errors.New("it is empty: write a value, or leave it out")
 	case text != strings.TrimSpace(text):
-		return fmt.Errorf("%q begins or ends in a space: take it away", text)
+		return fmt.Errorf("%q begins or ends in a space: remove it", text)
 	case strings.ContainsFunc(text, unicode.IsControl):
 		return fmt.Errorf("%q has control characters: write plain text", text)
 	}

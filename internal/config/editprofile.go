@@ -19,10 +19,10 @@ func (d *Document) SetProfile(name string, settings ...string) error {
 	}
 	profile := d.profile(name)
 	seen := map[string]bool{}
-	for i, text := range settings {
+	for _, text := range settings {
 		key, value, found := strings.Cut(text, "=")
 		if !found {
-			return usagef("setting %d has no value: write KEY=VALUE, or KEY= to take it away", i+1)
+			return usagef("the setting %s has no value: write KEY=VALUE, or KEY= to remove it", nameOnly(text))
 		}
 		if seen[key] {
 			return usagef("the setting %s is given twice: leave one out", key)

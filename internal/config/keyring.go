@@ -54,9 +54,8 @@ func (k Keys) withKeyring(ctx context.Context, call func(Keyring) (string, error
 }
 
 func unreachable(err error) *Error {
-	e := failf("the keyring of this machine cannot be reached (%w): "+
-		"give the key with --api-key-file, with TILL_API_KEY, or with api_key_command or api_key_file in the profile",
-		err)
+	e := failf("the keyring of this machine cannot be reached (%w)", err)
+	e.Advice = "give the key with --api-key-file, TILL_API_KEY, or api_key_command or api_key_file of the profile, or keep it in a file with"
 	e.Command = []string{"auth", "login", "--store", "file"}
 	return e
 }

@@ -74,7 +74,7 @@ func (r *reader) profile(n *yaml.Node, name string, f File) Profile {
 	// an argument may be any text, even empty
 	r.texts(values[keyCommand], name+keyCommand, func(word string) error {
 		if strings.ContainsRune(word, 0) {
-			return errors.New("an argument has a NUL character: take it away")
+			return errors.New("an argument has a NUL character: remove it")
 		}
 		p.APIKeyCommand = append(p.APIKeyCommand, word)
 		return checkCommand(p.APIKeyCommand)
@@ -154,7 +154,7 @@ func (r *reader) currency(n *yaml.Node, name string, known money.Registry) money
 	case nodes["kind"] != nil && e.Kind == "":
 		wrong("kind", "a kind: write crypto or fiat")
 	case nodes["memo"] != nil && values["memo"] != "required":
-		wrong("memo", "one of its values: write required, or take it away")
+		wrong("memo", "one of its values: write required, or remove it")
 	case nodes[keyFormat] != nil && !slices.Contains(address.Formats(), e.AddressFormat):
 		wrong(keyFormat, "a format: write "+oneOfThem(address.Formats()))
 	case e.Kind == "" && is.Kind == "":

@@ -53,7 +53,7 @@ func (r Registry) CheckAllowed(text string) error {
 		return wrong("%s is valid in no format of the profile's currencies: %s", quote(text), why)
 	}
 	if what, _ := address.Detect(text); what != "" {
-		return wrong("%s is %s, and no currency of the profile has such addresses: take it away, or say which currency has: till currency set CODE --address-format FORMAT", quote(text), what)
+		return wrong("%s is %s, and no currency of the profile has such addresses: remove it, or say which currency has: till currency set CODE --address-format FORMAT", quote(text), what)
 	}
 	if len(formats) == 1 {
 		return wrong("%s is not valid in the format %s: %v", quote(text), formats[0], last)

@@ -86,7 +86,7 @@ func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, err
 	case len(fields) > 2:
 		return fail("has too many parts: write the number, one space and the code, such as 25.00 USD")
 	case len(fields) == 1 || fields[0]+" "+fields[1] != text:
-		return fail("has spaces too many: write %q", strings.Join(fields, " "))
+		return fail("has too many spaces: write %q", strings.Join(fields, " "))
 	case !isDigit(number[0]) && isDigit(code[0]) && ValidCode(number):
 		return fail("begins with the code: write %s %s", code, number)
 	}

@@ -75,7 +75,7 @@ func TestParseAmountRefuses(t *testing.T) {
 		{"007 USD", btc, "leading zero: write 7"},
 		{"00.5 USD", btc, "leading zero"},
 		{"25.000 USD", btc, "has 3 decimals, and the currency has 2"},
-		{"1.5 JPY", btc, "has 1 decimals, and the currency has 0"},
+		{"1.5 JPY", btc, "has 1 decimal, and the currency has 0"},
 		{"1e3", usd, "exponent"},
 		{"1e3 USD", btc, "exponent"},
 		{"1,000", usd, "separator"},

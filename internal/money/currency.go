@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/near"
 	"example.com/till/pkg/api"
 )
 
@@ -31,9 +32,13 @@ func (r Registry) parseCode(text string) (Entry, error) {
 	known, ok := r.Lookup(code)
 	if !qualified {
 		if !ok {
+			advice := fmt.Sprintf("type: till currency set %s --decimals N, with --kind crypto or --kind fiat", code)
+			if meant := near.Question(code, "", r.codes()); meant != "" {
+				advice = meant + " If not, " + advice
+			}
 			return Entry{}, &Error{
 				What:   fmt.Sprintf("the currency %q is not known: write crypto:%s or fiat:%s with an amount in minor units, or make it known", text, code, code),
-				Advice: fmt.Sprintf("type: till currency set %s --decimals N, with --kind crypto or --kind fiat", code),
+				Advice: advice,
 			}
 		}
 		return known, nil
@@ -55,6 +60,14 @@ func (r Registry) parseCode(text string) (Entry, error) {
 			text, known.Code, strings.ToLower(string(known.Kind)), known.Currency().Code)
 	}
 	return known, nil
+}
+
+func (r Registry) codes() []string {
+	var codes []string
+	for _, e := range r.Entries() {
+		codes = append(codes, e.Code)
+	}
+	return codes
 }
 
 // ValidCode reports whether a text can be a currency's code: ASCII letters and digits, with the signs . _ -

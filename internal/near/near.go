@@ -7,11 +7,12 @@ import (
 )
 
 // Names returns the names nearest to typed: those with one mistake in them, or else those that begin with
-// typed, or else those with two mistakes. It ignores case. If no name is near, it returns none.
+// typed, or else those that typed abbreviates, such as cols for columns, or else those with two mistakes. It
+// ignores case. If no name is near, it returns none.
 func Names(typed string, names []string) []string {
 	typed = strings.ToLower(typed)
 	var near [3][]string // by the number of mistakes
-	var longer []string
+	var longer, abbreviated []string
 	for _, name := range names {
 		lower := strings.ToLower(name)
 		if n := mistakes(typed, lower); n < len(near) {
@@ -20,11 +21,14 @@ func Names(typed string, names []string) []string {
 		if typed != "" && strings.HasPrefix(lower, typed) {
 			longer = append(longer, name)
 		}
+		if abbreviates(typed, lower) {
+			abbreviated = append(abbreviated, name)
+		}
 	}
-	if len(typed) <= 3 { // two mistakes in a short name make another name
+	if len(typed) <= 4 { // two mistakes in a short name make another name
 		near[2] = nil
 	}
-	for _, found := range [][]string{near[0], near[1], longer, near[2]} {
+	for _, found := range [][]string{near[0], near[1], longer, abbreviated, near[2]} {
 		if len(found) > 0 {
 			return found
 		}
@@ -44,6 +48,20 @@ func Question(typed, prefix string, names []string) string {
 		found[i] = prefix + found[i]
 	}
 	return "did you mean " + strings.Join(found, " or ") + "?"
+}
+
+// abbreviates reports whether typed is name without some of its letters. The first one is there, and enough
+// others to be meant.
+func abbreviates(typed, name string) bool {
+	if len(typed) < 3 || name == "" || typed[0] != name[0] {
+		return false
+	}
+	for _, letter := range []byte(name) {
+		if typed != "" && typed[0] == letter {
+			typed = typed[1:]
+		}
+	}
+	return typed == ""
 }
 
 // mistakes returns how many letters are missing, extra, different or swapped with the next one: the optimal

@@ -17,6 +17,11 @@ func TestNames(t *testing.T) {
 		"order-id":  {"order_id"},
 		"stats":     {"status", "state"},
 		"statsu":    {"status"},
+		"amt":       {"amount", "amount-minor"},
+		"crncy":     {"currency"},
+		"mount-mnr": nil,
+		"od":        {"id"},
+		"aide":      nil, // two mistakes in four letters
 		"xy":        nil,
 		"nonsense":  nil,
 		"":          nil,

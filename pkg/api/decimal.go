@@ -27,8 +27,12 @@ func ParseDecimal(text string, decimals int) (int64, error) {
 	}
 	whole, fraction, _ := strings.Cut(text, ".")
 	if len(fraction) > decimals {
-		return 0, fmt.Errorf("%q has %d decimals, and the currency has %d: write no more digits than that", text,
-			len(fraction), decimals)
+		noun := "decimals"
+		if len(fraction) == 1 {
+			noun = "decimal"
+		}
+		return 0, fmt.Errorf("%q has %d %s, and the currency has %d: write no more digits than that", text,
+			len(fraction), noun, decimals)
 	}
 	minor, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", decimals-len(fraction)), 10, 64)
 	if err != nil { // only the range can be wrong here

@@ -34,7 +34,7 @@ func TestParseDecimalRefuses(t *testing.T) {
 		{".5", 2, "write 0.5"}, {".", 2, "write 0."}, {"5.", 2, "write 5"}, {"1.2.3", 2, "two decimal points"}, {"1..2", 2, "two decimal points"},
 		{"1,000", 2, "separator"}, {"1_000", 2, "separator"}, {"1'000", 2, "separator"}, {"1e3", 2, "exponent"}, {"1E3", 2, "exponent"}, {"1.5e1", 2, "exponent"},
 		{"007", 2, "write 7"}, {"00", 2, "write 0"}, {"00.5", 2, "write 0.5"}, {"01.50", 2, "write 1.50"},
-		{"25.000", 2, "3 decimals, and the currency has 2"}, {"1.0", 0, "1 decimals, and the currency has 0"},
+		{"25.000", 2, "3 decimals, and the currency has 2"}, {"1.0", 0, "1 decimal, and the currency has 0"},
 		{"0x10", 2, "not a number"}, {" 1", 2, "not a number"}, {"1 ", 2, "not a number"}, {"1 000", 2, "not a number"}, {"abc", 2, "not a number"}, {"NaN", 2, "not a number"},
 		{"Inf", 2, "not a number"}, {"١٢", 2, "not a number"}, {"1\u00a0000", 2, "not a number"}, {"１", 2, "not a number"}, {"1\x00", 2, "not a number"}, {"½", 2, "not a number"},
 		{"1-1", 2, "not a number"}, {"1+1", 2, "not a number"}, {"\xff", 2, "not a number"},

@@ -33,7 +33,7 @@ func checkMemo(c Currency, memo string) error {
 		where string
 	}{{runes[0], "begins"}, {runes[len(runes)-1], "ends"}} {
 		if isBlank(end.r) {
-			return invalid("memo", "%q %s with white space (%U): take it away", memo, end.where, end.r)
+			return invalid("memo", "%q %s with white space (%U): remove it", memo, end.where, end.r)
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ func (s *Server) checkRate(w http.ResponseWriter) error {
 	if s.rate.count >= s.settings.perSecond {
 		w.Header().Set("Retry-After", "1")
 		return refusal.New(refusal.RateLimited,
-			"These are more than %d requests in one second; wait and send it again.", s.settings.perSecond)
+			"The limit of requests per second is %d; wait and send it again.", s.settings.perSecond)
 	}
 	s.rate.count++
 	return nil

@@ -58,7 +58,7 @@ func parseDo(text string) (do doing, err error) {
 			return wrong("%q is not a delay", refusal.Shorten(text))
 		}
 		if do.delay <= 0 || do.delay > maxDelay {
-			return wrong("a delay of %s is not above 0 and at most 10m", do.delay)
+			return wrong("a delay must be above 0 and at most 10m, and %s is not", do.delay)
 		}
 	case doStatus, doHTML:
 		do.status = 200
@@ -136,13 +136,15 @@ const maxDelay = 10 * time.Minute
 // everyOperation is the On of a fault for all operations.
 const everyOperation = "*"
 
+// nearestOperation returns the operation that text may have meant. If more than a third of each would have to be
+// changed, it returns "".
 func nearestOperation(text string, operations []string) (nearest string) {
 	least := -1
 	for _, op := range operations {
 		if strings.EqualFold(op, text) {
 			return op
 		}
-		if d := distance(text, op); least < 0 || d < least {
+		if d := distance(text, op); d <= len(op)/3 && (least < 0 || d < least) {
 			nearest, least = op, d
 		}
 	}
@@ -231,8 +233,11 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 		f.On = everyOperation
 	}
 	if f.On != everyOperation && !slices.Contains(operations, f.On) {
-		return f, &Error{"on", fmt.Sprintf("%q is no operation of the interface", refusal.Shorten(f.On)),
-			fmt.Sprintf("did you mean %q? * is every one", nearestOperation(f.On, operations))}
+		advice := `write a method and a path, such as "POST /api/merchant_withdrawal/create", or * for every one`
+		if near := nearestOperation(f.On, operations); near != "" {
+			advice = fmt.Sprintf("did you mean %q? * is every one", near)
+		}
+		return f, &Error{"on", fmt.Sprintf("%q is not an operation of the interface", refusal.Shorten(f.On)), advice}
 	}
 	if _, err := parseDo(f.Do); err != nil {
 		return f, err
@@ -242,7 +247,7 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 	}
 	switch {
 	case !(f.Rate > 0 && f.Rate <= 1): // both are false for NaN
-		return f, &Error{"rate", fmt.Sprintf("%v is not above 0 and at most 1", f.Rate),
+		return f, &Error{"rate", fmt.Sprintf("a rate must be above 0 and at most 1, and %v is not", f.Rate),
 			"0.1 strikes one request in ten"}
 	case f.Times < 0:
 		return f, &Error{"times", fmt.Sprintf("%d is negative", f.Times),
