@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/near"
 	"github.com/spf13/cobra"
 )
 
@@ -45,7 +47,7 @@ PowerShell, in the profile:
 			}
 			if script == nil {
 				return cmdutil.UsageError(fmt.Sprintf("till completion: there is no script for the shell %q", args[0]),
-					"name one of "+strings.Join(shells, ", "))
+					cmp.Or(near.Question(args[0], "", shells), "name one of "+strings.Join(shells, ", ")))
 			}
 			return a.Write(string(script))
 		},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
 	"example.com/till/pkg/payout"
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
@@ -35,6 +38,46 @@ func TestTopicsFitATerminal(t *testing.T) {
 		if n := strings.Count(text, "\n"); n > 60 {
 			t.Errorf("%s has %d lines: split it", name, n)
 		}
+	}
+}
+
+// TestHelpUsesNoOrderOfTheDemo checks that an example can be tried on a sandbox with --seed demo. With an order id
+// that is on its list, a create would be a conflict.
+func TestHelpUsesNoOrderOfTheDemo(t *testing.T) {
+	demo, err := sandbox.New(sandbox.WithSeed("demo"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer demo.Close()
+	at := httptest.NewServer(demo)
+	defer at.Close()
+	client, err := api.New(at.URL, api.WithAPIKey(demo.Key()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := topicTexts()
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		texts[cmd.CommandPath()] = cmd.Long + cmd.Example
+		for _, child := range cmd.Commands() {
+			visit(child)
+		}
+	}
+	visit(Tree())
+	seen := 0
+	for w, err := range client.Withdrawals.All(t.Context(), api.WithdrawalFilter{}, api.ListOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen++
+		for name, text := range texts {
+			if regexp.MustCompile(`\b` + w.ExternalOrderID + `\b`).MatchString(text) {
+				t.Errorf("%s has order %s, which the demo has paid", name, w.ExternalOrderID)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("the demo has no withdrawal")
 	}
 }
 

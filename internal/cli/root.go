@@ -78,6 +78,9 @@ func prepare(a *cmdutil.App, cmd *cobra.Command) {
 		cmd.ValidArgsFunction = cmdutil.OnlyHarmless(cmd.ValidArgsFunction)
 	}
 	cmd.PreRunE = checkGroups
+	if cmd.Annotations[cmdutil.ColumnsKey] != "" {
+		cmd.Args, cmd.PreRunE = orColumnsHelp(cmd.Args), orColumnsHelp(cmd.PreRunE)
+	}
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			a.JSON = wantsJSON(a, cmd.Flags())
@@ -93,6 +96,20 @@ func prepare(a *cmdutil.App, cmd *cobra.Command) {
 	}
 	for _, child := range cmd.Commands() {
 		prepare(a, child)
+	}
+}
+
+// orColumnsHelp makes a check of arguments or flags answer --columns help where it fails. A command that could run
+// answers by itself.
+func orColumnsHelp(check func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, args)
+		columns, _ := cmd.Flags().GetStringSlice("columns")
+		if err == nil || len(columns) != 1 || columns[0] != "help" {
+			return err
+		}
+		io.WriteString(cmd.OutOrStdout(), cmdutil.ColumnsHelp(cmd))
+		return cmdutil.ErrDone
 	}
 }
 

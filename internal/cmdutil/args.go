@@ -40,11 +40,38 @@ func childNames(cmd *cobra.Command) []string {
 
 // UnknownCommand returns the usage error for a name that is not a command of cmd.
 func UnknownCommand(cmd *cobra.Command, name string) error {
-	hint := cmp.Or(NearTopic(cmd, name), HelpHint(cmd))
+	hint := cmp.Or(otherWord(cmd, name), NearTopic(cmd, name), HelpHint(cmd))
 	if !cmd.HasParent() {
 		return UsageError(fmt.Sprintf("there is no command %q", name), hint)
 	}
 	return UsageError(fmt.Sprintf("%s has no command %q", CommandName(cmd), name), hint)
+}
+
+// otherWords are words that people try, with the commands that do it here.
+var otherWords = map[string][]string{
+	"find":   {"withdraw list", "journal list"},
+	"list":   {"withdraw list", "journal list"},
+	"ls":     {"withdraw list", "journal list", "payout list", "invite list", "reseller list", "profile list"},
+	"pay":    {"withdraw create", "payout apply"},
+	"send":   {"withdraw create", "payout apply"},
+	"show":   {"withdraw get", "journal show", "invoice get", "invite get", "reseller info"},
+	"delete": {"profile remove", "currency remove"},
+	"rm":     {"profile remove", "currency remove"},
+}
+
+// otherWord asks whether a command was meant that has another word for name. If there is none below cmd, it
+// returns "".
+func otherWord(cmd *cobra.Command, name string) string {
+	var found []string
+	for _, path := range otherWords[name] {
+		if path = "till " + path; strings.HasPrefix(path, cmd.CommandPath()+" ") && len(found) < 2 {
+			found = append(found, path)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return "did you mean " + strings.Join(found, " or ") + "?"
 }
 
 // HelpHint says how to see the help of a command.

@@ -84,6 +84,16 @@ func WithColumns[T any](cmd *cobra.Command, view func(money.Registry) render.Vie
 	return cmd
 }
 
+// ColumnsHelp returns the text for --columns help without running the command.
+func ColumnsHelp(cmd *cobra.Command) string {
+	var columns []render.Meaning
+	for _, line := range strings.Split(cmd.Annotations[ColumnsKey], "\n") {
+		name, about, _ := strings.Cut(line, "\t")
+		columns = append(columns, render.Meaning{Name: name, About: about})
+	}
+	return columnsText(columns)
+}
+
 // CompleteList completes the last name of a comma-separated list. A name may have a description, as in
 // WithText.
 func CompleteList(names []string, typed string) []string {

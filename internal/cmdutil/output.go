@@ -29,7 +29,7 @@ type Output[T any] struct {
 func NewOutput[T any](s *Session, view render.View[T]) (Output[T], error) {
 	out := Output[T]{s, view}
 	if len(s.Columns) == 1 && s.Columns[0] == "help" {
-		if err := s.Write(columnsHelp(view.Meanings())); err != nil {
+		if err := s.Write(columnsText(view.Meanings())); err != nil {
 			return out, err
 		}
 		return out, ErrDone
@@ -37,8 +37,8 @@ func NewOutput[T any](s *Session, view render.View[T]) (Output[T], error) {
 	return out, view.Check(s.Render)
 }
 
-// columnsHelp returns a line for each column: its name and what it means.
-func columnsHelp(columns []render.Meaning) string {
+// columnsText returns a line for each column: its name and what it means.
+func columnsText(columns []render.Meaning) string {
 	width := 0
 	for _, c := range columns {
 		width = max(width, len(c.Name))

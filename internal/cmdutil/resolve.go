@@ -77,7 +77,7 @@ order that the service has ever shown cannot be recorded as not sent.`,
 	f.StringVar(&d.PaidAs, "paid-as", "", "the service's id of the withdrawal that it is")
 	f.BoolVar(&notSent, "not-sent", false, "it never reached the service")
 	f.StringVar(&d.Reason, "reason", "", "how you know; it is kept in the journal")
-	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: it is not what the order asked for")
+	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: record it although it differs from the order")
 	RequireOne(cmd, "paid-as", "not-sent")
 	Exclude(cmd, "paid-as", "not-sent")
 	return WithColumns(cmd, views.Orders)
@@ -96,7 +96,8 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 	}
 	switch {
 	case d.AlthoughDifferent && (d.PaidAs == "" || strings.TrimSpace(d.Reason) == ""):
-		return UsageError("--although-different needs --paid-as ID and a reason: it takes another withdrawal for the one that was asked for", "add --paid-as ID and --reason TEXT, saying how you know")
+		return UsageError("--although-different needs --paid-as ID and a reason: it records a withdrawal that differs from the order",
+			"add --paid-as ID and --reason TEXT, saying how you know")
 	case notSent && strings.TrimSpace(d.Reason) == "":
 		return UsageError("--not-sent needs a reason: it lets the order be sent again",
 			"add --reason TEXT, saying how you know")

@@ -8,17 +8,43 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/place"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 )
 
 // OpenJournal opens the journal that the settings name, and creates it if it does not exist. The program
 // closes it at its end.
-func (s *Session) OpenJournal() (*payout.Journal, error) { return s.journalThat(payout.OpenJournal) }
+//
+// A journal with a wrong name is empty, and lets be paid again what the right one has. So the directory of a named
+// journal must exist, and a new one is noted.
+func (s *Session) OpenJournal() (*payout.Journal, error) {
+	j, err := s.ExistingJournal()
+	if !errors.Is(err, fs.ErrNotExist) {
+		return j, err
+	}
+	named := !s.Origin("journal").IsDefault()
+	if dir := filepath.Dir(s.Journal); named && !place.IsPostgres(s.Journal) && !isDirectory(dir) {
+		return nil, &payout.Error{Kind: payout.JournalBroken, Err: err,
+			Msg:  fmt.Sprintf("the journal %s cannot be made: there is no directory %s", s.Journal, dir),
+			Hint: payout.NewHint("correct the name, or make the directory if the journal is to be new")}
+	}
+	if j, err = s.journalThat(payout.OpenJournal); err == nil && named {
+		s.Note("the journal %s is new and knows of no payment", j.Place())
+	}
+	return j, err
+}
+
+func isDirectory(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
 
 // ExistingJournal opens the journal for a command that only reads it. A journal that does not exist is an
 // error.
@@ -237,8 +263,14 @@ func (s *Session) LedgerToList() (*payout.Ledger, error) {
 	return j.Ledger(account), nil
 }
 
-// OpenSender returns a sender for a command that does not send.
+// OpenSender returns a sender for a command that does not send. If a named journal does not exist, its name is
+// wrong, and that is an error.
 func (s *Session) OpenSender() (*payout.Sender, error) {
+	if !s.Origin("journal").IsDefault() {
+		if _, err := s.ExistingJournal(); err != nil {
+			return nil, err
+		}
+	}
 	client, err := s.Client()
 	if err != nil {
 		return nil, err

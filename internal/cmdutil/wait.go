@@ -67,7 +67,7 @@ func Wait[T any](
 		return none, err
 	}
 	var value T
-	var seen []string
+	var seen, wanted []string
 	err := repeat(s, flags, what, func(ctx context.Context) (bool, error) {
 		var err error
 		if value, err = read(ctx); err != nil {
@@ -75,6 +75,7 @@ func Wait[T any](
 		}
 		reached := true
 		var now []string
+		wanted = nil
 		for _, c := range look(value) {
 			if c.Now == "" && len(c.Wanted) > 0 {
 				return false,
@@ -88,6 +89,9 @@ func Wait[T any](
 			}
 			reached = reached && (len(c.Wanted) == 0 || Among(c.Now, c.Wanted))
 			now = append(now, c.Now)
+			if len(c.Wanted) > 0 {
+				wanted = append(wanted, strings.Join(c.Wanted, " or "))
+			}
 		}
 		if text := strings.Join(now, "/"); !reached && (len(seen) == 0 || seen[len(seen)-1] != text) {
 			seen = append(seen, text)
@@ -95,8 +99,8 @@ func Wait[T any](
 		return reached, nil
 	}, func() *Error {
 		return &Error{Code: ExitNotYet,
-			Msg: fmt.Sprintf("%s did not reach it within %s: it was %s", what, flags.Timeout,
-				strings.Join(seen, ", then ")),
+			Msg: fmt.Sprintf("%s did not become %s within %s: it was %s", what, strings.Join(wanted, " and "),
+				flags.Timeout, strings.Join(seen, ", then ")),
 			Hint: payout.NewHint("wait longer with --timeout, or see what the service calls its statuses",
 				flags.Show...)}
 	})

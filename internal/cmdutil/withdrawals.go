@@ -1,7 +1,9 @@
 package cmdutil
 
 import (
+	"fmt"
 	"iter"
+	"strings"
 
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
@@ -48,7 +50,15 @@ func (f ListFlags) Filter(s *Session) (api.WithdrawalFilter, error) {
 	if filter.To, err = times.to(f.To); err != nil {
 		return filter, err
 	}
+	for _, status := range f.statuses {
+		if strings.Contains(status, ",") {
+			s.Note("--status %q is sent as one status: for several, give --status again for each", status)
+		}
+	}
 	for _, code := range f.currencies {
+		if strings.Contains(code, ",") {
+			return filter, UsageError(fmt.Sprintf("--currency: %q is not one currency", code), "give --currency again for each")
+		}
 		c, err := s.Money.ParseCurrency(code)
 		if err != nil {
 			return filter, err

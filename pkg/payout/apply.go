@@ -421,11 +421,11 @@ func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 		}
 		for _, r := range part {
 			if records := listed[r.Order.OrderID]; len(records) > 0 {
-				e := evidence(r.Order.OrderID, r.Order.Content, records)
+				e := a.sender.evidence(r.Order.OrderID, r.Order.Content, records)
 				if r.Order, err = a.sender.recordEvidence(ctx, e); err != nil {
 					return Tally{}, err
 				}
-				if more := uncompared(e.Content, records[0]); more != "" && r.Order.State == journal.Accepted &&
+				if more := a.sender.uncompared(e.Content, records[0]); more != "" && r.Order.State == journal.Accepted &&
 					a.options.Note != nil {
 					a.options.Note(fmt.Sprintf("order %s: %s", r.Order.OrderID, more))
 				}

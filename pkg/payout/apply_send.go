@@ -310,10 +310,10 @@ func (s *sending) notClaimed(r journal.RunRow, err error) {
 				s.sender.describe(o.Content)), "see what happened", "journal", "show", o.OrderID))
 	case errors.As(err, &duplicate) && s.options.KeepGoing:
 		if s.options.Note != nil {
-			s.options.Note(fmt.Sprintf("order %s was not sent: %v", r.OrderID, duplicateOf(duplicate)))
+			s.options.Note(duplicateOf(r.OrderID, duplicate).Error())
 		}
 	case errors.As(err, &duplicate):
-		s.stop(duplicateOf(duplicate))
+		s.stop(duplicateOf(r.OrderID, duplicate))
 	default:
 		s.stop(accountChanged(err))
 	}

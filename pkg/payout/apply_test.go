@@ -361,7 +361,7 @@ func TestPaidBefore(t *testing.T) {
 		if o := d.wantState("104", journal.Accepted); o.Reason != "found on the service's list, dated 2026-01-31T09:00:00" {
 			t.Error(o.Reason)
 		}
-		if len(notes) != 1 || !strings.Contains(notes[0], "order 105: the service shows the amount as 333 USD") {
+		if len(notes) != 1 || !strings.Contains(notes[0], "order 105: the service shows the amount as 3.33 USD") {
 			t.Errorf("it was noted: %q", notes)
 		}
 		if err := x.Begin(t.Context(), 5); err != nil {

@@ -64,7 +64,7 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 				return true
 			}
 			ids[w.ID] = true
-			if d, found := compare(w.Withdrawal, here, byOrder); found {
+			if d, found := s.compare(w.Withdrawal, here, byOrder); found {
 				all = append(all, d)
 			}
 			return true
@@ -102,11 +102,11 @@ func conflictNow(o journal.Order) string {
 	return fmt.Sprintf("it was in conflict because %s; the list agrees with the order now, which a person settles with till withdraw resolve %s --paid-as %s", o.Reason, o.OrderID, o.Withdrawal)
 }
 
-func compare(w api.Withdrawal, here, byOrder map[string]journal.Order) (Difference, bool) {
+func (s *Sender) compare(w api.Withdrawal, here, byOrder map[string]journal.Order) (Difference, bool) {
 	o, found := here[w.ID]
 	if found {
 		r := recordOf(w)
-		why := differs(o.Content, r)
+		why := s.differs(o.Content, r)
 		named := len(r.orderIDs) == 0 && o.Decided != nil // a person has said which withdrawal it is
 		if why == "" && !r.bearsOnly(o.OrderID) && !named {
 			why = fmt.Sprintf("its order id is %q, and %s was sent", strings.Join(r.orderIDs, ""), o.OrderID)

@@ -238,7 +238,7 @@ func (l *Ledger) Run(ctx context.Context, name string) (Run, error) {
 	}
 	return Run{},
 		&Error{Kind: NotFound, Msg: fmt.Sprintf("there is no run %q in this account", name),
-			Hint: NewHint("see which there are", "payout", "list")}
+			Hint: NewHint("give the id of a run, not the name of its plan; see which there are", "payout", "list")}
 }
 
 // Results returns the orders of a run in the order of its plan. Each has only its order id, state, id and

@@ -67,8 +67,8 @@ func (s *Sender) settleOne(ctx context.Context, o journal.Order, records []recor
 	if !r.Listed {
 		return r, nil
 	}
-	r.Status, r.Note, r.withdrawal = records[0].status, uncompared(o.Content, records[0]), records[0].id
-	e := evidence(o.OrderID, o.Content, records)
+	r.Status, r.Note, r.withdrawal = records[0].status, s.uncompared(o.Content, records[0]), records[0].id
+	e := s.evidence(o.OrderID, o.Content, records)
 	if o.State == journal.Accepted && o.Withdrawal == e.Withdrawal && e.Differs == "" {
 		return r, nil
 	}
@@ -122,7 +122,7 @@ func stayUnknown(unknown []string, err error) error {
 	if own := (*Error)(nil); len(unknown) > 0 && errors.As(err, &own) && own.Kind == Conflict { // another scan will find out no more
 		return &Error{Kind: Unknown, OrderIDs: unknown, Err: err,
 			Msg: fmt.Sprintf("what became of order %s cannot be found out: %v", strings.Join(unknown, ", "), err),
-			Hint: NewHint("do not send it again: ask the service's provider, and record what you know",
+			Hint: NewHint("do not send it again; ask the service's provider, and record what you know",
 				append([]string{"withdraw", "resolve"}, unknown...)...)}
 	}
 	switch len(unknown) {

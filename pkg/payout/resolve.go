@@ -82,7 +82,7 @@ func (s *Sender) taken(o journal.Order, id string) error {
 	if o.State != journal.Accepted {
 		return refused(RuleDecision,
 			fmt.Sprintf("the service has shown order %s, as withdrawal %s, so it was sent", o.OrderID, id),
-			"settle it, with --although-different --reason TEXT as well if it is not what was asked for", "withdraw",
+			"settle it (add --although-different --reason TEXT if it is not what was asked for) with", "withdraw",
 			"resolve", o.OrderID, "--paid-as", id)
 	}
 	return refused(RuleDecision,
@@ -114,7 +114,7 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 				"withdraw", "list", "--all")
 		}
 	}
-	if c.Differs = differs(o.Content, r); c.Differs == "" {
+	if c.Differs = s.differs(o.Content, r); c.Differs == "" {
 		return c, nil
 	}
 	c.Asked, c.Shown = s.describe(o.Content), s.describe(recordContent(r))

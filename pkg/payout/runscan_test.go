@@ -52,7 +52,7 @@ func TestRunReadingKeepsWhatSaysSomething(t *testing.T) {
 		if !known || len(records) != 1 {
 			t.Fatalf("%s: %+v", what, records)
 		}
-		if want, got := evidence("4711", o.Content, []record{test.r}), evidence("4711", o.Content, records); got != want {
+		if want, got := new(Sender).evidence("4711", o.Content, []record{test.r}), new(Sender).evidence("4711", o.Content, records); got != want {
 			t.Errorf("%s: found %+v, want %+v", what, got, want)
 		}
 	}
@@ -73,7 +73,7 @@ func TestRunReadingOfTwoRecords(t *testing.T) {
 		t.Error("a reading with one record agrees with one that has two")
 	}
 	records, _ := sought.records(first, order)
-	if f := evidence("4711", order.Content, records); !strings.Contains(f.Differs, "2 records bear this order id: w1, w2") {
+	if f := new(Sender).evidence("4711", order.Content, records); !strings.Contains(f.Differs, "2 records bear this order id: w1, w2") {
 		t.Errorf("%+v", f)
 	}
 	for _, id := range []string{"", "04711", "+4711", "4712", "x", "9223372036854775808"} {

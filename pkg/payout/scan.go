@@ -384,11 +384,11 @@ func (s *Sender) rest(ctx context.Context, pause time.Duration) error {
 }
 
 // evidence returns what the records with an order's id say about the order.
-func evidence(orderID string, content journal.Content, records []record) journal.Evidence {
+func (s *Sender) evidence(orderID string, content journal.Content, records []record) journal.Evidence {
 	e := journal.Evidence{OrderID: orderID, Withdrawal: records[0].id, Dated: records[0].dated, Content: content}
 	var ids []string
 	for _, r := range records {
-		e.Differs = cmp.Or(e.Differs, differs(content, r))
+		e.Differs = cmp.Or(e.Differs, s.differs(content, r))
 		if !slices.Contains(ids, r.id) {
 			ids = append(ids, r.id)
 		}
@@ -402,7 +402,7 @@ func evidence(orderID string, content journal.Content, records []record) journal
 
 // differs says how a record differs from what was sent; empty: it does not, in any field that can be
 // compared.
-func differs(c journal.Content, r record) string {
+func (s *Sender) differs(c journal.Content, r record) string {
 	currency, sent := currencyOf(c.Currency), amountOf(c)
 	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
 	switch {
@@ -412,7 +412,7 @@ func differs(c journal.Content, r record) string {
 		return fmt.Sprintf("its currency is %s %s, and not %s %s", r.currency.Kind, r.currency.Code, currency.Kind,
 			currency.Code)
 	case sameUnit(r.amount, sent) && r.amount.Minor != sent.Minor:
-		return fmt.Sprintf("its amount is %d %s, and not %d (minor units)", r.amount.Minor, r.amount.Code, sent.Minor)
+		return fmt.Sprintf("its amount is %s, and not %s", s.format(r.amount), s.format(sent))
 	case readable("address") && address.Canonical(r.address) != address.Canonical(c.Address):
 		return fmt.Sprintf("its address is %q, and not %q", r.address, c.Address)
 	case r.memo != nil && *r.memo != c.Memo:
@@ -422,7 +422,7 @@ func differs(c journal.Content, r record) string {
 }
 
 // uncompared says which fields of a record cannot be compared with what was sent; empty: none.
-func uncompared(c journal.Content, r record) string {
+func (s *Sender) uncompared(c journal.Content, r record) string {
 	var unread []string
 	for _, field := range []string{"currency", "amount", "address"} {
 		if slices.Contains(r.unread, field) {
@@ -434,7 +434,8 @@ func uncompared(c journal.Content, r record) string {
 			strings.Join(unread, " and the "), r.id)
 	}
 	if sent := amountOf(c); !sameUnit(r.amount, sent) {
-		return fmt.Sprintf("the service shows the amount as %d %s, and the order as %d %s (minor units): the two cannot be compared", r.amount.Minor, r.amount.Code, sent.Minor, sent.Code)
+		return fmt.Sprintf("the service shows the amount as %s, and the order as %s: the two cannot be compared",
+			s.format(r.amount), s.format(sent))
 	}
 	return ""
 }

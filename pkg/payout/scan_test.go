@@ -393,7 +393,7 @@ func TestDiffers(t *testing.T) {
 		"currency":             {func(r row) { r["currency"] = row{"Crypto": "Ltc"} }, "currency", false},
 		"kind of currency":     {func(r row) { r["currency"] = row{"Fiat": "Btc"} }, "currency", false},
 		"case of the currency": {func(r row) { r["currency"] = row{"Crypto": "BTC"} }, "", false},
-		"amount":               {func(r row) { r["amount"] = row{"Fiat": row{"USD": 2501}} }, "amount", false},
+		"amount":               {func(r row) { r["amount"] = row{"Fiat": row{"USD": 2501}} }, "its amount is 25.01 USD, and not 25.00 USD", false},
 		"case of the unit":     {func(r row) { r["amount"] = row{"Fiat": row{"Usd": 2500}} }, "", false},
 		"both":                 {func(r row) { r["amount"] = row{"Fiat": row{"Usd": 25}} }, "amount", false},
 		"unit":                 {func(r row) { r["amount"] = row{"Crypto": row{"Btc": 7}} }, "", true},
@@ -420,11 +420,11 @@ func TestDiffers(t *testing.T) {
 			if err != nil || len(got["4711"]) != 1 {
 				t.Fatalf("got %v, %v", got, err)
 			}
-			why := differs(sent, got["4711"][0])
+			why := new(Sender).differs(sent, got["4711"][0])
 			if (why == "") != (tt.differs == "") || !strings.Contains(why, tt.differs) {
 				t.Errorf("it differs in %q", why)
 			}
-			if why := uncompared(sent, got["4711"][0]); (why != "") != tt.other {
+			if why := new(Sender).uncompared(sent, got["4711"][0]); (why != "") != tt.other {
 				t.Errorf("not compared: %q", why)
 			}
 		})
@@ -433,7 +433,7 @@ func TestDiffers(t *testing.T) {
 	memo := "7"
 	number.memo = &memo
 	sent.Memo = "7"
-	if why := differs(sent, number); why != "" {
+	if why := new(Sender).differs(sent, number); why != "" {
 		t.Error(why)
 	}
 }

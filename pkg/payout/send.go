@@ -167,10 +167,14 @@ func mayBeSent(o journal.Order, same bool) bool {
 func (s *Sender) exists(w withdrawal, e *journal.ExistsError) (Sent, error) {
 	o, note := e.Order, ""
 	if o.Attempted() && o.Callback != w.request.Callback {
-		note = fmt.Sprintf("order %s was sent with another callback (%q), and that stays", o.OrderID, o.Callback)
+		note = fmt.Sprintf("the callback of order %s stays %q, as it was sent", o.OrderID, o.Callback)
 	}
 	if o.State == journal.Accepted && e.Same {
-		return Sent{Order: orderOf(o), Already: true, Note: note}, nil
+		already := fmt.Sprintf("order %s was accepted before, as %s: nothing was sent", o.OrderID, o.Withdrawal)
+		if note != "" {
+			already += "; " + note
+		}
+		return Sent{Order: orderOf(o), Already: true, Note: already}, nil
 	}
 	const another = "use another order id, or see what it was"
 	switch {
@@ -191,7 +195,7 @@ func (s *Sender) otherContent(o journal.Order, another string) error {
 	why := fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, stateText(o.State),
 		s.describe(o.Content))
 	if o.State == journal.Unknown {
-		return refused(RuleOrderID, why, "find out first what became of it", "withdraw", "reconcile", o.OrderID)
+		return refused(RuleOrderID, why, "find out first what became of it with", "withdraw", "reconcile", o.OrderID)
 	}
 	return refused(RuleOrderID, why, another, "journal", "show", o.OrderID)
 }
@@ -240,7 +244,7 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	if before.OrderID != "" {
 		mine = before.Content
 	}
-	o, err := s.recordEvidence(ctx, evidence(orderID, mine, listed[orderID]))
+	o, err := s.recordEvidence(ctx, s.evidence(orderID, mine, listed[orderID]))
 	if err != nil {
 		return Sent{}, false, err
 	}
@@ -252,7 +256,7 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	if err == nil {
 		sent.Note = fmt.Sprintf("order %s was on the service's list already, as %s: nothing was sent", o.OrderID,
 			o.Withdrawal)
-		if more := uncompared(mine, listed[orderID][0]); more != "" {
+		if more := s.uncompared(mine, listed[orderID][0]); more != "" {
 			sent.Note += "; " + more
 		}
 	}
@@ -293,7 +297,7 @@ func (s *Sender) notClaimed(w withdrawal, err error) (Sent, error) {
 	case errors.As(err, &exists):
 		return s.exists(w, exists)
 	case errors.As(err, &duplicate):
-		return Sent{}, duplicateOf(duplicate)
+		return Sent{}, duplicateOf(w.request.ExternalOrderID, duplicate)
 	}
 	return Sent{}, accountChanged(err)
 }
@@ -389,7 +393,7 @@ func (s *Sender) recorded(ticket journal.Ticket, c call, o journal.Order, record
 	case o.State == journal.Unknown:
 		return o, &Error{Kind: Unknown, OrderID: o.OrderID, Err: c.err,
 			Msg:  fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, o.Reason),
-			Hint: NewHint("do not send it again", "withdraw", "reconcile", o.OrderID)}
+			Hint: NewHint("do not send it again; find out with", "withdraw", "reconcile", o.OrderID)}
 	case o.State == journal.Conflict:
 		return o, s.unsettled(o, false)
 	}
@@ -406,7 +410,7 @@ func unrecorded(orderID string, out journal.Outcome, err error) error {
 	}
 	return &Error{Kind: Unknown, OrderID: orderID, ID: out.Withdrawal, Err: err,
 		Msg: fmt.Sprintf("order %s was sent, and %s could not be recorded: %v", orderID, what, err),
-		Hint: NewHint("do not send it again, and when the journal can be written, find out", "withdraw",
+		Hint: NewHint("do not send it again; when the journal can be written, find out with", "withdraw",
 			"reconcile", orderID)}
 }
 
@@ -454,7 +458,7 @@ func (s *Sender) unsettled(o journal.Order, alive bool) *Error {
 	case o.State == journal.Conflict:
 		return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.Withdrawal,
 			Msg:  fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
-			Hint: NewHint("see what happened, and settle it with withdraw resolve", "journal", "show", o.OrderID)}
+			Hint: NewHint("see what happened", "journal", "show", o.OrderID)}
 	case alive:
 		return &Error{Kind: Busy, OrderID: o.OrderID,
 			Msg:  fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host),
@@ -462,27 +466,29 @@ func (s *Sender) unsettled(o journal.Order, alive bool) *Error {
 	}
 	return &Error{Kind: Unknown, OrderID: o.OrderID,
 		Msg:  fmt.Sprintf("the outcome of order %s is unknown: it may have been paid", o.OrderID),
-		Hint: NewHint("do not send it again", "withdraw", "reconcile", o.OrderID)}
+		Hint: NewHint("do not send it again; find out with", "withdraw", "reconcile", o.OrderID)}
 }
 
-func duplicateOf(e *journal.DuplicateError) error {
+// duplicateOf returns the error for an order that is not sent because another one has the same content.
+func duplicateOf(orderID string, e *journal.DuplicateError) error {
 	o := e.Order
 	switch {
 	case o.State == journal.Unknown:
 		return &Error{Kind: Unknown, Rule: RuleDuplicate,
-			Msg: fmt.Sprintf("order %s has the same content, and its outcome is unknown: this might pay twice",
-				o.OrderID),
-			Hint: NewHint("if both are meant, add --allow-duplicate; if not, settle that one first", "withdraw",
-				"reconcile", o.OrderID)}
+			Msg: fmt.Sprintf("order %s was not sent: order %s has the same content, and its outcome is unknown, so this could pay twice",
+				orderID, o.OrderID),
+			Hint: NewHint("add --allow-duplicate if both are meant; otherwise find out about order "+o.OrderID+" with",
+				"withdraw", "reconcile", o.OrderID)}
 	case e.Alive:
 		return &Error{Kind: Busy, Rule: RuleDuplicate,
-			Msg: fmt.Sprintf("another process is sending the same content as order %s (%s on %s)", o.OrderID, o.User,
-				o.Host), Hint: NewHint("wait for it, or, if both are meant: --allow-duplicate")}
+			Msg: fmt.Sprintf("order %s was not sent: another process is sending order %s with the same content (%s on %s)",
+				orderID, o.OrderID, o.User, o.Host),
+			Hint: NewHint("wait for it, or add --allow-duplicate if both are meant")}
 	}
 	return refused(RuleDuplicate,
-		fmt.Sprintf("the same was accepted at %s as order %s, withdrawal %s", sentAt(o).UTC().Format(time.RFC3339),
-			o.OrderID, o.Withdrawal),
-		"if it is to be paid once more, say so with --allow-duplicate, or give an --order-id of its own")
+		fmt.Sprintf("order %s was not sent: order %s with the same content was accepted at %s as %s", orderID, o.OrderID,
+			sentAt(o).UTC().Format(time.RFC3339), o.Withdrawal),
+		"to pay it once more, add --allow-duplicate or an --order-id of its own")
 }
 
 // accountChanged explains the error for an account that was changed after the sender found it.
@@ -494,8 +500,10 @@ func accountChanged(err error) error {
 	return err
 }
 
+func (s *Sender) format(a api.Amount) string { return s.options.Currencies.Format(a) }
+
 func (s *Sender) describe(c journal.Content) string {
-	text := s.options.Currencies.Format(amountOf(c))
+	text := s.format(amountOf(c))
 	if c.Unit != c.Currency {
 		text += ", withdrawn in " + currencyOf(c.Currency).Code + ","
 	}

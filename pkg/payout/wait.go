@@ -142,7 +142,7 @@ func (s *Sender) waitRun(given context.Context, run string, wait RunWait, p *Run
 		if err := given.Err(); err != nil {
 			return err
 		}
-		return p.late(run, wait.Timeout, succeeded, trouble)
+		return p.late(run, wait, succeeded, trouble)
 	}
 }
 
@@ -220,10 +220,10 @@ func (p *RunProgress) failed(run string) error {
 
 // late returns the error for a wait whose time limit has passed. It counts the statuses of the orders that
 // are left.
-func (p *RunProgress) late(run string, timeout time.Duration, succeeded bool, trouble error) error {
+func (p *RunProgress) late(run string, w RunWait, succeeded bool, trouble error) error {
 	if !succeeded {
 		return &Error{Kind: ReadFailed, Run: run, Err: trouble,
-			Msg:  fmt.Sprintf("run %s could not be read within %s: %v", run, timeout, trouble),
+			Msg:  fmt.Sprintf("run %s could not be read within %s: %v", run, w.Timeout, trouble),
 			Hint: NewHint("nothing was changed, run it again")}
 	}
 	e := &Error{Kind: NotYet, Run: run, Err: trouble,
@@ -254,8 +254,8 @@ func (p *RunProgress) late(run string, timeout time.Duration, succeeded bool, tr
 	if len(p.Orders) == 1 {
 		orders = "accepted order"
 	}
-	e.Msg = fmt.Sprintf("%d of %d %s did not reach it within %s: %s", p.Left, len(p.Orders), orders, timeout,
-		strings.Join(names, ", "))
+	e.Msg = fmt.Sprintf("%d of %d %s did not become %s within %s: %s", p.Left, len(p.Orders), orders,
+		strings.Join(w.Statuses, " or "), w.Timeout, strings.Join(names, ", "))
 	if trouble != nil {
 		e.Msg += fmt.Sprintf("; the last reading failed: %v", trouble)
 	}

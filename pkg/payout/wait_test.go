@@ -66,7 +66,7 @@ func TestWaitRunRunsOut(t *testing.T) {
 	d := waitsFor(t)
 	d.between(func() { d.status("w2", "Done") })
 	_, err := d.WaitRun(t.Context(), "cafe0001", RunWait{Statuses: []string{"Done"}, Timeout: time.Second})
-	if e := wantKind(t, err, NotYet, ""); e.OrderID != "1" || !strings.HasSuffix(e.Msg, "1 of 2 accepted orders did not reach it within 1s: 1 New") {
+	if e := wantKind(t, err, NotYet, ""); e.OrderID != "1" || !strings.HasSuffix(e.Msg, "1 of 2 accepted orders did not become Done within 1s: 1 New") {
 		t.Errorf("got %+v", e)
 	}
 }

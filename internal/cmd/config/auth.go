@@ -1,12 +1,14 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
+	"example.com/till/internal/near"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/api"
@@ -42,7 +44,8 @@ can read, and names that file in the profile.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if store != "keyring" && store != "file" {
-				return cmdutil.UsageError("--store: a key is kept in the keyring or a file", "write keyring or file")
+				return cmdutil.UsageError("--store: a key is kept in the keyring or a file",
+					cmp.Or(near.Question(store, "", []string{"keyring", "file"}), "write keyring or file"))
 			}
 			s, err := startAuth(a, cmd)
 			if err != nil {

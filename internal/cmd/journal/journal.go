@@ -79,7 +79,7 @@ one is in conflict.`,
 		case status && len(unknown) > 0:
 			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitUnknown,
 				Msg:  cmdutil.IsOrAre("order", unknown) + " unknown",
-				Hint: payout.NewHint("find out", "withdraw", "reconcile")}, err)
+				Hint: payout.NewHint("find out with", "withdraw", "reconcile")}, err)
 		case status && len(conflict) > 0:
 			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitConflict,
 				Msg:  cmdutil.IsOrAre("order", conflict) + " in conflict",
@@ -91,7 +91,7 @@ one is in conflict.`,
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
 	f.StringVar(&to, "to", "", "end of the period, in the same forms")
 	f.StringSliceVar(&states, "state", nil,
-		"only orders that are planned, sending, accepted, rejected, unknown, conflict")
+		"only orders in these states: planned, sending, accepted, rejected, unknown, conflict")
 	f.StringVar(&currency, "currency", "", "only this currency")
 	f.StringVar(&address, "address", "", "only this address")
 	f.StringVar(&run, "run", "", "only this run")
@@ -332,7 +332,7 @@ OLD is an account at the address in use. Nothing is sent.`,
 				return cmdutil.UsageError(fmt.Sprintf("%s at %s has that name already", args[0], base),
 					"name another, or with --to-base-url another address")
 			}
-			j, err := s.OpenJournal()
+			j, err := s.ExistingJournal()
 			if err != nil {
 				return err
 			}

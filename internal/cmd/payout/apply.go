@@ -448,7 +448,7 @@ func runFailure(t payout.Tally, run string, began bool, err error) error {
 	case unknown > 0 && code != cmdutil.ExitUnknown:
 		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err,
 			Msg:  fmt.Sprintf("%s unknown%s", isOf(unknown, t.Rows), why),
-			Hint: payout.NewHint("do not send again what is unknown", "payout", "reconcile", run)}
+			Hint: payout.NewHint("do not send again what is unknown; find out with", "payout", "reconcile", run)}
 	case t.States[payout.StateConflict] > 1 && code != cmdutil.ExitUnknown:
 		return &cmdutil.Error{Code: cmdutil.ExitConflict, Err: err,
 			Msg:  fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why),

@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/near"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/internal/views"
@@ -72,7 +74,8 @@ See: till help payout-files.`,
 func (f *planFlags) check(file string) error {
 	switch {
 	case f.format != "" && f.format != payout.CSV && f.format != payout.JSONL:
-		return cmdutil.UsageError(fmt.Sprintf("--format: there is no format %q", f.format), "use csv or jsonl")
+		return cmdutil.UsageError(fmt.Sprintf("--format: there is no format %q", f.format),
+			cmp.Or(near.Question(f.format, "", []string{payout.CSV, payout.JSONL}), "use csv or jsonl"))
 	case f.format == "" && file == "-":
 		return cmdutil.UsageError("payout plan: standard input has no name that tells its format",
 			"add --format csv or --format jsonl")

@@ -64,7 +64,7 @@ func runsOf(s *cmdutil.Session, ledger *payout.Ledger) ([]payout.Run, error) {
 func findRun(s *cmdutil.Session, ledger *payout.Ledger, name string) (payout.Run, error) {
 	if ledger == nil {
 		return payout.Run{},
-			cmdutil.UsageError(fmt.Sprintf("there is no run %q in this account", name), "see which there are",
+			cmdutil.UsageError(fmt.Sprintf("there is no run %q in this account", name), "give the id of a run, not the name of its plan; see which there are",
 				"payout", "list")
 	}
 	run, err := ledger.Run(s.Ctx, name)

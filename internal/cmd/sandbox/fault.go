@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
+	"example.com/till/internal/near"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api/sandbox"
@@ -23,6 +25,22 @@ func faultCommand(a *cmdutil.App) *cobra.Command {
 // faultKinds are the completions of --do. The help of sandbox fault add explains them.
 var faultKinds = []string{"refuse", "drop-before", "drop-after", "truncate", "delay=2s", "status=503",
 	"status=503,bare", "html", "html=502"}
+
+// nearKind asks whether a kind with a name near to that of do was meant. If the name is right, it returns "".
+func nearKind(do string) string {
+	typed, _, _ := strings.Cut(do, "=")
+	var kinds []string
+	for _, kind := range faultKinds {
+		name, _, _ := strings.Cut(kind, "=")
+		if name == typed {
+			return ""
+		}
+		if !slices.Contains(kinds, name) {
+			kinds = append(kinds, name)
+		}
+	}
+	return near.Question(typed, "", kinds)
+}
 
 // faultFlags describe a fault.
 type faultFlags struct {
@@ -112,12 +130,14 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 	for _, number := range []string{"times", "seed"} {
 		if value, _ := cmd.Flags().GetInt64(number); cmd.Flags().Changed(number) && value < 1 {
 			return order,
-				cmdutil.UsageError(fmt.Sprintf("--%s: %d is not above 0", number, value),
-					"write a number from 1, or leave it out")
+				cmdutil.UsageError("--"+number+": it must be at least 1", "leave it out for the default")
 		}
 	}
 	f, err = sandbox.CheckFault(f)
 	if wrong, ok := errors.AsType[*sandbox.FaultError](err); ok {
+		if wrong.Field == "do" {
+			wrong.Advice = cmp.Or(nearKind(f.Do), wrong.Advice)
+		}
 		return order, cmdutil.UsageError("--"+wrong.Field+": "+wrong.Problem, wrong.Advice)
 	}
 	return faultOrder{f.Do, f.On, f.Rate, f.Times, f.Match, f.Seed}, err

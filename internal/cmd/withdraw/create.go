@@ -105,6 +105,7 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 		options = append(options, payout.AllowDuplicate())
 	}
 	if s.DryRun { // a dry run does not use the journal
+		s.Note("the journal was not read: this order, or one like it, may have been sent before")
 		_, err := client.Withdrawals.Create(s.SendCtx, req)
 		return err
 	}
@@ -116,8 +117,14 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	if found || err != nil {
 		return printSent(s, sent, err, out)
 	}
-	if err := confirmAndShowOrderID(s, req, made); err != nil {
+	if err := s.Confirm(describe(s, req), "Send this withdrawal?"); err != nil {
 		return err
+	}
+	s.Subject.OrderID = req.ExternalOrderID
+	if made {
+		if err := showOrderID(s, req.ExternalOrderID); err != nil {
+			return err
+		}
 	}
 	told := false
 	var printed error
@@ -138,14 +145,9 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	return printSent(s, sent, err, out)
 }
 
-// confirmAndShowOrderID asks for confirmation and prints the order id, without which the withdrawal cannot be
-// found again.
-func confirmAndShowOrderID(s *cmdutil.Session, req api.CreateWithdrawal, made bool) error {
-	if err := s.Confirm(describe(s, req), "Send this withdrawal?"); err != nil {
-		return err
-	}
-	s.Subject.OrderID = req.ExternalOrderID
-	if err := s.Note("order id %s", req.ExternalOrderID); err != nil && made {
+// showOrderID prints an order id that till has made. Without it, the withdrawal cannot be found again.
+func showOrderID(s *cmdutil.Session, orderID string) error {
+	if err := s.Note("order id %s", orderID); err != nil {
 		return &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err,
 			Msg:  fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err),
 			Hint: payout.NewHint("give one with --order-id, or free standard error")}
