@@ -166,7 +166,7 @@ func (r *reader) run(t *testing.T, f fence) (got string, ran bool) {
 		return "", false
 	case opener && r.inner == nil:
 		cmd := command(t, r.env, "sh", "-c", "exec "+f.text)
-		cmd.Dir = r.outer.cmd.Dir
+		cmd.Dir = strings.TrimSpace(r.outer.run(t, "pwd\n"))
 		r.inner = startShell(t, cmd)
 		return "", true
 	case f.text == "exit\n":
