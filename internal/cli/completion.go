@@ -28,7 +28,7 @@ func completionCommand(a *cmdutil.App) *cobra.Command {
 		Long: `Print a script with which a shell completes the commands, flags and values of
 till.
 
-bash, once for every new shell (with the package bash-completion):
+bash, for all new shells (needs the package bash-completion):
   till completion bash > ~/.local/share/bash-completion/completions/till
 zsh, into a directory that is in fpath:
   till completion zsh > "${fpath[1]}/_till"

@@ -81,8 +81,12 @@ func flagsTopic() string {
 	}
 	b.WriteString(`
 -h or --help shows the help of a command, with its own flags. till --version
-shows the version. A flag that takes a list may be given again. Another flag of
-a command is refused the second time; of a global flag, the last value counts.
+shows the version.
+
+If a flag that takes a list, such as --columns, is given more than once, all
+its values count. Of the other flags above, the last one counts. A flag of a
+single command is refused the second time, such as --timeout of a wait.
+
 See: till help environment for variables, till help output for formats.
 `)
 	return b.String()
@@ -178,42 +182,42 @@ and questions go to standard error.
 		fill("  --template", 16, "Print the JSON with a Go template.") +
 		fill("  --columns", 16,
 			"Which columns a table or CSV has, separated by commas. --columns help explains them.") +
-		fill("  --sort", 16, "Sort a table or CSV by a column, downwards with a minus before it: --sort=-amount.") +
+		fill("  --sort", 16, "Sort a table or CSV by a column, descending with a minus before it: --sort=-amount. Amounts of one currency stay together. --limit cuts a list before it is sorted.") +
 		fill("  --no-headers", 16, "Leave out the header of a table or CSV.") +
 		fill("  -q, --quiet", 16, "Print ids only, one on each line.") + `
 json and jsonl hold what the service sent, every field and every digit. A list
 is an array in json, and one object on each line in jsonl, as they arrive.
 
-csv has all columns unless some are named. An amount takes three of them: the
-decimal, which is empty where the decimals are not known, the integer in minor
-units, and the currency. --columns and --sort know the latter two by names of
-their own, such as amount_minor. A text of the service that a spreadsheet would
-run as a formula gets an apostrophe in front.
+csv has all columns unless some are named. An amount takes three columns: the
+decimal, which is empty if the decimals are not known, the integer in minor
+units, and the currency. The last two have names of their own for --columns and
+--sort, such as amount_minor and amount_currency. An apostrophe is put before a
+text of the service that a spreadsheet would run as a formula.
 
 table is for reading. It fits the terminal, and shows control characters as
-escapes. Some columns of a list are left out where it would be too wide, and
-long texts are cut. --columns shows any of them, and json and csv have all.
-Scripts are better off with another format.
+escapes. If a list is too wide, some columns are left out and long texts are
+cut. --columns shows any of them, and json and csv have all. In scripts, use
+another format.
 
-Under json and jsonl every line on standard error is an object with one key:
+With json and jsonl, every line on standard error is an object with one key:
   {"note":{"message":"results in staff.csv","run":"1f60bd0c"}}
   {"warning":{"message":"...","line":3,"order_id":"5002"}}
   {"error":{"kind":"usage","exit_code":10,"message":"...","hint":"..."}}
-Each has order_id, or order_ids if it is about several, id and run where they
-are known. An error of the service has its status, code, reason and description
-as well, and a guard's has the rule. What is wrong with the rows of a file is a
-list in "details", each with its line, field and message; as text it is a line
-each. Lines of --debug and of commands that till runs are notes. Questions on a
+Each has order_id, or order_ids if it is about several, and id and run if they
+are known. An error of the service also has its status, code, reason and
+description, and that of a guard has the rule. The errors in a file are a list
+"details", each with its line, field and message; as text, a line for each.
+Lines of --debug and of commands that till runs are notes. Questions on a
 terminal stay text, and so does what the command of sandbox run prints.
 
-Colour is used on terminals. --color always and --color never decide it, and
-without them the variables NO_COLOR and CLICOLOR_FORCE.
+Colour is used on terminals, unless --color says otherwise, or without --color
+the variables NO_COLOR or CLICOLOR_FORCE.
 `
 }
 
 func moneyTopic() string {
-	return `The service counts in whole minor units: 2500 is 25.00 USD where a dollar has
-two decimals. till does so too, and never computes with fractions.
+	return `The service counts in whole minor units: 2500 is 25.00 USD, because a dollar
+has two decimals. till does so too, and never computes with fractions.
 
 Amounts
   --amount "25.00 USD"        a decimal and its currency, one space between
@@ -222,28 +226,30 @@ Amounts
   --amount-minor 1500000      minor units of the currency that is withdrawn
 
 There is one way to write each number. 1e3, 1,000, +5, .5, 007, 0 and numbers
-with more decimals than the currency has are refused, and so is what does not
-fit into 64 bits.
+with more decimals than the currency has are refused, and so are numbers that
+do not fit into 64 bits.
 
 Currencies
-  Codes are found in any case and sent as the service spells them: Usd names a
+  Write a code in any case. It is sent as the service spells it: Usd names a
   currency, and USD is its code in an amount. The decimals of fiat currencies
   are those of ISO 4217.
 
-  The interface does not show with how many decimals the service counts a
-  crypto currency, and till does not guess. Until you set the number, decimals
-  are refused and tables show the integer with the word minor:
+  The interface does not show how many decimals the service counts in a crypto
+  currency, and till does not guess. Until you set the number, decimals are
+  refused and tables show the integer with the word minor:
     till currency set Btc --decimals 8
 
-  A code that is not known at all goes as crypto:CODE or fiat:CODE, with
-  amounts in minor units. till currency list shows what is known.
+  Set a code that till does not know with its kind, or write it as crypto:CODE
+  or fiat:CODE, with amounts in minor units:
+    till currency set Eth --kind crypto --decimals 18
+  till currency list shows the codes that are known.
 
 Addresses
   till refuses an address that is not valid in the format of its currency. No
   format is assumed, so say how the addresses of a currency look:
     till currency set Btc --address-format bitcoin
-  It is sent as you wrote it. It is compared without regard to case where case
-  means nothing: in bech32, and in 0x and 40 digits.
+  An address is sent as you wrote it. Addresses are compared without regard to
+  case where case means nothing: in bech32, and in 0x with 40 digits.
 
 Memos
   Some transfers are lost without a memo. A withdrawal in Xlr or a currency
@@ -251,46 +257,48 @@ Memos
   A memo has no white space at its ends, and nothing in it that cannot be seen.
 
 Limits
-  max_per_withdrawal, max_per_run and allow_addresses of a profile refuse what
-  you did not mean: till help settings. As soon as one currency has a limit,
-  till config show names those without one.
+  max_per_withdrawal, max_per_run and allow_addresses of a profile limit what
+  can be sent: till help settings. As soon as one currency has a limit, till
+  config show names those without one.
 `
 }
 
 func payoutsTopic() string {
 	return `The service does not promise to refuse an order id that it has seen before, so
-nothing on its side prevents a second payment. till therefore keeps a journal:
-an order is on the disk before its first byte leaves, and its outcome is on the
-disk before it is printed.
+perhaps nothing on its side prevents a second payment. So till keeps a journal
+of every order, written before the first byte is sent and after each answer.
 
 The same order id again
-  accepted  sends nothing, prints the id that is there
+  accepted  sends nothing, prints the id of the payment
   unknown   sends nothing, 20: till withdraw reconcile ORDER
   sending   sends nothing, 13: another process is sending it
   conflict  sends nothing, 21: a person has to decide
   rejected  is sent again
-  planned   is sent. An earlier attempt, if any, never left, was refused for
-            the key or the rate, or a person has said that it was not sent
+  planned   is sent: it never left, was refused because of the key or the rate,
+            or a person said that it was not sent
 With another amount, currency, address or memo the order is refused, 12, unless
 every attempt was rejected or never left. If a person has said that an order
-was not sent, only the same contents can be sent again.
+was not sent, it can only be sent again with the same content.
+
+Another order id with the same content
+  is refused while the first order is unknown, 20, and if till makes the order
+  id, also for a while after the first was accepted, 12. The message names the
+  first order: add --allow-duplicate only if you mean two payments.
 
 In a script
-  Run till withdraw create with an --order-id of your own. After 20, run till
-  withdraw reconcile ORDER. When that ends with 0, and after every 4x, run the
-  same create again. After anything else, stop and tell a person. A loop over
-  a file is in examples/payout.sh of till's repository.
+  Run till withdraw create with an --order-id of your own. After 20, run the
+  command that the message names. When it ends with 0, and after 13 and every
+  4x, run the same create again. After anything else, stop and tell a person.
 
 A file of payments
   till payout plan checks every row and writes a plan of everything that will
   be sent. A second person reads it with till payout show and sends the digest
   through a different channel; till payout apply --digest sends this plan and
   no other. Each row is sent like a single withdrawal. After a crash, a power
-  cut or code 20, apply the same plan again: accepted rows are not sent again,
-  rows that were in flight are unknown and looked up on the service's list, and
-  only rows that never left are sent. While a row is unknown the rest waits,
-  unless there is --keep-going. Rows that were accepted before, and not by this
-  run, are counted separately and need your confirmation.
+  cut or code 20, apply the same plan again. Accepted rows are not sent again,
+  unknown rows are looked up on the service's list, and planned rows are sent.
+  While a row is unknown, the rest waits, unless there is --keep-going. Rows
+  that were accepted before, and not by this run, need your confirmation.
   till payout status RUN           the state of every row
   till payout wait RUN ...         waits until the service says that it is done
   till payout reconcile RUN        settles a whole run with one reading
@@ -321,19 +329,19 @@ More: till help guarantees, till help payout-files, till help runs.
 
 func guaranteesTopic() string {
 	return `till sends an order id again only if the order was rejected, never left, or was
-recorded as not sent by a person. This holds for one journal: all senders of an
-account have to share it.
+recorded as not sent by a person. This holds for one journal: everything that
+sends for an account has to use the same one.
 
 When till reads the service's list before sending
   till payout apply looks up every order that it will send. For a single
   withdrawal the list is read in these cases, and never with --lookup never:
-  - this journal has sent the order id before,
-  - it has nothing accepted for the account yet, as when it is new or lost,
-  - it has once found an order on the list that it was about to send, or
-  - it was not closed and its log is missing, as in a copy of one file alone.
+  - the order was sent before with this journal,
+  - the journal has nothing accepted for the account yet, as when it is new,
+  - till has once found on the list an order that the journal did not know, or
+  - the journal was not closed and its log is missing, as in a partial copy.
   Otherwise, and if till makes the order id, the journal alone decides. With
-  --lookup always the list is read before every order id that you chose.
-  The whole list is read, until two readings in a row agree about the order.
+  --lookup always, till reads the list for every order id that you give.
+  It reads the whole list, until two readings in a row agree about the order.
 
 When a backup of the journal was restored
   It lacks the order ids that were used since the backup, and would send them
@@ -348,14 +356,14 @@ When a backup of the journal was restored
 What till cannot promise
   - A service, or a proxy before it, may act twice on one request.
   - A withdrawal may arrive long after everybody has given up on it. A missing
-    row on the list proves nothing, so till never concludes that it was unsent.
+    row on the list proves nothing, and till concludes nothing from it.
   - Two machines with a journal each do not know of each other. Let them share
     one in PostgreSQL.
   - A restored backup lacks what was sent since.
-  - A database that loses commits in a failover loses the record with them.
+  - A database that loses commits in a failover loses what they recorded.
   - A list that leaves out rows leaves out payments.
   - till believes a person who says that a payment was not sent.
-  - What is paid without till is not in its journal.
+  - What is paid without till is not in the journal.
   - Accepted means that the service has taken the order. Whether the money has
     arrived, only the service and the receiver can say.
 
@@ -369,7 +377,7 @@ What to ask the service's provider
 func environmentTopic() string {
 	var b strings.Builder
 	b.WriteString(`A setting is taken from the first place that has it: a flag, the environment,
-the profile, the default. till config show prints each with its place.
+the profile, the default. till config show prints each with where it is from.
 
 Variables
 `)
@@ -387,10 +395,10 @@ the directory you are in. Write it with till profile set and till currency set,
 or by hand.
 
 Keys
-  No setting and no flag holds a key. It is taken from the first of
-  --api-key-file, TILL_API_KEY, the profile's api_key_command, the profile's
-  api_key_file, and the keyring, into which till auth login puts it.
-  till auth status says which of them it is.
+  No flag and no setting of the configuration holds a key. till takes it from
+  the first of these that has one: --api-key-file, TILL_API_KEY, the profile's
+  api_key_command, the profile's api_key_file, and the keyring, into which till
+  auth login puts it. till auth status says which of them it is.
 `)
 	return b.String()
 }

@@ -69,9 +69,8 @@ func profileShowCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.WithColumns(&cobra.Command{
 		Use:   "show [NAME]",
 		Short: "Show a profile as it is in the configuration",
-		Long: `Show a profile as it is in the configuration: the one in use if no name is
-given. till config show shows what flags, the environment and defaults make of
-it.`,
+		Long: `Show a profile as it is in the configuration. Without NAME, show the one in
+use. till config show adds what flags, the environment and defaults change.`,
 		Example: `  till profile show
   till profile show live -o json`,
 		Args:              cmdutil.OptionalArg("NAME"),
@@ -118,7 +117,7 @@ func profileUseCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "use NAME",
 		Short: "Make a profile the current one",
-		Long: `Make a profile the current one, which is used unless a flag or TILL_PROFILE
+		Long: `Make a profile the current one. Commands use it unless a flag or TILL_PROFILE
 names another.`,
 		Example:           `  till profile use live`,
 		Args:              cmdutil.Args("NAME"),

@@ -23,8 +23,11 @@ changed. The exit code is 21 if there is a difference.
 
 After a backup of the journal was restored, what is missing in the journal was
 paid since the backup: see till help guarantees. If the journal has lost
-records, till looks up every order before it is sent; that ends when a check
-finds nothing missing in the journal.`,
+records, till looks up every order before it sends it, until a check finds
+nothing missing in the journal.
+
+The demo seed of the sandbox has withdrawals that till did not send. They are
+missing in the journal, so the exit code is 21 there.`,
 		Example: `  till journal check --from 2026-05 --to 2026-05
   till journal check -o jsonl`,
 		Args: cmdutil.NoArgs,

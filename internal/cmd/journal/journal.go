@@ -40,10 +40,10 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, views.Orders, &cobra.Command{
 		Use:   "list",
 		Short: "List the orders and their states",
-		Long: `List the orders of the journal, oldest first, with who sent them and when, and
-who decided about them. The period applies to the last attempt. With
---exit-status the exit code is 20 if an order shown is unknown, otherwise 21 if
-one is in conflict.`,
+		Long: `List the orders of the journal, oldest first: what was sent, by whom and when,
+and who decided about it. The period applies to the last attempt. With
+--exit-status, the exit code is 20 if an order shown is unknown, and otherwise
+21 if one is in conflict.`,
 		Example: `  till journal list --from 7d
   till journal list --state unknown,conflict --exit-status -o jsonl`,
 		Args: cmdutil.NoArgs,
@@ -153,8 +153,8 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, storyView, &cobra.Command{
 		Use:   "show ORDER",
 		Short: "Show the history of an order",
-		Long: `Show the history of an order: every attempt with what was sent and what was
-answered, what the service's list showed, and what people decided.`,
+		Long: `Show the history of an order: every attempt with what was sent and what came
+back, what the service's list showed, and what people decided.`,
 		Example: `  till journal show 5001
   till journal show 5001 --jq '.events[].what'`,
 		Args: cmdutil.Args("ORDER"),
@@ -234,8 +234,8 @@ func exportCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "export",
 		Short: "Print everything in the journal, of every account",
-		Long: `Print everything in the journal, of every account, oldest first: one line of
-JSON for each order with all its attempts and events.`,
+		Long: `Print everything in the journal, of every account, oldest first: for each
+order one line of JSON, with all its attempts and events.`,
 		Example: `  till journal export >journal.jsonl`,
 		Args:    cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -301,11 +301,13 @@ func renameCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rename OLD NEW",
 		Short: "Move a history to a new account name or address",
-		Long: `Move the history of an account to a new name, after the profile's account was
-renamed, or with --to-base-url to a new address, after the service has moved.
-OLD is an account at the address in use. Nothing is sent.`,
-		Example: `  till journal rename live acme`,
-		Args:    cmdutil.Args("OLD", "NEW"),
+		Long: `Move the history of an account in the journal to a new name, because you rename
+the account of the profile. With --to-base-url, move it to a new address,
+because the service has moved. OLD is an account at the address in use. Nothing
+is sent.`,
+		Example: `  till journal rename live acme
+  till journal rename live live --to-base-url https://new.example.com`,
+		Args: cmdutil.Args("OLD", "NEW"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.Start(cmd)
 			if err != nil {
@@ -376,8 +378,8 @@ func adoptKeyCommand(a *cmdutil.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "adopt-key",
 		Short: "Say that the key in use is this account's",
-		Long: `Record that the key in use belongs to the account in use, when till cannot
-verify it: the withdrawal that was accepted last is not found with this key, or
+		Long: `Record that the key in use belongs to the account in use, if till cannot verify
+that: with this key, the withdrawal that was accepted last is not found, or
 none was accepted yet. Check twice: with the key of another merchant, another
 merchant pays. Only a fingerprint of the key is recorded.`,
 		Example: `  till journal adopt-key --yes`,

@@ -7,10 +7,10 @@ resellers. Sums are exact. A currency with unknown decimals is shown in minor
 units.
 
 Periods
-  The period applies to "created" as the service writes it: the interface does
-  not show its time zone. --from and --to are dates (2026-05-03), months
-  (2026-05), ages (30d) or date-times without a zone. A period without --to
-  ends today.
+  The period applies to the time created of each invoice, as the service writes
+  it: the interface does not show its time zone. --from and --to are dates
+  (2026-05-03), months (2026-05), ages (30d) or date-times without a zone. A
+  period without --to ends today.
 
   With --compare, whole months are compared with as many months before, and
   other periods with as many days before. A short month is compared with the

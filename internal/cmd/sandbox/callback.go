@@ -52,9 +52,9 @@ func listenCommand(a *cmdutil.App) *cobra.Command {
 output, at once and in the order of arrival. The address goes to standard error
 and, with --ready-file, into a file.
 
-With --exec, sh runs the command for each body, with the body on its standard
-input. It ends with 0 after --count bodies, and with 42 if --timeout runs out
-first.
+With --exec, sh runs a command for each body, with the body on its standard
+input. till callback listen ends with 0 after --count bodies, and with 42 if
+--timeout runs out first.
 
 Nothing checks who posts and what. See: till help callbacks.`,
 		Example: `  till callback listen --listen 127.0.0.1:8787 --exec 'cat >> callbacks.jsonl'

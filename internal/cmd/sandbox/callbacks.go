@@ -108,9 +108,9 @@ func advancedView(m money.Registry) render.View[advanced] {
 func callbacksCommand(a *cmdutil.App) *cobra.Command {
 	list := callbacksListCommand(a)
 	cmd := cmdutil.Group("callbacks", "See what the sandbox has posted to callbacks", list, callbacksResendCommand(a))
-	cmd.Long = `Show what the sandbox has posted to the callbacks of withdrawals, one delivery
-for each change of status, and post a delivery again. Without a command, this
-is till sandbox callbacks list.`
+	cmd.Long = `Show what the sandbox has posted to the callback URLs of withdrawals, one
+delivery for each change of status, and post a delivery again. Without a
+command, this is till sandbox callbacks list.`
 	cmd.Annotations = list.Annotations
 	refuse := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -127,8 +127,8 @@ func callbacksListCommand(a *cmdutil.App) *cobra.Command {
 	return newControl(a, view, &cobra.Command{
 		Use:   "list",
 		Short: "List what was posted to callbacks, the oldest first",
-		Long: `List what was posted or will be posted to the callbacks of withdrawals, the
-oldest first: the status, and the answer to the last attempt. JSON has every
+		Long: `List what was posted or will be posted to the callback URLs of withdrawals,
+oldest first, with the state and the answer to the last attempt. JSON has every
 attempt and the body. till help callbacks explains the states.`,
 		Example: `  till sandbox callbacks
   till sandbox callbacks list --jq '.[] | select(.state != "delivered") | .id'`,
@@ -161,8 +161,8 @@ func callbacksResendCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Post a callback again, and see what is answered",
 		Long: `Post a delivery again, whatever its state, and show it with the answer. An
 answer other than 2xx does not fail the command. A pending delivery is tried at
-once, unless an earlier one of the same withdrawal is pending, which goes
-first. till sandbox callbacks lists the ids.`,
+once; if an earlier one of the same withdrawal is pending, that one goes first.
+till sandbox callbacks lists the ids.`,
 		Example: `  id=$(till --sandbox withdraw create --currency Btc --amount 0.015 --yes \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq \
     --callback http://127.0.0.1:8787 -q) &&

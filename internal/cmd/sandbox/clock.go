@@ -51,7 +51,7 @@ func clockSetCommand(a *cmdutil.App) *cobra.Command {
 	return clockStepCommand(a, &cobra.Command{
 		Use:   "set TIME",
 		Short: "Set the sandbox's clock",
-		Long: `Set the sandbox's clock to a time in RFC 3339, or to now, the time of this
+		Long: `Set the sandbox's clock to a time in RFC 3339, or with now to the time of this
 machine. The clock continues from there. What was made before keeps its times.`,
 		Example: `  till sandbox clock set 2026-05-03T10:00:00Z
   till sandbox clock set now`,
@@ -70,9 +70,9 @@ func clockAdvanceCommand(a *cmdutil.App) *cobra.Command {
 	return clockStepCommand(a, &cobra.Command{
 		Use:   "advance DURATION",
 		Short: "Advance the sandbox's clock",
-		Long: `Advance the sandbox's clock by a duration such as 90s, 15m, 36h, 7d or 2w.
-Everything that the settings withdrawal_pace and invoice_expiry cause until
-then has happened when the command returns, each at its own time.`,
+		Long: `Advance the sandbox's clock by a duration such as 90s, 15m, 36h, 7d or 2w. When
+the command returns, everything that the settings withdrawal_pace and
+invoice_expiry cause until then has happened, each at its own time.`,
 		Example: `  till sandbox clock advance 36h
   till sandbox clock advance 7d`,
 		Args: cmdutil.Args("DURATION"),

@@ -21,8 +21,8 @@ import (
 // sandbox, below a path that no real service has.
 
 // whichSandbox is part of the help of every control.
-const whichSandbox = `It applies to the sandbox that TILL_BASE_URL and TILL_API_KEY, or flags, lead
-to, as inside till sandbox run, and otherwise to that of till --sandbox.`
+const whichSandbox = `Inside till sandbox run, or if TILL_BASE_URL and TILL_API_KEY or flags lead to
+a served sandbox, it acts on that one, otherwise on that of till --sandbox.`
 
 // answered is the answer to a control: its value and its JSON.
 type answered[T any] struct {
@@ -141,7 +141,7 @@ func fundCommand(a *cmdutil.App) *cobra.Command {
 	return newControl(a, view, &cobra.Command{
 		Use:   "fund AMOUNT",
 		Short: "Add money to the sandbox's balance",
-		Long: `Add money to the merchant's balance in the sandbox, and show what it is then.
+		Long: `Add money to the merchant's balance in the sandbox, and show the new balance.
 The amount is an exact decimal with its code.`,
 		Example: `  till sandbox fund "1.5 Btc"
   till sandbox fund "250.00 USD" -o json`,
@@ -221,15 +221,15 @@ func advanceCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "advance WITHDRAWAL STATUS",
 		Short: "Move a withdrawal of the sandbox to its next status",
 		Long: `Move a withdrawal of the sandbox to its next status, and show it. The setting
-withdrawal_flow says which status may follow which. By default it is New,
-Processing, Completed, with Failed after Processing and Cancelled after New.
-Failed and Cancelled return the money.
+withdrawal_flow says which status may follow which. By default, Processing or
+Cancelled follows New, and Completed or Failed follows Processing. Failed and
+Cancelled return the money.
 
-The callback of the withdrawal is posted before the command returns, and
-delivery has the answer. If an earlier callback of the withdrawal is still
-pending, this one waits. A receiver that fails does not fail the command: the
-sandbox repeats the callback as long as it runs. The sandbox of till --sandbox
-runs for one command only. See till sandbox callbacks.`,
+If the withdrawal has a callback URL, the sandbox posts to it before the
+command returns, and the column delivery shows the answer. While an earlier
+callback of the withdrawal is pending, the new one waits. A receiver that fails
+does not fail the command: the sandbox tries again as long as it runs, but the
+one of till --sandbox runs for one command only. See: till help callbacks.`,
 		Example: `  till sandbox advance "$(till --sandbox withdraw create --yes \
     --currency Btc --amount 0.015 \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq)" Processing`,
@@ -255,8 +255,8 @@ func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "redeem INVITE",
 		Short: "Make a reseller from an invite of the sandbox",
 		Long: `Accept an invite of the sandbox, and print the id of the new reseller and its
-API key. No command shows the key again. With this key in TILL_API_KEY,
-invoices and withdrawals belong to the reseller.`,
+API key. No command shows the key again. With this key in TILL_API_KEY, the
+invoices and withdrawals that you make belong to the reseller.`,
 		Example: `  till sandbox invite redeem --label "North shop" \
     "$(till --sandbox invite create -q)"`,
 		Args: cmdutil.Args("INVITE"),

@@ -54,12 +54,13 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 	cmd := newControl(a, faultView, &cobra.Command{
 		Use:   "add --do KIND",
 		Short: "Make calls to the sandbox fail from now on",
-		Long: `Make calls to the sandbox fail from now on, and print the id of the fault. --do
-says how: refuse, drop-before, drop-after, truncate, delay=2s, status=503,
+		Long: `Make calls to the sandbox fail from now on, and print the number of the fault.
+--do says how: refuse, drop-before, drop-after, truncate, delay=2s, status=503,
 status=503,bare, html or html=502.
 
 --on restricts a fault to one operation, --match to calls with a value in the
-query or the body, and --rate to a part of the calls.
+query or the body, and --rate to a part of the calls. --times ends it after so
+many strikes.
 
 See: till help faults.`,
 		Example: `  till sandbox fault add --do drop-after --times 1 \

@@ -17,13 +17,14 @@ func runCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Run a command with a fresh sandbox",
-		Long: `Run a command with a fresh sandbox, or with the one that --state names, and
-remove the sandbox when the command has ended. The command gets TILL_BASE_URL,
-TILL_API_KEY, TILL_PROFILE and TILL_JOURNAL. Everything after -- is the command
-and its arguments; no shell interprets them.
+		Long: `Run a command with a fresh sandbox, which is removed when the command has
+ended, or with the one that --state keeps in a file. The command gets
+TILL_BASE_URL, TILL_API_KEY, TILL_PROFILE and TILL_JOURNAL. Everything after --
+is the command and its arguments; no shell interprets them.
 
-The exit code is that of the command: 128 plus the signal's number if a signal
-ended it, 127 if it was not found, 126 if it cannot be run.
+The exit code is that of the command. It is 128 plus the signal's number if a
+signal ended the command, 127 if it was not found, and 126 if it cannot be run.
+till itself prints nothing unless something fails.
 
 See: till help testing.`,
 		Example: `  till sandbox run -- till invoice create --title "Order 1001" \

@@ -14,9 +14,9 @@ func serveCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a sandbox until a signal ends it",
-		Long: `Serve a sandbox until a signal ends it, with exit code 0. It prints its address
-and its key; every program on this machine that has both can use it. The state
-is deleted at the end unless --state names a file.
+		Long: `Serve a sandbox until a signal ends it, with exit code 0. The command prints
+the address and the key; every program on this machine that has both can use
+the sandbox. Its state is deleted at the end unless --state names a file.
 
 A browser pays an invoice at ADDRESS/invoice/ID.
 

@@ -5,12 +5,13 @@ func FaultsTopic() string {
 	return `till sandbox fault add makes calls to the sandbox fail, so that you can see how
 your program reacts. --do says how:
 
-  refuse           Nothing is done, and the connection is reset at once. With
-                   till --sandbox the connection is refused.
+  refuse           Nothing is done, and the connection is reset at once: a
+                   create ends with 20. With till --sandbox the connection is
+                   refused, and a create ends with 40.
   drop-before      Nothing is done, and the connection is closed without an
                    answer.
   drop-after       It is done, and the connection is closed without an answer:
-                   a script that tries again has paid twice.
+                   a script that tries again pays twice.
   truncate         It is done, and half of the answer comes.
   delay=2s         It waits (10m at most) and goes on.
   status=503       Nothing is done, and the answer has this status, from 200
@@ -24,17 +25,19 @@ Which calls
   to all operations, but never to the commands of till sandbox.
 
   --match FIELD=VALUE limits a fault to calls with a value in the query or the
-  body; a point leads into an object. Several must all match.
+  body. A dot leads into an object: currency.Crypto=Btc. If it is given more
+  than once, all must match.
 
-  --rate applies a fault to a part of the calls, which --seed selects, the same
-  each time. --times ends it after so many strikes.
+  --rate applies a fault to a part of the calls; the same --seed selects the
+  same part again. --times ends the fault after so many strikes.
 
-  If several faults apply to a call, the first one added is used; a delay is
-  followed by the next one.
+  If several faults apply to a call, the one added first strikes; after a
+  delay, the next one strikes too.
 
 Looking and ending
-  till sandbox fault list counts for each fault the calls that it could apply
-  to and those that it made fail. till sandbox fault clear removes faults.
+  till sandbox fault add prints the number of the fault. till sandbox fault
+  list counts for each fault the calls that it could apply to and those that it
+  made fail. till sandbox fault clear removes faults.
 `
 }
 
@@ -42,7 +45,7 @@ Looking and ending
 func CallbacksTopic() string {
 	return `The service sends its response about a withdrawal to the callback URL of the
 withdrawal. The interface does not show when, how often, in which form, or
-whether it is signed. So treat a callback as a hint to ask the service. Nothing
+whether it is signed, so treat a callback as a hint to ask the service. Nothing
 is posted to the callback_url of an invoice: the service redirects the
 customer's browser there.
 
@@ -52,10 +55,10 @@ Receiving
   to 1 MiB. The file of --ready-file appears when the listener answers.
 
   With --exec, sh runs the command for each body, one after the other, with the
-  body on its standard input. Its output goes to standard error. If it fails,
-  the sender gets a 500 and may send the body again.
+  body on its standard input. The output of the command goes to standard error.
+  If the command fails, the sender gets a 500 and may send the body again.
 
-  With --secret-path only one path is answered, which is random and part of the
+  With --secret-path, only one random path is answered, which is part of the
   address; others get a 404. Nothing else checks who posts and what.
 
   The exit code is 0 after --count bodies, 42 if --timeout runs out first, and
@@ -70,10 +73,10 @@ Callbacks of the sandbox
   earlier delivery of the withdrawal is pending, the next one waits.
 
   The settings callback_attempts, callback_backoff and callback_timeout say how
-  often and how long the sandbox tries. It tries as long as it runs; till
+  often and how long the sandbox tries. It tries only while it runs: till
   --sandbox makes one attempt during the command. A delivery that stays pending
   is tried again at the next change of the withdrawal's status, by till sandbox
-  callbacks resend, or by a till sandbox serve on the same state.
+  callbacks resend, or by till sandbox serve with the same state.
 
   till sandbox callbacks lists the deliveries, and till sandbox advance causes
   one.
@@ -87,7 +90,9 @@ state, without a network or a secret. It listens on loopback addresses only.
 
   till --sandbox COMMAND     for single commands; the state is kept in
                              ~/.local/state/till/sandbox.db, or in the file
-                             that TILL_SANDBOX_STATE names
+                             that TILL_SANDBOX_STATE names; what you send is
+                             recorded in the default journal, under an account
+                             of its own
   till sandbox run -- CMD    for a test: a fresh sandbox for one command
   till sandbox serve         for a browser and for programs in any language
 
@@ -99,16 +104,15 @@ Which sandbox a command acts on
 
 till sandbox run
   sets TILL_BASE_URL, TILL_API_KEY and TILL_PROFILE, whatever they were, and
-  TILL_JOURNAL to a temporary journal, so that nothing sent to a sandbox gets
-  into the journal of real payments. The command uses the standard input,
+  TILL_JOURNAL to a temporary journal. The command uses the standard input,
   output and error of till. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on
   to it. Without a terminal, processes that it leaves in its process group are
   ended too.
 
   If till is killed by SIGKILL, the port closes, and on Linux the command is
-  killed too. The processes that the command has started, the files of
-  --ready-file and --env-file, and the journal remain; the next run with the
-  same file names replaces the files.
+  killed too. What remains are the processes that the command has started, the
+  temporary journal, and the files of --ready-file and --env-file, which the
+  next run with the same file names replaces.
 
 till sandbox serve
   makes the file of --state if it does not exist, from the seed; several
