@@ -286,8 +286,8 @@ Another order id with the same content
   first order: add --allow-duplicate only if you mean two payments.
 
 In a script
-  Run till withdraw create with an --order-id of your own. After 20, run the
-  command that the message names. When it ends with 0, and after 13 and every
+  Run till withdraw create with an --order-id of your own. After 20, run till
+  withdraw reconcile with it. When that ends with 0, and after 13, 60 and every
   4x, run the same create again. After anything else, stop and tell a person.
 
 A file of payments

@@ -16,18 +16,19 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, rowView(true), &cobra.Command{
 		Use:   "wait RUN --status S[,S]",
 		Short: "Wait until every accepted row of a run has reached a status",
-		Long: `Wait until every accepted order of a run has had one of the statuses named.
-Accepted is not yet paid, so it reads the service's list again and again; an
-order that has had a status is not looked at any more. till payout status
---live shows how the service calls its statuses.
+		Long: `Wait until every accepted order of a run has reached one of the statuses named,
+because accepted is not yet paid. The service's list is read repeatedly, and an
+order that has reached one of them is not looked at again. till payout status
+--live shows what the service calls its statuses.
 
 The exit code is 33 as soon as an order has a status of --fail-on, and 42 when
 the time runs out. Readings that fail are repeated until then; if none
 succeeded, the exit code is 41.
 
 Settle orders that are unknown (20), in conflict (21) or being sent (13) first:
-the wait does not begin before. If orders were rejected or not sent, it waits
-for the others and ends with 50. A run without accepted orders is refused (10).`,
+until then, the wait does not begin. If orders were rejected or not sent, it
+waits for the others and ends with 50. A run without accepted orders is refused
+(10).`,
 		Example: `  till payout wait 1f60bd0c --status Completed --fail-on Failed,Cancelled
   till payout wait 1f60bd0c --status Completed --interval 1m --timeout 6h -q`,
 		Args: cmdutil.Args("RUN"),

@@ -244,8 +244,8 @@ func balanceCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "balance [ID]",
 		Short: "Show the balances of resellers as the service sent them",
 		Long: `Show the balances of resellers. The interface does not show the shape of a
-balance, so it stays the JSON that the service sent; neither does it say what
-include_fiat means, so it is sent as given.`,
+balance, so the JSON that the service sent is printed unchanged. It does not
+say what include_fiat means either, so it is sent as given.`,
 		Example: `  till reseller balance -o json
   till reseller balance "North shop" --currency Btc --include-fiat`,
 		Args:              cmdutil.OptionalArg("ID"),

@@ -107,7 +107,7 @@ func infoCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func inviteCommand(a *cmdutil.App) *cobra.Command {
-	return aboutReseller(a, "invite ID", "Show the invite that a reseller came by",
+	return aboutReseller(a, "invite ID", "Show the invite that a reseller has accepted",
 		`  till reseller invite "North shop"`, views.Invites,
 		func(ctx context.Context, client *api.Client, id string, _ []string) (api.Invite, error) {
 			return client.Resellers.Invite(ctx, id)
