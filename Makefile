@@ -3,7 +3,7 @@
 # make torture  N kills while it sends withdrawals and N while it sends batches, SEED=n draws another run
 # make bench  speed and memory against a bare baseline, each row with its limit
 # make dist   what people install, in dist/; SIGN=KEYFILE signs the sums with an OpenSSH key
-# make install  to PREFIX, below DESTDIR if that is set
+# make install  what make build made, to PREFIX, below DESTDIR if that is set; make uninstall removes it
 # make pictures  the pictures of the README
 # make lint fuzz completions man vuln: what CI runs besides
 
@@ -16,15 +16,19 @@ PREFIX ?= /usr/local
 export GOTOOLCHAIN ?= local
 
 # The race detector needs cgo and a C compiler.
-RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env GOOS)" = linux ] && echo -race)
-CGO  := $(if $(RACE),1,0)
+RACE = $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env GOOS)" = linux ] && echo -race)
+CGO  = $(if $(RACE),1,0)
 # SQLite's C code in Go is not ours to check, and takes half of the time of all tests if it is. Its driver is checked.
-FLAGS := $(if $(RACE),$(RACE) -gcflags='modernc.org/sqlite/lib=-d=checkptr=0 -race=false')
+FLAGS = $(if $(RACE),$(RACE) -gcflags='modernc.org/sqlite/lib=-d=checkptr=0 -race=false')
 
-.PHONY: build demo test torture bench lint fuzz completions man pictures dist install vuln clean
+# In a source archive, which has no commit, the file VERSION names the version. VERSION=1.2.3 on the command line does too.
+VERSION = $(shell cat VERSION 2>/dev/null)
+STAMP = $(if $(VERSION),-buildvcs=false -ldflags '-X example.com/till/internal/cli.sourceVersion=v$(VERSION:v%=%)')
+
+.PHONY: build demo test torture bench lint fuzz completions man pictures dist install uninstall vuln clean
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/till ./cmd/till
+	CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -o bin/till ./cmd/till
 
 demo: build
 	@sh examples/demo.sh bin/till
@@ -68,15 +72,26 @@ dist:
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-install: build
+# Runs no Go, so that root does not need one. Only a source archive has the notices.
+install:
+	@test -x bin/till || { echo "make install: there is no bin/till: run make build first" >&2; exit 1; }
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(SHARE)/man/man1' '$(SHARE)/man/man7' '$(SHARE)/bash-completion/completions' \
-		'$(SHARE)/zsh/site-functions' '$(SHARE)/fish/vendor_completions.d'
+		'$(SHARE)/zsh/site-functions' '$(SHARE)/fish/vendor_completions.d' '$(SHARE)/licenses/till'
 	install -m 755 bin/till '$(DESTDIR)$(PREFIX)/bin/till'
 	install -m 644 man/*.1 '$(SHARE)/man/man1'
 	install -m 644 man/*.7 '$(SHARE)/man/man7'
 	install -m 644 completions/till.bash '$(SHARE)/bash-completion/completions/till'
 	install -m 644 completions/_till '$(SHARE)/zsh/site-functions/_till'
 	install -m 644 completions/till.fish '$(SHARE)/fish/vendor_completions.d/till.fish'
+	install -m 644 LICENSE $(wildcard THIRD_PARTY_NOTICES) '$(SHARE)/licenses/till'
+
+# Directories that others use too stay.
+uninstall:
+	rm -f '$(DESTDIR)$(PREFIX)/bin/till' '$(SHARE)/bash-completion/completions/till' '$(SHARE)/zsh/site-functions/_till' \
+		'$(SHARE)/fish/vendor_completions.d/till.fish'
+	for page in man/*.[17]; do rm -f '$(SHARE)/man/man'"$${page##*.}/$${page#man/}"; done
+	rm -f '$(SHARE)/licenses/till/LICENSE' '$(SHARE)/licenses/till/THIRD_PARTY_NOTICES'
+	-rmdir '$(SHARE)/licenses/till'
 
 # Needs Go's vulnerability database, which is not reachable everywhere.
 vuln:

@@ -47,12 +47,17 @@ type build struct {
 	Platform  string `json:"platform"`
 }
 
+// sourceVersion is the version of a source archive, which the Makefile knows and Go does not.
+var sourceVersion string
+
 func buildOf(info *debug.BuildInfo) build {
-	b := build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{Version: cmp.Or(sourceVersion, "(devel)"), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info == nil { // a build without modules
 		return b
 	}
-	b.Version = cmp.Or(info.Main.Version, b.Version)
+	if info.Main.Version != "" && info.Main.Version != "(devel)" {
+		b.Version = info.Main.Version
+	}
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":

@@ -26,4 +26,12 @@ func TestBuildOf(t *testing.T) {
 	if b := buildOf(&debug.BuildInfo{}); b.Version != "(devel)" {
 		t.Errorf("without a version: %+v", b)
 	}
+	sourceVersion = "v1.2.4"
+	defer func() { sourceVersion = "" }()
+	if b := buildOf(&debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}); b.Version != "v1.2.4" {
+		t.Errorf("without git, from a source archive: %+v", b)
+	}
+	if b := buildOf(&debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}); b.Version != "v1.2.3" {
+		t.Errorf("with git: %+v", b)
+	}
 }
