@@ -2,17 +2,15 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"example.com/till/internal/cli"
-	"github.com/cpuguy83/go-md2man/v2/md2man"
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 )
 
@@ -21,10 +19,9 @@ func manPages() (map[string][]byte, error) {
 	pages := map[string][]byte{}
 	var add func(*cobra.Command) error
 	add = func(cmd *cobra.Command) error {
-		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
 		if cmd.IsAdditionalHelpTopicCommand() {
-			page, err := topicPage(name, cmd)
-			pages[name+".7"] = page
+			page, err := topicPage(cmd)
+			pages[pageName(cmd)+".7"] = page
 			return err
 		}
 		for _, child := range cmd.Commands() {
@@ -35,9 +32,8 @@ func manPages() (map[string][]byte, error) {
 		if !cmd.IsAvailableCommand() && cmd.HasParent() {
 			return nil
 		}
-		page, err := commandPage(cmd)
-		pages[name+".1"] = page
-		return err
+		pages[pageName(cmd)+".1"] = commandPage(cmd)
+		return nil
 	}
 	tree := cli.Tree()
 	tree.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // they are in till-flags(7)
@@ -45,89 +41,121 @@ func manPages() (map[string][]byte, error) {
 	return pages, err
 }
 
-// heading replaces the heading of a page. It has no date, so that a page changes with the help and at no other
-// time. Lines are not stretched to the right margin, where commands would get gaps.
-func heading(page []byte, name, section string) []byte {
-	text := fmt.Appendf(nil, ".TH %q %q \"\" till \"till manual\"\n.ad l", strings.ToUpper(name), section)
-	return regexp.MustCompile(`(?m)^\.TH .*$`).ReplaceAllLiteral(page, text)
+// heading begins a page. It has no date, so that a page changes with the help and at no other time. Words are not
+// hyphenated, which groff does again after each heading if HY says so, and lines are not stretched to the right margin, where commands would get gaps.
+func heading(name, section, short string) string {
+	return fmt.Sprintf(".TH %q %q \"\" till \"till manual\"\n.nr HY 0\n.nh\n.ad l\n.SH NAME\n%s \\- %s\n",
+		strings.ToUpper(name), section, roff(name), roff(short))
 }
 
-// emptyDefault is a default of a flag that says nothing, after the name of the flag.
-var emptyDefault = regexp.MustCompile(`\\fP(?:=""|\[=false\]|=\[\]|=0(?m:$))`)
-
-func commandPage(cmd *cobra.Command) ([]byte, error) {
-	cmd.DisableAutoGenTag = true
-	cmd.Long = markdown(cmd.Long)
+func commandPage(cmd *cobra.Command) []byte {
+	cmd.InitDefaultHelpFlag()
 	var b bytes.Buffer
-	if err := doc.GenMan(cmd, &doc.GenManHeader{Section: "1", Date: &time.Time{}}, &b); err != nil {
-		return nil, err
-	}
-	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
-	page := emptyDefault.ReplaceAll(b.Bytes(), []byte(`\fP`))
+	b.WriteString(heading(pageName(cmd), "1", cmd.Short))
+	usage := cmd.UseLine()
 	if cmd.HasAvailableSubCommands() {
-		page = withCommands(page, cmd)
+		usage = cmd.CommandPath() + " COMMAND"
+	}
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n\\fB%s\\fP\n.SH DESCRIPTION\n%s", roff(usage), paragraphs(cmp.Or(cmd.Long, cmd.Short)))
+	var also []string
+	if cmd.HasParent() {
+		also = append(also, reference(pageName(cmd.Parent()), "1"))
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString(".SH COMMANDS\n")
+	}
+	for _, child := range cmd.Commands() {
+		if child.IsAvailableCommand() && !child.IsAdditionalHelpTopicCommand() {
+			fmt.Fprintf(&b, ".TP 12\n\\fB%s\\fP\n%s\n", roff(child.Name()), roff(child.Short))
+			also = append(also, reference(pageName(child), "1"))
+		}
+	}
+	b.WriteString(".SH OPTIONS\n")
+	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && f.Deprecated == "" {
+			b.WriteString(option(f))
+		}
+	})
+	if cmd.Example != "" {
+		b.WriteString(".SH EXAMPLES\n" + literal(cmd.Example))
 	}
 	if cmd.HasParent() {
-		page = append(bytes.TrimRight(page, "\n"), ", \\fBtill-flags(7)\\fP\n"...)
+		also = append(also, reference("till-flags", "7"))
 	} else {
 		for _, topic := range cmd.Commands() {
 			if topic.IsAdditionalHelpTopicCommand() {
-				page = fmt.Appendf(bytes.TrimRight(page, "\n"), ", \\fBtill-%s(7)\\fP", topic.Name())
+				also = append(also, reference(pageName(topic), "7"))
 			}
 		}
-		page = append(page, '\n')
 	}
-	return heading(page, name, "1"), nil
+	fmt.Fprintf(&b, ".SH SEE ALSO\n%s\n", strings.Join(also, ",\n"))
+	return b.Bytes()
 }
 
-// withCommands adds what cobra leaves out of the page of a command with subcommands: which there are.
-func withCommands(page []byte, cmd *cobra.Command) []byte {
-	page = bytes.Replace(page, []byte(`\fB`+cmd.CommandPath()+"\\fP\n"), []byte(`\fB`+cmd.CommandPath()+" COMMAND\\fP\n"), 1)
-	list := []byte(".SH COMMANDS\n")
-	for _, child := range cmd.Commands() {
-		if child.IsAvailableCommand() {
-			list = fmt.Appendf(list, ".TP 12\n\\fB%s\\fP\n%s\n", child.Name(), child.Short)
+func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+
+func reference(page, section string) string { return fmt.Sprintf(`\fB%s\fP(%s)`, roff(page), section) }
+
+// option describes a flag with the words that the help has for it: its names and its value, then what it does.
+func option(f *pflag.Flag) string {
+	alone := pflag.NewFlagSet("", pflag.ContinueOnError)
+	alone.AddFlag(f)
+	names, usage, _ := strings.Cut(strings.TrimSpace(alone.FlagUsages()), "   ")
+	words := strings.Fields(names)
+	for i, word := range words {
+		font := `\fI`
+		if strings.HasPrefix(word, "-") {
+			font = `\fB`
 		}
+		words[i] = font + roff(word) + `\fP`
 	}
-	return bytes.Replace(page, []byte(".SH OPTIONS\n"), append(list, ".SH OPTIONS\n"...), 1)
+	return fmt.Sprintf(".TP\n%s\n%s\n", strings.Join(words, " "), roff(strings.TrimSpace(usage)))
 }
 
 // topicPage shows the text of a topic as it is: it is set for terminals already.
-func topicPage(name string, cmd *cobra.Command) ([]byte, error) {
+func topicPage(cmd *cobra.Command) ([]byte, error) {
 	var text bytes.Buffer
 	cmd.SetOut(&text)
 	if err := cmd.Help(); err != nil {
 		return nil, err
 	}
-	page := fmt.Sprintf("%% %s 7\n# NAME\n%s - %s\n\n# DESCRIPTION\n```\n%s\n```\n", name, name, cmd.Short,
-		strings.TrimRight(text.String(), "\n"))
-	// The text is as wide as a terminal, so it is not indented.
-	roff := bytes.ReplaceAll(md2man.Render([]byte(page)), []byte(".EX\n"), []byte(".in 0\n.EX\n"))
-	return heading(roff, name, "7"), nil
+	return []byte(heading(pageName(cmd), "7", cmd.Short) + ".SH DESCRIPTION\n" + literal(text.String())), nil
 }
 
-// markdown makes a help text safe for cobra, which takes it for Markdown: characters stand for themselves, and
-// indented lines stay lines.
-func markdown(text string) string {
+// paragraphs sets a help text. Indented lines stay lines.
+func paragraphs(text string) string {
 	var b strings.Builder
-	fenced := false
-	for line := range strings.Lines(text) {
-		if indented := strings.HasPrefix(line, "  "); indented != fenced && strings.TrimSpace(line) != "" {
-			b.WriteString("```\n")
-			fenced = indented
+	for _, part := range strings.Split(strings.Trim(text, "\n"), "\n\n") {
+		lines := strings.Split(strings.Trim(part, "\n"), "\n")
+		for len(lines) > 0 {
+			indented := strings.HasPrefix(lines[0], "  ")
+			n := 1
+			for n < len(lines) && strings.HasPrefix(lines[n], "  ") == indented {
+				n++
+			}
+			block := strings.Join(lines[:n], "\n")
+			if indented {
+				b.WriteString(literal(block))
+			} else {
+				b.WriteString(".PP\n" + roff(block) + "\n")
+			}
+			lines = lines[n:]
 		}
-		if !fenced {
-			line = special.ReplaceAllString(line, `\$0`)
-		}
-		b.WriteString(line)
-	}
-	if fenced {
-		b.WriteString("\n```\n")
 	}
 	return b.String()
 }
 
-var special = regexp.MustCompile("[\\\\`*_<>\\[\\]#|~]")
+// literal shows lines as they are. They are as wide as a terminal, so they are not indented.
+func literal(text string) string {
+	return ".PP\n.in 0\n.EX\n" + roff(strings.Trim(text, "\n")) + "\n.EE\n"
+}
+
+// roff makes every character of a text stand for itself. A line is not broken after its hyphens, so that names can
+// be copied and searched for.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`).Replace(text)
+	return regexp.MustCompile(`(?m)^\.`).ReplaceAllString(text, `\&.`)
+}
 
 // writeMan replaces the man pages in a directory.
 func writeMan(dir string) error {
