@@ -24,6 +24,62 @@ func platforms() []platform {
 	}
 }
 
+// goVersion is the version of Go that makes a release. Another one makes other bytes.
+const goVersion = "go1.26.8"
+
+// toolchain is the go command as it runs in a module. The settings that change what it makes do not come from the
+// person who runs it, neither from variables nor from the file of go env -w.
+type toolchain struct {
+	root    string
+	version string
+	env     []string
+}
+
+func newToolchain(root string) (toolchain, error) {
+	// Where modules come from, and where results are kept.
+	kept := []string{"GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE", "GOINSECURE", "GOMODCACHE", "GOCACHE",
+		"GOTOOLCHAIN"}
+	cmd := exec.Command("go", append([]string{"env", "-json", "GOVERSION"}, kept...)...)
+	cmd.Dir = root
+	var settings map[string]string
+	text, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(text, &settings)
+	}
+	if err != nil {
+		return toolchain{}, fmt.Errorf("go env: %w", err)
+	}
+	t := toolchain{root: root, version: settings["GOVERSION"]}
+	t.env = append(os.Environ(), "GOENV=off", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1",
+		"GOARM64=v8.0", "GOFIPS140=off")
+	for _, name := range kept {
+		t.env = append(t.env, name+"="+settings[name])
+	}
+	return t, nil
+}
+
+// check refuses a toolchain that makes other bytes than those of a release.
+func (t toolchain) check() error {
+	if t.version != goVersion {
+		return fmt.Errorf("a release is made with %s, and this is %s: run GOTOOLCHAIN=%[1]s make dist", goVersion, t.version)
+	}
+	return nil
+}
+
+// run runs the go command for a platform.
+func (t toolchain) run(p platform, args ...string) (string, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = t.root
+	cmd.Env = append(t.env[:len(t.env):len(t.env)], "GOOS="+p.OS, "GOARCH="+p.Arch)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, stderr.Bytes())
+	}
+	return string(out), nil
+}
+
 // build is a binary, and what it says about itself.
 type build struct {
 	platform
@@ -34,8 +90,8 @@ type build struct {
 }
 
 // buildAll builds the program for each platform, without debugging information and with the commit in it.
-func buildAll(root, work string, targets []platform) ([]build, error) {
-	if err := checkTree(root); err != nil {
+func buildAll(t toolchain, work string, targets []platform) ([]build, error) {
+	if err := checkTree(t.root); err != nil {
 		return nil, err
 	}
 	var builds []build
@@ -45,7 +101,7 @@ func buildAll(root, work string, targets []platform) ([]build, error) {
 			b.Path += ".exe"
 		}
 		// Windows and images have no time zones of their own.
-		if _, err := output(root, p, "build", "-trimpath", "-buildvcs=true", "-tags=timetzdata", "-ldflags=-s -w",
+		if _, err := t.run(p, "build", "-trimpath", "-buildvcs=true", "-tags=timetzdata", "-ldflags=-s -w",
 			"-o", b.Path, "./cmd/till"); err != nil {
 			return nil, err
 		}
@@ -94,39 +150,4 @@ func (b *build) read() (err error) {
 	}
 	b.Version = strings.TrimPrefix(b.Info.Main.Version, "v")
 	return nil
-}
-
-// output runs the go command for a platform. The settings that change what it makes do not come from the person
-// who runs it, neither from variables nor from the file of go env -w.
-func output(root string, p platform, args ...string) (string, error) {
-	var kept map[string]string
-	settings := exec.Command("go", append([]string{"env", "-json"}, cacheSettings()...)...)
-	settings.Dir = root
-	text, err := settings.Output()
-	if err == nil {
-		err = json.Unmarshal(text, &kept)
-	}
-	if err != nil {
-		return "", fmt.Errorf("go env: %w", err)
-	}
-	cmd := exec.Command("go", args...)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "GOENV=off", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1",
-		"GOARM64=v8.0", "GOFIPS140=off", "GOOS="+p.OS, "GOARCH="+p.Arch)
-	for name, value := range kept {
-		cmd.Env = append(cmd.Env, name+"="+value)
-	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, stderr.Bytes())
-	}
-	return string(out), nil
-}
-
-// cacheSettings are the settings of the go command that say where modules come from and where results are kept.
-func cacheSettings() []string {
-	return []string{"GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE", "GOINSECURE", "GOMODCACHE", "GOCACHE",
-		"GOTOOLCHAIN"}
 }

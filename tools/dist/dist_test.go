@@ -18,17 +18,24 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
-	"github.com/goreleaser/nfpm/v2"
-
+	"example.com/till/internal/cli"
 	cyclonedx "github.com/CycloneDX/cyclonedx-go"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+	"github.com/goreleaser/nfpm/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-// made is what dist makes of the working tree, for one platform of each kind.
+// made is what dist makes of the working tree, for the platforms of tested.
 var made = sync.OnceValues(func() (dir string, err error) {
 	dir, err = os.MkdirTemp("", "till-dist-test-")
 	if err != nil {
@@ -40,11 +47,20 @@ var made = sync.OnceValues(func() (dir string, err error) {
 		return "", err
 	}
 	out := filepath.Join(dir, "out")
-	return out, makeAll(tree, out, tested())
+	return out, makeTree(tree, out, tested())
 })
 
+// tested returns each operating system and each processor, but not every pair: SQLite is compiled again for each.
 func tested() []platform {
-	return []platform{{"linux", "amd64"}, {"windows", "amd64"}, {"darwin", "amd64"}}
+	return []platform{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "arm64"}, {"windows", "amd64"}}
+}
+
+func makeTree(root, out string, targets []platform) error {
+	t, err := newToolchain(root)
+	if err != nil {
+		return err
+	}
+	return makeAll(t, out, targets)
 }
 
 var temporary []string
@@ -146,10 +162,11 @@ func tarFiles(t *testing.T, r io.Reader) map[string][]byte {
 
 func gunzip(t *testing.T, name string) io.Reader {
 	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	return gunzipped(t, []byte(read(t, name)))
+}
+
+func gunzipped(t *testing.T, data []byte) io.Reader {
+	t.Helper()
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +211,7 @@ func unpack(t *testing.T, name string) map[string][]byte {
 func TestArchivesHaveBinaryManPagesAndCompletions(t *testing.T) {
 	for name, also := range map[string][]string{
 		"linux_amd64.tar.gz":  {"till", "man/man1/till.1", "man/man7/till-exit-codes.7", "completions/till.bash", "completions/_till", "completions/till.fish"},
-		"darwin_amd64.tar.gz": {"till", "man/man1/till-withdraw-create.1", "completions/_till"},
+		"darwin_arm64.tar.gz": {"till", "man/man1/till-withdraw-create.1", "completions/_till"},
 		"windows_amd64.zip":   {"till.exe", "completions/till.ps1"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -209,17 +226,126 @@ func TestArchivesHaveBinaryManPagesAndCompletions(t *testing.T) {
 }
 
 func TestBinariesAreForTheirPlatformsAndStripped(t *testing.T) {
-	linux, err := elf.NewFile(bytes.NewReader(unpack(t, find(t, "linux_amd64.tar.gz"))["till"]))
-	if err != nil || linux.Machine != elf.EM_X86_64 || linux.Section(".symtab") != nil || linux.Section(".debug_info") != nil {
-		t.Errorf("linux_amd64: %v, %v", linux, err)
+	for name, machine := range map[string]elf.Machine{"linux_amd64": elf.EM_X86_64, "linux_arm64": elf.EM_AARCH64} {
+		f, err := elf.NewFile(bytes.NewReader(unpack(t, find(t, name+".tar.gz"))["till"]))
+		if err != nil || f.Machine != machine || f.Section(".symtab") != nil || f.Section(".debug_info") != nil {
+			t.Errorf("%s: %v, %v", name, f, err)
+		}
 	}
-	mac, err := macho.NewFile(bytes.NewReader(unpack(t, find(t, "darwin_amd64.tar.gz"))["till"]))
-	if err != nil || mac.Cpu != macho.CpuAmd64 || mac.Section("__debug_info") != nil || mac.Section("__zdebug_info") != nil {
-		t.Errorf("darwin_amd64: %v, %v", mac, err)
+	mac, err := macho.NewFile(bytes.NewReader(unpack(t, find(t, "darwin_arm64.tar.gz"))["till"]))
+	if err != nil || mac.Cpu != macho.CpuArm64 || mac.Section("__debug_info") != nil || mac.Section("__zdebug_info") != nil {
+		t.Errorf("darwin_arm64: %v, %v", mac, err)
 	}
 	windows, err := pe.NewFile(bytes.NewReader(unpack(t, find(t, "windows_amd64.zip"))["till.exe"]))
 	if err != nil || windows.Machine != pe.IMAGE_FILE_MACHINE_AMD64 || len(windows.Symbols) > 0 {
 		t.Errorf("windows_amd64: %v, %v", windows, err)
+	}
+}
+
+// entry is a file or directory in an archive, a package or the image.
+type entry struct {
+	name     string // with slashes, without one at the beginning or the end
+	mode     fs.FileMode
+	uid, gid int
+}
+
+// tarEntries reads the entries of a tar archive.
+func tarEntries(t *testing.T, r io.Reader) (all []entry) {
+	t.Helper()
+	for archive := tar.NewReader(r); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if header.Typeflag != tar.TypeReg && header.Typeflag != tar.TypeDir {
+			continue
+		}
+		if name := header.Uname + header.Gname; strings.Trim(strings.ReplaceAll(name, "root", ""), " ") != "" {
+			t.Errorf("%s belongs to %s", header.Name, name)
+		}
+		all = append(all, entry{path.Clean(header.Name), header.FileInfo().Mode(), header.Uid, header.Gid})
+	}
+}
+
+func TestEntriesHaveModesAndOwners(t *testing.T) {
+	lines := func(text string) (all []entry) { // of tar -v and of rpm, without links
+		for line := range strings.Lines(text) {
+			field := strings.Fields(line)
+			e := entry{name: strings.Trim(strings.TrimPrefix(field[len(field)-1], "."), "/")}
+			if field[1] != "root/root" {
+				e.uid = -1
+			}
+			for i, c := range field[0][1:] {
+				if c != '-' {
+					e.mode |= 1 << (8 - i)
+				}
+			}
+			if field[0][0] == 'd' {
+				e.mode |= fs.ModeDir
+			}
+			all = append(all, e)
+		}
+		return all
+	}
+	archives := map[string][]entry{
+		"linux.tar.gz":  tarEntries(t, gunzip(t, find(t, "linux_amd64.tar.gz"))),
+		"darwin.tar.gz": tarEntries(t, gunzip(t, find(t, "darwin_arm64.tar.gz"))),
+		"source.tar.gz": tarEntries(t, gunzip(t, find(t, "-source.tar.gz"))),
+		"apk":           tarEntries(t, gunzip(t, find(t, "linux_amd64.apk"))),
+		"image":         tarEntries(t, gunzipped(t, imageLayer(t, "amd64"))),
+	}
+	windows, err := zip.OpenReader(find(t, "windows_amd64.zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer windows.Close()
+	for _, f := range windows.File {
+		archives["zip"] = append(archives["zip"], entry{name: f.Name, mode: f.Mode()})
+	}
+	if _, err := exec.LookPath("dpkg-deb"); err == nil {
+		archives["deb"] = lines(run1(t, "dpkg-deb", "--contents", find(t, "linux_amd64.deb")))
+	}
+	need(t, "rpm")
+	archives["rpm"] = lines(run1(t, "rpm", "-qp", "--nosignature", "--qf",
+		`[%{FILEMODES:perms} %{FILEUSERNAME}/%{FILEGROUPNAME} %{FILENAMES}\n]`, find(t, "linux_amd64.rpm")))
+
+	for archive, entries := range archives {
+		if len(entries) < 15 {
+			t.Errorf("%s has %d entries", archive, len(entries))
+		}
+		programs := 0
+		for _, e := range entries {
+			want := entry{name: e.name, mode: 0o644}
+			switch name := path.Base(e.name); {
+			case e.name == imageHome:
+				want = entry{e.name, fs.ModeDir | 0o700, imageUser, imageUser}
+			case e.name == "tmp":
+				want.mode = fs.ModeDir | fs.ModeSticky | 0o777
+			case e.mode.IsDir():
+				want.mode = fs.ModeDir | 0o755
+			case name == ".PKGINFO": // of apk, which is not installed
+				continue
+			case archive == "source.tar.gz":
+				if e.mode&0o100 != 0 {
+					want.mode = 0o755
+				}
+				if name == "verify.sh" {
+					programs++
+				}
+			case name == "till.exe", name == "till" && !strings.Contains(e.name, "completions"):
+				want.mode = 0o755
+				programs++
+			}
+			if e != want {
+				t.Errorf("%s: it has %+v, want %+v", archive, e, want)
+			}
+		}
+		if programs != 1 {
+			t.Errorf("%s has %d programs", archive, programs)
+		}
 	}
 }
 
@@ -251,7 +377,7 @@ func TestEveryFileIsTheSameWhenMadeElsewhere(t *testing.T) {
 	for name, value := range map[string]string{"GOAMD64": "v3", "GOFLAGS": "-tags=other", "TZ": "Asia/Tokyo", "LC_ALL": "C"} {
 		t.Setenv(name, value)
 	}
-	if err := makeAll(other, second, tested()); err != nil {
+	if err := makeTree(other, second, tested()); err != nil {
 		t.Fatal(err)
 	}
 	if a, b := read(t, first, "SHA256SUMS"), read(t, second, "SHA256SUMS"); a != b {
@@ -276,7 +402,7 @@ func TestChangedTreeIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(tree, "cmd/till/more.go"), []byte("package main\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	err := makeAll(tree, filepath.Join(t.TempDir(), "out"), tested()[:1])
+	err := makeTree(tree, filepath.Join(t.TempDir(), "out"), tested()[:1])
 	if err == nil || !strings.Contains(err.Error(), "in no commit") {
 		t.Errorf("it was made all the same: %v", err)
 	}
@@ -306,7 +432,7 @@ func TestDebInstallsAndLeavesNoTrace(t *testing.T) {
 		t.Errorf("till version prints %q", text)
 	}
 	if status := dpkg("--status", "till"); !strings.Contains(status, "Status: install ok installed") ||
-		!strings.Contains(status, "Version: 0.0.0~git20260102030405") {
+		!strings.Contains(status, "Version: 0.0.0~git20260102030405-1\n") {
 		t.Errorf("the package is %s", status)
 	}
 	page := run1(t, "man", "-M", filepath.Join(root, "usr/share/man"), "till")
@@ -335,11 +461,11 @@ __start_till 2>/dev/null; printf '%s\n' "${COMPREPLY[@]}"`
 	}
 }
 
-// tree returns the files below a directory, without dpkg's own records.
+// tree returns the files below a directory, without the package manager's own records.
 func tree(t *testing.T, root string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		if name == filepath.Join(root, "var/lib/dpkg") {
+		if name == filepath.Join(root, "var/lib/dpkg") || name == filepath.Join(root, "var/lib/rpm") {
 			return fs.SkipDir
 		}
 		names = append(names, strings.TrimPrefix(name, root))
@@ -362,12 +488,12 @@ func TestApkHasTheFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := tarFiles(t, bytes.NewReader(data))
-	for _, want := range []string{"usr/bin/till", "usr/share/man/man1/till.1.gz", "usr/share/bash-completion/completions/till", "usr/share/doc/till/copyright", ".PKGINFO"} {
+	for _, want := range []string{"usr/bin/till", "usr/share/man/man1/till.1.gz", "usr/share/bash-completion/completions/till", "usr/share/licenses/till/LICENSE", "usr/share/licenses/till/THIRD_PARTY_NOTICES", ".PKGINFO"} {
 		if len(files[want]) == 0 {
 			t.Errorf("it has no %s: %v", want, slices.Sorted(maps.Keys(files)))
 		}
 	}
-	if info := string(files[".PKGINFO"]); !strings.Contains(info, "pkgver = 0.0.0_alpha20260102030405-r0\n") || !strings.Contains(info, "license = MIT") {
+	if info := string(files[".PKGINFO"]); !strings.Contains(info, "pkgver = 0.0.0_alpha20260102030405-r0\n") || !strings.Contains(info, "license = "+programLicence(t)+"\n") {
 		t.Errorf(".PKGINFO is\n%s", info)
 	}
 }
@@ -399,17 +525,134 @@ func TestVersionsSortAsReleasesDo(t *testing.T) {
 	}
 }
 
+// programLicence returns the licences of all that the bill of materials has, as an SPDX expression.
+func programLicence(t *testing.T) string {
+	t.Helper()
+	bom := cyclonedx.NewBOM()
+	if err := cyclonedx.NewBOMDecoder(strings.NewReader(read(t, find(t, "sbom.cdx.json"))), cyclonedx.BOMFileFormatJSON).Decode(bom); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]bool{}
+	for _, c := range append(*bom.Components, *bom.Metadata.Component) {
+		for _, choice := range *c.Licenses {
+			all[choice.License.ID] = true
+		}
+	}
+	if !all["MIT"] || !all["BSD-3-Clause"] {
+		t.Errorf("the licences are %v", all)
+	}
+	return strings.Join(slices.Sorted(maps.Keys(all)), " AND ")
+}
+
 func TestRpmHasTheFiles(t *testing.T) {
 	need(t, "rpm")
 	name := find(t, "linux_amd64.rpm")
-	listed := strings.Fields(run1(t, "rpm", "-qpl", "--nosignature", name))
-	for _, want := range []string{"/usr/bin/till", "/usr/share/man/man7/till-money.7.gz", "/usr/share/zsh/site-functions/_till", "/usr/share/doc/till/copyright"} {
-		if !slices.Contains(listed, want) {
-			t.Errorf("it has no %s: %v", want, listed)
+	marks := map[string]string{} // d: a document, l: a licence
+	for line := range strings.Lines(run1(t, "rpm", "-qp", "--nosignature", "--qf", `[%{FILENAMES} %{FILEFLAGS:fflags}\n]`, name)) {
+		file, mark, _ := strings.Cut(strings.TrimSpace(line), " ")
+		marks[file] = mark
+	}
+	for file, want := range map[string]string{"/usr/bin/till": "", "/usr/share/zsh/site-functions/_till": "",
+		"/usr/share/man/man7/till-money.7.gz": "d", "/usr/share/doc/till/README.md": "d", "/usr/share/doc/till/docs/paying.md": "d",
+		"/usr/share/licenses/till/LICENSE": "l", "/usr/share/licenses/till/THIRD_PARTY_NOTICES": "l"} {
+		if mark, ok := marks[file]; !ok || mark != want {
+			t.Errorf("%s: it is there: %t, and marked %q, want %q", file, ok, mark, want)
 		}
 	}
-	if text := run1(t, "rpm", "-qp", "--nosignature", "--qf", "%{version} %{license} %{buildhost} %{arch}", name); text != "0.0.0~git20260102030405 MIT localhost x86_64" {
+	if text := run1(t, "rpm", "-qp", "--nosignature", "--qf", "%{version}|%{license}|%{buildhost}|%{arch}", name); text !=
+		"0.0.0~git20260102030405|"+programLicence(t)+"|localhost|x86_64" {
 		t.Errorf("it is %s", text)
+	}
+}
+
+// TestRpmInstallsAndLeavesNoTrace installs the package into an empty root directory and removes it.
+func TestRpmInstallsAndLeavesNoTrace(t *testing.T) {
+	needRoot(t)
+	need(t, "rpm")
+	root := t.TempDir()
+	rpm := func(args ...string) {
+		run1(t, "rpm", append([]string{"--root=" + root, "--dbpath=/var/lib/rpm"}, args...)...)
+	}
+	rpm("--initdb")
+	before := tree(t, root)
+	rpm("--install", "--nosignature", "--nodeps", find(t, "linux_amd64.rpm"))
+	if text := run1(t, filepath.Join(root, "usr/bin/till"), "version"); !strings.HasPrefix(text, "till v0.0.0-") {
+		t.Errorf("till version prints %q", text)
+	}
+	rpm("--erase", "till")
+	for _, name := range tree(t, root) {
+		info, err := os.Lstat(filepath.Join(root, name))
+		if !slices.Contains(before, name) && (err != nil || !info.IsDir() || strings.Contains(name, "till")) {
+			t.Errorf("it left %s", name)
+		}
+	}
+}
+
+// TestDebSaysWhatItIs reads what the package says about itself.
+func TestDebSaysWhatItIs(t *testing.T) {
+	need(t, "dpkg-deb")
+	dir := t.TempDir()
+	run1(t, "dpkg-deb", "--raw-extract", find(t, "linux_amd64.deb"), dir)
+	if text, err := os.ReadFile(filepath.Join(dir, "DEBIAN/conffiles")); err == nil {
+		t.Errorf("it has configuration files: %q", text)
+	}
+	docs := filepath.Join(dir, "usr/share/doc/till")
+	if text := read(t, docs, "copyright"); !strings.HasPrefix(text, "MIT License\n") || !strings.Contains(text, "/usr/share/doc/till/THIRD_PARTY_NOTICES.gz") {
+		t.Errorf("copyright is\n%s", text)
+	}
+	if _, err := os.Stat(filepath.Join(docs, "THIRD_PARTY_NOTICES.gz")); err != nil {
+		t.Error(err)
+	}
+	changes, err := io.ReadAll(gunzip(t, filepath.Join(docs, "changelog.Debian.gz")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const form = `^till \(0\.0\.0~git20260102030405-1\) unstable; urgency=medium\n\n  \* .+\n\n -- .+ <.+@.+>  Fri, 02 Jan 2026 03:04:05 \+0000\n$`
+	if !regexp.MustCompile(form).Match(changes) {
+		t.Errorf("changelog.Debian is\n%s", changes)
+	}
+}
+
+func imageArchive(t *testing.T) map[string][]byte {
+	t.Helper()
+	return tarFiles(t, strings.NewReader(read(t, find(t, "image.tar"))))
+}
+
+// imageLayer returns the only layer of the image for a processor, as an older Docker finds it.
+func imageLayer(t *testing.T, arch string) []byte {
+	t.Helper()
+	archive := imageArchive(t)
+	var images tarball.Manifest
+	if err := json.Unmarshal(archive["manifest.json"], &images); err != nil {
+		t.Fatalf("%s: %v", archive["manifest.json"], err)
+	}
+	for _, image := range images {
+		if strings.HasSuffix(image.RepoTags[0], "-"+arch) && len(image.Layers) == 1 {
+			return archive[image.Layers[0]]
+		}
+	}
+	t.Fatalf("manifest.json is %s", archive["manifest.json"])
+	return nil
+}
+
+// TestImageIsLoaded reads the archive as an older Docker does.
+func TestImageIsLoaded(t *testing.T) {
+	_, version := unpackSource(t)
+	for _, arch := range []string{"amd64", "arm64"} {
+		tag, err := name.NewTag("till:" + version + "-" + arch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		image, err := tarball.ImageFromPath(find(t, "image.tar"), &tag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate.Image(image); err != nil {
+			t.Error(err)
+		}
+		if config, err := image.ConfigFile(); err != nil || config.Architecture != arch {
+			t.Errorf("%s: it is for %v: %v", arch, config, err)
+		}
 	}
 }
 
@@ -418,7 +661,7 @@ func TestRpmHasTheFiles(t *testing.T) {
 func TestImageRunsWithoutRights(t *testing.T) {
 	needRoot(t)
 	need(t, "unshare", "chroot", "tar")
-	layout := tarFiles(t, bytes.NewReader([]byte(read(t, find(t, "image.tar")))))
+	layout := imageArchive(t)
 	digest := func(d string) []byte { return layout["blobs/"+strings.ReplaceAll(d, ":", "/")] }
 	type list struct {
 		Manifests []struct {
@@ -493,11 +736,7 @@ func TestImageRunsWithoutRights(t *testing.T) {
 }
 
 func TestEveryLinkedModuleIsNamed(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "till")
 	files := unpack(t, find(t, "linux_amd64.tar.gz"))
-	if err := os.WriteFile(program, files["till"], 0o755); err != nil {
-		t.Fatal(err)
-	}
 	bom := cyclonedx.NewBOM()
 	if err := cyclonedx.NewBOMDecoder(strings.NewReader(read(t, find(t, "sbom.cdx.json"))), cyclonedx.BOMFileFormatJSON).Decode(bom); err != nil {
 		t.Fatal(err)
@@ -512,23 +751,26 @@ func TestEveryLinkedModuleIsNamed(t *testing.T) {
 	if !bytes.Contains(files["THIRD_PARTY_NOTICES"], []byte("Treglia")) {
 		t.Error("the notices lack the licence of a package within a module")
 	}
-	linked := 0
-	for line := range strings.Lines(run1(t, "go", "version", "-m", program)) {
-		field := strings.Fields(line)
-		if len(field) < 3 || field[0] != "dep" {
-			continue
-		}
-		linked++
-		name := field[1] + " " + field[2]
-		if !slices.Contains(listed, name) {
-			t.Errorf("the bill of materials has no %s", name)
-		}
-		if !bytes.Contains(files["THIRD_PARTY_NOTICES"], []byte(name)) {
-			t.Errorf("the notices have no %s", name)
-		}
+	linux := linkedModules(t, files["till"])
+	if len(linux) < 20 {
+		t.Errorf("%d modules are linked", len(linux))
 	}
-	if linked < 20 {
-		t.Errorf("%d modules are linked", linked)
+	for archive, program := range map[string]string{"linux_amd64.tar.gz": "till", "darwin_arm64.tar.gz": "till", "windows_amd64.zip": "till.exe"} {
+		elsewhere := 0
+		for _, name := range linkedModules(t, unpack(t, find(t, archive))[program]) {
+			if !slices.Contains(linux, name) {
+				elsewhere++
+			}
+			if !slices.Contains(listed, name) {
+				t.Errorf("%s: the bill of materials has no %s", archive, name)
+			}
+			if !bytes.Contains(files["THIRD_PARTY_NOTICES"], []byte("\n"+name+" (")) {
+				t.Errorf("%s: the notices have no %s", archive, name)
+			}
+		}
+		if program == "till.exe" && elsewhere == 0 {
+			t.Error("Windows has no module of its own, so this test shows nothing")
+		}
 	}
 }
 
@@ -555,7 +797,7 @@ func TestUnknownLicenceIsRefused(t *testing.T) {
 				}
 			}
 			n := notice{Path: "example.com/m"}
-			err := n.read(dir)
+			err := n.read(os.DirFS(dir))
 			if c.says == "" && (err != nil || !slices.Equal(n.Kinds, []string{"MIT"})) {
 				t.Errorf("it has %v: %v", n.Kinds, err)
 			}
@@ -585,21 +827,90 @@ func TestManPagesAreUpToDate(t *testing.T) {
 	}
 }
 
-func TestManPagesHaveNoWarnings(t *testing.T) {
+// TestManPagesOnATerminal shows each page as man does on a terminal of 80 columns: without warnings, with nothing cut
+// off, and with every word of the help.
+func TestManPagesOnATerminal(t *testing.T) {
 	need(t, "man", "groff")
-	pages, err := filepath.Glob("../../man/*.[17]")
-	if err != nil || len(pages) == 0 {
-		t.Fatalf("%d pages: %v", len(pages), err)
+	dir := t.TempDir()
+	if err := writeMan(dir); err != nil {
+		t.Fatal(err)
 	}
-	for _, page := range pages {
-		cmd := exec.Command("man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", page)
-		cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "MANWIDTH=80", "MANROFFOPT=-rHY=0")
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		if err := cmd.Run(); err != nil || stderr.Len() > 0 {
-			t.Errorf("%s: %v: %s", path.Base(page), err, stderr.Bytes())
+	commands := 0
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, child := range cmd.Commands() {
+			walk(child)
+		}
+		topic := cmd.IsAdditionalHelpTopicCommand()
+		if !topic && !cmd.IsAvailableCommand() && cmd.HasParent() {
+			return
+		}
+		commands++
+		section := ".1"
+		if topic {
+			section = ".7"
+		}
+		name := pageName(cmd) + section
+		page := rendered(t, filepath.Join(dir, name))
+		for line := range strings.Lines(page) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+				t.Errorf("%s has a line of %d columns: %s", name, n, line)
+			}
+		}
+		words := strings.Join(strings.Fields(page), " ")
+		wanted := []string{cmd.Short}
+		if topic {
+			wanted = strings.Split(helpOf(t, cmd), "\n")
+		} else {
+			wanted = append(append(wanted, cmd.Long), strings.Split(cmd.Example, "\n")...)
+			if cmd.HasParent() {
+				wanted = append(wanted, pageName(cmd.Parent())+"(1)", "till-flags(7)")
+				cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+					value, usage := pflag.UnquoteUsage(f)
+					if !f.Hidden {
+						wanted = append(wanted, strings.TrimSpace("--"+f.Name+" "+value), usage)
+					}
+				})
+			}
+			for _, child := range cmd.Commands() {
+				if child.IsAvailableCommand() {
+					wanted = append(wanted, child.Name()+" "+child.Short, pageName(child)+"(1)")
+				}
+			}
+		}
+		for _, want := range wanted {
+			if !strings.Contains(words, strings.Join(strings.Fields(want), " ")) {
+				t.Errorf("%s lacks %q", name, want)
+			}
 		}
 	}
+	walk(cli.Tree())
+	if commands < 100 {
+		t.Errorf("there are %d pages", commands)
+	}
+}
+
+func helpOf(t *testing.T, cmd *cobra.Command) string {
+	t.Helper()
+	var text bytes.Buffer
+	cmd.SetOut(&text)
+	if err := cmd.Help(); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+// rendered returns a man page as it looks on a terminal.
+func rendered(t *testing.T, page string) string {
+	t.Helper()
+	cmd := exec.Command("man", "--warnings", "-E", "UTF-8", "-l", page)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "MANWIDTH=80", "MAN_KEEP_FORMATTING=")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil || stderr.Len() > 0 {
+		t.Errorf("%s: %v: %s", path.Base(page), err, stderr.Bytes())
+	}
+	return stdout.String()
 }
 
 // TestVerifyScript checks downloads with examples/verify.sh.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -33,9 +34,11 @@ func (f file) owner() int {
 }
 
 // image writes one image for all builds for Linux, as an archive of the layout that the OCI image specification
-// describes.
+// describes. Its manifest.json is for Docker where it does not keep images in containerd: that knows one platform
+// for each name.
 func (s *stage) image(builds []build, out string) error {
 	platforms := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	var manifest tarball.Manifest
 	for _, b := range builds {
 		if b.OS != "linux" {
 			continue
@@ -47,6 +50,15 @@ func (s *stage) image(builds []build, out string) error {
 		platforms = mutate.AppendManifests(platforms, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
 			MediaType: types.OCIManifestSchema1, Platform: &v1.Platform{OS: b.OS, Architecture: b.Arch},
 		}})
+		parts, err := image.Manifest()
+		if err != nil {
+			return err
+		}
+		one := tarball.Descriptor{Config: blob(parts.Config.Digest), RepoTags: []string{"till:" + s.version + "-" + b.Arch}}
+		for _, layer := range parts.Layers {
+			one.Layers = append(one.Layers, blob(layer.Digest))
+		}
+		manifest = append(manifest, one)
 	}
 	// Programs that load an image want one entry, which may be for several platforms.
 	index := mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{
@@ -59,8 +71,12 @@ func (s *stage) image(builds []build, out string) error {
 	if _, err := layout.Write(dir, index); err != nil {
 		return err
 	}
-	var files []file
-	err := filepath.WalkDir(dir, func(name string, entry os.DirEntry, err error) error {
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		return err
+	}
+	files := []file{{"manifest.json", 0o644, text}}
+	err = filepath.WalkDir(dir, func(name string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -78,6 +94,9 @@ func (s *stage) image(builds []build, out string) error {
 	}
 	return os.WriteFile(filepath.Join(out, s.name("image.tar")), data, 0o644)
 }
+
+// blob returns the name of a part of the image in its archive.
+func blob(digest v1.Hash) string { return path.Join("blobs", digest.Algorithm, digest.Hex) }
 
 // imageFor returns the image for one platform, of one layer.
 func (s *stage) imageFor(b build) (v1.Image, error) {
@@ -110,16 +129,14 @@ func (s *stage) imageFor(b build) (v1.Image, error) {
 		{"usr/share/doc", os.ModeDir | 0o755, nil},
 		{"usr/share/doc/till", os.ModeDir | 0o755, nil},
 		{"usr/share/doc/till/LICENSE", 0o644, s.licence},
-		{"usr/share/doc/till/THIRD_PARTY_NOTICES", 0o644, noticeText(s.notices)},
+		{"usr/share/doc/till/THIRD_PARTY_NOTICES", 0o644, s.notices},
 	})
 	if err != nil {
 		return nil, err
 	}
-	opened, err := tarball.LayerFromOpener(func() (io.ReadCloser,
-		error) {
+	opened, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(layer)), nil
-	},
-		tarball.WithMediaType(types.OCILayer))
+	}, tarball.WithMediaType(types.OCILayer))
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +157,7 @@ func (s *stage) imageFor(b build) (v1.Image, error) {
 		Env: []string{"PATH=/usr/bin", "HOME=" + home},
 		Labels: map[string]string{
 			"org.opencontainers.image.title": "till", "org.opencontainers.image.version": s.version,
-			"org.opencontainers.image.licenses":    "MIT",
+			"org.opencontainers.image.licenses":    expression(s.linked),
 			"org.opencontainers.image.revision":    revision(b),
 			"org.opencontainers.image.description": "command line of a merchant payment service",
 		},

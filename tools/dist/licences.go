@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"embed"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -23,6 +25,11 @@ var byHand = map[string]string{
 	"8438c9c89b849131ead81d5435cb97fcf052df5b0b286dda8a2d4c29e6cb3fd0": "blessing", // SQLite is in the public domain
 }
 
+// golang has the licence of Go, which a distribution may keep elsewhere than in GOROOT.
+//
+//go:embed golang
+var golang embed.FS
+
 // notice is a module that is linked into the program, with its licences and their texts.
 type notice struct {
 	Path, Version string
@@ -32,19 +39,19 @@ type notice struct {
 
 // notices returns the modules that are linked into any of the builds, Go's standard library first. A module
 // without a licence, or with one that is not accepted, is an error.
-func notices(root string, builds []build) ([]notice, error) {
-	goroot, err := output(root, builds[0].platform, "env", "GOROOT")
+func notices(t toolchain, builds []build) ([]notice, error) {
+	licence, err := fs.Sub(golang, "golang")
 	if err != nil {
 		return nil, err
 	}
 	standard := notice{Path: "stdlib", Version: strings.TrimPrefix(builds[0].Info.GoVersion, "go")}
-	if err := standard.read(strings.TrimSpace(goroot)); err != nil {
+	if err := standard.read(licence); err != nil {
 		return nil, err
 	}
 	linked := map[string]*notice{}
 	seen := map[string]bool{}
 	for _, b := range builds {
-		listed, err := output(root, b.platform, "list", "-deps", "-tags=timetzdata",
+		listed, err := t.run(b.platform, "list", "-deps", "-tags=timetzdata",
 			"-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", "./cmd/till")
 		if err != nil {
 			return nil, err
@@ -60,7 +67,7 @@ func notices(root string, builds []build) ([]notice, error) {
 			// A package may have a licence of its own, besides that of its module.
 			for dir := field[3]; strings.HasPrefix(dir, field[2]) && !seen[dir]; dir = filepath.Dir(dir) {
 				seen[dir] = true
-				if err := linked[field[0]].read(dir); err != nil {
+				if err := linked[field[0]].read(os.DirFS(dir)); err != nil {
 					return nil, err
 				}
 			}
@@ -81,8 +88,8 @@ var licenceFile, otherFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|n
 	regexp.MustCompile(`(?i)^(patents|licen[cs]e-(3rd-party|logo))`)
 
 // read adds the licences in a directory of the module.
-func (n *notice) read(dir string) error {
-	entries, err := os.ReadDir(dir)
+func (n *notice) read(dir fs.FS) error {
+	entries, err := fs.ReadDir(dir, ".")
 	if err != nil {
 		return err
 	}
@@ -91,7 +98,7 @@ func (n *notice) read(dir string) error {
 		if e.IsDir() || strings.HasSuffix(e.Name(), ".go") || !other && !licenceFile.MatchString(e.Name()) {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		text, err := fs.ReadFile(dir, e.Name())
 		if err != nil {
 			return err
 		}
@@ -132,6 +139,16 @@ func kindsOf(text []byte) (kinds []string, err error) {
 		kinds = append(kinds, match.ID)
 	}
 	return kinds, nil
+}
+
+// expression returns the licences of the whole program, as an SPDX expression.
+func expression(all []notice) string {
+	kinds := []string{"MIT"} // till's own
+	for _, n := range all {
+		kinds = append(kinds, n.Kinds...)
+	}
+	slices.Sort(kinds)
+	return strings.Join(slices.Compact(kinds), " AND ")
 }
 
 // noticeText returns the file that goes with every copy of the program.

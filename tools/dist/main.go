@@ -1,5 +1,5 @@
-// Dist makes what people install: archives for six platforms, packages for Debian, Red Hat and Alpine, an image
-// for containers, and the sums, the bill of materials and the notices that go with them.
+// Dist makes what people install: archives for six platforms and of the source, packages for Debian, Red Hat and
+// Alpine, an image for containers, and the sums, the bill of materials and the notices that go with them.
 //
 //	go run . OUT          writes everything for the commit that is checked out into the empty directory OUT
 //	go run . man DIR      writes the man pages into DIR, and removes those that have no command any more
@@ -30,13 +30,20 @@ func run(args []string) error {
 		if err != nil {
 			return err
 		}
-		return makeAll(root, args[0], platforms())
+		t, err := newToolchain(root)
+		if err != nil {
+			return err
+		}
+		if err := t.check(); err != nil {
+			return err
+		}
+		return makeAll(t, args[0], platforms())
 	}
 	return fmt.Errorf("usage: go run . OUT, or go run . man DIR")
 }
 
-// makeAll makes everything for some platforms, from the module in the directory root.
-func makeAll(root, out string, targets []platform) error {
+// makeAll makes everything for some platforms, from the module of the toolchain.
+func makeAll(t toolchain, out string, targets []platform) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
@@ -48,11 +55,11 @@ func makeAll(root, out string, targets []platform) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	builds, err := buildAll(root, work, targets)
+	builds, err := buildAll(t, work, targets)
 	if err != nil {
 		return err
 	}
-	stage, err := newStage(root, work, builds)
+	stage, err := newStage(t, work, builds)
 	if err != nil {
 		return err
 	}
@@ -67,11 +74,17 @@ func makeAll(root, out string, targets []platform) error {
 			return fmt.Errorf("the packages for %s: %w", b.platform, err)
 		}
 	}
+	if err := stage.source(t.root, out); err != nil {
+		return fmt.Errorf("the source archive: %w", err)
+	}
 	if err := stage.image(builds, out); err != nil {
 		return fmt.Errorf("the image: %w", err)
 	}
 	if err := stage.materials(out); err != nil {
 		return fmt.Errorf("the bill of materials: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(out, "verify.sh"), stage.verify, 0o755); err != nil {
+		return err
 	}
 	return writeSums(out)
 }

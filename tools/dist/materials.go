@@ -27,7 +27,7 @@ func (s *stage) materials(out string) error {
 	}
 	var components []cyclonedx.Component
 	var refs []string
-	for _, n := range s.notices {
+	for _, n := range s.linked {
 		url := "pkg:golang/" + n.Path + "@" + n.Version
 		components = append(components, cyclonedx.Component{
 			BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: n.Path, Version: n.Version,

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goreleaser/nfpm/v2"
 	_ "github.com/goreleaser/nfpm/v2/apk"
@@ -18,21 +19,16 @@ import (
 // packages writes the deb, the rpm and the apk for a platform.
 func (s *stage) packages(b build, out string) error {
 	for _, format := range []string{"deb", "rpm", "apk"} {
-		contents, err := s.contents(b, format)
-		if err != nil {
-			return err
-		}
 		info := nfpm.WithDefaults(&nfpm.Info{
 			Name: "till", Arch: b.Arch, Platform: "linux", MTime: s.time, DisableGlobbing: true,
-			Section: "utils", Priority: "optional", License: "MIT",
+			Section: "utils", Priority: "optional", License: expression(s.linked),
 			Maintainer: "the till authors <till@example.com>", Vendor: "the till authors",
 			Homepage: "https://example.com/till",
 			Description: "command line of a merchant payment service\n" +
 				"Pays out at most once, makes invoices and looks after resellers, from scripts and\n" +
 				"terminals. It has the whole service as a sandbox, to try and test without a network.",
 			Overridables: nfpm.Overridables{
-				Contents: contents,
-				RPM:      nfpm.RPM{BuildHost: "localhost", Summary: "command line of a merchant payment service"},
+				RPM: nfpm.RPM{BuildHost: "localhost", Summary: "command line of a merchant payment service"},
 			},
 		})
 		if err := setVersion(info, s.version, format); err != nil {
@@ -44,11 +40,9 @@ func (s *stage) packages(b build, out string) error {
 		} else {
 			info.Recommends = []string{"ca-certificates"}
 		}
-		if format == "rpm" { // which removes no directory that is not its own
-			info.Contents = append(info.Contents, &files.Content{Type: files.TypeDir, Destination: "/usr/share/doc/till",
-				FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: 0o755, MTime: s.time}},
-				&files.Content{Type: files.TypeDir, Destination: "/usr/share/doc/till/docs",
-					FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: 0o755, MTime: s.time}})
+		var err error
+		if info.Contents, err = s.contents(b, info, format); err != nil {
+			return err
 		}
 		if err := nfpm.PrepareForPackager(info, format); err != nil {
 			return err
@@ -82,7 +76,7 @@ func setVersion(info *nfpm.Info, version, format string) error {
 		version, snapshot = m[1], m[2]
 	}
 	base, pre, _ := strings.Cut(version, "-")
-	info.Version, info.Prerelease = base, "" // a default is in its place
+	info.Version, info.Prerelease, info.Release = base, "", "1" // defaults are in their places
 	if format != "apk" {
 		if snapshot != "" {
 			pre = strings.Trim(pre+".git"+snapshot, ".")
@@ -107,20 +101,28 @@ func setVersion(info *nfpm.Info, version, format string) error {
 }
 
 // contents returns the files of a package, where the distribution looks for them.
-func (s *stage) contents(b build, format string) (files.Contents, error) {
-	zsh, docs := "/usr/share/zsh/site-functions/_till", "/usr/share/doc/till/"
+func (s *stage) contents(b build, info *nfpm.Info, format string) (files.Contents, error) {
+	const docs = "/usr/share/doc/till/"
+	completions, licences := "/usr/share/zsh/site-functions/", "/usr/share/licenses/till/"
+	all := []file{{docs + "README.md", 0o644, s.readme}}
 	if format == "deb" {
-		zsh = "/usr/share/zsh/vendor-completions/_till"
+		completions = "/usr/share/zsh/vendor-completions/"
+		all = append(all,
+			file{docs + "copyright", 0o644, append(s.licence[:len(s.licence):len(s.licence)],
+				"\nThe program contains software by others, under the licences in\n"+docs+"THIRD_PARTY_NOTICES.gz.\n"...)},
+			file{docs + "THIRD_PARTY_NOTICES.gz", 0o644, s.noticesGz},
+			file{docs + "changelog.gz", 0o644, gzipped(s.changes)},
+			file{docs + "changelog.Debian.gz", 0o644, gzipped(debianChanges(info, s.time))})
+	} else {
+		all = append(all,
+			file{licences + "LICENSE", 0o644, s.licence},
+			file{licences + "THIRD_PARTY_NOTICES", 0o644, s.notices},
+			file{docs + "CHANGELOG.md", 0o644, s.changes})
 	}
-	all := []file{
-		{"/usr/share/bash-completion/completions/till", 0o644, s.completions["till.bash"]},
-		{zsh, 0o644, s.completions["_till"]},
-		{"/usr/share/fish/vendor_completions.d/till.fish", 0o644, s.completions["till.fish"]},
-		{docs + "copyright", 0o644, s.licence},
-		{docs + "THIRD_PARTY_NOTICES.gz", 0o644, gzipped(noticeText(s.notices))},
-		{docs + "changelog.gz", 0o644, gzipped(s.changes)},
-		{docs + "README.md", 0o644, s.readme},
-	}
+	all = append(all,
+		file{"/usr/share/bash-completion/completions/till", 0o644, s.completions["till.bash"]},
+		file{completions + "_till", 0o644, s.completions["_till"]},
+		file{"/usr/share/fish/vendor_completions.d/till.fish", 0o644, s.completions["till.fish"]})
 	for _, name := range sorted(s.pages) {
 		all = append(all, file{docs + "docs/" + name, 0o644, s.pages[name]})
 	}
@@ -128,7 +130,7 @@ func (s *stage) contents(b build, format string) (files.Contents, error) {
 		all = append(all,
 			file{"/usr/share/man/man" + name[len(name)-1:] + "/" + name + ".gz", 0o644, gzipped(s.man[name])})
 	}
-	contents := files.Contents{packed("/usr/bin/till", b.Path, 0o755, s)}
+	contents := files.Contents{s.packed(files.TypeFile, "/usr/bin/till", b.Path, 0o755)}
 	for _, f := range all {
 		source := filepath.Join(s.dir, format, f.Name)
 		if err := os.MkdirAll(filepath.Dir(source), 0o755); err != nil {
@@ -137,12 +139,35 @@ func (s *stage) contents(b build, format string) (files.Contents, error) {
 		if err := os.WriteFile(source, f.Data, 0o644); err != nil {
 			return nil, err
 		}
-		contents = append(contents, packed(f.Name, source, f.Mode, s))
+		kind := files.TypeFile
+		switch {
+		case format != "rpm": // no other format marks its files
+		case strings.HasPrefix(f.Name, licences):
+			kind = files.TypeRPMLicence
+		case strings.HasPrefix(f.Name, docs), strings.HasPrefix(f.Name, "/usr/share/man/"):
+			kind = files.TypeRPMDoc
+		}
+		contents = append(contents, s.packed(kind, f.Name, source, f.Mode))
+	}
+	if format == "rpm" { // which removes no directory that is not its own
+		for _, dir := range []string{docs, docs + "docs", licences} {
+			contents = append(contents, s.packed(files.TypeDir, dir, "", 0o755))
+		}
 	}
 	return contents, nil
 }
 
-func packed(destination, source string, mode os.FileMode, s *stage) *files.Content {
-	return &files.Content{Source: source, Destination: destination,
+// debianChanges is the changelog of the package itself, in the format of Debian.
+func debianChanges(info *nfpm.Info, at time.Time) []byte {
+	version := info.Version
+	if info.Prerelease != "" {
+		version += "~" + info.Prerelease
+	}
+	return fmt.Appendf(nil, "till (%s-%s) unstable; urgency=medium\n\n  * Release. What is new is in changelog.gz.\n\n -- %s  %s\n",
+		version, info.Release, info.Maintainer, at.Format(time.RFC1123Z))
+}
+
+func (s *stage) packed(kind, destination, source string, mode os.FileMode) *files.Content {
+	return &files.Content{Type: kind, Source: source, Destination: destination,
 		FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: mode, MTime: s.time}}
 }

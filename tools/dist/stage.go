@@ -5,7 +5,9 @@ import (
 	"compress/gzip"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -29,10 +31,13 @@ type stage struct {
 	licence     []byte
 	readme      []byte
 	changes     []byte
-	notices     []notice
+	verify      []byte // the script that checks a download
+	linked      []notice
+	notices     []byte // the licences of what is linked
+	noticesGz   []byte
 }
 
-func newStage(root, work string, builds []build) (*stage, error) {
+func newStage(t toolchain, work string, builds []build) (*stage, error) {
 	s := &stage{dir: work, version: builds[0].Version, time: builds[0].Time.UTC(), completions: map[string][]byte{},
 		pages: map[string][]byte{}}
 	var err error
@@ -40,17 +45,17 @@ func newStage(root, work string, builds []build) (*stage, error) {
 		return nil, err
 	}
 	for name, to := range map[string]*[]byte{"LICENSE": &s.licence, "README.md": &s.readme,
-		"CHANGELOG.md": &s.changes} {
-		if *to, err = os.ReadFile(filepath.Join(root, name)); err != nil {
+		"CHANGELOG.md": &s.changes, "examples/verify.sh": &s.verify} {
+		if *to, err = os.ReadFile(filepath.Join(t.root, name)); err != nil {
 			return nil, err
 		}
 	}
 	for _, name := range []string{"till.bash", "_till", "till.fish", "till.ps1"} {
-		if s.completions[name], err = os.ReadFile(filepath.Join(root, "completions", name)); err != nil {
+		if s.completions[name], err = os.ReadFile(filepath.Join(t.root, "completions", name)); err != nil {
 			return nil, err
 		}
 	}
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	pages, err := filepath.Glob(filepath.Join(t.root, "docs", "*.md"))
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +64,38 @@ func newStage(root, work string, builds []build) (*stage, error) {
 			return nil, err
 		}
 	}
-	s.notices, err = notices(root, builds)
-	return s, err
+	have := map[string]bool{"README.md": true}
+	for name := range s.pages {
+		have["docs/"+name] = true
+	}
+	s.readme = withoutLinks(s.readme, "README.md", have)
+	for name, page := range s.pages {
+		s.pages[name] = withoutLinks(page, "docs/"+name, have)
+	}
+	if s.linked, err = notices(t, builds); err != nil {
+		return nil, err
+	}
+	s.notices = noticeText(s.linked)
+	s.noticesGz = gzipped(s.notices)
+	return s, nil
+}
+
+var link = regexp.MustCompile(`(!?)\[([^\]]*)\]\(([^)#]*)[^)]*\)(\n*)`)
+
+// withoutLinks removes the pictures of a page that do not go with it, and leaves nothing but the text of links to
+// other such files.
+func withoutLinks(page []byte, name string, have map[string]bool) []byte {
+	return link.ReplaceAllFunc(page, func(found []byte) []byte {
+		part := link.FindSubmatch(found)
+		target := string(part[3])
+		switch {
+		case target == "", strings.Contains(target, ":"), have[path.Join(path.Dir(name), target)]:
+			return found
+		case len(part[1]) > 0:
+			return nil
+		}
+		return append(part[2], part[4]...)
+	})
 }
 
 // name returns the name of a file in the output.
@@ -71,7 +106,7 @@ func (s *stage) name(parts ...string) string {
 // documents are the files that are in every archive.
 func (s *stage) documents() []file {
 	all := []file{
-		{"LICENSE", 0o644, s.licence}, {"THIRD_PARTY_NOTICES", 0o644, noticeText(s.notices)},
+		{"LICENSE", 0o644, s.licence}, {"THIRD_PARTY_NOTICES", 0o644, s.notices},
 		{"README.md", 0o644, s.readme}, {"CHANGELOG.md", 0o644, s.changes},
 	}
 	for _, name := range sorted(s.pages) {
