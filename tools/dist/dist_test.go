@@ -596,6 +596,11 @@ func TestDebSaysWhatItIs(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "DEBIAN/conffiles")); err == nil {
 		t.Errorf("it has configuration files: %q", text)
 	}
+	for line := range strings.Lines(read(t, dir, "DEBIAN/control")) {
+		if len(line) > 80 || strings.HasPrefix(line, "License:") {
+			t.Errorf("Debian has no such line: %s", line)
+		}
+	}
 	docs := filepath.Join(dir, "usr/share/doc/till")
 	if text := read(t, docs, "copyright"); !strings.HasPrefix(text, "MIT License\n") || !strings.Contains(text, "/usr/share/doc/till/THIRD_PARTY_NOTICES.gz") {
 		t.Errorf("copyright is\n%s", text)

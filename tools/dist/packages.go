@@ -25,8 +25,9 @@ func (s *stage) packages(b build, out string) error {
 			Maintainer: "the till authors <till@example.com>", Vendor: "the till authors",
 			Homepage: "https://example.com/till",
 			Description: "command line of a merchant payment service\n" +
-				"Pays out at most once, makes invoices and looks after resellers, from scripts and\n" +
-				"terminals. It has the whole service as a sandbox, to try and test without a network.",
+				"Pays out at most once, makes invoices and looks after resellers, from scripts\n" +
+				"and terminals. It has the whole service as a sandbox, to try it and to test\n" +
+				"without a network.",
 			Overridables: nfpm.Overridables{
 				RPM: nfpm.RPM{BuildHost: "localhost", Summary: "command line of a merchant payment service"},
 			},
@@ -39,6 +40,9 @@ func (s *stage) packages(b build, out string) error {
 			info.Depends = []string{"ca-certificates-bundle"}
 		} else {
 			info.Recommends = []string{"ca-certificates"}
+		}
+		if format == "deb" {
+			info.License = "" // Debian has it in copyright
 		}
 		var err error
 		if info.Contents, err = s.contents(b, info, format); err != nil {
