@@ -52,6 +52,7 @@ type planter struct {
 	*store.Store
 	merchant string
 	now      time.Time // the store's clock, which the planter sets
+	today    time.Time // when the seed is made; the demo has nothing later
 }
 
 func (s *planter) fund() error {
@@ -69,8 +70,9 @@ func freshFunds(c money.Currency) int64 {
 }
 
 // demoSellers describes the demo: a shop with four resellers of different sizes. In
-// each of the last six months the number of invoices grows; most are paid. The demo
-// is the same every time, except for the ids and the last day.
+// each of the six months before the current one the number of invoices grows; most
+// are paid. The current month has perMonth invoices of each seller, in its last days.
+// The counts and the amounts are the same at every time, and the dates follow from it.
 var demoSellers = []struct {
 	label      string // "": the merchant itself
 	currencies []string
@@ -84,11 +86,29 @@ var demoSellers = []struct {
 	{"東京文具店", []string{"Jpy", "Eth"}, 3, 1_800},
 }
 
-const demoMonths = 6
+const demoMonths = 6 // before the current one
+
+// recent returns the k-th of n times in the last six days, or since the month began
+// if that is later. So a report of the last seven days has all of them at any time,
+// and so does one of the current month.
+func (s *planter) recent(k, n int) time.Time {
+	begin := time.Date(s.today.Year(), s.today.Month(), 1, 0, 0, 0, 0, time.UTC)
+	if late := s.today.AddDate(0, 0, -6); late.After(begin) {
+		begin = late
+	}
+	return begin.Add(s.today.Sub(begin) * time.Duration(k) / time.Duration(n))
+}
+
+// wait moves the clock forward, but not beyond today.
+func (s *planter) wait(d time.Duration) {
+	if s.now = s.now.Add(d); s.now.After(s.today) {
+		s.now = s.today
+	}
+}
 
 func (s *planter) demo() error {
-	today := s.Now()
-	begin := time.Date(today.Year(), today.Month()-demoMonths, 1, 9, 0, 0, 0, time.UTC)
+	s.today = s.Now()
+	begin := time.Date(s.today.Year(), s.today.Month()-demoMonths, 1, 9, 0, 0, 0, time.UTC)
 	first := "" // id of the first reseller
 	for _, d := range demoSellers {
 		id := s.merchant
@@ -103,20 +123,29 @@ func (s *planter) demo() error {
 			}
 			first = cmp.Or(first, id)
 		}
-		for month := range demoMonths {
-			for n := range d.perMonth + month {
-				s.now = begin.AddDate(0, month, n*26/(d.perMonth+month)).Add(time.Duration(n%9) * time.Hour)
+		for month := range demoMonths + 1 {
+			count := d.perMonth + month
+			if month == demoMonths {
+				count = d.perMonth
+			}
+			for n := range count {
+				// No month has invoices in its last week: on the first days of the next
+				// one, they would be among those of the last seven days.
+				s.now = begin.AddDate(0, month, n*20/count).Add(time.Duration(n%9) * time.Hour)
+				if month == demoMonths {
+					s.now = s.recent(n, count)
+				}
 				if err := s.invoice(id, d.currencies[n%len(d.currencies)], d.cents*int64(1+n+month), n); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	s.now = today.AddDate(0, 0, -1)
+	s.now = s.today.AddDate(0, 0, -1)
 	if _, err := s.AddInvite(store.NewUUID()); err != nil { // this one is not redeemed
 		return err
 	}
-	return s.withdrawals(today, first)
+	return s.withdrawals(first)
 }
 
 // invoice adds an invoice. Of every seven, one keeps waiting and one expires; the
@@ -143,23 +172,23 @@ func (s *planter) invoice(account, currency string, cents int64, n int) error {
 	case 6:
 		return nil
 	case 5:
-		s.now = s.now.AddDate(0, 0, 1)
+		s.wait(24 * time.Hour)
 		return s.ExpireInvoice(v.ID)
 	}
-	s.now = s.now.Add(20 * time.Minute)
+	s.wait(20 * time.Minute)
 	return s.PayInvoice(v.ID)
 }
 
 // withdrawals adds one withdrawal of the merchant for each status, whatever the
-// settings call it, and one of a reseller, each a day after the one before.
-func (s *planter) withdrawals(today time.Time, reseller string) error {
+// settings call it, and then one of a reseller, all of them recent.
+func (s *planter) withdrawals(reseller string) error {
 	flow := &s.Terms.Flow
 	amounts := []money.Amount{{Code: "Btc", Minor: 150_000}, {Code: "UsdtTrc20", Minor: 25_000_000},
 		{Code: "Eth", Minor: 900_000_000}, {Code: "Ltc", Minor: 70_000_000}, {Code: "Jpy", Minor: 12_000}}
 	statuses := slices.DeleteFunc(slices.Clone(flow.Statuses),
 		func(status string) bool { return flow.Way(status) == nil })
 	for i, status := range statuses {
-		s.now = today.AddDate(0, 0, i-len(statuses)-1)
+		s.now = s.recent(i, len(statuses)+1)
 		w := &store.Withdrawal{
 			Account: s.merchant,
 			Amount:  amounts[i%len(amounts)],
@@ -175,7 +204,7 @@ func (s *planter) withdrawals(today time.Time, reseller string) error {
 	if err != nil {
 		return err
 	}
-	s.now = today.AddDate(0, 0, -1)
+	s.now = s.recent(len(statuses), len(statuses)+1)
 	status := flow.First
 	if next := flow.Next[status]; len(next) > 0 {
 		status = next[0]
@@ -193,7 +222,7 @@ func (s *planter) withdrawal(w *store.Withdrawal, status string) error {
 		return err
 	}
 	for _, next := range s.Terms.Flow.Way(status)[1:] {
-		s.now = s.now.Add(5 * time.Minute)
+		s.wait(5 * time.Minute)
 		if _, err := s.Advance(w.ID, next); err != nil {
 			return err
 		}
