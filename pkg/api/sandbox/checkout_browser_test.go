@@ -94,6 +94,43 @@ func TestCheckoutByKeyboard(t *testing.T) {
 	b.Quiet()
 }
 
+// TestFailedPaymentInBrowser checks that a customer whose payment failed stays on the
+// page, which a reload does not pay, and can try again.
+func TestFailedPaymentInBrowser(t *testing.T) {
+	b := chromium.Start(t)
+	box := newBox(t, set("payment_fails", "first"))
+	service := httptest.NewServer(box)
+	defer service.Close()
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<!doctype html><title>Thanks</title><link rel="icon" href="data:,">Thanks`)
+	}))
+	defer shop.Close()
+	id := box.create(invoicePath, shopInvoice(shop.URL+"/thanks"))
+	page := service.URL + "/invoice/" + id
+	b.Use(chromium.Screen(375, 720, "light"))
+	b.Open(page)
+	if n := b.Count(".alert, .failed"); n != 0 {
+		t.Errorf("%d signs of a failure before a payment", n)
+	}
+	b.Click("form button")
+	if at := b.Loaded(); at != page {
+		t.Fatalf("after the failed payment the browser is at %s, not at %s", at, page)
+	}
+	b.Element(`.alert[role="alert"]`)
+	b.Element(".failed")
+	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
+	b.Open(page)
+	b.Element(".failed")
+	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
+	b.Click("form button")
+	if at := b.Loaded(); at != shop.URL+"/thanks" {
+		t.Fatalf("after the second payment the browser is at %s", at)
+	}
+	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Paid"`)
+	b.Quiet()
+}
+
 // TestForeignFormInBrowser checks that a page of another site cannot pay with the
 // customer's browser.
 func TestForeignFormInBrowser(t *testing.T) {
@@ -125,7 +162,7 @@ func TestForeignFormInBrowser(t *testing.T) {
 // designed.
 func TestPagesInBrowser(t *testing.T) {
 	b := chromium.Start(t)
-	box := newBox(t)
+	box := newBox(t, set("payment_fails", "always"))
 	service := httptest.NewServer(box)
 	defer service.Close()
 	invoice := func(title, currency, item, amount string) string {
@@ -133,7 +170,11 @@ func TestPagesInBrowser(t *testing.T) {
 			"callback_url":"http://localhost:1/thanks"}`, title, currency, item, amount))
 	}
 	waiting, paid, expired := invoice("Order 1001", `{"Fiat":"Usd"}`, "Coffee beans", "2500"), invoice("Order 1002", `{"Fiat":"Eur"}`, "Tea", "300"), invoice("Order 1003", `{"Fiat":"Usd"}`, "Cocoa", "900")
+	failed := invoice("Order 1005", `{"Fiat":"Usd"}`, "Coffee beans", "2500")
+	box.leads(box.visit("POST", "/invoice/"+failed+"/pay"), "/invoice/"+failed)
 	long := invoice(strings.Repeat("Long", 60), `{"Crypto":"UsdtTrc20"}`, strings.Repeat("very-long-name-", 20), "9223372036854775000")
+	longFailed := invoice(strings.Repeat("Long", 60), `{"Crypto":"UsdtTrc20"}`, strings.Repeat("very-long-name-", 20), "9223372036854775000")
+	box.leads(box.visit("POST", "/invoice/"+longFailed+"/pay"), "/invoice/"+longFailed)
 	hebrew := invoice("הזמנה 1004", `{"Fiat":"Jpy"}`, "ספר (2)", "1200")
 	if err := box.PayInvoice(paid); err != nil {
 		t.Fatal(err)
@@ -144,6 +185,7 @@ func TestPagesInBrowser(t *testing.T) {
 	invite := at(t, box.post("/api/invite", `"`+uuid("page")+`"`), "invite").(string)
 	for _, page := range []struct{ name, path string }{
 		{"waiting", "/invoice/" + waiting}, {"paid", "/invoice/" + paid}, {"expired", "/invoice/" + expired},
+		{"failed", "/invoice/" + failed}, {"long-failed", "/invoice/" + longFailed},
 		{"long", "/invoice/" + long}, {"hebrew", "/invoice/" + hebrew}, {"missing", "/invoice/" + uuid("none")},
 		{"method", "/invoice/" + waiting + "/pay"}, {"invite", "/invite/" + invite},
 	} {

@@ -175,6 +175,93 @@ func TestPaymentOverflowOnPage(t *testing.T) {
 	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
 }
 
+// TestPaymentFails checks that the setting payment_fails lets payments on the page
+// fail. The page says so and offers to try again, and everything else is as if there
+// had been no payment.
+func TestPaymentFails(t *testing.T) {
+	failed := []string{"<title>Payment failed: Order", `role="alert"`, "The payment failed.", "Nothing was paid.", "try again",
+		">Awaiting</span>", `<dt>Last payment</dt><dd><span class="status failed">Failed</span></dd>`, ">Try again: pay 25.00 USD</button>"}
+	for _, c := range []struct {
+		fails    string
+		attempts int // that fail
+		paid     bool
+	}{{"never", 0, true}, {"first", 1, true}, {"always", 3, false}} {
+		t.Run(c.fails, func(t *testing.T) {
+			b := newBox(t, set("payment_fails", c.fails))
+			shop, key := b.reseller("Shop")
+			id := b.ok(b.sendAs(key, "POST", invoicePath, shopInvoice("https://shop.example/"))).(string)
+			page := "/invoice/" + id
+			untouched := func() string {
+				return fmt.Sprint(b.ok(b.sendAs(key, "GET", invoicePath+"?id="+id, "")), b.get("/api/reseller/stats?id="+shop), b.get("/api/reseller/balance?id="+shop),
+					b.get("/api/reseller/invoice/finished?id="+shop+"&invoice="+id))
+			}
+			before := untouched()
+			w := b.visit("GET", page)
+			b.shows(w, 200, "<title>Invoice (Awaiting): Order", ">Pay 25.00 USD</button>")
+			b.hides(w, `role="alert"`, "Failed")
+			for n := range c.attempts {
+				*b.now = start.Add(time.Duration(n+1) * time.Minute)
+				b.leads(b.visit("POST", page+"/pay"), page) // not to the shop
+				b.shows(b.visit("GET", page), 200, append(failed, fmt.Sprintf("<dt>Failed at</dt><dd><time datetime=\"2026-05-03T10:%02d:00Z\">", n+1))...)
+				if after := untouched(); after != before {
+					t.Errorf("a payment that failed changed\n%s\nto\n%s", before, after)
+				}
+			}
+			if c.paid {
+				b.leads(b.visit("POST", page+"/pay"), "https://shop.example/")
+			} else if err := b.PayInvoice(id); err != nil {
+				t.Fatal(err)
+			}
+			w = b.visit("GET", page)
+			b.shows(w, 200, ">Paid</span>", "<title>Invoice (Paid): Order")
+			b.hides(w, "Failed", "The payment failed", `role="alert"`)
+			same(t, at(t, b.ok(b.sendAs(key, "GET", invoicePath+"?id="+id, "")), "status"), `"Paid"`)
+			same(t, at(t, b.get("/api/reseller/stats?id="+shop), "total_volume"), `{"USD":{"USD":2500}}`)
+		})
+	}
+}
+
+// TestFailedPaymentExpires checks that an invoice with a failed payment can expire,
+// and then says only that.
+func TestFailedPaymentExpires(t *testing.T) {
+	b := newBox(t, set("payment_fails", "first"), set("invoice_expiry", "15m"))
+	id := b.create(invoicePath, usdInvoice)
+	b.leads(b.visit("POST", "/invoice/"+id+"/pay"), "/invoice/"+id)
+	*b.now = start.Add(15 * time.Minute)
+	w := b.visit("GET", "/invoice/"+id)
+	b.shows(w, 200, "<title>Invoice (Expired)", ">Expired</span>", `<time datetime="2026-05-03T10:15:00Z">`)
+	b.hides(w, "The payment failed", ">Failed<", "<form")
+	b.shows(b.visit("POST", "/invoice/"+id+"/pay"), 422, "It had expired")
+}
+
+// TestFailedPaymentIsKept checks that a failed payment is part of the state: of its
+// file, of a dump, and of a seed written by a person.
+func TestFailedPaymentIsKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	b := fileBox(t, path, set("payment_fails", "first"))
+	id := b.create(invoicePath, usdInvoice)
+	b.leads(b.visit("POST", "/invoice/"+id+"/pay"), "/invoice/"+id)
+	text, err := b.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	byHand := newBox(t, sandbox.WithSeedJSON([]byte(`{"invoices":[{"id":"`+id+`","total":"25.00 Usd","failed_at":"2026-05-03T10:00:00Z"}]}`)), set("payment_fails", "first"))
+	for name, again := range map[string]box{
+		"file": fileBox(t, path, set("payment_fails", "first")),
+		"dump": newBox(t, sandbox.WithSeedJSON(text), set("payment_fails", "first")),
+		"seed": byHand,
+	} {
+		t.Run(name, func(t *testing.T) {
+			again.shows(again.visit("GET", "/invoice/"+id), 200, "The payment failed.", `<dt>Failed at</dt><dd><time datetime="2026-05-03T10:00:00Z">`)
+			again.leads(again.visit("POST", "/invoice/"+id+"/pay"), "/invoice/"+id)
+			same(t, at(t, again.get(invoicePath+"?id="+id), "status"), `"Paid"`)
+		})
+	}
+}
+
 // TestPageEscapes checks that the page shows the merchant's text as text, and
 // escapes invisible characters.
 func TestPageEscapes(t *testing.T) {

@@ -214,7 +214,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{"balances", "account", `"` + uuid("x") + `"`}, {"balances", "code", `"btc"`}, {"balances", "code", `"USD"`}, {"balances", "book", `"other"`}, {"balances", "delta", "-1"}, {"balances", "delta", "1.5"},
 		{"invites", "id", `"x"`}, {"invites", "label", `" "`}, {"invites", "created", `"0001-01-01T00:00:00Z"`},
 		{"resellers", "invite", `"` + uuid("x") + `"`}, {"resellers", "key", `"00"`}, {"resellers", "key", `"` + strings.Repeat("0", 64) + `"`},
-		{"invoices", "account", `"x"`}, {"invoices", "total", "1"}, {"invoices", "items", "[]"}, {"invoices", "phase", "3"}, {"invoices", "currency", `"x"`}, {"invoices", "rebate", "-1"}, {"invoices", "paid", `{"code":"x","minor":1}`}, {"invoices", "paid", `{"code":"Usd","minor":0}`},
+		{"invoices", "account", `"x"`}, {"invoices", "total", "1"}, {"invoices", "items", "[]"}, {"invoices", "phase", "3"}, {"invoices", "currency", `"x"`}, {"invoices", "failed_at", `"x"`}, {"invoices", "rebate", "-1"}, {"invoices", "paid", `{"code":"x","minor":1}`}, {"invoices", "paid", `{"code":"Usd","minor":0}`},
 		{"withdrawals", "statuses", "[]"}, {"withdrawals", "statuses", `[{"status":"","at":"2026-01-01T00:00:00Z"}]`}, {"withdrawals", "debit", "0"}, {"withdrawals", "order_id", `" "`}, {"withdrawals", "id", `""`}, {"withdrawals", "created", `"x"`},
 		{"swaps", "from", `"x"`}, {"swaps", "taken", "0"},
 		{"faults", "id", `"x"`}, {"faults", "id", `"0"`}, {"faults", "do", `"x"`}, {"faults", "on", `""`}, {"faults", "rate", "0"}, {"faults", "rate", "2"}, {"faults", "seed", "0"}, {"faults", "fired", "3"}, {"faults", "fired", "-1"}, {"faults", "seen", "1"}, {"faults", "times", "1"}, {"", "faults", "[null]"},

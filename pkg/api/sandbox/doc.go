@@ -131,7 +131,10 @@
 // the invoice and, while the invoice waits for payment, a button. The button is a
 // form, POST /invoice/{id}/pay, which does the same as PayInvoice. It leads to the
 // invoice's callback_url, or back to the page if there is none. A second push leads
-// there again and pays nothing. GET /invite/{id}, the url of an invite, says how to
+// there again and pays nothing. With the setting payment_fails, a payment by the
+// button fails: the form leads back to the page, which says that nothing was paid and
+// offers to try again. The interface shows no status for this, so the invoice keeps
+// that of one that waits. PayInvoice never fails this way. GET /invite/{id}, the url of an invite, says how to
 // redeem the invite. The pages need no key: anyone with the address may look and
 // pay, as with any hosted checkout. They work without script and load nothing. A
 // link from another site works; a form of another site is refused. Times are in UTC,
@@ -187,8 +190,8 @@
 //	invoices             id, account (the merchant, or a reseller by id or label), title, items of name and
 //	                     amount (one, of the total), total, currency (that of the amounts), status (or
 //	                     phase, 0 to 2; by paid_at and expired_at, else that of a new one), created (now),
-//	                     paid_at (created), expired_at, rebate (by rebate_percent), order_id, number,
-//	                     callback
+//	                     paid_at (created), expired_at, failed_at (of the last failed payment), rebate (by
+//	                     rebate_percent), order_id, number, callback
 //	withdrawals          id, account, amount, currency (that of the amount), debit (by the rates), address,
 //	                     memo, status (that of a new one) and created (now), or statuses of status and at,
 //	                     order_id, callback
@@ -305,6 +308,7 @@
 //	  fewest items                          1                                    min_items
 //	  most items                            none                                 max_items
 //	  paid in                               the invoice's currency               paid_in
+//	  a payment on an invoice's page fails  never                                payment_fails
 //
 //	Invites and resellers
 //	  the UUID that makes an invite         the invite's own id                  invite_uuid

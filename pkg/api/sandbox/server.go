@@ -64,8 +64,9 @@ func WithClock(clock func() time.Time) Option { return func(o *options) { o.cloc
 
 // WithSeed chooses what a fresh sandbox holds: "none" holds nothing; "demo" holds
 // funds, withdrawals, and half a year of invoices of the merchant and of four
-// resellers. Without this option the sandbox holds a million whole units of every
-// currency.
+// resellers. The last seven days always have the same withdrawals and invoices, with
+// the same amounts, and all of them are in the current month. Without this option the
+// sandbox holds a million whole units of every currency.
 func WithSeed(seed string) Option { return func(o *options) { o.seed = seed } }
 
 // WithSeedJSON sets the seed in JSON: a seed that a person has written, or the

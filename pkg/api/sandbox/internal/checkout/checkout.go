@@ -157,6 +157,9 @@ type invoicePageView struct {
 	Alert  string // why a payment was refused
 }
 
+// Failed reports whether the last payment failed, and the customer can try again.
+func (v invoicePageView) Failed() bool { return v.Phase == store.Awaiting && !v.FailedAt.IsZero() }
+
 // amount formats minor units, which an item has as text.
 func amount(minor, code string) string {
 	c := money.ByCode[code]
@@ -167,11 +170,15 @@ func amount(minor, code string) string {
 func (s *Pages) invoicePage(id string) (page, error) { return s.showInvoice(id, nil) }
 
 // payPage pays an invoice when the customer pushes the button. A customer who pushes
-// it twice pays once and is redirected both times.
+// it twice pays once and is redirected both times. After a payment that failed, the
+// customer is redirected to the invoice, so that a reload does not try again.
 func (s *Pages) payPage(id string) (page, error) {
-	refused := s.Store.PayInvoice(id)
+	refused := s.Store.TryPayment(id)
 	if v, _ := s.Store.Invoice(id); v.Phase == store.Paid {
 		return page{next: cmp.Or(v.Callback, invoicePages+v.ID)}, nil
+	}
+	if refused == nil {
+		return page{next: invoicePages + id}, nil
 	}
 	return s.showInvoice(id, refused)
 }

@@ -96,7 +96,7 @@ func (p *seedReader) seed(in *wire.Object) {
 	p.each(in, "invites", "id label created redeemed", p.invite)
 	p.each(in, "resellers", "id label invite api_key key created", p.reseller)
 	p.each(in, "invoices",
-		"id account title items total currency status phase created paid_at paid expired_at rebate order_id number callback", p.invoice)
+		"id account title items total currency status phase created paid_at paid expired_at failed_at rebate order_id number callback", p.invoice)
 	p.each(in, "withdrawals", "id account amount currency debit address memo status statuses created order_id callback",
 		p.withdrawal)
 	p.each(in, "deliveries", "id withdrawal status url body state attempts", p.delivery)
@@ -370,7 +370,9 @@ func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
 		in.FailAt("expired_at", "belongs to an expired invoice only")
 	}
 	v.ExpiredAt = p.time(in, "expired_at", time.Time{})
-	v.Created = p.time(in, "created", p.time(in, "paid_at", p.time(in, "expired_at", p.now)))
+	v.FailedAt = p.time(in, "failed_at", time.Time{})
+	v.Created = p.time(in, "created",
+		p.time(in, "paid_at", p.time(in, "expired_at", p.time(in, "failed_at", p.now))))
 	if p.err != nil {
 		return
 	}

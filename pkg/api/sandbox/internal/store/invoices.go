@@ -24,7 +24,8 @@ type Invoice struct {
 	PaidAt    time.Time    `json:"paid_at,omitzero"`
 	Paid      money.Amount `json:"paid,omitzero"` // if it was not Total in Currency
 	ExpiredAt time.Time    `json:"expired_at,omitzero"`
-	Rebate    int64        `json:"rebate"` // fixed at payment
+	FailedAt  time.Time    `json:"failed_at,omitzero"` // when a payment last failed
+	Rebate    int64        `json:"rebate"`             // fixed at payment
 }
 
 // An Item is one item of an invoice. Amount is a string of minor units, as in
@@ -81,27 +82,48 @@ func (s *Store) PayInvoice(id string) error {
 		if err != nil {
 			return Change{}, err
 		}
-		v.Phase, v.PaidAt = Paid, s.Now()
-		if v.Paid, err = s.Terms.Paid(&v); err != nil {
+		return s.pay(st, v)
+	})
+}
+
+// TryPayment is the payment of a customer: like PayInvoice, unless the setting
+// payment_fails lets it fail. Then only the time of the failure is stored, and the
+// invoice goes on waiting.
+func (s *Store) TryPayment(id string) error {
+	return s.Write(func(st *State) (Change, error) {
+		v, err := st.waiting(id)
+		if err != nil {
 			return Change{}, err
 		}
-		got := v.Payment()
-		if st.Resellers[v.Account] != nil {
-			v.Rebate = s.Terms.Rebate(got.Minor)
+		if fails := s.Terms.PaymentFails; fails == "always" || fails == "first" && v.FailedAt.IsZero() {
+			v.FailedAt = s.Now()
+			return Change{Invoice: &v}, nil
 		}
-		c := Change{Invoice: &v}
-		for _, credit := range []struct {
-			book  Book
-			minor int64
-		}{{Balance, got.Minor}, {Volume, got.Minor}, {Rebates, v.Rebate}} {
-			m, err := st.Accounts[v.Account].credit(credit.book, got.Code, credit.minor)
-			if err != nil {
-				return Change{}, err
-			}
-			c.Moves = append(c.Moves, m)
-		}
-		return c, nil
+		return s.pay(st, v)
 	})
+}
+
+func (s *Store) pay(st *State, v Invoice) (c Change, err error) {
+	v.Phase, v.PaidAt = Paid, s.Now()
+	if v.Paid, err = s.Terms.Paid(&v); err != nil {
+		return Change{}, err
+	}
+	got := v.Payment()
+	if st.Resellers[v.Account] != nil {
+		v.Rebate = s.Terms.Rebate(got.Minor)
+	}
+	c.Invoice = &v
+	for _, credit := range []struct {
+		book  Book
+		minor int64
+	}{{Balance, got.Minor}, {Volume, got.Minor}, {Rebates, v.Rebate}} {
+		m, err := st.Accounts[v.Account].credit(credit.book, got.Code, credit.minor)
+		if err != nil {
+			return Change{}, err
+		}
+		c.Moves = append(c.Moves, m)
+	}
+	return c, nil
 }
 
 // Paid returns the amount that a customer pays for an invoice in another currency

@@ -16,6 +16,7 @@ type Terms struct {
 	DuplicateOrderIDs, DuplicateInvoiceIDs string
 	InvoiceStatuses                        [3]string // by phase
 	PaidIn                                 string    // a code, or empty for the invoice's own
+	PaymentFails                           string
 	InviteUUID, InviteLabel, InviteReuse   string
 	MerchantSees                           string
 	RebatePercent                          int64 // in steps of 1/PercentScale percent
