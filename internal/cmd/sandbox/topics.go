@@ -127,7 +127,9 @@ till sandbox serve
 Paying an invoice
   ADDRESS/invoice/ID is a page with a button that needs neither a key nor
   scripts and leads on to the invoice's callback URL. till sandbox pay does the
-  same.
+  same. With --set payment_fails=first, the first payment of each invoice by
+  the button fails, and with payment_fails=always every one. The page says so;
+  the status of the invoice does not change.
 
 More: till sandbox settings, till help faults, till help callbacks.
 `
