@@ -23,6 +23,7 @@ type Bar struct {
 	Value *big.Int // the length of the bar; a negative one goes to the other side of zero
 	Text  string   // the amount as text
 	Extra string   // after the amount, such as the share
+	Rest  bool     // the sum of what has no bar of its own: it has none either, and is outside the scale
 }
 
 // label returns the label in at most limit columns.
@@ -42,16 +43,24 @@ func (b Bar) name() string {
 	return b.Label + " " + b.Apart
 }
 
+// drawn returns the value that the length of the bar shows.
+func (b Bar) drawn() *big.Int {
+	if b.Rest {
+		return new(big.Int)
+	}
+	return b.Value
+}
+
 // scale is the scale of a chart's bars: the least and the largest amount, with zero between them.
 type scale struct{ least, most, whole *big.Int }
 
 func (c Chart) scale() scale {
 	s := scale{new(big.Int), new(big.Int), new(big.Int)}
 	for _, b := range c.Bars {
-		if b.Value.Cmp(s.least) < 0 {
+		if b.drawn().Cmp(s.least) < 0 {
 			s.least = b.Value
 		}
-		if b.Value.Cmp(s.most) > 0 {
+		if b.drawn().Cmp(s.most) > 0 {
 			s.most = b.Value
 		}
 	}
@@ -182,7 +191,7 @@ func (c Chart) bars(p painter, limit int) []string {
 		name := b.label(label)
 		line := name + spaces(label-width(name)) + gap
 		if drawn {
-			line += s.flat(p, b.Value, full) + gap
+			line += s.flat(p, b.drawn(), full) + gap
 		}
 		line += spaces(text-width(amount)) + amount
 		if extra > 0 {

@@ -182,6 +182,22 @@ func TestSVGAndPageDrawNegativeBars(t *testing.T) {
 	}
 }
 
+// The sum of others is outside the scale and has no bar.
+func TestRestHasNoBar(t *testing.T) {
+	rest := bar("2 others", 900)
+	rest.Rest = true
+	c := Chart{Title: "T", Bars: []Bar{bar("North", 100), bar("South", 50), rest}}
+	// As above: 37 columns leave 12 for the bar.
+	equal(t, drawn(t, Options{Width: 37}, c), "\nT\n"+
+		"North     ████████████  100 EUR  1.0%\n"+
+		"South     ██████         50 EUR  1.0%\n"+
+		"2 others                900 EUR  1.0%\n")
+	svg := string(SVG("t", nil, []Chart{c}))
+	if !strings.Contains(svg, ` width="440" height="18"`) || !strings.Contains(svg, ` width="220" height="18"`) || strings.Count(svg, `class="bar"`) != 2 {
+		t.Errorf("the bars are not on their own scale: %s", svg)
+	}
+}
+
 const nasty = "]]></text></title></style><script>alert(1)</script>\"' onload=x \x1b\u202e\ufffe{{.}}"
 
 // With any text, the picture is well-formed, and has only the expected elements.

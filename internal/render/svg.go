@@ -23,8 +23,8 @@ const (
 
 const svgStyle = `text{font:15px system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif;fill:#16181d;font-variant-numeric:tabular-nums}` +
 	`.title{font-size:24px;font-weight:700}.head{font-size:17px;font-weight:700}.soft{fill:#5a6270}.end{text-anchor:end}.middle{text-anchor:middle}` +
-	`.ground{fill:#fff}.bar{fill:#2f6bd8}.axis{stroke:#16181d}.most{stroke:#dfe3e9;stroke-dasharray:4}` +
-	`@media (prefers-color-scheme:dark){text{fill:#eceef2}.soft{fill:#a5adba}.ground{fill:#191c22}.bar{fill:#7aa8ff}.axis{stroke:#eceef2}.most{stroke:#333944}}`
+	`.ground{fill:#fff}.bar{fill:#2f6bd8}.axis{stroke:#16181d}.most{stroke:#868e9b;stroke-dasharray:4}` +
+	`@media (prefers-color-scheme:dark){text{fill:#eceef2}.soft{fill:#a5adba}.ground{fill:#191c22}.bar{fill:#7aa8ff}.axis{stroke:#eceef2}.most{stroke:#7d8696}}`
 
 // SVG returns a picture of charts, below each other under a title. It is one file with no script. It loads
 // nothing, and suits light and dark screens.
@@ -82,15 +82,19 @@ func (d *drawing) bars(c Chart) {
 	s := c.scale()
 	zero, top := s.zero(room), d.y
 	for _, b := range c.Bars {
+		soft, end := "", "end"
+		if b.Rest {
+			soft, end = ` class="soft"`, "soft end"
+		}
 		// The nested picture cuts off what is too wide in the viewer's font.
 		fmt.Fprintf(&d.b,
-			`<svg x="%d" y="%d" width="%d" height="%d"><text y="20"><title>%s</title>%s</text></svg>`+"\n",
-			svgMargin, d.y, svgLabel-svgGap, svgRow, escapeXML(b.name()), escapeXML(b.label(svgLetters)))
-		if from, n := s.span(b.Value, room); n > 0 {
+			`<svg x="%d" y="%d" width="%d" height="%d"><text y="20"%s><title>%s</title>%s</text></svg>`+"\n",
+			svgMargin, d.y, svgLabel-svgGap, svgRow, soft, escapeXML(b.name()), escapeXML(b.label(svgLetters)))
+		if from, n := s.span(b.drawn(), room); n > 0 {
 			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="18" rx="3"/>`+"\n",
 				svgMargin+svgLabel+from, d.y+6, n)
 		}
-		d.text(svgWidth-svgMargin-svgExtra, d.y+20, "end", b.number())
+		d.text(svgWidth-svgMargin-svgExtra, d.y+20, end, b.number())
 		d.text(svgWidth-svgMargin, d.y+20, "soft end", b.Extra)
 		d.y += svgRow
 	}

@@ -74,7 +74,7 @@ func (p *reporting) bars() []render.Chart {
 				label += fmt.Sprintf(", %d below 0", below)
 			}
 			c.Bars = append(c.Bars,
-				render.Bar{Label: label, Value: rest, Text: money.FormatSum(rest, total.Currency, total.Decimals)})
+				render.Bar{Rest: true, Label: label, Value: rest, Text: money.FormatSum(rest, total.Currency, total.Decimals)})
 		}
 		if len(c.Bars) > 0 {
 			charts = append(charts, c)
