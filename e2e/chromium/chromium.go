@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -353,6 +354,84 @@ func (b *Browser) Picture(name string) image.Image {
 		b.t.Fatal(err)
 	}
 	return picture
+}
+
+// Evaluate stores the value of a JavaScript expression, or of its promise. It sees the page, but nothing that
+// runs in it. The page's own scripts still do not run.
+func (b *Browser) Evaluate(expression string, value any) {
+	b.t.Helper()
+	var tree struct {
+		FrameTree struct{ Frame struct{ ID string } }
+	}
+	b.call("Page.getFrameTree", nil, &tree)
+	var world struct{ ExecutionContextID int }
+	b.call("Page.createIsolatedWorld", params{"frameId": tree.FrameTree.Frame.ID}, &world)
+	b.call("Emulation.setScriptExecutionDisabled", params{"value": false}, nil)
+	var evaluated struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails json.RawMessage
+	}
+	b.call("Runtime.evaluate", params{"expression": expression, "contextId": world.ExecutionContextID, "awaitPromise": true, "returnByValue": true}, &evaluated)
+	b.call("Emulation.setScriptExecutionDisabled", params{"value": true}, nil)
+	if evaluated.ExceptionDetails != nil {
+		b.t.Fatalf("%.60s: %s", expression, evaluated.ExceptionDetails)
+	}
+	if err := json.Unmarshal(evaluated.Result.Value, value); err != nil {
+		b.t.Fatalf("%.60s: %v", expression, err)
+	}
+}
+
+// axePath is a variable with the path of axe.min.js, of the npm package axe-core.
+const axePath = "TILL_AXE"
+
+// Accessible fails the test if axe finds something in the page that makes it hard to use for some people.
+// Without axe it does nothing, unless the variable Needed is set.
+func (b *Browser) Accessible() {
+	b.t.Helper()
+	path := os.Getenv(axePath)
+	if path == "" && os.Getenv(Needed) == "" {
+		return
+	}
+	script, err := os.ReadFile(path)
+	if err != nil {
+		b.t.Fatalf("%s: %v", axePath, err)
+	}
+	var found []struct {
+		ID, Help string
+		Nodes    []struct{ HTML, FailureSummary string }
+	}
+	b.Evaluate(string(script)+"\n;axe.run().then(result => result.violations)", &found)
+	for _, v := range found {
+		b.t.Errorf("axe: %s: %s: %d times, first in %.300s: %s", v.ID, v.Help, len(v.Nodes), v.Nodes[0].HTML, v.Nodes[0].FailureSummary)
+	}
+}
+
+// PDF prints the page on A4 paper, with the margins and the numbers that its style asks for, and returns the
+// text of each sheet. name is the name of its file, if pictures are kept.
+func (b *Browser) PDF(name string) []string {
+	b.t.Helper()
+	tool, err := exec.LookPath("pdftotext")
+	if err != nil && os.Getenv(Needed) == "" {
+		b.t.Skipf("%v; apt-get install poppler-utils", err)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.call("Emulation.setEmulatedMedia", params{"media": "print"}, nil)
+	var printed struct{ Data []byte }
+	b.call("Page.printToPDF", params{"paperWidth": 210 / 25.4, "paperHeight": 297 / 25.4}, &printed)
+	if dir := os.Getenv(picturesDir); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, name+".pdf"), printed.Data, 0o644); err != nil {
+			b.t.Error(err)
+		}
+	}
+	cmd := exec.Command(tool, "-layout", "-", "-")
+	cmd.Stdin = bytes.NewReader(printed.Data)
+	text, err := cmd.Output()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return strings.SplitAfter(strings.TrimSuffix(string(text), "\f"), "\f")
 }
 
 // Dark reports whether the background of a page is dark, which shows whether its style was applied at all.
