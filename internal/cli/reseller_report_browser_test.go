@@ -3,15 +3,19 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"example.com/till/e2e/chromium"
+	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api/sandbox"
 )
@@ -57,12 +61,12 @@ func TestReportInBrowser(t *testing.T) {
 		key     string
 		args    []string
 		exit    int
-		tables  int
+		tables  int // one for each currency, and those of all time
 	}{
-		{"demo", demo, demo.Key(), nil, 0, 2},
-		{"compared", demo, demo.Key(), []string{"--from", "30d", "--compare", "--by", "reseller", "--by", "month"}, 0, 2},
-		{"hostile", http.HandlerFunc(hostileService), "any", []string{"--from", "2026-05", "--to", "2026-05", "--compare"}, 0, 3},
-		{"failed", demo, demo.Key(), []string{"Kiosk am Eck", "Harbour Books", "9c9e6679-7425-40de-944b-e07fc1f90ae7"}, 50, 2},
+		{"demo", demo, demo.Key(), nil, 0, 7},
+		{"compared", demo, demo.Key(), []string{"--from", "30d", "--compare", "--by", "reseller", "--by", "month"}, 0, 7},
+		{"hostile", http.HandlerFunc(hostileService), "any", []string{"--from", "2026-05", "--to", "2026-05", "--compare"}, 0, 4},
+		{"failed", demo, demo.Key(), []string{"Kiosk am Eck", "Harbour Books", "9c9e6679-7425-40de-944b-e07fc1f90ae7"}, 50, 4},
 		{"nothing", demo, demo.Key(), []string{"--from", "2999-01", "--by", "day"}, 0, 1},
 	} {
 		service := httptest.NewServer(page.service)
@@ -77,6 +81,7 @@ func TestReportInBrowser(t *testing.T) {
 		for _, look := range append(chromium.Looks(), chromium.Screen(1920, 1080, "dark"), chromium.Screen(688, 1000, "print")) {
 			b.Use(look)
 			b.Open("file://" + html)
+			b.Accessible()
 			// It has amounts of 19 digits, and a browser scales such a page.
 			paper := look.Scheme == "print" && page.name == "hostile"
 			if got := b.ContentWidth(); got > look.Width && !paper {
@@ -106,4 +111,152 @@ func TestReportInBrowser(t *testing.T) {
 			b.Quiet()
 		}
 	}
+}
+
+// largeLabels are the labels of the first resellers of largeService. The others have plain ones.
+var largeLabels = []string{
+	"Harbour Books", "Harbour Books", "", strings.Repeat("The longest name of a shop ", 4) + "in the whole street",
+	"東京書店 渋谷", "متجر الكتب في القاهرة", "ร้านหนังสือริมน้ำ", "Café Olé 👩\u200d🍳 ☕", "Zoë & Søn <Bøger>",
+}
+
+func largeReseller(i int) (id, label string) {
+	id = fmt.Sprintf("%08x-7425-40de-944b-e07fc1f90ae7", 0x7c9e6679+0x1010101*i)
+	if i < len(largeLabels) {
+		return id, largeLabels[i]
+	}
+	return id, fmt.Sprintf("%s %s %d", strings.Fields("Harbour Station Market Castle River Garden")[i%6],
+		strings.Fields("Kiosk Books Bakery Tea Cycles")[i%5], i)
+}
+
+var largeCodes = strings.Fields("Btc CHF EUR GBP JPY PLN SEK USD Xyz")
+
+// largeInvoices is how many invoices a reseller has in each currency: one in April of 2026, the others in
+// May.
+const largeInvoices = 4
+
+// largeAmounts returns the amounts of an invoice. Some rebates are below zero, and one is far ahead of all
+// others.
+func largeAmounts(reseller, currency, invoice int) (paid, rebate int) {
+	draw := uint32((reseller*len(largeCodes)+currency)*largeInvoices+invoice+1) * 2654435761
+	paid = 1000 + int(draw>>16*(draw&0xff))%9_000_000
+	switch rebate = paid / 100; {
+	case reseller%17 == 5 && invoice == 1:
+		rebate *= -3
+	case reseller == 0 && largeCodes[currency] == "USD":
+		rebate *= 40
+	}
+	return paid, rebate
+}
+
+// largeService has 120 resellers with rebates in each of nine currencies.
+func largeService(w http.ResponseWriter, r *http.Request) {
+	var list, records []string
+	for i := range 120 {
+		id, label := largeReseller(i)
+		list = append(list, fmt.Sprintf(`"%s":{"id":"%[1]s","invite_info":{"invite":"%[1]s","label":%s},"rebates":{}}`, id, render.Encode(label)))
+		if r.URL.Query().Get("id") != id {
+			continue
+		}
+		for n, code := range largeCodes {
+			for k := range largeInvoices {
+				paid, rebate := largeAmounts(i, n, k)
+				records = append(records, fmt.Sprintf(`"%s":{"id":"%[1]s","paid_amount":{"%[2]s":%[3]d},"rebate":{"%[2]s":%[4]d},"created":"2026-%02[5]d-%02[6]dT10:00:00"}`,
+					fmt.Sprintf("%08x-0000-4000-8000-%012x", i, n*largeInvoices+k), code, paid, rebate, 4+min(k, 1), 1+(i*5+n*3+k*11)%30))
+			}
+		}
+		fmt.Fprintf(w, `{"id":%q,"label":%s,"invoice_stats":{"Paid":36},"invoice_rebates":{%s},"total_volume":{},"total_rebates":{}}`,
+			id, render.Encode(label), strings.Join(records, ","))
+		return
+	}
+	fmt.Fprintf(w, "{%s}", strings.Join(list, ","))
+}
+
+// TestLargeReportInBrowser prints a report of 120 resellers in nine currencies, and reads what is on paper.
+// On a phone, the labels stay in view.
+func TestLargeReportInBrowser(t *testing.T) {
+	b := chromium.Start(t)
+	service := httptest.NewServer(http.HandlerFunc(largeService))
+	defer service.Close()
+	home := t.TempDir()
+	html, config := filepath.Join(home, "page.html"), filepath.Join(home, "till", "config.yaml")
+	if err := errors.Join(os.Mkdir(filepath.Dir(config), 0o700), os.WriteFile(config, fmt.Appendf(nil, `
+current: live
+profiles:
+  live:
+    base_url: %s
+    account: acme
+    currencies: [{code: Btc, kind: crypto, decimals: 8}]
+`, service.URL), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("till", "reseller", "report", "--from", "2026-05", "--to", "2026-05", "--compare", "--html", html, "-q")
+	cmd.Env = []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "TILL_API_KEY=any", "GORACE=atexit_sleep_ms=0"}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+
+	const room = 718 // the width of A4 without the margins
+	b.Use(chromium.Screen(room, 1000, "print"))
+	b.Open("file://" + html)
+	if got := b.ContentWidth(); got > room {
+		t.Errorf("it is %d wide, and a browser shrinks such a page", got)
+	}
+	var smallest float64
+	b.Evaluate(`Math.min(...[...document.querySelectorAll(".n, .tiles a *, .line div, .ends")].map(e => parseFloat(getComputedStyle(e).fontSize)))`, &smallest)
+	if points := smallest * 72 / 96; points < 8 {
+		t.Errorf("the smallest figures have %.2f points", points)
+	}
+	sheets := b.PDF("report-large")
+	if len(sheets) > 16 {
+		t.Errorf("it is printed on %d sheets", len(sheets))
+	}
+	for i, sheet := range sheets {
+		if number := fmt.Sprintf("%d / %d", i+1, len(sheets)); !strings.HasSuffix(strings.TrimSpace(sheet), number) {
+			t.Errorf("sheet %d does not end with its number: %.500s", i+1, sheet)
+		}
+	}
+	text := strings.Join(sheets, "")
+	if first, _, _ := strings.Cut(text, "\n"); first != "Rebates of acme, 2026-05" {
+		t.Errorf("it begins with %q", first)
+	}
+	for n, code := range largeCodes {
+		sum := 0
+		for i := range 120 {
+			for k := 1; k < largeInvoices; k++ {
+				_, rebate := largeAmounts(i, n, k)
+				sum += rebate
+			}
+		}
+		decimals := 2
+		switch code {
+		case "Btc":
+			decimals = 8
+		case "JPY", "Xyz":
+			decimals = 0
+		}
+		total := money.Decimal(big.NewInt(int64(sum)), decimals)
+		whole, _, _ := strings.Cut(total, ".")
+		for at := len(whole) - 3; at > 0; at -= 3 {
+			total = total[:at] + " " + total[at:]
+		}
+		if got := strings.Count(text, total); got != 1 {
+			t.Errorf("the total %s %s is there %d times", total, code, got)
+		}
+	}
+	if strings.Contains(text, "All time") || strings.Contains(text, "7425-40de") {
+		t.Error("figures of all time, or whole ids, are printed")
+	}
+
+	phone := chromium.Screen(390, 844, "light")
+	b.Use(phone)
+	b.Open("file://" + html)
+	if got := b.ContentWidth(); got > phone.Width {
+		t.Errorf("%s: it is %d wide", phone, got)
+	}
+	var left []float64 // how far the table is scrolled, and how far its first label is from its edge
+	b.Evaluate(`(table => { table.scrollLeft = 200; return [table.scrollLeft, table.querySelector("tbody th").getBoundingClientRect().left - table.getBoundingClientRect().left] })(document.querySelector(".wide"))`, &left)
+	if left[0] != 200 || left[1] != 0 {
+		t.Errorf("scrolled by %v, the label is %v away", left[0], left[1])
+	}
+	b.Quiet()
 }

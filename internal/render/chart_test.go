@@ -175,7 +175,7 @@ func TestSVGAndPageDrawNegativeBars(t *testing.T) {
 			t.Errorf("there is no %s in %s", want, html)
 		}
 	}
-	c.Bars = c.Bars[:1]
+	c.Bars[1].Value = new(big.Int)
 	html, err = Page{Sections: []Section{{Charts: []Chart{c}}}}.HTML()
 	if err != nil || strings.Contains(string(html), `class="zero"`) {
 		t.Errorf("there is a line at zero where nothing is less: %v", err)
@@ -195,6 +195,10 @@ func TestRestHasNoBar(t *testing.T) {
 	svg := string(SVG("t", nil, []Chart{c}))
 	if !strings.Contains(svg, ` width="440" height="18"`) || !strings.Contains(svg, ` width="220" height="18"`) || strings.Count(svg, `class="bar"`) != 2 {
 		t.Errorf("the bars are not on their own scale: %s", svg)
+	}
+	html, err := Page{Sections: []Section{{Charts: []Chart{c}}}}.HTML()
+	if err != nil || !strings.Contains(string(html), `width="100.00%"`) || !strings.Contains(string(html), `width="50.00%"`) || strings.Count(string(html), "<rect") != 2 {
+		t.Errorf("%v: the bars are not on their own scale: %s", err, html)
 	}
 }
 
@@ -233,7 +237,7 @@ func TestSVGEscapesText(t *testing.T) {
 // A label that is too long has its own frame, which cuts it off before the bar. Its title has the whole
 // label.
 func TestSVGLabelsAreCut(t *testing.T) {
-	svg := string(SVG("t", nil, []Chart{{Bars: []Bar{bar(strings.Repeat("W", 40), 5)}}}))
+	svg := string(SVG("t", nil, []Chart{{Bars: []Bar{bar(strings.Repeat("W", 40), 5), bar("x", 1)}}}))
 	want := `<svg x="32" y="120" width="224" height="30"><text y="20"><title>` + strings.Repeat("W", 40) + `</title>` + strings.Repeat("W", 25) + `…</text></svg>`
 	if !strings.Contains(svg, want) {
 		t.Errorf("there is no %s in %s", want, svg)
@@ -242,7 +246,7 @@ func TestSVGLabelsAreCut(t *testing.T) {
 
 // Labels below the columns of a picture keep their distance. The margin moves the first and the last one.
 func TestSVGLabelsKeepApart(t *testing.T) {
-	for n := 1; n <= 60; n++ {
+	for n := 2; n <= 60; n++ {
 		c := Chart{Upright: true}
 		for i := range n {
 			c.Bars = append(c.Bars, bar(fmt.Sprintf("2026-W%02d", i), 5))
@@ -266,11 +270,10 @@ func TestSVGLabelsKeepApart(t *testing.T) {
 }
 
 func TestPageEscapesText(t *testing.T) {
-	v := View[payment]{Columns: payments.Columns, Foot: []payment{{id: "sum", amount: Amount(3, "USD", 2)}}}
 	page := Page{
 		Title: nasty, Lead: []string{nasty}, Alerts: []string{nasty}, Notes: []string{nasty},
 		Tiles:    []Tile{{Label: nasty, Number: nasty, Details: []PageText{{nasty, "up"}}}},
-		Sections: []Section{{Title: nasty, Note: nasty, Table: v.Page(Options{}, []payment{{id: nasty, title: nasty, to: nasty}}), Charts: []Chart{{Title: nasty, Note: nasty, Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty, Extra: nasty}}}, {Title: nasty, Upright: true, Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty}}}}}},
+		Sections: []Section{{Title: nasty, Note: nasty, Folded: true, Table: payments.Page(Options{}, []payment{{id: nasty, title: nasty, to: nasty}}), Charts: []Chart{{Title: nasty, Note: nasty, Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty, Extra: nasty}, {Label: nasty, Value: big.NewInt(5), Text: nasty}}}, {Title: nasty, Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty, Extra: nasty}}}, {Title: nasty, Upright: true, Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty}}}}}},
 	}
 	text, err := page.HTML()
 	if err != nil {
@@ -284,8 +287,61 @@ func TestPageEscapesText(t *testing.T) {
 	if n := strings.Count(string(text), "&lt;script&gt;"); n < 12 {
 		t.Errorf("the text is there %d times", n)
 	}
-	if !strings.Contains(string(text), `<th scope="row" class="whole"><bdi>sum</bdi></th>`) || !strings.Contains(string(text), "0.03 USD") {
-		t.Error("the foot is not there")
+}
+
+func TestDigitsAreGrouped(t *testing.T) {
+	for text, want := range map[string]string{
+		"123":                          "123",
+		"1234":                         "1<span>234</span>",
+		"-123456.123456 USD":           "-123<span>456</span>.123456 USD",
+		"1234567 minor A1234<":         "1<span>234</span><span>567</span> minor A1234&lt;",
+		"+1000.0% from -20000":         "+1<span>000</span>.0% from -20<span>000</span>",
+		"0.12345678":                   "0.12345678",
+		"\x1b[2J 12345 invoices\u202e": `\x1b[2J 12<span>345</span> invoices\u202e`,
+	} {
+		if got := string(digits(text)); got != want {
+			t.Errorf("%q became %s, not %s", text, got, want)
+		}
+	}
+}
+
+// A table on a page has no column that is empty in every row, and no digits of a text are grouped.
+func TestPageTable(t *testing.T) {
+	type row struct{ name, note string }
+	v := View[row]{Columns: []Column[row]{
+		{Name: "name", Cell: func(r row) Cell { return Text(r.name) }},
+		{Name: "note", Cell: func(r row) Cell { return Text(r.note) }},
+		{Name: "sum", Cell: func(row) Cell { return Amount(-123456, "USD", 2) }},
+	}}
+	page := func(rows ...row) string {
+		text, err := Page{Sections: []Section{{Title: "T", Table: v.Page(Options{}, rows)}}}.HTML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, table, _ := strings.Cut(string(text), `<table class="data">`)
+		table, _, _ = strings.Cut(table, "</table>")
+		return table
+	}
+	const sum = `<td class="n"><bdi>-1<span>234</span>.56 USD</bdi></td>`
+	if got := page(row{name: "2026"}); !strings.Contains(got, `<bdi>2026</bdi></th>`+sum) || strings.Contains(got, "Note") {
+		t.Error(got)
+	}
+	if got := page(row{"a", ""}, row{"b", "c"}); !strings.Contains(got, `>Note</th>`) || !strings.Contains(got, `<td class="whole"><bdi></bdi></td>`+sum) {
+		t.Error(got)
+	}
+}
+
+// A chart with a single bar is a sentence.
+func TestSingleBarIsASentence(t *testing.T) {
+	for _, upright := range []bool{false, true} {
+		c := []Chart{{Title: "Earned", Upright: upright, Bars: []Bar{bar("North", 1234)}}}
+		html, err := Page{Sections: []Section{{Charts: c}}}.HTML()
+		if want := `<p><bdi>North</bdi>: <span class="n">1<span>234</span></span>, 1.0%.</p>`; err != nil || !strings.Contains(string(html), want) || strings.Contains(string(html), "<rect") {
+			t.Errorf("%v: there is no %s in %s", err, want, html)
+		}
+		if svg := string(SVG("t", nil, c)); !strings.Contains(svg, ">North: 1234, 1.0%.</text>") || strings.Contains(svg, `class="bar"`) {
+			t.Error(svg)
+		}
 	}
 }
 

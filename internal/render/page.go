@@ -7,6 +7,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -28,13 +30,14 @@ type Page struct {
 	Notes    []string // small print
 }
 
-// Tile is a number that people read from across the room.
+// Tile is a number that people read from across the room. It is a link to a section.
 type Tile struct {
 	Label, Number string
 	Details       []PageText
+	Section       int // its index in Sections
 }
 
-// PageText is a text or a cell of a table, with its meaning: up, down or none.
+// PageText is a text or a cell of a table, with its meaning: up, down, list (of numbers) or none.
 type PageText struct{ Text, Class string }
 
 // Section is a part of a page, with charts, a table, or both.
@@ -42,32 +45,30 @@ type Section struct {
 	Title, Note string
 	Charts      []Chart
 	Table       *PageTable
+	Folded      bool // only the title is shown until a reader opens it; while it is closed, it is not printed
 }
 
 // PageTable is a table of rows of any type. View.Page makes it.
 type PageTable struct {
-	Head       []PageText
-	Rows, Foot [][]PageText
+	Head []PageText
+	Rows [][]PageText
 }
 
-// Page returns a table of rows for a page. It has the columns that a wide terminal would show.
+// Page returns a table of rows for a page. It has the columns that a wide terminal would show, except those
+// without any value, and no foot.
 func (v View[T]) Page(o Options, items []T) *PageTable {
-	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra })
+	columns := v.pick(o.Columns, func(c Column[T]) bool {
+		return !c.Extra && slices.ContainsFunc(items, func(item T) bool { return c.Cell(item).short() != "" })
+	})
 	t := &PageTable{}
 	numeric := make([]bool, len(columns))
-	row := func(item T) []PageText {
+	for _, item := range items {
 		var texts []PageText
 		for i, c := range cells(columns, item) {
-			texts = append(texts, pageText(c, columns[i].Whole))
+			texts = append(texts, pageText(c))
 			numeric[i] = numeric[i] || c.numeric()
 		}
-		return texts
-	}
-	for _, item := range items {
-		t.Rows = append(t.Rows, row(item))
-	}
-	for _, item := range v.Foot {
-		t.Foot = append(t.Foot, row(item))
+		t.Rows = append(t.Rows, texts)
 	}
 	for i, c := range columns {
 		head := PageText{Text: heading(c.Name)}
@@ -84,7 +85,7 @@ func heading(name string) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-func pageText(c Cell, whole bool) PageText {
+func pageText(c Cell) PageText {
 	text := PageText{Text: c.short()}
 	switch {
 	case c.numeric():
@@ -92,8 +93,6 @@ func pageText(c Cell, whole bool) PageText {
 		if c.signed && c.sign() != 0 {
 			text.Class += " " + ChangeClass(c.sign())
 		}
-	case whole && len(text.Text) > oneLine:
-		text.Class = "code"
 	case len(text.Text) <= oneLine && !strings.Contains(text.Text, " "):
 		text.Class = "whole"
 	}
@@ -114,6 +113,32 @@ func ChangeClass(sign int) string {
 	return ""
 }
 
+// longNumber is the digits of a number before its point, if there are enough of them to group.
+var longNumber = regexp.MustCompile(`(^|[ +-])[0-9]{4,}`)
+
+// digits returns HTML of text with the digits of its numbers in groups of three. The style draws the groups
+// apart: a reader who copies a number, or searches for it, gets and needs no spaces.
+func digits(text string) template.HTML {
+	text = template.HTMLEscapeString(Safe(text))
+	return template.HTML(longNumber.ReplaceAllStringFunc(text, func(number string) string {
+		at := strings.IndexAny(number, "0123456789")
+		at += (len(number)-at-1)%3 + 1
+		grouped := number[:at]
+		for ; at < len(number); at += 3 {
+			grouped += "<span>" + number[at:at+3] + "</span>"
+		}
+		return grouped
+	}))
+}
+
+// HTML returns the text, escaped, with its digits grouped if it is a number or a list of them.
+func (t PageText) HTML() template.HTML {
+	if t.Class == "list" || t.Class == "n" || strings.HasPrefix(t.Class, "n ") {
+		return digits(t.Text)
+	}
+	return template.HTML(template.HTMLEscapeString(Safe(t.Text)))
+}
+
 // HTML returns the page.
 func (p Page) HTML() ([]byte, error) {
 	hash := sha256.Sum256([]byte(pageCSS))
@@ -123,6 +148,7 @@ func (p Page) HTML() ([]byte, error) {
 		"style":  func() template.CSS { return template.CSS(pageCSS) },
 		"policy": func() string { return policy },
 		"safe":   Safe,
+		"digits": digits,
 		"bars":   pageBars,
 		"line":   pageLine,
 	}).Parse(pageHTML)
@@ -136,6 +162,7 @@ func (p Page) HTML() ([]byte, error) {
 
 type pageBar struct {
 	Label, Number, Extra string
+	Rest                 bool
 	From, Percent        string // of the available width
 	Zero                 string // the position of zero, if there are negative amounts
 }
@@ -152,9 +179,9 @@ func pageBars(c Chart) []pageBar {
 	s := c.scale()
 	zero := s.zero(fine)
 	for i, b := range c.Bars {
-		from, n := s.span(b.Value, fine)
-		bars[i] = pageBar{Label: b.label(longLabel), Number: b.number(), Extra: b.Extra, From: percent(from),
-			Percent: percent(n)}
+		from, n := s.span(b.drawn(), fine)
+		bars[i] = pageBar{Label: b.label(longLabel), Number: b.number(), Extra: b.Extra, Rest: b.Rest,
+			From: percent(from), Percent: percent(n)}
 		if zero > 0 {
 			bars[i].Zero = percent(zero)
 		}

@@ -42,9 +42,12 @@ func SVG(title string, lead []string, charts []Chart) []byte {
 		d.text(svgMargin, d.y, "head", cut(Safe(c.Title), 60, false))
 		d.text(svgWidth-svgMargin, d.y, "soft end", c.Note)
 		d.y += 16
-		if c.Upright {
+		switch {
+		case len(c.Bars) == 1:
+			d.alone(c.Bars[0])
+		case c.Upright:
 			d.columns(c)
-		} else {
+		default:
 			d.bars(c)
 		}
 	}
@@ -75,6 +78,16 @@ func (d *drawing) text(x, y int, class, s string) {
 	if s != "" {
 		fmt.Fprintf(&d.b, `<text x="%d" y="%d" class="%s">%s</text>`+"\n", x, y, class, escapeXML(s))
 	}
+}
+
+// alone writes a sentence: a single bar compares nothing.
+func (d *drawing) alone(b Bar) {
+	text := b.label(longLabel) + ": " + b.number()
+	if b.Extra != "" {
+		text += ", " + b.Extra
+	}
+	d.y += 20
+	d.text(svgMargin, d.y, "", text+".")
 }
 
 func (d *drawing) bars(c Chart) {

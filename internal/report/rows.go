@@ -237,6 +237,7 @@ type Timeline struct {
 // Point is one period of a Timeline.
 type Point struct {
 	Period  string
+	Begin   time.Time // midnight of its first day, in UTC
 	Rebates *big.Int
 }
 
@@ -294,7 +295,8 @@ func (r *Report) Timelines(most int) []Timeline {
 	for _, unitOf := range slices.Sorted(maps.Keys(values)) {
 		line := Timeline{Currency: r.units[unitOf].code, Decimals: r.units[unitOf].decimals, Unit: unit, Cut: cut}
 		for i, s := range values[unitOf] {
-			line.Points = append(line.Points, Point{begin.step(unit, i).name(unit), s.big()})
+			at := begin.step(unit, i)
+			line.Points = append(line.Points, Point{at.name(unit), at.time(), s.big()})
 		}
 		all = append(all, line)
 	}

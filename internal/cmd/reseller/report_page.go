@@ -3,7 +3,10 @@ package reseller
 import (
 	"fmt"
 	"math/big"
+	"net/url"
 	"slices"
+	"strings"
+	"time"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
@@ -13,7 +16,15 @@ import (
 
 // charts returns the bars of the resellers and the timelines, for each currency with any rebates.
 func (p *reporting) charts(most int) []render.Chart {
-	return append(p.bars(), p.timelines(most)...)
+	var charts []render.Chart
+	for _, kind := range []map[string]render.Chart{p.bars(pictureBars), p.timelines(most)} {
+		for _, total := range p.report.Totals() {
+			if c, ok := kind[total.Currency]; ok {
+				charts = append(charts, c)
+			}
+		}
+	}
+	return charts
 }
 
 // undated says what is missing in the timelines, or returns "".
@@ -31,23 +42,29 @@ func (p *reporting) undated() string {
 // idBeginning is how many characters of an id distinguish resellers with the same label.
 const idBeginning = 8
 
-func (p *reporting) bars() []render.Chart {
-	most := pageBars
-	if p.flags.top > 0 && p.bySeller() {
-		most = min(most, p.flags.top)
-	}
-	var charts []render.Chart
-	sellers := p.report.Sellers()
+// apart returns a function that returns the beginning of a reseller's id, or "" if the label is enough.
+func (p *reporting) apart() func(id, label string) string {
 	labels := map[string]int{}
 	for _, standing := range p.report.AllTime() {
 		labels[standing.Label]++
 	}
-	apart := func(r report.Row) string {
-		if r.Label == "" || labels[r.Label] == 1 || len(r.ID) < idBeginning {
+	return func(id, label string) string {
+		if label != "" && labels[label] == 1 {
 			return ""
 		}
-		return r.ID[:idBeginning]
+		return id[:min(idBeginning, len(id))]
 	}
+}
+
+// bars returns the chart of the resellers for each currency with any rebates. At most so many of them have a
+// bar; the others are added up.
+func (p *reporting) bars(most int) map[string]render.Chart {
+	if p.flags.top > 0 && p.bySeller() {
+		most = min(most, p.flags.top)
+	}
+	charts := map[string]render.Chart{}
+	sellers := p.report.Sellers()
+	apart := p.apart()
 	for _, total := range p.report.Totals() {
 		c := render.Chart{Title: "Rebates in " + unitText(total.Currency, total.Decimals) + " by reseller",
 			Note: sumText(total)}
@@ -56,9 +73,12 @@ func (p *reporting) bars() []render.Chart {
 			switch {
 			case r.Currency != total.Currency || r.Rebates.Sign() == 0:
 			case len(c.Bars) < most:
-				c.Bars = append(c.Bars,
-					render.Bar{Label: nameOf(r.ID, r.Label), Apart: apart(r), Value: r.Rebates, Text: sumText(r),
-						Extra: percentText(r.Share)})
+				b := render.Bar{Label: r.Label, Apart: apart(r.ID, r.Label), Value: r.Rebates, Text: sumText(r),
+					Extra: percentText(r.Share)}
+				if b.Label == "" {
+					b.Label, b.Apart = b.Apart, ""
+				}
+				c.Bars = append(c.Bars, b)
 			default:
 				rest.Add(rest, r.Rebates)
 				count++
@@ -77,14 +97,15 @@ func (p *reporting) bars() []render.Chart {
 				render.Bar{Rest: true, Label: label, Value: rest, Text: money.FormatSum(rest, total.Currency, total.Decimals)})
 		}
 		if len(c.Bars) > 0 {
-			charts = append(charts, c)
+			charts[total.Currency] = c
 		}
 	}
 	return charts
 }
 
-func (p *reporting) timelines(most int) []render.Chart {
-	var charts []render.Chart
+// timelines returns the timeline of each currency with any rebates.
+func (p *reporting) timelines(most int) map[string]render.Chart {
+	charts := map[string]render.Chart{}
 	for _, line := range p.report.Timelines(most) {
 		c := render.Chart{Title: fmt.Sprintf("Rebates in %s by %s", unitText(line.Currency, line.Decimals), line.Unit),
 			Upright: true}
@@ -94,15 +115,26 @@ func (p *reporting) timelines(most int) []render.Chart {
 		any := false
 		for _, point := range line.Points {
 			c.Bars = append(c.Bars,
-				render.Bar{Label: point.Period, Value: point.Rebates,
+				render.Bar{Label: axisText(point.Begin, line.Unit), Value: point.Rebates,
 					Text: money.FormatSum(point.Rebates, line.Currency, line.Decimals)})
 			any = any || point.Rebates.Sign() != 0
 		}
 		if any {
-			charts = append(charts, c)
+			charts[line.Currency] = c
 		}
 	}
 	return charts
+}
+
+// axisText returns the name of a period below a column of a timeline. A week has the name of its Monday.
+func axisText(begin time.Time, unit report.Unit) string {
+	switch unit {
+	case report.Year:
+		return begin.Format("2006")
+	case report.ByMonth:
+		return begin.Format("Jan 2006")
+	}
+	return begin.Format("2 Jan")
 }
 
 // unitText returns the unit of amounts in a currency.
@@ -130,11 +162,32 @@ func percentText(tenths *big.Int) string {
 	return money.Decimal(tenths, 1) + "%"
 }
 
+// accountText names the account that the report is about.
+func (p *reporting) accountText() string {
+	if at, err := url.Parse(p.BaseURL); p.Profile == "" && p.Account == "default" && err == nil && at.Host != "" {
+		return at.Host
+	}
+	return p.Account
+}
+
+// pageView is the view of the table of one currency. name returns what a reseller is called.
+func (p *reporting) pageView(name func(id, label string) string) render.View[report.Row] {
+	v := render.Map(p.view, func(r report.Row) report.Row {
+		if at, _, ok := report.ParseWritten(r.Last); ok {
+			r.Last = at.Format(time.DateOnly)
+		}
+		r.Label, r.Currency, r.Decimals = name(r.ID, r.Label), "", max(r.Decimals, 0) // the heading has the unit
+		return r
+	})
+	v.Columns = slices.DeleteFunc(v.Columns, func(c render.Column[report.Row]) bool { return c.Name == "currency" })
+	return v
+}
+
 // page returns the report for a browser: large figures, charts and tables.
 func (p *reporting) page() render.Page {
 	now := p.IO.Now().In(p.TimeZone)
 	page := render.Page{
-		Title: reportTitle,
+		Title: fmt.Sprintf("%s of %s, %s", reportTitle, p.accountText(), spanText(p.span)),
 		Lead: []string{
 			"Period: " + p.periodText() + ".",
 			fmt.Sprintf("%s. Made on %s.", cmdutil.CountOf(p.resellers-len(p.failed), "reseller"),
@@ -148,54 +201,87 @@ func (p *reporting) page() render.Page {
 		page.Alerts = append(page.Alerts,
 			fmt.Sprintf("%s could not be read, and its figures are missing: %s", nameOf(f.ID, f.label), f.Error))
 	}
-	for _, total := range p.report.Totals() {
-		page.Tiles = append(page.Tiles, tile(total))
-	}
-	if bars := p.bars(); len(bars) > 0 {
-		page.Sections = append(page.Sections, render.Section{Title: "By reseller", Charts: bars})
-	}
-	if lines := p.timelines(pageTimes); len(lines) > 0 {
-		page.Sections = append(page.Sections, render.Section{Title: "Over time", Charts: lines})
-	}
+	apart := p.apart()
+	name := func(id, label string) string { return strings.TrimSpace(label + " " + apart(id, label)) }
 	o := p.Render
 	o.Columns = nil
-	v := p.tableView()
-	v.Foot = p.foot()
-	rows := v.Sorted(slices.Collect(p.report.Rows()), o)
-	table := render.Section{Title: "Figures", Table: v.Page(o, rows)}
-	if len(rows) == 0 {
-		table.Note, table.Table = noRebates, nil
+	v := p.pageView(name)
+	rows := map[string][]report.Row{}
+	for _, r := range p.view.Sorted(slices.Collect(p.report.Rows()), o) {
+		rows[r.Currency] = append(rows[r.Currency], r)
 	}
-	if p.flags.top > 0 {
-		table.Note = fmt.Sprintf("At most %d rows of each currency, those with the largest rebates.", p.flags.top)
+	bars, lines := p.bars(pageBars), p.timelines(pageTimes)
+	for i, total := range p.report.Totals() {
+		page.Tiles = append(page.Tiles, tile(total, i))
+		s := render.Section{Title: total.Currency}
+		if total.Decimals == money.Unknown {
+			s.Title += ", minor units"
+		}
+		for _, kind := range []map[string]render.Chart{bars, lines} {
+			if c, ok := kind[total.Currency]; ok {
+				if !c.Upright {
+					c.Note = "" // the total is in the tile
+				}
+				s.Charts = append(s.Charts, c)
+			}
+		}
+		if !p.onlyTotals() {
+			s.Table = v.Page(o, rows[total.Currency])
+		} else if len(s.Charts) == 0 {
+			s.Note = noRebates
+		}
+		page.Sections = append(page.Sections, s)
 	}
-	page.Sections = append(page.Sections, table)
+	if len(page.Sections) == 0 {
+		page.Lead = append(page.Lead, noRebates)
+	} else if p.flags.top > 0 {
+		page.Lead = append(page.Lead, fmt.Sprintf("A table has at most %s, by rebates. The totals have all.",
+			cmdutil.CountOf(p.flags.top, "row")))
+	}
 	if shown := p.shownStandings(); len(shown) > 0 {
+		for i, standing := range shown {
+			shown[i].Label = name(standing.ID, standing.Label)
+		}
+		table := standingView(p.Money, true).Page(o, shown)
+		for _, row := range table.Rows {
+			for i := range row[1:] {
+				row[1+i].Class = "list"
+			}
+		}
 		page.Sections = append(page.Sections, render.Section{
-			Title: "All time, as the service counts",
-			Note:  "These figures are the service's own. They are not limited to any period.",
-			Table: standingView(p.Money, p.distinct()).Page(o, shown),
+			Title: "All time, as the service counts", Folded: true, Table: table,
+			Note: "These figures are the service's own. They are not limited to any period.",
 		})
 	}
 	if differ := p.report.Differences(); len(differ) > 0 {
+		for i, d := range differ {
+			differ[i].Label = name(d.ID, d.Label)
+		}
 		page.Sections = append(page.Sections, render.Section{
-			Title: "Where the service counts otherwise",
+			Title: fmt.Sprintf("Where the service counts otherwise: %s", cmdutil.CountOf(len(differ), "sum")), Folded: true,
 			Note:  "Sums of the single invoices over all time that are not what the service itself counts. The figures above are made of the single invoices.",
-			Table: disagreementView(p.distinct()).Page(o, differ),
+			Table: disagreementView().Page(o, differ),
 		})
 	}
 	page.Notes = append(page.Notes,
 		"A day is that of an invoice's creation as the service wrote it. The service's interface does not show in which time zone.",
-		"A share is that of all rebates in the currency. Sums are exact; percentages are rounded.",
-		"An amount with the word minor is in the currency's smallest unit, because the number of its decimals is not known.")
+		"A share is that of all rebates in the currency. Sums are exact; percentages are rounded.")
+	unknown := func(r report.Row) bool { return r.Decimals == money.Unknown }
+	if slices.ContainsFunc(p.report.Totals(), unknown) {
+		page.Notes = append(page.Notes,
+			"A minor unit is a currency's smallest unit. The number of the currency's decimals is not known.")
+	}
 	for _, codes := range p.report.Spellings() {
 		page.Notes = append(page.Notes, spellingText(codes)+".")
 	}
 	return page
 }
 
+// onlyTotals reports whether the rows are the totals.
+func (p *reporting) onlyTotals() bool { return len(p.by) == 1 && p.by[0] == report.ByCurrency }
+
 // disagreementView is for the page, which has room for every difference.
-func disagreementView(distinct bool) render.View[report.Difference] {
+func disagreementView() render.View[report.Difference] {
 	type row = report.Difference
 	amount := func(value func(row) *big.Int) func(row) render.Cell {
 		return func(r row) render.Cell { return render.BigAmount(value(r), r.Currency, r.Decimals) }
@@ -203,8 +289,6 @@ func disagreementView(distinct bool) render.View[report.Difference] {
 	return render.View[row]{Columns: []render.Column[row]{
 		{Name: "label", About: "label of the reseller's invite",
 			Cell: func(r row) render.Cell { return render.Text(r.Label) }},
-		{Name: "id", About: "the service's id of the reseller",
-			Extra: distinct, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
 		{Name: "of", About: "what is compared: volume or rebates",
 			Cell: func(r row) render.Cell { return render.Own(r.What) }},
 		{Name: "currency", About: "currency of the sums",
@@ -218,9 +302,9 @@ func disagreementView(distinct bool) render.View[report.Difference] {
 	}}
 }
 
-// tile shows the total of a currency.
-func tile(total report.Row) render.Tile {
-	t := render.Tile{Label: "Rebates in " + unitText(total.Currency, total.Decimals),
+// tile shows the total of a currency, and leads to its section.
+func tile(total report.Row, section int) render.Tile {
+	t := render.Tile{Section: section, Label: "Rebates in " + unitText(total.Currency, total.Decimals),
 		Number: numberText(total.Rebates, total.Decimals)}
 	t.Details = append(t.Details, render.PageText{Text: "volume " + numberText(total.Volume, total.Decimals)},
 		render.PageText{Text: cmdutil.CountOf(int(total.Invoices), "invoice")})

@@ -375,7 +375,8 @@ const (
 	zoneRemark  = "by the times that the service wrote: the interface does not show their time zone"
 	noRebates   = "There are no rebates in this period."
 	pageTimes   = 60 // periods in a timeline
-	pageBars    = 20 // bars of a currency; the others are added up in one bar
+	pictureBars = 20 // bars of a currency
+	pageBars    = 8  // the same on a page, which has them beside a timeline and above a table
 )
 
 // timed reports whether the figures, or their places in a timeline, depend on times. The page and the picture
