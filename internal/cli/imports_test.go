@@ -24,7 +24,7 @@ func TestImports(t *testing.T) {
 		"pkg/api":         {"github.com/go-resty/resty/v2", "github.com/go-json-experiment/json"},
 		"pkg/api/sandbox": {box + "checkout", box + "fault", box + "money", box + "refusal", box + "seed", box + "store", box + "webhook", box + "wire"},
 		"internal/near":   {},
-		"internal/render": {till + "internal/near", "github.com/olekukonko/tablewriter", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/ansi", "github.com/mattn/go-runewidth", "github.com/muesli/termenv", "go.yaml.in/yaml/v3"},
+		"internal/render": {till + "internal/near", "github.com/olekukonko/tablewriter", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/ansi", "github.com/mattn/go-runewidth", "github.com/muesli/termenv", "github.com/rivo/uniseg", "go.yaml.in/yaml/v3"},
 		"internal/config": {till + "internal/atomicfile", till + "internal/near", "github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
 		"internal/money":  {till + "internal/near", till + "pkg/api", till + "internal/address"},
 		"internal/report": {till + "pkg/api", till + "internal/money"},

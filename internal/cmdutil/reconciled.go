@@ -66,6 +66,6 @@ func ReconciledView(m money.Registry) render.View[payout.Result] {
 		render.Column[row]{Name: "listed", About: "whether the order is on the service's list",
 			Cell: func(r row) render.Cell { return render.Bool(r.Listed) }},
 		render.Column[row]{Name: "status", About: "the service's own status of the withdrawal",
-			Cell: func(r row) render.Cell { return render.Text(r.Status) }})
-	return view
+			Cell: func(r row) render.Cell { return render.Word(r.Status) }})
+	return view.Default("order_id", "state", "listed", "status", "amount", "reason")
 }

@@ -7,17 +7,19 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Cell is a typed value in a row. The zero Cell is empty. Cells are small, because a long table has many of
 // them.
 type Cell struct {
-	text     string   // Text, Own, JSONText; the code of an Amount
-	n        int64    // Int, Bool; the tenths of a Percent; the minor units of an Amount
+	text     string   // Text, Own, JSONText; the code of an Amount; the label and the id of a Label
+	n        int64    // Int, Bool; the tenths of a Percent; the minor units of an Amount; the length of a label
 	large    *big.Int // replaces n if the number does not fit into it
 	steps    []Step   // History
 	decimals int32
 	kind     kind
+	form     form
 	signed   bool // Percent: whether to show a plus
 	bare     bool // Amount: whether its code is shown elsewhere
 }
@@ -34,6 +36,17 @@ const (
 	kindHistory
 	kindJSON
 	kindPercent
+	kindLabel
+)
+
+// form is what a table knows about a text besides.
+type form uint8
+
+const (
+	formPlain form = iota
+	formWord       // it is cut only if it is longer than any word should be
+	formID         // its beginning is enough to tell it from others
+	formTime       // its date may be enough
 )
 
 // Step is one entry of a History.
@@ -46,6 +59,25 @@ func Text(s string) Cell { return Cell{kind: kindText, text: s} }
 // Own returns a cell of text that the merchant wrote, or of a code or number that has been checked. The text
 // is escaped in tables, and unchanged in CSV.
 func Own(s string) Cell { return Cell{kind: kindOwn, text: s} }
+
+// Word returns a cell of a text that is one word of few, such as a status, or a number that names something. A
+// table narrows other texts before it cuts words.
+func Word(s string) Cell { return Cell{kind: kindText, text: s, form: formWord} }
+
+// ID returns a cell of an id or a digest. A narrow table shows the beginning of a UUID or of a digest only.
+func ID(s string) Cell { return Cell{kind: kindText, text: s, form: formID} }
+
+// Time returns a cell of a date and time. A narrow table shows the date only.
+func Time(s string) Cell { return Cell{kind: kindText, text: s, form: formTime} }
+
+// Label returns a cell of the label of the thing with that id. A table shows the beginning of the id too if
+// several things have the label, or if it is empty. The other formats show the label only.
+func Label(id, label string) Cell {
+	return Cell{kind: kindLabel, text: label + id, n: int64(len(label))}
+}
+
+// label returns the id and the label of a Label.
+func (c Cell) label() (id, label string) { return c.text[c.n:], c.text[:c.n] }
 
 // Int returns a cell with a number.
 func Int(n int64) Cell { return Cell{kind: kindInt, n: n} }
@@ -117,9 +149,36 @@ func (c Cell) numeric() bool {
 // elastic reports whether the cell may be cut. A number may not: the rest of it would be a different number.
 func (c Cell) elastic() bool { return !c.numeric() && c.kind != kindBool }
 
+// brief returns the beginning of an id or the date of a time, if the cell has one. It is enough to tell the
+// cell from others.
+func (c Cell) brief() (string, bool) {
+	switch {
+	case c.form == formID:
+		return beginning(c.text)
+	case c.form == formTime && len(c.text) > len(time.DateOnly):
+		_, err := time.Parse(time.DateOnly, c.text[:len(time.DateOnly)])
+		return c.text[:len(time.DateOnly)], err == nil
+	}
+	return "", false
+}
+
+// beginning returns the first eight characters of a UUID or of a digest. The beginnings of other ids may be
+// equal, such as those of numbers.
+func beginning(id string) (string, bool) {
+	const begin, least = 8, 32
+	id = strings.TrimPrefix(id, "sha256:")
+	if len(id) < least || strings.Trim(id, "0123456789abcdefABCDEF-") != "" {
+		return "", false
+	}
+	return id[:begin], true
+}
+
 // short returns the cell on one line, escaped. An amount is not aligned.
 func (c Cell) short() string {
 	switch c.kind {
+	case kindLabel:
+		_, label := c.label()
+		return Safe(label)
 	case kindText, kindOwn:
 		return Safe(c.text)
 	case kindInt:
@@ -225,6 +284,10 @@ func compare(a, b Cell) int {
 	case kindHistory:
 		x, y := a.last(), b.last()
 		return cmp.Or(strings.Compare(x.At, y.At), strings.Compare(x.Status, y.Status))
+	case kindLabel:
+		_, x := a.label()
+		_, y := b.label()
+		return cmp.Or(strings.Compare(x, y), strings.Compare(a.text, b.text))
 	}
 	return strings.Compare(a.text, b.text)
 }

@@ -27,13 +27,7 @@ type Bar struct {
 }
 
 // label returns the label in at most limit columns.
-func (b Bar) label(limit int) string {
-	if b.Apart == "" {
-		return cut(Safe(b.Label), limit, false)
-	}
-	apart := " " + Safe(b.Apart)
-	return cut(Safe(b.Label), max(limit-width(apart), 1), false) + apart
-}
+func (b Bar) label(limit int) string { return labelled(b.Label, b.Apart, limit) }
 
 // name returns the whole label.
 func (b Bar) name() string {

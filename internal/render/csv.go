@@ -94,6 +94,9 @@ func (r *record) cell(c Cell, amount bool) {
 	switch c.kind {
 	case kindText:
 		r.add(csvText(c.text))
+	case kindLabel:
+		_, label := c.label()
+		r.add(csvText(label))
 	case kindOwn:
 		r.add(c.text)
 	case kindInt:

@@ -17,9 +17,9 @@
 //   - csv has a header row, and every column unless some are named. An amount
 //     has three columns: the decimal, empty if the decimals are unknown, the
 //     integer of the minor unit, and the code.
-//   - A table is for people. It fits the terminal. Without a terminal, nothing
-//     is cut. Only a table, and ids, escape every invisible character (see
-//     [Safe]).
+//   - A table is for people. Its columns are the same everywhere. It fits the
+//     terminal (see below). Without a terminal, nothing is cut. Only a table,
+//     and ids, escape every invisible character (see [Safe]).
 //   - On a terminal the other formats escape such characters as JSON does (see
 //     [Screen]). Elsewhere they are exact.
 //   - An empty table or CSV is its header.
@@ -29,6 +29,26 @@
 // the first several thousand rows before it prints them, and prints the others
 // as they come. If the rows can be gone through again (View.Again), the table
 // measures all of them in the first pass, and keeps none.
+//
+// # A table on a narrow terminal
+//
+// If a table is too wide for the terminal, the following gives way, in this
+// order and no more than necessary. Of several columns, the widest goes first.
+//
+//  1. Texts are cut to 32 columns.
+//  2. UUIDs and digests are shortened to eight characters, and times to their
+//     date: one column after the other, of equal ones the last first.
+//  3. Texts are cut to 12 columns, or to the header if that is wider.
+//  4. The decimal points of amounts are no longer aligned.
+//  5. Texts and headers are cut to 5 columns.
+//  6. Each row becomes a record, with a line for each column.
+//
+// Numbers are never cut, nor words ([Word]) of up to 20 columns. A text of one
+// word loses its middle, because both of its ends tell it from others; other
+// texts and labels lose their end. No character is cut in half.
+//
+// If several things in a table have the same label ([Label]), or one has none,
+// the beginning of the id follows the label. It is never cut.
 //
 // # When the rows break off
 //

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"io"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -17,17 +18,21 @@ import (
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
+	"github.com/rivo/uniseg"
 )
 
 const (
 	gap      = "  " // between two columns
 	ellipsis = "…"
 
-	// A column of text is first cut down to its header or to comfortable, whichever is wider, and then to
-	// bearable, which cuts headers too. If the terminal is still too narrow, the table shows the rows
-	// upright, one below the other.
-	comfortable = 8
-	bearable    = 5
+	// A column with texts is narrowed to these widths, one after the other: see fit.
+	comfortable = 32
+	readable    = 12
+	bearable    = 5 // which cuts headers too
+
+	leastOfValue = 16 // the fewest columns for a value next to the name of its column
+	longestWord  = 20 // the most columns of a Word that is never cut
+	leastOfLabel = 2  // the fewest columns of a label in front of the beginning of an id
 )
 
 // keptSize is how much memory a table may use to keep rows that it measures before it prints the first. A
@@ -40,8 +45,7 @@ func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, erro
 	t := &tableWriter{out: out, options: o, painter: newPainter(o.Color), names: names(columns)}
 	for i, c := range columns {
 		t.columns = append(t.columns, &columnLayout{
-			header: strings.ToUpper(strings.ReplaceAll(c.Name, "_", " ")), column: i,
-			whole: c.Whole, wide: c.Wide && len(o.Columns) == 0,
+			header: strings.ToUpper(strings.ReplaceAll(c.Name, "_", " ")), column: i, whole: c.Whole, labels: Labels{},
 		})
 	}
 	count := 0
@@ -128,40 +132,102 @@ func names[T any](columns []Column[T]) []string {
 // columnLayout is one column of a table. It measures all of its cells, and after the layout shows them one by
 // one.
 type columnLayout struct {
-	header  string
-	column  int  // its index in a row
-	whole   bool // never cut
-	wide    bool // left out if it does not fit
-	right   bool
-	elastic bool
-	width   int // of the printed column
-	content int // the widest cell
+	header string
+	column int  // its index in a row
+	whole  bool // never cut
+	right  bool
+	brief  bool // cells that have a brief form are shown in it
+	width  int  // of the printed column
 
+	// The widest cells. The widths of amounts and of labels are known when all of them are.
+	rigid           int // what is never cut
+	text            int // texts that can be cut
+	long, short     int // texts that have a brief form, and these forms
 	amounts         amounts
+	labels          Labels
 	numbers, others bool
 }
 
 // measure makes room for a cell. Amounts become blocks of equal width with aligned decimal points.
 func (l *columnLayout) measure(c Cell) {
-	if c.kind == kindAmount {
-		l.amounts.measure(c)
-	} else {
-		l.content = max(l.content, width(c.short()))
-	}
 	l.numbers = l.numbers || c.numeric()
 	l.others = l.others || !c.numeric() && c.kind != kindEmpty
-	l.elastic = l.elastic || c.elastic() && c.short() != ""
+	switch c.kind {
+	case kindAmount:
+		l.amounts.measure(c)
+		return
+	case kindLabel:
+		id, label := c.label()
+		l.labels.Add(id, label)
+		return
+	}
+	wide := width(c.short())
+	brief, has := c.brief()
+	switch {
+	case l.whole || !c.elastic():
+		l.rigid = max(l.rigid, wide)
+	case has:
+		l.long, l.short = max(l.long, wide), max(l.short, width(brief))
+	default:
+		l.text = max(l.text, wide)
+		if c.form == formWord {
+			l.rigid = max(l.rigid, min(wide, longestWord))
+		}
+	}
+}
+
+// measured ends the measuring of the cells.
+func (l *columnLayout) measured(headers bool) {
+	for label, ids := range l.labels {
+		for _, id := range ids {
+			apart := l.labels.Apart(id, label)
+			whole := labelled(label, apart, math.MaxInt)
+			l.text = max(l.text, width(whole))
+			if apart != "" {
+				l.rigid = max(l.rigid, min(width(whole), leastOfLabel+1+width(apart)))
+			}
+		}
+	}
+	l.right = l.numbers && !l.others
+	if !headers {
+		l.header = ""
+	}
+}
+
+// least returns the width of what the column never cuts.
+func (l *columnLayout) least() int {
+	if l.brief {
+		return max(l.rigid, l.amounts.width(), l.short)
+	}
+	return max(l.rigid, l.amounts.width(), l.long)
+}
+
+// apart returns the cell, and for a Label the text that tells it from the others.
+func (l *columnLayout) apart(c Cell) Cell {
+	if c.kind != kindLabel {
+		return c
+	}
+	id, label := c.label()
+	return Text(labelled(label, l.labels.Apart(id, label), math.MaxInt))
 }
 
 // show returns a cell as wide as the column.
 func (l *columnLayout) show(p painter, c Cell) string {
 	var text string
 	var wide int
-	if c.kind == kindAmount {
+	switch brief, has := c.brief(); {
+	case c.kind == kindAmount:
 		text, wide = l.amounts.block(p, c), l.amounts.width()
-	} else {
+	case c.kind == kindLabel:
+		id, label := c.label()
+		text = labelled(label, l.labels.Apart(id, label), l.width)
+		wide = width(text)
+	default:
 		text = c.short()
-		if l.elastic && c.elastic() {
+		if l.brief && has {
+			text = brief
+		}
+		if c.elastic() && !l.whole {
 			text = cut(text, l.width, true)
 		}
 		wide = width(text)
@@ -171,21 +237,6 @@ func (l *columnLayout) show(p painter, c Cell) string {
 		return spaces(l.width-wide) + text
 	}
 	return text + spaces(l.width-wide)
-}
-
-// comfortable is the width to which the column is narrowed first. Then it is narrowed to bearable.
-func (l *columnLayout) comfortable() int {
-	if !l.elastic {
-		return l.width
-	}
-	return max(width(l.header), comfortable)
-}
-
-func (l *columnLayout) bearable() int {
-	if !l.elastic {
-		return max(l.content, min(bearable, width(l.header)))
-	}
-	return bearable
 }
 
 // tableWriter measures rows and then prints them as a table. It gives tablewriter parts that are as wide as
@@ -238,20 +289,7 @@ func (t *tableWriter) layOut() error {
 	}
 	t.laid = true
 	for _, l := range t.columns {
-		l.content = max(l.content, l.amounts.width())
-		l.right = l.numbers && !l.others
-		// A number between texts keeps the whole column from being cut.
-		l.elastic = l.elastic && !l.numbers && !l.whole
-		l.width = l.content
-		if !t.options.NoHeaders {
-			l.width = max(l.width, width(l.header))
-		}
-	}
-	// The wide columns go, from the right, until the others have room.
-	for i := len(t.columns) - 1; i >= 0 && t.excess() > 0; i-- {
-		if t.columns[i].wide {
-			t.columns = slices.Delete(t.columns, i, i+1)
-		}
+		l.measured(!t.options.NoHeaders)
 	}
 	t.upright = !t.fit()
 	for _, row := range t.kept {
@@ -275,24 +313,57 @@ func (t *tableWriter) excess() int {
 	return excess
 }
 
-// fit narrows the columns, the widest first, until the table is no wider than the terminal. It reports
-// whether it succeeded.
+// fit decides the widths of the columns, in the order that the package documentation states. It reports
+// whether the table is no wider than the terminal.
 func (t *tableWriter) fit() bool {
-	for _, floor := range []func(*columnLayout) int{(*columnLayout).comfortable, (*columnLayout).bearable} {
-		for excess := t.excess(); excess > 0; excess-- {
-			var widest *columnLayout
-			for _, l := range t.columns {
-				if l.width > floor(l) && (widest == nil || l.width > widest.width) {
-					widest = l
-				}
+	if t.narrow(comfortable) {
+		return true
+	}
+	columns := slices.Clone(t.columns)
+	slices.Reverse(columns)
+	slices.SortStableFunc(columns, func(a, b *columnLayout) int { return b.long - a.long })
+	for _, l := range columns {
+		if l.long > l.short {
+			l.brief = true
+			if t.narrow(comfortable) {
+				return true
 			}
-			if widest == nil {
-				break
-			}
-			widest.width--
 		}
 	}
-	return t.excess() <= 0
+	if t.narrow(readable) {
+		return true
+	}
+	for _, l := range columns {
+		l.amounts.loose = true
+	}
+	return t.narrow(readable) || t.narrow(bearable)
+}
+
+// narrow gives the columns the widths of their cells, and then narrows those with texts, the widest first,
+// until the table is no wider than the terminal. No text gets fewer columns than limit. Unless the limit is
+// bearable, no header is cut.
+func (t *tableWriter) narrow(limit int) bool {
+	floors := make([]int, len(t.columns))
+	for i, l := range t.columns {
+		l.width = max(l.least(), l.text, width(l.header))
+		floors[i] = max(l.least(), limit)
+		if limit > bearable {
+			floors[i] = max(floors[i], width(l.header))
+		}
+	}
+	for excess := t.excess(); excess > 0; excess-- {
+		var widest *columnLayout
+		for i, l := range t.columns {
+			if l.width > floors[i] && (widest == nil || l.width > widest.width) {
+				widest = l
+			}
+		}
+		if widest == nil {
+			return false
+		}
+		widest.width--
+	}
+	return true
 }
 
 func (t *tableWriter) row(row []Cell) error {
@@ -300,7 +371,11 @@ func (t *tableWriter) row(row []Cell) error {
 		if t.rows++; t.rows > 1 {
 			t.out.WriteByte('\n')
 		}
-		return writeUpright(t.out, t.painter, t.names, row, t.options)
+		whole := slices.Clone(row)
+		for _, l := range t.columns {
+			whole[l.column] = l.apart(row[l.column])
+		}
+		return writeUpright(t.out, t.painter, t.names, whole, t.options)
 	}
 	return t.line(func(l *columnLayout) string { return l.show(t.painter, row[l.column]) })
 }
@@ -384,7 +459,7 @@ func writeUpright(out *bufio.Writer, p painter, names []string, row []Cell, o Op
 	stacked := false
 	if o.Width > 0 {
 		right = o.Width - left - len(gap)
-		if right < 2*comfortable && !o.NoHeaders { // no room next to the labels: put the values below them
+		if right < leastOfValue && !o.NoHeaders { // no room next to the labels: put the values below them
 			stacked, right = true, max(o.Width-len(gap), 1)
 		}
 	}
@@ -487,18 +562,31 @@ func (l lineWriter) print(line string) error {
 
 // amounts holds the widths of the parts of the amounts in one column: before the decimal point, from the
 // decimal point on, and the unit.
-type amounts struct{ whole, fraction, unit int }
+type amounts struct {
+	whole, fraction, unit int
+	longest               int  // of the amounts as texts
+	loose                 bool // the points are not aligned, because that takes more room
+}
 
 func (a *amounts) measure(c Cell) {
 	number, unit := c.amount()
 	a.whole = max(a.whole, len(number)-c.fraction())
 	a.fraction = max(a.fraction, c.fraction())
 	a.unit = max(a.unit, width(unit))
+	a.longest = max(a.longest, width(c.short()))
 }
 
-func (a amounts) width() int { return a.whole + a.fraction + min(a.unit, 1) + a.unit }
+func (a amounts) width() int {
+	if a.loose {
+		return a.longest
+	}
+	return a.whole + a.fraction + min(a.unit, 1) + a.unit
+}
 
 func (a amounts) block(p painter, c Cell) string {
+	if a.loose {
+		return spaces(a.longest-width(c.short())) + p.amount(c)
+	}
 	number, unit := c.amount()
 	block := spaces(a.whole+c.fraction()-len(number)) + number + spaces(a.fraction-c.fraction())
 	if a.unit == 0 {
@@ -598,7 +686,8 @@ func (p painter) amount(c Cell) string {
 	return strings.TrimSuffix(number+" "+p.unit(c), " ")
 }
 
-// width returns how many columns of a terminal a text takes.
+// width returns how many columns of a terminal a text takes, at most: not all terminals draw a flag, or an emoji
+// with the tone of its skin, as one character.
 func width(s string) int {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -628,27 +717,39 @@ func cut(s string, limit int, middle bool) string {
 	return begin + ellipsis + tail(s, room-width(begin))
 }
 
-// head returns as much of the beginning as fits. A character without a width of its own belongs to the one
-// before it.
+// head returns as much of the beginning as fits.
 func head(s string, room int) string {
-	for i, r := range s {
-		if room -= width(string(r)); room < 0 {
+	for i := 0; i < len(s); {
+		next := character(s[i:])
+		if room -= width(next); room < 0 {
 			return s[:i]
 		}
+		i += len(next)
 	}
 	return s
 }
 
+// tail returns as much of the end as fits.
 func tail(s string, room int) string {
-	from := len(s)
-	for from > 0 {
-		r, size := utf8.DecodeLastRuneInString(s[:from])
-		if room -= width(string(r)); room < 0 {
-			break
-		}
-		from -= size
+	for excess := width(s) - room; excess > 0 && s != ""; {
+		first := character(s)
+		excess -= width(first)
+		s = s[len(first):]
 	}
-	return strings.TrimLeftFunc(s[from:], func(r rune) bool { return unicode.Is(unicode.M, r) })
+	return s
+}
+
+// character returns the first character of a text as a person sees it: a letter with its marks, a flag, or what
+// Safe shows instead of an invisible character.
+func character(s string) string {
+	if s[0] == '\\' && len(s) > 1 {
+		size := map[byte]int{'x': 4, 'u': 6, 'U': 10}[s[1]]
+		if size > 0 && size <= len(s) && strings.Trim(s[2:size], "0123456789abcdef") == "" {
+			return s[:size]
+		}
+	}
+	first, _, _, _ := uniseg.FirstGraphemeClusterInString(s, -1)
+	return first
 }
 
 // Wrap breaks a text into lines of at most limit columns, between words if it can. A limit of 0 means no
@@ -661,8 +762,7 @@ func Wrap(s string, limit int) []string {
 	for width(s) > limit {
 		line := head(s, limit)
 		if line == "" { // not even one character fits
-			_, size := utf8.DecodeRuneInString(s)
-			line = s[:size]
+			line = character(s)
 		}
 		rest := s[len(line):]
 		if blank := strings.LastIndexByte(line, ' '); blank > 0 && rest[0] != ' ' {

@@ -31,13 +31,21 @@ func TestTableCutsOnlyTexts(t *testing.T) {
 		"wd_3       -12  0xde0b295669a9fd93d5f28d9ec85e40f4cb697bae        0.015000 Eth        日本語\\x1b[2J  true\n"+
 		"wd_4         0                                                 -500        JPY        e\u0301te\u0301            false\n"+
 		"wd_5         0                                                                                       false\n")
-	// The columns that cannot be cut take 51 of 70 with the gaps. The texts share the rest.
+	// The columns that cannot be cut take 51 of 77 with the gaps. The texts share the rest.
+	equal(t, list(t, Options{Width: 77}, rows...), ""+
+		"ID    ORDER ID  TO                               AMOUNT  TITLE          DONE\n"+
+		"wd_1      4711  bc1qar…wf5mdq       25.00     USD        Shoes          true\n"+
+		"wd_2         9  rXYZ           1500000        minor Btc  Hüte           false\n"+
+		"wd_3       -12  0xde0b…697bae        0.015000 Eth        日本語\\x1b[2J  true\n"+
+		"wd_4         0                    -500        JPY        e\u0301te\u0301            false\n"+
+		"wd_5         0                                                          false\n")
+	// The amounts take 17 if their points are not aligned.
 	equal(t, list(t, Options{Width: 70}, rows...), ""+
-		"ID    ORDER ID  TO                           AMOUNT  TITLE       DONE\n"+
-		"wd_1      4711  bc1q…5mdq       25.00     USD        Shoes       true\n"+
-		"wd_2         9  rXYZ       1500000        minor Btc  Hüte        false\n"+
-		"wd_3       -12  0xde…7bae        0.015000 Eth        日本…1b[2J  true\n"+
-		"wd_4         0                -500        JPY        e\u0301te\u0301         false\n"+
+		"ID    ORDER ID  TO                        AMOUNT  TITLE          DONE\n"+
+		"wd_1      4711  bc1qar…wf5mdq          25.00 USD  Shoes          true\n"+
+		"wd_2         9  rXYZ           1500000 minor Btc  Hüte           false\n"+
+		"wd_3       -12  0xde0b…697bae       0.015000 Eth  日本語\\x1b[2J  true\n"+
+		"wd_4         0                          -500 JPY  e\u0301te\u0301            false\n"+
 		"wd_5         0                                                   false\n")
 }
 
@@ -210,6 +218,12 @@ func TestCut(t *testing.T) {
 		{"日本語日本語", 6, true, "日…語"},
 		{"日本語日本語", 4, false, "日…"},
 		{"e\u0301e\u0301e\u0301e\u0301e\u0301", 4, true, "e\u0301e\u0301…e\u0301"},
+		{"🇩🇪🇫🇷🇯🇵", 9, false, "🇩🇪🇫🇷…"}, // a terminal may show the two letters of a flag
+		{"🇩🇪🇫🇷🇯🇵", 8, false, "🇩🇪…"},
+		{`ab\u200dcd`, 9, false, `ab\u200d…`},
+		{`ab\u200dcd`, 8, false, `ab…`},
+		{`ab\u200dcd`, 9, true, `ab…cd`},
+		{`a\path`, 4, false, `a\p…`},
 	} {
 		if got := cut(test.in, test.limit, test.middle); got != test.want {
 			t.Errorf("cut(%q, %d, %v) = %q, want %q", test.in, test.limit, test.middle, got, test.want)

@@ -85,7 +85,7 @@ func Map[A, B any](view View[A], of func(B) A) View[B] {
 	}
 	for _, c := range view.Columns {
 		mapped.Columns = append(mapped.Columns, Column[B]{
-			Name: c.Name, About: c.About, Extra: c.Extra, Wide: c.Wide, Whole: c.Whole, Detail: c.Detail,
+			Name: c.Name, About: c.About, Extra: c.Extra, Whole: c.Whole, Detail: c.Detail,
 			Amount: c.Amount, CodeIn: c.CodeIn,
 			Cell: func(item B) Cell { return c.Cell(of(item)) },
 		})
@@ -93,13 +93,24 @@ func Map[A, B any](view View[A], of func(B) A) View[B] {
 	return mapped
 }
 
+// Default returns the view with the columns that a table shows if none are named. The view of one thing still
+// shows the others that it showed.
+func (v View[T]) Default(names ...string) View[T] {
+	v.Columns = slices.Clone(v.Columns)
+	for i := range v.Columns {
+		c := &v.Columns[i]
+		c.Detail = c.Detail || !c.Extra
+		c.Extra = !slices.Contains(names, c.Name)
+	}
+	return v
+}
+
 // Column is one property of a row.
 type Column[T any] struct {
 	Name   string // snake_case, as in --columns, --sort and CSV; a table header is upper case with spaces
 	About  string // what it means, for --columns help and shells
 	Extra  bool   // shown in a table only when named in --columns; CSV has it anyway
-	Wide   bool   // shown in a table only if it fits; the last such column is dropped first
-	Whole  bool   // never cut, because people copy it into the next command
+	Whole  bool   // never cut, and short enough for that
 	Detail bool   // shown in the vertical table of One even if Extra
 	// Amount promises that the cells are amounts, so that the CSV header has its three columns even without a
 	// row. Without this promise, the cell of a zero row decides, and then that of the first row.

@@ -15,14 +15,14 @@ func Resellers(m money.Registry) render.View[api.Reseller] {
 		ID:   func(r row) string { return r.ID },
 		JSON: func(r row) []byte { return r.RawJSON() },
 		Columns: []render.Column[row]{
-			{Name: "id", About: "the service's id of the reseller",
-				Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
 			{Name: "label", About: "label of the invite that the reseller came by",
-				Cell: func(r row) render.Cell { return render.Text(r.InviteInfo.Label) }},
+				Cell: func(r row) render.Cell { return render.Label(r.ID, r.InviteInfo.Label) }},
 			{Name: "invite", About: "id of that invite", Extra: true, Detail: true,
-				Cell: func(r row) render.Cell { return render.Text(r.InviteInfo.Invite) }},
+				Cell: func(r row) render.Cell { return render.ID(r.InviteInfo.Invite) }},
 			{Name: "rebates", About: "rebates of the reseller in each currency",
 				Cell: func(r row) render.Cell { return render.Text(rebateLine(m, r.Rebates)) }},
+			{Name: "id", About: "the service's id of the reseller",
+				Cell: func(r row) render.Cell { return render.ID(r.ID) }},
 		},
 	}
 }

@@ -16,19 +16,19 @@ func Withdrawals(m money.Registry) render.View[api.Withdrawal] {
 		JSON: func(w row) []byte { return w.RawJSON() },
 		Columns: []render.Column[row]{
 			{Name: "id", About: "the service's id of the withdrawal",
-				Whole: true, Cell: func(w row) render.Cell { return render.Text(w.ID) }},
+				Cell: func(w row) render.Cell { return render.ID(w.ID) }},
 			{Name: "order_id", About: "your own number for the withdrawal",
-				Whole: true, Cell: func(w row) render.Cell { return OrderID(w.ExternalOrderID) }},
+				Cell: func(w row) render.Cell { return render.Word(w.ExternalOrderID) }},
 			{Name: "status", About: "current status, in the service's words",
-				Cell: func(w row) render.Cell { return render.Text(w.Current) }},
+				Cell: func(w row) render.Cell { return render.Word(w.Current) }},
 			{Name: "amount", About: "amount to withdraw",
 				Amount: true, Cell: func(w row) render.Cell { return AmountCell(m, w.Amount) }},
 			{Name: "currency", About: "currency that is withdrawn", Extra: true, Detail: true,
 				Cell: func(w row) render.Cell { return render.Text(w.Currency.Code) }},
 			{Name: "address", About: "address that the money goes to",
-				Wide: true, Cell: func(w row) render.Cell { return render.Text(w.Address.Text) }},
+				Extra: true, Detail: true, Cell: func(w row) render.Cell { return render.Text(w.Address.Text) }},
 			{Name: "since", About: "when it reached the current status",
-				Wide: true, Cell: func(w row) render.Cell { return render.Text(since(w)) }},
+				Cell: func(w row) render.Cell { return render.Time(since(w)) }},
 			{Name: "callback", About: "URL to which the service sends its response", Extra: true, Detail: true,
 				Cell: func(w row) render.Cell { return render.Text(w.Callback) }},
 			{Name: "external_id", About: "your own number for the withdrawal, as an integer",
@@ -64,15 +64,6 @@ func since(w api.Withdrawal) string {
 		}
 	}
 	return ""
-}
-
-// OrderID shows an external order id. It is the merchant's own if it is valid; otherwise it is the service's
-// text.
-func OrderID(id string) render.Cell {
-	if api.CheckOrderID(id) == nil {
-		return render.Own(id)
-	}
-	return render.Text(id)
 }
 
 func externalID(w api.Withdrawal) render.Cell {

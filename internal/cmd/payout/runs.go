@@ -174,6 +174,8 @@ func runView(m money.Registry) render.View[runCounts] {
 		}
 		return render.Own(joinTotals(all))
 	}
+	planned := inState(payout.StatePlanned)
+	planned.Extra = true // the rows less the others
 	return render.View[row]{
 		ID:   func(r row) string { return r.run.Name },
 		JSON: func(r row) []byte { return render.Encode(line(r)) },
@@ -182,31 +184,31 @@ func runView(m money.Registry) render.View[runCounts] {
 				Whole: true, Cell: func(r row) render.Cell { return render.Own(r.run.Name) }},
 			{Name: "plan", About: "file of the plan", Cell: func(r row) render.Cell { return render.Own(r.run.Plan) }},
 			{Name: "began", About: "when the run began",
-				Cell: func(r row) render.Cell { return render.Own(views.Moment(r.run.Began)) }},
+				Cell: func(r row) render.Cell { return render.Time(views.Moment(r.run.Began)) }},
 			count("rows", "number of orders", func(r row) int { return r.tally.Rows }),
 			inState(payout.StateAccepted), inState(payout.StateRejected), inState(payout.StateUnknown),
-			inState(payout.StateConflict), inState(payout.StatePlanned),
+			inState(payout.StateConflict), planned,
 			{Name: "sending", About: "orders that a process is sending",
 				Extra: true, Cell: inState(payout.StateSending).Cell},
-			{Name: "already_paid", About: "accepted orders that this run did not send", Wide: true,
+			{Name: "already_paid", About: "accepted orders that this run did not send", Extra: true,
 				Cell: func(r row) render.Cell { return render.Int(int64(r.tally.Before)) }},
-			{Name: "total", About: "total of the plan", Wide: true, Amount: true, Cell: func(r row) render.Cell {
+			{Name: "total", About: "total of the plan", Extra: true, Amount: true, Cell: func(r row) render.Cell {
 				total, _ := unitOf(r.tally)
 				return sum(r, total, line(r).Totals)
 			}},
 			{Name: "accepted_total", About: "total of the accepted orders",
-				Wide: true, Amount: true, Cell: func(r row) render.Cell {
+				Extra: true, Amount: true, Cell: func(r row) render.Cell {
 					_, accepted := unitOf(r.tally)
 					return sum(r, accepted, line(r).Paid)
 				}},
 			{Name: "batch", About: "batch that the order ids were made for",
 				Extra: true, Cell: func(r row) render.Cell { return render.Own(r.run.Batch) }},
 			{Name: "user", About: "who began the run",
-				Wide: true, Cell: func(r row) render.Cell { return render.Own(r.run.User) }},
+				Extra: true, Cell: func(r row) render.Cell { return render.Own(r.run.User) }},
 			{Name: "host", About: "machine on which it began",
-				Wide: true, Cell: func(r row) render.Cell { return render.Own(r.run.Host) }},
+				Extra: true, Cell: func(r row) render.Cell { return render.Own(r.run.Host) }},
 			{Name: "digest", About: "digest of the plan",
-				Extra: true, Cell: func(r row) render.Cell { return render.Own(r.run.Digest) }},
+				Extra: true, Cell: func(r row) render.Cell { return render.ID(r.run.Digest) }},
 		},
 	}
 }

@@ -84,19 +84,19 @@ func plannedView(m money.Registry) render.View[planned] {
 		},
 		Columns: []render.Column[row]{
 			{Name: "order_id", About: "your own number for the withdrawal",
-				Whole: true, Cell: func(r row) render.Cell { return render.Own(r.ExternalOrderID) }},
+				Cell: func(r row) render.Cell { return render.Word(r.ExternalOrderID) }},
 			{Name: "currency", About: "currency that is withdrawn",
 				Cell: func(r row) render.Cell { return render.Own(codeIn(m, r.Currency.Kind, r.Currency.Code)) }},
 			{Name: "amount", About: "amount to withdraw", Amount: true, Cell: func(r row) render.Cell {
 				return render.Amount(r.Amount.Minor, codeIn(m, r.Amount.Kind, r.Amount.Code), r.decimals)
 			}},
 			{Name: "address", About: "address that the money goes to",
-				Whole: true, Cell: func(r row) render.Cell { return render.Own(r.Address) }},
+				Cell: func(r row) render.Cell { return render.Own(r.Address) }},
 			{Name: "memo", About: "memo of the transfer", Cell: func(r row) render.Cell { return render.Own(r.Memo) }},
 			{Name: "note", About: "your note in the payout file",
-				Wide: true, Cell: func(r row) render.Cell { return render.Own(r.Note) }},
+				Extra: true, Cell: func(r row) render.Cell { return render.Own(r.Note) }},
 			{Name: "callback", About: "URL to which the service sends its response",
-				Wide: true, Cell: func(r row) render.Cell { return render.Own(r.Callback) }},
+				Extra: true, Cell: func(r row) render.Cell { return render.Own(r.Callback) }},
 		},
 	}
 }

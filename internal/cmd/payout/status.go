@@ -84,18 +84,15 @@ type liveLine struct {
 func rowView(live bool) func(money.Registry) render.View[runRow] {
 	return func(m money.Registry) render.View[runRow] {
 		view := render.Map(views.Orders(m), func(r runRow) payout.Order { return r.Order })
-		for i := range view.Columns { // why an order is not accepted matters more than when it was sent
-			c := &view.Columns[i]
-			c.Wide = c.Name == "sent" || c.Wide && c.Name != "reason"
-		}
 		if live {
 			view.JSON = func(r runRow) []byte { return render.Encode(liveLine{views.NewOrderLine(r.Order), r.status}) }
 			amount := slices.IndexFunc(view.Columns, func(c render.Column[runRow]) bool { return c.Name == "amount" })
 			status := render.Column[runRow]{Name: "status", About: "the service's own status of the withdrawal",
-				Cell: func(r runRow) render.Cell { return render.Text(r.status) }}
+				Cell: func(r runRow) render.Cell { return render.Word(r.status) }}
 			view.Columns = slices.Insert(view.Columns, amount, status)
 		}
-		return view
+		// why an order is not accepted matters more than when it was sent
+		return view.Default("order_id", "state", "status", "amount", "reason")
 	}
 }
 

@@ -28,6 +28,7 @@ type figures[T, R any] struct {
 	name string // the key of raw in the JSON of all resellers; empty if raw has the id
 	rows func(id, label string, value T) []R
 	view func(money.Registry) render.View[R]
+	more func(values []T) render.View[T] // a second table, of invoices by status; nil: none
 }
 
 func (f figures[T, R]) run(s *cmdutil.Session, args []string) error {
@@ -59,7 +60,7 @@ func (f figures[T, R]) run(s *cmdutil.Session, args []string) error {
 			if args[0] != id {
 				label = args[0]
 			}
-			return out.Slice(f.rows(id, label, value))
+			return f.tables(out, f.rows(id, label, value), []T{value})
 		}
 		return cmdutil.Output[document]{Session: s, View: documentView()}.One(document{id, f.raw(value)})
 	}
@@ -89,6 +90,9 @@ func (f figures[T, R]) all(s *cmdutil.Session, client *api.Client, out cmdutil.O
 	if err != nil {
 		return err
 	}
+	if out.Tabular() {
+		sortByLabel(resellers)
+	}
 	values, errs := make([]T, len(resellers)), make([]error, len(resellers))
 	if err := inParallel(s.Ctx, len(resellers), sideBySide, func(i int) {
 		values[i], errs[i] = f.read(s.Ctx, client, resellers[i].ID)
@@ -96,6 +100,7 @@ func (f figures[T, R]) all(s *cmdutil.Session, client *api.Client, out cmdutil.O
 		return err
 	}
 	var rows []R
+	var read []T
 	var docs []document
 	var failed []string
 	var first error
@@ -106,13 +111,14 @@ func (f figures[T, R]) all(s *cmdutil.Session, client *api.Client, out cmdutil.O
 			continue
 		}
 		rows = append(rows, f.rows(r.ID, r.InviteInfo.Label, values[i])...)
+		read = append(read, values[i])
 		docs = append(docs, f.document(r, values[i]))
 	}
 	if first != nil && len(docs) == 0 {
 		return first
 	}
 	if out.Tabular() {
-		err = out.Slice(rows)
+		err = f.tables(out, rows, read)
 	} else {
 		err = cmdutil.Output[document]{Session: s, View: documentView()}.Slice(docs)
 	}
@@ -123,6 +129,24 @@ func (f figures[T, R]) all(s *cmdutil.Session, client *api.Client, out cmdutil.O
 			Hint: payout.NewHint("the others are complete; run it again for those")}
 	}
 	return err
+}
+
+// tables prints the rows and, unless the output is for a script, the second table.
+func (f figures[T, R]) tables(out cmdutil.Output[R], rows []R, values []T) error {
+	s := out.Session
+	if err := out.Slice(rows); err != nil || f.more == nil || !s.Plain() || s.NoHeaders {
+		return err
+	}
+	view := f.more(values)
+	if len(view.Columns) == 0 {
+		return nil
+	}
+	if err := s.Write("\nInvoices by status:\n"); err != nil {
+		return err
+	}
+	o := s.Render
+	o.Sort = ""
+	return view.List(s.IO.Out, o, cmdutil.Limited(values, 0))
 }
 
 // document is the JSON of one reseller.
@@ -224,9 +248,9 @@ func rebateView(m money.Registry) render.View[rebateRow] {
 	type row = rebateRow
 	return render.View[row]{Columns: []render.Column[row]{
 		{Name: "id", About: "the service's id of the reseller",
-			Wide: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.id) }},
+			Extra: true, Cell: func(r row) render.Cell { return render.ID(r.id) }},
 		{Name: "label", About: "label of the reseller's invite",
-			Cell: func(r row) render.Cell { return render.Text(r.label) }},
+			Cell: func(r row) render.Cell { return render.Label(r.id, r.label) }},
 		{Name: "rebate", About: "what the reseller has earned in one currency",
 			Amount: true, Cell: func(r row) render.Cell { return views.AmountCell(m, r.amount) }},
 	}}
@@ -288,9 +312,9 @@ func balanceView(money.Registry) render.View[balanceRow] {
 	type row = balanceRow
 	return render.View[row]{Columns: []render.Column[row]{
 		{Name: "id", About: "the service's id of the reseller",
-			Wide: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.id) }},
+			Extra: true, Cell: func(r row) render.Cell { return render.ID(r.id) }},
 		{Name: "label", About: "label of the reseller's invite",
-			Cell: func(r row) render.Cell { return render.Text(r.label) }},
+			Cell: func(r row) render.Cell { return render.Label(r.id, r.label) }},
 		{Name: "balance", About: "balance as the service sent it, in JSON",
 			Cell: func(r row) render.Cell { return render.JSONText(r.record) }},
 	}}

@@ -55,7 +55,7 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 		render.Column[row]{Name: "invoices", About: "number of invoices in the row",
 			Cell: func(r row) render.Cell { return render.Int(r.Invoices) }},
 		render.Column[row]{Name: "volume", About: "volume of these invoices",
-			Wide: compare, Amount: true, CodeIn: "currency",
+			Extra: compare, Amount: true, CodeIn: "currency",
 			Cell: amount(func(r row) *big.Int { return r.Volume })},
 		render.Column[row]{Name: "rebates", About: "rebates on these invoices", Amount: true, CodeIn: "currency",
 			Cell: amount(func(r row) *big.Int { return r.Rebates })})
@@ -71,10 +71,10 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 				Cell: func(r row) render.Cell { return render.Change(r.Change) }})
 	}
 	v.Columns = append(v.Columns,
-		render.Column[row]{Name: "share", About: "share of all rebates in the currency", Wide: compare,
+		render.Column[row]{Name: "share", About: "share of all rebates in the currency", Extra: compare,
 			Cell: func(r row) render.Cell { return render.Percent(r.Share) }},
 		render.Column[row]{Name: "last", About: "when the newest of the invoices was made",
-			Wide: true, Cell: func(r row) render.Cell { return render.Text(r.Last) }})
+			Extra: true, Cell: func(r row) render.Cell { return render.Time(r.Last) }})
 	return v
 }
 

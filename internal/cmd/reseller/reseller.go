@@ -2,8 +2,10 @@
 package reseller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -72,12 +74,33 @@ func aboutReseller[T any](a *cmdutil.App, use, short, example string, view func(
 }
 
 func listCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.ListCommand(a, views.Resellers, &cobra.Command{
+	return cmdutil.NewCommand(a, views.Resellers, &cobra.Command{
 		Use:     "list",
 		Short:   "List all resellers with their rebates",
 		Example: `  till reseller list`,
-	}, func(ctx context.Context, client *api.Client) ([]api.Reseller, error) {
-		return client.Resellers.List(ctx)
+		Args:    cmdutil.NoArgs,
+	}, func(s *cmdutil.Session, out cmdutil.Output[api.Reseller], _ []string) error {
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		all, err := client.Resellers.List(s.Ctx)
+		if err != nil {
+			return err
+		}
+		if out.Tabular() {
+			sortByLabel(all)
+		}
+		return out.Slice(all)
+	})
+}
+
+// sortByLabel sorts resellers for a reader. JSON has them in the service's order.
+func sortByLabel(all []api.Reseller) {
+	slices.SortStableFunc(all, func(a, b api.Reseller) int {
+		x, y := a.InviteInfo.Label, b.InviteInfo.Label
+		return cmp.Or(strings.Compare(strings.ToLower(x), strings.ToLower(y)), strings.Compare(x, y),
+			strings.Compare(a.ID, b.ID))
 	})
 }
 

@@ -32,6 +32,9 @@ func statsCommand(a *cmdutil.App) *cobra.Command {
 				raw:  api.ResellerStats.RawJSON,
 				rows: func(_, _ string, stats api.ResellerStats) []statsRow { return statsRows(stats) },
 				view: statsView,
+				more: func(all []api.ResellerStats) render.View[api.ResellerStats] {
+					return countView(all, len(args) == 0)
+				},
 			}.run(s, args)
 		},
 	}, statsView)
@@ -92,9 +95,9 @@ func statsView(m money.Registry) render.View[statsRow] {
 	}
 	return render.View[row]{Columns: []render.Column[row]{
 		{Name: "id", About: "the service's id of the reseller",
-			Wide: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.id) }},
+			Extra: true, Cell: func(r row) render.Cell { return render.ID(r.id) }},
 		{Name: "label", About: "label of the reseller's invite",
-			Cell: func(r row) render.Cell { return render.Text(r.label) }},
+			Cell: func(r row) render.Cell { return render.Label(r.id, r.label) }},
 		{Name: "currency", About: "currency of the totals",
 			Extra: true, Cell: func(r row) render.Cell { return render.Text(r.currency) }},
 		{Name: "volume", About: "total volume over all time",
@@ -102,6 +105,41 @@ func statsView(m money.Registry) render.View[statsRow] {
 		{Name: "rebates", About: "total rebates over all time",
 			Amount: true, Cell: func(r row) render.Cell { return amount(r.rebates) }},
 		{Name: "invoices", About: "number of invoices in each status",
-			Cell: func(r row) render.Cell { return render.Text(r.invoices) }},
+			Extra: true, Cell: func(r row) render.Cell { return render.Text(r.invoices) }},
 	}}
+}
+
+// countView is the view of how many invoices of each reseller have each status. It has a column for each status
+// that the service counts.
+func countView(all []api.ResellerStats, labels bool) render.View[api.ResellerStats] {
+	type row = api.ResellerStats
+	var view render.View[row]
+	if labels {
+		view.Columns = append(view.Columns, render.Column[row]{Name: "label",
+			Cell: func(r row) render.Cell { return render.Label(r.ID, r.Label) }})
+	}
+	seen := map[string]bool{}
+	for _, stats := range all {
+		for _, c := range stats.InvoiceStats {
+			if seen[c.Status] {
+				continue
+			}
+			seen[c.Status] = true
+			view.Columns = append(view.Columns, render.Column[row]{Name: render.Safe(c.Status),
+				Cell: func(r row) render.Cell { return render.Int(countOf(r, c.Status)) }})
+		}
+	}
+	if len(seen) == 0 {
+		view.Columns = nil
+	}
+	return view
+}
+
+func countOf(stats api.ResellerStats, status string) (count int64) {
+	for _, c := range stats.InvoiceStats {
+		if c.Status == status {
+			count += c.Count
+		}
+	}
+	return count
 }

@@ -333,10 +333,7 @@ one setting.`,
 			if err != nil {
 				return err
 			}
-			view := sandboxSettingView(s.Money)
-			meaning := &view.Columns[len(view.Columns)-1]
-			meaning.Extra = len(args) == 0 && s.Render.Width > 0 && s.Render.Width < roomForMeaning
-			out, err := cmdutil.NewOutput(s, view)
+			out, err := cmdutil.NewOutput(s, sandboxSettingView(s.Money))
 			if err != nil {
 				return err
 			}
@@ -354,10 +351,6 @@ one setting.`,
 	}, sandboxSettingView)
 }
 
-// roomForMeaning is the width of a terminal, in columns, that has room for the meaning of a setting next to
-// its values.
-const roomForMeaning = 140
-
 func sandboxSettingView(money.Registry) render.View[sandbox.Setting] {
 	type row = sandbox.Setting
 	return render.View[row]{
@@ -370,7 +363,8 @@ func sandboxSettingView(money.Registry) render.View[sandbox.Setting] {
 				Cell: func(s row) render.Cell { return render.Own(s.Default) }},
 			{Name: "values", About: "values that it can have",
 				Cell: func(s row) render.Cell { return render.Own(s.Values) }},
-			{Name: "meaning", About: "what it decides", Cell: func(s row) render.Cell { return render.Own(s.Meaning) }},
+			{Name: "meaning", About: "what it decides", Extra: true, Detail: true,
+				Cell: func(s row) render.Cell { return render.Own(s.Meaning) }},
 		},
 	}
 }
