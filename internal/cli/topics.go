@@ -195,9 +195,9 @@ units, and the currency. The last two have names of their own for --columns and
 text of the service that a spreadsheet would run as a formula.
 
 table is for reading. It fits the terminal, and shows control characters as
-escapes. If a list is too wide, some columns are left out and long texts are
-cut. --columns shows any of them, and json and csv have all. In scripts, use
-another format.
+escapes. If a list is too wide, long texts are cut, and UUIDs and times are
+shortened. In a pipe nothing is cut. A list has the main columns; --columns
+shows others, and json and csv have all. In scripts, use another format.
 
 With json and jsonl, every line on standard error is an object with one key:
   {"note":{"message":"results in staff.csv","run":"1f60bd0c"}}

@@ -26,11 +26,11 @@ const (
 	ellipsis = "…"
 
 	// A column with texts is narrowed to these widths, one after the other: see fit.
-	comfortable = 32
-	readable    = 12
-	bearable    = 5 // which cuts headers too
+	roomy    = 32
+	tight    = 12
+	bearable = 5 // which cuts headers too
 
-	leastOfValue = 16 // the fewest columns for a value next to the name of its column
+	comfortable  = 8  // the fewest columns for the label of a bar, and half of those for the value of a record
 	longestWord  = 20 // the most columns of a Word that is never cut
 	leastOfLabel = 2  // the fewest columns of a label in front of the beginning of an id
 )
@@ -316,7 +316,7 @@ func (t *tableWriter) excess() int {
 // fit decides the widths of the columns, in the order that the package documentation states. It reports
 // whether the table is no wider than the terminal.
 func (t *tableWriter) fit() bool {
-	if t.narrow(comfortable) {
+	if t.narrow(roomy) {
 		return true
 	}
 	columns := slices.Clone(t.columns)
@@ -325,18 +325,18 @@ func (t *tableWriter) fit() bool {
 	for _, l := range columns {
 		if l.long > l.short {
 			l.brief = true
-			if t.narrow(comfortable) {
+			if t.narrow(roomy) {
 				return true
 			}
 		}
 	}
-	if t.narrow(readable) {
+	if t.narrow(tight) {
 		return true
 	}
 	for _, l := range columns {
 		l.amounts.loose = true
 	}
-	return t.narrow(readable) || t.narrow(bearable)
+	return t.narrow(tight) || t.narrow(bearable)
 }
 
 // narrow gives the columns the widths of their cells, and then narrows those with texts, the widest first,
@@ -459,7 +459,7 @@ func writeUpright(out *bufio.Writer, p painter, names []string, row []Cell, o Op
 	stacked := false
 	if o.Width > 0 {
 		right = o.Width - left - len(gap)
-		if right < leastOfValue && !o.NoHeaders { // no room next to the labels: put the values below them
+		if right < 2*comfortable && !o.NoHeaders { // no room next to the labels: put the values below them
 			stacked, right = true, max(o.Width-len(gap), 1)
 		}
 	}

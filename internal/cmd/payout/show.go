@@ -35,7 +35,8 @@ without till:
   sed 's/^  "digest": .*/  "digest": ""/' staff.plan | sha256sum
 
 With -o json the output is the plan file. With csv and jsonl it is the rows;
-the CSV can be planned again. -q prints the order ids.`,
+the CSV can be planned again. -q prints the order ids. A narrow terminal cuts
+addresses: --columns order_id,address shows them whole.`,
 		Example: `  till payout show staff.plan
   till payout show staff.plan -o csv >again.csv
   till payout show staff.plan --jq .digest`,
@@ -94,7 +95,7 @@ func plannedView(m money.Registry) render.View[planned] {
 				Cell: func(r row) render.Cell { return render.Own(r.Address) }},
 			{Name: "memo", About: "memo of the transfer", Cell: func(r row) render.Cell { return render.Own(r.Memo) }},
 			{Name: "note", About: "your note in the payout file",
-				Extra: true, Cell: func(r row) render.Cell { return render.Own(r.Note) }},
+				Cell: func(r row) render.Cell { return render.Own(r.Note) }},
 			{Name: "callback", About: "URL to which the service sends its response",
 				Extra: true, Cell: func(r row) render.Cell { return render.Own(r.Callback) }},
 		},
