@@ -203,6 +203,31 @@ func TestTableGivesWay(t *testing.T) {
 	}
 }
 
+// Words are not cut unless they are longer than any word.
+func TestWordsStayWhole(t *testing.T) {
+	view := View[transfer]{Columns: []Column[transfer]{
+		{Name: "why", Cell: func(r transfer) Cell { return Text(r.why) }},
+		{Name: "status", Cell: func(r transfer) Cell { return Word(r.status) }},
+	}}
+	word, long := strings.Repeat("w", 18), strings.Repeat("w", 60)
+	for _, test := range []struct {
+		status string
+		limit  int
+		want   string
+	}{
+		{word, 25, "xx…xx  " + word},
+		{long, 80, strings.Repeat("x", 19) + "…" + strings.Repeat("x", 19) + gap + long[:19] + "…" + long[:19]},
+		{long, 27, "xx…xx  " + long[:10] + "…" + long[:9]},
+	} {
+		var b strings.Builder
+		row := transfer{why: strings.Repeat("x", 40), status: test.status}
+		if err := view.List(&b, Options{Width: test.limit, NoHeaders: true}, each([]transfer{row})); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, b.String(), test.want+"\n")
+	}
+}
+
 // Of equal columns, the last is shortened first.
 func TestLastIDIsShortenedFirst(t *testing.T) {
 	const id = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
@@ -271,6 +296,11 @@ func TestLabelsAreToldApart(t *testing.T) {
 		"South, at the very end of the long road 1000000001\nSouth, at the very end of the long road 1000000002\n"+end)
 	equal(t, print(Options{Width: 16}), "LABEL\nNorth 11111111\nNorth 22222222\nNorth 22222222\nEast\nEast\n44444444\n"+
 		"Sout… 1000000001\nSout… 1000000002\n────────────────\nNorth\n")
+	equal(t, print(Options{Width: 13}), "LABEL\nNor… 11111111\nNor… 22222222\nNor… 22222222\nEast\nEast\n44444444\n"+
+		"S… 1000000001\nS… 1000000002\n─────────────\nNorth\n")
+	if upright, want := print(Options{Width: 12}), "label\n  North\n  11111111\n\nlabel\n  North\n  22222222\n"; !strings.HasPrefix(upright, want) {
+		t.Errorf("got  %q\nwant %q at the beginning", upright, want)
+	}
 	equal(t, print(Options{Format: CSV, Columns: []string{"label"}}), "label\nNorth\nNorth\nNorth\nEast\nEast\n\"\"\n"+
 		"\"South, at the very end of the long road\"\n\"South, at the very end of the long road\"\n")
 	var b strings.Builder
@@ -312,4 +342,39 @@ func header[T any](t *testing.T, view View[T]) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// In a record, an id that does not fit next to the name of its column has a line of its own, so that a person
+// can copy it. One that is wider than the terminal is broken like other texts.
+func TestIDHasItsOwnLine(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0123abcd", 8) // 71 characters
+	view := View[string]{Columns: []Column[string]{
+		{Name: "digest", Cell: ID}, {Name: "long_name", Cell: func(string) Cell { return Own("x") }},
+	}}
+	for limit, want := range map[int]string{
+		0:  "digest     " + digest + "\n",
+		82: "digest     " + digest + "\n",
+		81: "digest\n" + strings.Repeat(" ", 10) + digest + "\n",
+		71: "digest\n" + digest + "\n",
+		70: "digest     " + digest[:59] + "\n           " + digest[59:] + "\n",
+	} {
+		var b strings.Builder
+		if err := view.One(&b, Options{Width: limit}, digest); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, b.String(), want+"long name  x\n")
+	}
+}
+
+// An amount in another currency than its row's has its code.
+func TestCodeOfAnotherCurrency(t *testing.T) {
+	view := View[Cell]{Columns: []Column[Cell]{
+		{Name: "currency", Cell: func(Cell) Cell { return Own("Btc") }},
+		{Name: "amount", CodeIn: "currency", Cell: func(c Cell) Cell { return c }},
+	}}
+	var b strings.Builder
+	if err := view.List(&b, Options{NoHeaders: true}, each([]Cell{Amount(5, "Btc", 2), Amount(2500, "USD", 2)})); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, b.String(), "Btc   0.05\nBtc  25.00 USD\n")
 }

@@ -115,8 +115,12 @@ func cells[T any](columns []Column[T], item T) []Cell {
 	row := make([]Cell, len(columns))
 	for i, c := range columns {
 		row[i] = c.Cell(item)
-		row[i].bare = c.CodeIn != "" &&
-			slices.ContainsFunc(columns, func(other Column[T]) bool { return other.Name == c.CodeIn })
+	}
+	for i, c := range columns {
+		if c.CodeIn != "" {
+			code := slices.IndexFunc(columns, func(other Column[T]) bool { return other.Name == c.CodeIn })
+			row[i].bare = code >= 0 && row[code].text == row[i].text
+		}
 	}
 	return row
 }
@@ -477,7 +481,13 @@ func writeUpright(out *bufio.Writer, p painter, names []string, row []Cell, o Op
 		case !o.NoHeaders:
 			before, indent = p.mark(bold, labels[i])+spaces(left-width(labels[i]))+gap, spaces(left)+gap
 		}
-		for _, line := range valueLines(p, c, right) {
+		values := valueLines(p, c, right)
+		if wide := width(c.short()); c.form == formID && len(values) > 1 && wide <= o.Width {
+			// to be copied, it has a line of its own
+			values = []string{"", c.short()}
+			indent = spaces(min(width(indent), o.Width-wide))
+		}
+		for _, line := range values {
 			if err := lines.print(before + line); err != nil {
 				return err
 			}

@@ -115,8 +115,7 @@ type Column[T any] struct {
 	// Amount promises that the cells are amounts, so that the CSV header has its three columns even without a
 	// row. Without this promise, the cell of a zero row decides, and then that of the first row.
 	Amount bool
-	// CodeIn names the column that already has the code of the amounts: a table that shows that column does
-	// not repeat the code.
+	// CodeIn names a column of codes: a table that shows it does not repeat the same code in the amount.
 	CodeIn string
 	Cell   func(T) Cell
 }

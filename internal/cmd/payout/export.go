@@ -88,7 +88,7 @@ func exportView(m money.Registry) render.View[payout.Order] {
 			{Name: "reason", About: "why the order has its state",
 				Extra: true, Cell: func(o row) render.Cell { return render.Text(o.Reason) }},
 			{Name: "currency", About: "currency that is withdrawn", Cell: currency},
-			{Name: "amount", About: "amount to withdraw", Amount: true, Cell: amount},
+			{Name: "amount", About: "amount to withdraw", Amount: true, CodeIn: "currency", Cell: amount},
 			{Name: "address", About: "address that the money goes to",
 				Cell: func(o row) render.Cell { return render.Own(o.Address) }},
 			{Name: "memo", About: "memo of the transfer",

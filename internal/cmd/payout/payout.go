@@ -145,7 +145,7 @@ func planFactsView(money.Registry) render.View[planFacts] {
 			{Name: "expires", About: "when its run must have begun",
 				Cell: func(f row) render.Cell { return render.Own(expires(f)) }},
 			{Name: "digest", About: "digest of the plan, to approve it",
-				Whole: true, Cell: func(f row) render.Cell { return render.Own(f.Digest) }},
+				Cell: func(f row) render.Cell { return render.ID(f.Digest) }},
 		},
 	}
 }

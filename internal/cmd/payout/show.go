@@ -88,7 +88,7 @@ func plannedView(m money.Registry) render.View[planned] {
 				Cell: func(r row) render.Cell { return render.Word(r.ExternalOrderID) }},
 			{Name: "currency", About: "currency that is withdrawn",
 				Cell: func(r row) render.Cell { return render.Own(codeIn(m, r.Currency.Kind, r.Currency.Code)) }},
-			{Name: "amount", About: "amount to withdraw", Amount: true, Cell: func(r row) render.Cell {
+			{Name: "amount", About: "amount to withdraw", Amount: true, CodeIn: "currency", Cell: func(r row) render.Cell {
 				return render.Amount(r.Amount.Minor, codeIn(m, r.Amount.Kind, r.Amount.Code), r.decimals)
 			}},
 			{Name: "address", About: "address that the money goes to",
