@@ -364,6 +364,13 @@ func TestIDHasItsOwnLine(t *testing.T) {
 		}
 		equal(t, b.String(), want+"long name  x\n")
 	}
+	uuid := "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+	wide := View[string]{Columns: []Column[string]{{Name: strings.Repeat("n", 30), Cell: ID}}}
+	var b strings.Builder
+	if err := wide.One(&b, Options{Width: 37}, uuid); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, b.String(), strings.Repeat("n", 30)+"\n "+uuid+"\n")
 }
 
 // An amount in another currency than its row's has its code.

@@ -486,6 +486,9 @@ func writeUpright(out *bufio.Writer, p painter, names []string, row []Cell, o Op
 			// to be copied, it has a line of its own
 			values = []string{"", c.short()}
 			indent = spaces(min(width(indent), o.Width-wide))
+			if stacked {
+				values, before = values[1:], indent
+			}
 		}
 		for _, line := range values {
 			if err := lines.print(before + line); err != nil {
