@@ -5,20 +5,15 @@ import (
 	"cmp"
 	"io"
 	"iter"
-	"math"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 	"unsafe"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
-	"github.com/rivo/uniseg"
 )
 
 const (
@@ -131,116 +126,6 @@ func names[T any](columns []Column[T]) []string {
 		all[i] = c.Name
 	}
 	return all
-}
-
-// columnLayout is one column of a table. It measures all of its cells, and after the layout shows them one by
-// one.
-type columnLayout struct {
-	header string
-	column int  // its index in a row
-	whole  bool // never cut
-	right  bool
-	brief  bool // cells that have a brief form are shown in it
-	width  int  // of the printed column
-
-	// The widest cells. The widths of amounts and of labels are known when all of them are.
-	rigid           int // what is never cut
-	text            int // texts that can be cut
-	long, short     int // texts that have a brief form, and these forms
-	amounts         amounts
-	labels          Labels
-	numbers, others bool
-}
-
-// measure makes room for a cell. Amounts become blocks of equal width with aligned decimal points.
-func (l *columnLayout) measure(c Cell) {
-	l.numbers = l.numbers || c.numeric()
-	l.others = l.others || !c.numeric() && c.kind != kindEmpty
-	switch c.kind {
-	case kindAmount:
-		l.amounts.measure(c)
-		return
-	case kindLabel:
-		id, label := c.label()
-		l.labels.Add(id, label)
-		return
-	}
-	wide := width(c.short())
-	brief, has := c.brief()
-	switch {
-	case l.whole || !c.elastic():
-		l.rigid = max(l.rigid, wide)
-	case has:
-		l.long, l.short = max(l.long, wide), max(l.short, width(brief))
-	default:
-		l.text = max(l.text, wide)
-		if c.form == formWord {
-			l.rigid = max(l.rigid, min(wide, longestWord))
-		}
-	}
-}
-
-// measured ends the measuring of the cells.
-func (l *columnLayout) measured(headers bool) {
-	for label, ids := range l.labels {
-		for _, id := range ids {
-			apart := l.labels.Apart(id, label)
-			whole := labelled(label, apart, math.MaxInt)
-			l.text = max(l.text, width(whole))
-			if apart != "" {
-				l.rigid = max(l.rigid, min(width(whole), leastOfLabel+1+width(apart)))
-			}
-		}
-	}
-	l.right = l.numbers && !l.others
-	if !headers {
-		l.header = ""
-	}
-}
-
-// least returns the width of what the column never cuts.
-func (l *columnLayout) least() int {
-	if l.brief {
-		return max(l.rigid, l.amounts.width(), l.short)
-	}
-	return max(l.rigid, l.amounts.width(), l.long)
-}
-
-// apart returns the cell, and for a Label the text that tells it from the others.
-func (l *columnLayout) apart(c Cell) Cell {
-	if c.kind != kindLabel {
-		return c
-	}
-	id, label := c.label()
-	return Text(labelled(label, l.labels.Apart(id, label), math.MaxInt))
-}
-
-// show returns a cell as wide as the column.
-func (l *columnLayout) show(p painter, c Cell) string {
-	var text string
-	var wide int
-	switch brief, has := c.brief(); {
-	case c.kind == kindAmount:
-		text, wide = l.amounts.block(p, c), l.amounts.width()
-	case c.kind == kindLabel:
-		id, label := c.label()
-		text = labelled(label, l.labels.Apart(id, label), l.width)
-		wide = width(text)
-	default:
-		text = c.short()
-		if l.brief && has {
-			text = brief
-		}
-		if c.elastic() && !l.whole {
-			text = cut(text, l.width, true)
-		}
-		wide = width(text)
-		text = p.tint(c, text)
-	}
-	if l.right {
-		return spaces(l.width-wide) + text
-	}
-	return text + spaces(l.width-wide)
 }
 
 // tableWriter measures rows and then prints them as a table. It gives tablewriter parts that are as wide as
@@ -573,49 +458,6 @@ func (l lineWriter) print(line string) error {
 	return err
 }
 
-// amounts holds the widths of the parts of the amounts in one column: before the decimal point, from the
-// decimal point on, and the unit.
-type amounts struct {
-	whole, fraction, unit int
-	longest               int  // of the amounts as texts
-	loose                 bool // the points are not aligned, because that takes more room
-}
-
-func (a *amounts) measure(c Cell) {
-	number, unit := c.amount()
-	a.whole = max(a.whole, len(number)-c.fraction())
-	a.fraction = max(a.fraction, c.fraction())
-	a.unit = max(a.unit, width(unit))
-	a.longest = max(a.longest, width(c.short()))
-}
-
-func (a amounts) width() int {
-	if a.loose {
-		return a.longest
-	}
-	return a.whole + a.fraction + min(a.unit, 1) + a.unit
-}
-
-func (a amounts) block(p painter, c Cell) string {
-	if a.loose {
-		return spaces(a.longest-width(c.short())) + p.amount(c)
-	}
-	number, unit := c.amount()
-	block := spaces(a.whole+c.fraction()-len(number)) + number + spaces(a.fraction-c.fraction())
-	if a.unit == 0 {
-		return block
-	}
-	return block + " " + p.unit(c) + spaces(a.unit-width(unit))
-}
-
-// fraction returns the width of an amount's number from the decimal point on.
-func (c Cell) fraction() int {
-	if c.decimals <= 0 {
-		return 0
-	}
-	return 1 + int(c.decimals)
-}
-
 // spaces returns n spaces, or none if n is negative: a cell may be wider now than when it was measured.
 func spaces(n int) string { return strings.Repeat(" ", max(0, n)) }
 
@@ -697,92 +539,4 @@ func (p painter) unit(c Cell) string {
 func (p painter) amount(c Cell) string {
 	number, _ := c.amount()
 	return strings.TrimSuffix(number+" "+p.unit(c), " ")
-}
-
-// width returns how many columns of a terminal a text takes, at most: not all terminals draw a flag, or an emoji
-// with the tone of its skin, as one character.
-func width(s string) int {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return twwidth.WidthWithOptions(s, twwidth.Options{})
-		}
-	}
-	return len(s)
-}
-
-// Cut shortens a text to a width. It removes the end.
-func Cut(s string, limit int) string { return cut(s, limit, false) }
-
-// cut shortens a text to a width. A text of one word is an id, an address or a time, and both of its ends
-// distinguish it from others: cut removes the middle of such a text. It removes the end of other text.
-func cut(s string, limit int, middle bool) string {
-	if width(s) <= limit {
-		return s
-	}
-	if limit <= 1 {
-		return ellipsis[:min(limit, 1)*len(ellipsis)]
-	}
-	room := limit - 1
-	if !middle || strings.ContainsFunc(s, unicode.IsSpace) {
-		return strings.TrimRight(head(s, room), " ") + ellipsis
-	}
-	begin := head(s, room-room/2)
-	return begin + ellipsis + tail(s, room-width(begin))
-}
-
-// head returns as much of the beginning as fits.
-func head(s string, room int) string {
-	for i := 0; i < len(s); {
-		next := character(s[i:])
-		if room -= width(next); room < 0 {
-			return s[:i]
-		}
-		i += len(next)
-	}
-	return s
-}
-
-// tail returns as much of the end as fits.
-func tail(s string, room int) string {
-	for excess := width(s) - room; excess > 0 && s != ""; {
-		first := character(s)
-		excess -= width(first)
-		s = s[len(first):]
-	}
-	return s
-}
-
-// character returns the first character of a text as a person sees it: a letter with its marks, a flag, or what
-// Safe shows instead of an invisible character.
-func character(s string) string {
-	if s[0] == '\\' && len(s) > 1 {
-		size := map[byte]int{'x': 4, 'u': 6, 'U': 10}[s[1]]
-		if size > 0 && size <= len(s) && strings.Trim(s[2:size], "0123456789abcdef") == "" {
-			return s[:size]
-		}
-	}
-	first, _, _, _ := uniseg.FirstGraphemeClusterInString(s, -1)
-	return first
-}
-
-// Wrap breaks a text into lines of at most limit columns, between words if it can. A limit of 0 means no
-// limit.
-func Wrap(s string, limit int) []string {
-	if limit <= 0 {
-		return []string{s}
-	}
-	var lines []string
-	for width(s) > limit {
-		line := head(s, limit)
-		if line == "" { // not even one character fits
-			line = character(s)
-		}
-		rest := s[len(line):]
-		if blank := strings.LastIndexByte(line, ' '); blank > 0 && rest[0] != ' ' {
-			line, rest = s[:blank], s[blank:]
-		}
-		lines = append(lines, strings.TrimRight(line, " "))
-		s = strings.TrimLeft(rest, " ")
-	}
-	return append(lines, s)
 }

@@ -1,0 +1,156 @@
+package render
+
+import "math"
+
+// columnLayout is one column of a table. It measures all of its cells, and after the layout shows them one by
+// one.
+type columnLayout struct {
+	header string
+	column int  // its index in a row
+	whole  bool // never cut
+	right  bool
+	brief  bool // cells that have a brief form are shown in it
+	width  int  // of the printed column
+
+	// The widest cells. The widths of amounts and of labels are known when all of them are.
+	rigid           int // what is never cut
+	text            int // texts that can be cut
+	long, short     int // texts that have a brief form, and these forms
+	amounts         amounts
+	labels          Labels
+	numbers, others bool
+}
+
+// measure makes room for a cell. Amounts become blocks of equal width with aligned decimal points.
+func (l *columnLayout) measure(c Cell) {
+	l.numbers = l.numbers || c.numeric()
+	l.others = l.others || !c.numeric() && c.kind != kindEmpty
+	switch c.kind {
+	case kindAmount:
+		l.amounts.measure(c)
+		return
+	case kindLabel:
+		id, label := c.label()
+		l.labels.Add(id, label)
+		return
+	}
+	wide := width(c.short())
+	brief, has := c.brief()
+	switch {
+	case l.whole || !c.elastic():
+		l.rigid = max(l.rigid, wide)
+	case has:
+		l.long, l.short = max(l.long, wide), max(l.short, width(brief))
+	default:
+		l.text = max(l.text, wide)
+		if c.form == formWord {
+			l.rigid = max(l.rigid, min(wide, longestWord))
+		}
+	}
+}
+
+// measured ends the measuring of the cells.
+func (l *columnLayout) measured(headers bool) {
+	for label, ids := range l.labels {
+		for _, id := range ids {
+			apart := l.labels.Apart(id, label)
+			whole := labelled(label, apart, math.MaxInt)
+			l.text = max(l.text, width(whole))
+			if apart != "" {
+				l.rigid = max(l.rigid, min(width(whole), leastOfLabel+1+width(apart)))
+			}
+		}
+	}
+	l.right = l.numbers && !l.others
+	if !headers {
+		l.header = ""
+	}
+}
+
+// least returns the width of what the column never cuts.
+func (l *columnLayout) least() int {
+	if l.brief {
+		return max(l.rigid, l.amounts.width(), l.short)
+	}
+	return max(l.rigid, l.amounts.width(), l.long)
+}
+
+// apart returns the cell, and for a Label the text that tells it from the others.
+func (l *columnLayout) apart(c Cell) Cell {
+	if c.kind != kindLabel {
+		return c
+	}
+	id, label := c.label()
+	return Text(labelled(label, l.labels.Apart(id, label), math.MaxInt))
+}
+
+// show returns a cell as wide as the column.
+func (l *columnLayout) show(p painter, c Cell) string {
+	var text string
+	var wide int
+	switch brief, has := c.brief(); {
+	case c.kind == kindAmount:
+		text, wide = l.amounts.block(p, c), l.amounts.width()
+	case c.kind == kindLabel:
+		id, label := c.label()
+		text = labelled(label, l.labels.Apart(id, label), l.width)
+		wide = width(text)
+	default:
+		text = c.short()
+		if l.brief && has {
+			text = brief
+		}
+		if c.elastic() && !l.whole {
+			text = cut(text, l.width, true)
+		}
+		wide = width(text)
+		text = p.tint(c, text)
+	}
+	if l.right {
+		return spaces(l.width-wide) + text
+	}
+	return text + spaces(l.width-wide)
+}
+
+// amounts holds the widths of the parts of the amounts in one column: before the decimal point, from the
+// decimal point on, and the unit.
+type amounts struct {
+	whole, fraction, unit int
+	longest               int  // of the amounts as texts
+	loose                 bool // the points are not aligned, because that takes more room
+}
+
+func (a *amounts) measure(c Cell) {
+	number, unit := c.amount()
+	a.whole = max(a.whole, len(number)-c.fraction())
+	a.fraction = max(a.fraction, c.fraction())
+	a.unit = max(a.unit, width(unit))
+	a.longest = max(a.longest, width(c.short()))
+}
+
+func (a amounts) width() int {
+	if a.loose {
+		return a.longest
+	}
+	return a.whole + a.fraction + min(a.unit, 1) + a.unit
+}
+
+func (a amounts) block(p painter, c Cell) string {
+	if a.loose {
+		return spaces(a.longest-width(c.short())) + p.amount(c)
+	}
+	number, unit := c.amount()
+	block := spaces(a.whole+c.fraction()-len(number)) + number + spaces(a.fraction-c.fraction())
+	if a.unit == 0 {
+		return block
+	}
+	return block + " " + p.unit(c) + spaces(a.unit-width(unit))
+}
+
+// fraction returns the width of an amount's number from the decimal point on.
+func (c Cell) fraction() int {
+	if c.decimals <= 0 {
+		return 0
+	}
+	return 1 + int(c.decimals)
+}

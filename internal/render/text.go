@@ -1,0 +1,98 @@
+package render
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"github.com/rivo/uniseg"
+)
+
+// width returns how many columns of a terminal a text takes, at most: not all terminals draw a flag, or an emoji
+// with the tone of its skin, as one character.
+func width(s string) int {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return twwidth.WidthWithOptions(s, twwidth.Options{})
+		}
+	}
+	return len(s)
+}
+
+// Cut shortens a text to a width. It removes the end.
+func Cut(s string, limit int) string { return cut(s, limit, false) }
+
+// cut shortens a text to a width. A text of one word is an id, an address or a time, and both of its ends
+// distinguish it from others: cut removes the middle of such a text. It removes the end of other text.
+func cut(s string, limit int, middle bool) string {
+	if width(s) <= limit {
+		return s
+	}
+	if limit <= 1 {
+		return ellipsis[:min(limit, 1)*len(ellipsis)]
+	}
+	room := limit - 1
+	if !middle || strings.ContainsFunc(s, unicode.IsSpace) {
+		return strings.TrimRight(head(s, room), " ") + ellipsis
+	}
+	begin := head(s, room-room/2)
+	return begin + ellipsis + tail(s, room-width(begin))
+}
+
+// head returns as much of the beginning as fits.
+func head(s string, room int) string {
+	for i := 0; i < len(s); {
+		next := character(s[i:])
+		if room -= width(next); room < 0 {
+			return s[:i]
+		}
+		i += len(next)
+	}
+	return s
+}
+
+// tail returns as much of the end as fits.
+func tail(s string, room int) string {
+	for excess := width(s) - room; excess > 0 && s != ""; {
+		first := character(s)
+		excess -= width(first)
+		s = s[len(first):]
+	}
+	return s
+}
+
+// character returns the first character of a text as a person sees it: a letter with its marks, a flag, or what
+// Safe shows instead of an invisible character.
+func character(s string) string {
+	if s[0] == '\\' && len(s) > 1 {
+		size := map[byte]int{'x': 4, 'u': 6, 'U': 10}[s[1]]
+		if size > 0 && size <= len(s) && strings.Trim(s[2:size], "0123456789abcdef") == "" {
+			return s[:size]
+		}
+	}
+	first, _, _, _ := uniseg.FirstGraphemeClusterInString(s, -1)
+	return first
+}
+
+// Wrap breaks a text into lines of at most limit columns, between words if it can. A limit of 0 means no
+// limit.
+func Wrap(s string, limit int) []string {
+	if limit <= 0 {
+		return []string{s}
+	}
+	var lines []string
+	for width(s) > limit {
+		line := head(s, limit)
+		if line == "" { // not even one character fits
+			line = character(s)
+		}
+		rest := s[len(line):]
+		if blank := strings.LastIndexByte(line, ' '); blank > 0 && rest[0] != ' ' {
+			line, rest = s[:blank], s[blank:]
+		}
+		lines = append(lines, strings.TrimRight(line, " "))
+		s = strings.TrimLeft(rest, " ")
+	}
+	return append(lines, s)
+}
