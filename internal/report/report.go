@@ -35,9 +35,10 @@ func (g Group) Timed() bool { return g == ByDay || g == ByWeek || g == ByMonth }
 type Query struct {
 	By      []Group // also the order in which rows are sorted; at most one is a period of time
 	Span    Span
-	Compare bool // whether to count the span before too; both ends of Span must be set
-	Top     int  // only so many rows of each currency, with the largest rebates; 0: all
-	Days    bool // whether Timelines will be called
+	Now     time.Time // the present second, as the service would write it; zero if nothing depends on it
+	Compare bool      // whether to count the span before too; both ends of Span must be set
+	Top     int       // only so many rows of each currency, with the largest rebates; 0: all
+	Days    bool      // whether Timelines will be called
 	Money   money.Registry
 }
 
@@ -54,6 +55,7 @@ func (q Query) unit() Unit {
 // Report holds the sums so far. It is not safe for concurrent use.
 type Report struct {
 	query    Query
+	whole    Span // that of the query, with the rest of its last week or month
 	previous Span
 	sellers  []Standing
 	codes    map[string]int // as written
@@ -141,7 +143,7 @@ type difference struct {
 func New(q Query) *Report {
 	r := &Report{query: q, codes: map[string]int{}, folded: map[string]int{}}
 	if q.Compare {
-		r.previous = q.Span.Before()
+		r.whole, r.previous = q.Span.whole(q.Now), q.Span.Before(q.Now)
 	}
 	return r
 }
@@ -249,7 +251,7 @@ func (r *Report) count(seller, unit int32, at moment, kind int, minor int64, fir
 	}
 	r.bySeller.at(key{seller: seller, currency: unit}).previous()[kind].add(minor)
 	if period != "" {
-		k.begin = r.query.Span.beside(at.time()).begin(period)
+		k.begin = dayOf(r.whole.shift(at.time(), 1)).begin(period)
 	}
 	r.rows.at(k).previous()[kind].add(minor)
 }

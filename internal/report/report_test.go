@@ -68,7 +68,7 @@ func written(t *testing.T, text string) time.Time {
 
 func span(t *testing.T, from, to string) Span {
 	t.Helper()
-	return Span{new(written(t, from)), new(written(t, to))}
+	return Span{From: new(written(t, from)), To: new(written(t, to))}
 }
 
 func TestRows(t *testing.T) {
@@ -266,12 +266,108 @@ func TestSpanBefore(t *testing.T) {
 		{"2026-05-03T10:00:00.25", "2026-05-03T11:00:00.75", "2026-05-03T08:59:59 2026-05-03T10:00:00"},
 		{"0001-02-01T00:00", "9999-12-02T00:00", ""},
 	} {
-		before := span(t, test.from, test.to).Before()
+		before := span(t, test.from, test.to).Before(time.Time{})
 		from, to := before.Bounds()
 		if got := from + " " + to; test.want != "" && got != test.want {
 			t.Errorf("before %s to %s: %s, want %s", test.from, test.to, got, test.want)
 		}
 	}
+}
+
+// TestRunningSpan checks what a span is compared with while it is not over: the same number of days, from the
+// beginning of the week or months before, if it was given in weeks or months.
+func TestRunningSpan(t *testing.T) {
+	for _, test := range []struct {
+		from, to string
+		unit     Unit
+		now      string
+		running  bool
+		want     string
+	}{
+		// A month, on its days. It does not matter whether its end or today was given as the end.
+		{"2026-11-01", "2026-12-01", ByMonth, "2026-11-23T12:00", true, "2026-10-01T00:00:00 2026-10-23T23:59:59"},
+		{"2026-11-01", "2026-11-24", ByMonth, "2026-11-23T12:00", true, "2026-10-01T00:00:00 2026-10-23T23:59:59"},
+		{"2026-11-01", "2026-11-26", ByMonth, "2026-11-23T12:00", true, "2026-10-01T00:00:00 2026-10-23T23:59:59"},
+		{"2026-11-01", "2026-12-01", ByMonth, "2026-11-01T00:00", true, "2026-10-01T00:00:00 2026-10-01T23:59:59"},
+		{"2026-11-01", "2026-12-01", ByMonth, "2026-11-30T23:59:58", true, "2026-10-01T00:00:00 2026-10-30T23:59:59"},
+		// Once it is over, and before it begins, it is a whole month.
+		{"2026-11-01", "2026-12-01", ByMonth, "2026-12-01T00:00", false, "2026-10-01T00:00:00 2026-10-31T23:59:59"},
+		{"2026-11-01", "2026-12-01", ByMonth, "2026-10-31T23:59:59", false, "2026-10-01T00:00:00 2026-10-31T23:59:59"},
+		{"2026-11-01", "2026-11-23", ByMonth, "2026-11-23T12:00", false, "2026-10-10T00:00:00 2026-10-31T23:59:59"},
+		// The month before is shorter.
+		{"2026-03-01", "2026-04-01", ByMonth, "2026-03-27T12:00", true, "2026-02-01T00:00:00 2026-02-27T23:59:59"},
+		{"2026-03-01", "2026-04-01", ByMonth, "2026-03-28T12:00", true, "2026-02-01T00:00:00 2026-02-28T23:59:59"},
+		{"2026-03-01", "2026-04-01", ByMonth, "2026-03-29T12:00", true, "2026-02-01T00:00:00 2026-02-28T23:59:59"},
+		{"2026-03-01", "2026-04-01", ByMonth, "2026-03-31T12:00", true, "2026-02-01T00:00:00 2026-02-28T23:59:59"},
+		{"2028-03-01", "2028-04-01", ByMonth, "2028-03-29T12:00", true, "2028-02-01T00:00:00 2028-02-29T23:59:59"},
+		// The month before is longer, and so is its last day later.
+		{"2026-02-01", "2026-03-01", ByMonth, "2026-02-28T12:00", true, "2026-01-01T00:00:00 2026-01-28T23:59:59"},
+		{"2026-01-01", "2026-02-01", ByMonth, "2026-01-31T12:00", true, "2025-12-01T00:00:00 2025-12-31T23:59:59"},
+		// Several months, and a year.
+		{"2026-10-01", "2026-12-01", ByMonth, "2026-11-23T12:00", true, "2026-08-01T00:00:00 2026-09-23T23:59:59"},
+		{"2026-10-01", "2026-11-24", ByMonth, "2026-11-23T12:00", true, "2026-08-01T00:00:00 2026-09-23T23:59:59"},
+		{"2026-01-01", "2027-01-01", ByMonth, "2026-11-23T12:00", true, "2025-01-01T00:00:00 2025-11-23T23:59:59"},
+		// A week begins on a Monday. 2026-11-23 is one.
+		{"2026-11-23", "2026-11-30", ByWeek, "2026-11-23T12:00", true, "2026-11-16T00:00:00 2026-11-16T23:59:59"},
+		{"2026-11-23", "2026-11-26", ByWeek, "2026-11-25T12:00", true, "2026-11-16T00:00:00 2026-11-18T23:59:59"},
+		{"2026-11-16", "2026-11-26", ByWeek, "2026-11-25T12:00", true, "2026-11-02T00:00:00 2026-11-11T23:59:59"},
+		{"2026-11-23", "2026-11-30", ByWeek, "2026-11-30T00:00", false, "2026-11-16T00:00:00 2026-11-22T23:59:59"},
+		// Days, also the first of a month.
+		{"2026-11-01", "2026-11-24", "", "2026-11-23T12:00", true, "2026-10-09T00:00:00 2026-10-31T23:59:59"},
+		{"2026-11-01", "2026-11-02", "", "2026-11-01T12:00", true, "2026-10-31T00:00:00 2026-10-31T23:59:59"},
+		{"2026-11-10", "2026-12-10", "", "2026-11-23T12:00", true, "2026-10-11T00:00:00 2026-10-24T23:59:59"},
+		// Without a unit, whole months are still months.
+		{"2026-11-01", "2026-12-01", "", "2026-11-23T12:00", true, "2026-10-01T00:00:00 2026-10-23T23:59:59"},
+		// A time of day, and an age, whose end is the present second.
+		{"2026-11-23T08:00", "2026-11-23T18:00", "", "2026-11-23T12:00", true, "2026-11-22T22:00:00 2026-11-23T07:59:59"},
+		{"2026-11-16T12:00:01", "2026-11-23T12:00:01", "", "2026-11-23T12:00:00", false, "2026-11-09T12:00:01 2026-11-16T12:00:00"},
+	} {
+		s := span(t, test.from, test.to)
+		s.Unit = test.unit
+		now := written(t, test.now)
+		if got := s.Running(now); got != test.running {
+			t.Errorf("%s to %s, at %s: running is %v", test.from, test.to, test.now, got)
+		}
+		from, to := s.Before(now).Bounds()
+		if got := from + " " + to; got != test.want {
+			t.Errorf("%s to %s by %q, at %s: %s, want %s", test.from, test.to, test.unit, test.now, got, test.want)
+		}
+	}
+	now := written(t, "2026-11-23T12:00")
+	for want, s := range map[string]Span{
+		"all time": {}, "from": {From: &now}, "until": {To: new(now.AddDate(0, 0, 1))}, "past": {To: &now}, "future": {From: new(now.AddDate(0, 0, 1))},
+	} {
+		if got := s.Running(now); got != (want == "from" || want == "until") {
+			t.Errorf("%s is running: %v", want, got)
+		}
+	}
+}
+
+// TestCompareRunning checks that nothing counts before or after the days that are compared, and that the rows
+// add up to the totals, although the month before is longer.
+func TestCompareRunning(t *testing.T) {
+	shop := api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{
+		one("2026-02-01T00:00:00", "EUR", 10), one("2026-02-28T23:59:59", "EUR", 200),
+		one("2026-03-01T00:00:00", "EUR", 1000), one("2026-03-31T11:59:59", "EUR", 4000),
+	}}
+	march := span(t, "2026-03-01", "2026-04-01")
+	march.Unit = ByMonth
+	q := Query{By: []Group{ByDay}, Span: march, Compare: true, Now: written(t, "2026-03-27T12:00")}
+	same(t, "27 March", brief(added(t, q, shop).Totals()), []string{"EUR n=2 volume=5000 rebates=500 share=1000 last=2026-03-31T11:59:59 before=10/1 change=499000"})
+	q.Now = written(t, "2026-03-31T12:00")
+	r := added(t, q, shop)
+	same(t, "31 March", brief(r.Totals()), []string{"EUR n=2 volume=5000 rebates=500 share=1000 last=2026-03-31T11:59:59 before=210/21 change=22810"})
+	same(t, "days", brief(slices.Collect(r.Rows())), []string{
+		"2026-03-01 EUR n=1 volume=1000 rebates=100 share=200 last=2026-03-01T00:00:00 before=10/1 change=99000",
+		"2026-03-28 EUR n=0 volume=0 rebates=0 share=0 last= before=200/20 change=-1000",
+		"2026-03-31 EUR n=1 volume=4000 rebates=400 share=800 last=2026-03-31T11:59:59 before=0/0 change=<nil>",
+	})
+	// The end is today, not the month's: a day still has its own day before.
+	q.Span.To, q.Now = new(written(t, "2026-03-31")), written(t, "2026-03-30T12:00")
+	same(t, "until 30 March", brief(slices.Collect(added(t, q, shop).Rows())), []string{
+		"2026-03-01 EUR n=1 volume=1000 rebates=100 share=1000 last=2026-03-01T00:00:00 before=10/1 change=99000",
+		"2026-03-28 EUR n=0 volume=0 rebates=0 share=0 last= before=200/20 change=-1000",
+	})
 }
 
 // TestUnreadableCreated checks that a reseller with an unreadable time gets no figures by period. The
@@ -448,6 +544,20 @@ func TestTimelines(t *testing.T) {
 		"EUR by day, false: 2026-05-02=0 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11", "USD by day, false: 2026-05-02=0 2026-05-03=0 2026-05-04=5 2026-05-05=0 2026-05-06=0"})
 	same(t, "a span that is too long", lines(Query{By: by, Span: span(t, "1990-01-01T00:00", "2026-05-07T00:00")}, 60)[:1], []string{
 		"EUR by day, false: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11"})
+	from := func(text string) Span { return Span{From: new(written(t, text))} }
+	now := written(t, "2026-05-08T12:00")
+	same(t, "until today", lines(Query{By: by, Now: now}, 60)[:1], []string{
+		"EUR by day, false: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
+	same(t, "a span without an end", lines(Query{By: by, Now: now, Span: from("2026-05-05")}, 60), []string{
+		"EUR by day, false: 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
+	same(t, "a running span", lines(Query{By: by, Now: now, Span: span(t, "2026-05-05T00:00", "2026-06-01T00:00")}, 60), []string{
+		"EUR by day, false: 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
+	same(t, "a span that is over", lines(Query{By: by, Now: now, Span: span(t, "2026-05-05T00:00", "2026-05-08T00:00")}, 60), []string{
+		"EUR by day, false: 2026-05-05=0 2026-05-06=11 2026-05-07=0"})
+	same(t, "a clock ahead of ours", lines(Query{By: by, Now: written(t, "2026-05-05T12:00"), Span: from("2026-05-04")}, 60)[:1], []string{
+		"EUR by day, false: 2026-05-04=0 2026-05-05=0 2026-05-06=11"})
+	same(t, "silence before", lines(Query{By: by, Span: span(t, "2026-02-01T00:00", "2026-05-07T00:00"), Now: now}, 60)[1:], []string{
+		"USD by week, false: 2026-W05=0 2026-W06=0 2026-W07=0 2026-W08=0 2026-W09=0 2026-W10=0 2026-W11=0 2026-W12=0 2026-W13=0 2026-W14=0 2026-W15=0 2026-W16=0 2026-W17=0 2026-W18=0 2026-W19=5"})
 	same(t, "as grouped", lines(Query{By: []Group{ByMonth}}, 60), []string{"EUR by month, false: 2026-05=41", "USD by month, false: 2026-05=5"})
 	same(t, "no room for days", lines(Query{By: by}, 3), []string{"EUR by week, false: 2026-W18=30 2026-W19=11", "USD by week, false: 2026-W18=0 2026-W19=5"})
 	shop.InvoiceRebates = append(shop.InvoiceRebates, one("1815-06-18T00:00:00", "EUR", 9990))
@@ -481,7 +591,7 @@ func TestSumsProperty(t *testing.T) {
 		by := []Group{rapid.SampledFrom(Groups()).Draw(t, "by")}
 		from, to := "2026-02", "2026-04"
 		compare := rapid.Bool().Draw(t, "compare")
-		q := Query{By: by, Span: Span{new(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)), new(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))}, Compare: compare}
+		q := Query{By: by, Span: Span{From: new(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)), To: new(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))}, Compare: compare}
 		if !compare && rapid.Bool().Draw(t, "all") {
 			q.Span, from, to = Span{}, "", "9"
 		}

@@ -242,13 +242,14 @@ type Point struct {
 }
 
 // Timelines returns a Timeline for each currency, all over the same time, each with at most so many periods.
-// The unit is that of the query, or one that suits the time. If it gives too many periods, the next larger
-// unit that gives few enough is used.
+// They end with the query's span or with today, whatever comes first, even if nothing was earned lately. The
+// unit is that of the query, or one that suits the time. If it gives too many periods, the next larger unit
+// that gives few enough is used.
 func (r *Report) Timelines(most int) []Timeline {
 	if r.days.count() == 0 || most < 1 {
 		return nil
 	}
-	first, last := r.firstAndLast()
+	first, last := r.timelineEnds(most)
 	units := []Unit{ByDay, ByWeek, ByMonth, Year}
 	unit := r.query.unit()
 	switch days := last - first; {
@@ -260,21 +261,10 @@ func (r *Report) Timelines(most int) []Timeline {
 	default:
 		unit = ByMonth
 	}
-	count := func(first, last date) int { return 1 + first.begin(unit).steps(unit, last.begin(unit)) }
-	for unit != Year && count(first, last) > most {
+	for unit != Year && count(unit, first, last) > most {
 		unit = units[slices.Index(units, unit)+1]
 	}
-	from, to := first, last // extended to the span of the query, if that fits
-	if span := r.query.Span; span.From != nil {
-		from = dayOf(*span.From)
-	}
-	if span := r.query.Span; span.To != nil {
-		to = dayOf(span.To.Add(-time.Nanosecond))
-	}
-	if count(from, to) <= most {
-		first, last = from, to
-	}
-	n := count(first, last)
+	n := count(unit, first, last)
 	cut := n > most
 	if cut {
 		n = most
@@ -304,13 +294,31 @@ func (r *Report) Timelines(most int) []Timeline {
 	return all
 }
 
-func (r *Report) firstAndLast() (first, last date) {
+// count returns how many periods there are from one day to another.
+func count(unit Unit, first, last date) int {
+	return 1 + first.begin(unit).steps(unit, last.begin(unit))
+}
+
+// timelineEnds returns the first and last day of the timelines. They begin with the span, unless it has more
+// than so many months.
+func (r *Report) timelineEnds(most int) (first, last date) {
 	started := false
 	for g := range r.days.all() {
 		if !started {
 			first, last, started = g.begin, g.begin, true
 		}
 		first, last = min(first, g.begin), max(last, g.begin)
+	}
+	span, now := r.query.Span, r.query.Now
+	running := span.Open() || span.Running(now)
+	switch {
+	case span.To != nil && !running:
+		last = dayOf(span.To.Add(-time.Nanosecond))
+	case running && !now.IsZero():
+		last = max(last, dayOf(now))
+	}
+	if span.From != nil && count(ByMonth, dayOf(*span.From), last) <= most {
+		first = dayOf(*span.From)
 	}
 	return first, last
 }

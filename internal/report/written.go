@@ -70,7 +70,13 @@ func fraction(text string) (nano int, rest string) {
 
 // Span is the time from From until just before To. An end that is nil is open. No time can mean that, because
 // the service can write every time.
-type Span struct{ From, To *time.Time }
+type Span struct {
+	From, To *time.Time
+
+	// Unit is ByWeek or ByMonth if From was given as a week or month, and otherwise empty. Until such a span
+	// is over, it counts as whole weeks or months of which the rest is still to come.
+	Unit Unit
+}
 
 // Open reports whether the span is all time.
 func (s Span) Open() bool { return s.From == nil && s.To == nil }
@@ -79,29 +85,60 @@ func (s Span) contains(at time.Time) bool {
 	return (s.From == nil || !at.Before(*s.From)) && (s.To == nil || at.Before(*s.To))
 }
 
-// Before returns the span of the same length that ends where this one begins. Whole months are preceded by as
-// many months; otherwise the length is in days, hours and seconds. Both ends must be set.
-func (s Span) Before() Span {
-	if whole(*s.From) && whole(*s.To) {
-		return Span{new(s.From.AddDate(0, monthOf(*s.From)-monthOf(*s.To), 0)), s.From}
-	}
-	return Span{new(time.Unix(2*s.From.Unix()-s.To.Unix(), int64(2*s.From.Nanosecond()-s.To.Nanosecond())).UTC()),
-		s.From}
+// Running reports whether the span has begun and is not over. now is the present second.
+func (s Span) Running(now time.Time) bool {
+	return !s.Open() && (s.From == nil || !now.Before(*s.From)) && (s.To == nil || s.To.After(now.Add(time.Second)))
 }
 
-// beside returns the day of the span that corresponds to a time in the span before it. In whole months it is
-// the same day of a later month, or the last day if that month is shorter. Otherwise it is as many days,
-// hours and seconds later.
-func (s Span) beside(at time.Time) date {
-	if !whole(*s.From) || !whole(*s.To) {
-		return dayOf(time.Unix(at.Unix()+s.To.Unix()-s.From.Unix(), int64(at.Nanosecond())).UTC())
+// whole returns the span with the rest of the week or month in which it ends, if it is running and has a Unit.
+func (s Span) whole(now time.Time) Span {
+	if s.Unit != "" && s.To != nil && s.Running(now) {
+		s.To = new(dayOf(s.To.Add(-time.Nanosecond)).begin(s.Unit).step(s.Unit, 1).time())
 	}
-	first := time.Date(at.Year(), at.Month()+time.Month(monthOf(*s.To)-monthOf(*s.From)), 1, 0, 0, 0, 0, time.UTC)
-	return min(dayOf(first)+date(at.Day()-1), dayOf(first.AddDate(0, 1, -1)))
+	return s
 }
 
-// whole reports whether a time is the beginning of a month.
-func whole(at time.Time) bool { return at.Day() == 1 && at.Equal(dayOf(at).time()) }
+// months returns how many months the span has, or 0 if it does not begin and end with a month.
+func (s Span) months() int {
+	if !startsMonth(*s.From) || !startsMonth(*s.To) {
+		return 0
+	}
+	return monthOf(*s.To) - monthOf(*s.From)
+}
+
+// Before returns the span to compare with. Whole months are preceded by as many months; otherwise it has the
+// same length in days, hours and seconds, and ends where this one begins. If the span is running, the one
+// before it ends after the same number of days: up to 23 November is compared with up to 23 October, and up to
+// 31 March with all of February. Both ends must be set.
+func (s Span) Before(now time.Time) Span {
+	whole := s.whole(now)
+	before := Span{From: new(whole.shift(*s.From, -1)), To: s.From}
+	if s.Running(now) {
+		end := *s.To
+		if tomorrow := (dayOf(now) + 1).time(); tomorrow.Before(end) {
+			end = tomorrow
+		}
+		before.To = new(whole.shift(end.Add(-time.Nanosecond), -1).Add(time.Nanosecond))
+	}
+	return before
+}
+
+// shift returns the time that corresponds to at in the span after (1) or before (-1). In whole months it is the
+// same day of another month, or the last day if that month is shorter. Otherwise it is as many days, hours and
+// seconds away as the span is long.
+func (s Span) shift(at time.Time, direction int) time.Time {
+	months := s.months()
+	if months == 0 {
+		return time.Unix(at.Unix()+int64(direction)*(s.To.Unix()-s.From.Unix()),
+			int64(at.Nanosecond()+direction*(s.To.Nanosecond()-s.From.Nanosecond()))).UTC()
+	}
+	first := time.Date(at.Year(), at.Month()+time.Month(direction*months), 1, 0, 0, 0, 0, time.UTC)
+	last := first.AddDate(0, 1, -1)
+	return first.AddDate(0, 0, min(at.Day(), last.Day())-1).Add(at.Sub(dayOf(at).time()))
+}
+
+// startsMonth reports whether a time is the beginning of a month.
+func startsMonth(at time.Time) bool { return at.Day() == 1 && at.Equal(dayOf(at).time()) }
 
 func monthOf(at time.Time) int { return 12*at.Year() + int(at.Month()) }
 
