@@ -1,11 +1,14 @@
 package cmdutil
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
+	"example.com/till/internal/near"
 	"example.com/till/internal/report"
 )
 
@@ -13,8 +16,8 @@ import (
 const ageLimit = 100 * 365 * 24 * time.Hour
 
 // Period translates the values of --from and --to into what is sent. The interface does not show the format
-// of the times in its filter. So a full date-time is sent as it was typed. A date, a month or an age is
-// written in the layout and the zone of the profile. The end of a day or month is its last second.
+// of the times in its filter. So a full date-time is sent as it was typed. A day, a week, a month or an age
+// is written in the layout and the zone of the profile. The end of a day, week or month is its last second.
 type Period struct {
 	now    time.Time
 	layout string
@@ -56,21 +59,67 @@ func (p Period) parse(flag, text string, end bool) (time.Time, error) {
 	if age, ok := ParseAge(text); ok {
 		return p.now.Add(-age), nil
 	}
-	if day, err := time.ParseInLocation(time.DateOnly, text, p.zone); err == nil {
+	if first, unit := p.named(text); unit != "" {
 		if end {
-			day = day.AddDate(0, 0, 1).Add(-time.Second)
+			return after(first, unit).Add(-time.Second), nil
 		}
-		return day, nil
-	}
-	if month, err := time.ParseInLocation("2006-01", text, p.zone); err == nil {
-		if end {
-			month = month.AddDate(0, 1, 0).Add(-time.Second)
-		}
-		return month, nil
+		return first, nil
 	}
 	return time.Time{}, UsageError(
 		fmt.Sprintf("%s: %q is not a time", flag, text),
-		"write a date (2026-05-03), a month (2026-05), an age (7d, 12h, 90m, 2w) or a full date-time (2026-05-03T10:00:00)")
+		cmp.Or(near.Question(text, "", PeriodWords()), "write "+strings.Join(PeriodWords(), ", ")+", a date "+
+			"(2026-05-03), a week (2026-W18), a month (2026-05), an age (7d, 12h, 90m, 2w) or a full date-time "+
+			"(2026-05-03T10:00:00)"))
+}
+
+// PeriodWords returns the words for days and months.
+func PeriodWords() []string { return []string{"today", "yesterday", "this-month", "last-month"} }
+
+// named returns the first moment of a day, week or month and which of them it is, or "" for other texts. In
+// --from a name is the beginning of that day, week or month, and in --to its end.
+func (p Period) named(text string) (time.Time, report.Unit) {
+	now := p.now.In(p.zone)
+	switch text {
+	case "today":
+		text = now.Format(time.DateOnly)
+	case "yesterday":
+		text = time.Date(now.Year(), now.Month(), now.Day()-1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+	case "this-month":
+		text = now.Format(monthLayout)
+	case "last-month":
+		text = time.Date(now.Year(), now.Month()-1, 1, 0, 0, 0, 0, time.UTC).Format(monthLayout)
+	}
+	if day, err := time.ParseInLocation(time.DateOnly, text, p.zone); err == nil {
+		return day, report.ByDay
+	}
+	if month, err := time.ParseInLocation(monthLayout, text, p.zone); err == nil {
+		return month, report.ByMonth
+	}
+	if m := weekName.FindStringSubmatch(text); m != nil {
+		year, _ := strconv.Atoi(m[1])
+		week, _ := strconv.Atoi(m[2])
+		fourth := time.Date(year, time.January, 4, 0, 0, 0, 0, p.zone) // is always in week 1
+		monday := fourth.AddDate(0, 0, 7*(week-1)-(int(fourth.Weekday())+6)%7)
+		if y, w := monday.ISOWeek(); y == year && w == week {
+			return monday, report.ByWeek
+		}
+	}
+	return time.Time{}, ""
+}
+
+const monthLayout = "2006-01"
+
+var weekName = regexp.MustCompile(`^(\d{4})-W(\d{2})$`)
+
+// after returns the first moment after the day, week or month that begins at first.
+func after(first time.Time, unit report.Unit) time.Time {
+	switch unit {
+	case report.ByMonth:
+		return first.AddDate(0, 1, 0)
+	case report.ByWeek:
+		return first.AddDate(0, 0, 7)
+	}
+	return first.AddDate(0, 0, 1)
 }
 
 // Instant is like parse, for till's own times. It also reads a full date-time.
@@ -92,16 +141,17 @@ func (p Period) Instant(flag, text string, end bool) (time.Time, error) {
 // Written returns the period for times that were written without a time zone, on the clock that wrote them.
 // It leaves an end unset if the text is empty.
 func (p Period) Written(from, to string) (span report.Span, err error) {
-	zone := p.zone
-	now := p.now.In(zone)
+	p.now = p.WallClock()
 	p.zone = time.UTC // as no zone: each day has 24 hours
-	p.now = time.Date(now.Year(), now.Month(), now.Day(), now.Hour(), now.Minute(), now.Second(), 0, time.UTC)
 	if from != "" {
 		at, err := p.wallClock("--from", from, false)
 		if err != nil {
 			return span, err
 		}
 		span.From = &at
+		if _, unit := p.named(from); unit != report.ByDay {
+			span.Unit = unit
+		}
 	}
 	if to != "" {
 		at, err := p.wallClock("--to", to, true)
@@ -114,6 +164,12 @@ func (p Period) Written(from, to string) (span report.Span, err error) {
 		return span, UsageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
 	}
 	return span, nil
+}
+
+// WallClock returns the present second on a clock in the zone, in UTC as no zone.
+func (p Period) WallClock() time.Time {
+	now := p.now.In(p.zone)
+	return time.Date(now.Year(), now.Month(), now.Day(), now.Hour(), now.Minute(), now.Second(), 0, time.UTC)
 }
 
 // Today returns the default end of a period: now if from is an age, and otherwise the end of today.

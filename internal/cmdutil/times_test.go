@@ -1,8 +1,11 @@
 package cmdutil
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"example.com/till/internal/report"
 )
 
 func TestPeriod(t *testing.T) {
@@ -31,6 +34,16 @@ func TestPeriod(t *testing.T) {
 		// The clocks change on this day.
 		{"2006-01-02T15:04:05Z07:00", berlin, "2026-03-29", "2026-03-29T00:00:00+01:00", "2026-03-29T23:59:59+02:00"},
 		{"02.01.2006", time.UTC, "2026-05", "01.05.2026", "31.05.2026"},
+		// A week begins on a Monday, and the first one has 4 January.
+		{"2006-01-02T15:04:05", time.UTC, "2026-W40", "2026-09-28T00:00:00", "2026-10-04T23:59:59"},
+		{"2006-01-02T15:04:05", time.UTC, "2026-W01", "2025-12-29T00:00:00", "2026-01-04T23:59:59"},
+		{"2006-01-02T15:04:05", time.UTC, "2026-W53", "2026-12-28T00:00:00", "2027-01-03T23:59:59"},
+		{"2006-01-02T15:04:05", time.UTC, "2027-W01", "2027-01-04T00:00:00", "2027-01-10T23:59:59"},
+		{"2006-01-02T15:04:05Z07:00", berlin, "2026-W13", "2026-03-23T00:00:00+01:00", "2026-03-29T23:59:59+02:00"},
+		{"2006-01-02T15:04:05", time.UTC, "today", "2026-05-03T00:00:00", "2026-05-03T23:59:59"},
+		{"2006-01-02T15:04:05", time.UTC, "yesterday", "2026-05-02T00:00:00", "2026-05-02T23:59:59"},
+		{"2006-01-02T15:04:05", time.UTC, "this-month", "2026-05-01T00:00:00", "2026-05-31T23:59:59"},
+		{"2006-01-02T15:04:05", time.UTC, "last-month", "2026-04-01T00:00:00", "2026-04-30T23:59:59"},
 		// A full date-time is sent as it was typed, with any layout and zone.
 		{"02.01.2006", berlin, "2026-05-03T10:00:00", "2026-05-03T10:00:00", "2026-05-03T10:00:00"},
 		{"02.01.2006", berlin, "2026-05-03 10:00", "2026-05-03 10:00", "2026-05-03 10:00"},
@@ -49,9 +62,88 @@ func TestPeriod(t *testing.T) {
 
 func TestPeriodRefuses(t *testing.T) {
 	p := Period{now: time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC), layout: time.DateTime, zone: time.UTC}
-	for _, text := range []string{"yesterday", "2026", "2026-13", "2026-02-30", "26-05-03", "7", "d", "-7d", "+7d", "1.5d", "7 d", "7y", "99999999999d", " ", "2026-05-03 "} {
+	for _, text := range []string{"tomorrow", "Today", "2026-W00", "2025-W53", "2026-W54", "2026-W1", "2026-w18", "2026", "2026-13", "2026-02-30", "26-05-03", "7", "d", "-7d", "+7d", "1.5d", "7 d", "7y", "99999999999d", " ", "2026-05-03 "} {
 		if got, err := p.from(text); err == nil || Explain(err).Code != ExitUsage {
 			t.Errorf("--from %q: %q, %v", text, got, err)
 		}
+	}
+}
+
+// TestPeriodWords checks the words where a day or month begins or ends, in a zone where it is another day.
+func TestPeriodWords(t *testing.T) {
+	tokyo := time.FixedZone("JST", 9*60*60)
+	for _, c := range []struct {
+		now  string
+		zone *time.Location
+		want string // the first days that the words name
+	}{
+		{"2026-01-01T00:00:00Z", time.UTC, "2026-01-01 2025-12-31 2026-01-01 2025-12-01"},
+		{"2026-03-31T23:59:59Z", time.UTC, "2026-03-31 2026-03-30 2026-03-01 2026-02-01"},
+		{"2026-03-31T14:59:59Z", tokyo, "2026-03-31 2026-03-30 2026-03-01 2026-02-01"},
+		{"2026-03-31T15:00:00Z", tokyo, "2026-04-01 2026-03-31 2026-04-01 2026-03-01"},
+		{"2028-03-01T12:00:00Z", time.UTC, "2028-03-01 2028-02-29 2028-03-01 2028-02-01"},
+	} {
+		now, err := time.Parse(time.RFC3339, c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := Period{now: now, layout: time.DateOnly, zone: c.zone}
+		var got []string
+		for _, word := range PeriodWords() {
+			day, err := p.from(word)
+			if err != nil {
+				t.Error(err)
+			}
+			got = append(got, day)
+		}
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("at %s in %s: %s, want %s", c.now, c.zone, text, c.want)
+		}
+	}
+}
+
+func TestPeriodSuggests(t *testing.T) {
+	p := Period{now: time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC), layout: time.DateTime, zone: time.UTC}
+	for text, want := range map[string]string{
+		"yesteday":   "did you mean yesterday?",
+		"last_month": "did you mean last-month?",
+		"this":       "did you mean this-month?",
+		"2026/05":    "write today, yesterday, this-month, last-month, a date (2026-05-03), a week (2026-W18), a month (2026-05), an age (7d, 12h, 90m, 2w) or a full date-time (2026-05-03T10:00:00)",
+	} {
+		_, err := p.from(text)
+		if err == nil || Explain(err).Hint.Text != want {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestWrittenPeriod checks the period of times without a zone, and whether it counts as weeks or months.
+func TestWrittenPeriod(t *testing.T) {
+	p := Period{now: time.Date(2026, 11, 22, 23, 30, 0, 999, time.UTC), layout: time.DateTime, zone: time.FixedZone("JST", 9*60*60)}
+	for _, c := range []struct {
+		from, to, want string
+		unit           report.Unit
+	}{
+		{"this-month", "this-month", "2026-11-01T00:00:00 2026-11-30T23:59:59", report.ByMonth},
+		{"this-month", "", "2026-11-01T00:00:00 ", report.ByMonth},
+		{"last-month", "last-month", "2026-10-01T00:00:00 2026-10-31T23:59:59", report.ByMonth},
+		{"last-month", "today", "2026-10-01T00:00:00 2026-11-23T23:59:59", report.ByMonth},
+		{"2026-10", "yesterday", "2026-10-01T00:00:00 2026-11-22T23:59:59", report.ByMonth},
+		{"2026-W47", "2026-W47", "2026-11-16T00:00:00 2026-11-22T23:59:59", report.ByWeek},
+		{"2026-11-01", "today", "2026-11-01T00:00:00 2026-11-23T23:59:59", ""},
+		{"yesterday", "", "2026-11-22T00:00:00 ", ""},
+		{"7d", "0s", "2026-11-16T08:30:00 2026-11-23T08:30:00", ""},
+		{"", "2026-10", " 2026-10-31T23:59:59", ""},
+	} {
+		s, err := p.Written(c.from, c.to)
+		if from, to := s.Bounds(); err != nil || from+" "+to != c.want || s.Unit != c.unit {
+			t.Errorf("%s to %s: %s %s by %q, %v; want %s by %q", c.from, c.to, from, to, s.Unit, err, c.want, c.unit)
+		}
+	}
+	if _, err := p.Written("today", "yesterday"); err == nil || Explain(err).Code != ExitUsage {
+		t.Errorf("today is before yesterday: %v", err)
+	}
+	if got := p.WallClock().Format(time.DateTime); got != "2026-11-23 08:30:00" {
+		t.Errorf("the clock shows %s", got)
 	}
 }
