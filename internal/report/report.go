@@ -33,13 +33,14 @@ func (g Group) Timed() bool { return g == ByDay || g == ByWeek || g == ByMonth }
 
 // Query says what to report.
 type Query struct {
-	By      []Group // also the order in which rows are sorted; at most one is a period of time
-	Span    Span
-	Now     time.Time // the present second, as the service would write it; zero if nothing depends on it
-	Compare bool      // whether to count the span before too; both ends of Span must be set
-	Top     int       // only so many rows of each currency, with the largest rebates; 0: all
-	Days    bool      // whether Timelines will be called
-	Money   money.Registry
+	By       []Group // also the order in which rows are sorted; at most one is a period of time
+	Span     Span
+	Now      time.Time // the present second, as the service would write it; zero if nothing depends on it
+	Compare  bool      // whether to count the span before too; both ends of Span must be set
+	Currency string    // only sums in this currency, in any case; empty: in all
+	Top      int       // only so many rows of each currency, with the largest rebates; 0: all
+	Days     bool      // whether Timelines will be called
+	Money    money.Registry
 }
 
 func (q Query) has(g Group) bool { return slices.Contains(q.By, g) }
@@ -159,10 +160,13 @@ func (r *Report) Undated() int { return r.undated }
 // service's own totals, and how they differ from the sum of the invoices, do not depend on any time and are
 // kept.
 func (r *Report) Add(stats api.ResellerStats) error {
-	times, err := r.times(stats.InvoiceRebates)
 	seller := int32(len(r.sellers))
 	r.sellers = append(r.sellers,
 		Standing{stats.ID, stats.Label, stats.InvoiceStats, stats.TotalVolume, stats.TotalRebates})
+	if r.query.Currency != "" {
+		stats = r.only(stats)
+	}
+	times, err := r.times(stats.InvoiceRebates)
 	var all [2]map[int32]*sum // over all time
 	all[0], all[1] = map[int32]*sum{}, map[int32]*sum{}
 	for i, record := range stats.InvoiceRebates {
@@ -189,6 +193,49 @@ func (r *Report) Add(stats api.ResellerStats) error {
 		r.compare(seller, [2]string{"volume", "rebates"}[kind], all[kind], totals)
 	}
 	return err
+}
+
+// only returns the statistics without the amounts in other currencies than the query's.
+func (r *Report) only(stats api.ResellerStats) api.ResellerStats {
+	amounts := func(all api.CodeAmounts) (kept api.CodeAmounts) {
+		for _, amount := range all {
+			if r.wants(r.currency(amount.Code)) {
+				kept = append(kept, amount)
+			}
+		}
+		return kept
+	}
+	totals := func(all []api.CodeTotal) (kept []api.CodeTotal) {
+		for _, total := range all {
+			kept = append(kept, api.CodeTotal{Code: total.Code, Amounts: amounts(total.Amounts)})
+		}
+		return kept
+	}
+	var records []api.InvoiceRebate
+	for _, record := range stats.InvoiceRebates {
+		record.PaidAmount, record.Rebate = amounts(record.PaidAmount), amounts(record.Rebate)
+		if len(record.PaidAmount)+len(record.Rebate) > 0 {
+			records = append(records, record)
+		}
+	}
+	stats.InvoiceRebates = records
+	stats.TotalVolume, stats.TotalRebates = totals(stats.TotalVolume), totals(stats.TotalRebates)
+	return stats
+}
+
+// wants reports whether the query asks for a currency.
+func (r *Report) wants(unit int32) bool {
+	return r.query.Currency == "" || fold(r.units[unit].code) == fold(r.query.Currency)
+}
+
+// Codes returns the currencies that the service has named, sorted. They do not depend on the query.
+func (r *Report) Codes() []string {
+	var codes []string
+	for _, unit := range r.units {
+		codes = append(codes, unit.code)
+	}
+	slices.SortFunc(codes, compareCodes)
+	return codes
 }
 
 // times returns when the invoices were created. The error is about those whose time matters and cannot be

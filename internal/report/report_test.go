@@ -146,6 +146,32 @@ func TestCurrenciesAreNeverAdded(t *testing.T) {
 	}
 }
 
+// TestCurrency checks that a report on one currency has the sums of that currency in a report on all, in every
+// part. The service's own figures stay as they are.
+func TestCurrency(t *testing.T) {
+	shop := api.ResellerStats{
+		ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{
+			{ID: "both", Created: "2026-05-03T10:00:00", PaidAmount: api.CodeAmounts{{Code: "Usd", Minor: 100}, {Code: "EUR", Minor: 7}}, Rebate: api.CodeAmounts{{Code: "EUR", Minor: 3}, {Code: "USD", Minor: 10}}},
+			one("soon", "EUR", 50), one("2026-05-04T10:00:00", "Doge", 50), one("2026-05-04T10:00:00", "DOGE", 50),
+		},
+		TotalVolume: []api.CodeTotal{{Code: "all", Amounts: api.CodeAmounts{{Code: "USD", Minor: 101}, {Code: "EUR", Minor: 56}}}},
+	}
+	r := added(t, Query{By: []Group{ByDay}, Currency: "uSd", Days: true}, shop) // the unreadable time is that of euros
+	same(t, "rows", brief(slices.Collect(r.Rows())), []string{"2026-05-03 USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
+	same(t, "totals", brief(r.Totals()), []string{"USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
+	same(t, "sellers", brief(r.Sellers()), []string{"N USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
+	same(t, "timelines", len(r.Timelines(60)), 1)
+	same(t, "undated", r.Undated(), 0)
+	same(t, "spellings", r.Spellings(), [][]string(nil))
+	same(t, "codes", r.Codes(), []string{"DOGE", "EUR", "USD"})
+	same(t, "all time", r.AllTime()[0].Volume[0].Amounts, shop.TotalVolume[0].Amounts)
+	if d := r.Differences(); len(d) != 2 || d[0].Currency != "USD" || d[0].Service.Sign() != 0 || d[1].Service.Int64() != 101 {
+		t.Errorf("the differences are %v", d)
+	}
+	r = added(t, Query{By: []Group{ByDay}, Currency: "CHF"}, api.ResellerStats{ID: north})
+	same(t, "nothing", len(r.Totals())+len(r.Differences()), 0)
+}
+
 // TestLargeSums checks that sums that do not fit into an int64 are exact.
 func TestLargeSums(t *testing.T) {
 	stats := api.ResellerStats{ID: north, TotalVolume: []api.CodeTotal{{Code: "EUR", Amounts: api.CodeAmounts{{Code: "EUR", Minor: -3}}}}}

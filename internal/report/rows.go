@@ -216,8 +216,8 @@ func compareCodes(a, b string) int {
 // more than one way. The first is the one in the rows.
 func (r *Report) Spellings() [][]string {
 	var all [][]string
-	for _, unit := range r.units {
-		if len(unit.others) > 0 {
+	for i, unit := range r.units {
+		if len(unit.others) > 0 && r.wants(int32(i)) {
 			all = append(all, append([]string{unit.code}, slices.Sorted(slices.Values(unit.others))...))
 		}
 	}
