@@ -91,6 +91,24 @@ func (s scale) span(value *big.Int, full int) (from, length int) {
 // noTerminal is the width of a chart without a terminal.
 const noTerminal = 80
 
+// Heading writes lines above a table or charts, with a free line below them.
+func Heading(w io.Writer, o Options, texts ...string) error {
+	return output(w, oneBuffer, func(out *bufio.Writer) error {
+		lines := lineWriter{out, newPainter(o.Color)}
+		for i, text := range append(texts, "") {
+			for _, line := range Wrap(Safe(text), o.Width) {
+				if i == 0 {
+					line = lines.painter.mark(bold, line)
+				}
+				if err := lines.print(line); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
 // Charts draws charts as text, below each other. They are readable without colour.
 func Charts(w io.Writer, o Options, charts []Chart) error {
 	return output(w, oneBuffer, func(out *bufio.Writer) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
@@ -21,11 +22,13 @@ import (
 type reportFlags struct {
 	from, to    string
 	by          []string
+	currency    string
 	compare     bool
 	top         int
 	failBelow   []string
 	failMinor   []string
 	chart       bool
+	allTime     bool
 	html, svg   string
 	concurrency int
 }
@@ -42,13 +45,15 @@ func reportCommand(a *cmdutil.App) *cobra.Command {
 statistics: all resellers, or those named by id or label. Sums are exact, and
 there is a row for each group and currency.
 
-A period is made of dates (2026-05-03), months (2026-05), ages (30d) or
-date-times without a zone. Without --to, it ends today.
+A period is made of words (today, yesterday, this-month, last-month), dates,
+weeks (2026-W18), months (2026-05) or ages (30d). Without --to, it ends
+today. A period that is not over is marked "so far".
 
 See: till help report.`,
-		Example: `  till reseller report --from 2026-05 --to 2026-05 --compare --chart
-  till reseller report --by reseller --by month -o csv
-  till reseller report "North shop" --from 30d --html rebates.html
+		Example: `  till reseller report --from last-month --to last-month --html rebates.html
+  till reseller report --from this-month --compare --chart
+  till reseller report --by reseller,month --currency Usd -o csv
+  till reseller report "North shop" --from 30d
   till reseller report --fail-below "2.50 USD" -q`,
 		Args:              resellerArgs,
 		ValidArgsFunction: completeResellers(a),
@@ -68,6 +73,9 @@ See: till help report.`,
 			if err := p.read(args); err != nil {
 				return err
 			}
+			if err := p.checkCurrency(); err != nil {
+				return err
+			}
 			return p.print()
 		},
 	}
@@ -75,18 +83,27 @@ See: till help report.`,
 	f.StringVar(&flags.from, "from", "", "start of the period")
 	f.StringVar(&flags.to, "to", "", "end of the period")
 	f.StringArrayVar(&flags.by, "by", nil,
-		"group by reseller (default), currency, day, week or month; may be given twice")
+		"reseller (default), currency, day, week or month, or two of them: reseller,month")
+	f.StringVar(&flags.currency, "currency", "", "only this currency")
 	f.BoolVar(&flags.compare, "compare", false, "compare the period with the one before it")
-	f.IntVar(&flags.top, "top", 0, "only so many rows of each currency, by rebates")
+	f.IntVar(&flags.top, "top", 0, "at most so many rows of each currency")
 	f.StringArrayVar(&flags.failBelow, "fail-below", nil,
-		"exit with 42 if the rebates are less than `AMOUNT`, such as \"100.00 USD\"; may be given again")
+		"exit with 42 if rebates are less than `AMOUNT` (100.00 USD); may be given again")
 	f.StringArrayVar(&flags.failMinor, "fail-below-minor", nil,
 		"the same with an `AMOUNT` in minor units, such as \"5000 crypto:Xyz\"")
 	f.BoolVar(&flags.chart, "chart", false, "draw bars and a timeline below the table")
-	f.StringVar(&flags.html, "html", "", "write a page with tables and charts to this file")
-	f.StringVar(&flags.svg, "svg", "", "write the charts to this file as a picture")
-	f.IntVar(&flags.concurrency, "concurrency", sideBySide, "resellers to read at the same time")
-	cmdutil.Offer(cmd, "by", cobra.FixedCompletions(groupNames(), cobra.ShellCompDirectiveNoFileComp))
+	f.BoolVar(&flags.allTime, "all-time", false, "add invoices by status, of all time")
+	f.StringVar(&flags.html, "html", "", "write a page with tables and charts")
+	f.StringVar(&flags.svg, "svg", "", "write the charts as a picture")
+	f.IntVar(&flags.concurrency, "concurrency", sideBySide, "resellers to read at once")
+	cmdutil.Offer(cmd, "by", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return cmdutil.CompleteList(groupNames(), typed), cobra.ShellCompDirectiveNoFileComp
+	})
+	for _, flag := range []string{"from", "to"} {
+		cmdutil.Offer(cmd, flag,
+			cobra.FixedCompletions(cmdutil.PeriodWords(), cobra.ShellCompDirectiveNoFileComp))
+	}
+	a.CompleteCurrencies(cmd, "currency")
 	cmdutil.OfferFiles(cmd, "html")
 	cmdutil.OfferFiles(cmd, "svg")
 	return cmdutil.WithColumns(cmd, func(m money.Registry) render.View[report.Row] {
@@ -113,6 +130,8 @@ type reporting struct {
 	flags  reportFlags
 	by     []report.Group
 	span   report.Span
+	now    time.Time // as the service would write it
+	coined string    // the currency of the flag, if only the service may know it
 	limits []api.Amount
 	html   cmdutil.OutFile
 	svg    cmdutil.OutFile
@@ -135,7 +154,7 @@ type failedReseller struct {
 
 // planReport checks everything that can be checked before a reseller is read.
 func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
-	p := &reporting{Session: s, flags: flags, html: cmdutil.OutFile{Flag: "html", Path: flags.html, Mode: 0o666},
+	p := &reporting{Session: s, flags: flags, now: s.Period().WallClock(), html: cmdutil.OutFile{Flag: "html", Path: flags.html, Mode: 0o666},
 		svg: cmdutil.OutFile{Flag: "svg", Path: flags.svg, Mode: 0o666}}
 	var err error
 	if p.by, err = parseGroups(flags.by); err != nil {
@@ -169,6 +188,10 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 		}
 		p.limits = append(p.limits, limit)
 	}
+	code, err := p.parseCurrency()
+	if err != nil {
+		return nil, err
+	}
 	if flags.concurrency < 1 || flags.concurrency > maxConcurrency {
 		return nil, cmdutil.UsageError(fmt.Sprintf("--concurrency %d is not between 1 and %d", flags.concurrency,
 			maxConcurrency), "")
@@ -182,6 +205,10 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 		return nil, cmdutil.UsageError("--chart is drawn below a table",
 			"leave out one of --chart and the other format; --svg FILE is a picture")
 	}
+	if flags.allTime && (!out.Tabular() || s.Render.Format != render.Table) {
+		return nil, cmdutil.UsageError("--all-time adds a table",
+			"leave out one of --all-time and the other format; all_time of -o json has these figures")
+	}
 	if flags.html != "" && flags.html == flags.svg {
 		return nil, cmdutil.UsageError("--html and --svg name the same file", "name two")
 	}
@@ -189,8 +216,8 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 		return nil, err
 	}
 	p.report = report.New(report.Query{
-		By: p.by, Span: p.span, Compare: flags.compare, Top: flags.top, Money: s.Money,
-		Days: p.pictured(),
+		By: p.by, Span: p.span, Now: p.now, Compare: flags.compare, Currency: code, Top: flags.top,
+		Money: s.Money, Days: p.pictured(),
 	})
 	return p, nil
 }
@@ -200,12 +227,55 @@ func (p *reporting) pictured() bool {
 	return p.flags.chart || p.flags.html != "" || p.flags.svg != ""
 }
 
-func parseGroups(names []string) ([]report.Group, error) {
-	if len(names) == 0 {
+// parseCurrency returns the code of --currency. A code that is not known here may still be the service's:
+// checkCurrency decides that.
+func (p *reporting) parseCurrency() (string, error) {
+	text := p.flags.currency
+	code, err := currencyCode(p.Session, text)
+	if err != nil && money.ValidCode(text) {
+		code, p.coined, err = text, text, nil
+	}
+	if err != nil || code == "" {
+		return "", err
+	}
+	for _, limit := range p.limits {
+		if !strings.EqualFold(limit.Code, code) {
+			return "", cmdutil.UsageError(
+				fmt.Sprintf("--fail-below is in %s, and --currency leaves only %s", limit.Code, code),
+				"name one currency in both")
+		}
+	}
+	return code, nil
+}
+
+// checkCurrency refuses a currency that neither the configuration nor the service knows.
+func (p *reporting) checkCurrency() error {
+	used := p.report.Codes()
+	same := func(code string) bool { return strings.EqualFold(code, p.coined) }
+	if p.coined == "" || len(p.failed) > 0 || slices.ContainsFunc(used, same) {
+		return nil
+	}
+	known := slices.Clone(used)
+	for _, e := range p.Money.Entries() {
+		if !slices.ContainsFunc(used, func(code string) bool { return strings.EqualFold(code, e.Code) }) {
+			known = append(known, e.Code)
+		}
+	}
+	advice := near.Question(p.coined, "", known)
+	if advice == "" && len(used) > 0 {
+		advice = "the resellers have " + strings.Join(used, ", ")
+	}
+	return cmdutil.UsageError(fmt.Sprintf("--currency: the currency %q is not known, and no reseller has it", p.coined),
+		advice)
+}
+
+func parseGroups(flags []string) ([]report.Group, error) {
+	if len(flags) == 0 {
 		return []report.Group{report.ByReseller}, nil
 	}
+	names := strings.Split(strings.Join(flags, ","), ",")
 	if len(names) > 2 {
-		return nil, cmdutil.UsageError("--by is given more than twice",
+		return nil, cmdutil.UsageError("--by has more than two groups",
 			"group by one or two of "+strings.Join(groupNames(), ", "))
 	}
 	var groups []report.Group

@@ -187,7 +187,7 @@ func (p *reporting) pageView(name func(id, label string) string) render.View[rep
 func (p *reporting) page() render.Page {
 	now := p.IO.Now().In(p.TimeZone)
 	page := render.Page{
-		Title: fmt.Sprintf("%s of %s, %s", reportTitle, p.accountText(), spanText(p.span)),
+		Title: fmt.Sprintf("%s of %s, %s", reportTitle, p.accountText(), p.spanText(p.span)),
 		Lead: []string{
 			"Period: " + p.periodText() + ".",
 			fmt.Sprintf("%s. Made on %s.", cmdutil.CountOf(p.resellers-len(p.failed), "reseller"),
@@ -228,12 +228,12 @@ func (p *reporting) page() render.Page {
 		if !p.onlyTotals() {
 			s.Table = v.Page(o, rows[total.Currency])
 		} else if len(s.Charts) == 0 {
-			s.Note = noRebates
+			s.Note = p.noRebates()
 		}
 		page.Sections = append(page.Sections, s)
 	}
 	if len(page.Sections) == 0 {
-		page.Lead = append(page.Lead, noRebates)
+		page.Lead = append(page.Lead, p.noRebates())
 	} else if p.flags.top > 0 {
 		page.Lead = append(page.Lead, fmt.Sprintf("A table has at most %s, by rebates. The totals have all.",
 			cmdutil.CountOf(p.flags.top, "row")))

@@ -147,9 +147,9 @@ func (p *reporting) files() error {
 	}
 	if p.svg.Path != "" {
 		charts, lead := p.charts(pageTimes),
-			[]string{p.periodText(), "Days are as the service wrote them: its interface does not show their time zone."}
+			[]string{p.periodText(), zoneSentence}
 		if len(charts) == 0 {
-			lead = []string{noRebates}
+			lead = []string{p.noRebates()}
 		} else if lack := p.undated(); lack != "" {
 			lead = append(lead, lack)
 		}
@@ -164,8 +164,11 @@ const mostRemarks = 5
 // remarks writes to standard error what a reader of the figures has to know. With --quiet and no files or
 // limits, that is only the period.
 func (p *reporting) remarks() {
-	if p.timed() {
+	if p.timed() && !p.headed() {
 		p.Note("%s, %s", p.periodText(), zoneRemark)
+	}
+	if p.empty() && p.Render.Format == render.Table && !p.Quiet && !p.headed() {
+		p.Note("%s", p.noRebates())
 	}
 	if p.Quiet && p.html.Path == "" && p.svg.Path == "" && len(p.limits) == 0 {
 		return

@@ -3,7 +3,6 @@ package reseller
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"iter"
 	"math/big"
 	"slices"
@@ -83,7 +82,9 @@ func (p *reporting) tableView() render.View[report.Row] {
 	v := p.view
 	v.Columns = slices.Clone(v.Columns)
 	for i, c := range v.Columns {
-		v.Columns[i].Extra = c.Extra && (c.Name != "id" || p.distinct())
+		if c.Name == "id" {
+			v.Columns[i].Extra = p.distinct()
+		}
 	}
 	return v
 }
@@ -135,17 +136,18 @@ func (p *reporting) data() error {
 	case p.Render.Format != render.Table:
 		return out.List(eachRow(rows))
 	}
-	alone := len(p.Columns) > 0 || p.NoHeaders // for a script
 	if !p.NoHeaders {
 		out.View.Foot = p.foot()
 	}
-	if err := out.List(eachRow(rows)); err != nil {
+	if err := p.heading(); err != nil {
 		return err
 	}
-	if p.bySeller() && !alone {
-		if err := p.standings(); err != nil {
+	if p.empty() && p.headed() {
+		if err := p.Write(p.noRebates() + "\n"); err != nil {
 			return err
 		}
+	} else if err := out.List(eachRow(rows)); err != nil {
+		return err
 	}
 	if p.flags.chart {
 		charts := p.charts(p.periods())
@@ -155,9 +157,46 @@ func (p *reporting) data() error {
 					"invoice")+" without a readable date", "; ")
 			}
 		}
-		return render.Charts(p.IO.Out, p.Render, charts)
+		if err := render.Charts(p.IO.Out, p.Render, charts); err != nil {
+			return err
+		}
+	}
+	if p.flags.allTime {
+		return p.standings()
 	}
 	return nil
+}
+
+// headed reports whether the table has the period above it. A table for a script has none.
+func (p *reporting) headed() bool {
+	return p.Render.Format == render.Table && p.Render.Width > 0 && len(p.Columns) == 0 && !p.NoHeaders && !p.Quiet
+}
+
+// heading prints the period above the table.
+func (p *reporting) heading() error {
+	if !p.headed() {
+		return nil
+	}
+	lines := []string{p.periodText()}
+	if p.timed() {
+		lines = append(lines, zoneSentence)
+	}
+	return render.Heading(p.IO.Out, p.Render, lines...)
+}
+
+// empty reports whether there are no rows, and every reseller could be read.
+func (p *reporting) empty() bool { return len(p.failed) == 0 && len(p.report.Totals()) == 0 }
+
+// noRebates says that there are no rebates in the period.
+func (p *reporting) noRebates() string {
+	text := "There are no rebates"
+	if p.flags.currency != "" {
+		text += " in " + p.flags.currency
+	}
+	if !p.span.Open() {
+		text += " in this period"
+	}
+	return text + "."
 }
 
 // periods returns how many columns a timeline may have on this terminal or on paper.
@@ -203,9 +242,10 @@ func (p *reporting) standings() error {
 	if len(shown) == 0 {
 		return nil
 	}
+	o.Columns = nil
 	heading := strings.Join(render.Wrap("Invoices by status, of all time, as the service counts them:", o.Width), "\n")
-	if _, err := io.WriteString(p.IO.Out, "\n"+heading+"\n"); err != nil {
-		return &render.WriteError{Err: err}
+	if err := p.Write("\n" + heading + "\n"); err != nil {
+		return err
 	}
 	return v.List(p.IO.Out, o, cmdutil.Limited(shown, 0))
 }
@@ -213,7 +253,7 @@ func (p *reporting) standings() error {
 // shownStandings returns all resellers or, with --top, those that have a row.
 func (p *reporting) shownStandings() []report.Standing {
 	all := p.report.AllTime()
-	if p.flags.top == 0 {
+	if p.flags.top == 0 || !p.bySeller() {
 		return all
 	}
 	shown := map[string]bool{}
@@ -259,8 +299,9 @@ type (
 		Failed   []failedReseller  `json:"failed"`
 	}
 	spanJSON struct {
-		From *string `json:"from"`
-		To   *string `json:"to"`
+		From  *string `json:"from"`
+		To    *string `json:"to"`
+		SoFar bool    `json:"so_far,omitempty"` // it is not over
 	}
 	standingJSON struct {
 		ID      string          `json:"id"`
@@ -291,10 +332,10 @@ type (
 )
 
 func (p *reporting) document(rows iter.Seq[report.Row]) json.RawMessage {
-	doc := reportJSON{Period: spanOf(p.span), Rows: []json.RawMessage{}, Totals: []json.RawMessage{},
+	doc := reportJSON{Period: p.spanOf(p.span), Rows: []json.RawMessage{}, Totals: []json.RawMessage{},
 		AllTime: []standingJSON{}, Failed: []failedReseller{}}
 	if p.flags.compare {
-		previous := spanOf(p.report.Previous())
+		previous := p.spanOf(p.report.Previous())
 		doc.Previous = &previous
 	}
 	for r := range rows {
@@ -313,9 +354,9 @@ func (p *reporting) document(rows iter.Seq[report.Row]) json.RawMessage {
 	return render.Encode(doc)
 }
 
-func spanOf(span report.Span) spanJSON {
+func (p *reporting) spanOf(span report.Span) spanJSON {
 	from, to := span.Bounds()
-	return spanJSON{textOrNull(from), textOrNull(to)}
+	return spanJSON{textOrNull(from), textOrNull(to), span.Running(p.now)}
 }
 
 func textOrNull(text string) *string {
@@ -372,11 +413,13 @@ func object[T any](items []T, entry func(T) (string, any)) json.RawMessage {
 
 const (
 	reportTitle = "Rebates"
-	zoneRemark  = "by the times that the service wrote: the interface does not show their time zone"
-	noRebates   = "There are no rebates in this period."
-	pageTimes   = 60 // periods in a timeline
-	pictureBars = 20 // bars of a currency
-	pageBars    = 8  // the same on a page, which has them beside a timeline and above a table
+
+	// The zone of days, as a sentence and after a period.
+	zoneSentence = "Days are as the service wrote them: its interface does not show their time zone."
+	zoneRemark   = "by the times that the service wrote: the interface does not show their time zone"
+	pageTimes    = 60 // periods in a timeline
+	pictureBars  = 20 // bars of a currency
+	pageBars     = 8  // the same on a page, which has them beside a timeline and above a table
 )
 
 // timed reports whether the figures, or their places in a timeline, depend on times. The page and the picture
@@ -387,31 +430,49 @@ func (p *reporting) timed() bool {
 
 // periodText describes the period of the report.
 func (p *reporting) periodText() string {
-	text := spanText(p.span)
+	text := p.spanText(p.span)
 	if p.flags.compare {
-		text += ", compared with " + spanText(p.report.Previous())
+		text += ", compared with " + p.spanText(p.report.Previous())
 	}
 	return text
 }
 
-// spanText describes a period as a month, as days or as times.
-func spanText(span report.Span) string {
-	from, to := span.Bounds()
-	day := func(text, at string) string { return strings.TrimSuffix(text, "T"+at) }
-	first, last := day(from, "00:00:00"), day(to, "23:59:59")
+// spanText describes a period as a month, as days or as times. A period that is not over ends today.
+func (p *reporting) spanText(span report.Span) string {
+	soFar := ""
+	if span.Running(p.now) {
+		soFar = " so far"
+		tomorrow := time.Date(p.now.Year(), p.now.Month(), p.now.Day()+1, 0, 0, 0, 0, time.UTC)
+		if span.To == nil || span.To.After(tomorrow) {
+			span.To = &tomorrow
+		}
+	}
+	text := func(at time.Time, midnight time.Duration) string {
+		if at.Add(midnight).Equal(at.Add(midnight).Truncate(24 * time.Hour)) {
+			return at.Format(time.DateOnly)
+		}
+		return at.Format("2006-01-02 15:04")
+	}
+	first, last := "", ""
+	if span.From != nil {
+		first = text(*span.From, 0)
+	}
+	if span.To != nil {
+		last = text(span.To.Add(-time.Nanosecond), time.Nanosecond)
+	}
 	switch {
 	case span.Open():
 		return "all time"
-	case from == "":
-		return "until " + last
-	case to == "":
+	case first == "":
+		return "until " + last + soFar
+	case last == "":
 		return "from " + first
 	case first == last:
-		return first
+		return first + soFar
 	case span.From.Day() == 1 && span.From.AddDate(0, 1, 0).Equal(*span.To) && len(first) == len(time.DateOnly):
-		return first[:len("2006-01")]
+		return span.From.Format("2006-01") + soFar
 	}
-	return first + " to " + last
+	return first + " to " + last + soFar
 }
 
 func differenceText(d report.Difference) string {
