@@ -109,12 +109,25 @@ func Heading(w io.Writer, o Options, texts ...string) error {
 	})
 }
 
-// Charts draws charts as text, below each other. They are readable without colour.
+// oneMargin is the least width of a terminal on which all charts begin in the same column.
+const oneMargin = 60
+
+// Charts draws charts as text, below each other, with one left margin. They are readable without colour.
 func Charts(w io.Writer, o Options, charts []Chart) error {
+	limit := o.Width
+	if limit <= 0 {
+		limit = noTerminal
+	}
+	margin := 0
+	for _, c := range charts {
+		if limit >= oneMargin {
+			margin = max(margin, c.margin(limit))
+		}
+	}
 	return output(w, oneBuffer, func(out *bufio.Writer) error {
 		lines := lineWriter{out, newPainter(o.Color)}
 		for _, c := range charts {
-			for _, line := range append([]string{""}, c.lines(lines.painter, o.Width)...) {
+			for _, line := range append([]string{""}, c.lines(lines.painter, limit, margin)...) {
 				if err := lines.print(line); err != nil {
 					return err
 				}
@@ -124,11 +137,42 @@ func Charts(w io.Writer, o Options, charts []Chart) error {
 	})
 }
 
-func (c Chart) lines(p painter, limit int) []string {
-	if limit <= 0 {
-		limit = noTerminal
+// margin returns the width of what is to the left of the bars: their labels, or the texts at the axis.
+func (c Chart) margin(limit int) int {
+	switch {
+	case c.alone():
+		return 0
+	case c.Upright:
+		_, _, _, wide := c.axis()
+		return wide
 	}
-	if room := c.room(limit); c.Upright && len(c.Bars) > room {
+	return c.widest(func(b Bar) string { return b.label(c.longest(limit)) })
+}
+
+// alone reports whether the chart has one bar to draw. It compares nothing, so it is a sentence.
+func (c Chart) alone() bool {
+	bars := 0
+	for _, b := range c.Bars {
+		if !b.Rest {
+			bars++
+		}
+	}
+	return bars == 1
+}
+
+// sentence says what the bar would show.
+func (b Bar) sentence(limit int) string {
+	text := b.label(limit) + ": " + Safe(b.Text)
+	if b.Extra != "" {
+		text += ", " + Safe(b.Extra)
+	}
+	return text + "."
+}
+
+// lines returns the lines of the chart. Its margin is at least the given one.
+func (c Chart) lines(p painter, limit, margin int) []string {
+	margin = max(margin, c.margin(limit))
+	if room := c.room(limit, margin); c.Upright && len(c.Bars) > room {
 		c.Bars = c.Bars[len(c.Bars)-room:]
 		c.Note = strings.TrimSuffix("the latest only; "+strings.TrimPrefix(c.Note, "the latest only"), "; ")
 	}
@@ -143,10 +187,21 @@ func (c Chart) lines(p painter, limit int) []string {
 	default:
 		lines = append(lines, Wrap(note, limit)...)
 	}
-	if c.Upright {
-		return append(lines, c.columns(p, limit)...)
+	switch {
+	case c.alone():
+		for _, b := range c.Bars {
+			for _, line := range Wrap(b.sentence(longLabel), limit) {
+				if b.Rest {
+					line = p.mark(dim, line)
+				}
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	case c.Upright:
+		return append(lines, c.columns(p, limit, margin)...)
 	}
-	return append(lines, c.bars(p, limit)...)
+	return append(lines, c.bars(p, limit, margin)...)
 }
 
 const (
@@ -164,14 +219,18 @@ func (c Chart) widest(text func(Bar) string) int {
 	return widest
 }
 
+// longest returns how many columns a label may have.
+func (c Chart) longest(limit int) int {
+	return min(c.widest(func(b Bar) string { return Safe(b.name()) }), longestLabel, max(limit/3, comfortable))
+}
+
 // bars draws one bar a line: the label, the bar, the amount. If a line is too wide, bars omits the unit of
 // the amounts, which the title has, then the bars. Then it puts the amount below the label.
-func (c Chart) bars(p painter, limit int) []string {
+func (c Chart) bars(p painter, limit, label int) []string {
 	text := c.widest(func(b Bar) string { return Safe(b.Text) })
 	number := c.widest(Bar.number)
 	extra := c.widest(func(b Bar) string { return Safe(b.Extra) })
-	longest := min(c.widest(func(b Bar) string { return Safe(b.name()) }), longestLabel, max(limit/3, comfortable))
-	label := c.widest(func(b Bar) string { return b.label(longest) })
+	longest := c.longest(limit)
 	behind := text
 	if extra > 0 {
 		behind += len(gap) + extra
@@ -200,7 +259,7 @@ func (c Chart) bars(p painter, limit int) []string {
 			}
 			continue
 		}
-		name := b.label(label)
+		name := b.label(longest)
 		line := name + spaces(label-width(name)) + gap
 		if drawn {
 			line += s.flat(p, b.drawn(), full) + gap
@@ -208,6 +267,9 @@ func (c Chart) bars(p painter, limit int) []string {
 		line += spaces(text-width(amount)) + amount
 		if extra > 0 {
 			line += gap + spaces(extra-width(Safe(b.Extra))) + Safe(b.Extra)
+		}
+		if b.Rest {
+			line = p.mark(dim, strings.TrimRight(line, " "))
 		}
 		lines = append(lines, line)
 	}
@@ -267,16 +329,13 @@ func (c Chart) axis() (most, zero, least string, wide int) {
 }
 
 // room returns how many columns an upright chart can have.
-func (c Chart) room(limit int) int {
-	_, _, _, axis := c.axis()
-	return max(limit-axis-2, 0)
-}
+func (c Chart) room(limit, margin int) int { return max(limit-margin-2, 0) }
 
 // columns draws an upright chart, with the ends of the axis to the left. The labels are below the columns,
 // and so are the amounts if there is room for all of them.
-func (c Chart) columns(p painter, limit int) []string {
-	top, zero, bottom, axis := c.axis()
-	room := c.room(limit)
+func (c Chart) columns(p painter, limit, axis int) []string {
+	top, zero, bottom, _ := c.axis()
+	room := c.room(limit, axis)
 	slot := max(min(room/max(len(c.Bars), 1), widestColumn), 1)
 	thick := max(slot-1, 1)
 	if slot > 6 {
@@ -300,7 +359,11 @@ func (c Chart) columns(p painter, limit int) []string {
 				if b.Value.Sign() == sign {
 					eighths = min(max(s.part(b.Value, 8*columnHeight)-8*far, 0), 8)
 				}
-				line += p.mark(blue, strings.Repeat(string([]rune(shapes)[eighths]), thick)) + spaces(slot-thick)
+				part := strings.Repeat(string([]rune(shapes)[eighths]), thick)
+				if eighths > 0 {
+					part = p.mark(blue, part)
+				}
+				line += part + spaces(slot-thick)
 			}
 			lines = append(lines, atAxis(text, line))
 		}
@@ -328,15 +391,20 @@ func (b Bar) number() string {
 	return number
 }
 
-// below returns texts under the columns. It omits those that have no room.
+// below returns texts under the columns. It omits those that have no room, but never the last.
 func (c Chart) below(slot, limit int, text func(Bar) string) string {
+	if len(c.Bars) == 0 {
+		return ""
+	}
+	end := text(c.Bars[len(c.Bars)-1])
+	last := max(min((len(c.Bars)-1)*slot, limit-width(end)), 0)
 	line, used := "", 0
-	for i, b := range c.Bars {
+	for i, b := range c.Bars[:len(c.Bars)-1] {
 		t := text(b)
-		if at := i * slot; at >= used && at+width(t) <= limit {
+		if at := i * slot; at >= used && at+width(t)+len(gap) <= last {
 			line += spaces(at-width(line)) + t
 			used = at + width(t) + len(gap)
 		}
 	}
-	return line
+	return line + spaces(last-width(line)) + end
 }

@@ -76,12 +76,6 @@ func TestUprightChart(t *testing.T) {
 		"-40 ┤            ▀▀▀▀▀▀▀▀▀▀\n"+
 		"     2026-01     2026-02     2026-03\n"+
 		"     80          -40         35\n")
-	c.Bars = c.Bars[1:2]
-	equal(t, drawn(t, Options{Width: 41}, c), "\nEarned\n"+
-		"  0 ┼────────────\n"+strings.Repeat("    │██████████\n", 7)+
-		"-40 ┤██████████\n"+
-		"     2026-02\n"+
-		"     -40\n")
 }
 
 // If not all columns have room, the chart says that the earlier ones are missing.
@@ -188,6 +182,9 @@ func TestRestHasNoBar(t *testing.T) {
 	rest.Rest = true
 	c := Chart{Title: "T", Bars: []Bar{bar("North", 100), bar("South", 50), rest}}
 	// As above: 37 columns leave 12 for the bar.
+	if got := drawn(t, Options{Width: 37, Color: true}, c); !strings.HasSuffix(got, "\x1b[2m2 others                900 EUR  1.0%\x1b[0m\n") {
+		t.Errorf("the sum of others is not dim: %q", got)
+	}
 	equal(t, drawn(t, Options{Width: 37}, c), "\nT\n"+
 		"North     ████████████  100 EUR  1.0%\n"+
 		"South     ██████         50 EUR  1.0%\n"+
@@ -331,17 +328,123 @@ func TestPageTable(t *testing.T) {
 	}
 }
 
-// A chart with a single bar is a sentence.
+// A chart with a single bar is a sentence, everywhere. If that bar has others, so are they.
 func TestSingleBarIsASentence(t *testing.T) {
-	for _, upright := range []bool{false, true} {
-		c := []Chart{{Title: "Earned", Upright: upright, Bars: []Bar{bar("North", 1234)}}}
+	rest := Bar{Rest: true, Label: "2 others", Value: big.NewInt(-90000), Text: "-90000 EUR"}
+	for _, test := range []struct {
+		upright bool
+		rest    []Bar
+		text    string // on a terminal
+	}{
+		{false, nil, "North: 1234 EUR, 1.0%.\n"},
+		{true, nil, "North: 1234 EUR, 1.0%.\n"},
+		{false, []Bar{rest}, "North: 1234 EUR, 1.0%.\n2 others: -90000 EUR.\n"},
+	} {
+		c := []Chart{{Title: "Earned", Upright: test.upright, Bars: append([]Bar{bar("North", 1234)}, test.rest...)}}
+		equal(t, drawn(t, Options{}, c...), "\nEarned\n"+test.text)
 		html, err := Page{Sections: []Section{{Charts: c}}}.HTML()
-		if want := `<p><bdi>North</bdi>: <span class="n">1<span>234</span></span>, 1.0%.</p>`; err != nil || !strings.Contains(string(html), want) || strings.Contains(string(html), "<rect") {
-			t.Errorf("%v: there is no %s in %s", err, want, html)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if svg := string(SVG("t", nil, c)); !strings.Contains(svg, ">North: 1234, 1.0%.</text>") || strings.Contains(svg, `class="bar"`) {
-			t.Error(svg)
+		svg := string(SVG("t", nil, c))
+		wantHTML := []string{`<p><bdi>North</bdi>: <span class="n">1<span>234</span> EUR</span>, 1.0%.</p>`}
+		wantSVG := []string{`>North: 1<tspan dx="2.4">234</tspan> EUR, 1.0%.</text>`}
+		if test.rest != nil {
+			wantHTML = append(wantHTML, `<p class="rest"><bdi>2 others</bdi>: <span class="n">-90<span>000</span> EUR</span>.</p>`)
+			wantSVG = append(wantSVG, `class="soft">2 others: -90<tspan dx="2.4">000</tspan> EUR.</text>`)
 		}
+		for i := range wantHTML {
+			if !strings.Contains(string(html), wantHTML[i]) {
+				t.Errorf("there is no %s in %s", wantHTML[i], html)
+			}
+			if !strings.Contains(svg, wantSVG[i]) {
+				t.Errorf("there is no %s in %s", wantSVG[i], svg)
+			}
+		}
+		if strings.Contains(string(html), "<rect") || strings.Contains(svg, `class="bar"`) {
+			t.Error("a bar that is alone is drawn")
+		}
+	}
+}
+
+// All charts on a terminal begin in the same column: bars after their labels, and columns after their axis.
+func TestChartsHaveOneMargin(t *testing.T) {
+	flat := Chart{Title: "A", Bars: []Bar{bar("North", 100), bar("South", 50)}}
+	wide := Chart{Title: "B", Bars: []Bar{bar("A longer name", 100), bar("South", 50)}}
+	upright := Chart{Title: "C", Upright: true, Bars: []Bar{bar("1 May", 7), bar("2 May", 0)}}
+	alone := Chart{Title: "D", Bars: []Bar{bar("A name that is longer than all others", 1)}}
+	got := drawn(t, Options{Width: 80}, flat, wide, upright, alone)
+	for _, want := range []string{"North          █", "South          █", "A longer name  █", "            7 ┤█", "            0 ┴─", "               1 May"} {
+		if !strings.Contains(got, "\n"+want) {
+			t.Errorf("there is no %q in %s", want, got)
+		}
+	}
+	// A narrow terminal has no room for that.
+	if got := drawn(t, Options{Width: 40}, wide, upright); !strings.Contains(got, "\n7 ┤█") {
+		t.Error(got)
+	}
+}
+
+// The last column has a label too: it says where the timeline ends.
+func TestLastColumnHasALabel(t *testing.T) {
+	for n := 2; n <= 50; n++ {
+		c := Chart{Upright: true}
+		for i := range n {
+			c.Bars = append(c.Bars, bar(fmt.Sprintf("%d.", i+1), 5_000_000_000_000)) // too wide to be below a column
+		}
+		lines := strings.Split(strings.TrimRight(drawn(t, Options{Width: 70}, c), "\n"), "\n")
+		labels := strings.Fields(lines[len(lines)-1])
+		if labels[0] != "1." || labels[len(labels)-1] != fmt.Sprintf("%d.", n) {
+			t.Errorf("%d columns have the labels %v", n, labels)
+		}
+	}
+}
+
+// On a page and in a picture, a label that is too long is cut, and its title has the whole of it. In a table, the
+// end stays, which tells equal labels apart.
+func TestLongLabelsAreCut(t *testing.T) {
+	long := strings.Repeat("The longest name ", 7) + "<b>"
+	type row struct{ label string }
+	v := View[row]{Columns: []Column[row]{{Name: "label", Cell: func(r row) Cell { return Text(r.label) }}}}
+	c := Chart{Bars: []Bar{{Label: long, Apart: "7c9e6679", Value: big.NewInt(2)}, bar("North", 1), bar("South", 1)}}
+	html, err := Page{Sections: []Section{{Charts: []Chart{c}, Table: v.Page(Options{}, []row{{long + " 7c9e6679"}, {strings.Repeat("書", 20)}, {strings.Repeat("書", 21)}})}}}.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := strings.Repeat("The longest name ", 7) + "&lt;b&gt; 7c9e6679"
+	for _, want := range []string{
+		`<bdi title="` + whole + `">The longest name The longest n… 7c9e6679</bdi>`,
+		`<bdi><span title="` + whole + `">The longest name The longe…&lt;b&gt; 7c9e6679</span></bdi>`,
+		`<bdi>` + strings.Repeat("書", 20) + `</bdi>`,
+		`">` + strings.Repeat("書", 13) + "…" + strings.Repeat("書", 6) + `</span></bdi>`,
+		`<bdi>North</bdi>`,
+	} {
+		if !strings.Contains(string(html), want) {
+			t.Errorf("there is no %s in %s", want, html)
+		}
+	}
+}
+
+// The numbers of a picture have their digits grouped, and so have tooltips, which can have no style.
+func TestPicturesGroupDigits(t *testing.T) {
+	flat := Chart{Title: "A", Note: "123456 EUR", Bars: []Bar{bar("North", 1000000), bar("South", -2345)}}
+	upright := flat
+	upright.Upright = true
+	svg := string(SVG("t", nil, []Chart{flat, upright}))
+	html, err := Page{Sections: []Section{{Charts: []Chart{upright}}}}.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`soft end">123<tspan dx="2.4">456</tspan> EUR<`, `end">1<tspan dx="2.4">000</tspan><tspan dx="2.4">000</tspan><`, `end">-2<tspan dx="2.4">345</tspan><`,
+		`soft">-2<tspan dx="2.4">345</tspan><`, "<title>North: 1\u202f000\u202f000 EUR</title>",
+	} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("there is no %s in %s", want, svg)
+		}
+	}
+	if want := "<title>South: -2\u202f345 EUR</title>"; !strings.Contains(string(html), want) {
+		t.Errorf("there is no %s in %s", want, html)
 	}
 }
 

@@ -119,20 +119,34 @@ var longNumber = regexp.MustCompile(`(^|[ +-])[0-9]{4,}`)
 // digits returns HTML of text with the digits of its numbers in groups of three. The style draws the groups
 // apart: a reader who copies a number, or searches for it, gets and needs no spaces.
 func digits(text string) template.HTML {
-	text = template.HTMLEscapeString(Safe(text))
-	return template.HTML(longNumber.ReplaceAllStringFunc(text, func(number string) string {
-		at := strings.IndexAny(number, "0123456789")
-		at += (len(number)-at-1)%3 + 1
-		grouped := number[:at]
-		for ; at < len(number); at += 3 {
-			grouped += "<span>" + number[at:at+3] + "</span>"
-		}
-		return grouped
-	}))
+	return template.HTML(grouped(template.HTMLEscapeString(Safe(text)), "<span>", "</span>"))
 }
 
-// HTML returns the text, escaped, with its digits grouped if it is a number or a list of them.
+// grouped puts something before and after every group of three digits, except the first of a number.
+func grouped(text, before, after string) string {
+	return longNumber.ReplaceAllStringFunc(text, func(number string) string {
+		at := strings.IndexAny(number, "0123456789")
+		at += (len(number)-at-1)%3 + 1
+		parts := number[:at]
+		for ; at < len(number); at += 3 {
+			parts += before + number[at:at+3] + after
+		}
+		return parts
+	})
+}
+
+// tip returns a text that cannot have a style, such as that of a tooltip, with narrow spaces between groups of
+// digits.
+func tip(text string) string { return grouped(Safe(text), "\u202f", "") }
+
+// HTML returns the text, escaped, with its digits grouped if it is a number or a list of them. Of a long label
+// it shows the beginning and the end, where the id may be. The title has all of it.
 func (t PageText) HTML() template.HTML {
+	if whole := Safe(t.Text); t.Class == "" && width(whole) > longLabel {
+		const end = longLabel / 3
+		return template.HTML(`<span title="` + template.HTMLEscapeString(whole) + `">` + template.HTMLEscapeString(
+			strings.TrimSpace(head(whole, longLabel-1-end))+ellipsis+strings.TrimSpace(tail(whole, end))) + "</span>")
+	}
 	if t.Class == "list" || t.Class == "n" || strings.HasPrefix(t.Class, "n ") {
 		return digits(t.Text)
 	}
@@ -149,6 +163,8 @@ func (p Page) HTML() ([]byte, error) {
 		"policy": func() string { return policy },
 		"safe":   Safe,
 		"digits": digits,
+		"tip":    tip,
+		"alone":  Chart.alone,
 		"bars":   pageBars,
 		"line":   pageLine,
 	}).Parse(pageHTML)
@@ -162,13 +178,15 @@ func (p Page) HTML() ([]byte, error) {
 
 type pageBar struct {
 	Label, Number, Extra string
+	Whole                string // the label, if it is cut
+	Text                 string // the amount with its unit
 	Rest                 bool
 	From, Percent        string // of the available width
 	Zero                 string // the position of zero, if there are negative amounts
 }
 
-// longLabel is the most columns that the label of a bar takes.
-const longLabel = 48
+// longLabel is the most columns that a label takes.
+const longLabel = 40
 
 // fine is the largest length of a bar on a page.
 const fine = 10_000
@@ -180,8 +198,11 @@ func pageBars(c Chart) []pageBar {
 	zero := s.zero(fine)
 	for i, b := range c.Bars {
 		from, n := s.span(b.drawn(), fine)
-		bars[i] = pageBar{Label: b.label(longLabel), Number: b.number(), Extra: b.Extra, Rest: b.Rest,
+		bars[i] = pageBar{Label: b.label(longLabel), Number: b.number(), Text: b.Text, Extra: b.Extra, Rest: b.Rest,
 			From: percent(from), Percent: percent(n)}
+		if bars[i].Label != Safe(b.name()) {
+			bars[i].Whole = b.name()
+		}
 		if zero > 0 {
 			bars[i].Zero = percent(zero)
 		}

@@ -40,11 +40,11 @@ func SVG(title string, lead []string, charts []Chart) []byte {
 		words = append(words, c.describe())
 		d.y += 52
 		d.text(svgMargin, d.y, "head", cut(Safe(c.Title), 60, false))
-		d.text(svgWidth-svgMargin, d.y, "soft end", c.Note)
+		d.number(svgWidth-svgMargin, d.y, "soft end", c.Note)
 		d.y += 16
 		switch {
-		case len(c.Bars) == 1:
-			d.alone(c.Bars[0])
+		case c.alone():
+			d.alone(c)
 		case c.Upright:
 			d.columns(c)
 		default:
@@ -80,14 +80,22 @@ func (d *drawing) text(x, y int, class, s string) {
 	}
 }
 
+// number is like text, with the digits grouped by their distance.
+func (d *drawing) number(x, y int, class, s string) {
+	fmt.Fprintf(&d.b, `<text x="%d" y="%d" class="%s">%s</text>`+"\n", x, y, class,
+		grouped(escapeXML(s), `<tspan dx="2.4">`, "</tspan>"))
+}
+
 // alone writes a sentence: a single bar compares nothing.
-func (d *drawing) alone(b Bar) {
-	text := b.label(longLabel) + ": " + b.number()
-	if b.Extra != "" {
-		text += ", " + b.Extra
+func (d *drawing) alone(c Chart) {
+	for _, b := range c.Bars {
+		class := ""
+		if b.Rest {
+			class = "soft"
+		}
+		d.y += 20
+		d.number(svgMargin, d.y, class, b.sentence(longLabel))
 	}
-	d.y += 20
-	d.text(svgMargin, d.y, "", text+".")
 }
 
 func (d *drawing) bars(c Chart) {
@@ -107,7 +115,7 @@ func (d *drawing) bars(c Chart) {
 			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="18" rx="3"/>`+"\n",
 				svgMargin+svgLabel+from, d.y+6, n)
 		}
-		d.text(svgWidth-svgMargin-svgExtra, d.y+20, end, b.number())
+		d.number(svgWidth-svgMargin-svgExtra, d.y+20, end, b.number())
 		d.text(svgWidth-svgMargin, d.y+20, "soft end", b.Extra)
 		d.y += svgRow
 	}
@@ -119,7 +127,7 @@ func (d *drawing) bars(c Chart) {
 func (d *drawing) columns(c Chart) {
 	const room = svgWidth - 2*svgMargin
 	most, _, least, _ := c.axis()
-	d.text(svgMargin, d.y+12, "soft", most)
+	d.number(svgMargin, d.y+12, "soft", most)
 	d.y += 20
 	fmt.Fprintf(&d.b, `<path class="most" d="M%d %dh%d"/>`+"\n", svgMargin, d.y, room)
 	n := len(c.Bars)
@@ -131,14 +139,14 @@ func (d *drawing) columns(c Chart) {
 		thick := max((right-left)*4/5, 1)
 		if from, tall := s.span(b.Value, svgHeight); tall > 0 {
 			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`+"\n",
-				left+(right-left-thick)/2, bottom-from-tall, thick, tall, escapeXML(b.Label+": "+b.Text))
+				left+(right-left-thick)/2, bottom-from-tall, thick, tall, grouped(escapeXML(b.Label+": "+b.Text), "\u202f", ""))
 		}
 	}
 	fmt.Fprintf(&d.b, `<path class="axis" d="M%d %dh%d"/>`+"\n", svgMargin, base, room)
 	if least != "" {
 		fmt.Fprintf(&d.b, `<path class="most" d="M%d %dh%d"/>`+"\n", svgMargin, bottom, room)
 		bottom += 20
-		d.text(svgMargin, bottom-4, "soft", least)
+		d.number(svgMargin, bottom-4, "soft", least)
 	}
 	step, free := 1+n*svgTick/room, 0 // labels have room from free on
 	for i := 0; i < n; i += step {

@@ -96,6 +96,9 @@ func (p *reporting) bars(most int) map[string]render.Chart {
 			c.Bars = append(c.Bars,
 				render.Bar{Rest: true, Label: label, Value: rest, Text: money.FormatSum(rest, total.Currency, total.Decimals)})
 		}
+		if len(c.Bars) == 1 {
+			c.Note = "" // it is the sum
+		}
 		if len(c.Bars) > 0 {
 			charts[total.Currency] = c
 		}
@@ -180,6 +183,9 @@ func (p *reporting) pageView(name func(id, label string) string) render.View[rep
 		return r
 	})
 	v.Columns = slices.DeleteFunc(v.Columns, func(c render.Column[report.Row]) bool { return c.Name == "currency" })
+	for i, c := range v.Columns { // a page has room for more than a terminal
+		v.Columns[i].Extra = c.Name == "id" || c.Name == "previous_volume"
+	}
 	return v
 }
 

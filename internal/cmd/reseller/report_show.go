@@ -204,7 +204,7 @@ func (p *reporting) periods() int {
 	if p.Render.Width == 0 {
 		return pageTimes
 	}
-	return max(p.Render.Width-20, 12)
+	return max(p.Render.Width*2/3-2, 12) // to their left are labels of at most a third
 }
 
 // onceEach returns one row of each reseller, for its id.
