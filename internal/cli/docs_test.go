@@ -542,26 +542,52 @@ func TestInvoicesProgram(t *testing.T) {
 func TestRebateCheck(t *testing.T) {
 	t.Parallel()
 	script, env := absolute(t, "examples/rebate-check.sh"), docsEnv(t)
+	// Last month it earned 10.00, and in the month before that 90.00. In May of 2021 it was 20.00, in April 80.00.
+	now := time.Now().UTC()
+	ago := func(months int) string {
+		return time.Date(now.Year(), now.Month()-time.Month(months), 15, 10, 0, 0, 0, time.UTC).Format(time.RFC3339)
+	}
+	seed := filepath.Join(t.TempDir(), "seed.yaml")
+	text := "resellers:\n  - {label: Harbour Books}\ninvoices:\n"
+	for i, invoice := range []struct{ created, total string }{
+		{ago(1), "1000.00 Usd"}, {ago(2), "9000.00 Usd"}, {ago(1), "0.50000000 Btc"},
+		{"2021-05-31T23:59:59Z", "2000.00 Usd"}, {"2021-04-30T23:59:59Z", "8000.00 Usd"},
+	} {
+		text += fmt.Sprintf("  - {account: Harbour Books, title: Order %d, total: %s, status: Paid, created: %q}\n", i, invoice.total, invoice.created)
+	}
+	if err := os.WriteFile(seed, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		code int
 		out  string
 	}{
-		{[]string{"Harbour Books", "Usd", "7546"}, 0, ""},
-		{[]string{"Harbour Books", "usd", "7547"}, 42, "Harbour Books: rebates are 7546 minor units of usd, less than 7547\n"},
-		{[]string{"Harbour Books", "Btc", "999999999999999999"}, 42, "Harbour Books: rebates are 115144 minor units of Btc, less than 999999999999999999\n"},
-		{[]string{"Harbour Books", "Gbp", "1"}, 42, "Harbour Books: rebates are 0 minor units of Gbp, less than 1\n"},
+		{[]string{"Harbour Books", "Usd", "1000"}, 0, ""},
+		{[]string{"Harbour Books", "usd", "1001"}, 42, "Harbour Books: rebates from last-month to last-month are 1000 minor units of usd, less than 1001\n"},
+		{[]string{"Harbour Books", "Usd", "2000", "2021-05", "2021-05"}, 0, ""},
+		{[]string{"Harbour Books", "Usd", "2001", "2021-05", "2021-05"}, 42, "Harbour Books: rebates from 2021-05 to 2021-05 are 2000 minor units of Usd, less than 2001\n"},
+		{[]string{"Harbour Books", "Btc", "999999999999999999"}, 42, "Harbour Books: rebates from last-month to last-month are 500000 minor units of Btc, less than 999999999999999999\n"},
+		{[]string{"Harbour Books", "Gbp", "1"}, 42, "Harbour Books: rebates from last-month to last-month are 0 minor units of Gbp, less than 1\n"},
 		{[]string{"Harbour Books", "Gbp", "0"}, 0, ""},
+		{[]string{"Harbour Books", "Usdd", "0"}, 10, ""},
 		{[]string{"Harbour Books", "Usd", "75.46"}, 10, ""},
 		{[]string{"Harbour Books", "Usd", ""}, 10, ""},
+		{[]string{"Harbour Books", "Usd", "1", "2026-05"}, 10, ""},
+		{[]string{"Harbour Books", "Usd", "1", "lastmonth", "today"}, 10, ""},
 		{[]string{"Nobody", "Usd", "1"}, 10, ""},
 		{[]string{"Harbour Books", "Usd"}, 10, ""},
 	} {
-		cmd := command(t, env, append([]string{"till", "sandbox", "run", "--seed", "demo", "--", "sh", script}, c.args...)...)
-		finish(t, cmd).want(t, c.code, c.out)
+		cmd := command(t, env, append([]string{"till", "sandbox", "run", "--seed", seed, "--", "sh", script}, c.args...)...)
+		run := finish(t, cmd)
+		run.want(t, c.code, c.out)
+		if (run.err == "") != (c.code == 0 || c.code == 42) {
+			t.Errorf("%q: standard error: %s", c.args, run.err)
+		}
 	}
 	unreachable := docsEnv(t, "TILL_BASE_URL=http://127.0.0.1:9", "TILL_API_KEY=till_sandbox_x", "TILL_PROFILE=sandbox", "TILL_RETRIES=0")
-	finish(t, command(t, unreachable, "sh", script, "00000000-0000-4000-8000-000000000000", "Usd", "1")).want(t, 41, "")
+	finish(t, command(t, unreachable, "sh", script, "Harbour Books", "Usd", "1")).want(t, 41, "")
+	finish(t, command(t, unreachable, "sh", script, "00000000-0000-4000-8000-000000000000", "Usd", "1")).want(t, 50, "")
 }
 
 // TestSeedExample checks the contents of a sandbox that was started with the example of a seed.
