@@ -57,5 +57,5 @@ END
 } >terminal.html
 screenshot terminal 925 590
 
-till sandbox run --seed demo -- till reseller report --from 2026-05 --to 2026-05 --html report.html >/dev/null 2>&1
+till sandbox run --seed demo -- till reseller report --from last-month --to last-month --html report.html >/dev/null 2>&1
 screenshot report 1100 845
