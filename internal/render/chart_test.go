@@ -425,6 +425,37 @@ func TestLongLabelsAreCut(t *testing.T) {
 	}
 }
 
+// On a page, a bar next to one that is far longer is still visible, on its side of zero.
+func TestSmallBarsAreVisibleOnAPage(t *testing.T) {
+	c := Chart{Bars: []Bar{bar("far ahead", 90_000_000), bar("small", 70), bar("below", -1), bar("none", 0)}}
+	upright := c
+	upright.Upright = true
+	html, err := Page{Sections: []Section{{Charts: []Chart{c, upright}}}}.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`<rect x="1.00%" width="99.00%"`, `<rect x="1.00%" width="1.00%"`, `<rect x="0.00%" width="1.00%"`, `<rect x="1.00%" width="0.00%"`,
+		`<line class="zero" x1="1.00%"`, `y="9800" width="10" height="100"><title>small`, `y="9900" width="10" height="100"><title>below`,
+	} {
+		if !strings.Contains(string(html), want) {
+			t.Errorf("there is no %s in %s", want, html)
+		}
+	}
+}
+
+// No date in a title is broken into lines.
+func TestDatesStayWhole(t *testing.T) {
+	for text, want := range map[string]string{
+		"Rebates of a-b, 2026-11-01 to 2026-12-01 so far": `Rebates of a-b, <span>2026-11-01</span> to <span>2026-12-01</span> so far`,
+		"<2026-11 at 10:00>":                              `&lt;<span>2026-11</span> at 10:00&gt;`,
+	} {
+		if got := string(dates(text)); got != want {
+			t.Errorf("%q became %s, not %s", text, got, want)
+		}
+	}
+}
+
 // The numbers of a picture have their digits grouped, and so have tooltips, which can have no style.
 func TestPicturesGroupDigits(t *testing.T) {
 	flat := Chart{Title: "A", Note: "123456 EUR", Bars: []Bar{bar("North", 1000000), bar("South", -2345)}}

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
+	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -139,6 +140,13 @@ func grouped(text, before, after string) string {
 // digits.
 func tip(text string) string { return grouped(Safe(text), "\u202f", "") }
 
+var dateOrMonth = regexp.MustCompile(`\b[0-9]{4}-[0-9]{2}(-[0-9]{2})?\b`)
+
+// dates returns HTML of text in which no date is broken into lines.
+func dates(text string) template.HTML {
+	return template.HTML(dateOrMonth.ReplaceAllString(template.HTMLEscapeString(Safe(text)), `<span>$0</span>`))
+}
+
 // HTML returns the text, escaped, with its digits grouped if it is a number or a list of them. Of a long label
 // it shows the beginning and the end, where the id may be. The title has all of it.
 func (t PageText) HTML() template.HTML {
@@ -163,6 +171,7 @@ func (p Page) HTML() ([]byte, error) {
 		"policy": func() string { return policy },
 		"safe":   Safe,
 		"digits": digits,
+		"dates":  dates,
 		"tip":    tip,
 		"alone":  Chart.alone,
 		"bars":   pageBars,
@@ -191,13 +200,42 @@ const longLabel = 40
 // fine is the largest length of a bar on a page.
 const fine = 10_000
 
+// visible is the least length of a bar on a page. A browser draws nothing where a bar is much smaller than a
+// pixel.
+const visible = fine / 100
+
+// pageZero returns the position of zero on a page. Each side that has amounts has room for a visible bar.
+func (s scale) pageZero() int {
+	zero := s.zero(fine)
+	if s.least.Sign() < 0 {
+		zero = max(zero, visible)
+	}
+	if s.most.Sign() > 0 {
+		zero = min(zero, fine-visible)
+	}
+	return zero
+}
+
+// pageSpan is like span, but a value that is not zero is visible.
+func (s scale) pageSpan(value *big.Int) (from, length int) {
+	zero, length := s.pageZero(), s.part(value, fine)
+	if length > 0 {
+		length = max(length, visible)
+	}
+	if value.Sign() < 0 {
+		length = min(length, zero)
+		return zero - length, length
+	}
+	return zero, min(length, fine-zero)
+}
+
 func pageBars(c Chart) []pageBar {
 	bars := make([]pageBar, len(c.Bars))
 	percent := func(n int) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
 	s := c.scale()
-	zero := s.zero(fine)
+	zero := s.pageZero()
 	for i, b := range c.Bars {
-		from, n := s.span(b.drawn(), fine)
+		from, n := s.pageSpan(b.drawn())
 		bars[i] = pageBar{Label: b.label(longLabel), Number: b.number(), Text: b.Text, Extra: b.Extra, Rest: b.Rest,
 			From: percent(from), Percent: percent(n)}
 		if bars[i].Label != Safe(b.name()) {
@@ -228,14 +266,14 @@ func pageLine(c Chart) line {
 	const slot = 20
 	thick := slot * 3 / 4
 	s := c.scale()
-	l := line{Description: c.describe(), Width: slot * len(c.Bars), Height: fine, Zero: fine - s.zero(fine)}
+	l := line{Description: c.describe(), Width: slot * len(c.Bars), Height: fine, Zero: fine - s.pageZero()}
 	l.Most, _, l.Least, _ = c.axis()
 	if len(c.Bars) <= fewColumns { // each with its label in the middle
 		thick = slot / 2
 		l.Each = true
 	}
 	for i, b := range c.Bars {
-		from, tall := s.span(b.Value, fine)
+		from, tall := s.pageSpan(b.Value)
 		l.Columns = append(l.Columns,
 			lineColumn{i*slot + (slot-thick)/2, fine - from - tall, thick, tall, b.Label + ": " + b.Text})
 		if l.Each || i == 0 || i == len(c.Bars)/2 || i == len(c.Bars)-1 {
