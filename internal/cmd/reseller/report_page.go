@@ -2,6 +2,7 @@ package reseller
 
 import (
 	"fmt"
+	"iter"
 	"math/big"
 	"net/url"
 	"slices"
@@ -44,12 +45,26 @@ const idBeginning = 8
 
 // apart returns a function that returns the beginning of a reseller's id, or "" if the label is enough.
 func (p *reporting) apart() func(id, label string) string {
-	labels := map[string]int{}
-	for _, standing := range p.report.AllTime() {
-		labels[standing.Label]++
+	return apartBy(func(yield func(id, label string) bool) {
+		for _, standing := range p.report.AllTime() {
+			if !yield(standing.ID, standing.Label) {
+				return
+			}
+		}
+	})
+}
+
+// apartBy is like apart, among the given resellers. They may be there more than once.
+func apartBy(sellers iter.Seq2[string, string]) func(id, label string) string {
+	first, shared := map[string]string{}, map[string]bool{}
+	for id, label := range sellers {
+		if other, ok := first[label]; ok && other != id {
+			shared[label] = true
+		}
+		first[label] = id
 	}
 	return func(id, label string) string {
-		if label != "" && labels[label] == 1 {
+		if label != "" && !shared[label] {
 			return ""
 		}
 		return id[:min(idBeginning, len(id))]
@@ -248,7 +263,7 @@ func (p *reporting) page() render.Page {
 		for i, standing := range shown {
 			shown[i].Label = name(standing.ID, standing.Label)
 		}
-		table := standingView(p.Money, true).Page(o, shown)
+		table := standingView(p.Money).Page(o, shown)
 		for _, row := range table.Rows {
 			for i := range row[1:] {
 				row[1+i].Class = "list"

@@ -77,29 +77,37 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	return v
 }
 
-// tableView is the view with ids if the labels do not distinguish the resellers.
+// tableView is the view with labels that tell the resellers of the rows apart. In a table for a script, and in
+// other formats, labels are as the service sent them.
 func (p *reporting) tableView() render.View[report.Row] {
-	v := p.view
-	v.Columns = slices.Clone(v.Columns)
-	for i, c := range v.Columns {
-		if c.Name == "id" {
-			v.Columns[i].Extra = p.distinct()
-		}
+	if !p.bySeller() || p.Render.Format != render.Table || len(p.Columns) > 0 || p.NoHeaders {
+		return p.view
 	}
-	return v
+	apart := apartBy(func(yield func(id, label string) bool) {
+		for _, r := range p.report.Sellers() {
+			if !yield(r.ID, r.Label) {
+				return
+			}
+		}
+	})
+	return render.Map(p.view, func(r report.Row) report.Row {
+		if r.ID != "" { // not a total
+			r.Label = shortName(r.Label, apart(r.ID, r.Label))
+		}
+		return r
+	})
 }
 
-// distinct reports whether every reseller has a label and no two labels are equal.
-func (p *reporting) distinct() bool {
-	seen := map[string]bool{}
-	for _, standing := range p.report.AllTime() {
-		if standing.Label == "" || seen[standing.Label] {
-			return false
-		}
-		seen[standing.Label] = true
+// shortName returns a label and what tells it apart. Only the label is cut.
+func shortName(label, apart string) string {
+	if apart == "" {
+		return label
 	}
-	return true
+	return strings.TrimSpace(render.Cut(label, longestLabel-1-len(apart)) + " " + apart)
 }
+
+// longestLabel is the most columns for a label with the beginning of an id.
+const longestLabel = 32
 
 // foot returns the totals as rows of the table. It returns none if the rows are grouped only by currency,
 // because they are the totals then.
@@ -233,7 +241,7 @@ func eachRow(rows iter.Seq[report.Row]) iter.Seq2[report.Row, error] {
 // standings prints how many invoices have each status. The service counts them over all time, so they have a
 // separate table and cannot be mistaken for figures of the period.
 func (p *reporting) standings() error {
-	v := standingView(p.Money, p.distinct())
+	v := standingView(p.Money)
 	v.Columns = v.Columns[:len(v.Columns)-2] // the totals equal the sums; remarks lists exceptions
 	v.Columns[len(v.Columns)-1].Whole = true // a truncated status is useless
 	o := p.Render
@@ -243,6 +251,10 @@ func (p *reporting) standings() error {
 		return nil
 	}
 	o.Columns = nil
+	apart := p.apart()
+	for i, standing := range shown {
+		shown[i].Label = shortName(standing.Label, apart(standing.ID, standing.Label))
+	}
 	heading := strings.Join(render.Wrap("Invoices by status, of all time, as the service counts them:", o.Width), "\n")
 	if err := p.Write("\n" + heading + "\n"); err != nil {
 		return err
@@ -263,7 +275,7 @@ func (p *reporting) shownStandings() []report.Standing {
 	return slices.DeleteFunc(all, func(standing report.Standing) bool { return !shown[standing.ID] })
 }
 
-func standingView(m money.Registry, distinct bool) render.View[report.Standing] {
+func standingView(m money.Registry) render.View[report.Standing] {
 	type row = report.Standing
 	totals := func(all []api.CodeTotal) render.Cell {
 		var texts []string
@@ -278,7 +290,7 @@ func standingView(m money.Registry, distinct bool) render.View[report.Standing] 
 		{Name: "label", About: "label of the reseller's invite",
 			Cell: func(r row) render.Cell { return render.Text(r.Label) }},
 		{Name: "id", About: "the service's id of the reseller",
-			Extra: distinct, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
+			Extra: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
 		{Name: "invoices", About: "number of invoices in each status",
 			Cell: func(r row) render.Cell { return render.Text(countLine(r.Invoices)) }},
 		{Name: "volume", About: "total volume over all time",
