@@ -154,8 +154,9 @@ type failedReseller struct {
 
 // planReport checks everything that can be checked before a reseller is read.
 func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
-	p := &reporting{Session: s, flags: flags, now: s.Period().WallClock(), html: cmdutil.OutFile{Flag: "html", Path: flags.html, Mode: 0o666},
-		svg: cmdutil.OutFile{Flag: "svg", Path: flags.svg, Mode: 0o666}}
+	p := &reporting{Session: s, flags: flags, now: s.Period().WallClock(),
+		html: cmdutil.OutFile{Flag: "html", Path: flags.html, Mode: 0o666},
+		svg:  cmdutil.OutFile{Flag: "svg", Path: flags.svg, Mode: 0o666}}
 	var err error
 	if p.by, err = parseGroups(flags.by); err != nil {
 		return nil, err
