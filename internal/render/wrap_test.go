@@ -1,0 +1,51 @@
+package render
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWrapWords(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	for _, test := range []struct {
+		name, text string
+		limit      int
+		want       []string
+	}{
+		{"it fits", "one two", 7, []string{"one two"}},
+		{"at a space", "one two three", 8, []string{"one two", "  three"}},
+		{"the indent counts", "a bcdef ghijk l", 7, []string{"a bcdef", "  ghijk", "  l"}},
+		{"a digest stays whole", "digest " + digest + ", and more", 40, []string{"digest", "  " + digest + ",", "  and more"}},
+		{"no break that gains nothing", "a " + digest, 20, []string{"a " + digest}},
+		{"not at a hyphen", "an id 7c9e6679-7425-40de", 12, []string{"an id", "  7c9e6679-7425-40de"}},
+		{"a space at the end stays", "Send it? [y/N] ", 10, []string{"Send it?", "  [y/N] "}},
+		{"given lines stay", "one two\nthree four", 9, []string{"one two", "three", "  four"}},
+		{"wide characters", "東京 大阪 名古屋", 9, []string{"東京 大阪", "  名古屋"}},
+		{"combining characters", "cafe\u0301 cafe\u0301 cafe\u0301", 9, []string{"cafe\u0301 cafe\u0301", "  cafe\u0301"}},
+		{"emoji", "pay 🎉🎉 now", 8, []string{"pay 🎉🎉", "  now"}},
+		{"Arabic", "مرحبا بك هنا", 8, []string{"مرحبا بك", "  هنا"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got, want := WrapWords(test.text, test.limit, 2), strings.Join(test.want, "\n"); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestWrapWordsLosesNothing checks that only line breaks and the indent are added, in place of spaces.
+func TestWrapWordsLosesNothing(t *testing.T) {
+	text := "warning: line 3: order 2 pays 東京 the same amount to the same cafe\u0301 🎉 สวัสดี address as order 1"
+	for limit := 1; limit < 120; limit++ {
+		got := WrapWords(text, limit, 2)
+		for line := range strings.Lines(got) {
+			line = strings.TrimSuffix(line, "\n")
+			if width(line) > limit && strings.Contains(strings.TrimLeft(line, " "), " ") {
+				t.Errorf("limit %d: %q takes %d", limit, line, width(line))
+			}
+		}
+		if strings.ReplaceAll(got, "\n  ", " ") != text {
+			t.Errorf("limit %d: got %q", limit, got)
+		}
+	}
+}
