@@ -60,12 +60,13 @@ func Run(ctx context.Context, args []string, io IO) int {
 	return r.Code
 }
 
-// addGlobalFlags returns the text of a hint. A command in the hint that depends on the account and the
-// journal gets the global flags that select them; without these, it would act on another account. Settings
-// from the environment still apply.
-func addGlobalFlags(h payout.Hint, flags *pflag.FlagSet) string {
-	if len(h.Command) == 0 || !slices.Contains([]string{"withdraw", "journal", "payout", "auth"}, h.Command[0]) {
-		return h.String()
+// addGlobalFlags adds global flags to the command in a hint. A command that depends on the account and the
+// journal gets the flags that select them; without these, it would act on another account. Settings from the
+// environment still apply.
+func addGlobalFlags(h payout.Hint, flags *pflag.FlagSet) payout.Hint {
+	if len(h.Command) == 0 || slices.Contains(h.Command, "--help") ||
+		!slices.Contains([]string{"withdraw", "journal", "payout", "auth"}, h.Command[0]) {
+		return h
 	}
 	var given []string
 	for _, name := range []string{"profile", "sandbox", "base-url", "config", "journal"} {
@@ -78,7 +79,7 @@ func addGlobalFlags(h payout.Hint, flags *pflag.FlagSet) string {
 			given = append(given, "--"+name)
 		}
 	}
-	return h.With(given...)
+	return payout.NewHint(h.Text, slices.Concat(given, h.Command)...)
 }
 
 // interruptible returns two contexts. The first SIGINT, SIGTERM or SIGHUP cancels that of reads, the second
@@ -148,8 +149,8 @@ type serviceSays struct {
 func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
 	todo := addGlobalFlags(r.Hint, global)
 	if a.JSON {
-		line := errorLine{Kind: cmdutil.KindOf(r.Code), ExitCode: r.Code, Rule: r.Rule, Message: r.Message, Hint: todo,
-			Details: r.Details, About: r.About.Or(a.Subject)}
+		line := errorLine{Kind: cmdutil.KindOf(r.Code), ExitCode: r.Code, Rule: r.Rule, Message: r.Message,
+			Hint: todo.String(), Details: r.Details, About: r.About.Or(a.Subject)}
 		if r.Call != nil {
 			line.Status = r.Call.Status
 			if r.Call.Envelope {
@@ -159,16 +160,23 @@ func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
 		io.WriteString(a.IO.Err, cmdutil.Visible(render.Encode(map[string]errorLine{"error": line}))+"\n")
 		return
 	}
-	text := "till: " + render.Safe(r.Message)
+	text := errorPrefix + " " + r.Message
 	if r.Rule != "" {
-		text = "till: " + r.Rule + ": " + render.Safe(r.Message)
+		text = errorPrefix + " " + r.Rule + ": " + r.Message
 	}
-	if todo != "" {
-		text += "; " + render.Safe(todo)
+	switch {
+	case len(todo.Command) == 0 && todo.Text == "":
+		text = a.Wrapped(text)
+	case len(todo.Command) == 0:
+		text = a.Wrapped(text + "; " + todo.Text)
+	default:
+		command := payout.NewHint("", todo.Command...).String()
+		text += "; " + strings.TrimSuffix(todo.String(), command)
+		text = a.WithCopy(a.Wrapped(strings.TrimRight(text, " ")), command)
 	}
 	text = paint(a, text, global.Lookup("color").Value.String()) + "\n"
 	for _, d := range r.Details {
-		text += render.Safe(d.String()) + "\n"
+		text += a.Wrapped(d.String()) + "\n"
 	}
 	io.WriteString(a.IO.Err, text)
 }

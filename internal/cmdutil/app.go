@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"example.com/till/internal/config"
@@ -46,9 +45,8 @@ type App struct {
 	Ctx     context.Context // for everything except creates; the first signal ends it
 	SendCtx context.Context // for creates; the second signal ends it
 	Spinner Spinner
-	bar     atomic.Pointer[Progress] // on the screen; nil if there is none
-	KeyFrom config.Origin            // where the key of the calls comes from, once known
-	box     *sandbox.Server          // the embedded sandbox, if one is open
+	KeyFrom config.Origin   // where the key of the calls comes from, once known
+	box     *sandbox.Server // the embedded sandbox, if one is open
 	journal *payout.Journal
 	JSON    bool      // whether standard error is JSON too
 	Subject About     // what the command is about, once known
@@ -61,6 +59,7 @@ var ErrDone = errors.New("done")
 
 // Write writes text to standard output.
 func (a *App) Write(text string) error {
+	a.Spinner.Stop()
 	if _, err := io.WriteString(a.IO.Out, text); err != nil {
 		return &render.WriteError{Err: err}
 	}
@@ -89,7 +88,7 @@ func (a *App) trace() io.Writer {
 	if a.JSON {
 		return &a.Others
 	}
-	return safeLines{a.IO.Err}
+	return safeLines{a}
 }
 
 // Input returns the sources of the configuration.

@@ -6,27 +6,25 @@ import (
 	"fmt"
 	"strings"
 
-	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 )
 
 // Confirm shows what will be sent and asks. Without a terminal and without --yes, it refuses.
-func (s *Session) Confirm(facts []string, question string) error {
+func (s *Session) Confirm(facts []Fact, question string) error {
 	return s.Confirmed(facts, question, "send it", "sent", " without being asked, or --dry-run to look at it")
 }
 
 // Confirmed is like Confirm, in other words: do and done name the action, and more continues the hint about
 // --yes.
-func (s *Session) Confirmed(facts []string, question, do, done, more string) error {
+func (s *Session) Confirmed(facts []Fact, question, do, done, more string) error {
 	if s.Yes {
 		return nil
 	}
 	if !s.CanAsk() {
 		return Refusal("confirmation", "there is no terminal to confirm it on", "add --yes to "+do+more)
 	}
-	s.Spinner.Stop()
-	for _, fact := range facts {
-		fmt.Fprintln(s.IO.Err, render.Safe(fact))
+	if err := s.showFacts(facts); err != nil {
+		return err
 	}
 	answer, err := s.Ask(question + " [y/N] ")
 	if err != nil {
@@ -49,7 +47,8 @@ func (s *Session) CanAsk() bool {
 // discards earlier input before it shows the question, because an answer can come as soon as it is shown.
 func (s *Session) Ask(question string) (string, error) {
 	terminal.DiscardTyped(terminal.Of(s.IO.In))
-	fmt.Fprint(s.IO.Err, question)
+	s.Spinner.Stop()
+	fmt.Fprint(s.IO.Err, s.wrap(question, hanging))
 	text, err := Interruptibly(s.Ctx, func() (string, error) { return bufio.NewReader(s.IO.In).ReadString('\n') })
 	if err != nil {
 		fmt.Fprintln(s.IO.Err)

@@ -2,90 +2,108 @@ package cmdutil
 
 import (
 	"fmt"
-	"io"
-	"os"
-	"sync"
+	"math"
+	"strings"
+	"sync/atomic"
 	"time"
-
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// Progress is a progress bar on standard error. It shows nothing if that is not a terminal. It replaces the
-// spinner after half a second.
+// Progress is a progress bar in the place of the spinner.
 type Progress struct {
-	app   *App
-	out   *os.File // nil if standard error is not a terminal
-	text  string
-	total int
-	// More returns further text for the end of the bar. If it is nil, the speed is not shown either.
-	More func() string
-
-	mu    sync.Mutex
-	begun time.Time
-	done  int
-	all   *mpb.Progress
-	bar   *mpb.Bar
+	app     *App // nil if nothing is shown
+	text    string
+	total   int
+	begun   time.Time
+	done    atomic.Int64
+	more    atomic.Pointer[string]
+	forward forecast
 }
 
 // Progress begins a bar with a total count. The caller must call Finish in every case.
 func (a *App) Progress(text string, total int, quiet bool) *Progress {
-	p := &Progress{app: a, text: text, total: total, begun: time.Now()}
+	p := &Progress{text: text, total: total, begun: time.Now()}
 	if !quiet {
-		p.out = a.Spinner.out
+		p.app = a
+		a.Spinner.show(p.line)
 	}
 	return p
 }
 
 // Add adds n to the count. It is safe for concurrent use.
-func (p *Progress) Add(n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.done += n
-	switch {
-	case p.out == nil:
-	case p.bar != nil:
-		p.bar.IncrBy(n)
-	case time.Since(p.begun) >= patience:
-		p.app.Spinner.Stop()
-		p.all = mpb.New(mpb.WithOutput(p.out), mpb.WithWidth(40))
-		p.bar = p.all.New(int64(p.total), mpb.BarStyle().Lbound("▕").Filler("█").Tip("█").Padding("░").Rbound("▏"),
-			mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(p.text+" ")),
-			mpb.AppendDecorators(p.about()...))
-		p.bar.DecoratorAverageAdjust(p.begun)
-		p.bar.IncrBy(p.done)
-		p.app.bar.Store(p)
-	}
-}
+func (p *Progress) Add(n int) { p.done.Add(int64(n)) }
 
-// about returns the text after the bar.
-func (p *Progress) about() []decor.Decorator {
-	all := []decor.Decorator{decor.CountersNoUnit(" %d of %d")}
-	if p.More != nil {
-		all = append(all, decor.Any(func(s decor.Statistics) string {
-			return fmt.Sprintf(", %.1f/s%s", float64(s.Current)/time.Since(p.begun).Seconds(), p.More())
-		}))
-	}
-	return append(all, decor.OnComplete(decor.AverageETA(decor.ET_STYLE_GO, decor.WC{W: 8}), ""))
-}
-
-// say writes a line above the bar and reports whether a bar was there.
-func (p *Progress) say(line string) bool {
-	if p == nil {
-		return false
-	}
-	_, err := io.WriteString(p.all, line)
-	return err == nil
-}
+// Also shows the speed from now on, and a text after it.
+func (p *Progress) Also(text string) { p.more.Store(&text) }
 
 // Finish removes the bar from the screen.
 func (p *Progress) Finish() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.bar != nil {
-		p.bar.Abort(true)
-		p.all.Wait()
-		p.app.bar.Store(nil)
-		p.bar, p.out = nil, nil
+	if p.app != nil {
+		p.app.Spinner.Stop()
 	}
+}
+
+// The bar takes what the words leave, within these bounds. A shorter one is left out.
+const (
+	shortestBar = 8
+	longestBar  = 40
+)
+
+// line returns the bar and its words. The terminal asks for one line at a time.
+func (p *Progress) line(room int) string {
+	done, elapsed := int(p.done.Load()), time.Since(p.begun)
+	words := fmt.Sprintf("%d of %d", done, p.total)
+	if more := p.more.Load(); more != nil && done > 0 {
+		words += fmt.Sprintf(", %.1f/s%s", float64(done)/elapsed.Seconds(), *more)
+	}
+	if left := p.forward.words(elapsed, done, p.total); left != "" {
+		words += ", " + left
+	}
+	length := min(room-len(p.text)-len(words)-len(" ▕")-1, longestBar)
+	if length < shortestBar {
+		return p.text + " " + words
+	}
+	full := length * min(done, p.total) / max(p.total, 1)
+	return p.text + " ▕" + strings.Repeat("█", full) + strings.Repeat("░", length-full) + "▏ " + words
+}
+
+// forecast tells how long a job will still take. Its words do not change back and forth: it keeps the end
+// that it has told until it is clearly wrong.
+type forecast struct {
+	end time.Duration // from the beginning; 0: nothing was told yet
+}
+
+// A shorter or smaller beginning says little about the rest.
+const (
+	forecastFrom  = 2 * time.Second
+	forecastCount = 2
+)
+
+// words returns when a job with a total count ends, of which done took the time elapsed. If nothing is known,
+// it is empty.
+func (f *forecast) words(elapsed time.Duration, done, total int) string {
+	if elapsed < forecastFrom || done < forecastCount || done >= total {
+		return ""
+	}
+	left := time.Duration(math.Min(float64(elapsed)/float64(done)*float64(total-done), math.MaxInt64/4))
+	told := f.end - elapsed
+	if f.end == 0 || (left-told).Abs() > max(left/5, 5*time.Second) {
+		f.end, told = elapsed+left, left
+	}
+	return leftInWords(told)
+}
+
+func leftInWords(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return "a few seconds left"
+	case d < 45*time.Second:
+		return "less than a minute left"
+	case d < 90*time.Second:
+		return "about a minute left"
+	case d < 50*time.Minute:
+		return fmt.Sprintf("about %.0f minutes left", d.Minutes())
+	case d < 90*time.Minute:
+		return "about an hour left"
+	}
+	return fmt.Sprintf("about %.0f hours left", d.Hours())
 }

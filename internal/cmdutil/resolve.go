@@ -137,9 +137,8 @@ func (s *Session) confirmDecision(c payout.Checked) error {
 }
 
 func (s *Session) confirmDifferent(c payout.Checked) error {
-	for _, fact := range []string{"asked for  " + c.Asked, "shown      " + c.Shown, "differs    " + c.Differs} {
-		s.Note("%s", fact)
-	}
+	s.NoteFacts([]Fact{{Name: "asked for", Value: c.Asked}, {Name: "shown", Value: c.Shown},
+		{Name: "differs", Value: c.Differs}})
 	switch {
 	case s.Yes:
 		return nil
@@ -154,7 +153,6 @@ func (s *Session) confirmDifferent(c payout.Checked) error {
 
 // typedDecision asks for the exact answer that confirms a decision.
 func (s *Session) typedDecision(question, want string) error {
-	s.Spinner.Stop()
 	answer, err := s.Ask(question)
 	if err != nil {
 		return err

@@ -40,7 +40,8 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	a.JSON = IsJSON(settings.Output) &&
 		settings.Origin("output") != (config.Origin{Kind: config.FromFlag, Name: "template"})
 	s := &Session{App: a, Cmd: cmd, Settings: settings, Money: settings.Registry, Keys: a.keys()}
-	a.Spinner.out = terminal.Of(a.IO.Err)
+	a.Spinner.out, a.Spinner.dumb = terminal.Of(a.IO.Err), a.IO.Env("TERM") == "dumb"
+	a.Spinner.interrupted = func() bool { return a.Ctx.Err() != nil }
 	s.Render = render.Options{
 		Format:    render.Format(s.Output),
 		Template:  s.Template,

@@ -1,7 +1,7 @@
 package cmdutil
 
 import (
-	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -10,62 +10,109 @@ import (
 	"example.com/till/internal/terminal"
 )
 
-// Spinner shows that a call is in progress if it takes longer than half a second.
+// Spinner is the line below all others on the terminal at standard error. It shows what till waits for, if
+// that takes longer than half a second.
+//
+// The cursor rests at the beginning of the line. What is typed, such as the ^C of an interrupt, appears there,
+// and goes when the line is written again. When the window becomes narrower and the line breaks into two, the
+// cursor is still above both of them.
 type Spinner struct {
-	out  *os.File // nil if standard error is not a terminal
-	mu   sync.Mutex
-	done chan struct{}
-	gone chan struct{}
+	out         *os.File    // nil if standard error is not a terminal
+	dumb        bool        // whether the terminal does not know escape sequences
+	interrupted func() bool // whether ^C may be on the screen
+
+	mu    sync.Mutex
+	begun time.Time
+	text  func(room int) string // what the line says, in at most room columns
+	shown bool
+	done  chan struct{} // nil if there is no line
 }
 
-const patience = 500 * time.Millisecond
+const (
+	patience = 500 * time.Millisecond
+	redraw   = 100 * time.Millisecond
+	erase    = "\r\x1b[J"
+)
 
+// start shows a text, and how long the line is there already.
 func (s *Spinner) start(text string) {
+	s.show(func(room int) string {
+		seconds := " (" + time.Since(s.begun).Round(time.Second).String() + ")"
+		return render.Cut(text, max(room-len(seconds), 1)) + seconds
+	})
+}
+
+// show replaces what the line says.
+func (s *Spinner) show(text func(room int) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.out == nil || s.done != nil {
+	s.text = text
+	if s.out == nil || s.dumb || s.done != nil {
 		return
 	}
-	done, gone := make(chan struct{}), make(chan struct{})
-	s.done, s.gone = done, gone
-	go func() {
-		defer close(gone)
-		spin(s.out, text, done)
-	}()
+	s.begun, s.done = time.Now(), make(chan struct{})
+	go s.spin(s.done)
 }
 
-func spin(out *os.File, text string, done <-chan struct{}) {
-	select {
-	case <-done:
-		return
-	case <-time.After(patience):
-	}
-	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	begin := time.Now()
-	for i := 0; ; i++ {
-		seconds := (patience + time.Since(begin)).Round(time.Second).String()
-		// A line that wraps would not be erased completely.
-		room := terminal.Width(out) - len(". ") - len(" "+seconds) - 1
-		fmt.Fprintf(out, "\r%c %s %s\x1b[K", frames[i%len(frames)], render.Cut(text, max(room, 1)), seconds)
+func (s *Spinner) spin(done <-chan struct{}) {
+	pause := time.NewTimer(patience)
+	defer pause.Stop()
+	for frame := 0; ; frame++ {
 		select {
 		case <-done:
-			fmt.Fprint(out, "\r\x1b[K")
 			return
-		case <-tick.C:
+		case <-pause.C:
+			s.draw(done, frame)
+			pause.Reset(redraw)
 		}
 	}
 }
 
-// Stop removes the spinner from the screen, and returns when it is gone.
+// frames are the shapes of the sign that moves.
+var frames = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+
+func (s *Spinner) draw(done <-chan struct{}, frame int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done != done { // stopped in between
+		return
+	}
+	room := terminal.Width(s.out) - len(". ") - 1 // a line as wide as the terminal may break
+	line := string(frames[frame%len(frames)]) + " " + render.Cut(s.text(max(room, 1)), max(room, 1))
+	io.WriteString(s.out, erase+line+"\r")
+	s.shown = true
+}
+
+// Stop removes the line from the screen.
 func (s *Spinner) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.done == nil {
-		return
+	if s.done != nil {
+		close(s.done)
+		s.done = nil
 	}
-	close(s.done)
-	<-s.gone
-	s.done = nil
+	s.clear()
+}
+
+// write writes a message above the line.
+func (s *Spinner) write(w io.Writer, text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// clear makes the line empty until it is drawn again.
+func (s *Spinner) clear() {
+	switch {
+	case s.out == nil:
+	case s.shown:
+		io.WriteString(s.out, erase)
+	case s.interrupted() && s.dumb: // what follows is longer than ^C
+		io.WriteString(s.out, "\r")
+	case s.interrupted():
+		io.WriteString(s.out, "\r\x1b[K")
+	}
+	s.shown = false
 }

@@ -73,27 +73,99 @@ func (a *App) Note(format string, args ...any) error {
 // NoteAbout is like Note, for a line about something other than the subject of the command, or about more.
 func (a *App) NoteAbout(what About, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
-	return a.remark("note", text, remark{Message: text, About: what})
+	return a.remark("note", a.Wrapped(text), remark{Message: text, About: what})
+}
+
+// NoteCopy writes a note that ends with something to copy: see WithCopy.
+func (a *App) NoteCopy(thing, format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	return a.remark("note", a.WithCopy(a.Wrapped(text), thing), remark{Message: text + " " + thing})
 }
 
 // Warn writes a warning. Under -o json it is {"warning":{...}}.
 func (a *App) Warn(w payout.Warning) error {
-	return a.remark("warning", "warning: "+w.String(),
+	return a.remark("warning", a.Wrapped("warning: "+w.String()),
 		remark{Message: w.Message, Line: w.Line, Field: w.Field, About: About{OrderID: w.OrderID}})
 }
 
 func (a *App) remark(kind, text string, r remark) error {
-	a.Spinner.Stop()
 	r.About = r.About.Or(a.Subject)
-	line := render.Safe(text) + "\n"
 	if a.JSON {
-		line = Visible(render.Encode(map[string]remark{kind: r})) + "\n"
+		return a.writeErr(Visible(render.Encode(map[string]remark{kind: r})) + "\n")
 	}
-	if a.bar.Load().say(line) {
-		return nil
+	return a.writeErr(text + "\n")
+}
+
+// writeErr writes to standard error, above the line of the spinner.
+func (a *App) writeErr(text string) error { return a.Spinner.write(a.IO.Err, text) }
+
+// Wrapped escapes a message, and breaks it at spaces for the terminal at standard error. In a pipe it stays
+// one line.
+func (a *App) Wrapped(message string) string { return a.wrap(render.Safe(message), hanging) }
+
+// hanging is the indent of a message behind its first line.
+const hanging = 2
+
+func (a *App) wrap(text string, indent int) string {
+	if out := terminal.Of(a.IO.Err); out != nil {
+		return render.WrapWords(text, terminal.Width(out), indent)
 	}
-	_, err := io.WriteString(a.IO.Err, line)
-	return err
+	return text
+}
+
+// WithCopy adds to a message, which has been escaped, what a person may want to copy: a command, a digest or
+// an id. On a terminal that has a line of its own, so that a triple click takes it.
+func (a *App) WithCopy(message, thing string) string {
+	between := " "
+	if terminal.Of(a.IO.Err) != nil {
+		between = "\n" + strings.Repeat(" ", hanging)
+	}
+	return message + between + render.Safe(thing)
+}
+
+// Fact is a line of what a person has to know before an answer.
+type Fact struct {
+	Name, Value string
+	Copy        bool // whether the value is there to be copied
+}
+
+// pad returns the name of a fact in the width of the longest name of all.
+func (f Fact) pad(all []Fact) string {
+	widest := 0
+	for _, other := range all {
+		widest = max(widest, len(other.Name))
+	}
+	return fmt.Sprintf("%-*s  ", widest, f.Name)
+}
+
+// showFacts writes facts for a person.
+func (a *App) showFacts(facts []Fact) error {
+	for _, f := range facts {
+		if err := a.writeErr(a.factLine(f, f.pad(facts)) + "\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// NoteFacts writes each fact as a note.
+func (a *App) NoteFacts(facts []Fact) {
+	for _, f := range facts {
+		name := f.pad(facts)
+		a.remark("note", a.factLine(f, name), remark{Message: name + f.Value})
+	}
+}
+
+func (a *App) factLine(f Fact, name string) string {
+	value := render.Safe(f.Value)
+	out := terminal.Of(a.IO.Err)
+	if out == nil {
+		return name + value
+	}
+	if f.Copy || !strings.Contains(value, " ") && render.Width(name+value) > terminal.Width(out) {
+		return a.WithCopy(f.Name, f.Value)
+	}
+	return a.wrap(name+value, len(name))
 }
 
 // otherLines returns the writer for lines that till does not word itself: a trace, and the output of commands
@@ -159,12 +231,12 @@ func outputHint(err error) string {
 	return "look at where standard output leads"
 }
 
-// safeLines escapes text, except for its line breaks.
-type safeLines struct{ w io.Writer }
+// safeLines writes text to standard error, escaped except for its line breaks.
+type safeLines struct{ app *App }
 
 func (s safeLines) Write(p []byte) (int, error) {
 	for line := range strings.Lines(string(p)) {
-		if _, err := io.WriteString(s.w, render.Safe(strings.TrimSuffix(line, "\n"))+"\n"); err != nil {
+		if err := s.app.writeErr(render.Safe(strings.TrimSuffix(line, "\n")) + "\n"); err != nil {
 			return 0, err
 		}
 	}

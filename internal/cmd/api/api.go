@@ -74,8 +74,8 @@ command shows the request that it would make.`,
 				ctx = s.SendCtx
 			}
 			if !reads && !s.DryRun {
-				facts := []string{"profile   " + s.ProfileName(), "service   " + s.ServiceName(),
-					"request   " + method + " " + args[1], "body      " + beginning(body)}
+				facts := []cmdutil.Fact{{Name: "profile", Value: s.ProfileName()}, {Name: "service", Value: s.ServiceName()},
+					{Name: "request", Value: method + " " + args[1]}, {Name: "body", Value: beginning(body)}}
 				if err := s.Confirm(facts, "Send this request?"); err != nil {
 					return err
 				}

@@ -368,8 +368,8 @@ func noteLeftBehind(s *cmdutil.Session, old, name, base string) error {
 	if s.Profile == "" {
 		who = "without a profile, till looks"
 	}
-	return s.Note("%s at the account %s, which has no history now: till profile set %s %s", who, s.Account,
-		s.ProfileOr("NAME"), strings.Join(set, " "))
+	return s.NoteCopy("till profile set "+s.ProfileOr("NAME")+" "+strings.Join(set, " "),
+		"%s at the account %s, which has no history now:", who, s.Account)
 }
 
 var errAnySandboxKey = cmdutil.UsageError("a sandbox takes any key that it has", "there is nothing to adopt")
@@ -411,8 +411,8 @@ merchant pays. Only a fingerprint of the key is recorded.`,
 				return err
 			}
 			fingerprint := client.KeyFingerprint()
-			if err := s.Confirmed([]string{"account   " + account.Name + " at " + account.Address,
-				"key       " + fingerprint}, "Is this key that account's?", "note the key as this account's", "noted",
+			if err := s.Confirmed([]cmdutil.Fact{{Name: "account", Value: account.Name + " at " + account.Address},
+				{Name: "key", Value: fingerprint}}, "Is this key that account's?", "note the key as this account's", "noted",
 				""); err != nil {
 				return err
 			}

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"example.com/till/internal/cmdutil"
@@ -223,7 +222,6 @@ func approvePaid(s *cmdutil.Session, t payout.Tally, approved, given int, asked 
 			paidBefore(t)+", not by this run: they are the rest of an unfinished run, or old order ids used again",
 			fmt.Sprintf("if they are rightly there, and only the rest is to be sent: --already-paid %d", t.Before))
 	}
-	s.Spinner.Stop()
 	question := paidBefore(t) +
 		", not by this run.\nIt is the rest of a run half done, or old order ids were used again.\nThey are left as they are. Type their number to send the rest: "
 	if err := typed(s, question, "--already-paid", strconv.Itoa(t.Before)); err != nil {
@@ -275,26 +273,22 @@ func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags a
 		return cmdutil.Refusal("confirmation", "there is no terminal to confirm it on",
 			"add --digest with the digest that was approved or, to send whatever the plan says, --yes")
 	}
-	s.Spinner.Stop()
-	facts := []string{
-		"profile   " + s.ProfileName(),
-		"service   " + s.ServiceName(),
-		"plan      " + plan.Path,
-		"digest    " + plan.Digest,
-		fmt.Sprintf("rows      %d of %d are to be sent", t.LeftRows(), plan.Rows),
+	facts := []cmdutil.Fact{
+		{Name: "profile", Value: s.ProfileName()},
+		{Name: "service", Value: s.ServiceName()},
+		{Name: "plan", Value: plan.Path},
+		{Name: "digest", Value: plan.Digest, Copy: true},
+		{Name: "rows", Value: fmt.Sprintf("%d of %d are to be sent", t.LeftRows(), plan.Rows)},
 	}
 	for _, total := range t.Left {
-		facts = append(facts,
-			fmt.Sprintf("total     %s%s in %s", s.Money.Format(total.Amount), s.MinorUnits(total.Amount),
-				cmdutil.CountOf(total.Rows, "row")))
+		facts = append(facts, cmdutil.Fact{Name: "total", Value: s.Money.Format(total.Amount) +
+			s.MinorUnits(total.Amount) + " in " + cmdutil.CountOf(total.Rows, "row")})
 	}
 	if n := t.States[payout.StateUnknown]; n > 0 {
-		facts = append(facts,
-			fmt.Sprintf("unknown   %s, looked for on the service's list first", cmdutil.CountOf(n, "row")))
+		facts = append(facts, cmdutil.Fact{Name: "unknown",
+			Value: cmdutil.CountOf(n, "row") + ", looked for on the service's list first"})
 	}
-	for _, fact := range facts {
-		s.Note("%s", fact)
-	}
+	s.NoteFacts(facts)
 	for _, total := range t.Left {
 		question := fmt.Sprintf("Type the total in %s to send it: ", total.Amount.Code)
 		if err := typed(s, question, "the total", s.Money.Format(total.Amount)); err != nil {
@@ -498,14 +492,12 @@ type applied struct {
 type sendingBar struct {
 	*cmdutil.Session
 	*cmdutil.Progress
-	other atomic.Value // the orders that did not end well, as text
-	shown int          // the calls already shown
+	shown int // the calls already shown
 }
 
 func (b *sendingBar) begin(t payout.Tally) {
 	b.Progress = b.Session.Progress("sending", t.LeftRows(), b.Debug)
-	b.More = func() string { return b.other.Load().(string) }
-	b.other.Store("")
+	b.Also("")
 }
 
 // show gets the tally after each outcome, one at a time.
@@ -516,7 +508,7 @@ func (b *sendingBar) show(t payout.Tally) {
 			text += fmt.Sprintf(", %d %s", n, state)
 		}
 	}
-	b.other.Store(text)
+	b.Also(text)
 	b.Add(t.Ended - b.shown)
 	b.shown = t.Ended
 }

@@ -147,7 +147,7 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 
 // showOrderID prints an order id that till has made. Without it, the withdrawal cannot be found again.
 func showOrderID(s *cmdutil.Session, orderID string) error {
-	if err := s.Note("order id %s", orderID); err != nil {
+	if err := s.NoteCopy(orderID, "order id"); err != nil {
 		return &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err,
 			Msg:  fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err),
 			Hint: payout.NewHint("give one with --order-id, or free standard error")}
@@ -178,19 +178,19 @@ func printID(s *cmdutil.Session, o payout.Order, out cmdutil.Output[views.Create
 }
 
 // describe returns what a person must see before money moves.
-func describe(s *cmdutil.Session, req api.CreateWithdrawal) []string {
-	lines := []string{
-		"profile   " + s.ProfileName(),
-		"service   " + s.ServiceName(),
-		"withdraw  " + req.Currency.Code,
-		"amount    " + s.Money.Format(req.Amount) + s.MinorUnits(req.Amount),
-		"address   " + req.Address,
+func describe(s *cmdutil.Session, req api.CreateWithdrawal) []cmdutil.Fact {
+	facts := []cmdutil.Fact{
+		{Name: "profile", Value: s.ProfileName()},
+		{Name: "service", Value: s.ServiceName()},
+		{Name: "withdraw", Value: req.Currency.Code},
+		{Name: "amount", Value: s.Money.Format(req.Amount) + s.MinorUnits(req.Amount)},
+		{Name: "address", Value: req.Address},
 	}
 	if req.Memo != "" {
-		lines = append(lines, "memo      "+req.Memo)
+		facts = append(facts, cmdutil.Fact{Name: "memo", Value: req.Memo})
 	}
 	for _, text := range s.Limits.Without(s.Money) {
-		lines = append(lines, "limits    "+text)
+		facts = append(facts, cmdutil.Fact{Name: "limits", Value: text})
 	}
-	return append(lines, "order id  "+req.ExternalOrderID)
+	return append(facts, cmdutil.Fact{Name: "order id", Value: req.ExternalOrderID})
 }
