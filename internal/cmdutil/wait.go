@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -55,6 +57,7 @@ type Condition struct {
 	Name   string
 	Now    string
 	Wanted []string
+	Since  string // when it got its value, as the service wrote it; "" if the service does not say
 }
 
 // Wait reads until every watched field has a wanted value. It compares names without regard to case, because
@@ -68,14 +71,16 @@ func Wait[T any](
 	}
 	var value T
 	var seen, wanted []string
+	sight := sighting{clock: s.IO.Now}
 	err := repeat(s, flags, what, func(ctx context.Context) (bool, error) {
 		var err error
 		if value, err = read(ctx); err != nil {
 			return false, err
 		}
 		reached := true
-		var now []string
+		var now, watched []string
 		wanted = nil
+		since := ""
 		for _, c := range look(value) {
 			if c.Now == "" && len(c.Wanted) > 0 {
 				return false,
@@ -91,7 +96,11 @@ func Wait[T any](
 			now = append(now, c.Now)
 			if len(c.Wanted) > 0 {
 				wanted = append(wanted, strings.Join(c.Wanted, " or "))
+				watched, since = append(watched, c.Now), c.Since
 			}
+		}
+		if !reached {
+			s.Waiting(sight.text(short(what), strings.Join(watched, "/"), since))
 		}
 		if text := strings.Join(now, "/"); !reached && (len(seen) == 0 || seen[len(seen)-1] != text) {
 			seen = append(seen, text)
@@ -108,6 +117,42 @@ func Wait[T any](
 		return none, err
 	}
 	return value, nil
+}
+
+// Waiting shows what a wait has seen, and for how long it waits already.
+func (s *Session) Waiting(text string) { s.Spinner.start(render.Safe(text)) }
+
+// short returns the name of an object with the beginning of its id, which is enough for the one who waits.
+func short(what string) string {
+	noun, id, _ := strings.Cut(what, " ")
+	if api.CheckUUID(id) == nil {
+		id = id[:8]
+	}
+	return noun + " " + id
+}
+
+// sighting knows since when an object has its status.
+type sighting struct {
+	clock  func() time.Time
+	status string
+	since  string
+}
+
+// text says which status an object has, and since when. If the service does not say that, the first reading
+// only tells a time at which it had it already.
+func (l *sighting) text(what, status, since string) string {
+	if l.status != status {
+		known := "since "
+		if l.status == "" {
+			known = "at least since "
+		}
+		l.since = known + views.Moment(l.clock())
+		l.status = status
+	}
+	if since != "" {
+		return what + ": " + status + " since " + since
+	}
+	return what + ": " + status + " " + l.since
 }
 
 // repeat repeats a step until it is done. It also repeats a step that fails as in an outage. When the time is

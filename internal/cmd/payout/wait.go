@@ -46,6 +46,10 @@ waits for the others and ends with 50. A run without accepted orders is refused
 		}
 		waited, err := sender.WaitRun(s.Ctx, run.Name, payout.RunWait{
 			Statuses: flags.Status, FailOn: flags.FailOn, Interval: flags.Interval, Timeout: flags.Timeout,
+			Progress: func(p payout.RunProgress) {
+				s.Waiting(fmt.Sprintf("run %s: %d of %d %s", run.Name, len(p.Orders)-p.Left, len(p.Orders),
+					strings.Join(flags.Status, " or ")))
+			},
 			Trouble: func(err error) {
 				s.Note("run %s could not be read: %v; trying again for up to %s", run.Name, err, flags.Timeout)
 			},

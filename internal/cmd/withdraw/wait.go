@@ -39,7 +39,11 @@ wait at once.`,
 			}
 			return w, err
 		}, func(w api.Withdrawal) []cmdutil.Condition {
-			return []cmdutil.Condition{{Name: "status", Now: w.Current, Wanted: flags.Status}}
+			since := ""
+			if n := len(w.Statuses); n > 0 && w.Statuses[n-1].Status == w.Current {
+				since = w.Statuses[n-1].At
+			}
+			return []cmdutil.Condition{{Name: "status", Now: w.Current, Wanted: flags.Status, Since: since}}
 		})
 		if err != nil {
 			return perhapsOrderID(err, cmdutil.FirstOf(args))
