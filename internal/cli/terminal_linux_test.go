@@ -16,13 +16,16 @@ import (
 )
 
 // onScreen runs a command with a terminal for all three streams. It writes the screen's content to the file
-// screen, without carriage returns and escape sequences, and to screen.raw with them. The dialogue is a file,
-// or - for none. Its lines are
+// screen, without carriage returns and escape sequences, and to screen.raw with them. The file screen.end has
+// what a person sees at the end, with ‸ for the cursor; it is written only if the dialogue ends with the line
+// look. The dialogue is a file, or - for none. Its lines are
 //
 //	wait TEXT    wait until this text is written
 //	type TEXT    type this and the enter key
 //	secret TEXT  wait until the terminal does not echo input, and then type this and the enter key
 //	press KEYS   type this as a Go string without quotes, such as \x03 for Ctrl-C
+//	signal TERM  send the signal SIGTERM
+//	look         write screen.end
 //
 // The ttyin command of testscript types before the program asks, so the terminal would show a key that is
 // read without echo.
@@ -47,7 +50,7 @@ func onScreen(ts *testscript.TestScript, _ bool, args []string) {
 	defer master.Close()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	cmd.Env = append(cmd.Env, "TERM=xterm")
+	cmd.Env = append([]string{"TERM=xterm"}, cmd.Env...) // a script may set another
 	ts.Check(cmd.Start())
 	slave.Close()
 
@@ -59,7 +62,7 @@ func onScreen(ts *testscript.TestScript, _ bool, args []string) {
 	}()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	seen := 0
+	seen, look := 0, false
 	for _, line := range dialogue {
 		verb, text, _ := strings.Cut(line, " ")
 		switch verb {
@@ -87,8 +90,12 @@ func onScreen(ts *testscript.TestScript, _ bool, args []string) {
 			}
 			_, err := master.WriteString(keys)
 			ts.Check(err)
+		case "signal":
+			ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+		case "look":
+			look = true
 		default:
-			ts.Fatalf("a line of a dialogue begins with wait, type, secret or press: %q", line)
+			ts.Fatalf("a line of a dialogue begins with wait, type, secret, press, signal or look: %q", line)
 		}
 	}
 	select {
@@ -101,6 +108,12 @@ func onScreen(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Logf("[screen]\n%s", s.text())
 	ts.Check(os.WriteFile(ts.MkAbs("screen.raw"), []byte(s.text()), 0o600))
 	ts.Check(os.WriteFile(ts.MkAbs("screen"), []byte(escapes.ReplaceAllString(s.text(), "")), 0o600))
+	if look {
+		end, err := emulate(int(width), s.raw.String())
+		ts.Check(err)
+		ts.Logf("[screen.end]\n%s", end)
+		ts.Check(os.WriteFile(ts.MkAbs("screen.end"), []byte(end), 0o600))
+	}
 	if code := exitCodeOf(ts, err); fmt.Sprint(code) != want {
 		ts.Fatalf("it ended with %d, not %s", code, want)
 	}
@@ -110,8 +123,9 @@ var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[a-zA-Z]")
 
 // screen is the output to a terminal.
 type screen struct {
-	mu sync.Mutex
-	b  strings.Builder
+	mu  sync.Mutex
+	b   strings.Builder // without carriage returns
+	raw strings.Builder
 }
 
 func (s *screen) read(master *os.File) {
@@ -119,6 +133,7 @@ func (s *screen) read(master *os.File) {
 	for {
 		n, err := master.Read(buf)
 		s.mu.Lock()
+		s.raw.Write(buf[:n])
 		s.b.WriteString(strings.ReplaceAll(string(buf[:n]), "\r", ""))
 		s.mu.Unlock()
 		if err != nil { // EIO, after the command has closed its end
