@@ -67,7 +67,7 @@ can read, and names that file in the profile.`,
 			if err != nil {
 				return err
 			}
-			a.Note("the key for %s is kept in %s; try it with: till auth status", s.ServiceName(), place)
+			a.NoteCopy("till auth status", "the key for %s is kept in %s; try it with:", s.ServiceName(), place)
 			if a.IO.Env("TILL_API_KEY") != "" {
 				a.Note("TILL_API_KEY is set and overrides it")
 			}
@@ -106,7 +106,7 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 	if err != nil {
 		return "", &config.Error{Msg: fmt.Sprintf("the terminal cannot be asked for the key: %v", err), Err: err}
 	}
-	fmt.Fprintf(s.IO.Err, "Key for %s (profile %s): ", render.Safe(s.ServiceName()), s.ProfileName())
+	fmt.Fprint(s.IO.Err, s.Wrapped(fmt.Sprintf("Key for %s (profile %s): ", s.ServiceName(), s.ProfileName())))
 	key, err := cmdutil.Interruptibly(s.Ctx, func() (string, error) {
 		secret, err := term.ReadPassword(fd)
 		return string(secret), err

@@ -40,7 +40,7 @@ func profileListCommand(a *cmdutil.App) *cobra.Command {
 				return err
 			}
 			if len(file.Profiles) == 0 {
-				a.Note("no profile is set up yet: %s", firstSteps)
+				a.NoteCopy(firstSteps, "no profile is set up yet:")
 			}
 			noteOverride(a, file.Current)
 			return nil
@@ -177,7 +177,7 @@ max_per_withdrawal. till help settings lists all of them.`,
 				a.Note("the profile %s is made, and is the current one", name)
 				noteOverride(a, name)
 			default:
-				a.Note("the profile %s is made; use it with --profile %s, or always with: till profile use %s", name,
+				a.NoteCopy("till profile use "+name, "the profile %s is made; use it with --profile %s, or always with:",
 					name, name)
 			}
 			return nil

@@ -199,8 +199,8 @@ func noteAccountStatus(s *cmdutil.Session, made payout.Made) {
 			cmdutil.CountOf(made.Rows, "order id"))
 	}
 	if made.Conflict > 0 {
-		s.Note("in conflict: %d of %s, which stops the run. See: till journal list --state conflict", made.Conflict,
-			cmdutil.CountOf(made.Rows, "order id"))
+		s.NoteCopy("till journal list --state conflict", "in conflict: %d of %s, which stops the run. See:",
+			made.Conflict, cmdutil.CountOf(made.Rows, "order id"))
 	}
 }
 
