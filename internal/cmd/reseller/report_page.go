@@ -2,7 +2,6 @@ package reseller
 
 import (
 	"fmt"
-	"iter"
 	"math/big"
 	"net/url"
 	"slices"
@@ -40,35 +39,13 @@ func (p *reporting) undated() string {
 	}
 }
 
-// idBeginning is how many characters of an id distinguish resellers with the same label.
-const idBeginning = 8
-
-// apart returns a function that returns the beginning of a reseller's id, or "" if the label is enough.
-func (p *reporting) apart() func(id, label string) string {
-	return apartBy(func(yield func(id, label string) bool) {
-		for _, standing := range p.report.AllTime() {
-			if !yield(standing.ID, standing.Label) {
-				return
-			}
-		}
-	})
-}
-
-// apartBy is like apart, among the given resellers. They may be there more than once.
-func apartBy(sellers iter.Seq2[string, string]) func(id, label string) string {
-	first, shared := map[string]string{}, map[string]bool{}
-	for id, label := range sellers {
-		if other, ok := first[label]; ok && other != id {
-			shared[label] = true
-		}
-		first[label] = id
+// labels tells the resellers with the same label apart.
+func (p *reporting) labels() render.Labels {
+	labels := render.Labels{}
+	for _, standing := range p.report.AllTime() {
+		labels.Add(standing.ID, standing.Label)
 	}
-	return func(id, label string) string {
-		if label != "" && !shared[label] {
-			return ""
-		}
-		return id[:min(idBeginning, len(id))]
-	}
+	return labels
 }
 
 // bars returns the chart of the resellers for each currency with any rebates. At most so many of them have a
@@ -79,7 +56,7 @@ func (p *reporting) bars(most int) map[string]render.Chart {
 	}
 	charts := map[string]render.Chart{}
 	sellers := p.report.Sellers()
-	apart := p.apart()
+	labels := p.labels()
 	for _, total := range p.report.Totals() {
 		c := render.Chart{Title: "Rebates in " + unitText(total.Currency, total.Decimals) + " by reseller",
 			Note: sumText(total)}
@@ -88,7 +65,7 @@ func (p *reporting) bars(most int) map[string]render.Chart {
 			switch {
 			case r.Currency != total.Currency || r.Rebates.Sign() == 0:
 			case len(c.Bars) < most:
-				b := render.Bar{Label: r.Label, Apart: apart(r.ID, r.Label), Value: r.Rebates, Text: sumText(r),
+				b := render.Bar{Label: r.Label, Apart: labels.Apart(r.ID, r.Label), Value: r.Rebates, Text: sumText(r),
 					Extra: percentText(r.Share)}
 				if b.Label == "" {
 					b.Label, b.Apart = b.Apart, ""
@@ -222,8 +199,8 @@ func (p *reporting) page() render.Page {
 		page.Alerts = append(page.Alerts,
 			fmt.Sprintf("%s could not be read, and its figures are missing: %s", nameOf(f.ID, f.label), f.Error))
 	}
-	apart := p.apart()
-	name := func(id, label string) string { return strings.TrimSpace(label + " " + apart(id, label)) }
+	labels := p.labels()
+	name := func(id, label string) string { return strings.TrimSpace(label + " " + labels.Apart(id, label)) }
 	o := p.Render
 	o.Columns = nil
 	v := p.pageView(name)

@@ -35,10 +35,10 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	if bySeller {
 		v.ID = func(r row) string { return r.ID }
 		v.Columns = append(v.Columns,
-			render.Column[row]{Name: "id", About: "the service's id of the reseller", Extra: true, Whole: true,
-				Cell: func(r row) render.Cell { return render.Text(r.ID) }},
+			render.Column[row]{Name: "id", About: "the service's id of the reseller", Extra: true,
+				Cell: func(r row) render.Cell { return render.ID(r.ID) }},
 			render.Column[row]{Name: "label", About: "label of the reseller's invite",
-				Cell: func(r row) render.Cell { return render.Text(r.Label) }})
+				Cell: func(r row) render.Cell { return render.Label(r.ID, r.Label) }})
 	}
 	if slices.ContainsFunc(by, report.Group.Timed) {
 		period := render.Column[row]{Name: "period", About: "day, week or month of the row",
@@ -77,38 +77,6 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	return v
 }
 
-// tableView is the view with labels that tell the resellers of the rows apart. In a table for a script, and in
-// other formats, labels are as the service sent them.
-func (p *reporting) tableView() render.View[report.Row] {
-	if !p.bySeller() || p.Render.Format != render.Table || len(p.Columns) > 0 || p.NoHeaders {
-		return p.view
-	}
-	apart := apartBy(func(yield func(id, label string) bool) {
-		for _, r := range p.report.Sellers() {
-			if !yield(r.ID, r.Label) {
-				return
-			}
-		}
-	})
-	return render.Map(p.view, func(r report.Row) report.Row {
-		if r.ID != "" { // not a total
-			r.Label = shortName(r.Label, apart(r.ID, r.Label))
-		}
-		return r
-	})
-}
-
-// shortName returns a label and what tells it apart. Only the label is cut.
-func shortName(label, apart string) string {
-	if apart == "" {
-		return label
-	}
-	return strings.TrimSpace(render.Cut(label, longestLabel-1-len(apart)) + " " + apart)
-}
-
-// longestLabel is the most columns for a label with the beginning of an id.
-const longestLabel = 32
-
 // foot returns the totals as rows of the table. It returns none if the rows are grouped only by currency,
 // because they are the totals then.
 func (p *reporting) foot() []report.Row {
@@ -134,7 +102,7 @@ func (p *reporting) bySeller() bool { return slices.Contains(p.by, report.ByRese
 
 // data prints the report in the format of the flags.
 func (p *reporting) data() error {
-	out := cmdutil.Output[report.Row]{Session: p.Session, View: p.tableView()}
+	out := cmdutil.Output[report.Row]{Session: p.Session, View: p.view}
 	rows := p.report.Rows()
 	switch {
 	case p.Quiet:
@@ -251,10 +219,6 @@ func (p *reporting) standings() error {
 		return nil
 	}
 	o.Columns = nil
-	apart := p.apart()
-	for i, standing := range shown {
-		shown[i].Label = shortName(standing.Label, apart(standing.ID, standing.Label))
-	}
 	heading := strings.Join(render.Wrap("Invoices by status, of all time, as the service counts them:", o.Width), "\n")
 	if err := p.Write("\n" + heading + "\n"); err != nil {
 		return err
@@ -288,9 +252,9 @@ func standingView(m money.Registry) render.View[report.Standing] {
 	}
 	return render.View[row]{Columns: []render.Column[row]{
 		{Name: "label", About: "label of the reseller's invite",
-			Cell: func(r row) render.Cell { return render.Text(r.Label) }},
+			Cell: func(r row) render.Cell { return render.Label(r.ID, r.Label) }},
 		{Name: "id", About: "the service's id of the reseller",
-			Extra: true, Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
+			Extra: true, Cell: func(r row) render.Cell { return render.ID(r.ID) }},
 		{Name: "invoices", About: "number of invoices in each status",
 			Cell: func(r row) render.Cell { return render.Text(countLine(r.Invoices)) }},
 		{Name: "volume", About: "total volume over all time",
