@@ -8,11 +8,12 @@ units.
 
 Periods
   The period applies to the time created of each invoice, as the service writes
-  it: the interface does not show its time zone. --from and --to are words (today, yesterday,
-  this-month, last-month), dates (2026-05-03), weeks from Monday on (2026-W18),
-  months (2026-05), ages (30d) or date-times without a zone. --from means the
-  beginning of a day, week or month, and --to its end. So the whole last month
-  is --from last-month --to last-month. A period without --to ends today.
+  it: the interface does not show its time zone. --from and --to are words
+  (today, yesterday, this-month, last-month), dates (2026-05-03), weeks from
+  Monday on (2026-W18), months (2026-05), ages (30d) or date-times without a
+  zone. --from means the beginning of a day, week or month, and --to its end. So
+  the whole last month is --from last-month --to last-month. A period without
+  --to ends today.
 
   With --compare, whole months are compared with as many months before, and
   other periods with as many days before. A short month is compared with the
