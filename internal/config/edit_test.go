@@ -141,7 +141,7 @@ func TestEditRefuses(t *testing.T) {
 		"twice":            {set("live", "account=a", "account=b"), "usage", []string{"given twice"}},
 		"unknown":          {set("live", "baseurl=x"), "usage", []string{`"baseurl" is not known`, "base_url"}},
 		"flag":             {set("live", "output=json"), "usage", []string{"not known"}},
-		"key":              {set("live", "api_key=s3cret"), "usage", []string{"no setting holds a key", "till auth login"}},
+		"key":              {set("live", "api_key=s3cret"), "usage", []string{"keys are not stored in the configuration", "till auth login"}},
 		"currencies":       {set("live", "currencies=Btc"), "usage", []string{"till currency set"}},
 		"url":              {set("live", "base_url=x"), "usage", []string{"base_url: "}},
 		"http":             {set("live", "base_url=http://x"), "config", []string{"plain http"}},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -53,7 +54,7 @@ func (d *Document) profile(name string) *yaml.Node {
 func settingNode(key, value string) (*yaml.Node, error) {
 	switch key {
 	case "api_key":
-		return nil, &UsageError{Msg: "api_key: no setting holds a key, because files are copied and shown: keep the key elsewhere",
+		return nil, &UsageError{Msg: "api_key: keys are not stored in the configuration",
 			Advice: "type: till auth login, or api_key_command=..., or api_key_file=..., or the variable TILL_API_KEY"}
 	case keyCurrency:
 		return nil, &UsageError{Msg: "currencies: they have a command of their own",
@@ -90,6 +91,9 @@ func settingNode(key, value string) (*yaml.Node, error) {
 	}
 	if err := s.checkValue(value); err != nil {
 		return nil, wrongValue(true, key, err)
+	}
+	if info, err := os.Stat(value); key == keyPath && err == nil && info.IsDir() {
+		return nil, usagef("%s: %s is a directory: write the path of a file that holds the key", key, value)
 	}
 	return textNode(value), nil
 }

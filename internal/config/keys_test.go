@@ -333,8 +333,8 @@ func TestStoreKey(t *testing.T) {
 		"marked":   {s, "till_sandbox_x", "config", []string{"this machine only"}},
 		"sandbox":  {resolve(t, "", nil, "--sandbox"), "till_sandbox_x", "usage", []string{"keeps no key"}},
 		"nowhere":  {resolve(t, "", nil), "k1", "config", []string{"till profile set live"}},
-		"shadowed": {resolve(t, write(t, profileWith("api_key_command: [/bin/x]")), nil), "k1", "config", []string{"goes before the keyring", "till profile set live api_key_command="}},
-		"file too": {resolve(t, write(t, profileWith("api_key_file: /k")), nil), "k1", "config", []string{"goes before the keyring", "till profile set live api_key_file="}},
+		"shadowed": {resolve(t, write(t, profileWith("api_key_command: [/bin/x]")), nil), "k1", "config", []string{"takes precedence over the keyring", "till profile set live api_key_command="}},
+		"file too": {resolve(t, write(t, profileWith("api_key_file: /k")), nil), "k1", "config", []string{"takes precedence over the keyring", "till profile set live api_key_file="}},
 	} {
 		err := k.StoreKey(ctx, c.s, c.key)
 		fails(t, name, err, c.kind, c.parts...)

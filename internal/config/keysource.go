@@ -62,7 +62,7 @@ func (k Keys) readFlag(path string) (string, error) {
 func readKeyFile(what, path string) (string, error) {
 	data, err := readChecked(what, path, maxKeyText, func(info fs.FileInfo) error {
 		if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-			return failf("%s, %s, is open to others (mode %04o): take that away, and think of making a new key", what,
+			return failf("%s, %s, is open to others (mode %04o): make it private, and consider a new key", what,
 				path, info.Mode().Perm()).
 				advise("type: chmod 600 %s", quoteShell(path))
 		}

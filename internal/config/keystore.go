@@ -86,7 +86,7 @@ func (s Settings) mayStore(key, place string, before ...string) error {
 	}
 	for _, setting := range before {
 		if setting == keyCommand && len(s.profile.APIKeyCommand) > 0 || s.profile.Values[setting] != "" {
-			return failf("the profile %s has an %s, which goes before %s: take that away first", s.Profile,
+			return failf("the profile %s has an %s, which takes precedence over %s: remove it first", s.Profile,
 				setting, place).
 				advise("type: till profile set %s %s=", s.Profile, setting)
 		}
@@ -131,5 +131,6 @@ func (k Keys) DeleteKey(ctx context.Context, s Settings) (removed Removed, err e
 	}
 	// A keyring that cannot be reached may still hold a key, and logout must remove it.
 	return removed,
-		failf("the keyring of this machine cannot be reached (%w), so a key in it would still be there", err)
+		failf("the keyring of this machine cannot be reached (%w), so a key in it would still be there", err).
+			advise("if you never stored a key in it, there is nothing to remove; otherwise unlock it, and run this again")
 }

@@ -34,9 +34,9 @@ func checkDirectory(what, path string) error {
 }
 
 func distrusted(what, path, why string, info fs.FileInfo) error {
-	e := failf("%s %s, who could send your money elsewhere: take that away", what, why)
+	e := failf("%s %s, who could send your money elsewhere", what, why)
 	if info.Mode().Perm()&0o022 != 0 {
-		return e.advise("type: chmod go-w %s", quoteShell(path))
+		return e.advise("make it private: chmod go-w %s", quoteShell(path))
 	}
 	return e.advise("look at what is in it, and type: chown %d %s", os.Geteuid(), quoteShell(path))
 }

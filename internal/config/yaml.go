@@ -132,7 +132,7 @@ func oneOf(what string, known ...string) func(key, full string) error {
 		case slices.Contains(known, key):
 			return nil
 		case key == "api_key":
-			return failf("api_key: no setting holds a key, because files are copied and shown: keep the key elsewhere and take this line away").
+			return failf("api_key: keys are not stored in the configuration: remove this line").
 				advise("till auth login, or api_key_command, or api_key_file in a profile, or the variable TILL_API_KEY")
 		case what == theTop && find(key).isProfileText():
 			return fmt.Errorf("%s: it belongs to a profile: write it under profiles and the profile's name", key)

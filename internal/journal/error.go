@@ -22,7 +22,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // look like a journal in which nothing has happened.
 func notThere(place string) error {
 	return &Error{Place: place,
-		Msg: "is not there: its name may be wrong (till config show says where that comes from), or nothing was sent with it yet", Err: fs.ErrNotExist}
+		Msg: "does not exist: its name may be wrong (see its origin: till config show), or nothing was sent with it yet", Err: fs.ErrNotExist}
 }
 
 // An ExistsError says that an order is not sent because its state in the journal does not allow it.

@@ -83,6 +83,13 @@ func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, err
 	switch fields := strings.Fields(text); {
 	case len(fields) == 0:
 		return fail("has no digits: write it as 25.00 USD")
+	case len(fields) > 1 && isNumber(fields[0]) && isNumber(fields[1]):
+		end := 2
+		for end < len(fields) && isNumber(fields[end]) {
+			end++
+		}
+		whole := append([]string{strings.Join(fields[:end], "")}, fields[end:]...)
+		return fail("has a space in the number: write %s", strings.Join(whole, " "))
 	case len(fields) > 2:
 		return fail("has too many parts: write the number, one space and the code, such as 25.00 USD")
 	case len(fields) == 1 || fields[0]+" "+fields[1] != text:
@@ -106,6 +113,8 @@ func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, err
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isNumber(text string) bool { return strings.Trim(text, "0123456789.") == "" }
 
 func sameUnit(kind api.Kind, code string, kind2 api.Kind, code2 string) bool {
 	return kind == kind2 && strings.EqualFold(code, code2)

@@ -143,9 +143,9 @@ func checkUnit(limits []api.Amount, name string, p Payment, index int) error {
 		return nil
 	}
 	return &LimitError{RuleLimit, index,
-		fmt.Sprintf("the amount is in %s, for which %s of the profile has no limit, and for %s, which is withdrawn, it has one", p.Amount.Code, name, p.Currency.Code),
-		fmt.Sprintf("give the amount in %s, or add a limit in %s to %s of the profile",
-			amountSpelling(p.Currency.Kind, p.Currency.Code), p.Amount.Code, name)}
+		fmt.Sprintf("%s limits %s but not %s, so this amount cannot be checked", name, p.Currency.Code, p.Amount.Code),
+		fmt.Sprintf("give it in %s, or add a limit in %s",
+			amountSpelling(p.Currency.Kind, p.Currency.Code), p.Amount.Code)}
 }
 
 // Without says which currencies of a registry have no limit, in a sentence for each of the two lists that is

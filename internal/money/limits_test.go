@@ -30,7 +30,7 @@ func TestLimits(t *testing.T) {
 		"the second of two":            {l, []Payment{{btc, crypt("Btc", 50), "a"}, {btc, crypt("Btc", 51), "a"}}, RuleLimit, 1, "one withdrawal"},
 		"equivalent within its limit":  {l, []Payment{{btc, fia("USD", 1000), "a"}}, "", 0, ""},
 		"equivalent above its limit":   {l, []Payment{{btc, fia("USD", 1001), "a"}}, RuleLimit, 0, "10.01 USD is more than the 10.00 USD"},
-		"equivalent without a limit":   {l, []Payment{{btc, fia("EUR", 1), "a"}}, RuleLimit, 0, "the amount is in EUR, for which max_per_withdrawal of the profile has no limit"},
+		"equivalent without a limit":   {l, []Payment{{btc, fia("EUR", 1), "a"}}, RuleLimit, 0, "max_per_withdrawal limits Btc but not EUR, so this amount cannot be checked"},
 		"a currency without a limit":   {l, []Payment{{xlr, crypt("Xlr", math.MaxInt64), "a"}}, "", 0, ""},
 		"and its unlimited equivalent": {l, []Payment{{xlr, fia("EUR", math.MaxInt64), "a"}}, "", 0, ""},
 		"and its limited equivalent":   {l, []Payment{{xlr, fia("USD", 1001), "a"}}, RuleLimit, 0, "one withdrawal"},

@@ -7,7 +7,7 @@ import (
 )
 
 // Names returns the names nearest to typed: those with one mistake in them, or else those that begin with
-// typed, or else those that typed abbreviates, such as cols for columns, or else those with two mistakes. It
+// typed, or end with it after an underscore, or else those that typed abbreviates, such as cols for columns, or else those with two mistakes. It
 // ignores case. If no name is near, it returns none.
 func Names(typed string, names []string) []string {
 	typed = strings.ToLower(typed)
@@ -15,10 +15,11 @@ func Names(typed string, names []string) []string {
 	var longer, abbreviated []string
 	for _, name := range names {
 		lower := strings.ToLower(name)
-		if n := mistakes(typed, lower); n < len(near) {
+		// a name that shares no letter is not near
+		if n := mistakes(typed, lower); n < len(near) && n < max(len(typed), len(lower)) {
 			near[n] = append(near[n], name)
 		}
-		if typed != "" && strings.HasPrefix(lower, typed) {
+		if typed != "" && (strings.HasPrefix(lower, typed) || strings.HasSuffix(lower, "_"+typed)) {
 			longer = append(longer, name)
 		}
 		if abbreviates(typed, lower) {
@@ -30,10 +31,21 @@ func Names(typed string, names []string) []string {
 	}
 	for _, found := range [][]string{near[0], near[1], longer, abbreviated, near[2]} {
 		if len(found) > 0 {
-			return found
+			return withPlurals(found, names)
 		}
 	}
 	return nil
+}
+
+// withPlurals adds the plurals of the names found, such as payouts, a topic, to payout, a command.
+func withPlurals(found, names []string) []string {
+	all := slices.Clone(found)
+	for _, name := range found {
+		if plural := name + "s"; slices.Contains(names, plural) && !slices.Contains(all, plural) {
+			all = append(all, plural)
+		}
+	}
+	return all
 }
 
 // Question returns "did you mean A or B?" with the names nearest to typed, each after prefix. If no name is

@@ -6,18 +6,21 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	names := []string{"amount", "amount-minor", "currency", "id", "order_id", "output", "status", "state"}
+	names := []string{"0", "amount", "amount_minor", "currency", "id", "order_id", "output", "payout", "payouts", "status", "state"}
 	for typed, want := range map[string][]string{
 		"curency":   {"currency"},
 		"CURRENCY":  {"currency"},
 		"amuont":    {"amount"},
-		"amount-m":  {"amount-minor"},
+		"amount_m":  {"amount_minor"},
 		"cur":       {"currency"},
 		"ids":       {"id"},
+		"minor":     {"amount_minor"},
+		"pyout":     {"payout", "payouts"},
+		"2":         nil, // shares nothing with the name 0
 		"order-id":  {"order_id"},
 		"stats":     {"status", "state"},
 		"statsu":    {"status"},
-		"amt":       {"amount", "amount-minor"},
+		"amt":       {"amount", "amount_minor"},
 		"crncy":     {"currency"},
 		"mount-mnr": nil,
 		"od":        {"id"},

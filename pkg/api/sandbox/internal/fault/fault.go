@@ -248,10 +248,10 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 	switch {
 	case !(f.Rate > 0 && f.Rate <= 1): // both are false for NaN
 		return f, &Error{"rate", fmt.Sprintf("a rate must be above 0 and at most 1, and %v is not", f.Rate),
-			"0.1 strikes one request in ten"}
+			"0.1 affects one request in ten"}
 	case f.Times < 0:
 		return f, &Error{"times", fmt.Sprintf("%d is negative", f.Times),
-			"write how often it strikes, or 0 for without end"}
+			"write how many calls it affects, or 0 for without end"}
 	case f.Seed < 0:
 		return f, &Error{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}
 	}

@@ -70,7 +70,7 @@ func (p *seedReader) fault(in *wire.Object) {
 	case whole.On != f.On || whole.Rate != f.Rate || f.Seed <= 0:
 		in.FailAt("", "lacks what it is on, its rate or its seed")
 	case f.Fired < 0 || f.Seen < f.Fired || f.Times != 0 && f.Fired > f.Times:
-		in.FailAt("fired", "is more often than it can have struck")
+		in.FailAt("fired", "is more calls than it can have affected")
 	}
 	p.d.Faults = append(p.d.Faults, f)
 }

@@ -71,6 +71,15 @@ func (f *Flow) check(from, to string) error {
 		refusal.Shorten(to), strings.Join(f.Next[from], " or "))
 }
 
+// named returns the status with this name in any case, or the name itself if there is none.
+func (f *Flow) named(name string) string {
+	if i := slices.IndexFunc(f.Statuses, func(s string) bool { return strings.EqualFold(s, name) }); i >= 0 &&
+		!slices.Contains(f.Statuses, name) {
+		return f.Statuses[i]
+	}
+	return name
+}
+
 // Way returns the shortest path from the first status to another, including both, or
 // nil if there is none.
 func (f *Flow) Way(to string) []string {

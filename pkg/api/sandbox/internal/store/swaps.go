@@ -51,7 +51,7 @@ func (s *Terms) raise(a *Account, code string, need int64) (moves []Move, swaps 
 	}
 	if short > 0 {
 		return nil, nil, refusal.New(refusal.InsufficientFunds,
-			"The balances in all currencies together are %d minor units of %s short of the %d this withdrawal needs; add funds or ask for less.", short, code, need)
+			"This withdrawal needs %d minor units of %s, and %d are missing, all balances counted; add funds or ask for less.", need, code, short)
 	}
 	return moves, swaps, nil
 }
