@@ -28,7 +28,7 @@ func TestImports(t *testing.T) {
 		"internal/config": {till + "internal/atomicfile", till + "internal/near", "github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
 		"internal/money":  {till + "internal/near", till + "pkg/api", till + "internal/address"},
 		"internal/report": {till + "pkg/api", till + "internal/money"},
-		"pkg/payout":      {till + "internal/atomicfile", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", "github.com/go-json-experiment/json", "golang.org/x/time/rate"},
+		"pkg/payout":      {till + "internal/atomicfile", till + "internal/near", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", "github.com/go-json-experiment/json", "golang.org/x/time/rate"},
 		"internal/cli":    nil, // all of these; a check below allows only cmd/till to import it
 		"internal/views":  {till + "internal/money", till + "internal/render", till + "pkg/api", till + "pkg/payout"},
 		"internal/cmdutil": {till + "internal/atomicfile", till + "internal/near", till + "internal/place", till + "internal/config", till + "internal/money", till + "internal/process", till + "internal/render", till + "internal/report",

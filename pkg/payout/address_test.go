@@ -51,7 +51,7 @@ func TestMakeRefusesWhatASpreadsheetDamaged(t *testing.T) {
 		got := p.refused(fmt.Sprint("kind ", Invalid), header+",memo,note", `"`+text+`",Btc,0.5,a,m,`, `2,Btc,0.5,"`+text+`",m,`, `3,Btc,0.5,a,"`+text+`",`, `4,Btc,0.5,a,m,"`+text+`"`)
 		ok := len(got) == 3
 		for i, field := range []string{"order_id", "address", "memo"} {
-			ok = ok && strings.HasPrefix(got[i], fmt.Sprintf("line %d: %s: %q is not what was typed", i+2, field, text)) && strings.Contains(got[i], "format the column as text")
+			ok = ok && strings.HasPrefix(got[i], fmt.Sprintf("line %d: %s: %q was changed by a spreadsheet", i+2, field, text)) && strings.Contains(got[i], "format the column as text")
 		}
 		if !ok {
 			t.Errorf("%s: %q", text, got)

@@ -255,10 +255,19 @@ func (a *Applier) Tally(ctx context.Context) (t Tally, err error) {
 	return t, nil
 }
 
-// tallyPlan counts the rows of a plan by the states of their orders. A row counts as planned if the journal
-// does not have its order.
+// tallyPlan counts the rows of a plan by the states of their orders.
 func (a *Applier) tallyPlan(ctx context.Context) (Tally, error) {
 	t := newTally()
+	err := a.planOrders(ctx, func(o journal.Order) { t.count(o, a.plan.Name(), a.sendable(o)) })
+	if err != nil {
+		return Tally{}, err
+	}
+	return t, nil
+}
+
+// planOrders calls each with the order of every row of a plan. An order that the journal does not have is
+// planned.
+func (a *Applier) planOrders(ctx context.Context, each func(journal.Order)) error {
 	part := make([]journal.Row, 0, chunk)
 	count := func() error {
 		ids := make([]string, len(part))
@@ -277,22 +286,59 @@ func (a *Applier) tallyPlan(ctx context.Context) (Tally, error) {
 			if err := a.unchanged(o, r.Content); err != nil {
 				return err
 			}
-			t.count(o, a.plan.Name(), a.sendable(o))
+			each(o)
 		}
 		part = part[:0]
 		return nil
 	}
 	for r, err := range a.plan.All() {
 		if err != nil {
-			return Tally{}, err
+			return err
 		}
 		if part = append(part, r.row()); len(part) == chunk {
 			if err := count(); err != nil {
-				return Tally{}, err
+				return err
 			}
 		}
 	}
-	return t, count()
+	return count()
+}
+
+// Preview returns what LookUp would, before the run has begun. It reads the list and records nothing of it, so
+// that a wrong number of orders that were accepted before leaves no run. LookUp reads the list again: only
+// what it finds decides about a row.
+func (a *Applier) Preview(ctx context.Context) (t Tally, err error) {
+	defer toError(&err)
+	if a.Begun() {
+		return a.Tally(ctx)
+	}
+	if err := a.sender.VerifyKey(ctx); err != nil {
+		return Tally{}, err
+	}
+	w := a.wanted()
+	if err := a.planOrders(ctx, w.add); err != nil {
+		return Tally{}, err
+	}
+	listed, err := a.look(ctx, w)
+	if err != nil {
+		return Tally{}, err
+	}
+	t = newTally()
+	err = a.planOrders(ctx, func(o journal.Order) {
+		if records := listed[o.OrderID]; len(records) > 0 {
+			e := a.sender.evidence(o.OrderID, o.Content, records)
+			if o.State = journal.Accepted; e.Differs != "" {
+				o.State = journal.Conflict
+			} else if o.Sent.IsZero() {
+				t.dated(e.Dated)
+			}
+		}
+		t.count(o, a.plan.Name(), a.sendable(o))
+	})
+	if err != nil {
+		return Tally{}, err
+	}
+	return t, nil
 }
 
 func (t *Tally) count(o journal.Order, run string, sendable bool) {
@@ -385,31 +431,23 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 // returns the states of the orders then. Any conflict, new or old, is an *Error.
 func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
-	var unknown []journal.Order
-	sought, from := map[string]bool{}, a.sender.options.Since
+	w := a.wanted()
 	t = newTally()
 	for part, err := range a.rows(ctx, 0) {
 		if err != nil {
 			return Tally{}, err
 		}
 		for _, r := range part {
-			switch {
-			case r.Order.State == journal.Conflict:
+			if r.Order.State == journal.Conflict {
 				return Tally{}, a.conflict(r.Order)
-			case r.Order.State == journal.Unknown:
-				unknown = append(unknown, r.Order)
-			case a.sendable(r.Order) && a.sender.options.Lookup != LookupNever:
-				sought[r.Order.OrderID] = true
-				if r.Order.InDoubt() { // the attempt in doubt is as old as the order
-					from = a.sender.since(from, r.Order)
-				}
 			}
+			w.add(r.Order)
 			t.count(r.Order, a.plan.Name(), a.sendable(r.Order))
 		}
 	}
-	listed, err := a.look(ctx, unknown, sought, from)
+	listed, err := a.look(ctx, w)
 	if err != nil {
-		return Tally{}, unsettled(unknown, err)
+		return Tally{}, err
 	}
 	if len(listed) == 0 && !a.sender.ledger.Journal().Shared() {
 		return t, nil
@@ -453,26 +491,50 @@ func (a *Applier) conflict(o journal.Order) error {
 	return e
 }
 
-// look scans for the unknown orders and for those in sought, until two scans agree. If there are neither, it
-// reads nothing.
-func (a *Applier) look(
-	ctx context.Context, unknown []journal.Order, sought map[string]bool, from string,
-) (scanResult, error) {
+// wanted are the orders of a run that the list is asked about.
+type wanted struct {
+	applier *Applier
+	unknown []journal.Order
+	sought  map[string]bool // the order ids that are to be sent
+	from    string          // how far back the list is read for these
+}
+
+func (a *Applier) wanted() *wanted {
+	return &wanted{applier: a, sought: map[string]bool{}, from: a.sender.options.Since}
+}
+
+func (w *wanted) add(o journal.Order) {
+	sender := w.applier.sender
+	switch {
+	case o.State == journal.Unknown:
+		w.unknown = append(w.unknown, o)
+	case w.applier.sendable(o) && sender.options.Lookup != LookupNever:
+		w.sought[o.OrderID] = true
+		if o.InDoubt() { // the attempt in doubt is as old as the order
+			w.from = sender.since(w.from, o)
+		}
+	}
+}
+
+// look scans for the wanted orders, until two scans agree. If there are none, it reads nothing.
+func (a *Applier) look(ctx context.Context, w *wanted) (listed scanResult, err error) {
 	sender := a.sender
 	if sender.options.Lookup != LookupNever {
-		status, err := sender.ledger.Status(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if status.OrderIDs == journal.Dropped {
-			return nil, dropsOrderIDs()
+		var status journal.AccountStatus
+		status, err = sender.ledger.Status(ctx)
+		if err == nil && status.OrderIDs == journal.Dropped {
+			err = dropsOrderIDs()
 		}
 	}
 	switch {
-	case len(unknown) > 0:
-		return sender.scanForOrders(ctx, unknown, sought, from)
-	case len(sought) > 0:
-		return sender.scanTwice(ctx, sought, from)
+	case err != nil:
+	case len(w.unknown) > 0:
+		listed, err = sender.scanForOrders(ctx, w.unknown, w.sought, w.from)
+	case len(w.sought) > 0:
+		listed, err = sender.scanTwice(ctx, w.sought, w.from)
 	}
-	return nil, nil
+	if err != nil {
+		return nil, unsettled(w.unknown, err)
+	}
+	return listed, nil
 }

@@ -147,7 +147,7 @@ func (p *parser) parse(c cells, line int) (row PlanRow, wrong []Detail) {
 	}
 	for _, col := range []column{colOrderID, colAddress, colMemo} {
 		if p.csv && isSpoiled(c[col]) {
-			no(col, "%s is not what was typed, but what a spreadsheet made of it: format the column as text there, and enter it again", shorten(c[col]))
+			no(col, "%s was changed by a spreadsheet: format the column as text and enter it again", shorten(c[col]))
 			c[col] = ""
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"example.com/till/internal/near"
 )
 
 // csvRows reads a CSV file. No field may contain a line break, so each record is one line. A stray quote then
@@ -16,6 +18,7 @@ type csvRows struct {
 	derives   bool   // the order ids are derived, so the column may be missing
 	header    []column
 	fields    []string
+	open      bool // the last row ended inside a field in double quotes
 }
 
 func (r *csvRows) next() (row cells, line int, wrong []Detail, err error) {
@@ -29,6 +32,11 @@ func (r *csvRows) next() (row cells, line int, wrong []Detail, err error) {
 		text, wrong, err := r.text.next()
 		if wrong != nil || err != nil {
 			return row, r.text.line, wrong, err
+		}
+		open := r.open
+		if r.open = false; open && r.closes(string(text)) { // the rest of that row, which was reported
+			r.fields = r.fields[:0]
+			continue
 		}
 		if wrong := r.split(string(text)); wrong != nil {
 			return row, r.text.line, wrong, nil
@@ -44,11 +52,11 @@ func (r *csvRows) next() (row cells, line int, wrong []Detail, err error) {
 				want, between), nil
 	case got == 1:
 		return row, line,
-			wrongf(line, "", "it has one field, and the header has %d: what is empty has its %s too", want, between),
+			wrongf(line, "", "it has one field, and the header has %d: an empty field still needs its %s", want, between),
 			nil
 	case got < want:
 		return row, line,
-			wrongf(line, "", "it has %d fields, and the header has %d: what is empty has its %s too", got, want,
+			wrongf(line, "", "it has %d fields, and the header has %d: an empty field still needs its %s", got, want,
 				between), nil
 	}
 	for i, col := range r.header {
@@ -68,6 +76,12 @@ var delimiterNames = map[string]string{",": "comma", ";": "semicolon", "\t": "ta
 // blank reports whether a row has only empty fields, such as the rows that a spreadsheet adds at the end.
 func (r *csvRows) blank() bool {
 	return !slices.ContainsFunc(r.fields, func(field string) bool { return strings.TrimSpace(field) != "" })
+}
+
+// closes reports whether a line looks like the end of a field in double quotes that began on an earlier line.
+func (r *csvRows) closes(text string) bool {
+	_, rest, found := strings.Cut(text, `"`)
+	return found && strings.Count(rest, `"`)%2 == 0 && (rest == "" || strings.HasPrefix(rest, r.delimiter))
 }
 
 // firstText returns the first line that has more than delimiters.
@@ -155,19 +169,26 @@ func (r *csvRows) readHeader() (wrong []Detail, err error) {
 				delimiterNames[r.delimiter]), errInput
 		}
 	}
+	if !slices.ContainsFunc(r.fields, func(name string) bool { return meantColumn(name) != noColumn }) {
+		return wrongf(line, "", "this is not a header: begin with order_id,currency,amount,address"), errInput
+	}
 	for _, name := range r.fields {
 		col, ok := columnNamed(name)
 		switch {
 		case !ok:
 			wrong = append(wrong, Detail{line, shortenText(name), unknownColumn(name)})
-			col = noColumn
+			// a misspelt column is not missing as well, and its values are checked
+			col = meantColumn(name)
+			if col != noColumn && (slices.Contains(r.fields, col.String()) || slices.Contains(r.header, col)) {
+				col = noColumn
+			}
 		case slices.Contains(r.header, col):
 			wrong = append(wrong, Detail{line, name, "the column is there twice"})
 			col = noColumn
 		}
 		r.header = append(r.header, col)
 	}
-	tooMany := len(wrong)
+	misnamed := len(wrong)
 	if !r.derives && !slices.Contains(r.header, colOrderID) {
 		wrong = append(wrong,
 			Detail{line, colOrderID.String(),
@@ -181,18 +202,34 @@ func (r *csvRows) readHeader() (wrong []Detail, err error) {
 	if !slices.Contains(r.header, colAmount) && !slices.Contains(r.header, colAmountMinor) {
 		wrong = append(wrong, Detail{line, colAmount.String(), "the column is missing, and so is amount_minor"})
 	}
-	if len(wrong) > tooMany {
+	if len(wrong) > misnamed {
 		return wrong, errInput
 	}
 	return wrong, nil
 }
 
 func unknownColumn(name string) string {
-	text := fmt.Sprintf("there is no column %s: they are %s", shorten(name), strings.Join(columnNames[:], ", "))
-	if plain := plainName(name); plain != name && slices.Contains(columnNames[:], plain) {
-		text = fmt.Sprintf("there is no column %s: write %s", shorten(name), plain)
+	plain := plainName(name)
+	if slices.Contains(columnNames[:], plain) {
+		return fmt.Sprintf("there is no column %s: write %s", shorten(name), plain)
 	}
-	return text
+	if question := near.Question(plain, "", columnNames[:]); question != "" && meantColumn(name) != noColumn {
+		return fmt.Sprintf("there is no column %s; %s", shorten(name), question)
+	}
+	return fmt.Sprintf("there is no column %s: they are %s", shorten(name), strings.Join(columnNames[:], ", "))
+}
+
+// meantColumn returns the column that a name probably means, or noColumn.
+func meantColumn(name string) column {
+	name = plainName(name)
+	if col, ok := columnNamed(name); ok {
+		return col
+	}
+	if found := near.Names(name, columnNames[:]); len(found) > 0 && len(name) > 2 { // a value may begin a name
+		col, _ := columnNamed(found[0])
+		return col
+	}
+	return noColumn
 }
 
 // plainName returns the name of a column that a header probably means.
@@ -223,6 +260,7 @@ func (r *csvRows) split(text string) []Detail {
 		for {
 			part, rest, found := strings.Cut(text, `"`)
 			if !found {
+				r.open = true
 				return wrongf(line, "",
 					"field %d begins with a double quote, and none ends it on this line: a field can hold no line break", len(r.fields)+1)
 			}

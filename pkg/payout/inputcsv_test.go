@@ -62,8 +62,8 @@ func TestCSVWrongDelimiter(t *testing.T) {
 		"a line with nothing":   {"", "sep=\n", `line 1: fields cannot be separated by "": save the file with commas, semicolons or tabs between them`},
 		"a line alone":          {"", "sep=;\n", "line 1: the file is empty: a header belongs on its first line, such as order_id,currency,amount,address"},
 		"a field too many":      {"", "order_id;currency;amount;address\n1;Btc;1;a;b\n", "line 2: it has 5 fields, and the header has 4: a text with a semicolon in it belongs between double quotes"},
-		"a field too few":       {"", "order_id;currency;amount;address\n1;Btc;1\n", "line 2: it has 3 fields, and the header has 4: what is empty has its semicolon too"},
-		"another one below":     {"", "order_id;currency;amount;address\n1,Btc,1,a\n", "line 2: it has one field, and the header has 4: what is empty has its semicolon too"},
+		"a field too few":       {"", "order_id;currency;amount;address\n1;Btc;1\n", "line 2: it has 3 fields, and the header has 4: an empty field still needs its semicolon"},
+		"another one below":     {"", "order_id;currency;amount;address\n1,Btc,1,a\n", "line 2: it has one field, and the header has 4: an empty field still needs its semicolon"},
 		"a decimal comma":       {"", "order_id;currency;amount;address\n1;Btc;1,5;a\n", "line 2: amount: "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -59,6 +59,9 @@ func (r *jsonRows) object(text []byte, line int) (row cells, wrong []Detail, err
 		switch {
 		case !known:
 			wrong = append(wrong, Detail{line, shortenText(name), unknownColumn(name)})
+			if col = meantColumn(name); col != noColumn && row[col] == "" { // it is not missing as well
+				row[col], _ = textOf(col, value)
+			}
 			continue
 		case given[col]:
 			wrong = append(wrong, Detail{line, name, "it is there twice"})

@@ -214,7 +214,7 @@ func (m *maker) read() error {
 			what = fmt.Sprintf("is wrong in %d places, and nothing is planned", n)
 		}
 		return wrong.err(Error{Kind: Invalid, Msg: m.Name + " " + what,
-			Hint: NewHint("put right what is said here, and plan it again")})
+			Hint: NewHint("correct these errors, and run the command again")})
 	case count == 0 && !m.AllowEmpty:
 		return m.invalid("has no rows", "if that is right, add --allow-empty", nil)
 	}

@@ -131,13 +131,17 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 				"line 4: order_id: |\"x\"", "line 4: address: it is missing",
 				"line 5: currency: the currency \"Doge\" is not known|till currency set Doge",
 				"line 6: amount: |till currency set Xlr --decimals 7", "line 6: memo: a withdrawal in Xlr needs one",
-				"line 7: it has 4 fields, and the header has 6: what is empty has its comma too", "line 8: it has 7 fields, and the header has 6: a text with a comma", "line 9: field 4 begins with a double quote", "line 10: field 4 has a double quote", "line 11: field 4 goes on",
+				"line 7: it has 4 fields, and the header has 6: an empty field still needs its comma", "line 8: it has 7 fields, and the header has 6: a text with a comma", "line 9: field 4 begins with a double quote", "line 10: field 4 has a double quote", "line 11: field 4 goes on",
 				"line 12: note: |control character", "line 13: address: |cannot be seen", "line 14: amount: |exponent",
 				"line 15: currency: it is missing", "line 15: address: it is missing", "line 16: order_id: 1 is on line 2 already",
 				"line 17: amount: |zero", "line 18: amount: |negative", "line 19: amount: |too large", "line 20: amount: |separator",
-				"line 21: it has one field, and the header has 6: what is empty",
+				"line 21: it has one field, and the header has 6: an empty field",
 			}},
-		"the header":              {text: "Order ID,currency,sum,currency\n1,2,3,4\n", says: []string{"line 1: Order ID: |write order_id", "line 1: sum: there is no column", "line 1: currency: the column is there twice", "line 1: order_id: the column is missing", "line 1: address: the column is missing", "line 1: amount: the column is missing"}},
+		"the header":              {text: "Order ID,currency,sum,currency\n1,2,3,4\n", says: []string{"line 1: Order ID: |write order_id", "line 1: sum: there is no column", "line 1: currency: the column is there twice", "line 1: address: the column is missing", "line 1: amount: the column is missing"}},
+		"a misspelt header":       {text: "Order_ID, currency,amount,adress\n1,Btc,0.1,a\n2,Btc,1e3,a\n", says: []string{`line 1: Order_ID: there is no column "Order_ID": write order_id`, `line 1:  currency: there is no column " currency": write currency`, `line 1: adress: there is no column "adress"; did you mean address?`, "line 3: amount: |exponent"}},
+		"a column and its slip":   {text: "order_id,currency,amount,adress,address\n1,Btc,0.1,a,b\n", says: []string{`line 1: adress: there is no column "adress"; did you mean address?`}},
+		"no header":               {text: "1,Btc,0.1,a\n2,Btc,0.2,b\n", says: []string{"line 1: this is not a header: begin with order_id,currency,amount,address"}},
+		"a text of two lines":     {text: "order_id,currency,amount,address,note\n1,Btc,0.1,a,\"one\ntwo\"\n2,Btc,1e3,a,x\n", says: []string{"line 2: field 5 begins with a double quote", "line 4: amount: |exponent"}},
 		"columns too many":        {text: "order_id,currency,amount,address,foo,amount\n1,Btc,1e3,a,x,2\n2,Btc,1,,x,2\n3,Btc,1,a,x,y\n", says: []string{"line 1: foo: there is no column", "line 1: amount: the column is there twice", "line 2: amount: |exponent", "line 3: address: it is missing"}},
 		"an empty file":           {text: "", says: []string{"line 1: the file is empty"}},
 		"JSON as CSV":             {text: `{"order_id":"1"}` + "\n", says: []string{"line 1: it is an object|--format jsonl"}},
@@ -152,7 +156,7 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 		"an order id too many":    {batch: "b", text: header + "\n1,Btc,1,a\n,Btc,1,a\n", says: []string{"line 2: order_id: \"1\" is given"}},
 		"an order id too few":     {text: header + "\n,Btc,1,a\n", says: []string{"line 2: order_id: it is missing|--auto-order-id"}},
 		"a leading zero":          {text: header + "\n01,Btc,1,a\n9007199254740992,Btc,1,a\n", says: []string{"line 2: order_id: |without a leading zero", "line 3: order_id: |9007199254740991"}},
-		"a line break in a field": {text: header + "\n1,Btc,1,\"a\nb\"\n", says: []string{"line 2: field 4 begins with a double quote, and none ends it", "line 3: field 1 has a double quote"}},
+		"a line break in a field": {text: header + "\n1,Btc,1,\"a\nb\"\n", says: []string{"line 2: field 4 begins with a double quote, and none ends it"}},
 		"JSON": {format: JSONL, text: `{"order_id":4711,"currency":"Btc","amount":1,"address":"a"}` + "\n" +
 			`{"order_id":"1","order_id":"2","currency":"Btc","amount":"1","address":"a","priority":1}` + "\n" +
 			`{"order_id":"3","currency":null,"amount_minor":1.0,"address":["a"],"memo":{"a":1},"note":true}` + "\n" +
@@ -356,7 +360,7 @@ func TestMakeKeepsToTheLimits(t *testing.T) {
 	p.must(header, "1,Btc,1,a", "2,Btc,0.5,a")
 	os.Remove(p.Path)
 	got := p.refused(money.RuleLimit, header, "1,Btc,1.00000001,a", "2,Btc,0.1,a", "3,Btc,2,b", "4,Btc,1.00 EUR,c")
-	if len(got) != 4 || !strings.HasPrefix(got[0], "3.10000001 Btc is more") || !strings.HasPrefix(got[1], "line 2: amount: 1.00000001 Btc") || !strings.HasPrefix(got[2], "line 4: amount: 2.0") || !strings.HasPrefix(got[3], "line 5: amount: the amount is in EUR") {
+	if len(got) != 4 || !strings.HasPrefix(got[0], "3.10000001 Btc is more") || !strings.HasPrefix(got[1], "line 2: amount: 1.00000001 Btc") || !strings.HasPrefix(got[2], "line 4: amount: 2.0") || !strings.HasPrefix(got[3], "line 5: amount: max_per_withdrawal limits Btc but not EUR") {
 		t.Errorf("%q", got)
 	}
 	p.Limits = Limits{AllowAddresses: []string{"a"}}

@@ -195,7 +195,7 @@ func OpenPlan(path string) (p *Plan, err error) {
 	case wasPlan(start):
 		return nil, p.changed("its line ends, its indentation or its first bytes are others, as an editor, git or a formatter may change them")
 	default:
-		return nil, noPlan(path, "is no plan", nil)
+		return nil, noPlan(path, "is not a plan", nil)
 	}
 	if p.Digest, err = p.readDigest(); err != nil {
 		return nil, err

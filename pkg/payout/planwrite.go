@@ -145,7 +145,9 @@ func checkPlace(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		if dir, err := os.Stat(filepath.Dir(path)); err != nil || !dir.IsDir() {
-			return noPlace(path, "has no directory to stand in", err)
+			return &Error{Kind: Invalid, Err: err,
+				Msg:  fmt.Sprintf("the directory of the plan %s does not exist", path),
+				Hint: NewHint("make it, or name a file in another one")}
 		}
 		return nil
 	}
@@ -153,8 +155,8 @@ func checkPlace(path string) error {
 		return noPlace(path, "cannot be replaced: "+cause(err), err)
 	}
 	other := &Error{Kind: Invalid,
-		Msg:  fmt.Sprintf("the plan is to be written to %s, and what is there is no plan", path),
-		Hint: NewHint("name another file, or remove this one")}
+		Msg:  fmt.Sprintf("%s exists and is not a plan", path),
+		Hint: NewHint("name another file")}
 	if !info.Mode().IsRegular() { // opening a pipe may block forever
 		return other
 	}

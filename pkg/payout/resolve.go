@@ -86,7 +86,7 @@ func (s *Sender) taken(o journal.Order, id string) error {
 			"resolve", o.OrderID, "--paid-as", id)
 	}
 	return refused(RuleDecision,
-		fmt.Sprintf("order %s was accepted by the service as %s, and that is not a person's to undo", o.OrderID, id),
+		fmt.Sprintf("order %s was accepted by the service as %s, and this cannot be changed by hand", o.OrderID, id),
 		"ask the service's provider if you think otherwise")
 }
 
@@ -168,7 +168,7 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	if skew.Abs() > mostSkew {
 		return c, refused(RuleClock,
 			fmt.Sprintf("this machine's clock and the service's differ by %s, so it is not known how long ago the order was sent", roundedUp(skew.Abs())),
-			"set the clock of this machine, and say it again")
+			"set the clock of this machine, and run this again")
 	}
 	now, err := s.ledger.Journal().Clock(ctx)
 	if err != nil {
@@ -177,9 +177,9 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	for _, o := range c.orders { // after the list was read: an order on it has arrived
 		if wait := s.options.SettleAfter - now.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
 			return c, refused(RuleDecision,
-				fmt.Sprintf("order %s was sent at %s, and may still land", o.OrderID,
+				fmt.Sprintf("order %s was sent at %s, and may still arrive", o.OrderID,
 					o.Sent.UTC().Format(time.RFC3339)),
-				"say it again in "+roundedUp(wait)+" (settle_after in the profile)")
+				"run this again in "+roundedUp(wait)+" (settle_after in the profile)")
 		}
 	}
 	return c, nil
