@@ -109,7 +109,7 @@ func wantsJSON(a *cmdutil.App, flags *pflag.FlagSet) bool {
 	if flags.Changed("output") {
 		format = flags.Lookup("output").Value.String()
 	}
-	return cmdutil.IsJSON(format) || flags.Changed("jq")
+	return cmdutil.IsJSON(format) || flags.Changed("jq") && terminal.Of(a.IO.Err) == nil
 }
 
 // formatFlags finds the flags that select the format of errors in arguments that could not be parsed.

@@ -3,6 +3,7 @@ package cmdutil
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"example.com/till/internal/near"
@@ -86,7 +87,7 @@ func Args(names ...string) cobra.PositionalArgs {
 				HelpHint(cmd))
 		case len(args) > len(names):
 			return UsageError(fmt.Sprintf("%s: %q is an extra argument", CommandName(cmd), args[len(names)]),
-				HelpHint(cmd))
+				cmp.Or(unquoted(cmd, args, args[len(names)]), HelpHint(cmd)))
 		}
 		for i, arg := range args {
 			if strings.TrimSpace(arg) == "" {
@@ -95,6 +96,29 @@ func Args(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// unquoted says how to write an amount or an age whose second word has become an extra argument. If it is
+// neither, it returns "".
+func unquoted(cmd *cobra.Command, args []string, extra string) string {
+	if extra == "" || strings.Trim(strings.ToLower(extra), "abcdefghijklmnopqrstuvwxyz") != "" {
+		return ""
+	}
+	isNumber := func(text string) bool { return text != "" && strings.Trim(text, "0123456789.") == "" }
+	for _, name := range []string{"amount", "amount-minor"} {
+		if f := cmd.Flags().Lookup(name); f != nil && isNumber(f.Value.String()) {
+			return fmt.Sprintf("put the amount and its currency in quotes: --%s %q", name, f.Value.String()+" "+extra)
+		}
+	}
+	for _, name := range []string{"from", "to"} {
+		if f := cmd.Flags().Lookup(name); f != nil && isNumber(f.Value.String()) && strings.HasPrefix(extra, "day") {
+			return fmt.Sprintf("write it as one word: --%s %sd", name, f.Value.String())
+		}
+	}
+	if i := slices.Index(args, extra); i > 0 && isNumber(args[i-1]) {
+		return fmt.Sprintf("put the amount and its currency in quotes: %q", args[i-1]+" "+extra)
+	}
+	return ""
 }
 
 // NoArgs refuses every argument.

@@ -104,8 +104,8 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 	case !notSent && d.PaidAs == "":
 		return UsageError("one of --paid-as ID and --not-sent is needed", HelpHint(cmd))
 	case d.PaidAs != "" && len(d.OrderIDs) > 1:
-		return UsageError("--paid-as names one withdrawal, and one withdrawal is one order's",
-			"resolve them one by one")
+		return UsageError("--paid-as: a withdrawal belongs to one order",
+			"resolve them one at a time")
 	}
 	return nil
 }
@@ -114,7 +114,8 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 // create may take to arrive.
 func (s *Session) warnShortSettling(d payout.Decision) {
 	if after, usual := s.settleAfter(), s.usualSettling(); d.PaidAs == "" && after < usual {
-		s.Note("settle_after is %s, which is short: a create may arrive up to %s after it was sent", after, usual)
+		s.Note("settle_after is %s: shorter than the recommended %s; a create may still arrive", after,
+			strings.Replace(usual.String(), "m0s", "m", 1))
 	}
 }
 
@@ -130,7 +131,7 @@ func (s *Session) confirmDecision(c payout.Checked) error {
 	n := len(c.OrderIDs)
 	if !s.CanAsk() {
 		return Refusal("confirmation", fmt.Sprintf("%d orders at once need a confirmation", n),
-			"add --yes, or resolve them one by one")
+			"add --yes, or resolve them one at a time")
 	}
 	return s.typedDecision(fmt.Sprintf("%d orders would be recorded as not sent. Type their number: ", n),
 		fmt.Sprint(n))

@@ -36,7 +36,7 @@ func (s *Session) OpenJournal() (*payout.Journal, error) {
 			Hint: payout.NewHint("correct the name, or make the directory if the journal is to be new")}
 	}
 	if j, err = s.journalThat(payout.OpenJournal); err == nil && named {
-		s.Note("the journal %s is new and knows of no payment", j.Place())
+		s.Note("the journal %s is new and empty", j.Place())
 	}
 	return j, err
 }

@@ -37,8 +37,13 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.JSON = IsJSON(settings.Output) &&
-		settings.Origin("output") != (config.Origin{Kind: config.FromFlag, Name: "template"})
+	a.JSON = IsJSON(settings.Output)
+	switch settings.Origin("output") { // a person reads the errors on a terminal if only a filter asked for JSON
+	case config.Origin{Kind: config.FromFlag, Name: "template"}:
+		a.JSON = false
+	case config.Origin{Kind: config.FromFlag, Name: "jq"}:
+		a.JSON = terminal.Of(a.IO.Err) == nil
+	}
 	s := &Session{App: a, Cmd: cmd, Settings: settings, Money: settings.Registry, Keys: a.keys()}
 	a.Spinner.out, a.Spinner.dumb = terminal.Of(a.IO.Err), a.IO.Env("TERM") == "dumb"
 	a.Spinner.interrupted = func() bool { return a.Ctx.Err() != nil }

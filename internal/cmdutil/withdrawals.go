@@ -101,7 +101,8 @@ func (a *App) ListWithdrawals(cmd *cobra.Command, flags ListFlags, open func(*Se
 	err = s.printWithdrawals(cmd, flags, filter, list, out)
 	if err != nil && Explain(err).Code == ExitRejected && (filter.From != "" || filter.To != "") {
 		return &Error{Code: ExitRejected, Err: err, Msg: err.Error(),
-			Hint: payout.NewHint("if the service means the format of the times, set the one it wants with: till profile set " + s.ProfileOr("NAME") + ` time_layout="2006-01-02T15:04:05"`)}
+			Hint: payout.NewHint(fmt.Sprintf("if the service means the format of the times, set the one it wants with: till profile set %s time_layout=LAYOUT (now %s)",
+				s.ProfileOr("NAME"), s.TimeLayout))}
 	}
 	return err
 }
@@ -114,7 +115,13 @@ func (s *Session) printWithdrawals(
 		if err != nil {
 			return err
 		}
-		return out.List(Limited(page.Items, flags.limit))
+		if err := out.List(Limited(page.Items, flags.limit)); err != nil {
+			return err
+		}
+		if len(page.Items) == 0 {
+			return s.Note("there are no withdrawals on page %d", flags.page)
+		}
+		return nil
 	}
 	var seen, total int64 // the total of the last page
 	first, changed := int64(-1), false

@@ -95,6 +95,9 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 		if err != nil && s.Ctx.Err() == nil {
 			err = &config.Error{Msg: fmt.Sprintf("the key cannot be read from standard input: %v", err), Err: err}
 		}
+		if err == nil && key == "" {
+			err = cmdutil.UsageError("standard input has no key", "give it on standard input, < FILE", "auth", "login")
+		}
 		return key, err
 	}
 	if !s.CanAsk() {

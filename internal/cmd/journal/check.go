@@ -62,7 +62,7 @@ missing in the journal, so the exit code is 21 there.`,
 			if printed != nil {
 				return printed
 			}
-			return s.Note("the journal and the service's list agree")
+			return noteAgreement(s, sender, own)
 		}
 		return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitConflict,
 			Msg:  "the journal and the service's list do not agree about " + cmdutil.CountOf(len(found), "withdrawal"),
@@ -72,6 +72,23 @@ missing in the journal, so the exit code is 21 there.`,
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
 	f.StringVar(&to, "to", "", "end of the period, in the same forms")
 	return cmd
+}
+
+// noteAgreement says that nothing differs. An order whose outcome is unknown does not, wherever it is missing.
+func noteAgreement(s *cmdutil.Session, sender *payout.Sender, period payout.Filter) error {
+	period.States = []payout.State{payout.StateUnknown}
+	var unknown []string
+	for o, err := range sender.Ledger.Orders(s.Ctx, period) {
+		if err != nil {
+			return err
+		}
+		unknown = append(unknown, o.OrderID)
+	}
+	if len(unknown) > 0 {
+		return s.Note("the journal and the service's list agree about what is settled; %s unknown; find out with: till withdraw reconcile",
+			cmdutil.IsOrAre("order", unknown))
+	}
+	return s.Note("the journal and the service's list agree")
 }
 
 // clearRestored ends the extra care with a journal that has lost records, once the journal has every record
@@ -133,7 +150,7 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 			return render.Encode(line)
 		},
 		Columns: []render.Column[row]{
-			{Name: "what", About: "only there, only here (in the journal), or different",
+			{Name: "what", About: "only there (missing in the journal), only here (missing at the service), or different",
 				Cell: func(d row) render.Cell { return render.Word(d.What) }},
 			{Name: "order_id", About: "your own number for the withdrawal",
 				Cell: func(d row) render.Cell { return render.Word(order(d)) }},

@@ -57,7 +57,7 @@ See: till help runs, till help payouts.`,
 	})
 	f := cmd.Flags()
 	f.StringVar(&flags.digest, "digest", "", "digest of the plan that was approved, with or without sha256:")
-	f.IntVar(&flags.paid, "already-paid", -1, "how many of its orders were accepted before, by others")
+	f.IntVar(&flags.paid, "already-paid", -1, "how many of the plan's orders were accepted before, by another run or command")
 	f.Lookup("already-paid").DefValue = "0" // help leaves it out: -1 means that it was not given
 	f.IntVar(&flags.Concurrency, "concurrency", 1, "how many calls are under way at a time")
 	f.StringVar(&flags.rate, "rate", "", "most calls a second, such as 5/s")
@@ -164,7 +164,14 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 	if err != nil {
 		return err
 	}
-	paid, err := approvePaid(s, tally, batch.Approved(), flags.paid, false)
+	looked := false
+	if flags.paid >= 0 && !resumed { // a wrong number must leave no run, and no results file
+		if tally, err = batch.Preview(s.Ctx); err != nil {
+			return err
+		}
+		looked = tally.Conflict == "" // LookUp records a conflict and explains it
+	}
+	paid, err := approvePaid(s, tally, batch.Approved(), flags.paid, looked)
 	if err != nil {
 		return err
 	}
@@ -217,15 +224,33 @@ func approvePaid(s *cmdutil.Session, t payout.Tally, approved, given int, asked 
 	case given >= 0:
 		return 0, cmdutil.Refusal("confirmation", fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)),
 			"look at each of them, and give the right number", "journal", "show", "ORDER")
-	case !s.CanAsk():
+	case s.Yes || !s.CanAsk():
 		return 0, cmdutil.Refusal("confirmation",
-			paidBefore(t)+", not by this run: they are the rest of an unfinished run, or old order ids used again",
-			fmt.Sprintf("if they are rightly there, and only the rest is to be sent: --already-paid %d", t.Before))
+			paidBefore(t)+", by another run or command: an earlier run stopped half-way, or old order ids were used again",
+			fmt.Sprintf("to send only the rest: --already-paid %d", t.Before))
 	}
-	question := paidBefore(t) +
-		", not by this run.\nIt is the rest of a run half done, or old order ids were used again.\nThey are left as they are. Type their number to send the rest: "
-	if err := typed(s, question, "--already-paid", strconv.Itoa(t.Before)); err != nil {
+	again, send := "They", ""
+	if t.Before == 1 {
+		again = "It"
+	}
+	switch n := t.LeftRows(); n {
+	case 0:
+		send = "To go on, type"
+	case 1:
+		send = "To send the other one, type"
+	default:
+		send = fmt.Sprintf("To send the other %d, type", n)
+	}
+	question := fmt.Sprintf(`%s, by another run or command.
+%s will not be sent again. This is right if an earlier run stopped half-way, and wrong if old order ids were used again.
+%s how many were accepted before: `, paidBefore(t), again, send)
+	answer, err := s.Ask(question)
+	if err != nil {
 		return 0, err
+	}
+	if strings.TrimSpace(answer) != strconv.Itoa(t.Before) {
+		return 0, cmdutil.Refusal("confirmation", "not confirmed: nothing was sent",
+			fmt.Sprintf("in a script, add --already-paid %d", t.Before))
 	}
 	return t.Before, nil
 }
@@ -239,7 +264,7 @@ func wasOrWere(n int) string {
 
 func paidBefore(t payout.Tally) string {
 	if t.Before == 0 {
-		return fmt.Sprintf("none of its %s was accepted before", cmdutil.CountOf(t.Rows, "order"))
+		return fmt.Sprintf("none of the plan's %s was accepted before", cmdutil.CountOf(t.Rows, "order"))
 	}
 	var when []string
 	switch {
@@ -260,7 +285,7 @@ func paidBefore(t payout.Tally) string {
 		}
 		when = append(when, found)
 	}
-	return fmt.Sprintf("%d of its %s %s accepted before (%s)", t.Before, cmdutil.CountOf(t.Rows, "order"),
+	return fmt.Sprintf("%d of the plan's %s %s accepted before (%s)", t.Before, cmdutil.CountOf(t.Rows, "order"),
 		wasOrWere(t.Before), strings.Join(when, "; "))
 }
 

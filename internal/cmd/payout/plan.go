@@ -58,7 +58,7 @@ See: till help payout-files.`,
 	f.DurationVar(&flags.expires, "expires", 72*time.Hour, "how long the plan may wait for its run to begin")
 	f.StringVar(&flags.batch, "auto-order-id", "", "make the order ids, for the batch of this name")
 	f.BoolVar(&flags.batchChanged, "batch-changed", false,
-		"rows may have vanished and be new since the batch's last run")
+		"accept rows added or removed since the batch's last run")
 	f.BoolVar(&flags.allowEmpty, "allow-empty", false, "make a plan of a file without rows too")
 	f.BoolVar(&flags.failOnWarnings, "fail-on-warning", false, "end with 12 and write nothing when there is a warning")
 	cmdutil.Require(cmd, "out")

@@ -73,6 +73,9 @@ func writeResults(
 
 // aboutCount says what the number of orders in a state means.
 func aboutCount(state payout.State) string {
+	if state == payout.StateConflict {
+		return "number of orders in conflict"
+	}
 	return "number of orders that are " + string(state)
 }
 

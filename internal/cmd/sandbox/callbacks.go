@@ -172,7 +172,7 @@ till sandbox callbacks lists the ids.`,
 	}, func(s *cmdutil.Session, out cmdutil.Output[answered[delivery]], args []string) error {
 		d, err := tell[delivery](s, "/sandbox/callbacks/resend", map[string]string{"id": args[0]})
 		if err != nil {
-			return err
+			return missing(err, "delivery", args[0], "sandbox", "callbacks", "list")
 		}
 		return out.One(d)
 	})

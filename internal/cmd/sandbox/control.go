@@ -55,6 +55,9 @@ func startControl(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) 
 				return nil, cmdutil.UsageError("--"+name+": it does not lead to a sandbox of this machine, and this command acts on one", "leave it out for the sandbox of till --sandbox, or give the address and the key of one that is served")
 			}
 		}
+		if s.Origin("base_url").Kind == config.FromVariable {
+			s.Note("TILL_BASE_URL and TILL_API_KEY do not lead to a sandbox of this machine: this is the sandbox of till --sandbox")
+		}
 		s.BaseURL = ""
 	}
 	s.Sandbox, s.Profile, s.ResellerAuth = true, config.Sandbox, "bearer"
@@ -107,6 +110,16 @@ func tell[T any](s *cmdutil.Session, path string, order any) (a answered[T], err
 			Hint: payout.NewHint("it may have been done: look with till sandbox dump")}
 	}
 	return a, err
+}
+
+// missing replaces the error of a control by one in the words of a person, if the sandbox does not have the object.
+func missing(err error, what, id string, list ...string) error {
+	call, ok := errors.AsType[*api.Error](err)
+	if !ok || call.Reason != "not_found" {
+		return err
+	}
+	return &cmdutil.Error{Code: cmdutil.ExitRejected, Err: err, Msg: fmt.Sprintf("there is no %s %s", what, id),
+		Hint: payout.NewHint("see", list...)}
 }
 
 // ask reads something from the sandbox.
@@ -238,7 +251,7 @@ one of till --sandbox runs for one command only. See: till help callbacks.`,
 		withdrawal, err := tell[advanced](s, "/sandbox/advance",
 			map[string]string{"withdrawal": args[0], "status": args[1]})
 		if err != nil {
-			return err
+			return missing(err, "withdrawal", args[0], "withdraw", "list")
 		}
 		return out.One(withdrawal)
 	})

@@ -59,8 +59,8 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 status=503,bare, html or html=502.
 
 --on restricts a fault to one operation, --match to calls with a value in the
-query or the body, and --rate to a part of the calls. --times ends it after so
-many strikes.
+query or the body, and --rate to a part of the calls. --times ends it after that
+many calls.
 
 See: till help faults.`,
 		Example: `  till sandbox fault add --do drop-after --times 1 \
@@ -83,10 +83,10 @@ See: till help faults.`,
 	f := cmd.Flags()
 	f.StringVar(&flags.do, "do", "", "what goes wrong")
 	f.StringVar(&flags.on, "on", "", `operation, such as "POST /api/invoice" (default: all of them)`)
-	f.StringVar(&flags.rate, "rate", "1", "how many of the calls it strikes, such as 0.1")
-	f.Int64Var(&flags.times, "times", 0, "how often it strikes before it is spent (default: without end)")
+	f.StringVar(&flags.rate, "rate", "1", "share of the calls that it affects, such as 0.1")
+	f.Int64Var(&flags.times, "times", 0, "number of calls it affects, then it ends (default: without end)")
 	f.StringArrayVar(&flags.match, "match", nil, "only calls with this, as FIELD=VALUE; may be given again")
-	f.Int64Var(&flags.seed, "seed", 0, "number that decides which calls --rate strikes (default: the id)")
+	f.Int64Var(&flags.seed, "seed", 0, "number that decides which calls --rate affects (default: the id)")
 	cmdutil.Require(cmd, "do")
 	cmdutil.Offer(cmd, "do", cobra.FixedCompletions(faultKinds, cobra.ShellCompDirectiveNoFileComp))
 	cmdutil.OfferOwn(cmd, "on", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -112,7 +112,7 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 	if err != nil || f.Rate == 0 || strings.Trim(flags.rate, "0123456789.") != "" {
 		return order,
 			cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a decimal above 0 and at most 1", flags.rate),
-				"0.1 strikes one call in ten")
+				"0.1 affects one call in ten")
 	}
 	for _, text := range flags.match {
 		field, value, found := strings.Cut(text, "=")
@@ -147,10 +147,10 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 func faultListCommand(a *cmdutil.App) *cobra.Command {
 	return newControl(a, faultView, &cobra.Command{
 		Use:   "list",
-		Short: "List the sandbox's faults, and how often they have struck",
+		Short: "List the sandbox's faults, and how many calls they affected",
 		Long: `List the sandbox's faults in the order in which they apply: seen counts the
-calls that a fault could apply to, and fired the calls that it made fail. A
-fault that has reached --times stays in the list.`,
+calls that a fault could apply to, and fired the calls that it affected. A fault
+that has reached --times stays in the list.`,
 		Example: `  till sandbox fault list
   till sandbox fault list --jq 'map(.fired) | add'`,
 		Args: cmdutil.NoArgs,
@@ -179,7 +179,7 @@ have done.`,
 		}
 		cleared, err := tell[[]sandbox.Fault](s, "/sandbox/faults/clear", order)
 		if err != nil {
-			return err
+			return missing(err, "fault", cmdutil.FirstOf(args), "sandbox", "fault", "list")
 		}
 		return out.Slice(cleared.value)
 	})
@@ -196,17 +196,17 @@ func faultView(money.Registry) render.View[sandbox.Fault] {
 				Cell: func(f row) render.Cell { return render.Text(f.On) }},
 			{Name: "do", About: "what goes wrong: till help faults",
 				Cell: func(f row) render.Cell { return render.Text(f.Do) }},
-			{Name: "rate", About: "share of the calls that it strikes",
+			{Name: "rate", About: "share of the calls that it affects",
 				Cell: func(f row) render.Cell { return render.Text(strconv.FormatFloat(f.Rate, 'f', -1, 64)) }},
-			{Name: "times", About: "how often it strikes before it is spent",
+			{Name: "times", About: "number of calls it affects, then it ends",
 				Cell: func(f row) render.Cell { return views.Number(f.Times) }},
 			{Name: "seen", About: "number of calls that it could apply to",
 				Cell: func(f row) render.Cell { return render.Int(f.Seen) }},
-			{Name: "fired", About: "number of calls that it made fail",
+			{Name: "fired", About: "number of calls that it has affected",
 				Cell: func(f row) render.Cell { return render.Int(f.Fired) }},
 			{Name: "match", About: "values that a call must have",
 				Cell: func(f row) render.Cell { return render.Text(matchText(f.Match)) }},
-			{Name: "seed", About: "number that decides which calls it strikes",
+			{Name: "seed", About: "number that decides which calls it affects",
 				Extra: true, Cell: func(f row) render.Cell { return render.Int(f.Seed) }},
 		},
 	}

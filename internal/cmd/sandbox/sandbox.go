@@ -242,6 +242,10 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 		if info, err := os.Stat(flags.state); err == nil && info.Size() > 0 && flags.seed != "" {
 			s.Note("%s already has a state, which --seed does not change: use till sandbox reset", flags.state)
 		}
+		if dir, err := os.Stat(filepath.Dir(flags.state)); err != nil || !dir.IsDir() {
+			return nil, cmdutil.UsageError(fmt.Sprintf("--state: there is no directory %s", filepath.Dir(flags.state)),
+				"correct the name, or make the directory if the state is to be new")
+		}
 		opts = append(opts, sandbox.WithState(flags.state))
 	}
 	server, err := sandbox.New(opts...)

@@ -66,12 +66,12 @@ func seedJSON(text []byte, extension string) (json.RawMessage, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	doc, second := new(yaml.Node), new(yaml.Node)
 	if err := dec.Decode(doc); err != nil && !errors.Is(err, io.EOF) {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, notYAML(err)
 	}
 	if err := dec.Decode(second); err == nil {
 		return nil, fmt.Errorf("line %d: a second document begins; keep one", second.Line)
 	} else if !errors.Is(err, io.EOF) {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, notYAML(err)
 	}
 	if doc.Kind == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New("it holds no fields such as resellers and invoices")
@@ -81,6 +81,10 @@ func seedJSON(text []byte, extension string) (json.RawMessage, error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
+}
+
+func notYAML(err error) error {
+	return errors.New(strings.TrimPrefix(err.Error(), "yaml: ") + ": check indentation, colons and quotes")
 }
 
 // appendJSON writes a YAML value as JSON. It refuses values that JSON does not have, and duplicate keys.

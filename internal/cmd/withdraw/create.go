@@ -36,6 +36,9 @@ command that the message names. See: till help payouts, till help guarantees.`,
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --dry-run`,
 		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[views.Created], _ []string) error {
+		if _, err := s.RequireBaseURL(); err != nil { // its profile says how it counts
+			return err
+		}
 		if err := parseRequest(s, &req, currency, amount, minor); err != nil {
 			return err
 		}
