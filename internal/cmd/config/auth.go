@@ -96,7 +96,7 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 			err = &config.Error{Msg: fmt.Sprintf("the key cannot be read from standard input: %v", err), Err: err}
 		}
 		if err == nil && key == "" {
-			err = cmdutil.UsageError("standard input has no key", "give it on standard input, < FILE", "auth", "login")
+			err = &config.Error{Msg: "standard input has no key", Advice: "type: till auth login < FILE"}
 		}
 		return key, err
 	}

@@ -59,7 +59,7 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 status=503,bare, html or html=502.
 
 --on restricts a fault to one operation, --match to calls with a value in the
-query or the body, and --rate to a part of the calls. --times ends it after that
+query or the body, and --rate to a part of the calls. --times ends it after so
 many calls.
 
 See: till help faults.`,
@@ -149,8 +149,8 @@ func faultListCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "list",
 		Short: "List the sandbox's faults, and how many calls they affected",
 		Long: `List the sandbox's faults in the order in which they apply: seen counts the
-calls that a fault could apply to, and fired the calls that it affected. A fault
-that has reached --times stays in the list.`,
+calls that a fault could apply to, and fired the calls that it affected. A
+fault that has reached --times stays in the list.`,
 		Example: `  till sandbox fault list
   till sandbox fault list --jq 'map(.fired) | add'`,
 		Args: cmdutil.NoArgs,
