@@ -150,7 +150,7 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 			return render.Encode(line)
 		},
 		Columns: []render.Column[row]{
-			{Name: "what", About: "only there (missing in the journal), only here (missing at the service), or different",
+			{Name: "what", About: "only there (not in the journal), only here, or different",
 				Cell: func(d row) render.Cell { return render.Word(d.What) }},
 			{Name: "order_id", About: "your own number for the withdrawal",
 				Cell: func(d row) render.Cell { return render.Word(order(d)) }},
