@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
@@ -47,11 +48,12 @@ type build struct {
 	Platform  string `json:"platform"`
 }
 
-// sourceVersion is the version of a source archive, which the Makefile knows and Go does not.
-var sourceVersion string
+// What the Makefile knows about a source archive and Go does not: the version, the commit and its time.
+var sourceVersion, sourceCommit, sourceTime string
 
 func buildOf(info *debug.BuildInfo) build {
-	b := build{Version: cmp.Or(sourceVersion, "(devel)"), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{Version: cmp.Or(sourceVersion, "(devel)"), Commit: sourceCommit, Committed: sourceTime,
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info == nil { // a build without modules
 		return b
 	}
@@ -72,14 +74,18 @@ func buildOf(info *debug.BuildInfo) build {
 }
 
 func (b build) String() string {
-	text := "till " + b.Version
+	var parts []string
 	if b.Commit != "" {
-		text += " " + b.Commit[:min(len(b.Commit), 12)]
+		commit := b.Commit[:min(len(b.Commit), 12)]
+		if b.Modified {
+			commit += " modified"
+		}
+		parts = append(parts, commit)
 	}
-	if b.Modified {
-		text += " modified"
+	if date, _, _ := strings.Cut(b.Committed, "T"); date != "" {
+		parts = append(parts, date)
 	}
-	return fmt.Sprintf("%s (%s, %s)", text, b.Go, b.Platform)
+	return fmt.Sprintf("till %s (%s)", b.Version, strings.Join(append(parts, b.Go, b.Platform), ", "))
 }
 
 func buildView(money.Registry) render.View[build] {
