@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks downloaded files of a release against its sums, and the sums against their signature.
 #
-#   verify.sh DIR [ALLOWED_SIGNERS]
+#   sh verify.sh DIR [ALLOWED_SIGNERS]
 #
 # DIR has SHA256SUMS, SHA256SUMS.sig and one or more of the files that SHA256SUMS names, and nothing else.
 # ALLOWED_SIGNERS is a file of the keys that you trust, in the format of ssh-keygen; get it another way than the
@@ -24,7 +24,7 @@ absolute() {
 }
 
 if [ $# -lt 1 ] || [ $# -gt 2 ]; then
-	echo "usage: verify.sh DIR [ALLOWED_SIGNERS]" >&2
+	echo "usage: sh verify.sh DIR [ALLOWED_SIGNERS]" >&2
 	exit 2
 fi
 dir=$(absolute "$1")
@@ -38,14 +38,17 @@ fi
 cd "$dir"
 [ -f SHA256SUMS ] || fail "there is no SHA256SUMS in $1: download it too"
 
-# signer prints the first trusted person whose signature it is. ssh-keygen finds the first line with the key, and a
+# signer prints the first trusted person whose signature it is, or the key if its line is for any person. ssh-keygen finds the first line with the key, and a
 # key may have several lines, for different uses: so each name in the file is tried too.
 signer() {
 	{
 		ssh-keygen -Y find-principals -s SHA256SUMS.sig -f "$signers" 2>/dev/null || true
 		sed -n 's/^\([^#[:space:]][^[:space:]]*\)[[:space:]].*/\1/p' "$signers" | tr , '\n'
 	} | while IFS= read -r person; do
-		if ssh-keygen -Y verify -f "$signers" -I "$person" -n till-release -s SHA256SUMS.sig <SHA256SUMS >/dev/null 2>&1; then
+		if said=$(ssh-keygen -Y verify -f "$signers" -I "$person" -n till-release -s SHA256SUMS.sig <SHA256SUMS 2>/dev/null); then
+			case $person in
+			*[*?]*) person="the key ${said##* }" ;;
+			esac
 			printf '%s\n' "$person"
 			break
 		fi
@@ -76,8 +79,12 @@ for file in * .[!.]* ..?*; do
 done
 [ $checked -gt 0 ] || fail "there is no file of a release in $1"
 
+case $checked in
+1) files="1 file" is=is has=has ;;
+*) files="$checked files" is=are has=have ;;
+esac
 if [ -n "$person" ]; then
-	echo "$checked files are what $person released"
+	echo "$files $is what $person released"
 else
-	echo "$checked files have the right sums; who made the sums is unknown without ALLOWED_SIGNERS"
+	echo "$files $has the right sum; who made the sums is unknown without ALLOWED_SIGNERS"
 fi
