@@ -21,9 +21,16 @@ CGO  = $(if $(RACE),1,0)
 # SQLite's C code in Go is not ours to check, and takes half of the time of all tests if it is. Its driver is checked.
 FLAGS = $(if $(RACE),$(RACE) -gcflags='modernc.org/sqlite/lib=-d=checkptr=0 -race=false')
 
-# In a source archive, which has no commit, the file VERSION names the version. VERSION=1.2.3 on the command line does too.
+# In a source archive, which is no clone, the file VERSION names the version, and COMMIT the commit and its date.
+# VERSION=1.2.3 on the command line names a version too.
 VERSION = $(shell cat VERSION 2>/dev/null)
-STAMP = $(if $(VERSION),-buildvcs=false -ldflags '-X example.com/till/internal/cli.sourceVersion=v$(VERSION:v%=%)')
+COMMIT  = $(shell cat COMMIT 2>/dev/null)
+X       = -X example.com/till/internal/cli.source
+STAMP = $(if $(VERSION),-buildvcs=false -ldflags '$(X)Version=v$(VERSION:v%=%)$(if \
+	$(COMMIT), $(X)Commit=$(word 1,$(COMMIT)) $(X)Time=$(word 2,$(COMMIT)))')
+
+# quote protects a name from the shell.
+quote = '$(subst ','\'',$(1))'
 
 .PHONY: build demo test torture bench lint fuzz completions man pictures dist install uninstall vuln clean
 
@@ -63,35 +70,36 @@ pictures: build
 
 # What was made before stays until all of it is made again.
 dist:
-	$(if $(SIGN),test -r '$(SIGN)')
+	$(if $(SIGN),test -r $(call quote,$(SIGN)))
 	rm -rf dist.new
 	cd tools/dist && $(GO) run . ../../dist.new
-	$(if $(SIGN),ssh-keygen -q -Y sign -n till-release -f '$(SIGN)' dist.new/SHA256SUMS)
+	$(if $(SIGN),ssh-keygen -q -Y sign -n till-release -f $(call quote,$(SIGN)) dist.new/SHA256SUMS)
 	rm -rf dist
 	mv dist.new dist
 
-SHARE = $(DESTDIR)$(PREFIX)/share
+BIN   = $(call quote,$(DESTDIR)$(PREFIX)/bin)
+SHARE = $(call quote,$(DESTDIR)$(PREFIX)/share)
 
 # Runs no Go, so that root does not need one. Only a source archive has the notices.
 install:
 	@test -x bin/till || { echo "make install: there is no bin/till: run make build first" >&2; exit 1; }
-	install -d '$(DESTDIR)$(PREFIX)/bin' '$(SHARE)/man/man1' '$(SHARE)/man/man7' '$(SHARE)/bash-completion/completions' \
-		'$(SHARE)/zsh/site-functions' '$(SHARE)/fish/vendor_completions.d' '$(SHARE)/licenses/till'
-	install -m 755 bin/till '$(DESTDIR)$(PREFIX)/bin/till'
-	install -m 644 man/*.1 '$(SHARE)/man/man1'
-	install -m 644 man/*.7 '$(SHARE)/man/man7'
-	install -m 644 completions/till.bash '$(SHARE)/bash-completion/completions/till'
-	install -m 644 completions/_till '$(SHARE)/zsh/site-functions/_till'
-	install -m 644 completions/till.fish '$(SHARE)/fish/vendor_completions.d/till.fish'
-	install -m 644 LICENSE $(wildcard THIRD_PARTY_NOTICES) '$(SHARE)/licenses/till'
+	install -d $(BIN) $(SHARE)/man/man1 $(SHARE)/man/man7 $(SHARE)/bash-completion/completions \
+		$(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d $(SHARE)/licenses/till
+	install -m 755 bin/till $(BIN)/till
+	install -m 644 man/*.1 $(SHARE)/man/man1
+	install -m 644 man/*.7 $(SHARE)/man/man7
+	install -m 644 completions/till.bash $(SHARE)/bash-completion/completions/till
+	install -m 644 completions/_till $(SHARE)/zsh/site-functions/_till
+	install -m 644 completions/till.fish $(SHARE)/fish/vendor_completions.d/till.fish
+	install -m 644 LICENSE $(wildcard THIRD_PARTY_NOTICES) $(SHARE)/licenses/till
 
 # Directories that others use too stay.
 uninstall:
-	rm -f '$(DESTDIR)$(PREFIX)/bin/till' '$(SHARE)/bash-completion/completions/till' '$(SHARE)/zsh/site-functions/_till' \
-		'$(SHARE)/fish/vendor_completions.d/till.fish'
-	for page in man/*.[17]; do rm -f '$(SHARE)/man/man'"$${page##*.}/$${page#man/}"; done
-	rm -f '$(SHARE)/licenses/till/LICENSE' '$(SHARE)/licenses/till/THIRD_PARTY_NOTICES'
-	-rmdir '$(SHARE)/licenses/till'
+	rm -f $(BIN)/till $(SHARE)/bash-completion/completions/till $(SHARE)/zsh/site-functions/_till \
+		$(SHARE)/fish/vendor_completions.d/till.fish
+	for page in man/*.[17]; do rm -f $(SHARE)/man/man"$${page##*.}/$${page#man/}"; done
+	rm -f $(SHARE)/licenses/till/LICENSE $(SHARE)/licenses/till/THIRD_PARTY_NOTICES
+	-rmdir $(SHARE)/licenses/till
 
 # Needs Go's vulnerability database, which is not reachable everywhere.
 vuln:

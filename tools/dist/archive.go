@@ -51,7 +51,7 @@ func (s *stage) tar(top string, files []file) ([]byte, error) {
 		if f.Mode&os.ModeSticky != 0 {
 			header.Mode |= 0o1000
 		}
-		header.Uid, header.Gid = f.owner(), f.owner()
+		header.Uid = f.owner()
 		if err := w.WriteHeader(header); err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -91,9 +92,6 @@ type build struct {
 
 // buildAll builds the program for each platform, without debugging information and with the commit in it.
 func buildAll(t toolchain, work string, targets []platform) ([]build, error) {
-	if err := checkTree(t.root); err != nil {
-		return nil, err
-	}
 	var builds []build
 	for _, p := range targets {
 		b := build{platform: p, Path: filepath.Join(work, p.String(), "till")}
@@ -116,21 +114,73 @@ func buildAll(t toolchain, work string, targets []platform) ([]build, error) {
 // checkTree refuses a tree from which others could not make the same: with changes that are in no commit, or
 // without the tags that name the version.
 func checkTree(root string) error {
-	for _, check := range []struct{ command, fault string }{
-		{"status --porcelain --untracked-files=all", "the tree has changes that are in no commit: commit or remove them first"},
-		{"ls-files --others -- *.go", "there are Go files that git ignores: remove them first"},
-		{"rev-parse --is-shallow-repository", "the clone is not complete, so its tags may be missing: git fetch --unshallow --tags"},
-	} {
-		cmd := exec.Command("git", append([]string{"-C", root}, strings.Fields(check.command)...)...)
-		text, err := cmd.Output()
-		if err != nil {
-			return fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
+	place, err := git(root, "rev-parse", "--show-toplevel", "--show-prefix")
+	if _, prefix, _ := strings.Cut(strings.TrimSpace(place), "\n"); err != nil || prefix != "" {
+		if err == nil {
+			err = fmt.Errorf("git has it as the directory %s of another repository", prefix)
 		}
-		if found := strings.TrimSpace(string(text)); found != "" && found != "false" {
+		return fmt.Errorf("a release is made from a commit, and %s is not a clone of the repository: run make dist in a clone (%w)",
+			root, err)
+	}
+	hidden := regexp.MustCompile(`(?m)^([a-z]|S) `) // the tags of files that git does not compare
+	for _, check := range []struct {
+		command, fault string
+		pick           *regexp.Regexp // of the output; nil: all of it
+	}{
+		{"status --porcelain --untracked-files=all", "the tree has changes that are in no commit: commit or remove them first", nil},
+		// These are built into the program that makes the release.
+		{"ls-files --others -- *.go *.s *.syso", "there are files that git ignores and Go does not: remove them first", nil},
+		{"ls-files -v", "git does not look for changes in some files: " +
+			"git update-index --no-assume-unchanged --no-skip-worktree FILE", hidden},
+		{"rev-parse --is-shallow-repository", "the clone is not complete, so its tags may be missing: git fetch --unshallow --tags",
+			regexp.MustCompile("true")},
+	} {
+		text, err := git(root, strings.Fields(check.command)...)
+		if err != nil {
+			return err
+		}
+		if check.pick != nil {
+			var found []string
+			for line := range strings.Lines(text) {
+				if check.pick.MatchString(line) {
+					found = append(found, strings.TrimSpace(line))
+				}
+			}
+			text = strings.Join(found, "\n")
+		}
+		if found := strings.TrimSpace(text); found != "" {
 			return fmt.Errorf("%s (%s)", check.fault, found)
 		}
 	}
 	return nil
+}
+
+// export checks the tree, and clones its commit to a directory, so that nothing but the commit is built. It is a
+// clone because Go takes the version, the commit and the date from git.
+func export(root, dir string) error {
+	if err := checkTree(root); err != nil {
+		return err
+	}
+	commit, err := git(root, "rev-parse", "HEAD")
+	if err == nil {
+		_, err = git(root, "clone", "--quiet", "--shared", "--no-checkout", "--template=", root, dir)
+	}
+	if err == nil {
+		_, err = git(dir, "checkout", "--quiet", "--detach", strings.TrimSpace(commit))
+	}
+	return err
+}
+
+// git returns what a command of git prints.
+func git(root string, args ...string) (string, error) {
+	cmd := exec.Command("git", append([]string{"-C", root}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return string(out), nil
 }
 
 // read reads the version and the commit from the binary.

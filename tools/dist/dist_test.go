@@ -8,6 +8,8 @@ import (
 	"debug/elf"
 	"debug/macho"
 	"debug/pe"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +21,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -320,8 +323,8 @@ func TestEntriesHaveModesAndOwners(t *testing.T) {
 		for _, e := range entries {
 			want := entry{name: e.name, mode: 0o644}
 			switch name := path.Base(e.name); {
-			case e.name == imageHome:
-				want = entry{e.name, fs.ModeDir | 0o700, imageUser, imageUser}
+			case e.name == "home/till":
+				want = entry{e.name, fs.ModeDir | 0o775, 65532, 0}
 			case e.name == "tmp":
 				want.mode = fs.ModeDir | fs.ModeSticky | 0o777
 			case e.mode.IsDir():
@@ -335,7 +338,7 @@ func TestEntriesHaveModesAndOwners(t *testing.T) {
 				if name == "verify.sh" {
 					programs++
 				}
-			case name == "till.exe", name == "till" && !strings.Contains(e.name, "completions"):
+			case name == "till.exe", name == "till" && !strings.Contains(e.name, "completions") && !strings.Contains(e.name, "overrides"):
 				want.mode = 0o755
 				programs++
 			}
@@ -394,17 +397,197 @@ func read(t *testing.T, parts ...string) string {
 	return string(data)
 }
 
-func TestChangedTreeIsRefused(t *testing.T) {
-	tree := filepath.Join(t.TempDir(), "tree")
-	if err := committed(tree); err != nil {
+// smallTree makes a repository of one module with two commits.
+func smallTree(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	sh(t, dir, `git init -q . && mkdir data && echo /ignored/ >.gitignore && echo 'package main' >main.go && echo 1 >data/one &&
+git add -A && git -c user.name=till -c user.email=till@example.com commit -q -m one &&
+echo 2 >data/one && git -c user.name=till -c user.email=till@example.com commit -q -a -m two && mkdir ignored`)
+	return dir
+}
+
+func sh(t *testing.T, dir, script string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = dir
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, text)
+	}
+}
+
+func TestTreeThatIsNoCommitIsRefused(t *testing.T) {
+	for _, c := range []struct{ name, change, says string }{
+		{"changed", "echo 3 >data/one", "in no commit"},
+		{"new", "echo 3 >data/two", "in no commit"},
+		{"removed", "rm data/one", "in no commit"},
+		{"staged", "echo 3 >data/two; git add -A", "in no commit"},
+		{"changed, assumed unchanged", "git update-index --assume-unchanged data/one; echo 3 >data/one", "(h data/one)"},
+		{"changed, skipped", "git update-index --skip-worktree data/one; echo 3 >data/one", "(S data/one)"},
+		{"ignored Go", "echo 'package main' >ignored/a.go", "(ignored/a.go)"},
+		{"ignored object", "echo 3 >ignored/a.syso", "(ignored/a.syso)"},
+		{"ignored assembler", "echo 3 >ignored/a.s", "(ignored/a.s)"},
+		{"shallow", "mv .git .full; git clone -q --depth 1 --bare file://$PWD/.full .git; git config core.bare false; rm -rf .full; git reset -q", "git fetch --unshallow --tags"},
+		{"no clone", "rm -rf .git", "is not a clone of the repository: run make dist in a clone (git rev-parse: exit status 128: fatal: "},
+		{"in another clone", "mkdir inner; mv data inner", "the directory inner/ of another repository"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tree, to := smallTree(t), filepath.Join(t.TempDir(), "to")
+			sh(t, tree, c.change)
+			if c.name == "in another clone" {
+				tree = filepath.Join(tree, "inner")
+			}
+			if err := export(tree, to); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("it says %v", err)
+			}
+			if _, err := os.Stat(to); err == nil {
+				t.Error("it was exported all the same")
+			}
+		})
+	}
+}
+
+// TestExportIsTheCommit exports a tree with what a build must not see.
+func TestExportIsTheCommit(t *testing.T) {
+	tree, to := smallTree(t), filepath.Join(t.TempDir(), "to")
+	sh(t, tree, "git tag v1.2.3; git checkout -q --detach; echo 3 >ignored/embedded; echo 'data/one export-ignore' >.git/info/attributes")
+	if err := export(tree, to); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(tree, "cmd/till/more.go"), []byte("package main\n"), 0o644); err != nil {
-		t.Fatal(err)
+	var files []string
+	for name := range strings.Lines(run1(t, "git", "-C", to, "ls-files", "--cached", "--others")) {
+		files = append(files, strings.TrimSpace(name))
 	}
-	err := makeTree(tree, filepath.Join(t.TempDir(), "out"), tested()[:1])
-	if err == nil || !strings.Contains(err.Error(), "in no commit") {
-		t.Errorf("it was made all the same: %v", err)
+	if want := []string{".gitignore", "data/one", "main.go"}; !slices.Equal(files, want) || read(t, to, "data/one") != "2\n" {
+		t.Errorf("it has %v, want %v", files, want)
+	}
+	if text := run1(t, "git", "-C", to, "describe", "--tags", "--dirty"); text != "v1.2.3\n" {
+		t.Errorf("it is %s", text)
+	}
+	if text := run1(t, "git", "-C", to, "archive", "HEAD"); !strings.Contains(text, "data/one") {
+		t.Error("attributes outside the commit count")
+	}
+}
+
+func TestReleaseIsForSixPlatforms(t *testing.T) {
+	var names []string
+	for _, p := range platforms() {
+		names = append(names, p.String())
+	}
+	slices.Sort(names)
+	if want := []string{"darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64", "windows_arm64"}; !slices.Equal(names, want) {
+		t.Errorf("it is for %v, want %v", names, want)
+	}
+}
+
+// TestEveryManPageAndCompletionIsInside looks into the packages and the archives for Unix.
+func TestEveryManPageAndCompletionIsInside(t *testing.T) {
+	pages, err := os.ReadDir("../../man")
+	if err != nil || len(pages) < 100 {
+		t.Fatalf("%d man pages: %v", len(pages), err)
+	}
+	for _, arch := range []string{"amd64", "arm64"} {
+		for _, format := range []string{"deb", "rpm", "apk", "tar.gz"} {
+			t.Run(format+" "+arch, func(t *testing.T) {
+				name := find(t, "linux_"+arch+"."+format)
+				man, zipped := "usr/share/man/", ".gz"
+				want := []string{"usr/share/bash-completion/completions/till", "usr/share/fish/vendor_completions.d/till.fish",
+					"usr/share/zsh/site-functions/_till"}
+				var list string
+				switch format {
+				case "deb":
+					need(t, "dpkg-deb")
+					want[2] = "usr/share/zsh/vendor-completions/_till"
+					list = run1(t, "sh", "-c", `dpkg-deb --fsys-tarfile "$0" | tar -t`, name)
+				case "rpm":
+					need(t, "rpm")
+					list = run1(t, "rpm", "-qpl", "--nosignature", name)
+				case "apk":
+					for name := range apkFiles(t, name) {
+						list += name + "\n"
+					}
+				default:
+					man, zipped = "man/", ""
+					want = []string{"completions/till.bash", "completions/till.fish", "completions/_till"}
+					for name := range unpack(t, name) {
+						list += name + "\n"
+					}
+				}
+				for _, page := range pages {
+					want = append(want, man+"man"+page.Name()[len(page.Name())-1:]+"/"+page.Name()+zipped)
+				}
+				have := map[string]bool{}
+				for line := range strings.Lines(list) {
+					have[strings.Trim(strings.TrimPrefix(strings.TrimSpace(line), "."), "/")] = true
+				}
+				for _, name := range want {
+					if !have[name] {
+						t.Errorf("it has no %s", name)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestPackagesSayTheirProcessorAndWhatTheyNeed reads what package managers read.
+func TestPackagesSayTheirProcessorAndWhatTheyNeed(t *testing.T) {
+	for arch, other := range map[string]string{"amd64": "x86_64", "arm64": "aarch64"} {
+		t.Run("deb "+arch, func(t *testing.T) {
+			need(t, "dpkg-deb")
+			name := find(t, "linux_"+arch+".deb")
+			if text := run1(t, "dpkg-deb", "--field", name, "Architecture", "Recommends", "Depends"); text !=
+				"Architecture: "+arch+"\nRecommends: ca-certificates\n" {
+				t.Errorf("it says %s", text)
+			}
+			if text := run1(t, "sh", "-c", `dpkg-deb --fsys-tarfile "$0" | tar -xO ./usr/share/lintian/overrides/till`, name); !strings.Contains(text,
+				"\ntill: statically-linked-binary [usr/bin/till]\n") {
+				t.Errorf("lintian reads %s", text)
+			}
+		})
+		t.Run("rpm "+arch, func(t *testing.T) {
+			need(t, "rpm")
+			const form = `%{arch}|%{summary}|%{group}|[%{recommends}]|[%{requires},]|[%{changelogtime} %{changelogname} %{changelogtext}]`
+			text := run1(t, "rpm", "-qp", "--nosignature", "--qf", form, find(t, "linux_"+arch+".rpm"))
+			field := strings.Split(text, "|")
+			if len(field) != 6 || !slices.Equal(field[:4], []string{other, "command line of a merchant payment service", "Applications/Internet", "ca-certificates"}) ||
+				strings.Contains(strings.ReplaceAll(field[4], "rpmlib(", ""), "(") ||
+				field[5] != "1767323045 the till authors <till@example.com> - 0.0.0~git20260102030405-1 - Release. What is new is in CHANGELOG.md." {
+				t.Errorf("it says %s", text)
+			}
+		})
+		t.Run("apk "+arch, func(t *testing.T) {
+			info := string(apkFiles(t, find(t, "linux_"+arch+".apk"))[".PKGINFO"])
+			if !strings.Contains(info, "\narch = "+other+"\n") || !strings.Contains(info, "\ndepend = ca-certificates-bundle\n") {
+				t.Errorf("it says %s", info)
+			}
+		})
+	}
+}
+
+// TestEveryCopyHasTheNotices compares the licences of others in the packages and the image with those in an archive.
+func TestEveryCopyHasTheNotices(t *testing.T) {
+	want := unpack(t, find(t, "linux_amd64.tar.gz"))["THIRD_PARTY_NOTICES"]
+	image := tarFiles(t, gunzipped(t, imageLayer(t, "arm64")))["usr/share/doc/till/THIRD_PARTY_NOTICES"]
+	also, ok := bytes.CutPrefix(image, want)
+	if !ok || !bytes.HasPrefix(also, []byte("\n---")) {
+		t.Error("the notices in the image do not begin with those of the program")
+	}
+	for _, want := range []string{"\ngolang.org/x/crypto/x509roots/fallback v0.", " (MPL-2.0, BSD-3-Clause)\n", "certdata.txt", "Neither the name of Google"} {
+		if !bytes.Contains(also, []byte(want)) {
+			t.Errorf("the notices in the image lack %q: %s", want, also)
+		}
+	}
+	if !bytes.Equal(apkFiles(t, find(t, "linux_arm64.apk"))["usr/share/licenses/till/THIRD_PARTY_NOTICES"], want) {
+		t.Error("the apk has others")
+	}
+	if source, _ := unpackSource(t); read(t, source, "THIRD_PARTY_NOTICES") != string(want) {
+		t.Error("the source archive has others")
+	}
+	need(t, "dpkg-deb")
+	text := run1(t, "sh", "-c", `dpkg-deb --fsys-tarfile "$0" | tar -xO ./usr/share/doc/till/THIRD_PARTY_NOTICES.gz | gzip -d`, find(t, "linux_arm64.deb"))
+	if text != string(want) {
+		t.Error("the deb has others")
 	}
 }
 
@@ -477,17 +660,14 @@ func tree(t *testing.T, root string) (names []string) {
 	return names
 }
 
+// apkFiles reads the files of a package for Alpine, which is archives one after another. Only the last has an end.
+func apkFiles(t *testing.T, name string) map[string][]byte {
+	t.Helper()
+	return tarFiles(t, gunzip(t, name))
+}
+
 func TestApkHasTheFiles(t *testing.T) {
-	r, err := gzip.NewReader(bytes.NewReader([]byte(read(t, find(t, "linux_amd64.apk")))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	// It is three archives, one after another, and only the last has an end.
-	data, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := tarFiles(t, bytes.NewReader(data))
+	files := apkFiles(t, find(t, "linux_amd64.apk"))
 	for _, want := range []string{"usr/bin/till", "usr/share/man/man1/till.1.gz", "usr/share/bash-completion/completions/till", "usr/share/licenses/till/LICENSE", "usr/share/licenses/till/THIRD_PARTY_NOTICES", ".PKGINFO"} {
 		if len(files[want]) == 0 {
 			t.Errorf("it has no %s: %v", want, slices.Sorted(maps.Keys(files)))
@@ -534,6 +714,9 @@ func programLicence(t *testing.T) string {
 	}
 	all := map[string]bool{}
 	for _, c := range append(*bom.Components, *bom.Metadata.Component) {
+		if c.Name == authorities {
+			continue // in the image only
+		}
 		for _, choice := range *c.Licenses {
 			all[choice.License.ID] = true
 		}
@@ -718,13 +901,34 @@ func TestImageRunsWithoutRights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inside := func(args ...string) (string, error) {
+	insideAs := func(user string, args ...string) (string, error) {
 		cmd := exec.Command("unshare", append([]string{"--mount", "--pid", "--fork", "--net", "--ipc", "--uts",
 			chroot, "--userspec=" + user, root}, append(config.Config.Entrypoint, args...)...)...)
 		cmd.Env = config.Config.Env
 		text, err := cmd.CombinedOutput()
 		return string(text), err
 	}
+	// As docker run --user does, and OpenShift. Nothing is there yet that the image's user has written.
+	for _, other := range []struct {
+		user   string
+		writes bool
+	}{{"1000:1000", false}, {"1000650000:0", true}} {
+		if text, err := insideAs(other.user, "config", "show"); err != nil {
+			t.Errorf("%s: config show: %v: %s", other.user, err, text)
+		}
+		text, err := insideAs(other.user, "--sandbox", "withdraw", "list", "--no-headers")
+		if other.writes && err != nil || !other.writes && (err == nil || !strings.Contains(text, "mkdir /home/till/.local: permission denied; name another file")) {
+			t.Errorf("%s: withdraw list: %v: %s", other.user, err, text)
+		}
+		text, err = insideAs(other.user, "--base-url", "https://127.0.0.1:1", "journal", "list")
+		if err != nil || !strings.Contains(text, "there is no journal yet at /home/till/.local/state/till/journal.db") {
+			t.Errorf("%s: journal list: %v: %s", other.user, err, text)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(root, "home/till/.local")); err != nil {
+		t.Fatal(err)
+	}
+	inside := func(args ...string) (string, error) { return insideAs(user, args...) }
 	if text, err := inside("version"); err != nil || !strings.HasPrefix(text, "till v0.0.0-") {
 		t.Errorf("version: %v: %s", err, text)
 	}
@@ -733,6 +937,9 @@ func TestImageRunsWithoutRights(t *testing.T) {
 	}
 	if text, err := inside("--sandbox", "withdraw", "list", "--columns", "order_id", "--no-headers"); err != nil || strings.TrimSpace(text) != "1" {
 		t.Errorf("withdraw list: %v: %s", err, text)
+	}
+	if text, err := inside("profile", "set", "live", "base_url=https://127.0.0.1:1", "time_zone=Asia/Kathmandu"); err != nil {
+		t.Errorf("the program knows no time zones: %v: %s", err, text)
 	}
 	roots := read(t, root, "etc/ssl/certs/ca-certificates.crt")
 	if n := strings.Count(roots, "BEGIN CERTIFICATE"); n < 50 {
@@ -746,12 +953,36 @@ func TestEveryLinkedModuleIsNamed(t *testing.T) {
 	if err := cyclonedx.NewBOMDecoder(strings.NewReader(read(t, find(t, "sbom.cdx.json"))), cyclonedx.BOMFileFormatJSON).Decode(bom); err != nil {
 		t.Fatal(err)
 	}
+	sums := read(t, "../../go.sum") + read(t, "go.sum")
 	var listed []string
 	for _, c := range *bom.Components {
 		listed = append(listed, c.Name+" "+c.Version)
 		if c.Licenses == nil || len(*c.Licenses) == 0 {
 			t.Errorf("%s has no licence", c.Name)
 		}
+		var hash string
+		if c.Hashes != nil && len(*c.Hashes) == 1 && (*c.Hashes)[0].Algorithm == "SHA-256" {
+			hash = (*c.Hashes)[0].Value
+		}
+		if sum, err := hex.DecodeString(hash); c.Name != "stdlib" && (err != nil || !strings.Contains(sums,
+			fmt.Sprintf("%s %s h1:%s\n", c.Name, c.Version, base64.StdEncoding.EncodeToString(sum)))) {
+			t.Errorf("%s has the hash %q, which go.sum has not", c.Name, hash)
+		}
+	}
+	for name, want := range map[string][]string{"modernc.org/libc": {"BSD-3-Clause", "MIT"}, authorities: {"MPL-2.0", "BSD-3-Clause"}} {
+		i := slices.IndexFunc(*bom.Components, func(c cyclonedx.Component) bool { return c.Name == name })
+		var got []string
+		if i >= 0 {
+			for _, choice := range *(*bom.Components)[i].Licenses {
+				got = append(got, choice.License.ID)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has the licences %v, want %v", name, got, want)
+		}
+	}
+	if tools := bom.Metadata.Tools; tools == nil || len(*tools.Components) != 2 || (*tools.Components)[1].Version != strings.TrimPrefix(runtime.Version(), "go") {
+		t.Errorf("it was made with %v", tools)
 	}
 	if !bytes.Contains(files["THIRD_PARTY_NOTICES"], []byte("Treglia")) {
 		t.Error("the notices lack the licence of a package within a module")
@@ -773,14 +1004,15 @@ func TestEveryLinkedModuleIsNamed(t *testing.T) {
 				t.Errorf("%s: the notices have no %s", archive, name)
 			}
 		}
-		if program == "till.exe" && elsewhere == 0 {
-			t.Error("Windows has no module of its own, so this test shows nothing")
+		if archive != "linux_amd64.tar.gz" && elsewhere == 0 {
+			t.Errorf("%s has no module that Linux has not, so this test shows nothing", archive)
 		}
 	}
 }
 
 func TestUnknownLicenceIsRefused(t *testing.T) {
 	mit := read(t, "../../LICENSE")
+	apache := read(t, strings.TrimSpace(run1(t, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/spf13/cobra")), "LICENSE.txt")
 	const gpl = "This program is free software: you can redistribute it and/or modify it under the terms of the GNU General Public " +
 		"License as published by the Free Software Foundation, either version 3 of the License, or (at your option) any later version."
 	for _, c := range []struct {
@@ -792,18 +1024,41 @@ func TestUnknownLicenceIsRefused(t *testing.T) {
 		{"unknown", map[string]string{"LICENSE": "You may look at this, and no more."}, "is not a licence that is known"},
 		{"GPL", map[string]string{"COPYING": gpl}, "has the licence GPL"},
 		{"MIT with a clause", map[string]string{"LICENSE": mit + strings.Repeat("You may not sell this to anybody who would sell it to somebody else. ", 20)}, "is not a licence that is known"},
+		{"MIT with a short clause", map[string]string{"LICENSE": mit + "\nYou may not sell the Software, and a company with more than ten employees may not use it at all.\n"}, "is not a licence that is known"},
+		{"MIT with a clause before it", map[string]string{"LICENSE": "Not for sale.\n\n" + mit}, "is not a licence that is known"},
+		{"Apache", map[string]string{"LICENSE": apache}, ""},
+		{"Apache with terms", map[string]string{"LICENSE": apache + "\nYou may not sell the Software.\n"}, "is not a licence that is known"},
+		{"MIT with a clause after the copyright", map[string]string{"LICENSE": strings.Replace(mit, "\n\nPerm", "\n\nYou may not sell this. Perm", 1)}, "unknown is \"MIT License"},
+		{"MIT with a clause in the copyright", map[string]string{"LICENSE": strings.Replace(mit, "the till authors", "us. You may not sell this.", 1)}, "unknown is \"Copyright"},
+		{"MIT twice with a clause between", map[string]string{"LICENSE": mit + "\nAlso, do no evil.\n\n" + mit}, "is not a licence that is known"},
+		{"GPL of a third party", map[string]string{"LICENSE": mit, "LICENSE-3RD-PARTY.md": "GNU General Public License version 3 applies"}, "LICENSE-3RD-PARTY.md of the module example.com/m is not a licence that is known"},
+		{"GPL first", map[string]string{"LICENSE": mit, "GPL-LICENSE.txt": gpl}, "GPL-LICENSE.txt of the module example.com/m has the licence GPL"},
+		{"notices", map[string]string{"LICENSE": mit, "THIRD-PARTY-NOTICES": "Pay us."}, "is not a licence that is known"},
+		{"copyright", map[string]string{"LICENSE": mit, "COPYRIGHT": "Pay us."}, "is not a licence that is known"},
+		{"copying", map[string]string{"LICENSE": mit, "README.COPYING": "Pay us."}, "is not a licence that is known"},
+		{"patents", map[string]string{"LICENSE": mit, "PATENTS": "Pay us."}, "is not a licence that is known"},
+		{"logo", map[string]string{"LICENSE": mit, "LICENSE-LOGO": "Pay us."}, "is not a licence that is known"},
+		{"directory", map[string]string{"LICENSE": mit, "LICENSES/GPL": gpl}, "has a directory LICENSES"},
+		{"code", map[string]string{"LICENSE": mit, "license.go": "package license"}, ""},
 		{"MIT and another file", map[string]string{"LICENSE": mit, "LICENSE-COMMERCIAL": "Pay us."}, "is not a licence that is known"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			for name, text := range c.files {
+				if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+					t.Fatal(err)
+				}
 				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
 			n := notice{Path: "example.com/m"}
 			err := n.read(os.DirFS(dir))
-			if c.says == "" && (err != nil || !slices.Equal(n.Kinds, []string{"MIT"})) {
+			want := "MIT"
+			if c.name == "Apache" {
+				want = "Apache-2.0"
+			}
+			if c.says == "" && (err != nil || !slices.Equal(n.Kinds, []string{want})) {
 				t.Errorf("it has %v: %v", n.Kinds, err)
 			}
 			if c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
@@ -937,8 +1192,10 @@ func TestVerifyScript(t *testing.T) {
 		}
 	}
 	key := read(t, filepath.Join(keys, "release.pub"))
+	fingerprint := strings.Fields(run1(t, "ssh-keygen", "-l", "-f", filepath.Join(keys, "release.pub")))[1]
 	for name, text := range map[string]string{
 		"developer": `developer@example.com namespaces="git" ` + key + `release@example.com namespaces="till-release" ` + key,
+		"any":       `* namespaces="till-release" ` + key,
 		"expired":   `release@example.com namespaces="till-release",valid-before="20200101" ` + key,
 	} {
 		signers[name] = filepath.Join(keys, name+".signers")
@@ -969,6 +1226,7 @@ func TestVerifyScript(t *testing.T) {
 		{"a hidden file", func(dir string) error { return os.WriteFile(filepath.Join(dir, ".more"), nil, 0o644) }, "release", "more is not what was released"},
 		{"a link to another file", func(dir string) error { return os.Symlink(script, filepath.Join(dir, "more")) }, "release", "more is not what was released"},
 		{"a key that has another use too", func(string) error { return nil }, "developer", ""},
+		{"a key of any person", func(string) error { return nil }, "any", ""},
 		{"an expired key", func(string) error { return nil }, "expired", "is not the signature of SHA256SUMS"},
 		{"another namespace", func(dir string) error { return sign(dir, filepath.Join(keys, "release"), "file") }, "release", "is not the signature of SHA256SUMS"},
 	} {
@@ -994,6 +1252,10 @@ func TestVerifyScript(t *testing.T) {
 			text, err := cmd.CombinedOutput()
 			if (err == nil) != (c.says == "") || !strings.Contains(string(text), c.says) {
 				t.Errorf("%v: %s", err, text)
+			}
+			if who, ok := map[string]string{"": "1 file has the right sum; ", "release": "1 file is what release@example.com released",
+				"any": "1 file is what the key " + fingerprint + " released"}[c.signer]; ok && c.says == "" && !strings.HasPrefix(string(text), who) {
+				t.Errorf("it does not say %q: %s", who, text)
 			}
 		})
 	}

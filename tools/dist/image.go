@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -20,14 +19,17 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// The user of the image has no rights, and a directory of its own for the configuration and the journal.
+// The user of the image has no rights, and a directory for the configuration and the journal. Others may read it. The
+// group of root may write to it too, because that is the group of a user that the image does not know: of docker run
+// --user 1000, and in OpenShift.
 const (
-	imageUser = 65532
-	imageHome = "home/till"
+	imageUser     = 65532
+	imageHome     = "home/till"
+	imageHomeMode = os.ModeDir | 0o775
 )
 
 func (f file) owner() int {
-	if strings.HasPrefix(f.Name, imageHome) {
+	if f.Name == imageHome {
 		return imageUser
 	}
 	return 0
@@ -110,6 +112,7 @@ func (s *stage) imageFor(b build) (v1.Image, error) {
 			pem.Encode(&roots, &pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate})
 		}
 	}
+	everything := append(s.linked[:len(s.linked):len(s.linked)], s.authorities)
 	layer, err := s.tar("", []file{
 		{"etc", os.ModeDir | 0o755, nil},
 		{"etc/group", 0o644, fmt.Appendf(nil, "root:x:0:\ntill:x:%d:\n", imageUser)},
@@ -120,7 +123,7 @@ func (s *stage) imageFor(b build) (v1.Image, error) {
 		{"etc/ssl/certs", os.ModeDir | 0o755, nil},
 		{"etc/ssl/certs/ca-certificates.crt", 0o644, roots.Bytes()},
 		{"home", os.ModeDir | 0o755, nil},
-		{imageHome, os.ModeDir | 0o700, nil},
+		{imageHome, imageHomeMode, nil},
 		{"tmp", os.ModeDir | os.ModeSticky | 0o777, nil},
 		{"usr", os.ModeDir | 0o755, nil},
 		{"usr/bin", os.ModeDir | 0o755, nil},
@@ -129,7 +132,7 @@ func (s *stage) imageFor(b build) (v1.Image, error) {
 		{"usr/share/doc", os.ModeDir | 0o755, nil},
 		{"usr/share/doc/till", os.ModeDir | 0o755, nil},
 		{"usr/share/doc/till/LICENSE", 0o644, s.licence},
-		{"usr/share/doc/till/THIRD_PARTY_NOTICES", 0o644, s.notices},
+		{"usr/share/doc/till/THIRD_PARTY_NOTICES", 0o644, noticeText(everything)},
 	})
 	if err != nil {
 		return nil, err
@@ -157,7 +160,7 @@ func (s *stage) imageFor(b build) (v1.Image, error) {
 		Env: []string{"PATH=/usr/bin", "HOME=" + home},
 		Labels: map[string]string{
 			"org.opencontainers.image.title": "till", "org.opencontainers.image.version": s.version,
-			"org.opencontainers.image.licenses":    expression(s.linked),
+			"org.opencontainers.image.licenses":    expression(everything),
 			"org.opencontainers.image.revision":    revision(b),
 			"org.opencontainers.image.description": "command line of a merchant payment service",
 		},

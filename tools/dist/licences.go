@@ -20,9 +20,26 @@ import (
 // that links them unchanged.
 var accepted = []string{"MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Apache-2.0", "Unlicense", "blessing"}
 
-// byHand are the licences that a person has read because their texts are not known otherwise, by SHA-256.
-var byHand = map[string]string{
-	"8438c9c89b849131ead81d5435cb97fcf052df5b0b286dda8a2d4c29e6cb3fd0": "blessing", // SQLite is in the public domain
+// byHand are the licences of the files that a person has read, by SHA-256, because they say more than a licence does.
+var byHand = map[string][]string{
+	// SQLite is in the public domain.
+	"8438c9c89b849131ead81d5435cb97fcf052df5b0b286dda8a2d4c29e6cb3fd0": {"blessing"},
+	// go.yaml.in/yaml/v3 says which of its files have which licence.
+	"d18f6323b71b0b768bb5e9616e36da390fbd39369a81807cca352de4e4e6aa0b": {"MIT", "Apache-2.0"},
+	// github.com/pelletier/go-toml/v2 begins with its name.
+	"26844e4b53c5adec04e557fd7dfef281cc0205a7d355626b1c68b778b99e9e7b": {"MIT"},
+	// github.com/dustin/go-humanize ends with a link to the licence.
+	"a973b4498c13eb74baa2a8e5c351426a6826f2fcdd909916dbe53ee2e755fd71": {"MIT"},
+	// github.com/inconshreveable/mousetrap has a copyright within the text of the Apache License.
+	"4819582701f150b28a563a6cd8ed0bf5a754e3c67b90ad38d78ba4131bf77795": {"Apache-2.0"},
+	// modernc.org/libc contains parts of Go, of musl and of others.
+	"f597097efe3d97021f89170746bd3a0fb9a8b6fb26b82043ed68a4e0283bee6c": {"BSD-3-Clause", "MIT"},
+	// modernc.org/sqlite lists what else is in its repository, too. These are the licences of what is linked.
+	"b4366b9c27a9364633e015011a231913ed19bf1228f335bf617e50a6f7b168a6": {"BSD-3-Clause", "MIT", "blessing"},
+	// modernc.org/memory names the source of its logo, which is not linked.
+	"5ae5bee3072a841376451b48d8cfcec7188e10543926d5870828d36c8a750dc5": nil,
+	// Go and its modules grant the use of Google's patents. That is no licence of the text.
+	"96f408bfae65bf137fc2525d3ecb030271c50c1e90799f87abf8846d8dd505cc": nil,
 }
 
 // golang has the licence of Go, which a distribution may keep elsewhere than in GOROOT.
@@ -33,6 +50,7 @@ var golang embed.FS
 // notice is a module that is linked into the program, with its licences and their texts.
 type notice struct {
 	Path, Version string
+	Sum           string   // as in go.sum; empty for the standard library
 	Kinds         []string // SPDX identifiers
 	Texts         []string
 }
@@ -52,17 +70,17 @@ func notices(t toolchain, builds []build) ([]notice, error) {
 	seen := map[string]bool{}
 	for _, b := range builds {
 		listed, err := t.run(b.platform, "list", "-deps", "-tags=timetzdata",
-			"-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", "./cmd/till")
+			"-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}\t{{.Sum}}{{end}}{{end}}", "./cmd/till")
 		if err != nil {
 			return nil, err
 		}
 		for line := range strings.Lines(listed) {
 			field := strings.Split(strings.TrimRight(line, "\n"), "\t")
-			if len(field) != 4 {
+			if len(field) != 5 {
 				continue // of the standard library, or of this module
 			}
 			if linked[field[0]] == nil {
-				linked[field[0]] = &notice{Path: field[0], Version: field[1]}
+				linked[field[0]] = &notice{Path: field[0], Version: field[1], Sum: field[4]}
 			}
 			// A package may have a licence of its own, besides that of its module.
 			for dir := field[3]; strings.HasPrefix(dir, field[2]) && !seen[dir]; dir = filepath.Dir(dir) {
@@ -83,9 +101,7 @@ func notices(t toolchain, builds []build) ([]notice, error) {
 	return all, nil
 }
 
-// Files of patents and of what else is in a repository are no licences of the module, and are passed on with it.
-var licenceFile, otherFile = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice)`),
-	regexp.MustCompile(`(?i)^(patents|licen[cs]e-(3rd-party|logo))`)
+var licenceFile = regexp.MustCompile(`(?i)licen[cs]e|copying|copyright|notice|patents`)
 
 // read adds the licences in a directory of the module.
 func (n *notice) read(dir fs.FS) error {
@@ -94,18 +110,18 @@ func (n *notice) read(dir fs.FS) error {
 		return err
 	}
 	for _, e := range entries {
-		other := otherFile.MatchString(e.Name())
-		if e.IsDir() || strings.HasSuffix(e.Name(), ".go") || !other && !licenceFile.MatchString(e.Name()) {
+		if strings.HasSuffix(e.Name(), ".go") || !licenceFile.MatchString(e.Name()) {
 			continue
+		}
+		if e.IsDir() {
+			return fmt.Errorf("the module %s has a directory %s, which is not read: read it, and say here what it has",
+				n.Path, e.Name())
 		}
 		text, err := fs.ReadFile(dir, e.Name())
 		if err != nil {
 			return err
 		}
 		n.Texts = append(n.Texts, string(bytes.TrimSpace(text)))
-		if other {
-			continue
-		}
 		kinds, err := kindsOf(text)
 		if err != nil {
 			return fmt.Errorf("%s of the module %s %w", e.Name(), n.Path, err)
@@ -119,29 +135,72 @@ func (n *notice) read(dir fs.FS) error {
 	return nil
 }
 
-// mostly is how much of a licence has to be known, in percent. The rest is names and years.
-const mostly = 75
+// title may be before a licence that does not begin with its own name.
+var title = regexp.MustCompile(`^(The)? ?(MIT License( \((MIT|Expat)\))?)?\s*(All rights reserved\.)?$`)
 
-// kindsOf returns the licences that a text has. All of the text has to be known and accepted.
+var (
+	copyrightLine = regexp.MustCompile(`(?m)^[\t ]*(Portions )?(Copyright|©|\([cC]\) [0-9]).*$`)
+	terms         = regexp.MustCompile(`(?i)\b(may|must|shall|can|cannot|not|no|only|except|unless|if|sell|use|pay|fee|require[sd]?)\b`)
+)
+
+// kindsOf returns the licences that a text has. Every word of the text has to be known, and every licence accepted.
 func kindsOf(text []byte) (kinds []string, err error) {
-	if kind := byHand[fmt.Sprintf("%x", sha256.Sum256(text))]; kind != "" {
-		return []string{kind}, nil
+	sum := fmt.Sprintf("%x", sha256.Sum256(text))
+	if kinds, ok := byHand[sum]; ok {
+		return kinds, nil
 	}
-	found := licensecheck.Scan(text)
-	if found.Percent < mostly {
-		return nil, fmt.Errorf("is not a licence that is known: read it, and say here what it is (%.0f%% known, SHA-256 %x)",
-			found.Percent, sha256.Sum256(text))
+	// licensecheck accepts any words after a copyright, so a copyright must be a name and no more.
+	for _, line := range copyrightLine.FindAll(text, -1) {
+		if words := bytes.TrimSpace(line); terms.Match(words) {
+			return nil, unknownText(sum, words)
+		}
 	}
-	for _, match := range found.Match {
+	text = copyrightLine.ReplaceAll(text, nil)
+	var unknown [][]byte // what is around the licences
+	end := 0
+	for _, match := range licensecheck.Scan(text).Match {
 		if !slices.Contains(accepted, match.ID) {
 			return nil, fmt.Errorf("has the licence %s, which is not accepted: use another module", match.ID)
 		}
 		kinds = append(kinds, match.ID)
+		unknown = append(unknown, text[end:match.Start])
+		end = match.End
+	}
+	for _, part := range append(unknown, text[end:]) {
+		if words := bytes.TrimSpace(part); len(words) > 0 && !title.Match(words) {
+			return nil, unknownText(sum, words)
+		}
 	}
 	return kinds, nil
 }
 
-// expression returns the licences of the whole program, as an SPDX expression.
+func unknownText(sum string, words []byte) error {
+	return fmt.Errorf("is not a licence that is known: read it, and say here what it is (SHA-256 %s, unknown is %.80q)", sum, words)
+}
+
+// authorities is the module with the certificates of the image. Nothing else has them.
+const authorities = "golang.org/x/crypto/x509roots/fallback"
+
+// authoritiesNotice returns the notice for the certificates. They are Mozilla's data in Go's module.
+func authoritiesNotice(t toolchain) (notice, error) {
+	n := notice{Path: authorities, Kinds: []string{"MPL-2.0"}, Texts: []string{
+		"The certificates come from Mozilla's list of certificate authorities, under the Mozilla Public License 2.0\n" +
+			"(https://mozilla.org/MPL/2.0/). Its source is certdata.txt of Mozilla's NSS:\n" +
+			"https://hg.mozilla.org/projects/nss/file/tip/lib/ckfw/builtins/certdata.txt"}}
+	t.root = filepath.Join(t.root, "tools", "dist")
+	text, err := t.run(platforms()[0], "list", "-m", "-f", "{{.Version}}\t{{.Sum}}\t{{.Dir}}", authorities)
+	if err != nil {
+		return n, err
+	}
+	field := strings.Split(strings.TrimSpace(text), "\t")
+	if len(field) != 3 {
+		return n, fmt.Errorf("go list -m %s prints %q", authorities, text)
+	}
+	n.Version, n.Sum = field[0], field[1]
+	return n, n.read(os.DirFS(field[2]))
+}
+
+// expression returns the licences of till and of what is with it, as an SPDX expression.
 func expression(all []notice) string {
 	kinds := []string{"MIT"} // till's own
 	for _, n := range all {

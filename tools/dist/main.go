@@ -55,6 +55,11 @@ func makeAll(t toolchain, out string, targets []platform) error {
 		return err
 	}
 	defer os.RemoveAll(work)
+	tree := filepath.Join(work, "tree")
+	if err := export(t.root, tree); err != nil {
+		return err
+	}
+	t.root = tree
 	builds, err := buildAll(t, work, targets)
 	if err != nil {
 		return err
@@ -74,7 +79,7 @@ func makeAll(t toolchain, out string, targets []platform) error {
 			return fmt.Errorf("the packages for %s: %w", b.platform, err)
 		}
 	}
-	if err := stage.source(t.root, out); err != nil {
+	if err := stage.source(t.root, out, builds[0]); err != nil {
 		return fmt.Errorf("the source archive: %w", err)
 	}
 	if err := stage.image(builds, out); err != nil {

@@ -2,9 +2,12 @@ package main
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	cyclonedx "github.com/CycloneDX/cyclonedx-go"
@@ -24,18 +27,27 @@ func (s *stage) materials(out string) error {
 			PackageURL: program,
 			Licenses:   licences([]string{"MIT"}),
 		},
+		Tools: &cyclonedx.ToolsChoice{Components: &[]cyclonedx.Component{
+			{Type: cyclonedx.ComponentTypeApplication, Name: "example.com/till/tools/dist", Version: s.version},
+			{Type: cyclonedx.ComponentTypeApplication, Name: "go", Version: s.linked[0].Version},
+		}},
 	}
 	var components []cyclonedx.Component
 	var refs []string
 	for _, n := range s.linked {
-		url := "pkg:golang/" + n.Path + "@" + n.Version
-		components = append(components, cyclonedx.Component{
-			BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: n.Path, Version: n.Version,
-			PackageURL: url,
-			Licenses:   licences(n.Kinds),
-		})
-		refs = append(refs, url)
+		c, err := component(n)
+		if err != nil {
+			return err
+		}
+		components = append(components, c)
+		refs = append(refs, c.BOMRef)
 	}
+	c, err := component(s.authorities)
+	if err != nil {
+		return err
+	}
+	c.Description = "the certificate authorities in the image for containers; not in the program"
+	components = append(components, c)
 	bom.Components = &components
 	bom.Dependencies = &[]cyclonedx.Dependency{{Ref: program, Dependencies: &refs}}
 	to, err := os.Create(filepath.Join(out, s.name("sbom.cdx.json")))
@@ -46,6 +58,22 @@ func (s *stage) materials(out string) error {
 		return err
 	}
 	return to.Close()
+}
+
+// component returns a module for the bill. Its hash is the one of go.sum, which is of all its files.
+func component(n notice) (cyclonedx.Component, error) {
+	url := "pkg:golang/" + n.Path + "@" + n.Version
+	c := cyclonedx.Component{BOMRef: url, Type: cyclonedx.ComponentTypeLibrary, Name: n.Path, Version: n.Version,
+		PackageURL: url, Licenses: licences(n.Kinds)}
+	if n.Sum == "" {
+		return c, nil
+	}
+	sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(n.Sum, "h1:"))
+	if err != nil || len(sum) != sha256.Size {
+		return c, fmt.Errorf("the sum of %s is %q: %w", n.Path, n.Sum, err)
+	}
+	c.Hashes = &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: hex.EncodeToString(sum)}}
+	return c, nil
 }
 
 func licences(kinds []string) *cyclonedx.Licenses {

@@ -29,7 +29,8 @@ func (s *stage) packages(b build, out string) error {
 				"and terminals. It has the whole service as a sandbox, to try it and to test\n" +
 				"without a network.",
 			Overridables: nfpm.Overridables{
-				RPM: nfpm.RPM{BuildHost: "localhost", Summary: "command line of a merchant payment service"},
+				RPM: nfpm.RPM{BuildHost: "localhost", Group: "Applications/Internet",
+					Summary: "command line of a merchant payment service"},
 			},
 		})
 		if err := setVersion(info, s.version, format); err != nil {
@@ -41,10 +42,16 @@ func (s *stage) packages(b build, out string) error {
 		} else {
 			info.Recommends = []string{"ca-certificates"}
 		}
-		if format == "deb" {
-			info.License = "" // Debian has it in copyright
-		}
 		var err error
+		switch format {
+		case "deb":
+			info.License = "" // Debian has it in copyright
+		case "rpm":
+			_, info.Description, _ = strings.Cut(info.Description, "\n") // the first line is the summary
+			if info.Changelog, err = s.rpmChanges(info); err != nil {
+				return err
+			}
+		}
 		if info.Contents, err = s.contents(b, info, format); err != nil {
 			return err
 		}
@@ -116,7 +123,9 @@ func (s *stage) contents(b build, info *nfpm.Info, format string) (files.Content
 				"\nThe program contains software by others, under the licences in\n"+docs+"THIRD_PARTY_NOTICES.gz.\n"...)},
 			file{docs + "THIRD_PARTY_NOTICES.gz", 0o644, s.noticesGz},
 			file{docs + "changelog.gz", 0o644, gzipped(s.changes)},
-			file{docs + "changelog.Debian.gz", 0o644, gzipped(debianChanges(info, s.time))})
+			file{docs + "changelog.Debian.gz", 0o644, gzipped(debianChanges(info, s.time))},
+			file{"/usr/share/lintian/overrides/till", 0o644,
+				[]byte("# Go programs are statically linked.\ntill: statically-linked-binary [usr/bin/till]\n")})
 	} else {
 		all = append(all,
 			file{licences + "LICENSE", 0o644, s.licence},
@@ -163,12 +172,25 @@ func (s *stage) contents(b build, info *nfpm.Info, format string) (files.Content
 
 // debianChanges is the changelog of the package itself, in the format of Debian.
 func debianChanges(info *nfpm.Info, at time.Time) []byte {
+	return fmt.Appendf(nil, "till (%s) unstable; urgency=medium\n\n  * Release. What is new is in changelog.gz.\n\n -- %s  %s\n",
+		packageVersion(info), info.Maintainer, at.Format(time.RFC1123Z))
+}
+
+// rpmChanges writes the changelog of the package itself, as nfpm reads it, and returns the file's name.
+func (s *stage) rpmChanges(info *nfpm.Info) (name string, err error) {
+	name = filepath.Join(s.dir, "changes.yaml")
+	text := fmt.Sprintf("- semver: %q\n  date: %s\n  packager: %q\n  changes:\n  - note: %q\n", packageVersion(info),
+		s.time.Format(time.RFC3339), info.Maintainer, "Release. What is new is in CHANGELOG.md.")
+	return name, os.WriteFile(name, []byte(text), 0o644)
+}
+
+// packageVersion is the version as Debian and rpm write it, with the release of the package.
+func packageVersion(info *nfpm.Info) string {
 	version := info.Version
 	if info.Prerelease != "" {
 		version += "~" + info.Prerelease
 	}
-	return fmt.Appendf(nil, "till (%s-%s) unstable; urgency=medium\n\n  * Release. What is new is in changelog.gz.\n\n -- %s  %s\n",
-		version, info.Release, info.Maintainer, at.Format(time.RFC1123Z))
+	return version + "-" + info.Release
 }
 
 func (s *stage) packed(kind, destination, source string, mode os.FileMode) *files.Content {

@@ -2,26 +2,28 @@ package main
 
 import (
 	"archive/tar"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"strings"
+	"time"
 )
 
-// source writes the archive of the commit's files, with two more: what a build cannot know without git, its
-// VERSION, and the notices.
-func (s *stage) source(root, out string) error {
-	git := exec.Command("git", "-C", root, "archive", "--format=tar", "HEAD")
-	text, err := git.Output()
+// source writes the archive of the commit's files, with three more: what a build cannot know without git, its
+// VERSION and its COMMIT with the date, and the notices.
+func (s *stage) source(root, out string, b build) error {
+	text, err := git(root, "archive", "--format=tar", "HEAD")
 	if err != nil {
-		return fmt.Errorf("git archive: %w", err)
+		return err
 	}
-	files := []file{{"THIRD_PARTY_NOTICES", 0o644, s.notices}, {"VERSION", 0o644, []byte(s.version + "\n")}}
+	files := []file{
+		{"COMMIT", 0o644, fmt.Appendf(nil, "%s %s\n", revision(b), s.time.Format(time.RFC3339))},
+		{"THIRD_PARTY_NOTICES", 0o644, s.notices}, {"VERSION", 0o644, []byte(s.version + "\n")},
+	}
 	// It is written again, because git's settings change the modes.
-	for archive := tar.NewReader(bytes.NewReader(text)); ; {
+	for archive := tar.NewReader(strings.NewReader(text)); ; {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			break

@@ -33,16 +33,22 @@ type stage struct {
 	changes     []byte
 	verify      []byte // the script that checks a download
 	linked      []notice
+	authorities notice // of the image
 	notices     []byte // the licences of what is linked
 	noticesGz   []byte
 }
 
 func newStage(t toolchain, work string, builds []build) (*stage, error) {
 	s := &stage{dir: work, version: builds[0].Version, time: builds[0].Time.UTC(), completions: map[string][]byte{},
-		pages: map[string][]byte{}}
-	var err error
-	if s.man, err = manPages(); err != nil {
+		man: map[string][]byte{}, pages: map[string][]byte{}}
+	manuals, err := filepath.Glob(filepath.Join(t.root, "man", "*.[17]"))
+	if err != nil {
 		return nil, err
+	}
+	for _, name := range manuals {
+		if s.man[filepath.Base(name)], err = os.ReadFile(name); err != nil {
+			return nil, err
+		}
 	}
 	for name, to := range map[string]*[]byte{"LICENSE": &s.licence, "README.md": &s.readme,
 		"CHANGELOG.md": &s.changes, "examples/verify.sh": &s.verify} {
@@ -73,6 +79,9 @@ func newStage(t toolchain, work string, builds []build) (*stage, error) {
 		s.pages[name] = withoutLinks(page, "docs/"+name, have)
 	}
 	if s.linked, err = notices(t, builds); err != nil {
+		return nil, err
+	}
+	if s.authorities, err = authoritiesNotice(t); err != nil {
 		return nil, err
 	}
 	s.notices = noticeText(s.linked)
