@@ -41,6 +41,7 @@ func topics() []helpTopic {
 		{"payouts", "How a payment is kept from being made twice", payoutsTopic},
 		{"report", "Periods, groups and JSON of reseller report", reseller.ReportTopic},
 		{"runs", "How a plan is applied, and what comes out", payout.RunsTopic},
+		{"seeds", "What the file of a seed may have", sandbox.SeedsTopic},
 		{"settings", "Settings of profiles and currencies", cmdconfig.SettingsTopic},
 		{"testing", "How to test with the sandbox", sandbox.TestingTopic},
 	}

@@ -163,7 +163,7 @@ func callbacksResendCommand(a *cmdutil.App) *cobra.Command {
 answer other than 2xx does not fail the command. A pending delivery is tried at
 once; if an earlier one of the same withdrawal is pending, that one goes first.
 till sandbox callbacks lists the ids.`,
-		Example: `  id=$(till --sandbox withdraw create --currency Btc --amount 0.015 --yes \
+		Example: `  id=$(till --sandbox withdraw create --currency Btc --amount 0.02 --yes \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq \
     --callback http://127.0.0.1:8787 -q) &&
     till sandbox advance "$id" Processing -q &&

@@ -21,8 +21,9 @@ import (
 // sandbox, below a path that no real service has.
 
 // whichSandbox is part of the help of every control.
-const whichSandbox = `Inside till sandbox run, or if TILL_BASE_URL and TILL_API_KEY or flags lead to
-a served sandbox, it acts on that one, otherwise on that of till --sandbox.`
+const whichSandbox = `The command acts on the sandbox that your settings lead to: inside till sandbox
+run, or through a profile, variables or flags. Otherwise it acts on the sandbox
+of till --sandbox.`
 
 // answered is the answer to a control: its value and its JSON.
 type answered[T any] struct {

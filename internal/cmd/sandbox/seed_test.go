@@ -2,8 +2,11 @@ package sandbox
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,4 +66,30 @@ func FuzzSeed(f *testing.F) {
 		}
 		sandbox.New(sandbox.WithSeedJSON(seed))
 	})
+}
+
+// TestSeedsTopicNamesEveryField compares the topic with the fields that the sandbox names when it refuses one.
+func TestSeedsTopicNamesEveryField(t *testing.T) {
+	topic := SeedsTopic()
+	dumped := []string{"book", "code", "delta", "key", "phase"} // a person writes amount, api_key and status
+	for list, entry := range map[string]string{
+		"balances": `{}`, "invites": `{}`, "resellers": `{}`, "invoices": `{"total": "1 Btc"}`,
+		"withdrawals": `{"amount": "1 Btc", "address": "a"}`,
+	} {
+		seed := fmt.Sprintf(`{%q: [%s]}`, list, strings.Replace(entry, "{", `{"other": 1, `, 1))
+		_, err := sandbox.New(sandbox.WithSeedJSON([]byte(strings.Replace(seed, ", }", "}", 1))))
+		if err == nil {
+			t.Fatalf("%s: the sandbox takes a field that it does not have", list)
+		}
+		_, names, found := strings.Cut(strings.TrimSuffix(err.Error(), "."), "the fields are ")
+		if !found {
+			t.Fatalf("%s: %v", list, err)
+		}
+		line := regexp.MustCompile(`(?m)^  ` + list + ` .*(\n {15}.*)*`).FindString(topic)
+		for _, name := range strings.Split(names, ", ") {
+			if !slices.Contains(dumped, name) && !regexp.MustCompile(`\b`+name+`\b`).MatchString(line) {
+				t.Errorf("it has no field %s of %s: %q", name, list, line)
+			}
+		}
+	}
 }

@@ -70,7 +70,7 @@ by hand, leave out what the sandbox can make up or derive:
       address: bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq
       status: Processing
 
-The documentation of the Go package pkg/api/sandbox describes every field.`,
+till help seeds lists every field.`,
 		Example: `  till sandbox seed demo
   till sandbox dump >box.json && till sandbox seed box.json
   echo '{resellers: [{label: Harbour Books}]}' | till sandbox seed -`,

@@ -29,15 +29,15 @@ Which calls
   than once, all must match.
 
   --rate applies a fault to a part of the calls; the same --seed selects the
-  same part again. --times ends the fault after so many strikes.
+  same part again. --times ends the fault after that many calls.
 
-  If several faults apply to a call, the one added first strikes; after a
-  delay, the next one strikes too.
+  If several faults apply to a call, it gets the one added first; after a delay
+  it gets the next one too.
 
 Looking and ending
   till sandbox fault add prints the number of the fault. till sandbox fault
   list counts for each fault the calls that it could apply to and those that it
-  made fail. till sandbox fault clear removes faults.
+  affected. till sandbox fault clear removes faults.
 `
 }
 
@@ -97,10 +97,10 @@ state, without a network or a secret. It listens on loopback addresses only.
   till sandbox serve         for a browser and for programs in any language
 
 Which sandbox a command acts on
-  Inside till sandbox run, or if TILL_BASE_URL and TILL_API_KEY or the flags
-  lead to a sandbox, the other commands of till sandbox apply to that one;
-  otherwise to the sandbox of till --sandbox. Other programs can do what these
-  commands do: --dry-run shows the request.
+  The other commands of till sandbox act on the sandbox that your settings lead
+  to: inside till sandbox run, or through a profile, variables or flags.
+  Otherwise they act on the sandbox of till --sandbox. Other programs can do
+  what these commands do: --dry-run shows the request.
 
 till sandbox run
   sets TILL_BASE_URL, TILL_API_KEY and TILL_PROFILE, whatever they were, and
@@ -131,6 +131,47 @@ Paying an invoice
   the button fails, and with payment_fails=always every one. The page says so;
   the status of the invoice does not change.
 
-More: till sandbox settings, till help faults, till help callbacks.
+More: till sandbox settings, till help faults, till help seeds, till help
+callbacks.
+`
+}
+
+// SeedsTopic describes the fields of a seed.
+func SeedsTopic() string {
+	return `A seed is a YAML or JSON file with the contents of a sandbox, for till sandbox
+seed and --seed. It may have these lists, and each of their entries these
+fields:
+
+  balances     account, amount; or only an amount, which is the merchant's
+  invites      label, redeemed, created, id
+  resellers    label, api_key, invite (its label or id), created, id
+  invoices     total, items (each with name and amount), account, title,
+               currency, status, created, paid_at, expired_at, failed_at, paid,
+               rebate, order_id, number, callback, id
+  withdrawals  address, amount, account, currency, memo, status, created,
+               order_id, callback, debit, id; or statuses (each with status and
+               at) in place of status and created
+
+A withdrawal needs address and amount, and an invoice total or items. The
+sandbox makes up or derives the rest:
+  account    the merchant; otherwise give the label or id of a reseller
+  currency   that of the amounts
+  status     the first one; Paid if an invoice has paid_at, Expired if it has
+             expired_at
+  created    paid_at, expired_at or failed_at of an invoice, otherwise now
+  paid       what the customer paid, by the sandbox's rates
+  rebate     of a reseller's paid invoice, by the setting rebate_percent
+  debit      what was taken from the balance, by the sandbox's rates
+  balances   what an account's paid invoices brought, less its withdrawals; the
+             merchant of a seed without balances has the same funds as in a
+             fresh sandbox
+
+Write an amount as 1.5 Btc, or in minor units if its currency is given
+elsewhere, and a time as 2026-05-03T10:00:00Z. An api_key begins with
+till_sandbox_. In YAML, put quotes around a text that looks like a number.
+
+A seed may also have merchant_id and clock_ahead_seconds. till sandbox dump
+prints a seed of everything, with a format line, which says that nothing is
+left out, and with lists of swaps, deliveries and faults.
 `
 }
