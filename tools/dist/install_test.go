@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -338,12 +339,45 @@ func TestNoBinaryFileIsTracked(t *testing.T) {
 	}
 }
 
-// TestPagesLinkToWhatIsThere follows the links of the pages in an archive.
-func TestPagesLinkToWhatIsThere(t *testing.T) {
-	files := unpack(t, find(t, "linux_amd64.tar.gz"))
-	links := 0
+// TestPagesNameWhatIsThere follows the links of the pages in an archive and in packages, and looks for the files that
+// the pages name.
+func TestPagesNameWhatIsThere(t *testing.T) {
+	t.Run("tar.gz", func(t *testing.T) { checkPages(t, unpack(t, find(t, "linux_amd64.tar.gz"))) })
+	t.Run("zip", func(t *testing.T) { checkPages(t, unpack(t, find(t, "windows_amd64.zip"))) })
+	t.Run("apk", func(t *testing.T) {
+		checkPages(t, below("usr/share/doc/till/", tarFiles(t, gunzip(t, find(t, "linux_amd64.apk")))))
+	})
+	t.Run("deb", func(t *testing.T) {
+		need(t, "dpkg-deb")
+		data := run1(t, "dpkg-deb", "--fsys-tarfile", find(t, "linux_amd64.deb"))
+		checkPages(t, below("./usr/share/doc/till/", tarFiles(t, strings.NewReader(data))))
+	})
+}
+
+// below returns the files in a directory, by their names in it.
+func below(dir string, all map[string][]byte) map[string][]byte {
+	files := map[string][]byte{}
+	for name, data := range all {
+		if inside, ok := strings.CutPrefix(name, dir); ok {
+			files[inside] = data
+		}
+	}
+	return files
+}
+
+func checkPages(t *testing.T, files map[string][]byte) {
+	t.Helper()
+	bases := map[string]bool{}
+	have := map[string]bool{} // directories, too
+	for name := range files {
+		bases[path.Base(name)] = true
+		for ; name != "."; name = path.Dir(name) {
+			have[name] = true
+		}
+	}
+	links, names := 0, 0
 	for name, page := range files {
-		if !strings.HasSuffix(name, ".md") {
+		if path.Ext(name) != ".md" || name == "CHANGELOG.md" {
 			continue
 		}
 		for _, m := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllSubmatch(page, -1) {
@@ -352,16 +386,25 @@ func TestPagesLinkToWhatIsThere(t *testing.T) {
 				continue
 			}
 			links++
-			if files[filepath.Join(filepath.Dir(name), target)] == nil {
+			if !have[path.Join(path.Dir(name), target)] {
 				t.Errorf("%s links to %s, which is not there", name, target)
 			}
 		}
+		prose := regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAll(page, nil)
+		for _, m := range regexp.MustCompile(`[\w~./-]+\.(?:md|sh|go|ya?ml)\b`).FindAll(prose, -1) {
+			if named := string(m); named[0] != '~' { // the reader's own
+				names++
+				if !bases[path.Base(named)] {
+					t.Errorf("%s names %s, which is not there", name, named)
+				}
+			}
+		}
 	}
-	if links < 30 {
-		t.Errorf("there are %d links", links)
+	if links < 60 || names < 60 {
+		t.Errorf("there are %d links, and %d names of files", links, names)
 	}
-	if text := files["README.md"]; !bytes.Contains(text, []byte("[Guarantees](docs/guarantees.md)")) || bytes.Contains(text, []byte("[MIT licence]")) ||
-		!bytes.Contains(text, []byte("MIT licence")) || bytes.Contains(text, []byte("reseller](")) {
+	if text := files["README.md"]; !bytes.Contains(text, []byte("[Guarantees](docs/guarantees.md)")) ||
+		!bytes.Contains(text, []byte("MIT licence")) || bytes.Contains(text, []byte("pictures")) {
 		t.Errorf("README.md is\n%s", text)
 	}
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -115,7 +117,7 @@ func setVersion(info *nfpm.Info, version, format string) error {
 func (s *stage) contents(b build, info *nfpm.Info, format string) (files.Contents, error) {
 	const docs = "/usr/share/doc/till/"
 	completions, licences := "/usr/share/zsh/site-functions/", "/usr/share/licenses/till/"
-	all := []file{{docs + "README.md", 0o644, s.readme}}
+	var all []file
 	if format == "deb" {
 		completions = "/usr/share/zsh/vendor-completions/"
 		all = append(all,
@@ -136,8 +138,11 @@ func (s *stage) contents(b build, info *nfpm.Info, format string) (files.Content
 		file{"/usr/share/bash-completion/completions/till", 0o644, s.completions["till.bash"]},
 		file{completions + "_till", 0o644, s.completions["_till"]},
 		file{"/usr/share/fish/vendor_completions.d/till.fish", 0o644, s.completions["till.fish"]})
-	for _, name := range sorted(s.pages) {
-		all = append(all, file{docs + "docs/" + name, 0o644, s.pages[name]})
+	dirs := map[string]bool{docs: true, licences: true}
+	for _, page := range s.pages {
+		page.Name = docs + page.Name
+		all = append(all, page)
+		dirs[path.Dir(page.Name)+"/"] = true
 	}
 	for _, name := range sorted(s.man) {
 		all = append(all,
@@ -163,7 +168,7 @@ func (s *stage) contents(b build, info *nfpm.Info, format string) (files.Content
 		contents = append(contents, s.packed(kind, f.Name, source, f.Mode))
 	}
 	if format == "rpm" { // which removes no directory that is not its own
-		for _, dir := range []string{docs, docs + "docs", licences} {
+		for _, dir := range slices.Sorted(maps.Keys(dirs)) {
 			contents = append(contents, s.packed(files.TypeDir, dir, "", 0o755))
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -27,9 +28,8 @@ type stage struct {
 	time        time.Time
 	man         map[string][]byte
 	completions map[string][]byte
-	pages       map[string][]byte // of docs/
+	pages       []file // README.md, docs/ and examples/
 	licence     []byte
-	readme      []byte
 	changes     []byte
 	verify      []byte // the script that checks a download
 	linked      []notice
@@ -40,7 +40,7 @@ type stage struct {
 
 func newStage(t toolchain, work string, builds []build) (*stage, error) {
 	s := &stage{dir: work, version: builds[0].Version, time: builds[0].Time.UTC(), completions: map[string][]byte{},
-		man: map[string][]byte{}, pages: map[string][]byte{}}
+		man: map[string][]byte{}}
 	manuals, err := filepath.Glob(filepath.Join(t.root, "man", "*.[17]"))
 	if err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func newStage(t toolchain, work string, builds []build) (*stage, error) {
 			return nil, err
 		}
 	}
-	for name, to := range map[string]*[]byte{"LICENSE": &s.licence, "README.md": &s.readme,
-		"CHANGELOG.md": &s.changes, "examples/verify.sh": &s.verify} {
+	for name, to := range map[string]*[]byte{"LICENSE": &s.licence, "CHANGELOG.md": &s.changes,
+		"examples/verify.sh": &s.verify} {
 		if *to, err = os.ReadFile(filepath.Join(t.root, name)); err != nil {
 			return nil, err
 		}
@@ -61,22 +61,8 @@ func newStage(t toolchain, work string, builds []build) (*stage, error) {
 			return nil, err
 		}
 	}
-	pages, err := filepath.Glob(filepath.Join(t.root, "docs", "*.md"))
-	if err != nil {
+	if s.pages, err = pages(t.root); err != nil {
 		return nil, err
-	}
-	for _, name := range pages {
-		if s.pages[filepath.Base(name)], err = os.ReadFile(name); err != nil {
-			return nil, err
-		}
-	}
-	have := map[string]bool{"README.md": true}
-	for name := range s.pages {
-		have["docs/"+name] = true
-	}
-	s.readme = withoutLinks(s.readme, "README.md", have)
-	for name, page := range s.pages {
-		s.pages[name] = withoutLinks(page, "docs/"+name, have)
 	}
 	if s.linked, err = notices(t, builds); err != nil {
 		return nil, err
@@ -89,22 +75,56 @@ func newStage(t toolchain, work string, builds []build) (*stage, error) {
 	return s, nil
 }
 
-var link = regexp.MustCompile(`(!?)\[([^\]]*)\]\(([^)#]*)[^)]*\)(\n*)`)
-
-// withoutLinks removes the pictures of a page that do not go with it, and leaves nothing but the text of links to
-// other such files.
-func withoutLinks(page []byte, name string, have map[string]bool) []byte {
-	return link.ReplaceAllFunc(page, func(found []byte) []byte {
-		part := link.FindSubmatch(found)
-		target := string(part[3])
-		switch {
-		case target == "", strings.Contains(target, ":"), have[path.Join(path.Dir(name), target)]:
-			return found
-		case len(part[1]) > 0:
-			return nil
+// pages returns what there is to read: README.md, docs/, and the examples that they link to.
+func pages(root string) ([]file, error) {
+	var all []file
+	have := map[string]bool{}
+	tree := os.DirFS(root)
+	for _, pattern := range []string{"README.md", "docs/*.md", "examples", "examples/*", "examples/*/*"} {
+		names, err := fs.Glob(tree, pattern)
+		if err != nil {
+			return nil, err
 		}
-		return append(part[2], part[4]...)
+		for _, name := range names {
+			have[name] = true
+			info, err := fs.Stat(tree, name)
+			if err != nil {
+				return nil, err
+			}
+			if info.IsDir() {
+				continue
+			}
+			f := file{Name: name, Mode: 0o644}
+			if info.Mode()&0o100 != 0 {
+				f.Mode = 0o755
+			}
+			if f.Data, err = fs.ReadFile(tree, name); err != nil {
+				return nil, err
+			}
+			all = append(all, f)
+		}
+	}
+	for i, f := range all {
+		if path.Ext(f.Name) == ".md" {
+			all[i].Data = withoutDeadLinks(f, have)
+		}
+	}
+	return all, nil
+}
+
+var link = regexp.MustCompile(`\]\(([^)#]*)[^)]*\)`)
+
+// withoutDeadLinks leaves out the paragraphs of a page that link to files that do not go with it, or show them: the
+// pictures, and what only a clone has.
+func withoutDeadLinks(page file, have map[string]bool) []byte {
+	paragraphs := bytes.SplitAfter(page.Data, []byte("\n\n"))
+	paragraphs = slices.DeleteFunc(paragraphs, func(text []byte) bool {
+		return slices.ContainsFunc(link.FindAllSubmatch(text, -1), func(found [][]byte) bool {
+			target := string(found[1])
+			return target != "" && !strings.Contains(target, ":") && !have[path.Join(path.Dir(page.Name), target)]
+		})
 	})
+	return bytes.Join(paragraphs, nil)
 }
 
 // name returns the name of a file in the output.
@@ -116,12 +136,9 @@ func (s *stage) name(parts ...string) string {
 func (s *stage) documents() []file {
 	all := []file{
 		{"LICENSE", 0o644, s.licence}, {"THIRD_PARTY_NOTICES", 0o644, s.notices},
-		{"README.md", 0o644, s.readme}, {"CHANGELOG.md", 0o644, s.changes},
+		{"CHANGELOG.md", 0o644, s.changes},
 	}
-	for _, name := range sorted(s.pages) {
-		all = append(all, file{"docs/" + name, 0o644, s.pages[name]})
-	}
-	return all
+	return append(all, s.pages...)
 }
 
 func sorted(files map[string][]byte) []string { return slices.Sorted(maps.Keys(files)) }
