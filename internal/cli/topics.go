@@ -155,7 +155,8 @@ func exitCodesTopic() string {
 	}
 	b.WriteString(`
 A code that is not listed comes from a crash or from outside, such as a kill.
-If money was to be sent, treat it as 20.
+If money was to be sent, treat it as 20. If the message of a 20 begins with
+duplicate, nothing was sent: it names the other order to settle.
 
 In a script:
   till withdraw create --order-id 5001 ... --yes
@@ -275,31 +276,31 @@ The same order id again
   sending   sends nothing, 13: another process is sending it
   conflict  sends nothing, 21: a person has to decide
   rejected  is sent again
-  planned   is sent: it never left, was refused because of the key or the rate,
-            or a person said that it was not sent
+  planned   is sent: it was not sent yet, or it never left, or the service
+            refused the key or asked for fewer calls, or a person recorded
+            that it was not sent
 With another amount, currency, address or memo the order is refused, 12, unless
 every attempt was rejected or never left. If a person has said that an order
 was not sent, it can only be sent again with the same content.
 
 Another order id with the same content
-  is refused while the first order is unknown, 20, and if till makes the order
-  id, also for a while after the first was accepted, 12. The message names the
-  first order: add --allow-duplicate only if you mean two payments.
+  While an order is unknown, a create with the same content is refused under
+  every other order id, 20. Without --order-id, it is also refused while an
+  order is being sent, 13, and for ten minutes after one was accepted, 12
+  (duplicate_window). The message begins with duplicate and names the other
+  order: add --allow-duplicate only if you mean two payments.
 
 In a script
   Run till withdraw create with an --order-id of your own. After 20, run till
-  withdraw reconcile with it. When that ends with 0, and after 13, 60 and every
-  4x, run the same create again. After anything else, stop and tell a person.
+  withdraw reconcile with it. If that ends with 0, and after 13, 60 and every
+  4x, run the same create again. Otherwise stop and tell a person. If the message
+  of a 20 begins with duplicate, nothing was sent: settle the order it names.
 
 A file of payments
-  till payout plan checks every row and writes a plan of everything that will
-  be sent. A second person reads it with till payout show and sends the digest
-  through a different channel; till payout apply --digest sends this plan and
-  no other. Each row is sent like a single withdrawal. After a crash, a power
-  cut or code 20, apply the same plan again. Accepted rows are not sent again,
-  unknown rows are looked up on the service's list, and planned rows are sent.
-  While a row is unknown, the rest waits, unless there is --keep-going. Rows
-  that were accepted before, and not by this run, need your confirmation.
+  till payout plan checks every row and writes a plan. A second person reads it
+  with till payout show and sends the digest through a different channel; till
+  payout apply --digest sends this plan and no other. After a crash, a power
+  cut or code 20, apply the same plan again: only planned rows are sent.
   till payout status RUN           the state of every row
   till payout wait RUN ...         waits until the service says that it is done
   till payout reconcile RUN        settles a whole run with one reading
@@ -356,8 +357,9 @@ When a backup of the journal was restored
 
 What till cannot promise
   - A service, or a proxy before it, may act twice on one request.
-  - A withdrawal may arrive long after everybody has given up on it. A missing
-    row on the list proves nothing, and till concludes nothing from it.
+  - A withdrawal may arrive late, and the interface gives no limit: the 15m of
+    settle_after are not a bound. A missing row on the list proves nothing, and
+    till concludes nothing from it.
   - Two machines with a journal each do not know of each other. Let them share
     one in PostgreSQL.
   - A restored backup lacks what was sent since.

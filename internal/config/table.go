@@ -63,7 +63,7 @@ func table() []setting {
 		{key: "sort", flag: "sort", about: "sort a table or CSV by this column; -COLUMN is descending"},
 		{key: "no_headers", flag: "no-headers", def: false, about: "leave out the header of a table or CSV"},
 		{key: "quiet", flag: "quiet", letter: "q", def: false, about: "print nothing but ids, each on a line"},
-		{key: "yes", flag: "yes", letter: "y", def: false, about: "take every confirmation as given"},
+		{key: "yes", flag: "yes", letter: "y", def: false, about: "never ask; what needs more than a yes ends with 12"},
 		{key: "no_input", flag: "no-input", env: "TILL_NO_INPUT", def: false, check: checkBool,
 			about: "never ask for input"},
 		{key: "dry_run", flag: "dry-run", def: false, about: "show the exact request and send nothing"},

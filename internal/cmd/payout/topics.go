@@ -15,14 +15,14 @@ columns or members are:
   callback      a URL to which the service sends its response
   note          for yourself: it is kept and shown, and never sent
 
-amount_currency, as in an export, is the code of both amounts; if both amounts
-are given, they must agree.
+amount_currency, as in an export, is the currency of both; if both amounts are
+given, they must agree.
 
 CSV
-  It is UTF-8. Its fields are separated by commas, semicolons or tabs: the
-  header shows which, unless --delimiter or a first line such as sep=; says so.
-  A field with a separator in it needs double quotes, and no field may have a
-  line break. Rows without any content are skipped.
+  It is UTF-8. Its fields are separated by commas, semicolons or tabs. till
+  recognises the separator from the header. To name it, use --delimiter or a
+  first line such as sep=;. A field with a separator in it needs double quotes,
+  and no field may have a line break. Rows without any content are skipped.
 
 Order ids
   --auto-order-id BATCH makes the order ids for a file that has none, from the
@@ -43,8 +43,8 @@ What till warns of
   ten times as large or as small as usual in the file, addresses that the
   journal has never paid and, if their currency has no format, addresses that
   look mistyped. It also says how many of the order ids were accepted before:
-  they are the rest of a run, or the order ids of last month used again, and
-  till payout apply asks which.
+  an earlier run may have stopped half-way, or old order ids were used again.
+  till payout apply wants their number.
 
 Output
   With -o json it is {"plan","run","digest","account","base_url","made",
@@ -70,9 +70,10 @@ Confirmation
   approved; --yes accepts any plan. A digest protects from an edited plan only
   if it reached you through a different channel than the plan.
 
-  Orders that were accepted before, and not by this run, are not sent. They are
-  the rest of an unfinished run, or the order ids of last month used again.
-  Only a person can know: type their number, or give --already-paid N.
+  Orders that another run or command had accepted are not sent again. That is
+  right if an earlier run stopped half-way, and wrong if old order ids were
+  used again. Type their number, or give --already-paid N. --yes never asks,
+  and without --already-paid it ends with 12.
 
 When it stops
   At the first unknown outcome, at a refused key, at too many calls, and when

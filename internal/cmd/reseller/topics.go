@@ -41,7 +41,7 @@ JSON
   rows      id and label, or period, as they are grouped; then currency,
             invoices (how many), volume, volume_minor, rebates,
             rebates_minor, share (of all rebates in the currency, percent)
-            and last (the newest created). volume and rebates are text, and
+            and last (the newest time). volume and rebates are text, and
             null where the decimals are unknown. --compare adds
             previous_volume_minor, previous_rebates_minor and change (of the
             rebates, percent, null from nothing)
