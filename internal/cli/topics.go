@@ -284,17 +284,17 @@ every attempt was rejected or never left. If a person has said that an order
 was not sent, it can only be sent again with the same content.
 
 Another order id with the same content
-  While an order is unknown, a create with the same content is refused under
-  every other order id, 20. Without --order-id, it is also refused while an
-  order is being sent, 13, and for ten minutes after one was accepted, 12
-  (duplicate_window). The message begins with duplicate and names the other
-  order: add --allow-duplicate only if you mean two payments.
+  While an order is unknown, the same content is refused under every other
+  order id, 20; without --order-id also while an order is being sent, 13, and
+  for ten minutes (duplicate_window) after one was accepted, 12. The message
+  names the other order: add --allow-duplicate only if you mean two payments.
 
 In a script
   Run till withdraw create with an --order-id of your own. After 20, run till
   withdraw reconcile with it. If that ends with 0, and after 13, 60 and every
-  4x, run the same create again. Otherwise stop and tell a person. If the message
-  of a 20 begins with duplicate, nothing was sent: settle the order it names.
+  4x, run the same create again. Otherwise stop and tell a person. If a 20 has
+  a message that begins with duplicate, nothing was sent: it names the other
+  order to settle.
 
 A file of payments
   till payout plan checks every row and writes a plan. A second person reads it
@@ -311,7 +311,7 @@ When the outcome is unknown
   till journal show ORDER          shows what happened
 
 Try it on a sandbox
-  Serve one with till sandbox serve. ADDRESS and KEY are what it prints.
+  till sandbox serve prints ADDRESS and KEY.
     export TILL_API_KEY=KEY TILL_PROFILE=practice
     till profile set practice base_url=ADDRESS settle_after=1s
     till sandbox fault add --do drop-before --times 1 \
