@@ -300,7 +300,7 @@ A file of payments
   till payout plan checks every row and writes a plan. A second person reads it
   with till payout show and sends the digest through a different channel; till
   payout apply --digest sends this plan and no other. After a crash, a power
-  cut or code 20, apply the same plan again: only planned rows are sent.
+  cut or code 20, apply the same plan again: accepted rows are not sent again.
   till payout status RUN           the state of every row
   till payout wait RUN ...         waits until the service says that it is done
   till payout reconcile RUN        settles a whole run with one reading

@@ -79,7 +79,11 @@ When it stops
   At the first unknown outcome, at a refused key, at too many calls, and when
   the service cannot be reached. With --keep-going it continues after an
   unknown outcome, but not after five in a row. The first Ctrl-C waits for the
-  calls in flight, the second does not. Apply the same plan again to continue.
+  calls in flight, the second does not.
+
+  Apply the same plan again to continue. Accepted rows are not sent again, and
+  unknown rows are looked up on the list first. While one is unknown, the rest
+  waits, unless there is --keep-going.
 
   The exit code is 50 if some orders were accepted and others not. If none was
   accepted, it is the code that all of them share, such as 30 or 40, otherwise
