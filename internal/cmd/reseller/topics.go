@@ -11,7 +11,7 @@ Periods
   it: the interface does not show its time zone. --from and --to are words
   (today, yesterday, this-month, last-month), dates (2026-05-03), weeks from
   Monday on (2026-W18), months (2026-05), ages (30d) or date-times without a
-  zone. --from means the beginning of a day, week or month, and --to its end. So
+  zone. --from means the beginning of a day, week or month, and --to its end:
   the whole last month is --from last-month --to last-month. A period without
   --to ends today.
 
