@@ -4,7 +4,7 @@
 # make bench  speed and memory against a bare baseline, each row with its limit
 # make dist   what people install, in dist/; SIGN=KEYFILE signs the sums with an OpenSSH key
 # make install  what make build made, to PREFIX, below DESTDIR if that is set; make uninstall removes it
-# make pictures  the pictures of the README
+# make pictures  the pictures of the README, and others to look at in bin/pictures
 # make lint fuzz completions man vuln: what CI runs besides
 
 GO     ?= go
@@ -66,7 +66,7 @@ man:
 	cd tools/dist && $(GO) run . man ../../man
 
 pictures: build
-	tools/pictures/make.sh bin/till docs/pictures
+	tools/pictures/make.sh bin/till docs/pictures bin/pictures
 
 # What was made before stays until all of it is made again.
 dist:
