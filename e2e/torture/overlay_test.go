@@ -382,10 +382,10 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/apply.go", `
-			case a.sendable(r.Order) && a.sender.options.Lookup != LookupNever:
+	case w.applier.sendable(o) && sender.options.Lookup != LookupNever:
 `, `
-			case mutant("retry-blind") && r.Order.State == journal.Rejected:
-			case a.sendable(r.Order) && a.sender.options.Lookup != LookupNever:
+	case mutant("retry-blind") && o.State == journal.Rejected:
+	case w.applier.sendable(o) && sender.options.Lookup != LookupNever:
 `,
 	},
 	{

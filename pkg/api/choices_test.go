@@ -112,6 +112,7 @@ var withoutEffect = map[string]string{
 	"callback_attempts":  "likewise",
 	"callback_backoff":   "likewise",
 	"callback_timeout":   "likewise",
+	"payment_fails":      "it is about the button on an invoice's page, which is not for a client",
 }
 
 // beside are further settings, for choices that have an effect or are allowed only with another one.
