@@ -187,6 +187,7 @@ func (p Page) HTML() ([]byte, error) {
 
 type pageBar struct {
 	Label, Number, Extra string
+	Apart                string // tells the label apart, and is never cut
 	Whole                string // the label, if it is cut
 	Text                 string // the amount with its unit
 	Rest                 bool
@@ -236,9 +237,9 @@ func pageBars(c Chart) []pageBar {
 	zero := s.pageZero()
 	for i, b := range c.Bars {
 		from, n := s.pageSpan(b.drawn())
-		bars[i] = pageBar{Label: b.label(longLabel), Number: b.number(), Text: b.Text, Extra: b.Extra, Rest: b.Rest,
+		bars[i] = pageBar{Label: Cut(Safe(b.Label), longLabel), Apart: b.Apart, Number: b.number(), Text: b.Text, Extra: b.Extra, Rest: b.Rest,
 			From: percent(from), Percent: percent(n)}
-		if bars[i].Label != Safe(b.name()) {
+		if bars[i].Label != Safe(b.Label) {
 			bars[i].Whole = b.name()
 		}
 		if zero > 0 {
