@@ -59,6 +59,9 @@ func (f *Flow) check(from, to string) error {
 		return nil
 	}
 	if !slices.Contains(f.Statuses, to) {
+		if i := slices.IndexFunc(f.Statuses, func(s string) bool { return strings.EqualFold(s, to) }); i >= 0 {
+			return refusal.New(refusal.WrongStatus, "There is no status %q; did you mean %s?", refusal.Shorten(to), f.Statuses[i])
+		}
 		return refusal.New(refusal.WrongStatus,
 			"There is no status %q; there are %s, as the setting withdrawal_flow has it.", refusal.Shorten(to),
 			strings.Join(f.Statuses, ", "))
@@ -69,15 +72,6 @@ func (f *Flow) check(from, to string) error {
 	}
 	return refusal.New(refusal.WrongStatus, "The withdrawal is %s and cannot become %q; the next status is %s.", from,
 		refusal.Shorten(to), strings.Join(f.Next[from], " or "))
-}
-
-// named returns the status with this name in any case, or the name itself if there is none.
-func (f *Flow) named(name string) string {
-	if i := slices.IndexFunc(f.Statuses, func(s string) bool { return strings.EqualFold(s, name) }); i >= 0 &&
-		!slices.Contains(f.Statuses, name) {
-		return f.Statuses[i]
-	}
-	return name
 }
 
 // Way returns the shortest path from the first status to another, including both, or

@@ -82,7 +82,7 @@ func (s *Store) proceed(st *State, w *Withdrawal, status string, at time.Time) (
 	return c, nil
 }
 
-// Advance moves a withdrawal to its next status, named in any case. It returns the delivery, or nil if
+// Advance moves a withdrawal to its next status. It returns the delivery, or nil if
 // there is no callback.
 func (s *Store) Advance(id, status string) (made *Delivery, err error) {
 	err = s.Write(func(st *State) (Change, error) {
@@ -91,7 +91,7 @@ func (s *Store) Advance(id, status string) (made *Delivery, err error) {
 			return Change{},
 				refusal.New(refusal.NotFound, "There is no withdrawal %q; check the id.", refusal.Shorten(id))
 		}
-		c, err := s.proceed(st, w, s.Terms.Flow.named(status), s.Now())
+		c, err := s.proceed(st, w, status, s.Now())
 		made = c.Delivery
 		return c, err
 	})
