@@ -413,11 +413,11 @@ func TestLongLabelsAreCut(t *testing.T) {
 	}
 	whole := strings.Repeat("The longest name ", 7) + "&lt;b&gt; 7c9e6679"
 	for _, want := range []string{
-		`<bdi title="` + whole + `">The longest name The longest n… 7c9e6679</bdi>`,
+		`<bdi title="` + whole + `"><span>The longest name The longest n…</span> <span>7c9e6679</span></bdi>`,
 		`<bdi><span title="` + whole + `">The longest name The longe…&lt;b&gt; 7c9e6679</span></bdi>`,
 		`<bdi>` + strings.Repeat("書", 20) + `</bdi>`,
 		`">` + strings.Repeat("書", 13) + "…" + strings.Repeat("書", 6) + `</span></bdi>`,
-		`<bdi>North</bdi>`,
+		`<bdi><span>North</span></bdi>`,
 	} {
 		if !strings.Contains(string(html), want) {
 			t.Errorf("there is no %s in %s", want, html)

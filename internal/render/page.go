@@ -237,8 +237,12 @@ func pageBars(c Chart) []pageBar {
 	zero := s.pageZero()
 	for i, b := range c.Bars {
 		from, n := s.pageSpan(b.drawn())
-		bars[i] = pageBar{Label: Cut(Safe(b.Label), longLabel), Apart: b.Apart, Number: b.number(), Text: b.Text, Extra: b.Extra, Rest: b.Rest,
-			From: percent(from), Percent: percent(n)}
+		room := longLabel
+		if b.Apart != "" {
+			room -= 1 + width(b.Apart)
+		}
+		bars[i] = pageBar{Label: Cut(Safe(b.Label), room), Apart: b.Apart, Number: b.number(), Text: b.Text,
+			Extra: b.Extra, Rest: b.Rest, From: percent(from), Percent: percent(n)}
 		if bars[i].Label != Safe(b.Label) {
 			bars[i].Whole = b.name()
 		}
