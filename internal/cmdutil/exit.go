@@ -56,7 +56,8 @@ func ExitCodes() []ExitCode {
 			"This machine is not set up: no address, an unknown profile, no key, file modes, plain http."},
 		{exitRefused, "refused",
 			"A guard said no: a limit, the list of allowed addresses, a confirmation that was not given."},
-		{ExitBusy, "busy", "Another process is sending this order, the same content, or a plan from this journal. Wait, then run the same command again."},
+		{ExitBusy, "busy", "Another process is sending this order, the same content, or a plan from this journal. " +
+			"Wait, then run the same command again."},
 		{exitJournal, "journal", "The journal cannot be opened, read or written, and nothing was sent."},
 		{ExitUnknown, "unknown",
 			"The outcome is unknown: it may have been paid. Do not send it again; find out first."},

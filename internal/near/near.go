@@ -7,8 +7,8 @@ import (
 )
 
 // Names returns the names nearest to typed: those with one mistake in them, or else those that begin with
-// typed, or end with it after an underscore, or else those that typed abbreviates, such as cols for columns, or else those with two mistakes. It
-// ignores case. If no name is near, it returns none.
+// typed, or end with it after an underscore, or else those that typed abbreviates, such as cols for columns,
+// or else those with two mistakes. It ignores case. If no name is near, it returns none.
 func Names(typed string, names []string) []string {
 	typed = strings.ToLower(typed)
 	var near [3][]string // by the number of mistakes

@@ -74,7 +74,8 @@ missing in the journal, so the exit code is 21 there.`,
 	return cmd
 }
 
-// noteAgreement says that nothing differs. An order whose outcome is unknown does not, wherever it is missing.
+// noteAgreement says that nothing differs, and which orders are unknown: whether the service's list has an unknown
+// order is not a difference.
 func noteAgreement(s *cmdutil.Session, sender *payout.Sender, period payout.Filter) error {
 	period.States = []payout.State{payout.StateUnknown}
 	var unknown []string
@@ -85,7 +86,8 @@ func noteAgreement(s *cmdutil.Session, sender *payout.Sender, period payout.Filt
 		unknown = append(unknown, o.OrderID)
 	}
 	if len(unknown) > 0 {
-		return s.Note("the journal and the service's list agree about what is settled; %s unknown; find out with: till withdraw reconcile",
+		return s.NoteCopy("till withdraw reconcile",
+			"the journal and the service's list agree about what is settled; %s unknown; find out with:",
 			cmdutil.IsOrAre("order", unknown))
 	}
 	return s.Note("the journal and the service's list agree")

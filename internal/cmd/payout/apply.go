@@ -244,15 +244,8 @@ func approvePaid(s *cmdutil.Session, t payout.Tally, approved, given int, asked 
 	question := fmt.Sprintf(`%s, by another run or command.
 %s will not be sent again. This is right if an earlier run stopped half-way, and wrong if old order ids were used again.
 %s how many were accepted before: `, paidBefore(t), again, send)
-	answer, err := s.Ask(question)
-	if err != nil {
-		return 0, err
-	}
-	if strings.TrimSpace(answer) != strconv.Itoa(t.Before) {
-		return 0, cmdutil.Refusal("confirmation", "not confirmed: nothing was sent",
-			fmt.Sprintf("in a script, add --already-paid %d", t.Before))
-	}
-	return t.Before, nil
+	count := strconv.Itoa(t.Before)
+	return t.Before, typed(s, question, count, "in a script, add --already-paid "+count)
 }
 
 func wasOrWere(n int) string {
@@ -316,15 +309,17 @@ func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags a
 	s.NoteFacts(facts)
 	for _, total := range t.Left {
 		question := fmt.Sprintf("Type the total in %s to send it: ", total.Amount.Code)
-		if err := typed(s, question, "the total", s.Money.Format(total.Amount)); err != nil {
+		want := s.Money.Format(total.Amount)
+		if err := typed(s, question, want, "the total is "+want); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// typed asks a question and accepts only the answer want. An amount may omit its code and trailing zeros.
-func typed(s *cmdutil.Session, question, what, want string) error {
+// typed asks a question and accepts only the answer want. An amount may omit its code and trailing zeros. A refusal
+// has the advice.
+func typed(s *cmdutil.Session, question, want, advice string) error {
 	answer, err := s.Ask(question)
 	if err != nil {
 		return err
@@ -332,7 +327,7 @@ func typed(s *cmdutil.Session, question, what, want string) error {
 	if answer = strings.TrimSpace(answer); answer != "" && plainAmount(answer, want) == plainAmount(want, want) {
 		return nil
 	}
-	return cmdutil.Refusal("confirmation", "not confirmed: nothing was sent", fmt.Sprintf("%s is %s", what, want))
+	return cmdutil.Refusal("confirmation", "not confirmed: nothing was sent", advice)
 }
 
 // plainAmount removes the code of an amount if it is that of want, and the zeros at the end of its decimals.

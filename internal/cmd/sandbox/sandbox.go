@@ -316,8 +316,7 @@ func settingsCommand(a *cmdutil.App) *cobra.Command {
 		Short: "List every choice that the sandbox makes, for --set",
 		Long: `List the choices that the sandbox makes where the service's interface is
 silent, such as the names of statuses: the name for --set, the default, the
-possible values and, on a wide terminal, the meaning. With SETTING, show all of
-one setting.`,
+possible values and the meaning. With SETTING, show all of one setting.`,
 		Example: `  till sandbox settings
   till sandbox settings include_fiat_is
   till sandbox settings withdrawal_flow --jq .default`,
