@@ -104,27 +104,40 @@ func (s *Server) getResellerRebateIn(r *request) (any, error) {
 
 // Fund adds minor units of a currency to the merchant's balance.
 func (s *Server) Fund(code string, minor int64) error {
-	c := money.ByCode[code]
-	if !slices.Contains(s.settings.Currencies, c) {
-		return refusal.New(refusal.UnknownCurrency, "There is no currency %q; use one of %s.", refusal.Shorten(code),
-			s.settings.Known(""))
-	}
-	if minor <= 0 {
-		return refusal.New(refusal.InvalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor,
+	c, err := s.currency(code)
+	if err == nil && minor <= 0 {
+		err = refusal.New(refusal.InvalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor,
 			int64(math.MaxInt64))
 	}
-	return s.store.Fund(c.Code, minor)
+	if err == nil {
+		err = s.store.Fund(c.Code, minor)
+	}
+	return exported(err)
 }
 
-// Balance returns the merchant's balance in minor units, or 0 for a currency that is
-// not in the registry. If the state file cannot be read, it returns the last known
-// balance.
-func (s *Server) Balance(code string) (minor int64) {
-	s.store.Refresh()
+// Balance returns the merchant's balance in minor units.
+func (s *Server) Balance(code string) (minor int64, err error) {
+	c, err := s.currency(code)
+	if err != nil {
+		return 0, exported(err)
+	}
+	if err := s.store.Refresh(); err != nil {
+		return 0, err
+	}
 	s.store.Read(func(st *store.State) {
-		minor = st.Accounts[st.Merchant].Books[store.Line{Book: store.Balance, Code: money.ByCode[code].Code}]
+		minor = st.Accounts[st.Merchant].Books[store.Line{Book: store.Balance, Code: c.Code}]
 	})
-	return minor
+	return minor, nil
+}
+
+// currency returns one of the setting currencies.
+func (s *Server) currency(code string) (money.Currency, error) {
+	c := money.ByCode[code]
+	if !slices.Contains(s.settings.Currencies, c) {
+		return c, refusal.New(refusal.UnknownCurrency, "There is no currency %q; use one of %s.",
+			refusal.Shorten(code), s.settings.Known(""))
+	}
+	return c, nil
 }
 
 // Swaps returns every automatic swap so far, in order.

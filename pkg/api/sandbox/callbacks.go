@@ -67,7 +67,10 @@ func (s *Server) Deliveries() []Delivery {
 // the attempt. It is no error if the receiver fails again. A pending delivery is
 // posted at once, unless an earlier one of the same withdrawal is also pending: that
 // one must come first.
-func (s *Server) Resend(id string) (Delivery, error) { return s.resend(context.Background(), id) }
+func (s *Server) Resend(id string) (Delivery, error) {
+	d, err := s.resend(context.Background(), id)
+	return d, exported(err)
+}
 
 func (s *Server) resend(ctx context.Context, id string) (Delivery, error) {
 	if err := s.store.Refresh(); err != nil {

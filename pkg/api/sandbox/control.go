@@ -15,9 +15,11 @@ import (
 // customer or of the service, and those that only tests need. They are the methods
 // of Server over HTTP, below one prefix that the interface does not use. They
 // require the merchant's key whatever the settings say, except the first, which
-// tells each account its id. Their times are RFC 3339.
+// requires none, and the second, which tells each account its id. Their times are
+// RFC 3339.
 func (s *Server) controls() []route {
 	return []route{
+		{"GET", "/sandbox/health", openControl, s.controlHealth},
 		{"GET", "/sandbox/state", anyControl, s.controlState},
 		{"POST", "/sandbox/fund", control, s.controlFund},
 		{"POST", "/sandbox/pay", control, s.controlPay},
@@ -39,6 +41,13 @@ func (s *Server) controls() []route {
 
 // maxDump is the size in bytes of the largest body that the controls accept.
 const maxDump = 256 << 20
+
+// healthView is the answer of a sandbox that can read its state.
+type healthView struct {
+	Status string `json:"status"` // always ok
+}
+
+func (s *Server) controlHealth(*request) (any, error) { return healthView{"ok"}, nil }
 
 // stateView is the id of the state, and that of the account that asks.
 type stateView struct {

@@ -21,7 +21,11 @@ func ExampleWithFault() {
 	}
 	server := httptest.NewServer(box)
 	defer server.Close()
-	before := box.Balance("Btc")
+	before, err := box.Balance("Btc")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 
 	pay := func() error {
 		body := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q"}`
@@ -36,8 +40,9 @@ func ExampleWithFault() {
 	for pay() != nil {
 		fmt.Println("it failed, try again")
 	}
-	fmt.Println("paid:", before-box.Balance("Btc"))
+	after, err := box.Balance("Btc")
+	fmt.Println("paid:", before-after, err)
 	// Output:
 	// it failed, try again
-	// paid: 3000
+	// paid: 3000 <nil>
 }

@@ -19,7 +19,11 @@ func ExampleNew() {
 	}
 	server := httptest.NewServer(box)
 	defer server.Close()
-	before := box.Balance("Btc")
+	before, err := box.Balance("Btc")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 
 	body := `{"currency":{"Crypto":"Btc"},"amount":{"Fiat":{"USD":2500}},"address":"bc1q"}`
 	r, _ := http.NewRequest("POST", server.URL+"/api/merchant_withdrawal/create", strings.NewReader(body))
@@ -30,8 +34,9 @@ func ExampleNew() {
 		return
 	}
 	answer.Body.Close()
-	fmt.Println(answer.StatusCode, before-box.Balance("Btc"))
-	// Output: 200 50000
+	after, err := box.Balance("Btc")
+	fmt.Println(answer.StatusCode, before-after, err)
+	// Output: 200 50000 <nil>
 }
 
 // A test that needs a shop with a history gives it in a seed. The test chooses the
@@ -52,7 +57,8 @@ func ExampleWithSeedJSON() {
 	}
 	server := httptest.NewServer(box)
 	defer server.Close()
-	fmt.Println(box.Balance("Usd"), box.Balance("Btc"))
+	fmt.Println(box.Balance("Usd"))
+	fmt.Println(box.Balance("Btc"))
 
 	body := `{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":2500}},"address":"account 1"}`
 	r, _ := http.NewRequest("POST", server.URL+"/api/merchant_withdrawal/create", strings.NewReader(body))
@@ -65,6 +71,7 @@ func ExampleWithSeedJSON() {
 	answer.Body.Close()
 	fmt.Println(answer.StatusCode)
 	// Output:
-	// 100000 150000000
+	// 100000 <nil>
+	// 150000000 <nil>
 	// 200
 }

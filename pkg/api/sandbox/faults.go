@@ -76,7 +76,7 @@ func viewFault(f store.Fault) Fault { return Fault(f) }
 func (s *Server) ClearFaults(ids ...string) (cleared []Fault, err error) {
 	list, err := s.store.ClearFaults(ids)
 	if err != nil {
-		return nil, err
+		return nil, exported(err)
 	}
 	return mapped(list, viewFault), nil
 }

@@ -569,8 +569,14 @@ func TestDelayedRequestTakesEffectLate(t *testing.T) {
 	if _, err := http.DefaultClient.Do(request); err == nil {
 		t.Fatal("there was an answer")
 	}
-	before := box.Balance("Btc")
-	for deadline := time.Now().Add(time.Minute); box.Balance("Btc") == before; time.Sleep(time.Millisecond) {
+	before, err := box.Balance("Btc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline, now := time.Now().Add(time.Minute), before; now == before; time.Sleep(time.Millisecond) {
+		if now, err = box.Balance("Btc"); err != nil {
+			t.Fatal(err)
+		}
 		if time.Now().After(deadline) {
 			t.Fatal("it never landed")
 		}

@@ -52,6 +52,16 @@ func (b box) sendAs(key, method, path, body string) *httptest.ResponseRecorder {
 	return w
 }
 
+// Balance fails the test if there is no balance.
+func (b box) Balance(code string) int64 {
+	b.t.Helper()
+	minor, err := b.Server.Balance(code)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return minor
+}
+
 // get checks that the answer is a 200 and returns its JSON, and so does post.
 func (b box) get(path string) any        { b.t.Helper(); return b.ok(b.send("GET", path, "")) }
 func (b box) post(path, body string) any { b.t.Helper(); return b.ok(b.send("POST", path, body)) }

@@ -58,19 +58,19 @@ func (s *Server) createInvite(r *request) (any, error) {
 // label replaces the label of the invite; an empty one leaves it.
 func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err error) {
 	id, ok := wire.ParseUUID(invite)
-	if !ok {
-		return "", "",
-			refusal.New(refusal.InvalidQuery,
-				"The invite %q is not a UUID; give the one that the invite was made with.", refusal.Shorten(invite))
-	}
-	if label != "" && !wire.IsPlain(label) {
-		return "", "",
-			refusal.New(refusal.InvalidQuery, "The label %q is blank or holds control characters; use plain text.",
-				refusal.Shorten(label))
-	}
 	key = newKey()
-	if resellerID, err = s.store.RedeemInvite(id, label, store.HashKey(key)); err != nil {
-		return "", "", err
+	switch {
+	case !ok:
+		err = refusal.New(refusal.InvalidQuery,
+			"The invite %q is not a UUID; give the one that the invite was made with.", refusal.Shorten(invite))
+	case label != "" && !wire.IsPlain(label):
+		err = refusal.New(refusal.InvalidQuery,
+			"The label %q is blank or holds control characters; use plain text.", refusal.Shorten(label))
+	default:
+		resellerID, err = s.store.RedeemInvite(id, label, store.HashKey(key))
+	}
+	if err != nil {
+		return "", "", exported(err)
 	}
 	return resellerID, key, nil
 }

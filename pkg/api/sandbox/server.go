@@ -121,7 +121,7 @@ func (s *Server) open(o options) error {
 		first, err = s.seeds.FromJSON(o.seedJSON)
 	}
 	if err != nil {
-		return err
+		return exported(err)
 	}
 	err = s.store.Open(o.state, first, func(path string, err error) error { return &StateError{path, err} })
 	if err != nil {
@@ -180,7 +180,7 @@ func (s *Server) Dump() ([]byte, error) {
 func (s *Server) Restore(seed []byte) error {
 	first, err := s.seeds.FromJSON(seed)
 	if err != nil {
-		return err
+		return exported(err)
 	}
 	return s.store.Write(func(*store.State) (store.Change, error) { return first, nil })
 }
@@ -209,11 +209,12 @@ const (
 	merchantOnly               // the merchant's; with reseller_auth=none, no key is needed
 	control                    // the merchant's, always
 	anyControl                 // the merchant's or a reseller's, always
+	openControl                // none is needed
 )
 
 // controls reports whether a route is a control. A control is not part of the
 // interface, and the rules of the interface do not apply to it.
-func (a access) controls() bool { return a == control || a == anyControl }
+func (a access) controls() bool { return a >= control }
 
 // A route is one operation of the interface or one control. Its handler returns the
 // value to write as JSON, or a failure.
