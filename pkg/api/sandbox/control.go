@@ -18,7 +18,7 @@ import (
 // requires none, and the second, which tells each account its id. Their times are
 // RFC 3339.
 func (s *Server) controls() []route {
-	return []route{
+	all := []route{
 		{"GET", "/sandbox/health", openControl, s.controlHealth},
 		{"GET", "/sandbox/state", anyControl, s.controlState},
 		{"POST", "/sandbox/fund", control, s.controlFund},
@@ -37,6 +37,10 @@ func (s *Server) controls() []route {
 		{"POST", "/sandbox/faults", control, s.controlAddFault},
 		{"POST", "/sandbox/faults/clear", control, s.controlClearFaults},
 	}
+	for i, r := range all {
+		all[i].handle = withoutQuery(r.handle)
+	}
+	return append(all, route{"GET", "/sandbox/requests", control, s.controlRequests})
 }
 
 // maxDump is the size in bytes of the largest body that the controls accept.

@@ -27,6 +27,7 @@ var controls = []struct{ method, path, body string }{
 	{"POST", "/sandbox/restore", `{}`},
 	{"GET", "/sandbox/clock", ""},
 	{"POST", "/sandbox/clock", `{"set":"now"}`},
+	{"GET", "/sandbox/requests", ""},
 	{"GET", "/sandbox/faults", ""},
 	{"POST", "/sandbox/faults", `{"do":"html"}`},
 	{"POST", "/sandbox/faults/clear", `{}`},

@@ -59,10 +59,24 @@
 //	GET  /sandbox/dump                                         the whole state
 //	POST /sandbox/restore  what a dump returned                {"id", "merchant_id"}
 //	POST /sandbox/reset    {"seed": "demo" or "none"}          {"id", "merchant_id"}
+//	GET  /sandbox/requests  ?on=METHOD PATH                    {"requests": every Request, oldest first,
+//	                        &match=FIELD=VALUE                 "dropped": how many of them the log has lost,
+//	                        &since=id                          "undecided": how many cannot be compared}
 //	GET  /sandbox/faults                                       all faults
 //	POST /sandbox/faults   {"do", "on", "rate", "times",       the fault
 //	                       "match": {field: text}, "seed"}
 //	POST /sandbox/faults/clear  {} or {"id": id}               the faults that were removed
+//
+// # Requests
+//
+// The sandbox logs the requests to the interface, for a test that counts them: also
+// those that it refused and those that a fault struck. A Request says what was sent,
+// which status was answered, and what the faults did to it. The log shows no API key;
+// it is in memory, one for each server, and keeps what Requests says. Over HTTP, on and
+// match select requests as they do for a fault, match may be given again, and since
+// selects the requests after that id. What the log cannot know, it counts: requests
+// that it has dropped, and those whose body it has cut, so that it cannot be compared
+// with match.
 //
 // # Faults
 //

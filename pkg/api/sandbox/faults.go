@@ -100,7 +100,7 @@ func (r route) operation() string { return r.method + " " + r.path }
 // takesFaults reports whether faults can strike the route. It excludes what is
 // outside the interface: a fault that struck a control could prevent its own
 // removal.
-func (r route) takesFaults() bool { return strings.HasPrefix(r.path, "/api/") }
+func (r route) takesFaults() bool { return strings.HasPrefix(r.path, apiPrefix) }
 
 func (s *Server) controlFaults(r *request) (any, error) {
 	return s.store.ListFaults(), nil

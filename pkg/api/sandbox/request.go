@@ -26,7 +26,9 @@ type request struct {
 	rules   *wire.Rules // how strictly it is read; nil for a control, which is always read strictly
 }
 
-func (r *request) query() *wire.Query { return wire.NewQuery(r.http.URL.RawQuery, r.rules) }
+func (r *request) query(repeated ...string) *wire.Query {
+	return wire.NewQuery(r.http.URL.RawQuery, r.rules, repeated...)
+}
 
 func (r *request) body() (json.RawMessage, error) {
 	if r.http.Body == nil {

@@ -17,6 +17,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/checkout"
 	"example.com/till/pkg/api/sandbox/internal/fault"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/requestlog"
 	"example.com/till/pkg/api/sandbox/internal/seed"
 	"example.com/till/pkg/api/sandbox/internal/store"
 	"example.com/till/pkg/api/sandbox/internal/webhook"
@@ -35,6 +36,7 @@ type Server struct {
 	seeds    seed.Maker
 	pages    *checkout.Pages
 	rate     rate
+	log      *requestlog.Log
 }
 
 // An Option configures the Server that New makes.
@@ -96,7 +98,8 @@ func New(opts ...Option) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: store.HashKey(o.key)}
+	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: store.HashKey(o.key),
+		log: requestlog.New(KeyPrefix)}
 	s.routes = s.routeTable()
 	s.store = store.New(settings.Terms, o.clock, s.announce)
 	s.seeds = seed.Maker{Terms: settings.Terms, Clock: o.clock, MerchantKey: s.keyHash, CheckKey: checkKey,
@@ -164,7 +167,7 @@ func (s *Server) Reset(seed string) error {
 	if err != nil {
 		return err
 	}
-	return s.store.Write(func(*store.State) (store.Change, error) { return first, nil })
+	return s.begin(first)
 }
 
 // Dump returns the whole state as JSON, which Restore and WithSeedJSON take back.
@@ -182,7 +185,16 @@ func (s *Server) Restore(seed []byte) error {
 	if err != nil {
 		return exported(err)
 	}
-	return s.store.Write(func(*store.State) (store.Change, error) { return first, nil })
+	return s.begin(first)
+}
+
+// begin begins a new state.
+func (s *Server) begin(first store.Change) error {
+	err := s.store.Write(func(*store.State) (store.Change, error) { return first, nil })
+	if err == nil {
+		s.log.Clear()
+	}
+	return err
 }
 
 func checkKey(key string) error {
@@ -278,9 +290,6 @@ func (s *Server) routeTable() map[string]map[string]route {
 		{"GET", "/api/reseller/invoice", merchantOnly, s.aboutResellerInvoice(s.viewInvoice)},
 		{"GET", "/api/reseller/invoice/finished", merchantOnly, s.aboutResellerInvoice(s.viewFinished)},
 	}...) {
-		if r.access.controls() {
-			r.handle = withoutQuery(r.handle)
-		}
 		if table[r.path] == nil {
 			table[r.path] = map[string]route{}
 		}
@@ -299,9 +308,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.pages.Serve(w, r, err)
 		return
 	}
+	if strings.HasPrefix(r.URL.Path, apiPrefix) {
+		w, r = s.record(w, r)
+	}
 	answer, err := s.answer(w, r)
 	s.reply(w, r, answer, err)
 }
+
+// apiPrefix begins the paths of the interface.
+const apiPrefix = "/api/"
 
 func (s *Server) reply(w http.ResponseWriter, r *http.Request, answer any, err error) {
 	switch {
@@ -348,18 +363,20 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	req := &request{http: r, writer: w, account: account, maxBody: s.settings.maxBody, rules: &s.settings.Rules}
+	req := &request{http: r, writer: unwrapped(w), account: account, maxBody: s.settings.maxBody, rules: &s.settings.Rules}
 	if route.access.controls() {
 		req.maxBody, req.rules = maxDump, nil
 	}
 	list := s.store.Faults.Load()
-	if list == nil || !route.takesFaults() {
+	entry, isLogged := w.(*logged)
+	if list == nil || !isLogged {
 		return route.handle(req)
 	}
 	return fault.Apply(s.store, *list,
 		&fault.Call{Operation: route.operation(), Writer: w, Request: r, MaxBody: req.maxBody,
 			Handle: func(r *http.Request) (any, error) { req.http = r; return route.handle(req) },
-			Reply:  func(w http.ResponseWriter, answer any, err error) { s.reply(w, r, answer, err) }})
+			Reply:  func(w http.ResponseWriter, answer any, err error) { s.reply(w, r, answer, err) },
+			Struck: entry.entry.Struck})
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {

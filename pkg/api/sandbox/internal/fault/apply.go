@@ -27,6 +27,7 @@ type Call struct {
 	MaxBody   int64
 	Handle    func(*http.Request) (any, error)                   // carries out the request
 	Reply     func(w http.ResponseWriter, answer any, err error) // writes what Handle returned
+	Struck    func(do string)                                    // is told of each fault that strikes
 }
 
 // Apply carries out a call, unless a fault strikes.
@@ -50,6 +51,7 @@ func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 		if err != nil {
 			return nil, err // not reached: Do was checked when the fault was added
 		}
+		c.Struck(f.Do)
 		if do.kind != doRefuse && !read {
 			c.readAhead() // otherwise the server does not notice that the client hangs up
 			read = true

@@ -127,6 +127,26 @@ func (in *fields) hold(path, value string) bool {
 	return raw[0] != '{' && raw[0] != '[' && string(raw) == value
 }
 
+// IsOn reports whether the On of a fault, or of another filter, names an operation.
+func IsOn(on, operation string) bool { return on == "" || on == everyOperation || on == operation }
+
+// Holds reports whether the fields of a request have all values of match.
+func Holds(match map[string]string, query string, body []byte) bool {
+	if len(match) == 0 {
+		return true
+	}
+	return newFields(query, body).holdAll(match)
+}
+
+func (in *fields) holdAll(match map[string]string) bool {
+	for field, value := range match {
+		if !in.hold(field, value) {
+			return false
+		}
+	}
+	return true
+}
+
 // errNoneAsks stops a write that would count nothing.
 var errNoneAsks = errors.New("no fault wants to be asked")
 
@@ -174,15 +194,7 @@ func distance(a, b string) int {
 }
 
 func asks(f store.Fault, operation string, in *fields) bool {
-	if f.Times > 0 && f.Fired >= f.Times || f.On != everyOperation && f.On != operation {
-		return false
-	}
-	for field, value := range f.Match {
-		if !in.hold(field, value) {
-			return false
-		}
-	}
-	return true
+	return (f.Times == 0 || f.Fired < f.Times) && IsOn(f.On, operation) && in.holdAll(f.Match)
 }
 
 // strikes reports whether a fault strikes the n-th request that it is asked about.
@@ -232,12 +244,8 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 	if f.On == "" {
 		f.On = everyOperation
 	}
-	if f.On != everyOperation && !slices.Contains(operations, f.On) {
-		advice := `write a method and a path, such as "POST /api/merchant_withdrawal/create", or * for every one`
-		if near := nearestOperation(f.On, operations); near != "" {
-			advice = fmt.Sprintf("did you mean %q? * is every one", near)
-		}
-		return f, &Error{"on", fmt.Sprintf("%q is not an operation of the interface", refusal.Shorten(f.On)), advice}
+	if err := CheckFilter(f.On, f.Match, operations); err != nil {
+		return f, err
 	}
 	if _, err := parseDo(f.Do); err != nil {
 		return f, err
@@ -255,13 +263,26 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 	case f.Seed < 0:
 		return f, &Error{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}
 	}
-	for _, field := range slices.Sorted(maps.Keys(f.Match)) {
+	return f, nil
+}
+
+// CheckFilter returns an *Error unless on names an operation, or all of them, and match
+// names fields.
+func CheckFilter(on string, match map[string]string, operations []string) error {
+	if on != "" && on != everyOperation && !slices.Contains(operations, on) {
+		advice := `write a method and a path, such as "POST /api/merchant_withdrawal/create", or * for every one`
+		if near := nearestOperation(on, operations); near != "" {
+			advice = fmt.Sprintf("did you mean %q? * is every one", near)
+		}
+		return &Error{"on", fmt.Sprintf("%q is not an operation of the interface", refusal.Shorten(on)), advice}
+	}
+	for _, field := range slices.Sorted(maps.Keys(match)) {
 		if !wire.IsPlain(field) || slices.Contains(strings.Split(field, "."), "") {
-			return f, &Error{"match", "the name of a field is blank, in part, or not readable",
+			return &Error{"match", "the name of a field is blank, in part, or not readable",
 				"write a field of the query or the body, such as external_order_id or currency.Crypto"}
 		}
 	}
-	return f, nil
+	return nil
 }
 
 // An Error reports an invalid field of a fault.

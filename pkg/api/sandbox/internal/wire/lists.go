@@ -89,7 +89,7 @@ type Paging struct{ page, size int64 }
 
 // ReadPaging reads the page and page_size of a query.
 func (s *Rules) ReadPaging(q *Query) Paging {
-	p := Paging{q.integer("page", s.FirstPage), q.integer("page_size", s.DefaultPageSize)}
+	p := Paging{q.Integer("page", s.FirstPage), q.Integer("page_size", s.DefaultPageSize)}
 	switch {
 	case p.size == 0:
 		q.Fail("The query parameter page_size is 0; ask for at least 1 item.")

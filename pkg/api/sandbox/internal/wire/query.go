@@ -19,15 +19,16 @@ type Query struct {
 	err    error
 }
 
-// NewQuery parses a query string. Without rules it is read strictly.
-func NewQuery(raw string, r *Rules) *Query {
+// NewQuery parses a query string. Without rules it is read strictly. Only the parameters
+// in repeated may be given more than once.
+func NewQuery(raw string, r *Rules, repeated ...string) *Query {
 	values, err := url.ParseQuery(raw)
 	q := &Query{Values: values, rules: r}
 	if err != nil {
 		q.Fail("The query string cannot be read (%v); encode it as name=value&name=value.", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if len(values[name]) > 1 {
+		if len(values[name]) > 1 && !slices.Contains(repeated, name) {
 			q.Fail("The query parameter %q is given %d times; give it once.", refusal.Shorten(name), len(values[name]))
 		}
 	}
@@ -73,6 +74,20 @@ func (q *Query) Text(name string) string {
 	return q.Values.Get(name)
 }
 
+// TextOr returns an optional parameter.
+func (q *Query) TextOr(name, absent string) string {
+	if !q.Has(name) {
+		return absent
+	}
+	return q.Values.Get(name)
+}
+
+// All returns every value of an optional parameter.
+func (q *Query) All(name string) []string {
+	q.Has(name)
+	return q.Values[name]
+}
+
 // UUID returns a required parameter that must be a UUID.
 func (q *Query) UUID(name string) string {
 	text := q.Text(name)
@@ -84,8 +99,8 @@ func (q *Query) UUID(name string) string {
 	return id
 }
 
-// integer returns an optional parameter.
-func (q *Query) integer(name string, absent int64) int64 {
+// Integer returns an optional parameter.
+func (q *Query) Integer(name string, absent int64) int64 {
 	if !q.Has(name) {
 		return absent
 	}

@@ -1,0 +1,150 @@
+// Package requestlog keeps the requests that a sandbox has received, so that a test can
+// count them. It is in memory, and bounded.
+package requestlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"example.com/till/pkg/api/sandbox/internal/fault"
+)
+
+// The bounds of a log. A request that does not fit takes the place of the oldest ones.
+const (
+	MaxRows  = 100_000
+	MaxBytes = 32 << 20
+	MaxBody  = 64 << 10 // of one request; the rest is cut
+)
+
+// rowBytes is about what a row needs in memory without its texts.
+const rowBytes = 160
+
+// A Log keeps requests in the order of their arrival. The hot path only stores what
+// was received; everything else is left to a reader.
+type Log struct {
+	prefix string // begins the keys to redact
+
+	mu    sync.Mutex
+	rows  []*Entry
+	bytes int
+	last  int64 // the id of the newest
+	base  int64 // the last id before Clear
+}
+
+// New returns an empty log. Its rows show no key that begins with prefix.
+func New(prefix string) *Log { return &Log{prefix: prefix} }
+
+// An Entry is a request in a log. What became of it is added later.
+type Entry struct {
+	id                  int64
+	method, path, query string
+	body                []byte
+	cut                 bool
+	status              atomic.Int32
+	fault               atomic.Pointer[string]
+}
+
+// Add adds a request. Its body must not change afterwards. Every occurrence of key, the
+// key that the request was sent with, is redacted.
+func (l *Log) Add(method, path, query string, body []byte, cut bool, key string) *Entry {
+	e := &Entry{method: method, path: path, query: query, body: body, cut: cut}
+	if len(key) >= leastKey && !strings.HasPrefix(key, l.prefix) { // a reader redacts the others
+		e.path, e.query = strings.ReplaceAll(path, key, redacted), strings.ReplaceAll(query, key, redacted)
+		e.body = bytes.ReplaceAll(body, []byte(key), []byte(redacted))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last++
+	e.id = l.last
+	l.rows = append(l.rows, e)
+	l.bytes += e.size()
+	for len(l.rows) > MaxRows || l.bytes > MaxBytes {
+		l.bytes -= l.rows[0].size()
+		l.rows[0] = nil // append copies only what follows
+		l.rows = l.rows[1:]
+	}
+	return e
+}
+
+func (e *Entry) size() int {
+	return rowBytes + len(e.method) + len(e.path) + len(e.query) + len(e.body)
+}
+
+// Answered notes the status of the answer. The first one counts.
+func (e *Entry) Answered(status int) { e.status.CompareAndSwap(0, int32(status)) }
+
+// Struck notes a fault that strikes the request.
+func (e *Entry) Struck(do string) {
+	if old := e.fault.Load(); old != nil {
+		do = *old + ", " + do
+	}
+	e.fault.Store(&do)
+}
+
+// Clear removes all rows. The ids go on, so that an id names one request for ever.
+func (l *Log) Clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rows, l.bytes, l.base = nil, 0, l.last
+}
+
+// A Row is a request as a reader sees it.
+type Row struct {
+	ID     int64           `json:"id"`
+	Method string          `json:"method"`
+	Path   string          `json:"path"`
+	Query  string          `json:"query"`
+	Body   json.RawMessage `json:"body"`
+	Cut    bool            `json:"cut"`
+	Status int             `json:"status"`
+	Fault  string          `json:"fault"`
+}
+
+// A Filter selects rows.
+type Filter struct {
+	On    string            // METHOD PATH; empty or *: all
+	Match map[string]string // as of a fault
+	Since int64             // only rows after this id
+}
+
+// Rows are the rows that a filter selects, oldest first.
+type Rows struct {
+	Requests  []Row
+	Dropped   int64 // rows after Filter.Since that the bounds have removed
+	Undecided int64 // rows whose body is cut, so that it cannot be compared with Filter.Match
+	Last      int64 // the newest id of the log
+}
+
+// Select returns the rows that a filter selects.
+func (l *Log) Select(f Filter) Rows {
+	l.mu.Lock()
+	rows, oldest, found := slices.Clone(l.rows), l.last+1, Rows{Requests: []Row{}, Last: l.last}
+	if len(rows) > 0 {
+		oldest = rows[0].id
+	}
+	found.Dropped = max(0, oldest-1-max(f.Since, l.base))
+	l.mu.Unlock()
+	for _, e := range rows {
+		switch {
+		case e.id <= f.Since || !fault.IsOn(f.On, e.method+" "+e.path):
+		case fault.Holds(f.Match, e.query, e.body):
+			found.Requests = append(found.Requests, l.view(e))
+		case e.cut:
+			found.Undecided++
+		}
+	}
+	return found
+}
+
+func (l *Log) view(e *Entry) Row {
+	r := Row{ID: e.id, Method: e.method, Path: l.redact(e.path), Query: l.redactQuery(e.query),
+		Body: l.redactBody(e.body), Cut: e.cut, Status: int(e.status.Load())}
+	if do := e.fault.Load(); do != nil {
+		r.Fault = *do
+	}
+	return r
+}

@@ -1,0 +1,229 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// requested is the part of a Request that does not depend on its body.
+func requested(all []sandbox.Request) (lines []string) {
+	for _, r := range all {
+		lines = append(lines, fmt.Sprintf("%d %s %s?%s %d %s", r.ID, r.Method, r.Path, r.Query, r.Status, r.Fault))
+	}
+	return lines
+}
+
+// TestRequestsHasEveryCall checks that the log has each request to the interface in order: carried out, refused
+// before and after the key was checked, and struck by a fault.
+func TestRequestsHasEveryCall(t *testing.T) {
+	b := newBox(t, set("requests_per_second", "8"))
+	b.create(createPath, btcBody)
+	b.sendAs("till_sandbox_wrong", "POST", createPath, btcBody)
+	b.send("POST", createPath, `{`)
+	b.send("GET", "/api/nothing?id=1", "")
+	b.send("DELETE", "/api/invite", "")
+	b.with("GET", "/api/invites", "", "Host", "evil.example.com")
+	b.send("GET", "/sandbox/state", "") // a control is not of the interface
+	b.fault(sandbox.Fault{Do: "drop-after", Times: 1})
+	b.cut("POST", createPath, btcBody)
+	b.fault(sandbox.Fault{Do: "delay=1ms", Times: 1})
+	b.fault(sandbox.Fault{Do: "status=503", Times: 1})
+	b.send("GET", "/api/invites", "")
+	b.fault(sandbox.Fault{Do: "truncate", Times: 1})
+	b.cut("GET", "/api/resellers/ids", "")
+	b.fault(sandbox.Fault{Do: "refuse", Times: 1, Match: map[string]string{"address": "a"}})
+	b.cut("POST", createPath, `{"address":"a"}`)
+	b.get("/api/resellers/ids")
+	b.get("/api/resellers/ids")
+	b.send("GET", "/api/resellers/ids", "") // one too many in this second
+	want := []string{
+		"1 POST /api/merchant_withdrawal/create? 200 ",
+		"2 POST /api/merchant_withdrawal/create? 401 ",
+		"3 POST /api/merchant_withdrawal/create? 400 ",
+		"4 GET /api/nothing?id=1 404 ",
+		"5 DELETE /api/invite? 405 ",
+		"6 GET /api/invites? 403 ",
+		"7 POST /api/merchant_withdrawal/create? 0 drop-after",
+		"8 GET /api/invites? 503 delay=1ms, status=503",
+		"9 GET /api/resellers/ids? 200 truncate",
+		"10 POST /api/merchant_withdrawal/create? 0 refuse",
+		"11 GET /api/resellers/ids? 200 ",
+		"12 GET /api/resellers/ids? 200 ",
+		"13 GET /api/resellers/ids? 429 ",
+	}
+	all := b.Requests()
+	if got := requested(all); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s", strings.Join(got, "\n"))
+	}
+	for i, body := range map[int]string{0: btcBody, 1: btcBody, 2: `"{"`, 3: ``, 6: btcBody, 9: `{"address":"a"}`} {
+		if string(all[i].Body) != body || all[i].Cut {
+			t.Errorf("request %d has the body %s, want %s", i+1, all[i].Body, body)
+		}
+	}
+}
+
+// cut sends a request whose connection breaks.
+func (b box) cut(method, path, body string) {
+	b.t.Helper()
+	defer func() {
+		if recover() != http.ErrAbortHandler {
+			b.t.Error("the connection did not break")
+		}
+	}()
+	b.send(method, path, body)
+}
+
+// TestRequestsOverHTTP checks the filters of the control.
+func TestRequestsOverHTTP(t *testing.T) {
+	b := newBox(t)
+	for _, order := range []string{"1", "2", "2"} {
+		b.create(createPath, strings.Replace(btcBody, "{", `{"external_order_id":"`+order+`",`, 1))
+	}
+	b.get("/api/invites")
+	b.send("GET", "/api/invite?id=2", "")
+	for query, ids := range map[string]string{
+		"":                           "1 2 3 4 5",
+		"?on=*":                      "1 2 3 4 5",
+		"?on=POST+" + createPath:     "1 2 3",
+		"?on=GET+/api/invites":       "4",
+		"?since=3":                   "4 5",
+		"?since=5":                   "",
+		"?match=external_order_id=2": "2 3",
+		"?match=external_order_id=2&since=2&on=POST+" + createPath:                 "3",
+		"?match=external_order_id=2&match=currency.Crypto=Btc":                     "2 3",
+		"?match=external_order_id=2&match=currency.Crypto=" + url.QueryEscape("="): "",
+		"?match=id=2": "5",
+	} {
+		answer := b.get("/sandbox/requests" + query)
+		var got []string
+		for _, r := range at(t, answer, "requests").([]any) {
+			got = append(got, fmt.Sprint(at(t, r, "id")))
+		}
+		if strings.Join(got, " ") != ids {
+			t.Errorf("%s: got the requests %v, want %s", query, got, ids)
+		}
+		same(t, at(t, answer, "dropped"), "0")
+		same(t, at(t, answer, "undecided"), "0")
+	}
+	same(t, at(t, b.get("/sandbox/requests?since=4"), "requests"),
+		`[{"id":5,"method":"GET","path":"/api/invite","query":"id=2","body":null,"cut":false,"status":400,"fault":""}]`)
+	for query, names := range map[string]string{
+		"on=POST+/api/invoces": `did you mean "POST /api/invoice"`,
+		"on=invoice":           "is not an operation",
+		"match=a":              "FIELD=VALUE",
+		"match=a=1&match=a=2":  "each field once",
+		"match=a..b=1":         "the name of a field",
+		"since=-1":             "since",
+		"since=6":              "no request 6 yet",
+		"on=*&on=*":            "2 times",
+		"expect=1":             "expect",
+	} {
+		b.refused(b.send("GET", "/sandbox/requests?"+query, ""), 400, "invalid_query", names)
+	}
+	if err := b.Reset(""); err != nil {
+		t.Fatal(err)
+	}
+	b.get("/api/invites")
+	if got := requested(b.Requests()); len(got) != 1 || !strings.HasPrefix(got[0], "6 GET /api/invites") {
+		t.Errorf("after a reset the log has %q", got)
+	}
+	same(t, at(t, b.get("/sandbox/requests"), "dropped"), "0")
+}
+
+// TestRequestsShowNoKey checks that no key is in the log, wherever and however it was sent.
+func TestRequestsShowNoKey(t *testing.T) {
+	const real = "live_4f1d7c0a"
+	b := newBox(t, sandbox.WithKey("till_sandbox_secret\"&+"))
+	for _, key := range []string{b.Key(), "till_sandbox_other", real} {
+		literal := strings.ReplaceAll(key, `"`, `\"`)
+		escaped := strings.ReplaceAll(literal, "till", `\u0074ill`)
+		for _, body := range []string{``, key, `["` + literal + `"]`, `{"` + literal + `":1}`, `{"a":{"b":"x ` + escaped + ` y"}}`, `{"a":"` + literal} {
+			for _, query := range []string{``, "?key=" + url.QueryEscape(key), "?" + url.QueryEscape(key) + "=1&b", "?a=" + strings.ReplaceAll(url.QueryEscape(key), "t", "%74")} {
+				r := httptest.NewRequest("POST", "http://sandbox.localhost/api/invoice"+query, strings.NewReader(body))
+				r.Header.Set("Authorization", "Bearer "+key)
+				b.ServeHTTP(httptest.NewRecorder(), r)
+			}
+		}
+		b.sendAs(key, "GET", "/api/"+url.PathEscape(key), "")
+	}
+	text := b.send("GET", "/sandbox/requests", "").Body.String()
+	for _, part := range []string{"till_sandbox_", `secret`, "other", "%74", real, url.QueryEscape("+")} {
+		if i := strings.Index(text, part); i >= 0 {
+			t.Errorf("the log shows %q: %.200s", part, text[max(0, i-100):])
+		}
+	}
+	if !strings.Contains(text, `{"a":{"b":"x REDACTED y"}}`) {
+		t.Error("the rest of a body is not as it was sent")
+	}
+	decode(t, text)
+}
+
+// TestRequestsAreBounded checks that a long body is cut in the log only, and that the log says what it has lost.
+func TestRequestsAreBounded(t *testing.T) {
+	b := newBox(t)
+	long := strings.Replace(btcBody, "{", `{`+strings.Repeat(" ", 70_000), 1)
+	b.create(createPath, long)
+	if r := b.Requests()[0]; !r.Cut || len(r.Body) < 64<<10 || len(r.Body) > 65<<10 || r.Status != 200 {
+		t.Errorf("the body has %d bytes, cut: %v, status %d", len(r.Body), r.Cut, r.Status)
+	}
+	same(t, at(t, b.get("/sandbox/requests?match=address=x"), "undecided"), "1")
+	same(t, at(t, b.get("/sandbox/requests?match=address=x&on=GET+/api/invites"), "undecided"), "0")
+	for range 600 { // more than 32 MiB
+		b.send("POST", createPath, long)
+	}
+	all := b.Requests()
+	first := all[0].ID
+	if first < 80 || first > 120 || len(all) != 601-int(first)+1 {
+		t.Errorf("the log has %d requests from %d on", len(all), first)
+	}
+	same(t, at(t, b.get("/sandbox/requests?on=GET+/api/invites"), "dropped"), fmt.Sprint(first-1))
+	same(t, at(t, b.get(fmt.Sprint("/sandbox/requests?on=GET+/api/invites&since=", first-3)), "dropped"), "2")
+	same(t, at(t, b.get(fmt.Sprint("/sandbox/requests?on=GET+/api/invites&since=", first)), "dropped"), "0")
+	if err := b.Reset(""); err != nil {
+		t.Fatal(err)
+	}
+	same(t, at(t, b.get("/sandbox/requests"), "dropped"), "0")
+}
+
+// TestRequestsHaveManyRows checks the bound of rows.
+func TestRequestsHaveManyRows(t *testing.T) {
+	b := newBox(t)
+	for range 100_001 {
+		b.send("GET", "/api/x", "")
+	}
+	if all := b.Requests(); len(all) != 100_000 || all[0].ID != 2 {
+		t.Errorf("the log has %d requests from %d on", len(all), all[0].ID)
+	}
+}
+
+// TestLogPassesTheBodyOn checks that a handler reads what was sent: in pieces, too long, and broken off.
+func TestLogPassesTheBodyOn(t *testing.T) {
+	b := newBox(t, set("max_body", "100000"))
+	post := func(body io.Reader, length int64) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("POST", "http://sandbox.localhost"+createPath, body)
+		r.ContentLength = length
+		r.Header.Set("Authorization", "Bearer "+b.Key())
+		w := httptest.NewRecorder()
+		b.ServeHTTP(w, r)
+		return w
+	}
+	long := strings.Replace(btcBody, "{", `{`+strings.Repeat(" ", 70_000), 1)
+	b.ok(post(strings.NewReader(btcBody), -1))
+	b.ok(post(strings.NewReader(long), -1))
+	b.ok(post(strings.NewReader(long), int64(len(long))))
+	b.refused(post(strings.NewReader(strings.Repeat(" ", 100_001)), 100_001), 413, "body_too_large")
+	broken := io.MultiReader(strings.NewReader(btcBody), brokenReader{})
+	b.refused(post(broken, -1), 400, "invalid_body", "ended before")
+	broken = io.MultiReader(strings.NewReader(btcBody), brokenReader{})
+	b.refused(post(broken, 1000), 400, "invalid_body", "ended before")
+	if got := len(b.Requests()); got != 6 {
+		t.Errorf("the log has %d requests", got)
+	}
+}

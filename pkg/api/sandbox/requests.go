@@ -1,0 +1,154 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"example.com/till/pkg/api/sandbox/internal/fault"
+	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/requestlog"
+)
+
+// A Request is one request to the interface that the sandbox has received, whatever
+// became of it.
+type Request struct {
+	ID     int64           `json:"id"` // counts the requests of this server, from 1
+	Method string          `json:"method"`
+	Path   string          `json:"path"`
+	Query  string          `json:"query"`  // as it was sent, without the question mark
+	Body   json.RawMessage `json:"body"`   // as it was sent; a string if it is not JSON, null if there is none
+	Cut    bool            `json:"cut"`    // Body is only the beginning, as a string
+	Status int             `json:"status"` // of the HTTP answer; 0 while there is none
+	Fault  string          `json:"fault"`  // what the faults that struck it do, such as drop-after
+}
+
+// Requests returns the requests to the interface since the start or the last Reset,
+// oldest first, including those that were refused and those that a fault has struck. It
+// leaves out the headers, and shows no API key. The log is in memory, for this server
+// only, and holds the newest 100,000 requests at most, fewer if they have more than
+// 32 MiB: if the first ID is not the expected one, requests before it were dropped. Of
+// a body it has the first 64 KiB.
+func (s *Server) Requests() []Request {
+	return mapped(s.log.Select(requestlog.Filter{}).Requests, viewRequest)
+}
+
+func viewRequest(r requestlog.Row) Request { return Request(r) }
+
+// logged is the writer of a request in the log. It notes the status before the client
+// can see it.
+type logged struct {
+	http.ResponseWriter
+	entry *requestlog.Entry
+}
+
+func (w *logged) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// unwrapped returns the server's own writer, which http.MaxBytesReader knows.
+func unwrapped(w http.ResponseWriter) http.ResponseWriter {
+	if l, ok := w.(*logged); ok {
+		return l.ResponseWriter
+	}
+	return w
+}
+
+func (w *logged) WriteHeader(status int) {
+	w.entry.Answered(status)
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *logged) Write(b []byte) (int, error) {
+	w.entry.Answered(http.StatusOK)
+	return w.ResponseWriter.Write(b)
+}
+
+// record adds a request to the log. The handler gets the same request with its body
+// unread.
+func (s *Server) record(w http.ResponseWriter, r *http.Request) (*logged, *http.Request) {
+	var body []byte
+	cut := false
+	if r.Body != nil && r.Body != http.NoBody {
+		ahead := &bodyAhead{rest: r.Body}
+		body, ahead.err = readBody(r)
+		ahead.left = body
+		if cut = len(body) > requestlog.MaxBody; cut {
+			body = body[:requestlog.MaxBody]
+		}
+		r = r.WithContext(r.Context()) // a copy, because the caller's request must not change
+		r.Body = ahead
+	}
+	key := ""
+	if values := r.Header["Authorization"]; len(values) > 0 {
+		key = values[0][strings.IndexByte(values[0], ' ')+1:]
+	}
+	return &logged{w, s.log.Add(r.Method, r.URL.Path, r.URL.RawQuery, body, cut, key)}, r
+}
+
+// readBody reads a byte more than the log keeps, to see whether there is more.
+func readBody(r *http.Request) ([]byte, error) {
+	if n := r.ContentLength; n >= 0 && n <= requestlog.MaxBody {
+		body := make([]byte, n)
+		read, err := io.ReadFull(r.Body, body)
+		return body[:read], err
+	}
+	return io.ReadAll(io.LimitReader(r.Body, requestlog.MaxBody+1))
+}
+
+// A bodyAhead is a body of which the beginning was read before, with the same bytes and
+// the same error.
+type bodyAhead struct {
+	left []byte
+	err  error
+	rest io.ReadCloser
+}
+
+func (b *bodyAhead) Read(p []byte) (int, error) {
+	switch {
+	case len(b.left) > 0:
+		n := copy(p, b.left)
+		b.left = b.left[n:]
+		return n, nil
+	case b.err != nil:
+		return 0, b.err
+	}
+	return b.rest.Read(p)
+}
+
+func (b *bodyAhead) Close() error { return b.rest.Close() }
+
+// requestsView is a part of the log, and what is missing in it.
+type requestsView struct {
+	Requests  []requestlog.Row `json:"requests"`
+	Dropped   int64            `json:"dropped"`
+	Undecided int64            `json:"undecided"`
+}
+
+// controlRequests takes the query on=METHOD PATH, match=FIELD=VALUE, which may be given
+// again, and since=ID.
+func (s *Server) controlRequests(r *request) (any, error) {
+	q := r.query("match")
+	f := requestlog.Filter{On: q.TextOr("on", ""), Since: q.Integer("since", 0), Match: map[string]string{}}
+	for _, text := range q.All("match") {
+		field, value, found := strings.Cut(text, "=")
+		if _, twice := f.Match[field]; twice || !found {
+			q.Fail("match: %q is not FIELD=VALUE, with each field once; write it like external_order_id=5001.",
+				refusal.Shorten(text))
+		}
+		f.Match[field] = value
+	}
+	if err := q.Done(); err != nil {
+		return nil, err
+	}
+	err := fault.CheckFilter(f.On, f.Match, Operations())
+	if wrong, ok := errors.AsType[*fault.Error](err); ok {
+		return nil, refusal.New(refusal.InvalidQuery, "%s: %s; %s.", wrong.Field, wrong.Problem, wrong.Advice)
+	}
+	rows := s.log.Select(f)
+	if f.Since > rows.Last {
+		return nil, refusal.New(refusal.InvalidQuery,
+			"since: the log has no request %d yet, its newest is %d; the id may be of another sandbox.", f.Since, rows.Last)
+	}
+	return requestsView{rows.Requests, rows.Dropped, rows.Undecided}, nil
+}
