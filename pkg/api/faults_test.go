@@ -42,6 +42,8 @@ func TestNoFaultSendsACreateTwice(t *testing.T) {
 		{do: "status=200", outcome: Unknown, status: 200, reads: 1, read: Failed},
 		{do: "status=204", outcome: Unknown, status: 204, reads: 1, read: Failed},
 		{do: "status=307", outcome: Unknown, status: 307, reads: 1, read: Failed},
+		{do: "deliver-twice", fine: true, made: 2, reads: 1},
+		{do: "body", outcome: Unknown, status: 200, reads: 1, read: Failed},
 		{do: "html", outcome: Unknown, status: 200, reads: 1, read: Failed},
 		{do: "html=502", outcome: Unknown, status: 502, reads: 2},
 	} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +24,8 @@ func faultCommand(a *cmdutil.App) *cobra.Command {
 }
 
 // faultKinds are the completions of --do. The help of sandbox fault add explains them.
-var faultKinds = []string{"refuse", "drop-before", "drop-after", "truncate", "delay=2s", "status=503",
-	"status=503,bare", "html", "html=502"}
+var faultKinds = []string{"refuse", "drop-before", "drop-after", "truncate", "deliver-twice", "delay=2s",
+	"stale-list=10m", "status=503", "status=503,bare", "status=429,retry-after=5", "html", "html=502", "body=FILE"}
 
 // nearKind asks whether a kind with a name near to that of do was meant. If the name is right, it returns "".
 func nearKind(do string) string {
@@ -55,8 +56,9 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "add --do KIND",
 		Short: "Make calls to the sandbox fail from now on",
 		Long: `Make calls to the sandbox fail from now on, and print the number of the fault.
---do says how: refuse, drop-before, drop-after, truncate, delay=2s, status=503,
-status=503,bare, html or html=502.
+--do says how: refuse, drop-before, drop-after, truncate, deliver-twice,
+delay=2s, stale-list=10m, status=503, status=503,bare,
+status=429,retry-after=5, html, html=502 or body=FILE.
 
 --on restricts a fault to one operation, --match to calls with a value in the
 query or the body, and --rate to a part of the calls. --times ends it after so
@@ -67,7 +69,8 @@ See: till help faults.`,
     --on "POST /api/merchant_withdrawal/create"
   till sandbox fault add --do status=503,bare --rate 0.1 --seed 7
   till sandbox fault add --do delay=2s --match external_order_id=5001 \
-    --match currency.Crypto=Btc`,
+    --match currency.Crypto=Btc
+  till sandbox fault add --do stale-list=10m`,
 		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], _ []string) error {
 		order, err := flags.fault(s.Cmd)
@@ -103,6 +106,7 @@ type faultOrder struct {
 	Times int64             `json:"times"`
 	Match map[string]string `json:"match"`
 	Seed  int64             `json:"seed,omitempty"`
+	Body  []byte            `json:"body,omitempty"` // encoded in base64
 }
 
 // fault checks the flags before anything is sent.
@@ -134,14 +138,25 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 				cmdutil.UsageError("--"+number+": it must be at least 1", "leave it out for the default")
 		}
 	}
+	if name, given := strings.CutPrefix(f.Do, "body="); given {
+		f.Do = "body"
+		if f.Body, err = os.ReadFile(name); err != nil {
+			return order, cmdutil.UsageError(fmt.Sprintf("--do: the body cannot be read: %v", err), "name a file")
+		}
+	} else if f.Do == "body" {
+		return order, cmdutil.UsageError("--do: body names no file", "write body=FILE; an empty file is an empty body")
+	}
 	f, err = sandbox.CheckFault(f)
 	if wrong, ok := errors.AsType[*sandbox.FaultError](err); ok {
-		if wrong.Field == "do" {
-			wrong.Advice = cmp.Or(nearKind(f.Do), wrong.Advice)
+		switch wrong.Field {
+		case "do":
+			wrong.Advice = cmp.Or(nearKind(f.Do), "use one of "+strings.Join(faultKinds, ", "))
+		case "body":
+			wrong.Field = "do"
 		}
 		return order, cmdutil.UsageError("--"+wrong.Field+": "+wrong.Problem, wrong.Advice)
 	}
-	return faultOrder{f.Do, f.On, f.Rate, f.Times, f.Match, f.Seed}, err
+	return faultOrder{f.Do, f.On, f.Rate, f.Times, f.Match, f.Seed, f.Body}, err
 }
 
 func faultListCommand(a *cmdutil.App) *cobra.Command {

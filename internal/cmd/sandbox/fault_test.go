@@ -12,11 +12,12 @@ import (
 func TestFaultKinds(t *testing.T) {
 	help := FaultsTopic()
 	for _, do := range faultKinds {
-		if _, err := sandbox.CheckFault(sandbox.Fault{Do: do}); err != nil {
-			t.Error(err)
-		}
 		if !strings.Contains(help, do) {
 			t.Errorf("the help does not say what %s does", do)
+		}
+		do = strings.TrimSuffix(do, "=FILE") // the sandbox gets what is in the file
+		if _, err := sandbox.CheckFault(sandbox.Fault{Do: do}); err != nil {
+			t.Error(err)
 		}
 	}
 	_, err := sandbox.CheckFault(sandbox.Fault{})

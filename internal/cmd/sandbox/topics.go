@@ -13,12 +13,20 @@ your program reacts. --do says how:
   drop-after       It is done, and the connection is closed without an answer:
                    a script that tries again pays twice.
   truncate         It is done, and half of the answer comes.
+  deliver-twice    It is done twice, as if a proxy had sent it again, and
+                   answered once. A call that is refused is not made again.
   delay=2s         It waits (10m at most) and goes on.
+  stale-list=10m   A list hides what is younger, in its total too, as from a
+                   copy of the database that lags behind.
   status=503       Nothing is done, and the answer has this status, from 200
                    to 599, and the service's error envelope.
   status=503,bare  The same without the envelope.
+  status=429,retry-after=5
+                   The same as status=429, with a header Retry-After.
   html             Nothing is done, and the answer is 200 and a web page, as
                    from a proxy in between; html=502 has another status.
+  body=FILE        Nothing is done, and the answer is 200 and the bytes of the
+                   file, 1 MiB at most.
 
 Which calls
   --on names one operation: till help operations. Without it, a fault applies
@@ -31,8 +39,8 @@ Which calls
   --rate applies a fault to a part of the calls; the same --seed selects the
   same part again. --times ends the fault after that many calls.
 
-  If several faults apply to a call, it gets the one added first; after a delay
-  it gets the next one too.
+  If several faults apply to a call, it gets the one added first; after a
+  delay, a stale list or deliver-twice it gets the next one too.
 
 Looking and ending
   till sandbox fault add prints the number of the fault. till sandbox fault

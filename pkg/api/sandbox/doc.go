@@ -64,7 +64,8 @@
 //	                        &since=id                          "undecided": how many cannot be compared}
 //	GET  /sandbox/faults                                       all faults
 //	POST /sandbox/faults   {"do", "on", "rate", "times",       the fault
-//	                       "match": {field: text}, "seed"}
+//	                       "match": {field: text}, "seed",
+//	                       "body": base64}
 //	POST /sandbox/faults/clear  {} or {"id": id}               the faults that were removed
 //
 // # Requests
@@ -94,20 +95,27 @@
 //	                 without an answer: a client that tries again has paid twice
 //	truncate         the request is carried out, and half of the answer is sent;
 //	                 its Content-Length is that of the whole answer
+//	deliver-twice    the request is carried out twice, as if a proxy had sent it again,
+//	                 and the answer is the first one; a request that is refused the
+//	                 first time is not made again
 //	delay=2s         the request waits, 10m at most, and goes on even if the client
 //	                 has given up; if the server ends first, nothing is done
+//	stale-list=10m   a list hides what is younger by the sandbox's clock, in its total
+//	                 too; other requests are not struck
 //	status=503       nothing is done, and the answer has this status, from 200 to 599,
 //	                 and an error envelope with the code 1901 and the reason fault
 //	status=503,bare  the same with a line of plain text in place of the envelope
+//	status=429,retry-after=5  the same with a header Retry-After, up to 86400 seconds
 //	html             nothing is done, and the answer is 200 and a web page, like
 //	                 that of a proxy; html=502 has another status
+//	body             nothing is done, and the answer is 200 and the bytes of Body
 //
 // Faults come after the checks of Host, origin, path, method, key and rate, and
 // before the query and the body are checked. So drop-after and truncate also lose
 // the answer to a request that is refused. Faults never strike the controls. The
 // sandbox asks the faults in the order in which they were added. The first fault
-// that strikes ends this, except for a delay: after it the sandbox asks the next
-// ones too. A fault that was not asked does not count the request as Seen, and a
+// that strikes ends this, except for delay, deliver-twice and stale-list, which do
+// not decide the answer: after them the sandbox asks the next ones too. A fault that was not asked does not count the request as Seen, and a
 // fault that is used up stops counting.
 //
 // The requests that a Rate strikes look random, but only the Seed and the number of

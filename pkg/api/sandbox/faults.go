@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"encoding/base64"
 	"errors"
 	"maps"
 	"slices"
@@ -23,6 +24,9 @@ type Fault struct {
 	Seed  int64             `json:"seed"`  // decides which requests a Rate below 1 strikes; 0: automatic
 	Seen  int64             `json:"seen"`  // the number of requests that it was asked about
 	Fired int64             `json:"fired"` // the number of requests that it has struck
+
+	// Body is the answer of the kind body, at most 1 MiB. In JSON it is base64.
+	Body []byte `json:"body,omitempty"`
 }
 
 // A FaultError reports an invalid field of a Fault.
@@ -117,6 +121,12 @@ func (s *Server) controlAddFault(r *request) (any, error) {
 	}
 	if in.Has("match") {
 		f.Match = in.Texts("match")
+	}
+	if in.Has("body") {
+		body, err := base64.StdEncoding.DecodeString(in.Text("body"))
+		if f.Body = body; err != nil {
+			in.FailAt("body", "is not base64; encode the bytes of the answer in it")
+		}
 	}
 	if err := in.Done(); err != nil {
 		return nil, err

@@ -131,6 +131,10 @@ func TestFaultKinds(t *testing.T) {
 		{"status=599,bare", "0", 599, nil, func(text string) bool { return text == "599\n" }, "text/plain; charset=utf-8"},
 		{"status=204", "0", 204, nil, func(text string) bool { return text == "" }, ""},
 		{"status=304,bare", "0", 304, nil, func(text string) bool { return text == "" }, ""},
+		{"status=429,retry-after=5", "0", 429, nil, envelopeOf, "application/json"},
+		{"status=503,bare,retry-after=5", "0", 503, nil, func(text string) bool { return text == "503 Service Unavailable\n" }, "text/plain; charset=utf-8"},
+		{"body", "0", 200, nil, func(text string) bool { return text == "" }, "application/json"},
+		{"deliver-twice", "2", 200, nil, func(text string) bool { return len(text) == 39 }, "application/json"},
 		{"html", "0", 200, nil, func(text string) bool { return strings.HasPrefix(text, page) }, "text/html; charset=utf-8"},
 		{"html=502", "0", 502, nil, func(text string) bool {
 			return strings.HasPrefix(text, page) && strings.Contains(text, "502 Bad Gateway")
@@ -476,6 +480,7 @@ func TestFaultControls(t *testing.T) {
 		`{}`: "do", `{"do":1}`: "do", `{"do":"html","rate":0}`: "rate", `{"do":"html","rate":"1"}`: "rate", `{"do":"html","rate":1.5}`: "rate", `{"do":"html","rate":-1}`: "rate", `{"do":"html","rate":1e999}`: "rate",
 		`{"do":"html","times":-1}`: "times", `{"do":"html","times":1.5}`: "times", `{"do":"html","seed":-1}`: "seed", `{"do":"html","match":{"a":1}}`: "match.a", `{"do":"html","match":[]}`: "match",
 		`{"do":"html","match":{"a":"1","a":"2"}}`: "match.a", `{"do":"html","on":"GET /sandbox/dump"}`: "on", `{"do":"html","id":"7"}`: "id", `{"do":"html","fired":7}`: "fired", `{"do":"html","match":{"":""}}`: "match",
+		`{"do":"body","body":"?"}`: "body", `{"do":"body","body":1}`: "body", `{"do":"html","body":"eA=="}`: "body",
 	} {
 		b.refused(b.send("POST", "/sandbox/faults", body), 400, "invalid_body", name)
 	}
@@ -487,7 +492,7 @@ func TestFaultControls(t *testing.T) {
 }
 
 func TestCheckFault(t *testing.T) {
-	for _, do := range []string{"refuse", "drop-before", "drop-after", "truncate", "delay=2s", "delay=10m", "delay=1ns", "status=200", "status=599", "status=503,bare", "html", "html=502"} {
+	for _, do := range []string{"refuse", "drop-before", "drop-after", "truncate", "delay=2s", "delay=10m", "delay=1ns", "status=200", "status=599", "status=503,bare", "status=429,retry-after=5", "status=503,retry-after=0,bare", "html", "html=502", "deliver-twice", "stale-list=10m", "stale-list=7d", "body"} {
 		if f, err := sandbox.CheckFault(sandbox.Fault{Do: do}); err != nil || f.On != "*" || f.Rate != 1 {
 			t.Errorf("%s: %+v, %v", do, f, err)
 		}
@@ -518,8 +523,22 @@ func TestCheckFault(t *testing.T) {
 		{sandbox.Fault{Do: "status=600"}, "do", "200 to 599"},
 		{sandbox.Fault{Do: "status=+50"}, "do", "200 to 599"},
 		{sandbox.Fault{Do: "status=0503"}, "do", "200 to 599"},
-		{sandbox.Fault{Do: "status=503,"}, "do", "200 to 599"},
-		{sandbox.Fault{Do: "status=503, bare"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "status=503,"}, "do", "bare or retry-after=5"},
+		{sandbox.Fault{Do: "status=503, bare"}, "do", "bare or retry-after=5"},
+		{sandbox.Fault{Do: "status=503,bare,bare"}, "do", "there twice"},
+		{sandbox.Fault{Do: "status=503,retry-after=1,retry-after=1"}, "do", "there twice"},
+		{sandbox.Fault{Do: "status=503,retry-after"}, "do", "bare or retry-after=5"},
+		{sandbox.Fault{Do: "status=503,retry-after="}, "do", "0 to 86400"},
+		{sandbox.Fault{Do: "status=503,retry-after=-1"}, "do", "0 to 86400"},
+		{sandbox.Fault{Do: "status=503,retry-after=86401"}, "do", "0 to 86400"},
+		{sandbox.Fault{Do: "deliver-twice=2"}, "do", "takes no value"},
+		{sandbox.Fault{Do: "stale-list"}, "do", "30s, 15m, 36h or 7d"},
+		{sandbox.Fault{Do: "stale-list=0s"}, "do", "30s, 15m, 36h or 7d"},
+		{sandbox.Fault{Do: "stale-list=1ms"}, "do", "30s, 15m, 36h or 7d"},
+		{sandbox.Fault{Do: "stale-list=10m", On: createOp}, "on", "POST /api/merchant_withdrawal/list, POST /api/reseller/invoice/list, POST /api/reseller/withdraw/list, or *"},
+		{sandbox.Fault{Do: "body=x"}, "do", "takes no value"},
+		{sandbox.Fault{Do: "html", Body: []byte("x")}, "body", "leave it out"},
+		{sandbox.Fault{Do: "body", Body: make([]byte, 1<<20+1)}, "body", "1048576"},
 		{sandbox.Fault{Do: "html="}, "do", "200 to 599"},
 		{sandbox.Fault{Do: "html=502,bare"}, "do", "200 to 599"},
 		{sandbox.Fault{Do: strings.Repeat("x", 1000)}, "do", "xxx..."},

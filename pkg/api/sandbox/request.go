@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
@@ -23,7 +24,8 @@ type request struct {
 	writer  http.ResponseWriter
 	account string // the account of the key
 	maxBody int64
-	rules   *wire.Rules // how strictly it is read; nil for a control, which is always read strictly
+	stale   time.Duration // a list hides what is younger
+	rules   *wire.Rules   // how strictly it is read; nil for a control, which is always read strictly
 }
 
 func (r *request) query(repeated ...string) *wire.Query {

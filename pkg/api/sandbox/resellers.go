@@ -122,6 +122,7 @@ func (s *Server) listResellerInvoices(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.Hide(r.stale, s.store.Now())
 	var page wire.Page[store.Invoice]
 	s.store.Read(func(st *store.State) {
 		var a *store.Account

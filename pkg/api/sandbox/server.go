@@ -374,7 +374,10 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	return fault.Apply(s.store, *list,
 		&fault.Call{Operation: route.operation(), Writer: w, Request: r, MaxBody: req.maxBody,
-			Handle: func(r *http.Request) (any, error) { req.http = r; return route.handle(req) },
+			Handle: func(r *http.Request, stale time.Duration) (any, error) {
+				req.http, req.stale = r, stale
+				return route.handle(req)
+			},
 			Reply:  func(w http.ResponseWriter, answer any, err error) { s.reply(w, r, answer, err) },
 			Struck: entry.entry.Struck})
 }

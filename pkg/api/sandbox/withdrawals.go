@@ -96,6 +96,7 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p wire.Paging) (any, e
 	if err := in.Done(); err != nil {
 		return nil, err
 	}
+	f.Hide(r.stale, s.store.Now())
 	tagged := func(w *store.Withdrawal, tags []string) bool {
 		if s.settings.TagsMatch == "current" {
 			return slices.Contains(tags, w.Current())

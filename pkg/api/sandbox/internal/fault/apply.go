@@ -25,9 +25,13 @@ type Call struct {
 	Writer    http.ResponseWriter
 	Request   *http.Request
 	MaxBody   int64
-	Handle    func(*http.Request) (any, error)                   // carries out the request
-	Reply     func(w http.ResponseWriter, answer any, err error) // writes what Handle returned
-	Struck    func(do string)                                    // is told of each fault that strikes
+	Handle    func(r *http.Request, stale time.Duration) (any, error) // carries out the request; lists hide what is younger than stale
+	Reply     func(w http.ResponseWriter, answer any, err error)      // writes what Handle returned
+	Struck    func(do string)                                         // is told of each fault that strikes
+
+	body  []byte // what readAhead has read
+	twice bool
+	stale time.Duration
 }
 
 // Apply carries out a call, unless a fault strikes.
@@ -35,12 +39,13 @@ func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 	in, read, asked := &fields{}, false, false
 	for _, f := range list {
 		if len(f.Match) > 0 && !read && (f.On == everyOperation || f.On == c.Operation) {
-			in, read = newFields(c.Request.URL.RawQuery, c.readAhead()), true
+			c.readAhead()
+			in, read = newFields(c.Request.URL.RawQuery, c.body), true
 		}
 		asked = asked || asks(f, c.Operation, in)
 	}
 	if !asked {
-		return c.Handle(c.Request)
+		return c.handle()
 	}
 	struck, err := struckBy(s, c.Operation, in)
 	if err != nil {
@@ -58,16 +63,20 @@ func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 		}
 		switch do.kind {
 		case doDelay:
-			c.wait(do.delay)
+			c.wait(do.duration)
+		case doDeliverTwice:
+			c.twice = true
+		case doStaleList:
+			c.stale = max(c.stale, do.duration)
 		case doRefuse:
 			reset(c.Writer)
 		case doDropBefore:
 			drop()
 		case doDropAfter:
-			c.Handle(c.Request)
+			c.handle()
 			drop()
 		case doTruncate:
-			answer, err := c.Handle(c.Request)
+			answer, err := c.handle()
 			c.Reply(half{c.Writer}, answer, err)
 			drop()
 		case doStatus:
@@ -76,26 +85,40 @@ func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 		case doHTML:
 			answerHTML(c.Writer, do.status)
 			return nil, ErrAnswered
+		case doBody:
+			answerText(c.Writer, http.StatusOK, "application/json", string(f.Body))
+			return nil, ErrAnswered
 		}
 	}
-	return c.Handle(c.Request)
+	return c.handle()
+}
+
+// handle carries out the request, and, under deliver-twice, an accepted one once
+// more, as if a proxy had sent it again. The answer is that of the first time.
+func (c *Call) handle() (any, error) {
+	answer, err := c.Handle(c.Request, c.stale)
+	if c.twice && err == nil {
+		again := c.Request.WithContext(c.Request.Context())
+		again.Body = io.NopCloser(bytes.NewReader(c.body))
+		c.Handle(again, c.stale)
+	}
+	return answer, err
 }
 
 // readAhead reads the body and puts it back for the handler, which reads the same
 // bytes and the same error.
-func (c *Call) readAhead() []byte {
+func (c *Call) readAhead() {
 	if c.Request.Body == nil {
-		return nil
+		return
 	}
 	rest := c.Request.Body
-	body, _ := io.ReadAll(io.LimitReader(rest, c.MaxBody+1))
+	c.body, _ = io.ReadAll(io.LimitReader(rest, c.MaxBody+1))
 	// A copy, because the caller's request must not change.
 	c.Request = c.Request.WithContext(c.Request.Context())
 	c.Request.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(body), rest), rest}
-	return body
+	}{io.MultiReader(bytes.NewReader(c.body), rest), rest}
 }
 
 // servedUntil is the context key for the end of the server of a request.
@@ -166,6 +189,9 @@ const (
 func answerStatus(w http.ResponseWriter, f store.Fault, do doing) {
 	if do.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	if do.retryAfter != "" {
+		w.Header().Set("Retry-After", do.retryAfter)
 	}
 	switch {
 	case hasNoBody(do.status):

@@ -23,24 +23,29 @@ import (
 
 // doing is the parsed Do of a fault.
 type doing struct {
-	kind   string
-	delay  time.Duration
-	status int
-	bare   bool // without the envelope
+	kind       string
+	duration   time.Duration // of delay and stale-list
+	status     int
+	bare       bool   // without the envelope
+	retryAfter string // the header; empty: none
 }
 
 // The kinds of faults.
 const (
-	doRefuse     = "refuse"
-	doDropBefore = "drop-before"
-	doDropAfter  = "drop-after"
-	doTruncate   = "truncate"
-	doDelay      = "delay"
-	doStatus     = "status"
-	doHTML       = "html"
+	doRefuse       = "refuse"
+	doDropBefore   = "drop-before"
+	doDropAfter    = "drop-after"
+	doTruncate     = "truncate"
+	doDelay        = "delay"
+	doDeliverTwice = "deliver-twice"
+	doStaleList    = "stale-list"
+	doStatus       = "status"
+	doHTML         = "html"
+	doBody         = "body"
 )
 
-const kindsOfFaults = "use refuse, drop-before, drop-after, truncate, delay=2s, status=503, status=503,bare, html or html=502"
+const kindsOfFaults = "use refuse, drop-before, drop-after, truncate, delay=2s, deliver-twice, stale-list=10m, " +
+	"status=503, status=503,bare, status=429,retry-after=5, html, html=502 or body"
 
 func parseDo(text string) (do doing, err error) {
 	kind, value, given := strings.Cut(text, "=")
@@ -49,27 +54,37 @@ func parseDo(text string) (do doing, err error) {
 		return doing{}, &Error{"do", fmt.Sprintf(format, args...), kindsOfFaults}
 	}
 	switch kind {
-	case doRefuse, doDropBefore, doDropAfter, doTruncate:
+	case doRefuse, doDropBefore, doDropAfter, doTruncate, doDeliverTwice, doBody:
 		if given {
 			return wrong("%s takes no value", kind)
 		}
 	case doDelay:
-		if do.delay, err = time.ParseDuration(value); err != nil {
+		if do.duration, err = time.ParseDuration(value); err != nil {
 			return wrong("%q is not a delay", refusal.Shorten(text))
 		}
-		if do.delay <= 0 || do.delay > maxDelay {
-			return wrong("a delay must be above 0 and at most 10m, and %s is not", do.delay)
+		if do.duration <= 0 || do.duration > maxDelay {
+			return wrong("a delay must be above 0 and at most 10m, and %s is not", do.duration)
 		}
-	case doStatus, doHTML:
+	case doStaleList:
+		var ok bool
+		if do.duration, ok = store.ParseWait(value); !ok {
+			return wrong("%q has no duration of whole seconds such as 30s, 15m, 36h or 7d", refusal.Shorten(text))
+		}
+	case doStatus:
+		value, options, more := strings.Cut(value, ",")
+		if do.status, err = parseStatus(value); err == nil && more {
+			err = do.setOptions(options)
+		}
+		if err != nil {
+			return wrong("%q %v", refusal.Shorten(text), err)
+		}
+	case doHTML:
 		do.status = 200
-		if given || kind == doStatus {
-			if kind == doStatus {
-				value, do.bare = strings.CutSuffix(value, ",bare")
-			}
-			if do.status, err = strconv.Atoi(value); err != nil || len(value) != 3 || do.status < 200 ||
-				do.status > 599 {
-				return wrong("%q has no HTTP status from 200 to 599", refusal.Shorten(text))
-			}
+		if given {
+			do.status, err = parseStatus(value)
+		}
+		if err != nil {
+			return wrong("%q %v", refusal.Shorten(text), err)
 		}
 	case "":
 		return wrong("it says nothing")
@@ -78,6 +93,45 @@ func parseDo(text string) (do doing, err error) {
 	}
 	return do, nil
 }
+
+func parseStatus(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || len(text) != 3 || n < 200 || n > 599 {
+		return 0, errors.New("has no HTTP status from 200 to 599")
+	}
+	return n, nil
+}
+
+// setOptions reads what follows a status.
+func (do *doing) setOptions(options string) error {
+	for option := range strings.SplitSeq(options, ",") {
+		seconds, found := strings.CutPrefix(option, "retry-after=")
+		n, ok := money.ParseInteger(seconds)
+		switch {
+		case option == "bare" && !do.bare:
+			do.bare = true
+		case found && do.retryAfter == "":
+			if !ok || n < 0 || n > maxRetryAfter {
+				return fmt.Errorf("has no retry-after of whole seconds from 0 to %d", maxRetryAfter)
+			}
+			do.retryAfter = seconds
+		default:
+			return fmt.Errorf("has %q, which is not bare or retry-after=5, or is there twice", option)
+		}
+	}
+	return nil
+}
+
+// continues reports whether the next faults are asked too after one of this kind,
+// because it does not decide the answer.
+func (do doing) continues() bool {
+	return do.kind == doDelay || do.kind == doDeliverTwice || do.kind == doStaleList
+}
+
+// canStrike reports whether a fault of this kind can strike an operation.
+func (do doing) canStrike(operation string) bool { return do.kind != doStaleList || isList(operation) }
+
+func isList(operation string) bool { return strings.HasSuffix(operation, "/list") }
 
 // fields are the fields of a request that a fault can match.
 type fields struct {
@@ -150,8 +204,11 @@ func (in *fields) holdAll(match map[string]string) bool {
 // errNoneAsks stops a write that would count nothing.
 var errNoneAsks = errors.New("no fault wants to be asked")
 
-// maxDelay limits a delay to what a test may want to wait.
-const maxDelay = 10 * time.Minute
+const (
+	maxDelay      = 10 * time.Minute // what a test may want to wait
+	maxRetryAfter = 24 * 60 * 60     // seconds
+	maxBody       = 1 << 20          // each strike saves the fault in the state's file again
+)
 
 // everyOperation is the On of a fault for all operations.
 const everyOperation = "*"
@@ -194,7 +251,8 @@ func distance(a, b string) int {
 }
 
 func asks(f store.Fault, operation string, in *fields) bool {
-	return (f.Times == 0 || f.Fired < f.Times) && IsOn(f.On, operation) && in.holdAll(f.Match)
+	do, _ := parseDo(f.Do)
+	return (f.Times == 0 || f.Fired < f.Times) && IsOn(f.On, operation) && do.canStrike(operation) && in.holdAll(f.Match)
 }
 
 // strikes reports whether a fault strikes the n-th request that it is asked about.
@@ -223,7 +281,7 @@ func struckBy(s *store.Store, operation string, in *fields) (struck []store.Faul
 				struck = append(struck, f)
 			}
 			c.Then = append(c.Then, store.Change{Fault: &f})
-			if do, _ := parseDo(f.Do); hit && do.kind != doDelay {
+			if do, _ := parseDo(f.Do); hit && !do.continues() {
 				break
 			}
 		}
@@ -247,8 +305,14 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 	if err := CheckFilter(f.On, f.Match, operations); err != nil {
 		return f, err
 	}
-	if _, err := parseDo(f.Do); err != nil {
+	do, err := parseDo(f.Do)
+	if err != nil {
 		return f, err
+	}
+	if f.On != everyOperation && !do.canStrike(f.On) {
+		return f, &Error{"on", fmt.Sprintf("%s applies to lists only, and %q is not one", do.kind, f.On),
+			"use " + strings.Join(slices.DeleteFunc(slices.Clone(operations), func(op string) bool { return !isList(op) }),
+				", ") + ", or * for all of them"}
 	}
 	if f.Rate == 0 {
 		f.Rate = 1
@@ -260,6 +324,10 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 	case f.Times < 0:
 		return f, &Error{"times", fmt.Sprintf("%d is negative", f.Times),
 			"write how many calls it affects, or 0 for without end"}
+	case f.Body != nil && do.kind != doBody:
+		return f, &Error{"body", fmt.Sprintf("%s sends no body of yours", do.kind), "leave it out, or use the kind body"}
+	case len(f.Body) > maxBody:
+		return f, &Error{"body", fmt.Sprintf("it has %d bytes, more than %d", len(f.Body), maxBody), "use a shorter one"}
 	case f.Seed < 0:
 		return f, &Error{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}
 	}

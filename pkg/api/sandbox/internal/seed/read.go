@@ -100,7 +100,7 @@ func (p *seedReader) seed(in *wire.Object) {
 	p.each(in, "withdrawals", "id account amount currency debit address memo status statuses created order_id callback",
 		p.withdrawal)
 	p.each(in, "deliveries", "id withdrawal status url body state attempts", p.delivery)
-	p.each(in, "faults", "id on do rate times match seed seen fired", p.fault)
+	p.each(in, "faults", "id on do rate times match seed seen fired body", p.fault)
 	p.each(in, "swaps", "withdrawal account from taken to given at", p.swap)
 	if in.Has("balances") {
 		for i, raw := range in.Array("balances") {

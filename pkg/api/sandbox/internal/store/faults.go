@@ -19,6 +19,7 @@ type Fault struct {
 	Seed  int64             `json:"seed"`
 	Seen  int64             `json:"seen"`
 	Fired int64             `json:"fired"`
+	Body  []byte            `json:"body,omitempty"` // never changed in place
 }
 
 func (st *State) fault(id string) int {
@@ -44,7 +45,7 @@ func (st *State) mend(ids []string) {
 }
 
 func (f Fault) copied() Fault {
-	f.Match = maps.Clone(f.Match)
+	f.Match, f.Body = maps.Clone(f.Match), slices.Clone(f.Body)
 	if f.Match == nil {
 		f.Match = map[string]string{}
 	}
@@ -54,7 +55,7 @@ func (f Fault) copied() Fault {
 // AddFault adds a fault after the existing ones, and returns it with its id and
 // seed.
 func (s *Store) AddFault(f Fault) (Fault, error) {
-	f.Match = maps.Clone(f.Match) // the caller may change its map
+	f.Match, f.Body = maps.Clone(f.Match), slices.Clone(f.Body) // the caller may change its own
 	f.Seen, f.Fired = 0, 0
 	err := s.Write(func(st *State) (Change, error) {
 		f.ID = strconv.FormatInt(st.lastFault+1, 10)

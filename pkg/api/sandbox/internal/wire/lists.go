@@ -54,6 +54,16 @@ func (s *Rules) ReadFilter(in *Object, statuses []string, arraysRequired bool) F
 	return f
 }
 
+// Hide excludes the records that are younger than an age.
+func (f *Filter) Hide(age time.Duration, now time.Time) {
+	if age <= 0 {
+		return
+	}
+	if end := now.Add(-age).Add(time.Nanosecond); f.to.IsZero() || end.Before(f.to) {
+		f.to = end
+	}
+}
+
 // readFilterCurrency returns the code of a currency to filter by, or "" for a
 // currency that matches nothing.
 func (s *Rules) readFilterCurrency(in *Object, i int, raw json.RawMessage) string {

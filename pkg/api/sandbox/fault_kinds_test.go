@@ -1,0 +1,154 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// TestDeliverTwice checks that a request takes effect twice and is answered with the first result, that a request
+// that is refused is not made again, and that the next fault can lose the answer.
+func TestDeliverTwice(t *testing.T) {
+	const numbered = `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q","external_order_id":"4711"}`
+	t.Run("both have the order id", func(t *testing.T) {
+		b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: "deliver-twice", Times: 1}))
+		before := b.Balance("Btc")
+		id := b.create(createPath, numbered)
+		if got := before - b.Balance("Btc"); got != 3000 {
+			t.Errorf("%d were taken, want 3000", got)
+		}
+		list := b.post(listPath, everything)
+		same(t, at(t, list, "total"), "2")
+		same(t, at(t, list, "page_content", 1, "id"), fmt.Sprintf("%q", id)) // the newest comes first
+		for i := range 2 {
+			same(t, at(t, list, "page_content", i, "external_order_id"), `"4711"`)
+		}
+		b.counted("deliver-twice:1/1")
+	})
+	t.Run("the second is refused", func(t *testing.T) {
+		b := newBox(t, set("duplicate_order_ids", "reject"), sandbox.WithFault(sandbox.Fault{Do: "deliver-twice"}))
+		b.create(createPath, numbered)
+		b.refused(b.send("POST", createPath, numbered), 422, "duplicate_order_id")
+		if got := b.withdrawals(); got != "1" {
+			t.Errorf("there are %s withdrawals, want 1", got)
+		}
+	})
+	t.Run("the answer is lost", func(t *testing.T) {
+		b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: "deliver-twice"}),
+			sandbox.WithFault(sandbox.Fault{On: createOp, Do: "drop-after"}))
+		l := b.overTheWire(nil)
+		if _, _, _, err := l.send(t.Context(), "POST", createPath, numbered); err == nil {
+			t.Error("there was an answer")
+		}
+		<-l.ended
+		if got := b.withdrawals(); got != "2" {
+			t.Errorf("there are %s withdrawals, want 2", got)
+		}
+	})
+}
+
+// TestStaleList checks that each list hides what is younger than the fault says by the sandbox's clock, in its total
+// too, and that reads by id do not.
+func TestStaleList(t *testing.T) {
+	b := newBox(t)
+	reseller, key := b.reseller("Shop")
+	invoice := `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"}]}`
+	// trade makes an invoice of the reseller, which is paid, and a withdrawal of a part.
+	trade := func() {
+		t.Helper()
+		id := b.ok(b.sendAs(key, "POST", invoicePath, invoice)).(string)
+		if err := b.PayInvoice(id); err != nil {
+			t.Fatal(err)
+		}
+		b.ok(b.sendAs(key, "POST", createPath, `{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":50}},"address":"a"}`))
+	}
+	lists := []string{listPath, "/api/reseller/withdraw/list?id=" + reseller, "/api/reseller/invoice/list?id=" + reseller}
+	totals := func(want string) {
+		t.Helper()
+		for _, path := range lists {
+			list := b.post(path, everything)
+			same(t, at(t, list, "total"), want)
+			if got := len(at(t, list, "page_content").([]any)); fmt.Sprint(got) != want {
+				t.Errorf("%s shows %d, want %s", path, got, want)
+			}
+		}
+	}
+	b.fault(sandbox.Fault{Do: "stale-list=1m"})
+	var last string
+	for range 2 { // one at the beginning, one 30 seconds later
+		last = b.create(createPath, btcBody)
+		trade()
+		*b.now = b.now.Add(30 * time.Second)
+	}
+	totals("1") // 60 and 30 seconds old
+	b.get(getPath + last)
+	if err := b.AdvanceClock(29 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	totals("1")
+	if err := b.AdvanceClock(time.Second); err != nil {
+		t.Fatal(err)
+	}
+	totals("2")
+	b.counted("stale-list=1m:9/9") // creates and reads by id are not struck
+	if _, err := b.ClearFaults(); err != nil {
+		t.Fatal(err)
+	}
+	trade()
+	same(t, at(t, b.post(lists[1], everything), "total"), "3")
+}
+
+// TestStaleListCombines checks that faults after a stale list are asked too, and that the longest age counts.
+func TestStaleListCombines(t *testing.T) {
+	b := newBox(t)
+	for _, f := range []sandbox.Fault{{Do: "stale-list=1h"}, {Do: "stale-list=1m"}, {Do: "status=503", Times: 1}} {
+		b.fault(f)
+	}
+	b.refused(b.send("POST", listPath, everything), 503, "fault")
+	b.create(createPath, btcBody)
+	*b.now = b.now.Add(2 * time.Minute)
+	same(t, at(t, b.post(listPath, everything), "total"), "0")
+}
+
+// TestStatusRetryAfter checks the header that tells a client when to try again.
+func TestStatusRetryAfter(t *testing.T) {
+	for do, want := range map[string]string{"status=429,retry-after=5": "5", "status=503,bare,retry-after=0": "0", "status=429": ""} {
+		b := newBox(t, sandbox.WithFault(sandbox.Fault{Do: do}))
+		if got := b.send("GET", "/api/invites", "").Header().Get("Retry-After"); got != want {
+			t.Errorf("%s: Retry-After is %q, want %q", do, got, want)
+		}
+	}
+}
+
+// TestBodyFault checks that the answer has exactly the bytes of the fault, that nothing is done, and that a dump has
+// them.
+func TestBodyFault(t *testing.T) {
+	body := "{\"error\":\xff\x00"
+	b := newBox(t)
+	b.post("/sandbox/faults", `{"do":"body","on":"POST /api/merchant_withdrawal/create","body":"eyJlcnJvciI6/wA="}`)
+	text, err := b.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string]box{"itself": b, "of a dump": newBox(t, sandbox.WithSeedJSON(text))} {
+		if w := b.send("POST", createPath, btcBody); w.Code != http.StatusOK || w.Body.String() != body {
+			t.Errorf("%s: %d %q, want %q", name, w.Code, w.Body, body)
+		}
+		if got := b.withdrawals(); got != "0" {
+			t.Errorf("%s: there are %s withdrawals", name, got)
+		}
+	}
+	mine := []byte("x")
+	b.fault(sandbox.Fault{Do: "body", Body: mine})
+	listed, err := b.Faults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine[0], listed[1].Body[0] = 'y', 'z'
+	if w := b.send("GET", "/api/invites", ""); w.Body.String() != "x" {
+		t.Errorf("after the caller changed its slices, the answer is %q", w.Body)
+	}
+}
