@@ -22,7 +22,7 @@ func TestImports(t *testing.T) {
 	allowed := map[string][]string{
 		"cmd/till":        {till + "internal/cli"},
 		"pkg/api":         {"github.com/go-resty/resty/v2", "github.com/go-json-experiment/json"},
-		"pkg/api/sandbox": {box + "checkout", box + "fault", box + "money", box + "refusal", box + "seed", box + "store", box + "webhook", box + "wire"},
+		"pkg/api/sandbox": {box + "checkout", box + "fault", box + "money", box + "refusal", box + "seed", box + "store", box + "webhook", box + "wire", "go.yaml.in/yaml/v3"},
 		"internal/near":   {},
 		"internal/render": {till + "internal/near", "github.com/olekukonko/tablewriter", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/ansi", "github.com/mattn/go-runewidth", "github.com/muesli/termenv", "github.com/rivo/uniseg", "go.yaml.in/yaml/v3"},
 		"internal/config": {till + "internal/atomicfile", till + "internal/near", "github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
@@ -56,15 +56,16 @@ func TestImports(t *testing.T) {
 		"pkg/api/sandbox/internal/checkout": {box + "money", box + "refusal", box + "store", box + "wire"},
 		"pkg/api/sandbox/internal/seed":     {box + "fault", box + "money", box + "refusal", box + "store", box + "wire"},
 
-		"internal/journal":        {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/place"},
-		"internal/place":          {},
-		"internal/process":        {"golang.org/x/sys"},
-		"internal/terminal":       {"golang.org/x/sys", "golang.org/x/term"},
-		"internal/atomicfile":     {},
-		"internal/address":        {"github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto/sha3"},
-		"internal/journal/pgtest": {"github.com/jackc/pgx/v5"}, // only for tests
-		"e2e/chromium":            {},                          // only for tests
-		"e2e/torture":             {},                          // only tests, from the outside
+		"internal/journal":           {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/place"},
+		"internal/place":             {},
+		"internal/process":           {"golang.org/x/sys"},
+		"internal/terminal":          {"golang.org/x/sys", "golang.org/x/term"},
+		"internal/atomicfile":        {},
+		"internal/address":           {"github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto/sha3"},
+		"internal/journal/pgtest":    {"github.com/jackc/pgx/v5"},                                            // only for tests
+		"pkg/api/internal/described": {till + "pkg/api/sandbox", "github.com/santhosh-tekuri/jsonschema/v6"}, // only for tests
+		"e2e/chromium":               {},                                                                     // only for tests
+		"e2e/torture":                {},                                                                     // only tests, from the outside
 	}
 	for _, p := range listPackages(t) {
 		name := strings.TrimPrefix(p.ImportPath, till)

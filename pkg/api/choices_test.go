@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/internal/described"
 	"example.com/till/pkg/api/sandbox"
 )
 
@@ -232,8 +233,10 @@ type journey struct {
 	// ticks is the clock, in seconds. The sandbox reads it while it posts callbacks.
 	ticks atomic.Int64
 	mu    sync.Mutex
-	still bool   // stops the clock
-	last  []byte // the last answer
+	still bool // stops the clock
+	// foreign says that requests are not the client's own, so that they may differ from the description.
+	foreign bool
+	last    []byte // the last answer
 }
 
 func newJourney(t testing.TB, settings ...string) *journey {
@@ -271,7 +274,11 @@ func (j *journey) RoundTrip(r *http.Request) (*http.Response, error) {
 		in.Body = http.NoBody
 	}
 	w := httptest.NewRecorder()
-	j.box.ServeHTTP(w, in)
+	serve := described.ServeClient
+	if j.foreign {
+		serve = described.Serve
+	}
+	serve(j, j.box, w, in)
 	j.last = bytes.TrimSpace(w.Body.Bytes())
 	return w.Result(), nil
 }
@@ -594,6 +601,8 @@ func (j *journey) refusals() {
 // byHand creates records that the client does not create, because it must be able to read those of other
 // programs.
 func (j *journey) byHand() {
+	j.foreign = true
+	defer func() { j.foreign = false }()
 	for _, body := range []string{
 		`{"title":"t","currency":{"Fiat":"Usd"},"items":[]}`,
 		`{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"5","tax":1}]}`,

@@ -116,7 +116,7 @@ func BenchmarkHandler(b *testing.B) {
 			for b.Loop() {
 				r, _ := http.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
 				r.Header.Set("Authorization", "Bearer "+box.Key())
-				box.ServeHTTP(httptest.NewRecorder(), r)
+				box.Server.ServeHTTP(httptest.NewRecorder(), r)
 			}
 		})
 	}

@@ -14,11 +14,12 @@ import (
 // controls returns the routes for what lies outside the interface: the actions of a
 // customer or of the service, and those that only tests need. They are the methods
 // of Server over HTTP, below one prefix that the interface does not use. They
-// require the merchant's key whatever the settings say, except the first, which
-// requires none, and the second, which tells each account its id. Their times are
+// require the merchant's key whatever the settings say, except the first two, which
+// require none, and the third, which tells each account its id. Their times are
 // RFC 3339.
 func (s *Server) controls() []route {
 	all := []route{
+		{"GET", "/openapi.json", openControl, s.describe},
 		{"GET", "/sandbox/health", openControl, s.controlHealth},
 		{"GET", "/sandbox/state", anyControl, s.controlState},
 		{"POST", "/sandbox/fund", control, s.controlFund},

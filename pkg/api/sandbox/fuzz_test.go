@@ -31,6 +31,8 @@ func FuzzBodies(f *testing.F) {
 	b := newBox(f)
 	id, key := b.reseller("fuzz")
 	f.Fuzz(func(t *testing.T, body string) {
+		b := b
+		b.t = t
 		for _, op := range operations {
 			if path, post := strings.CutPrefix(op, "POST "); post {
 				if strings.HasSuffix(path, "/list") && strings.Contains(path, "reseller") {
@@ -54,6 +56,8 @@ func FuzzQueries(f *testing.F) {
 		if strings.ContainsFunc(query, func(r rune) bool { return r <= ' ' || r == '#' || r > '~' }) {
 			t.Skip("not a request line")
 		}
+		b := b
+		b.t = t
 		for _, op := range operations {
 			method, path, _ := strings.Cut(op, " ")
 			sound(t, b, method, path+"?"+query, everything)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/till/pkg/api/internal/described"
 	"example.com/till/pkg/api/sandbox"
 )
 
@@ -38,6 +39,12 @@ func newBox(t testing.TB, opts ...sandbox.Option) box {
 }
 
 func set(name, value string) sandbox.Option { return sandbox.WithSetting(name, value) }
+
+// ServeHTTP answers a request, and checks the answer with the description.
+func (b box) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b.t.Helper()
+	described.Serve(b.t, b.Server, w, r)
+}
 
 // send makes one request with the merchant's key.
 func (b box) send(method, path, body string) *httptest.ResponseRecorder {

@@ -162,5 +162,5 @@ func (s *Server) authorize(r *http.Request, access access) (account string, err 
 func envelopeShown(r *http.Request) bool {
 	path := r.URL.Path
 	return strings.HasPrefix(path, "/api/merchant_withdrawal") || strings.HasPrefix(path, "/sandbox/") ||
-		path == "/api/invoice" && r.Method == http.MethodPost
+		path == "/openapi.json" || path == "/api/invoice" && r.Method == http.MethodPost
 }

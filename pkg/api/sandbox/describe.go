@@ -1,0 +1,24 @@
+package sandbox
+
+import (
+	_ "embed"
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// description is the OpenAPI description of every route. It is kept in YAML, for
+// people, and becomes JSON only when somebody asks for it.
+//
+//go:embed openapi.yaml
+var description []byte
+
+// describe answers with the description. Its server is the address of the request.
+func (s *Server) describe(r *request) (any, error) {
+	var doc map[string]any
+	if err := yaml.Unmarshal(description, &doc); err != nil {
+		return nil, fmt.Errorf("the description of the sandbox cannot be read: %w", err)
+	}
+	doc["servers"] = []map[string]string{{"url": "http://" + hostOf(r.http)}}
+	return doc, nil
+}
