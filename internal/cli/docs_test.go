@@ -161,7 +161,8 @@ func TestPayoutsTopicRuns(t *testing.T) {
 
 // TestExamplesAreTested fails if there is an example that no test below runs. A test of tools/dist runs verify.sh.
 func TestExamplesAreTested(t *testing.T) {
-	want := []string{"ci-checkout.yml", "ci-invoice.yml", "containers", "demo.sh", "invoices", "nightly.sh", "payout.sh", "payouts", "payroll.sh", "rebate-check.sh", "seed.yaml", "shop", "verify.sh"}
+	want := []string{"ci-checkout.yml", "ci-invoice.yml", "containers", "demo.sh", "invoices", "nightly.sh", "node", "payout.sh", "payouts",
+		"payroll.sh", "python", "rebate-check.sh", "seed.yaml", "shop", "verify.sh"}
 	entries, err := os.ReadDir(absolute(t, "examples"))
 	if err != nil {
 		t.Fatal(err)
@@ -610,9 +611,10 @@ func TestSeedExample(t *testing.T) {
 // the environment that the earlier steps have extended.
 func TestCIWorkflow(t *testing.T) {
 	t.Parallel()
-	for file, steps := range map[string]int{"ci-invoice.yml": 3, "ci-checkout.yml": 4} {
+	for file, steps := range map[string]int{"ci-invoice.yml": 3, "ci-checkout.yml": 5} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
+			needProgram(t, "python3")
 			runWorkflow(t, "examples/"+file, steps)
 		})
 	}

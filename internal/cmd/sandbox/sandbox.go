@@ -32,11 +32,12 @@ func Command(a *cmdutil.App) *cobra.Command {
 		clockCommand(a), faultCommand(a), resetCommand(a), seedCommand(a), dumpCommand(a))
 	cmd.Long = `Run the payment service on this machine, for trials and tests: its whole
 interface, with state. It needs no network and no secret, and listens on
-loopback addresses only.
+loopback addresses only. For single commands, till --sandbox is enough.
 
-For single commands, till --sandbox is enough. A browser and programs in other
-languages need a sandbox that is served: till sandbox run, or till sandbox
-serve. See: till help testing.`
+Tests in any language run behind till sandbox run. They find the service in
+TILL_BASE_URL and its key in TILL_API_KEY. Over HTTP, they do what the commands
+below do: --dry-run shows their requests, and GET /openapi.json has them all.
+examples/python and examples/node are complete. See: till help testing.`
 	return cmd
 }
 
