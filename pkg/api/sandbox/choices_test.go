@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -251,8 +252,10 @@ func TestResellerChoices(t *testing.T) {
 
 func TestCurrencyChoices(t *testing.T) {
 	b := newBox(t, set("currencies", "Usd,Eth"), set("fiat_codes_in", "as_shown"), set("zero_amounts", "show"))
-	if b.Balance("Btc") != 0 || b.Fund("Btc", 1) == nil {
-		t.Error("there is Btc")
+	for _, err := range []error{b.Fund("Btc", 1), second(b.Server.Balance("Btc"))} {
+		if wrong, ok := errors.AsType[*sandbox.Error](err); !ok || wrong.Kind != sandbox.UnknownCurrency {
+			t.Errorf("Btc: %v", err)
+		}
 	}
 	b.refused(b.send("POST", createPath, btcBody), 400, "unknown_currency", "Btc", "Eth")
 	const fiatWithdrawal = `{"currency":{"Fiat":%q},"amount":{"Fiat":{%q:5}},"address":"a"}`
