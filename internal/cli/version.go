@@ -14,7 +14,7 @@ import (
 )
 
 func versionCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.WithView(a, cmdutil.One, buildView, &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of till",
 		Example: `  till version
@@ -35,7 +35,7 @@ func versionCommand(a *cmdutil.App) *cobra.Command {
 			}
 			return out.One(b)
 		},
-	}, buildView)
+	})
 }
 
 // build describes what a binary was built from. Unknown fields are empty.
@@ -91,7 +91,7 @@ func (b build) String() string {
 func buildView(money.Registry) render.View[build] {
 	return render.View[build]{
 		ID:   func(b build) string { return b.Version },
-		JSON: func(b build) []byte { return render.Encode(b) },
+		JSON: render.Value[build](),
 		Columns: []render.Column[build]{
 			{Name: "version", About: "version of till",
 				Cell: func(b build) render.Cell { return render.Own(b.Version) }},

@@ -52,6 +52,9 @@ type App struct {
 	Subject About     // what the command is about, once known
 	Others  NoteLines // lines of other programs and traces, under -o json
 	Running bool      // whether a command has begun; an earlier error is a usage error
+
+	// Printed collects what the commands print, for the schemas. It is nil when till runs.
+	Printed map[*cobra.Command]Printed
 }
 
 // ErrDone ends a command early without an error.

@@ -70,18 +70,15 @@ func FileNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 // ColumnsKey is the annotation that holds a command's columns: on each line an offer with its description.
 const ColumnsKey = "till_columns"
 
-// WithColumns records the columns of a command's output, so that they can be offered without running the
-// command.
-func WithColumns[T any](cmd *cobra.Command, view func(money.Registry) render.View[T]) *cobra.Command {
+func withColumns(cmd *cobra.Command, columns []render.Meaning) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
 	}
 	var b strings.Builder
-	for _, c := range view(money.NewRegistry()).Meanings() {
+	for _, c := range columns {
 		b.WriteString(c.Name + "\t" + c.About + "\n")
 	}
 	cmd.Annotations[ColumnsKey] = strings.TrimSuffix(b.String(), "\n")
-	return cmd
 }
 
 // ColumnsHelp returns the text for --columns help without running the command.

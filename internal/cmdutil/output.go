@@ -2,6 +2,7 @@ package cmdutil
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -177,14 +178,14 @@ func Limited[T any](items []T, limit int) iter.Seq2[T, error] {
 	}
 }
 
-// LineOptions returns the output options of a command that always prints JSON lines.
+// LineOptions returns the output options of a command that prints JSON, as lines if possible.
 func (s *Session) LineOptions(command string) (render.Options, error) {
 	if err := s.NoDryRun(command); err != nil {
 		return render.Options{}, err
 	}
 	if s.Origin("output") == (config.Origin{Kind: config.FromFlag, Name: "output"}) && !IsJSON(s.Output) {
 		return render.Options{},
-			UsageError(fmt.Sprintf("--output: %s prints JSON lines, not %s", command, s.Output), "leave it out")
+			UsageError(fmt.Sprintf("--output: %s prints JSON, not %s", command, s.Output), "leave it out")
 	}
 	o := s.Render
 	o.Format = render.JSONL
@@ -207,13 +208,14 @@ func IsJSON(format string) bool { return slices.Contains([]string{"json", "jsonl
 
 // LineView returns the view of a line that is already JSON.
 func LineView() render.View[[]byte] {
-	return render.View[[]byte]{JSON: func(line []byte) []byte { return line }}
+	return render.View[[]byte]{JSON: render.Received[json.RawMessage](func(line []byte) []byte { return line })}
 }
 
 // NewCommand completes a command that prints values of one view. It offers the columns to shells, and calls run with
 // the session and the output.
 func NewCommand[T any](
-	a *App, view func(money.Registry) render.View[T], cmd *cobra.Command, run func(*Session, Output[T], []string) error,
+	a *App, form Form, view func(money.Registry) render.View[T], cmd *cobra.Command,
+	run func(*Session, Output[T], []string) error,
 ) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, out, err := Begin(a, cmd, view)
@@ -222,7 +224,7 @@ func NewCommand[T any](
 		}
 		return run(s, out, args)
 	}
-	return WithColumns(cmd, view)
+	return WithView(a, form, view, cmd)
 }
 
 // ReadCommand completes a command that prints the value that read gets from the service.
@@ -230,7 +232,7 @@ func ReadCommand[T any](
 	a *App, view func(money.Registry) render.View[T], cmd *cobra.Command,
 	read func(*Session, *api.Client, []string) (T, error),
 ) *cobra.Command {
-	return NewCommand(a, view, cmd, func(s *Session, out Output[T], args []string) error {
+	return NewCommand(a, One, view, cmd, func(s *Session, out Output[T], args []string) error {
 		client, err := s.Client()
 		if err != nil {
 			return err
@@ -249,7 +251,7 @@ func ListCommand[T any](
 	read func(context.Context, *api.Client) ([]T, error),
 ) *cobra.Command {
 	cmd.Args = NoArgs
-	return NewCommand(a, view, cmd, func(s *Session, out Output[T], _ []string) error {
+	return NewCommand(a, List, view, cmd, func(s *Session, out Output[T], _ []string) error {
 		client, err := s.Client()
 		if err != nil {
 			return err

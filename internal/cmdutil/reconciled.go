@@ -52,15 +52,20 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 	return nil
 }
 
+// reconciledLine is a result of a reconciliation as JSON.
+type reconciledLine struct {
+	views.OrderLine
+	Listed bool   `json:"listed"`
+	Status string `json:"status,omitempty"` // missing if the list shows none
+}
+
 // ReconciledView shows the results of a reconciliation.
 func ReconciledView(m money.Registry) render.View[payout.Result] {
 	type row = payout.Result
 	view := render.Map(views.Orders(m), func(r row) payout.Order { return r.Order })
-	view.JSON = func(r row) []byte {
-		line := views.NewOrderLine(r.Order)
-		line.Listed, line.Status = &r.Listed, r.Status
-		return render.Encode(line)
-	}
+	view.JSON = render.Encoded(func(r row) reconciledLine {
+		return reconciledLine{views.NewOrderLine(r.Order), r.Listed, r.Status}
+	})
 	amount := slices.IndexFunc(view.Columns, func(c render.Column[row]) bool { return c.Name == "amount" })
 	view.Columns = slices.Insert(view.Columns, amount, // the findings come before the rest of the order
 		render.Column[row]{Name: "listed", About: "whether the order is on the service's list",

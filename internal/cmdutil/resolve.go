@@ -80,7 +80,7 @@ order that the service has ever shown cannot be recorded as not sent.`,
 	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: record it although it differs from the order")
 	RequireOne(cmd, "paid-as", "not-sent")
 	Exclude(cmd, "paid-as", "not-sent")
-	return WithColumns(cmd, views.Orders)
+	return WithView(a, List, views.Orders, cmd)
 }
 
 func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {

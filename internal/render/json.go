@@ -6,7 +6,28 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"reflect"
 )
+
+// Document says how a row is written as JSON, and which Go type that JSON has. The schemas of what till prints
+// are made from these types.
+type Document[T any] struct {
+	Type reflect.Type
+	Text func(T) []byte
+}
+
+// Encoded returns the document of rows that are encoded as another type.
+func Encoded[T, J any](of func(T) J) Document[T] {
+	return Document[T]{reflect.TypeFor[J](), func(row T) []byte { return Encode(of(row)) }}
+}
+
+// Value returns the document of rows that are encoded as they are.
+func Value[T any]() Document[T] { return Encoded(func(row T) T { return row }) }
+
+// Received returns the document of rows that are printed as they were received: as the JSON of a J.
+func Received[J, T any, B ~[]byte](text func(T) B) Document[T] {
+	return Document[T]{reflect.TypeFor[J](), func(row T) []byte { return text(row) }}
+}
 
 // Encode returns the JSON of one of till's own values, on one line.
 func Encode(value any) []byte {
@@ -29,7 +50,7 @@ func (v View[T]) listJSON(out *bufio.Writer, items iter.Seq2[T, error], single b
 	for item, err := range items {
 		indented.Reset()
 		if err == nil {
-			err = indent(&indented, v.JSON(item), prefix)
+			err = indent(&indented, v.JSON.Text(item), prefix)
 		}
 		if err != nil {
 			if started {
@@ -62,7 +83,7 @@ func (v View[T]) listLines(out *bufio.Writer, items iter.Seq2[T, error]) error {
 		if err != nil {
 			return err
 		}
-		text := v.JSON(item)
+		text := v.JSON.Text(item)
 		if len(text) == 0 || bytes.IndexByte(text, '\n') >= 0 || bytes.IndexByte(text, '\r') >= 0 {
 			compacted.Reset()
 			if err := json.Compact(&compacted, text); err != nil {
@@ -88,12 +109,12 @@ func (v View[T]) value(items iter.Seq2[T, error], single bool) ([]byte, error) {
 			return nil, err
 		}
 		if single {
-			return v.JSON(item), nil
+			return v.JSON.Text(item), nil
 		}
 		if len(array) > 1 {
 			array = append(array, ',')
 		}
-		array = append(array, v.JSON(item)...)
+		array = append(array, v.JSON.Text(item)...)
 	}
 	return append(array, ']'), nil
 }

@@ -68,7 +68,7 @@ func (o Options) output(w io.Writer, size int, print func(*bufio.Writer) error) 
 type View[T any] struct {
 	Columns []Column[T]
 	ID      func(T) string // what --quiet prints
-	JSON    func(T) []byte // the row's JSON text as the service sent it
+	JSON    Document[T]    // the row as JSON
 	Foot    []T            // rows that sum up the others: printed below a rule at the end of a table only
 	Again   bool           // List can go through the rows again: a table does so, and keeps none of them
 }
@@ -80,8 +80,8 @@ func Map[A, B any](view View[A], of func(B) A) View[B] {
 	if view.ID != nil {
 		mapped.ID = func(item B) string { return view.ID(of(item)) }
 	}
-	if view.JSON != nil {
-		mapped.JSON = func(item B) []byte { return view.JSON(of(item)) }
+	if view.JSON.Text != nil {
+		mapped.JSON = Document[B]{view.JSON.Type, func(item B) []byte { return view.JSON.Text(of(item)) }}
 	}
 	for _, c := range view.Columns {
 		mapped.Columns = append(mapped.Columns, Column[B]{
@@ -251,7 +251,7 @@ func (v View[T]) Check(o Options) error {
 	switch {
 	case o.Quiet && v.ID == nil:
 		return usagef("--quiet has nothing to print here: what is listed has no id")
-	case !o.Quiet && !tabular && v.JSON == nil:
+	case !o.Quiet && !tabular && v.JSON.Text == nil:
 		return usagef("there is no JSON of this: use --output table or csv")
 	}
 	return nil

@@ -36,7 +36,7 @@ var payments = View[payment]{
 		{Name: "memo", Extra: true, Cell: func(p payment) Cell { return Own(p.memo) }},
 	},
 	ID:   func(p payment) string { return p.id },
-	JSON: func(p payment) []byte { return []byte(p.json) },
+	JSON: Received[payment](func(p payment) []byte { return []byte(p.json) }),
 }
 
 var (
@@ -367,7 +367,7 @@ func BenchmarkList(b *testing.B) {
 	const rows = 1_000_000
 	text := []byte(`{"id":"wd_1","memo":"` + strings.Repeat("x", 576) + `"}`)
 	view := payments
-	view.JSON = func(payment) []byte { return text }
+	view.JSON = Received[payment](func(payment) []byte { return text })
 	items := func(yield func(payment, error) bool) {
 		for range rows {
 			if !yield(first, nil) {
@@ -400,7 +400,7 @@ func BenchmarkList(b *testing.B) {
 func TestLinesAllocateNothing(t *testing.T) {
 	text := []byte(first.json)
 	view := payments
-	view.JSON = func(payment) []byte { return text }
+	view.JSON = Received[payment](func(payment) []byte { return text })
 	cost := func(rows int) float64 {
 		all := slices.Repeat(both, rows/2)
 		return testing.AllocsPerRun(5, func() {

@@ -19,7 +19,7 @@ func (v View[T]) listYAML(out *bufio.Writer, items iter.Seq2[T, error], single b
 	empty := true
 	for item, err := range items {
 		if err == nil {
-			err = writeYAML(out, v.JSON(item), !single)
+			err = writeYAML(out, v.JSON.Text(item), !single)
 		}
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ func Invoices(m money.Registry) render.View[api.Invoice] {
 	type row = api.Invoice
 	return render.View[row]{
 		ID:   func(i row) string { return i.ID },
-		JSON: func(i row) []byte { return i.RawJSON() },
+		JSON: render.Received[row](row.RawJSON),
 		Columns: []render.Column[row]{
 			{Name: "id", About: "the service's id of the invoice",
 				Cell: func(i row) render.Cell { return render.ID(i.ID) }},
@@ -88,7 +88,7 @@ func Invites(money.Registry) render.View[api.Invite] {
 	type row = api.Invite
 	return render.View[row]{
 		ID:   func(i row) string { return i.Invite },
-		JSON: func(i row) []byte { return i.RawJSON() },
+		JSON: render.Received[row](row.RawJSON),
 		Columns: []render.Column[row]{
 			{Name: "invite", About: "id of the invite",
 				Cell: func(i row) render.Cell { return render.ID(i.Invite) }},

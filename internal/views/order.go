@@ -31,12 +31,13 @@ type OrderLine struct {
 	Code     int64           `json:"code"`
 	Reason   string          `json:"reason"`
 	Resolved *ResolutionLine `json:"resolved"`
+}
 
-	Listed *bool       `json:"listed,omitempty"` // only in a reconciliation
-	Status string      `json:"status,omitempty"`
-	Events []EventLine `json:"events,omitempty"` // only in the full history of an order
-
-	Attempts []AttemptLine `json:"attempts,omitempty"` // only in the full history of an order
+// HistoryLine is an order with its full history as JSON.
+type HistoryLine struct {
+	OrderLine
+	Events   []EventLine   `json:"events"`
+	Attempts []AttemptLine `json:"attempts"`
 }
 
 // AttemptLine is one call for an order.
@@ -49,8 +50,8 @@ type AttemptLine struct {
 	Decimals *int64 `json:"decimals"`
 }
 
-// AttemptLines returns the attempts of an order as JSON, the oldest first.
-func AttemptLines(o payout.Order) []AttemptLine {
+// attemptLines returns the attempts of an order as JSON, the oldest first.
+func attemptLines(o payout.Order) []AttemptLine {
 	lines := make([]AttemptLine, len(o.Attempts))
 	for i, a := range o.Attempts {
 		lines[i] = AttemptLine{Number: a.Number, Began: Moment(a.Began), Ended: Moment(a.Ended),
@@ -83,6 +84,15 @@ type EventLine struct {
 	payout.Event
 }
 
+// NewHistoryLine returns an order as JSON, with its events and attempts.
+func NewHistoryLine(o payout.Order, events []payout.Event) HistoryLine {
+	line := HistoryLine{NewOrderLine(o), make([]EventLine, len(events)), attemptLines(o)}
+	for i, e := range events {
+		line.Events[i] = EventLine{Moment(e.At), e}
+	}
+	return line
+}
+
 // NewOrderLine returns an order as JSON, without its events and attempts.
 func NewOrderLine(o payout.Order) OrderLine {
 	line := OrderLine{
@@ -111,7 +121,7 @@ func Orders(m money.Registry) render.View[payout.Order] {
 	type row = payout.Order
 	return render.View[row]{
 		ID:   func(o row) string { return o.OrderID },
-		JSON: func(o row) []byte { return render.Encode(NewOrderLine(o)) },
+		JSON: render.Encoded(NewOrderLine),
 		Columns: []render.Column[row]{
 			{Name: "order_id", About: "your own number for the withdrawal",
 				Cell: func(o row) render.Cell { return render.Word(o.OrderID) }},

@@ -13,7 +13,7 @@ func Resellers(m money.Registry) render.View[api.Reseller] {
 	type row = api.Reseller
 	return render.View[row]{
 		ID:   func(r row) string { return r.ID },
-		JSON: func(r row) []byte { return r.RawJSON() },
+		JSON: render.Received[row](row.RawJSON),
 		Columns: []render.Column[row]{
 			{Name: "label", About: "label of the invite that the reseller came by",
 				Cell: func(r row) render.Cell { return render.Label(r.ID, r.InviteInfo.Label) }},

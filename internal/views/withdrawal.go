@@ -13,7 +13,7 @@ func Withdrawals(m money.Registry) render.View[api.Withdrawal] {
 	type row = api.Withdrawal
 	return render.View[row]{
 		ID:   func(w row) string { return w.ID },
-		JSON: func(w row) []byte { return w.RawJSON() },
+		JSON: render.Received[row](row.RawJSON),
 		Columns: []render.Column[row]{
 			{Name: "id", About: "the service's id of the withdrawal",
 				Cell: func(w row) render.Cell { return render.ID(w.ID) }},
@@ -83,7 +83,7 @@ type Created struct {
 func Creations(money.Registry) render.View[Created] {
 	return render.View[Created]{
 		ID:   func(c Created) string { return c.ID },
-		JSON: func(c Created) []byte { return render.Encode(c) },
+		JSON: render.Value[Created](),
 		Columns: []render.Column[Created]{
 			{Name: "id", About: "the service's id of what was made",
 				Cell: func(c Created) render.Cell { return render.Text(c.ID) }},

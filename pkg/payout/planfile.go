@@ -37,6 +37,14 @@ var tailSize = int64(len(tail(digestKind + strings.Repeat("0", 64))))
 
 func tail(digest string) string { return fmt.Sprintf(tailFormat, digest) }
 
+// PlanFile is the JSON of a plan's file. A plan may have more rows than fit into memory, so no value of this type
+// is made: the file is written and read piece by piece.
+type PlanFile struct {
+	planHead
+	Rows   []planLine `json:"rows"`
+	Digest string     `json:"digest"`
+}
+
 // planHead is the part before the rows.
 type planHead struct {
 	Account  string      `json:"account"`

@@ -49,7 +49,7 @@ command shows the request that it would make.`,
 			if err != nil {
 				return err
 			}
-			view := render.View[json.RawMessage]{JSON: func(m json.RawMessage) []byte { return m }}
+			view := render.View[json.RawMessage]{JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m })}
 			filtered := s.Render.Filter != nil || s.Template != "" || !s.Origin("output").IsDefault()
 			if filtered {
 				if _, err := cmdutil.NewOutput(s, view); err != nil {
@@ -102,7 +102,7 @@ command shows the request that it would make.`,
 	}
 	cmd.Flags().StringVar(&input, "input", "", "file that holds the JSON body; - is standard input")
 	cmdutil.OfferFiles(cmd, "input")
-	return cmd
+	return a.Prints(cmd, cmdutil.PrintedAs[json.RawMessage](cmdutil.One))
 }
 
 // printAnswer prints an answer as it came. If the user asked for a format, the answer must be JSON.

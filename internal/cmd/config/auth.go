@@ -167,7 +167,7 @@ or api_key_file, stays.`,
 }
 
 func statusCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, keyView, &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.One, keyView, &cobra.Command{
 		Use:   "status",
 		Short: "Show where the key comes from, and try it",
 		Long: `Show where the key comes from, and try it on a call that only reads. The exit
@@ -204,7 +204,7 @@ func keyView(money.Registry) render.View[keyRow] {
 	type row = keyRow
 	return render.View[row]{
 		ID:   func(r row) string { return r.Source },
-		JSON: func(r row) []byte { return render.Encode(r) },
+		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
 			{Name: "profile", About: "profile in use", Cell: func(r row) render.Cell { return render.Own(r.Profile) }},
 			{Name: "service", About: "address of the service",

@@ -16,7 +16,7 @@ func Command(a *cmdutil.App) *cobra.Command {
 }
 
 func showCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, settingView, &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.List, settingView, &cobra.Command{
 		Use:   "show",
 		Short: "Show every setting and where it comes from",
 		Long: `Show every setting that a command with the same flags would use, and where it
@@ -35,7 +35,7 @@ func settingView(money.Registry) render.View[config.Row] {
 	type row = config.Row
 	return render.View[row]{
 		ID:   func(r row) string { return r.Name },
-		JSON: func(r row) []byte { return render.Encode(r) },
+		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
 			{Name: "name", About: "name of the setting", Cell: func(r row) render.Cell { return render.Own(r.Name) }},
 			{Name: "value", About: "value in effect", Cell: func(r row) render.Cell { return render.Own(r.Value) }},
@@ -46,7 +46,7 @@ func settingView(money.Registry) render.View[config.Row] {
 }
 
 func pathCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.WithView(a, cmdutil.One, pathView, &cobra.Command{
 		Use:   "path",
 		Short: "Print where the configuration file is, or would be",
 		Long:  `Print the path of the configuration file. The file need not exist or be valid.`,
@@ -67,13 +67,18 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 			}
 			return out.One(path)
 		},
-	}, pathView)
+	})
+}
+
+// pathLine is the path of the configuration file as JSON.
+type pathLine struct {
+	Path string `json:"path"`
 }
 
 func pathView(money.Registry) render.View[string] {
 	return render.View[string]{
 		ID:   func(path string) string { return path },
-		JSON: func(path string) []byte { return render.Encode(map[string]string{"path": path}) },
+		JSON: render.Encoded(func(path string) pathLine { return pathLine{path} }),
 		Columns: []render.Column[string]{
 			{Name: "path", About: "path of the configuration file",
 				Cell: func(path string) render.Cell { return render.Own(path) }},

@@ -23,7 +23,7 @@ func CurrencyCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func currencyListCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, currencyView, &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.List, currencyView, &cobra.Command{
 		Use:   "list",
 		Short: "List the currencies that the profile in use knows",
 		Long: `List the currencies that the profile in use knows: the built-in ones, those of
@@ -239,7 +239,7 @@ func currencyView(money.Registry) render.View[currencyRow] {
 	type row = currencyRow
 	return render.View[row]{
 		ID:   func(r row) string { return r.Code },
-		JSON: func(r row) []byte { return render.Encode(r) },
+		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
 			{Name: "code", About: "code of the currency", Cell: func(r row) render.Cell { return render.Own(r.Code) }},
 			{Name: "kind", About: "crypto or fiat", Cell: func(r row) render.Cell { return render.Own(r.Kind) }},

@@ -21,7 +21,7 @@ func ProfileCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func profileListCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.WithView(a, cmdutil.List, profileView, &cobra.Command{
 		Use:   "list",
 		Short: "List the profiles, and which is the current one",
 		Example: `  till profile list
@@ -45,7 +45,7 @@ func profileListCommand(a *cmdutil.App) *cobra.Command {
 			noteOverride(a, file.Current)
 			return nil
 		},
-	}, profileView)
+	})
 }
 
 // beginFile begins a command that shows the configuration as it is written.
@@ -66,7 +66,7 @@ func noteOverride(a *cmdutil.App, current string) {
 }
 
 func profileShowCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.WithView(a, cmdutil.One, profileView, &cobra.Command{
 		Use:   "show [NAME]",
 		Short: "Show a profile as it is in the configuration",
 		Long: `Show a profile as it is in the configuration. Without NAME, show the one in
@@ -92,10 +92,10 @@ use. till config show adds what flags, the environment and defaults change.`,
 				}
 			}
 			row := newProfileRow(file, name)
-			out.View = viewOfProfile(func(key string) bool { return row.settings[key].value != nil })
+			out.View = viewOfProfile(func(key string) bool { return row.texts[key] != "" })
 			return out.One(row)
 		},
-	}, profileView)
+	})
 }
 
 // profileNamed returns the profile that the argument names. Without an argument it is the profile in use.
@@ -286,35 +286,70 @@ func completeProfile(a *cmdutil.App) cobra.CompletionFunc {
 	}
 }
 
-// profileRow is a profile as the configuration has it.
-type profileRow struct {
-	name     string
-	current  bool
-	builtIn  bool
-	settings map[string]profileSetting // by key; only the settings that are set
+// profileLine is a profile of the configuration as JSON. It has the settings of config.ProfileKeys that are set.
+type profileLine struct {
+	Name             string        `json:"name"`
+	Current          bool          `json:"current"`
+	BuiltIn          bool          `json:"built_in"`
+	BaseURL          string        `json:"base_url,omitempty"`
+	Account          string        `json:"account,omitempty"`
+	APIKeyFile       string        `json:"api_key_file,omitempty"`
+	CAFile           string        `json:"ca_file,omitempty"`
+	Journal          string        `json:"journal,omitempty"`
+	ResellerAuth     string        `json:"reseller_auth,omitempty"`
+	FirstPage        string        `json:"first_page,omitempty"`
+	TimeLayout       string        `json:"time_layout,omitempty"`
+	TimeZone         string        `json:"time_zone,omitempty"`
+	Lookup           string        `json:"lookup,omitempty"`
+	LookupSince      string        `json:"lookup_since,omitempty"`
+	LookupTimeout    string        `json:"lookup_timeout,omitempty"`
+	SettleAfter      string        `json:"settle_after,omitempty"`
+	DuplicateWindow  string        `json:"duplicate_window,omitempty"`
+	APIKeyCommand    []string      `json:"api_key_command,omitempty"`
+	MaxPerWithdrawal []string      `json:"max_per_withdrawal,omitempty"`
+	MaxPerRun        []string      `json:"max_per_run,omitempty"`
+	AllowAddresses   []string      `json:"allow_addresses,omitempty"`
+	Currencies       []currencyRow `json:"currencies,omitempty"`
 }
 
-type profileSetting struct {
-	value any    // the value to encode: a string, a []string or a []currencyRow
-	text  string // on one line
+// profileRow is a profile with the text of each of its settings on one line, by key.
+type profileRow struct {
+	profileLine
+	texts map[string]string
 }
 
 func newProfileRow(file config.File, name string) profileRow {
-	row := profileRow{name: name, current: name == file.Current, builtIn: name == config.Sandbox,
-		settings: map[string]profileSetting{}}
+	row := profileRow{profileLine{Name: name, Current: name == file.Current, BuiltIn: name == config.Sandbox},
+		map[string]string{}}
 	p, exists := file.Profiles[name]
 	if !exists {
 		return row
 	}
-	for key, value := range p.Values {
-		if key == "journal" {
-			value = config.RedactJournal(value)
+	one := func(key string, field *string) {
+		if value, set := p.Values[key]; set {
+			if key == "journal" {
+				value = config.RedactJournal(value)
+			}
+			*field, row.texts[key] = value, value
 		}
-		row.settings[key] = profileSetting{value, value}
 	}
-	list := func(key string, values []string, separator string) {
+	one("base_url", &row.BaseURL)
+	one("account", &row.Account)
+	one("api_key_file", &row.APIKeyFile)
+	one("ca_file", &row.CAFile)
+	one("journal", &row.Journal)
+	one("reseller_auth", &row.ResellerAuth)
+	one("first_page", &row.FirstPage)
+	one("time_layout", &row.TimeLayout)
+	one("time_zone", &row.TimeZone)
+	one("lookup", &row.Lookup)
+	one("lookup_since", &row.LookupSince)
+	one("lookup_timeout", &row.LookupTimeout)
+	one("settle_after", &row.SettleAfter)
+	one("duplicate_window", &row.DuplicateWindow)
+	list := func(key string, field *[]string, values []string, separator string) {
 		if len(values) > 0 {
-			row.settings[key] = profileSetting{values, strings.Join(values, separator)}
+			*field, row.texts[key] = values, strings.Join(values, separator)
 		}
 	}
 	registry := money.NewRegistry().With(file.Currencies...).With(p.Currencies...)
@@ -324,32 +359,18 @@ func newProfileRow(file config.File, name string) profileRow {
 		}
 		return texts
 	}
-	list("api_key_command", p.APIKeyCommand, " ")
-	list("max_per_withdrawal", amounts(p.Limits.MaxPerWithdrawal), ", ")
-	list("max_per_run", amounts(p.Limits.MaxPerRun), ", ")
-	list("allow_addresses", p.Limits.AllowAddresses, ", ")
-	var currencies []currencyRow
+	list("api_key_command", &row.APIKeyCommand, p.APIKeyCommand, " ")
+	list("max_per_withdrawal", &row.MaxPerWithdrawal, amounts(p.Limits.MaxPerWithdrawal), ", ")
+	list("max_per_run", &row.MaxPerRun, amounts(p.Limits.MaxPerRun), ", ")
+	list("allow_addresses", &row.AllowAddresses, p.Limits.AllowAddresses, ", ")
 	var codes []string
 	for _, e := range p.Currencies {
-		currencies, codes = append(currencies, newCurrencyRow(e, "")), append(codes, e.Code)
+		row.Currencies, codes = append(row.Currencies, newCurrencyRow(e, "")), append(codes, e.Code)
 	}
-	if len(currencies) > 0 {
-		row.settings["currencies"] = profileSetting{currencies, strings.Join(codes, ", ")}
+	if len(codes) > 0 {
+		row.texts["currencies"] = strings.Join(codes, ", ")
 	}
 	return row
-}
-
-func (r profileRow) text(key string) string { return r.settings[key].text }
-
-// json writes the fields in the order of the columns, which a map would lose.
-func (r profileRow) json() []byte {
-	b := fmt.Appendf(nil, `{"name":%s,"current":%t,"built_in":%t`, render.Encode(r.name), r.current, r.builtIn)
-	for _, key := range config.ProfileKeys() {
-		if setting, set := r.settings[key]; set {
-			b = fmt.Appendf(b, ",%s:%s", render.Encode(key), render.Encode(setting.value))
-		}
-	}
-	return append(b, '}')
 }
 
 func profileView(money.Registry) render.View[profileRow] {
@@ -361,21 +382,21 @@ func profileView(money.Registry) render.View[profileRow] {
 func viewOfProfile(detail func(key string) bool) render.View[profileRow] {
 	type row = profileRow
 	view := render.View[row]{
-		ID:   func(r row) string { return r.name },
-		JSON: row.json,
+		ID:   func(r row) string { return r.Name },
+		JSON: render.Encoded(func(r row) profileLine { return r.profileLine }),
 		Columns: []render.Column[row]{
-			{Name: "name", About: "name of the profile", Cell: func(r row) render.Cell { return render.Own(r.name) }},
+			{Name: "name", About: "name of the profile", Cell: func(r row) render.Cell { return render.Own(r.Name) }},
 			{Name: "current", About: "whether it is the current profile",
-				Cell: func(r row) render.Cell { return render.Bool(r.current) }},
+				Cell: func(r row) render.Cell { return render.Bool(r.Current) }},
 			{Name: "built_in", About: "whether till has it without a configuration",
-				Extra: true, Cell: func(r row) render.Cell { return render.Bool(r.builtIn) }},
+				Extra: true, Cell: func(r row) render.Cell { return render.Bool(r.BuiltIn) }},
 		},
 	}
 	for _, k := range config.ProfileSettings() {
 		listed := k.Name == "base_url" || k.Name == "account"
 		view.Columns = append(view.Columns, render.Column[row]{
 			Name: k.Name, About: k.About, Extra: !listed || !detail(k.Name), Detail: detail(k.Name),
-			Cell: func(r row) render.Cell { return render.Own(r.text(k.Name)) },
+			Cell: func(r row) render.Cell { return render.Own(r.texts[k.Name]) },
 		})
 	}
 	return view

@@ -1,11 +1,14 @@
 package config
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
+	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"github.com/google/go-cmp/cmp"
 )
@@ -39,18 +42,29 @@ func TestProfileRow(t *testing.T) {
 	want := `{"name":"live","current":true,"built_in":false,"base_url":"https://pay.example.com","journal":"postgres://till:xxxxx@db/till",` +
 		`"api_key_command":["/usr/bin/pass","show","till/live"],"max_per_run":["1.50 Doge","25.00 USD"],` +
 		`"currencies":[{"code":"Doge","kind":"crypto","decimals":2},{"code":"Xrp","kind":"crypto","decimals":null,"memo":"required"}]}`
-	if diff := cmp.Diff(want, string(row.json())); diff != "" {
+	if diff := cmp.Diff(want, string(render.Encode(row.profileLine))); diff != "" {
 		t.Error(diff)
 	}
 	for key, want := range map[string]string{
 		"base_url": "https://pay.example.com", "api_key_command": "/usr/bin/pass show till/live",
 		"max_per_run": "1.50 Doge, 25.00 USD", "currencies": "Doge, Xrp", "account": "",
 	} {
-		if got := row.text(key); got != want {
+		if got := row.texts[key]; got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
 	}
-	if diff := cmp.Diff(`{"name":"sandbox","current":false,"built_in":true}`, string(newProfileRow(file, "sandbox").json())); diff != "" {
+	if diff := cmp.Diff(`{"name":"sandbox","current":false,"built_in":true}`, string(render.Encode(newProfileRow(file, "sandbox").profileLine))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestProfileLineHasEverySetting(t *testing.T) {
+	var members []string
+	for f := range reflect.TypeFor[profileLine]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		members = append(members, name)
+	}
+	if diff := cmp.Diff(slices.Concat([]string{"name", "current", "built_in"}, config.ProfileKeys()), members); diff != "" {
+		t.Errorf("settings (-), members of the JSON (+):\n%s", diff)
 	}
 }

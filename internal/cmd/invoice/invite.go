@@ -40,7 +40,7 @@ func inviteGetCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func inviteCreateCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, createdInviteView, &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.One, createdInviteView, &cobra.Command{
 		Use:   "create [UUID]",
 		Short: "Make an invite and print its url",
 		Long: `Make an invite and print its url. No other command can show the url again. The

@@ -23,7 +23,7 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	var currency string
 	var items itemFlags
 	var number int64
-	cmd := cmdutil.NewCommand(a, views.Creations, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Creations, &cobra.Command{
 		Use:   "create --title T --currency C --item NAME=AMOUNT...",
 		Short: "Make an invoice and print its id",
 		Long: `Make an invoice and print its id. It is sent at most once. The interface has no

@@ -14,7 +14,7 @@ import (
 
 func checkCommand(a *cmdutil.App) *cobra.Command {
 	var from, to string
-	cmd := cmdutil.NewCommand(a, differenceView, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.List, differenceView, &cobra.Command{
 		Use:   "check",
 		Short: "Compare the journal with the service's list",
 		Long: `Read the service's list of withdrawals, all of it or a period, and show what is
@@ -143,14 +143,14 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 	}
 	return render.View[row]{
 		ID: id,
-		JSON: func(d row) []byte {
+		JSON: render.Encoded(func(d row) differenceLine {
 			line := differenceLine{What: d.What, Why: d.Why, Record: d.Record}
 			if d.Order != nil {
 				own := views.NewOrderLine(*d.Order)
 				line.Order = &own
 			}
-			return render.Encode(line)
-		},
+			return line
+		}),
 		Columns: []render.Column[row]{
 			{Name: "what", About: "only there (not in the journal), only here, or different",
 				Cell: func(d row) render.Cell { return render.Word(d.What) }},

@@ -4,7 +4,6 @@ package journal
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -37,7 +36,7 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 	var from, to, currency, address, run string
 	var states []string
 	var status bool
-	cmd := cmdutil.NewCommand(a, views.Orders, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.List, views.Orders, &cobra.Command{
 		Use:   "list",
 		Short: "List the orders and their states",
 		Long: `List the orders of the journal, oldest first: what was sent, by whom and when,
@@ -150,7 +149,7 @@ func span(s *cmdutil.Session, from, to string) (start, end time.Time, err error)
 }
 
 func showCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, storyView, &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.One, storyView, &cobra.Command{
 		Use:   "show ORDER",
 		Short: "Show the history of an order",
 		Long: `Show the history of an order: every attempt with what was sent and what came
@@ -184,18 +183,9 @@ type story struct {
 	events []payout.Event
 }
 
-func (t story) line() views.OrderLine {
-	line := views.NewOrderLine(t.order)
-	for _, e := range t.events {
-		line.Events = append(line.Events, views.EventLine{At: views.Moment(e.At), Event: e})
-	}
-	line.Attempts = views.AttemptLines(t.order)
-	return line
-}
-
 func storyView(m money.Registry) render.View[story] {
 	view := render.Map(views.Orders(m), func(t story) payout.Order { return t.order })
-	view.JSON = func(t story) []byte { return render.Encode(t.line()) }
+	view.JSON = render.Encoded(func(t story) views.HistoryLine { return views.NewHistoryLine(t.order, t.events) })
 	for i := range view.Columns {
 		view.Columns[i].Detail = true
 	}
@@ -231,13 +221,15 @@ func (t story) steps(m money.Registry) []render.Step {
 }
 
 func exportCommand(a *cmdutil.App) *cobra.Command {
-	return &cobra.Command{
+	return a.Prints(&cobra.Command{
 		Use:   "export",
 		Short: "Print everything in the journal, of every account",
-		Long: `Print everything in the journal, of every account, oldest first: for each
-order one line of JSON, with all its attempts and events.`,
-		Example: `  till journal export >journal.jsonl`,
-		Args:    cmdutil.NoArgs,
+		Long: `Print everything in the journal, of every account, oldest first: each order
+with all its attempts and events. The output is a line of JSON for each order;
+with -o json it is an array.`,
+		Example: `  till journal export >journal.jsonl
+  till journal export -o json >journal.json`,
+		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := a.Start(cmd)
 			if err != nil {
@@ -247,29 +239,37 @@ order one line of JSON, with all its attempts and events.`,
 			if err != nil {
 				return err
 			}
+			if s.Output == "json" {
+				options.Format = render.JSON
+			}
 			j, err := s.JournalToList()
 			if err != nil {
 				return err
 			}
-			return render.View[json.RawMessage]{JSON: func(line json.RawMessage) []byte { return line }}.List(s.IO.Out,
-				options, exported(s, j))
+			return exportView().List(s.IO.Out, options, exported(s, j))
 		},
-	}
+	}, cmdutil.PrintedAs[exportedLine](cmdutil.List))
 }
 
 // exportedLine is an order with its account.
 type exportedLine struct {
 	Account payout.Account `json:"account"`
-	views.OrderLine
+	views.HistoryLine
 }
 
-func exported(s *cmdutil.Session, j *payout.Journal) iter.Seq2[json.RawMessage, error] {
-	return func(yield func(json.RawMessage, error) bool) {
+func exportView() render.View[payout.Exported] {
+	return render.View[payout.Exported]{JSON: render.Encoded(func(e payout.Exported) exportedLine {
+		return exportedLine{e.Account, views.NewHistoryLine(e.Order, e.Events)}
+	})}
+}
+
+func exported(s *cmdutil.Session, j *payout.Journal) iter.Seq2[payout.Exported, error] {
+	return func(yield func(payout.Exported, error) bool) {
 		if j == nil {
 			return
 		}
 		for e, err := range j.Export(s.Ctx) {
-			if !yield(render.Encode(exportedLine{e.Account, story{e.Order, e.Events}.line()}), err) {
+			if !yield(e, err) {
 				return
 			}
 		}

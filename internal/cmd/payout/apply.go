@@ -29,7 +29,7 @@ type applyFlags struct {
 
 func applyCommand(a *cmdutil.App) *cobra.Command {
 	var flags applyFlags
-	cmd := cmdutil.NewCommand(a, appliedView, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.One, appliedView, &cobra.Command{
 		Use:   "apply PLAN",
 		Short: "Send what a plan says, each row at most once",
 		Long: `Send the rows of a plan, each at most once. To continue a run that stopped,

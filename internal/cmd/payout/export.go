@@ -10,7 +10,7 @@ import (
 )
 
 func exportCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.WithView(a, cmdutil.List, exportView, &cobra.Command{
 		Use:   "export RUN",
 		Short: "Print the rows of a run for a file, as CSV",
 		Long: `Print the rows of a run in the order of the plan: the state of each, and what
@@ -45,7 +45,7 @@ state under any plan, so they are not sent twice.`,
 			}
 			return out.List(ledger.Orders(s.Ctx, rowsOf(run)))
 		},
-	}, exportView)
+	})
 }
 
 // exportLine is a row of a run as JSON.
@@ -74,10 +74,10 @@ func exportView(m money.Registry) render.View[payout.Order] {
 	}
 	return render.View[row]{
 		ID: func(o row) string { return o.OrderID },
-		JSON: func(o row) []byte {
-			return render.Encode(exportLine{o.OrderID, o.State, o.ID, o.Reason, o.Currency, o.Amount, o.Address, o.Memo,
-				o.Callback, o.Note})
-		},
+		JSON: render.Encoded(func(o row) exportLine {
+			return exportLine{o.OrderID, o.State, o.ID, o.Reason, o.Currency, o.Amount, o.Address, o.Memo, o.Callback,
+				o.Note}
+		}),
 		Columns: []render.Column[row]{
 			{Name: "order_id", About: "your own number for the withdrawal",
 				Cell: func(o row) render.Cell { return render.Word(o.OrderID) }},

@@ -118,7 +118,7 @@ func planFactsView(money.Registry) render.View[planFacts] {
 	}
 	return render.View[row]{
 		ID:   func(f row) string { return f.Digest },
-		JSON: func(f row) []byte { return render.Encode(f) },
+		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
 			{Name: "plan", About: "file of the plan", Cell: func(f row) render.Cell { return render.Own(f.Plan) }},
 			{Name: "run", About: "name of the run that the plan becomes",

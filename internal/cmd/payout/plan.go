@@ -30,7 +30,7 @@ type planFlags struct {
 
 func planCommand(a *cmdutil.App) *cobra.Command {
 	var flags planFlags
-	cmd := cmdutil.NewCommand(a, planFactsView, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.One, planFactsView, &cobra.Command{
 		Use:   "plan FILE --out PLAN",
 		Short: "Check every row of a file and make a plan of it; send nothing",
 		Long: `Check every row of a file and make a plan of it. Nothing is sent, and the

@@ -144,7 +144,7 @@ func appliedView(m money.Registry) render.View[applied] {
 	}
 	view := render.View[row]{
 		ID:   func(r row) string { return r.run.Name },
-		JSON: func(r row) []byte { return render.Encode(r.line()) },
+		JSON: render.Encoded(row.line),
 		Columns: []render.Column[row]{
 			{Name: "run", About: "name of the run",
 				Whole: true, Cell: func(r row) render.Cell { return render.Own(r.run.Name) }},

@@ -14,7 +14,7 @@ import (
 )
 
 func listCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, runView, &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.List, runView, &cobra.Command{
 		Use:   "list",
 		Short: "List the runs and the states of their orders",
 		Long: `List the runs of the account, the oldest first: the plan, when, by whom and
@@ -178,7 +178,7 @@ func runView(m money.Registry) render.View[runCounts] {
 	planned.Extra = true // the rows less the others
 	return render.View[row]{
 		ID:   func(r row) string { return r.run.Name },
-		JSON: func(r row) []byte { return render.Encode(line(r)) },
+		JSON: render.Encoded(line),
 		Columns: []render.Column[row]{
 			{Name: "run", About: "name of the run",
 				Whole: true, Cell: func(r row) render.Cell { return render.Own(r.run.Name) }},

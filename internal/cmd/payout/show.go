@@ -2,7 +2,6 @@ package payout
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -17,7 +16,7 @@ import (
 )
 
 func showCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, plannedView, &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "show PLAN",
 		Short: "Show a plan to the person who approves it",
 		Long: `Show a plan to the person who approves it: its account, totals and warnings,
@@ -42,17 +41,20 @@ addresses: --columns order_id,address shows them whole.`,
   till payout show staff.plan --jq .digest`,
 		Args:              cmdutil.Args("PLAN"),
 		ValidArgsFunction: cmdutil.FileNames,
-	}, func(s *cmdutil.Session, out cmdutil.Output[planned], args []string) error {
-		if err := s.NoDryRun("payout show"); err != nil {
-			return err
-		}
-		p, err := payout.OpenPlan(args[0])
-		if err != nil {
-			return err
-		}
-		defer p.Close()
-		return showPlan(s, p, out)
-	})
+	}
+	a.Prints(cmd, cmdutil.PrintedApart[payout.PlanFile, plannedLine]())
+	return cmdutil.NewCommand(a, cmdutil.Apart, plannedView, cmd,
+		func(s *cmdutil.Session, out cmdutil.Output[planned], args []string) error {
+			if err := s.NoDryRun("payout show"); err != nil {
+				return err
+			}
+			p, err := payout.OpenPlan(args[0])
+			if err != nil {
+				return err
+			}
+			defer p.Close()
+			return showPlan(s, p, out)
+		})
 }
 
 // planned is a row of a plan, with the decimals of the profile in use.
@@ -79,10 +81,9 @@ func plannedView(m money.Registry) render.View[planned] {
 	return render.View[row]{
 		Again: true, // the file of a plan can be read more than once
 		ID:    func(r row) string { return r.ExternalOrderID },
-		JSON: func(r row) []byte {
-			return render.Encode(plannedLine{r.ExternalOrderID, r.Currency, r.Amount, r.pays, r.Address, r.Memo,
-				r.Callback, r.Note})
-		},
+		JSON: render.Encoded(func(r row) plannedLine {
+			return plannedLine{r.ExternalOrderID, r.Currency, r.Amount, r.pays, r.Address, r.Memo, r.Callback, r.Note}
+		}),
 		Columns: []render.Column[row]{
 			{Name: "order_id", About: "your own number for the withdrawal",
 				Cell: func(r row) render.Cell { return render.Word(r.ExternalOrderID) }},
@@ -128,7 +129,7 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) e
 		if _, err := p.WriteTo(&text); err != nil {
 			return err
 		}
-		return render.View[json.RawMessage]{JSON: func(t json.RawMessage) []byte { return t }}.One(s.IO.Out, o,
+		return render.View[[]byte]{JSON: render.Received[payout.PlanFile](func(t []byte) []byte { return t })}.One(s.IO.Out, o,
 			text.Bytes())
 	case o.Format == render.JSON:
 		_, err := p.WriteTo(written{s.IO.Out})

@@ -66,7 +66,8 @@ listed has no status, and is named on standard error.`,
 		},
 	}
 	cmd.Flags().BoolVar(&live, "live", false, "add the service's own status, from one reading of its list")
-	return cmdutil.WithColumns(cmd, rowView(true))
+	cmdutil.WithView(a, cmdutil.List, rowView(true), cmd)
+	return a.Prints(cmd, cmdutil.PrintedAs[views.OrderLine](cmdutil.List))
 }
 
 // A runRow is an order of a run, with the service's own status if that was requested.
@@ -85,7 +86,7 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 	return func(m money.Registry) render.View[runRow] {
 		view := render.Map(views.Orders(m), func(r runRow) payout.Order { return r.Order })
 		if live {
-			view.JSON = func(r runRow) []byte { return render.Encode(liveLine{views.NewOrderLine(r.Order), r.status}) }
+			view.JSON = render.Encoded(func(r runRow) liveLine { return liveLine{views.NewOrderLine(r.Order), r.status} })
 			amount := slices.IndexFunc(view.Columns, func(c render.Column[runRow]) bool { return c.Name == "amount" })
 			status := render.Column[runRow]{Name: "status", About: "the service's own status of the withdrawal",
 				Cell: func(r runRow) render.Cell { return render.Word(r.status) }}

@@ -13,7 +13,7 @@ import (
 
 func waitCommand(a *cmdutil.App) *cobra.Command {
 	var flags cmdutil.WaitFlags
-	cmd := cmdutil.NewCommand(a, rowView(true), &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.List, rowView(true), &cobra.Command{
 		Use:   "wait RUN --status S[,S]",
 		Short: "Wait until every accepted row of a run has reached a status",
 		Long: `Wait until every accepted order of a run has reached one of the statuses named,

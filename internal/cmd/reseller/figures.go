@@ -25,7 +25,7 @@ const sideBySide = 8
 type figures[T, R any] struct {
 	read func(ctx context.Context, client *api.Client, id string) (T, error)
 	raw  func(T) json.RawMessage
-	name string // the key of raw in the JSON of all resellers; empty if raw has the id
+	line func(id, label string, value T) any // the JSON of one of all resellers; nil: raw, which has the id
 	rows func(id, label string, value T) []R
 	view func(money.Registry) render.View[R]
 	more func(values []T) render.View[T] // a second table, of invoices by status; nil: none
@@ -34,7 +34,7 @@ type figures[T, R any] struct {
 func (f figures[T, R]) run(s *cmdutil.Session, args []string) error {
 	view := f.view(s.Money)
 	view.ID = func(R) string { return "" } // documents have the ids and the JSON
-	view.JSON = func(R) []byte { return nil }
+	view.JSON = render.Received[json.RawMessage](func(R) []byte { return nil })
 	if len(args) == 1 && s.Render.Format == render.Table && len(s.Columns) == 0 {
 		view.Columns = view.Columns[2:] // the user has just named the reseller
 	}
@@ -157,9 +157,8 @@ type document struct {
 
 func (f figures[T, R]) document(r api.Reseller, value T) document {
 	text := f.raw(value)
-	if f.name != "" {
-		text = json.RawMessage(fmt.Sprintf(`{"id":%s,"label":%s,%q:%s}`, render.Encode(r.ID),
-			render.Encode(r.InviteInfo.Label), f.name, text))
+	if f.line != nil {
+		text = render.Encode(f.line(r.ID, r.InviteInfo.Label, value))
 	}
 	return document{r.ID, text}
 }
@@ -167,9 +166,28 @@ func (f figures[T, R]) document(r api.Reseller, value T) document {
 func documentView() render.View[document] {
 	return render.View[document]{
 		ID:   func(d document) string { return d.id },
-		JSON: func(d document) []byte { return d.text },
+		JSON: render.Received[json.RawMessage](func(d document) []byte { return d.text }),
 	}
 }
+
+// The JSON of one of all resellers.
+type (
+	rebateListLine struct {
+		ID      string         `json:"id"`
+		Label   string         `json:"label"`
+		Rebates api.RebateList `json:"rebates"`
+	}
+	rebateMapLine struct {
+		ID      string        `json:"id"`
+		Label   string        `json:"label"`
+		Rebates api.RebateMap `json:"rebates"`
+	}
+	balanceLine struct {
+		ID      string          `json:"id"`
+		Label   string          `json:"label"`
+		Balance json.RawMessage `json:"balance"`
+	}
+)
 
 // rebateRow is what a reseller has earned in one currency.
 type rebateRow struct {
@@ -201,7 +219,7 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 						return client.Resellers.Rebate(ctx, id)
 					},
 					raw:  api.RebateList.RawJSON,
-					name: "rebates",
+					line: func(id, label string, r api.RebateList) any { return rebateListLine{id, label, r} },
 					rows: func(id, label string, r api.RebateList) (rows []rebateRow) {
 						for _, amount := range r.Amounts {
 							rows = append(rows, rebateRow{id, label, amount})
@@ -216,7 +234,7 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 					return client.Resellers.RebateIn(ctx, id, code)
 				},
 				raw:  api.RebateMap.RawJSON,
-				name: "rebates",
+				line: func(id, label string, r api.RebateMap) any { return rebateMapLine{id, label, r} },
 				rows: func(id, label string, r api.RebateMap) (rows []rebateRow) {
 					for _, rebate := range r.Rebates {
 						rows = append(rows, rebateRow{id, label, rebate.Amount})
@@ -229,7 +247,11 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&currency, "currency", "", "only this currency")
 	a.CompleteCurrencies(cmd, "currency")
-	return cmdutil.WithColumns(cmd, rebateView)
+	a.Prints(cmd, cmdutil.PrintedAs[api.RebateList](cmdutil.One))
+	a.Prints(cmd, cmdutil.PrintedAs[api.RebateMap](cmdutil.One))
+	a.Prints(cmd, cmdutil.PrintedAs[rebateListLine](cmdutil.List))
+	a.Prints(cmd, cmdutil.PrintedAs[rebateMapLine](cmdutil.List))
+	return cmdutil.WithView(a, cmdutil.Apart, rebateView, cmd)
 }
 
 // currencyCode returns the code for a query, spelled as in a currency, or "" for all currencies.
@@ -294,7 +316,7 @@ say what include_fiat means either, so it is sent as given.`,
 					return client.Resellers.BalanceIn(ctx, id, code, fiat)
 				},
 				raw:  func(m json.RawMessage) json.RawMessage { return m },
-				name: "balance",
+				line: func(id, label string, m json.RawMessage) any { return balanceLine{id, label, m} },
 				rows: func(id, label string, m json.RawMessage) []balanceRow { return []balanceRow{{id, label, m}} },
 				view: balanceView,
 			}.run(s, args)
@@ -305,7 +327,9 @@ say what include_fiat means either, so it is sent as given.`,
 	f.StringVar(&fiat, "include-fiat", "", "value of include_fiat, true when none is given; goes with --currency")
 	f.Lookup("include-fiat").NoOptDefVal = "true"
 	a.CompleteCurrencies(cmd, "currency")
-	return cmdutil.WithColumns(cmd, balanceView)
+	a.Prints(cmd, cmdutil.PrintedAs[json.RawMessage](cmdutil.One))
+	a.Prints(cmd, cmdutil.PrintedAs[balanceLine](cmdutil.List))
+	return cmdutil.WithView(a, cmdutil.Apart, balanceView, cmd)
 }
 
 func balanceView(money.Registry) render.View[balanceRow] {

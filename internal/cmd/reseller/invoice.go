@@ -24,7 +24,7 @@ func invoiceCommand(a *cmdutil.App) *cobra.Command {
 func invoiceListCommand(a *cmdutil.App) *cobra.Command {
 	var filter string
 	var page, pageSize int
-	cmd := cmdutil.NewCommand(a, rawView("answer"), &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.One, rawView("answer"), &cobra.Command{
 		Use:   "list ID",
 		Short: "Show the service's list of a reseller's invoices as it came",
 		Long: `Show one page of the service's list of a reseller's invoices. The interface
@@ -98,7 +98,7 @@ func readFilter(text string) (json.RawMessage, error) {
 func rawView(name string) func(money.Registry) render.View[json.RawMessage] {
 	return func(money.Registry) render.View[json.RawMessage] {
 		return render.View[json.RawMessage]{
-			JSON: func(m json.RawMessage) []byte { return m },
+			JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m }),
 			Columns: []render.Column[json.RawMessage]{{Name: name, About: "what the service sent, as JSON",
 				Cell: func(m json.RawMessage) render.Cell { return render.JSONText(m) }}},
 		}
@@ -116,7 +116,7 @@ func invoiceGetCommand(a *cmdutil.App) *cobra.Command {
 
 func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 	var exitStatus bool
-	cmd := cmdutil.NewCommand(a, finishedView, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.One, finishedView, &cobra.Command{
 		Use:   "finished ID INVOICE",
 		Short: "Tell whether one of a reseller's invoices is finished",
 		Example: `  till reseller invoice finished "North shop" \
@@ -151,7 +151,7 @@ func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 func finishedView(money.Registry) render.View[bool] {
 	return render.View[bool]{
 		ID:   func(finished bool) string { return fmt.Sprint(finished) },
-		JSON: func(finished bool) []byte { return render.Encode(finished) },
+		JSON: render.Value[bool](),
 		Columns: []render.Column[bool]{{Name: "finished", About: "whether the invoice is finished",
 			Cell: func(finished bool) render.Cell { return render.Bool(finished) }}},
 	}

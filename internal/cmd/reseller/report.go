@@ -106,9 +106,10 @@ See: till help report.`,
 	a.CompleteCurrencies(cmd, "currency")
 	cmdutil.OfferFiles(cmd, "html")
 	cmdutil.OfferFiles(cmd, "svg")
-	return cmdutil.WithColumns(cmd, func(m money.Registry) render.View[report.Row] {
+	cmdutil.WithView(a, cmdutil.Apart, func(m money.Registry) render.View[report.Row] {
 		return reportView([]report.Group{report.ByReseller, report.ByMonth}, true)
-	})
+	}, cmd)
+	return a.Prints(cmd, cmdutil.PrintedApart[reportJSON, figuresJSON]())
 }
 
 // resellerArgs allows any number of resellers, but no empty name.

@@ -30,7 +30,7 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 			return render.BigAmount(value(r), r.Currency, r.Decimals)
 		}
 	}
-	v := render.View[row]{Again: true, JSON: func(r row) []byte { return rowJSON(r, by) }}
+	v := render.View[row]{Again: true, JSON: render.Encoded(func(r row) figuresJSON { return newFigures(r, by) })}
 	bySeller := slices.Contains(by, report.ByReseller)
 	if bySeller {
 		v.ID = func(r row) string { return r.ID }
@@ -108,7 +108,7 @@ func (p *reporting) data() error {
 	case p.Quiet:
 		return out.List(eachRow(onceEach(rows)))
 	case !out.Tabular() && (p.Render.Format != render.JSONL || p.Render.Filter != nil || p.Render.Template != ""):
-		return cmdutil.Output[document]{Session: p.Session, View: documentView()}.One(document{text: p.document(rows)})
+		return cmdutil.Output[reportJSON]{Session: p.Session, View: wholeView()}.One(p.document(rows))
 	case p.Render.Format != render.Table:
 		return out.List(eachRow(rows))
 	}
@@ -267,12 +267,12 @@ func standingView(m money.Registry) render.View[report.Standing] {
 // The JSON of a report. A row omits the keys of groups that it does not have. A key without a value is null.
 type (
 	reportJSON struct {
-		Period   spanJSON          `json:"period"`
-		Previous *spanJSON         `json:"previous,omitempty"`
-		Rows     []json.RawMessage `json:"rows"`
-		Totals   []json.RawMessage `json:"totals"`
-		AllTime  []standingJSON    `json:"all_time"`
-		Failed   []failedReseller  `json:"failed"`
+		Period   spanJSON         `json:"period"`
+		Previous *spanJSON        `json:"previous,omitempty"`
+		Rows     []figuresJSON    `json:"rows"`
+		Totals   []figuresJSON    `json:"totals"`
+		AllTime  []standingJSON   `json:"all_time"`
+		Failed   []failedReseller `json:"failed"`
 	}
 	spanJSON struct {
 		From  *string `json:"from"`
@@ -280,11 +280,11 @@ type (
 		SoFar bool    `json:"so_far,omitempty"` // it is not over
 	}
 	standingJSON struct {
-		ID      string          `json:"id"`
-		Label   string          `json:"label"`
-		Stats   json.RawMessage `json:"invoice_stats"`
-		Volume  json.RawMessage `json:"total_volume"`
-		Rebates json.RawMessage `json:"total_rebates"`
+		ID      string     `json:"id"`
+		Label   string     `json:"label"`
+		Stats   countsJSON `json:"invoice_stats"`
+		Volume  totalsJSON `json:"total_volume"`
+		Rebates totalsJSON `json:"total_rebates"`
 	}
 	figuresJSON struct {
 		ID           *string      `json:"id,omitempty"`
@@ -307,27 +307,44 @@ type (
 	}
 )
 
-func (p *reporting) document(rows iter.Seq[report.Row]) json.RawMessage {
-	doc := reportJSON{Period: p.spanOf(p.span), Rows: []json.RawMessage{}, Totals: []json.RawMessage{},
+// countsJSON and totalsJSON are objects with their keys in the service's order.
+type (
+	countsJSON []api.StatusCount
+	totalsJSON []api.CodeTotal
+)
+
+func (c countsJSON) MarshalJSON() ([]byte, error) {
+	return object(c, func(c api.StatusCount) (string, any) { return c.Status, c.Count }), nil
+}
+
+func (t totalsJSON) MarshalJSON() ([]byte, error) {
+	return object(t, func(t api.CodeTotal) (string, any) { return t.Code, t.Amounts }), nil
+}
+
+func (p *reporting) document(rows iter.Seq[report.Row]) reportJSON {
+	doc := reportJSON{Period: p.spanOf(p.span), Rows: []figuresJSON{}, Totals: []figuresJSON{},
 		AllTime: []standingJSON{}, Failed: []failedReseller{}}
 	if p.flags.compare {
 		previous := p.spanOf(p.report.Previous())
 		doc.Previous = &previous
 	}
 	for r := range rows {
-		doc.Rows = append(doc.Rows, rowJSON(r, p.by))
+		doc.Rows = append(doc.Rows, newFigures(r, p.by))
 	}
 	for _, r := range p.report.Totals() {
-		doc.Totals = append(doc.Totals, rowJSON(r, nil))
+		doc.Totals = append(doc.Totals, newFigures(r, nil))
 	}
 	for _, standing := range p.report.AllTime() {
-		doc.AllTime = append(doc.AllTime, standingJSON{standing.ID, standing.Label,
-			object(standing.Invoices, func(c api.StatusCount) (string, any) { return c.Status, c.Count }),
-			object(standing.Volume, func(t api.CodeTotal) (string, any) { return t.Code, t.Amounts }),
-			object(standing.Rebates, func(t api.CodeTotal) (string, any) { return t.Code, t.Amounts })})
+		doc.AllTime = append(doc.AllTime, standingJSON{standing.ID, standing.Label, standing.Invoices, standing.Volume,
+			standing.Rebates})
 	}
 	doc.Failed = append(doc.Failed, p.failed...)
-	return render.Encode(doc)
+	return doc
+}
+
+// wholeView is the view of a whole report, which is only JSON.
+func wholeView() render.View[reportJSON] {
+	return render.View[reportJSON]{JSON: render.Value[reportJSON]()}
 }
 
 func (p *reporting) spanOf(span report.Span) spanJSON {
@@ -358,7 +375,7 @@ func percentOrNull(tenths *big.Int) *json.Number {
 	return &number
 }
 
-func rowJSON(r report.Row, by []report.Group) json.RawMessage {
+func newFigures(r report.Row, by []report.Group) figuresJSON {
 	figures := figuresJSON{
 		Currency: r.Currency, Invoices: r.Invoices,
 		Volume: decimalOrNull(r.Volume, r.Decimals), VolumeMinor: r.Volume,
@@ -374,17 +391,17 @@ func rowJSON(r report.Row, by []report.Group) json.RawMessage {
 	if r.PreviousRebates != nil {
 		figures.comparedJSON = &comparedJSON{r.PreviousVolume, r.PreviousRebates, percentOrNull(r.Change)}
 	}
-	return render.Encode(figures)
+	return figures
 }
 
 // object encodes a JSON object with its keys in the service's order.
-func object[T any](items []T, entry func(T) (string, any)) json.RawMessage {
+func object[T any](items []T, entry func(T) (string, any)) []byte {
 	parts := make([]string, len(items))
 	for i, item := range items {
 		key, value := entry(item)
 		parts[i] = string(render.Encode(key)) + ":" + string(render.Encode(value))
 	}
-	return json.RawMessage("{" + strings.Join(parts, ",") + "}")
+	return []byte("{" + strings.Join(parts, ",") + "}")
 }
 
 const (

@@ -74,7 +74,7 @@ func aboutReseller[T any](a *cmdutil.App, use, short, example string, view func(
 }
 
 func listCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, views.Resellers, &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.List, views.Resellers, &cobra.Command{
 		Use:     "list",
 		Short:   "List all resellers with their rebates",
 		Example: `  till reseller list`,
@@ -115,7 +115,7 @@ func resellerIDs(a *cmdutil.App) *cobra.Command {
 func idView(money.Registry) render.View[string] {
 	return render.View[string]{
 		ID:   func(id string) string { return id },
-		JSON: func(id string) []byte { return render.Encode(id) },
+		JSON: render.Value[string](),
 		Columns: []render.Column[string]{{Name: "id", About: "the service's id of the reseller",
 			Cell: func(id string) render.Cell { return render.Text(id) }}},
 	}

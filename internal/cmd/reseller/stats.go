@@ -13,7 +13,7 @@ import (
 )
 
 func statsCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	cmd := cmdutil.WithView(a, cmdutil.Apart, statsView, &cobra.Command{
 		Use:   "stats [ID]",
 		Short: "Show volume, rebates and invoices by status over all time",
 		Example: `  till reseller stats
@@ -37,7 +37,8 @@ func statsCommand(a *cmdutil.App) *cobra.Command {
 				},
 			}.run(s, args)
 		},
-	}, statsView)
+	})
+	return a.Prints(cmd, cmdutil.PrintedAs[api.ResellerStats](cmdutil.OneOrList))
 }
 
 // statsRow has a reseller's figures in one currency. A reseller without volume has a row without a currency.

@@ -44,7 +44,7 @@ func withdrawListCommand(a *cmdutil.App) *cobra.Command {
 		},
 	}
 	a.AddListFlags(cmd, &flags)
-	return cmdutil.WithColumns(cmd, views.Withdrawals)
+	return cmdutil.WithView(a, cmdutil.List, views.Withdrawals, cmd)
 }
 
 func withdrawGetCommand(a *cmdutil.App) *cobra.Command {

@@ -10,27 +10,12 @@ import (
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
 	"github.com/spf13/cobra"
 )
 
-// delivery is one status of a withdrawal on its way to the callback.
-type delivery struct {
-	ID         string    `json:"id"`
-	Withdrawal string    `json:"withdrawal"`
-	Status     string    `json:"status"`
-	URL        string    `json:"url"`
-	State      string    `json:"state"`
-	Attempts   []attempt `json:"attempts"`
-}
-
-type attempt struct {
-	Status int    `json:"status"`
-	Answer string `json:"answer"`
-	Error  string `json:"error"`
-}
-
-// answer returns the result of the last attempt.
-func (d delivery) answer() string {
+// answerOf returns the result of the last attempt.
+func answerOf(d sandbox.Delivery) string {
 	if len(d.Attempts) == 0 {
 		return ""
 	}
@@ -48,8 +33,8 @@ func (d delivery) answer() string {
 	return text
 }
 
-func deliveryView(money.Registry) render.View[delivery] {
-	type row = delivery
+func deliveryView(money.Registry) render.View[sandbox.Delivery] {
+	type row = sandbox.Delivery
 	return render.View[row]{
 		ID: func(d row) string { return d.ID },
 		Columns: []render.Column[row]{
@@ -64,7 +49,7 @@ func deliveryView(money.Registry) render.View[delivery] {
 			{Name: "attempts", About: "how often it was posted",
 				Cell: func(d row) render.Cell { return render.Int(int64(len(d.Attempts))) }},
 			{Name: "answer", About: "what was answered to the last attempt",
-				Cell: func(d row) render.Cell { return render.Text(d.answer()) }},
+				Cell: func(d row) render.Cell { return render.Text(answerOf(d)) }},
 			{Name: "url", About: "URL that it is posted to",
 				Extra: true, Detail: true, Cell: func(d row) render.Cell { return render.Text(d.URL) }},
 		},
@@ -74,17 +59,17 @@ func deliveryView(money.Registry) render.View[delivery] {
 // advanced is a withdrawal that was moved on, with the delivery to its callback.
 type advanced struct {
 	api.Withdrawal
-	delivery *delivery // nil without a callback
+	Delivery *sandbox.Delivery `json:"delivery"` // nil without a callback
 }
 
 func (a *advanced) UnmarshalJSON(text []byte) error {
 	var beside struct {
-		Delivery *delivery `json:"delivery"`
+		Delivery *sandbox.Delivery `json:"delivery"`
 	}
 	if err := json.Unmarshal(text, &beside); err != nil {
 		return err
 	}
-	a.delivery = beside.Delivery
+	a.Delivery = beside.Delivery
 	return json.Unmarshal(text, &a.Withdrawal)
 }
 
@@ -95,12 +80,12 @@ func advancedView(m money.Registry) render.View[advanced] {
 		Name: "delivery", About: "what the callback's receiver answered",
 		Cell: func(a advanced) render.Cell {
 			switch {
-			case a.delivery == nil:
+			case a.Delivery == nil:
 				return render.Own("")
-			case len(a.delivery.Attempts) == 0:
-				return render.Text(a.delivery.State)
+			case len(a.Delivery.Attempts) == 0:
+				return render.Text(a.Delivery.State)
 			}
-			return render.Text(a.delivery.answer())
+			return render.Text(answerOf(*a.Delivery))
 		}})
 	return view
 }
@@ -124,7 +109,7 @@ command, this is till sandbox callbacks list.`
 
 func callbacksListCommand(a *cmdutil.App) *cobra.Command {
 	view := answeredView(deliveryView)
-	return newControl(a, view, &cobra.Command{
+	return newControl(a, cmdutil.List, view, &cobra.Command{
 		Use:   "list",
 		Short: "List what was posted to callbacks, the oldest first",
 		Long: `List what was posted or will be posted to the callback URLs of withdrawals,
@@ -133,21 +118,21 @@ attempt and the body. till help callbacks explains the states.`,
 		Example: `  till sandbox callbacks
   till sandbox callbacks list --jq '.[] | select(.state != "delivered") | .id'`,
 		Args: cmdutil.NoArgs,
-	}, func(s *cmdutil.Session, out cmdutil.Output[answered[delivery]], _ []string) error {
+	}, func(s *cmdutil.Session, out cmdutil.Output[answered[sandbox.Delivery]], _ []string) error {
 		all, err := ask[[]rawDelivery](s, "/sandbox/callbacks")
 		if err != nil {
 			return err
 		}
-		rows := make([]answered[delivery], len(all.value))
+		rows := make([]answered[sandbox.Delivery], len(all.value))
 		for i, d := range all.value {
-			rows[i] = answered[delivery](d)
+			rows[i] = answered[sandbox.Delivery](d)
 		}
 		return out.Slice(rows)
 	})
 }
 
 // rawDelivery keeps the sandbox's own JSON of a delivery in a list.
-type rawDelivery answered[delivery]
+type rawDelivery answered[sandbox.Delivery]
 
 func (d *rawDelivery) UnmarshalJSON(text []byte) error {
 	d.raw = append(json.RawMessage{}, text...)
@@ -156,7 +141,7 @@ func (d *rawDelivery) UnmarshalJSON(text []byte) error {
 
 func callbacksResendCommand(a *cmdutil.App) *cobra.Command {
 	view := answeredView(deliveryView)
-	return newControl(a, view, &cobra.Command{
+	return newControl(a, cmdutil.One, view, &cobra.Command{
 		Use:   "resend DELIVERY",
 		Short: "Post a callback again, and see what is answered",
 		Long: `Post a delivery again, whatever its state, and show it with the answer. An
@@ -169,8 +154,8 @@ till sandbox callbacks lists the ids.`,
     till sandbox advance "$id" Processing -q &&
     till sandbox callbacks resend "$(till sandbox callbacks -q)"`,
 		Args: cmdutil.Args("DELIVERY"),
-	}, func(s *cmdutil.Session, out cmdutil.Output[answered[delivery]], args []string) error {
-		d, err := tell[delivery](s, "/sandbox/callbacks/resend", map[string]string{"id": args[0]})
+	}, func(s *cmdutil.Session, out cmdutil.Output[answered[sandbox.Delivery]], args []string) error {
+		d, err := tell[sandbox.Delivery](s, "/sandbox/callbacks/resend", map[string]string{"id": args[0]})
 		if err != nil {
 			return missing(err, "delivery", args[0], "sandbox", "callbacks", "list")
 		}

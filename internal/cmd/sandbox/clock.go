@@ -95,7 +95,7 @@ invoice_expiry cause until then has happened, each at its own time.`,
 func clockStepCommand(
 	a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session, args []string) (answered[sandboxTime], error),
 ) *cobra.Command {
-	return newControl(a, answeredView(sandboxTimeView), cmd,
+	return newControl(a, cmdutil.One, answeredView(sandboxTimeView), cmd,
 		func(s *cmdutil.Session, out cmdutil.Output[answered[sandboxTime]], args []string) error {
 			clock, err := do(s, args)
 			if err != nil {

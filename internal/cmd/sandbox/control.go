@@ -35,7 +35,7 @@ type answered[T any] struct {
 func answeredView[T any](of func(money.Registry) render.View[T]) func(money.Registry) render.View[answered[T]] {
 	return func(m money.Registry) render.View[answered[T]] {
 		view := render.Map(of(m), func(a answered[T]) T { return a.value })
-		view.JSON = func(a answered[T]) []byte { return a.raw }
+		view.JSON = render.Received[T](func(a answered[T]) []byte { return a.raw })
 		return view
 	}
 }
@@ -78,7 +78,7 @@ func servesHere(s *cmdutil.Session) bool {
 
 // newControl completes a control whose output has one view.
 func newControl[T any](
-	a *cmdutil.App, view func(money.Registry) render.View[T], cmd *cobra.Command,
+	a *cmdutil.App, form cmdutil.Form, view func(money.Registry) render.View[T], cmd *cobra.Command,
 	run func(*cmdutil.Session, cmdutil.Output[T], []string) error,
 ) *cobra.Command {
 	cmd.Long += "\n\n" + whichSandbox
@@ -93,7 +93,7 @@ func newControl[T any](
 		}
 		return run(s, out, args)
 	}
-	return cmdutil.WithColumns(cmd, view)
+	return cmdutil.WithView(a, form, view, cmd)
 }
 
 // tell sends a request that changes the sandbox, so it sends it at most once.
@@ -152,7 +152,7 @@ func exchange[T any](
 
 func fundCommand(a *cmdutil.App) *cobra.Command {
 	view := answeredView(fundedView)
-	return newControl(a, view, &cobra.Command{
+	return newControl(a, cmdutil.One, view, &cobra.Command{
 		Use:   "fund AMOUNT",
 		Short: "Add money to the sandbox's balance",
 		Long: `Add money to the merchant's balance in the sandbox, and show the new balance.
@@ -216,7 +216,7 @@ func expireCommand(a *cmdutil.App) *cobra.Command {
 func endsInvoice(a *cmdutil.App, cmd *cobra.Command, path string) *cobra.Command {
 	view := answeredView(views.Invoices)
 	cmd.Args = cmdutil.Args("INVOICE")
-	return newControl(a, view, cmd,
+	return newControl(a, cmdutil.One, view, cmd,
 		func(s *cmdutil.Session, out cmdutil.Output[answered[api.Invoice]], args []string) error {
 			if err := api.CheckUUID(args[0]); err != nil {
 				return cmdutil.UsageError(err.Error(), "till invoice create prints the id")
@@ -231,7 +231,7 @@ func endsInvoice(a *cmdutil.App, cmd *cobra.Command, path string) *cobra.Command
 
 func advanceCommand(a *cmdutil.App) *cobra.Command {
 	view := answeredView(advancedView)
-	return newControl(a, view, &cobra.Command{
+	return newControl(a, cmdutil.One, view, &cobra.Command{
 		Use:   "advance WITHDRAWAL STATUS",
 		Short: "Move a withdrawal of the sandbox to its next status",
 		Long: `Move a withdrawal of the sandbox to its next status, and show it. The setting
@@ -265,7 +265,7 @@ func inviteCommand(a *cmdutil.App) *cobra.Command {
 func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
 	var label string
 	view := answeredView(redeemedView)
-	cmd := newControl(a, view, &cobra.Command{
+	cmd := newControl(a, cmdutil.One, view, &cobra.Command{
 		Use:   "redeem INVITE",
 		Short: "Make a reseller from an invite of the sandbox",
 		Long: `Accept an invite of the sandbox, and print the id of the new reseller and its

@@ -52,7 +52,7 @@ type faultFlags struct {
 
 func faultAddCommand(a *cmdutil.App) *cobra.Command {
 	var flags faultFlags
-	cmd := newControl(a, faultView, &cobra.Command{
+	cmd := newControl(a, cmdutil.One, faultView, &cobra.Command{
 		Use:   "add --do KIND",
 		Short: "Make calls to the sandbox fail from now on",
 		Long: `Make calls to the sandbox fail from now on, and print the number of the fault.
@@ -160,7 +160,7 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 }
 
 func faultListCommand(a *cmdutil.App) *cobra.Command {
-	return newControl(a, faultView, &cobra.Command{
+	return newControl(a, cmdutil.List, faultView, &cobra.Command{
 		Use:   "list",
 		Short: "List the sandbox's faults, and how many calls they affected",
 		Long: `List the sandbox's faults in the order in which they apply: seen counts the
@@ -179,7 +179,7 @@ fault that has reached --times stays in the list.`,
 }
 
 func faultClearCommand(a *cmdutil.App) *cobra.Command {
-	return newControl(a, faultView, &cobra.Command{
+	return newControl(a, cmdutil.List, faultView, &cobra.Command{
 		Use:   "clear [ID]",
 		Short: "Remove a fault of the sandbox, or all of them",
 		Long: `Remove a fault of the sandbox, or without ID all faults, and show what they
@@ -204,7 +204,7 @@ func faultView(money.Registry) render.View[sandbox.Fault] {
 	type row = sandbox.Fault
 	return render.View[row]{
 		ID:   func(f row) string { return f.ID },
-		JSON: func(f row) []byte { return render.Encode(f) },
+		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
 			{Name: "id", About: "id of the fault", Cell: func(f row) render.Cell { return render.Text(f.ID) }},
 			{Name: "on", About: "operation that it applies to",

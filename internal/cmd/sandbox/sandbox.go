@@ -88,7 +88,7 @@ func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
 	type row = sandboxAddress
 	return render.View[row]{
 		ID:   func(s row) string { return s.BaseURL },
-		JSON: func(s row) []byte { return render.Encode(s) },
+		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
 			{Name: "base_url", About: "address of the sandbox",
 				Cell: func(s row) render.Cell { return render.Own(s.BaseURL) }},
@@ -312,7 +312,7 @@ func checkLoopback(address string) error {
 }
 
 func settingsCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithColumns(&cobra.Command{
+	return cmdutil.WithView(a, cmdutil.OneOrList, sandboxSettingView, &cobra.Command{
 		Use:   "settings [SETTING]",
 		Short: "List every choice that the sandbox makes, for --set",
 		Long: `List the choices that the sandbox makes where the service's interface is
@@ -352,14 +352,14 @@ possible values and the meaning. With SETTING, show all of one setting.`,
 			}
 			return unknownSetting("there is no setting %q", args[0])
 		},
-	}, sandboxSettingView)
+	})
 }
 
 func sandboxSettingView(money.Registry) render.View[sandbox.Setting] {
 	type row = sandbox.Setting
 	return render.View[row]{
 		ID:   func(s row) string { return s.Name },
-		JSON: func(s row) []byte { return render.Encode(s) },
+		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
 			{Name: "name", About: "name of the setting, for --set",
 				Whole: true, Cell: func(s row) render.Cell { return render.Own(s.Name) }},

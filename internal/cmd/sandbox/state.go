@@ -11,6 +11,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
 	"github.com/spf13/cobra"
 )
 
@@ -97,7 +98,7 @@ till help seeds lists every field.`,
 func beginsState(
 	a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session, args []string) (answered[sandboxState], error),
 ) *cobra.Command {
-	return newControl(a, answeredView(sandboxStateView), cmd,
+	return newControl(a, cmdutil.One, answeredView(sandboxStateView), cmd,
 		func(s *cmdutil.Session, out cmdutil.Output[answered[sandboxState]], args []string) error {
 			state, err := do(s, args)
 			if err != nil {
@@ -108,7 +109,7 @@ func beginsState(
 }
 
 func dumpCommand(a *cmdutil.App) *cobra.Command {
-	return &cobra.Command{
+	return a.Prints(&cobra.Command{
 		Use:   "dump",
 		Short: "Print everything that is in the sandbox",
 		Long: `Print everything in the sandbox as JSON, which till sandbox seed and --seed
@@ -123,7 +124,7 @@ read. It has hashes of the resellers' API keys, not the keys.
 			if err != nil {
 				return err
 			}
-			view := render.View[json.RawMessage]{JSON: func(m json.RawMessage) []byte { return m }}
+			view := render.View[json.RawMessage]{JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m })}
 			// else it is JSON anyway
 			shaped := s.Render.Filter != nil || s.Template != "" || !s.Origin("output").IsDefault()
 			if shaped {
@@ -149,5 +150,5 @@ read. It has hashes of the resellers' API keys, not the keys.
 			}
 			return a.WriteData(b.String())
 		},
-	}
+	}, cmdutil.PrintedAs[sandbox.Dump](cmdutil.One))
 }

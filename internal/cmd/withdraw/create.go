@@ -18,7 +18,7 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 	var req api.CreateWithdrawal
 	var currency, amount, minor string
 	var duplicate bool
-	cmd := cmdutil.NewCommand(a, views.Creations, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Creations, &cobra.Command{
 		Use:   "create --currency C --amount A --address ADDR",
 		Short: "Create one withdrawal, sent at most once",
 		Long: `Create one withdrawal, at most once. till records the order in the journal

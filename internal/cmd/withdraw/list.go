@@ -38,5 +38,5 @@ are.`,
 		},
 	}
 	a.AddListFlags(cmd, &flags)
-	return cmdutil.WithColumns(cmd, views.Withdrawals)
+	return cmdutil.WithView(a, cmdutil.List, views.Withdrawals, cmd)
 }

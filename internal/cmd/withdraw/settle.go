@@ -7,7 +7,7 @@ import (
 )
 
 func reconcileCommand(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.NewCommand(a, cmdutil.ReconciledView, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.List, cmdutil.ReconciledView, &cobra.Command{
 		Use:   "reconcile [ORDER]",
 		Short: "Find out from the service's list what became of an order",
 		Long: `Read the service's list of withdrawals, and settle the order: if it is listed

@@ -170,6 +170,9 @@ func (s *Server) Reset(seed string) error {
 	return s.begin(first)
 }
 
+// A Dump is the JSON that Server.Dump returns.
+type Dump = seed.Dump
+
 // Dump returns the whole state as JSON, which Restore and WithSeedJSON take back.
 func (s *Server) Dump() ([]byte, error) {
 	if err := s.store.Refresh(); err != nil {
