@@ -44,7 +44,7 @@ func deliveryView(money.Registry) render.View[sandbox.Delivery] {
 				Cell: func(d row) render.Cell { return render.ID(d.Withdrawal) }},
 			{Name: "status", About: "status of the withdrawal that is reported",
 				Cell: func(d row) render.Cell { return render.Word(d.Status) }},
-			{Name: "state", About: "pending, delivered, failed or refused",
+			{Name: "state", About: "pending, delivered, failed, refused or lost",
 				Cell: func(d row) render.Cell { return render.Word(d.State) }},
 			{Name: "attempts", About: "how often it was posted",
 				Cell: func(d row) render.Cell { return render.Int(int64(len(d.Attempts))) }},

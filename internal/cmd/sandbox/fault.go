@@ -25,7 +25,8 @@ func faultCommand(a *cmdutil.App) *cobra.Command {
 
 // faultKinds are the completions of --do. The help of sandbox fault add explains them.
 var faultKinds = []string{"refuse", "drop-before", "drop-after", "truncate", "deliver-twice", "delay=2s",
-	"stale-list=10m", "status=503", "status=503,bare", "status=429,retry-after=5", "html", "html=502", "body=FILE"}
+	"stale-list=10m", "status=503", "status=503,bare", "status=429,retry-after=5", "html", "html=502", "body=FILE",
+	"lose-callback", "delay-callback=10m"}
 
 // nearKind asks whether a kind with a name near to that of do was meant. If the name is right, it returns "".
 func nearKind(do string) string {
@@ -58,7 +59,8 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 		Long: `Make calls to the sandbox fail from now on, and print the number of the fault.
 --do says how: refuse, drop-before, drop-after, truncate, deliver-twice,
 delay=2s, stale-list=10m, status=503, status=503,bare,
-status=429,retry-after=5, html, html=502 or body=FILE.
+status=429,retry-after=5, html, html=502 or body=FILE; for callbacks,
+lose-callback or delay-callback=10m.
 
 --on restricts a fault to one operation, --match to calls with a value in the
 query or the body, and --rate to a part of the calls. --times ends it after so
@@ -70,7 +72,8 @@ See: till help faults.`,
   till sandbox fault add --do status=503,bare --rate 0.1 --seed 7
   till sandbox fault add --do delay=2s --match external_order_id=5001 \
     --match currency.Crypto=Btc
-  till sandbox fault add --do stale-list=10m`,
+  till sandbox fault add --do stale-list=10m
+  till sandbox fault add --do lose-callback --match external_order_id=5001`,
 		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], _ []string) error {
 		order, err := flags.fault(s.Cmd)

@@ -27,6 +27,11 @@ your program reacts. --do says how:
                    from a proxy in between; html=502 has another status.
   body=FILE        Nothing is done, and the answer is 200 and the bytes of the
                    file, 1 MiB at most.
+  lose-callback    The response about a withdrawal is never posted to its
+                   callback URL.
+  delay-callback=10m
+                   It is posted so much later by the sandbox's clock, and
+                   those that follow it wait: till sandbox clock advance 10m.
 
 Which calls
   --on names one operation: till help operations. Without it, a fault applies
@@ -38,6 +43,9 @@ Which calls
 
   --rate applies a fault to a part of the calls; the same --seed selects the
   same part again. --times ends the fault after that many calls.
+
+  The last two kinds apply to callbacks and not to calls: they take no --on, and
+  --match selects withdrawals by their fields.
 
   If several faults apply to a call, it gets the one added first; after a
   delay, a stale list or deliver-twice it gets the next one too.
@@ -77,8 +85,9 @@ Receiving
 Callbacks of the sandbox
   The sandbox posts one delivery for each change of a withdrawal's status. A
   delivery is pending until it gets an answer of 2xx (delivered) or the sandbox
-  gives up (failed). It is refused if its URL leads to another machine. If an
-  earlier delivery of the withdrawal is pending, the next one waits.
+  gives up (failed). It is refused if its URL leads to another machine, and lost
+  if a fault says so: till help faults. If an earlier delivery of the withdrawal
+  is pending, the next one waits.
 
   The settings callback_attempts, callback_backoff and callback_timeout say how
   often and how long the sandbox tries. It tries only while it runs: till

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"example.com/till/pkg/api/sandbox/internal/fault"
 	"example.com/till/pkg/api/sandbox/internal/store"
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
@@ -13,16 +14,19 @@ import (
 // A Delivery carries one status of a withdrawal to the withdrawal's callback. It is
 // stored in the same change as the status.
 //
-// Its State is pending, delivered, failed (given up) or refused (the target is not
-// allowed).
+// Its State is pending, delivered, failed (given up), refused (the target is not
+// allowed) or lost (the fault lose-callback struck it).
 type Delivery struct {
 	ID         string          `json:"id"`
 	Withdrawal string          `json:"withdrawal"`
 	Status     string          `json:"status"` // the status that it reports
 	URL        string          `json:"url"`
-	State      string          `json:"state"`    // pending, delivered, failed or refused
+	State      string          `json:"state"`
 	Attempts   []Attempt       `json:"attempts"` // oldest first
 	Body       json.RawMessage `json:"body"`     // the withdrawal at the time of the status
+
+	// Due is when it is posted, by the sandbox's clock, while delay-callback delays it.
+	Due time.Time `json:"due,omitzero"`
 }
 
 // An Attempt is one try to post a Delivery.
@@ -35,14 +39,14 @@ type Attempt struct {
 
 func viewDelivery(d *store.Delivery) Delivery {
 	attempts := mapped(d.Attempts, func(a store.Attempt) Attempt { return Attempt(a) })
-	return Delivery{d.ID, d.Withdrawal, d.Status, d.URL, d.State, attempts, json.RawMessage(d.Body)}
+	return Delivery{d.ID, d.Withdrawal, d.Status, d.URL, d.State, attempts, json.RawMessage(d.Body), d.Due}
 }
 
 // announce returns the delivery of a withdrawal's current status, or nil if there is
-// no callback.
-func (s *Server) announce(w *store.Withdrawal) *store.Delivery {
+// no callback. Faults may strike it.
+func (s *Server) announce(st *store.State, w *store.Withdrawal) (*store.Delivery, []store.Change) {
 	if w.Callback == "" {
-		return nil
+		return nil, nil
 	}
 	view := s.settings.ViewWithdrawal(w, *s.store.Merchant.Load())
 	view.Address = w.Address
@@ -50,9 +54,10 @@ func (s *Server) announce(w *store.Withdrawal) *store.Delivery {
 	enc := json.NewEncoder(&body)
 	enc.SetEscapeHTML(false)
 	if enc.Encode(view) != nil {
-		return nil // not reached: a view is plain data
+		return nil, nil // not reached: a view is plain data
 	}
-	return s.sender.NewDelivery(w, body.String())
+	d := s.sender.NewDelivery(w, body.String())
+	return d, fault.ApplyToDelivery(st.Faults, d, w.Statuses[len(w.Statuses)-1].At)
 }
 
 // Deliveries returns the callbacks that were posted or are pending, oldest first.

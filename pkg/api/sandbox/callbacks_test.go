@@ -776,7 +776,8 @@ func TestCallbacksInDump(t *testing.T) {
 	d := b.Deliveries()[0]
 	for what, change := range map[string][2]string{
 		"id":         {`"id": "` + d.ID, `"id": "x`},
-		"state":      {`"state": "pending"`, `"state": "lost"`},
+		"state":      {`"state": "pending"`, `"state": "losing"`},
+		"due":        {`"state": "pending"`, `"due": "2026-05-03T10:00:00+01:00", "state": "pending"`},
 		"url":        {`"url": "` + d.URL + `"`, `"url": ""`},
 		"body":       {`"body": "{`, `"body": "`},
 		"holder":     {`"state": "pending"`, `"holder": "x", "state": "pending"`},

@@ -109,6 +109,12 @@
 //	html             nothing is done, and the answer is 200 and a web page, like
 //	                 that of a proxy; html=502 has another status
 //	body             nothing is done, and the answer is 200 and the bytes of Body
+//	lose-callback    the delivery to a withdrawal's callback is never posted
+//	delay-callback=10m  the delivery is posted so much later by the sandbox's clock,
+//	                 and those that follow it wait for it
+//
+// The last two apply to callbacks, at each change of status, and not to requests: their
+// On is empty or *, and Match is compared with the withdrawal as its GET shows it then.
 //
 // Faults come after the checks of Host, origin, path, method, key and rate, and
 // before the query and the body are checked. So drop-after and truncate also lose

@@ -492,7 +492,7 @@ func TestFaultControls(t *testing.T) {
 }
 
 func TestCheckFault(t *testing.T) {
-	for _, do := range []string{"refuse", "drop-before", "drop-after", "truncate", "delay=2s", "delay=10m", "delay=1ns", "status=200", "status=599", "status=503,bare", "status=429,retry-after=5", "status=503,retry-after=0,bare", "html", "html=502", "deliver-twice", "stale-list=10m", "stale-list=7d", "body"} {
+	for _, do := range []string{"refuse", "drop-before", "drop-after", "truncate", "delay=2s", "delay=10m", "delay=1ns", "status=200", "status=599", "status=503,bare", "status=429,retry-after=5", "status=503,retry-after=0,bare", "html", "html=502", "deliver-twice", "stale-list=10m", "stale-list=7d", "body", "lose-callback", "delay-callback=10m"} {
 		if f, err := sandbox.CheckFault(sandbox.Fault{Do: do}); err != nil || f.On != "*" || f.Rate != 1 {
 			t.Errorf("%s: %+v, %v", do, f, err)
 		}
@@ -536,6 +536,9 @@ func TestCheckFault(t *testing.T) {
 		{sandbox.Fault{Do: "stale-list=0s"}, "do", "30s, 15m, 36h or 7d"},
 		{sandbox.Fault{Do: "stale-list=1ms"}, "do", "30s, 15m, 36h or 7d"},
 		{sandbox.Fault{Do: "stale-list=10m", On: createOp}, "on", "POST /api/merchant_withdrawal/list, POST /api/reseller/invoice/list, POST /api/reseller/withdraw/list, or *"},
+		{sandbox.Fault{Do: "lose-callback=1"}, "do", "takes no value"},
+		{sandbox.Fault{Do: "delay-callback=1"}, "do", "30s, 15m, 36h or 7d"},
+		{sandbox.Fault{Do: "lose-callback", On: createOp}, "on", "leave it out"},
 		{sandbox.Fault{Do: "body=x"}, "do", "takes no value"},
 		{sandbox.Fault{Do: "html", Body: []byte("x")}, "body", "leave it out"},
 		{sandbox.Fault{Do: "body", Body: make([]byte, 1<<20+1)}, "body", "1048576"},

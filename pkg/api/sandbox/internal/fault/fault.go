@@ -24,7 +24,7 @@ import (
 // doing is the parsed Do of a fault.
 type doing struct {
 	kind       string
-	duration   time.Duration // of delay and stale-list
+	duration   time.Duration // of delay, stale-list and delay-callback
 	status     int
 	bare       bool   // without the envelope
 	retryAfter string // the header; empty: none
@@ -42,10 +42,14 @@ const (
 	doStatus       = "status"
 	doHTML         = "html"
 	doBody         = "body"
+
+	doLoseCallback  = "lose-callback"
+	doDelayCallback = "delay-callback"
 )
 
 const kindsOfFaults = "use refuse, drop-before, drop-after, truncate, delay=2s, deliver-twice, stale-list=10m, " +
-	"status=503, status=503,bare, status=429,retry-after=5, html, html=502 or body"
+	"status=503, status=503,bare, status=429,retry-after=5, html, html=502, body, lose-callback or " +
+	"delay-callback=10m"
 
 func parseDo(text string) (do doing, err error) {
 	kind, value, given := strings.Cut(text, "=")
@@ -54,7 +58,7 @@ func parseDo(text string) (do doing, err error) {
 		return doing{}, &Error{"do", fmt.Sprintf(format, args...), kindsOfFaults}
 	}
 	switch kind {
-	case doRefuse, doDropBefore, doDropAfter, doTruncate, doDeliverTwice, doBody:
+	case doRefuse, doDropBefore, doDropAfter, doTruncate, doDeliverTwice, doBody, doLoseCallback:
 		if given {
 			return wrong("%s takes no value", kind)
 		}
@@ -65,7 +69,7 @@ func parseDo(text string) (do doing, err error) {
 		if do.duration <= 0 || do.duration > maxDelay {
 			return wrong("a delay must be above 0 and at most 10m, and %s is not", do.duration)
 		}
-	case doStaleList:
+	case doStaleList, doDelayCallback:
 		var ok bool
 		if do.duration, ok = store.ParseWait(value); !ok {
 			return wrong("%q has no duration of whole seconds such as 30s, 15m, 36h or 7d", refusal.Shorten(text))
@@ -125,13 +129,42 @@ func (do *doing) setOptions(options string) error {
 // continues reports whether the next faults are asked too after one of this kind,
 // because it does not decide the answer.
 func (do doing) continues() bool {
-	return do.kind == doDelay || do.kind == doDeliverTwice || do.kind == doStaleList
+	switch do.kind {
+	case doDelay, doDeliverTwice, doStaleList, doDelayCallback:
+		return true
+	}
+	return false
 }
 
+// callbacks stands for an operation where faults are asked about a delivery.
+const callbacks = "callback"
+
 // canStrike reports whether a fault of this kind can strike an operation.
-func (do doing) canStrike(operation string) bool { return do.kind != doStaleList || isList(operation) }
+func (do doing) canStrike(operation string) bool {
+	switch do.kind {
+	case doStaleList:
+		return isList(operation)
+	case doLoseCallback, doDelayCallback:
+		return operation == callbacks
+	}
+	return operation != callbacks
+}
 
 func isList(operation string) bool { return strings.HasSuffix(operation, "/list") }
+
+// checkOn returns an *Error if a fault of this kind cannot strike an operation.
+func (do doing) checkOn(on string, operations []string) error {
+	switch {
+	case on == everyOperation || do.canStrike(on):
+		return nil
+	case do.kind == doStaleList:
+		lists := slices.DeleteFunc(slices.Clone(operations), func(op string) bool { return !isList(op) })
+		return &Error{"on", fmt.Sprintf("%s applies to lists only, and %q is not one", do.kind, on),
+			"use " + strings.Join(lists, ", ") + ", or * for all of them"}
+	}
+	return &Error{"on", do.kind + " applies to callbacks, not to an operation",
+		"leave it out, and select withdrawals by fields such as external_order_id"}
+}
 
 // fields are the fields of a request that a fault can match.
 type fields struct {
@@ -263,29 +296,32 @@ func strikes(f store.Fault, n int64) bool {
 	return float64(binary.BigEndian.Uint64(sum[:])>>(64-bits)) < f.Rate*(1<<bits)
 }
 
-// struckBy asks the faults about a request, in their order, until one ends it, and
-// returns those that strike. The counters are part of the state, so all servers on a
-// file count together.
-func struckBy(s *store.Store, operation string, in *fields) (struck []store.Fault, err error) {
-	err = s.Write(func(st *store.State) (store.Change, error) {
-		struck = nil
-		c := store.Change{}
-		for _, f := range st.Faults {
-			if !asks(f, operation, in) {
-				continue
-			}
-			f.Seen++
-			hit := strikes(f, f.Seen)
-			if hit {
-				f.Fired++
-				struck = append(struck, f)
-			}
-			c.Then = append(c.Then, store.Change{Fault: &f})
-			if do, _ := parseDo(f.Do); hit && !do.continues() {
-				break
-			}
+// ask asks the faults about a request or a delivery, in their order, until one ends it.
+// It returns those that strike, and their new counters.
+func ask(faults []store.Fault, operation string, in *fields) (struck []store.Fault, counted []store.Change) {
+	for _, f := range faults {
+		if !asks(f, operation, in) {
+			continue
 		}
-		if c.Then == nil {
+		f.Seen++
+		hit := strikes(f, f.Seen)
+		if hit {
+			f.Fired++
+			struck = append(struck, f)
+		}
+		counted = append(counted, store.Change{Fault: &f})
+		if do, _ := parseDo(f.Do); hit && !do.continues() {
+			break
+		}
+	}
+	return struck, counted
+}
+
+// struckBy returns the faults that strike a request. The counters are part of the
+// state, so all servers on a file count together.
+func struckBy(s *store.Store, operation string, in *fields) (struck []store.Fault, err error) {
+	err = s.Write(func(st *store.State) (c store.Change, err error) {
+		if struck, c.Then = ask(st.Faults, operation, in); c.Then == nil {
 			return c, errNoneAsks
 		}
 		return c, nil
@@ -294,6 +330,27 @@ func struckBy(s *store.Store, operation string, in *fields) (struck []store.Faul
 		err = nil
 	}
 	return struck, err
+}
+
+// ApplyToDelivery lets the faults strike a new delivery of a status that was reached at
+// a time, and returns their new counters. The fields that they match are those of the
+// withdrawal that it carries.
+func ApplyToDelivery(faults []store.Fault, d *store.Delivery, at time.Time) []store.Change {
+	if len(faults) == 0 {
+		return nil
+	}
+	struck, counted := ask(faults, callbacks, newFields("", []byte(d.Body)))
+	for _, f := range struck {
+		switch do, _ := parseDo(f.Do); do.kind {
+		case doDelayCallback:
+			if due := at.Add(do.duration); due.After(d.Due) {
+				d.Due = due
+			}
+		case doLoseCallback:
+			d.State, d.Due, d.Holder, d.Until = store.Lost, time.Time{}, "", time.Time{}
+		}
+	}
+	return counted
 }
 
 // Check returns the fault with its defaults filled in, except for the ID and Seed,
@@ -309,10 +366,8 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 	if err != nil {
 		return f, err
 	}
-	if f.On != everyOperation && !do.canStrike(f.On) {
-		return f, &Error{"on", fmt.Sprintf("%s applies to lists only, and %q is not one", do.kind, f.On),
-			"use " + strings.Join(slices.DeleteFunc(slices.Clone(operations), func(op string) bool { return !isList(op) }),
-				", ") + ", or * for all of them"}
+	if err := do.checkOn(f.On, operations); err != nil {
+		return f, err
 	}
 	if f.Rate == 0 {
 		f.Rate = 1

@@ -99,7 +99,7 @@ func (p *seedReader) seed(in *wire.Object) {
 		"id account title items total currency status phase created paid_at paid expired_at failed_at rebate order_id number callback", p.invoice)
 	p.each(in, "withdrawals", "id account amount currency debit address memo status statuses created order_id callback",
 		p.withdrawal)
-	p.each(in, "deliveries", "id withdrawal status url body state attempts", p.delivery)
+	p.each(in, "deliveries", "id withdrawal status url body state attempts due", p.delivery)
 	p.each(in, "faults", "id on do rate times match seed seen fired body", p.fault)
 	p.each(in, "swaps", "withdrawal account from taken to given at", p.swap)
 	if in.Has("balances") {

@@ -47,6 +47,8 @@ func (p *seedReader) delivery(in *wire.Object) {
 		in.FailAt("body", "is not JSON")
 	case !slices.Contains(store.DeliveryStates, v.State):
 		in.FailAt("state", "is %q, which there is not", refusal.Shorten(v.State))
+	case !v.Due.IsZero() && (v.State != store.Pending || v.Due.Location() != time.UTC):
+		in.FailAt("due", "must be a time in UTC, of a delivery that is pending")
 	case slices.ContainsFunc(v.Attempts,
 		func(a store.Attempt) bool { return a.At.IsZero() || a.At.Location() != time.UTC }):
 		in.FailAt("attempts", "have no times in UTC")

@@ -17,6 +17,7 @@ type Delivery struct {
 	Attempts   []Attempt `json:"attempts,omitempty"` // appended to only by making a new slice
 	Holder     string    `json:"holder,omitempty"`
 	Until      time.Time `json:"until,omitzero"` // by the machine's clock
+	Due        time.Time `json:"due,omitzero"`   // by the sandbox's clock; not posted earlier, zero from then on
 }
 
 // An Attempt is one try to post a delivery.
@@ -33,10 +34,11 @@ const (
 	Delivered = "delivered"
 	Failed    = "failed"
 	Refused   = "refused"
+	Lost      = "lost"
 )
 
 // DeliveryStates lists all states of a delivery.
-var DeliveryStates = []string{Pending, Delivered, Failed, Refused}
+var DeliveryStates = []string{Pending, Delivered, Failed, Refused, Lost}
 
 // Free reports whether a server may post the delivery, because no other server holds
 // it.

@@ -25,16 +25,14 @@ type schedule struct {
 type appointment struct {
 	at         time.Time
 	turn       int64  // orders appointments at the same time by arrival
-	withdrawal string // the id of a withdrawal; empty for an invoice
+	withdrawal string // the id of a withdrawal; empty for an invoice or a delivery
 	statuses   int    // how many the withdrawal had
 	invoice    string
+	delivery   string
 }
 
 // note adds the appointments that follow from a change.
 func (t *schedule) note(c Change) {
-	if len(t.pace) == 0 && t.expiry == 0 {
-		return
-	}
 	t.take(c)
 	t.announce()
 }
@@ -51,6 +49,9 @@ func (t *schedule) take(c Change) {
 	}
 	if v := c.Invoice; v != nil && v.Phase == Awaiting && t.expiry > 0 {
 		t.add(appointment{at: v.Created.Add(t.expiry), invoice: v.ID})
+	}
+	if d := c.Delivery; d != nil && d.State == Pending && !d.Due.IsZero() {
+		t.add(appointment{at: d.Due, delivery: d.ID})
 	}
 	for _, next := range c.Then {
 		t.take(next)
@@ -134,6 +135,15 @@ func (s *Store) move(st *State, a appointment) (Change, error) {
 		}
 		return v.expire(a.at), nil
 	}
+	if a.delivery != "" {
+		d := st.Deliveries[a.delivery]
+		if d == nil || d.State != Pending || !d.Due.Equal(a.at) {
+			return Change{}, errVoid
+		}
+		due := *d
+		due.Due, due.Holder = time.Time{}, s.Holder
+		return Change{Delivery: &due}, nil
+	}
 	w := st.Withdrawals[a.withdrawal]
 	if w == nil || len(w.Statuses) != a.statuses {
 		return Change{}, errVoid
@@ -144,9 +154,6 @@ func (s *Store) move(st *State, a appointment) (Change, error) {
 // KeepTime makes the moves when they are due, even without requests. It sleeps in
 // between.
 func (s *Store) KeepTime(ctx context.Context) {
-	if len(s.Terms.Pace) == 0 && s.Terms.InvoiceExpiry == 0 {
-		return
-	}
 	t := &s.schedule
 	for ctx.Err() == nil {
 		s.Refresh() // the next request reports an error of the file

@@ -26,9 +26,10 @@ type Store struct {
 	Made  func(Change) // called with each change by Write or by the clock
 
 	Terms    *Terms
-	clock    func() time.Time            // the machine's
-	announce func(*Withdrawal) *Delivery // returns the delivery for a change of status, or nil
+	clock    func() time.Time // the machine's
+	announce Announce
 	schedule schedule
+	Holder   string // holds the deliveries that fall due here
 
 	// Every request needs these, so they can be read without the lock.
 	Merchant atomic.Pointer[string]
@@ -47,9 +48,13 @@ type pending struct {
 	err     error
 }
 
+// Announce returns the delivery for a change of status, or nil, and what else changes
+// with it.
+type Announce func(*State, *Withdrawal) (*Delivery, []Change)
+
 // New returns a store without a state. announce returns the deliveries of its
 // withdrawals.
-func New(t *Terms, clock func() time.Time, announce func(*Withdrawal) *Delivery) *Store {
+func New(t *Terms, clock func() time.Time, announce Announce) *Store {
 	return &Store{Terms: t, clock: clock, announce: announce,
 		schedule: schedule{pace: t.Pace, expiry: t.InvoiceExpiry, wake: make(chan struct{}, 1)}}
 }
@@ -57,7 +62,7 @@ func New(t *Terms, clock func() time.Time, announce func(*Withdrawal) *Delivery)
 // NewDraft returns a store in memory in which the clock changes nothing.
 func NewDraft(t *Terms, clock func() time.Time, b Beginning, made func(Change)) *Store {
 	return &Store{Terms: t, clock: clock, state: newState(b), Made: made,
-		announce: func(*Withdrawal) *Delivery { return nil }}
+		announce: func(*State, *Withdrawal) (*Delivery, []Change) { return nil, nil }}
 }
 
 // Open loads the state from a file, or begins it with first. Without a path the

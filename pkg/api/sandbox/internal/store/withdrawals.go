@@ -57,7 +57,7 @@ func (s *Store) AddWithdrawal(w *Withdrawal) error {
 		}
 		c := Change{Withdrawal: w, Moves: moves, Swaps: swaps}
 		if s.Terms.CallbackOnCreate == "yes" {
-			c.Delivery = s.announce(w)
+			c.Delivery, c.Then = s.announce(st, w)
 		}
 		return c, err
 	})
@@ -71,7 +71,8 @@ func (s *Store) proceed(st *State, w *Withdrawal, status string, at time.Time) (
 	}
 	next := *w
 	next.Statuses = append(slices.Clone(w.Statuses), Reached{status, at})
-	c := Change{Withdrawal: &next, Delivery: s.announce(&next)}
+	c := Change{Withdrawal: &next}
+	c.Delivery, c.Then = s.announce(st, &next)
 	if s.Terms.Flow.Refunds[status] {
 		back, err := st.Accounts[w.Account].credit(Balance, w.Currency, w.Debit)
 		if err != nil {

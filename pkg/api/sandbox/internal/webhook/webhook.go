@@ -77,7 +77,7 @@ func New(s *store.Store, l Limits) *Sender {
 			DisableCompression: true, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	s.Made = c.began
+	s.Made, s.Holder = c.began, c.name
 	return c
 }
 
@@ -175,7 +175,7 @@ func (c *Sender) rest(attempts int) time.Duration {
 
 // began starts the rounds for the deliveries in a change.
 func (c *Sender) began(made store.Change) {
-	if d := made.Delivery; d != nil && d.Holder == c.name {
+	if d := made.Delivery; d != nil && d.Holder == c.name && d.Due.IsZero() {
 		c.start(d.Withdrawal, d.ID)
 	}
 	for _, next := range made.Then {
@@ -210,7 +210,7 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 				d = *queue[0]
 			}
 		})
-		if d.ID == "" {
+		if d.ID == "" || !d.Due.IsZero() {
 			if c.leave(withdrawal, r, false) {
 				return
 			}
@@ -356,6 +356,9 @@ func (c *Sender) again(ctx context.Context, d store.Delivery) (store.Delivery, e
 
 // deliverNow posts a pending delivery now. It must be the first of its withdrawal.
 func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delivery, error) {
+	if err := c.makeDue(d.ID); err != nil {
+		return d, err
+	}
 	before := len(d.Attempts)
 	if r := c.start(d.Withdrawal, d.ID); r != nil {
 		c.mu.Lock()
@@ -396,6 +399,22 @@ func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delive
 	}
 }
 
+// makeDue lets a delivery be posted before it is due.
+func (c *Sender) makeDue(id string) error {
+	return c.store.Put(func(st *store.State) (store.Change, error) {
+		d := st.Deliveries[id]
+		if d == nil || d.State != store.Pending {
+			return store.Change{}, errGone
+		}
+		if d.Due.IsZero() {
+			return store.Change{}, nil
+		}
+		due := *d
+		due.Due = time.Time{}
+		return store.Change{Delivery: &due}, nil
+	})
+}
+
 // AdoptOrphans takes over pending deliveries that no server holds, until ctx is
 // done. Deliveries that this server holds have a round, unless the round ended
 // because the state could not be written.
@@ -406,7 +425,7 @@ func (c *Sender) AdoptOrphans(ctx context.Context) {
 		c.store.Refresh()
 		c.store.Read(func(st *store.State) {
 			for withdrawal, queue := range st.Pending {
-				if queue[0].Free(c.name, time.Now()) {
+				if queue[0].Due.IsZero() && queue[0].Free(c.name, time.Now()) {
 					c.start(withdrawal, queue[0].ID)
 				}
 			}

@@ -1,0 +1,110 @@
+package sandbox_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// TestLoseCallback checks that a lost delivery is never posted and holds up no later one, that the fault is matched
+// against the withdrawal, and that a person can still post it.
+func TestLoseCallback(t *testing.T) {
+	b := callbackBox(t, sandbox.WithFault(sandbox.Fault{Do: "lose-callback", Match: map[string]string{"current": "Processing", "currency.Crypto": "Btc"}}))
+	in := newReceiver(t, nil)
+	id := b.withCallback(in.URL)
+	if d := b.advanceOver(id, "Processing"); d.State != "lost" {
+		t.Errorf("the delivery is %s, want lost", d.State)
+	}
+	b.mustAdvance(id, "Completed")
+	if got := in.told(t); got != "Completed" {
+		t.Errorf("the receiver was told %q, want only Completed", got)
+	}
+	wantStates(t, b, "Processing lost 0, Completed delivered 1")
+	b.counted("lose-callback:1/1") // Completed does not match
+	d, err := b.Resend(b.Deliveries()[0].ID)
+	if err != nil || d.State != "delivered" {
+		t.Errorf("resent, it is %s, %v", d.State, err)
+	}
+}
+
+// TestLoseCallbackTimes checks that the fault counts deliveries, also that of a creation.
+func TestLoseCallbackTimes(t *testing.T) {
+	b := callbackBox(t, set("callback_on_create", "yes"), sandbox.WithFault(sandbox.Fault{Do: "lose-callback", Times: 1}))
+	in := newReceiver(t, nil)
+	b.mustAdvance(b.withCallback(in.URL), "Processing")
+	wantStates(t, b, "New lost 0, Processing delivered 1")
+	b.counted("lose-callback:1/1")
+}
+
+// TestDelayCallback checks that a delivery waits for the sandbox's clock, that later ones wait for it, and that it is
+// posted when its time comes.
+func TestDelayCallback(t *testing.T) {
+	for name, b := range map[string]box{"in memory": callbackBox(t), "in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
+		t.Run(name, func(t *testing.T) {
+			b.fault(sandbox.Fault{Do: "delay-callback=10m", Times: 1})
+			in := newReceiver(t, nil)
+			id := b.withCallback(in.URL)
+			if d := b.advanceOver(id, "Processing"); d.State != "pending" || !d.Due.Equal(start.Add(10*time.Minute)) {
+				t.Errorf("the delivery is %s, due at %s", d.State, d.Due)
+			}
+			b.mustAdvance(id, "Completed")
+			if err := b.AdvanceClock(10*time.Minute - time.Second); err != nil {
+				t.Fatal(err)
+			}
+			wantStates(t, b, "Processing pending 0, Completed pending 0")
+			if err := b.AdvanceClock(time.Second); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "both are delivered", func() bool { return states(b) == "Processing delivered 1, Completed delivered 1" })
+			if got := in.told(t); got != "Processing Completed" {
+				t.Errorf("the receiver was told %q", got)
+			}
+		})
+	}
+}
+
+// TestDelayCallbackOutlivesTheServer checks that a delay goes on in a dump and in the state's file, and that the
+// server that keeps time posts the delivery.
+func TestDelayCallbackOutlivesTheServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	b := fileBox(t, path)
+	b.fault(sandbox.Fault{Do: "delay-callback=10m"})
+	in := newReceiver(t, nil)
+	b.mustAdvance(b.withCallback(in.URL), "Processing")
+	text, err := b.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string]box{"of a file": fileBox(t, path), "of a dump": callbackBox(t, sandbox.WithSeedJSON(text))} {
+		wantStates(t, b, "Processing pending 0")
+		stop := serve(t, b)
+		if err := b.AdvanceClock(10 * time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, name+": it is delivered", func() bool { return states(b) == "Processing delivered 1" })
+		stop()
+	}
+	if got := len(in.got()); got != 2 {
+		t.Errorf("there were %d posts, want one by each", got)
+	}
+}
+
+// TestResendDelayedCallback checks that a person can post a delayed delivery earlier, and that it is not posted again
+// when its time comes.
+func TestResendDelayedCallback(t *testing.T) {
+	b := callbackBox(t, sandbox.WithFault(sandbox.Fault{Do: "delay-callback=10m"}))
+	in := newReceiver(t, nil)
+	b.mustAdvance(b.withCallback(in.URL), "Processing")
+	if d, err := b.Resend(b.Deliveries()[0].ID); err != nil || d.State != "delivered" || !d.Due.IsZero() {
+		t.Errorf("it is %s, due at %s, %v", d.State, d.Due, err)
+	}
+	if err := b.AdvanceClock(time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	wantStates(t, b, "Processing delivered 1")
+}
