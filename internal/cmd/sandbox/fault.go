@@ -95,9 +95,7 @@ See: till help faults.`,
 	f.Int64Var(&flags.seed, "seed", 0, "number that decides which calls --rate affects (default: the id)")
 	cmdutil.Require(cmd, "do")
 	cmdutil.Offer(cmd, "do", cobra.FixedCompletions(faultKinds, cobra.ShellCompDirectiveNoFileComp))
-	cmdutil.OfferOwn(cmd, "on", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return sandbox.Operations(), cobra.ShellCompDirectiveNoFileComp
-	})
+	offerOperations(cmd)
 	return cmd
 }
 
@@ -114,26 +112,15 @@ type faultOrder struct {
 
 // fault checks the flags before anything is sent.
 func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) {
-	f := sandbox.Fault{On: flags.on, Do: flags.do, Times: flags.times, Seed: flags.seed, Match: map[string]string{}}
+	f := sandbox.Fault{On: flags.on, Do: flags.do, Times: flags.times, Seed: flags.seed}
 	f.Rate, err = strconv.ParseFloat(flags.rate, 64)
 	if err != nil || f.Rate == 0 || strings.Trim(flags.rate, "0123456789.") != "" {
 		return order,
 			cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a decimal above 0 and at most 1", flags.rate),
 				"0.1 affects one call in ten")
 	}
-	for _, text := range flags.match {
-		field, value, found := strings.Cut(text, "=")
-		if !found {
-			return order,
-				cmdutil.UsageError(fmt.Sprintf("--match: %q is not FIELD=VALUE", text),
-					"write it like external_order_id=5001")
-		}
-		if _, twice := f.Match[field]; twice {
-			return order,
-				cmdutil.UsageError(fmt.Sprintf("--match: %s is given twice, and no call has two values for it", field),
-					"leave one out")
-		}
-		f.Match[field] = value
+	if f.Match, err = parseMatch(flags.match); err != nil {
+		return order, err
 	}
 	for _, number := range []string{"times", "seed"} {
 		if value, _ := cmd.Flags().GetInt64(number); cmd.Flags().Changed(number) && value < 1 {
@@ -160,6 +147,31 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 		return order, cmdutil.UsageError("--"+wrong.Field+": "+wrong.Problem, wrong.Advice)
 	}
 	return faultOrder{f.Do, f.On, f.Rate, f.Times, f.Match, f.Seed, f.Body}, err
+}
+
+// parseMatch reads the values of --match.
+func parseMatch(texts []string) (map[string]string, error) {
+	match := map[string]string{}
+	for _, text := range texts {
+		field, value, found := strings.Cut(text, "=")
+		if !found {
+			return nil, cmdutil.UsageError(fmt.Sprintf("--match: %q is not FIELD=VALUE", text),
+				"write it like external_order_id=5001")
+		}
+		if _, twice := match[field]; twice {
+			return nil, cmdutil.UsageError(
+				fmt.Sprintf("--match: %s is given twice, and no call has two values for it", field), "leave one out")
+		}
+		match[field] = value
+	}
+	return match, nil
+}
+
+// offerOperations completes --on.
+func offerOperations(cmd *cobra.Command) {
+	cmdutil.OfferOwn(cmd, "on", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return sandbox.Operations(), cobra.ShellCompDirectiveNoFileComp
+	})
 }
 
 func faultListCommand(a *cmdutil.App) *cobra.Command {

@@ -29,7 +29,7 @@ func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("sandbox", "Run the service on this machine, without real money",
 		runCommand(a), serveCommand(a), settingsCommand(a),
 		fundCommand(a), payCommand(a), expireCommand(a), advanceCommand(a), callbacksCommand(a), inviteCommand(a),
-		clockCommand(a), faultCommand(a), resetCommand(a), seedCommand(a), dumpCommand(a))
+		clockCommand(a), faultCommand(a), requestsCommand(a), resetCommand(a), seedCommand(a), dumpCommand(a))
 	cmd.Long = `Run the payment service on this machine, for trials and tests: its whole
 interface, with state. It needs no network and no secret, and listens on
 loopback addresses only. For single commands, till --sandbox is enough.

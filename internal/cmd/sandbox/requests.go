@@ -1,0 +1,183 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/internal/views"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
+	"example.com/till/pkg/payout"
+	"github.com/spf13/cobra"
+)
+
+// requestFlags select requests of the log, and say how many there must be.
+type requestFlags struct {
+	on            string
+	match         []string
+	since, expect int64
+}
+
+func requestsCommand(a *cmdutil.App) *cobra.Command {
+	var flags requestFlags
+	cmd := newControl(a, cmdutil.List, requestView, &cobra.Command{
+		Use:   "requests",
+		Short: "List the requests that the sandbox has received, and count them",
+		Long: `List the requests to the interface that the sandbox has received, oldest first:
+also those that it refused and those that a fault struck. A status of 0 in JSON
+means that no answer was sent. The list shows no headers and no API key.
+
+--on and --match select requests as they do for a fault: till help faults.
+--since selects those after an id. With --expect, the command ends with 42
+unless exactly so many requests are selected, so that a test can count what a
+program sends.
+
+The log is in the memory of a sandbox that is served. It keeps the newest
+100,000 requests and 32 MiB, of a body the first 64 KiB, until till sandbox
+reset. If it has lost what --expect must know, the command ends with 42.`,
+		Example: `  till sandbox requests
+  till sandbox requests --on "POST /api/merchant_withdrawal/create" \
+    --match external_order_id=5001 --expect 1
+  till sandbox requests --since 40 --jq '.[].body.external_order_id'`,
+		Args: cmdutil.NoArgs,
+	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Request], _ []string) error {
+		query, err := flags.query(s.Cmd)
+		if err != nil {
+			return err
+		}
+		if err := requireServed(s, "keeps no log"); err != nil {
+			return err
+		}
+		log, err := ask[requestLog](s, "/sandbox/requests"+query)
+		if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Rejected &&
+			call.Status == http.StatusBadRequest {
+			return cmdutil.UsageError("--"+strings.TrimRight(call.Description, "."), "")
+		}
+		if err != nil {
+			return err
+		}
+		printed := out.Slice(log.value.Requests)
+		expected := s.Cmd.Flags().Changed("expect")
+		lost := log.value.lost()
+		if expected && (lost != "" || int64(len(log.value.Requests)) != flags.expect) {
+			return cmdutil.WithPrintError(log.value.unexpected(flags.expect), printed)
+		}
+		if lost != "" {
+			s.Note("%s", lost)
+		}
+		return printed
+	})
+	f := cmd.Flags()
+	f.StringVar(&flags.on, "on", "", `operation, such as "POST /api/invoice" (default: all of them)`)
+	f.StringArrayVar(&flags.match, "match", nil, "only requests with this, as FIELD=VALUE; may be given again")
+	f.Int64Var(&flags.since, "since", 0, "only requests after the one with this id")
+	f.Int64Var(&flags.expect, "expect", 0, "exit with code 42 unless there are exactly so many")
+	offerOperations(cmd)
+	return cmd
+}
+
+// requireServed refuses to ask the sandbox of till --sandbox for what ends with its command.
+func requireServed(s *cmdutil.Session, why string) error {
+	if s.BaseURL != "" {
+		return nil
+	}
+	return cmdutil.UsageError("the sandbox of till --sandbox "+why+", because it runs for one command only",
+		"use till sandbox run or till sandbox serve")
+}
+
+// query checks the flags, and returns them as the sandbox takes them.
+func (flags requestFlags) query(cmd *cobra.Command) (string, error) {
+	for _, number := range []string{"since", "expect"} {
+		if value, _ := cmd.Flags().GetInt64(number); value < 0 {
+			return "", cmdutil.UsageError(fmt.Sprintf("--%s: %d is negative", number, value), "write a number from 0")
+		}
+	}
+	if _, err := parseMatch(flags.match); err != nil {
+		return "", err
+	}
+	values := url.Values{}
+	if len(flags.match) > 0 {
+		values["match"] = flags.match
+	}
+	if flags.on != "" || cmd.Flags().Changed("on") {
+		values.Set("on", flags.on)
+	}
+	if flags.since > 0 {
+		values.Set("since", strconv.FormatInt(flags.since, 10))
+	}
+	if len(values) == 0 {
+		return "", nil
+	}
+	return "?" + values.Encode(), nil
+}
+
+// requestLog is a part of the sandbox's log, and how many requests it cannot tell about.
+type requestLog struct {
+	Requests  []sandbox.Request `json:"requests"`
+	Dropped   int64             `json:"dropped"`
+	Undecided int64             `json:"undecided"`
+}
+
+// lost says which requests may be missing, or nothing.
+func (l requestLog) lost() string {
+	var all []string
+	if l.Dropped > 0 {
+		all = append(all, fmt.Sprintf("the log has dropped its %s", cmdutil.CountOf(int(l.Dropped), "oldest request")))
+	}
+	if l.Undecided > 0 {
+		all = append(all, fmt.Sprintf("%s cannot be compared with --match, because the log has only the beginning of the body",
+			cmdutil.CountOf(int(l.Undecided), "request")))
+	}
+	return strings.Join(all, "; ")
+}
+
+func (l requestLog) unexpected(expect int64) error {
+	msg := cmdutil.CountOf(len(l.Requests), "request") + fmt.Sprintf(" found, %d expected", expect)
+	hint := payout.NewHint("look at them without --expect")
+	if lost := l.lost(); lost != "" {
+		msg = "at least " + msg + ": " + lost
+		hint = payout.NewHint("count fewer at a time, with --since or after till sandbox reset")
+	}
+	return &cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: msg, Hint: hint}
+}
+
+func requestView(money.Registry) render.View[sandbox.Request] {
+	type row = sandbox.Request
+	return render.View[row]{
+		ID:   func(r row) string { return strconv.FormatInt(r.ID, 10) },
+		JSON: render.Value[row](),
+		Columns: []render.Column[row]{
+			{Name: "id", About: "number of the request, for --since",
+				Cell: func(r row) render.Cell { return render.Int(r.ID) }},
+			{Name: "method", About: "method of the request",
+				Cell: func(r row) render.Cell { return render.Text(r.Method) }},
+			{Name: "path", About: "path of the request",
+				Cell: func(r row) render.Cell { return render.Text(r.Path) }},
+			{Name: "status", About: "status of the answer; empty if there was none",
+				Cell: func(r row) render.Cell { return views.Number(int64(r.Status)) }},
+			{Name: "fault", About: "what the faults did that struck it: till help faults",
+				Cell: func(r row) render.Cell { return render.Text(r.Fault) }},
+			{Name: "query", About: "query of the request",
+				Extra: true, Cell: func(r row) render.Cell { return render.Text(r.Query) }},
+			{Name: "body", About: "body of the request",
+				Extra: true, Detail: true, Cell: func(r row) render.Cell { return bodyCell(r.Body) }},
+			{Name: "cut", About: "whether the log has only the beginning of the body",
+				Extra: true, Cell: func(r row) render.Cell { return render.Bool(r.Cut) }},
+		},
+	}
+}
+
+func bodyCell(body json.RawMessage) render.Cell {
+	if len(body) == 0 || string(body) == "null" {
+		return render.Text("")
+	}
+	return render.JSONText(body)
+}
