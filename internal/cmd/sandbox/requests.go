@@ -141,7 +141,7 @@ func (l requestLog) lost() string {
 
 func (l requestLog) unexpected(expect int64) error {
 	msg := cmdutil.CountOf(len(l.Requests), "request") + fmt.Sprintf(" found, %d expected", expect)
-	hint := payout.NewHint("look at them without --expect")
+	hint := payout.Hint{}
 	if lost := l.lost(); lost != "" {
 		msg = "at least " + msg + ": " + lost
 		hint = payout.NewHint("count fewer at a time, with --since or after till sandbox reset")
