@@ -1,0 +1,247 @@
+// Package openapi tests the description that the sandbox serves with tools of others: a
+// validator, and a generator of clients. It is a module of its own, so that till does
+// not depend on the validator.
+package openapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pb33f/libopenapi"
+	validator "github.com/pb33f/libopenapi-validator"
+)
+
+func TestDescription(t *testing.T) {
+	b := serve(t)
+	t.Run("is valid", func(t *testing.T) { isValid(t, b) })
+	t.Run("makes a client", func(t *testing.T) { makesClient(t, b) })
+}
+
+// isValid checks the description with a validator that knows the schema of OpenAPI 3.1.
+func isValid(t *testing.T, b *box) {
+	text := b.get(t, "/openapi.json")
+	doc, err := libopenapi.NewDocument(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version := doc.GetVersion(); !strings.HasPrefix(version, "3.1.") {
+		t.Errorf("the version is %s", version)
+	}
+	if _, err := doc.BuildV3Model(); err != nil { // follows every reference
+		t.Error(err)
+	}
+	v, problems := validator.NewValidator(doc)
+	if len(problems) > 0 {
+		t.Fatal(errors.Join(problems...))
+	}
+	if ok, problems := v.ValidateDocument(); !ok {
+		for _, p := range problems {
+			t.Error(p.Error())
+			for _, one := range p.SchemaValidationErrors {
+				t.Error(one.Reason, one.FieldPath)
+			}
+		}
+	}
+}
+
+// makesClient generates a client in TypeScript, calls all operations with it, and checks
+// that each one arrived and was answered.
+func makesClient(t *testing.T, b *box) {
+	modules := install(t)
+	dir := t.TempDir()
+	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	text := b.get(t, "/openapi.json")
+	calls, err := os.ReadFile("client/calls.ts")
+	if err == nil {
+		err = errors.Join(os.WriteFile(filepath.Join(dir, "openapi.json"), text, 0o600),
+			os.WriteFile(filepath.Join(dir, "calls.ts"), calls, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"TILL_BASE_URL=" + b.URL, "TILL_API_KEY=" + b.Key}
+	run(t, dir, env, "node", "node_modules/@hey-api/openapi-ts/bin/index.cjs", "-i", "openapi.json", "-o", "client")
+	run(t, dir, env, "node", "node_modules/typescript/bin/tsc", "--strict", "--skipLibCheck", "--target", "es2022",
+		"--module", "commonjs", "--outDir", "out", "calls.ts")
+	run(t, dir, env, "node", "out/calls.js")
+
+	var log struct {
+		Requests []struct {
+			Method, Path string
+			Status       int
+		}
+	}
+	if err := json.Unmarshal(b.get(t, "/sandbox/requests"), &log); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, r := range log.Requests {
+		if r.Status == http.StatusOK {
+			got[strings.ToLower(r.Method)+" "+r.Path] = true
+		}
+	}
+	var described struct {
+		Paths map[string]map[string]any
+	}
+	if err := json.Unmarshal(text, &described); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for path, methods := range described.Paths {
+		for method := range methods {
+			if !strings.HasPrefix(path, "/api/") {
+				continue
+			}
+			if n++; !got[method+" "+path] {
+				t.Errorf("the client does not call %s %s with success", method, path)
+			}
+		}
+	}
+	if n != 22 {
+		t.Errorf("%d operations are described, and the interface has 22", n)
+	}
+}
+
+// A box is a sandbox that the program serves.
+type box struct {
+	URL string `json:"base_url"`
+	Key string `json:"api_key"`
+}
+
+// serve builds the program, and starts a sandbox for the length of a test.
+func serve(t *testing.T) *box {
+	t.Helper()
+	dir := t.TempDir()
+	till, ready := filepath.Join(dir, "till"), filepath.Join(dir, "ready.json")
+	run(t, "../..", []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-buildvcs=false", "-o", till, "./cmd/till")
+	var output bytes.Buffer
+	ctx, stop := context.WithCancel(context.Background())
+	c := exec.CommandContext(ctx, till, "sandbox", "serve", "--ready-file", ready)
+	c.Env, c.Stdout, c.Stderr = append(os.Environ(), "HOME="+dir), &output, &output
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = 30 * time.Second
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		c.Wait()
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+	})
+	b := &box{}
+	for {
+		select {
+		case <-ended:
+			t.Fatalf("the sandbox has ended: %s", &output)
+		case <-time.After(10 * time.Millisecond):
+		}
+		if text, err := os.ReadFile(ready); err == nil {
+			if err := json.Unmarshal(text, b); err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+	}
+}
+
+func (b *box) get(t *testing.T, path string) []byte {
+	t.Helper()
+	r, err := http.NewRequest("GET", b.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+b.Key)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("GET %s: %d %s %v", path, answer.StatusCode, text, err)
+	}
+	return text
+}
+
+// install returns the directory of the generator, which it keeps for the next run. The
+// test is skipped where there is no npm.
+func install(t *testing.T) string {
+	t.Helper()
+	missing := t.Skipf
+	if os.Getenv("TILL_NEEDS_TOOLS") != "" {
+		missing = t.Fatalf
+	}
+	for _, tool := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			missing("%v", err)
+		}
+	}
+	lock, err := os.ReadFile("client/package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := os.ReadFile("client/package.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		missing("%v", err)
+	}
+	cache = filepath.Join(cache, "till-ci")
+	kept := filepath.Join(cache, fmt.Sprintf("openapi-client-%x", sha256.Sum256(slices.Concat(manifest, lock)))[:40])
+	modules := filepath.Join(kept, "node_modules")
+	if _, err := os.Stat(modules); err == nil {
+		return modules
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := os.MkdirTemp(cache, "new-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(fresh)
+	err = errors.Join(os.WriteFile(filepath.Join(fresh, "package.json"), manifest, 0o644),
+		os.WriteFile(filepath.Join(fresh, "package-lock.json"), lock, 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	c.Dir = fresh
+	if output, err := c.CombinedOutput(); err != nil {
+		missing("npm ci: %v: %s", err, output)
+	}
+	if err := os.Rename(fresh, kept); err != nil && !errors.Is(err, os.ErrExist) {
+		t.Fatal(err)
+	}
+	return modules
+}
+
+func run(t *testing.T, dir string, env []string, name string, args ...string) {
+	t.Helper()
+	c := exec.Command(name, args...)
+	c.Dir, c.Env = dir, append(os.Environ(), env...)
+	if output, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(append([]string{name}, args...), " "), err, output)
+	}
+}
