@@ -14,15 +14,15 @@ import (
 func (s *Server) viewBalances(_ *store.Reseller, a *store.Account) any {
 	grouped := wire.GroupedView{Crypto: map[string]int64{}, Fiat: map[string]int64{}}
 	list := []any{}
-	for _, m := range s.settings.Held(a, store.Balance) {
+	for _, m := range s.settings().Held(a, store.Balance) {
 		group := grouped.Crypto
 		if money.ByCode[m.Code].Kind == money.Fiat {
 			group = grouped.Fiat
 		}
 		group[money.ByCode[m.Code].AmountCode()] = m.Minor
-		list = append(list, s.settings.ViewBalance(m, nil))
+		list = append(list, s.settings().ViewBalance(m, nil))
 	}
-	if s.settings.BalanceRecord == "list" {
+	if s.settings().BalanceRecord == "list" {
 		return list
 	}
 	return grouped
@@ -31,21 +31,21 @@ func (s *Server) viewBalances(_ *store.Reseller, a *store.Account) any {
 func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 	q := r.query()
 	id, currency := q.UUID("id"), q.Currency("currency")
-	fiatCode := s.settings.readIncludeFiat(q)
+	fiatCode := s.settings().readIncludeFiat(q)
 	if err := q.Done(); err != nil {
 		return nil, err
 	}
 	held, err := s.heldIn(id, store.Balance, currency.Code)
 	if err != nil || fiatCode == "" {
-		return s.settings.ViewBalance(held, nil), err
+		return s.settings().ViewBalance(held, nil), err
 	}
-	worth := s.settings.Convert(held.Minor, held.Code, fiatCode, false)
+	worth := s.settings().Convert(held.Minor, held.Code, fiatCode, false)
 	if !worth.IsInt64() {
 		return nil, refusal.New(refusal.AmountTooLarge,
 			"The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.",
 			fiatCode)
 	}
-	return s.settings.ViewBalance(held, &money.Amount{Code: fiatCode, Minor: worth.Int64()}), nil
+	return s.settings().ViewBalance(held, &money.Amount{Code: fiatCode, Minor: worth.Int64()}), nil
 }
 
 // heldIn returns one line of a reseller's account.
@@ -86,7 +86,7 @@ func (s *settings) readIncludeFiat(q *wire.Query) string {
 
 func (s *Server) viewRebates(_ *store.Reseller, a *store.Account) any {
 	amounts := []wire.AmountView{}
-	for _, m := range s.settings.Held(a, store.Rebates) {
+	for _, m := range s.settings().Held(a, store.Rebates) {
 		amounts = append(amounts, wire.ViewAmount(m))
 	}
 	return amounts
@@ -99,7 +99,7 @@ func (s *Server) getResellerRebateIn(r *request) (any, error) {
 		return nil, err
 	}
 	earned, err := s.heldIn(id, store.Rebates, currency.Code)
-	return map[string]wire.AmountView{s.settings.RebateCode(earned.Code): wire.ViewAmount(earned)}, err
+	return map[string]wire.AmountView{s.settings().RebateCode(earned.Code): wire.ViewAmount(earned)}, err
 }
 
 // Fund adds minor units of a currency to the merchant's balance.
@@ -133,9 +133,9 @@ func (s *Server) Balance(code string) (minor int64, err error) {
 // currency returns one of the setting currencies.
 func (s *Server) currency(code string) (money.Currency, error) {
 	c := money.ByCode[code]
-	if !slices.Contains(s.settings.Currencies, c) {
+	if !slices.Contains(s.settings().Currencies, c) {
 		return c, refusal.New(refusal.UnknownCurrency, "There is no currency %q; use one of %s.",
-			refusal.Shorten(code), s.settings.Known(""))
+			refusal.Shorten(code), s.settings().Known(""))
 	}
 	return c, nil
 }

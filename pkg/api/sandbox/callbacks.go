@@ -48,7 +48,7 @@ func (s *Server) announce(st *store.State, w *store.Withdrawal) (*store.Delivery
 	if w.Callback == "" {
 		return nil, nil
 	}
-	view := s.settings.ViewWithdrawal(w, *s.store.Merchant.Load())
+	view := s.settings().ViewWithdrawal(w, *s.store.Merchant.Load())
 	view.Address = w.Address
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)

@@ -34,6 +34,8 @@ func (s *Server) controls() []route {
 		{"POST", "/sandbox/restore", control, s.controlRestore},
 		{"GET", "/sandbox/clock", control, s.controlClock},
 		{"POST", "/sandbox/clock", control, s.controlSetClock},
+		{"GET", "/sandbox/settings", control, s.controlSettings},
+		{"POST", "/sandbox/settings", control, s.controlSet},
 		{"GET", "/sandbox/faults", control, s.controlFaults},
 		{"POST", "/sandbox/faults", control, s.controlAddFault},
 		{"POST", "/sandbox/faults/clear", control, s.controlClearFaults},
@@ -102,7 +104,7 @@ func (s *Server) end(r *request, how func(id string) error) (any, error) {
 		return nil, err
 	}
 	v, _ := s.store.Invoice(id)
-	return s.settings.ViewInvoice(&v), nil
+	return s.settings().ViewInvoice(&v), nil
 }
 
 // advancedView is a withdrawal and the delivery to its callback, which is null if
@@ -157,7 +159,7 @@ func (s *Server) controlRedeem(r *request) (any, error) {
 		func(r *store.Reseller, _ *store.Account) any { return redeemedView{id, r.Label, r.Invite, key} })
 }
 
-// controlReset takes {} or {"seed": "demo"} and returns the ids of the new state.
+// controlReset takes {}, for the seed of the start, or {"seed": "demo"} and returns the ids of the new state.
 func (s *Server) controlReset(r *request) (any, error) {
 	in := r.object()
 	seed := in.TextOr("seed", "")
@@ -166,7 +168,7 @@ func (s *Server) controlReset(r *request) (any, error) {
 	}
 	if !slices.Contains([]string{"", "demo", "none"}, seed) {
 		return nil, refusal.New(refusal.InvalidBody,
-			"There is no seed %q; use demo or none, or leave it out for funds in every currency.",
+			"There is no seed %q; use demo or none, or leave it out for the seed of the start.",
 			refusal.Shorten(seed))
 	}
 	err := s.Reset(seed)

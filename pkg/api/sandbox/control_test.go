@@ -28,6 +28,8 @@ var controls = []struct{ method, path, body string }{
 	{"GET", "/sandbox/clock", ""},
 	{"POST", "/sandbox/clock", `{"set":"now"}`},
 	{"GET", "/sandbox/requests", ""},
+	{"GET", "/sandbox/settings", ""},
+	{"POST", "/sandbox/settings", `{}`},
 	{"GET", "/sandbox/faults", ""},
 	{"POST", "/sandbox/faults", `{"do":"html"}`},
 	{"POST", "/sandbox/faults/clear", `{}`},

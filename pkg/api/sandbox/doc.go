@@ -58,7 +58,9 @@
 //	                       {"advance_seconds": n}
 //	GET  /sandbox/dump                                         the whole state
 //	POST /sandbox/restore  what a dump returned                {"id", "merchant_id"}
-//	POST /sandbox/reset    {"seed": "demo" or "none"}          {"id", "merchant_id"}
+//	POST /sandbox/reset    {} or {"seed": "demo" or "none"}    {"id", "merchant_id"}
+//	GET  /sandbox/settings                                     {name: value} of every setting
+//	POST /sandbox/settings {name: value}                       the same, as it is then
 //	GET  /sandbox/requests  ?on=METHOD PATH                    {"requests": every Request, oldest first,
 //	                        &match=FIELD=VALUE                 "dropped": how many of them the log has lost,
 //	                        &since=id                          "undecided": how many cannot be compared}

@@ -12,7 +12,7 @@ func (s *Server) listInvites(r *request) (any, error) {
 	all := []wire.InviteView{}
 	s.store.Read(func(st *store.State) {
 		for _, v := range st.InviteOrder {
-			if !v.Redeemed || s.settings.invitesListed == "all" {
+			if !v.Redeemed || s.settings().invitesListed == "all" {
 				all = append(all, wire.InviteView{Invite: v.ID, Label: v.Label})
 			}
 		}
@@ -49,7 +49,7 @@ func (s *Server) createInvite(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	url := strings.NewReplacer("{host}", hostOf(r.http), "{invite}", v.ID).Replace(s.settings.inviteURL)
+	url := strings.NewReplacer("{host}", hostOf(r.http), "{invite}", v.ID).Replace(s.settings().inviteURL)
 	return wire.InviteView{Invite: v.ID, Label: v.Label, URL: url}, nil
 }
 

@@ -23,12 +23,12 @@ func (s *Server) createInvoice(r *request) (any, error) {
 	}
 	v.Title = in.Text("title")
 	v.Currency = in.Currency("currency").Code
-	s.settings.readItems(in, v)
+	s.settings().readItems(in, v)
 	if in.Has("due_date") {
 		due := in.Text("due_date") // deprecated: checked and ignored
-		if _, err := time.Parse(s.settings.CreatedLayout, due); err != nil && s.settings.dueDateIn == "date_time" {
+		if _, err := time.Parse(s.settings().CreatedLayout, due); err != nil && s.settings().dueDateIn == "date_time" {
 			in.FailAt("due_date", "is %q, which is not a time; write it like %s", refusal.Shorten(due),
-				s.settings.CreatedLayout)
+				s.settings().CreatedLayout)
 		}
 	}
 	v.Callback = in.URLOr("callback_url", "")
@@ -78,7 +78,7 @@ func (s *Server) getInvoice(r *request, id string) (any, error) {
 // invoice of another account is not found.
 func (s *Server) ofInvoice(account, id string, view func(*store.Invoice) any) (answer any, err error) {
 	s.store.Read(func(st *store.State) {
-		if v := st.Invoices[id]; v != nil && s.settings.Shows(st, account, v.Account) {
+		if v := st.Invoices[id]; v != nil && s.settings().Shows(st, account, v.Account) {
 			answer = view(v)
 		} else {
 			err = refusal.New(refusal.NotFound, "There is no invoice %s in this account; check the id.", id)
@@ -87,10 +87,10 @@ func (s *Server) ofInvoice(account, id string, view func(*store.Invoice) any) (a
 	return answer, err
 }
 
-func (s *Server) viewInvoice(v *store.Invoice) any { return s.settings.ViewInvoice(v) }
+func (s *Server) viewInvoice(v *store.Invoice) any { return s.settings().ViewInvoice(v) }
 
 func (s *Server) viewFinished(v *store.Invoice) any {
-	return v.Phase == store.Paid || v.Phase == store.Expired && s.settings.invoiceFinished == "closed"
+	return v.Phase == store.Paid || v.Phase == store.Expired && s.settings().invoiceFinished == "closed"
 }
 
 // PayInvoice pays a waiting invoice in full, in its own currency or in the one that

@@ -134,7 +134,7 @@ func bearer(r *http.Request) (key string, err error) {
 // An unknown key and a missing one get the same status.
 func (s *Server) authorize(r *http.Request, access access) (account string, err error) {
 	merchant := *s.store.Merchant.Load()
-	if access == openControl || access == merchantOnly && s.settings.resellerAuth == "none" {
+	if access == openControl || access == merchantOnly && s.settings().resellerAuth == "none" {
 		return merchant, nil
 	}
 	key, err := bearer(r)
@@ -150,7 +150,7 @@ func (s *Server) authorize(r *http.Request, access access) (account string, err 
 	case account == "":
 		return "", refusal.New(refusal.Unauthorized,
 			"The API key is not one of this sandbox; use the key that it printed at its start, or a reseller's.")
-	case access == control, access == merchantOnly && s.settings.resellerAuth == "bearer":
+	case access == control, access == merchantOnly && s.settings().resellerAuth == "bearer":
 		return "", refusal.New(refusal.Forbidden, "A reseller's key cannot use this path; use the merchant's key.")
 	}
 	return account, nil

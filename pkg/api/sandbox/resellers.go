@@ -28,7 +28,7 @@ func (s *Server) listResellers(r *request) (any, error) {
 	all := map[string]wire.ResellerView{}
 	s.store.Read(func(st *store.State) {
 		for _, id := range st.ResellerIDs {
-			all[id] = s.settings.ViewReseller(st.Resellers[id], st.Accounts[id])
+			all[id] = s.settings().ViewReseller(st.Resellers[id], st.Accounts[id])
 		}
 	})
 	return all, nil
@@ -41,7 +41,7 @@ func (s *Server) listResellerIDs(r *request) (any, error) {
 }
 
 func (s *Server) viewReseller(r *store.Reseller, a *store.Account) any {
-	return s.settings.ViewReseller(r, a)
+	return s.settings().ViewReseller(r, a)
 }
 
 func viewInviteOf(r *store.Reseller, _ *store.Account) any { return wire.ViewInviteOf(r) }
@@ -54,29 +54,29 @@ func (s *Server) viewStats(r *store.Reseller, a *store.Account) any {
 		Label:          r.Label,
 		InvoiceStats:   map[string]int64{},
 		InvoiceRebates: map[string]wire.RebateView{},
-		TotalVolume:    s.settings.Totals(a, store.Volume),
-		TotalRebates:   s.settings.Totals(a, store.Rebates),
+		TotalVolume:    s.settings().Totals(a, store.Volume),
+		TotalRebates:   s.settings().Totals(a, store.Rebates),
 	}
-	if s.settings.StatsZeros == "show" {
-		for _, status := range s.settings.InvoiceStatuses {
+	if s.settings().StatsZeros == "show" {
+		for _, status := range s.settings().InvoiceStatuses {
 			view.InvoiceStats[status] = 0
 		}
 	}
 	for _, v := range a.Invoices {
-		view.InvoiceStats[s.settings.InvoiceStatuses[v.Phase]]++
+		view.InvoiceStats[s.settings().InvoiceStatuses[v.Phase]]++
 		if v.Phase != store.Paid {
 			continue
 		}
 		got, at := v.Payment(), v.Created
-		if s.settings.RebateCreated == "payment" {
+		if s.settings().RebateCreated == "payment" {
 			at = v.PaidAt
 		}
-		code := s.settings.StatsCode(money.ByCode[got.Code])
+		code := s.settings().StatsCode(money.ByCode[got.Code])
 		view.InvoiceRebates[v.ID] = wire.RebateView{
 			ID:         v.ID,
 			PaidAmount: map[string]int64{code: got.Minor},
 			Rebate:     map[string]int64{code: v.Rebate},
-			Created:    at.Format(s.settings.CreatedLayout),
+			Created:    at.Format(s.settings().CreatedLayout),
 		}
 	}
 	return view
@@ -84,7 +84,7 @@ func (s *Server) viewStats(r *store.Reseller, a *store.Account) any {
 
 func (s *Server) listResellerWithdrawals(r *request) (any, error) {
 	q := r.query()
-	id, p := q.UUID("id"), s.settings.ReadPaging(q)
+	id, p := q.UUID("id"), s.settings().ReadPaging(q)
 	if err := s.knownReseller(q, id); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (s *Server) listResellerWithdrawals(r *request) (any, error) {
 func (s *Server) getResellerWithdrawal(r *request) (any, error) {
 	q := r.query()
 	read := q.Text
-	if s.settings.IDFormat == "uuid" {
+	if s.settings().IDFormat == "uuid" {
 		read = q.UUID
 	}
 	id, withdrawal := q.UUID("id"), read("withdraw")
@@ -108,15 +108,15 @@ func (s *Server) getResellerWithdrawal(r *request) (any, error) {
 // optional, so {} selects all invoices.
 func (s *Server) listResellerInvoices(r *request) (any, error) {
 	q := r.query()
-	id, p := q.UUID("id"), s.settings.ReadPaging(q)
+	id, p := q.UUID("id"), s.settings().ReadPaging(q)
 	if err := s.knownReseller(q, id); err != nil {
 		return nil, err
 	}
 	in := r.object()
 	var f wire.Filter
 	err := *in.Err
-	if s.settings.invoiceFilter != "ignored" {
-		f = s.settings.ReadFilter(in, s.settings.InvoiceStatuses[:], s.settings.invoiceFilter == "required")
+	if s.settings().invoiceFilter != "ignored" {
+		f = s.settings().ReadFilter(in, s.settings().InvoiceStatuses[:], s.settings().invoiceFilter == "required")
 		err = in.Done()
 	}
 	if err != nil {
@@ -127,14 +127,14 @@ func (s *Server) listResellerInvoices(r *request) (any, error) {
 	s.store.Read(func(st *store.State) {
 		var a *store.Account
 		if a, err = st.Account(id); err == nil {
-			page, err = wire.Pick(&s.settings.Rules, a.Invoices, f, p, s.settings.InvoiceTagged)
+			page, err = wire.Pick(&s.settings().Rules, a.Invoices, f, p, s.settings().InvoiceTagged)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	view := wire.ViewPage(page, s.settings.ViewInvoice)
-	if s.settings.invoiceList == "array" {
+	view := wire.ViewPage(page, s.settings().ViewInvoice)
+	if s.settings().invoiceList == "array" {
 		return view.Content, nil
 	}
 	return view, nil

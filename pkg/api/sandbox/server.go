@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/checkout"
@@ -26,17 +28,23 @@ import (
 
 // A Server is one sandbox. It is an http.Handler, safe for concurrent use.
 type Server struct {
-	settings *settings
-	clock    func() time.Time
-	key      string
-	keyHash  store.KeyHash
-	store    *store.Store
-	routes   map[string]map[string]route // by path, then method
-	sender   *webhook.Sender
-	seeds    seed.Maker
-	pages    *checkout.Pages
-	rate     rate
-	log      *requestlog.Log
+	live    atomic.Pointer[settings]
+	clock   func() time.Time
+	key     string
+	keyHash store.KeyHash
+	store   *store.Store
+	routes  map[string]map[string]route // by path, then method
+	sender  *webhook.Sender
+	seeds   seed.Maker
+	pages   *checkout.Pages
+	rate    rate
+	log     *requestlog.Log
+
+	first    func() (store.Change, error) // makes the state that the server begins with
+	starting *settings
+	given    map[string]string // the values of starting that are not the default
+	setting  sync.Mutex        // one change of the settings at a time
+	values   map[string]string // those of the settings now; it never changes
 }
 
 // An Option configures the Server that New makes.
@@ -98,14 +106,15 @@ func New(opts ...Option) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	s := &Server{settings: settings, clock: o.clock, key: o.key, keyHash: store.HashKey(o.key),
+	s := &Server{starting: settings, given: o.settings, values: o.settings, clock: o.clock, key: o.key, keyHash: store.HashKey(o.key),
 		log: requestlog.New(KeyPrefix)}
+	s.live.Store(settings)
 	s.routes = s.routeTable()
 	s.store = store.New(settings.Terms, o.clock, s.announce)
 	s.seeds = seed.Maker{Terms: settings.Terms, Clock: o.clock, MerchantKey: s.keyHash, CheckKey: checkKey,
 		Operations: Operations()}
-	s.pages = &checkout.Pages{Store: s.store, Status: func(k refusal.Kind) int { return settings.errors[k].Status }}
-	s.sender = webhook.New(s.store, settings.callbacks)
+	s.pages = &checkout.Pages{Store: s.store, Status: func(k refusal.Kind) int { return s.settings().errors[k].Status }}
+	s.sender = webhook.New(s.store, func() webhook.Limits { return s.settings().callbacks })
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
@@ -119,10 +128,12 @@ func New(opts ...Option) (*Server, error) {
 
 // open loads the state, or begins a new one.
 func (s *Server) open(o options) error {
-	first, err := s.seeds.Named(o.seed) // a wrong seed is an error even if it is not used
+	s.first = func() (store.Change, error) { return s.seeds.Named(o.seed) }
 	if o.seedJSON != nil {
-		first, err = s.seeds.FromJSON(o.seedJSON)
+		seed := bytes.Clone(o.seedJSON)
+		s.first = func() (store.Change, error) { return s.seeds.FromJSON(seed) }
 	}
+	first, err := s.first() // a wrong seed is an error even if it is not used
 	if err != nil {
 		return exported(err)
 	}
@@ -160,12 +171,14 @@ func (s *Server) Identity() (id string) {
 	return id
 }
 
-// Reset discards the state and begins a new one with a seed, as for WithSeed. The
-// keys of the resellers are lost.
+// Reset discards the state and begins a new one, with the seed as it was read at the
+// start, or with another one, named as for WithSeed. The settings and the clock are
+// again those of the start, and the log of requests is empty. The keys of the resellers
+// are lost. A wrong seed changes nothing.
 func (s *Server) Reset(seed string) error {
-	first, err := s.seeds.Named(seed)
-	if err != nil {
-		return err
+	first := s.first
+	if seed != "" {
+		first = func() (store.Change, error) { return s.seeds.Named(seed) }
 	}
 	return s.begin(first)
 }
@@ -181,22 +194,28 @@ func (s *Server) Dump() ([]byte, error) {
 	return json.MarshalIndent(seed.DumpOf(s.store), "", "  ")
 }
 
-// Restore discards the state and begins a new one with a seed in JSON: a seed that a
-// person has written, or the result of Dump. The new state has its own identity.
+// Restore is Reset with a seed in JSON: a seed that a person has written, or the result
+// of Dump. The new state has its own identity, and its clock is as far ahead as the
+// seed says.
 func (s *Server) Restore(seed []byte) error {
-	first, err := s.seeds.FromJSON(seed)
-	if err != nil {
-		return exported(err)
-	}
-	return s.begin(first)
+	return s.begin(func() (store.Change, error) { return s.seeds.FromJSON(seed) })
 }
 
 // begin begins a new state.
-func (s *Server) begin(first store.Change) error {
-	err := s.store.Write(func(*store.State) (store.Change, error) { return first, nil })
-	if err == nil {
-		s.log.Clear()
+func (s *Server) begin(make func() (store.Change, error)) error {
+	first, err := make()
+	if err != nil {
+		return exported(err)
 	}
+	s.setting.Lock()
+	defer s.setting.Unlock()
+	err = s.store.Begin(first, s.starting.Terms, func() {
+		s.live.Store(s.starting)
+		s.values = s.given
+		s.log.Clear()
+		s.rate.clear()
+	})
+	s.sender.Forget()
 	return err
 }
 
@@ -366,7 +385,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	req := &request{http: r, writer: unwrapped(w), account: account, maxBody: s.settings.maxBody, rules: &s.settings.Rules}
+	req := &request{http: r, writer: unwrapped(w), account: account, maxBody: s.settings().maxBody, rules: &s.settings().Rules}
 	if route.access.controls() {
 		req.maxBody, req.rules = maxDump, nil
 	}
@@ -387,11 +406,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := refusal.From(err)
-	rule := s.settings.errors[f.Kind]
+	rule := s.settings().errors[f.Kind]
 	if rule.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	if s.settings.envelope == "as_shown" && !envelopeShown(r) {
+	if s.settings().envelope == "as_shown" && !envelopeShown(r) {
 		http.Error(w, f.Description, rule.Status)
 		return
 	}

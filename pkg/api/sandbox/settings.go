@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/pkg/api/sandbox/internal/fault"
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
@@ -39,8 +40,7 @@ func mapped[R, V any](records []R, view func(R) V) []V {
 }
 
 // settings holds the choices in the form that the handlers use, each with the part
-// of the sandbox that it concerns. It is filled once, when a server is made, and
-// only read afterwards.
+// of the sandbox that it concerns. It never changes: other settings are another value.
 type settings struct {
 	*store.Terms
 	wire.Rules
@@ -86,7 +86,11 @@ func newSettings(values map[string]string) (*settings, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !known[name] {
-			return nil, fmt.Errorf("there is no setting %q; Settings lists those there are", name)
+			advice := "till sandbox settings lists all"
+			if near := fault.Nearest(name, slices.Sorted(maps.Keys(known))); near != "" {
+				advice = fmt.Sprintf("did you mean %s?", near)
+			}
+			return nil, fmt.Errorf("there is no setting %q; %s", refusal.Shorten(name), advice)
 		}
 	}
 	if s.DefaultPageSize > s.MaxPageSize {

@@ -192,7 +192,7 @@ func (s *Pages) showInvoice(id string, refused error) (page, error) {
 			refusal.New(refusal.NotFound,
 				"There is no invoice at this address. Check that it was copied whole, or go back to the shop for a new one.")
 	}
-	view := invoicePageView{v, s.Store.Terms.InvoiceStatuses[v.Phase],
+	view := invoicePageView{v, s.Store.Terms().InvoiceStatuses[v.Phase],
 		amount(strconv.FormatInt(v.Total, 10), v.Currency), ""}
 	p := page{status: http.StatusOK, template: "invoice"}
 	if v.Phase == store.Awaiting {
@@ -230,7 +230,7 @@ func (s *Pages) invitePage(id string) (page, error) {
 		if v := st.Invites[id]; v != nil {
 			view = *v
 			// With invite_reuse=accept it can be redeemed again.
-			view.Redeemed = v.Redeemed && s.Store.Terms.InviteReuse == "reject"
+			view.Redeemed = v.Redeemed && s.Store.Terms().InviteReuse == "reject"
 		}
 	})
 	if view.ID == "" {

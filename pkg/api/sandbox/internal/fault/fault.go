@@ -246,11 +246,11 @@ const (
 // everyOperation is the On of a fault for all operations.
 const everyOperation = "*"
 
-// nearestOperation returns the operation that text may have meant. If more than a third of each would have to be
-// changed, it returns "".
-func nearestOperation(text string, operations []string) (nearest string) {
+// Nearest returns the name that text may have meant. If more than a third of each would have to be changed, it
+// returns "".
+func Nearest(text string, names []string) (nearest string) {
 	least := -1
-	for _, op := range operations {
+	for _, op := range names {
 		if strings.EqualFold(op, text) {
 			return op
 		}
@@ -394,7 +394,7 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 func CheckFilter(on string, match map[string]string, operations []string) error {
 	if on != "" && on != everyOperation && !slices.Contains(operations, on) {
 		advice := `write a method and a path, such as "POST /api/merchant_withdrawal/create", or * for every one`
-		if near := nearestOperation(on, operations); near != "" {
+		if near := Nearest(on, operations); near != "" {
 			advice = fmt.Sprintf("did you mean %q? * is every one", near)
 		}
 		return &Error{"on", fmt.Sprintf("%q is not an operation of the interface", refusal.Shorten(on)), advice}

@@ -56,7 +56,7 @@ type planter struct {
 }
 
 func (s *planter) fund() error {
-	for _, c := range s.Terms.Currencies {
+	for _, c := range s.Terms().Currencies {
 		if err := s.Fund(c.Code, freshFunds(c)); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (s *planter) demo() error {
 // others are paid.
 func (s *planter) invoice(account, currency string, cents int64, n int) error {
 	number := int64(1000 + n)
-	amount, err := s.Terms.Debit(money.Amount{Code: "Usd", Minor: cents}, currency)
+	amount, err := s.Terms().Debit(money.Amount{Code: "Usd", Minor: cents}, currency)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (s *planter) invoice(account, currency string, cents int64, n int) error {
 // withdrawals adds one withdrawal of the merchant for each status, whatever the
 // settings call it, and then one of a reseller, all of them recent.
 func (s *planter) withdrawals(reseller string) error {
-	flow := &s.Terms.Flow
+	flow := &s.Terms().Flow
 	amounts := []money.Amount{{Code: "Btc", Minor: 150_000}, {Code: "UsdtTrc20", Minor: 25_000_000},
 		{Code: "Eth", Minor: 900_000_000}, {Code: "Ltc", Minor: 70_000_000}, {Code: "Jpy", Minor: 12_000}}
 	statuses := slices.DeleteFunc(slices.Clone(flow.Statuses),
@@ -200,7 +200,7 @@ func (s *planter) withdrawals(reseller string) error {
 		}
 	}
 	// Less than its first invoice in Btc.
-	paidOut, err := s.Terms.Debit(money.Amount{Code: "Usd", Minor: 2_500}, "Btc")
+	paidOut, err := s.Terms().Debit(money.Amount{Code: "Usd", Minor: 2_500}, "Btc")
 	if err != nil {
 		return err
 	}
@@ -217,11 +217,11 @@ func (s *planter) withdrawals(reseller string) error {
 // withdrawal adds a withdrawal and moves it to a status, with five minutes for each
 // step.
 func (s *planter) withdrawal(w *store.Withdrawal, status string) error {
-	w.ID, w.Currency = s.Terms.NewWithdrawalID(), w.Amount.Code
+	w.ID, w.Currency = s.Terms().NewWithdrawalID(), w.Amount.Code
 	if err := s.AddWithdrawal(w); err != nil {
 		return err
 	}
-	for _, next := range s.Terms.Flow.Way(status)[1:] {
+	for _, next := range s.Terms().Flow.Way(status)[1:] {
 		s.wait(5 * time.Minute)
 		if _, err := s.Advance(w.ID, next); err != nil {
 			return err

@@ -19,7 +19,7 @@ type Invite struct {
 // AddInvite makes an invite from the UUID of the request.
 func (s *Store) AddInvite(sent string) (*Invite, error) {
 	v := &Invite{ID: sent}
-	if s.Terms.InviteUUID == "reference" {
+	if s.Terms().InviteUUID == "reference" {
 		v.ID, v.Label = NewUUID(), sent
 	}
 	return v, s.Write(func(st *State) (Change, error) {
@@ -30,7 +30,7 @@ func (s *Store) AddInvite(sent string) (*Invite, error) {
 		v.Created = s.Now()
 		if v.Label == "" {
 			v.Label = strings.NewReplacer("{n}", strconv.Itoa(len(st.InviteOrder)+1), "{invite}", v.ID).
-				Replace(s.Terms.InviteLabel)
+				Replace(s.Terms().InviteLabel)
 		}
 		return Change{Invite: v}, nil
 	})
@@ -44,7 +44,7 @@ func (s *Store) RedeemInvite(id, label string, key KeyHash) (resellerID string, 
 		if old == nil {
 			return Change{}, refusal.New(refusal.NotFound, "There is no invite %s; make it first.", id)
 		}
-		if old.Redeemed && s.Terms.InviteReuse == "reject" {
+		if old.Redeemed && s.Terms().InviteReuse == "reject" {
 			return Change{}, refusal.New(refusal.InviteUsed, "Invite %s has been redeemed; make another one.", id)
 		}
 		v := *old

@@ -64,7 +64,7 @@ func (s *Store) AddInvoice(v *Invoice) error {
 			return Change{}, err
 		}
 		v.Created = s.Now()
-		if v.OrderID != nil && s.Terms.DuplicateInvoiceIDs == "reject" && a.invoiceIDs[*v.OrderID] {
+		if v.OrderID != nil && s.Terms().DuplicateInvoiceIDs == "reject" && a.invoiceIDs[*v.OrderID] {
 			return Change{},
 				refusal.New(refusal.DuplicateOrderID,
 					"order_id %q was used before; use another, or look for the invoice that has it.",
@@ -95,7 +95,7 @@ func (s *Store) TryPayment(id string) error {
 		if err != nil {
 			return Change{}, err
 		}
-		if fails := s.Terms.PaymentFails; fails == "always" || fails == "first" && v.FailedAt.IsZero() {
+		if fails := s.Terms().PaymentFails; fails == "always" || fails == "first" && v.FailedAt.IsZero() {
 			v.FailedAt = s.Now()
 			return Change{Invoice: &v}, nil
 		}
@@ -105,12 +105,12 @@ func (s *Store) TryPayment(id string) error {
 
 func (s *Store) pay(st *State, v Invoice) (c Change, err error) {
 	v.Phase, v.PaidAt = Paid, s.Now()
-	if v.Paid, err = s.Terms.Paid(&v); err != nil {
+	if v.Paid, err = s.Terms().Paid(&v); err != nil {
 		return Change{}, err
 	}
 	got := v.Payment()
 	if st.Resellers[v.Account] != nil {
-		v.Rebate = s.Terms.Rebate(got.Minor)
+		v.Rebate = s.Terms().Rebate(got.Minor)
 	}
 	c.Invoice = &v
 	for _, credit := range []struct {

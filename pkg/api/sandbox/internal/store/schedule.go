@@ -37,6 +37,23 @@ func (t *schedule) note(c Change) {
 	t.announce()
 }
 
+// renew makes the schedule of a state anew, after a change of pace or expiry.
+func (t *schedule) renew(st *State) {
+	t.queue = nil
+	for _, id := range append([]string{st.Merchant}, st.ResellerIDs...) {
+		for _, w := range st.Accounts[id].Withdrawals {
+			t.take(Change{Withdrawal: w})
+		}
+		for _, v := range st.Accounts[id].Invoices {
+			t.take(Change{Invoice: v})
+		}
+	}
+	for _, d := range st.DeliveryOrder {
+		t.take(Change{Delivery: d})
+	}
+	t.announce()
+}
+
 func (t *schedule) take(c Change) {
 	if c.Begin != nil {
 		t.queue = nil
@@ -148,7 +165,7 @@ func (s *Store) move(st *State, a appointment) (Change, error) {
 	if w == nil || len(w.Statuses) != a.statuses {
 		return Change{}, errVoid
 	}
-	return s.proceed(st, w, s.Terms.Pace[w.Current()].to, a.at)
+	return s.proceed(st, w, s.Terms().Pace[w.Current()].to, a.at)
 }
 
 // KeepTime makes the moves when they are due, even without requests. It sleeps in

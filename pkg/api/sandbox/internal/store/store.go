@@ -25,7 +25,7 @@ type Store struct {
 	file  *file        // nil: in memory only
 	Made  func(Change) // called with each change by Write or by the clock
 
-	Terms    *Terms
+	terms    atomic.Pointer[Terms]
 	clock    func() time.Time // the machine's
 	announce Announce
 	schedule schedule
@@ -55,14 +55,46 @@ type Announce func(*State, *Withdrawal) (*Delivery, []Change)
 // New returns a store without a state. announce returns the deliveries of its
 // withdrawals.
 func New(t *Terms, clock func() time.Time, announce Announce) *Store {
-	return &Store{Terms: t, clock: clock, announce: announce,
-		schedule: schedule{pace: t.Pace, expiry: t.InvoiceExpiry, wake: make(chan struct{}, 1)}}
+	s := &Store{clock: clock, announce: announce, schedule: schedule{wake: make(chan struct{}, 1)}}
+	s.setTerms(t)
+	return s
+}
+
+// Terms returns the settings that the store follows now.
+func (s *Store) Terms() *Terms { return s.terms.Load() }
+
+func (s *Store) setTerms(t *Terms) {
+	s.terms.Store(t)
+	s.schedule.pace, s.schedule.expiry = t.Pace, t.InvoiceExpiry
+}
+
+// Follow changes the settings. Nobody reads or changes the state while changed runs.
+// Follow returns after the moves that are due by the new settings.
+func (s *Store) Follow(t *Terms, changed func()) error {
+	s.mu.Lock()
+	s.setTerms(t)
+	s.schedule.renew(&s.state)
+	changed()
+	s.mu.Unlock()
+	return s.Write(nil)
+}
+
+// Begin begins a new state with its settings. Nobody reads or changes the state while
+// changed runs.
+func (s *Store) Begin(first Change, t *Terms, changed func()) error {
+	return s.Write(func(*State) (Change, error) {
+		s.setTerms(t)
+		changed()
+		return first, nil
+	})
 }
 
 // NewDraft returns a store in memory in which the clock changes nothing.
 func NewDraft(t *Terms, clock func() time.Time, b Beginning, made func(Change)) *Store {
-	return &Store{Terms: t, clock: clock, state: newState(b), Made: made,
+	s := &Store{clock: clock, state: newState(b), Made: made,
 		announce: func(*State, *Withdrawal) (*Delivery, []Change) { return nil, nil }}
+	s.terms.Store(t)
+	return s
 }
 
 // Open loads the state from a file, or begins it with first. Without a path the

@@ -34,7 +34,7 @@ func (w *Withdrawal) Current() string      { return w.Statuses[len(w.Statuses)-1
 
 // AddWithdrawal takes the money and stores the withdrawal, in one change.
 func (s *Store) AddWithdrawal(w *Withdrawal) error {
-	debit, err := s.Terms.Debit(w.Amount, w.Currency)
+	debit, err := s.Terms().Debit(w.Amount, w.Currency)
 	if err != nil {
 		return err
 	}
@@ -44,19 +44,19 @@ func (s *Store) AddWithdrawal(w *Withdrawal) error {
 		if err != nil {
 			return Change{}, err
 		}
-		w.Statuses = []Reached{{s.Terms.Flow.First, s.Now()}}
-		if s.Terms.DuplicateOrderIDs == "reject" && a.orderIDs[w.OrderID] {
+		w.Statuses = []Reached{{s.Terms().Flow.First, s.Now()}}
+		if s.Terms().DuplicateOrderIDs == "reject" && a.orderIDs[w.OrderID] {
 			return Change{},
 				refusal.New(refusal.DuplicateOrderID,
 					"external_order_id %s was used before; use another, or look for the withdrawal that has it.",
 					w.OrderID)
 		}
-		moves, swaps, err := s.Terms.raise(a, w.Currency, debit)
+		moves, swaps, err := s.Terms().raise(a, w.Currency, debit)
 		for i := range swaps {
 			swaps[i].Withdrawal, swaps[i].At = w.ID, w.MadeAt()
 		}
 		c := Change{Withdrawal: w, Moves: moves, Swaps: swaps}
-		if s.Terms.CallbackOnCreate == "yes" {
+		if s.Terms().CallbackOnCreate == "yes" {
 			c.Delivery, c.Then = s.announce(st, w)
 		}
 		return c, err
@@ -66,14 +66,14 @@ func (s *Store) AddWithdrawal(w *Withdrawal) error {
 // proceed returns the change that moves a withdrawal to its next status: the record,
 // the refund if there is one, and the delivery. Every change of a status uses it.
 func (s *Store) proceed(st *State, w *Withdrawal, status string, at time.Time) (Change, error) {
-	if err := s.Terms.Flow.check(w.Current(), status); err != nil {
+	if err := s.Terms().Flow.check(w.Current(), status); err != nil {
 		return Change{}, err
 	}
 	next := *w
 	next.Statuses = append(slices.Clone(w.Statuses), Reached{status, at})
 	c := Change{Withdrawal: &next}
 	c.Delivery, c.Then = s.announce(st, &next)
-	if s.Terms.Flow.Refunds[status] {
+	if s.Terms().Flow.Refunds[status] {
 		back, err := st.Accounts[w.Account].credit(Balance, w.Currency, w.Debit)
 		if err != nil {
 			return Change{}, err

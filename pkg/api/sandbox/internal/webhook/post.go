@@ -30,8 +30,11 @@ func isLocalName(host string) bool {
 	return err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// loopbackOnly checks the address that is dialled, whatever name it came from.
-func loopbackOnly(_, address string, _ syscall.RawConn) error {
+// checkDialled checks the address that is dialled, whatever name it came from.
+func (c *Sender) checkDialled(_, address string, _ syscall.RawConn) error {
+	if c.limits().Targets != "loopback" {
+		return nil
+	}
 	if to, err := netip.ParseAddrPort(address); err != nil || !to.Addr().Unmap().IsLoopback() {
 		return &targetError{address}
 	}
@@ -40,14 +43,15 @@ func loopbackOnly(_, address string, _ syscall.RawConn) error {
 
 // post makes one request, and reports whether its target was refused.
 func (c *Sender) post(address, body string) (a store.Attempt, refused bool) {
-	ctx, cancel := context.WithTimeout(c.ctx, c.limits.Timeout)
+	limits := c.limits()
+	ctx, cancel := context.WithTimeout(c.ctx, limits.Timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
 		return store.Attempt{Error: cleaned(err.Error())}, false
 	}
 	// Refuse here, so that no name server is asked for the address.
-	if c.limits.Targets == "loopback" && !isLocalName(req.URL.Hostname()) {
+	if limits.Targets == "loopback" && !isLocalName(req.URL.Hostname()) {
 		return store.Attempt{Error: (&targetError{req.URL.Host}).Error()}, true
 	}
 	req.Header.Set("Content-Type", "application/json")
@@ -55,19 +59,19 @@ func (c *Sender) post(address, body string) (a store.Attempt, refused bool) {
 	answer, err := c.client.Do(req)
 	if err != nil {
 		_, refused = errors.AsType[*targetError](err)
-		return store.Attempt{Error: c.reason(ctx, err)}, refused
+		return store.Attempt{Error: c.reason(ctx, limits, err)}, refused
 	}
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1)) // the status has arrived, and it decides
 	return store.Attempt{Status: answer.StatusCode, Answer: cleaned(string(text))}, false
 }
 
-func (c *Sender) reason(ctx context.Context, err error) string {
+func (c *Sender) reason(ctx context.Context, limits Limits, err error) string {
 	switch {
 	case c.ctx.Err() != nil:
 		return "the sandbox was closed before an answer came"
 	case ctx.Err() != nil:
-		return fmt.Sprintf("no answer came within %s", c.limits.Timeout)
+		return fmt.Sprintf("no answer came within %s", limits.Timeout)
 	}
 	if refused, ok := errors.AsType[*targetError](err); ok {
 		return refused.Error()

@@ -33,7 +33,7 @@ type Limits struct {
 type Sender struct {
 	name   string // random, unique among the servers on a file
 	store  *store.Store
-	limits Limits
+	limits func() Limits // as the settings are now
 	client *http.Client
 	ctx    context.Context
 	stop   context.CancelFunc
@@ -62,14 +62,11 @@ const (
 )
 
 // New makes a sender of the deliveries in a store.
-func New(s *store.Store, l Limits) *Sender {
-	c := &Sender{name: store.NewUUID(), store: s, limits: l, slots: make(chan struct{}, maxOut),
+func New(s *store.Store, limits func() Limits) *Sender {
+	c := &Sender{name: store.NewUUID(), store: s, limits: limits, slots: make(chan struct{}, maxOut),
 		rounds: map[string]*round{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
-	dialer := &net.Dialer{}
-	if l.Targets == "loopback" {
-		dialer.Control = loopbackOnly
-	}
+	dialer := &net.Dialer{Control: c.checkDialled}
 	c.client = &http.Client{
 		// A proxy would be another target. A connection that is kept open would keep
 		// a goroutine.
@@ -90,7 +87,7 @@ func (c *Sender) NewDelivery(w *store.Withdrawal, body string) *store.Delivery {
 
 // term returns the end of the term for an attempt that begins after a rest.
 func (c *Sender) term(rest time.Duration) time.Time {
-	return time.Now().Add(rest + c.limits.Timeout + termSlack).UTC().Round(0)
+	return time.Now().Add(rest + c.limits().Timeout + termSlack).UTC().Round(0)
 }
 
 var (
@@ -117,12 +114,14 @@ func (c *Sender) attempt(d store.Delivery) (store.Delivery, error) {
 			return d, err
 		}
 	}
+	var begun string
+	c.store.Read(func(st *store.State) { begun = st.ID })
 	at := c.store.Now()
 	a, refused := c.post(d.URL, d.Body)
 	a.At = at
 	err := c.store.Put(func(st *store.State) (store.Change, error) {
 		old := st.Deliveries[d.ID]
-		if old == nil { // a new state has begun meanwhile
+		if old == nil || st.ID != begun { // a new state has begun meanwhile
 			return store.Change{}, errGone
 		}
 		d = *old
@@ -133,7 +132,7 @@ func (c *Sender) attempt(d store.Delivery) (store.Delivery, error) {
 		case old.State == store.Delivered:
 		case refused:
 			d.State = store.Refused
-		case old.State != store.Pending || c.ctx.Err() == nil && int64(len(d.Attempts)) >= c.limits.Attempts:
+		case old.State != store.Pending || c.ctx.Err() == nil && int64(len(d.Attempts)) >= c.limits().Attempts:
 			d.State = store.Failed
 		}
 		switch {
@@ -166,7 +165,7 @@ func (c *Sender) claim(d *store.Delivery) error {
 
 // rest returns how long to wait after so many attempts.
 func (c *Sender) rest(attempts int) time.Duration {
-	rest := c.limits.Backoff
+	rest := c.limits().Backoff
 	for range attempts - 1 {
 		rest = min(2*rest, maxRest)
 	}
@@ -365,7 +364,7 @@ func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delive
 		resting := r.resting
 		if resting {
 			r.resting = false // only the first caller wakes it
-			r.wake <- struct{}{}
+			r.signal()
 		}
 		c.mu.Unlock()
 		if !resting {
@@ -435,6 +434,27 @@ func (c *Sender) AdoptOrphans(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// Forget ends every rest, after a new state has begun: its deliveries may have the ids
+// of those that are gone.
+func (c *Sender) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.rounds {
+		if r.resting {
+			r.resting = false
+			r.signal()
+		}
+	}
+}
+
+// signal ends a rest, or lets it look at the time again.
+func (r *round) signal() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // a signal is already waiting
 	}
 }
 

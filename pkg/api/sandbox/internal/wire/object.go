@@ -310,12 +310,17 @@ func (o *Object) Texts(key string) map[string]string {
 	if raw == nil {
 		return nil
 	}
-	inner := o.Inner(raw, o.At(key))
+	return o.Inner(raw, o.At(key)).AllTexts()
+}
+
+// AllTexts reads every field of an object as a string, which may be empty.
+func (o *Object) AllTexts() map[string]string {
 	all := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(inner.Fields)) {
-		text, ok := AsString(inner.Fields[name])
+	for _, name := range slices.Sorted(maps.Keys(o.Fields)) {
+		o.ask(name)
+		text, ok := AsString(o.Fields[name])
 		if !ok {
-			inner.FailAt(name, "must be a string, not %s", JSONType(inner.Fields[name]))
+			o.FailAt(name, "must be a string, not %s", JSONType(o.Fields[name]))
 		}
 		all[name] = text
 	}

@@ -1,0 +1,181 @@
+package sandbox_test
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// TestSet checks that settings change while the sandbox runs, each part of the sandbox included, and that earlier
+// changes stay.
+func TestSet(t *testing.T) {
+	b := callbackBox(t)
+	in := newReceiver(t, nil)
+	id := b.withCallback(in.URL)
+	b.set(map[string]string{"first_page": "0", "error_invalid_query": "418:7"})
+	if w := b.send("GET", "/api/invites?x=1", ""); w.Code != 418 {
+		t.Errorf("the status is %d", w.Code)
+	}
+	b.set(map[string]string{"callback_targets": "any", "withdrawal_flow": "New>Done", "callback_on_create": "yes"})
+	b.mustAdvance(id, "Done")
+	if w := b.send("GET", "/api/invites?x=1", ""); w.Code != 418 {
+		t.Errorf("after another change the status is %d", w.Code)
+	}
+	same(t, at(t, b.get("/sandbox/settings"), "withdrawal_flow"), `"New>Done"`)
+	answer := b.post("/sandbox/settings", `{"due_date_text":"","max_text":"10"}`)
+	same(t, at(t, answer, "due_date_text"), `""`)
+	same(t, at(t, answer, "first_page"), `"0"`)
+	same(t, at(t, answer, "list_order"), `"newest"`)
+	if got := len(answer.(map[string]any)); got != len(sandbox.Settings()) {
+		t.Errorf("it shows %d settings", got)
+	}
+}
+
+func (b box) set(values map[string]string) {
+	b.t.Helper()
+	if err := b.Server.Set(values); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// TestSetRefuses checks that a wrong setting changes none, and that a misspelt one gets a suggestion.
+func TestSetRefuses(t *testing.T) {
+	b := newBox(t)
+	before := b.send("GET", "/sandbox/settings", "").Body.String()
+	for body, names := range map[string]string{
+		`{"first_page":"0","list_order":"sideways"}`: "use newest or oldest",
+		`{"first_page":"0","lst_order":"oldest"}`:    "did you mean list_order?",
+		`{"first_page":"0","zzz":"1"}`:               `there is no setting "zzz"`,
+		`{"first_page":"0","max_page_size":"5"}`:     "max_page_size",
+		`{"first_page":0}`:                           "must be a string",
+		`["first_page"]`:                             "must be an object",
+		`{"withdrawal_pace":"New>Gone=1m"}`:          "no step",
+	} {
+		b.refused(b.send("POST", "/sandbox/settings", body), 400, "invalid_body", names)
+	}
+	if after := b.send("GET", "/sandbox/settings", "").Body.String(); after != before {
+		t.Errorf("something was set: %s", after)
+	}
+	err := b.Set(map[string]string{"first_page": "2"})
+	if wrong, ok := errors.AsType[*sandbox.Error](err); !ok || wrong.Kind != sandbox.InvalidBody {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSetPace checks that what exists already moves by a new pace and a new expiry, at once where it is due.
+func TestSetPace(t *testing.T) {
+	b := newBox(t)
+	old := b.create(createPath, btcBody)
+	invoice := b.create("/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"}]}`)
+	*b.now = b.now.Add(time.Minute)
+	young := b.create(createPath, btcBody)
+	b.set(map[string]string{"withdrawal_pace": "New>Processing=30s,Processing>Completed=1h", "invoice_expiry": "40s"})
+	status := func(id string) string { return at(t, b.get("/api/merchant_withdrawal?id="+id), "current").(string) }
+	if status(old) != "Processing" || status(young) != "New" || at(t, b.get("/api/invoice?id="+invoice), "status") != "Expired" {
+		t.Errorf("the old one is %s, the young one %s", status(old), status(young))
+	}
+	if err := b.AdvanceClock(30 * time.Second); err != nil || status(young) != "Processing" {
+		t.Errorf("later, the young one is %s, %v", status(young), err)
+	}
+	b.set(map[string]string{"withdrawal_pace": "none"})
+	if err := b.AdvanceClock(2 * time.Hour); err != nil || status(old) != "Processing" {
+		t.Errorf("without a pace, the old one is %s, %v", status(old), err)
+	}
+}
+
+// TestSetIsAtOnce checks, under the race detector, that requests see one set of settings or the other.
+func TestSetIsAtOnce(t *testing.T) {
+	b := newBox(t, set("default_page_size", "1"), set("max_page_size", "1"))
+	var running sync.WaitGroup
+	running.Go(func() {
+		for i := range 200 {
+			size := []string{"7", "1"}[i%2]
+			if err := b.Server.Set(map[string]string{"default_page_size": size, "max_page_size": size}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for range 4 {
+		running.Go(func() {
+			for range 100 {
+				if w := b.send("POST", listPath, everything); w.Code != 200 {
+					t.Errorf("%d %s", w.Code, w.Body)
+				}
+				b.send("POST", createPath, btcBody)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// TestResetGoesBackToTheStart checks everything that a reset brings back, and that a bad one changes nothing.
+func TestResetGoesBackToTheStart(t *testing.T) {
+	seed := []byte(`{"balances":["7.00 Usd"],"resellers":[{"label":"Shop"}],"clock_ahead_seconds":60}`)
+	for name, b := range map[string]box{
+		"in memory": newBox(t, sandbox.WithSeedJSON(seed), set("first_page", "0"), set("requests_per_second", "3")),
+		"in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"), sandbox.WithSeedJSON(seed), set("first_page", "0"), set("requests_per_second", "3")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			copy(seed, "spoilt") // it was read at the start
+			began := b.Identity()
+			spoil := func() {
+				b.set(map[string]string{"first_page": "1", "list_order": "oldest"})
+				if err := b.AdvanceClock(time.Hour); err != nil {
+					t.Fatal(err)
+				}
+				if err := b.Fund("Usd", 100); err != nil {
+					t.Fatal(err)
+				}
+				b.fault(sandbox.Fault{Do: "status=418"})
+				for range 3 {
+					if w := b.send("GET", "/api/invites", ""); w.Code != 418 {
+						t.Fatalf("%d %s", w.Code, w.Body)
+					}
+				}
+			}
+			spoil()
+			for _, body := range []string{`{"seed":"demos"}`, `{"sed":"demo"}`} {
+				b.refused(b.send("POST", "/sandbox/reset", body), 400, "invalid_body")
+			}
+			b.refused(b.send("POST", "/sandbox/restore", `{"balances":["x"]}`), 400, "invalid_body")
+			if b.Identity() != began || len(b.Requests()) != 3 || b.Balance("Usd") != 800 || at(t, b.get("/sandbox/settings"), "first_page") != "1" {
+				t.Error("a bad reset changed something")
+			}
+			b.post("/sandbox/reset", `{}`)
+			faults, err := b.Faults()
+			if err != nil || len(faults) != 0 || len(b.Requests()) != 0 || b.Balance("Usd") != 700 || b.Identity() == began ||
+				!b.Now().Equal(start.Add(time.Minute)) {
+				t.Errorf("%v, %v, %v, %d, %v", faults, err, b.Requests(), b.Balance("Usd"), b.Now())
+			}
+			same(t, at(t, b.get("/sandbox/settings"), "first_page"), `"0"`)
+			same(t, at(t, b.get("/sandbox/settings"), "list_order"), `"newest"`)
+			for range 3 { // the limit of the start counts anew, too
+				b.get("/api/resellers/ids")
+			}
+			for name, to := range map[string]func() error{
+				"none": func() error { return b.Reset("none") },
+				"JSON": func() error { return b.Restore([]byte(`{"balances":[]}`)) },
+			} {
+				spoil := slices.Clone(b.Requests())
+				b.set(map[string]string{"list_order": "oldest"})
+				if err := to(); err != nil || b.Balance("Usd") != 0 || len(b.Requests()) != 0 || len(spoil) == 0 {
+					t.Errorf("to %s: %v, %d", name, err, b.Balance("Usd"))
+				}
+				same(t, at(t, b.get("/sandbox/settings"), "list_order"), `"newest"`)
+				b.get("/api/resellers/ids")
+			}
+			if err := b.Reset("demos"); err == nil || !strings.Contains(err.Error(), "demos") {
+				t.Errorf("to demos: %v", err)
+			}
+			if err := b.Reset(""); err != nil || b.Balance("Usd") != 700 {
+				t.Errorf("again: %v, %d", err, b.Balance("Usd"))
+			}
+		})
+	}
+}
