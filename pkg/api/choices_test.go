@@ -77,7 +77,7 @@ var choices = map[string][]string{
 	"invite_uuid":                 {"id", "reference"},
 	"invite_label":                {"Invite {n}", "", "\"{invite}\" — ☕"},
 	"invites_listed":              {"all", "open"},
-	"invite_url":                  {"http://{host}/invite/{invite}", "other"},
+	"invite_url":                  {"{base}/invite/{invite}", "http://{host}/{invite}", "other"},
 	"invite_reuse":                {"reject", "accept"},
 	"reseller_auth":               {"bearer", "any_key", "none"},
 	"rebate_percent":              {"1", "0", "100"},

@@ -50,6 +50,7 @@ type serverFlags struct {
 	state          string // a file, or "memory"
 	set            []string
 	readyFile, env string
+	publicURL      string
 }
 
 func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
@@ -61,10 +62,11 @@ func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
 	f.StringArrayVar(&flags.set, "set", nil, "change a setting, as NAME=VALUE; till sandbox settings lists them")
 	f.StringVar(&flags.readyFile, "ready-file", "", `file written when it is ready, with base_url and api_key`)
 	f.StringVar(&flags.env, "env-file", "", "file written when it is ready, with lines for a shell")
+	f.StringVar(&flags.publicURL, "public-url", "", "address of a proxy in front of it that strips its own path")
 	cmdutil.OfferFiles(cmd, "state")
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"seed":   cobra.FixedCompletions([]string{"demo", "none"}, cobra.ShellCompDirectiveDefault),
-		"listen": cobra.NoFileCompletions,
+		"listen": cobra.NoFileCompletions, "public-url": cobra.NoFileCompletions,
 		"set": func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			var names []cobra.Completion
 			for _, s := range sandbox.Settings() {
@@ -203,7 +205,7 @@ func withSandbox(
 
 // newSandbox makes the sandbox that the flags describe.
 func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) {
-	var opts []sandbox.Option
+	opts := []sandbox.Option{sandbox.WithPublicURL(flags.publicURL)}
 	switch {
 	case isSeed(flags.seed):
 		opts = append(opts, sandbox.WithSeed(flags.seed))
@@ -254,9 +256,9 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 		return nil, bad
 	}
 	if err != nil {
-		hint := "see: till sandbox settings"
-		if flags.seed != "" && !isSeed(flags.seed) {
-			hint = ""
+		hint := ""
+		if len(flags.set) > 0 && (flags.seed == "" || isSeed(flags.seed)) {
+			hint = "see: till sandbox settings"
 		}
 		return nil, cmdutil.UsageError(strings.TrimPrefix(err.Error(), "sandbox: "), hint)
 	}

@@ -141,6 +141,11 @@ till sandbox serve
   requests, readable by their owner only, and are removed when it ends. To load
   the second one into a shell: set -a; . ./FILE; set +a
 
+Behind a proxy
+  A proxy that passes https://shop.example/sandbox/PATH on as /PATH is named by
+  --public-url https://shop.example/sandbox: the url of an invite begins with
+  it, and the sandbox accepts its host.
+
 Paying an invoice
   ADDRESS/invoice/ID is a page with a button that needs neither a key nor
   scripts and leads on to the invoice's callback URL. till sandbox pay does the

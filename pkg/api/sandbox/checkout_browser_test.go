@@ -73,6 +73,60 @@ func TestCheckoutInBrowser(t *testing.T) {
 	b.Quiet()
 }
 
+// TestCheckoutLeadsThroughRedirects checks that the browser follows the redirects of the shop, whichever origins they
+// lead to.
+func TestCheckoutLeadsThroughRedirects(t *testing.T) {
+	b := chromium.Start(t)
+	box := newBox(t)
+	service := httptest.NewServer(box)
+	defer service.Close()
+	last := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<!doctype html><title>Thanks</title><link rel="icon" href="data:,">Thanks`)
+	}))
+	defer last.Close()
+	to := strings.Replace(last.URL, "127.0.0.1", "localhost", 1) + "/thanks"
+	for i := range 2 { // each on a port of its own
+		next := to
+		shop := httptest.NewServer(http.RedirectHandler(next, http.StatusFound+i*5)) // 302, 307
+		defer shop.Close()
+		to = shop.URL + "/return"
+	}
+	id := box.create(invoicePath, shopInvoice(to))
+	b.Use(chromium.Screen(1280, 800, "light"))
+	b.Open(service.URL + "/invoice/" + id)
+	b.Click("form button")
+	if at, want := b.Loaded(), strings.Replace(last.URL, "127.0.0.1", "localhost", 1)+"/thanks"; at != want {
+		t.Fatalf("after the payment the browser is at %s, not at %s", at, want)
+	}
+	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Paid"`)
+	b.Quiet()
+}
+
+// TestCheckoutBehindProxyInBrowser checks that the page, its form and the way back keep the prefix that a proxy strips.
+func TestCheckoutBehindProxyInBrowser(t *testing.T) {
+	b := chromium.Start(t)
+	box := newBox(t, set("payment_fails", "first"))
+	proxy := httptest.NewServer(http.StripPrefix("/shop/pay", box))
+	defer proxy.Close()
+	id := box.create(invoicePath, usdInvoice)
+	page := proxy.URL + "/shop/pay/invoice/" + id
+	b.Use(chromium.Screen(1280, 800, "light"))
+	b.Open(page)
+	for _, sign := range []string{".failed", ".paid"} { // the first payment fails
+		b.Click("form button")
+		if at := b.Loaded(); at != page {
+			t.Fatalf("after the payment the browser is at %s, not at %s", at, page)
+		}
+		b.Element(sign)
+	}
+	b.Open(page + "/pay")
+	b.Click("a")
+	if at := b.Loaded(); at != page {
+		t.Errorf("the link leads to %s, not to %s", at, page)
+	}
+}
+
 // TestCheckoutByKeyboard checks that the keyboard is enough to pay, and that an
 // invoice without a shop leads back to its page.
 func TestCheckoutByKeyboard(t *testing.T) {
@@ -171,10 +225,10 @@ func TestPagesInBrowser(t *testing.T) {
 	}
 	waiting, paid, expired := invoice("Order 1001", `{"Fiat":"Usd"}`, "Coffee beans", "2500"), invoice("Order 1002", `{"Fiat":"Eur"}`, "Tea", "300"), invoice("Order 1003", `{"Fiat":"Usd"}`, "Cocoa", "900")
 	failed := invoice("Order 1005", `{"Fiat":"Usd"}`, "Coffee beans", "2500")
-	box.leads(box.visit("POST", "/invoice/"+failed+"/pay"), "/invoice/"+failed)
+	box.leads(box.visit("POST", "/invoice/"+failed+"/pay"), "../"+failed)
 	long := invoice(strings.Repeat("Long", 60), `{"Crypto":"UsdtTrc20"}`, strings.Repeat("very-long-name-", 20), "9223372036854775000")
 	longFailed := invoice(strings.Repeat("Long", 60), `{"Crypto":"UsdtTrc20"}`, strings.Repeat("very-long-name-", 20), "9223372036854775000")
-	box.leads(box.visit("POST", "/invoice/"+longFailed+"/pay"), "/invoice/"+longFailed)
+	box.leads(box.visit("POST", "/invoice/"+longFailed+"/pay"), "../"+longFailed)
 	hebrew := invoice("הזמנה 1004", `{"Fiat":"Jpy"}`, "ספר (2)", "1200")
 	if err := box.PayInvoice(paid); err != nil {
 		t.Fatal(err)

@@ -98,7 +98,7 @@ func TestInvoicePage(t *testing.T) {
 	b.shows(w, 200, "<bdi>Two books</bdi>", "<dd>12</dd>", ">Awaiting</span>", `<time datetime="2026-05-03T10:00:00Z">3 May 2026, 10:00:00 UTC</time>`,
 		`<th scope="row"><bdi>Book</bdi></th><td class="amount">25.00 USD</td>`, `<td class="amount">0.01 USD</td>`,
 		`<th scope="row">Total</th><td class="amount">25.01 USD</td>`,
-		`<form method="post" action="/invoice/`+id+`/pay">`, `<button type="submit">Pay 25.01 USD</button>`)
+		`<form method="post" action="`+id+`/pay">`, `<button type="submit">Pay 25.01 USD</button>`)
 	b.hides(w, "Paid at", "Return to the shop", "secret-17", "<input", `role="alert"`)
 
 	*b.now = start.Add(time.Minute)
@@ -122,7 +122,7 @@ func TestInvoicePageWithoutMuch(t *testing.T) {
 	w := b.visit("GET", path+"?lang=de")
 	b.shows(w, 200, ">Waiting</span>", "Pay 0.00002500 Btc")
 	b.hides(w, "Invoice number")
-	b.leads(b.visit("POST", path+"/pay"), "/invoice/"+id)
+	b.leads(b.visit("POST", path+"/pay"), "../"+id)
 	w = b.visit("GET", path)
 	b.shows(w, 200, ">Done</span>")
 	b.hides(w, "Return to the shop", "<form")
@@ -201,7 +201,7 @@ func TestPaymentFails(t *testing.T) {
 			b.hides(w, `role="alert"`, "Failed")
 			for n := range c.attempts {
 				*b.now = start.Add(time.Duration(n+1) * time.Minute)
-				b.leads(b.visit("POST", page+"/pay"), page) // not to the shop
+				b.leads(b.visit("POST", page+"/pay"), "../"+id) // not to the shop
 				b.shows(b.visit("GET", page), 200, append(failed, fmt.Sprintf("<dt>Failed at</dt><dd><time datetime=\"2026-05-03T10:%02d:00Z\">", n+1))...)
 				if after := untouched(); after != before {
 					t.Errorf("a payment that failed changed\n%s\nto\n%s", before, after)
@@ -226,7 +226,7 @@ func TestPaymentFails(t *testing.T) {
 func TestFailedPaymentExpires(t *testing.T) {
 	b := newBox(t, set("payment_fails", "first"), set("invoice_expiry", "15m"))
 	id := b.create(invoicePath, usdInvoice)
-	b.leads(b.visit("POST", "/invoice/"+id+"/pay"), "/invoice/"+id)
+	b.leads(b.visit("POST", "/invoice/"+id+"/pay"), "../"+id)
 	*b.now = start.Add(15 * time.Minute)
 	w := b.visit("GET", "/invoice/"+id)
 	b.shows(w, 200, "<title>Invoice (Expired)", ">Expired</span>", `<time datetime="2026-05-03T10:15:00Z">`)
@@ -240,7 +240,7 @@ func TestFailedPaymentIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	b := fileBox(t, path, set("payment_fails", "first"))
 	id := b.create(invoicePath, usdInvoice)
-	b.leads(b.visit("POST", "/invoice/"+id+"/pay"), "/invoice/"+id)
+	b.leads(b.visit("POST", "/invoice/"+id+"/pay"), "../"+id)
 	text, err := b.Dump()
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +256,7 @@ func TestFailedPaymentIsKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			again.shows(again.visit("GET", "/invoice/"+id), 200, "The payment failed.", `<dt>Failed at</dt><dd><time datetime="2026-05-03T10:00:00Z">`)
-			again.leads(again.visit("POST", "/invoice/"+id+"/pay"), "/invoice/"+id)
+			again.leads(again.visit("POST", "/invoice/"+id+"/pay"), "../"+id)
 			same(t, at(t, again.get(invoicePath+"?id="+id), "status"), `"Paid"`)
 		})
 	}
@@ -278,8 +278,8 @@ func TestPageEscapes(t *testing.T) {
 	b.shows(b.visit("GET", invoice("👩‍💻 می\u200cخواهم ☂️", "שלום")), 200, "<bdi>👩‍💻 می\u200cخواهم ☂️</bdi>", "<bdi>שלום</bdi>")
 }
 
-// TestFormAction checks that the form may lead to the sandbox and to the shop, and
-// nowhere else.
+// TestFormAction checks that a page with a form lets it lead on through redirects to any shop, and that other pages
+// have no form.
 func TestFormAction(t *testing.T) {
 	b := newBox(t)
 	policy := func(path string) string {
@@ -287,43 +287,20 @@ func TestFormAction(t *testing.T) {
 		sources, _, _ := strings.Cut(after, ";")
 		return sources
 	}
-	for callback, want := range map[string]string{
-		"https://shop.example/thanks":          "'self' https://shop.example",
-		"http://localhost:3000/":               "'self' http://localhost:3000",
-		"http://127.0.0.1:3000":                "'self' http://127.0.0.1:3000",
-		"HTTP://Shop.Example:80/a":             "'self' http://shop.example:80",
-		"http://user:secret@shop.example/":     "'self' http://shop.example",
-		"https://xn--bcher-kva.example/?q='s'": "'self' https://xn--bcher-kva.example",
-		"http://[::1]:3000/":                   "'self' http:", // a policy cannot spell these
-		"https://bücher.example/":              "'self' https:",
-		"http://127.1:3000/":                   "'self' http:",
-		"http://0x7f000001/":                   "'self' http:",
-		"http://127.0.0.2/":                    "'self' http:",
-		"https://shop.example:/":               "'self' https:",
-		"https://a;script-src,b/":              "'self' https:",
-		"https://*/":                           "'self' https:",
-		"https://'none'/":                      "'self' https:",
-		"https://localhost.:1/":                "'self' https:",
-	} {
-		id := b.create(invoicePath, shopInvoice(callback))
-		if got := policy("/invoice/" + id); got != want {
-			t.Errorf("%s: form-action %s, want %s", callback, got, want)
-		}
-		b.visit("POST", "/invoice/"+id+"/pay")
-		if got := policy("/invoice/" + id); got != "'none'" {
-			t.Errorf("%s: a page without a form has form-action %s", callback, got)
-		}
+	id := b.create(invoicePath, shopInvoice("https://shop.example/thanks"))
+	if got := policy("/invoice/" + id); got != "http: https:" {
+		t.Errorf("form-action %s, want any address", got)
 	}
-	if got := policy("/invoice/" + b.create(invoicePath, usdInvoice)); got != "'self'" {
-		t.Errorf("without a shop: form-action %s", got)
-	}
-	if got := policy("/invoice/x"); got != "'none'" {
-		t.Errorf("nothing there: form-action %s", got)
+	b.visit("POST", "/invoice/"+id+"/pay")
+	for _, path := range []string{"/invoice/" + id, "/invoice/x"} {
+		if got := policy(path); got != "'none'" {
+			t.Errorf("%s: a page without a form has form-action %s", path, got)
+		}
 	}
 	for _, bad := range []string{"javascript:alert(1)", "data:text/html,x", "//shop.example/", "/thanks", "ftp://shop.example/", "http:///x", "http:shop.example", "https://a b/"} {
 		b.refused(b.send("POST", invoicePath, shopInvoice(bad)), 400, "invalid_body", "callback_url")
 	}
-	id := b.create(invoicePath, shopInvoice("https://bücher.example/danke schön"))
+	id = b.create(invoicePath, shopInvoice("https://bücher.example/danke schön"))
 	b.leads(b.visit("POST", "/invoice/"+id+"/pay"), "https://b%c3%bccher.example/danke sch%c3%b6n")
 }
 
@@ -365,7 +342,7 @@ func TestPageMethods(t *testing.T) {
 	}
 	for _, method := range []string{"GET", "PUT", "DELETE", "OPTIONS"} {
 		w := b.visit(method, pay)
-		b.shows(w, 405, method, `<a href="`+page+`">Go to the invoice</a>`)
+		b.shows(w, 405, method, `<a href="../`+id+`">Go to the invoice</a>`)
 		if got := w.Header().Get("Allow"); got != "POST" {
 			t.Errorf("%s: Allow %q", method, got)
 		}

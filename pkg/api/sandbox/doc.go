@@ -168,8 +168,8 @@
 // offers to try again. The interface shows no status for this, so the invoice keeps
 // that of one that waits. PayInvoice never fails this way. GET /invite/{id}, the url of an invite, says how to
 // redeem the invite. The pages need no key: anyone with the address may look and
-// pay, as with any hosted checkout. They work without script and load nothing. A
-// link from another site works; a form of another site is refused. Times are in UTC,
+// pay, as with any hosted checkout. They work without script and load nothing. Their
+// links are relative, and WithPublicURL names a proxy in front of them. A link from another site works; a form of another site is refused. Times are in UTC,
 // and invisible characters are escaped. Errors are in HTML, with the statuses of the
 // settings: paying an expired invoice has the status of wrong_status.
 //
@@ -345,7 +345,7 @@
 //	Invites and resellers
 //	  the UUID that makes an invite         the invite's own id                  invite_uuid
 //	  an invite's label until redeemed      Invite {n}: Invite 1, Invite 2, ...  invite_label
-//	  an invite's url                       http://{host}/invite/{invite}        invite_url
+//	  an invite's url                       {base}/invite/{invite}               invite_url
 //	  redeeming an invite twice             reject                               invite_reuse
 //	  invites listed                        all, redeemed or not                 invites_listed
 //	  keys for invite and reseller routes   bearer, the merchant's only          reseller_auth

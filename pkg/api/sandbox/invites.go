@@ -49,7 +49,8 @@ func (s *Server) createInvite(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	url := strings.NewReplacer("{host}", hostOf(r.http), "{invite}", v.ID).Replace(s.settings().inviteURL)
+	url := strings.NewReplacer("{base}", s.base(r.http), "{host}", hostOf(r.http), "{invite}", v.ID).
+		Replace(s.settings().inviteURL)
 	return wire.InviteView{Invite: v.ID, Label: v.Label, URL: url}, nil
 }
 

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net"
@@ -77,10 +78,40 @@ func hostOf(r *http.Request) string {
 	return r.Host
 }
 
-// checkHost accepts only names of this machine. It refuses a web page that points
+// parsePublicURL reads the address of a proxy, which begins other addresses.
+func parsePublicURL(address string) (*url.URL, error) {
+	if address == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+		strings.ContainsAny(address, "?#") {
+		return nil, fmt.Errorf("the public URL %q is not an http or https address without user, query and fragment; "+
+			"write it like https://shop.example/sandbox", refusal.Shorten(address))
+	}
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
+	return u, nil
+}
+
+// base returns the address of the sandbox for the sender of a request, without a slash
+// at the end.
+func (s *Server) base(r *http.Request) string {
+	switch {
+	case s.public != nil:
+		return s.public.String()
+	case r.TLS != nil:
+		return "https://" + hostOf(r)
+	}
+	return "http://" + hostOf(r)
+}
+
+// checkHost accepts only names of this machine, and that of its proxy. It refuses a web page that points
 // its own name at a loopback address.
-func checkHost(r *http.Request) error {
+func (s *Server) checkHost(r *http.Request) error {
 	host := hostOf(r)
+	if s.public != nil && strings.EqualFold(host, s.public.Host) {
+		return nil
+	}
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
@@ -99,7 +130,7 @@ func checkHost(r *http.Request) error {
 // checkOrigin refuses requests that a browser sends for another site. The standard
 // library's CrossOriginProtection lets every GET pass; here a GET may show money,
 // and with reseller_auth=none it needs no key.
-func checkOrigin(r *http.Request) error {
+func (s *Server) checkOrigin(r *http.Request) error {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none":
 		return nil
@@ -108,7 +139,9 @@ func checkOrigin(r *http.Request) error {
 		if origin == "" {
 			return nil
 		}
-		if u, err := url.Parse(origin); err == nil && u.Host == hostOf(r) {
+		u, err := url.Parse(origin)
+		if err == nil && (u.Host == hostOf(r) ||
+			s.public != nil && u.Scheme == s.public.Scheme && strings.EqualFold(u.Host, s.public.Host)) {
 			return nil
 		}
 	}

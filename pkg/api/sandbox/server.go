@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +40,7 @@ type Server struct {
 	pages   *checkout.Pages
 	rate    rate
 	log     *requestlog.Log
+	public  *url.URL // nil: there is no proxy
 
 	first    func() (store.Change, error) // makes the state that the server begins with
 	starting *settings
@@ -58,6 +60,7 @@ type options struct {
 	seedJSON []byte
 	state    string
 	faults   []Fault
+	public   string
 }
 
 // WithKey sets the merchant's API key, which must begin with KeyPrefix. Without this
@@ -92,6 +95,12 @@ func WithSeedJSON(seed []byte) Option { return func(o *options) { o.seedJSON = s
 // settings.
 func WithState(path string) Option { return func(o *options) { o.state = path } }
 
+// WithPublicURL sets the address of a proxy in front of the sandbox, such as
+// https://shop.example/sandbox, for a proxy that strips the path from what it passes on.
+// The url of an invite begins with it, and the sandbox accepts its host as Host and its
+// origin as that of the pages' forms.
+func WithPublicURL(address string) Option { return func(o *options) { o.public = address } }
+
 // New makes a sandbox. Close it if it uses WithState or if withdrawals have
 // callbacks.
 func New(opts ...Option) (*Server, error) {
@@ -109,6 +118,9 @@ func New(opts ...Option) (*Server, error) {
 	s := &Server{starting: settings, given: o.settings, values: o.settings, clock: o.clock, key: o.key, keyHash: store.HashKey(o.key),
 		log: requestlog.New(KeyPrefix)}
 	s.live.Store(settings)
+	if s.public, err = parsePublicURL(o.public); err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
 	s.routes = s.routeTable()
 	s.store = store.New(settings.Terms, o.clock, s.announce)
 	s.seeds = seed.Maker{Terms: settings.Terms, Clock: o.clock, MerchantKey: s.keyHash, CheckKey: checkKey,
@@ -323,9 +335,9 @@ func (s *Server) routeTable() map[string]map[string]route {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if checkout.IsPage(r.URL.Path) {
-		err := checkHost(r)
+		err := s.checkHost(r)
 		if err == nil && !checkout.IsVisit(r) {
-			err = checkOrigin(r)
+			err = s.checkOrigin(r)
 		}
 		s.pages.Serve(w, r, err)
 		return
@@ -353,10 +365,10 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, answer any, err e
 // answer checks in a fixed order: first the checks that need no key, and then the
 // key, before it reads anything else of the request.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
-	if err := checkHost(r); err != nil {
+	if err := s.checkHost(r); err != nil {
 		return nil, err
 	}
-	if err := checkOrigin(r); err != nil {
+	if err := s.checkOrigin(r); err != nil {
 		return nil, err
 	}
 	methods, found := s.routes[r.URL.Path]

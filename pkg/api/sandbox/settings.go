@@ -214,7 +214,8 @@ func (s *settings) definitions() []definition {
 		// Invites and resellers
 		choice("invite_uuid", "id|reference",
 			"What the UUID sent to create an invite is: the new invite's own UUID, or a reference that becomes its label.", &s.InviteUUID),
-		text("invite_url", "http://{host}/invite/{invite}", "The url of a new invite; {host} is the request's Host.",
+		text("invite_url", "{base}/invite/{invite}",
+			"The url of a new invite; {base} is the address of the sandbox or of its proxy, {host} the request's Host.",
 			&s.inviteURL),
 		choice("invite_reuse", "reject|accept", "Whether an invite may be redeemed more than once.", &s.InviteReuse),
 		parsed(Setting{"invite_label", "Invite {n}", "any text, also none",

@@ -10,8 +10,6 @@ import (
 	"encoding/base64"
 	"html/template"
 	"net/http"
-	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +45,6 @@ var checkoutCSS string
 var checkout = sync.OnceValue(func() (c struct {
 	templates *template.Template
 	styleHash string
-	plainHost *regexp.Regexp
 }) {
 	c.templates = template.Must(template.New("").Funcs(template.FuncMap{
 		"style":   func() template.CSS { return template.CSS(checkoutCSS) },
@@ -60,17 +57,16 @@ var checkout = sync.OnceValue(func() (c struct {
 	}).Parse(checkoutHTML))
 	sum := sha256.Sum256([]byte(checkoutCSS))
 	c.styleHash = "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	c.plainHost = regexp.MustCompile(`^(127\.0\.0\.1|([a-z0-9-]+\.)*[a-z][a-z0-9-]*)(:[1-9][0-9]{0,4})?$`)
 	return c
 })
 
 // A page is one answer to a browser.
 type page struct {
-	status     int
-	template   string
-	view       any
-	formAction string // where its form may lead; empty without a form
-	next       string // redirects the browser there instead
+	status   int
+	template string
+	view     any
+	hasForm  bool
+	next     string // redirects the browser there instead
 }
 
 // Pages serves the pages.
@@ -91,15 +87,21 @@ func (s *Pages) Serve(w http.ResponseWriter, r *http.Request, refused error) {
 		p = s.problem(r.URL.Path, err)
 	}
 	header := w.Header()
+	formAction := "'none'"
+	if p.hasForm {
+		// The form itself leads to the sandbox, and then to the shop, and the shop may
+		// redirect to any other address. Browsers apply the policy to every redirect.
+		formAction = "http: https:"
+	}
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src "+checkout().styleHash+
-		"; form-action "+cmp.Or(p.formAction, "'none'")+"; base-uri 'none'; frame-ancestors 'none'")
+		"; form-action "+formAction+"; base-uri 'none'; frame-ancestors 'none'")
 	header.Set("X-Content-Type-Options", "nosniff")
 	// Other sites get no Referer. The page itself does, because a browser that may
 	// not send a Referer also hides the origin of a form.
 	header.Set("Referrer-Policy", "same-origin")
 	header.Set("Cache-Control", "no-store")
 	if p.next != "" {
-		http.Redirect(w, r, p.next, http.StatusSeeOther)
+		redirect(w, r, p.next)
 		return
 	}
 	var body bytes.Buffer
@@ -114,6 +116,17 @@ func (s *Pages) Serve(w http.ResponseWriter, r *http.Request, refused error) {
 	if r.Method != http.MethodHead {
 		w.Write(body.Bytes())
 	}
+}
+
+// redirect leaves a relative address as it is. http.Redirect would make it absolute,
+// without the prefix of a proxy.
+func redirect(w http.ResponseWriter, r *http.Request, to string) {
+	if !strings.HasPrefix(to, "../") {
+		http.Redirect(w, r, to, http.StatusSeeOther)
+		return
+	}
+	w.Header().Set("Location", to)
+	w.WriteHeader(http.StatusSeeOther)
 }
 
 func (s *Pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
@@ -152,6 +165,7 @@ func IsVisit(r *http.Request) bool {
 
 type invoicePageView struct {
 	store.Invoice
+	Pay    string // the address of the form
 	Status string
 	Sum    string
 	Alert  string // why a payment was refused
@@ -167,7 +181,13 @@ func amount(minor, code string) string {
 	return money.Format(n, c.Decimals) + " " + c.AmountCode()
 }
 
-func (s *Pages) invoicePage(id string) (page, error) { return s.showInvoice(id, nil) }
+// The pages link to each other by relative addresses, so that they work behind a proxy
+// that strips a prefix from the path. payLink is that of the form on the page of an
+// invoice, and backLink leads from there to the invoice.
+func payLink(id string) string  { return id + "/pay" }
+func backLink(id string) string { return "../" + id }
+
+func (s *Pages) invoicePage(id string) (page, error) { return s.showInvoice(id, payLink(id), nil) }
 
 // payPage pays an invoice when the customer pushes the button. A customer who pushes
 // it twice pays once and is redirected both times. After a payment that failed, the
@@ -175,29 +195,26 @@ func (s *Pages) invoicePage(id string) (page, error) { return s.showInvoice(id, 
 func (s *Pages) payPage(id string) (page, error) {
 	refused := s.Store.TryPayment(id)
 	if v, _ := s.Store.Invoice(id); v.Phase == store.Paid {
-		return page{next: cmp.Or(v.Callback, invoicePages+v.ID)}, nil
+		return page{next: cmp.Or(v.Callback, backLink(v.ID))}, nil
 	}
 	if refused == nil {
-		return page{next: invoicePages + id}, nil
+		return page{next: backLink(id)}, nil
 	}
-	return s.showInvoice(id, refused)
+	return s.showInvoice(id, "pay", refused)
 }
 
 // showInvoice returns the page of an invoice, whichever key made it. If a payment
-// has just been refused, the page says why.
-func (s *Pages) showInvoice(id string, refused error) (page, error) {
+// has just been refused, the page says why. The form leads to pay.
+func (s *Pages) showInvoice(id, pay string, refused error) (page, error) {
 	v, found := s.Store.Invoice(id)
 	if !found {
 		return page{},
 			refusal.New(refusal.NotFound,
 				"There is no invoice at this address. Check that it was copied whole, or go back to the shop for a new one.")
 	}
-	view := invoicePageView{v, s.Store.Terms().InvoiceStatuses[v.Phase],
+	view := invoicePageView{v, pay, s.Store.Terms().InvoiceStatuses[v.Phase],
 		amount(strconv.FormatInt(v.Total, 10), v.Currency), ""}
-	p := page{status: http.StatusOK, template: "invoice"}
-	if v.Phase == store.Awaiting {
-		p.formAction = formAction(v.Callback)
-	}
+	p := page{status: http.StatusOK, template: "invoice", hasForm: v.Phase == store.Awaiting}
 	if refused != nil {
 		f := refusal.From(refused)
 		p.status, view.Alert = s.Status(f.Kind), f.Description
@@ -207,21 +224,6 @@ func (s *Pages) showInvoice(id string, refused error) (page, error) {
 	}
 	p.view = view
 	return p, nil
-}
-
-// formAction returns the policy for the form of an invoice: it may lead to the
-// sandbox and to the shop, because browsers apply the policy to redirects too. A
-// policy cannot spell some hosts, such as [::1] or one with letters outside ASCII.
-// For those it allows the scheme.
-func formAction(callback string) string {
-	shop, err := url.Parse(callback)
-	if err != nil || callback == "" {
-		return "'self'"
-	}
-	if host := strings.ToLower(shop.Host); checkout().plainHost.MatchString(host) {
-		return "'self' " + shop.Scheme + "://" + host
-	}
-	return "'self' " + shop.Scheme + ":"
 }
 
 func (s *Pages) invitePage(id string) (page, error) {
@@ -243,7 +245,7 @@ func (s *Pages) invitePage(id string) (page, error) {
 
 type problemView struct {
 	Title, Text string
-	Invoice     string // the id of an invoice to link to
+	Invoice     string // the address of an invoice to link to
 }
 
 func (s *Pages) problem(path string, err error) page {
@@ -256,7 +258,9 @@ func (s *Pages) problem(path string, err error) page {
 		view.Title = "Refused"
 	case refusal.WrongMethod:
 		if toPay, pays := strings.CutSuffix(path, "/pay"); pays {
-			view.Invoice, _ = wire.ParseUUID(strings.TrimPrefix(toPay, invoicePages))
+			if id, ok := wire.ParseUUID(strings.TrimPrefix(toPay, invoicePages)); ok {
+				view.Invoice = backLink(id)
+			}
 		}
 	}
 	return page{status: s.Status(f.Kind), template: "problem", view: view}
