@@ -23,7 +23,7 @@ func commandGroups() []struct{ title, commands string } {
 		{"Resellers", "reseller invite"},
 		{"Testing", "sandbox callback"},
 		{"Set-up", "profile auth currency config completion version"},
-		{"Other", "api"},
+		{"Other", "api schema"},
 	}
 }
 
@@ -35,7 +35,7 @@ func commands(a *cmdutil.App, args []string) map[string]func(*cmdutil.App) *cobr
 		"sandbox": sandbox.Command, "callback": sandbox.CallbackCommand, "journal": journal.Command,
 		"profile": config.ProfileCommand, "auth": config.AuthCommand, "currency": config.CurrencyCommand,
 		"config":     config.Command,
-		"completion": completionCommand, "version": versionCommand,
+		"completion": completionCommand, "version": versionCommand, "schema": schemaCommand,
 	}
 	named := map[string]func(*cmdutil.App) *cobra.Command{}
 	for _, arg := range args {

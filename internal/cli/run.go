@@ -127,9 +127,13 @@ func formatFlags(args []string) *pflag.FlagSet {
 
 // errorLine is an error as JSON.
 type errorLine struct {
-	Kind     string `json:"kind"`
-	ExitCode int    `json:"exit_code"`
-	Rule     string `json:"rule,omitempty"`
+	Error errorContent `json:"error"`
+}
+
+type errorContent struct {
+	Kind     string `json:"kind" schema:"kind"`
+	ExitCode int    `json:"exit_code" schema:"exit-code"`
+	Rule     string `json:"rule,omitempty" schema:"rule"`
 	Message  string `json:"message"`
 	Status   int    `json:"status,omitempty"`
 	*serviceSays
@@ -149,7 +153,7 @@ type serviceSays struct {
 func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
 	todo := addGlobalFlags(r.Hint, global)
 	if a.JSON {
-		line := errorLine{Kind: cmdutil.KindOf(r.Code), ExitCode: r.Code, Rule: r.Rule, Message: r.Message,
+		line := errorContent{Kind: cmdutil.KindOf(r.Code), ExitCode: r.Code, Rule: r.Rule, Message: r.Message,
 			Hint: todo.String(), Details: r.Details, About: r.About.Or(a.Subject)}
 		if r.Call != nil {
 			line.Status = r.Call.Status
@@ -157,7 +161,7 @@ func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
 				line.serviceSays = &serviceSays{r.Call.Code, r.Call.Reason, r.Call.Description}
 			}
 		}
-		io.WriteString(a.IO.Err, cmdutil.Visible(render.Encode(map[string]errorLine{"error": line}))+"\n")
+		io.WriteString(a.IO.Err, cmdutil.Visible(render.Encode(errorLine{line}))+"\n")
 		return
 	}
 	text := errorPrefix + " " + r.Message

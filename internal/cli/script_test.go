@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -19,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/till/internal/cmdutil"
 	"example.com/till/pkg/api/sandbox"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -58,9 +56,7 @@ import (
 //	mode FILE MODE                    fail unless the file has the permissions
 
 func TestMain(m *testing.M) {
-	testscript.Main(heeding{m}, map[string]func(){"till": func() {
-		os.Exit(Run(context.Background(), os.Args, cmdutil.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: time.Now}))
-	}})
+	testscript.Main(heeding{m}, map[string]func(){"till": func() { os.Exit(asTill()) }})
 }
 
 // heeding runs the tests with the signal handling of a terminal. A background job, or one under nohup,
@@ -73,7 +69,7 @@ func (h heeding) Run() int {
 			signal.Notify(make(chan os.Signal, 1), s)
 		}
 	}
-	return h.M.Run()
+	return recording(h.M)
 }
 
 func TestScripts(t *testing.T) {
@@ -85,6 +81,7 @@ func scriptParams(dir string) testscript.Params {
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir+"/home")
+			env.Setenv(recordsVariable, os.Getenv(recordsVariable))
 			env.Setenv("NO_COLOR", "")
 			// The default adds a second to the end of each of hundreds of processes.
 			env.Setenv("GORACE", "atexit_sleep_ms=0")

@@ -97,7 +97,7 @@ See: till help environment for variables, till help output for formats.
 func overview(a *cmdutil.App, root *cobra.Command) string {
 	all := commands(a, nil)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nUsage: till COMMAND [FLAGS]\nTry: %s\n\n", root.Short, strings.TrimSpace(root.Example))
+	fmt.Fprintf(&b, "%s\nUsage: till COMMAND [FLAGS]\nTry: %s\n\n", root.Short, strings.TrimSpace(root.Example))
 	for _, g := range commandGroups() {
 		label := g.title
 		for _, name := range strings.Fields(g.commands) {

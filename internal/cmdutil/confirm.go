@@ -21,7 +21,7 @@ func (s *Session) Confirmed(facts []Fact, question, do, done, more string) error
 		return nil
 	}
 	if !s.CanAsk() {
-		return Refusal("confirmation", "there is no terminal to confirm it on", "add --yes to "+do+more)
+		return Refusal(RuleConfirmation, "there is no terminal to confirm it on", "add --yes to "+do+more)
 	}
 	if err := s.showFacts(facts); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (s *Session) Confirmed(facts []Fact, question, do, done, more string) error
 	case "y", "yes":
 		return nil
 	}
-	return Refusal("confirmation", "not confirmed: nothing was "+done, "answer y to "+do)
+	return Refusal(RuleConfirmation, "not confirmed: nothing was "+done, "answer y to "+do)
 }
 
 // CanAsk reports whether a person can be asked: input is allowed, and standard input and standard error are

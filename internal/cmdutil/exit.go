@@ -41,38 +41,58 @@ const (
 
 // ExitCode is a row of `till help exit-codes`.
 type ExitCode struct {
-	Code    int
-	Kind    string
-	Meaning string
+	Code    int    `json:"exit_code" schema:"exit-code"`
+	Kind    string `json:"kind" schema:"kind"`
+	Meaning string `json:"meaning"`
+	Advice  string `json:"advice"` // what to do
 }
 
 // ExitCodes returns all exit codes: till returns no other.
 func ExitCodes() []ExitCode {
 	return []ExitCode{
-		{ExitDone, "", "Done."},
-		{ExitInternal, "internal", "Something unexpected failed before anything was sent: a fault in till."},
-		{ExitUsage, "usage", "The command line is wrong: an unknown flag or command, a bad amount, a missing memo."},
+		{ExitDone, "", "Done.",
+			"Nothing."},
+		{ExitInternal, "internal", "Something unexpected failed before anything was sent: a fault in till.",
+			"Run it again with --debug, and report what it says."},
+		{ExitUsage, "usage", "The command line is wrong: an unknown flag or command, a bad amount, a missing memo.",
+			"Correct the command line as the message says."},
 		{ExitConfig, "config",
-			"This machine is not set up: no address, an unknown profile, no key, file modes, plain http."},
+			"This machine is not set up: no address, an unknown profile, no key, file modes, plain http.",
+			"Correct the configuration or the machine as the message says."},
 		{exitRefused, "refused",
-			"A guard said no: a limit, the list of allowed addresses, a confirmation that was not given."},
+			"A guard said no: a limit, the list of allowed addresses, a confirmation that was not given.",
+			"See the rule."},
 		{ExitBusy, "busy", "Another process is sending this order, the same content, or a plan from this journal. " +
+			"Wait, then run the same command again.",
 			"Wait, then run the same command again."},
-		{exitJournal, "journal", "The journal cannot be opened, read or written, and nothing was sent."},
+		{exitJournal, "journal", "The journal cannot be opened, read or written, and nothing was sent.",
+			"Make the journal usable, then run the same command again."},
 		{ExitUnknown, "unknown",
-			"The outcome is unknown: it may have been paid. Do not send it again; find out first."},
-		{ExitConflict, "conflict", "The service's record is not what the journal has."},
-		{ExitRejected, "rejected", "The service rejected the call, definitely."},
-		{ExitUnauthorized, "unauthorized", "The service refused the key."},
-		{ExitRateLimited, "rate_limited", "The service asks for fewer calls; nothing is unknown."},
-		{ExitFailedStatus, "failed_status", "A wait saw a status that --fail-on names."},
-		{ExitUnreachable, "unreachable", "A create never left this machine: not one byte was written. Run it again."},
-		{ExitReadFailed, "read_failed", "A call that only reads got no usable answer. Run it again."},
+			"The outcome is unknown: it may have been paid. Do not send it again; find out first.",
+			"Do not send it again. Find out with the command of the hint, such as till withdraw reconcile."},
+		{ExitConflict, "conflict", "The service's record is not what the journal has.",
+			"Do not send it again. A person compares the two records and decides."},
+		{ExitRejected, "rejected", "The service rejected the call, definitely.",
+			"Correct what the service rejects. Nothing was paid."},
+		{ExitUnauthorized, "unauthorized", "The service refused the key.",
+			"Check the key with till auth status."},
+		{ExitRateLimited, "rate_limited", "The service asks for fewer calls; nothing is unknown.",
+			"Wait, then run the same command again."},
+		{ExitFailedStatus, "failed_status", "A wait saw a status that --fail-on names.",
+			"Look at the withdrawal or invoice, and decide."},
+		{ExitUnreachable, "unreachable", "A create never left this machine: not one byte was written. Run it again.",
+			"Run the same command again."},
+		{ExitReadFailed, "read_failed", "A call that only reads got no usable answer. Run it again.",
+			"Run the same command again."},
 		{ExitNotYet, "not_yet",
-			"A wait ran out of time, --exit-status says not finished, or a report is below --fail-below."},
-		{ExitPartial, "partial", "Some of it was done, some not, and nothing is unknown."},
-		{ExitOutput, "output", "Done, but the result could not be written; the error line carries the ids."},
-		{ExitInterrupted, "interrupted", "Stopped on a signal, and nothing is unknown."},
+			"A wait ran out of time, --exit-status says not finished, or a report is below --fail-below.",
+			"Wait longer, or look again later."},
+		{ExitPartial, "partial", "Some of it was done, some not, and nothing is unknown.",
+			"See which are done, then run the same command again for the rest."},
+		{ExitOutput, "output", "Done, but the result could not be written; the error line carries the ids.",
+			"Do not do it again. Take the ids from the error, or run the same command with the same order id."},
+		{ExitInterrupted, "interrupted", "Stopped on a signal, and nothing is unknown.",
+			"Run the same command again to go on."},
 	}
 }
 

@@ -130,7 +130,7 @@ func (s *Session) confirmDecision(c payout.Checked) error {
 	}
 	n := len(c.OrderIDs)
 	if !s.CanAsk() {
-		return Refusal("confirmation", fmt.Sprintf("%d orders at once need a confirmation", n),
+		return Refusal(RuleConfirmation, fmt.Sprintf("%d orders at once need a confirmation", n),
 			"add --yes, or resolve them one at a time")
 	}
 	return s.typedDecision(fmt.Sprintf("%d orders would be recorded as not sent. Type their number: ", n),
@@ -144,7 +144,7 @@ func (s *Session) confirmDifferent(c payout.Checked) error {
 	case s.Yes:
 		return nil
 	case !s.CanAsk():
-		return Refusal("confirmation",
+		return Refusal(RuleConfirmation,
 			fmt.Sprintf("order %s would be recorded as paid by a withdrawal that differs from it", c.OrderIDs[0]),
 			"compare the two, and add --yes")
 	}
@@ -159,7 +159,7 @@ func (s *Session) typedDecision(question, want string) error {
 		return err
 	}
 	if strings.TrimSpace(answer) != want {
-		return Refusal("confirmation", "not confirmed: nothing was recorded", "type "+want+" to record it")
+		return Refusal(RuleConfirmation, "not confirmed: nothing was recorded", "type "+want+" to record it")
 	}
 	return nil
 }

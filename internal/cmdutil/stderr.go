@@ -57,8 +57,18 @@ func aboutError(err error) About {
 	return w
 }
 
-// remark is a line on standard error that is not an error.
-type remark struct {
+// NoteLine is a note as JSON.
+type NoteLine struct {
+	Note Remark `json:"note"`
+}
+
+// WarningLine is a warning as JSON.
+type WarningLine struct {
+	Warning Remark `json:"warning"`
+}
+
+// Remark is a line on standard error that is not an error.
+type Remark struct {
 	Message string `json:"message"`
 	Line    int    `json:"line,omitempty"`  // of the file that it is about
 	Field   string `json:"field,omitempty"` // the column of that line
@@ -73,25 +83,33 @@ func (a *App) Note(format string, args ...any) error {
 // NoteAbout is like Note, for a line about something other than the subject of the command, or about more.
 func (a *App) NoteAbout(what About, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
-	return a.remark("note", a.Wrapped(text), remark{Message: text, About: what})
+	return a.note(a.Wrapped(text), Remark{Message: text, About: what})
 }
 
 // NoteCopy writes a note that ends with something to copy: see WithCopy.
 func (a *App) NoteCopy(thing, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
-	return a.remark("note", a.WithCopy(a.Wrapped(text), thing), remark{Message: text + " " + thing})
+	return a.note(a.WithCopy(a.Wrapped(text), thing), Remark{Message: text + " " + thing})
 }
 
 // Warn writes a warning. Under -o json it is {"warning":{...}}.
 func (a *App) Warn(w payout.Warning) error {
-	return a.remark("warning", a.Wrapped("warning: "+w.String()),
-		remark{Message: w.Message, Line: w.Line, Field: w.Field, About: About{OrderID: w.OrderID}})
+	r := Remark{Message: w.Message, Line: w.Line, Field: w.Field, About: About{OrderID: w.OrderID}}
+	return a.remark(a.Wrapped("warning: "+w.String()), WarningLine{a.about(r)})
 }
 
-func (a *App) remark(kind, text string, r remark) error {
+func (a *App) note(text string, r Remark) error { return a.remark(text, NoteLine{a.about(r)}) }
+
+// about adds the subject of the command to a remark.
+func (a *App) about(r Remark) Remark {
 	r.About = r.About.Or(a.Subject)
+	return r
+}
+
+// remark writes a text or, under -o json, a line.
+func (a *App) remark(text string, line any) error {
 	if a.JSON {
-		return a.writeErr(Visible(render.Encode(map[string]remark{kind: r})) + "\n")
+		return a.writeErr(Visible(render.Encode(line)) + "\n")
 	}
 	return a.writeErr(text + "\n")
 }
@@ -152,7 +170,7 @@ func (a *App) showFacts(facts []Fact) error {
 func (a *App) NoteFacts(facts []Fact) {
 	for _, f := range facts {
 		name := f.pad(facts)
-		a.remark("note", a.factLine(f, name), remark{Message: name + f.Value})
+		a.note(a.factLine(f, name), Remark{Message: name + f.Value})
 	}
 }
 

@@ -19,7 +19,7 @@ type Invites struct{ client *Client }
 type Invite struct {
 	Invite string `json:"invite"` // UUID
 	Label  string `json:"label"`
-	URL    string `json:"url"` // only in the answer of Create: no other call shows it again
+	URL    string `json:"url" schema:"optional"` // only in the answer of Create: no other call shows it again
 
 	raw json.RawMessage
 }

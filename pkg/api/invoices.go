@@ -17,17 +17,17 @@ type Invoices struct{ client *Client }
 
 // Invoice is what a customer pays.
 type Invoice struct {
-	ID              string `json:"id"`                // UUID given by the service
-	ExternalOrderID string `json:"external_order_id"` // the merchant's order_id
+	ID              string `json:"id"`                                  // UUID given by the service
+	ExternalOrderID string `json:"external_order_id" schema:"optional"` // the merchant's order_id
 	// ExternalNumber is the merchant's number; 0 if there is none.
-	ExternalNumber int64         `json:"external_number"`
+	ExternalNumber int64         `json:"external_number" schema:"optional"`
 	Title          string        `json:"tittle"` // this is how answers spell it
 	Currency       Currency      `json:"currency"`
 	Items          []InvoiceItem `json:"items"`
-	CreatedDate    string        `json:"created_date"` // without a time zone, as the service wrote it
-	DueDate        string        `json:"due_date"`     // deprecated: a fixed placeholder
+	CreatedDate    string        `json:"created_date"`               // without a time zone, as the service wrote it
+	DueDate        string        `json:"due_date" schema:"optional"` // deprecated: a fixed placeholder
 	// Choosen is the customer's choice of payment; its structure is not shown.
-	Choosen json.RawMessage `json:"choosen"`
+	Choosen json.RawMessage `json:"choosen" schema:"optional"`
 	Status  string          `json:"status"` // values are not shown
 	State   string          `json:"state"`  // values are not shown
 

@@ -10,14 +10,15 @@ import (
 
 // ResellerStats are a reseller's figures over all time.
 type ResellerStats struct {
-	ID    string // UUID of the reseller
-	Label string
+	ID    string `json:"id"` // UUID of the reseller
+	Label string `json:"label"`
 	// InvoiceStats counts the invoices of each status. The interface does not show the set of statuses;
 	// Awaiting is one.
-	InvoiceStats   []StatusCount
-	InvoiceRebates []InvoiceRebate // a record for each invoice that earned a rebate
-	TotalVolume    []CodeTotal
-	TotalRebates   []CodeTotal
+	InvoiceStats []StatusCount `json:"invoice_stats" schema:"object"`
+	// InvoiceRebates has a record for each invoice that earned a rebate.
+	InvoiceRebates []InvoiceRebate `json:"invoice_rebates" schema:"object"`
+	TotalVolume    []CodeTotal     `json:"total_volume" schema:"object"`
+	TotalRebates   []CodeTotal     `json:"total_rebates" schema:"object"`
 
 	raw json.RawMessage
 }

@@ -20,7 +20,7 @@ type Withdrawals struct{ client *Client }
 // Withdrawal is a payment from the merchant's balance to an external address.
 type Withdrawal struct {
 	ID              string   `json:"id"`
-	ExternalID      int64    `json:"external_id"` // the merchant's number; 0 if there is none
+	ExternalID      int64    `json:"external_id" schema:"optional"` // the merchant's number; 0 if there is none
 	MerchantID      string   `json:"merchant_id"`
 	Currency        Currency `json:"currency"`
 	Amount          Amount   `json:"amount"`   // may be the fiat equivalent of the withdrawn amount
@@ -28,8 +28,8 @@ type Withdrawal struct {
 	Current         string   `json:"current"`  // the current status; the interface shows only "New"
 	Address         Address  `json:"address"`
 	IsTestnet       bool     `json:"is_testnet"`
-	Callback        string   `json:"callback"`
-	ExternalOrderID string   `json:"external_order_id"` // ExternalID as a string
+	Callback        string   `json:"callback" schema:"optional"`
+	ExternalOrderID string   `json:"external_order_id" schema:"optional"` // ExternalID as a string
 
 	raw json.RawMessage
 }

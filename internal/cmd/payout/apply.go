@@ -222,10 +222,10 @@ func approvePaid(s *cmdutil.Session, t payout.Tally, approved, given int, asked 
 	case given > t.Before && !asked: // the rest may be on the service's list
 		return approved, nil
 	case given >= 0:
-		return 0, cmdutil.Refusal("confirmation", fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)),
+		return 0, cmdutil.Refusal(cmdutil.RuleConfirmation, fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)),
 			"look at each of them, and give the right number", "journal", "show", "ORDER")
 	case s.Yes || !s.CanAsk():
-		return 0, cmdutil.Refusal("confirmation",
+		return 0, cmdutil.Refusal(cmdutil.RuleConfirmation,
 			paidBefore(t)+", by another run or command: an earlier run stopped half-way, or old order ids were used again",
 			fmt.Sprintf("to send only the rest: --already-paid %d", t.Before))
 	}
@@ -288,7 +288,7 @@ func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags a
 		return nil
 	}
 	if !s.CanAsk() {
-		return cmdutil.Refusal("confirmation", "there is no terminal to confirm it on",
+		return cmdutil.Refusal(cmdutil.RuleConfirmation, "there is no terminal to confirm it on",
 			"add --digest with the digest that was approved or, to send whatever the plan says, --yes")
 	}
 	facts := []cmdutil.Fact{
@@ -327,7 +327,7 @@ func typed(s *cmdutil.Session, question, want, advice string) error {
 	if answer = strings.TrimSpace(answer); answer != "" && plainAmount(answer, want) == plainAmount(want, want) {
 		return nil
 	}
-	return cmdutil.Refusal("confirmation", "not confirmed: nothing was sent", advice)
+	return cmdutil.Refusal(cmdutil.RuleConfirmation, "not confirmed: nothing was sent", advice)
 }
 
 // plainAmount removes the code of an amount if it is that of want, and the zeros at the end of its decimals.

@@ -172,17 +172,17 @@ func documentView() render.View[document] {
 
 // The JSON of one of all resellers.
 type (
-	rebateListLine struct {
+	labelledRebatesLine struct {
 		ID      string         `json:"id"`
 		Label   string         `json:"label"`
 		Rebates api.RebateList `json:"rebates"`
 	}
-	rebateMapLine struct {
+	labelledRebateLine struct {
 		ID      string        `json:"id"`
 		Label   string        `json:"label"`
 		Rebates api.RebateMap `json:"rebates"`
 	}
-	balanceLine struct {
+	labelledBalanceLine struct {
 		ID      string          `json:"id"`
 		Label   string          `json:"label"`
 		Balance json.RawMessage `json:"balance"`
@@ -219,7 +219,7 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 						return client.Resellers.Rebate(ctx, id)
 					},
 					raw:  api.RebateList.RawJSON,
-					line: func(id, label string, r api.RebateList) any { return rebateListLine{id, label, r} },
+					line: func(id, label string, r api.RebateList) any { return labelledRebatesLine{id, label, r} },
 					rows: func(id, label string, r api.RebateList) (rows []rebateRow) {
 						for _, amount := range r.Amounts {
 							rows = append(rows, rebateRow{id, label, amount})
@@ -234,7 +234,7 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 					return client.Resellers.RebateIn(ctx, id, code)
 				},
 				raw:  api.RebateMap.RawJSON,
-				line: func(id, label string, r api.RebateMap) any { return rebateMapLine{id, label, r} },
+				line: func(id, label string, r api.RebateMap) any { return labelledRebateLine{id, label, r} },
 				rows: func(id, label string, r api.RebateMap) (rows []rebateRow) {
 					for _, rebate := range r.Rebates {
 						rows = append(rows, rebateRow{id, label, rebate.Amount})
@@ -249,8 +249,8 @@ func rebateCommand(a *cmdutil.App) *cobra.Command {
 	a.CompleteCurrencies(cmd, "currency")
 	a.Prints(cmd, cmdutil.PrintedAs[api.RebateList](cmdutil.One))
 	a.Prints(cmd, cmdutil.PrintedAs[api.RebateMap](cmdutil.One))
-	a.Prints(cmd, cmdutil.PrintedAs[rebateListLine](cmdutil.List))
-	a.Prints(cmd, cmdutil.PrintedAs[rebateMapLine](cmdutil.List))
+	a.Prints(cmd, cmdutil.PrintedAs[labelledRebatesLine](cmdutil.List))
+	a.Prints(cmd, cmdutil.PrintedAs[labelledRebateLine](cmdutil.List))
 	return cmdutil.WithView(a, cmdutil.Apart, rebateView, cmd)
 }
 
@@ -316,7 +316,7 @@ say what include_fiat means either, so it is sent as given.`,
 					return client.Resellers.BalanceIn(ctx, id, code, fiat)
 				},
 				raw:  func(m json.RawMessage) json.RawMessage { return m },
-				line: func(id, label string, m json.RawMessage) any { return balanceLine{id, label, m} },
+				line: func(id, label string, m json.RawMessage) any { return labelledBalanceLine{id, label, m} },
 				rows: func(id, label string, m json.RawMessage) []balanceRow { return []balanceRow{{id, label, m}} },
 				view: balanceView,
 			}.run(s, args)
@@ -328,7 +328,7 @@ say what include_fiat means either, so it is sent as given.`,
 	f.Lookup("include-fiat").NoOptDefVal = "true"
 	a.CompleteCurrencies(cmd, "currency")
 	a.Prints(cmd, cmdutil.PrintedAs[json.RawMessage](cmdutil.One))
-	a.Prints(cmd, cmdutil.PrintedAs[balanceLine](cmdutil.List))
+	a.Prints(cmd, cmdutil.PrintedAs[labelledBalanceLine](cmdutil.List))
 	return cmdutil.WithView(a, cmdutil.Apart, balanceView, cmd)
 }
 

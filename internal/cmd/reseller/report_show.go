@@ -282,9 +282,9 @@ type (
 	standingJSON struct {
 		ID      string     `json:"id"`
 		Label   string     `json:"label"`
-		Stats   countsJSON `json:"invoice_stats"`
-		Volume  totalsJSON `json:"total_volume"`
-		Rebates totalsJSON `json:"total_rebates"`
+		Stats   countsJSON `json:"invoice_stats" schema:"object"`
+		Volume  totalsJSON `json:"total_volume" schema:"object"`
+		Rebates totalsJSON `json:"total_rebates" schema:"object"`
 	}
 	figuresJSON struct {
 		ID           *string      `json:"id,omitempty"`

@@ -97,6 +97,7 @@ func callbacksCommand(a *cmdutil.App) *cobra.Command {
 delivery for each change of status, and post a delivery again. Without a
 command, this is till sandbox callbacks list.`
 	cmd.Annotations = list.Annotations
+	a.Prints(cmd, cmdutil.PrintedAs[sandbox.Delivery](cmdutil.List))
 	refuse := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {

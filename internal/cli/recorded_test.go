@@ -1,0 +1,263 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/terminal"
+	"example.com/till/pkg/schema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/spf13/cobra"
+)
+
+// Every till that a test of this package starts records what it prints as JSON, and TestMain checks all of it with
+// the schemas after the tests. recordsVariable has the folder of the records.
+const recordsVariable = "RECORD_OUTPUT_IN"
+
+// seenRun is one run of till.
+type seenRun struct {
+	Args     []string // without the name of the program
+	Output   string   // TILL_OUTPUT
+	Code     int
+	Out, Err []byte
+}
+
+// asTill runs the command line of this process as till does, and records what it prints.
+func asTill() int {
+	streams := cmdutil.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: time.Now}
+	folder := os.Getenv(recordsVariable)
+	r := seenRun{Args: os.Args[1:], Output: os.Getenv("TILL_OUTPUT")}
+	if folder == "" || !r.mayBeJSON() || terminal.Of(os.Stdout) != nil || terminal.Of(os.Stderr) != nil {
+		return Run(context.Background(), os.Args, streams)
+	}
+	var out, errOut bytes.Buffer
+	streams.Out, streams.Err = tee{os.Stdout, &out}, tee{os.Stderr, &errOut}
+	r.Code = Run(context.Background(), os.Args, streams)
+	r.Out, r.Err = out.Bytes(), errOut.Bytes()
+	text, err := json.Marshal(r)
+	if err == nil {
+		var f *os.File
+		if f, err = os.CreateTemp(folder, "*.json"); err == nil {
+			_, err = f.Write(text)
+			f.Close()
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "the output could not be recorded:", err)
+		return 99
+	}
+	return r.Code
+}
+
+// mayBeJSON reports whether the output may be JSON. Commands that print what another program prints are not
+// recorded.
+func (r seenRun) mayBeJSON() bool {
+	line := " " + strings.Join(r.Args, " ") + " "
+	if strings.Contains(line, " sandbox run ") || slices.Contains(r.Args, cobra.ShellCompRequestCmd) {
+		return false
+	}
+	for _, always := range []string{"json", " --jq", " journal export ", " callback listen ", " sandbox dump ", " schema "} {
+		if strings.Contains(line, always) {
+			return true
+		}
+	}
+	return strings.Contains(r.Output, "json")
+}
+
+// tee writes to a stream, and what the stream has taken to a record.
+type tee struct {
+	to   io.Writer
+	kept *bytes.Buffer
+}
+
+func (t tee) Write(p []byte) (int, error) {
+	n, err := t.to.Write(p)
+	t.kept.Write(p[:n])
+	return n, err
+}
+
+// checkRecords checks all records in a folder, and returns what is wrong with them.
+func checkRecords(folder string) (wrong []string) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	c := newSchemaCheck()
+	for _, file := range files {
+		var r seenRun
+		text, err := os.ReadFile(file)
+		if err == nil {
+			err = json.Unmarshal(text, &r)
+		}
+		if err == nil {
+			err = c.check(r)
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Sprintf("till %q, which ended with %d: %v", r.Args, r.Code, err))
+		}
+	}
+	return wrong
+}
+
+// schemaCheck checks outputs with the schemas, each of which it compiles once.
+type schemaCheck struct {
+	printed  map[string]cmdutil.Printed
+	compiled map[string]*jsonschema.Schema
+}
+
+func newSchemaCheck() *schemaCheck {
+	return &schemaCheck{printed: printed(), compiled: map[string]*jsonschema.Schema{}}
+}
+
+// check checks both streams of a run.
+func (c *schemaCheck) check(r seenRun) error {
+	name, format, shaped := c.command(r)
+	isJSON := format == "json" || format == "jsonl"
+	if isJSON {
+		for line := range bytes.Lines(r.Err) {
+			if err := c.remark(line); err != nil {
+				return err
+			}
+		}
+	}
+	if shaped || len(bytes.TrimSpace(r.Out)) == 0 {
+		return nil
+	}
+	if name == "" || c.printed[name].JSON == nil {
+		if isJSON && json.Valid(r.Out) {
+			return fmt.Errorf("it prints JSON, and there is no schema of it: declare its type with App.Prints\n%s", r.Out)
+		}
+		return nil
+	}
+	switch format {
+	case "json":
+		return c.whole(name, r)
+	case "jsonl":
+		return c.lines(name, r.Out)
+	}
+	return nil
+}
+
+// command returns the command that ran and the format of its output. shaped reports that the output is not the
+// JSON of the schema: a filter or a template made it, or it is ids or help.
+func (c *schemaCheck) command(r seenRun) (name, format string, shaped bool) {
+	all := root(&cmdutil.App{})
+	cmd, rest, err := all.Find(r.Args)
+	if err != nil || cmd.ParseFlags(rest) != nil {
+		return "", r.Output, true
+	}
+	name, format = strings.TrimPrefix(cmd.CommandPath(), "till "), r.Output
+	flags := cmd.Flags()
+	if flags.Changed("output") {
+		format = flags.Lookup("output").Value.String()
+	}
+	for _, flag := range []string{"jq", "template", "quiet", "help", "columns", "dry-run"} {
+		shaped = shaped || flags.Changed(flag)
+	}
+	switch {
+	case name == "till" && flags.Changed("version"):
+		name = "version"
+	case name == "callback listen", name == "journal export" && format != "json":
+		format = "jsonl"
+	case name == "sandbox dump" && format == "", name == "schema" && (flags.Changed("errors") || len(cmd.Flags().Args()) > 0):
+		format = "json"
+	}
+	if flags.Changed("jq") && format == "" {
+		format = "json" // of standard error
+	}
+	return name, format, shaped
+}
+
+// remark checks a line of standard error.
+func (c *schemaCheck) remark(line []byte) error {
+	var kind map[string]json.RawMessage
+	if err := json.Unmarshal(line, &kind); err != nil || len(kind) != 1 {
+		return fmt.Errorf("standard error has a line that is no note, warning or error: %s", line)
+	}
+	for name := range kind {
+		if name != "note" && name != "warning" && name != "error" {
+			return fmt.Errorf("standard error has a line that is no note, warning or error: %s", line)
+		}
+		return c.value(name, schema.Of(name), line)
+	}
+	return nil
+}
+
+// whole checks the output of -o json. A list that broke off because of an error is not closed.
+func (c *schemaCheck) whole(name string, r seenRun) error {
+	text := r.Out
+	if r.Code != 0 && !json.Valid(text) && bytes.HasPrefix(text, []byte("[")) {
+		text = append(bytes.TrimRight(text, ", \n"), ']')
+	}
+	return c.value(name, schema.Of(name), text)
+}
+
+// lines checks the output of -o jsonl.
+func (c *schemaCheck) lines(name string, text []byte) error {
+	for line := range bytes.Lines(text) {
+		if err := c.value(name+schema.LineSuffix, schema.Line(name), line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// value checks one value with a schema, which has the name in c.compiled.
+func (c *schemaCheck) value(name string, text, value []byte) error {
+	if text == nil {
+		return fmt.Errorf("there is no schema of %s: run make schemas", name)
+	}
+	s := c.compiled[name]
+	if s == nil {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			return err
+		}
+		compiler := jsonschema.NewCompiler()
+		compiler.AssertFormat()
+		if err := compiler.AddResource("schema.json", doc); err != nil {
+			return err
+		}
+		if s, err = compiler.Compile("schema.json"); err != nil {
+			return err
+		}
+		c.compiled[name] = s
+	}
+	got, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+	if err != nil {
+		return fmt.Errorf("it is not JSON: %v\n%s", err, value)
+	}
+	if err := s.Validate(got); err != nil {
+		return fmt.Errorf("%v\n%s", err, value)
+	}
+	return nil
+}
+
+// recording runs the tests with records, and fails if one of them does not have its schema.
+func recording(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "records")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	os.Setenv(recordsVariable, folder)
+	code := m.Run()
+	if wrong := checkRecords(folder); len(wrong) > 0 {
+		fmt.Printf("FAIL: %d outputs do not have their schema, see pkg/schema:\n%s\n", len(wrong), strings.Join(wrong, "\n"))
+		return 1
+	}
+	return code
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/money"
+	"example.com/till/internal/near"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/schema"
+	"github.com/spf13/cobra"
+)
+
+func schemaCommand(a *cmdutil.App) *cobra.Command {
+	var errors bool
+	cmd := &cobra.Command{
+		Use:   "schema [COMMAND...]",
+		Short: "Print the JSON Schema of what a command prints",
+		Long: `Print the JSON Schema (draft 2020-12) of what a command prints with -o json. With
+-o jsonl, print the schema of one of the lines that the command prints with
+-o jsonl. Without COMMAND, list the commands that have a schema.
+
+These names have a schema too: error, note and warning are the lines on
+standard error under -o json, plan is the file of a plan, and report is what
+till reseller report prints.
+
+--errors prints the kinds of errors with their exit codes, and the rules that
+refuse: what each means, and what to do.`,
+		Example: `  till schema
+  till schema withdraw list
+  till schema payout status -o jsonl
+  till schema --errors --jq '.rules[].rule'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := strings.Join(args, " ")
+			switch {
+			case errors && name != "":
+				return cmdutil.UsageError("--errors is about all commands: it goes without "+name, "leave one out")
+			case errors:
+				return printAlone(a, cmd, cmdutil.One, errorsView, []errorCatalogue{allErrors()})
+			case name == "":
+				return printAlone(a, cmd, cmdutil.List, schemaNamesView, schema.Names())
+			}
+			return printSchema(a, cmd, name)
+		},
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeSchemas,
+	}
+	cmd.Flags().BoolVar(&errors, "errors", false, "print the kinds of errors, their exit codes and the rules")
+	a.Prints(cmd, cmdutil.PrintedAs[map[string]json.RawMessage](cmdutil.One))
+	a.Prints(cmd, cmdutil.PrintedAs[errorCatalogue](cmdutil.One))
+	return cmdutil.WithView(a, cmdutil.List, schemaNamesView, cmd)
+}
+
+// printAlone prints values without reading a configuration.
+func printAlone[T any](
+	a *cmdutil.App, cmd *cobra.Command, form cmdutil.Form, view func(money.Registry) render.View[T], values []T,
+) error {
+	s, out, err := cmdutil.BeginAlone(a, cmd, view)
+	if err != nil {
+		return err
+	}
+	if form == cmdutil.List {
+		return out.Slice(values)
+	}
+	if s.Render.Format == render.Table {
+		out.Session.Render.Format = render.JSON
+	}
+	return out.One(values[0])
+}
+
+// printSchema prints one schema. It is JSON in every format.
+func printSchema(a *cmdutil.App, cmd *cobra.Command, name string) error {
+	s, out, err := cmdutil.BeginAlone(a, cmd, func(money.Registry) render.View[[]byte] { return cmdutil.LineView() })
+	if err != nil {
+		return err
+	}
+	text := schema.Of(name)
+	if s.Render.Format == render.JSONL {
+		text = schema.Line(name)
+	}
+	if text == nil {
+		return cmdutil.UsageError(fmt.Sprintf("there is no schema of %q", name),
+			cmp.Or(near.Question(name, "till schema ", schema.Names()), "till schema lists the names"))
+	}
+	if s.Render.Format == render.JSONL || s.Render.Format == render.Table {
+		out.Session.Render.Format = render.JSON
+	}
+	return out.One(text)
+}
+
+func schemaNamesView(money.Registry) render.View[string] {
+	return render.View[string]{
+		ID:   func(name string) string { return name },
+		JSON: render.Value[string](),
+		Columns: []render.Column[string]{{Name: "name", About: "what there is a schema of: a command, or another name",
+			Cell: func(name string) render.Cell { return render.Own(name) }}},
+	}
+}
+
+// errorCatalogue is what programs need to know about errors.
+type errorCatalogue struct {
+	Kinds []cmdutil.ExitCode `json:"kinds"`
+	Rules []cmdutil.Rule     `json:"rules"` // of errors of the kind refused
+}
+
+func allErrors() errorCatalogue {
+	kinds := slices.DeleteFunc(cmdutil.ExitCodes(),
+		func(e cmdutil.ExitCode) bool { return e.Code == cmdutil.ExitDone })
+	return errorCatalogue{kinds, cmdutil.Rules()}
+}
+
+func errorsView(money.Registry) render.View[errorCatalogue] {
+	return render.View[errorCatalogue]{JSON: render.Value[errorCatalogue]()}
+}
+
+// completeSchemas completes the next word of a name.
+func completeSchemas(_ *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var words []string
+	for _, name := range schema.Names() {
+		parts := strings.Fields(name)
+		if len(parts) <= len(given) || !slices.Equal(parts[:len(given)], given) {
+			continue
+		}
+		if word := parts[len(given)]; strings.HasPrefix(word, typed) && !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,180 @@
+//go:build unix
+
+package cli
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/schemagen"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
+	"example.com/till/pkg/schema"
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+const schemaFolder = repository + "/pkg/schema/json"
+
+// facts returns what the printed types do not say.
+func facts() schemagen.Facts {
+	is := reflect.TypeFor[string]
+	var states []string
+	for _, s := range payout.States() {
+		states = append(states, string(s))
+	}
+	return schemagen.Facts{
+		As: map[reflect.Type][]reflect.Type{
+			reflect.TypeFor[api.Currency]():    {reflect.TypeFor[schemagen.OneOf[api.Kind, string]]()},
+			reflect.TypeFor[api.Amount]():      {reflect.TypeFor[schemagen.OneOf[api.Kind, schemagen.OneOf[string, int64]]]()},
+			reflect.TypeFor[api.Address]():     {is(), reflect.TypeFor[schemagen.OneOf[api.Kind, listedAddress]]()},
+			reflect.TypeFor[api.InvoiceItem](): {reflect.TypeFor[invoiceItem]()},
+			reflect.TypeFor[api.CodeAmounts](): {reflect.TypeFor[map[string]int64]()},
+			reflect.TypeFor[api.Rebates]():     {reflect.TypeFor[map[string]api.Amount]()},
+			reflect.TypeFor[api.RebateList]():  {reflect.TypeFor[[]api.Amount]()},
+			reflect.TypeFor[api.RebateMap]():   {reflect.TypeFor[api.Rebates]()},
+			reflect.TypeFor[api.StatusCount](): {reflect.TypeFor[schemagen.OneOf[string, int64]]()},
+			reflect.TypeFor[api.CodeTotal]():   {reflect.TypeFor[schemagen.OneOf[string, api.CodeAmounts]]()},
+		},
+		Values: map[reflect.Type][]string{
+			reflect.TypeFor[api.Kind]():     {string(api.Crypto), string(api.Fiat)},
+			reflect.TypeFor[payout.State](): states,
+		},
+		Named: map[string]schemagen.Node{
+			"kind":      {Type: "string", Enum: kinds(func(e cmdutil.ExitCode) any { return e.Kind })},
+			"exit-code": {Type: "integer", Enum: kinds(func(e cmdutil.ExitCode) any { return e.Code })},
+			"rule":      {Type: "string", Enum: rules()},
+			"integer":   {Type: "string", Pattern: `^-?(0|[1-9][0-9]*)$`},
+		},
+		Open: func(t reflect.Type) bool {
+			return t.PkgPath() == reflect.TypeFor[api.Withdrawal]().PkgPath() ||
+				slices.Contains([]reflect.Type{reflect.TypeFor[listedAddress](), reflect.TypeFor[invoiceItem]()}, t)
+		},
+	}
+}
+
+func rules() (all []any) {
+	for _, r := range cmdutil.Rules() {
+		all = append(all, r.Name)
+	}
+	return all
+}
+
+// kinds returns a property of every exit code that is an error's.
+func kinds(of func(cmdutil.ExitCode) any) (all []any) {
+	for _, e := range cmdutil.ExitCodes() {
+		if e.Code != cmdutil.ExitDone {
+			all = append(all, of(e))
+		}
+	}
+	return all
+}
+
+// The JSON of types that encode themselves.
+type (
+	listedAddress struct {
+		Currency string `json:"currency"`
+		Address  string `json:"address"`
+	}
+	invoiceItem struct {
+		Amount string `json:"amount" schema:"integer"`
+		Name   string `json:"name"`
+	}
+)
+
+// printed returns what every command prints, by its path without till.
+func printed() map[string]cmdutil.Printed {
+	a := &cmdutil.App{Printed: map[*cobra.Command]cmdutil.Printed{}}
+	root(a)
+	all := map[string]cmdutil.Printed{}
+	for cmd, p := range a.Printed {
+		all[strings.TrimPrefix(cmd.CommandPath(), "till ")] = p
+	}
+	return all
+}
+
+// generated returns the schemas, by the names of their files.
+func generated(t *testing.T) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	add := func(name, title string, about map[string]string, types ...reflect.Type) {
+		text, err := schemagen.Schema(facts(), schemagen.Document{Title: title, Types: types, About: about})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[schema.File(name)] = string(text)
+	}
+	for name, p := range printed() {
+		about := map[string]string{}
+		for _, c := range p.Columns {
+			about[c.Name] = c.About
+		}
+		add(name, "till "+name+" -o json", about, p.JSON...)
+		if line := itemOf(p.JSON); !reflect.DeepEqual(line, p.Line) {
+			add(name+schema.LineSuffix, "a line of till "+name+" -o jsonl", about, p.Line...)
+		}
+	}
+	add("error", "an error on standard error, with -o json or -o jsonl", nil, reflect.TypeFor[errorLine]())
+	add("note", "a note on standard error, with -o json or -o jsonl", nil, reflect.TypeFor[cmdutil.NoteLine]())
+	add("warning", "a warning on standard error, with -o json or -o jsonl", nil, reflect.TypeFor[cmdutil.WarningLine]())
+	add("plan", "the file of a plan", nil, reflect.TypeFor[payout.PlanFile]())
+	files[schema.File("report")] = files[schema.File("reseller report")]
+	return files
+}
+
+// itemOf returns the types of the lines that schema.Line finds by itself.
+func itemOf(types []reflect.Type) []reflect.Type {
+	if len(types) == 1 && types[0].Kind() == reflect.Slice && types[0].Name() == "" {
+		return []reflect.Type{types[0].Elem()}
+	}
+	return types
+}
+
+// TestSchemas compares the committed schemas with those of the printed types. With TILL_UPDATE_SCHEMAS=1, it
+// writes them.
+func TestSchemas(t *testing.T) {
+	want := generated(t)
+	if os.Getenv("TILL_UPDATE_SCHEMAS") != "" {
+		writeSchemas(t, want)
+		return
+	}
+	entries, err := os.ReadDir(schemaFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	committed := map[string]string{}
+	for _, e := range entries {
+		committed[e.Name()] = contents(t, filepath.Join(schemaFolder, e.Name()))
+	}
+	for _, name := range slices.Sorted(maps.Keys(committed)) {
+		if want[name] == "" {
+			t.Errorf("pkg/schema/json/%s describes nothing that till prints: run make schemas", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if diff := cmp.Diff(committed[name], want[name]); diff != "" {
+			t.Errorf("pkg/schema/json/%s is not what the types say (committed -, types +): run make schemas\n%s", name, diff)
+		}
+	}
+}
+
+func writeSchemas(t *testing.T, files map[string]string) {
+	t.Helper()
+	if err := os.RemoveAll(schemaFolder); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(schemaFolder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(schemaFolder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

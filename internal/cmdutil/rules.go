@@ -1,0 +1,51 @@
+package cmdutil
+
+import (
+	"example.com/till/internal/money"
+	"example.com/till/pkg/payout"
+)
+
+// Rule is a rule that refuses, with the exit code of exitRefused.
+type Rule struct {
+	Name    string `json:"rule" schema:"rule"`
+	Meaning string `json:"meaning"`
+	Advice  string `json:"advice"` // what to do
+}
+
+// RuleConfirmation is the rule of a question that nobody has answered with yes.
+const RuleConfirmation = "confirmation"
+
+// Rules returns all rules: an error names no other.
+func Rules() []Rule {
+	return []Rule{
+		{RuleConfirmation, "A question was not answered with yes.",
+			"Answer it on a terminal, or pass --yes or what the message names."},
+		{money.RuleLimit, "The amount is above a limit of the profile.",
+			"Check the amount. A person changes the limit with till profile set."},
+		{money.RuleAllowList, "The address is not in allow_addresses of the profile.",
+			"Check the address. A person adds it with till profile set."},
+		{payout.RuleOrderID, "The order id was used before with other contents.",
+			"See the order with till journal show, and use a new order id for a new payment."},
+		{payout.RuleDuplicate, "The same payment was made a moment ago, or its outcome is unknown.",
+			"Check the other order. If both are meant, pass --allow-duplicate."},
+		{payout.RuleAccount, "The plan or the journal belongs to another account or address.",
+			"Use the profile of that account, or make a new plan."},
+		{payout.RuleKey, "The key cannot be shown to belong to the account.",
+			"Check the key. If it is right, a person says so with till journal adopt-key."},
+		{payout.RuleDecision, "The decision contradicts what is known about the order.",
+			"Read what the message says about the order, and decide again."},
+		{payout.RuleClock, "This machine's clock and the service's differ by more than a minute.",
+			"Set the clock, and run it again."},
+		{payout.RulePlanChanged, "The plan does not match its digest.",
+			"Get the plan that was approved, or make a new one and have it approved."},
+		{payout.RulePlanExpired, "The plan has expired, and its run has not begun.", "Make a new plan."},
+		{payout.RuleBatchChanged, "The file differs from the one that the batch's run was made from.",
+			"Check what the message lists. If it is meant, pass --batch-changed."},
+		{payout.RuleWarning, "There is a warning, and --fail-on-warning was given.",
+			"Correct the file, or plan it without that flag."},
+		{payout.RuleDecimals, "The plan shows amounts with other decimals than the profile has now.",
+			"Check the decimals of the currency, and make a new plan."},
+		{payout.RulePaidBefore, "Some orders of the plan were accepted before.",
+			"Check them. If only the rest is to be paid, pass --already-paid with their number."},
+	}
+}
