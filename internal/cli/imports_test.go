@@ -62,6 +62,8 @@ func TestImports(t *testing.T) {
 		"internal/terminal":          {"golang.org/x/sys", "golang.org/x/term"},
 		"internal/atomicfile":        {},
 		"internal/address":           {"github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto/sha3"},
+		"pkg/schema":                 {},
+		"internal/schemagen":         {},                                                                     // only for tests
 		"internal/journal/pgtest":    {"github.com/jackc/pgx/v5"},                                            // only for tests
 		"pkg/api/internal/described": {till + "pkg/api/sandbox", "github.com/santhosh-tekuri/jsonschema/v6"}, // only for tests
 		"e2e/chromium":               {},                                                                     // only for tests

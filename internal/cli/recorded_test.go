@@ -124,13 +124,19 @@ func newSchemaCheck() *schemaCheck {
 // check checks both streams of a run.
 func (c *schemaCheck) check(r seenRun) error {
 	name, format, shaped := c.command(r)
-	isJSON := format == "json" || format == "jsonl"
+	isJSON := cmdutil.IsJSON(format)
 	if isJSON {
 		for line := range bytes.Lines(r.Err) {
 			if err := c.remark(line); err != nil {
 				return err
 			}
 		}
+	}
+	switch schemas := len(r.Args) > 1 && (!strings.HasPrefix(r.Args[1], "-") || r.Args[1] == "--errors"); {
+	case name == "callback listen", name == "journal export" && format != "json":
+		format = "jsonl"
+	case name == "sandbox dump" && !isJSON, name == "schema" && schemas:
+		format = "json"
 	}
 	if shaped || len(bytes.TrimSpace(r.Out)) == 0 {
 		return nil
@@ -166,13 +172,8 @@ func (c *schemaCheck) command(r seenRun) (name, format string, shaped bool) {
 	for _, flag := range []string{"jq", "template", "quiet", "help", "columns", "dry-run"} {
 		shaped = shaped || flags.Changed(flag)
 	}
-	switch {
-	case name == "till" && flags.Changed("version"):
+	if name == "till" && flags.Changed("version") {
 		name = "version"
-	case name == "callback listen", name == "journal export" && format != "json":
-		format = "jsonl"
-	case name == "sandbox dump" && format == "", name == "schema" && (flags.Changed("errors") || len(cmd.Flags().Args()) > 0):
-		format = "json"
 	}
 	if flags.Changed("jq") && format == "" {
 		format = "json" // of standard error

@@ -20,9 +20,9 @@ func schemaCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema [COMMAND...]",
 		Short: "Print the JSON Schema of what a command prints",
-		Long: `Print the JSON Schema (draft 2020-12) of what a command prints with -o json. With
--o jsonl, print the schema of one of the lines that the command prints with
--o jsonl. Without COMMAND, list the commands that have a schema.
+		Long: `Print the JSON Schema (draft 2020-12) of what a command prints with -o json or,
+with -o jsonl, of each line that it prints with -o jsonl. Without COMMAND, list
+the commands that have a schema.
 
 These names have a schema too: error, note and warning are the lines on
 standard error under -o json, plan is the file of a plan, and report is what
@@ -40,11 +40,19 @@ refuse: what each means, and what to do.`,
 			case errors && name != "":
 				return cmdutil.UsageError("--errors is about all commands: it goes without "+name, "leave one out")
 			case errors:
-				return printAlone(a, cmd, cmdutil.One, errorsView, []errorCatalogue{allErrors()})
-			case name == "":
-				return printAlone(a, cmd, cmdutil.List, schemaNamesView, schema.Names())
+				out, err := beginAlone(a, cmd)
+				if err != nil {
+					return err
+				}
+				return printJSON(out, render.Encode(allErrors()))
+			case name != "":
+				return printSchema(a, cmd, name)
 			}
-			return printSchema(a, cmd, name)
+			_, out, err := cmdutil.BeginAlone(a, cmd, schemaNamesView)
+			if err != nil {
+				return err
+			}
+			return out.Slice(schema.Names())
 		},
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeSchemas,
@@ -55,41 +63,39 @@ refuse: what each means, and what to do.`,
 	return cmdutil.WithView(a, cmdutil.List, schemaNamesView, cmd)
 }
 
-// printAlone prints values without reading a configuration.
-func printAlone[T any](
-	a *cmdutil.App, cmd *cobra.Command, form cmdutil.Form, view func(money.Registry) render.View[T], values []T,
-) error {
-	s, out, err := cmdutil.BeginAlone(a, cmd, view)
-	if err != nil {
-		return err
+// beginAlone begins a command whose output is one value of JSON, without reading a configuration.
+func beginAlone(a *cmdutil.App, cmd *cobra.Command) (cmdutil.Output[[]byte], error) {
+	s, out, err := cmdutil.BeginAlone(a, cmd, func(money.Registry) render.View[[]byte] { return cmdutil.LineView() })
+	if err == nil && s.Render.Format == render.CSV {
+		err = cmdutil.UsageError("--output: this is not a list of rows, so it has no CSV form", "leave it out for JSON")
 	}
-	if form == cmdutil.List {
-		return out.Slice(values)
-	}
-	if s.Render.Format == render.Table {
-		out.Session.Render.Format = render.JSON
-	}
-	return out.One(values[0])
+	return out, err
 }
 
-// printSchema prints one schema. It is JSON in every format.
+// printJSON prints JSON, indented unless the output is lines.
+func printJSON(out cmdutil.Output[[]byte], text []byte) error {
+	if out.Session.Render.Format == render.Table {
+		out.Session.Render.Format = render.JSON
+	}
+	return out.One(text)
+}
+
+// printSchema prints one schema. With -o jsonl it is that of a line.
 func printSchema(a *cmdutil.App, cmd *cobra.Command, name string) error {
-	s, out, err := cmdutil.BeginAlone(a, cmd, func(money.Registry) render.View[[]byte] { return cmdutil.LineView() })
+	out, err := beginAlone(a, cmd)
 	if err != nil {
 		return err
 	}
 	text := schema.Of(name)
-	if s.Render.Format == render.JSONL {
+	if out.Session.Render.Format == render.JSONL {
 		text = schema.Line(name)
+		out.Session.Render.Format = render.JSON
 	}
 	if text == nil {
 		return cmdutil.UsageError(fmt.Sprintf("there is no schema of %q", name),
 			cmp.Or(near.Question(name, "till schema ", schema.Names()), "till schema lists the names"))
 	}
-	if s.Render.Format == render.JSONL || s.Render.Format == render.Table {
-		out.Session.Render.Format = render.JSON
-	}
-	return out.One(text)
+	return printJSON(out, text)
 }
 
 func schemaNamesView(money.Registry) render.View[string] {
@@ -111,10 +117,6 @@ func allErrors() errorCatalogue {
 	kinds := slices.DeleteFunc(cmdutil.ExitCodes(),
 		func(e cmdutil.ExitCode) bool { return e.Code == cmdutil.ExitDone })
 	return errorCatalogue{kinds, cmdutil.Rules()}
-}
-
-func errorsView(money.Registry) render.View[errorCatalogue] {
-	return render.View[errorCatalogue]{JSON: render.Value[errorCatalogue]()}
 }
 
 // completeSchemas completes the next word of a name.
