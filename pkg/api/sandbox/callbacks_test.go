@@ -794,6 +794,19 @@ func TestCallbacksInDump(t *testing.T) {
 	}
 }
 
+// TestStartAdoptsCallbacks checks that Start, like Serve, posts what was pending in its seed.
+func TestStartAdoptsCallbacks(t *testing.T) {
+	b := callbackBox(t, set("callback_backoff", "1h"))
+	in := newReceiver(t, failing(1))
+	b.mustAdvance(b.withCallback(in.URL), "Processing")
+	text, err := b.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := sandbox.Start(t, sandbox.WithSeedJSON(text))
+	eventually(t, "it is delivered", func() bool { return states(again) == "Processing delivered 2" })
+}
+
 // TestConcurrentCallbacks checks that many deliveries at the same time, in memory
 // and in a file, are each posted once and in order.
 func TestConcurrentCallbacks(t *testing.T) {

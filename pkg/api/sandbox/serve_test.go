@@ -41,6 +41,41 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// TestServeEndsDespiteIdleConnections checks that a connection on which no request has come, or only a part of one,
+// does not hold up the end.
+func TestServeEndsDespiteIdleConnections(t *testing.T) {
+	for name, sent := range map[string]string{"nothing": "", "part of a request": "GET /api/invites HT"} {
+		t.Run(name, func(t *testing.T) {
+			b := newBox(t)
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			stopped := make(chan error, 1)
+			go func() { stopped <- b.Serve(ctx, listener) }()
+			idle, err := net.Dial("tcp", listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer idle.Close()
+			if _, err := idle.Write([]byte(sent)); err != nil {
+				t.Fatal(err)
+			}
+			// Connections are accepted in order: after an answer on the next one, this one is known.
+			answer, err := http.Get("http://" + listener.Addr().String() + "/sandbox/health")
+			if err != nil || answer.StatusCode != 200 {
+				t.Fatal(answer, err)
+			}
+			answer.Body.Close()
+			cancel()
+			if err := <-stopped; err != nil { // after 5 seconds, if it waits
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestServeRefusesUnusableListeners(t *testing.T) {
 	b := newBox(t)
 	wide, err := net.Listen("tcp4", "0.0.0.0:0")

@@ -450,6 +450,8 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		// The end of ctx also ends waits for callbacks and faults.
 		BaseContext: func(net.Listener) context.Context { return fault.WithEnd(ctx) },
 	}
+	fresh := &freshConns{}
+	server.ConnState = fresh.note
 	meanwhile, end := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -459,8 +461,12 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		stopped <- server.Shutdown(grace)
+		var interrupting sync.WaitGroup
+		interrupting.Go(func() { fresh.interrupt(grace) })
+		err := server.Shutdown(grace)
+		cancel()
+		interrupting.Wait()
+		stopped <- err
 	})
 	err := server.Serve(listener)
 	if stop() { // ctx is not done: the listener failed

@@ -37,7 +37,8 @@ type Running struct {
 // Start runs a sandbox for a test, on its own loopback port, and closes it when the
 // test and its subtests have ended. Two sandboxes share nothing, so each parallel
 // test may have its own. A sandbox that is started in a fuzz test, or in a benchmark
-// before the loop, serves all of its rounds. Start fails the test if the sandbox
+// before the loop, serves all of its rounds. Like Serve, it moves withdrawals and
+// invoices when they are due, and takes over pending callbacks. Start fails the test if the sandbox
 // cannot start: an option is wrong, the file of WithState cannot be used, or there
 // is no loopback port.
 func Start(t TB, opts ...Option) *Running {
@@ -59,6 +60,8 @@ func Start(t TB, opts ...Option) *Running {
 	r.served = &http.Server{Handler: http.HandlerFunc(r.serve), ConnState: r.count, ReadHeaderTimeout: time.Minute,
 		BaseContext: func(net.Listener) context.Context { return fault.WithEnd(ctx) }}
 	r.busy.Go(func() { r.served.Serve(listener) }) // its error says that it was closed
+	r.busy.Go(func() { server.store.KeepTime(ctx) })
+	r.busy.Go(func() { server.sender.AdoptOrphans(ctx) })
 	t.Cleanup(func() {
 		t.Helper()
 		if err := r.Close(); err != nil {

@@ -9,19 +9,36 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// TestServeKeepsTimeInMemory checks that Serve also makes the moves of a state in
+// TestKeepsTimeInMemory checks that Serve and Start make the moves of a state in
 // memory. It reads the state directly, because a request would make the moves.
-func TestServeKeepsTimeInMemory(t *testing.T) {
-	s, err := New(WithSetting("withdrawal_pace", "New>Processing=1s,Processing>Completed=1s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(t.Context(), listener) }()
+func TestKeepsTimeInMemory(t *testing.T) {
+	pace := WithSetting("withdrawal_pace", "New>Processing=1s,Processing>Completed=1s")
+	t.Run("Start", func(t *testing.T) {
+		t.Parallel()
+		keepsTime(t, Start(t, pace).Server)
+	})
+	t.Run("Serve", func(t *testing.T) {
+		t.Parallel()
+		s, err := New(pace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- s.Serve(t.Context(), listener) }()
+		keepsTime(t, s)
+		select {
+		case err := <-ended:
+			t.Fatal(err)
+		default:
+		}
+	})
+}
+
+func keepsTime(t *testing.T, s *Server) {
 	for range 2 { // at the second withdrawal, nothing else is due
 		w := &store.Withdrawal{ID: store.NewUUID(), Account: *s.store.Merchant.Load(), Currency: "Btc", Amount: money.Amount{Code: "Btc", Minor: 1}, Address: "a"}
 		if err := s.store.AddWithdrawal(w); err != nil {
@@ -34,10 +51,5 @@ func TestServeKeepsTimeInMemory(t *testing.T) {
 			}
 			s.store.Read(func(st *store.State) { current = st.Withdrawals[w.ID].Current() })
 		}
-	}
-	select {
-	case err := <-ended:
-		t.Fatal(err)
-	default:
 	}
 }
