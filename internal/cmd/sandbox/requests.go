@@ -2,9 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -13,7 +11,6 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
-	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -57,12 +54,8 @@ reset. If it has lost what --expect must know, the command ends with 42.`,
 			return err
 		}
 		log, err := ask[requestLog](s, "/sandbox/requests"+query)
-		if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Rejected &&
-			call.Status == http.StatusBadRequest {
-			return cmdutil.UsageError("--"+strings.TrimRight(call.Description, "."), "")
-		}
 		if err != nil {
-			return err
+			return refusedInput(err, "--")
 		}
 		printed := out.Slice(log.value.Requests)
 		expected := s.Cmd.Flags().Changed("expect")

@@ -2,7 +2,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,13 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
-	"example.com/till/internal/near"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api/sandbox"
 	"github.com/spf13/cobra"
@@ -65,15 +62,9 @@ func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
 	f.StringVar(&flags.publicURL, "public-url", "", "address of a proxy in front of it that strips its own path")
 	cmdutil.OfferFiles(cmd, "state")
 	for flag, complete := range map[string]cobra.CompletionFunc{
-		"seed":   cobra.FixedCompletions([]string{"demo", "none"}, cobra.ShellCompDirectiveDefault),
+		"seed":   seedNames,
 		"listen": cobra.NoFileCompletions, "public-url": cobra.NoFileCompletions,
-		"set": func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			var names []cobra.Completion
-			for _, s := range sandbox.Settings() {
-				names = append(names, cobra.CompletionWithDesc(s.Name+"=", s.Meaning))
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-		},
+		"set": completeSettings,
 	} {
 		cmdutil.Offer(cmd, flag, complete)
 	}
@@ -219,19 +210,11 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 		}
 		opts = append(opts, sandbox.WithSeedJSON(seed))
 	}
-	given := map[string]bool{}
-	for _, text := range flags.set {
-		name, value, found := strings.Cut(text, "=")
-		switch {
-		case !found:
-			return nil, cmdutil.UsageError(fmt.Sprintf("--set: %q is not NAME=VALUE", text),
-				"see: till sandbox settings")
-		case given[name]:
-			return nil, cmdutil.UsageError(fmt.Sprintf("--set: %s is given twice", name), "leave one out")
-		case !isSandboxSetting(name):
-			return nil, unknownSetting("--set: there is no setting %q", name)
-		}
-		given[name] = true
+	values, err := parseSettings("--set: ", flags.set)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range values {
 		opts = append(opts, sandbox.WithSetting(name, value))
 	}
 	key, err := sandboxKey(s)
@@ -265,21 +248,6 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 	return server, nil
 }
 
-func isSandboxSetting(name string) bool { return slices.Contains(settingNames(), name) }
-
-func settingNames() []string {
-	var names []string
-	for _, s := range sandbox.Settings() {
-		names = append(names, s.Name)
-	}
-	return names
-}
-
-func unknownSetting(format, name string) error {
-	return cmdutil.UsageError(fmt.Sprintf(format, name),
-		cmp.Or(near.Question(name, "", settingNames()), "see: till sandbox settings"))
-}
-
 // sandboxKey returns the key that a flag or the environment gives, or "" for one of the sandbox's own. The
 // key of a profile is a real one, and no sandbox ever sees it.
 func sandboxKey(s *cmdutil.Session) (string, error) {
@@ -311,66 +279,4 @@ func checkLoopback(address string) error {
 		return nil
 	}
 	return cmdutil.UsageError(fmt.Sprintf("--listen: %s is not a loopback address, and a sandbox is for this machine only", address), "write 127.0.0.1:PORT or [::1]:PORT")
-}
-
-func settingsCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithView(a, cmdutil.OneOrList, sandboxSettingView, &cobra.Command{
-		Use:   "settings [SETTING]",
-		Short: "List every choice that the sandbox makes, for --set",
-		Long: `List the choices that the sandbox makes where the service's interface is
-silent, such as the names of statuses: the name for --set, the default, the
-possible values and the meaning. With SETTING, show all of one setting.`,
-		Example: `  till sandbox settings
-  till sandbox settings include_fiat_is
-  till sandbox settings withdrawal_flow --jq .default`,
-		Args: cmdutil.OptionalArg("SETTING"),
-		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]cobra.Completion,
-			cobra.ShellCompDirective) {
-			var names []cobra.Completion
-			for _, s := range sandbox.Settings() {
-				if len(given) == 0 {
-					names = append(names, cobra.CompletionWithDesc(s.Name, s.Meaning))
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
-			}
-			out, err := cmdutil.NewOutput(s, sandboxSettingView(s.Money))
-			if err != nil {
-				return err
-			}
-			all := sandbox.Settings()
-			if len(args) == 0 {
-				return out.Slice(all)
-			}
-			for _, setting := range all {
-				if setting.Name == args[0] {
-					return out.One(setting)
-				}
-			}
-			return unknownSetting("there is no setting %q", args[0])
-		},
-	})
-}
-
-func sandboxSettingView(money.Registry) render.View[sandbox.Setting] {
-	type row = sandbox.Setting
-	return render.View[row]{
-		ID:   func(s row) string { return s.Name },
-		JSON: render.Value[row](),
-		Columns: []render.Column[row]{
-			{Name: "name", About: "name of the setting, for --set",
-				Whole: true, Cell: func(s row) render.Cell { return render.Own(s.Name) }},
-			{Name: "default", About: "value if it is not set",
-				Cell: func(s row) render.Cell { return render.Own(s.Default) }},
-			{Name: "values", About: "values that it can have",
-				Cell: func(s row) render.Cell { return render.Own(s.Values) }},
-			{Name: "meaning", About: "what it decides", Extra: true, Detail: true,
-				Cell: func(s row) render.Cell { return render.Own(s.Meaning) }},
-		},
-	}
 }

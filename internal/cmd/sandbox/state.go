@@ -35,17 +35,52 @@ func sandboxStateView(money.Registry) render.View[sandboxState] {
 }
 
 func resetCommand(a *cmdutil.App) *cobra.Command {
-	return beginsState(a, &cobra.Command{
+	var to string
+	cmd := beginsState(a, &cobra.Command{
 		Use:   "reset",
-		Short: "Reset the sandbox",
-		Long: `Delete everything in the sandbox, and start again with funds in every currency
-and the time of this machine. The command prints the id of the new state, which
+		Short: "Reset the sandbox to its start",
+		Long: `Delete everything in the sandbox, its faults and its log of requests included,
+and start again with the seed as it was read at the start, and with the
+settings and the time of the start. With --to, start with another seed; an
+invalid file changes nothing. The command prints the id of the new state, which
 is unique. It does not ask for confirmation.`,
-		Example: `  till sandbox reset`,
-		Args:    cmdutil.NoArgs,
+		Example: `  till sandbox reset
+  till sandbox reset --to demo`,
+		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, _ []string) (answered[sandboxState], error) {
+		if s.Cmd.Flags().Changed("to") {
+			return beginWith(s, to)
+		}
 		return tell[sandboxState](s, "/sandbox/reset", struct{}{})
 	})
+	cmd.Flags().StringVar(&to, "to", "", "demo, none, or a file as for till sandbox seed")
+	cmdutil.Offer(cmd, "to", seedNames)
+	return cmd
+}
+
+// seedNames completes the name of a seed.
+var seedNames = cobra.FixedCompletions([]string{"demo", "none"}, cobra.ShellCompDirectiveDefault)
+
+// beginWith begins a new state with a seed.
+func beginWith(s *cmdutil.Session, name string) (answered[sandboxState], error) {
+	if isSeed(name) {
+		return tell[sandboxState](s, "/sandbox/reset", map[string]string{"seed": name})
+	}
+	seed, err := readSeed(s, name)
+	if err != nil {
+		return answered[sandboxState]{}, err
+	}
+	begun, err := tell[sandboxState](s, "/sandbox/restore", seed)
+	return begun, refusedInput(err, name+": ")
+}
+
+// refusedInput turns the answer 400 of a control, which changed nothing, into an error about the command line.
+func refusedInput(err error, prefix string) error {
+	if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Rejected &&
+		call.Status == http.StatusBadRequest {
+		return cmdutil.UsageError(prefix+strings.TrimRight(call.Description, "."), "")
+	}
+	return err
 }
 
 func seedCommand(a *cmdutil.App) *cobra.Command {
@@ -78,19 +113,7 @@ till help seeds lists every field.`,
 		Args:              cmdutil.Args("FILE"),
 		ValidArgsFunction: cmdutil.FileNames,
 	}, func(s *cmdutil.Session, args []string) (answered[sandboxState], error) {
-		if isSeed(args[0]) {
-			return tell[sandboxState](s, "/sandbox/reset", map[string]string{"seed": args[0]})
-		}
-		seed, err := readSeed(s, args[0])
-		if err != nil {
-			return answered[sandboxState]{}, err
-		}
-		begun, err := tell[sandboxState](s, "/sandbox/restore", seed)
-		if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Rejected &&
-			call.Status == http.StatusBadRequest {
-			err = cmdutil.UsageError(args[0]+": "+strings.TrimRight(call.Description, "."), "")
-		}
-		return begun, err
+		return beginWith(s, args[0])
 	})
 }
 

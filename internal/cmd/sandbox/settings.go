@@ -1,0 +1,180 @@
+package sandbox
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/money"
+	"example.com/till/internal/near"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api/sandbox"
+	"github.com/spf13/cobra"
+)
+
+func settingsCommand(a *cmdutil.App) *cobra.Command {
+	cmd := cmdutil.WithView(a, cmdutil.OneOrList, sandboxSettingView, &cobra.Command{
+		Use:   "settings [SETTING]",
+		Short: "List every choice that the sandbox makes, for --set",
+		Long: `List the choices that the sandbox makes where the service's interface is
+silent, such as the names of statuses: the name for --set, the default, the
+possible values and the meaning. With SETTING, show all of one setting. While a
+sandbox runs, till sandbox settings set changes them.`,
+		Example: `  till sandbox settings
+  till sandbox settings include_fiat_is
+  till sandbox settings withdrawal_flow --jq .default`,
+		Args: cmdutil.OptionalArg("SETTING"),
+		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]cobra.Completion,
+			cobra.ShellCompDirective) {
+			var names []cobra.Completion
+			for _, s := range sandbox.Settings() {
+				if len(given) == 0 {
+					names = append(names, cobra.CompletionWithDesc(s.Name, s.Meaning))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.Start(cmd)
+			if err != nil {
+				return err
+			}
+			out, err := cmdutil.NewOutput(s, sandboxSettingView(s.Money))
+			if err != nil {
+				return err
+			}
+			all := sandbox.Settings()
+			if len(args) == 0 {
+				return out.Slice(all)
+			}
+			for _, setting := range all {
+				if setting.Name == args[0] {
+					return out.One(setting)
+				}
+			}
+			return unknownSetting("", args[0])
+		},
+	})
+	cmd.AddCommand(settingsSetCommand(a))
+	return cmd
+}
+
+func sandboxSettingView(money.Registry) render.View[sandbox.Setting] {
+	type row = sandbox.Setting
+	return render.View[row]{
+		ID:   func(s row) string { return s.Name },
+		JSON: render.Value[row](),
+		Columns: []render.Column[row]{
+			{Name: "name", About: "name of the setting, for --set",
+				Whole: true, Cell: func(s row) render.Cell { return render.Own(s.Name) }},
+			{Name: "default", About: "value if it is not set",
+				Cell: func(s row) render.Cell { return render.Own(s.Default) }},
+			{Name: "values", About: "values that it can have",
+				Cell: func(s row) render.Cell { return render.Own(s.Values) }},
+			{Name: "meaning", About: "what it decides", Extra: true, Detail: true,
+				Cell: func(s row) render.Cell { return render.Own(s.Meaning) }},
+		},
+	}
+}
+
+func settingNames() []string {
+	var names []string
+	for _, s := range sandbox.Settings() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func unknownSetting(prefix, name string) error {
+	return cmdutil.UsageError(fmt.Sprintf("%sthere is no setting %q", prefix, name),
+		cmp.Or(near.Question(name, "", settingNames()), "see: till sandbox settings"))
+}
+
+// parseSettings reads settings as NAME=VALUE. The prefix begins each error.
+func parseSettings(prefix string, texts []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, text := range texts {
+		name, value, found := strings.Cut(text, "=")
+		_, twice := values[name]
+		switch {
+		case !found:
+			return nil, cmdutil.UsageError(fmt.Sprintf("%s%q is not NAME=VALUE", prefix, text),
+				"see: till sandbox settings")
+		case twice:
+			return nil, cmdutil.UsageError(fmt.Sprintf("%s%s is given twice", prefix, name), "leave one out")
+		case !slices.Contains(settingNames(), name):
+			return nil, unknownSetting(prefix, name)
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+func completeSettings(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var names []cobra.Completion
+	for _, s := range sandbox.Settings() {
+		names = append(names, cobra.CompletionWithDesc(s.Name+"=", s.Meaning))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// settingValue is the value of a setting while a sandbox runs.
+type settingValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+func settingsSetCommand(a *cmdutil.App) *cobra.Command {
+	return newControl(a, cmdutil.List, settingValueView, &cobra.Command{
+		Use:   "set NAME=VALUE...",
+		Short: "Change settings of a sandbox while it runs",
+		Long: `Change settings of a sandbox that is served, all of them at once, or none if
+one is wrong. What was made before stays as it is. till sandbox reset brings
+back the settings of the start. till sandbox settings lists the names.`,
+		Example: `  till sandbox settings set requests_per_second=5
+  till sandbox settings set withdrawal_flow="New>Sent>Done,Sent>Failed*" \
+    withdrawal_pace="New>Sent=30s"`,
+		Args: func(cmd *cobra.Command, given []string) error {
+			if len(given) == 0 {
+				return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs NAME=VALUE", "see: till sandbox settings")
+			}
+			return nil
+		},
+		ValidArgsFunction: completeSettings,
+	}, func(s *cmdutil.Session, out cmdutil.Output[settingValue], args []string) error {
+		values, err := parseSettings("", args)
+		if err != nil {
+			return err
+		}
+		if err := requireServed(s, "keeps no settings"); err != nil {
+			return err
+		}
+		now, err := tell[map[string]string](s, "/sandbox/settings", values)
+		if err != nil {
+			return refusedInput(err, "")
+		}
+		var rows []settingValue
+		for _, name := range settingNames() {
+			if _, changed := values[name]; changed {
+				rows = append(rows, settingValue{name, now.value[name]})
+			}
+		}
+		return out.Slice(rows)
+	})
+}
+
+func settingValueView(money.Registry) render.View[settingValue] {
+	type row = settingValue
+	return render.View[row]{
+		ID:   func(v row) string { return v.Name },
+		JSON: render.Value[row](),
+		Columns: []render.Column[row]{
+			{Name: "name", About: "name of the setting",
+				Whole: true, Cell: func(v row) render.Cell { return render.Own(v.Name) }},
+			{Name: "value", About: "value that it has now",
+				Cell: func(v row) render.Cell { return render.Own(v.Value) }},
+		},
+	}
+}
