@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -36,6 +37,9 @@ See: till help testing.`,
 			environ := a.IO.Environ
 			a.IO.Environ = func() []string { return withoutService(environ()) }
 			s, err := a.Start(cmd)
+			if err != nil && !cmd.Flags().Changed("config") {
+				s, err = startWithoutConfig(a, cmd, err)
+			}
 			if err != nil {
 				return err
 			}
@@ -44,6 +48,22 @@ See: till help testing.`,
 	}
 	addServerFlags(cmd, &flags)
 	return cmd
+}
+
+// startWithoutConfig starts without a configuration if that is what failed: a test needs none, and the home
+// directory of a build machine may be missing. The command that runs with the sandbox goes without it too.
+func startWithoutConfig(a *cmdutil.App, cmd *cobra.Command, failed error) (*cmdutil.Session, error) {
+	environ := a.IO.Environ
+	hasHome := a.IO.Env("HOME") != "" || a.IO.Env("TILL_CONFIG") != ""
+	a.IO.Environ = func() []string { return replaceEnv(environ(), []string{"TILL_CONFIG=" + os.DevNull}) }
+	s, err := a.Start(cmd)
+	if err != nil {
+		return nil, failed
+	}
+	if hasHome {
+		s.Note("without the configuration: %v", failed)
+	}
+	return s, nil
 }
 
 // commandAfterDash requires a command after the two dashes, and nothing before them.

@@ -126,6 +126,10 @@ till sandbox run
   to it. Without a terminal, processes that it leaves in its process group are
   ended too.
 
+  It needs no home directory and no configuration: one that cannot be read is
+  left out, for the command too, unless --config names it. It writes only to the
+  directory for temporary files (TMPDIR), and to the files that you name.
+
   If till is killed by SIGKILL, the port closes, and on Linux the command is
   killed too. What remains are the processes that the command has started, the
   temporary journal, and the files of --ready-file and --env-file, which the
