@@ -5,11 +5,13 @@
 # make dist   what people install, in dist/; SIGN=KEYFILE signs the sums with an OpenSSH key
 # make install  what make build made, to PREFIX, below DESTDIR if that is set; make uninstall removes it
 # make pictures  the pictures of the README, and others to look at in bin/pictures
+# make schemas  the schemas in pkg/schema, from the types that are printed; SCHEMAS=break allows an incompatible change
 # make lint fuzz completions man vuln: what CI runs besides
 
 GO     ?= go
 FUZZ   ?= 10000x
 N      ?= 20000
+SCHEMAS ?= 1
 SEED   ?= 1
 SIGN   ?=
 PREFIX ?= /usr/local
@@ -32,7 +34,7 @@ STAMP = $(if $(VERSION),-buildvcs=false -ldflags '$(X)Version=v$(VERSION:v%=%)$(
 # quote protects a name from the shell.
 quote = '$(subst ','\'',$(1))'
 
-.PHONY: build demo test torture bench lint fuzz completions man pictures dist install uninstall vuln clean
+.PHONY: build demo test torture bench lint fuzz completions schemas man pictures dist install uninstall vuln clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -o bin/till ./cmd/till
@@ -63,6 +65,10 @@ completions: build
 	.ci/completions bin/till
 
 # The tools of dist are a module of their own, so that nobody who imports till needs them.
+# An incompatible change is refused, unless SCHEMAS=break says that it is meant.
+schemas:
+	TILL_UPDATE_SCHEMAS=$(SCHEMAS) $(GO) test ./internal/cli -count=1 -run '^TestSchemas$$'
+
 man:
 	cd tools/dist && $(GO) run . man ../../man
 

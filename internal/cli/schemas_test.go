@@ -3,6 +3,9 @@
 package cli
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,7 +23,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const schemaFolder = repository + "/pkg/schema/json"
+const (
+	schemaFolder = repository + "/pkg/schema/json"
+	// promiseFile has every schema as it was promised last: a compatible change extends it, and an incompatible
+	// one does not get past it.
+	promiseFile = repository + "/pkg/schema/promise.json"
+)
 
 // facts returns what the printed types do not say.
 func facts() schemagen.Facts {
@@ -137,21 +145,19 @@ func itemOf(types []reflect.Type) []reflect.Type {
 }
 
 // TestSchemas compares the committed schemas with those of the printed types. With TILL_UPDATE_SCHEMAS=1, it
-// writes them.
+// writes them unless a change is incompatible, and with TILL_UPDATE_SCHEMAS=break always.
 func TestSchemas(t *testing.T) {
 	want := generated(t)
-	if os.Getenv("TILL_UPDATE_SCHEMAS") != "" {
-		writeSchemas(t, want)
+	if update := os.Getenv("TILL_UPDATE_SCHEMAS"); update != "" {
+		if update != "break" {
+			keepsPromise(t, want)
+		}
+		if !t.Failed() {
+			writeSchemas(t, want)
+		}
 		return
 	}
-	entries, err := os.ReadDir(schemaFolder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	committed := map[string]string{}
-	for _, e := range entries {
-		committed[e.Name()] = contents(t, filepath.Join(schemaFolder, e.Name()))
-	}
+	committed := committedSchemas(t)
 	for _, name := range slices.Sorted(maps.Keys(committed)) {
 		if want[name] == "" {
 			t.Errorf("pkg/schema/json/%s describes nothing that till prints: run make schemas", name)
@@ -164,6 +170,56 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
+// TestSchemasKeepTheirPromise compares the committed schemas with those that were promised.
+func TestSchemasKeepTheirPromise(t *testing.T) { keepsPromise(t, committedSchemas(t)) }
+
+func keepsPromise(t *testing.T, files map[string]string) {
+	t.Helper()
+	var promised map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(contents(t, promiseFile)), &promised); err != nil {
+		t.Fatal(err)
+	}
+	const advice = "Programs rely on it, so keep it. If all of them have to change, run make schemas SCHEMAS=break, and say so in CHANGELOG.md"
+	for _, name := range slices.Sorted(maps.Keys(promised)) {
+		if files[name] == "" {
+			t.Errorf("%s: the schema is gone. %s", name, advice)
+			continue
+		}
+		wrong, err := schemagen.Incompatible(promised[name], []byte(files[name]))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, text := range wrong {
+			t.Errorf("%s: %s. %s", name, text, advice)
+		}
+	}
+}
+
+// TestSchemaNames checks that the names of the files lead back to the commands.
+func TestSchemaNames(t *testing.T) {
+	want := []string{"error", "note", "plan", "report", "warning"}
+	for name := range printed() {
+		want = append(want, name)
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, slices.Sorted(slices.Values(schema.Names()))); diff != "" {
+		t.Errorf("what is printed (-), what has a schema (+):\n%s", diff)
+	}
+}
+
+func committedSchemas(t *testing.T) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(schemaFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	committed := map[string]string{}
+	for _, e := range entries {
+		committed[e.Name()] = contents(t, filepath.Join(schemaFolder, e.Name()))
+	}
+	return committed
+}
+
 func writeSchemas(t *testing.T, files map[string]string) {
 	t.Helper()
 	if err := os.RemoveAll(schemaFolder); err != nil {
@@ -172,9 +228,18 @@ func writeSchemas(t *testing.T, files map[string]string) {
 	if err := os.MkdirAll(schemaFolder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(schemaFolder, name), []byte(text), 0o644); err != nil {
+	var promise bytes.Buffer
+	for i, name := range slices.Sorted(maps.Keys(files)) {
+		if err := os.WriteFile(filepath.Join(schemaFolder, name), []byte(files[name]), 0o644); err != nil {
 			t.Fatal(err)
 		}
+		promise.WriteString([]string{"{", ","}[min(i, 1)] + fmt.Sprintf("\n%q:", name))
+		if err := json.Compact(&promise, []byte(files[name])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	promise.WriteString("\n}\n")
+	if err := os.WriteFile(promiseFile, promise.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -51,8 +51,8 @@ type planHead struct {
 	BaseURL  string      `json:"base_url"`
 	Made     time.Time   `json:"made"`
 	Expires  time.Time   `json:"expires"`
-	Batch    string      `json:"batch"`
-	Since    string      `json:"since"`
+	Batch    string      `json:"batch,omitzero"`
+	Since    string      `json:"since,omitzero"`
 	Limits   Limits      `json:"limits"`
 	Totals   []planTotal `json:"totals"`
 	Warnings []string    `json:"warnings"`

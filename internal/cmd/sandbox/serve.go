@@ -50,5 +50,5 @@ See: till help testing.`,
 		},
 	}
 	addServerFlags(cmd, &flags)
-	return cmd
+	return a.Prints(cmd, cmdutil.PrintedAs[sandboxAddress](cmdutil.One))
 }
