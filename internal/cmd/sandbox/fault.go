@@ -60,20 +60,16 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 --do says how: refuse, drop-before, drop-after, truncate, deliver-twice,
 delay=2s, stale-list=10m, status=503, status=503,bare,
 status=429,retry-after=5, html, html=502 or body=FILE; for callbacks,
-lose-callback or delay-callback=10m.
+lose-callback or delay-callback=10m. See: till help faults.
 
 --on restricts a fault to one operation, --match to calls with a value in the
 query or the body, and --rate to a part of the calls. --times ends it after so
-many calls.
-
-See: till help faults.`,
+many calls.`,
 		Example: `  till sandbox fault add --do drop-after --times 1 \
     --on "POST /api/merchant_withdrawal/create"
   till sandbox fault add --do status=503,bare --rate 0.1 --seed 7
-  till sandbox fault add --do delay=2s --match external_order_id=5001 \
-    --match currency.Crypto=Btc
-  till sandbox fault add --do stale-list=10m
-  till sandbox fault add --do lose-callback --match external_order_id=5001`,
+  till sandbox fault add --do lose-callback --match external_order_id=5001 \
+    --match currency.Crypto=Btc`,
 		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], _ []string) error {
 		order, err := flags.fault(s.Cmd)

@@ -44,8 +44,8 @@ Which calls
   --rate applies a fault to a part of the calls; the same --seed selects the
   same part again. --times ends the fault after that many calls.
 
-  The last two kinds apply to callbacks and not to calls: they take no --on, and
-  --match selects withdrawals by their fields.
+  The last two kinds apply to callbacks and not to calls: they take no --on,
+  and --match selects withdrawals by their fields.
 
   If several faults apply to a call, it gets the one added first; after a
   delay, a stale list or deliver-twice it gets the next one too.
@@ -85,9 +85,9 @@ Receiving
 Callbacks of the sandbox
   The sandbox posts one delivery for each change of a withdrawal's status. A
   delivery is pending until it gets an answer of 2xx (delivered) or the sandbox
-  gives up (failed). It is refused if its URL leads to another machine, and lost
-  if a fault says so: till help faults. If an earlier delivery of the withdrawal
-  is pending, the next one waits.
+  gives up (failed). It is refused if its URL leads to another machine, and
+  lost if a fault says so: till help faults. If an earlier delivery of the
+  withdrawal is pending, the next one waits.
 
   The settings callback_attempts, callback_backoff and callback_timeout say how
   often and how long the sandbox tries. It tries only while it runs: till
@@ -127,8 +127,8 @@ till sandbox run
   ended too.
 
   It needs no home directory and no configuration: one that cannot be read is
-  left out, for the command too, unless --config names it. It writes only to the
-  directory for temporary files (TMPDIR), and to the files that you name.
+  left out, for the command too, unless --config names it. It writes only to
+  the directory for temporary files (TMPDIR), and to the files that you name.
 
   If till is killed by SIGKILL, the port closes, and on Linux the command is
   killed too. What remains are the processes that the command has started, the
