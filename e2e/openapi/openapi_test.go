@@ -68,14 +68,14 @@ func makesClient(t *testing.T, b *box) {
 	text := b.get(t, "/openapi.json")
 	calls, err := os.ReadFile("client/calls.ts")
 	if err == nil {
-		err = errors.Join(os.WriteFile(filepath.Join(dir, "openapi.json"), text, 0o600),
-			os.WriteFile(filepath.Join(dir, "calls.ts"), calls, 0o600))
+		err = os.WriteFile(filepath.Join(dir, "calls.ts"), calls, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	env := []string{"TILL_BASE_URL=" + b.URL, "TILL_API_KEY=" + b.Key}
-	run(t, dir, env, "node", "node_modules/@hey-api/openapi-ts/bin/index.cjs", "-i", "openapi.json", "-o", "client")
+	run(t, dir, env, "node", "node_modules/@hey-api/openapi-ts/bin/index.cjs", "-i", b.URL+"/openapi.json",
+		"-o", "client")
 	run(t, dir, env, "node", "node_modules/typescript/bin/tsc", "--strict", "--skipLibCheck", "--target", "es2022",
 		"--module", "commonjs", "--outDir", "out", "calls.ts")
 	run(t, dir, env, "node", "out/calls.js")

@@ -117,7 +117,8 @@ Which sandbox a command acts on
   The other commands of till sandbox act on the sandbox that your settings lead
   to: inside till sandbox run, or through a profile, variables or flags.
   Otherwise they act on the sandbox of till --sandbox. Other programs can do
-  what these commands do: --dry-run shows the request.
+  what these commands do: --dry-run shows the request. ADDRESS/openapi.json
+  describes all requests in OpenAPI 3.1, for a generator of clients.
 
 till sandbox run
   sets TILL_BASE_URL, TILL_API_KEY and TILL_PROFILE, whatever they were, and

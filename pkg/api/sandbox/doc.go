@@ -39,11 +39,13 @@
 // # Controls
 //
 // The controls offer the same over HTTP, for tests in another process or language.
-// They require the merchant's key whatever reseller_auth is, except that health needs
-// no key. The state also accepts a reseller's key, and then names that account. Health
-// answers 200 once the sandbox takes requests and can read its state. Controls take and return JSON and
-// write times in RFC 3339. Their errors are those of the interface.
+// They require the merchant's key whatever reseller_auth is, except that the
+// description and health need no key. The state also accepts a reseller's key, and then
+// names that account. The description has the operations of the interface too. Health
+// answers 200 once the sandbox takes requests and can read its state. Controls take and
+// return JSON and write times in RFC 3339. Their errors are those of the interface.
 //
+//	GET  /openapi.json                                         the description, in OpenAPI 3.1
 //	GET  /sandbox/health                                       {"status": "ok"}
 //	GET  /sandbox/state                                        {"id", "merchant_id"}
 //	POST /sandbox/fund     {"amount": Amount}                  {"currency", "balance"}
