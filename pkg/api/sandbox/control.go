@@ -218,13 +218,13 @@ func (s *Server) controlSetClock(r *request) (any, error) {
 		if text != "now" && (err != nil || at.IsZero()) {
 			in.FailAt("set", "is %q; it must be a time such as 2026-05-03T10:00:00Z, or now", refusal.Shorten(text))
 		}
-		move = func() error { return s.SetClock(at) }
+		move = func() error { return s.setClock(r.http.Context(), at) }
 	default:
 		n := in.Integer("advance_seconds")
 		if n <= 0 || n > int64(store.MaxOffset/time.Second) {
 			in.FailAt("advance_seconds", "is %d; it must be from 1 to %d", n, int64(store.MaxOffset/time.Second))
 		}
-		move = func() error { return s.AdvanceClock(time.Duration(n) * time.Second) }
+		move = func() error { return s.advanceClock(r.http.Context(), time.Duration(n)*time.Second) }
 	}
 	if err := in.Done(); err != nil {
 		return nil, err

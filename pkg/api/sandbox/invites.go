@@ -59,7 +59,7 @@ func (s *Server) createInvite(r *request) (any, error) {
 // label replaces the label of the invite; an empty one leaves it.
 func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err error) {
 	id, ok := wire.ParseUUID(invite)
-	key = newKey()
+	key = KeyPrefix + s.store.IDs().Text("key")
 	switch {
 	case !ok:
 		err = refusal.New(refusal.InvalidQuery,

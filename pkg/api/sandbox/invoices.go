@@ -12,7 +12,7 @@ import (
 
 func (s *Server) createInvoice(r *request) (any, error) {
 	in := r.object()
-	v := &store.Invoice{ID: store.NewUUID(), Account: r.account}
+	v := &store.Invoice{ID: s.store.IDs().UUID("invoice"), Account: r.account}
 	if in.Has("order_id") {
 		orderID := in.Text("order_id")
 		v.OrderID = &orderID

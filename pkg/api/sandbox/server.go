@@ -41,6 +41,7 @@ type Server struct {
 	rate    rate
 	log     *requestlog.Log
 	public  *url.URL // nil: there is no proxy
+	frozen  bool     // the clock stands still until it is moved
 
 	first    func() (store.Change, error) // makes the state that the server begins with
 	starting *settings
@@ -53,14 +54,16 @@ type Server struct {
 type Option func(*options)
 
 type options struct {
-	key      string
-	settings map[string]string
-	clock    func() time.Time
-	seed     string
-	seedJSON []byte
-	state    string
-	faults   []Fault
-	public   string
+	key       string
+	settings  map[string]string
+	clock     func() time.Time
+	seed      string
+	seedJSON  []byte
+	frozen    bool
+	seededIDs bool
+	state     string
+	faults    []Fault
+	public    string
 }
 
 // WithKey sets the merchant's API key, which must begin with KeyPrefix. Without this
@@ -74,6 +77,19 @@ func WithSetting(name, value string) Option {
 
 // WithClock replaces time.Now. The clock is called from many goroutines.
 func WithClock(clock func() time.Time) Option { return func(o *options) { o.clock = clock } }
+
+// WithFrozenClock begins with a clock that stands still until SetClock or AdvanceClock
+// moves it. A callback is posted at once, but its retries, and everything else that is
+// due later, wait for the clock: a move makes them all, each at its own time, before it
+// returns.
+func WithFrozenClock(at time.Time) Option {
+	return func(o *options) { o.clock, o.frozen = func() time.Time { return at }, true }
+}
+
+// WithSeededIDs makes the ids and the resellers' keys of a state from its seed, so that
+// they are the same every time, for the same requests in the same order. The id of the
+// state, see Identity, remains random. It excludes WithState.
+func WithSeededIDs() Option { return func(o *options) { o.seededIDs = true } }
 
 // WithSeed chooses what a fresh sandbox holds: "none" holds nothing; "demo" holds
 // funds, withdrawals, and half a year of invoices of the merchant and of four
@@ -111,12 +127,15 @@ func New(opts ...Option) (*Server, error) {
 	if err := checkKey(o.key); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
+	if o.seededIDs && o.state != "" {
+		return nil, errors.New("sandbox: seeded ids would come again in a state that is kept in a file; keep it in memory")
+	}
 	settings, err := newSettings(o.settings)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	s := &Server{starting: settings, given: o.settings, values: o.settings, clock: o.clock, key: o.key, keyHash: store.HashKey(o.key),
-		log: requestlog.New(KeyPrefix)}
+	s := &Server{starting: settings, given: o.settings, values: o.settings, clock: o.clock, frozen: o.frozen,
+		key: o.key, keyHash: store.HashKey(o.key), log: requestlog.New(KeyPrefix)}
 	s.live.Store(settings)
 	if s.public, err = parsePublicURL(o.public); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
@@ -124,9 +143,9 @@ func New(opts ...Option) (*Server, error) {
 	s.routes = s.routeTable()
 	s.store = store.New(settings.Terms, o.clock, s.announce)
 	s.seeds = seed.Maker{Terms: settings.Terms, Clock: o.clock, MerchantKey: s.keyHash, CheckKey: checkKey,
-		Operations: Operations()}
+		Operations: Operations(), SeededIDs: o.seededIDs}
 	s.pages = &checkout.Pages{Store: s.store, Status: func(k refusal.Kind) int { return s.settings().errors[k].Status }}
-	s.sender = webhook.New(s.store, func() webhook.Limits { return s.settings().callbacks })
+	s.sender = webhook.New(s.store, func() webhook.Limits { return s.settings().callbacks }, o.frozen)
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}

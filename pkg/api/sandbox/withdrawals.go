@@ -18,7 +18,7 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 	in := r.object()
 	currency := in.Currency("currency")
 	w := &store.Withdrawal{
-		ID:       s.settings().NewWithdrawalID(),
+		ID:       s.store.IDs().Withdrawal(s.settings().IDFormat),
 		Account:  r.account,
 		Currency: currency.Code,
 		Amount:   in.Amount("amount"),

@@ -2,7 +2,7 @@ package seed
 
 import (
 	"cmp"
-	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,12 +22,23 @@ type Maker struct {
 	MerchantKey store.KeyHash
 	CheckKey    func(key string) error // returns an error for an invalid key of a reseller
 	Operations  []string               // the operations that faults can name
+	SeededIDs   bool                   // each seed has the same ids every time
+}
+
+// newIDs returns the maker of the ids of a state that begins with a seed. The ids
+// depend on the seed, so that those of a dump do not come again.
+func (o *Maker) newIDs(seed []byte) *store.IDs {
+	if !o.SeededIDs {
+		return store.NewIDs("")
+	}
+	return store.NewIDs(fmt.Sprintf("%x", sha256.Sum256(seed)))
 }
 
 // Named returns the change that begins a new state with a named seed. It fills a
 // separate store with the seed, so that everything becomes one change.
 func (o *Maker) Named(name string) (store.Change, error) {
-	b := store.Beginning{ID: store.NewUUID(), Merchant: store.NewUUID()}
+	ids := o.newIDs([]byte(name))
+	b := store.Beginning{ID: store.NewUUID(), Merchant: ids.UUID("merchant"), IDs: ids}
 	c := store.Change{Begin: &b}
 	p := &planter{merchant: b.Merchant, now: o.Clock()}
 	p.Store = store.NewDraft(o.Terms, func() time.Time { return p.now }, b,
@@ -114,11 +125,11 @@ func (s *planter) demo() error {
 		id := s.merchant
 		if d.label != "" {
 			s.now = begin
-			v, err := s.AddInvite(store.NewUUID())
+			v, err := s.AddInvite(s.IDs().UUID("sent"))
 			if err != nil {
 				return err
 			}
-			if id, err = s.RedeemInvite(v.ID, d.label, store.HashKey(rand.Text())); err != nil {
+			if id, err = s.RedeemInvite(v.ID, d.label, store.HashKey(s.IDs().Text("key"))); err != nil {
 				return err
 			}
 			first = cmp.Or(first, id)
@@ -142,7 +153,7 @@ func (s *planter) demo() error {
 		}
 	}
 	s.now = s.today.AddDate(0, 0, -1)
-	if _, err := s.AddInvite(store.NewUUID()); err != nil { // this one is not redeemed
+	if _, err := s.AddInvite(s.IDs().UUID("sent")); err != nil { // this one is not redeemed
 		return err
 	}
 	return s.withdrawals(first)
@@ -157,7 +168,7 @@ func (s *planter) invoice(account, currency string, cents int64, n int) error {
 		return err
 	}
 	v := &store.Invoice{
-		ID:       store.NewUUID(),
+		ID:       s.IDs().UUID("invoice"),
 		Account:  account,
 		Number:   &number,
 		Title:    fmt.Sprintf("Order %d", number),
@@ -217,7 +228,7 @@ func (s *planter) withdrawals(reseller string) error {
 // withdrawal adds a withdrawal and moves it to a status, with five minutes for each
 // step.
 func (s *planter) withdrawal(w *store.Withdrawal, status string) error {
-	w.ID, w.Currency = s.Terms().NewWithdrawalID(), w.Amount.Code
+	w.ID, w.Currency = s.IDs().Withdrawal(s.Terms().IDFormat), w.Amount.Code
 	if err := s.AddWithdrawal(w); err != nil {
 		return err
 	}

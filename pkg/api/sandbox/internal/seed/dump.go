@@ -67,12 +67,13 @@ func copies[R any](records []*R) []*R {
 
 // FromJSON returns the change that begins a state with a seed in JSON.
 func (o *Maker) FromJSON(seed []byte) (store.Change, error) {
-	d, err := o.readSeed(seed)
+	ids := o.newIDs(seed)
+	d, err := o.readSeed(seed, ids)
 	if err != nil {
 		return store.Change{}, err
 	}
 	offset := int64(time.Duration(d.ClockAhead) * time.Second)
-	c := store.Change{Begin: &store.Beginning{ID: store.NewUUID(), Merchant: d.Merchant}, Offset: &offset,
+	c := store.Change{Begin: &store.Beginning{ID: store.NewUUID(), Merchant: d.Merchant, IDs: ids}, Offset: &offset,
 		Swaps: d.Swaps}
 	then(&c, d.Invites, func(v *store.Invite) store.Change { return store.Change{Invite: v} })
 	then(&c, d.Resellers, func(r *store.Reseller) store.Change { return store.Change{Reseller: r} })

@@ -28,7 +28,8 @@ import (
 // error is kept in err.
 type seedReader struct {
 	*Maker
-	now   time.Time // the machine's time, later the seed's
+	maker *store.IDs // of what the seed leaves out
+	now   time.Time  // the machine's time, later the seed's
 	d     Dump
 	whole bool // has a format line
 	err   error
@@ -44,9 +45,9 @@ type seedReader struct {
 	byID     map[string]*store.Withdrawal
 }
 
-func (o *Maker) readSeed(text []byte) (Dump, error) {
+func (o *Maker) readSeed(text []byte, ids *store.IDs) (Dump, error) {
 	p := &seedReader{
-		Maker: o, now: o.Clock(), ids: map[string]bool{}, accounts: map[string]string{},
+		Maker: o, maker: ids, now: o.Clock(), ids: map[string]bool{}, accounts: map[string]string{},
 		keys:   map[store.KeyHash]bool{{}: true, o.MerchantKey: true},
 		stated: map[string]bool{}, books: map[store.Move]*big.Int{}, lines: map[store.Move]bool{},
 		invites: map[string]*store.Invite{}, byID: map[string]*store.Withdrawal{},
@@ -140,7 +141,7 @@ func (p *seedReader) each(in *wire.Object, key, fields string, read func(*wire.O
 
 func (p *seedReader) id(in *wire.Object, key string) string {
 	if !in.Has(key) {
-		return store.NewUUID()
+		return p.maker.UUID(key)
 	}
 	text := in.Text(key)
 	id, ok := wire.ParseUUID(text)

@@ -2,7 +2,6 @@ package seed
 
 import (
 	"cmp"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -105,7 +104,7 @@ func (p *seedReader) reseller(in *wire.Object) {
 		}
 		r.Invite, v.Redeemed = v.ID, true
 	} else {
-		r.Invite = store.NewUUID()
+		r.Invite = p.maker.UUID("invite")
 		p.add(&store.Invite{ID: r.Invite, Label: r.Label, Created: r.Created, Redeemed: true})
 	}
 	p.key(in, r)
@@ -131,7 +130,7 @@ func (p *seedReader) key(in *wire.Object, r *store.Reseller) {
 		}
 		r.Key = store.HashKey(key)
 	default:
-		r.Key = store.HashKey(rand.Text())
+		r.Key = store.HashKey(p.maker.Text("key"))
 	}
 	if p.keys[r.Key] {
 		in.FailAt(at, "is not this reseller's alone; give each one a key of its own")
@@ -145,7 +144,7 @@ func (p *seedReader) withdrawal(in *wire.Object) {
 	if in.Has("id") { // any text, because of the setting id_format
 		w.ID = p.unique(in, "id", wire.Lower(in.Text("id")))
 	} else {
-		w.ID = p.Terms.NewWithdrawalID()
+		w.ID = p.maker.Withdrawal(p.Terms.IDFormat)
 	}
 	if in.Has("currency") {
 		w.Currency = p.code(in, "currency")

@@ -20,7 +20,7 @@ type Invite struct {
 func (s *Store) AddInvite(sent string) (*Invite, error) {
 	v := &Invite{ID: sent}
 	if s.Terms().InviteUUID == "reference" {
-		v.ID, v.Label = NewUUID(), sent
+		v.ID, v.Label = s.IDs().UUID("invite"), sent
 	}
 	return v, s.Write(func(st *State) (Change, error) {
 		if st.Invites[v.ID] != nil {
@@ -38,7 +38,7 @@ func (s *Store) AddInvite(sent string) (*Invite, error) {
 
 // RedeemInvite turns an invite into a reseller. A label replaces the invite's; an empty one leaves it.
 func (s *Store) RedeemInvite(id, label string, key KeyHash) (resellerID string, err error) {
-	r := &Reseller{ID: NewUUID(), Invite: id, Key: key}
+	r := &Reseller{ID: s.IDs().UUID("reseller"), Invite: id, Key: key}
 	return r.ID, s.Write(func(st *State) (Change, error) {
 		old := st.Invites[id]
 		if old == nil {

@@ -26,6 +26,7 @@ type Store struct {
 	Made  func(Change) // called with each change by Write or by the clock
 
 	terms    atomic.Pointer[Terms]
+	ids      atomic.Pointer[IDs]
 	clock    func() time.Time // the machine's
 	announce Announce
 	schedule schedule
@@ -57,8 +58,12 @@ type Announce func(*State, *Withdrawal) (*Delivery, []Change)
 func New(t *Terms, clock func() time.Time, announce Announce) *Store {
 	s := &Store{clock: clock, announce: announce, schedule: schedule{wake: make(chan struct{}, 1)}}
 	s.setTerms(t)
+	s.ids.Store(NewIDs(""))
 	return s
 }
+
+// IDs returns the maker of the ids of the state.
+func (s *Store) IDs() *IDs { return s.ids.Load() }
 
 // Terms returns the settings that the store follows now.
 func (s *Store) Terms() *Terms { return s.terms.Load() }
@@ -94,6 +99,7 @@ func NewDraft(t *Terms, clock func() time.Time, b Beginning, made func(Change)) 
 	s := &Store{clock: clock, state: newState(b), Made: made,
 		announce: func(*State, *Withdrawal) (*Delivery, []Change) { return nil, nil }}
 	s.terms.Store(t)
+	s.ids.Store(b.IDs)
 	return s
 }
 
@@ -235,6 +241,9 @@ func (s *Store) apply(c Change) {
 	s.state.apply(c)
 	if c.Begin != nil {
 		s.Merchant.Store(&c.Begin.Merchant)
+		if c.Begin.IDs != nil {
+			s.ids.Store(c.Begin.IDs)
+		}
 	}
 	if now := int64(s.state.Offset); s.Offset.Swap(now) != now {
 		s.schedule.poke()
@@ -316,6 +325,7 @@ type Change struct {
 type Beginning struct {
 	ID       string `json:"id"`
 	Merchant string `json:"merchant"`
+	IDs      *IDs   `json:"-"` // makes the further ids of this state
 }
 
 // A Move adds to one line of an account, or subtracts from it.

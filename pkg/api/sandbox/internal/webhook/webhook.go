@@ -34,6 +34,7 @@ type Sender struct {
 	name   string // random, unique among the servers on a file
 	store  *store.Store
 	limits func() Limits // as the settings are now
+	frozen bool          // the sandbox's clock stands still, and retries wait for it
 	client *http.Client
 	ctx    context.Context
 	stop   context.CancelFunc
@@ -62,8 +63,8 @@ const (
 )
 
 // New makes a sender of the deliveries in a store.
-func New(s *store.Store, limits func() Limits) *Sender {
-	c := &Sender{name: store.NewUUID(), store: s, limits: limits, slots: make(chan struct{}, maxOut),
+func New(s *store.Store, limits func() Limits, frozen bool) *Sender {
+	c := &Sender{name: store.NewUUID(), store: s, limits: limits, frozen: frozen, slots: make(chan struct{}, maxOut),
 		rounds: map[string]*round{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	dialer := &net.Dialer{Control: c.checkDialled}
@@ -81,7 +82,7 @@ func New(s *store.Store, limits func() Limits) *Sender {
 // NewDelivery returns the delivery of a withdrawal's current status to its callback.
 // This server holds it from the start.
 func (c *Sender) NewDelivery(w *store.Withdrawal, body string) *store.Delivery {
-	return &store.Delivery{ID: store.NewUUID(), Withdrawal: w.ID, Status: w.Current(), URL: w.Callback, Body: body,
+	return &store.Delivery{ID: c.store.IDs().UUID("delivery"), Withdrawal: w.ID, Status: w.Current(), URL: w.Callback, Body: body,
 		State: store.Pending, Holder: c.name, Until: c.term(0)}
 }
 
@@ -116,7 +117,7 @@ func (c *Sender) attempt(d store.Delivery) (store.Delivery, error) {
 	}
 	var begun string
 	c.store.Read(func(st *store.State) { begun = st.ID })
-	at := c.store.Now()
+	at := c.timeOf(&d)
 	a, refused := c.post(d.URL, d.Body)
 	a.At = at
 	err := c.store.Put(func(st *store.State) (store.Change, error) {
@@ -140,10 +141,63 @@ func (c *Sender) attempt(d store.Delivery) (store.Delivery, error) {
 			d.Holder, d.Until = "", time.Time{}
 		case old.Holder == c.name:
 			d.Until = c.term(c.rest(len(d.Attempts)))
+			if c.frozen {
+				d.Due = at.Add(c.rest(len(d.Attempts)))
+			}
 		}
 		return store.Change{Delivery: &d}, nil
 	})
 	return d, err
+}
+
+// timeOf returns the time of the attempt that begins now. If a frozen clock was moved
+// past the time of a retry, that is when the retry is made.
+func (c *Sender) timeOf(d *store.Delivery) time.Time {
+	now := c.store.Now()
+	if n := len(d.Attempts); c.frozen && n > 0 && d.State == store.Pending {
+		if due := d.Attempts[n-1].At.Add(c.rest(n)); due.Before(now) {
+			return due
+		}
+	}
+	return now
+}
+
+// Busy returns the rounds in which something is being posted.
+func (c *Sender) Busy() map[*round]bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	busy := map[*round]bool{}
+	for _, r := range c.rounds {
+		busy[r] = true
+	}
+	return busy
+}
+
+// AwaitOthers returns when the rounds that are not in busy have ended or rest.
+func (c *Sender) AwaitOthers(ctx context.Context, busy map[*round]bool) {
+	c.mu.Lock()
+	others := map[string]*round{}
+	for withdrawal, r := range c.rounds {
+		if !busy[r] {
+			others[withdrawal] = r
+		}
+	}
+	c.mu.Unlock()
+	for withdrawal, r := range others {
+		for {
+			c.mu.Lock()
+			news, goesOn := r.news, c.rounds[withdrawal] == r && !r.resting
+			c.mu.Unlock()
+			if !goesOn {
+				break
+			}
+			select {
+			case <-news:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
 }
 
 // claim makes this server the holder of a pending delivery. If another server holds
@@ -228,6 +282,8 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 		case err != nil: // the state cannot be written; the deliveries stay pending
 			c.leave(withdrawal, r, true)
 			return
+		case c.frozen:
+			continue // if it is due already; else the clock starts another round
 		default:
 			pause = c.rest(len(d.Attempts))
 		}

@@ -1,0 +1,169 @@
+package sandbox_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// attempts returns the times of the attempts of the first delivery, in seconds after the start, and its state.
+func attempts(b box) string {
+	d := b.Deliveries()[0]
+	var all []string
+	for _, a := range d.Attempts {
+		all = append(all, a.At.Sub(start).String())
+	}
+	return strings.Join(append(all, d.State), " ")
+}
+
+// TestFrozenClock checks that the first post is made at once, and that a move of the clock makes the retries that are
+// due, each at its own time, before it returns.
+func TestFrozenClock(t *testing.T) {
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))
+	defer receiver.Close()
+	b := frozenBox(t, set("callback_backoff", "10s"), set("callback_attempts", "4"), set("withdrawal_pace", "Processing>Completed=1h"))
+	id := b.withCallback(receiver.URL)
+	b.mustAdvance(id, "Processing")
+	if !b.Now().Equal(start) {
+		t.Errorf("it is %v", b.Now())
+	}
+	for _, c := range []struct {
+		by   time.Duration
+		want string
+	}{
+		{0, "0s pending"},
+		{9 * time.Second, "0s pending"},
+		{time.Second, "0s 10s pending"},
+		{19 * time.Second, "0s 10s pending"},
+		{10 * time.Minute, "0s 10s 30s 1m10s failed"},
+	} {
+		if err := b.AdvanceClock(c.by); err != nil {
+			t.Fatal(err)
+		}
+		if got := attempts(b); got != c.want {
+			t.Errorf("%s later: got %q, want %q", c.by, got, c.want)
+		}
+	}
+	b.post("/sandbox/clock", `{"advance_seconds":3600}`)
+	if all := b.Deliveries(); len(all) != 2 || all[1].Status != "Completed" || len(all[1].Attempts) == 0 {
+		t.Errorf("the step of the clock was posted as %v", all)
+	}
+	b.post("/sandbox/clock", `{"set":"now"}`)
+	if !b.Now().Equal(start) {
+		t.Errorf("set to now, it is %v", b.Now())
+	}
+}
+
+func frozenBox(t testing.TB, opts ...sandbox.Option) box {
+	t.Helper()
+	s, err := sandbox.New(append([]sandbox.Option{sandbox.WithFrozenClock(start)}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return box{s, t, new(time.Time)}
+}
+
+// TestFrozenClockAndResend checks that a person need not wait for the clock, and that the later retries still do.
+func TestFrozenClockAndResend(t *testing.T) {
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))
+	defer receiver.Close()
+	b := frozenBox(t, set("callback_backoff", "10s"))
+	b.mustAdvance(b.withCallback(receiver.URL), "Processing")
+	if _, err := b.Resend(b.Deliveries()[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := attempts(b); got != "0s 0s pending" {
+		t.Errorf("got %q", got)
+	}
+	if err := b.AdvanceClock(20 * time.Second); err != nil || attempts(b) != "0s 0s 20s pending" {
+		t.Errorf("got %q, %v", attempts(b), err)
+	}
+}
+
+// TestFrozenRateRecovers checks that a used up requests_per_second ends when the clock is moved.
+func TestFrozenRateRecovers(t *testing.T) {
+	b := frozenBox(t, set("requests_per_second", "2"))
+	for range 2 {
+		b.get("/api/invites")
+	}
+	b.refused(b.send("GET", "/api/invites", ""), 429, "rate_limited")
+	if err := b.AdvanceClock(time.Second); err != nil {
+		t.Fatal(err)
+	}
+	b.get("/api/invites")
+}
+
+// seededScript does something of everything, and returns all that it has seen but the id of the state.
+func seededScript(t *testing.T, opts ...sandbox.Option) string {
+	t.Helper()
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))
+	defer receiver.Close()
+	b := frozenBox(t, append([]sandbox.Option{sandbox.WithSeededIDs(), set("callback_backoff", "10s")}, opts...)...)
+	var seen strings.Builder
+	call := func(method, path, body string) string {
+		w := b.send(method, path, body)
+		seen.WriteString(path + ": " + w.Body.String())
+		return w.Body.String()
+	}
+	id := b.withCallback(receiver.URL)
+	call("POST", createPath, btcBody)
+	call("POST", "/sandbox/advance", `{"withdrawal":"`+id+`","status":"Processing"}`)
+	call("POST", "/sandbox/clock", `{"advance_seconds":60}`)
+	call("POST", "/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"}]}`)
+	invite := at(t, decode(t, call("POST", "/api/invite", `"`+uuid("i")+`"`)), "invite").(string)
+	call("POST", "/sandbox/redeem", `{"invite":"`+invite+`","label":"Shop"}`)
+	call("GET", "/api/resellers", "")
+	call("POST", listPath, everything)
+	call("GET", "/sandbox/callbacks", "")
+	call("GET", "/sandbox/requests", "")
+	call("GET", "/sandbox/dump", "")
+	return strings.ReplaceAll(seen.String(), receiver.URL, "RECEIVER")
+}
+
+// TestSeededIDs checks that two runs see the same bytes, whatever the seed, and that no id of a dump comes again when
+// the dump is the seed.
+func TestSeededIDs(t *testing.T) {
+	for name, opts := range map[string][]sandbox.Option{
+		"funds": nil, "demo": {sandbox.WithSeed("demo")},
+		"json":   {sandbox.WithSeedJSON([]byte(`{"resellers":[{"label":"A"},{"label":"B"}],"invoices":[{"total":"1.00 Usd"}],"withdrawals":[{"amount":"0.1 Btc","address":"a"}]}`))},
+		"text":   {set("id_format", "text")},
+		"digits": {set("id_format", "digits")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			one, two := seededScript(t, opts...), seededScript(t, opts...)
+			if one != two {
+				t.Errorf("two runs differ:\n%s\n%s", one, two)
+			}
+		})
+	}
+	b := frozenBox(t, sandbox.WithSeededIDs())
+	first := b.create(createPath, btcBody)
+	other := frozenBox(t, sandbox.WithSeededIDs())
+	if b.Identity() == other.Identity() {
+		t.Error("two states have one identity")
+	}
+	dump, err := b.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Restore(dump); err != nil {
+		t.Fatal(err)
+	}
+	if again := b.create(createPath, btcBody); again == first {
+		t.Errorf("the id %s came again", again)
+	}
+	if err := b.Reset(""); err != nil {
+		t.Fatal(err)
+	}
+	if again := b.create(createPath, btcBody); again != first {
+		t.Errorf("after a reset the first id is %s, not %s", again, first)
+	}
+	if _, err := sandbox.New(sandbox.WithSeededIDs(), sandbox.WithState(t.TempDir()+"/box.db")); err == nil || !strings.Contains(err.Error(), "in memory") {
+		t.Errorf("with a file: %v", err)
+	}
+}
