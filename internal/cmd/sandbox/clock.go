@@ -52,7 +52,8 @@ func clockSetCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "set TIME",
 		Short: "Set the sandbox's clock",
 		Long: `Set the sandbox's clock to a time in RFC 3339, or with now to the time of this
-machine. The clock continues from there. What was made before keeps its times.`,
+machine. The clock continues from there; one that --clock has started stands
+still there, and now is its start. What was made before keeps its times.`,
 		Example: `  till sandbox clock set 2026-05-03T10:00:00Z
   till sandbox clock set now`,
 		Args: cmdutil.Args("TIME"),
@@ -72,7 +73,8 @@ func clockAdvanceCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Advance the sandbox's clock",
 		Long: `Advance the sandbox's clock by a duration such as 90s, 15m, 36h, 7d or 2w. When
 the command returns, everything that the settings withdrawal_pace and
-invoice_expiry cause until then has happened, each at its own time.`,
+invoice_expiry cause until then has happened, each at its own time, and with a
+clock that --clock has started, every callback that is due was posted.`,
 		Example: `  till sandbox clock advance 36h
   till sandbox clock advance 7d`,
 		Args: cmdutil.Args("DURATION"),

@@ -2,6 +2,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,10 +13,12 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
+	"example.com/till/internal/near"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api/sandbox"
 	"github.com/spf13/cobra"
@@ -44,6 +47,7 @@ const stateInMemory = "memory"
 // serverFlags are the flags of every command that starts a sandbox.
 type serverFlags struct {
 	listen, seed   string
+	clock, ids     string
 	state          string // a file, or "memory"
 	set            []string
 	readyFile, env string
@@ -57,6 +61,8 @@ func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
 		"demo, none, or a file as for till sandbox seed\n(default: funds in every currency)")
 	f.StringVar(&flags.state, "state", stateInMemory, "file that keeps the state, or memory")
 	f.StringArrayVar(&flags.set, "set", nil, "change a setting, as NAME=VALUE; till sandbox settings lists them")
+	f.StringVar(&flags.clock, "clock", "", "start with this time, as RFC 3339, which stands still until it is moved")
+	f.StringVar(&flags.ids, "ids", randomIDs, "random, or seeded: the same ids in every run")
 	f.StringVar(&flags.readyFile, "ready-file", "", `file written when it is ready, with base_url and api_key`)
 	f.StringVar(&flags.env, "env-file", "", "file written when it is ready, with lines for a shell")
 	f.StringVar(&flags.publicURL, "public-url", "", "address of a proxy in front of it that strips its own path")
@@ -64,7 +70,9 @@ func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"seed":   seedNames,
 		"listen": cobra.NoFileCompletions, "public-url": cobra.NoFileCompletions,
-		"set": completeSettings,
+		"clock": cobra.NoFileCompletions,
+		"ids":   cobra.FixedCompletions([]string{randomIDs, seededIDs}, cobra.ShellCompDirectiveNoFileComp),
+		"set":   completeSettings,
 	} {
 		cmdutil.Offer(cmd, flag, complete)
 	}
@@ -210,6 +218,11 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 		}
 		opts = append(opts, sandbox.WithSeedJSON(seed))
 	}
+	repeatable, err := flags.repeatable(s)
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts, repeatable...)
 	values, err := parseSettings("--set: ", flags.set)
 	if err != nil {
 		return nil, err
@@ -246,6 +259,35 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 		return nil, cmdutil.UsageError(strings.TrimPrefix(err.Error(), "sandbox: "), hint)
 	}
 	return server, nil
+}
+
+// The values of --ids.
+const (
+	randomIDs = "random"
+	seededIDs = "seeded"
+)
+
+// repeatable returns the options of --clock and --ids, with which every run is the same.
+func (flags serverFlags) repeatable(s *cmdutil.Session) (opts []sandbox.Option, err error) {
+	if s.Cmd.Flags().Changed("clock") {
+		at, err := time.Parse(time.RFC3339, flags.clock)
+		if err != nil || at.IsZero() {
+			return nil, cmdutil.UsageError(fmt.Sprintf("--clock: %q is not a time in RFC 3339", flags.clock),
+				"write it like 2026-05-03T10:00:00Z")
+		}
+		opts = append(opts, sandbox.WithFrozenClock(at))
+	}
+	switch {
+	case flags.ids != randomIDs && flags.ids != seededIDs:
+		return nil, cmdutil.UsageError(fmt.Sprintf("--ids: there are no ids %q", flags.ids),
+			cmp.Or(near.Question(flags.ids, "", []string{randomIDs, seededIDs}), "use random or seeded"))
+	case flags.ids == seededIDs && flags.state != stateInMemory:
+		return nil, cmdutil.UsageError("--ids: seeded ids would come again in a state that --state keeps in a file",
+			"leave one out")
+	case flags.ids == seededIDs:
+		opts = append(opts, sandbox.WithSeededIDs())
+	}
+	return opts, nil
 }
 
 // sandboxKey returns the key that a flag or the environment gives, or "" for one of the sandbox's own. The

@@ -151,6 +151,12 @@ Behind a proxy
   --public-url https://shop.example/sandbox: the url of an invite begins with
   it, and the sandbox accepts its host.
 
+The same in every run
+  --clock TIME starts with a clock that stands still. Callbacks are posted at
+  once; their retries and all that is due later wait until till sandbox clock
+  moves it. --ids seeded makes all ids the same in every run, if the same calls
+  come in the same order; only the id of the state differs.
+
 Paying an invoice
   ADDRESS/invoice/ID is a page with a button that needs neither a key nor
   scripts and leads on to the invoice's callback URL. till sandbox pay does the
