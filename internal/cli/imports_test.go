@@ -22,7 +22,7 @@ func TestImports(t *testing.T) {
 	allowed := map[string][]string{
 		"cmd/till":        {till + "internal/cli"},
 		"pkg/api":         {"github.com/go-resty/resty/v2", "github.com/go-json-experiment/json"},
-		"pkg/api/sandbox": {box + "checkout", box + "fault", box + "money", box + "refusal", box + "seed", box + "store", box + "webhook", box + "wire", "go.yaml.in/yaml/v3"},
+		"pkg/api/sandbox": {box + "checkout", box + "fault", box + "money", box + "refusal", box + "requestlog", box + "seed", box + "store", box + "webhook", box + "wire", "go.yaml.in/yaml/v3"},
 		"internal/near":   {},
 		"internal/render": {till + "internal/near", "github.com/olekukonko/tablewriter", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/ansi", "github.com/mattn/go-runewidth", "github.com/muesli/termenv", "github.com/rivo/uniseg", "go.yaml.in/yaml/v3"},
 		"internal/config": {till + "internal/atomicfile", till + "internal/near", "github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
@@ -47,14 +47,15 @@ func TestImports(t *testing.T) {
 
 		// The sandbox's internal packages, from the lowest to the highest. None imports pkg/api: the contract
 		// is written twice.
-		"pkg/api/sandbox/internal/refusal":  {},
-		"pkg/api/sandbox/internal/money":    {box + "refusal"},
-		"pkg/api/sandbox/internal/store":    {box + "money", box + "refusal", "modernc.org/sqlite"},
-		"pkg/api/sandbox/internal/wire":     {box + "money", box + "refusal", box + "store"},
-		"pkg/api/sandbox/internal/webhook":  {box + "refusal", box + "store"},
-		"pkg/api/sandbox/internal/fault":    {box + "money", box + "refusal", box + "store", box + "wire"},
-		"pkg/api/sandbox/internal/checkout": {box + "money", box + "refusal", box + "store", box + "wire"},
-		"pkg/api/sandbox/internal/seed":     {box + "fault", box + "money", box + "refusal", box + "store", box + "wire"},
+		"pkg/api/sandbox/internal/refusal":    {},
+		"pkg/api/sandbox/internal/money":      {box + "refusal"},
+		"pkg/api/sandbox/internal/store":      {box + "money", box + "refusal", "modernc.org/sqlite"},
+		"pkg/api/sandbox/internal/wire":       {box + "money", box + "refusal", box + "store"},
+		"pkg/api/sandbox/internal/webhook":    {box + "refusal", box + "store"},
+		"pkg/api/sandbox/internal/fault":      {box + "money", box + "refusal", box + "store", box + "wire"},
+		"pkg/api/sandbox/internal/requestlog": {box + "fault"},
+		"pkg/api/sandbox/internal/checkout":   {box + "money", box + "refusal", box + "store", box + "wire"},
+		"pkg/api/sandbox/internal/seed":       {box + "fault", box + "money", box + "refusal", box + "store", box + "wire"},
 
 		"internal/journal":           {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/place"},
 		"internal/place":             {},
