@@ -411,8 +411,10 @@ func (c *Sender) again(ctx context.Context, d store.Delivery) (store.Delivery, e
 
 // deliverNow posts a pending delivery now. It must be the first of its withdrawal.
 func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delivery, error) {
-	if err := c.makeDue(d.ID); err != nil {
-		return d, err
+	if !d.Due.IsZero() {
+		if err := c.makeDue(d.ID); err != nil {
+			return d, err
+		}
 	}
 	before := len(d.Attempts)
 	if r := c.start(d.Withdrawal, d.ID); r != nil {
@@ -458,13 +460,10 @@ func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delive
 func (c *Sender) makeDue(id string) error {
 	return c.store.Put(func(st *store.State) (store.Change, error) {
 		d := st.Deliveries[id]
-		if d == nil || d.State != store.Pending {
+		if d == nil {
 			return store.Change{}, errGone
 		}
-		if d.Due.IsZero() {
-			return store.Change{}, nil
-		}
-		due := *d
+		due := *d // it may have become due, and been posted, meanwhile
 		due.Due = time.Time{}
 		return store.Change{Delivery: &due}, nil
 	})
