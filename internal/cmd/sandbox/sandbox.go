@@ -60,11 +60,11 @@ func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
 	f.StringVar(&flags.seed, "seed", "",
 		"demo, none, or a file as for till sandbox seed\n(default: funds in every currency)")
 	f.StringVar(&flags.state, "state", stateInMemory, "file that keeps the state, or memory")
-	f.StringArrayVar(&flags.set, "set", nil, "change a setting, as NAME=VALUE; till sandbox settings lists them")
-	f.StringVar(&flags.clock, "clock", "", "start with this time, as RFC 3339, which stands still until it is moved")
+	f.StringArrayVar(&flags.set, "set", nil, "setting as NAME=VALUE: till sandbox settings")
+	f.StringVar(&flags.clock, "clock", "", "time in RFC 3339 at which the clock stands still")
 	f.StringVar(&flags.ids, "ids", randomIDs, "random, or seeded: the same ids in every run")
 	f.StringVar(&flags.readyFile, "ready-file", "", `file written when it is ready, with base_url and api_key`)
-	f.StringVar(&flags.env, "env-file", "", "file written when it is ready, with lines for a shell")
+	f.StringVar(&flags.env, "env-file", "", "the same, with lines for a shell")
 	f.StringVar(&flags.publicURL, "public-url", "", "address of a proxy in front of it that strips its own path")
 	cmdutil.OfferFiles(cmd, "state")
 	for flag, complete := range map[string]cobra.CompletionFunc{
