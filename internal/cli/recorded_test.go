@@ -1,5 +1,3 @@
-//go:build unix
-
 package cli
 
 import (
@@ -109,6 +107,17 @@ func checkRecords(folder string) (wrong []string) {
 		}
 	}
 	return wrong
+}
+
+// printed returns what every command prints, by its path without till.
+func printed() map[string]cmdutil.Printed {
+	a := &cmdutil.App{Printed: map[*cobra.Command]cmdutil.Printed{}}
+	root(a)
+	all := map[string]cmdutil.Printed{}
+	for cmd, p := range a.Printed {
+		all[strings.TrimPrefix(cmd.CommandPath(), "till ")] = p
+	}
+	return all
 }
 
 // schemaCheck checks outputs with the schemas, each of which it compiles once.

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"example.com/till/internal/cmdutil"
@@ -20,7 +19,6 @@ import (
 	"example.com/till/pkg/payout"
 	"example.com/till/pkg/schema"
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
 )
 
 const (
@@ -59,12 +57,32 @@ func facts() schemagen.Facts {
 			"exit-code": {Type: "integer", Enum: kinds(func(e cmdutil.ExitCode) any { return e.Code })},
 			"rule":      {Type: "string", Enum: rules()},
 			"integer":   {Type: "string", Pattern: `^-?(0|[1-9][0-9]*)$`},
+			"decimal":   {Type: "string", Pattern: `^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`},
+			"moment":    {Type: "string", Pattern: `^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?$`},
+			"order-id":  {Type: "string", Pattern: `^[1-9][0-9]{0,15}$`},
+			"digest":    {Type: "string", Pattern: `^sha256:[0-9a-f]{64}$`},
+			"run":       {Type: "string", Pattern: `^[0-9a-f]{8}$`},
+			"ending":    oneOf("", "accepted", "rejected", "said nothing", "unknown"),
+			"decision":  oneOf("paid-as", "not-sent"),
+			"required":  oneOf("required"),
+
+			"currency-kind":  oneOf("crypto", "fiat"),
+			"delivery-state": oneOf("pending", "delivered", "failed", "refused", "lost"),
 		},
 		Open: func(t reflect.Type) bool {
 			return t.PkgPath() == reflect.TypeFor[api.Withdrawal]().PkgPath() ||
 				slices.Contains([]reflect.Type{reflect.TypeFor[listedAddress](), reflect.TypeFor[invoiceItem]()}, t)
 		},
 	}
+}
+
+// oneOf is a text with one of some values.
+func oneOf(values ...string) schemagen.Node {
+	n := schemagen.Node{Type: "string"}
+	for _, v := range values {
+		n.Enum = append(n.Enum, v)
+	}
+	return n
 }
 
 func rules() (all []any) {
@@ -95,17 +113,6 @@ type (
 		Name   string `json:"name"`
 	}
 )
-
-// printed returns what every command prints, by its path without till.
-func printed() map[string]cmdutil.Printed {
-	a := &cmdutil.App{Printed: map[*cobra.Command]cmdutil.Printed{}}
-	root(a)
-	all := map[string]cmdutil.Printed{}
-	for cmd, p := range a.Printed {
-		all[strings.TrimPrefix(cmd.CommandPath(), "till ")] = p
-	}
-	return all
-}
 
 // generated returns the schemas, by the names of their files.
 func generated(t *testing.T) map[string]string {

@@ -43,6 +43,9 @@ func (d *desk) till(args ...string) (code int, out, stderr string) {
 	code = Run(context.Background(), append([]string{"till"}, args...), cmdutil.IO{
 		In: strings.NewReader(""), Out: &stdout, Err: &errors, Environ: func() []string { return d.environ }, Now: time.Now,
 	})
+	if err := newSchemaCheck().check(seenRun{Args: args, Code: code, Out: stdout.Bytes(), Err: errors.Bytes()}); err != nil {
+		d.Errorf("till %q, which ended with %d: %v", args, code, err)
+	}
 	return code, stdout.String(), errors.String()
 }
 

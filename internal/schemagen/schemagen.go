@@ -135,8 +135,10 @@ func (g *generator) node(t reflect.Type) *Node {
 		return &Node{Type: "boolean"}
 	case reflect.String:
 		return &Node{Type: "string"}
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32:
 		return &Node{Type: "integer"}
+	case reflect.Int64:
+		return &Node{Type: "integer", Format: "int64"}
 	case reflect.Float64:
 		return &Node{Type: "number"}
 	case reflect.Slice:

@@ -12,7 +12,7 @@ import (
 
 // OrderLine is an order of the journal as JSON.
 type OrderLine struct {
-	OrderID  string          `json:"order_id"`
+	OrderID  string          `json:"order_id" schema:"order-id"`
 	State    payout.State    `json:"state"`
 	ID       string          `json:"id"`
 	Currency api.Currency    `json:"currency"`
@@ -22,9 +22,9 @@ type OrderLine struct {
 	Callback string          `json:"callback"`
 	Note     string          `json:"note"`
 	Run      string          `json:"run"`
-	Created  string          `json:"created"`
-	Sent     string          `json:"sent"`
-	Changed  string          `json:"changed"`
+	Created  string          `json:"created" schema:"moment"`
+	Sent     string          `json:"sent" schema:"moment"`
+	Changed  string          `json:"changed" schema:"moment"`
 	User     string          `json:"user"`
 	Host     string          `json:"host"`
 	Key      string          `json:"key"`
@@ -43,9 +43,9 @@ type HistoryLine struct {
 // AttemptLine is one call for an order.
 type AttemptLine struct {
 	Number  int64  `json:"number"`
-	Began   string `json:"began"`
-	Ended   string `json:"ended"`   // empty if the sender has not recorded the end
-	Outcome string `json:"outcome"` // empty while the call is in flight
+	Began   string `json:"began" schema:"moment"`
+	Ended   string `json:"ended" schema:"moment"`   // empty if the sender has not recorded the end
+	Outcome string `json:"outcome" schema:"ending"` // empty while the call is in flight
 	// Decimals are those with which the amount was shown when it was sent; null if they were unknown.
 	Decimals *int64 `json:"decimals"`
 }
@@ -75,12 +75,12 @@ func DecimalsSent(o payout.Order) string {
 // ResolutionLine is a resolution with its time in the format of all other times.
 type ResolutionLine struct {
 	payout.Resolution
-	At string `json:"at"`
+	At string `json:"at" schema:"moment"`
 }
 
 // EventLine is an event with its time in the format of all other times.
 type EventLine struct {
-	At string `json:"at"`
+	At string `json:"at" schema:"moment"`
 	payout.Event
 }
 

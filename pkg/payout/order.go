@@ -71,7 +71,7 @@ type Ending = journal.Ending
 
 // A Resolution is the last decision of a person about an order.
 type Resolution struct {
-	As     string    `json:"as"` // paid-as or not-sent
+	As     string    `json:"as" schema:"decision"` // paid-as or not-sent
 	Reason string    `json:"reason"`
 	User   string    `json:"user"`
 	Host   string    `json:"host"`

@@ -42,7 +42,7 @@ func tail(digest string) string { return fmt.Sprintf(tailFormat, digest) }
 type PlanFile struct {
 	planHead
 	Rows   []planLine `json:"rows"`
-	Digest string     `json:"digest"`
+	Digest string     `json:"digest" schema:"digest"`
 }
 
 // planHead is the part before the rows.
@@ -66,7 +66,7 @@ type planTotal struct {
 
 // planLine is a row in the form that a plan has.
 type planLine struct {
-	OrderID  string       `json:"order_id"`
+	OrderID  string       `json:"order_id" schema:"order-id"`
 	Currency api.Currency `json:"currency"`
 	Amount   api.Amount   `json:"amount"`
 	Pays     string       `json:"pays"` // the amount for the reader

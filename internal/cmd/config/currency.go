@@ -217,9 +217,9 @@ func ownCurrencies(a *cmdutil.App, cmd *cobra.Command, given []string, typed str
 // currencyRow is a currency as it is printed.
 type currencyRow struct {
 	Code          string `json:"code"`
-	Kind          string `json:"kind"`
+	Kind          string `json:"kind" schema:"currency-kind"`
 	Decimals      *int   `json:"decimals"` // null: unknown
-	Memo          string `json:"memo,omitempty"`
+	Memo          string `json:"memo,omitempty" schema:"required"`
 	AddressFormat string `json:"address_format,omitempty"`
 	From          string `json:"from,omitempty"`
 }

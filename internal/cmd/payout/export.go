@@ -50,7 +50,7 @@ state under any plan, so they are not sent twice.`,
 
 // exportLine is a row of a run as JSON.
 type exportLine struct {
-	OrderID  string       `json:"order_id"`
+	OrderID  string       `json:"order_id" schema:"order-id"`
 	State    payout.State `json:"state"`
 	ID       string       `json:"id"`
 	Reason   string       `json:"reason"`

@@ -28,12 +28,12 @@ from being made twice.`
 // planFacts is a plan without its rows, for a person and as JSON.
 type planFacts struct {
 	Plan     string             `json:"plan"`
-	Run      string             `json:"run"`
-	Digest   string             `json:"digest"`
+	Run      string             `json:"run" schema:"run"`
+	Digest   string             `json:"digest" schema:"digest"`
 	Account  string             `json:"account"`
 	BaseURL  string             `json:"base_url"`
-	Made     string             `json:"made"`
-	Expires  string             `json:"expires"`
+	Made     string             `json:"made" schema:"moment"`
+	Expires  string             `json:"expires" schema:"moment"`
 	Expired  bool               `json:"expired"`
 	Batch    string             `json:"batch"`
 	Since    string             `json:"since"`
@@ -55,8 +55,8 @@ type planTotalLine struct {
 // accountStatusLine counts the order ids of a plan that the journal already has.
 type accountStatusLine struct {
 	Accepted int    `json:"accepted"`
-	First    string `json:"first"`
-	Last     string `json:"last"`
+	First    string `json:"first" schema:"moment"`
+	Last     string `json:"last" schema:"moment"`
 	Unknown  int    `json:"unknown"`
 	Conflict int    `json:"conflict"`
 }

@@ -96,9 +96,9 @@ func resultsView() render.View[payout.Order] {
 
 // appliedLine is an applied plan as JSON.
 type appliedLine struct {
-	Run      string          `json:"run"`
+	Run      string          `json:"run" schema:"run"`
 	Plan     string          `json:"plan"`
-	Digest   string          `json:"digest"`
+	Digest   string          `json:"digest" schema:"digest"`
 	Rows     int             `json:"rows"`
 	Accepted int             `json:"accepted"`
 	Rejected int             `json:"rejected"`

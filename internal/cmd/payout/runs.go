@@ -129,11 +129,11 @@ func unitOf(t payout.Tally) (total, accepted api.Amount) {
 
 // runLine is a run as JSON.
 type runLine struct {
-	Run         string          `json:"run"`
+	Run         string          `json:"run" schema:"run"`
 	Plan        string          `json:"plan"`
-	Digest      string          `json:"digest"`
+	Digest      string          `json:"digest" schema:"digest"`
 	Batch       string          `json:"batch"`
-	Began       string          `json:"began"`
+	Began       string          `json:"began" schema:"moment"`
 	User        string          `json:"user"`
 	Host        string          `json:"host"`
 	Rows        int             `json:"rows"`

@@ -66,7 +66,7 @@ type planned struct {
 
 // plannedLine is a row as JSON, in the form of the plan's own file.
 type plannedLine struct {
-	OrderID  string       `json:"order_id"`
+	OrderID  string       `json:"order_id" schema:"order-id"`
 	Currency api.Currency `json:"currency"`
 	Amount   api.Amount   `json:"amount"`
 	Pays     string       `json:"pays"`

@@ -292,9 +292,9 @@ type (
 		Period       *string      `json:"period,omitempty"`
 		Currency     string       `json:"currency"`
 		Invoices     int64        `json:"invoices"`
-		Volume       *string      `json:"volume"`
+		Volume       *string      `json:"volume" schema:"decimal"`
 		VolumeMinor  *big.Int     `json:"volume_minor"`
-		Rebates      *string      `json:"rebates"`
+		Rebates      *string      `json:"rebates" schema:"decimal"`
 		RebatesMinor *big.Int     `json:"rebates_minor"`
 		Share        *json.Number `json:"share"`
 		Last         *string      `json:"last"`

@@ -12,7 +12,7 @@ import (
 
 // sandboxTime is the time on the sandbox's clock.
 type sandboxTime struct {
-	Now    string `json:"now"`
+	Now    string `json:"now" schema:"moment"`
 	Offset string `json:"offset"`
 }
 

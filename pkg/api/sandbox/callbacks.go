@@ -21,7 +21,7 @@ type Delivery struct {
 	Withdrawal string          `json:"withdrawal"`
 	Status     string          `json:"status"` // the status that it reports
 	URL        string          `json:"url"`
-	State      string          `json:"state"`
+	State      string          `json:"state" schema:"delivery-state"`
 	Attempts   []Attempt       `json:"attempts"` // oldest first
 	Body       json.RawMessage `json:"body"`     // the withdrawal at the time of the status
 
