@@ -92,6 +92,13 @@ func TestFrozenRateRecovers(t *testing.T) {
 		b.get("/api/invites")
 	}
 	b.refused(b.send("GET", "/api/invites", ""), 429, "rate_limited")
+	if err := b.Reset(""); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a reset counts anew, though the clock has not moved
+		b.get("/api/invites")
+	}
+	b.refused(b.send("GET", "/api/invites", ""), 429, "rate_limited")
 	if err := b.AdvanceClock(time.Second); err != nil {
 		t.Fatal(err)
 	}
