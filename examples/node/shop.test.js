@@ -1,6 +1,6 @@
 // The tests of the shop. A sandbox plays the payment service while they run, so they need no network and no secret:
 //
-//   till sandbox run -- npm test --prefix examples/node
+//   till sandbox run -- sh -c "cd examples/node && npm test"
 
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'

@@ -112,14 +112,20 @@ profiles:
 			t.Fatal(err)
 		}
 	}
-	script := fixedPort.ReplaceAllString(text, "127.0.0.1:0")
+	script, served := fixedPort.ReplaceAllString(text, "127.0.0.1:0"), ""
 	// The signal that ends till must not go to a shell.
 	if strings.HasPrefix(text, "till sandbox serve") || strings.HasPrefix(text, "till callback listen") {
 		script = "exec " + script
 	}
+	if strings.HasPrefix(text, "till sandbox requests") || strings.HasPrefix(text, "till sandbox settings set") {
+		// These examples act on a sandbox that is served, and are about a request to it.
+		served = script
+		script = "exec till sandbox run -- sh -ec '" + `till withdraw create --currency Btc --amount 0.02 --address ` +
+			exampleAddress + ` --order-id 5001 --yes; eval "$SERVED"'`
+	}
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = dir
-	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", "TMPDIR=" + dir, "DBUS_SESSION_BUS_ADDRESS=unix:path=" + dir + "/no-bus"}
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", "TMPDIR=" + dir, "DBUS_SESSION_BUS_ADDRESS=unix:path=" + dir + "/no-bus", "SERVED=" + served}
 	return cmd
 }
 

@@ -206,10 +206,10 @@ func sandboxInMemory(b *bench) []row {
 		func(s service) string { return s.request("GET", getPath+"?id="+ids[s.url], "") })
 	made := loaded(sandboxCalls, mine, bare, service.createRequest)
 	return []row{
-		{what: "sandbox get / a bare handler, requests per second, 32 connections", got: get, unit: "x", limit: 0.35,
+		{what: "sandbox get / a bare handler, requests per second, 32 connections", got: get, unit: "x", limit: 0.50,
 			detail: detail},
 		{what: "sandbox create / a bare handler, requests per second, 32 connections", got: made, unit: "x",
-			limit: 0.35, detail: detail},
+			limit: 0.50, detail: detail},
 	}
 }
 

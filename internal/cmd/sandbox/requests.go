@@ -43,7 +43,7 @@ reset. If it has lost what --expect must know, the command ends with 42.`,
 		Example: `  till sandbox requests
   till sandbox requests --on "POST /api/merchant_withdrawal/create" \
     --match external_order_id=5001 --expect 1
-  till sandbox requests --since 40 --jq '.[].body.external_order_id'`,
+  till sandbox requests --since 1 --jq '.[].body.external_order_id'`,
 		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Request], _ []string) error {
 		query, err := flags.query(s.Cmd)

@@ -116,9 +116,8 @@ state, without a network or a secret. It listens on loopback addresses only.
 Which sandbox a command acts on
   The other commands of till sandbox act on the sandbox that your settings lead
   to: inside till sandbox run, or through a profile, variables or flags.
-  Otherwise they act on the sandbox of till --sandbox. Other programs can do
-  what these commands do: --dry-run shows the request. ADDRESS/openapi.json
-  describes all requests in OpenAPI 3.1, for a generator of clients.
+  Otherwise they act on the sandbox of till --sandbox. Other programs do the
+  same over HTTP: see --dry-run, and ADDRESS/openapi.json (OpenAPI 3.1).
 
 till sandbox run
   sets TILL_BASE_URL, TILL_API_KEY and TILL_PROFILE, whatever they were, and
@@ -133,14 +132,12 @@ till sandbox run
 
   If till is killed by SIGKILL, the port closes, and on Linux the command is
   killed too. What remains are the processes that the command has started, the
-  temporary journal, and the files of --ready-file and --env-file, which the
-  next run with the same file names replaces.
+  temporary journal, and the files of --ready-file and --env-file.
 
 till sandbox serve
   makes the file of --state if it does not exist, from the seed; several
-  sandboxes may share it. It makes its own key. A key from --api-key-file or
-  TILL_API_KEY must begin with till_sandbox_, so that a real key is never used
-  by mistake.
+  sandboxes may share it. It makes its own key. A key of yours must begin with
+  till_sandbox_, so that a real key is never used by mistake.
 
   The files of --ready-file and --env-file appear when the sandbox answers
   requests, readable by their owner only, and are removed when it ends. To load
@@ -161,11 +158,9 @@ Paying an invoice
   ADDRESS/invoice/ID is a page with a button that needs neither a key nor
   scripts and leads on to the invoice's callback URL. till sandbox pay does the
   same. With --set payment_fails=first, the first payment of each invoice by
-  the button fails, and with payment_fails=always every one. The page says so;
-  the status of the invoice does not change.
+  the button fails, and with payment_fails=always every one.
 
-More: till sandbox settings, till help faults, till help seeds, till help
-callbacks.
+More: till sandbox settings; till help faults, seeds, callbacks.
 `
 }
 
