@@ -50,6 +50,7 @@ type round struct {
 	cause   string        // the delivery that started the round
 	more    bool          // a delivery became pending since the last look
 	resting bool          // it waits before the next attempt
+	posting bool          // a request is under way
 	news    chan struct{} // closed and replaced at every change
 	wake    chan struct{} // ends a rest
 }
@@ -100,8 +101,8 @@ var (
 )
 
 // attempt posts a delivery, records the result, and returns the delivery as it is
-// then.
-func (c *Sender) attempt(d store.Delivery) (store.Delivery, error) {
+// then. A delivery that is posted again has no round.
+func (c *Sender) attempt(d store.Delivery, r *round) (store.Delivery, error) {
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
@@ -118,7 +119,9 @@ func (c *Sender) attempt(d store.Delivery) (store.Delivery, error) {
 	var begun string
 	c.store.Read(func(st *store.State) { begun = st.ID })
 	at := c.timeOf(&d)
+	c.setPosting(r, true)
 	a, refused := c.post(d.URL, d.Body)
+	c.setPosting(r, false) // before the result can be seen: who sees it does not meet a busy round
 	a.At = at
 	err := c.store.Put(func(st *store.State) (store.Change, error) {
 		old := st.Deliveries[d.ID]
@@ -162,13 +165,22 @@ func (c *Sender) timeOf(d *store.Delivery) time.Time {
 	return now
 }
 
+func (c *Sender) setPosting(r *round, posting bool) {
+	if r == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.posting = posting
+}
+
 // Busy returns the rounds in which something is being posted.
 func (c *Sender) Busy() map[*round]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	busy := map[*round]bool{}
 	for _, r := range c.rounds {
-		busy[r] = true
+		busy[r] = r.posting
 	}
 	return busy
 }
@@ -269,7 +281,7 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 			}
 			continue
 		}
-		d, err := c.attempt(d)
+		d, err := c.attempt(d, r)
 		c.mu.Lock()
 		r.renew()
 		c.mu.Unlock()
@@ -395,7 +407,7 @@ func (c *Sender) again(ctx context.Context, d store.Delivery) (store.Delivery, e
 	if c.ctx.Err() == nil {
 		c.running.Go(func() {
 			defer close(done)
-			after, err = c.attempt(d)
+			after, err = c.attempt(d, nil)
 		})
 	} else {
 		close(done)
@@ -419,13 +431,13 @@ func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delive
 	before := len(d.Attempts)
 	if r := c.start(d.Withdrawal, d.ID); r != nil {
 		c.mu.Lock()
-		resting := r.resting
-		if resting {
+		goesOn := r.resting || c.frozen && !r.posting // a round that does not rest looks for more before it ends
+		if r.resting {
 			r.resting = false // only the first caller wakes it
 			r.signal()
 		}
 		c.mu.Unlock()
-		if !resting {
+		if !goesOn {
 			return d, refusal.New(refusal.WrongStatus,
 				"The delivery %s is being posted at this moment; look at the list of callbacks for what comes of it.",
 				d.ID)
