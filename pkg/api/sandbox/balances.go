@@ -11,18 +11,18 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-func (s *Server) viewBalances(_ *store.Reseller, a *store.Account) any {
+func (s *settings) viewBalances(_ *store.Reseller, a *store.Account) any {
 	grouped := wire.GroupedView{Crypto: map[string]int64{}, Fiat: map[string]int64{}}
 	list := []any{}
-	for _, m := range s.settings().Held(a, store.Balance) {
+	for _, m := range s.Held(a, store.Balance) {
 		group := grouped.Crypto
 		if money.ByCode[m.Code].Kind == money.Fiat {
 			group = grouped.Fiat
 		}
 		group[money.ByCode[m.Code].AmountCode()] = m.Minor
-		list = append(list, s.settings().ViewBalance(m, nil))
+		list = append(list, s.ViewBalance(m, nil))
 	}
-	if s.settings().BalanceRecord == "list" {
+	if s.BalanceRecord == "list" {
 		return list
 	}
 	return grouped
@@ -31,21 +31,21 @@ func (s *Server) viewBalances(_ *store.Reseller, a *store.Account) any {
 func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 	q := r.query()
 	id, currency := q.UUID("id"), q.Currency("currency")
-	fiatCode := s.settings().readIncludeFiat(q)
+	fiatCode := r.choices.readIncludeFiat(q)
 	if err := q.Done(); err != nil {
 		return nil, err
 	}
 	held, err := s.heldIn(id, store.Balance, currency.Code)
 	if err != nil || fiatCode == "" {
-		return s.settings().ViewBalance(held, nil), err
+		return r.choices.ViewBalance(held, nil), err
 	}
-	worth := s.settings().Convert(held.Minor, held.Code, fiatCode, false)
+	worth := r.choices.Convert(held.Minor, held.Code, fiatCode, false)
 	if !worth.IsInt64() {
 		return nil, refusal.New(refusal.AmountTooLarge,
 			"The balance is worth more than an int64 of minor units of %s can hold; ask without include_fiat.",
 			fiatCode)
 	}
-	return s.settings().ViewBalance(held, &money.Amount{Code: fiatCode, Minor: worth.Int64()}), nil
+	return r.choices.ViewBalance(held, &money.Amount{Code: fiatCode, Minor: worth.Int64()}), nil
 }
 
 // heldIn returns one line of a reseller's account.
@@ -84,9 +84,9 @@ func (s *settings) readIncludeFiat(q *wire.Query) string {
 	return ""
 }
 
-func (s *Server) viewRebates(_ *store.Reseller, a *store.Account) any {
+func (s *settings) viewRebates(_ *store.Reseller, a *store.Account) any {
 	amounts := []wire.AmountView{}
-	for _, m := range s.settings().Held(a, store.Rebates) {
+	for _, m := range s.Held(a, store.Rebates) {
 		amounts = append(amounts, wire.ViewAmount(m))
 	}
 	return amounts
@@ -99,7 +99,7 @@ func (s *Server) getResellerRebateIn(r *request) (any, error) {
 		return nil, err
 	}
 	earned, err := s.heldIn(id, store.Rebates, currency.Code)
-	return map[string]wire.AmountView{s.settings().RebateCode(earned.Code): wire.ViewAmount(earned)}, err
+	return map[string]wire.AmountView{r.choices.RebateCode(earned.Code): wire.ViewAmount(earned)}, err
 }
 
 // Fund adds minor units of a currency to the merchant's balance.

@@ -104,7 +104,7 @@ func (s *Server) end(r *request, how func(id string) error) (any, error) {
 		return nil, err
 	}
 	v, _ := s.store.Invoice(id)
-	return s.settings().ViewInvoice(&v), nil
+	return r.choices.ViewInvoice(&v), nil
 }
 
 // advancedView is a withdrawal and the delivery to its callback, which is null if
@@ -132,7 +132,7 @@ func (s *Server) controlAdvance(r *request) (any, error) {
 			account = w.Account
 		}
 	})
-	view, err := s.withdrawalOf(account, id)
+	view, err := s.withdrawalOf(r.choices, account, id)
 	return advancedView{view, delivery}, err
 }
 

@@ -12,7 +12,7 @@ func (s *Server) listInvites(r *request) (any, error) {
 	all := []wire.InviteView{}
 	s.store.Read(func(st *store.State) {
 		for _, v := range st.InviteOrder {
-			if !v.Redeemed || s.settings().invitesListed == "all" {
+			if !v.Redeemed || r.choices.invitesListed == "all" {
 				all = append(all, wire.InviteView{Invite: v.ID, Label: v.Label})
 			}
 		}
@@ -50,7 +50,7 @@ func (s *Server) createInvite(r *request) (any, error) {
 		return nil, err
 	}
 	url := strings.NewReplacer("{base}", s.base(r.http), "{host}", hostOf(r.http), "{invite}", v.ID).
-		Replace(s.settings().inviteURL)
+		Replace(r.choices.inviteURL)
 	return wire.InviteView{Invite: v.ID, Label: v.Label, URL: url}, nil
 }
 

@@ -23,12 +23,12 @@ func (s *Server) createInvoice(r *request) (any, error) {
 	}
 	v.Title = in.Text("title")
 	v.Currency = in.Currency("currency").Code
-	s.settings().readItems(in, v)
+	r.choices.readItems(in, v)
 	if in.Has("due_date") {
 		due := in.Text("due_date") // deprecated: checked and ignored
-		if _, err := time.Parse(s.settings().CreatedLayout, due); err != nil && s.settings().dueDateIn == "date_time" {
+		if _, err := time.Parse(r.choices.CreatedLayout, due); err != nil && r.choices.dueDateIn == "date_time" {
 			in.FailAt("due_date", "is %q, which is not a time; write it like %s", refusal.Shorten(due),
-				s.settings().CreatedLayout)
+				r.choices.CreatedLayout)
 		}
 	}
 	v.Callback = in.URLOr("callback_url", "")
@@ -71,15 +71,17 @@ func (s *settings) readItems(in *wire.Object, v *store.Invoice) {
 }
 
 func (s *Server) getInvoice(r *request, id string) (any, error) {
-	return s.ofInvoice(r.account, id, s.viewInvoice)
+	return s.ofInvoice(r.choices, r.account, id, (*settings).viewInvoice)
 }
 
 // ofInvoice returns the view of an invoice. The store is locked while view runs. An
 // invoice of another account is not found.
-func (s *Server) ofInvoice(account, id string, view func(*store.Invoice) any) (answer any, err error) {
+func (s *Server) ofInvoice(
+	by *settings, account, id string, view func(*settings, *store.Invoice) any,
+) (answer any, err error) {
 	s.store.Read(func(st *store.State) {
-		if v := st.Invoices[id]; v != nil && s.settings().Shows(st, account, v.Account) {
-			answer = view(v)
+		if v := st.Invoices[id]; v != nil && by.Shows(st, account, v.Account) {
+			answer = view(by, v)
 		} else {
 			err = refusal.New(refusal.NotFound, "There is no invoice %s in this account; check the id.", id)
 		}
@@ -87,10 +89,10 @@ func (s *Server) ofInvoice(account, id string, view func(*store.Invoice) any) (a
 	return answer, err
 }
 
-func (s *Server) viewInvoice(v *store.Invoice) any { return s.settings().ViewInvoice(v) }
+func (s *settings) viewInvoice(v *store.Invoice) any { return s.ViewInvoice(v) }
 
-func (s *Server) viewFinished(v *store.Invoice) any {
-	return v.Phase == store.Paid || v.Phase == store.Expired && s.settings().invoiceFinished == "closed"
+func (s *settings) viewFinished(v *store.Invoice) any {
+	return v.Phase == store.Paid || v.Phase == store.Expired && s.invoiceFinished == "closed"
 }
 
 // PayInvoice pays a waiting invoice in full, in its own currency or in the one that

@@ -24,7 +24,8 @@ func (r *rate) clear() {
 // checkRate refuses a request beyond the setting requests_per_second. All keys count
 // together.
 func (s *Server) checkRate(w http.ResponseWriter) error {
-	if s.settings().perSecond == unlimited {
+	most := s.settings().perSecond
+	if most == unlimited {
 		return nil
 	}
 	s.rate.mu.Lock()
@@ -32,10 +33,10 @@ func (s *Server) checkRate(w http.ResponseWriter) error {
 	if now := s.store.Now().Unix(); now != s.rate.second {
 		s.rate.second, s.rate.count = now, 0
 	}
-	if s.rate.count >= s.settings().perSecond {
+	if s.rate.count >= most {
 		w.Header().Set("Retry-After", "1")
 		return refusal.New(refusal.RateLimited,
-			"The limit of requests per second is %d; wait and send it again.", s.settings().perSecond)
+			"The limit of requests per second is %d; wait and send it again.", most)
 	}
 	s.rate.count++
 	return nil

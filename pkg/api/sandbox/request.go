@@ -23,7 +23,8 @@ import (
 type request struct {
 	http    *http.Request
 	writer  http.ResponseWriter
-	account string // the account of the key
+	account string    // the account of the key
+	choices *settings // as they were when it was accepted, so that it never sees two sets of them
 	maxBody int64
 	stale   time.Duration // a list hides what is younger
 	rules   *wire.Rules   // how strictly it is read; nil for a control, which is always read strictly
@@ -166,8 +167,8 @@ func bearer(r *http.Request) (key string, err error) {
 // authorize returns the account of the request's key, if the key may use the route.
 // An unknown key and a missing one get the same status.
 func (s *Server) authorize(r *http.Request, access access) (account string, err error) {
-	merchant := *s.store.Merchant.Load()
-	if access == openControl || access == merchantOnly && s.settings().resellerAuth == "none" {
+	merchant, auth := *s.store.Merchant.Load(), s.settings().resellerAuth
+	if access == openControl || access == merchantOnly && auth == "none" {
 		return merchant, nil
 	}
 	key, err := bearer(r)
@@ -183,7 +184,7 @@ func (s *Server) authorize(r *http.Request, access access) (account string, err 
 	case account == "":
 		return "", refusal.New(refusal.Unauthorized,
 			"The API key is not one of this sandbox; use the key that it printed at its start, or a reseller's.")
-	case access == control, access == merchantOnly && s.settings().resellerAuth == "bearer":
+	case access == control, access == merchantOnly && auth == "bearer":
 		return "", refusal.New(refusal.Forbidden, "A reseller's key cannot use this path; use the merchant's key.")
 	}
 	return account, nil

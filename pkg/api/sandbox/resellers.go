@@ -20,15 +20,19 @@ func (s *Server) ofReseller(id string, view func(*store.Reseller, *store.Account
 	return answer, err
 }
 
-func (s *Server) aboutReseller(view func(*store.Reseller, *store.Account) any) func(*request) (any, error) {
-	return withID(func(_ *request, id string) (any, error) { return s.ofReseller(id, view) })
+func (s *Server) aboutReseller(
+	view func(*settings, *store.Reseller, *store.Account) any,
+) func(*request) (any, error) {
+	return withID(func(req *request, id string) (any, error) {
+		return s.ofReseller(id, func(r *store.Reseller, a *store.Account) any { return view(req.choices, r, a) })
+	})
 }
 
 func (s *Server) listResellers(r *request) (any, error) {
 	all := map[string]wire.ResellerView{}
 	s.store.Read(func(st *store.State) {
 		for _, id := range st.ResellerIDs {
-			all[id] = s.settings().ViewReseller(st.Resellers[id], st.Accounts[id])
+			all[id] = r.choices.ViewReseller(st.Resellers[id], st.Accounts[id])
 		}
 	})
 	return all, nil
@@ -40,43 +44,43 @@ func (s *Server) listResellerIDs(r *request) (any, error) {
 	return ids, nil
 }
 
-func (s *Server) viewReseller(r *store.Reseller, a *store.Account) any {
-	return s.settings().ViewReseller(r, a)
+func (s *settings) viewReseller(r *store.Reseller, a *store.Account) any {
+	return s.ViewReseller(r, a)
 }
 
-func viewInviteOf(r *store.Reseller, _ *store.Account) any { return wire.ViewInviteOf(r) }
+func viewInviteOf(_ *settings, r *store.Reseller, _ *store.Account) any { return wire.ViewInviteOf(r) }
 
 // viewStats counts the invoices and lists the paid ones. The totals come from the
 // books, which each payment updates in the same change as the invoice.
-func (s *Server) viewStats(r *store.Reseller, a *store.Account) any {
+func (s *settings) viewStats(r *store.Reseller, a *store.Account) any {
 	view := wire.StatsView{
 		ID:             r.ID,
 		Label:          r.Label,
 		InvoiceStats:   map[string]int64{},
 		InvoiceRebates: map[string]wire.RebateView{},
-		TotalVolume:    s.settings().Totals(a, store.Volume),
-		TotalRebates:   s.settings().Totals(a, store.Rebates),
+		TotalVolume:    s.Totals(a, store.Volume),
+		TotalRebates:   s.Totals(a, store.Rebates),
 	}
-	if s.settings().StatsZeros == "show" {
-		for _, status := range s.settings().InvoiceStatuses {
+	if s.StatsZeros == "show" {
+		for _, status := range s.InvoiceStatuses {
 			view.InvoiceStats[status] = 0
 		}
 	}
 	for _, v := range a.Invoices {
-		view.InvoiceStats[s.settings().InvoiceStatuses[v.Phase]]++
+		view.InvoiceStats[s.InvoiceStatuses[v.Phase]]++
 		if v.Phase != store.Paid {
 			continue
 		}
 		got, at := v.Payment(), v.Created
-		if s.settings().RebateCreated == "payment" {
+		if s.RebateCreated == "payment" {
 			at = v.PaidAt
 		}
-		code := s.settings().StatsCode(money.ByCode[got.Code])
+		code := s.StatsCode(money.ByCode[got.Code])
 		view.InvoiceRebates[v.ID] = wire.RebateView{
 			ID:         v.ID,
 			PaidAmount: map[string]int64{code: got.Minor},
 			Rebate:     map[string]int64{code: v.Rebate},
-			Created:    at.Format(s.settings().CreatedLayout),
+			Created:    at.Format(s.CreatedLayout),
 		}
 	}
 	return view
@@ -84,7 +88,7 @@ func (s *Server) viewStats(r *store.Reseller, a *store.Account) any {
 
 func (s *Server) listResellerWithdrawals(r *request) (any, error) {
 	q := r.query()
-	id, p := q.UUID("id"), s.settings().ReadPaging(q)
+	id, p := q.UUID("id"), r.choices.ReadPaging(q)
 	if err := s.knownReseller(q, id); err != nil {
 		return nil, err
 	}
@@ -94,29 +98,29 @@ func (s *Server) listResellerWithdrawals(r *request) (any, error) {
 func (s *Server) getResellerWithdrawal(r *request) (any, error) {
 	q := r.query()
 	read := q.Text
-	if s.settings().IDFormat == "uuid" {
+	if r.choices.IDFormat == "uuid" {
 		read = q.UUID
 	}
 	id, withdrawal := q.UUID("id"), read("withdraw")
 	if err := s.knownReseller(q, id); err != nil {
 		return nil, err
 	}
-	return s.withdrawalOf(id, withdrawal)
+	return s.withdrawalOf(r.choices, id, withdrawal)
 }
 
 // listResellerInvoices takes the withdrawal filter. By default every field is
 // optional, so {} selects all invoices.
 func (s *Server) listResellerInvoices(r *request) (any, error) {
 	q := r.query()
-	id, p := q.UUID("id"), s.settings().ReadPaging(q)
+	id, p := q.UUID("id"), r.choices.ReadPaging(q)
 	if err := s.knownReseller(q, id); err != nil {
 		return nil, err
 	}
 	in := r.object()
 	var f wire.Filter
 	err := *in.Err
-	if s.settings().invoiceFilter != "ignored" {
-		f = s.settings().ReadFilter(in, s.settings().InvoiceStatuses[:], s.settings().invoiceFilter == "required")
+	if r.choices.invoiceFilter != "ignored" {
+		f = r.choices.ReadFilter(in, r.choices.InvoiceStatuses[:], r.choices.invoiceFilter == "required")
 		err = in.Done()
 	}
 	if err != nil {
@@ -127,27 +131,27 @@ func (s *Server) listResellerInvoices(r *request) (any, error) {
 	s.store.Read(func(st *store.State) {
 		var a *store.Account
 		if a, err = st.Account(id); err == nil {
-			page, err = wire.Pick(&s.settings().Rules, a.Invoices, f, p, s.settings().InvoiceTagged)
+			page, err = wire.Pick(&r.choices.Rules, a.Invoices, f, p, r.choices.InvoiceTagged)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	view := wire.ViewPage(page, s.settings().ViewInvoice)
-	if s.settings().invoiceList == "array" {
+	view := wire.ViewPage(page, r.choices.ViewInvoice)
+	if r.choices.invoiceList == "array" {
 		return view.Content, nil
 	}
 	return view, nil
 }
 
-func (s *Server) aboutResellerInvoice(view func(*store.Invoice) any) func(*request) (any, error) {
+func (s *Server) aboutResellerInvoice(view func(*settings, *store.Invoice) any) func(*request) (any, error) {
 	return func(r *request) (any, error) {
 		q := r.query()
 		id, invoice := q.UUID("id"), q.UUID("invoice")
 		if err := s.knownReseller(q, id); err != nil {
 			return nil, err
 		}
-		return s.ofInvoice(id, invoice, view)
+		return s.ofInvoice(r.choices, id, invoice, view)
 	}
 }
 

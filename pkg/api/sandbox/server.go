@@ -327,21 +327,21 @@ func (s *Server) routeTable() map[string]map[string]route {
 
 		{"GET", "/api/resellers", merchantOnly, withoutQuery(s.listResellers)},
 		{"GET", "/api/resellers/ids", merchantOnly, withoutQuery(s.listResellerIDs)},
-		{"GET", "/api/reseller/info", merchantOnly, s.aboutReseller(s.viewReseller)},
+		{"GET", "/api/reseller/info", merchantOnly, s.aboutReseller((*settings).viewReseller)},
 		{"GET", "/api/reseller/invite", merchantOnly, s.aboutReseller(viewInviteOf)},
-		{"GET", "/api/reseller/stats", merchantOnly, s.aboutReseller(s.viewStats)},
+		{"GET", "/api/reseller/stats", merchantOnly, s.aboutReseller((*settings).viewStats)},
 
 		{"POST", "/api/reseller/withdraw/list", merchantOnly, s.listResellerWithdrawals},
 		{"GET", "/api/reseller/withdraw", merchantOnly, s.getResellerWithdrawal},
 
-		{"GET", "/api/reseller/balance", merchantOnly, s.aboutReseller(s.viewBalances)},
+		{"GET", "/api/reseller/balance", merchantOnly, s.aboutReseller((*settings).viewBalances)},
 		{"GET", "/api/reseller/balance/currency", merchantOnly, s.getResellerBalanceIn},
-		{"GET", "/api/reseller/rebate", merchantOnly, s.aboutReseller(s.viewRebates)},
+		{"GET", "/api/reseller/rebate", merchantOnly, s.aboutReseller((*settings).viewRebates)},
 		{"GET", "/api/reseller/rebate/currency", merchantOnly, s.getResellerRebateIn},
 
 		{"POST", "/api/reseller/invoice/list", merchantOnly, s.listResellerInvoices},
-		{"GET", "/api/reseller/invoice", merchantOnly, s.aboutResellerInvoice(s.viewInvoice)},
-		{"GET", "/api/reseller/invoice/finished", merchantOnly, s.aboutResellerInvoice(s.viewFinished)},
+		{"GET", "/api/reseller/invoice", merchantOnly, s.aboutResellerInvoice((*settings).viewInvoice)},
+		{"GET", "/api/reseller/invoice/finished", merchantOnly, s.aboutResellerInvoice((*settings).viewFinished)},
 	}...) {
 		if table[r.path] == nil {
 			table[r.path] = map[string]route{}
@@ -416,7 +416,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	req := &request{http: r, writer: unwrapped(w), account: account, maxBody: s.settings().maxBody, rules: &s.settings().Rules}
+	choices := s.settings()
+	req := &request{http: r, writer: unwrapped(w), account: account, choices: choices, maxBody: choices.maxBody,
+		rules: &choices.Rules}
 	if route.access.controls() {
 		req.maxBody, req.rules = maxDump, nil
 	}
@@ -437,11 +439,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := refusal.From(err)
-	rule := s.settings().errors[f.Kind]
+	now := s.settings()
+	rule := now.errors[f.Kind]
 	if rule.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	if s.settings().envelope == "as_shown" && !envelopeShown(r) {
+	if now.envelope == "as_shown" && !envelopeShown(r) {
 		http.Error(w, f.Description, rule.Status)
 		return
 	}

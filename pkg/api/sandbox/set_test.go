@@ -2,7 +2,10 @@ package sandbox_test
 
 import (
 	"errors"
+	"io"
+	"net/http/httptest"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -113,6 +116,37 @@ func TestSetIsAtOnce(t *testing.T) {
 	}
 	running.Wait()
 }
+
+// TestSetSparesRequestsInFlight checks that a request whose body is still coming when settings change is answered by
+// those that it began with, as a whole.
+func TestSetSparesRequestsInFlight(t *testing.T) {
+	b := newBox(t, set("max_page_size", "2"), set("default_page_size", "2"))
+	for range 5 {
+		b.create(createPath, btcBody)
+	}
+	all := at(t, b.post(listPath, everything), "page_content")
+	change := readerFunc(func([]byte) (int, error) {
+		b.set(map[string]string{"first_page": "0", "list_order": "oldest", "tags_match": "history"})
+		return 0, io.EOF
+	})
+	// The log reads the beginning ahead.
+	body := io.MultiReader(strings.NewReader(everything+strings.Repeat(" ", 70_000)), change)
+	r := httptest.NewRequest("POST", "http://sandbox.localhost"+listPath, body)
+	r.ContentLength = -1
+	r.Header.Set("Authorization", "Bearer "+b.Key())
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	if got := at(t, b.ok(w), "page_content"); !reflect.DeepEqual(got, all) {
+		t.Errorf("it has a page of other settings: %v, want %v", got, all)
+	}
+	if got := at(t, b.post(listPath, everything), "page_content"); reflect.DeepEqual(got, all) {
+		t.Error("the settings did not change")
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // TestResetGoesBackToTheStart checks everything that a reset brings back, and that a bad one changes nothing.
 func TestResetGoesBackToTheStart(t *testing.T) {

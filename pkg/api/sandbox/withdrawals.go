@@ -11,14 +11,14 @@ import (
 )
 
 func (s *Server) createWithdrawal(r *request) (any, error) {
-	if s.settings().resellerWithdraws == "forbidden" && r.account != *s.store.Merchant.Load() {
+	if r.choices.resellerWithdraws == "forbidden" && r.account != *s.store.Merchant.Load() {
 		return nil, refusal.New(refusal.Forbidden,
 			"A reseller's key cannot create withdrawals; use the merchant's key.")
 	}
 	in := r.object()
 	currency := in.Currency("currency")
 	w := &store.Withdrawal{
-		ID:       s.store.IDs().Withdrawal(s.settings().IDFormat),
+		ID:       s.store.IDs().Withdrawal(r.choices.IDFormat),
 		Account:  r.account,
 		Currency: currency.Code,
 		Amount:   in.Amount("amount"),
@@ -27,7 +27,7 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 	}
 	if in.Has("external_order_id") {
 		w.OrderID = in.Text("external_order_id")
-		if _, ok := wire.OrderNumber(w.OrderID); !ok && s.settings().OrderIDFormat == "digits" {
+		if _, ok := wire.OrderNumber(w.OrderID); !ok && r.choices.OrderIDFormat == "digits" {
 			in.FailAt("external_order_id",
 				"is %q; it must be a string of digits without leading zeros that fits in an int64",
 				refusal.Shorten(w.OrderID))
@@ -35,7 +35,7 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 	}
 	if in.Has("memo") {
 		w.Memo = in.Text("memo")
-		if !currency.MemoRequired && s.settings().needlessMemo == "reject" {
+		if !currency.MemoRequired && r.choices.needlessMemo == "reject" {
 			in.FailAt("memo", "has no use in a withdrawal in %s; leave it out", currency.Code)
 		}
 	} else if currency.MemoRequired {
@@ -58,16 +58,16 @@ func (s *Server) getWithdrawal(r *request) (any, error) {
 	if err := q.Done(); err != nil {
 		return nil, err
 	}
-	return s.withdrawalOf(r.account, id)
+	return s.withdrawalOf(r.choices, r.account, id)
 }
 
 // withdrawalOf returns the view of one withdrawal. A withdrawal of another account
 // is not found, like one that does not exist.
-func (s *Server) withdrawalOf(account, id string) (wire.WithdrawalView, error) {
+func (s *Server) withdrawalOf(by *settings, account, id string) (wire.WithdrawalView, error) {
 	id = wire.Lower(id)
 	var w store.Withdrawal
 	s.store.Read(func(st *store.State) {
-		if found := st.Withdrawals[id]; found != nil && s.settings().Shows(st, account, found.Account) {
+		if found := st.Withdrawals[id]; found != nil && by.Shows(st, account, found.Account) {
 			w = *found
 		}
 	})
@@ -76,14 +76,14 @@ func (s *Server) withdrawalOf(account, id string) (wire.WithdrawalView, error) {
 			refusal.New(refusal.NotFound, "There is no withdrawal %q in this account; check the id.",
 				refusal.Shorten(id))
 	}
-	view := s.settings().ViewWithdrawal(&w, *s.store.Merchant.Load())
+	view := by.ViewWithdrawal(&w, *s.store.Merchant.Load())
 	view.Address = w.Address
 	return view, nil
 }
 
 func (s *Server) listWithdrawals(r *request) (any, error) {
 	q := r.query()
-	p := s.settings().ReadPaging(q)
+	p := r.choices.ReadPaging(q)
 	if err := q.Done(); err != nil {
 		return nil, err
 	}
@@ -92,13 +92,13 @@ func (s *Server) listWithdrawals(r *request) (any, error) {
 
 func (s *Server) pageOfWithdrawals(r *request, id string, p wire.Paging) (any, error) {
 	in := r.object()
-	f := s.settings().ReadFilter(in, s.settings().Flow.Statuses, true)
+	f := r.choices.ReadFilter(in, r.choices.Flow.Statuses, true)
 	if err := in.Done(); err != nil {
 		return nil, err
 	}
 	f.Hide(r.stale, s.store.Now())
 	tagged := func(w *store.Withdrawal, tags []string) bool {
-		if s.settings().TagsMatch == "current" {
+		if r.choices.TagsMatch == "current" {
 			return slices.Contains(tags, w.Current())
 		}
 		return slices.ContainsFunc(w.Statuses, func(r store.Reached) bool { return slices.Contains(tags, r.Status) })
@@ -108,15 +108,15 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p wire.Paging) (any, e
 	s.store.Read(func(st *store.State) {
 		var a *store.Account
 		if a, err = st.Account(id); err == nil {
-			page, err = wire.Pick(&s.settings().Rules, s.settings().WithdrawalsOf(st, a), f, p, tagged)
+			page, err = wire.Pick(&r.choices.Rules, r.choices.WithdrawalsOf(st, a), f, p, tagged)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	return wire.ViewPage(page, func(w *store.Withdrawal) wire.WithdrawalView {
-		view := s.settings().ViewWithdrawal(w, *s.store.Merchant.Load())
-		view.Address = s.settings().ListAddress(w)
+		view := r.choices.ViewWithdrawal(w, *s.store.Merchant.Load())
+		view.Address = r.choices.ListAddress(w)
 		return view
 	}), nil
 }
