@@ -11,7 +11,8 @@ func TestIncompatible(t *testing.T) {
 	const old = `{"type":"array","items":{"$ref":"#/$defs/order"},"$defs":{"order":{"type":"object","properties":{
 		"id":{"type":"string","pattern":"^a$"},"state":{"type":"string","enum":["new","paid"]},"note":{"type":["string","null"]},
 		"parts":{"type":"array","items":{"type":"integer"}},"sums":{"type":"object","additionalProperties":{"type":"integer"}},
-		"by":{"anyOf":[{"$ref":"#/$defs/person"},{"type":"null"}]}},
+		"at":{"type":"string","format":"date-time"},"kind":{"type":"object","minProperties":1,"maxProperties":1},
+		"from":{"$ref":"#/$defs/person"},"by":{"anyOf":[{"$ref":"#/$defs/person"},{"type":"null"}]}},
 		"required":["id","state"],"additionalProperties":false},
 		"person":{"type":"object","properties":{"name":{"type":"string"},"boss":{"$ref":"#/$defs/person"}},"required":["name"]}}}`
 	for _, test := range []struct {
@@ -34,6 +35,13 @@ func TestIncompatible(t *testing.T) {
 			[]string{"[].parts[]: it was integer and may now be null"}},
 		{"anything", `"additionalProperties":{"type":"integer"}`, `"additionalProperties":{}`,
 			[]string{"[].sums.*: it was integer and may now be anything"}},
+		{"no values", `"additionalProperties":{"type":"integer"}`, `"required":[]`,
+			[]string{"[].sums.*: it was integer and may now be anything"}},
+		{"any value", `,"enum":["new","paid"]`, ``, []string{"[].state: the value new is gone", "[].state: the value paid is gone"}},
+		{"another format", `"format":"date-time"`, `"format":"date"`, []string{"[].at: its format was date-time and is now date"}},
+		{"empty", `"minProperties":1,`, ``, []string{"[].kind: its minProperties was 1 and is now nothing"}},
+		{"more members at once", `"maxProperties":1`, `"maxProperties":2`,
+			[]string{"[].kind: its maxProperties was 1 and is now 2"}},
 		{"a value is gone", `"new","paid"`, `"new"`, []string{"[].state: the value paid is gone"}},
 		{"another pattern", `^a$`, `^b$`, []string{"[].id: its pattern was ^a$ and is now ^b$"}},
 		{"no pattern", `,"pattern":"^a$"`, ``, []string{"[].id: its pattern was ^a$ and is now nothing"}},
@@ -42,7 +50,7 @@ func TestIncompatible(t *testing.T) {
 		{"a new alternative", `,{"type":"null"}]`, `,{"type":"null"},{"type":"string"}]`,
 			[]string{"[].by: it was object and may now be string"}},
 		{"below an alternative", `"name":{"type":"string"}`, `"name":{"type":"number"}`,
-			[]string{"[].by.name: it was string and may now be number"}},
+			[]string{"[].by.name: it was string and may now be number", "[].from.name: it was string and may now be number"}},
 		{"no list", `{"type":"array","items":{"$ref":"#/$defs/order"},`, `{"$ref":"#/$defs/order",`,
 			[]string{"the whole output: it was array and may now be object"}},
 	} {
