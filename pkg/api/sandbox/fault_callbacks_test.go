@@ -38,6 +38,30 @@ func TestLoseCallbackTimes(t *testing.T) {
 	b.counted("lose-callback:1/1")
 }
 
+// TestCallbackFaultsCombine checks that of several delays the longest counts, and that a delivery that is lost as well is
+// not due, so that a dump of it can be taken back.
+func TestCallbackFaultsCombine(t *testing.T) {
+	b := callbackBox(t)
+	for _, do := range []string{"delay-callback=10m", "delay-callback=1m"} {
+		b.fault(sandbox.Fault{Do: do})
+	}
+	b.fault(sandbox.Fault{Do: "lose-callback", Match: map[string]string{"current": "Completed"}})
+	id := b.withCallback(newReceiver(t, nil).URL)
+	if d := b.advanceOver(id, "Processing"); !d.Due.Equal(start.Add(10 * time.Minute)) {
+		t.Errorf("the delivery is due at %s", d.Due)
+	}
+	if d := b.advanceOver(id, "Completed"); d.State != "lost" || !d.Due.IsZero() {
+		t.Errorf("the delivery is %s, due at %s", d.State, d.Due)
+	}
+	dump, err := b.Dump()
+	if err == nil {
+		err = b.Restore(dump)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDelayCallback checks that a delivery waits for the sandbox's clock, that later ones wait for it, and that it is
 // posted when its time comes.
 func TestDelayCallback(t *testing.T) {

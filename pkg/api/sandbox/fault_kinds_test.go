@@ -111,6 +111,12 @@ func TestStaleListCombines(t *testing.T) {
 	b.create(createPath, btcBody)
 	*b.now = b.now.Add(2 * time.Minute)
 	same(t, at(t, b.post(listPath, everything), "total"), "0")
+	if err := b.AdvanceClock(time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	same(t, at(t, b.post(listPath, everything), "total"), "1")
+	// A filter's own end counts if it is earlier than that of the fault.
+	same(t, at(t, b.post(listPath, `{"currencies":[],"tags":[],"to":"2026-05-03T09:00:00Z"}`), "total"), "0")
 }
 
 // TestStatusRetryAfter checks the header that tells a client when to try again.

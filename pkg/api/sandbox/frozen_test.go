@@ -154,6 +154,10 @@ func TestSeededIDs(t *testing.T) {
 	if b.Identity() == other.Identity() {
 		t.Error("two states have one identity")
 	}
+	seed := sandbox.WithSeedJSON([]byte(`{"balances":["1.00 Usd"]}`))
+	if frozenBox(t, sandbox.WithSeededIDs(), seed).Identity() == frozenBox(t, sandbox.WithSeededIDs(), seed).Identity() {
+		t.Error("two states of one file have one identity")
+	}
 	dump, err := b.Dump()
 	if err != nil {
 		t.Fatal(err)
@@ -172,5 +176,23 @@ func TestSeededIDs(t *testing.T) {
 	}
 	if _, err := sandbox.New(sandbox.WithSeededIDs(), sandbox.WithState(t.TempDir()+"/box.db")); err == nil || !strings.Contains(err.Error(), "in memory") {
 		t.Errorf("with a file: %v", err)
+	}
+}
+
+// TestResetEndsRests checks that a callback of a new state is posted at once, although the callback of the former state
+// with the same ids waits for its next attempt.
+func TestResetEndsRests(t *testing.T) {
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))
+	defer receiver.Close()
+	b := callbackBox(t, sandbox.WithSeededIDs(), set("callback_backoff", "1h"))
+	first := b.withCallback(receiver.URL)
+	b.mustAdvance(first, "Processing")
+	if err := b.Reset(""); err != nil {
+		t.Fatal(err)
+	}
+	second := b.withCallback(receiver.URL)
+	b.mustAdvance(second, "Processing")
+	if got := attempts(b); first != second || got != "0s pending" {
+		t.Errorf("got %q for %s and %s", got, first, second)
 	}
 }

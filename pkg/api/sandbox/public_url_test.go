@@ -22,6 +22,11 @@ func TestPublicURL(t *testing.T) {
 		same(t, at(t, b.post("/api/invite", `"`+id+`"`), "url"), `"`+want+"/invite/"+id+`"`)
 		same(t, at(t, b.get("/openapi.json"), "servers", 0, "url"), `"`+want+`"`)
 	}
+	direct := httptest.NewRequest("GET", "https://sandbox.localhost/openapi.json", nil) // a test's own TLS server
+	w := httptest.NewRecorder()
+	plain := newBox(t)
+	plain.ServeHTTP(w, direct)
+	same(t, at(t, plain.ok(w), "servers", 0, "url"), `"https://sandbox.localhost"`)
 	b := newBox(t, sandbox.WithPublicURL("https://shop.example/sandbox"))
 	pay := func(host, origin, site string) int {
 		page := "/invoice/" + b.create(invoicePath, usdInvoice) + "/pay"

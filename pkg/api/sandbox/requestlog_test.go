@@ -165,6 +165,35 @@ func TestRequestsShowNoKey(t *testing.T) {
 	decode(t, text)
 }
 
+// TestRequestsShowNoForeignKey checks that a key of the service, sent by mistake, is in the log in no spelling, however
+// the header is written.
+func TestRequestsShowNoForeignKey(t *testing.T) {
+	const key = "live_4f1d/7c0a"
+	b := newBox(t)
+	for _, headers := range [][]string{{"Bearer " + key}, {"Bearer  " + key}, {"Bearer\t" + key + " "}, {key},
+		{"Bearer x", "Bearer " + key}, {"Token id " + key}} {
+		for _, body := range []string{`{"a":"live_4f1d\/7c0a"}`, `{"a":"\u006cive_4f1d/7c0a"}`, "key=live_4f1d%2F7c0a&x=1", key} {
+			r := httptest.NewRequest("POST", "http://sandbox.localhost/api/invoice?k=%6Cive_4f1d%2F7c0a", strings.NewReader(body))
+			r.Header["Authorization"] = headers
+			b.ServeHTTP(httptest.NewRecorder(), r)
+			all := b.Requests()
+			last := all[len(all)-1]
+			if text := last.Query + string(last.Body); strings.Contains(text, "4f1d") || strings.Count(text, "REDACTED") != 2 {
+				t.Errorf("%q: the log shows %s", headers, text)
+			}
+		}
+	}
+	r := httptest.NewRequest("POST", "http://sandbox.localhost/api/invoice", strings.NewReader(`{"a":1234567890}`))
+	r.Header.Set("Authorization", "Bearer 1234567890")
+	b.ServeHTTP(httptest.NewRecorder(), r)
+	r = httptest.NewRequest(b.Key(), "http://sandbox.localhost/api/invoice", nil)
+	b.ServeHTTP(httptest.NewRecorder(), r)
+	text := b.send("GET", "/sandbox/requests", "").Body.String()
+	if strings.Contains(text, "1234567890") || strings.Contains(text, b.Key()) || !strings.Contains(text, `"{\"a\":REDACTED}"`) {
+		t.Errorf("the log shows a number or a method that is a key: %s", text)
+	}
+}
+
 // TestRequestsAreBounded checks that a long body is cut in the log only, and that the log says what it has lost.
 func TestRequestsAreBounded(t *testing.T) {
 	b := newBox(t)
@@ -190,6 +219,12 @@ func TestRequestsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, at(t, b.get("/sandbox/requests"), "dropped"), "0")
+	for range 3 {
+		b.send("POST", createPath, long)
+	}
+	if got := len(b.Requests()); got != 3 {
+		t.Errorf("after a reset the log has room for %d long requests", got)
+	}
 }
 
 // TestRequestsHaveManyRows checks the bound of rows.

@@ -79,11 +79,7 @@ func (s *Server) record(w http.ResponseWriter, r *http.Request) (*logged, *http.
 		r = r.WithContext(r.Context()) // a copy, because the caller's request must not change
 		r.Body = ahead
 	}
-	key := ""
-	if values := r.Header["Authorization"]; len(values) > 0 {
-		key = values[0][strings.IndexByte(values[0], ' ')+1:]
-	}
-	return &logged{w, s.log.Add(r.Method, r.URL.Path, r.URL.RawQuery, body, cut, key)}, r
+	return &logged{w, s.log.Add(r.Method, r.URL.Path, r.URL.RawQuery, body, cut, r.Header["Authorization"])}, r
 }
 
 // readBody reads a byte more than the log keeps, to see whether there is more.

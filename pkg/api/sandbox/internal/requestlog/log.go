@@ -3,7 +3,6 @@
 package requestlog
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ const (
 )
 
 // rowBytes is about what a row needs in memory without its texts.
-const rowBytes = 160
+const rowBytes = 192
 
 // A Log keeps requests in the order of their arrival. The hot path only stores what
 // was received; everything else is left to a reader.
@@ -44,17 +43,21 @@ type Entry struct {
 	method, path, query string
 	body                []byte
 	cut                 bool
+	keys                []string // that the request was sent with, except those that begin with Log.prefix
 	status              atomic.Int32
 	fault               atomic.Pointer[string]
 }
 
-// Add adds a request. Its body must not change afterwards. Every occurrence of key, the
-// key that the request was sent with, is redacted.
-func (l *Log) Add(method, path, query string, body []byte, cut bool, key string) *Entry {
+// Add adds a request. Its body must not change afterwards. No reader sees a key that is
+// in authorization, the headers of the request.
+func (l *Log) Add(method, path, query string, body []byte, cut bool, authorization []string) *Entry {
 	e := &Entry{method: method, path: path, query: query, body: body, cut: cut}
-	if len(key) >= leastKey && !strings.HasPrefix(key, l.prefix) { // a reader redacts the others
-		e.path, e.query = strings.ReplaceAll(path, key, redacted), strings.ReplaceAll(query, key, redacted)
-		e.body = bytes.ReplaceAll(body, []byte(key), []byte(redacted))
+	for _, header := range authorization {
+		for key := range strings.FieldsSeq(header) {
+			if len(key) >= leastKey && !strings.HasPrefix(key, l.prefix) {
+				e.keys = append(e.keys, key)
+			}
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,7 +74,11 @@ func (l *Log) Add(method, path, query string, body []byte, cut bool, key string)
 }
 
 func (e *Entry) size() int {
-	return rowBytes + len(e.method) + len(e.path) + len(e.query) + len(e.body)
+	size := rowBytes + len(e.method) + len(e.path) + len(e.query) + len(e.body)
+	for _, key := range e.keys {
+		size += len(key)
+	}
+	return size
 }
 
 // Answered notes the status of the answer. The first one counts.
@@ -141,8 +148,9 @@ func (l *Log) Select(f Filter) Rows {
 }
 
 func (l *Log) view(e *Entry) Row {
-	r := Row{ID: e.id, Method: e.method, Path: l.redact(e.path), Query: l.redactQuery(e.query),
-		Body: l.redactBody(e.body), Cut: e.cut, Status: int(e.status.Load())}
+	keys := redactor{l.prefix, e.keys}
+	r := Row{ID: e.id, Method: keys.redact(e.method), Path: keys.redact(e.path), Query: keys.redactQuery(e.query),
+		Body: keys.redactBody(e.body), Cut: e.cut, Status: int(e.status.Load())}
 	if do := e.fault.Load(); do != nil {
 		r.Fault = *do
 	}

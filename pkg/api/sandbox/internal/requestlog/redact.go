@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -12,11 +13,25 @@ const (
 	leastKey = 8 // a shorter text is no key, and would be found everywhere
 )
 
-// redact replaces every key in a text. A key ends before a space or a control character.
-func (l *Log) redact(text string) string {
+// A redactor knows the keys that may be in a request.
+type redactor struct {
+	prefix string   // begins the sandbox's keys, which end before a space or a control character
+	others []string // whole keys
+}
+
+func (k redactor) has(text string) bool {
+	return strings.Contains(text, k.prefix) ||
+		slices.ContainsFunc(k.others, func(key string) bool { return strings.Contains(text, key) })
+}
+
+// redact replaces every key in a text.
+func (k redactor) redact(text string) string {
+	for _, key := range k.others {
+		text = strings.ReplaceAll(text, key, redacted)
+	}
 	var b strings.Builder
 	for {
-		before, after, found := strings.Cut(text, l.prefix)
+		before, after, found := strings.Cut(text, k.prefix)
 		b.WriteString(before)
 		if !found {
 			return b.String()
@@ -31,17 +46,17 @@ func (l *Log) redact(text string) string {
 }
 
 // redactQuery keeps the spelling of every name and value that has no key.
-func (l *Log) redactQuery(query string) string {
+func (k redactor) redactQuery(query string) string {
 	parts := strings.Split(query, "&")
 	for i, part := range parts {
 		sides := strings.SplitN(part, "=", 2)
-		for k, side := range sides {
+		for j, side := range sides {
 			text, err := url.QueryUnescape(side)
 			if err != nil {
 				text = side
 			}
-			if strings.Contains(text, l.prefix) {
-				sides[k] = url.QueryEscape(l.redact(text))
+			if k.has(text) {
+				sides[j] = url.QueryEscape(k.redact(text))
 			}
 		}
 		parts[i] = strings.Join(sides, "=")
@@ -49,18 +64,20 @@ func (l *Log) redactQuery(query string) string {
 	return strings.Join(parts, "&")
 }
 
-// redactBody returns a body as a JSON value, and what is not JSON as a string.
-func (l *Log) redactBody(body []byte) json.RawMessage {
+// redactBody returns a body as a JSON value, and what is not JSON as a string, which may
+// be that of a form.
+func (k redactor) redactBody(body []byte) json.RawMessage {
 	if len(body) == 0 {
 		return nil
 	}
 	if !json.Valid(body) {
-		text, _ := json.Marshal(l.redact(string(body)))
+		text, _ := json.Marshal(k.redactQuery(k.redact(string(body))))
 		return text
 	}
-	if !bytes.Contains(body, []byte(l.prefix)) && !bytes.ContainsRune(body, '\\') {
+	if !bytes.ContainsRune(body, '\\') && !k.has(string(body)) {
 		return body
 	}
+	whole := string(body)
 	var b bytes.Buffer
 	for len(body) > 0 {
 		begin := bytes.IndexByte(body, '"')
@@ -76,18 +93,22 @@ func (l *Log) redactBody(body []byte) json.RawMessage {
 		}
 		end++
 		b.Write(body[:begin])
-		b.Write(l.redactString(body[begin:end]))
+		b.Write(k.redactString(body[begin:end]))
 		body = body[end:]
+	}
+	if k.has(b.String()) { // outside the strings
+		text, _ := json.Marshal(k.redact(whole))
+		return text
 	}
 	return b.Bytes()
 }
 
 // redactString redacts a string in JSON, which may have escapes.
-func (l *Log) redactString(literal []byte) []byte {
+func (k redactor) redactString(literal []byte) []byte {
 	var text string
-	if json.Unmarshal(literal, &text) != nil || !strings.Contains(text, l.prefix) {
+	if json.Unmarshal(literal, &text) != nil || !k.has(text) {
 		return literal
 	}
-	clean, _ := json.Marshal(l.redact(text))
+	clean, _ := json.Marshal(k.redact(text))
 	return clean
 }
