@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,10 +41,10 @@ func asTill() int {
 	if folder == "" || !r.mayBeJSON() || terminal.Of(os.Stdout) != nil || terminal.Of(os.Stderr) != nil {
 		return Run(context.Background(), os.Args, streams)
 	}
-	var out, errOut bytes.Buffer
-	streams.Out, streams.Err = tee{os.Stdout, &out}, tee{os.Stderr, &errOut}
+	out, errOut := tee{to: os.Stdout}, tee{to: os.Stderr}
+	streams.Out, streams.Err = &out, &errOut
 	r.Code = Run(context.Background(), os.Args, streams)
-	r.Out, r.Err = out.Bytes(), errOut.Bytes()
+	r.Out, r.Err = out.written(), errOut.written()
 	text, err := json.Marshal(r)
 	if err == nil {
 		var f *os.File
@@ -74,16 +75,25 @@ func (r seenRun) mayBeJSON() bool {
 	return strings.Contains(r.Output, "json")
 }
 
-// tee writes to a stream, and what the stream has taken to a record.
+// tee writes to a stream, and keeps what the stream has taken. The programs that till starts write to it too.
 type tee struct {
 	to   io.Writer
-	kept *bytes.Buffer
+	mu   sync.Mutex // not held while the stream takes something, which may be for ever
+	kept bytes.Buffer
 }
 
-func (t tee) Write(p []byte) (int, error) {
+func (t *tee) Write(p []byte) (int, error) {
 	n, err := t.to.Write(p)
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.kept.Write(p[:n])
 	return n, err
+}
+
+func (t *tee) written() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return bytes.Clone(t.kept.Bytes())
 }
 
 // checkRecords checks all records in a folder, and returns what is wrong with them.
