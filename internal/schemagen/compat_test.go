@@ -12,6 +12,7 @@ func TestIncompatible(t *testing.T) {
 		"id":{"type":"string","pattern":"^a$"},"state":{"type":"string","enum":["new","paid"]},"note":{"type":["string","null"]},
 		"parts":{"type":"array","items":{"type":"integer"}},"sums":{"type":"object","additionalProperties":{"type":"integer"}},
 		"at":{"type":"string","format":"date-time"},"kind":{"type":"object","minProperties":1,"maxProperties":1},
+		"ref":{"anyOf":[{"type":"integer"},{"type":"string","pattern":"^b$"}]},
 		"from":{"$ref":"#/$defs/person"},"by":{"anyOf":[{"$ref":"#/$defs/person"},{"type":"null"}]}},
 		"required":["id","state"],"additionalProperties":false},
 		"person":{"type":"object","properties":{"name":{"type":"string"},"boss":{"$ref":"#/$defs/person"}},"required":["name"]}}}`
@@ -43,7 +44,8 @@ func TestIncompatible(t *testing.T) {
 		{"more members at once", `"maxProperties":1`, `"maxProperties":2`,
 			[]string{"[].kind: its maxProperties was 1 and is now 2"}},
 		{"a value is gone", `"new","paid"`, `"new"`, []string{"[].state: the value paid is gone"}},
-		{"another pattern", `^a$`, `^b$`, []string{"[].id: its pattern was ^a$ and is now ^b$"}},
+		{"another pattern", `^a$`, `^d$`, []string{"[].id: its pattern was ^a$ and is now ^d$"}},
+		{"another pattern of an alternative", `^b$`, `^c$`, []string{"[].ref: its pattern was ^b$ and is now ^c$"}},
 		{"no pattern", `,"pattern":"^a$"`, ``, []string{"[].id: its pattern was ^a$ and is now nothing"}},
 		{"open", `,"additionalProperties":false`, ``,
 			[]string{"[]: it may now have members that the schema does not name"}},
