@@ -179,6 +179,51 @@ func TestSeededIDs(t *testing.T) {
 	}
 }
 
+// TestFrozenClockHasFourDigits checks that a clock does not begin where its times could not be written.
+func TestFrozenClockHasFourDigits(t *testing.T) {
+	for year, ok := range map[int]bool{-5: false, 1: false, 999: false, 1000: true, 9000: true, 9001: false, 9999: false, 10_000: false} {
+		_, err := sandbox.New(sandbox.WithFrozenClock(time.Date(year, 12, 31, 0, 0, 0, 0, time.UTC)))
+		if (err == nil) != ok || !ok && !strings.Contains(err.Error(), "from 1000 to 9000") {
+			t.Errorf("year %d: %v", year, err)
+		}
+	}
+}
+
+// TestSeededIDsOfRefused checks that a request that is refused does not change the ids of later ones.
+func TestSeededIDsOfRefused(t *testing.T) {
+	made := func(refused ...string) (ids [2]string) {
+		b := frozenBox(t, sandbox.WithSeededIDs())
+		for _, body := range refused {
+			if w := b.send("POST", createPath, body); w.Code == 200 {
+				t.Errorf("%s is accepted", body)
+			}
+			b.send("POST", invoicePath, body)
+		}
+		return [2]string{b.create(createPath, btcBody), b.create(invoicePath, usdInvoice)}
+	}
+	tooMuch := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":9000000000000000000}},"address":"a"}`
+	if alone, later := made(), made(`{}`, tooMuch); alone != later {
+		t.Errorf("alone %v, after refused ones %v", alone, later)
+	}
+}
+
+// TestReceiverMovesFrozenClock checks that a receiver can move the clock before it answers: the move does not wait for
+// that answer.
+func TestReceiverMovesFrozenClock(t *testing.T) {
+	var b box
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if err := b.AdvanceClock(time.Minute); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer receiver.Close()
+	b = frozenBox(t)
+	b.mustAdvance(b.withCallback(receiver.URL), "Processing")
+	if got := attempts(b); got != "0s delivered" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestResetEndsRests checks that a callback of a new state is posted at once, although the callback of the former state
 // with the same ids waits for its next attempt.
 func TestResetEndsRests(t *testing.T) {

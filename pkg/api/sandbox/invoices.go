@@ -12,7 +12,7 @@ import (
 
 func (s *Server) createInvoice(r *request) (any, error) {
 	in := r.object()
-	v := &store.Invoice{ID: s.store.IDs().UUID("invoice"), Account: r.account}
+	v := &store.Invoice{Account: r.account}
 	if in.Has("order_id") {
 		orderID := in.Text("order_id")
 		v.OrderID = &orderID
@@ -35,7 +35,8 @@ func (s *Server) createInvoice(r *request) (any, error) {
 	if err := in.Done(); err != nil {
 		return nil, err
 	}
-	return v.ID, s.store.AddInvoice(v)
+	err := s.store.AddInvoice(v)
+	return v.ID, err
 }
 
 func (s *settings) readItems(in *wire.Object, v *store.Invoice) {

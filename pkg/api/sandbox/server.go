@@ -79,7 +79,7 @@ func WithSetting(name, value string) Option {
 func WithClock(clock func() time.Time) Option { return func(o *options) { o.clock = clock } }
 
 // WithFrozenClock begins with a clock that stands still until SetClock or AdvanceClock
-// moves it. A callback is posted at once, but its retries, and everything else that is
+// moves it, in a year from 1000 to 9000. A callback is posted at once, but its retries, and everything else that is
 // due later, wait for the clock: a move makes them all, each at its own time, before it
 // returns.
 func WithFrozenClock(at time.Time) Option {
@@ -129,6 +129,9 @@ func New(opts ...Option) (*Server, error) {
 	}
 	if o.seededIDs && o.state != "" {
 		return nil, errors.New("sandbox: seeded ids would come again in a state that is kept in a file; keep it in memory")
+	}
+	if at := o.clock(); o.frozen && (at.Year() < 1000 || at.Year() > 9000) { // JSON has years of four digits
+		return nil, fmt.Errorf("sandbox: a frozen clock cannot start in the year %d; choose one from 1000 to 9000", at.Year())
 	}
 	settings, err := newSettings(o.settings)
 	if err != nil {

@@ -204,6 +204,14 @@ func TestResetGoesBackToTheStart(t *testing.T) {
 				same(t, at(t, b.get("/sandbox/settings"), "list_order"), `"newest"`)
 				b.get("/api/resellers/ids")
 			}
+			b.set(map[string]string{"callback_on_create": "yes"})
+			if err := b.Reset(""); err != nil {
+				t.Fatal(err)
+			}
+			b.withCallback("http://127.0.0.1:9/")
+			if all := b.Deliveries(); len(all) != 0 {
+				t.Errorf("the state has a setting from before the reset: %v", all)
+			}
 			if err := b.Reset("demos"); err == nil || !strings.Contains(err.Error(), "demos") {
 				t.Errorf("to demos: %v", err)
 			}

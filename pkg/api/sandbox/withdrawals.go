@@ -18,7 +18,6 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 	in := r.object()
 	currency := in.Currency("currency")
 	w := &store.Withdrawal{
-		ID:       s.store.IDs().Withdrawal(r.choices.IDFormat),
 		Account:  r.account,
 		Currency: currency.Code,
 		Amount:   in.Amount("amount"),
@@ -49,7 +48,8 @@ func (s *Server) createWithdrawal(r *request) (any, error) {
 	if err := in.Done(); err != nil {
 		return nil, err
 	}
-	return w.ID, s.store.AddWithdrawal(w)
+	err := s.store.AddWithdrawal(w)
+	return w.ID, err
 }
 
 func (s *Server) getWithdrawal(r *request) (any, error) {

@@ -70,6 +70,9 @@ func (s *Store) AddInvoice(v *Invoice) error {
 					"order_id %q was used before; use another, or look for the invoice that has it.",
 					refusal.Shorten(*v.OrderID))
 		}
+		if v.ID == "" {
+			v.ID = s.IDs().UUID("invoice")
+		}
 		return Change{Invoice: v}, nil
 	})
 }

@@ -32,7 +32,8 @@ func (w *Withdrawal) MadeAt() time.Time    { return w.Statuses[0].At }
 func (w *Withdrawal) CurrencyCode() string { return w.Currency }
 func (w *Withdrawal) Current() string      { return w.Statuses[len(w.Statuses)-1].Status }
 
-// AddWithdrawal takes the money and stores the withdrawal, in one change.
+// AddWithdrawal takes the money and stores the withdrawal, in one change. A withdrawal
+// without an ID gets one.
 func (s *Store) AddWithdrawal(w *Withdrawal) error {
 	debit, err := s.Terms().Debit(w.Amount, w.Currency)
 	if err != nil {
@@ -52,6 +53,12 @@ func (s *Store) AddWithdrawal(w *Withdrawal) error {
 					w.OrderID)
 		}
 		moves, swaps, err := s.Terms().raise(a, w.Currency, debit)
+		if err != nil {
+			return Change{}, err
+		}
+		if w.ID == "" { // now, because a state that has just begun has other ids
+			w.ID = s.IDs().Withdrawal(s.Terms().IDFormat)
+		}
 		for i := range swaps {
 			swaps[i].Withdrawal, swaps[i].At = w.ID, w.MadeAt()
 		}
@@ -59,7 +66,7 @@ func (s *Store) AddWithdrawal(w *Withdrawal) error {
 		if s.Terms().CallbackOnCreate == "yes" {
 			c.Delivery, c.Then = s.announce(st, w)
 		}
-		return c, err
+		return c, nil
 	})
 }
 
