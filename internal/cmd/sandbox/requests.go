@@ -53,15 +53,15 @@ reset. If it has lost what --expect must know, the command ends with 42.`,
 		if err := requireServed(s, "keeps no log"); err != nil {
 			return err
 		}
-		log, err := ask[requestLog](s, "/sandbox/requests"+query)
+		log, err := readLog(s, query)
 		if err != nil {
 			return refusedInput(err, "--")
 		}
-		printed := out.Slice(log.value.Requests)
+		printed := out.Slice(log.Requests)
 		expected := s.Cmd.Flags().Changed("expect")
-		lost := log.value.lost()
-		if expected && (lost != "" || int64(len(log.value.Requests)) != flags.expect) {
-			return cmdutil.WithPrintError(log.value.unexpected(flags.expect), printed)
+		lost := log.lost()
+		if expected && (lost != "" || int64(len(log.Requests)) != flags.expect) {
+			return cmdutil.WithPrintError(log.unexpected(flags.expect), printed)
 		}
 		if lost != "" {
 			s.Note("%s", lost)
@@ -86,15 +86,36 @@ func requireServed(s *cmdutil.Session, why string) error {
 		"use till sandbox run or till sandbox serve")
 }
 
+// logPage is how many requests are read at once. The sandbox sends fewer if they are large.
+const logPage = 1000
+
+// readLog reads the whole log page by page, because it may be larger than what the client takes in one answer.
+func readLog(s *cmdutil.Session, query url.Values) (log requestLog, err error) {
+	query.Set("limit", strconv.Itoa(logPage))
+	for {
+		page, err := ask[requestLog](s, "/sandbox/requests?"+query.Encode())
+		if err != nil {
+			return log, err
+		}
+		log.Requests = append(log.Requests, page.value.Requests...)
+		log.Dropped += page.value.Dropped
+		log.Undecided += page.value.Undecided
+		if !page.value.More || len(page.value.Requests) == 0 {
+			return log, nil
+		}
+		query.Set("since", strconv.FormatInt(log.Requests[len(log.Requests)-1].ID, 10))
+	}
+}
+
 // query checks the flags, and returns them as the sandbox takes them.
-func (flags requestFlags) query(cmd *cobra.Command) (string, error) {
+func (flags requestFlags) query(cmd *cobra.Command) (url.Values, error) {
 	for _, number := range []string{"since", "expect"} {
 		if value, _ := cmd.Flags().GetInt64(number); value < 0 {
-			return "", cmdutil.UsageError(fmt.Sprintf("--%s: %d is negative", number, value), "write a number from 0")
+			return nil, cmdutil.UsageError(fmt.Sprintf("--%s: %d is negative", number, value), "write a number from 0")
 		}
 	}
 	if _, err := parseMatch(flags.match); err != nil {
-		return "", err
+		return nil, err
 	}
 	values := url.Values{}
 	if len(flags.match) > 0 {
@@ -106,10 +127,7 @@ func (flags requestFlags) query(cmd *cobra.Command) (string, error) {
 	if flags.since > 0 {
 		values.Set("since", strconv.FormatInt(flags.since, 10))
 	}
-	if len(values) == 0 {
-		return "", nil
-	}
-	return "?" + values.Encode(), nil
+	return values, nil
 }
 
 // requestLog is a part of the sandbox's log, and how many requests it cannot tell about.
@@ -117,6 +135,7 @@ type requestLog struct {
 	Requests  []sandbox.Request `json:"requests"`
 	Dropped   int64             `json:"dropped"`
 	Undecided int64             `json:"undecided"`
+	More      bool              `json:"more"`
 }
 
 // lost says which requests may be missing, or nothing.

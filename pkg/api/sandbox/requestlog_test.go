@@ -99,7 +99,7 @@ func TestRequestsOverHTTP(t *testing.T) {
 		"?match=external_order_id=2&since=2&on=POST+" + createPath:                 "3",
 		"?match=external_order_id=2&match=currency.Crypto=Btc":                     "2 3",
 		"?match=external_order_id=2&match=currency.Crypto=" + url.QueryEscape("="): "",
-		"?match=id=2": "5",
+		"?match=id=2": "5", "?limit=0": "1 2 3 4 5", "?limit=2": "1 2", "?limit=5": "1 2 3 4 5", "?limit=2&since=3": "4 5",
 	} {
 		answer := b.get("/sandbox/requests" + query)
 		var got []string
@@ -111,6 +111,7 @@ func TestRequestsOverHTTP(t *testing.T) {
 		}
 		same(t, at(t, answer, "dropped"), "0")
 		same(t, at(t, answer, "undecided"), "0")
+		same(t, at(t, answer, "more"), fmt.Sprint(query == "?limit=2"))
 	}
 	same(t, at(t, b.get("/sandbox/requests?since=4"), "requests"),
 		`[{"id":5,"method":"GET","path":"/api/invite","query":"id=2","body":null,"cut":false,"status":400,"fault":""}]`)
@@ -206,6 +207,9 @@ func TestRequestsAreBounded(t *testing.T) {
 	same(t, at(t, b.get("/sandbox/requests?match=address=x&on=GET+/api/invites"), "undecided"), "0")
 	for range 600 { // more than 32 MiB
 		b.send("POST", createPath, long)
+	}
+	if part := b.get("/sandbox/requests?limit=1000"); len(at(t, part, "requests").([]any)) != 1 || at(t, part, "more") != true {
+		t.Error("an answer with a limit has all of the long requests")
 	}
 	all := b.Requests()
 	first := all[0].ID

@@ -119,13 +119,15 @@ type requestsView struct {
 	Requests  []requestlog.Row `json:"requests"`
 	Dropped   int64            `json:"dropped"`
 	Undecided int64            `json:"undecided"`
+	More      bool             `json:"more"`
 }
 
 // controlRequests takes the query on=METHOD PATH, match=FIELD=VALUE, which may be given
-// again, and since=ID.
+// again, since=ID, and limit=N for a part of the log that a client can read at once.
 func (s *Server) controlRequests(r *request) (any, error) {
 	q := r.query("match")
-	f := requestlog.Filter{On: q.TextOr("on", ""), Since: q.Integer("since", 0), Match: map[string]string{}}
+	f := requestlog.Filter{On: q.TextOr("on", ""), Since: q.Integer("since", 0), Limit: q.Integer("limit", 0),
+		Match: map[string]string{}}
 	for _, text := range q.All("match") {
 		field, value, found := strings.Cut(text, "=")
 		if _, twice := f.Match[field]; twice || !found {
@@ -146,5 +148,5 @@ func (s *Server) controlRequests(r *request) (any, error) {
 		return nil, refusal.New(refusal.InvalidQuery,
 			"since: the log has no request %d yet, its newest is %d; the id may be of another sandbox.", f.Since, rows.Last)
 	}
-	return requestsView{rows.Requests, rows.Dropped, rows.Undecided}, nil
+	return requestsView{rows.Requests, rows.Dropped, rows.Undecided, rows.More}, nil
 }

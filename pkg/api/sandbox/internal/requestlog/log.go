@@ -19,6 +19,10 @@ const (
 	MaxBody  = 64 << 10 // of one request; the rest is cut
 )
 
+// pageBytes bounds the texts of the rows of one answer, if it has a Limit. A client reads at most 6 MiB and 200,000
+// commas at once. As JSON a text may be six times as long, and it may be nothing but commas.
+const pageBytes = 128 << 10
+
 // rowBytes is about what a row needs in memory without its texts.
 const rowBytes = 192
 
@@ -116,6 +120,7 @@ type Filter struct {
 	On    string            // METHOD PATH; empty or *: all
 	Match map[string]string // as of a fault
 	Since int64             // only rows after this id
+	Limit int64             // at most so many rows, and about pageBytes; 0: all
 }
 
 // Rows are the rows that a filter selects, oldest first.
@@ -124,6 +129,7 @@ type Rows struct {
 	Dropped   int64 // rows after Filter.Since that the bounds have removed
 	Undecided int64 // rows whose body is cut, so that it cannot be compared with Filter.Match
 	Last      int64 // the newest id of the log
+	More      bool  // Filter.Limit has left rows out, after the last one of Requests
 }
 
 // Select returns the rows that a filter selects.
@@ -135,10 +141,16 @@ func (l *Log) Select(f Filter) Rows {
 	}
 	found.Dropped = max(0, oldest-1-max(f.Since, l.base))
 	l.mu.Unlock()
+	bytes := 0
 	for _, e := range rows {
 		switch {
 		case e.id <= f.Since || !fault.IsOn(f.On, e.method+" "+e.path):
 		case fault.Holds(f.Match, e.query, e.body):
+			if n := int64(len(found.Requests)); f.Limit > 0 && (n == f.Limit || n > 0 && bytes+e.size() > pageBytes) {
+				found.More = true
+				return found
+			}
+			bytes += e.size()
 			found.Requests = append(found.Requests, l.view(e))
 		case e.cut:
 			found.Undecided++

@@ -70,7 +70,7 @@ func (k redactor) redactBody(body []byte) json.RawMessage {
 	if len(body) == 0 {
 		return nil
 	}
-	if !json.Valid(body) {
+	if !isValue(body) {
 		text, _ := json.Marshal(k.redactQuery(k.redact(string(body))))
 		return text
 	}
@@ -101,6 +101,14 @@ func (k redactor) redactBody(body []byte) json.RawMessage {
 		return text
 	}
 	return b.Bytes()
+}
+
+// isValue reports whether a body can be a part of the answer as it is: it is JSON, and not nested so deeply that the
+// answer would not be.
+func isValue(body []byte) bool {
+	const levels = "[[[[[[[[[["
+	return json.Valid(body) &&
+		json.Valid(slices.Concat([]byte(levels), body, bytes.Repeat([]byte("]"), len(levels))))
 }
 
 // redactString redacts a string in JSON, which may have escapes.
