@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"net"
 	"os"
@@ -52,6 +53,33 @@ func TestSandboxRunPassesOnTheExitCode(t *testing.T) {
 			r := startCommand(t, nil, append([]string{"sandbox", "run", "--"}, c.command...)...)
 			if got := statusOfRun(t, r.wait(t)); got != c.want {
 				t.Errorf("exit code %d, want %d\n%s", got, c.want, r.err)
+			}
+		})
+	}
+}
+
+// TestSandboxRunSaysAsJSONThatItsCommandCannotRun checks the error lines with their schema. asTill does not record
+// sandbox run, whose standard error is its command's too.
+func TestSandboxRunSaysAsJSONThatItsCommandCannotRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		command string
+		code    int
+	}{
+		"not found":      {"till-no-such-command", 127},
+		"not executable": {t.TempDir(), 126},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			home := t.TempDir()
+			code := Run(t.Context(), []string{"till", "sandbox", "run", "-o", "json", "--", c.command}, IO{
+				In: strings.NewReader(""), Out: &out, Err: &errOut, Now: time.Now,
+				Environ: func() []string { return []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")} },
+			})
+			if code != c.code || !strings.Contains(errOut.String(), `"kind":"usage"`) {
+				t.Errorf("exit code %d, want %d of the kind usage\n%s", code, c.code, errOut.String())
+			}
+			if err := newSchemaCheck().remark(errOut.Bytes()); err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -95,8 +95,8 @@ func rules() (all []any) {
 // kinds returns a property of every exit code that is an error's.
 func kinds(of func(cmdutil.ExitCode) any) (all []any) {
 	for _, e := range cmdutil.ExitCodes() {
-		if e.Code != cmdutil.ExitDone {
-			all = append(all, of(e))
+		if value := of(e); e.Code != cmdutil.ExitDone && !slices.Contains(all, value) {
+			all = append(all, value)
 		}
 	}
 	return all

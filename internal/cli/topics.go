@@ -154,9 +154,10 @@ func exitCodesTopic() string {
 		b.WriteString(fill(fmt.Sprintf("  %2d  %s", e.Code, e.Kind), 21, e.Meaning))
 	}
 	b.WriteString(`
-A code that is not listed comes from a crash or from outside, such as a kill.
-If money was to be sent, treat it as 20. If the message of a 20 begins with
-duplicate, nothing was sent: it names the other order to settle.
+till sandbox run ends with the code of its command, or 128+n if signal n ended
+it. Otherwise, a code that is not listed comes from a crash or from outside,
+such as a kill. If money was to be sent, treat it as 20. If the message of a 20
+begins with duplicate, nothing was sent: it names the other order to settle.
 
 In a script:
   till withdraw create --order-id 5001 ... --yes

@@ -22,12 +22,6 @@ type ExitStatus int
 // Error implements error.
 func (e ExitStatus) Error() string { return "exit status " + strconv.Itoa(int(e)) }
 
-// The exit codes of shells for a command that cannot be run.
-const (
-	exitCannotRun = 126
-	exitNotFound  = 127
-)
-
 // StatusOf returns the error with which till ends after the command name ended with err.
 func StatusOf(name string, err error) error {
 	if err == nil {

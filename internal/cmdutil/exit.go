@@ -37,6 +37,10 @@ const (
 	ExitPartial      = 50
 	ExitOutput       = 51
 	ExitInterrupted  = 60
+
+	// Those of shells, for a command that till sandbox run cannot run.
+	exitCannotRun = 126
+	exitNotFound  = 127
 )
 
 // ExitCode is a row of `till help exit-codes`.
@@ -47,7 +51,8 @@ type ExitCode struct {
 	Advice  string `json:"advice"` // what to do
 }
 
-// ExitCodes returns all exit codes: till returns no other.
+// ExitCodes returns all exit codes: till returns no other of its own. Of several with the same kind, the first is
+// the one that every command may return.
 func ExitCodes() []ExitCode {
 	return []ExitCode{
 		{ExitDone, "", "Done.",
@@ -93,6 +98,10 @@ func ExitCodes() []ExitCode {
 			"Do not do it again. Take the ids from the error, or run the same command with the same order id."},
 		{ExitInterrupted, "interrupted", "Stopped on a signal, and nothing is unknown.",
 			"Run the same command again to go on."},
+		{exitCannotRun, "usage", "Only till sandbox run: its command was found and cannot be run.",
+			"Check the mode of the command, and the interpreter in its first line."},
+		{exitNotFound, "usage", "Only till sandbox run: its command was not found.",
+			"Check the spelling of the command, and PATH."},
 	}
 }
 
