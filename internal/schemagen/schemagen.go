@@ -203,7 +203,7 @@ func nameOf(t reflect.Type) string {
 // object returns the schema of a struct.
 func (g *generator) object(t reflect.Type) *Node {
 	n := &Node{Type: "object"}
-	if !g.facts.Open(t) {
+	if !g.facts.Open(t) && !t.Implements(received) { // what embeds the service's has its members
 		n.AdditionalProperties = false
 	}
 	taken := map[string]int{}
