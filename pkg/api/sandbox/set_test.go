@@ -204,10 +204,11 @@ func TestResetGoesBackToTheStart(t *testing.T) {
 				same(t, at(t, b.get("/sandbox/settings"), "list_order"), `"newest"`)
 				b.get("/api/resellers/ids")
 			}
-			b.set(map[string]string{"callback_on_create": "yes"})
+			b.set(map[string]string{"callback_on_create": "yes", "error_invalid_query": "418:7"})
 			if err := b.Reset(""); err != nil {
 				t.Fatal(err)
 			}
+			b.refused(b.send("GET", "/api/merchant_withdrawal", ""), 400, "invalid_query")
 			b.withCallback("http://127.0.0.1:9/")
 			if all := b.Deliveries(); len(all) != 0 {
 				t.Errorf("the state has a setting from before the reset: %v", all)
