@@ -74,7 +74,8 @@ func clockAdvanceCommand(a *cmdutil.App) *cobra.Command {
 		Long: `Advance the sandbox's clock by a duration such as 90s, 15m, 36h, 7d or 2w. When
 the command returns, everything that the settings withdrawal_pace and
 invoice_expiry cause until then has happened, each at its own time, and with a
-clock that --clock has started, every callback that is due was posted.`,
+clock that --clock has started, every callback that is due was posted, each at
+its own time too.`,
 		Example: `  till sandbox clock advance 36h
   till sandbox clock advance 7d`,
 		Args: cmdutil.Args("DURATION"),

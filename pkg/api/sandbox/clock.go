@@ -18,7 +18,7 @@ func (s *Server) Now() time.Time {
 func (s *Server) SetClock(to time.Time) error { return exported(s.setClock(context.Background(), to)) }
 
 func (s *Server) setClock(ctx context.Context, to time.Time) error {
-	return s.moveClock(ctx, func(time.Duration) time.Duration {
+	return s.moveClock(ctx, func(_, _ time.Duration) time.Duration {
 		if to.IsZero() {
 			return 0
 		}
@@ -34,14 +34,24 @@ func (s *Server) AdvanceClock(by time.Duration) error {
 }
 
 func (s *Server) advanceClock(ctx context.Context, by time.Duration) error {
-	return s.moveClock(ctx, func(offset time.Duration) time.Duration { return offset + by })
+	return s.moveClock(ctx, func(offset, moved time.Duration) time.Duration { return offset + by - moved })
 }
 
-func (s *Server) moveClock(ctx context.Context, to func(offset time.Duration) time.Duration) error {
+// moveClock moves the clock to the offset that to returns for the current one and for how
+// far it has moved the clock already. A frozen clock stops at every moment at which
+// something is due, until its callbacks were posted, so that one long move does the same
+// as many short ones.
+func (s *Server) moveClock(ctx context.Context, to func(offset, moved time.Duration) time.Duration) error {
 	busy := s.sender.Busy() // one of those that are told now may be the caller, and would wait for itself
-	err := s.store.MoveClock(to)
-	if err == nil && s.frozen {
-		s.sender.AwaitOthers(ctx, busy)
+	for moved := time.Duration(0); ; {
+		step, more, err := s.store.MoveClock(func(offset time.Duration) time.Duration { return to(offset, moved) },
+			s.frozen && ctx.Err() == nil) // without a caller that waits, it is a move like that of a clock that ticks
+		if err == nil && s.frozen {
+			s.sender.AwaitOthers(ctx, busy)
+		}
+		if err != nil || !more {
+			return err
+		}
+		moved += step
 	}
-	return err
 }

@@ -58,6 +58,81 @@ func TestFrozenClock(t *testing.T) {
 	}
 }
 
+// history returns every delivery of a box: its status, the times of its attempts and its state.
+func history(b box) string {
+	var all []string
+	for _, d := range b.Deliveries() {
+		line := []string{d.Status}
+		for _, a := range d.Attempts {
+			line = append(line, a.At.Sub(start).String())
+		}
+		all = append(all, strings.Join(append(line, d.State), " "))
+	}
+	return strings.Join(all, "; ")
+}
+
+// TestFrozenClockMovesStepByStep checks that one long move does what many short ones do: the steps, the callbacks and
+// their retries each at its own time.
+func TestFrozenClockMovesStepByStep(t *testing.T) {
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))
+	defer receiver.Close()
+	const pace = "New>Processing=1h,Processing>Completed=1h"
+	for name, c := range map[string]struct {
+		backoff, do, want string
+	}{
+		"retries": {backoff: "30m",
+			want: "Processing 1h0m0s 1h30m0s 2h30m0s failed; Completed 2h30m0s 3h0m0s pending"},
+		"fractions of a second": {backoff: "1500ms",
+			want: "Processing 1h0m0s 1h0m1.5s 1h0m4.5s failed; Completed 2h0m0s 2h0m1.5s 2h0m4.5s failed"},
+		"delayed": {backoff: "1h", do: "delay-callback=90m",
+			want: "Processing 2h30m0s pending; Completed pending"},
+		"lost": {backoff: "1h", do: "lose-callback", want: "Processing lost; Completed 2h0m0s 3h0m0s pending"},
+	} {
+		for _, by := range []time.Duration{3 * time.Hour, time.Hour, 20 * time.Minute} {
+			t.Run(name+" by "+by.String(), func(t *testing.T) {
+				b := frozenBox(t, set("callback_backoff", c.backoff), set("callback_attempts", "3"), set("withdrawal_pace", pace))
+				if c.do != "" {
+					b.fault(sandbox.Fault{Do: c.do, Times: 1})
+				}
+				b.withCallback(receiver.URL)
+				for range 3 * time.Hour / by {
+					if err := b.AdvanceClock(by); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got := history(b); got != c.want {
+					t.Errorf("got  %s\nwant %s", got, c.want)
+				}
+				if got := b.Now().Sub(start); got != 3*time.Hour {
+					t.Errorf("the clock has moved by %v", got)
+				}
+			})
+		}
+	}
+}
+
+// TestFrozenClockMovedByAReceiver checks that a receiver may move the clock while another move waits for it, and that
+// both moves count.
+func TestFrozenClockMovedByAReceiver(t *testing.T) {
+	b := frozenBox(t, set("withdrawal_pace", "New>Processing=1h"))
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		if err := b.AdvanceClock(time.Hour); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer receiver.Close()
+	b.withCallback(receiver.URL)
+	if err := b.AdvanceClock(2 * time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Now().Sub(start); got != 3*time.Hour {
+		t.Errorf("the clock has moved by %v", got)
+	}
+	if err := b.SetClock(start.Add(10 * time.Minute)); err != nil || b.Now().Sub(start) != 10*time.Minute {
+		t.Errorf("set back, it is %v (%v)", b.Now(), err)
+	}
+}
+
 func frozenBox(t testing.TB, opts ...sandbox.Option) box {
 	t.Helper()
 	s, err := sandbox.New(append([]sandbox.Option{sandbox.WithFrozenClock(start)}, opts...)...)

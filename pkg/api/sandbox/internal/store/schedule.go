@@ -235,15 +235,37 @@ func (s *Store) Now() time.Time {
 }
 
 // MoveClock changes the offset of the sandbox's clock to what to returns for the
-// current one.
-func (s *Store) MoveClock(to func(offset time.Duration) time.Duration) error {
-	return s.Write(func(st *State) (Change, error) {
-		offset := int64(to(st.Offset))
-		if offset < -int64(MaxOffset) || offset > int64(MaxOffset) {
+// current one. With stop it goes only to the first moment at which something is due. It
+// returns how far it has moved the clock, and whether there is more to go.
+func (s *Store) MoveClock(to func(offset time.Duration) time.Duration, stop bool) (moved time.Duration, more bool, err error) {
+	err = s.Write(func(st *State) (Change, error) {
+		target := to(st.Offset)
+		if target < -MaxOffset || target > MaxOffset {
 			return Change{},
 				refusal.New(refusal.InvalidBody,
 					"The clock would be more than a century off; choose a time that is nearer.")
 		}
+		next := target
+		if due, ok := s.schedule.after(s.Now()); ok && stop {
+			whole := due.Add(time.Second - 1).Truncate(time.Second) // the clock ticks in whole seconds
+			next = min(target, whole.Sub(s.clock()))
+		}
+		moved, more = next-st.Offset, next < target
+		offset := int64(next)
 		return Change{Offset: &offset}, nil
 	})
+	return moved, more, err
+}
+
+// after returns the time of the first appointment after now. Those until now were refused.
+func (t *schedule) after(now time.Time) (first time.Time, found bool) {
+	for i, a := range t.queue {
+		if a.at.After(now) && (!found || a.at.Before(first)) {
+			first, found = a.at, true
+		}
+		if i == 0 && found {
+			break // the first of a heap is the earliest
+		}
+	}
+	return first, found
 }
