@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -192,6 +193,62 @@ func TestRequestsShowNoForeignKey(t *testing.T) {
 	text := b.send("GET", "/sandbox/requests", "").Body.String()
 	if strings.Contains(text, "1234567890") || strings.Contains(text, b.Key()) || !strings.Contains(text, `"{\"a\":REDACTED}"`) {
 		t.Errorf("the log shows a number or a method that is a key: %s", text)
+	}
+}
+
+// each writes every byte of a text in another way.
+func each(format, text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		fmt.Fprintf(&b, format, c)
+	}
+	return b.String()
+}
+
+// TestRequestsShowNoEncodedKey checks that no key can be decoded from the log, also from a text that is no JSON and from
+// one that the log has cut.
+func TestRequestsShowNoEncodedKey(t *testing.T) {
+	const secret = "4f1d7c0a9e8b"
+	b := newBox(t, sandbox.WithKey("till_sandbox_"+secret))
+	encodings := map[string]func(string) string{
+		"plain":            func(text string) string { return text },
+		"percent":          func(text string) string { return each("%%%02x", text) },
+		"percent twice":    func(text string) string { return each("%%25%02X", text) },
+		"JSON":             func(text string) string { return each(`\u%04x`, text) },
+		"JSON in a string": func(text string) string { return each(`\\u%04x`, text) },
+		"JSON in a URL":    func(text string) string { return each("%%5Cu%04x", text) },
+	}
+	filler := func(end int) string { return strings.Repeat("x", 64<<10-end) }
+	for _, key := range []string{b.Key(), "live_" + secret} {
+		for name, encode := range encodings {
+			sent := encode(key)
+			for place, body := range map[string]string{
+				"string": `{"a":"` + sent + `"}`, "form": "a=1&key=" + sent + "&b=2", "broken": `{"a":"` + sent,
+				"cut": filler(len(sent)/2) + sent + "y", "cut in an escape": filler(len(sent)/2+1) + sent + "y", "end": filler(len(sent)) + sent + "y",
+			} {
+				t.Run(name+" "+place+" "+key, func(t *testing.T) {
+					r := httptest.NewRequest("POST", "http://sandbox.localhost/api/invoice", strings.NewReader(body))
+					r.Header.Set("Authorization", "Bearer "+key)
+					r.URL.RawQuery, r.URL.Path = "id="+sent, "/api/"+sent
+					if err := b.Reset(""); err != nil {
+						t.Fatal(err)
+					}
+					b.ServeHTTP(httptest.NewRecorder(), r)
+					text, err := json.Marshal(b.Requests())
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, part := range []string{encode(secret[:4]), strings.ReplaceAll(encode(secret[:4]), `\`, `\\`)} {
+						if i := strings.Index(string(text), part); i >= 0 {
+							t.Errorf("the log shows %.200s", text[max(0, i-100):])
+						}
+					}
+					if n := strings.Count(string(text), "REDACTED"); n < 2 || n < 3 && !strings.Contains(place, "cut") {
+						t.Errorf("too little is redacted: %.300s", text)
+					}
+				})
+			}
+		}
 	}
 }
 

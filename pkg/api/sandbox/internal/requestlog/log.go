@@ -162,7 +162,7 @@ func (l *Log) Select(f Filter) Rows {
 func (l *Log) view(e *Entry) Row {
 	keys := redactor{l.prefix, e.keys}
 	r := Row{ID: e.id, Method: keys.redact(e.method), Path: keys.redact(e.path), Query: keys.redactQuery(e.query),
-		Body: keys.redactBody(e.body), Cut: e.cut, Status: int(e.status.Load())}
+		Body: keys.redactBody(e.body, e.cut), Cut: e.cut, Status: int(e.status.Load())}
 	if do := e.fault.Load(); do != nil {
 		r.Fault = *do
 	}
