@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -52,11 +53,62 @@ func TestPublicURL(t *testing.T) {
 		{"127.0.0.1:8080", "https://evil.example", "", 403},
 		{"127.0.0.1:8080", "https://shop.example", "cross-site", 403},
 		{"evil.example", "https://shop.example", "", 403},
-		{"shop.example:8443", "https://shop.example", "", 403},
+		{"shop.example:443", "https://shop.example", "", 303}, // one that names the port
+		{"shop.example:8443", "https://shop.example:443", "", 303},
+		{"shop.example:8443", "https://shop.example:8443", "", 303},
+		{"127.0.0.1:8080", "https://shop.example:8443", "", 403},
+		{"a.shop.example", "https://shop.example", "", 403},
 	} {
 		if got := pay(c.host, c.origin, c.site); got != c.want {
 			t.Errorf("Host %s, Origin %s, Sec-Fetch-Site %q: %d, want %d", c.host, c.origin, c.site, got, c.want)
 		}
+	}
+}
+
+// TestPublicURLWithAPort checks that a proxy may leave the port out of the Host, and that a refused Host is told what
+// to do.
+func TestPublicURLWithAPort(t *testing.T) {
+	for public, hosts := range map[string][]string{
+		"https://shop.example/pre":      {"shop.example", "shop.example:443", "SHOP.example:8443"},
+		"https://shop.example:8443/pre": {"shop.example", "shop.example:8443", "shop.example:443"},
+		"http://[2001:db8::1]:8080":     {"[2001:db8::1]", "[2001:DB8::1]:80"},
+	} {
+		b := newBox(t, sandbox.WithPublicURL(public))
+		for host, good := range map[string]bool{hosts[0]: true, hosts[1]: true, hosts[len(hosts)-1]: true, "evil.example": false, "shop.example.evil": false} {
+			r := httptest.NewRequest("GET", "/sandbox/health", nil)
+			r.Host = host
+			w := httptest.NewRecorder()
+			b.ServeHTTP(w, r)
+			if good {
+				b.ok(w)
+			} else {
+				b.refused(w, 403, "wrong_host", "--public-url")
+			}
+		}
+	}
+}
+
+// TestHead checks that what needs no key answers a HEAD, over a connection, and that nothing else does.
+func TestHead(t *testing.T) {
+	server := httptest.NewServer(newBox(t).Server)
+	defer server.Close()
+	for path, want := range map[string]int{"/sandbox/health": 200, "/openapi.json": 200, "/sandbox/state": 405, "/sandbox/requests": 405} {
+		answer, err := http.Head(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want || answer.ContentLength <= 0 {
+			t.Errorf("HEAD %s: %d with %d bytes", path, answer.StatusCode, answer.ContentLength)
+		}
+	}
+	answer, err := http.Post(server.URL+"/sandbox/health", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if got := answer.Header.Get("Allow"); answer.StatusCode != 405 || got != "GET, HEAD" {
+		t.Errorf("a POST is answered with %d and Allow: %s", answer.StatusCode, got)
 	}
 }
 

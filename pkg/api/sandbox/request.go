@@ -110,21 +110,21 @@ func (s *Server) base(r *http.Request) string {
 // its own name at a loopback address.
 func (s *Server) checkHost(r *http.Request) error {
 	host := hostOf(r)
-	if s.public != nil && strings.EqualFold(host, s.public.Host) {
-		return nil
-	}
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
 	}
 	name = strings.ToLower(strings.Trim(name, "[]"))
+	if s.public != nil && strings.EqualFold(name, s.public.Hostname()) { // with any port: a proxy may leave it out
+		return nil
+	}
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		return nil
 	}
 	if ip, err := netip.ParseAddr(name); err == nil && ip.IsLoopback() {
 		return nil
 	}
-	return refusal.New(refusal.WrongHost, "The Host %q is not this machine; use localhost, 127.0.0.1 or [::1].",
+	return refusal.New(refusal.WrongHost, "The Host %q is not this machine; use localhost, 127.0.0.1 or [::1], or name the address of a proxy with --public-url.",
 		refusal.Shorten(host))
 }
 
@@ -141,13 +141,24 @@ func (s *Server) checkOrigin(r *http.Request) error {
 			return nil
 		}
 		u, err := url.Parse(origin)
-		if err == nil && (u.Host == hostOf(r) ||
-			s.public != nil && u.Scheme == s.public.Scheme && strings.EqualFold(u.Host, s.public.Host)) {
+		if err == nil && (u.Host == hostOf(r) || s.public != nil && originOf(u) == originOf(s.public)) {
 			return nil
 		}
 	}
 	return refusal.New(refusal.CrossOrigin,
 		"The request comes from a web page of another origin; call the sandbox from a program, or from its own pages.")
+}
+
+// originOf returns the origin of an address, always with its port.
+func originOf(u *url.URL) string {
+	port := u.Port()
+	switch {
+	case port == "" && u.Scheme == "https":
+		port = "443"
+	case port == "":
+		port = "80"
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
 }
 
 func bearer(r *http.Request) (key string, err error) {

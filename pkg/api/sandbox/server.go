@@ -113,8 +113,8 @@ func WithState(path string) Option { return func(o *options) { o.state = path } 
 
 // WithPublicURL sets the address of a proxy in front of the sandbox, such as
 // https://shop.example/sandbox, for a proxy that strips the path from what it passes on.
-// The url of an invite begins with it, and the sandbox accepts its host as Host and its
-// origin as that of the pages' forms.
+// The url of an invite begins with it, and the sandbox accepts its host, with any port, as
+// Host and its origin as that of the pages' forms.
 func WithPublicURL(address string) Option { return func(o *options) { o.public = address } }
 
 // New makes a sandbox. Close it if it uses WithState or if withdrawals have
@@ -398,9 +398,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, refusal.New(refusal.UnknownPath, "There is nothing at the path %q; check its spelling.",
 			refusal.Shorten(r.URL.Path))
 	}
-	route, found := methods[r.Method]
+	method, allowed := r.Method, slices.Sorted(maps.Keys(methods))
+	if methods[http.MethodGet].access == openControl { // what waits for the sandbox may ask so
+		allowed = append(allowed, http.MethodHead)
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+	}
+	route, found := methods[method]
 	if !found {
-		allow := strings.Join(slices.Sorted(maps.Keys(methods)), ", ")
+		allow := strings.Join(allowed, ", ")
 		w.Header().Set("Allow", allow)
 		return nil, refusal.New(refusal.WrongMethod, "%s does not take %s; use %s.", r.URL.Path,
 			refusal.Shorten(r.Method), allow)
