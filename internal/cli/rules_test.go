@@ -104,7 +104,9 @@ func eachSource(t *testing.T, dir string, visit func(path string, file *ast.File
 }
 
 // isRule reports whether a name is that of a rule's constant, such as RuleLimit.
-func isRule(name *ast.Ident) bool { return regexp.MustCompile(`^Rule[A-Z][A-Za-z]*$`).MatchString(name.Name) }
+func isRule(name *ast.Ident) bool {
+	return regexp.MustCompile(`^Rule[A-Z][A-Za-z]*$`).MatchString(name.Name)
+}
 
 // nameOf returns the last part of a name, such as Refusal of cmdutil.Refusal.
 func nameOf(e ast.Expr) string {

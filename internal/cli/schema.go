@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,7 +57,7 @@ refuse: what each means, and what to do.`,
 		ValidArgsFunction: completeSchemas,
 	}
 	cmd.Flags().BoolVar(&errors, "errors", false, "print the kinds of errors, their exit codes and the rules")
-	a.Prints(cmd, cmdutil.PrintedAs[map[string]json.RawMessage](cmdutil.One))
+	a.Prints(cmd, cmdutil.PrintedAs[schemaJSON](cmdutil.One))
 	a.Prints(cmd, cmdutil.PrintedAs[errorCatalogue](cmdutil.One))
 	return cmdutil.WithView(a, cmdutil.List, schemaNamesView, cmd)
 }
@@ -107,10 +106,16 @@ func schemaNamesView(money.Registry) render.View[string] {
 	}
 }
 
+// schemaJSON is what every schema has.
+type schemaJSON struct {
+	Dialect string `json:"$schema"`
+	Title   string `json:"title"`
+}
+
 // errorCatalogue is what programs need to know about errors.
 type errorCatalogue struct {
 	Kinds []cmdutil.ExitCode `json:"kinds"`
-	Rules []cmdutil.Rule     `json:"rules"` // of errors of the kind refused
+	Rules []cmdutil.Rule     `json:"rules"` // of errors of the kind refused; duplicate also of unknown and busy
 }
 
 func allErrors() errorCatalogue {

@@ -69,11 +69,35 @@ func facts() schemagen.Facts {
 			"currency-kind":  oneOf("crypto", "fiat"),
 			"delivery-state": oneOf("pending", "delivered", "failed", "refused", "lost"),
 		},
+		Cases: map[reflect.Type][]*schemagen.Node{reflect.TypeFor[errorContent](): errorCases()},
 		Open: func(t reflect.Type) bool {
 			return t.PkgPath() == reflect.TypeFor[api.Withdrawal]().PkgPath() ||
-				slices.Contains([]reflect.Type{reflect.TypeFor[listedAddress](), reflect.TypeFor[invoiceItem]()}, t)
+				slices.Contains([]reflect.Type{reflect.TypeFor[listedAddress](), reflect.TypeFor[invoiceItem](),
+					reflect.TypeFor[schemaJSON]()}, t)
 		},
 	}
+}
+
+// errorCases returns what the kind of an error says of its exit code and its rule.
+func errorCases() (cases []*schemagen.Node) {
+	for _, kind := range kinds(func(e cmdutil.ExitCode) any { return e.Kind }) {
+		codes := slices.DeleteFunc(kinds(func(e cmdutil.ExitCode) any { return e.Code }),
+			func(code any) bool { return cmdutil.KindOf(code.(int)) != kind })
+		n := &schemagen.Node{Properties: schemagen.Members{
+			{Name: "kind", Schema: &schemagen.Node{Enum: []any{kind}}},
+			{Name: "exit_code", Schema: &schemagen.Node{Enum: codes}},
+		}}
+		rule := &schemagen.Node{Not: &schemagen.Node{}}
+		switch kind {
+		case "refused":
+			rule, n.Required = &schemagen.Node{}, []string{"rule"}
+		case "unknown", "busy": // another order with the same content is unknown or being sent
+			rule = &schemagen.Node{Enum: []any{payout.RuleDuplicate}}
+		}
+		n.Properties = append(n.Properties, schemagen.Member{Name: "rule", Schema: rule})
+		cases = append(cases, n)
+	}
+	return cases
 }
 
 // oneOf is a text with one of some values.

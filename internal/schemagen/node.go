@@ -16,7 +16,10 @@ type Node struct {
 	Pattern              string           `json:"pattern,omitempty"`
 	Enum                 []any            `json:"enum,omitempty"`
 	AnyOf                []*Node          `json:"anyOf,omitempty"`
+	OneOf                []*Node          `json:"oneOf,omitempty"`
+	Not                  *Node            `json:"not,omitempty"`
 	Items                *Node            `json:"items,omitempty"`
+	Contains             *Node            `json:"contains,omitempty"`
 	Properties           Members          `json:"properties,omitempty"`
 	Required             []string         `json:"required,omitempty"`
 	AdditionalProperties any              `json:"additionalProperties,omitempty"` // false, or a schema

@@ -30,6 +30,8 @@ type Facts struct {
 	Values map[reflect.Type][]string
 	// Named has the forms of texts that the tag schema names.
 	Named map[string]Node
+	// Cases has the cases of types whose members depend on each other: a value is one of exactly one case.
+	Cases map[reflect.Type][]*Node
 	// Open reports whether a type is the service's, which may add members.
 	Open func(reflect.Type) bool
 }
@@ -66,12 +68,44 @@ func Schema(f Facts, d Document) (text []byte, err error) {
 	}
 	root := kinds[0]
 	if len(kinds) > 1 {
+		g.setApart(kinds)
 		root = &Node{AnyOf: kinds}
 	}
 	whole := *root
 	whole.Schema, whole.Title, whole.Defs = "https://json-schema.org/draft/2020-12/schema", d.Title, g.defs
 	text, err = json.MarshalIndent(whole, "", "  ")
 	return append(text, '\n'), err
+}
+
+// setApart keeps what may be anything from being what has a schema of its own.
+func (g *generator) setApart(kinds []*Node) {
+	for i, n := range kinds {
+		if !reflect.DeepEqual(n, &Node{}) {
+			continue
+		}
+		others := &Node{}
+		for _, other := range kinds {
+			if like := g.like(other); like != nil {
+				others.AnyOf = append(others.AnyOf, like)
+			}
+		}
+		kinds[i] = &Node{Description: "what the service sent", Not: others}
+	}
+}
+
+// like returns the schema of everything that has the required members of an object or, if n is a list, of a list that
+// contains such a thing. It returns nil if n is neither.
+func (g *generator) like(n *Node) *Node {
+	if n.Items != nil {
+		if item := g.like(n.Items); item != nil {
+			return &Node{Type: "array", Contains: item}
+		}
+		return nil
+	}
+	if n.Ref == "" {
+		return nil
+	}
+	return &Node{Type: "object", Required: g.defs[strings.TrimPrefix(n.Ref, refPrefix)].Required}
 }
 
 // unclear says why there is no schema of a type.
@@ -202,7 +236,7 @@ func nameOf(t reflect.Type) string {
 
 // object returns the schema of a struct.
 func (g *generator) object(t reflect.Type) *Node {
-	n := &Node{Type: "object"}
+	n := &Node{Type: "object", OneOf: g.facts.Cases[t]}
 	if !g.facts.Open(t) && !t.Implements(received) { // what embeds the service's has its members
 		n.AdditionalProperties = false
 	}

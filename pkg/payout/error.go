@@ -90,8 +90,8 @@ type Error struct {
 
 // A Detail is an error at one place of a file.
 type Detail struct {
-	Line    int    `json:"line"`  // from 1; 0: no line
-	Field   string `json:"field"` // the column; empty: the whole line
+	Line    int    `json:"line,omitempty"`  // from 1; 0: no line
+	Field   string `json:"field,omitempty"` // the column; empty: the whole line
 	Message string `json:"message"`
 }
 

@@ -1,0 +1,46 @@
+//go:build unix
+
+package cli
+
+import (
+	"testing"
+
+	"example.com/till/pkg/schema"
+)
+
+// TestSchemasRefuse checks values that a schema takes next to some that it must not take.
+func TestSchemasRefuse(t *testing.T) {
+	for _, c := range []struct {
+		schema, value string
+		want          bool
+	}{
+		{"error", `{"error":{"kind":"usage","exit_code":10,"message":"m"}}`, true},
+		{"error", `{"error":{"kind":"usage","exit_code":127,"message":"m"}}`, true},
+		{"error", `{"error":{"kind":"usage","exit_code":11,"message":"m"}}`, false},
+		{"error", `{"error":{"kind":"internal","exit_code":127,"message":"m"}}`, false},
+		{"error", `{"error":{"kind":"refused","exit_code":12,"message":"m"}}`, false},
+		{"error", `{"error":{"kind":"refused","exit_code":12,"rule":"limit","message":"m"}}`, true},
+		{"error", `{"error":{"kind":"rejected","exit_code":30,"rule":"limit","message":"m"}}`, false},
+		{"error", `{"error":{"kind":"unknown","exit_code":20,"rule":"duplicate","message":"m"}}`, true},
+		{"error", `{"error":{"kind":"unknown","exit_code":20,"rule":"limit","message":"m"}}`, false},
+		{"error", `{"error":{"kind":"usage","exit_code":10,"message":"m","details":[{"message":"d"}]}}`, true},
+
+		{"reseller balance", `{"Btc":1}`, true},
+		{"reseller balance", `[7,null]`, true},
+		{"reseller balance", `[]`, true},
+		{"reseller balance", `[{"id":"a","label":"b","balance":null}]`, true},
+		{"reseller balance", `[{"id":"a","label":"b","balance":1,"more":1}]`, false},
+		{"reseller balance", `[{"id":"a","label":"b","balance":1},{"id":"a","balance":1}]`, false},
+		{"reseller balance", `[{"id":1,"label":"b","balance":1}]`, false},
+		{"reseller balance jsonl", `7`, true},
+		{"reseller balance jsonl", `{"id":"a","label":"b","balance":1}`, true},
+		{"reseller balance jsonl", `{"id":"a","label":2,"balance":1}`, false},
+
+		{"schema", `{"kinds":[{}],"rules":[]}`, false},
+		{"schema", `{"$schema":"s","title":"t","type":"array"}`, true},
+	} {
+		if err := newSchemaCheck().value(c.schema, schema.Of(c.schema), []byte(c.value)); (err == nil) != c.want {
+			t.Errorf("%s takes %s: %v, want %v\n%v", c.schema, c.value, err == nil, c.want, err)
+		}
+	}
+}
