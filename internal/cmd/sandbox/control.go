@@ -61,10 +61,14 @@ func startControl(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) 
 		}
 		s.BaseURL = ""
 	}
+	actOnSandbox(s)
+	return s, nil
+}
+
+func actOnSandbox(s *cmdutil.Session) {
 	s.Sandbox, s.Profile, s.ResellerAuth = true, config.Sandbox, "bearer"
 	s.Registry = money.NewRegistry().With(cmdutil.SandboxCurrencies()...)
 	s.Money = s.Registry
-	return s, nil
 }
 
 // servesHere reports whether the address and the key belong to a sandbox. The prefix of its keys tells.

@@ -20,9 +20,12 @@ func settingsCommand(a *cmdutil.App) *cobra.Command {
 		Short: "List every choice that the sandbox makes, for --set",
 		Long: `List the choices that the sandbox makes where the service's interface is
 silent, such as the names of statuses: the name for --set, the default, the
-possible values and the meaning. With SETTING, show all of one setting. While a
-sandbox runs, till sandbox settings set changes them.`,
+possible values and the meaning. With SETTING, show all of one setting. The
+field value is what a sandbox has now that your settings lead to, as inside till
+sandbox run; without one it is the default. While a sandbox runs, till sandbox
+settings set changes them.`,
 		Example: `  till sandbox settings
+  till sandbox settings --columns name,value
   till sandbox settings include_fiat_is
   till sandbox settings withdrawal_flow --jq .default`,
 		Args: cmdutil.OptionalArg("SETTING"),
@@ -45,7 +48,7 @@ sandbox runs, till sandbox settings set changes them.`,
 			if err != nil {
 				return err
 			}
-			all := sandbox.Settings()
+			all := currentSettings(s)
 			if len(args) == 0 {
 				return out.Slice(all)
 			}
@@ -61,14 +64,46 @@ sandbox runs, till sandbox settings set changes them.`,
 	return cmd
 }
 
-func sandboxSettingView(money.Registry) render.View[sandbox.Setting] {
-	type row = sandbox.Setting
+// setting is a choice of the sandbox, with the value that it has now.
+type setting struct {
+	Name    string `json:"name"`
+	Value   string `json:"value"`
+	Default string `json:"default"`
+	Values  string `json:"values"`
+	Meaning string `json:"meaning"`
+}
+
+// currentSettings returns every setting, with the values of the sandbox that is served, if there is one.
+func currentSettings(s *cmdutil.Session) (all []setting) {
+	var now map[string]string
+	if servesHere(s) {
+		actOnSandbox(s)
+		answer, err := ask[map[string]string](s, "/sandbox/settings")
+		if err != nil {
+			s.Note("the values are the defaults, because the sandbox does not tell its own: %v", err)
+		}
+		now = answer.value
+	}
+	for _, one := range sandbox.Settings() {
+		value, served := now[one.Name]
+		if !served {
+			value = one.Default
+		}
+		all = append(all, setting{one.Name, value, one.Default, one.Values, one.Meaning})
+	}
+	return all
+}
+
+func sandboxSettingView(money.Registry) render.View[setting] {
+	type row = setting
 	return render.View[row]{
 		ID:   func(s row) string { return s.Name },
 		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
 			{Name: "name", About: "name of the setting, for --set",
 				Whole: true, Cell: func(s row) render.Cell { return render.Own(s.Name) }},
+			{Name: "value", About: "value that it has now, in the sandbox that your settings lead to",
+				Extra: true, Detail: true, Cell: func(s row) render.Cell { return render.Text(s.Value) }},
 			{Name: "default", About: "value if it is not set",
 				Cell: func(s row) render.Cell { return render.Own(s.Default) }},
 			{Name: "values", About: "values that it can have",
