@@ -154,7 +154,11 @@ func generated(t *testing.T) map[string]string {
 		for _, c := range p.Columns {
 			about[c.Name] = c.About
 		}
-		add(name, "till "+name+" -o json", about, p.JSON...)
+		title := "till " + name + " -o json"
+		if name == "callback listen" { // with every format
+			title = "a line of till " + name
+		}
+		add(name, title, about, p.JSON...)
 		if line := itemOf(p.JSON); !reflect.DeepEqual(line, p.Line) {
 			add(name+schema.LineSuffix, "a line of till "+name+" -o jsonl", about, p.Line...)
 		}

@@ -258,6 +258,9 @@ func (v View[T]) Check(o Options) error {
 }
 
 func (v View[T]) unknownColumn(name, where string) error {
+	if len(v.Columns) == 0 {
+		return usagef("unknown column %q%s: this output has no columns", name, where)
+	}
 	err := usagef("unknown column %q%s: use %s", name, where, strings.Join(v.Names(), ", "))
 	err.Advice = near.Question(name, "", v.Names())
 	return err

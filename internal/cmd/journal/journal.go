@@ -277,22 +277,35 @@ func exported(s *cmdutil.Session, j *payout.Journal) iter.Seq2[payout.Exported, 
 }
 
 func pathCommand(a *cmdutil.App) *cobra.Command {
-	return &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.One, pathView, &cobra.Command{
 		Use:     "path",
 		Short:   "Print where the journal is kept",
 		Example: `  till journal path`,
 		Args:    cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
-			}
-			if s.Journal == "" {
-				return &config.Error{Msg: "the journal has no place: " + s.NoHome(),
-					Advice: "name a file in TILL_JOURNAL"}
-			}
-			return s.Write(config.RedactJournal(s.Journal) + "\n")
-		},
+	}, func(s *cmdutil.Session, out cmdutil.Output[string], _ []string) error {
+		if s.Journal == "" {
+			return &config.Error{Msg: "the journal has no place: " + s.NoHome(),
+				Advice: "name a file in TILL_JOURNAL"}
+		}
+		path := config.RedactJournal(s.Journal)
+		if s.Plain() { // unquoted and unescaped: a script passes it to another program
+			return s.Write(path + "\n")
+		}
+		return out.One(path)
+	})
+}
+
+// pathLine is the place of the journal as JSON.
+type pathLine struct {
+	Path string `json:"path"`
+}
+
+func pathView(money.Registry) render.View[string] {
+	return render.View[string]{
+		ID:   func(path string) string { return path },
+		JSON: render.Encoded(func(path string) pathLine { return pathLine{path} }),
+		Columns: []render.Column[string]{{Name: "path", About: "file or address of the journal",
+			Cell: func(path string) render.Cell { return render.Own(path) }}},
 	}
 }
 
