@@ -48,7 +48,7 @@ func withPlurals(found, names []string) []string {
 	return all
 }
 
-// Question returns "did you mean A or B?" with the names nearest to typed, each after prefix. If no name is
+// Question returns "did you mean A, B or C?" with the names nearest to typed, each after prefix. If no name is
 // near, it returns "".
 func Question(typed, prefix string, names []string) string {
 	found := Names(typed, names)
@@ -59,7 +59,11 @@ func Question(typed, prefix string, names []string) string {
 	for i := range found {
 		found[i] = prefix + found[i]
 	}
-	return "did you mean " + strings.Join(found, " or ") + "?"
+	last := len(found) - 1
+	if last == 0 {
+		return "did you mean " + found[0] + "?"
+	}
+	return "did you mean " + strings.Join(found[:last], ", ") + " or " + found[last] + "?"
 }
 
 // abbreviates reports whether typed is name without some of its letters. The first one is there, and enough

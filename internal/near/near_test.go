@@ -48,7 +48,7 @@ func TestQuestion(t *testing.T) {
 			t.Errorf("%q: %q, want %q", typed, got, want)
 		}
 	}
-	if got, want := Question("p", "", names), "did you mean page or page-size or page-count?"; got != want {
+	if got, want := Question("p", "", names), "did you mean page, page-size or page-count?"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
