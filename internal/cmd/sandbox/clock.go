@@ -87,7 +87,7 @@ its own time too.`,
 		}
 		if !ok || by < time.Second || by%time.Second != 0 {
 			return answered[sandboxTime]{},
-				cmdutil.UsageError(fmt.Sprintf("%q is not a duration of whole seconds above 0", args[0]),
+				cmdutil.UsageError(fmt.Sprintf("%q is not a duration of whole seconds from 1s to 36500d", args[0]),
 					"write it like 90s, 15m, 36h or 7d")
 		}
 		return tell[sandboxTime](s, "/sandbox/clock", map[string]int64{"advance_seconds": int64(by / time.Second)})

@@ -157,13 +157,15 @@ func withSandbox(
 	}
 	dir, err := os.MkdirTemp("", "till-sandbox-")
 	if err != nil {
-		return &config.Error{Msg: fmt.Sprintf("there is no place for a journal of the sandbox: %v", err), Err: err}
+		return &config.Error{Msg: fmt.Sprintf("there is no place for a journal of the sandbox: %v", err), Err: err,
+			Advice: "name a directory in TMPDIR that exists and can be written"}
 	}
 	defer os.RemoveAll(dir)
 	book := filepath.Join(dir, "journal.db")
 	// a command that only reads the journal does not create it
 	if err := os.WriteFile(book, nil, 0o600); err != nil {
-		return &config.Error{Msg: fmt.Sprintf("there is no place for a journal of the sandbox: %v", err), Err: err}
+		return &config.Error{Msg: fmt.Sprintf("there is no place for a journal of the sandbox: %v", err), Err: err,
+			Advice: "name a directory in TMPDIR that exists and can be written"}
 	}
 	listener, err := listenOn(flags.listen)
 	if err != nil {

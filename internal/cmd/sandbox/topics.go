@@ -14,7 +14,8 @@ your program reacts. --do says how:
                    a script that tries again pays twice.
   truncate         It is done, and half of the answer comes.
   deliver-twice    It is done twice, as if a proxy had sent it again, and
-                   answered once. A call that is refused is not made again.
+                   answered once. A call that is refused is not made again. The
+                   log has it once: till sandbox requests counts 1.
   delay=2s         It waits (10m at most) and goes on.
   stale-list=10m   A list hides what is younger, in its total too, as from a
                    copy of the database that lags behind.
@@ -53,7 +54,7 @@ Which calls
 Looking and ending
   till sandbox fault add prints the number of the fault. till sandbox fault
   list counts for each fault the calls that it could apply to and those that it
-  affected. till sandbox fault clear removes faults.
+  affected, also when the sandbox refused the call. till sandbox fault clear removes faults.
 `
 }
 
@@ -152,7 +153,8 @@ The same in every run
   --clock TIME starts with a clock that stands still. Callbacks are posted at
   once; their retries and all that is due later wait until till sandbox clock
   moves it. --ids seeded makes all ids the same in every run, if the same calls
-  come in the same order; only the id of the state differs.
+  come in the same order; only the id of the state differs. till invite create
+  sends a random UUID unless you give one.
 
 Paying an invoice
   ADDRESS/invoice/ID is a page with a button that needs neither a key nor

@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,21 @@ import (
 
 // TestLoseCallback checks that a lost delivery is never posted and holds up no later one, that the fault is matched
 // against the withdrawal, and that a person can still post it.
+// TestCallbackFaultMatchesAWithdrawal checks that a field that no withdrawal has is refused.
+func TestCallbackFaultMatchesAWithdrawal(t *testing.T) {
+	for field, advice := range map[string]string{"extern_order_id": "did you mean external_order_id?", "x": "use id", "currency.Crypto": ""} {
+		_, err := sandbox.CheckFault(sandbox.Fault{Do: "lose-callback", Match: map[string]string{field: "1"}})
+		if (err == nil) != (advice == "") || err != nil && !strings.Contains(err.Error(), advice) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	if _, err := sandbox.CheckFault(sandbox.Fault{Do: "stale-list=999999h"}); err == nil || !strings.Contains(err.Error(), "at most 36500d") {
+		t.Errorf("too long: %v", err)
+	}
+	b := newBox(t, set("currencies", "Btc"))
+	b.refused(b.send("POST", invoicePath, usdInvoice), 400, "unknown_currency", "setting currencies")
+}
+
 func TestLoseCallback(t *testing.T) {
 	b := callbackBox(t, sandbox.WithFault(sandbox.Fault{Do: "lose-callback", Match: map[string]string{"current": "Processing", "currency.Crypto": "Btc"}}))
 	in := newReceiver(t, nil)

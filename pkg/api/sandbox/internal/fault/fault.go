@@ -72,7 +72,7 @@ func parseDo(text string) (do doing, err error) {
 	case doStaleList, doDelayCallback:
 		var ok bool
 		if do.duration, ok = store.ParseWait(value); !ok {
-			return wrong("%q has no duration of whole seconds such as 30s, 15m, 36h or 7d", refusal.Shorten(text))
+			return wrong("%q has no duration of whole seconds such as 30s, 15m, 36h or 7d, and at most 36500d", refusal.Shorten(text))
 		}
 	case doStatus:
 		value, options, more := strings.Cut(value, ",")
@@ -164,6 +164,27 @@ func (do doing) checkOn(on string, operations []string) error {
 	}
 	return &Error{"on", do.kind + " applies to callbacks, not to an operation",
 		"leave it out, and select withdrawals by fields such as external_order_id"}
+}
+
+// checkMatch returns an *Error if a fault of callbacks matches a field that no withdrawal has.
+func (do doing) checkMatch(match map[string]string) error {
+	if !do.canStrike(callbacks) {
+		return nil
+	}
+	known := strings.Fields("id external_id merchant_id currency amount statuses current address is_testnet callback " +
+		"external_order_id memo")
+	for _, field := range slices.Sorted(maps.Keys(match)) {
+		name, _, _ := strings.Cut(field, ".")
+		if slices.Contains(known, name) {
+			continue
+		}
+		advice := "use " + strings.Join(known, ", ")
+		if near := Nearest(name, known); near != "" {
+			advice = fmt.Sprintf("did you mean %s?", near)
+		}
+		return &Error{"match", fmt.Sprintf("a withdrawal has no field %q", refusal.Shorten(name)), advice}
+	}
+	return nil
 }
 
 // fields are the fields of a request that a fault can match.
@@ -367,6 +388,9 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 		return f, err
 	}
 	if err := do.checkOn(f.On, operations); err != nil {
+		return f, err
+	}
+	if err := do.checkMatch(f.Match); err != nil {
 		return f, err
 	}
 	if f.Rate == 0 {

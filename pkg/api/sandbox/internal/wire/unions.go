@@ -159,5 +159,8 @@ func (s *Rules) Known(kind string) string {
 	if s == nil {
 		return money.Codes(money.Registry, kind)
 	}
-	return money.Codes(s.Currencies, kind)
+	if codes := money.Codes(s.Currencies, kind); codes != "" {
+		return codes
+	}
+	return "those in the setting currencies, which has none of this kind"
 }
