@@ -54,7 +54,8 @@ Which calls
 Looking and ending
   till sandbox fault add prints the number of the fault. till sandbox fault
   list counts for each fault the calls that it could apply to and those that it
-  affected, also when the sandbox refused the call. till sandbox fault clear removes faults.
+  affected, also when the sandbox refused the call. till sandbox fault clear
+  removes faults.
 `
 }
 
