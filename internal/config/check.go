@@ -140,11 +140,33 @@ func checkProfileName(name string) error {
 	return nil
 }
 
+// isCommand reports whether a setting is a program and its arguments.
+func isCommand(key string) bool { return key == keyCommand || key == keyOnFinish }
+
+// exampleOf returns a value of a setting that is a command.
+func exampleOf(key string) string {
+	if key == keyOnFinish {
+		return "[/usr/local/bin/report, payroll]"
+	}
+	return "[/usr/bin/pass, show, till/live]"
+}
+
 // checkCommand requires an absolute path: another user could put a program of that name into a directory of
 // PATH.
-func checkCommand(words []string) error {
+func checkCommand(key string, words []string) error {
 	if len(words) == 0 || !filepath.IsAbs(words[0]) {
-		return errors.New("the command does not begin with an absolute path: write it as [/usr/bin/pass, show, till/live]")
+		return errors.New("the command does not begin with an absolute path: write it as " + exampleOf(key))
+	}
+	return nil
+}
+
+// checkProgramPath checks a program that a flag names.
+func checkProgramPath(text string) error {
+	if err := checkText(text); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(text) {
+		return fmt.Errorf("%q is not an absolute path: write one, without arguments", text)
 	}
 	return nil
 }

@@ -148,6 +148,8 @@ func TestEditRefuses(t *testing.T) {
 		"time zone":        {set("live", "time_zone=Mars"), "usage", []string{"time_zone: "}},
 		"command quotes":   {set("live", `api_key_command=/bin/sh -c "echo x"`), "usage", []string{"as a list"}},
 		"command relative": {set("live", "api_key_command=pass show"), "usage", []string{"absolute"}},
+		"program quotes":   {set("live", `on_finish=/bin/sh -c "echo x"`), "usage", []string{"as a list"}},
+		"program relative": {set("live", "on_finish=report payroll"), "usage", []string{"absolute"}},
 		"list":             {set("live", "allow_addresses=a,,b"), "usage", []string{"empty part"}},
 		"broken list":      {set("live", "allow_addresses=[a"), "usage", []string{"not a list"}},
 		"limit":            {set("live", "max_per_run=1,000 USD"), "usage", []string{"nothing was changed", "has no currency"}},

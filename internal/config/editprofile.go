@@ -59,7 +59,7 @@ func settingNode(key, value string) (*yaml.Node, error) {
 	case keyCurrency:
 		return nil, &UsageError{Msg: "currencies: they have a command of their own",
 			Advice: "type: till currency set CODE --kind crypto --decimals N"}
-	case keyCommand, keyMax, keyMaxRun, keyAllow:
+	case keyCommand, keyOnFinish, keyMax, keyMaxRun, keyAllow:
 		if value == "" {
 			return nil, nil
 		}
@@ -67,8 +67,8 @@ func settingNode(key, value string) (*yaml.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		if key == keyCommand {
-			if err := checkCommand(words); err != nil {
+		if isCommand(key) {
+			if err := checkCommand(key, words); err != nil {
 				return nil, usagef("%s: %v", key, err)
 			}
 		}
@@ -115,9 +115,10 @@ func listValue(key, value string) ([]string, error) {
 		}
 		return words, nil
 	}
-	if key == keyCommand {
+	if isCommand(key) {
 		if strings.ContainsAny(value, `'"\`) {
-			return nil, usagef("%s: no shell reads quotes or backslashes here: write the command as a list, [/usr/bin/pass, show, till/live]", key)
+			return nil, usagef("%s: no shell reads quotes or backslashes here: write the command as a list, %s", key,
+				exampleOf(key))
 		}
 		return strings.Fields(value), nil
 	}

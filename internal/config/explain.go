@@ -32,6 +32,7 @@ func (s Settings) Explain(keys Keys) []Row {
 			rows = append(rows, Row{t.key, s.values[t.key], s.Origin(t.key).String()})
 		}
 	}
+	rows = append(rows, Row{keyOnFinish, strings.Join(s.OnFinish, " "), s.Origin(keyOnFinish).String()})
 	profile := Origin{Kind: FromProfile, Name: s.Profile}
 	own := func(name string, values []string) {
 		var from Origin

@@ -29,6 +29,7 @@ type File struct {
 type Profile struct {
 	Values        map[string]string // the settings that are one text, by key; base_url is normalised
 	APIKeyCommand []string
+	OnFinish      []string
 	Limits        money.Limits
 	Currencies    []money.Entry
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -74,11 +73,9 @@ func readKeyFile(what, path string) (string, error) {
 // runCommand runs the profile's key command: without a shell or standard input, reading only the first bytes
 // of output.
 func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
-	if info, err := os.Stat(words[0]); err == nil { // otherwise running the program reports the error
-		// A person who can change the program can read the key, and choose it.
-		if err := checkTrust("the program "+words[0]+" of api_key_command", words[0], info); err != nil {
-			return "", err
-		}
+	// A person who can change the program can read the key, and choose it.
+	if err := CheckProgram(keyCommand, words[0]); err != nil {
+		return "", err
 	}
 	limit := cmp.Or(k.commandLimit, commandLimit)
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -32,6 +32,8 @@ profiles:
     lookup_timeout: 1h
     settle_after: 20m
     duplicate_window: 0s
+    metrics: ~/till.prom
+    on_finish: [/usr/local/bin/report, payroll, ""]
     max_per_withdrawal: ["0.5 Btc", "1000.00 USD", "1.5 doge"]
     max_per_run: ["10000.00 USD"]
     allow_addresses: [one, two]
@@ -59,9 +61,10 @@ func TestLoad(t *testing.T) {
 					"base_url": "https://pay.example.com/api", "account": "acme", "reseller_auth": "none", "first_page": "0",
 					"time_layout": "2006-01-02T15:04:05", "time_zone": "Europe/Berlin", "journal": "postgres://till@db/till",
 					"lookup": "never", "lookup_since": "2026-05-01", "lookup_timeout": "1h", "settle_after": "20m", "duplicate_window": "0s",
-					"ca_file": "~/ca.pem", "api_key_file": "/run/key",
+					"ca_file": "~/ca.pem", "metrics": "~/till.prom", "api_key_file": "/run/key",
 				},
 				APIKeyCommand: []string{"/usr/bin/pass", "show", "till/live"},
+				OnFinish:      []string{"/usr/local/bin/report", "payroll", ""},
 				Limits: money.Limits{
 					MaxPerWithdrawal: []api.Amount{
 						{Kind: api.Crypto, Code: "Btc", Minor: 50_000_000}, {Kind: api.Fiat, Code: "USD", Minor: 100_000},
@@ -172,6 +175,9 @@ func TestLoadRefuses(t *testing.T) {
 		"relative key file":       {live("api_key_file: key"), []string{":3: ", "no absolute path"}},
 		"relative ca":             {live("ca_file: ./ca.pem"), []string{":3: ", "relative"}},
 		"relative command":        {live("api_key_command: [pass, show]"), []string{":3: ", "absolute path"}},
+		"relative program":        {live("on_finish: [report, payroll]"), []string{":3: ", "absolute path", "[/usr/local/bin/report, payroll]"}},
+		"program as a text":       {live("on_finish: /usr/local/bin/report"), []string{":3: ", "a list belongs"}},
+		"relative metrics":        {live("metrics: till.prom"), []string{":3: ", "relative path"}},
 		"command as a text":       {live("api_key_command: /usr/bin/pass show"), []string{":3: ", "a list belongs"}},
 		"limit: no code":          {live(`max_per_run: ["1"]`), []string{":3: ", "has no currency"}},
 		"limit: spelling":         {live(`max_per_run: ["1,000 USD"]`), []string{":3: ", "separator"}},

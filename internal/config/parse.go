@@ -71,14 +71,8 @@ func (r *reader) profile(n *yaml.Node, name string, f File) Profile {
 	}
 	p.Currencies = r.currencies(values[keyCurrency], name+keyCurrency, money.NewRegistry().With(f.Currencies...))
 	registry := f.registry(p)
-	// an argument may be any text, even empty
-	r.texts(values[keyCommand], name+keyCommand, func(word string) error {
-		if strings.ContainsRune(word, 0) {
-			return errors.New("an argument has a NUL character: remove it")
-		}
-		p.APIKeyCommand = append(p.APIKeyCommand, word)
-		return checkCommand(p.APIKeyCommand)
-	})
+	p.APIKeyCommand = r.command(values[keyCommand], name, keyCommand)
+	p.OnFinish = r.command(values[keyOnFinish], name, keyOnFinish)
 	r.texts(values[keyAllow], name+keyAllow, func(address string) error {
 		p.Limits.AllowAddresses = append(p.Limits.AllowAddresses, address)
 		return cmp.Or(checkText(address), registry.CheckAllowed(address))
@@ -86,6 +80,18 @@ func (r *reader) profile(n *yaml.Node, name string, f File) Profile {
 	p.Limits.MaxPerWithdrawal = r.limits(values[keyMax], name+keyMax, registry)
 	p.Limits.MaxPerRun = r.limits(values[keyMaxRun], name+keyMaxRun, registry)
 	return p
+}
+
+// command reads a program and its arguments, each of which may be any text, even empty.
+func (r *reader) command(n *yaml.Node, profile, key string) (words []string) {
+	r.texts(n, profile+key, func(word string) error {
+		if strings.ContainsRune(word, 0) {
+			return errors.New("an argument has a NUL character: remove it")
+		}
+		words = append(words, word)
+		return checkCommand(key, words)
+	})
+	return words
 }
 
 func (r *reader) limits(n *yaml.Node, name string, registry money.Registry) (amounts []api.Amount) {

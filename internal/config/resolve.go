@@ -17,7 +17,7 @@ import (
 // Input is everything that settings are made from.
 type Input struct {
 	Flags   *pflag.FlagSet      // those of AddFlags: the persistent flags of the root command. May be nil
-	Command *pflag.FlagSet      // the command's own flags, for --lookup and --lookup-since only. May be nil
+	Command *pflag.FlagSet      // the command's own flags, for settings with a local flag. May be nil
 	Env     func(string) string // os.Getenv, or a test's. May be nil
 	Home    string              // the home directory, or empty if there is none
 
@@ -86,6 +86,12 @@ func Resolve(in Input) (Settings, error) {
 		return Settings{}, failf("the settings cannot be decoded: %w", err)
 	}
 	s.keyFlag = v.GetString("api_key_flag")
+	s.OnFinish = s.profile.OnFinish
+	if s.origins[keyOnFinish].Kind == FromFlag {
+		s.OnFinish = []string{v.GetString(keyOnFinish)}
+	} else if len(s.OnFinish) > 0 {
+		s.origins[keyOnFinish] = Origin{Kind: FromProfile, Name: s.Profile}
+	}
 	s.Registry = file.registry(s.profile)
 	if s.Sandbox {
 		s.Registry = money.NewRegistry()

@@ -44,6 +44,8 @@ type Settings struct {
 	LookupTimeout   time.Duration  `mapstructure:"lookup_timeout"`
 	SettleAfter     time.Duration  `mapstructure:"settle_after"`
 	DuplicateWindow time.Duration  `mapstructure:"duplicate_window"`
+	Metrics         string         `mapstructure:"metrics"` // empty: none
+	OnFinish        []string       `mapstructure:"-"`       // a program and its arguments; empty: none
 
 	Limits   money.Limits   `mapstructure:"-"`
 	Registry money.Registry `mapstructure:"-"`

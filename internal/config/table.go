@@ -98,7 +98,11 @@ func table() []setting {
 			about: "how long an unknown payment may still arrive"},
 		{key: "duplicate_window", def: "10m", profile: true, check: checkDuration,
 			about: "how long an accepted payment counts as a duplicate"},
+		{key: "metrics", local: "metrics", profile: true, check: checkPath, typed: checkText, home: true,
+			about: "file for Prometheus that tells how the last runs ended"},
 		{key: keyCommand, profile: true, list: true, about: "program that prints the key, with an absolute path"},
+		{key: keyOnFinish, local: "on-finish", profile: true, list: true, typed: checkProgramPath,
+			about: "program that gets a report of each run"},
 		{key: keyMax, profile: true, list: true, about: "the most that one withdrawal may be, by currency"},
 		{key: keyMaxRun, profile: true, list: true, about: "the most that one run may come to, by currency"},
 		{key: keyAllow, profile: true, list: true, about: "the only addresses that may be paid"},
@@ -110,6 +114,7 @@ func table() []setting {
 const (
 	keyPath     = "api_key_file"
 	keyCommand  = "api_key_command"
+	keyOnFinish = "on_finish"
 	keyMax      = "max_per_withdrawal"
 	keyMaxRun   = "max_per_run"
 	keyAllow    = "allow_addresses"

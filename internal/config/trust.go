@@ -16,6 +16,16 @@ func checkTrust(what, path string, info fs.FileInfo) error {
 	return checkDirectory(what, path)
 }
 
+// CheckProgram refuses the program of a setting if another user can change or replace it. A program that does
+// not exist passes: running it reports the error.
+func CheckProgram(setting, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	return checkTrust("the program "+path+" of "+setting, path, info)
+}
+
 // checkDirectory refuses the directory of a file, or of the target of a link, if another user can replace
 // files in it.
 func checkDirectory(what, path string) error {

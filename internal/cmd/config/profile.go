@@ -305,7 +305,9 @@ type profileLine struct {
 	LookupTimeout    string        `json:"lookup_timeout,omitempty"`
 	SettleAfter      string        `json:"settle_after,omitempty"`
 	DuplicateWindow  string        `json:"duplicate_window,omitempty"`
+	Metrics          string        `json:"metrics,omitempty"`
 	APIKeyCommand    []string      `json:"api_key_command,omitempty"`
+	OnFinish         []string      `json:"on_finish,omitempty"`
 	MaxPerWithdrawal []string      `json:"max_per_withdrawal,omitempty"`
 	MaxPerRun        []string      `json:"max_per_run,omitempty"`
 	AllowAddresses   []string      `json:"allow_addresses,omitempty"`
@@ -347,6 +349,7 @@ func newProfileRow(file config.File, name string) profileRow {
 	one("lookup_timeout", &row.LookupTimeout)
 	one("settle_after", &row.SettleAfter)
 	one("duplicate_window", &row.DuplicateWindow)
+	one("metrics", &row.Metrics)
 	list := func(key string, field *[]string, values []string, separator string) {
 		if len(values) > 0 {
 			*field, row.texts[key] = values, strings.Join(values, separator)
@@ -360,6 +363,7 @@ func newProfileRow(file config.File, name string) profileRow {
 		return texts
 	}
 	list("api_key_command", &row.APIKeyCommand, p.APIKeyCommand, " ")
+	list("on_finish", &row.OnFinish, p.OnFinish, " ")
 	list("max_per_withdrawal", &row.MaxPerWithdrawal, amounts(p.Limits.MaxPerWithdrawal), ", ")
 	list("max_per_run", &row.MaxPerRun, amounts(p.Limits.MaxPerRun), ", ")
 	list("allow_addresses", &row.AllowAddresses, p.Limits.AllowAddresses, ", ")
