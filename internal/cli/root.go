@@ -90,7 +90,7 @@ func prepare(a *cmdutil.App, cmd *cobra.Command) {
 			if err := checkStdin(cmd, args); err != nil {
 				return err
 			}
-			a.Running = true
+			a.Running, a.Began = true, a.IO.Now()
 			return run(cmd, args)
 		}
 	}

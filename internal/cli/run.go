@@ -17,6 +17,7 @@ import (
 	"example.com/till/pkg/payout"
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -41,23 +42,37 @@ func Run(ctx context.Context, args []string, io IO) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	root := root(a, args[1:]...)
 	root.SetArgs(args[1:])
-	err := root.ExecuteContext(a.Ctx)
+	cmd, err := root.ExecuteContextC(a.Ctx)
 	a.Spinner.Stop()
-	a.Close()
-	a.Others.Flush()
-	if err == nil || errors.Is(err, cmdutil.ErrDone) || errors.Is(err, cmdutil.ErrDryRun) {
-		return cmdutil.ExitDone
-	}
-	if status, ok := errors.AsType[cmdutil.ExitStatus](err); ok {
+	status, ofOther := errors.AsType[cmdutil.ExitStatus](err)
+	if ofOther || errors.Is(err, cmdutil.ErrDone) || errors.Is(err, cmdutil.ErrDryRun) {
+		a.Close()
+		a.Others.Flush()
 		return int(status) // of the command that sandbox run has run
 	}
+	r := explain(a, root, args[1:], err)
+	finished := a.Finish(cmd, r)
+	a.Close()
+	a.Others.Flush()
+	if err != nil {
+		printError(a, r, root.PersistentFlags())
+	}
+	a.Tell(cmd, finished)
+	return r.Code
+}
+
+// explain returns the report of the error with which the command line ended, if there is one.
+func explain(a *cmdutil.App, root *cobra.Command, args []string, err error) cmdutil.Report {
+	if err == nil {
+		return cmdutil.Report{Code: cmdutil.ExitDone}
+	}
 	if !a.Running {
-		a.JSON = wantsJSON(a, formatFlags(args[1:]))
-		err = misused(a, root, args[1:], err)
+		a.JSON = wantsJSON(a, formatFlags(args))
+		err = misused(a, root, args, err)
 	}
 	r := cmdutil.Explain(cmdutil.RefusedKey(err, a.KeyFrom))
-	printError(a, r, root.PersistentFlags())
-	return r.Code
+	r.Hint = addGlobalFlags(r.Hint, root.PersistentFlags())
+	return r
 }
 
 // addGlobalFlags adds global flags to the command in a hint. A command that depends on the account and the
@@ -151,7 +166,7 @@ type serviceSays struct {
 }
 
 func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
-	todo := addGlobalFlags(r.Hint, global)
+	todo := r.Hint
 	if a.JSON {
 		line := errorContent{Kind: cmdutil.KindOf(r.Code), ExitCode: r.Code, Rule: r.Rule, Message: r.Message,
 			Hint: todo.String(), Details: r.Details, About: r.About.Or(a.Subject)}

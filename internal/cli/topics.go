@@ -35,6 +35,7 @@ func topics() []helpTopic {
 		{"flags", "Flags that every command has", flagsTopic},
 		{"guarantees", "What till promises about payments, and what it cannot", guaranteesTopic},
 		{"money", "How amounts and currencies are written", moneyTopic},
+		{"monitoring", "How other programs learn how a command has ended", cmdutil.MonitoringTopic},
 		{"operations", "The service's operations and their commands", api.OperationsTopic},
 		{"output", "Formats, filters, and what is printed to which stream", outputTopic},
 		{"payout-files", "Columns and rules of the files of payout plan", payout.FilesTopic},

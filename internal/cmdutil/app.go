@@ -55,6 +55,12 @@ type App struct {
 
 	// Printed collects what the commands print, for the schemas. It is nil when till runs.
 	Printed map[*cobra.Command]Printed
+
+	Began   time.Time        // when the command began
+	Amounts []FinishedAmount // what the command has added up, for its report
+	session *Session         // of the command, once its settings are known
+	ledger  *payout.Ledger   // that the command uses, once known
+	calls   callCounter
 }
 
 // ErrDone ends a command early without an error.

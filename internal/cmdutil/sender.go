@@ -116,6 +116,7 @@ func (s *Session) SenderFor(client *api.Client) (*payout.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.ledger = sender.Ledger
 	return sender, s.noteRestored(j, sender.Ledger)
 }
 
@@ -244,6 +245,16 @@ func (s *Session) JournalAccount() (payout.Account, error) {
 	}
 	a, _, err := s.AccountOf(client)
 	return a, err
+}
+
+// LedgerOf returns the ledger of the account that the client uses.
+func (s *Session) LedgerOf(j *payout.Journal, client *api.Client) (*payout.Ledger, error) {
+	account, _, err := s.AccountOf(client)
+	if err != nil {
+		return nil, err
+	}
+	s.ledger = j.Ledger(account)
+	return s.ledger, nil
 }
 
 // LedgerToList returns the ledger of the account in use for a command that asks the service for nothing. It

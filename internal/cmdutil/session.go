@@ -45,6 +45,7 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 		a.JSON = terminal.Of(a.IO.Err) == nil
 	}
 	s := &Session{App: a, Cmd: cmd, Settings: settings, Money: settings.Registry, Keys: a.keys()}
+	a.session = s
 	a.Spinner.out, a.Spinner.dumb = terminal.Of(a.IO.Err), a.IO.Env("TERM") == "dumb"
 	a.Spinner.interrupted = func() bool { return a.Ctx.Err() != nil }
 	s.Render = render.Options{
@@ -69,6 +70,10 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 // Client connects to the service and starts the spinner, because a call follows.
 func (s *Session) Client() (*api.Client, error) {
 	client, err := s.Connect()
+	if to := s.outlets(s.Cmd); to.metrics != "" {
+		// The end reports a file that cannot be written.
+		_ = writeStart(to.metrics, CommandName(s.Cmd), s.Began)
+	}
 	if err == nil && !s.DryRun {
 		s.Spinner.start("waiting for " + s.ServiceName())
 	}
@@ -113,6 +118,9 @@ func (s *Session) newClient(base string, opts []api.Option) (*api.Client, error)
 	}
 	if s.DryRun {
 		opts = append(opts, api.WithTransport(dryRun{s.IO.Out}), api.WithRetries(0))
+	}
+	if !s.outlets(s.Cmd).none() {
+		opts = append(opts, api.WithMiddleware(s.calls.wrap))
 	}
 	s.ClientURL = base
 	client, err := api.New(base, opts...)

@@ -71,6 +71,7 @@ missing in the journal, so the exit code is 21 there.`,
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
 	f.StringVar(&to, "to", "", "end of the period, in the same forms")
+	cmdutil.AddFinishFlags(cmd)
 	return cmd
 }
 

@@ -66,6 +66,7 @@ See: till help runs, till help payouts.`,
 	f.BoolVar(&flags.AllowDuplicate, "allow-duplicate", false, "send what has the same content as an unknown order")
 	f.StringVar(&flags.results, "results", "", "results file; PLAN.results.csv unless given")
 	cmdutil.AddLookupFlags(cmd)
+	cmdutil.AddFinishFlags(cmd)
 	return cmd
 }
 

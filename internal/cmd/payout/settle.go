@@ -7,7 +7,7 @@ import (
 )
 
 func reconcileCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.NewCommand(a, cmdutil.List, cmdutil.ReconciledView, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.List, cmdutil.ReconciledView, &cobra.Command{
 		Use:   "reconcile [RUN]",
 		Short: "Find out from the service's list what became of a run",
 		Long: `Read the service's list of withdrawals once for a whole run, and settle its
@@ -63,6 +63,8 @@ payout resolve.`,
 		}
 		return cmdutil.WithPrintError(cmdutil.Reconciled(settled.Results, "payout", "resolve"), printed)
 	})
+	cmdutil.AddFinishFlags(cmd)
+	return cmd
 }
 
 func countWas(n int, noun string) string {

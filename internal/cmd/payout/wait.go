@@ -68,6 +68,7 @@ waits for the others and ends with 50. A run without accepted orders is refused
 		return printed
 	})
 	cmdutil.AddWaitFlags(cmd, &flags)
+	cmdutil.AddFinishFlags(cmd)
 	cmdutil.Require(cmd, "status")
 	return cmd
 }

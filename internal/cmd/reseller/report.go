@@ -47,9 +47,7 @@ there is a row for each group and currency.
 
 A period is made of words (today, yesterday, this-month, last-month), dates,
 weeks (2026-W18), months (2026-05) or ages (30d). Without --to, it ends
-today. A period that is not over is marked "so far".
-
-See: till help report.`,
+today. A period that is not over is marked "so far". See: till help report.`,
 		Example: `  till reseller report --from last-month --to last-month --html rebates.html
   till reseller report --from this-month --compare --chart
   till reseller report --by reseller,month --currency Usd -o csv
@@ -96,6 +94,7 @@ See: till help report.`,
 	f.StringVar(&flags.html, "html", "", "write a page with tables and charts")
 	f.StringVar(&flags.svg, "svg", "", "write the charts as a picture")
 	f.IntVar(&flags.concurrency, "concurrency", sideBySide, "resellers to read at once")
+	cmdutil.AddFinishFlags(cmd)
 	cmdutil.Offer(cmd, "by", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return cmdutil.CompleteList(groupNames(), typed), cobra.ShellCompDirectiveNoFileComp
 	})

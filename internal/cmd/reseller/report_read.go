@@ -119,6 +119,10 @@ func (p *reporting) named(client *api.Client, args []string) (found []namedResel
 // print writes the files first. If a reader of standard output stops early, the files are still written.
 func (p *reporting) print() error {
 	p.Spinner.Stop()
+	for _, t := range p.report.Totals() {
+		p.Amounts = append(p.Amounts, cmdutil.NewFinishedAmount("volume", t.Currency, t.Volume, t.Decimals),
+			cmdutil.NewFinishedAmount("rebates", t.Currency, t.Rebates, t.Decimals))
+	}
 	p.remarks()
 	written := p.files()
 	if err := p.data(); err != nil {

@@ -52,6 +52,7 @@ wait at once.`,
 	})
 	cmd.Flags().StringVar(&orderID, "order-id", "", "the withdrawal that the journal has under this order id")
 	cmdutil.AddWaitFlags(cmd, &flags)
+	cmdutil.AddFinishFlags(cmd)
 	cmdutil.Require(cmd, "status")
 	return cmd
 }

@@ -100,11 +100,11 @@ func orderInJournal(s *cmdutil.Session, client *api.Client, orderID string) (pay
 	if err != nil {
 		return payout.Order{}, err
 	}
-	account, _, err := s.AccountOf(client)
+	ledger, err := s.LedgerOf(j, client)
 	if err != nil {
 		return payout.Order{}, err
 	}
-	return j.Ledger(account).Order(s.Ctx, orderID)
+	return ledger.Order(s.Ctx, orderID)
 }
 
 // notAccepted explains why there is no withdrawal for an order.

@@ -1,0 +1,301 @@
+package cmdutil
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/till/internal/config"
+	"example.com/till/internal/money"
+	"example.com/till/internal/place"
+	"example.com/till/internal/process"
+	"example.com/till/internal/render"
+	"example.com/till/internal/views"
+	"example.com/till/pkg/payout"
+	"github.com/spf13/cobra"
+)
+
+// Finished is the report of a command that has ended: what on_finish gets on standard input, and what the
+// metrics are made from.
+type Finished struct {
+	Command  string `json:"command"` // without its arguments, such as payout apply
+	ExitCode int    `json:"exit_code"`
+	Kind     string `json:"kind"` // of the exit code; empty if it is 0
+	Rule     string `json:"rule,omitempty"`
+	Message  string `json:"message,omitempty"`
+	Hint     string `json:"hint,omitempty"`
+	About
+	Profile string  `json:"profile"`
+	Account string  `json:"account"`
+	Service string  `json:"service"`
+	Started string  `json:"started"`
+	Ended   string  `json:"ended"`
+	Seconds float64 `json:"seconds"`
+	Calls   int     `json:"calls"`   // to the service
+	Retries int     `json:"retries"` // of these calls
+
+	// Orders are the orders of the run, or the one order, that the command was about.
+	Orders  *FinishedOrders  `json:"orders,omitempty"`
+	Amounts []FinishedAmount `json:"amounts,omitempty"`
+	// Unsettled are all orders of the account whose outcome is open.
+	Unsettled *FinishedUnsettled `json:"unsettled,omitempty"`
+
+	began, ended time.Time
+}
+
+// FinishedOrders counts orders by state.
+type FinishedOrders struct {
+	Planned  int `json:"planned"`
+	Sending  int `json:"sending"`
+	Accepted int `json:"accepted"`
+	Rejected int `json:"rejected"`
+	Unknown  int `json:"unknown"`
+	Conflict int `json:"conflict"`
+}
+
+// FinishedUnsettled counts the orders whose outcome is open, by state.
+type FinishedUnsettled struct {
+	Sending  int `json:"sending"`
+	Unknown  int `json:"unknown"`
+	Conflict int `json:"conflict"`
+}
+
+// FinishedAmount is a sum in one currency.
+type FinishedAmount struct {
+	Of       string   `json:"of"` // what it is the sum of: total, accepted, volume or rebates
+	Currency string   `json:"currency"`
+	Amount   *string  `json:"amount"` // null if the decimals of the currency are not known
+	Minor    *big.Int `json:"amount_minor"`
+}
+
+const (
+	onFinishFlag = "on-finish"
+	metricsFlag  = "metrics"
+)
+
+// AddFinishFlags adds the flags of a command that reports its end to other programs. The configuration reads
+// them; they override the profile.
+func AddFinishFlags(cmd *cobra.Command) {
+	cmd.Flags().String(onFinishFlag, "", "`program` that gets a report at the end")
+	cmd.Flags().String(metricsFlag, "", "`file` with metrics for Prometheus")
+	OfferFiles(cmd, onFinishFlag)
+	OfferFiles(cmd, metricsFlag)
+}
+
+// begunBy is a variable of the program of on_finish. A command that this program runs reports nothing, because
+// the report would start the program again.
+const begunBy = "TILL_EXIT_CODE"
+
+// outlets says who gets the report of a command.
+type outlets struct {
+	onFinish []string
+	metrics  string
+}
+
+// outlets returns who gets the report of this command. If the configuration could not be read, only the flags
+// are known.
+func (a *App) outlets(cmd *cobra.Command) outlets {
+	if cmd.Flags().Lookup(onFinishFlag) == nil || a.IO.Env(begunBy) != "" {
+		return outlets{}
+	}
+	if s := a.session; s != nil {
+		if s.DryRun {
+			return outlets{}
+		}
+		return outlets{s.OnFinish, s.Metrics}
+	}
+	to := outlets{metrics: cmd.Flags().Lookup(metricsFlag).Value.String()}
+	if program := cmd.Flags().Lookup(onFinishFlag).Value.String(); filepath.IsAbs(program) {
+		to.onFinish = []string{program}
+	}
+	return to
+}
+
+func (o outlets) none() bool { return len(o.onFinish) == 0 && o.metrics == "" }
+
+// readAtEnd bounds the use of the journal for the report.
+const readAtEnd = 10 * time.Second
+
+// Finish makes the report of a command that has ended, or returns nil if nobody gets it. The journal must still
+// be open.
+func (a *App) Finish(cmd *cobra.Command, r Report) *Finished {
+	if !a.Running || a.outlets(cmd).none() {
+		return nil
+	}
+	f := &Finished{Command: CommandName(cmd), ExitCode: r.Code, Kind: KindOf(r.Code), Rule: r.Rule,
+		Message: r.Message, Hint: r.Hint.String(), About: r.About.Or(a.Subject), Amounts: a.Amounts,
+		began: a.Began, ended: a.IO.Now()}
+	f.Started, f.Ended = views.Moment(f.began), views.Moment(f.ended)
+	f.Seconds = f.ended.Sub(f.began).Round(time.Millisecond).Seconds()
+	f.Calls, f.Retries = a.calls.counts()
+	if s := a.session; s != nil {
+		f.Profile, f.Account, f.Service = s.Profile, s.Account, s.ServiceName()
+	}
+	if a.ledger != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.SendCtx), readAtEnd)
+		defer cancel()
+		f.read(ctx, a.ledger, a.session.Money)
+	}
+	return f
+}
+
+// read adds what the journal has. What cannot be read is left out: the error of the command says why.
+func (f *Finished) read(ctx context.Context, l *payout.Ledger, m money.Registry) {
+	open, err := unsettled(ctx, l)
+	if err == nil {
+		f.Unsettled = &open
+	}
+	var tally payout.Tally
+	switch {
+	case f.Run != "":
+		tally, err = l.Tally(ctx, f.Run)
+	case f.OrderID != "":
+		tally, err = tallyOf(ctx, l, f.OrderID)
+	}
+	if err != nil || tally.Rows == 0 {
+		return
+	}
+	n := tally.States
+	f.Orders = &FinishedOrders{Planned: n[payout.StatePlanned], Sending: n[payout.StateSending],
+		Accepted: n[payout.StateAccepted], Rejected: n[payout.StateRejected], Unknown: n[payout.StateUnknown],
+		Conflict: n[payout.StateConflict]}
+	for _, sum := range []struct {
+		of     string
+		totals []payout.Total
+	}{{"total", tally.Totals}, {"accepted", tally.Accepted}} {
+		for _, t := range sum.totals {
+			f.Amounts = append(f.Amounts,
+				NewFinishedAmount(sum.of, t.Amount.Code, big.NewInt(t.Amount.Minor), m.Decimals(t.Amount.Code)))
+		}
+	}
+}
+
+// tallyOf is the tally of a single order.
+func tallyOf(ctx context.Context, l *payout.Ledger, orderID string) (payout.Tally, error) {
+	o, err := l.Order(ctx, orderID)
+	if err != nil {
+		return payout.Tally{}, err
+	}
+	total := []payout.Total{{Amount: o.Amount, Rows: 1}}
+	t := payout.Tally{Rows: 1, States: map[payout.State]int{o.State: 1}, Totals: total}
+	if o.State == payout.StateAccepted {
+		t.Accepted = total
+	}
+	return t, nil
+}
+
+func unsettled(ctx context.Context, l *payout.Ledger) (open FinishedUnsettled, err error) {
+	states := payout.Filter{States: []payout.State{payout.StateSending, payout.StateUnknown, payout.StateConflict}}
+	for o, err := range l.Orders(ctx, states) {
+		if err != nil {
+			return open, err
+		}
+		switch o.State {
+		case payout.StateSending:
+			open.Sending++
+		case payout.StateUnknown:
+			open.Unknown++
+		case payout.StateConflict:
+			open.Conflict++
+		}
+	}
+	return open, nil
+}
+
+// NewFinishedAmount returns a sum for the report.
+func NewFinishedAmount(of, code string, minor *big.Int, decimals int) FinishedAmount {
+	sum := FinishedAmount{Of: of, Currency: code, Minor: minor}
+	if decimals != money.Unknown {
+		text := money.Decimal(minor, decimals)
+		sum.Amount = &text
+	}
+	return sum
+}
+
+// Tell gives the report to those who want it, after everything else. It never changes the exit code, so it
+// returns no error.
+func (a *App) Tell(cmd *cobra.Command, f *Finished) {
+	if f == nil {
+		return
+	}
+	to := a.outlets(cmd)
+	if to.metrics != "" {
+		if err := writeMetrics(to.metrics, *f); err != nil {
+			a.warnAfter("the metrics were not written to %s: %v", to.metrics, err)
+		}
+	}
+	if len(to.onFinish) > 0 {
+		if err := a.runOnFinish(to.onFinish, f, finishLimit); err != nil {
+			a.warnAfter("the program of on_finish, %s, failed: %v", to.onFinish[0], err)
+		}
+		a.Others.Flush()
+	}
+}
+
+// warnAfter warns of something that is not a part of what the command did.
+func (a *App) warnAfter(format string, args ...any) {
+	a.Warn(payout.Warning{Detail: payout.Detail{Message: fmt.Sprintf(format, args...) + "; the exit code is not affected"}})
+}
+
+// finishLimit is the time that the program of on_finish has.
+const finishLimit = 60 * time.Second
+
+// runOnFinish runs the program of on_finish with the report on its standard input. It gets the signals that
+// arrive meanwhile, but is not told of the one that ended the command.
+func (a *App) runOnFinish(words []string, f *Finished, limit time.Duration) error {
+	if err := config.CheckProgram("on_finish", words[0]); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.SendCtx), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Stdin = bytes.NewReader(append(render.Encode(f), '\n'))
+	out := a.otherLines()
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Env = append(a.withoutSecrets(), begunBy+"="+strconv.Itoa(f.ExitCode), "TILL_KIND="+f.Kind, "TILL_RUN="+f.Run)
+	cmd.WaitDelay = time.Second
+	cmd.Cancel = func() error { return process.KillGroup(cmd.Process) }
+	signals, release := process.Forwarded()
+	defer release()
+	err := process.Run(cmd, false, signals)
+	if ctx.Err() != nil {
+		return fmt.Errorf("it did not end within %s", limit)
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return errors.New(exit.String())
+	}
+	if err != nil {
+		return plainExecError(err)
+	}
+	return nil
+}
+
+// withoutSecrets returns the environment without the key and the journal's password.
+func (a *App) withoutSecrets() []string {
+	key := ""
+	if a.session != nil {
+		key = a.session.key
+	}
+	return slices.DeleteFunc(slices.Clone(a.IO.Environ()), func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		switch name {
+		case "TILL_API_KEY", "PGPASSWORD":
+			return true
+		case "TILL_JOURNAL":
+			return place.Redact(value) != value
+		}
+		return len(key) >= shortestKey && strings.Contains(value, key)
+	})
+}
+
+// shortestKey is the shortest key that is looked for in other variables. A shorter one may be a part of them by
+// chance.
+const shortestKey = 8
