@@ -234,7 +234,7 @@ func (a *App) Tell(cmd *cobra.Command, f *Finished) {
 	}
 	if len(to.onFinish) > 0 {
 		if err := a.runOnFinish(to.onFinish, f, finishLimit); err != nil {
-			a.warnAfter("the program of on_finish, %s, failed: %v", to.onFinish[0], err)
+			a.warnAfter("%v", err)
 		}
 		a.Others.Flush()
 	}
@@ -266,16 +266,16 @@ func (a *App) runOnFinish(words []string, f *Finished, limit time.Duration) erro
 	signals, release := process.Forwarded()
 	defer release()
 	err := process.Run(cmd, false, signals)
-	if ctx.Err() != nil {
-		return fmt.Errorf("it did not end within %s", limit)
-	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return errors.New(exit.String())
+		err = errors.New(exit.String()) // "exit status 1", without the output
 	}
-	if err != nil {
-		return plainExecError(err)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		err = fmt.Errorf("it did not end within %s, and was killed", limit)
 	}
-	return nil
+	return fmt.Errorf("the program %s of on_finish failed: %w", words[0], plainExecError(err))
 }
 
 // withoutSecrets returns the environment without the key and the journal's password.
