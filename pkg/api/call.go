@@ -160,6 +160,9 @@ func (r request) transportError(ctx context.Context, target string, timeout time
 	if gated, ok := notSent.(notSentError); ok {
 		err = gated.error
 	}
+	if doubt, ok := err.(perhapsSent); ok && doubt.error == io.EOF { // the same words with middlewares as without
+		err = io.EOF
+	}
 	err = withProxy(err, target)
 	switch {
 	case errors.Is(context.Cause(ctx), errTimeout):
