@@ -103,6 +103,38 @@ func TestFullDiskSetsTheExitCode(t *testing.T) {
 	}
 }
 
+// TestFullDiskIsReported checks that a run which a full disk ends is reported, and that metrics on that disk keep their
+// old content.
+func TestFullDiskIsReported(t *testing.T) {
+	disk, d := smallDisk(t, 256), newDesk(t)
+	report := filepath.Join(d.home, "report.json")
+	writeProgram(t, d.home+"/tell", "cat >"+report)
+	metrics := filepath.Join(disk, "till.prom")
+	create := func(order string) []string {
+		return []string{"--sandbox", "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a",
+			"--order-id", order, "--yes", "--allow-duplicate", "--on-finish", d.home + "/tell", "--metrics", metrics}
+	}
+	if code, _, stderr := d.till(create("1")...); code != 0 || stderr != "" {
+		t.Fatalf("it ended with %d: %s", code, stderr)
+	}
+	before := contents(t, metrics)
+	fillDisk(t, disk)
+	d.environ = append(d.environ, "TILL_JOURNAL="+filepath.Join(disk, "journal.db"))
+	code, _, stderr := d.till(create("2")...)
+	if code != 14 || !strings.Contains(stderr, "the metrics were not written to "+metrics+": no space left on device") {
+		t.Errorf("it ended with %d: %s", code, stderr)
+	}
+	if got := contents(t, report); !strings.Contains(got, `"exit_code":14,"kind":"journal"`) {
+		t.Errorf("the report is %s", got)
+	}
+	if got := contents(t, metrics); got != before {
+		t.Errorf("the metrics are\n%s\nand not\n%s", got, before)
+	}
+	if left, err := filepath.Glob(filepath.Join(disk, ".*")); err != nil || left != nil {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
 // TestPlanOnDisksOfAllSizes checks that no size of the disk causes an internal error. The disk may have room
 // for a plan's rows as they are read but not for the plan, or the other way round.
 func TestPlanOnDisksOfAllSizes(t *testing.T) {
