@@ -167,6 +167,7 @@ func generated(t *testing.T) map[string]string {
 	add("note", "a note on standard error, with -o json or -o jsonl", nil, reflect.TypeFor[cmdutil.NoteLine]())
 	add("warning", "a warning on standard error, with -o json or -o jsonl", nil, reflect.TypeFor[cmdutil.WarningLine]())
 	add("plan", "the file of a plan", nil, reflect.TypeFor[payout.PlanFile]())
+	add("on-finish", "the report that the program of on_finish gets", nil, reflect.TypeFor[cmdutil.Finished]())
 	files[schema.File("report")] = files[schema.File("reseller report")]
 	return files
 }
