@@ -28,7 +28,7 @@ func TestImports(t *testing.T) {
 		"internal/config": {till + "internal/atomicfile", till + "internal/near", "github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
 		"internal/money":  {till + "internal/near", till + "pkg/api", till + "internal/address"},
 		"internal/report": {till + "pkg/api", till + "internal/money"},
-		"pkg/payout":      {till + "internal/atomicfile", till + "internal/near", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", "github.com/go-json-experiment/json", "golang.org/x/time/rate"},
+		"pkg/payout":      {till + "internal/atomicfile", till + "internal/near", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", till + "internal/approval", "github.com/go-json-experiment/json", "golang.org/x/crypto/ssh", "golang.org/x/time/rate"},
 		"internal/cli":    nil, // all of these; a check below allows only cmd/till to import it
 		"internal/views":  {till + "internal/money", till + "internal/render", till + "pkg/api", till + "pkg/payout"},
 		"internal/cmdutil": {till + "internal/atomicfile", till + "internal/near", till + "internal/place", till + "internal/config", till + "internal/money", till + "internal/process", till + "internal/render", till + "internal/report",
@@ -38,7 +38,7 @@ func TestImports(t *testing.T) {
 		"internal/cmd/config":   slices.Concat(noun, []string{till + "internal/config", till + "internal/address", till + "internal/terminal", "golang.org/x/term"}),
 		"internal/cmd/invoice":  noun,
 		"internal/cmd/journal":  slices.Concat(noun, []string{till + "internal/config", till + "internal/place"}),
-		"internal/cmd/payout":   slices.Concat(noun, []string{till + "internal/config", till + "internal/terminal"}),
+		"internal/cmd/payout":   slices.Concat(noun, []string{till + "internal/atomicfile", till + "internal/config", till + "internal/terminal", "golang.org/x/crypto/ssh", "golang.org/x/term"}),
 		"internal/cmd/reseller": slices.Concat(noun, []string{till + "internal/report", "golang.org/x/sync"}),
 		"internal/cmd/sandbox":  slices.Concat(noun, []string{till + "internal/config", till + "internal/process", till + "internal/terminal", till + "pkg/api/sandbox", "github.com/go-json-experiment/json", "go.yaml.in/yaml/v3"}),
 		"internal/cmd/withdraw": noun,
@@ -58,6 +58,7 @@ func TestImports(t *testing.T) {
 		"pkg/api/sandbox/internal/seed":       {box + "fault", box + "money", box + "refusal", box + "store", box + "wire"},
 
 		"internal/journal":           {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/place"},
+		"internal/approval":          {"github.com/hiddeco/sshsig", "golang.org/x/crypto/ssh"},
 		"internal/place":             {},
 		"internal/process":           {"golang.org/x/sys"},
 		"internal/terminal":          {"golang.org/x/sys", "golang.org/x/term"},

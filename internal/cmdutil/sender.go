@@ -90,8 +90,16 @@ func (s *Session) OwnJournal() error {
 		"leave --journal and TILL_JOURNAL out")
 }
 
-// SenderFor opens the journal for the account that the client uses.
+// SenderFor opens the journal for the account that the client uses, to send.
 func (s *Session) SenderFor(client *api.Client) (*payout.Sender, error) {
+	approvals, err := s.PayoutApprovals(false)
+	if err != nil {
+		return nil, err
+	}
+	return s.senderFor(client, approvals)
+}
+
+func (s *Session) senderFor(client *api.Client, approvals payout.Approvals) (*payout.Sender, error) {
 	if err := s.OwnJournal(); err != nil {
 		return nil, err
 	}
@@ -112,6 +120,7 @@ func (s *Session) SenderFor(client *api.Client) (*payout.Sender, error) {
 		SinceTime: sinceTime, LookupTimeout: s.LookupTimeout,
 		Lookup:      map[string]payout.Lookup{"always": payout.LookupAlways, "never": payout.LookupNever}[s.Lookup],
 		SettleAfter: cmp.Or(s.settleAfter(), -1), // 0 would be the default
+		Approvals:   approvals,
 	})
 	if err != nil {
 		return nil, err
@@ -286,7 +295,7 @@ func (s *Session) OpenSender() (*payout.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.SenderFor(client)
+	return s.senderFor(client, payout.Approvals{}) // what it does not send, nobody must approve
 }
 
 // CheckOrderIDs checks the order ids of a command line.

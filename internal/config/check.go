@@ -42,6 +42,17 @@ func checkCount(text string) error {
 	return nil
 }
 
+// maxApprovals is more than any group of approvers.
+const maxApprovals = 100
+
+func checkApprovals(text string) error {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n > maxApprovals || strconv.FormatUint(n, 10) != text {
+		return fmt.Errorf("%q is not a number from 0 to %d: write how many persons must approve", text, maxApprovals)
+	}
+	return nil
+}
+
 func checkDuration(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil {

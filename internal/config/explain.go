@@ -46,6 +46,7 @@ func (s Settings) Explain(keys Keys) []Row {
 	if without := s.Limits.Without(s.Registry); len(without) > 0 {
 		rows = append(rows, Row{"without_limit", strings.Join(without, "; "), profile.String()})
 	}
+	own(keyAbove, amountTexts(s.Registry, s.ApprovalsAbove))
 	own(keyAllow, s.Limits.AllowAddresses)
 	own(keyCurrency, currencyTexts(s.profile.Currencies))
 	if len(s.common) > 0 && !s.Sandbox {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
 )
 
 // maxFile is the largest configuration file in bytes: larger than any real one, and small enough to read at
@@ -31,7 +32,9 @@ type Profile struct {
 	APIKeyCommand []string
 	OnFinish      []string
 	Limits        money.Limits
-	Currencies    []money.Entry
+	// ApprovalsAbove are the totals up to which nobody must approve, by unit.
+	ApprovalsAbove []api.Amount
+	Currencies     []money.Entry
 }
 
 // Names returns the names of the file's profiles, sorted.

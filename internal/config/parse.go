@@ -78,6 +78,7 @@ func (r *reader) profile(n *yaml.Node, name string, f File) Profile {
 		return cmp.Or(checkText(address), registry.CheckAllowed(address))
 	})
 	p.Limits.MaxPerWithdrawal = r.limits(values[keyMax], name+keyMax, registry)
+	p.ApprovalsAbove = r.limits(values[keyAbove], name+keyAbove, registry)
 	p.Limits.MaxPerRun = r.limits(values[keyMaxRun], name+keyMaxRun, registry)
 	return p
 }

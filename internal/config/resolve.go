@@ -99,7 +99,7 @@ func Resolve(in Input) (Settings, error) {
 			s.Registry = s.Registry.With(in.SandboxCurrencies()...)
 		}
 	}
-	s.Limits = s.profile.Limits
+	s.Limits, s.ApprovalsAbove = s.profile.Limits, s.profile.ApprovalsAbove
 	// already checked when it was read
 	if s.TimeZone, err = time.LoadLocation(v.GetString("time_zone")); err != nil {
 		return Settings{}, failf("time_zone: %w", err)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
 )
 
 // Settings are the settings in effect for one command.
@@ -46,6 +47,10 @@ type Settings struct {
 	DuplicateWindow time.Duration  `mapstructure:"duplicate_window"`
 	Metrics         string         `mapstructure:"metrics"` // empty: none
 	OnFinish        []string       `mapstructure:"-"`       // a program and its arguments; empty: none
+
+	Approvals      int          `mapstructure:"approvals"`
+	Approvers      string       `mapstructure:"approvers"` // a path
+	ApprovalsAbove []api.Amount `mapstructure:"-"`
 
 	Limits   money.Limits   `mapstructure:"-"`
 	Registry money.Registry `mapstructure:"-"`

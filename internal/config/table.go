@@ -100,6 +100,11 @@ func table() []setting {
 			about: "how long an accepted payment counts as a duplicate"},
 		{key: "metrics", local: "metrics", profile: true, check: checkPath, typed: checkText, home: true,
 			about: "file for Prometheus that tells how the last runs ended"},
+		{key: "approvals", def: "0", profile: true, check: checkApprovals,
+			about: "how many persons must approve what is sent"},
+		{key: "approvers", profile: true, check: checkPath, home: true,
+			about: "file of those who may, in the format allowed_signers"},
+		{key: keyAbove, profile: true, list: true, about: "totals up to which nobody must approve, by currency"},
 		{key: keyCommand, profile: true, list: true, about: "program that prints the key, with an absolute path"},
 		{key: keyOnFinish, local: "on-finish", profile: true, list: true, typed: checkProgramPath,
 			about: "program that gets a report of each run"},
@@ -118,6 +123,7 @@ const (
 	keyMax      = "max_per_withdrawal"
 	keyMaxRun   = "max_per_run"
 	keyAllow    = "allow_addresses"
+	keyAbove    = "approvals_above"
 	keyCurrency = "currencies"
 	keyFormat   = "address_format" // of a currency
 )

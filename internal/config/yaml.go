@@ -149,7 +149,7 @@ func (r *reader) list(n *yaml.Node, name string) []*yaml.Node {
 		return nil
 	case isNull(n):
 		switch lastKey(name) {
-		case keyMax, keyMaxRun, keyAllow: // the author meant to set a limit
+		case keyMax, keyMaxRun, keyAllow, keyAbove: // the author meant to set a limit
 			r.noValue(n, name)
 		}
 		return nil
@@ -182,7 +182,7 @@ func (r *reader) text(n *yaml.Node, name string) string {
 	case isNull(n):
 		r.noValue(n, name)
 	case n.Kind == yaml.ScalarNode &&
-		(tag == "!!str" || tag == "!!timestamp" && key == "lookup_since" || tag == "!!int" && key == "first_page"):
+		(tag == "!!str" || tag == "!!timestamp" && key == "lookup_since" || tag == "!!int" && (key == "first_page" || key == "approvals")):
 		return n.Value
 	case (tag == "!!int" || tag == "!!float") &&
 		slices.Contains([]string{"lookup_timeout", "settle_after", "duplicate_window"}, key):

@@ -212,7 +212,14 @@ func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 			if err := t.idle(other); err != nil {
 				return err
 			}
-			for _, table := range []string{"keys", "runs"} {
+			if err := t.inheritDemand(other, from); err != nil {
+				return err
+			}
+			if _, err := t.exec(`DELETE FROM approvals WHERE run_id IN (SELECT id FROM runs WHERE account = ?1)`,
+				other); err != nil {
+				return err
+			}
+			for _, table := range []string{"keys", "runs", "demands"} {
 				if _, err := t.exec(`DELETE FROM `+table+` WHERE account = ?1`, other); err != nil {
 					return err
 				}
@@ -225,8 +232,10 @@ func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 			return err
 		}
 		clear(t.locked)
-		_, err = t.exec(`UPDATE accounts SET address = ?1, name = ?2 WHERE id = ?3`, to.Address, to.Name, from)
-		return err
+		if _, err = t.exec(`UPDATE accounts SET address = ?1, name = ?2 WHERE id = ?3`, to.Address, to.Name, from); err != nil {
+			return err
+		}
+		return t.leaveDemand(from, old)
 	})
 }
 

@@ -232,7 +232,7 @@ const schemaLock int64 = -8_432_907_441_052_116
 func (d *postgresDialect) snapshot() string { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" }
 
 func (d *postgresDialect) numbered(t *tx) error {
-	for _, table := range []string{"accounts", "orders", "events", "runs"} {
+	for _, table := range []string{"accounts", "orders", "events", "runs", "demands", "approvals"} {
 		if _, err := t.exec("SELECT setval(pg_get_serial_sequence('" + table +
 			"', 'id'), (SELECT coalesce(max(id), 0) + 1 FROM " + table + "), false)"); err != nil {
 			return err

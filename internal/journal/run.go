@@ -22,6 +22,10 @@ type Run struct {
 	Began  time.Time `json:"-"`
 	User   string    `json:"user"`
 	Host   string    `json:"host"`
+	// Required is how many persons had to approve it, and Approvals are the signatures to record, when it is
+	// begun. Ledger.Approvals returns those that were recorded.
+	Required  int64      `json:"-"`
+	Approvals []Approval `json:"-"`
 
 	id int64
 }
@@ -43,7 +47,7 @@ type RunRow struct {
 }
 
 // BeginRun records a run and all its rows, or nothing, and returns the run. If the run has begun before,
-// BeginRun records only that more of its orders may be paid already. An order that the journal has keeps its
+// BeginRun records only that more of its orders may be paid already, and further approvals. An order that the journal has keeps its
 // state. The error is a *RunError if such an order has other content, if another run of the batch has begun
 // since the plan was made, or if another plan has the run's name.
 //
@@ -114,8 +118,11 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 					&RunError{r.Name,
 						fmt.Sprintf("is of the batch %q, which has gone on with run %s", run.Batch, newest), true})
 		}
-		run.Before = max(run.Before, r.Before)
-		_, err := t.exec(`UPDATE runs SET paid_before = ?1 WHERE id = ?2`, run.Before, run.id)
+		run.Before, run.Required = max(run.Before, r.Before), max(run.Required, r.Required)
+		_, err := t.exec(`UPDATE runs SET paid_before = ?1, approvals = ?2 WHERE id = ?3`, run.Before, run.Required, run.id)
+		if err == nil {
+			err = t.approve(run.id, r.Approvals)
+		}
 		return run, true, err
 	}
 	if err := t.stillNewest(account, r); err != nil {
@@ -129,8 +136,8 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 	}
 	run = r
 	run.Began, run.User, run.Host = t.at, t.j.options.User, t.j.options.Host
-	err = t.row(`INSERT INTO runs (account, name, digest, plan, batch, paid_before, began, user_name, host, sender) VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', ?7, ?8, ?9) RETURNING id`,
-		account, r.Name, r.Digest, r.Plan, r.Batch, r.Before, run.User, run.Host, t.j.sender).Scan(&run.id)
+	err = t.row(`INSERT INTO runs (account, name, digest, plan, batch, paid_before, began, user_name, host, sender, approvals) VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', ?7, ?8, ?9, ?10) RETURNING id`,
+		account, r.Name, r.Digest, r.Plan, r.Batch, r.Before, run.User, run.Host, t.j.sender, r.Required).Scan(&run.id)
 	return run, false, err
 }
 
@@ -197,8 +204,10 @@ func (l *Ledger) recordRows(ctx context.Context, run *Run, rows iter.Seq2[Row, e
 			return err
 		}
 		run.Began = t.at
-		_, err = t.exec(`UPDATE runs SET began = ?1 WHERE id = ?2`, t.now, run.id)
-		return err
+		if _, err = t.exec(`UPDATE runs SET began = ?1 WHERE id = ?2`, t.now, run.id); err != nil {
+			return err
+		}
+		return t.approve(run.id, run.Approvals)
 	})
 }
 
@@ -421,11 +430,11 @@ func (l *Ledger) discard(ctx context.Context, run Run) error {
 	return nil
 }
 
-const runColumns = `runs.id, runs.name, digest, plan, batch, paid_before, began, runs.user_name, runs.host`
+const runColumns = `runs.id, runs.name, digest, plan, batch, paid_before, began, runs.user_name, runs.host, runs.approvals`
 
 func scanRun(scan func(...any) error) (r Run, err error) {
 	var began string
-	err = scan(&r.id, &r.Name, &r.Digest, &r.Plan, &r.Batch, &r.Before, &began, &r.User, &r.Host)
+	err = scan(&r.id, &r.Name, &r.Digest, &r.Plan, &r.Batch, &r.Before, &began, &r.User, &r.Host, &r.Required)
 	r.Began = unstamp(began)
 	return r, err
 }

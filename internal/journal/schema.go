@@ -192,6 +192,32 @@ DROP TABLE old_rows
 ALTER TABLE till_journal ADD COLUMN opened BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE till_journal ADD COLUMN restored BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE accounts ADD COLUMN checked BIGINT NOT NULL DEFAULT 0
+`, `
+CREATE TABLE demands (
+	id {id},
+	account BIGINT NOT NULL REFERENCES accounts (id),
+	at TEXT NOT NULL,
+	user_name TEXT NOT NULL,
+	host TEXT NOT NULL,
+	persons BIGINT NOT NULL,
+	above TEXT NOT NULL,
+	approvers TEXT NOT NULL,
+	approvers_digest TEXT NOT NULL,
+	reason TEXT NOT NULL
+);
+CREATE TABLE approvals (
+	id {id},
+	run_id BIGINT NOT NULL REFERENCES runs (id),
+	principal TEXT NOT NULL,
+	public_key TEXT NOT NULL,
+	fingerprint TEXT NOT NULL,
+	signature TEXT NOT NULL,
+	seen TEXT NOT NULL,
+	user_name TEXT NOT NULL,
+	host TEXT NOT NULL,
+	UNIQUE (run_id, fingerprint)
+);
+ALTER TABLE runs ADD COLUMN approvals BIGINT NOT NULL DEFAULT 0
 `}
 }
 

@@ -25,6 +25,8 @@ type Applier struct {
 	options ApplyOptions
 	run     journal.Run // its digest is empty until the run has begun
 	sent    atomic.Int64
+
+	approvals ApprovalStatus // if approvals are required
 }
 
 // Sent returns the number of rows that this process has claimed, and so has taken the right to send.
@@ -38,6 +40,9 @@ type ApplyOptions struct {
 	RetryRejected  bool    // send again what the service has rejected
 	AllowDuplicate bool    // send a row even if an unknown order has the same content
 	AlreadyPaid    int     // how many orders may have been accepted before, other than by this run; for Apply
+	// Approvals are the files of signatures over the plan; nil: all files next to the plan whose names begin
+	// with its name and end with .sig. If the run has begun, the signatures in the journal count too.
+	Approvals []string
 	// called with the states of the orders from time to time, and at the end; may be nil
 	Progress func(Tally)
 	Note     func(text string) // called with what a person should know; may be nil
@@ -130,8 +135,9 @@ func (t Tally) LeftRows() (n int) {
 	return n
 }
 
-// Applier checks that a plan fits the account, the time and the journal. If the journal is a file, it also
-// checks that no other process applies a plan. It changes nothing permanently.
+// Applier checks that a plan fits the account, the time and the journal, and that it is approved. If the
+// journal is a file, it also checks that no other process applies a plan. It changes nothing permanently,
+// except that the journal remembers how many approvals were required.
 func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (applier *Applier, err error) {
 	defer toError(&err)
 	if plan == nil {
@@ -175,7 +181,10 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 			fmt.Sprintf("the plan has expired at %s, before it was begun", plan.Expires.UTC().Format(time.RFC3339)),
 			"make a new plan, and look at it again")
 	}
-	return applier, s.quiet(ctx, batch, plan.Name())
+	if err := s.quiet(ctx, batch, plan.Name()); err != nil {
+		return nil, err
+	}
+	return applier, applier.approve(ctx)
 }
 
 // quiet refuses a plan while another plan of its batch is being applied: a row that differs between the two
@@ -412,7 +421,8 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	}
 	p := a.plan
 	run, err := a.sender.ledger.BeginRun(ctx,
-		journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before},
+		journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before,
+			Required: int64(a.approvals.Required), Approvals: a.approvals.recorded()},
 		func(yield func(journal.Row, error) bool) {
 			for r, err := range p.All() {
 				if !yield(r.row(), err) {

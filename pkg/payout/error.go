@@ -68,6 +68,7 @@ const (
 	RuleWarning      = "warning"
 	RuleDecimals     = "decimals"
 	RulePaidBefore   = "paid_before"
+	RuleApproval     = "approval"
 )
 
 // An Error says why something was not done, or may not have been done. It is the only error type of this

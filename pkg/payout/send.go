@@ -144,14 +144,14 @@ func (s *Sender) existing(ctx context.Context, w withdrawal) (sent Sent, found b
 	}
 	o, err := s.ledger.Order(ctx, w.request.ExternalOrderID)
 	if gone := (*journal.GoneError)(nil); errors.As(err, &gone) {
-		return Sent{}, false, nil
+		return Sent{}, false, s.approveSingle(ctx, w.request)
 	}
 	if err != nil {
 		return Sent{}, false, err
 	}
 	same := o.Content.Same(contentOf(w.request))
 	if mayBeSent(o, same) {
-		return Sent{Order: orderOf(o)}, false, nil
+		return Sent{Order: orderOf(o)}, false, s.approveSingle(ctx, w.request)
 	}
 	sent, err = s.exists(w, &journal.ExistsError{Order: o, Same: same, Alive: o.State == journal.Sending})
 	return sent, true, err

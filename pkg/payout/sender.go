@@ -51,6 +51,8 @@ type Options struct {
 	// AnyKey turns off the comparison of keys, for an account that is identified without its key, as a
 	// sandbox's is.
 	AnyKey bool
+	// Approvals say how many persons must approve what is sent.
+	Approvals Approvals
 }
 
 // Lookup says when the service's list is read before an order is sent.
@@ -86,6 +88,9 @@ func New(client *api.Client, j *Journal, account string, o Options) (*Sender, er
 	case o.Lookup < LookupAuto || o.Lookup > LookupNever:
 		return nil, &Error{Kind: Invalid, Msg: fmt.Sprintf("payout.New: there is no Lookup %d", o.Lookup),
 			Hint: NewHint("use LookupAuto")}
+	}
+	if err := o.Approvals.check(); err != nil {
+		return nil, err
 	}
 	if o.SettleAfter == 0 {
 		o.SettleAfter = defaultSettleAfter

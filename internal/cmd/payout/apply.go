@@ -40,6 +40,9 @@ On a terminal, type the total to confirm. In a script, --digest names the plan
 that was approved; --yes accepts any plan. If some orders were accepted before,
 and not by this run, type their number too, or give --already-paid.
 
+If the profile requires approvals, the signatures are in files PLAN*.sig next
+to the plan, or in those that --approval names. See: till help approvals.
+
 See: till help runs, till help payouts.`,
 		Example: `  till payout apply staff.plan --digest "$(cat approved.txt)"
   till payout apply staff.plan --yes --concurrency 8 --rate 20/s`,
@@ -64,7 +67,10 @@ See: till help runs, till help payouts.`,
 	f.BoolVar(&flags.KeepGoing, "keep-going", false, "send the rest although an outcome is unknown")
 	f.BoolVar(&flags.RetryRejected, "retry-rejected", false, "send once more what the service has rejected")
 	f.BoolVar(&flags.AllowDuplicate, "allow-duplicate", false, "send what has the same content as an unknown order")
+	f.StringArrayVar(&flags.Approvals, "approval", nil,
+		"file of a signature that approves the plan; PLAN*.sig unless given")
 	f.StringVar(&flags.results, "results", "", "results file; PLAN.results.csv unless given")
+	cmdutil.OfferFiles(cmd, "approval")
 	cmdutil.AddLookupFlags(cmd)
 	cmdutil.AddFinishFlags(cmd)
 	return cmd

@@ -143,6 +143,15 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	if err != nil {
 		return err
 	}
+	approvals, err := s.PayoutApprovals(false)
+	if err != nil {
+		return err
+	}
+	if approvals.Required > 0 {
+		if err := j.Ledger(account).Remember(s.Ctx, approvals); err != nil {
+			return err
+		}
+	}
 	if file == "-" && terminal.Of(s.IO.In) != nil {
 		s.Note("type the rows, and Ctrl-D on a line of its own when they are all there")
 	}
@@ -158,6 +167,9 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	}
 	s.Subject.Run = made.Name()
 	noteAccountStatus(s, made)
+	if n := approvals.Needs(made.Totals); n > 0 {
+		s.NoteCopy("till payout approve "+made.Path, "%s must approve this plan:", cmdutil.CountOf(n, "person"))
+	}
 	facts := factsOf(s, made.Plan)
 	if n := len(facts.Warnings); n > 0 {
 		facts.warned = []render.Step{{Status: cmdutil.CountOf(n, "warning"), At: "told on standard error"}}

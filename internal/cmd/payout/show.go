@@ -111,7 +111,8 @@ func codeIn(m money.Registry, kind api.Kind, code string) string {
 	return code
 }
 
-func showPlan(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) error {
+// noteShown says what a person who reads a plan should know.
+func noteShown(s *cmdutil.Session, p *payout.Plan) {
 	if p.Expired(s.IO.Now()) {
 		s.Note("the plan has expired: a run that has begun can continue, a new one cannot begin")
 	}
@@ -119,6 +120,10 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) e
 		s.Warn(payout.Warning{Detail: payout.Detail{Message: fmt.Sprintf("%v; till payout apply refuses it", err)}})
 	}
 	tellOneCase(s, p)
+}
+
+func showPlan(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) error {
+	noteShown(s, p)
 	o := s.Render
 	whole := o.Filter != nil || o.Template != ""
 	switch {

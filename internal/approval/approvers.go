@@ -1,0 +1,295 @@
+package approval
+
+import (
+	"bytes"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// Approvers are the keys of a file in the format allowed_signers of OpenSSH, with the persons that they
+// belong to.
+type Approvers struct {
+	lines   []line
+	persons map[string]string // the person of a principal or fingerprint
+}
+
+// A line is one key of the file.
+type line struct {
+	principals    []string
+	key           ssh.PublicKey
+	fingerprint   string
+	namespaces    string // list of patterns; empty: any namespace
+	after, before int64  // Unix seconds; 0: no limit
+	text          string // as it was written
+}
+
+// A LineError says what is wrong with a line of the file.
+type LineError struct {
+	Line int
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+func (e *LineError) Unwrap() error { return e.Err }
+
+// maxApprovers is the most lines with a key. A file of people is far shorter.
+const maxApprovers = 1000
+
+// ParseApprovers reads the text of an allowed_signers file. A time without a zone is in local. It refuses
+// what a person could misread: a principal that is a pattern, a certificate authority, an option that it does
+// not know.
+func ParseApprovers(text []byte, local *time.Location) (Approvers, error) {
+	a := Approvers{persons: map[string]string{}}
+	number := 0
+	for raw := range bytes.Lines(text) {
+		number++
+		row := strings.TrimSpace(string(raw))
+		if row == "" || row[0] == '#' {
+			continue
+		}
+		l, err := parseLine(row, local)
+		if err == nil && len(a.lines) == maxApprovers {
+			err = fmt.Errorf("there are more than %d keys", maxApprovers)
+		}
+		if err != nil {
+			return Approvers{}, &LineError{number, err}
+		}
+		a.lines = append(a.lines, l)
+		for _, principal := range l.principals {
+			a.join(principal, l.fingerprint)
+		}
+	}
+	return a, nil
+}
+
+// join records that a principal and a key belong to one person. So do then all other keys of the principal,
+// and all other principals of the key.
+func (a *Approvers) join(principal, fingerprint string) {
+	principal = "name " + principal // a principal may look like a fingerprint
+	for _, name := range []string{principal, fingerprint} {
+		if a.persons[name] == "" {
+			a.persons[name] = name
+		}
+	}
+	old, now := a.persons[fingerprint], a.persons[principal]
+	for name, person := range a.persons {
+		if person == old {
+			a.persons[name] = now
+		}
+	}
+}
+
+func parseLine(row string, local *time.Location) (l line, err error) {
+	names, rest, err := cutPrincipals(row)
+	if err != nil {
+		return l, err
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		switch {
+		case name == "" || name != strings.TrimSpace(name) || strings.ContainsFunc(name, unprintable):
+			return l, fmt.Errorf("the principal %q is empty or has spaces or control characters", name)
+		case strings.ContainsAny(name, "*?!"):
+			return l, fmt.Errorf("the principal %q is a pattern, which names no person: write a line for each person", name)
+		}
+		l.principals = append(l.principals, name)
+	}
+	key, _, options, _, err := ssh.ParseAuthorizedKey([]byte(rest))
+	if err != nil {
+		return l, errors.New("there is no public key after the principals: write it as in a file that ends in .pub")
+	}
+	if err := checkKey(key); err != nil {
+		return l, err
+	}
+	l.key, l.fingerprint, l.text = key, ssh.FingerprintSHA256(key), row
+	return l, l.setOptions(options, local)
+}
+
+// cutPrincipals cuts a line behind its first word, which may be in double quotes.
+func cutPrincipals(row string) (names, rest string, err error) {
+	if quoted, found := strings.CutPrefix(row, `"`); found {
+		names, rest, found = strings.Cut(quoted, `"`)
+		if !found || !strings.HasPrefix(rest, " ") && !strings.HasPrefix(rest, "\t") {
+			return "", "", errors.New("a quotation mark is missing")
+		}
+		return names, rest, nil
+	}
+	end := strings.IndexAny(row, " \t")
+	if end < 0 {
+		return "", "", errors.New("there is no public key")
+	}
+	return row[:end], row[end:], nil
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
+
+// leastBits is the shortest RSA key that is accepted.
+const leastBits = 2048
+
+// checkKey refuses a kind of key whose signatures are not accepted.
+func checkKey(key ssh.PublicKey) error {
+	switch key.Type() {
+	case ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoSKED25519,
+		ssh.KeyAlgoSKECDSA256:
+		return nil
+	case ssh.KeyAlgoRSA:
+		crypto, _ := key.(ssh.CryptoPublicKey)
+		if public, ok := crypto.CryptoPublicKey().(*rsa.PublicKey); !ok || public.N.BitLen() < leastBits {
+			return fmt.Errorf("the RSA key is shorter than %d bits", leastBits)
+		}
+		return nil
+	}
+	return fmt.Errorf("keys of the type %s are not accepted: use ed25519, ECDSA, RSA or a FIDO2 token", key.Type())
+}
+
+func (l *line) setOptions(options []string, local *time.Location) error {
+	seen := map[string]bool{}
+	for _, option := range options {
+		name, value, found := strings.Cut(option, "=")
+		name, value = strings.ToLower(name), strings.Trim(value, `"`)
+		if seen[name] {
+			return fmt.Errorf("the option %s is given twice", name)
+		}
+		seen[name] = true
+		var err error
+		switch name {
+		case "namespaces":
+			if l.namespaces = value; value == "" {
+				err = errors.New("it is empty")
+			}
+		case "valid-after":
+			l.after, err = parseTime(value, local)
+		case "valid-before":
+			l.before, err = parseTime(value, local)
+		case "cert-authority":
+			return errors.New("certificate authorities are not accepted: write the key of each person")
+		default:
+			return fmt.Errorf("the option %q is not known: there are namespaces, valid-after and valid-before", name)
+		}
+		if err != nil || !found {
+			return fmt.Errorf("the option %s: %q is not a value for it", name, value)
+		}
+	}
+	if l.after != 0 && l.before != 0 && l.before <= l.after {
+		return errors.New("valid-before is not later than valid-after")
+	}
+	return nil
+}
+
+// parseTime reads a time as ssh-keygen does: YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS, and a Z for UTC.
+func parseTime(text string, local *time.Location) (int64, error) {
+	digits, utc := strings.CutSuffix(text, "Z")
+	if utc {
+		local = time.UTC
+	}
+	for _, layout := range []string{"20060102", "200601021504", "20060102150405"} {
+		if len(layout) == len(digits) {
+			at, err := time.ParseInLocation(layout, digits, local)
+			if err == nil && at.Unix() <= 0 {
+				err = errors.New("it is before 1970")
+			}
+			return at.Unix(), err
+		}
+	}
+	return 0, errors.New("it is not a time")
+}
+
+// invalid says why signatures with the key of a line do not count now; nil: they do.
+func (l line) invalid(now time.Time) error {
+	switch at := now.Unix(); {
+	case l.namespaces != "" && !matchesList(l.namespaces, Namespace):
+		return fmt.Errorf("its key is not for the namespace %s", Namespace)
+	case l.after != 0 && at < l.after:
+		return errors.New("its key is not valid yet")
+	case l.before != 0 && at > l.before:
+		return errors.New("its key has expired")
+	}
+	return nil
+}
+
+// People returns a name for each person who has a valid key, in the order of the file.
+func (a Approvers) People(now time.Time) []Person {
+	var people []Person
+	for _, l := range a.lines {
+		p := a.person(l)
+		if l.invalid(now) == nil && !slices.ContainsFunc(people, func(q Person) bool { return q.id == p.id }) {
+			people = append(people, p)
+		}
+	}
+	return people
+}
+
+// A Person has one or more keys and principals. Two Persons are the same if Same says so.
+type Person struct {
+	Principal string // the first one of the line of the key
+	id        string
+}
+
+// Same reports whether two Persons of the same Approvers are one.
+func (p Person) Same(o Person) bool { return p.id == o.id }
+
+func (a Approvers) person(l line) Person { return Person{l.principals[0], a.persons[l.fingerprint]} }
+
+// Digest returns the same text for the same lines, in any order and with any comments between them.
+func (a Approvers) Digest() string {
+	rows := make([]string, len(a.lines))
+	for i, l := range a.lines {
+		rows[i] = l.text
+	}
+	slices.Sort(rows)
+	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(rows), "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// PrincipalOf returns the principal of a key; empty: it is not listed.
+func (a Approvers) PrincipalOf(key ssh.PublicKey) string {
+	fingerprint := ssh.FingerprintSHA256(key)
+	for _, l := range a.lines {
+		if l.fingerprint == fingerprint {
+			return l.principals[0]
+		}
+	}
+	return ""
+}
+
+// matchesList reports whether a list of patterns, separated by commas, contains a text as OpenSSH sees it: one
+// of the patterns matches, and none that begins with an exclamation mark does.
+func matchesList(patterns, text string) (matches bool) {
+	for p := range strings.SplitSeq(patterns, ",") {
+		p, negated := strings.CutPrefix(p, "!")
+		if !matchesPattern(p, text) {
+			continue
+		}
+		if negated {
+			return false
+		}
+		matches = true
+	}
+	return matches
+}
+
+// matchesPattern matches a text with a pattern in which * is any text and ? any character.
+func matchesPattern(pattern, text string) bool {
+	for ; pattern != ""; pattern, text = pattern[1:], text[1:] {
+		if pattern[0] == '*' {
+			for i := range len(text) + 1 {
+				if matchesPattern(pattern[1:], text[i:]) {
+					return true
+				}
+			}
+			return false
+		}
+		if text == "" || pattern[0] != '?' && pattern[0] != text[0] {
+			return false
+		}
+	}
+	return text == ""
+}

@@ -1,0 +1,217 @@
+package payout
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"example.com/till/internal/atomicfile"
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/payout"
+	"github.com/spf13/cobra"
+	"golang.org/x/crypto/ssh"
+)
+
+// approveFlags are the flags of payout approve.
+type approveFlags struct {
+	key, out string
+	agent    bool
+}
+
+func approveCommand(a *cmdutil.App) *cobra.Command {
+	var flags approveFlags
+	cmd := cmdutil.NewCommand(a, cmdutil.One, signedView, &cobra.Command{
+		Use:   "approve PLAN",
+		Short: "Approve a plan: sign it with an SSH key",
+		Long: `Approve a plan: show it, ask, and write an OpenSSH signature of it to the file
+PLAN.NAME.sig. NAME is the principal of the key among the approvers of the
+profile or, if it is not there, your user name. Nothing is sent, and no API key
+is needed.
+
+--key names a private key, or a public key whose private part the SSH agent
+has. --agent, which is the default, uses the key of the agent; if that has
+several, those of the approvers. Keys on FIDO2 tokens work through the agent.
+
+ssh-keygen -Y sign -n till-payout -f KEY PLAN writes the same signature.
+See: till help approvals.`,
+		Example: `  till payout approve staff.plan --key ~/.ssh/id_ed25519
+  till payout approve staff.plan --agent --yes`,
+		Args:              cmdutil.Args("PLAN"),
+		ValidArgsFunction: cmdutil.FileNames,
+	}, func(s *cmdutil.Session, out cmdutil.Output[signedPlan], args []string) error {
+		if err := s.NoDryRun("payout approve"); err != nil {
+			return err
+		}
+		plan, err := payout.OpenPlan(args[0])
+		if err != nil {
+			return err
+		}
+		defer plan.Close()
+		return approve(s, plan, flags, out)
+	})
+	f := cmd.Flags()
+	f.StringVar(&flags.key, "key", "", "file of the key: private, or public if the agent has the private one")
+	f.BoolVar(&flags.agent, "agent", false, "use a key of the SSH agent")
+	f.StringVar(&flags.out, "out", "", "file of the signature; PLAN.NAME.sig unless given")
+	cmdutil.Exclude(cmd, "key", "agent")
+	cmdutil.OfferFiles(cmd, "key")
+	cmdutil.OfferFiles(cmd, "out")
+	return cmd
+}
+
+// signedPlan is a plan with a new signature.
+type signedPlan struct {
+	Plan        string `json:"plan"`
+	Run         string `json:"run"`
+	Digest      string `json:"digest"`
+	Principal   string `json:"principal"` // empty: the key is not among the approvers
+	Fingerprint string `json:"fingerprint"`
+	Signature   string `json:"signature"` // the file
+}
+
+func signedView(money.Registry) render.View[signedPlan] {
+	type row = signedPlan
+	return render.View[row]{
+		ID:   func(r row) string { return r.Signature },
+		JSON: render.Value[row](),
+		Columns: []render.Column[row]{
+			{Name: "plan", About: "file of the plan", Cell: func(r row) render.Cell { return render.Own(r.Plan) }},
+			{Name: "run", About: "name of the run that the plan becomes",
+				Cell: func(r row) render.Cell { return render.Own(r.Run) }},
+			{Name: "principal", About: "who has signed, among the approvers of the profile",
+				Cell: func(r row) render.Cell { return render.Own(r.Principal) }},
+			{Name: "fingerprint", About: "fingerprint of the key",
+				Cell: func(r row) render.Cell { return render.Own(r.Fingerprint) }},
+			{Name: "signature", About: "file of the signature",
+				Cell: func(r row) render.Cell { return render.Own(r.Signature) }},
+			{Name: "digest", About: "digest of the plan", Cell: func(r row) render.Cell { return render.ID(r.Digest) }},
+		},
+	}
+}
+
+// approve shows a plan, asks, and signs it. What is shown and what is signed come from one open file, whose
+// digest is checked each time.
+func approve(s *cmdutil.Session, plan *payout.Plan, flags approveFlags, out cmdutil.Output[signedPlan]) error {
+	s.Subject.Run = plan.Name()
+	approvals, err := s.PayoutApprovals(true)
+	if err != nil {
+		return err
+	}
+	signer, err := signerFor(s, flags, approvals.Approvers)
+	if err != nil {
+		return err
+	}
+	fingerprint := ssh.FingerprintSHA256(signer.PublicKey())
+	principal := approvals.Approvers.PrincipalOf(signer.PublicKey())
+	if principal == "" && approvals.Approvers.Path != "" {
+		s.Note("the key %s is not one of the approvers in %s: its signature does not count", fingerprint,
+			approvals.Approvers.Path)
+	}
+	if !s.Yes && s.CanAsk() {
+		if err := showToApprover(s, plan); err != nil {
+			return err
+		}
+	}
+	if err := s.Confirmed([]cmdutil.Fact{{Name: "plan", Value: plan.Path}, {Name: "digest", Value: plan.Digest, Copy: true},
+		{Name: "key", Value: fingerprint}, {Name: "approver", Value: principal}},
+		"Approve this plan?", "approve it", "signed", " without being asked"); err != nil {
+		return err
+	}
+	if strings.HasPrefix(signer.PublicKey().Type(), "sk-") {
+		s.Note("touch the token")
+	}
+	signature, err := cmdutil.Interruptibly(s.Ctx, func() ([]byte, error) { return plan.Sign(signer) })
+	if err != nil {
+		return err
+	}
+	name, err := writeSignature(plan.Path, principal, flags.out, signature)
+	if err != nil {
+		return err
+	}
+	return out.One(signedPlan{plan.Path, plan.Name(), plan.Digest, principal, fingerprint, name})
+}
+
+// showToApprover shows a plan as payout show does, on standard error: standard output has the result.
+func showToApprover(s *cmdutil.Session, plan *payout.Plan) error {
+	noteShown(s, plan)
+	o := render.Options{Format: render.Table, Width: s.Render.Width, Color: s.Render.Color, Screen: true}
+	if err := planFactsView(s.Money).One(s.IO.Err, o, factsOf(s, plan)); err != nil || plan.Rows == 0 {
+		return err
+	}
+	if _, err := fmt.Fprintln(s.IO.Err); err != nil {
+		return err
+	}
+	return plannedView(s.Money).List(s.IO.Err, o, plannedRows(plan, s.Money))
+}
+
+// mostNames is how many names of a signature are tried.
+const mostNames = 1000
+
+// writeSignature writes a signature to a new file, and returns its name. It never replaces a file: that may be
+// the signature of somebody else.
+func writeSignature(plan, principal, out string, signature []byte) (string, error) {
+	if out != "" {
+		err := writeNew(out, signature)
+		if errors.Is(err, fs.ErrExist) {
+			return "", cmdutil.UsageError("--out: "+out+" exists, and may be the signature of somebody else",
+				"name a new file, or leave --out out")
+		}
+		return out, unwritten(out, err)
+	}
+	who := fileName(principal)
+	if who == "" {
+		if u, err := user.Current(); err == nil {
+			who = fileName(u.Username)
+		}
+	}
+	if who == "" {
+		who = "approval"
+	}
+	for n := 1; ; n++ {
+		name := fmt.Sprintf("%s.%s.sig", plan, who)
+		if n > 1 {
+			name = fmt.Sprintf("%s.%s-%d.sig", plan, who, n)
+		}
+		if err := writeNew(name, signature); !errors.Is(err, fs.ErrExist) || n == mostNames {
+			return name, unwritten(name, err)
+		}
+	}
+}
+
+func unwritten(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return cmdutil.UsageError(fmt.Sprintf("the signature %s cannot be written: %v", name, cmdutil.WithoutPath(err)),
+		"name another file with --out")
+}
+
+func writeNew(name string, content []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(name))
+	}
+	return atomicfile.SyncDirectory(filepath.Dir(name))
+}
+
+// fileName makes a principal part of the name of a file.
+func fileName(principal string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("@._-+", r)) {
+			return r
+		}
+		return '_'
+	}, principal)
+	return strings.TrimLeft(name[:min(len(name), 64)], ".-")
+}

@@ -1,0 +1,219 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"time"
+)
+
+// A Demand is how many persons must approve what is sent for an account. The journal remembers the strictest
+// one that any profile has demanded, until a person ends it.
+type Demand struct {
+	Persons int64
+	// Above has the totals, by unit, up to which nobody must approve. In other units, everything must be
+	// approved.
+	Above     map[string]int64
+	Approvers string // path of the file of those who may approve; empty: any file
+	Digest    string // of its content
+	At        time.Time
+	User      string
+	Host      string
+	Reason    string // why a person has set it; empty: a profile demands it
+}
+
+// Need returns how many persons must approve a send with these totals, which are by unit.
+func (d Demand) Need(totals map[string]int64) int64 {
+	for unit, minor := range totals {
+		if most, found := d.Above[strings.ToLower(unit)]; !found || minor > most {
+			return d.Persons
+		}
+	}
+	return 0
+}
+
+// with returns the demand that is as strict as both. The file of the approvers may change if it stays in its
+// place, which only its administrator can write. A file in another place counts if it has the same content.
+func (d Demand) with(now Demand) Demand {
+	if now.Persons == 0 {
+		return d
+	}
+	if d.Persons == 0 {
+		return now
+	}
+	both := Demand{Persons: max(d.Persons, now.Persons), Above: map[string]int64{}, Approvers: d.Approvers,
+		Digest: d.Digest}
+	for unit, minor := range d.Above {
+		if other, found := now.Above[unit]; found {
+			both.Above[unit] = min(minor, other)
+		}
+	}
+	if d.Approvers == "" || d.Approvers == now.Approvers {
+		both.Approvers, both.Digest = now.Approvers, now.Digest
+	}
+	return both
+}
+
+func (d Demand) equal(o Demand) bool {
+	return d.Persons == o.Persons && d.Approvers == o.Approvers && d.Digest == o.Digest && maps.Equal(d.Above, o.Above)
+}
+
+const demandColumns = `persons, above, approvers, approvers_digest, at, user_name, host, reason`
+
+func scanDemand(scan func(...any) error) (d Demand, err error) {
+	var above, at string
+	if err = scan(&d.Persons, &above, &d.Approvers, &d.Digest, &at, &d.User, &d.Host, &d.Reason); err != nil {
+		return d, err
+	}
+	d.At = unstamp(at)
+	return d, json.Unmarshal([]byte(above), &d.Above)
+}
+
+func demandOf(q querier, account int64) (Demand, error) {
+	d, err := scanDemand(q.row(`SELECT `+demandColumns+` FROM demands WHERE account = ?1 ORDER BY id DESC LIMIT 1`,
+		account).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Demand{}, nil
+	}
+	return d, err
+}
+
+func (t *tx) addDemand(account int64, d Demand) error {
+	above, err := json.Marshal(d.Above)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO demands (account, persons, above, approvers, approvers_digest, at, user_name, host, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
+		account, d.Persons, string(above), d.Approvers, d.Digest, t.now, t.j.options.User, t.j.options.Host, d.Reason)
+	return err
+}
+
+// Demand records what a profile demands, if that is stricter than what the journal remembers of the account,
+// and returns what it remembers then.
+func (l *Ledger) Demand(ctx context.Context, now Demand) (remembered Demand, err error) {
+	account, err := l.number(ctx)
+	if err != nil {
+		return Demand{}, err
+	}
+	if remembered, err = demandOf(l.j.read(ctx), account); err != nil {
+		return Demand{}, l.j.failed(err)
+	}
+	if remembered.with(now).equal(remembered) {
+		return remembered, nil
+	}
+	err = l.changeDemand(ctx, func(old Demand) Demand {
+		remembered = old.with(now)
+		return remembered
+	})
+	return remembered, err
+}
+
+// SetDemand records that a person has decided what the account demands.
+func (l *Ledger) SetDemand(ctx context.Context, d Demand) error {
+	if d.Reason = keepable(d.Reason); d.Reason == "" {
+		return errors.New("a decision about approvals needs a reason")
+	}
+	return l.changeDemand(ctx, func(Demand) Demand { return d })
+}
+
+func (l *Ledger) changeDemand(ctx context.Context, change func(Demand) Demand) error {
+	if err := l.Enter(ctx); err != nil {
+		return err
+	}
+	return l.j.write(ctx, func(t *tx) error {
+		account, err := t.lock(l)
+		if err != nil {
+			return err
+		}
+		old, err := demandOf(t, account)
+		if err != nil {
+			return err
+		}
+		now := change(old)
+		if now.Reason == "" && now.equal(old) {
+			return nil
+		}
+		return t.addDemand(account, now)
+	})
+}
+
+// inheritDemand adds what an account has demanded to another one, which takes its name. Otherwise a new name
+// would end a demand without a reason.
+func (t *tx) inheritDemand(from, to int64) error {
+	theirs, err := demandOf(t, from)
+	if err != nil {
+		return err
+	}
+	ours, err := demandOf(t, to)
+	if err != nil || ours.with(theirs).equal(ours) {
+		return err
+	}
+	return t.addDemand(to, ours.with(theirs))
+}
+
+// leaveDemand makes an account in the place of one that was renamed, if that demanded approvals. Otherwise a
+// profile that demands none could send under the old name.
+func (t *tx) leaveDemand(renamed int64, old Account) error {
+	d, err := demandOf(t, renamed)
+	if err != nil || d.Persons == 0 {
+		return err
+	}
+	var id int64
+	if err := t.row(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3) RETURNING id`, old.Address,
+		old.Name, t.now).Scan(&id); err != nil {
+		return err
+	}
+	return t.addDemand(id, d)
+}
+
+// Demands returns everything that the account has demanded, the oldest first.
+func (l *Ledger) Demands(ctx context.Context) ([]Demand, error) {
+	account, err := l.number(ctx)
+	if err != nil || account == 0 {
+		return nil, err
+	}
+	demands, err := collect(l.j.read(ctx), func(rows *sql.Rows) (Demand, error) { return scanDemand(rows.Scan) },
+		`SELECT `+demandColumns+` FROM demands WHERE account = ?1 ORDER BY id`, account)
+	return demands, l.j.failed(err)
+}
+
+// An Approval is a signature over the plan of a run, by a person who may approve.
+type Approval struct {
+	Principal   string
+	Key         string // in the format of authorized_keys
+	Fingerprint string
+	Signature   string
+	Seen        time.Time // when it was first recorded with the run
+	User, Host  string    // who applied the plan then
+}
+
+// approve records the approvals of a run that are new.
+func (t *tx) approve(run int64, all []Approval) error {
+	for _, a := range all {
+		if _, err := t.exec(`INSERT INTO approvals (run_id, principal, public_key, fingerprint, signature, seen, user_name, host) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+			ON CONFLICT (run_id, fingerprint) DO NOTHING`, run, a.Principal, a.Key, a.Fingerprint, a.Signature, t.now,
+			t.j.options.User, t.j.options.Host); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Approvals returns the approvals of a run, in the order in which they were recorded.
+func (l *Ledger) Approvals(ctx context.Context, run string) ([]Approval, error) {
+	account, err := l.number(ctx)
+	if err != nil || account == 0 || run == "" {
+		return nil, err
+	}
+	all, err := collect(l.j.read(ctx), func(rows *sql.Rows) (a Approval, err error) {
+		var seen string
+		err = rows.Scan(&a.Principal, &a.Key, &a.Fingerprint, &a.Signature, &seen, &a.User, &a.Host)
+		a.Seen = unstamp(seen)
+		return a, err
+	}, `SELECT principal, public_key, fingerprint, signature, seen, approvals.user_name, approvals.host FROM approvals JOIN runs ON runs.id = run_id
+		WHERE account = ?1 AND name = ?2 ORDER BY approvals.id`, account, run)
+	return all, l.j.failed(err)
+}

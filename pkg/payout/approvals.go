@@ -1,0 +1,413 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"example.com/till/internal/approval"
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// ApprovalNamespace is the namespace of the OpenSSH signatures that approve a plan. An approval is what
+// ssh-keygen -Y sign -n till-payout writes.
+const ApprovalNamespace = approval.Namespace
+
+// Approvals say how many persons must approve what a Sender sends. The zero value demands nothing.
+//
+// A plan is approved by signatures over its file, see Plan.Sign and ApplyOptions.Approvals. A single
+// withdrawal cannot be approved: Send refuses it, unless it is below the totals in Above.
+//
+// The journal remembers the strictest Approvals that the account was used with. A Sender with less strict ones
+// is refused until a person ends that with Ledger.SetApprovals.
+type Approvals struct {
+	Required  int // how many persons
+	Approvers Approvers
+	// Above are totals up to which nobody must approve. Totals in any other unit must be approved.
+	Above []api.Amount
+}
+
+// Approvers are the keys of those who may approve. A person is everything that principals and keys connect:
+// several keys of a principal are one person, and so are several principals of a key.
+type Approvers struct {
+	Path string
+	list approval.Approvers
+}
+
+// ParseApprovers reads the text of a file in the format allowed_signers of OpenSSH: see ssh-keygen(1). The
+// path is only the name by which the journal remembers the file. If a line is wrong, the error is ErrInvalid.
+func ParseApprovers(path string, text []byte) (Approvers, error) {
+	list, err := approval.ParseApprovers(text, time.Local)
+	if err != nil {
+		return Approvers{}, &Error{Kind: Invalid, Err: err,
+			Msg:  fmt.Sprintf("the approvers in %s cannot be read: %v", path, err),
+			Hint: NewHint("write it in the format of allowed_signers, which man ssh-keygen describes")}
+	}
+	return Approvers{path, list}, nil
+}
+
+// PrincipalOf returns the principal of a key, or an empty text if the key is not listed.
+func (a Approvers) PrincipalOf(key ssh.PublicKey) string { return a.list.PrincipalOf(key) }
+
+// An Approval is the signature of one person over a plan.
+type Approval struct {
+	Principal   string
+	Key         string // in the format of authorized_keys
+	Fingerprint string
+	Signature   string    // in the format that ssh-keygen -Y verify reads
+	File        string    // from which it was read; empty: the journal has it
+	Seen        time.Time // when it was recorded with a run; zero: it was not
+	User, Host  string    // who applied the plan then
+}
+
+// ApprovalStatus says who has approved a plan and who may.
+type ApprovalStatus struct {
+	Required int // how many persons must approve
+	Approved []Approval
+	Missing  []string            // principals of the others who may approve, one for each person
+	Rejected []RejectedSignature // signatures that do not count
+}
+
+// A RejectedSignature is a file that approves nothing.
+type RejectedSignature struct {
+	File string
+	Why  string
+}
+
+// Enough reports whether as many persons as required have approved.
+func (s ApprovalStatus) Enough() bool { return len(s.Approved) >= s.Required }
+
+// String says who has signed, who has not, and what is missing.
+func (s ApprovalStatus) String() string {
+	var signed []string
+	for _, a := range s.Approved {
+		signed = append(signed, a.Principal)
+	}
+	text := fmt.Sprintf("%s must approve it; signed: %s; not signed: %s", persons(s.Required), nameList(signed),
+		nameList(s.Missing))
+	if n := s.Required - len(s.Approved); n > 0 {
+		text += fmt.Sprintf("; missing: %d", n)
+	}
+	return text
+}
+
+func persons(n int) string {
+	if n == 1 {
+		return "1 person"
+	}
+	return fmt.Sprintf("%d persons", n)
+}
+
+func nameList(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// Needs returns how many persons must approve a plan with these totals.
+func (a Approvals) Needs(totals []Total) int {
+	return int(a.demand().Need(byUnit(totals)))
+}
+
+func (a Approvals) demand() journal.Demand {
+	d := journal.Demand{Persons: int64(a.Required)}
+	if a.Required == 0 {
+		return d
+	}
+	d.Approvers, d.Digest, d.Above = a.Approvers.Path, a.Approvers.list.Digest(), map[string]int64{}
+	for _, most := range a.Above {
+		d.Above[strings.ToLower(unit(most.Kind, most.Code))] = most.Minor
+	}
+	return d
+}
+
+// byUnit returns the totals by unit. Units that differ only in case are one.
+func byUnit(totals []Total) map[string]int64 {
+	sums := map[string]int64{}
+	for _, t := range totals {
+		u := strings.ToLower(unit(t.Amount.Kind, t.Amount.Code))
+		if t.Amount.Minor > math.MaxInt64-sums[u] {
+			sums[u] = math.MaxInt64
+			continue
+		}
+		sums[u] += t.Amount.Minor
+	}
+	return sums
+}
+
+func (a Approvals) check() error {
+	switch {
+	case a.Required < 0:
+		return &Error{Kind: Invalid, Msg: fmt.Sprintf("payout.New: %d approvals cannot be required", a.Required),
+			Hint: NewHint("give the number of persons, from 0 on")}
+	case a.Required > 0 && a.Approvers.Path == "":
+		return &Error{Kind: Invalid, Msg: "payout.New: approvals are required, and there are no approvers",
+			Hint: NewHint("read them with payout.ParseApprovers")}
+	}
+	return nil
+}
+
+// Sign signs the text of the plan with a key. The signature is what ssh-keygen -Y sign -n till-payout writes.
+func (p *Plan) Sign(signer ssh.Signer) (signature []byte, err error) {
+	text, end := io.Pipe()
+	go func() {
+		_, err := p.WriteTo(end)
+		end.CloseWithError(err)
+	}()
+	defer text.Close()
+	if signature, err = approval.Sign(text, signer); err != nil && asError(err) == err {
+		err = &Error{Kind: Invalid, Err: err, Msg: fmt.Sprintf("the plan %s is not signed: %v", p.Path, err),
+			Hint: NewHint("look at the key, or use another one")}
+	}
+	return signature, err
+}
+
+// Approvals says who has approved the plan, as its file is now. It reads the signatures in the given files or,
+// if there are none, in all files next to the plan whose names begin with its name and end with .sig.
+func (p *Plan) Approvals(a Approvals, files []string, now time.Time) (ApprovalStatus, error) {
+	return p.approvals(a, files, nil, now)
+}
+
+// approvals also counts signatures that the journal has.
+func (p *Plan) approvals(
+	a Approvals, files []string, kept []journal.Approval, now time.Time,
+) (status ApprovalStatus, err error) {
+	message := approval.NewMessage()
+	if _, err := p.WriteTo(message); err != nil {
+		return status, err
+	}
+	c := counting{list: a.Approvers.list, message: message, now: now}
+	c.Required = a.Needs(p.Totals)
+	for _, k := range kept {
+		c.count(Approval{Signature: k.Signature, Seen: k.Seen, User: k.User, Host: k.Host})
+	}
+	if err := p.eachSignature(files, c.file); err != nil {
+		return status, err
+	}
+	for _, person := range c.list.People(now) {
+		if !slices.ContainsFunc(c.people, person.Same) {
+			c.Missing = append(c.Missing, person.Principal)
+		}
+	}
+	return c.ApprovalStatus, nil
+}
+
+// counting counts the persons who have signed a message.
+type counting struct {
+	ApprovalStatus
+	list    approval.Approvers
+	message *approval.Message
+	now     time.Time
+	people  []approval.Person
+}
+
+// file counts the signature of a file, or rejects it if it could not be read.
+func (c *counting) file(name string, text []byte, err error) {
+	if err == nil {
+		err = c.count(Approval{Signature: string(text), File: name})
+	}
+	if err != nil {
+		c.Rejected = append(c.Rejected, RejectedSignature{name, err.Error()})
+	}
+}
+
+func (c *counting) count(a Approval) error {
+	s, err := c.list.Verify(c.message, []byte(a.Signature), c.now)
+	if err != nil || slices.ContainsFunc(c.people, s.Same) {
+		return err
+	}
+	c.people = append(c.people, s.Person)
+	a.Principal, a.Key, a.Fingerprint, a.Signature = s.Principal, s.Key, s.Fingerprint, s.Armored
+	c.Approved = append(c.Approved, a)
+	return nil
+}
+
+// approve refuses a plan that not enough persons have approved, or whose recorded rows are not those that they
+// have signed.
+func (a *Applier) approve(ctx context.Context) error {
+	required, err := a.sender.demand(ctx, a.plan.Totals)
+	if err != nil || required == 0 {
+		return err
+	}
+	kept, err := a.sender.ledger.Approvals(ctx, a.plan.Name())
+	if err != nil {
+		return err
+	}
+	if !a.Begun() {
+		kept = nil
+	}
+	a.approvals, err = a.plan.approvals(a.sender.options.Approvals, a.options.Approvals, kept, a.sender.now())
+	if err != nil {
+		return err
+	}
+	a.noteRejected()
+	if !a.approvals.Enough() {
+		return refused(RuleApproval, fmt.Sprintf("the plan %s is not approved: %s", a.plan.Path, a.approvals),
+			"have it approved with", "payout", "approve", a.plan.Path)
+	}
+	if a.Begun() {
+		return a.sameRows(ctx)
+	}
+	return nil
+}
+
+// mostRejected is how many signatures that do not count are named.
+const mostRejected = 5
+
+// noteRejected names the signatures that do not count.
+func (a *Applier) noteRejected() {
+	if a.options.Note == nil {
+		return
+	}
+	for i, r := range a.approvals.Rejected {
+		if i == mostRejected {
+			a.options.Note(fmt.Sprintf("%d more signatures do not count", len(a.approvals.Rejected)-i))
+			return
+		}
+		a.options.Note(fmt.Sprintf("the signature %s does not count: %s", filepath.Clean(r.File), r.Why))
+	}
+}
+
+// sameRows refuses a run whose recorded rows differ from those of the plan, which is what the approvers have
+// signed.
+func (a *Applier) sameRows(ctx context.Context) error {
+	changed := refused(RuleApproval,
+		fmt.Sprintf("the rows that the journal recorded for run %s are not those of the plan %s, which is what was approved",
+			a.plan.Name(), a.plan.Path), "find out who has changed the journal", "journal", "check")
+	place := 0
+	var part []journal.RunRow
+	for row, err := range a.plan.All() {
+		if err == nil && len(part) == 0 {
+			part, err = a.sender.ledger.RunRows(ctx, a.run, place, chunk)
+		}
+		if err != nil {
+			return err
+		}
+		if len(part) == 0 || part[0].Row != row.row() {
+			return changed
+		}
+		part, place = part[1:], place+1
+	}
+	rest, err := a.sender.ledger.RunRows(ctx, a.run, place, 1)
+	if err == nil && len(part)+len(rest) > 0 {
+		err = changed
+	}
+	return err
+}
+
+// recorded returns the approvals in the journal's type.
+func (s ApprovalStatus) recorded() []journal.Approval {
+	var all []journal.Approval
+	for _, a := range s.Approved {
+		all = append(all, journal.Approval{Principal: a.Principal, Key: a.Key, Fingerprint: a.Fingerprint,
+			Signature: a.Signature})
+	}
+	return all
+}
+
+// demand returns how many persons must approve a send with these totals. It refuses a Sender that demands less
+// than the account did before.
+func (s *Sender) demand(ctx context.Context, totals []Total) (required int, err error) {
+	now := s.options.Approvals.demand()
+	remembered, err := s.ledger.Demand(ctx, now)
+	if err != nil {
+		return 0, accountChanged(err)
+	}
+	sums := byUnit(totals)
+	demands, demanded := now.Need(sums), remembered.Need(sums)
+	switch {
+	case demands < demanded:
+		return 0, refused(RuleApproval,
+			fmt.Sprintf("for %s, the journal remembers that %s must approve this, and the settings in use demand %d",
+				s.Account(), persons(int(demanded)), demands),
+			"use the profile that demands them or, if that is over, say so", "journal", "approvals",
+			fmt.Sprint(now.Persons), "--reason", "TEXT")
+	case demands > 0 && now.Digest != remembered.Digest:
+		return 0, refused(RuleApproval,
+			fmt.Sprintf("for %s, the journal remembers the approvers in %s, and those in %s are others", s.Account(),
+				remembered.Approvers, now.Approvers),
+			"use that file or, if the other is right, say so", "journal", "approvals", fmt.Sprint(now.Persons), "--reason", "TEXT")
+	}
+	return int(demands), nil
+}
+
+// approveSingle refuses a single withdrawal that has to be approved.
+func (s *Sender) approveSingle(ctx context.Context, r api.CreateWithdrawal) error {
+	required, err := s.demand(ctx, []Total{{r.Amount, 1}})
+	if err != nil || required == 0 {
+		return err
+	}
+	return refused(RuleApproval,
+		fmt.Sprintf("%s must approve a withdrawal of %s, and only a plan can be approved", persons(required), s.format(r.Amount)),
+		"write it into a file, make a plan of that one row, and have it approved", "payout", "plan", "FILE", "--out", "PLAN")
+}
+
+// Approvals returns the approvals that were recorded with a run, in the order in which they were seen.
+func (l *Ledger) Approvals(ctx context.Context, run string) ([]Approval, error) {
+	kept, err := l.ledger.Approvals(ctx, run)
+	all := make([]Approval, len(kept))
+	for i, a := range kept {
+		all[i] = Approval{Principal: a.Principal, Key: a.Key, Fingerprint: a.Fingerprint, Signature: a.Signature,
+			Seen: a.Seen, User: a.User, Host: a.Host}
+	}
+	return all, asError(err)
+}
+
+// A Demand is what an account demanded of its approvals from a moment on.
+type Demand struct {
+	Required  int
+	Above     []api.Amount
+	Approvers string // path of the file of those who may approve; empty: any file
+	Reason    string // why a person decided it; empty: a profile demanded it
+	User      string
+	Host      string
+	At        time.Time
+}
+
+// Demands returns what the account has demanded, the oldest first. The last one is in force.
+func (l *Ledger) Demands(ctx context.Context) ([]Demand, error) {
+	own, err := l.ledger.Demands(ctx)
+	all := make([]Demand, len(own))
+	for i, d := range own {
+		all[i] = Demand{Required: int(d.Persons), Approvers: d.Approvers, Reason: d.Reason, User: d.User, Host: d.Host,
+			At: d.At}
+		for u, minor := range d.Above {
+			all[i].Above = append(all[i].Above, amountOf(journal.Content{Unit: u, Minor: minor}))
+		}
+		slices.SortFunc(all[i].Above, func(a, b api.Amount) int { return strings.Compare(a.Code, b.Code) })
+	}
+	return all, asError(err)
+}
+
+// Remember records that the account demands approvals, before anything is sent. A Sender records it when it
+// sends.
+func (l *Ledger) Remember(ctx context.Context, a Approvals) error {
+	if err := a.check(); err != nil {
+		return err
+	}
+	_, err := l.ledger.Demand(ctx, a.demand())
+	return asError(err)
+}
+
+// SetApprovals records a person's decision, with its reason, about what the account demands from now on. It
+// can demand less than before. An account with Approvals of 0 demands nothing, until a Sender demands more.
+func (l *Ledger) SetApprovals(ctx context.Context, a Approvals, reason string) error {
+	if strings.TrimSpace(reason) == "" {
+		return &Error{Kind: Invalid, Msg: "the reason for the change of approvals is missing", Hint: NewHint("give one")}
+	}
+	if a.Required < 0 {
+		return a.check()
+	}
+	d := a.demand()
+	d.Reason = reason
+	return asError(l.ledger.SetDemand(ctx, d))
+}

@@ -1,0 +1,108 @@
+package payout
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"example.com/till/internal/approval"
+)
+
+// mostSignatures is how many files next to a plan are read. Everybody who can write there can make more.
+const mostSignatures = 10_000
+
+// eachSignature calls count with the text of each file of a signature, or with the error of reading it.
+func (p *Plan) eachSignature(files []string, count func(name string, text []byte, err error)) error {
+	if len(files) > 0 {
+		for _, name := range files {
+			text, err := readSignature(os.OpenFile, name)
+			if err != nil {
+				return &Error{Kind: Invalid, Err: err, Msg: fmt.Sprintf("the approval %s cannot be used: %v", name, err),
+					Hint: NewHint("name a file that till payout approve or ssh-keygen -Y sign has written")}
+			}
+			count(name, text, nil)
+		}
+		return nil
+	}
+	dir, base := filepath.Split(p.Path)
+	root, err := os.OpenRoot(filepath.Clean(dir))
+	if err != nil {
+		return unreadableFolder(dir, err)
+	}
+	defer root.Close()
+	names, err := signaturesIn(root, base)
+	if err != nil {
+		return unreadableFolder(dir, err)
+	}
+	if len(names) > mostSignatures {
+		return refused(RuleApproval,
+			fmt.Sprintf("more than %d files next to the plan %s have the name of a signature", mostSignatures, p.Path),
+			"remove those that are none, or name the right ones with --approval")
+	}
+	for _, name := range names {
+		text, err := readSignature(root.OpenFile, name)
+		count(filepath.Join(dir, name), text, err)
+	}
+	return nil
+}
+
+func unreadableFolder(dir string, err error) error {
+	return &Error{Kind: Invalid, Err: err,
+		Msg:  fmt.Sprintf("the signatures in %s cannot be read: %s", filepath.Clean(dir), cause(err)),
+		Hint: NewHint("name the files of the signatures with --approval")}
+}
+
+// signaturesIn returns the names in a directory that begin with a plan's name and end with .sig, sorted.
+func signaturesIn(root *os.Root, plan string) (names []string, err error) {
+	d, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	for len(names) <= mostSignatures {
+		some, err := d.Readdirnames(1000)
+		for _, name := range some {
+			if strings.HasPrefix(name, plan) && strings.HasSuffix(name, ".sig") {
+				names = append(names, name)
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// readSignature reads a file that can be a signature. It must not wait for a pipe.
+func readSignature(open func(string, int, fs.FileMode) (*os.File, error), name string) ([]byte, error) {
+	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, errors.New(cause(err))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.New(cause(err))
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, approval.MaxSignature+1))
+	switch {
+	case err != nil:
+		return nil, errors.New(cause(err))
+	case len(text) > approval.MaxSignature:
+		return nil, fmt.Errorf("it is larger than %d bytes", approval.MaxSignature)
+	}
+	return text, nil
+}
