@@ -1,7 +1,10 @@
 package cmdutil
 
 import (
+	"context"
+
 	"example.com/till/internal/config"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
 )
 
@@ -21,4 +24,17 @@ func (s *Session) PayoutApprovals(wanted bool) (payout.Approvals, error) {
 			Advice: "write it in the format allowed_signers, which man ssh-keygen describes"}
 	}
 	return payout.Approvals{Required: s.Approvals, Approvers: list, Above: s.ApprovalsAbove}, nil
+}
+
+// RunApprovals are the approvals of the runs of an account by name. A run that nobody had to approve has none.
+type RunApprovals map[string]*views.ApprovalLine
+
+// ApprovalsOf returns the approvals of the runs of an account.
+func ApprovalsOf(ctx context.Context, ledger *payout.Ledger) (RunApprovals, error) {
+	all := RunApprovals{}
+	runs, err := ledger.ApprovedRuns(ctx)
+	for _, run := range runs {
+		all[run.Name] = views.NewApprovalLine(run)
+	}
+	return all, err
 }

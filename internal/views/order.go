@@ -31,6 +31,7 @@ type OrderLine struct {
 	Code     int64           `json:"code"`
 	Reason   string          `json:"reason"`
 	Resolved *ResolutionLine `json:"resolved"`
+	Approval *ApprovalLine   `json:"approval,omitempty"` // only if its run had to be approved
 }
 
 // HistoryLine is an order with its full history as JSON.

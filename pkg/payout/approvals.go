@@ -123,7 +123,9 @@ func (a Approvals) demand() journal.Demand {
 	if a.Required == 0 {
 		return d
 	}
-	d.Approvers, d.Digest, d.Above = a.Approvers.Path, a.Approvers.list.Digest(), map[string]int64{}
+	if d.Above = map[string]int64{}; a.Approvers.Path != "" {
+		d.Approvers, d.Digest = a.Approvers.Path, a.Approvers.list.Digest()
+	}
 	for _, most := range a.Above {
 		d.Above[strings.ToLower(unit(most.Kind, most.Code))] = most.Minor
 	}
@@ -249,7 +251,11 @@ func (a *Applier) approve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.noteRejected()
+	for _, text := range a.approvals.Notes() {
+		if a.options.Note != nil {
+			a.options.Note(text)
+		}
+	}
 	if !a.approvals.Enough() {
 		return refused(RuleApproval, fmt.Sprintf("the plan %s is not approved: %s", a.plan.Path, a.approvals),
 			"have it approved with", "payout", "approve", a.plan.Path)
@@ -263,18 +269,15 @@ func (a *Applier) approve(ctx context.Context) error {
 // mostRejected is how many signatures that do not count are named.
 const mostRejected = 5
 
-// noteRejected names the signatures that do not count.
-func (a *Applier) noteRejected() {
-	if a.options.Note == nil {
-		return
-	}
-	for i, r := range a.approvals.Rejected {
+// Notes names the signatures that do not count, and says why.
+func (s ApprovalStatus) Notes() (notes []string) {
+	for i, r := range s.Rejected {
 		if i == mostRejected {
-			a.options.Note(fmt.Sprintf("%d more signatures do not count", len(a.approvals.Rejected)-i))
-			return
+			return append(notes, fmt.Sprintf("%d more signatures do not count", len(s.Rejected)-i))
 		}
-		a.options.Note(fmt.Sprintf("the signature %s does not count: %s", filepath.Clean(r.File), r.Why))
+		notes = append(notes, fmt.Sprintf("the signature %s does not count: %s", filepath.Clean(r.File), r.Why))
 	}
+	return notes
 }
 
 // sameRows refuses a run whose recorded rows differ from those of the plan, which is what the approvers have
@@ -351,15 +354,35 @@ func (s *Sender) approveSingle(ctx context.Context, r api.CreateWithdrawal) erro
 		"write it into a file, make a plan of that one row, and have it approved", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
-// Approvals returns the approvals that were recorded with a run, in the order in which they were seen.
-func (l *Ledger) Approvals(ctx context.Context, run string) ([]Approval, error) {
-	kept, err := l.ledger.Approvals(ctx, run)
-	all := make([]Approval, len(kept))
-	for i, a := range kept {
-		all[i] = Approval{Principal: a.Principal, Key: a.Key, Fingerprint: a.Fingerprint, Signature: a.Signature,
-			Seen: a.Seen, User: a.User, Host: a.Host}
+// An ApprovedRun is a run whose plan had to be approved.
+type ApprovedRun struct {
+	Run
+	Approvals []Approval // in the order in which they were seen
+}
+
+// ApprovedRuns returns the runs of the account that had to be approved, the oldest first.
+func (l *Ledger) ApprovedRuns(ctx context.Context) (approved []ApprovedRun, err error) {
+	defer toError(&err)
+	runs, err := l.ledger.Runs(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return all, asError(err)
+	for _, r := range runs {
+		if r.Required == 0 {
+			continue
+		}
+		kept, err := l.ledger.Approvals(ctx, r.Name)
+		if err != nil {
+			return nil, err
+		}
+		run := ApprovedRun{Run: runOf(r)}
+		for _, a := range kept {
+			run.Approvals = append(run.Approvals, Approval{Principal: a.Principal, Key: a.Key, Fingerprint: a.Fingerprint,
+				Signature: a.Signature, Seen: a.Seen, User: a.User, Host: a.Host})
+		}
+		approved = append(approved, run)
+	}
+	return approved, nil
 }
 
 // A Demand is what an account demanded of its approvals from a moment on.

@@ -208,6 +208,9 @@ type Run struct {
 	Began  time.Time `json:"began"`
 	User   string    `json:"user"`
 	Host   string    `json:"host"`
+	// Required is the largest number of persons who had to approve the plan when it was applied. See
+	// Ledger.ApprovedRuns.
+	Required int `json:"required"`
 }
 
 // Runs returns the runs of the account, the oldest first.
@@ -218,9 +221,13 @@ func (l *Ledger) Runs(ctx context.Context) ([]Run, error) {
 	own, err := l.ledger.Runs(ctx)
 	runs := make([]Run, len(own))
 	for i, r := range own {
-		runs[i] = Run{r.Name, r.Digest, r.Plan, r.Batch, r.Began, r.User, r.Host}
+		runs[i] = runOf(r)
 	}
 	return runs, asError(err)
+}
+
+func runOf(r journal.Run) Run {
+	return Run{r.Name, r.Digest, r.Plan, r.Batch, r.Began, r.User, r.Host, int(r.Required)}
 }
 
 // Run finds a run by its name or by a longer prefix of its plan's digest, with or without "sha256:". If there

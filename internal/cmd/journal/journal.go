@@ -24,7 +24,7 @@ import (
 func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("journal", "Show and check the record of what was sent",
 		listCommand(a), showCommand(a), exportCommand(a), pathCommand(a), copyCommand(a), checkCommand(a),
-		renameCommand(a), adoptKeyCommand(a))
+		renameCommand(a), adoptKeyCommand(a), approvalsCommand(a))
 	cmd.Long = `Show and check the record of what was sent: an SQLite file on this machine, or
 a PostgreSQL database that several machines share (see TILL_JOURNAL in till
 help environment). The commands show the rows of one account: the account of
@@ -173,7 +173,11 @@ back, what the service's list showed, and what people decided.`,
 		if err != nil {
 			return err
 		}
-		return out.One(story{order, events})
+		approvals, err := cmdutil.ApprovalsOf(s.Ctx, ledger)
+		if err != nil {
+			return err
+		}
+		return out.One(story{order, events, approvals[order.Run]})
 	})
 }
 
@@ -181,11 +185,13 @@ back, what the service's list showed, and what people decided.`,
 type story struct {
 	order  payout.Order
 	events []payout.Event
+
+	approval *views.ApprovalLine
 }
 
 func storyView(m money.Registry) render.View[story] {
 	view := render.Map(views.Orders(m), func(t story) payout.Order { return t.order })
-	view.JSON = render.Encoded(func(t story) views.HistoryLine { return views.NewHistoryLine(t.order, t.events) })
+	view.JSON = render.Encoded(story.line)
 	for i := range view.Columns {
 		view.Columns[i].Detail = true
 	}
@@ -193,9 +199,18 @@ func storyView(m money.Registry) render.View[story] {
 		render.Column[story]{Name: "decimals", About: "decimals of the amount at the last attempt", Detail: true,
 			Cell: func(t story) render.Cell { return render.Own(views.DecimalsSent(t.order)) }})
 	view.Columns = append(view.Columns,
+		render.Column[story]{Name: "approved_by", About: "who approved the plan of its run", Detail: true,
+			Cell: func(t story) render.Cell { return render.Own(t.approval.By()) }})
+	view.Columns = append(view.Columns,
 		render.Column[story]{Name: "story", About: "every event with its time", Detail: true,
 			Cell: func(t story) render.Cell { return render.History(t.steps(m)) }})
 	return view
+}
+
+func (t story) line() views.HistoryLine {
+	line := views.NewHistoryLine(t.order, t.events)
+	line.Approval = t.approval
+	return line
 }
 
 // steps returns the events as lines of a history.
@@ -246,7 +261,7 @@ with -o json it is an array.`,
 			if err != nil {
 				return err
 			}
-			return exportView().List(s.IO.Out, options, exported(s, j))
+			return exportView().List(s.IO.Out, options, exportAll(s, j))
 		},
 	}, cmdutil.PrintedAs[exportedLine](cmdutil.List))
 }
@@ -257,19 +272,35 @@ type exportedLine struct {
 	views.HistoryLine
 }
 
-func exportView() render.View[payout.Exported] {
-	return render.View[payout.Exported]{JSON: render.Encoded(func(e payout.Exported) exportedLine {
-		return exportedLine{e.Account, views.NewHistoryLine(e.Order, e.Events)}
-	})}
+// exported is an order of any account with the approvals of its run.
+type exported struct {
+	payout.Exported
+	approval *views.ApprovalLine
 }
 
-func exported(s *cmdutil.Session, j *payout.Journal) iter.Seq2[payout.Exported, error] {
-	return func(yield func(payout.Exported, error) bool) {
+func (e exported) line() exportedLine {
+	line := exportedLine{e.Account, views.NewHistoryLine(e.Order, e.Events)}
+	line.Approval = e.approval
+	return line
+}
+
+func exportView() render.View[exported] {
+	return render.View[exported]{JSON: render.Encoded(exported.line)}
+}
+
+func exportAll(s *cmdutil.Session, j *payout.Journal) iter.Seq2[exported, error] {
+	return func(yield func(exported, error) bool) {
 		if j == nil {
 			return
 		}
+		var account payout.Account
+		var approvals cmdutil.RunApprovals // of that account
 		for e, err := range j.Export(s.Ctx) {
-			if !yield(e, err) {
+			if err == nil && (approvals == nil || e.Account != account) {
+				account = e.Account
+				approvals, err = cmdutil.ApprovalsOf(s.Ctx, j.Ledger(account))
+			}
+			if !yield(exported{e, approvals[e.Order.Run]}, err) || err != nil {
 				return
 			}
 		}

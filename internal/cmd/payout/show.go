@@ -16,6 +16,7 @@ import (
 )
 
 func showCommand(a *cmdutil.App) *cobra.Command {
+	var approvals bool
 	cmd := &cobra.Command{
 		Use:   "show PLAN",
 		Short: "Show a plan to the person who approves it",
@@ -35,26 +36,48 @@ without till:
 
 With -o json the output is the plan file. With csv and jsonl it is the rows;
 the CSV can be planned again. -q prints the order ids. A narrow terminal cuts
-addresses: --columns order_id,address shows them whole.`,
+addresses: --columns order_id,address shows them whole.
+
+--approvals shows who has signed the plan, and who may: see till help
+approvals.`,
 		Example: `  till payout show staff.plan
   till payout show staff.plan -o csv >again.csv
-  till payout show staff.plan --jq .digest`,
+  till payout show staff.plan --jq .digest
+  till payout show staff.plan --approvals`,
 		Args:              cmdutil.Args("PLAN"),
 		ValidArgsFunction: cmdutil.FileNames,
-	}
-	a.Prints(cmd, cmdutil.PrintedApart[payout.PlanFile, plannedLine]())
-	return cmdutil.NewCommand(a, cmdutil.Apart, plannedView, cmd,
-		func(s *cmdutil.Session, out cmdutil.Output[planned], args []string) error {
-			if err := s.NoDryRun("payout show"); err != nil {
-				return err
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if approvals {
+				s, out, err := cmdutil.Begin(a, cmd, approverView)
+				if err != nil {
+					return err
+				}
+				return showOpened(s, args[0], func(p *payout.Plan) error { return showApprovals(s, p, out) })
 			}
-			p, err := payout.OpenPlan(args[0])
+			s, out, err := cmdutil.Begin(a, cmd, plannedView)
 			if err != nil {
 				return err
 			}
-			defer p.Close()
-			return showPlan(s, p, out)
-		})
+			return showOpened(s, args[0], func(p *payout.Plan) error { return showPlan(s, p, out) })
+		},
+	}
+	cmd.Flags().BoolVar(&approvals, "approvals", false, "show who has approved the plan, and who may")
+	a.Prints(cmd, cmdutil.PrintedApart[payout.PlanFile, plannedLine]())
+	a.Prints(cmd, cmdutil.PrintedAs[approverLine](cmdutil.List))
+	return cmdutil.WithView(a, cmdutil.Apart, plannedView, cmd)
+}
+
+// showOpened opens a plan and shows it.
+func showOpened(s *cmdutil.Session, path string, show func(*payout.Plan) error) error {
+	if err := s.NoDryRun("payout show"); err != nil {
+		return err
+	}
+	p, err := payout.OpenPlan(path)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	return show(p)
 }
 
 // planned is a row of a plan, with the decimals of the profile in use.

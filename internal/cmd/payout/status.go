@@ -73,7 +73,14 @@ listed has no status, and is named on standard error.`,
 // A runRow is an order of a run, with the service's own status if that was requested.
 type runRow struct {
 	payout.Order
-	status string
+	status   string
+	approval *views.ApprovalLine
+}
+
+func (r runRow) line() views.OrderLine {
+	line := views.NewOrderLine(r.Order)
+	line.Approval = r.approval
+	return line
 }
 
 // liveLine is an orderLine that always has a status, even an empty one.
@@ -85,8 +92,9 @@ type liveLine struct {
 func rowView(live bool) func(money.Registry) render.View[runRow] {
 	return func(m money.Registry) render.View[runRow] {
 		view := render.Map(views.Orders(m), func(r runRow) payout.Order { return r.Order })
+		view.JSON = render.Encoded(runRow.line)
 		if live {
-			view.JSON = render.Encoded(func(r runRow) liveLine { return liveLine{views.NewOrderLine(r.Order), r.status} })
+			view.JSON = render.Encoded(func(r runRow) liveLine { return liveLine{r.line(), r.status} })
 			amount := slices.IndexFunc(view.Columns, func(c render.Column[runRow]) bool { return c.Name == "amount" })
 			status := render.Column[runRow]{Name: "status", About: "the service's own status of the withdrawal",
 				Cell: func(r runRow) render.Cell { return render.Word(r.status) }}
@@ -103,6 +111,12 @@ func printRows(
 	s *cmdutil.Session, out cmdutil.Output[runRow], ledger *payout.Ledger, run payout.Run, statuses map[string]string,
 ) (missing []string, err error) {
 	foot := foot{run: run.Name, states: map[payout.State]int{}}
+	var approvals cmdutil.RunApprovals
+	if ledger != nil {
+		if approvals, err = cmdutil.ApprovalsOf(s.Ctx, ledger); err != nil {
+			return nil, err
+		}
+	}
 	err = out.List(func(yield func(runRow, error) bool) {
 		if ledger == nil {
 			return
@@ -115,7 +129,7 @@ func printRows(
 					missing = append(missing, o.OrderID)
 				}
 			}
-			if !yield(runRow{o, status}, err) {
+			if !yield(runRow{o, status, approvals[o.Run]}, err) {
 				return
 			}
 		}
@@ -123,6 +137,9 @@ func printRows(
 	if err == nil && out.Tabular() && s.Render.Format == render.Table {
 		for line := range foot.lines(s.Money) {
 			s.Note("%s", line)
+		}
+		if by := approvals[run.Name].By(); by != "" {
+			s.Note("approved by %s", by)
 		}
 	}
 	return missing, err

@@ -1,0 +1,390 @@
+package approval
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hiddeco/sshsig"
+	"golang.org/x/crypto/ssh"
+)
+
+const text = "the text of a plan\n"
+
+var now = time.Date(2026, 5, 3, 12, 0, 0, 0, time.UTC)
+
+func message(t string) *Message {
+	m := NewMessage()
+	io.WriteString(m, t)
+	return m
+}
+
+func newKey(t *testing.T) ssh.Signer {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer
+}
+
+// row returns a line of an allowed_signers file.
+func row(principals, options string, key ssh.Signer) string {
+	return fmt.Sprintf("%s %s %s", principals, options, ssh.MarshalAuthorizedKey(key.PublicKey()))
+}
+
+func parse(t *testing.T, rows ...string) Approvers {
+	t.Helper()
+	a, err := ParseApprovers([]byte(strings.Join(rows, "\n")), time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func sign(t *testing.T, text string, key ssh.Signer) []byte {
+	t.Helper()
+	s, err := Sign(strings.NewReader(text), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// keygen runs ssh-keygen with a standard input.
+func keygen(t *testing.T, in string, args ...string) (string, error) {
+	t.Helper()
+	if _, err := exec.LookPath("ssh-keygen"); err != nil {
+		t.Skip(err)
+	}
+	cmd := exec.Command("ssh-keygen", args...)
+	cmd.Stdin = strings.NewReader(in)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// TestOpenSSH checks for each kind of key that ssh-keygen accepts what Sign writes, and that Verify accepts
+// what ssh-keygen writes, with both of its hashes.
+func TestOpenSSH(t *testing.T) {
+	for _, kind := range []string{"ed25519", "ecdsa-256", "ecdsa-384", "ecdsa-521", "rsa-2048"} {
+		t.Run(kind, func(t *testing.T) {
+			dir := t.TempDir()
+			key, plan := filepath.Join(dir, "key"), filepath.Join(dir, "plan")
+			args := []string{"-q", "-N", "", "-f", key, "-t"}
+			name, bits, found := strings.Cut(kind, "-")
+			if args = append(args, name); found {
+				args = append(args, "-b", bits)
+			}
+			if out, err := keygen(t, "", args...); err != nil {
+				t.Fatal(out)
+			}
+			write(t, plan, text)
+			allowed := filepath.Join(dir, "allowed")
+			write(t, allowed, "ann "+read(t, key+".pub"))
+			signer, err := ssh.ParsePrivateKey([]byte(read(t, key)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(dir, "own.sig"), string(sign(t, text, signer)))
+			if out, err := keygen(t, text, "-Y", "verify", "-f", allowed, "-I", "ann", "-n", Namespace, "-s", filepath.Join(dir, "own.sig")); err != nil {
+				t.Errorf("ssh-keygen refuses it: %s", out)
+			}
+			for _, hash := range []string{"sha256", "sha512"} {
+				theirs, err := keygen(t, text, "-Y", "sign", "-q", "-n", Namespace, "-f", key, "-O", "hashalg="+hash)
+				if err != nil {
+					t.Fatal(theirs)
+				}
+				s, err := parse(t, read(t, allowed)).Verify(message(text), []byte(theirs), now)
+				if err != nil || s.Principal != "ann" || s.Fingerprint != ssh.FingerprintSHA256(signer.PublicKey()) {
+					t.Errorf("with %s: %+v, %v", hash, s, err)
+				}
+				// What the journal keeps is enough for ssh-keygen.
+				write(t, filepath.Join(dir, "kept.sig"), s.Armored)
+				write(t, filepath.Join(dir, "kept"), s.Principal+" "+s.Key+"\n")
+				if out, err := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "kept"), "-I", s.Principal, "-n", Namespace, "-s", filepath.Join(dir, "kept.sig")); err != nil {
+					t.Errorf("ssh-keygen refuses what is kept: %s", out)
+				}
+			}
+		})
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestVerifyRefuses(t *testing.T) {
+	ann, eve := newKey(t), newKey(t)
+	good := sign(t, text, ann)
+	other, err := sshsig.Sign(strings.NewReader(text), ann, sshsig.HashSHA512, "till-release")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The signature of ann's key under the name of eve's, and the reverse.
+	stolen, err := sshsig.Unarmor(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stolen.PublicKey = eve.PublicKey()
+	forged, err := sshsig.Unarmor(sign(t, text, eve))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged.PublicKey = ann.PublicKey()
+	renamed, err := sshsig.Unarmor(sshsig.Armor(other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	renamed.Namespace = Namespace
+	for name, c := range map[string]struct {
+		options   string
+		text      string
+		signature []byte
+		want      string // empty: it is accepted
+	}{
+		"good":                  {"", text, good, ""},
+		"a changed byte":        {"", strings.Replace(text, "plan", "plaN", 1), good, "it is not a signature of ann over this plan"},
+		"a byte more":           {"", text + " ", good, "it is not a signature of ann over this plan"},
+		"no text":               {"", "", good, "it is not a signature of ann over this plan"},
+		"another namespace":     {"", text, sshsig.Armor(other), `it is for the namespace "till-release", and not for till-payout`},
+		"a changed namespace":   {"", text, sshsig.Armor(renamed), "it is not a signature of ann over this plan"},
+		"a foreign key":         {"", text, sign(t, text, eve), "its key " + ssh.FingerprintSHA256(eve.PublicKey()) + " is not one of the approvers'"},
+		"another key named":     {"", text, sshsig.Armor(stolen), "its key " + ssh.FingerprintSHA256(eve.PublicKey()) + " is not one of the approvers'"},
+		"ann's key named":       {"", text, sshsig.Armor(forged), "it is not a signature of ann over this plan"},
+		"expired":               {`valid-before="20260503115959Z"`, text, good, "its key has expired (ann)"},
+		"the last second":       {`valid-before="20260503120000Z"`, text, good, ""},
+		"not yet valid":         {`valid-after="20260503120001Z"`, text, good, "its key is not valid yet (ann)"},
+		"the first second":      {`valid-after="20260503120000Z"`, text, good, ""},
+		"for another namespace": {`namespaces="git,file"`, text, good, "its key is not for the namespace till-payout (ann)"},
+		"for this namespace":    {`namespaces="git,till-*"`, text, good, ""},
+		"not for this one":      {`namespaces="*,!till-payout"`, text, good, "its key is not for the namespace till-payout (ann)"},
+		"garbage":               {"", text, []byte("garbage"), "it is not an OpenSSH signature"},
+		"nothing":               {"", text, nil, "it is not an OpenSSH signature"},
+		"a cut signature":       {"", text, good[:len(good)/2], "it is not an OpenSSH signature"},
+		"a key":                 {"", text, ssh.MarshalAuthorizedKey(ann.PublicKey()), "it is not an OpenSSH signature"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if _, err := parse(t, row("ann", c.options, ann)).Verify(message(c.text), c.signature, now); err != nil {
+				got = err.Error()
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestRSAWithSHA1 checks that a signature with the old algorithm of RSA is refused, although the key is
+// listed.
+func TestRSAWithSHA1(t *testing.T) {
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := sshsig.Unarmor(sign(t, text, key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := parse(t, row("ann", "", key))
+	if _, err := list.Verify(message(text), sshsig.Armor(good), now); err != nil {
+		t.Fatal(err)
+	}
+	signed, err := message(text).signed(good.HashAlgorithm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if good.Signature, err = key.(ssh.AlgorithmSigner).SignWithAlgorithm(rand.Reader, signed, ssh.KeyAlgoRSA); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := list.Verify(message(text), sshsig.Armor(good), now); err == nil {
+		t.Error("SHA-1 was accepted")
+	}
+}
+
+// TestPersons checks that everything that principals and keys connect is one person.
+func TestPersons(t *testing.T) {
+	keys := []ssh.Signer{newKey(t), newKey(t), newKey(t), newKey(t)}
+	for name, c := range map[string]struct {
+		rows   []string
+		signed []int // keys
+		want   int   // persons who signed
+		people []string
+	}{
+		"two persons":              {[]string{row("ann", "", keys[0]), row("bob", "", keys[1])}, []int{0, 1}, 2, []string{"ann", "bob"}},
+		"one with two keys":        {[]string{row("ann", "", keys[0]), row("ann", "", keys[1]), row("bob", "", keys[2])}, []int{0, 1}, 1, []string{"ann", "bob"}},
+		"a key of two principals":  {[]string{row("ann", "", keys[0]), row("bob", "", keys[0])}, []int{0}, 1, []string{"ann"}},
+		"two principals in a line": {[]string{row("ann,bob", "", keys[0]), row("bob", "", keys[1])}, []int{0, 1}, 1, []string{"ann"}},
+		"connected by others": {[]string{row("ann", "", keys[0]), row("cleo", "", keys[2]), row("bob", "", keys[1]), row("bob", "", keys[0]), row("cleo", "", keys[1])},
+			[]int{0, 1, 2}, 1, []string{"ann"}},
+		"connected by an expired line": {[]string{row("ann", "", keys[0]), row("bob", "", keys[1]), row("bob", `valid-before="20200101Z"`, keys[0])}, []int{0, 1}, 1, []string{"ann"}},
+		"an expired person":            {[]string{row("ann", "", keys[0]), row("bob", `valid-before="20200101Z"`, keys[1])}, nil, 0, []string{"ann"}},
+		"a name like a fingerprint":    {[]string{row(ssh.FingerprintSHA256(keys[1].PublicKey()), "", keys[0]), row("bob", "", keys[1])}, []int{0, 1}, 2, []string{ssh.FingerprintSHA256(keys[1].PublicKey()), "bob"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := parse(t, c.rows...)
+			var signed []Person
+			for _, i := range c.signed {
+				s, err := list.Verify(message(text), sign(t, text, keys[i]), now)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.ContainsFunc(signed, s.Same) {
+					signed = append(signed, s.Person)
+				}
+			}
+			if len(signed) != c.want {
+				t.Errorf("%d persons signed, want %d", len(signed), c.want)
+			}
+			var people []string
+			for _, p := range list.People(now) {
+				people = append(people, p.Principal)
+			}
+			if !slices.Equal(people, c.people) {
+				t.Errorf("the people are %q, want %q", people, c.people)
+			}
+		})
+	}
+}
+
+func TestParseApproversRefuses(t *testing.T) {
+	key := newKey(t)
+	small, err := rsa.GenerateKey(rand.Reader, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, err := ssh.NewSignerFromKey(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"ann":                                                     "there is no public key",
+		"ann ssh-ed25519":                                         "there is no public key after the principals: write it as in a file that ends in .pub",
+		"ann ssh-ed25519 AAAA":                                    "there is no public key after the principals: write it as in a file that ends in .pub",
+		row("*", "", key):                                         `the principal "*" is a pattern, which names no person: write a line for each person`,
+		row("ann,*@example.com", "", key):                         `the principal "*@example.com" is a pattern, which names no person: write a line for each person`,
+		row("!ann", "", key):                                      `the principal "!ann" is a pattern, which names no person: write a line for each person`,
+		row("ann,", "", key):                                      `the principal "" is empty or has spaces or control characters`,
+		row("an\u202en", "", key):                                 `the principal "an\u202en" is empty or has spaces or control characters`,
+		row(`"ann`, "", key):                                      "a quotation mark is missing",
+		row("ann", "cert-authority", key):                         "certificate authorities are not accepted: write the key of each person",
+		row("ann", "no-touch-required", key):                      `the option "no-touch-required" is not known: there are namespaces, valid-after and valid-before`,
+		row("ann", `valid-before="tomorrow"`, key):                `the option valid-before: "tomorrow" is not a value for it`,
+		row("ann", `valid-before="20261301"`, key):                `the option valid-before: "20261301" is not a value for it`,
+		row("ann", `valid-before="19700101Z"`, key):               `the option valid-before: "19700101Z" is not a value for it`,
+		row("ann", `valid-after="2027",valid-before="2026"`, key): `the option valid-after: "2027" is not a value for it`,
+		row("ann", `valid-after="20270101",valid-before="20260101"`, key):  "valid-before is not later than valid-after",
+		row("ann", `valid-before="20270101",valid-before="20280101"`, key): "the option valid-before is given twice",
+		row("ann", `namespaces=""`, key):                                   `the option namespaces: "" is not a value for it`,
+		row("ann", "", short):                                              "the RSA key is shorter than 2048 bits",
+	} {
+		_, err := ParseApprovers([]byte("# approvers\n\n"+line), time.UTC)
+		wrong := (*LineError)(nil)
+		if !errors.As(err, &wrong) || wrong.Line != 3 || wrong.Err.Error() != want {
+			t.Errorf("%q: got %v, want line 3: %s", line, err, want)
+		}
+	}
+}
+
+// TestTimes compares the times of allowed_signers files with what ssh-keygen makes of them. The zone has no
+// summer time, with which some versions of ssh-keygen are an hour off.
+func TestTimes(t *testing.T) {
+	key := newKey(t)
+	dir := t.TempDir()
+	signature := sign(t, text, key)
+	write(t, filepath.Join(dir, "sig"), string(signature))
+	zone, err := time.LoadLocation("Asia/Tokyo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TZ", "Asia/Tokyo")
+	for _, options := range []string{`valid-after="20260503"`, `valid-before="20260503"`, `valid-before="20260503Z"`, `valid-after="202605031200"`, `valid-after="202605031200Z"`,
+		`valid-before="20260503120001"`, `valid-after="20260501",valid-before="20260502"`, `VALID-AFTER="20260503"`, `namespaces="till-payout",valid-after="20260503Z"`} {
+		write(t, filepath.Join(dir, "allowed"), row("ann", options, key))
+		list, err := ParseApprovers([]byte(read(t, filepath.Join(dir, "allowed"))), zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []string{"20260502235959", "20260503000000", "20260503000001", "20260503085959", "20260503090000", "20260503090001", "20260503205959", "20260503210000", "20260503120000", "20260503120001", "20260503120002"} {
+			moment, err := time.ParseInLocation("20060102150405", at, zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, ours := list.Verify(message(text), signature, moment)
+			out, theirs := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace, "-s", filepath.Join(dir, "sig"), "-O", "verify-time="+at)
+			if (ours == nil) != (theirs == nil) {
+				t.Errorf("%s at %s: %v, and ssh-keygen says %s", options, at, ours, out)
+			}
+		}
+	}
+}
+
+func TestDigest(t *testing.T) {
+	ann, bob := newKey(t), newKey(t)
+	one := parse(t, row("ann", "", ann), row("bob", "", bob)).Digest()
+	for name, c := range map[string]struct {
+		rows []string
+		same bool
+	}{
+		"another order":   {[]string{row("bob", "", bob), "# a comment", row("ann", "", ann)}, true},
+		"another name":    {[]string{row("ann", "", ann), row("rob", "", bob)}, false},
+		"a limit":         {[]string{row("ann", "", ann), row("bob", `valid-before="20300101"`, bob)}, false},
+		"a person less":   {[]string{row("ann", "", ann)}, false},
+		"nobody":          {nil, false},
+		"a repeated line": {[]string{row("ann", "", ann), row("ann", "", ann), row("bob", "", bob)}, true},
+	} {
+		if got := parse(t, c.rows...).Digest(); (got == one) != c.same {
+			t.Errorf("%s: the digests are %s and %s", name, one, got)
+		}
+	}
+}
+
+// FuzzVerify checks that nothing but a signature of a listed key over the text is accepted.
+func FuzzVerify(f *testing.F) {
+	_, private, _ := ed25519.GenerateKey(bytes.NewReader(make([]byte, 64)))
+	key, _ := ssh.NewSignerFromKey(private)
+	good, _ := Sign(strings.NewReader(text), key)
+	list, err := ParseApprovers([]byte(row("ann", "", key)), time.UTC)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte("garbage"))
+	f.Fuzz(func(t *testing.T, armored []byte) {
+		s, err := list.Verify(message(text), armored, now)
+		if err == nil && s.Armored != string(good) {
+			t.Errorf("accepted as %q", s.Armored)
+		}
+	})
+}

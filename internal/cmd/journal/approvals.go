@@ -1,0 +1,153 @@
+package journal
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/internal/views"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
+	"github.com/spf13/cobra"
+)
+
+func approvalsCommand(a *cmdutil.App) *cobra.Command {
+	var reason string
+	cmd := cmdutil.NewCommand(a, cmdutil.List, demandView, &cobra.Command{
+		Use:   "approvals [N]",
+		Short: "Show or change how many persons must approve what is sent",
+		Long: `Show how many persons the account required to approve what it sends, the oldest
+first; the last line is in force. The journal remembers the strictest settings
+of all profiles that were used with the account. If another profile requires
+less, nothing is sent.
+
+With N and --reason, record that from now on N persons must approve, with the
+approvers and the totals of the profile in use. Nobody must approve if N is 0,
+until a profile requires it.`,
+		Example: `  till journal approvals
+  till journal approvals 0 --reason "the account has only one owner now"`,
+		Args: cmdutil.OptionalArg("N"),
+	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Demand], args []string) error {
+		if len(args) > 0 || s.Cmd.Flags().Changed("reason") {
+			return setApprovals(s, cmdutil.FirstOf(args), reason)
+		}
+		ledger, err := s.LedgerToList()
+		if err != nil {
+			return err
+		}
+		if ledger == nil {
+			return out.Slice(nil)
+		}
+		demands, err := ledger.Demands(s.Ctx)
+		if err != nil {
+			return err
+		}
+		return out.Slice(demands)
+	})
+	cmd.Flags().StringVar(&reason, "reason", "", "why it is changed, for the record")
+	return cmd
+}
+
+// setApprovals records a person's decision about what the account requires.
+func setApprovals(s *cmdutil.Session, number, reason string) error {
+	n, err := strconv.ParseUint(number, 10, 8)
+	switch {
+	case number == "":
+		return cmdutil.UsageError("--reason is about a change, and no number of approvals is given", "name one",
+			"journal", "approvals", "N", "--reason", "TEXT")
+	case err != nil:
+		return cmdutil.UsageError(fmt.Sprintf("%q is not a number of approvals", number), "write digits, such as 2")
+	case strings.TrimSpace(reason) == "":
+		return cmdutil.UsageError("the reason for the change is missing", "give one",
+			"journal", "approvals", number, "--reason", "TEXT")
+	}
+	if err := s.NoDryRun("journal approvals"); err != nil {
+		return err
+	}
+	if err := s.OwnJournal(); err != nil {
+		return err
+	}
+	account, err := s.JournalAccount()
+	if err != nil {
+		return err
+	}
+	var approvals payout.Approvals
+	if n > 0 {
+		if approvals, err = s.PayoutApprovals(true); err != nil {
+			return err
+		}
+		approvals.Required = int(n)
+	}
+	j, err := s.OpenJournal()
+	if err != nil {
+		return err
+	}
+	if err := j.Ledger(account).SetApprovals(s.Ctx, approvals, reason); err != nil {
+		return err
+	}
+	if n == 0 {
+		return s.Note("nobody must approve what is sent for %s, until a profile requires it", account)
+	}
+	return s.Note("%s must approve what is sent for %s", cmdutil.CountOf(int(n), "person"), account)
+}
+
+// demandLine is what an account required from a moment on, as JSON.
+type demandLine struct {
+	At        string      `json:"at"`
+	Required  int         `json:"required"`
+	Above     []aboveLine `json:"above"`     // totals up to which nobody must approve
+	Approvers string      `json:"approvers"` // the file of those who may
+	Reason    string      `json:"reason"`    // of the person who decided it; empty: a profile requires it
+	User      string      `json:"user"`
+	Host      string      `json:"host"`
+}
+
+type aboveLine struct {
+	Amount api.Amount `json:"amount"`
+	Pays   string     `json:"pays"`
+}
+
+func demandView(m money.Registry) render.View[payout.Demand] {
+	type row = payout.Demand
+	above := func(d row) []aboveLine {
+		lines := []aboveLine{}
+		for _, amount := range d.Above {
+			if e, known := m.Lookup(amount.Code); known && e.Kind == amount.Kind {
+				amount.Code = e.Code
+			}
+			lines = append(lines, aboveLine{amount, m.Format(amount)})
+		}
+		return lines
+	}
+	texts := func(d row) string {
+		var all []string
+		for _, line := range above(d) {
+			all = append(all, line.Pays)
+		}
+		return strings.Join(all, ", ")
+	}
+	return render.View[row]{
+		ID: func(d row) string { return strconv.Itoa(d.Required) },
+		JSON: render.Encoded(func(d row) demandLine {
+			return demandLine{views.Moment(d.At), d.Required, above(d), d.Approvers, d.Reason, d.User, d.Host}
+		}),
+		Columns: []render.Column[row]{
+			{Name: "at", About: "from when on", Cell: func(d row) render.Cell { return render.Time(views.Moment(d.At)) }},
+			{Name: "required", About: "how many persons must approve",
+				Cell: func(d row) render.Cell { return render.Int(int64(d.Required)) }},
+			{Name: "above", About: "totals up to which nobody must approve",
+				Cell: func(d row) render.Cell { return render.Own(texts(d)) }},
+			{Name: "approvers", About: "the file of those who may approve",
+				Cell: func(d row) render.Cell { return render.Own(d.Approvers) }},
+			{Name: "reason", About: "why a person decided it; empty: a profile requires it",
+				Cell: func(d row) render.Cell { return render.Own(d.Reason) }},
+			{Name: "user", About: "who was at the keyboard", Extra: true,
+				Cell: func(d row) render.Cell { return render.Own(d.User) }},
+			{Name: "host", About: "on which machine", Extra: true,
+				Cell: func(d row) render.Cell { return render.Own(d.Host) }},
+		},
+	}
+}
