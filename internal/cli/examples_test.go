@@ -180,6 +180,9 @@ func prepareExample(t *testing.T, text string, service *exampleService, cmd *exe
 	if strings.HasPrefix(text, "till payout") {
 		prepareFiles(t, text, cmd)
 	}
+	if strings.HasPrefix(text, "till payout approve") || strings.Contains(text, "--approval") {
+		prepareApprovers(t, cmd)
+	}
 	if aboutRun.MatchString(text) {
 		prepareRun(t, text, service, cmd)
 	}
@@ -220,6 +223,26 @@ func prepareFiles(t *testing.T, text string, cmd *exec.Cmd) {
 			t.Fatalf("the plan could not be made: %v", err)
 		}
 		writeExampleFile(t, filepath.Join(cmd.Dir, "approved.txt"), string(digest))
+	}
+}
+
+// prepareApprovers creates a key that may approve, and an SSH agent that has it.
+func prepareApprovers(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if _, err := exec.LookPath("ssh-agent"); err != nil {
+		t.Skip(err)
+	}
+	home := filepath.Join(cmd.Dir, "home")
+	setUp := exec.Command("sh", "-ec", `mkdir -m 700 -p home/.ssh
+ssh-keygen -q -t ed25519 -N '' -f home/.ssh/id_ed25519
+echo "ann $(cat home/.ssh/id_ed25519.pub)" >home/.ssh/allowed_signers
+till profile set live approvers="$HOME/.ssh/allowed_signers"`)
+	setUp.Dir, setUp.Env = cmd.Dir, cmd.Env
+	if out, err := setUp.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if strings.Contains(cmd.Args[2], "--agent") {
+		cmd.Args[2] = "exec ssh-agent sh -c 'ssh-add -q " + filepath.Join(home, ".ssh/id_ed25519") + " 2>/dev/null; " + cmd.Args[2] + "'"
 	}
 }
 

@@ -28,6 +28,7 @@ type helpTopic struct {
 // topics returns all topics, in alphabetical order. A topic has at most 60 lines.
 func topics() []helpTopic {
 	return []helpTopic{
+		{"approvals", "How several persons approve what is sent", payout.ApprovalsTopic},
 		{"callbacks", "How callbacks are received", sandbox.CallbacksTopic},
 		{"environment", "Variables, files, and which setting takes precedence", environmentTopic},
 		{"exit-codes", "What the exit codes mean, and what to do next", exitCodesTopic},

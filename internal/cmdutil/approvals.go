@@ -20,7 +20,7 @@ func (s *Session) PayoutApprovals(wanted bool) (payout.Approvals, error) {
 	}
 	list, err := payout.ParseApprovers(s.Approvers, text)
 	if err != nil {
-		return payout.Approvals{}, &config.Error{Msg: err.Error(), Err: err,
+		return payout.Approvals{}, &config.Error{Msg: err.Error(),
 			Advice: "write it in the format allowed_signers, which man ssh-keygen describes"}
 	}
 	return payout.Approvals{Required: s.Approvals, Approvers: list, Above: s.ApprovalsAbove}, nil

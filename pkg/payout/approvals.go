@@ -330,9 +330,9 @@ func (s *Sender) demand(ctx context.Context, totals []Total) (required int, err 
 	switch {
 	case demands < demanded:
 		return 0, refused(RuleApproval,
-			fmt.Sprintf("for %s, the journal remembers that %s must approve this, and the settings in use demand %d",
+			fmt.Sprintf("for %s, the journal remembers that %s must approve this, and the settings in use require %d",
 				s.Account(), persons(int(demanded)), demands),
-			"use the profile that demands them or, if that is over, say so", "journal", "approvals",
+			"use the profile that requires them or, if that is over, say so", "journal", "approvals",
 			fmt.Sprint(now.Persons), "--reason", "TEXT")
 	case demands > 0 && now.Digest != remembered.Digest:
 		return 0, refused(RuleApproval,

@@ -40,10 +40,8 @@ On a terminal, type the total to confirm. In a script, --digest names the plan
 that was approved; --yes accepts any plan. If some orders were accepted before,
 and not by this run, type their number too, or give --already-paid.
 
-If the profile requires approvals, the signatures are in files PLAN*.sig next
-to the plan, or in those that --approval names. See: till help approvals.
-
-See: till help runs, till help payouts.`,
+See: till help runs, till help payouts and, for --approval, till help
+approvals.`,
 		Example: `  till payout apply staff.plan --digest "$(cat approved.txt)"
   till payout apply staff.plan --yes --concurrency 8 --rate 20/s`,
 		Args: cmdutil.Args("PLAN"),

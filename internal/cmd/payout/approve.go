@@ -41,7 +41,7 @@ several, those of the approvers. Keys on FIDO2 tokens work through the agent.
 
 ssh-keygen -Y sign -n till-payout -f KEY PLAN writes the same signature.
 See: till help approvals.`,
-		Example: `  till payout approve staff.plan --key ~/.ssh/id_ed25519
+		Example: `  till payout approve staff.plan --key ~/.ssh/id_ed25519 --yes
   till payout approve staff.plan --agent --yes`,
 		Args:              cmdutil.Args("PLAN"),
 		ValidArgsFunction: cmdutil.FileNames,

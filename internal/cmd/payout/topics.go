@@ -109,3 +109,57 @@ Output
   opens no journal.
 `
 }
+
+// ApprovalsTopic describes how persons approve what is sent.
+func ApprovalsTopic() string {
+	return `A profile can require that several persons approve what is sent:
+
+  approvals: 2
+  approvers: /etc/till/allowed_signers
+  approvals_above: ["0.1 Btc", "500.00 EUR"]
+
+approvers is a file in the format allowed_signers of OpenSSH: a principal, then
+options (namespaces, valid-after, valid-before), then a public key. Only you
+and root may be able to write it. approvals_above has totals up to which nobody
+must approve; a total in any other currency must be approved. It is about the
+whole plan, also if some of its rows were paid before.
+
+Approving a plan
+  till payout approve PLAN shows the plan and signs it. So does ssh-keygen:
+
+    ssh-keygen -Y sign -n till-payout -f KEY PLAN
+
+  Keys are ed25519, ECDSA, RSA from 2048 bits on, and those on FIDO2 tokens.
+
+Applying it
+  till payout apply reads the signatures in the files PLAN*.sig next to the
+  plan, or in those of --approval. It counts persons: several keys of one
+  principal are one person, and so are several principals of one key. If fewer
+  persons than required have signed this very file with keys that are valid
+  now, nothing is sent, and the exit code is 12 with the rule approval.
+  Signatures that do not count do no harm; they are named on standard error.
+  till payout show PLAN --approvals says who has signed.
+
+  Each apply checks again, also one that continues a run, and on each machine.
+  Signatures that the journal has count as files do. Rows that the journal
+  recorded must be those that were signed.
+
+  till withdraw create refuses an amount that must be approved: make a plan of
+  one row.
+
+What the journal remembers
+  The strictest settings that were ever used with the account. If the settings
+  in use require less, or name other approvers in another place, nothing is
+  sent, until a person says till journal approvals N --reason TEXT.
+
+  Each approval is recorded with its run: principal, key, signature and time.
+  With -o json, till payout status, till journal show and till journal export
+  print {"approval":{"run","digest","required","approvals":[{"principal",
+  "fingerprint","key","signature","seen","user","host"}]}} for orders whose run
+  had to be approved. Keep the plan file: the signatures are about it.
+
+What approvals cannot do
+  Who has the API key can pay without till. Who can write the journal or the
+  file of approvers can change what is required.
+`
+}
