@@ -101,7 +101,9 @@ var (
 	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d`)
 	runs  = regexp.MustCompile(`\b(till payout [a-z]+|run) [0-9a-f]{8}\b`)
 	today = regexp.MustCompile(`\bon \d{4}-\d\d-\d\d\.`)
-	ports = regexp.MustCompile(`127\.0\.0\.1:\d{4,5}`)
+	// of an SSH key
+	fingerprints = regexp.MustCompile(`SHA256:[A-Za-z0-9+/]{43}`)
+	ports        = regexp.MustCompile(`127\.0\.0\.1:\d{4,5}`)
 )
 
 // masked returns a text without the parts that differ from run to run. Different ids stay different.
@@ -115,6 +117,7 @@ func masked(text string) string {
 	})
 	text = runs.ReplaceAllString(text, "$1 <run>")
 	text = today.ReplaceAllString(text, "on <today>.")
+	text = fingerprints.ReplaceAllString(text, "SHA256:<fingerprint>")
 	return ports.ReplaceAllString(times.ReplaceAllString(text, "<time>"), "127.0.0.1:<port>")
 }
 

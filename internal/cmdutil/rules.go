@@ -46,6 +46,8 @@ func Rules() []Rule {
 			"Correct the file, or plan it without that flag."},
 		{payout.RuleDecimals, "The plan shows amounts with other decimals than the profile has now.",
 			"Check the decimals of the currency, and make a new plan."},
+		{payout.RuleApproval, "Not enough persons have approved it, or the settings require less than the journal remembers.",
+			"Have the plan approved with till payout approve, and apply it again."},
 		{payout.RulePaidBefore, "Orders of the plan were accepted before, and --already-paid does not have their number.",
 			"Check them. If only the rest is to be paid, pass --already-paid with their number."},
 	}

@@ -1,0 +1,174 @@
+package journal
+
+import (
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+func btc(most int64) map[string]int64 { return map[string]int64{"crypto:btc": most} }
+
+func TestNeed(t *testing.T) {
+	d := Demand{Persons: 2, Above: map[string]int64{"crypto:btc": 10, "fiat:eur": 500}}
+	for name, c := range map[string]struct {
+		totals map[string]int64
+		want   int64
+	}{
+		"nothing":          {nil, 0},
+		"the most":         {btc(10), 0},
+		"one more":         {btc(11), 2},
+		"in capitals":      {map[string]int64{"crypto:BTC": 10}, 0},
+		"another unit":     {map[string]int64{"fiat:usd": 1}, 2},
+		"the same code":    {map[string]int64{"fiat:btc": 1}, 2},
+		"two units":        {map[string]int64{"crypto:btc": 10, "fiat:eur": 500}, 0},
+		"one unit too big": {map[string]int64{"crypto:btc": 1, "fiat:eur": 501}, 2},
+	} {
+		if got := d.Need(c.totals); got != c.want {
+			t.Errorf("%s: %d persons, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestStrictest checks that a demand with another one is never less strict than either, except that a file of
+// approvers may change in its place.
+func TestStrictest(t *testing.T) {
+	for name, c := range map[string]struct{ old, now, want Demand }{
+		"the first":         {Demand{}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
+		"none":              {Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}, Demand{}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
+		"more persons":      {Demand{Persons: 1, Above: btc(5)}, Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(5)}},
+		"fewer persons":     {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 1, Above: btc(5)}, Demand{Persons: 2, Above: btc(5)}},
+		"a lower total":     {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(4)}, Demand{Persons: 2, Above: btc(4)}},
+		"a higher total":    {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(6)}, Demand{Persons: 2, Above: btc(5)}},
+		"a new total":       {Demand{Persons: 2}, Demand{Persons: 2, Above: btc(6)}, Demand{Persons: 2, Above: btc(0)}},
+		"no total":          {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2}, Demand{Persons: 2}},
+		"a changed file":    {Demand{Persons: 2, Approvers: "/a", Digest: "a1"}, Demand{Persons: 2, Approvers: "/a", Digest: "a2"}, Demand{Persons: 2, Approvers: "/a", Digest: "a2"}},
+		"another file":      {Demand{Persons: 2, Approvers: "/a", Digest: "a1"}, Demand{Persons: 2, Approvers: "/b", Digest: "b1"}, Demand{Persons: 2, Approvers: "/a", Digest: "a1"}},
+		"a person's number": {Demand{Persons: 2, Reason: "why"}, Demand{Persons: 2, Approvers: "/b", Digest: "b1"}, Demand{Persons: 2, Approvers: "/b", Digest: "b1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := c.old.with(c.now)
+			for _, totals := range []map[string]int64{btc(1), btc(4), btc(5), btc(6), {"fiat:eur": 1}} {
+				if got.Need(totals) < max(c.old.Need(totals), c.now.Need(totals)) {
+					t.Errorf("for %v, %d persons must approve, and before it were %d and %d", totals, got.Need(totals), c.old.Need(totals), c.now.Need(totals))
+				}
+				if got.Need(totals) != c.want.Need(totals) {
+					t.Errorf("for %v, %d persons must approve, want %d", totals, got.Need(totals), c.want.Need(totals))
+				}
+			}
+			if got.Approvers != c.want.Approvers || got.Digest != c.want.Digest {
+				t.Errorf("the approvers are in %s (%s), want %s (%s)", got.Approvers, got.Digest, c.want.Approvers, c.want.Digest)
+			}
+		})
+	}
+}
+
+func demanded(t *testing.T, j *book, a Account) int64 {
+	t.Helper()
+	d, err := j.of(t.Context(), a).Demand(t.Context(), Demand{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Persons
+}
+
+// TestDemandIsRemembered checks that no profile, name or copy ends a demand, and that a person does.
+func TestDemandIsRemembered(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		office := Account{shop.Address, "office"}
+		if n := demanded(t, j, shop); n != 0 {
+			t.Fatalf("a new account demands %d", n)
+		}
+		d := Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}
+		for range 2 {
+			if got, err := j.of(t.Context(), shop).Demand(t.Context(), d); err != nil || got.Persons != 2 {
+				t.Fatalf("%+v, %v", got, err)
+			}
+		}
+		other := open()
+		if n := demanded(t, other, shop); n != 2 {
+			t.Errorf("another process remembers %d", n)
+		}
+		if n := demanded(t, j, office); n != 0 {
+			t.Errorf("another account demands %d", n)
+		}
+		// The account has sent nothing. Neither its old name nor one that takes its place demands less.
+		if err := j.Rename(t.Context(), shop, office); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range []Account{shop, office} {
+			if n := demanded(t, open(), a); n != 2 {
+				t.Errorf("after the rename, %v demands %d", a, n)
+			}
+		}
+		third := Account{shop.Address, "third"}
+		if _, err := other.Claim(t.Context(), third, claim("1")); err != nil {
+			t.Fatal(err)
+		}
+		other.Close() // its sender has ended
+		if err := open().Rename(t.Context(), third, office); err != nil {
+			t.Fatal(err)
+		}
+		if n := demanded(t, open(), office); n != 2 {
+			t.Errorf("an account that took its place demands %d", n)
+		}
+		copied := filepath.Join(t.TempDir(), "copy.db")
+		if err := j.Copy(t.Context(), copied); err != nil {
+			t.Fatal(err)
+		}
+		copy := mustOpenFile(t, copied)
+		defer copy.Close()
+		if n := demanded(t, copy, office); n != 2 {
+			t.Errorf("the copy remembers %d", n)
+		}
+		// A person ends it.
+		l := open().of(t.Context(), office)
+		if err := l.SetDemand(t.Context(), Demand{}); err == nil {
+			t.Error("there is no reason")
+		}
+		if err := l.SetDemand(t.Context(), Demand{Reason: "sold"}); err != nil {
+			t.Fatal(err)
+		}
+		if n := demanded(t, open(), office); n != 0 {
+			t.Errorf("after a person has ended it, it is %d", n)
+		}
+		all, err := l.Demands(t.Context())
+		if last := all[len(all)-1]; err != nil || last.Reason != "sold" || last.User != "ann" || last.At.IsZero() {
+			t.Errorf("recorded is %+v, %v", all, err)
+		}
+	})
+}
+
+// TestApprovalsOfARun checks that a run has its approvals when it begins, and gets new ones when it goes on.
+func TestApprovalsOfARun(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		ann := Approval{Principal: "ann", Key: "ssh-ed25519 AAAA", Fingerprint: "SHA256:ann", Signature: "by ann"}
+		bob := Approval{Principal: "bob", Key: "ssh-ed25519 BBBB", Fingerprint: "SHA256:bob", Signature: "by bob"}
+		again := ann
+		again.Signature = "by ann again"
+		r := Run{Name: "cafe", Digest: "sha256:cafe1", Required: 1, Approvals: []Approval{ann}}
+		mustBegin(t, j, r, row("1"))
+		r.Required, r.Approvals = 2, []Approval{again, bob}
+		mustBegin(t, j, r, row("1"))
+		r.Required, r.Approvals = 0, nil
+		mustBegin(t, j, r, row("1"))
+		l := open().of(t.Context(), shop)
+		got, err := l.Approvals(t.Context(), "cafe")
+		for i := range got {
+			if got[i].Seen.IsZero() || got[i].User != "ann" {
+				t.Errorf("recorded is %+v", got[i])
+			}
+			got[i].Seen, got[i].User, got[i].Host = ann.Seen, "", ""
+		}
+		if err != nil || !reflect.DeepEqual(got, []Approval{ann, bob}) {
+			t.Errorf("the approvals are %+v, %v", got, err)
+		}
+		if runs, err := l.Runs(t.Context()); err != nil || len(runs) != 1 || runs[0].Required != 2 {
+			t.Errorf("the runs are %+v, %v", runs, err)
+		}
+		if none, err := l.Approvals(t.Context(), "beef"); err != nil || len(none) != 0 {
+			t.Errorf("another run has %+v, %v", none, err)
+		}
+	})
+}
