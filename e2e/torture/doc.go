@@ -55,6 +55,9 @@
 // patched lines (overlay_test.go). The sources themselves know nothing of it. The same binary has mutants:
 // bugs that a developer might make. These tests must find each of them, or they prove nothing.
 //
+// Plans that must be approved have tests of their own (approval_test.go): an apply of one is killed at each
+// point, and programs with bugs in the check of approvals send what the sound one refuses.
+//
 // Nothing depends on the speed of the machine. The tests wait for each event until it happens, or until the
 // process that should cause it has ended. Processes that must be at the same point at the same moment wait
 // for each other. Each merchant has its own address of the ledger, so that a closed address affects no other

@@ -79,6 +79,17 @@ var batchMutants = []string{
 	"slept",            // a process that slept after its record still sends
 }
 
+// approvalMutants are bugs in the check of approvals, which TestApprovalMutants must find.
+var approvalMutants = []string{
+	"skip-approval", // the number of persons is not checked
+	"count-keys",    // keys are counted, not persons
+	"verify-other",  // the signatures are verified over another file than the one that is applied
+	"forget-demand", // what the account demanded is not remembered
+	"skip-rows",     // the rows in the journal are not compared with the plan
+	"skip-single",   // a single withdrawal is not checked
+	"late-approval", // a run begins before its approvals are recorded
+}
+
 // helpers is a file that is added to each patched package.
 const helpers = `package %s
 
@@ -204,6 +215,67 @@ func mutant(name string) bool { return os.Getenv("TILL_TORTURE_MUTANT") == name 
 `
 
 var patches = []patch{
+	{
+		"pkg/payout/approvals.go", `
+	if !a.approvals.Enough() {
+`, `
+	if !a.approvals.Enough() && !mutant("skip-approval") {
+`,
+	},
+	{
+		"pkg/payout/approvals.go", `
+	if err != nil || slices.ContainsFunc(c.people, s.Same) {
+`, `
+	if err != nil || slices.ContainsFunc(c.people, s.Same) && !mutant("count-keys") {
+`,
+	},
+	{
+		"pkg/payout/approvals.go", `
+	c := counting{list: a.Approvers.list, message: message, now: now}
+`, `
+	if mutant("verify-other") {
+		if other, err := OpenPlan(filepath.Join(filepath.Dir(p.Path), "signed.plan")); err == nil {
+			message = approval.NewMessage()
+			other.WriteTo(message)
+			other.Close()
+		}
+	}
+	c := counting{list: a.Approvers.list, message: message, now: now}
+`,
+	},
+	{
+		"pkg/payout/approvals.go", `
+	case demands < demanded:
+`, `
+	case demands < demanded && !mutant("forget-demand"):
+`,
+	},
+	{
+		"pkg/payout/approvals.go", `
+		if len(part) == 0 || part[0].Row != row.row() {
+`, `
+		if len(part) == 0 || part[0].Row != row.row() && !mutant("skip-rows") {
+`,
+	},
+	{
+		"pkg/payout/approvals.go", `
+	required, err := s.demand(ctx, []Total{{r.Amount, 1}})
+	if err != nil || required == 0 {
+`, `
+	required, err := s.demand(ctx, []Total{{r.Amount, 1}})
+	if err != nil || required == 0 || mutant("skip-single") {
+`,
+	},
+	{
+		"internal/journal/run.go", `
+		return t.approve(run.id, run.Approvals)
+`, `
+		if mutant("late-approval") {
+			return nil
+		}
+		return t.approve(run.id, run.Approvals)
+`,
+	},
 	{
 		"pkg/payout/send.go", `
 	ticket, err := s.claim(ctx, w)
@@ -1037,7 +1109,7 @@ func TestPatchesFit(t *testing.T) {
 			t.Errorf("no patch has the point %s", name)
 		}
 	}
-	for _, name := range slices.Concat(mutants, batchMutants) {
+	for _, name := range slices.Concat(mutants, batchMutants, approvalMutants) {
 		if !strings.Contains(all, fmt.Sprintf("mutant(%q)", name)) {
 			t.Errorf("no patch has the mutant %s", name)
 		}
