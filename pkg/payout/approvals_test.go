@@ -1,0 +1,173 @@
+package payout
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+
+	"example.com/till/pkg/api"
+)
+
+func newApprover(t testing.TB, name string) (signer ssh.Signer, line string) {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if signer, err = ssh.NewSignerFromKey(private); err != nil {
+		t.Fatal(err)
+	}
+	return signer, fmt.Sprintf("%s %s", name, ssh.MarshalAuthorizedKey(signer.PublicKey()))
+}
+
+// approvedBy makes a sender demand the approval of two persons, and returns their keys.
+func (d *desk) approvedBy(names ...string) (approvals Approvals, keys []ssh.Signer) {
+	d.t.Helper()
+	text := ""
+	for _, name := range names {
+		key, line := newApprover(d.t, name)
+		keys, text = append(keys, key), text+line
+	}
+	list, err := ParseApprovers("/etc/till/allowed_signers", []byte(text))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return Approvals{Required: 2, Approvers: list}, keys
+}
+
+func signPlan(t testing.TB, p *Plan, key ssh.Signer, name string) {
+	t.Helper()
+	signature, err := p.Sign(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p.Path+"."+name+".sig", signature, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantApprovalError(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	e := (*Error)(nil)
+	if !errors.As(err, &e) || e.Kind != Refused || e.Rule != RuleApproval {
+		t.Fatalf("the error is %v, want one of the rule %s", err, RuleApproval)
+	}
+	for _, part := range parts {
+		if !strings.Contains(e.Msg, part) {
+			t.Errorf("the error is %q, which does not say %q", e.Msg, part)
+		}
+	}
+}
+
+// TestApprovalsOnSeveralMachines checks that each machine that shares a journal verifies the approvals itself.
+func TestApprovalsOnSeveralMachines(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		approvals, keys := d.approvedBy("ann", "bob", "cleo")
+		d.options.Approvals = approvals
+		_, err := d.send(asked("1"))
+		wantApprovalError(t, err, "2 persons must approve a withdrawal of 5000 minor Btc")
+		p := d.plan(nil, due("101"), due("102"))
+		signPlan(t, p, keys[0], "ann")
+		_, err = d.apply(p, ApplyOptions{})
+		wantApprovalError(t, err, "signed: ann; not signed: bob, cleo; missing: 1")
+		signPlan(t, p, keys[1], "bob")
+		d.s.onCreate = on(map[string]func() (int, string, bool){"102": tooMany})
+		if _, err := d.apply(p, ApplyOptions{}); err == nil {
+			t.Fatal("the service took 102")
+		}
+
+		// Another machine begins where the first one stopped, and has no files. With a journal in a file, the
+		// first process has to end before.
+		if !d.ledger.Journal().Shared() {
+			d.ledger.Journal().Close()
+		}
+		d.s.onCreate = nil
+		for _, name := range []string{"ann", "bob"} {
+			if err := os.Remove(p.Path + "." + name + ".sig"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		other := *d.Sender
+		other.Ledger = &Ledger{d.open()}
+		other.options.Approvals = Approvals{}
+		_, err = other.apply(t.Context(), p, ApplyOptions{})
+		wantApprovalError(t, err, "the journal remembers that 2 persons must approve this")
+		foreign, _ := d.approvedBy("ann", "bob")
+		foreign.Approvers.Path = "/home/eve/signers"
+		other.options.Approvals = foreign
+		_, err = other.apply(t.Context(), p, ApplyOptions{})
+		wantApprovalError(t, err, "the journal remembers the approvers in /etc/till/allowed_signers, and those in /home/eve/signers are others")
+		other.options.Approvals = approvals
+		if tally, err := other.apply(t.Context(), p, ApplyOptions{}); err != nil || tally.States[StateAccepted] != 2 {
+			t.Errorf("it ended with %+v, %v", tally, err)
+		}
+		runs, err := other.ApprovedRuns(t.Context())
+		if err != nil || len(runs) != 1 || len(runs[0].Approvals) != 2 || runs[0].Approvals[1].Principal != "bob" || runs[0].Required != 2 {
+			t.Errorf("recorded is %+v, %v", runs, err)
+		}
+		d.wantArrived("101", "102", "102")
+	})
+}
+
+// TestApprovalOfChangedFile checks that the signatures are verified over what the open plan is, even if
+// another file has taken its place since.
+func TestApprovalOfChangedFile(t *testing.T) {
+	d := newDesk(t)
+	approvals, keys := d.approvedBy("ann", "bob")
+	d.options.Approvals = approvals
+	good, bad := d.plan(nil, due("101")), d.plan(nil, due("102"))
+	for i, name := range []string{"ann", "bob"} {
+		signPlan(t, good, keys[i], name)
+		if err := os.Rename(good.Path+"."+name+".sig", bad.Path+"."+name+".sig"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(good.Path, bad.Path); err != nil { // the signed plan is where the open one was
+		t.Fatal(err)
+	}
+	_, err := d.apply(bad, ApplyOptions{})
+	wantApprovalError(t, err, "signed: none; not signed: ann, bob; missing: 2")
+	d.wantArrived()
+}
+
+func TestNewRefusesApprovals(t *testing.T) {
+	d := newDesk(t)
+	for _, a := range []Approvals{{Required: -1}, {Required: 1}} {
+		if _, err := New(d.client, &Journal{d.ledger.Journal()}, "shop", Options{Approvals: a}); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%+v: %v", a, err)
+		}
+	}
+}
+
+// TestNeeds checks that thresholds are about totals, in the unit of the amounts.
+func TestNeeds(t *testing.T) {
+	a := Approvals{Required: 2, Above: []api.Amount{api.CryptoAmount("Btc", 10), api.FiatAmount("EUR", 500)}}
+	total := func(all ...api.Amount) (totals []Total) {
+		for _, one := range all {
+			totals = append(totals, Total{one, 1})
+		}
+		return totals
+	}
+	for name, c := range map[string]struct {
+		totals []Total
+		want   int
+	}{
+		"the most":            {total(api.CryptoAmount("Btc", 10)), 0},
+		"one more":            {total(api.CryptoAmount("Btc", 11)), 2},
+		"two spellings":       {total(api.CryptoAmount("Btc", 6), api.CryptoAmount("BTC", 6)), 2},
+		"more than 64 bits":   {total(api.CryptoAmount("Btc", 1<<62), api.CryptoAmount("BTC", 1<<62), api.CryptoAmount("bTC", 1<<62)), 2},
+		"a unit without one":  {total(api.FiatAmount("USD", 1)), 2},
+		"a crypto named EUR":  {total(api.CryptoAmount("EUR", 1)), 2},
+		"both up to the most": {total(api.CryptoAmount("Btc", 10), api.FiatAmount("EUR", 500)), 0},
+	} {
+		if got := a.Needs(c.totals); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
