@@ -306,6 +306,9 @@ type profileLine struct {
 	SettleAfter      string        `json:"settle_after,omitempty"`
 	DuplicateWindow  string        `json:"duplicate_window,omitempty"`
 	Metrics          string        `json:"metrics,omitempty"`
+	Approvals        string        `json:"approvals,omitempty"`
+	Approvers        string        `json:"approvers,omitempty"`
+	ApprovalsAbove   []string      `json:"approvals_above,omitempty"`
 	APIKeyCommand    []string      `json:"api_key_command,omitempty"`
 	OnFinish         []string      `json:"on_finish,omitempty"`
 	MaxPerWithdrawal []string      `json:"max_per_withdrawal,omitempty"`
@@ -350,6 +353,8 @@ func newProfileRow(file config.File, name string) profileRow {
 	one("settle_after", &row.SettleAfter)
 	one("duplicate_window", &row.DuplicateWindow)
 	one("metrics", &row.Metrics)
+	one("approvals", &row.Approvals)
+	one("approvers", &row.Approvers)
 	list := func(key string, field *[]string, values []string, separator string) {
 		if len(values) > 0 {
 			*field, row.texts[key] = values, strings.Join(values, separator)
@@ -364,6 +369,7 @@ func newProfileRow(file config.File, name string) profileRow {
 	}
 	list("api_key_command", &row.APIKeyCommand, p.APIKeyCommand, " ")
 	list("on_finish", &row.OnFinish, p.OnFinish, " ")
+	list("approvals_above", &row.ApprovalsAbove, amounts(p.ApprovalsAbove), ", ")
 	list("max_per_withdrawal", &row.MaxPerWithdrawal, amounts(p.Limits.MaxPerWithdrawal), ", ")
 	list("max_per_run", &row.MaxPerRun, amounts(p.Limits.MaxPerRun), ", ")
 	list("allow_addresses", &row.AllowAddresses, p.Limits.AllowAddresses, ", ")
