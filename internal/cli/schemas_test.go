@@ -167,7 +167,7 @@ func generated(t *testing.T) map[string]string {
 	add("note", "a note on standard error, with -o json or -o jsonl", nil, reflect.TypeFor[cmdutil.NoteLine]())
 	add("warning", "a warning on standard error, with -o json or -o jsonl", nil, reflect.TypeFor[cmdutil.WarningLine]())
 	add("plan", "the file of a plan", nil, reflect.TypeFor[payout.PlanFile]())
-	add("on-finish", "the report that the program of on_finish gets", nil, reflect.TypeFor[cmdutil.Finished]())
+	add("finish", "the report that the program of on_finish gets", nil, reflect.TypeFor[cmdutil.Finished]())
 	files[schema.File("report")] = files[schema.File("reseller report")]
 	return files
 }
@@ -233,7 +233,7 @@ func keepsPromise(t *testing.T, files map[string]string) {
 
 // TestSchemaNames checks that the names of the files lead back to the commands.
 func TestSchemaNames(t *testing.T) {
-	want := []string{"error", "note", "plan", "report", "warning"}
+	want := []string{"error", "finish", "note", "plan", "report", "warning"}
 	for name := range printed() {
 		want = append(want, name)
 	}

@@ -40,8 +40,7 @@ On a terminal, type the total to confirm. In a script, --digest names the plan
 that was approved; --yes accepts any plan. If some orders were accepted before,
 and not by this run, type their number too, or give --already-paid.
 
-See: till help runs, till help payouts and, for --approval, till help
-approvals.`,
+See: till help runs, till help payouts, till help approvals.`,
 		Example: `  till payout apply staff.plan --digest "$(cat approved.txt)"
   till payout apply staff.plan --yes --concurrency 8 --rate 20/s`,
 		Args: cmdutil.Args("PLAN"),
