@@ -21,9 +21,9 @@ func settingsCommand(a *cmdutil.App) *cobra.Command {
 		Long: `List the choices that the sandbox makes where the service's interface is
 silent, such as the names of statuses: the name for --set, the default, the
 possible values and the meaning. With SETTING, show all of one setting. The
-field value is what the sandbox that your settings lead to has now, as inside
-till sandbox run; without one it is the default. While a sandbox runs, till
-sandbox settings set changes them.`,
+field value is what it is now in the sandbox that your settings lead to, as
+inside till sandbox run; without one it is the default. While a sandbox runs,
+till sandbox settings set changes them.`,
 		Example: `  till sandbox settings
   till sandbox settings --columns name,value
   till sandbox settings include_fiat_is
