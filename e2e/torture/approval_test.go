@@ -213,7 +213,7 @@ func TestApprovalCrashes(t *testing.T) {
 			t.Run(point+" "+mutant, func(t *testing.T) {
 				t.Parallel()
 				o := newOffice(t, clean)
-					code, _, errs := o.command([]string{"TILL_TORTURE_POINT=" + point, "TILL_TORTURE_MUTANT=" + mutant},
+				code, _, errs := o.command([]string{"TILL_TORTURE_POINT=" + point, "TILL_TORTURE_MUTANT=" + mutant},
 					patched, "payout", "apply", "staff.plan", "--yes", "--approval", "ann.sig", "--approval", "bob.sig")
 				if code != -1 {
 					t.Fatalf("it was not killed, and ended with %d: %s", code, errs)
