@@ -163,6 +163,11 @@ func TestVerifyRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	renamed.Namespace = Namespace
+	longer, err := sshsig.Unarmor(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	longer.Signature.Rest = []byte("more")
 	for name, c := range map[string]struct {
 		options   string
 		text      string
@@ -188,6 +193,8 @@ func TestVerifyRefuses(t *testing.T) {
 		"garbage":               {"", text, []byte("garbage"), "it is not an OpenSSH signature"},
 		"nothing":               {"", text, nil, "it is not an OpenSSH signature"},
 		"a cut signature":       {"", text, good[:len(good)/2], "it is not an OpenSSH signature"},
+		"text after it":         {"", text, sshsig.Armor(longer), "it is not an OpenSSH signature"},
+		"another kind of block": {"", text, bytes.ReplaceAll(good, []byte("SSH SIGNATURE"), []byte("SIGNATURE")), "it is not an OpenSSH signature"},
 		"a key":                 {"", text, ssh.MarshalAuthorizedKey(ann.PublicKey()), "it is not an OpenSSH signature"},
 	} {
 		t.Run(name, func(t *testing.T) {

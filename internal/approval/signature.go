@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/hiddeco/sshsig"
@@ -61,7 +62,7 @@ type Signature struct {
 // name of its file.
 func (a Approvers) Verify(m *Message, armored []byte, now time.Time) (Signature, error) {
 	parsed, err := sshsig.Unarmor(armored)
-	if err != nil {
+	if err != nil || hasMore(parsed) {
 		return Signature{}, errors.New("it is not an OpenSSH signature")
 	}
 	if parsed.Namespace != Namespace {
@@ -82,6 +83,12 @@ func (a Approvers) Verify(m *Message, armored []byte, now time.Time) (Signature,
 		Person: a.person(l), Fingerprint: l.fingerprint, Armored: string(sshsig.Armor(parsed)),
 		Key: string(trimLine(ssh.MarshalAuthorizedKey(l.key))),
 	}, nil
+}
+
+// hasMore reports whether something follows the signature of a key. ssh-keygen refuses that, so nobody could
+// verify later what the journal keeps. With a token, its flags and counter follow.
+func hasMore(s *sshsig.Signature) bool {
+	return len(s.Signature.Rest) > 0 && !strings.HasPrefix(s.PublicKey.Type(), "sk-")
 }
 
 func trimLine(text []byte) []byte { return text[:len(text)-1] }
