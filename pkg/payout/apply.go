@@ -433,7 +433,11 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	if err != nil {
 		return accountChanged(err)
 	}
+	begun := a.Begun()
 	a.run = run
+	if !begun && a.approvals.Required > 0 { // another process may have begun it since approve looked
+		return a.sameRows(ctx)
+	}
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
 
@@ -136,6 +137,48 @@ func TestApprovalOfChangedFile(t *testing.T) {
 	_, err := d.apply(bad, ApplyOptions{})
 	wantApprovalError(t, err, "signed: none; not signed: ann, bob; missing: 2")
 	d.wantArrived()
+}
+
+// TestApprovalOfOtherRows checks that rows which somebody else has recorded for the run are compared with the
+// signed plan, also if that happened after the approvals were verified.
+func TestApprovalOfOtherRows(t *testing.T) {
+	for name, late := range map[string]bool{"before": false, "in between": true} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			approvals, keys := d.approvedBy("ann", "bob")
+			d.options.Approvals = approvals
+			p := d.plan(nil, due("101"))
+			signPlan(t, p, keys[0], "ann")
+			signPlan(t, p, keys[1], "bob")
+			other := func() {
+				r := d.plan(nil, due("101"), due("102"))
+				_, err := d.ledger.BeginRun(t.Context(), journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path},
+					func(yield func(journal.Row, error) bool) {
+						for row, err := range r.All() {
+							if !yield(row.row(), err) {
+								return
+							}
+						}
+					})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !late {
+				other()
+			}
+			a, err := d.Applier(t.Context(), p, ApplyOptions{})
+			if late {
+				if err != nil {
+					t.Fatal(err)
+				}
+				other()
+				err = a.Begin(t.Context(), 0)
+			}
+			wantApprovalError(t, err, "are not those of the plan")
+			d.wantArrived()
+		})
+	}
 }
 
 func TestNewRefusesApprovals(t *testing.T) {
