@@ -93,3 +93,23 @@ func TestMetricsOfForeignText(t *testing.T) {
 		t.Errorf("it is\n%s", text)
 	}
 }
+
+// TestMetricsOfAnother checks that a file that till has not written, or not all of it, is left as it is.
+func TestMetricsOfAnother(t *testing.T) {
+	begin := "# HELP " + metricStart + " When.\n"
+	for name, text := range map[string]string{
+		"another program": "node_load1 0.5\n",
+		"too large":       begin + strings.Repeat("# more\n", mostMetrics/7),
+	} {
+		path := filepath.Join(t.TempDir(), "till.prom")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeMetrics(path, Finished{Command: "payout apply"}); err == nil {
+			t.Errorf("%s: it was replaced", name)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != text {
+			t.Errorf("%s: it was changed: %v", name, err)
+		}
+	}
+}

@@ -77,11 +77,11 @@ func readMetrics(path, command string) (*metricsFile, error) {
 		return nil, WithoutPath(err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostMetrics))
+	text, err := io.ReadAll(io.LimitReader(f, mostMetrics+1))
 	if err != nil {
 		return nil, WithoutPath(err)
 	}
-	if len(text) > 0 && !bytes.HasPrefix(text, []byte("# HELP "+metricStart+" ")) {
+	if len(text) > mostMetrics || len(text) > 0 && !bytes.HasPrefix(text, []byte("# HELP "+metricStart+" ")) {
 		return nil, errors.New("the file exists and has no metrics of till: name another one, or remove it")
 	}
 	ours := `file="` + escapeLabel(m.file) + `"`
