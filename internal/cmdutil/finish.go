@@ -278,23 +278,29 @@ func (a *App) runOnFinish(words []string, f *Finished, limit time.Duration) erro
 	return fmt.Errorf("the program %s of on_finish failed: %w", words[0], plainExecError(err))
 }
 
-// withoutSecrets returns the environment without the key and the journal's password.
+// withoutSecrets returns the environment without the key and the journal's password. A text that names no
+// journal may have a password too.
 func (a *App) withoutSecrets() []string {
 	key := ""
 	if a.session != nil {
 		key = a.session.key
+	}
+	journal := a.IO.Env(journalVariable)
+	if place.Redact(journal) == journal && place.Check(journal) == nil {
+		journal = ""
 	}
 	return slices.DeleteFunc(slices.Clone(a.IO.Environ()), func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")
 		switch name {
 		case "TILL_API_KEY", "PGPASSWORD":
 			return true
-		case "TILL_JOURNAL":
-			return place.Redact(value) != value
 		}
-		return len(key) >= shortestKey && strings.Contains(value, key)
+		return journal != "" && strings.Contains(value, journal) || len(key) >= shortestKey && strings.Contains(value, key)
 	})
 }
+
+// journalVariable names the journal. Its value may have a password, and other variables may have the value.
+const journalVariable = "TILL_JOURNAL"
 
 // shortestKey is the shortest key that is looked for in other variables. A shorter one may be a part of them by
 // chance.
