@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"io/fs"
+	"os"
 )
 
 // ReadApprovers returns the text of the file of those who may approve what is sent. Only this user and root
@@ -14,9 +15,20 @@ func (s Settings) ReadApprovers() ([]byte, error) {
 			advise("type: till profile set %s approvers=/etc/till/allowed_signers", s.Profile)
 	}
 	const what = "the file of approvers"
-	text, err := readChecked(what, path, maxFile+1, func(info fs.FileInfo) error {
+	regular := func(info fs.FileInfo) error {
 		if !info.Mode().IsRegular() {
 			return failf("%s %s is not a regular file: name a file", what, path)
+		}
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil { // opening a pipe may wait for ever
+		if err := regular(info); err != nil {
+			return nil, err
+		}
+	}
+	text, err := readChecked(what, path, maxFile+1, func(info fs.FileInfo) error {
+		if err := regular(info); err != nil {
+			return err
 		}
 		return checkTrust(what+" "+path, path, info)
 	})

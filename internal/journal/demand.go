@@ -36,24 +36,47 @@ func (d Demand) Need(totals map[string]int64) int64 {
 }
 
 // with returns the demand that is as strict as both. The file of the approvers may change if it stays in its
-// place, which only its administrator can write. A file in another place counts if it has the same content.
+// place, which only its administrator can write, and a file in another place counts if it has the same content.
+// Nothing can be sent with other approvers. So they change nothing, or anybody could stop all payments.
 func (d Demand) with(now Demand) Demand {
-	if now.Persons == 0 {
+	switch {
+	case now.Persons == 0 || d.foreign(now):
 		return d
-	}
-	if d.Persons == 0 {
+	case d.Persons == 0:
 		return now
 	}
-	both := Demand{Persons: max(d.Persons, now.Persons), Above: map[string]int64{}, Approvers: d.Approvers,
-		Digest: d.Digest}
-	for unit, minor := range d.Above {
-		if other, found := now.Above[unit]; found {
-			both.Above[unit] = min(minor, other)
-		}
-	}
+	both := d.strictest(now)
 	if d.Approvers == "" || d.Approvers == now.Approvers {
 		both.Approvers, both.Digest = now.Approvers, now.Digest
 	}
+	return both
+}
+
+// foreign reports whether two demands name different approvers.
+func (d Demand) foreign(o Demand) bool {
+	return d.Approvers != "" && o.Approvers != "" && d.Approvers != o.Approvers && d.Digest != o.Digest
+}
+
+// strictest returns the numbers that are as strict as both, with the approvers of d.
+func (d Demand) strictest(o Demand) Demand {
+	both := Demand{Persons: max(d.Persons, o.Persons), Above: map[string]int64{}, Approvers: d.Approvers,
+		Digest: d.Digest}
+	for unit, minor := range d.Above {
+		if other, found := o.Above[unit]; found {
+			both.Above[unit] = min(minor, other)
+		}
+	}
+	return both
+}
+
+// joined returns the demand of an account that was two. If they named different approvers, no file is that of
+// both, so nothing can be sent until a person decides.
+func (d Demand) joined(o Demand) Demand {
+	if !d.foreign(o) {
+		return d.with(o)
+	}
+	both := d.strictest(o)
+	both.Approvers, both.Digest = d.Approvers+" and "+o.Approvers, ""
 	return both
 }
 
@@ -148,10 +171,23 @@ func (t *tx) inheritDemand(from, to int64) error {
 		return err
 	}
 	ours, err := demandOf(t, to)
-	if err != nil || ours.with(theirs).equal(ours) {
+	if err != nil || ours.joined(theirs).equal(ours) {
 		return err
 	}
-	return t.addDemand(to, ours.with(theirs))
+	return t.addDemand(to, ours.joined(theirs))
+}
+
+// inheritDemands adds what the accounts of a key have demanded to another account of it. At the service, all of
+// them are one.
+func (t *tx) inheritDemands(to int64, fingerprint string) error {
+	others, err := collect(t, func(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id) },
+		`SELECT account FROM keys WHERE fingerprint = ?1 AND account <> ?2 ORDER BY account`, fingerprint, to)
+	for _, from := range others {
+		if err == nil {
+			err = t.inheritDemand(from, to)
+		}
+	}
+	return err
 }
 
 // leaveDemand makes an account in the place of one that was renamed, if that demanded approvals. Otherwise a

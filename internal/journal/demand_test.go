@@ -33,17 +33,18 @@ func TestNeed(t *testing.T) {
 // approvers may change in its place.
 func TestStrictest(t *testing.T) {
 	for name, c := range map[string]struct{ old, now, want Demand }{
-		"the first":         {Demand{}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
-		"none":              {Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}, Demand{}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
-		"more persons":      {Demand{Persons: 1, Above: btc(5)}, Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(5)}},
-		"fewer persons":     {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 1, Above: btc(5)}, Demand{Persons: 2, Above: btc(5)}},
-		"a lower total":     {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(4)}, Demand{Persons: 2, Above: btc(4)}},
-		"a higher total":    {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(6)}, Demand{Persons: 2, Above: btc(5)}},
-		"a new total":       {Demand{Persons: 2}, Demand{Persons: 2, Above: btc(6)}, Demand{Persons: 2, Above: btc(0)}},
-		"no total":          {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2}, Demand{Persons: 2}},
-		"a changed file":    {Demand{Persons: 2, Approvers: "/a", Digest: "a1"}, Demand{Persons: 2, Approvers: "/a", Digest: "a2"}, Demand{Persons: 2, Approvers: "/a", Digest: "a2"}},
-		"another file":      {Demand{Persons: 2, Approvers: "/a", Digest: "a1"}, Demand{Persons: 2, Approvers: "/b", Digest: "b1"}, Demand{Persons: 2, Approvers: "/a", Digest: "a1"}},
-		"a person's number": {Demand{Persons: 2, Reason: "why"}, Demand{Persons: 2, Approvers: "/b", Digest: "b1"}, Demand{Persons: 2, Approvers: "/b", Digest: "b1"}},
+		"the first":                 {Demand{}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
+		"none":                      {Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}, Demand{}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
+		"more persons":              {Demand{Persons: 1, Above: btc(5)}, Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(5)}},
+		"fewer persons":             {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 1, Above: btc(5)}, Demand{Persons: 2, Above: btc(5)}},
+		"a lower total":             {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(4)}, Demand{Persons: 2, Above: btc(4)}},
+		"a higher total":            {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(6)}, Demand{Persons: 2, Above: btc(5)}},
+		"a new total":               {Demand{Persons: 2}, Demand{Persons: 2, Above: btc(6)}, Demand{Persons: 2, Above: btc(0)}},
+		"no total":                  {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2}, Demand{Persons: 2}},
+		"a changed file":            {Demand{Persons: 2, Approvers: "/a", Digest: "a1"}, Demand{Persons: 2, Approvers: "/a", Digest: "a2"}, Demand{Persons: 2, Approvers: "/a", Digest: "a2"}},
+		"another file":              {Demand{Persons: 2, Approvers: "/a", Digest: "a1"}, Demand{Persons: 2, Approvers: "/b", Digest: "b1"}, Demand{Persons: 2, Approvers: "/a", Digest: "a1"}},
+		"a looser demand of others": {Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}, Demand{Persons: 1, Above: btc(9), Approvers: "/b", Digest: "b1"}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
+		"a person's number":         {Demand{Persons: 2, Reason: "why"}, Demand{Persons: 2, Approvers: "/b", Digest: "b1"}, Demand{Persons: 2, Approvers: "/b", Digest: "b1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := c.old.with(c.now)
@@ -171,4 +172,45 @@ func TestApprovalsOfARun(t *testing.T) {
 			t.Errorf("another run has %+v, %v", none, err)
 		}
 	})
+}
+
+// TestOthersDemand checks that settings with other approvers, which can send nothing, change nothing.
+func TestOthersDemand(t *testing.T) {
+	ours := Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}
+	theirs := Demand{Persons: 9, Approvers: "/b", Digest: "b1"}
+	if got := ours.with(theirs); !got.equal(ours) {
+		t.Errorf("the demand has become %+v", got)
+	}
+}
+
+// TestAdoptedKeyBringsItsDemand checks that a key demands under any name what it demanded under the first, and that
+// no file of approvers is right if the two names had different ones.
+func TestAdoptedKeyBringsItsDemand(t *testing.T) {
+	good := Demand{Persons: 2, Above: btc(5), Approvers: "/good", Digest: "g"}
+	evil := Demand{Persons: 1, Above: btc(9), Approvers: "/evil", Digest: "e"}
+	for name, c := range map[string]struct{ before, want Demand }{
+		"no demand":       {Demand{}, good},
+		"other approvers": {evil, Demand{Persons: 2, Above: btc(5), Approvers: "/evil and /good"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachDialect(t, func(t *testing.T, open opener) {
+				j, other := open(), Account{shop.Address, "other"}
+				for a, d := range map[Account]Demand{shop: good, other: c.before} {
+					if _, err := j.of(t.Context(), a).Demand(t.Context(), d); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := j.of(t.Context(), shop).NoteKey(t.Context(), "f1", KeyChecked); err != nil {
+					t.Fatal(err)
+				}
+				if err := j.of(t.Context(), other).NoteKey(t.Context(), "f1", KeyAdopted); err != nil {
+					t.Fatal(err)
+				}
+				got, err := j.of(t.Context(), other).Demand(t.Context(), Demand{})
+				if err != nil || !got.equal(c.want) {
+					t.Errorf("the demand is %+v, %v", got, err)
+				}
+			})
+		})
+	}
 }

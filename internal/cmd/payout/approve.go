@@ -138,10 +138,11 @@ func approve(s *cmdutil.Session, plan *payout.Plan, flags approveFlags, out cmdu
 	return out.One(signedPlan{plan.Path, plan.Name(), plan.Digest, principal, fingerprint, name})
 }
 
-// showToApprover shows a plan as payout show does, on standard error: standard output has the result.
+// showToApprover shows a plan as payout show does, on standard error: standard output has the result. It cuts
+// nothing, however narrow the terminal is: what is signed is seen whole.
 func showToApprover(s *cmdutil.Session, plan *payout.Plan) error {
 	noteShown(s, plan)
-	o := render.Options{Format: render.Table, Width: s.Render.Width, Color: s.Render.Color, Screen: true}
+	o := render.Options{Format: render.Table, Color: s.Render.Color, Screen: true}
 	if err := planFactsView(s.Money).One(s.IO.Err, o, factsOf(s, plan)); err != nil || plan.Rows == 0 {
 		return err
 	}
