@@ -34,7 +34,7 @@ STAMP = $(if $(VERSION),-buildvcs=false -ldflags '$(X)Version=v$(VERSION:v%=%)$(
 # quote protects a name from the shell.
 quote = '$(subst ','\'',$(1))'
 
-.PHONY: build demo test torture bench lint fuzz completions schemas man pictures dist install uninstall vuln clean
+.PHONY: build demo test test-packages test-crashes torture bench lint fuzz completions schemas man pictures dist install uninstall vuln clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -o bin/till ./cmd/till
@@ -42,12 +42,19 @@ build:
 demo: build
 	@sh examples/demo.sh bin/till
 
-# What takes long begins first, so that no core waits for it at the end. Many tests wait for other processes, so more run at
-# a time than there are cores.
+# The crash tests run beside the others, without the race detector: it would watch only the test, and not the programs that
+# are killed. Many tests wait for other processes, so more run at a time than there are cores.
 test: build
-	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -p 4 -parallel 4 -timeout 30m ./pkg/... ./e2e/torture ./...
+	$(MAKE) -j2 test-packages test-crashes
 	cd tools/dist && CGO_ENABLED=0 $(GO) test -timeout 30m ./...
 	cd e2e/openapi && CGO_ENABLED=0 $(GO) test ./...
+
+# What takes long begins first, so that no core waits for it at the end.
+test-packages:
+	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -p 3 -parallel 4 -timeout 30m ./pkg/... $(filter-out %/e2e/torture,$(shell $(GO) list ./...))
+
+test-crashes:
+	CGO_ENABLED=0 $(GO) test -trimpath -parallel 4 -timeout 30m ./e2e/torture
 
 torture:
 	$(GO) test ./e2e/torture -count=1 -timeout 0 -v -kills $(N) -seed $(SEED)

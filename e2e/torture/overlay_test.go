@@ -1074,7 +1074,7 @@ func (b *programs) build() error {
 		return err
 	}
 	b.clean, b.patched = filepath.Join(b.dir, "till"), filepath.Join(b.dir, "till-patched")
-	for _, args := range [][]string{{"build", "-o", b.clean, "./cmd/till"}, {"build", "-overlay", overlay, "-o", b.patched, "./cmd/till"}} {
+	for _, args := range [][]string{{"build", "-trimpath", "-o", b.clean, "./cmd/till"}, {"build", "-trimpath", "-overlay", overlay, "-o", b.patched, "./cmd/till"}} {
 		cmd := exec.Command("go", args...)
 		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {

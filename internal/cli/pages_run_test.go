@@ -198,7 +198,7 @@ func runGo(t *testing.T, source string) string {
 		if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		cmd := command(t, env, "go", "test", file)
+		cmd := command(t, env, "go", "test", "-trimpath", file)
 		cmd.Dir = absolute(t, ".")
 		if f := finish(t, cmd); f.code != 0 {
 			t.Errorf("the test fails: %s%s", f.out, f.err)
