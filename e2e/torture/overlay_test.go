@@ -903,13 +903,13 @@ const maxRowsAtOnce = 7 // so that a small plan has parts
 	if err != nil {
 		return accountChanged(err)
 	}
-	a.run = run
+	begun := a.Begun()
 `, `
 	killpoint("after-run")
 	if err != nil {
 		return accountChanged(err)
 	}
-	a.run = run
+	begun := a.Begun()
 `,
 	},
 	{
