@@ -295,6 +295,17 @@ func TestParseApproversRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	many := strings.Repeat(row("ann", "", key), maxApprovers)
+	if _, err := ParseApprovers([]byte(many), time.UTC); err != nil {
+		t.Errorf("%d keys: %v", maxApprovers, err)
+	}
+	if _, err := ParseApprovers([]byte(many+row("ann", "", key)), time.UTC); err == nil {
+		t.Errorf("%d keys were accepted", maxApprovers+1)
+	}
+	same := row("ann", `valid-after="20260503Z",valid-before="20260503Z"`, key)
+	if _, err := ParseApprovers([]byte(same), time.UTC); err == nil {
+		t.Error("a key that is never valid was accepted")
+	}
 	for line, want := range map[string]string{
 		"ann":                                                     "there is no public key",
 		"ann ssh-ed25519":                                         "there is no public key after the principals: write it as in a file that ends in .pub",

@@ -214,3 +214,21 @@ func TestAdoptedKeyBringsItsDemand(t *testing.T) {
 		})
 	}
 }
+
+// TestDecisionIsRecorded checks that a person's decision is recorded even if it changes nothing.
+func TestDecisionIsRecorded(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		l := open().of(t.Context(), shop)
+		d := Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}
+		if _, err := l.Demand(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		d.Reason = "it stays"
+		if err := l.SetDemand(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := l.Demands(t.Context()); err != nil || len(all) != 2 || all[1].Reason != "it stays" {
+			t.Errorf("recorded is %+v, %v", all, err)
+		}
+	})
+}

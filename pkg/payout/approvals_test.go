@@ -139,6 +139,20 @@ func TestApprovalOfChangedFile(t *testing.T) {
 	d.wantArrived()
 }
 
+// TestApprovalByOnePerson checks that two signatures of one person are one approval.
+func TestApprovalByOnePerson(t *testing.T) {
+	d := newDesk(t)
+	approvals, keys := d.approvedBy("ann", "ann", "bob")
+	d.options.Approvals = approvals
+	p := d.plan(nil, due("101"))
+	signPlan(t, p, keys[0], "1")
+	signPlan(t, p, keys[0], "2")
+	signPlan(t, p, keys[1], "3")
+	_, err := d.apply(p, ApplyOptions{})
+	wantApprovalError(t, err, "signed: ann; not signed: bob; missing: 1")
+	d.wantArrived()
+}
+
 // TestApprovalOfOtherRows checks that rows which somebody else has recorded for the run are compared with the
 // signed plan, also if that happened after the approvals were verified.
 func TestApprovalOfOtherRows(t *testing.T) {

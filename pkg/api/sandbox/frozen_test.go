@@ -230,7 +230,8 @@ func TestSeededIDs(t *testing.T) {
 		t.Error("two states have one identity")
 	}
 	seed := sandbox.WithSeedJSON([]byte(`{"balances":["1.00 Usd"]}`))
-	if frozenBox(t, sandbox.WithSeededIDs(), seed).Identity() == frozenBox(t, sandbox.WithSeededIDs(), seed).Identity() {
+	one, two := frozenBox(t, sandbox.WithSeededIDs(), seed), frozenBox(t, sandbox.WithSeededIDs(), seed)
+	if one.Identity() == two.Identity() {
 		t.Error("two states of one file have one identity")
 	}
 	dump, err := b.Dump()
