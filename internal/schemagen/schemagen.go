@@ -39,7 +39,10 @@ type Facts struct {
 // OneOf is an object with exactly one of some members, for Facts.As.
 type OneOf[K ~string, V any] map[K]V
 
-func (OneOf[K, V]) oneOf() {}
+// isOneOf reports whether a type is an instance of OneOf.
+func isOneOf(t reflect.Type) bool {
+	return t.PkgPath() == reflect.TypeFor[Facts]().PkgPath() && strings.HasPrefix(t.Name(), "OneOf[")
+}
 
 // Document is the output that a schema describes.
 type Document struct {
@@ -121,7 +124,6 @@ var (
 	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 	received      = reflect.TypeFor[interface{ RawJSON() json.RawMessage }]()
-	exactlyOne    = reflect.TypeFor[interface{ oneOf() }]()
 )
 
 // node returns the schema of a type. That of a struct is a reference to $defs.
@@ -189,7 +191,7 @@ func (g *generator) node(t reflect.Type) *Node {
 // mapping returns the schema of an object with any keys or, if the keys are an enumeration, with those.
 func (g *generator) mapping(t reflect.Type) *Node {
 	n := &Node{Type: "object"}
-	if t.Implements(exactlyOne) {
+	if isOneOf(t) {
 		n.MinProperties, n.MaxProperties = 1, 1
 	}
 	value := g.node(t.Elem())
@@ -339,7 +341,7 @@ func (g *generator) member(f field) *Node {
 
 // objectOf returns the schema of the object that a slice of records becomes.
 func (g *generator) objectOf(record reflect.Type) *Node {
-	if as := g.facts.As[record]; len(as) == 1 && as[0].Implements(exactlyOne) {
+	if as := g.facts.As[record]; len(as) == 1 && isOneOf(as[0]) {
 		return &Node{Type: "object", AdditionalProperties: g.node(as[0].Elem())}
 	}
 	return &Node{Type: "object", AdditionalProperties: g.node(record)}
