@@ -234,6 +234,13 @@ func startFaulty(t *testing.T, answers map[string][]string) *faulty {
 	return f
 }
 
+// answer sets how the creates of an order are answered.
+func (f *faulty) answer(order string, answers ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answers[order] = answers
+}
+
 func (f *faulty) serve(t *testing.T, w http.ResponseWriter, r *http.Request, listener net.Listener) {
 	if !strings.HasSuffix(r.URL.Path, "/create") {
 		f.mu.Lock()
@@ -436,7 +443,9 @@ func TestPayoutScript(t *testing.T) {
 			{"nobody is there", nil, true, 40, ""},
 		} {
 			f := startFaulty(t, map[string][]string{"1": c.answers})
+			f.mu.Lock()
 			f.gone = c.gone
+			f.mu.Unlock()
 			file := payoutFile(t, payoutHead+"1,Btc,0.5,a\n2,Btc,0.5,b\n")
 			if run := finish(t, command(t, f.env(t, quick...), "sh", script, file)); run.code != c.code || run.out != "" {
 				t.Errorf("%s: it ended with %d: %s%s", c.name, run.code, run.out, run.err)

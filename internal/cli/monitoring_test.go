@@ -74,7 +74,7 @@ func TestMailExample(t *testing.T) {
 	t.Parallel()
 	sendmail, mails := noting(t)
 	w := startWatched(t, "mail.sh", "payroll@shop.example", "SENDMAIL="+sendmail)
-	w.answers = map[string][]string{"2": {"drop"}}
+	w.answer("2", "drop")
 	w.apply(t, 20)
 	want := regexp.MustCompile(`^\*\*\*
 -i -t
@@ -160,7 +160,7 @@ func TestAlerts(t *testing.T) {
 		}
 	}
 	w := startWatched(t, "mail.sh", "x", "SENDMAIL=true")
-	w.answers = map[string][]string{"2": {"drop"}}
+	w.answer("2", "drop")
 	file := filepath.Join(t.TempDir(), "pay \"roll\"\\.prom")
 	w.apply(t, 20, "--metrics", file)
 	finish(t, command(t, w.env, "till", "withdraw", "wait", "--order-id", "1", "--status", "New", "--metrics", file))

@@ -75,12 +75,8 @@ func startPayroll(t *testing.T, rows string) payroll {
 	return p
 }
 
-// answer sets how the creates of a row are answered.
-func (p *payroll) answer(row int, answers ...string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.answers[p.orders[row]] = answers
-}
+// answerRow sets how the creates of a row are answered.
+func (p *payroll) answerRow(row int, answers ...string) { p.answer(p.orders[row], answers...) }
 
 // pay pays, and checks the exit code and the single mail that is sent.
 func (p *payroll) pay(t *testing.T, code int, subject string) finished {
@@ -130,7 +126,7 @@ func TestPayroll(t *testing.T) {
 	t.Run("an answer is lost", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, threePeople)
-		p.answer(1, "lose")
+		p.answerRow(1, "lose")
 		run := p.pay(t, 0, "paid")
 		if !strings.Contains(run.err, "is unknown") || !strings.Contains(run.err, "found on the service's list") {
 			t.Errorf("nothing was unknown, or it was not found: %s", run.err)
@@ -142,7 +138,7 @@ func TestPayroll(t *testing.T) {
 	t.Run("a payment never arrives", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, threePeople)
-		p.answer(0, "drop")
+		p.answerRow(0, "drop")
 		for range 2 {
 			p.pay(t, 20, "STOP: it is unknown whether somebody was paid")
 		}
@@ -152,7 +148,7 @@ func TestPayroll(t *testing.T) {
 	t.Run("the script is killed", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, "currency,amount,address\nBtc,0.5,bc1qa\nBtc,0.25,bc1qb\n")
-		p.answer(1, "hold")
+		p.answerRow(1, "hold")
 		cmd := command(t, p.env, "sh", p.script, "pay", p.plan, p.digest)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		if err := cmd.Start(); err != nil {
@@ -173,7 +169,7 @@ func TestPayroll(t *testing.T) {
 	t.Run("a rate limit is retried", func(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, threePeople)
-		p.answer(0, "429")
+		p.answerRow(0, "429")
 		p.pay(t, 0, "paid")
 		wantText(t, "the list", inOrder(p.listed(t)), inOrder(p.rows(3)))
 	})
@@ -191,7 +187,7 @@ func TestPayroll(t *testing.T) {
 			{nil, true, 40, "not finished, run it again"},
 		} {
 			p := startPayroll(t, threePeople)
-			p.answer(0, c.answers...)
+			p.answerRow(0, c.answers...)
 			if c.gone {
 				p.server.Close()
 			}
@@ -276,8 +272,8 @@ func TestNightly(t *testing.T) {
 	}
 	p := startPayroll(t, threePeople)
 	night(t, p.env, 0, "", "") // nothing was sent yet
-	p.answer(1, "lose")
-	p.answer(2, "drop")
+	p.answerRow(1, "lose")
+	p.answerRow(2, "drop")
 	one := finish(t, command(t, p.env, "till", "payout", "apply", p.plan, "--yes"))
 	if one.code != 20 {
 		t.Fatalf("it ended with %d: %s", one.code, one.err)
