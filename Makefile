@@ -51,7 +51,7 @@ test: build
 
 # What takes long begins first, so that no core waits for it at the end.
 test-packages:
-	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -p 3 -parallel 4 -timeout 30m ./pkg/... $(filter-out %/e2e/torture,$(shell $(GO) list ./...))
+	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -p 3 -parallel 4 -timeout 30m ./internal/cli ./pkg/... $(filter-out %/e2e/torture,$(shell $(GO) list ./...))
 
 test-crashes:
 	CGO_ENABLED=0 $(GO) test -trimpath -parallel 4 -timeout 30m ./e2e/torture
