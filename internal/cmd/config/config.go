@@ -70,18 +70,4 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 	})
 }
 
-// pathLine is the path of the configuration file as JSON.
-type pathLine struct {
-	Path string `json:"path"`
-}
-
-func pathView(money.Registry) render.View[string] {
-	return render.View[string]{
-		ID:   func(path string) string { return path },
-		JSON: render.Encoded(func(path string) pathLine { return pathLine{path} }),
-		Columns: []render.Column[string]{
-			{Name: "path", About: "path of the configuration file",
-				Cell: func(path string) render.Cell { return render.Own(path) }},
-		},
-	}
-}
+func pathView(money.Registry) render.View[string] { return cmdutil.PathView("path of the configuration file") }

@@ -326,19 +326,7 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 	})
 }
 
-// pathLine is the place of the journal as JSON.
-type pathLine struct {
-	Path string `json:"path"`
-}
-
-func pathView(money.Registry) render.View[string] {
-	return render.View[string]{
-		ID:   func(path string) string { return path },
-		JSON: render.Encoded(func(path string) pathLine { return pathLine{path} }),
-		Columns: []render.Column[string]{{Name: "path", About: "file or address of the journal",
-			Cell: func(path string) render.Cell { return render.Own(path) }}},
-	}
-}
+func pathView(money.Registry) render.View[string] { return cmdutil.PathView("file or address of the journal") }
 
 func renameCommand(a *cmdutil.App) *cobra.Command {
 	var baseURL string
