@@ -157,15 +157,13 @@ func withSandbox(
 	}
 	dir, err := os.MkdirTemp("", "till-sandbox-")
 	if err != nil {
-		return &config.Error{Msg: fmt.Sprintf("there is no place for a journal of the sandbox: %v", err), Err: err,
-			Advice: "name a directory in TMPDIR that exists and can be written"}
+		return noPlace(err)
 	}
 	defer os.RemoveAll(dir)
 	book := filepath.Join(dir, "journal.db")
 	// a command that only reads the journal does not create it
 	if err := os.WriteFile(book, nil, 0o600); err != nil {
-		return &config.Error{Msg: fmt.Sprintf("there is no place for a journal of the sandbox: %v", err), Err: err,
-			Advice: "name a directory in TMPDIR that exists and can be written"}
+		return noPlace(err)
 	}
 	listener, err := listenOn(flags.listen)
 	if err != nil {
@@ -202,6 +200,12 @@ func withSandbox(
 		return err
 	}
 	return work(at, broke)
+}
+
+// noPlace says that the directory for temporary files cannot be used.
+func noPlace(err error) error {
+	return &config.Error{Msg: fmt.Sprintf("there is no place for a journal of the sandbox: %v", err), Err: err,
+		Advice: "name a directory in TMPDIR that exists and can be written"}
 }
 
 // newSandbox makes the sandbox that the flags describe.
