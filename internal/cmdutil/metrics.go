@@ -99,7 +99,7 @@ func isMetric(name string) bool {
 	return slices.ContainsFunc(metrics(), func(m metric) bool { return m.name == name })
 }
 
-// of returns the labels of a sample: the file, the command unless it is empty, and pairs of a name and a value.
+// labels returns the labels of a sample: the file, the command unless it is empty, and pairs of a name and a value.
 func (m *metricsFile) labels(command string, more ...string) string {
 	pairs := []string{"file", m.file}
 	if command != "" {

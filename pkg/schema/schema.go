@@ -62,8 +62,8 @@ func Line(command string) []byte {
 		return text
 	}
 	line := fmt.Appendf(nil, `{"$schema":%s,"title":%q`, list.Schema, "a line of "+list.Title+"l")
-	if items := bytes.Trim(bytes.TrimSpace(list.Items), "{}"); len(bytes.TrimSpace(items)) > 0 {
-		line = fmt.Appendf(line, ",%s", items)
+	if items := bytes.TrimSpace(list.Items); len(items) > len("{}") { // its members, without the braces
+		line = fmt.Appendf(line, ",%s", items[1:len(items)-1])
 	}
 	if list.Defs != nil {
 		line = fmt.Appendf(line, `,"$defs":%s`, list.Defs)
