@@ -70,4 +70,6 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 	})
 }
 
-func pathView(money.Registry) render.View[string] { return cmdutil.PathView("path of the configuration file") }
+func pathView(money.Registry) render.View[string] {
+	return cmdutil.PathView("path of the configuration file")
+}

@@ -326,7 +326,9 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 	})
 }
 
-func pathView(money.Registry) render.View[string] { return cmdutil.PathView("file or address of the journal") }
+func pathView(money.Registry) render.View[string] {
+	return cmdutil.PathView("file or address of the journal")
+}
 
 func renameCommand(a *cmdutil.App) *cobra.Command {
 	var baseURL string
