@@ -77,6 +77,9 @@ func (a Approvers) Verify(m *Message, armored []byte, now time.Time) (Signature,
 		return Signature{}, err
 	}
 	if err := l.key.Verify(text, parsed.Signature); err != nil {
+		if untouched(parsed.Signature) {
+			return Signature{}, fmt.Errorf("the token that made it was not touched (%s)", l.principals[0])
+		}
 		return Signature{}, fmt.Errorf("it is not a signature of %s over this plan", l.principals[0])
 	}
 	return Signature{
@@ -88,7 +91,20 @@ func (a Approvers) Verify(m *Message, armored []byte, now time.Time) (Signature,
 // hasMore reports whether something follows the signature of a key. ssh-keygen refuses that, so nobody could
 // verify later what the journal keeps. With a token, its flags and counter follow.
 func hasMore(s *sshsig.Signature) bool {
-	return len(s.Signature.Rest) > 0 && !strings.HasPrefix(s.PublicKey.Type(), "sk-")
+	most := 0
+	if strings.HasPrefix(s.PublicKey.Type(), "sk-") {
+		most = tokenFields
+	}
+	return len(s.Signature.Rest) > most
+}
+
+// tokenFields is the length of what a token adds to a signature: a byte with flags and a counter of 4 bytes. The
+// lowest flag says that somebody has touched the token. ssh.PublicKey.Verify demands it, but has no error of its
+// own for it.
+const tokenFields = 5
+
+func untouched(s *ssh.Signature) bool {
+	return strings.HasPrefix(s.Format, "sk-") && len(s.Rest) == tokenFields && s.Rest[0]&1 == 0
 }
 
 func trimLine(text []byte) []byte { return text[:len(text)-1] }
@@ -109,14 +125,30 @@ func (a Approvers) find(key ssh.PublicKey, now time.Time) (line, error) {
 	return line{}, why
 }
 
-// Sign signs a text, and returns the signature as ssh-keygen writes it.
+// Sign signs a text, and returns the signature as ssh-keygen writes it. It returns no signature that Verify would
+// refuse, whatever the agent or the token answers.
 func Sign(text io.Reader, signer ssh.Signer) ([]byte, error) {
-	if err := checkKey(signer.PublicKey()); err != nil {
-		return nil, err
-	}
-	s, err := sshsig.Sign(text, signer, sshsig.HashSHA512, Namespace)
+	key, err := ssh.ParsePublicKey(signer.PublicKey().Marshal()) // that of an agent has no methods for its type
 	if err != nil {
 		return nil, err
+	}
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	m := NewMessage()
+	s, err := sshsig.Sign(io.TeeReader(text, m), signer, sshsig.HashSHA512, Namespace)
+	if err != nil {
+		return nil, err
+	}
+	signed, err := m.signed(s.HashAlgorithm)
+	if err != nil {
+		return nil, err
+	}
+	switch err := key.Verify(signed, s.Signature); {
+	case err != nil && untouched(s.Signature):
+		return nil, errors.New("the token was not touched, and a signature without that does not count")
+	case err != nil || hasMore(s):
+		return nil, fmt.Errorf("the answer of the agent or token is not a signature of the key %s", ssh.FingerprintSHA256(key))
 	}
 	return sshsig.Armor(s), nil
 }

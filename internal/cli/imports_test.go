@@ -57,6 +57,8 @@ func TestImports(t *testing.T) {
 		"pkg/api/sandbox/internal/checkout":   {box + "money", box + "refusal", box + "store", box + "wire"},
 		"pkg/api/sandbox/internal/seed":       {box + "fault", box + "money", box + "refusal", box + "store", box + "wire"},
 
+		"internal/approval/tokentest": {"golang.org/x/crypto/ssh"}, // only for tests
+
 		"internal/journal":           {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/place"},
 		"internal/approval":          {"github.com/hiddeco/sshsig", "golang.org/x/crypto/ssh"},
 		"internal/place":             {},

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/till/internal/approval/tokentest"
 	"example.com/till/pkg/api/sandbox"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -54,6 +55,9 @@ import (
 //	sql FILE STATEMENT                change an SQLite file
 //	lock FILE, unlock                 keep all others from writing to an SQLite file for a while
 //	mode FILE MODE                    fail unless the file has the permissions
+//	token NAME TYPE                   start an SSH agent that has a key on a token, and set the environment to use
+//	                                  it; the public key goes to the file NAME.pub
+//	untouched NAME                    let the token sign without a touch from now on
 
 func TestMain(m *testing.M) {
 	testscript.Main(heeding{m}, map[string]func(){"till": func() { os.Exit(asTill()) }})
@@ -116,6 +120,8 @@ func scriptParams(dir string) testscript.Params {
 			"lock":           lockFile,
 			"unlock":         unlockFile,
 			"mode":           checkMode,
+			"token":          startToken,
+			"untouched":      func(ts *testscript.TestScript, _ bool, args []string) { worldOf(ts).tokens[args[0]].Untouched() },
 		},
 	}
 }
@@ -126,6 +132,7 @@ type world struct {
 	fake     *fake
 	children map[string]*child
 	lock     *sql.DB
+	tokens   map[string]*tokentest.Token
 }
 
 func worldOf(ts *testscript.TestScript) *world { return ts.Value("world").(*world) }
@@ -241,6 +248,28 @@ func checkMode(ts *testscript.TestScript, _ bool, args []string) {
 	if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[1] {
 		ts.Fatalf("%s has the mode %s, not %s", args[0], got, args[1])
 	}
+}
+
+func startToken(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: token NAME TYPE")
+	}
+	token, err := tokentest.New(args[1])
+	ts.Check(err)
+	dir, err := os.MkdirTemp("", "agent") // the name of a socket must be short
+	ts.Check(err)
+	ts.Defer(func() { os.RemoveAll(dir) })
+	listener, err := net.Listen("unix", dir+"/socket")
+	ts.Check(err)
+	ts.Defer(func() { listener.Close() })
+	go token.Serve(listener)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".pub"), []byte(token.Line()), 0o644))
+	ts.Setenv("SSH_AUTH_SOCK", listener.Addr().String())
+	w := worldOf(ts)
+	if w.tokens == nil {
+		w.tokens = map[string]*tokentest.Token{}
+	}
+	w.tokens[args[0]] = token
 }
 
 // everyCreate runs the commands that create something. None of them may send its create twice, whatever the

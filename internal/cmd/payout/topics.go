@@ -129,7 +129,8 @@ Approving a plan
 
     ssh-keygen -Y sign -n till-payout -f KEY PLAN
 
-  Keys are ed25519, ECDSA, RSA from 2048 bits on, and those on FIDO2 tokens.
+  Keys are ed25519, ECDSA, RSA from 2048 bits on, and those on FIDO2 tokens,
+  which must be touched for each signature.
 
 Applying it
   till payout apply reads the signatures in the files PLAN*.sig next to the

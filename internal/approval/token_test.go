@@ -1,0 +1,189 @@
+package approval
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/till/internal/approval/tokentest"
+	"github.com/hiddeco/sshsig"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+)
+
+func tokenKinds() []string { return []string{ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256} }
+
+func newToken(t *testing.T, kind string) *tokentest.Token {
+	t.Helper()
+	token, err := tokentest.New(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// TestTokenSignatures compares for signatures of tokens what Verify says with what ssh-keygen says. Verify also
+// demands that the token was touched, as sshd does.
+func TestTokenSignatures(t *testing.T) {
+	for _, kind := range tokenKinds() {
+		for name, c := range map[string]struct {
+			token   func(*tokentest.Token)  // before it signs
+			changed func(*sshsig.Signature) // after it has signed
+			want    string                  // empty: it is accepted
+			keygen  bool                    // whether ssh-keygen accepts it
+		}{
+			"touched":         {keygen: true},
+			"with a PIN":      {token: func(k *tokentest.Token) { k.Flags |= tokentest.Verified }, keygen: true},
+			"a large counter": {token: func(k *tokentest.Token) { k.Counter = 1<<32 - 2 }, keygen: true},
+			"not touched": {token: func(k *tokentest.Token) { k.Flags = 0 }, keygen: true,
+				want: "the token that made it was not touched (ann)"},
+			"a PIN and no touch": {token: func(k *tokentest.Token) { k.Flags = tokentest.Verified }, keygen: true,
+				want: "the token that made it was not touched (ann)"},
+			"for another application": {token: func(k *tokentest.Token) { k.Application = "https://shop.example" },
+				want: "it is not a signature of ann over this plan"},
+			"a changed flag": {changed: func(s *sshsig.Signature) { s.Signature.Rest[0] |= tokentest.Verified },
+				want: "it is not a signature of ann over this plan"},
+			"a changed counter": {changed: func(s *sshsig.Signature) { s.Signature.Rest[4]++ },
+				want: "it is not a signature of ann over this plan"},
+			"a touch that was added": {token: func(k *tokentest.Token) { k.Flags = 0 },
+				changed: func(s *sshsig.Signature) { s.Signature.Rest[0] |= tokentest.Touched },
+				want:    "it is not a signature of ann over this plan"},
+			"no flags and no counter": {changed: func(s *sshsig.Signature) { s.Signature.Rest = nil },
+				want: "it is not a signature of ann over this plan"},
+			"half a counter": {changed: func(s *sshsig.Signature) { s.Signature.Rest = s.Signature.Rest[:3] },
+				want: "it is not a signature of ann over this plan"},
+			"more after the counter": {token: func(k *tokentest.Token) { k.Extra = []byte("more") },
+				want: "it is not an OpenSSH signature"},
+			"as a key without a token": {changed: func(s *sshsig.Signature) { s.Signature.Format = ssh.KeyAlgoED25519 },
+				want: "it is not a signature of ann over this plan"},
+			"a changed signature": {changed: func(s *sshsig.Signature) { s.Signature.Blob[len(s.Signature.Blob)-1] ^= 1 },
+				want: "it is not a signature of ann over this plan"},
+		} {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				token := newToken(t, kind)
+				if c.token != nil {
+					c.token(token)
+				}
+				s, err := sshsig.Sign(strings.NewReader(text), token, sshsig.HashSHA512, Namespace)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.changed != nil {
+					c.changed(s)
+				}
+				got := ""
+				if _, err := parse(t, row("ann", "", token)).Verify(message(text), sshsig.Armor(s), now); err != nil {
+					got = err.Error()
+				}
+				if got != c.want {
+					t.Errorf("got %q, want %q", got, c.want)
+				}
+				dir := t.TempDir()
+				write(t, filepath.Join(dir, "sig"), string(sshsig.Armor(s)))
+				write(t, filepath.Join(dir, "allowed"), row("ann", "", token))
+				out, err := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace, "-s", filepath.Join(dir, "sig"))
+				if (err == nil) != c.keygen {
+					t.Errorf("ssh-keygen says %s", out)
+				}
+			})
+		}
+	}
+}
+
+// TestTokenOptions checks that ssh-keygen does not know the options of authorized_keys for tokens in this file
+// either, so that nobody relies on them.
+func TestTokenOptions(t *testing.T) {
+	token := newToken(t, ssh.KeyAlgoSKED25519)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "sig"), string(sign(t, text, token)))
+	for _, option := range []string{"verify-required", "no-touch-required"} {
+		line := row("ann", option, token)
+		want := `line 1: the option "` + option + `" is not known: there are namespaces, valid-after and valid-before`
+		if _, err := ParseApprovers([]byte(line), now.Location()); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", option, err, want)
+		}
+		write(t, filepath.Join(dir, "allowed"), line)
+		if out, err := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace, "-s", filepath.Join(dir, "sig")); err == nil {
+			t.Errorf("%s: ssh-keygen accepts it: %s", option, out)
+		}
+	}
+}
+
+// throughAgent returns the keys of the agent behind a listener.
+func throughAgent(t *testing.T, serve func(net.Listener)) []ssh.Signer {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "agent") // the name of a socket must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	listener, err := net.Listen("unix", filepath.Join(dir, "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go serve(listener)
+	conn, err := net.Dial("unix", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	signers, err := agent.NewClient(conn).Signers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signers
+}
+
+// TestSignThroughAgent checks that Sign works with keys of an agent: those on tokens, and those of RSA, for which
+// the agent is asked for another hash.
+func TestSignThroughAgent(t *testing.T) {
+	for _, kind := range tokenKinds() {
+		token := newToken(t, kind)
+		key := throughAgent(t, token.Serve)[0]
+		s, err := parse(t, row("ann", "", token)).Verify(message(text), sign(t, text, key), now)
+		if err != nil || s.Fingerprint != ssh.FingerprintSHA256(token.PublicKey()) {
+			t.Errorf("%s: %+v, %v", kind, s, err)
+		}
+	}
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring := agent.NewKeyring()
+	if err := ring.Add(agent.AddedKey{PrivateKey: private}); err != nil {
+		t.Fatal(err)
+	}
+	key := throughAgent(t, func(l net.Listener) {
+		if conn, err := l.Accept(); err == nil {
+			agent.ServeAgent(ring, conn)
+		}
+	})[0]
+	if _, err := parse(t, row("ann", "", key)).Verify(message(text), sign(t, text, key), now); err != nil {
+		t.Errorf("RSA: %v", err)
+	}
+}
+
+// TestSignRefuses checks that Sign returns no signature of a token that would not count.
+func TestSignRefuses(t *testing.T) {
+	for _, kind := range tokenKinds() {
+		for name, c := range map[string]struct {
+			token func(*tokentest.Token)
+			want  string
+		}{
+			"not touched":         {func(k *tokentest.Token) { k.Flags = 0 }, "the token was not touched, and a signature without that does not count"},
+			"another application": {func(k *tokentest.Token) { k.Application = "other" }, "the answer of the agent or token is not a signature of the key "},
+			"more":                {func(k *tokentest.Token) { k.Extra = []byte("more") }, "the answer of the agent or token is not a signature of the key "},
+		} {
+			token := newToken(t, kind)
+			c.token(token)
+			if _, err := Sign(strings.NewReader(text), token); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%s, %s: got %v, want %s", kind, name, err, c.want)
+			}
+		}
+	}
+}
