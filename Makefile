@@ -71,11 +71,11 @@ fuzz:
 completions: build
 	.ci/completions bin/till
 
-# The tools of dist are a module of their own, so that nobody who imports till needs them.
 # An incompatible change is refused, unless SCHEMAS=break says that it is meant.
 schemas:
 	TILL_UPDATE_SCHEMAS=$(SCHEMAS) $(GO) test ./internal/cli -count=1 -run '^TestSchemas$$'
 
+# The tools of dist are a module of their own, so that nobody who imports till needs them.
 man:
 	cd tools/dist && $(GO) run . man ../../man
 
