@@ -4,10 +4,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+
+	"example.com/till/internal/place"
 )
 
 // ReadApprovers returns the text of the file of those who may approve what is sent. Only this user and root
-// may be able to change the file, what it links to, and their directories.
+// may be able to change the file, and every link and directory on the way to it.
 func (s Settings) ReadApprovers() ([]byte, error) {
 	path := s.Approvers
 	if path == "" {
@@ -30,7 +32,10 @@ func (s Settings) ReadApprovers() ([]byte, error) {
 		if err := regular(info); err != nil {
 			return err
 		}
-		return checkTrust(what+" "+path, path, info)
+		if why := place.Distrust(info); why != "" { // the open file, whatever is at its place by now
+			return distrusted(what+" "+path, path, why, info)
+		}
+		return checkWay(what+" "+path, path)
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, failf("%s %s does not exist", what, path).

@@ -16,6 +16,25 @@ func checkTrust(what, path string, info fs.FileInfo) error {
 	return checkDirectory(what, path)
 }
 
+// checkWay refuses a file that another user can change or replace at any place on the way to it: the file, its
+// directory and all above it, each link, and the directories of what it leads to.
+func checkWay(what, path string) error {
+	bad, err := place.Way(path)
+	if err != nil {
+		return failf("the way to %s cannot be looked at: %w", what, err)
+	}
+	switch {
+	case bad == nil:
+		return nil
+	case bad.Info.Mode()&fs.ModeSymlink != 0:
+		return failf("the link %s on the way to %s %s, who could send your money elsewhere", bad.Path, what, bad.Why).
+			advise("look at where it leads, and type: chown -h %d %s", os.Geteuid(), quoteShell(bad.Path))
+	case bad.Info.IsDir():
+		what = "the directory " + bad.Path + " on the way to " + what
+	}
+	return distrusted(what, bad.Path, bad.Why, bad.Info)
+}
+
 // CheckProgram refuses the program of a setting if another user can change or replace it. A program that does
 // not exist passes: running it reports the error.
 func CheckProgram(setting, path string) error {

@@ -4,6 +4,7 @@ package place
 
 import (
 	"errors"
+	"io/fs"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -118,4 +119,11 @@ func redactUnknown(text string) string {
 		kept, _, _ = strings.Cut(after[at:], "?")
 	}
 	return before + ":xxxxx" + kept
+}
+
+// Untrusted is a file, directory or link that another user can change.
+type Untrusted struct {
+	Path string
+	Why  string // as Distrust says it
+	Info fs.FileInfo
 }

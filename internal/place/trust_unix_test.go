@@ -3,10 +3,14 @@
 package place
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestDistrustByMode(t *testing.T) {
@@ -81,5 +85,129 @@ func TestDirectoryBehindALink(t *testing.T) {
 	}
 	if dir, why, err := Directory(filepath.Join(safe, "none")); dir != "" || why != "" || err != nil {
 		t.Errorf("got %s, %q, %v", dir, why, err)
+	}
+}
+
+// An entry is a file of a made-up file system. What is not listed belongs to root and has the mode 0755.
+type entry struct {
+	uid  int
+	mode fs.FileMode
+	link string // where it leads; empty: it is no link
+}
+
+func (e entry) Name() string       { return "" }
+func (e entry) Size() int64        { return 0 }
+func (e entry) Mode() fs.FileMode  { return e.mode }
+func (e entry) ModTime() time.Time { return time.Time{} }
+func (e entry) IsDir() bool        { return e.mode.IsDir() }
+func (e entry) Sys() any           { return &syscall.Stat_t{Uid: uint32(e.uid), Gid: 1} }
+
+// TestWay walks to /etc/till/signers as user 1000. User 2000 is another one.
+func TestWay(t *testing.T) {
+	const dir, sticky = fs.ModeDir | 0o755, fs.ModeDir | fs.ModeSticky | 0o777
+	link := func(uid int, to string) entry { return entry{uid, fs.ModeSymlink | 0o777, to} }
+	for name, c := range map[string]struct {
+		tree map[string]entry
+		want string // what is refused; empty: nothing
+	}{
+		"nothing special":                {nil, ""},
+		"the file of this user":          {map[string]entry{"/etc/till/signers": {uid: 1000, mode: 0o644}}, ""},
+		"the file of another user":       {map[string]entry{"/etc/till/signers": {uid: 2000, mode: 0o644}}, "/etc/till/signers"},
+		"a file that others can write":   {map[string]entry{"/etc/till/signers": {mode: 0o666}}, "/etc/till/signers"},
+		"an open directory":              {map[string]entry{"/etc/till": {mode: fs.ModeDir | 0o777}}, "/etc/till"},
+		"an open directory above":        {map[string]entry{"/etc": {mode: fs.ModeDir | 0o775}}, "/etc"},
+		"an open root":                   {map[string]entry{"/": {mode: fs.ModeDir | 0o777}}, "/"},
+		"another user's directory above": {map[string]entry{"/etc": {2000, dir, ""}}, "/etc"},
+
+		"a sticky directory":                       {map[string]entry{"/etc": {mode: sticky}}, ""},
+		"another user's entry in it":               {map[string]entry{"/etc": {mode: sticky}, "/etc/till": {2000, dir, ""}}, "/etc/till"},
+		"another user's link in it":                {map[string]entry{"/etc": {mode: sticky}, "/etc/till": link(2000, "/safe")}, "/etc/till"},
+		"another user's sticky directory":          {map[string]entry{"/etc": {2000, sticky, ""}}, "/etc"},
+		"an open directory below a sticky one":     {map[string]entry{"/etc": {mode: sticky}, "/etc/till": {1000, fs.ModeDir | 0o777, ""}}, "/etc/till"},
+		"a file that others can write, and sticky": {map[string]entry{"/etc/till/signers": {mode: 0o666 | fs.ModeSticky}}, "/etc/till/signers"},
+
+		"a link":                          {map[string]entry{"/etc/till/signers": link(0, "/safe/signers")}, ""},
+		"a link of another user":          {map[string]entry{"/etc/till/signers": link(2000, "/safe/signers")}, "/etc/till/signers"},
+		"a link to another user's file":   {map[string]entry{"/etc/till/signers": link(0, "/safe/signers"), "/safe/signers": {uid: 2000, mode: 0o644}}, "/safe/signers"},
+		"a link into an open directory":   {map[string]entry{"/etc/till/signers": link(0, "/open/signers"), "/open": {mode: fs.ModeDir | 0o777}}, "/open"},
+		"a link that leads on":            {map[string]entry{"/etc/till/signers": link(0, "/open/between"), "/open": {mode: fs.ModeDir | 0o777}, "/open/between": link(0, "/safe/signers")}, "/open"},
+		"a link of another user between":  {map[string]entry{"/etc/till/signers": link(0, "/safe/between"), "/safe/between": link(2000, "/safe/signers")}, "/safe/between"},
+		"a link of a directory":           {map[string]entry{"/etc": link(0, "open"), "/open/till": {mode: fs.ModeDir | 0o777}}, "/open/till"},
+		"a link up and down":              {map[string]entry{"/etc/till/signers": link(0, ".././../open//signers"), "/open": {mode: fs.ModeDir | 0o777}}, "/open"},
+		"a link to a place below":         {map[string]entry{"/etc/till/signers": link(0, "sub/signers"), "/etc/till/sub": {mode: fs.ModeDir | 0o777}}, "/etc/till/sub"},
+		"a link to a link's directory":    {map[string]entry{"/etc/till": link(0, "/a/b"), "/a/b/signers": link(0, "../signers"), "/a": {mode: fs.ModeDir | 0o777}}, "/a"},
+		"a link to the directory of root": {map[string]entry{"/etc/till/signers": link(0, "../../../../safe/signers")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad, err := walk(c.tree, "/etc/till/signers")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := pathOf(bad); got != c.want {
+				t.Errorf("it refuses %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestWayOfCircle(t *testing.T) {
+	tree := map[string]entry{"/a": {mode: fs.ModeSymlink, link: "b"}, "/b": {mode: fs.ModeSymlink, link: "/a"}}
+	if bad, err := walk(tree, "/a"); !errors.Is(err, syscall.ELOOP) {
+		t.Errorf("got %v, %v", bad, err)
+	}
+}
+
+func walk(tree map[string]entry, path string) (*Untrusted, error) {
+	at := func(name string) entry {
+		if e, found := tree[name]; found {
+			return e
+		}
+		if filepath.Base(name) == "signers" {
+			return entry{mode: 0o644}
+		}
+		return entry{mode: fs.ModeDir | 0o755}
+	}
+	return way(path, func(name string) (fs.FileInfo, error) { return at(name), nil },
+		func(name string) (string, error) { return at(name).link, nil }, 1000)
+}
+
+func pathOf(bad *Untrusted) string {
+	if bad == nil {
+		return ""
+	}
+	return bad.Path
+}
+
+// TestWayOnDisk has a link between two directories that are safe, in one that is not.
+func TestWayOnDisk(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"from", "between", "to"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "to/file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"from/link": "../between/link", "between/link": filepath.Join(dir, "to/file")} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	link := filepath.Join(dir, "from/link")
+	if bad, err := Way(link); bad != nil || err != nil {
+		t.Errorf("got %+v, %v", bad, err)
+	}
+	if err := os.Chmod(filepath.Join(dir, "between"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if bad, err := Way(link); pathOf(bad) != filepath.Join(dir, "between") || !strings.Contains(bad.Why, "mode 0777") || err != nil {
+		t.Errorf("got %+v, %v", bad, err)
+	}
+	if _, err := Way(filepath.Join(dir, "none/file")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
 	}
 }

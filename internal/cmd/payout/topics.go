@@ -120,9 +120,10 @@ func ApprovalsTopic() string {
 
 approvers is a file in the format allowed_signers of OpenSSH: a principal, then
 options (namespaces, valid-after, valid-before), then a public key. Only you
-and root may be able to write it. approvals_above has totals up to which nobody
-must approve; a total in any other currency must be approved. It is about the
-whole plan, also if some of its rows were paid before.
+and root may be able to change it, or any directory or link on the way to it.
+approvals_above has totals up to which nobody must approve; a total in any
+other currency must be approved. It is about the whole plan, also if some of
+its rows were paid before.
 
 Approving a plan
   till payout approve PLAN shows the plan and signs it. So does ssh-keygen:
