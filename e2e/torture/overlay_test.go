@@ -3,31 +3,24 @@
 package torture
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"example.com/till/e2e/overlay"
 )
 
-// patch replaces a snippet of a source file. The snippet must occur exactly once. It has as few lines as
-// identify the place, as whole lines with their tabs. The replacement is Go code, and may call the functions
-// of helpers:
+// patch is an overlay.Patch. Its new code may call the functions of helpers:
 //
 //	killpoint("NAME")   a point
 //	at("NAME")          the same, for something other than a kill
 //	mutant("NAME")      whether the program is to have this bug
-//
-// Several patches of a file are applied in order, each to the result of the one before. If a source has
-// changed so that a patch does not apply, the tests fail and name what the patch is for. Then take the
-// snippet from the new source, and keep the meaning of the point or bug.
-type patch struct{ file, old, new string }
+type patch struct{ File, Old, New string }
 
 // points are the places inside the program where it can be killed. The patches below have their names.
 var points = []string{"before-intent", "in-intent", "after-intent", "before-connect", "before-first-byte", "mid-body", "before-outcome", "in-outcome", "after-outcome"}
@@ -975,62 +968,6 @@ const maxRowsAtOnce = 7 // so that a small plan has parts
 	},
 }
 
-var inPatch = regexp.MustCompile(`(killpoint|\bat|mutant)\("([^"]+)"\)`)
-
-// serves names what a patch is for.
-func (p patch) serves() string {
-	var names []string
-	for _, m := range inPatch.FindAllStringSubmatch(p.new, -1) {
-		name := "the point " + m[2]
-		if m[1] == "mutant" {
-			name = "the mutant " + m[2]
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	if names == nil {
-		return "what others use"
-	}
-	return strings.Join(names, ", ")
-}
-
-// apply returns a source with the patch, or an error if the source has changed.
-func (p patch) apply(source string) (string, error) {
-	if n := strings.Count(source, p.old); n != 1 {
-		return "", fmt.Errorf("the patch for %s does not apply to %s: its snippet is there %d times and not once; adapt it, in overlay_test.go, to what the source is now:\n%s", p.serves(), p.file, n, p.old)
-	}
-	return strings.Replace(source, p.old, p.new, 1), nil
-}
-
-// patchedSources returns the patched sources by their paths from the root. The error names every patch that
-// does not apply.
-func patchedSources(root string) (map[string]string, error) {
-	sources := map[string]string{}
-	var problems []error
-	for _, p := range patches {
-		if sources[p.file] == "" {
-			text, err := os.ReadFile(filepath.Join(root, p.file))
-			if err != nil {
-				return nil, err
-			}
-			sources[p.file] = string(text)
-		}
-		if text, err := p.apply(sources[p.file]); err != nil {
-			problems = append(problems, err)
-		} else {
-			sources[p.file] = text
-		}
-		added := filepath.Join(filepath.Dir(p.file), "torture_helpers.go")
-		name := filepath.Base(filepath.Dir(p.file))
-		if strings.HasPrefix(p.file, "cmd/") {
-			name = "main"
-		}
-		sources[added] = fmt.Sprintf(helpers, name)
-	}
-	return sources, errors.Join(problems...)
-}
-
 // programs has the program without and with the patches. Both are built once, into a directory of TestMain.
 type programs struct {
 	dir            string
@@ -1053,28 +990,16 @@ func (b *programs) build() error {
 	if err != nil {
 		return err
 	}
-	sources, err := patchedSources(root)
+	sources, err := overlay.Sources(root, overlay.Patches(patches), helpers)
 	if err != nil {
 		return err
 	}
-	replace := map[string]string{}
-	for file, text := range sources {
-		copied := filepath.Join(b.dir, strings.ReplaceAll(file, "/", "_"))
-		if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
-			return err
-		}
-		replace[filepath.Join(root, file)] = copied
-	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
+	file, err := overlay.Write(b.dir, root, sources)
 	if err != nil {
-		return err
-	}
-	overlay := filepath.Join(b.dir, "overlay.json")
-	if err := os.WriteFile(overlay, text, 0o600); err != nil {
 		return err
 	}
 	b.clean, b.patched = filepath.Join(b.dir, "till"), filepath.Join(b.dir, "till-patched")
-	for _, args := range [][]string{{"build", "-trimpath", "-o", b.clean, "./cmd/till"}, {"build", "-trimpath", "-overlay", overlay, "-o", b.patched, "./cmd/till"}} {
+	for _, args := range [][]string{{"build", "-trimpath", "-o", b.clean, "./cmd/till"}, {"build", "-trimpath", "-overlay", file, "-o", b.patched, "./cmd/till"}} {
 		cmd := exec.Command("go", args...)
 		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -1087,22 +1012,12 @@ func (b *programs) build() error {
 // TestPatchesFit fails if a patch no longer fits. Otherwise it could go unnoticed that a point is never
 // reached.
 func TestPatchesFit(t *testing.T) {
-	p := patch{"some.go", "\tb := 1\n", "\tb := 2\n"}
-	for source, fits := range map[string]bool{"\ta := 1\n\tb := 1\n": true, "\ta := 1\n": false, "\tb := 1\n\tb := 1\n": false} {
-		if got, err := p.apply(source); (err == nil) != fits || fits && got != "\ta := 1\n\tb := 2\n" {
-			t.Errorf("%q: %q, %v", source, got, err)
-		}
-	}
-	p = patch{"some.go", "old", `killpoint("here")` + "\n" + `if at("there") || mutant("bug") || mutant("bug") {`}
-	if _, err := p.apply("new"); err == nil || !strings.Contains(err.Error(), "the patch for the point here, the point there, the mutant bug does not apply to some.go") {
-		t.Error(err)
-	}
-	if _, err := patchedSources(filepath.Join("..", "..")); err != nil {
+	if _, err := overlay.Sources(filepath.Join("..", ".."), overlay.Patches(patches), helpers); err != nil {
 		t.Error(err)
 	}
 	all := ""
 	for _, p := range patches {
-		all += p.new
+		all += p.New
 	}
 	for _, name := range slices.Concat(points, batchPoints, severances) {
 		if !strings.Contains(all, fmt.Sprintf("killpoint(%q)", name)) && !strings.Contains(all, fmt.Sprintf(" at(%q)", name)) {

@@ -72,6 +72,10 @@ func TestImports(t *testing.T) {
 		"pkg/api/internal/described": {till + "pkg/api/sandbox", "github.com/santhosh-tekuri/jsonschema/v6"}, // only for tests
 		"e2e/chromium":               {},                                                                     // only for tests
 		"e2e/torture":                {},                                                                     // only tests, from the outside
+		"e2e/overlay":                {},                                                                     // only for tests
+		"e2e/powercut":               {},
+		"e2e/powercut/tape":          {"modernc.org/sqlite", "modernc.org/libc"},
+		"e2e/powercut/workload":      {till + "e2e/powercut/tape", till + "pkg/api", till + "pkg/api/sandbox", till + "pkg/payout", "github.com/go-json-experiment/json"},
 	}
 	for _, p := range listPackages(t) {
 		name := strings.TrimPrefix(p.ImportPath, till)
