@@ -1,0 +1,2 @@
+// Package powercut has the tests of power cuts.
+package powercut

@@ -1,0 +1,158 @@
+//go:build unix
+
+package powercut
+
+// The program of the record is built from copies of till's sources with a few patched lines: what the journal
+// does to names, which SQLite does not see, is noted, and the program has a few mutants, which are bugs that a
+// developer might make.
+
+// mutants are the bugs that the tests must find.
+var mutants = []string{
+	"synchronous-normal", // a commit is in the log, and the log is not synced
+	"synchronous-off",    // nothing is synced
+	"send-first",         // the create leaves before its claim is recorded
+	"no-directory-sync",  // a new directory or file is not synced into its directory
+	"report-first",       // an order is reported as accepted before that is recorded
+}
+
+type patch struct{ File, Old, New string }
+
+const importRecord = `
+	"example.com/till/e2e/powercut/tape"
+`
+
+var patches = []patch{
+	{
+		"internal/atomicfile/atomicfile.go", `
+	"runtime"
+`, `
+	"runtime"
+` + importRecord,
+	},
+	{
+		"internal/atomicfile/atomicfile.go", `
+	return errors.Join(d.Sync(), d.Close())
+`, `
+	if tape.Mutant("no-directory-sync") {
+		return d.Close()
+	}
+	err = d.Sync()
+	if err == nil {
+		tape.SyncedDirectory(dir)
+	}
+	return errors.Join(err, d.Close())
+`,
+	},
+	{
+		"internal/journal/sqlite.go", `
+	"example.com/till/internal/atomicfile"
+`, importRecord + `
+	"example.com/till/internal/atomicfile"
+`,
+	},
+	{
+		"internal/journal/sqlite.go", `
+	return atomicfile.SyncDirectory(filepath.Dir(dir))
+`, `
+	tape.MadeDirectory(dir)
+	return atomicfile.SyncDirectory(filepath.Dir(dir))
+`,
+	},
+	{
+		"internal/journal/sqlite.go", `
+	return f.Close()
+}
+
+// prepareFile`, `
+	tape.MadeFile(d.path)
+	return f.Close()
+}
+
+// prepareFile`,
+	},
+	{
+		"internal/journal/sqlite.go", `"synchronous(full)"`, `"synchronous(" + tape.SyncMode() + ")"`,
+	},
+	{ // so that the log begins again and again
+		"internal/journal/sqlite.go",
+		`"PRAGMA temp_store = memory; PRAGMA busy_timeout = 0"`,
+		`"PRAGMA temp_store = memory; PRAGMA busy_timeout = 0; PRAGMA wal_autocheckpoint = 40"`,
+	},
+	{
+		"internal/journal/marker.go", `
+	"modernc.org/sqlite"
+`, importRecord + `
+	"modernc.org/sqlite"
+`,
+	},
+	{
+		"internal/journal/marker.go", `"COMMIT", "PRAGMA synchronous = full"}`,
+		`"COMMIT", "PRAGMA synchronous = " + tape.SyncMode()}`,
+	},
+	{
+		"internal/journal/journal.go", `
+	"example.com/till/internal/place"
+`, importRecord + `
+	"example.com/till/internal/place"
+`,
+	},
+	{
+		"internal/journal/journal.go", `
+		o.steps = schema()
+`, `
+		o.steps = schema()
+		if tape.FirstVersionOnly() {
+			o.steps = o.steps[:1]
+		}
+`,
+	},
+	{
+		"pkg/payout/send.go", `
+	"example.com/till/internal/journal"
+`, importRecord + `
+	"example.com/till/internal/journal"
+`,
+	},
+	{
+		"pkg/payout/send.go", `
+	ticket, err := s.claim(ctx, w)
+	if err != nil {
+		return s.notClaimed(w, err)
+	}
+`, `
+	if tape.Mutant("send-first") {
+		id, err := s.client.Withdrawals.Create(w.calls, w.request)
+		ticket, e := s.claim(ctx, w)
+		if e != nil {
+			return s.notClaimed(w, e)
+		}
+		order, err := s.record(ctx, w.calls, ticket, call{id: id, err: err})
+		return Sent{Order: orderOf(order)}, err
+	}
+	ticket, err := s.claim(ctx, w)
+	if err != nil {
+		return s.notClaimed(w, err)
+	}
+`,
+	},
+	{
+		"pkg/payout/send.go", `
+	return call{id, err, left.Load()}
+`, `
+	if tape.Mutant("report-first") && err == nil {
+		tape.WasReported(ticket.Order().OrderID, id)
+	}
+	return call{id, err, left.Load()}
+`,
+	},
+	{
+		"pkg/payout/send.go", `
+	case o.State == journal.Accepted:
+		return o, nil
+`, `
+	case o.State == journal.Accepted:
+		tape.WasReported(o.OrderID, o.Withdrawal)
+		return o, nil
+`,
+	},
+}
