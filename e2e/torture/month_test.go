@@ -26,7 +26,7 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-var nights = flag.Int("nights", 3, "how many nights TestMonth has")
+var nights = flag.Int("nights", 2, "how many nights TestMonth has")
 
 // TestMonth pays a staff every night with examples/payroll.sh, and looks after it with examples/nightly.sh. The clocks of
 // the machine and of the service go on by a day each night. Answers are lost, the list is stale, and everything is
@@ -79,7 +79,7 @@ func startMonth(t *testing.T) *month {
 	t.Cleanup(server.Close)
 	environ := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "TILL_") })
 	m.env = append(environ, "PATH="+m.bin()+":"+os.Getenv("PATH"), "HOME="+m.dir, "XDG_CONFIG_HOME="+m.dir, "XDG_STATE_HOME="+m.dir,
-		"TILL_TORTURE_NOTES="+m.note, "TILL_BASE_URL="+server.URL, "TILL_API_KEY="+box.Key(), "TILL_PROFILE=sandbox", "TILL_RETRIES=1",
+		"TILL_TORTURE_NOTES="+m.note, "TILL_BASE_URL="+server.URL, "TILL_API_KEY="+box.Key(), "TILL_PROFILE=sandbox", "TILL_RETRIES=1", "TILL_TIMEOUT=500ms",
 		"MAILER=true", "PAYROLL_TO=office@shop.example", "PAYROLL_TRIES=2", "PAYROLL_PAUSE=0",
 		"PAGE=true", "TICKET=true", "NIGHTLY_TRIES=2", "NIGHTLY_PAUSE=0")
 	return m
@@ -172,7 +172,7 @@ func (m *month) payroll(night int) {
 	}
 }
 
-// draw makes two kinds of requests go wrong until the payroll is called again, and may have all of it killed.
+// draw makes requests go wrong until the payroll is called again, and may have all of it killed.
 func (m *month) draw(troubled bool) {
 	cleared, err := m.box.ClearFaults()
 	for _, f := range cleared {
@@ -184,13 +184,17 @@ func (m *month) draw(troubled bool) {
 		m.left = 1 + m.rng.IntN(10)
 	}
 	m.mu.Unlock()
+	var faults []sandbox.Fault
+	if m.rng.IntN(2) == 0 {
+		faults = append(faults, sandbox.Fault{On: "POST /api/merchant_withdrawal/list", Do: "stale-list=30m"})
+	}
 	for range 2 {
-		f := sandbox.Fault{On: []string{"POST /api/merchant_withdrawal/create", "POST /api/merchant_withdrawal/list", "*"}[m.rng.IntN(3)],
-			Do:   []string{"refuse", "drop-before", "drop-after", "truncate", "status=503", "status=429,retry-after=0", "html", "delay=20ms", "stale-list=30m"}[m.rng.IntN(9)],
-			Rate: []float64{0.1, 0.3, 0.6}[m.rng.IntN(3)], Seed: 1 + m.rng.Int64N(1<<40)}
-		if f.Do == "stale-list=30m" {
-			f.On = "POST /api/merchant_withdrawal/list"
-		}
+		faults = append(faults, sandbox.Fault{On: []string{"POST /api/merchant_withdrawal/create", "*"}[m.rng.IntN(2)],
+			Do:   []string{"refuse", "drop-before", "drop-after", "truncate", "status=503", "status=429,retry-after=0", "html", "delay=700ms"}[m.rng.IntN(8)],
+			Rate: []float64{0.1, 0.3, 0.6}[m.rng.IntN(3)]})
+	}
+	for _, f := range faults {
+		f.Seed = 1 + m.rng.Int64N(1<<40)
 		if troubled && err == nil {
 			_, err = m.box.AddFault(f)
 		}
