@@ -23,6 +23,9 @@ type Claim struct {
 	// SameContent keeps an order that the journal has from being sent with other content.
 	SameContent bool
 	Run         string // the run that sends it; empty: none
+	// Demand is the number of the demand under which the sender found that it may be sent. If another one is
+	// in force by now, the claim is a *DemandError.
+	Demand int64
 
 	known Order // the order of a run's row when it was read; a claim that has one makes no order
 }
@@ -47,7 +50,7 @@ func (r RunRow) Claim(run, key string, decimals int64) Claim {
 
 // Claim records that a withdrawal is being sent, and returns the right to send it. When it returns a ticket,
 // the record is on the disk. If there is none, an *ExistsError or a *DuplicateError says why, or an
-// *AccountError says that the account has changed since the ledger was found.
+// *AccountError or a *DemandError says that the account has changed since the ledger was found.
 func (l *Ledger) Claim(ctx context.Context, c Claim) (Ticket, error) {
 	p := c.of(l)
 	l.j.do(ctx, p)
@@ -105,6 +108,9 @@ func (c *claiming) alone(t *tx) error {
 	if _, err := next(old, c.event(t)); err != nil {
 		return err
 	}
+	if t.locked[account].demand != c.Demand {
+		return &DemandError{t.locked[account].Account}
+	}
 	if err := t.duplicates(account, c.Claim); err != nil {
 		return err
 	}
@@ -139,7 +145,8 @@ func (t *tx) claimMany(all []*pending) error {
 			continue
 		}
 		account, err := t.lock(c.ledger)
-		if err != nil || account != c.known.account || !t.j.tied[keyTie{account, c.Key}] {
+		if err != nil || account != c.known.account || !t.j.tied[keyTie{account, c.Key}] ||
+			t.locked[account].demand != c.Demand {
 			continue // alone reports what is wrong, or ties the key
 		}
 		change, err := changed(c.known, c.event(t))

@@ -23,6 +23,7 @@ type Demand struct {
 	User      string
 	Host      string
 	Reason    string // why a person has set it; empty: a profile demands it
+	Number    int64  // of its record; 0: there is none
 }
 
 // Need returns how many persons must approve a send with these totals, which are by unit.
@@ -69,26 +70,37 @@ func (d Demand) strictest(o Demand) Demand {
 	return both
 }
 
-// joined returns the demand of an account that was two. If they named different approvers, no file is that of
-// both, so nothing can be sent until a person decides.
+// joined returns the demand of an account that is one with another, with the approvers of d. If they named
+// different approvers, no file is that of both, so nothing can be sent until a person decides.
 func (d Demand) joined(o Demand) Demand {
-	if !d.foreign(o) {
-		return d.with(o)
+	switch {
+	case o.Persons == 0:
+		return d
+	case d.Persons == 0:
+		return o
 	}
 	both := d.strictest(o)
-	both.Approvers, both.Digest = d.Approvers+" and "+o.Approvers, ""
+	switch {
+	case d.Approvers == "", o.contested():
+		both.Approvers, both.Digest = o.Approvers, o.Digest
+	case d.foreign(o) && !d.contested():
+		both.Approvers, both.Digest = d.Approvers+" and "+o.Approvers, ""
+	}
 	return both
 }
+
+// contested reports whether a demand comes from two that named different approvers.
+func (d Demand) contested() bool { return d.Approvers != "" && d.Digest == "" }
 
 func (d Demand) equal(o Demand) bool {
 	return d.Persons == o.Persons && d.Approvers == o.Approvers && d.Digest == o.Digest && maps.Equal(d.Above, o.Above)
 }
 
-const demandColumns = `persons, above, approvers, approvers_digest, at, user_name, host, reason`
+const demandColumns = `id, persons, above, approvers, approvers_digest, at, user_name, host, reason`
 
 func scanDemand(scan func(...any) error) (d Demand, err error) {
 	var above, at string
-	if err = scan(&d.Persons, &above, &d.Approvers, &d.Digest, &at, &d.User, &d.Host, &d.Reason); err != nil {
+	if err = scan(&d.Number, &d.Persons, &above, &d.Approvers, &d.Digest, &at, &d.User, &d.Host, &d.Reason); err != nil {
 		return d, err
 	}
 	d.At = unstamp(at)
@@ -109,9 +121,19 @@ func (t *tx) addDemand(account int64, d Demand) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO demands (account, persons, above, approvers, approvers_digest, at, user_name, host, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
-		account, d.Persons, string(above), d.Approvers, d.Digest, t.now, t.j.options.User, t.j.options.Host, d.Reason)
-	return err
+	err = t.row(`INSERT INTO demands (account, persons, above, approvers, approvers_digest, at, user_name, host, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id`,
+		account, d.Persons, string(above), d.Approvers, d.Digest, t.now, t.j.options.User, t.j.options.Host, d.Reason).Scan(&d.Number)
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec(`UPDATE accounts SET demand = ?1 WHERE id = ?2`, d.Number, account); err != nil {
+		return err
+	}
+	if a, found := t.locked[account]; found { // a claim in the same commit must see it
+		a.demand = d.Number
+		t.locked[account] = a
+	}
+	return nil
 }
 
 // Demand records what a profile demands, if that is stricter than what the journal remembers of the account,
@@ -127,26 +149,25 @@ func (l *Ledger) Demand(ctx context.Context, now Demand) (remembered Demand, err
 	if remembered.with(now).equal(remembered) {
 		return remembered, nil
 	}
-	err = l.changeDemand(ctx, func(old Demand) Demand {
-		remembered = old.with(now)
-		return remembered
-	})
-	return remembered, err
+	return l.changeDemand(ctx, func(old Demand) Demand { return old.with(now) })
 }
 
-// SetDemand records that a person has decided what the account demands.
+// SetDemand records that a person has decided what the account demands. The decision is about the merchant, and
+// so about each account of it.
 func (l *Ledger) SetDemand(ctx context.Context, d Demand) error {
 	if d.Reason = keepable(d.Reason); d.Reason == "" {
 		return errors.New("a decision about approvals needs a reason")
 	}
-	return l.changeDemand(ctx, func(Demand) Demand { return d })
+	_, err := l.changeDemand(ctx, func(Demand) Demand { return d })
+	return err
 }
 
-func (l *Ledger) changeDemand(ctx context.Context, change func(Demand) Demand) error {
+// changeDemand records a change of the demand, and returns what the account demands then.
+func (l *Ledger) changeDemand(ctx context.Context, change func(Demand) Demand) (now Demand, err error) {
 	if err := l.Enter(ctx); err != nil {
-		return err
+		return Demand{}, err
 	}
-	return l.j.write(ctx, func(t *tx) error {
+	err = l.j.write(ctx, func(t *tx) error {
 		account, err := t.lock(l)
 		if err != nil {
 			return err
@@ -155,12 +176,30 @@ func (l *Ledger) changeDemand(ctx context.Context, change func(Demand) Demand) e
 		if err != nil {
 			return err
 		}
-		now := change(old)
-		if now.Reason == "" && now.equal(old) {
-			return nil
+		if now = change(old); now.Reason != "" {
+			err = t.decideDemand(account, now)
+		} else if !now.equal(old) {
+			if err = t.addDemand(account, now); err == nil {
+				err = t.shareDemands(account)
+			}
 		}
-		return t.addDemand(account, now)
+		if err == nil {
+			now, err = demandOf(t, account)
+		}
+		return err
 	})
+	return now, err
+}
+
+// decideDemand records a person's decision for all accounts of the merchant.
+func (t *tx) decideDemand(account int64, d Demand) error {
+	others, err := t.sameMerchant(account)
+	for _, id := range append(others, account) {
+		if err == nil {
+			err = t.addDemand(id, d)
+		}
+	}
+	return err
 }
 
 // inheritDemand adds what an account has demanded to another one, which takes its name. Otherwise a new name
@@ -177,14 +216,26 @@ func (t *tx) inheritDemand(from, to int64) error {
 	return t.addDemand(to, ours.joined(theirs))
 }
 
-// inheritDemands adds what the accounts of a key have demanded to another account of it. At the service, all of
-// them are one.
-func (t *tx) inheritDemands(to int64, fingerprint string) error {
-	others, err := collect(t, func(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id) },
-		`SELECT account FROM keys WHERE fingerprint = ?1 AND account <> ?2 ORDER BY account`, fingerprint, to)
+// sameMerchant returns the other accounts that are known to be the same merchant's: the service has shown the
+// same merchant at the same address, or a key was used with both.
+func (t *tx) sameMerchant(account int64) ([]int64, error) {
+	return collect(t, func(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id) },
+		`SELECT other.id FROM accounts own JOIN accounts other ON other.id <> own.id WHERE own.id = ?1 AND (own.merchant <> '' AND other.merchant = own.merchant AND other.address = own.address
+			OR EXISTS (SELECT 1 FROM keys mine JOIN keys theirs ON theirs.fingerprint = mine.fingerprint WHERE mine.account = own.id AND theirs.account = other.id)) ORDER BY other.id`, account)
+}
+
+// shareDemands makes all accounts of a merchant demand what any of them demands. At the service they are one, so
+// another name or key must not end a demand.
+func (t *tx) shareDemands(account int64) error {
+	others, err := t.sameMerchant(account)
 	for _, from := range others {
 		if err == nil {
-			err = t.inheritDemand(from, to)
+			err = t.inheritDemand(from, account)
+		}
+	}
+	for _, to := range others {
+		if err == nil {
+			err = t.inheritDemand(account, to)
 		}
 	}
 	return err

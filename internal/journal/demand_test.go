@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -229,6 +230,120 @@ func TestDecisionIsRecorded(t *testing.T) {
 		}
 		if all, err := l.Demands(t.Context()); err != nil || len(all) != 2 || all[1].Reason != "it stays" {
 			t.Errorf("recorded is %+v, %v", all, err)
+		}
+	})
+}
+
+// TestClaimUnderAnotherDemand checks that nothing is claimed that was approved under a demand that is no longer in
+// force, alone, with the outcome of another one, or with many.
+func TestClaimUnderAnotherDemand(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		l := j.of(t.Context(), shop)
+		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1"}, row("1"), row("2"), row("3"))
+		rows, err := l.RunRows(t.Context(), run, 0, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		under := func(i int, number int64) Claim {
+			c := rows[i].Claim(run.Name, "f1", 8)
+			c.Demand = number
+			return c
+		}
+		first, err := l.Claim(t.Context(), under(0, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := open().of(t.Context(), shop).Demand(t.Context(), Demand{Persons: 2, Approvers: "/a", Digest: "a1"})
+		if err != nil || d.Number == 0 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		_, finished, _, claimed := l.FinishAndClaim(t.Context(), first, accepted("w1"), under(1, 0))
+		if finished != nil || !errors.As(claimed, new(*DemandError)) {
+			t.Errorf("it ended with %v and %v", finished, claimed)
+		}
+		for name, c := range map[string]Claim{"a single one": claim("9"), "a row": under(1, 0), "a row under no demand": under(2, d.Number+1)} {
+			if _, err := l.Claim(t.Context(), c); !errors.As(err, new(*DemandError)) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for i := 1; i < 3; i++ {
+			if _, err := l.Claim(t.Context(), under(i, d.Number)); err != nil {
+				t.Errorf("row %d: %v", i, err)
+			}
+		}
+	})
+}
+
+// TestDemandOfAMerchant checks that accounts which the journal knows to be one merchant's demand the same, whichever
+// of them demanded it, and that a person's decision is about all of them.
+func TestDemandOfAMerchant(t *testing.T) {
+	d := Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}
+	demand := func(t *testing.T, j *book, a Account, d Demand) {
+		t.Helper()
+		if _, err := j.of(t.Context(), a).Demand(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		payroll, elsewhere, other := Account{shop.Address, "payroll"}, Account{"https://b.example.com", "payroll"}, Account{shop.Address, "other"}
+		show := func(a Account, merchant string) {
+			t.Helper()
+			if err := j.NoteService(t.Context(), a, merchant, Kept); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := func(persons int64, all ...Account) {
+			t.Helper()
+			for _, a := range all {
+				if got := demanded(t, open(), a); got != persons {
+					t.Errorf("%v demands %d, want %d", a, got, persons)
+				}
+			}
+		}
+		show(shop, "m1")
+		demand(t, j, shop, d)
+		show(elsewhere, "m1")
+		show(other, "m2")
+		show(payroll, "")
+		want(0, payroll, elsewhere, other)
+		show(payroll, "m1")
+		want(2, shop, payroll)
+		// One of them demands more later.
+		more := d
+		more.Persons = 3
+		demand(t, j, payroll, more)
+		want(3, shop, payroll)
+		// The file of the approvers changes in its place. Either finds that out for itself.
+		more.Digest = "a2"
+		demand(t, j, payroll, more)
+		if got, err := j.of(t.Context(), payroll).Demand(t.Context(), more); err != nil || got.Digest != "a2" {
+			t.Errorf("the approvers are %+v, %v", got, err)
+		}
+		demand(t, j, shop, more)
+		if got, err := j.of(t.Context(), payroll).Demand(t.Context(), more); err != nil || got.Digest != "a2" {
+			t.Errorf("the approvers are %+v, %v", got, err)
+		}
+		if err := j.of(t.Context(), payroll).SetDemand(t.Context(), Demand{Reason: "sold"}); err != nil {
+			t.Fatal(err)
+		}
+		want(0, shop, payroll)
+		demand(t, j, other, Demand{Persons: 1, Approvers: "/other", Digest: "o"})
+		want(0, shop, payroll, elsewhere)
+		// If they name different approvers, nothing can be sent until a person decides. That does not grow.
+		evil := Account{shop.Address, "evil"}
+		demand(t, j, shop, d)
+		demand(t, j, evil, Demand{Persons: 1, Approvers: "/evil", Digest: "e"})
+		show(evil, "m1")
+		var last Demand
+		for _, a := range []Account{shop, evil, payroll, evil, shop} {
+			show(a, "m1")
+			got, err := j.of(t.Context(), a).Demand(t.Context(), d)
+			if err != nil || got.Persons != 2 || !got.contested() || last.Approvers != "" && got.Approvers != last.Approvers {
+				t.Errorf("%v demands %+v, %v", a, got, err)
+			}
+			last = got
 		}
 	})
 }

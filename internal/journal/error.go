@@ -79,6 +79,13 @@ type AccountError struct {
 
 func (e *AccountError) Error() string { return e.Account.String() + " " + e.Msg }
 
+// A DemandError says that what must be approved for an account has changed since the sender found out.
+type DemandError struct{ Account Account }
+
+func (e *DemandError) Error() string {
+	return "what must be approved for " + e.Account.String() + " has changed meanwhile"
+}
+
 // A RunError says that a run cannot begin or continue.
 type RunError struct {
 	Run   string

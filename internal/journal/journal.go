@@ -168,7 +168,7 @@ type tx struct {
 	ctx    context.Context
 	at     time.Time // by the journal's clock
 	now    string    // at, as it is recorded
-	locked map[int64]Account
+	locked map[int64]lockedAccount
 	ties   []keyTie // ties that it has recorded
 }
 

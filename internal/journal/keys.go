@@ -67,7 +67,7 @@ func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
 		if err != nil {
 			return err
 		}
-		return t.inheritDemands(account, fingerprint)
+		return t.shareDemands(account)
 	})
 }
 
@@ -95,7 +95,7 @@ func (t *tx) tieKey(account int64, fingerprint string) error {
 			return err
 		}
 		if others > 0 {
-			return &AccountError{t.locked[account],
+			return &AccountError{t.locked[account].Account,
 				"was first used with another key meanwhile, or this key with another account"}
 		}
 		if _, err := t.exec(`UPDATE keys SET answered = ?1 WHERE account = ?2 AND fingerprint = ?3`, t.now, account,

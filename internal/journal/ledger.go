@@ -92,16 +92,23 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 
 // lockNumber is lock for an account that may have been renamed. An outcome belongs to its attempt, and is
 // recorded in any case.
-func (t *tx) lockNumber(id int64) (a Account, err error) {
+func (t *tx) lockNumber(id int64) (Account, error) {
 	if a, found := t.locked[id]; found {
-		return a, nil
+		return a.Account, nil
 	}
-	if err := t.row(`SELECT address, name FROM accounts WHERE id = ?1 {lock}`, id).
-		Scan(&a.Address, &a.Name); err != nil {
+	var a lockedAccount
+	if err := t.row(`SELECT address, name, demand FROM accounts WHERE id = ?1 {lock}`, id).
+		Scan(&a.Address, &a.Name, &a.demand); err != nil {
 		return Account{}, err
 	}
 	t.locked[id] = a
-	return a, nil
+	return a.Account, nil
+}
+
+// lockedAccount is an account that nobody else can change until the commit.
+type lockedAccount struct {
+	Account
+	demand int64 // number of the demand in force; 0: there was none
 }
 
 // An AccountStatus is what the journal knows of an account as a whole.
@@ -181,7 +188,10 @@ func (l *Ledger) NoteService(ctx context.Context, merchant string, keeping Keepi
 		}
 		_, err = t.exec(`UPDATE accounts SET merchant = CASE WHEN ?1 = '' THEN merchant ELSE ?1 END, order_ids = CASE WHEN ?2 = '' THEN order_ids ELSE ?2 END WHERE id = ?3`,
 			keepable(merchant), string(keeping), id)
-		return err
+		if err != nil || merchant == "" {
+			return err
+		}
+		return t.shareDemands(id)
 	})
 }
 

@@ -218,6 +218,9 @@ CREATE TABLE approvals (
 	UNIQUE (run_id, fingerprint)
 );
 ALTER TABLE runs ADD COLUMN approvals BIGINT NOT NULL DEFAULT 0
+`, `
+ALTER TABLE accounts ADD COLUMN demand BIGINT NOT NULL DEFAULT 0;
+UPDATE accounts SET demand = COALESCE((SELECT max(id) FROM demands WHERE demands.account = accounts.id), 0)
 `}
 }
 

@@ -168,10 +168,11 @@ func refused(err error) bool {
 		gone      *GoneError
 		holder    *HolderError
 		account   *AccountError
+		demand    *DemandError
 		busy      *BusyError
 	)
 	return errors.As(err, &busy) || errors.As(err, &exists) || errors.As(err, &duplicate) || errors.As(err, &gone) ||
-		errors.As(err, &holder) || errors.As(err, &account)
+		errors.As(err, &holder) || errors.As(err, &account) || errors.As(err, &demand)
 }
 
 // transact runs work between BEGIN and COMMIT on the connection that writes.
@@ -188,7 +189,7 @@ func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error
 			j.disconnect() // its state is unknown
 		}
 	}()
-	t := &tx{j: j, ctx: ctx, locked: map[int64]Account{}}
+	t := &tx{j: j, ctx: ctx, locked: map[int64]lockedAccount{}}
 	if t.at, err = j.clock(t); err != nil {
 		return err
 	}

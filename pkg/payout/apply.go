@@ -27,6 +27,7 @@ type Applier struct {
 	sent    atomic.Int64
 
 	approvals ApprovalStatus // if approvals are required
+	demand    int64          // number of the demand that they meet
 }
 
 // Sent returns the number of rows that this process has claimed, and so has taken the right to send.

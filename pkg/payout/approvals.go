@@ -236,7 +236,8 @@ func (c *counting) count(a Approval) error {
 // approve refuses a plan that not enough persons have approved, or whose recorded rows are not those that they
 // have signed.
 func (a *Applier) approve(ctx context.Context) error {
-	required, err := a.sender.demand(ctx, a.plan.Totals)
+	required, number, err := a.sender.demand(ctx, a.plan.Totals)
+	a.demand = number
 	if err != nil || required == 0 {
 		return err
 	}
@@ -317,40 +318,42 @@ func (s ApprovalStatus) recorded() []journal.Approval {
 	return all
 }
 
-// demand returns how many persons must approve a send with these totals. It refuses a Sender that demands less
-// than the account did before.
-func (s *Sender) demand(ctx context.Context, totals []Total) (required int, err error) {
+// demand returns how many persons must approve a send with these totals, and the number of the demand that says
+// so. It refuses a Sender that demands less than the account did before.
+func (s *Sender) demand(ctx context.Context, totals []Total) (required int, number int64, err error) {
 	now := s.options.Approvals.demand()
 	remembered, err := s.ledger.Demand(ctx, now)
 	if err != nil {
-		return 0, accountChanged(err)
+		return 0, 0, accountChanged(err)
 	}
 	sums := byUnit(totals)
 	demands, demanded := now.Need(sums), remembered.Need(sums)
 	switch {
 	case demands < demanded:
-		return 0, refused(RuleApproval,
+		return 0, 0, refused(RuleApproval,
 			fmt.Sprintf("for %s, the journal remembers that %s must approve this, and the settings in use require %d",
 				s.Account(), persons(int(demanded)), demands),
 			"use the profile that requires them or, if that is over, say so", "journal", "approvals",
 			fmt.Sprint(now.Persons), "--reason", "TEXT")
 	case demands > 0 && now.Digest != remembered.Digest:
-		return 0, refused(RuleApproval,
+		return 0, 0, refused(RuleApproval,
 			fmt.Sprintf("for %s, the journal remembers the approvers in %s, and those in %s are others", s.Account(),
 				remembered.Approvers, now.Approvers),
 			"use that file or, if the other is right, say so", "journal", "approvals", fmt.Sprint(now.Persons), "--reason", "TEXT")
 	}
-	return int(demands), nil
+	return int(demands), remembered.Number, nil
 }
 
 // approveSingle refuses a single withdrawal that has to be approved.
-func (s *Sender) approveSingle(ctx context.Context, r api.CreateWithdrawal) error {
-	required, err := s.demand(ctx, []Total{{r.Amount, 1}})
+func (s *Sender) approveSingle(ctx context.Context, w *withdrawal) error {
+	amount := w.request.Amount
+	required, number, err := s.demand(ctx, []Total{{amount, 1}})
+	w.demand = number
 	if err != nil || required == 0 {
 		return err
 	}
 	return refused(RuleApproval,
-		fmt.Sprintf("%s must approve a withdrawal of %s, and only a plan can be approved", persons(required), s.format(r.Amount)),
+		fmt.Sprintf("%s must approve a withdrawal of %s, and only a plan can be approved", persons(required), s.format(amount)),
 		"write it into a file, make a plan of that one row, and have it approved", "payout", "plan", "FILE", "--out", "PLAN")
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
@@ -229,4 +230,69 @@ func TestNeeds(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
+}
+
+// TestDemandWhileSending checks that nothing more is sent once the account demands more than when the sender found
+// out, although the sender is at work.
+func TestDemandWhileSending(t *testing.T) {
+	raise := func(t *testing.T, d *desk) func() {
+		approvals, _ := d.approvedBy("ann", "bob")
+		other := d.open()
+		return sync.OnceFunc(func() {
+			if err := (&Ledger{other}).Remember(t.Context(), approvals); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Run("a single withdrawal", func(t *testing.T) {
+		eachJournal(t, func(t *testing.T, d *desk) {
+			d.s.onPage = raise(t, d)
+			_, err := d.send(asked("1"))
+			wantApprovalError(t, err, "nothing more is sent: what must be approved for ", " has changed meanwhile")
+			_, err = d.send(asked("1"))
+			wantApprovalError(t, err, "the journal remembers that 2 persons must approve this")
+			d.wantArrived()
+		})
+	})
+	t.Run("a run", func(t *testing.T) {
+		eachJournal(t, func(t *testing.T, d *desk) {
+			p, now := d.plan(nil, due("101"), due("102"), due("103")), raise(t, d)
+			d.s.onCreate = func(map[string]any) (int, string, bool) {
+				now()
+				return 200, "", true
+			}
+			_, err := d.apply(p, ApplyOptions{})
+			wantApprovalError(t, err, "nothing more is sent: what must be approved for ", " has changed meanwhile")
+			if n := len(d.arrived()); n != 1 {
+				t.Errorf("%d creates arrived", n)
+			}
+		})
+	})
+}
+
+// TestDemandOfAnotherAccount checks that another key of the merchant under another name sends no more than the one
+// withdrawal that shows whose it is.
+func TestDemandOfAnotherAccount(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		d.mustSend("1")
+		approvals, _ := d.approvedBy("ann", "bob")
+		if err := d.Remember(t.Context(), approvals); err != nil {
+			t.Fatal(err)
+		}
+		client, err := api.New(d.s.URL, api.WithAPIKey("another-key"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := New(client, &Journal{d.ledger.Journal()}, "another", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other.now, other.pause = d.now, d.pause
+		if _, err := other.Send(t.Context(), asked("2").request); err != nil {
+			t.Fatal(err)
+		}
+		_, err = other.Send(t.Context(), asked("3").request)
+		wantApprovalError(t, err, "the journal remembers that 2 persons must approve this")
+		d.wantArrived("1", "2")
+	})
 }

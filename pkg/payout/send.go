@@ -47,6 +47,7 @@ type withdrawal struct {
 	allowDuplicate bool
 	accepted       func(Order) // nil: no function is called
 	calls          context.Context
+	demand         int64 // number of the demand under which nobody has to approve it
 }
 
 func newWithdrawal(ctx context.Context, r api.CreateWithdrawal, options []SendOption) (withdrawal, error) {
@@ -99,7 +100,7 @@ func (s *Sender) Send(ctx context.Context, r api.CreateWithdrawal, options ...Se
 // send takes all steps for one withdrawal. Rows of a plan are sent by sending.send. There is no third way:
 // both claim the order, make the call and record its outcome.
 func (s *Sender) send(ctx context.Context, w withdrawal) (Sent, error) {
-	if sent, found, err := s.existing(ctx, w); found || err != nil {
+	if sent, found, err := s.existing(ctx, &w); found || err != nil {
 		return sent, err
 	}
 	if err := s.VerifyKey(ctx); err != nil {
@@ -135,25 +136,26 @@ func (s *Sender) Existing(
 	if err != nil {
 		return Sent{}, false, err
 	}
-	return s.existing(ctx, w)
+	return s.existing(ctx, &w)
 }
 
-func (s *Sender) existing(ctx context.Context, w withdrawal) (sent Sent, found bool, err error) {
+// existing is Existing. It notes in w under which demand of approvals the withdrawal may be sent.
+func (s *Sender) existing(ctx context.Context, w *withdrawal) (sent Sent, found bool, err error) {
 	if err := s.ledger.Reap(ctx); err != nil {
 		return Sent{}, false, err
 	}
 	o, err := s.ledger.Order(ctx, w.request.ExternalOrderID)
 	if gone := (*journal.GoneError)(nil); errors.As(err, &gone) {
-		return Sent{}, false, s.approveSingle(ctx, w.request)
+		return Sent{}, false, s.approveSingle(ctx, w)
 	}
 	if err != nil {
 		return Sent{}, false, err
 	}
 	same := o.Content.Same(contentOf(w.request))
 	if mayBeSent(o, same) {
-		return Sent{Order: orderOf(o)}, false, s.approveSingle(ctx, w.request)
+		return Sent{Order: orderOf(o)}, false, s.approveSingle(ctx, w)
 	}
-	sent, err = s.exists(w, &journal.ExistsError{Order: o, Same: same, Alive: o.State == journal.Sending})
+	sent, err = s.exists(*w, &journal.ExistsError{Order: o, Same: same, Alive: o.State == journal.Sending})
 	return sent, true, err
 }
 
@@ -281,7 +283,7 @@ func (s *Sender) claim(ctx context.Context, w withdrawal) (journal.Ticket, error
 	}
 	c := journal.Claim{
 		OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback, Key: s.key,
-		AllowDuplicate: w.allowDuplicate, Decimals: s.decimals(w.request.Amount),
+		AllowDuplicate: w.allowDuplicate, Decimals: s.decimals(w.request.Amount), Demand: w.demand,
 	}
 	if w.newOrderID {
 		c.Window = w.window
@@ -493,6 +495,10 @@ func duplicateOf(orderID string, e *journal.DuplicateError) error {
 
 // accountChanged explains the error for an account that was changed after the sender found it.
 func accountChanged(err error) error {
+	if demand := (*journal.DemandError)(nil); errors.As(err, &demand) {
+		return &Error{Kind: Refused, Rule: RuleApproval, Err: err, Msg: "nothing more is sent: " + demand.Error(),
+			Hint: NewHint("run it again: it says what must be approved now")}
+	}
 	if other := (*journal.AccountError)(nil); errors.As(err, &other) {
 		return &Error{Kind: Refused, Rule: RuleAccount, Err: err, Msg: "nothing more is sent: " + other.Error(),
 			Hint: NewHint("run it again for the right account, of those that the journal has", "journal", "export")}
