@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 )
 
 func read(t *testing.T, path string) string {
@@ -188,5 +189,61 @@ func TestSyncDirectory(t *testing.T) {
 	}
 	if err := SyncDirectory(filepath.Join(dir, "none")); runtime.GOOS != "windows" && !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestLock checks that only one has the lock of a file at a time, and that nobody waits for it longer than told.
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	inside, most := 0, 0
+	var all sync.WaitGroup
+	var counting sync.Mutex
+	count := func(n int) {
+		counting.Lock()
+		defer counting.Unlock()
+		inside += n
+		most = max(most, inside)
+	}
+	for range 8 {
+		all.Go(func() {
+			unlock, err := Lock(path, time.Minute)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer unlock()
+			count(1)
+			runtime.Gosched()
+			count(-1)
+		})
+	}
+	all.Wait()
+	if most != 1 {
+		t.Errorf("%d had it at once", most)
+	}
+	unlock, err := Lock(path, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock(path, 0); !errors.Is(err, ErrLocked) {
+		t.Errorf("while it is locked: %v", err)
+	}
+	unlock()
+	if unlock, err = Lock(path, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+}
+
+// TestUnfinishedName checks that a file that a killed process leaves behind does not have the ending of the file
+// that it was to replace, by which other programs find it.
+func TestUnfinishedName(t *testing.T) {
+	f, err := Create(filepath.Join(t.TempDir(), "till.prom"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Discard()
+	if name := filepath.Base(f.Name()); name[0] != '.' || filepath.Ext(name) == ".prom" {
+		t.Errorf("it is %s", name)
 	}
 }

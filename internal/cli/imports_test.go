@@ -64,7 +64,7 @@ func TestImports(t *testing.T) {
 		"internal/place":             {},
 		"internal/process":           {"golang.org/x/sys"},
 		"internal/terminal":          {"golang.org/x/sys", "golang.org/x/term"},
-		"internal/atomicfile":        {},
+		"internal/atomicfile":        {"golang.org/x/sys"},
 		"internal/address":           {"github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto/sha3"},
 		"pkg/schema":                 {},
 		"internal/schemagen":         {},                                                                     // only for tests

@@ -90,9 +90,9 @@ func AddFinishFlags(cmd *cobra.Command) {
 	OfferFiles(cmd, metricsFlag)
 }
 
-// begunBy is a variable of the program of on_finish. A command that this program runs reports nothing, because
-// the report would start the program again.
-const begunBy = "TILL_EXIT_CODE"
+// withinOnFinish is set for the program of on_finish. A command that this program runs does not run on_finish,
+// because that could go on for ever. The name is of no other use, so that it is not set by chance.
+const withinOnFinish = "TILL_WITHIN_ON_FINISH"
 
 // outlets says who gets the report of a command.
 type outlets struct {
@@ -103,7 +103,7 @@ type outlets struct {
 // outlets returns who gets the report of this command. If the configuration could not be read, only the flags
 // are known.
 func (a *App) outlets(cmd *cobra.Command) outlets {
-	if cmd.Flags().Lookup(onFinishFlag) == nil || a.IO.Env(begunBy) != "" {
+	if cmd.Flags().Lookup(onFinishFlag) == nil {
 		return outlets{}
 	}
 	if s := a.session; s != nil {
@@ -228,16 +228,25 @@ func (a *App) Tell(cmd *cobra.Command, f *Finished) {
 	}
 	to := a.outlets(cmd)
 	if to.metrics != "" {
-		if err := writeMetrics(to.metrics, *f); err != nil {
+		switch err := writeMetrics(to.metrics, *f); {
+		case errors.As(err, new(unlockedError)):
+			a.warnAfter("the metrics in %s may lack the end of another command: %v", to.metrics, err)
+		case err != nil:
 			a.warnAfter("the metrics were not written to %s: %v", to.metrics, err)
 		}
 	}
-	if len(to.onFinish) > 0 {
-		if err := a.runOnFinish(to.onFinish, f, finishLimit); err != nil {
-			a.warnAfter("%v", err)
-		}
-		a.Others.Flush()
+	if len(to.onFinish) == 0 {
+		return
 	}
+	if a.IO.Env(withinOnFinish) != "" {
+		a.warnAfter("the program %s of on_finish was not run, because %s is set, as in the environment of such a program",
+			to.onFinish[0], withinOnFinish)
+		return
+	}
+	if err := a.runOnFinish(to.onFinish, f, finishLimit); err != nil {
+		a.warnAfter("%v", err)
+	}
+	a.Others.Flush()
 }
 
 // warnAfter warns of something that is not a part of what the command did.
@@ -260,7 +269,8 @@ func (a *App) runOnFinish(words []string, f *Finished, limit time.Duration) erro
 	cmd.Stdin = bytes.NewReader(append(render.Encode(f), '\n'))
 	out := a.otherLines()
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.Env = append(a.withoutSecrets(), begunBy+"="+strconv.Itoa(f.ExitCode), "TILL_KIND="+f.Kind, "TILL_RUN="+f.Run)
+	cmd.Env = append(a.withoutSecrets(), withinOnFinish+"=1", "TILL_EXIT_CODE="+strconv.Itoa(f.ExitCode),
+		"TILL_KIND="+f.Kind, "TILL_RUN="+f.Run)
 	cmd.WaitDelay = time.Second
 	cmd.Cancel = func() error { return process.KillGroup(cmd.Process) }
 	signals, release := process.Forwarded()

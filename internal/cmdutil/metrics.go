@@ -1,7 +1,6 @@
 package cmdutil
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -49,11 +48,11 @@ func metrics() []metric {
 
 // metricsFile is the content of a metrics file: the samples of each metric, as lines. Every sample has a label
 // with the name of the file, because Prometheus reads all files of a directory as one, and refuses a sample
-// that is there twice. All but those of the account have a label with the command, so that the commands of a
-// profile can share a file.
+// that is there twice. It also has labels with the account and, unless it is about the whole account, with the
+// command, so that accounts and commands can share a file.
 type metricsFile struct {
-	file, command string // the labels of what is added
-	lines         map[string][]string
+	file, account, command string // the labels of what is added
+	lines                  map[string][]string
 }
 
 // mostMetrics is the largest metrics file in bytes. A larger one is not ours.
@@ -61,8 +60,8 @@ const mostMetrics = 1 << 20
 
 // readMetrics reads a metrics file. One that does not exist is empty. It refuses a file that till has not
 // written, which must not be replaced.
-func readMetrics(path, command string) (*metricsFile, error) {
-	m := &metricsFile{file: filepath.Base(path), command: command, lines: map[string][]string{}}
+func readMetrics(path, account, command string) (*metricsFile, error) {
+	m := &metricsFile{file: filepath.Base(path), account: account, command: command, lines: map[string][]string{}}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -85,8 +84,8 @@ func readMetrics(path, command string) (*metricsFile, error) {
 		return nil, errors.New("the file exists and has no metrics of till: name another one, or remove it")
 	}
 	ours := `file="` + escapeLabel(m.file) + `"`
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		line := lines.Text()
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
 		name, labels, ok := strings.Cut(line, "{")
 		if ok && strings.HasPrefix(labels, ours) && isMetric(name) {
 			m.lines[name] = append(m.lines[name], line)
@@ -99,9 +98,13 @@ func isMetric(name string) bool {
 	return slices.ContainsFunc(metrics(), func(m metric) bool { return m.name == name })
 }
 
-// labels returns the labels of a sample: the file, the command unless it is empty, and pairs of a name and a value.
-func (m *metricsFile) labels(command string, more ...string) string {
+// labels returns the labels of a sample: the file, the account and the command unless they are empty, and pairs
+// of a name and a value.
+func (m *metricsFile) labels(account, command string, more ...string) string {
 	pairs := []string{"file", m.file}
+	if account != "" {
+		pairs = append(pairs, "account", account)
+	}
 	if command != "" {
 		pairs = append(pairs, "command", command)
 	}
@@ -120,18 +123,30 @@ func escapeLabel(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// forget removes the samples of a metric that are of this command, or of no command.
+// own returns how the samples of a metric begin that are of this command or, if the metric is about a whole
+// account, of this account.
+func (m *metricsFile) own(name, account string) string {
+	if name == metricUnsettled {
+		return name + "{" + m.labels(account, "") + `,state=`
+	}
+	return name + "{" + m.labels(account, m.command)
+}
+
+// forget removes the own samples of a metric. It also removes those without an account: they are of a command
+// that could not read its configuration.
 func (m *metricsFile) forget(name string) {
 	m.lines[name] = slices.DeleteFunc(m.lines[name], func(line string) bool {
-		return strings.HasPrefix(line, name+"{"+m.labels(m.command)) || !strings.Contains(line, `,command="`)
+		return strings.HasPrefix(line, m.own(name, m.account)) || strings.HasPrefix(line, m.own(name, ""))
 	})
 }
 
 // value returns the value of the sample of this command, or 0.
 func (m *metricsFile) value(name string) string {
-	for _, line := range m.lines[name] {
-		if value, ok := strings.CutPrefix(line, name+"{"+m.labels(m.command)+"} "); ok {
-			return value
+	for _, account := range []string{m.account, ""} {
+		for _, line := range m.lines[name] {
+			if value, ok := strings.CutPrefix(line, m.own(name, account)+"} "); ok {
+				return value
+			}
 		}
 	}
 	return "0"
@@ -143,18 +158,11 @@ func (m *metricsFile) add(name, value string, labels ...string) {
 }
 
 func (m *metricsFile) addOf(command, name, value string, labels ...string) {
-	m.lines[name] = append(m.lines[name], name+"{"+m.labels(command, labels...)+"} "+value)
+	m.lines[name] = append(m.lines[name], name+"{"+m.labels(m.account, command, labels...)+"} "+value)
 }
 
-// write replaces the file. Its mode is always 0644, because the program that reads it is another user's.
-func (m *metricsFile) write(path string) error {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	f, err := atomicfile.Create(path, 0o644)
-	if err != nil {
-		return WithoutPath(err)
-	}
+// text returns the content of the file.
+func (m *metricsFile) text() string {
 	var text strings.Builder
 	for _, metric := range metrics() {
 		lines := m.lines[metric.name]
@@ -166,7 +174,20 @@ func (m *metricsFile) write(path string) error {
 			text.WriteString(line + "\n")
 		}
 	}
-	_, err = f.WriteString(text.String())
+	return text.String()
+}
+
+// write replaces the file. Its mode is always 0644, because the program that reads it is another user's.
+func (m *metricsFile) write(path string) error {
+	text := m.text()
+	if len(text) > mostMetrics {
+		return fmt.Errorf("they are larger than %d KiB", mostMetrics>>10)
+	}
+	f, err := atomicfile.Create(path, 0o644)
+	if err != nil {
+		return WithoutPath(err)
+	}
+	_, err = f.WriteString(text)
 	if err == nil {
 		err = f.Chmod(0o644) // whatever the umask is
 	}
@@ -179,32 +200,57 @@ func (m *metricsFile) write(path string) error {
 	return nil
 }
 
+// metricsLock is the longest wait for another command that changes the same file.
+const metricsLock = 2 * time.Second
+
+// An unlockedError says that metrics were written without a lock. The end of a command that wrote at the same
+// time may be missing, but that of this one would be missing otherwise.
+type unlockedError struct{ error }
+
+// changeMetrics reads a metrics file, changes it and replaces it. No other command does so meanwhile.
+func changeMetrics(path, account, command string, change func(*metricsFile)) error {
+	target := path
+	if followed, err := filepath.EvalSymlinks(path); err == nil {
+		target = followed
+	}
+	unlock, unlocked := atomicfile.Lock(target, metricsLock)
+	if unlocked == nil {
+		defer unlock()
+	}
+	m, err := readMetrics(path, account, command)
+	if err != nil {
+		return err
+	}
+	change(m)
+	if err := m.write(target); err != nil || unlocked == nil {
+		return err
+	}
+	return unlockedError{WithoutPath(unlocked)}
+}
+
 // timestamp returns a time as Prometheus has it.
 func timestamp(t time.Time) string {
 	return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64)
 }
 
 // writeStart records that a command has started. If it is killed, this start has no end.
-func writeStart(path, command string, at time.Time) error {
-	m, err := readMetrics(path, command)
-	if err != nil {
-		return err
-	}
-	success := m.value(metricSuccess)
-	for _, name := range []string{metricStart, metricSuccess} {
-		m.forget(name)
-	}
-	m.add(metricStart, timestamp(at))
-	m.add(metricSuccess, success)
-	return m.write(path)
+func writeStart(path, account, command string, at time.Time) error {
+	return changeMetrics(path, account, command, func(m *metricsFile) {
+		success := m.value(metricSuccess)
+		m.forget(metricStart)
+		m.forget(metricSuccess)
+		m.add(metricStart, timestamp(at))
+		m.add(metricSuccess, success)
+	})
 }
 
 // writeMetrics records how a command has ended.
 func writeMetrics(path string, f Finished) error {
-	m, err := readMetrics(path, f.Command)
-	if err != nil {
-		return err
-	}
+	return changeMetrics(path, f.Account, f.Command, f.record)
+}
+
+// record adds the end of a command to a metrics file.
+func (f Finished) record(m *metricsFile) {
 	success := m.value(metricSuccess)
 	if f.ExitCode == ExitDone {
 		success = timestamp(f.ended)
@@ -240,5 +286,4 @@ func writeMetrics(path string, f Finished) error {
 			m.addOf("", metricUnsettled, strconv.Itoa(s.n), "state", s.state)
 		}
 	}
-	return m.write(path)
 }

@@ -19,7 +19,8 @@ A program
   It runs after everything is recorded, and has 60 seconds. There is no shell.
   Its output goes to standard error. The environment has no key and no password
   of a journal, but TILL_EXIT_CODE, TILL_KIND (empty for exit code 0) and
-  TILL_RUN (empty without a run). What the program runs reports nothing.
+  TILL_RUN (empty without a run). TILL_WITHIN_ON_FINISH is set: with it, no
+  command runs on_finish again, and a warning says so.
 
   Standard input is a JSON object:
     command, exit_code, kind      payout apply, 20, unknown
@@ -39,15 +40,16 @@ Metrics
 
   FILE belongs into the directory of the textfile collector of node_exporter,
   which reads names that end in .prom. It is replaced at once, and has for each
-  command how it last ended:
+  account and command how it last ended:
 
 `)
 	for _, m := range metrics() {
 		b.WriteString("  " + m.name + "\n")
 	}
 	b.WriteString(`
-  If a command is killed, the time of its last success stays. Commands that run
-  at the same time need a file each. docs/monitoring.md has alerts.
+  If a command is killed, the time of its last success stays. Commands and
+  accounts can share a file, also at the same time. docs/monitoring.md has
+  alerts.
 `)
 	return b.String()
 }

@@ -72,7 +72,7 @@ func (s *Session) Client() (*api.Client, error) {
 	client, err := s.Connect()
 	if to := s.outlets(s.Cmd); to.metrics != "" {
 		// The end reports a file that cannot be written.
-		_ = writeStart(to.metrics, CommandName(s.Cmd), s.Began)
+		_ = writeStart(to.metrics, s.Account, CommandName(s.Cmd), s.Began)
 	}
 	if err == nil && !s.DryRun {
 		s.Spinner.start("waiting for " + s.ServiceName())
