@@ -68,7 +68,7 @@ func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 	} {
 		config.RuntimeParams[name] = value
 	}
-	db := stdlib.OpenDB(*config)
+	db := openDB(ctx, stdlib.GetConnector(*config))
 	db.SetMaxOpenConns(maxConnections)
 	if err := db.PingContext(ctx); err != nil {
 		db.Close()
@@ -181,7 +181,7 @@ func (d *postgresDialect) broken(err error) bool {
 // commit checks what the server did. After a failed statement, a server rolls back and reports success.
 func (d *postgresDialect) commit(ctx context.Context, conn *sql.Conn) error {
 	return conn.Raw(func(c any) error {
-		done, err := c.(*stdlib.Conn).Conn().Exec(ctx, "COMMIT")
+		done, err := c.(interface{ Conn() *pgx.Conn }).Conn().Exec(ctx, "COMMIT")
 		if err == nil && done.String() != "COMMIT" {
 			err = fmt.Errorf("the database answered %s to COMMIT", done)
 		}

@@ -73,10 +73,11 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 			"_pragma": {fmt.Sprintf("busy_timeout(%d)", d.wait.Milliseconds()), "synchronous(full)", "fullfsync(on)",
 				"checkpoint_fullfsync(on)", "foreign_keys(on)", "cell_size_check(on)"},
 		}.Encode()}
-	db, err := sql.Open("sqlite", address.String())
+	connector, err := sqlite.NewConnector(address.String())
 	if err != nil {
 		return nil, err
 	}
+	db := openDB(ctx, connector)
 	d.anchor, err = db.Conn(ctx)
 	if err == nil {
 		err = d.check(ctx, d.anchor)
