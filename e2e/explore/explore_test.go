@@ -1,0 +1,241 @@
+package explore
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/till/pkg/payout"
+)
+
+var (
+	only     = flag.String("world", "", "explore this world alone")
+	schedule = flag.String("schedule", "", "the schedule that TestReplay carries out in -world, as a failure prints it")
+	switches = flag.Int("switches", 1, "how often a process is interrupted by another one, or by an event")
+	faults   = flag.Int("faults", 1, "how many faults there are in a schedule")
+)
+
+// An explorer goes through all schedules of a world within a bound.
+type explorer struct {
+	t     *testing.T
+	world *world
+	dir   string
+	base  []byte // the journal at the beginning
+	bound cost
+	seen  map[uint64][]cost
+
+	schedules, steps int
+}
+
+func newExplorer(t *testing.T, w *world) *explorer {
+	dir := t.TempDir()
+	if memory, err := os.MkdirTemp("/dev/shm", "explore-"); err == nil {
+		t.Cleanup(func() { os.RemoveAll(memory) })
+		dir = memory
+	}
+	e := &explorer{t: t, world: w, dir: dir}
+	e.makeBase()
+	return e
+}
+
+// makeBase makes the journal with which every run begins, and the plan.
+func (e *explorer) makeBase() {
+	synctest.Test(e.t, func(t *testing.T) {
+		ctx := context.Background()
+		place := e.world.place(e.dir)
+		j, err := payout.OpenJournal(ctx, place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !e.world.empty {
+			r := &run{world: &world{empty: true}}
+			p := &process{r: r, quiet: true, journal: j}
+			r.journal = &inspector{now: map[string]entry{"1": {state: "sending"}}}
+			r.owner = map[string]*process{"1": p}
+			r.service = newService(r, conduct{})
+			if _, err := p.sender().Send(ctx, withdraw("1", 5)); err != nil {
+				t.Fatal(err)
+			}
+			if r.violation != "" {
+				t.Fatal(r.violation)
+			}
+		}
+		if e.world.plan != nil {
+			if err := e.world.makePlan(ctx, j, e.dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	var err error
+	if e.base, err = os.ReadFile(e.world.place(e.dir)); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// run carries out one schedule.
+func (e *explorer) run(schedule []int, seen map[uint64][]cost) *run {
+	place := e.world.place(e.dir)
+	for _, end := range []string{"-wal", "-shm", ".lock"} {
+		os.Remove(place + end)
+	}
+	if err := os.WriteFile(place, e.base, 0o600); err != nil {
+		e.t.Fatal(err)
+	}
+	r := &run{world: e.world, dir: e.dir, schedule: schedule, bound: e.bound, visited: seen}
+	r.do(e.t)
+	e.schedules++
+	e.steps += len(r.steps)
+	return r
+}
+
+// explore carries out all schedules within the bound, depth first. It returns the first run that violates an
+// invariant; nil: there is none.
+func (e *explorer) explore(bound cost) *run {
+	e.bound, e.seen = bound, map[uint64][]cost{}
+	for schedule := []int(nil); ; {
+		r := e.run(schedule, e.seen)
+		if r.violation != "" {
+			return r
+		}
+		if schedule = following(r.steps, bound); schedule == nil {
+			return nil
+		}
+	}
+}
+
+// following returns the schedule after one whose steps are given: it takes another option at the last step
+// that has one left within the bound.
+func following(steps []step, bound cost) []int {
+	spent := make([]cost, len(steps)+1) // before each step
+	for i, s := range steps {
+		spent[i+1] = spent[i].plus(s.options[s.chosen])
+	}
+	for i := len(steps) - 1; i >= 0; i-- {
+		for c := steps[i].chosen + 1; c < len(steps[i].options); c++ {
+			if spent[i].plus(steps[i].options[c]).within(bound) {
+				return append(chosen(steps[:i]), c)
+			}
+		}
+	}
+	return nil
+}
+
+func chosen(steps []step) (all []int) {
+	for _, s := range steps {
+		all = append(all, s.chosen)
+	}
+	return all
+}
+
+// shrink looks for a shorter schedule that still violates an invariant.
+func (e *explorer) shrink(r *run) *run {
+	e.bound = cost{100, 100}
+	for again := true; again; {
+		again = false
+		schedule := chosen(r.steps)
+		for i := range schedule {
+			if schedule[i] == 0 {
+				continue
+			}
+			for _, instead := range [][]int{slices.Concat(schedule[:i], []int{0}, schedule[i+1:]), slices.Delete(slices.Clone(schedule), i, i+1)} {
+				if shorter := e.run(instead, nil); shorter.violation != "" && weight(shorter) < weight(r) {
+					r, again = shorter, true
+					break
+				}
+			}
+			if again {
+				break
+			}
+		}
+	}
+	return r
+}
+
+// weight counts the choices that differ from the first option, and then the steps.
+func weight(r *run) (n int) {
+	for _, s := range r.steps {
+		if s.chosen != 0 {
+			n += 1000
+		}
+	}
+	return n + len(r.steps)
+}
+
+// text formats the choices of a schedule that differ from the first option, as STEP:OPTION.
+func text(steps []step) string {
+	var all []string
+	for i, s := range steps {
+		if s.chosen != 0 {
+			all = append(all, fmt.Sprintf("%d:%d", i, s.chosen))
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+func parse(text string) (schedule []int, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		var at, option int
+		if part == "" {
+			continue
+		}
+		if _, err := fmt.Sscanf(part, "%d:%d", &at, &option); err != nil || at < len(schedule) {
+			return nil, fmt.Errorf("the schedule %q is not a list of STEP:OPTION: %v", text, err)
+		}
+		schedule = append(schedule, make([]int, at-len(schedule))...)
+		schedule = append(schedule, option)
+	}
+	return schedule, nil
+}
+
+func (r *run) report() string {
+	return fmt.Sprintf("%s\n\ngo test ./e2e/explore -run TestReplay -world %s -schedule %s\n\n%s", r.violation, r.world.name, text(r.steps),
+		strings.Join(r.story, "\n"))
+}
+
+// TestExplore explores all worlds.
+func TestExplore(t *testing.T) {
+	for _, w := range worlds() {
+		if *only != "" && *only != w.name {
+			continue
+		}
+		t.Run(w.name, func(t *testing.T) {
+			e := newExplorer(t, w)
+			began := time.Now()
+			if r := e.explore(cost{*switches, *faults}); r != nil {
+				t.Fatal(e.shrink(r).report())
+			}
+			t.Logf("%s: %d switches, %d faults: %d schedules, %d steps, %d states, %.1fs", w.name, *switches, *faults, e.schedules, e.steps, len(e.seen), time.Since(began).Seconds())
+		})
+	}
+}
+
+// TestReplay carries out the schedule of the flag -schedule.
+func TestReplay(t *testing.T) {
+	if *only == "" {
+		t.Skip("no -world is given")
+	}
+	numbers, err := parse(*schedule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range worlds() {
+		if w.name == *only {
+			r := newExplorer(t, w).run(numbers, nil)
+			t.Log(strings.Join(r.story, "\n"))
+			if r.violation != "" {
+				t.Error(r.violation)
+			}
+			return
+		}
+	}
+	t.Errorf("there is no world %q", *only)
+}

@@ -1,0 +1,191 @@
+package explore
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/payout"
+)
+
+// An inspector reads the journal directly, without the code that is explored.
+type inspector struct {
+	db   *sql.DB
+	now  map[string]entry // by order id, as of the last commit
+	file bool
+}
+
+// An entry is what the journal says about an order.
+type entry struct {
+	state, id string
+	notSent   int // how often a person has decided that it was not sent
+	paidAs    bool
+}
+
+func inspect(place string) (*inspector, error) {
+	kind := "sqlite"
+	if journal.IsPostgres(place) {
+		kind = "pgx"
+	}
+	db, err := sql.Open(kind, place)
+	if err != nil {
+		return nil, err
+	}
+	i := &inspector{db: db}
+	i.now, err = i.read()
+	return i, err
+}
+
+func (i *inspector) close() error { return i.db.Close() }
+
+func (i *inspector) read() (map[string]entry, error) {
+	all := map[string]entry{}
+	rows, err := i.db.Query(`SELECT order_id, state, withdrawal, decided, (SELECT count(*) FROM events WHERE order_row = orders.id AND what = 'not-sent') FROM orders`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, decided string
+		var e entry
+		if err := rows.Scan(&id, &e.state, &e.id, &decided, &e.notSent); err != nil {
+			return nil, err
+		}
+		e.paidAs = decided == "paid-as"
+		all[id] = e
+	}
+	return all, rows.Err()
+}
+
+// recorded checks what a process has just committed, and returns it for the story.
+func (r *run) recorded(p *process) (told string) {
+	now, err := r.journal.read()
+	if err != nil {
+		r.violated("the journal cannot be read: %v", err)
+		return ""
+	}
+	before := r.journal.now
+	r.journal.now = now
+	for _, id := range slices.Sorted(maps.Keys(now)) {
+		was, is := before[id], now[id]
+		if was == is {
+			continue
+		}
+		told += fmt.Sprintf(": order %s is %s", id, strings.TrimSpace(is.state+" "+is.id))
+		r.moved(p, id, was, is)
+		if is.state == "sending" {
+			r.owner[id] = p
+		}
+	}
+	for id, was := range before {
+		if _, there := now[id]; !there && was.state != "planned" { // a run that has not begun leaves no rows
+			r.violated("order %s was %s, and is forgotten", id, was.state)
+		}
+	}
+	r.check()
+	return told
+}
+
+// moved checks a change that a process has made to an order.
+func (r *run) moved(p *process, id string, was, is entry) {
+	owner := r.owner[id]
+	decided := is.notSent > was.notSent
+	switch {
+	case was.state == "sending" && owner != p && !owner.dead && !owner.ended && !owner.lost():
+		r.violated("%s has changed order %s, which %s is sending", p.name, id, owner.name)
+	case was.state == "unknown" && (is.state == "planned" || is.state == "rejected") && !decided && owner != p:
+		r.violated("order %s was unknown, and %s calls it %s", id, p.name, is.state)
+	case was.state == "accepted" && !was.paidAs && is.state != "accepted" && is.state != "conflict":
+		r.violated("order %s was accepted, and is %s", id, is.state)
+	case was.state == "accepted" && is.state == "accepted" && was.id != is.id && !is.paidAs:
+		r.violated("order %s was accepted as %s, and is accepted as %s", id, was.id, is.id)
+	}
+}
+
+// lost reports whether a process has lost the lock that shows others that it is alive, because its connection
+// to a database broke.
+func (p *process) lost() bool {
+	return slices.ContainsFunc(p.conns, func(c *conn) bool { return c.broken && !c.file })
+}
+
+// check compares the journal with the service. It is called after everything that changes one of them.
+func (r *run) check() {
+	if r.service == nil {
+		return
+	}
+	paid := map[string]int{}
+	for _, w := range r.service.rows {
+		paid[w.orderID]++
+	}
+	for _, id := range slices.Sorted(maps.Keys(paid)) {
+		if n := paid[id]; n > 1+r.journal.now[id].notSent {
+			r.violated("order %s is paid %d times", id, n)
+		}
+	}
+	for _, w := range slices.Concat(r.service.rows, r.service.late) {
+		if w.by == nil {
+			continue
+		}
+		switch e := r.journal.now[w.orderID]; {
+		case e.notSent > 0:
+		case e.state == "", e.state == "planned", e.state == "rejected":
+			r.violated("order %s may be paid, and the journal has it as %q", w.orderID, e.state)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.journal.now)) {
+		if e := r.journal.now[id]; e.state == "accepted" && !e.paidAs && !r.service.has(e.id, id) {
+			r.violated("the journal has order %s as accepted with the id %q, and the service has no such withdrawal", id, e.id)
+		}
+	}
+}
+
+func (s *service) has(id, orderID string) bool {
+	return slices.ContainsFunc(s.rows, func(w *withdrawal) bool { return w.id == id && w.orderID == orderID })
+}
+
+// left checks that a create that leaves is in the journal.
+func (r *run) left(w *withdrawal) {
+	e := r.journal.now[w.orderID]
+	if e.state != "sending" && e.state != "unknown" || r.owner[w.orderID] != w.by {
+		r.violated("%s has sent order %s without a record of it: the journal has it as %q", w.by.name, w.orderID, e.state)
+	}
+}
+
+// ended checks what a process reports about an order that it was to send.
+func (p *process) reports(orderID string, minor int64, id string, err error) {
+	r := p.r
+	if p.dead {
+		return
+	}
+	p.seen = mix(p.seen, "reports", id, err)
+	said := "was accepted as " + id
+	if err != nil {
+		said = "has an error: " + err.Error()
+	}
+	r.tell("%s reports that order %s %s", p.name, orderID, said)
+	if id != "" && !r.service.has(id, orderID) {
+		r.violated("%s reports the id %s for order %s, which the service does not have", p.name, id, orderID)
+	}
+	if err == nil || errors.Is(err, payout.ErrUnknown) || errors.Is(err, payout.ErrConflict) {
+		if err == nil && id == "" {
+			r.violated("%s reports neither an id nor an error for order %s", p.name, orderID)
+		}
+		for _, w := range r.service.rows {
+			if err == nil && w.id == id && minor != 0 && asText(w.body["amount"]) != fmt.Sprintf(`{"Crypto":{"Btc":%d}}`, minor) {
+				r.violated("%s reports that %d were paid, and the service has %s", p.name, minor, asText(w.body["amount"]))
+			}
+		}
+		return
+	}
+	for _, w := range slices.Concat(r.service.rows, r.service.late) {
+		if w.by == p && w.orderID == orderID && w.id != id {
+			r.violated("%s reports that order %s was not sent, and it was", p.name, orderID)
+		}
+	}
+}

@@ -1,0 +1,393 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/till/pkg/payout"
+)
+
+// A run carries out one schedule in a world. Everything in it happens in a bubble of testing/synctest: its
+// clock stands still while anything runs, and time passes only if the schedule says so, or if all processes
+// sleep.
+type run struct {
+	world    *world
+	dir      string // of the journal
+	schedule []int  // the option to take at each step; after its end, the first one
+	bound    cost
+	visited  map[uint64][]cost // states that were reached before, and what was left of the bound then; nil: none
+
+	journal   *inspector
+	service   *service
+	processes []*process // of all stages
+	current   *process   // the one that took the last step
+	events    []*event
+	woken     chan struct{} // has a value after a process has parked or ended
+	writer    *conn         // has begun to write to a journal in SQLite
+
+	commits   uint64 // hash of everything that was committed, in order
+	owner     map[string]*process
+	steps     []step
+	spent     cost
+	story     []string
+	violation string
+	cut       bool // the run ended early, because its state was reached before
+}
+
+// A step is what could happen at a moment, and what did.
+type step struct {
+	options []cost
+	chosen  int
+}
+
+// A cost is how much of the bound an option takes.
+type cost struct{ switches, faults int }
+
+func (c cost) plus(o cost) cost   { return cost{c.switches + o.switches, c.faults + o.faults} }
+func (c cost) within(o cost) bool { return c.switches <= o.switches && c.faults <= o.faults }
+
+// An event is something that happens in a world once, at any moment or never.
+type event struct {
+	what string
+	do   func(r *run)
+	done bool
+}
+
+// A process runs real code, which reaches the world only through its journal and its client.
+type process struct {
+	r       *run
+	name    string
+	main    func(p *process)
+	journal *payout.Journal
+	ctx     context.Context
+	cancel  context.CancelFunc
+	conns   []*conn
+	parked  []*point
+	quiet   bool // it opens or closes its journal, which is one step
+	dead    bool
+	ended   bool
+	seen    uint64 // hash of everything that it has learned
+}
+
+// A point is a place where a process waits for its turn.
+type point struct {
+	p       *process
+	what    string
+	choices []choice    // what can happen next; the first is what should
+	ready   func() bool // nil: it is
+	alone   bool        // no other process takes its turn here, because it could see no difference
+	silent  bool        // not worth telling
+	reply   chan choice
+}
+
+// A choice is one way in which a step can end.
+type choice struct {
+	kind kind
+	what string // what happens, for the story
+}
+
+type kind int
+
+const (
+	goesOn kind = iota
+	dies        // the process is killed
+	breaks      // the connection to the journal breaks
+	fails       // any other fault
+)
+
+func (c choice) cost() (n cost) {
+	if c.kind != goesOn {
+		n.faults = 1
+	}
+	return n
+}
+
+// do runs the schedule to its end.
+func (r *run) do(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r.woken, r.owner = make(chan struct{}, 1), map[string]*process{}
+		r.service = newService(r, r.world.service)
+		for _, e := range r.world.events {
+			r.events = append(r.events, &event{what: e.what, do: e.do})
+		}
+		var err error
+		if r.journal, err = inspect(r.world.place(r.dir)); err != nil {
+			t.Fatal(err)
+		}
+		for _, stage := range r.world.stages {
+			first := len(r.processes)
+			for _, a := range stage {
+				r.start(t, a)
+			}
+			r.current = r.processes[first]
+			for r.step() {
+			}
+			if r.violation != "" || r.cut {
+				break
+			}
+		}
+		r.finish()
+		if err := r.journal.close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// start starts a process, which opens its journal before any other goes on.
+func (r *run) start(t *testing.T, a actor) {
+	p := &process{r: r, name: a.name, main: a.main, quiet: true}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	r.processes = append(r.processes, p)
+	go func() {
+		defer p.end(t)
+		var err error
+		if p.journal, err = payout.OpenJournal(p.watched(), r.world.place(r.dir)); err != nil {
+			t.Errorf("%s cannot open the journal: %v", p.name, err)
+			return
+		}
+		if p.quiet = false; p.pass(&point{what: "begins"}).kind != dies {
+			p.main(p)
+		}
+	}()
+	synctest.Wait()
+}
+
+// end closes the journal of a process. If the process is dead, this only releases its locks.
+func (p *process) end(t *testing.T) {
+	p.quiet = true
+	if p.journal != nil {
+		if err := p.journal.Close(); err != nil && !p.dead {
+			t.Errorf("%s cannot close the journal: %v", p.name, err)
+		}
+	}
+	p.cancel()
+	p.ended = true
+	p.r.wake()
+}
+
+func (r *run) wake() {
+	select {
+	case r.woken <- struct{}{}:
+	default:
+	}
+}
+
+// pass waits until the schedule lets the process go on, and returns how. A dead process never waits.
+func (p *process) pass(at *point) choice {
+	if p.dead || p.quiet {
+		if p.dead {
+			return choice{kind: dies}
+		}
+		return choice{}
+	}
+	if at.choices == nil {
+		at.choices = []choice{{}}
+	}
+	at.p, at.reply = p, make(chan choice)
+	p.parked = append(p.parked, at)
+	p.r.wake()
+	c := <-at.reply
+	if p.seen = mix(p.seen, at.what, c.what); c.kind == dies {
+		p.die()
+	}
+	return c
+}
+
+// die ends all that the process holds. From here on nothing that it does reaches the world.
+func (p *process) die() {
+	p.dead = true
+	for _, c := range p.conns {
+		c.breakNow()
+	}
+	p.cancel()
+}
+
+// An option is a step that the schedule can take.
+type option struct {
+	at    *point
+	taken choice
+	event func()
+	what  string
+	cost  cost
+}
+
+// step lets one thing happen. It reports whether the stage goes on.
+func (r *run) step() bool {
+	synctest.Wait()
+	if r.violation != "" || r.cut {
+		return false
+	}
+	options := r.options()
+	if len(options) == 0 {
+		if !slices.ContainsFunc(r.processes, func(p *process) bool { return !p.ended }) {
+			return false
+		}
+		select { // all sleep: time passes until one of them wakes
+		case <-r.woken:
+		case <-time.After(time.Hour):
+			panic("no process can go on: " + strings.Join(r.story, "\n"))
+		}
+		return true
+	}
+	if r.before() {
+		r.cut = true
+		return false
+	}
+	s := step{}
+	for _, o := range options {
+		s.options = append(s.options, o.cost)
+	}
+	if n := len(r.steps); n < len(r.schedule) && r.schedule[n] < len(options) {
+		s.chosen = r.schedule[n]
+	}
+	r.steps = append(r.steps, s)
+	o := options[s.chosen]
+	r.spent = r.spent.plus(o.cost)
+	select {
+	case <-r.woken: // of an earlier moment
+	default:
+	}
+	if o.at == nil {
+		r.tell("%s", o.what)
+		o.event()
+		return true
+	}
+	p := o.at.p
+	if !o.at.silent || o.taken.kind != goesOn {
+		r.tell("%s %s", p.name, strings.TrimSpace(o.at.what+" "+o.taken.what))
+	}
+	r.current = p
+	p.parked = slices.DeleteFunc(p.parked, func(at *point) bool { return at == o.at })
+	o.at.reply <- o.taken
+	return true
+}
+
+// options returns all that can happen now. The first is that the current process goes on, without a fault. To
+// let another process take its turn is a switch, unless the current one cannot go on.
+func (r *run) options() (all []option) {
+	turn := append([]*process{r.current}, slices.DeleteFunc(slices.Clone(r.processes),
+		func(p *process) bool { return p == r.current })...)
+	for _, p := range turn {
+		slices.SortStableFunc(p.parked, func(a, b *point) int { return strings.Compare(a.what, b.what) })
+		free := p == r.current || len(all) == 0 || all[0].at.p != r.current
+		for _, at := range p.parked {
+			if at.ready != nil && !at.ready() {
+				continue
+			}
+			for _, c := range at.choices {
+				o := option{at: at, taken: c, cost: c.cost()}
+				if !free {
+					o.cost.switches++
+				}
+				all = append(all, o)
+			}
+			if at.alone && p == r.current {
+				return all
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	for _, e := range r.events {
+		if !e.done {
+			all = append(all, option{event: func() { e.done = true; e.do(r) }, what: e.what, cost: cost{switches: 1}})
+		}
+	}
+	for i, w := range r.service.late {
+		all = append(all, option{event: func() { r.service.land(i) },
+			what: fmt.Sprintf("the create of order %s by %s lands late", w.orderID, w.by.name), cost: cost{switches: 1}})
+	}
+	if slices.ContainsFunc(r.processes, func(p *process) bool { return !p.ended && len(p.parked) == 0 }) {
+		all = append(all, option{event: func() { <-r.woken }, what: "time passes", cost: cost{switches: 1}})
+	}
+	return all
+}
+
+// before reports whether the state was reached before, with at least as much of the bound left. Then
+// everything that can follow was or will be explored from there.
+func (r *run) before() bool {
+	if r.visited == nil || len(r.steps) < len(r.schedule) {
+		return false
+	}
+	left := cost{r.bound.switches - r.spent.switches, r.bound.faults - r.spent.faults}
+	key := r.state()
+	for _, had := range r.visited[key] {
+		if left.within(had) {
+			return true
+		}
+	}
+	r.visited[key] = append(r.visited[key], left)
+	return false
+}
+
+// state returns a hash of everything on which the future depends. What a process will do depends on what it
+// has learned so far, and the journal's content on what was committed.
+func (r *run) state() uint64 {
+	h := mix(r.commits, r.service.hash(), time.Now().String())
+	for _, p := range r.processes {
+		switch {
+		case p.dead, p.ended:
+			h = mix(h, p.name, "gone")
+		default:
+			h = mix(h, p.name, p.seen, p == r.current)
+			for _, at := range p.parked {
+				h = mix(h, at.what)
+			}
+		}
+		for id := range r.owner {
+			h += mix(0, id, r.owner[id].name, r.owner[id].dead)
+		}
+	}
+	for _, e := range r.events {
+		h = mix(h, e.done)
+	}
+	return h
+}
+
+func mix(h uint64, parts ...any) uint64 {
+	f := fnv.New64a()
+	fmt.Fprint(f, h)
+	for _, p := range parts {
+		fmt.Fprint(f, "\x00", p)
+	}
+	return f.Sum64()
+}
+
+// finish lets the processes that are left die, so that the bubble can end.
+func (r *run) finish() {
+	for _, p := range r.processes {
+		if p.ended {
+			continue
+		}
+		if !p.dead {
+			p.quiet = true
+			p.die()
+		}
+		for _, at := range p.parked {
+			at.reply <- choice{kind: dies}
+		}
+		p.parked = nil
+		for !p.ended {
+			<-r.woken
+		}
+	}
+}
+
+func (r *run) tell(format string, args ...any) {
+	r.story = append(r.story, fmt.Sprintf("%d: ", len(r.steps)-1)+fmt.Sprintf(format, args...))
+}
+
+// violated notes the first thing that must never happen.
+func (r *run) violated(format string, args ...any) {
+	if r.violation == "" {
+		r.violation = fmt.Sprintf(format, args...)
+		r.tell("VIOLATION: %s", r.violation)
+	}
+}

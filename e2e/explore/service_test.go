@@ -1,0 +1,266 @@
+package explore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A service pays whatever it is asked to pay, as often as it is asked.
+type service struct {
+	r       *run
+	may     conduct
+	rows    []*withdrawal // newest first
+	late    []*withdrawal // requests that have got lost, and may still arrive
+	made    int
+	skew    time.Duration // how far its clock is behind those of the processes
+	content uint64        // hash of all that has happened to rows and late
+}
+
+// conduct is what a service may do.
+type conduct struct {
+	creates []choice
+	lists   []choice
+	gets    []choice
+	page    int // rows on a page; 0: any number
+}
+
+// A withdrawal is a row of the service.
+type withdrawal struct {
+	id, orderID string
+	body        map[string]any
+	by          *process // nil: another program
+	at          time.Time
+}
+
+// What can happen to a create, apart from being accepted.
+var (
+	lostAnswer  = choice{fails, "which is accepted, and the answer is lost"}
+	lostRequest = choice{fails, "which gets lost"}
+	timesOut    = choice{fails, "which is accepted after the time limit of the call"}
+	landsLate   = choice{fails, "which is held up on the way, without an answer"}
+	isRejected  = choice{fails, "which is rejected"}
+	neverLeaves = choice{fails, "of which no byte leaves"}
+	isLimited   = choice{fails, "which is refused for the rate of calls"}
+	redirected  = choice{fails, "which is accepted, and answered with a redirect"}
+	cannotTell  = choice{fails, "which is accepted, and answered with HTTP 500"}
+	diesBefore  = choice{dies, "and dies before a byte is written"}
+	diesLate    = choice{dies, "and dies, with the request on its way"}
+)
+
+// What can happen to a list.
+var (
+	isStale    = choice{fails, "without the newest withdrawal"}
+	listFails  = choice{fails, "which fails"}
+	anyCreate  = []choice{lostAnswer, lostRequest, timesOut, landsLate, isRejected, neverLeaves, isLimited, redirected, cannotTell, diesBefore, diesLate}
+	fewCreates = []choice{lostAnswer, landsLate, isRejected, neverLeaves, diesLate}
+)
+
+func newService(r *run, may conduct) *service {
+	s := &service{r: r, may: may}
+	paid := r.world.paid
+	if !r.world.empty {
+		paid = append([]string{"1"}, paid...)
+	}
+	for _, id := range paid {
+		s.made++
+		request := withdraw(id, 5)
+		w := &withdrawal{id: fmt.Sprint("w", s.made), orderID: id, at: time.Now()}
+		if err := json.Unmarshal([]byte(asText(request)), &w.body); err != nil {
+			panic(err)
+		}
+		s.rows = slices.Insert(s.rows, 0, w)
+	}
+	return s
+}
+
+func (s *service) hash() uint64 { return s.content }
+
+// client is the network as one process sees it.
+type client struct {
+	s *service
+	p *process
+}
+
+func (c client) RoundTrip(req *http.Request) (*http.Response, error) {
+	var text []byte
+	if req.Body != nil {
+		text, _ = io.ReadAll(req.Body)
+	}
+	var status int
+	var answer string
+	var err error
+	switch req.URL.Path {
+	case "/api/merchant_withdrawal/create":
+		status, answer, err = c.create(text)
+	case "/api/merchant_withdrawal":
+		status, answer, err = c.get(req.URL.Query().Get("id"))
+	default:
+		page, _ := strconv.Atoi(req.URL.Query().Get("page"))
+		status, answer, err = c.list(page)
+	}
+	c.p.seen = mix(c.p.seen, status, answer, err)
+	if err != nil {
+		return nil, err
+	}
+	date := time.Now().Add(-c.s.skew).UTC().Format(http.TimeFormat)
+	return &http.Response{StatusCode: status, Header: http.Header{"Date": {date}}, Body: io.NopCloser(strings.NewReader(answer)),
+		ContentLength: int64(len(answer)), Request: req}, nil
+}
+
+const envelope = `{"error":{"code":2004,"reason":"no_funds","description":"The balance is short."}}`
+
+type neverLeft struct{ error }
+
+func (neverLeft) NotSent() bool { return true }
+
+func (c client) create(text []byte) (status int, answer string, err error) {
+	w := &withdrawal{by: c.p, body: map[string]any{}, at: time.Now()}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&w.body); err != nil {
+		return 0, "", err
+	}
+	w.orderID, _ = w.body["external_order_id"].(string)
+	what := "writes the create of order " + w.orderID
+	took := c.p.pass(&point{what: what, choices: append([]choice{{what: "which is accepted"}}, c.s.may.creates...)})
+	c.s.content = mix(c.s.content, took.what, w.orderID)
+	switch took {
+	case diesBefore:
+		return 0, "", errGone
+	case neverLeaves:
+		return 0, "", neverLeft{errors.New("there is no route to the service")}
+	}
+	if c.p.dead && took != diesLate {
+		return 0, "", errGone
+	}
+	c.s.r.left(w)
+	switch took {
+	case lostRequest:
+		err = errors.New("the connection was reset")
+	case landsLate, diesLate:
+		c.s.late = append(c.s.late, w)
+		err = errors.New("the connection was reset")
+	case isRejected:
+		status, answer = 400, envelope
+	case isLimited:
+		status, answer = 429, envelope
+	default:
+		c.s.take(w)
+		switch took {
+		case lostAnswer:
+			err = errors.New("the connection was reset")
+		case timesOut:
+			err = context.DeadlineExceeded
+		case redirected:
+			status = 307
+		case cannotTell:
+			status, answer = 500, envelope
+		default:
+			status, answer = 200, strconv.Quote(w.id)
+		}
+	}
+	if c.p.pass(&point{what: "gets the outcome of order " + w.orderID, silent: true, choices: []choice{{}, {dies, "and dies"}}}).kind == dies {
+		return 0, "", errGone
+	}
+	return status, answer, err
+}
+
+// take makes a payment.
+func (s *service) take(w *withdrawal) {
+	s.made++
+	w.id = fmt.Sprint("w", s.made)
+	s.rows = slices.Insert(s.rows, 0, w)
+	s.content = mix(s.content, "takes", w.orderID)
+	s.r.check()
+}
+
+func (s *service) land(i int) {
+	w := s.late[i]
+	s.late = slices.Delete(s.late, i, i+1)
+	s.take(w)
+}
+
+func (w *withdrawal) json(listed bool) map[string]any {
+	row := map[string]any{"id": w.id, "merchant_id": "m1", "currency": w.body["currency"], "amount": w.body["amount"], "address": w.body["address"],
+		"current": "New", "statuses": []any{}, "is_testnet": true, "callback": "", "external_order_id": w.orderID,
+		"external_id": json.Number(w.orderID)}
+	if listed {
+		row["address"] = map[string]any{"Crypto": map[string]any{"currency": "Btc", "address": w.body["address"]}}
+	}
+	return row
+}
+
+func asText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// reads lets a read happen, and whatever can go wrong with it.
+func (c client) reads(what string, faults []choice) (choice, error) {
+	took := c.p.pass(&point{what: what, silent: true, choices: append([]choice{{}}, faults...)})
+	switch {
+	case c.p.dead:
+		return took, errGone
+	case took == listFails:
+		return took, errors.New("the connection was reset")
+	}
+	return took, nil
+}
+
+func (c client) get(id string) (status int, answer string, err error) {
+	if _, err := c.reads("asks for withdrawal "+id, c.s.may.gets); err != nil {
+		return 0, "", err
+	}
+	for _, w := range c.s.rows {
+		if w.id == id {
+			return 200, asText(w.json(false)), nil
+		}
+	}
+	return 404, envelope, nil
+}
+
+// list returns a page of the list. The first page has the number 1.
+func (c client) list(page int) (status int, answer string, err error) {
+	took, err := c.reads(fmt.Sprintf("asks for page %d of the list", page), c.s.may.lists)
+	if err != nil {
+		return 0, "", err
+	}
+	rows := c.s.rows
+	if took == isStale && len(rows) > 0 {
+		rows = rows[1:]
+	}
+	size := max(c.s.may.page, 1)
+	if c.s.may.page == 0 {
+		size = max(len(rows), 1)
+	}
+	shown := []any{}
+	for _, w := range rows[min((page-1)*size, len(rows)):min(page*size, len(rows))] {
+		shown = append(shown, w.json(true))
+	}
+	return 200, asText(map[string]any{"page_content": shown, "page_count": (len(rows) + size - 1) / size, "total": len(rows)}), nil
+}
+
+// other makes a payment for somebody else, which is on the list too.
+func (s *service) other(orderID string) {
+	s.take(&withdrawal{orderID: orderID, at: time.Now(), body: map[string]any{"currency": map[string]any{"Crypto": "Btc"},
+		"amount": map[string]any{"Crypto": map[string]any{"Btc": 1}}, "address": otherAddress}})
+}
+
+// toFront moves the oldest row to the front of the list.
+func (s *service) toFront() {
+	last := len(s.rows) - 1
+	s.rows = slices.Insert(s.rows[:last:last], 0, s.rows[last])
+	s.content = mix(s.content, "moves")
+}

@@ -1,0 +1,361 @@
+package explore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"modernc.org/sqlite"
+
+	"example.com/till/internal/journal"
+)
+
+// watched returns the context with which a process opens its journal: each statement passes through conn.
+func (p *process) watched() context.Context {
+	return journal.WithDriver(context.Background(), func(c driver.Connector) driver.Connector { return connector{c, p} })
+}
+
+type connector struct {
+	driver.Connector
+	p *process
+}
+
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	if c.p.dead {
+		return nil, errGone
+	}
+	real, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, isFile := real.(sqlite.FileControl)
+	watched := &conn{real: real, p: c.p, file: isFile}
+	c.p.conns = append(c.p.conns, watched)
+	return watched, nil
+}
+
+var (
+	errGone   = errors.New("this process is dead")
+	errBroken = errors.New("the connection broke")
+)
+
+// conn is a connection to the journal. A process waits for its turn after every statement, and before a
+// commit. Within a transaction of SQLite, others could see no difference until its commit, and none of them
+// can write: so there is nothing to wait for.
+type conn struct {
+	real   driver.Conn
+	p      *process
+	file   bool // SQLite
+	tx     bool
+	locked bool   // PostgreSQL: the transaction holds locks
+	wrote  bool   // in the transaction
+	log    uint64 // hash of what it wrote
+	broken bool
+}
+
+var (
+	fromTable = regexp.MustCompile(`(?:FROM|INTO|UPDATE) (?:v JOIN )?(\w+)`)
+	isWrite   = regexp.MustCompile(`\b(?:INSERT|UPDATE|DELETE)\b`)
+)
+
+// statement runs a statement. do returns its result as text.
+func (c *conn) statement(query string, args []driver.NamedValue, do func() (string, error)) error {
+	verb, _, _ := strings.Cut(query, " ")
+	switch {
+	case c.broken || c.p.dead:
+		return errGone
+	case c.p.quiet || verb == "PRAGMA" || strings.Contains(query, "UPDATE till_journal SET opened"):
+		_, err := do()
+		return err
+	case verb == "BEGIN":
+		return c.begin(do)
+	case verb == "COMMIT":
+		return c.commit(do)
+	case verb == "ROLLBACK":
+		_, err := do()
+		c.ended()
+		return err
+	}
+	writes := isWrite.MatchString(query)
+	if !c.file && (writes || strings.Contains(query, "FOR UPDATE")) {
+		c.awaitLock()
+		c.locked = c.tx
+	}
+	if c.broken {
+		return errGone
+	}
+	result, err := do()
+	c.p.seen = mix(c.p.seen, result, err)
+	if writes {
+		c.wrote, c.log = c.wrote || c.tx, mix(c.log, query, c.p.known(args))
+	}
+	if err != nil || c.tx && c.file {
+		return err
+	}
+	at := &point{what: "reads", silent: true, choices: []choice{{}, {dies, "and dies"}}}
+	if table := fromTable.FindStringSubmatch(query); table != nil {
+		at.what = "reads " + table[1]
+	}
+	if c.p.pass(at).kind == dies {
+		return errGone
+	}
+	return nil
+}
+
+// known returns the arguments of a statement, without the random number of the process.
+func (p *process) known(args []driver.NamedValue) string {
+	var all []any
+	for _, a := range args {
+		if n, ok := a.Value.(int64); ok && n > 1<<40 {
+			all = append(all, "sender")
+			continue
+		}
+		all = append(all, a.Value)
+	}
+	return fmt.Sprint(all...)
+}
+
+// begin begins to write. In SQLite, only one process writes at a time: another one waits here.
+func (c *conn) begin(do func() (string, error)) error {
+	if c.file && c.p.r.writer != nil {
+		c.p.pass(&point{what: "has waited for the journal", silent: true,
+			ready: func() bool { return c.p.r.writer == nil }})
+	}
+	if c.broken {
+		return errGone
+	}
+	_, err := do()
+	if err == nil {
+		if c.tx = true; c.file {
+			c.p.r.writer = c
+		}
+	}
+	return err
+}
+
+// awaitLock waits while another transaction holds locks. All orders here belong to one account, whose row
+// every writer locks first.
+func (c *conn) awaitLock() {
+	free := func() bool {
+		for _, p := range c.p.r.processes {
+			if slices.ContainsFunc(p.conns, func(o *conn) bool { return o.locked && o != c }) {
+				return false
+			}
+		}
+		return true
+	}
+	if !free() {
+		c.p.pass(&point{what: "has waited for a lock", silent: true, ready: free})
+	}
+}
+
+func (c *conn) ended() {
+	c.tx, c.locked, c.wrote = false, false, false
+	if c.p.r.writer == c {
+		c.p.r.writer = nil
+	}
+}
+
+// commit commits, unless the process dies or the connection breaks before. It can also break afterwards: then
+// the process does not know that it has committed.
+func (c *conn) commit(do func() (string, error)) error {
+	if !c.wrote {
+		_, err := do()
+		c.ended()
+		return err
+	}
+	faults := []choice{{}, {breaks, "and loses the connection to the journal"}, {dies, "and dies"}}
+	at := &point{what: "is about to commit", choices: faults, silent: true}
+	switch c.p.pass(at).kind {
+	case dies:
+		return errGone
+	case breaks:
+		c.breakNow()
+		return errBroken
+	}
+	if _, err := do(); err != nil {
+		return err
+	}
+	c.p.r.commits = mix(c.p.r.commits, c.p.name, c.log)
+	c.ended()
+	at = &point{what: "has committed" + c.p.r.recorded(c.p), choices: faults}
+	switch c.p.pass(at).kind {
+	case dies:
+		return errGone
+	case breaks:
+		c.breakNow()
+		return errBroken
+	}
+	return nil
+}
+
+// breakNow ends the session: the database undoes its transaction and releases its locks.
+func (c *conn) breakNow() {
+	if c.broken {
+		return
+	}
+	c.broken = true
+	ctx := context.Background()
+	execer := c.real.(driver.ExecerContext)
+	if c.tx {
+		execer.ExecContext(ctx, "ROLLBACK", nil)
+	}
+	c.ended()
+	if pg, ok := c.real.(interface{ Conn() *pgx.Conn }); ok {
+		execer.ExecContext(ctx, "SELECT pg_advisory_unlock_all()", nil)
+		pg.Conn().Close(ctx)
+	}
+}
+
+// Conn is called by the journal in PostgreSQL to commit. It commits, and the journal commits once more, which
+// has no effect.
+func (c *conn) Conn() *pgx.Conn {
+	real := c.real.(interface{ Conn() *pgx.Conn }).Conn()
+	err := errGone
+	if !c.broken {
+		err = c.commit(func() (string, error) {
+			tag, err := real.Exec(context.Background(), "COMMIT")
+			if err == nil && tag.String() != "COMMIT" {
+				err = errBroken
+			}
+			return "", err
+		})
+	}
+	if err != nil {
+		c.breakNow()
+	}
+	return real
+}
+
+func (c *conn) Prepare(query string) (driver.Stmt, error) {
+	return c.PrepareContext(context.Background(), query)
+}
+
+func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	if c.broken {
+		return nil, errGone
+	}
+	s, err := c.real.(driver.ConnPrepareContext).PrepareContext(ctx, query)
+	return &stmt{s, c, query}, err
+}
+
+func (c *conn) Close() error { return c.real.Close() }
+
+func (c *conn) Begin() (driver.Tx, error) {
+	return nil, errors.New("the journal begins with a statement")
+}
+
+func (c *conn) IsValid() bool { return !c.broken }
+
+func (c *conn) CheckNamedValue(v *driver.NamedValue) error {
+	if real, ok := c.real.(driver.NamedValueChecker); ok {
+		return real.CheckNamedValue(v)
+	}
+	return driver.ErrSkip
+}
+
+func (c *conn) FileControlPersistWAL(name string, mode int) (int, error) {
+	return c.real.(sqlite.FileControl).FileControlPersistWAL(name, mode)
+}
+
+func (c *conn) FileControlDataVersion(name string) (uint32, error) {
+	return c.real.(sqlite.FileControl).FileControlDataVersion(name)
+}
+
+func (c *conn) ExecContext(
+	ctx context.Context, query string, args []driver.NamedValue,
+) (result driver.Result, err error) {
+	err = c.statement(query, args, func() (text string, err error) {
+		result, err = c.real.(driver.ExecerContext).ExecContext(ctx, query, args)
+		return affected(result, err), err
+	})
+	return result, err
+}
+
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	all := &rows{}
+	err := c.statement(query, args, func() (text string, err error) {
+		return all.read(c.p, func() (driver.Rows, error) {
+			return c.real.(driver.QueryerContext).QueryContext(ctx, query, args)
+		})
+	})
+	return all, err
+}
+
+type stmt struct {
+	driver.Stmt
+	c     *conn
+	query string
+}
+
+func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (result driver.Result, err error) {
+	err = s.c.statement(s.query, args, func() (text string, err error) {
+		result, err = s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
+		return affected(result, err), err
+	})
+	return result, err
+}
+
+func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	all := &rows{}
+	err := s.c.statement(s.query, args, func() (text string, err error) {
+		return all.read(s.c.p, func() (driver.Rows, error) { return s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args) })
+	})
+	return all, err
+}
+
+func affected(result driver.Result, err error) string {
+	if err != nil {
+		return ""
+	}
+	n, _ := result.RowsAffected()
+	return fmt.Sprint(n)
+}
+
+// rows has the whole result of a query, which was read at once.
+type rows struct {
+	columns []string
+	values  [][]driver.Value
+}
+
+func (r *rows) read(p *process, query func() (driver.Rows, error)) (text string, err error) {
+	all, err := query()
+	if err != nil {
+		return "", err
+	}
+	defer all.Close()
+	r.columns = all.Columns()
+	var seen strings.Builder
+	for {
+		row := make([]driver.Value, len(r.columns))
+		if err := all.Next(row); err == io.EOF {
+			return seen.String(), nil
+		} else if err != nil {
+			return "", err
+		}
+		r.values = append(r.values, row)
+		for _, v := range row {
+			if n, ok := v.(int64); ok && n > 1<<40 {
+				v = "sender"
+			}
+			fmt.Fprint(&seen, v, "|")
+		}
+	}
+}
+
+func (r *rows) Columns() []string { return r.columns }
+func (r *rows) Close() error      { return nil }
+func (r *rows) Next(row []driver.Value) error {
+	if len(r.values) == 0 {
+		return io.EOF
+	}
+	copy(row, r.values[0])
+	r.values = r.values[1:]
+	return nil
+}

@@ -1,0 +1,177 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
+)
+
+const (
+	anAddress    = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
+	otherAddress = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"
+)
+
+// A world is what the processes of a run find, and what they do. The processes of a stage run at the same
+// time. A stage begins when all processes of the one before have ended.
+type world struct {
+	name    string
+	about   string
+	stages  [][]actor
+	events  []event
+	service conduct
+	empty   bool // the journal has no order yet; otherwise order 1 was accepted before
+	paid    []string
+	plan    []string // rows of the plan, without the header
+
+	address string // of a database; empty: the journal is a file
+}
+
+func (w *world) place(dir string) string {
+	if w.address != "" {
+		return w.address
+	}
+	return filepath.Join(dir, "journal.db")
+}
+
+// An actor is what one process does.
+type actor struct {
+	name string
+	main func(p *process)
+}
+
+// sender returns a Sender for the process, and the context of its calls.
+func (p *process) sender() *payout.Sender {
+	c, err := api.New("https://pay.example.com", api.WithTransport(client{p.r.service, p}), api.WithAPIKey("k"),
+		api.WithRetries(0), api.WithTimeouts(24*time.Hour, 24*time.Hour))
+	if err != nil {
+		panic(err)
+	}
+	s, err := payout.New(c, p.journal, "acme", payout.Options{FirstPage: api.PageBaseOne})
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// sends is till withdraw create.
+func sends(name, orderID string, minor int64) actor {
+	return actor{name, func(p *process) {
+		sent, err := p.sender().Send(p.ctx, withdraw(orderID, minor), payout.CallUnder(p.ctx))
+		p.reports(orderID, minor, sent.Order.ID, err)
+	}}
+}
+
+func withdraw(orderID string, minor int64) api.CreateWithdrawal {
+	return api.CreateWithdrawal{Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.CryptoAmount("Btc", minor),
+		Address: anAddress, ExternalOrderID: orderID}
+}
+
+// reconciles is till withdraw reconcile.
+func reconciles(name string, orderIDs ...string) actor {
+	return actor{name, func(p *process) {
+		results, _ := p.sender().Reconcile(p.ctx, orderIDs...)
+		for _, r := range results {
+			if r.Order.State == payout.StateAccepted && !p.dead {
+				p.reports(r.Order.OrderID, r.Order.Amount.Minor, r.Order.ID, nil)
+			}
+		}
+	}}
+}
+
+// resolves is till withdraw resolve --not-sent. The person answers at once.
+func resolves(name, orderID string) actor {
+	return actor{name, func(p *process) {
+		s := p.sender()
+		checked, err := s.Check(p.ctx, payout.Decision{OrderIDs: []string{orderID}, Reason: "it was not sent"})
+		if err == nil {
+			_, err = s.Resolve(p.ctx, checked)
+		}
+		if !p.dead {
+			p.r.tell("%s resolves order %s: %v", name, orderID, err)
+		}
+	}}
+}
+
+// applies is till payout apply.
+func applies(name string) actor {
+	return actor{name, func(p *process) {
+		s := p.sender()
+		plan, err := payout.OpenPlan(filepath.Join(p.r.dir, "a.plan"))
+		if err != nil {
+			panic(err)
+		}
+		defer plan.Close()
+		applier, err := s.Applier(p.ctx, plan, payout.ApplyOptions{})
+		if err == nil {
+			err = applier.Begin(p.ctx, 10)
+		}
+		var t payout.Tally
+		if err == nil {
+			t, err = applier.LookUp(p.ctx)
+		}
+		if err == nil {
+			err = applier.Send(p.ctx, p.ctx, t)
+		}
+		if !p.dead {
+			p.r.tell("%s applies the plan: %v", name, err)
+		}
+	}}
+}
+
+// makePlan writes the plan of a world.
+func (w *world) makePlan(ctx context.Context, j *payout.Journal, dir string) error {
+	os.Remove(filepath.Join(dir, "a.plan"))
+	ledger := j.Ledger(payout.Account{Address: "https://pay.example.com", Name: "acme"})
+	btc := payout.NewCurrencies(payout.Currency{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"})
+	_, err := ledger.MakePlan(ctx, payout.PlanInput{Path: filepath.Join(dir, "a.plan"), Name: "a.csv", Format: payout.CSV, Currencies: btc,
+		Input: strings.NewReader("order_id,currency,amount,address\n" + strings.Join(w.plan, "\n") + "\n")})
+	return err
+}
+
+func row(orderID int, amount string) string {
+	return fmt.Sprintf("%d,Btc,%s,%s", orderID, amount, anAddress)
+}
+
+// worlds returns all worlds, the smallest first.
+func worlds() []*world {
+	quarter := event{what: "16 minutes pass", do: func(*run) { time.Sleep(16 * time.Minute) }}
+	jumps := event{what: "the clock jumps by 16 minutes", do: func(r *run) { r.service.skew += 16 * time.Minute; time.Sleep(16 * time.Minute) }}
+	slept := event{what: "the machine sleeps for 6 seconds", do: func(*run) { time.Sleep(6 * time.Second) }}
+	return []*world{
+		{name: "twice", about: "two processes send the same order at once, and a third sends it again",
+			stages:  [][]actor{{sends("A", "9", 5), sends("B", "9", 5)}, {sends("C", "9", 5)}},
+			service: conduct{creates: fewCreates}},
+		{name: "faults", about: "one process sends an order and two later ones send it again, with every fault of the service",
+			stages:  [][]actor{{sends("A", "9", 5)}, {sends("B", "9", 5)}, {sends("C", "9", 5)}},
+			service: conduct{creates: anyCreate, lists: []choice{isStale, listFails}, gets: []choice{listFails}}, events: []event{slept}},
+		{name: "contents", about: "two processes send different amounts under one order id",
+			stages:  [][]actor{{sends("A", "9", 5), sends("B", "9", 6)}, {sends("C", "9", 6)}},
+			service: conduct{creates: fewCreates}},
+		{name: "settles", about: "one process sends an order while another reconciles it; then it is sent again",
+			stages:  [][]actor{{sends("A", "9", 5), reconciles("B", "9")}, {reconciles("C"), sends("D", "9", 5)}},
+			service: conduct{creates: fewCreates, lists: []choice{isStale}}},
+		{name: "decides", about: "a person decides that an order was not sent, and it is sent again",
+			stages:  [][]actor{{sends("A", "9", 5), resolves("P", "9")}, {resolves("Q", "9"), sends("C", "9", 5)}},
+			service: conduct{creates: fewCreates}, events: []event{quarter, jumps}},
+		{name: "first", about: "two processes send different orders with a new journal",
+			stages:  [][]actor{{sends("A", "8", 5), sends("B", "9", 6)}, {sends("C", "8", 5)}},
+			service: conduct{creates: fewCreates}, empty: true},
+		{name: "lost", about: "an order on a list of several pages, which a lost journal had, is sent again while rows move",
+			stages: [][]actor{{sends("A", "9", 5)}}, empty: true, paid: []string{"9", "700", "701"},
+			service: conduct{creates: fewCreates, lists: []choice{isStale}, page: 1},
+			events: []event{{what: "another program pays", do: func(r *run) { r.service.other("702") }},
+				{what: "the oldest row moves to the front", do: func(r *run) { r.service.toFront() }}}},
+		{name: "plan", about: "a plan of two orders is applied, and applied again while another process reconciles",
+			stages: [][]actor{{applies("A")}, {applies("B"), reconciles("C")}}, plan: []string{row(8, "0.1"), row(9, "0.2")},
+			service: conduct{creates: fewCreates}},
+		{name: "plans", about: "two processes apply one plan at once",
+			stages: [][]actor{{applies("A"), applies("B")}, {applies("C")}}, plan: []string{row(8, "0.1"), row(9, "0.2")},
+			service: conduct{creates: fewCreates}},
+	}
+}
