@@ -1,6 +1,7 @@
 # make demo   the main job on the embedded sandbox
 # make test   every test
 # make torture  N kills while it sends withdrawals and N while it sends batches, SEED=n draws another run
+# make prove  STATES states of the disk after a power cut
 # make bench  speed and memory against a bare baseline, each row with its limit
 # make dist   what people install, in dist/; SIGN=KEYFILE signs the sums with an OpenSSH key
 # make install  what make build made, to PREFIX, below DESTDIR if that is set; make uninstall removes it
@@ -13,6 +14,7 @@ FUZZ   ?= 10000x
 N      ?= 20000
 SCHEMAS ?= 1
 SEED   ?= 1
+STATES ?= 10000
 SIGN   ?=
 PREFIX ?= /usr/local
 export GOTOOLCHAIN ?= local
@@ -34,7 +36,7 @@ STAMP = $(if $(VERSION),-buildvcs=false -ldflags '$(X)Version=v$(VERSION:v%=%)$(
 # quote protects a name from the shell.
 quote = '$(subst ','\'',$(1))'
 
-.PHONY: build demo test test-packages test-crashes torture bench lint fuzz completions schemas man pictures dist install uninstall vuln clean
+.PHONY: build demo test test-packages test-crashes torture prove bench lint fuzz completions schemas man pictures dist install uninstall vuln clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -o bin/till ./cmd/till
@@ -51,13 +53,16 @@ test: build
 
 # What takes long begins first, so that no core waits for it at the end.
 test-packages:
-	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -p 3 -parallel 4 -timeout 30m ./internal/cli ./pkg/... $(filter-out %/e2e/torture,$(shell $(GO) list ./...))
+	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -p 3 -parallel 4 -timeout 30m ./internal/cli ./pkg/... $(filter-out %/e2e/torture %/e2e/powercut,$(shell $(GO) list ./...))
 
 test-crashes:
-	CGO_ENABLED=0 $(GO) test -trimpath -parallel 4 -timeout 30m ./e2e/torture
+	CGO_ENABLED=0 $(GO) test -trimpath -parallel 4 -timeout 30m ./e2e/torture ./e2e/powercut
 
 torture:
 	$(GO) test ./e2e/torture -count=1 -timeout 0 -v -kills $(N) -seed $(SEED)
+
+prove:
+	$(GO) test ./e2e/powercut -count=1 -timeout 0 -v -states $(STATES) -seed $(SEED)
 
 bench: build
 	$(GO) run ./tools/bench bin/till

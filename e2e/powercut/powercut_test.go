@@ -3,19 +3,21 @@
 package powercut
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/gob"
 	"errors"
 	"flag"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -24,16 +26,16 @@ import (
 )
 
 var (
-	states = flag.Int("states", 1000, "how many states of the disk after a power cut")
+	states = flag.Int("states", 500, "how many states of the disk after a power cut")
 	seed   = flag.Uint64("seed", 1, "decides which states")
+	replay = flag.String("replay", "", "a history that a failed test has kept, for TestReplay")
 )
+
+// programDir is where the workload is built.
+var programDir string
 
 // program is the workload, built once from patched sources.
 var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "powercut-*")
-	if err != nil {
-		return "", err
-	}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		return "", err
@@ -42,11 +44,11 @@ var program = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file, err := overlay.Write(dir, root, sources)
+	file, err := overlay.Write(programDir, root, sources)
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "workload")
+	path := filepath.Join(programDir, "workload")
 	cmd := exec.Command("go", "build", "-trimpath", "-overlay", file, "-o", path, "./e2e/powercut/workload")
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -56,26 +58,41 @@ var program = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := program(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
+	var err error
+	if programDir, err = os.MkdirTemp("", "powercut-*"); err != nil {
+		panic(err)
 	}
+	code := m.Run()
+	os.RemoveAll(programDir)
 	os.Exit(code)
 }
 
-// run runs the workload and returns its record.
-func run(t *testing.T, kind, mutant string) tape.Record {
+// history is a record, and what the journal had to know when it began.
+type history struct {
+	tape.Record
+	Before duties
+}
+
+// run runs the workload in an empty directory.
+func run(t *testing.T, kind, mutant string) history {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "below") // what is beside it is not part of the record
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return history{runIn(t, dir, mutant, kind), duties{map[string][]byte{}, map[string]string{}}}
+}
+
+// runIn runs the workload, and checks that its record misses nothing: replayed, it gives the files that are
+// there.
+func runIn(t *testing.T, dir, mutant, kind string, args ...string) tape.Record {
 	t.Helper()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "record")
-	below := filepath.Join(dir, "below") // what is beside it is not part of the record
-	if err := os.Mkdir(below, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, kind, below, out)
+	out := filepath.Join(t.TempDir(), "record")
+	cmd := exec.Command(path, append([]string{kind, dir, out}, args...)...)
 	cmd.Env = append(os.Environ(), "TILL_POWERCUT_MUTANT="+mutant)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("the workload: %v\n%s", err, text)
@@ -84,7 +101,35 @@ func run(t *testing.T, kind, mutant string) tape.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
+	d := newDisk(true)
+	for _, e := range r.Events {
+		d.do(e)
+	}
+	end := d.state(choice{kept: d.maybe})
+	for _, suffix := range []string{"", "-wal", "-journal"} {
+		content, err := os.ReadFile(filepath.Join(dir, r.Journal+suffix))
+		if n, found := end.names[r.Journal+suffix]; found != (err == nil) || !bytes.Equal(content, end.files[n]) {
+			t.Fatalf("the record has another %s%s than the workload: %d bytes and %d, %v", r.Journal, suffix, len(end.files[n]), len(content), err)
+		}
+	}
 	return r
+}
+
+// cutAgain runs the workload on what a power cut has left.
+func cutAgain(t *testing.T, h history, c cut, s state) history {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "below")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.write(dir), leaveIndex(dir, s, c.number, h.Record)); err != nil {
+		t.Fatal(err)
+	}
+	again := history{runIn(t, dir, "", "again", h.Address), h.Before.after(h.Events[:c.after])}
+	paid := maps.Clone(h.Paid)
+	maps.Copy(paid, again.Paid)
+	again.Paid = paid
+	return again
 }
 
 // A cut is a power cut after a number of events, with one choice of what reached the disk.
@@ -92,11 +137,12 @@ type cut struct{ after, choice, number int }
 
 // cuts draws up to n cuts with different states. Half of them are systematic, as far as there are so many, and
 // the others random.
-func cuts(r tape.Record, trusted bool, n int, random *rand.Rand) []cut {
+func cuts(r history, trusted bool, n int, random *rand.Rand) []cut {
 	d := newDisk(trusted)
 	var first, systematic []cut // nothing and all of what may have happened, and the other systematic choices
 	for i := range len(r.Events) + 1 {
-		if i == len(r.Events) || !isChange(r.Events[i]) {
+		if i < r.Base {
+		} else if i == len(r.Events) || !isChange(r.Events[i]) {
 			for choice := range d.systematic() {
 				if c := (cut{after: i, choice: choice}); choice < 2 {
 					first = append(first, c)
@@ -118,7 +164,7 @@ func cuts(r tape.Record, trusted bool, n int, random *rand.Rand) []cut {
 		if i < len(systematic) {
 			all = append(all, systematic[i])
 		}
-		all = append(all, cut{after: random.IntN(len(r.Events) + 1), choice: -1})
+		all = append(all, cut{after: r.Base + random.IntN(len(r.Events)-r.Base+1), choice: -1})
 	}
 	for i := range all {
 		all[i].number = i
@@ -142,7 +188,7 @@ func (c cut) choose(d *disk) choice {
 }
 
 // each calls f with the disk at every cut.
-func each(r tape.Record, trusted bool, all []cut, f func(*disk, cut)) {
+func each(r history, trusted bool, all []cut, f func(*disk, cut)) {
 	slices.SortFunc(all, func(a, b cut) int { return cmp.Or(cmp.Compare(a.after, b.after), cmp.Compare(a.number, b.number)) })
 	d, done := newDisk(trusted), 0
 	for _, c := range all {
@@ -154,7 +200,7 @@ func each(r tape.Record, trusted bool, all []cut, f func(*disk, cut)) {
 }
 
 // distinct keeps n cuts whose states or duties differ.
-func distinct(r tape.Record, trusted bool, all []cut, n int) []cut {
+func distinct(r history, trusted bool, all []cut, n int) []cut {
 	type key struct {
 		state  uint64
 		duties int
@@ -194,16 +240,15 @@ func (f finding) String() string {
 
 // result is what came of all states of a record.
 type result struct {
-	states, cuts int
-	findings     []finding
-	refused      []finding
+	states   int
+	findings []finding
+	refused  []finding // journals that do not open
 }
 
-// explore checks n states of a record, or fewer, if the first findings are enough.
-func explore(t *testing.T, r tape.Record, trusted bool, n, enough int) (all result) {
+// explore checks n states of a history, or fewer, if the first findings are enough.
+func explore(t *testing.T, h history, trusted bool, n, enough int) (all result) {
 	t.Helper()
-	random := rand.New(rand.NewPCG(*seed, 0))
-	chosen := distinct(r, trusted, cuts(r, trusted, n, random), n)
+	chosen := choose(h, trusted, n)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var mu sync.Mutex
@@ -217,7 +262,7 @@ func explore(t *testing.T, r tape.Record, trusted bool, n, enough int) (all resu
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for job := range jobs {
-				err := try(job.state, job.number, dutiesOf(r.Events[:job.after]), r)
+				err := try(job.state, job.number, h.Before.after(h.Events[:job.after]), h.Record)
 				mu.Lock()
 				all.states++
 				f := finding{job.cut, job.choice.what, job.state.String(), err}
@@ -234,9 +279,7 @@ func explore(t *testing.T, r tape.Record, trusted bool, n, enough int) (all resu
 			}
 		})
 	}
-	places := map[int]bool{}
-	each(r, trusted, chosen, func(d *disk, c cut) {
-		places[c.after] = true
+	each(h, trusted, chosen, func(d *disk, c cut) {
 		choice := c.choose(d)
 		select {
 		case jobs <- job{c, choice, d.state(choice)}:
@@ -245,8 +288,12 @@ func explore(t *testing.T, r tape.Record, trusted bool, n, enough int) (all resu
 	})
 	close(jobs)
 	workers.Wait()
-	all.cuts = len(places)
 	return all
+}
+
+// choose draws n cuts.
+func choose(h history, trusted bool, n int) []cut {
+	return distinct(h, trusted, cuts(h, trusted, n, rand.New(rand.NewPCG(*seed, 0))), n)
 }
 
 // try writes a state to a directory and checks it.
@@ -280,31 +327,83 @@ func leaveIndex(dir string, s state, number int, r tape.Record) error {
 	return os.WriteFile(filepath.Join(dir, r.Journal)+"-shm", content, 0o600)
 }
 
-// TestPowerCuts checks the states of the disk that a power cut can leave behind.
+// TestPowerCuts checks the states of the disk that a power cut can leave behind: of a new journal, of one of
+// the first version, and of one that had a power cut before.
 func TestPowerCuts(t *testing.T) {
-	for kind, n := range map[string]int{"new": *states * 4 / 5, "old": *states / 5} {
-		t.Run(kind, func(t *testing.T) {
-			r := run(t, kind, "")
-			all := explore(t, r, true, n, 10)
-			for _, f := range all.findings {
-				t.Error(f)
-			}
-			messages := map[string]int{}
-			for _, f := range all.refused {
-				messages[strings.ReplaceAll(f.err.Error(), os.TempDir(), "")]++
-				t.Error(f)
-			}
-			fmt.Printf("power cuts, %s journal: %d states after %d cuts in %d events, seed %d: %d wrong, %d journals refused\n",
-				kind, all.states, all.cuts, len(r.Events), *seed, len(all.findings), len(all.refused))
+	t.Run("new", func(t *testing.T) {
+		h := run(t, "new", "")
+		report(t, "a new journal", *states*7/10, h)
+		n := max(2, *states/500)
+		var again []history
+		each(h, true, spread(choose(h, true, 20*n), n), func(d *disk, c cut) {
+			again = append(again, cutAgain(t, h, c, d.state(c.choose(d))))
 		})
+		report(t, fmt.Sprintf("%d journals after a cut", n), *states/10, again...)
+	})
+	t.Run("old", func(t *testing.T) { report(t, "a journal of the first version", *states/5, run(t, "old", "")) })
+}
+
+// spread keeps n of the cuts, over all times.
+func spread(all []cut, n int) (some []cut) {
+	slices.SortFunc(all, func(a, b cut) int { return cmp.Compare(a.after, b.after) })
+	for i := range n {
+		some = append(some, all[(2*i+1)*len(all)/(2*n)])
 	}
+	return some
+}
+
+// report checks n states of histories and prints what was found.
+func report(t *testing.T, what string, n int, histories ...history) {
+	t.Helper()
+	const enough = 10
+	n /= len(histories)
+	var checked, wrong, refused, events int
+	for _, h := range histories {
+		all := explore(t, h, true, n, enough)
+		checked, wrong, refused, events = checked+all.states, wrong+len(all.findings), refused+len(all.refused), events+len(h.Events)
+		bad := slices.Concat(all.findings, all.refused[:min(enough, len(all.refused))])
+		for _, f := range bad {
+			t.Error(f)
+		}
+		if len(bad) > 0 && *replay == "" {
+			path := filepath.Join(os.TempDir(), fmt.Sprintf("powercut-%d.history", os.Getpid()))
+			t.Logf("the same states again (%v): go test ./e2e/powercut -run TestReplay -v -states %d -seed %d -replay %s", keep(path, h), n, *seed, path)
+		}
+	}
+	fmt.Printf("power cuts of %s: %d states, %d events, seed %d: %d wrong, %d do not open\n", what, checked, events, *seed, wrong, refused)
+}
+
+// keep writes a history for TestReplay.
+func keep(path string, h history) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(gob.NewEncoder(f).Encode(h), f.Close())
+}
+
+// TestReplay checks the states of a history again.
+func TestReplay(t *testing.T) {
+	if *replay == "" {
+		t.Skip("no history is given")
+	}
+	f, err := os.Open(*replay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var h history
+	if err := gob.NewDecoder(f).Decode(&h); err != nil {
+		t.Fatal(err)
+	}
+	report(t, "a kept history", *states, h)
 }
 
 // TestMutants checks that the tests find programs with bugs.
 func TestMutants(t *testing.T) {
 	for _, mutant := range mutants {
 		t.Run(mutant, func(t *testing.T) {
-			all := explore(t, run(t, "new", mutant), true, 300, 1)
+			all := explore(t, run(t, "new", mutant), true, 100, 1)
 			if len(all.findings) == 0 {
 				t.Errorf("not found in %d states", all.states)
 				return

@@ -144,7 +144,7 @@ func (d *disk) choose(i int, random *rand.Rand) choice {
 }
 
 // tear returns the parts of a write that reached the disk: its first sectors and, half of the time, a part of
-// one, or any of its sectors.
+// one, or any of its sectors. The disk may have been writing one of them, and have left anything in it.
 func tear(e tape.Event, random *rand.Rand) (parts []tape.Event) {
 	if e.Kind != tape.Write {
 		return nil
@@ -156,10 +156,16 @@ func tear(e tape.Event, random *rand.Rand) (parts []tape.Event) {
 		}
 		return []tape.Event{part(e, 0, end)}
 	}
+	garbled := false
 	for from := 0; from < len(e.Data); {
 		to := min(len(e.Data), from+sector-int(e.Offset+int64(from))%sector)
-		if random.IntN(2) == 0 {
+		switch random.IntN(8) {
+		case 0, 1, 2:
 			parts = append(parts, part(e, from, to))
+		case 3:
+			if !garbled {
+				parts, garbled = append(parts, garbage(part(e, from, to), random)), true
+			}
 		}
 		from = to
 	}
@@ -168,6 +174,14 @@ func tear(e tape.Event, random *rand.Rand) (parts []tape.Event) {
 
 func part(e tape.Event, from, to int) tape.Event {
 	e.Data, e.Offset = e.Data[from:to], e.Offset+int64(from)
+	return e
+}
+
+func garbage(e tape.Event, random *rand.Rand) tape.Event {
+	e.Data = make([]byte, len(e.Data))
+	for i := range e.Data {
+		e.Data[i] = byte(random.Uint32())
+	}
 	return e
 }
 

@@ -4,6 +4,8 @@ package tape
 
 import (
 	"encoding/gob"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,9 +41,11 @@ type Event struct {
 // Record is everything that happened in a process.
 type Record struct {
 	Events        []Event
+	Base          int    // how many events made what was in the directory at the beginning
 	Journal       string // its path below the directory of the record
 	Address, Name string // the account
 	Key           string
+	Rows          int               // of the plan
 	Paid          map[string]string // what the service has accepted: ids by order id
 }
 
@@ -50,6 +54,7 @@ var recorder struct {
 	mu     sync.Mutex
 	root   string
 	events []Event
+	base   int
 	files  map[string]int // by path; those that were deleted have no path
 	made   int
 	first  bool
@@ -59,17 +64,35 @@ var recorder struct {
 func FirstVersion(yes bool)  { locked(func() { recorder.first = yes }) }
 func FirstVersionOnly() bool { return recorder.first }
 
-// Begin records everything below a directory from now on.
+// Begin records everything below a directory from now on. What is in the directory is on the disk.
 func Begin(root string) error {
 	recorder.root, recorder.files = root, map[string]int{}
-	return register()
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil || path == root || strings.HasSuffix(path, "-shm"):
+			return err
+		case entry.IsDir():
+			note(Event{Kind: Mkdir, Path: path})
+		default:
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			n := create(path)
+			recorder.events = append(recorder.events, Event{Kind: Write, File: n, Data: content}, Event{Kind: Sync, File: n})
+		}
+		note(Event{Kind: SyncDirectory, Path: filepath.Dir(path)})
+		return nil
+	})
+	recorder.base = len(recorder.events)
+	return errors.Join(err, register())
 }
 
 // Save writes the record.
 func Save(path string, r Record) error {
 	recorder.mu.Lock()
 	defer recorder.mu.Unlock()
-	r.Events = recorder.events
+	r.Events, r.Base = recorder.events, recorder.base
 	f, err := os.Create(path)
 	if err != nil {
 		return err

@@ -1,9 +1,12 @@
-// Command workload pays with a journal in an empty directory, and records what it does to the journal's files.
-// The tests of e2e/powercut build it from sources with a few patched lines, and run it as
+// Command workload pays with a journal, and records what it does to the journal's files. The tests of
+// e2e/powercut build it from sources with a few patched lines, and run it as
 //
-//	workload new|old DIRECTORY RECORD
+//	workload new DIRECTORY RECORD
+//	workload old DIRECTORY RECORD
+//	workload again DIRECTORY RECORD ADDRESS
 //
-// With old, the journal was made by the first version of till.
+// The directory is empty, and the journal is new or, with old, made by the first version of till. With again,
+// it is what a power cut has left of the directory of another workload, whose service had the address.
 package main
 
 import (
@@ -30,7 +33,7 @@ import (
 
 func main() {
 	t := &program{}
-	err := t.run(context.Background(), os.Args[1], os.Args[2], os.Args[3])
+	err := t.run(context.Background(), os.Args[1], os.Args[2], os.Args[3:])
 	for _, end := range t.ends {
 		end()
 	}
@@ -41,6 +44,7 @@ func main() {
 
 const (
 	name       = "acme"
+	planRows   = 30
 	createPath = "/api/merchant_withdrawal/create"
 )
 
@@ -52,29 +56,37 @@ type program struct {
 	dir    string
 	place  string // of the journal
 	record tape.Record
+
+	options payout.Options
 }
 
 func (t *program) Helper()                           {}
 func (t *program) Cleanup(f func())                  { t.ends = append([]func(){f}, t.ends...) }
 func (t *program) Fatalf(format string, args ...any) { log.Fatalf(format, args...) }
 
-func (t *program) run(ctx context.Context, kind, dir, out string) error {
+func (t *program) run(ctx context.Context, kind, dir string, args []string) error {
 	t.box, t.dir = sandbox.Start(t), dir
 	below := filepath.Join("state", "till", "journal.db")
 	t.place = filepath.Join(dir, below)
 	if err := tape.Begin(dir); err != nil {
 		return err
 	}
-	t.record = tape.Record{Journal: below, Address: t.box.URL, Name: name, Key: t.box.Key(), Paid: map[string]string{}}
-	steps := []func(context.Context, *payout.Sender) error{t.singles, t.batch, t.again}
-	if kind == "old" {
+	t.record = tape.Record{Journal: below, Address: t.box.URL, Name: name, Key: t.box.Key(), Rows: planRows, Paid: map[string]string{}}
+	steps := []func(context.Context, *payout.Sender) error{t.singles, t.batch, t.more}
+	switch kind {
+	case "old":
 		if err := t.oldJournal(ctx); err != nil {
 			return err
 		}
 		steps = steps[:1]
+	case "again":
+		t.record.Address = args[1]
+		t.options.Lookup = payout.LookupNever
+		steps = []func(context.Context, *payout.Sender) error{t.everything, t.more}
 	}
-	for _, step := range steps {
-		if err := t.withJournal(ctx, step); err != nil {
+	t.options.Address, t.options.AnyKey = t.record.Address, true // the journal can have withdrawals that this service never made
+	for i, step := range steps {
+		if err := t.withJournal(ctx, step, i == len(steps)-1); err != nil {
 			return err
 		}
 	}
@@ -88,11 +100,11 @@ func (t *program) run(ctx context.Context, kind, dir, out string) error {
 		}
 		t.record.Paid[w.ExternalOrderID] = w.ID
 	}
-	return tape.Save(out, t.record)
+	return tape.Save(args[0], t.record)
 }
 
-// withJournal takes a step with the journal open, as one process does.
-func (t *program) withJournal(ctx context.Context, step func(context.Context, *payout.Sender) error) error {
+// withJournal takes a step with the journal open, as one process does. The last process is killed.
+func (t *program) withJournal(ctx context.Context, step func(context.Context, *payout.Sender) error, last bool) error {
 	client, err := api.New(t.box.URL, api.WithAPIKey(t.box.Key()), api.WithRetries(0), api.WithMiddleware(watch))
 	if err != nil {
 		return err
@@ -101,9 +113,12 @@ func (t *program) withJournal(ctx context.Context, step func(context.Context, *p
 	if err != nil {
 		return err
 	}
-	sender, err := payout.New(client, j, name, payout.Options{AnyKey: true}) // an old journal has a withdrawal that this service never made
+	sender, err := payout.New(client, j, name, t.options)
 	if err == nil {
 		err = step(ctx, sender)
+	}
+	if err == nil && last {
+		return nil
 	}
 	return errors.Join(err, j.Close())
 }
@@ -207,7 +222,7 @@ func (t *program) singles(ctx context.Context, s *payout.Sender) error {
 // batch applies a plan, with several calls at a time and some faults, and settles what is unknown.
 func (t *program) batch(ctx context.Context, s *payout.Sender) error {
 	rows := "order_id,currency,amount_minor,address\n"
-	for order := 100; order < 130; order++ {
+	for order := 100; order < 100+planRows; order++ {
 		w := withdrawal(order)
 		rows += fmt.Sprintf("%d,Btc,%d,%s\n", order, w.Amount.Minor, w.Address)
 	}
@@ -234,10 +249,23 @@ func (t *program) batch(ctx context.Context, s *payout.Sender) error {
 	return err
 }
 
-// again sends with a journal that was closed and is opened again.
-func (t *program) again(ctx context.Context, s *payout.Sender) error {
+// more sends with a journal that was closed and is opened again.
+func (t *program) more(ctx context.Context, s *payout.Sender) error {
 	for order := 200; order < 206; order++ {
-		if err := t.send(ctx, s, order, "", nil); err != nil {
+		if _, err := s.Send(ctx, withdrawal(order)); err != nil && !errors.Is(err, payout.ErrUnknown) {
+			return err
+		}
+	}
+	return nil
+}
+
+// everything sends all orders of singles and batch, some of which are already in the journal.
+func (t *program) everything(ctx context.Context, s *payout.Sender) error {
+	for order := 1; order < 100+planRows; order++ {
+		if 5 < order && order < 10 || 12 < order && order < 100 {
+			continue
+		}
+		if _, err := s.Send(ctx, withdrawal(order)); err != nil && !errors.Is(err, payout.ErrUnknown) {
 			return err
 		}
 	}
@@ -279,7 +307,7 @@ func (t *program) oldJournal(ctx context.Context) error {
 		return err
 	}
 	for i, state := range []string{"planned", "sending", "accepted", "rejected", "unknown"} {
-		if state == "planned" {
+		if state == "planned" || state == "rejected" {
 			continue
 		}
 		w := withdrawal(50 + i)
@@ -288,10 +316,7 @@ func (t *program) oldJournal(ctx context.Context) error {
 			return err
 		}
 		tape.HasLeft(w.ExternalOrderID, body)
-		switch state {
-		case "rejected":
-			tape.WasRefused(w.ExternalOrderID)
-		case "accepted":
+		if state == "accepted" {
 			tape.WasReported(w.ExternalOrderID, "old-1")
 			t.record.Paid[w.ExternalOrderID] = "old-1"
 		}
