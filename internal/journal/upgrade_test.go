@@ -1,0 +1,296 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Versions of the schema that an older journal may have, named by what came with them.
+const (
+	withRuns         = 2
+	withAttemptTable = 4
+	withApprovals    = 6
+)
+
+// upgraded is an order of an older journal, and what it is after the journal was updated.
+type upgraded struct {
+	id, withdrawal string
+	state          State
+	sender         int64
+	attempts       []Ending
+	events         []string
+	run            bool // whether it is a row of the run
+}
+
+func toUpgrade() []upgraded {
+	return []upgraded{
+		{"paid", "w1", Accepted, 0, []Ending{WasAccepted}, []string{eventPlanned, eventSending, eventAnswered}, true},
+		{"open", "", Unknown, 0, []Ending{WasUncertain}, []string{eventSending, eventAnswered}, true},
+		{"waits", "", Planned, 0, nil, []string{eventPlanned}, true},
+		{"left", "", Planned, 0, []Ending{SaidNothing}, []string{eventSending, eventAnswered}, false},
+		{"refused", "", Rejected, 0, []Ending{WasRejected}, []string{eventSending, eventAnswered}, false},
+		{"died", "", Sending, 77, []Ending{UnderWay}, []string{eventSending}, false},
+	}
+}
+
+func (u upgraded) content() Content {
+	return Content{"crypto:Btc", "crypto:Btc", int64(100 + len(u.id)), "bc1q" + u.id, ""}
+}
+
+// insert inserts a row into a table of any version, and returns the row's number.
+func insert(t *tx, table string, row map[string]any) (id int64, err error) {
+	columns := slices.Sorted(maps.Keys(row))
+	var args []any
+	var marks []string
+	for i, c := range columns {
+		args, marks = append(args, row[c]), append(marks, fmt.Sprintf("?%d", i+1))
+	}
+	query := fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, table, strings.Join(columns, ", "), strings.Join(marks, ", "))
+	if slices.Contains([]string{"accounts", "orders", "events", "runs", "demands", "approvals"}, table) {
+		err = t.row(query+" RETURNING id", args...).Scan(&id)
+		return id, err
+	}
+	_, err = t.exec(query, args...)
+	return 0, err
+}
+
+// fill writes what a till of that version would have written.
+func fill(t *tx, version int) error {
+	account, err := insert(t, "accounts", map[string]any{"address": shop.Address, "name": shop.Name, "created": t.now, "merchant": "m1"})
+	if err != nil {
+		return err
+	}
+	by := func(more map[string]any) map[string]any {
+		row := map[string]any{"user_name": "ann", "host": "till1"}
+		maps.Copy(row, more)
+		return row
+	}
+	key := by(map[string]any{"fingerprint": "key1", "account": account, "noted": t.now, "how": "used"})
+	if version >= withAttemptTable {
+		key["answered"] = t.now
+	}
+	if _, err := insert(t, "keys", key); err != nil {
+		return err
+	}
+	var run int64
+	if version >= withRuns {
+		run, err = insert(t, "runs", by(map[string]any{"account": account, "name": "0badc0de", "digest": "sha256:0badc0de", "plan": "staff.plan",
+			"batch": "may", "paid_before": 0, "began": t.now}))
+		if err != nil {
+			return err
+		}
+	}
+	for place, u := range toUpgrade() {
+		if err := u.fill(t, version, account, run, place); err != nil {
+			return fmt.Errorf("%s: %w", u.id, err)
+		}
+	}
+	if version < withApprovals {
+		return nil
+	}
+	if _, err := t.exec("UPDATE runs SET approvals = 2"); err != nil {
+		return err
+	}
+	_, err = insert(t, "demands", by(map[string]any{"account": account, "at": t.now, "persons": 2, "above": `{"crypto:btc":5}`, "approvers": "/a", "approvers_digest": "a1", "reason": ""}))
+	if err != nil {
+		return err
+	}
+	_, err = insert(t, "approvals", by(map[string]any{"run_id": run, "principal": "bob", "public_key": "ssh-ed25519 AAAA", "fingerprint": "SHA256:b", "signature": "sig", "seen": t.now}))
+	return err
+}
+
+func (u upgraded) fill(t *tx, version int, account, run int64, place int) error {
+	content := map[string]any{"currency": u.content().Currency, "unit": u.content().Unit, "minor": u.content().Minor,
+		"address": u.content().Address, "memo": "", "callback": ""}
+	with := func(more map[string]any) map[string]any {
+		row := maps.Clone(content)
+		maps.Copy(row, more)
+		return row
+	}
+	o := with(map[string]any{"account": account, "order_id": u.id, "state": string(u.state), "withdrawal": u.withdrawal, "note": "a note",
+		"user_name": "ann", "host": "till1", "created": t.now, "changed": t.now})
+	if u.run {
+		o["run"] = "0badc0de"
+	}
+	if len(u.attempts) > 0 {
+		o["sent"], o["fingerprint"] = t.now, "key1"
+	}
+	switch doubt := slices.Contains(u.attempts, WasUncertain); {
+	case version >= withAttemptTable:
+		o["content"], o["payee"], o["shown"] = u.content().key(), payee(u.content().Address), u.withdrawal
+	default:
+		o["attempt"], o["sender"] = len(u.attempts), u.sender
+		if doubt {
+			o["doubt"] = 1
+			if version >= withRuns {
+				o["last_doubt"] = 1
+			}
+		}
+	}
+	row, err := insert(t, "orders", o)
+	if err != nil {
+		return err
+	}
+	if version >= withAttemptTable {
+		for i, outcome := range u.attempts {
+			ended := t.now
+			if outcome == UnderWay {
+				ended = ""
+			}
+			if _, err := insert(t, "attempts", map[string]any{"order_row": row, "number": i + 1, "sender": u.sender, "began": t.now, "ended": ended, "outcome": string(outcome), "decimals": 8}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, what := range u.events {
+		withdrawal := ""
+		if what == eventAnswered {
+			withdrawal = u.withdrawal
+		}
+		if _, err := insert(t, "events", with(map[string]any{"order_row": row, "at": t.now, "user_name": "ann", "host": "till1", "what": what, "state": string(u.state), "withdrawal": withdrawal})); err != nil {
+			return err
+		}
+	}
+	if !u.run || version < withRuns {
+		return nil
+	}
+	r := map[string]any{"run_id": run, "place": place, "order_row": row}
+	if version >= withAttemptTable {
+		r = with(r)
+		r["note"] = "a note"
+	}
+	_, err = insert(t, "run_rows", r)
+	return err
+}
+
+// TestUpgrade checks for each older version that a journal with real rows is updated, that nothing of it changes,
+// and that a till of that version then refuses the journal.
+func TestUpgrade(t *testing.T) {
+	for version := 1; version < len(schema()); version++ {
+		t.Run(fmt.Sprint(version), func(t *testing.T) {
+			eachDialect(t, func(t *testing.T, open opener) {
+				old := func(o *Options) { o.steps = schema()[:version] }
+				j := open(old)
+				if err := j.write(t.Context(), func(tx *tx) error { return fill(tx, version) }); err != nil {
+					t.Fatal(err)
+				}
+				j.Close()
+				checkUpgraded(t, open(), version)
+				_, err := Open(t.Context(), placeOf(j), Options{Now: j.options.Now, ownClock: true, steps: schema()[:version]})
+				want := fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", len(schema()), version)
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("the older till says %v", err)
+				}
+				wantState(t, open(), "open", Unknown)
+			})
+		})
+	}
+}
+
+func checkUpgraded(t *testing.T, j *book, version int) {
+	t.Helper()
+	for _, u := range toUpgrade() {
+		o := wantState(t, j, u.id, u.state)
+		var outcomes []Ending
+		for i, a := range o.Attempts {
+			outcomes = append(outcomes, a.Outcome)
+			if a.Number != int64(i+1) || a.sender != u.sender || a.Began.IsZero() || a.Ended.IsZero() != (a.Outcome == UnderWay) {
+				t.Errorf("%s has the attempt %+v", u.id, a)
+			}
+		}
+		if o.Content != u.content() || o.Withdrawal != u.withdrawal || o.Shown != u.withdrawal || o.Note != "a note" || o.User != "ann" ||
+			!slices.Equal(outcomes, u.attempts) || o.Sent.IsZero() != (len(u.attempts) == 0) {
+			t.Errorf("%s became %+v", u.id, o)
+		}
+		var what []string
+		for _, e := range story(t, j, u.id) {
+			what = append(what, e.What)
+		}
+		if !slices.Equal(what, u.events) {
+			t.Errorf("the history of %s is %q", u.id, what)
+		}
+	}
+	ledger := j.of(t.Context(), shop)
+	if status, err := ledger.Status(t.Context()); err != nil || status.Merchant != "m1" {
+		t.Errorf("the account became %+v, %v", status, err)
+	}
+	if accounts, err := j.KeyUsedBy(t.Context(), "key1"); err != nil || !slices.Equal(accounts, []Account{shop}) {
+		t.Errorf("the key is of %v, %v", accounts, err)
+	}
+	runs, err := ledger.Runs(t.Context())
+	if err != nil || len(runs) != min(version-1, 1) {
+		t.Fatalf("there are the runs %+v, %v", runs, err)
+	}
+	for _, r := range runs {
+		if r.Name != "0badc0de" || r.Digest != "sha256:0badc0de" || r.Plan != "staff.plan" || r.Batch != "may" || r.Began.IsZero() || r.User != "ann" {
+			t.Errorf("the run became %+v", r)
+		}
+		rows, err := ledger.RunRows(t.Context(), r, 0, 10)
+		if err != nil || len(rows) != 3 {
+			t.Fatalf("its rows are %+v, %v", rows, err)
+		}
+		for i, row := range rows {
+			if u := toUpgrade()[i]; row.OrderID != u.id || row.Place != i || row.Row.Content != u.content() || row.Row.Note != "a note" || row.Order.State != u.state {
+				t.Errorf("row %d became %+v", i, row)
+			}
+		}
+	}
+	checkClaims(t, j, checkDemands(t, ledger, version))
+}
+
+// checkClaims checks that an upgraded journal keeps what is open from being sent, and nothing else.
+func checkClaims(t *testing.T, j *book, demand int64) {
+	t.Helper()
+	open := toUpgrade()[1].content()
+	for name, c := range map[string]struct {
+		claim   Claim
+		refused any // pointer to the type of the error; nil: it is not refused
+	}{
+		"an unknown order":              {Claim{OrderID: "open", Content: open, Demand: demand}, new(*ExistsError)},
+		"the content of one":            {Claim{OrderID: "again", Content: open, Demand: demand}, new(*DuplicateError)},
+		"a demand that is not in force": {Claim{OrderID: "less", Content: coffee, Demand: demand + 1}, new(*DemandError)},
+		"another order":                 {Claim{OrderID: "new", Content: tea, Demand: demand}, nil},
+	} {
+		c.claim.Key = "key1"
+		_, err := j.Claim(t.Context(), shop, c.claim)
+		if c.refused == nil && err != nil || c.refused != nil && !errors.As(err, c.refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// checkDemands checks that an account demands the approvals that it did in the older journal, and returns the number
+// of the demand.
+func checkDemands(t *testing.T, l *Ledger, version int) int64 {
+	t.Helper()
+	demands, err := l.Demands(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	approvals, err := l.Approvals(t.Context(), "0badc0de")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := l.Demand(t.Context(), Demand{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version < withApprovals {
+		if len(demands)+len(approvals) > 0 || now.Persons != 0 {
+			t.Errorf("it demands %+v, and has the approvals %+v", demands, approvals)
+		}
+		return 0
+	}
+	if len(demands) != 1 || now.Persons != 2 || now.Approvers != "/a" || now.Digest != "a1" || !reflect.DeepEqual(now.Above, map[string]int64{"crypto:btc": 5}) {
+		t.Errorf("it demands %+v", demands)
+	}
+	if len(approvals) != 1 || approvals[0].Principal != "bob" || approvals[0].Fingerprint != "SHA256:b" || approvals[0].Signature != "sig" || approvals[0].Seen.IsZero() {
+		t.Errorf("its approvals are %+v", approvals)
+	}
+	return now.Number
+}
