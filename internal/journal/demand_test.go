@@ -347,3 +347,30 @@ func TestDemandOfAMerchant(t *testing.T) {
 		}
 	})
 }
+
+// TestJoined checks whose approvers an account has that was two.
+func TestJoined(t *testing.T) {
+	a, b, copied := Demand{Persons: 2, Approvers: "/a", Digest: "1"}, Demand{Persons: 1, Approvers: "/b", Digest: "2"}, Demand{Persons: 1, Approvers: "/b", Digest: "1"}
+	changed, both, free := Demand{Persons: 1, Approvers: "/a", Digest: "3"}, Demand{Persons: 2, Approvers: "/a and /c"}, Demand{Persons: 3}
+	for name, c := range map[string]struct {
+		own, other        Demand
+		approvers, digest string
+		persons           int64
+	}{
+		"nothing":           {a, Demand{}, "/a", "1", 2},
+		"to nothing":        {Demand{}, a, "/a", "1", 2},
+		"any file":          {a, free, "/a", "1", 3},
+		"to any file":       {free, a, "/a", "1", 3},
+		"a copy":            {a, copied, "/a", "1", 2},
+		"a changed file":    {a, changed, "/a", "1", 2},
+		"others":            {a, b, "/a and /b", "", 2},
+		"both to one":       {b, both, "/a and /c", "", 2},
+		"one to both":       {both, b, "/a and /c", "", 2},
+		"both to both":      {both, both, "/a and /c", "", 2},
+		"any file and both": {free, both, "/a and /c", "", 3},
+	} {
+		if got := c.own.joined(c.other); got.Approvers != c.approvers || got.Digest != c.digest || got.Persons != c.persons {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
