@@ -237,7 +237,7 @@ var patches = []patch{
 `,
 	},
 	{
-		"pkg/payout/approvals.go", `
+		"pkg/payout/demands.go", `
 	case demands < demanded:
 `, `
 	case demands < demanded && !mutant("forget-demand"):
@@ -251,7 +251,7 @@ var patches = []patch{
 `,
 	},
 	{
-		"pkg/payout/approvals.go", `
+		"pkg/payout/demands.go", `
 	w.demand = number
 	if err != nil || required == 0 {
 `, `

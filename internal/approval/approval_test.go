@@ -313,8 +313,8 @@ func TestParseApproversRefuses(t *testing.T) {
 		row("*", "", key):                                         `the principal "*" is a pattern, which names no person: write a line for each person`,
 		row("ann,*@example.com", "", key):                         `the principal "*@example.com" is a pattern, which names no person: write a line for each person`,
 		row("!ann", "", key):                                      `the principal "!ann" is a pattern, which names no person: write a line for each person`,
-		row("ann,", "", key):                                      `the principal "" is empty or has spaces or control characters`,
-		row("an\u202en", "", key):                                 `the principal "an\u202en" is empty or has spaces or control characters`,
+		row("ann,", "", key):                                      `the principal "" is empty, or has spaces around it or characters that are not seen`,
+		row("an\u202en", "", key):                                 `the principal "an\u202en" is empty, or has spaces around it or characters that are not seen`,
 		row(`"ann`, "", key):                                      "a quotation mark is missing",
 		row("ann", "cert-authority", key):                         "certificate authorities are not accepted: write the key of each person",
 		row("ann", "no-touch-required", key):                      `the option "no-touch-required" is not known: there are namespaces, valid-after and valid-before`,
@@ -405,4 +405,77 @@ func FuzzVerify(f *testing.F) {
 			t.Errorf("accepted as %q", s.Armored)
 		}
 	})
+}
+
+// TestFormsOfAPrincipal checks that principals which a person could take for one count as one, and that no name is
+// accepted which cannot be seen whole.
+func TestFormsOfAPrincipal(t *testing.T) {
+	ann, other := newKey(t), newKey(t)
+	for name, c := range map[string]struct {
+		first, second string
+		persons       int
+	}{
+		"two names":             {"ann", "bob", 2},
+		"capitals":              {"ann@till.example", "Ann@TILL.example", 1},
+		"the sign for kelvin":   {"kim", "\u212aim", 1},
+		"wide letters":          {"ann", "\uff41\uff4e\uff4e", 1},
+		"an accent of its own":  {"ren\u00e9", "rene\u0301", 1},
+		"without the accent":    {"ren\u00e9", "rene", 2},
+		"a Greek final sigma":   {"nikos", "niko\u017f", 1},
+		"a letter of another":   {"ann", "\u0430nn", 2}, // they look the same, and only a person can tell
+		"a name and a key text": {"ann", "name ann", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := parse(t, row(`"`+c.first+`"`, "", ann), row(`"`+c.second+`"`, "", other))
+			if got := len(a.People(now)); got != c.persons || a.Count() != c.persons {
+				t.Errorf("these are %d persons, and %d with a valid key, want %d", a.Count(), got, c.persons)
+			}
+			if got := len(a.Joined()); got != 2-c.persons {
+				t.Errorf("it says %q", a.Joined())
+			}
+		})
+	}
+	for name, principal := range map[string]string{
+		"an escape sequence": "ann\x1b[2J", "a space of no width": "an\u200bn", "a filler": "ann\u3164", "a joiner": "an\u034fn",
+		"a selector": "ann\ufe0f", "another direction": "\u202enna", "a tab": "a\tn", "a quotation mark": `ann"x`,
+	} {
+		rows := row(principal, "", ann)
+		if !strings.Contains(principal, `"`) {
+			rows = row(`"`+principal+`"`, "", ann)
+		}
+		if _, err := ParseApprovers([]byte(rows), time.UTC); err == nil || strings.ContainsFunc(err.Error(), unprintable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestJoined(t *testing.T) {
+	ann, bob, old := newKey(t), newKey(t), newKey(t)
+	for name, c := range map[string]struct {
+		rows []string
+		want []string
+	}{
+		"two persons":        {[]string{row("ann", "", ann), row("bob", "", bob)}, nil},
+		"two names of a key": {[]string{row("ann,ann@till.example", "", ann), row("ann", "", old)}, nil},
+		"a key of two":       {[]string{row("ann", "", ann), row("bob", "", bob), row("dan", "", ann)}, []string{"ann and dan are one person, because their keys or other principals connect them"}},
+		"capitals":           {[]string{row("ann", "", ann), row("Ann", "", old)}, []string{"ann and Ann are one person, because their names differ only in the form of their letters"}},
+	} {
+		if got := parse(t, c.rows...).Joined(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestInvalid(t *testing.T) {
+	ann, bob := newKey(t), newKey(t)
+	a := parse(t, row("ann", `valid-before="20200101Z"`, ann), row("bob", "", bob))
+	if err := a.Invalid(ann.PublicKey(), now); err == nil || err.Error() != "its key has expired (ann)" {
+		t.Errorf("an old key: %v", err)
+	}
+	if err := a.Invalid(newKey(t).PublicKey(), now); err == nil || !strings.HasSuffix(err.Error(), " is not one of the approvers'") {
+		t.Errorf("another key: %v", err)
+	}
+	if err := a.Invalid(bob.PublicKey(), now); err != nil {
+		t.Error(err)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"golang.org/x/crypto/ssh"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Approvers are the keys of a file in the format allowed_signers of OpenSSH, with the persons that they
@@ -73,8 +74,11 @@ func ParseApprovers(text []byte, local *time.Location) (Approvers, error) {
 
 // join records that a principal and a key belong to one person. So do then all other keys of the principal,
 // and all other principals of the key.
+//
+// Principals that differ only in case, width or another form of the same letters are one. ssh-keygen tells them
+// apart, but a person who is listed twice by mistake must not count twice.
 func (a *Approvers) join(principal, fingerprint string) {
-	principal = "name " + principal // a principal may look like a fingerprint
+	principal = "name " + fold(principal) // a principal may look like a fingerprint
 	for _, name := range []string{principal, fingerprint} {
 		if a.persons[name] == "" {
 			a.persons[name] = name
@@ -88,6 +92,17 @@ func (a *Approvers) join(principal, fingerprint string) {
 	}
 }
 
+// fold returns the same text for names that a person could take for one.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, norm.NFKC.String(name))
+}
+
 func parseLine(row string, local *time.Location) (l line, err error) {
 	names, rest, err := cutPrincipals(row)
 	if err != nil {
@@ -96,7 +111,9 @@ func parseLine(row string, local *time.Location) (l line, err error) {
 	for name := range strings.SplitSeq(names, ",") {
 		switch {
 		case name == "" || name != strings.TrimSpace(name) || strings.ContainsFunc(name, unprintable):
-			return l, fmt.Errorf("the principal %q is empty or has spaces or control characters", name)
+			return l, fmt.Errorf("the principal %+q is empty, or has spaces around it or characters that are not seen", name)
+		case strings.Contains(name, `"`):
+			return l, fmt.Errorf("the principal %q has a quotation mark, which ssh-keygen removes: leave it out", name)
 		case strings.ContainsAny(name, "*?!"):
 			return l, fmt.Errorf("the principal %q is a pattern, which names no person: write a line for each person", name)
 		}
@@ -129,7 +146,9 @@ func cutPrincipals(row string) (names, rest string, err error) {
 	return row[:end], row[end:], nil
 }
 
-func unprintable(r rune) bool { return !unicode.IsPrint(r) }
+func unprintable(r rune) bool {
+	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
 
 // leastBits is the shortest RSA key that is accepted.
 const leastBits = 2048
@@ -237,6 +256,48 @@ type Person struct {
 func (p Person) Same(o Person) bool { return p.id == o.id }
 
 func (a Approvers) person(l line) Person { return Person{l.principals[0], a.persons[l.fingerprint]} }
+
+// Count returns how many persons there are, whether their keys are valid or not.
+func (a Approvers) Count() int {
+	seen := map[string]bool{}
+	for _, person := range a.persons {
+		seen[person] = true
+	}
+	return len(seen)
+}
+
+// Joined says which lines are about one person although their principals differ, one sentence for each person.
+func (a Approvers) Joined() (all []string) {
+	names := map[string][]string{}
+	var people []string
+	for _, l := range a.lines {
+		id, name := a.persons[l.fingerprint], l.principals[0]
+		if names[id] == nil {
+			people = append(people, id)
+		}
+		if !slices.Contains(names[id], name) {
+			names[id] = append(names[id], name)
+		}
+	}
+	for _, id := range people {
+		some := names[id]
+		if len(some) < 2 {
+			continue
+		}
+		why := "their keys or other principals connect them"
+		if !slices.ContainsFunc(some, func(name string) bool { return fold(name) != fold(some[0]) }) {
+			why = "their names differ only in the form of their letters"
+		}
+		all = append(all, fmt.Sprintf("%s are one person, because %s", strings.Join(some, " and "), why))
+	}
+	return all
+}
+
+// Invalid says why a signature with a key would not count now, in words that follow "it"; nil: it would.
+func (a Approvers) Invalid(key ssh.PublicKey, now time.Time) error {
+	_, err := a.find(key, now)
+	return err
+}
 
 // Digest returns the same text for the same lines, in any order and with any comments between them.
 func (a Approvers) Digest() string {

@@ -4,7 +4,7 @@
 // A signature counts if its key is listed among the approvers, for the namespace and for today, and if it is
 // a signature over exactly the given text. Persons count, not keys: a person is everything that principals
 // and keys connect. If a key is listed under two principals, these are one person, and so are all keys of
-// both.
+// both. Principals that differ only in the form of their letters are one, such as Ann and ann.
 package approval
 
 import (

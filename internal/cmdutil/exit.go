@@ -254,7 +254,7 @@ func explainSending(e *payout.Error) int {
 		return ExitPartial
 	case payout.Invalid, payout.NotFound:
 		return ExitUsage
-	case payout.NoRoom, payout.JournalPlace:
+	case payout.NoRoom, payout.JournalPlace, payout.Settings:
 		return ExitConfig
 	case payout.JournalBroken:
 		return exitJournal

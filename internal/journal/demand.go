@@ -139,17 +139,26 @@ func (t *tx) addDemand(account int64, d Demand) error {
 // Demand records what a profile demands, if that is stricter than what the journal remembers of the account,
 // and returns what it remembers then.
 func (l *Ledger) Demand(ctx context.Context, now Demand) (remembered Demand, err error) {
+	remembered, err = l.remembered(ctx)
+	if err != nil || remembered.with(now).equal(remembered) {
+		return remembered, err
+	}
+	return l.changeDemand(ctx, func(old Demand) Demand { return old.with(now) })
+}
+
+// Remembered returns what Demand would return, and records nothing.
+func (l *Ledger) Remembered(ctx context.Context, now Demand) (Demand, error) {
+	old, err := l.remembered(ctx)
+	return old.with(now), err
+}
+
+func (l *Ledger) remembered(ctx context.Context) (Demand, error) {
 	account, err := l.number(ctx)
 	if err != nil {
 		return Demand{}, err
 	}
-	if remembered, err = demandOf(l.j.read(ctx), account); err != nil {
-		return Demand{}, l.j.failed(err)
-	}
-	if remembered.with(now).equal(remembered) {
-		return remembered, nil
-	}
-	return l.changeDemand(ctx, func(old Demand) Demand { return old.with(now) })
+	d, err := demandOf(l.j.read(ctx), account)
+	return d, l.j.failed(err)
 }
 
 // SetDemand records that a person has decided what the account demands. The decision is about the merchant, and

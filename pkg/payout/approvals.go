@@ -57,6 +57,16 @@ func ParseApprovers(path string, text []byte) (Approvers, error) {
 // PrincipalOf returns the principal of a key, or an empty text if the key is not listed.
 func (a Approvers) PrincipalOf(key ssh.PublicKey) string { return a.list.PrincipalOf(key) }
 
+// Invalid says why a signature with a key would not count at a time; nil: it would.
+func (a Approvers) Invalid(key ssh.PublicKey, at time.Time) error {
+	err := a.list.Invalid(key, at)
+	if err == nil {
+		return nil
+	}
+	return &Error{Kind: Invalid, Err: err, Msg: fmt.Sprintf("a signature with it does not count: %v", err),
+		Hint: NewHint("sign with a key of an approver")}
+}
+
 // An Approval is the signature of one person over a plan.
 type Approval struct {
 	Principal   string
@@ -73,6 +83,7 @@ type ApprovalStatus struct {
 	Required int // how many persons must approve
 	Approved []Approval
 	Missing  []string            // principals of the others who may approve, one for each person
+	Joined   []string            // for each person on lines with different principals, why these are one
 	Rejected []RejectedSignature // signatures that do not count
 }
 
@@ -95,6 +106,9 @@ func (s ApprovalStatus) String() string {
 		nameList(s.Missing))
 	if n := s.Required - len(s.Approved); n > 0 {
 		text += fmt.Sprintf("; missing: %d", n)
+	}
+	for _, why := range s.Joined {
+		text += "; " + why
 	}
 	return text
 }
@@ -188,7 +202,7 @@ func (p *Plan) approvals(
 		return status, err
 	}
 	c := counting{list: a.Approvers.list, message: message, now: now}
-	c.Required = a.Needs(p.Totals)
+	c.Required, c.Joined = a.Needs(p.Totals), a.Approvers.list.Joined()
 	for _, k := range kept {
 		c.count(Approval{Signature: k.Signature, Seen: k.Seen, User: k.User, Host: k.Host})
 	}
@@ -258,13 +272,25 @@ func (a *Applier) approve(ctx context.Context) error {
 		}
 	}
 	if !a.approvals.Enough() {
-		return refused(RuleApproval, fmt.Sprintf("the plan %s is not approved: %s", a.plan.Path, a.approvals),
-			"have it approved with", "payout", "approve", a.plan.Path)
+		return a.approvals.refusal(a.plan)
 	}
 	if a.Begun() {
 		return a.sameRows(ctx)
 	}
 	return nil
+}
+
+// Check refuses a plan that not enough persons have approved, as Sender.Apply does.
+func (s ApprovalStatus) Check(p *Plan) error {
+	if s.Enough() {
+		return nil
+	}
+	return s.refusal(p)
+}
+
+func (s ApprovalStatus) refusal(p *Plan) error {
+	return refused(RuleApproval, fmt.Sprintf("the plan %s is not approved: %s", p.Path, s), "have it approved with",
+		"payout", "approve", p.Path)
 }
 
 // mostRejected is how many signatures that do not count are named.
@@ -318,45 +344,6 @@ func (s ApprovalStatus) recorded() []journal.Approval {
 	return all
 }
 
-// demand returns how many persons must approve a send with these totals, and the number of the demand that says
-// so. It refuses a Sender that demands less than the account did before.
-func (s *Sender) demand(ctx context.Context, totals []Total) (required int, number int64, err error) {
-	now := s.options.Approvals.demand()
-	remembered, err := s.ledger.Demand(ctx, now)
-	if err != nil {
-		return 0, 0, accountChanged(err)
-	}
-	sums := byUnit(totals)
-	demands, demanded := now.Need(sums), remembered.Need(sums)
-	switch {
-	case demands < demanded:
-		return 0, 0, refused(RuleApproval,
-			fmt.Sprintf("for %s, the journal remembers that %s must approve this, and the settings in use require %d",
-				s.Account(), persons(int(demanded)), demands),
-			"use the profile that requires them or, if that is over, say so", "journal", "approvals",
-			fmt.Sprint(now.Persons), "--reason", "TEXT")
-	case demands > 0 && now.Digest != remembered.Digest:
-		return 0, 0, refused(RuleApproval,
-			fmt.Sprintf("for %s, the journal remembers the approvers in %s, and those in %s are others", s.Account(),
-				remembered.Approvers, now.Approvers),
-			"use that file or, if the other is right, say so", "journal", "approvals", fmt.Sprint(now.Persons), "--reason", "TEXT")
-	}
-	return int(demands), remembered.Number, nil
-}
-
-// approveSingle refuses a single withdrawal that has to be approved.
-func (s *Sender) approveSingle(ctx context.Context, w *withdrawal) error {
-	amount := w.request.Amount
-	required, number, err := s.demand(ctx, []Total{{amount, 1}})
-	w.demand = number
-	if err != nil || required == 0 {
-		return err
-	}
-	return refused(RuleApproval,
-		fmt.Sprintf("%s must approve a withdrawal of %s, and only a plan can be approved", persons(required), s.format(amount)),
-		"write it into a file, make a plan of that one row, and have it approved", "payout", "plan", "FILE", "--out", "PLAN")
-}
-
 // An ApprovedRun is a run whose plan had to be approved.
 type ApprovedRun struct {
 	Run
@@ -386,54 +373,4 @@ func (l *Ledger) ApprovedRuns(ctx context.Context) (approved []ApprovedRun, err 
 		approved = append(approved, run)
 	}
 	return approved, nil
-}
-
-// A Demand is what an account demanded of its approvals from a moment on.
-type Demand struct {
-	Required  int
-	Above     []api.Amount
-	Approvers string // path of the file of those who may approve; empty: any file
-	Reason    string // why a person decided it; empty: a profile demanded it
-	User      string
-	Host      string
-	At        time.Time
-}
-
-// Demands returns what the account has demanded, the oldest first. The last one is in force.
-func (l *Ledger) Demands(ctx context.Context) ([]Demand, error) {
-	own, err := l.ledger.Demands(ctx)
-	all := make([]Demand, len(own))
-	for i, d := range own {
-		all[i] = Demand{Required: int(d.Persons), Approvers: d.Approvers, Reason: d.Reason, User: d.User, Host: d.Host,
-			At: d.At}
-		for u, minor := range d.Above {
-			all[i].Above = append(all[i].Above, amountOf(journal.Content{Unit: u, Minor: minor}))
-		}
-		slices.SortFunc(all[i].Above, func(a, b api.Amount) int { return strings.Compare(a.Code, b.Code) })
-	}
-	return all, asError(err)
-}
-
-// Remember records that the account demands approvals, before anything is sent. A Sender records it when it
-// sends.
-func (l *Ledger) Remember(ctx context.Context, a Approvals) error {
-	if err := a.check(); err != nil {
-		return err
-	}
-	_, err := l.ledger.Demand(ctx, a.demand())
-	return asError(err)
-}
-
-// SetApprovals records a person's decision, with its reason, about what the account demands from now on. It
-// can demand less than before. An account with Approvals of 0 demands nothing, until a Sender demands more.
-func (l *Ledger) SetApprovals(ctx context.Context, a Approvals, reason string) error {
-	if strings.TrimSpace(reason) == "" {
-		return &Error{Kind: Invalid, Msg: "the reason for the change of approvals is missing", Hint: NewHint("give one")}
-	}
-	if a.Required < 0 {
-		return a.check()
-	}
-	d := a.demand()
-	d.Reason = reason
-	return asError(l.ledger.SetDemand(ctx, d))
 }

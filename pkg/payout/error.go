@@ -26,6 +26,7 @@ const (
 	NoRoom        Kind = "no room"        // the disk is full, and nothing was sent
 	JournalBroken Kind = "journal broken" // the journal cannot be opened, read or written
 	JournalPlace  Kind = "journal place"  // the journal's address is wrong
+	Settings      Kind = "settings"       // the settings cannot be met, and nothing was sent
 	FailedStatus  Kind = "failed status"  // an order of a wait has a status to fail on
 	NotYet        Kind = "not yet"        // the time limit of a wait has passed
 )
@@ -45,6 +46,7 @@ var (
 	ErrNoRoom        error = kindError(NoRoom)
 	ErrJournalBroken error = kindError(JournalBroken)
 	ErrJournalPlace  error = kindError(JournalPlace)
+	ErrSettings      error = kindError(Settings)
 	ErrFailedStatus  error = kindError(FailedStatus)
 	ErrNotYet        error = kindError(NotYet)
 )

@@ -86,6 +86,9 @@ func signaturesIn(root *os.Root, plan string) (names []string, err error) {
 // readSignature reads a file that can be a signature. It must not wait for a pipe.
 func readSignature(open func(string, int, fs.FileMode) (*os.File, error), name string) ([]byte, error) {
 	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil && !errors.As(err, new(syscall.Errno)) { // os.Root refuses it, in words that are not for a person
+		return nil, errors.New("it is a link that leads out of the directory of the plan")
+	}
 	if err != nil {
 		return nil, errors.New(cause(err))
 	}

@@ -100,6 +100,7 @@ type demandLine struct {
 	Required  int         `json:"required"`
 	Above     []aboveLine `json:"above"`     // totals up to which nobody must approve
 	Approvers string      `json:"approvers"` // the file of those who may
+	Digest    string      `json:"digest"`    // of the keys in that file
 	Reason    string      `json:"reason"`    // of the person who decided it; empty: a profile requires it
 	User      string      `json:"user"`
 	Host      string      `json:"host"`
@@ -132,7 +133,7 @@ func demandView(m money.Registry) render.View[payout.Demand] {
 	return render.View[row]{
 		ID: func(d row) string { return strconv.Itoa(d.Required) },
 		JSON: render.Encoded(func(d row) demandLine {
-			return demandLine{views.Moment(d.At), d.Required, above(d), d.Approvers, d.Reason, d.User, d.Host}
+			return demandLine{views.Moment(d.At), d.Required, above(d), d.Approvers, d.Digest, d.Reason, d.User, d.Host}
 		}),
 		Columns: []render.Column[row]{
 			{Name: "at", About: "from when on", Cell: func(d row) render.Cell { return render.Time(views.Moment(d.At)) }},
@@ -142,6 +143,8 @@ func demandView(m money.Registry) render.View[payout.Demand] {
 				Cell: func(d row) render.Cell { return render.Own(texts(d)) }},
 			{Name: "approvers", About: "the file of those who may approve",
 				Cell: func(d row) render.Cell { return render.Own(d.Approvers) }},
+			{Name: "digest", About: "digest of the keys in that file; a table has its beginning",
+				Cell: func(d row) render.Cell { return render.Own(d.Digest[:min(len(d.Digest), 8)]) }},
 			{Name: "reason", About: "why a person decided it; empty: a profile requires it",
 				Cell: func(d row) render.Cell { return render.Own(d.Reason) }},
 			{Name: "user", About: "who was at the keyboard", Extra: true,

@@ -134,6 +134,9 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 		return err
 	}
 	if s.DryRun { // a dry run does not touch the journal
+		if err := checkWithoutJournal(s, plan, flags.Approvals); err != nil {
+			return err
+		}
 		for row, err := range plan.All() {
 			if err != nil {
 				return err

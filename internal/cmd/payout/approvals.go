@@ -1,10 +1,14 @@
 package payout
 
 import (
+	"errors"
+	"io/fs"
+
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
 )
 
@@ -13,7 +17,8 @@ type approverLine struct {
 	Principal   string `json:"principal"`
 	Approved    bool   `json:"approved"`
 	Fingerprint string `json:"fingerprint"` // of the key that signed; empty: none did
-	File        string `json:"file"`        // the signature
+	File        string `json:"file"`        // the signature; empty: the journal has it
+	Seen        string `json:"seen"`        // when it was recorded with the run; empty: it was not
 }
 
 func approverView(money.Registry) render.View[approverLine] {
@@ -28,23 +33,40 @@ func approverView(money.Registry) render.View[approverLine] {
 				Cell: func(r row) render.Cell { return render.Bool(r.Approved) }},
 			{Name: "fingerprint", About: "fingerprint of the key that signed",
 				Cell: func(r row) render.Cell { return render.Own(r.Fingerprint) }},
-			{Name: "file", About: "file of the signature", Cell: func(r row) render.Cell { return render.Own(r.File) }},
+			{Name: "file", About: "file of the signature; empty: the journal has it",
+				Cell: func(r row) render.Cell { return render.Own(r.File) }},
+			{Name: "seen", About: "when the signature was recorded with the run", Extra: true,
+				Cell: func(r row) render.Cell { return render.Time(r.Seen) }},
 		},
 	}
 }
 
-// showApprovals shows who has signed a plan in the files next to it, and who may.
+// showApprovals shows who has signed a plan, in the files next to it and in the journal, and who may. It says what
+// payout apply would say.
 func showApprovals(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[approverLine]) error {
 	approvals, err := s.PayoutApprovals(true)
 	if err != nil {
 		return err
 	}
-	if approvals.Approvers.Path == "" {
+	ledger, err := ledgerOfPlan(s, p)
+	if err != nil {
+		return err
+	}
+	var status payout.ApprovalStatus
+	if ledger == nil {
+		status, err = p.Approvals(approvals, nil, s.IO.Now())
+	} else {
+		status, err = ledger.PlanApprovals(s.Ctx, p, approvals, nil, s.IO.Now())
+	}
+	if approvals.Approvers.Path == "" && err == nil {
 		return &config.Error{Msg: "no profile in use says who may approve a plan",
 			Advice: "type: till profile set " + s.ProfileOr("NAME") + " approvals=2 approvers=/etc/till/allowed_signers"}
 	}
-	status, err := p.Approvals(approvals, nil, s.IO.Now())
-	if err != nil {
+	refusal := (*payout.Error)(nil)
+	if errors.As(err, &refusal) && (refusal.Rule == payout.RuleApproval || refusal.Kind == payout.Settings) &&
+		approvals.Approvers.Path != "" {
+		s.Note("till payout apply refuses it: %v", err)
+	} else if err != nil {
 		return err
 	}
 	for _, text := range status.Notes() {
@@ -53,10 +75,41 @@ func showApprovals(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[approv
 	s.Note("%s", status)
 	var rows []approverLine
 	for _, a := range status.Approved {
-		rows = append(rows, approverLine{a.Principal, true, a.Fingerprint, a.File})
+		rows = append(rows, approverLine{a.Principal, true, a.Fingerprint, a.File, views.Moment(a.Seen)})
 	}
 	for _, name := range status.Missing {
 		rows = append(rows, approverLine{Principal: name})
 	}
 	return out.Slice(rows)
+}
+
+// ledgerOfPlan returns what the journal in use has of the plan's account; nil: there is no journal. An approver's
+// machine need not reach it: then only the files count.
+func ledgerOfPlan(s *cmdutil.Session, p *payout.Plan) (*payout.Ledger, error) {
+	j, err := s.ExistingJournal()
+	switch {
+	case err == nil:
+		return j.Ledger(p.Account), nil
+	case errors.Is(err, fs.ErrNotExist) && s.Origin("journal").IsDefault():
+		return nil, nil
+	}
+	return nil, s.Note("the journal was not read, and may require more or have other signatures: %v", err)
+}
+
+// checkWithoutJournal refuses a plan in a dry run, which does not use the journal, if the files next to it do not
+// approve it.
+func checkWithoutJournal(s *cmdutil.Session, p *payout.Plan, files []string) error {
+	approvals, err := s.PayoutApprovals(false)
+	if err != nil || approvals.Needs(p.Totals) == 0 {
+		return err
+	}
+	status, err := p.Approvals(approvals, files, s.IO.Now())
+	if err != nil {
+		return err
+	}
+	for _, text := range status.Notes() {
+		s.Note("%s", text)
+	}
+	s.Note("the journal was not read, and may require more or have other signatures")
+	return status.Check(p)
 }

@@ -100,6 +100,9 @@ func signedView(money.Registry) render.View[signedPlan] {
 // digest is checked each time.
 func approve(s *cmdutil.Session, plan *payout.Plan, flags approveFlags, out cmdutil.Output[signedPlan]) error {
 	s.Subject.Run = plan.Name()
+	if flags.out == "-" {
+		return cmdutil.UsageError("--out: - is not a file", "name a file; standard output has what was signed")
+	}
 	approvals, err := s.PayoutApprovals(true)
 	if err != nil {
 		return err
@@ -110,9 +113,13 @@ func approve(s *cmdutil.Session, plan *payout.Plan, flags approveFlags, out cmdu
 	}
 	fingerprint := ssh.FingerprintSHA256(signer.PublicKey())
 	principal := approvals.Approvers.PrincipalOf(signer.PublicKey())
-	if principal == "" && approvals.Approvers.Path != "" {
-		s.Note("the key %s is not one of the approvers in %s: its signature does not count", fingerprint,
-			approvals.Approvers.Path)
+	if approvals.Approvers.Path != "" { // a warning: the file on the machine that applies the plan may be newer
+		if err := approvals.Approvers.Invalid(signer.PublicKey(), s.IO.Now()); principal == "" {
+			s.Note("the key %s is not one of the approvers in %s: its signature does not count", fingerprint,
+				approvals.Approvers.Path)
+		} else if err != nil {
+			s.Note("the key %s: %v", fingerprint, err)
+		}
 	}
 	if !s.Yes && s.CanAsk() {
 		if err := showToApprover(s, plan); err != nil {

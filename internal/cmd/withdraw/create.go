@@ -110,7 +110,14 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	}
 	if s.DryRun { // a dry run does not use the journal
 		s.Note("the journal was not read: this order, or one like it, may have been sent before")
-		_, err := client.Withdrawals.Create(s.SendCtx, req)
+		approvals, err := s.PayoutApprovals(false)
+		if err == nil {
+			err = approvals.CheckSingle(req.Amount, s.PayoutCurrencies())
+		}
+		if err != nil {
+			return err
+		}
+		_, err = client.Withdrawals.Create(s.SendCtx, req)
 		return err
 	}
 	sender, err := s.SenderFor(client)
