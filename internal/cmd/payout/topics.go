@@ -136,11 +136,13 @@ Approving a plan
 Applying it
   till payout apply reads the signatures in the files PLAN*.sig next to the
   plan, or in those of --approval. It counts persons: several keys of one
-  principal are one person, and so are several principals of one key. If fewer
+  principal are one person, and so are several principals of one key, or
+  principals that differ only in case or in the form of their letters. If fewer
   persons than required have signed this very file with keys that are valid
   now, nothing is sent, and the exit code is 12 with the rule approval.
   Signatures that do not count do no harm; they are named on standard error.
-  till payout show PLAN --approvals says who has signed.
+  till payout show PLAN --approvals says who has signed, and what apply would
+  say.
 
   Each apply checks again, also one that continues a run, and on each machine.
   Signatures that the journal has count as files do. Rows that the journal
@@ -152,7 +154,9 @@ Applying it
 What the journal remembers
   The strictest settings that were ever used with the account. If the settings
   in use require less, or name other approvers in another place, nothing is
-  sent, until a person says till journal approvals N --reason TEXT.
+  sent, until a person says till journal approvals N --reason TEXT. Accounts
+  that the journal knows to be one merchant's share all this. If it becomes
+  stricter while till sends, nothing more is sent.
 
   Each approval is recorded with its run: principal, key, signature and time.
   With -o json, till payout status, till journal show and till journal export
@@ -161,7 +165,10 @@ What the journal remembers
   had to be approved. Keep the plan file: the signatures are about it.
 
 What approvals cannot do
-  Who has the API key can pay without till. Who can write the journal or the
-  file of approvers can change what is required.
+  A person who has the API key can pay without till. One who can write the
+  journal can change what is required, and one who can write the file of
+  approvers or the profile can take part in deciding it. Until the journal
+  knows that two accounts are one merchant's, another key under another account
+  name can send.
 `
 }
