@@ -20,6 +20,7 @@ import (
 
 	"example.com/till/internal/approval/tokentest"
 	"example.com/till/pkg/api/sandbox"
+	"example.com/till/pkg/schema"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -55,6 +56,7 @@ import (
 //	sql FILE STATEMENT                change an SQLite file
 //	lock FILE, unlock                 keep all others from writing to an SQLite file for a while
 //	mode FILE MODE                    fail unless the file has the permissions
+//	fits SCHEMA FILE                  fail unless each line of the file has the schema
 //	token NAME TYPE                   start an SSH agent that has a key on a token, and set the environment to use
 //	                                  it; the public key goes to the file NAME.pub
 //	untouched NAME                    let the token sign without a touch from now on
@@ -120,6 +122,7 @@ func scriptParams(dir string) testscript.Params {
 			"lock":           lockFile,
 			"unlock":         unlockFile,
 			"mode":           checkMode,
+			"fits":           checkSchema,
 			"token":          startToken,
 			"untouched":      func(ts *testscript.TestScript, _ bool, args []string) { worldOf(ts).tokens[args[0]].Untouched() },
 		},
@@ -247,6 +250,20 @@ func checkMode(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[1] {
 		ts.Fatalf("%s has the mode %s, not %s", args[0], got, args[1])
+	}
+}
+
+func checkSchema(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: fits SCHEMA FILE")
+	}
+	c, lines := newSchemaCheck(), 0
+	for line := range strings.Lines(ts.ReadFile(args[1])) {
+		ts.Check(c.value(args[0], schema.Of(args[0]), []byte(line)))
+		lines++
+	}
+	if lines == 0 {
+		ts.Fatalf("%s has no line", args[1])
 	}
 }
 
