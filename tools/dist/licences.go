@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -32,6 +33,8 @@ var byHand = map[string][]string{
 	"a973b4498c13eb74baa2a8e5c351426a6826f2fcdd909916dbe53ee2e755fd71": {"MIT"},
 	// github.com/inconshreveable/mousetrap has a copyright within the text of the Apache License.
 	"4819582701f150b28a563a6cd8ed0bf5a754e3c67b90ad38d78ba4131bf77795": {"Apache-2.0"},
+	// github.com/hiddeco/sshsig has the copyright of the Apache License's appendix, which says how to apply it.
+	"c71d239df91726fc519c6eb72d318ec65820627232b2f796219e87dcf35d0ab4": {"Apache-2.0"},
 	// modernc.org/libc contains parts of Go, of musl and of others.
 	"f597097efe3d97021f89170746bd3a0fb9a8b6fb26b82043ed68a4e0283bee6c": {"BSD-3-Clause", "MIT"},
 	// modernc.org/sqlite lists what else is in its repository, too. These are the licences of what is linked.
@@ -55,21 +58,21 @@ type notice struct {
 	Texts         []string
 }
 
-// notices returns the modules that are linked into any of the builds, Go's standard library first. A module
+// notices returns the modules that are linked for any of the platforms, Go's standard library first. A module
 // without a licence, or with one that is not accepted, is an error.
-func notices(t toolchain, builds []build) ([]notice, error) {
+func notices(t toolchain, targets []platform) ([]notice, error) {
 	licence, err := fs.Sub(golang, "golang")
 	if err != nil {
 		return nil, err
 	}
-	standard := notice{Path: "stdlib", Version: strings.TrimPrefix(builds[0].Info.GoVersion, "go")}
+	standard := notice{Path: "stdlib", Version: strings.TrimPrefix(runtime.Version(), "go")}
 	if err := standard.read(licence); err != nil {
 		return nil, err
 	}
 	linked := map[string]*notice{}
 	seen := map[string]bool{}
-	for _, b := range builds {
-		listed, err := t.run(b.platform, "list", "-deps", "-tags=timetzdata",
+	for _, target := range targets {
+		listed, err := t.run(target, "list", "-deps", "-tags=timetzdata",
 			"-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}\t{{.Sum}}{{end}}{{end}}", "./cmd/till")
 		if err != nil {
 			return nil, err

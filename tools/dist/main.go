@@ -60,11 +60,15 @@ func makeAll(t toolchain, out string, targets []platform) error {
 		return err
 	}
 	t.root = tree
+	linked, err := notices(t, targets) // first, since building takes minutes
+	if err != nil {
+		return err
+	}
 	builds, err := buildAll(t, work, targets)
 	if err != nil {
 		return err
 	}
-	stage, err := newStage(t, work, builds)
+	stage, err := newStage(t, work, builds, linked)
 	if err != nil {
 		return err
 	}

@@ -38,9 +38,9 @@ type stage struct {
 	noticesGz   []byte
 }
 
-func newStage(t toolchain, work string, builds []build) (*stage, error) {
+func newStage(t toolchain, work string, builds []build, linked []notice) (*stage, error) {
 	s := &stage{dir: work, version: builds[0].Version, time: builds[0].Time.UTC(), completions: map[string][]byte{},
-		man: map[string][]byte{}}
+		man: map[string][]byte{}, linked: linked}
 	manuals, err := filepath.Glob(filepath.Join(t.root, "man", "*.[17]"))
 	if err != nil {
 		return nil, err
@@ -62,9 +62,6 @@ func newStage(t toolchain, work string, builds []build) (*stage, error) {
 		}
 	}
 	if s.pages, err = pages(t.root); err != nil {
-		return nil, err
-	}
-	if s.linked, err = notices(t, builds); err != nil {
 		return nil, err
 	}
 	if s.authorities, err = authoritiesNotice(t); err != nil {
