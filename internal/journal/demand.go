@@ -233,6 +233,17 @@ func (t *tx) sameMerchant(account int64) ([]int64, error) {
 			OR EXISTS (SELECT 1 FROM keys mine JOIN keys theirs ON theirs.fingerprint = mine.fingerprint WHERE mine.account = own.id AND theirs.account = other.id)) ORDER BY other.id`, account)
 }
 
+// MayShareDemand reports whether another account at the same address demands something, and may be the same
+// merchant's: the service has not shown yet whose this account is.
+func (l *Ledger) MayShareDemand(ctx context.Context) (bool, error) {
+	n := 0
+	err := l.j.read(ctx).row(`SELECT count(*) FROM accounts other JOIN demands ON demands.id = other.demand
+		WHERE other.address = ?1 AND other.name <> ?2 AND other.merchant <> '' AND persons > 0
+			AND NOT EXISTS (SELECT 1 FROM accounts own WHERE own.address = ?1 AND own.name = ?2 AND own.merchant <> '')`,
+		l.account.Address, l.account.Name).Scan(&n)
+	return n > 0, l.j.failed(err)
+}
+
 // shareDemands makes all accounts of a merchant demand what any of them demands. At the service they are one, so
 // another name or key must not end a demand.
 func (t *tx) shareDemands(account int64) error {

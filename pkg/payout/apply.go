@@ -420,6 +420,13 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	if err := a.sender.VerifyKey(ctx); err != nil {
 		return err
 	}
+	if learned, err := a.sender.learnMerchant(ctx); err != nil {
+		return err
+	} else if learned {
+		if err := a.approve(ctx); err != nil {
+			return err
+		}
+	}
 	p := a.plan
 	run, err := a.sender.ledger.BeginRun(ctx,
 		journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before,

@@ -270,29 +270,70 @@ func TestDemandWhileSending(t *testing.T) {
 	})
 }
 
-// TestDemandOfAnotherAccount checks that another key of the merchant under another name sends no more than the one
-// withdrawal that shows whose it is.
+// anotherAccount returns a sender with another key under another name, which never reads the list by itself.
+func (d *desk) anotherAccount() *Sender {
+	d.t.Helper()
+	client, err := api.New(d.s.URL, api.WithAPIKey("another-key"))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	s, err := New(client, &Journal{d.ledger.Journal()}, "another", Options{Lookup: LookupNever})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	s.now, s.pause = d.now, d.pause
+	return s
+}
+
+// TestDemandOfAnotherAccount checks that another key of the merchant under another name sends nothing without
+// approvals, once the service has shown whose the first account is. An account of another merchant may send.
 func TestDemandOfAnotherAccount(t *testing.T) {
-	eachJournal(t, func(t *testing.T, d *desk) {
-		d.mustSend("1")
-		approvals, _ := d.approvedBy("ann", "bob")
-		if err := d.Remember(t.Context(), approvals); err != nil {
-			t.Fatal(err)
-		}
-		client, err := api.New(d.s.URL, api.WithAPIKey("another-key"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		other, err := New(client, &Journal{d.ledger.Journal()}, "another", Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		other.now, other.pause = d.now, d.pause
-		if _, err := other.Send(t.Context(), asked("2").request); err != nil {
-			t.Fatal(err)
-		}
-		_, err = other.Send(t.Context(), asked("3").request)
-		wantApprovalError(t, err, "the journal remembers that 2 persons must approve this")
-		d.wantArrived("1", "2")
-	})
+	for name, c := range map[string]struct {
+		shown func(*service) // changes what the list shows to the other key
+		sends bool
+	}{
+		"the same merchant": {func(*service) {}, false},
+		"another merchant":  {func(s *service) { s.rows[0]["merchant_id"] = "m2" }, true},
+		"an empty list":     {func(s *service) { s.rows = nil }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachJournal(t, func(t *testing.T, d *desk) {
+				d.mustSend("1")
+				approvals, _ := d.approvedBy("ann", "bob")
+				if err := d.Remember(t.Context(), approvals); err != nil {
+					t.Fatal(err)
+				}
+				d.s.set(func() { c.shown(d.s) })
+				other := d.anotherAccount()
+				_, err := other.Send(t.Context(), asked("2").request)
+				if c.sends {
+					if err != nil {
+						t.Error(err)
+					}
+					d.wantArrived("1", "2")
+					return
+				}
+				wantApprovalError(t, err, "the journal remembers that 2 persons must approve this")
+				d.wantArrived("1")
+			})
+		})
+	}
+}
+
+// TestDemandOfAnotherAccountIsLearnedByARun is TestDemandOfAnotherAccount for a plan alone.
+func TestDemandOfAnotherAccountIsLearnedByARun(t *testing.T) {
+	d := newDesk(t)
+	d.mustSend("1")
+	approvals, _ := d.approvedBy("ann", "bob")
+	if err := d.Remember(t.Context(), approvals); err != nil {
+		t.Fatal(err)
+	}
+	other := d.anotherAccount()
+	p := d.plan(func(p *Plan) { p.Account = other.Account() }, due("3"))
+	_, err := other.apply(t.Context(), p, ApplyOptions{})
+	wantApprovalError(t, err, "the journal remembers that 2 persons must approve this")
+	d.wantArrived("1")
+	if runs, err := other.Runs(t.Context()); err != nil || len(runs) != 0 {
+		t.Errorf("recorded are %+v, %v", runs, err)
+	}
 }

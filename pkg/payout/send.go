@@ -106,6 +106,13 @@ func (s *Sender) send(ctx context.Context, w withdrawal) (Sent, error) {
 	if err := s.VerifyKey(ctx); err != nil {
 		return Sent{}, err
 	}
+	if learned, err := s.learnMerchant(ctx); err != nil {
+		return Sent{}, err
+	} else if learned {
+		if err := s.approveSingle(ctx, &w); err != nil {
+			return Sent{}, err
+		}
+	}
 	if sent, found, err := s.lookup(ctx, w); found || err != nil {
 		return sent, err
 	}
