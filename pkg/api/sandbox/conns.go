@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -47,4 +48,27 @@ func (f *freshConns) interrupt(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// interruptible returns a handler that does not wait for the rest of a body once ctx is
+// done. The request is then answered as one whose body is not complete.
+func interruptible(ctx context.Context, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != http.NoBody {
+			r.Body = &interruptibleBody{r.Body, ctx, http.NewResponseController(w)}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+type interruptibleBody struct {
+	io.ReadCloser
+	ctx     context.Context
+	control *http.ResponseController
+}
+
+func (b *interruptibleBody) Read(p []byte) (int, error) {
+	stop := context.AfterFunc(b.ctx, func() { b.control.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	return b.ReadCloser.Read(p)
 }

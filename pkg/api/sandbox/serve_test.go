@@ -44,7 +44,11 @@ func TestServeEndsWithItsContext(t *testing.T) {
 // TestServeEndsDespiteIdleConnections checks that a connection on which no request has come, or only a part of one,
 // does not hold up the end.
 func TestServeEndsDespiteIdleConnections(t *testing.T) {
-	for name, sent := range map[string]string{"nothing": "", "part of a request": "GET /api/invites HT"} {
+	for name, sent := range map[string]string{
+		"nothing":           "",
+		"part of a request": "GET /api/invites HT",
+		"part of a body":    "POST /api/invoice HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t)
 			listener, err := net.Listen("tcp", "127.0.0.1:0")

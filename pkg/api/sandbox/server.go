@@ -473,7 +473,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		return fmt.Errorf("sandbox: %s is not a loopback address; listen on 127.0.0.1 or [::1], the sandbox is for this machine only", listener.Addr())
 	}
 	server := &http.Server{
-		Handler:           s,
+		Handler:           interruptible(ctx, s),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      2 * time.Minute,
@@ -492,7 +492,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	running.Go(func() { s.sender.AdoptOrphans(meanwhile) })
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
 		var interrupting sync.WaitGroup
 		interrupting.Go(func() { fresh.interrupt(grace) })
 		err := server.Shutdown(grace)
@@ -506,10 +506,13 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	if err := <-stopped; err != nil {
 		server.Close()
-		return fmt.Errorf("sandbox: requests were cut off after 5 seconds of waiting for them: %w", err)
+		return fmt.Errorf("sandbox: requests that did not end within %s were cut off", endGrace)
 	}
 	return nil
 }
+
+// endGrace is how long the requests in flight have at the end.
+const endGrace = 5 * time.Second
 
 // KeyPrefix begins every key that a sandbox generates or accepts, so that a client
 // can tell that the key opens only a sandbox.
