@@ -374,3 +374,34 @@ func TestJoined(t *testing.T) {
 		}
 	}
 }
+
+// TestUpgradeKeepsDemand checks that the demand of a journal from before claims compared it is in force in each claim.
+func TestUpgradeKeepsDemand(t *testing.T) {
+	const before = 6 // steps of the schema
+	eachDialect(t, func(t *testing.T, open opener) {
+		old := open(func(o *Options) { o.steps = schema()[:before] })
+		if _, err := old.entered(t.Context(), shop); err != nil {
+			t.Fatal(err)
+		}
+		if err := old.write(t.Context(), func(tx *tx) error {
+			_, err := tx.exec(`INSERT INTO demands (account, at, user_name, host, persons, above, approvers, approvers_digest, reason) SELECT id, ?1, '', '', 2, '{}', '/a', 'a1', '' FROM accounts`, tx.now)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		old.Close()
+		j := open()
+		d, err := j.of(t.Context(), shop).Demand(t.Context(), Demand{})
+		if err != nil || d.Persons != 2 || d.Number == 0 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		c := claim("1")
+		if _, err := j.Claim(t.Context(), shop, c); !errors.As(err, new(*DemandError)) {
+			t.Errorf("a claim under no demand: %v", err)
+		}
+		c.Demand = d.Number
+		if _, err := j.Claim(t.Context(), shop, c); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -167,8 +167,8 @@ What the journal remembers
 What approvals cannot do
   A person who has the API key can pay without till. One who can write the
   journal can change what is required, and one who can write the file of
-  approvers or the profile can take part in deciding it. Until the journal
-  knows that two accounts are one merchant's, another key under another account
-  name can send.
+  approvers or the profile can take part in deciding it. Another key under
+  another account name can send if the service has not shown yet that both are
+  one merchant's.
 `
 }
