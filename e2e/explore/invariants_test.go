@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
@@ -24,6 +25,8 @@ type inspector struct {
 // An entry is what the journal says about an order.
 type entry struct {
 	state, id string
+	content   string
+	reason    string
 	notSent   int // how often a person has decided that it was not sent
 	paidAs    bool
 }
@@ -46,7 +49,7 @@ func (i *inspector) close() error { return i.db.Close() }
 
 func (i *inspector) read() (map[string]entry, error) {
 	all := map[string]entry{}
-	rows, err := i.db.Query(`SELECT order_id, state, withdrawal, decided, (SELECT count(*) FROM events WHERE order_row = orders.id AND what = 'not-sent') FROM orders`)
+	rows, err := i.db.Query(`SELECT order_id, state, withdrawal, content, reason, decided, (SELECT count(*) FROM events WHERE order_row = orders.id AND what = 'not-sent') FROM orders`)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +57,7 @@ func (i *inspector) read() (map[string]entry, error) {
 	for rows.Next() {
 		var id, decided string
 		var e entry
-		if err := rows.Scan(&id, &e.state, &e.id, &decided, &e.notSent); err != nil {
+		if err := rows.Scan(&id, &e.state, &e.id, &e.content, &e.reason, &decided, &e.notSent); err != nil {
 			return nil, err
 		}
 		e.paidAs = decided == "paid-as"
@@ -78,9 +81,12 @@ func (r *run) recorded(p *process) (told string) {
 			continue
 		}
 		told += fmt.Sprintf(": order %s is %s", id, strings.TrimSpace(is.state+" "+is.id))
+		if is.state == "conflict" {
+			told += " (" + is.reason + ")"
+		}
 		r.moved(p, id, was, is)
 		if is.state == "sending" {
-			r.owner[id] = p
+			r.owner[id], r.claimed[id] = p, time.Now()
 		}
 	}
 	for id, was := range before {
@@ -103,9 +109,28 @@ func (r *run) moved(p *process, id string, was, is entry) {
 		r.violated("order %s was unknown, and %s calls it %s", id, p.name, is.state)
 	case was.state == "accepted" && !was.paidAs && is.state != "accepted" && is.state != "conflict":
 		r.violated("order %s was accepted, and is %s", id, is.state)
+	case decided && time.Since(r.claimed[id]) < settleAfter:
+		r.violated("%s has decided about order %s %s after it was sent", p.name, id, time.Since(r.claimed[id]))
+	case decided && r.service.skew > time.Minute && r.jumped < p.listed:
+		r.violated("%s has decided about order %s by a clock that is wrong by %s", p.name, id, r.service.skew)
+	case is.state == "sending" && was.state != "sending" && r.twin(id) != "":
+		r.violated("order %s is sent while order %s, with the same content, is unknown", id, r.twin(id))
 	case was.state == "accepted" && is.state == "accepted" && was.id != is.id && !is.paidAs:
 		r.violated("order %s was accepted as %s, and is accepted as %s", id, was.id, is.id)
 	}
+}
+
+// settleAfter is for how long no one may decide that an order was not sent.
+const settleAfter = 15 * time.Minute
+
+// twin returns another order with the same content that is unknown; empty: there is none.
+func (r *run) twin(id string) string {
+	for other, e := range r.journal.now {
+		if other != id && e.state == "unknown" && e.content == r.journal.now[id].content {
+			return other
+		}
+	}
+	return ""
 }
 
 // lost reports whether a process has lost the lock that shows others that it is alive, because its connection
@@ -157,7 +182,7 @@ func (r *run) left(w *withdrawal) {
 	}
 }
 
-// ended checks what a process reports about an order that it was to send.
+// reports checks what a process reports about an order that it was to send.
 func (p *process) reports(orderID string, minor int64, id string, err error) {
 	r := p.r
 	if p.dead {
@@ -175,6 +200,9 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 	if err == nil || errors.Is(err, payout.ErrUnknown) || errors.Is(err, payout.ErrConflict) {
 		if err == nil && id == "" {
 			r.violated("%s reports neither an id nor an error for order %s", p.name, orderID)
+		}
+		if e := r.journal.now[orderID]; err == nil && (e.state != "accepted" || e.id != id) {
+			r.violated("%s reports that order %s was accepted, and the journal has it as %s", p.name, orderID, e.state)
 		}
 		for _, w := range r.service.rows {
 			if err == nil && w.id == id && minor != 0 && asText(w.body["amount"]) != fmt.Sprintf(`{"Crypto":{"Btc":%d}}`, minor) {

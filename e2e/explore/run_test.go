@@ -31,8 +31,10 @@ type run struct {
 	woken     chan struct{} // has a value after a process has parked or ended
 	writer    *conn         // has begun to write to a journal in SQLite
 
-	commits   uint64 // hash of everything that was committed, in order
-	owner     map[string]*process
+	commits   uint64               // hash of everything that was committed, in order
+	owner     map[string]*process  // who sent an order last
+	claimed   map[string]time.Time // when
+	jumped    int                  // the step at which the clock has jumped
 	steps     []step
 	spent     cost
 	story     []string
@@ -73,6 +75,7 @@ type process struct {
 	dead    bool
 	ended   bool
 	seen    uint64 // hash of everything that it has learned
+	listed  int    // the step at which it has last read a list
 }
 
 // A point is a place where a process waits for its turn.
@@ -111,7 +114,7 @@ func (c choice) cost() (n cost) {
 // do runs the schedule to its end.
 func (r *run) do(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r.woken, r.owner = make(chan struct{}, 1), map[string]*process{}
+		r.woken, r.owner, r.claimed = make(chan struct{}, 1), map[string]*process{}, map[string]time.Time{}
 		r.service = newService(r, r.world.service)
 		for _, e := range r.world.events {
 			r.events = append(r.events, &event{what: e.what, do: e.do})

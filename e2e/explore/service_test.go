@@ -237,6 +237,7 @@ func (c client) list(page int) (status int, answer string, err error) {
 	if err != nil {
 		return 0, "", err
 	}
+	c.p.listed = len(c.s.r.steps)
 	rows := c.s.rows
 	if took == isStale && len(rows) > 0 {
 		rows = rows[1:]

@@ -47,7 +47,7 @@ type actor struct {
 
 // sender returns a Sender for the process, and the context of its calls.
 func (p *process) sender() *payout.Sender {
-	c, err := api.New("https://pay.example.com", api.WithTransport(client{p.r.service, p}), api.WithAPIKey("k"),
+	c, err := api.New("https://pay.example.com", api.WithTransport(client{p.r.service, p}), api.WithAPIKey("key-of-acme"),
 		api.WithRetries(0), api.WithTimeouts(24*time.Hour, 24*time.Hour))
 	if err != nil {
 		panic(err)
@@ -62,7 +62,8 @@ func (p *process) sender() *payout.Sender {
 // sends is till withdraw create.
 func sends(name, orderID string, minor int64) actor {
 	return actor{name, func(p *process) {
-		sent, err := p.sender().Send(p.ctx, withdraw(orderID, minor), payout.CallUnder(p.ctx))
+		told := payout.OnAccepted(func(o payout.Order) { p.reports(orderID, minor, o.ID, nil) })
+		sent, err := p.sender().Send(p.ctx, withdraw(orderID, minor), payout.CallUnder(p.ctx), told)
 		p.reports(orderID, minor, sent.Order.ID, err)
 	}}
 }
@@ -124,6 +125,13 @@ func applies(name string) actor {
 	}}
 }
 
+// jump sets the clock of this machine forward.
+func (r *run) jump() {
+	r.jumped = len(r.steps)
+	r.service.skew += 16 * time.Minute
+	time.Sleep(16 * time.Minute)
+}
+
 // makePlan writes the plan of a world.
 func (w *world) makePlan(ctx context.Context, j *payout.Journal, dir string) error {
 	os.Remove(filepath.Join(dir, "a.plan"))
@@ -141,7 +149,7 @@ func row(orderID int, amount string) string {
 // worlds returns all worlds, the smallest first.
 func worlds() []*world {
 	quarter := event{what: "16 minutes pass", do: func(*run) { time.Sleep(16 * time.Minute) }}
-	jumps := event{what: "the clock jumps by 16 minutes", do: func(r *run) { r.service.skew += 16 * time.Minute; time.Sleep(16 * time.Minute) }}
+	jumps := event{what: "the clock jumps by 16 minutes", do: (*run).jump}
 	slept := event{what: "the machine sleeps for 6 seconds", do: func(*run) { time.Sleep(6 * time.Second) }}
 	return []*world{
 		{name: "twice", about: "two processes send the same order at once, and a third sends it again",
