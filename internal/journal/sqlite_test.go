@@ -563,3 +563,40 @@ func TestLogGrowsWhileItIsLookedAt(t *testing.T) {
 		t.Errorf("cut short: %v", err)
 	}
 }
+
+// TestUnnumbered checks that parameters keep their numbers without having them in the statement.
+func TestUnnumbered(t *testing.T) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, tt := range []struct {
+		query, want string
+		parameters  int
+	}{
+		{"SELECT 1", "SELECT 1", 0},
+		{"SELECT ?1 || ?2 || ?3", "SELECT ? || ? || ?", 3},
+		{"SELECT ?2 || ?1 || ?3", "SELECT ?2 || ?1 || ?", 3},
+		{"SELECT ?1 || ?1 || ?2", "SELECT ? || ?1 || ?", 2},
+		{"SELECT ?3 || ?4 || ?12 || ?13 || ?1 || ?5", "SELECT ?3 || ? || ?12 || ? || ?1 || ?5", 13},
+		{"WITH v (x) AS (VALUES (CAST(?2 AS TEXT)), (?3)) SELECT group_concat(x || ?1) FROM v",
+			"WITH v (x) AS (VALUES (CAST(?2 AS TEXT)), (?)) SELECT group_concat(x || ?1) FROM v", 3},
+	} {
+		got := unnumbered(tt.query)
+		if got != tt.want {
+			t.Errorf("%s became %s, want %s", tt.query, got, tt.want)
+		}
+		var args []any
+		for n := range tt.parameters {
+			args = append(args, fmt.Sprintf("<%d>", n+1))
+		}
+		var before, after string
+		if err := errors.Join(db.QueryRow(tt.query, args...).Scan(&before), db.QueryRow(got, args...).Scan(&after)); err != nil {
+			t.Fatal(err)
+		}
+		if before != after {
+			t.Errorf("%s gives %s, and %s gives %s", tt.query, before, got, after)
+		}
+	}
+}
