@@ -90,13 +90,17 @@ func (w *payoutWorld) apply(rows int) time.Duration {
 
 // post sends the same with net/http, with connections calls at a time, and keeps no record.
 func (w *payoutWorld) post(bodies [][]byte) time.Duration {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConns: 128, MaxIdleConnsPerHost: 128,
-		IdleConnTimeout: time.Minute}}
+	client := poster()
 	defer client.CloseIdleConnections()
 	return together(connections, len(bodies), func(_, number int) error {
 		var id string
 		return exchange(context.Background(), client, http.MethodPost, w.url+createPath, bodies[number], &id)
 	})
+}
+
+func poster() *http.Client {
+	return &http.Client{Transport: &http.Transport{MaxIdleConns: 128, MaxIdleConnsPerHost: 128,
+		IdleConnTimeout: time.Minute}}
 }
 
 // curl sends rows as a shell script would, with a process for each.
@@ -116,6 +120,9 @@ func payout(b *bench) []row {
 	}
 	apply := b.inWorld(func(w *payoutWorld) time.Duration { return w.apply(appliedRows) })
 	bare := pairs(appliedPairs, b.inWorld(func(w *payoutWorld) time.Duration { return w.post(bodies) }), apply)
+	floor := b.inWorld(func(w *payoutWorld) time.Duration { return w.floor(bodies) })
+	ofFloor := pairs(appliedPairs, floor, apply)
+	reach := pairs(appliedPairs, b.inWorld(func(w *payoutWorld) time.Duration { return w.post(bodies) }), floor)
 	perRow := float64(appliedRows) / curledRows // the rates are compared, and the scripts send less
 	curl := pairs(curledPairs,
 		b.inWorld(func(w *payoutWorld) time.Duration { return w.curl(bodies[:curledRows]) }), apply)
@@ -123,6 +130,9 @@ func payout(b *bench) []row {
 	return []row{
 		{what: name + " / net/http without a journal, rows per second", got: bare, unit: "x", limit: 0.35,
 			detail: fmt.Sprintf("median of %d pairs of %d rows, sent to a sandbox", appliedPairs, appliedRows)},
+		{what: name + " / the same commits and calls without till, rows per second", got: ofFloor, unit: "x", limit: 0.6,
+			detail: fmt.Sprintf("median of %d pairs; these commits and calls / net/http without a journal: %.2fx",
+				appliedPairs, reach)},
 		{what: name + " / a shell loop of curl, rows per second", got: curl * perRow, unit: "x", limit: 40,
 			detail: fmt.Sprintf("median of %d pairs of %d rows and %d", curledPairs, appliedRows, curledRows)},
 	}
