@@ -46,6 +46,8 @@ func newExplorer(t *testing.T, w *world) *explorer {
 
 // makeBase makes the journal with which every run begins, and the plan.
 func (e *explorer) makeBase() {
+	defer os.Setenv(asVariant, os.Getenv(asVariant))
+	os.Unsetenv(asVariant) // a variant begins with a sound journal too
 	synctest.Test(e.t, func(t *testing.T) {
 		ctx := context.Background()
 		place := e.world.place(e.dir)
@@ -57,7 +59,7 @@ func (e *explorer) makeBase() {
 			r := &run{world: &world{empty: true}}
 			p := &process{r: r, quiet: true, journal: j}
 			r.journal = &inspector{now: map[string]entry{"1": {state: "sending"}}}
-			r.owner = map[string]*process{"1": p}
+			r.owner, r.claimed = map[string]*process{"1": p}, map[string]time.Time{"1": time.Now()}
 			r.service = newService(r, conduct{})
 			if _, err := p.sender().Send(ctx, withdraw("1", 5)); err != nil {
 				t.Fatal(err)

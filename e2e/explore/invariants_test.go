@@ -145,7 +145,7 @@ func (r *run) check() {
 		return
 	}
 	paid := map[string]int{}
-	for _, w := range r.service.rows {
+	for _, w := range slices.Concat(r.service.rows, r.service.late) { // what is late may still be paid
 		paid[w.orderID]++
 	}
 	for _, id := range slices.Sorted(maps.Keys(paid)) {
@@ -179,6 +179,9 @@ func (r *run) left(w *withdrawal) {
 	e := r.journal.now[w.orderID]
 	if e.state != "sending" && e.state != "unknown" || r.owner[w.orderID] != w.by {
 		r.violated("%s has sent order %s without a record of it: the journal has it as %q", w.by.name, w.orderID, e.state)
+	}
+	if d := w.at.Sub(r.claimed[w.orderID]); d > 5*time.Second {
+		r.violated("%s has sent order %s %s after its record", w.by.name, w.orderID, d)
 	}
 }
 

@@ -20,7 +20,8 @@ type service struct {
 	may     conduct
 	rows    []*withdrawal // newest first
 	late    []*withdrawal // requests that have got lost, and may still arrive
-	made    int
+	made    int           // payments
+	asked   int           // creates
 	skew    time.Duration // how far its clock is behind those of the processes
 	content uint64        // hash of all that has happened to rows and late
 }
@@ -30,6 +31,7 @@ type conduct struct {
 	creates []choice
 	lists   []choice
 	gets    []choice
+	lost    int // how many creates are held up first, without an answer
 	page    int // rows on a page; 0: any number
 }
 
@@ -71,13 +73,7 @@ func newService(r *run, may conduct) *service {
 		paid = append([]string{"1"}, paid...)
 	}
 	for _, id := range paid {
-		s.made++
-		request := withdraw(id, 5)
-		w := &withdrawal{id: fmt.Sprint("w", s.made), orderID: id, at: time.Now()}
-		if err := json.Unmarshal([]byte(asText(request)), &w.body); err != nil {
-			panic(err)
-		}
-		s.rows = slices.Insert(s.rows, 0, w)
+		s.pay(id, 5)
 	}
 	return s
 }
@@ -123,7 +119,7 @@ type neverLeft struct{ error }
 func (neverLeft) NotSent() bool { return true }
 
 func (c client) create(text []byte) (status int, answer string, err error) {
-	w := &withdrawal{by: c.p, body: map[string]any{}, at: time.Now()}
+	w := &withdrawal{by: c.p, body: map[string]any{}, at: time.Now()} // nothing can stop it from here on
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&w.body); err != nil {
@@ -131,7 +127,14 @@ func (c client) create(text []byte) (status int, answer string, err error) {
 	}
 	w.orderID, _ = w.body["external_order_id"].(string)
 	what := "writes the create of order " + w.orderID
-	took := c.p.pass(&point{what: what, choices: append([]choice{{what: "which is accepted"}}, c.s.may.creates...)})
+	choices := append([]choice{{what: "which is accepted"}}, c.s.may.creates...)
+	if c.s.asked++; c.s.asked <= c.s.may.lost {
+		choices = []choice{{what: landsLate.what}}
+	}
+	took := c.p.pass(&point{what: what, choices: choices})
+	if took.what == landsLate.what {
+		took = landsLate
+	}
 	c.s.content = mix(c.s.content, took.what, w.orderID)
 	switch took {
 	case diesBefore:
@@ -254,9 +257,15 @@ func (c client) list(page int) (status int, answer string, err error) {
 }
 
 // other makes a payment for somebody else, which is on the list too.
-func (s *service) other(orderID string) {
-	s.take(&withdrawal{orderID: orderID, at: time.Now(), body: map[string]any{"currency": map[string]any{"Crypto": "Btc"},
-		"amount": map[string]any{"Crypto": map[string]any{"Btc": 1}}, "address": otherAddress}})
+func (s *service) other(orderID string) { s.pay(orderID, 1) }
+
+// pay makes a payment for a program with another journal.
+func (s *service) pay(orderID string, minor int64) {
+	w := &withdrawal{orderID: orderID, at: time.Now()}
+	if err := json.Unmarshal([]byte(asText(withdraw(orderID, minor))), &w.body); err != nil {
+		panic(err)
+	}
+	s.take(w)
 }
 
 // toFront moves the oldest row to the front of the list.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,8 +100,25 @@ func resolves(name, orderID string) actor {
 	}}
 }
 
-// applies is till payout apply.
-func applies(name string) actor {
+// waits lets a quarter of an hour pass.
+func waits() actor {
+	return actor{"Time", func(p *process) { time.Sleep(16 * time.Minute) }}
+}
+
+// pays is another program, with a journal of its own. It pays an order that is not paid yet.
+func pays(orderID string, minor int64) actor {
+	return actor{"Another program", func(p *process) {
+		if !slices.ContainsFunc(p.r.service.rows, func(w *withdrawal) bool { return w.orderID == orderID }) {
+			p.r.service.pay(orderID, minor)
+		}
+	}}
+}
+
+// applies is till payout apply, and retries has --retry-rejected.
+func applies(name string) actor { return appliesWith(name, payout.ApplyOptions{}) }
+func retries(name string) actor { return appliesWith(name, payout.ApplyOptions{RetryRejected: true}) }
+
+func appliesWith(name string, o payout.ApplyOptions) actor {
 	return actor{name, func(p *process) {
 		s := p.sender()
 		plan, err := payout.OpenPlan(filepath.Join(p.r.dir, "a.plan"))
@@ -108,7 +126,7 @@ func applies(name string) actor {
 			panic(err)
 		}
 		defer plan.Close()
-		applier, err := s.Applier(p.ctx, plan, payout.ApplyOptions{})
+		applier, err := s.Applier(p.ctx, plan, o)
 		if err == nil {
 			err = applier.Begin(p.ctx, 10)
 		}
@@ -170,6 +188,32 @@ func worlds() []*world {
 		{name: "first", about: "two processes send different orders with a new journal",
 			stages:  [][]actor{{sends("A", "8", 5), sends("B", "9", 6)}, {sends("C", "8", 5)}},
 			service: conduct{creates: fewCreates}, empty: true},
+		{name: "late", about: "the answer of an order never comes, and a person decides at once that it was not sent",
+			stages:  [][]actor{{sends("A", "9", 5)}, {reconciles("B"), resolves("P", "9")}, {sends("C", "9", 5)}},
+			service: conduct{lost: 1}, events: []event{jumps}},
+		{name: "again", about: "an order that was not sent, as a person has said, is sent again and gets lost again",
+			stages:  [][]actor{{sends("A", "9", 5)}, {waits()}, {resolves("P", "9")}, {sends("C", "9", 5)}, {resolves("Q", "9")}},
+			service: conduct{lost: 1, creates: fewCreates}},
+		{name: "decisions", about: "two persons decide about an order at once, while it is sent again",
+			stages:  [][]actor{{sends("A", "9", 5)}, {waits()}, {resolves("P", "9"), resolves("Q", "9"), sends("C", "9", 5)}},
+			service: conduct{lost: 1, creates: fewCreates}},
+		{name: "twins", about: "two orders have the same content",
+			stages:  [][]actor{{sends("A", "8", 5)}, {sends("B", "9", 5)}},
+			service: conduct{creates: fewCreates}},
+		{name: "new", about: "two processes send the same order with a new journal",
+			stages:  [][]actor{{sends("A", "9", 5), sends("B", "9", 5)}},
+			service: conduct{creates: fewCreates}, empty: true},
+		{name: "another", about: "the service has the order id with another amount, from a lost journal",
+			stages: [][]actor{{sends("A", "9", 6)}}, empty: true, paid: []string{"9"}},
+		{name: "stale", about: "an order that a lost journal had is sent again, and the list is not always up to date",
+			stages: [][]actor{{sends("A", "9", 5)}}, empty: true, paid: []string{"700", "9"},
+			service: conduct{lists: []choice{isStale, listFails}}},
+		{name: "moves", about: "an order that a lost journal had is sent again, and the rows of the list move",
+			stages: [][]actor{{sends("A", "9", 5)}}, empty: true, paid: []string{"9", "700", "701"},
+			service: conduct{page: 2},
+			events: []event{{what: "another program pays", do: func(r *run) { r.service.other("702") }},
+				{what: "the oldest row moves to the front", do: func(r *run) { r.service.toFront() }},
+				{what: "the oldest row moves to the front again", do: func(r *run) { r.service.toFront() }}}},
 		{name: "lost", about: "an order on a list of several pages, which a lost journal had, is sent again while rows move",
 			stages: [][]actor{{sends("A", "9", 5)}}, empty: true, paid: []string{"9", "700", "701"},
 			service: conduct{creates: fewCreates, lists: []choice{isStale}, page: 1},
@@ -178,6 +222,12 @@ func worlds() []*world {
 		{name: "plan", about: "a plan of two orders is applied, and applied again while another process reconciles",
 			stages: [][]actor{{applies("A")}, {applies("B"), reconciles("C")}}, plan: []string{row(8, "0.1"), row(9, "0.2")},
 			service: conduct{creates: fewCreates}},
+		{name: "beside", about: "a plan is applied while one of its orders is sent by itself",
+			stages: [][]actor{{applies("A"), sends("B", "8", 10_000_000)}}, plan: []string{row(8, "0.1")},
+			service: conduct{creates: fewCreates}},
+		{name: "retried", about: "another program pays an order of a plan that was rejected, and the plan is applied again",
+			stages: [][]actor{{applies("A")}, {pays("8", 10_000_000)}, {retries("B")}}, plan: []string{row(8, "0.1")},
+			service: conduct{creates: []choice{isRejected}}},
 		{name: "plans", about: "two processes apply one plan at once",
 			stages: [][]actor{{applies("A"), applies("B")}, {applies("C")}}, plan: []string{row(8, "0.1"), row(9, "0.2")},
 			service: conduct{creates: fewCreates}},

@@ -1,0 +1,375 @@
+package explore
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"example.com/till/e2e/overlay"
+)
+
+// A variant is the real code with a bug that a developer might make, and the world and the bound in which it
+// must be found.
+type variant struct {
+	name, world string
+	bound       cost
+}
+
+// The bugs of the first part are mutants of the crash tests too. Those of the second part need one event at
+// one moment, or lie where nothing is killed.
+var variants = []variant{
+	{"send-first", "twice", cost{0, 0}},     // the record is made after the call
+	{"lazy-commit", "twice", cost{0, 0}},    // the record is committed while the call is in flight
+	{"no-sync", "twice", cost{0, 0}},        // a commit is not there yet when it returns
+	{"reap-planned", "twice", cost{0, 1}},   // what a dead process was sending may be sent again
+	{"retry-timeout", "faults", cost{0, 1}}, // a time-out is answered with a second call
+	{"follow-307", "faults", cost{0, 1}},    // a redirect is followed, with the body
+	{"report-first", "twice", cost{0, 0}},   // the id is told before it is recorded
+	{"unknown-no", "faults", cost{0, 1}},    // an unknown outcome is recorded as a rejection
+	{"absent-not-sent", "late", cost{0, 0}}, // an order that is not on the list was not sent
+	{"duplicates", "twins", cost{0, 1}},     // the same may be sent under another order id while one is unknown
+	{"no-claim", "twice", cost{2, 0}},       // a record in the state sending keeps no process from sending
+	{"blind-claim", "beside", cost{1, 0}},   // a row of a plan is claimed by an earlier read
+	{"resend-unknown", "plan", cost{0, 1}},  // an unknown row is sent again when the plan is applied again
+	{"lost-ack", "twice", cost{0, 1}},       // a commit whose outcome is unknown is treated as done
+	{"one-reading", "stale", cost{0, 1}},    // a single scan of the list is trusted
+	{"retry-blind", "retried", cost{0, 1}},  // a rejected row is sent again without a look at the list
+
+	{"reap-blind", "twice", cost{1, 0}},          // a process that is sending is taken for dead
+	{"no-lock", "twice", cost{1, 0}},             // a process does not take the lock that shows that it is alive
+	{"claims-accepted", "twice", cost{1, 0}},     // a claim does not look again whether the order was accepted
+	{"settle-sending", "new", cost{2, 0}},        // a scan settles an order that another process is sending
+	{"commit-ignored", "twice", cost{0, 1}},      // an error of a commit is ignored
+	{"unrecorded-accepted", "twice", cost{0, 1}}, // an order is reported as accepted, and that was not recorded
+	{"reset-not-sent", "faults", cost{0, 1}},     // a connection that broke is taken for a request that never left
+	{"redirect-rejected", "faults", cost{0, 1}},  // a redirect is taken for a rejection
+	{"error-rejected", "faults", cost{0, 1}},     // a 500 is taken for a rejection
+	{"ids-only", "another", cost{0, 0}},          // a record is compared with an order by its ids only
+	{"forget-earlier", "stale", cost{0, 2}},      // the last two scans count, and not what an earlier one has shown
+	{"no-settle-after", "late", cost{0, 0}},      // a decision is not refused while the request may arrive
+	{"settle-by-creation", "again", cost{0, 1}},  // the time to wait begins when the order was made, not sent
+	{"wrong-clock", "late", cost{1, 0}},          // the clocks are not compared before a decision
+	{"decide-blind", "decisions", cost{1, 1}},    // a decision holds for an attempt that was made since it was checked
+}
+
+// helpers is a file that is added to each patched package.
+const helpers = `package %s
+
+import "os"
+
+func mutant(name string) bool { return os.Getenv("TILL_EXPLORE_MUTANT") == name }
+`
+
+var patches = []overlay.Patch{
+	{File: "pkg/payout/send.go", Old: `
+	ticket, err := s.claim(ctx, w)
+	if err != nil {
+		return s.notClaimed(w, err)
+	}
+	call := s.call(ctx, w.calls, ticket)
+	order, err := s.record(ctx, w.calls, ticket, call)
+`, New: `
+	var early call
+	var ticket journal.Ticket
+	var err error
+	switch {
+	case mutant("send-first"):
+		early.id, early.err = s.client.Withdrawals.Create(w.calls, w.request)
+		ticket, err = s.claim(ctx, w)
+	case mutant("lazy-commit"):
+		claimed := make(chan bool)
+		go func() {
+			ticket, err = s.claim(ctx, w)
+			close(claimed)
+		}()
+		early.id, early.err = s.client.Withdrawals.Create(w.calls, w.request)
+		<-claimed
+	default:
+		ticket, err = s.claim(ctx, w)
+	}
+	if err != nil {
+		return s.notClaimed(w, err)
+	}
+	made := early
+	if early == (call{}) {
+		made = s.call(ctx, w.calls, ticket)
+	}
+	if mutant("report-first") && made.err == nil && w.accepted != nil {
+		w.accepted(Order{OrderID: w.request.ExternalOrderID, ID: made.id})
+	}
+	order, err := s.record(ctx, w.calls, ticket, made)
+`},
+	{File: "pkg/payout/send.go", Old: `
+		if late := s.elapsed(ticket.Began); late > latest {
+`, New: `
+		if late := s.elapsed(ticket.Began); late > latest && !mutant("slept") {
+`},
+	{File: "pkg/payout/send.go", Old: `
+	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+`, New: `
+	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	if mutant("retry-timeout") && errors.Is(err, context.DeadlineExceeded) {
+		id, err = s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	}
+`},
+	{File: "pkg/payout/send.go", Old: `
+		order, err := s.ledger.Finish(ctx, ticket, out)
+`, New: `
+		order, err := s.ledger.Finish(ctx, ticket, out)
+		if mutant("unrecorded-accepted") && err != nil && out.Withdrawal != "" {
+			order, err = ticket.Order(), nil
+			order.State, order.Withdrawal = journal.Accepted, out.Withdrawal
+		}
+`},
+	{File: "pkg/payout/outcome.go", Old: `
+	case call.Outcome != api.Rejected:
+		return sawUncertain
+`, New: `
+	case mutant("reset-not-sent") && call.Status == 0:
+		return sawNeverLeft
+	case mutant("redirect-rejected") && call.Status == 307:
+		return sawRejected
+	case call.Outcome != api.Rejected:
+		return sawUncertain
+`},
+	{File: "pkg/payout/outcome.go", Old: `
+	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
+`, New: `
+	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
+	if mutant("unknown-no") && out.Ending == journal.WasUncertain {
+		out.Ending = journal.WasRejected
+	}
+`},
+	{File: "pkg/payout/reconcile.go", Old: `
+	if !r.Listed {
+		return r, nil
+`, New: `
+	if !r.Listed {
+		if mutant("absent-not-sent") && o.State == journal.Unknown {
+			_, err = s.ledger.Decide(ctx, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"})
+			return r, err
+		}
+		return r, nil
+`},
+	{File: "pkg/payout/resolve.go", Old: `
+	if skew.Abs() > mostSkew {
+`, New: `
+	if skew.Abs() > mostSkew && !mutant("wrong-clock") {
+`},
+	{File: "pkg/payout/resolve.go", Old: `
+		if wait := s.options.SettleAfter - now.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
+`, New: `
+		since := o.Sent
+		if mutant("settle-by-creation") {
+			since = o.Created
+		}
+		if wait := s.options.SettleAfter - now.Sub(since); !o.Sent.IsZero() && wait > 0 && !mutant("no-settle-after") {
+`},
+	{File: "pkg/payout/scan.go", Old: `
+		if before == nil {
+			return "", false, nil
+		}
+`, New: `
+		if mutant("one-reading") {
+			found, undecided = now, nameless
+			return "", true, nil
+		}
+		if before == nil {
+			return "", false, nil
+		}
+`},
+	{File: "pkg/payout/scan.go", Old: `
+	found.add(orders, earlier)
+`, New: `
+	if !mutant("forget-earlier") {
+		found.add(orders, earlier)
+	}
+`},
+	{File: "pkg/payout/scan.go", Old: `
+	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
+`, New: `
+	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
+	if mutant("ids-only") {
+		return ""
+	}
+`},
+	{File: "pkg/payout/onescan.go", Old: `
+	for s.news = s.pages > 1; err == nil && s.news && !s.over(); {
+`, New: `
+	for s.news = s.pages > 1 && !mutant("first-page-once"); err == nil && s.news && !s.over(); {
+`},
+	{File: "pkg/payout/apply.go", Old: `
+	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected
+`, New: `
+	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected ||
+		o.State == journal.Unknown && mutant("resend-unknown")
+`},
+	{File: "pkg/payout/apply.go", Old: `
+	case w.applier.sendable(o) && sender.options.Lookup != LookupNever:
+`, New: `
+	case mutant("retry-blind") && o.State == journal.Rejected:
+	case w.applier.sendable(o) && sender.options.Lookup != LookupNever:
+`},
+	{File: "pkg/payout/apply_send.go", Old: `
+	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing {
+`, New: `
+	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing && !mutant("resend-unknown") {
+`},
+	{File: "pkg/api/call.go", Old: `
+	if resp.StatusCode() != http.StatusOK {
+		return nil, 0, r.refused(resp, got.text)
+`, New: `
+	if mutant("follow-307") && resp.StatusCode() == http.StatusTemporaryRedirect {
+		r.query = "again"
+		return c.exchange(ctx, r)
+	}
+	if resp.StatusCode() != http.StatusOK {
+		return nil, 0, r.refused(resp, got.text)
+`},
+	{File: "pkg/api/call.go", Old: `
+	switch status {
+	case 400, 401, 403, 404, 405, 413, 415, 422, 429:
+`, New: `
+	if mutant("error-rejected") && status == 500 {
+		return true
+	}
+	switch status {
+	case 400, 401, 403, 404, 405, 413, 415, 422, 429:
+`},
+	{File: "internal/journal/write.go", Old: `
+	if err := j.dialect.commit(ctx, j.conn); err != nil {
+		return err
+	}
+`, New: `
+	if mutant("no-sync") && j.sends {
+		go func(conn *sql.Conn) { j.dialect.commit(ctx, conn) }(j.conn)
+	} else if err := j.dialect.commit(ctx, j.conn); err != nil && !mutant("commit-ignored") {
+		return err
+	}
+`},
+	{File: "internal/journal/write.go", Old: `
+	"database/sql/driver"
+`, New: `
+	"database/sql"
+	"database/sql/driver"
+`},
+	{File: "internal/journal/claim.go", Old: `
+	if p.err != nil {
+		return Ticket{}, p.err
+`, New: `
+	if p.err != nil && !(mutant("lost-ack") && !refused(p.err) && p.claim.ticket.order.Attempted()) {
+		return Ticket{}, p.err
+`},
+	{File: "internal/journal/claim.go", Old: `
+	if c.AllowDuplicate {
+`, New: `
+	if c.AllowDuplicate || mutant("duplicates") {
+`},
+	{File: "internal/journal/move.go", Old: `
+	made, err := t.numbers(update, args...)
+`, New: `
+	if mutant("blind-claim") {
+		update = strings.Replace(update, "version = "+names[2], "(version = "+names[2]+" OR TRUE)", 1)
+	}
+	made, err := t.numbers(update, args...)
+`},
+	{File: "internal/journal/journal.go", Old: `
+	if sender == j.sender {
+		return true, nil
+	}
+`, New: `
+	if sender == j.sender || mutant("reap-blind") {
+		return sender == j.sender, nil
+	}
+`},
+	{File: "internal/journal/journal.go", Old: `
+	if t.j.held {
+		return nil
+	}
+`, New: `
+	if t.j.held || mutant("no-lock") {
+		return nil
+	}
+`},
+	{File: "internal/journal/transition.go", Old: `
+	o.Attempts[len(o.Attempts)-1].Outcome = WasUncertain
+	return o, nil
+`, New: `
+	o.Attempts[len(o.Attempts)-1].Outcome = WasUncertain
+	if mutant("reap-planned") {
+		o.State, o.Attempts[len(o.Attempts)-1].Outcome = Planned, SaidNothing
+	}
+	return o, nil
+`},
+	{File: "internal/journal/transition.go", Old: `
+	switch {
+	case !sendable:
+`, New: `
+	if mutant("no-claim") && o.State == Sending || mutant("claims-accepted") && o.State == Accepted ||
+		e.Run != "" && (mutant("resend-unknown") && o.State == Unknown || mutant("blind-claim")) {
+		sendable = true
+	}
+	switch {
+	case !sendable:
+`},
+	{File: "internal/journal/transition.go", Old: `
+	case n.State != o.State && !slices.Contains(steps(o.State), n.State):
+`, New: `
+	case n.State != o.State && !slices.Contains(steps(o.State), n.State) && n.State != Sending:
+`},
+	{File: "internal/journal/transition.go", Old: `
+	if o.State == Sending || o.State == Conflict ||`, New: `
+	if o.State == Sending && !mutant("settle-sending") || o.State == Conflict ||`},
+	{File: "internal/journal/transition.go", Old: `
+	case e.About != nil && o.movedOn(*e.About):`, New: `
+	case e.About != nil && o.movedOn(*e.About) && !mutant("decide-blind"):`},
+}
+
+// asVariant is the environment variable that gives the patched program one of the bugs.
+const asVariant = "TILL_EXPLORE_MUTANT"
+
+var found = regexp.MustCompile(`-schedule ([0-9:,]*)\n`)
+
+// TestVariants builds this test with the patches, and explores with one bug after the other.
+func TestVariants(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources, err := overlay.Sources(root, patches, helpers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file, err := overlay.Write(dir, root, sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "explore.test")
+	build := exec.Command("go", "test", "-c", "-overlay", file, "-o", program, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, v := range variants {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(program, "-test.run", "^TestExplore$", "-world", v.world, "-switches", strconv.Itoa(v.bound.switches), "-faults", strconv.Itoa(v.bound.faults))
+			cmd.Env = append(os.Environ(), asVariant+"="+v.name)
+			out, err := cmd.CombinedOutput()
+			if failed := (*exec.ExitError)(nil); err != nil && !errors.As(err, &failed) {
+				t.Fatal(err)
+			}
+			told := found.FindSubmatch(out)
+			if told == nil || !strings.Contains(string(out), "VIOLATION: ") {
+				t.Fatalf("it is not found:\n%s", out)
+			}
+			t.Logf("found with the schedule %q\n%s", told[1], out)
+		})
+	}
+}
