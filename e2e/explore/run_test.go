@@ -196,7 +196,7 @@ func (p *process) pass(at *point) choice {
 	p.parked = append(p.parked, at)
 	p.r.wake()
 	c := <-at.reply
-	if p.seen = mix(p.seen, at.what, c.what); c.kind == dies {
+	if p.seen = mix(p.seen, at.what, c.what, time.Now().UnixNano()); c.kind == dies { // it may look at the clock
 		p.die()
 	}
 	return c
@@ -330,23 +330,23 @@ func (r *run) before() bool {
 	return false
 }
 
-// state returns a hash of everything on which the future depends. What a process will do depends on what it
-// has learned so far, and the journal's content on what was committed.
+// state returns a hash of everything on which the future depends, and what the checks have noted. What a
+// process will do depends on what it has learned so far, and the journal's content on what was committed.
 func (r *run) state() uint64 {
-	h := mix(r.commits, r.service.hash(), time.Now().String())
+	h := mix(r.commits, r.service.hash(), time.Now().UnixNano())
 	for _, p := range r.processes {
 		switch {
 		case p.dead, p.ended:
 			h = mix(h, p.name, "gone")
 		default:
-			h = mix(h, p.name, p.seen, p == r.current)
+			h = mix(h, p.name, p.seen, p == r.current, r.jumped < p.listed)
 			for _, at := range p.parked {
 				h = mix(h, at.what)
 			}
 		}
-		for id := range r.owner {
-			h += mix(0, id, r.owner[id].name, r.owner[id].dead)
-		}
+	}
+	for id := range r.owner { // in any order
+		h += mix(0, id, r.owner[id].name, r.owner[id].dead, r.claimed[id])
 	}
 	for _, e := range r.events {
 		h = mix(h, e.done)

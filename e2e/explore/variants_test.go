@@ -38,6 +38,7 @@ var variants = []variant{
 	{"resend-unknown", "plan", cost{0, 1}},  // an unknown row is sent again when the plan is applied again
 	{"lost-ack", "twice", cost{0, 1}},       // a commit whose outcome is unknown is treated as done
 	{"one-reading", "stale", cost{0, 1}},    // a single scan of the list is trusted
+	{"slept", "faults", cost{1, 0}},         // a process that slept after its record still sends
 	{"retry-blind", "retried", cost{0, 1}},  // a rejected row is sent again without a look at the list
 
 	{"reap-blind", "twice", cost{1, 0}},          // a process that is sending is taken for dead
