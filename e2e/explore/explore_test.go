@@ -15,10 +15,11 @@ import (
 )
 
 var (
-	only     = flag.String("world", "", "explore this world alone")
-	schedule = flag.String("schedule", "", "the schedule that TestReplay carries out in -world, as a failure prints it")
-	switches = flag.Int("switches", 1, "how often a process is interrupted by another one, or by an event")
-	faults   = flag.Int("faults", 1, "how many faults there are in a schedule")
+	only       = flag.String("world", "", "explore this world alone")
+	schedule   = flag.String("schedule", "", "the schedule that TestReplay carries out in -world, as a failure prints it")
+	switches   = flag.Int("switches", 1, "how often a process is interrupted by another one, or by an event")
+	inDatabase = flag.Bool("postgres", false, "keep the journal in PostgreSQL")
+	faults     = flag.Int("faults", 1, "how many faults there are in a schedule")
 )
 
 // An explorer goes through all schedules of a world within a bound.
@@ -26,7 +27,7 @@ type explorer struct {
 	t     *testing.T
 	world *world
 	dir   string
-	base  []byte // the journal at the beginning
+	base  ground
 	bound cost
 	seen  map[uint64][]cost
 
@@ -39,7 +40,10 @@ func newExplorer(t *testing.T, w *world) *explorer {
 		t.Cleanup(func() { os.RemoveAll(memory) })
 		dir = memory
 	}
-	e := &explorer{t: t, world: w, dir: dir}
+	e := &explorer{t: t, world: w, dir: dir, base: &file{dir: dir}}
+	if *inDatabase {
+		e.base = newDatabase(t)
+	}
 	e.makeBase()
 	return e
 }
@@ -50,8 +54,7 @@ func (e *explorer) makeBase() {
 	os.Unsetenv(asVariant) // a variant begins with a sound journal too
 	synctest.Test(e.t, func(t *testing.T) {
 		ctx := context.Background()
-		place := e.world.place(e.dir)
-		j, err := payout.OpenJournal(ctx, place)
+		j, err := payout.OpenJournal(ctx, e.base.place())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,22 +80,17 @@ func (e *explorer) makeBase() {
 			t.Fatal(err)
 		}
 	})
-	var err error
-	if e.base, err = os.ReadFile(e.world.place(e.dir)); err != nil {
+	if err := e.base.keep(); err != nil {
 		e.t.Fatal(err)
 	}
 }
 
 // run carries out one schedule.
 func (e *explorer) run(schedule []int, seen map[uint64][]cost) *run {
-	place := e.world.place(e.dir)
-	for _, end := range []string{"-wal", "-shm", ".lock"} {
-		os.Remove(place + end)
-	}
-	if err := os.WriteFile(place, e.base, 0o600); err != nil {
+	if err := e.base.restore(); err != nil {
 		e.t.Fatal(err)
 	}
-	r := &run{world: e.world, dir: e.dir, schedule: schedule, bound: e.bound, visited: seen}
+	r := &run{world: e.world, dir: e.dir, place: e.base.place(), schedule: schedule, bound: e.bound, visited: seen}
 	r.do(e.t)
 	e.schedules++
 	e.steps += len(r.steps)

@@ -18,7 +18,8 @@ import (
 // sleep.
 type run struct {
 	world    *world
-	dir      string // of the journal
+	dir      string // of the plan
+	place    string // of the journal
 	schedule []int  // the option to take at each step; after its end, the first one
 	bound    cost
 	visited  map[uint64][]cost // states that were reached before, and what was left of the bound then; nil: none
@@ -120,7 +121,7 @@ func (r *run) do(t *testing.T) {
 			r.events = append(r.events, &event{what: e.what, do: e.do})
 		}
 		var err error
-		if r.journal, err = inspect(r.world.place(r.dir)); err != nil {
+		if r.journal, err = inspect(r.place); err != nil {
 			t.Fatal(err)
 		}
 		for _, stage := range r.world.stages {
@@ -150,7 +151,7 @@ func (r *run) start(t *testing.T, a actor) {
 	go func() {
 		defer p.end(t)
 		var err error
-		if p.journal, err = payout.OpenJournal(p.watched(), r.world.place(r.dir)); err != nil {
+		if p.journal, err = payout.OpenJournal(p.watched(), r.place); err != nil {
 			t.Errorf("%s cannot open the journal: %v", p.name, err)
 			return
 		}

@@ -29,15 +29,6 @@ type world struct {
 	empty   bool // the journal has no order yet; otherwise order 1 was accepted before
 	paid    []string
 	plan    []string // rows of the plan, without the header
-
-	address string // of a database; empty: the journal is a file
-}
-
-func (w *world) place(dir string) string {
-	if w.address != "" {
-		return w.address
-	}
-	return filepath.Join(dir, "journal.db")
 }
 
 // An actor is what one process does.

@@ -1,0 +1,83 @@
+package explore
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"example.com/till/internal/journal/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+// A ground keeps the journal with which every run begins.
+type ground interface {
+	place() string
+	keep() error    // keeps the journal as it is now
+	restore() error // makes it like that again
+}
+
+// file is the ground for SQLite. If there is one, it is in a directory in memory.
+type file struct {
+	dir     string
+	content []byte
+}
+
+func (f *file) place() string { return filepath.Join(f.dir, "journal.db") }
+
+func (f *file) keep() (err error) {
+	f.content, err = os.ReadFile(f.place())
+	return err
+}
+
+func (f *file) restore() error {
+	for _, end := range []string{"-wal", "-shm", ".lock"} {
+		os.Remove(f.place() + end)
+	}
+	return os.WriteFile(f.place(), f.content, 0o600)
+}
+
+// database is the ground for PostgreSQL.
+type database struct {
+	address string
+	conn    *pgx.Conn
+}
+
+func newDatabase(t *testing.T) *database {
+	d := &database{address: pgtest.Shared(t).Database(t)}
+	var err error
+	if d.conn, err = pgx.Connect(context.Background(), d.address); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.conn.Close(context.Background()) })
+	return d
+}
+
+func (d *database) place() string { return d.address }
+
+func (d *database) keep() error {
+	_, err := d.conn.Exec(context.Background(), `CREATE SCHEMA kept;
+		DO $$ DECLARE t text; BEGIN
+			FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
+				EXECUTE format('CREATE TABLE kept.%1$I AS TABLE public.%1$I', t);
+			END LOOP;
+		END $$`)
+	return err
+}
+
+// restore also sets the counters of the tables, so that a run always makes the same numbers.
+func (d *database) restore() error {
+	_, err := d.conn.Exec(context.Background(), `SET session_replication_role = replica;
+		DO $$ DECLARE t text; s text; BEGIN
+			FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
+				EXECUTE format('DELETE FROM public.%1$I; INSERT INTO public.%1$I SELECT * FROM kept.%1$I', t);
+				IF EXISTS (SELECT 1 FROM information_schema.columns WHERE table_schema = 'public' AND table_name = t AND column_name = 'id' AND is_identity = 'YES') THEN
+					EXECUTE format('SELECT setval(pg_get_serial_sequence(''public.%1$I'', ''id''), (SELECT coalesce(max(id), 0) + 1 FROM public.%1$I), false)', t);
+				END IF;
+			END LOOP;
+		END $$`)
+	return err
+}
