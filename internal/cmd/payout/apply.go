@@ -374,9 +374,9 @@ func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
 	return nil
 }
 
-// lastWords bounds the use of the journal at the end of a run. Nothing else bounds it: even after a second
-// signal, the run must report unknown orders.
-const lastWords = 10 * time.Second
+// lastWords bounds the use of the journal at the end of a run, which reads all its rows. Nothing else bounds it: even
+// after a second signal, the run must report unknown orders.
+func lastWords(rows int) time.Duration { return 10*time.Second + time.Duration(rows)*time.Millisecond }
 
 // finishRun prints the state of the run and writes its results, even if the run failed.
 func finishRun(
@@ -384,7 +384,7 @@ func finishRun(
 	results cmdutil.OutFile, out cmdutil.Output[applied],
 ) error {
 	s.Spinner.Stop()
-	ctx, done := context.WithTimeout(context.WithoutCancel(s.SendCtx), lastWords)
+	ctx, done := context.WithTimeout(context.WithoutCancel(s.SendCtx), lastWords(plan.Rows))
 	defer done()
 	run := payout.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path}
 	if err := sender.Reap(ctx); err != nil && sending == nil {

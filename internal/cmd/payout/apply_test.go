@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
@@ -92,5 +93,12 @@ func TestSummaryWithoutJournal(t *testing.T) {
 	err = printApplied(s, t.Context(), &payout.Sender{Ledger: ledger}, applied{}, cmdutil.Output[applied]{Session: s, View: appliedView(money.NewRegistry())})
 	if _, ok := errors.AsType[*render.WriteError](err); !ok {
 		t.Errorf("%T: %v", err, err)
+	}
+}
+
+// Once, the results of a million rows were given up after 10 seconds, although the journal went on giving them.
+func TestLastWordsOfManyRows(t *testing.T) {
+	if few, many := lastWords(1), lastWords(1_000_000); few > 15*time.Second || many < 10*time.Minute {
+		t.Errorf("one row has %v, a million rows have %v", few, many)
 	}
 }
