@@ -2,6 +2,16 @@
 
 package powercut
 
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/till/e2e/overlay"
+)
+
 // The program of the record is built from copies of till's sources with a few patched lines: what the journal
 // does to names, which SQLite does not see, is noted, and the program has a few mutants, which are bugs that a
 // developer might make.
@@ -15,6 +25,7 @@ var mutants = []string{
 	"report-first",       // an order is reported as accepted before that is recorded
 }
 
+// patch is an overlay.Patch.
 type patch struct{ File, Old, New string }
 
 const importRecord = `
@@ -155,4 +166,18 @@ var patches = []patch{
 		return o, nil
 `,
 	},
+}
+
+// TestPatchesFit fails if a patch no longer fits, or a mutant has none.
+func TestPatchesFit(t *testing.T) {
+	if _, err := overlay.Sources(filepath.Join("..", ".."), overlay.Patches(patches), ""); err != nil {
+		t.Error(err)
+	}
+	for _, name := range mutants {
+		quoted := fmt.Sprintf("tape.Mutant(%q)", name)
+		if !strings.HasPrefix(name, "synchronous-") && // in tape.SyncMode
+			!slices.ContainsFunc(patches, func(p patch) bool { return strings.Contains(p.New, quoted) }) {
+			t.Errorf("no patch has the mutant %s", name)
+		}
+	}
 }
