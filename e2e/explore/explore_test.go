@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,12 +16,27 @@ import (
 )
 
 var (
-	only       = flag.String("world", "", "explore this world alone")
-	schedule   = flag.String("schedule", "", "the schedule that TestReplay carries out in -world, as a failure prints it")
-	switches   = flag.Int("switches", 1, "how often a process is interrupted by another one, or by an event")
+	prove      = flag.Bool("prove", false, "explore more, and find every bug")
 	inDatabase = flag.Bool("postgres", false, "keep the journal in PostgreSQL")
-	faults     = flag.Int("faults", 1, "how many faults there are in a schedule")
+	only       = flag.String("world", "", "explore this world alone")
+	switches   = flag.Int("switches", -1, "explore with at most so many switches; -1: as many as usual")
+	faults     = flag.Int("faults", 0, "and with at most so many faults")
+	schedule   = flag.String("schedule", "", "the schedule that TestReplay carries out in -world, as a failure prints it")
 )
+
+// bounds returns the bounds within which all schedules of a world are explored.
+func (w *world) bounds() []cost {
+	all := []cost{{1, 0}, {0, 1}}
+	switch {
+	case w.long && !*prove && *switches < 0:
+		return all[:1]
+	case *switches >= 0:
+		return []cost{{*switches, *faults}}
+	case *prove && !*inDatabase:
+		all = append(all, cost{1, 1}, cost{2, 0}, cost{0, 2})
+	}
+	return all
+}
 
 // An explorer goes through all schedules of a world within a bound.
 type explorer struct {
@@ -203,18 +219,43 @@ func (r *run) report() string {
 
 // TestExplore explores all worlds.
 func TestExplore(t *testing.T) {
+	table := fmt.Sprintf("\n%-10s %9s %7s %10s %9s %8s %8s  %s\n", "world", "switches", "faults", "schedules", "steps", "states", "seconds", "in which")
+	var sum struct{ schedules, steps int }
 	for _, w := range worlds() {
-		if *only != "" && *only != w.name {
+		if *only != "" && *only != w.name || *inDatabase && len(w.plan) > 1 { // there, a plan begins at a random row
 			continue
 		}
 		t.Run(w.name, func(t *testing.T) {
 			e := newExplorer(t, w)
-			began := time.Now()
-			if r := e.explore(cost{*switches, *faults}); r != nil {
-				t.Fatal(e.shrink(r).report())
+			for _, b := range w.bounds() {
+				e.schedules, e.steps = 0, 0
+				began := time.Now()
+				if r := e.explore(b); r != nil {
+					t.Fatal(e.shrink(r).report())
+				}
+				table += fmt.Sprintf("%-10s %9d %7d %10d %9d %8d %8.1f  %s\n", w.name, b.switches, b.faults, e.schedules, e.steps, len(e.seen), time.Since(began).Seconds(), w.about)
+				sum.schedules, sum.steps = sum.schedules+e.schedules, sum.steps+e.steps
 			}
-			t.Logf("%s: %d switches, %d faults: %d schedules, %d steps, %d states, %.1fs", w.name, *switches, *faults, e.schedules, e.steps, len(e.seen), time.Since(began).Seconds())
 		})
+	}
+	t.Logf("%s%d schedules, %d steps", table, sum.schedules, sum.steps)
+}
+
+// TestSameTwice carries out schedules twice. Without the same steps and the same story, neither a replay nor
+// the comparison of states would prove anything.
+func TestSameTwice(t *testing.T) {
+	for _, w := range worlds() {
+		e := newExplorer(t, w)
+		e.bound = cost{100, 100}
+		length := len(e.run(nil, nil).steps)
+		for _, at := range []int{length / 3, length / 2, length - 2} {
+			schedule := append(make([]int, at), 1, 0, 2)
+			states := [2]map[uint64][]cost{{}, {}}
+			one, two := e.run(schedule, states[0]), e.run(schedule, states[1])
+			if !slices.Equal(one.story, two.story) || !reflect.DeepEqual(one.steps, two.steps) || !reflect.DeepEqual(states[0], states[1]) {
+				t.Errorf("%s: the schedule %s differs the second time:\n%s\n\n%s", w.name, text(one.steps), strings.Join(one.story, "\n"), strings.Join(two.story, "\n"))
+			}
+		}
 	}
 }
 

@@ -191,7 +191,7 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 	if p.dead {
 		return
 	}
-	p.seen = mix(p.seen, "reports", id, err)
+	p.saw("reports", id, err)
 	said := "was accepted as " + id
 	if err != nil {
 		said = "has an error: " + err.Error()

@@ -197,11 +197,15 @@ func (p *process) pass(at *point) choice {
 	p.parked = append(p.parked, at)
 	p.r.wake()
 	c := <-at.reply
-	if p.seen = mix(p.seen, at.what, c.what, time.Now().UnixNano()); c.kind == dies { // it may look at the clock
+	if p.saw(at.what, c.what, time.Now().UnixNano()); c.kind == dies { // it may look at the clock
 		p.die()
 	}
 	return c
 }
+
+// saw notes what a process has learned. When two goroutines of a process learn something at the same time,
+// its order does not matter.
+func (p *process) saw(what ...any) { p.seen += mix(1, what...) }
 
 // die ends all that the process holds. From here on nothing that it does reaches the world.
 func (p *process) die() {

@@ -103,7 +103,7 @@ func (c client) RoundTrip(req *http.Request) (*http.Response, error) {
 		page, _ := strconv.Atoi(req.URL.Query().Get("page"))
 		status, answer, err = c.list(page)
 	}
-	c.p.seen = mix(c.p.seen, status, answer, err)
+	c.p.saw(status, answer, err)
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,7 @@ func (c *conn) statement(query string, args []driver.NamedValue, do func() (stri
 		return errGone
 	}
 	result, err := do()
-	c.p.seen = mix(c.p.seen, result, err)
+	c.p.saw(query, result, err)
 	if writes {
 		c.wrote, c.log = c.wrote || c.tx, mix(c.log, query, c.p.known(args))
 	}

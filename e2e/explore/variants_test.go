@@ -357,7 +357,10 @@ func TestVariants(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, v := range variants {
+	for i, v := range variants {
+		if !*prove && i%8 != 0 { // some of them show that the rest can be built
+			continue
+		}
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(program, "-test.run", "^TestExplore$", "-world", v.world, "-switches", strconv.Itoa(v.bound.switches), "-faults", strconv.Itoa(v.bound.faults))
@@ -369,6 +372,9 @@ func TestVariants(t *testing.T) {
 			told := found.FindSubmatch(out)
 			if told == nil || !strings.Contains(string(out), "VIOLATION: ") {
 				t.Fatalf("it is not found:\n%s", out)
+			}
+			if n := strings.Count(string(told[1]), ":"); n > v.bound.switches+v.bound.faults {
+				t.Errorf("its schedule takes %d choices, more than the bound", n)
 			}
 			t.Logf("found with the schedule %q\n%s", told[1], out)
 		})

@@ -28,6 +28,7 @@ type world struct {
 	service conduct
 	empty   bool // the journal has no order yet; otherwise order 1 was accepted before
 	paid    []string
+	long    bool     // its exploration takes long
 	plan    []string // rows of the plan, without the header
 }
 
@@ -185,7 +186,7 @@ func worlds() []*world {
 		{name: "again", about: "an order that was not sent, as a person has said, is sent again and gets lost again",
 			stages:  [][]actor{{sends("A", "9", 5)}, {waits()}, {resolves("P", "9")}, {sends("C", "9", 5)}, {resolves("Q", "9")}},
 			service: conduct{lost: 1, creates: fewCreates}},
-		{name: "decisions", about: "two persons decide about an order at once, while it is sent again",
+		{name: "decisions", long: true, about: "two persons decide about an order at once, while it is sent again",
 			stages:  [][]actor{{sends("A", "9", 5)}, {waits()}, {resolves("P", "9"), resolves("Q", "9"), sends("C", "9", 5)}},
 			service: conduct{lost: 1, creates: fewCreates}},
 		{name: "twins", about: "two orders have the same content",
@@ -210,7 +211,7 @@ func worlds() []*world {
 			service: conduct{creates: fewCreates, lists: []choice{isStale}, page: 1},
 			events: []event{{what: "another program pays", do: func(r *run) { r.service.other("702") }},
 				{what: "the oldest row moves to the front", do: func(r *run) { r.service.toFront() }}}},
-		{name: "plan", about: "a plan of two orders is applied, and applied again while another process reconciles",
+		{name: "plan", long: true, about: "a plan of two orders is applied, and applied again while another process reconciles",
 			stages: [][]actor{{applies("A")}, {applies("B"), reconciles("C")}}, plan: []string{row(8, "0.1"), row(9, "0.2")},
 			service: conduct{creates: fewCreates}},
 		{name: "beside", about: "a plan is applied while one of its orders is sent by itself",
@@ -219,7 +220,7 @@ func worlds() []*world {
 		{name: "retried", about: "another program pays an order of a plan that was rejected, and the plan is applied again",
 			stages: [][]actor{{applies("A")}, {pays("8", 10_000_000)}, {retries("B")}}, plan: []string{row(8, "0.1")},
 			service: conduct{creates: []choice{isRejected}}},
-		{name: "plans", about: "two processes apply one plan at once",
+		{name: "plans", long: true, about: "two processes apply one plan at once",
 			stages: [][]actor{{applies("A"), applies("B")}, {applies("C")}}, plan: []string{row(8, "0.1"), row(9, "0.2")},
 			service: conduct{creates: fewCreates}},
 	}
