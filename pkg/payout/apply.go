@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,8 @@ type Applier struct {
 
 	approvals ApprovalStatus // if approvals are required
 	demand    int64          // number of the demand that they meet
+	signed    []uint64       // a hash of each recorded row, once it is known to be signed; nil: none has to be
+	seed      maphash.Seed   // of these hashes
 }
 
 // Sent returns the number of rows that this process has claimed, and so has taken the right to send.
@@ -154,7 +157,7 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 	if err := s.ledger.Reap(ctx); err != nil {
 		return nil, err
 	}
-	applier = &Applier{sender: s, plan: plan, options: o}
+	applier = &Applier{sender: s, plan: plan, options: o, seed: maphash.MakeSeed()}
 	runs, err := s.ledger.Runs(ctx)
 	if err != nil {
 		return nil, err
@@ -224,6 +227,9 @@ func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]journal.RunRow
 			for _, r := range part {
 				if err == nil {
 					err = a.unchanged(r.Order, r.Row.Content)
+				}
+				if err == nil {
+					err = a.asSigned(r)
 				}
 			}
 			if err == nil && len(part) == 0 || !yield(part, err) || err != nil {

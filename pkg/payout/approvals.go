@@ -1,9 +1,12 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"io"
+	"iter"
 	"math"
 	"path/filepath"
 	"slices"
@@ -308,30 +311,46 @@ func (s ApprovalStatus) Notes() (notes []string) {
 }
 
 // sameRows refuses a run whose recorded rows differ from those of the plan, which is what the approvers have
-// signed.
+// signed. It reads them as Send does, and notes them: Send refuses a row that was changed since.
 func (a *Applier) sameRows(ctx context.Context) error {
-	changed := refused(RuleApproval,
-		fmt.Sprintf("the rows that the journal recorded for run %s are not those of the plan %s, which is what was approved",
-			a.plan.Name(), a.plan.Path), "find out who has changed the journal", "journal", "check")
-	place := 0
-	var part []journal.RunRow
-	for row, err := range a.plan.All() {
-		if err == nil && len(part) == 0 {
-			part, err = a.sender.ledger.RunRows(ctx, a.run, place, chunk)
-		}
+	a.signed = nil
+	next, stop := iter.Pull2(a.plan.All())
+	defer stop()
+	var signed []uint64
+	for part, err := range a.rows(ctx, 0) {
 		if err != nil {
 			return err
 		}
-		if len(part) == 0 || part[0].Row != row.row() {
-			return changed
+		for _, r := range part {
+			row, err, more := next()
+			if err != nil {
+				return err
+			}
+			if !more || r.Place != len(signed) || r.Row != row.row() {
+				return a.otherRows()
+			}
+			signed = append(signed, maphash.Comparable(a.seed, r.Row))
 		}
-		part, place = part[1:], place+1
 	}
-	rest, err := a.sender.ledger.RunRows(ctx, a.run, place, 1)
-	if err == nil && len(part)+len(rest) > 0 {
-		err = changed
+	if _, err, more := next(); err != nil || more {
+		return cmp.Or(err, a.otherRows())
 	}
-	return err
+	a.signed = signed
+	return nil
+}
+
+// asSigned refuses a recorded row that was changed after sameRows has compared it with the signed plan.
+func (a *Applier) asSigned(r journal.RunRow) error {
+	if a.signed == nil || r.Place < len(a.signed) && a.signed[r.Place] == maphash.Comparable(a.seed, r.Row) {
+		return nil
+	}
+	return a.otherRows()
+}
+
+func (a *Applier) otherRows() error {
+	return refused(RuleApproval,
+		fmt.Sprintf("the rows that the journal recorded for run %s are not those of the plan %s, which is what was approved",
+			a.plan.Name(), a.plan.Path), "find out who has changed the journal", "journal", "check")
 }
 
 // recorded returns the approvals in the journal's type.

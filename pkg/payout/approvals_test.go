@@ -3,9 +3,11 @@ package payout
 import (
 	"crypto/ed25519"
 	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -193,6 +195,51 @@ func TestApprovalOfOtherRows(t *testing.T) {
 			wantApprovalError(t, err, "are not those of the plan")
 			d.wantArrived()
 		})
+	}
+}
+
+// TestApprovalOfChangedRecord checks that a row which somebody has changed in the journal's record of a run, or
+// added to it at any place, is not sent.
+func TestApprovalOfChangedRecord(t *testing.T) {
+	const theirs, added = `run_id = (SELECT id FROM runs WHERE name = ?1)`,
+		`UPDATE run_rows SET place = %d, run_id = (SELECT id FROM runs WHERE name = ?1) WHERE run_id <> (SELECT id FROM runs WHERE name = ?1)`
+	for name, change := range map[string]string{
+		"another callback":     `UPDATE run_rows SET callback = 'http://elsewhere.test/' WHERE ` + theirs,
+		"the other order":      `UPDATE run_rows SET (order_row, minor, address) = (SELECT id, minor, address FROM orders WHERE order_id = '102') WHERE ` + theirs,
+		"a row behind":         fmt.Sprintf(added, 1),
+		"at the end of a part": fmt.Sprintf(added, chunk-1),
+		"in the next part":     fmt.Sprintf(added, chunk),
+		"at the end of it":     fmt.Sprintf(added, 2*chunk-1),
+	} {
+		for _, late := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, late %t", name, late), func(t *testing.T) {
+				d := newDesk(t)
+				approvals, keys := d.approvedBy("ann", "bob")
+				d.options.Approvals = approvals
+				p := d.plan(nil, due("101"))
+				signPlan(t, p, keys[0], "ann")
+				signPlan(t, p, keys[1], "bob")
+				a, tally := d.begun(p, ApplyOptions{})
+				d.begins("other", "102")
+				db, err := sql.Open("sqlite", d.place)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer db.Close()
+				if _, err := db.Exec(change, p.Name()); err != nil {
+					t.Fatal(err)
+				}
+				if late {
+					err = a.Send(t.Context(), t.Context(), tally)
+				} else {
+					_, err = d.apply(p, ApplyOptions{})
+				}
+				wantApprovalError(t, err, "are not those of the plan")
+				if arrived := d.arrived(); len(arrived) > 0 && (!late || !slices.Equal(arrived, []string{"101"})) {
+					t.Errorf("creates of %v arrived", arrived)
+				}
+			})
+		}
 	}
 }
 
