@@ -1,7 +1,7 @@
 # make demo   the main job on the embedded sandbox
 # make test   every test
 # make torture  N kills while it sends withdrawals and N while it sends batches, SEED=n draws another run
-# make prove  STATES states of the disk after a power cut
+# make prove  all orders of events in small worlds, and STATES states of the disk after a power cut
 # make bench  speed and memory against a bare baseline, each row with its limit
 # make dist   what people install, in dist/; SIGN=KEYFILE signs the sums with an OpenSSH key
 # make install  what make build made, to PREFIX, below DESTDIR if that is set; make uninstall removes it
@@ -53,15 +53,17 @@ test: build
 
 # What takes long begins first, so that no core waits for it at the end.
 test-packages:
-	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -p 3 -parallel 4 -timeout 30m ./internal/cli ./pkg/... $(filter-out %/e2e/torture %/e2e/powercut,$(shell $(GO) list ./...))
+	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -p 3 -parallel 4 -timeout 30m ./internal/cli ./pkg/... $(filter-out %/e2e/torture %/e2e/powercut %/e2e/explore,$(shell $(GO) list ./...))
 
 test-crashes:
-	CGO_ENABLED=0 $(GO) test -trimpath -parallel 4 -timeout 30m ./e2e/torture ./e2e/powercut
+	CGO_ENABLED=0 $(GO) test -trimpath -parallel 4 -timeout 30m ./e2e/torture ./e2e/powercut ./e2e/explore
 
 torture:
 	$(GO) test ./e2e/torture -count=1 -timeout 0 -v -kills $(N) -seed $(SEED)
 
 prove:
+	$(GO) test ./e2e/explore -count=1 -timeout 0 -v -prove
+	$(GO) test ./e2e/explore -count=1 -timeout 0 -v -prove -postgres -run TestExplore
 	$(GO) test ./e2e/powercut -count=1 -timeout 0 -v -states $(STATES) -seed $(SEED)
 
 bench: build
