@@ -63,7 +63,7 @@ torture:
 
 prove:
 	$(GO) test ./e2e/explore -count=1 -timeout 0 -v -prove
-	$(GO) test ./e2e/explore -count=1 -timeout 0 -v -prove -postgres -run TestExplore
+	$(GO) test ./e2e/explore -count=1 -timeout 0 -v -prove -postgres -run 'TestExplore|TestVariants'
 	$(GO) test ./e2e/powercut -count=1 -timeout 0 -v -states $(STATES) -seed $(SEED)
 
 bench: build

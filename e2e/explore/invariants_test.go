@@ -17,9 +17,8 @@ import (
 
 // An inspector reads the journal directly, without the code that is explored.
 type inspector struct {
-	db   *sql.DB
-	now  map[string]entry // by order id, as of the last commit
-	file bool
+	db  *sql.DB
+	now map[string]entry // by order id, as of the last commit
 }
 
 // An entry is what the journal says about an order.
