@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -225,9 +226,26 @@ func (t *tx) inheritDemand(from, to int64) error {
 	return t.addDemand(to, ours.joined(theirs))
 }
 
-// sameMerchant returns the other accounts that are known to be the same merchant's: the service has shown the
-// same merchant at the same address, or a key was used with both.
+// sameMerchant returns the other accounts that are known to be the same merchant's, also by way of a third one.
 func (t *tx) sameMerchant(account int64) ([]int64, error) {
+	all := []int64{account}
+	for i := 0; i < len(all); i++ {
+		more, err := t.alike(all[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range more {
+			if !slices.Contains(all, id) {
+				all = append(all, id)
+			}
+		}
+	}
+	return all[1:], nil
+}
+
+// alike returns the other accounts of which the service has shown the same merchant at the same address, or with
+// which a key of the account was used.
+func (t *tx) alike(account int64) ([]int64, error) {
 	return collect(t, func(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id) },
 		`SELECT other.id FROM accounts own JOIN accounts other ON other.id <> own.id WHERE own.id = ?1 AND (own.merchant <> '' AND other.merchant = own.merchant AND other.address = own.address
 			OR EXISTS (SELECT 1 FROM keys mine JOIN keys theirs ON theirs.fingerprint = mine.fingerprint WHERE mine.account = own.id AND theirs.account = other.id)) ORDER BY other.id`, account)

@@ -349,6 +349,37 @@ func TestDemandOfAMerchant(t *testing.T) {
 }
 
 // TestJoined checks whose approvers an account has that was two.
+// TestDemandByWayOfAnotherAccount checks that a demand reaches an account that shares nothing but a merchant with
+// an account that shares nothing but a key with the one that demands.
+func TestDemandByWayOfAnotherAccount(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		moved, payroll := Account{"https://b.example.com", "shop"}, Account{"https://b.example.com", "payroll"}
+		for _, a := range []Account{shop, moved} {
+			if err := j.of(t.Context(), a).NoteKey(t.Context(), "k1", KeyAdopted); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, a := range []Account{moved, payroll} {
+			if err := j.NoteService(t.Context(), a, "m1", Kept); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := j.of(t.Context(), shop).Demand(t.Context(), Demand{Persons: 2, Approvers: "/a", Digest: "a1"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := demanded(t, open(), payroll); got != 2 {
+			t.Errorf("%d persons must approve what %v sends, want 2", got, payroll)
+		}
+		if err := j.of(t.Context(), payroll).SetDemand(t.Context(), Demand{Reason: "sold"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := demanded(t, open(), shop); got != 0 {
+			t.Errorf("%d persons must approve what %v sends, want 0", got, shop)
+		}
+	})
+}
+
 func TestJoined(t *testing.T) {
 	a, b, copied := Demand{Persons: 2, Approvers: "/a", Digest: "1"}, Demand{Persons: 1, Approvers: "/b", Digest: "2"}, Demand{Persons: 1, Approvers: "/b", Digest: "1"}
 	changed, both, free := Demand{Persons: 1, Approvers: "/a", Digest: "3"}, Demand{Persons: 2, Approvers: "/a and /c"}, Demand{Persons: 3}
