@@ -478,4 +478,8 @@ func TestInvalid(t *testing.T) {
 	if err := a.Invalid(bob.PublicKey(), now); err != nil {
 		t.Error(err)
 	}
+	again := parse(t, row("ann", `valid-before="20200101Z"`, ann), row("ann", "", ann))
+	if err := again.Invalid(ann.PublicKey(), now); err != nil {
+		t.Errorf("a key that is valid on its second line: %v", err)
+	}
 }

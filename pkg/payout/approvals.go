@@ -144,7 +144,11 @@ func (a Approvals) demand() journal.Demand {
 		d.Approvers, d.Digest = a.Approvers.Path, a.Approvers.list.Digest()
 	}
 	for _, most := range a.Above {
-		d.Above[strings.ToLower(unit(most.Kind, most.Code))] = most.Minor
+		u, minor := strings.ToLower(unit(most.Kind, most.Code)), most.Minor
+		if other, found := d.Above[u]; found {
+			minor = min(minor, other)
+		}
+		d.Above[u] = minor
 	}
 	return d
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -268,13 +269,19 @@ func TestNeeds(t *testing.T) {
 		"the most":            {total(api.CryptoAmount("Btc", 10)), 0},
 		"one more":            {total(api.CryptoAmount("Btc", 11)), 2},
 		"two spellings":       {total(api.CryptoAmount("Btc", 6), api.CryptoAmount("BTC", 6)), 2},
-		"more than 64 bits":   {total(api.CryptoAmount("Btc", 1<<62), api.CryptoAmount("BTC", 1<<62), api.CryptoAmount("bTC", 1<<62)), 2},
+		"more than 64 bits":   {total(api.CryptoAmount("Btc", 5), api.CryptoAmount("BTC", math.MaxInt64)), 2},
 		"a unit without one":  {total(api.FiatAmount("USD", 1)), 2},
 		"a crypto named EUR":  {total(api.CryptoAmount("EUR", 1)), 2},
 		"both up to the most": {total(api.CryptoAmount("Btc", 10), api.FiatAmount("EUR", 500)), 0},
 	} {
 		if got := a.Needs(c.totals); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+	for _, twice := range [][]api.Amount{{api.CryptoAmount("Btc", 10), api.CryptoAmount("BTC", 99)}, {api.CryptoAmount("BTC", 99), api.CryptoAmount("Btc", 10)}} {
+		a.Above = twice
+		if got := a.Needs(total(api.CryptoAmount("Btc", 11))); got != 2 {
+			t.Errorf("with the limits %v: %d, want 2", twice, got)
 		}
 	}
 }
