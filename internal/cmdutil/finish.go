@@ -291,9 +291,9 @@ func (a *App) runOnFinish(words []string, f *Finished, limit time.Duration) erro
 // withoutSecrets returns the environment without the key and the journal's password. A text that names no
 // journal may have a password too.
 func (a *App) withoutSecrets() []string {
-	key := ""
+	keys := []string{strings.TrimSpace(a.IO.Env("TILL_API_KEY"))} // also if the command ended before it read the key
 	if a.session != nil {
-		key = a.session.key
+		keys = append(keys, a.session.key)
 	}
 	journal := a.IO.Env(journalVariable)
 	if place.Redact(journal) == journal && place.Check(journal) == nil {
@@ -305,7 +305,9 @@ func (a *App) withoutSecrets() []string {
 		case "TILL_API_KEY", "PGPASSWORD":
 			return true
 		}
-		return journal != "" && strings.Contains(value, journal) || len(key) >= shortestKey && strings.Contains(value, key)
+		return journal != "" && strings.Contains(value, journal) || slices.ContainsFunc(keys, func(key string) bool {
+			return len(key) >= shortestKey && strings.Contains(value, key)
+		})
 	})
 }
 
