@@ -32,6 +32,8 @@ func (w *world) bounds() []cost {
 		return all[:1]
 	case *switches >= 0:
 		return []cost{{*switches, *faults}}
+	case *prove && !*inDatabase && w.long:
+		all = append(all, cost{1, 1})
 	case *prove && !*inDatabase:
 		all = append(all, cost{1, 1}, cost{2, 0}, cost{0, 2})
 	}
@@ -78,7 +80,7 @@ func (e *explorer) makeBase() {
 			r := &run{world: &world{empty: true}}
 			p := &process{r: r, quiet: true, journal: j}
 			r.journal = &inspector{now: map[string]entry{"1": {state: "sending"}}}
-			r.owner, r.claimed = map[string]*process{"1": p}, map[string]time.Time{"1": time.Now()}
+			r.owner, r.claimed, r.sent = map[string]*process{"1": p}, map[string]time.Time{"1": time.Now()}, map[string]time.Time{}
 			r.service = newService(r, conduct{})
 			if _, err := p.sender().Send(ctx, withdraw("1", 5)); err != nil {
 				t.Fatal(err)

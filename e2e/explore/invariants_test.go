@@ -108,8 +108,8 @@ func (r *run) moved(p *process, id string, was, is entry) {
 		r.violated("order %s was unknown, and %s calls it %s", id, p.name, is.state)
 	case was.state == "accepted" && !was.paidAs && is.state != "accepted" && is.state != "conflict":
 		r.violated("order %s was accepted, and is %s", id, is.state)
-	case decided && time.Since(r.claimed[id]) < settleAfter:
-		r.violated("%s has decided about order %s %s after it was sent", p.name, id, time.Since(r.claimed[id]))
+	case decided && !r.sent[id].IsZero() && time.Since(r.sent[id]) < settleAfter:
+		r.violated("%s has decided about order %s %s after it was sent", p.name, id, time.Since(r.sent[id]))
 	case decided && r.service.skew > time.Minute && r.jumped < p.listed:
 		r.violated("%s has decided about order %s by a clock that is wrong by %s", p.name, id, r.service.skew)
 	case is.state == "sending" && was.state != "sending" && r.twin(id) != "":
@@ -175,6 +175,7 @@ func (s *service) has(id, orderID string) bool {
 
 // left checks that a create that leaves is in the journal.
 func (r *run) left(w *withdrawal) {
+	r.sent[w.orderID] = w.at
 	e := r.journal.now[w.orderID]
 	if e.state != "sending" && e.state != "unknown" || r.owner[w.orderID] != w.by {
 		r.violated("%s has sent order %s without a record of it: the journal has it as %q", w.by.name, w.orderID, e.state)

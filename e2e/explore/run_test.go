@@ -34,7 +34,8 @@ type run struct {
 
 	commits   uint64               // hash of everything that was committed, in order
 	owner     map[string]*process  // who sent an order last
-	claimed   map[string]time.Time // when
+	claimed   map[string]time.Time // when that was recorded
+	sent      map[string]time.Time // when a create of it left last
 	jumped    int                  // the step at which the clock has jumped
 	steps     []step
 	spent     cost
@@ -115,6 +116,7 @@ func (c choice) cost() (n cost) {
 // do runs the schedule to its end.
 func (r *run) do(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		r.sent = map[string]time.Time{}
 		r.woken, r.owner, r.claimed = make(chan struct{}, 1), map[string]*process{}, map[string]time.Time{}
 		r.service = newService(r, r.world.service)
 		for _, e := range r.world.events {
@@ -351,7 +353,7 @@ func (r *run) state() uint64 {
 		}
 	}
 	for id := range r.owner { // in any order
-		h += mix(0, id, r.owner[id].name, r.owner[id].dead, r.claimed[id])
+		h += mix(0, id, r.owner[id].name, r.owner[id].dead, r.claimed[id], r.sent[id])
 	}
 	for _, e := range r.events {
 		h = mix(h, e.done)
