@@ -397,6 +397,8 @@ func (s *Sender) recorded(ticket journal.Ticket, c call, o journal.Order, record
 			fmt.Errorf("order %s was not sent, and that could not be recorded: %w; the journal will call it unknown until you settle it with: till withdraw reconcile %s", orderID, recording, orderID)
 	case recording != nil:
 		return journal.Order{OrderID: orderID, Withdrawal: c.id}, unrecorded(orderID, outcomeOf(c.id, c.err), recording)
+	case c.err != nil && !o.Content.Same(ticket.Order().Content): // this call failed, and the order was sent with other content since
+		return journal.Order{OrderID: orderID}, c.err
 	case o.State == journal.Accepted:
 		return o, nil
 	case o.State == journal.Unknown:

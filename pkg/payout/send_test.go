@@ -991,3 +991,23 @@ func TestOtherContentOfUnknownOrderIsNoReasonForAnotherOrderID(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordedWithOtherContent has a call that was rejected. Before that could be recorded, another process has
+// sent the order with other content, and it was accepted. That is not the outcome of this call.
+func TestRecordedWithOtherContent(t *testing.T) {
+	d := newDesk(t)
+	ticket, err := d.claim(t.Context(), asked("9001"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := ticket.Order()
+	now.State, now.Withdrawal, now.Minor = journal.Accepted, "w2", 5001
+	rejected := &api.Error{Outcome: api.Rejected, Status: 400}
+	if o, err := d.recorded(ticket, call{err: rejected}, now, nil); err != rejected || o.Withdrawal != "" {
+		t.Errorf("the order has the id %q and the error %v", o.Withdrawal, err)
+	}
+	now.Minor = ticket.Order().Minor
+	if o, err := d.recorded(ticket, call{err: rejected}, now, nil); err != nil || o.Withdrawal != "w2" {
+		t.Errorf("with the same content, the order has the id %q and the error %v", o.Withdrawal, err)
+	}
+}
