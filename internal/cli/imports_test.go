@@ -33,7 +33,7 @@ func TestImports(t *testing.T) {
 		"internal/views":  {till + "internal/money", till + "internal/render", till + "pkg/api", till + "pkg/payout"},
 		"internal/cmdutil": {till + "internal/atomicfile", till + "internal/near", till + "internal/place", till + "internal/config", till + "internal/money", till + "internal/process", till + "internal/render", till + "internal/report",
 			till + "internal/terminal", till + "internal/views", till + "pkg/api", till + "pkg/api/sandbox", till + "pkg/payout",
-			"github.com/itchyny/gojq", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
+			"github.com/itchyny/gojq", "github.com/jackc/pgx/v5/pgconn", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 		"internal/cmd/api":      slices.Concat(noun, []string{till + "pkg/api/sandbox", "github.com/go-json-experiment/json"}),
 		"internal/cmd/config":   slices.Concat(noun, []string{till + "internal/config", till + "internal/address", till + "internal/terminal", "golang.org/x/term"}),
 		"internal/cmd/invoice":  noun,

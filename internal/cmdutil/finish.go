@@ -8,14 +8,11 @@ import (
 	"math/big"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
-	"example.com/till/internal/place"
 	"example.com/till/internal/process"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -287,33 +284,3 @@ func (a *App) runOnFinish(words []string, f *Finished, limit time.Duration) erro
 	}
 	return fmt.Errorf("the program %s of on_finish failed: %w", words[0], plainExecError(err))
 }
-
-// withoutSecrets returns the environment without the key and the journal's password. A text that names no
-// journal may have a password too.
-func (a *App) withoutSecrets() []string {
-	keys := []string{strings.TrimSpace(a.IO.Env("TILL_API_KEY"))} // also if the command ended before it read the key
-	if a.session != nil {
-		keys = append(keys, a.session.key)
-	}
-	journal := a.IO.Env(journalVariable)
-	if place.Redact(journal) == journal && place.Check(journal) == nil {
-		journal = ""
-	}
-	return slices.DeleteFunc(slices.Clone(a.IO.Environ()), func(entry string) bool {
-		name, value, _ := strings.Cut(entry, "=")
-		switch name {
-		case "TILL_API_KEY", "PGPASSWORD":
-			return true
-		}
-		return journal != "" && strings.Contains(value, journal) || slices.ContainsFunc(keys, func(key string) bool {
-			return len(key) >= shortestKey && strings.Contains(value, key)
-		})
-	})
-}
-
-// journalVariable names the journal. Its value may have a password, and other variables may have the value.
-const journalVariable = "TILL_JOURNAL"
-
-// shortestKey is the shortest key that is looked for in other variables. A shorter one may be a part of them by
-// chance.
-const shortestKey = 8
