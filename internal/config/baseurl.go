@@ -8,11 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"example.com/till/pkg/api"
 )
 
 // NormalizeBaseURL checks the address of a service and writes it in its only normal form: scheme and host in
 // lower case, no default port, no slash at the end. It accepts plain http only for literal loopback
-// addresses.
+// addresses, and no other spelling of the same address, see [api.CheckSpelling].
 func NormalizeBaseURL(text string) (string, error) {
 	u, err := parseBaseURL(text)
 	if err != nil {
@@ -71,7 +73,7 @@ func parseBaseURL(text string) (*url.URL, error) {
 	if ofScheme := map[string]string{"https": "443", "http": "80"}[u.Scheme]; port != "" && port != ofScheme {
 		u.Host += ":" + port
 	}
-	return u, nil
+	return u, api.CheckSpelling(u)
 }
 
 func checkBaseURL(text string) error {

@@ -157,6 +157,7 @@ func TestLoadRefuses(t *testing.T) {
 		"empty layout":            {live(`time_layout: ""`), []string{":3: ", "is empty"}},
 		"empty account":           {live(`account: ""`), []string{":3: ", "is empty"}},
 		"spaced account":          {live(`account: " a"`), []string{":3: ", "space"}},
+		"base url: dots":          {live("base_url: https://pay.example.com/x/.."), []string{":3: ", "another spelling"}},
 		"base url: http":          {live("base_url: http://pay.example.com"), []string{":3: ", "plain http"}},
 		"base url: localhost":     {live("base_url: http://localhost:1"), []string{":3: ", "127.0.0.1 instead of localhost"}},
 		"base url: user":          {live("base_url: https://u:s3cret@x"), []string{":3: ", "user name or a password"}},

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,9 +12,11 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/go-resty/resty/v2"
 )
@@ -172,7 +175,7 @@ func WithTLSConfig(config *tls.Config) Option {
 
 // New makes a Client for the service at baseURL, an absolute http or https address that may have a path. It
 // refuses plain http unless the host is a literal loopback address, because the key would cross the network
-// unencrypted. It also refuses a sandbox key for any other host. An option that is nil is an error. New sends
+// unencrypted. It also refuses what CheckSpelling refuses, and a sandbox key for any other host. An option that is nil is an error. New sends
 // nothing.
 func New(baseURL string, opts ...Option) (*Client, error) {
 	o := options{resellerKey: true, readTimeout: DefaultReadTimeout, createTimeout: DefaultCreateTimeout, retries: 3,
@@ -317,7 +320,25 @@ func checkBaseURL(text string) (*url.URL, error) {
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
 		return nil, fmt.Errorf("the base URL %q is plain http to another machine, where the key could be read on the way: use https (or 127.0.0.1 for a service on this machine)", text)
 	}
-	return u, nil
+	return u, CheckSpelling(u)
+}
+
+// CheckSpelling refuses a base URL that is another spelling of a base URL: the path has dot segments, empty
+// segments or percent codes that are not needed, or the host ends with a dot or has letters beyond ASCII. The
+// same service would have two addresses, and what was sent to one would be unknown at the other.
+func CheckSpelling(base *url.URL) error {
+	host := base.Hostname()
+	switch {
+	case strings.HasSuffix(host, "."):
+		return fmt.Errorf("the host %q ends with a dot: leave the dot out", host)
+	case strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }):
+		return fmt.Errorf("the host %q has letters beyond ASCII: write it in its ASCII form, which begins with xn--", host)
+	}
+	plain := url.URL{Path: strings.TrimRight(path.Clean("/"+base.Path), "/")}
+	if written := strings.TrimRight(base.EscapedPath(), "/"); written != plain.EscapedPath() {
+		return fmt.Errorf("the path %q is another spelling of %q: write that", written, cmp.Or(plain.EscapedPath(), "/"))
+	}
+	return nil
 }
 
 // isLoopback accepts literal addresses only: another machine decides what a name resolves to.

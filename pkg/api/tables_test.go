@@ -368,6 +368,8 @@ func TestNew(t *testing.T) {
 		"https://user:secret@pay.example.com": "user name", "https://pay.example.com?x=1": "query", "https://pay.example.com?": "query", "https://pay.example.com#x": "fragment",
 		"http://pay.example.com": "plain http", "http://localhost": "plain http", "http://10.0.0.1": "plain http", "http://127.0.0.1.example.com": "plain http", "http://0.0.0.0": "plain http",
 		"https://pay.example.com/%zz": "read", "https://pay\x00.example.com": "read",
+		"https://pay.example.com/x/..": `another spelling of "/"`, "https://pay.example.com/v2/%2e/": `another spelling of "/v2"`, "https://pay.example.com/%76//2": `another spelling of "/v/2"`,
+		"https://pay.example.com./": "ends with a dot", "https://pay。example.com": "beyond ASCII",
 	} {
 		if _, err := New(base); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, want it to say %q", base, err, says)
