@@ -225,7 +225,11 @@ func (a *App) Tell(cmd *cobra.Command, f *Finished) {
 	}
 	to := a.outlets(cmd)
 	if to.metrics != "" {
-		switch err := writeMetrics(to.metrics, *f); {
+		err := a.checkMetrics(to.metrics)
+		if err == nil {
+			err = writeMetrics(to.metrics, *f)
+		}
+		switch {
 		case errors.As(err, new(unlockedError)):
 			a.warnAfter("the metrics in %s may lack the end of another command: %v", to.metrics, err)
 		case err != nil:

@@ -207,12 +207,43 @@ const metricsLock = 2 * time.Second
 // time may be missing, but that of this one would be missing otherwise.
 type unlockedError struct{ error }
 
+// metricsSuffix ends the names of the files that node_exporter reads.
+const metricsSuffix = ".prom"
+
+// checkMetrics refuses a file that is not meant for metrics: one with another name, which may be empty and of use
+// to somebody else, and one that has the output.
+func (a *App) checkMetrics(path string) error {
+	target := metricsTarget(path)
+	if !strings.HasSuffix(path, metricsSuffix) || !strings.HasSuffix(target, metricsSuffix) {
+		return errors.New("its name does not end in " + metricsSuffix)
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return nil // writing it says why
+	}
+	for _, stream := range []any{a.IO.Out, a.IO.Err} {
+		file, ok := stream.(*os.File)
+		if !ok {
+			continue
+		}
+		if out, err := file.Stat(); err == nil && os.SameFile(info, out) {
+			return errors.New("the output of the command is written to it")
+		}
+	}
+	return nil
+}
+
+// metricsTarget follows the links to a metrics file.
+func metricsTarget(path string) string {
+	if followed, err := filepath.EvalSymlinks(path); err == nil {
+		return followed
+	}
+	return path
+}
+
 // changeMetrics reads a metrics file, changes it and replaces it. No other command does so meanwhile.
 func changeMetrics(path, account, command string, change func(*metricsFile)) error {
-	target := path
-	if followed, err := filepath.EvalSymlinks(path); err == nil {
-		target = followed
-	}
+	target := metricsTarget(path)
 	unlock, unlocked := atomicfile.Lock(target, metricsLock)
 	if unlocked == nil {
 		defer unlock()

@@ -39,8 +39,8 @@ Metrics
   --metrics FILE                  metrics: FILE in a profile
 
   FILE belongs into the directory of the textfile collector of node_exporter,
-  which reads names that end in .prom. It is replaced at once, and has for each
-  account and command how it last ended:
+  which reads names that end in .prom; till writes no others. It is replaced at
+  once, and has for each account and command how it last ended:
 
 `)
 	for _, m := range metrics() {

@@ -59,6 +59,12 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 		Color:     WantsColour(s.Color, a.IO.Env, terminal.Of(a.IO.Out) != nil),
 		Screen:    terminal.Of(a.IO.Out) != nil,
 	}
+	if to := a.outlets(cmd); to.metrics != "" {
+		if err := a.checkMetrics(to.metrics); err != nil {
+			a.warnAfter("the metrics are not written to %s: %v", to.metrics, err)
+			s.Metrics = ""
+		}
+	}
 	if s.JQ != "" {
 		if s.Render.Filter, err = jqFilter(s.Ctx, s.JQ); err != nil {
 			return nil, err
