@@ -195,6 +195,8 @@ func TestVerifyRefuses(t *testing.T) {
 		"a cut signature":       {"", text, good[:len(good)/2], "it is not an OpenSSH signature"},
 		"text after it":         {"", text, sshsig.Armor(longer), "it is not an OpenSSH signature"},
 		"another kind of block": {"", text, bytes.ReplaceAll(good, []byte("SSH SIGNATURE"), []byte("SIGNATURE")), "it is not an OpenSSH signature"},
+		"two signatures":        {"", text, slices.Concat(good, sign(t, text, eve)), "it has several signatures: write each to a file of its own"},
+		"of a certificate":      {"", text, signWithCertificate(t, ann), "it was made with a certificate, and certificates are not accepted"},
 		"a key":                 {"", text, ssh.MarshalAuthorizedKey(ann.PublicKey()), "it is not an OpenSSH signature"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,6 +209,23 @@ func TestVerifyRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+func signWithCertificate(t *testing.T, key ssh.Signer) []byte {
+	t.Helper()
+	c := &ssh.Certificate{Key: key.PublicKey(), CertType: ssh.UserCert, ValidBefore: ssh.CertTimeInfinity}
+	if err := c.SignCert(rand.Reader, key); err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewCertSigner(c, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sshsig.Sign(strings.NewReader(text), signer, sshsig.HashSHA512, Namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sshsig.Armor(s)
 }
 
 // TestRSAWithSHA1 checks that a signature with the old algorithm of RSA is refused, although the key is

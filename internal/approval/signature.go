@@ -8,6 +8,7 @@
 package approval
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/sha512"
 	"errors"
@@ -64,6 +65,12 @@ func (a Approvers) Verify(m *Message, armored []byte, now time.Time) (Signature,
 	parsed, err := sshsig.Unarmor(armored)
 	if err != nil || hasMore(parsed) {
 		return Signature{}, errors.New("it is not an OpenSSH signature")
+	}
+	if bytes.Count(armored, []byte("-----BEGIN SSH SIGNATURE-----")) > 1 {
+		return Signature{}, errors.New("it has several signatures: write each to a file of its own")
+	}
+	if _, is := parsed.PublicKey.(*ssh.Certificate); is {
+		return Signature{}, errors.New("it was made with a certificate, and certificates are not accepted")
 	}
 	if parsed.Namespace != Namespace {
 		return Signature{}, fmt.Errorf("it is for the namespace %q, and not for %s", parsed.Namespace, Namespace)
