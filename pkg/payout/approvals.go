@@ -200,7 +200,7 @@ func (p *Plan) Approvals(a Approvals, files []string, now time.Time) (ApprovalSt
 	return p.approvals(a, files, nil, now)
 }
 
-// approvals also counts signatures that the journal has.
+// approvals also counts signatures that the journal has. If the files cannot be read, the status is without them.
 func (p *Plan) approvals(
 	a Approvals, files []string, kept []journal.Approval, now time.Time,
 ) (status ApprovalStatus, err error) {
@@ -213,15 +213,13 @@ func (p *Plan) approvals(
 	for _, k := range kept {
 		c.count(Approval{Signature: k.Signature, Seen: k.Seen, User: k.User, Host: k.Host})
 	}
-	if err := p.eachSignature(files, c.file); err != nil {
-		return status, err
-	}
+	err = p.eachSignature(files, c.file)
 	for _, person := range c.list.People(now) {
 		if !slices.ContainsFunc(c.people, person.Same) {
 			c.Missing = append(c.Missing, person.Principal)
 		}
 	}
-	return c.ApprovalStatus, nil
+	return c.ApprovalStatus, err
 }
 
 // counting counts the persons who have signed a message.

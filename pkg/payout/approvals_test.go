@@ -244,6 +244,25 @@ func TestApprovalOfChangedRecord(t *testing.T) {
 	}
 }
 
+// TestApprovalsWithoutFiles checks that the status says how many must approve, even if there are too many files
+// to read their signatures.
+func TestApprovalsWithoutFiles(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		approvals, _ := d.approvedBy("ann", "bob")
+		p := d.plan(nil, due("101"))
+		for n := range mostSignatures + 1 {
+			if err := os.WriteFile(fmt.Sprintf("%s.%d.sig", p.Path, n), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		status, err := d.PlanApprovals(t.Context(), p, approvals, nil, d.Sender.now())
+		wantApprovalError(t, err, "more than 10000 files")
+		if want := "2 persons must approve it; signed: none; not signed: ann, bob; missing: 2"; status.String() != want {
+			t.Errorf("the status is %q, want %q", status, want)
+		}
+	})
+}
+
 func TestNewRefusesApprovals(t *testing.T) {
 	d := newDesk(t)
 	for _, a := range []Approvals{{Required: -1}, {Required: 1}} {
