@@ -245,9 +245,9 @@ var patches = []patch{
 	},
 	{
 		"pkg/payout/approvals.go", `
-		if len(part) == 0 || part[0].Row != row.row() {
+			if !more || r.Place != len(signed) || r.Row != row.row() {
 `, `
-		if len(part) == 0 || part[0].Row != row.row() && !mutant("skip-rows") {
+			if !more || r.Place != len(signed) || r.Row != row.row() && !mutant("skip-rows") {
 `,
 	},
 	{
@@ -261,12 +261,12 @@ var patches = []patch{
 	},
 	{
 		"internal/journal/run.go", `
-		return t.approve(run.id, run.Approvals)
+		run.Consent, err = t.approve(run.id, *run)
 `, `
 		if mutant("late-approval") {
 			return nil
 		}
-		return t.approve(run.id, run.Approvals)
+		run.Consent, err = t.approve(run.id, *run)
 `,
 	},
 	{

@@ -26,15 +26,15 @@ func (s *Session) PayoutApprovals(wanted bool) (payout.Approvals, error) {
 	return payout.Approvals{Required: s.Approvals, Approvers: list, Above: s.ApprovalsAbove}, nil
 }
 
-// RunApprovals are the approvals of the runs of an account by name. A run that nobody had to approve has none.
-type RunApprovals map[string]*views.ApprovalLine
+// Consents are what approved the attempts of an account, by number. An attempt that nobody had to approve has none.
+type Consents map[int64]*views.ApprovalLine
 
-// ApprovalsOf returns the approvals of the runs of an account.
-func ApprovalsOf(ctx context.Context, ledger *payout.Ledger) (RunApprovals, error) {
-	all := RunApprovals{}
-	runs, err := ledger.ApprovedRuns(ctx)
-	for _, run := range runs {
-		all[run.Name] = views.NewApprovalLine(run)
+// ConsentsOf returns what approved the attempts of an account.
+func ConsentsOf(ctx context.Context, ledger *payout.Ledger) (Consents, error) {
+	all := Consents{}
+	consents, err := ledger.Consents(ctx)
+	for _, c := range consents {
+		all[c.Number] = views.NewApprovalLine(c)
 	}
 	return all, err
 }

@@ -25,7 +25,8 @@ type Claim struct {
 	Run         string // the run that sends it; empty: none
 	// Demand is the number of the demand under which the sender found that it may be sent. If another one is
 	// in force by now, the claim is a *DemandError.
-	Demand int64
+	Demand  int64
+	Consent int64 // number of what approved it; 0: nothing had to
 
 	known Order // the order of a run's row when it was read; a claim that has one makes no order
 }

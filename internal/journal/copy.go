@@ -86,7 +86,8 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 	to.writing.Lock()
 	defer to.writing.Unlock()
 	return to.failed(to.transact(ctx, func(t *tx) error {
-		for _, table := range []string{"accounts", "keys", "orders", "attempts", "events", "runs", "run_rows", "demands", "approvals"} {
+		for _, table := range []string{"accounts", "keys", "orders", "attempts", "events", "runs", "run_rows", "demands", "approvals",
+			"consents", "consent_approvals"} {
 			n := 0
 			if err := t.row("SELECT count(*) FROM " + table).Scan(&n); err != nil {
 				return err

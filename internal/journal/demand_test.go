@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -171,6 +172,58 @@ func TestApprovalsOfARun(t *testing.T) {
 		}
 		if none, err := l.Approvals(t.Context(), "beef"); err != nil || len(none) != 0 {
 			t.Errorf("another run has %+v, %v", none, err)
+		}
+	})
+}
+
+// TestConsentOfAnAttempt checks that an attempt has the approvals that counted when it was claimed, whatever is
+// approved or demanded later.
+func TestConsentOfAnAttempt(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		l := j.of(t.Context(), shop)
+		ann, bob := Approval{Principal: "ann", Fingerprint: "SHA256:ann"}, Approval{Principal: "bob", Fingerprint: "SHA256:bob"}
+		rows := []Row{row("1"), row("2"), row("3"), row("4"), row("5")}
+		send := func(place int, required int64, approvals ...Approval) {
+			t.Helper()
+			run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1", Required: required, Approvals: approvals}, rows...)
+			part, err := l.RunRows(t.Context(), run, place, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := part[0].Claim(run.Name, "f1", 8)
+			c.Consent = run.Consent
+			if _, err := l.Claim(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		send(0, 0)
+		send(1, 1, ann)
+		send(2, 2, ann, bob)
+		send(3, 1, bob)
+		mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1", Required: 1, Approvals: []Approval{bob}}, rows...)
+		l = open().of(t.Context(), shop)
+		consents, err := l.Consents(t.Context())
+		if err != nil || len(consents) != 3 {
+			t.Fatalf("there are the consents %+v, %v", consents, err)
+		}
+		for i, want := range []string{"", "1 ann", "2 ann bob", "1 bob", ""} {
+			o, err := l.Order(t.Context(), rows[i].OrderID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, c := range consents {
+				if c.Number == o.last().Consent {
+					got = fmt.Sprint(c.Required)
+					for _, a := range c.Approvals {
+						got += " " + a.Principal
+					}
+				}
+			}
+			if got != want {
+				t.Errorf("order %s was approved by %q, want %q", rows[i].OrderID, got, want)
+			}
 		}
 	})
 }

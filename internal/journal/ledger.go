@@ -225,9 +225,12 @@ func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 			if err := t.inheritDemand(other, from); err != nil {
 				return err
 			}
-			if _, err := t.exec(`DELETE FROM approvals WHERE run_id IN (SELECT id FROM runs WHERE account = ?1)`,
-				other); err != nil {
-				return err
+			const ofRuns = `run_id IN (SELECT id FROM runs WHERE account = ?1)`
+			for _, rows := range []string{`consent_approvals WHERE consent IN (SELECT id FROM consents WHERE ` + ofRuns + `)`,
+				`consents WHERE ` + ofRuns, `approvals WHERE ` + ofRuns} {
+				if _, err := t.exec(`DELETE FROM `+rows, other); err != nil {
+					return err
+				}
 			}
 			for _, table := range []string{"keys", "runs", "demands"} {
 				if _, err := t.exec(`DELETE FROM `+table+` WHERE account = ?1`, other); err != nil {

@@ -106,7 +106,8 @@ func (t *tx) moveSome(changes []*change, only string) error {
 		for i, a := range c.next.Attempts {
 			if i >= len(c.old.Attempts) || a != c.old.Attempts[i] {
 				attempts = append(attempts,
-					[]any{c.old.id, a.Number, a.sender, stamp(a.Began), stamp(a.Ended), string(a.Outcome), a.Decimals})
+					[]any{c.old.id, a.Number, a.sender, stamp(a.Began), stamp(a.Ended), string(a.Outcome), a.Decimals, a.Demand,
+						a.Consent})
 			}
 		}
 		e := c.event
@@ -121,7 +122,7 @@ func (t *tx) moveSome(changes []*change, only string) error {
 // putAttempts records attempts, both new ones and those that have changed.
 func (t *tx) putAttempts(rows [][]any) error {
 	list, names, args := valueList(filled(rows))
-	_, err := t.exec(list+` INSERT INTO attempts (order_row, number, sender, began, ended, outcome, decimals)
+	_, err := t.exec(list+` INSERT INTO attempts (order_row, number, sender, began, ended, outcome, decimals, demand, consent)
 		SELECT `+strings.Join(names, ", ")+` FROM v WHERE `+names[0]+` <> 0
 		ON CONFLICT (order_row, number) DO UPDATE SET ended = excluded.ended, outcome = excluded.outcome`, args...)
 	return err

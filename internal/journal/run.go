@@ -22,10 +22,11 @@ type Run struct {
 	Began  time.Time `json:"-"`
 	User   string    `json:"user"`
 	Host   string    `json:"host"`
-	// Required is how many persons had to approve it, and Approvals are the signatures to record, when it is
-	// begun. Ledger.Approvals returns those that were recorded.
+	// Required is how many persons had to approve it, and Approvals are the signatures that counted, when it is
+	// begun. Ledger.Approvals returns all that were recorded. BeginRun returns the number of the Consent.
 	Required  int64      `json:"-"`
 	Approvals []Approval `json:"-"`
+	Consent   int64      `json:"-"`
 
 	id int64
 }
@@ -121,7 +122,7 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 		run.Before, run.Required = max(run.Before, r.Before), max(run.Required, r.Required)
 		_, err := t.exec(`UPDATE runs SET paid_before = ?1, approvals = ?2 WHERE id = ?3`, run.Before, run.Required, run.id)
 		if err == nil {
-			err = t.approve(run.id, r.Approvals)
+			run.Consent, err = t.approve(run.id, r)
 		}
 		return run, true, err
 	}
@@ -207,7 +208,8 @@ func (l *Ledger) recordRows(ctx context.Context, run *Run, rows iter.Seq2[Row, e
 		if _, err = t.exec(`UPDATE runs SET began = ?1 WHERE id = ?2`, t.now, run.id); err != nil {
 			return err
 		}
-		return t.approve(run.id, run.Approvals)
+		run.Consent, err = t.approve(run.id, *run)
+		return err
 	})
 }
 

@@ -9,6 +9,9 @@ import (
 // steps that were taken. A step that was in a release is never changed: a change is a new step. {id} is a
 // number that the database assigns.
 //
+// The last step makes a consent of a run in an older journal only if its record proves what was required and who had
+// approved: the demand has not changed since the first approvals were recorded, and these were enough.
+//
 // Every index makes each row of a payout slower. An index for queries about few orders contains only these
 // orders. For SQLite to use it, a query must repeat the condition of the index word by word.
 func schema() []string {
@@ -221,6 +224,30 @@ ALTER TABLE runs ADD COLUMN approvals BIGINT NOT NULL DEFAULT 0
 `, `
 ALTER TABLE accounts ADD COLUMN demand BIGINT NOT NULL DEFAULT 0;
 UPDATE accounts SET demand = COALESCE((SELECT max(id) FROM demands WHERE demands.account = accounts.id), 0)
+`, `
+CREATE TABLE consents (
+	id {id},
+	run_id BIGINT NOT NULL REFERENCES runs (id),
+	required BIGINT NOT NULL
+);
+CREATE INDEX consents_run ON consents (run_id);
+CREATE TABLE consent_approvals (
+	consent BIGINT NOT NULL REFERENCES consents (id),
+	approval BIGINT NOT NULL REFERENCES approvals (id),
+	PRIMARY KEY (consent, approval)
+);
+ALTER TABLE attempts ADD COLUMN demand BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE attempts ADD COLUMN consent BIGINT NOT NULL DEFAULT 0;
+UPDATE attempts SET demand = COALESCE((SELECT max(demands.id) FROM demands JOIN orders ON orders.account = demands.account
+	WHERE orders.id = attempts.order_row AND demands.at <= attempts.began), 0) WHERE EXISTS (SELECT 1 FROM demands);
+INSERT INTO consents (run_id, required) SELECT id, approvals FROM runs WHERE approvals > 0
+	AND approvals <= (SELECT count(*) FROM approvals early WHERE early.run_id = runs.id AND early.seen = (SELECT min(seen) FROM approvals WHERE run_id = runs.id))
+	AND NOT EXISTS (SELECT 1 FROM demands WHERE demands.account = runs.account AND demands.at > (SELECT min(seen) FROM approvals WHERE run_id = runs.id));
+INSERT INTO consent_approvals (consent, approval) SELECT consents.id, approvals.id FROM consents JOIN approvals ON approvals.run_id = consents.run_id
+	WHERE approvals.seen = (SELECT min(seen) FROM approvals early WHERE early.run_id = consents.run_id);
+UPDATE attempts SET consent = COALESCE((SELECT consents.id FROM orders JOIN runs ON runs.account = orders.account AND runs.name = orders.run
+	JOIN consents ON consents.run_id = runs.id WHERE orders.id = attempts.order_row AND orders.sent = attempts.began
+	AND attempts.began >= (SELECT min(seen) FROM approvals WHERE approvals.run_id = runs.id)), 0) WHERE EXISTS (SELECT 1 FROM consents)
 `}
 }
 

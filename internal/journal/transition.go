@@ -124,7 +124,8 @@ func (e claimed) changes(o Order) (Order, error) {
 	o.State, o.Content, o.Callback, o.Note, o.Key, o.Run = Sending, e.Content, e.Callback, e.Note, e.Key, e.Run
 	o.User, o.Host, o.Sent, o.Code, o.Reason = e.by.User, e.by.Host, e.at, 0, ""
 	o.Attempts = append(o.Attempts,
-		Attempt{Number: o.last().Number + 1, Began: e.at, Decimals: e.Decimals, sender: e.sender})
+		Attempt{Number: o.last().Number + 1, Began: e.at, Decimals: e.Decimals,
+			Demand: e.Demand, Consent: e.Consent, sender: e.sender})
 	return o, nil
 }
 

@@ -95,6 +95,8 @@ type Attempt struct {
 	Ended    time.Time // zero: its sender has not recorded the end
 	Outcome  Ending
 	Decimals int64 // decimals of the amount as it was shown when it was sent; negative: unknown
+	Demand   int64 // number of the demand under which it was made; 0: none
+	Consent  int64 // number of what approved it; 0: nothing had to
 
 	sender int64 // number of the lock of the process that made it
 }

@@ -15,6 +15,7 @@ const (
 	withRuns         = 2
 	withAttemptTable = 4
 	withApprovals    = 6
+	withDemandNumber = 7
 )
 
 // upgraded is an order of an older journal, and what it is after the journal was updated.
@@ -51,7 +52,7 @@ func insert(t *tx, table string, row map[string]any) (id int64, err error) {
 		args, marks = append(args, row[c]), append(marks, fmt.Sprintf("?%d", i+1))
 	}
 	query := fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, table, strings.Join(columns, ", "), strings.Join(marks, ", "))
-	if slices.Contains([]string{"accounts", "orders", "events", "runs", "demands", "approvals"}, table) {
+	if slices.Contains([]string{"accounts", "orders", "events", "runs", "demands", "approvals", "consents"}, table) {
 		err = t.row(query+" RETURNING id", args...).Scan(&id)
 		return id, err
 	}
@@ -96,12 +97,22 @@ func fill(t *tx, version int) error {
 	if _, err := t.exec("UPDATE runs SET approvals = 2"); err != nil {
 		return err
 	}
-	_, err = insert(t, "demands", by(map[string]any{"account": account, "at": t.now, "persons": 2, "above": `{"crypto:btc":5}`, "approvers": "/a", "approvers_digest": "a1", "reason": ""}))
+	demand, err := insert(t, "demands", by(map[string]any{"account": account, "at": t.now, "persons": 2, "above": `{"crypto:btc":5}`, "approvers": "/a", "approvers_digest": "a1", "reason": ""}))
 	if err != nil {
 		return err
 	}
-	_, err = insert(t, "approvals", by(map[string]any{"run_id": run, "principal": "bob", "public_key": "ssh-ed25519 AAAA", "fingerprint": "SHA256:b", "signature": "sig", "seen": t.now}))
-	return err
+	if version >= withDemandNumber {
+		if _, err := t.exec("UPDATE accounts SET demand = ?1", demand); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"bob", "cleo"} {
+		_, err := insert(t, "approvals", by(map[string]any{"run_id": run, "principal": name, "public_key": "ssh-ed25519 AAAA", "fingerprint": "SHA256:" + name, "signature": "sig", "seen": t.now}))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (u upgraded) fill(t *tx, version int, account, run int64, place int) error {
@@ -289,8 +300,55 @@ func checkDemands(t *testing.T, l *Ledger, version int) int64 {
 	if len(demands) != 1 || now.Persons != 2 || now.Approvers != "/a" || now.Digest != "a1" || !reflect.DeepEqual(now.Above, map[string]int64{"crypto:btc": 5}) {
 		t.Errorf("it demands %+v", demands)
 	}
-	if len(approvals) != 1 || approvals[0].Principal != "bob" || approvals[0].Fingerprint != "SHA256:b" || approvals[0].Signature != "sig" || approvals[0].Seen.IsZero() {
+	if len(approvals) != 2 || approvals[0].Principal != "bob" || approvals[0].Fingerprint != "SHA256:bob" || approvals[0].Signature != "sig" || approvals[0].Seen.IsZero() {
 		t.Errorf("its approvals are %+v", approvals)
 	}
+	checkConsent(t, l, now.Number)
 	return now.Number
+}
+
+// checkConsent checks that the attempts of an older journal have the approvals that its record proves.
+func checkConsent(t *testing.T, l *Ledger, demand int64) {
+	t.Helper()
+	consents, err := l.Consents(t.Context())
+	if err != nil || len(consents) != 1 || consents[0].Required != 2 || len(consents[0].Approvals) != 2 {
+		t.Fatalf("its consents are %+v, %v", consents, err)
+	}
+	for id, want := range map[string]int64{"paid": consents[0].Number, "open": consents[0].Number, "refused": 0} {
+		o, err := l.Order(t.Context(), id)
+		if last := o.last(); err != nil || last.Consent != want || last.Demand != demand {
+			t.Errorf("%s has the attempt %+v, %v", id, last, err)
+		}
+	}
+}
+
+// TestUpgradeProvesConsent checks that an attempt of an older journal has no approvals if the record does not prove
+// that they counted.
+func TestUpgradeProvesConsent(t *testing.T) {
+	for name, change := range map[string]string{
+		"approved later":     "UPDATE approvals SET seen = '9'",
+		"too few at first":   "UPDATE approvals SET seen = '9' WHERE principal = 'cleo'",
+		"demand has changed": "UPDATE demands SET at = '9'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachDialect(t, func(t *testing.T, open opener) {
+				j := open(func(o *Options) { o.steps = schema()[:withDemandNumber] })
+				err := j.write(t.Context(), func(tx *tx) error {
+					if err := fill(tx, withDemandNumber); err != nil {
+						return err
+					}
+					_, err := tx.exec(change)
+					return err
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				j.Close()
+				o, err := open().of(t.Context(), shop).Order(t.Context(), "paid")
+				if err != nil || o.last().Consent != 0 {
+					t.Errorf("it has the attempt %+v, %v", o.last(), err)
+				}
+			})
+		})
+	}
 }

@@ -6,7 +6,7 @@ import (
 	"example.com/till/pkg/payout"
 )
 
-// ApprovalLine says as JSON who has approved the plan of a run.
+// ApprovalLine says as JSON what approved the last attempt of an order.
 type ApprovalLine struct {
 	Run       string          `json:"run"`
 	Digest    string          `json:"digest"`   // of the plan
@@ -26,10 +26,10 @@ type SignatureLine struct {
 	Host        string `json:"host"`
 }
 
-// NewApprovalLine returns the approvals of a run as JSON.
-func NewApprovalLine(run payout.ApprovedRun) *ApprovalLine {
-	line := &ApprovalLine{Run: run.Name, Digest: run.Digest, Required: run.Required, Approvals: []SignatureLine{}}
-	for _, a := range run.Approvals {
+// NewApprovalLine returns what approved an attempt as JSON.
+func NewApprovalLine(c payout.Consent) *ApprovalLine {
+	line := &ApprovalLine{Run: c.Run, Digest: c.Digest, Required: c.Required, Approvals: []SignatureLine{}}
+	for _, a := range c.Approvals {
 		line.Approvals = append(line.Approvals,
 			SignatureLine{a.Principal, a.Fingerprint, a.Key, a.Signature, Moment(a.Seen), a.User, a.Host})
 	}

@@ -31,7 +31,7 @@ type OrderLine struct {
 	Code     int64           `json:"code"`
 	Reason   string          `json:"reason"`
 	Resolved *ResolutionLine `json:"resolved"`
-	Approval *ApprovalLine   `json:"approval,omitempty"` // only if its run had to be approved
+	Approval *ApprovalLine   `json:"approval,omitempty"` // only if its last attempt had to be approved
 }
 
 // HistoryLine is an order with its full history as JSON.
@@ -49,6 +49,8 @@ type AttemptLine struct {
 	Outcome string `json:"outcome" schema:"ending"` // empty while the call is in flight
 	// Decimals are those with which the amount was shown when it was sent; null if they were unknown.
 	Decimals *int64 `json:"decimals"`
+	// Demand is the number of the demand of approvals under which it was made, as in journal approvals.
+	Demand int64 `json:"demand,omitempty"`
 }
 
 // attemptLines returns the attempts of an order as JSON, the oldest first.
@@ -56,7 +58,7 @@ func attemptLines(o payout.Order) []AttemptLine {
 	lines := make([]AttemptLine, len(o.Attempts))
 	for i, a := range o.Attempts {
 		lines[i] = AttemptLine{Number: a.Number, Began: Moment(a.Began), Ended: Moment(a.Ended),
-			Outcome: string(a.Outcome)}
+			Outcome: string(a.Outcome), Demand: a.Demand}
 		if a.Decimals >= 0 {
 			lines[i].Decimals = &a.Decimals
 		}

@@ -256,7 +256,7 @@ func (c *counting) count(a Approval) error {
 // have signed.
 func (a *Applier) approve(ctx context.Context) error {
 	required, number, err := a.sender.demand(ctx, a.plan.Totals)
-	a.demand = number
+	a.demand, a.approvals = number, ApprovalStatus{}
 	if err != nil || required == 0 {
 		return err
 	}
@@ -365,33 +365,26 @@ func (s ApprovalStatus) recorded() []journal.Approval {
 	return all
 }
 
-// An ApprovedRun is a run whose plan had to be approved.
-type ApprovedRun struct {
-	Run
+// A Consent is what approved the attempts that name it: how many persons had to approve the plan of a run when it was
+// applied, and the approvals that counted then. Approvals that were recorded later are those of another Consent.
+type Consent struct {
+	Number    int64 // see Attempt.Consent
+	Run       string
+	Digest    string // of the plan
+	Required  int
 	Approvals []Approval // in the order in which they were seen
 }
 
-// ApprovedRuns returns the runs of the account that had to be approved, the oldest first.
-func (l *Ledger) ApprovedRuns(ctx context.Context) (approved []ApprovedRun, err error) {
-	defer toError(&err)
-	runs, err := l.ledger.Runs(ctx)
-	if err != nil {
-		return nil, err
+// Consents returns what approved the runs of the account, the oldest first.
+func (l *Ledger) Consents(ctx context.Context) ([]Consent, error) {
+	own, err := l.ledger.Consents(ctx)
+	all := make([]Consent, len(own))
+	for i, c := range own {
+		all[i] = Consent{Number: c.Number, Run: c.Run, Digest: c.Digest, Required: int(c.Required)}
+		for _, a := range c.Approvals {
+			all[i].Approvals = append(all[i].Approvals, Approval{Principal: a.Principal, Key: a.Key,
+				Fingerprint: a.Fingerprint, Signature: a.Signature, Seen: a.Seen, User: a.User, Host: a.Host})
+		}
 	}
-	for _, r := range runs {
-		if r.Required == 0 {
-			continue
-		}
-		kept, err := l.ledger.Approvals(ctx, r.Name)
-		if err != nil {
-			return nil, err
-		}
-		run := ApprovedRun{Run: runOf(r)}
-		for _, a := range kept {
-			run.Approvals = append(run.Approvals, Approval{Principal: a.Principal, Key: a.Key, Fingerprint: a.Fingerprint,
-				Signature: a.Signature, Seen: a.Seen, User: a.User, Host: a.Host})
-		}
-		approved = append(approved, run)
-	}
-	return approved, nil
+	return all, asError(err)
 }

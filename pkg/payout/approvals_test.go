@@ -112,7 +112,7 @@ func TestApprovalsOnSeveralMachines(t *testing.T) {
 		if tally, err := other.apply(t.Context(), p, ApplyOptions{}); err != nil || tally.States[StateAccepted] != 2 {
 			t.Errorf("it ended with %+v, %v", tally, err)
 		}
-		runs, err := other.ApprovedRuns(t.Context())
+		runs, err := other.Consents(t.Context())
 		if err != nil || len(runs) != 1 || len(runs[0].Approvals) != 2 || runs[0].Approvals[1].Principal != "bob" || runs[0].Required != 2 {
 			t.Errorf("recorded is %+v, %v", runs, err)
 		}

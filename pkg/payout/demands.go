@@ -163,6 +163,7 @@ type Demand struct {
 	User      string
 	Host      string
 	At        time.Time
+	Number    int64 // see Attempt.Demand
 }
 
 // Demands returns what the account has demanded, the oldest first. The last one is in force.
@@ -171,7 +172,7 @@ func (l *Ledger) Demands(ctx context.Context) ([]Demand, error) {
 	all := make([]Demand, len(own))
 	for i, d := range own {
 		all[i] = Demand{Required: int(d.Persons), Approvers: d.Approvers, Digest: d.Digest, Reason: d.Reason, User: d.User, Host: d.Host,
-			At: d.At}
+			At: d.At, Number: d.Number}
 		for u, minor := range d.Above {
 			all[i].Above = append(all[i].Above, amountOf(journal.Content{Unit: u, Minor: minor}))
 		}

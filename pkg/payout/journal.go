@@ -209,7 +209,7 @@ type Run struct {
 	User   string    `json:"user"`
 	Host   string    `json:"host"`
 	// Required is the largest number of persons who had to approve the plan when it was applied. See
-	// Ledger.ApprovedRuns.
+	// Ledger.Consents.
 	Required int `json:"required"`
 }
 

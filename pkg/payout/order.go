@@ -56,6 +56,14 @@ type Order struct {
 	Attempts []Attempt    `json:"attempts"` // oldest first
 }
 
+// Consent returns the number of the Consent that approved the last attempt; 0: there is none.
+func (o Order) Consent() int64 {
+	if len(o.Attempts) == 0 {
+		return 0
+	}
+	return o.Attempts[len(o.Attempts)-1].Consent
+}
+
 // An Attempt is one call for an order.
 type Attempt struct {
 	Number   int64     `json:"number"`
@@ -63,6 +71,8 @@ type Attempt struct {
 	Ended    time.Time `json:"ended"`    // zero: its process has not recorded the end
 	Outcome  Ending    `json:"outcome"`  // empty while it is under way
 	Decimals int64     `json:"decimals"` // decimals of the amount as it was shown when it was sent; negative: unknown
+	Demand   int64     `json:"demand"`   // Demand.Number of what the account demanded then; 0: nothing yet
+	Consent  int64     `json:"consent"`  // Consent.Number of what approved it; 0: nobody had to approve
 }
 
 // Ending is how an attempt ended: accepted, rejected, unknown or, if the service did not decide about the
@@ -132,7 +142,7 @@ func orderOf(o journal.Order) Order {
 		Attempts: make([]Attempt, len(o.Attempts)),
 	}
 	for i, a := range o.Attempts {
-		order.Attempts[i] = Attempt{a.Number, a.Began, a.Ended, a.Outcome, a.Decimals}
+		order.Attempts[i] = Attempt{a.Number, a.Began, a.Ended, a.Outcome, a.Decimals, a.Demand, a.Consent}
 	}
 	if d := o.Decided; d != nil {
 		order.Resolved = &Resolution{d.As, d.Reason, d.User, d.Host, d.At}

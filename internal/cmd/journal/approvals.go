@@ -97,6 +97,7 @@ func setApprovals(s *cmdutil.Session, number, reason string) error {
 
 // demandLine is what an account required from a moment on, as JSON.
 type demandLine struct {
+	Number    int64       `json:"number"` // an attempt names it
 	At        string      `json:"at"`
 	Required  int         `json:"required"`
 	Above     []aboveLine `json:"above"`     // totals up to which nobody must approve
@@ -112,30 +113,30 @@ type aboveLine struct {
 	Pays   string     `json:"pays"`
 }
 
+func newDemandLine(m money.Registry, d payout.Demand) demandLine {
+	line := demandLine{Number: d.Number, At: views.Moment(d.At), Required: d.Required, Above: []aboveLine{},
+		Approvers: d.Approvers, Digest: d.Digest, Reason: d.Reason, User: d.User, Host: d.Host}
+	for _, amount := range d.Above {
+		if e, known := m.Lookup(amount.Code); known && e.Kind == amount.Kind {
+			amount.Code = e.Code
+		}
+		line.Above = append(line.Above, aboveLine{amount, m.Format(amount)})
+	}
+	return line
+}
+
 func demandView(m money.Registry) render.View[payout.Demand] {
 	type row = payout.Demand
-	above := func(d row) []aboveLine {
-		lines := []aboveLine{}
-		for _, amount := range d.Above {
-			if e, known := m.Lookup(amount.Code); known && e.Kind == amount.Kind {
-				amount.Code = e.Code
-			}
-			lines = append(lines, aboveLine{amount, m.Format(amount)})
-		}
-		return lines
-	}
 	texts := func(d row) string {
 		var all []string
-		for _, line := range above(d) {
+		for _, line := range newDemandLine(m, d).Above {
 			all = append(all, line.Pays)
 		}
 		return strings.Join(all, ", ")
 	}
 	return render.View[row]{
-		ID: func(d row) string { return strconv.Itoa(d.Required) },
-		JSON: render.Encoded(func(d row) demandLine {
-			return demandLine{views.Moment(d.At), d.Required, above(d), d.Approvers, d.Digest, d.Reason, d.User, d.Host}
-		}),
+		ID:   func(d row) string { return strconv.Itoa(d.Required) },
+		JSON: render.Encoded(func(d row) demandLine { return newDemandLine(m, d) }),
 		Columns: []render.Column[row]{
 			{Name: "at", About: "from when on", Cell: func(d row) render.Cell { return render.Time(views.Moment(d.At)) }},
 			{Name: "required", About: "how many persons must approve",

@@ -173,11 +173,11 @@ back, what the service's list showed, and what people decided.`,
 		if err != nil {
 			return err
 		}
-		approvals, err := cmdutil.ApprovalsOf(s.Ctx, ledger)
+		consents, err := cmdutil.ConsentsOf(s.Ctx, ledger)
 		if err != nil {
 			return err
 		}
-		return out.One(story{order, events, approvals[order.Run]})
+		return out.One(story{order, events, consents[order.Consent()]})
 	})
 }
 
@@ -199,7 +199,7 @@ func storyView(m money.Registry) render.View[story] {
 		render.Column[story]{Name: "decimals", About: "decimals of the amount at the last attempt", Detail: true,
 			Cell: func(t story) render.Cell { return render.Own(views.DecimalsSent(t.order)) }})
 	view.Columns = append(view.Columns,
-		render.Column[story]{Name: "approved_by", About: "who approved the plan of its run", Detail: true,
+		render.Column[story]{Name: "approved_by", About: "whose approvals counted when it was sent", Detail: true,
 			Cell: func(t story) render.Cell { return render.Own(t.approval.By()) }})
 	view.Columns = append(view.Columns,
 		render.Column[story]{Name: "story", About: "every event with its time", Detail: true,
@@ -240,8 +240,9 @@ func exportCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "export",
 		Short: "Print everything in the journal, of every account",
 		Long: `Print everything in the journal, of every account, oldest first: each order
-with all its attempts and events. The output is a line of JSON for each order;
-with -o json it is an array.`,
+with all its attempts and events. The first order of each account also has how
+many approvals the account required, and since when. The output is a line of
+JSON for each order; with -o json it is an array.`,
 		Example: `  till journal export >journal.jsonl
   till journal export -o json >journal.json`,
 		Args: cmdutil.NoArgs,
@@ -261,7 +262,7 @@ with -o json it is an array.`,
 			if err != nil {
 				return err
 			}
-			return exportView().List(s.IO.Out, options, exportAll(s, j))
+			return exportView(s.Money).List(s.IO.Out, options, exportAll(s, j))
 		},
 	}, cmdutil.PrintedAs[exportedLine](cmdutil.List))
 }
@@ -270,22 +271,25 @@ with -o json it is an array.`,
 type exportedLine struct {
 	Account payout.Account `json:"account"`
 	views.HistoryLine
+	Demands []demandLine `json:"demands,omitempty"` // of the account, the oldest first: only in its first line
 }
 
-// exported is an order of any account with the approvals of its run.
+// exported is an order of any account with what approved it.
 type exported struct {
 	payout.Exported
 	approval *views.ApprovalLine
+	demands  []payout.Demand
 }
 
-func (e exported) line() exportedLine {
-	line := exportedLine{e.Account, views.NewHistoryLine(e.Order, e.Events)}
-	line.Approval = e.approval
-	return line
-}
-
-func exportView() render.View[exported] {
-	return render.View[exported]{JSON: render.Encoded(exported.line)}
+func exportView(m money.Registry) render.View[exported] {
+	return render.View[exported]{JSON: render.Encoded(func(e exported) exportedLine {
+		line := exportedLine{Account: e.Account, HistoryLine: views.NewHistoryLine(e.Order, e.Events)}
+		line.Approval = e.approval
+		for _, d := range e.demands {
+			line.Demands = append(line.Demands, newDemandLine(m, d))
+		}
+		return line
+	})}
 }
 
 func exportAll(s *cmdutil.Session, j *payout.Journal) iter.Seq2[exported, error] {
@@ -294,13 +298,16 @@ func exportAll(s *cmdutil.Session, j *payout.Journal) iter.Seq2[exported, error]
 			return
 		}
 		var account payout.Account
-		var approvals cmdutil.RunApprovals // of that account
+		var consents cmdutil.Consents // of that account
 		for e, err := range j.Export(s.Ctx) {
-			if err == nil && (approvals == nil || e.Account != account) {
+			var demands []payout.Demand
+			if err == nil && (consents == nil || e.Account != account) {
 				account = e.Account
-				approvals, err = cmdutil.ApprovalsOf(s.Ctx, j.Ledger(account))
+				if consents, err = cmdutil.ConsentsOf(s.Ctx, j.Ledger(account)); err == nil {
+					demands, err = j.Ledger(account).Demands(s.Ctx)
+				}
 			}
-			if !yield(exported{e, approvals[e.Order.Run]}, err) || err != nil {
+			if !yield(exported{e, consents[e.Order.Consent()], demands}, err) || err != nil {
 				return
 			}
 		}

@@ -111,9 +111,9 @@ func printRows(
 	s *cmdutil.Session, out cmdutil.Output[runRow], ledger *payout.Ledger, run payout.Run, statuses map[string]string,
 ) (missing []string, err error) {
 	foot := foot{run: run.Name, states: map[payout.State]int{}}
-	var approvals cmdutil.RunApprovals
+	var consents cmdutil.Consents
 	if ledger != nil {
-		if approvals, err = cmdutil.ApprovalsOf(s.Ctx, ledger); err != nil {
+		if consents, err = cmdutil.ConsentsOf(s.Ctx, ledger); err != nil {
 			return nil, err
 		}
 	}
@@ -123,13 +123,14 @@ func printRows(
 		}
 		for o, err := range ledger.Orders(s.Ctx, rowsOf(run)) {
 			status, listed := statuses[o.ID]
+			approval := consents[o.Consent()]
 			if err == nil {
-				foot.add(o)
+				foot.add(o, approval.By())
 				if o.ID != "" && !listed {
 					missing = append(missing, o.OrderID)
 				}
 			}
-			if !yield(runRow{o, status, approvals[o.Run]}, err) {
+			if !yield(runRow{o, status, approval}, err) {
 				return
 			}
 		}
@@ -138,8 +139,8 @@ func printRows(
 		for line := range foot.lines(s.Money) {
 			s.Note("%s", line)
 		}
-		if by := approvals[run.Name].By(); by != "" {
-			s.Note("approved by %s", by)
+		for _, line := range foot.approved() {
+			s.Note("%s", line)
 		}
 	}
 	return missing, err
@@ -152,6 +153,13 @@ type foot struct {
 	states map[payout.State]int
 	before int // accepted, but not sent by the run
 	units  []unitSum
+	by     []approvedRows // of a run
+}
+
+// approvedRows are the rows that were sent with the same approvals.
+type approvedRows struct {
+	by   string
+	rows int
 }
 
 type unitSum struct{ all, accepted sum }
@@ -176,7 +184,14 @@ func (s sum) text(m money.Registry) string {
 	return m.Format(s.Amount)
 }
 
-func (f *foot) add(o payout.Order) {
+func (f *foot) add(o payout.Order, by string) {
+	if f.run != "" && o.SentBy(f.run) {
+		i := slices.IndexFunc(f.by, func(a approvedRows) bool { return a.by == by })
+		if i < 0 {
+			i, f.by = len(f.by), append(f.by, approvedRows{by: by})
+		}
+		f.by[i].rows++
+	}
 	f.rows++
 	f.states[o.State]++
 	amount := o.Amount
@@ -194,6 +209,21 @@ func (f *foot) add(o payout.Order) {
 			f.before++
 		}
 	}
+}
+
+// approved says who had approved the rows of a run when they were sent. It is empty if nobody had to.
+func (f *foot) approved() (lines []string) {
+	for _, a := range f.by {
+		switch {
+		case a.by != "" && len(f.by) == 1:
+			lines = append(lines, "approved by "+a.by)
+		case a.by != "":
+			lines = append(lines, cmdutil.CountOf(a.rows, "row")+" approved by "+a.by)
+		case len(f.by) > 1:
+			lines = append(lines, cmdutil.CountOf(a.rows, "row")+" sent without approvals")
+		}
+	}
+	return lines
 }
 
 func (f *foot) lines(m money.Registry) iter.Seq[string] {

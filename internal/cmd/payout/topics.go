@@ -161,8 +161,11 @@ What the journal remembers
   Each approval is recorded with its run: principal, key, signature and time.
   With -o json, till payout status, till journal show and till journal export
   print {"approval":{"run","digest","required","approvals":[{"principal",
-  "fingerprint","key","signature","seen","user","host"}]}} for orders whose run
-  had to be approved. Keep the plan file: the signatures are about it.
+  "fingerprint","key","signature","seen","user","host"}]}} for orders that had
+  to be approved when they were sent: only what was required and what counted
+  then, not what was signed later. Keep the plan file: the signatures are about
+  it. till journal export also has what the account required, and since when,
+  as "demands" of the account's first order; each attempt names one of them.
 
 What approvals cannot do
   A person who has the API key can pay without till. One who can write the

@@ -1,0 +1,123 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+)
+
+// An Approval is a signature over the plan of a run, by a person who may approve.
+type Approval struct {
+	Principal   string
+	Key         string // in the format of authorized_keys
+	Fingerprint string
+	Signature   string
+	Seen        time.Time // when it was first recorded with the run
+	User, Host  string    // who applied the plan then
+}
+
+// A Consent is what approved an attempt: how many persons had to approve when its run was applied, and the approvals
+// that counted then. A run that is applied again has the same one only if nothing of that has changed.
+type Consent struct {
+	Number    int64
+	Run       string // its name
+	Digest    string // of its plan
+	Required  int64
+	Approvals []Approval
+}
+
+// approve records the approvals of a run that are new, and returns the number of the consent that they make; 0 if
+// nobody has to approve.
+func (t *tx) approve(run int64, r Run) (consent int64, err error) {
+	var ids []int64
+	for _, a := range r.Approvals {
+		if _, err := t.exec(`INSERT INTO approvals (run_id, principal, public_key, fingerprint, signature, seen, user_name, host) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+			ON CONFLICT (run_id, fingerprint) DO NOTHING`, run, a.Principal, a.Key, a.Fingerprint, a.Signature, t.now,
+			t.j.options.User, t.j.options.Host); err != nil {
+			return 0, err
+		}
+		var id int64
+		if err := t.row(`SELECT id FROM approvals WHERE run_id = ?1 AND fingerprint = ?2`, run, a.Fingerprint).
+			Scan(&id); err != nil {
+			return 0, err
+		}
+		ids = append(ids, id)
+	}
+	if r.Required == 0 {
+		return 0, nil
+	}
+	slices.Sort(ids)
+	return t.consent(run, r.Required, ids)
+}
+
+// consent returns the number of the run's last consent if that is the same, and otherwise of a new one. The numbers
+// of the approvals are sorted.
+func (t *tx) consent(run, required int64, approvals []int64) (number int64, err error) {
+	var was int64
+	err = t.row(`SELECT id, required FROM consents WHERE run_id = ?1 ORDER BY id DESC LIMIT 1`, run).Scan(&number, &was)
+	if err == nil {
+		var counted []int64
+		counted, err = collect(t, func(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id) },
+			`SELECT approval FROM consent_approvals WHERE consent = ?1 ORDER BY approval`, number)
+		if err != nil || was == required && slices.Equal(counted, approvals) {
+			return number, err
+		}
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		return 0, err
+	}
+	err = t.row(`INSERT INTO consents (run_id, required) VALUES (?1, ?2) RETURNING id`, run, required).Scan(&number)
+	for _, id := range approvals {
+		if err == nil {
+			_, err = t.exec(`INSERT INTO consent_approvals (consent, approval) VALUES (?1, ?2)`, number, id)
+		}
+	}
+	return number, err
+}
+
+const approvalColumns = `principal, public_key, fingerprint, signature, seen, approvals.user_name, approvals.host`
+
+func scanApproval(scan func(...any) error) (a Approval, err error) {
+	var seen string
+	err = scan(&a.Principal, &a.Key, &a.Fingerprint, &a.Signature, &seen, &a.User, &a.Host)
+	a.Seen = unstamp(seen)
+	return a, err
+}
+
+// Consents returns the consents of all runs of the account, the oldest first.
+func (l *Ledger) Consents(ctx context.Context) (all []Consent, err error) {
+	account, err := l.number(ctx)
+	if err != nil || account == 0 {
+		return nil, err
+	}
+	for rows, err := range each(l.j.read(ctx), `SELECT `+approvalColumns+`, consents.id, required, runs.name, digest FROM consents JOIN runs ON runs.id = consents.run_id
+		JOIN consent_approvals ON consent = consents.id JOIN approvals ON approvals.id = approval WHERE account = ?1 ORDER BY consents.id, approvals.id`, account) {
+		if err != nil {
+			return nil, l.j.failed(err)
+		}
+		var c Consent
+		a, err := scanApproval(func(to ...any) error { return rows.Scan(append(to, &c.Number, &c.Required, &c.Run, &c.Digest)...) })
+		if err != nil {
+			return nil, l.j.failed(err)
+		}
+		if n := len(all); n == 0 || all[n-1].Number != c.Number {
+			all = append(all, c)
+		}
+		last := &all[len(all)-1]
+		last.Approvals = append(last.Approvals, a)
+	}
+	return all, nil
+}
+
+// Approvals returns the approvals of a run, in the order in which they were recorded.
+func (l *Ledger) Approvals(ctx context.Context, run string) ([]Approval, error) {
+	account, err := l.number(ctx)
+	if err != nil || account == 0 || run == "" {
+		return nil, err
+	}
+	all, err := collect(l.j.read(ctx), func(rows *sql.Rows) (Approval, error) { return scanApproval(rows.Scan) },
+		`SELECT `+approvalColumns+` FROM approvals JOIN runs ON runs.id = run_id
+		WHERE account = ?1 AND name = ?2 ORDER BY approvals.id`, account, run)
+	return all, l.j.failed(err)
+}
