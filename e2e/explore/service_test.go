@@ -22,6 +22,8 @@ type service struct {
 	late    []*withdrawal // requests that have got lost, and may still arrive
 	made    int           // payments
 	asked   int           // creates
+	stale   bool          // its last list was stale
+	whole   bool          // a list was not stale
 	skew    time.Duration // how far its clock is behind those of the processes
 	content uint64        // hash of all that has happened to rows and late
 }
@@ -31,8 +33,9 @@ type conduct struct {
 	creates []choice
 	lists   []choice
 	gets    []choice
-	lost    int // how many creates are held up first, without an answer
-	page    int // rows on a page; 0: any number
+	lost    int  // how many creates are held up first, without an answer
+	page    int  // rows on a page; 0: any number
+	shows   bool // after a stale list comes one that is not: nobody can see a row that two readings lack
 }
 
 // A withdrawal is a row of the service.
@@ -236,10 +239,16 @@ func (c client) get(id string) (status int, answer string, err error) {
 
 // list returns a page of the list. The first page has the number 1.
 func (c client) list(page int) (status int, answer string, err error) {
-	took, err := c.reads(fmt.Sprintf("asks for page %d of the list", page), c.s.may.lists)
+	faults := c.s.may.lists
+	if c.s.may.shows && c.s.stale && !c.s.whole {
+		faults = slices.DeleteFunc(slices.Clone(faults), func(f choice) bool { return f == isStale })
+	}
+	took, err := c.reads(fmt.Sprintf("asks for page %d of the list", page), faults)
 	if err != nil {
 		return 0, "", err
 	}
+	c.s.stale, c.s.whole = took == isStale, c.s.whole || took != isStale
+	c.s.content = mix(c.s.content, fmt.Sprint(c.s.stale, c.s.whole))
 	c.p.listed = len(c.s.r.steps)
 	rows := c.s.rows
 	if took == isStale && len(rows) > 0 {

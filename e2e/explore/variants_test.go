@@ -24,7 +24,7 @@ type variant struct {
 // one moment, or lie where nothing is killed.
 var variants = []variant{
 	{"send-first", "twice", cost{0, 0}},     // the record is made after the call
-	{"lazy-commit", "twice", cost{0, 0}},    // the record is committed while the call is in flight
+	{"lazy-commit", "twice", cost{1, 0}},    // the record is committed while the call is in flight
 	{"no-sync", "twice", cost{0, 0}},        // a commit is not there yet when it returns
 	{"reap-planned", "twice", cost{0, 1}},   // what a dead process was sending may be sent again
 	{"retry-timeout", "faults", cost{0, 1}}, // a time-out is answered with a second call

@@ -199,7 +199,7 @@ func worlds() []*world {
 			stages: [][]actor{{sends("A", "9", 6)}}, empty: true, paid: []string{"9"}},
 		{name: "stale", about: "an order that a lost journal had is sent again, and the list is not always up to date",
 			stages: [][]actor{{sends("A", "9", 5)}}, empty: true, paid: []string{"700", "9"},
-			service: conduct{lists: []choice{isStale, listFails}}},
+			service: conduct{lists: []choice{isStale, listFails}, shows: true}},
 		{name: "moves", about: "an order that a lost journal had is sent again, and the rows of the list move",
 			stages: [][]actor{{sends("A", "9", 5)}}, empty: true, paid: []string{"9", "700", "701"},
 			service: conduct{page: 2},
