@@ -3,6 +3,7 @@ package payout
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
@@ -90,10 +91,18 @@ type ApprovalStatus struct {
 	Rejected []RejectedSignature // signatures that do not count
 }
 
-// A RejectedSignature is a file that approves nothing.
+// A RejectedSignature is one that approves nothing.
 type RejectedSignature struct {
-	File string
-	Why  string
+	File      string // empty: the journal has it
+	Principal string // whose it was when the journal recorded it; empty: it is a file's
+	Why       string
+}
+
+func (r RejectedSignature) String() string {
+	if r.File == "" {
+		return fmt.Sprintf("the signature of %s in the journal does not count any more: %s", r.Principal, r.Why)
+	}
+	return fmt.Sprintf("the signature %s does not count: %s", filepath.Clean(r.File), r.Why)
 }
 
 // Enough reports whether as many persons as required have approved.
@@ -187,7 +196,11 @@ func (p *Plan) Sign(signer ssh.Signer) (signature []byte, err error) {
 		end.CloseWithError(err)
 	}()
 	defer text.Close()
-	if signature, err = approval.Sign(text, signer); err != nil && asError(err) == err {
+	signature, err = approval.Sign(text, signer)
+	if changed, ok := errors.AsType[*Error](err); ok {
+		return nil, changed // it says what is wrong with the plan
+	}
+	if err != nil {
 		err = &Error{Kind: Invalid, Err: err, Msg: fmt.Sprintf("the plan %s is not signed: %v", p.Path, err),
 			Hint: NewHint("look at the key, or use another one")}
 	}
@@ -210,10 +223,19 @@ func (p *Plan) approvals(
 	}
 	c := counting{list: a.Approvers.list, message: message, now: now}
 	c.Required, c.Joined = a.Needs(p.Totals), a.Approvers.list.Joined()
+	var ended []RejectedSignature
 	for _, k := range kept {
-		c.count(Approval{Signature: k.Signature, Seen: k.Seen, User: k.User, Host: k.Host})
+		if err := c.count(Approval{Signature: k.Signature, Seen: k.Seen, User: k.User, Host: k.Host}); err != nil {
+			ended = append(ended, RejectedSignature{Principal: k.Principal, Why: err.Error()})
+		}
 	}
 	err = p.eachSignature(files, c.file)
+	for _, r := range ended {
+		same := func(file RejectedSignature) bool { return file.Why == r.Why } // it names the key
+		if !slices.ContainsFunc(c.Rejected, same) {
+			c.Rejected = append(c.Rejected, r)
+		}
+	}
 	for _, person := range c.list.People(now) {
 		if !slices.ContainsFunc(c.people, person.Same) {
 			c.Missing = append(c.Missing, person.Principal)
@@ -237,7 +259,7 @@ func (c *counting) file(name string, text []byte, err error) {
 		err = c.count(Approval{Signature: string(text), File: name})
 	}
 	if err != nil {
-		c.Rejected = append(c.Rejected, RejectedSignature{name, err.Error()})
+		c.Rejected = append(c.Rejected, RejectedSignature{File: name, Why: err.Error()})
 	}
 }
 
@@ -294,6 +316,10 @@ func (s ApprovalStatus) Check(p *Plan) error {
 }
 
 func (s ApprovalStatus) refusal(p *Plan) error {
+	if may := len(s.Approved) + len(s.Missing); may < s.Required {
+		return refused(RuleApproval, fmt.Sprintf("the plan %s is not approved: %s, and only %s may approve now", p.Path, s, persons(may)),
+			"add the others to the file of the approvers")
+	}
 	return refused(RuleApproval, fmt.Sprintf("the plan %s is not approved: %s", p.Path, s), "have it approved with",
 		"payout", "approve", p.Path)
 }
@@ -307,7 +333,7 @@ func (s ApprovalStatus) Notes() (notes []string) {
 		if i == mostRejected {
 			return append(notes, fmt.Sprintf("%d more signatures do not count", len(s.Rejected)-i))
 		}
-		notes = append(notes, fmt.Sprintf("the signature %s does not count: %s", filepath.Clean(r.File), r.Why))
+		notes = append(notes, r.String())
 	}
 	return notes
 }

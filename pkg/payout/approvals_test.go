@@ -410,3 +410,22 @@ func TestDemandOfAnotherAccountIsLearnedByARun(t *testing.T) {
 		t.Errorf("recorded are %+v, %v", runs, err)
 	}
 }
+
+// TestSignOfChangedPlan checks that a plan which was changed while a person read it is not signed.
+func TestSignOfChangedPlan(t *testing.T) {
+	d := newDesk(t)
+	_, keys := d.approvedBy("ann")
+	p := d.plan(nil, due("101"))
+	f, err := os.OpenFile(p.Path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte(" "), 0); err != nil {
+		t.Fatal(err)
+	}
+	signature, err := p.Sign(keys[0])
+	if e := (*Error)(nil); len(signature) > 0 || !errors.As(err, &e) || e.Rule != RulePlanChanged || !strings.Contains(e.Hint.String(), "make a new plan") {
+		t.Errorf("%q, %v", signature, err)
+	}
+}

@@ -69,8 +69,8 @@ func showApprovals(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[approv
 	} else if err != nil {
 		return err
 	}
-	for _, text := range status.Notes() {
-		s.Note("%s", text)
+	for _, r := range status.Rejected { // all of them: payout apply does not name many
+		s.Note("%s", r)
 	}
 	s.Note("%s", status)
 	var rows []approverLine
