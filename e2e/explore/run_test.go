@@ -347,8 +347,8 @@ func (r *run) state() uint64 {
 			h = mix(h, p.name, "gone")
 		default:
 			h = mix(h, p.name, p.seen, p == r.current, r.jumped < p.listed)
-			for _, at := range p.parked {
-				h = mix(h, at.what)
+			for _, at := range p.parked { // in any order
+				h += mix(2, p.name, at.what)
 			}
 		}
 	}

@@ -261,8 +261,10 @@ func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
 			return err
 		}
 		var made [][]any
-		for _, id := range ids {
-			made = append(made, []any{id, eventPlanned, "", "", int64(0), int64(0), ""})
+		for _, r := range some { // the history has them in the order of the plan
+			if id, inserted := ids[r.OrderID]; inserted {
+				made = append(made, []any{id, eventPlanned, "", "", int64(0), int64(0), ""})
+			}
 		}
 		if len(made) > 0 {
 			if err := t.addEvents(made); err != nil {

@@ -141,8 +141,7 @@ Applying it
   persons than required have signed this very file with keys that are valid
   now, nothing is sent, and the exit code is 12 with the rule approval.
   Signatures that do not count do no harm; they are named on standard error.
-  till payout show PLAN --approvals says who has signed, and what apply would
-  say.
+  till payout show PLAN --approvals says who has signed, and what apply says.
 
   Each apply checks again, also one that continues a run, and on each machine.
   Signatures that the journal has count as files do. Rows that the journal
