@@ -106,19 +106,6 @@ var patches = []overlay.Patch{
 	order, err := s.record(ctx, w.calls, ticket, made)
 `},
 	{File: "pkg/payout/send.go", Old: `
-		if late := s.elapsed(ticket.Began); late > latest {
-`, New: `
-		if late := s.elapsed(ticket.Began); late > latest && !mutant("slept") {
-`},
-	{File: "pkg/payout/send.go", Old: `
-	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
-`, New: `
-	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
-	if mutant("retry-timeout") && errors.Is(err, context.DeadlineExceeded) {
-		id, err = s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
-	}
-`},
-	{File: "pkg/payout/send.go", Old: `
 		order, err := s.ledger.Finish(ctx, ticket, out)
 `, New: `
 		order, err := s.ledger.Finish(ctx, ticket, out)
@@ -137,14 +124,6 @@ var patches = []overlay.Patch{
 		return sawRejected
 	case call.Outcome != api.Rejected:
 		return sawUncertain
-`},
-	{File: "pkg/payout/outcome.go", Old: `
-	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
-`, New: `
-	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
-	if mutant("unknown-no") && out.Ending == journal.WasUncertain {
-		out.Ending = journal.WasRejected
-	}
 `},
 	{File: "pkg/payout/reconcile.go", Old: `
 	if !r.Listed {
@@ -172,19 +151,6 @@ var patches = []overlay.Patch{
 		if wait := s.options.SettleAfter - now.Sub(since); !o.Sent.IsZero() && wait > 0 && !mutant("no-settle-after") {
 `},
 	{File: "pkg/payout/scan.go", Old: `
-		if before == nil {
-			return "", false, nil
-		}
-`, New: `
-		if mutant("one-reading") {
-			found, undecided = now, nameless
-			return "", true, nil
-		}
-		if before == nil {
-			return "", false, nil
-		}
-`},
-	{File: "pkg/payout/scan.go", Old: `
 	found.add(orders, earlier)
 `, New: `
 	if !mutant("forget-earlier") {
@@ -199,38 +165,10 @@ var patches = []overlay.Patch{
 		return ""
 	}
 `},
-	{File: "pkg/payout/onescan.go", Old: `
-	for s.news = s.pages > 1; err == nil && s.news && !s.over(); {
-`, New: `
-	for s.news = s.pages > 1 && !mutant("first-page-once"); err == nil && s.news && !s.over(); {
-`},
-	{File: "pkg/payout/apply.go", Old: `
-	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected
-`, New: `
-	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected ||
-		o.State == journal.Unknown && mutant("resend-unknown")
-`},
-	{File: "pkg/payout/apply.go", Old: `
-	case w.applier.sendable(o) && sender.options.Lookup != LookupNever:
-`, New: `
-	case mutant("retry-blind") && o.State == journal.Rejected:
-	case w.applier.sendable(o) && sender.options.Lookup != LookupNever:
-`},
 	{File: "pkg/payout/apply_send.go", Old: `
 	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing {
 `, New: `
 	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing && !mutant("resend-unknown") {
-`},
-	{File: "pkg/api/call.go", Old: `
-	if resp.StatusCode() != http.StatusOK {
-		return nil, 0, r.refused(resp, got.text)
-`, New: `
-	if mutant("follow-307") && resp.StatusCode() == http.StatusTemporaryRedirect {
-		r.query = "again"
-		return c.exchange(ctx, r)
-	}
-	if resp.StatusCode() != http.StatusOK {
-		return nil, 0, r.refused(resp, got.text)
 `},
 	{File: "pkg/api/call.go", Old: `
 	switch status {
@@ -259,26 +197,6 @@ var patches = []overlay.Patch{
 	"database/sql"
 	"database/sql/driver"
 `},
-	{File: "internal/journal/claim.go", Old: `
-	if p.err != nil {
-		return Ticket{}, p.err
-`, New: `
-	if p.err != nil && !(mutant("lost-ack") && !refused(p.err) && p.claim.ticket.order.Attempted()) {
-		return Ticket{}, p.err
-`},
-	{File: "internal/journal/claim.go", Old: `
-	if c.AllowDuplicate {
-`, New: `
-	if c.AllowDuplicate || mutant("duplicates") {
-`},
-	{File: "internal/journal/move.go", Old: `
-	made, err := t.numbers(update, args...)
-`, New: `
-	if mutant("blind-claim") {
-		update = strings.Replace(update, "version = "+names[2], "(version = "+names[2]+" OR TRUE)", 1)
-	}
-	made, err := t.numbers(update, args...)
-`},
 	{File: "internal/journal/journal.go", Old: `
 	if sender == j.sender {
 		return true, nil
@@ -296,16 +214,6 @@ var patches = []overlay.Patch{
 	if t.j.held || mutant("no-lock") {
 		return nil
 	}
-`},
-	{File: "internal/journal/transition.go", Old: `
-	o.Attempts[len(o.Attempts)-1].Outcome = WasUncertain
-	return o, nil
-`, New: `
-	o.Attempts[len(o.Attempts)-1].Outcome = WasUncertain
-	if mutant("reap-planned") {
-		o.State, o.Attempts[len(o.Attempts)-1].Outcome = Planned, SaidNothing
-	}
-	return o, nil
 `},
 	{File: "internal/journal/transition.go", Old: `
 	switch {
@@ -342,7 +250,7 @@ func TestVariants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources, err := overlay.Sources(root, patches, helpers)
+	sources, err := overlay.Sources(root, append(overlay.Bugs(), patches...), helpers)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -207,68 +207,11 @@ func silence() {
 func mutant(name string) bool { return os.Getenv("TILL_TORTURE_MUTANT") == name }
 `
 
+// allPatches returns the patches that the program is built with. The bugs that other tests look for too are in
+// overlay.Bugs, and come first.
+func allPatches() []overlay.Patch { return append(overlay.Bugs(), overlay.Patches(patches)...) }
+
 var patches = []patch{
-	{
-		"pkg/payout/approvals.go", `
-	if !a.approvals.Enough() {
-`, `
-	if !a.approvals.Enough() && !mutant("skip-approval") {
-`,
-	},
-	{
-		"pkg/payout/approvals.go", `
-	if err != nil || slices.ContainsFunc(c.people, s.Same) {
-`, `
-	if err != nil || slices.ContainsFunc(c.people, s.Same) && !mutant("count-keys") {
-`,
-	},
-	{
-		"pkg/payout/approvals.go", `
-	c := counting{list: a.Approvers.list, message: message, now: now}
-`, `
-	if mutant("verify-other") {
-		if other, err := OpenPlan(filepath.Join(filepath.Dir(p.Path), "signed.plan")); err == nil {
-			message = approval.NewMessage()
-			other.WriteTo(message)
-			other.Close()
-		}
-	}
-	c := counting{list: a.Approvers.list, message: message, now: now}
-`,
-	},
-	{
-		"pkg/payout/demands.go", `
-	case demands < demanded:
-`, `
-	case demands < demanded && !mutant("forget-demand"):
-`,
-	},
-	{
-		"pkg/payout/approvals.go", `
-			if !more || r.Place != len(signed) || r.Row != row.row() {
-`, `
-			if !more || r.Place != len(signed) || r.Row != row.row() && !mutant("skip-rows") {
-`,
-	},
-	{
-		"pkg/payout/demands.go", `
-	w.demand = number
-	if err != nil || required == 0 {
-`, `
-	w.demand = number
-	if err != nil || required == 0 || mutant("skip-single") {
-`,
-	},
-	{
-		"internal/journal/run.go", `
-		run.Consent, err = t.approve(run.id, *run)
-`, `
-		if mutant("late-approval") {
-			return nil
-		}
-		run.Consent, err = t.approve(run.id, *run)
-`,
-	},
 	{
 		"pkg/payout/send.go", `
 	ticket, err := s.claim(ctx, w)
@@ -366,9 +309,6 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 		if err != nil {
 			leaveNote("failed")
 		}
-		if mutant("outcome-once") {
-			return order, err
-		}
 `,
 	},
 	{
@@ -397,15 +337,6 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/apply_send.go", `
-		if !goesOn || recording != nil {
-`, `
-		if mutant("outcome-once") && recording != nil {
-			goesOn = false
-		} else if !goesOn || recording != nil {
-`,
-	},
-	{
-		"pkg/payout/apply_send.go", `
 		order, ended := s.sender.recorded(ticket, call, order, recording)
 		s.count(r, order, ended)
 `, `
@@ -416,41 +347,10 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 `,
 	},
 	{
-		"pkg/payout/apply_send.go", `
-	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))
-`, `
-	if mutant("plan-again") {
-		place := 0
-		for row, err := range s.plan.All() {
-			if err == nil && place == r.Place {
-				r.Row, r.Order = row.row(), journal.Order{}
-			}
-			place++
-		}
-	}
-	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))
-`,
-	},
-	{
 		"pkg/payout/apply.go", `
 	if len(listed) == 0 && !a.sender.ledger.Journal().Shared() {
 `, `
 	if len(listed) == 0 && !a.sender.ledger.Journal().Shared() && !mutant("absent-not-sent") {
-`,
-	},
-	{
-		"pkg/payout/apply.go", `
-	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected
-`, `
-	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected || o.State == journal.Unknown && mutant("resend-unknown")
-`,
-	},
-	{
-		"pkg/payout/apply.go", `
-	case w.applier.sendable(o) && sender.options.Lookup != LookupNever:
-`, `
-	case mutant("retry-blind") && o.State == journal.Rejected:
-	case w.applier.sendable(o) && sender.options.Lookup != LookupNever:
 `,
 	},
 	{
@@ -477,30 +377,10 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/send.go", `
-		if late := s.elapsed(ticket.Began); late > latest {
-`, `
-		if late := s.elapsed(ticket.Began); late > latest && !mutant("slept") {
-`,
-	},
-	{
-		"pkg/payout/send.go", `
 	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
 `, `
 	killpoint("before-connect")
 	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
-	if mutant("retry-timeout") && errors.Is(err, context.DeadlineExceeded) {
-		id, err = s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
-	}
-`,
-	},
-	{
-		"pkg/payout/outcome.go", `
-	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
-`, `
-	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
-	if mutant("unknown-no") && out.Ending == journal.WasUncertain {
-		out.Ending = journal.WasRejected
-	}
 `,
 	},
 	{
@@ -515,45 +395,6 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 			}
 		}
 		return r, nil
-`,
-	},
-	{
-		"pkg/payout/scan.go", `
-		if before == nil {
-			return "", false, nil
-		}
-`, `
-		if mutant("one-reading") {
-			found, undecided = now, nameless
-			return "", true, nil
-		}
-		if before == nil {
-			return "", false, nil
-		}
-`,
-	},
-	{
-		"pkg/payout/scan.go", `
-	case readable("address") && address.Canonical(r.address) != address.Canonical(c.Address):
-`, `
-	case readable("address") && (address.Canonical(r.address) != address.Canonical(c.Address) || mutant("one-case") && r.address != c.Address):
-`,
-	},
-	{
-		"pkg/payout/onescan.go", `
-	for s.news = s.pages > 1; err == nil && s.news && !s.over(); {
-`, `
-	for s.news = s.pages > 1 && !mutant("first-page-once"); err == nil && s.news && !s.over(); {
-`,
-	},
-	{
-		"internal/journal/files.go", `
-	for end, opened := range s.opened {
-`, `
-	for end, opened := range s.opened {
-		if mutant("one-file") && end != "" {
-			continue
-		}
 `,
 	},
 	{
@@ -675,18 +516,6 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	return j.dialect.close(j.db)
 `,
 	},
-	{ // the clock of the machine that decides
-		"internal/journal/journal.go", `
-	now, err := j.clock(j.read(ctx))
-	return now, j.failed(err)
-`, `
-	now, err := j.clock(j.read(ctx))
-	if mutant("own-clock") {
-		now = j.options.Now()
-	}
-	return now, j.failed(err)
-`,
-	},
 	{ // so that waiting for the journal's lock ends soon
 		"internal/journal/sqlite.go", `
 const wait = 10 * time.Second
@@ -702,25 +531,6 @@ import (
 import (
 	"cmp"
 	"context"
-`,
-	},
-	{
-		"internal/journal/transition.go", `
-	o.State, o.Reason = Unknown, "the process that was sending it died"
-	o.Attempts[len(o.Attempts)-1].Outcome = WasUncertain
-`, `
-	o.State, o.Reason = Unknown, "the process that was sending it died"
-	o.Attempts[len(o.Attempts)-1].Outcome = WasUncertain
-	if mutant("reap-planned") {
-		o.State, o.Attempts[len(o.Attempts)-1].Outcome = Planned, SaidNothing
-	}
-`,
-	},
-	{
-		"internal/journal/claim.go", `
-	if c.AllowDuplicate {
-`, `
-	if c.AllowDuplicate || mutant("duplicates") {
 `,
 	},
 	{
@@ -745,56 +555,6 @@ import (
 `,
 	},
 	{
-		"internal/journal/move.go", `
-	made, err := t.numbers(update, args...)
-`, `
-	if mutant("blind-claim") {
-		update = strings.Replace(update, "version = "+names[2], "(version = "+names[2]+" OR TRUE)", 1)
-	}
-	made, err := t.numbers(update, args...)
-`,
-	},
-	{
-		"internal/journal/claim.go", `
-	if p.err != nil {
-		return Ticket{}, p.err
-`, `
-	if p.err != nil && !(mutant("lost-ack") && !refused(p.err) && p.claim.ticket.order.Attempted()) {
-		return Ticket{}, p.err
-`,
-	},
-	{
-		"internal/journal/reap.go", `
-	if o.State != Sending {
-		return o, nil
-	}
-`, `
-	if o.State != Sending || mutant("forget-sending") {
-		return o, nil
-	}
-`,
-	},
-	{
-		"internal/journal/ledger.go", `
-func (t *tx) lock(l *Ledger) (id int64, err error) {
-`, `
-func (t *tx) lock(l *Ledger) (id int64, err error) {
-	if mutant("account-by-name") {
-		if _, err := t.exec("INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", l.account.Address, l.account.Name, t.now); err != nil {
-			return 0, err
-		}
-		return t.accountNumber(l.account)
-	}
-`,
-	},
-	{
-		"internal/journal/claim.go", `
-	if old.State == "" && c.known.id != 0 {
-`, `
-	if old.State == "" && c.known.id != 0 && !mutant("account-by-name") {
-`,
-	},
-	{
 		"internal/journal/claim.go", `
 	now, err := t.happen(old, c.event(t))
 	c.ticket = t.ticket(now)
@@ -816,38 +576,11 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 	},
 	{
 		"internal/journal/finish.go", `
-	if _, err := t.lockNumber(account); err != nil {
-		return err
-	}
 	old, err := t.byNumber(f.ticket.order.id)
 `, `
-	lock := t.lockNumber
-	if mutant("outcome-unlocked") {
-		lock = func(int64) (a Account, err error) { return a, nil }
-	}
-	if _, err := lock(account); err != nil {
-		return err
-	}
 	inOutcome = true
 	killpoint("in-outcome")
 	old, err := t.byNumber(f.ticket.order.id)
-`,
-	},
-	{
-		"internal/journal/finish.go", `
-	if _, err := t.lockNumber(account); err != nil {
-		return err
-	}
-	times := map[string]int{} // an id that occurs twice is a fault of the service, and is left to alone
-`, `
-	lock := t.lockNumber
-	if mutant("outcome-unlocked") {
-		lock = func(int64) (a Account, err error) { return a, nil }
-	}
-	if _, err := lock(account); err != nil {
-		return err
-	}
-	times := map[string]int{} // an id that occurs twice is a fault of the service, and is left to alone
 `,
 	},
 	{
@@ -879,14 +612,6 @@ const maxRowsAtOnce = 7 // so that a small plan has parts
 		"internal/journal/run.go", `
 		if place += len(piece); len(piece) == rowsInAPiece {
 `, `
-		if mutant("run-in-parts") {
-			if err := l.j.write(ctx, func(t *tx) error {
-				_, err := t.exec("UPDATE runs SET began = ?1 WHERE id = ?2", t.now, run.id)
-				return err
-			}); err != nil {
-				return err
-			}
-		}
 		killpoint("in-run")
 		if place += len(piece); len(piece) == rowsInAPiece {
 `,
@@ -911,11 +636,6 @@ const maxRowsAtOnce = 7 // so that a small plan has parts
 	err = fill(buffered)
 	if err == nil {
 `, `
-	if mutant("half-results") {
-		if file.File, err = os.OpenFile(place, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
-			return err
-		}
-	}
 	buffered := bufio.NewWriterSize(file, 1<<20)
 	err = fill(buffered)
 	killpoint("in-results") // nothing of it is written
@@ -953,19 +673,6 @@ const maxRowsAtOnce = 7 // so that a small plan has parts
 	n, err := c.Conn.Write(b)
 `,
 	},
-	{
-		"pkg/api/call.go", `
-	if resp.StatusCode() != http.StatusOK {
-		return nil, 0, r.refused(resp, got.text)
-`, `
-	if mutant("follow-307") && resp.StatusCode() == http.StatusTemporaryRedirect {
-		r.query = "again"
-		return c.exchange(ctx, r)
-	}
-	if resp.StatusCode() != http.StatusOK {
-		return nil, 0, r.refused(resp, got.text)
-`,
-	},
 }
 
 // programs has the program without and with the patches. Both are built once, into a directory of TestMain.
@@ -990,7 +697,7 @@ func (b *programs) build() error {
 	if err != nil {
 		return err
 	}
-	sources, err := overlay.Sources(root, overlay.Patches(patches), helpers)
+	sources, err := overlay.Sources(root, allPatches(), helpers)
 	if err != nil {
 		return err
 	}
@@ -1012,11 +719,11 @@ func (b *programs) build() error {
 // TestPatchesFit fails if a patch no longer fits. Otherwise it could go unnoticed that a point is never
 // reached.
 func TestPatchesFit(t *testing.T) {
-	if _, err := overlay.Sources(filepath.Join("..", ".."), overlay.Patches(patches), helpers); err != nil {
+	if _, err := overlay.Sources(filepath.Join("..", ".."), allPatches(), helpers); err != nil {
 		t.Error(err)
 	}
 	all := ""
-	for _, p := range patches {
+	for _, p := range allPatches() {
 		all += p.New
 	}
 	for _, name := range slices.Concat(points, batchPoints, severances) {

@@ -1,0 +1,286 @@
+package overlay
+
+// Bugs returns bugs for which several tests look. A test has its own function mutant("NAME"), which says whether
+// the program is to have a bug. A test that has patches of its own puts them after these.
+func Bugs() []Patch {
+	return []Patch{
+		// Of the call and its outcome.
+		{"pkg/api/call.go", `
+	if resp.StatusCode() != http.StatusOK {
+		return nil, 0, r.refused(resp, got.text)
+`, `
+	if mutant("follow-307") && resp.StatusCode() == http.StatusTemporaryRedirect {
+		r.query = "again"
+		return c.exchange(ctx, r)
+	}
+	if resp.StatusCode() != http.StatusOK {
+		return nil, 0, r.refused(resp, got.text)
+`},
+		{"pkg/payout/send.go", `
+		if late := s.elapsed(ticket.Began); late > latest {
+`, `
+		if late := s.elapsed(ticket.Began); late > latest && !mutant("slept") {
+`},
+		{"pkg/payout/send.go", `
+	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+`, `
+	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	if mutant("retry-timeout") && errors.Is(err, context.DeadlineExceeded) {
+		id, err = s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	}
+`},
+		{"pkg/payout/outcome.go", `
+	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
+`, `
+	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
+	if mutant("unknown-no") && out.Ending == journal.WasUncertain {
+		out.Ending = journal.WasRejected
+	}
+`},
+		{"pkg/payout/send.go", `
+		order, err := s.ledger.Finish(ctx, ticket, out)
+`, `
+		order, err := s.ledger.Finish(ctx, ticket, out)
+		if mutant("outcome-once") {
+			return order, err
+		}
+`},
+		{"pkg/payout/apply_send.go", `
+		if !goesOn || recording != nil {
+`, `
+		if mutant("outcome-once") && recording != nil {
+			goesOn = false
+		} else if !goesOn || recording != nil {
+`},
+		{"internal/journal/finish.go", `
+	if _, err := t.lockNumber(account); err != nil {
+		return err
+	}
+	old, err := t.byNumber(f.ticket.order.id)
+`, `
+	lock := t.lockNumber
+	if mutant("outcome-unlocked") {
+		lock = func(int64) (a Account, err error) { return a, nil }
+	}
+	if _, err := lock(account); err != nil {
+		return err
+	}
+	old, err := t.byNumber(f.ticket.order.id)
+`},
+		{"internal/journal/finish.go", `
+	if _, err := t.lockNumber(account); err != nil {
+		return err
+	}
+	times := map[string]int{} // an id that occurs twice is a fault of the service, and is left to alone
+`, `
+	lock := t.lockNumber
+	if mutant("outcome-unlocked") {
+		lock = func(int64) (a Account, err error) { return a, nil }
+	}
+	if _, err := lock(account); err != nil {
+		return err
+	}
+	times := map[string]int{} // an id that occurs twice is a fault of the service, and is left to alone
+`},
+
+		// Of the list.
+		{"pkg/payout/scan.go", `
+		if before == nil {
+			return "", false, nil
+		}
+`, `
+		if mutant("one-reading") {
+			found, undecided = now, nameless
+			return "", true, nil
+		}
+		if before == nil {
+			return "", false, nil
+		}
+`},
+		{"pkg/payout/scan.go", `
+	case readable("address") && address.Canonical(r.address) != address.Canonical(c.Address):
+`, `
+	case readable("address") && (address.Canonical(r.address) != address.Canonical(c.Address) || mutant("one-case") && r.address != c.Address):
+`},
+		{"pkg/payout/onescan.go", `
+	for s.news = s.pages > 1; err == nil && s.news && !s.over(); {
+`, `
+	for s.news = s.pages > 1 && !mutant("first-page-once"); err == nil && s.news && !s.over(); {
+`},
+
+		// Of a run and its rows.
+		{"pkg/payout/apply.go", `
+	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected
+`, `
+	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected ||
+		o.State == journal.Unknown && mutant("resend-unknown")
+`},
+		{"pkg/payout/apply.go", `
+	case w.applier.sendable(o) && sender.options.Lookup != LookupNever:
+`, `
+	case mutant("retry-blind") && o.State == journal.Rejected:
+	case w.applier.sendable(o) && sender.options.Lookup != LookupNever:
+`},
+		{"pkg/payout/apply_send.go", `
+	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))
+`, `
+	if mutant("plan-again") {
+		place := 0
+		for row, err := range s.plan.All() {
+			if err == nil && place == r.Place {
+				r.Row, r.Order = row.row(), journal.Order{}
+			}
+			place++
+		}
+	}
+	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))
+`},
+		{"internal/journal/run.go", `
+		if place += len(piece); len(piece) == rowsInAPiece {
+`, `
+		if mutant("run-in-parts") {
+			if err := l.j.write(ctx, func(t *tx) error {
+				_, err := t.exec("UPDATE runs SET began = ?1 WHERE id = ?2", t.now, run.id)
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		if place += len(piece); len(piece) == rowsInAPiece {
+`},
+		{"internal/cmdutil/outfile.go", `
+	buffered := bufio.NewWriter(file)
+`, `
+	if mutant("half-results") {
+		if file.File, err = os.OpenFile(place, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+			return err
+		}
+	}
+	buffered := bufio.NewWriter(file)
+`},
+
+		// Of the journal.
+		{"internal/journal/claim.go", `
+	if p.err != nil {
+		return Ticket{}, p.err
+`, `
+	if p.err != nil && !(mutant("lost-ack") && !refused(p.err) && p.claim.ticket.order.Attempted()) {
+		return Ticket{}, p.err
+`},
+		{"internal/journal/claim.go", `
+	if c.AllowDuplicate {
+`, `
+	if c.AllowDuplicate || mutant("duplicates") {
+`},
+		{"internal/journal/move.go", `
+	made, err := t.numbers(update, args...)
+`, `
+	if mutant("blind-claim") {
+		update = strings.Replace(update, "version = "+names[2], "(version = "+names[2]+" OR TRUE)", 1)
+	}
+	made, err := t.numbers(update, args...)
+`},
+		{"internal/journal/transition.go", `
+	o.Attempts[len(o.Attempts)-1].Outcome = WasUncertain
+	return o, nil
+`, `
+	o.Attempts[len(o.Attempts)-1].Outcome = WasUncertain
+	if mutant("reap-planned") {
+		o.State, o.Attempts[len(o.Attempts)-1].Outcome = Planned, SaidNothing
+	}
+	return o, nil
+`},
+		{"internal/journal/reap.go", `
+	if o.State != Sending {
+		return o, nil
+	}
+`, `
+	if o.State != Sending || mutant("forget-sending") {
+		return o, nil
+	}
+`},
+		{"internal/journal/ledger.go", `
+func (t *tx) lock(l *Ledger) (id int64, err error) {
+`, `
+func (t *tx) lock(l *Ledger) (id int64, err error) {
+	if mutant("account-by-name") {
+		if _, err := t.exec("INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING", l.account.Address, l.account.Name, t.now); err != nil {
+			return 0, err
+		}
+		return t.accountNumber(l.account)
+	}
+`},
+		{"internal/journal/claim.go", `
+	if old.State == "" && c.known.id != 0 {
+`, `
+	if old.State == "" && c.known.id != 0 && !mutant("account-by-name") {
+`},
+		{"internal/journal/files.go", `
+	for end, opened := range s.opened {
+`, `
+	for end, opened := range s.opened {
+		if mutant("one-file") && end != "" {
+			continue
+		}
+`},
+		{"internal/journal/journal.go", `
+	now, err := j.clock(j.read(ctx))
+	return now, j.failed(err)
+`, `
+	now, err := j.clock(j.read(ctx))
+	if mutant("own-clock") {
+		now = j.options.Now()
+	}
+	return now, j.failed(err)
+`},
+
+		// Of the approvals.
+		{"pkg/payout/approvals.go", `
+	if !a.approvals.Enough() {
+`, `
+	if !a.approvals.Enough() && !mutant("skip-approval") {
+`},
+		{"pkg/payout/approvals.go", `
+	if err != nil || slices.ContainsFunc(c.people, s.Same) {
+`, `
+	if err != nil || slices.ContainsFunc(c.people, s.Same) && !mutant("count-keys") {
+`},
+		{"pkg/payout/approvals.go", `
+	c := counting{list: a.Approvers.list, message: message, now: now}
+`, `
+	if mutant("verify-other") {
+		if other, err := OpenPlan(filepath.Join(filepath.Dir(p.Path), "signed.plan")); err == nil {
+			message = approval.NewMessage()
+			other.WriteTo(message)
+			other.Close()
+		}
+	}
+	c := counting{list: a.Approvers.list, message: message, now: now}
+`},
+		{"pkg/payout/approvals.go", `
+			if !more || r.Place != len(signed) || r.Row != row.row() {
+`, `
+			if !more || r.Place != len(signed) || r.Row != row.row() && !mutant("skip-rows") {
+`},
+		{"pkg/payout/demands.go", `
+	case demands < demanded:
+`, `
+	case demands < demanded && !mutant("forget-demand"):
+`},
+		{"pkg/payout/demands.go", `
+	w.demand = number
+	if err != nil || required == 0 {
+`, `
+	w.demand = number
+	if err != nil || required == 0 || mutant("skip-single") {
+`},
+		{"internal/journal/run.go", `
+		run.Consent, err = t.approve(run.id, *run)
+`, `
+		if mutant("late-approval") {
+			return nil
+		}
+		run.Consent, err = t.approve(run.id, *run)
+`},
+	}
+}
