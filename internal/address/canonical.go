@@ -8,10 +8,22 @@ import "strings"
 // a bech32 address, and 0x with 40 hexadecimal digits, means the same in either case. Any other text is
 // returned unchanged. The service always gets the text as it was written.
 func Canonical(text string) string {
+	if !hasCapital(text) { // then it is its own form, whatever it is
+		return text
+	}
 	if isHex20(text) || isBech32Shape(text) {
 		return strings.ToLower(text)
 	}
 	return text
+}
+
+func hasCapital(text string) bool {
+	for i := range len(text) {
+		if 'A' <= text[i] && text[i] <= 'Z' {
+			return true
+		}
+	}
+	return false
 }
 
 // isHex20 reports whether a text is 0x and 20 bytes in hexadecimal digits, like an Ethereum address.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // None is the format of a currency whose addresses can be anything.
@@ -152,11 +153,10 @@ func notAlphanumeric(text string) string {
 	if text == "" {
 		return "it is empty"
 	}
-	position := 0
-	for _, r := range text {
-		position++
-		if (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') {
-			return foreign(r, position)
+	for i := range len(text) { // all before it is ASCII
+		if c := text[i]; (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			r, _ := utf8.DecodeRuneInString(text[i:])
+			return foreign(r, i+1)
 		}
 	}
 	return ""

@@ -77,17 +77,22 @@ func decodeBech32(to []byte, text string) (data []byte, sum uint32, ok bool) {
 	return to[:len(to)-6], sum, true
 }
 
-// polymod adds 5 bits to a checksum (BIP 173).
+// polymod adds 5 bits to a checksum of 30 bits (BIP 173).
 func polymod(sum uint32, value byte) uint32 {
-	top := sum >> 25
-	sum = sum&0x1ffffff<<5 ^ uint32(value)
-	for i, generator := range [...]uint32{0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3} {
-		if top>>i&1 != 0 {
-			sum ^= generator
+	return sum&0x1ffffff<<5 ^ uint32(value) ^ overflow[sum>>25&31]
+}
+
+// overflow maps the 5 bits that leave a checksum to what they change in it.
+var overflow = func() (changes [32]uint32) {
+	for top := range changes {
+		for i, generator := range [...]uint32{0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3} {
+			if top>>i&1 != 0 {
+				changes[top] ^= generator
+			}
 		}
 	}
-	return sum
-}
+	return changes
+}()
 
 // bech32Values maps each character, in either case, to its place in bech32Charset.
 var bech32Values = func() (values [256]byte) {

@@ -3,6 +3,7 @@ package money
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"example.com/till/pkg/api"
@@ -91,8 +92,9 @@ func (r Registry) With(entries ...Entry) Registry {
 	return Registry{own}
 }
 
+// search does what slices.BinarySearchFunc does, without copying entries.
 func search(entries []Entry, code string) (int, bool) {
-	return slices.BinarySearchFunc(entries, code, func(e Entry, code string) int { return compareFold(e.Code, code) })
+	return sort.Find(len(entries), func(i int) int { return compareFold(code, entries[i].Code) })
 }
 
 // compareFold compares codes without regard to case. It makes no copy: a file of payments looks up the same

@@ -17,7 +17,7 @@ const MaxOrderID = 1<<53 - 1
 // lost.
 func CheckOrderID(id string) error {
 	n, err := strconv.ParseInt(id, 10, 64)
-	if err != nil || n < 1 || n > MaxOrderID || strconv.FormatInt(n, 10) != id {
+	if err != nil || n < 1 || n > MaxOrderID || id[0] == '0' || id[0] == '+' {
 		return fmt.Errorf("%q is not an order id: write a whole number from 1 to %d in digits, without a leading zero",
 			id, int64(MaxOrderID))
 	}

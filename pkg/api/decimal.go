@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -94,17 +95,18 @@ func FormatDecimal(minor int64, decimals int) string {
 	if decimals < 0 {
 		panic("api.FormatDecimal: negative decimals")
 	}
-	digits := strconv.FormatInt(minor, 10)
-	sign := ""
-	if digits[0] == '-' {
-		sign, digits = "-", digits[1:]
-	}
+	var room [48]byte
+	text := strconv.AppendInt(room[:0], minor, 10)
 	if decimals == 0 {
-		return sign + digits
+		return string(text)
 	}
-	if missing := decimals + 1 - len(digits); missing > 0 {
-		digits = strings.Repeat("0", missing) + digits
+	first := 0
+	if text[0] == '-' {
+		first = 1
 	}
-	point := len(digits) - decimals
-	return sign + digits[:point] + "." + digits[point:]
+	for len(text)-first <= decimals {
+		text = slices.Insert(text, first, '0')
+	}
+	text = slices.Insert(text, len(text)-decimals, '.')
+	return string(text)
 }

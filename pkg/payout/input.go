@@ -140,6 +140,9 @@ func (p *parser) parse(c cells, line int) (row PlanRow, wrong []Detail) {
 		wrong = append(wrong, wrongf(line, col.String(), format, args...)...)
 	}
 	for col, text := range c {
+		if isPlain(text) {
+			continue
+		}
 		if i := strings.IndexFunc(text, unreadable); i >= 0 {
 			no(column(col), "%s has a control character or a line break at byte %d", shorten(text), i)
 			c[col] = ""
@@ -287,6 +290,16 @@ func (p *parser) validate(r api.CreateWithdrawal, line int, known []Detail) (wro
 		}
 	}
 	return wrong
+}
+
+// isPlain reports whether a text has only printable ASCII characters, as nearly all fields do.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // unreadable reports whether a character is not allowed in any field.

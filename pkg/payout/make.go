@@ -157,7 +157,7 @@ func (m *maker) read() error {
 	var first *money.LimitError
 	count, bad := 0, 0
 	for r := range m.parsed() {
-		row, line, ill, err := r.row, r.line, r.wrong, r.err
+		row, line, ill, err := &r.row, r.line, r.wrong, r.err
 		if err == io.EOF {
 			break
 		}
@@ -173,7 +173,7 @@ func (m *maker) read() error {
 			return m.invalid(fmt.Sprintf("cannot be read: %s", cause(err)), "", err)
 		}
 		count++
-		if ill == nil && err == nil && !m.made.Plan.count(m.Currencies.registry, row) {
+		if ill == nil && err == nil && !m.made.Plan.count(m.Currencies.registry, *row) {
 			ill = wrongf(line, "amount", "the total in %s does not fit into 64 bits", row.Amount.Code)
 		}
 		wrong.add(ill...)
@@ -183,13 +183,12 @@ func (m *maker) read() error {
 		if ill != nil {
 			bad++
 			if id := parseID(row.ExternalOrderID); id != 0 { // another row may have the same order id
-				m.spool.marks = append(m.spool.marks, mark{id: id, line: uint32(line)})
+				m.spool.mark(mark{id: id, line: uint32(line)})
 			}
 			continue
 		}
-		var limit *money.LimitError
-		if errors.As(tally.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address}),
-			&limit) {
+		payment := money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address}
+		if limit, broken := errors.AsType[*money.LimitError](tally.Add(payment)); broken {
 			field := "amount"
 			if limit.Rule == money.RuleAllowList {
 				field = "address"
@@ -236,15 +235,15 @@ func (m *maker) invalid(why, advice string, err error) error {
 }
 
 // keep keeps a valid row. If all is false, some row was invalid, and only the row's mark is needed.
-func (m *maker) keep(r parsedRow, all bool) error {
-	row := r.row
+func (m *maker) keep(r *parsedRow, all bool) error {
+	row := &r.row
 	mk := mark{id: parseID(row.ExternalOrderID), minor: row.Amount.Minor, same: r.same, line: uint32(r.line),
 		unit: m.units.of(row.Amount)}
 	if !all {
-		m.spool.marks = append(m.spool.marks, mk)
+		m.spool.mark(mk)
 		return nil
 	}
-	if err := m.spool.add(row, m.made.Pays(row.Amount), mk); err != nil {
+	if err := m.spool.add(*row, m.made.Pays(row.Amount), mk); err != nil {
 		return noPlace(m.Path, "cannot be written: "+cause(err), err)
 	}
 	m.noteDoubt(r)

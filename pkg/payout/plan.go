@@ -156,10 +156,12 @@ func (t *totals) add(a api.Amount) bool {
 }
 
 // decimals has the number of decimals of each unit.
-type decimals map[string]int
+type decimals map[api.Currency]int
+
+func unitOf(a api.Amount) api.Currency { return api.Currency{Kind: a.Kind, Code: a.Code} }
 
 func (d decimals) of(a api.Amount) int {
-	if n, known := d[unit(a.Kind, a.Code)]; known {
+	if n, known := d[unitOf(a)]; known {
 		return n
 	}
 	return money.Unknown
@@ -182,7 +184,7 @@ func (d decimals) learn(a api.Amount, pays string) bool {
 		_, fraction, _ := strings.Cut(number, ".")
 		n = len(fraction)
 	}
-	u := unit(a.Kind, a.Code)
+	u := unitOf(a)
 	if _, known := d[u]; !known {
 		d[u] = n
 	}

@@ -55,7 +55,7 @@ func (p *Plan) count(m money.Registry, row PlanRow) bool {
 		return false
 	}
 	if len(p.Totals) > units { // a new unit
-		p.decimals[unit(row.Amount.Kind, row.Amount.Code)] = m.DecimalsOf(row.Amount)
+		p.decimals[unitOf(row.Amount)] = m.DecimalsOf(row.Amount)
 	}
 	p.Rows++
 	if address.OneCase(row.Address) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 	"strconv"
 
 	"example.com/till/pkg/api"
@@ -49,9 +50,17 @@ func (s *spool) close() error {
 	return err
 }
 
+// mark adds a mark. It doubles the room for them: append would copy millions of marks far more often.
+func (s *spool) mark(m mark) {
+	if len(s.marks) == cap(s.marks) {
+		s.marks = slices.Grow(s.marks, max(len(s.marks), 1024))
+	}
+	s.marks = append(s.marks, m)
+}
+
 // add adds a row as its line in a plan.
 func (s *spool) add(row PlanRow, pays string, m mark) error {
-	s.marks = append(s.marks, m)
+	s.mark(m)
 	var err error
 	if s.line, err = appendLine(s.line[:0], row, pays); err != nil {
 		return err

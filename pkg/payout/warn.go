@@ -87,7 +87,7 @@ type doubt struct {
 }
 
 // noteDoubt keeps the warning about the address of the last row that was kept.
-func (m *maker) noteDoubt(r parsedRow) {
+func (m *maker) noteDoubt(r *parsedRow) {
 	if r.doubt == "" {
 		return
 	}
@@ -163,7 +163,14 @@ const fewAmounts = 3
 // warnOutliers warns of amounts that are at least ten times, or at most a tenth of, the median of their unit.
 func (m *maker) warnOutliers() {
 	marks := m.spool.marks
-	amounts := make([][]int64, len(m.units.units))
+	counts := make([]int, len(m.units.units))
+	for i := range marks {
+		counts[marks[i].unit]++
+	}
+	amounts := make([][]int64, len(counts))
+	for unit, count := range counts {
+		amounts[unit] = make([]int64, 0, count)
+	}
 	for i := range marks {
 		amounts[marks[i].unit] = append(amounts[marks[i].unit], marks[i].minor)
 	}
