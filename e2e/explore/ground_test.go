@@ -2,8 +2,10 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -38,6 +40,44 @@ func (f *file) restore() error {
 		os.Remove(f.place() + end)
 	}
 	return os.WriteFile(f.place(), f.content, 0o600)
+}
+
+// A folder keeps the other files with which every run begins: the plan, and the signatures next to it.
+type folder struct {
+	dir  string
+	kept map[string][]byte
+}
+
+func (f *folder) keep() error {
+	f.kept = map[string][]byte{}
+	return f.each(func(name string) (err error) {
+		f.kept[name], err = os.ReadFile(name)
+		return err
+	})
+}
+
+func (f *folder) restore() error {
+	err := f.each(func(name string) error {
+		if f.kept[name] == nil {
+			return os.Remove(name)
+		}
+		return nil
+	})
+	for name, text := range f.kept {
+		err = errors.Join(err, os.WriteFile(name, text, 0o600))
+	}
+	return err
+}
+
+// each calls do with the files that are not the journal's.
+func (f *folder) each(do func(name string) error) error {
+	all, err := os.ReadDir(f.dir)
+	for _, one := range all {
+		if !one.IsDir() && !strings.HasPrefix(one.Name(), "journal.db") {
+			err = errors.Join(err, do(filepath.Join(f.dir, one.Name())))
+		}
+	}
+	return err
 }
 
 // database is the ground for PostgreSQL.

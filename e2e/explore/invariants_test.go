@@ -86,8 +86,10 @@ func (r *run) recorded(p *process) (told string) {
 		r.moved(p, id, was, is)
 		if is.state == "sending" {
 			r.owner[id], r.claimed[id] = p, time.Now()
+			r.mayClaim(p, id)
 		}
 	}
+	r.begun()
 	for id, was := range before {
 		if _, there := now[id]; !there && was.state != "planned" { // a run that has not begun leaves no rows
 			r.violated("order %s was %s, and is forgotten", id, was.state)
@@ -108,12 +110,14 @@ func (r *run) moved(p *process, id string, was, is entry) {
 		r.violated("order %s was unknown, and %s calls it %s", id, p.name, is.state)
 	case was.state == "accepted" && !was.paidAs && is.state != "accepted" && is.state != "conflict":
 		r.violated("order %s was accepted, and is %s", id, is.state)
-	case decided && !r.sent[id].IsZero() && time.Since(r.sent[id]) < settleAfter:
-		r.violated("%s has decided about order %s %s after it was sent", p.name, id, time.Since(r.sent[id]))
+	case decided && !r.sent[id].IsZero() && r.clock().Sub(r.sent[id]) < settleAfter:
+		r.violated("%s has decided about order %s %s after it was sent", p.name, id, r.clock().Sub(r.sent[id]))
 	case decided && r.service.skew > time.Minute && r.jumped < p.listed:
 		r.violated("%s has decided about order %s by a clock that is wrong by %s", p.name, id, r.service.skew)
 	case is.state == "sending" && was.state != "sending" && r.twin(id) != "":
 		r.violated("order %s is sent while order %s, with the same content, is unknown", id, r.twin(id))
+	case is.state == "conflict" && r.service.may.upper:
+		r.violated("order %s is called a conflict, and the service has it with the same address in capital letters", id)
 	case was.state == "accepted" && is.state == "accepted" && was.id != is.id && !is.paidAs:
 		r.violated("order %s was accepted as %s, and is accepted as %s", id, was.id, is.id)
 	}
@@ -162,8 +166,15 @@ func (r *run) check() {
 			r.violated("order %s may be paid, and the journal has it as %q", w.orderID, e.state)
 		}
 	}
+	accepted := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(r.journal.now)) {
-		if e := r.journal.now[id]; e.state == "accepted" && !e.paidAs && !r.service.has(e.id, id) {
+		e := r.journal.now[id]
+		if other := accepted[e.id]; e.state == "accepted" && other != "" {
+			r.violated("the journal has the orders %s and %s as accepted with the same id %q", other, id, e.id)
+		} else if e.state == "accepted" {
+			accepted[e.id] = id
+		}
+		if e.state == "accepted" && !e.paidAs && !r.service.has(e.id, id) && !r.service.lied {
 			r.violated("the journal has order %s as accepted with the id %q, and the service has no such withdrawal", id, e.id)
 		}
 	}
@@ -175,7 +186,11 @@ func (s *service) has(id, orderID string) bool {
 
 // left checks that a create that leaves is in the journal.
 func (r *run) left(w *withdrawal) {
-	r.sent[w.orderID] = w.at
+	r.sent[w.orderID] = w.at.Add(-r.outside.ahead)
+	if w.late {
+		r.violated("%s has sent order %s after files of the journal were removed", w.by.name, w.orderID)
+	}
+	r.asPlanned(w)
 	e := r.journal.now[w.orderID]
 	if e.state != "sending" && e.state != "unknown" || r.owner[w.orderID] != w.by {
 		r.violated("%s has sent order %s without a record of it: the journal has it as %q", w.by.name, w.orderID, e.state)
@@ -192,11 +207,17 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 		return
 	}
 	p.saw("reports", id, err)
+	if owner := r.owner[orderID]; errors.Is(err, payout.ErrBusy) && owner != nil && owner.stage < p.stage {
+		r.violated("%s reports that order %s is being sent, and %s ended before", p.name, orderID, owner.name)
+	}
 	said := "was accepted as " + id
 	if err != nil {
 		said = "has an error: " + err.Error()
 	}
 	r.tell("%s reports that order %s %s", p.name, orderID, said)
+	if r.service.lied {
+		return
+	}
 	if id != "" && !r.service.has(id, orderID) {
 		r.violated("%s reports the id %s for order %s, which the service does not have", p.name, id, orderID)
 	}

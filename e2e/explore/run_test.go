@@ -26,6 +26,7 @@ type run struct {
 
 	journal   *inspector
 	service   *service
+	outside   outside
 	processes []*process // of all stages
 	current   *process   // the one that took the last step
 	events    []*event
@@ -58,17 +59,21 @@ func (c cost) within(o cost) bool { return c.switches <= o.switches && c.faults 
 
 // An event is something that happens in a world once, at any moment or never.
 type event struct {
-	what string
-	do   func(r *run)
-	done bool
+	what  string
+	do    func(r *run)
+	ready func(r *run) bool // nil: it can happen at any moment
+	done  bool
 }
 
 // A process runs real code, which reaches the world only through its journal and its client.
 type process struct {
 	r       *run
 	name    string
+	stage   int
 	main    func(p *process)
+	demands payout.Approvals // what its profile demands
 	journal *payout.Journal
+	plan    *payout.Plan // that it applies
 	ctx     context.Context
 	cancel  context.CancelFunc
 	conns   []*conn
@@ -76,8 +81,9 @@ type process struct {
 	quiet   bool // it opens or closes its journal, which is one step
 	dead    bool
 	ended   bool
-	seen    uint64 // hash of everything that it has learned
-	listed  int    // the step at which it has last read a list
+	seen    uint64            // hash of everything that it has learned
+	listed  int               // the step at which it has last read a list
+	told    map[string]string // the ids that the service has answered it, by order id
 }
 
 // A point is a place where a process waits for its turn.
@@ -118,18 +124,18 @@ func (r *run) do(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r.sent = map[string]time.Time{}
 		r.woken, r.owner, r.claimed = make(chan struct{}, 1), map[string]*process{}, map[string]time.Time{}
-		r.service = newService(r, r.world.service)
+		r.service, r.outside = newService(r, r.world.service), r.world.outside()
 		for _, e := range r.world.events {
-			r.events = append(r.events, &event{what: e.what, do: e.do})
+			r.events = append(r.events, &event{what: e.what, do: e.do, ready: e.ready})
 		}
 		var err error
 		if r.journal, err = inspect(r.place); err != nil {
 			t.Fatal(err)
 		}
-		for _, stage := range r.world.stages {
+		for i, stage := range r.world.stages {
 			first := len(r.processes)
 			for _, a := range stage {
-				r.start(t, a)
+				r.start(t, i, a)
 			}
 			r.current = r.processes[first]
 			for r.step() {
@@ -146,8 +152,8 @@ func (r *run) do(t *testing.T) {
 }
 
 // start starts a process, which opens its journal before any other goes on.
-func (r *run) start(t *testing.T, a actor) {
-	p := &process{r: r, name: a.name, main: a.main, quiet: true}
+func (r *run) start(t *testing.T, stage int, a actor) {
+	p := &process{r: r, name: a.name, stage: stage, main: a.main, quiet: true, told: map[string]string{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	r.processes = append(r.processes, p)
 	go func() {
@@ -159,6 +165,7 @@ func (r *run) start(t *testing.T, a actor) {
 		}
 		if p.quiet = false; p.pass(&point{what: "begins"}).kind != dies {
 			p.main(p)
+			p.ends()
 		}
 	}()
 	synctest.Wait()
@@ -167,6 +174,9 @@ func (r *run) start(t *testing.T, a actor) {
 // end closes the journal of a process. If the process is dead, this only releases its locks.
 func (p *process) end(t *testing.T) {
 	p.quiet = true
+	if p.plan != nil {
+		p.plan.Close()
+	}
 	if p.journal != nil {
 		if err := p.journal.Close(); err != nil && !p.dead {
 			t.Errorf("%s cannot close the journal: %v", p.name, err)
@@ -306,7 +316,7 @@ func (r *run) options() (all []option) {
 		return nil
 	}
 	for _, e := range r.events {
-		if !e.done {
+		if !e.done && (e.ready == nil || e.ready(r)) {
 			all = append(all, option{event: func() { e.done = true; e.do(r) }, what: e.what, cost: cost{switches: 1}})
 		}
 	}

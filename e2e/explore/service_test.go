@@ -24,6 +24,7 @@ type service struct {
 	asked   int           // creates
 	stale   bool          // its last list was stale
 	whole   bool          // a list was not stale
+	lied    bool          // it has answered a create with the id of another order
 	skew    time.Duration // how far its clock is behind those of the processes
 	content uint64        // hash of all that has happened to rows and late
 }
@@ -36,6 +37,8 @@ type conduct struct {
 	lost    int  // how many creates are held up first, without an answer
 	page    int  // rows on a page; 0: any number
 	shows   bool // after a stale list comes one that is not: nobody can see a row that two readings lack
+	steady  bool // a list that is stale stays so until its first page is read again
+	upper   bool // it shows addresses in capital letters
 }
 
 // A withdrawal is a row of the service.
@@ -44,6 +47,7 @@ type withdrawal struct {
 	body        map[string]any
 	by          *process // nil: another program
 	at          time.Time
+	late        bool // files of the journal were gone by then
 }
 
 // What can happen to a create, apart from being accepted.
@@ -57,6 +61,7 @@ var (
 	isLimited   = choice{fails, "which is refused for the rate of calls"}
 	redirected  = choice{fails, "which is accepted, and answered with a redirect"}
 	cannotTell  = choice{fails, "which is accepted, and answered with HTTP 500"}
+	wrongID     = choice{fails, "which is accepted, and answered with the id of another order"}
 	diesBefore  = choice{dies, "and dies before a byte is written"}
 	diesLate    = choice{dies, "and dies, with the request on its way"}
 )
@@ -122,7 +127,8 @@ type neverLeft struct{ error }
 func (neverLeft) NotSent() bool { return true }
 
 func (c client) create(text []byte) (status int, answer string, err error) {
-	w := &withdrawal{by: c.p, body: map[string]any{}, at: time.Now()} // nothing can stop it from here on
+	w := &withdrawal{by: c.p, body: map[string]any{}, at: time.Now(), late: c.s.r.outside.removed} // nothing can stop it from here on
+	c.p.saw("the files are gone", w.late)
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&w.body); err != nil {
@@ -170,12 +176,18 @@ func (c client) create(text []byte) (status int, answer string, err error) {
 			status = 307
 		case cannotTell:
 			status, answer = 500, envelope
+		case wrongID:
+			c.s.lied = true
+			status, answer = 200, strconv.Quote(c.s.rows[1].id)
 		default:
 			status, answer = 200, strconv.Quote(w.id)
 		}
 	}
 	if c.p.pass(&point{what: "gets the outcome of order " + w.orderID, silent: true, choices: []choice{{}, {dies, "and dies"}}}).kind == dies {
 		return 0, "", errGone
+	}
+	if status == 200 && took != wrongID {
+		c.p.told[w.orderID] = w.id
 	}
 	return status, answer, err
 }
@@ -195,12 +207,21 @@ func (s *service) land(i int) {
 	s.take(w)
 }
 
-func (w *withdrawal) json(listed bool) map[string]any {
-	row := map[string]any{"id": w.id, "merchant_id": "m1", "currency": w.body["currency"], "amount": w.body["amount"], "address": w.body["address"],
-		"current": "New", "statuses": []any{}, "is_testnet": true, "callback": "", "external_order_id": w.orderID,
-		"external_id": json.Number(w.orderID)}
+func (w *withdrawal) address() string {
+	address, _ := w.body["address"].(string)
+	return address
+}
+
+func (w *withdrawal) json(listed, upper bool) map[string]any {
+	address := w.address()
+	if upper {
+		address = strings.ToUpper(address)
+	}
+	row := map[string]any{"id": w.id, "merchant_id": "m1", "currency": w.body["currency"],
+		"amount": w.body["amount"], "address": address, "current": "New", "statuses": []any{}, "is_testnet": true,
+		"callback": "", "external_order_id": w.orderID, "external_id": json.Number(w.orderID)}
 	if listed {
-		row["address"] = map[string]any{"Crypto": map[string]any{"currency": "Btc", "address": w.body["address"]}}
+		row["address"] = map[string]any{"Crypto": map[string]any{"currency": "Btc", "address": address}}
 	}
 	return row
 }
@@ -231,7 +252,7 @@ func (c client) get(id string) (status int, answer string, err error) {
 	}
 	for _, w := range c.s.rows {
 		if w.id == id {
-			return 200, asText(w.json(false)), nil
+			return 200, asText(w.json(false, c.s.may.upper)), nil
 		}
 	}
 	return 404, envelope, nil
@@ -240,18 +261,21 @@ func (c client) get(id string) (status int, answer string, err error) {
 // list returns a page of the list. The first page has the number 1.
 func (c client) list(page int) (status int, answer string, err error) {
 	faults := c.s.may.lists
-	if c.s.may.shows && c.s.stale && !c.s.whole {
+	again := c.s.may.steady && page > 1
+	if c.s.may.shows && c.s.stale && !c.s.whole || again {
 		faults = slices.DeleteFunc(slices.Clone(faults), func(f choice) bool { return f == isStale })
 	}
 	took, err := c.reads(fmt.Sprintf("asks for page %d of the list", page), faults)
 	if err != nil {
 		return 0, "", err
 	}
-	c.s.stale, c.s.whole = took == isStale, c.s.whole || took != isStale
+	if !again {
+		c.s.stale, c.s.whole = took == isStale, c.s.whole || took != isStale
+	}
 	c.s.content = mix(c.s.content, fmt.Sprint(c.s.stale, c.s.whole))
 	c.p.listed = len(c.s.r.steps)
 	rows := c.s.rows
-	if took == isStale && len(rows) > 0 {
+	if c.s.stale && len(rows) > 0 {
 		rows = rows[1:]
 	}
 	size := max(c.s.may.page, 1)
@@ -260,7 +284,7 @@ func (c client) list(page int) (status int, answer string, err error) {
 	}
 	shown := []any{}
 	for _, w := range rows[min((page-1)*size, len(rows)):min(page*size, len(rows))] {
-		shown = append(shown, w.json(true))
+		shown = append(shown, w.json(true, c.s.may.upper))
 	}
 	return 200, asText(map[string]any{"page_content": shown, "page_count": (len(rows) + size - 1) / size, "total": len(rows)}), nil
 }

@@ -3,7 +3,6 @@ package explore
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,6 +29,17 @@ type world struct {
 	paid    []string
 	long    bool     // its exploration takes long
 	plan    []string // rows of the plan, without the header
+	signed  []string // the keys that have signed the plan, or another plan
+	other   bool     // that they have signed
+	journal string   // sqlite or postgres; empty: both
+}
+
+// fits reports whether a world can be explored with the journal of this test.
+func (w *world) fits() bool {
+	if *inDatabase {
+		return w.journal != "sqlite" && len(w.plan) <= 1 // there, a plan begins at a random row
+	}
+	return w.journal != "postgres"
 }
 
 // An actor is what one process does.
@@ -45,7 +55,7 @@ func (p *process) sender() *payout.Sender {
 	if err != nil {
 		panic(err)
 	}
-	s, err := payout.New(c, p.journal, "acme", payout.Options{FirstPage: api.PageBaseOne})
+	s, err := payout.New(c, p.journal, "acme", payout.Options{FirstPage: api.PageBaseOne, Approvals: p.demands})
 	if err != nil {
 		panic(err)
 	}
@@ -112,16 +122,7 @@ func retries(name string) actor { return appliesWith(name, payout.ApplyOptions{R
 
 func appliesWith(name string, o payout.ApplyOptions) actor {
 	return actor{name, func(p *process) {
-		s := p.sender()
-		plan, err := payout.OpenPlan(filepath.Join(p.r.dir, "a.plan"))
-		if err != nil {
-			panic(err)
-		}
-		defer plan.Close()
-		applier, err := s.Applier(p.ctx, plan, o)
-		if err == nil {
-			err = applier.Begin(p.ctx, 10)
-		}
+		applier, err := p.begin(o)
 		var t payout.Tally
 		if err == nil {
 			t, err = applier.LookUp(p.ctx)
@@ -135,6 +136,29 @@ func appliesWith(name string, o payout.ApplyOptions) actor {
 	}}
 }
 
+// begins is till payout apply, interrupted when the run has begun.
+func begins(name string) actor {
+	return actor{name, func(p *process) {
+		_, err := p.begin(payout.ApplyOptions{})
+		if !p.dead {
+			p.r.tell("%s begins the plan: %v", name, err)
+		}
+	}}
+}
+
+func (p *process) begin(o payout.ApplyOptions) (*payout.Applier, error) {
+	plan, err := payout.OpenPlan(filepath.Join(p.r.dir, planFile))
+	if err != nil {
+		return nil, err
+	}
+	p.plan = plan
+	applier, err := p.sender().Applier(p.ctx, plan, o)
+	if err == nil {
+		err = applier.Begin(p.ctx, 10)
+	}
+	return applier, err
+}
+
 // jump sets the clock of this machine forward.
 func (r *run) jump() {
 	r.jumped = len(r.steps)
@@ -142,13 +166,13 @@ func (r *run) jump() {
 	time.Sleep(16 * time.Minute)
 }
 
-// makePlan writes the plan of a world.
-func (w *world) makePlan(ctx context.Context, j *payout.Journal, dir string) error {
-	os.Remove(filepath.Join(dir, "a.plan"))
+// makePlan writes a plan.
+func makePlan(ctx context.Context, j *payout.Journal, path string, rows []string) error {
 	ledger := j.Ledger(payout.Account{Address: "https://pay.example.com", Name: "acme"})
 	btc := payout.NewCurrencies(payout.Currency{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"})
-	_, err := ledger.MakePlan(ctx, payout.PlanInput{Path: filepath.Join(dir, "a.plan"), Name: "a.csv", Format: payout.CSV, Currencies: btc,
-		Input: strings.NewReader("order_id,currency,amount,address\n" + strings.Join(w.plan, "\n") + "\n")})
+	input := strings.NewReader("order_id,currency,amount,address\n" + strings.Join(rows, "\n") + "\n")
+	_, err := ledger.MakePlan(ctx, payout.PlanInput{Path: path, Name: "a.csv", Format: payout.CSV,
+		Currencies: btc, Input: input})
 	return err
 }
 

@@ -1,0 +1,160 @@
+package explore
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"example.com/till/pkg/payout"
+)
+
+// keys are those of the persons who may approve. Ann has two.
+var keys = []string{"ann", "ann2", "bob", "cleo"}
+
+func person(key string) string { return strings.TrimRight(key, "2") }
+
+func signer(key string) ssh.Signer {
+	seed := sha256.Sum256([]byte(key))
+	s, err := ssh.NewSignerFromKey(ed25519.NewKeyFromSeed(seed[:]))
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// persons demands the approval of so many persons.
+func persons(n int) payout.Approvals {
+	text := ""
+	for _, key := range keys {
+		text += person(key) + " " + string(ssh.MarshalAuthorizedKey(signer(key).PublicKey()))
+	}
+	approvers, err := payout.ParseApprovers("/etc/till/approvers", []byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return payout.Approvals{Required: n, Approvers: approvers}
+}
+
+// demanding lets an actor have a profile that demands the approval of so many persons.
+func demanding(n int, a actor) actor {
+	return actor{a.name, func(p *process) {
+		p.demands = persons(n)
+		a.main(p)
+	}}
+}
+
+// raises is the first command with a profile that demands more.
+func raises(name string, n int) actor {
+	return actor{name, func(p *process) {
+		err := p.sender().Remember(p.ctx, persons(n))
+		if !p.dead {
+			p.r.tell("%s demands the approval of %d persons: %v", name, n, err)
+		}
+	}}
+}
+
+// makePlans writes the plan of a world, and the signatures over it or over another plan. All other signatures are
+// kept for later.
+func (w *world) makePlans(ctx context.Context, j *payout.Journal, dir string) error {
+	path := filepath.Join(dir, planFile)
+	if err := makePlan(ctx, j, path, w.plan); err != nil || w.signed == nil {
+		return err
+	}
+	if w.other {
+		path = filepath.Join(dir, "signed.plan")
+		if err := makePlan(ctx, j, path, []string{row(8, "0.3")}); err != nil {
+			return err
+		}
+	}
+	plan, err := payout.OpenPlan(path)
+	if err != nil {
+		return err
+	}
+	defer plan.Close()
+	if err := os.Mkdir(filepath.Join(dir, "signatures"), 0o700); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		text, err := plan.Sign(signer(key))
+		if err := errors.Join(err, os.WriteFile(kept(dir, key), text, 0o600)); err != nil {
+			return err
+		}
+	}
+	for _, key := range w.signed {
+		if err := os.Link(kept(dir, key), signature(dir, key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func kept(dir, key string) string      { return filepath.Join(dir, "signatures", key) }
+func signature(dir, key string) string { return filepath.Join(dir, planFile+"."+key+".sig") }
+
+func (r *run) signs(key string) {
+	r.outside.signers[person(key)] = true
+	text, err := os.ReadFile(kept(r.dir, key))
+	if err := errors.Join(err, os.WriteFile(signature(r.dir, key), text, 0o600)); err != nil {
+		panic(err)
+	}
+}
+
+func (r *run) takesBack(key string) {
+	if err := os.Remove(signature(r.dir, key)); err != nil {
+		panic(err)
+	}
+}
+
+// mayClaim checks that a process may send an order: its account has its name still, and as many persons as the
+// account demands have approved it, and that is recorded.
+func (r *run) mayClaim(p *process, orderID string) {
+	if r.outside.renamed {
+		r.violated("%s claims order %s, and its account has another name", p.name, orderID)
+	}
+	var demanded, recorded int
+	err := r.journal.db.QueryRow(`SELECT COALESCE((SELECT persons FROM demands WHERE account = orders.account
+			ORDER BY id DESC LIMIT 1), 0), (SELECT count(DISTINCT principal) FROM attempts
+			JOIN consent_approvals ON consent_approvals.consent = attempts.consent
+			JOIN approvals ON approvals.id = consent_approvals.approval
+			WHERE order_row = orders.id AND number = (SELECT max(number) FROM attempts WHERE order_row = orders.id))
+		FROM orders WHERE state = 'sending' AND order_id = '`+orderID+`'`).Scan(&demanded, &recorded)
+	if err != nil {
+		r.violated("the journal cannot be read: %v", err)
+		return
+	}
+	if n := len(r.outside.signers); demanded > 0 && (n < demanded || recorded < demanded) {
+		r.violated("%s claims order %s, which %d persons must approve; %d have, and the journal has %d approvals",
+			p.name, orderID, demanded, n, recorded)
+	}
+}
+
+// approvalWorlds returns the worlds in which persons must approve what is sent.
+func approvalWorlds() []*world {
+	signs := event{what: "Bob signs the plan", do: func(r *run) { r.signs("bob") }}
+	takesBack := event{what: "Bob takes his signature back", do: func(r *run) { r.takesBack("bob") }}
+	return []*world{
+		{name: "approved", about: "Ann has signed a plan with two keys, and Bob may sign it while it is applied",
+			stages: [][]actor{{demanding(2, applies("A"))}, {demanding(2, applies("B"))}},
+			plan:   []string{row(8, "0.1")}, signed: []string{"ann", "ann2"}, events: []event{signs}},
+		{name: "withdrawn", about: "a plan is applied while a signature is taken back and more persons are demanded",
+			stages: [][]actor{{demanding(2, applies("A")), raises("D", 3)}, {demanding(2, applies("B"))}},
+			plan:   []string{row(8, "0.1")}, signed: []string{"ann", "bob"}, events: []event{takesBack},
+			service: conduct{creates: []choice{neverLeaves}}},
+		{name: "forged", about: "the signatures next to a plan are those over another one",
+			stages: [][]actor{{demanding(2, applies("A"))}},
+			plan:   []string{row(8, "0.1")}, signed: []string{"ann", "bob"}, other: true},
+		{name: "demanded", about: "two profiles send an order, and one of them demands approvals",
+			stages:  [][]actor{{demanding(2, sends("A", "9", 5)), sends("B", "9", 5)}, {sends("C", "9", 5)}},
+			service: conduct{creates: []choice{neverLeaves}}},
+		{name: "tampered", about: "the rows of an approved run are changed in the journal, and it goes on",
+			stages: [][]actor{{demanding(2, begins("A"))}, {demanding(2, applies("B"))}},
+			plan:   []string{row(8, "0.1")}, signed: []string{"ann", "bob"},
+			events: []event{{what: "another program changes the rows", do: (*run).tampers, ready: (*run).idle}}},
+	}
+}

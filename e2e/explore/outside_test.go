@@ -1,0 +1,242 @@
+package explore
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
+)
+
+const (
+	planFile    = "a.plan"
+	resultsFile = "results.csv"
+)
+
+// outside is what has happened apart from the processes and the service.
+type outside struct {
+	ahead   time.Duration   // how far the clocks of the machines and of the service are ahead of the database's
+	removed bool            // files of the journal are gone
+	renamed bool            // the account has another name
+	signers map[string]bool // the persons who have ever signed the plan
+}
+
+// outside returns how a run begins.
+func (w *world) outside() outside {
+	o := outside{signers: map[string]bool{}}
+	for _, key := range w.signed {
+		if !w.other {
+			o.signers[person(key)] = true
+		}
+	}
+	return o
+}
+
+// clock returns the time by the clock of the database.
+func (r *run) clock() time.Time { return time.Now().Add(-r.outside.ahead) }
+
+// idle reports whether no process is about to write, so that another program can.
+func (r *run) idle() bool { return r.unlocked(nil) }
+
+// exec changes the journal past till.
+func (r *run) exec(statements ...string) {
+	for _, s := range statements {
+		if _, err := r.journal.db.Exec(s); err != nil {
+			panic(err)
+		}
+	}
+	var err error
+	if r.journal.now, err = r.journal.read(); err != nil {
+		panic(err)
+	}
+}
+
+// setAhead sets the clocks of the machines and of the service ahead of the database's.
+func (r *run) setAhead() {
+	time.Sleep(16 * time.Minute)
+	r.outside.ahead += 16 * time.Minute
+}
+
+// renames gives the account another name, past till.
+func (r *run) renames() {
+	r.exec(`UPDATE accounts SET name = name || '-moved'`)
+	r.outside.renamed = true
+}
+
+// tampers changes the address of every order and row that was not sent yet.
+func (r *run) tampers() {
+	r.exec(`UPDATE orders SET address = '`+otherAddress+`' WHERE state = 'planned'`,
+		`UPDATE run_rows SET address = '`+otherAddress+`'`)
+}
+
+// removesFiles removes the log of the journal and the index of the log.
+func (r *run) removesFiles() {
+	if err := errors.Join(os.Remove(r.place+"-wal"), os.Remove(r.place+"-shm")); err != nil {
+		panic(err)
+	}
+	r.outside.removed = true
+}
+
+// overwrites writes another order id into the plan's file.
+func (r *run) overwrites() {
+	path := filepath.Join(r.dir, planFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		panic(err)
+	}
+	other := bytes.ReplaceAll(text, []byte(`"8"`), []byte(`"7"`))
+	if bytes.Equal(text, other) {
+		panic("the plan does not have order 8")
+	}
+	if err := os.WriteFile(path, other, 0o600); err != nil {
+		panic(err)
+	}
+}
+
+// row returns what a plan is to send under an order id.
+func (w *world) row(orderID string) (minor int64, found bool) {
+	rows, err := csv.NewReader(strings.NewReader(strings.Join(w.plan, "\n"))).ReadAll()
+	if err != nil {
+		panic(err)
+	}
+	for _, r := range rows {
+		if r[0] == orderID {
+			if minor, err = api.ParseDecimal(r[2], 8); err != nil {
+				panic(err)
+			}
+			return minor, true
+		}
+	}
+	return 0, false
+}
+
+// asPlanned checks that a process which applies the plan sends what is in it.
+func (r *run) asPlanned(w *withdrawal) {
+	if w.by.plan == nil {
+		return
+	}
+	minor, found := r.world.row(w.orderID)
+	amount := fmt.Sprintf(`{"Crypto":{"Btc":%d}}`, minor)
+	if !found || w.address() != anAddress || asText(w.body["amount"]) != amount {
+		r.violated("%s has sent order %s with %s to %s, which is not in the plan", w.by.name, w.orderID,
+			asText(w.body["amount"]), w.address())
+	}
+}
+
+// begun checks that a run that has begun has all rows of the plan, and the approvals that it needed.
+func (r *run) begun() {
+	if r.world.plan == nil {
+		return
+	}
+	rows, err := r.journal.db.Query(`SELECT (SELECT count(*) FROM run_rows WHERE run_id = runs.id), approvals,
+		(SELECT count(DISTINCT principal) FROM approvals WHERE run_id = runs.id) FROM runs WHERE began <> ''`)
+	if err != nil {
+		r.violated("the journal cannot be read: %v", err)
+		return
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n, required, approvals int
+		if err := rows.Scan(&n, &required, &approvals); err != nil || n != len(r.world.plan) {
+			r.violated("the run has begun with %d of %d rows (%v)", n, len(r.world.plan), err)
+		}
+		if approvals < required {
+			r.violated("the run has begun, and the journal has %d of %d approvals", approvals, required)
+		}
+	}
+}
+
+// ends checks that a process has recorded every id that it was told.
+func (p *process) ends() {
+	if p.dead || p.r.service.lied || p.r.outside.removed {
+		return
+	}
+	for orderID, id := range p.told {
+		if e := p.r.journal.now[orderID]; (e.state == "sending" || e.state == "unknown") && e.id != id {
+			p.r.violated("%s was told that order %s was accepted as %s, and the journal has it as %s", p.name,
+				orderID, id, e.state)
+		}
+	}
+}
+
+// writes is the end of till payout apply: it replaces the file of the results.
+func writes(name string) actor {
+	return actor{name, func(p *process) {
+		file := cmdutil.OutFile{Path: filepath.Join(p.r.dir, resultsFile), Mode: 0o600}
+		err := file.Replace(func(w io.Writer) error {
+			for o, err := range p.sender().Orders(p.ctx, payout.Filter{}) {
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(w, o.OrderID, o.State, o.ID)
+				p.r.results()
+				at := &point{what: "has written a row of the results", choices: []choice{{}, {dies, "and dies"}}}
+				if p.pass(at).kind == dies {
+					return errGone
+				}
+			}
+			return nil
+		})
+		if p.r.results(); err != nil && !p.dead {
+			p.r.tell("%s has not written the results: %v", name, err)
+		}
+	}}
+}
+
+// results checks that the file of the results is complete, whoever reads it now.
+func (r *run) results() {
+	text, err := os.ReadFile(filepath.Join(r.dir, resultsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if n := bytes.Count(text, []byte("\n")); n != len(r.journal.now) {
+		r.violated("the file of the results has %d of %d orders (%v)", n, len(r.journal.now), err)
+	}
+}
+
+// outsideWorlds returns the worlds in which something happens to the journal, the plan, the list or a clock.
+func outsideWorlds() []*world {
+	when := (*run).idle
+	return []*world{
+		{name: "results", about: "two processes write the file of the results, one after the other",
+			stages: [][]actor{{writes("A")}, {writes("B")}}},
+		{name: "renamed", about: "the account is renamed past till while an order is sent, and it is sent again",
+			stages:  [][]actor{{sends("A", "9", 5)}, {sends("B", "9", 5)}},
+			service: conduct{creates: fewCreates},
+			events:  []event{{what: "the account is renamed", do: (*run).renames, ready: when}}},
+		{name: "removed", about: "files of the journal are removed while two orders are sent", journal: "sqlite",
+			stages:  [][]actor{{sends("A", "8", 5), sends("B", "9", 6)}},
+			service: conduct{creates: []choice{neverLeaves, lostAnswer}},
+			events:  []event{{what: "files of the journal are removed", do: (*run).removesFiles}}},
+		{name: "replaced", about: "the file of a plan is overwritten while it is applied",
+			stages: [][]actor{{applies("A")}, {applies("B")}}, plan: []string{row(8, "0.1")},
+			service: conduct{creates: []choice{neverLeaves}},
+			events:  []event{{what: "the plan is overwritten", do: (*run).overwrites}}},
+		{name: "spelling", about: "an order that a lost journal had is sent again, and the list has capital letters",
+			stages: [][]actor{{sends("A", "9", 5)}, {reconciles("B")}}, empty: true, paid: []string{"9"},
+			service: conduct{upper: true}},
+		{name: "delayed", about: "an order that a lost journal had is sent again, and the list may not show it at once",
+			stages: [][]actor{{sends("A", "9", 5)}}, empty: true, paid: []string{"700", "701", "9"},
+			service: conduct{lists: []choice{isStale}, page: 1, steady: true}},
+		{name: "same-id", about: "the service answers two processes with the same id",
+			stages:  [][]actor{{sends("A", "8", 5), sends("B", "9", 6)}},
+			service: conduct{creates: []choice{wrongID}}},
+		{name: "early", about: "a person decides, and the clock of the machine is ahead of the database's", journal: "postgres",
+			stages:  [][]actor{{sends("A", "9", 5)}, {resolves("P", "9")}, {sends("C", "9", 5)}},
+			service: conduct{lost: 1},
+			events:  []event{{what: "the clocks are set 16 minutes ahead", do: (*run).setAhead}}},
+	}
+}
+
+// allWorlds returns every world.
+func allWorlds() []*world { return slices.Concat(worlds(), outsideWorlds(), approvalWorlds()) }
