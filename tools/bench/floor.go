@@ -2,22 +2,29 @@ package main
 
 import (
 	"context"
+	"crypto/md5"
 	"database/sql"
+	"encoding/hex"
+	"fmt"
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"time"
+
+	"example.com/till/pkg/api"
 )
 
-// floor is what any program must do that records each row before it sends it and after the answer: the
-// withdrawals of post, with a synced SQLite transaction before and after each. As in till, the outcome of one
-// row and the claim of the next go into the same commit, and so do those of other calls that wait.
-func (w *payoutWorld) floor(bodies [][]byte) time.Duration {
+// floor is what any program must do that records what till records, each row before it is sent and after the
+// answer: the withdrawals of post, and the writes of till with a synced transaction before and after each. As
+// in till, the outcome of one row and the claim of the next go into the same commit, and so do those of other
+// calls that wait.
+func (w *payoutWorld) floor(rows []api.CreateWithdrawal, bodies [][]byte) time.Duration {
+	w.command("withdraw", "create", "--currency", "Btc", "--amount-minor", "1500", "--address", "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+		"--order-id", "1", "--yes").run() // makes the journal and the account
 	begin := time.Now()
-	f := openFloor(filepath.Join(w.dir, "floor.db"))
+	f := openFloor(filepath.Join(w.dir, "journal.db"))
 	defer f.db.Close()
-	f.plan(bodies)
+	f.plan(rows)
 	go f.commitAll()
 	defer close(f.changes)
 	client := poster()
@@ -40,9 +47,8 @@ func (w *payoutWorld) floor(bodies [][]byte) time.Duration {
 	return time.Since(begin)
 }
 
-// floorFile is the record of floor. Like till's journal, it has each order's content and state, an index that
-// finds the order of a withdrawal, the attempts, and a history with the content of each change. It has none of
-// till's checks.
+// floorFile is a journal that till has made, with till's tables and indexes. The statements write what till
+// writes, and have none of till's checks.
 type floorFile struct {
 	db                              *sql.DB
 	changes                         chan floorChange
@@ -59,34 +65,47 @@ type floorChange struct {
 
 func openFloor(path string) *floorFile {
 	file := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: url.Values{
-		"_pragma": {"busy_timeout(20000)", "journal_mode(wal)", "synchronous(full)"}, "_txlock": {"immediate"},
+		"mode": {"rw"}, "_pragma": {"busy_timeout(20000)", "synchronous(full)"}, "_txlock": {"immediate"},
 	}.Encode()}
 	f := &floorFile{db: must(sql.Open("sqlite", file.String())), changes: make(chan floorChange, connections)}
 	f.db.SetMaxOpenConns(1)
-	must(f.db.Exec(`CREATE TABLE orders (number INTEGER PRIMARY KEY, order_id TEXT NOT NULL UNIQUE, content TEXT NOT NULL, state TEXT NOT NULL, withdrawal TEXT NOT NULL);
-		CREATE INDEX orders_withdrawal ON orders (withdrawal) WHERE withdrawal <> '';
-		CREATE TABLE attempts (number INTEGER PRIMARY KEY, began TEXT NOT NULL, ended TEXT NOT NULL, outcome TEXT NOT NULL);
-		CREATE TABLE events (id INTEGER PRIMARY KEY, number INTEGER NOT NULL, at TEXT NOT NULL, what TEXT NOT NULL, content TEXT NOT NULL)`))
-	f.claim = must(f.db.Prepare("UPDATE orders SET state = 'sending' WHERE number = ?1"))
-	f.begin = must(f.db.Prepare("INSERT INTO attempts (number, began, ended, outcome) VALUES (?1, ?2, '', '')"))
-	f.accept = must(f.db.Prepare("UPDATE orders SET state = 'accepted', withdrawal = ?2 WHERE number = ?1"))
-	f.end = must(f.db.Prepare("UPDATE attempts SET ended = ?2, outcome = 'accepted' WHERE number = ?1"))
-	f.note = must(f.db.Prepare(
-		"INSERT INTO events (number, at, what, content) SELECT number, ?2, ?3, content FROM orders WHERE number = ?1"))
+	f.claim = must(f.db.Prepare(
+		"UPDATE orders SET state = 'sending', sent = ?2, fingerprint = '0123456789abcdef', changed = ?2, version = version + 1 WHERE id = ?1"))
+	f.begin = must(f.db.Prepare(
+		"INSERT INTO attempts (order_row, number, sender, began, ended, outcome, decimals) VALUES (?1, 1, 1, ?2, '', '', 8)"))
+	f.accept = must(f.db.Prepare(
+		"UPDATE orders SET state = 'accepted', withdrawal = ?2, shown = ?2, changed = ?3, version = version + 1 WHERE id = ?1"))
+	f.end = must(f.db.Prepare("UPDATE attempts SET ended = ?2, outcome = 'accepted' WHERE order_row = ?1 AND number = 1"))
+	f.note = must(f.db.Prepare(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback, fingerprint, withdrawal)
+		SELECT id, ?2, user_name, host, ?3, state, currency, unit, minor, address, memo, callback, fingerprint, ?4 FROM orders WHERE id = ?1`))
 	return f
 }
 
 // plan records all rows before the first is sent.
-func (f *floorFile) plan(bodies [][]byte) {
+func (f *floorFile) plan(rows []api.CreateWithdrawal) {
 	tx := must(f.db.Begin())
-	insert := must(tx.Prepare("INSERT INTO orders (number, order_id, content, state, withdrawal) VALUES (?1, ?2, ?3, 'planned', '')"))
+	at := floorTime()
+	run := must(tx.Exec(`INSERT INTO runs (account, name, digest, plan, batch, paid_before, began, user_name, host)
+		SELECT id, 'floor', '', '', '', 0, ?, '', '' FROM accounts`, at))
+	number := must(run.LastInsertId())
+	order := must(tx.Prepare(`INSERT INTO orders (id, account, order_id, run, state, currency, unit, minor, address, memo, callback, user_name, host, created, changed, content, payee)
+		SELECT ?1, id, ?2, 'floor', 'planned', ?3, ?3, ?4, ?5, '', '', 'root', 'machine', ?6, ?6, ?7, ?8 FROM accounts`))
+	row := must(tx.Prepare(`INSERT INTO run_rows (run_id, place, order_row, currency, unit, minor, address, memo, callback, note)
+		VALUES (?, ?, ?, ?, ?, ?, ?, '', '', '')`))
 	note := tx.Stmt(f.note)
-	for i, body := range bodies {
-		must(insert.Exec(i, strconv.Itoa(1_000_000+i), string(body)))
-		must(note.Exec(i, floorTime(), "planned"))
+	for i, r := range rows {
+		unit := "crypto:" + r.Amount.Code
+		content, payee := md5.Sum(fmt.Append(nil, i)), md5.Sum([]byte(r.Address))
+		must(order.Exec(floorID(i), r.ExternalOrderID, unit, r.Amount.Minor, r.Address, at, hex.EncodeToString(content[:]),
+			hex.EncodeToString(payee[:])))
+		must(row.Exec(number, i, floorID(i), unit, unit, r.Amount.Minor, r.Address))
+		must(note.Exec(floorID(i), at, "planned", ""))
 	}
 	check(tx.Commit())
 }
+
+// floorID is the number of a row's order. The journal has one order already.
+func floorID(row int) int { return row + 2 }
 
 // record returns when the change is on the disk.
 func (f *floorFile) record(c floorChange) error {
@@ -135,14 +154,14 @@ func (f *floorFile) commit(group []floorChange) error {
 	}
 	for _, c := range group {
 		if c.ended >= 0 {
-			run(f.accept, c.ended, c.answer)
-			run(f.end, c.ended, at)
-			run(f.note, c.ended, at, "accepted")
+			run(f.accept, floorID(c.ended), c.answer, at)
+			run(f.end, floorID(c.ended), at)
+			run(f.note, floorID(c.ended), at, "accepted", c.answer)
 		}
 		if c.claims >= 0 {
-			run(f.claim, c.claims)
-			run(f.begin, c.claims, at)
-			run(f.note, c.claims, at, "sending")
+			run(f.claim, floorID(c.claims), at)
+			run(f.begin, floorID(c.claims), at)
+			run(f.note, floorID(c.claims), at, "sending", "")
 		}
 	}
 	if err != nil {

@@ -115,12 +115,13 @@ func (w *payoutWorld) curl(bodies [][]byte) time.Duration {
 // payout compares the sending of a plan with senders without a journal.
 func payout(b *bench) []row {
 	var bodies [][]byte
-	for _, r := range payments(appliedRows) {
+	rows := payments(appliedRows)
+	for _, r := range rows {
 		bodies = append(bodies, must(gojson.Marshal(r)))
 	}
 	apply := b.inWorld(func(w *payoutWorld) time.Duration { return w.apply(appliedRows) })
 	bare := pairs(appliedPairs, b.inWorld(func(w *payoutWorld) time.Duration { return w.post(bodies) }), apply)
-	floor := b.inWorld(func(w *payoutWorld) time.Duration { return w.floor(bodies) })
+	floor := b.inWorld(func(w *payoutWorld) time.Duration { return w.floor(rows, bodies) })
 	ofFloor := pairs(appliedPairs, floor, apply)
 	reach := pairs(appliedPairs, b.inWorld(func(w *payoutWorld) time.Duration { return w.post(bodies) }), floor)
 	perRow := float64(appliedRows) / curledRows // the rates are compared, and the scripts send less
