@@ -3,7 +3,6 @@ package money
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"strings"
 
 	"example.com/till/pkg/api"
@@ -94,7 +93,19 @@ func (r Registry) With(entries ...Entry) Registry {
 
 // search does what slices.BinarySearchFunc does, without copying entries.
 func search(entries []Entry, code string) (int, bool) {
-	return sort.Find(len(entries), func(i int) int { return compareFold(code, entries[i].Code) })
+	low, high := 0, len(entries)
+	for low < high {
+		middle := (low + high) / 2
+		switch c := compareFold(entries[middle].Code, code); {
+		case c == 0:
+			return middle, true
+		case c < 0:
+			low = middle + 1
+		default:
+			high = middle
+		}
+	}
+	return low, false
 }
 
 // compareFold compares codes without regard to case. It makes no copy: a file of payments looks up the same

@@ -89,7 +89,6 @@ type maker struct {
 	ledger *journal.Ledger
 	ctx    context.Context
 	spool  *spool
-	units  unitsOf
 	order  []uint32 // indexes of marks, sorted by one key after the other
 	made   Made
 	warn   warnings
@@ -173,7 +172,11 @@ func (m *maker) read() error {
 			return m.invalid(fmt.Sprintf("cannot be read: %s", cause(err)), "", err)
 		}
 		count++
-		if ill == nil && err == nil && !m.made.Plan.count(m.Currencies.registry, *row) {
+		unit, fits := 0, true
+		if ill == nil && err == nil {
+			unit, fits = m.made.Plan.count(m.Currencies.registry, row)
+		}
+		if !fits {
 			ill = wrongf(line, "amount", "the total in %s does not fit into 64 bits", row.Amount.Code)
 		}
 		wrong.add(ill...)
@@ -183,7 +186,7 @@ func (m *maker) read() error {
 		if ill != nil {
 			bad++
 			if id := parseID(row.ExternalOrderID); id != 0 { // another row may have the same order id
-				m.spool.mark(mark{id: id, line: uint32(line)})
+				m.spool.marks.add(mark{id: id, line: uint32(line)})
 			}
 			continue
 		}
@@ -198,7 +201,7 @@ func (m *maker) read() error {
 				first = limit
 			}
 		}
-		if err := m.keep(r, wrong.empty()); err != nil {
+		if err := m.keep(r, unit, wrong.empty()); err != nil {
 			return err
 		}
 	}
@@ -234,13 +237,14 @@ func (m *maker) invalid(why, advice string, err error) error {
 	return &Error{Kind: Invalid, Msg: m.Name + " " + why, Hint: NewHint(advice), Err: err}
 }
 
-// keep keeps a valid row. If all is false, some row was invalid, and only the row's mark is needed.
-func (m *maker) keep(r *parsedRow, all bool) error {
+// keep keeps a valid row. unit is the index of its total. If all is false, some row was invalid, and only the
+// row's mark is needed.
+func (m *maker) keep(r *parsedRow, unit int, all bool) error {
 	row := &r.row
 	mk := mark{id: parseID(row.ExternalOrderID), minor: row.Amount.Minor, same: r.same, line: uint32(r.line),
-		unit: m.units.of(row.Amount)}
+		unit: uint32(unit)}
 	if !all {
-		m.spool.mark(mk)
+		m.spool.marks.add(mk)
 		return nil
 	}
 	if err := m.spool.add(*row, m.made.Pays(row.Amount), mk); err != nil {
@@ -259,13 +263,13 @@ func formatID(id int64) string { return strconv.FormatInt(id, 10) }
 
 // sorted returns the indexes of the marks, sorted by compare. Equal marks are in the order of the file.
 func (m *maker) sorted(compare func(a, b *mark) int) []uint32 {
-	marks := m.spool.marks
-	m.order = slices.Grow(m.order[:0], len(marks))[:len(marks)]
+	marks := &m.spool.marks
+	m.order = slices.Grow(m.order[:0], marks.len())[:marks.len()]
 	for i := range m.order {
 		m.order[i] = uint32(i)
 	}
 	slices.SortFunc(m.order, func(a, b uint32) int {
-		if c := compare(&marks[a], &marks[b]); c != 0 {
+		if c := compare(marks.at(int(a)), marks.at(int(b))); c != 0 {
 			return c
 		}
 		return cmp.Compare(a, b)
@@ -283,7 +287,7 @@ func bySame(a, b *mark) int {
 func (m *maker) doubled() (wrong []Detail) {
 	var before *mark
 	for _, i := range m.sorted(byID) {
-		mk := &m.spool.marks[i]
+		mk := m.spool.marks.at(int(i))
 		if mk.id == 0 {
 			continue
 		}
@@ -301,21 +305,22 @@ func (m *maker) derive() error {
 	if m.Batch == "" {
 		return nil
 	}
-	marks := m.spool.marks
+	marks := &m.spool.marks
 	count := 0
 	for n, i := range m.sorted(bySame) {
-		if n > 0 && marks[m.order[n-1]].same != marks[i].same {
+		if n > 0 && marks.at(int(m.order[n-1])).same != marks.at(int(i)).same {
 			count = 0
 		}
 		count++
-		marks[i].id = int64(count) // a placeholder until the row is read again
+		marks.at(int(i)).id = int64(count) // a placeholder until the row is read again
 	}
 	n := 0
 	for row, err := range m.rows() {
 		if err != nil {
 			return err
 		}
-		marks[n].id = parseID(deriveOrderID(m.Batch, contentOf(row.CreateWithdrawal), int(marks[n].id)))
+		mk := marks.at(n)
+		mk.id = parseID(deriveOrderID(m.Batch, contentOf(row.CreateWithdrawal), int(mk.id)))
 		n++
 	}
 	return nil

@@ -139,20 +139,20 @@ func (p *Plan) All() iter.Seq2[PlanRow, error] {
 // totals has a total for each unit.
 type totals []Total
 
-// add adds an amount, and reports whether the sum fits into 64 bits.
-func (t *totals) add(a api.Amount) bool {
+// add adds an amount. It returns the index of its unit's total, and reports whether the sum fits into 64 bits.
+func (t *totals) add(a api.Amount) (unit int, ok bool) {
 	for i := range *t {
 		if sum := &(*t)[i]; sum.Amount.Kind == a.Kind && sum.Amount.Code == a.Code {
 			if a.Minor > math.MaxInt64-sum.Amount.Minor {
-				return false
+				return i, false
 			}
 			sum.Amount.Minor += a.Minor
 			sum.Rows++
-			return true
+			return i, true
 		}
 	}
 	*t = append(*t, Total{a, 1})
-	return true
+	return len(*t) - 1, true
 }
 
 // decimals has the number of decimals of each unit.

@@ -393,7 +393,8 @@ func FuzzPlan(f *testing.F) {
 		var sums totals
 		seen := map[string]bool{}
 		for _, r := range rows {
-			if err := r.Validate(); err != nil || seen[r.ExternalOrderID] || r.ExternalOrderID == "" || !sums.add(r.Amount) {
+			_, fits := sums.add(r.Amount)
+			if err := r.Validate(); err != nil || seen[r.ExternalOrderID] || r.ExternalOrderID == "" || !fits {
 				t.Fatalf("%+v: %v", r, err)
 			}
 			seen[r.ExternalOrderID] = true

@@ -315,7 +315,7 @@ func (p *Plan) check() error {
 		if !p.decimals.learn(row.Amount, pays) {
 			return p.changed("line %d: it says that it pays %q, and that is not the amount", r.line, pays)
 		}
-		if !sums.add(row.Amount) {
+		if _, fits := sums.add(row.Amount); !fits {
 			return p.changed("line %d: the total in %s does not fit into 64 bits", r.line, row.Amount.Code)
 		}
 	}

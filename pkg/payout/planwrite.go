@@ -27,7 +27,7 @@ func writePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) error 
 		if err != nil {
 			return err
 		}
-		if !p.count(m, row) {
+		if _, ok := p.count(m, &row); !ok {
 			return tooMuch(row.Amount.Code)
 		}
 	}
@@ -47,21 +47,21 @@ func writePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) error 
 // clear resets the fields that count sets.
 func (p *Plan) clear() { p.Rows, p.OneCase, p.Totals, p.decimals = 0, 0, nil, decimals{} }
 
-// count adds one more row to the fields that follow from the rows, and reports whether the totals fit into
-// 64 bits.
-func (p *Plan) count(m money.Registry, row PlanRow) bool {
-	units := len(p.Totals)
-	if !(*totals)(&p.Totals).add(row.Amount) {
-		return false
+// count adds one more row to the fields that follow from the rows. It returns the index of the total of the
+// row's unit, and reports whether the total fits into 64 bits.
+func (p *Plan) count(m money.Registry, row *PlanRow) (unit int, ok bool) {
+	unit, ok = (*totals)(&p.Totals).add(row.Amount)
+	if !ok {
+		return unit, false
 	}
-	if len(p.Totals) > units { // a new unit
+	if p.Totals[unit].Rows == 1 {
 		p.decimals[unitOf(row.Amount)] = m.DecimalsOf(row.Amount)
 	}
 	p.Rows++
 	if address.OneCase(row.Address) {
 		p.OneCase++
 	}
-	return true
+	return unit, true
 }
 
 // save writes the file of a plan whose rows were counted. lines are the lines of the rows.

@@ -20,7 +20,7 @@ func (m *maker) journal() error {
 	if err != nil {
 		return err
 	}
-	if status.Newest == nil && len(m.spool.marks) > 0 {
+	if status.Newest == nil && m.spool.marks.len() > 0 {
 		m.warn.add(newAddress,
 			Detail{Message: "the journal has nothing accepted for this account yet, so that every address is new to it"})
 	}
@@ -28,9 +28,11 @@ func (m *maker) journal() error {
 		return err
 	}
 	var other details
-	for part := range slices.Chunk(m.spool.marks, askedAtOnce) {
-		if err := m.askAbout(part, &other); err != nil {
-			return err
+	for _, piece := range m.spool.marks.pieces {
+		for part := range slices.Chunk(piece, askedAtOnce) {
+			if err := m.askAbout(part, &other); err != nil {
+				return err
+			}
 		}
 	}
 	if !other.empty() {
@@ -88,7 +90,7 @@ func (m *maker) warnNew() error {
 		}
 		for i, to := range part {
 			if !paid[to] {
-				m.warn.about(newAddress, &m.spool.marks[place+i], "pays to %s, to which nothing was paid before",
+				m.warn.about(newAddress, m.spool.marks.at(place+i), "pays to %s, to which nothing was paid before",
 					shortenText(to))
 			}
 		}
@@ -195,13 +197,13 @@ func (m *maker) since(run journal.Run) error {
 		id := parseID(o.OrderID)
 		before = append(before, id)
 		if _, found := slices.BinarySearchFunc(places, id,
-			func(i uint32, id int64) int { return byID(&m.spool.marks[i], &mark{id: id}) }); !found {
+			func(i uint32, id int64) int { return byID(m.spool.marks.at(int(i)), &mark{id: id}) }); !found {
 			changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s%s, which is %s", run.Name,
 				o.OrderID, m.describe(o.Content), noted(o.Note), o.State)})
 		}
 	}
 	slices.Sort(before)
-	for _, mk := range m.spool.marks {
+	for mk := range m.spool.marks.all() {
 		if _, found := slices.BinarySearch(before, mk.id); !found {
 			changes.add(wrongf(int(mk.line), "", "new since run %s: order %d", run.Name, mk.id)...)
 		}

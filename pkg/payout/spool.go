@@ -7,10 +7,8 @@ import (
 	"io"
 	"iter"
 	"os"
-	"slices"
 	"strconv"
 
-	"example.com/till/pkg/api"
 	"github.com/go-json-experiment/json"
 )
 
@@ -20,7 +18,7 @@ type spool struct {
 	file  *os.File
 	out   *bufio.Writer
 	line  []byte
-	marks []mark
+	marks marks
 }
 
 // A mark is the part of a row that is kept in memory.
@@ -29,7 +27,43 @@ type mark struct {
 	minor int64
 	same  hash128 // contentHash
 	line  uint32
-	unit  uint32 // its index in the spool's units
+	unit  uint32 // the index of its total in the plan
+}
+
+// marks is a list of marks in pieces. A slice that grows is copied many times, and takes more memory while it is.
+type marks struct{ pieces [][]mark }
+
+const marksInPiece = 4096
+
+func (m *marks) add(one mark) {
+	last := len(m.pieces) - 1
+	if last < 0 || len(m.pieces[last]) == marksInPiece {
+		m.pieces = append(m.pieces, make([]mark, 0, marksInPiece))
+		last++
+	}
+	m.pieces[last] = append(m.pieces[last], one)
+}
+
+func (m *marks) at(i int) *mark { return &m.pieces[i/marksInPiece][i%marksInPiece] }
+
+func (m *marks) len() int {
+	last := len(m.pieces) - 1
+	if last < 0 {
+		return 0
+	}
+	return last*marksInPiece + len(m.pieces[last])
+}
+
+func (m *marks) all() iter.Seq[*mark] {
+	return func(yield func(*mark) bool) {
+		for _, piece := range m.pieces {
+			for i := range piece {
+				if !yield(&piece[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // newSpool makes the file in a directory. It removes the file's name immediately, on systems that allow it.
@@ -50,17 +84,9 @@ func (s *spool) close() error {
 	return err
 }
 
-// mark adds a mark. It doubles the room for them: append would copy millions of marks far more often.
-func (s *spool) mark(m mark) {
-	if len(s.marks) == cap(s.marks) {
-		s.marks = slices.Grow(s.marks, max(len(s.marks), 1024))
-	}
-	s.marks = append(s.marks, m)
-}
-
 // add adds a row as its line in a plan.
 func (s *spool) add(row PlanRow, pays string, m mark) error {
-	s.mark(m)
+	s.marks.add(m)
 	var err error
 	if s.line, err = appendLine(s.line[:0], row, pays); err != nil {
 		return err
@@ -79,7 +105,7 @@ func (s *spool) lines() iter.Seq2[[]byte, error] {
 		}
 		in := readLines(io.NewSectionReader(s.file, 0, 1<<62), maxLine)
 		var line []byte
-		for _, m := range s.marks {
+		for m := range s.marks.all() {
 			text, _, err := in.next()
 			if derived, found := bytes.CutPrefix(text, []byte(noOrderID)); found {
 				line = strconv.AppendInt(append(line[:0], noOrderID[:len(noOrderID)-1]...), m.id, 10)
@@ -105,24 +131,4 @@ func (s *spool) rows() iter.Seq2[PlanRow, error] {
 			}
 		}
 	}
-}
-
-// unitsOf numbers units.
-type unitsOf struct {
-	units []api.Amount // without amounts
-	place map[api.Amount]uint32
-}
-
-func (u *unitsOf) of(a api.Amount) uint32 {
-	a.Minor = 0
-	n, known := u.place[a]
-	if !known {
-		if u.place == nil {
-			u.place = map[api.Amount]uint32{}
-		}
-		n = uint32(len(u.units))
-		u.place[a] = n
-		u.units = append(u.units, a)
-	}
-	return n
 }

@@ -3,6 +3,7 @@ package payout
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"example.com/till/internal/journal"
@@ -60,7 +61,7 @@ func (w *warnings) told() (all []Warning) {
 // warnings warns of rows that are allowed, but rarely intended.
 func (m *maker) warnings() error {
 	for _, d := range m.doubts {
-		m.warn.about(doubtful, &m.spool.marks[d.place], "pays to %s: %s", d.address, d.why)
+		m.warn.about(doubtful, m.spool.marks.at(d.place), "pays to %s: %s", d.address, d.why)
 	}
 	m.warn[doubtful].more += m.moreDoubts
 	m.warnIdentical()
@@ -95,32 +96,43 @@ func (m *maker) noteDoubt(r *parsedRow) {
 		m.moreDoubts++
 		return
 	}
-	m.doubts = append(m.doubts, doubt{len(m.spool.marks) - 1, shortenText(r.row.Address), r.doubt})
+	m.doubts = append(m.doubts, doubt{m.spool.marks.len() - 1, shortenText(r.row.Address), r.doubt})
 }
 
-// maySame reports whether two rows may have the same content. This is cheaper than finding such rows.
-func maySame(marks []mark) bool {
-	halves := make([]uint64, len(marks))
-	for i, mk := range marks {
-		halves[i] = mk.same[0]
+// maySame reports whether two rows may have the same content. This is cheaper than finding such rows. A part
+// of each hash goes into a table, at the first free place from its own place on; 0 means that a place is free.
+func (m *marks) maySame() bool {
+	table := make([]uint32, 2<<bits.Len(uint(m.len())))
+	for mk := range m.all() {
+		part := uint32(mk.same[0] >> 32)
+		place := mk.same[0] % uint64(len(table))
+		for ; table[place] != 0; place = (place + 1) % uint64(len(table)) {
+			if table[place] == part {
+				return true
+			}
+		}
+		if part == 0 {
+			return true
+		}
+		table[place] = part
 	}
-	slices.Sort(halves)
-	return len(slices.Compact(halves)) < len(marks)
+	return false
 }
 
 func (m *maker) warnIdentical() {
-	marks := m.spool.marks
-	if !maySame(marks) {
+	marks := &m.spool.marks
+	if !marks.maySame() {
 		return
 	}
 	var found [][2]*mark
 	var first *mark
 	for _, i := range m.sorted(bySame) {
-		if first == nil || first.same != marks[i].same {
-			first = &marks[i]
+		mk := marks.at(int(i))
+		if first == nil || first.same != mk.same {
+			first = mk
 			continue
 		}
-		found = append(found, [2]*mark{&marks[i], first})
+		found = append(found, [2]*mark{mk, first})
 	}
 	slices.SortFunc(found, func(a, b [2]*mark) int { return cmp.Compare(a[0].line, b[0].line) })
 	for _, pair := range found {
@@ -130,7 +142,7 @@ func (m *maker) warnIdentical() {
 }
 
 func (m *maker) warnLikeUnknown() error {
-	marks := m.spool.marks
+	marks := &m.spool.marks
 	var places []uint32
 	for o, err := range m.ledger.Orders(m.ctx,
 		journal.Filter{States: []journal.State{journal.Unknown, journal.Sending}}) {
@@ -142,13 +154,14 @@ func (m *maker) warnLikeUnknown() error {
 		}
 		like := mark{same: contentHash(o.Content)}
 		from, _ := slices.BinarySearchFunc(places, &like,
-			func(i uint32, like *mark) int { return bySame(&marks[i], like) })
+			func(i uint32, like *mark) int { return bySame(marks.at(int(i)), like) })
 		for _, i := range places[from:] {
-			if marks[i].same != like.same {
+			mk := marks.at(int(i))
+			if mk.same != like.same {
 				break
 			}
-			if marks[i].id != parseID(o.OrderID) {
-				m.warn.about(likeUnknown, &marks[i],
+			if mk.id != parseID(o.OrderID) {
+				m.warn.about(likeUnknown, mk,
 					"pays the same as order %s, whose outcome is unknown: till withdraw reconcile %s",
 					o.OrderID, o.OrderID)
 			}
@@ -162,17 +175,14 @@ const fewAmounts = 3
 
 // warnOutliers warns of amounts that are at least ten times, or at most a tenth of, the median of their unit.
 func (m *maker) warnOutliers() {
-	marks := m.spool.marks
-	counts := make([]int, len(m.units.units))
-	for i := range marks {
-		counts[marks[i].unit]++
+	marks := &m.spool.marks
+	totals := m.made.Totals
+	amounts := make([][]int64, len(totals))
+	for unit, total := range totals {
+		amounts[unit] = make([]int64, 0, total.Rows)
 	}
-	amounts := make([][]int64, len(counts))
-	for unit, count := range counts {
-		amounts[unit] = make([]int64, 0, count)
-	}
-	for i := range marks {
-		amounts[marks[i].unit] = append(amounts[marks[i].unit], marks[i].minor)
+	for mk := range marks.all() {
+		amounts[mk.unit] = append(amounts[mk.unit], mk.minor)
 	}
 	medians := make([]int64, len(amounts)) // 0: none
 	for unit, amounts := range amounts {
@@ -182,13 +192,12 @@ func (m *maker) warnOutliers() {
 			medians[unit] = low + (high-low)/2
 		}
 	}
-	for i := range marks {
-		mk := &marks[i]
+	for mk := range marks.all() {
 		median := medians[mk.unit]
 		if median == 0 || mk.minor/10 < median && mk.minor > median/10 {
 			continue
 		}
-		amount, usual := m.units.units[mk.unit], m.units.units[mk.unit]
+		amount, usual := totals[mk.unit].Amount, totals[mk.unit].Amount
 		amount.Minor, usual.Minor = mk.minor, median
 		m.warn.about(outlier, mk, "pays %s, which is far from the usual %s of this file",
 			m.Currencies.registry.Format(amount), m.Currencies.registry.Format(usual))
