@@ -39,6 +39,7 @@ type conduct struct {
 	shows   bool // after a stale list comes one that is not: nobody can see a row that two readings lack
 	steady  bool // a list that is stale stays so until its first page is read again
 	upper   bool // it shows addresses in capital letters
+	oneID   bool // it answers the second create with the id of the first
 }
 
 // A withdrawal is a row of the service.
@@ -61,7 +62,7 @@ var (
 	isLimited   = choice{fails, "which is refused for the rate of calls"}
 	redirected  = choice{fails, "which is accepted, and answered with a redirect"}
 	cannotTell  = choice{fails, "which is accepted, and answered with HTTP 500"}
-	wrongID     = choice{fails, "which is accepted, and answered with the id of another order"}
+	wrongID     = choice{what: "which is accepted, and answered with the id of another order"}
 	diesBefore  = choice{dies, "and dies before a byte is written"}
 	diesLate    = choice{dies, "and dies, with the request on its way"}
 )
@@ -139,6 +140,8 @@ func (c client) create(text []byte) (status int, answer string, err error) {
 	choices := append([]choice{{what: "which is accepted"}}, c.s.may.creates...)
 	if c.s.asked++; c.s.asked <= c.s.may.lost {
 		choices = []choice{{what: landsLate.what}}
+	} else if c.s.asked == 2 && c.s.may.oneID {
+		choices = []choice{wrongID}
 	}
 	took := c.p.pass(&point{what: what, choices: choices})
 	if took.what == landsLate.what {

@@ -258,7 +258,12 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	return &stmt{s, c, query}, err
 }
 
-func (c *conn) Close() error { return c.real.Close() }
+// Close is also called when the time for a statement is over. The database undoes the transaction then.
+func (c *conn) Close() error {
+	c.broken = true
+	c.ended()
+	return c.real.Close()
+}
 
 func (c *conn) Begin() (driver.Tx, error) {
 	return nil, errors.New("the journal begins with a statement")
