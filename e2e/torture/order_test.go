@@ -92,10 +92,12 @@ func (o *order) ended(a *attempt) *attempt {
 	return a
 }
 
-// metItsTwin reports whether an attempt was refused because another attempt runs at the same time, under the
-// same order id.
+// metItsTwin reports whether an attempt was refused because another one runs, or ended in doubt, at the same
+// time: under the same order id or, if each made its own, with the same content.
 func (a *attempt) metItsTwin() bool {
-	return a.exit == 13 || a.exit == 12 && strings.Contains(a.stderr.String(), "order_id_reused")
+	said := a.stderr.String()
+	return a.exit == 13 || a.exit == 12 && strings.Contains(said, "order_id_reused") ||
+		a.exit == 20 && strings.Contains(said, "till: duplicate: ")
 }
 
 // neverConnected reports whether an attempt had no connection that could be cut. Its short timeout ended
