@@ -17,7 +17,7 @@ func version(b *bench) []row {
 	till := command(environment(""), b.till, "version")
 	ratio := pairs(41, till.run, command(nil, hello).run)
 	return []row{
-		{what: "till version / a program that prints a line, wall time", got: ratio, unit: "x", limit: 4, atMost: true,
+		{what: "till version / a program that prints a line, wall time", got: ratio, unit: "x", limit: 3.5, atMost: true,
 			detail: "median of 41 pairs"},
 		{what: "till version, peak memory", got: till.peak, unit: " MiB", limit: 16, atMost: true,
 			detail: "largest of 42 runs"},
@@ -32,7 +32,7 @@ func get(b *bench) []row {
 	till := command(environment(server.url), b.till, "withdraw", "get", id, "-o", "json")
 	curl := command(nil, "curl", "-sS", "-H", "Authorization: Bearer "+sandboxKey, server.url+getPath+"?id="+id)
 	ratio := pairs(41, till.run, curl.run)
-	return []row{{what: "till withdraw get / curl, wall time", got: ratio, unit: "x", limit: 0.95, atMost: true,
+	return []row{{what: "till withdraw get / curl, wall time", got: ratio, unit: "x", limit: 0.90, atMost: true,
 		detail: "median of 41 pairs"}}
 }
 

@@ -122,7 +122,7 @@ func resellerReport(b *bench) []row {
 	ratio := pairs(reportPairs, till.run, command(nil, b.self, "-fetch-stats", server.url).run)
 	what := fmt.Sprintf("reseller report, %d resellers with %d rebates", resellers, rebatesOfEach)
 	return []row{
-		{what: what + " / fetching and decoding the same, wall time", got: ratio, unit: "x", limit: 2, atMost: true,
+		{what: what + " / fetching and decoding the same, wall time", got: ratio, unit: "x", limit: 1.5, atMost: true,
 			detail: fmt.Sprintf("median of %d pairs, %d at a time", reportPairs, reportWidth)},
 		{what: what + ", peak memory", got: till.peak, unit: " MiB", limit: 64, atMost: true,
 			detail: fmt.Sprintf("largest of %d runs", reportPairs+1)},
