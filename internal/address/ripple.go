@@ -3,19 +3,20 @@ package address
 import (
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // rippleAlphabet has the digits of base58 in another order (xrpl.org, "base58 Encodings").
 const rippleAlphabet = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
 
 // rippleToBitcoin replaces the digits by Bitcoin's, so that one decoder reads both.
-var rippleToBitcoin = func() *strings.Replacer {
+var rippleToBitcoin = sync.OnceValue(func() *strings.Replacer {
 	var pairs []string
 	for i := range len(rippleAlphabet) {
 		pairs = append(pairs, rippleAlphabet[i:i+1], base58Alphabet[i:i+1])
 	}
 	return strings.NewReplacer(pairs...)
-}()
+})
 
 // isRippleShape recognizes a classic address and an X-address (XLS-5d), which also holds a destination tag.
 func isRippleShape(text string) bool {
@@ -65,5 +66,5 @@ func checkXAddress(text, network string) error {
 }
 
 func decodeRipple(text string, size int) ([]byte, error) {
-	return decodeBase58(rippleToBitcoin.Replace(text), size)
+	return decodeBase58(rippleToBitcoin().Replace(text), size)
 }

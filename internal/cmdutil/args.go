@@ -48,23 +48,25 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	return UsageError(fmt.Sprintf("%s has no command %q", CommandName(cmd), name), hint)
 }
 
-// otherWords are words that people try, with the commands that do it here.
-var otherWords = map[string][]string{
-	"find":   {"withdraw list", "journal list"},
-	"list":   {"withdraw list", "journal list"},
-	"ls":     {"withdraw list", "journal list", "payout list", "invite list", "reseller list", "profile list"},
-	"pay":    {"withdraw create", "payout apply"},
-	"send":   {"withdraw create", "payout apply"},
-	"show":   {"withdraw get", "journal show", "invoice get", "invite get", "reseller info"},
-	"delete": {"profile remove", "currency remove"},
-	"rm":     {"profile remove", "currency remove"},
+// otherWords returns words that people try, with the commands that do it here.
+func otherWords() map[string][]string {
+	return map[string][]string{
+		"find":   {"withdraw list", "journal list"},
+		"list":   {"withdraw list", "journal list"},
+		"ls":     {"withdraw list", "journal list", "payout list", "invite list", "reseller list", "profile list"},
+		"pay":    {"withdraw create", "payout apply"},
+		"send":   {"withdraw create", "payout apply"},
+		"show":   {"withdraw get", "journal show", "invoice get", "invite get", "reseller info"},
+		"delete": {"profile remove", "currency remove"},
+		"rm":     {"profile remove", "currency remove"},
+	}
 }
 
 // otherWord asks whether a command was meant that has another word for name. If there is none below cmd, it
 // returns "".
 func otherWord(cmd *cobra.Command, name string) string {
 	var found []string
-	for _, path := range otherWords[name] {
+	for _, path := range otherWords()[name] {
 		if path = "till " + path; strings.HasPrefix(path, cmd.CommandPath()+" ") && len(found) < 2 {
 			found = append(found, path)
 		}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"example.com/till/internal/place"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -73,11 +74,13 @@ func hasSecret(value, secret string, shortest int) bool {
 	return false
 }
 
-var escaped = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+var escaped = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+})
 
 // unescape replaces what is escaped for an address, also where the text is none.
 func unescape(text string) string {
-	return escaped.ReplaceAllStringFunc(text, func(code string) string {
+	return escaped().ReplaceAllStringFunc(text, func(code string) string {
 		char, _ := url.PathUnescape(code)
 		return char
 	})

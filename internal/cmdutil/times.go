@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"example.com/till/internal/near"
@@ -95,7 +96,7 @@ func (p Period) named(text string) (time.Time, report.Unit) {
 	if month, err := time.ParseInLocation(monthLayout, text, p.zone); err == nil {
 		return month, report.ByMonth
 	}
-	if m := weekName.FindStringSubmatch(text); m != nil {
+	if m := weekName().FindStringSubmatch(text); m != nil {
 		year, _ := strconv.Atoi(m[1])
 		week, _ := strconv.Atoi(m[2])
 		fourth := time.Date(year, time.January, 4, 0, 0, 0, 0, p.zone) // is always in week 1
@@ -109,7 +110,9 @@ func (p Period) named(text string) (time.Time, report.Unit) {
 
 const monthLayout = "2006-01"
 
-var weekName = regexp.MustCompile(`^(\d{4})-W(\d{2})$`)
+var weekName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\d{4})-W(\d{2})$`)
+})
 
 // after returns the first moment after the day, week or month that begins at first.
 func after(first time.Time, unit report.Unit) time.Time {

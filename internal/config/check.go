@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -136,9 +135,10 @@ func checkTimeLayout(text string) error {
 
 // ValidProfileName reports whether a profile can have this name: lower-case letters, digits, - and _, with a
 // letter or a digit first.
-func ValidProfileName(name string) bool { return profileName.MatchString(name) }
-
-var profileName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+func ValidProfileName(name string) bool {
+	return name != "" && len(name) <= 64 && !strings.HasPrefix(name, "-") && !strings.HasPrefix(name, "_") &&
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
 
 func checkProfileName(name string) error {
 	if !ValidProfileName(name) {

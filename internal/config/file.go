@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
@@ -128,10 +129,12 @@ func readChecked(what, path string, limit int64, check func(fs.FileInfo) error) 
 	return data, nil
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9/._+,@%-]+$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9/._+,@%-]+$`)
+})
 
 func quoteShell(text string) string {
-	if plainWord.MatchString(text) {
+	if plainWord().MatchString(text) {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // IsPostgres reports whether a text is the address of a database, not the name of a file.
@@ -51,13 +52,15 @@ func Check(text string) error {
 	return nil
 }
 
-var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`) // a single letter is a drive
+var scheme = sync.OnceValue(func() *regexp.Regexp { // a single letter is a drive
+	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`)
+})
 
 // isAddress reports whether a text was probably meant as an address, with or without its scheme. A text that
 // begins as only a path can is a path.
 func isAddress(text string) bool {
 	text = strings.TrimSpace(text)
-	if strings.Contains(text, "://") || scheme.MatchString(text) {
+	if strings.Contains(text, "://") || scheme().MatchString(text) {
 		return true
 	}
 	for _, start := range []string{"./", "../", "~/", `.\`, `..\`} {

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed page.html
@@ -115,7 +116,9 @@ func ChangeClass(sign int) string {
 }
 
 // longNumber is the digits of a number before its point, if there are enough of them to group.
-var longNumber = regexp.MustCompile(`(^|[ +-])[0-9]{4,}`)
+var longNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|[ +-])[0-9]{4,}`)
+})
 
 // digits returns HTML of text with the digits of its numbers in groups of three. The style draws the groups
 // apart: a reader who copies a number, or searches for it, gets and needs no spaces.
@@ -125,7 +128,7 @@ func digits(text string) template.HTML {
 
 // grouped puts something before and after every group of three digits, except the first of a number.
 func grouped(text, before, after string) string {
-	return longNumber.ReplaceAllStringFunc(text, func(number string) string {
+	return longNumber().ReplaceAllStringFunc(text, func(number string) string {
 		at := strings.IndexAny(number, "0123456789")
 		at += (len(number)-at-1)%3 + 1
 		parts := number[:at]
@@ -140,11 +143,13 @@ func grouped(text, before, after string) string {
 // digits.
 func tip(text string) string { return grouped(Safe(text), "\u202f", "") }
 
-var dateOrMonth = regexp.MustCompile(`\b[0-9]{4}-[0-9]{2}(-[0-9]{2})?\b`)
+var dateOrMonth = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b[0-9]{4}-[0-9]{2}(-[0-9]{2})?\b`)
+})
 
 // dates returns HTML of text in which no date is broken into lines.
 func dates(text string) template.HTML {
-	return template.HTML(dateOrMonth.ReplaceAllString(template.HTMLEscapeString(Safe(text)), `<span>$0</span>`))
+	return template.HTML(dateOrMonth().ReplaceAllString(template.HTMLEscapeString(Safe(text)), `<span>$0</span>`))
 }
 
 // HTML returns the text, escaped, with its digits grouped if it is a number or a list of them. Of a long label

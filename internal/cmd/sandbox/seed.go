@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/render"
@@ -136,7 +137,9 @@ func appendObject(b *bytes.Buffer, n *yaml.Node) error {
 	return nil
 }
 
-var plainNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+var plainNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+})
 
 func appendScalar(b *bytes.Buffer, n *yaml.Node) error {
 	switch tag := n.ShortTag(); tag {
@@ -147,7 +150,7 @@ func appendScalar(b *bytes.Buffer, n *yaml.Node) error {
 	case "!!bool":
 		b.WriteString(strings.ToLower(n.Value))
 	case "!!int", "!!float":
-		if !plainNumber.MatchString(n.Value) {
+		if !plainNumber().MatchString(n.Value) {
 			return fmt.Errorf("line %d: %s is not a plain decimal number; write one, or put quotes around text",
 				n.Line, n.Value)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -20,7 +21,9 @@ const (
 // maxDecoded is how often a text is decoded to find a key in it.
 const maxDecoded = 3
 
-var brokenEscape = regexp.MustCompile(`(%[0-9A-Fa-f]?|\\(u[0-9A-Fa-f]{0,3})?)$`) // at the end of a text
+var brokenEscape = sync.OnceValue(func() *regexp.Regexp { // at the end of a text
+	return regexp.MustCompile(`(%[0-9A-Fa-f]?|\\(u[0-9A-Fa-f]{0,3})?)$`)
+})
 
 // A redactor knows the keys that may be in a request.
 type redactor struct {
@@ -123,7 +126,7 @@ func (k redactor) redactEnd(text string) string {
 
 func withoutBrokenEscape(text string) string {
 	end := max(0, len(text)-len(`\u000`))
-	return text[:end] + brokenEscape.ReplaceAllString(text[end:], "")
+	return text[:end] + brokenEscape().ReplaceAllString(text[end:], "")
 }
 
 // overlap returns how many bytes at the end of a text are the beginning of a key, unless they are too few to matter.
