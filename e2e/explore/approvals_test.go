@@ -59,8 +59,8 @@ func raises(name string, n int) actor {
 	}}
 }
 
-// makePlans writes the plan of a world, and the signatures over it or over another plan. All other signatures are
-// kept for later.
+// makePlans writes the plan of a world, and the signatures over it or over another plan. All other signatures
+// are kept for later.
 func (w *world) makePlans(ctx context.Context, j *payout.Journal, dir string) error {
 	path := filepath.Join(dir, planFile)
 	if err := makePlan(ctx, j, path, w.plan); err != nil || w.signed == nil {
@@ -111,8 +111,8 @@ func (r *run) takesBack(key string) {
 	}
 }
 
-// mayClaim checks that a process may send an order: its account has its name still, and as many persons as the
-// account demands have approved it, and that is recorded.
+// mayClaim checks that a process may send an order: its account has its name still, and as many persons as
+// the account demands have approved it, and that is recorded.
 func (r *run) mayClaim(p *process, orderID string) {
 	if r.outside.renamed {
 		r.violated("%s claims order %s, and its account has another name", p.name, orderID)
@@ -121,15 +121,15 @@ func (r *run) mayClaim(p *process, orderID string) {
 	err := r.journal.db.QueryRow(`SELECT COALESCE((SELECT persons FROM demands WHERE account = orders.account
 			ORDER BY id DESC LIMIT 1), 0), (SELECT count(DISTINCT principal) FROM attempts
 			JOIN consent_approvals ON consent_approvals.consent = attempts.consent
-			JOIN approvals ON approvals.id = consent_approvals.approval
-			WHERE order_row = orders.id AND number = (SELECT max(number) FROM attempts WHERE order_row = orders.id))
+			JOIN approvals ON approvals.id = consent_approvals.approval WHERE order_row = orders.id
+			AND number = (SELECT max(number) FROM attempts WHERE order_row = orders.id))
 		FROM orders WHERE state = 'sending' AND order_id = '`+orderID+`'`).Scan(&demanded, &recorded)
 	if err != nil {
 		r.violated("the journal cannot be read: %v", err)
 		return
 	}
 	if n := len(r.outside.signers); demanded > 0 && (n < demanded || recorded < demanded) {
-		r.violated("%s claims order %s, which %d persons must approve; %d have, and the journal has %d approvals",
+		r.violated("%s claims order %s, which %d persons must approve: %d have, and %d of them are recorded",
 			p.name, orderID, demanded, n, recorded)
 	}
 }
@@ -139,7 +139,8 @@ func approvalWorlds() []*world {
 	signs := event{what: "Bob signs the plan", do: func(r *run) { r.signs("bob") }}
 	takesBack := event{what: "Bob takes his signature back", do: func(r *run) { r.takesBack("bob") }}
 	return []*world{
-		{name: "approved", about: "Ann has signed a plan with two keys, and Bob may sign it while it is applied",
+		{name: "approved",
+			about:  "Ann has signed a plan with two keys, and Bob may sign it while it is applied",
 			stages: [][]actor{{demanding(2, applies("A"))}, {demanding(2, applies("B"))}},
 			plan:   []string{row(8, "0.1")}, signed: []string{"ann", "ann2"}, events: []event{signs}},
 		{name: "withdrawn", long: true,
@@ -157,6 +158,7 @@ func approvalWorlds() []*world {
 			about:  "the rows of an approved run are changed in the journal, and it goes on",
 			stages: [][]actor{{demanding(2, begins("A"))}, {demanding(2, applies("B"))}},
 			plan:   []string{row(8, "0.1")}, signed: []string{"ann", "bob"},
-			events: []event{{what: "another program changes the rows", do: (*run).tampers, ready: (*run).idle}}},
+			events: []event{
+				{what: "another program changes the rows", do: (*run).tampers, ready: (*run).idle}}},
 	}
 }

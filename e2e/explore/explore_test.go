@@ -22,7 +22,7 @@ var (
 	only       = flag.String("world", "", "explore this world alone")
 	switches   = flag.Int("switches", -1, "explore with at most so many switches; -1: as many as usual")
 	faults     = flag.Int("faults", 0, "and with at most so many faults")
-	schedule   = flag.String("schedule", "", "the schedule that TestReplay carries out in -world, as a failure prints it")
+	schedule   = flag.String("schedule", "", "what TestReplay carries out in -world, as a failure prints it")
 )
 
 // bounds returns the bounds within which all schedules of a world are explored.
@@ -83,7 +83,8 @@ func (e *explorer) makeBase() {
 		p.journal = j
 		if !e.world.empty {
 			r.journal = &inspector{now: map[string]entry{"1": {state: "sending"}}}
-			r.owner, r.claimed, r.sent = map[string]*process{"1": p}, map[string]time.Time{"1": time.Now()}, map[string]time.Time{}
+			r.owner, r.sent = map[string]*process{"1": p}, map[string]time.Time{}
+			r.claimed = map[string]time.Time{"1": time.Now()}
 			r.service = newService(r, conduct{})
 			if _, err := p.sender().Send(ctx, withdraw("1", 5)); err != nil {
 				t.Fatal(err)
@@ -111,7 +112,8 @@ func (e *explorer) run(schedule []int, seen map[uint64][]cost) *run {
 	if err := errors.Join(e.base.restore(), e.files.restore()); err != nil {
 		e.t.Fatal(err)
 	}
-	r := &run{world: e.world, dir: e.dir, place: e.base.place(), schedule: schedule, bound: e.bound, visited: seen}
+	r := &run{world: e.world, dir: e.dir, place: e.base.place(), schedule: schedule, bound: e.bound,
+		visited: seen}
 	r.do(e.t)
 	e.schedules++
 	e.steps += len(r.steps)
@@ -167,7 +169,9 @@ func (e *explorer) shrink(r *run) *run {
 			if schedule[i] == 0 {
 				continue
 			}
-			for _, instead := range [][]int{slices.Concat(schedule[:i], []int{0}, schedule[i+1:]), slices.Delete(slices.Clone(schedule), i, i+1)} {
+			first := slices.Concat(schedule[:i], []int{0}, schedule[i+1:])
+			without := slices.Delete(slices.Clone(schedule), i, i+1)
+			for _, instead := range [][]int{first, without} {
 				if shorter := e.run(instead, nil); shorter.violation != "" && weight(shorter) < weight(r) {
 					r, again = shorter, true
 					break
@@ -218,13 +222,14 @@ func parse(text string) (schedule []int, err error) {
 }
 
 func (r *run) report() string {
-	return fmt.Sprintf("%s\n\ngo test ./e2e/explore -run TestReplay -world %s -schedule %s\n\n%s", r.violation, r.world.name, text(r.steps),
-		strings.Join(r.story, "\n"))
+	return fmt.Sprintf("%s\n\ngo test ./e2e/explore -run TestReplay -world %s -schedule %s\n\n%s",
+		r.violation, r.world.name, text(r.steps), strings.Join(r.story, "\n"))
 }
 
 // TestExplore explores all worlds.
 func TestExplore(t *testing.T) {
-	table := fmt.Sprintf("\n%-10s %9s %7s %10s %9s %8s %8s  %s\n", "world", "switches", "faults", "schedules", "steps", "states", "seconds", "in which")
+	table := fmt.Sprintf("\n%-10s %9s %7s %10s %9s %8s %8s  %s\n", "world", "switches", "faults", "schedules",
+		"steps", "states", "seconds", "in which")
 	var sum struct{ schedules, steps int }
 	for _, w := range allWorlds() {
 		if *only != "" && *only != w.name || !w.fits() {
@@ -238,7 +243,8 @@ func TestExplore(t *testing.T) {
 				if r := e.explore(b); r != nil {
 					t.Fatal(e.shrink(r).report())
 				}
-				table += fmt.Sprintf("%-10s %9d %7d %10d %9d %8d %8.1f  %s\n", w.name, b.switches, b.faults, e.schedules, e.steps, len(e.seen), time.Since(began).Seconds(), w.about)
+				table += fmt.Sprintf("%-10s %9d %7d %10d %9d %8d %8.1f  %s\n", w.name, b.switches, b.faults,
+					e.schedules, e.steps, len(e.seen), time.Since(began).Seconds(), w.about)
 				sum.schedules, sum.steps = sum.schedules+e.schedules, sum.steps+e.steps
 			}
 		})
@@ -260,8 +266,10 @@ func TestSameTwice(t *testing.T) {
 			schedule := append(make([]int, at), 1, 0, 2)
 			states := [2]map[uint64][]cost{{}, {}}
 			one, two := e.run(schedule, states[0]), e.run(schedule, states[1])
-			if !slices.Equal(one.story, two.story) || !reflect.DeepEqual(one.steps, two.steps) || !reflect.DeepEqual(states[0], states[1]) {
-				t.Errorf("%s: the schedule %s differs the second time:\n%s\n\n%s", w.name, text(one.steps), strings.Join(one.story, "\n"), strings.Join(two.story, "\n"))
+			if !slices.Equal(one.story, two.story) || !reflect.DeepEqual(one.steps, two.steps) ||
+				!reflect.DeepEqual(states[0], states[1]) {
+				t.Errorf("%s: the schedule %s differs the second time:\n%s\n\n%s", w.name, text(one.steps),
+					strings.Join(one.story, "\n"), strings.Join(two.story, "\n"))
 			}
 		}
 	}

@@ -114,8 +114,10 @@ func (d *database) restore() error {
 		DO $$ DECLARE t text; s text; BEGIN
 			FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
 				EXECUTE format('DELETE FROM public.%1$I; INSERT INTO public.%1$I SELECT * FROM kept.%1$I', t);
-				IF EXISTS (SELECT 1 FROM information_schema.columns WHERE table_schema = 'public' AND table_name = t AND column_name = 'id' AND is_identity = 'YES') THEN
-					EXECUTE format('SELECT setval(pg_get_serial_sequence(''public.%1$I'', ''id''), (SELECT coalesce(max(id), 0) + 1 FROM public.%1$I), false)', t);
+				IF EXISTS (SELECT 1 FROM information_schema.columns WHERE table_schema = 'public'
+						AND table_name = t AND column_name = 'id' AND is_identity = 'YES') THEN
+					EXECUTE format('SELECT setval(pg_get_serial_sequence(''public.%1$I'', ''id''),
+						(SELECT coalesce(max(id), 0) + 1 FROM public.%1$I), false)', t);
 				END IF;
 			END LOOP;
 		END $$`)

@@ -48,7 +48,8 @@ func (i *inspector) close() error { return i.db.Close() }
 
 func (i *inspector) read() (map[string]entry, error) {
 	all := map[string]entry{}
-	rows, err := i.db.Query(`SELECT order_id, state, withdrawal, content, reason, decided, (SELECT count(*) FROM events WHERE order_row = orders.id AND what = 'not-sent') FROM orders`)
+	rows, err := i.db.Query(`SELECT order_id, state, withdrawal, content, reason, decided,
+		(SELECT count(*) FROM events WHERE order_row = orders.id AND what = 'not-sent') FROM orders`)
 	if err != nil {
 		return nil, err
 	}
@@ -102,22 +103,23 @@ func (r *run) recorded(p *process) (told string) {
 // moved checks a change that a process has made to an order.
 func (r *run) moved(p *process, id string, was, is entry) {
 	owner := r.owner[id]
-	decided := is.notSent > was.notSent
+	decided, since := is.notSent > was.notSent, r.clock().Sub(r.sent[id])
 	switch {
 	case was.state == "sending" && owner != p && !owner.dead && !owner.ended && !owner.lost():
 		r.violated("%s has changed order %s, which %s is sending", p.name, id, owner.name)
-	case was.state == "unknown" && (is.state == "planned" || is.state == "rejected") && !decided && owner != p:
+	case was.state == "unknown" && (is.state == "planned" || is.state == "rejected") && !decided &&
+		owner != p:
 		r.violated("order %s was unknown, and %s calls it %s", id, p.name, is.state)
 	case was.state == "accepted" && !was.paidAs && is.state != "accepted" && is.state != "conflict":
 		r.violated("order %s was accepted, and is %s", id, is.state)
-	case decided && !r.sent[id].IsZero() && r.clock().Sub(r.sent[id]) < settleAfter:
-		r.violated("%s has decided about order %s %s after it was sent", p.name, id, r.clock().Sub(r.sent[id]))
+	case decided && !r.sent[id].IsZero() && since < settleAfter:
+		r.violated("%s has decided about order %s %s after it was sent", p.name, id, since)
 	case decided && r.service.skew > time.Minute && r.jumped < p.listed:
 		r.violated("%s has decided about order %s by a clock that is wrong by %s", p.name, id, r.service.skew)
 	case is.state == "sending" && was.state != "sending" && r.twin(id) != "":
 		r.violated("order %s is sent while order %s, with the same content, is unknown", id, r.twin(id))
 	case is.state == "conflict" && r.service.may.upper:
-		r.violated("order %s is called a conflict, and the service has it with the same address in capital letters", id)
+		r.violated("order %s is called a conflict, and the service has its address in capital letters", id)
 	case was.state == "accepted" && is.state == "accepted" && was.id != is.id && !is.paidAs:
 		r.violated("order %s was accepted as %s, and is accepted as %s", id, was.id, is.id)
 	}
@@ -170,12 +172,13 @@ func (r *run) check() {
 	for _, id := range slices.Sorted(maps.Keys(r.journal.now)) {
 		e := r.journal.now[id]
 		if other := accepted[e.id]; e.state == "accepted" && other != "" {
-			r.violated("the journal has the orders %s and %s as accepted with the same id %q", other, id, e.id)
+			r.violated("the journal has the orders %s and %s with the same id %q", other, id, e.id)
 		} else if e.state == "accepted" {
 			accepted[e.id] = id
 		}
 		if e.state == "accepted" && !e.paidAs && !r.service.has(e.id, id) && !r.service.lied {
-			r.violated("the journal has order %s as accepted with the id %q, and the service has no such withdrawal", id, e.id)
+			r.violated("the journal has order %s as accepted with the id %q, and the service does not",
+				id, e.id)
 		}
 	}
 }
@@ -188,12 +191,13 @@ func (s *service) has(id, orderID string) bool {
 func (r *run) left(w *withdrawal) {
 	r.sent[w.orderID] = w.at.Add(-r.outside.ahead)
 	if w.late {
-		r.violated("%s has sent order %s after files of the journal were removed", w.by.name, w.orderID)
+		r.violated("%s has sent order %s after the log of the journal was removed", w.by.name, w.orderID)
 	}
 	r.asPlanned(w)
 	e := r.journal.now[w.orderID]
 	if e.state != "sending" && e.state != "unknown" || r.owner[w.orderID] != w.by {
-		r.violated("%s has sent order %s without a record of it: the journal has it as %q", w.by.name, w.orderID, e.state)
+		r.violated("%s has sent order %s without a record of it: the journal has it as %q", w.by.name,
+			w.orderID, e.state)
 	}
 	if d := w.at.Sub(r.claimed[w.orderID]); d > 5*time.Second {
 		r.violated("%s has sent order %s %s after its record", w.by.name, w.orderID, d)
@@ -226,11 +230,12 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 			r.violated("%s reports neither an id nor an error for order %s", p.name, orderID)
 		}
 		if e := r.journal.now[orderID]; err == nil && (e.state != "accepted" || e.id != id) {
-			r.violated("%s reports that order %s was accepted, and the journal has it as %s", p.name, orderID, e.state)
+			r.violated("%s reports that order %s was accepted, and the journal has it as %s", p.name,
+				orderID, e.state)
 		}
 		for _, w := range r.service.rows {
-			if err == nil && w.id == id && minor != 0 && asText(w.body["amount"]) != fmt.Sprintf(`{"Crypto":{"Btc":%d}}`, minor) {
-				r.violated("%s reports that %d were paid, and the service has %s", p.name, minor, asText(w.body["amount"]))
+			if err == nil && w.id == id && minor != 0 && w.amount() != inBtc(minor) {
+				r.violated("%s reports that %d were paid, and the service has %s", p.name, minor, w.amount())
 			}
 		}
 		return

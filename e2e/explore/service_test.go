@@ -48,7 +48,7 @@ type withdrawal struct {
 	body        map[string]any
 	by          *process // nil: another program
 	at          time.Time
-	late        bool // files of the journal were gone by then
+	late        bool // the log of the journal was gone by then
 }
 
 // What can happen to a create, apart from being accepted.
@@ -69,9 +69,10 @@ var (
 
 // What can happen to a list.
 var (
-	isStale    = choice{fails, "without the newest withdrawal"}
-	listFails  = choice{fails, "which fails"}
-	anyCreate  = []choice{lostAnswer, lostRequest, timesOut, landsLate, isRejected, neverLeaves, isLimited, redirected, cannotTell, diesBefore, diesLate}
+	isStale   = choice{fails, "without the newest withdrawal"}
+	listFails = choice{fails, "which fails"}
+	anyCreate = []choice{lostAnswer, lostRequest, timesOut, landsLate, isRejected, neverLeaves, isLimited,
+		redirected, cannotTell, diesBefore, diesLate}
 	fewCreates = []choice{lostAnswer, landsLate, isRejected, neverLeaves, diesLate}
 )
 
@@ -117,8 +118,8 @@ func (c client) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	date := time.Now().Add(-c.s.skew).UTC().Format(http.TimeFormat)
-	return &http.Response{StatusCode: status, Header: http.Header{"Date": {date}}, Body: io.NopCloser(strings.NewReader(answer)),
-		ContentLength: int64(len(answer)), Request: req}, nil
+	return &http.Response{StatusCode: status, Header: http.Header{"Date": {date}}, Request: req,
+		Body: io.NopCloser(strings.NewReader(answer)), ContentLength: int64(len(answer))}, nil
 }
 
 const envelope = `{"error":{"code":2004,"reason":"no_funds","description":"The balance is short."}}`
@@ -128,8 +129,9 @@ type neverLeft struct{ error }
 func (neverLeft) NotSent() bool { return true }
 
 func (c client) create(text []byte) (status int, answer string, err error) {
-	w := &withdrawal{by: c.p, body: map[string]any{}, at: time.Now(), late: c.s.r.outside.removed} // nothing can stop it from here on
-	c.p.saw("the files are gone", w.late)
+	// nothing can stop it from here on
+	w := &withdrawal{by: c.p, body: map[string]any{}, at: time.Now(), late: c.s.r.outside.removed}
+	c.p.saw("the log is gone", w.late)
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&w.body); err != nil {
@@ -186,7 +188,8 @@ func (c client) create(text []byte) (status int, answer string, err error) {
 			status, answer = 200, strconv.Quote(w.id)
 		}
 	}
-	if c.p.pass(&point{what: "gets the outcome of order " + w.orderID, silent: true, choices: []choice{{}, {dies, "and dies"}}}).kind == dies {
+	at := &point{what: "gets the outcome of order " + w.orderID, silent: true}
+	if at.choices = []choice{{}, {dies, "and dies"}}; c.p.pass(at).kind == dies {
 		return 0, "", errGone
 	}
 	if status == 200 && took != wrongID {
@@ -215,14 +218,20 @@ func (w *withdrawal) address() string {
 	return address
 }
 
+func (w *withdrawal) amount() string { return asText(w.body["amount"]) }
+
+// inBtc returns an amount as it is sent.
+func inBtc(minor int64) string { return fmt.Sprintf(`{"Crypto":{"Btc":%d}}`, minor) }
+
 func (w *withdrawal) json(listed, upper bool) map[string]any {
 	address := w.address()
 	if upper {
 		address = strings.ToUpper(address)
 	}
 	row := map[string]any{"id": w.id, "merchant_id": "m1", "currency": w.body["currency"],
-		"amount": w.body["amount"], "address": address, "current": "New", "statuses": []any{}, "is_testnet": true,
-		"callback": "", "external_order_id": w.orderID, "external_id": json.Number(w.orderID)}
+		"amount": w.body["amount"], "address": address, "current": "New", "statuses": []any{},
+		"is_testnet": true, "callback": "", "external_order_id": w.orderID,
+		"external_id": json.Number(w.orderID)}
 	if listed {
 		row["address"] = map[string]any{"Crypto": map[string]any{"currency": "Btc", "address": address}}
 	}
@@ -289,7 +298,9 @@ func (c client) list(page int) (status int, answer string, err error) {
 	for _, w := range rows[min((page-1)*size, len(rows)):min(page*size, len(rows))] {
 		shown = append(shown, w.json(true, c.s.may.upper))
 	}
-	return 200, asText(map[string]any{"page_content": shown, "page_count": (len(rows) + size - 1) / size, "total": len(rows)}), nil
+	answer = asText(map[string]any{"page_content": shown, "page_count": (len(rows) + size - 1) / size,
+		"total": len(rows)})
+	return 200, answer, nil
 }
 
 // other makes a payment for somebody else, which is on the list too.

@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,7 +17,8 @@ import (
 
 // watched returns the context with which a process opens its journal: each statement passes through conn.
 func (p *process) watched() context.Context {
-	return journal.WithDriver(context.Background(), func(c driver.Connector) driver.Connector { return connector{c, p} })
+	return journal.WithDriver(context.Background(),
+		func(c driver.Connector) driver.Connector { return connector{c, p} })
 }
 
 type connector struct {
@@ -108,14 +108,17 @@ func (c *conn) statement(query string, args []driver.NamedValue, do func() (stri
 	return nil
 }
 
-// locks reports whether a statement waits in PostgreSQL for what another transaction has locked. What is written
-// to orders needs no lock of its own: the account is locked before, or the code has a bug.
+// locks reports whether a statement waits in PostgreSQL for what another transaction has locked. What is
+// written to orders needs no lock of its own: the account is locked before, or the code has a bug.
 func locks(query string) bool {
-	if strings.Contains(query, "FOR UPDATE") {
-		return true
-	}
 	table := fromTable.FindStringSubmatch(query)
-	return isWrite.MatchString(query) && (table == nil || !slices.Contains([]string{"orders", "attempts", "events"}, table[1]))
+	switch {
+	case strings.Contains(query, "FOR UPDATE"):
+		return true
+	case table != nil && slices.Contains([]string{"orders", "attempts", "events"}, table[1]):
+		return false
+	}
+	return isWrite.MatchString(query)
 }
 
 // known returns the arguments of a statement, without the random number of the process.
@@ -296,7 +299,9 @@ func (c *conn) ExecContext(
 	return result, err
 }
 
-func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+func (c *conn) QueryContext(
+	ctx context.Context, query string, args []driver.NamedValue,
+) (driver.Rows, error) {
 	all := &rows{}
 	if query == askClock {
 		all.columns, all.values = []string{"now"}, [][]driver.Value{{c.p.r.clock()}}
@@ -318,80 +323,5 @@ func (c *conn) alive() error {
 	if c.broken || c.p.dead {
 		return errGone
 	}
-	return nil
-}
-
-type stmt struct {
-	driver.Stmt
-	c     *conn
-	query string
-}
-
-func (s *stmt) ExecContext(ctx context.Context, args []driver.NamedValue) (result driver.Result, err error) {
-	err = s.c.statement(s.query, args, func() (text string, err error) {
-		result, err = s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
-		return affected(result, err), err
-	})
-	return result, err
-}
-
-func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	if s.query == askClock {
-		return s.c.QueryContext(ctx, s.query, args)
-	}
-	all := &rows{}
-	err := s.c.statement(s.query, args, func() (text string, err error) {
-		return all.read(s.c.p, func() (driver.Rows, error) { return s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args) })
-	})
-	return all, err
-}
-
-func affected(result driver.Result, err error) string {
-	if err != nil {
-		return ""
-	}
-	n, _ := result.RowsAffected()
-	return fmt.Sprint(n)
-}
-
-// rows has the whole result of a query, which was read at once.
-type rows struct {
-	columns []string
-	values  [][]driver.Value
-}
-
-func (r *rows) read(p *process, query func() (driver.Rows, error)) (text string, err error) {
-	all, err := query()
-	if err != nil {
-		return "", err
-	}
-	defer all.Close()
-	r.columns = all.Columns()
-	var seen strings.Builder
-	for {
-		row := make([]driver.Value, len(r.columns))
-		if err := all.Next(row); err == io.EOF {
-			return seen.String(), nil
-		} else if err != nil {
-			return "", err
-		}
-		r.values = append(r.values, row)
-		for _, v := range row {
-			if n, ok := v.(int64); ok && n > 1<<40 {
-				v = "sender"
-			}
-			fmt.Fprint(&seen, v, "|")
-		}
-	}
-}
-
-func (r *rows) Columns() []string { return r.columns }
-func (r *rows) Close() error      { return nil }
-func (r *rows) Next(row []driver.Value) error {
-	if len(r.values) == 0 {
-		return io.EOF
-	}
-	copy(row, r.values[0])
-	r.values = r.values[1:]
 	return nil
 }

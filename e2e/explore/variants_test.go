@@ -21,9 +21,9 @@ type variant struct {
 	bound       cost
 }
 
-// variants returns the bugs that must be found. Those of the first part are mutants of the crash tests too: all
-// of them are here, see TestVariantsOfCrashes. Those of the second part need one event at one moment, or lie
-// where nothing is killed.
+// variants returns the bugs that must be found. Those of the first part are mutants of the crash tests too:
+// all of them are here, see TestVariantsOfCrashes. Those of the second part need one event at one moment, or
+// lie where nothing is killed.
 func variants() []variant {
 	return []variant{
 		{"send-first", "twice", cost{0, 0}},        // the record is made after the call
@@ -35,10 +35,10 @@ func variants() []variant {
 		{"report-first", "twice", cost{0, 0}},      // the id is told before it is recorded
 		{"unknown-no", "faults", cost{0, 1}},       // an unknown outcome is recorded as a rejection
 		{"absent-not-sent", "late", cost{0, 0}},    // an order that is not on the list was not sent
-		{"duplicates", "twins", cost{0, 1}},        // the same may be sent under another order id while one is unknown
-		{"no-claim", "twice", cost{2, 0}},          // a record in the state sending keeps no process from sending
+		{"duplicates", "twins", cost{0, 1}},        // what is unknown is sent under another order id
+		{"no-claim", "twice", cost{2, 0}},          // a record in the state sending stops no other process
 		{"blind-claim", "beside", cost{1, 0}},      // a row of a plan is claimed by an earlier read
-		{"resend-unknown", "plan", cost{0, 1}},     // an unknown row is sent again when the plan is applied again
+		{"resend-unknown", "plan", cost{0, 1}},     // an unknown row is sent again with the plan
 		{"lost-ack", "twice", cost{0, 1}},          // a commit whose outcome is unknown is treated as done
 		{"one-reading", "stale", cost{0, 1}},       // a single scan of the list is trusted
 		{"slept", "faults", cost{1, 0}},            // a process that slept after its record still sends
@@ -46,44 +46,45 @@ func variants() []variant {
 		{"forget-sending", "twice", cost{0, 1}},    // what a dead process was sending stays so forever
 		{"outcome-once", "twice", cost{0, 1}},      // an outcome is recorded at once or not at all
 		{unlocked, "same-id", cost{1, 0}},          // an outcome does not wait for others of the account
-		{"own-clock", "early", cost{1, 0}},         // the clock of the machine that decides says how long ago an order was sent
+		{"own-clock", "early", cost{1, 0}},         // a decision trusts the clock of its own machine
 		{"run-in-parts", "plan", cost{0, 0}},       // the rows of a run are not recorded all at once
 		{"plan-again", "replaced", cost{1, 0}},     // rows are read from the plan's file again during the run
 		{"half-results", "results", cost{0, 0}},    // the file of the results is not replaced at once
 		{"account-by-name", "renamed", cost{1, 0}}, // the account is looked up by its name at each claim
 		{"one-file", "removed", cost{1, 0}},        // only the database file of the journal is checked
 		{"one-case", "spelling", cost{0, 0}},       // an address in another case is another address
-		{"first-page-once", "delayed", cost{0, 2}}, // the first page of the list is not read again after the last
+		{"first-page-once", "delayed", cost{0, 2}}, // the first page is not read again after the last
 		{"skip-approval", "approved", cost{0, 0}},  // the number of persons is not checked
 		{"count-keys", "approved", cost{0, 0}},     // keys are counted, not persons
-		{"verify-other", "forged", cost{0, 0}},     // the signatures are verified over another file than the one that is applied
+		{"verify-other", "forged", cost{0, 0}},     // the signatures are verified over another file
 		{"forget-demand", "demanded", cost{0, 0}},  // what the account demanded is not remembered
 		{"skip-rows", "tampered", cost{1, 0}},      // the rows in the journal are not compared with the plan
 		{"skip-single", "demanded", cost{0, 0}},    // a single withdrawal is not checked
 		{"late-approval", "withdrawn", cost{0, 0}}, // a run begins before its approvals are recorded
 
 		{"reap-blind", "twice", cost{1, 0}},          // a process that is sending is taken for dead
-		{"no-lock", "twice", cost{1, 0}},             // a process does not take the lock that shows that it is alive
-		{"claims-accepted", "twice", cost{1, 0}},     // a claim does not look again whether the order was accepted
-		{"settle-sending", "new", cost{2, 0}},        // a scan settles an order that another process is sending
+		{"no-lock", "twice", cost{1, 0}},             // a process does not take the lock that shows its life
+		{"claims-accepted", "twice", cost{1, 0}},     // a claim may be of an order that was accepted
+		{"settle-sending", "new", cost{2, 0}},        // a scan settles an order that is being sent
 		{"commit-ignored", "twice", cost{0, 1}},      // an error of a commit is ignored
-		{"unrecorded-accepted", "twice", cost{0, 1}}, // an order is reported as accepted, and that was not recorded
-		{"reset-not-sent", "faults", cost{0, 1}},     // a connection that broke is taken for a request that never left
+		{"unrecorded-accepted", "twice", cost{0, 1}}, // an order is reported, and was not recorded
+		{"reset-not-sent", "faults", cost{0, 1}},     // a broken connection is taken for an unsent request
 		{"redirect-rejected", "faults", cost{0, 1}},  // a redirect is taken for a rejection
 		{"error-rejected", "faults", cost{0, 1}},     // a 500 is taken for a rejection
 		{"ids-only", "another", cost{0, 0}},          // a record is compared with an order by its ids only
-		{"forget-earlier", "stale", cost{0, 2}},      // the last two scans count, and not what an earlier one has shown
-		{"no-settle-after", "late", cost{0, 0}},      // a decision is not refused while the request may arrive
-		{"settle-by-creation", "again", cost{0, 1}},  // the time to wait begins when the order was made, not sent
+		{"forget-earlier", "stale", cost{0, 2}},      // the last two scans count, and no earlier one
+		{"no-settle-after", "late", cost{0, 0}},      // a decision is made while the request may arrive
+		{"settle-by-creation", "again", cost{0, 1}},  // the time to wait begins before the order was sent
 		{"wrong-clock", "late", cost{1, 0}},          // the clocks are not compared before a decision
-		{"decide-blind", "decisions", cost{1, 1}},    // a decision holds for an attempt that was made since it was checked
+		{"decide-blind", "decisions", cost{1, 1}},    // a decision holds for a later attempt too
 	}
 }
 
 // unseen returns the other mutants of the crash tests, with the reason why no schedule can show them.
 func unseen() map[string]string {
 	const power = "only a power cut loses what is not synced; a process that dies loses nothing that it wrote"
-	return map[string]string{"synchronous-normal": power, "synchronous-off": power, "no-directory-sync": power}
+	return map[string]string{"synchronous-normal": power, "synchronous-off": power,
+		"no-directory-sync": power}
 }
 
 var isMutant = regexp.MustCompile(`\b[mM]utant\("([a-z0-9-]+)"\)`)
@@ -199,7 +200,8 @@ var patches = []overlay.Patch{
 `, New: `
 	if !r.Listed {
 		if mutant("absent-not-sent") && o.State == journal.Unknown {
-			_, err = s.ledger.Decide(ctx, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"})
+			d := journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}
+			_, err = s.ledger.Decide(ctx, d)
 			return r, err
 		}
 		return r, nil
@@ -216,7 +218,8 @@ var patches = []overlay.Patch{
 		if mutant("settle-by-creation") {
 			since = o.Created
 		}
-		if wait := s.options.SettleAfter - now.Sub(since); !o.Sent.IsZero() && wait > 0 && !mutant("no-settle-after") {
+		wait := s.options.SettleAfter - now.Sub(since)
+		if !o.Sent.IsZero() && wait > 0 && !mutant("no-settle-after") {
 `},
 	{File: "pkg/payout/scan.go", Old: `
 	found.add(orders, earlier)
@@ -357,7 +360,8 @@ func TestVariants(t *testing.T) {
 		}
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command(program, "-test.run", "^TestExplore$", "-world", v.world, "-switches", strconv.Itoa(v.bound.switches), "-faults", strconv.Itoa(v.bound.faults),
+			cmd := exec.Command(program, "-test.run", "^TestExplore$", "-world", v.world,
+				"-switches", strconv.Itoa(v.bound.switches), "-faults", strconv.Itoa(v.bound.faults),
 				"-postgres="+strconv.FormatBool(*inDatabase))
 			cmd.Env = append(os.Environ(), asVariant+"="+v.name)
 			out, err := cmd.CombinedOutput()

@@ -50,12 +50,13 @@ type actor struct {
 
 // sender returns a Sender for the process, and the context of its calls.
 func (p *process) sender() *payout.Sender {
-	c, err := api.New("https://pay.example.com", api.WithTransport(client{p.r.service, p}), api.WithAPIKey("key-of-acme"),
-		api.WithRetries(0), api.WithTimeouts(24*time.Hour, 24*time.Hour))
+	c, err := api.New("https://pay.example.com", api.WithTransport(client{p.r.service, p}),
+		api.WithAPIKey("key-of-acme"), api.WithRetries(0), api.WithTimeouts(24*time.Hour, 24*time.Hour))
 	if err != nil {
 		panic(err)
 	}
-	s, err := payout.New(c, p.journal, "acme", payout.Options{FirstPage: api.PageBaseOne, Approvals: p.demands})
+	o := payout.Options{FirstPage: api.PageBaseOne, Approvals: p.demands}
+	s, err := payout.New(c, p.journal, "acme", o)
 	if err != nil {
 		panic(err)
 	}
@@ -72,8 +73,8 @@ func sends(name, orderID string, minor int64) actor {
 }
 
 func withdraw(orderID string, minor int64) api.CreateWithdrawal {
-	return api.CreateWithdrawal{Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.CryptoAmount("Btc", minor),
-		Address: anAddress, ExternalOrderID: orderID}
+	return api.CreateWithdrawal{Currency: api.Currency{Kind: api.Crypto, Code: "Btc"},
+		Amount: api.CryptoAmount("Btc", minor), Address: anAddress, ExternalOrderID: orderID}
 }
 
 // reconciles is till withdraw reconcile.
@@ -92,7 +93,8 @@ func reconciles(name string, orderIDs ...string) actor {
 func resolves(name, orderID string) actor {
 	return actor{name, func(p *process) {
 		s := p.sender()
-		checked, err := s.Check(p.ctx, payout.Decision{OrderIDs: []string{orderID}, Reason: "it was not sent"})
+		d := payout.Decision{OrderIDs: []string{orderID}, Reason: "it was not sent"}
+		checked, err := s.Check(p.ctx, d)
 		if err == nil {
 			_, err = s.Resolve(p.ctx, checked)
 		}
@@ -169,7 +171,8 @@ func (r *run) jump() {
 // makePlan writes a plan.
 func makePlan(ctx context.Context, j *payout.Journal, path string, rows []string) error {
 	ledger := j.Ledger(payout.Account{Address: "https://pay.example.com", Name: "acme"})
-	btc := payout.NewCurrencies(payout.Currency{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"})
+	btc := payout.NewCurrencies(
+		payout.Currency{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"})
 	input := strings.NewReader("order_id,currency,amount,address\n" + strings.Join(rows, "\n") + "\n")
 	_, err := ledger.MakePlan(ctx, payout.PlanInput{Path: path, Name: "a.csv", Format: payout.CSV,
 		Currencies: btc, Input: input})
@@ -189,29 +192,41 @@ func worlds() []*world {
 		{name: "twice", about: "two processes send the same order at once, and a third sends it again",
 			stages:  [][]actor{{sends("A", "9", 5), sends("B", "9", 5)}, {sends("C", "9", 5)}},
 			service: conduct{creates: fewCreates}},
-		{name: "faults", about: "one process sends an order and two later ones send it again, with every fault of the service",
-			stages:  [][]actor{{sends("A", "9", 5)}, {sends("B", "9", 5)}, {sends("C", "9", 5)}},
-			service: conduct{creates: anyCreate, lists: []choice{isStale, listFails}, gets: []choice{listFails}}, events: []event{slept}},
+		{name: "faults",
+			about:  "an order is sent three times, one after the other, with every fault of the service",
+			stages: [][]actor{{sends("A", "9", 5)}, {sends("B", "9", 5)}, {sends("C", "9", 5)}},
+			service: conduct{creates: anyCreate, lists: []choice{isStale, listFails},
+				gets: []choice{listFails}},
+			events: []event{slept}},
 		{name: "contents", about: "two processes send different amounts under one order id",
 			stages:  [][]actor{{sends("A", "9", 5), sends("B", "9", 6)}, {sends("C", "9", 6)}},
 			service: conduct{creates: fewCreates}},
-		{name: "settles", about: "one process sends an order while another reconciles it; then it is sent again",
-			stages:  [][]actor{{sends("A", "9", 5), reconciles("B", "9")}, {reconciles("C"), sends("D", "9", 5)}},
+		{name: "settles",
+			about: "one process sends an order while another reconciles it; then it is sent again",
+			stages: [][]actor{{sends("A", "9", 5), reconciles("B", "9")},
+				{reconciles("C"), sends("D", "9", 5)}},
 			service: conduct{creates: fewCreates, lists: []choice{isStale}}},
 		{name: "decides", about: "a person decides that an order was not sent, and it is sent again",
-			stages:  [][]actor{{sends("A", "9", 5), resolves("P", "9")}, {resolves("Q", "9"), sends("C", "9", 5)}},
+			stages: [][]actor{{sends("A", "9", 5), resolves("P", "9")},
+				{resolves("Q", "9"), sends("C", "9", 5)}},
 			service: conduct{creates: fewCreates}, events: []event{quarter, jumps}},
 		{name: "first", about: "two processes send different orders with a new journal",
 			stages:  [][]actor{{sends("A", "8", 5), sends("B", "9", 6)}, {sends("C", "8", 5)}},
 			service: conduct{creates: fewCreates}, empty: true},
-		{name: "late", about: "the answer of an order never comes, and a person decides at once that it was not sent",
-			stages:  [][]actor{{sends("A", "9", 5)}, {reconciles("B"), resolves("P", "9")}, {sends("C", "9", 5)}},
+		{name: "late",
+			about: "the answer of an order never comes, and a person decides at once that it was not sent",
+			stages: [][]actor{{sends("A", "9", 5)}, {reconciles("B"), resolves("P", "9")},
+				{sends("C", "9", 5)}},
 			service: conduct{lost: 1}, events: []event{jumps}},
-		{name: "again", about: "an order that was not sent, as a person has said, is sent again and gets lost again",
-			stages:  [][]actor{{sends("A", "9", 5)}, {waits()}, {resolves("P", "9")}, {sends("C", "9", 5)}, {resolves("Q", "9")}},
+		{name: "again",
+			about: "an order that was not sent, as a person has said, is sent again and gets lost again",
+			stages: [][]actor{{sends("A", "9", 5)}, {waits()}, {resolves("P", "9")}, {sends("C", "9", 5)},
+				{resolves("Q", "9")}},
 			service: conduct{lost: 1, creates: fewCreates}},
-		{name: "decisions", long: true, about: "two persons decide about an order at once, while it is sent again",
-			stages:  [][]actor{{sends("A", "9", 5)}, {waits()}, {resolves("P", "9"), resolves("Q", "9"), sends("C", "9", 5)}},
+		{name: "decisions", long: true,
+			about: "two persons decide about an order at once, while it is sent again",
+			stages: [][]actor{{sends("A", "9", 5)}, {waits()},
+				{resolves("P", "9"), resolves("Q", "9"), sends("C", "9", 5)}},
 			service: conduct{lost: 1, creates: fewCreates}},
 		{name: "twins", about: "two orders have the same content",
 			stages:  [][]actor{{sends("A", "8", 5)}, {sends("B", "9", 5)}},
@@ -221,31 +236,39 @@ func worlds() []*world {
 			service: conduct{creates: fewCreates}, empty: true},
 		{name: "another", about: "the service has the order id with another amount, from a lost journal",
 			stages: [][]actor{{sends("A", "9", 6)}}, empty: true, paid: []string{"9"}},
-		{name: "stale", about: "an order that a lost journal had is sent again, and the list is not always up to date",
+		{name: "stale",
+			about:  "an order that a lost journal had is sent again, and the list is not always up to date",
 			stages: [][]actor{{sends("A", "9", 5)}}, empty: true, paid: []string{"700", "9"},
 			service: conduct{lists: []choice{isStale, listFails}, shows: true}},
-		{name: "moves", about: "an order that a lost journal had is sent again, and the rows of the list move",
+		{name: "moves",
+			about:  "an order that a lost journal had is sent again, and the rows of the list move",
 			stages: [][]actor{{sends("A", "9", 5)}}, empty: true, paid: []string{"9", "700", "701"},
 			service: conduct{page: 2},
 			events: []event{{what: "another program pays", do: func(r *run) { r.service.other("702") }},
 				{what: "the oldest row moves to the front", do: func(r *run) { r.service.toFront() }},
 				{what: "the oldest row moves to the front again", do: func(r *run) { r.service.toFront() }}}},
-		{name: "lost", about: "an order on a list of several pages, which a lost journal had, is sent again while rows move",
+		{name: "lost",
+			about:  "an order of a lost journal is sent again, and the rows of several pages move",
 			stages: [][]actor{{sends("A", "9", 5)}}, empty: true, paid: []string{"9", "700", "701"},
 			service: conduct{creates: fewCreates, lists: []choice{isStale}, page: 1},
 			events: []event{{what: "another program pays", do: func(r *run) { r.service.other("702") }},
 				{what: "the oldest row moves to the front", do: func(r *run) { r.service.toFront() }}}},
-		{name: "plan", long: true, about: "a plan of two orders is applied, and applied again while another process reconciles",
-			stages: [][]actor{{applies("A")}, {applies("B"), reconciles("C")}}, plan: []string{row(8, "0.1"), row(9, "0.2")},
+		{name: "plan", long: true,
+			about:   "a plan of two orders is applied, and applied again while another process reconciles",
+			stages:  [][]actor{{applies("A")}, {applies("B"), reconciles("C")}},
+			plan:    []string{row(8, "0.1"), row(9, "0.2")},
 			service: conduct{creates: fewCreates}},
 		{name: "beside", about: "a plan is applied while one of its orders is sent by itself",
 			stages: [][]actor{{applies("A"), sends("B", "8", 10_000_000)}}, plan: []string{row(8, "0.1")},
 			service: conduct{creates: fewCreates}},
-		{name: "retried", about: "another program pays an order of a plan that was rejected, and the plan is applied again",
-			stages: [][]actor{{applies("A")}, {pays("8", 10_000_000)}, {retries("B")}}, plan: []string{row(8, "0.1")},
+		{name: "retried",
+			about:   "another program pays what was rejected, and the plan is applied again",
+			stages:  [][]actor{{applies("A")}, {pays("8", 10_000_000)}, {retries("B")}},
+			plan:    []string{row(8, "0.1")},
 			service: conduct{creates: []choice{isRejected}}},
 		{name: "plans", long: true, about: "two processes apply one plan at once",
-			stages: [][]actor{{applies("A"), applies("B")}, {applies("C")}}, plan: []string{row(8, "0.1"), row(9, "0.2")},
+			stages:  [][]actor{{applies("A"), applies("B")}, {applies("C")}},
+			plan:    []string{row(8, "0.1"), row(9, "0.2")},
 			service: conduct{creates: fewCreates}},
 	}
 }
