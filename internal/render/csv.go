@@ -9,42 +9,42 @@ import (
 	"unicode"
 )
 
-func (v View[T]) listCSV(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
-	columns := v.pick(o.Columns, func(Column[T]) bool { return true })
+func (b bound) listCSV(out *bufio.Writer, o Options, rows iter.Seq[error]) error {
+	columns := b.pick(o.Columns, func(column) bool { return true })
 	r := &record{out: out, csv: csv.NewWriter(out)} // out is big enough for csv to write to it directly
 	amounts := make([]bool, len(columns))
 	for i, c := range columns {
-		amounts[i] = c.Amount || zeroIsAmount(c)
+		amounts[i] = c.amount || zeroIsAmount(c)
 	}
 	header := func() error {
 		if o.NoHeaders {
 			return nil
 		}
 		for i, c := range columns {
-			r.add(c.Name)
+			r.add(c.name)
 			if amounts[i] {
-				r.add(c.Name + minorSuffix)
-				r.add(c.Name + codeSuffix)
+				r.add(c.name + minorSuffix)
+				r.add(c.name + codeSuffix)
 			}
 		}
 		return r.write()
 	}
 	first := true
-	for item, err := range items {
+	for err := range rows {
 		if err != nil {
 			return err
 		}
 		if first {
 			first = false
 			for i, c := range columns {
-				amounts[i] = amounts[i] || c.Cell(item).kind == kindAmount
+				amounts[i] = amounts[i] || c.cell().kind == kindAmount
 			}
 			if err := header(); err != nil {
 				return err
 			}
 		}
 		for i, c := range columns {
-			r.cell(c.Cell(item), amounts[i])
+			r.cell(c.cell(), amounts[i])
 		}
 		if err := r.write(); err != nil {
 			return err
@@ -56,16 +56,15 @@ func (v View[T]) listCSV(out *bufio.Writer, o Options, items iter.Seq2[T, error]
 	return nil
 }
 
-// zeroIsAmount reports whether the cell of a zero row is an amount. If the cell cannot show a zero row, such
-// as a nil pointer, the first row decides.
-func zeroIsAmount[T any](c Column[T]) (is bool) {
+// zeroIsAmount reports whether the cell of a zero row is an amount, before the first row is read. If the cell
+// cannot show a zero row, such as a nil pointer, the first row decides.
+func zeroIsAmount(c column) (is bool) {
 	defer func() {
 		if recover() != nil {
 			is = false
 		}
 	}()
-	var zero T
-	return c.Cell(zero).kind == kindAmount
+	return c.cell().kind == kindAmount
 }
 
 // record builds one line of CSV. It prints its numbers into one buffer and converts them to a string

@@ -40,17 +40,17 @@ func Encode(value any) []byte {
 
 // listJSON writes the array as its elements come. If they break off, the array stays open: see the package
 // documentation. A single thing is not an array.
-func (v View[T]) listJSON(out *bufio.Writer, items iter.Seq2[T, error], single bool) error {
+func (b bound) listJSON(out *bufio.Writer, rows iter.Seq[error], single bool) error {
 	begin, end, prefix := "[\n  ", "\n]\n", "  "
 	if single {
 		begin, end, prefix = "", "\n", ""
 	}
 	var indented bytes.Buffer
 	started := false
-	for item, err := range items {
+	for err := range rows {
 		indented.Reset()
 		if err == nil {
-			err = indent(&indented, v.JSON.Text(item), prefix)
+			err = indent(&indented, b.json(), prefix)
 		}
 		if err != nil {
 			if started {
@@ -77,13 +77,13 @@ func (v View[T]) listJSON(out *bufio.Writer, items iter.Seq2[T, error], single b
 
 // listLines writes a line for each row. A million rows are common, so it looks at nothing twice and allocates
 // nothing: text without a line break is already a line.
-func (v View[T]) listLines(out *bufio.Writer, items iter.Seq2[T, error]) error {
+func (b bound) listLines(out *bufio.Writer, rows iter.Seq[error]) error {
 	var compacted bytes.Buffer
-	for item, err := range items {
+	for err := range rows {
 		if err != nil {
 			return err
 		}
-		text := v.JSON.Text(item)
+		text := b.json()
 		if len(text) == 0 || bytes.IndexByte(text, '\n') >= 0 || bytes.IndexByte(text, '\r') >= 0 {
 			compacted.Reset()
 			if err := json.Compact(&compacted, text); err != nil {
@@ -102,19 +102,19 @@ func (v View[T]) listLines(out *bufio.Writer, items iter.Seq2[T, error]) error {
 }
 
 // value returns the JSON of all rows as one array, or that of a single thing.
-func (v View[T]) value(items iter.Seq2[T, error], single bool) ([]byte, error) {
+func (b bound) value(rows iter.Seq[error], single bool) ([]byte, error) {
 	array := []byte{'['}
-	for item, err := range items {
+	for err := range rows {
 		if err != nil {
 			return nil, err
 		}
 		if single {
-			return v.JSON.Text(item), nil
+			return b.json(), nil
 		}
 		if len(array) > 1 {
 			array = append(array, ',')
 		}
-		array = append(array, v.JSON.Text(item)...)
+		array = append(array, b.json()...)
 	}
 	return append(array, ']'), nil
 }

@@ -7,9 +7,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
+	"iter"
 	"math/big"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -59,21 +59,34 @@ type PageTable struct {
 // Page returns a table of rows for a page. It has the columns that a wide terminal would show, except those
 // without any value, and no foot.
 func (v View[T]) Page(o Options, items []T) *PageTable {
-	columns := v.pick(o.Columns, func(c Column[T]) bool {
-		return !c.Extra && slices.ContainsFunc(items, func(item T) bool { return c.Cell(item).short() != "" })
+	var row T
+	return v.bind(&row).page(o, through(&row, each(items)))
+}
+
+func (b bound) page(o Options, rows iter.Seq[error]) *PageTable {
+	columns := b.pick(o.Columns, func(c column) bool {
+		if c.extra {
+			return false
+		}
+		for range rows {
+			if c.cell().short() != "" {
+				return true
+			}
+		}
+		return false
 	})
 	t := &PageTable{}
 	numeric := make([]bool, len(columns))
-	for _, item := range items {
+	for range rows {
 		var texts []PageText
-		for i, c := range cells(columns, item) {
+		for i, c := range cells(columns) {
 			texts = append(texts, pageText(c))
 			numeric[i] = numeric[i] || c.numeric()
 		}
 		t.Rows = append(t.Rows, texts)
 	}
 	for i, c := range columns {
-		head := PageText{Text: heading(c.Name)}
+		head := PageText{Text: heading(c.name)}
 		if numeric[i] {
 			head.Class = "n"
 		}

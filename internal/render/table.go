@@ -35,20 +35,20 @@ const (
 const keptSize = 8 << 20
 
 // listTable measures the rows before it prints the first. It does not keep rows that it can go through again.
-func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
-	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra })
+func (b bound) listTable(out *bufio.Writer, o Options, rows iter.Seq[error]) error {
+	columns := b.pick(o.Columns, func(c column) bool { return !c.extra })
 	t := &tableWriter{out: out, options: o, painter: newPainter(o.Color), names: names(columns)}
 	for i, c := range columns {
 		t.columns = append(t.columns, &columnLayout{
-			header: strings.ToUpper(strings.ReplaceAll(c.Name, "_", " ")), column: i, whole: c.Whole, labels: Labels{},
+			header: strings.ToUpper(strings.ReplaceAll(c.name, "_", " ")), column: i, whole: c.whole, labels: Labels{},
 		})
 	}
 	count := 0
 	rowSource := func(take func(row []Cell) error) error {
-		for item, err := range items {
+		for err := range rows {
 			if err == nil {
 				count++
-				err = take(cells(columns, item))
+				err = take(cells(columns))
 			}
 			if err != nil {
 				return err
@@ -57,7 +57,7 @@ func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, erro
 		return nil
 	}
 	first := t.keep
-	if v.Again {
+	if b.again {
 		first = t.measure
 	}
 	broken := rowSource(first)
@@ -66,13 +66,13 @@ func (v View[T]) listTable(out *bufio.Writer, o Options, items iter.Seq2[T, erro
 	}
 	var foot [][]Cell
 	if broken == nil {
-		for _, item := range v.Foot {
-			foot = append(foot, cells(columns, item))
+		for range b.foot {
+			foot = append(foot, cells(columns))
 			t.measure(foot[len(foot)-1])
 		}
 	}
 	err := t.layOut()
-	if err == nil && v.Again {
+	if err == nil && b.again {
 		err = rowSource(t.row) // which ends with the same error, if any
 	}
 	if err == nil && len(foot) > 0 {
@@ -93,11 +93,11 @@ func sizeOf(row []Cell) int {
 	return size
 }
 
-func (v View[T]) oneTable(out *bufio.Writer, o Options, items iter.Seq2[T, error]) error {
-	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra || c.Detail })
-	for item, err := range items {
+func (b bound) oneTable(out *bufio.Writer, o Options, rows iter.Seq[error]) error {
+	columns := b.pick(o.Columns, func(c column) bool { return !c.extra || c.detail })
+	for err := range rows {
 		if err == nil {
-			err = writeUpright(out, newPainter(o.Color), names(columns), cells(columns, item), o)
+			err = writeUpright(out, newPainter(o.Color), names(columns), cells(columns), o)
 		}
 		if err != nil {
 			return err
@@ -106,24 +106,25 @@ func (v View[T]) oneTable(out *bufio.Writer, o Options, items iter.Seq2[T, error
 	return nil
 }
 
-func cells[T any](columns []Column[T], item T) []Cell {
+// cells returns the cells of the current row.
+func cells(columns []column) []Cell {
 	row := make([]Cell, len(columns))
 	for i, c := range columns {
-		row[i] = c.Cell(item)
+		row[i] = c.cell()
 	}
 	for i, c := range columns {
-		if c.CodeIn != "" {
-			code := slices.IndexFunc(columns, func(other Column[T]) bool { return other.Name == c.CodeIn })
+		if c.codeIn != "" {
+			code := slices.IndexFunc(columns, func(other column) bool { return other.name == c.codeIn })
 			row[i].bare = code >= 0 && row[code].text == row[i].text
 		}
 	}
 	return row
 }
 
-func names[T any](columns []Column[T]) []string {
+func names(columns []column) []string {
 	all := make([]string, len(columns))
 	for i, c := range columns {
-		all[i] = c.Name
+		all[i] = c.name
 	}
 	return all
 }

@@ -1,16 +1,10 @@
 package render
 
 import (
-	"bufio"
-	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"slices"
-	"strings"
-
-	"example.com/till/internal/near"
 )
 
 // Format is a notation for printed data.
@@ -48,20 +42,6 @@ type Options struct {
 	Width     int  // of the terminal in columns; 0: not a terminal, nothing is cut
 	Color     bool
 	Screen    bool // the output is a terminal: data is escaped as by Screen
-}
-
-// output is the function output, with escapes if w is a terminal. Tables and ids are safe already.
-func (o Options) output(w io.Writer, size int, print func(*bufio.Writer) error) error {
-	table := o.Filter == nil && o.Template == "" && (o.Format == Table || o.Format == "")
-	if !o.Screen || o.Quiet || table {
-		return output(w, size, print)
-	}
-	screen := &screenWriter{w: w}
-	err := output(screen, size, print)
-	if flushed := screen.flush(); err == nil && flushed != nil {
-		err = &WriteError{Err: flushed}
-	}
-	return err
 }
 
 // View describes how rows of one type are shown.
@@ -142,147 +122,19 @@ type WriteError struct{ Err error }
 func (e *WriteError) Error() string { return "the result could not be written: " + e.Err.Error() }
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// Names returns the names of all columns, in order. An amount has two more names, for its parts in CSV.
-func (v View[T]) Names() []string {
-	var names []string
-	for _, c := range v.Meanings() {
-		names = append(names, c.Name)
-	}
-	return names
-}
-
 // Meaning is the name of a column and what it means.
 type Meaning struct{ Name, About string }
 
+// Names returns the names of all columns, in order. An amount has two more names, for its parts in CSV.
+func (v View[T]) Names() []string { return v.bind(nil).names() }
+
 // Meanings returns the meaning of every column that Names returns.
-func (v View[T]) Meanings() []Meaning {
-	var all []Meaning
-	for _, c := range v.Columns {
-		all = append(all, Meaning{c.Name, c.About})
-		if c.Amount {
-			all = append(all, Meaning{c.Name + minorSuffix, "the number of minor units in " + c.Name},
-				Meaning{c.Name + codeSuffix, "the currency of " + c.Name})
-		}
-	}
-	return all
-}
-
-// The suffixes of an amount's parts.
-const (
-	minorSuffix = "_minor"
-	codeSuffix  = "_currency"
-)
-
-// column finds a column, or a part of an amount as its own column.
-func (v View[T]) column(name string) (Column[T], bool) {
-	for _, c := range v.Columns {
-		if c.Name == name {
-			return c, true
-		}
-	}
-	for _, c := range v.Columns {
-		if suffix, ok := strings.CutPrefix(name, c.Name); ok && c.Amount &&
-			(suffix == minorSuffix || suffix == codeSuffix) {
-			return Column[T]{Name: name, Whole: true, Cell: func(item T) Cell {
-				amount := c.Cell(item)
-				if amount.kind != kindAmount {
-					return Cell{}
-				}
-				if suffix == codeSuffix {
-					return Text(amount.text)
-				}
-				return Cell{kind: kindInt, n: amount.n, large: amount.large}
-			}}, true
-		}
-	}
-	return Column[T]{}, false
-}
+func (v View[T]) Meanings() []Meaning { return v.bind(nil).meanings() }
 
 // Check returns a *UsageError if the options name a column that the view does not have, hold a template that
 // does not parse, or contradict each other. List and One check too. A command that changes something checks
 // first.
-func (v View[T]) Check(o Options) error {
-	format := cmp.Or(o.Format, Table)
-	if _, err := ParseFormat(string(format)); err != nil {
-		return err
-	}
-	scripted := "" // the flag that turns the JSON into something else
-	switch {
-	case o.Filter != nil && o.Template != "":
-		return usagef("--jq and --template both decide the whole output: use one of them")
-	case o.Filter != nil:
-		scripted = "--jq"
-	case o.Template != "":
-		scripted = "--template"
-		if _, err := parseTemplate(o.Template); err != nil {
-			return usagef("--template does not parse: %v", err)
-		}
-	}
-	tabular := scripted == "" && (format == Table || format == CSV)
-	onlyTabular := "" // a flag that works only with a table or CSV
-	switch {
-	case len(o.Columns) > 0:
-		onlyTabular = "--columns"
-	case o.Sort != "":
-		onlyTabular = "--sort"
-	case o.NoHeaders:
-		onlyTabular = "--no-headers"
-	}
-	switch {
-	case o.Quiet && scripted != "":
-		return usagef("--quiet prints ids only: leave out %s", scripted)
-	case o.Quiet && len(o.Columns) > 0:
-		return usagef("--quiet prints ids only: leave out --columns")
-	case scripted != "" && (format == CSV || format == YAML):
-		return usagef("%s works on the JSON: leave out --output %s", scripted, format)
-	case scripted != "" && onlyTabular != "":
-		return usagef("%s is for table and csv, and cannot be used together with %s", onlyTabular, scripted)
-	case !tabular && !o.Quiet && onlyTabular != "":
-		return usagef("%s is for table and csv: leave it out with --output %s", onlyTabular, format)
-	}
-	for _, name := range o.Columns {
-		if _, ok := v.column(name); !ok {
-			return v.unknownColumn(name, "")
-		}
-	}
-	if _, ok := v.column(strings.TrimPrefix(o.Sort, "-")); o.Sort != "" && !ok {
-		return v.unknownColumn(strings.TrimPrefix(o.Sort, "-"), " in --sort")
-	}
-	switch {
-	case o.Quiet && v.ID == nil:
-		return usagef("--quiet has nothing to print here: what is listed has no id")
-	case !o.Quiet && !tabular && v.JSON.Text == nil:
-		return usagef("there is no JSON of this: use --output table or csv")
-	}
-	return nil
-}
-
-func (v View[T]) unknownColumn(name, where string) error {
-	if len(v.Columns) == 0 {
-		return usagef("unknown column %q%s: this output has no columns", name, where)
-	}
-	err := usagef("unknown column %q%s: use %s", name, where, strings.Join(v.Names(), ", "))
-	err.Advice = near.Question(name, "", v.Names())
-	return err
-}
-
-// pick returns the named columns, or without names the wanted ones.
-func (v View[T]) pick(names []string, wanted func(Column[T]) bool) []Column[T] {
-	var picked []Column[T]
-	if len(names) > 0 {
-		for _, name := range names {
-			c, _ := v.column(name)
-			picked = append(picked, c)
-		}
-		return picked
-	}
-	for _, c := range v.Columns {
-		if wanted(c) {
-			picked = append(picked, c)
-		}
-	}
-	return picked
-}
+func (v View[T]) Check(o Options) error { return v.bind(nil).check(o) }
 
 // List prints any number of rows. The package documentation describes its errors.
 func (v View[T]) List(w io.Writer, o Options, items iter.Seq2[T, error]) error {
@@ -298,97 +150,59 @@ func (v View[T]) print(w io.Writer, o Options, items iter.Seq2[T, error], single
 	if err := v.Check(o); err != nil {
 		return err
 	}
-	size := listBuffer
-	if single {
-		size = oneBuffer
+	if o.Sort != "" {
+		rows, broken := gather(items)
+		items = endingWith(v.sorted(rows, o.Sort), broken)
 	}
-	return o.output(w, size, func(out *bufio.Writer) error {
-		var broken error // the iterator's error, if rows had to be gathered first
-		if o.Sort != "" {
-			var rows []T
-			rows, broken = gather(items)
-			if broken != nil && len(rows) == 0 {
-				return broken
-			}
-			v.sort(rows, o.Sort)
-			items = each(rows)
-		}
-		return cmp.Or(v.write(out, o, items, single), broken)
-	})
-}
-
-func (v View[T]) write(out *bufio.Writer, o Options, items iter.Seq2[T, error], single bool) error {
-	switch {
-	case o.Quiet:
-		return v.listIDs(out, items)
-	case o.Filter != nil || o.Template != "":
-		value, err := v.value(items, single)
-		if err != nil {
-			return err
-		}
-		if o.Filter != nil {
-			return unwritable(o.Filter(value, out))
-		}
-		return execute(out, o, value)
-	}
-	switch o.Format {
-	case JSON:
-		return v.listJSON(out, items, single)
-	case JSONL:
-		return v.listLines(out, items)
-	case CSV:
-		return v.listCSV(out, o, items)
-	case YAML:
-		return v.listYAML(out, items, single)
-	}
-	if single {
-		return v.oneTable(out, o, items)
-	}
-	return v.listTable(out, o, items)
-}
-
-func (v View[T]) listIDs(out *bufio.Writer, items iter.Seq2[T, error]) error {
-	for item, err := range items {
-		if err != nil {
-			return err
-		}
-		out.WriteString(Safe(v.ID(item)))
-		if err := out.WriteByte('\n'); err != nil {
-			return err
-		}
-	}
-	return nil
+	var row T
+	return v.bind(&row).print(w, o, through(&row, items), single)
 }
 
 // Sorted returns the rows as List sorts them. The options must have passed Check.
 func (v View[T]) Sorted(rows []T, o Options) []T {
-	rows = slices.Clone(rows)
-	if o.Sort != "" {
-		v.sort(rows, o.Sort)
+	if o.Sort == "" {
+		return slices.Clone(rows)
 	}
-	return rows
+	return v.sorted(rows, o.Sort)
 }
 
-func (v View[T]) sort(rows []T, key string) {
-	name, descending := strings.CutPrefix(key, "-")
-	c, _ := v.column(name)
-	cell := c.Cell
-	type keyed struct {
-		row T
-		key Cell
+func (v View[T]) sorted(rows []T, key string) []T {
+	var row T
+	sorted := make([]T, 0, len(rows))
+	for _, i := range v.bind(&row).order(through(&row, each(rows)), key) {
+		sorted = append(sorted, rows[i])
 	}
-	sorted := make([]keyed, len(rows))
-	for i, row := range rows {
-		sorted[i] = keyed{row, cell(row)}
-	}
-	slices.SortStableFunc(sorted, func(a, b keyed) int {
-		if descending {
-			return compare(b.key, a.key)
+	return sorted
+}
+
+// bind returns the view of the row that the pointer points to. The pointer may be nil for what needs no row.
+func (v View[T]) bind(row *T) bound {
+	b := bound{columns: make([]column, len(v.Columns)), again: v.Again, foot: through(row, each(v.Foot))}
+	for i := range v.Columns {
+		c := &v.Columns[i]
+		b.columns[i] = column{
+			name: c.Name, about: c.About, extra: c.Extra, whole: c.Whole, detail: c.Detail, amount: c.Amount,
+			codeIn: c.CodeIn, cell: func() Cell { return c.Cell(*row) },
 		}
-		return compare(a.key, b.key)
-	})
-	for i := range sorted {
-		rows[i] = sorted[i].row
+	}
+	if v.ID != nil {
+		b.id = func() string { return v.ID(*row) }
+	}
+	if v.JSON.Text != nil {
+		b.json = func() []byte { return v.JSON.Text(*row) }
+	}
+	return b
+}
+
+// through puts one item after the other into row.
+func through[T any](row *T, items iter.Seq2[T, error]) iter.Seq[error] {
+	return func(yield func(error) bool) {
+		for item, err := range items {
+			*row = item
+			if !yield(err) {
+				return
+			}
+		}
 	}
 }
 
@@ -403,65 +217,19 @@ func gather[T any](items iter.Seq2[T, error]) (rows []T, broken error) {
 	return rows, nil
 }
 
-func each[T any](rows []T) iter.Seq2[T, error] {
+func each[T any](rows []T) iter.Seq2[T, error] { return endingWith(rows, nil) }
+
+// endingWith returns the rows, and then the error if there is one.
+func endingWith[T any](rows []T, broken error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, row := range rows {
 			if !yield(row, nil) {
 				return
 			}
 		}
+		if broken != nil {
+			var none T
+			yield(none, broken)
+		}
 	}
-}
-
-// The sizes of the buffers in bytes: for a list large enough to be fast, for one thing no larger than needed.
-const (
-	listBuffer = 64 << 10
-	oneBuffer  = 4 << 10
-)
-
-// output runs print with a buffer in front of w, and flushes the buffer even if print failed. A failure of w
-// is always a *WriteError. An error of print itself takes precedence, because it says more.
-func output(w io.Writer, size int, print func(*bufio.Writer) error) error {
-	s := &sink{w: w}
-	out := bufio.NewWriterSize(s, size)
-	err := print(out)
-	flushed := out.Flush()
-	if err == nil {
-		err = flushed
-	}
-	// A writer in between may have wrapped or replaced what the sink returned.
-	if s.failed != nil && errors.Is(err, s.failed.Err) {
-		return s.failed
-	}
-	return err
-}
-
-// sink turns the errors of the writer below into a *WriteError.
-type sink struct {
-	w      io.Writer
-	failed *WriteError
-}
-
-func (s *sink) Write(p []byte) (int, error) {
-	if s.failed != nil {
-		return 0, s.failed
-	}
-	n, err := s.w.Write(p)
-	if err == nil && n < len(p) {
-		err = io.ErrShortWrite
-	}
-	if err != nil {
-		s.failed = &WriteError{Err: err}
-		return n, s.failed
-	}
-	return n, nil
-}
-
-// unwritable wraps an error between a result and the output.
-func unwritable(err error) error {
-	var failed *WriteError
-	if err == nil || errors.As(err, &failed) {
-		return err
-	}
-	return &WriteError{Err: err}
 }

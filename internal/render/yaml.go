@@ -16,11 +16,11 @@ import (
 
 // listYAML writes each row as a sequence of one. Together, these lines are the sequence of all rows. A single
 // thing is not a sequence.
-func (v View[T]) listYAML(out *bufio.Writer, items iter.Seq2[T, error], single bool) error {
+func (b bound) listYAML(out *bufio.Writer, rows iter.Seq[error], single bool) error {
 	empty := true
-	for item, err := range items {
+	for err := range rows {
 		if err == nil {
-			err = writeYAML(out, v.JSON.Text(item), !single)
+			err = writeYAML(out, b.json(), !single)
 		}
 		if err != nil {
 			return err
