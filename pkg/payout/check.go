@@ -37,22 +37,15 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 	if err := s.VerifyKey(ctx); err != nil {
 		return nil, err
 	}
-	here := map[string]journal.Order{} // by withdrawal id
-	byOrder := map[string]journal.Order{}
-	for o, err := range s.ledger.Orders(ctx, journal.Filter{}) {
-		if err != nil {
-			return nil, err
-		}
-		byOrder[o.OrderID] = o
-		if o.State == journal.Accepted || o.State == journal.Conflict && o.Withdrawal != "" {
-			here[o.Withdrawal] = o
-		}
+	index, err := s.checkIndex(ctx)
+	if err != nil {
+		return nil, err
 	}
 	var all []Difference
-	var ids map[string]bool
-	var broken *Error
+	var ids map[uint64]struct{} // hashes of the ids on the list
+	var broken error
 	err = s.untilComplete(ctx, func(ctx context.Context, seen sightings) (incomplete string, enough bool, err error) {
-		all, ids = nil, map[string]bool{}
+		all, ids = nil, map[uint64]struct{}{}
 		incomplete, err = s.scan(ctx, seen, filter, nil, func(w listed) bool {
 			if w.err != nil {
 				broken = &Error{Kind: ReadFailed,
@@ -60,14 +53,20 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 					Hint: NewHint("ask the service's provider about this record")}
 				return false
 			}
-			if ids[w.ID] { // rows move while the list is read
+			id := hashText(w.ID)
+			if _, again := ids[id]; again { // rows move while the list is read
 				return true
 			}
-			ids[w.ID] = true
-			if d, found := s.compare(w.Withdrawal, here, byOrder); found {
+			ids[id] = struct{}{}
+			if index.agrees(w.Withdrawal) {
+				return true
+			}
+			d, found, err := s.compare(ctx, w.Withdrawal, index)
+			if found {
 				all = append(all, d)
 			}
-			return true
+			broken = err
+			return err == nil
 		})
 		return incomplete, true, err
 	})
@@ -77,8 +76,12 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 	if broken != nil {
 		return nil, broken
 	}
+	listed := func(id string) bool {
+		_, found := ids[hashText(id)]
+		return found
+	}
 	for i, d := range all {
-		if own := d.Order; own != nil && own.ID != d.Record.ID && ids[own.ID] {
+		if own := d.Order; own != nil && own.ID != d.Record.ID && listed(own.ID) {
 			all[i].Why = fmt.Sprintf("order id %s is there twice: as %s, and as %s, which the journal has", own.OrderID,
 				d.Record.ID, own.ID)
 		}
@@ -87,7 +90,7 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		if err != nil {
 			return nil, err
 		}
-		if _, mine := here[o.Withdrawal]; mine && !ids[o.Withdrawal] {
+		if index.takes(o.Withdrawal) && !listed(o.Withdrawal) {
 			own := orderOf(o)
 			all = append(all,
 				Difference{What: OnlyHere, Order: &own,
@@ -102,8 +105,12 @@ func conflictNow(o journal.Order) string {
 	return fmt.Sprintf("it was in conflict because %s; the list agrees with the order now, which a person settles with till withdraw resolve %s --paid-as %s", o.Reason, o.OrderID, o.Withdrawal)
 }
 
-func (s *Sender) compare(w api.Withdrawal, here, byOrder map[string]journal.Order) (Difference, bool) {
-	o, found := here[w.ID]
+// compare compares a record of the list with the journal, and reports whether there is a difference.
+func (s *Sender) compare(ctx context.Context, w api.Withdrawal, index *checkIndex) (Difference, bool, error) {
+	o, found, err := index.order(ctx, s.ledger, w.ID)
+	if err != nil {
+		return Difference{}, false, err
+	}
 	if found {
 		r := recordOf(w)
 		why := s.differs(o.Content, r)
@@ -115,15 +122,19 @@ func (s *Sender) compare(w api.Withdrawal, here, byOrder map[string]journal.Orde
 			why = conflictNow(o)
 		}
 		own := orderOf(o)
-		return Difference{Different, &own, &w, why}, why != ""
+		return Difference{Different, &own, &w, why}, why != "", nil
 	}
 	for _, id := range bears(w) {
-		if o, found := byOrder[id]; found {
+		o, found, err := index.orderWith(ctx, s.ledger, id)
+		if err != nil {
+			return Difference{}, false, err
+		}
+		if found {
 			own := orderOf(o)
 			return Difference{Different, &own, &w,
 				fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", id, stateText(o.State),
-					w.ID)}, true
+					w.ID)}, true, nil
 		}
 	}
-	return Difference{OnlyThere, nil, &w, "the journal does not have it"}, true
+	return Difference{OnlyThere, nil, &w, "the journal does not have it"}, true, nil
 }

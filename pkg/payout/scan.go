@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -449,8 +450,12 @@ func sameCurrency(a, b api.Currency) bool {
 // memoOf returns the memo of a withdrawal, or nil if it has none. The interface does not list memo among the
 // fields of a withdrawal. If the memo is not a string, memoOf returns its JSON text.
 func memoOf(w api.Withdrawal) *string {
+	raw := w.RawJSON()
+	if !bytes.Contains(raw, []byte("memo")) && !bytes.Contains(raw, []byte{'\\'}) { // the name may be escaped
+		return nil
+	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(w.RawJSON(), &fields) != nil || fields["memo"] == nil || string(fields["memo"]) == "null" {
+	if json.Unmarshal(raw, &fields) != nil || fields["memo"] == nil || string(fields["memo"]) == "null" {
 		return nil
 	}
 	memo := string(fields["memo"])

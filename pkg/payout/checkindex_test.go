@@ -1,0 +1,64 @@
+package payout
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"example.com/till/pkg/api"
+)
+
+// TestCompareTellsWhatDiffers changes one field of an accepted order's record. The address is one that means the
+// same in capitals.
+func TestCompareTellsWhatDiffers(t *testing.T) {
+	const address = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
+	for name, c := range map[string]struct {
+		change map[string]any // fields of the record; nil: the field is not there
+		why    string         // part of the reason; empty: there is no difference
+	}{
+		"nothing":                     {},
+		"a field that is not known":   {change: map[string]any{"network": "main"}},
+		"the status":                  {change: map[string]any{"current": "Completed"}},
+		"the case of the address":     {change: map[string]any{"address": strings.ToUpper(address)}},
+		"the case of the currency":    {change: map[string]any{"currency": map[string]any{"Crypto": "BTC"}}},
+		"the unit of the amount":      {change: map[string]any{"amount": map[string]any{"Fiat": map[string]any{"USD": 1}}}},
+		"the memo, shown":             {change: map[string]any{"memo": "m 7"}},
+		"one of two order ids, gone":  {change: map[string]any{"external_id": nil}},
+		"a backslash":                 {change: map[string]any{"callback": "https://x.example.com/\\"}},
+		"the memo":                    {change: map[string]any{"memo": "m 8"}, why: `its memo is "m 8"`},
+		"the memo, gone":              {change: map[string]any{"memo": ""}, why: `its memo is ""`},
+		"the address":                 {change: map[string]any{"address": "bc1qx"}, why: "its address is"},
+		"the amount":                  {change: map[string]any{"amount": map[string]any{"Crypto": map[string]any{"Btc": 5001}}}, why: "its amount is"},
+		"the currency":                {change: map[string]any{"currency": map[string]any{"Crypto": "Ltc"}}, why: "its currency is"},
+		"one of two order ids":        {change: map[string]any{"external_id": json.Number("8")}, why: "its external_id is 8"},
+		"both order ids":              {change: map[string]any{"external_id": json.Number("8"), "external_order_id": "8"}, why: `its order id is "8"`},
+		"both order ids, gone":        {change: map[string]any{"external_id": nil, "external_order_id": nil}, why: `its order id is ""`},
+		"the id, to one of nobody's":  {change: map[string]any{"id": "w99"}, why: "order 7 is accepted in the journal, and the service has it as w99"},
+		"the id and both order ids":   {change: map[string]any{"id": "w99", "external_id": nil, "external_order_id": nil}, why: "the journal does not have it"},
+		"a line between two fields":   {change: map[string]any{"address": address + "\n"}, why: "its address is"},
+		"the memo, in another notion": {change: map[string]any{"memo": json.Number("7")}, why: `its memo is "7"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			order := asked("7")
+			order.request.Address, order.request.Memo = address, "m 7"
+			if _, err := d.send(order); err != nil {
+				t.Fatal(err)
+			}
+			d.s.set(func() {
+				for field, value := range c.change {
+					if d.s.rows[0][field] = value; value == nil {
+						delete(d.s.rows[0], field)
+					}
+				}
+			})
+			found, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (len(found) == 0) != (c.why == "") || len(found) > 0 && !strings.Contains(found[0].Why, c.why) {
+				t.Errorf("got %+v, want a reason with %q", found, c.why)
+			}
+		})
+	}
+}
