@@ -120,6 +120,8 @@ func (r *run) moved(p *process, id string, was, is entry) {
 		r.violated("order %s is sent while order %s, with the same content, is unknown", id, r.twin(id))
 	case is.state == "conflict" && r.service.may.upper:
 		r.violated("order %s is called a conflict, and the service has its address in capital letters", id)
+	case is.state == "accepted" && was.state != "sending" && !is.paidAs && r.paidBefore(id) > 1:
+		r.violated("%s calls order %s accepted, and the list has it twice", p.name, id)
 	case was.state == "accepted" && is.state == "accepted" && was.id != is.id && !is.paidAs:
 		r.violated("order %s was accepted as %s, and is accepted as %s", id, was.id, is.id)
 	}
@@ -154,7 +156,7 @@ func (r *run) check() {
 		paid[w.orderID]++
 	}
 	for _, id := range slices.Sorted(maps.Keys(paid)) {
-		if n := paid[id]; n > 1+r.journal.now[id].notSent {
+		if n := paid[id]; n > max(1, r.paidBefore(id))+r.journal.now[id].notSent {
 			r.violated("order %s is paid %d times", id, n)
 		}
 	}
@@ -176,7 +178,7 @@ func (r *run) check() {
 		} else if e.state == "accepted" {
 			accepted[e.id] = id
 		}
-		if e.state == "accepted" && !e.paidAs && !r.service.has(e.id, id) && !r.service.lied {
+		if e.state == "accepted" && !r.service.has(e.id, id) && !r.service.lied {
 			r.violated("the journal has order %s as accepted with the id %q, and the service does not",
 				id, e.id)
 		}
@@ -194,6 +196,7 @@ func (r *run) left(w *withdrawal) {
 		r.violated("%s has sent order %s after the log of the journal was removed", w.by.name, w.orderID)
 	}
 	r.asPlanned(w)
+	r.mayGoOn(w)
 	e := r.journal.now[w.orderID]
 	if e.state != "sending" && e.state != "unknown" || r.owner[w.orderID] != w.by {
 		r.violated("%s has sent order %s without a record of it: the journal has it as %q", w.by.name,
@@ -239,6 +242,9 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 			}
 		}
 		return
+	}
+	if r.owner[orderID] == p && r.journal.now[orderID].state == "unknown" {
+		r.violated("%s reports that order %s was not sent, and the journal has it as unknown", p.name, orderID)
 	}
 	for _, w := range slices.Concat(r.service.rows, r.service.late) {
 		if w.by == p && w.orderID == orderID && w.id != id {

@@ -243,4 +243,6 @@ func outsideWorlds() []*world {
 }
 
 // allWorlds returns every world.
-func allWorlds() []*world { return slices.Concat(worlds(), outsideWorlds(), approvalWorlds()) }
+func allWorlds() []*world {
+	return slices.Concat(worlds(), outsideWorlds(), foundWorlds(), approvalWorlds())
+}

@@ -75,14 +75,20 @@ type process struct {
 	plan    *payout.Plan // that it applies
 	ctx     context.Context
 	cancel  context.CancelFunc
+	given   context.Context // of everything but its calls; it ends when a person interrupts the process
+	stop    context.CancelFunc
 	conns   []*conn
 	parked  []*point
 	quiet   bool // it opens or closes its journal, which is one step
 	dead    bool
 	ended   bool
-	seen    uint64            // hash of everything that it has learned
-	listed  int               // the step at which it has last read a list
-	told    map[string]string // the ids that the service has answered it, by order id
+	halted  []string // orders that keep it from sending more of its plan
+	goesOn  bool     // it sends the rest of its plan although an order is unknown
+
+	interrupted bool
+	seen        uint64            // hash of everything that it has learned
+	listed      int               // the step at which it has last read a list
+	told        map[string]string // the ids that the service has answered it, by order id
 }
 
 // A point is a place where a process waits for its turn.
@@ -154,6 +160,7 @@ func (r *run) do(t *testing.T) {
 func (r *run) start(t *testing.T, stage int, a actor) {
 	p := &process{r: r, name: a.name, stage: stage, main: a.main, quiet: true, told: map[string]string{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.given, p.stop = context.WithCancel(p.ctx)
 	r.processes = append(r.processes, p)
 	go func() {
 		defer p.end(t)

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,12 +35,14 @@ type conduct struct {
 	creates []choice
 	lists   []choice
 	gets    []choice
-	lost    int  // how many creates are held up first, without an answer
-	page    int  // rows on a page; 0: any number
-	shows   bool // after a stale list comes one that is not: nobody can see a row that two readings lack
-	steady  bool // a list that is stale stays so until its first page is read again
-	upper   bool // it shows addresses in capital letters
-	oneID   bool // it answers the second create with the id of the first
+	lost    int    // how many creates do not end well, the first ones
+	loses   choice // how they end; zero: they are held up, without an answer
+	page    int    // rows on a page; 0: any number
+	shows   bool   // after a stale list comes one that is not: nobody can see a row that two readings lack
+	drops   bool   // it keeps no order ids
+	steady  bool   // a list that is stale stays so until its first page is read again
+	upper   bool   // it shows addresses in capital letters
+	oneID   bool   // it answers the second create with the id of the first
 }
 
 // A withdrawal is a row of the service.
@@ -132,6 +135,9 @@ func (c client) create(text []byte) (status int, answer string, err error) {
 	// nothing can stop it from here on
 	w := &withdrawal{by: c.p, body: map[string]any{}, at: time.Now(), late: c.s.r.outside.removed}
 	c.p.saw("the log is gone", w.late)
+	if c.p.interrupted {
+		c.s.r.violated("%s sends an order although it was interrupted before", c.p.name)
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&w.body); err != nil {
@@ -140,14 +146,15 @@ func (c client) create(text []byte) (status int, answer string, err error) {
 	w.orderID, _ = w.body["external_order_id"].(string)
 	what := "writes the create of order " + w.orderID
 	choices := append([]choice{{what: "which is accepted"}}, c.s.may.creates...)
+	ends := cmp.Or(c.s.may.loses, landsLate)
 	if c.s.asked++; c.s.asked <= c.s.may.lost {
-		choices = []choice{{what: landsLate.what}}
+		choices = []choice{{what: ends.what}} // without a cost
 	} else if c.s.asked == 2 && c.s.may.oneID {
 		choices = []choice{wrongID}
 	}
 	took := c.p.pass(&point{what: what, choices: choices})
-	if took.what == landsLate.what {
-		took = landsLate
+	if took.what == ends.what {
+		took = ends
 	}
 	c.s.content = mix(c.s.content, took.what, w.orderID)
 	switch took {
@@ -223,15 +230,18 @@ func (w *withdrawal) amount() string { return asText(w.body["amount"]) }
 // inBtc returns an amount as it is sent.
 func inBtc(minor int64) string { return fmt.Sprintf(`{"Crypto":{"Btc":%d}}`, minor) }
 
-func (w *withdrawal) json(listed, upper bool) map[string]any {
+func (w *withdrawal) json(listed bool, may conduct) map[string]any {
 	address := w.address()
-	if upper {
+	if may.upper {
 		address = strings.ToUpper(address)
 	}
 	row := map[string]any{"id": w.id, "merchant_id": "m1", "currency": w.body["currency"],
 		"amount": w.body["amount"], "address": address, "current": "New", "statuses": []any{},
 		"is_testnet": true, "callback": "", "external_order_id": w.orderID,
 		"external_id": json.Number(w.orderID)}
+	if may.drops {
+		row["external_order_id"], row["external_id"] = "", 0
+	}
 	if listed {
 		row["address"] = map[string]any{"Crypto": map[string]any{"currency": "Btc", "address": address}}
 	}
@@ -264,7 +274,7 @@ func (c client) get(id string) (status int, answer string, err error) {
 	}
 	for _, w := range c.s.rows {
 		if w.id == id {
-			return 200, asText(w.json(false, c.s.may.upper)), nil
+			return 200, asText(w.json(false, c.s.may)), nil
 		}
 	}
 	return 404, envelope, nil
@@ -296,7 +306,7 @@ func (c client) list(page int) (status int, answer string, err error) {
 	}
 	shown := []any{}
 	for _, w := range rows[min((page-1)*size, len(rows)):min(page*size, len(rows))] {
-		shown = append(shown, w.json(true, c.s.may.upper))
+		shown = append(shown, w.json(true, c.s.may))
 	}
 	answer = asText(map[string]any{"page_content": shown, "page_count": (len(rows) + size - 1) / size,
 		"total": len(rows)})

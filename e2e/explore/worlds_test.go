@@ -67,7 +67,7 @@ func (p *process) sender() *payout.Sender {
 func sends(name, orderID string, minor int64) actor {
 	return actor{name, func(p *process) {
 		told := payout.OnAccepted(func(o payout.Order) { p.reports(orderID, minor, o.ID, nil) })
-		sent, err := p.sender().Send(p.ctx, withdraw(orderID, minor), payout.CallUnder(p.ctx), told)
+		sent, err := p.sender().Send(p.given, withdraw(orderID, minor), payout.CallUnder(p.ctx), told)
 		p.reports(orderID, minor, sent.Order.ID, err)
 	}}
 }
@@ -126,11 +126,14 @@ func appliesWith(name string, o payout.ApplyOptions) actor {
 	return actor{name, func(p *process) {
 		applier, err := p.begin(o)
 		var t payout.Tally
+		p.goesOn = o.KeepGoing
+		halts := p.halts()
 		if err == nil {
-			t, err = applier.LookUp(p.ctx)
+			t, err = applier.LookUp(p.given)
 		}
+		p.halted = slices.DeleteFunc(halts, func(id string) bool { return !slices.Contains(p.halts(), id) })
 		if err == nil {
-			err = applier.Send(p.ctx, p.ctx, t)
+			err = applier.Send(p.given, p.ctx, t)
 		}
 		if !p.dead {
 			p.r.tell("%s applies the plan: %v", name, err)
@@ -154,9 +157,9 @@ func (p *process) begin(o payout.ApplyOptions) (*payout.Applier, error) {
 		return nil, err
 	}
 	p.plan = plan
-	applier, err := p.sender().Applier(p.ctx, plan, o)
+	applier, err := p.sender().Applier(p.given, plan, o)
 	if err == nil {
-		err = applier.Begin(p.ctx, 10)
+		err = applier.Begin(p.given, 10)
 	}
 	return applier, err
 }

@@ -1,0 +1,206 @@
+package explore
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"example.com/till/pkg/payout"
+)
+
+// interrupts is the event that a person interrupts a process with Ctrl-C. It happens where the process does
+// not read the journal, because a read may end in two ways then.
+func interrupts(name string) event {
+	at := []string{"begins", "is about to commit", "has committed", "writes the create", "gets the outcome"}
+	find := func(r *run) *process {
+		i := slices.IndexFunc(r.processes, func(p *process) bool { return p.name == name })
+		if i < 0 || r.processes[i].dead || len(r.processes[i].parked) != 1 {
+			return nil
+		}
+		p := r.processes[i]
+		if !slices.ContainsFunc(at, func(what string) bool { return strings.HasPrefix(p.parked[0].what, what) }) {
+			return nil
+		}
+		return p
+	}
+	return event{what: name + " is interrupted",
+		ready: func(r *run) bool { return find(r) != nil },
+		do: func(r *run) {
+			p := find(r)
+			p.interrupted = true
+			p.stop()
+		}}
+}
+
+// names is till withdraw resolve --paid-as. The person tries another order's withdrawal first, and then the
+// one that bears the order's id, if there is one.
+func names(name, orderID string) actor {
+	return actor{name, func(p *process) {
+		ids := []string{p.r.service.rows[len(p.r.service.rows)-1].id}
+		for _, w := range p.r.service.rows {
+			if w.orderID == orderID {
+				ids = append(ids, w.id)
+			}
+		}
+		s := p.sender()
+		for _, id := range ids {
+			checked, err := s.Check(p.ctx, payout.Decision{OrderIDs: []string{orderID}, PaidAs: id})
+			if err == nil {
+				_, err = s.Resolve(p.ctx, checked)
+			}
+			if p.dead {
+				return
+			}
+			p.r.tell("%s says that order %s was paid as %s: %v", name, orderID, id, err)
+		}
+	}}
+}
+
+// reconcilesRun is till payout reconcile.
+func reconcilesRun(name string) actor {
+	return actor{name, func(p *process) {
+		s := p.sender()
+		runs, err := s.Runs(p.ctx)
+		if p.dead || err != nil || len(runs) == 0 {
+			return
+		}
+		settled, err := s.ReconcileRun(p.ctx, runs[0].Name)
+		if p.dead {
+			return
+		}
+		p.r.tell("%s reconciles the run: %v", name, err)
+		for _, one := range settled.Results {
+			o := one.Order
+			if o.State == payout.StateAccepted {
+				p.reports(o.OrderID, o.Amount.Minor, o.ID, nil)
+			}
+			if !one.Listed && p.r.service.has(o.ID, o.OrderID) {
+				p.r.violated("%s reports that order %s is not on the list, which has it", name, o.OrderID)
+			}
+		}
+	}}
+}
+
+// paidBefore returns how often another program had paid an order when the run began.
+func (r *run) paidBefore(orderID string) (n int) {
+	for _, id := range r.world.paid {
+		if id == orderID {
+			n++
+		}
+	}
+	return n
+}
+
+// halts returns the orders of the plan that must keep a process from sending others.
+func (p *process) halts() (all []string) {
+	for _, id := range slices.Sorted(maps.Keys(p.r.journal.now)) {
+		state := p.r.journal.now[id].state
+		if _, found := p.r.world.row(id); found && (state == "conflict" || state == "unknown" && !p.goesOn) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// mayGoOn checks that nothing that a process knows forbids it to send one more order.
+func (r *run) mayGoOn(w *withdrawal) {
+	p := w.by
+	if len(p.halted) > 0 {
+		r.violated("%s has sent order %s, although order %s was not settled when it began", p.name,
+			w.orderID, p.halted[0])
+	}
+	if p.plan != nil && !p.goesOn {
+		for _, id := range p.halts() {
+			if r.owner[id] == p && id != w.orderID {
+				r.violated("%s has sent order %s, although its order %s has become unknown", p.name,
+					w.orderID, id)
+			}
+		}
+	}
+	mine := func(o *withdrawal) bool { return o.by == p }
+	if r.service.may.drops && (r.dropped() || slices.ContainsFunc(r.service.rows, mine)) {
+		r.violated("%s has sent order %s, and the service has shown that it keeps no order ids", p.name,
+			w.orderID)
+	}
+}
+
+// dropped reports whether the journal knows that the service keeps no order ids.
+func (r *run) dropped() bool {
+	noted := 0
+	err := r.journal.db.QueryRow(`SELECT count(*) FROM accounts WHERE order_ids = 'dropped'`).Scan(&noted)
+	if err != nil {
+		r.violated("the journal cannot be read: %v", err)
+	}
+	return noted > 0
+}
+
+// find returns the newest withdrawal of an order; nil: there is none.
+func (s *service) find(orderID string) *withdrawal {
+	for _, w := range s.rows {
+		if w.orderID == orderID {
+			return w
+		}
+	}
+	return nil
+}
+
+// alter gives an order another amount.
+func (s *service) alter(orderID string) {
+	s.find(orderID).body["amount"] = map[string]any{"Crypto": map[string]any{"Btc": 1}}
+	s.content = mix(s.content, "alters", orderID)
+}
+
+// foundWorlds returns the worlds in which the list, another program or a person knows more than the journal.
+func foundWorlds() []*world {
+	two := []string{row(8, "0.1"), row(9, "0.2")}
+	goesOn := payout.ApplyOptions{KeepGoing: true}
+	alters := event{what: "the service alters the amount of order 8",
+		ready: func(r *run) bool { return r.service.find("8") != nil },
+		do:    func(r *run) { r.service.alter("8") }}
+	all := []*world{
+		{name: "claimed", about: "a plan of two orders is applied while the second one is sent by itself",
+			stages: [][]actor{{applies("A"), sends("B", "9", 20_000_000)}}, plan: two},
+		{name: "row-twin", about: "a plan is applied, and an unknown order has the content of its second row",
+			stages: [][]actor{{sends("A", "7", 20_000_000)}, {applies("B")}}, plan: two,
+			service: conduct{lost: 1, loses: lostAnswer}},
+		{name: "rewritten", about: "an order of a plan is sent by itself with another amount, and does not leave",
+			stages: [][]actor{{begins("A")}, {sends("B", "8", 5)}, {applies("C")}}, plan: two[:1],
+			service: conduct{lost: 1, loses: neverLeaves}},
+		{name: "differs", about: "another program pays an order of a plan with another amount",
+			stages: [][]actor{{pays("8", 7)}, {applies("A")}, {applies("B")}}, plan: two},
+		{name: "goes-on", about: "an order of a plan becomes unknown, and only the third process goes on",
+			stages: [][]actor{{applies("A")}, {applies("B")}, {appliesWith("C", goesOn)}}, plan: two,
+			service: conduct{lost: 1}},
+		{name: "unkept", about: "a plan is applied twice, and the service keeps no order ids", empty: true,
+			stages: [][]actor{{applies("A")}, {applies("B")}}, plan: two, service: conduct{drops: true}},
+		{name: "unkept-one", about: "two orders are sent, and the service keeps no order ids", empty: true,
+			stages: [][]actor{{sends("A", "8", 5)}, {sends("B", "9", 6)}}, service: conduct{drops: true}},
+		{name: "meanwhile", about: "the orders of a run are reconciled while it is applied",
+			stages: [][]actor{{begins("A")}, {reconcilesRun("B"), applies("C")}}, plan: two[:1],
+			service: conduct{creates: []choice{lostAnswer}}},
+		{name: "altered", about: "the service alters an order of a run that it has accepted",
+			stages: [][]actor{{applies("A")}, {reconcilesRun("B")}, {reconciles("C", "8")}}, plan: two[:1],
+			events: []event{alters}},
+		{name: "named", about: "a person says which withdrawal an order is, and another one that it was not sent",
+			stages: [][]actor{{sends("A", "9", 5)}, {waits()}, {names("P", "9"), resolves("Q", "9")},
+				{sends("C", "9", 5)}},
+			service: conduct{lost: 1, loses: lostAnswer}},
+		{name: "once-more", about: "another program pays an order that was rejected, and it is sent again",
+			stages:  [][]actor{{sends("A", "9", 5)}, {pays("9", 5)}, {sends("B", "9", 5)}},
+			service: conduct{lost: 1, loses: isRejected}},
+		{name: "known", about: "two orders that a lost journal had are sent one after the other",
+			stages: [][]actor{{sends("A", "8", 5)}, {sends("B", "9", 5)}}, empty: true, paid: []string{"8", "9"}},
+		{name: "double", about: "the service has an order twice, from lost journals",
+			stages: [][]actor{{sends("A", "9", 5)}, {reconciles("B", "9")}}, empty: true,
+			paid: []string{"9", "9"}},
+		{name: "interrupted", about: "a process that sends an order is interrupted, and it is sent again",
+			stages:  [][]actor{{sends("A", "9", 5)}, {sends("B", "9", 5)}},
+			service: conduct{creates: []choice{neverLeaves, lostAnswer}}, events: []event{interrupts("A")}},
+		{name: "stopped", about: "a process that applies a plan is interrupted, and the plan is applied again",
+			stages: [][]actor{{applies("A")}, {applies("B")}}, plan: two, events: []event{interrupts("A")}},
+	}
+	for _, w := range all {
+		w.long = w.events == nil || w.plan != nil // nearly all that they show needs no fault
+	}
+	return all
+}
