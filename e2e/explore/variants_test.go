@@ -76,6 +76,7 @@ func variants() []variant {
 		{"no-settle-after", "late", cost{0, 0}},      // a decision is made while the request may arrive
 		{"settle-by-creation", "again", cost{0, 1}},  // the time to wait begins before the order was sent
 		{"wrong-clock", "late", cost{1, 0}},          // the clocks are not compared before a decision
+		{"gives-up", "decides", cost{1, 1}},          // an outcome is not tried again after the machine slept
 		{"decide-blind", "decisions", cost{1, 1}},    // a decision holds for a later attempt too
 	}
 }
@@ -183,6 +184,9 @@ var patches = []overlay.Patch{
 			order.State, order.Withdrawal = journal.Accepted, out.Withdrawal
 		}
 `},
+	{File: "pkg/payout/send.go", Old: `
+			tries > 1 && s.elapsed(began) > longestTry || s.rest`, New: `
+			(tries > 1 || mutant("gives-up")) && s.elapsed(began) > longestTry || s.rest`},
 	{File: "pkg/payout/outcome.go", Old: `
 	case call.Outcome != api.Rejected:
 		return sawUncertain

@@ -364,15 +364,16 @@ func (s *Sender) record(ctx, calls context.Context, ticket journal.Ticket, c cal
 }
 
 // finish records an outcome. It tries for a minute, because a database may be restarting, or another process
-// may hold the journal's lock. An outcome that is not recorded now has to be found out later by a person. If
-// the journal's files are gone, finish gives up at once.
+// may hold the journal's lock. It tries twice at least: if the machine was suspended during the first try, the
+// minute is over, and only the connection has broken. An outcome that is not recorded now has to be found out
+// later by a person. If the journal's files are gone, finish gives up at once.
 func (s *Sender) finish(ctx, calls context.Context, ticket journal.Ticket, out journal.Outcome) (journal.Order, error) {
 	began := s.now()
 	for tries := 1; ; tries++ {
 		order, err := s.ledger.Finish(ctx, ticket, out)
 		var broken *journal.Error
 		if err == nil || !errors.As(err, &broken) || broken.Lost || tries == mostTries ||
-			s.elapsed(began) > longestTry || s.rest(calls, pauseBetween) != nil {
+			tries > 1 && s.elapsed(began) > longestTry || s.rest(calls, pauseBetween) != nil {
 			return order, err
 		}
 	}
