@@ -102,6 +102,11 @@ func (p *process) halts() (all []string) {
 	return all
 }
 
+// alone reports whether no other process is there.
+func (p *process) alone() bool {
+	return !slices.ContainsFunc(p.r.processes, func(o *process) bool { return o != p && !o.ended && !o.dead })
+}
+
 // mayGoOn checks that nothing that a process knows forbids it to send one more order.
 func (r *run) mayGoOn(w *withdrawal) {
 	p := w.by

@@ -85,6 +85,7 @@ func (r *run) recorded(p *process) (told string) {
 			told += " (" + is.reason + ")"
 		}
 		r.moved(p, id, was, is)
+		r.outside.unkept[id] = r.outside.removed
 		if is.state == "sending" {
 			r.owner[id], r.claimed[id] = p, time.Now()
 			r.mayClaim(p, id)
@@ -222,6 +223,12 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 		said = "has an error: " + err.Error()
 	}
 	r.tell("%s reports that order %s %s", p.name, orderID, said)
+	if err == nil && r.outside.unkept[orderID] {
+		r.violated("%s reports that order %s was accepted, and the record of it is gone", p.name, orderID)
+	}
+	if err == nil && id == "" {
+		r.violated("%s reports neither an id nor an error for order %s", p.name, orderID)
+	}
 	if r.service.lied {
 		return
 	}
@@ -229,9 +236,6 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 		r.violated("%s reports the id %s for order %s, which the service does not have", p.name, id, orderID)
 	}
 	if err == nil || errors.Is(err, payout.ErrUnknown) || errors.Is(err, payout.ErrConflict) {
-		if err == nil && id == "" {
-			r.violated("%s reports neither an id nor an error for order %s", p.name, orderID)
-		}
 		if e := r.journal.now[orderID]; err == nil && (e.state != "accepted" || e.id != id) {
 			r.violated("%s reports that order %s was accepted, and the journal has it as %s", p.name,
 				orderID, e.state)

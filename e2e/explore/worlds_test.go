@@ -131,7 +131,9 @@ func appliesWith(name string, o payout.ApplyOptions) actor {
 		if err == nil {
 			t, err = applier.LookUp(p.given)
 		}
-		p.halted = slices.DeleteFunc(halts, func(id string) bool { return !slices.Contains(p.halts(), id) })
+		p.halted = slices.DeleteFunc(p.halts(), func(id string) bool {
+			return !p.alone() && !slices.Contains(halts, id) // another process may have moved it
+		})
 		if err == nil {
 			err = applier.Send(p.given, p.ctx, t)
 		}
