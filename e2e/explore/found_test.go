@@ -32,15 +32,13 @@ func interrupts(name string) event {
 		}}
 }
 
-// names is till withdraw resolve --paid-as. The person tries another order's withdrawal first, and then the
+// names is till withdraw resolve --paid-as. The person tries the withdrawals of other orders first, and then the
 // one that bears the order's id, if there is one.
 func names(name, orderID string) actor {
 	return actor{name, func(p *process) {
-		ids := []string{p.r.service.rows[len(p.r.service.rows)-1].id}
+		ids := []string{} // the oldest first
 		for _, w := range p.r.service.rows {
-			if w.orderID == orderID {
-				ids = append(ids, w.id)
-			}
+			ids = slices.Insert(ids, 0, w.id)
 		}
 		s := p.sender()
 		for _, id := range ids {
@@ -122,6 +120,10 @@ func (r *run) mayGoOn(w *withdrawal) {
 			}
 		}
 	}
+	other := func(o *withdrawal) bool { return o != w && o.orderID == w.orderID && o.amount() != w.amount() }
+	if all := slices.Concat(r.service.rows, r.service.late); p.plan == nil && slices.ContainsFunc(all, other) {
+		r.violated("%s has sent order %s with another amount, and the first one may be paid", p.name, w.orderID)
+	}
 	mine := func(o *withdrawal) bool { return o.by == p }
 	if r.service.may.drops && (r.dropped() || slices.ContainsFunc(r.service.rows, mine)) {
 		r.violated("%s has sent order %s, and the service has shown that it keeps no order ids", p.name,
@@ -189,7 +191,10 @@ func foundWorlds() []*world {
 		{name: "named", about: "a person says which withdrawal an order is, and another one that it was not sent",
 			stages: [][]actor{{sends("A", "9", 5)}, {waits()}, {names("P", "9"), resolves("Q", "9")},
 				{sends("C", "9", 5)}},
-			service: conduct{lost: 1, loses: lostAnswer}},
+			paid: []string{"700"}, service: conduct{lost: 1, loses: lostAnswer}},
+		{name: "other-amount", about: "an order that was not sent, as a person has said, is sent with another amount",
+			stages:  [][]actor{{sends("A", "9", 5)}, {waits()}, {resolves("P", "9")}, {sends("C", "9", 6)}},
+			service: conduct{lost: 1}},
 		{name: "once-more", about: "another program pays an order that was rejected, and it is sent again",
 			stages:  [][]actor{{sends("A", "9", 5)}, {pays("9", 5)}, {sends("B", "9", 5)}},
 			service: conduct{lost: 1, loses: isRejected}},
