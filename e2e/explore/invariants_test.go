@@ -85,7 +85,6 @@ func (r *run) recorded(p *process) (told string) {
 			told += " (" + is.reason + ")"
 		}
 		r.moved(p, id, was, is)
-		r.outside.unkept[id] = r.outside.removed
 		if is.state == "sending" {
 			r.owner[id], r.claimed[id] = p, time.Now()
 			r.mayClaim(p, id)
@@ -225,9 +224,6 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 		said = "has an error: " + err.Error()
 	}
 	r.tell("%s reports that order %s %s", p.name, orderID, said)
-	if err == nil && r.outside.unkept[orderID] {
-		r.violated("%s reports that order %s was accepted, and the record of it is gone", p.name, orderID)
-	}
 	if err == nil && id == "" {
 		r.violated("%s reports neither an id nor an error for order %s", p.name, orderID)
 	}

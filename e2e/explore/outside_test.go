@@ -26,7 +26,6 @@ const (
 // outside is what has happened apart from the processes and the service.
 type outside struct {
 	ahead   time.Duration   // how far the clocks of the machines and the service are ahead of the database's
-	unkept  map[string]bool // orders whose outcome was recorded in files that were gone
 	removed bool            // the log of the journal is gone
 	renamed bool            // the account has another name
 	signers map[string]bool // the persons who have ever signed the plan
@@ -34,7 +33,7 @@ type outside struct {
 
 // outside returns how a run begins.
 func (w *world) outside() outside {
-	o := outside{signers: map[string]bool{}, unkept: map[string]bool{}}
+	o := outside{signers: map[string]bool{}}
 	for _, key := range w.signed {
 		if !w.other {
 			o.signers[person(key)] = true

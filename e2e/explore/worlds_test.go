@@ -66,7 +66,11 @@ func (p *process) sender() *payout.Sender {
 // sends is till withdraw create.
 func sends(name, orderID string, minor int64) actor {
 	return actor{name, func(p *process) {
-		told := payout.OnAccepted(func(o payout.Order) { p.reports(orderID, minor, o.ID, nil) })
+		told := payout.OnAccepted(func(o payout.Order) {
+			if p.reports(orderID, minor, o.ID, nil); p.r.outside.removed && !p.dead {
+				p.r.violated("%s reports that order %s was accepted, and the record of it is gone", name, orderID)
+			}
+		})
 		sent, err := p.sender().Send(p.given, withdraw(orderID, minor), payout.CallUnder(p.ctx), told)
 		p.reports(orderID, minor, sent.Order.ID, err)
 	}}
@@ -227,7 +231,7 @@ func worlds() []*world {
 			about: "an order that was not sent, as a person has said, is sent again and gets lost again",
 			stages: [][]actor{{sends("A", "9", 5)}, {waits()}, {resolves("P", "9")}, {sends("C", "9", 5)},
 				{resolves("Q", "9")}},
-			service: conduct{lost: 1, creates: fewCreates}},
+			service: conduct{lost: 1, creates: fewCreates, lists: []choice{listFails}}},
 		{name: "decisions", long: true,
 			about: "two persons decide about an order at once, while it is sent again",
 			stages: [][]actor{{sends("A", "9", 5)}, {waits()},
