@@ -108,7 +108,7 @@ func TestDemandIsRemembered(t *testing.T) {
 		if _, err := other.Claim(t.Context(), third, claim("1")); err != nil {
 			t.Fatal(err)
 		}
-		other.Close() // its sender has ended
+		mustEnd(t, other, j)
 		if err := open().Rename(t.Context(), third, office); err != nil {
 			t.Fatal(err)
 		}

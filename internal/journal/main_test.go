@@ -160,6 +160,21 @@ func eachDialect(t *testing.T, test func(t *testing.T, open opener)) {
 	t.Run("postgres", func(t *testing.T) { run(t, pgtest.Shared(t).Database(t)) })
 }
 
+// mustEnd closes a journal, and returns when another one knows that its process has ended: a server takes a
+// moment to see that a session is over.
+func mustEnd(t *testing.T, ending, other *book) {
+	t.Helper()
+	if err := ending.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for alive := true; alive; {
+		var err error
+		if alive, err = other.dialect.holds(t.Context(), reader{other.Journal, t.Context()}, ending.sender); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // placeOf returns the name with which to open a journal again.
 func placeOf(j *book) string {
 	if d, ok := j.dialect.(*postgresDialect); ok {

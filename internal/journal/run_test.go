@@ -375,7 +375,7 @@ func TestDeadBeginningIsForgotten(t *testing.T) {
 			c := claim("7")
 			c.Content = row("7").Content
 			mustFinish(t, j, mustClaim(t, j, c), unknown)
-			dying.Close()
+			mustEnd(t, dying, j)
 		})
 		if err == nil {
 			t.Fatal("it has begun")
