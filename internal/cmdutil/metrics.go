@@ -241,10 +241,11 @@ func metricsTarget(path string) string {
 	return path
 }
 
-// changeMetrics reads a metrics file, changes it and replaces it. No other command does so meanwhile.
-func changeMetrics(path, account, command string, change func(*metricsFile)) error {
+// changeMetrics reads a metrics file, changes it and replaces it. No other command does so meanwhile, unless one
+// takes longer than the given wait.
+func changeMetrics(path, account, command string, wait time.Duration, change func(*metricsFile)) error {
 	target := metricsTarget(path)
-	unlock, unlocked := atomicfile.Lock(target, metricsLock)
+	unlock, unlocked := atomicfile.Lock(target, wait)
 	if unlocked == nil {
 		defer unlock()
 	}
@@ -266,7 +267,7 @@ func timestamp(t time.Time) string {
 
 // writeStart records that a command has started. If it is killed, this start has no end.
 func writeStart(path, account, command string, at time.Time) error {
-	return changeMetrics(path, account, command, func(m *metricsFile) {
+	return changeMetrics(path, account, command, metricsLock, func(m *metricsFile) {
 		success := m.value(metricSuccess)
 		m.forget(metricStart)
 		m.forget(metricSuccess)
@@ -277,7 +278,7 @@ func writeStart(path, account, command string, at time.Time) error {
 
 // writeMetrics records how a command has ended.
 func writeMetrics(path string, f Finished) error {
-	return changeMetrics(path, f.Account, f.Command, f.record)
+	return changeMetrics(path, f.Account, f.Command, metricsLock, f.record)
 }
 
 // record adds the end of a command to a metrics file.
