@@ -477,7 +477,7 @@ func (b *batch) doStop(s applyShot, how string) {
 			b.run([]int{20}, "withdraw", "reconcile", sending)
 			b.run([]int{0}, "withdraw", "resolve", sending, "--not-sent", "--reason", "the provider says so", "--yes")
 			b.resolved[sending] = true
-			other := b.end(b.apply(applyShot{concurrency: 1}))
+			other := b.readable(applyShot{concurrency: 1})
 			b.noted(other)
 			if other.exit != 0 {
 				b.wrong("another process has ended with %d", other.exit)
