@@ -232,6 +232,16 @@ func (o *order) open() (found row) {
 	return found
 }
 
+// noticed is open when no process of the order is left. The lock of a file is released when its process ends,
+// but a database takes a while to notice it on a busy machine.
+func (o *order) noticed() row {
+	found := o.open()
+	for began := time.Now(); found.State == "sending" && o.journal != "" && time.Since(began) < patience; found = o.open() {
+		time.Sleep(100 * time.Millisecond)
+	}
+	return found
+}
+
 func (o *order) reconcile(s shot) {
 	id := o.orderID
 	if id == "" {
@@ -306,7 +316,7 @@ func (o *order) settle() {
 		}
 		o.ask("/release", url.Values{"address": {address}})
 		o.ask("/quiet", o.own())
-		truth, open := o.paid(address), o.open()
+		truth, open := o.paid(address), o.noticed()
 		if len(truth) > 1 {
 			o.wrong("it was paid %d times: %s and %s", len(truth), truth[0].ID, truth[1].ID)
 			return
@@ -338,12 +348,6 @@ func (o *order) settle() {
 			case 12: // the other content was in doubt, so only it may be sent
 				other = !other
 			}
-		case "sending":
-			if o.journal == "" { // the lock of a file is released when its process ends
-				o.wrong("nobody is at it, and it is sending")
-				return
-			}
-			time.Sleep(100 * time.Millisecond) // a database takes a moment to notice
 		default:
 			o.wrong("it is %s", open.State)
 			return
