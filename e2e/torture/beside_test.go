@@ -474,6 +474,7 @@ func (b *batch) doStop(s applyShot, how string) {
 			b.run([]int{13}, "withdraw", "resolve", sending, "--not-sent", "--reason", "it does not move", "--yes")
 		} else {
 			b.endSessions("")
+			b.alone() // the server has only been told to end them
 			b.run([]int{20}, "withdraw", "reconcile", sending)
 			b.run([]int{0}, "withdraw", "resolve", sending, "--not-sent", "--reason", "the provider says so", "--yes")
 			b.resolved[sending] = true
