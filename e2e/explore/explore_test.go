@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -226,16 +227,17 @@ func (r *run) report() string {
 		r.violation, r.world.name, text(r.steps), strings.Join(r.story, "\n"))
 }
 
-// TestExplore explores all worlds.
+// TestExplore explores all worlds, several at a time.
 func TestExplore(t *testing.T) {
-	table := fmt.Sprintf("\n%-10s %9s %7s %10s %9s %8s %8s  %s\n", "world", "switches", "faults", "schedules",
-		"steps", "states", "seconds", "in which")
-	var sum struct{ schedules, steps int }
-	for _, w := range allWorlds() {
+	all := allWorlds()
+	lines := make([]string, len(all)) // of the table
+	var schedules, steps atomic.Int64
+	for i, w := range all {
 		if *only != "" && *only != w.name || !w.fits() {
 			continue
 		}
 		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
 			e := newExplorer(t, w)
 			for _, b := range w.bounds() {
 				e.schedules, e.steps = 0, 0
@@ -243,13 +245,17 @@ func TestExplore(t *testing.T) {
 				if r := e.explore(b); r != nil {
 					t.Fatal(e.shrink(r).report())
 				}
-				table += fmt.Sprintf("%-10s %9d %7d %10d %9d %8d %8.1f  %s\n", w.name, b.switches, b.faults,
+				lines[i] += fmt.Sprintf("%-10s %9d %7d %10d %9d %8d %8.1f  %s\n", w.name, b.switches, b.faults,
 					e.schedules, e.steps, len(e.seen), time.Since(began).Seconds(), w.about)
-				sum.schedules, sum.steps = sum.schedules+e.schedules, sum.steps+e.steps
+				schedules.Add(int64(e.schedules))
+				steps.Add(int64(e.steps))
 			}
 		})
 	}
-	t.Logf("%s%d schedules, %d steps", table, sum.schedules, sum.steps)
+	t.Cleanup(func() { // the worlds have ended by then
+		t.Logf("\n%-10s %9s %7s %10s %9s %8s %8s  %s\n%s%d schedules, %d steps", "world", "switches", "faults",
+			"schedules", "steps", "states", "seconds", "in which", strings.Join(lines, ""), schedules.Load(), steps.Load())
+	})
 }
 
 // TestSameTwice carries out schedules twice. Without the same steps and the same story, neither a replay nor
