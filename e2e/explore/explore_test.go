@@ -245,8 +245,10 @@ func TestExplore(t *testing.T) {
 				if r := e.explore(b); r != nil {
 					t.Fatal(e.shrink(r).report())
 				}
+				took := time.Since(began).Seconds()
+				t.Logf("switches %d, faults %d: %d schedules in %.1f s", b.switches, b.faults, e.schedules, took)
 				lines[i] += fmt.Sprintf("%-10s %9d %7d %10d %9d %8d %8.1f  %s\n", w.name, b.switches, b.faults,
-					e.schedules, e.steps, len(e.seen), time.Since(began).Seconds(), w.about)
+					e.schedules, e.steps, len(e.seen), took, w.about)
 				schedules.Add(int64(e.schedules))
 				steps.Add(int64(e.steps))
 			}
