@@ -153,7 +153,8 @@ func (s *service) find(orderID string) *withdrawal {
 
 // alter gives an order another amount.
 func (s *service) alter(orderID string) {
-	s.find(orderID).body["amount"] = map[string]any{"Crypto": map[string]any{"Btc": 1}}
+	w := s.find(orderID)
+	w.body["amount"], w.altered = map[string]any{"Crypto": map[string]any{"Btc": 1}}, len(s.r.steps)
 	s.content = mix(s.content, "alters", orderID)
 }
 

@@ -52,6 +52,7 @@ type withdrawal struct {
 	by          *process // nil: another program
 	at          time.Time
 	late        bool // the log of the journal was gone by then
+	altered     int  // the step at which the service has altered it; 0: never
 }
 
 // What can happen to a create, apart from being accepted.
