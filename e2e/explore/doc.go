@@ -23,7 +23,7 @@
 //     has reached with as much of the bound left: state_test.go says what a state is. A schedule that
 //     violates an invariant is made shorter.
 //   - variants_test.go puts bugs into the code, one at a time, which must be found. The crash tests look for
-//     most of the first ones too: their patches are in package overlay.
+//     most of the first ones too: their patches are in package overlay, and the others in patches_test.go.
 //   - ground_test.go keeps the journal and the files with which every run begins. The journal is in SQLite or
 //     in PostgreSQL, whose clock is then the one of the bubble.
 //

@@ -22,8 +22,8 @@ type variant struct {
 }
 
 // variants returns the bugs that must be found. Those of the first part are mutants of the crash tests too:
-// all of them are here, see TestVariantsOfCrashes. Those of the second part need one event at one moment, or
-// lie where nothing is killed.
+// all of them are here, see TestVariantsOfCrashes. Those of the second part harm what the crash tests kill and
+// check. Those of the third part need one event at one moment, or lie where nothing is killed.
 func variants() []variant {
 	return []variant{
 		{"send-first", "twice", cost{0, 0}},        // the record is made after the call
@@ -65,19 +65,31 @@ func variants() []variant {
 		{"reap-blind", "twice", cost{1, 0}},          // a process that is sending is taken for dead
 		{"no-lock", "twice", cost{1, 0}},             // a process does not take the lock that shows its life
 		{"claims-accepted", "twice", cost{1, 0}},     // a claim may be of an order that was accepted
-		{"settle-sending", "new", cost{2, 0}},        // a scan settles an order that is being sent
 		{"commit-ignored", "twice", cost{0, 1}},      // an error of a commit is ignored
 		{"unrecorded-accepted", "twice", cost{0, 1}}, // an order is reported, and was not recorded
 		{"reset-not-sent", "faults", cost{0, 1}},     // a broken connection is taken for an unsent request
 		{"redirect-rejected", "faults", cost{0, 1}},  // a redirect is taken for a rejection
 		{"error-rejected", "faults", cost{0, 1}},     // a 500 is taken for a rejection
-		{"ids-only", "another", cost{0, 0}},          // a record is compared with an order by its ids only
-		{"forget-earlier", "stale", cost{0, 2}},      // the last two scans count, and no earlier one
 		{"no-settle-after", "late", cost{0, 0}},      // a decision is made while the request may arrive
-		{"settle-by-creation", "again", cost{0, 1}},  // the time to wait begins before the order was sent
 		{"wrong-clock", "late", cost{1, 0}},          // the clocks are not compared before a decision
-		{"gives-up", "decides", cost{1, 1}},          // an outcome is not tried again after the machine slept
-		{"decide-blind", "decisions", cost{1, 1}},    // a decision holds for a later attempt too
+
+		{"settle-sending", "new", cost{2, 0}},            // a scan settles an order that is being sent
+		{"ids-only", "another", cost{0, 0}},              // a record is compared with an order by its ids only
+		{"one-of-two", "double", cost{0, 0}},             // of two records of an order, one is overlooked
+		{"altered-later", "altered", cost{1, 0}},         // a record that differs confirms an accepted order
+		{"failed-list", "stale", cost{0, 1}},             // an order is sent although the list cannot be read
+		{"again-blind", "once-more", cost{0, 0}},         // a rejected order is sent again without the list
+		{"found-blind", "known", cost{0, 0}},             // the list is not read again once it had an order
+		{"new-blind", "another", cost{0, 0}},             // the list is not read for a new journal
+		{"forget-earlier", "stale", cost{0, 2}},          // the last two scans count, and no earlier one
+		{"row-of-order", "rewritten", cost{0, 0}},        // a row is sent as its order is in the journal
+		{"past-conflict", "differs", cost{0, 0}},         // an order in conflict does not keep a run from sending
+		{"begins-unknown", "goes-on", cost{0, 0}},        // nor does an unknown one when the run begins
+		{"past-unknown", "goes-on", cost{0, 0}},          // nor does one that becomes unknown during the run
+		{"interrupted-sends", "interrupted", cost{1, 0}}, // an interrupted process still sends its claim
+		{"settle-by-creation", "again", cost{0, 1}},      // the time to wait begins before the order was sent
+		{"gives-up", "decides", cost{1, 1}},              // an outcome is not tried again after the machine slept
+		{"decide-blind", "decisions", cost{1, 1}},        // a decision holds for a later attempt too
 	}
 }
 
@@ -126,197 +138,6 @@ func TestVariantsOfCrashes(t *testing.T) {
 			t.Errorf("the mutant %s of the crash tests must be a variant or have a reason in unseen", m[1])
 		}
 	}
-}
-
-// helpers is a file that is added to each patched package.
-const helpers = `package %s
-
-import "os"
-
-func mutant(name string) bool { return os.Getenv("TILL_EXPLORE_MUTANT") == name }
-`
-
-var patches = []overlay.Patch{
-	{File: "pkg/payout/send.go", Old: `
-	ticket, err := s.claim(ctx, w)
-	if err != nil {
-		return s.notClaimed(w, err)
-	}
-	call := s.call(ctx, w.calls, ticket)
-	order, err := s.record(ctx, w.calls, ticket, call)
-`, New: `
-	var early call
-	var ticket journal.Ticket
-	var err error
-	switch {
-	case mutant("send-first"):
-		early.id, early.err = s.client.Withdrawals.Create(w.calls, w.request)
-		ticket, err = s.claim(ctx, w)
-	case mutant("lazy-commit"):
-		claimed := make(chan bool)
-		go func() {
-			ticket, err = s.claim(ctx, w)
-			close(claimed)
-		}()
-		early.id, early.err = s.client.Withdrawals.Create(w.calls, w.request)
-		<-claimed
-	default:
-		ticket, err = s.claim(ctx, w)
-	}
-	if err != nil {
-		return s.notClaimed(w, err)
-	}
-	made := early
-	if early == (call{}) {
-		made = s.call(ctx, w.calls, ticket)
-	}
-	if mutant("report-first") && made.err == nil && w.accepted != nil {
-		w.accepted(Order{OrderID: w.request.ExternalOrderID, ID: made.id})
-	}
-	order, err := s.record(ctx, w.calls, ticket, made)
-`},
-	{File: "pkg/payout/send.go", Old: `
-		order, err := s.ledger.Finish(ctx, ticket, out)
-`, New: `
-		order, err := s.ledger.Finish(ctx, ticket, out)
-		if mutant("unrecorded-accepted") && err != nil && out.Withdrawal != "" {
-			order, err = ticket.Order(), nil
-			order.State, order.Withdrawal = journal.Accepted, out.Withdrawal
-		}
-`},
-	{File: "pkg/payout/send.go", Old: `
-			tries > 1 && s.elapsed(began) > longestTry || s.rest`, New: `
-			(tries > 1 || mutant("gives-up")) && s.elapsed(began) > longestTry || s.rest`},
-	{File: "pkg/payout/outcome.go", Old: `
-	case call.Outcome != api.Rejected:
-		return sawUncertain
-`, New: `
-	case mutant("reset-not-sent") && call.Status == 0:
-		return sawNeverLeft
-	case mutant("redirect-rejected") && call.Status == 307:
-		return sawRejected
-	case call.Outcome != api.Rejected:
-		return sawUncertain
-`},
-	{File: "pkg/payout/reconcile.go", Old: `
-	if !r.Listed {
-		return r, nil
-`, New: `
-	if !r.Listed {
-		if mutant("absent-not-sent") && o.State == journal.Unknown {
-			d := journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}
-			_, err = s.ledger.Decide(ctx, d)
-			return r, err
-		}
-		return r, nil
-`},
-	{File: "pkg/payout/resolve.go", Old: `
-	if skew.Abs() > mostSkew {
-`, New: `
-	if skew.Abs() > mostSkew && !mutant("wrong-clock") {
-`},
-	{File: "pkg/payout/resolve.go", Old: `
-		if wait := s.options.SettleAfter - now.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
-`, New: `
-		since := o.Sent
-		if mutant("settle-by-creation") {
-			since = o.Created
-		}
-		wait := s.options.SettleAfter - now.Sub(since)
-		if !o.Sent.IsZero() && wait > 0 && !mutant("no-settle-after") {
-`},
-	{File: "pkg/payout/scan.go", Old: `
-	found.add(orders, earlier)
-`, New: `
-	if !mutant("forget-earlier") {
-		found.add(orders, earlier)
-	}
-`},
-	{File: "pkg/payout/scan.go", Old: `
-	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
-`, New: `
-	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
-	if mutant("ids-only") {
-		return ""
-	}
-`},
-	{File: "pkg/payout/apply_send.go", Old: `
-	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing {
-`, New: `
-	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing && !mutant("resend-unknown") {
-`},
-	{File: "pkg/api/call.go", Old: `
-	switch status {
-	case 400, 401, 403, 404, 405, 413, 415, 422, 429:
-`, New: `
-	if mutant("error-rejected") && status == 500 {
-		return true
-	}
-	switch status {
-	case 400, 401, 403, 404, 405, 413, 415, 422, 429:
-`},
-	{File: "internal/journal/run.go", Old: `
-	rowsInAPiece = 16 * maxRowsAtOnce
-`, New: `
-	rowsInAPiece = 1
-`},
-	{File: "internal/journal/write.go", Old: `
-	if err := j.dialect.commit(ctx, j.conn); err != nil {
-		return err
-	}
-`, New: `
-	if mutant("no-sync") && j.sends {
-		go func(conn *sql.Conn) { j.dialect.commit(ctx, conn) }(j.conn)
-	} else if err := j.dialect.commit(ctx, j.conn); err != nil && !mutant("commit-ignored") {
-		return err
-	}
-`},
-	{File: "internal/journal/write.go", Old: `
-	"database/sql/driver"
-`, New: `
-	"database/sql"
-	"database/sql/driver"
-`},
-	{File: "internal/journal/journal.go", Old: `
-	if sender == j.sender {
-		return true, nil
-	}
-`, New: `
-	if sender == j.sender || mutant("reap-blind") {
-		return sender == j.sender, nil
-	}
-`},
-	{File: "internal/journal/journal.go", Old: `
-	if t.j.held {
-		return nil
-	}
-`, New: `
-	if t.j.held || mutant("no-lock") {
-		return nil
-	}
-`},
-	{File: "internal/journal/transition.go", Old: `
-	switch {
-	case !sendable:
-`, New: `
-	if mutant("no-claim") && o.State == Sending || mutant("claims-accepted") && o.State == Accepted ||
-		e.Run != "" && (mutant("resend-unknown") && o.State == Unknown || mutant("blind-claim")) {
-		sendable = true
-	}
-	switch {
-	case !sendable:
-`},
-	{File: "internal/journal/transition.go", Old: `
-	case n.State != o.State && !slices.Contains(steps(o.State), n.State):
-`, New: `
-	case n.State != o.State && !slices.Contains(steps(o.State), n.State) && n.State != Sending:
-`},
-	{File: "internal/journal/transition.go", Old: `
-	if o.State == Sending || o.State == Conflict ||`, New: `
-	if o.State == Sending && !mutant("settle-sending") || o.State == Conflict ||`},
-	{File: "internal/journal/transition.go", Old: `
-	case e.About != nil && o.movedOn(*e.About):`, New: `
-	case e.About != nil && o.movedOn(*e.About) && !mutant("decide-blind"):`},
 }
 
 // unlocked is a variant that has no bug in SQLite, where only one transaction at a time can write.

@@ -1,0 +1,239 @@
+package explore
+
+import "example.com/till/e2e/overlay"
+
+// helpers is a file that is added to each patched package.
+const helpers = `package %s
+
+import "os"
+
+func mutant(name string) bool { return os.Getenv("TILL_EXPLORE_MUTANT") == name }
+`
+
+// patches has the bugs that are not in overlay.Bugs.
+var patches = []overlay.Patch{
+	{File: "pkg/payout/send.go", Old: `
+	ticket, err := s.claim(ctx, w)
+	if err != nil {
+		return s.notClaimed(w, err)
+	}
+	call := s.call(ctx, w.calls, ticket)
+	order, err := s.record(ctx, w.calls, ticket, call)
+`, New: `
+	var early call
+	var ticket journal.Ticket
+	var err error
+	switch {
+	case mutant("send-first"):
+		early.id, early.err = s.client.Withdrawals.Create(w.calls, w.request)
+		ticket, err = s.claim(ctx, w)
+	case mutant("lazy-commit"):
+		claimed := make(chan bool)
+		go func() {
+			ticket, err = s.claim(ctx, w)
+			close(claimed)
+		}()
+		early.id, early.err = s.client.Withdrawals.Create(w.calls, w.request)
+		<-claimed
+	default:
+		ticket, err = s.claim(ctx, w)
+	}
+	if err != nil {
+		return s.notClaimed(w, err)
+	}
+	made := early
+	if early == (call{}) {
+		made = s.call(ctx, w.calls, ticket)
+	}
+	if mutant("report-first") && made.err == nil && w.accepted != nil {
+		w.accepted(Order{OrderID: w.request.ExternalOrderID, ID: made.id})
+	}
+	order, err := s.record(ctx, w.calls, ticket, made)
+`},
+	{File: "pkg/payout/send.go", Old: `
+		order, err := s.ledger.Finish(ctx, ticket, out)
+`, New: `
+		order, err := s.ledger.Finish(ctx, ticket, out)
+		if mutant("unrecorded-accepted") && err != nil && out.Withdrawal != "" {
+			order, err = ticket.Order(), nil
+			order.State, order.Withdrawal = journal.Accepted, out.Withdrawal
+		}
+`},
+	{File: "pkg/payout/send.go", Old: `
+			tries > 1 && s.elapsed(began) > longestTry || s.rest`, New: `
+			(tries > 1 || mutant("gives-up")) && s.elapsed(began) > longestTry || s.rest`},
+	{File: "pkg/payout/send.go", Old: `
+	if sent, found, err := s.lookup(ctx, w); found || err != nil {
+`, New: `
+	if sent, found, err := s.lookup(ctx, w); found || err != nil && !mutant("failed-list") {
+`},
+	{File: "pkg/payout/send.go", Old: `
+	if status.Newest != nil && status.Found == 0 && !status.Restored && !before.Attempted() &&
+`, New: `
+	if (status.Newest != nil || mutant("new-blind")) && (status.Found == 0 || mutant("found-blind")) &&
+		!status.Restored && (!before.Attempted() || mutant("again-blind")) &&
+`},
+	{File: "pkg/payout/send.go", Old: `
+		if err := ctx.Err(); err != nil {
+`, New: `
+		if err := ctx.Err(); err != nil && !mutant("interrupted-sends") {
+`},
+	{File: "pkg/payout/apply.go", Old: `
+			if r.Order.State == journal.Conflict {
+`, New: `
+			if r.Order.State == journal.Conflict && !mutant("past-conflict") {
+`},
+	{File: "pkg/payout/apply_send.go", Old: `
+		if s.inRow++; !s.options.KeepGoing ||`, New: `
+		if s.inRow++; !s.options.KeepGoing && !mutant("past-unknown") ||`},
+	{File: "pkg/payout/outcome.go", Old: `
+	case call.Outcome != api.Rejected:
+		return sawUncertain
+`, New: `
+	case mutant("reset-not-sent") && call.Status == 0:
+		return sawNeverLeft
+	case mutant("redirect-rejected") && call.Status == 307:
+		return sawRejected
+	case call.Outcome != api.Rejected:
+		return sawUncertain
+`},
+	{File: "pkg/payout/reconcile.go", Old: `
+	if !r.Listed {
+		return r, nil
+`, New: `
+	if !r.Listed {
+		if mutant("absent-not-sent") && o.State == journal.Unknown {
+			d := journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}
+			_, err = s.ledger.Decide(ctx, d)
+			return r, err
+		}
+		return r, nil
+`},
+	{File: "pkg/payout/resolve.go", Old: `
+	if skew.Abs() > mostSkew {
+`, New: `
+	if skew.Abs() > mostSkew && !mutant("wrong-clock") {
+`},
+	{File: "pkg/payout/resolve.go", Old: `
+		if wait := s.options.SettleAfter - now.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
+`, New: `
+		since := o.Sent
+		if mutant("settle-by-creation") {
+			since = o.Created
+		}
+		wait := s.options.SettleAfter - now.Sub(since)
+		if !o.Sent.IsZero() && wait > 0 && !mutant("no-settle-after") {
+`},
+	{File: "pkg/payout/scan.go", Old: `
+	found.add(orders, earlier)
+`, New: `
+	if !mutant("forget-earlier") {
+		found.add(orders, earlier)
+	}
+`},
+	{File: "pkg/payout/scan.go", Old: `
+	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
+`, New: `
+	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
+	if mutant("ids-only") {
+		return ""
+	}
+`},
+	{File: "pkg/payout/scan.go", Old: `
+	if len(ids) > 1 {
+`, New: `
+	if len(ids) > 1 && !mutant("one-of-two") {
+`},
+	{File: "pkg/payout/reconcile.go", Old: `
+	if o.State == journal.Accepted && o.Withdrawal == e.Withdrawal && e.Differs == "" {
+`, New: `
+	if o.State == journal.Accepted && o.Withdrawal == e.Withdrawal &&
+		(e.Differs == "" || mutant("altered-later")) {
+`},
+	{File: "pkg/payout/apply_send.go", Old: `
+	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing {
+`, New: `
+	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing && !mutant("resend-unknown") &&
+		!mutant("begins-unknown") {
+`},
+	{File: "pkg/api/call.go", Old: `
+	switch status {
+	case 400, 401, 403, 404, 405, 413, 415, 422, 429:
+`, New: `
+	if mutant("error-rejected") && status == 500 {
+		return true
+	}
+	switch status {
+	case 400, 401, 403, 404, 405, 413, 415, 422, 429:
+`},
+	{File: "internal/journal/run.go", Old: `
+		r.Row.OrderID, r.Order = o.OrderID, o
+`, New: `
+		r.Row.OrderID, r.Order = o.OrderID, o
+		if mutant("row-of-order") {
+			r.Row.Content = o.Content
+		}
+`},
+	{File: "internal/journal/run.go", Old: `
+	rowsInAPiece = 16 * maxRowsAtOnce
+`, New: `
+	rowsInAPiece = 1
+`},
+	{File: "internal/journal/write.go", Old: `
+	if err := j.dialect.commit(ctx, j.conn); err != nil {
+		return err
+	}
+`, New: `
+	if mutant("no-sync") && j.sends {
+		go func(conn *sql.Conn) { j.dialect.commit(ctx, conn) }(j.conn)
+	} else if err := j.dialect.commit(ctx, j.conn); err != nil && !mutant("commit-ignored") {
+		return err
+	}
+`},
+	{File: "internal/journal/write.go", Old: `
+	"database/sql/driver"
+`, New: `
+	"database/sql"
+	"database/sql/driver"
+`},
+	{File: "internal/journal/journal.go", Old: `
+	if sender == j.sender {
+		return true, nil
+	}
+`, New: `
+	if sender == j.sender || mutant("reap-blind") {
+		return sender == j.sender, nil
+	}
+`},
+	{File: "internal/journal/journal.go", Old: `
+	if t.j.held {
+		return nil
+	}
+`, New: `
+	if t.j.held || mutant("no-lock") {
+		return nil
+	}
+`},
+	{File: "internal/journal/transition.go", Old: `
+	switch {
+	case !sendable:
+`, New: `
+	if mutant("no-claim") && o.State == Sending || mutant("claims-accepted") && o.State == Accepted ||
+		e.Run != "" && (mutant("resend-unknown") && o.State == Unknown || mutant("blind-claim")) {
+		sendable = true
+	}
+	switch {
+	case !sendable:
+`},
+	{File: "internal/journal/transition.go", Old: `
+	case n.State != o.State && !slices.Contains(steps(o.State), n.State):
+`, New: `
+	case n.State != o.State && !slices.Contains(steps(o.State), n.State) && n.State != Sending:
+`},
+	{File: "internal/journal/transition.go", Old: `
+	if o.State == Sending || o.State == Conflict ||`, New: `
+	if o.State == Sending && !mutant("settle-sending") || o.State == Conflict ||`},
+	{File: "internal/journal/transition.go", Old: `
+	case e.About != nil && o.movedOn(*e.About):`, New: `
+	case e.About != nil && o.movedOn(*e.About) && !mutant("decide-blind"):`},
+}
