@@ -281,6 +281,9 @@ func (c client) get(id string) (status int, answer string, err error) {
 	return 404, envelope, nil
 }
 
+// hasList is where a process has a page of the list and has not used it yet.
+const hasList = "has a page of the list"
+
 // list returns a page of the list. The first page has the number 1.
 func (c client) list(page int) (status int, answer string, err error) {
 	faults := c.s.may.lists
@@ -311,6 +314,7 @@ func (c client) list(page int) (status int, answer string, err error) {
 	}
 	answer = asText(map[string]any{"page_content": shown, "page_count": (len(rows) + size - 1) / size,
 		"total": len(rows)})
+	c.p.pass(&point{what: hasList, silent: true}) // what it shows may be different by now
 	return 200, answer, nil
 }
 

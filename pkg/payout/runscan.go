@@ -173,8 +173,9 @@ func (s runSought) records(r *runScan, o journal.Order) (records []record, known
 	if !found {
 		return nil, false
 	}
-	if !r.asSent[place] {
-		return r.others[o.OrderID], true
+	if !r.asSent[place] { // it says nothing about an order that was accepted only since s was made
+		records = r.others[o.OrderID]
+		return records, len(records) > 0 || o.State != journal.Accepted || s[place].accepted
 	}
 	if now := soughtOf(o); now.sent != s[place].sent { // the order has changed since s was made
 		return nil, false

@@ -90,6 +90,11 @@ func TestRunReadingOfTwoRecords(t *testing.T) {
 	if _, known := sought.records(first, journal.Order{OrderID: "12"}); known {
 		t.Error("an order that was not sought is known")
 	}
+	// Nor does it say anything about one that was accepted only since.
+	planned := runSought{soughtOf(journal.Order{OrderID: "4711", State: journal.Planned})}
+	if _, known := planned.records(planned.emptyScan(), order); known {
+		t.Error("an order that was accepted meanwhile is taken for one that is not listed")
+	}
 	later = order
 	later.State = journal.Conflict
 	if records, known := sought.records(first, later); !known || len(records) != 2 {
