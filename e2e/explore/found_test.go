@@ -105,6 +105,21 @@ func (p *process) alone() bool {
 	return !slices.ContainsFunc(p.r.processes, func(o *process) bool { return o != p && !o.ended && !o.dead })
 }
 
+// applied checks that a process that reports no error has left nothing of its plan open. Another process of
+// the same stage may still have a row.
+func (p *process) applied(err error) {
+	if err != nil || len(p.r.world.stages[p.stage]) > 1 {
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.r.journal.now)) {
+		state := p.r.journal.now[id].state
+		settled := state == "accepted" || state == "rejected" || state == "unknown" && p.goesOn
+		if _, found := p.r.world.row(id); found && !settled {
+			p.r.violated("%s reports no error for its plan, and order %s is %s", p.name, id, state)
+		}
+	}
+}
+
 // mayGoOn checks that nothing that a process knows forbids it to send one more order.
 func (r *run) mayGoOn(w *withdrawal) {
 	p := w.by

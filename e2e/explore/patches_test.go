@@ -83,6 +83,24 @@ var patches = []overlay.Patch{
 `, New: `
 			if r.Order.State == journal.Conflict && !mutant("past-conflict") {
 `},
+	{File: "pkg/payout/apply.go", Old: `
+	if err := s.ledger.Reap(ctx); err != nil {
+		return nil, err
+	}
+`, New: `
+	if mutant("plan-unreaped") {
+	} else if err := s.ledger.Reap(ctx); err != nil {
+		return nil, err
+	}
+`},
+	{File: "pkg/payout/apply_send.go", Old: `
+	return cmp.Or(s.why, given.Err())
+`, New: `
+	if mutant("stops-quietly") {
+		return given.Err()
+	}
+	return cmp.Or(s.why, given.Err())
+`},
 	{File: "pkg/payout/apply_send.go", Old: `
 		if s.inRow++; !s.options.KeepGoing ||`, New: `
 		if s.inRow++; !s.options.KeepGoing && !mutant("past-unknown") ||`},

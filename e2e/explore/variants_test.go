@@ -86,6 +86,8 @@ func variants() []variant {
 		{"past-conflict", "differs", cost{0, 0}},         // an order in conflict does not keep a run from sending
 		{"begins-unknown", "goes-on", cost{0, 0}},        // nor does an unknown one when the run begins
 		{"past-unknown", "goes-on", cost{0, 0}},          // nor does one that becomes unknown during the run
+		{"plan-unreaped", "retried", cost{0, 1}},         // what a dead process was sending is left out of a run
+		{"stops-quietly", "row-twin", cost{0, 0}},        // a run does not say why it has stopped
 		{"interrupted-sends", "interrupted", cost{1, 0}}, // an interrupted process still sends its claim
 		{"settle-by-creation", "again", cost{0, 1}},      // the time to wait begins before the order was sent
 		{"gives-up", "decides", cost{1, 1}},              // an outcome is not tried again after the machine slept

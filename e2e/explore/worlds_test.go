@@ -143,6 +143,7 @@ func appliesWith(name string, o payout.ApplyOptions) actor {
 		}
 		if !p.dead {
 			p.r.tell("%s applies the plan: %v", name, err)
+			p.applied(err)
 		}
 	}}
 }
