@@ -105,17 +105,24 @@ func (p *process) alone() bool {
 	return !slices.ContainsFunc(p.r.processes, func(o *process) bool { return o != p && !o.ended && !o.dead })
 }
 
-// applied checks that a process that reports no error has left nothing of its plan open. Another process of
-// the same stage may still have a row.
+// applied checks that a process that reports no error has left nothing of its plan open, and that what was paid
+// is what the plan has. Another process of the same stage may still have a row.
 func (p *process) applied(err error) {
-	if err != nil || len(p.r.world.stages[p.stage]) > 1 {
+	if err != nil {
 		return
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.r.journal.now)) {
-		state := p.r.journal.now[id].state
+		minor, found := p.r.world.row(id)
+		if !found {
+			continue
+		}
+		state, w := p.r.journal.now[id].state, p.r.service.find(id)
 		settled := state == "accepted" || state == "rejected" || state == "unknown" && p.goesOn
-		if _, found := p.r.world.row(id); found && !settled {
+		if !settled && len(p.r.world.stages[p.stage]) == 1 {
 			p.r.violated("%s reports no error for its plan, and order %s is %s", p.name, id, state)
+		}
+		if state == "accepted" && w != nil && w.altered == 0 && w.amount() != inBtc(minor) {
+			p.r.violated("%s reports no error for its plan, and order %s was paid with %s", p.name, id, w.amount())
 		}
 	}
 }
@@ -189,6 +196,8 @@ func foundWorlds() []*world {
 		{name: "rewritten", about: "an order of a plan is sent by itself with another amount, and does not leave",
 			stages: [][]actor{{begins("A")}, {sends("B", "8", 5)}, {applies("C")}}, plan: two[:1],
 			service: conduct{lost: 1, loses: neverLeaves}},
+		{name: "taken", about: "an order of a plan is sent by itself with another amount while the plan is applied",
+			stages: [][]actor{{begins("A")}, {applies("C"), sends("B", "8", 5)}}, plan: two[:1]},
 		{name: "differs", about: "another program pays an order of a plan with another amount",
 			stages: [][]actor{{pays("8", 7)}, {applies("A")}, {applies("B")}}, plan: two},
 		{name: "goes-on", about: "an order of a plan becomes unknown, and only the third process goes on",

@@ -93,6 +93,18 @@ var patches = []overlay.Patch{
 		return nil, err
 	}
 `},
+	{File: "pkg/payout/apply.go", Old: `
+	if o.Content.Same(c) {
+		return nil
+`, New: `
+	if o.Content.Same(c) || mutant("rows-unchecked") {
+		return nil
+`},
+	{File: "pkg/payout/apply_send.go", Old: `
+	case errors.As(err, &exists) && exists.Same:
+`, New: `
+	case errors.As(err, &exists) && (exists.Same || mutant("other-is-lost")):
+`},
 	{File: "pkg/payout/apply_send.go", Old: `
 	return cmp.Or(s.why, given.Err())
 `, New: `

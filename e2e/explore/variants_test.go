@@ -96,6 +96,8 @@ func variants() []variant {
 
 		{"plan-unreaped", "retried", cost{0, 1}},  // what a dead process was sending is left out of a run
 		{"stops-quietly", "row-twin", cost{0, 0}}, // a run does not say why it has stopped
+		{"rows-unchecked", "taken", cost{1, 0}},   // what was sent with other content counts as a row
+		{"other-is-lost", "taken", cost{1, 0}},    // so does what gets other content during the run
 	}
 }
 
