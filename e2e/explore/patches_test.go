@@ -106,6 +106,11 @@ var patches = []overlay.Patch{
 	case errors.As(err, &exists) && (exists.Same || mutant("other-is-lost")):
 `},
 	{File: "pkg/payout/apply_send.go", Old: `
+		} else if !goesOn || recording != nil {
+`, New: `
+		} else if !goesOn || recording != nil && !mutant("lost-together") {
+`},
+	{File: "pkg/payout/apply_send.go", Old: `
 	return cmp.Or(s.why, given.Err())
 `, New: `
 	if mutant("stops-quietly") {

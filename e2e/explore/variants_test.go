@@ -98,6 +98,7 @@ func variants() []variant {
 		{"stops-quietly", "row-twin", cost{0, 0}}, // a run does not say why it has stopped
 		{"rows-unchecked", "taken", cost{1, 0}},   // what was sent with other content counts as a row
 		{"other-is-lost", "taken", cost{1, 0}},    // so does what gets other content during the run
+		{"lost-together", "three", cost{0, 1}},    // an outcome that was lost with the next claim is not tried again
 	}
 }
 

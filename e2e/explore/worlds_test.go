@@ -268,6 +268,11 @@ func worlds() []*world {
 			stages:  [][]actor{{applies("A")}, {applies("B"), reconciles("C")}},
 			plan:    []string{row(8, "0.1"), row(9, "0.2")},
 			service: conduct{creates: fewCreates}},
+		{name: "three", long: true, // an outcome and the next claim go into one commit
+			about:   "a plan of three orders is applied twice",
+			stages:  [][]actor{{applies("A")}, {applies("B")}},
+			plan:    []string{row(8, "0.1"), row(9, "0.2"), row(10, "0.3")},
+			service: conduct{creates: []choice{lostAnswer}}},
 		{name: "beside", about: "a plan is applied while one of its orders is sent by itself",
 			stages: [][]actor{{applies("A"), sends("B", "8", 10_000_000)}}, plan: []string{row(8, "0.1")},
 			service: conduct{creates: fewCreates}},

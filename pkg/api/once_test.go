@@ -1108,3 +1108,20 @@ func TestOnlyReadsRetry(t *testing.T) {
 		t.Errorf("reads are tried again %d times, creates %d times", k.reads.RetryCount, k.creates.RetryCount)
 	}
 }
+
+// TestGivenUp checks that a request of which no byte was written cannot be written after it was given up.
+func TestGivenUp(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	defer ours.Close()
+	ours.SetDeadline(time.Unix(1, 0)) // nobody reads at the other end
+	conn := &gatedConn{Conn: ours}
+	var s sending
+	s.conn.Store(conn)
+	if !s.neverLeft() {
+		t.Fatal("a request of which nothing was written may have left")
+	}
+	if n, err := conn.Write([]byte("POST")); n != 0 || err != errGateShut {
+		t.Errorf("%d bytes were written after that, with the error %v", n, err)
+	}
+}

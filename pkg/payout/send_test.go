@@ -701,6 +701,14 @@ func TestWhenItIsLookedUp(t *testing.T) {
 				d.t.Fatal(err)
 			}
 		}, asked("4711"), true},
+		"found there and different": {func(d *desk) {
+			d.history()
+			listed := d.s.take(body("10"))
+			if _, err := d.ledger.Settle(d.t.Context(), journal.Evidence{OrderID: "10", Withdrawal: listed, Differs: "its amount differs",
+				Content: contentOf(asked("10").request)}); err != nil {
+				d.t.Fatal(err)
+			}
+		}, asked("4711"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -1009,5 +1017,9 @@ func TestRecordedWithOtherContent(t *testing.T) {
 	now.Minor = ticket.Order().Minor
 	if o, err := d.recorded(ticket, call{err: rejected}, now, nil); err != nil || o.Withdrawal != "w2" {
 		t.Errorf("with the same content, the order has the id %q and the error %v", o.Withdrawal, err)
+	}
+	now.State = journal.Conflict
+	if _, err := d.recorded(ticket, call{id: "w2"}, now, nil); !errors.Is(err, ErrConflict) {
+		t.Errorf("the order is in conflict, and the error is %v", err)
 	}
 }
