@@ -23,6 +23,7 @@ type batchPlan struct {
 	// that another machine pays: only the list shows them.
 	before, elsewhere int
 	steps             []batchStep
+	ending            decisions // while it is settled
 }
 
 type batchRow struct {
@@ -84,7 +85,7 @@ func (s applyShot) String() string {
 func drawBatch(seed uint64, n int) batchPlan {
 	rng := rand.New(rand.NewPCG(seed, 1<<40+uint64(n)))
 	chance := func(percent int) bool { return rng.IntN(100) < percent }
-	p := batchPlan{kills: 6 + rng.IntN(8), share: n%2 == 1, secure: n%3 == 0, jsonl: chance(30), retry: chance(70)}
+	p := batchPlan{kills: 10 + rng.IntN(14), share: n%2 == 1, secure: n%3 == 0, jsonl: chance(30), retry: chance(70)}
 	first, rows := beginning{}, 5+rng.IntN(mostRows-4)
 	if sure := sureOfBatches(seed); n < len(sure) {
 		first, rows = sure[n], enoughRows+rng.IntN(mostRows+1-enoughRows)
@@ -123,6 +124,7 @@ func drawBatch(seed uint64, n int) batchPlan {
 	for range 60 {
 		p.steps = append(p.steps, drawBatchStep(rng))
 	}
+	p.ending = drawDecisions(rng)
 	rejected := slices.ContainsFunc(p.steps, func(s batchStep) bool { return s.what == doRejected })
 	if p.elsewhere > 0 || rejected { // another machine pays some, so every apply needs the list
 		for _, s := range p.steps {
@@ -298,7 +300,10 @@ func drawBatchStep(rng *rand.Rand) batchStep {
 	for range 3 {
 		s.shots = append(s.shots, drawApply(rng))
 	}
-	if what == doTwo && rng.IntN(100) < 40 {
+	switch {
+	case what == doReconcile || what == doResolve:
+		s.shots[0].random = drawDecision(rng)
+	case what == doTwo && rng.IntN(100) < 40:
 		return together(rng)
 	}
 	return s

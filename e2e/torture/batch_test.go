@@ -850,8 +850,8 @@ func (b *batch) settle() {
 		}
 		b.ask("/pay-late", b.own())
 		b.look()
-		b.doReconcile(applyShot{})
-		b.doResolve(applyShot{})
+		b.doReconcile(applyShot{shot: shot{random: b.ending.next()}})
+		b.doResolve(applyShot{shot: shot{random: b.ending.next()}})
 		a := b.end(b.apply(applyShot{concurrency: 16, retryRejected: b.retry}))
 		b.applied(a)
 		states := map[string]int{}

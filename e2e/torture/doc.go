@@ -67,9 +67,9 @@
 // is hit at random, the machine decides what else runs at that time and which rows of a plan are in flight
 // together. The number of kills counts once for withdrawals and once more for batches.
 //
-//	go test ./e2e/torture -kills 2000 -seed 7 -v -timeout 0
-//	go test ./e2e/torture -run Batch -kills 2000 -seed 7 -v -timeout 0
-//	go test ./e2e/torture -run TestCrashes -kills 200 -journal "postgres://till@127.0.0.1:5432/till?sslmode=disable"
+//	go test ./e2e/torture -kills 4000 -seed 7 -v -timeout 0
+//	go test ./e2e/torture -run Batch -kills 4000 -seed 7 -v -timeout 0
+//	go test ./e2e/torture -run TestCrashes -kills 400 -journal "postgres://till@127.0.0.1:5432/till?sslmode=disable"
 //	go test ./e2e/torture -run TestBatchCrashes -kills 0 -step 'the plan file changes' -v
 //	make torture N=20000 SEED=1
 package torture

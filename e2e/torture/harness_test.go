@@ -48,6 +48,7 @@ type run struct {
 	orders     int
 	wanted     []string       // faults that no batch has met after enough kills
 	byWhat     map[string]int // kills
+	byCommand  map[string]int // kills
 	exits      map[int]int    // of creates; -1: killed
 	usual      time.Duration  // how long a run of the program takes
 	usualApply time.Duration  // how long a run that applies a plan takes
@@ -365,6 +366,10 @@ func (w *world) end(a *attempt) *attempt {
 	if status.Signaled() && status.Signal() == syscall.SIGKILL {
 		a.exit = -1
 		w.kills++
+		w.byCommand[strings.Join(strings.Fields(a.what)[:2], " ")]++
+		if w.kills%1000 == 0 && w.mutant == "" {
+			w.t.Logf("%d kills so far", w.kills)
+		}
 		switch {
 		case a.shot.fault.phase != "":
 			w.byWhat["ledger: "+a.shot.fault.phase]++

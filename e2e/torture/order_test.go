@@ -331,9 +331,9 @@ func (o *order) settle() {
 			return
 		case "unknown":
 			if len(truth) == 0 || o.paidAs {
-				o.resolve(shot{})
+				o.resolve(shot{random: o.ending.next()})
 			} else {
-				o.reconcile(shot{})
+				o.reconcile(shot{random: o.ending.next()})
 			}
 		case "":
 			s := shot{fault: instruction{fault: "ok", commit: true}, other: other}

@@ -16,8 +16,9 @@ type plan struct {
 	content [2]content // the content of the order, and another for the same order id
 	kills   int        // how many are enough
 	steps   []step
-	reject  bool // the ledger rejects it in the end
-	paidAs  bool // a person settles it if it is unknown, if possible; not reconcile
+	ending  decisions // while it is settled
+	reject  bool      // the ledger rejects it in the end
+	paidAs  bool      // a person settles it if it is unknown, if possible; not reconcile
 }
 
 // content is what a withdrawal asks for, as on the command line and as it is sent to the ledger.
@@ -124,7 +125,35 @@ func draw(seed uint64, n int) plan {
 			}
 		}
 	}
+	p.ending = drawDecisions(rng)
 	return p
+}
+
+// decisions has, for each of some calls of reconcile and resolve, the fraction of the usual time after which
+// it is killed; 0: it is not killed.
+type decisions []float64
+
+// drawDecisions ends before the settling does, so that everything is settled at last.
+func drawDecisions(rng *rand.Rand) (all decisions) {
+	for range 10 {
+		all = append(all, drawDecision(rng))
+	}
+	return all
+}
+
+func drawDecision(rng *rand.Rand) float64 {
+	if rng.IntN(100) < 60 {
+		return max(rng.Float64(), 0.01)
+	}
+	return 0
+}
+
+// next removes the first of them.
+func (d *decisions) next() (random float64) {
+	if len(*d) > 0 {
+		random, *d = (*d)[0], (*d)[1:]
+	}
+	return random
 }
 
 // leaveNoDoubt changes a shot so that the order may still be rejected after it. An order that was ever in
@@ -272,7 +301,7 @@ func drawStep(rng *rand.Rand, named bool) step {
 	}
 	// The ledger does not see these, and they have no points.
 	if s.what == doReconcile || s.what == doResolve {
-		s.shots[0] = shot{random: s.shots[0].random}
+		s.shots[0] = shot{random: drawDecision(rng)}
 	}
 	if s.what == doStop {
 		s.shots[0] = shot{point: "before-connect", do: "stop", ahead: pick(rng, []string{"", "6s"}), fault: s.shots[0].fault, noLookup: s.shots[0].noLookup}

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	kills    = flag.Int("kills", 200, "how many kills TestCrashes makes, and TestBatchCrashes")
+	kills    = flag.Int("kills", 400, "how many kills TestCrashes makes, and TestBatchCrashes")
 	seed     = flag.Uint64("seed", 1, "what all of them draw their plans from")
 	place    = flag.String("journal", "", "address of a PostgreSQL database in which TestCrashes keeps the journal, instead of a file for each merchant")
 	atOnce   = flag.Int("at-once", 4, "how many orders are under way at the same time")
@@ -61,14 +61,14 @@ func TestCrashes(t *testing.T) {
 	if len(r.violations) > 0 {
 		return
 	}
-	if *kills >= 2000 {
+	if *kills >= 4000 {
 		for _, name := range faults {
 			if reached[name] == 0 {
 				t.Errorf("the ledger never did %s", name)
 			}
 		}
 	}
-	if *kills >= 200 { // a point that is never reached proves nothing
+	if *kills >= 400 { // a point that is never reached proves nothing
 		for _, name := range points {
 			if r.byWhat["point: "+name] == 0 {
 				t.Errorf("nothing was killed at the point %s", name)
@@ -85,7 +85,7 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// TestMutants gives the program bugs, and checks that the crash tests find them within 60 kills.
+// TestMutants gives the program bugs, and checks that the crash tests find them within 120 kills.
 func TestMutants(t *testing.T) {
 	clean, patched := built.get(t)
 	for _, name := range mutants {
@@ -94,7 +94,7 @@ func TestMutants(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRun(t, *seed, 60)
+			r := newRun(t, *seed, 120)
 			r.mutant, r.clean, r.patched = name, clean, patched
 			r.start()
 			r.all()
@@ -127,12 +127,11 @@ func (r *run) foundOut() {
 
 func newRun(t *testing.T, seed uint64, enough int) *run {
 	return &run{t: t, seed: seed, enough: enough, journal: *place, workers: *atOnce,
-		attempts: map[int]*attempt{}, byWhat: map[string]int{}, exits: map[int]int{}, usual: 30 * time.Millisecond, usualApply: 100 * time.Millisecond}
+		attempts: map[int]*attempt{}, byWhat: map[string]int{}, byCommand: map[string]int{}, exits: map[int]int{}, usual: 30 * time.Millisecond, usualApply: 100 * time.Millisecond}
 }
 
 // all creates one world after the other until there are enough kills.
 func (r *run) all() {
-	told := 0 // thousands
 	for n := 0; !r.stopped(); n++ {
 		w := r.world(n, n%2 == 1)
 		numbers := make(chan int)
@@ -162,10 +161,6 @@ func (r *run) all() {
 			os.RemoveAll(w.dir)
 		}
 		w.remove()
-		if kills := r.kills / 1000; kills > told {
-			told = kills
-			r.t.Logf("%d kills so far", r.kills)
-		}
 	}
 }
 
@@ -191,7 +186,7 @@ func TestBatchCrashes(t *testing.T) {
 	for _, what := range r.missed() { // an event that never happens proves nothing
 		t.Errorf("it never came to this: %s", what)
 	}
-	if *kills >= 200 && r.byWhat["random"] == 0 {
+	if *kills >= 400 && r.byWhat["random"] == 0 {
 		t.Error("nothing was killed at random")
 	}
 }
@@ -349,6 +344,7 @@ func (r *run) report(t *testing.T, orders, commands string, began time.Time) (re
 	t.Logf("seed %d: %d kills, %d runs, %d %s, %d payments in %s", r.seed, r.kills, r.runs, r.orders, orders, r.payments, time.Since(began).Round(time.Second/10))
 	t.Logf("exit codes of %s (-1: killed): %s", commands, counts(r.exits))
 	t.Logf("kills: %s", counts(r.byWhat))
+	t.Logf("commands killed: %s", counts(r.byCommand))
 	if err := json.Unmarshal(r.ask("/reached", nil), &reached); err != nil {
 		t.Fatal(err)
 	}
