@@ -251,6 +251,11 @@ func (o *order) reconcile(s shot) {
 	}
 	a := o.till(&attempt{shot: s}, "withdraw", "reconcile", id, "-o", "jsonl")
 	o.noteRun(a)
+	if a.exit == 13 && o.journal != "" { // the database has not noticed yet that the create before was killed
+		o.noticed()
+		a = o.till(&attempt{}, "withdraw", "reconcile", id, "-o", "jsonl")
+		o.noteRun(a)
+	}
 	switch a.exit {
 	case 0, -1:
 		o.accepted = strings.Contains(a.stdout.String(), `"state":"accepted"`)
