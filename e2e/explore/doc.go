@@ -38,5 +38,6 @@
 //	go test ./e2e/explore -run TestExplore
 //	go test ./e2e/explore -run TestExplore -world twice -switches 2 -faults 1 -v
 //	go test ./e2e/explore -run TestReplay -world twice -schedule 15:3,33:2 -v
+//	go test ./e2e/explore -run TestReplay -world twice -schedule 15:3,33:2 -v -statements
 //	make prove
 package explore

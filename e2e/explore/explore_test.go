@@ -23,6 +23,7 @@ var (
 	only       = flag.String("world", "", "explore this world alone")
 	switches   = flag.Int("switches", -1, "explore with at most so many switches; -1: as many as usual")
 	faults     = flag.Int("faults", 0, "and with at most so many faults")
+	statements = flag.Bool("statements", false, "have TestReplay show each statement of the journal, and its result")
 	schedule   = flag.String("schedule", "", "what TestReplay carries out in -world, as a failure prints it")
 )
 

@@ -53,9 +53,9 @@ type conn struct {
 	p      *process
 	file   bool // SQLite
 	tx     bool
-	locked bool   // PostgreSQL: the transaction holds locks
-	wrote  bool   // in the transaction
-	log    uint64 // hash of what it wrote
+	locked bool     // PostgreSQL: the transaction holds locks
+	wrote  []string // the tables to which the transaction wrote
+	log    uint64   // hash of what it wrote
 	broken bool
 }
 
@@ -92,30 +92,41 @@ func (c *conn) statement(query string, args []driver.NamedValue, do func() (stri
 	}
 	result, err := do()
 	c.p.saw(query, result, err)
+	if *statements {
+		c.p.r.tell("%s: %s [%s]: %s %v", c.p.name, strings.Join(strings.Fields(query), " "), c.p.known(args), result, err)
+	}
+	table := tableOf(query)
 	if writes {
-		c.wrote, c.log = c.wrote || c.tx, mix(c.log, query, c.p.known(args))
+		c.log = mix(c.log, query, c.p.known(args))
+		if c.tx && !slices.Contains(c.wrote, table) {
+			c.wrote = append(c.wrote, table)
+		}
 	}
 	if err != nil || c.tx && c.file {
 		return err
 	}
-	at := &point{what: "reads", silent: true, choices: []choice{{}, {dies, "and dies"}}}
-	if table := fromTable.FindStringSubmatch(query); table != nil {
-		at.what = "reads " + table[1]
-	}
+	at := &point{what: strings.TrimSpace("reads " + table), silent: true, choices: []choice{{}, {dies, "and dies"}}}
 	if c.p.pass(at).kind == dies {
 		return errGone
 	}
 	return nil
 }
 
+// tableOf returns the table that a statement reads or writes, or "".
+func tableOf(query string) string {
+	if table := fromTable.FindStringSubmatch(query); table != nil {
+		return table[1]
+	}
+	return ""
+}
+
 // locks reports whether a statement waits in PostgreSQL for what another transaction has locked. What is
 // written to orders needs no lock of its own: the account is locked before, or the code has a bug.
 func locks(query string) bool {
-	table := fromTable.FindStringSubmatch(query)
 	switch {
 	case strings.Contains(query, "FOR UPDATE"):
 		return true
-	case table != nil && slices.Contains([]string{"orders", "attempts", "events"}, table[1]):
+	case slices.Contains([]string{"orders", "attempts", "events"}, tableOf(query)):
 		return false
 	}
 	return isWrite.MatchString(query)
@@ -123,15 +134,15 @@ func locks(query string) bool {
 
 // known returns the arguments of a statement, without the random number of the process.
 func (p *process) known(args []driver.NamedValue) string {
-	var all []any
+	var all []string
 	for _, a := range args {
 		if n, ok := a.Value.(int64); ok && n > 1<<40 {
 			all = append(all, "sender")
 			continue
 		}
-		all = append(all, a.Value)
+		all = append(all, fmt.Sprint(a.Value))
 	}
-	return fmt.Sprint(all...)
+	return strings.Join(all, ", ")
 }
 
 // begin begins to write. In SQLite, only one process writes at a time: another one waits here.
@@ -172,7 +183,7 @@ func (r *run) unlocked(but *conn) bool {
 }
 
 func (c *conn) ended() {
-	c.tx, c.locked, c.wrote = false, false, false
+	c.tx, c.locked, c.wrote = false, false, nil
 	if c.p.r.writer == c {
 		c.p.r.writer = nil
 	}
@@ -181,7 +192,7 @@ func (c *conn) ended() {
 // commit commits, unless the process dies or the connection breaks before. It can also break afterwards: then
 // the process does not know that it has committed.
 func (c *conn) commit(do func() (string, error)) error {
-	if !c.wrote {
+	if c.wrote == nil {
 		_, err := do()
 		c.ended()
 		return err
@@ -199,8 +210,12 @@ func (c *conn) commit(do func() (string, error)) error {
 		return err
 	}
 	c.p.r.commits = mix(c.p.r.commits, c.p.name, c.log)
+	changed := c.p.r.recorded(c.p)
+	if changed == "" {
+		changed = " a change of " + strings.Join(c.wrote, " and ")
+	}
 	c.ended()
-	at = &point{what: "has committed" + c.p.r.recorded(c.p), choices: faults}
+	at = &point{what: "has committed" + changed, choices: faults}
 	switch c.p.pass(at).kind {
 	case dies:
 		return errGone
