@@ -224,7 +224,7 @@ func parse(text string) (schedule []int, err error) {
 }
 
 func (r *run) report() string {
-	return fmt.Sprintf("%s\n\ngo test ./e2e/explore -run TestReplay -world %s -schedule %s\n\n%s",
+	return fmt.Sprintf("%s\n\ngo test ./e2e/explore -run TestReplay -world %s -schedule %q\n\n%s",
 		r.violation, r.world.name, text(r.steps), strings.Join(r.story, "\n"))
 }
 
@@ -256,6 +256,9 @@ func TestExplore(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() { // the worlds have ended by then
+		if schedules.Load() == 0 { // the first one of a variant has failed
+			return
+		}
 		t.Logf("\n%-10s %9s %7s %10s %9s %8s %8s  %s\n%s%d schedules, %d steps", "world", "switches", "faults",
 			"schedules", "steps", "states", "seconds", "in which", strings.Join(lines, ""), schedules.Load(), steps.Load())
 	})

@@ -166,7 +166,7 @@ func (v variant) fits() bool {
 // asVariant is the environment variable that gives the patched program one of the bugs.
 const asVariant = "TILL_EXPLORE_MUTANT"
 
-var found = regexp.MustCompile(`-schedule ([0-9:,]*)\n`)
+var found = regexp.MustCompile(`-schedule "([0-9:,]*)"\n`)
 
 // TestVariants builds this test with the patches, and explores with one bug after the other.
 func TestVariants(t *testing.T) {
