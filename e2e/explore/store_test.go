@@ -210,11 +210,12 @@ func (c *conn) commit(do func() (string, error)) error {
 		return err
 	}
 	c.p.r.commits = mix(c.p.r.commits, c.p.name, c.log)
+	tables := strings.Join(c.wrote, " and ")
+	c.ended()
 	changed := c.p.r.recorded(c.p)
 	if changed == "" {
-		changed = " a change of " + strings.Join(c.wrote, " and ")
+		changed = " a change of " + tables
 	}
-	c.ended()
 	at = &point{what: "has committed" + changed, choices: faults}
 	switch c.p.pass(at).kind {
 	case dies:
