@@ -1,6 +1,5 @@
 // Package openapi tests the description that the sandbox serves with tools of others: a
-// validator, and a generator of clients. It is a module of its own, so that till does
-// not depend on the validator.
+// validator, and a generator of clients. They come from npm.
 package openapi
 
 import (
@@ -19,60 +18,43 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/pb33f/libopenapi"
-	validator "github.com/pb33f/libopenapi-validator"
 )
 
 func TestDescription(t *testing.T) {
-	b := serve(t)
-	t.Run("is valid", func(t *testing.T) { isValid(t, b) })
-	t.Run("makes a client", func(t *testing.T) { makesClient(t, b) })
-}
-
-// isValid checks the description with a validator that knows the schema of OpenAPI 3.1.
-func isValid(t *testing.T, b *box) {
-	text := b.get(t, "/openapi.json")
-	doc, err := libopenapi.NewDocument(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if version := doc.GetVersion(); !strings.HasPrefix(version, "3.1.") {
-		t.Errorf("the version is %s", version)
-	}
-	if _, err := doc.BuildV3Model(); err != nil { // follows every reference
-		t.Error(err)
-	}
-	v, problems := validator.NewValidator(doc)
-	if len(problems) > 0 {
-		t.Fatal(errors.Join(problems...))
-	}
-	if ok, problems := v.ValidateDocument(); !ok {
-		for _, p := range problems {
-			t.Error(p.Error())
-			for _, one := range p.SchemaValidationErrors {
-				t.Error(one.Reason, one.FieldPath)
-			}
-		}
-	}
-}
-
-// makesClient generates a client in TypeScript, calls all operations with it, and checks
-// that each one arrived and was answered.
-func makesClient(t *testing.T, b *box) {
 	modules := install(t)
 	dir := t.TempDir()
 	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	text := b.get(t, "/openapi.json")
-	calls, err := os.ReadFile("client/calls.ts")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "calls.ts"), calls, 0o600)
+	for _, name := range []string{"validate.mjs", "calls.ts"} {
+		text, err := os.ReadFile(filepath.Join("client", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, name, text)
 	}
-	if err != nil {
+	b := serve(t)
+	t.Run("is valid", func(t *testing.T) { isValid(t, b, dir) })
+	t.Run("makes a client", func(t *testing.T) { makesClient(t, b, dir) })
+}
+
+func write(t *testing.T, dir, name string, text []byte) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, name)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+// isValid checks the description with a validator that knows the schema of OpenAPI 3.1.
+func isValid(t *testing.T, b *box, dir string) {
+	run(t, dir, nil, "node", "validate.mjs", write(t, dir, "openapi.json", b.get(t, "/openapi.json")))
+}
+
+// makesClient generates a client in TypeScript, calls all operations with it, and checks
+// that each one arrived and was answered.
+func makesClient(t *testing.T, b *box, dir string) {
 	env := []string{"TILL_BASE_URL=" + b.URL, "TILL_API_KEY=" + b.Key}
 	run(t, dir, env, "node", "node_modules/@hey-api/openapi-ts/bin/index.cjs", "-i", b.URL+"/openapi.json",
 		"-o", "client")
@@ -98,7 +80,7 @@ func makesClient(t *testing.T, b *box) {
 	var described struct {
 		Paths map[string]map[string]any
 	}
-	if err := json.Unmarshal(text, &described); err != nil {
+	if err := json.Unmarshal(b.get(t, "/openapi.json"), &described); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
@@ -182,7 +164,7 @@ func (b *box) get(t *testing.T, path string) []byte {
 	return text
 }
 
-// install returns the directory of the generator, which it keeps for the next run. The
+// install returns the directory of these tools, which it keeps for the next run. The
 // test is skipped where there is no npm.
 func install(t *testing.T) string {
 	t.Helper()
