@@ -244,15 +244,24 @@ func sureOfBatches(seed uint64) (all []beginning) {
 		if i < len(ending) {
 			b.steps = append(b.steps, ending[i])
 		}
+		for _, s := range b.steps {
+			switch s.shots[0].point {
+			case "before-outcome":
+				b.finds = append(b.finds, "report-first")
+			case "in-results":
+				b.finds = append(b.finds, "half-results")
+			}
+		}
 		all = append(all, b)
 	}
 	for range 3 {
-		all = append(all, beginning{share: true, steps: []batchStep{together(rng)}})
+		all = append(all, beginning{share: true, steps: []batchStep{together(rng)}, finds: []string{"no-claim", "blind-claim"}})
 	}
 	for range 2 { // the first row is unknown, and the second is the same
 		late := applyShot{concurrency: 1, faults: []rowFault{faultOf(0, "late")}}
 		rest := applyShot{concurrency: 1, keepGoing: true}
-		all = append(all, beginning{same: true, steps: []batchStep{{what: doApply, shots: []applyShot{late}}, {what: doApply, shots: []applyShot{rest}}}})
+		all = append(all, beginning{same: true, steps: []batchStep{{what: doApply, shots: []applyShot{late}}, {what: doApply, shots: []applyShot{rest}}},
+			finds: []string{"duplicates", "resend-unknown"}})
 	}
 	all = append(all, besides()...)
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
