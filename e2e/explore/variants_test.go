@@ -184,7 +184,7 @@ func TestVariants(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(dir, "explore.test")
-	build := exec.Command("go", "test", "-c", "-overlay", file, "-o", program, ".")
+	build := exec.Command("go", "test", "-c", "-trimpath", "-overlay", file, "-o", program, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
