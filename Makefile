@@ -66,11 +66,12 @@ test-programs:
 test-dist:
 	cd tools/dist && $(PLAIN) -timeout 30m ./...
 
-# Scripts in which a command does several things at once.
-RACED = TestScripts/^(callback_listen|interrupted|on_finish|payout_apply|payout_wait|reseller_report|sandbox_run|sandbox_serve|terminal_line|withdraw_list)$$
+# Scripts in which a command does several things at once. make stops if one of them does not exist.
+RACED = callback_listen interrupted on_finish payout_apply payout_wait reseller_report sandbox_run sandbox_serve terminal_line withdraw_list
 
-test-scripts:
-	$(if $(RACE),CGO_ENABLED=1 $(GO) test $(FLAGS) -vet=off -parallel 4 -timeout 30m -run '$(RACED)' ./internal/cli)
+test-scripts: $(RACED:%=internal/cli/testdata/script/%.txtar)
+	$(if $(RACE),CGO_ENABLED=1 $(GO) test $(FLAGS) -vet=off -parallel 4 -timeout 30m \
+		-run 'TestScripts/^($(shell echo $(RACED) | tr ' ' '|'))$$' ./internal/cli)
 
 torture:
 	$(GO) test ./e2e/torture -count=1 -timeout 0 -v -kills $(N) -seed $(SEED)
