@@ -116,10 +116,10 @@ func Bugs() []Patch {
 		o.State == journal.Unknown && mutant("resend-unknown")
 `},
 		{"pkg/payout/apply.go", `
-	case w.applier.sendable(o) && sender.options.Lookup != LookupNever:
+	case w.applier.sendable(o) && !w.never:
 `, `
 	case mutant("retry-blind") && o.State == journal.Rejected:
-	case w.applier.sendable(o) && sender.options.Lookup != LookupNever:
+	case w.applier.sendable(o) && !w.never:
 `},
 		{"pkg/payout/apply_send.go", `
 	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))

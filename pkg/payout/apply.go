@@ -331,7 +331,10 @@ func (a *Applier) Preview(ctx context.Context) (t Tally, err error) {
 	if err := a.sender.VerifyKey(ctx); err != nil {
 		return Tally{}, err
 	}
-	w := a.wanted()
+	w, err := a.wanted(ctx)
+	if err != nil {
+		return Tally{}, err
+	}
 	if err := a.planOrders(ctx, w.add); err != nil {
 		return Tally{}, err
 	}
@@ -459,7 +462,10 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 // returns the states of the orders then. Any conflict, new or old, is an *Error.
 func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
-	w := a.wanted()
+	w, err := a.wanted(ctx)
+	if err != nil {
+		return Tally{}, err
+	}
 	t = newTally()
 	for part, err := range a.rows(ctx, 0) {
 		if err != nil {
@@ -522,13 +528,23 @@ func (a *Applier) conflict(o journal.Order) error {
 // wanted are the orders of a run that the list is asked about.
 type wanted struct {
 	applier *Applier
+	never   bool // only what is unknown is looked up
+	dropped bool // the list cannot be asked: the service does not keep order ids
 	unknown []journal.Order
 	sought  map[string]bool // the order ids that are to be sent
 	from    string          // how far back the list is read for these
 }
 
-func (a *Applier) wanted() *wanted {
-	return &wanted{applier: a, sought: map[string]bool{}, from: a.sender.options.Since}
+// wanted decides how the options apply. If the journal has lost records, the whole list is read.
+func (a *Applier) wanted(ctx context.Context) (*wanted, error) {
+	w := &wanted{applier: a, never: a.sender.options.Lookup == LookupNever, sought: map[string]bool{},
+		from: a.sender.options.Since}
+	status, err := a.sender.ledger.Status(ctx)
+	if status.Restored {
+		w.never, w.from = false, ""
+	}
+	w.dropped = !w.never && status.OrderIDs == journal.Dropped
+	return w, err
 }
 
 func (w *wanted) add(o journal.Order) {
@@ -536,7 +552,7 @@ func (w *wanted) add(o journal.Order) {
 	switch {
 	case o.State == journal.Unknown:
 		w.unknown = append(w.unknown, o)
-	case w.applier.sendable(o) && sender.options.Lookup != LookupNever:
+	case w.applier.sendable(o) && !w.never:
 		w.sought[o.OrderID] = true
 		if o.InDoubt() { // the attempt in doubt is as old as the order
 			w.from = sender.since(w.from, o)
@@ -546,20 +562,13 @@ func (w *wanted) add(o journal.Order) {
 
 // look scans for the wanted orders, until two scans agree. If there are none, it reads nothing.
 func (a *Applier) look(ctx context.Context, w *wanted) (listed scanResult, err error) {
-	sender := a.sender
-	if sender.options.Lookup != LookupNever {
-		var status journal.AccountStatus
-		status, err = sender.ledger.Status(ctx)
-		if err == nil && status.OrderIDs == journal.Dropped {
-			err = dropsOrderIDs()
-		}
-	}
 	switch {
-	case err != nil:
+	case w.dropped:
+		err = dropsOrderIDs()
 	case len(w.unknown) > 0:
-		listed, err = sender.scanForOrders(ctx, w.unknown, w.sought, w.from)
+		listed, err = a.sender.scanForOrders(ctx, w.unknown, w.sought, w.from)
 	case len(w.sought) > 0:
-		listed, err = sender.scanTwice(ctx, w.sought, w.from)
+		listed, err = a.sender.scanTwice(ctx, w.sought, w.from)
 	}
 	if err != nil {
 		return nil, unsettled(w.unknown, err)

@@ -214,15 +214,12 @@ func (s *Sender) otherContent(o journal.Order, another string) error {
 //
 //   - if the order was attempted before,
 //   - if the journal has nothing accepted for the account: the journal may be new, or the old one lost,
-//   - if the journal was restored from a backup or has lost records in another way,
 //   - if the list once had an order that the journal did not know: there may be more of them,
-//   - or if LookupAlways is set.
+//   - if LookupAlways is set,
+//   - or if the journal has lost records. Then it reads the whole list, whatever the options say.
 func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found bool, err error) {
-	if s.options.Lookup == LookupNever {
-		return Sent{}, false, nil
-	}
 	status, err := s.ledger.Status(ctx)
-	if err != nil {
+	if err != nil || s.options.Lookup == LookupNever && !status.Restored {
 		return Sent{}, false, err
 	}
 	if status.OrderIDs == journal.Dropped {
@@ -241,6 +238,9 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 		return Sent{}, false, nil
 	}
 	from := s.options.Since
+	if status.Restored {
+		from = ""
+	}
 	if before.InDoubt() { // the attempt in doubt is as old as the order
 		from = s.since(from, before)
 	}

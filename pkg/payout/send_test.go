@@ -727,6 +727,45 @@ func TestWhenItIsLookedUp(t *testing.T) {
 	}
 }
 
+// TestLostRecordsAreLookedUp checks that a journal that has lost records looks every order up, in the whole
+// list, whatever the options say.
+func TestLostRecordsAreLookedUp(t *testing.T) {
+	for name, limit := range map[string]func(o *Options, d *desk){
+		"never": func(o *Options, _ *desk) { o.Lookup = LookupNever },
+		"since": func(o *Options, d *desk) { o.Since, o.SinceTime = "since", d.clock.Now() },
+	} {
+		for _, single := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, single=%t", name, single), func(t *testing.T) {
+				d := newDesk(t)
+				d.history()
+				r := due("101").CreateWithdrawal
+				d.s.set(func() {
+					d.s.take(map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": r.Amount.Minor}},
+						"address": r.Address, "external_order_id": r.ExternalOrderID})
+				})
+				d.restored()
+				limit(&d.options, d)
+				before, _, _ := d.s.counts()
+				if single {
+					if sent, err := d.send(withdrawal{request: r}); err != nil || sent.Order.ID != "w2" {
+						t.Errorf("got %+v, %v", sent, err)
+					}
+				} else if tally, err := d.apply(d.plan(nil, due("101")), ApplyOptions{AlreadyPaid: 1}); err != nil || tally.Found != 1 {
+					t.Errorf("got %+v, %v", tally, err)
+				}
+				d.s.wantCreates(before)
+				d.s.set(func() {
+					for _, from := range d.s.from {
+						if from != "" {
+							t.Errorf("the list was read from %q", from)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
 // restored makes the journal one that may have lost records.
 func (d *desk) restored() {
 	d.t.Helper()

@@ -65,8 +65,8 @@ const (
 	LookupAuto Lookup = iota
 	// LookupAlways reads the list before every order.
 	LookupAlways
-	// LookupNever relies on the journal alone. If the journal was restored from a backup, orders that were
-	// paid since then are paid again.
+	// LookupNever relies on the journal alone, unless it is known to have lost records. If it was restored from
+	// a backup, orders that were paid since then are paid again.
 	LookupNever
 )
 
