@@ -65,6 +65,7 @@ type keyed struct {
 	headers headers
 	reads   *restyClient // retries
 	creates *restyClient // never retries
+	key     *redactor
 }
 
 // Option changes how New makes a Client.
@@ -198,7 +199,8 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	if strings.ContainsFunc(o.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the API key has a space, a control character or a letter beyond ASCII in it: it would not survive in a header")
 	}
-	reads, creates, err := newTransport(o)
+	key := newRedactor(o.key)
+	reads, creates, err := newTransport(o, key)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +211,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 		readTimeout:   o.readTimeout,
 		createTimeout: o.createTimeout,
 	}
-	k := &keyed{newHeaders(o), newResty(reads), newResty(creates)}
+	k := &keyed{newHeaders(o), newResty(reads), newResty(creates), key}
 	retryReads(k.reads.Client, o.retries)
 	neverResend(k.creates.Client)
 	if o.trace == nil { // a trace shows the body, and needs a copy of it

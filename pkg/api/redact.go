@@ -6,9 +6,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"html"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // hiddenMark replaces the key or a piece of it.
@@ -92,13 +96,30 @@ func (r *redactor) add(key []byte) {
 
 func (r *redactor) mark(text []byte, as spelling) {
 	for i := range len(text) - shortestPiece + 1 {
-		r.pieces[piece(text[i:])] |= as
+		if n := piece(text[i:]); !publicPieces()[n] {
+			r.pieces[n] |= as
+		}
 	}
 	for i := range len(text) - 2 {
 		at := three(text[i:])
 		r.marked[at/64] |= 1 << (at % 64)
 	}
 }
+
+// publicWords are the words of the interface that are long enough to be a piece of a key. They are no secret,
+// and an answer without them could not be read.
+const publicWords = "callback callback_url created_date currencies currency description due_date external_id external_number external_order_id " +
+	"invite_info invoice_rebates invoice_stats is_testnet merchant_id order_id page_content page_count paid_amount retry_after statuses total_rebates total_volume"
+
+var publicPieces = sync.OnceValue(func() map[uint64]bool {
+	public := map[uint64]bool{}
+	for word := range strings.FieldsSeq(publicWords) {
+		for i := range len(word) - shortestPiece + 1 {
+			public[piece([]byte(word[i:]))] = true
+		}
+	}
+	return public
+})
 
 // normal maps characters to a form without the differences between capitals and small letters and between the
 // two alphabets of base64.
@@ -151,6 +172,34 @@ func (r *redactor) hide(text []byte) []byte {
 		return text
 	}
 	return replaced(text, found)
+}
+
+// body is hide for the body of an answer. It keeps the numbers of JSON, unless one of them has the whole key in
+// it: no number of an answer may change.
+func (r *redactor) body(text []byte) []byte {
+	if r == nil {
+		return text
+	}
+	found := r.find(text)
+	if len(found) == 0 {
+		return text
+	}
+	kept := slices.Clone(found)
+	values := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		value, err := values.ReadToken()
+		if errors.Is(err, io.EOF) {
+			return replaced(text, kept)
+		}
+		if err != nil { // it is not JSON
+			return replaced(text, found)
+		}
+		if value.Kind() == '0' && !bytes.Contains(normalized([]byte(value.String())), r.keys[0]) {
+			end := int32(values.InputOffset())
+			begin := end - int32(len(value.String()))
+			kept = slices.DeleteFunc(kept, func(s span) bool { return s.from >= begin && s.to <= end })
+		}
+	}
 }
 
 func replaced(text []byte, found []span) []byte {
@@ -540,7 +589,7 @@ func (k keyless) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Status = k.key.text(resp.Status)
 	k.key.header(resp.Header)
 	if body, ok := resp.Body.(*answer); ok {
-		body.set(k.key.hide(body.text))
+		body.set(k.key.body(body.text))
 	}
 	return resp, nil
 }

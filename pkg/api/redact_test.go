@@ -11,7 +11,9 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -254,6 +256,45 @@ func TestNumberThatIsAPieceIsHidden(t *testing.T) {
 	for _, text := range []string{"12345678", `"12345678"`, "k12345678", "x9k12345678", "5k123456789"} {
 		if got := r.text(text); !strings.Contains(got, hiddenMark) || strings.Contains(got, "12345678") {
 			t.Errorf("%s became %s", text, got)
+		}
+	}
+}
+
+// TestAnswerStaysReadable checks that hiding a key changes neither the interface's names nor the numbers of an
+// answer, and still hides the key itself.
+func TestAnswerStaysReadable(t *testing.T) {
+	for _, tt := range []struct{ key, body, want string }{
+		{"live_20261126_abcdefgh", `{"external_id": 20261126,"x":[20261126 ,-20261126.5]}`, ""},
+		{"live_20261126_abcdefgh", `{"external_order_id":"20261126"}`, `{"external_order_id":"[hidden]"}`},
+		{"live_20261126_abcdefgh", `20261126 is no JSON`, "[hidden] is no JSON"},
+		{"merchant_9fX2Zq7wT4", `{"merchant_id":"m1","MERCHANT_ID":1}`, ""},
+		{"merchant_9fX2Zq7wT4", `{"merchant_id":"merchant_9fX2Zq7wT4"}`, `{"merchant_id":"me[hidden]"}`},
+		{"external_order_id", `{"external_order_id":"external_id"}`, ""},
+		{"external_order_id_7Fq29x", `{"external_order_id":"7","echo":"external_order_id_7Fq29x"}`,
+			`{"external_order_id":"7","echo":"external_o[hidden]"}`},
+		{"1234567890", `{"id":1234567890,"other":12345678}`, `{"id":[hidden],"other":12345678}`},
+	} {
+		if tt.want == "" {
+			tt.want = tt.body
+		}
+		if got := newRedactor(tt.key).body([]byte(tt.body)); string(got) != tt.want {
+			t.Errorf("with the key %s, %s became %s", tt.key, tt.body, got)
+		}
+	}
+}
+
+// TestPublicWords checks that every long name of an answer is a public word.
+func TestPublicWords(t *testing.T) {
+	words := strings.Fields(publicWords)
+	for _, answer := range []any{
+		withdrawalJSON{}, WithdrawalPage{}, invoiceJSON{}, InvoiceItem{}, Invite{}, resellerJSON{}, ResellerStats{}, StatusCount{},
+		InvoiceRebate{}, CodeTotal{}, Rebate{},
+	} {
+		for field := range reflect.TypeOf(answer).Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if len(name) >= shortestPiece && !slices.Contains(words, name) {
+				t.Errorf("%s of %T is no public word", name, answer)
+			}
 		}
 	}
 }

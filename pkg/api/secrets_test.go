@@ -138,6 +138,52 @@ func TestKeyInRecords(t *testing.T) {
 	}
 }
 
+// TestKeyInARequest checks that a withdrawal is not sent if the answers about it would hide what identifies it.
+func TestKeyInARequest(t *testing.T) {
+	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true })
+	client := newClient(t, w.url, WithAPIKey("live_20261126_bc1qexampleZq7wT4uR9_UsdtErc20"))
+	good := CreateWithdrawal{Currency: Currency{Crypto, "Btc"}, Amount: CryptoAmount("Btc", 5), Address: "bc1qother",
+		ExternalOrderID: "120261126"}
+	for field, change := range map[string]func(*CreateWithdrawal){
+		"":                  func(*CreateWithdrawal) {},
+		"external_order_id": func(r *CreateWithdrawal) { r.ExternalOrderID = "20261126" },
+		"address":           func(r *CreateWithdrawal) { r.Address = "xbc1qexample" },
+		"memo":              func(r *CreateWithdrawal) { r.Memo = "Zq7wT4uR9" },
+		"currency": func(r *CreateWithdrawal) {
+			r.Currency, r.Amount = Currency{Crypto, "UsdtErc20"}, CryptoAmount("UsdtErc20", 5)
+		},
+		"amount": func(r *CreateWithdrawal) { r.Currency, r.Amount.Code = Currency{Crypto, "UsdtErc20"}, "UsdtErc20" },
+	} {
+		r := good
+		change(&r)
+		id, err := client.Withdrawals.Create(t.Context(), r)
+		invalid, refused := errors.AsType[*InvalidError](err)
+		if field == "" && (err != nil || id != "w-1") || field != "" && (!refused || !strings.Contains(invalid.Why, "piece of the API key")) {
+			t.Errorf("%s: got %q, %v", field, id, err)
+		}
+	}
+}
+
+// TestHiddenOrderIDIsUnreadable checks that a record on a list whose order id is hidden is not taken for a record
+// without one, or with another one.
+func TestHiddenOrderIDIsUnreadable(t *testing.T) {
+	record := strings.NewReplacer(`"external_order_id":"4711"`, `"external_order_id":"20261126"`, `"external_id":4711`, `"external_id":null`).
+		Replace(sampleWithdrawal)
+	w := newWire(t, func(c *wireConn, r *http.Request) bool {
+		c.say(reply(200, `{"page_content":[`+record+`],"page_count":1,"total":1}`))
+		return true
+	})
+	var unreadable []UnreadableWithdrawal
+	lenient := ListOptions{Lenient: true, OnPage: func(p WithdrawalPage) { unreadable = append(unreadable, p.Unreadable...) }}
+	client := newClient(t, w.url, WithAPIKey("live_20261126_abcdefgh"))
+	for _, err := range client.Withdrawals.All(t.Context(), WithdrawalFilter{}, lenient) {
+		t.Errorf("got a withdrawal, %v", err)
+	}
+	if len(unreadable) == 0 || unreadable[0].Readable("external_order_id") || !unreadable[0].Readable("address") {
+		t.Errorf("got %+v", unreadable)
+	}
+}
+
 // TestTraceOfARequestWithTheKey checks that the request in a trace is cut only after the key is hidden.
 func TestTraceOfARequestWithTheKey(t *testing.T) {
 	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, "{}")); return false })

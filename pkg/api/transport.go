@@ -39,8 +39,7 @@ const idleForCreate = time.Second
 //  4. the caller's middlewares, if any, between two layers that keep them from changing an outcome;
 //  5. gate, for creates: finds out whether a failed request was written at all;
 //  6. the network, with one pool of connections for reads and creates.
-func newTransport(o options) (reads, creates http.RoundTripper, err error) {
-	key := newRedactor(o.key)
+func newTransport(o options, key *redactor) (reads, creates http.RoundTripper, err error) {
 	trace := &lockedWriter{out: o.trace}
 	stack := func(rt http.RoundTripper, creates bool) http.RoundTripper {
 		rt = whole{rt}

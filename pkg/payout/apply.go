@@ -311,6 +311,9 @@ func (a *Applier) planOrders(ctx context.Context, each func(journal.Order)) erro
 		if err != nil {
 			return err
 		}
+		if err := a.sender.client.Withdrawals.Check(r.CreateWithdrawal); err != nil {
+			return fmt.Errorf("order %s: %w", r.ExternalOrderID, err)
+		}
 		if part = append(part, r.row()); len(part) == chunk {
 			if err := count(); err != nil {
 				return err

@@ -425,7 +425,7 @@ func (s *Sender) differs(c journal.Content, r record) string {
 // uncompared says which fields of a record cannot be compared with what was sent; empty: none.
 func (s *Sender) uncompared(c journal.Content, r record) string {
 	var unread []string
-	for _, field := range []string{"currency", "amount", "address"} {
+	for _, field := range []string{"currency", "amount", "address", "external_id"} {
 		if slices.Contains(r.unread, field) {
 			unread = append(unread, field)
 		}

@@ -387,7 +387,7 @@ func TestDiffers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change  func(r row)
 		differs string
-		other   bool // the amount cannot be compared
+		other   bool // a field cannot be compared
 	}{
 		"nothing":              {func(r row) {}, "", false},
 		"currency":             {func(r row) { r["currency"] = row{"Crypto": "Ltc"} }, "currency", false},
@@ -407,6 +407,7 @@ func TestDiffers(t *testing.T) {
 		"a number for a memo":  {func(r row) { r["memo"] = 7 }, "memo", false},
 		"fields disagree":      {func(r row) { r["external_id"] = 5 }, "external_id is 5", false},
 		"text only":            {func(r row) { delete(r, "external_id") }, "", false},
+		"number as a text":     {func(r row) { r["external_id"] = "5" }, "", true},
 		"number only":          {func(r row) { delete(r, "external_order_id") }, "", false},
 		"status":               {func(r row) { r["current"] = "Failed" }, "", false},
 	} {
