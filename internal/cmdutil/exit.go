@@ -205,6 +205,9 @@ func Explain(err error) Report {
 	case errors.As(err, &sending) && (len(sending.Hint.Text) > 0 || !errors.As(err, &call)):
 		r.Code, r.Rule, r.Hint, r.Details = explainSending(sending), sending.Rule, sending.Hint, sending.Details
 		errors.As(err, &r.Call)
+	case errors.As(err, &output) && errors.As(err, &rendering): // --template failed on the result
+		r.Code, r.Message = ExitUsage, rendering.Error()
+		r.Hint = payout.NewHint("look at the whole answer with -o json")
 	case errors.As(err, &output):
 		r.Code = ExitOutput
 		if errors.As(err, &call) { // a dry run failed to print; there was no call

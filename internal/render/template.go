@@ -42,7 +42,7 @@ func execute(out *bufio.Writer, o Options, text []byte) error {
 		return failed
 	}
 	if err != nil {
-		return unwritable(err)
+		return unwritable(usagef("--template: %v", err))
 	}
 	if result.Len() > 0 && !bytes.HasSuffix(result.Bytes(), []byte("\n")) {
 		return out.WriteByte('\n')
