@@ -216,7 +216,9 @@ func Explain(err error) Report {
 		r.Hint = payout.NewHint(outputHint(output))
 	case errors.As(err, &call):
 		r.Call = call
-		r.Code, r.Hint = explainCall(call)
+		if r.Code, r.Hint = explainCall(call); r.Code == ExitInterrupted {
+			r.Message = "interrupted"
+		}
 	case errors.As(err, &usage), errors.As(err, &amount), errors.As(err, &rendering), errors.Is(err, api.ErrUseCreate):
 		r.Code = ExitUsage
 	case errors.As(err, &limit):

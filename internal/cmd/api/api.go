@@ -81,7 +81,7 @@ command shows the request that it would make.`,
 				}
 			}
 			var answer []byte
-			err = s.Send(nil, func() (err error) {
+			err = s.Send(func() bool { return !reads }, func() (err error) {
 				answer, err = client.Do(ctx, method, args[1], body)
 				return err
 			})
