@@ -168,7 +168,7 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	s.Subject.Run = made.Name()
 	noteAccountStatus(s, made)
 	if n := approvals.Needs(made.Totals); n > 0 {
-		s.NoteCopy("till payout approve "+made.Path, "%s must approve this plan:", cmdutil.CountOf(n, "person"))
+		s.NoteCopy(payout.NewHint("", "payout", "approve", made.Path).String(), "%s must approve this plan:", cmdutil.CountOf(n, "person"))
 	}
 	facts := factsOf(s, made.Plan)
 	if n := len(facts.Warnings); n > 0 {
