@@ -285,6 +285,9 @@ func (d *sqliteDialect) explain(err error) string {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		code = sqlite3.SQLITE_FULL
 	}
+	if code == sqlite3.SQLITE_IOERR_SHMSIZE { // the index of the log cannot get any longer
+		code = sqlite3.SQLITE_FULL
+	}
 	switch code & 0xff {
 	case sqlite3.SQLITE_FULL:
 		return "cannot be written: the disk is full; free some room and run the command again"
