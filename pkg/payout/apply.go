@@ -244,7 +244,7 @@ func (a *Applier) unchanged(o journal.Order, c journal.Content) error {
 	if o.Content.Same(c) {
 		return nil
 	}
-	return a.sender.otherContent(o, "make a plan that gives this row another order id, or see what it was")
+	return a.sender.otherContent(o, c, "make a plan that gives this row another order id, or see what it was")
 }
 
 // sendable reports whether this run sends a row in the state of its order.

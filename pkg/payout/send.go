@@ -201,16 +201,16 @@ func (s *Sender) exists(w withdrawal, e *journal.ExistsError) (Sent, error) {
 				fmt.Sprintf("order %s was sent with other content, and a person said that it was not taken: %s",
 					o.OrderID, s.describe(o.Content)), another, "journal", "show", o.OrderID)
 	case !e.Same:
-		return Sent{}, s.otherContent(o, another)
+		return Sent{}, s.otherContent(o, contentOf(w.request), another)
 	}
 	return Sent{Note: note}, s.unsettled(o, e.Alive)
 }
 
 // otherContent refuses an order that the journal has with other content, with the advice to take another order id.
 // For an unknown order that would pay again what may have been paid, so it has to be settled first.
-func (s *Sender) otherContent(o journal.Order, another string) error {
-	why := fmt.Sprintf("order %s is %s in the journal with other content: %s", o.OrderID, stateText(o.State),
-		s.describe(o.Content))
+func (s *Sender) otherContent(o journal.Order, c journal.Content, another string) error {
+	why := fmt.Sprintf("order %s is %s in the journal with other content: %s, and not %s", o.OrderID,
+		stateText(o.State), s.describe(o.Content), s.describe(c))
 	if o.State == journal.Unknown {
 		return refused(RuleOrderID, why, "find out first what became of it with", "withdraw", "reconcile", o.OrderID)
 	}
