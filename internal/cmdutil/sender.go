@@ -262,8 +262,8 @@ func (s *Session) LedgerOf(j *payout.Journal, client *api.Client) (*payout.Ledge
 	if err != nil {
 		return nil, err
 	}
-	s.ledger = j.Ledger(account)
-	return s.ledger, nil
+	s.ledger, err = s.LedgerIn(j, account)
+	return s.ledger, err
 }
 
 // LedgerToList returns the ledger of the account in use for a command that asks the service for nothing. It
@@ -280,7 +280,13 @@ func (s *Session) LedgerToList() (*payout.Ledger, error) {
 	if err != nil || j == nil {
 		return nil, err
 	}
-	return j.Ledger(account), nil
+	return s.LedgerIn(j, account)
+}
+
+// LedgerIn returns the ledger of an account. It warns if the journal has lost its last records.
+func (s *Session) LedgerIn(j *payout.Journal, account payout.Account) (*payout.Ledger, error) {
+	ledger := j.Ledger(account)
+	return ledger, s.noteRestored(j, ledger)
 }
 
 // OpenSender returns a sender for a command that does not send. If a named journal does not exist, its name is

@@ -143,12 +143,16 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	if err != nil {
 		return err
 	}
+	ledger, err := s.LedgerIn(j, account)
+	if err != nil {
+		return err
+	}
 	approvals, err := s.PayoutApprovals(false)
 	if err != nil {
 		return err
 	}
 	if approvals.Required > 0 {
-		if err := j.Ledger(account).Remember(s.Ctx, approvals); err != nil {
+		if err := ledger.Remember(s.Ctx, approvals); err != nil {
 			return err
 		}
 	}
@@ -156,7 +160,7 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 		s.Note("type the rows, and Ctrl-D on a line of its own when they are all there")
 	}
 	debug.SetGCPercent(planGC)
-	made, err := j.Ledger(account).MakePlan(s.Ctx, payout.PlanInput{
+	made, err := ledger.MakePlan(s.Ctx, payout.PlanInput{
 		Path: flags.out, Input: in, Name: name, Format: flags.format, Delimiter: flags.delimiter,
 		Currencies: s.PayoutCurrencies(), Limits: payout.Limits(s.Limits), Now: s.IO.Now(), Expires: flags.expires,
 		Batch: flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty,
