@@ -198,6 +198,7 @@ func (r *run) left(w *withdrawal) {
 		r.violated("%s has sent order %s after the log of the journal was removed", w.by.name, w.orderID)
 	}
 	r.asPlanned(w)
+	r.paidByOne(w)
 	r.mayGoOn(w)
 	e := r.journal.now[w.orderID]
 	if e.state != "sending" && e.state != "unknown" || r.owner[w.orderID] != w.by {

@@ -244,5 +244,5 @@ func outsideWorlds() []*world {
 
 // allWorlds returns every world.
 func allWorlds() []*world {
-	return slices.Concat(worlds(), outsideWorlds(), foundWorlds(), approvalWorlds())
+	return slices.Concat(worlds(), outsideWorlds(), foundWorlds(), approvalWorlds(), keyWorlds())
 }

@@ -271,4 +271,26 @@ var patches = []overlay.Patch{
 	{File: "internal/journal/transition.go", Old: `
 	case e.About != nil && o.movedOn(*e.About):`, New: `
 	case e.About != nil && o.movedOn(*e.About) && !mutant("decide-blind"):`},
+	{File: "pkg/payout/sender.go", Old: `
+	return s.verifyNewKey(ctx)
+}
+`, New: `
+	if mutant("any-key") {
+		return nil
+	}
+	return s.verifyNewKey(ctx)
+}
+`},
+	{File: "internal/journal/keys.go", Old: `
+		if others > 0 {
+			return &AccountError{t.locked`, New: `
+		if others > 0 && !mutant("first-keys") {
+			return &AccountError{t.locked`},
+	{File: "pkg/payout/send.go", Old: `s.options.Lookup == LookupNever && !status.Restored {`,
+		New: `s.options.Lookup == LookupNever && (mutant("never-anyway") || !status.Restored) {`},
+	{File: "pkg/payout/send.go", Old: `
+		s.options.Lookup != LookupAlways {
+`, New: `
+		(mutant("journal-first") || s.options.Lookup != LookupAlways) {
+`},
 }

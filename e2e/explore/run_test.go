@@ -70,6 +70,8 @@ type process struct {
 	name    string
 	stage   int
 	main    func(p *process)
+	key     string // empty: firstKey
+	lookup  payout.Lookup
 	demands payout.Approvals // what its profile demands
 	journal *payout.Journal
 	plan    *payout.Plan // that it applies

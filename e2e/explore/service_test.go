@@ -48,6 +48,7 @@ type conduct struct {
 // A withdrawal is a row of the service.
 type withdrawal struct {
 	id, orderID string
+	merchant    string
 	body        map[string]any
 	by          *process // nil: another program
 	at          time.Time
@@ -100,6 +101,9 @@ type client struct {
 	p *process
 }
 
+// merchant returns whose key the process has.
+func (c client) merchant() string { return merchant(cmp.Or(c.p.key, firstKey)) }
+
 func (c client) RoundTrip(req *http.Request) (*http.Response, error) {
 	var text []byte
 	if req.Body != nil {
@@ -134,7 +138,7 @@ func (neverLeft) NotSent() bool { return true }
 
 func (c client) create(text []byte) (status int, answer string, err error) {
 	// nothing can stop it from here on
-	w := &withdrawal{by: c.p, body: map[string]any{}, at: time.Now(), late: c.s.r.outside.removed}
+	w := &withdrawal{by: c.p, merchant: c.merchant(), body: map[string]any{}, at: time.Now(), late: c.s.r.outside.removed}
 	c.p.saw("the log is gone", w.late)
 	if c.p.interrupted {
 		c.s.r.violated("%s sends an order although it was interrupted before", c.p.name)
@@ -211,7 +215,7 @@ func (s *service) take(w *withdrawal) {
 	s.made++
 	w.id = fmt.Sprint("w", s.made)
 	s.rows = slices.Insert(s.rows, 0, w)
-	s.content = mix(s.content, "takes", w.orderID)
+	s.content = mix(s.content, "takes", w.orderID, w.merchant)
 	s.r.check()
 }
 
@@ -236,7 +240,7 @@ func (w *withdrawal) json(listed bool, may conduct) map[string]any {
 	if may.upper {
 		address = strings.ToUpper(address)
 	}
-	row := map[string]any{"id": w.id, "merchant_id": "m1", "currency": w.body["currency"],
+	row := map[string]any{"id": w.id, "merchant_id": w.merchant, "currency": w.body["currency"],
 		"amount": w.body["amount"], "address": address, "current": "New", "statuses": []any{},
 		"is_testnet": true, "callback": "", "external_order_id": w.orderID,
 		"external_id": json.Number(w.orderID)}
@@ -274,7 +278,7 @@ func (c client) get(id string) (status int, answer string, err error) {
 		return 0, "", err
 	}
 	for _, w := range c.s.rows {
-		if w.id == id {
+		if w.id == id && w.merchant == c.merchant() {
 			return 200, asText(w.json(false, c.s.may)), nil
 		}
 	}
@@ -300,7 +304,7 @@ func (c client) list(page int) (status int, answer string, err error) {
 	}
 	c.s.content = mix(c.s.content, fmt.Sprint(c.s.stale, c.s.whole))
 	c.p.listed = len(c.s.r.steps)
-	rows := c.s.rows
+	rows := slices.DeleteFunc(slices.Clone(c.s.rows), func(w *withdrawal) bool { return w.merchant != c.merchant() })
 	if c.s.stale && len(rows) > 0 {
 		rows = rows[1:]
 	}
@@ -323,7 +327,7 @@ func (s *service) other(orderID string) { s.pay(orderID, 1) }
 
 // pay makes a payment for a program with another journal.
 func (s *service) pay(orderID string, minor int64) {
-	w := &withdrawal{orderID: orderID, at: time.Now()}
+	w := &withdrawal{orderID: orderID, merchant: merchant(firstKey), at: time.Now()}
 	if err := json.Unmarshal([]byte(asText(withdraw(orderID, minor))), &w.body); err != nil {
 		panic(err)
 	}

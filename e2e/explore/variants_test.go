@@ -99,6 +99,10 @@ func variants() []variant {
 		{"rows-unchecked", "taken", cost{1, 0}},   // what was sent with other content counts as a row
 		{"other-is-lost", "taken", cost{1, 0}},    // so does what gets other content during the run
 		{"lost-together", "three", cost{0, 1}},    // an outcome that was lost with the next claim is not tried again
+		{"any-key", "new-key", cost{0, 0}},        // a new key is not compared with the account's
+		{"first-keys", "merchants", cost{1, 0}},   // two keys can be the first of an account
+		{"never-anyway", "no-log", cost{0, 0}},    // --lookup never holds for a journal that has lost records
+		{"journal-first", "restored", cost{0, 0}}, // --lookup always does not hold for a journal that has orders
 	}
 }
 

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -51,11 +52,11 @@ type actor struct {
 // sender returns a Sender for the process, and the context of its calls.
 func (p *process) sender() *payout.Sender {
 	c, err := api.New("https://pay.example.com", api.WithTransport(client{p.r.service, p}),
-		api.WithAPIKey("key-of-acme"), api.WithRetries(0), api.WithTimeouts(24*time.Hour, 24*time.Hour))
+		api.WithAPIKey(cmp.Or(p.key, firstKey)), api.WithRetries(0), api.WithTimeouts(24*time.Hour, 24*time.Hour))
 	if err != nil {
 		panic(err)
 	}
-	o := payout.Options{FirstPage: api.PageBaseOne, Approvals: p.demands}
+	o := payout.Options{FirstPage: api.PageBaseOne, Lookup: p.lookup, Approvals: p.demands}
 	s, err := payout.New(c, p.journal, "acme", o)
 	if err != nil {
 		panic(err)
