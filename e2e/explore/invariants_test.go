@@ -114,6 +114,9 @@ func (r *run) moved(p *process, id string, was, is entry) {
 		r.violated("order %s was accepted, and is %s", id, is.state)
 	case decided && !r.sent[id].IsZero() && since < settleAfter:
 		r.violated("%s has decided about order %s %s after it was sent", p.name, id, since)
+	case decided && !r.sent[id].IsZero() && p.listed > 0 && p.listedAt.Sub(r.sent[id]) < settleAfter:
+		r.violated("%s has decided about order %s by a list that it read %s after it was sent", p.name, id,
+			p.listedAt.Sub(r.sent[id]))
 	case decided && p.listed == 0:
 		r.violated("%s has decided about order %s and has read no list", p.name, id)
 	case decided && r.service.skew > time.Minute && r.jumped < p.listed:

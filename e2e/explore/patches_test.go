@@ -150,13 +150,13 @@ var patches = []overlay.Patch{
 	if skew.Abs() > mostSkew && !mutant("wrong-clock") {
 `},
 	{File: "pkg/payout/resolve.go", Old: `
-		if wait := s.options.SettleAfter - now.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
+		if wait := s.options.SettleAfter - began.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
 `, New: `
 		since := o.Sent
 		if mutant("settle-by-creation") {
 			since = o.Created
 		}
-		wait := s.options.SettleAfter - now.Sub(since)
+		wait := s.options.SettleAfter - began.Sub(since)
 		if !o.Sent.IsZero() && wait > 0 && !mutant("no-settle-after") {
 `},
 	{File: "pkg/payout/scan.go", Old: `

@@ -90,6 +90,7 @@ type process struct {
 	interrupted bool
 	seen        uint64            // hash of everything that it has learned
 	listed      int               // the step at which it has last read a list
+	listedAt    time.Time         // when that was, by the clock of the database
 	told        map[string]string // the ids that the service has answered it, by order id
 }
 

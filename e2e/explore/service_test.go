@@ -303,7 +303,7 @@ func (c client) list(page int) (status int, answer string, err error) {
 		c.s.stale, c.s.whole = took == isStale, c.s.whole || took != isStale
 	}
 	c.s.content = mix(c.s.content, fmt.Sprint(c.s.stale, c.s.whole))
-	c.p.listed = len(c.s.r.steps)
+	c.p.listed, c.p.listedAt = len(c.s.r.steps), c.s.r.clock()
 	rows := slices.DeleteFunc(slices.Clone(c.s.rows), func(w *withdrawal) bool { return w.merchant != c.merchant() })
 	if c.s.stale && len(rows) > 0 {
 		rows = rows[1:]

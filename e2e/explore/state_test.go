@@ -32,7 +32,7 @@ func (r *run) state() uint64 {
 		case p.dead, p.ended:
 			h = mix(h, p.name, "gone")
 		default:
-			h = mix(h, p.name, p.seen, p == r.current, r.jumped < p.listed, p.halted)
+			h = mix(h, p.name, p.seen, p == r.current, r.jumped < p.listed, p.listedAt.UnixNano(), p.halted)
 			for _, at := range p.parked { // in any order
 				h += mix(2, p.name, at.what)
 			}

@@ -750,6 +750,27 @@ func TestSettleAfterTheLastAttempt(t *testing.T) {
 	}
 }
 
+// TestSettleAfterBeforeTheList checks that the time is over when the list begins to be read: a request that
+// arrives after that is not on it.
+func TestSettleAfterBeforeTheList(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	not := Decision{OrderIDs: []string{"10"}, Reason: "x"}
+	d.bring(asked("10"), outUnknown)
+	moved := false
+	d.s.onList = func(page, size int) ([]row, int, int) {
+		if !moved {
+			moved = true
+			d.clock.move(15 * time.Minute)
+		}
+		return d.s.cut(page, size)
+	}
+	wantKind(t, d.Check(t.Context(), not), Refused, RuleDecision)
+	if err := d.Check(t.Context(), not); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSettleAfterByTheServersClock checks that machines that share a journal use the server's clock: a
 // machine whose clock is ahead, like the service's, cannot decide early.
 func TestSettleAfterByTheServersClock(t *testing.T) {

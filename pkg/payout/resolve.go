@@ -146,6 +146,10 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 			return c, s.taken(o, o.Shown)
 		}
 	}
+	began, err := s.ledger.Journal().Clock(ctx) // before the list is read: a request that arrives later is not on it
+	if err != nil {
+		return c, err
+	}
 	var skew time.Duration
 	c.Undated = true
 	results, err := s.settle(api.ObserveDate(ctx, func(service time.Time) {
@@ -170,12 +174,8 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 			fmt.Sprintf("this machine's clock and the service's differ by %s, so it is not known how long ago the order was sent", roundedUp(skew.Abs())),
 			"set the clock of this machine, and run this again")
 	}
-	now, err := s.ledger.Journal().Clock(ctx)
-	if err != nil {
-		return c, err
-	}
 	for _, o := range c.orders { // after the list was read: an order on it has arrived
-		if wait := s.options.SettleAfter - now.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
+		if wait := s.options.SettleAfter - began.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
 			return c, refused(RuleDecision,
 				fmt.Sprintf("order %s was sent at %s, and may still arrive", o.OrderID,
 					o.Sent.UTC().Format(time.RFC3339)),
