@@ -312,7 +312,8 @@ func (a *Applier) planOrders(ctx context.Context, each func(journal.Order)) erro
 			return err
 		}
 		if err := a.sender.client.Withdrawals.Check(r.CreateWithdrawal); err != nil {
-			return fmt.Errorf("order %s: %w", r.ExternalOrderID, err)
+			return &Error{Kind: Invalid, OrderID: r.ExternalOrderID, Msg: fmt.Sprintf("order %s: %v", r.ExternalOrderID, err),
+				Hint: NewHint("make a plan without this row, or with another order id")}
 		}
 		if part = append(part, r.row()); len(part) == chunk {
 			if err := count(); err != nil {
