@@ -465,6 +465,38 @@ func TestRunBeginsWhollyOrNotAtAll(t *testing.T) {
 	})
 }
 
+// TestRunIsNotBegunByItsLastPiece checks that a run does not begin if it was taken back, or its batch has gone on, after
+// its last row was recorded.
+func TestRunIsNotBegunByItsLastPiece(t *testing.T) {
+	for name, change := range map[string]string{
+		"taken back":            `UPDATE runs SET sender = 0`,
+		"the batch has gone on": `UPDATE runs SET batch = 'june', began = 'now' WHERE name = 'beef'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachDialect(t, func(t *testing.T, open opener) {
+				j, other := open(), open()
+				mustBegin(t, j, Run{Name: "beef", Digest: "beef", Batch: "may"}, row("9"))
+				writes := 0
+				j.dialect = before{j.dialect, func() {
+					if writes++; writes == 3 { // after the run itself and its only piece
+						if err := other.write(t.Context(), func(t *tx) error { return t.script(change) }); err != nil {
+							t.Error(err)
+						}
+					}
+				}}
+				_, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe", Batch: "june"}, rows(row("1"), row("2")))
+				if !errors.As(err, new(*RunError)) || writes < 3 {
+					t.Errorf("got %v after %d writes", err, writes)
+				}
+				runs, err := j.Runs(t.Context(), shop)
+				if err != nil || slices.ContainsFunc(runs, func(r Run) bool { return r.Name == "cafe" }) {
+					t.Errorf("the runs are %+v, %v", runs, err)
+				}
+			})
+		})
+	}
+}
+
 // TestClaimOfARowThatIsGone checks that a row whose order is gone is not sent, and that its claim makes no
 // order.
 func TestClaimOfARowThatIsGone(t *testing.T) {

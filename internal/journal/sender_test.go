@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -298,4 +299,105 @@ func TestFailedOutcomeDoesNotBlockOthers(t *testing.T) {
 			t.Errorf("got %v", errs[2])
 		}
 	})
+}
+
+// TestFailedClaimKeepsOutcomes checks that outcomes are recorded which were recorded in a transaction before, and undone
+// with it because a claim failed.
+func TestFailedClaimKeepsOutcomes(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, row("1"), row("2"), row("3"))
+		recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, 0, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tickets [2]Ticket
+		for i := range tickets {
+			tickets[i] = mustClaim(t, j, recorded[i].Claim(run.Name, "key1", int64(i)))
+		}
+		if err := j.write(t.Context(), func(t *tx) error { return t.script("CREATE UNIQUE INDEX once ON attempts (decimals)") }); err != nil {
+			t.Fatal(err)
+		}
+		var ends [2]error
+		var failed error
+		atOnce(j,
+			func() { _, ends[0] = j.Finish(t.Context(), tickets[0], accepted("w1")) },
+			func() { _, ends[1] = j.Finish(t.Context(), tickets[1], accepted("w2")) },
+			func() { _, failed = j.Claim(t.Context(), shop, recorded[2].Claim(run.Name, "key1", 1)) }) // like that of 2
+		if ends[0] != nil || ends[1] != nil || !errors.As(failed, new(*Error)) {
+			t.Errorf("the outcomes: %v, the claim: %v", ends, failed)
+		}
+		wantRows(t, j, run, "1 accepted", "2 accepted", "3 planned")
+	})
+}
+
+// blind is a dialect that cannot find out whether a process lives.
+type blind struct{ dialect }
+
+var errBlind = errors.New("the lock cannot be seen")
+
+func (blind) holds(context.Context, querier, int64) (bool, error) { return false, errBlind }
+
+// TestUnseenProcessIsNotDead checks that nothing is changed for a process that may be alive.
+func TestUnseenProcessIsNotDead(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j, other := open(), open()
+		ticket := mustClaim(t, other, claim("1"))
+		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("2"))
+		if err := other.Alone(t.Context(), "cafe"); err != nil {
+			t.Fatal(err)
+		}
+		sees := j.dialect
+		j.dialect = blind{sees}
+		twin := claim("1")
+		twin.OrderID = "3"
+		for name, call := range map[string]func() error{
+			"claim":     func() error { _, err := j.Claim(t.Context(), shop, claim("1")); return err },
+			"duplicate": func() error { _, err := j.Claim(t.Context(), shop, twin); return err },
+			"settle": func() error {
+				_, err := j.Settle(t.Context(), shop, Evidence{OrderID: "1", Withdrawal: "w1", Content: ticket.order.Content})
+				return err
+			},
+			"decide": func() error {
+				_, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "x"})
+				return err
+			},
+			"reap":      func() error { return j.of(t.Context(), shop).Reap(t.Context()) },
+			"rename":    func() error { return j.Rename(t.Context(), shop, Account{"http://new.test", "shop"}) },
+			"alone":     func() error { return j.Alone(t.Context(), "cafe") },
+			"appliers":  func() error { _, err := j.Appliers(t.Context()); return err },
+			"begin run": func() error { return beginWhileAnotherBegins(t, j, other) },
+		} {
+			if err := call(); !errors.Is(err, errBlind) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		j.dialect = sees
+		wantState(t, j, "1", Sending)
+		if got := whats(story(t, j, "1")); !slices.Equal(got, []string{"sending>sending"}) {
+			t.Errorf("the story is %v", got)
+		}
+		wantAppliers(t, j, "cafe by ann on till1")
+		mustFinish(t, other, ticket, accepted("w1"))
+		j.dialect = blind{sees}
+		if err := j.Rename(t.Context(), shop, Account{"http://new.test", "shop"}); !errors.Is(err, errBlind) { // a plan is applied
+			t.Errorf("rename, when nothing is being sent: %v", err)
+		}
+	})
+}
+
+// beginWhileAnotherBegins begins a run in the middle of the recording of another one, which must not be disturbed.
+func beginWhileAnotherBegins(t *testing.T, j, other *book) (err error) {
+	_, begun := other.BeginRun(t.Context(), shop, Run{Name: "beef", Digest: "beef"}, func(yield func(Row, error) bool) {
+		for i := range rowsInAPiece + 1 {
+			if !yield(row(fmt.Sprint("beef", i)), nil) {
+				return
+			}
+		}
+		_, err = j.BeginRun(t.Context(), shop, Run{Name: "tea", Digest: "tea"}, rows(row("4")))
+	})
+	if begun != nil {
+		t.Errorf("the other run: %v", begun)
+	}
+	return err
 }

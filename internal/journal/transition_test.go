@@ -396,6 +396,33 @@ func TestLateOutcome(t *testing.T) {
 	}
 }
 
+// TestAnswerEndsADecision checks that a person's decision stands no more when the service has said something about a
+// later attempt, in time or late.
+func TestAnswerEndsADecision(t *testing.T) {
+	for _, out := range []Outcome{accepted("w2"), rejected, unknown, limited} {
+		for _, late := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, late %t", out.Ending, late), func(t *testing.T) {
+				eachDialect(t, func(t *testing.T, open opener) {
+					j := open()
+					bring(t, j, "1", Unknown)
+					mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "asked"})
+					ticket := mustClaim(t, j, claim("1"))
+					if late {
+						loseLock(t, j)
+						if n, err := open().Reap(t.Context(), shop); n != 1 || err != nil {
+							t.Fatalf("Reap: %d, %v", n, err)
+						}
+					}
+					o := mustFinish(t, j, ticket, out)
+					if stands := o.Decided != nil; stands != (out.Ending == SaidNothing) {
+						t.Errorf("the order is %+v, decided %v", o, o.Decided)
+					}
+				})
+			})
+		}
+	}
+}
+
 // TestSecondOutcomeChangesNothing checks that a second outcome for a ticket changes nothing, except that an
 // acceptance by the service is recorded.
 func TestSecondOutcomeChangesNothing(t *testing.T) {
