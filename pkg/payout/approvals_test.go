@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 
@@ -242,6 +243,63 @@ func TestApprovalOfChangedRecord(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestApprovalOfALostRow checks that a run is refused if the journal has fewer rows of it than were signed.
+func TestApprovalOfALostRow(t *testing.T) {
+	d := newDesk(t)
+	approvals, keys := d.approvedBy("ann", "bob")
+	d.options.Approvals = approvals
+	p := d.plan(nil, due("101"), due("102"))
+	signPlan(t, p, keys[0], "ann")
+	signPlan(t, p, keys[1], "bob")
+	d.begun(p, ApplyOptions{})
+	db, err := sql.Open("sqlite", d.place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`DELETE FROM run_rows WHERE place = 1`); err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.apply(p, ApplyOptions{})
+	wantApprovalError(t, err, "are not those of the plan")
+	d.wantArrived()
+}
+
+// TestKeptApprovalEnds checks that a signature which the journal has kept does not count any more when its key has
+// expired.
+func TestKeptApprovalEnds(t *testing.T) {
+	d := newDesk(t)
+	until := d.clock.Now().Add(time.Hour)
+	var keys []ssh.Signer
+	text := ""
+	for _, name := range []string{"ann", "bob"} {
+		key, line := newApprover(t, fmt.Sprintf(`%s valid-before="%s"`, name, until.UTC().Format("20060102150405Z")))
+		keys, text = append(keys, key), text+line
+	}
+	list, err := ParseApprovers("/etc/till/allowed_signers", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.options.Approvals = Approvals{Required: 2, Approvers: list}
+	p := d.plan(nil, due("101"), due("102"))
+	signPlan(t, p, keys[0], "ann")
+	signPlan(t, p, keys[1], "bob")
+	d.s.onCreate = on(map[string]func() (int, string, bool){"102": tooMany})
+	if _, err := d.apply(p, ApplyOptions{}); err == nil {
+		t.Fatal("the service took 102")
+	}
+	for _, name := range []string{"ann", "bob"} {
+		if err := os.Remove(p.Path + "." + name + ".sig"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	arrived := d.arrived()
+	d.clock.move(2 * time.Hour)
+	_, err = d.apply(p, ApplyOptions{})
+	wantApprovalError(t, err, "signed: none")
+	d.wantArrived(arrived...)
 }
 
 // TestApprovalsWithoutFiles checks that the status says how many must approve, even if there are too many files

@@ -251,6 +251,32 @@ func TestOrderAcceptedDuringTheScanMayBeMissing(t *testing.T) {
 	}
 }
 
+// TestOrderSentDuringTheScanIsLeftOut checks that a scan says nothing about an order that was sent during it, however
+// that ended, whatever the clock of this machine says.
+func TestOrderSentDuringTheScanIsLeftOut(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		d.options.FirstPage = api.PageBaseOne
+		d.history()
+		d.begins("cafe0001", "10", "11")
+		d.bring(asked("11"), outUnknown)
+		began := false
+		d.s.set(func() {
+			d.s.onPage = func() {
+				if began {
+					return
+				}
+				began = true
+				d.clock.move(time.Second)
+				d.bring(asked("10"), outUnknown)
+			}
+		})
+		got, err := d.ReconcileRun(t.Context(), "cafe0001")
+		if wantResults(t, got, "11 unknown false"); err != nil || got.Sending != 1 || got.Held != 1 {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
+
 func TestReconcileRunOfNothing(t *testing.T) {
 	d := newDesk(t)
 	d.history()

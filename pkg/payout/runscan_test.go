@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,19 +26,20 @@ func TestRunReadingKeepsWhatSaysSomething(t *testing.T) {
 		r     record
 		plain bool
 	}{
-		"as it was sent":         {journal.Accepted, as, true},
-		"without a memo shown":   {journal.Accepted, with(func(r *record) { r.memo = nil }), true},
-		"in another spelling":    {journal.Accepted, with(func(r *record) { r.currency.Code, r.amount.Code = "BTC", "btc" }), true},
-		"with another memo":      {journal.Accepted, with(func(r *record) { r.memo = memo("8") }), false},
-		"with another address":   {journal.Accepted, with(func(r *record) { r.address = "b" }), false},
-		"of another amount":      {journal.Accepted, with(func(r *record) { r.amount.Minor = 6 }), false},
-		"in another unit":        {journal.Accepted, with(func(r *record) { r.amount.Kind, r.amount.Code = api.Fiat, "USD" }), false},
-		"of another kind":        {journal.Accepted, with(func(r *record) { r.currency.Kind = api.Fiat }), false},
-		"in another currency":    {journal.Accepted, with(func(r *record) { r.currency.Code = "Ltc" }), false},
-		"as another withdrawal":  {journal.Accepted, with(func(r *record) { r.id = "w2" }), false},
-		"under two order ids":    {journal.Accepted, with(func(r *record) { r.orderIDs = []string{"4711", "4712"} }), false},
-		"though it was rejected": {journal.Rejected, as, false},
-		"though it is unknown":   {journal.Unknown, as, false},
+		"as it was sent":          {journal.Accepted, as, true},
+		"without a memo shown":    {journal.Accepted, with(func(r *record) { r.memo = nil }), true},
+		"in another spelling":     {journal.Accepted, with(func(r *record) { r.currency.Code, r.amount.Code = "BTC", "btc" }), true},
+		"with another memo":       {journal.Accepted, with(func(r *record) { r.memo = memo("8") }), false},
+		"with another address":    {journal.Accepted, with(func(r *record) { r.address = "b" }), false},
+		"of another amount":       {journal.Accepted, with(func(r *record) { r.amount.Minor = 6 }), false},
+		"in another unit":         {journal.Accepted, with(func(r *record) { r.amount.Kind, r.amount.Code = api.Fiat, "USD" }), false},
+		"of another kind":         {journal.Accepted, with(func(r *record) { r.currency.Kind = api.Fiat }), false},
+		"in another currency":     {journal.Accepted, with(func(r *record) { r.currency.Code = "Ltc" }), false},
+		"as another withdrawal":   {journal.Accepted, with(func(r *record) { r.id = "w2" }), false},
+		"of which much is unread": {journal.Accepted, with(func(r *record) { r.unread = []string{"amount"} }), false},
+		"under two order ids":     {journal.Accepted, with(func(r *record) { r.orderIDs = []string{"4711", "4712"} }), false},
+		"though it was rejected":  {journal.Rejected, as, false},
+		"though it is unknown":    {journal.Unknown, as, false},
 	} {
 		o := order
 		o.State = test.state
@@ -99,6 +101,47 @@ func TestRunReadingOfTwoRecords(t *testing.T) {
 	later.State = journal.Conflict
 	if records, known := sought.records(first, later); !known || len(records) != 2 {
 		t.Errorf("%+v", records)
+	}
+}
+
+// TestEarlierReading checks that a scan counts before an earlier one. What only the earlier one has shown is added.
+func TestEarlierReading(t *testing.T) {
+	order := journal.Order{OrderID: "4711", State: journal.Accepted, Withdrawal: "w1", Content: journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 5, Address: "a"}}
+	sought := runSought{soughtOf(order)}
+	sent := record{id: "w1", orderIDs: []string{"4711"}, currency: testBtc, amount: amountOf(order.Content), address: "a"}
+	changed, second := sent, sent
+	changed.address, second.id = "b", "w2"
+	secondChanged := second
+	secondChanged.address = "b"
+	for name, c := range map[string]struct {
+		later, earlier []record
+		asSent         bool
+		others         []record
+	}{
+		"only earlier":                      {nil, []record{sent}, true, nil},
+		"only earlier, changed":             {nil, []record{changed}, false, []record{changed}},
+		"the same in both":                  {[]record{sent}, []record{sent}, true, nil},
+		"changed since":                     {[]record{changed}, []record{sent}, false, []record{changed}},
+		"changed back":                      {[]record{sent}, []record{changed}, true, nil},
+		"changed, in both":                  {[]record{changed}, []record{changed}, false, []record{changed}},
+		"another one earlier":               {[]record{sent}, []record{second}, true, []record{second}},
+		"another one since":                 {[]record{second}, []record{second}, false, []record{second}},
+		"another one, changed since":        {[]record{secondChanged}, []record{second}, false, []record{secondChanged}},
+		"two earlier, one of them since":    {[]record{second}, []record{sent, second}, false, []record{second}},
+		"two earlier, the sent one changed": {[]record{changed}, []record{sent, second}, false, []record{changed, second}},
+	} {
+		later, earlier := sought.emptyScan(), sought.emptyScan()
+		for _, w := range c.later {
+			sought.keep(later, "4711", w)
+		}
+		for _, w := range c.earlier {
+			sought.keep(earlier, "4711", w)
+		}
+		later.add(sought, earlier)
+		others := slices.EqualFunc(later.others["4711"], c.others, func(a, b record) bool { return a.id == b.id && a.address == b.address })
+		if later.asSent[0] != c.asSent || !others {
+			t.Errorf("%s: as it was sent: %v, others: %+v", name, later.asSent[0], later.others)
+		}
 	}
 }
 

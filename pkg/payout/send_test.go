@@ -481,26 +481,32 @@ func TestJournalCannotBeWritten(t *testing.T) {
 // TestSuspendedProcessDoesNotSend checks that a process that was suspended between its record and the first
 // byte does not send.
 func TestSuspendedProcessDoesNotSend(t *testing.T) {
-	for _, tt := range []struct {
-		late  time.Duration
-		sends int
-	}{{5 * time.Second, 1}, {5*time.Second + time.Millisecond, 0}, {time.Hour, 0}} {
-		d := newDesk(t)
+	eachJournal(t, func(t *testing.T, d *desk) { // the clock of a server says nothing about this process
 		d.history()
-		d.now = func() time.Time { return d.clock.Now().Add(tt.late) }
-		_, err := d.send(asked("4711"))
-		d.s.wantCreates(1 + tt.sends)
-		if tt.sends == 1 {
-			if err != nil {
+		sent := 1
+		for i, tt := range []struct {
+			late  time.Duration
+			sends bool
+		}{{5 * time.Second, true}, {5*time.Second + time.Millisecond, false}, {time.Hour, false}} {
+			d.now = func() time.Time { return d.clock.Now().Add(tt.late) }
+			id := fmt.Sprint(4711 + i)
+			_, err := d.send(asked(id))
+			if tt.sends {
+				sent++
+			}
+			d.s.wantCreates(sent)
+			if tt.sends {
+				if err != nil {
+					t.Error(err)
+				}
+				continue
+			}
+			if e := wantCall(t, err, api.NotSent, 0); !strings.Contains(e.Error(), "passed since it was recorded") {
 				t.Error(err)
 			}
-			continue
+			d.wantState(id, journal.Planned)
 		}
-		if e := wantCall(t, err, api.NotSent, 0); !strings.Contains(e.Error(), "passed since it was recorded") {
-			t.Error(err)
-		}
-		d.wantState("4711", journal.Planned)
-	}
+	})
 }
 
 // TestElapsed checks that elapsed uses the clock that has advanced more: one stops while the machine sleeps,

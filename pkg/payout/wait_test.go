@@ -109,28 +109,46 @@ func TestWaitRunStops(t *testing.T) {
 
 func TestWaitRunIsRefused(t *testing.T) {
 	done := RunWait{Statuses: []string{"Done"}}
+	ends := func(out journal.Outcome) func(*desk) { return func(d *desk) { d.bring(asked("4"), out) } }
 	for name, test := range map[string]struct {
-		run  string
-		wait RunWait
-		kind Kind
-		out  journal.Outcome // of order 4
+		run   string
+		wait  RunWait
+		kind  Kind
+		rule  string
+		bring func(*desk) // order 4
 	}{
 		"no status":           {run: "cafe0001", kind: Invalid},
 		"both":                {run: "cafe0001", kind: Invalid, wait: RunWait{Statuses: []string{"Done"}, FailOn: []string{"DONE"}}},
 		"a negative interval": {run: "cafe0001", kind: Invalid, wait: RunWait{Statuses: []string{"Done"}, Interval: -1}},
 		"no such run":         {run: "cafe0009", kind: NotFound, wait: done},
-		"none accepted":       {run: "cafe0002", kind: Invalid, wait: done, out: outRejected},
-		"one unknown":         {run: "cafe0002", kind: Unknown, wait: done, out: outUnknown},
+		"none accepted":       {run: "cafe0002", kind: Invalid, wait: done, bring: ends(outRejected)},
+		"one unknown":         {run: "cafe0002", kind: Unknown, wait: done, bring: ends(outUnknown)},
+		"one in conflict": {run: "cafe0002", kind: Conflict, wait: done, bring: func(d *desk) {
+			evidence := journal.Evidence{OrderID: "4", Withdrawal: "w9", Differs: "x", Content: contentOf(asked("4").request)}
+			if _, err := d.ledger.Settle(t.Context(), evidence); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"one being sent": {run: "cafe0002", kind: Busy, wait: done, bring: func(d *desk) { d.sends(asked("4")) }},
+		"another merchant's key": {run: "cafe0001", kind: Refused, rule: RuleKey, wait: done, bring: func(d *desk) {
+			d.key = "key2"
+			d.s.set(func() {
+				for _, r := range d.s.rows {
+					r["merchant_id"] = "m2"
+				}
+			})
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := waitsFor(t)
-			if test.out != (journal.Outcome{}) {
-				d.bring(asked("4"), test.out)
+			if test.bring != nil {
+				test.bring(d)
 			}
 			d.begins("cafe0002", "4")
+			d.pause = func(context.Context, time.Duration) error { return errors.New("it waits") }
 			_, _, before := d.s.counts()
 			_, err := d.WaitRun(t.Context(), test.run, test.wait)
-			wantKind(t, err, test.kind, "")
+			wantKind(t, err, test.kind, test.rule)
 			if _, _, lists := d.s.counts(); lists != before {
 				t.Error("the list was read")
 			}
