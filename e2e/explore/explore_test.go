@@ -224,8 +224,11 @@ func parse(text string) (schedule []int, err error) {
 }
 
 func (r *run) report() string {
-	return fmt.Sprintf("%s\n\ngo test ./e2e/explore -run TestReplay -world %s -schedule %q\n\n%s",
-		r.violation, r.world.name, text(r.steps), strings.Join(r.story, "\n"))
+	again := "go test ./e2e/explore -v -run TestReplay -world " + r.world.name
+	if choices := text(r.steps); choices != "" { // otherwise the first option was taken at every step
+		again += " -schedule " + choices
+	}
+	return fmt.Sprintf("%s\n\n%s\n\n%s", r.violation, again, strings.Join(r.story, "\n"))
 }
 
 // TestExplore explores all worlds, several at a time.
