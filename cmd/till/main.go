@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"time"
+	_ "time/tzdata" // Windows and images have no time zones of their own
 
 	"example.com/till/internal/cli"
 )

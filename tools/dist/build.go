@@ -98,9 +98,8 @@ func buildAll(t toolchain, work string, targets []platform) ([]build, error) {
 		if p.OS == "windows" {
 			b.Path += ".exe"
 		}
-		// Windows and images have no time zones of their own.
-		if _, err := t.run(p, "build", "-trimpath", "-buildvcs=true", "-tags=timetzdata", "-ldflags=-s -w",
-			"-o", b.Path, "./cmd/till"); err != nil {
+		if _, err := t.run(p, "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", b.Path,
+			"./cmd/till"); err != nil {
 			return nil, err
 		}
 		if err := b.read(); err != nil {

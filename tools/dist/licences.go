@@ -72,7 +72,7 @@ func notices(t toolchain, targets []platform) ([]notice, error) {
 	linked := map[string]*notice{}
 	seen := map[string]bool{}
 	for _, target := range targets {
-		listed, err := t.run(target, "list", "-deps", "-tags=timetzdata",
+		listed, err := t.run(target, "list", "-deps",
 			"-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}\t{{.Sum}}{{end}}{{end}}", "./cmd/till")
 		if err != nil {
 			return nil, err
