@@ -47,7 +47,7 @@ demo: build
 # Many tests wait for other processes, so more run at a time than there are cores. What takes long begins first, so that no
 # core waits for it at the end.
 test: build
-	$(MAKE) -j2 test-packages test-programs test-dist test-scripts
+	$(MAKE) -j3 test-packages test-programs test-dist test-scripts
 
 # With the race detector, a program takes five times as long to start, and these tests start thousands of them.
 PROGRAMS = e2e/torture internal/cli e2e/explore e2e/powercut e2e/openapi
