@@ -183,7 +183,7 @@ func TestConsentOfAnAttempt(t *testing.T) {
 		j := open()
 		l := j.of(t.Context(), shop)
 		ann, bob := Approval{Principal: "ann", Fingerprint: "SHA256:ann"}, Approval{Principal: "bob", Fingerprint: "SHA256:bob"}
-		rows := []Row{row("1"), row("2"), row("3"), row("4"), row("5")}
+		rows := []Row{row("1"), row("2"), row("3"), row("4"), row("5"), row("6")}
 		send := func(place int, required int64, approvals ...Approval) {
 			t.Helper()
 			run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1", Required: required, Approvals: approvals}, rows...)
@@ -200,14 +200,15 @@ func TestConsentOfAnAttempt(t *testing.T) {
 		send(0, 0)
 		send(1, 1, ann)
 		send(2, 2, ann, bob)
-		send(3, 1, bob)
+		send(3, 1, ann, bob)
+		send(4, 1, bob)
 		mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1", Required: 1, Approvals: []Approval{bob}}, rows...)
 		l = open().of(t.Context(), shop)
 		consents, err := l.Consents(t.Context())
-		if err != nil || len(consents) != 3 {
+		if err != nil || len(consents) != 4 {
 			t.Fatalf("there are the consents %+v, %v", consents, err)
 		}
-		for i, want := range []string{"", "1 ann", "2 ann bob", "1 bob", ""} {
+		for i, want := range []string{"", "1 ann", "2 ann bob", "1 ann bob", "1 bob", ""} {
 			o, err := l.Order(t.Context(), rows[i].OrderID)
 			if err != nil {
 				t.Fatal(err)
