@@ -763,6 +763,21 @@ func TestRowsComeBack(t *testing.T) {
 	}
 }
 
+// TestRowComesBackOnce checks that a row that another machine claimed first is taken again only if it was not sent, and once.
+func TestRowComesBackOnce(t *testing.T) {
+	s := &sending{lost: map[string]bool{"1": true, "2": true}}
+	rejected := journal.Order{OrderID: "1", State: journal.Rejected}
+	planned := journal.Order{OrderID: "2", State: journal.Planned}
+	for i, c := range []struct {
+		order journal.Order
+		comes bool
+	}{{rejected, false}, {planned, true}, {planned, false}} {
+		if got := s.comesBack(c.order); got != c.comes {
+			t.Errorf("%d: order %s comes back: %v", i, c.order.OrderID, got)
+		}
+	}
+}
+
 // TestOneRunOfABatchAtATime checks that a newer plan of a batch cannot be applied while another machine
 // applies a plan of the batch.
 func TestOneRunOfABatchAtATime(t *testing.T) {
