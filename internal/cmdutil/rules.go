@@ -27,7 +27,7 @@ func Rules() []Rule {
 			"Check the address. A person adds it with till profile set."},
 		{payout.RuleOrderID, "The order id was used before with other contents.",
 			"See the order with till journal show, and use a new order id for a new payment."},
-		{payout.RuleDuplicate, "The same payment was made a moment ago, or its outcome is unknown.",
+		{payout.RuleDuplicate, "The same payment was made a moment ago, its outcome is unknown, or its record may be lost.",
 			"Check the other order. If both are meant, pass --allow-duplicate."},
 		{payout.RuleAccount, "The plan or the journal belongs to another account or address.",
 			"Use the profile of that account, or make a new plan."},

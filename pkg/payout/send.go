@@ -21,12 +21,13 @@ type Sent struct {
 // A SendOption changes one Send.
 type SendOption func(*withdrawal)
 
-// AllowDuplicate sends a withdrawal even if another order has the same content and its outcome is unknown.
+// AllowDuplicate sends a withdrawal even if another order has the same content and its outcome is unknown, or, with
+// NewOrderID, may have been lost.
 func AllowDuplicate() SendOption { return func(w *withdrawal) { w.allowDuplicate = true } }
 
 // NewOrderID says that the order id was generated for this withdrawal and was never used before. Send does
 // not look for it on the service's list. The withdrawal is refused if one with the same content was accepted
-// under another order id within the window.
+// under another order id within the window, and if the journal has lost records: it may have been one of them.
 func NewOrderID(window time.Duration) SendOption {
 	return func(w *withdrawal) { w.newOrderID, w.window = true, window }
 }
@@ -225,6 +226,8 @@ func (s *Sender) otherContent(o journal.Order, c journal.Content, another string
 //   - if the list once had an order that the journal did not know: there may be more of them,
 //   - if LookupAlways is set,
 //   - or if the journal has lost records. Then it reads the whole list, whatever the options say.
+//
+// An order id that is new cannot be on the list. So if the journal has lost records, it is refused.
 func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found bool, err error) {
 	status, err := s.ledger.Status(ctx)
 	if err != nil || s.options.Lookup == LookupNever && !status.Restored {
@@ -234,6 +237,9 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 		return Sent{}, false, dropsOrderIDs()
 	}
 	if w.newOrderID {
+		if status.Restored && !w.allowDuplicate {
+			return Sent{}, false, perhapsLost()
+		}
 		return Sent{}, false, nil
 	}
 	orderID := w.request.ExternalOrderID
@@ -536,6 +542,12 @@ func (s *Sender) describe(c journal.Content) string {
 		text += ", memo " + c.Memo
 	}
 	return text
+}
+
+func perhapsLost() error {
+	return refused(RuleDuplicate,
+		"the journal has lost records, and one of them may be this withdrawal: without its order id, it cannot be looked up",
+		"name its --order-id, add --allow-duplicate if it was never sent, or see what is missing", "journal", "check")
 }
 
 func dropsOrderIDs() error {

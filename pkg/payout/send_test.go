@@ -698,7 +698,6 @@ func TestWhenItIsLookedUp(t *testing.T) {
 		"another was, and unknown": {func(d *desk) { d.history(); d.bring(asked("10"), outUnknown) }, asked("4711"), false},
 		"something rejected only":  {func(d *desk) { d.bring(asked("10"), outRejected) }, asked("4711"), true},
 		"restored":                 {func(d *desk) { d.history(); d.restored() }, asked("4711"), true},
-		"restored, made":           {func(d *desk) { d.history(); d.restored() }, made, false},
 		"always":                   {func(d *desk) { d.history(); d.options.Lookup = LookupAlways }, asked("4711"), true},
 		"found on the list before": {func(d *desk) {
 			d.history()
@@ -730,6 +729,30 @@ func TestWhenItIsLookedUp(t *testing.T) {
 			}
 			d.s.wantCreates(creates + 1)
 		})
+	}
+}
+
+// TestNewOrderIDAfterALoss checks that a withdrawal that cannot be looked up, because its order id is new, is not sent
+// while the journal may lack it, unless a person says that it was not sent.
+func TestNewOrderIDAfterALoss(t *testing.T) {
+	for _, lookup := range []Lookup{LookupAuto, LookupAlways, LookupNever} {
+		d := newDesk(t)
+		d.history()
+		d.restored()
+		d.options.Lookup = lookup
+		made := asked("4711")
+		made.newOrderID = true
+		creates, _, _ := d.s.counts()
+		_, err := d.send(made)
+		if e := wantKind(t, err, Refused, RuleDuplicate); !strings.Contains(e.Error(), "has lost records") {
+			t.Errorf("%v: %v", lookup, e)
+		}
+		d.s.wantCreates(creates)
+		made.allowDuplicate = true
+		if _, err := d.send(made); err != nil {
+			t.Errorf("%v: %v", lookup, err)
+		}
+		d.s.wantCreates(creates + 1)
 	}
 }
 
