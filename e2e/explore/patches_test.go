@@ -266,8 +266,8 @@ var patches = []overlay.Patch{
 	case n.State != o.State && !slices.Contains(steps(o.State), n.State) && n.State != Sending:
 `},
 	{File: "internal/journal/transition.go", Old: `
-	if o.State == Sending || o.State == Conflict ||`, New: `
-	if o.State == Sending && !mutant("settle-sending") || o.State == Conflict ||`},
+	if o.State == Sending ||`, New: `
+	if o.State == Sending && !mutant("settle-sending") ||`},
 	{File: "internal/journal/transition.go", Old: `
 	case e.About != nil && o.movedOn(*e.About):`, New: `
 	case e.About != nil && o.movedOn(*e.About) && !mutant("decide-blind"):`},

@@ -56,6 +56,10 @@ func (b *book) Settle(ctx context.Context, a Account, e Evidence) (Order, error)
 	return b.of(ctx, a).Settle(ctx, e)
 }
 
+func (b *book) Show(ctx context.Context, a Account, id, withdrawal string) error {
+	return b.of(ctx, a).Show(ctx, id, withdrawal)
+}
+
 func (b *book) Decide(ctx context.Context, a Account, d Decision) (Order, error) {
 	l, err := b.entered(ctx, a)
 	if err != nil {

@@ -31,7 +31,9 @@
 // If the service has ever shown an order, in an answer or on its list, no person can decide that it was not
 // sent, even if the service showed something else than was sent. A person can only say which withdrawal it
 // is, also one that differs. Show records that an order was shown even if the scan settles nothing, because
-// it is incomplete or about other orders.
+// it is incomplete or about other orders. An order that was planned or rejected is then unknown, so it is not
+// sent again before it is settled. If it is being sent at that time, its sender's answer settles it, and a
+// second id makes it a conflict.
 //
 // Only two events lead from sending or unknown back to planned: the outcome of the attempt that is under way,
 // and a person's decision. A rejection settles only its own attempt. If an earlier attempt is in doubt, the
@@ -42,10 +44,10 @@
 // # Who is alive
 //
 // A process that sends holds a lock, which the system releases when the process ends in any way. It is a byte
-// of a lock file next to an SQLite journal, or an advisory lock in PostgreSQL. No other process changes an
-// order whose sender holds its lock. When the lock is free, an order that was left sending becomes unknown.
-// If the lock was lost while its process lived, the outcomes of that process are still recorded, on the
-// unknown orders.
+// of a lock file next to an SQLite journal, or an advisory lock in PostgreSQL. No other process changes the
+// state of an order whose sender holds its lock. When the lock is free, an order that was left sending becomes
+// unknown. If the lock was lost while its process lived, the outcomes of that process are still recorded, on
+// the unknown orders.
 //
 // # Runs
 //

@@ -11,10 +11,10 @@ import (
 // legal is a second copy of the table, so that a wrong step in the table is found.
 var legal = map[State][]State{
 	"":       {Planned, Sending, Accepted, Conflict},
-	Planned:  {Planned, Sending, Accepted, Conflict},
+	Planned:  {Planned, Sending, Unknown, Accepted, Conflict},
 	Sending:  {Sending, Accepted, Rejected, Planned, Unknown, Conflict},
 	Accepted: {Accepted, Conflict, Planned},
-	Rejected: {Rejected, Sending, Accepted, Conflict},
+	Rejected: {Rejected, Sending, Unknown, Accepted, Conflict},
 	Unknown:  {Unknown, Accepted, Rejected, Planned, Conflict},
 	Conflict: {Conflict, Accepted, Planned},
 }
@@ -40,8 +40,8 @@ const mostEvents = 6
 //   - an order is not claimed while an attempt may have been taken, unless a person has said since that it
 //     was not;
 //   - an order that may have been taken is never sent again with other content;
-//   - an order that the service has accepted or shown never becomes planned, rejected, unknown or sending
-//     again;
+//   - an order that the service has accepted or shown never becomes planned, rejected or sending again;
+//   - an order that the service has shown under another id than that of its answer is not accepted;
 //   - a rejected order has no attempt that may have been taken.
 func TestNext(t *testing.T) {
 	seen, histories := map[string]bool{}, 0
@@ -155,8 +155,10 @@ func wrong(before world, e event, w world) string {
 		return "sending, and the last attempt is not under way"
 	case o.State != Sending && o.State != Conflict && o.State != Accepted && underWay > 0:
 		return "an attempt is under way, and the order is not sending"
-	case o.Shown != "" && o.State != Accepted && o.State != Conflict && from.State != o.State:
+	case o.Shown != "" && (o.State == Planned || o.State == Rejected || o.State == Sending && from.State != Sending):
 		return "the service has shown it, and it is " + string(o.State)
+	case o.State == Accepted && from.State != Accepted && o.Decided == nil && o.Shown != o.Withdrawal:
+		return "it is accepted as " + o.Withdrawal + ", and the service has shown it as " + o.Shown
 	case from.Shown != "" && o.Shown == "":
 		return "it is forgotten that the service has shown it"
 	}

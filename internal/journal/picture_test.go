@@ -87,7 +87,7 @@ func anything(o Order) []event {
 }
 
 // labels are the names of the events in the picture, in the order of the drawing.
-var labels = []string{"begin run", "claim", "accepted", "rejected", "said nothing", "uncertain", "died", "listed", "differs", "paid as", "not sent"}
+var labels = []string{"begin run", "claim", "accepted", "rejected", "said nothing", "uncertain", "died", "listed", "differs", "shown", "paid as", "not sent"}
 
 func label(e event) string {
 	switch e := e.(type) {
@@ -97,6 +97,8 @@ func label(e event) string {
 		return map[Ending]string{WasAccepted: "accepted", WasRejected: "rejected", SaidNothing: "said nothing", WasUncertain: "uncertain"}[e.Ending]
 	case senderDied:
 		return "died"
+	case shown:
+		return "shown"
 	case listed:
 		if e.Differs != "" || e.holder != "" {
 			return "differs"

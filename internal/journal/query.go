@@ -141,6 +141,7 @@ type Filter struct {
 	Run      string // its name
 	Runs     bool   // only orders that belong to a run
 	OrderID  string
+	Unshown  bool // only orders that were sent or decided about, and that the service has never shown
 }
 
 // Orders returns the orders of the account that a filter chooses, oldest first, or in the order of the plan
@@ -203,6 +204,9 @@ func (f Filter) query(account int64) (query string, args []any) {
 	}
 	if f.OrderID != "" {
 		add("order_id = ?%d", f.OrderID)
+	}
+	if f.Unshown {
+		where = append(where, "shown = '' AND (sent <> '' OR decided <> '' OR state = 'unknown')")
 	}
 	return `SELECT ` + orderColumns + ` FROM ` + from + ` ` + withAttempts + ` WHERE ` + strings.Join(where, " AND ") +
 		` ORDER BY ` + order + `, number`, args

@@ -290,6 +290,36 @@ func TestFinishAfterRename(t *testing.T) {
 	})
 }
 
+// TestUnshown checks which orders a scan has to keep in mind: those that the service may have, or a person says
+// it has, and that it has never shown.
+func TestUnshown(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		for _, state := range States() {
+			bring(t, j, string(state), state)
+		}
+		bring(t, j, "not sent", Unknown)
+		mustDecide(t, j, Decision{OrderID: "not sent", NotSent: true, Reason: "x"})
+		bring(t, j, "paid as", Unknown)
+		mustDecide(t, j, Decision{OrderID: "paid as", PaidAs: "w9"})
+		bring(t, j, "seen", Unknown)
+		if err := j.Show(t.Context(), shop, "seen", "w8"); err != nil {
+			t.Fatal(err)
+		}
+		mustBegin(t, j, Run{Name: "r1", Digest: "r1..."}, Row{OrderID: "never sent", Content: tea})
+		var got []string
+		for o, err := range j.Orders(t.Context(), shop, Filter{Unshown: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, o.OrderID)
+		}
+		if want := []string{"planned", "sending", "rejected", "unknown", "not sent", "paid as"}; !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
+}
+
 func TestFilters(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		at := &clock{noon}

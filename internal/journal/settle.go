@@ -14,10 +14,10 @@ type Evidence struct {
 	Content
 }
 
-// Settle records evidence, and returns the order after that. It does not change an order that a living
-// process is sending, or one in conflict, about which a person decides. An accepted order becomes a conflict
-// if the record has another withdrawal id. If the order was sent with other content after the comparison,
-// Settle records only that the service has shown it.
+// Settle records evidence, and returns the order after that. It does not change an order in conflict, about
+// which a person decides. An accepted order becomes a conflict if the record has another withdrawal id. If a
+// living process is sending the order, or if it was sent with other content after the comparison, Settle
+// records what Show does.
 func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Order, err error) {
 	if e.Withdrawal == "" {
 		return Order{}, errNoID
@@ -49,9 +49,9 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Order, err error) {
 	return o, err
 }
 
-// Show records the id under which the service has shown an unknown order, in a scan that settles nothing
-// because it is incomplete or about other orders. After that, a person can no longer decide that the order
-// was not sent.
+// Show records the id under which the service has shown an order, in a scan that settles nothing because it
+// is incomplete or about other orders. After that, a person can no longer decide that the order was not sent.
+// A planned or rejected order becomes unknown.
 func (l *Ledger) Show(ctx context.Context, orderID, withdrawal string) error {
 	return l.j.write(ctx, func(t *tx) error {
 		_, old, err := t.current(l, orderID)

@@ -19,6 +19,7 @@ import (
 //	   o---------------------------------------------------->|  differs
 //	   |        |        |        |        |        |        |
 //	   |        o------->|        |        |        |        |  claim
+//	   |        o------------------------->|        |        |  listed, differs, shown
 //	   |        o---------------------------------->|        |  accepted, listed, paid as
 //	   |        o------------------------------------------->|  accepted, differs
 //	   |        |        |        |        |        |        |
@@ -29,13 +30,14 @@ import (
 //	   |        |        o---------------------------------->|  accepted
 //	   |        |        |        |        |        |        |
 //	   |        |        |<-------o        |        |        |  claim
+//	   |        |        |        o------->|        |        |  listed, differs, shown
 //	   |        |        |        o---------------->|        |  accepted, listed
 //	   |        |        |        o------------------------->|  accepted, differs
 //	   |        |        |        |        |        |        |
 //	   |        |<-------------------------o        |        |  said nothing, not sent
 //	   |        |        |        |<-------o        |        |  rejected
 //	   |        |        |        |        o------->|        |  accepted, listed, paid as
-//	   |        |        |        |        o---------------->|  accepted, differs
+//	   |        |        |        |        o---------------->|  accepted, listed, differs
 //	   |        |        |        |        |        |        |
 //	   |        |<----------------------------------o        |  not sent
 //	   |        |        |        |        |        o------->|  accepted, listed, differs
@@ -53,6 +55,7 @@ import (
 //	died           senderDied: the process that was sending it is gone
 //	listed         listed: the service shows it as it was sent
 //	differs        listed: the service shows something else than was sent
+//	shown          shown: the service shows it in a scan that settles nothing
 //	paid as        decided: a person names the withdrawal that it is
 //	not sent       decided: a person says that it was not sent
 //
@@ -85,7 +88,7 @@ func steps(from State) []State {
 	case "":
 		return []State{Planned, Sending, Accepted, Conflict}
 	case Planned, Rejected:
-		return []State{Sending, Accepted, Conflict}
+		return []State{Sending, Unknown, Accepted, Conflict}
 	case Sending:
 		return []State{Accepted, Rejected, Planned, Unknown, Conflict}
 	case Unknown:
@@ -169,6 +172,9 @@ func (e ended) changes(o Order) (Order, error) {
 	switch e.Ending {
 	case WasAccepted:
 		o.State, o.Withdrawal = Accepted, e.Withdrawal
+		if o.Shown != e.Withdrawal {
+			o.State, o.Reason = Conflict, "accepted as "+e.Withdrawal+e.otherwise(o)
+		}
 	case WasUncertain:
 		o.State = Unknown
 	case SaidNothing:
@@ -194,6 +200,24 @@ func (o *Order) show(id string) {
 	}
 }
 
+// doubt is show for a record that settles nothing. An order that counted as not taken is unknown from then on.
+func (o *Order) doubt(id string) {
+	o.show(id)
+	if o.State == Planned || o.State == Rejected {
+		o.State, o.Code, o.Decided = Unknown, 0, nil
+		o.Reason = fmt.Sprintf("the service has shown it, as %s", o.Shown)
+	}
+}
+
+// otherwise says that the service has shown the order under another id than that of its answer. The order may
+// be paid twice.
+func (e ended) otherwise(o Order) string {
+	if o.Shown == e.Withdrawal {
+		return ""
+	}
+	return fmt.Sprintf(", and the service has shown the order as %s", o.Shown)
+}
+
 // afterAll returns the order after the late outcome of an attempt, when the order has changed without it.
 // Only an acceptance has an effect.
 func (e ended) afterAll(o Order, laterDoubt bool) Order {
@@ -204,10 +228,10 @@ func (e ended) afterAll(o Order, laterDoubt bool) Order {
 	switch {
 	case o.State == Accepted && o.Withdrawal == e.Withdrawal:
 		o.Decided = nil // the service has confirmed it now
-	case untouched && o.Content.Same(e.content):
+	case untouched && o.Content.Same(e.content) && o.Shown == e.Withdrawal:
 		o.State, o.Withdrawal, o.Decided, o.Code, o.Reason = Accepted, e.Withdrawal, nil, 0, "accepted late"
 	default:
-		why := fmt.Sprintf("an attempt was accepted late, as %s", e.Withdrawal)
+		why := "an attempt was accepted late, as " + e.Withdrawal + e.otherwise(o)
 		if o.State == Unknown {
 			why += ", and the outcome of a later one is unknown"
 		}
@@ -252,13 +276,13 @@ type listed struct {
 }
 
 func (e listed) changes(o Order) (Order, error) {
-	if o.State != "" && !o.Content.Same(e.Content) {
-		o.show(e.Withdrawal) // sent with other content since: the record only proves that the service has it
+	if o.State == Sending || o.State != "" && !o.Content.Same(e.Content) { // its sender decides, or it was sent with other content since
+		o.doubt(e.Withdrawal)
 		return o, nil
 	}
 	differs := e.differs(o)
 	confirmed := o.State == Accepted && differs == ""
-	if o.State == Sending || o.State == Conflict || confirmed && o.Decided == nil { // its sender or a person decides, or nothing is new
+	if o.State == Conflict || confirmed && o.Decided == nil { // a person decides, or nothing is new
 		return o, nil
 	}
 	o.show(e.Withdrawal)
@@ -286,14 +310,19 @@ func (e listed) differs(o Order) string {
 		return fmt.Sprintf("the service's record %s belongs to order %s in the journal", e.Withdrawal, e.holder)
 	case o.State == Accepted && o.Withdrawal != e.Withdrawal:
 		return fmt.Sprintf("the service's record is %s, and the journal has %s", e.Withdrawal, o.Withdrawal)
+	case o.State != Accepted && o.Shown != "" && o.Shown != e.Withdrawal:
+		return fmt.Sprintf("the service's record is %s, and it has shown the order as %s before", e.Withdrawal, o.Shown)
 	}
 	return ""
 }
 
 func (e listed) told(_, now Order) Event {
 	t := Event{What: eventFound, Withdrawal: e.Withdrawal}
-	if now.State == Conflict {
+	switch now.State {
+	case Conflict:
 		t.What, t.Reason = eventDiffers, now.Reason
+	case Sending, Unknown:
+		t.What = eventShown
 	}
 	return t
 }
@@ -302,8 +331,8 @@ func (e listed) told(_, now Order) Event {
 type shown struct{ withdrawal string }
 
 func (e shown) changes(o Order) (Order, error) {
-	if o.State == Unknown {
-		o.show(e.withdrawal)
+	if o.State != "" {
+		o.doubt(e.withdrawal)
 	}
 	return o, nil
 }

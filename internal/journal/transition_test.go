@@ -470,6 +470,7 @@ func TestSettle(t *testing.T) {
 					want = Conflict
 				}
 				moves := from != Sending && from != Conflict && (from != Accepted || differs != "")
+				noted := from == Sending // its sender decides, but knows what the list has shown
 				if !moves {
 					want = from
 				}
@@ -477,8 +478,11 @@ func TestSettle(t *testing.T) {
 				if !reflect.DeepEqual(o, wantState(t, j, id, want)) && o.Decided == nil {
 					t.Errorf("%s, %q: %+v", from, differs, o)
 				}
-				if events := story(t, j, id); len(events) != before+map[bool]int{true: 1}[moves] {
+				if events := story(t, j, id); len(events) != before+map[bool]int{true: 1}[moves || noted] {
 					t.Errorf("%s, %q: %v", from, differs, whats(events))
+				}
+				if noted && o.Shown != "w"+id {
+					t.Errorf("%s, %q: shown as %q", from, differs, o.Shown)
 				}
 				if moves && (o.Withdrawal != "w"+id || want == Conflict && o.Reason != differs) {
 					t.Errorf("%s, %q: %+v", from, differs, o)
@@ -501,6 +505,92 @@ func TestSettle(t *testing.T) {
 			t.Error("a record without an id was taken")
 		}
 	})
+}
+
+// TestShown checks what becomes of an order that a scan has shown without settling it.
+func TestShown(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		show := func(id, withdrawal string) {
+			if err := j.Show(t.Context(), shop, id, withdrawal); err != nil {
+				t.Fatal(err)
+			}
+		}
+		changed := func(id, withdrawal string) { // shown with the content that the order had before
+			mustSettle(t, j, Evidence{OrderID: id, Withdrawal: withdrawal, Content: tea})
+		}
+		for how, see := range map[string]func(id, withdrawal string){"shown": show, "changed": changed} {
+			for _, from := range []State{Planned, Rejected, Unknown} {
+				id := how + string(from)
+				bring(t, j, id, from)
+				see(id, "w1"+id)
+				if o := wantState(t, j, id, Unknown); o.Shown != "w1"+id || o.Code != 0 || from != Unknown && !strings.Contains(o.Reason, "w1"+id) {
+					t.Errorf("%s: %+v", id, o)
+				}
+				if events := whats(story(t, j, id)); events[len(events)-1] != "shown>unknown" {
+					t.Errorf("%s: %v", id, events)
+				}
+				if _, err := j.Claim(t.Context(), shop, claim(id)); !isExists(err) {
+					t.Errorf("%s: it is sent again: %v", id, err)
+				}
+				if _, err := j.Decide(t.Context(), shop, Decision{OrderID: id, NotSent: true, Reason: "x"}); !refused(err) {
+					t.Errorf("%s: a person has said that it was not sent: %v", id, err)
+				}
+				if o := mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w2" + id}); o.State != Conflict || !strings.Contains(o.Reason, "w1"+id) || !strings.Contains(o.Reason, "w2"+id) {
+					t.Errorf("%s, then found under another id: %+v", id, o)
+				}
+				if o := mustDecide(t, j, Decision{OrderID: id, PaidAs: "w2" + id}); o.State != Accepted {
+					t.Errorf("%s: a person could not settle it: %+v", id, o)
+				}
+				if o := mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w2" + id}); o.State != Accepted {
+					t.Errorf("%s: a person's decision that the list confirms does not hold: %+v", id, o)
+				}
+			}
+			for _, end := range []Outcome{accepted("w1"), accepted("w2"), rejected, unknown, notLeft} {
+				id := how + " sending " + end.Withdrawal + string(end.Ending)
+				if end.Withdrawal != "" {
+					end.Withdrawal += id
+				}
+				ticket := mustClaim(t, j, claim(id))
+				see(id, "w1"+id)
+				if o := wantState(t, j, id, Sending); o.Shown != "w1"+id {
+					t.Errorf("%s: shown as %q while it was sent", id, o.Shown)
+				}
+				want := Unknown
+				switch end.Withdrawal {
+				case "w1" + id:
+					want = Accepted
+				case "w2" + id:
+					want = Conflict
+				}
+				o := mustFinish(t, j, ticket, end)
+				if o.State != want || want == Conflict && (o.Withdrawal != "w2"+id || !strings.Contains(o.Reason, "w1"+id) || !strings.Contains(o.Reason, "w2"+id)) {
+					t.Errorf("%s: %+v", id, o)
+				}
+			}
+		}
+		bring(t, j, "not sent", Unknown)
+		mustDecide(t, j, Decision{OrderID: "not sent", NotSent: true, Reason: "x"})
+		show("not sent", "w1 of it")
+		if o := wantState(t, j, "not sent", Unknown); o.Decided != nil {
+			t.Errorf("what the list contradicts is still decided: %+v", o.Decided)
+		}
+		ticket := mustClaim(t, j, claim("late"))
+		mustFinish(t, j, ticket, unknown)
+		show("late", "w1")
+		if o := mustFinish(t, j, ticket, accepted("w2")); o.State != Conflict || !strings.Contains(o.Reason, "w1") || !strings.Contains(o.Reason, "w2") {
+			t.Errorf("accepted late under another id than it was shown: %+v", o)
+		}
+		show("never recorded", "w1")
+		if o, err := j.Order(t.Context(), shop, "never recorded"); err == nil {
+			t.Errorf("there is %+v", o)
+		}
+	})
+}
+
+func isExists(err error) bool {
+	var exists *ExistsError
+	return errors.As(err, &exists)
 }
 
 func TestDecide(t *testing.T) {

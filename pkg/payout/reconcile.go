@@ -23,7 +23,8 @@ type Result struct {
 // Reconcile reads the service's list and settles orders with it. An order that is listed as it was sent
 // becomes accepted. One that is listed with other content becomes a conflict. One that is not listed does not
 // change, because a list can hide a row, and a withdrawal can appear late. Without order ids, Reconcile
-// settles every unknown order of the account.
+// settles every unknown order of the account. As in every scan, a rejected order that is listed becomes
+// unknown.
 //
 // If the list cannot be read, no order changes. Results are in the order of the ids.
 func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []Result, err error) {

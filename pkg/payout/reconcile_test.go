@@ -14,8 +14,8 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// TestReconcileAll checks that all unknown orders are settled with two scans, and that orders which are not
-// listed do not change.
+// TestReconcileAll checks that all unknown orders are settled with two scans, that a rejected order which is
+// listed is unknown then, and that orders which are not listed do not change.
 func TestReconcileAll(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		d.options.FirstPage = api.PageBaseOne
@@ -55,9 +55,9 @@ func TestReconcileAll(t *testing.T) {
 			t.Error(o.Reason)
 		}
 		d.wantState("15", journal.Sending)
-		d.wantState("16", journal.Rejected)
+		d.wantState("16", journal.Unknown)
 		d.s.wantCreates(1)
-		if again, err := d.Reconcile(t.Context()); err != nil || len(again) != 1 || again[0].Order.OrderID != "11" {
+		if again, err := d.Reconcile(t.Context()); err != nil || len(again) != 2 || again[0].Order.OrderID != "11" || again[1].Order.State != journal.Accepted {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 	})
@@ -864,25 +864,33 @@ func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 			return err
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			d.history()
-			d.bring(asked("10"), outUnknown)
-			d.bring(asked("11"), outUnknown)
-			d.s.set(func() { d.s.take(body("10")) })
-			if err := read(d); err == nil {
-				t.Fatal("the reading settled the order")
-			}
-			if o := d.wantState("10", journal.Unknown); o.Shown == "" {
-				t.Error("it is forgotten that the service has shown it")
-			}
-			if o := d.wantState("11", journal.Unknown); o.Shown != "" {
-				t.Errorf("the service has never shown it, and the journal says as %s", o.Shown)
-			}
-			d.s.set(func() { d.s.rows, d.s.onList, d.s.listFail = nil, nil, nil })
-			d.clock.move(time.Hour)
-			wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "it is gone"}), Refused, RuleDecision)
-		})
+		for was, before := range map[journal.State]journal.Outcome{
+			journal.Unknown: outUnknown, journal.Rejected: outRejected, journal.Planned: outNotLeft,
+		} {
+			t.Run(name+", "+string(was), func(t *testing.T) {
+				d := newDesk(t)
+				d.history()
+				d.bring(asked("10"), before)
+				d.bring(asked("11"), before)
+				d.s.set(func() { d.s.take(body("10")) })
+				if err := read(d); err == nil {
+					t.Fatal("the reading settled the order")
+				}
+				if o := d.wantState("10", journal.Unknown); o.Shown == "" {
+					t.Error("it is forgotten that the service has shown it")
+				}
+				if o := d.wantState("11", was); o.Shown != "" {
+					t.Errorf("the service has never shown it, and the journal says as %s", o.Shown)
+				}
+				creates := 0
+				d.s.set(func() { d.s.rows, d.s.onList, d.s.listFail, creates = nil, nil, nil, d.s.creates })
+				d.clock.move(time.Hour)
+				_, err := d.send(asked("10"))
+				wantKind(t, err, Unknown, "")
+				d.s.wantCreates(creates)
+				wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "it is gone"}), Refused, RuleDecision)
+			})
+		}
 	}
 }
 

@@ -287,7 +287,8 @@ func (s *Sender) scanForOrders(
 }
 
 // untilComplete repeats scan until it is complete and enough, or until the limit of scans or of time is
-// reached. In the end it records the unknown orders that any scan has shown and that were not settled.
+// reached. In the end it records the orders that a scan has shown for the first time and that were not
+// settled.
 func (s *Sender) untilComplete(ctx context.Context, scan scanOnce) error {
 	seen, err := s.sightings(ctx)
 	if err != nil {

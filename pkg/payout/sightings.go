@@ -6,28 +6,26 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// sightings maps the order ids of unknown orders to the id under which the service's list has shown each of
-// them; empty: it has not.
+// sightings maps the order ids of orders that were sent, and that the service had not shown before, to the id
+// under which its list has shown each of them; empty: it has not.
 type sightings map[string]string
 
-// sightings returns the unknown orders that the service has not shown yet.
+// sightings returns the orders that were sent and that the service has not shown yet.
 func (s *Sender) sightings(ctx context.Context) (sightings, error) {
 	seen := sightings{}
-	for o, err := range s.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown}}) {
+	for o, err := range s.ledger.Orders(ctx, journal.Filter{Unshown: true}) {
 		if err != nil {
 			return nil, err
 		}
-		if o.Shown == "" {
-			seen[o.OrderID] = ""
-		}
+		seen[o.OrderID] = ""
 	}
 	return seen, nil
 }
 
-// see notes a record of the list, if its order is unknown.
+// see notes a record of the list, if its order was not shown before.
 func (s sightings) see(w listed) {
 	for _, id := range bears(w.Withdrawal) {
-		if seen, unknown := s[id]; unknown && seen == "" && w.ID != "" {
+		if seen, sought := s[id]; sought && seen == "" && w.ID != "" {
 			s[id] = w.ID
 		}
 	}
