@@ -7,7 +7,7 @@ import (
 
 // Alone notes that this process applies a plan of the account. If the journal is a file, it returns a
 // *BusyError while another process applies a plan. Several processes can apply plans from a journal in
-// PostgreSQL.
+// PostgreSQL. What this process noted before is forgotten, except the runs that it is sending.
 func (l *Ledger) Alone(ctx context.Context, run string) error {
 	account, err := l.number(ctx)
 	if err != nil {
@@ -28,8 +28,10 @@ func (l *Ledger) Alone(ctx context.Context, run string) error {
 				continue
 			case alive && a.sender != j.sender:
 				return &BusyError{Run: a.Run, User: a.User, Host: a.Host}
+			case a.sender == j.sender && a.Run != run && j.isSending(a.Run):
+				continue
 			}
-			if _, err := t.exec(`DELETE FROM appliers WHERE sender = ?1`, a.sender); err != nil {
+			if _, err := t.exec(`DELETE FROM appliers WHERE sender = ?1 AND run = ?2`, a.sender, a.Run); err != nil {
 				return err
 			}
 		}
@@ -40,6 +42,27 @@ func (l *Ledger) Alone(ctx context.Context, run string) error {
 			j.sender, run, j.options.User, j.options.Host, account)
 		return err
 	})
+}
+
+// Sending notes that this process sends the rows of a run, until ended is called.
+func (j *Journal) Sending(run string) (ended func()) {
+	j.runs.Lock()
+	defer j.runs.Unlock()
+	if j.runs.sending == nil {
+		j.runs.sending = map[string]int{}
+	}
+	j.runs.sending[run]++
+	return func() {
+		j.runs.Lock()
+		defer j.runs.Unlock()
+		j.runs.sending[run]--
+	}
+}
+
+func (j *Journal) isSending(run string) bool {
+	j.runs.Lock()
+	defer j.runs.Unlock()
+	return j.runs.sending[run] > 0
 }
 
 // An Applier is a process that applies a plan.

@@ -31,6 +31,11 @@ type Journal struct {
 	sends   bool       // the lock was held at least once
 	stmts   map[string]*sql.Stmt
 	tied    map[keyTie]bool // keys that are known to be tied to their accounts
+
+	runs struct { // that this process is sending, with how often
+		sync.Mutex
+		sending map[string]int
+	}
 }
 
 // Options describe the process that opens a journal.

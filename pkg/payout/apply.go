@@ -158,15 +158,27 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 		return nil, err
 	}
 	applier = &Applier{sender: s, plan: plan, options: o, seed: maphash.MakeSeed()}
+	if err := applier.newest(ctx); err != nil {
+		return nil, err
+	}
+	return applier, applier.approve(ctx)
+}
+
+// newest finds the plan's run, and refuses the plan if its batch has gone on without it, or if it has expired.
+func (a *Applier) newest(ctx context.Context) error {
+	s, plan := a.sender, a.plan
 	runs, err := s.ledger.Runs(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	newest := ""               // the newest run of the plan's batch
 	batch := map[string]bool{} // names of all runs of the batch
 	for _, r := range runs {
 		if r.Name == plan.Name() && r.Digest == plan.Digest {
-			applier.run, newest = r, r.Name
+			newest = r.Name
+			if !a.Begun() {
+				a.run = r
+			}
 		}
 		if plan.Batch != "" && r.Batch == plan.Batch {
 			batch[r.Name], newest = true, r.Name
@@ -174,21 +186,18 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 	}
 	again := fmt.Sprintf("make a new plan from the file, and look at what has changed since run %s", newest)
 	switch {
-	case applier.Begun() && newest != applier.run.Name:
-		return nil, refused(RuleBatchChanged,
+	case a.Begun() && newest != a.run.Name:
+		return refused(RuleBatchChanged,
 			fmt.Sprintf("the batch %q has gone on without this plan, with run %s", plan.Batch, newest), again)
-	case !applier.Begun() && plan.Batch != "" && newest != plan.Since:
-		return nil, refused(RuleBatchChanged,
+	case !a.Begun() && plan.Batch != "" && newest != plan.Since:
+		return refused(RuleBatchChanged,
 			fmt.Sprintf("run %s of the batch %q has begun since this plan was made", newest, plan.Batch), again)
-	case !applier.Begun() && !s.now().Before(plan.Expires):
-		return nil, refused(RulePlanExpired,
+	case !a.Begun() && !s.now().Before(plan.Expires):
+		return refused(RulePlanExpired,
 			fmt.Sprintf("the plan has expired at %s, before it was begun", plan.Expires.UTC().Format(time.RFC3339)),
 			"make a new plan, and look at it again")
 	}
-	if err := s.quiet(ctx, batch, plan.Name()); err != nil {
-		return nil, err
-	}
-	return applier, applier.approve(ctx)
+	return s.quiet(ctx, batch, plan.Name())
 }
 
 // quiet refuses a plan while another plan of its batch is being applied: a row that differs between the two

@@ -23,6 +23,8 @@ const manyUnknown = 5
 // stopped before the end; nil: it did not. When it returns, all calls have ended and their outcomes are
 // recorded.
 //
+// A plan is refused while another plan of its batch is being sent, and after a newer one of it has begun.
+//
 // Until the first row is accepted and read back, rows are sent one at a time. So if the service does not keep
 // order ids, this is found out before many rows are sent.
 func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
@@ -35,6 +37,15 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 		return &Error{Kind: Unknown, Msg: which + " unknown, and nothing more was sent",
 			Hint: NewHint("send the rest with --keep-going, or settle "+them+" first", "payout", "reconcile",
 				a.plan.Name())}
+	}
+	if a.plan.Batch != "" { // this process may have prepared another plan of the batch since
+		defer a.sender.ledger.Journal().Sending(a.plan.Name())()
+		if err := a.sender.ledger.Alone(ctx, a.plan.Name()); err != nil {
+			return err
+		}
+		if err := a.newest(ctx); err != nil {
+			return err
+		}
 	}
 	given := ctx
 	ctx, stop := context.WithCancel(ctx)

@@ -778,6 +778,57 @@ func TestRowComesBackOnce(t *testing.T) {
 	}
 }
 
+// TestOnePlanOfABatchInOneProcess checks that a program which has prepared two plans of a batch cannot send the
+// older one while, or after, the newer one is sent, nor the newer one while the older one is sent.
+func TestOnePlanOfABatchInOneProcess(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		may := func(since string) func(*Plan) { return func(p *Plan) { p.Batch, p.Since = "may", since } }
+		old := d.plan(may(""), dueTo(3)...)
+		older, left := d.begun(old, ApplyOptions{})
+		newer, all := d.begun(d.plan(may(old.Name()), due("9")), ApplyOptions{})
+		busy := func(name, with string, err error) {
+			if busy := (*journal.BusyError)(nil); !errors.As(err, &busy) || busy.Run != with {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		tried := 0
+		d.s.set(func() {
+			d.s.onCreate = func(map[string]any) (int, string, bool) {
+				tried++
+				wantKind(t, older.Send(t.Context(), t.Context(), left), Refused, RuleBatchChanged)
+				return 200, "", true
+			}
+		})
+		if err := newer.Send(t.Context(), t.Context(), all); err != nil || tried != 1 {
+			t.Fatal(err, tried)
+		}
+		wantKind(t, older.Send(t.Context(), t.Context(), left), Refused, RuleBatchChanged)
+		d.s.wantCreates(1)
+		d.s.set(func() { d.s.onCreate = nil })
+		third := d.plan(may(newer.plan.Name()), due("10"), due("11"))
+		x, rows := d.begun(third, ApplyOptions{})
+		fourth := d.plan(may(third.Name()), due("12"))
+		y, err := d.Applier(t.Context(), fourth, ApplyOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.s.set(func() {
+			d.s.onCreate = func(map[string]any) (int, string, bool) {
+				tried++
+				_, err := d.Applier(t.Context(), fourth, ApplyOptions{})
+				busy("a plan that is prepared meanwhile", third.Name(), err)
+				busy("a plan that was prepared before", third.Name(), y.Send(t.Context(), t.Context(), Tally{}))
+				return 200, "", true
+			}
+		})
+		if err := x.Send(t.Context(), t.Context(), rows); err != nil || tried != 3 {
+			t.Fatal(err, tried)
+		}
+		d.s.set(func() { d.s.onCreate = nil })
+		d.mustApply(fourth, ApplyOptions{}) // once the others are sent, it can be
+	})
+}
+
 // TestOneRunOfABatchAtATime checks that a newer plan of a batch cannot be applied while another machine
 // applies a plan of the batch.
 func TestOneRunOfABatchAtATime(t *testing.T) {
