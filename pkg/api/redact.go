@@ -184,12 +184,12 @@ func (r *redactor) body(text []byte) []byte {
 	if len(found) == 0 {
 		return text
 	}
-	kept := slices.Clone(found)
+	kept, next := make([]span, 0, len(found)), 0 // found[next:] are after the last number
 	values := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for {
 		value, err := values.ReadToken()
 		if errors.Is(err, io.EOF) {
-			return replaced(text, kept)
+			return replaced(text, append(kept, found[next:]...))
 		}
 		if err != nil { // it is not JSON
 			return replaced(text, found)
@@ -197,7 +197,12 @@ func (r *redactor) body(text []byte) []byte {
 		if value.Kind() == '0' && !bytes.Contains(normalized([]byte(value.String())), r.keys[0]) {
 			end := int32(values.InputOffset())
 			begin := end - int32(len(value.String()))
-			kept = slices.DeleteFunc(kept, func(s span) bool { return s.from >= begin && s.to <= end })
+			for ; next < len(found) && found[next].from < begin; next++ {
+				kept = append(kept, found[next])
+			}
+			for next < len(found) && found[next].to <= end {
+				next++
+			}
 		}
 	}
 }

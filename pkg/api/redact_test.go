@@ -266,6 +266,8 @@ func TestAnswerStaysReadable(t *testing.T) {
 	for _, tt := range []struct{ key, body, want string }{
 		{"live_20261126_abcdefgh", `{"external_id": 20261126,"x":[20261126 ,-20261126.5]}`, ""},
 		{"live_20261126_abcdefgh", `{"external_order_id":"20261126"}`, `{"external_order_id":"[hidden]"}`},
+		{"live_20261126_abcdefgh", `["20261126",20261126,"20261126",5,20261126,"a 20261126","20261126"]`,
+			`["[hidden]",20261126,"[hidden]",5,20261126,"a [hidden]","[hidden]"]`},
 		{"live_20261126_abcdefgh", `20261126 is no JSON`, "[hidden] is no JSON"},
 		{"merchant_9fX2Zq7wT4", `{"merchant_id":"m1","MERCHANT_ID":1}`, ""},
 		{"merchant_9fX2Zq7wT4", `{"merchant_id":"merchant_9fX2Zq7wT4"}`, `{"merchant_id":"me[hidden]"}`},
