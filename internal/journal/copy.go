@@ -17,6 +17,9 @@ import (
 // PostgreSQL database. The copy shows one moment, even if others send meanwhile. If Copy fails, it leaves no
 // file.
 func (j *Journal) Copy(ctx context.Context, place string) error {
+	if err := usable(place); err != nil {
+		return err
+	}
 	if IsPostgres(place) {
 		to := &postgresDialect{address: place, wait: j.options.wait}
 		if err := to.checkEmpty(ctx); err != nil {

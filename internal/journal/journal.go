@@ -99,8 +99,8 @@ func IsPostgres(name string) bool { return place.IsPostgres(name) }
 // Open opens a journal. The name is a file or the address of a PostgreSQL database. Open makes the file or
 // the tables if there are none, unless o.Existing is set. The error is an *Error.
 func Open(ctx context.Context, name string, o Options) (*Journal, error) {
-	if err := place.Check(name); err != nil {
-		return nil, &Error{Place: place.Redact(name), Msg: "cannot be used: " + err.Error(), Err: err, Config: true}
+	if err := usable(name); err != nil {
+		return nil, err
 	}
 	if o.wait == 0 {
 		o.wait = wait
@@ -126,6 +126,14 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 		return nil, err
 	}
 	return j, nil
+}
+
+// usable returns an error if a name can be neither that of a file nor the address of a database.
+func usable(name string) error {
+	if err := place.Check(name); err != nil {
+		return &Error{Place: place.Redact(name), Msg: "cannot be used: " + err.Error(), Err: err, Config: true}
+	}
+	return nil
 }
 
 // Place returns the journal's name, without a password.
