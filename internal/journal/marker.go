@@ -168,10 +168,11 @@ func (d *sqliteDialect) mark(ctx context.Context, conn *sql.Conn) error {
 		if err := conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(passive)").Scan(&busy, &frames, &done); err != nil {
 			return err
 		}
-		if d.frames == 0 {
+		counted := frames >= 0 // not while another process makes a checkpoint
+		if d.frames == 0 && counted {
 			d.frames = frames
 		}
-		if d.marked = done >= d.frames || frames < d.frames; d.marked || i > 0 && d.tried {
+		if d.marked = counted && (done >= d.frames || frames < d.frames); d.marked || i > 0 && d.tried {
 			break
 		}
 		if err := rest(ctx, 5*pause); err != nil {
