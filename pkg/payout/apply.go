@@ -25,6 +25,7 @@ type Applier struct {
 	plan    *Plan
 	options ApplyOptions
 	run     journal.Run // its digest is empty until the run has begun
+	found   scanResult  // what Preview has found on the list
 	sent    atomic.Int64
 
 	approvals ApprovalStatus // if approvals are required
@@ -334,8 +335,8 @@ func (a *Applier) planOrders(ctx context.Context, each func(journal.Order)) erro
 }
 
 // Preview returns what LookUp would, before the run has begun. It reads the list and records nothing of it, so
-// that a wrong number of orders that were accepted before leaves no run. LookUp reads the list again: only
-// what it finds decides about a row.
+// that a wrong number of orders that were accepted before leaves no run. LookUp reads the list again, and
+// decides about a row with what either of them has found.
 func (a *Applier) Preview(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
 	if a.Begun() {
@@ -355,6 +356,8 @@ func (a *Applier) Preview(ctx context.Context) (t Tally, err error) {
 	if err != nil {
 		return Tally{}, err
 	}
+	listed = listed.with(a.found)
+	a.found = listed
 	t = newTally()
 	err = a.planOrders(ctx, func(o journal.Order) {
 		if records := listed[o.OrderID]; len(records) > 0 {
@@ -496,6 +499,7 @@ func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 	if err != nil {
 		return Tally{}, err
 	}
+	listed = listed.with(a.found)
 	if len(listed) == 0 && !a.sender.ledger.Journal().Shared() {
 		return t, nil
 	}

@@ -178,14 +178,19 @@ func (s *sending) pass(queue chan<- journal.RunRow, from int, handed map[string]
 			s.stop(err)
 		}
 		for _, r := range part {
-			if s.ctx.Err() != nil {
-				return n, false
-			}
 			switch r.Order.State {
 			case journal.Sending:
 				busy = true
 			case journal.Unknown:
 				unknown++
+			}
+		}
+		if unknown > s.known && !s.options.KeepGoing { // some became unknown in another process, or were found dead
+			s.stop(s.becameUnknown())
+		}
+		for _, r := range part {
+			if s.ctx.Err() != nil {
+				return n, false
 			}
 			if !s.sendable(r.Order) || handed[r.OrderID] && !s.comesBack(r.Order) {
 				continue
@@ -195,9 +200,6 @@ func (s *sending) pass(queue chan<- journal.RunRow, from int, handed map[string]
 			}
 			n++
 			s.hand(queue, r)
-		}
-		if unknown > s.known && !s.options.KeepGoing { // some became unknown in another process
-			s.stop(s.becameUnknown())
 		}
 	}
 	return n, busy && handed != nil

@@ -778,6 +778,61 @@ func TestRowComesBackOnce(t *testing.T) {
 	}
 }
 
+// TestPreviewIsNotForgotten checks that an order which only Preview has found on the list is not sent.
+func TestPreviewIsNotForgotten(t *testing.T) {
+	for name, arrange := range map[string]func(d *desk){
+		"rejected before": func(d *desk) { d.bring(asked("101"), outRejected) },
+		"new":             func(*desk) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.history()
+			arrange(d)
+			d.s.set(func() { d.s.take(body("101")) })
+			x, err := d.Applier(t.Context(), d.plan(nil, dueTo(2)...), ApplyOptions{RetryRejected: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tally, err := x.Preview(t.Context())
+			if err != nil || tally.Before != 1 {
+				t.Fatal(tally.Before, err)
+			}
+			if err := x.Begin(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			d.s.set(func() { // the list hides it from here on
+				d.s.onList = func(page, size int) ([]row, int, int) {
+					items, pages, total := d.s.cut(page, size)
+					n := len(items)
+					items = slices.DeleteFunc(slices.Clone(items), func(r row) bool { return r["external_order_id"] == "101" })
+					return items, pages, total - n + len(items)
+				}
+			})
+			tally, err = x.LookUp(t.Context())
+			if err != nil || tally.Before != 1 {
+				t.Fatal(tally.Before, err)
+			}
+			if err := x.Send(t.Context(), t.Context(), tally); err != nil {
+				t.Fatal(err)
+			}
+			d.wantState("101", journal.Accepted)
+			d.wantState("102", journal.Accepted)
+			d.s.wantCreates(2) // one of them by history
+		})
+	}
+}
+
+// TestUnknownBeforeTheFirstRow checks that nothing is sent if an order of the run has become unknown after
+// LookUp.
+func TestUnknownBeforeTheFirstRow(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		x, tally := d.begun(d.plan(nil, dueTo(2)...), ApplyOptions{})
+		d.bring(asked("102"), outUnknown)
+		wantKind(t, x.Send(t.Context(), t.Context(), tally), Unknown, "")
+		d.s.wantCreates(0)
+	})
+}
+
 // TestOnePlanOfABatchInOneProcess checks that a program which has prepared two plans of a batch cannot send the
 // older one while, or after, the newer one is sent, nor the newer one while the older one is sent.
 func TestOnePlanOfABatchInOneProcess(t *testing.T) {

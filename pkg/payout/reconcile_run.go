@@ -56,6 +56,11 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 		records, known := sought.records(listed, o)
 		if o.State == journal.Sending || o.Sent.After(begun) || !known { // it is being sent now, or was sent during the scan
 			settled.Sending++
+			if len(records) > 0 {
+				if err := s.ledger.Show(ctx, o.OrderID, records[0].id); err != nil {
+					return settled, stayUnknown(unknown, err)
+				}
+			}
 			continue
 		}
 		settled.Held++

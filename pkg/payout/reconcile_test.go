@@ -894,6 +894,36 @@ func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 	}
 }
 
+// TestShownWhileItIsSentAgain checks that ReconcileRun keeps what the list shows of an order that another
+// process sends again during the scan.
+func TestShownWhileItIsSentAgain(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	p := d.plan(nil, due("101"))
+	d.s.set(func() { // the service says no, and takes it
+		d.s.onCreate = func(map[string]any) (int, string, bool) { return 422, envelope, true }
+	})
+	if _, err := d.apply(p, ApplyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	o := d.wantState("101", journal.Rejected)
+	pages := 0
+	d.s.set(func() {
+		d.s.onPage = func() {
+			if pages++; pages == 2 {
+				d.clock.move(time.Second)
+				d.bring(withdrawal{request: requestOf(o)}, outRejected)
+			}
+		}
+	})
+	if _, err := d.ReconcileRun(t.Context(), p.Name()); err != nil || pages < 2 {
+		t.Fatal(err, pages)
+	}
+	if o := d.wantState("101", journal.Unknown); o.Shown == "" {
+		t.Error("it is forgotten that the service has shown it")
+	}
+}
+
 // TestPaidAsAlthoughDifferent checks that a person can settle every conflict by accepting a withdrawal that
 // differs, and that both contents are recorded.
 func TestPaidAsAlthoughDifferent(t *testing.T) {

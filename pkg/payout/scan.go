@@ -72,11 +72,29 @@ func (r record) identical(o record) bool {
 // bearsOnly reports whether a record has this order id and no other.
 func (r record) bearsOnly(orderID string) bool { return slices.Equal(r.orderIDs, []string{orderID}) }
 
-// add adds a record. It ignores one that it has already: the list may show a record twice when rows move.
+// add adds a record. It ignores one that it has already: the list may show a record twice when rows move. Two
+// records of an order are a conflict, so it does not keep all of very many.
 func (r scanResult) add(orderID string, w record) {
-	if !slices.ContainsFunc(r[orderID], w.identical) {
+	if len(r[orderID]) < mostRecords && !slices.ContainsFunc(r[orderID], w.identical) {
 		r[orderID] = append(r[orderID], w)
 	}
+}
+
+const mostRecords = 100 // of one order
+
+// with returns r with the records of an earlier scan that r lacks.
+func (r scanResult) with(earlier scanResult) scanResult {
+	if r == nil && len(earlier) > 0 {
+		r = scanResult{}
+	}
+	for orderID, records := range earlier {
+		for _, w := range records {
+			if !slices.ContainsFunc(r[orderID], func(o record) bool { return o.id == w.id }) {
+				r.add(orderID, w)
+			}
+		}
+	}
+	return r
 }
 
 // scanTwice reads the list until two complete scans in a row agree about the orders in sought. Every decision
