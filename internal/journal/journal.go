@@ -75,6 +75,8 @@ type dialect interface {
 	// making it.
 	tables() string
 	exclude(t *tx) error
+	// elsewhere returns an error if there is a journal where this process does not look for one.
+	elsewhere(t *tx) error
 	// snapshot returns the statement that begins a transaction which reads the state of one moment. numbered
 	// sets the counters of the database, after rows were copied with their numbers.
 	snapshot() string

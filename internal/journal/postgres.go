@@ -225,6 +225,31 @@ func (d *postgresDialect) exclude(t *tx) error {
 	return err
 }
 
+// elsewhere looks in all schemas. A role usually sees the schema of its own name first, so two roles would have
+// two journals, which do not know of each other. An address that names its schemas means that.
+func (d *postgresDialect) elsewhere(t *tx) error {
+	config, err := d.config()
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"search_path", "options"} {
+		if config.RuntimeParams[name] != "" {
+			return nil
+		}
+	}
+	var schema string
+	err = t.row(`SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.relname = 'till_journal' AND c.relkind = 'r' ORDER BY 1 LIMIT 1`).Scan(&schema)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &Error{Place: d.place(), Config: true,
+		Msg: fmt.Sprintf("has a journal in the schema %s, where this role does not look for it: add ?search_path=%s to the address to use that journal, or another schema for a new one", schema, url.QueryEscape(schema))}
+}
+
 // schemaLock is the number of the lock that is held while tables are made. A sender's number is never
 // negative.
 const schemaLock int64 = -8_432_907_441_052_116

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"math/big"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -319,6 +320,46 @@ func TestPostgresLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustClaim(t, j, claim("2"))
+}
+
+// TestPostgresSchemas checks that two roles do not get a journal each in one database without asking for it.
+func TestPostgresSchemas(t *testing.T) {
+	s := pgtest.Shared(t)
+	place := s.Database(t)
+	s.Exec(t, place, "CREATE SCHEMA bob")
+	with := func(path string) string {
+		u, err := url.Parse(place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := u.Query()
+		q.Set("search_path", path)
+		u.RawQuery = q.Encode()
+		return u.String()
+	}
+	opens := func(place string) error {
+		j, err := Open(t.Context(), place, Options{Now: time.Now})
+		if err == nil {
+			j.Close()
+		}
+		return err
+	}
+	if err := opens(with("bob")); err != nil {
+		t.Fatal(err)
+	}
+	var refusal *Error
+	if err := opens(place); !errors.As(err, &refusal) || !refusal.Config || !strings.Contains(err.Error(), "in the schema bob") || !strings.Contains(err.Error(), "?search_path=bob") {
+		t.Errorf("without a schema: %v", err)
+	}
+	if err := opens(with("bob")); err != nil {
+		t.Errorf("the schema that has it: %v", err)
+	}
+	if err := opens(with("public")); err != nil {
+		t.Errorf("another schema: %v", err)
+	}
+	if err := opens(place); err != nil {
+		t.Errorf("without a schema, where there is a journal now: %v", err)
+	}
 }
 
 // TestPostgresCopy checks that a copy is written only to an empty database.

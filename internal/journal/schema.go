@@ -284,6 +284,9 @@ func (j *Journal) migrate(ctx context.Context) error {
 			return err
 		}
 		if version == 0 {
+			if err := j.dialect.elsewhere(t); err != nil {
+				return err
+			}
 			if _, err := t.exec("CREATE TABLE till_journal (version BIGINT NOT NULL)"); err != nil {
 				return err
 			}

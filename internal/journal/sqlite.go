@@ -257,6 +257,8 @@ func (d *sqliteDialect) tables() string {
 	return "SELECT count(*) FROM sqlite_schema WHERE name = 'till_journal'"
 }
 
+func (d *sqliteDialect) elsewhere(*tx) error { return nil }
+
 func (d *sqliteDialect) exclude(*tx) error { return nil } // BEGIN IMMEDIATE does that
 
 func (d *sqliteDialect) snapshot() string { return "BEGIN" }
