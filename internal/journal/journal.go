@@ -58,8 +58,9 @@ type dialect interface {
 	limit(ctx context.Context) (context.Context, context.CancelFunc)
 	// writer returns a statement to run on each new connection that writes; empty: none.
 	writer() string
-	// opened is called after the tables were made or updated. It calls lost if the journal lacks something
-	// that was recorded in it.
+	// lacks reports whether the journal lacks something that was recorded in it. opened is called after the
+	// tables were made or updated. It calls lost in that case.
+	lacks() bool
 	opened(ctx context.Context, lost func() error) error
 	// still returns an error if the journal has been removed or replaced since it was opened.
 	still() error
@@ -121,7 +122,7 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 	}
 	err = j.migrate(ctx)
 	if err == nil {
-		err = j.failed(j.dialect.opened(ctx, func() error { return j.markRestored(ctx) }))
+		err = j.failed(j.dialect.opened(ctx, func() error { return j.noteRestored(ctx) }))
 	}
 	if err != nil {
 		j.Close()

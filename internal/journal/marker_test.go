@@ -126,6 +126,37 @@ func TestLostLogIsReported(t *testing.T) {
 	}
 }
 
+// TestLossIsNotForgotten checks that the loss of the log is known even if the process that found it dies after
+// it has updated the journal.
+func TestLossIsNotForgotten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	old := func(statement string, args ...any) *Journal {
+		j, err := Open(t.Context(), path, Options{Now: time.Now, steps: schema()[:withDemandNumber]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.write(t.Context(), func(tx *tx) error { _, err := tx.exec(statement, args...); return err }); err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	old(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, '')`, shop.Address, shop.Name).Close()
+	defer old(`UPDATE accounts SET created = 'now'`).Close()
+
+	path = copyFiles(t, path, "") // without its log
+	d := newSQLite(path, wait, false).(*sqliteDialect)
+	j := &Journal{options: Options{Now: time.Now, steps: schema(), wait: wait}, tied: map[keyTie]bool{}, dialect: d, sender: randomNumber()}
+	var err error
+	if j.db, err = d.open(t.Context()); err != nil || !d.lost {
+		t.Fatal(d.lost, err)
+	}
+	defer j.Close()
+	if err := j.migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantRestored(t, mustOpenFile(t, copyFiles(t, path, "", logFile)), shop, true)
+}
+
 // TestLastOneCloses checks that a journal is complete in one file after the last of its processes has closed
 // it, in whatever order they close.
 func TestLastOneCloses(t *testing.T) {

@@ -165,7 +165,9 @@ func (d *postgresDialect) begin(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// opened does nothing: a server does not lose its log alone.
+// lacks is false: a server does not lose its log alone.
+func (d *postgresDialect) lacks() bool { return false }
+
 func (d *postgresDialect) opened(context.Context, func() error) error { return nil }
 
 func (d *postgresDialect) still() error { return nil }

@@ -35,11 +35,13 @@ func (l *Ledger) ClearRestored(ctx context.Context) error {
 	})
 }
 
-func (j *Journal) markRestored(ctx context.Context) error {
+const markRestored = `UPDATE till_journal SET restored = restored + 1`
+
+func (j *Journal) noteRestored(ctx context.Context) error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	return j.transact(ctx, func(t *tx) error {
-		_, err := t.exec(`UPDATE till_journal SET restored = restored + 1`)
+		_, err := t.exec(markRestored)
 		return err
 	})
 }
