@@ -295,7 +295,8 @@ func fullJitter(attempt int) time.Duration {
 	return 1 + rand.N(ceiling)
 }
 
-// retryAfter reads the header's seconds or date. It returns 0 if the header has neither.
+// retryAfter reads the header's seconds or date, of which at most a day counts. It returns 0 if the header has
+// neither.
 func retryAfter(header string, now time.Time) time.Duration {
 	if header == "" {
 		return 0
@@ -304,7 +305,7 @@ func retryAfter(header string, now time.Time) time.Duration {
 		return min(max(time.Duration(seconds), 0), 24*60*60) * time.Second
 	}
 	if at, err := http.ParseTime(header); err == nil {
-		return max(at.Sub(now), 0)
+		return min(max(at.Sub(now), 0), 24*time.Hour)
 	}
 	return 0
 }

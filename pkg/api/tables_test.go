@@ -141,6 +141,7 @@ func TestRetryAfter(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"": 0, "0": 0, "7": 7 * time.Second, "86400": 24 * time.Hour, "86401": 24 * time.Hour, "9999999999999999999999": 24 * time.Hour, "-5": 0, "-9999999999999999999999": 0,
 		"1.5": 0, "7s": 0, "soon": 0, "Sun, 03 May 2026 10:00:12 GMT": 12 * time.Second, "Sun, 03 May 2026 09:00:00 GMT": 0, "Sunday, 03-May-26 10:01:00 GMT": time.Minute,
+		"Tue, 05 May 2026 10:00:00 GMT": 24 * time.Hour,
 	} {
 		if got := retryAfter(header, now); got != want {
 			t.Errorf("Retry-After: %s is read as %s, want %s", header, got, want)
