@@ -31,6 +31,15 @@ func child(name, place string) int {
 		o.steps = futureSteps()
 	}
 	in := bufio.NewScanner(os.Stdin)
+	if name == "checkpoint" {
+		if err := lockCheckpoint(place); err != nil {
+			fmt.Println("error", err)
+			return 0
+		}
+		fmt.Println("held")
+		in.Scan() // the lock is held until then
+		return 0
+	}
 	if name == "open" || name == "migrate" {
 		in.Scan() // the parent lets all continue at once
 	}
