@@ -43,7 +43,7 @@ func TestImports(t *testing.T) {
 		"internal/cmd/sandbox":  slices.Concat(noun, []string{till + "internal/config", till + "internal/process", till + "internal/terminal", till + "pkg/api/sandbox", "github.com/go-json-experiment/json", "go.yaml.in/yaml/v3"}),
 		"internal/cmd/withdraw": noun,
 
-		"tools/bench": {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json", "modernc.org/sqlite"},
+		"tools/bench": {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json", "github.com/go-resty/resty/v2", "modernc.org/sqlite"},
 
 		// The sandbox's internal packages, from the lowest to the highest. None imports pkg/api: the contract
 		// is written twice.

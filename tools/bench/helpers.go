@@ -25,6 +25,7 @@ var helpers = map[string]func(args []string){
 	"-serve-stats": serveStats,
 	"-fetch-stats": fetchStats,
 	"-copy":        func(args []string) { eachPage(args[0], copyPage) },
+	"-apply":       applyBare,
 	"-split":       func(args []string) { eachPage(args[0], splitPage) },
 }
 
@@ -45,7 +46,7 @@ func serveFixed(args []string) {
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, `"7c9e6679-7425-40de-944b-e07fc1f90ae7"`)
 	})
-	mux.HandleFunc("POST /api/merchant_withdrawal/list", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("POST "+listPath, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		number, _ := strconv.Atoi(r.URL.Query().Get("page"))
 		text := pages.Get().(*[]byte)
@@ -93,7 +94,7 @@ func eachPage(url string, handle func(out *bufio.Writer, body io.Reader)) {
 	out := bufio.NewWriterSize(os.Stdout, 64<<10)
 	client := &http.Client{Transport: &http.Transport{}}
 	for number := range must(strconv.Atoi(os.Getenv("PAGES"))) {
-		resp := must(client.Post(fmt.Sprintf("%s/api/merchant_withdrawal/list?page=%d&page_size=%d", url,
+		resp := must(client.Post(fmt.Sprintf("%s%s?page=%d&page_size=%d", url, listPath,
 			number, pageSize),
 			"application/json", strings.NewReader(`{"currencies":[],"tags":[]}`)))
 		handle(out, resp.Body)

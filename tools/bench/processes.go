@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,20 +9,63 @@ import (
 	"time"
 )
 
-// version compares the start of till with a program that prints a line.
+// version compares the start of till with a program that prints a line, and its memory also with a program of the
+// same packages that prints a line: of till, this program runs only the initialization of the packages.
 func version(b *bench) []row {
 	source, hello := filepath.Join(b.dir, "hello.go"), filepath.Join(b.dir, "hello")
 	const text = "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"hello\") }\n"
 	check(os.WriteFile(source, []byte(text), 0o600))
 	command(nil, "go", "build", "-o", hello, source).run()
-	till := command(environment(""), b.till, "version")
+	till, idle := command(environment(""), b.till, "version"), command(environment(""), b.idle())
 	ratio := pairs(41, till.run, command(nil, hello).run)
+	pairs(41, till.run, idle.run)
 	return []row{
 		{what: "till version / a program that prints a line, wall time", got: ratio, unit: "x", limit: 3.5, atMost: true,
 			detail: "median of 41 pairs"},
 		{what: "till version, peak memory", got: till.peak, unit: " MiB", limit: 16, atMost: true,
-			detail: "largest of 42 runs"},
+			detail: "largest of 84 runs"},
+		{what: "till version / a program of the same packages that prints a line, peak memory", got: till.peak / idle.peak,
+			unit: "x", limit: 1.10, atMost: true,
+			detail: fmt.Sprintf("the program: %.2f MiB, largest of 42 runs", idle.peak)},
 	}
+}
+
+// idle builds the program of the same packages, in the way that make build does. It replaces main.go only for the
+// compiler.
+func (b *bench) idle() string {
+	const main = `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+	_ "time/tzdata"
+
+	"example.com/till/internal/cli"
+)
+
+func main() {
+	if len(os.Args) == 1 {
+		fmt.Println("hello")
+		return
+	}
+	// not reached, but without it the linker would leave the packages out
+	os.Exit(cli.Run(context.Background(), os.Args, cli.IO{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: time.Now,
+	}))
+}
+`
+	source, overlay := filepath.Join(b.dir, "idle.go"), filepath.Join(b.dir, "overlay.json")
+	built, idle := filepath.Join(b.dir, "built"), filepath.Join(b.dir, "idle")
+	check(os.WriteFile(source, []byte(main), 0o600))
+	check(os.WriteFile(overlay, must(json.Marshal(map[string]any{
+		"Replace": map[string]string{must(filepath.Abs("cmd/till/main.go")): source},
+	})), 0o600))
+	command(append(os.Environ(), "CGO_ENABLED=0"), "go", "build", "-trimpath", "-overlay", overlay, "-o", built,
+		"./cmd/till").run()
+	copyTo(idle, built)
+	return idle
 }
 
 // get compares a whole command with curl.

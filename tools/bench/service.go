@@ -25,6 +25,7 @@ const (
 	sandboxKey    = "till_sandbox_bench"
 	create        = `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq","external_order_id":"4711"}`
 	createPath    = "/api/merchant_withdrawal/create"
+	listPath      = "/api/merchant_withdrawal/list"
 	getPath       = "/api/merchant_withdrawal"
 	sandboxPairs  = 15
 	sandboxCalls  = 6400
