@@ -239,9 +239,9 @@ func (d *postgresDialect) elsewhere(t *tx) error {
 			return nil
 		}
 	}
-	var schema string
-	err = t.row(`SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-		WHERE c.relname = 'till_journal' AND c.relkind = 'r' ORDER BY 1 LIMIT 1`).Scan(&schema)
+	var schema, quoted string
+	err = t.row(`SELECT n.nspname, quote_ident(n.nspname) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		WHERE c.relname = 'till_journal' AND c.relkind = 'r' ORDER BY 1 LIMIT 1`).Scan(&schema, &quoted)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -249,7 +249,7 @@ func (d *postgresDialect) elsewhere(t *tx) error {
 		return err
 	}
 	return &Error{Place: d.place(), Config: true,
-		Msg: fmt.Sprintf("has a journal in the schema %s, where this role does not look for it: add ?search_path=%s to the address to use that journal, or another schema for a new one", schema, url.QueryEscape(schema))}
+		Msg: fmt.Sprintf("has a journal in the schema %s, where this role does not look for it: add the parameter search_path=%s to the address to use that journal, or another schema for a new one", schema, url.QueryEscape(quoted))}
 }
 
 // schemaLock is the number of the lock that is held while tables are made. A sender's number is never

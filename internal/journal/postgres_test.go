@@ -348,7 +348,7 @@ func TestPostgresSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	var refusal *Error
-	if err := opens(place); !errors.As(err, &refusal) || !refusal.Config || !strings.Contains(err.Error(), "in the schema bob") || !strings.Contains(err.Error(), "?search_path=bob") {
+	if err := opens(place); !errors.As(err, &refusal) || !refusal.Config || !strings.Contains(err.Error(), "in the schema bob") || !strings.Contains(err.Error(), " search_path=bob ") {
 		t.Errorf("without a schema: %v", err)
 	}
 	if err := opens(with("bob")); err != nil {
@@ -359,6 +359,16 @@ func TestPostgresSchemas(t *testing.T) {
 	}
 	if err := opens(place); err != nil {
 		t.Errorf("without a schema, where there is a journal now: %v", err)
+	}
+	upper := s.Database(t)
+	s.Exec(t, upper, `CREATE SCHEMA "Shop"`)
+	s.Exec(t, upper, `CREATE SCHEMA shop`)
+	place = upper
+	if err := opens(with(`"Shop"`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := opens(upper); err == nil || !strings.Contains(err.Error(), "search_path=%22Shop%22 ") {
+		t.Errorf("a schema whose name needs quotes: %v", err)
 	}
 }
 
