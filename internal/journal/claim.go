@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -23,6 +24,8 @@ type Claim struct {
 	// SameContent keeps an order that the journal has from being sent with other content.
 	SameContent bool
 	Run         string // the run that sends it; empty: none
+	// Batch is the batch of the run. If a newer run of it has begun by now, the claim is a *RunError.
+	Batch string
 	// Demand is the number of the demand under which the sender found that it may be sent. If another one is
 	// in force by now, the claim is a *DemandError.
 	Demand  int64
@@ -112,6 +115,9 @@ func (c *claiming) alone(t *tx) error {
 	if t.locked[account].demand != c.Demand {
 		return &DemandError{t.locked[account].Account}
 	}
+	if err := t.isNewest(account, c.Claim); err != nil {
+		return err
+	}
 	if err := t.duplicates(account, c.Claim); err != nil {
 		return err
 	}
@@ -150,6 +156,9 @@ func (t *tx) claimMany(all []*pending) error {
 			t.locked[account].demand != c.Demand {
 			continue // alone reports what is wrong, or ties the key
 		}
+		if t.isNewest(account, c.Claim) != nil {
+			continue
+		}
 		change, err := changed(c.known, c.event(t))
 		if err != nil {
 			continue
@@ -174,6 +183,19 @@ func (t *tx) claimMany(all []*pending) error {
 		}
 	}
 	return nil
+}
+
+// isNewest returns a *RunError if a newer run of the claim's batch has begun. In PostgreSQL, it can begin while
+// this process has lost its connections and looks dead.
+func (t *tx) isNewest(account int64, c Claim) error {
+	if c.Batch == "" {
+		return nil
+	}
+	newest, err := t.newestOf(account, c.Batch)
+	if err != nil || newest == c.Run {
+		return err
+	}
+	return &RunError{c.Run, fmt.Sprintf("is of the batch %q, which has gone on with run %s", c.Batch, newest), true}
 }
 
 // noTwin is the condition that no other order with the same content is unknown or being sent.

@@ -270,7 +270,7 @@ func (s *sending) send(r journal.RunRow, more <-chan journal.RunRow) {
 func (s *sending) claim(r journal.RunRow) journal.Claim {
 	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))
 	c.AllowDuplicate, c.NotRejected, c.Demand = s.options.AllowDuplicate, !s.options.RetryRejected, s.demand
-	c.Consent = s.run.Consent
+	c.Consent, c.Batch = s.run.Consent, s.plan.Batch
 	return c
 }
 

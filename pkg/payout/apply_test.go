@@ -15,6 +15,7 @@ import (
 	"example.com/till/internal/journal"
 	"example.com/till/internal/journal/pgtest"
 	"example.com/till/pkg/api"
+	"github.com/jackc/pgx/v5"
 )
 
 // eachJournal runs a test with each kind of journal.
@@ -1033,4 +1034,58 @@ func TestAccountIsRenamedUnderARun(t *testing.T) {
 	_, err := d.send(asked("9"))
 	wantKind(t, err, Refused, RuleKey) // otherwise the key would be tied to an account of another name
 	d.s.wantCreates(0)
+}
+
+// TestOlderPlanOfABatchGoesOn checks that a machine which has lost its connections, and was taken for dead, sends
+// nothing more of its plan after another one has begun a newer plan of the batch.
+func TestOlderPlanOfABatchGoesOn(t *testing.T) {
+	for _, many := range []int{1, 2} {
+		t.Run(fmt.Sprint(many), func(t *testing.T) {
+			d := deskAt(t, pgtest.Shared(t).Database(t))
+			d.history()
+			may := func(since string) func(*Plan) { return func(p *Plan) { p.Batch, p.Since = "may", since } }
+			old := d.plan(may(""), dueTo(4)...)
+			newer := d.plan(may(old.Name()), due("9"))
+			second := *d.Sender
+			second.Ledger = &Ledger{d.open()}
+			creates := 0
+			d.s.set(func() {
+				d.s.onCreate = func(map[string]any) (int, string, bool) {
+					if creates++; creates != 1 {
+						return 200, "", true
+					}
+					d.s.mu.Unlock()
+					defer d.s.mu.Lock()
+					breakConnections(t, d.place)
+					for living := []journal.Applier{{}}; len(living) > 0; {
+						var err error
+						if living, err = second.ledger.Journal().Appliers(t.Context()); err != nil {
+							living = []journal.Applier{{}} // its connection is broken as well
+						}
+					}
+					if _, err := second.apply(t.Context(), newer, ApplyOptions{}); err != nil {
+						t.Error(err)
+					}
+					return 200, "", true
+				}
+			})
+			_, err := d.apply(old, ApplyOptions{Concurrency: many})
+			wantKind(t, err, Refused, RuleBatchChanged)
+			if sent := d.arrived(); len(sent) != 3 || sent[2] != "9" {
+				t.Errorf("sent %q", sent)
+			}
+		})
+	}
+}
+
+// breakConnections ends all connections to a database in PostgreSQL.
+func breakConnections(t *testing.T, place string) {
+	conn, err := pgx.Connect(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"); err != nil {
+		t.Fatal(err)
+	}
 }
