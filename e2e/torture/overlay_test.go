@@ -348,7 +348,7 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/apply.go", `
-	if len(listed) == 0 && !a.sender.ledger.Journal().Shared() {
+	if len(listed) == 0 && !w.unasked && !a.sender.ledger.Journal().Shared() {
 `, `
 	if len(listed) == 0 && !a.sender.ledger.Journal().Shared() && !mutant("absent-not-sent") {
 `,

@@ -57,7 +57,7 @@ func (b *book) Settle(ctx context.Context, a Account, e Evidence) (Order, error)
 }
 
 func (b *book) Show(ctx context.Context, a Account, id, withdrawal string) error {
-	return b.of(ctx, a).Show(ctx, id, withdrawal)
+	return b.of(ctx, a).Show(ctx, map[string]string{id: withdrawal})
 }
 
 func (b *book) Decide(ctx context.Context, a Account, d Decision) (Order, error) {

@@ -35,9 +35,13 @@ func (t *tx) happen(old Order, e event) (Order, error) {
 		return old, err
 	}
 	if !c.made {
-		return old, fmt.Errorf("order %s was changed by another process meanwhile", old.OrderID)
+		return old, changedMeanwhile(old)
 	}
 	return c.next, nil
+}
+
+func changedMeanwhile(o Order) error {
+	return fmt.Errorf("order %s was changed by another process meanwhile", o.OrderID)
 }
 
 // move makes the changes whose orders still have the version of old and meet the condition only. In the

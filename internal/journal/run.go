@@ -529,10 +529,17 @@ func (l *Ledger) among(
 		return err
 	}
 	return l.j.failed(inPieces(list, func(some []string) error {
-		args, marks := make([]any, len(some)), make([]string, len(some))
-		for i, text := range some {
-			args[i], marks[i] = text, fmt.Sprintf("?%d", i+2)
-		}
-		return ask(account, args, strings.Join(marks, ", "))
+		args, list := asList(some)
+		return ask(account, args, list)
 	}))
+}
+
+// asList returns texts as arguments of a statement, from the second one on, and the list of their names.
+func asList(texts []string) (args []any, list string) {
+	args = make([]any, len(texts))
+	names := make([]string, len(texts))
+	for i, text := range texts {
+		args[i], names[i] = text, fmt.Sprintf("?%d", i+2)
+	}
+	return args, strings.Join(names, ", ")
 }

@@ -1,6 +1,10 @@
 package journal
 
-import "context"
+import (
+	"context"
+	"maps"
+	"slices"
+)
 
 // Evidence is what the service says about an order, on its list or in a single record.
 type Evidence struct {
@@ -49,15 +53,54 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Order, err error) {
 	return o, err
 }
 
-// Show records the id under which the service has shown an order, in a scan that settles nothing because it
-// is incomplete or about other orders. After that, a person can no longer decide that the order was not sent.
-// A planned or rejected order becomes unknown.
-func (l *Ledger) Show(ctx context.Context, orderID, withdrawal string) error {
-	return l.j.write(ctx, func(t *tx) error {
-		_, old, err := t.current(l, orderID)
-		if err == nil {
-			_, err = t.happen(old, shown{withdrawal})
+// Show records under which id the service has shown each of some orders, before anything is settled or because
+// the scan settles nothing. After that, a person can no longer decide that such an order was not sent. A planned
+// or rejected order becomes unknown.
+func (l *Ledger) Show(ctx context.Context, withdrawals map[string]string) error {
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(withdrawals)), mostShown) {
+		err := l.j.write(ctx, func(t *tx) error {
+			account, err := t.lock(l)
+			if err != nil {
+				return err
+			}
+			return inPieces(some, func(some []string) error { return t.show(account, some, withdrawals) })
+		})
+		if err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// mostShown is how many orders Show changes in one commit.
+const mostShown = 4 * maxRowsAtOnce
+
+func (t *tx) show(account int64, orderIDs []string, withdrawals map[string]string) error {
+	args, list := asList(orderIDs)
+	orders, err := t.orders(`account = ?1 AND order_id IN (`+list+`)`, append([]any{account}, args...)...)
+	if err != nil {
 		return err
-	})
+	}
+	var changes []*change
+	for _, o := range orders {
+		if o, err = t.reap(o); err != nil {
+			return err
+		}
+		c, err := changed(o, shown{withdrawals[o.OrderID]})
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			changes = append(changes, c)
+		}
+	}
+	if err := t.move(changes, "TRUE"); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if !c.made {
+			return changedMeanwhile(c.old)
+		}
+	}
+	return nil
 }

@@ -334,9 +334,10 @@ func (a *Applier) planOrders(ctx context.Context, each func(journal.Order)) erro
 	return count()
 }
 
-// Preview returns what LookUp would, before the run has begun. It reads the list and records nothing of it, so
-// that a wrong number of orders that were accepted before leaves no run. LookUp reads the list again, and
-// decides about a row with what either of them has found.
+// Preview returns what LookUp would, before the run has begun. It reads the list and settles nothing, so that a
+// wrong number of orders that were accepted before leaves no run. As in every scan, an order that counted as not
+// taken becomes unknown if the list has it. LookUp reads the list again, and decides about a row with what either
+// of them has found.
 func (a *Applier) Preview(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
 	if a.Begun() {
@@ -500,7 +501,7 @@ func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 		return Tally{}, err
 	}
 	listed = listed.with(a.found)
-	if len(listed) == 0 && !a.sender.ledger.Journal().Shared() {
+	if len(listed) == 0 && !w.unasked && !a.sender.ledger.Journal().Shared() {
 		return t, nil
 	}
 	t = newTally()
@@ -525,6 +526,7 @@ func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 			t.count(r.Order, a.plan.Name(), a.sendable(r.Order))
 		}
 	}
+	a.found = nil // all of it is recorded
 	if t.Conflict == "" {
 		return t, nil
 	}
@@ -547,6 +549,7 @@ type wanted struct {
 	applier *Applier
 	never   bool // only what is unknown is looked up
 	dropped bool // the list cannot be asked: the service does not keep order ids
+	unasked bool // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
 	unknown []journal.Order
 	sought  map[string]bool // the order ids that are to be sent
 	from    string          // how far back the list is read for these
@@ -574,6 +577,8 @@ func (w *wanted) add(o journal.Order) {
 		if o.InDoubt() { // the attempt in doubt is as old as the order
 			w.from = sender.since(w.from, o)
 		}
+	case o.State == journal.Rejected, o.State == journal.Planned && len(o.Attempts) > 0:
+		w.unasked = true
 	}
 }
 

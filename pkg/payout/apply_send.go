@@ -145,6 +145,11 @@ func (s *sending) feed(queue chan<- journal.RunRow) {
 		s.pass(queue, 0, nil)
 		return
 	}
+	if t, err := s.sender.Tally(s.ctx, s.plan.Name()); err != nil {
+		s.stop(err)
+	} else if t.States[journal.Unknown] > s.known && !s.options.KeepGoing { // the first pass begins after some rows
+		s.stop(s.becameUnknown())
+	}
 	handed := map[string]bool{}
 	s.pass(queue, rand.IntN(max(1, s.plan.Rows)), handed)
 	for s.ctx.Err() == nil {

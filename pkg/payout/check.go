@@ -31,7 +31,8 @@ const (
 
 // Compare compares the journal with the service's list. filter restricts the list to a period, and f
 // restricts the journal to the same period. An order of the journal is compared if the service has accepted
-// it. If the list cannot be read completely, the error is ErrReadFailed. Compare changes no order.
+// it. If the list cannot be read completely, the error is ErrReadFailed. Compare settles no order. But as in every
+// scan, an order that counted as not taken becomes unknown if the list has it.
 func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Filter) (found []Difference, err error) {
 	defer toError(&err)
 	if err := s.VerifyKey(ctx); err != nil {
@@ -81,6 +82,13 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		return found
 	}
 	for i, d := range all {
+		if own := d.Order; own != nil && (own.State == journal.Rejected || own.State == journal.Planned) {
+			o, err := s.ledger.Order(ctx, own.OrderID) // as the scan has left it
+			if err != nil {
+				return nil, err
+			}
+			all[i] = notAccepted(o, d.Record)
+		}
 		if own := d.Order; own != nil && own.ID != d.Record.ID && listed(own.ID) {
 			all[i].Why = fmt.Sprintf("order id %s is there twice: as %s, and as %s, which the journal has", own.OrderID,
 				d.Record.ID, own.ID)
@@ -130,11 +138,14 @@ func (s *Sender) compare(ctx context.Context, w api.Withdrawal, index *checkInde
 			return Difference{}, false, err
 		}
 		if found {
-			own := orderOf(o)
-			return Difference{Different, &own, &w,
-				fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", id, stateText(o.State),
-					w.ID)}, true, nil
+			return notAccepted(o, &w), true, nil
 		}
 	}
 	return Difference{OnlyThere, nil, &w, "the journal does not have it"}, true, nil
+}
+
+func notAccepted(o journal.Order, w *api.Withdrawal) Difference {
+	own := orderOf(o)
+	return Difference{Different, &own, w,
+		fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", o.OrderID, stateText(o.State), w.ID)}
 }

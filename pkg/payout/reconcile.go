@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"example.com/till/internal/journal"
@@ -23,10 +24,11 @@ type Result struct {
 // Reconcile reads the service's list and settles orders with it. An order that is listed as it was sent
 // becomes accepted. One that is listed with other content becomes a conflict. One that is not listed does not
 // change, because a list can hide a row, and a withdrawal can appear late. Without order ids, Reconcile
-// settles every unknown order of the account. As in every scan, a rejected order that is listed becomes
-// unknown.
+// settles every unknown order of the account. As in every scan, an order that counted as not taken becomes unknown
+// if the list has it.
 //
-// If the list cannot be read, no order changes. Results are in the order of the ids.
+// If the list cannot be read, no order is settled. Results are in the order of the ids. Without order ids, those
+// that have become unknown are at the end.
 func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []Result, err error) {
 	defer toError(&err)
 	orders, err := s.toReconcile(ctx, orderIDs)
@@ -43,7 +45,16 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 	if results, err = s.settle(ctx, orders); err != nil {
 		return results, unsettled(orders, err)
 	}
-	return results, nil
+	if len(orderIDs) > 0 {
+		return results, nil
+	}
+	after, err := s.toReconcile(ctx, nil)
+	for _, o := range after {
+		if !slices.ContainsFunc(orders, func(before journal.Order) bool { return before.OrderID == o.OrderID }) {
+			results = append(results, Result{Order: orderOf(o), Listed: o.Shown != ""})
+		}
+	}
+	return results, err
 }
 
 // settle reads the list and records what it says about the orders.
@@ -70,7 +81,7 @@ func (s *Sender) settleOne(ctx context.Context, o journal.Order, records []recor
 	}
 	r.Status, r.Note, r.withdrawal = records[0].status, s.uncompared(o.Content, records[0]), records[0].id
 	e := s.evidence(o.OrderID, o.Content, records)
-	if o.State == journal.Accepted && o.Withdrawal == e.Withdrawal && e.Differs == "" {
+	if o.State == journal.Accepted && o.Decided == nil && o.Withdrawal == e.Withdrawal && e.Differs == "" {
 		return r, nil
 	}
 	if o, err = s.recordEvidence(ctx, e); err != nil {

@@ -55,12 +55,20 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 		}
 		records, known := sought.records(listed, o)
 		if o.State == journal.Sending || o.Sent.After(begun) || !known { // it is being sent now, or was sent during the scan
-			settled.Sending++
 			if len(records) > 0 {
-				if err := s.ledger.Show(ctx, o.OrderID, records[0].id); err != nil {
+				err := s.ledger.Show(ctx, map[string]string{o.OrderID: records[0].id})
+				if err == nil {
+					o, err = s.ledger.Order(ctx, o.OrderID)
+				}
+				if err != nil {
 					return settled, stayUnknown(unknown, err)
 				}
+				if o.State == journal.Unknown {
+					settled.Results = append(settled.Results, Result{Order: orderOf(o), Listed: true})
+					continue
+				}
 			}
+			settled.Sending++
 			continue
 		}
 		settled.Held++

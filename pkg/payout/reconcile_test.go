@@ -47,7 +47,8 @@ func TestReconcileAll(t *testing.T) {
 		for _, r := range results {
 			got = append(got, fmt.Sprint(r.Order.OrderID, " ", r.Order.State, " ", r.Order.ID, " ", r.Listed, " ", r.Status, " ", r.Note != ""))
 		}
-		want := []string{"10 accepted w2 true New false", "11 unknown  false  false", "12 conflict w3 true New false", "13 accepted w4 true Done true", "14 accepted w5 true New false"}
+		want := []string{"10 accepted w2 true New false", "11 unknown  false  false", "12 conflict w3 true New false", "13 accepted w4 true Done true", "14 accepted w5 true New false",
+			"16 unknown  true  false"}
 		if !slices.Equal(got, want) {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
@@ -483,7 +484,7 @@ func TestResolveShownMeanwhile(t *testing.T) {
 		if err := d.Check(t.Context(), decision); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.ledger.Show(t.Context(), "10", "w2"); err != nil {
+		if err := d.ledger.Show(t.Context(), map[string]string{"10": "w2"}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := d.Resolve(t.Context(), decision)

@@ -114,7 +114,10 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 				"withdraw", "list", "--all")
 		}
 	}
-	if c.Differs = s.differs(o.Content, r); c.Differs == "" {
+	if c.Differs = s.differs(o.Content, r); c.Differs == "" && o.Shown != "" && o.Shown != id {
+		c.Differs = "the service has shown the order as " + o.Shown + " before, which may be paid too"
+	}
+	if c.Differs == "" {
 		return c, nil
 	}
 	c.Asked, c.Shown = s.describe(o.Content), s.describe(recordContent(r))

@@ -151,9 +151,6 @@ func (s *Sender) scanUntilAgreed(
 		}
 		now.union(before)
 		found, undecided = now, cmp.Or(namelessBefore, nameless)
-		if undecided == "" {
-			seen.settled(seeks)
-		}
 		return "", true, nil
 	})
 	if err != nil {
@@ -305,18 +302,19 @@ func (s *Sender) scanForOrders(
 }
 
 // untilComplete repeats scan until it is complete and enough, or until the limit of scans or of time is
-// reached. In the end it records the orders that a scan has shown for the first time and that were not
-// settled.
+// reached. In the end it records the orders that a scan has shown for the first time, whatever the caller does
+// with them afterwards.
 func (s *Sender) untilComplete(ctx context.Context, scan scanOnce) error {
-	seen, err := s.sightings(ctx)
-	if err != nil {
+	seen := sightings{}
+	err := s.scanAgain(ctx, seen, scan)
+	broken := seen.record(context.WithoutCancel(ctx), s.ledger)
+	switch {
+	case broken == nil:
 		return err
+	case err == nil:
+		return broken
 	}
-	err = s.scanAgain(ctx, seen, scan)
-	if broken := seen.record(context.WithoutCancel(ctx), s.ledger); err == nil {
-		err = broken
-	}
-	return err
+	return fmt.Errorf("%w (and before that: %v)", broken, err)
 }
 
 // scanOnce makes one scan. incomplete says why the scan does not count. enough reports whether no further
@@ -335,6 +333,9 @@ func (s *Sender) scanAgain(ctx context.Context, seen sightings, scan scanOnce) e
 			if err := s.rest(ctx, pauseBetween); err != nil {
 				return s.tooLong(ctx, err, why)
 			}
+		}
+		if err := seen.look(ctx, s.ledger); err != nil { // some may have been sent since the last scan
+			return s.tooLong(ctx, err, why)
 		}
 		incomplete, enough, err := scan(ctx, seen)
 		if err != nil {

@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"maps"
 
 	"example.com/till/internal/journal"
 )
@@ -10,16 +11,17 @@ import (
 // under which its list has shown each of them; empty: it has not.
 type sightings map[string]string
 
-// sightings returns the orders that were sent and that the service has not shown yet.
-func (s *Sender) sightings(ctx context.Context) (sightings, error) {
-	seen := sightings{}
-	for o, err := range s.ledger.Orders(ctx, journal.Filter{Unshown: true}) {
+// look adds the orders that were sent and that the service has not shown yet.
+func (s sightings) look(ctx context.Context, l *journal.Ledger) error {
+	for o, err := range l.Orders(ctx, journal.Filter{Unshown: true}) {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		seen[o.OrderID] = ""
+		if _, known := s[o.OrderID]; !known {
+			s[o.OrderID] = ""
+		}
 	}
-	return seen, nil
+	return nil
 }
 
 // see notes a record of the list, if its order was not shown before.
@@ -31,24 +33,10 @@ func (s sightings) see(w listed) {
 	}
 }
 
-// settled removes the orders that were sought: what was found of them is recorded as evidence.
-func (s sightings) settled(sought func(orderID string) bool) {
-	for id := range s {
-		if sought(id) {
-			delete(s, id)
-		}
-	}
-}
-
-// record records what the scans have shown, so that it is not lost when they settle nothing.
+// record records what the scans have shown. So it is not lost if they settle nothing, or if their caller ends
+// before it has settled everything.
 func (s sightings) record(ctx context.Context, l *journal.Ledger) error {
-	for orderID, id := range s {
-		if id == "" {
-			continue
-		}
-		if err := l.Show(ctx, orderID, id); err != nil {
-			return accountChanged(err)
-		}
-	}
-	return nil
+	shown := maps.Clone(s)
+	maps.DeleteFunc(shown, func(_, id string) bool { return id == "" })
+	return accountChanged(l.Show(ctx, shown))
 }

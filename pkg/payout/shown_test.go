@@ -1,0 +1,283 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// These tests check that nothing which a reading of the list has shown is forgotten, whatever the caller does next.
+// In all of them, the list later hides what it has shown.
+
+// rejectsAndTakes makes an order that the service has rejected, and that is on its list all the same.
+func (d *desk) rejectsAndTakes(orderID string) (id string) {
+	d.bring(asked(orderID), outRejected)
+	return d.takes(orderID)
+}
+
+// takes puts a withdrawal on the list.
+func (d *desk) takes(orderID string) (id string) {
+	d.s.set(func() {
+		d.s.take(body(orderID))
+		id = d.s.rows[0]["id"].(string)
+	})
+	return id
+}
+
+func (d *desk) decides(it Decision) {
+	if err := d.Check(d.t.Context(), it); err != nil {
+		d.t.Fatal(err)
+	}
+	if _, err := d.Resolve(d.t.Context(), it); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// onPage calls do when the n-th page of the list is asked for.
+func (d *desk) onPage(n int, do func()) {
+	pages := 0
+	d.options.FirstPage = api.PageBaseOne // no page is read to find that out
+	d.s.set(func() {
+		d.s.onPage = func() {
+			if pages++; pages == n {
+				do()
+			}
+		}
+	})
+}
+
+func TestPreviewAndThenNo(t *testing.T) {
+	d := newDesk(t)
+	d.options.FirstPage = api.PageBaseOne
+	d.history()
+	id := d.rejectsAndTakes("101")
+	p := d.plan(nil, dueTo(2)...)
+	x, err := d.Applier(t.Context(), p, ApplyOptions{RetryRejected: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tally, err := x.Preview(t.Context()); err != nil || tally.Before != 1 {
+		t.Fatal(tally.Before, err)
+	}
+	d.wantState("101", journal.Unknown)
+	d.hideFromList(id)
+	_, err = d.apply(p, ApplyOptions{RetryRejected: true}) // by another process, later
+	wantKind(t, err, Unknown, "")
+	d.wantArrived("1")
+}
+
+// TestListConfirmsAPerson checks that the service has said it, once the list shows what a person has decided.
+func TestListConfirmsAPerson(t *testing.T) {
+	for name, read := range map[string]func(*desk) error{
+		"the order":    func(d *desk) error { _, err := d.Reconcile(context.Background(), "10"); return err },
+		"its run":      func(d *desk) error { _, err := d.ReconcileRun(context.Background(), "cafe0001"); return err },
+		"another one":  func(d *desk) error { _, err := d.Reconcile(context.Background(), "11"); return err },
+		"all that are": func(d *desk) error { _, err := d.Reconcile(context.Background()); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.history()
+			d.bring(asked("10"), outUnknown)
+			d.bring(asked("11"), outUnknown)
+			d.begins("cafe0001", "10")
+			id := d.takes("10")
+			paid := Decision{OrderIDs: []string{"10"}, PaidAs: id, Reason: "seen in the panel"}
+			d.decides(paid)
+			if err := read(d); err != nil {
+				t.Fatal(err)
+			}
+			if o := d.wantState("10", journal.Accepted); o.Shown != id {
+				t.Errorf("it was shown as %q", o.Shown)
+			}
+			d.hideFromList(id)
+			d.clock.move(time.Hour)
+			wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "gone"}), Refused, RuleDecision)
+		})
+	}
+}
+
+func TestDecidedDuringTheScan(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.bring(asked("10"), outUnknown)
+	d.begins("cafe0001", "10")
+	id := d.takes("10")
+	d.decides(Decision{OrderIDs: []string{"10"}, PaidAs: id, Reason: "seen"})
+	other := d.open()
+	d.onPage(2, func() {
+		if _, err := other.Decide(context.Background(), journal.Decision{OrderID: "10", NotSent: true, Reason: "x"}); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := d.ReconcileRun(t.Context(), "cafe0001"); err != nil {
+		t.Fatal(err)
+	}
+	if o := d.wantState("10", journal.Unknown); o.Shown != id {
+		t.Errorf("it was shown as %q", o.Shown)
+	}
+}
+
+func TestLookUpIsInterrupted(t *testing.T) {
+	d := newDesk(t)
+	d.options.FirstPage = api.PageBaseOne
+	d.history()
+	rows := dueTo(2 * chunk)
+	last := rows[len(rows)-1].ExternalOrderID
+	id := d.rejectsAndTakes(last)
+	d.s.set(func() {
+		one := body("101")
+		one["amount"] = row{"Fiat": row{"USD": 7}} // LookUp notes that
+		d.s.take(one)
+	})
+	p := d.plan(nil, rows...)
+	ctx, stop := context.WithCancel(t.Context())
+	x, err := d.Applier(ctx, p, ApplyOptions{RetryRejected: true, Note: func(string) { stop() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Begin(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = x.LookUp(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	d.wantState(last, journal.Unknown)
+	d.hideFromList(id)
+	if _, err := d.apply(p, ApplyOptions{RetryRejected: true}); err == nil {
+		t.Error("an unknown order does not stop the run")
+	}
+	d.wantArrived("1")
+}
+
+// TestUnaskedRow checks that nothing is sent if LookUp's reading has made a row unknown that it did not ask about.
+func TestUnaskedRow(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.rejectsAndTakes("102")
+	x, tally := d.begun(d.plan(nil, dueTo(2)...), ApplyOptions{})
+	if tally.States[StateUnknown] != 1 || tally.Unknown != "102" {
+		t.Errorf("got %+v", tally)
+	}
+	wantKind(t, x.Send(t.Context(), t.Context(), tally), Unknown, "")
+	d.wantArrived("1")
+}
+
+// TestFoundIsKeptOnce checks that what Preview has found is not kept in memory after LookUp has recorded it.
+func TestFoundIsKeptOnce(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.takes("101")
+	x, err := d.Applier(t.Context(), d.plan(nil, dueTo(2)...), ApplyOptions{})
+	if err == nil {
+		_, err = x.Preview(t.Context())
+	}
+	if err != nil || len(x.found) != 1 {
+		t.Fatal(len(x.found), err)
+	}
+	if err := x.Begin(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.LookUp(t.Context()); err != nil || len(x.found) != 0 {
+		t.Error(len(x.found), err)
+	}
+}
+
+// TestBecomesUnknownDuringReconcileRun checks that a row which the list shows although it was rejected again during
+// the scan is in the result.
+func TestBecomesUnknownDuringReconcileRun(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.begins("cafe0001", "10")
+	d.rejectsAndTakes("10")
+	d.onPage(2, func() {
+		d.clock.move(time.Second)
+		d.bring(asked("10"), outRejected)
+	})
+	settled, err := d.ReconcileRun(t.Context(), "cafe0001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.wantState("10", journal.Unknown)
+	if len(settled.Results) != 1 || settled.Results[0].Order.State != StateUnknown || !settled.Results[0].Listed || settled.Sending != 0 {
+		t.Errorf("got %+v", settled)
+	}
+}
+
+// TestFirstSentDuringAReading checks that the reading after it counts.
+func TestFirstSentDuringAReading(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.bring(asked("11"), outUnknown)
+	d.onPage(1, func() {
+		d.bring(asked("101"), outRejected)
+		d.s.take(body("101"))
+	})
+	if _, err := d.Reconcile(t.Context(), "11"); err != nil {
+		t.Fatal(err)
+	}
+	d.wantState("101", journal.Unknown)
+}
+
+func TestComparedAsTheScanHasLeftIt(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.rejectsAndTakes("16")
+	found, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	d.wantState("16", journal.Unknown)
+	if found[0].Order.State != StateUnknown || !strings.Contains(found[0].Why, "order 16 is unknown in the journal") {
+		t.Errorf("got %+v: %s", found[0].Order, found[0].Why)
+	}
+}
+
+// TestPaidAsAnotherThanShown checks that a person has to insist on another withdrawal than the service has shown.
+func TestPaidAsAnotherThanShown(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.bring(asked("10"), outUnknown)
+	first := d.takes("10")
+	if err := d.ledger.Show(t.Context(), map[string]string{"10": first}); err != nil {
+		t.Fatal(err)
+	}
+	second := d.takes("10")
+	paid := Decision{OrderIDs: []string{"10"}, PaidAs: second, Reason: "seen in the panel"}
+	err := d.Check(t.Context(), paid)
+	wantKind(t, err, Refused, RuleDecision)
+	if !strings.Contains(fmt.Sprint(err), first) {
+		t.Error(err)
+	}
+	if paid.AlthoughDifferent = true; d.Check(t.Context(), paid) != nil {
+		t.Error(d.Check(t.Context(), paid))
+	}
+}
+
+// TestNotRecordedThatItWasShown checks that a failure of the journal is reported although the reading failed too.
+func TestNotRecordedThatItWasShown(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.rejectsAndTakes("10")
+	d.bring(asked("11"), outUnknown)
+	d.options.FirstPage = api.PageBaseOne
+	pages := 0
+	d.s.set(func() {
+		d.s.listFail = func() (int, string) {
+			if pages++; pages == 2 {
+				d.ledger.Journal().Close()
+				return 0, ""
+			}
+			return -1, ""
+		}
+	})
+	_, err := d.Reconcile(t.Context(), "11")
+	if failed := (*journal.Error)(nil); !errors.As(err, &failed) || !strings.Contains(err.Error(), "list withdrawals") {
+		t.Error(err)
+	}
+}
