@@ -224,7 +224,11 @@ func parse(text string) (schedule []int, err error) {
 }
 
 func (r *run) report() string {
-	again := "go test ./e2e/explore -v -run TestReplay -world " + r.world.name
+	again := "go test ./e2e/explore -v"
+	if *inDatabase {
+		again += " -postgres"
+	}
+	again += " -run TestReplay -world " + r.world.name
 	if choices := text(r.steps); choices != "" { // otherwise the first option was taken at every step
 		again += " -schedule " + choices
 	}
@@ -233,13 +237,18 @@ func (r *run) report() string {
 
 // TestExplore explores all worlds, several at a time.
 func TestExplore(t *testing.T) {
+	if *faults > 0 && *switches < 0 {
+		t.Fatal("-faults needs -switches")
+	}
 	all := allWorlds()
+	explored := 0
 	lines := make([]string, len(all)) // of the table
 	var schedules, steps atomic.Int64
 	for i, w := range all {
 		if *only != "" && *only != w.name || !w.fits() {
 			continue
 		}
+		explored++
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
 			e := newExplorer(t, w)
@@ -257,6 +266,9 @@ func TestExplore(t *testing.T) {
 				steps.Add(int64(e.steps))
 			}
 		})
+	}
+	if explored == 0 {
+		t.Errorf("there is no world %q for this journal", *only)
 	}
 	t.Cleanup(func() { // the worlds have ended by then
 		if schedules.Load() == 0 { // the first one of a variant has failed
@@ -303,6 +315,12 @@ func TestReplay(t *testing.T) {
 		if w.name == *only {
 			r := newExplorer(t, w).run(numbers, nil)
 			t.Log(strings.Join(r.story, "\n"))
+			for at, option := range numbers {
+				if option != 0 && (at >= len(r.steps) || r.steps[at].chosen != option) {
+					t.Errorf("there is no option %d at step %d: the schedule belongs to other code, or to the other journal",
+						option, at)
+				}
+			}
 			if r.violation != "" {
 				t.Error(r.violation)
 			}

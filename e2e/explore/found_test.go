@@ -233,9 +233,26 @@ func foundWorlds() []*world {
 			service: conduct{creates: []choice{neverLeaves, lostAnswer}}, events: []event{interrupts("A")}},
 		{name: "stopped", about: "a process that applies a plan is interrupted, and the plan is applied again",
 			stages: [][]actor{{applies("A")}, {applies("B")}}, plan: two, events: []event{interrupts("A")}},
+		{name: "looked-up", about: "an order is rejected, another program pays it, and a third process reads the list",
+			stages:  [][]actor{{sends("A", "9", 5)}, {pays("9", 5)}, {reconciles("R", "1")}, {sends("B", "9", 5)}},
+			service: conduct{lost: 1, loses: isRejected, lists: []choice{isStale}}},
+		{name: "sighted", about: "two orders get lost, another one is reconciled, and a person says that one of them was not sent",
+			stages: [][]actor{{sends("A", "8", 6)}, {sends("B", "9", 5)}, {waits()}, {reconciles("R", "1")},
+				{resolves("Q", "9")}, {sends("C", "9", 5)}},
+			service: conduct{lost: 2, loses: lostAnswer, lists: []choice{isStale}}},
+		{name: "confirmed", about: "the list confirms what a person has said, and another person says that the order was not sent",
+			stages: [][]actor{{sends("A", "9", 5)}, {waits()}, {names("P", "9")}, {reconciles("R", "9")},
+				{resolves("Q", "9")}, {sends("C", "9", 5)}},
+			service: conduct{lost: 1, loses: lostAnswer, lists: []choice{isStale}}},
+		{name: "twins-at-once", about: "two processes send two orders with the same content at once, and two others try again",
+			stages:  [][]actor{{sends("A", "8", 5), sends("B", "9", 5)}, {sends("C", "8", 5), sends("D", "9", 5)}},
+			service: conduct{creates: fewCreates}},
+		{name: "raised", about: "more persons are demanded between two rows of a plan",
+			stages: [][]actor{{demanding(2, begins("A"))}, {demanding(2, applies("B")), raises("D", 3)}}, plan: two,
+			signed: []string{"ann", "bob"}},
 	}
 	for _, w := range all {
-		w.long = w.events == nil || w.plan != nil // nearly all that they show needs no fault
+		w.long = w.service.lists == nil && (w.events == nil || w.plan != nil) // nearly all that they show needs no fault
 	}
 	return all
 }

@@ -117,6 +117,8 @@ func (r *run) moved(p *process, id string, was, is entry) {
 	case decided && !r.sent[id].IsZero() && p.listed > 0 && p.listedAt.Sub(r.sent[id]) < settleAfter:
 		r.violated("%s has decided about order %s by a list that it read %s after it was sent", p.name, id,
 			p.listedAt.Sub(r.sent[id]))
+	case decided && r.shown[id] != "":
+		r.violated("%s has decided that order %s was not sent, and %s had found it on the list", p.name, id, r.shown[id])
 	case decided && p.listed == 0:
 		r.violated("%s has decided about order %s and has read no list", p.name, id)
 	case decided && r.service.skew > time.Minute && r.jumped < p.listed:
@@ -138,7 +140,7 @@ const settleAfter = 15 * time.Minute
 // twin returns another order with the same content that is unknown; empty: there is none.
 func (r *run) twin(id string) string {
 	for other, e := range r.journal.now {
-		if other != id && e.state == "unknown" && e.content == r.journal.now[id].content {
+		if other != id && (e.state == "unknown" || e.state == "sending" && r.owner[other].dead) && e.content == r.journal.now[id].content {
 			return other
 		}
 	}

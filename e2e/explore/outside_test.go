@@ -157,6 +157,11 @@ func (r *run) begun() {
 
 // ends checks that a process has recorded every id that it was told.
 func (p *process) ends() {
+	if !p.dead {
+		for id := range p.found {
+			p.r.shown[id] = p.name
+		}
+	}
 	if p.dead || p.r.service.lied || p.r.outside.removed {
 		return
 	}

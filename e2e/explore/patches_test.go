@@ -180,10 +180,10 @@ var patches = []overlay.Patch{
 	if len(ids) > 1 && !mutant("one-of-two") {
 `},
 	{File: "pkg/payout/reconcile.go", Old: `
-	if o.State == journal.Accepted && o.Withdrawal == e.Withdrawal && e.Differs == "" {
+	if o.State == journal.Accepted && o.Decided == nil && o.Withdrawal == e.Withdrawal && e.Differs == "" {
 `, New: `
-	if o.State == journal.Accepted && o.Withdrawal == e.Withdrawal &&
-		(e.Differs == "" || mutant("altered-later")) {
+	if o.State == journal.Accepted && (o.Decided == nil || mutant("person-unconfirmed")) &&
+		o.Withdrawal == e.Withdrawal && (e.Differs == "" || mutant("altered-later")) {
 `},
 	{File: "pkg/payout/apply_send.go", Old: `
 	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing {
@@ -292,5 +292,35 @@ var patches = []overlay.Patch{
 		s.options.Lookup != LookupAlways {
 `, New: `
 		(mutant("journal-first") || s.options.Lookup != LookupAlways) {
+`},
+	{File: "pkg/payout/sightings.go", Old: `
+	maps.DeleteFunc(shown, func(_, id string) bool { return id == "" })
+`, New: `
+	maps.DeleteFunc(shown, func(orderID, id string) bool {
+		o, err := l.Order(ctx, orderID)
+		return id == "" || err != nil || mutant("sightings-forgotten") ||
+			mutant("unsettled-forgotten") && o.State == journal.Unknown ||
+			mutant("person-unconfirmed") && o.State == journal.Accepted
+	})
+`},
+	{File: "internal/journal/transition.go", Old: `
+	if o.State != "" {
+		o.doubt(e.withdrawal)
+`, New: `
+	if mutant("shown-is-rejected") {
+		o.show(e.withdrawal)
+	} else if o.State != "" {
+		o.doubt(e.withdrawal)
+`},
+	{File: "internal/journal/claim.go", Old: `
+		if o, err = t.reap(o); err != nil {
+`, New: `
+		if mutant("twin-unreaped") {
+		} else if o, err = t.reap(o); err != nil {
+`},
+	{File: "internal/journal/claim.go", Old: `
+			t.locked[account].demand != c.Demand {
+`, New: `
+			t.locked[account].demand != c.Demand && !mutant("demand-before") {
 `},
 }

@@ -33,6 +33,7 @@ type run struct {
 	writer    *conn         // has begun to write to a journal in SQLite
 
 	commits   uint64               // hash of everything that was committed, in order
+	shown     map[string]string    // who has found an order on the list, and has ended since
 	owner     map[string]*process  // who sent an order last
 	claimed   map[string]time.Time // when that was recorded
 	sent      map[string]time.Time // when a create of it left last
@@ -84,8 +85,9 @@ type process struct {
 	quiet   bool // it opens or closes its journal, which is one step
 	dead    bool
 	ended   bool
-	halted  []string // orders that keep it from sending more of its plan
-	goesOn  bool     // it sends the rest of its plan although an order is unknown
+	found   map[string]bool // orders that it has seen on a list
+	halted  []string        // orders that keep it from sending more of its plan
+	goesOn  bool            // it sends the rest of its plan although an order is unknown
 
 	interrupted bool
 	seen        uint64            // hash of everything that it has learned
@@ -130,7 +132,7 @@ func (c choice) cost() (n cost) {
 // do runs the schedule to its end.
 func (r *run) do(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r.sent = map[string]time.Time{}
+		r.sent, r.shown = map[string]time.Time{}, map[string]string{}
 		r.woken, r.owner, r.claimed = make(chan struct{}, 1), map[string]*process{}, map[string]time.Time{}
 		r.service, r.outside = newService(r, r.world.service), r.world.outside()
 		for _, e := range r.world.events {

@@ -313,7 +313,11 @@ func (c client) list(page int) (status int, answer string, err error) {
 		size = max(len(rows), 1)
 	}
 	shown := []any{}
+	if c.p.found == nil {
+		c.p.found = map[string]bool{}
+	}
 	for _, w := range rows[min((page-1)*size, len(rows)):min(page*size, len(rows))] {
+		c.p.found[w.orderID] = true
 		shown = append(shown, w.json(true, c.s.may))
 	}
 	answer = asText(map[string]any{"page_content": shown, "page_count": (len(rows) + size - 1) / size,

@@ -103,6 +103,13 @@ func variants() []variant {
 		{"first-keys", "merchants", cost{1, 0}},   // two keys can be the first of an account
 		{"never-anyway", "no-log", cost{0, 0}},    // --lookup never holds for a journal that has lost records
 		{"journal-first", "restored", cost{0, 0}}, // --lookup always does not hold for a journal that has orders
+
+		{"sightings-forgotten", "looked-up", cost{0, 2}}, // what a scan has shown of other orders is not recorded
+		{"unsettled-forgotten", "sighted", cost{0, 2}},   // nor is it for an order that stays unknown
+		{"shown-is-rejected", "looked-up", cost{0, 2}},   // a rejected order that is on the list stays rejected
+		{"person-unconfirmed", "confirmed", cost{0, 2}},  // a decision that the list confirms can be taken back
+		{"twin-unreaped", "twins-at-once", cost{1, 1}},   // a dead process's order does not count as a duplicate
+		{"demand-before", "raised", cost{1, 0}},          // a later demand does not hold for the rest of a run
 	}
 }
 
