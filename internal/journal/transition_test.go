@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -714,6 +715,29 @@ func TestIDsOfAnyKind(t *testing.T) {
 			}
 			if o := mustDecide(t, j, Decision{OrderID: order, PaidAs: id, Reason: "no\xff\x00good"}); o.Withdrawal != id {
 				t.Errorf("a person who says %q has said %q", id, o.Withdrawal)
+			}
+		}
+	})
+}
+
+// TestShowMany checks orders that take several commits.
+func TestShowMany(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		withdrawals := map[string]string{"not in the journal": "w0"}
+		var rows []Row
+		for i := range 2*mostShown + 3 {
+			id := strconv.Itoa(1000 + i)
+			rows = append(rows, Row{OrderID: id, Content: tea})
+			withdrawals[id] = "w" + id
+		}
+		mustBegin(t, j, Run{Name: "r1", Digest: "r1..."}, rows...)
+		if err := j.of(t.Context(), shop).Show(t.Context(), withdrawals); err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range withdrawals {
+			if o, err := j.Order(t.Context(), shop, id); err == nil && (o.Shown != want || o.State != Unknown) {
+				t.Errorf("order %s is %s, shown as %q", id, o.State, o.Shown)
 			}
 		}
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"example.com/till/internal/journal"
@@ -48,9 +47,13 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 	if len(orderIDs) > 0 {
 		return results, nil
 	}
+	before := make(map[string]bool, len(orders))
+	for _, o := range orders {
+		before[o.OrderID] = true
+	}
 	after, err := s.toReconcile(ctx, nil)
 	for _, o := range after {
-		if !slices.ContainsFunc(orders, func(before journal.Order) bool { return before.OrderID == o.OrderID }) {
+		if !before[o.OrderID] {
 			results = append(results, Result{Order: orderOf(o), Listed: o.Shown != ""})
 		}
 	}

@@ -75,11 +75,12 @@ func TestPreviewAndThenNo(t *testing.T) {
 // TestListConfirmsAPerson checks that the service has said it, once the list shows what a person has decided.
 func TestListConfirmsAPerson(t *testing.T) {
 	for name, read := range map[string]func(*desk) error{
-		"the order":    func(d *desk) error { _, err := d.Reconcile(context.Background(), "10"); return err },
-		"its run":      func(d *desk) error { _, err := d.ReconcileRun(context.Background(), "cafe0001"); return err },
-		"another one":  func(d *desk) error { _, err := d.Reconcile(context.Background(), "11"); return err },
-		"all that are": func(d *desk) error { _, err := d.Reconcile(context.Background()); return err },
+		"the order":   func(d *desk) error { _, err := d.Reconcile(context.Background(), "10"); return err },
+		"its run":     func(d *desk) error { _, err := d.ReconcileRun(context.Background(), "cafe0001"); return err },
+		"another one": func(d *desk) error { _, err := d.Reconcile(context.Background(), "11"); return err },
+		"all unknown": func(d *desk) error { _, err := d.Reconcile(context.Background()); return err },
 	} {
+		about := name == "the order" || name == "its run"
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.history()
@@ -92,8 +93,8 @@ func TestListConfirmsAPerson(t *testing.T) {
 			if err := read(d); err != nil {
 				t.Fatal(err)
 			}
-			if o := d.wantState("10", journal.Accepted); o.Shown != id {
-				t.Errorf("it was shown as %q", o.Shown)
+			if o := d.wantState("10", journal.Accepted); o.Shown != id || about && o.Decided != nil {
+				t.Errorf("it was shown as %q, and decided: %v", o.Shown, o.Decided)
 			}
 			d.hideFromList(id)
 			d.clock.move(time.Hour)
