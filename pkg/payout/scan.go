@@ -307,7 +307,7 @@ func (s *Sender) scanForOrders(
 func (s *Sender) untilComplete(ctx context.Context, scan scanOnce) error {
 	seen := sightings{}
 	err := s.scanAgain(ctx, seen, scan)
-	broken := seen.record(context.WithoutCancel(ctx), s.ledger)
+	broken := seen.record(ctx, s.ledger)
 	switch {
 	case broken == nil:
 		return err
