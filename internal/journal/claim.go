@@ -145,6 +145,11 @@ func (t *tx) ticket(o Order) Ticket { return Ticket{Began: t.j.options.Now(), or
 func (t *tx) claimMany(all []*pending) error {
 	var some []*pending
 	var changes []*change
+	type runOf struct {
+		account int64
+		run     string
+	}
+	newest := map[runOf]bool{} // asked once for each run, because it may be a round trip to a server
 	only := "TRUE"
 	for _, p := range all {
 		c := p.claim
@@ -156,7 +161,11 @@ func (t *tx) claimMany(all []*pending) error {
 			t.locked[account].demand != c.Demand {
 			continue // alone reports what is wrong, or ties the key
 		}
-		if t.isNewest(account, c.Claim) != nil {
+		run := runOf{account, c.Run}
+		if _, asked := newest[run]; !asked {
+			newest[run] = t.isNewest(account, c.Claim) == nil
+		}
+		if !newest[run] {
 			continue
 		}
 		change, err := changed(c.known, c.event(t))
