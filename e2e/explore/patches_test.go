@@ -84,14 +84,13 @@ var patches = []overlay.Patch{
 			if r.Order.State == journal.Conflict && !mutant("past-conflict") {
 `},
 	{File: "pkg/payout/apply.go", Old: `
-	if err := s.ledger.Reap(ctx); err != nil {
-		return nil, err
-	}
+	if err = s.ledger.Reap(ctx); err == nil {
 `, New: `
 	if mutant("plan-unreaped") {
-	} else if err := s.ledger.Reap(ctx); err != nil {
-		return nil, err
+	} else {
+		err = s.ledger.Reap(ctx)
 	}
+	if err == nil {
 `},
 	{File: "pkg/payout/apply.go", Old: `
 	if o.Content.Same(c) {

@@ -7,7 +7,8 @@ import (
 
 // Alone notes that this process applies a plan of the account. If the journal is a file, it returns a
 // *BusyError while another process applies a plan. Several processes can apply plans from a journal in
-// PostgreSQL. What this process noted before is forgotten, except the runs that it is sending.
+// PostgreSQL. What this process noted before is forgotten, except the runs that it is sending. Leave ends what
+// Alone began.
 func (l *Ledger) Alone(ctx context.Context, run string) error {
 	account, err := l.number(ctx)
 	if err != nil {
@@ -40,6 +41,18 @@ func (l *Ledger) Alone(ctx context.Context, run string) error {
 		}
 		_, err = t.exec(`INSERT INTO appliers (sender, run, user_name, host, account) VALUES (?1, ?2, ?3, ?4, ?5)`,
 			j.sender, run, j.options.User, j.options.Host, account)
+		return err
+	})
+}
+
+// Leave forgets that this process applies a run, unless it is sending its rows. Without it, a process that goes on
+// after a run would keep others from applying theirs.
+func (l *Ledger) Leave(ctx context.Context, run string) error {
+	return l.j.write(ctx, func(t *tx) error {
+		if l.j.isSending(run) {
+			return nil
+		}
+		_, err := t.exec(`DELETE FROM appliers WHERE sender = ?1 AND run = ?2`, l.j.sender, run)
 		return err
 	})
 }

@@ -285,6 +285,35 @@ func TestAloneAllowsOneRunUnlessShared(t *testing.T) {
 	})
 }
 
+// TestLeave checks that a process which goes on does not count as applying a run that it has left, as long as it does
+// not send its rows.
+func TestLeave(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j, other := open(), open()
+		if err := j.Alone(t.Context(), "cafe"); err != nil {
+			t.Fatal(err)
+		}
+		leave := func(by *book, run string) {
+			t.Helper()
+			if err := by.of(t.Context(), shop).Leave(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+		}
+		leave(other, "cafe")
+		leave(j, "beef")
+		wantAppliers(t, other, "cafe by ann on till1")
+		ended := j.Sending("cafe")
+		leave(j, "cafe")
+		wantAppliers(t, other, "cafe by ann on till1")
+		ended()
+		leave(j, "cafe")
+		wantAppliers(t, other)
+		if err := other.Alone(t.Context(), "beef"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func wantAppliers(t *testing.T, j *book, want ...string) {
 	t.Helper()
 	var got []string

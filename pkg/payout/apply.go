@@ -76,26 +76,34 @@ func (s *Sender) Apply(ctx context.Context, plan *Plan, o ApplyOptions) (t Tally
 	if err != nil {
 		return Tally{}, err
 	}
-	if t, err = applier.Tally(ctx); err != nil {
-		return Tally{}, err
-	}
-	if err := applier.checkPaid(t); err != nil {
-		return t, err
-	}
-	if err := applier.Begin(ctx, max(o.AlreadyPaid, applier.Approved())); err != nil {
-		return t, err
-	}
-	if t, err = applier.LookUp(ctx); err == nil {
-		err = applier.checkPaid(t)
-	}
-	if err == nil {
+	if t, err = applier.prepare(ctx); err == nil {
 		err = applier.Send(ctx, context.WithoutCancel(ctx), t)
+	} else if applier.leave(ctx); !applier.Begun() {
+		return t, err
 	}
 	after, lost := s.Tally(context.WithoutCancel(ctx), plan.Name())
 	if lost != nil {
 		return t, cmp.Or(err, lost)
 	}
 	return after, err
+}
+
+// prepare does what comes before Send.
+func (a *Applier) prepare(ctx context.Context) (Tally, error) {
+	t, err := a.Tally(ctx)
+	if err == nil {
+		err = a.checkPaid(t)
+	}
+	if err == nil {
+		err = a.Begin(ctx, max(a.options.AlreadyPaid, a.Approved()))
+	}
+	if err != nil {
+		return t, err
+	}
+	if t, err = a.LookUp(ctx); err == nil {
+		err = a.checkPaid(t)
+	}
+	return t, err
 }
 
 var errNoPlan error = &Error{Kind: Invalid, Msg: "the plan is nil", Hint: NewHint("open one with payout.OpenPlan")}
@@ -143,6 +151,8 @@ func (t Tally) LeftRows() (n int) {
 // Applier checks that a plan fits the account, the time and the journal, and that it is approved. If the
 // journal is a file, it also checks that no other process applies a plan. It changes nothing permanently,
 // except that the journal remembers how many approvals were required.
+//
+// From then on this process counts as applying the plan, until Send returns, it applies another plan, or it ends.
 func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (applier *Applier, err error) {
 	defer toError(&err)
 	if plan == nil {
@@ -152,17 +162,27 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 		return nil, refused(RuleAccount, fmt.Sprintf("the plan is for %s, and this is %s", plan.Account, account),
 			"apply it there, or make a plan for this account")
 	}
+	applier = &Applier{sender: s, plan: plan, options: o, seed: maphash.MakeSeed()}
 	if err := s.ledger.Alone(ctx, plan.Name()); err != nil {
 		return nil, err
 	}
-	if err := s.ledger.Reap(ctx); err != nil {
+	if err = s.ledger.Reap(ctx); err == nil {
+		err = applier.newest(ctx)
+	}
+	if err == nil {
+		err = applier.approve(ctx)
+	}
+	if err != nil {
+		applier.leave(ctx)
 		return nil, err
 	}
-	applier = &Applier{sender: s, plan: plan, options: o, seed: maphash.MakeSeed()}
-	if err := applier.newest(ctx); err != nil {
-		return nil, err
-	}
-	return applier, applier.approve(ctx)
+	return applier, nil
+}
+
+// leave lets other processes apply their plans, although this one goes on. If the journal fails, they have to wait
+// for its end: that is no reason to report a run as failed.
+func (a *Applier) leave(ctx context.Context) {
+	a.sender.ledger.Leave(context.WithoutCancel(ctx), a.plan.Name())
 }
 
 // newest finds the plan's run, and refuses the plan if its batch has gone on without it, or if it has expired.

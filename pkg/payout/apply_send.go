@@ -29,6 +29,7 @@ const manyUnknown = 5
 // order ids, this is found out before many rows are sent.
 func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	defer toError(&err)
+	defer a.leave(ctx)
 	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing {
 		which, them := fmt.Sprintf("order %s of the run is", t.Unknown), "it"
 		if n := t.States[journal.Unknown]; n > 1 {
@@ -38,11 +39,12 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 			Hint: NewHint("send the rest with --keep-going, or settle "+them+" first", "payout", "reconcile",
 				a.plan.Name())}
 	}
-	if a.plan.Batch != "" { // this process may have prepared another plan of the batch since
-		defer a.sender.ledger.Journal().Sending(a.plan.Name())()
-		if err := a.sender.ledger.Alone(ctx, a.plan.Name()); err != nil {
-			return err
-		}
+	ledger := a.sender.ledger
+	defer ledger.Journal().Sending(a.plan.Name())()
+	if err := ledger.Alone(ctx, a.plan.Name()); err != nil { // this process may have prepared another plan since
+		return err
+	}
+	if a.plan.Batch != "" {
 		if err := a.newest(ctx); err != nil {
 			return err
 		}

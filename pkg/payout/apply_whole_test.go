@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 	"testing"
+	"time"
 
 	"example.com/till/internal/journal"
 )
@@ -101,5 +102,57 @@ func TestResultsOfARowThatIsLeft(t *testing.T) {
 		if err != nil || o.State != StateUnknown {
 			t.Errorf("%+v, %v", o, err)
 		}
+	}
+}
+
+// TestProcessThatGoesOn checks that a program which goes on after a plan, however that ended, does not keep another
+// process from applying one.
+func TestProcessThatGoesOn(t *testing.T) {
+	for name, apply := range map[string]func(d *desk, p *Plan) error{
+		"sent": func(d *desk, p *Plan) error {
+			_, err := d.Sender.Apply(t.Context(), p, ApplyOptions{})
+			return err
+		},
+		"sent step by step": func(d *desk, p *Plan) error {
+			x, tally := d.begun(p, ApplyOptions{})
+			return x.Send(t.Context(), t.Context(), tally)
+		},
+		"nothing sent, because an order is unknown": func(d *desk, p *Plan) error {
+			x, tally := d.begun(p, ApplyOptions{})
+			tally.States[journal.Unknown]++
+			wantKind(t, x.Send(t.Context(), t.Context(), tally), Unknown, "")
+			return nil
+		},
+		"expired": func(d *desk, p *Plan) error {
+			d.clock.move(100 * time.Hour)
+			_, err := d.Sender.Apply(t.Context(), p, ApplyOptions{})
+			wantKind(t, err, Refused, RulePlanExpired)
+			return nil
+		},
+		"refused before it has begun": func(d *desk, p *Plan) error {
+			d.mustSend("101")
+			_, err := d.Sender.Apply(t.Context(), p, ApplyOptions{})
+			wantKind(t, err, Refused, RulePaidBefore)
+			return nil
+		},
+		"refused after it has begun": func(d *desk, p *Plan) error {
+			d.s.set(func() { d.s.take(body("101")) })
+			_, err := d.Sender.Apply(t.Context(), p, ApplyOptions{})
+			wantKind(t, err, Refused, RulePaidBefore)
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.options.Currencies = Currencies{testMoney}
+			if err := apply(d, d.plan(nil, due("101"), due("102"))); err != nil {
+				t.Fatal(err)
+			}
+			other := *d.Sender
+			other.Ledger = &Ledger{d.open()}
+			if _, err := other.Applier(t.Context(), d.plan(nil, due("9")), ApplyOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
