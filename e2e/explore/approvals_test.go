@@ -63,12 +63,12 @@ func raises(name string, n int) actor {
 // are kept for later.
 func (w *world) makePlans(ctx context.Context, j *payout.Journal, dir string) error {
 	path := filepath.Join(dir, planFile)
-	if err := makePlan(ctx, j, path, w.plan); err != nil || w.signed == nil {
+	if err := makePlan(ctx, j, path, w.batch, w.plan); err != nil || w.signed == nil {
 		return err
 	}
 	if w.other {
 		path = filepath.Join(dir, "signed.plan")
-		if err := makePlan(ctx, j, path, []string{row(8, "0.3")}); err != nil {
+		if err := makePlan(ctx, j, path, false, []string{row(8, "0.3")}); err != nil {
 			return err
 		}
 	}
@@ -111,14 +111,21 @@ func (r *run) takesBack(key string) {
 	}
 }
 
-// mayClaim checks that a process may send an order: its account has its name still, and as many persons as
-// the account demands have approved it, and that is recorded.
+// mayClaim checks that a process may send an order: its account has its name still, no newer plan of its batch has
+// begun, and as many persons as the account demands have approved it, and that is recorded.
 func (r *run) mayClaim(p *process, orderID string) {
 	if r.outside.renamed {
 		r.violated("%s claims order %s, and its account has another name", p.name, orderID)
 	}
+	newer := ""
+	err := r.journal.db.QueryRow(`SELECT newer.name FROM orders JOIN runs ON runs.account = orders.account AND runs.name = orders.run
+		JOIN runs newer ON newer.account = runs.account AND newer.batch = runs.batch AND newer.id > runs.id
+		WHERE runs.batch <> '' AND newer.began <> '' AND orders.order_id = '` + orderID + `'`).Scan(&newer)
+	if err == nil {
+		r.violated("%s claims order %s, and run %s of its batch has begun", p.name, orderID, newer)
+	}
 	var demanded, recorded int
-	err := r.journal.db.QueryRow(`SELECT COALESCE((SELECT persons FROM demands WHERE account = orders.account
+	err = r.journal.db.QueryRow(`SELECT COALESCE((SELECT persons FROM demands WHERE account = orders.account
 			ORDER BY id DESC LIMIT 1), 0), (SELECT count(DISTINCT principal) FROM attempts
 			JOIN consent_approvals ON consent_approvals.consent = attempts.consent
 			JOIN approvals ON approvals.id = consent_approvals.approval WHERE order_row = orders.id

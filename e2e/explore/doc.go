@@ -14,7 +14,7 @@
 //   - service_test.go is the service. It pays whatever it is asked to pay, as often as it is asked.
 //   - worlds_test.go has the worlds: who does what, and what can go wrong there. outside_test.go has those in
 //     which something happens to the journal, the plan, the list or a clock, found_test.go those in which the
-//     list, another program or a person knows more than the journal, keys_test.go those with several keys and
+//     list, another program or a person knows more than the journal or the plan, keys_test.go those with several keys and
 //     with a journal that lacks an order, and approvals_test.go those in which persons must approve what is
 //     sent.
 //   - invariants_test.go compares the journal with the service after every step that changes one of them.

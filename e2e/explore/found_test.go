@@ -2,6 +2,7 @@ package explore
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -29,6 +30,43 @@ func interrupts(name string) event {
 			p := find(r)
 			p.interrupted = true
 			p.stop()
+		}}
+}
+
+// previews is till payout apply --already-paid, and the person says no.
+func previews(name string) actor {
+	return actor{name, func(p *process) {
+		plan, err := payout.OpenPlan(filepath.Join(p.r.dir, planFile))
+		if err != nil {
+			panic(err)
+		}
+		defer plan.Close()
+		applier, err := p.sender().Applier(p.given, plan, payout.ApplyOptions{})
+		if err == nil {
+			_, err = applier.Preview(p.given)
+		}
+		if !p.dead {
+			p.r.tell("%s looks at what the plan would do: %v", name, err)
+		}
+	}}
+}
+
+// hangs is the event that a machine loses its connections to the database and hangs, while another one goes on.
+func hangs(name string) event {
+	find := func(r *run, is bool) *process {
+		i := slices.IndexFunc(r.processes, func(p *process) bool { return (p.name == name) == is && !p.dead && len(p.parked) > 0 })
+		if i < 0 {
+			return nil
+		}
+		return r.processes[i]
+	}
+	return event{what: name + " loses its connections and hangs",
+		ready: func(r *run) bool { return find(r, true) != nil && find(r, false) != nil },
+		do: func(r *run) {
+			for _, c := range find(r, true).conns {
+				c.breakNow()
+			}
+			r.current = find(r, false)
 		}}
 }
 
@@ -250,6 +288,16 @@ func foundWorlds() []*world {
 		{name: "raised", about: "more persons are demanded between two rows of a plan",
 			stages: [][]actor{{demanding(2, begins("A"))}, {demanding(2, applies("B")), raises("D", 3)}}, plan: two,
 			signed: []string{"ann", "bob"}},
+		{name: "previewed", about: "an order is rejected, another program pays it, and a person looks at a plan that has it",
+			stages: [][]actor{{sends("A", "8", 10_000_000)}, {pays("8", 10_000_000)}, {previews("R")}, {sends("B", "8", 10_000_000)}},
+			plan:   two[:1], service: conduct{lost: 1, loses: isRejected, lists: []choice{isStale}}},
+		{name: "corrected", about: "a corrected plan of a batch is made and applied while the first one is, and then that is again",
+			stages: [][]actor{{applies("A"), corrects("B", row(8, "0.3"))}, {applies("C")}}, plan: two[:1], batch: true,
+			service: conduct{creates: []choice{lostAnswer}}},
+		{name: "overtaken", about: "a machine that applies a plan of a batch hangs, and another one applies a corrected plan",
+			journal: "postgres",
+			stages:  [][]actor{{applies("A"), corrects("B", row(8, "0.3"))}}, plan: two[:1], batch: true,
+			events: []event{hangs("A")}},
 	}
 	for _, w := range all {
 		w.long = w.service.lists == nil && (w.events == nil || w.plan != nil) // nearly all that they show needs no fault

@@ -104,8 +104,10 @@ func (r *run) overwrites() {
 }
 
 // row returns what a plan is to send under an order id.
-func (w *world) row(orderID string) (minor int64, found bool) {
-	rows, err := csv.NewReader(strings.NewReader(strings.Join(w.plan, "\n"))).ReadAll()
+func (w *world) row(orderID string) (minor int64, found bool) { return rowOf(w.plan, orderID) }
+
+func rowOf(all []string, orderID string) (minor int64, found bool) {
+	rows, err := csv.NewReader(strings.NewReader(strings.Join(all, "\n"))).ReadAll()
 	if err != nil {
 		panic(err)
 	}
@@ -125,7 +127,11 @@ func (r *run) asPlanned(w *withdrawal) {
 	if w.by.plan == nil {
 		return
 	}
-	minor, found := r.world.row(w.orderID)
+	id := w.orderID
+	if r.world.batch { // the plan has one row, and its id is derived
+		id, _, _ = strings.Cut(w.by.rows[0], ",")
+	}
+	minor, found := rowOf(w.by.rows, id)
 	if !found || w.address() != anAddress || w.amount() != inBtc(minor) {
 		r.violated("%s has sent order %s with %s to %s, which is not in the plan", w.by.name, w.orderID,
 			w.amount(), w.address())

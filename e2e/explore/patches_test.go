@@ -211,7 +211,7 @@ var patches = []overlay.Patch{
 	{File: "internal/journal/run.go", Old: `
 	rowsInAPiece = 16 * maxRowsAtOnce
 `, New: `
-	rowsInAPiece = 1
+	rowsInAPiece = 2
 `},
 	{File: "internal/journal/write.go", Old: `
 	if err := j.dialect.commit(ctx, j.conn); err != nil {
@@ -297,10 +297,23 @@ var patches = []overlay.Patch{
 `, New: `
 	maps.DeleteFunc(shown, func(orderID, id string) bool {
 		o, err := l.Order(ctx, orderID)
-		return id == "" || err != nil || mutant("sightings-forgotten") ||
+		return id == "" || err != nil || mutant("sightings-forgotten") || ctx.Value("preview") != nil ||
 			mutant("unsettled-forgotten") && o.State == journal.Unknown ||
 			mutant("person-unconfirmed") && o.State == journal.Accepted
 	})
+`},
+	{File: "pkg/payout/apply.go", Old: `
+	if err := a.planOrders(ctx, w.add); err != nil {
+`, New: `
+	if mutant("preview-forgotten") {
+		ctx = context.WithValue(ctx, "preview", true)
+	}
+	if err := a.planOrders(ctx, w.add); err != nil {
+`},
+	{File: "internal/journal/claim.go", Old: `
+	if c.Batch == "" {
+`, New: `
+	if c.Batch == "" || mutant("batch-goes-on") {
 `},
 	{File: "internal/journal/transition.go", Old: `
 	if o.State != "" {

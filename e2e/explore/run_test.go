@@ -76,6 +76,7 @@ type process struct {
 	demands payout.Approvals // what its profile demands
 	journal *payout.Journal
 	plan    *payout.Plan // that it applies
+	rows    []string     // that the plan was made from
 	ctx     context.Context
 	cancel  context.CancelFunc
 	given   context.Context // of everything but its calls; it ends when a person interrupts the process

@@ -50,7 +50,7 @@ func variants() []variant {
 		{"outcome-once", "twice", cost{0, 1}},      // an outcome is recorded at once or not at all
 		{unlocked, "same-id", cost{1, 0}},          // an outcome does not wait for others of the account
 		{"own-clock", "early", cost{1, 0}},         // a decision trusts the clock of its own machine
-		{"run-in-parts", "plan", cost{0, 0}},       // the rows of a run are not recorded all at once
+		{"run-in-parts", "three", cost{0, 0}},      // the rows of a run are not recorded all at once
 		{"plan-again", "replaced", cost{1, 0}},     // rows are read from the plan's file again during the run
 		{"half-results", "results", cost{0, 0}},    // the file of the results is not replaced at once
 		{"account-by-name", "renamed", cost{1, 0}}, // the account is looked up by its name at each claim
@@ -110,6 +110,8 @@ func variants() []variant {
 		{"person-unconfirmed", "confirmed", cost{0, 2}},  // a decision that the list confirms can be taken back
 		{"twin-unreaped", "twins-at-once", cost{1, 1}},   // a dead process's order does not count as a duplicate
 		{"demand-before", "raised", cost{1, 0}},          // a later demand does not hold for the rest of a run
+		{"preview-forgotten", "previewed", cost{0, 2}},   // what a person was shown before a run began is not recorded
+		{"batch-goes-on", "overtaken", cost{1, 0}},       // a plan goes on after a newer one of its batch has begun
 	}
 }
 

@@ -30,6 +30,7 @@ type world struct {
 	paid    []string
 	long    bool     // its exploration takes long
 	plan    []string // rows of the plan, without the header
+	batch   bool     // the plan's order ids are derived from a batch, and those in its rows do not count
 	signed  []string // the keys that have signed the plan, or another plan
 	other   bool     // that they have signed
 	journal string   // sqlite or postgres; empty: both
@@ -128,43 +129,58 @@ func applies(name string) actor { return appliesWith(name, payout.ApplyOptions{}
 func retries(name string) actor { return appliesWith(name, payout.ApplyOptions{RetryRejected: true}) }
 
 func appliesWith(name string, o payout.ApplyOptions) actor {
+	return actor{name, func(p *process) { p.applies(planFile, p.r.world.plan, o) }}
+}
+
+// corrects is till payout plan with the name of the batch and other rows, and then till payout apply.
+func corrects(name string, rows ...string) actor {
 	return actor{name, func(p *process) {
-		applier, err := p.begin(o)
-		var t payout.Tally
-		p.goesOn = o.KeepGoing
-		halts := p.halts()
-		if err == nil {
-			t, err = applier.LookUp(p.given)
+		file := name + ".plan"
+		if err := makePlan(p.given, p.journal, filepath.Join(p.r.dir, file), true, rows); err != nil {
+			p.r.tell("%s makes no plan: %v", name, err)
+			return
 		}
-		p.halted = slices.DeleteFunc(p.halts(), func(id string) bool {
-			return !p.alone() && !slices.Contains(halts, id) // another process may have moved it
-		})
-		if err == nil {
-			err = applier.Send(p.given, p.ctx, t)
-		}
-		if !p.dead {
-			p.r.tell("%s applies the plan: %v", name, err)
-			p.applied(err)
-		}
+		p.applies(file, rows, payout.ApplyOptions{})
 	}}
+}
+
+// applies applies the plan in a file, which has the rows.
+func (p *process) applies(file string, rows []string, o payout.ApplyOptions) {
+	applier, err := p.begin(file, rows, o)
+	var t payout.Tally
+	p.goesOn = o.KeepGoing
+	halts := p.halts()
+	if err == nil {
+		t, err = applier.LookUp(p.given)
+	}
+	p.halted = slices.DeleteFunc(p.halts(), func(id string) bool {
+		return !p.alone() && !slices.Contains(halts, id) // another process may have moved it
+	})
+	if err == nil {
+		err = applier.Send(p.given, p.ctx, t)
+	}
+	if !p.dead {
+		p.r.tell("%s applies the plan: %v", p.name, err)
+		p.applied(err)
+	}
 }
 
 // begins is till payout apply, interrupted when the run has begun.
 func begins(name string) actor {
 	return actor{name, func(p *process) {
-		_, err := p.begin(payout.ApplyOptions{})
+		_, err := p.begin(planFile, p.r.world.plan, payout.ApplyOptions{})
 		if !p.dead {
 			p.r.tell("%s begins the plan: %v", name, err)
 		}
 	}}
 }
 
-func (p *process) begin(o payout.ApplyOptions) (*payout.Applier, error) {
-	plan, err := payout.OpenPlan(filepath.Join(p.r.dir, planFile))
+func (p *process) begin(file string, rows []string, o payout.ApplyOptions) (*payout.Applier, error) {
+	plan, err := payout.OpenPlan(filepath.Join(p.r.dir, file))
 	if err != nil {
 		return nil, err
 	}
-	p.plan = plan
+	p.plan, p.rows = plan, rows
 	applier, err := p.sender().Applier(p.given, plan, o)
 	if err == nil {
 		err = applier.Begin(p.given, 10)
@@ -179,14 +195,21 @@ func (r *run) jump() {
 	time.Sleep(16 * time.Minute)
 }
 
-// makePlan writes a plan.
-func makePlan(ctx context.Context, j *payout.Journal, path string, rows []string) error {
+// makePlan writes a plan. In a batch, it may be another one than before.
+func makePlan(ctx context.Context, j *payout.Journal, path string, batch bool, rows []string) error {
 	ledger := j.Ledger(payout.Account{Address: "https://pay.example.com", Name: "acme"})
 	btc := payout.NewCurrencies(
 		payout.Currency{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"})
-	input := strings.NewReader("order_id,currency,amount,address\n" + strings.Join(rows, "\n") + "\n")
-	_, err := ledger.MakePlan(ctx, payout.PlanInput{Path: path, Name: "a.csv", Format: payout.CSV,
-		Currencies: btc, Input: input})
+	rows = append([]string{"order_id,currency,amount,address"}, rows...)
+	input := payout.PlanInput{Path: path, Name: "a.csv", Format: payout.CSV, Currencies: btc}
+	if batch {
+		input.Batch, input.BatchChanged = "may", true
+		for i, r := range rows {
+			_, rows[i], _ = strings.Cut(r, ",")
+		}
+	}
+	input.Input = strings.NewReader(strings.Join(rows, "\n") + "\n")
+	_, err := ledger.MakePlan(ctx, input)
 	return err
 }
 
