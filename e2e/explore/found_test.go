@@ -33,7 +33,7 @@ func interrupts(name string) event {
 		}}
 }
 
-// previews is till payout apply --already-paid, and the person says no.
+// previews is till payout apply --already-paid --retry-rejected, and the person says no.
 func previews(name string) actor {
 	return actor{name, func(p *process) {
 		plan, err := payout.OpenPlan(filepath.Join(p.r.dir, planFile))
@@ -41,7 +41,7 @@ func previews(name string) actor {
 			panic(err)
 		}
 		defer plan.Close()
-		applier, err := p.sender().Applier(p.given, plan, payout.ApplyOptions{})
+		applier, err := p.sender().Applier(p.given, plan, payout.ApplyOptions{RetryRejected: true})
 		if err == nil {
 			_, err = applier.Preview(p.given)
 		}
