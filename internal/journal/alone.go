@@ -7,9 +7,9 @@ import (
 
 // Alone notes that this process applies a plan of the account. If the journal is a file, it returns a
 // *BusyError while another process applies a plan. Several processes can apply plans from a journal in
-// PostgreSQL. What this process noted before is forgotten, except the runs that it is sending. Leave ends what
-// Alone began.
-func (l *Ledger) Alone(ctx context.Context, run string) error {
+// PostgreSQL. With forget, what this process noted before is forgotten, except the runs that it is sending. Leave ends
+// what Alone began.
+func (l *Ledger) Alone(ctx context.Context, run string, forget bool) error {
 	account, err := l.number(ctx)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (l *Ledger) Alone(ctx context.Context, run string) error {
 				continue
 			case alive && a.sender != j.sender:
 				return &BusyError{Run: a.Run, User: a.User, Host: a.Host}
-			case a.sender == j.sender && a.Run != run && j.isSending(a.Run):
+			case a.sender == j.sender && a.Run != run && (!forget || j.isSending(a.Run)):
 				continue
 			}
 			if _, err := t.exec(`DELETE FROM appliers WHERE sender = ?1 AND run = ?2`, a.sender, a.Run); err != nil {
@@ -45,14 +45,17 @@ func (l *Ledger) Alone(ctx context.Context, run string) error {
 	})
 }
 
-// Leave forgets that this process applies a run, unless it is sending its rows. Without it, a process that goes on
-// after a run would keep others from applying theirs.
+// Leave forgets that this process applies a run, unless it is sending its rows, or the outcome of one that it has sent
+// is not recorded. Without it, a process that goes on after a run would keep others from applying theirs.
 func (l *Ledger) Leave(ctx context.Context, run string) error {
 	return l.j.write(ctx, func(t *tx) error {
 		if l.j.isSending(run) {
 			return nil
 		}
-		_, err := t.exec(`DELETE FROM appliers WHERE sender = ?1 AND run = ?2`, l.j.sender, run)
+		_, err := t.exec(`DELETE FROM appliers WHERE sender = ?1 AND run = ?2 AND NOT EXISTS (
+			SELECT 1 FROM orders WHERE state IN ('unknown', 'sending') AND state = 'sending' AND run = ?2 AND EXISTS (
+				SELECT 1 FROM attempts WHERE order_row = orders.id AND sender = ?1 AND ended = ''))`,
+			l.j.sender, run)
 		return err
 	})
 }

@@ -129,7 +129,9 @@ func (b *book) Paid(ctx context.Context, a Account, to []string) (map[string]boo
 	return b.of(ctx, a).Paid(ctx, to)
 }
 
-func (b *book) Alone(ctx context.Context, run string) error { return b.of(ctx, shop).Alone(ctx, run) }
+func (b *book) Alone(ctx context.Context, run string) error {
+	return b.of(ctx, shop).Alone(ctx, run, true)
+}
 
 func (b *book) Sums(ctx context.Context, a Account, run string) ([]Sum, error) {
 	return b.of(ctx, a).Sums(ctx, run)

@@ -221,13 +221,13 @@ func TestRenameIsRefusedDuringARun(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, applies *book) (old, to Account){
 		"a history": func(t *testing.T, applies *book) (old, to Account) {
 			bring(t, applies, "1", Accepted)
-			if err := applies.of(t.Context(), shop).Alone(t.Context(), "cafe"); err != nil {
+			if err := applies.of(t.Context(), shop).Alone(t.Context(), "cafe", true); err != nil {
 				t.Fatal(err)
 			}
 			return shop, moved
 		},
 		"a new account": func(t *testing.T, applies *book) (old, to Account) {
-			if err := applies.of(t.Context(), shop).Alone(t.Context(), "cafe"); err != nil {
+			if err := applies.of(t.Context(), shop).Alone(t.Context(), "cafe", true); err != nil {
 				t.Fatal(err)
 			}
 			mustBegin(t, applies, Run{Name: "cafe", Digest: "cafe"}, row("1"))
@@ -237,7 +237,7 @@ func TestRenameIsRefusedDuringARun(t *testing.T) {
 			bring(t, applies, "1", Accepted)
 			empty, err := applies.entered(t.Context(), moved)
 			if err == nil {
-				err = empty.Alone(t.Context(), "cafe")
+				err = empty.Alone(t.Context(), "cafe", true)
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -152,7 +152,8 @@ func (t Tally) LeftRows() (n int) {
 // journal is a file, it also checks that no other process applies a plan. It changes nothing permanently,
 // except that the journal remembers how many approvals were required.
 //
-// From then on this process counts as applying the plan, until Send returns, it applies another plan, or it ends.
+// From then on this process counts as applying the plan: until Send returns and all outcomes are recorded, until
+// Applier is called again, or until it ends.
 func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (applier *Applier, err error) {
 	defer toError(&err)
 	if plan == nil {
@@ -163,7 +164,7 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 			"apply it there, or make a plan for this account")
 	}
 	applier = &Applier{sender: s, plan: plan, options: o, seed: maphash.MakeSeed()}
-	if err := s.ledger.Alone(ctx, plan.Name()); err != nil {
+	if err := s.ledger.Alone(ctx, plan.Name(), true); err != nil {
 		return nil, err
 	}
 	if err = s.ledger.Reap(ctx); err == nil {
@@ -182,7 +183,7 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 // leave lets other processes apply their plans, although this one goes on. If the journal fails, they have to wait
 // for its end: that is no reason to report a run as failed.
 func (a *Applier) leave(ctx context.Context) {
-	a.sender.ledger.Leave(context.WithoutCancel(ctx), a.plan.Name())
+	a.sender.ledger.Leave(ctx, a.plan.Name())
 }
 
 // newest finds the plan's run, and refuses the plan if its batch has gone on without it, or if it has expired.

@@ -21,9 +21,10 @@ const manyUnknown = 5
 
 // Send sends every row that is left, with as many calls in flight as the options allow. It returns why it
 // stopped before the end; nil: it did not. When it returns, all calls have ended and their outcomes are
-// recorded.
+// recorded, as far as the journal could be written.
 //
-// A plan is refused while another plan of its batch is being sent, and after a newer one of it has begun.
+// A plan is refused while another plan of its batch is being sent, and after a newer one of it has begun. If the
+// journal is a file, it is also refused while another process applies a plan.
 //
 // Until the first row is accepted and read back, rows are sent one at a time. So if the service does not keep
 // order ids, this is found out before many rows are sent.
@@ -41,7 +42,7 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	}
 	ledger := a.sender.ledger
 	defer ledger.Journal().Sending(a.plan.Name())()
-	if err := ledger.Alone(ctx, a.plan.Name()); err != nil { // this process may have prepared another plan since
+	if err := ledger.Alone(ctx, a.plan.Name(), false); err != nil { // it may have left, or prepared another plan since
 		return err
 	}
 	if a.plan.Batch != "" {

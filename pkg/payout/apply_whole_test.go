@@ -2,6 +2,8 @@ package payout
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"testing"
 	"time"
 
@@ -154,5 +156,82 @@ func TestProcessThatGoesOn(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestUnrecordedOutcomeKeepsOthersOut checks that a program which goes on, although it could not record the outcome of
+// an order, keeps another process from paying what replaces the order in a newer plan of the batch.
+func TestUnrecordedOutcomeKeepsOthersOut(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	may := func(since string) func(*Plan) { return func(p *Plan) { p.Batch, p.Since = "may", since } }
+	old := d.plan(may(""), dueTo(2)...)
+	newer := d.plan(may(old.Name()), due("9"))
+	db, err := sql.Open("sqlite", d.place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	statement := func(text string) {
+		if _, err := db.Exec(text); err != nil {
+			t.Error(err)
+		}
+	}
+	calls, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	x, tally := d.begun(old, ApplyOptions{Note: func(string) { statement("ROLLBACK") }})
+	d.s.set(func() {
+		d.s.onCreate = func(map[string]any) (int, string, bool) {
+			statement("BEGIN IMMEDIATE")
+			cancel() // so that the outcome is tried for a short time only
+			return 200, "", true
+		}
+	})
+	if err := x.Send(t.Context(), calls, tally); err == nil {
+		t.Fatal("the outcome was recorded")
+	}
+	d.s.set(func() { d.s.onCreate = nil })
+	if o, err := d.ledger.Order(t.Context(), "101"); err != nil || o.State != journal.Sending {
+		t.Fatalf("order 101 is %s, %v", o.State, err)
+	}
+	other := *d.Sender
+	other.Ledger = &Ledger{d.open()}
+	var busy *journal.BusyError
+	if _, err := other.apply(t.Context(), newer, ApplyOptions{}); !errors.As(err, &busy) || busy.Run != old.Name() {
+		t.Errorf("the newer plan: %v", err)
+	}
+	d.wantArrived("1", "101")
+}
+
+// TestPreparedPlans checks that a program can prepare two plans and send one after the other: no other process comes
+// between the two, unless it asks after both are sent.
+func TestPreparedPlans(t *testing.T) {
+	d := newDesk(t)
+	first, tally := d.begun(d.plan(nil, due("101")), ApplyOptions{})
+	second, all := d.begun(d.plan(nil, due("102")), ApplyOptions{})
+	if err := first.Send(t.Context(), t.Context(), tally); err != nil {
+		t.Fatal(err)
+	}
+	other := *d.Sender
+	other.Ledger = &Ledger{d.open()}
+	applies := func() (*Applier, error) {
+		return other.Applier(t.Context(), d.plan(nil, due("9")), ApplyOptions{})
+	}
+	if _, err := applies(); !errors.As(err, new(*journal.BusyError)) {
+		t.Errorf("while the second plan is prepared: %v", err)
+	}
+	if err := second.Send(t.Context(), t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	x, err := applies()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Send(t.Context(), t.Context(), all); !errors.As(err, new(*journal.BusyError)) {
+		t.Errorf("while another process applies: %v", err)
+	}
+	if err := x.Begin(t.Context(), 0); err != nil {
+		t.Error(err)
 	}
 }

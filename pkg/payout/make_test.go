@@ -313,7 +313,7 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	}
 	applies := func(run string) (ends func()) {
 		j := p.open()
-		if err := j.Alone(t.Context(), run); err != nil {
+		if err := j.Alone(t.Context(), run, true); err != nil {
 			t.Fatal(err)
 		}
 		return func() {
