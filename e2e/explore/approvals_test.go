@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -123,7 +124,10 @@ func (r *run) mayClaim(p *process, orderID string) {
 		WHERE runs.batch <> '' AND newer.began <> '' AND orders.order_id = '` + orderID + `'`).Scan(&newer)
 	if err == nil {
 		r.violated("%s claims order %s, and run %s of its batch has begun", p.name, orderID, newer)
+	} else if !errors.Is(err, sql.ErrNoRows) {
+		r.violated("the journal cannot be read: %v", err)
 	}
+	r.mayJoin(p, orderID)
 	var demanded, recorded int
 	err = r.journal.db.QueryRow(`SELECT COALESCE((SELECT persons FROM demands WHERE account = orders.account
 			ORDER BY id DESC LIMIT 1), 0), (SELECT count(DISTINCT principal) FROM attempts
@@ -138,6 +142,29 @@ func (r *run) mayClaim(p *process, orderID string) {
 	if n := len(r.outside.signers); demanded > 0 && (n < demanded || recorded < demanded) {
 		r.violated("%s claims order %s, which %d persons must approve: %d have, and %d of them are recorded",
 			p.name, orderID, demanded, n, recorded)
+	}
+}
+
+// mayJoin checks that no other process is sending an order of an older run of the batch. One that has lost its
+// connections cannot be seen.
+func (r *run) mayJoin(p *process, orderID string) {
+	rows, err := r.journal.db.Query(`SELECT other.order_id FROM orders JOIN runs ON runs.account = orders.account AND runs.name = orders.run
+		JOIN runs older ON older.account = runs.account AND older.batch = runs.batch AND older.id < runs.id
+		JOIN orders other ON other.account = orders.account AND other.run = older.name AND other.state = 'sending'
+		WHERE runs.batch <> '' AND orders.order_id = '` + orderID + `'`)
+	if err != nil {
+		r.violated("the journal cannot be read: %v", err)
+		return
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			r.violated("the journal cannot be read: %v", err)
+		} else if owner := r.owner[id]; owner != p && !owner.dead && !owner.ended && !owner.lost() {
+			r.violated("%s claims order %s while %s is sending order %s of an older run of the batch", p.name, orderID,
+				owner.name, id)
+		}
 	}
 }
 

@@ -310,6 +310,11 @@ var patches = []overlay.Patch{
 	}
 	if err := a.planOrders(ctx, w.add); err != nil {
 `},
+	{File: "pkg/payout/apply.go", Old: `
+		if batch[a.Run] && a.Run != run {
+`, New: `
+		if batch[a.Run] && a.Run != run && !mutant("batch-together") {
+`},
 	{File: "internal/journal/claim.go", Old: `
 	if c.Batch == "" {
 `, New: `
