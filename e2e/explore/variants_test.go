@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -175,6 +176,20 @@ func (v variant) fits() bool {
 		}
 	}
 	panic("there is no world " + v.world)
+}
+
+// TestVariantBounds checks that make prove explores the code without a bug at least as far as it looks for each bug.
+// Otherwise a world that sound code violates would show every bug.
+func TestVariantBounds(t *testing.T) {
+	defer func(was bool) { *prove = was }(*prove)
+	*prove = true
+	for _, v := range variants() {
+		for _, w := range allWorlds() {
+			if w.name == v.world && v.fits() && *switches < 0 && !slices.ContainsFunc(w.bounds(), v.bound.within) {
+				t.Errorf("the variant %s is looked for with %v, and its world explored with %v", v.name, v.bound, w.bounds())
+			}
+		}
+	}
 }
 
 // asVariant is the environment variable that gives the patched program one of the bugs.
