@@ -135,6 +135,14 @@ func TestHistories(t *testing.T) {
 						}
 					}
 				},
+				"see it on the list": func(r *rapid.T) {
+					id, h := pick()
+					for _, a := range h.attempts {
+						if a.taken != "" {
+							known(senders[1].Show(t.Context(), account, id, a.taken))
+						}
+					}
+				},
 				"say it was not sent": func(r *rapid.T) {
 					id, h := pick()
 					_, err := senders[2].Decide(t.Context(), account, Decision{OrderID: id, NotSent: true, Reason: "x"})

@@ -206,7 +206,7 @@ func (f Filter) query(account int64) (query string, args []any) {
 		add("order_id = ?%d", f.OrderID)
 	}
 	if f.Unshown {
-		where = append(where, "shown = '' AND (sent <> '' OR decided <> '' OR state = 'unknown')")
+		where = append(where, "shown = '' AND (sent <> '' OR decided <> '')") // that of the index orders_unshown
 	}
 	return `SELECT ` + orderColumns + ` FROM ` + from + ` ` + withAttempts + ` WHERE ` + strings.Join(where, " AND ") +
 		` ORDER BY ` + order + `, number`, args

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -423,20 +424,35 @@ func TestAskedBeforeEachWithdrawal(t *testing.T) {
 		`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`,
 		`SELECT ` + orderColumns + ` FROM orders ` + withAttempts + ` WHERE account = ?1 AND order_id = ?2 ORDER BY orders.id, number`,
 	} {
-		rows, err := (reader{j.Journal, t.Context()}).rows("EXPLAIN QUERY PLAN "+query, 1, "1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() {
-			var a, b, c int
-			var step string
-			if err := rows.Scan(&a, &b, &c, &step); err != nil {
-				t.Fatal(err)
-			}
+		for _, step := range stepsOf(t, j, query, 1, "1") {
 			if !strings.HasPrefix(step, "SEARCH ") || !strings.Contains(step, " USING ") {
 				t.Errorf("%s: %s", query, step)
 			}
 		}
-		rows.Close()
 	}
+}
+
+// TestAskedBeforeEachScan checks that the query before each scan reads only the orders that it is about.
+func TestAskedBeforeEachScan(t *testing.T) {
+	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
+	defer j.Close()
+	query, args := Filter{Unshown: true}.query(1)
+	steps := stepsOf(t, j, query, args...)
+	if want := "SEARCH orders USING INDEX orders_unshown (account=?)"; !slices.Contains(steps, want) {
+		t.Errorf("%s: %q, want %q", query, steps, want)
+	}
+}
+
+// stepsOf returns the steps of a query plan in SQLite.
+func stepsOf(t *testing.T, j *book, query string, args ...any) []string {
+	t.Helper()
+	steps, err := collect(reader{j.Journal, t.Context()}, func(rows *sql.Rows) (step string, err error) {
+		var a, b, c int
+		err = rows.Scan(&a, &b, &c, &step)
+		return step, err
+	}, "EXPLAIN QUERY PLAN "+query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return steps
 }

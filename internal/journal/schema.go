@@ -9,8 +9,8 @@ import (
 // steps that were taken. A step that was in a release is never changed: a change is a new step. {id} is a
 // number that the database assigns.
 //
-// The last step makes a consent of a run in an older journal only if its record proves what was required and who had
-// approved: the demand has not changed since the first approvals were recorded, and these were enough.
+// The step that adds consents makes a consent for a run of an older journal only if the record proves what was required
+// and who had approved: the demand has not changed since the first approvals were recorded, and these were enough.
 //
 // Every index makes each row of a payout slower. An index for queries about few orders contains only these
 // orders. For SQLite to use it, a query must repeat the condition of the index word by word.
@@ -248,6 +248,8 @@ INSERT INTO consent_approvals (consent, approval) SELECT consents.id, approvals.
 UPDATE attempts SET consent = COALESCE((SELECT consents.id FROM orders JOIN runs ON runs.account = orders.account AND runs.name = orders.run
 	JOIN consents ON consents.run_id = runs.id WHERE orders.id = attempts.order_row AND orders.sent = attempts.began
 	AND attempts.began >= (SELECT min(seen) FROM approvals WHERE approvals.run_id = runs.id)), 0) WHERE EXISTS (SELECT 1 FROM consents)
+`, `
+CREATE INDEX orders_unshown ON orders (account) WHERE shown = '' AND (sent <> '' OR decided <> '')
 `}
 }
 

@@ -16,6 +16,7 @@ const (
 	withAttemptTable = 4
 	withApprovals    = 6
 	withDemandNumber = 7
+	withConsents     = 8
 )
 
 // upgraded is an order of an older journal, and what it is after the journal was updated.
@@ -112,7 +113,21 @@ func fill(t *tx, version int) error {
 			return err
 		}
 	}
-	return nil
+	if version < withConsents {
+		return nil
+	}
+	consent, err := insert(t, "consents", map[string]any{"run_id": run, "required": 2})
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec("INSERT INTO consent_approvals (consent, approval) SELECT ?1, id FROM approvals", consent); err != nil {
+		return err
+	}
+	if _, err := t.exec("UPDATE attempts SET demand = ?1", demand); err != nil {
+		return err
+	}
+	_, err = t.exec("UPDATE attempts SET consent = ?1 WHERE order_row IN (SELECT order_row FROM run_rows)", consent)
+	return err
 }
 
 func (u upgraded) fill(t *tx, version int, account, run int64, place int) error {
