@@ -1,6 +1,9 @@
 package render
 
-import "math"
+import (
+	"math"
+	"strings"
+)
 
 // columnLayout is one column of a table. It measures all of its cells, and after the layout shows them one by
 // one.
@@ -105,6 +108,15 @@ func (l *columnLayout) show(p painter, c Cell) string {
 		}
 		wide = width(text)
 		text = p.tint(c, text)
+	}
+	return l.pad(text, wide)
+}
+
+// pad fills a text of the given width up to the width of the column. tablewriter takes a flag, or an emoji with a tone,
+// for narrower than width does. So pad adds fillers, which lineWriter removes.
+func (l *columnLayout) pad(text string, wide int) string {
+	if wide < len(text) { // not only ASCII
+		text += strings.Repeat(filler, max(0, wide-characters().StringWidth(text)))
 	}
 	if l.right {
 		return spaces(l.width-wide) + text

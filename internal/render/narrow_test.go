@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mattn/go-runewidth"
+	"github.com/rivo/uniseg"
 )
 
 // transfer is a row with every kind of cell that a narrow table treats in a way of its own.
@@ -63,8 +63,6 @@ func text(script string, count int) (text string, seen []string) {
 
 // The width of a line is measured by another library than the one that laid the table out.
 func TestTableOnATerminal(t *testing.T) {
-	measure := runewidth.NewCondition()
-	measure.EastAsianWidth = false
 	header := []string{"ID", "ORDER", "STATUS", "AMOUNT", "SINCE", "LABEL"}
 	for script := range scripts {
 		for _, length := range []int{5, 40, 125} {
@@ -77,7 +75,7 @@ func TestTableOnATerminal(t *testing.T) {
 					rows[0].why, rows[1].why = whole, strings.Repeat("word ", 30)
 					got := transfersAsText(t, Options{Width: limit, Columns: columns}, rows...)
 					for line := range strings.Lines(got) {
-						if w := measure.StringWidth(strings.TrimSuffix(line, "\n")); w > limit {
+						if w := uniseg.StringWidth(strings.TrimSuffix(line, "\n")); w > limit {
 							t.Errorf("%s: %d columns in %q", name, w, line)
 						}
 					}

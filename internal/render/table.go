@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 )
@@ -284,32 +285,32 @@ func (t *tableWriter) foot(rows [][]Cell) error {
 
 // line adds a line to the part.
 func (t *tableWriter) line(text func(*columnLayout) string) error {
-	cells := make([]string, len(t.columns)) // a new slice, because tablewriter keeps it
-	for i, l := range t.columns {
-		cells[i] = text(l)
-	}
-	t.part = append(t.part, cells)
+	t.part = append(t.part, t.cells(text))
 	if len(t.part) < partRows {
 		return nil
 	}
 	return t.flush()
 }
 
+// cells returns the cells of a line, with the gaps between them.
+func (t *tableWriter) cells(text func(*columnLayout) string) []string {
+	cells := make([]string, len(t.columns)) // a new slice, because tablewriter keeps it
+	for i, l := range t.columns {
+		if cells[i] = text(l); i < len(cells)-1 {
+			cells[i] += gap
+		}
+	}
+	return cells
+}
+
 // flush prints a part. Only the first part has a header.
 func (t *tableWriter) flush() error {
-	var aligns []tw.Align
-	var header []string
-	for _, l := range t.columns {
-		align := tw.AlignLeft
-		if l.right {
-			align = tw.AlignRight
-		}
-		aligns = append(aligns, align)
-		header = append(header, t.painter.mark(bold, cut(l.header, l.width, false)))
-	}
-	table := newTable(lineWriter{t.out, t.painter}, aligns)
+	table := newTable(lineWriter{t.out, t.painter})
 	if !t.begun && !t.options.NoHeaders {
-		table.Header(header)
+		table.Header(t.cells(func(l *columnLayout) string {
+			name := cut(l.header, l.width, false)
+			return l.pad(t.painter.mark(bold, name), width(name))
+		}))
 	}
 	t.begun = true
 	for _, cells := range t.part {
@@ -411,23 +412,16 @@ func valueLines(p painter, c Cell, limit int) []string {
 	return Wrap(c.short(), limit)
 }
 
-// newTable returns a tablewriter that draws no lines and does not change its cells. It measures characters by
-// the same rules on every machine. It ignores what the locale says about East Asian characters.
-func newTable(out io.Writer, aligns []tw.Align) *tablewriter.Table {
-	padding := make([]tw.Padding, len(aligns))
-	for i := range padding {
-		padding[i] = tw.Padding{Right: gap, Overwrite: true}
-	}
-	if len(padding) > 0 {
-		padding[len(padding)-1].Right = ""
-	}
+// newTable returns a tablewriter that draws no lines and does not change its cells, which have the width of their
+// column.
+func newTable(out io.Writer) *tablewriter.Table {
 	cell := tw.CellConfig{
 		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
-		Alignment:  tw.CellAlignment{PerColumn: aligns},
-		Padding:    tw.CellPadding{PerColumn: padding},
+		Alignment:  tw.CellAlignment{Global: tw.AlignLeft},
+		Padding:    tw.CellPadding{Global: tw.Padding{Overwrite: true}},
 	}
+	twwidth.SetCondition(characters()) // and forget the texts of earlier parts
 	return tablewriter.NewTable(out,
-		tablewriter.WithEastAsian(tw.Off),
 		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
 			Borders: tw.BorderNone,
 			Settings: tw.Settings{
@@ -438,12 +432,13 @@ func newTable(out io.Writer, aligns []tw.Align) *tablewriter.Table {
 		tablewriter.WithHeaderConfig(cell),
 		tablewriter.WithRowConfig(cell),
 		tablewriter.WithTrimSpace(tw.Off),
-		tablewriter.WithTrimTab(tw.Off),
-		tablewriter.WithTrimLine(tw.Off),
 	)
 }
 
-// lineWriter finishes the lines of a table: it drops the spaces at their end and puts colour where the
+// filler is a character of one column that no cell has, because Safe shows it in another way.
+const filler = "\ufff0"
+
+// lineWriter finishes the lines of a table: it drops the filler and the spaces at their end, and puts colour where the
 // painter marked it. tablewriter writes one line at a time and ignores errors: the buffer below keeps them.
 type lineWriter struct {
 	w       io.Writer
@@ -451,7 +446,7 @@ type lineWriter struct {
 }
 
 func (l lineWriter) Write(p []byte) (int, error) {
-	return len(p), l.print(strings.TrimSuffix(string(p), "\n"))
+	return len(p), l.print(strings.TrimSuffix(strings.ReplaceAll(string(p), filler, ""), "\n"))
 }
 
 func (l lineWriter) print(line string) error {

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/mattn/go-runewidth"
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"github.com/rivo/uniseg"
 )
 
 func TestTableCutsOnlyTexts(t *testing.T) {
@@ -138,8 +140,6 @@ func TestColorChangesNoText(t *testing.T) {
 // Tables of every kind of text fit, keep their numbers whole, and stay aligned. A different library measures
 // the width than the one that laid the table out.
 func TestTableFits(t *testing.T) {
-	measure := runewidth.NewCondition()
-	measure.EastAsianWidth = false
 	texts := []string{
 		"", "x", "wd_000123", "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", "日本語のとても長いタイトルです本当に", "한국어 제목 이것은 깁니다",
 		"Schöne Grüße aus Österreich und noch viel mehr", strings.Repeat("e\u0301", 60), "हिन्दी में एक लंबा शीर्षक", "שלום עולם", "\x1b[31mred\u202e", strings.Repeat("界", 100),
@@ -163,7 +163,7 @@ func TestTableFits(t *testing.T) {
 			got += one(t, Options{Width: limit}, rows[0])
 			for line := range strings.Lines(got) {
 				line = strings.TrimSuffix(line, "\n")
-				if w := measure.StringWidth(line); w > limit {
+				if w := uniseg.StringWidth(line); w > limit {
 					t.Errorf("%d columns in a terminal of %d: %q", w, limit, line)
 				}
 				if strings.HasSuffix(line, " ") {
@@ -186,13 +186,30 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
+// Columns are aligned on a terminal that draws the letters of a flag, and an emoji and its tone, one beside the other.
+func TestTableAlignsWhatIsDrawnApart(t *testing.T) {
+	rows := []payment{{title: "🇩🇪", done: true}, {title: "👍🏽 x", done: true}, {title: "日本語", done: true}, {title: "plain", done: true}}
+	equal(t, list(t, Options{Columns: []string{"title", "done"}, NoHeaders: true}, rows...), ""+
+		"🇩🇪    true\n"+
+		"👍🏽 x  true\n"+
+		"日本語  true\n"+
+		"plain   true\n")
+}
+
+// The locale may say that some characters of other scripts, too, are as wide as East Asian ones.
+func TestTableIgnoresTheLocale(t *testing.T) {
+	rows := []payment{{title: "Ж🇩🇪", done: true}, {title: "plain", done: true}}
+	twwidth.SetCondition(&runewidth.Condition{EastAsianWidth: true}) // as tablewriter does with such a locale
+	for range 2 {
+		equal(t, list(t, Options{Columns: []string{"title", "done"}, NoHeaders: true}, rows...), "Ж🇩🇪  true\nplain  true\n")
+	}
+}
+
 func TestTableAlignsWideText(t *testing.T) {
-	measure := runewidth.NewCondition()
-	measure.EastAsianWidth = false
 	rows := []payment{{title: "日本語", done: true}, {title: "e\u0301te\u0301", done: true}, {title: "Ελλάδα", done: true}, {title: "😀 x", done: true}, {title: "\u202e", done: true}}
 	for line := range strings.Lines(list(t, Options{Columns: []string{"title", "done"}, NoHeaders: true}, rows...)) {
 		before, _, _ := strings.Cut(line, "true")
-		if got := measure.StringWidth(before); got != 8 {
+		if got := uniseg.StringWidth(before); got != 8 {
 			t.Errorf("the second column begins at %d in %q", got, line)
 		}
 	}

@@ -5,20 +5,29 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/olekukonko/tablewriter/pkg/twwidth"
+	"github.com/mattn/go-runewidth"
 	"github.com/rivo/uniseg"
 )
 
 // width returns how many columns of a terminal a text takes, at most: not all terminals draw a flag, or an emoji
 // with the tone of its skin, as one character.
 func width(s string) int {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return twwidth.WidthWithOptions(s, twwidth.Options{})
+	measure, columns := characters(), 0
+	for _, r := range s {
+		switch {
+		case r < utf8.RuneSelf:
+			columns++
+		case unicode.Is(unicode.Regional_Indicator, r): // a letter of a flag
+			columns += 2
+		default:
+			columns += measure.RuneWidth(r)
 		}
 	}
-	return len(s)
+	return columns
 }
+
+// characters measures characters by the same rules on every machine, whatever the locale says about East Asian ones.
+func characters() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
 
 // Cut shortens a text to a width. It removes the end.
 func Cut(s string, limit int) string { return cut(s, limit, false) }
