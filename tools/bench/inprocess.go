@@ -193,7 +193,7 @@ func decode(*bench) []row {
 	page, _ := template(pageSize)
 	client := must(api.New("http://127.0.0.1", api.WithTransport(canned(page))))
 	const times = 40
-	ratio := pairs(11, func() time.Duration {
+	ratio := pairs(41, func() time.Duration {
 		begin := time.Now()
 		for range times {
 			var value struct {
@@ -212,5 +212,5 @@ func decode(*bench) []row {
 		return time.Since(begin)
 	})
 	return []row{{what: "encoding/json v1 into plain structs / till, a page of 1,000 withdrawals", got: ratio,
-		unit: "x", limit: 2, detail: fmt.Sprintf("median of 11 pairs of %d pages", times)}}
+		unit: "x", limit: 2, detail: fmt.Sprintf("median of 41 pairs of %d pages", times)}}
 }
