@@ -78,6 +78,7 @@ order that the service has ever shown cannot be recorded as not sent.`,
 	f.BoolVar(&notSent, "not-sent", false, "it never reached the service")
 	f.StringVar(&d.Reason, "reason", "", "how you know; it is kept in the journal")
 	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: record it although it differs from the order")
+	f.BoolVar(&d.AlthoughClock, "although-clock", false, "with --not-sent: record it although the service's clock and this machine's differ")
 	RequireOne(cmd, "paid-as", "not-sent")
 	Exclude(cmd, "paid-as", "not-sent")
 	return WithView(a, List, views.Orders, cmd)
@@ -98,6 +99,8 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 	case d.AlthoughDifferent && (d.PaidAs == "" || strings.TrimSpace(d.Reason) == ""):
 		return UsageError("--although-different needs --paid-as ID and a reason: it records a withdrawal that differs from the order",
 			"add --paid-as ID and --reason TEXT, saying how you know")
+	case d.AlthoughClock && !notSent:
+		return UsageError("--although-clock needs --not-sent: only that decision depends on time", "leave it out")
 	case notSent && strings.TrimSpace(d.Reason) == "":
 		return UsageError("--not-sent needs a reason: it lets the order be sent again",
 			"add --reason TEXT, saying how you know")

@@ -37,6 +37,8 @@ func Rules() []Rule {
 			"Read what the message says about the order, and decide again."},
 		{payout.RuleClock, "This machine's clock and the service's differ by more than a minute.",
 			"Set the clock, and run it again."},
+		{payout.RuleList, "The service's list cannot prove what was not sent.",
+			"Compare it with till journal check; accept what it shows with --accept REASON."},
 		{payout.RulePlanChanged, "The plan does not match its digest.",
 			"Get the plan that was approved, or make a new one and have it approved."},
 		{payout.RulePlanExpired, "The plan has expired, and its run has not begun.", "Make a new plan."},

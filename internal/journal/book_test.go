@@ -99,8 +99,8 @@ func (b *book) Restored(ctx context.Context, a Account) (bool, error) {
 	return b.of(ctx, a).Restored(ctx)
 }
 
-func (b *book) ClearRestored(ctx context.Context, a Account) error {
-	return b.of(ctx, a).ClearRestored(ctx)
+func (b *book) Agree(ctx context.Context, a Account) error {
+	return b.of(ctx, a).Agree(ctx)
 }
 
 func (b *book) NoteKey(ctx context.Context, a Account, key, how string) error {

@@ -30,6 +30,8 @@ type Claim struct {
 	// in force by now, the claim is a *DemandError.
 	Demand  int64
 	Consent int64 // number of what approved it; 0: nothing had to
+	// Skew is how far this machine's clock is ahead of the service's; nil: it is not known yet.
+	Skew *time.Duration
 
 	known Order // the order of a run's row when it was read; a claim that has one makes no order
 }
@@ -97,7 +99,7 @@ type claiming struct {
 
 // event returns the event that the claim causes.
 func (c *claiming) event(t *tx) claimed {
-	return claimed{Claim: c.Claim, at: t.at, by: t.j.person(), sender: t.j.sender}
+	return claimed{Claim: c.Claim, at: t.at, moment: t.j.moment(t.at), by: t.j.person(), sender: t.j.sender}
 }
 
 // alone reads the order and then claims it.
@@ -234,12 +236,16 @@ func (t *tx) duplicates(account int64, c Claim) error {
 	if c.Window == 0 {
 		return nil
 	}
-	// The later of sent and changed counts: an order that was found on the list today may have been sent by a
-	// machine whose clock was slow.
-	accepted, err := t.orders(same+`= 'accepted' AND payee = ?4 AND (sent > ?5 OR changed > ?5)`,
-		account, c.Content.key(), c.OrderID, payee(c.Address), stamp(t.at.Add(-c.Window)))
-	if err != nil || len(accepted) == 0 {
+	accepted, err := t.orders(same+`= 'accepted' AND payee = ?4`, account, c.Content.key(), c.OrderID, payee(c.Address))
+	if err != nil {
 		return err
 	}
-	return &DuplicateError{Order: accepted[0]}
+	for _, o := range accepted {
+		// The later of sent and changed counts: an order that was found on the list today may have been sent by a
+		// machine whose clock was slow.
+		if o.Age(t.j.moment(t.at), nil) < c.Window || t.at.Sub(o.Changed) < c.Window {
+			return &DuplicateError{Order: o}
+		}
+	}
+	return nil
 }

@@ -90,7 +90,7 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 	defer to.writing.Unlock()
 	return to.failed(to.transact(ctx, func(t *tx) error {
 		for _, table := range []string{"accounts", "keys", "orders", "attempts", "events", "runs", "run_rows", "demands", "approvals",
-			"consents", "consent_approvals"} {
+			"consents", "consent_approvals", "acceptances"} {
 			n := 0
 			if err := t.row("SELECT count(*) FROM " + table).Scan(&n); err != nil {
 				return err

@@ -113,9 +113,9 @@ type lockedAccount struct {
 
 // An AccountStatus is what the journal knows of an account as a whole.
 type AccountStatus struct {
-	Newest   *Order // the order that was accepted last; nil: none
+	Newest   *Order // the order that was accepted last, and that no person has accepted to be missing on the list; nil: none
 	Unknown  int    // how many orders are unknown or being sent
-	Found    int    // how many it knows only from the service's list
+	Found    int    // how many it has learned from the service's list since that agreed with the journal
 	Merchant string // the service's id of the merchant; empty: not known
 	// OrderIDs says whether the service's records have the order ids that they were sent with.
 	OrderIDs Keeping
@@ -159,7 +159,8 @@ func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
 	}
 	s.OrderIDs = Keeping(keeping)
 	newest, err := load(q,
-		`id = (SELECT id FROM orders WHERE account = ?1 AND state = 'accepted' ORDER BY `+byTime+` LIMIT 1)`, id)
+		`id = (SELECT id FROM orders WHERE account = ?1 AND state = 'accepted' AND NOT EXISTS (SELECT 1 FROM acceptances
+			WHERE account = ?1 AND what = 'withdrawal' AND subject = withdrawal) ORDER BY `+byTime+` LIMIT 1)`, id)
 	if err != nil {
 		return s, l.j.failed(err)
 	}
@@ -170,7 +171,8 @@ func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
 		Scan(&s.Unknown); err != nil {
 		return s, l.j.failed(err)
 	}
-	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND sent = '' AND state IN ('accepted', 'conflict')`, id).Scan(&s.Found); err != nil {
+	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND sent = '' AND state IN ('accepted', 'conflict')
+		AND changed > (SELECT agreed FROM accounts WHERE id = ?1)`, id).Scan(&s.Found); err != nil {
 		return s, l.j.failed(err)
 	}
 	s.Keys, err = collect(q, scanText,
@@ -178,15 +180,15 @@ func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
 	return s, l.j.failed(err)
 }
 
-// NoteService records what the service has shown about the account: the merchant's id, and whether order ids
-// are kept. Empty values change nothing.
+// NoteService records what the service has shown about the account: the merchant's id, if none is known yet, and
+// whether order ids are kept. Empty values change nothing.
 func (l *Ledger) NoteService(ctx context.Context, merchant string, keeping Keeping) error {
 	return l.j.write(ctx, func(t *tx) error {
 		id, err := t.lock(l)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(`UPDATE accounts SET merchant = CASE WHEN ?1 = '' THEN merchant ELSE ?1 END, order_ids = CASE WHEN ?2 = '' THEN order_ids ELSE ?2 END WHERE id = ?3`,
+		_, err = t.exec(`UPDATE accounts SET merchant = CASE WHEN merchant = '' THEN ?1 ELSE merchant END, order_ids = CASE WHEN ?2 = '' THEN order_ids ELSE ?2 END WHERE id = ?3`,
 			keepable(merchant), string(keeping), id)
 		if err != nil || merchant == "" {
 			return err

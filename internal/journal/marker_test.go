@@ -105,7 +105,7 @@ func TestLostLogIsReported(t *testing.T) {
 				}); err != nil {
 					t.Fatal(err)
 				}
-				if err := j.ClearRestored(t.Context(), shop); err != nil {
+				if err := j.Agree(t.Context(), shop); err != nil {
 					t.Fatal(err)
 				}
 				wantRestored(t, j, shop, false)

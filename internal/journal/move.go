@@ -111,7 +111,7 @@ func (t *tx) moveSome(changes []*change, only string) error {
 			if i >= len(c.old.Attempts) || a != c.old.Attempts[i] {
 				attempts = append(attempts,
 					[]any{c.old.id, a.Number, a.sender, stamp(a.Began), stamp(a.Ended), string(a.Outcome), a.Decimals, a.Demand,
-						a.Consent})
+						a.Consent, a.boot, int64(a.since), a.skewText()})
 			}
 		}
 		e := c.event
@@ -126,10 +126,17 @@ func (t *tx) moveSome(changes []*change, only string) error {
 // putAttempts records attempts, both new ones and those that have changed.
 func (t *tx) putAttempts(rows [][]any) error {
 	list, names, args := valueList(filled(rows))
-	_, err := t.exec(list+` INSERT INTO attempts (order_row, number, sender, began, ended, outcome, decimals, demand, consent)
+	_, err := t.exec(list+` INSERT INTO attempts (order_row, number, sender, began, ended, outcome, decimals, demand, consent, boot, since_boot, skew)
 		SELECT `+strings.Join(names, ", ")+` FROM v WHERE `+names[0]+` <> 0
-		ON CONFLICT (order_row, number) DO UPDATE SET ended = excluded.ended, outcome = excluded.outcome`, args...)
+		ON CONFLICT (order_row, number) DO UPDATE SET ended = excluded.ended, outcome = excluded.outcome, skew = excluded.skew`, args...)
 	return err
+}
+
+func (a Attempt) skewText() string {
+	if !a.Dated {
+		return ""
+	}
+	return a.Skew.String()
 }
 
 // addEvents adds events to the history of orders, with the orders' current states.

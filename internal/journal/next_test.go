@@ -13,7 +13,7 @@ var legal = map[State][]State{
 	"":       {Planned, Sending, Accepted, Conflict},
 	Planned:  {Planned, Sending, Unknown, Accepted, Conflict},
 	Sending:  {Sending, Accepted, Rejected, Planned, Unknown, Conflict},
-	Accepted: {Accepted, Conflict, Planned},
+	Accepted: {Accepted, Conflict, Unknown, Planned},
 	Rejected: {Rejected, Sending, Unknown, Accepted, Conflict},
 	Unknown:  {Unknown, Accepted, Rejected, Planned, Conflict},
 	Conflict: {Conflict, Accepted, Planned},
@@ -95,6 +95,7 @@ func happenings(w world) map[string]event {
 	}
 	for i, taken := range w.truth {
 		id := fmt.Sprintf("w%d", i)
+		all["missing "+id] = missing{id}
 		content := w.order.Content
 		for _, end := range []Outcome{accepted(id), rejected, unknown, limited} {
 			if (end.Ending == WasAccepted) != taken && end.Ending != WasUncertain {
@@ -142,6 +143,7 @@ func wrong(before world, e event, w world) string {
 	}
 	_, isClaim := e.(claimed)
 	_, isTaken := e.(takenClaim)
+	_, isMissing := e.(missing) // the service takes back what it has answered
 	underWay := 0
 	for _, a := range o.Attempts {
 		if a.Outcome == UnderWay {
@@ -159,7 +161,7 @@ func wrong(before world, e event, w world) string {
 		return "the service has shown it, and it is " + string(o.State)
 	case o.State == Accepted && from.State != Accepted && o.Decided == nil && o.Shown != o.Withdrawal:
 		return "it is accepted as " + o.Withdrawal + ", and the service has shown it as " + o.Shown
-	case from.Shown != "" && o.Shown == "":
+	case from.Shown != "" && o.Shown == "" && !isMissing:
 		return "it is forgotten that the service has shown it"
 	}
 	for i, a := range o.Attempts {

@@ -69,7 +69,7 @@ func arrowsOfNext(t *testing.T) map[arrow][]string {
 func anything(o Order) []event {
 	other := coffee
 	other.Minor++
-	all := []event{senderDied{}, shown{"w5"}, decided{Decision: Decision{NotSent: true, Reason: "x"}, at: noon}}
+	all := []event{senderDied{}, shown{"w5"}, missing{"w0"}, decided{Decision: Decision{NotSent: true, Reason: "x"}, at: noon}}
 	for _, c := range []Claim{{Content: coffee}, {Content: other}, {Content: coffee, SameContent: true, NotRejected: true}} {
 		all = append(all, claimed{Claim: c, at: noon, sender: 7})
 	}
@@ -87,7 +87,7 @@ func anything(o Order) []event {
 }
 
 // labels are the names of the events in the picture, in the order of the drawing.
-var labels = []string{"begin run", "claim", "accepted", "rejected", "said nothing", "uncertain", "died", "listed", "differs", "shown", "paid as", "not sent"}
+var labels = []string{"begin run", "claim", "accepted", "rejected", "said nothing", "uncertain", "died", "listed", "differs", "shown", "missing", "paid as", "not sent"}
 
 func label(e event) string {
 	switch e := e.(type) {
@@ -97,6 +97,8 @@ func label(e event) string {
 		return map[Ending]string{WasAccepted: "accepted", WasRejected: "rejected", SaidNothing: "said nothing", WasUncertain: "uncertain"}[e.Ending]
 	case senderDied:
 		return "died"
+	case missing:
+		return "missing"
 	case shown:
 		return "shown"
 	case listed:

@@ -10,7 +10,7 @@ import (
 )
 
 const orderColumns = `orders.id, account, order_id, run, state, orders.currency, orders.unit, orders.minor, orders.address, orders.memo, orders.callback, orders.note, withdrawal, shown, version, sent,
-	code, reason, user_name, host, fingerprint, decided, decided_at, decided_user, decided_host, decided_why, created, changed, number, sender, began, ended, outcome, decimals, attempts.demand, consent`
+	code, reason, user_name, host, fingerprint, decided, decided_at, decided_user, decided_host, decided_why, created, changed, number, sender, began, ended, outcome, decimals, attempts.demand, consent, boot, since_boot, skew`
 
 // withAttempts adds the attempts of orders. There is one row for each attempt, and one row with nulls for an
 // order without any.
@@ -20,13 +20,13 @@ const withAttempts = `LEFT JOIN attempts ON attempts.order_row = orders.id`
 func scanOrder(rows *sql.Rows, more ...any) (o Order, err error) {
 	var state, sent, decidedAt, created, changed string
 	var d Decided
-	var number, sender, decimals, demand, consent sql.NullInt64
-	var began, ended, outcome sql.NullString
+	var number, sender, decimals, demand, consent, since sql.NullInt64
+	var began, ended, outcome, boot, skew sql.NullString
 	err = rows.Scan(append([]any{&o.id, &o.account, &o.OrderID, &o.Run, &state, &o.Currency, &o.Unit, &o.Minor,
 		&o.Address, &o.Memo, &o.Callback, &o.Note, &o.Withdrawal, &o.Shown,
 		&o.version, &sent, &o.Code, &o.Reason, &o.User, &o.Host, &o.Key, &d.As, &decidedAt, &d.User, &d.Host, &d.Reason,
 		&created, &changed,
-		&number, &sender, &began, &ended, &outcome, &decimals, &demand, &consent}, more...)...)
+		&number, &sender, &began, &ended, &outcome, &decimals, &demand, &consent, &boot, &since, &skew}, more...)...)
 	o.State, o.Sent, o.Created, o.Changed = State(state), unstamp(sent), unstamp(created), unstamp(changed)
 	o.Withdrawal, o.Shown = restored(o.Withdrawal), restored(o.Shown)
 	if d.As != "" {
@@ -34,8 +34,11 @@ func scanOrder(rows *sql.Rows, more ...any) (o Order, err error) {
 		o.Decided = &d
 	}
 	if number.Valid {
-		o.Attempts = []Attempt{{number.Int64, unstamp(began.String), unstamp(ended.String), Ending(outcome.String),
-			decimals.Int64, demand.Int64, consent.Int64, sender.Int64}}
+		a := Attempt{Number: number.Int64, Began: unstamp(began.String), Ended: unstamp(ended.String),
+			Outcome: Ending(outcome.String), Decimals: decimals.Int64, Demand: demand.Int64, Consent: consent.Int64,
+			Dated: skew.String != "", sender: sender.Int64, boot: boot.String, since: time.Duration(since.Int64)}
+		a.Skew, _ = time.ParseDuration(skew.String)
+		o.Attempts = []Attempt{a}
 	}
 	return o, err
 }

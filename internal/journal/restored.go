@@ -21,20 +21,6 @@ func (l *Ledger) Restored(ctx context.Context) (restored bool, err error) {
 	return restored, l.j.failed(err)
 }
 
-// ClearRestored records that nothing of the account is missing in the journal.
-func (l *Ledger) ClearRestored(ctx context.Context) error {
-	if err := l.Enter(ctx); err != nil {
-		return err
-	}
-	return l.j.write(ctx, func(t *tx) error {
-		id, err := t.lock(l)
-		if err == nil {
-			_, err = t.exec(`UPDATE accounts SET checked = (SELECT restored FROM till_journal) WHERE id = ?1`, id)
-		}
-		return err
-	})
-}
-
 const markRestored = `UPDATE till_journal SET restored = restored + 1`
 
 func (j *Journal) noteRestored(ctx context.Context) error {

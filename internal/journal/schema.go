@@ -250,6 +250,22 @@ UPDATE attempts SET consent = COALESCE((SELECT consents.id FROM orders JOIN runs
 	AND attempts.began >= (SELECT min(seen) FROM approvals WHERE approvals.run_id = runs.id)), 0) WHERE EXISTS (SELECT 1 FROM consents)
 `, `
 CREATE INDEX orders_unshown ON orders (account) WHERE shown = '' AND (sent <> '' OR decided <> '')
+`, `
+CREATE TABLE acceptances (
+	id {id},
+	account BIGINT NOT NULL REFERENCES accounts (id),
+	at TEXT NOT NULL,
+	user_name TEXT NOT NULL,
+	host TEXT NOT NULL,
+	what TEXT NOT NULL,
+	subject TEXT NOT NULL,
+	reason TEXT NOT NULL
+);
+CREATE INDEX acceptances_account ON acceptances (account, what);
+ALTER TABLE accounts ADD COLUMN agreed TEXT NOT NULL DEFAULT '';
+ALTER TABLE attempts ADD COLUMN boot TEXT NOT NULL DEFAULT '';
+ALTER TABLE attempts ADD COLUMN since_boot BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE attempts ADD COLUMN skew TEXT NOT NULL DEFAULT ''
 `}
 }
 

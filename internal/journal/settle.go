@@ -53,6 +53,18 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Order, err error) {
 	return o, err
 }
 
+// Missing records that the service does not have the withdrawal whose id it has just given an order. It returns the
+// order after that. If the order has changed since, for example because the list has shown it, that counts.
+func (l *Ledger) Missing(ctx context.Context, o Order) (now Order, err error) {
+	err = l.j.write(ctx, func(t *tx) (err error) {
+		if _, now, err = t.current(l, o.OrderID); err == nil && now.version == o.version {
+			now, err = t.happen(now, missing{o.Withdrawal})
+		}
+		return err
+	})
+	return now, err
+}
+
 // Show records under which id the service has shown each of some orders, before anything is settled or because
 // the scan settles nothing. After that, a person can no longer decide that such an order was not sent. A planned
 // or rejected order becomes unknown.

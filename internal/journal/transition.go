@@ -40,6 +40,7 @@ import (
 //	   |        |        |        |        o---------------->|  accepted, listed, differs
 //	   |        |        |        |        |        |        |
 //	   |        |<----------------------------------o        |  not sent
+//	   |        |        |        |        |<-------o        |  missing
 //	   |        |        |        |        |        o------->|  accepted, listed, differs
 //	   |        |        |        |        |        |        |
 //	   |        |        |        |        |        |<-------o  paid as
@@ -56,6 +57,7 @@ import (
 //	listed         listed: the service shows it as it was sent
 //	differs        listed: the service shows something else than was sent
 //	shown          shown: the service shows it in a scan that settles nothing
+//	missing        missing: the service does not have the withdrawal whose id it gave
 //	paid as        decided: a person names the withdrawal that it is
 //	not sent       decided: a person says that it was not sent
 //
@@ -94,7 +96,7 @@ func steps(from State) []State {
 	case Unknown:
 		return []State{Accepted, Rejected, Planned, Conflict}
 	case Accepted:
-		return []State{Conflict, Planned} // planned only if accepted was a person's decision
+		return []State{Conflict, Unknown, Planned} // planned only if accepted was a person's decision
 	case Conflict:
 		return []State{Accepted, Planned}
 	}
@@ -111,6 +113,7 @@ type event interface {
 type claimed struct {
 	Claim
 	at     time.Time
+	moment Moment
 	by     Person
 	sender int64
 }
@@ -126,9 +129,12 @@ func (e claimed) changes(o Order) (Order, error) {
 	}
 	o.State, o.Content, o.Callback, o.Note, o.Key, o.Run = Sending, e.Content, e.Callback, e.Note, e.Key, e.Run
 	o.User, o.Host, o.Sent, o.Code, o.Reason = e.by.User, e.by.Host, e.at, 0, ""
-	o.Attempts = append(o.Attempts,
-		Attempt{Number: o.last().Number + 1, Began: e.at, Decimals: e.Decimals,
-			Demand: e.Demand, Consent: e.Consent, sender: e.sender})
+	a := Attempt{Number: o.last().Number + 1, Began: e.at, Decimals: e.Decimals, Demand: e.Demand, Consent: e.Consent,
+		sender: e.sender, boot: e.moment.boot, since: e.moment.since}
+	if e.Skew != nil {
+		a.Skew, a.Dated = *e.Skew, true
+	}
+	o.Attempts = append(o.Attempts, a)
 	return o, nil
 }
 
@@ -161,6 +167,9 @@ func (e ended) changes(o Order) (Order, error) {
 	laterDoubt := slices.ContainsFunc(o.Attempts[i+1:], func(a Attempt) bool { return a.Outcome == WasUncertain })
 	if o.Attempts[i].Ended.IsZero() {
 		o.Attempts[i].Ended, o.Attempts[i].Outcome = e.at, e.Ending
+		if e.Skew != nil {
+			o.Attempts[i].Skew, o.Attempts[i].Dated = *e.Skew, true
+		}
 	}
 	if !mine {
 		return e.afterAll(o, laterDoubt), nil
@@ -338,6 +347,30 @@ func (e shown) changes(o Order) (Order, error) {
 }
 
 func (e shown) told(_, _ Order) Event { return Event{What: eventShown, Withdrawal: e.withdrawal} }
+
+// missing is the event that the service does not have the withdrawal whose id it has given the order: it may have
+// taken the order or not.
+type missing struct{ withdrawal string }
+
+func (e missing) changes(o Order) (Order, error) {
+	answered := func(a Attempt) bool { return a.Outcome == WasAccepted }
+	if o.State != Accepted || o.Withdrawal != e.withdrawal || !slices.ContainsFunc(o.Attempts, answered) {
+		return o, nil
+	}
+	o.State, o.Withdrawal, o.Shown = Unknown, "", ""
+	o.Reason = "the service has no withdrawal " + e.withdrawal + ", which is the id that it gave"
+	o.Decided = nil
+	for i, a := range o.Attempts {
+		if answered(a) {
+			o.Attempts[i].Outcome = WasUncertain
+		}
+	}
+	return o, nil
+}
+
+func (e missing) told(_, now Order) Event {
+	return Event{What: eventMissing, Withdrawal: e.withdrawal, Reason: now.Reason}
+}
 
 // decided is the event that a person decides what became of the order.
 type decided struct {

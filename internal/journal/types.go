@@ -97,8 +97,13 @@ type Attempt struct {
 	Decimals int64 // decimals of the amount as it was shown when it was sent; negative: unknown
 	Demand   int64 // number of the demand under which it was made; 0: none
 	Consent  int64 // number of what approved it; 0: nothing had to
+	// Skew is how far this machine's clock was ahead of the service's then, if Dated.
+	Skew  time.Duration
+	Dated bool
 
-	sender int64 // number of the lock of the process that made it
+	sender int64  // number of the lock of the process that made it
+	boot   string // the Moment at which it began
+	since  time.Duration
 }
 
 // Ending is how an attempt ended.
@@ -175,8 +180,9 @@ const (
 	eventAnswered = "answered"      // the attempt has ended
 	eventLate     = "answered late" // after the order was made unknown
 	eventDied     = "sender died"
-	eventShown    = "shown" // on the service's list, in a scan that settled nothing
-	eventFound    = "found" // on the service's list
+	eventMissing  = "missing" // the service does not have the withdrawal whose id it gave
+	eventShown    = "shown"   // on the service's list, in a scan that settled nothing
+	eventFound    = "found"   // on the service's list
 	eventDiffers  = "differs"
 	eventPaidAs   = "paid-as" // a person's decisions
 	eventNotSent  = "not-sent"
@@ -202,6 +208,7 @@ type Outcome struct {
 	Status     int64 // HTTP; 0: there was no answer
 	Code       int64
 	Reason     string
+	Skew       *time.Duration // of this machine's clock against the answer's date; nil: unknown
 }
 
 // A Person is the user and machine that did something, for the record.

@@ -14,7 +14,7 @@ const pagesAhead = 2
 type fetchPage func(ctx context.Context, page int) (open func() (WithdrawalPage, error), err error)
 
 // pages returns a fetchPage that uses list to make the request for a page.
-func (c *Client) pages(lenient bool, list func(page int) (request, error)) fetchPage {
+func (c *Client) pages(list func(page int) (request, error)) fetchPage {
 	return func(ctx context.Context, page int) (func() (WithdrawalPage, error), error) {
 		r, err := list(page)
 		if err != nil {
@@ -22,10 +22,6 @@ func (c *Client) pages(lenient bool, list func(page int) (request, error)) fetch
 		}
 		body, status, err := c.exchange(ctx, r)
 		return func() (WithdrawalPage, error) {
-			if lenient {
-				page, err := open[lenientPage](c, r, body, status)
-				return page.WithdrawalPage, err
-			}
 			return open[WithdrawalPage](c, r, body, status)
 		}, err
 	}

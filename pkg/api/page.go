@@ -50,10 +50,6 @@ type ListOptions struct {
 	FirstPage PageBase // with the zero value, All finds out
 	// OnPage, if set, is called with every page before its withdrawals are yielded. It may keep the page.
 	OnPage func(WithdrawalPage)
-	// Lenient continues if a record of a page cannot be read as a withdrawal. Such records are not yielded:
-	// OnPage finds them in WithdrawalPage.Unreadable. Without Lenient, the first of them ends the list with
-	// an error.
-	Lenient bool
 }
 
 // WithdrawalPage is one page of a list.
@@ -62,14 +58,12 @@ type WithdrawalPage struct {
 	PageCount int64        // how many pages there are
 	Total     int64        // how many withdrawals match the filter
 
-	// Number is the page number that All asked for. Methods that return one page do not set it.
-	Number     int
-	Unreadable []UnreadableWithdrawal // the rest of page_content, see ListOptions.Lenient
+	Unreadable []UnreadableWithdrawal // the rest of page_content, see Withdrawals.ListLenient
 
 	size int // of the answer, in bytes
 }
 
-func (p WithdrawalPage) empty() bool { return len(p.Items)+len(p.Unreadable) == 0 }
+func (p WithdrawalPage) empty() bool { return len(p.Items) == 0 }
 
 // MarshalJSON writes the object of page_content, page_count and total. Unreadable records keep their places.
 func (p WithdrawalPage) MarshalJSON() ([]byte, error) {
@@ -101,12 +95,15 @@ func (p *WithdrawalPage) decode(body []byte) error {
 
 func (p *WithdrawalPage) decodeWith(body []byte, readContent func(dec *jsontext.Decoder) error) error {
 	p.size = len(body)
-	var content, pages, total bool
+	var content, none, pages, total bool
 	err := within(body, func(dec *jsontext.Decoder) error {
 		return eachKey(dec, "page", func(key string) (err error) {
 			switch key {
 			case "page_content":
 				content = true
+				if none = dec.PeekKind() == 'n'; none {
+					return dec.SkipValue()
+				}
 				err = readContent(dec)
 			case "page_count":
 				pages = true
@@ -122,6 +119,9 @@ func (p *WithdrawalPage) decodeWith(body []byte, readContent func(dec *jsontext.
 	})
 	if err == nil && !(content && pages && total) {
 		return errors.New("page_content, page_count and total belong in it")
+	}
+	if err == nil && none && p.Total != 0 { // null is an empty list only if the service counts nothing either
+		return fmt.Errorf("page_content: null, and total is %d", p.Total)
 	}
 	return err
 }
@@ -196,13 +196,11 @@ func (w *walk) next() (items []Withdrawal, more bool, err error) {
 	if !w.started {
 		w.started, w.first, w.total = true, w.page, got.Total
 	}
-	all := len(got.Items) + len(got.Unreadable)
 	steady := got.Total == w.total
-	items = w.take(w.page, got)
-	fresh := len(items) + len(got.Unreadable)
-	w.learn(all, fresh, got.Total, steady)
+	items = w.take(got)
+	w.learn(len(got.Items), len(items), got.Total, steady)
 	w.lastPage = w.last(got.PageCount)
-	w.stale, w.empty = inARow(w.stale, fresh == 0), inARow(w.empty, got.empty())
+	w.stale, w.empty = inARow(w.stale, len(items) == 0), inARow(w.empty, got.empty())
 	if more = w.more(got); !more {
 		return items, false, nil
 	}
@@ -220,13 +218,12 @@ func (w *walk) next() (items []Withdrawal, more bool, err error) {
 }
 
 // take passes a page to OnPage, and returns its new rows.
-func (w *walk) take(number int, got WithdrawalPage) []Withdrawal {
-	got.Number = number
+func (w *walk) take(got WithdrawalPage) []Withdrawal {
 	if w.opts.OnPage != nil {
 		w.opts.OnPage(got)
 	}
 	items := w.recent.fresh(got.Items)
-	w.seen += int64(len(items) + len(got.Unreadable))
+	w.seen += int64(len(items))
 	w.total, w.most, w.pages = min(w.total, got.Total), max(w.most, got.Total), max(w.pages, got.PageCount)
 	return items
 }
@@ -345,7 +342,7 @@ func (w *walk) shorter(refusal error) ([]Withdrawal, error) {
 	if int64(w.page) <= there || again.PageCount >= w.pages && again.Total > w.seen {
 		return nil, refusal
 	}
-	return w.take(w.first, again), nil
+	return w.take(again), nil
 }
 
 // recent remembers the ids of the previous pages. Withdrawals made while a list is read push others onto the

@@ -217,7 +217,7 @@ func (s *Resellers) AllWithdrawals(
 	ctx context.Context, id string, filter WithdrawalFilter, opts ListOptions,
 ) iter.Seq2[Withdrawal, error] {
 	filter = filter.own()
-	return eachWithdrawal(ctx, opts, s.client.pages(opts.Lenient, func(page int) (request, error) {
+	return eachWithdrawal(ctx, opts, s.client.pages(func(page int) (request, error) {
 		return s.withdrawals(id, filter, page, opts.pageSize())
 	}))
 }

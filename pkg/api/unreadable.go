@@ -29,7 +29,7 @@ func (u UnreadableWithdrawal) MarshalJSON() ([]byte, error) {
 	return u.raw, nil
 }
 
-// UnmarshalJSON reads the readable fields, as a list does with ListOptions.Lenient. A record that is a
+// UnmarshalJSON reads the readable fields, as Withdrawals.ListLenient does. A record that is a
 // withdrawal is an error. Place is not in the text, and is 0.
 func (u *UnreadableWithdrawal) UnmarshalJSON(b []byte) error {
 	text := jsontext.Value(bytes.TrimSpace(b)).Clone()

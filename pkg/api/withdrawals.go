@@ -357,6 +357,19 @@ func (s *Withdrawals) List(ctx context.Context, filter WithdrawalFilter, page, p
 	return call[WithdrawalPage](ctx, s.client, r)
 }
 
+// ListLenient is List for a caller who must know of every record, also of one that cannot be read as a
+// withdrawal: such records are in WithdrawalPage.Unreadable.
+//
+// POST /api/merchant_withdrawal/list (section 4.1)
+func (s *Withdrawals) ListLenient(ctx context.Context, filter WithdrawalFilter, page, pageSize int) (WithdrawalPage, error) {
+	r, err := s.list(filter, page, pageSize)
+	if err != nil {
+		return WithdrawalPage{}, err
+	}
+	got, err := call[lenientPage](ctx, s.client, r)
+	return got.WithdrawalPage, err
+}
+
 func (s *Withdrawals) list(filter WithdrawalFilter, page, pageSize int) (request, error) {
 	return request{
 		op: "list withdrawals", method: http.MethodPost, path: "/api/merchant_withdrawal/list",
@@ -369,5 +382,5 @@ func (s *Withdrawals) list(filter WithdrawalFilter, page, pageSize int) (request
 func (s *Withdrawals) All(ctx context.Context, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
 	filter = filter.own()
 	return eachWithdrawal(ctx, opts,
-		s.client.pages(opts.Lenient, func(page int) (request, error) { return s.list(filter, page, opts.pageSize()) }))
+		s.client.pages(func(page int) (request, error) { return s.list(filter, page, opts.pageSize()) }))
 }

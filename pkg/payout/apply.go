@@ -25,7 +25,7 @@ type Applier struct {
 	plan    *Plan
 	options ApplyOptions
 	run     journal.Run // its digest is empty until the run has begun
-	found   scanResult  // what Preview has found on the list
+	found   answer      // what Preview has found on the list
 	sent    atomic.Int64
 
 	approvals ApprovalStatus // if approvals are required
@@ -382,7 +382,7 @@ func (a *Applier) Preview(ctx context.Context) (t Tally, err error) {
 	a.found = listed
 	t = newTally()
 	err = a.planOrders(ctx, func(o journal.Order) {
-		if records := listed[o.OrderID]; len(records) > 0 {
+		if records := listed.records[o.OrderID]; len(records) > 0 {
 			e := a.sender.evidence(o.OrderID, o.Content, records)
 			if o.State = journal.Accepted; e.Differs != "" {
 				o.State = journal.Conflict
@@ -467,13 +467,6 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	if err := a.sender.VerifyKey(ctx); err != nil {
 		return err
 	}
-	if learned, err := a.sender.learnMerchant(ctx); err != nil {
-		return err
-	} else if learned {
-		if err := a.approve(ctx); err != nil {
-			return err
-		}
-	}
 	p := a.plan
 	run, err := a.sender.ledger.BeginRun(ctx,
 		journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before,
@@ -522,7 +515,7 @@ func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 		return Tally{}, err
 	}
 	listed = listed.with(a.found)
-	if len(listed) == 0 && !w.unasked && !a.sender.ledger.Journal().Shared() {
+	if len(listed.records) == 0 && !w.unasked && !a.sender.ledger.Journal().Shared() {
 		return t, nil
 	}
 	t = newTally()
@@ -531,7 +524,7 @@ func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 			return Tally{}, err
 		}
 		for _, r := range part {
-			if records := listed[r.Order.OrderID]; len(records) > 0 {
+			if records := listed.records[r.Order.OrderID]; len(records) > 0 {
 				e := a.sender.evidence(r.Order.OrderID, r.Order.Content, records)
 				if r.Order, err = a.sender.recordEvidence(ctx, e); err != nil {
 					return Tally{}, err
@@ -547,7 +540,7 @@ func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 			t.count(r.Order, a.plan.Name(), a.sendable(r.Order))
 		}
 	}
-	a.found = nil // all of it is recorded
+	a.found = answer{} // all of it is recorded
 	if t.Conflict == "" {
 		return t, nil
 	}
@@ -568,23 +561,23 @@ func (a *Applier) conflict(o journal.Order) error {
 // wanted are the orders of a run that the list is asked about.
 type wanted struct {
 	applier *Applier
+	status  journal.AccountStatus
 	never   bool // only what is unknown is looked up
-	dropped bool // the list cannot be asked: the service does not keep order ids
 	unasked bool // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
 	unknown []journal.Order
-	sought  map[string]bool // the order ids that are to be sent
-	from    string          // how far back the list is read for these
+	sends   []string                 // the order ids that are to be sent
+	sought  map[string]journal.Order // these and the unknown ones
+	from    string                   // how far back the list is read for them
 }
 
 // wanted decides how the options apply. If the journal has lost records, the whole list is read.
 func (a *Applier) wanted(ctx context.Context) (*wanted, error) {
-	w := &wanted{applier: a, never: a.sender.options.Lookup == LookupNever, sought: map[string]bool{},
+	w := &wanted{applier: a, never: a.sender.options.Lookup == LookupNever, sought: map[string]journal.Order{},
 		from: a.sender.options.Since}
-	status, err := a.sender.ledger.Status(ctx)
-	if status.Restored {
+	var err error
+	if w.status, err = a.sender.ledger.Status(ctx); w.status.Restored {
 		w.never, w.from = false, ""
 	}
-	w.dropped = !w.never && status.OrderIDs == journal.Dropped
 	return w, err
 }
 
@@ -593,8 +586,10 @@ func (w *wanted) add(o journal.Order) {
 	switch {
 	case o.State == journal.Unknown:
 		w.unknown = append(w.unknown, o)
+		w.sought[o.OrderID], w.from = o, sender.since(w.from, o)
 	case w.applier.sendable(o) && !w.never:
-		w.sought[o.OrderID] = true
+		w.sends = append(w.sends, o.OrderID)
+		w.sought[o.OrderID] = o
 		if o.InDoubt() { // the attempt in doubt is as old as the order
 			w.from = sender.since(w.from, o)
 		}
@@ -603,18 +598,18 @@ func (w *wanted) add(o journal.Order) {
 	}
 }
 
-// look scans for the wanted orders, until two scans agree. If there are none, it reads nothing.
-func (a *Applier) look(ctx context.Context, w *wanted) (listed scanResult, err error) {
-	switch {
-	case w.dropped:
-		err = dropsOrderIDs()
-	case len(w.unknown) > 0:
-		listed, err = a.sender.scanForOrders(ctx, w.unknown, w.sought, w.from)
-	case len(w.sought) > 0:
-		listed, err = a.sender.scanTwice(ctx, w.sought, w.from)
+// look asks the list about the wanted orders. If there are none, it reads nothing.
+func (a *Applier) look(ctx context.Context, w *wanted) (found answer, err error) {
+	if len(w.sends) > 0 {
+		err = a.sender.keepsOrderIDs(ctx, w.status)
+	}
+	if err == nil && len(w.sought) > 0 {
+		if found, err = a.sender.ask(a.sender.observeDate(ctx), w.sought, w.from); err == nil {
+			err = found.undecided(w.sends...)
+		}
 	}
 	if err != nil {
-		return nil, unsettled(w.unknown, err)
+		return answer{}, unsettled(w.unknown, err)
 	}
-	return listed, nil
+	return found, nil
 }

@@ -257,10 +257,10 @@ func (s *sending) send(r journal.RunRow, more <-chan journal.RunRow) {
 		var recording error
 		var following journal.Ticket
 		if goesOn {
-			order, recording, following, err = s.sender.ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
+			order, recording, following, err = s.sender.ledger.FinishAndClaim(s.ctx, ticket, s.sender.outcomeOf(call), s.claim(next))
 		}
 		if !goesOn || recording != nil {
-			order, recording = s.sender.finish(s.ctx, s.calls, ticket, outcomeOf(call.id, call.err))
+			order, recording = s.sender.finish(s.ctx, s.calls, ticket, s.sender.outcomeOf(call))
 		}
 		order, ended := s.sender.recorded(ticket, call, order, recording)
 		s.count(r, order, ended)
@@ -278,7 +278,7 @@ func (s *sending) send(r journal.RunRow, more <-chan journal.RunRow) {
 func (s *sending) claim(r journal.RunRow) journal.Claim {
 	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))
 	c.AllowDuplicate, c.NotRejected, c.Demand = s.options.AllowDuplicate, !s.options.RetryRejected, s.demand
-	c.Consent, c.Batch = s.run.Consent, s.plan.Batch
+	c.Consent, c.Batch, c.Skew = s.run.Consent, s.plan.Batch, s.sender.skew.Load()
 	return c
 }
 
@@ -298,8 +298,15 @@ func (s *sending) next(c call, more <-chan journal.RunRow) (r journal.RunRow, fo
 
 // try reads back the first withdrawal that was accepted. Until it has succeeded, only one row is in flight.
 func (s *sending) try(o journal.Order) {
-	note, err := s.sender.readBack(s.ctx, o)
+	now, note, err := s.sender.readBack(s.ctx, o)
 	switch {
+	case now.State == journal.Unknown && o.State != journal.Unknown: // the service does not have it
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.tally.States[o.State]--
+		s.tally.States[now.State]++
+		s.doubt = cmp.Or(s.doubt, err)
+		s.stop(err)
 	case err != nil:
 		s.stop(err)
 	case note != "":

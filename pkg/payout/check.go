@@ -15,6 +15,8 @@ type Difference struct {
 	Order  *Order          // nil: the journal does not have it
 	Record *api.Withdrawal // nil: it is not on the list
 	Why    string
+
+	mark string // of the record, for Accept
 }
 
 // Missing reports whether the service has accepted a withdrawal that is not accepted in the journal.
@@ -29,123 +31,203 @@ const (
 	Different = "different"
 )
 
-// Compare compares the journal with the service's list. filter restricts the list to a period, and f
-// restricts the journal to the same period. An order of the journal is compared if the service has accepted
-// it. If the list cannot be read completely, the error is ErrReadFailed. Compare settles no order. But as in every
-// scan, an order that counted as not taken becomes unknown if the list has it.
-func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Filter) (found []Difference, err error) {
+// A Comparison is the result of comparing the journal with the service's list.
+type Comparison struct {
+	Differences []Difference // that no person has accepted
+	Accepted    int          // how many differences a person has accepted before
+	// Surplus is how many more withdrawals the service counts than its list shows, beyond those that a person has
+	// accepted before.
+	Surplus int64
+
+	counted int64 // Surplus with those accepted before
+}
+
+// Clean reports whether the journal and the list agree, apart from what a person has accepted.
+func (c Comparison) Clean() bool { return len(c.Differences) == 0 && c.Surplus == 0 }
+
+// Compare compares the journal with the service's list. filter restricts the list to a period, and f restricts the
+// journal to the same period. An order of the journal is compared if the service has accepted it. Compare settles no
+// order. But as in every reading, an order that counted as not taken becomes unknown if the list has it.
+func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Filter) (c Comparison, err error) {
 	defer toError(&err)
 	if err := s.VerifyKey(ctx); err != nil {
-		return nil, err
+		return c, err
 	}
-	index, err := s.checkIndex(ctx)
+	accepted, err := s.ledger.Exceptions(ctx)
 	if err != nil {
-		return nil, err
+		return c, err
 	}
-	var all []Difference
-	var ids map[uint64]struct{} // hashes of the ids on the list
-	var broken error
-	err = s.untilComplete(ctx, func(ctx context.Context, seen sightings) (incomplete string, enough bool, err error) {
-		all, ids = nil, map[uint64]struct{}{}
-		incomplete, err = s.scan(ctx, seen, filter, nil, func(w listed) bool {
-			if w.err != nil {
-				broken = &Error{Kind: ReadFailed,
-					Msg:  "the service's list has a record that cannot be read: " + w.String(),
-					Hint: NewHint("ask the service's provider about this record")}
-				return false
-			}
-			id := hashText(w.ID)
-			if _, again := ids[id]; again { // rows move while the list is read
-				return true
-			}
-			ids[id] = struct{}{}
-			if index.agrees(w.Withdrawal) {
-				return true
-			}
-			d, found, err := s.compare(ctx, w.Withdrawal, index)
-			if found {
-				all = append(all, d)
-			}
-			broken = err
-			return err == nil
-		})
-		return incomplete, true, err
-	})
+	var x *comparing
+	readings := 0
+	err = s.readUntil(ctx, func() (*reading, error) {
+		status, err := s.ledger.Status(ctx)
+		readings++
+		x = &comparing{s: s, ctx: ctx, accepted: accepted, seen: map[string]bool{}}
+		x.r = &reading{filter: filter, status: status, surplus: accepted.Surplus, anyTotal: readings == mostReadings,
+			see: x.see}
+		return x.r, err
+	}, func(r *reading) (bool, error) { return true, x.flush() })
 	if err != nil {
-		return nil, err
+		return c, s.notShown(err)
 	}
-	if broken != nil {
-		return nil, broken
-	}
-	listed := func(id string) bool {
-		_, found := ids[hashText(id)]
-		return found
-	}
-	for i, d := range all {
-		if own := d.Order; own != nil && (own.State == journal.Rejected || own.State == journal.Planned) {
-			o, err := s.ledger.Order(ctx, own.OrderID) // as the scan has left it
+	c.counted = max(0, x.r.total-int64(len(x.r.ids)))
+	c.Differences, c.Accepted, c.Surplus = x.found, x.left, max(0, c.counted-accepted.Surplus)
+	for i, d := range c.Differences { // as the reading has left it
+		if d.Missing() && d.Order != nil {
+			o, err := s.ledger.Order(ctx, d.Order.OrderID)
 			if err != nil {
-				return nil, err
+				return c, err
 			}
-			all[i] = notAccepted(o, d.Record)
+			c.Differences[i] = notAccepted(o, d.mark, d.Record)
 		}
-		if own := d.Order; own != nil && own.ID != d.Record.ID && listed(own.ID) {
-			all[i].Why = fmt.Sprintf("order id %s is there twice: as %s, and as %s, which the journal has", own.OrderID,
+		if own := d.Order; own != nil && d.Record != nil && own.ID != "" && own.ID != d.Record.ID && x.r.has(own.ID) {
+			c.Differences[i].Why = fmt.Sprintf("order id %s is there twice: as %s, and as %s, which the journal has", own.OrderID,
 				d.Record.ID, own.ID)
 		}
 	}
 	for o, err := range s.ledger.Orders(ctx, f.journal()) {
-		if err != nil {
-			return nil, err
-		}
-		if index.takes(o.Withdrawal) && !listed(o.Withdrawal) {
+		switch {
+		case err != nil:
+			return c, err
+		case !isTaken(o) || x.r.has(o.Withdrawal):
+		case accepted.Withdrawals[o.Withdrawal]:
+			c.Accepted++
+		default:
 			own := orderOf(o)
-			all = append(all,
-				Difference{What: OnlyHere, Order: &own,
-					Why: "the service's list does not have withdrawal " + o.Withdrawal})
+			c.Differences = append(c.Differences,
+				Difference{OnlyHere, &own, nil, "the service's list does not have withdrawal " + o.Withdrawal, o.Withdrawal})
 		}
 	}
-	return all, nil
+	return c, nil
 }
 
-// conflictNow says that an order in conflict now agrees with the list.
-func conflictNow(o journal.Order) string {
-	return fmt.Sprintf("it was in conflict because %s; the list agrees with the order now, which a person settles with till withdraw resolve %s --paid-as %s", o.Reason, o.OrderID, o.Withdrawal)
+// isTaken reports whether the service has a withdrawal for an order.
+func isTaken(o journal.Order) bool {
+	return o.State == journal.Accepted || o.State == journal.Conflict && o.Withdrawal != ""
+}
+
+// comparing is the state of one reading of Compare. The journal is asked about some records at a time, because all
+// of its orders may be too many for memory.
+type comparing struct {
+	s        *Sender
+	ctx      context.Context
+	r        *reading
+	accepted journal.Exceptions
+	waiting  []listed
+	seen     map[string]bool // by mark and reason: rows move while the list is read
+	found    []Difference
+	left     int
+	broken   error
+}
+
+func (x *comparing) see(w listed) bool {
+	if x.waiting = append(x.waiting, w); len(x.waiting) >= askedAtOnce {
+		x.broken = x.flush()
+	}
+	return x.broken == nil
+}
+
+// flush compares the records that wait.
+func (x *comparing) flush() error {
+	if x.broken != nil {
+		return x.broken
+	}
+	var ids, orderIDs []string
+	for _, w := range x.waiting {
+		ids = append(ids, w.ID)
+		for _, n := range numbersOf(w.Withdrawal) {
+			orderIDs = append(orderIDs, formatID(n))
+		}
+	}
+	holders, err := x.s.ledger.ByWithdrawal(x.ctx, ids)
+	if err != nil {
+		return err
+	}
+	named, err := x.s.ledger.Held(x.ctx, orderIDs)
+	if err != nil {
+		return err
+	}
+	for _, w := range x.waiting {
+		d, differs := x.compare(w, holders, named)
+		switch {
+		case !differs || x.seen[d.mark+d.Why]:
+		case x.accepted.Withdrawals[d.mark] && (!d.Missing() || d.Order == nil):
+			x.left++
+		default:
+			x.found = append(x.found, d)
+		}
+		x.seen[d.mark+d.Why] = true
+	}
+	x.waiting = x.waiting[:0]
+	return nil
 }
 
 // compare compares a record of the list with the journal, and reports whether there is a difference.
-func (s *Sender) compare(ctx context.Context, w api.Withdrawal, index *checkIndex) (Difference, bool, error) {
-	o, found, err := index.order(ctx, s.ledger, w.ID)
-	if err != nil {
-		return Difference{}, false, err
-	}
-	if found {
-		r := recordOf(w)
-		why := s.differs(o.Content, r)
-		named := len(r.orderIDs) == 0 && o.Decided != nil // a person has said which withdrawal it is
-		if why == "" && !r.bearsOnly(o.OrderID) && !named {
-			why = fmt.Sprintf("its order id is %q, and %s was sent", strings.Join(r.orderIDs, ""), o.OrderID)
-		}
-		if why == "" && o.State == journal.Conflict {
-			why = conflictNow(o)
-		}
+func (x *comparing) compare(w listed, holders, named map[string]journal.Order) (Difference, bool) {
+	o, found := holders[w.ID]
+	if found && isTaken(o) {
+		why := x.whyDifferent(o, w)
 		own := orderOf(o)
-		return Difference{Different, &own, &w, why}, why != "", nil
+		return Difference{Different, &own, &w.Withdrawal, why, w.mark()}, why != ""
 	}
-	for _, id := range bears(w) {
-		o, found, err := index.orderWith(ctx, s.ledger, id)
-		if err != nil {
-			return Difference{}, false, err
-		}
-		if found {
-			return notAccepted(o, &w), true, nil
+	for _, n := range numbersOf(w.Withdrawal) {
+		if o, found := named[formatID(n)]; found {
+			return notAccepted(o, w.mark(), &w.Withdrawal), true
 		}
 	}
-	return Difference{OnlyThere, nil, &w, "the journal does not have it"}, true, nil
+	why := "the journal does not have it"
+	if w.err != nil {
+		why += ", and it cannot be read: " + w.err.Error()
+	}
+	return Difference{OnlyThere, nil, &w.Withdrawal, why, w.mark()}, true
 }
 
-func notAccepted(o journal.Order, w *api.Withdrawal) Difference {
+func (x *comparing) whyDifferent(o journal.Order, w listed) string {
+	r := recordOf(w.Withdrawal)
+	r.unread = w.unread
+	why := x.s.differs(o.Content, r)
+	named := len(r.numbers) == 0 && o.Decided != nil // a person has said which withdrawal it is
+	switch {
+	case why != "":
+		return why
+	case x.r.foreign(w.Withdrawal):
+		return fmt.Sprintf("it belongs to the merchant %q, and this account is %q: if the id has changed, till journal adopt-merchant %s --reason TEXT",
+			w.MerchantID, x.r.status.Merchant, w.MerchantID)
+	case !r.bearsOnly(o.OrderID) && !named:
+		return fmt.Sprintf("its order id is %q, and %s was sent", strings.TrimSpace(r.text), o.OrderID)
+	case o.State == journal.Conflict:
+		return fmt.Sprintf("it was in conflict because %s; the list agrees with the order now, which a person settles with till withdraw resolve %s --paid-as %s",
+			o.Reason, o.OrderID, o.Withdrawal)
+	}
+	return ""
+}
+
+func notAccepted(o journal.Order, mark string, w *api.Withdrawal) Difference {
 	own := orderOf(o)
 	return Difference{Different, &own, w,
-		fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", o.OrderID, stateText(o.State), w.ID)}
+		fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", o.OrderID, stateText(o.State), w.ID), mark}
+}
+
+// Accept records that a person has accepted what a comparison of the whole list shows, and why: later readings leave
+// these records aside, and nothing that was noted about the account keeps it from sending any more. An order that the
+// service has accepted, and that is not accepted in the journal, has to be reconciled: that is not accepted.
+func (s *Sender) Accept(ctx context.Context, c Comparison, reason string) (err error) {
+	defer toError(&err)
+	a := journal.Acceptance{Reason: reason, Surplus: c.counted}
+	for _, d := range c.Differences {
+		if d.Order == nil || !d.Missing() {
+			a.Withdrawals = append(a.Withdrawals, d.mark)
+		}
+	}
+	return accountChanged(s.ledger.Accept(ctx, a))
+}
+
+// Agree records that the journal and the whole list agree. Then nothing that was noted about the account keeps it from
+// sending any more.
+func (s *Sender) Agree(ctx context.Context) error { return asError(s.ledger.Agree(ctx)) }
+
+// AdoptMerchant records a person's decision that the account belongs to another merchant than the service has shown
+// before, for example because the service has given it another id.
+func (l *Ledger) AdoptMerchant(ctx context.Context, merchant, reason string) error {
+	return asError(l.ledger.AdoptMerchant(ctx, merchant, reason))
 }

@@ -26,29 +26,6 @@ func (s *Sender) demand(ctx context.Context, totals []Total) (required int, numb
 	return required, remembered.Number, err
 }
 
-// learnMerchant reads from the service's list which merchant's account this is, if another account that demands
-// approvals may be the same merchant's. Otherwise another key under another name could send until its first
-// withdrawal shows that. It reports whether the journal has learned it.
-func (s *Sender) learnMerchant(ctx context.Context) (learned bool, err error) {
-	if may, err := s.ledger.MayShareDemand(ctx); !may || err != nil {
-		return false, err
-	}
-	merchant := ""
-	err = s.glance(ctx, func(w listed) (more bool) {
-		if w.readable("merchant_id") {
-			merchant = w.MerchantID
-		}
-		return merchant == ""
-	})
-	if err != nil || merchant == "" {
-		return false, err
-	}
-	if err := s.ledger.Enter(ctx); err != nil {
-		return false, err
-	}
-	return true, s.ledger.NoteService(ctx, merchant, journal.NotTried)
-}
-
 // meetable refuses to demand more persons than the file of the approvers has, if the account did not demand as
 // many before. The journal must not remember that: a mistyped number would keep everything from being sent. If
 // it did, persons were removed from the file, and the plan is not approved.

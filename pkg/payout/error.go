@@ -63,6 +63,7 @@ const (
 	RuleKey       = "key"
 	RuleDecision  = "decision"
 	RuleClock     = "clock"
+	RuleList      = "list" // the service's list cannot prove what was not sent
 
 	RulePlanChanged  = "plan_changed"
 	RulePlanExpired  = "plan_expired"

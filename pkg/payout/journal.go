@@ -35,7 +35,7 @@ func openJournal(ctx context.Context, where string, existing bool) (*Journal, er
 		return nil, &Error{Kind: JournalPlace, Msg: "the journal has no place",
 			Hint: NewHint("name a file, or a database as postgres://user@host/database")}
 	}
-	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, User: userName(), Host: hostName(), Existing: existing})
+	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, SinceBoot: journal.SinceBoot, User: userName(), Host: hostName(), Existing: existing})
 	if err != nil {
 		return nil, asError(err)
 	}
@@ -192,11 +192,6 @@ func (l *Ledger) AdoptKey(ctx context.Context, fingerprint string) error {
 func (l *Ledger) Restored(ctx context.Context) (bool, error) {
 	restored, err := l.ledger.Restored(ctx)
 	return restored, asError(err)
-}
-
-// ClearRestored records that the journal has all orders of the account; see Sender.Compare.
-func (l *Ledger) ClearRestored(ctx context.Context) error {
-	return asError(l.ledger.ClearRestored(ctx))
 }
 
 // A Run is a plan that has begun to be applied.

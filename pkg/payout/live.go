@@ -3,7 +3,6 @@ package payout
 import (
 	"context"
 
-	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
 
@@ -25,33 +24,22 @@ func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string
 	if err := s.VerifyKey(ctx); err != nil || len(sought) == 0 {
 		return nil, err
 	}
-	err = s.untilComplete(ctx, func(ctx context.Context, seen sightings) (incomplete string, enough bool, err error) {
-		newest, err := s.witness(ctx, from, func(journal.Order) bool { return true })
-		if err != nil {
-			return "", false, err
-		}
+	err = s.readUntil(ctx, func() (r *reading, err error) {
 		statuses = map[string]string{}
-		incomplete, err = s.scan(ctx, seen, api.WithdrawalFilter{From: from}, newest, func(w listed) bool {
+		r = &reading{filter: api.WithdrawalFilter{From: from}}
+		r.see = func(w listed) bool {
 			if sought[w.ID] {
 				statuses[w.ID] = w.Current
 			}
 			return true
-		})
-		return incomplete, true, err
-	})
+		}
+		r.status, err = s.ledger.Status(ctx)
+		return r, err
+	}, func(*reading) (bool, error) { return true, nil })
 	if err != nil {
 		return nil, err
 	}
 	return statuses, nil
-}
-
-// since returns how far back the list must be read so that it includes an order: from or, if the order is
-// older than SinceTime, the beginning.
-func (s *Sender) since(from string, o journal.Order) string {
-	if o.Created.Before(s.options.SinceTime) {
-		return ""
-	}
-	return from
 }
 
 // Glance reads the list until it has seen all withdrawals in sought, and returns the service's status of
@@ -62,11 +50,12 @@ func (s *Sender) Glance(ctx context.Context, sought map[string]bool) (statuses m
 	if len(sought) == 0 {
 		return statuses, nil
 	}
-	err = s.glance(ctx, func(w listed) bool {
+	r := &reading{see: func(w listed) bool {
 		if sought[w.ID] {
 			statuses[w.ID] = w.Current
 		}
 		return len(statuses) < len(sought)
-	})
+	}}
+	_, err = r.read(ctx, s)
 	return statuses, err
 }

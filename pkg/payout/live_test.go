@@ -69,13 +69,8 @@ func TestLiveReadsAWholeRunInOneScan(t *testing.T) {
 	if want := map[string]string{"w2": "Done", "w150": "Failed", "w151": "New"}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if c, g, lists := d.s.counts(); c != creates || g != gets || lists != before+3 {
-		t.Errorf("it took %d calls of the list and %d others, want the two pages, and the first again", lists-before, c-creates+g-gets)
-	}
-	// A scan that does not see the withdrawal that was accepted last does not count.
-	d.hideFromList("w151")
-	if _, err := d.Live(t.Context(), Filter{Run: "cafe0001"}); !strings.Contains(wantKind(t, err, ReadFailed, "").Msg, "w151") {
-		t.Error(err)
+	if c, g, lists := d.s.counts(); c != creates || g != gets || lists != before+2 {
+		t.Errorf("it took %d calls of the list and %d others, want the two pages", lists-before, c-creates+g-gets)
 	}
 }
 
@@ -186,8 +181,8 @@ func TestReconcileRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, lists := d.s.counts(); lists-before != 2 {
-			t.Errorf("%d pages were read, want 2", lists-before)
+		if _, _, lists := d.s.counts(); lists-before != 4 {
+			t.Errorf("%d pages were read, want 4", lists-before)
 		}
 		wantResults(t, got, "17 accepted true", "15 accepted true", "14 unknown false", "13 accepted true", "12 accepted false", "11 conflict true")
 		if got.Held != 10 || got.Sending != 1 || got.Uncompared != 1 || !strings.HasPrefix(got.Note, "order 18: ") {
@@ -237,7 +232,7 @@ func TestOrderAcceptedDuringTheScanMayBeMissing(t *testing.T) {
 	d.begins("cafe0001", "10")
 	pages := 0
 	d.s.set(func() {
-		d.s.onPage = func() {
+		d.s.onFirst = func() {
 			if pages++; pages != 2 {
 				return
 			}

@@ -45,6 +45,7 @@ type service struct {
 	onGet    func(id string) (status int, answer string)
 	onList   func(page, size int) (items []row, pageCount, total int)
 	onPage   func() // before each page is made
+	onFirst  func() // before each first page is made
 	listFail func() (status int, answer string)
 	now      func() time.Time // time of its Date header; nil: the real time; the zero time: no header
 	maxSize  int              // the largest page size that it accepts; 0: any
@@ -150,6 +151,9 @@ func (s *service) get(id string) (status int, answer string) {
 func (s *service) list(page, size int, from string) (status int, answer string) {
 	if s.onPage != nil {
 		s.onPage()
+	}
+	if s.onFirst != nil && page == s.base {
+		s.onFirst()
 	}
 	if s.listFail != nil {
 		if status, answer := s.listFail(); status >= 0 {

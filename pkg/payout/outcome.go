@@ -77,7 +77,13 @@ func neverLeft(err error) bool {
 	return seen == sawNeverLeft || seen == sawStopped || seen == sawNoRequest
 }
 
-// outcomeOf returns the outcome to record for a create.
+// outcomeOf returns the outcome to record for a call.
+func (s *Sender) outcomeOf(c call) journal.Outcome {
+	out := outcomeOf(c.id, c.err)
+	out.Skew = s.skew.Load()
+	return out
+}
+
 func outcomeOf(id string, err error) journal.Outcome {
 	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
 	if err == nil {

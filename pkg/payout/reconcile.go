@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"example.com/till/internal/journal"
 )
@@ -41,7 +40,14 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 	if err := s.VerifyKey(ctx); err != nil {
 		return nil, err
 	}
-	if results, err = s.settle(ctx, orders); err != nil {
+	results, found, err := s.settle(ctx, orders)
+	if err == nil {
+		err = found.foreignError()
+	}
+	if err == nil {
+		err = found.undecided(stillUnknown(results)...)
+	}
+	if err != nil {
 		return results, unsettled(orders, err)
 	}
 	if len(orderIDs) > 0 {
@@ -61,18 +67,23 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 }
 
 // settle reads the list and records what it says about the orders.
-func (s *Sender) settle(ctx context.Context, orders []journal.Order) ([]Result, error) {
-	listed, err := s.scanForOrders(ctx, orders, nil, s.options.Since)
-	if err != nil {
-		return nil, err
+func (s *Sender) settle(ctx context.Context, orders []journal.Order) (results []Result, found answer, err error) {
+	sought, from := make(map[string]journal.Order, len(orders)), s.options.Since
+	for _, o := range orders {
+		sought[o.OrderID] = o
+		from = s.since(from, o)
 	}
-	results := make([]Result, len(orders))
-	for i, o := range orders {
-		if results[i], err = s.settleOne(ctx, o, listed[o.OrderID]); err != nil {
-			return results[:i], err
+	if found, err = s.ask(ctx, sought, from); err != nil {
+		return nil, found, err
+	}
+	for _, o := range orders {
+		r, err := s.settleOne(ctx, o, found.records[o.OrderID])
+		if err != nil {
+			return results, found, err
 		}
+		results = append(results, r)
 	}
-	return results, nil
+	return results, found, nil
 }
 
 // settleOne records what the list says about an order. Usually there is nothing to record, because the order
@@ -93,6 +104,16 @@ func (s *Sender) settleOne(ctx context.Context, o journal.Order, records []recor
 	r.Order = orderOf(o)
 	r.Agrees = o.State == journal.Conflict && o.Withdrawal == e.Withdrawal && e.Differs == ""
 	return r, nil
+}
+
+// stillUnknown returns the orders that are unknown and not on the list.
+func stillUnknown(results []Result) (orderIDs []string) {
+	for _, r := range results {
+		if r.Order.State == StateUnknown && !r.Listed {
+			orderIDs = append(orderIDs, r.Order.OrderID)
+		}
+	}
+	return orderIDs
 }
 
 func (s *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []journal.Order, err error) {
@@ -134,11 +155,10 @@ func unsettled(orders []journal.Order, err error) error {
 
 // stayUnknown is unsettled for order ids that are known to be unknown.
 func stayUnknown(unknown []string, err error) error {
-	if own := (*Error)(nil); len(unknown) > 0 && errors.As(err, &own) && own.Kind == Conflict { // another scan will find out no more
-		return &Error{Kind: Unknown, OrderIDs: unknown, Err: err,
-			Msg: fmt.Sprintf("what became of order %s cannot be found out: %v", strings.Join(unknown, ", "), err),
-			Hint: NewHint("do not send it again; ask the service's provider, and record what you know",
-				append([]string{"withdraw", "resolve"}, unknown...)...)}
+	again := "run this again"
+	var command []string
+	if own, ok := errors.AsType[*Error](err); ok && (own.Kind == Conflict || own.Kind == Refused) { // another reading will find out no more
+		again, command = own.Hint.Text, own.Hint.Command
 	}
 	switch len(unknown) {
 	case 0:
@@ -146,9 +166,9 @@ func stayUnknown(unknown []string, err error) error {
 	case 1:
 		return &Error{Kind: Unknown, OrderID: unknown[0], Err: err,
 			Msg:  fmt.Sprintf("order %s stays unknown: %v", unknown[0], err),
-			Hint: NewHint("do not send it again; run this again")}
+			Hint: NewHint("do not send it again; "+again, command...)}
 	}
 	return &Error{Kind: Unknown, OrderIDs: unknown, Err: err,
 		Msg:  fmt.Sprintf("%d orders stay unknown: %v", len(unknown), err),
-		Hint: NewHint("do not send them again; run this again")}
+		Hint: NewHint("do not send them again; "+again, command...)}
 }

@@ -45,7 +45,10 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 	if err != nil {
 		return Settled{}, err
 	}
-	listed, err := s.scanRun(ctx, sought, from)
+	found, err := s.ask(ctx, sought, from)
+	if err == nil {
+		err = found.foreignError()
+	}
 	if err != nil {
 		return Settled{}, stayUnknown(unknown, err)
 	}
@@ -53,8 +56,9 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 		if err != nil {
 			return settled, stayUnknown(unknown, err)
 		}
-		records, known := sought.records(listed, o)
-		if o.State == journal.Sending || o.Sent.After(begun) || !known { // it is being sent now, or was sent during the scan
+		records := found.records[o.OrderID]
+		accepted := o.State == journal.Accepted && sought[o.OrderID].State != journal.Accepted // since the reading began
+		if o.State == journal.Sending || o.Sent.After(begun) || accepted && len(records) == 0 {
 			if len(records) > 0 {
 				err := s.ledger.Show(ctx, map[string]string{o.OrderID: records[0].id})
 				if err == nil {
@@ -85,15 +89,18 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 			settled.Results = append(settled.Results, r)
 		}
 	}
+	if err := found.undecided(stillUnknown(settled.Results)...); err != nil {
+		return settled, stayUnknown(stillUnknown(settled.Results), err)
+	}
 	return settled, nil
 }
 
-// seek returns the orders that a filter chooses in the form that a scan looks for, how far back the list must
-// be read for them, and which of them are unknown.
+// seek returns the orders that a filter chooses and that are not being sent, how far back the list must be read for
+// them, and which of them are unknown.
 func (s *Sender) seek(
 	ctx context.Context, f journal.Filter,
-) (sought runSought, from string, unknown []string, err error) {
-	from = s.options.Since
+) (sought map[string]journal.Order, from string, unknown []string, err error) {
+	sought, from = map[string]journal.Order{}, s.options.Since
 	for o, err := range s.ledger.Orders(ctx, f) {
 		if err != nil {
 			return nil, "", nil, err
@@ -101,12 +108,11 @@ func (s *Sender) seek(
 		if o.State == journal.Sending {
 			continue
 		}
-		sought = append(sought, soughtOf(o))
+		sought[o.OrderID] = o
 		from = s.since(from, o)
 		if o.State == journal.Unknown {
 			unknown = append(unknown, o.OrderID)
 		}
 	}
-	sought.sort()
 	return sought, from, unknown, nil
 }

@@ -19,6 +19,8 @@ type Decision struct {
 	// AlthoughDifferent accepts the withdrawal although it is not what the order asked for. It needs a
 	// reason.
 	AlthoughDifferent bool
+	// AlthoughClock accepts that the service's clock and this machine's differ.
+	AlthoughClock bool
 }
 
 // A Checked decision contradicts nothing that is known. It has the orders as they were when it was checked.
@@ -29,6 +31,8 @@ type Checked struct {
 	// Differs says how the withdrawal differs from the order; empty: it does not. Asked and Shown are the two
 	// contents.
 	Differs, Asked, Shown string
+	// Skew is the difference between this machine's clock and the service's, if it was accepted.
+	Skew time.Duration
 	// Undated reports that no answer of the service had a date, so its clock was not compared with this
 	// machine's.
 	Undated bool
@@ -107,10 +111,10 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	}
 	const search = "look for the right one"
 	r := recordOf(w)
-	for _, other := range r.orderIDs {
-		if other != o.OrderID && (len(r.orderIDs) == 1 || !c.AlthoughDifferent) {
+	for _, other := range r.numbers {
+		if formatID(other) != o.OrderID && (len(r.numbers) == 1 || !c.AlthoughDifferent) {
 			return c, refused(RuleDecision,
-				fmt.Sprintf("withdrawal %s belongs to order %s, and not to %s", id, other, o.OrderID), search,
+				fmt.Sprintf("withdrawal %s belongs to order %d, and not to %s", id, other, o.OrderID), search,
 				"withdraw", "list", "--all")
 		}
 	}
@@ -149,13 +153,13 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 			return c, s.taken(o, o.Shown)
 		}
 	}
-	began, err := s.ledger.Journal().Clock(ctx) // before the list is read: a request that arrives later is not on it
+	began, err := s.ledger.Moment(ctx) // before the list is read: a request that arrives later is not on it
 	if err != nil {
 		return c, err
 	}
 	var skew time.Duration
 	c.Undated = true
-	results, err := s.settle(api.ObserveDate(ctx, func(service time.Time) {
+	results, found, err := s.settle(api.ObserveDate(ctx, func(service time.Time) {
 		c.Undated = false
 		if now := s.now().Sub(service); now.Abs() > skew.Abs() {
 			skew = now
@@ -172,13 +176,24 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 				"see what is known of it", "journal", "show", r.Order.OrderID)
 		}
 	}
-	if skew.Abs() > mostSkew {
+	if err := found.undecided(c.OrderIDs...); err != nil {
+		return c, err
+	}
+	switch {
+	case skew.Abs() <= mostSkew:
+	case !c.AlthoughClock:
 		return c, refused(RuleClock,
 			fmt.Sprintf("this machine's clock and the service's differ by %s, so it is not known how long ago the order was sent", roundedUp(skew.Abs())),
-			"set the clock of this machine, and run this again")
+			"set the clock of this machine or, if it is right, add --although-clock")
+	default:
+		c.Skew = skew
+	}
+	var known *time.Duration
+	if !c.Undated {
+		known = &skew
 	}
 	for _, o := range c.orders { // after the list was read: an order on it has arrived
-		if wait := s.options.SettleAfter - began.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
+		if wait := s.options.SettleAfter - o.Age(began, known); !o.Sent.IsZero() && wait > 0 {
 			return c, refused(RuleDecision,
 				fmt.Sprintf("order %s was sent at %s, and may still arrive", o.OrderID,
 					o.Sent.UTC().Format(time.RFC3339)),
@@ -208,6 +223,9 @@ func (s *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err er
 	reason := c.Reason
 	if c.Differs != "" {
 		reason = fmt.Sprintf("%s (although %s: asked for %s, shown %s)", c.Reason, c.Differs, c.Asked, c.Shown)
+	}
+	if c.Skew != 0 {
+		reason += fmt.Sprintf(" (although the clocks of this machine and the service differ by %s)", roundedUp(c.Skew.Abs()))
 	}
 	for i := range c.orders {
 		id := c.orders[i].OrderID

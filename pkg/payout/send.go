@@ -107,13 +107,6 @@ func (s *Sender) send(ctx context.Context, w withdrawal) (Sent, error) {
 	if err := s.VerifyKey(ctx); err != nil {
 		return Sent{}, err
 	}
-	if learned, err := s.learnMerchant(ctx); err != nil {
-		return Sent{}, err
-	} else if learned {
-		if err := s.approveSingle(ctx, &w); err != nil {
-			return Sent{}, err
-		}
-	}
 	if sent, found, err := s.lookup(ctx, w); found || err != nil {
 		return sent, err
 	}
@@ -130,7 +123,8 @@ func (s *Sender) send(ctx context.Context, w withdrawal) (Sent, error) {
 	if w.accepted != nil {
 		w.accepted(sent.Order)
 	}
-	sent.Note, err = s.readBack(ctx, order)
+	order, sent.Note, err = s.readBack(ctx, order)
+	sent.Order = orderOf(order)
 	return sent, err
 }
 
@@ -223,24 +217,21 @@ func (s *Sender) otherContent(o journal.Order, c journal.Content, another string
 //
 //   - if the order was attempted before,
 //   - if the journal has nothing accepted for the account: the journal may be new, or the old one lost,
-//   - if the list once had an order that the journal did not know: there may be more of them,
+//   - if the list has had an order that the journal did not know since the two last agreed: there may be more,
 //   - if LookupAlways is set,
 //   - or if the journal has lost records. Then it reads the whole list, whatever the options say.
 //
-// An order id that is new cannot be on the list. So if the journal has lost records, it is refused.
+// An order id that is new cannot be on the list: see checkNew.
 func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found bool, err error) {
 	status, err := s.ledger.Status(ctx)
 	if err != nil || s.options.Lookup == LookupNever && !status.Restored {
 		return Sent{}, false, err
 	}
-	if status.OrderIDs == journal.Dropped {
-		return Sent{}, false, dropsOrderIDs()
+	if err := s.keepsOrderIDs(ctx, status); err != nil {
+		return Sent{}, false, err
 	}
 	if w.newOrderID {
-		if status.Restored && !w.allowDuplicate {
-			return Sent{}, false, perhapsLost()
-		}
-		return Sent{}, false, nil
+		return Sent{}, false, s.checkNew(ctx, w, status)
 	}
 	orderID := w.request.ExternalOrderID
 	before, err := s.ledger.Order(ctx, orderID)
@@ -258,16 +249,22 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	if before.InDoubt() { // the attempt in doubt is as old as the order
 		from = s.since(from, before)
 	}
-	listed, err := s.scanTwice(ctx, map[string]bool{orderID: true}, from)
-	if err != nil || len(listed[orderID]) == 0 {
-		return Sent{}, false, err
-	}
 	content := contentOf(w.request)
 	mine := content // compared with the record: the content in the journal, if the order is there
-	if before.OrderID != "" {
+	if before.OrderID == "" {
+		before = journal.Order{OrderID: orderID, Content: content}
+	} else {
 		mine = before.Content
 	}
-	o, err := s.recordEvidence(ctx, s.evidence(orderID, mine, listed[orderID]))
+	listed, err := s.ask(s.observeDate(ctx), map[string]journal.Order{orderID: before}, from)
+	if err != nil {
+		return Sent{}, false, err
+	}
+	records := listed.records[orderID]
+	if len(records) == 0 {
+		return Sent{}, false, listed.undecided(orderID)
+	}
+	o, err := s.recordEvidence(ctx, s.evidence(orderID, mine, records))
 	if err != nil {
 		return Sent{}, false, err
 	}
@@ -277,9 +274,9 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	sent, err = s.exists(w,
 		&journal.ExistsError{Order: o, Same: o.Content.Same(content), Alive: o.State == journal.Sending})
 	if err == nil {
-		sent.Note = fmt.Sprintf("order %s was on the service's list already, as %s: nothing was sent", o.OrderID,
-			o.Withdrawal)
-		if more := s.uncompared(mine, listed[orderID][0]); more != "" {
+		sent.Note = fmt.Sprintf("order %s was on the service's list already, as %s with the status %q: nothing was sent",
+			o.OrderID, o.Withdrawal, records[0].status)
+		if more := s.uncompared(mine, records[0]); more != "" {
 			sent.Note += "; " + more
 		}
 	}
@@ -304,7 +301,7 @@ func (s *Sender) claim(ctx context.Context, w withdrawal) (journal.Ticket, error
 	}
 	c := journal.Claim{
 		OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback, Key: s.key,
-		AllowDuplicate: w.allowDuplicate, Decimals: s.decimals(w.request.Amount), Demand: w.demand,
+		AllowDuplicate: w.allowDuplicate, Decimals: s.decimals(w.request.Amount), Demand: w.demand, Skew: s.skew.Load(),
 	}
 	if w.newOrderID {
 		c.Window = w.window
@@ -357,8 +354,17 @@ func (s *Sender) call(ctx, calls context.Context, ticket journal.Ticket) call {
 		}
 		return nil
 	})
-	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	id, err := s.client.Withdrawals.Create(s.observeDate(calls), requestOf(ticket.Order()))
 	return call{id, err, left.Load()}
+}
+
+// observeDate returns a context under which the difference between this machine's clock and the service's is noted
+// for the attempts that follow. Later, it tells how long ago they were made.
+func (s *Sender) observeDate(ctx context.Context) context.Context {
+	return api.ObserveDate(ctx, func(service time.Time) {
+		skew := s.now().Sub(service)
+		s.skew.Store(&skew)
+	})
 }
 
 // elapsed includes the time that the machine was suspended. On some systems, a monotonic clock leaves it out.
@@ -373,7 +379,7 @@ func (s *Sender) UnderWay() int { return int(atomic.LoadInt32(&s.underWay)) }
 
 // record records how a call ended. The error is nil if the withdrawal was accepted.
 func (s *Sender) record(ctx, calls context.Context, ticket journal.Ticket, c call) (journal.Order, error) {
-	order, err := s.finish(ctx, calls, ticket, outcomeOf(c.id, c.err))
+	order, err := s.finish(ctx, calls, ticket, s.outcomeOf(c))
 	return s.recorded(ticket, c, order, err)
 }
 
@@ -411,7 +417,7 @@ func (s *Sender) recorded(ticket journal.Ticket, c call, o journal.Order, record
 		return journal.Order{OrderID: orderID},
 			fmt.Errorf("order %s was not sent, and that could not be recorded: %w; the journal will call it unknown until you settle it with: till withdraw reconcile %s", orderID, recording, orderID)
 	case recording != nil:
-		return journal.Order{OrderID: orderID, Withdrawal: c.id}, unrecorded(orderID, outcomeOf(c.id, c.err), recording)
+		return journal.Order{OrderID: orderID, Withdrawal: c.id}, unrecorded(orderID, s.outcomeOf(c), recording)
 	case c.err != nil && !o.Content.Same(ticket.Order().Content): // this call failed, and the order was sent with other content since
 		return journal.Order{OrderID: orderID}, c.err
 	case o.State == journal.Accepted:
@@ -440,22 +446,96 @@ func unrecorded(orderID string, out journal.Outcome, err error) error {
 			"reconcile", orderID)}
 }
 
-// readBack reads a withdrawal that was just accepted, and checks that it has the order id that it was sent
-// with. If this cannot be checked, the note says why.
-func (s *Sender) readBack(ctx context.Context, o journal.Order) (note string, err error) {
-	if s.options.Lookup == LookupNever || ctx.Err() != nil {
-		return "", nil
+// keepsOrderIDs refuses to go on if the service once did not show an order id as it was sent, and still does not: what
+// it has cannot be looked up then.
+func (s *Sender) keepsOrderIDs(ctx context.Context, status journal.AccountStatus) error {
+	if status.OrderIDs != journal.Dropped || status.Newest == nil {
+		return nil
 	}
-	w, err := s.client.Withdrawals.Get(ctx, o.Withdrawal)
-	if err == nil && w.ID != o.Withdrawal {
-		err = fmt.Errorf("the answer is about withdrawal %q, and not about %q", w.ID, o.Withdrawal)
+	w, err := s.client.Withdrawals.Get(ctx, status.Newest.Withdrawal)
+	switch {
+	case err != nil && !rejects(err):
+		return err
+	case err == nil && recordOf(w).bearsOnly(status.Newest.OrderID):
+		return s.ledger.NoteService(ctx, "", journal.Kept)
+	}
+	return &Error{Kind: Refused, Rule: RuleList, OrderID: status.Newest.OrderID, ID: status.Newest.Withdrawal,
+		Msg:  fmt.Sprintf("the service does not show order ids as they were sent (withdrawal %s, order %s), so its list cannot be asked for an order", status.Newest.Withdrawal, status.Newest.OrderID),
+		Hint: NewHint("ask its provider; to send all the same, relying on this journal alone: --lookup never")}
+}
+
+// checkNew refuses a withdrawal whose order id is new, and so cannot be on the list, if it may have been paid under
+// another one that the journal does not know: it has lost records, or is new itself, and the list shows a withdrawal
+// with the same content.
+func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.AccountStatus) error {
+	switch {
+	case w.allowDuplicate:
+		return nil
+	case status.Restored:
+		return perhapsLost()
+	case status.Newest != nil:
+		return nil
+	}
+	var same record
+	content, oldest := contentOf(w.request), s.now().Add(-w.window-mostZones)
+	err := s.readUntil(ctx, func() (*reading, error) {
+		same = record{}
+		return &reading{status: status, see: func(l listed) bool {
+			r := recordOf(l.Withdrawal)
+			r.unread = l.unread
+			at := parseTime(r.dated)
+			if sameUnit(r.amount, w.request.Amount) && s.differs(content, r) == "" && (at.IsZero() || at.After(oldest)) {
+				same = r
+			}
+			return same.id == ""
+		}}, nil
+	}, func(*reading) (bool, error) { return true, nil })
+	if err != nil || same.id == "" {
+		return s.notShown(err)
+	}
+	return &Error{Kind: Refused, Rule: RuleDuplicate, ID: same.id,
+		Msg: fmt.Sprintf("the journal has nothing accepted for this account, and the service has withdrawal %s with the same content and the status %q",
+			same.id, same.status),
+		Hint: NewHint("to pay it once more, add --allow-duplicate or an --order-id of its own")}
+}
+
+// mostZones is how far apart two local times can be.
+const mostZones = 26 * time.Hour
+
+// mostReadBacks is how often a withdrawal is read back until it is as it was sent: a copy of the service's data may
+// be a moment behind.
+const mostReadBacks = 3
+
+// readBack reads a withdrawal that was just accepted, and checks that it has the order id that it was sent
+// with. If the service does not have it, its order becomes unknown. If that cannot be checked, the note says why.
+func (s *Sender) readBack(ctx context.Context, o journal.Order) (now journal.Order, note string, err error) {
+	if s.options.Lookup == LookupNever || ctx.Err() != nil {
+		return o, "", nil
+	}
+	var w api.Withdrawal
+	for tries := 1; ; tries++ {
+		if w, err = s.client.Withdrawals.Get(ctx, o.Withdrawal); err == nil && w.ID != o.Withdrawal {
+			err = fmt.Errorf("the answer is about withdrawal %q, and not about %q", w.ID, o.Withdrawal)
+		}
+		again := rejects(err) || err == nil && !recordOf(w).bearsOnly(o.OrderID)
+		if !again || tries == mostReadBacks || s.rest(ctx, pauseBetween) != nil {
+			break
+		}
 	}
 	if ctx.Err() != nil {
-		return fmt.Sprintf("order %s was accepted as %s; the interruption kept it from being read back", o.OrderID,
+		return o, fmt.Sprintf("order %s was accepted as %s; the interruption kept it from being read back", o.OrderID,
 			o.Withdrawal), nil
 	}
+	if rejects(err) {
+		answer := fmt.Sprintf("the service answered with the id %s, and then that it has no such withdrawal: %v", o.Withdrawal, err)
+		if now, err = s.ledger.Missing(ctx, o); err == nil && now.State == journal.Unknown {
+			err = &Error{Kind: Unknown, OrderID: o.OrderID, Msg: fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, answer),
+				Hint: NewHint("do not send it again; find out with", "withdraw", "reconcile", o.OrderID)}
+		}
+		return now, "", err
+	}
 	if err != nil {
-		return fmt.Sprintf("order %s was accepted, but could not be read back: %v", o.OrderID, err), nil
+		return o, fmt.Sprintf("order %s was accepted, but could not be read back: %v", o.OrderID, err), nil
 	}
 	keeping := journal.Kept
 	if !recordOf(w).bearsOnly(o.OrderID) {
@@ -464,10 +544,16 @@ func (s *Sender) readBack(ctx context.Context, o journal.Order) (note string, er
 	if err := s.ledger.NoteService(ctx, w.MerchantID, keeping); err != nil {
 		note = fmt.Sprintf("what the record of order %s shows could not be noted: %v", o.OrderID, err)
 	}
-	if keeping == journal.Dropped {
-		return note, dropsOrderIDs()
+	status, err := s.ledger.Status(ctx)
+	switch {
+	case err != nil:
+		return o, fmt.Sprintf("order %s was accepted, and what is known of its merchant cannot be read: %v", o.OrderID, err), nil
+	case w.MerchantID != "" && w.MerchantID != status.Merchant:
+		return o, note, otherMerchant(o.OrderID, o.Withdrawal, w.MerchantID, status.Merchant)
+	case keeping == journal.Dropped:
+		return o, note, dropsOrderIDs(o)
 	}
-	return note, nil
+	return o, note, nil
 }
 
 // stateText returns a state as it appears in a sentence.
@@ -550,8 +636,10 @@ func perhapsLost() error {
 		"name its --order-id, add --allow-duplicate if it was never sent, or see what is missing", "journal", "check")
 }
 
-func dropsOrderIDs() error {
-	return &Error{Kind: Conflict,
-		Msg:  "this service does not keep order ids as they were sent: what it has cannot be looked up, so nothing protects against paying twice when a record is lost",
+// dropsOrderIDs returns the error for a withdrawal that was accepted, and is not shown with its order id.
+func dropsOrderIDs(o journal.Order) error {
+	return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.Withdrawal,
+		Msg: fmt.Sprintf("order %s was accepted as %s, and the service does not show its order id as it was sent: what it has cannot be looked up, so nothing protects against paying twice when a record is lost",
+			o.OrderID, o.Withdrawal),
 		Hint: NewHint("ask its provider; to send all the same, relying on this journal alone: --lookup never")}
 }

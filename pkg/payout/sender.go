@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"example.com/till/internal/journal"
@@ -23,6 +24,7 @@ type Sender struct {
 	now      func() time.Time
 	pause    func(ctx context.Context, d time.Duration) error // between two scans of the list
 	underWay int32                                            // see UnderWay; atomic
+	skew     atomic.Pointer[time.Duration]                    // of this machine's clock against the service's; nil: unknown
 }
 
 // Options change how a Sender works. The zero Options are right for a service that is known only by its

@@ -111,7 +111,7 @@ func TestDecidedDuringTheScan(t *testing.T) {
 	id := d.takes("10")
 	d.decides(Decision{OrderIDs: []string{"10"}, PaidAs: id, Reason: "seen"})
 	other := d.open()
-	d.onPage(2, func() {
+	d.onPage(3, func() {
 		if _, err := other.Decide(context.Background(), journal.Decision{OrderID: "10", NotSent: true, Reason: "x"}); err != nil {
 			t.Error(err)
 		}
@@ -119,7 +119,7 @@ func TestDecidedDuringTheScan(t *testing.T) {
 	if _, err := d.ReconcileRun(t.Context(), "cafe0001"); err != nil {
 		t.Fatal(err)
 	}
-	if o := d.wantState("10", journal.Unknown); o.Shown != id {
+	if o := d.wantState("10", journal.Accepted); o.Shown != id {
 		t.Errorf("it was shown as %q", o.Shown)
 	}
 }
@@ -191,14 +191,14 @@ func TestFoundIsKeptOnce(t *testing.T) {
 	if err == nil {
 		_, err = x.Preview(t.Context())
 	}
-	if err != nil || len(x.found) != 1 {
-		t.Fatal(len(x.found), err)
+	if err != nil || len(x.found.records) != 1 {
+		t.Fatal(len(x.found.records), err)
 	}
 	if err := x.Begin(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.LookUp(t.Context()); err != nil || len(x.found) != 0 {
-		t.Error(len(x.found), err)
+	if _, err := x.LookUp(t.Context()); err != nil || len(x.found.records) != 0 {
+		t.Error(len(x.found.records), err)
 	}
 }
 
@@ -242,7 +242,8 @@ func TestComparedAsTheScanHasLeftIt(t *testing.T) {
 	d := newDesk(t)
 	d.history()
 	d.rejectsAndTakes("16")
-	found, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+	compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+	found := compared.Differences
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}

@@ -1,7 +1,9 @@
 package journal
 
 import (
-	"slices"
+	"cmp"
+	"fmt"
+	"strings"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
@@ -13,23 +15,27 @@ import (
 )
 
 func checkCommand(a *cmdutil.App) *cobra.Command {
-	var from, to string
+	var from, to, accept string
 	cmd := cmdutil.NewCommand(a, cmdutil.List, differenceView, &cobra.Command{
 		Use:   "check",
 		Short: "Compare the journal with the service's list",
 		Long: `Read the service's list of withdrawals, all of it or a period, and show what is
 missing in the journal, missing at the service, or different. Nothing is
-changed. The exit code is 21 if there is a difference.
+changed. The exit code is 21 if there is a difference, and 12 if the service
+counts more withdrawals than its list shows.
 
-After a backup of the journal was restored, what is missing in the journal was
-paid since the backup: see till help guarantees. If the journal has lost
-records, till looks up every order before it sends it, until a check finds
-nothing missing in the journal.
+If there is none, or you accept what there is with --accept REASON, nothing that
+was noted about the account keeps it from sending any more: that the journal has
+lost records, or that the list cannot prove what was not sent. What you accept is
+recorded with your reason, and later checks and look-ups leave it aside. Accept a
+withdrawal only if you know that it is none of the orders that are still to be
+sent: see till help guarantees.
 
 The demo seed of the sandbox has withdrawals that till did not send. They are
 missing in the journal, so the exit code is 21 there.`,
 		Example: `  till journal check --from 2026-05 --to 2026-05
-  till journal check -o jsonl`,
+  till journal check -o jsonl
+  till journal check --accept "made in the panel in May, see case 81"`,
 		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Difference], _ []string) error {
 		if err := s.NoDryRun("journal check"); err != nil {
@@ -50,29 +56,64 @@ missing in the journal, so the exit code is 21 there.`,
 		if err != nil {
 			return err
 		}
-		found, err := sender.Compare(s.Ctx, filter, own)
+		compared, err := sender.Compare(s.Ctx, filter, own)
 		if err != nil {
 			return err
 		}
-		printed := out.Slice(found)
-		if err := clearRestored(s, sender, from+to, found); err != nil {
-			return err
+		printed := out.Slice(compared.Differences)
+		if n := compared.Accepted; n > 0 {
+			s.Note("%s accepted before, and left out", cmdutil.CountOf(n, "difference"))
 		}
-		if len(found) == 0 {
-			if printed != nil {
-				return printed
-			}
-			return noteAgreement(s, sender, own)
+		if s.Cmd.Flags().Changed("accept") {
+			err = acceptDifferences(s, sender, compared, accept)
+		} else if err = differ(compared); err == nil {
+			err = agree(s, sender, own, from+to)
 		}
-		return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitConflict,
-			Msg:  "the journal and the service's list do not agree about " + cmdutil.CountOf(len(found), "withdrawal"),
-			Hint: payout.NewHint("see the history of an order", "journal", "show", "ORDER")}, printed)
+		return cmdutil.WithPrintError(err, printed)
 	})
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
 	f.StringVar(&to, "to", "", "end of the period, in the same forms")
+	f.StringVar(&accept, "accept", "", "accept what the check shows, for this reason, on the record")
+	cmdutil.Exclude(cmd, "accept", "from")
+	cmdutil.Exclude(cmd, "accept", "to")
 	cmdutil.AddFinishFlags(cmd)
 	return cmd
+}
+
+// differ returns the error for what the check has found; nil: nothing.
+func differ(c payout.Comparison) error {
+	switch {
+	case len(c.Differences) > 0:
+		return &cmdutil.Error{Code: cmdutil.ExitConflict,
+			Msg: "the journal and the service's list do not agree about " + cmdutil.CountOf(len(c.Differences), "withdrawal"),
+			Hint: payout.NewHint("see the history of an order with till journal show ORDER; to accept what the check shows",
+				"journal", "check", "--accept", "REASON")}
+	case c.Surplus > 0:
+		return cmdutil.Refusal(payout.RuleList,
+			fmt.Sprintf("the service counts %s more than its list shows", cmdutil.CountOf(int(c.Surplus), "withdrawal")),
+			"ask its provider; if none of them is an order of this journal", "journal", "check", "--accept", "REASON")
+	}
+	return nil
+}
+
+// acceptDifferences records a person's decision. Orders that the journal does not have as accepted, and that are on the
+// list, have to be reconciled all the same.
+func acceptDifferences(s *cmdutil.Session, sender *payout.Sender, c payout.Comparison, reason string) error {
+	if strings.TrimSpace(reason) == "" {
+		return cmdutil.UsageError("--accept needs a reason", "say why, for the record", "journal", "check", "--accept", "REASON")
+	}
+	if err := sender.Accept(s.Ctx, c, reason); err != nil {
+		return err
+	}
+	for _, d := range c.Differences {
+		if d.Missing() && d.Order != nil {
+			return &cmdutil.Error{Code: cmdutil.ExitConflict, About: cmdutil.About{OrderID: d.Order.OrderID, ID: d.Record.ID},
+				Msg:  "the rest is accepted: " + d.Why,
+				Hint: payout.NewHint("settle it", "withdraw", "reconcile", d.Order.OrderID)}
+		}
+	}
+	return s.Note("accepted: %s", cmdutil.CountOf(len(c.Differences), "difference"))
 }
 
 // noteAgreement says that nothing differs, and which orders are unknown: whether the service's list has an unknown
@@ -94,24 +135,22 @@ func noteAgreement(s *cmdutil.Session, sender *payout.Sender, period payout.Filt
 	return s.Note("the journal and the service's list agree")
 }
 
-// clearRestored ends the extra care with a journal that has lost records, once the journal has every record
-// of the whole list.
-func clearRestored(s *cmdutil.Session, sender *payout.Sender, period string, found []payout.Difference) error {
+// agree notes that nothing differs. If the whole list was compared, it ends what was noted about the account.
+func agree(s *cmdutil.Session, sender *payout.Sender, own payout.Filter, period string) error {
 	restored, err := sender.Restored(s.Ctx)
-	if err != nil || !restored {
+	if err == nil && period == "" {
+		err = sender.Agree(s.Ctx)
+	}
+	if err != nil {
 		return err
 	}
-	missing := slices.ContainsFunc(found, payout.Difference.Missing)
 	switch {
-	case missing:
-		return s.Note("the journal has lost records: until nothing is missing in it, every order is looked up before it is sent")
-	case period != "":
-		return s.Note("the journal has lost records, and this was a part of the list: run till journal check without --from and --to")
+	case restored && period != "":
+		err = s.Note("the journal has lost records, and this was a part of the list: run till journal check without --from and --to")
+	case restored:
+		err = s.Note("nothing is missing in the journal: orders are sent as before")
 	}
-	if err := sender.ClearRestored(s.Ctx); err != nil {
-		return err
-	}
-	return s.Note("nothing is missing in the journal: orders are sent as before")
+	return cmp.Or(err, noteAgreement(s, sender, own))
 }
 
 // differenceLine is a difference as JSON.

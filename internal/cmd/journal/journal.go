@@ -24,7 +24,7 @@ import (
 func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("journal", "Show and check the record of what was sent",
 		listCommand(a), showCommand(a), exportCommand(a), pathCommand(a), copyCommand(a), checkCommand(a),
-		renameCommand(a), adoptKeyCommand(a), approvalsCommand(a))
+		renameCommand(a), adoptKeyCommand(a), adoptMerchantCommand(a), approvalsCommand(a))
 	cmd.Long = `Show and check the record of what was sent: an SQLite file on this machine, or
 a PostgreSQL database that several machines share (see TILL_JOURNAL in till
 help environment). The commands show the rows of one account: the account of
@@ -463,4 +463,47 @@ merchant pays. Only a fingerprint of the key is recorded.`,
 			return s.Note("the key %s is now one of %s", fingerprint, account)
 		},
 	}
+}
+
+func adoptMerchantCommand(a *cmdutil.App) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "adopt-merchant ID --reason TEXT",
+		Short: "Say that the service has given the merchant another id",
+		Long: `Record that the withdrawals of the merchant ID are those of the account in use,
+although the service has shown another merchant there before. Check twice: if
+the key belongs to another merchant, that merchant pays.`,
+		Example: `  till journal adopt-merchant m-2041 --reason "renamed by the provider, case 81"`,
+		Args:    cmdutil.Args("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.Start(cmd)
+			if err != nil {
+				return err
+			}
+			if strings.TrimSpace(reason) == "" {
+				return cmdutil.UsageError("the reason for the change is missing", "give one",
+					"journal", "adopt-merchant", args[0], "--reason", "TEXT")
+			}
+			if err := s.NoDryRun("journal adopt-merchant"); err != nil {
+				return err
+			}
+			if err := s.OwnJournal(); err != nil {
+				return err
+			}
+			account, err := s.JournalAccount()
+			if err != nil {
+				return err
+			}
+			j, err := s.ExistingJournal()
+			if err != nil {
+				return err
+			}
+			if err := j.Ledger(account).AdoptMerchant(s.Ctx, args[0], reason); err != nil {
+				return err
+			}
+			return s.Note("%s is the merchant %s now", account, args[0])
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "how you know, for the record")
+	return cmd
 }

@@ -52,10 +52,11 @@ func TestCompareTellsWhatDiffers(t *testing.T) {
 					}
 				}
 			})
-			found, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+			compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
 			if err != nil {
 				t.Fatal(err)
 			}
+			found := compared.Differences
 			if (len(found) == 0) != (c.why == "") || len(found) > 0 && !strings.Contains(found[0].Why, c.why) {
 				t.Errorf("got %+v, want a reason with %q", found, c.why)
 			}

@@ -1,0 +1,136 @@
+package journal
+
+import (
+	"context"
+	"strconv"
+	"strings"
+)
+
+// A person can accept what the service's list shows and the journal cannot explain: withdrawals that till did not
+// send, records without an order id, orders that the list no longer shows, a total that counts too much. What was
+// accepted no longer keeps the account from sending. Each acceptance is kept, with its reason.
+
+// What was accepted.
+const (
+	acceptedWithdrawal = "withdrawal" // the subject is its id or, without one, the text of its record
+	acceptedSurplus    = "surplus"    // the subject is how many withdrawals the list counts and does not show
+	acceptedMerchant   = "merchant"   // the subject is the merchant's id
+	acceptedLosses     = "losses"     // that the journal may lack records; without a subject
+)
+
+// Exceptions are what persons have accepted about an account.
+type Exceptions struct {
+	Withdrawals map[string]bool // by the id or, without one, the text of the record
+	Surplus     int64           // how many withdrawals the list counts and does not show
+}
+
+// Acceptance is one decision of a person.
+type Acceptance struct {
+	Withdrawals []string
+	Surplus     int64
+	Reason      string
+}
+
+// Exceptions returns what was accepted about the account.
+func (l *Ledger) Exceptions(ctx context.Context) (a Exceptions, err error) {
+	a.Withdrawals = map[string]bool{}
+	account, err := l.number(ctx)
+	if err != nil || account == 0 {
+		return a, err
+	}
+	for rows, err := range each(l.j.read(ctx), `SELECT what, subject FROM acceptances WHERE account = ?1 ORDER BY id`, account) {
+		var what, subject string
+		if err == nil {
+			err = rows.Scan(&what, &subject)
+		}
+		if err != nil {
+			return a, l.j.failed(err)
+		}
+		switch what {
+		case acceptedWithdrawal:
+			a.Withdrawals[restored(subject)] = true
+		case acceptedSurplus:
+			a.Surplus, _ = strconv.ParseInt(subject, 10, 64)
+		}
+	}
+	return a, nil
+}
+
+// Accept records a person's decision about the whole list. Nothing that was noted about the account keeps it from
+// sending after that, see Agree.
+func (l *Ledger) Accept(ctx context.Context, a Acceptance) error {
+	subjects := [][2]string{{acceptedLosses, ""}, {acceptedSurplus, strconv.FormatInt(a.Surplus, 10)}}
+	for _, id := range a.Withdrawals {
+		subjects = append(subjects, [2]string{acceptedWithdrawal, id})
+	}
+	return l.accept(ctx, a.Reason, subjects, (*tx).agree)
+}
+
+// AdoptMerchant records a person's decision that the account is another merchant's than the service has shown.
+func (l *Ledger) AdoptMerchant(ctx context.Context, merchant, reason string) error {
+	return l.accept(ctx, reason, [][2]string{{acceptedMerchant, merchant}}, func(t *tx, account int64) error {
+		_, err := t.exec(`UPDATE accounts SET merchant = ?1 WHERE id = ?2`, keepable(merchant), account)
+		return err
+	})
+}
+
+func (l *Ledger) accept(ctx context.Context, reason string, subjects [][2]string, do func(*tx, int64) error) error {
+	if err := l.Enter(ctx); err != nil {
+		return err
+	}
+	return l.j.write(ctx, func(t *tx) error {
+		account, err := t.lock(l)
+		if err != nil {
+			return err
+		}
+		for _, s := range subjects {
+			if _, err := t.exec(`INSERT INTO acceptances (account, at, user_name, host, what, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+				account, t.now, t.j.options.User, t.j.options.Host, s[0], storable(keepable(s[1])), keepable(reason)); err != nil {
+				return err
+			}
+		}
+		return do(t, account)
+	})
+}
+
+// Agree records that the journal and the whole list agree. From then on, the account is no longer treated as one
+// whose journal may lack orders, or whose service does not show order ids.
+func (l *Ledger) Agree(ctx context.Context) error {
+	if err := l.Enter(ctx); err != nil {
+		return err
+	}
+	return l.j.write(ctx, func(t *tx) error {
+		account, err := t.lock(l)
+		if err != nil {
+			return err
+		}
+		return t.agree(account)
+	})
+}
+
+func (t *tx) agree(account int64) error {
+	_, err := t.exec(`UPDATE accounts SET checked = (SELECT restored FROM till_journal), agreed = ?1, order_ids = '' WHERE id = ?2`,
+		t.now, account)
+	return err
+}
+
+// ByWithdrawal returns the orders of the account that have one of these withdrawals, by the id of the withdrawal.
+func (l *Ledger) ByWithdrawal(ctx context.Context, ids []string) (held map[string]Order, err error) {
+	held = make(map[string]Order)
+	stored := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if id != "" {
+			stored = append(stored, storable(keepable(id)))
+		}
+	}
+	err = l.among(ctx, stored, func(account int64, args []any, list string) error {
+		starts := "substr(" + strings.ReplaceAll(list, ", ", ", 1, 200), substr(") + ", 1, 200)" // as in the index
+		orders, err := load(l.j.read(ctx), `account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) IN (`+starts+
+			`) AND withdrawal IN (`+list+`)`, append([]any{account}, args...)...)
+		for _, o := range orders {
+			held[o.Withdrawal] = o
+		}
+		return err
+	})
+	return held, err
+}

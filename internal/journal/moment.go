@@ -1,0 +1,43 @@
+package journal
+
+import (
+	"context"
+	"time"
+)
+
+// A Moment is a time by the journal's clock. In SQLite it is also a time since this machine has started, because that
+// clock is not fooled if somebody sets the time of this machine.
+type Moment struct {
+	at    time.Time
+	boot  string // names the start of this machine; empty: there is no such clock
+	since time.Duration
+}
+
+// Moment returns the present moment.
+func (l *Ledger) Moment(ctx context.Context) (Moment, error) {
+	at, err := l.j.clock(l.j.read(ctx))
+	return l.j.moment(at), l.j.failed(err)
+}
+
+func (j *Journal) moment(at time.Time) Moment {
+	m := Moment{at: at}
+	if j.options.SinceBoot != nil && !j.Shared() {
+		m.boot, m.since = j.options.SinceBoot()
+	}
+	return m
+}
+
+// Age returns how long before a moment the last attempt of the order began. Skew is how far this machine's clock is
+// ahead of the service's at that moment; nil: it is not known. If the machine has started again since the attempt, and
+// the skew was known then too, the service's clock decides.
+func (o Order) Age(m Moment, skew *time.Duration) time.Duration {
+	last := o.last()
+	age := m.at.Sub(o.Sent)
+	switch {
+	case m.boot != "" && m.boot == last.boot:
+		age = m.since - last.since
+	case m.boot != "" && skew != nil && last.Dated:
+		age -= *skew - last.Skew
+	}
+	return age
+}

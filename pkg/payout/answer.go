@@ -1,0 +1,342 @@
+package payout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// An answer is what the list says about the orders that were sought.
+type answer struct {
+	records map[string][]record // by order id
+	foreign map[string]record   // another merchant's; it says nothing about the order
+	// nameless are the records that may be any order, by their marks: as long as there are some, an order without
+	// a record is undecided.
+	nameless map[string]string
+}
+
+func newAnswer() answer {
+	return answer{map[string][]record{}, map[string]record{}, map[string]string{}}
+}
+
+// add adds a record. It ignores one that it has already: the list may show a record twice when rows move. Two
+// records of an order are a conflict, so it does not keep all of very many.
+func (a *answer) add(orderID string, w record) {
+	if records := a.records[orderID]; len(records) < mostRecords && !slices.ContainsFunc(records, w.identical) {
+		a.records[orderID] = append(records, w)
+	}
+}
+
+const mostRecords = 100 // of one order
+
+// with returns an answer with the records of an earlier one that it lacks. If both have a record of the same
+// withdrawal, the newer one counts.
+func (a answer) with(earlier answer) answer {
+	both := a
+	if both.records = maps.Clone(a.records); both.records == nil {
+		both.records = map[string][]record{}
+	}
+	for orderID, records := range earlier.records {
+		for _, w := range records {
+			if !slices.ContainsFunc(a.records[orderID], func(o record) bool { return o.id == w.id }) {
+				both.records[orderID] = append(slices.Clip(both.records[orderID]), w)
+			}
+		}
+	}
+	return both
+}
+
+// agrees reports whether two readings have shown the same. Amounts are compared only if they are shown in the unit
+// that was sent, because the rate between two units may change.
+func (a answer) agrees(o answer, sought map[string]journal.Order) bool {
+	if len(a.records) != len(o.records) || len(a.foreign) != len(o.foreign) || !maps.Equal(a.nameless, o.nameless) {
+		return false
+	}
+	shows := func(records []record, r record, sent api.Amount) bool {
+		return slices.ContainsFunc(records, func(o record) bool {
+			return r.identical(o) || r.same(o) && !sameUnit(r.amount, sent)
+		})
+	}
+	for orderID, records := range a.records {
+		others, sent := o.records[orderID], amountOf(sought[orderID].Content)
+		if slices.ContainsFunc(records, func(r record) bool { return !shows(others, r, sent) }) ||
+			slices.ContainsFunc(others, func(r record) bool { return !shows(records, r, sent) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// undecided returns the error for orders that the answer does not show, if it cannot say that they are not on the
+// list; nil: it can.
+func (a answer) undecided(orderIDs ...string) error {
+	if err := a.foreignError(); err != nil {
+		return err
+	}
+	for _, id := range orderIDs {
+		if len(a.records[id]) > 0 {
+			continue
+		}
+		for _, mark := range slices.Sorted(maps.Keys(a.nameless)) {
+			return unproven(fmt.Sprintf("order %s is not on the service's list, and a record there may be any order: %s", id, a.nameless[mark]), nil)
+		}
+	}
+	return nil
+}
+
+// foreignError returns the error for an order of which the list has only a record of another merchant; nil: there is
+// none.
+func (a answer) foreignError() error {
+	for _, id := range slices.Sorted(maps.Keys(a.foreign)) {
+		if w := a.foreign[id]; len(a.records[id]) == 0 {
+			return otherMerchant(id, w.id, w.merchant, w.noted)
+		}
+	}
+	return nil
+}
+
+// A seeker knows which records of the list are about the orders that are sought.
+type seeker struct {
+	orders   map[string]journal.Order
+	cut      map[int64]string // order ids by what is left of them in 32 bits
+	accepted journal.Exceptions
+	sender   *Sender
+}
+
+func (s *Sender) newSeeker(orders map[string]journal.Order, accepted journal.Exceptions) *seeker {
+	k := &seeker{orders, map[int64]string{}, accepted, s}
+	for id := range orders {
+		for _, n := range cutTo32(parseID(id)) {
+			k.cut[n] = id
+		}
+	}
+	return k
+}
+
+// see adds what a record says to an answer.
+func (k *seeker) see(a *answer, w listed, noted string, foreign bool) {
+	accepted := k.accepted.Withdrawals[w.mark()]
+	numbers := numbersOf(w.Withdrawal)
+	mayBeAny := len(numbers) == 0
+	var r record
+	for _, n := range numbers {
+		id := formatID(n)
+		whole := k.cut[n]
+		if _, found := k.orders[id]; !found && whole == "" {
+			continue
+		}
+		r = recordOf(w.Withdrawal)
+		r.unread, r.noted = w.unread, noted
+		switch _, found := k.orders[id]; {
+		case !found: // it may be an order whose id does not fit into 32 bits at the service
+			mayBeAny = k.sender.differs(k.orders[whole].Content, r) == ""
+		case foreign && !accepted:
+			a.foreign[id] = r
+		case foreign:
+		case w.ID == "":
+			mayBeAny = true
+		default:
+			a.add(id, r)
+		}
+	}
+	if mayBeAny && !foreign && !accepted {
+		a.nameless[w.mark()] = w.String()
+	}
+}
+
+// mustShow returns the ids of withdrawals that a list from a time on must show, if the service understands the
+// time as it is meant: those on the first page of the whole list that are as new, or whose date cannot be read, the
+// newest of that page in any case, and those that the journal knows to be as new.
+func (s *Sender) mustShow(ctx context.Context) (ids []string, err error) {
+	since := s.options.SinceTime
+	newest, newestID := time.Time{}, ""
+	first := &reading{}
+	first.see = func(w listed) bool {
+		at := time.Time{}
+		if len(w.Statuses) > 0 {
+			at = parseTime(w.Statuses[0].At)
+		}
+		if at.IsZero() || !at.Before(since) {
+			ids = append(ids, w.ID)
+		}
+		if at.After(newest) {
+			newest, newestID = at, w.ID
+		}
+		return len(first.ids) < api.DefaultPageSize
+	}
+	if _, err := first.read(ctx, s); err != nil {
+		return nil, err
+	}
+	if newestID != "" {
+		ids = append(ids, newestID)
+	}
+	for o, err := range s.ledger.Orders(ctx, journal.Filter{From: since, States: []journal.State{journal.Accepted}}) {
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, o.Withdrawal)
+	}
+	return ids, nil
+}
+
+// parseTime reads a time of the service, whose format the interface does not show; the zero time if it cannot.
+func parseTime(text string) time.Time {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+// witness returns an order that a complete reading must have seen: the order that was accepted last. It returns
+// nil if there is none, or if that order is older than the reading goes back. It skips the sought orders that only
+// a person has said to be accepted: the reading is to find out whether that is true.
+func (s *Sender) witness(
+	ctx context.Context, status journal.AccountStatus, from string, sought map[string]journal.Order,
+) (*journal.Order, error) {
+	newest := status.Newest
+	doubted := func(o journal.Order) bool {
+		_, asked := sought[o.OrderID]
+		return asked && o.Decided != nil
+	}
+	if newest != nil && doubted(*newest) {
+		newest = nil
+		for o, err := range s.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Accepted}}) {
+			if err != nil {
+				return nil, err
+			}
+			if !doubted(o) && (newest == nil || !sentAt(o).Before(sentAt(*newest))) {
+				newest = &o
+			}
+		}
+	}
+	if newest == nil || from != "" && !sentAt(*newest).After(s.options.SinceTime) {
+		return nil, nil
+	}
+	return newest, nil
+}
+
+// since returns how far back the list must be read so that it includes an order: from or, if the order is
+// older than SinceTime, the beginning.
+func (s *Sender) since(from string, o journal.Order) string {
+	if o.Created.Before(s.options.SinceTime) {
+		return ""
+	}
+	return from
+}
+
+// givenUp returns the error for a list of which no reading was complete, or no two agreed.
+func (s *Sender) givenUp(why *lack) error {
+	switch {
+	case why == nil:
+		why = &lack{why: "no two of them agreed"}
+	case why.err != nil:
+		return why.err
+	case why.lasts:
+		return unproven("the service's list proves nothing: "+why.why, nil)
+	}
+	return &Error{Kind: ReadFailed,
+		Msg:  fmt.Sprintf("the service's list could not be read completely in %d readings: %s", mostReadings, why.why),
+		Hint: NewHint("run it again when fewer withdrawals are being made")}
+}
+
+// unproven refuses to decide with a list that cannot prove that an order is not on it, and that hardly will.
+func unproven(msg string, err error) error {
+	return &Error{Kind: Refused, Rule: RuleList, Msg: msg, Err: err,
+		Hint: NewHint("look at the list; if nothing on it is an order of this journal, record that (or send with --lookup never, relying on this journal alone)",
+			"journal", "check", "--accept", "REASON")}
+}
+
+// otherMerchant returns the error for a record of another merchant than the account's.
+func otherMerchant(orderID, withdrawal, other, noted string) error {
+	return &Error{Kind: Conflict, OrderID: orderID, ID: withdrawal,
+		Msg: fmt.Sprintf("the service shows order %s as withdrawal %s of the merchant %q, and this account is the merchant %q",
+			orderID, withdrawal, other, noted),
+		Hint: NewHint("if the merchant's id has changed, record that", "journal", "adopt-merchant", other, "--reason", "TEXT")}
+}
+
+// othersApply reports whether other machines apply plans from the same journal. The orders that they send
+// make readings differ, until they have finished.
+func (s *Sender) othersApply(ctx context.Context) bool {
+	if !s.ledger.Journal().Shared() {
+		return false
+	}
+	living, err := s.ledger.Journal().Appliers(ctx)
+	return err == nil && len(living) > 1
+}
+
+// errLookupTimeout is the cause of a context that LookupTimeout has ended.
+var errLookupTimeout = errors.New("lookup_timeout has passed")
+
+// tooLong returns the error for readings that LookupTimeout has ended. It says how far they came.
+func (s *Sender) tooLong(err error, why *lack) error {
+	msg := fmt.Sprintf("the service's list could not be read completely within %s (lookup_timeout)",
+		s.options.LookupTimeout)
+	if broken, ok := errors.AsType[*brokenOff](err); ok {
+		msg += ": " + broken.reached
+	} else if why != nil {
+		msg += ": " + why.why
+	}
+	return &Error{Kind: ReadFailed, Err: err, Msg: msg,
+		Hint: NewHint("run it again, or give it more time with lookup_timeout in the profile")}
+}
+
+// brokenOff is the error of a reading that failed, and says how far it came.
+type brokenOff struct {
+	error
+	reached string
+}
+
+func (e *brokenOff) Unwrap() error { return e.error }
+
+func (s *Sender) rest(ctx context.Context, pause time.Duration) error {
+	if s.pause != nil {
+		return s.pause(ctx, pause)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(pause):
+		return nil
+	}
+}
+
+// sightings maps the order ids of orders that were sent, and that the service had not shown before, to the id
+// under which its list has shown each of them; empty: it has not.
+type sightings map[string]string
+
+// look adds the orders that were sent and that the service has not shown yet.
+func (s sightings) look(ctx context.Context, l *journal.Ledger) error {
+	for o, err := range l.Orders(ctx, journal.Filter{Unshown: true}) {
+		if err != nil {
+			return err
+		}
+		if _, known := s[o.OrderID]; !known {
+			s[o.OrderID] = ""
+		}
+	}
+	return nil
+}
+
+// see notes a record of the list, if its order was not shown before.
+func (s sightings) see(w listed) {
+	for _, n := range numbersOf(w.Withdrawal) {
+		if seen, sought := s[formatID(n)]; sought && seen == "" && w.ID != "" {
+			s[formatID(n)] = w.ID
+		}
+	}
+}
+
+// all returns those that were shown.
+func (s sightings) all() map[string]string {
+	shown := maps.Clone(s)
+	maps.DeleteFunc(shown, func(_, id string) bool { return id == "" })
+	return shown
+}

@@ -1,0 +1,301 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// mostReadings is how often the list is read before till gives up. pauseBetween is the pause after a reading
+// that does not count.
+const (
+	mostReadings = 5
+	pauseBetween = time.Second
+)
+
+// A reading is the list read once: page after page from the first one, until two pages in a row bring nothing
+// new, or until as many withdrawals as the service counts are there and the last page is shorter than another. If
+// withdrawals were made meanwhile, it then reads its beginning again. Its memory is constant, except for a few bytes
+// for each withdrawal.
+type reading struct {
+	filter  api.WithdrawalFilter
+	status  journal.AccountStatus
+	newest  *journal.Order           // an accepted order that must be on the list; nil: none
+	sought  map[string]journal.Order // a record of newest may have one of their order ids, which is a conflict
+	surplus int64          // how many withdrawals the service counts and does not show, as a person has accepted
+	see     func(listed) (more bool)
+	// anyTotal makes a reading complete although the service counts more than it shows.
+	anyTotal bool
+
+	ids             map[uint64]bool // hashes of the marks that were seen; two that collide only make it look incomplete
+	seed            maphash.Seed
+	total           int64  // how many withdrawals the service counts, at the most
+	hit             bool   // newest was seen, with its order id
+	other           string // the merchant that the list shows for newest, if it is not the account's
+	pages, promised int64  // how many were read, and how many the service counts
+	enough          bool   // see needs no more records
+}
+
+// A listed is a record of the list.
+type listed struct {
+	api.Withdrawal
+	unread []string // fields that cannot be read, see api.UnreadableWithdrawal
+	place  string   // on the list
+	err    error    // why it cannot be read; nil: it can
+}
+
+func (w listed) String() string {
+	switch {
+	case w.ID == "":
+		return fmt.Sprintf("%s: %v", w.place, w.err)
+	case w.err != nil:
+		return fmt.Sprintf("withdrawal %s: %v", w.ID, w.err)
+	}
+	return "withdrawal " + w.ID
+}
+
+// mark identifies the record among those that a person has accepted: its id or, if that cannot be read, its text.
+func (w listed) mark() string { return cmp.Or(w.ID, string(w.RawJSON())) }
+
+// read reads the list once. It asks for smaller pages if the service refuses the size, which the interface does
+// not show. why says why the reading does not count; nil: it is complete, or see has enough.
+func (r *reading) read(ctx context.Context, s *Sender) (why *lack, err error) {
+	r.ids, r.seed, r.hit = map[uint64]bool{}, maphash.MakeSeed(), r.newest == nil
+	var refusal error
+	for _, size := range []int{api.DefaultPageSize, 50, 20, 10} {
+		if why, err = r.readPages(ctx, s, size); r.pages > 0 || !rejects(err) {
+			return why, err
+		}
+		refusal = cmp.Or(refusal, err)
+	}
+	return nil, refusal
+}
+
+// A lack is what keeps a reading from being complete.
+type lack struct {
+	why   string
+	lasts bool  // reading again hardly helps
+	err   error // what is reported if it lasts; nil: that the list proves nothing
+}
+
+func (r *reading) readPages(ctx context.Context, s *Sender, size int) (*lack, error) {
+	base := s.options.FirstPage
+	number, longest := 0, 0
+	if base == api.PageBaseOne {
+		number = 1
+	}
+	first, grows, again := number, false, false
+	for stale := 0; stale < 2 && !r.enough; number++ {
+		page, err := s.client.Withdrawals.ListLenient(ctx, r.filter, number, size)
+		switch {
+		case rejects(err) && r.pages == 0 && number == 0 && base == api.PageBaseAuto:
+			continue // its first page may be page 1
+		case rejects(err) && r.pages > 0 && (r.missing() > 0 || r.pages < r.promised): // perhaps it has become shorter
+			return &lack{why: fmt.Sprintf("it refused a page of its list after %d withdrawals, of %d that it counts: %v",
+				len(r.ids), r.total, err)}, nil
+		case rejects(err) && r.pages > 0: // there is no such page
+			return r.lacks(), nil
+		case err != nil:
+			return nil, &brokenOff{err,
+				fmt.Sprintf("it had shown %d withdrawals then, of %d that it counts", len(r.ids), r.total)}
+		}
+		r.pages, r.promised = r.pages+1, max(r.promised, page.PageCount)
+		grows = grows || page.Total > r.total && len(r.ids) > 0
+		r.total = max(r.total, page.Total)
+		if stale++; r.take(page, number) > 0 {
+			stale = 0
+		}
+		rows := len(page.Items) + len(page.Unreadable)
+		if r.missing() <= 0 && (rows < longest || again) {
+			break
+		}
+		longest = max(longest, rows)
+		if counted := max(r.total, r.promised*int64(longest)); r.pages > manyPages && int64(len(r.ids)) > 2*counted {
+			return &lack{why: fmt.Sprintf("the service counts %d withdrawals, and its list has not ended after %d", counted, len(r.ids)),
+				lasts: true}, nil
+		}
+		if stale == 2 && grows && r.missing() > 0 && !again { // withdrawals were made meanwhile
+			number, stale, again = first-1, 0, true
+		}
+	}
+	return r.lacks(), nil
+}
+
+// manyPages is how many pages are read, at the least, of a list that does not end.
+const manyPages = 100
+
+// missing returns how many withdrawals the service counts and has not shown.
+func (r *reading) missing() int64 { return r.total - r.surplus - int64(len(r.ids)) }
+
+func (r *reading) lacks() *lack {
+	switch {
+	case r.enough:
+		return nil
+	case r.missing() > 0 && !r.anyTotal:
+		return &lack{why: fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", r.total, len(r.ids)),
+			lasts: true}
+	case r.other != "":
+		err := otherMerchant(r.newest.OrderID, r.newest.Withdrawal, r.other, r.status.Merchant)
+		return &lack{why: err.Error(), lasts: true, err: err}
+	case !r.hit:
+		return &lack{why: fmt.Sprintf("its list did not show withdrawal %s, which it accepted last, with its order id %s",
+			r.newest.Withdrawal, r.newest.OrderID), lasts: true}
+	}
+	return nil
+}
+
+// take passes the records of a page to see, and returns how many of them were not seen before.
+func (r *reading) take(page api.WithdrawalPage, number int) (fresh int) {
+	before := len(r.ids)
+	for _, w := range page.Items {
+		r.record(listed{Withdrawal: w})
+	}
+	for _, u := range page.Unreadable {
+		r.record(listed{u.Withdrawal, u.Unread, fmt.Sprintf("record %d of page %d", u.Place+1, number), u.Err})
+	}
+	return len(r.ids) - before
+}
+
+func (r *reading) record(w listed) {
+	r.ids[maphash.String(r.seed, w.mark())] = true
+	if n := r.newest; n != nil && w.ID == n.Withdrawal {
+		if r.foreign(w.Withdrawal) {
+			r.other = w.MerchantID
+		}
+		for _, number := range numbersOf(w.Withdrawal) {
+			_, other := r.sought[formatID(number)]
+			r.hit = r.hit || other || formatID(number) == n.OrderID
+		}
+		r.hit = r.hit || n.Decided != nil
+	}
+	r.enough = r.enough || !r.see(w)
+}
+
+// foreign reports whether a record belongs to another merchant than the account.
+func (r *reading) foreign(w api.Withdrawal) bool {
+	return w.MerchantID != "" && r.status.Merchant != "" && w.MerchantID != r.status.Merchant
+}
+
+// has reports whether the reading has shown a withdrawal.
+func (r *reading) has(id string) bool { return r.ids[maphash.String(r.seed, id)] }
+
+// readUntil reads the list until a reading is complete and enough, at most mostReadings times. begin makes each
+// reading. At the end, readUntil records which orders the list has shown for the first time, whatever its caller
+// does with them: from then on, they are not called not sent.
+func (s *Sender) readUntil(
+	ctx context.Context, begin func() (*reading, error), enough func(*reading) (bool, error),
+) (err error) {
+	var why *lack // of the last reading
+	shown := sightings{}
+	defer func(ctx context.Context) {
+		if broken := accountChanged(s.ledger.Show(ctx, shown.all())); broken != nil {
+			err = errors.Join(broken, err)
+		}
+	}(ctx)
+	if s.options.LookupTimeout > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, s.options.LookupTimeout, errLookupTimeout)
+		defer cancel()
+		ctx = limited
+		defer func() {
+			if err != nil && context.Cause(ctx) == errLookupTimeout {
+				err = s.tooLong(err, why)
+			}
+		}()
+	}
+	for n := 0; n < mostReadings || why == nil && s.othersApply(ctx); n++ {
+		if why != nil || n >= mostReadings {
+			if err := s.rest(ctx, pauseBetween); err != nil {
+				return err
+			}
+		}
+		if err := shown.look(ctx, s.ledger); err != nil { // some may have been sent since the last reading
+			return err
+		}
+		r, err := begin()
+		if err != nil {
+			return err
+		}
+		see := r.see
+		r.see = func(w listed) bool {
+			if !r.foreign(w.Withdrawal) {
+				shown.see(w)
+			}
+			return see(w)
+		}
+		if why, err = r.read(ctx, s); err != nil {
+			return err
+		}
+		if why != nil {
+			continue
+		}
+		if done, err := enough(r); done || err != nil {
+			return err
+		}
+	}
+	return s.givenUp(why)
+}
+
+// ask reads the list until two complete readings in a row agree about the orders that are sought. Every decision
+// that depends on whether an order is on the list relies on that. from is how far back the list is read, in the
+// service's format; empty: to the beginning. A record counts if any of the readings showed it.
+func (s *Sender) ask(ctx context.Context, sought map[string]journal.Order, from string) (answer, error) {
+	accepted, err := s.ledger.Exceptions(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	var must []string // see mustShow
+	if from != "" {
+		if must, err = s.mustShow(ctx); err != nil {
+			return answer{}, s.notShown(err)
+		}
+	}
+	since := from // even if the list is read whole, older orders need not be on it
+	seeks := s.newSeeker(sought, accepted)
+	var now, before *answer // of the last two readings
+	earlier := newAnswer()  // of all readings
+	err = s.readUntil(ctx, func() (r *reading, err error) {
+		if now != nil {
+			earlier = now.with(earlier)
+		}
+		fresh := newAnswer()
+		now, r = &fresh, &reading{filter: api.WithdrawalFilter{From: from}, surplus: accepted.Surplus, sought: sought}
+		if r.status, err = s.ledger.Status(ctx); err != nil {
+			return nil, err
+		}
+		r.newest, err = s.witness(ctx, r.status, since, sought)
+		r.see = func(w listed) bool { seeks.see(now, w, r.status.Merchant, r.foreign(w.Withdrawal)); return true }
+		return r, err
+	}, func(r *reading) (bool, error) {
+		if from != "" && slices.ContainsFunc(must, func(id string) bool { return !r.has(id) }) {
+			from, before = "", nil // the service understands the time in another way, so its list is read whole
+			return false, nil
+		}
+		known, err := s.ledger.ByWithdrawal(ctx, slices.Collect(maps.Keys(now.nameless)))
+		for id := range known {
+			delete(now.nameless, id)
+		}
+		agree := before != nil && before.agrees(*now, sought)
+		before = now
+		return agree, err
+	})
+	if err != nil {
+		return answer{}, s.notShown(err)
+	}
+	return now.with(earlier), nil
+}
+
+// notShown returns the error for a list that the service refuses to show. Any other error stays as it is.
+func (s *Sender) notShown(err error) error {
+	if rejects(err) {
+		return unproven("the service does not show its list: "+err.Error(), err)
+	}
+	return err
+}
