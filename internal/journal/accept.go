@@ -16,18 +16,21 @@ const (
 	acceptedSurplus    = "surplus"    // the subject is how many withdrawals the list counts and does not show
 	acceptedMerchant   = "merchant"   // the subject is the merchant's id
 	acceptedLosses     = "losses"     // that the journal may lack records; without a subject
+	acceptedNoList     = "no list"    // that the service does not show its list; without a subject
 )
 
 // Exceptions are what persons have accepted about an account.
 type Exceptions struct {
 	Withdrawals map[string]bool // by the id or, without one, the text of the record
 	Surplus     int64           // how many withdrawals the list counts and does not show
+	NoList      bool            // the service does not show its list
 }
 
 // Acceptance is one decision of a person.
 type Acceptance struct {
 	Withdrawals []string
 	Surplus     int64
+	NoList      bool
 	Reason      string
 }
 
@@ -51,6 +54,8 @@ func (l *Ledger) Exceptions(ctx context.Context) (a Exceptions, err error) {
 			a.Withdrawals[restored(subject)] = true
 		case acceptedSurplus:
 			a.Surplus, _ = strconv.ParseInt(subject, 10, 64)
+		case acceptedNoList:
+			a.NoList = true
 		}
 	}
 	return a, nil
@@ -60,6 +65,9 @@ func (l *Ledger) Exceptions(ctx context.Context) (a Exceptions, err error) {
 // sending after that, see Agree.
 func (l *Ledger) Accept(ctx context.Context, a Acceptance) error {
 	subjects := [][2]string{{acceptedLosses, ""}, {acceptedSurplus, strconv.FormatInt(a.Surplus, 10)}}
+	if a.NoList {
+		subjects = append(subjects, [2]string{acceptedNoList, ""})
+	}
 	for _, id := range a.Withdrawals {
 		subjects = append(subjects, [2]string{acceptedWithdrawal, id})
 	}

@@ -95,13 +95,13 @@ func (p *WithdrawalPage) decode(body []byte) error {
 
 func (p *WithdrawalPage) decodeWith(body []byte, readContent func(dec *jsontext.Decoder) error) error {
 	p.size = len(body)
-	var content, none, pages, total bool
+	var content, pages, total bool
 	err := within(body, func(dec *jsontext.Decoder) error {
 		return eachKey(dec, "page", func(key string) (err error) {
 			switch key {
 			case "page_content":
 				content = true
-				if none = dec.PeekKind() == 'n'; none {
+				if dec.PeekKind() == 'n' { // an empty list, as many programs write it
 					return dec.SkipValue()
 				}
 				err = readContent(dec)
@@ -119,9 +119,6 @@ func (p *WithdrawalPage) decodeWith(body []byte, readContent func(dec *jsontext.
 	})
 	if err == nil && !(content && pages && total) {
 		return errors.New("page_content, page_count and total belong in it")
-	}
-	if err == nil && none && p.Total != 0 { // null is an empty list only if the service counts nothing either
-		return fmt.Errorf("page_content: null, and total is %d", p.Total)
 	}
 	return err
 }

@@ -19,10 +19,12 @@ type answer struct {
 	// nameless are the records that may be any order, by their marks: as long as there are some, an order without
 	// a record is undecided.
 	nameless map[string]string
+	lack     *lack // of the reading
+	unproven error // why the list cannot say that an order is not on it; nil: it can
 }
 
 func newAnswer() answer {
-	return answer{map[string][]record{}, map[string]record{}, map[string]string{}}
+	return answer{records: map[string][]record{}, foreign: map[string]record{}, nameless: map[string]string{}}
 }
 
 // add adds a record. It ignores one that it has already: the list may show a record twice when rows move. Two
@@ -55,7 +57,7 @@ func (a answer) with(earlier answer) answer {
 // agrees reports whether two readings have shown the same. Amounts are compared only if they are shown in the unit
 // that was sent, because the rate between two units may change.
 func (a answer) agrees(o answer, sought map[string]journal.Order) bool {
-	if len(a.records) != len(o.records) || len(a.foreign) != len(o.foreign) || !maps.Equal(a.nameless, o.nameless) {
+	if (a.lack == nil) != (o.lack == nil) || len(a.records) != len(o.records) || len(a.foreign) != len(o.foreign) || !maps.Equal(a.nameless, o.nameless) {
 		return false
 	}
 	shows := func(records []record, r record, sent api.Amount) bool {
@@ -80,8 +82,11 @@ func (a answer) undecided(orderIDs ...string) error {
 		return err
 	}
 	for _, id := range orderIDs {
-		if len(a.records[id]) > 0 {
+		switch {
+		case len(a.records[id]) > 0:
 			continue
+		case a.unproven != nil:
+			return a.unproven
 		}
 		for _, mark := range slices.Sorted(maps.Keys(a.nameless)) {
 			return unproven(fmt.Sprintf("order %s is not on the service's list, and a record there may be any order: %s", id, a.nameless[mark]), nil)

@@ -39,11 +39,14 @@ type Comparison struct {
 	// accepted before.
 	Surplus int64
 
+	// NoList is the error of a service that does not show its list; nil: it does.
+	NoList error
+
 	counted int64 // Surplus with those accepted before
 }
 
 // Clean reports whether the journal and the list agree, apart from what a person has accepted.
-func (c Comparison) Clean() bool { return len(c.Differences) == 0 && c.Surplus == 0 }
+func (c Comparison) Clean() bool { return len(c.Differences) == 0 && c.Surplus == 0 && c.NoList == nil }
 
 // Compare compares the journal with the service's list. filter restricts the list to a period, and f restricts the
 // journal to the same period. An order of the journal is compared if the service has accepted it. Compare settles no
@@ -66,9 +69,13 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		x.r = &reading{filter: filter, status: status, surplus: accepted.Surplus, anyTotal: readings == mostReadings,
 			see: x.see}
 		return x.r, err
-	}, func(r *reading) (bool, error) { return true, x.flush() })
+	}, func(r *reading, _ *lack) (bool, error) { return true, x.flush() })
+	if rejects(err) {
+		c.NoList = s.notShown(err)
+		return c, nil
+	}
 	if err != nil {
-		return c, s.notShown(err)
+		return c, err
 	}
 	c.counted = max(0, x.r.total-int64(len(x.r.ids)))
 	c.Differences, c.Accepted, c.Surplus = x.found, x.left, max(0, c.counted-accepted.Surplus)
@@ -213,7 +220,7 @@ func notAccepted(o journal.Order, mark string, w *api.Withdrawal) Difference {
 // service has accepted, and that is not accepted in the journal, has to be reconciled: that is not accepted.
 func (s *Sender) Accept(ctx context.Context, c Comparison, reason string) (err error) {
 	defer toError(&err)
-	a := journal.Acceptance{Reason: reason, Surplus: c.counted}
+	a := journal.Acceptance{Reason: reason, Surplus: c.counted, NoList: c.NoList != nil}
 	for _, d := range c.Differences {
 		if d.Order == nil || !d.Missing() {
 			a.Withdrawals = append(a.Withdrawals, d.mark)

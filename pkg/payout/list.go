@@ -188,10 +188,10 @@ func (r *reading) foreign(w api.Withdrawal) bool {
 func (r *reading) has(id string) bool { return r.ids[maphash.String(r.seed, id)] }
 
 // readUntil reads the list until a reading is complete and enough, at most mostReadings times. begin makes each
-// reading. At the end, readUntil records which orders the list has shown for the first time, whatever its caller
+// reading. enough also gets what a reading lacks. At the end, readUntil records which orders the list has shown for the first time, whatever its caller
 // does with them: from then on, they are not called not sent.
 func (s *Sender) readUntil(
-	ctx context.Context, begin func() (*reading, error), enough func(*reading) (bool, error),
+	ctx context.Context, begin func() (*reading, error), enough func(*reading, *lack) (bool, error),
 ) (err error) {
 	var why *lack // of the last reading
 	shown := sightings{}
@@ -233,10 +233,7 @@ func (s *Sender) readUntil(
 		if why, err = r.read(ctx, s); err != nil {
 			return err
 		}
-		if why != nil {
-			continue
-		}
-		if done, err := enough(r); done || err != nil {
+		if done, err := enough(r, why); done && why == nil || err != nil {
 			return err
 		}
 	}
@@ -253,18 +250,23 @@ func (s *Sender) ask(ctx context.Context, sought map[string]journal.Order, from 
 	}
 	var must []string // see mustShow
 	if from != "" {
-		if must, err = s.mustShow(ctx); err != nil {
-			return answer{}, s.notShown(err)
+		if must, err = s.mustShow(ctx); rejects(err) {
+			from, err = "", nil // so does the list
+		}
+		if err != nil {
+			return answer{}, err
 		}
 	}
 	since := from // even if the list is read whole, older orders need not be on it
 	seeks := s.newSeeker(sought, accepted)
-	var now, before *answer // of the last two readings
+	var now, before, complete *answer // of the last two readings, and of the last complete one
 	earlier := newAnswer()  // of all readings
+	agree := false
 	err = s.readUntil(ctx, func() (r *reading, err error) {
 		if now != nil {
 			earlier = now.with(earlier)
 		}
+		before = now
 		fresh := newAnswer()
 		now, r = &fresh, &reading{filter: api.WithdrawalFilter{From: from}, surplus: accepted.Surplus, sought: sought}
 		if r.status, err = s.ledger.Status(ctx); err != nil {
@@ -273,23 +275,31 @@ func (s *Sender) ask(ctx context.Context, sought map[string]journal.Order, from 
 		r.newest, err = s.witness(ctx, r.status, since, sought)
 		r.see = func(w listed) bool { seeks.see(now, w, r.status.Merchant, r.foreign(w.Withdrawal)); return true }
 		return r, err
-	}, func(r *reading) (bool, error) {
-		if from != "" && slices.ContainsFunc(must, func(id string) bool { return !r.has(id) }) {
-			from, before = "", nil // the service understands the time in another way, so its list is read whole
+	}, func(r *reading, why *lack) (bool, error) {
+		if now.lack = why; from != "" && slices.ContainsFunc(must, func(id string) bool { return !r.has(id) }) {
+			from, now, complete = "", nil, nil // the service understands the time in another way, so its list is read whole
 			return false, nil
 		}
 		known, err := s.ledger.ByWithdrawal(ctx, slices.Collect(maps.Keys(now.nameless)))
 		for id := range known {
 			delete(now.nameless, id)
 		}
-		agree := before != nil && before.agrees(*now, sought)
-		before = now
+		last := before
+		if why == nil {
+			last, complete = complete, now
+		}
+		agree = last != nil && last.agrees(*now, sought)
 		return agree, err
 	})
-	if err != nil {
+	switch {
+	case rejects(err) && accepted.NoList: // a person has accepted that the service shows none
+		return newAnswer(), nil
+	case err != nil && (!agree || now.lack == nil):
 		return answer{}, s.notShown(err)
 	}
-	return now.with(earlier), nil
+	found := now.with(earlier)
+	found.unproven = err // what is on the list is there, even if the list cannot prove what is not
+	return found, nil
 }
 
 // notShown returns the error for a list that the service refuses to show. Any other error stays as it is.

@@ -35,7 +35,7 @@ func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string
 		}
 		r.status, err = s.ledger.Status(ctx)
 		return r, err
-	}, func(*reading) (bool, error) { return true, nil })
+	}, func(*reading, *lack) (bool, error) { return true, nil })
 	if err != nil {
 		return nil, err
 	}

@@ -90,6 +90,9 @@ func (s *Sender) settle(ctx context.Context, orders []journal.Order) (results []
 // was accepted and is on the list.
 func (s *Sender) settleOne(ctx context.Context, o journal.Order, records []record) (r Result, err error) {
 	r = Result{Order: orderOf(o), Listed: len(records) > 0}
+	if !r.Listed && o.State == journal.Accepted && o.Decided == nil {
+		return r, s.settleMissing(ctx, o, &r)
+	}
 	if !r.Listed {
 		return r, nil
 	}
@@ -114,6 +117,17 @@ func stillUnknown(results []Result) (orderIDs []string) {
 		}
 	}
 	return orderIDs
+}
+
+// settleMissing asks for the withdrawal of an order that was accepted and is not on the list. If the service does not
+// have it, the order becomes unknown.
+func (s *Sender) settleMissing(ctx context.Context, o journal.Order, r *Result) error {
+	if _, err := s.client.Withdrawals.Get(ctx, o.Withdrawal); !rejects(err) {
+		return nil // it has it, or does not say
+	}
+	now, err := s.ledger.Missing(ctx, o)
+	r.Order = orderOf(now)
+	return accountChanged(err)
 }
 
 func (s *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []journal.Order, err error) {

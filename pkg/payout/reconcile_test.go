@@ -834,14 +834,6 @@ func TestShownIsNeverNotSent(t *testing.T) {
 // even if the scan that showed it settles nothing.
 func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 	for name, read := range map[string]func(d *desk) error{
-		"an incomplete one": func(d *desk) error {
-			d.s.onList = func(page, size int) ([]row, int, int) {
-				items, pages, total := d.s.cut(page, size)
-				return items, pages, total + 1
-			}
-			_, err := d.Reconcile(t.Context(), "10")
-			return err
-		},
 		"one that fails the second time": func(d *desk) error {
 			d.options.FirstPage = api.PageBaseOne
 			lists := 0

@@ -686,8 +686,9 @@ func TestListDropsOrderIDs(t *testing.T) {
 		t.Error(e.Hint.String())
 	}
 	d.s.wantCreates(1)
-	_, err = d.Reconcile(t.Context(), "10")
-	wantKind(t, err, Refused, RuleList)
+	if _, err = d.Reconcile(t.Context(), "10"); err != nil { // nothing about it is in doubt
+		t.Error(err)
+	}
 	d.bring(asked("11"), outUnknown)
 	_, err = d.Reconcile(t.Context(), "11") // unknown takes precedence, and the message says why
 	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "with its order id 1") || !strings.HasSuffix(e.Hint.String(), "till journal check --accept REASON") {

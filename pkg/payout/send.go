@@ -489,7 +489,7 @@ func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.Acco
 			}
 			return same.id == ""
 		}}, nil
-	}, func(*reading) (bool, error) { return true, nil })
+	}, func(*reading, *lack) (bool, error) { return true, nil })
 	if err != nil || same.id == "" {
 		return s.notShown(err)
 	}

@@ -84,6 +84,8 @@ missing in the journal, so the exit code is 21 there.`,
 // differ returns the error for what the check has found; nil: nothing.
 func differ(c payout.Comparison) error {
 	switch {
+	case c.NoList != nil:
+		return c.NoList
 	case len(c.Differences) > 0:
 		return &cmdutil.Error{Code: cmdutil.ExitConflict,
 			Msg: "the journal and the service's list do not agree about " + cmdutil.CountOf(len(c.Differences), "withdrawal"),
