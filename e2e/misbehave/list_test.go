@@ -1,0 +1,264 @@
+//go:build unix
+
+package misbehave
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// unprovable are services whose list cannot prove for good that an order is not on it. Three orders are paid
+// before.
+var unprovable = map[string]faults{
+	"forgets its newest":          {forgetNewest: true},
+	"shows recent ones only":      {recentOnly: 2},
+	"counts more than it shows":   {totalTooLarge: 1},
+	"ignores pages":               {pageIgnored: true, pageCap: 2},
+	"has no list":                 {list: 404},
+	"shows records without an id": {},
+}
+
+// unprovable returns a merchant who has paid the orders 1 to 3, at a service that then becomes one of these.
+func (w *world) prepare(name string) {
+	for i, orderID := range []string{"1", "2", "3"} {
+		w.pay(orderID, int64(i+1)).want(w.t, 0, "")
+	}
+	switch name {
+	case "shows recent ones only":
+		w.book("91", 91)
+		w.book("92", 92)
+	case "shows records without an id":
+		w.book("", 91)
+	}
+}
+
+func TestListThatCannotProve(t *testing.T) {
+	for name, is := range unprovable {
+		t.Run(name, func(t *testing.T) {
+			t.Run("create", func(t *testing.T) {
+				w := begin(t, faults{})
+				w.prepare(name)
+				w.become(is)
+				w.pay("4", 4, "--lookup", "always").want(t, 12, "list")
+				w.persist(4, pay("4", 4, "--lookup", "always")...)
+			})
+			t.Run("apply", func(t *testing.T) {
+				w := begin(t, faults{})
+				w.prepare(name)
+				w.become(is)
+				apply := w.plan("4", 4)
+				w.till(apply...).want(t, 12, "list")
+				w.persist(4, apply...)
+			})
+			t.Run("unknown", func(t *testing.T) {
+				w := begin(t, faults{})
+				w.prepare(name)
+				is.create = "drop before"
+				w.become(is)
+				w.pay("4", 4).want(t, 20, "")
+				is.create = ""
+				w.become(is)
+				r := w.till("withdraw", "reconcile", "4").want(t, 20, "")
+				if commands, _ := w.ways(r, 4); len(commands) == 0 {
+					t.Errorf("no way out: %s", r)
+				}
+				w.persist(4, pay("4", 4)...)
+			})
+		})
+	}
+}
+
+func TestListThatFailsMayPass(t *testing.T) {
+	w := begin(t, faults{})
+	w.pay("1", 1).want(t, 0, "")
+	w.become(faults{list: 500})
+	w.pay("2", 2, "--lookup", "always").want(t, 41, "")
+	w.become(faults{})
+	w.persist(2, pay("2", 2, "--lookup", "always")...)
+}
+
+func TestLookupNeverHasAWayOut(t *testing.T) {
+	for name, is := range map[string]faults{
+		"cannot be reached":         {create: "drop before"},
+		"answers OK":                {create: "OK"},
+		"drops order ids":           {dropOrderIDs: "always"},
+		"has no list":               {create: "drop before", list: 404},
+		"shows recent ones only":    {create: "drop before", recentOnly: 1},
+		"counts more than it shows": {create: "drop before", totalTooLarge: 1},
+		"is another merchant's":     {create: "drop before", merchant: "m-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := begin(t, faults{})
+			w.configure("lookup: never\n")
+			w.pay("1", 1).want(t, 0, "")
+			w.book("91", 91)
+			w.become(is)
+			w.pay("2", 2)
+			is.create = ""
+			w.become(is)
+			w.persist(2, pay("2", 2)...)
+			w.persist(3, pay("3", 3)...)
+		})
+	}
+}
+
+// TestFilterThatHidesEverything looks orders up from an hour ago on, at services that would show nothing then.
+func TestFilterThatHidesEverything(t *testing.T) {
+	for name, is := range map[string]faults{
+		"five hours behind": {filterZone: time.FixedZone("", -5*60*60)},
+		"times as text":     {textLayout: "2006-01-02 15:04:05"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Run("unknown", func(t *testing.T) {
+				w := begin(t, is)
+				w.configure("lookup_since: 1h\n")
+				w.pay("1", 1).want(t, 0, "")
+				late := is
+				late.create = "drop after"
+				w.become(late)
+				w.pay("2", 2).want(t, 20, "")
+				w.become(is)
+				w.till("withdraw", "resolve", "2", "--not-sent", "--reason", "the panel", "--yes").want(t, 12, "decision")
+				w.pay("2", 2).want(t, 0, "")
+			})
+			t.Run("new journal", func(t *testing.T) {
+				w := begin(t, is)
+				w.pay("1", 1).want(t, 0, "")
+				w.pay("2", 2).want(t, 0, "")
+				w.elsewhere().pay("1", 1, "--lookup-since", "1h").want(t, 0, "")
+				other := w.elsewhere()
+				apply := append(other.plan("2", 2), "--lookup-since", "1h")
+				other.till(apply...).want(t, 12, "paid_before")
+				other.persist(2, apply...)
+			})
+		})
+	}
+}
+
+func TestOrderIDsOnTheList(t *testing.T) {
+	for name, spell := range map[string]func(int64) [2]any{
+		"zeros":     func(n int64) [2]any { return [2]any{"000" + text(n), absent} },
+		"space":     func(n int64) [2]any { return [2]any{text(n) + " ", absent} },
+		"null":      func(int64) [2]any { return [2]any{nil, nil} },
+		"absent":    func(int64) [2]any { return [2]any{absent, absent} },
+		"truncated": func(n int64) [2]any { return [2]any{text(int64(int32(n))), int32(n)} },
+	} {
+		long := "2"
+		if name == "truncated" {
+			long = "4294967298"
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Run("known", func(t *testing.T) {
+				w := begin(t, faults{})
+				w.pay(long, 2).want(t, 0, "")
+				w.become(faults{spell: spell})
+				w.pay("3", 3, "--lookup", "always").want(t, 12, "list")
+				w.persist(3, pay("3", 3, "--lookup", "always")...)
+				w.till(w.plan("4", 4)...) // may be refused
+			})
+			t.Run("new journal", func(t *testing.T) {
+				w := begin(t, faults{spell: spell})
+				w.service.book(long, 2)
+				// It may find the order, or be refused because it cannot tell.
+				if r := w.pay(long, 2); r.exit != 0 && r.failure.Rule != "list" {
+					t.Errorf("exit 0, or 12 with the rule list, expected: %s", r)
+				}
+				w.paid(2)
+				if name != "truncated" { // an order id of 32 bits looks like any other
+					w.pay("3", 3).want(t, 12, "list")
+				}
+				w.persist(3, pay("3", 3)...)
+			})
+		})
+	}
+}
+
+func TestEndOfList(t *testing.T) {
+	t.Run("full page", func(t *testing.T) {
+		w := begin(t, faults{endsOnFullPage: true, pageCap: 2})
+		for i, orderID := range []string{"1", "2", "3"} {
+			w.book(orderID, int64(i+1))
+		}
+		w.pay("1", 1).want(t, 0, "")
+		w.pay("4", 4).want(t, 0, "")
+	})
+	t.Run("null", func(t *testing.T) {
+		w := begin(t, faults{nullContent: true})
+		w.pay("1", 1).want(t, 0, "")
+		w.till("journal", "check").want(t, 0, "")
+	})
+}
+
+func TestAnotherMerchant(t *testing.T) {
+	w := begin(t, faults{})
+	w.pay("1", 1).want(t, 0, "")
+	w.become(faults{create: "drop after"})
+	w.pay("2", 2).want(t, 20, "")
+	w.become(faults{merchant: "m-2"})
+	if r := w.pay("2", 2).want(t, 21, ""); !strings.Contains(r.stderr, "m-1") || !strings.Contains(r.stderr, "m-2") {
+		t.Errorf("it does not name both merchants: %s", r)
+	}
+	w.persist(2, pay("2", 2)...)
+	w.pay("3", 3, "--lookup", "always").want(t, 0, "")
+}
+
+func TestClockOfTheService(t *testing.T) {
+	for name, offset := range map[string]time.Duration{"ahead": 2 * time.Minute, "behind": -2 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			w := begin(t, faults{clockOffset: offset, create: "drop before"})
+			w.pay("1", 1).want(t, 20, "")
+			w.become(faults{clockOffset: offset})
+			resolve := []string{"withdraw", "resolve", "1", "--not-sent", "--reason", "the panel", "--yes"}
+			w.till(resolve...).want(t, 12, "clock")
+			if name == "behind" {
+				w.till(append(resolve, "--although-clock")...).want(t, 0, "")
+				w.pay("1", 1).want(t, 0, "")
+			}
+			w.persist(1, pay("1", 1)...)
+		})
+	}
+}
+
+func TestFoundOrderShowsItsStatus(t *testing.T) {
+	w := begin(t, faults{create: "drop after"})
+	w.pay("1", 1).want(t, 20, "")
+	w.become(faults{status: "Settled"})
+	if r := w.pay("1", 1).want(t, 0, ""); !strings.Contains(r.notes, "Settled") {
+		t.Errorf("the note does not show the status: %s", r)
+	}
+}
+
+func TestMarkOfFoundOrdersEnds(t *testing.T) {
+	w := begin(t, faults{})
+	w.book("1", 1)
+	w.pay("1", 1).want(t, 0, "")
+	w.till("journal", "check").want(t, 0, "")
+	_, before := w.count()
+	w.pay("2", 2).want(t, 0, "")
+	if _, after := w.count(); after != before {
+		t.Errorf("after a clean check, the list is read %d times", after-before)
+	}
+}
+
+func TestOneIDWithTwoContents(t *testing.T) {
+	for name, different := range map[string]int{"first differs": 0, "last differs": 1} {
+		t.Run(name, func(t *testing.T) {
+			w := begin(t, faults{create: "drop after"})
+			w.pay("1", 1).want(t, 20, "")
+			w.become(faults{twice: func(all []shown) []shown {
+				both := []shown{{}, {}}
+				for i := range both {
+					for field, value := range all[0] {
+						both[i][field] = value
+					}
+				}
+				both[different]["amount"] = shown{"Crypto": shown{"Btc": 999}}
+				return append(both, all[1:]...)
+			}})
+			w.pay("1", 1).want(t, 21, "")
+			w.pay("1", 1).want(t, 21, "")
+			w.persist(1, pay("1", 1)...)
+		})
+	}
+}

@@ -1,0 +1,288 @@
+//go:build unix
+
+package misbehave
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// faults says how a service misbehaves. The zero value is a service that behaves.
+type faults struct {
+	create string // "429", "drop before", "drop after", "hang"; "OK" answers that, and keeps nothing
+	list   int    // the status of every answer to a list
+
+	dropOrderIDs   string                // "once": in one reading of a withdrawal; "always": also on the list
+	spell          func(int64) [2]any    // external_order_id and external_id on the list
+	forgetNewest   bool                  // the list does not show the newest withdrawal
+	recentOnly     int                   // the list shows and counts only so many of the newest
+	totalTooLarge  int                   // total counts so many more
+	nullContent    bool                  // an empty page is null
+	endsOnFullPage bool                  // total and page_count count the first page only
+	pageIgnored    bool                  // every page is page one
+	pageCap        int                   // most withdrawals of a page; 0 means no cap
+	merchant       string                // of every record, instead of m-1
+	status         string                // of every record, instead of New
+	twice          func([]shown) []shown // what the list shows, instead of one record for a withdrawal
+	filterZone     *time.Location        // the zone of the times that are shown and of from
+	textLayout     string                // layout in which times are shown, and compared as text
+	clockOffset    time.Duration         // of the Date header
+	times          int                   // how many answers misbehave; 0 means all of them
+}
+
+const wireTime = "2006-01-02T15:04:05"
+
+// A withdrawal is what the service has taken.
+type withdrawal struct {
+	id, orderID, address string
+	amount               int64
+	at                   time.Time
+}
+
+// shown is a withdrawal as an answer has it.
+type shown map[string]any
+
+// service is a merchant payment service that misbehaves.
+type service struct {
+	*httptest.Server
+	t    *testing.T
+	held chan struct{} // gets a value when a create hangs
+
+	mu             sync.Mutex
+	is             faults
+	taken          []withdrawal // the oldest first
+	creates, lists int
+	allowed        map[int64]int // how often an amount may be paid, if not once
+}
+
+func newService(t *testing.T, is faults) *service {
+	s := &service{t: t, is: is, held: make(chan struct{}, 1), allowed: map[int64]int{}}
+	routes := http.NewServeMux()
+	routes.HandleFunc("POST /api/merchant_withdrawal/create", s.create)
+	routes.HandleFunc("GET /api/merchant_withdrawal", s.get)
+	routes.HandleFunc("POST /api/merchant_withdrawal/list", s.list)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		w.Header().Set("Date", time.Now().Add(s.is.clockOffset).UTC().Format(http.TimeFormat))
+		s.mu.Unlock()
+		routes.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+// become changes how the service misbehaves.
+func (s *service) become(is faults) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.is = is
+}
+
+// book takes a withdrawal that till did not send, or sent from elsewhere.
+func (s *service) book(orderID string, amount int64) (id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.take(orderID, "bc1qexample", amount)
+}
+
+func (s *service) take(orderID, address string, amount int64) string {
+	id := fmt.Sprintf("w-%d", len(s.taken)+1)
+	s.taken = append(s.taken, withdrawal{id, orderID, address, amount, time.Now().UTC()})
+	return id
+}
+
+// ids returns the ids of the withdrawals of an amount. Each test gives every payment an amount of its own.
+func (s *service) ids(amount int64) (ids []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.taken {
+		if w.amount == amount {
+			ids = append(ids, w.id)
+		}
+	}
+	return ids
+}
+
+// check fails the test if an order or a payment was taken twice.
+func (s *service) check() {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	orders, amounts := map[string]int{}, map[int64]int{}
+	for _, w := range s.taken {
+		orders[w.orderID]++
+		amounts[w.amount]++
+	}
+	for orderID, n := range orders {
+		if orderID != "" && n > 1 {
+			s.t.Errorf("order %s is paid %d times", orderID, n)
+		}
+	}
+	for amount, n := range amounts {
+		if n > max(1, s.allowed[amount]) {
+			s.t.Errorf("the payment of %d is made %d times", amount, n)
+		}
+	}
+}
+
+func (s *service) count() (creates, lists int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.creates, s.lists
+}
+
+func (s *service) create(w http.ResponseWriter, r *http.Request) {
+	var c struct {
+		Amount  struct{ Crypto map[string]int64 } `json:"amount"`
+		Address string                            `json:"address"`
+		OrderID string                            `json:"external_order_id"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
+		refuse(w, http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.creates++
+	switch s.is.create {
+	case "429":
+		refuse(w, http.StatusTooManyRequests)
+	case "OK":
+		fmt.Fprint(w, `"OK"`)
+	case "drop before":
+		panic(http.ErrAbortHandler)
+	case "hang":
+		s.held <- struct{}{}
+		s.mu.Unlock()
+		<-r.Context().Done()
+		s.mu.Lock()
+	case "drop after":
+		s.take(c.OrderID, c.Address, c.Amount.Crypto["Btc"])
+		panic(http.ErrAbortHandler)
+	default:
+		json.NewEncoder(w).Encode(s.take(c.OrderID, c.Address, c.Amount.Crypto["Btc"]))
+	}
+}
+
+func (s *service) get(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.answered()
+	for _, taken := range s.taken {
+		if taken.id == r.URL.Query().Get("id") {
+			json.NewEncoder(w).Encode(s.show(taken, false))
+			return
+		}
+	}
+	refuse(w, http.StatusNotFound)
+}
+
+func (s *service) list(w http.ResponseWriter, r *http.Request) {
+	page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+	size, _ := strconv.Atoi(r.URL.Query().Get("page_size"))
+	var filter struct{ From, To string }
+	json.NewDecoder(r.Body).Decode(&filter)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lists++
+	defer s.answered()
+	if s.is.list != 0 {
+		refuse(w, s.is.list)
+		return
+	}
+	all := []shown{}
+	for i := len(s.taken) - 1; i >= 0; i-- {
+		taken := s.taken[i]
+		hidden := s.is.recentOnly > 0 && len(s.taken)-i > s.is.recentOnly || s.is.forgetNewest && i == len(s.taken)-1
+		if !hidden && s.matches(taken.at, filter.From, filter.To) {
+			all = append(all, s.show(taken, true))
+		}
+	}
+	if s.is.twice != nil {
+		all = s.is.twice(all)
+	}
+	if s.is.pageCap > 0 {
+		size = min(size, s.is.pageCap)
+	}
+	size = max(size, 1)
+	if s.is.pageIgnored {
+		page = 1
+	}
+	content := all[min(len(all), max(0, page-1)*size):min(len(all), max(1, page)*size)]
+	total, pages := len(all)+s.is.totalTooLarge, (len(all)+size-1)/size
+	if s.is.endsOnFullPage {
+		total, pages = min(len(all), size), 1
+	}
+	answer := map[string]any{"page_content": content, "page_count": pages, "total": total}
+	if s.is.nullContent && len(content) == 0 {
+		answer["page_content"] = nil
+	}
+	json.NewEncoder(w).Encode(answer)
+}
+
+// answered ends the misbehaviour after the last of its answers.
+func (s *service) answered() {
+	if s.is.times > 0 {
+		if s.is.times--; s.is.times == 0 {
+			s.is = faults{}
+		}
+	}
+}
+
+// time returns a time as the service shows it, and its text as it compares it.
+func (s *service) time(t time.Time) string {
+	if s.is.filterZone != nil {
+		t = t.In(s.is.filterZone)
+	}
+	if s.is.textLayout != "" {
+		return t.Format(s.is.textLayout)
+	}
+	return t.Format(wireTime)
+}
+
+// matches compares times as text, which is right as long as they are in one layout.
+func (s *service) matches(at time.Time, from, to string) bool {
+	return from <= s.time(at) && (to == "" || s.time(at) < to)
+}
+
+func (s *service) show(w withdrawal, listed bool) shown {
+	r := shown{
+		"id": w.id, "merchant_id": cmp.Or(s.is.merchant, "m-1"), "currency": shown{"Crypto": "Btc"}, "amount": shown{"Crypto": shown{"Btc": w.amount}},
+		"statuses": []shown{{"status": "New", "at": s.time(w.at)}}, "current": cmp.Or(s.is.status, "New"), "is_testnet": false, "address": w.address,
+	}
+	if listed {
+		r["address"] = shown{"Crypto": shown{"currency": "Btc", "address": w.address}}
+	}
+	n, err := strconv.ParseInt(w.orderID, 10, 64)
+	switch {
+	case err != nil || s.is.dropOrderIDs == "always":
+	case s.is.dropOrderIDs == "once" && !listed:
+		s.is.dropOrderIDs = ""
+	case s.is.spell != nil:
+		for i, name := range []string{"external_order_id", "external_id"} {
+			if value := s.is.spell(n)[i]; value != absent {
+				r[name] = value
+			}
+		}
+	default:
+		r["external_order_id"], r["external_id"] = w.orderID, n
+	}
+	return r
+}
+
+const absent = "absent" // the value of a field that a record does not have
+
+func refuse(w http.ResponseWriter, status int) {
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"code": status, "reason": "refused", "description": http.StatusText(status)}})
+}
