@@ -177,8 +177,8 @@ func (w *world) paid(amount int64) {
 }
 
 var (
-	named       = regexp.MustCompile(`till [a-z](?:"[^"]*"|'[^']*'|[^"';,:)]|:\S)*`)
-	conjunction = regexp.MustCompile(` (?:or|and|if|to|until|when|afterwards|first|says|shows)\b.*`)
+	named       = regexp.MustCompile(`\btill [a-z](?:"[^"]*"|'[^']*'|[^"';,:)]|:\S)*`)
+	conjunction = regexp.MustCompile(` (?:or|and|then|if|to|until|when|with|which|afterwards|again|first|says|shows|finds)\b.*`)
 	word        = regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
 	option      = regexp.MustCompile(`--(?:lookup never|already-paid [0-9]+|al(?:low|though)-[a-z]+|retry-rejected|keep-going)`)
 )
@@ -203,7 +203,7 @@ func (w *world) ways(r *result, amount int64) (commands [][]string, options []st
 		}
 		// A person who decides knows whether it was paid.
 		wrong := map[bool]string{true: "--not-sent", false: "--paid-as"}[len(w.ids(amount)) > 0]
-		if !slices.Contains(args, wrong) && args[0] != "help" {
+		if !slices.Contains(args, wrong) && !slices.Contains(args, "") && args[0] != "help" {
 			commands = append(commands, append(args, "--yes"))
 		}
 	}
@@ -220,6 +220,9 @@ func (w *world) persist(amount int64, args ...string) {
 	}
 	if n := len(w.ids(amount)); n != 1 {
 		w.t.Fatalf("the payment of %d is made %d times:\n%s", amount, n, p.story)
+	}
+	if testing.Verbose() {
+		w.t.Log(p.story)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -64,8 +65,7 @@ func TestServiceDropsOrderIDs(t *testing.T) {
 
 // loseLog kills a process that sends an order, and removes the log of its journal.
 func (w *world) loseLog(orderID string, amount int64) {
-	was := w.is
-	w.become(faults{create: "hang"})
+	was := w.become(faults{create: "hang"})
 	cmd := w.command(pay(orderID, amount)...)
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)
@@ -101,20 +101,15 @@ func TestLostLog(t *testing.T) {
 				t.Errorf("after the check, the list is read %d times", after-before)
 			}
 		})
-		t.Run(name+", no order id", func(t *testing.T) {
-			w := begin(t, faults{})
-			w.pay("1", 1).want(t, 0, "")
-			stranger(w)
-			w.loseLog("2", 2)
-			w.persist(3, pay("", 3)...)
-		})
-		t.Run(name+", never looked up", func(t *testing.T) {
-			w := begin(t, faults{})
-			w.pay("1", 1).want(t, 0, "")
-			stranger(w)
-			w.loseLog("2", 2)
-			w.persist(3, pay("3", 3, "--lookup", "never")...)
-		})
+		for how, args := range map[string][]string{"no order id": pay("", 3), "never looked up": pay("3", 3, "--lookup", "never")} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				w := begin(t, faults{})
+				w.pay("1", 1).want(t, 0, "")
+				stranger(w)
+				w.loseLog("2", 2)
+				w.persist(3, args...)
+			})
+		}
 	}
 }
 
@@ -185,7 +180,9 @@ func TestSlowClock(t *testing.T) {
 		w.pay("1", 1).want(t, 20, "")
 		w.become(faults{})
 		w.backdate(time.Hour)
-		w.till("withdraw", "resolve", "1", "--not-sent", "--reason", "the panel", "--yes").want(t, 12, "decision")
+		if r := w.till("withdraw", "resolve", "1", "--not-sent", "--reason", "the panel", "--yes"); r.exit != 12 {
+			t.Errorf("exit 12 expected: %s", r)
+		}
 		w.book("1", 1) // it arrives late
 		w.persist(1, pay("1", 1)...)
 	})
@@ -198,12 +195,12 @@ func TestSlowClock(t *testing.T) {
 }
 
 func TestKeysHideNoData(t *testing.T) {
-	w, other := begin(t, faults{merchant: "merchant-0001-aaaa"}), (*world)(nil)
-	other = &world{service: newService(t, faults{merchant: "merchant-0002-bbbb"})}
+	w := begin(t, faults{merchant: "merchant-0001-aaaa"})
+	other := &world{service: newService(t, faults{merchant: "merchant-0002-bbbb"})}
 	w.key, other.key = "sk-merchant-0001-aaaa-1", "sk-merchant-0002-bbbb-2"
 	other.setUp()
 	strict := "approvals: 1\napprovers: " + w.write("approvers", "ana@example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f\n") + "\n"
-	shared := "journal: " + w.journal() + "\n"
+	shared := "journal: " + filepath.Join(w.dir, "shared.db") + "\n"
 	for i, m := range []*world{w, other} {
 		m.configure(shared)
 		m.pay("1", 1).want(t, 0, "")
@@ -236,10 +233,8 @@ func TestLimitsHoldForWhatIsSent(t *testing.T) {
 	t.Run("from Go", func(t *testing.T) {
 		t.Parallel()
 		out, err := exec.Command("go", "doc", "example.com/till/pkg/payout.Options").CombinedOutput()
-		for _, field := range []string{`(?m)^\s+Limits\b`, `(?m)^\s+Allow\w*\b`} {
-			if !regexp.MustCompile(field).Match(out) {
-				t.Errorf("%v: a Sender has no option %s:\n%s", err, field, out)
-			}
+		if !regexp.MustCompile(`(?ms)^\tLimits\b.*^\tAllow|^\tAllow.*^\tLimits\b`).Match(out) {
+			t.Errorf("%v: the options of a Sender are not both limits and allowed addresses:\n%s", err, out)
 		}
 	})
 }
@@ -256,20 +251,33 @@ func TestForgedRows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := begin(t, faults{create: "429"})
-			forged := w.write("forged.csv", header+rows)
-			w.till("payout", "plan", forged, "--out", "forged.plan").want(t, 0, "")
+			approved := w.plan("1", 2)[2]
+			w.till("payout", "plan", w.write("forged.csv", header+rows), "--out", "forged.plan").want(t, 0, "")
 			w.till("payout", "apply", "forged.plan", "--yes").want(t, 32, "")
-			apply := w.plan("1", 2)
-			digest := w.digest(apply[2])
-			name := strings.TrimPrefix(digest, "sha256:")[:8]
-			w.exec(w.open(), "UPDATE orders SET run = '"+name+"'", "UPDATE runs SET name = '"+name+"', digest = '"+digest+"', plan = '"+apply[2]+"'")
-			w.become(faults{})
-			before, _ := w.count()
-			r := w.till("payout", "apply", apply[2], "--digest", digest)
-			if after, _ := w.count(); r.exit != 12 || after != before {
-				t.Errorf("%d creates, exit 12 expected: %s", after-before, r)
-			}
+			digest := w.digest(approved)
+			run := strings.TrimPrefix(digest, "sha256:")[:8]
+			w.exec(w.open(), "UPDATE orders SET run = '"+run+"'", "UPDATE runs SET name = '"+run+"', digest = '"+digest+"', plan = '"+approved+"'")
+			w.refuses(approved)
 		})
+	}
+	t.Run("edited during the run", func(t *testing.T) {
+		w := begin(t, faults{create: "429"})
+		apply := w.plan("1", 2)
+		w.till(apply...).want(t, 32, "")
+		w.exec(w.open(), "UPDATE orders SET address = 'bc1qthief', minor = 5000000000", "UPDATE run_rows SET address = 'bc1qthief', minor = 5000000000")
+		w.refuses(apply[2])
+	})
+}
+
+// refuses fails the test unless applying a plan is refused, names a command, and sends nothing.
+func (w *world) refuses(plan string) {
+	w.t.Helper()
+	w.become(faults{})
+	before, _ := w.count()
+	r := w.till("payout", "apply", plan, "--digest", w.digest(plan))
+	commands, _ := w.ways(r, 2)
+	if after, _ := w.count(); r.exit != 12 || after != before || len(commands) == 0 {
+		w.t.Errorf("%d creates; exit 12 and a way out expected: %s", after-before, r)
 	}
 }
 
@@ -284,13 +292,18 @@ func (w *world) digest(plan string) string {
 
 func TestTotalsOfCodesThatDifferInCase(t *testing.T) {
 	w := begin(t, faults{})
-	file := w.write("big.csv", "order_id,currency,amount_minor,address\n1,crypto:Foo,9000000000000000000,x1\n2,crypto:foo,9000000000000000000,x2\n3,crypto:Foo,9000000000000000000,x3\n")
-	w.till("payout", "plan", file, "--out", "big.plan").want(t, 0, "")
-	for _, args := range [][]string{{"payout", "show", "big.plan"}, {"payout", "apply", "big.plan"}} {
-		if r := w.till(append(args, "-o", "table")...); strings.Contains(r.String(), "8553255926290448384") || !regexp.MustCompile(`(18|27)0{18}`).MatchString(r.String()) {
-			t.Errorf("the total is wrong: %s", r)
-		}
+	w.till("payout", "plan", w.write("big.csv", `order_id,currency,amount_minor,address
+1,crypto:Foo,9000000000000000001,bc1qexample
+2,crypto:foo,9000000000000000002,bc1qexample
+3,crypto:FOO,9000000000000000003,bc1qexample
+`), "--out", "big.plan").want(t, 0, "")
+	apply := []string{"payout", "apply", "big.plan", "--yes"}
+	if r := w.till(apply...).want(t, 0, ""); strings.Contains(r.stdout, "8553255926290448390") { // modulo 1<<64
+		t.Errorf("the total is wrong: %s", r)
 	}
+	w.persist(9000000000000000001, apply...)
+	w.paid(9000000000000000002)
+	w.paid(9000000000000000003)
 }
 
 var newJournal = regexp.MustCompile(`(?i)\bnew\b.*\bjournal\b|\bjournal\b.*\bnew\b`)

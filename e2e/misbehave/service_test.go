@@ -41,9 +41,9 @@ const wireTime = "2006-01-02T15:04:05"
 
 // A withdrawal is what the service has taken.
 type withdrawal struct {
-	id, orderID, address string
-	amount               int64
-	at                   time.Time
+	id, orderID, code, address string
+	amount                     int64
+	at                         time.Time
 }
 
 // shown is a withdrawal as an answer has it.
@@ -81,24 +81,25 @@ func newService(t *testing.T, is faults) *service {
 	return s
 }
 
-// become changes how the service misbehaves.
-func (s *service) become(is faults) {
+// become changes how the service misbehaves, and returns how it did before.
+func (s *service) become(is faults) (was faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.is = is
+	was, s.is = s.is, is
+	return was
 }
 
 // book takes a withdrawal that till did not send, or sent from elsewhere.
 func (s *service) book(orderID string, amount int64) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.take(orderID, "bc1qexample", amount)
+	return s.take(withdrawal{orderID: orderID, code: "Btc", address: "bc1qexample", amount: amount})
 }
 
-func (s *service) take(orderID, address string, amount int64) string {
-	id := fmt.Sprintf("w-%d", len(s.taken)+1)
-	s.taken = append(s.taken, withdrawal{id, orderID, address, amount, time.Now().UTC()})
-	return id
+func (s *service) take(w withdrawal) string {
+	w.id, w.at = fmt.Sprintf("w-%d", len(s.taken)+1), time.Now().UTC()
+	s.taken = append(s.taken, w)
+	return w.id
 }
 
 // ids returns the ids of the withdrawals of an amount. Each test gives every payment an amount of its own.
@@ -151,6 +152,9 @@ func (s *service) create(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest)
 		return
 	}
+	taken := withdrawal{orderID: c.OrderID, address: c.Address}
+	for taken.code, taken.amount = range c.Amount.Crypto {
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.creates++
@@ -167,10 +171,10 @@ func (s *service) create(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		s.mu.Lock()
 	case "drop after":
-		s.take(c.OrderID, c.Address, c.Amount.Crypto["Btc"])
+		s.take(taken)
 		panic(http.ErrAbortHandler)
 	default:
-		json.NewEncoder(w).Encode(s.take(c.OrderID, c.Address, c.Amount.Crypto["Btc"]))
+		json.NewEncoder(w).Encode(s.take(taken))
 	}
 }
 
@@ -257,11 +261,11 @@ func (s *service) matches(at time.Time, from, to string) bool {
 
 func (s *service) show(w withdrawal, listed bool) shown {
 	r := shown{
-		"id": w.id, "merchant_id": cmp.Or(s.is.merchant, "m-1"), "currency": shown{"Crypto": "Btc"}, "amount": shown{"Crypto": shown{"Btc": w.amount}},
+		"id": w.id, "merchant_id": cmp.Or(s.is.merchant, "m-1"), "currency": shown{"Crypto": w.code}, "amount": shown{"Crypto": shown{w.code: w.amount}},
 		"statuses": []shown{{"status": "New", "at": s.time(w.at)}}, "current": cmp.Or(s.is.status, "New"), "is_testnet": false, "address": w.address,
 	}
 	if listed {
-		r["address"] = shown{"Crypto": shown{"currency": "Btc", "address": w.address}}
+		r["address"] = shown{"Crypto": shown{"currency": w.code, "address": w.address}}
 	}
 	n, err := strconv.ParseInt(w.orderID, 10, 64)
 	switch {
