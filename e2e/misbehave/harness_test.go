@@ -1,18 +1,21 @@
 //go:build unix
 
+// Package misbehave tests the program from outside, against a service that drops order ids, hides, repeats or
+// spoils records, keeps nothing, or has a wrong clock. Nothing may be paid twice, and the commands that the
+// messages name, carried out as they are, must lead to a paid order in the end.
 package misbehave
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -20,6 +23,8 @@ import (
 var program string // the path of till
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("test.parallel", "8") // they wait for processes
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "till-misbehave-*")
 		if err != nil {
@@ -89,8 +94,8 @@ func (w *world) journal() string { return filepath.Join(w.dir, "state", "till", 
 
 // failure is what a command says about its error under -o json.
 type failure struct {
-	Kind, Rule, Message, Hint, ID string
-	OrderID                       string `json:"order_id"`
+	Rule, Message, Hint, ID string
+	OrderID                 string `json:"order_id"`
 }
 
 type result struct {
@@ -150,7 +155,7 @@ func (r *result) want(t *testing.T, exit int, rule string) *result {
 
 // pay returns the command that pays an amount, under an order id if there is one.
 func pay(orderID string, amount int64, flags ...string) []string {
-	args := []string{"withdraw", "create", "--currency", "Btc", "--address", "bc1qexample", "--amount-minor", text(amount), "--yes"}
+	args := []string{"withdraw", "create", "--currency", "Btc", "--address", "bc1qexample", "--amount-minor", fmt.Sprint(amount), "--yes"}
 	if orderID != "" {
 		args = append(args, "--order-id", orderID)
 	}
@@ -218,12 +223,8 @@ func (w *world) persist(amount int64, args ...string) {
 	if !p.carryOut(args) {
 		w.t.Fatalf("no way leads on:\n%s", p.story)
 	}
-	if n := len(w.ids(amount)); n != 1 {
-		w.t.Fatalf("the payment of %d is made %d times:\n%s", amount, n, p.story)
-	}
-	if testing.Verbose() {
-		w.t.Log(p.story)
-	}
+	w.t.Log(p.story)
+	w.paid(amount)
 }
 
 // person does what the messages say.
@@ -274,5 +275,3 @@ func (p *person) next(r *result) []string {
 	}
 	return nil
 }
-
-func text(n int64) string { return strconv.FormatInt(n, 10) }
