@@ -182,7 +182,7 @@ func (w *world) paid(amount int64) {
 }
 
 var (
-	named       = regexp.MustCompile(`\btill [a-z](?:"[^"]*"|'[^']*'|[^"';,:)]|:\S)*`)
+	named       = regexp.MustCompile(`\btill [-a-z](?:"[^"]*"|'[^']*'|[^"';,:)` + "`" + `]|:\S)*`)
 	conjunction = regexp.MustCompile(` (?:or|and|then|if|to|until|when|with|which|afterwards|again|first|says|shows|finds)\b.*`)
 	word        = regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
 	option      = regexp.MustCompile(`--(?:lookup never|already-paid [0-9]+|al(?:low|though)-[a-z]+|retry-rejected|keep-going)`)
@@ -192,8 +192,9 @@ var (
 func (w *world) ways(r *result, amount int64) (commands [][]string, options []string) {
 	hint := r.failure.Message + "; " + r.failure.Hint
 	for _, text := range named.FindAllString(hint, -1) {
+		text = conjunction.ReplaceAllString(text, "")
 		hint = strings.Replace(hint, text, "", 1)
-		args := word.FindAllString(conjunction.ReplaceAllString(text, ""), -1)[1:]
+		args := word.FindAllString(text, -1)[1:]
 		for i, arg := range args {
 			switch args[i] = strings.Trim(arg, `"'.`); args[i] {
 			case "TEXT", "REASON":
@@ -212,7 +213,7 @@ func (w *world) ways(r *result, amount int64) (commands [][]string, options []st
 			commands = append(commands, append(args, "--yes"))
 		}
 	}
-	return commands, option.FindAllString(r.failure.Hint+" "+hint, -1)
+	return commands, option.FindAllString(hint, -1)
 }
 
 // persist runs a command, carries out what the messages name, and runs it again, until it succeeds. The amount
