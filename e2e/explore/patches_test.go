@@ -282,9 +282,9 @@ var patches = []overlay.Patch{
 `},
 	{File: "internal/journal/keys.go", Old: `
 		if others > 0 {
-			return &AccountError{t.locked`, New: `
+			return &Error{Kind: AccountChanged, Account: t.locked`, New: `
 		if others > 0 && !mutant("first-keys") {
-			return &AccountError{t.locked`},
+			return &Error{Kind: AccountChanged, Account: t.locked`},
 	{File: "pkg/payout/send.go", Old: `s.options.Lookup == LookupNever && !status.Restored {`,
 		New: `s.options.Lookup == LookupNever && (mutant("never-anyway") || !status.Restored) {`},
 	{File: "pkg/payout/send.go", Old: `

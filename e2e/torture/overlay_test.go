@@ -537,14 +537,14 @@ import (
 		"internal/journal/transition.go", `
 	switch {
 	case !sendable:
-		return o, &ExistsError{o, same, o.State == Sending}
+		return o, &Error{Kind: Exists, Order: o, Same: same, Alive: o.State == Sending}
 `, `
 	if mutant("no-claim") && o.State == Sending || mutant("resend-unknown") && o.State == Unknown && e.Run != "" || mutant("blind-claim") && e.Run != "" {
 		sendable = true
 	}
 	switch {
 	case !sendable:
-		return o, &ExistsError{o, same, o.State == Sending}
+		return o, &Error{Kind: Exists, Order: o, Same: same, Alive: o.State == Sending}
 `,
 	},
 	{

@@ -5,8 +5,8 @@ import (
 	"database/sql"
 )
 
-// Alone notes that this process applies a plan of the account. If the journal is a file, it returns a
-// *BusyError while another process applies a plan. Several processes can apply plans from a journal in
+// Alone notes that this process applies a plan of the account. If the journal is a file, it returns
+// Busy while another process applies a plan. Several processes can apply plans from a journal in
 // PostgreSQL. With forget, what this process noted before is forgotten, except the runs that it is sending. Leave ends
 // what Alone began.
 func (l *Ledger) Alone(ctx context.Context, run string, forget bool) error {
@@ -28,7 +28,7 @@ func (l *Ledger) Alone(ctx context.Context, run string, forget bool) error {
 			case alive && a.sender != j.sender && j.Shared():
 				continue
 			case alive && a.sender != j.sender:
-				return &BusyError{Run: a.Run, User: a.User, Host: a.Host}
+				return &Error{Kind: Busy, Run: a.Run, User: a.User, Host: a.Host}
 			case a.sender == j.sender && a.Run != run && (!forget || j.isSending(a.Run)):
 				continue
 			}

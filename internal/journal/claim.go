@@ -24,10 +24,10 @@ type Claim struct {
 	// SameContent keeps an order that the journal has from being sent with other content.
 	SameContent bool
 	Run         string // the run that sends it; empty: none
-	// Batch is the batch of the run. If a newer run of it has begun by now, the claim is a *RunError.
+	// Batch is the batch of the run. If a newer run of it has begun by now, the claim is refused as BatchChanged.
 	Batch string
 	// Demand is the number of the demand under which the sender found that it may be sent. If another one is
-	// in force by now, the claim is a *DemandError.
+	// in force by now, the claim is refused as DemandChanged.
 	Demand  int64
 	Consent int64 // number of what approved it; 0: nothing had to
 	// Skew is how far this machine's clock is ahead of the service's; nil: it is not known yet.
@@ -55,8 +55,8 @@ func (r RunRow) Claim(run, key string, decimals int64) Claim {
 }
 
 // Claim records that a withdrawal is being sent, and returns the right to send it. When it returns a ticket,
-// the record is on the disk. If there is none, an *ExistsError or a *DuplicateError says why, or an
-// *AccountError or a *DemandError says that the account has changed since the ledger was found.
+// the record is on the disk. If there is none, an Error of the kind Exists or Duplicate says
+// why, or AccountChanged or DemandChanged says that the account has changed since the ledger was found.
 func (l *Ledger) Claim(ctx context.Context, c Claim) (Ticket, error) {
 	p := c.of(l)
 	l.j.do(ctx, p)
@@ -109,13 +109,13 @@ func (c *claiming) alone(t *tx) error {
 		return err
 	}
 	if old.State == "" && c.known.id != 0 {
-		return &GoneError{OrderID: c.OrderID}
+		return &Error{Kind: NotFound, OrderID: c.OrderID}
 	}
 	if _, err := next(old, c.event(t)); err != nil {
 		return err
 	}
 	if t.locked[account].demand != c.Demand {
-		return &DemandError{t.locked[account].Account}
+		return &Error{Kind: DemandChanged, Account: t.locked[account].Account}
 	}
 	if err := t.isNewest(account, c.Claim); err != nil {
 		return err
@@ -196,7 +196,7 @@ func (t *tx) claimMany(all []*pending) error {
 	return nil
 }
 
-// isNewest returns a *RunError if a newer run of the claim's batch has begun. In PostgreSQL, it can begin while
+// isNewest returns an Error if a newer run of the claim's batch has begun. In PostgreSQL, it can begin while
 // this process has lost its connections and looks dead.
 func (t *tx) isNewest(account int64, c Claim) error {
 	if c.Batch == "" {
@@ -206,13 +206,14 @@ func (t *tx) isNewest(account int64, c Claim) error {
 	if err != nil || newest == c.Run {
 		return err
 	}
-	return &RunError{c.Run, fmt.Sprintf("is of the batch %q, which has gone on with run %s", c.Batch, newest), true}
+	return &Error{Kind: BatchChanged, Run: c.Run,
+		Msg: fmt.Sprintf("is of the batch %q, which has gone on with run %s", c.Batch, newest)}
 }
 
 // noTwin is the condition that no other order with the same content is unknown or being sent.
 const noTwin = `NOT EXISTS (SELECT 1 FROM orders twin WHERE twin.account = orders.account AND twin.content = orders.content AND twin.id <> orders.id AND twin.state IN ('unknown', 'sending'))`
 
-// duplicates returns a *DuplicateError if another order with the same content forbids the claim.
+// duplicates returns an Error if another order with the same content forbids the claim.
 func (t *tx) duplicates(account int64, c Claim) error {
 	if c.AllowDuplicate {
 		return nil
@@ -227,10 +228,10 @@ func (t *tx) duplicates(account int64, c Claim) error {
 			return err
 		}
 		if o.State == Unknown {
-			return &DuplicateError{Order: o}
+			return &Error{Kind: Duplicate, Order: o}
 		}
 		if c.Window > 0 {
-			return &DuplicateError{Order: o, Alive: true}
+			return &Error{Kind: Duplicate, Order: o, Alive: true}
 		}
 	}
 	if c.Window == 0 {
@@ -244,7 +245,7 @@ func (t *tx) duplicates(account int64, c Claim) error {
 		// The later of sent and changed counts: an order that was found on the list today may have been sent by a
 		// machine whose clock was slow.
 		if o.Age(t.j.moment(t.at), nil) < c.Window || t.at.Sub(o.Changed) < c.Window {
-			return &DuplicateError{Order: o}
+			return &Error{Kind: Duplicate, Order: o}
 		}
 	}
 	return nil

@@ -29,10 +29,10 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 	}
 	if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {
 		if err != nil {
-			return &Error{Place: place, Msg: fmt.Sprintf("is not made: %v", err), Err: err}
+			return &Error{Kind: Broken, Place: place, Msg: fmt.Sprintf("is not made: %v", err), Err: err}
 		}
 		err = fs.ErrExist
-		return &Error{Place: place,
+		return &Error{Kind: Broken, Place: place,
 			Msg: "is not made: a copy never takes the place of a file; name one that is not there", Err: err}
 	}
 	// A separate directory, so that no other file is in the way or is removed with it.
@@ -42,7 +42,7 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 		dir, err = os.MkdirTemp(dir, ".till-copy-*")
 	}
 	if err != nil {
-		return &Error{Place: place, Msg: fmt.Sprintf("cannot be made: %v", err), Err: err}
+		return &Error{Kind: Broken, Place: place, Msg: fmt.Sprintf("cannot be made: %v", err), Err: err}
 	}
 	defer os.RemoveAll(dir)
 	part := filepath.Join(dir, "journal.db")
@@ -52,7 +52,7 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 	// SQLite moves its log into the file and removes it when the file is closed, and does not report that it
 	// could not.
 	if _, err := os.Lstat(part + "-wal"); !errors.Is(err, fs.ErrNotExist) {
-		return &Error{Place: place,
+		return &Error{Kind: Broken, Place: place,
 			Msg: "cannot be made: not all of it could be written, perhaps because the disk is full; free some room and run the command again", Err: err}
 	}
 	err = os.Link(part, place) // unlike a rename, it fails if the file exists by now
@@ -60,7 +60,7 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 		err = atomicfile.SyncDirectory(filepath.Dir(place))
 	}
 	if err != nil {
-		return &Error{Place: place, Msg: fmt.Sprintf("cannot be made: %v", err), Err: err}
+		return &Error{Kind: Broken, Place: place, Msg: fmt.Sprintf("cannot be made: %v", err), Err: err}
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 				return err
 			}
 			if n > 0 {
-				return &Error{Place: to.Place(), Msg: "has a history of its own: name an empty database"}
+				return &Error{Kind: Broken, Place: to.Place(), Msg: "has a history of its own: name an empty database"}
 			}
 			if err := j.copyTable(ctx, from, t, table); err != nil {
 				return err

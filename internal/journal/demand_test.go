@@ -313,11 +313,11 @@ func TestClaimUnderAnotherDemand(t *testing.T) {
 			t.Fatalf("%+v, %v", d, err)
 		}
 		_, finished, _, claimed := l.FinishAndClaim(t.Context(), first, accepted("w1"), under(1, 0))
-		if finished != nil || !errors.As(claimed, new(*DemandError)) {
+		if finished != nil || !errors.Is(claimed, DemandChanged) {
 			t.Errorf("it ended with %v and %v", finished, claimed)
 		}
 		for name, c := range map[string]Claim{"a single one": claim("9"), "a row": under(1, 0), "a row under no demand": under(2, d.Number+1)} {
-			if _, err := l.Claim(t.Context(), c); !errors.As(err, new(*DemandError)) {
+			if _, err := l.Claim(t.Context(), c); !errors.Is(err, DemandChanged) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -481,7 +481,7 @@ func TestUpgradeKeepsDemand(t *testing.T) {
 			t.Fatalf("%+v, %v", d, err)
 		}
 		c := claim("1")
-		if _, err := j.Claim(t.Context(), shop, c); !errors.As(err, new(*DemandError)) {
+		if _, err := j.Claim(t.Context(), shop, c); !errors.Is(err, DemandChanged) {
 			t.Errorf("a claim under no demand: %v", err)
 		}
 		c.Demand = d.Number

@@ -1,110 +1,111 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 )
 
-// An Error says that the journal cannot be opened, read or written.
-type Error struct {
-	Place string // without a password
-	Msg   string // what is wrong and what to do
-	Err   error
-	Lost  bool // its files are gone: do not try again
+// A Kind is what an Error is about. It is an error itself, for errors.Is.
+type Kind string
 
-	Config bool // the setting is wrong, not the journal
+const (
+	Broken    Kind = "broken"    // the journal cannot be opened, read or written
+	Misplaced Kind = "misplaced" // its address or a setting for it is wrong
+	Lost      Kind = "lost"      // its files are gone: do not try again
+
+	Exists    Kind = "exists"    // an order is not sent because its state does not allow it
+	Duplicate Kind = "duplicate" // an order is not sent because another one has the same content
+
+	NotFound     Kind = "not found"     // the account has no such order
+	OrderChanged Kind = "order changed" // the order has changed, or its state does not allow the change
+	Shown        Kind = "shown"         // the service has shown the order, and a person cannot undo that
+	HeldByOther  Kind = "held by other" // the withdrawal's id belongs to another order
+
+	AccountChanged Kind = "account changed" // the account has changed, or cannot be renamed
+	DemandChanged  Kind = "demand changed"  // what must be approved has changed since the sender found out
+	RunChanged     Kind = "run changed"     // a run cannot begin or continue
+	BatchChanged   Kind = "batch changed"   // a run cannot continue, because another of its batch has begun
+	Busy           Kind = "busy"            // another process sends withdrawals and has to end first
+)
+
+func (k Kind) Error() string { return string(k) }
+
+// An Error says why the journal cannot be used, or why it does not allow something. Fields that its kind has
+// no use for are empty.
+type Error struct {
+	Kind Kind
+	Msg  string // what is wrong, if the kind does not say it
+	Err  error
+
+	Place      string // the journal, without a password
+	Account    Account
+	Order      Order // Exists, OrderChanged and Shown: the order; Duplicate: the other one
+	Same       bool  // Exists: the order has the content that was to be sent
+	Alive      bool  // Exists, Duplicate: a living process is sending the order
+	OrderID    string
+	Withdrawal string
+	Run        string
+	User, Host string // Busy: whose process it is
 }
 
-func (e *Error) Error() string { return "the journal " + e.Place + " " + e.Msg }
+func (e *Error) Error() string {
+	switch e.Kind {
+	case Exists:
+		return fmt.Sprintf("order %s is %s in the journal", e.Order.OrderID, e.Order.State)
+	case Duplicate:
+		return fmt.Sprintf("order %s has the same content and is %s", e.Order.OrderID, e.Order.State)
+	case NotFound:
+		return fmt.Sprintf("the journal has no order %s in this account", e.OrderID)
+	case OrderChanged:
+		return fmt.Sprintf("order %s is %s", e.Order.OrderID, e.Order.State)
+	case Shown:
+		return fmt.Sprintf("the service has shown order %s, as %s", e.Order.OrderID, e.Order.Shown)
+	case HeldByOther:
+		return fmt.Sprintf("withdrawal %s belongs to order %s in the journal", e.Withdrawal, e.OrderID)
+	case AccountChanged:
+		return e.Account.String() + " " + e.Msg
+	case DemandChanged:
+		return "what must be approved for " + e.Account.String() + " has changed meanwhile"
+	case RunChanged, BatchChanged:
+		return "run " + e.Run + " " + e.Msg
+	case Busy:
+		if e.Run == "" {
+			return fmt.Sprintf("another process is sending order %s (%s on %s)", e.OrderID, e.User, e.Host)
+		}
+		return fmt.Sprintf("another process applies a plan from this journal: run %s, by %s on %s", e.Run, e.User, e.Host)
+	}
+	return "the journal " + e.Place + " " + e.Msg
+}
+
 func (e *Error) Unwrap() error { return e.Err }
+
+// Is reports whether target is e's kind.
+func (e *Error) Is(target error) bool { return target == e.Kind }
+
+// AsError returns the first Error in err's chain, or nil if there is none.
+func AsError(err error) *Error {
+	e, _ := errors.AsType[*Error](err)
+	return e
+}
+
+// refused reports whether err is the journal's answer to a request. What the request recorded before it is kept. Any
+// other error undoes the whole transaction.
+func refused(err error) bool {
+	e := AsError(err)
+	if e == nil {
+		return false
+	}
+	switch e.Kind {
+	case Broken, Misplaced, Lost, RunChanged, BatchChanged:
+		return false
+	}
+	return true
+}
 
 // notThere returns the error for a journal that is only to be read and does not exist. A wrong name must not
 // look like a journal in which nothing has happened.
 func notThere(place string) error {
-	return &Error{Place: place,
+	return &Error{Kind: Broken, Place: place,
 		Msg: "does not exist: its name may be wrong (see its origin: till config show), or nothing was sent with it yet", Err: fs.ErrNotExist}
-}
-
-// An ExistsError says that an order is not sent because its state in the journal does not allow it.
-type ExistsError struct {
-	Order Order
-	Same  bool // the order has the content that was to be sent
-	Alive bool // a living process is sending it
-}
-
-func (e *ExistsError) Error() string {
-	return fmt.Sprintf("order %s is %s in the journal", e.Order.OrderID, e.Order.State)
-}
-
-// A DuplicateError says that an order is not sent because another order has the same content.
-type DuplicateError struct {
-	Order Order // the other order
-	Alive bool  // a living process is sending it
-}
-
-func (e *DuplicateError) Error() string {
-	return fmt.Sprintf("order %s has the same content and is %s", e.Order.OrderID, e.Order.State)
-}
-
-// A GoneError says that an order is not in the journal, or not in a state that allows the change.
-type GoneError struct {
-	OrderID string
-	State   State // empty: there is no such order
-	Alive   bool
-	Taken   string // the id under which the service has shown it, which a person cannot undo; empty: never
-}
-
-func (e *GoneError) Error() string {
-	if e.State == "" {
-		return fmt.Sprintf("the journal has no order %s in this account", e.OrderID)
-	}
-	if e.Taken != "" {
-		return fmt.Sprintf("the service has shown order %s, as %s", e.OrderID, e.Taken)
-	}
-	return fmt.Sprintf("order %s is %s", e.OrderID, e.State)
-}
-
-// A HolderError says that a withdrawal's id belongs to another order.
-type HolderError struct{ Withdrawal, OrderID string }
-
-func (e *HolderError) Error() string {
-	return fmt.Sprintf("withdrawal %s belongs to order %s in the journal", e.Withdrawal, e.OrderID)
-}
-
-// An AccountError says that an account has changed, or cannot be renamed.
-type AccountError struct {
-	Account Account
-	Msg     string
-}
-
-func (e *AccountError) Error() string { return e.Account.String() + " " + e.Msg }
-
-// A DemandError says that what must be approved for an account has changed since the sender found out.
-type DemandError struct{ Account Account }
-
-func (e *DemandError) Error() string {
-	return "what must be approved for " + e.Account.String() + " has changed meanwhile"
-}
-
-// A RunError says that a run cannot begin or continue.
-type RunError struct {
-	Run   string
-	Msg   string
-	Batch bool // it is about the batch of the run
-}
-
-func (e *RunError) Error() string { return "run " + e.Run + " " + e.Msg }
-
-// A BusyError says that another process sends withdrawals and has to end first.
-type BusyError struct {
-	Run        string // the run that it applies; empty: it sends a single order
-	OrderID    string // the order that it sends, if it applies no run
-	User, Host string
-}
-
-func (e *BusyError) Error() string {
-	if e.Run == "" {
-		return fmt.Sprintf("another process is sending order %s (%s on %s)", e.OrderID, e.User, e.Host)
-	}
-	return fmt.Sprintf("another process applies a plan from this journal: run %s, by %s on %s", e.Run, e.User, e.Host)
 }

@@ -136,7 +136,7 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 // usable returns an error if a name can be neither that of a file nor the address of a database.
 func usable(name string) error {
 	if err := place.Check(name); err != nil {
-		return &Error{Place: place.Redact(name), Msg: "cannot be used: " + err.Error(), Err: err, Config: true}
+		return &Error{Kind: Misplaced, Place: place.Redact(name), Msg: "cannot be used: " + err.Error(), Err: err}
 	}
 	return nil
 }
@@ -159,13 +159,13 @@ func (j *Journal) Close() error {
 }
 
 func (j *Journal) failed(err error) error {
-	if err == nil || errors.As(err, new(*Error)) || errors.As(err, new(*RunError)) {
+	if err == nil || AsError(err) != nil {
 		return err
 	}
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &Error{Place: j.dialect.place(), Msg: j.dialect.explain(err), Err: err}
+	return &Error{Kind: Broken, Place: j.dialect.place(), Msg: j.dialect.explain(err), Err: err}
 }
 
 func randomNumber() int64 {

@@ -22,8 +22,8 @@ func (j *Journal) KeyUsedBy(ctx context.Context, fingerprint string) (accounts [
 }
 
 // NoteKey notes that a key is used with the account. If the key has been used with another account meanwhile,
-// it returns an *AccountError, unless a person adopts the key. It also does so for a first key if another key
-// was first. While another process sends or applies, a person's adoption is a *BusyError.
+// it returns AccountChanged, unless a person adopts the key. It also does so for a first key if another key
+// was first. While another process sends or applies, a person's adoption is refused as Busy.
 func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
 	if err := l.Enter(ctx); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
 			var other Account
 			err := t.row(`SELECT a.address, a.name FROM keys k JOIN accounts a ON a.id = k.account WHERE k.fingerprint = ?1 AND k.account <> ?2 AND k.answered <> ''`, fingerprint, account).Scan(&other.Address, &other.Name)
 			if err == nil {
-				return &AccountError{other, "has used this key meanwhile"}
+				return &Error{Kind: AccountChanged, Account: other, Msg: "has used this key meanwhile"}
 			}
 			if !errors.Is(err, sql.ErrNoRows) {
 				return err
@@ -55,7 +55,7 @@ func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
 			}
 		}
 		if others > 0 {
-			return &AccountError{l.account, "was first used with another key meanwhile"}
+			return &Error{Kind: AccountChanged, Account: l.account, Msg: "was first used with another key meanwhile"}
 		}
 		answered := t.now
 		if how == KeyFirst {
@@ -95,8 +95,7 @@ func (t *tx) tieKey(account int64, fingerprint string) error {
 			return err
 		}
 		if others > 0 {
-			return &AccountError{t.locked[account].Account,
-				"was first used with another key meanwhile, or this key with another account"}
+			return &Error{Kind: AccountChanged, Account: t.locked[account].Account, Msg: "was first used with another key meanwhile, or this key with another account"}
 		}
 		if _, err := t.exec(`UPDATE keys SET answered = ?1 WHERE account = ?2 AND fingerprint = ?3`, t.now, account,
 			fingerprint); err != nil {

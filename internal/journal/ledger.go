@@ -66,7 +66,7 @@ func (l *Ledger) Enter(ctx context.Context) error {
 }
 
 // lock keeps other processes from changing anything of the account until the commit, and returns the
-// account's number. If the account was renamed or is gone, it returns an *AccountError, because the sender
+// account's number. If the account was renamed or is gone, it returns AccountChanged, because the sender
 // would otherwise send for another merchant.
 func (t *tx) lock(l *Ledger) (id int64, err error) {
 	if id = l.id.Load(); id == 0 { // another process may have made it since
@@ -74,18 +74,18 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 			return 0, err
 		}
 		if id == 0 {
-			return 0, &AccountError{l.account, "is not in the journal"}
+			return 0, &Error{Kind: AccountChanged, Account: l.account, Msg: "is not in the journal"}
 		}
 		l.id.CompareAndSwap(0, id)
 	}
 	now, err := t.lockNumber(id)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return 0, &AccountError{l.account, "was removed from the journal meanwhile"}
+		return 0, &Error{Kind: AccountChanged, Account: l.account, Msg: "was removed from the journal meanwhile"}
 	case err != nil:
 		return 0, err
 	case now != l.account:
-		return 0, &AccountError{l.account, "was renamed meanwhile: it is " + now.String() + " now"}
+		return 0, &Error{Kind: AccountChanged, Account: l.account, Msg: "was renamed meanwhile: it is " + now.String() + " now"}
 	}
 	return id, nil
 }
@@ -198,8 +198,8 @@ func (l *Ledger) NoteService(ctx context.Context, merchant string, keeping Keepi
 }
 
 // Rename moves the history of an account to a new name or address. If the new account has a history already,
-// or the old one does not exist, it returns an *AccountError. While a living process sends or applies for one
-// of the two, it returns a *BusyError.
+// or the old one does not exist, it returns AccountChanged. While a living process sends or applies for one
+// of the two, it returns Busy.
 func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 	return j.write(ctx, func(t *tx) error {
 		from, err := t.accountNumber(old)
@@ -207,7 +207,7 @@ func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 			return err
 		}
 		if from == 0 {
-			return &AccountError{old, "is not in the journal"}
+			return &Error{Kind: AccountChanged, Account: old, Msg: "is not in the journal"}
 		}
 		other, err := t.accountNumber(to)
 		if err != nil {
@@ -219,7 +219,7 @@ func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 				return err
 			}
 			if n > 0 || other == from {
-				return &AccountError{to, "has a history of its own"}
+				return &Error{Kind: AccountChanged, Account: to, Msg: "has a history of its own"}
 			}
 			if err := t.idle(other); err != nil {
 				return err
@@ -274,7 +274,7 @@ func (t *tx) idle(account int64) error {
 			return err
 		}
 		if o.State == Sending {
-			return &BusyError{OrderID: o.OrderID, User: o.User, Host: o.Host}
+			return &Error{Kind: Busy, OrderID: o.OrderID, User: o.User, Host: o.Host}
 		}
 	}
 	noted, err := appliers(t)
@@ -290,7 +290,7 @@ func (t *tx) idle(account int64) error {
 			return err
 		}
 		if alive && a.sender != t.j.sender {
-			return &BusyError{Run: a.Run, User: a.User, Host: a.Host}
+			return &Error{Kind: Busy, Run: a.Run, User: a.User, Host: a.Host}
 		}
 	}
 	return nil

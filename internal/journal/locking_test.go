@@ -58,8 +58,7 @@ func TestTwinOfADeadSender(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var duplicate *DuplicateError
-		if _, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)); !errors.As(err, &duplicate) || duplicate.Order.OrderID != "3" {
+		if _, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)); !errors.Is(err, Duplicate) || AsError(err).Order.OrderID != "3" {
 			t.Errorf("got %v", err)
 		}
 		wantState(t, j, "2", Planned)
@@ -82,11 +81,11 @@ func TestRefusalWithoutItsCommit(t *testing.T) {
 		bring(t, j, "1", Accepted)
 		whole := j.dialect
 		j.dialect = failingCommit{whole}
-		if _, err := j.Claim(t.Context(), shop, claim("1")); errors.As(err, new(*ExistsError)) || !errors.Is(err, errNoCommit) {
+		if _, err := j.Claim(t.Context(), shop, claim("1")); errors.Is(err, Exists) || !errors.Is(err, errNoCommit) {
 			t.Errorf("got %v", err)
 		}
 		j.dialect = whole
-		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.As(err, new(*ExistsError)) {
+		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) {
 			t.Errorf("with its commit: %v", err)
 		}
 	})

@@ -58,7 +58,7 @@ func child(name, place string) int {
 		word, id, _ := strings.Cut(in.Text(), " ")
 		ticket, err := j.Claim(context.Background(), shop, claim(id))
 		switch {
-		case errors.As(err, new(*ExistsError)):
+		case errors.Is(err, Exists):
 			fmt.Println("stands")
 			continue
 		case err != nil:

@@ -95,25 +95,25 @@ func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 // it would try.
 func (d *postgresDialect) config() (*pgx.ConnConfig, error) {
 	if err := place.Check(d.address); err != nil {
-		return nil, &Error{Place: d.place(), Msg: "cannot be used: " + err.Error(), Config: true}
+		return nil, &Error{Kind: Misplaced, Place: d.place(), Msg: "cannot be used: " + err.Error()}
 	}
 	config, err := pgx.ParseConfig(verifyFull(d.address))
 	if file := (*fs.PathError)(nil); errors.As(err, &file) {
-		return nil, &Error{Place: d.place(),
+		return nil, &Error{Kind: Misplaced, Place: d.place(),
 			Msg: fmt.Sprintf("cannot be used: a file that its address or the environment names cannot be read (%v)",
-				file), Config: true}
+				file)}
 	}
 	if err != nil { // the error may show the password
-		return nil, &Error{Place: d.place(),
-			Msg: "has an address or settings in the environment (PG...) that cannot be understood: write postgres://USER@HOST/DATABASE, with parameters that PostgreSQL knows", Config: true}
+		return nil, &Error{Kind: Misplaced, Place: d.place(),
+			Msg: "has an address or settings in the environment (PG...) that cannot be understood: write postgres://USER@HOST/DATABASE, with parameters that PostgreSQL knows"}
 	}
 	hosts := []*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}
 	for _, to := range append(hosts, config.Fallbacks...) {
 		if verified := to.TLSConfig != nil && !to.TLSConfig.InsecureSkipVerify; !verified &&
 			!onThisMachine(to.Host, to.Port) {
-			return nil, &Error{Place: d.place(),
+			return nil, &Error{Kind: Misplaced, Place: d.place(),
 				Msg: fmt.Sprintf("is on another machine (%s), and its address asks for a connection that somebody in between can read and change: "+
-					"leave sslmode out, or write sslmode=verify-full; sslrootcert=FILE names the authority of the server's certificate", to.Host), Config: true}
+					"leave sslmode out, or write sslmode=verify-full; sslrootcert=FILE names the authority of the server's certificate", to.Host)}
 		}
 	}
 	lookup := config.LookupFunc
@@ -219,7 +219,7 @@ func (d *postgresDialect) checkEmpty(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return &Error{Place: d.place(), Msg: "has a table of something else (" + name + "): name an empty database"}
+	return &Error{Kind: Broken, Place: d.place(), Msg: "has a table of something else (" + name + "): name an empty database"}
 }
 
 func (d *postgresDialect) exclude(t *tx) error {
@@ -248,7 +248,7 @@ func (d *postgresDialect) elsewhere(t *tx) error {
 	if err != nil {
 		return err
 	}
-	return &Error{Place: d.place(), Config: true,
+	return &Error{Kind: Misplaced, Place: d.place(),
 		Msg: fmt.Sprintf("has a journal in the schema %s, where this role does not look for it: add the parameter search_path=%s to the address to use that journal, or another schema for a new one", schema, url.QueryEscape(quoted))}
 }
 
@@ -276,7 +276,7 @@ func (d *postgresDialect) hold(ctx context.Context, conn *sql.Conn, sender int64
 			return err
 		}
 		if tries == 100 {
-			return &Error{Place: d.place(), Msg: "does not give this process its lock yet: run the command again"}
+			return &Error{Kind: Broken, Place: d.place(), Msg: "does not give this process its lock yet: run the command again"}
 		}
 		select {
 		case <-ctx.Done():

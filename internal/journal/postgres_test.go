@@ -61,8 +61,8 @@ func TestPostgresRefuses(t *testing.T) {
 		if err == nil {
 			j.Close()
 		}
-		var e *Error
-		if !errors.As(err, &e) || !strings.Contains(err.Error(), test.want) {
+		e := AsError(err)
+		if e == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
@@ -99,7 +99,7 @@ func TestPostgresExistingOnly(t *testing.T) {
 	address := s.Database(t)
 	o := Options{Now: time.Now, Existing: true}
 	for range 2 {
-		if _, err := Open(t.Context(), address, o); !errors.As(err, new(*Error)) || !errors.Is(err, fs.ErrNotExist) {
+		if _, err := Open(t.Context(), address, o); !errors.Is(err, Broken) || !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("a database without a journal: %v", err)
 		}
 	}
@@ -155,7 +155,7 @@ func TestPostgresRestart(t *testing.T) {
 	one, two, three := mustClaim(t, j, claim("1")), mustClaim(t, j, claim("2")), mustClaim(t, j, claim("3"))
 	s.Restart(t)
 	// The lock is gone, so another machine makes one of the orders unknown.
-	if _, err := other.Claim(t.Context(), shop, claim("1")); !errors.As(err, new(*ExistsError)) {
+	if _, err := other.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) {
 		t.Fatal(err)
 	}
 	wantState(t, other, "1", Unknown)
@@ -186,7 +186,7 @@ func TestPostgresKilledDuringCommit(t *testing.T) {
 		CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); RETURN NULL; END $$;
 		CREATE CONSTRAINT TRIGGER die AFTER UPDATE ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.order_id = '1') EXECUTE FUNCTION die()`)
 	ticket, err := j.Claim(t.Context(), shop, claim("1"))
-	if !errors.As(err, new(*Error)) || ticket.order.OrderID != "" {
+	if !errors.Is(err, Broken) || ticket.order.OrderID != "" {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
 	s.Exec(t, placeOf(j), "DROP TRIGGER die ON orders")
@@ -230,10 +230,10 @@ func TestPostgresLockTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	ticket, err := j.Claim(t.Context(), shop, claim("1"))
-	if !errors.As(err, new(*Error)) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "its lock yet") {
+	if !errors.Is(err, Broken) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "its lock yet") {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
-	if _, err := j.Order(t.Context(), shop, "1"); !errors.As(err, new(*GoneError)) {
+	if _, err := j.Order(t.Context(), shop, "1"); !errors.Is(err, NotFound) {
 		t.Errorf("it is recorded: %v", err)
 	}
 	// A lock with the same number in another database is another lock.
@@ -276,7 +276,7 @@ func TestInterruptedWhileOpening(t *testing.T) {
 		conn.Read(in)
 	}()
 	_, err = Open(ctx, "postgres://till@"+server.Addr().String()+"/till?sslmode=disable", Options{Now: time.Now})
-	if !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+	if !errors.Is(err, context.Canceled) || AsError(err) != nil {
 		t.Errorf("an interrupted Open returned %v", err)
 	}
 }
@@ -313,7 +313,7 @@ func TestPostgresLocked(t *testing.T) {
 	bring(t, j, "1", Unknown)
 	held := otherHolds(t, j, "LOCK TABLE accounts")
 	ticket, err := j.Claim(t.Context(), shop, claim("2"))
-	if !errors.As(err, new(*Error)) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
+	if !errors.Is(err, Broken) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
 	if err := held.Rollback(); err != nil {
@@ -347,8 +347,7 @@ func TestPostgresSchemas(t *testing.T) {
 	if err := opens(with("bob")); err != nil {
 		t.Fatal(err)
 	}
-	var refusal *Error
-	if err := opens(place); !errors.As(err, &refusal) || !refusal.Config || !strings.Contains(err.Error(), "in the schema bob") || !strings.Contains(err.Error(), " search_path=bob ") {
+	if err := opens(place); !errors.Is(err, Misplaced) || !strings.Contains(err.Error(), "in the schema bob") || !strings.Contains(err.Error(), " search_path=bob ") {
 		t.Errorf("without a schema: %v", err)
 	}
 	if err := opens(with("bob")); err != nil {
@@ -382,11 +381,11 @@ func TestPostgresCopy(t *testing.T) {
 	s.Exec(t, schema, "CREATE TABLE shop.customers (x int)")
 	s.Exec(t, view, "CREATE VIEW customers AS SELECT 1")
 	for name, place := range map[string]string{"public.customers": other, "shop.customers": schema, "customers)": view} {
-		if err := j.Copy(t.Context(), place); !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "name an empty database") {
+		if err := j.Copy(t.Context(), place); !errors.Is(err, Broken) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "name an empty database") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := j.Copy(t.Context(), s.Address("till", "", "nowhere")); !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), "does not exist") {
+	if err := j.Copy(t.Context(), s.Address("till", "", "nowhere")); !errors.Is(err, Broken) || !strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("nowhere: %v", err)
 	}
 	empty := s.Database(t)
@@ -472,7 +471,7 @@ func TestPostgresVerifiesOtherMachines(t *testing.T) {
 			}
 			config, err := (&postgresDialect{address: test.address}).config()
 			if test.refused {
-				if refusal := (*Error)(nil); !errors.As(err, &refusal) || !refusal.Config || !strings.Contains(err.Error(), "sslmode=verify-full") {
+				if !errors.Is(err, Misplaced) || !strings.Contains(err.Error(), "sslmode=verify-full") {
 					t.Errorf("got %v", err)
 				}
 				return
@@ -613,7 +612,7 @@ func TestPostgresKeepsThePassword(t *testing.T) {
 	} {
 		address, got := fakeServer(t, test.host, test.cert)
 		_, err := Open(t.Context(), "postgres://till:wr0ng-secret@"+address+"/till"+test.query, Options{Now: time.Now})
-		if !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "wr0ng-se") {
+		if !errors.Is(err, Broken) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "wr0ng-se") {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		if text := <-got; strings.Contains(text, "wr0ng") != test.told {

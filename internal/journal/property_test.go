@@ -163,7 +163,7 @@ func TestHistories(t *testing.T) {
 				"": func(r *rapid.T) { // after each action
 					for id, h := range orders {
 						o, err := senders[0].Order(t.Context(), account, id)
-						if gone := (*GoneError)(nil); errors.As(err, &gone) {
+						if errors.Is(err, NotFound) {
 							continue
 						}
 						if err != nil {

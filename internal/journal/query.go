@@ -220,12 +220,12 @@ func ofRun(name int) string {
 	return fmt.Sprintf("run_id = (SELECT runs.id FROM runs WHERE runs.account = ?1 AND runs.name = ?%d AND runs.began <> '')", name)
 }
 
-// Order returns one order. If there is none, it returns a *GoneError.
+// Order returns one order. If there is none, it returns NotFound.
 func (l *Ledger) Order(ctx context.Context, orderID string) (Order, error) {
 	for o, err := range l.Orders(ctx, Filter{OrderID: orderID}) {
 		return o, err
 	}
-	return Order{}, &GoneError{OrderID: orderID}
+	return Order{}, &Error{Kind: NotFound, OrderID: orderID}
 }
 
 // Story returns the history of an order, oldest event first.

@@ -53,11 +53,11 @@ func TestAccountsAndKeys(t *testing.T) {
 		}
 		office := Account{shop.Address, "office"}
 		for key, how := range map[string]string{"k2": KeyFirst, "k1": KeyChecked} { // another process was quicker
-			if err := j.NoteKey(t.Context(), office, key, how); !errors.As(err, new(*AccountError)) {
+			if err := j.NoteKey(t.Context(), office, key, how); !errors.Is(err, AccountChanged) {
 				t.Errorf("key %s of another account: %v", key, err)
 			}
 		}
-		if err := j.NoteKey(t.Context(), shop, "k3", KeyFirst); !errors.As(err, new(*AccountError)) {
+		if err := j.NoteKey(t.Context(), shop, "k3", KeyFirst); !errors.Is(err, AccountChanged) {
 			t.Errorf("a first key beside others: %v", err)
 		}
 		check(j.NoteKey(t.Context(), office, "k2", KeyAdopted))
@@ -151,12 +151,12 @@ func TestFirstKeyIsTiedOnce(t *testing.T) {
 		if used, err := j.KeyUsedBy(t.Context(), "key1"); err != nil || !slices.Equal(used, []Account{shop}) {
 			t.Errorf("key1 was used by %v, %v", used, err)
 		}
-		if _, err := j.Claim(t.Context(), office, claim("1")); !errors.As(err, new(*AccountError)) {
+		if _, err := j.Claim(t.Context(), office, claim("1")); !errors.Is(err, AccountChanged) {
 			t.Errorf("with the same key for another account: %v", err)
 		}
 		other := claim("2")
 		other.Key = "key2"
-		if _, err := j.Claim(t.Context(), shop, other); !errors.As(err, new(*AccountError)) {
+		if _, err := j.Claim(t.Context(), shop, other); !errors.Is(err, AccountChanged) {
 			t.Errorf("with another first key: %v", err)
 		}
 	})
@@ -177,8 +177,7 @@ func TestRenameMovesTheHistory(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		office, moved := Account{shop.Address, "office"}, Account{"https://new.test/api", "shop"}
-		var account *AccountError
-		if err := j.Rename(t.Context(), shop, moved); !errors.As(err, &account) || account.Account != shop {
+		if err := j.Rename(t.Context(), shop, moved); !errors.Is(err, AccountChanged) || AsError(err).Account != shop {
 			t.Errorf("an account that is not there: %v", err)
 		}
 		bring(t, j, "1", Accepted)
@@ -189,7 +188,7 @@ func TestRenameMovesTheHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, to := range []Account{office, shop} {
-			if err := j.Rename(t.Context(), shop, to); !errors.As(err, &account) || account.Account != to {
+			if err := j.Rename(t.Context(), shop, to); !errors.Is(err, AccountChanged) || AsError(err).Account != to {
 				t.Errorf("to %v, which has a history: %v", to, err)
 			}
 		}
@@ -199,13 +198,13 @@ func TestRenameMovesTheHistory(t *testing.T) {
 		if err := j.Rename(t.Context(), shop, moved); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.Order(t.Context(), shop, "1"); !errors.As(err, new(*GoneError)) {
+		if _, err := j.Order(t.Context(), shop, "1"); !errors.Is(err, NotFound) {
 			t.Errorf("under the old name: %v", err)
 		}
 		if o, err := j.Order(t.Context(), moved, "1"); err != nil || o.State != Accepted {
 			t.Errorf("under the new name: %+v, %v", o, err)
 		}
-		if _, err := j.Claim(t.Context(), moved, claim("1")); !errors.As(err, new(*ExistsError)) {
+		if _, err := j.Claim(t.Context(), moved, claim("1")); !errors.Is(err, Exists) {
 			t.Errorf("sent under the new name: %v", err)
 		}
 		if s, err := j.Status(t.Context(), moved); err != nil || !slices.Equal(s.Keys, []string{"k1"}) {
@@ -250,15 +249,14 @@ func TestRenameIsRefusedDuringARun(t *testing.T) {
 			eachDialect(t, func(t *testing.T, open opener) {
 				applies, j := open(), open()
 				old, to := prepare(t, applies)
-				var busy *BusyError
-				if err := j.Rename(t.Context(), old, to); !errors.As(err, &busy) || busy.Run != "cafe" {
+				if err := j.Rename(t.Context(), old, to); !errors.Is(err, Busy) || AsError(err).Run != "cafe" {
 					t.Errorf("got %v", err)
 				}
 				applies.Close()
-				for busy = nil; ; { // a server takes a moment to see that a session has ended
+				for { // a server takes a moment to see that a session has ended
 					if err := j.Rename(t.Context(), old, to); err == nil {
 						break
-					} else if !errors.As(err, &busy) {
+					} else if !errors.Is(err, Busy) {
 						t.Fatal(err)
 					}
 				}
@@ -377,12 +375,12 @@ func TestFilters(t *testing.T) {
 		for range j.Orders(t.Context(), shop, Filter{}) {
 			break // the journal still works
 		}
-		if _, err := j.Order(t.Context(), shop, "none"); !errors.As(err, new(*GoneError)) {
+		if _, err := j.Order(t.Context(), shop, "none"); !errors.Is(err, NotFound) {
 			t.Errorf("an order that is not there: %v", err)
 		}
 		j.Close()
 		for _, err := range j.Orders(t.Context(), shop, Filter{}) {
-			if !errors.As(err, new(*Error)) {
+			if !errors.Is(err, Broken) {
 				t.Errorf("of a closed journal: %v", err)
 			}
 		}

@@ -49,7 +49,7 @@ type RunRow struct {
 
 // BeginRun records a run and all its rows, or nothing, and returns the run. If the run has begun before,
 // BeginRun records only that more of its orders may be paid already, and further approvals. An order that the journal has keeps its
-// state. The error is a *RunError if such an order has other content, if another run of the batch has begun
+// state. The error is of the kind RunChanged if such an order has other content, if another run of the batch has begun
 // since the plan was made, or if another plan has the run's name.
 //
 // The rows are recorded in pieces, so that other processes can write in between. The run begins with the last
@@ -111,13 +111,13 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 	case err != nil:
 		return run, false, err
 	case run.Digest != r.Digest:
-		return run, false, &RunError{Run: r.Name, Msg: "belongs to another plan: make a new plan"}
+		return run, false, &Error{Kind: RunChanged, Run: r.Name, Msg: "belongs to another plan: make a new plan"}
 	default:
 		if newest, err := t.newestOf(account, run.Batch); err != nil || run.Batch != "" && newest != run.Name {
 			return run, false,
 				cmp.Or[error](err,
-					&RunError{r.Name,
-						fmt.Sprintf("is of the batch %q, which has gone on with run %s", run.Batch, newest), true})
+					&Error{Kind: BatchChanged, Run: r.Name,
+						Msg: fmt.Sprintf("is of the batch %q, which has gone on with run %s", run.Batch, newest)})
 		}
 		run.Before, run.Required = max(run.Before, r.Before), max(run.Required, r.Required)
 		_, err := t.exec(`UPDATE runs SET paid_before = ?1, approvals = ?2 WHERE id = ?3`, run.Before, run.Required, run.id)
@@ -147,9 +147,8 @@ func (t *tx) stillNewest(account int64, r Run) error {
 	newest, err := t.newestOf(account, r.Batch)
 	if err != nil || newest != r.Since {
 		return cmp.Or[error](err,
-			&RunError{r.Name,
-				fmt.Sprintf("is of the batch %q, and its run %s has begun since the plan was made", r.Batch, newest),
-				true})
+			&Error{Kind: BatchChanged, Run: r.Name,
+				Msg: fmt.Sprintf("is of the batch %q, and its run %s has begun since the plan was made", r.Batch, newest)})
 	}
 	return nil
 }
@@ -219,7 +218,7 @@ func (t *tx) stillRecording(run Run) error {
 	n := 0
 	err := t.row(`SELECT count(*) FROM runs WHERE id = ?1 AND began = '' AND sender = ?2`, run.id, t.j.sender).Scan(&n)
 	if err == nil && n != 1 {
-		err = &RunError{Run: run.Name,
+		err = &Error{Kind: RunChanged, Run: run.Name,
 			Msg: "was taken back by another process while it was being recorded: run it again"}
 	}
 	return err
@@ -323,7 +322,7 @@ func (t *tx) findRest(account int64, run Run, rows []Row, ids map[string]int64) 
 			return err
 		}
 		if len(found) == 0 || !found[0].Content.Same(r.Content) {
-			return &RunError{Run: run.Name,
+			return &Error{Kind: RunChanged, Run: run.Name,
 				Msg: "has an order that the journal has with other content: order " + r.OrderID}
 		}
 		ids[r.OrderID] = found[0].id

@@ -81,7 +81,7 @@ func TestBeginRun(t *testing.T) {
 		}
 		// Another plan may have some of the same orders, but not the same name.
 		r.Digest = "sha256:cafe2"
-		if _, err := j.BeginRun(t.Context(), shop, r, rows(row("8"))); !errors.As(err, new(*RunError)) {
+		if _, err := j.BeginRun(t.Context(), shop, r, rows(row("8"))); !errors.Is(err, RunChanged) {
 			t.Errorf("another plan of the same name: %v", err)
 		}
 		second := mustBegin(t, j, Run{Name: "beef", Digest: "sha256:beef"}, row("1"), row("8"))
@@ -114,12 +114,12 @@ func TestBeginRunOfABatch(t *testing.T) {
 		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe", Batch: "may"})
 		mustBegin(t, j, Run{Name: "tea", Digest: "tea", Batch: "june"}, row("2"))
 		for _, since := range []string{"", "tea", "other"} {
-			if _, err := j.BeginRun(t.Context(), shop, Run{Name: "beef", Digest: "beef", Batch: "may", Since: since}, rows(row("3"))); !errors.As(err, new(*RunError)) {
+			if _, err := j.BeginRun(t.Context(), shop, Run{Name: "beef", Digest: "beef", Batch: "may", Since: since}, rows(row("3"))); !errors.Is(err, BatchChanged) {
 				t.Errorf("since %q: %v", since, err)
 			}
 		}
 		mustBegin(t, j, Run{Name: "beef", Digest: "beef", Batch: "may", Since: "cafe"}, row("3"))
-		if _, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe", Batch: "may"}, rows()); !errors.As(err, new(*RunError)) {
+		if _, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe", Batch: "may"}, rows()); !errors.Is(err, BatchChanged) {
 			t.Errorf("the first one goes on: %v", err)
 		}
 	})
@@ -151,7 +151,7 @@ func TestBeginRunWhole(t *testing.T) {
 		}
 		for name, seq := range tests {
 			_, err := j.BeginRun(t.Context(), shop, Run{Name: name, Digest: name}, seq)
-			if name == "unreadable" && err != torn || name == "other content" && !errors.As(err, new(*RunError)) {
+			if name == "unreadable" && err != torn || name == "other content" && !errors.Is(err, RunChanged) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -186,8 +186,7 @@ func TestClaimOfARun(t *testing.T) {
 		c := claim("1")
 		c.Run, c.Note, c.SameContent = "cafe", "note 1", true
 		c.Minor++
-		var stands *ExistsError
-		if _, err := j.Claim(t.Context(), shop, c); !errors.As(err, &stands) || stands.Same {
+		if _, err := j.Claim(t.Context(), shop, c); !errors.Is(err, Exists) || AsError(err).Same {
 			t.Errorf("with other content: %v", err)
 		}
 		c.Minor--
@@ -255,8 +254,7 @@ func TestAloneAllowsOneRunUnlessShared(t *testing.T) {
 		wantAppliers(t, other, "cafe by ann on till1")
 		for _, run := range []string{"cafe", "beef"} {
 			err := other.Alone(t.Context(), run)
-			var busy *BusyError
-			if shared := IsPostgres(placeOf(j)); shared && err != nil || !shared && (!errors.As(err, &busy) || *busy != BusyError{Run: "cafe", User: "ann", Host: "till1"}) {
+			if shared := IsPostgres(placeOf(j)); shared && err != nil || !shared && (!errors.Is(err, Busy) || err.Error() != "another process applies a plan from this journal: run cafe, by ann on till1") {
 				t.Errorf("of another, %s: %v", run, err)
 			}
 		}
@@ -482,7 +480,7 @@ func TestRunBeginsWhollyOrNotAtAll(t *testing.T) {
 			}
 			return
 		}
-		if !errors.As(err, new(*RunError)) {
+		if !errors.Is(err, RunChanged) {
 			t.Errorf("it ended with %v", err)
 		}
 		for o := range j.Orders(t.Context(), shop, Filter{}) {
@@ -497,11 +495,11 @@ func TestRunBeginsWhollyOrNotAtAll(t *testing.T) {
 // TestRunIsNotBegunByItsLastPiece checks that a run does not begin if it was taken back, or its batch has gone on, after
 // its last row was recorded.
 func TestRunIsNotBegunByItsLastPiece(t *testing.T) {
-	for name, change := range map[string]string{
-		"taken back":            `UPDATE runs SET sender = 0`,
-		"the batch has gone on": `UPDATE runs SET batch = 'june', began = 'now' WHERE name = 'beef'`,
+	for want, change := range map[Kind]string{
+		RunChanged:   `UPDATE runs SET sender = 0`,
+		BatchChanged: `UPDATE runs SET batch = 'june', began = 'now' WHERE name = 'beef'`,
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(string(want), func(t *testing.T) {
 			eachDialect(t, func(t *testing.T, open opener) {
 				j, other := open(), open()
 				mustBegin(t, j, Run{Name: "beef", Digest: "beef", Batch: "may"}, row("9"))
@@ -514,7 +512,7 @@ func TestRunIsNotBegunByItsLastPiece(t *testing.T) {
 					}
 				}}
 				_, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe", Batch: "june"}, rows(row("1"), row("2")))
-				if !errors.As(err, new(*RunError)) || writes < 3 {
+				if !errors.Is(err, want) || writes < 3 {
 					t.Errorf("got %v after %d writes", err, writes)
 				}
 				runs, err := j.Runs(t.Context(), shop)
@@ -539,7 +537,7 @@ func TestClaimOfARowThatIsGone(t *testing.T) {
 		if err := j.write(t.Context(), func(tx *tx) error { return tx.script("DELETE FROM run_rows; DELETE FROM events; DELETE FROM orders") }); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)); !errors.As(err, new(*GoneError)) {
+		if _, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)); !errors.Is(err, NotFound) {
 			t.Errorf("got %v", err)
 		}
 		for o := range j.Orders(t.Context(), shop, Filter{}) {

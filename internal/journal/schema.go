@@ -345,11 +345,11 @@ func (j *Journal) version(q querier) (version int, err error) {
 		return 0, err
 	}
 	if known := len(j.options.steps); version > known {
-		return 0, &Error{Place: j.dialect.place(),
+		return 0, &Error{Kind: Broken, Place: j.dialect.place(),
 			Msg: fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", version, known)}
 	}
 	if version < 1 {
-		return 0, &Error{Place: j.dialect.place(),
+		return 0, &Error{Kind: Broken, Place: j.dialect.place(),
 			Msg: fmt.Sprintf("is damaged (its version is %d); restore a copy of it, and hold that against the service's list with till journal check", version)}
 	}
 	return version, nil

@@ -174,9 +174,8 @@ func TestOldVersionKnowsWhatWasShown(t *testing.T) {
 		}
 		j := open()
 		for i, e := range told {
-			var gone *GoneError
 			_, err := j.Decide(t.Context(), shop, Decision{OrderID: fmt.Sprint(i), NotSent: true, Reason: "x"})
-			if refused := errors.As(err, &gone) && gone.Taken == e.withdrawal; refused != e.shown || !refused && err != nil {
+			if refused := errors.Is(err, Shown) && AsError(err).Order.Shown == e.withdrawal; refused != e.shown || !refused && err != nil {
 				t.Errorf("%s %q: %v", e.what, e.withdrawal, err)
 			}
 		}

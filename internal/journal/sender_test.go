@@ -29,15 +29,13 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != Sending {
 			t.Errorf("Settle moved it to %s", o.State)
 		}
-		var gone *GoneError
-		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "x"}); !errors.As(err, &gone) || !gone.Alive {
+		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "x"}); !errors.Is(err, OrderChanged) || AsError(err).Order.State != Sending {
 			t.Errorf("Decide: %v", err)
 		}
-		var stands *ExistsError
-		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.As(err, &stands) || !stands.Alive {
+		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) || !AsError(err).Alive {
 			t.Errorf("Claim: %v", err)
 		}
-		if err := j.Rename(t.Context(), shop, Account{"http://new.test", "shop"}); !errors.As(err, new(*BusyError)) {
+		if err := j.Rename(t.Context(), shop, Account{"http://new.test", "shop"}); !errors.Is(err, Busy) {
 			t.Errorf("Rename: %v", err)
 		}
 		p.kill()
@@ -51,13 +49,13 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 			}
 		}
 		// Each of these calls finds it dead.
-		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.As(err, &stands) || stands.Alive || stands.Order.State != Unknown {
+		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) || AsError(err).Alive || AsError(err).Order.State != Unknown {
 			t.Errorf("Claim: %v", err)
 		}
 		wantState(t, j, "1", Unknown)
 		c := claim("2")
 		c.OrderID = "another"
-		if _, err := j.Claim(t.Context(), shop, c); !errors.As(err, new(*DuplicateError)) {
+		if _, err := j.Claim(t.Context(), shop, c); !errors.Is(err, Duplicate) {
 			t.Errorf("Claim of a duplicate: %v", err)
 		}
 		wantState(t, j, "2", Unknown)
@@ -140,7 +138,7 @@ func TestOneOfManyClaimsWins(t *testing.T) {
 				j := journals[worker%2]
 				for i := range tickets {
 					ticket, err := j.Claim(t.Context(), shop, claim(fmt.Sprint(i)))
-					if errors.As(err, new(*ExistsError)) {
+					if errors.Is(err, Exists) {
 						continue
 					}
 					if err != nil {
@@ -204,7 +202,7 @@ func TestFailedWriteDoesNotUndoOthers(t *testing.T) {
 			slices.Sort(s.Keys)
 			return s.Keys
 		}
-		refusal := &GoneError{OrderID: "1"}
+		refusal := &Error{Kind: NotFound, OrderID: "1"}
 		errs := queue(t, j, note("a"), func(*tx) error { return refusal }, note("b"))
 		if errs[0] != nil || errs[1] != refusal || errs[2] != nil {
 			t.Errorf("with a refusal: %v", errs)
@@ -220,7 +218,7 @@ func TestFailedWriteDoesNotUndoOthers(t *testing.T) {
 		} {
 			changed := func(tx *tx) error { return errors.Join(note("undone by "+name)(tx), bad(tx)) }
 			errs = queue(t, j, note("c"+name), func(*tx) error { return refusal }, changed, note("d"+name))
-			if errs[0] != nil || errs[1] != refusal || !errors.As(errs[2], new(*Error)) || errs[3] != nil {
+			if errs[0] != nil || errs[1] != refusal || !errors.Is(errs[2], Broken) || errs[3] != nil {
 				t.Errorf("with %s: %v", name, errs)
 			}
 			want = append(want, "c"+name, "d"+name)
@@ -261,7 +259,7 @@ func TestClosedJournalRefusesClaims(t *testing.T) {
 		j := open()
 		mustClaim(t, j, claim("1"))
 		j.Close()
-		if ticket, err := j.Claim(t.Context(), shop, claim("2")); !errors.As(err, new(*Error)) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "closed") {
+		if ticket, err := j.Claim(t.Context(), shop, claim("2")); !errors.Is(err, Broken) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "closed") {
 			t.Errorf("Claim on a closed journal: %+v, %v", ticket, err)
 		}
 	})
@@ -295,7 +293,7 @@ func TestFailedOutcomeDoesNotBlockOthers(t *testing.T) {
 		if errs[1] != nil || all[1].State != Unknown || !strings.Contains(all[1].Reason, "which order 9 has") {
 			t.Errorf("got %+v, %v", all[1], errs[1])
 		}
-		if !errors.As(errs[2], new(*Error)) {
+		if !errors.Is(errs[2], Broken) {
 			t.Errorf("got %v", errs[2])
 		}
 	})
@@ -324,7 +322,7 @@ func TestFailedClaimKeepsOutcomes(t *testing.T) {
 			func() { _, ends[0] = j.Finish(t.Context(), tickets[0], accepted("w1")) },
 			func() { _, ends[1] = j.Finish(t.Context(), tickets[1], accepted("w2")) },
 			func() { _, failed = j.Claim(t.Context(), shop, recorded[2].Claim(run.Name, "key1", 1)) }) // like that of 2
-		if ends[0] != nil || ends[1] != nil || !errors.As(failed, new(*Error)) {
+		if ends[0] != nil || ends[1] != nil || !errors.Is(failed, Broken) {
 			t.Errorf("the outcomes: %v, the claim: %v", ends, failed)
 		}
 		wantRows(t, j, run, "1 accepted", "2 accepted", "3 planned")

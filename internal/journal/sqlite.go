@@ -130,7 +130,7 @@ func (d *sqliteDialect) check(ctx context.Context, db *sql.Conn) error {
 		return err
 	}
 	if tables > 0 && own == 0 {
-		return &Error{Place: d.name, Msg: "is a database of something else: name another file with --journal"}
+		return &Error{Kind: Broken, Place: d.name, Msg: "is a database of something else: name another file with --journal"}
 	}
 	mode, err := d.logMode(ctx, db) // only now, because the mode is stored in the file
 	if err != nil {
@@ -219,8 +219,8 @@ func (d *sqliteDialect) still() error {
 	if err == nil {
 		return nil
 	}
-	return &Error{Place: d.name,
-		Msg: fmt.Sprintf("was moved away or removed while it was in use (%v); end all that use it, put the file back, and run the command again; if it is gone, run till journal check first", err), Err: err, Lost: true}
+	return &Error{Kind: Lost, Place: d.name,
+		Msg: fmt.Sprintf("was moved away or removed while it was in use (%v); end all that use it, put the file back, and run the command again; if it is gone, run till journal check first", err), Err: err}
 }
 
 func (d *sqliteDialect) rewrite(query string) string {
@@ -278,8 +278,10 @@ func (d *sqliteDialect) explain(err error) string {
 	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
 		code = e.Code()
 	}
-	if gone := (*Error)(nil); code != 0 && d.files != nil && errors.As(d.still(), &gone) {
-		return gone.Msg
+	if code != 0 && d.files != nil {
+		if gone := AsError(d.still()); gone != nil {
+			return gone.Msg
+		}
 	}
 	if errors.Is(err, errLocked) {
 		code = sqlite3.SQLITE_BUSY
@@ -365,12 +367,12 @@ func (d *sqliteDialect) makeFile(ctx context.Context) error {
 		}
 	}
 	if !unused {
-		return &Error{Place: d.name,
-			Msg: "was moved away or removed while another process uses it; end that process, put the file back, and run the command again; if it is gone, run till journal check first", Lost: true}
+		return &Error{Kind: Lost, Place: d.name,
+			Msg: "was moved away or removed while another process uses it; end that process, put the file back, and run the command again; if it is gone, run till journal check first"}
 	}
 	if len(left) > 0 {
-		return &Error{Place: d.name,
-			Msg: fmt.Sprintf("was moved away or removed, with %s left behind; put the file back, or, if it is gone, remove the rest and look up every order before it is sent (--lookup always)", strings.Join(left, " and ")), Lost: true}
+		return &Error{Kind: Lost, Place: d.name,
+			Msg: fmt.Sprintf("was moved away or removed, with %s left behind; put the file back, or, if it is gone, remove the rest and look up every order before it is sent (--lookup always)", strings.Join(left, " and "))}
 	}
 	// An existing file is not opened: closing it would release the locks that SQLite holds for another
 	// journal of this process.

@@ -41,7 +41,7 @@ func mustOpenFile(t *testing.T, path string) *book {
 func wantRefused(t *testing.T, path, sentence string, mods ...func(*Options)) {
 	t.Helper()
 	_, err := openFile(t, path, mods...)
-	if !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), sentence) || !strings.HasPrefix(err.Error(), "the journal "+path+" ") {
+	if !errors.Is(err, Broken) || !strings.Contains(err.Error(), sentence) || !strings.HasPrefix(err.Error(), "the journal "+path+" ") {
 		t.Errorf("got %v, want the journal %s ... %s", err, path, sentence)
 	}
 }
@@ -51,7 +51,7 @@ func TestReaderCreatesNoFile(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "below", "journal.db")
 	o := Options{Now: time.Now, Existing: true}
 	_, err := Open(t.Context(), place, o)
-	if refusal := (*Error)(nil); !errors.As(err, &refusal) || !errors.Is(err, fs.ErrNotExist) {
+	if !errors.Is(err, Broken) || !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("a journal that is not there: %v", err)
 	}
 	if _, err := os.Stat(filepath.Dir(place)); !errors.Is(err, fs.ErrNotExist) {
@@ -134,7 +134,7 @@ func TestOddNames(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	if _, err := openFile(t, "mysql:/till:s3cret@host/db"); !errors.As(err, new(*Error)) || err.Error() != "the journal mysql:xxxxx@host/db cannot be used: it looks like an address, and is not one that is known: write a path, or postgres://USER@HOST/DATABASE (a file whose name has a colon begins with ./)" {
+	if _, err := openFile(t, "mysql:/till:s3cret@host/db"); !errors.Is(err, Misplaced) || err.Error() != "the journal mysql:xxxxx@host/db cannot be used: it looks like an address, and is not one that is known: write a path, or postgres://USER@HOST/DATABASE (a file whose name has a colon begins with ./)" {
 		t.Errorf("a mistyped address: %v", err)
 	}
 	wantRefused(t, t.TempDir(), "not a regular file")
@@ -218,7 +218,7 @@ func TestLockedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	ticket, err := j.Claim(t.Context(), shop, claim("2"))
-	if !errors.As(err, new(*Error)) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
+	if !errors.Is(err, Broken) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
 	if _, err := conn.ExecContext(context.Background(), "ROLLBACK"); err != nil {
@@ -296,13 +296,13 @@ func TestMovedFileRecordsNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 				const want = "was moved away or removed while it was in use"
-				if err := j.Intact(); !errors.As(err, new(*Error)) || !strings.Contains(err.Error(), want) {
+				if err := j.Intact(); !errors.Is(err, Lost) || !strings.Contains(err.Error(), want) {
 					t.Errorf("before it is sent: %v", err)
 				}
-				if ticket, err := j.Claim(t.Context(), shop, claim("2")); name != "cut short" && (!errors.As(err, new(*Error)) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), want+" (journal.db"+end+":")) {
+				if ticket, err := j.Claim(t.Context(), shop, claim("2")); name != "cut short" && (!errors.Is(err, Lost) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), want+" (journal.db"+end+":")) {
 					t.Errorf("a claim: %+v, %v", ticket, err)
 				}
-				if _, err := j.Finish(t.Context(), ticket, accepted("w1")); name != "cut short" && !errors.As(err, new(*Error)) {
+				if _, err := j.Finish(t.Context(), ticket, accepted("w1")); name != "cut short" && AsError(err) == nil {
 					t.Errorf("an outcome: %v", err)
 				}
 				if name == "moved" {
@@ -354,7 +354,7 @@ func TestMissingDatabaseIsNotMadeAgain(t *testing.T) {
 				j.Close()
 				return
 			}
-			if e := (*Error)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), tt.want) {
+			if !errors.Is(err, Lost) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v", err)
 			}
 			if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -29,13 +29,11 @@ func atOnce(j *book, calls ...func()) {
 
 // endedAs describes the result of a call, in words that do not depend on the time.
 func endedAs(err error) string {
-	var stands *ExistsError
-	var duplicate *DuplicateError
-	switch {
-	case errors.As(err, &stands):
-		return fmt.Sprintf("%s stands as %s: %v, %v", stands.Order.OrderID, stands.Order.State, stands.Same, stands.Alive)
-	case errors.As(err, &duplicate):
-		return fmt.Sprintf("%s is %s with the same content: %v", duplicate.Order.OrderID, duplicate.Order.State, duplicate.Alive)
+	switch e := AsError(err); {
+	case errors.Is(err, Exists):
+		return fmt.Sprintf("%s stands as %s: %v, %v", e.Order.OrderID, e.Order.State, e.Same, e.Alive)
+	case errors.Is(err, Duplicate):
+		return fmt.Sprintf("%s is %s with the same content: %v", e.Order.OrderID, e.Order.State, e.Alive)
 	case err != nil:
 		return err.Error()
 	}
@@ -220,7 +218,7 @@ func TestKnownIsCompared(t *testing.T) {
 		} else {
 			mustFinish(t, j, ticket, accepted("w1"))
 		}
-		if _, err := ask(1, one); !errors.As(err, new(*ExistsError)) { // the second row now says 1 too
+		if _, err := ask(1, one); !errors.Is(err, Exists) { // the second row now says 1 too
 			t.Errorf("order 1 at the place of 2: %v", err)
 		}
 		wantState(t, j, "2", Planned)

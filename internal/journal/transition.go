@@ -123,9 +123,9 @@ func (e claimed) changes(o Order) (Order, error) {
 	sendable := o.State == "" || o.State == Planned || o.State == Rejected && !e.NotRejected
 	switch {
 	case !sendable:
-		return o, &ExistsError{o, same, o.State == Sending}
+		return o, &Error{Kind: Exists, Order: o, Same: same, Alive: o.State == Sending}
 	case !same && (e.SameContent || o.InDoubt()): // what may have been taken is sent again with the same content, or not at all
-		return o, &ExistsError{Order: o}
+		return o, &Error{Kind: Exists, Order: o}
 	}
 	o.State, o.Content, o.Callback, o.Note, o.Key, o.Run = Sending, e.Content, e.Callback, e.Note, e.Key, e.Run
 	o.User, o.Host, o.Sent, o.Code, o.Reason = e.by.User, e.by.Host, e.at, 0, ""
@@ -384,13 +384,13 @@ func (e decided) changes(o Order) (Order, error) {
 	open := o.State == Unknown || o.State == Conflict || o.Decided != nil && o.State != Sending
 	switch {
 	case !open:
-		return o, &GoneError{OrderID: o.OrderID, State: o.State, Alive: o.State == Sending}
+		return o, &Error{Kind: OrderChanged, Order: o}
 	case e.NotSent && o.Shown != "":
-		return o, &GoneError{OrderID: o.OrderID, State: o.State, Taken: o.Shown}
+		return o, &Error{Kind: Shown, Order: o}
 	case e.About != nil && o.movedOn(*e.About): // a decision about one attempt says nothing about a later one
-		return o, &GoneError{OrderID: o.OrderID, State: o.State}
+		return o, &Error{Kind: OrderChanged, Order: o}
 	case e.PaidAs != "" && e.holder != "" && !e.AlthoughDifferent:
-		return o, &HolderError{e.PaidAs, e.holder}
+		return o, &Error{Kind: HeldByOther, Withdrawal: e.PaidAs, OrderID: e.holder}
 	}
 	o.Code, o.Reason = 0, e.Reason
 	o.State, o.Withdrawal = Planned, ""

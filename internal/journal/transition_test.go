@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -38,8 +39,7 @@ func TestSameOrderIDAgain(t *testing.T) {
 					}
 					continue
 				}
-				var stands *ExistsError
-				if !errors.As(err, &stands) || stands.Same != same || stands.Order.State != state || stands.Alive != (state == Sending) || ticket.order.OrderID != "" {
+				if e := AsError(err); !errors.Is(err, Exists) || e.Same != same || e.Order.State != state || e.Alive != (state == Sending) || ticket.order.OrderID != "" {
 					t.Errorf("%s, same content %v: got %+v, %v", state, same, ticket, err)
 				}
 				if n := len(story(t, j, id)); n != before {
@@ -50,7 +50,7 @@ func TestSameOrderIDAgain(t *testing.T) {
 		bring(t, j, "9", Rejected)
 		c := claim("9")
 		c.NotRejected = true
-		if _, err := j.Claim(t.Context(), shop, c); !errors.As(err, new(*ExistsError)) {
+		if _, err := j.Claim(t.Context(), shop, c); !errors.Is(err, Exists) {
 			t.Errorf("a rejected order that is not to be sent again: %v", err)
 		}
 		if _, err := j.Claim(t.Context(), Account{shop.Address, "other"}, claim("9")); err != nil {
@@ -92,11 +92,10 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 			at.Time = noon
 			c := other(test.name, test.window)
 			_, err := j.Claim(t.Context(), shop, c)
-			var duplicate *DuplicateError
-			switch {
+			switch e := AsError(err); {
 			case test.want == "" && err != nil:
 				t.Errorf("%s: %v", test.name, err)
-			case test.want != "" && (!errors.As(err, &duplicate) || duplicate.Order.State != test.want || duplicate.Order.OrderID != test.name || duplicate.Alive != (test.want == Sending)):
+			case test.want != "" && (!errors.Is(err, Duplicate) || e.Order.State != test.want || e.Order.OrderID != test.name || e.Alive != (test.want == Sending)):
 				t.Errorf("%s: got %v, want a duplicate that is %s", test.name, err, test.want)
 			case test.want != "":
 				c.AllowDuplicate = true
@@ -110,7 +109,7 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 		slow := mustClaim(t, j, claim("slow"))
 		at.Time = noon
 		mustFinish(t, j, slow, accepted("wslow"))
-		if _, err := j.Claim(t.Context(), shop, other("slow", 10*time.Minute)); !errors.As(err, new(*DuplicateError)) {
+		if _, err := j.Claim(t.Context(), shop, other("slow", 10*time.Minute)); !errors.Is(err, Duplicate) {
 			t.Errorf("sent by a slow clock: %v", err)
 		}
 		// A change of any part of the content makes another withdrawal.
@@ -129,7 +128,7 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 		// Another callback does not.
 		c := other("parts", 0)
 		c.Callback = "http://elsewhere.test"
-		if _, err := j.Claim(t.Context(), shop, c); !errors.As(err, new(*DuplicateError)) {
+		if _, err := j.Claim(t.Context(), shop, c); !errors.Is(err, Duplicate) {
 			t.Errorf("another callback: %v", err)
 		}
 	})
@@ -169,7 +168,7 @@ func TestRejectionAfterUnknown(t *testing.T) {
 		if o.State != Unknown || !strings.Contains(o.Reason, "no funds") || o.Code != 7 || o.Decided != nil {
 			t.Errorf("a rejection after an unknown: %+v", o)
 		}
-		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.As(err, new(*ExistsError)) {
+		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) {
 			t.Errorf("it could be sent again: %v", err)
 		}
 		// The doubt stays after the second time, and after attempts whose end says nothing.
@@ -200,8 +199,7 @@ func TestRejectionAfterUnknown(t *testing.T) {
 			}
 			other := claim("1")
 			other.Minor++
-			var stands *ExistsError
-			if _, err := j.Claim(t.Context(), shop, other); !errors.As(err, &stands) || stands.Same || stands.Order.State != Planned {
+			if _, err := j.Claim(t.Context(), shop, other); !errors.Is(err, Exists) || AsError(err).Same || AsError(err).Order.State != Planned {
 				t.Errorf("other content, after %q: %v", out.Ending, err)
 			}
 			if o := wantState(t, j, "1", Planned); o.Content != claim("1").Content || !o.InDoubt() {
@@ -240,8 +238,7 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != Accepted {
 			t.Errorf("the one that has it: %+v", o)
 		}
-		var holder *HolderError
-		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "2", PaidAs: "w1"}); !errors.As(err, &holder) || holder.OrderID != "1" || holder.Withdrawal != "w1" {
+		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "2", PaidAs: "w1"}); !errors.Is(err, HeldByOther) || AsError(err).OrderID != "1" || AsError(err).Withdrawal != "w1" {
 			t.Errorf("a person who names it: %v", err)
 		}
 		// Ids belong to an account.
@@ -264,12 +261,10 @@ func TestContentInAnotherCase(t *testing.T) {
 		small := Content{"crypto:Btc", "fiat:Usd", 5000, "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", "leaf"}
 		capitals := Content{"crypto:BTC", "fiat:USD", 5000, strings.ToUpper(small.Address), "leaf"}
 		mustFinish(t, j, mustClaim(t, j, Claim{OrderID: "1", Content: small, Key: "key1"}), unknown)
-		var exists *ExistsError
-		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "1", Content: capitals, Key: "key1"}); !errors.As(err, &exists) || !exists.Same {
+		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "1", Content: capitals, Key: "key1"}); !errors.Is(err, Exists) || !AsError(err).Same {
 			t.Errorf("the same order: %v", err)
 		}
-		var duplicate *DuplicateError
-		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "2", Content: capitals, Key: "key1"}); !errors.As(err, &duplicate) || duplicate.Order.OrderID != "1" {
+		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "2", Content: capitals, Key: "key1"}); !errors.Is(err, Duplicate) || AsError(err).Order.OrderID != "1" {
 			t.Errorf("another order: %v", err)
 		}
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, Row{OrderID: "3", Content: capitals})
@@ -277,11 +272,11 @@ func TestContentInAnotherCase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)); !errors.As(err, &duplicate) || duplicate.Order.OrderID != "1" {
+		if _, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)); !errors.Is(err, Duplicate) || AsError(err).Order.OrderID != "1" {
 			t.Errorf("a row of a run: %v", err)
 		}
 		mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"})
-		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "4", Content: capitals, Key: "key1", Window: time.Hour}); !errors.As(err, &duplicate) || duplicate.Order.OrderID != "1" {
+		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "4", Content: capitals, Key: "key1", Window: time.Hour}); !errors.Is(err, Duplicate) || AsError(err).Order.OrderID != "1" {
 			t.Errorf("what was accepted a moment ago: %v", err)
 		}
 		if paid, err := j.Paid(t.Context(), shop, []string{capitals.Address}); err != nil || !paid[capitals.Address] {
@@ -531,7 +526,7 @@ func TestShown(t *testing.T) {
 				if events := whats(story(t, j, id)); events[len(events)-1] != "shown>unknown" {
 					t.Errorf("%s: %v", id, events)
 				}
-				if _, err := j.Claim(t.Context(), shop, claim(id)); !isExists(err) {
+				if _, err := j.Claim(t.Context(), shop, claim(id)); !errors.Is(err, Exists) {
 					t.Errorf("%s: it is sent again: %v", id, err)
 				}
 				if _, err := j.Decide(t.Context(), shop, Decision{OrderID: id, NotSent: true, Reason: "x"}); !refused(err) {
@@ -589,11 +584,6 @@ func TestShown(t *testing.T) {
 	})
 }
 
-func isExists(err error) bool {
-	var exists *ExistsError
-	return errors.As(err, &exists)
-}
-
 func TestDecide(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		at := &clock{noon}
@@ -608,9 +598,8 @@ func TestDecide(t *testing.T) {
 					bring(t, j, d.OrderID, from)
 				}
 				o, err := j.Decide(t.Context(), shop, d)
-				var gone *GoneError
 				if from != Unknown && from != Conflict {
-					if !errors.As(err, &gone) || gone.State != from || gone.OrderID != d.OrderID || gone.Alive != (from == Sending) {
+					if e := AsError(err); e == nil || e.Order.State != from || cmp.Or(e.OrderID, e.Order.OrderID) != d.OrderID || errors.Is(err, NotFound) != (from == "") {
 						t.Errorf("%q: %v", from, err)
 					}
 					continue
@@ -620,7 +609,7 @@ func TestDecide(t *testing.T) {
 					want, as = Accepted, eventPaidAs
 				}
 				if from == Conflict && d.NotSent { // the service has shown it in some form
-					if !errors.As(err, &gone) || gone.Taken != "w"+d.OrderID {
+					if !errors.Is(err, Shown) || AsError(err).Order.Shown != "w"+d.OrderID {
 						t.Errorf("%q, %+v: %v", from, d, err)
 					}
 					continue
@@ -648,8 +637,7 @@ func TestDecide(t *testing.T) {
 		// An accepted order cannot be decided not sent, even after a conflict.
 		bring(t, j, "3", Accepted)
 		mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3x", Differs: "the amount is another"})
-		var gone *GoneError
-		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "3", NotSent: true, Reason: "x"}); !errors.As(err, &gone) || gone.Taken != "w3" || gone.State != Conflict {
+		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "3", NotSent: true, Reason: "x"}); !errors.Is(err, Shown) || AsError(err).Order.Shown != "w3" || AsError(err).Order.State != Conflict {
 			t.Errorf("undo what the service accepted: %v", err)
 		}
 		if o := mustDecide(t, j, Decision{OrderID: "3", PaidAs: "w3"}); o.State != Accepted {

@@ -275,16 +275,16 @@ func checkClaims(t *testing.T, j *book, demand int64) {
 	open := toUpgrade()[1].content()
 	for name, c := range map[string]struct {
 		claim   Claim
-		refused any // pointer to the type of the error; nil: it is not refused
+		refused Kind // empty: it is not refused
 	}{
-		"an unknown order":              {Claim{OrderID: "open", Content: open, Demand: demand}, new(*ExistsError)},
-		"the content of one":            {Claim{OrderID: "again", Content: open, Demand: demand}, new(*DuplicateError)},
-		"a demand that is not in force": {Claim{OrderID: "less", Content: coffee, Demand: demand + 1}, new(*DemandError)},
-		"another order":                 {Claim{OrderID: "new", Content: tea, Demand: demand}, nil},
+		"an unknown order":              {Claim{OrderID: "open", Content: open, Demand: demand}, Exists},
+		"the content of one":            {Claim{OrderID: "again", Content: open, Demand: demand}, Duplicate},
+		"a demand that is not in force": {Claim{OrderID: "less", Content: coffee, Demand: demand + 1}, DemandChanged},
+		"another order":                 {Claim{OrderID: "new", Content: tea, Demand: demand}, ""},
 	} {
 		c.claim.Key = "key1"
 		_, err := j.Claim(t.Context(), shop, c.claim)
-		if c.refused == nil && err != nil || c.refused != nil && !errors.As(err, c.refused) {
+		if c.refused == "" && err != nil || c.refused != "" && !errors.Is(err, c.refused) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

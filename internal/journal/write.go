@@ -161,20 +161,6 @@ type kind struct {
 	many func(*tx, []*pending) error
 }
 
-func refused(err error) bool {
-	var (
-		exists    *ExistsError
-		duplicate *DuplicateError
-		gone      *GoneError
-		holder    *HolderError
-		account   *AccountError
-		demand    *DemandError
-		busy      *BusyError
-	)
-	return errors.As(err, &busy) || errors.As(err, &exists) || errors.As(err, &duplicate) || errors.As(err, &gone) ||
-		errors.As(err, &holder) || errors.As(err, &account) || errors.As(err, &demand)
-}
-
 // transact runs work between BEGIN and COMMIT on the connection that writes.
 func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error) {
 	if err := j.begin(ctx); err != nil {
@@ -196,7 +182,7 @@ func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error
 	t.now = stamp(t.at)
 	t.at = unstamp(t.now) // with the precision of a stored time
 	if j.sends {          // on a new connection: the orders that this process is sending must not look abandoned
-		if err := t.holdLock(); err != nil && !errors.As(err, new(*Error)) {
+		if err := t.holdLock(); err != nil && AsError(err) == nil {
 			return err
 		}
 	}

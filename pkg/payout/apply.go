@@ -231,7 +231,7 @@ func (s *Sender) quiet(ctx context.Context, batch map[string]bool, run string) e
 	appliers, err := s.ledger.Journal().Appliers(ctx)
 	for _, a := range appliers {
 		if batch[a.Run] && a.Run != run {
-			return &journal.BusyError{Run: a.Run, User: a.User, Host: a.Host}
+			return &journal.Error{Kind: journal.Busy, Run: a.Run, User: a.User, Host: a.Host}
 		}
 	}
 	return err

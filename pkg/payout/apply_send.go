@@ -320,29 +320,29 @@ func (s *sending) try(o journal.Order) {
 // notClaimed handles a row that could not be claimed. It does not stop the run if another process claimed it
 // first.
 func (s *sending) notClaimed(r journal.RunRow, err error) {
-	var exists *journal.ExistsError
-	var duplicate *journal.DuplicateError
+	e := journal.AsError(err)
+	exists, duplicate := errors.Is(err, journal.Exists), errors.Is(err, journal.Duplicate)
 	switch {
-	case errors.As(err, &exists) && exists.Same && exists.Order.State == journal.Unknown && !s.options.KeepGoing:
+	case exists && e.Same && e.Order.State == journal.Unknown && !s.options.KeepGoing:
 		s.stop(s.becameUnknown())
-	case errors.As(err, &exists) && exists.Same:
+	case exists && e.Same:
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.lost == nil {
 			s.lost = map[string]bool{}
 		}
-		s.lost[exists.Order.OrderID] = true
-	case errors.As(err, &exists):
-		o := exists.Order
+		s.lost[e.Order.OrderID] = true
+	case exists:
+		o := e.Order
 		s.stop(refused(RuleOrderID,
 			fmt.Sprintf("order %s was given other content since the run began: %s", o.OrderID,
 				s.sender.describe(o.Content)), "see what happened", "journal", "show", o.OrderID))
-	case errors.As(err, &duplicate) && s.options.KeepGoing:
+	case duplicate && s.options.KeepGoing:
 		if s.options.Note != nil {
-			s.options.Note(duplicateOf(r.OrderID, duplicate).Error())
+			s.options.Note(duplicateOf(r.OrderID, e).Error())
 		}
-	case errors.As(err, &duplicate):
-		s.stop(duplicateOf(r.OrderID, duplicate))
+	case duplicate:
+		s.stop(duplicateOf(r.OrderID, e))
 	default:
 		s.stop(accountChanged(err))
 	}

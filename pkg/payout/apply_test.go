@@ -574,9 +574,8 @@ func TestOneApplyAtATime(t *testing.T) {
 	if _, err := d.Applier(t.Context(), p, ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	var busy *journal.BusyError
 	for name, plan := range map[string]*Plan{"another plan": q, "the same plan": p} {
-		if _, err := other.Applier(t.Context(), plan, ApplyOptions{}); !errors.As(err, &busy) || busy.Run != p.Name() {
+		if _, err := other.Applier(t.Context(), plan, ApplyOptions{}); !errors.Is(err, journal.Busy) || journal.AsError(err).Run != p.Name() {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -850,7 +849,7 @@ func TestOnePlanOfABatchInOneProcess(t *testing.T) {
 		older, left := d.begun(old, ApplyOptions{})
 		newer, all := d.begun(d.plan(may(old.Name()), due("9")), ApplyOptions{})
 		busy := func(name, with string, err error) {
-			if busy := (*journal.BusyError)(nil); !errors.As(err, &busy) || busy.Run != with {
+			if !errors.Is(err, journal.Busy) || journal.AsError(err).Run != with {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -911,8 +910,7 @@ func TestOneRunOfABatchAtATime(t *testing.T) {
 		t.Errorf("the same plan: %v", err)
 	}
 	newer := d.plan(may(old.Name()), dueTo(4)...)
-	var busy *journal.BusyError
-	if _, err := second.Applier(t.Context(), newer, ApplyOptions{}); !errors.As(err, &busy) || busy.Run != old.Name() {
+	if _, err := second.Applier(t.Context(), newer, ApplyOptions{}); !errors.Is(err, journal.Busy) || journal.AsError(err).Run != old.Name() {
 		t.Errorf("a newer plan of the batch: %v", err)
 	}
 	d.ledger.Journal().Close()
@@ -1030,7 +1028,7 @@ func TestAccountIsRenamedUnderARun(t *testing.T) {
 	p := d.plan(nil, dueTo(3)...)
 	x, tally := d.begun(p, ApplyOptions{})
 	other := journal.Account{Address: d.s.URL, Name: "renamed"}
-	if err := d.open().Journal().Rename(t.Context(), d.ledger.Account(), other); !errors.As(err, new(*journal.BusyError)) {
+	if err := d.open().Journal().Rename(t.Context(), d.ledger.Account(), other); !errors.Is(err, journal.Busy) {
 		t.Errorf("while it applies: %v", err)
 	}
 	if err := d.ledger.Journal().Rename(t.Context(), d.ledger.Account(), other); err != nil { // done with the running sender's own journal, as if by another process

@@ -197,8 +197,7 @@ func TestUnrecordedOutcomeKeepsOthersOut(t *testing.T) {
 	}
 	other := *d.Sender
 	other.Ledger = &Ledger{d.open()}
-	var busy *journal.BusyError
-	if _, err := other.apply(t.Context(), newer, ApplyOptions{}); !errors.As(err, &busy) || busy.Run != old.Name() {
+	if _, err := other.apply(t.Context(), newer, ApplyOptions{}); !errors.Is(err, journal.Busy) || journal.AsError(err).Run != old.Name() {
 		t.Errorf("the newer plan: %v", err)
 	}
 	d.wantArrived("1", "101")
@@ -218,7 +217,7 @@ func TestPreparedPlans(t *testing.T) {
 	applies := func() (*Applier, error) {
 		return other.Applier(t.Context(), d.plan(nil, due("9")), ApplyOptions{})
 	}
-	if _, err := applies(); !errors.As(err, new(*journal.BusyError)) {
+	if _, err := applies(); !errors.Is(err, journal.Busy) {
 		t.Errorf("while the second plan is prepared: %v", err)
 	}
 	if err := second.Send(t.Context(), t.Context(), all); err != nil {
@@ -228,7 +227,7 @@ func TestPreparedPlans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := second.Send(t.Context(), t.Context(), all); !errors.As(err, new(*journal.BusyError)) {
+	if err := second.Send(t.Context(), t.Context(), all); !errors.Is(err, journal.Busy) {
 		t.Errorf("while another process applies: %v", err)
 	}
 	if err := x.Begin(t.Context(), 0); err != nil {

@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,45 +133,49 @@ func toError(err *error) { *err = asError(*err) }
 // asError converts any error of the journal or of a call to an *Error, so that callers have to know only one
 // type.
 func asError(err error) error {
-	var (
-		broken  *journal.Error
-		gone    *journal.GoneError
-		account *journal.AccountError
-		busy    *journal.BusyError
-		run     *journal.RunError
-	)
-	var invalid *api.InvalidError
-	var call *api.Error
-	e := &Error{Err: err}
-	switch {
-	case err == nil || errors.As(err, new(*Error)):
-		return err
-	case errors.As(err, &broken) && broken.Config:
-		e.Kind = JournalPlace
-	case errors.As(err, &broken):
-		e.Kind = JournalBroken
-	case errors.As(err, &gone):
-		e.Kind, e.OrderID, e.ID, e.Hint = NotFound, gone.OrderID, gone.Taken,
-			NewHint("see what it has", "journal", "list")
-	case errors.As(err, &account):
-		e.Kind, e.Hint = Invalid, NewHint("see what it has", "journal", "export")
-	case errors.As(err, &busy):
-		e.Kind, e.Run, e.Hint = Busy, busy.Run, NewHint("wait for it, and run this again")
-	case errors.As(err, &run):
-		e.Kind, e.Rule, e.Run, e.Hint = Refused, RuleOrderID, run.Run, NewHint("make a new plan")
-		if run.Batch {
-			e.Rule = RuleBatchChanged
-		}
-	case errors.As(err, &invalid):
-		e.Kind = Invalid
-	case errors.As(err, &call) && call.Outcome != api.Unknown && errors.Is(err, context.Canceled):
-		return err
-	case errors.As(err, &call):
-		e.Kind = kindOfCall(call.Outcome)
-	default:
+	if err == nil || errors.As(err, new(*Error)) {
 		return err
 	}
-	e.Msg = err.Error()
+	if e := journal.AsError(err); e != nil {
+		return ofJournal(err, e)
+	}
+	var call *api.Error
+	switch {
+	case errors.As(err, new(*api.InvalidError)):
+		return &Error{Kind: Invalid, Msg: err.Error(), Err: err}
+	case errors.As(err, &call) && (call.Outcome == api.Unknown || !errors.Is(err, context.Canceled)):
+		return &Error{Kind: kindOfCall(call.Outcome), Msg: err.Error(), Err: err}
+	}
+	return err
+}
+
+// ofJournal returns the *Error for err, whose chain has an error of the journal.
+func ofJournal(err error, j *journal.Error) *Error {
+	e := &Error{Kind: Refused, Msg: err.Error(), Err: err, OrderID: cmp.Or(j.OrderID, j.Order.OrderID), Run: j.Run}
+	switch j.Kind {
+	case journal.Broken, journal.Lost:
+		e.Kind = JournalBroken
+	case journal.Misplaced:
+		e.Kind = JournalPlace
+	case journal.Exists:
+		e.Rule = RuleOrderID
+	case journal.Duplicate:
+		e.Rule = RuleDuplicate
+	case journal.NotFound, journal.OrderChanged, journal.Shown:
+		e.Kind, e.ID, e.Hint = NotFound, j.Order.Shown, NewHint("see what it has", "journal", "list")
+	case journal.HeldByOther:
+		e.Rule, e.ID, e.Hint = RuleDecision, j.Withdrawal, NewHint("see that order", "journal", "show", j.OrderID)
+	case journal.AccountChanged:
+		e.Kind, e.Hint = Invalid, NewHint("see what it has", "journal", "export")
+	case journal.DemandChanged:
+		e.Rule = RuleApproval
+	case journal.RunChanged:
+		e.Rule, e.Hint = RuleOrderID, NewHint("make a new plan")
+	case journal.BatchChanged:
+		e.Rule, e.Hint = RuleBatchChanged, NewHint("make a new plan")
+	case journal.Busy:
+		e.Kind, e.Hint = Busy, NewHint("wait for it, and run this again")
+	}
 	return e
 }
 

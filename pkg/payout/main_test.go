@@ -451,7 +451,7 @@ func (d *desk) wantState(orderID string, want journal.State) journal.Order {
 func (d *desk) wantNothing(orderID string) {
 	d.t.Helper()
 	_, err := d.ledger.Order(context.Background(), orderID)
-	if !errors.As(err, new(*journal.GoneError)) {
+	if !errors.Is(err, journal.NotFound) {
 		d.t.Fatalf("the journal has order %s: %v", orderID, err)
 	}
 }

@@ -111,7 +111,7 @@ func TestReconcileOne(t *testing.T) {
 		})
 	}
 	d := newDesk(t)
-	if _, err := d.Reconcile(t.Context(), "10"); !errors.As(err, new(*journal.GoneError)) {
+	if _, err := d.Reconcile(t.Context(), "10"); !errors.Is(err, journal.NotFound) {
 		t.Errorf("got %v", err)
 	}
 	d.sends(asked("10"))
@@ -310,7 +310,7 @@ func TestOnlyUnsettledOrdersCanBeDecided(t *testing.T) {
 		}
 	}
 	d := newDesk(t)
-	if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}); !errors.As(err, new(*journal.GoneError)) {
+	if err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"}); !errors.Is(err, journal.NotFound) {
 		t.Errorf("got %v", err)
 	}
 	// An accepted order cannot be decided not sent, even if it is in conflict now.

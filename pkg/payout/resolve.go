@@ -2,7 +2,6 @@ package payout
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -232,16 +231,12 @@ func (s *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err er
 		o, err := s.ledger.Decide(ctx,
 			journal.Decision{OrderID: id, PaidAs: c.PaidAs, NotSent: c.PaidAs == "", Reason: reason,
 				AlthoughDifferent: c.AlthoughDifferent, About: &c.orders[i]})
-		if holder := (*journal.HolderError)(nil); errors.As(err, &holder) {
-			return orders, refused(RuleDecision, err.Error(), "see that order", "journal", "show", holder.OrderID)
-		}
-		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.Taken != "" {
-			return orders, s.taken(journal.Order{OrderID: id, State: gone.State}, gone.Taken)
-		}
-		if gone := (*journal.GoneError)(nil); errors.As(err, &gone) && gone.State != "" {
+		if e := journal.AsError(err); e != nil && e.Kind == journal.Shown {
+			return orders, s.taken(e.Order, e.Order.Shown)
+		} else if e != nil && e.Kind == journal.OrderChanged {
 			return orders,
 				refused(RuleDecision,
-					fmt.Sprintf("order %s has changed meanwhile: it is %s now", id, stateText(gone.State)),
+					fmt.Sprintf("order %s has changed meanwhile: it is %s now", id, stateText(e.Order.State)),
 					"see what happened", "journal", "show", id)
 		}
 		if err != nil {

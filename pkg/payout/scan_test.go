@@ -514,7 +514,7 @@ func TestReadingWithoutJournal(t *testing.T) {
 	d.ledger.Journal().Close()
 	seek := map[string]journal.Order{"4711": {}}
 	_, err := d.ask(t.Context(), seek, "")
-	if !errors.As(err, new(*journal.Error)) {
+	if !errors.Is(err, journal.Broken) {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

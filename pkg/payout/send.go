@@ -147,7 +147,7 @@ func (s *Sender) existing(ctx context.Context, w *withdrawal) (sent Sent, found 
 		return Sent{}, false, err
 	}
 	o, err := s.ledger.Order(ctx, w.request.ExternalOrderID)
-	if gone := (*journal.GoneError)(nil); errors.As(err, &gone) {
+	if errors.Is(err, journal.NotFound) {
 		return Sent{}, false, s.mayBegin(ctx, w)
 	}
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *Sender) existing(ctx context.Context, w *withdrawal) (sent Sent, found 
 	if mayBeSent(o, same) {
 		return Sent{Order: orderOf(o)}, false, s.mayBegin(ctx, w)
 	}
-	sent, err = s.exists(*w, &journal.ExistsError{Order: o, Same: same, Alive: o.State == journal.Sending})
+	sent, err = s.exists(*w, &journal.Error{Kind: journal.Exists, Order: o, Same: same, Alive: o.State == journal.Sending})
 	return sent, true, err
 }
 
@@ -176,7 +176,7 @@ func mayBeSent(o journal.Order, same bool) bool {
 }
 
 // exists returns the result for a withdrawal whose order has a state that does not allow sending it.
-func (s *Sender) exists(w withdrawal, e *journal.ExistsError) (Sent, error) {
+func (s *Sender) exists(w withdrawal, e *journal.Error) (Sent, error) {
 	o, note := e.Order, ""
 	if o.Attempted() && o.Callback != w.request.Callback {
 		note = fmt.Sprintf("the callback of order %s stays %q, as it was sent", o.OrderID, o.Callback)
@@ -235,7 +235,7 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	}
 	orderID := w.request.ExternalOrderID
 	before, err := s.ledger.Order(ctx, orderID)
-	if gone := (*journal.GoneError)(nil); err != nil && !errors.As(err, &gone) {
+	if err != nil && !errors.Is(err, journal.NotFound) {
 		return Sent{}, false, err
 	}
 	if status.Newest != nil && status.Found == 0 && !status.Restored && !before.Attempted() &&
@@ -272,7 +272,7 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 		return Sent{Order: orderOf(o)}, true, s.unsettled(o, false)
 	}
 	sent, err = s.exists(w,
-		&journal.ExistsError{Order: o, Same: o.Content.Same(content), Alive: o.State == journal.Sending})
+		&journal.Error{Kind: journal.Exists, Order: o, Same: o.Content.Same(content), Alive: o.State == journal.Sending})
 	if err == nil {
 		sent.Note = fmt.Sprintf("order %s was on the service's list already, as %s with the status %q: nothing was sent",
 			o.OrderID, o.Withdrawal, records[0].status)
@@ -311,13 +311,11 @@ func (s *Sender) claim(ctx context.Context, w withdrawal) (journal.Ticket, error
 
 // notClaimed turns the journal's refusal into an error of this package.
 func (s *Sender) notClaimed(w withdrawal, err error) (Sent, error) {
-	var exists *journal.ExistsError
-	var duplicate *journal.DuplicateError
-	switch {
-	case errors.As(err, &exists):
-		return s.exists(w, exists)
-	case errors.As(err, &duplicate):
-		return Sent{}, duplicateOf(w.request.ExternalOrderID, duplicate)
+	switch e := journal.AsError(err); {
+	case errors.Is(err, journal.Exists):
+		return s.exists(w, e)
+	case errors.Is(err, journal.Duplicate):
+		return Sent{}, duplicateOf(w.request.ExternalOrderID, e)
 	}
 	return Sent{}, accountChanged(err)
 }
@@ -391,8 +389,7 @@ func (s *Sender) finish(ctx, calls context.Context, ticket journal.Ticket, out j
 	began := s.now()
 	for tries := 1; ; tries++ {
 		order, err := s.ledger.Finish(ctx, ticket, out)
-		var broken *journal.Error
-		if err == nil || !errors.As(err, &broken) || broken.Lost || tries == mostTries ||
+		if !errors.Is(err, journal.Broken) || tries == mostTries ||
 			tries > 1 && s.elapsed(began) > longestTry || s.rest(calls, pauseBetween) != nil {
 			return order, err
 		}
@@ -582,7 +579,7 @@ func (s *Sender) unsettled(o journal.Order, alive bool) *Error {
 }
 
 // duplicateOf returns the error for an order that is not sent because another one has the same content.
-func duplicateOf(orderID string, e *journal.DuplicateError) error {
+func duplicateOf(orderID string, e *journal.Error) error {
 	o := e.Order
 	switch {
 	case o.State == journal.Unknown:
@@ -605,12 +602,12 @@ func duplicateOf(orderID string, e *journal.DuplicateError) error {
 
 // accountChanged explains the error for an account that was changed after the sender found it.
 func accountChanged(err error) error {
-	if demand := (*journal.DemandError)(nil); errors.As(err, &demand) {
-		return &Error{Kind: Refused, Rule: RuleApproval, Err: err, Msg: "nothing more is sent: " + demand.Error(),
+	if errors.Is(err, journal.DemandChanged) {
+		return &Error{Kind: Refused, Rule: RuleApproval, Err: err, Msg: "nothing more is sent: " + err.Error(),
 			Hint: NewHint("run it again: it says what must be approved now")}
 	}
-	if other := (*journal.AccountError)(nil); errors.As(err, &other) {
-		return &Error{Kind: Refused, Rule: RuleAccount, Err: err, Msg: "nothing more is sent: " + other.Error(),
+	if errors.Is(err, journal.AccountChanged) {
+		return &Error{Kind: Refused, Rule: RuleAccount, Err: err, Msg: "nothing more is sent: " + err.Error(),
 			Hint: NewHint("run it again for the right account, of those that the journal has", "journal", "export")}
 	}
 	return err

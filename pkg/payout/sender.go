@@ -210,8 +210,8 @@ func (s *Sender) verifyNewKey(ctx context.Context) error {
 
 func (s *Sender) note(ctx context.Context, how string) error {
 	err := s.ledger.NoteKey(ctx, s.key, how)
-	if other := (*journal.AccountError)(nil); errors.As(err, &other) {
-		return refused(RuleKey, other.Error(), "run it again")
+	if errors.Is(err, journal.AccountChanged) {
+		return refused(RuleKey, err.Error(), "run it again")
 	}
 	return err
 }

@@ -292,7 +292,7 @@ func TestNotRecordedThatItWasShown(t *testing.T) {
 		}
 	})
 	_, err := d.Reconcile(t.Context(), "11")
-	if failed := (*journal.Error)(nil); !errors.As(err, &failed) || !strings.Contains(err.Error(), "list withdrawals") {
+	if !errors.Is(err, journal.Broken) || !strings.Contains(err.Error(), "list withdrawals") {
 		t.Error(err)
 	}
 }
