@@ -100,9 +100,9 @@ var patches = []overlay.Patch{
 		return nil
 `},
 	{File: "pkg/payout/apply_send.go", Old: `
-	case errors.As(err, &exists) && exists.Same:
+	case exists && e.Same:
 `, New: `
-	case errors.As(err, &exists) && (exists.Same || mutant("other-is-lost")):
+	case exists && (e.Same || mutant("other-is-lost")):
 `},
 	{File: "pkg/payout/apply_send.go", Old: `
 		} else if !goesOn || recording != nil {
