@@ -209,6 +209,9 @@ func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 		if from == 0 {
 			return &Error{Kind: AccountChanged, Account: old, Msg: "is not in the journal"}
 		}
+		if err := t.idle(from); err != nil {
+			return err
+		}
 		other, err := t.accountNumber(to)
 		if err != nil {
 			return err
@@ -242,9 +245,6 @@ func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 			if _, err := t.exec(`DELETE FROM accounts WHERE id = ?1`, other); err != nil {
 				return err
 			}
-		}
-		if err := t.idle(from); err != nil {
-			return err
 		}
 		clear(t.locked)
 		if _, err = t.exec(`UPDATE accounts SET address = ?1, name = ?2 WHERE id = ?3`, to.Address, to.Name, from); err != nil {

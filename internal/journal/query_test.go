@@ -226,6 +226,17 @@ func TestRenameIsRefusedDuringARun(t *testing.T) {
 			}
 			return shop, moved
 		},
+		"a history, and its new name has an empty account": func(t *testing.T, applies *book) (old, to Account) {
+			bring(t, applies, "1", Accepted)
+			err := applies.of(t.Context(), shop).Alone(t.Context(), "cafe", true)
+			if err == nil {
+				_, err = applies.entered(t.Context(), moved)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return shop, moved
+		},
 		"a new account": func(t *testing.T, applies *book) (old, to Account) {
 			if err := applies.of(t.Context(), shop).Alone(t.Context(), "cafe", true); err != nil {
 				t.Fatal(err)
@@ -249,8 +260,18 @@ func TestRenameIsRefusedDuringARun(t *testing.T) {
 			eachDialect(t, func(t *testing.T, open opener) {
 				applies, j := open(), open()
 				old, to := prepare(t, applies)
+				accounts := func() (n int) {
+					if err := j.read(t.Context()).row(`SELECT count(*) FROM accounts`).Scan(&n); err != nil {
+						t.Fatal(err)
+					}
+					return n
+				}
+				before := accounts()
 				if err := j.Rename(t.Context(), old, to); !errors.Is(err, Busy) || AsError(err).Run != "cafe" {
 					t.Errorf("got %v", err)
+				}
+				if n := accounts(); n != before {
+					t.Errorf("it left %d accounts of %d", n, before)
 				}
 				applies.Close()
 				for { // a server takes a moment to see that a session has ended
