@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 )
@@ -41,57 +40,25 @@ func (d Demand) Need(totals map[string]int64) int64 {
 // place, which only its administrator can write, and a file in another place counts if it has the same content.
 // Nothing can be sent with other approvers. So they change nothing, or anybody could stop all payments.
 func (d Demand) with(now Demand) Demand {
+	others := d.Approvers != "" && now.Approvers != "" && d.Approvers != now.Approvers && d.Digest != now.Digest
 	switch {
-	case now.Persons == 0 || d.foreign(now):
+	case now.Persons == 0 || others:
 		return d
 	case d.Persons == 0:
 		return now
 	}
-	both := d.strictest(now)
+	both := Demand{Persons: max(d.Persons, now.Persons), Above: map[string]int64{}, Approvers: d.Approvers,
+		Digest: d.Digest}
+	for unit, minor := range d.Above {
+		if other, found := now.Above[unit]; found {
+			both.Above[unit] = min(minor, other)
+		}
+	}
 	if d.Approvers == "" || d.Approvers == now.Approvers {
 		both.Approvers, both.Digest = now.Approvers, now.Digest
 	}
 	return both
 }
-
-// foreign reports whether two demands name different approvers.
-func (d Demand) foreign(o Demand) bool {
-	return d.Approvers != "" && o.Approvers != "" && d.Approvers != o.Approvers && d.Digest != o.Digest
-}
-
-// strictest returns the numbers that are as strict as both, with the approvers of d.
-func (d Demand) strictest(o Demand) Demand {
-	both := Demand{Persons: max(d.Persons, o.Persons), Above: map[string]int64{}, Approvers: d.Approvers,
-		Digest: d.Digest}
-	for unit, minor := range d.Above {
-		if other, found := o.Above[unit]; found {
-			both.Above[unit] = min(minor, other)
-		}
-	}
-	return both
-}
-
-// joined returns the demand of an account that is one with another, with the approvers of d. If they named
-// different approvers, no file is that of both, so nothing can be sent until a person decides.
-func (d Demand) joined(o Demand) Demand {
-	switch {
-	case o.Persons == 0:
-		return d
-	case d.Persons == 0:
-		return o
-	}
-	both := d.strictest(o)
-	switch {
-	case d.Approvers == "", o.contested():
-		both.Approvers, both.Digest = o.Approvers, o.Digest
-	case d.foreign(o) && !d.contested():
-		both.Approvers, both.Digest = d.Approvers+" and "+o.Approvers, ""
-	}
-	return both
-}
-
-// contested reports whether a demand comes from two that named different approvers.
-func (d Demand) contested() bool { return d.Approvers != "" && d.Digest == "" }
 
 func (d Demand) equal(o Demand) bool {
 	return d.Persons == o.Persons && d.Approvers == o.Approvers && d.Digest == o.Digest && maps.Equal(d.Above, o.Above)
@@ -162,8 +129,7 @@ func (l *Ledger) remembered(ctx context.Context) (Demand, error) {
 	return d, l.j.failed(err)
 }
 
-// SetDemand records that a person has decided what the account demands. The decision is about the merchant, and
-// so about each account of it.
+// SetDemand records that a person has decided what the account demands.
 func (l *Ledger) SetDemand(ctx context.Context, d Demand) error {
 	if d.Reason = keepable(d.Reason); d.Reason == "" {
 		return errors.New("a decision about approvals needs a reason")
@@ -186,112 +152,16 @@ func (l *Ledger) changeDemand(ctx context.Context, change func(Demand) Demand) (
 		if err != nil {
 			return err
 		}
-		if now = change(old); now.Reason != "" {
-			err = t.decideDemand(account, now)
-		} else if !now.equal(old) {
-			if err = t.addDemand(account, now); err == nil {
-				err = t.shareDemands(account)
+		now = change(old)
+		if now.Number == 0 && (now.Reason != "" || !now.equal(old)) { // a decision is recorded even if it changes nothing
+			if err := t.addDemand(account, now); err != nil {
+				return err
 			}
 		}
-		if err == nil {
-			now, err = demandOf(t, account)
-		}
+		now, err = demandOf(t, account)
 		return err
 	})
 	return now, err
-}
-
-// decideDemand records a person's decision for all accounts of the merchant.
-func (t *tx) decideDemand(account int64, d Demand) error {
-	others, err := t.sameMerchant(account)
-	for _, id := range append(others, account) {
-		if err == nil {
-			err = t.addDemand(id, d)
-		}
-	}
-	return err
-}
-
-// inheritDemand adds what an account has demanded to another one, which takes its name. Otherwise a new name
-// would end a demand without a reason.
-func (t *tx) inheritDemand(from, to int64) error {
-	theirs, err := demandOf(t, from)
-	if err != nil {
-		return err
-	}
-	ours, err := demandOf(t, to)
-	if err != nil || ours.joined(theirs).equal(ours) {
-		return err
-	}
-	return t.addDemand(to, ours.joined(theirs))
-}
-
-// sameMerchant returns the other accounts that are known to be the same merchant's, also by way of a third one.
-func (t *tx) sameMerchant(account int64) ([]int64, error) {
-	all := []int64{account}
-	for i := 0; i < len(all); i++ {
-		more, err := t.alike(all[i])
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range more {
-			if !slices.Contains(all, id) {
-				all = append(all, id)
-			}
-		}
-	}
-	return all[1:], nil
-}
-
-// alike returns the other accounts of which the service has shown the same merchant at the same address, or with
-// which a key of the account was used.
-func (t *tx) alike(account int64) ([]int64, error) {
-	return collect(t, func(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id) },
-		`SELECT other.id FROM accounts own JOIN accounts other ON other.id <> own.id WHERE own.id = ?1 AND (own.merchant <> '' AND other.merchant = own.merchant AND other.address = own.address
-			OR EXISTS (SELECT 1 FROM keys mine JOIN keys theirs ON theirs.fingerprint = mine.fingerprint WHERE mine.account = own.id AND theirs.account = other.id)) ORDER BY other.id`, account)
-}
-
-// MayShareDemand reports whether another account at the same address demands something, and may be the same
-// merchant's: the service has not shown yet whose this account is.
-func (l *Ledger) MayShareDemand(ctx context.Context) (bool, error) {
-	n := 0
-	err := l.j.read(ctx).row(`SELECT count(*) FROM accounts other JOIN demands ON demands.id = other.demand
-		WHERE other.address = ?1 AND other.name <> ?2 AND other.merchant <> '' AND persons > 0
-			AND NOT EXISTS (SELECT 1 FROM accounts own WHERE own.address = ?1 AND own.name = ?2 AND own.merchant <> '')`,
-		l.account.Address, l.account.Name).Scan(&n)
-	return n > 0, l.j.failed(err)
-}
-
-// shareDemands makes all accounts of a merchant demand what any of them demands. At the service they are one, so
-// another name or key must not end a demand.
-func (t *tx) shareDemands(account int64) error {
-	others, err := t.sameMerchant(account)
-	for _, from := range others {
-		if err == nil {
-			err = t.inheritDemand(from, account)
-		}
-	}
-	for _, to := range others {
-		if err == nil {
-			err = t.inheritDemand(account, to)
-		}
-	}
-	return err
-}
-
-// leaveDemand makes an account in the place of one that was renamed, if that demanded approvals. Otherwise a
-// profile that demands none could send under the old name.
-func (t *tx) leaveDemand(renamed int64, old Account) error {
-	d, err := demandOf(t, renamed)
-	if err != nil || d.Persons == 0 {
-		return err
-	}
-	var id int64
-	if err := t.row(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3) RETURNING id`, old.Address,
-		old.Name, t.now).Scan(&id); err != nil {
-		return err
-	}
-	return t.addDemand(id, d)
 }
 
 // Demands returns everything that the account has demanded, the oldest first.

@@ -74,7 +74,7 @@ func demanded(t *testing.T, j *book, a Account) int64 {
 	return d.Persons
 }
 
-// TestDemandIsRemembered checks that no profile, name or copy ends a demand, and that a person does.
+// TestDemandIsRemembered checks that a demand moves with its account and is copied, and that only a person ends it.
 func TestDemandIsRemembered(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -95,25 +95,11 @@ func TestDemandIsRemembered(t *testing.T) {
 		if n := demanded(t, j, office); n != 0 {
 			t.Errorf("another account demands %d", n)
 		}
-		// The account has sent nothing. Neither its old name nor one that takes its place demands less.
 		if err := j.Rename(t.Context(), shop, office); err != nil {
 			t.Fatal(err)
 		}
-		for _, a := range []Account{shop, office} {
-			if n := demanded(t, open(), a); n != 2 {
-				t.Errorf("after the rename, %v demands %d", a, n)
-			}
-		}
-		third := Account{shop.Address, "third"}
-		if _, err := other.Claim(t.Context(), third, claim("1")); err != nil {
-			t.Fatal(err)
-		}
-		mustEnd(t, other, j)
-		if err := open().Rename(t.Context(), third, office); err != nil {
-			t.Fatal(err)
-		}
-		if n := demanded(t, open(), office); n != 2 {
-			t.Errorf("an account that took its place demands %d", n)
+		if old, now := demanded(t, open(), shop), demanded(t, open(), office); old != 0 || now != 2 {
+			t.Errorf("after the rename, the old name demands %d and the new one %d", old, now)
 		}
 		copied := filepath.Join(t.TempDir(), "copy.db")
 		if err := j.Copy(t.Context(), copied); err != nil {
@@ -238,38 +224,6 @@ func TestOthersDemand(t *testing.T) {
 	}
 }
 
-// TestAdoptedKeyBringsItsDemand checks that a key demands under any name what it demanded under the first, and that
-// no file of approvers is right if the two names had different ones.
-func TestAdoptedKeyBringsItsDemand(t *testing.T) {
-	good := Demand{Persons: 2, Above: btc(5), Approvers: "/good", Digest: "g"}
-	evil := Demand{Persons: 1, Above: btc(9), Approvers: "/evil", Digest: "e"}
-	for name, c := range map[string]struct{ before, want Demand }{
-		"no demand":       {Demand{}, good},
-		"other approvers": {evil, Demand{Persons: 2, Above: btc(5), Approvers: "/evil and /good"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachDialect(t, func(t *testing.T, open opener) {
-				j, other := open(), Account{shop.Address, "other"}
-				for a, d := range map[Account]Demand{shop: good, other: c.before} {
-					if _, err := j.of(t.Context(), a).Demand(t.Context(), d); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if err := j.of(t.Context(), shop).NoteKey(t.Context(), "f1", KeyChecked); err != nil {
-					t.Fatal(err)
-				}
-				if err := j.of(t.Context(), other).NoteKey(t.Context(), "f1", KeyAdopted); err != nil {
-					t.Fatal(err)
-				}
-				got, err := j.of(t.Context(), other).Demand(t.Context(), Demand{})
-				if err != nil || !got.equal(c.want) {
-					t.Errorf("the demand is %+v, %v", got, err)
-				}
-			})
-		})
-	}
-}
-
 // TestDecisionIsRecorded checks that a person's decision is recorded even if it changes nothing.
 func TestDecisionIsRecorded(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
@@ -329,135 +283,34 @@ func TestClaimUnderAnotherDemand(t *testing.T) {
 	})
 }
 
-// TestDemandOfAMerchant checks that accounts which the journal knows to be one merchant's demand the same, whichever
-// of them demanded it, and that a person's decision is about all of them.
-func TestDemandOfAMerchant(t *testing.T) {
-	d := Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}
-	demand := func(t *testing.T, j *book, a Account, d Demand) {
-		t.Helper()
-		if _, err := j.of(t.Context(), a).Demand(t.Context(), d); err != nil {
-			t.Fatal(err)
-		}
-	}
+// TestDemandOfOneAccount checks that accounts demand nothing of each other, even if they are one merchant's and have used
+// the same key.
+func TestDemandOfOneAccount(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		payroll, elsewhere, other := Account{shop.Address, "payroll"}, Account{"https://b.example.com", "payroll"}, Account{shop.Address, "other"}
-		show := func(a Account, merchant string) {
-			t.Helper()
-			if err := j.NoteService(t.Context(), a, merchant, Kept); err != nil {
+		payroll := Account{shop.Address, "payroll"}
+		for i, a := range []Account{shop, payroll} {
+			l := j.of(t.Context(), a)
+			if err := l.NoteKey(t.Context(), "k1", KeyAdopted); err != nil {
 				t.Fatal(err)
 			}
-		}
-		want := func(persons int64, all ...Account) {
-			t.Helper()
-			for _, a := range all {
-				if got := demanded(t, open(), a); got != persons {
-					t.Errorf("%v demands %d, want %d", a, got, persons)
-				}
-			}
-		}
-		show(shop, "m1")
-		demand(t, j, shop, d)
-		show(elsewhere, "m1")
-		show(other, "m2")
-		show(payroll, "")
-		want(0, payroll, elsewhere, other)
-		show(payroll, "m1")
-		want(2, shop, payroll)
-		// One of them demands more later.
-		more := d
-		more.Persons = 3
-		demand(t, j, payroll, more)
-		want(3, shop, payroll)
-		// The file of the approvers changes in its place. Either finds that out for itself.
-		more.Digest = "a2"
-		demand(t, j, payroll, more)
-		if got, err := j.of(t.Context(), payroll).Demand(t.Context(), more); err != nil || got.Digest != "a2" {
-			t.Errorf("the approvers are %+v, %v", got, err)
-		}
-		demand(t, j, shop, more)
-		if got, err := j.of(t.Context(), payroll).Demand(t.Context(), more); err != nil || got.Digest != "a2" {
-			t.Errorf("the approvers are %+v, %v", got, err)
-		}
-		if err := j.of(t.Context(), payroll).SetDemand(t.Context(), Demand{Reason: "sold"}); err != nil {
-			t.Fatal(err)
-		}
-		want(0, shop, payroll)
-		demand(t, j, other, Demand{Persons: 1, Approvers: "/other", Digest: "o"})
-		want(0, shop, payroll, elsewhere)
-		// If they name different approvers, nothing can be sent until a person decides. That does not grow.
-		evil := Account{shop.Address, "evil"}
-		demand(t, j, shop, d)
-		demand(t, j, evil, Demand{Persons: 1, Approvers: "/evil", Digest: "e"})
-		show(evil, "m1")
-		var last Demand
-		for _, a := range []Account{shop, evil, payroll, evil, shop} {
-			show(a, "m1")
-			got, err := j.of(t.Context(), a).Demand(t.Context(), d)
-			if err != nil || got.Persons != 2 || !got.contested() || last.Approvers != "" && got.Approvers != last.Approvers {
-				t.Errorf("%v demands %+v, %v", a, got, err)
-			}
-			last = got
-		}
-	})
-}
-
-// TestJoined checks whose approvers an account has that was two.
-// TestDemandByWayOfAnotherAccount checks that a demand reaches an account that shares nothing but a merchant with
-// an account that shares nothing but a key with the one that demands.
-func TestDemandByWayOfAnotherAccount(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
-		moved, payroll := Account{"https://b.example.com", "shop"}, Account{"https://b.example.com", "payroll"}
-		for _, a := range []Account{shop, moved} {
-			if err := j.of(t.Context(), a).NoteKey(t.Context(), "k1", KeyAdopted); err != nil {
+			if _, err := l.Demand(t.Context(), Demand{Persons: int64(2 + i), Above: btc(5), Approvers: "/a", Digest: "a1"}); err != nil {
 				t.Fatal(err)
 			}
-		}
-		for _, a := range []Account{moved, payroll} {
 			if err := j.NoteService(t.Context(), a, "m1", Kept); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := j.of(t.Context(), shop).Demand(t.Context(), Demand{Persons: 2, Approvers: "/a", Digest: "a1"}); err != nil {
-			t.Fatal(err)
-		}
-		if got := demanded(t, open(), payroll); got != 2 {
-			t.Errorf("%d persons must approve what %v sends, want 2", got, payroll)
+		if n, m := demanded(t, open(), shop), demanded(t, open(), payroll); n != 2 || m != 3 {
+			t.Errorf("they demand %d and %d, want 2 and 3", n, m)
 		}
 		if err := j.of(t.Context(), payroll).SetDemand(t.Context(), Demand{Reason: "sold"}); err != nil {
 			t.Fatal(err)
 		}
-		if got := demanded(t, open(), shop); got != 0 {
-			t.Errorf("%d persons must approve what %v sends, want 0", got, shop)
+		if n, m := demanded(t, open(), shop), demanded(t, open(), payroll); n != 2 || m != 0 {
+			t.Errorf("they demand %d and %d, want 2 and 0", n, m)
 		}
 	})
-}
-
-func TestJoined(t *testing.T) {
-	a, b, copied := Demand{Persons: 2, Approvers: "/a", Digest: "1"}, Demand{Persons: 1, Approvers: "/b", Digest: "2"}, Demand{Persons: 1, Approvers: "/b", Digest: "1"}
-	changed, both, free := Demand{Persons: 1, Approvers: "/a", Digest: "3"}, Demand{Persons: 2, Approvers: "/a and /c"}, Demand{Persons: 3}
-	for name, c := range map[string]struct {
-		own, other        Demand
-		approvers, digest string
-		persons           int64
-	}{
-		"nothing":           {a, Demand{}, "/a", "1", 2},
-		"to nothing":        {Demand{}, a, "/a", "1", 2},
-		"any file":          {a, free, "/a", "1", 3},
-		"to any file":       {free, a, "/a", "1", 3},
-		"a copy":            {a, copied, "/a", "1", 2},
-		"a changed file":    {a, changed, "/a", "1", 2},
-		"others":            {a, b, "/a and /b", "", 2},
-		"both to one":       {b, both, "/a and /c", "", 2},
-		"one to both":       {both, b, "/a and /c", "", 2},
-		"both to both":      {both, both, "/a and /c", "", 2},
-		"any file and both": {free, both, "/a and /c", "", 3},
-	} {
-		if got := c.own.joined(c.other); got.Approvers != c.approvers || got.Digest != c.digest || got.Persons != c.persons {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
 }
 
 // TestUpgradeKeepsDemand checks that the demand of a journal from before claims compared it is in force in each claim.

@@ -64,10 +64,7 @@ func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
 		_, err = t.exec(`INSERT INTO keys (fingerprint, account, noted, how, user_name, host, answered) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 			ON CONFLICT (fingerprint, account) DO UPDATE SET answered = CASE WHEN keys.answered = '' THEN excluded.answered ELSE keys.answered END`,
 			fingerprint, account, t.now, how, t.j.options.User, t.j.options.Host, answered)
-		if err != nil {
-			return err
-		}
-		return t.shareDemands(account)
+		return err
 	})
 }
 

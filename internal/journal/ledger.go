@@ -190,10 +190,7 @@ func (l *Ledger) NoteService(ctx context.Context, merchant string, keeping Keepi
 		}
 		_, err = t.exec(`UPDATE accounts SET merchant = CASE WHEN merchant = '' THEN ?1 ELSE merchant END, order_ids = CASE WHEN ?2 = '' THEN order_ids ELSE ?2 END WHERE id = ?3`,
 			keepable(merchant), string(keeping), id)
-		if err != nil || merchant == "" {
-			return err
-		}
-		return t.shareDemands(id)
+		return err
 	})
 }
 
@@ -227,9 +224,6 @@ func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 			if err := t.idle(other); err != nil {
 				return err
 			}
-			if err := t.inheritDemand(other, from); err != nil {
-				return err
-			}
 			const ofRuns = `run_id IN (SELECT id FROM runs WHERE account = ?1)`
 			for _, rows := range []string{`consent_approvals WHERE consent IN (SELECT id FROM consents WHERE ` + ofRuns + `)`,
 				`consents WHERE ` + ofRuns, `approvals WHERE ` + ofRuns} {
@@ -247,10 +241,8 @@ func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 			}
 		}
 		clear(t.locked)
-		if _, err = t.exec(`UPDATE accounts SET address = ?1, name = ?2 WHERE id = ?3`, to.Address, to.Name, from); err != nil {
-			return err
-		}
-		return t.leaveDemand(from, old)
+		_, err = t.exec(`UPDATE accounts SET address = ?1, name = ?2 WHERE id = ?3`, to.Address, to.Name, from)
+		return err
 	})
 }
 

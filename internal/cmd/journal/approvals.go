@@ -26,8 +26,7 @@ less, nothing is sent.
 
 With N and --reason, record that from now on N persons must approve, with the
 approvers and the totals of the profile in use. Nobody must approve if N is 0,
-until a profile requires it. This holds for all accounts that the journal knows
-to be the same merchant's.`,
+until a profile requires it. Other accounts keep what they require.`,
 		Example: `  till journal approvals
   till journal approvals 0 --reason "the account has only one owner now"`,
 		Args: cmdutil.OptionalArg("N"),

@@ -153,9 +153,9 @@ Applying it
 What the journal remembers
   The strictest settings that were ever used with the account. If the settings
   in use require less, or name other approvers in another place, nothing is
-  sent, until a person says till journal approvals N --reason TEXT. Accounts
-  that the journal knows to be one merchant's share all this. If it becomes
-  stricter while till sends, nothing more is sent.
+  sent, until a person says till journal approvals N --reason TEXT. Each account
+  (its name and address) has its own. If it becomes stricter while till sends,
+  nothing more is sent.
 
   Each approval is recorded with its run: principal, key, signature and time.
   With -o json, till payout status, till journal show and till journal export
@@ -167,10 +167,8 @@ What the journal remembers
   as "demands" of the account's first order; each attempt names one of them.
 
 What approvals cannot do
-  A person who has the API key can pay without till. One who can write the
-  journal can change what is required, and one who can write the file of
-  approvers or the profile can take part in deciding it. Another key under
-  another account name can send if the service has not shown yet that both are
-  one merchant's.
+  A person who has the API key can pay without till, or under another account
+  name. One who can write the journal can change what is required, and one who
+  can write the file of approvers or the profile can take part in deciding it.
 `
 }
