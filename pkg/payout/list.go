@@ -30,7 +30,7 @@ type reading struct {
 	status  journal.AccountStatus
 	newest  *journal.Order           // an accepted order that must be on the list; nil: none
 	sought  map[string]journal.Order // a record of newest may have one of their order ids, which is a conflict
-	surplus int64          // how many withdrawals the service counts and does not show, as a person has accepted
+	surplus int64                    // how many withdrawals the service counts and does not show, as a person has accepted
 	see     func(listed) (more bool)
 	// anyTotal makes a reading complete although the service counts more than it shows.
 	anyTotal bool
@@ -260,7 +260,7 @@ func (s *Sender) ask(ctx context.Context, sought map[string]journal.Order, from 
 	since := from // even if the list is read whole, older orders need not be on it
 	seeks := s.newSeeker(sought, accepted)
 	var now, before, complete *answer // of the last two readings, and of the last complete one
-	earlier := newAnswer()  // of all readings
+	earlier := newAnswer()            // of all readings
 	agree := false
 	err = s.readUntil(ctx, func() (r *reading, err error) {
 		if now != nil {
