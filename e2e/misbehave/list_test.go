@@ -75,7 +75,9 @@ func TestAcceptedDifferences(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			w := beginUnprovable(t, name)
-			w.till("journal", "check").want(t, 21, "")
+			if r := w.till("journal", "check"); r.exit != 21 && r.failure.Rule != "list" {
+				t.Errorf("21, or 12 with the rule list, expected: %s", r)
+			}
 			w.till("journal", "check", "--accept", "the shop knows all of these", "--yes").want(t, 0, "")
 			w.till("journal", "check").want(t, 0, "")
 			w.pay("4", 4, "--lookup", "always").want(t, 0, "")
@@ -111,6 +113,9 @@ func TestLookupNeverHasAWayOut(t *testing.T) {
 			w.book("91", 91)
 			w.become(is)
 			w.pay("2", 2)
+			if is.create == "OK" { // it is accepted, and a person misses the payment
+				w.till("withdraw", "reconcile", "2").want(t, 20, "")
+			}
 			is.create = ""
 			w.become(is)
 			w.persist(2, pay("2", 2)...)
@@ -162,7 +167,7 @@ func TestOrderIDsOnTheList(t *testing.T) {
 		"absent":    func(int64) [2]any { return [2]any{absent, absent} },
 		"truncated": func(n int64) [2]any { return [2]any{fmt.Sprint(int32(n)), int32(n)} },
 	} {
-		long := "2"
+		long, sameNumber := "2", name == "zeros" || name == "space"
 		if name == "truncated" {
 			long = "4294967298"
 		}
@@ -172,7 +177,9 @@ func TestOrderIDsOnTheList(t *testing.T) {
 				w := begin(t, faults{})
 				w.pay(long, 2).want(t, 0, "")
 				w.become(faults{spell: spell})
-				w.pay("3", 3, "--lookup", "always").want(t, 12, "list")
+				if r := w.pay("3", 3, "--lookup", "always"); !sameNumber {
+					r.want(t, 12, "list")
+				}
 				w.persist(3, pay("3", 3, "--lookup", "always")...)
 			})
 			t.Run("new journal", func(t *testing.T) {
@@ -183,7 +190,7 @@ func TestOrderIDsOnTheList(t *testing.T) {
 					t.Errorf("exit 0, or 12 with the rule list, expected: %s", r)
 				}
 				w.paid(2)
-				if name != "truncated" { // an order id of 32 bits looks like any other
+				if name != "truncated" && !sameNumber { // an order id of 32 bits looks like any other
 					w.pay("3", 3).want(t, 12, "list")
 				}
 				w.persist(3, pay("3", 3)...)

@@ -160,7 +160,7 @@ func (w *world) backdate(by time.Duration) {
 	for rows.Next() {
 		var table, column string
 		rows.Scan(&table, &column)
-		updates = append(updates, fmt.Sprintf(`UPDATE %s SET %[2]s = strftime('%%Y-%%m-%%dT%%H:%%M:%%fZ', %[2]s, '-%d seconds') WHERE %[2]s GLOB '20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]T*Z'`,
+		updates = append(updates, fmt.Sprintf(`UPDATE %s SET %[2]s = strftime('%%Y-%%m-%%dT%%H:%%M:%%f000Z', %[2]s, '-%d seconds') WHERE %[2]s GLOB '20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]T*Z'`,
 			table, column, int(by.Seconds())))
 	}
 	w.exec(db, updates...)

@@ -22,8 +22,8 @@ import (
 // OpenJournal opens the journal that the settings name, and creates it if it does not exist. The program
 // closes it at its end.
 //
-// A journal with a wrong name is empty, and lets be paid again what the right one has. So the directory of a named
-// journal must exist, and a new one is noted.
+// A new journal is empty, and lets be paid again what another one has, perhaps the right one. So it is noted, and the
+// directory of a named journal must exist.
 func (s *Session) OpenJournal() (*payout.Journal, error) {
 	j, err := s.ExistingJournal()
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -35,8 +35,8 @@ func (s *Session) OpenJournal() (*payout.Journal, error) {
 			Msg:  fmt.Sprintf("the journal %s cannot be made: there is no directory %s", s.Journal, dir),
 			Hint: payout.NewHint("correct the name, or make the directory if the journal is to be new")}
 	}
-	if j, err = s.journalThat(payout.OpenJournal); err == nil && named {
-		s.Note("the journal %s is new and empty", j.Place())
+	if j, err = s.journalThat(payout.OpenJournal); err == nil {
+		err = s.Note("the journal %s is new and empty: it knows nothing of what was paid before", j.Place())
 	}
 	return j, err
 }

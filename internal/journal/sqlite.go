@@ -53,7 +53,7 @@ const checkedSize = 32 << 20
 
 func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 	if d.existing {
-		if _, err := os.Lstat(d.name); errors.Is(err, fs.ErrNotExist) {
+		if info, err := os.Stat(d.name); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 			return nil, notThere(d.name)
 		}
 	}

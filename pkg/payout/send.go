@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -566,8 +567,9 @@ func (s *Sender) unsettled(o journal.Order, alive bool) *Error {
 	switch {
 	case o.State == journal.Conflict:
 		return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.Withdrawal,
-			Msg:  fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
-			Hint: NewHint("see what happened", "journal", "show", o.OrderID)}
+			Msg: fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
+			Hint: NewHint("see what happened with till journal show "+o.OrderID+", and settle it", "withdraw", "resolve",
+				o.OrderID, "--paid-as", cmp.Or(o.Withdrawal, "ID"), "--although-different", "--reason", "TEXT")}
 	case alive:
 		return &Error{Kind: Busy, OrderID: o.OrderID,
 			Msg:  fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host),
