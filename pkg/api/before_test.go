@@ -82,7 +82,7 @@ func startCounted(t *testing.T, secure bool) (client *Client, l *counted, stop f
 	}
 	stop = func() {
 		// The creates share these connections.
-		client.keyed().reads.GetClient().Transport.(keyless).next.(whole).next.(*http.Transport).CloseIdleConnections()
+		client.keyed().reads.GetClient().Transport.(whole).next.(*http.Transport).CloseIdleConnections()
 		server.Close()
 	}
 	t.Cleanup(stop)

@@ -73,13 +73,21 @@ func open[T any](c *Client, r request, body []byte, status int) (T, error) {
 	}
 	var value, none T
 	if err := decode(body, &value); err != nil {
-		return none, r.fail(status, fmt.Errorf("the answer is not what it should be: %w", err))
+		if err == errMarkup {
+			err = fmt.Errorf("%w%s", err, c.begins(body))
+		}
+		return none, c.withoutKey(r.fail(status, fmt.Errorf("the answer is not what it should be: %w", err)))
 	}
 	return value, nil
 }
 
 // exchange sends the request and returns the body of a 200. Any other result is an *Error with its outcome.
 func (c *Client) exchange(ctx context.Context, r request) (body []byte, status int, err error) {
+	body, status, err = c.send(ctx, r)
+	return body, status, c.withoutKey(err)
+}
+
+func (c *Client) send(ctx context.Context, r request) (body []byte, status int, err error) {
 	k := c.keyed()
 	client, timeout := k.reads, c.readTimeout
 	if r.create {
@@ -124,7 +132,7 @@ func (c *Client) exchange(ctx context.Context, r request) (body []byte, status i
 		return nil, 0, r.fail(0, errors.New("the transport returned no answer"))
 	}
 	if resp.StatusCode() != http.StatusOK {
-		return nil, 0, r.refused(resp, got.text)
+		return nil, 0, c.refused(r, resp, got.text)
 	}
 	return got.text, http.StatusOK, nil
 }
@@ -191,7 +199,7 @@ func (r request) fail(status int, err error) error {
 
 // refused returns the Error of an answer other than 200. A create is rejected only if the status says so and
 // an envelope proves that the answer comes from the service itself.
-func (r request) refused(resp *resty.Response, body []byte) error {
+func (c *Client) refused(r request, resp *resty.Response, body []byte) error {
 	status := resp.StatusCode()
 	e := r.fail(status, nil).(*Error)
 	e.RetryAfter = retryAfter(resp.Header().Get("Retry-After"), time.Now())
@@ -208,7 +216,7 @@ func (r request) refused(resp *resty.Response, body []byte) error {
 	case !r.create && (status == 401 || status == 403 || status == 429):
 		e.Outcome = Rejected
 	case err != nil:
-		e.Err = fmt.Errorf("it answered without the interface's error envelope%s", begins(body))
+		e.Err = fmt.Errorf("it answered without the interface's error envelope%s", c.begins(body))
 	case r.create:
 		e.Err = errors.New("whatever it says, such a status leaves open whether it was done")
 	}
@@ -228,9 +236,9 @@ func (r request) rejects(status int) bool {
 }
 
 // begins quotes the beginning of a body for a message.
-func begins(body []byte) string {
-	text := strings.TrimSpace(string(body[:min(len(body), 60)]))
-	if text == "" {
+func (c *Client) begins(body []byte) string {
+	text := c.keyed().hide(string(body)) // before it is cut
+	if text = strings.TrimSpace(text[:min(len(text), 60)]); text == "" {
 		return ""
 	}
 	return fmt.Sprintf(", the body begins %q", strings.ToValidUTF8(text, "\uFFFD"))

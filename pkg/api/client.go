@@ -18,6 +18,7 @@ import (
 	"time"
 	"unicode"
 
+	"example.com/till/internal/secret"
 	"github.com/go-resty/resty/v2"
 )
 
@@ -63,9 +64,9 @@ func (c *Client) KeyFingerprint() string { return c.fingerprint }
 // keyed holds the parts of a Client that contain the key.
 type keyed struct {
 	headers headers
-	reads   *restyClient // retries
-	creates *restyClient // never retries
-	key     *redactor
+	reads   *restyClient             // retries
+	creates *restyClient             // never retries
+	hide    func(text string) string // replaces the key
 }
 
 // Option changes how New makes a Client.
@@ -199,8 +200,8 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	if strings.ContainsFunc(o.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the API key has a space, a control character or a letter beyond ASCII in it: it would not survive in a header")
 	}
-	key := newRedactor(o.key)
-	reads, creates, err := newTransport(o, key)
+	hide := func(text string) string { return secret.Hide(text, o.key) }
+	reads, creates, err := newTransport(o, hide)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +212,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 		readTimeout:   o.readTimeout,
 		createTimeout: o.createTimeout,
 	}
-	k := &keyed{newHeaders(o), newResty(reads), newResty(creates), key}
+	k := &keyed{newHeaders(o), newResty(reads), newResty(creates), hide}
 	retryReads(k.reads.Client, o.retries)
 	neverResend(k.creates.Client)
 	if o.trace == nil { // a trace shows the body, and needs a copy of it

@@ -88,14 +88,11 @@ func decodeString(body []byte, s *string) error {
 	if *s == "" {
 		return errors.New("an empty string, where the new id belongs")
 	}
-	if strings.Contains(*s, hiddenMark) {
-		return errHiddenID
-	}
 	return nil
 }
 
-// errHiddenID is about an answer whose id contained the key or a piece of it: no call could ask for that id.
-var errHiddenID = errors.New("its id has a piece of the API key in it, which is hidden")
+// errMarkup is about an answer of which the message quotes the beginning.
+var errMarkup = errors.New("it is a web page or XML, not JSON")
 
 // readable says what is wrong with an answer, without the decoder's own jargon.
 func readable(err error, body []byte) error {
@@ -107,10 +104,11 @@ func readable(err error, body []byte) error {
 	case len(text) == 0:
 		return errors.New("its body is empty")
 	case text[0] == '<':
-		return errors.New("it is a web page or XML, not JSON" + begins(body))
+		return errMarkup
 	}
 	if semantic := new(json.SemanticError); errors.As(err, &semantic) {
-		where := string(semantic.JSONPointer)
+		// The names as they are: a key in one of them would not be found in its JSON Pointer form.
+		where := strings.NewReplacer("~1", "/", "~0", "~").Replace(string(semantic.JSONPointer))
 		if where == "" {
 			where = "the top"
 		}

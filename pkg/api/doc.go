@@ -132,7 +132,8 @@
 // TLS is 1.2 or newer, and verification cannot be disabled. WithRootCAs names the authority of a private
 // service. Plain http is for literal loopback addresses only. Proxies are taken from the environment, as in
 // net/http. HTTP/2 is not used. WithTLSConfig sets the other TLS options. WithTrace writes requests and
-// answers as text, with the key hidden but everything else visible.
+// answers as text. It hides the whole key, as the texts of errors do; the values and the RawJSON that calls
+// return are as the service sent them.
 //
 // # Testing
 //

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -169,6 +170,39 @@ func (e Error) GoString() string {
 		e.Op, e.Method, e.Path, e.Outcome, e.Status, e.Envelope, e.Code, e.Reason, e.Description, e.RetryAfter,
 		fmt.Sprint(e.Err))
 }
+
+// withoutKey hides the key in the texts of an *Error.
+func (c *Client) withoutKey(err error) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	hide := c.keyed().hide
+	e.Op, e.Path, e.Reason, e.Description = hide(e.Op), hide(e.Path), hide(e.Reason), hide(e.Description)
+	if e.Err != nil {
+		e.Err = c.hidden(e.Err)
+	}
+	return e
+}
+
+// hidden returns an error without the key in its text.
+func (c *Client) hidden(cause error) error {
+	text := c.keyed().hide(cause.Error())
+	if text == cause.Error() {
+		return cause
+	}
+	return hiddenError{text, func(target error) bool { return errors.Is(cause, target) }}
+}
+
+// hiddenError replaces an error with the key in its text. It does not expose that error, but matches the same
+// errors.
+type hiddenError struct {
+	text string
+	is   func(target error) bool
+}
+
+func (e hiddenError) Error() string        { return e.text }
+func (e hiddenError) Is(target error) bool { return e.is(target) }
 
 // InvalidError is the error of a request that was refused before anything was sent.
 type InvalidError struct {

@@ -67,7 +67,7 @@ func TestPrintedErrorShowsNoKey(t *testing.T) {
 	_, read := client.Withdrawals.Get(t.Context(), "w-1")
 	_, create := client.Withdrawals.Create(t.Context(), sampleCreate())
 	var held keyError
-	if !errors.As(create, &held) || leaks(fmt.Sprintf("%#v", held), aKey) == "" {
+	if !errors.As(create, &held) || !leaks(fmt.Sprintf("%#v", held)) {
 		t.Error("the test would not find the key where it is")
 	}
 	for _, err := range []error{read, create, fmt.Errorf("wrapped: %w", create)} {
@@ -83,8 +83,8 @@ func TestPrintedErrorShowsNoKey(t *testing.T) {
 			text, _ := json.Marshal(value)
 			shown.Write(text)
 		}
-		if piece := leaks(shown.String(), aKey); piece != "" {
-			t.Errorf("%q leaks: %s", piece, &shown)
+		if leaks(shown.String()) {
+			t.Errorf("the key is in %s", &shown)
 		}
 	}
 }

@@ -762,7 +762,7 @@ func TestNotSentIsTrue(t *testing.T) {
 
 func (c *Client) closeIdle() {
 	for _, client := range []*http.Client{c.keyed().reads.GetClient(), c.keyed().creates.GetClient()} {
-		next := client.Transport.(keyless).next.(whole).next
+		next := client.Transport.(whole).next
 		if asks, ok := next.(asking); ok {
 			next = asks.next
 		}

@@ -534,9 +534,9 @@ func TestTraceHidesOnlyTheKey(t *testing.T) {
 	if strings.Contains(trace.String(), b.Key()) {
 		t.Error("the trace shows the key")
 	}
-	long := tracer{answering(200, ""), io.Discard, nil}
+	long := tracer{answering(200, ""), io.Discard, func(text string) string { return text }}
 	var cut strings.Builder
-	traceBody(&cut, "> ", bytes.Repeat([]byte("x"), maxTraced+5))
+	long.body(&cut, "> ", bytes.Repeat([]byte("x"), maxTraced+5))
 	if !strings.HasSuffix(cut.String(), "[5 bytes more]\n") {
 		t.Errorf("a long body ends in %q", cut.String()[maxTraced:])
 	}

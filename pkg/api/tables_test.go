@@ -419,6 +419,7 @@ func TestErrorText(t *testing.T) {
 
 // TestDecodingErrorsAreReadable checks that invalid answers are described without a decoder's jargon.
 func TestDecodingErrorsAreReadable(t *testing.T) {
+	client := must[*Client](t)(New("http://127.0.0.1"))
 	for body, want := range map[string]string{
 		"":                         "its body is empty",
 		"<html>\nno":               `it is a web page or XML, not JSON, the body begins "<html>\nno"`,
@@ -429,8 +430,7 @@ func TestDecodingErrorsAreReadable(t *testing.T) {
 		`{"id":"a"} x`:             `at byte 11: invalid character 'x'`,
 		"[]":                       "at the top there is an array",
 	} {
-		var w Withdrawal
-		if err := decode([]byte(body), &w); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Go ") {
+		if _, err := open[Withdrawal](client, request{}, []byte(body), 200); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Go ") {
 			t.Errorf("%s: %v, want it to say %q", body, err, want)
 		}
 	}

@@ -29,7 +29,7 @@ func (w *lockedWriter) Write(text []byte) (int, error) {
 type tracer struct {
 	next http.RoundTripper
 	out  io.Writer
-	key  *redactor
+	hide func(text string) string
 }
 
 func (t tracer) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -39,10 +39,10 @@ func (t tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.GetBody != nil {
 		if body, err := req.GetBody(); err == nil {
 			text, _ := io.ReadAll(body)
-			traceBody(&b, "> ", t.key.hide(text)) // hides the key before the body is cut
+			t.body(&b, "> ", text)
 		}
 	}
-	io.WriteString(t.out, t.key.text(b.String()))
+	io.WriteString(t.out, t.hide(b.String()))
 	start := time.Now()
 	resp, err := t.next.RoundTrip(req)
 	took := time.Since(start).Round(time.Millisecond)
@@ -53,10 +53,10 @@ func (t tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 		fmt.Fprintf(&b, "< %s %s after %s\n", resp.Proto, resp.Status, took)
 		traceHeader(&b, "< ", resp.Header)
 		if body, ok := resp.Body.(*answer); ok {
-			traceBody(&b, "< ", body.text)
+			t.body(&b, "< ", body.text)
 		}
 	}
-	io.WriteString(t.out, t.key.text(b.String()))
+	io.WriteString(t.out, t.hide(b.String()))
 	return resp, err
 }
 
@@ -76,16 +76,12 @@ func traceHeader(b *strings.Builder, mark string, header http.Header) {
 	}
 }
 
-func traceBody(b *strings.Builder, mark string, body []byte) {
-	if len(body) == 0 {
-		return
+func (t tracer) body(b *strings.Builder, mark string, body []byte) {
+	text := t.hide(string(body)) // before it is cut
+	if len(text) > maxTraced {
+		text = fmt.Sprintf("%s\n[%d bytes more]", text[:maxTraced], len(text)-maxTraced)
 	}
-	cut := ""
-	if len(body) > maxTraced {
-		cut = fmt.Sprintf("\n[%d bytes more]", len(body)-maxTraced)
-		body = body[:maxTraced]
-	}
-	for line := range strings.Lines(string(body) + cut) {
+	for line := range strings.Lines(text) {
 		fmt.Fprintf(b, "%s%s\n", mark, strings.TrimRight(line, "\r\n"))
 	}
 }

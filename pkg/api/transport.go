@@ -34,12 +34,11 @@ const idleForCreate = time.Second
 // newTransport stacks the layers between resty and the network. From the outside in:
 //
 //  1. trace: shows the request as it is sent and the answer as it came;
-//  2. keyless: removes the key from everything that comes back, including errors;
-//  3. whole: gives every layer above a complete answer of at most maxAnswer, or an error;
-//  4. the caller's middlewares, if any, between two layers that keep them from changing an outcome;
-//  5. gate, for creates: finds out whether a failed request was written at all;
-//  6. the network, with one pool of connections for reads and creates.
-func newTransport(o options, key *redactor) (reads, creates http.RoundTripper, err error) {
+//  2. whole: gives every layer above a complete answer of at most maxAnswer, or an error;
+//  3. the caller's middlewares, if any, between two layers that keep them from changing an outcome;
+//  4. gate, for creates: finds out whether a failed request was written at all;
+//  5. the network, with one pool of connections for reads and creates.
+func newTransport(o options, hide func(string) string) (reads, creates http.RoundTripper, err error) {
 	trace := &lockedWriter{out: o.trace}
 	stack := func(rt http.RoundTripper, creates bool) http.RoundTripper {
 		rt = whole{rt}
@@ -56,9 +55,8 @@ func newTransport(o options, key *redactor) (reads, creates http.RoundTripper, e
 				rt = judge{rt}
 			}
 		}
-		rt = keyless{rt, key}
 		if o.trace != nil {
-			rt = tracer{rt, trace, key}
+			rt = tracer{rt, trace, hide}
 		}
 		return rt
 	}
@@ -196,11 +194,6 @@ type answer struct {
 
 func (*answer) Close() error { return nil }
 
-func (a *answer) set(text []byte) {
-	a.text = text
-	a.Reset(text)
-}
-
 // ErrTooLarge is in the chain of an Error about an answer that is larger than this package accepts. Trying
 // the same call again does not help.
 var ErrTooLarge = errors.New("the answer is too large")
@@ -227,9 +220,7 @@ func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("HTTP %d: %w", resp.StatusCode, err)
 	}
-	body := &answer{}
-	body.set(text)
-	resp.Body = body
+	resp.Body = &answer{*bytes.NewReader(text), text}
 	return resp, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	gojson "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -115,9 +114,6 @@ func readFields(text json.RawMessage, place int, why error) UnreadableWithdrawal
 		if missing && u.Readable(name) {
 			u.Unread = append(u.Unread, name)
 		}
-	}
-	if strings.Contains(u.ExternalOrderID, hiddenMark) { // see complete
-		u.ExternalOrderID, u.Unread = "", append(u.Unread, "external_order_id")
 	}
 	// Each field is valid by itself, so the kind of the address is wrong: see complete.
 	if len(u.Unread) == 0 {

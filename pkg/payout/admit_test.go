@@ -213,3 +213,32 @@ func TestWayOut(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestVerifyKeyOfAMerchantNamedInIt checks that two merchants whose keys contain their ids are told apart.
+func TestVerifyKeyOfAMerchantNamedInIt(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	use := func(merchant string) api.Withdrawal {
+		client, err := api.New(d.s.URL, api.WithAPIKey("live_"+merchant+"_Zq7wT4"), api.WithRetries(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.client, d.key = client, client.KeyFingerprint()
+		d.s.set(func() { d.s.rows[0]["merchant_id"] = merchant })
+		w, err := client.Withdrawals.Get(t.Context(), d.s.rows[0]["id"].(string))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	if err := d.ledger.NoteService(t.Context(), use("merchant-20261126").MerchantID, journal.Kept); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.VerifyKey(t.Context()); err != nil {
+		t.Errorf("a new key of the same merchant: %v", err)
+	}
+	use("merchant-20261127")
+	if e := wantKind(t, d.VerifyKey(t.Context()), Refused, RuleKey); !strings.Contains(e.Msg, `"merchant-20261127", where those before it belong to "merchant-20261126"`) {
+		t.Errorf("got %v", e)
+	}
+}

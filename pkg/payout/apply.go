@@ -342,10 +342,6 @@ func (a *Applier) planOrders(ctx context.Context, each func(journal.Order)) erro
 		if err != nil {
 			return err
 		}
-		if err := a.sender.client.Withdrawals.Check(r.CreateWithdrawal); err != nil {
-			return &Error{Kind: Invalid, OrderID: r.ExternalOrderID, Msg: fmt.Sprintf("order %s: %v", r.ExternalOrderID, err),
-				Hint: NewHint("make a plan without this row, or with another order id")}
-		}
 		if part = append(part, r.row()); len(part) == chunk {
 			if err := count(); err != nil {
 				return err

@@ -149,25 +149,17 @@ func (s *Sender) existing(ctx context.Context, w *withdrawal) (sent Sent, found 
 	}
 	o, err := s.ledger.Order(ctx, w.request.ExternalOrderID)
 	if errors.Is(err, journal.NotFound) {
-		return Sent{}, false, s.mayBegin(ctx, w)
+		return Sent{}, false, s.approveSingle(ctx, w)
 	}
 	if err != nil {
 		return Sent{}, false, err
 	}
 	same := o.Content.Same(contentOf(w.request))
 	if mayBeSent(o, same) {
-		return Sent{Order: orderOf(o)}, false, s.mayBegin(ctx, w)
+		return Sent{Order: orderOf(o)}, false, s.approveSingle(ctx, w)
 	}
 	sent, err = s.exists(*w, &journal.Error{Kind: journal.Exists, Order: o, Same: same, Alive: o.State == journal.Sending})
 	return sent, true, err
-}
-
-// mayBegin returns why a withdrawal that the journal does not forbid cannot be sent; nil: it can.
-func (s *Sender) mayBegin(ctx context.Context, w *withdrawal) error {
-	if err := s.client.Withdrawals.Check(w.request); err != nil {
-		return err
-	}
-	return s.approveSingle(ctx, w)
 }
 
 // mayBeSent reports whether the state of an order lets it be sent. An order that was in doubt once is only sent

@@ -1098,37 +1098,6 @@ func TestRecordedWithOtherContent(t *testing.T) {
 	}
 }
 
-// TestKeyInAnOrder checks that nothing is recorded or sent for an order id with a piece of the key in it, which
-// the list would hide. An order that was accepted before is reported as ever.
-func TestKeyInAnOrder(t *testing.T) {
-	d := newDesk(t)
-	d.history()
-	d.mustSend("20261126")
-	client, err := api.New(d.s.URL, api.WithAPIKey("live_20261126_20261127"), api.WithRetries(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.client = client
-	if sent, err := d.send(asked("20261126")); err != nil || !sent.Already {
-		t.Errorf("got %+v, %v", sent, err)
-	}
-	_, err = d.send(asked("20261127"))
-	if invalid, is := errors.AsType[*api.InvalidError](err); !is || invalid.Field != "external_order_id" {
-		t.Errorf("got %v", err)
-	}
-	_, err = d.apply(d.plan(nil, due("101"), due("20261127")), ApplyOptions{})
-	if err == nil || !strings.Contains(err.Error(), "order 20261127: ") {
-		t.Errorf("got %v", err)
-	}
-	if runs, err := d.ledger.Runs(t.Context()); err != nil || len(runs) > 0 {
-		t.Errorf("got %+v, %v", runs, err)
-	}
-	if _, err := d.ledger.Order(t.Context(), "20261127"); !errors.Is(err, journal.NotFound) {
-		t.Errorf("got %v", err)
-	}
-	d.s.wantCreates(2)
-}
-
 // TestPhantom checks that a withdrawal whose id the service gives, and which it does not have, is unknown; that
 // nothing sends it again; and that it can be sent once a person has said that it was not.
 func TestPhantom(t *testing.T) {
