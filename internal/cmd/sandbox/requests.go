@@ -41,9 +41,9 @@ The log is in the memory of a sandbox that is served. It keeps the newest
 100,000 requests and 32 MiB, of a body the first 64 KiB, until till sandbox
 reset. If it has lost what --expect must know, the command ends with 42.
 
-In place of an API key of a sandbox, and of the key in the request's own
-Authorization header, the list has REDACTED, also where URLs or JSON escape it.
-A part of a key, and one in base64 or compressed, is shown as it was sent.`,
+In place of the sandbox's key, and of the key in the request's own
+Authorization header, the list has [hidden], also if JSON, a URL, HTML or
+base64 quotes it. A part of a key is shown as it was sent.`,
 		Example: `  till sandbox requests
   till sandbox requests --on "POST /api/merchant_withdrawal/create" \
     --match external_order_id=5001 --expect 1

@@ -1,8 +1,10 @@
 package sandbox_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -139,116 +141,44 @@ func TestRequestsOverHTTP(t *testing.T) {
 	same(t, at(t, b.get("/sandbox/requests"), "dropped"), "0")
 }
 
-// TestRequestsShowNoKey checks that no key is in the log, wherever and however it was sent.
+// TestRequestsShowNoKey checks that the log has neither the sandbox's key nor the key of a request, wherever and
+// however it was sent, and has the rest of the request as it was sent.
 func TestRequestsShowNoKey(t *testing.T) {
-	const real = "live_4f1d7c0a"
-	b := newBox(t, sandbox.WithKey("till_sandbox_secret\"&+"))
-	for _, key := range []string{b.Key(), "till_sandbox_other", real} {
-		literal := strings.ReplaceAll(key, `"`, `\"`)
-		escaped := strings.ReplaceAll(literal, "till", `\u0074ill`)
-		for _, body := range []string{``, key, `["` + literal + `"]`, `{"` + literal + `":1}`, `{"a":{"b":"x ` + escaped + ` y"}}`, `{"a":"` + literal} {
-			for _, query := range []string{``, "?key=" + url.QueryEscape(key), "?" + url.QueryEscape(key) + "=1&b", "?a=" + strings.ReplaceAll(url.QueryEscape(key), "t", "%74")} {
-				r := httptest.NewRequest("POST", "http://sandbox.localhost/api/invoice"+query, strings.NewReader(body))
-				r.Header.Set("Authorization", "Bearer "+key)
+	own := "till_sandbox_4f1d\"&+7c0a"
+	b := newBox(t, sandbox.WithKey(own))
+	for _, key := range []string{own, "live_4f1d\"&+7c0a", "1234567890", "till_sandbox_4f1d_other"} {
+		asJSON, _ := json.Marshal(key)
+		in64 := base64.StdEncoding.EncodeToString([]byte("user:" + key))
+		for sent, shown := range map[string]string{
+			`{"a":{"b":"x ` + string(asJSON[1:len(asJSON)-1]) + ` y"}}`: `{"a":{"b":"x [hidden] y"}}`, "[" + string(asJSON) + ",1]": `["[hidden]",1]`,
+			"a=1&key=" + url.QueryEscape(key) + "&b": `"a=1\u0026key=[hidden]\u0026b"`, `{"a":"` + key: `"{\"a\":\"[hidden]"`,
+			"<p>" + html.EscapeString(key) + "</p>": `"\u003cp\u003e[hidden]\u003c/p\u003e"`, "1 " + key: `"1 [hidden]"`, "basic " + in64: `[hidden]`,
+		} {
+			for _, headers := range [][]string{{"Bearer " + key}, {"Bearer\t" + key + " "}, {key}, {"Bearer x", "Token id " + key}} {
+				r := httptest.NewRequest("POST", "http://sandbox.localhost/api/"+url.PathEscape(key)+"?a=1&k="+url.QueryEscape(key), strings.NewReader(sent))
+				r.Header["Authorization"] = headers
 				b.ServeHTTP(httptest.NewRecorder(), r)
+				all := b.Requests()
+				last := all[len(all)-1]
+				if body := string(last.Body); last.Path != "/api/[hidden]" || last.Query != "a=1&k=[hidden]" || body != shown && !(strings.Contains(sent, in64) && strings.Contains(body, shown)) {
+					t.Errorf("%q, sent with %q, is shown as %s, %s and %s", sent, headers, last.Path, last.Query, last.Body)
+				}
 			}
 		}
-		b.sendAs(key, "GET", "/api/"+url.PathEscape(key), "")
 	}
 	text := b.send("GET", "/sandbox/requests", "").Body.String()
-	for _, part := range []string{"till_sandbox_", `secret`, "other", "%74", real, url.QueryEscape("+")} {
-		if i := strings.Index(text, part); i >= 0 {
-			t.Errorf("the log shows %q: %.200s", part, text[max(0, i-100):])
-		}
-	}
-	if !strings.Contains(text, `{"a":{"b":"x REDACTED y"}}`) {
-		t.Error("the rest of a body is not as it was sent")
+	if strings.Contains(text, "4f1d") || strings.Contains(text, "1234567890") {
+		t.Errorf("the log shows a key: %s", text)
 	}
 	decode(t, text)
 }
 
-// TestRequestsShowNoForeignKey checks that a key of the service, sent by mistake, is in the log in no spelling, however
-// the header is written.
-func TestRequestsShowNoForeignKey(t *testing.T) {
-	const key = "live_4f1d/7c0a"
+// TestRequestsShowANumberThatIsTheKey checks that a body from which a key is removed is still JSON.
+func TestRequestsShowANumberThatIsTheKey(t *testing.T) {
 	b := newBox(t)
-	for _, headers := range [][]string{{"Bearer " + key}, {"Bearer  " + key}, {"Bearer\t" + key + " "}, {key},
-		{"Bearer x", "Bearer " + key}, {"Token id " + key}} {
-		for _, body := range []string{`{"a":"live_4f1d\/7c0a"}`, `{"a":"\u006cive_4f1d/7c0a"}`, "key=live_4f1d%2F7c0a&x=1", key} {
-			r := httptest.NewRequest("POST", "http://sandbox.localhost/api/invoice?k=%6Cive_4f1d%2F7c0a", strings.NewReader(body))
-			r.Header["Authorization"] = headers
-			b.ServeHTTP(httptest.NewRecorder(), r)
-			all := b.Requests()
-			last := all[len(all)-1]
-			if text := last.Query + string(last.Body); strings.Contains(text, "4f1d") || strings.Count(text, "REDACTED") != 2 {
-				t.Errorf("%q: the log shows %s", headers, text)
-			}
-		}
-	}
-	r := httptest.NewRequest("POST", "http://sandbox.localhost/api/invoice", strings.NewReader(`{"a":1234567890}`))
-	r.Header.Set("Authorization", "Bearer 1234567890")
-	b.ServeHTTP(httptest.NewRecorder(), r)
-	r = httptest.NewRequest(b.Key(), "http://sandbox.localhost/api/invoice", nil)
-	b.ServeHTTP(httptest.NewRecorder(), r)
-	text := b.send("GET", "/sandbox/requests", "").Body.String()
-	if strings.Contains(text, "1234567890") || strings.Contains(text, b.Key()) || !strings.Contains(text, `"{\"a\":REDACTED}"`) {
-		t.Errorf("the log shows a number or a method that is a key: %s", text)
-	}
-}
-
-// each writes every byte of a text in another way.
-func each(format, text string) string {
-	var b strings.Builder
-	for _, c := range []byte(text) {
-		fmt.Fprintf(&b, format, c)
-	}
-	return b.String()
-}
-
-// TestRequestsShowNoEncodedKey checks that no key can be decoded from the log, also from a text that is no JSON and from
-// one that the log has cut.
-func TestRequestsShowNoEncodedKey(t *testing.T) {
-	const secret = "4f1d7c0a9e8b"
-	b := newBox(t, sandbox.WithKey("till_sandbox_"+secret))
-	encodings := map[string]func(string) string{
-		"plain":            func(text string) string { return text },
-		"percent":          func(text string) string { return each("%%%02x", text) },
-		"percent twice":    func(text string) string { return each("%%25%02X", text) },
-		"JSON":             func(text string) string { return each(`\u%04x`, text) },
-		"JSON in a string": func(text string) string { return each(`\\u%04x`, text) },
-		"JSON in a URL":    func(text string) string { return each("%%5Cu%04x", text) },
-	}
-	filler := func(end int) string { return strings.Repeat("x", 64<<10-end) }
-	for _, key := range []string{b.Key(), "live_" + secret} {
-		for name, encode := range encodings {
-			sent := encode(key)
-			for place, body := range map[string]string{
-				"string": `{"a":"` + sent + `"}`, "form": "a=1&key=" + sent + "&b=2", "broken": `{"a":"` + sent,
-				"cut": filler(len(sent)/2) + sent + "y", "cut in an escape": filler(len(sent)/2+1) + sent + "y", "end": filler(len(sent)) + sent + "y",
-			} {
-				t.Run(name+" "+place+" "+key, func(t *testing.T) {
-					r := httptest.NewRequest("POST", "http://sandbox.localhost/api/invoice", strings.NewReader(body))
-					r.Header.Set("Authorization", "Bearer "+key)
-					r.URL.RawQuery, r.URL.Path = "id="+sent, "/api/"+sent
-					if err := b.Reset(""); err != nil {
-						t.Fatal(err)
-					}
-					b.ServeHTTP(httptest.NewRecorder(), r)
-					text, err := json.Marshal(b.Requests())
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, part := range []string{encode(secret[:4]), strings.ReplaceAll(encode(secret[:4]), `\`, `\\`)} {
-						if i := strings.Index(string(text), part); i >= 0 {
-							t.Errorf("the log shows %.200s", text[max(0, i-100):])
-						}
-					}
-					if n := strings.Count(string(text), "REDACTED"); n < 2 || n < 3 && !strings.Contains(place, "cut") {
-						t.Errorf("too little is redacted: %.300s", text)
-					}
-				})
-			}
-		}
+	b.sendAs("1234567890", "POST", "/api/invoice", `{"a":1234567890}`)
+	if got := string(b.Requests()[0].Body); got != `"{\"a\":[hidden]}"` {
+		t.Errorf("the log shows %s", got)
 	}
 }
 

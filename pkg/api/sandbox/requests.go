@@ -27,9 +27,9 @@ type Request struct {
 
 // Requests returns the requests to the interface since the start or the last Reset,
 // oldest first, including those that were refused and those that a fault has struck. It
-// leaves out the headers, and shows REDACTED for the API keys of a sandbox and for the key in
-// the request's Authorization header, also where URLs or JSON escape it. It does not find a part
-// of a key, or one in base64 or compressed. The log is in memory, for this server
+// leaves out the headers, and shows [hidden] for the sandbox's key and for the key in the
+// request's Authorization header, also where it is quoted for JSON, a URL or HTML, or is in
+// base64. It does not find a part of a key. The log is in memory, for this server
 // only, and holds the newest 100,000 requests at most, fewer if they have more than
 // 32 MiB: if the first ID is not the expected one, requests before it were dropped. Of
 // a body it has the first 64 KiB.

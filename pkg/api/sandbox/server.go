@@ -138,7 +138,7 @@ func New(opts ...Option) (*Server, error) {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
 	s := &Server{starting: settings, given: o.settings, values: o.settings, clock: o.clock, frozen: o.frozen,
-		key: o.key, keyHash: store.HashKey(o.key), log: requestlog.New(KeyPrefix)}
+		key: o.key, keyHash: store.HashKey(o.key), log: requestlog.New(o.key)}
 	s.live.Store(settings)
 	if s.public, err = parsePublicURL(o.public); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)

@@ -3,12 +3,14 @@
 package requestlog
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"example.com/till/internal/secret"
 	"example.com/till/pkg/api/sandbox/internal/fault"
 )
 
@@ -29,7 +31,7 @@ const rowBytes = 192
 // A Log keeps requests in the order of their arrival. The hot path only stores what
 // was received; everything else is left to a reader.
 type Log struct {
-	prefix string // begins the keys to redact
+	key string // of the sandbox, which no row shows
 
 	mu    sync.Mutex
 	rows  []*Entry
@@ -38,8 +40,8 @@ type Log struct {
 	base  int64 // the last id before Clear
 }
 
-// New returns an empty log. Its rows show no key that begins with prefix.
-func New(prefix string) *Log { return &Log{prefix: prefix} }
+// New returns an empty log of a sandbox with a key.
+func New(key string) *Log { return &Log{key: key} }
 
 // An Entry is a request in a log. What became of it is added later.
 type Entry struct {
@@ -47,20 +49,19 @@ type Entry struct {
 	method, path, query string
 	body                []byte
 	cut                 bool
-	keys                []string // that the request was sent with, except those that begin with Log.prefix
+	keys                []string // that the request was sent with, except Log.key
 	status              atomic.Int32
 	fault               atomic.Pointer[string]
 }
 
-// Add adds a request. Its body must not change afterwards. No reader sees a key that is
-// in authorization, the headers of the request.
+// Add adds a request. Its body must not change afterwards. No reader sees a key that ends
+// one of authorization, the headers of the request.
 func (l *Log) Add(method, path, query string, body []byte, cut bool, authorization []string) *Entry {
 	e := &Entry{method: method, path: path, query: query, body: body, cut: cut}
 	for _, header := range authorization {
-		for key := range strings.FieldsSeq(header) {
-			if len(key) >= leastKey && !strings.HasPrefix(key, l.prefix) {
-				e.keys = append(e.keys, key)
-			}
+		words := strings.Fields(header)
+		if n := len(words) - 1; n >= 0 && words[n] != l.key {
+			e.keys = append(e.keys, words[n])
 		}
 	}
 	l.mu.Lock()
@@ -160,11 +161,26 @@ func (l *Log) Select(f Filter) Rows {
 }
 
 func (l *Log) view(e *Entry) Row {
-	keys := redactor{l.prefix, e.keys}
-	r := Row{ID: e.id, Method: keys.redact(e.method), Path: keys.redact(e.path), Query: keys.redactQuery(e.query),
-		Body: keys.redactBody(e.body, e.cut), Cut: e.cut, Status: int(e.status.Load())}
+	keys := slices.Concat(e.keys, []string{l.key})
+	hide := func(text string) string { return secret.Hide(text, keys...) }
+	r := Row{ID: e.id, Method: hide(e.method), Path: hide(e.path), Query: hide(e.query),
+		Body: asJSON([]byte(hide(string(e.body))), e.cut), Cut: e.cut, Status: int(e.status.Load())}
 	if do := e.fault.Load(); do != nil {
 		r.Fault = *do
 	}
 	return r
+}
+
+// asJSON returns a body as a JSON value, or as a string if it is cut, is no JSON, or is nested so deeply that
+// the answer with it would be none.
+func asJSON(body []byte, cut bool) json.RawMessage {
+	if len(body) == 0 {
+		return nil
+	}
+	const levels = "[[[[[[[[[["
+	if !cut && json.Valid(body) && json.Valid(slices.Concat([]byte(levels), body, bytes.Repeat([]byte("]"), len(levels)))) {
+		return body
+	}
+	text, _ := json.Marshal(string(body))
+	return text
 }
