@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/till/internal/place"
+	"example.com/till/internal/secret"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -293,18 +294,7 @@ func (d *postgresDialect) holds(_ context.Context, q querier, sender int64) (hel
 	return held, err
 }
 
-// hide removes a text in which a server echoes the password or a part of it.
-func (d *postgresDialect) hide(text string) string {
-	const piece = 8
-	for i := 0; i+min(piece, len(d.password)) <= len(d.password) && len(d.password) >= piece/2; i++ {
-		if strings.Contains(text, d.password[i:i+min(piece, len(d.password))]) {
-			return "what it says is hidden: the password is in it"
-		}
-	}
-	return text
-}
-
-func (d *postgresDialect) explain(err error) string { return d.hide(d.reason(err)) }
+func (d *postgresDialect) explain(err error) string { return secret.Hide(d.reason(err), d.password) }
 
 func (d *postgresDialect) reason(err error) string {
 	var (
