@@ -83,12 +83,9 @@ func TestErrorsAndTraceShowNoKey(t *testing.T) {
 			_, create := client.Withdrawals.Create(t.Context(), sampleCreate())
 			_, read := client.Withdrawals.List(t.Context(), WithdrawalFilter{}, 0, 1)
 			var shown string
-			lenient := ListOptions{Lenient: true, OnPage: func(p WithdrawalPage) {
-				for _, u := range p.Unreadable {
-					shown += fmt.Sprintf("%v %#v\n", u.Err, u.Err)
-				}
-			}}
-			for range client.Withdrawals.All(t.Context(), WithdrawalFilter{}, lenient) {
+			page, _ := client.Withdrawals.ListLenient(t.Context(), WithdrawalFilter{}, 0, 1)
+			for _, u := range page.Unreadable {
+				shown += fmt.Sprintf("%v %#v\n", u.Err, u.Err)
 			}
 			shown += trace.String()
 			for _, err := range []error{failure(t, create), failure(t, read)} {
