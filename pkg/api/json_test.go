@@ -61,7 +61,7 @@ var everyType = map[string]sampled{
 	"Withdrawal": samples[Withdrawal]{texts: []string{sampleWithdrawal, goodRecord, `{"id":"w","currency":{"Crypto":"Btc"},"amount":{"Fiat":{"USD":1}},"address":{"Crypto":{"currency":"Btc","address":"a"}},"statuses":null,"memo":"m","fee":1.10}`},
 		refused: []string{`{}`, strings.Replace(goodRecord, `"id"`, `"ID"`, 1), strings.Replace(goodRecord, `"amount"`, `"Amount"`, 1), strings.Replace(goodRecord, `"statuses":[]`, `"statuses":[null]`, 1)}},
 	"WithdrawalPage": samples[WithdrawalPage]{texts: []string{`{"page_content":[` + goodRecord + `,` + sampleWithdrawal + `],"page_count":3,"total":250}`, `{"page_content":[],"page_count":0,"total":0}`},
-		refused: []string{`{}`, `{"page_content":null,"page_count":1,"total":1}`, `{"Page_Content":[],"page_count":0,"total":0}`, `{"page_content":[` + sampleUnread + `],"page_count":1,"total":1}`}},
+		refused: []string{`{}`, `{"Page_Content":[],"page_count":0,"total":0}`, `{"page_content":[` + sampleUnread + `],"page_count":1,"total":1}`}},
 	"UnreadableWithdrawal": samples[UnreadableWithdrawal]{texts: []string{sampleUnread, `7`}, refused: []string{goodRecord},
 		sdk: func(text string) (UnreadableWithdrawal, error) {
 			var page lenientPage
