@@ -51,9 +51,6 @@ func Run(ctx context.Context, args []string, io IO) int {
 		return int(status) // of the command that sandbox run has run
 	}
 	r := explain(a, root, args[1:], err)
-	if err != nil && !a.Running {
-		a.Misused(cmd, args[1:])
-	}
 	finished := a.Finish(cmd, r)
 	a.Close()
 	a.Others.Flush()
