@@ -29,7 +29,7 @@ func (s *Session) embedded(opts []api.Option) (*api.Client, error) {
 			Advice: "name a file in TILL_SANDBOX_STATE"}
 	}
 	debug.SetMemoryLimit(math.MaxInt64) // the whole state is in memory
-	server, err := sandbox.New(sandbox.WithState(s.SandboxState))
+	server, err := sandbox.New(sandbox.WithSharedState(s.SandboxState))
 	if err != nil {
 		return nil, err
 	}

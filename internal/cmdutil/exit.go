@@ -229,6 +229,9 @@ func Explain(err error) Report {
 		r.Code, r.Message, r.Hint = ExitConfig,
 			"the sandbox's state cannot be used: "+state.Path+": "+state.Err.Error(),
 			payout.NewHint("name another file in TILL_SANDBOX_STATE or --state, move this one away, or free the disk if it is full")
+		if errors.Is(err, sandbox.ErrInUse) {
+			r.Code, r.Hint = ExitUsage, payout.NewHint("end it, or use its address (TILL_BASE_URL, TILL_API_KEY), or name another file in TILL_SANDBOX_STATE or --state")
+		}
 	case errors.Is(err, context.Canceled):
 		r.Code, r.Message = ExitInterrupted, "interrupted"
 	case diskFull(err):

@@ -137,8 +137,8 @@ till sandbox run
   temporary journal, and the files of --ready-file and --env-file.
 
 till sandbox serve
-  makes the file of --state if it does not exist, from the seed; several
-  sandboxes may share it. It makes its own key. A key of yours must begin with
+  makes the file of --state if it does not exist, from the seed, and has it
+  alone until it ends. It makes its own key. A key of yours must begin with
   till_sandbox_, so that a real key is never used by mistake.
 
   The files of --ready-file and --env-file appear when the sandbox answers

@@ -3,7 +3,6 @@ package sandbox_test
 import (
 	"bufio"
 	"context"
-	"database/sql"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -588,90 +587,6 @@ func serve(t testing.TB, b box) (stop func()) {
 	}
 }
 
-// TestCallbacksAreTakenOnce checks that several servers on one state share the
-// pending deliveries, and each is posted once.
-func TestCallbacksAreTakenOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "box.db")
-	const n = 20
-	down := newReceiver(t, failing(n))
-	b := fileBox(t, path, set("callback_backoff", "1h"))
-	for i := range n {
-		b.mustAdvance(b.withCallback(fmt.Sprintf("%s/%d", down.URL, i)), "Processing")
-	}
-	b.Close()
-	boxes := []box{fileBox(t, path), fileBox(t, path), fileBox(t, path)}
-	for _, b := range boxes {
-		defer serve(t, b)()
-	}
-	eventually(t, "all are delivered", func() bool { return !strings.Contains(states(boxes[0]), "pending") })
-	seen := map[string]int{}
-	for _, p := range down.got() {
-		seen[p.path]++
-	}
-	for path, times := range seen {
-		if times != 2 {
-			t.Errorf("%s was posted %d times", path, times)
-		}
-	}
-	if len(seen) != n || strings.Count(states(boxes[1]), "delivered 2") != n {
-		t.Errorf("%d were posted; %s", len(seen), states(boxes[1]))
-	}
-}
-
-// TestDeliveryOfAnotherProcessIsLeftAlone checks that a server leaves a delivery alone while
-// another process holds it, and takes it when the term is over.
-func TestDeliveryOfAnotherProcessIsLeftAlone(t *testing.T) {
-	for until, free := range map[string]bool{"2999-01-01T00:00:00Z": false, "2001-01-01T00:00:00Z": true} {
-		path := filepath.Join(t.TempDir(), "box.db")
-		in := newReceiver(t, failing(1))
-		b := fileBox(t, path, set("callback_backoff", "1h"))
-		id := b.withCallback(in.URL)
-		b.mustAdvance(id, "Processing")
-		b.Close()
-		holdDelivery(t, path, until)
-		b = fileBox(t, path)
-		d := b.Deliveries()[0]
-		if got, err := b.Resend(d.ID); free != (err == nil) || free != (got.State == "delivered") {
-			t.Errorf("held until %s: %+v, %v", until, got, err)
-		}
-		if d := b.advanceOver(id, "Completed"); free != (d.State == "delivered") {
-			t.Errorf("held until %s, the next one is %+v", until, d)
-		}
-		if want := map[bool]int{true: 3, false: 1}[free]; len(in.got()) != want {
-			t.Errorf("held until %s: %d posts, want %d", until, len(in.got()), want)
-		}
-		b.Close()
-	}
-}
-
-// holdDelivery writes what a killed process leaves: it holds the first delivery of
-// the last commit.
-func holdDelivery(t *testing.T, path, until string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	var last []byte
-	if err := db.QueryRow("SELECT changes FROM commits ORDER BY number DESC LIMIT 1").Scan(&last); err != nil {
-		t.Fatal(err)
-	}
-	freed := at(t, decode(t, string(last)), 0, "then", 0).(map[string]any)
-	d := freed["delivery"].(map[string]any)
-	if d["holder"] != nil {
-		t.Fatal("Close has not let go of it")
-	}
-	d["holder"], d["until"] = "another", until
-	text, err := json.Marshal([]any{freed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("INSERT INTO commits (number, changes) SELECT max(number) + 1, ? FROM commits", text); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestCloseCutsCallbackOff checks that Close cuts off requests in flight and leaves
 // no goroutine running.
 func TestCloseCutsCallbackOff(t *testing.T) {
@@ -780,7 +695,6 @@ func TestCallbacksInDump(t *testing.T) {
 		"due":        {`"state": "pending"`, `"due": "2026-05-03T10:00:00+01:00", "state": "pending"`},
 		"url":        {`"url": "` + d.URL + `"`, `"url": ""`},
 		"body":       {`"body": "{`, `"body": "`},
-		"holder":     {`"state": "pending"`, `"holder": "x", "state": "pending"`},
 		"time":       {`"at": "2026-05-03T10:00:00Z",` + "\n" + `          "status": 500`, `"at": "2026-05-03T10:00:00+01:00","status": 500`},
 		"withdrawal": {`"withdrawal": "` + d.Withdrawal, `"withdrawal": "` + uuid("x")},
 	} {
@@ -794,8 +708,8 @@ func TestCallbacksInDump(t *testing.T) {
 	}
 }
 
-// TestStartAdoptsCallbacks checks that Start, like Serve, posts what was pending in its seed.
-func TestStartAdoptsCallbacks(t *testing.T) {
+// TestStartPostsPendingCallbacks checks that Start, like Serve, posts what was pending in its seed.
+func TestStartPostsPendingCallbacks(t *testing.T) {
 	b := callbackBox(t, set("callback_backoff", "1h"))
 	in := newReceiver(t, failing(1))
 	b.mustAdvance(b.withCallback(in.URL), "Processing")

@@ -124,8 +124,8 @@ func TestControls(t *testing.T) {
 // clock, which goes on ticking.
 func TestTimesFollowTheClock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
-	b := fileBox(t, path)
-	other := fileBox(t, path)
+	b := sharedBox(t, path)
+	other := sharedBox(t, path)
 	same(t, b.get("/sandbox/clock"), `{"now":"2026-05-03T10:00:00Z","offset":"0s"}`)
 	same(t, b.post("/sandbox/clock", `{"set":"2031-01-01T02:00:00+02:00"}`), `{"now":"2031-01-01T00:00:00Z","offset":"40886h0m0s"}`)
 	same(t, b.post("/sandbox/clock", `{"advance_seconds":90}`), `{"now":"2031-01-01T00:01:30Z","offset":"40886h1m30s"}`)
@@ -143,7 +143,7 @@ func TestTimesFollowTheClock(t *testing.T) {
 	same(t, at(t, done, "statuses"), `[{"status":"New","at":"`+when+`"},{"status":"Processing","at":"2031-01-01T00:02:01"}]`)
 	same(t, at(t, b.post(listPath, `{"from":"`+when+`","to":"`+when+`","currencies":[],"tags":[]}`), "total"), "1")
 
-	again := fileBox(t, path)
+	again := sharedBox(t, path)
 	// The test has not moved the machine's clock of this box.
 	if got := again.Now(); !got.Equal(time.Date(2031, 1, 1, 0, 1, 30, 0, time.UTC)) {
 		t.Errorf("after a restart it is %v", got)

@@ -155,9 +155,8 @@
 // A create never waits for its own delivery. A receiver may get a delivery more than
 // once, as from any service that repeats what was not answered.
 //
-// With a state in a file, the server that made a delivery posts it. When that server
-// is closed, or has been gone for some seconds, another server that is running Serve
-// takes over what is pending. Resend posts a delivery by hand.
+// What is pending when a server ends stays in the state's file, and the next server
+// that runs Serve with it goes on. Resend posts a delivery by hand.
 //
 // # Pages
 //
@@ -236,11 +235,11 @@
 // # State
 //
 // The state is in memory and ends with the server. WithState keeps it in a file
-// instead, which several servers in several processes may use at the same time. Each
-// sees at once what the others have done. A change is in the file, synced to the
-// disk, before the answer is sent. Changes that arrive together are synced together,
-// and a process that is killed leaves no half of one. Every state has an Identity,
-// and Reset begins a new state.
+// instead, which one server at a time has open. WithSharedState lets programs that
+// run for a moment share it. A change is in the file, synced to the disk, before the
+// answer is sent. Changes that arrive together are synced together, and a process that
+// is killed leaves no half of one. Every state has an Identity, and Reset begins a new
+// state.
 //
 // # Money
 //

@@ -394,10 +394,10 @@ func TestFaultsComeAfterOtherChecks(t *testing.T) {
 // its dump, and that a reset removes them.
 func TestFaultsAreState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
-	one, two := fileBox(t, path), fileBox(t, path)
+	one, two := sharedBox(t, path), sharedBox(t, path)
 	id := one.create(createPath, btcBody)
 	drop := one.fault(sandbox.Fault{On: createOp, Do: "status=503", Times: 100, Rate: 0.5, Seed: 9, Match: map[string]string{"address": "bc1q"}})
-	for range 4 { // each server sees the fault and the other's count
+	for range 4 { // each sees the fault and the other's count
 		one.send("POST", createPath, btcBody)
 		two.send("POST", createPath, btcBody)
 	}
@@ -407,7 +407,7 @@ func TestFaultsAreState(t *testing.T) {
 		alone.send("POST", createPath, btcBody)
 	}
 	if want := alone.counters(); !slices.Equal(one.counters(), want) || !slices.Equal(two.counters(), want) || want[0] == "status=503:0/8" {
-		t.Errorf("one server counts %q, two count %q and %q", want, one.counters(), two.counters())
+		t.Errorf("one counts %q, two count %q and %q", want, one.counters(), two.counters())
 	}
 	other := two.fault(sandbox.Fault{Do: "html", On: "GET /api/merchant_withdrawal"})
 	if got := one.send("GET", getPath+id, "").Body.String(); !strings.HasPrefix(got, "<!DOCTYPE") {
@@ -421,7 +421,7 @@ func TestFaultsAreState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, copy := range map[string]box{"again": fileBox(t, path), "of a dump": newBox(t, sandbox.WithSeedJSON(text))} {
+	for name, copy := range map[string]box{"again": sharedBox(t, path), "of a dump": newBox(t, sandbox.WithSeedJSON(text))} {
 		if got, err := copy.Faults(); err != nil || !reflect.DeepEqual(got, before) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -447,7 +447,7 @@ func TestFaultsAreState(t *testing.T) {
 	if err := two.Reset(""); err != nil || len(one.counters()) != 0 {
 		t.Errorf("a reset leaves %q, %v", one.counters(), err)
 	}
-	if again := fileBox(t, path, sandbox.WithFault(sandbox.Fault{Do: "html"})); len(again.counters()) != 1 || len(one.counters()) != 1 {
+	if again := sharedBox(t, path, sandbox.WithFault(sandbox.Fault{Do: "html"})); len(again.counters()) != 1 || len(one.counters()) != 1 {
 		t.Errorf("there are %q and %q", again.counters(), one.counters())
 	}
 }

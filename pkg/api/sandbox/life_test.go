@@ -176,7 +176,7 @@ func moments(t *testing.T, path string) (all []time.Time) {
 func TestJumpInOrderAndOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	settings := []sandbox.Option{set("withdrawal_pace", refunds), set("invoice_expiry", "100s")}
-	one, two := fileBox(t, path, settings...), fileBox(t, path, settings...)
+	one, two := sharedBox(t, path, settings...), sharedBox(t, path, settings...)
 	const each = 20
 	for i := range each {
 		one.create(createPath, btcBody)
@@ -201,7 +201,7 @@ func TestJumpInOrderAndOnce(t *testing.T) {
 	if got, want := two.Balance("Btc"), int64(1_000_000_00000000); got != want || funds == want {
 		t.Errorf("the balance is %d after %d, want %d", got, funds, want)
 	}
-	again := fileBox(t, path, settings...)
+	again := sharedBox(t, path, settings...)
 	*again.now = *one.now
 	if a, b := again.everythingIn(), one.everythingIn(); a != b {
 		t.Errorf("after a restart\n%s\nbefore\n%s", a, b)

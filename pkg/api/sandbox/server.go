@@ -62,6 +62,7 @@ type options struct {
 	frozen    bool
 	seededIDs bool
 	state     string
+	shared    bool
 	faults    []Fault
 	public    string
 }
@@ -103,13 +104,19 @@ func WithSeed(seed string) Option { return func(o *options) { o.seed = seed } }
 func WithSeedJSON(seed []byte) Option { return func(o *options) { o.seedJSON = seed } }
 
 // WithState keeps the state in a file, an SQLite database, so that it outlives the
-// server. A request is answered after its changes are in the file. Several servers,
-// in several processes, may use one file at the same time. A file that does not
-// exist is created, readable by its owner only, and gets the seed; for an existing
-// file the seed is ignored. The key is not in the file: each server has its own.
-// Neither are the settings, so servers that share a file should use the same
-// settings.
-func WithState(path string) Option { return func(o *options) { o.state = path } }
+// server. A request is answered after its changes are in the file. One server at a time
+// has the file: if it is open elsewhere for longer than a second, New fails with
+// ErrInUse. A file that does not exist is created, readable by its owner only, and
+// gets the seed; for an existing file the seed is ignored. Neither the key nor the
+// settings are in the file.
+func WithState(path string) Option { return func(o *options) { o.state, o.shared = path, false } }
+
+// WithSharedState is WithState for a program that needs the state for a moment and does
+// not call Serve. Several of them may have the file open at the same time, and each sees
+// at once what the others have done; but two that change the status of one withdrawal may
+// both post its callbacks. While a server with WithState has the file, New fails with
+// ErrInUse.
+func WithSharedState(path string) Option { return func(o *options) { o.state, o.shared = path, true } }
 
 // WithPublicURL sets the address of a proxy in front of the sandbox, such as
 // https://shop.example/sandbox, for a proxy that strips the path from what it passes on.
@@ -171,7 +178,7 @@ func (s *Server) open(o options) error {
 	if err != nil {
 		return exported(err)
 	}
-	err = s.store.Open(o.state, first, func(path string, err error) error { return &StateError{path, err} })
+	err = s.store.Open(o.state, o.shared, first, func(path string, err error) error { return &StateError{path, err} })
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -189,6 +196,10 @@ func (e *StateError) Error() string {
 }
 
 func (e *StateError) Unwrap() error { return e.Err }
+
+// ErrInUse is the error, in a StateError that names the process, if a server has the
+// state file open, or if programs share it and WithState wants it alone.
+var ErrInUse = store.ErrInUse
 
 // Close stops posting callbacks, cuts off posts in flight, and closes the state's
 // file. Pending callbacks stay pending in the file.
@@ -412,8 +423,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, refusal.New(refusal.WrongMethod, "%s does not take %s; use %s.", r.URL.Path,
 			refusal.Shorten(r.Method), allow)
 	}
-	// Another process may have added a fault, or begun a new state with other
-	// accounts.
+	// A program that shares the state may have added a fault, or begun a new state with
+	// other accounts.
 	if err := s.store.Refresh(); err != nil {
 		return nil, err
 	}
@@ -465,8 +476,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 // Serve answers requests on a loopback listener until ctx is done, and then lets the
 // requests in flight finish. It closes the listener, and returns nil after such a
 // stop. Meanwhile it moves withdrawals and invoices when the settings say that they
-// are due, and takes over callbacks that another server has left pending in the
-// state's file.
+// are due, and posts the callbacks that the seed or the state's file has pending.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		listener.Close()
@@ -489,7 +499,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	defer running.Wait()
 	defer end()
 	running.Go(func() { s.store.KeepTime(meanwhile) })
-	running.Go(func() { s.sender.AdoptOrphans(meanwhile) })
+	running.Go(func() { s.sender.DeliverPending(meanwhile) })
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)

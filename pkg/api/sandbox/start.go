@@ -38,7 +38,7 @@ type Running struct {
 // test and its subtests have ended. Two sandboxes share nothing, so each parallel
 // test may have its own. A sandbox that is started in a fuzz test, or in a benchmark
 // before the loop, serves all of its rounds. Like Serve, it moves withdrawals and
-// invoices when they are due, and takes over pending callbacks. Start fails the test if the sandbox
+// invoices when they are due, and posts pending callbacks. Start fails the test if the sandbox
 // cannot start: an option is wrong, the file of WithState cannot be used, or there
 // is no loopback port.
 func Start(t TB, opts ...Option) *Running {
@@ -61,7 +61,7 @@ func Start(t TB, opts ...Option) *Running {
 		BaseContext: func(net.Listener) context.Context { return fault.WithEnd(ctx) }}
 	r.busy.Go(func() { r.served.Serve(listener) }) // its error says that it was closed
 	r.busy.Go(func() { server.store.KeepTime(ctx) })
-	r.busy.Go(func() { server.sender.AdoptOrphans(ctx) })
+	r.busy.Go(func() { server.sender.DeliverPending(ctx) })
 	t.Cleanup(func() {
 		t.Helper()
 		if err := r.Close(); err != nil {

@@ -27,9 +27,15 @@ import (
 // fileBox opens a sandbox whose state is in a file.
 func fileBox(t testing.TB, path string, opts ...sandbox.Option) box {
 	t.Helper()
-	b := newBox(t, append(opts, sandbox.WithState(path))...)
+	b := newBox(t, append([]sandbox.Option{sandbox.WithState(path)}, opts...)...)
 	t.Cleanup(func() { b.Close() })
 	return b
+}
+
+// sharedBox opens a sandbox that shares its state, as commands do.
+func sharedBox(t testing.TB, path string, opts ...sandbox.Option) box {
+	t.Helper()
+	return fileBox(t, path, append(opts, sandbox.WithSharedState(path))...)
 }
 
 // everythingIn returns everything that the interface shows of a state, and the
@@ -86,7 +92,7 @@ func TestStateSurvivesRestart(t *testing.T) {
 		t.Error("the key is in the file")
 	}
 	again.refused(again.sendAs(b.Key(), "GET", "/api/invites", ""), 401, "unauthorized")
-	for name, mode := range map[string]os.FileMode{"": 0o600, "-wal": 0o600, "-shm": 0o600, "/..": 0o700} {
+	for name, mode := range map[string]os.FileMode{"": 0o600, "-wal": 0o600, "-shm": 0o600, ".lock": 0o600, "/..": 0o700} {
 		info, err := os.Stat(filepath.Clean(path + name))
 		if err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
@@ -94,11 +100,11 @@ func TestStateSurvivesRestart(t *testing.T) {
 	}
 }
 
-// TestStateIsShared checks that servers on one file see each other's changes at
+// TestStateIsShared checks that commands with one file see each other's changes at
 // once, including the keys of resellers and a reset.
 func TestStateIsShared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
-	one, two := fileBox(t, path), fileBox(t, path)
+	one, two := sharedBox(t, path), sharedBox(t, path)
 	if one.Identity() != two.Identity() {
 		t.Fatal("two states in one file")
 	}
@@ -124,13 +130,13 @@ func TestStateIsShared(t *testing.T) {
 	}
 	two.refused(two.send("GET", getPath+id, ""), 404, "not_found")
 	two.refused(two.sendAs(key, "GET", "/api/invoice?id="+uuid("x"), ""), 401, "unauthorized")
-	fresh := fileBox(t, path)
+	fresh := sharedBox(t, path)
 	if a, b := two.everythingIn(), fresh.everythingIn(); a != b {
 		t.Errorf("the one has  %s\nthe other has %s", a, b)
 	}
 }
 
-// TestStateBeginsOnce checks that if many servers open a file at the same time, only
+// TestStateBeginsOnce checks that if many commands open a file at the same time, only
 // one begins the state.
 func TestStateBeginsOnce(t *testing.T) {
 	for range 5 {
@@ -139,7 +145,7 @@ func TestStateBeginsOnce(t *testing.T) {
 		ids := make([]string, 8)
 		for i := range ids {
 			wg.Go(func() {
-				s, err := sandbox.New(sandbox.WithState(path))
+				s, err := sandbox.New(sandbox.WithSharedState(path))
 				if err != nil {
 					t.Error(err)
 					return
@@ -305,9 +311,38 @@ func serveInChild(t *testing.T, path string) (address string, child *exec.Cmd) {
 	return strings.TrimSpace(line), child
 }
 
-// TestKilledServersLoseNothing checks that two server processes on one file, killed with requests in
-// flight, lose nothing that was acknowledged, and that every stored withdrawal has
-// been paid for.
+// TestStateHasOneServer checks that nobody else opens a state while a server has it, until that one has
+// ended in any way, and that a server opens none that commands share.
+func TestStateHasOneServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	_, child := serveInChild(t, path)
+	link := path + "2"
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(by string, open sandbox.Option) {
+		t.Helper()
+		_, err := sandbox.New(open)
+		if _, ok := errors.AsType[*sandbox.StateError](err); !ok || !errors.Is(err, sandbox.ErrInUse) || !strings.HasSuffix(err.Error(), by) {
+			t.Errorf("opened beside %s: %v", by, err)
+		}
+	}
+	refused(fmt.Sprintf("in use by process %d", child.Process.Pid), sandbox.WithState(link))
+	refused(fmt.Sprintf("in use by process %d", child.Process.Pid), sandbox.WithSharedState(path))
+	child.Process.Kill()
+	child.Wait()
+	b := fileBox(t, path)
+	refused(fmt.Sprintf("in use by process %d", os.Getpid()), sandbox.WithState(path))
+	b.Close()
+	shared := []box{sharedBox(t, path), sharedBox(t, path)}
+	shared[0].Close()
+	refused(fmt.Sprintf("in use by commands, the last of them process %d", os.Getpid()), sandbox.WithState(path))
+	shared[1].Close()
+	fileBox(t, path)
+}
+
+// TestKilledServersLoseNothing checks that servers, killed with requests in flight, lose nothing that was
+// acknowledged, and that every stored withdrawal has been paid for.
 func TestKilledServersLoseNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	acknowledged := map[string]bool{}
@@ -316,43 +351,37 @@ func TestKilledServersLoseNothing(t *testing.T) {
 		var clients sync.WaitGroup
 		enough := make(chan struct{})
 		count := 0
-		var children []*exec.Cmd
-		for range 2 {
-			address, child := serveInChild(t, path)
-			children = append(children, child)
-			for range 8 {
-				clients.Go(func() {
-					for {
-						r, _ := http.NewRequest("POST", address+createPath, strings.NewReader(btcBody))
-						r.Header.Set("Authorization", "Bearer till_sandbox_test")
-						answer, err := http.DefaultClient.Do(r)
-						if err != nil {
-							return // killed
-						}
-						text, err := io.ReadAll(answer.Body)
-						answer.Body.Close()
-						var id string
-						if answer.StatusCode != 200 {
-							t.Errorf("%d %s", answer.StatusCode, text)
-							return
-						}
-						if err != nil || json.Unmarshal(text, &id) != nil {
-							return
-						}
-						mu.Lock()
-						acknowledged[id] = true
-						if count++; count == 100 {
-							close(enough)
-						}
-						mu.Unlock()
+		address, child := serveInChild(t, path)
+		for range 16 {
+			clients.Go(func() {
+				for {
+					r, _ := http.NewRequest("POST", address+createPath, strings.NewReader(btcBody))
+					r.Header.Set("Authorization", "Bearer till_sandbox_test")
+					answer, err := http.DefaultClient.Do(r)
+					if err != nil {
+						return // killed
 					}
-				})
-			}
+					text, err := io.ReadAll(answer.Body)
+					answer.Body.Close()
+					var id string
+					if answer.StatusCode != 200 {
+						t.Errorf("%d %s", answer.StatusCode, text)
+						return
+					}
+					if err != nil || json.Unmarshal(text, &id) != nil {
+						return
+					}
+					mu.Lock()
+					acknowledged[id] = true
+					if count++; count == 100 {
+						close(enough)
+					}
+					mu.Unlock()
+				}
+			})
 		}
 		<-enough
-		for _, child := range children {
-			child.Process.Kill()
-		}
+		child.Process.Kill()
 		clients.Wait()
 
 		b := fileBox(t, path)

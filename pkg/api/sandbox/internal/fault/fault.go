@@ -368,7 +368,7 @@ func ApplyToDelivery(faults []store.Fault, d *store.Delivery, at time.Time) []st
 				d.Due = due
 			}
 		case doLoseCallback:
-			d.State, d.Due, d.Holder, d.Until = store.Lost, time.Time{}, "", time.Time{}
+			d.State, d.Due = store.Lost, time.Time{}
 		}
 	}
 	return counted

@@ -48,9 +48,6 @@ func DumpOf(s *store.Store) (d Dump) {
 			d.Invoices = append(d.Invoices, copies(a.Invoices)...)
 			d.Withdrawals = append(d.Withdrawals, copies(a.Withdrawals)...)
 		}
-		for _, v := range d.Deliveries {
-			v.Holder, v.Until = "", time.Time{}
-		}
 		d.Swaps = append(d.Swaps, st.Swaps...)
 		d.Faults = s.ListFaults()
 	})

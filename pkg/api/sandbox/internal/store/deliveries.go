@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// A Delivery is a delivery as the store keeps it. Servers on one file use Holder and
-// Until to agree on which of them posts it: see package webhook.
+// A Delivery is a delivery as the store keeps it.
 type Delivery struct {
 	ID         string    `json:"id"`
 	Withdrawal string    `json:"withdrawal"`
@@ -15,9 +14,7 @@ type Delivery struct {
 	Body       string    `json:"body"` // exactly the bytes of each post
 	State      string    `json:"state"`
 	Attempts   []Attempt `json:"attempts,omitempty"` // appended to only by making a new slice
-	Holder     string    `json:"holder,omitempty"`
-	Until      time.Time `json:"until,omitzero"` // by the machine's clock
-	Due        time.Time `json:"due,omitzero"`   // by the sandbox's clock; not posted earlier, zero from then on
+	Due        time.Time `json:"due,omitzero"`       // by the sandbox's clock; not posted earlier, zero from then on
 }
 
 // An Attempt is one try to post a delivery.
@@ -39,12 +36,6 @@ const (
 
 // DeliveryStates lists all states of a delivery.
 var DeliveryStates = []string{Pending, Delivered, Failed, Refused, Lost}
-
-// Free reports whether a server may post the delivery, because no other server holds
-// it.
-func (d *Delivery) Free(server string, now time.Time) bool {
-	return d.Holder == "" || d.Holder == server || !now.Before(d.Until)
-}
 
 func (st *State) putDelivery(d *Delivery) {
 	kept, isNew := put(st.Deliveries, d.ID, d)

@@ -17,17 +17,18 @@ import (
 )
 
 // A file is a state on disk: an SQLite database with one table. Each row is a
-// commit, with the changes of one transaction. Several processes may open the file.
-// A writer takes the write lock, reads the commits that others have added, decides
-// by the resulting state, adds its own commit and releases the lock. So writers take
-// turns, and each sees the same history. If a process is killed, its last commit is
-// either complete in the file or absent.
+// commit, with the changes of one transaction. A server has the file alone, and
+// commands may share it: see lockState. A writer takes the write lock, reads the
+// commits that others have added, decides by the resulting state, adds its own commit
+// and releases the lock. So writers take turns, and each sees the same history. If a
+// process is killed, its last commit is either complete in the file or absent.
 //
 // The first row begins the state. A new beginning removes the rows before it. The
 // numbers go on, so that other processes read the new row next and begin again as
 // well.
 type file struct {
 	path   string
+	lock   *os.File
 	db     *sql.DB
 	conn   *sql.Conn
 	failed func(error) error // wraps an error with the name of the file
@@ -44,23 +45,22 @@ const (
 )
 
 // openFile opens a state or creates an empty one, which only its owner can read.
-func openFile(path string, failed func(path string, err error) error) (*file, error) {
-	f, err := openDatabase(path)
+func openFile(path string, shared bool, failed func(path string, err error) error) (*file, error) {
+	lock, err := lockState(path, shared)
 	if err != nil {
 		return nil, failed(path, err)
 	}
+	f, err := openDatabase(strings.TrimSuffix(lock.Name(), lockSuffix))
+	if err != nil {
+		lock.Close()
+		return nil, failed(path, err)
+	}
+	f.lock = lock
 	f.failed = func(err error) error { return failed(f.path, err) }
 	return f, nil
 }
 
 func openDatabase(path string) (*file, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
 	// SQLite creates its other files with the same mode.
 	made, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -278,5 +278,5 @@ func (f *file) close() error {
 	if f.conn != nil {
 		err = f.conn.Close()
 	}
-	return errors.Join(err, f.db.Close())
+	return errors.Join(err, f.db.Close(), f.lock.Close())
 }

@@ -158,7 +158,7 @@ func (s *Store) move(st *State, a appointment) (Change, error) {
 			return Change{}, errVoid
 		}
 		due := *d
-		due.Due, due.Holder = time.Time{}, s.Holder
+		due.Due = time.Time{}
 		return Change{Delivery: &due}, nil
 	}
 	w := st.Withdrawals[a.withdrawal]
@@ -184,14 +184,10 @@ func (s *Store) KeepTime(ctx context.Context) {
 	}
 }
 
-// untilDue returns how long the sandbox can sleep. Another process does not report
-// what it adds to a file, so a file is checked every second, the tick of the clock.
-// Without a file the limit is a minute, because the machine's clock may be set.
+// untilDue returns how long the sandbox can sleep. The limit is a minute, because the
+// machine's clock may be set.
 func (s *Store) untilDue() time.Duration {
-	longest := time.Minute
-	if s.file != nil {
-		longest = time.Second
-	}
+	const longest = time.Minute
 	next := s.schedule.next.Load()
 	if next == nil {
 		return longest

@@ -1,6 +1,6 @@
 // Package store holds the state of the sandbox and the rules by which it changes:
 // withdrawals, invoices, invites, accounts and the clock. The state is in memory or
-// in an SQLite file that several processes share.
+// in an SQLite file.
 package store
 
 import (
@@ -30,7 +30,6 @@ type Store struct {
 	clock    func() time.Time // the machine's
 	announce Announce
 	schedule schedule
-	Holder   string // holds the deliveries that fall due here
 
 	// Every request needs these, so they can be read without the lock.
 	Merchant atomic.Pointer[string]
@@ -104,10 +103,10 @@ func NewDraft(t *Terms, clock func() time.Time, b Beginning, made func(Change)) 
 }
 
 // Open loads the state from a file, or begins it with first. Without a path the
-// state is in memory. Errors of the file pass through failed, now and later.
-func (s *Store) Open(path string, first Change, failed func(path string, err error) error) (err error) {
+// state is in memory. No other store may have the file open, unless all share it. Errors of the file pass through failed, now and later.
+func (s *Store) Open(path string, shared bool, first Change, failed func(path string, err error) error) (err error) {
 	if path != "" {
-		if s.file, err = openFile(path, failed); err != nil {
+		if s.file, err = openFile(path, shared, failed); err != nil {
 			return err
 		}
 	}

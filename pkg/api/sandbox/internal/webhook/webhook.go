@@ -24,14 +24,7 @@ type Limits struct {
 // A Sender posts the deliveries of a server. Those of one withdrawal form a round: a
 // goroutine posts them one after the other, rests between attempts, and ends when
 // none is pending. The store is never locked during a request.
-//
-// If several servers use one file, the server that made a delivery holds it for a
-// term, and renews the term with each attempt. A server that is closed releases its
-// deliveries; if it is killed, the term runs out. Then another server can take the
-// delivery. Before each attempt a server claims the delivery by a write, and only
-// one server can succeed.
 type Sender struct {
-	name   string // random, unique among the servers on a file
 	store  *store.Store
 	limits func() Limits // as the settings are now
 	frozen bool          // the sandbox's clock stands still, and retries wait for it
@@ -56,16 +49,15 @@ type round struct {
 }
 
 const (
-	maxOut     = 64
-	maxAnswer  = 1 << 10
-	maxRest    = time.Hour       // between two attempts
-	termSlack  = 5 * time.Second // for a slow machine
-	adoptEvery = time.Second     // how often Serve looks for deliveries that no server holds
+	maxOut       = 64
+	maxAnswer    = 1 << 10
+	maxRest      = time.Hour   // between two attempts
+	pendingEvery = time.Second // how often Serve looks for deliveries without a round
 )
 
 // New makes a sender of the deliveries in a store.
 func New(s *store.Store, limits func() Limits, frozen bool) *Sender {
-	c := &Sender{name: store.NewUUID(), store: s, limits: limits, frozen: frozen, slots: make(chan struct{}, maxOut),
+	c := &Sender{store: s, limits: limits, frozen: frozen, slots: make(chan struct{}, maxOut),
 		rounds: map[string]*round{}}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	dialer := &net.Dialer{Control: c.checkDialled}
@@ -76,25 +68,18 @@ func New(s *store.Store, limits func() Limits, frozen bool) *Sender {
 			DisableCompression: true, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	s.Made, s.Holder = c.began, c.name
+	s.Made = c.began
 	return c
 }
 
 // NewDelivery returns the delivery of a withdrawal's current status to its callback.
-// This server holds it from the start.
 func (c *Sender) NewDelivery(w *store.Withdrawal, body string) *store.Delivery {
 	return &store.Delivery{ID: c.store.IDs().UUID("delivery"), Withdrawal: w.ID, Status: w.Current(), URL: w.Callback, Body: body,
-		State: store.Pending, Holder: c.name, Until: c.term(0)}
-}
-
-// term returns the end of the term for an attempt that begins after a rest.
-func (c *Sender) term(rest time.Duration) time.Time {
-	return time.Now().Add(rest + c.limits().Timeout + termSlack).UTC().Round(0)
+		State: store.Pending}
 }
 
 var (
 	errGone   = refusal.New(refusal.NotFound, "The delivery is gone; the sandbox was reset meanwhile.")
-	errHeld   = errors.New("another server holds the delivery")
 	errClosed = errors.New("the sandbox is closed")
 	errEnding = refusal.New(refusal.InternalError,
 		"The sandbox ends; its list of callbacks will say what came of the attempt.")
@@ -111,13 +96,12 @@ func (c *Sender) attempt(d store.Delivery, r *round) (store.Delivery, error) {
 	if c.ctx.Err() != nil {
 		return d, errClosed
 	}
-	if d.State == store.Pending {
-		if err := c.claim(&d); err != nil {
-			return d, err
-		}
-	}
 	var begun string
 	c.store.Read(func(st *store.State) { begun = st.ID })
+	wasPending := d.State == store.Pending
+	if d, _ = c.store.Delivery(d.ID); d.ID == "" || wasPending && d.State != store.Pending {
+		return d, errGone
+	}
 	at := c.timeOf(&d)
 	c.setPosting(r, true)
 	a, refused := c.post(d.URL, d.Body)
@@ -139,14 +123,8 @@ func (c *Sender) attempt(d store.Delivery, r *round) (store.Delivery, error) {
 		case old.State != store.Pending || c.ctx.Err() == nil && int64(len(d.Attempts)) >= c.limits().Attempts:
 			d.State = store.Failed
 		}
-		switch {
-		case d.State != store.Pending:
-			d.Holder, d.Until = "", time.Time{}
-		case old.Holder == c.name:
-			d.Until = c.term(c.rest(len(d.Attempts)))
-			if c.frozen {
-				d.Due = at.Add(c.rest(len(d.Attempts)))
-			}
+		if d.State == store.Pending && c.frozen {
+			d.Due = at.Add(c.rest(len(d.Attempts)))
 		}
 		return store.Change{Delivery: &d}, nil
 	})
@@ -212,23 +190,6 @@ func (c *Sender) AwaitOthers(ctx context.Context, busy map[*round]bool) {
 	}
 }
 
-// claim makes this server the holder of a pending delivery. If another server holds
-// it, claim fails, and d.Until is the end of that term.
-func (c *Sender) claim(d *store.Delivery) error {
-	return c.store.Put(func(st *store.State) (store.Change, error) {
-		queue := st.Pending[d.Withdrawal]
-		if len(queue) == 0 || queue[0].ID != d.ID {
-			return store.Change{}, errGone
-		}
-		*d = *queue[0]
-		if !d.Free(c.name, time.Now()) {
-			return store.Change{}, errHeld
-		}
-		d.Holder, d.Until = c.name, c.term(0)
-		return store.Change{Delivery: d}, nil
-	})
-}
-
 // rest returns how long to wait after so many attempts.
 func (c *Sender) rest(attempts int) time.Duration {
 	rest := c.limits().Backoff
@@ -238,9 +199,13 @@ func (c *Sender) rest(attempts int) time.Duration {
 	return rest
 }
 
-// began starts the rounds for the deliveries in a change.
+// began starts the rounds for the deliveries in a change. Those of a seed wait for
+// DeliverPending.
 func (c *Sender) began(made store.Change) {
-	if d := made.Delivery; d != nil && d.Holder == c.name && d.Due.IsZero() {
+	if made.Begin != nil {
+		return
+	}
+	if d := made.Delivery; d != nil && d.State == store.Pending && d.Due.IsZero() {
 		c.start(d.Withdrawal, d.ID)
 	}
 	for _, next := range made.Then {
@@ -285,21 +250,16 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 		c.mu.Lock()
 		r.renew()
 		c.mu.Unlock()
-		pause := time.Duration(0)
 		switch {
 		case err == errGone, err == nil && d.State != store.Pending:
 			continue // with the delivery that is now the first
-		case err == errHeld:
-			pause = time.Until(d.Until)
 		case err != nil: // the state cannot be written; the deliveries stay pending
 			c.leave(withdrawal, r, true)
 			return
 		case c.frozen:
 			continue // if it is due already; else the clock starts another round
-		default:
-			pause = c.rest(len(d.Attempts))
 		}
-		if !c.sleep(r, pause) {
+		if !c.sleep(r, c.rest(len(d.Attempts))) {
 			c.leave(withdrawal, r, true)
 			return
 		}
@@ -454,11 +414,7 @@ func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delive
 		case c.ctx.Err() != nil:
 			return now, errClosed
 		case news == nil:
-			if err := c.store.Refresh(); err != nil {
-				return now, err
-			}
-			return now, refusal.New(refusal.WrongStatus,
-				"The delivery %s is pending, and another process is about to post it; try again when that one has ended.", d.ID)
+			return now, refusal.New(refusal.InternalError, "What came of the attempt could not be saved; try again.")
 		}
 		select {
 		case <-news:
@@ -481,17 +437,17 @@ func (c *Sender) makeDue(id string) error {
 	})
 }
 
-// AdoptOrphans takes over pending deliveries that no server holds, until ctx is
-// done. Deliveries that this server holds have a round, unless the round ended
-// because the state could not be written.
-func (c *Sender) AdoptOrphans(ctx context.Context) {
-	tick := time.NewTicker(adoptEvery)
+// DeliverPending starts the rounds that are missing, until ctx is done: of what was
+// pending when the state was opened or begun, and of rounds that ended because the
+// state could not be written.
+func (c *Sender) DeliverPending(ctx context.Context) {
+	tick := time.NewTicker(pendingEvery)
 	defer tick.Stop()
 	for {
 		c.store.Refresh()
 		c.store.Read(func(st *store.State) {
 			for withdrawal, queue := range st.Pending {
-				if queue[0].Due.IsZero() && queue[0].Free(c.name, time.Now()) {
+				if queue[0].Due.IsZero() {
 					c.start(withdrawal, queue[0].ID)
 				}
 			}
@@ -525,29 +481,10 @@ func (r *round) signal() {
 	}
 }
 
-// Close ends all rounds, cuts off the requests in flight, and releases the pending
-// deliveries, so that another server need not wait for the end of their terms.
+// Close ends all rounds and cuts off the requests in flight.
 func (c *Sender) Close() {
 	c.mu.Lock()
 	c.stop()
 	c.mu.Unlock()
 	c.running.Wait()
-	held := func(st *store.State) (all []store.Change) {
-		for _, queue := range st.Pending {
-			for _, d := range queue {
-				if d.Holder == c.name {
-					free := *d
-					free.Holder, free.Until = "", time.Time{}
-					all = append(all, store.Change{Delivery: &free})
-				}
-			}
-		}
-		return all
-	}
-	any := false
-	c.store.Read(func(st *store.State) { any = len(held(st)) > 0 })
-	if any {
-		// If the write fails, the terms run out.
-		c.store.Put(func(st *store.State) (store.Change, error) { return store.Change{Then: held(st)}, nil })
-	}
 }
