@@ -170,7 +170,7 @@ func (f *Finished) read(ctx context.Context, l *payout.Ledger, m money.Registry)
 	}{{"total", tally.Totals}, {"accepted", tally.Accepted}} {
 		for _, t := range sum.totals {
 			f.Amounts = append(f.Amounts,
-				NewFinishedAmount(sum.of, t.Amount.Code, big.NewInt(t.Amount.Minor), m.Decimals(t.Amount.Code)))
+				NewFinishedAmount(sum.of, t.Amount.Code, t.Amount.Minor.Big(), m.Decimals(t.Amount.Code)))
 		}
 	}
 }
@@ -181,7 +181,7 @@ func tallyOf(ctx context.Context, l *payout.Ledger, orderID string) (payout.Tall
 	if err != nil {
 		return payout.Tally{}, err
 	}
-	total := []payout.Total{{Amount: o.Amount, Rows: 1}}
+	total := []payout.Total{{Amount: money.Big(o.Amount), Rows: 1}}
 	t := payout.Tally{Rows: 1, States: map[payout.State]int{o.State: 1}, Totals: total}
 	if o.State == payout.StateAccepted {
 		t.Accepted = total

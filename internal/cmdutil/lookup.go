@@ -5,7 +5,6 @@ import (
 
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
-	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
 
@@ -22,9 +21,9 @@ func AddLookupFlags(cmd *cobra.Command) {
 }
 
 // MinorUnits returns the count of minor units that is sent, to be added to an amount in decimals.
-func (s *Session) MinorUnits(a api.Amount) string {
+func (s *Session) MinorUnits(a money.BigAmount) string {
 	if s.Money.Decimals(a.Code) == money.Unknown {
 		return ""
 	}
-	return fmt.Sprintf(" (%d minor units)", a.Minor)
+	return fmt.Sprintf(" (%s minor units)", a.Minor)
 }

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"strings"
 	"time"
+
+	"example.com/till/internal/money"
 )
 
 // A Demand is how many persons must approve what is sent for an account. The journal remembers the strictest
@@ -27,9 +29,9 @@ type Demand struct {
 }
 
 // Need returns how many persons must approve a send with these totals, which are by unit.
-func (d Demand) Need(totals map[string]int64) int64 {
+func (d Demand) Need(totals map[string]money.Sum) int64 {
 	for unit, minor := range totals {
-		if most, found := d.Above[strings.ToLower(unit)]; !found || minor > most {
+		if most, found := d.Above[strings.ToLower(unit)]; !found || minor.Compare(money.SumOf(most)) > 0 {
 			return d.Persons
 		}
 	}

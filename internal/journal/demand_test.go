@@ -6,9 +6,20 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+
+	"example.com/till/internal/money"
 )
 
 func btc(most int64) map[string]int64 { return map[string]int64{"crypto:btc": most} }
+
+// sums are the totals of a send.
+func sums(totals map[string]int64) map[string]money.Sum {
+	sums := map[string]money.Sum{}
+	for unit, minor := range totals {
+		sums[unit] = money.SumOf(minor)
+	}
+	return sums
+}
 
 func TestNeed(t *testing.T) {
 	d := Demand{Persons: 2, Above: map[string]int64{"crypto:btc": 10, "fiat:eur": 500}}
@@ -25,7 +36,7 @@ func TestNeed(t *testing.T) {
 		"two units":        {map[string]int64{"crypto:btc": 10, "fiat:eur": 500}, 0},
 		"one unit too big": {map[string]int64{"crypto:btc": 1, "fiat:eur": 501}, 2},
 	} {
-		if got := d.Need(c.totals); got != c.want {
+		if got := d.Need(sums(c.totals)); got != c.want {
 			t.Errorf("%s: %d persons, want %d", name, got, c.want)
 		}
 	}
@@ -51,6 +62,7 @@ func TestStrictest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := c.old.with(c.now)
 			for _, totals := range []map[string]int64{btc(1), btc(4), btc(5), btc(6), {"fiat:eur": 1}} {
+				totals := sums(totals)
 				if got.Need(totals) < max(c.old.Need(totals), c.now.Need(totals)) {
 					t.Errorf("for %v, %d persons must approve, and before it were %d and %d", totals, got.Need(totals), c.old.Need(totals), c.now.Need(totals))
 				}

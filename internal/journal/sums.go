@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"iter"
 	"time"
+
+	"example.com/till/internal/money"
 )
 
 // A Sum counts orders of a run that are in the same state.
@@ -14,8 +16,8 @@ type Sum struct {
 	SentBy  bool   // this run has sent them
 	Claimed bool   // the journal says that this process is sending them
 	Rows    int
-	Minor   int64  // sum of their amounts, in minor units
-	OrderID string // one of them
+	Minor   money.Sum // of their amounts
+	OrderID string    // one of them
 	// First and Last are when they were sent or, if they were not, when they reached their state.
 	First, Last time.Time
 }
@@ -28,7 +30,7 @@ func (l *Ledger) Sums(ctx context.Context, run string) ([]Sum, error) {
 	}
 	sums, err := collect(l.j.read(ctx), scanSum, `SELECT state, orders.unit, CASE WHEN orders.run = ?2 AND sent <> '' THEN 1 ELSE 0 END AS own,
 		CASE WHEN state = 'sending' AND EXISTS (SELECT 1 FROM attempts WHERE attempts.order_row = orders.id AND sender = ?3 AND outcome = '') THEN 1 ELSE 0 END AS claimed,
-		count(*), CAST(sum(orders.minor) AS BIGINT), min(order_id), min(CASE WHEN sent = '' THEN changed ELSE sent END), max(CASE WHEN sent = '' THEN changed ELSE sent END)
+		count(*), CAST(sum(orders.minor / 4294967296) AS BIGINT), CAST(sum(orders.minor % 4294967296) AS BIGINT), min(order_id), min(CASE WHEN sent = '' THEN changed ELSE sent END), max(CASE WHEN sent = '' THEN changed ELSE sent END)
 		FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE `+ofRun(2)+`
 		GROUP BY state, orders.unit, own, claimed ORDER BY min(place)`, account, run, l.j.sender)
 	return sums, l.j.failed(err)
@@ -37,7 +39,9 @@ func (l *Ledger) Sums(ctx context.Context, run string) ([]Sum, error) {
 func scanSum(rows *sql.Rows) (s Sum, err error) {
 	var state, first, last string
 	var own, claimed int
-	err = rows.Scan(&state, &s.Unit, &own, &claimed, &s.Rows, &s.Minor, &s.OrderID, &first, &last)
+	var high, low int64 // of the sum, which may have more than 64 bits
+	err = rows.Scan(&state, &s.Unit, &own, &claimed, &s.Rows, &high, &low, &s.OrderID, &first, &last)
+	s.Minor = money.SumOfHalves(high, low)
 	s.State, s.SentBy, s.Claimed, s.First, s.Last = State(state), own == 1, claimed == 1, unstamp(first), unstamp(last)
 	return s, err
 }

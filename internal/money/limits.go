@@ -2,7 +2,6 @@ package money
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"example.com/till/internal/address"
@@ -70,12 +69,12 @@ type Tally struct {
 	allowed  map[string]bool // in their canonical form; nil: any
 	registry Registry
 	count    int
-	sums     []int64 // of MaxPerRun; -1: more than 64 bits hold
+	sums     []Sum // of MaxPerRun
 }
 
 // Tally begins a run. The registry formats the amounts in errors.
 func (l Limits) Tally(r Registry) *Tally {
-	t := &Tally{limits: l, registry: r, sums: make([]int64, len(l.MaxPerRun))}
+	t := &Tally{limits: l, registry: r, sums: make([]Sum, len(l.MaxPerRun))}
 	if len(l.AllowAddresses) > 0 {
 		t.allowed = make(map[string]bool, len(l.AllowAddresses))
 		for _, text := range l.AllowAddresses {
@@ -91,14 +90,10 @@ func (t *Tally) Add(p Payment) error {
 	i := t.count
 	t.count++
 	for n, limit := range t.limits.MaxPerRun {
-		if p.Amount.Minor < 0 || t.sums[n] < 0 || !sameUnit(p.Amount.Kind, p.Amount.Code, limit.Kind, limit.Code) {
-			continue // a negative amount makes no room for more
+		// a negative amount makes no room for more
+		if p.Amount.Minor > 0 && sameUnit(p.Amount.Kind, p.Amount.Code, limit.Kind, limit.Code) {
+			t.sums[n].Add(p.Amount.Minor)
 		}
-		if p.Amount.Minor > math.MaxInt64-t.sums[n] {
-			t.sums[n] = -1
-			continue
-		}
-		t.sums[n] += p.Amount.Minor
 	}
 	if t.allowed != nil && !t.allowed[address.Canonical(p.Address)] {
 		return &LimitError{RuleAllowList, i,
@@ -120,15 +115,12 @@ func (t *Tally) Add(p Payment) error {
 // Done returns one error for each limit that the totals exceed.
 func (t *Tally) Done() (all []*LimitError) {
 	for n, limit := range t.limits.MaxPerRun {
-		if t.sums[n] >= 0 && t.sums[n] <= limit.Minor {
+		if t.sums[n].Compare(SumOf(limit.Minor)) <= 0 {
 			continue
 		}
-		sum := t.registry.Format(api.Amount{Kind: limit.Kind, Code: limit.Code, Minor: t.sums[n]})
-		if t.sums[n] < 0 {
-			sum = "the total in " + limit.Code
-		}
 		all = append(all, &LimitError{RuleLimit, -1,
-			fmt.Sprintf("%s is more than the %s that the profile allows for one run", sum, t.registry.Format(limit)),
+			fmt.Sprintf("%s is more than the %s that the profile allows for one run",
+				t.registry.FormatBig(BigAmount{limit.Kind, limit.Code, t.sums[n]}), t.registry.Format(limit)),
 			"send less in one run, or raise max_per_run of the profile"})
 	}
 	return all

@@ -38,7 +38,7 @@ func TestLimits(t *testing.T) {
 		"a run above the limit":        {l, []Payment{{btc, fia("USD", 700), "a"}, {usd, fia("Usd", 801), "a"}}, RuleLimit, -1, "15.01 USD is more than the 15.00 USD"},
 		"other units do not count":     {l, []Payment{{btc, fia("USD", 1000), "a"}, {btc, crypt("Btc", 50), "a"}, {btc, crypt("Btc", 50), "a"}}, "", 0, ""},
 		"no way round a run's limit":   {Limits{MaxPerRun: l.MaxPerRun}, []Payment{{usd, fia("EUR", 1), "a"}}, RuleLimit, 0, "max_per_run"},
-		"a run beyond 64 bits":         {Limits{MaxPerRun: l.MaxPerRun}, []Payment{{btc, fia("USD", math.MaxInt64), "a"}, {btc, fia("USD", math.MaxInt64), "a"}}, RuleLimit, -1, "the total in USD"},
+		"a run beyond 64 bits":         {Limits{MaxPerRun: l.MaxPerRun}, []Payment{{btc, fia("USD", math.MaxInt64), "a"}, {btc, fia("USD", math.MaxInt64), "a"}}, RuleLimit, -1, "184467440737095516.14 USD is more"},
 		"a negative makes no room":     {l, []Payment{{btc, fia("USD", 900), "a"}, {btc, fia("USD", -900), "a"}, {btc, fia("USD", 900), "a"}}, RuleLimit, -1, "18.00 USD"},
 		"an allowed address":           {allow, []Payment{{btc, crypt("Btc", 1), "b"}}, "", 0, ""},
 		"another address":              {allow, []Payment{{btc, crypt("Btc", 1), "a"}, {btc, crypt("Btc", 1), "B"}}, RuleAllowList, 1, `the address "B" is not`},

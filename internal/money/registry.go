@@ -166,9 +166,9 @@ func (r Registry) Entries() []Entry {
 	return all
 }
 
-// DecimalsOf returns the number of decimals of an amount's unit, or Unknown.
-func (r Registry) DecimalsOf(a api.Amount) int {
-	if e, ok := r.lookup(a.Kind, a.Code); ok {
+// DecimalsOf returns the number of decimals of a unit, or Unknown.
+func (r Registry) DecimalsOf(kind api.Kind, code string) int {
+	if e, ok := r.lookup(kind, code); ok {
 		return e.Decimals
 	}
 	return Unknown

@@ -86,15 +86,15 @@ type key struct {
 
 type figure struct {
 	invoices        int64
-	volume, rebates sum
-	before          *[2]sum // volume and rebates in the span before, if there were any
+	volume, rebates money.Sum
+	before          *[2]money.Sum // volume and rebates in the span before, if there were any
 	last            moment
 }
 
 // previous returns the sums of the span before.
-func (f *figure) previous() *[2]sum {
+func (f *figure) previous() *[2]money.Sum {
 	if f.before == nil {
-		f.before = new([2]sum)
+		f.before = new([2]money.Sum)
 	}
 	return f.before
 }
@@ -167,8 +167,8 @@ func (r *Report) Add(stats api.ResellerStats) error {
 		stats = r.only(stats)
 	}
 	times, err := r.times(stats.InvoiceRebates)
-	var all [2]map[int32]*sum // over all time
-	all[0], all[1] = map[int32]*sum{}, map[int32]*sum{}
+	var all [2]map[int32]*money.Sum // over all time
+	all[0], all[1] = map[int32]*money.Sum{}, map[int32]*money.Sum{}
 	for i, record := range stats.InvoiceRebates {
 		named := make([]int32, 0, 4)
 		if err == nil && times[i].text == "" && len(record.PaidAmount)+len(record.Rebate) > 0 {
@@ -181,7 +181,7 @@ func (r *Report) Add(stats api.ResellerStats) error {
 					r.count(seller, unit, times[i], kind, amount.Minor, !slices.Contains(named, unit))
 				}
 				named = append(named, unit)
-				entry(all[kind], unit).add(amount.Minor)
+				entry(all[kind], unit).Add(amount.Minor)
 			}
 		}
 	}
@@ -296,11 +296,11 @@ func (r *Report) count(seller, unit int32, at moment, kind int, minor int64, fir
 	if !r.query.Compare || !r.previous.contains(at.time()) {
 		return
 	}
-	r.bySeller.at(key{seller: seller, currency: unit}).previous()[kind].add(minor)
+	r.bySeller.at(key{seller: seller, currency: unit}).previous()[kind].Add(minor)
 	if period != "" {
 		k.begin = dayOf(r.whole.shift(at.time(), 1)).begin(period)
 	}
-	r.rows.at(k).previous()[kind].add(minor)
+	r.rows.at(k).previous()[kind].Add(minor)
 }
 
 func (f *figure) now(at moment, kind int, minor int64, first bool) {
@@ -308,9 +308,9 @@ func (f *figure) now(at moment, kind int, minor int64, first bool) {
 		f.invoices++
 	}
 	if kind == 0 {
-		f.volume.add(minor)
+		f.volume.Add(minor)
 	} else {
-		f.rebates.add(minor)
+		f.rebates.Add(minor)
 	}
 	f.seen(at)
 }
@@ -363,19 +363,19 @@ func fold(code string) string {
 }
 
 // compare records where the service's totals differ from the sums.
-func (r *Report) compare(seller int32, what string, sums map[int32]*sum, totals []api.CodeTotal) {
-	service := map[int32]*sum{}
+func (r *Report) compare(seller int32, what string, sums map[int32]*money.Sum, totals []api.CodeTotal) {
+	service := map[int32]*money.Sum{}
 	for _, total := range totals {
 		for _, amount := range total.Amounts {
-			entry(service, r.currency(amount.Code)).add(amount.Minor)
+			entry(service, r.currency(amount.Code)).Add(amount.Minor)
 		}
 	}
 	for unit := range r.units {
 		mine, theirs := entry(sums, int32(unit)), entry(service, int32(unit))
 		if *mine != *theirs {
 			r.differ = append(r.differ, difference{Difference{
-				ID: r.sellers[seller].ID, Label: r.sellers[seller].Label, What: what, Sum: mine.big(),
-				Service: theirs.big(),
+				ID: r.sellers[seller].ID, Label: r.sellers[seller].Label, What: what, Sum: mine.Big(),
+				Service: theirs.Big(),
 			}, unit})
 		}
 	}

@@ -191,21 +191,6 @@ func TestLargeSums(t *testing.T) {
 	same(t, "differences", differ, []string{"rebates EUR -27670116110564327424 0", "volume EUR 27670116110564327421 -3"})
 }
 
-func TestSum(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var got, other sum
-		want := new(big.Int)
-		for _, n := range rapid.SliceOf(rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{math.MaxInt64, math.MinInt64, -1, 0}))).Draw(t, "terms") {
-			got.add(n)
-			want.Add(want, big.NewInt(n))
-		}
-		other.plus(got)
-		if other.big().Cmp(want) != 0 {
-			t.Fatalf("%d, want %d", other.big(), want)
-		}
-	})
-}
-
 func TestTenths(t *testing.T) {
 	for _, test := range []struct {
 		part, whole int64

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"example.com/till/internal/money"
 )
 
 // Row is what a group has earned in one currency, in minor units.
@@ -94,8 +96,8 @@ func places(n int, compare func(a, b int32) int) []int32 {
 
 // compare orders by currency, and then by rebates, largest first.
 func (r ranks) compare(a, b *group) int {
-	return cmp.Or(cmp.Compare(r.units[a.currency], r.units[b.currency]), b.rebates.compare(a.rebates),
-		b.volume.compare(a.volume),
+	return cmp.Or(cmp.Compare(r.units[a.currency], r.units[b.currency]), b.rebates.Compare(a.rebates),
+		b.volume.Compare(a.volume),
 		cmp.Compare(a.begin, b.begin), cmp.Compare(r.sellers[a.seller], r.sellers[b.seller]))
 }
 
@@ -129,11 +131,11 @@ func (r *Report) totals() map[int32]*group {
 		t := entry(totals, g.currency)
 		t.currency = g.currency
 		t.invoices += g.invoices
-		t.volume.plus(g.volume)
-		t.rebates.plus(g.rebates)
+		t.volume.Plus(g.volume)
+		t.rebates.Plus(g.rebates)
 		if g.before != nil {
-			t.previous()[0].plus(g.before[0])
-			t.previous()[1].plus(g.before[1])
+			t.previous()[0].Plus(g.before[0])
+			t.previous()[1].Plus(g.before[1])
 		}
 		t.seen(g.last)
 	}
@@ -181,12 +183,12 @@ func (r *Report) Differences() []Difference {
 func (r *Report) maker(unit Unit, sellers bool) func(*group) Row {
 	whole := map[int32]*big.Int{}
 	for unit, total := range r.totals() {
-		whole[unit] = total.rebates.big()
+		whole[unit] = total.rebates.Big()
 	}
 	return func(g *group) Row {
 		row := Row{
 			Currency: r.units[g.currency].code, Decimals: r.units[g.currency].decimals,
-			Invoices: g.invoices, Volume: g.volume.big(), Rebates: g.rebates.big(), Last: g.last.text,
+			Invoices: g.invoices, Volume: g.volume.Big(), Rebates: g.rebates.Big(), Last: g.last.text,
 		}
 		if sellers {
 			row.ID, row.Label = r.sellers[g.seller].ID, r.sellers[g.seller].Label
@@ -196,11 +198,11 @@ func (r *Report) maker(unit Unit, sellers bool) func(*group) Row {
 		}
 		row.Share = tenths(row.Rebates, whole[g.currency])
 		if r.query.Compare {
-			before := [2]sum{}
+			before := [2]money.Sum{}
 			if g.before != nil {
 				before = *g.before
 			}
-			row.PreviousVolume, row.PreviousRebates = before[0].big(), before[1].big()
+			row.PreviousVolume, row.PreviousRebates = before[0].Big(), before[1].Big()
 			row.Change = tenths(new(big.Int).Sub(row.Rebates, row.PreviousRebates),
 				new(big.Int).Abs(row.PreviousRebates))
 		}
@@ -270,15 +272,15 @@ func (r *Report) Timelines(most int) []Timeline {
 		n = most
 	}
 	begin := last.begin(unit).step(unit, 1-n)
-	values := map[int32][]sum{}
+	values := map[int32][]money.Sum{}
 	for g := range r.days.all() {
 		points := values[g.currency]
 		if points == nil {
-			points = make([]sum, n)
+			points = make([]money.Sum, n)
 			values[g.currency] = points
 		}
 		if i := begin.steps(unit, g.begin.begin(unit)); i >= 0 {
-			points[i].plus(g.rebates)
+			points[i].Plus(g.rebates)
 		}
 	}
 	var all []Timeline
@@ -286,7 +288,7 @@ func (r *Report) Timelines(most int) []Timeline {
 		line := Timeline{Currency: r.units[unitOf].code, Decimals: r.units[unitOf].decimals, Unit: unit, Cut: cut}
 		for i, s := range values[unitOf] {
 			at := begin.step(unit, i)
-			line.Points = append(line.Points, Point{at.name(unit), at.time(), s.big()})
+			line.Points = append(line.Points, Point{at.name(unit), at.time(), s.Big()})
 		}
 		all = append(all, line)
 	}

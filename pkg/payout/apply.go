@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
-	"example.com/till/pkg/api"
+	"example.com/till/internal/money"
 )
 
 // An Applier applies a plan step by step, for a program that asks a person in between. Sender.Apply takes all
@@ -395,7 +395,7 @@ func (a *Applier) Preview(ctx context.Context) (t Tally, err error) {
 }
 
 func (t *Tally) count(o journal.Order, run string, sendable bool) {
-	t.add(journal.Sum{State: o.State, Unit: o.Unit, SentBy: o.SentBy(run), Rows: 1, Minor: o.Minor, OrderID: o.OrderID,
+	t.add(journal.Sum{State: o.State, Unit: o.Unit, SentBy: o.SentBy(run), Rows: 1, Minor: money.SumOf(o.Minor), OrderID: o.OrderID,
 		First: o.Sent, Last: o.Sent}, sendable)
 }
 
@@ -442,13 +442,16 @@ func (t *Tally) add(s journal.Sum, sendable bool) {
 	}
 }
 
-func sumOf(s journal.Sum) api.Amount { return amountOf(journal.Content{Unit: s.Unit, Minor: s.Minor}) }
+func sumOf(s journal.Sum) BigAmount {
+	u := currencyOf(s.Unit)
+	return BigAmount{Kind: u.Kind, Code: u.Code, Minor: s.Minor}
+}
 
-// addTotal adds to the total of a unit. It cannot overflow, because the totals of the whole plan fit.
+// addTotal adds to the total of a unit.
 func addTotal(totals []Total, more Total) []Total {
 	for i := range totals {
-		if sameUnit(totals[i].Amount, more.Amount) {
-			totals[i].Amount.Minor += more.Amount.Minor
+		if totals[i].Amount.SameUnit(more.Amount) {
+			totals[i].Amount.Minor.Plus(more.Amount.Minor)
 			totals[i].Rows += more.Rows
 			return totals
 		}

@@ -8,7 +8,6 @@ import (
 	"hash/maphash"
 	"io"
 	"iter"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	"example.com/till/internal/approval"
 	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 )
 
@@ -163,15 +163,13 @@ func (a Approvals) demand() journal.Demand {
 }
 
 // byUnit returns the totals by unit. Units that differ only in case are one.
-func byUnit(totals []Total) map[string]int64 {
-	sums := map[string]int64{}
+func byUnit(totals []Total) map[string]money.Sum {
+	sums := map[string]money.Sum{}
 	for _, t := range totals {
 		u := strings.ToLower(unit(t.Amount.Kind, t.Amount.Code))
-		if t.Amount.Minor > math.MaxInt64-sums[u] {
-			sums[u] = math.MaxInt64
-			continue
-		}
-		sums[u] += t.Amount.Minor
+		sum := sums[u]
+		sum.Plus(t.Amount.Minor)
+		sums[u] = sum
 	}
 	return sums
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 )
 
@@ -335,7 +336,7 @@ func TestNeeds(t *testing.T) {
 	a := Approvals{Required: 2, Above: []api.Amount{api.CryptoAmount("Btc", 10), api.FiatAmount("EUR", 500)}}
 	total := func(all ...api.Amount) (totals []Total) {
 		for _, one := range all {
-			totals = append(totals, Total{one, 1})
+			totals = append(totals, Total{money.Big(one), 1})
 		}
 		return totals
 	}

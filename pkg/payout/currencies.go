@@ -36,6 +36,13 @@ func NewCurrencies(added ...Currency) Currencies {
 // unknown.
 func (c Currencies) Format(a api.Amount) string { return c.registry.Format(a) }
 
+// FormatBig is Format for an amount of any size.
+func (c Currencies) FormatBig(a BigAmount) string { return c.registry.FormatBig(a) }
+
+// BigAmount is an amount of any size. Its Minor.Big() returns the minor units as a *big.Int. In JSON it looks like an
+// api.Amount.
+type BigAmount = money.BigAmount
+
 // Limits restrict the amounts and addresses of a plan. The zero Limits allow everything.
 type Limits struct {
 	MaxPerWithdrawal []api.Amount `json:"max_per_withdrawal,omitempty"` // the largest amount of one withdrawal, by unit

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 )
 
@@ -106,7 +107,7 @@ func (l *Ledger) PlanApprovals(
 // approveSingle refuses a single withdrawal that has to be approved.
 func (s *Sender) approveSingle(ctx context.Context, w *withdrawal) error {
 	amount := w.request.Amount
-	required, number, err := s.demand(ctx, []Total{{amount, 1}})
+	required, number, err := s.demand(ctx, []Total{{money.Big(amount), 1}})
 	w.demand = number
 	if err != nil || required == 0 {
 		return err
@@ -123,7 +124,7 @@ func needsPlan(required int, amount api.Amount, c Currencies) error {
 // CheckSingle refuses a single withdrawal that has to be approved, as Sender.Send does. It does not know what the
 // journal remembers.
 func (a Approvals) CheckSingle(amount api.Amount, c Currencies) error {
-	required := a.Needs([]Total{{amount, 1}})
+	required := a.Needs([]Total{{money.Big(amount), 1}})
 	if required == 0 {
 		return nil
 	}

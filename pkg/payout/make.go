@@ -172,12 +172,10 @@ func (m *maker) read() error {
 			return m.invalid(fmt.Sprintf("cannot be read: %s", cause(err)), "", err)
 		}
 		count++
-		unit, fits := 0, true
+		unit := 0
 		if ill == nil && err == nil {
-			unit, fits = m.made.Plan.count(m.Currencies.registry, row)
-		}
-		if !fits {
-			ill = wrongf(line, "amount", "the total in %s does not fit into 64 bits", row.Amount.Code)
+			m.made.Plan.count(m.Currencies.registry, row)
+			unit = slices.IndexFunc(m.made.Totals, func(t Total) bool { return t.Amount.SameUnit(money.Big(row.Amount)) })
 		}
 		wrong.add(ill...)
 		if err == errInput {
@@ -247,7 +245,7 @@ func (m *maker) keep(r *parsedRow, unit int, all bool) error {
 		m.spool.marks.add(mk)
 		return nil
 	}
-	if err := m.spool.add(*row, m.made.Pays(row.Amount), mk); err != nil {
+	if err := m.spool.add(*row, m.made.Pays(money.Big(row.Amount)), mk); err != nil {
 		return noPlace(m.Path, "cannot be written: "+cause(err), err)
 	}
 	m.noteDoubt(r)

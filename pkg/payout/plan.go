@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"os"
 	"strings"
 	"time"
@@ -38,7 +37,7 @@ type Plan struct {
 
 // A Total is the sum of the rows of one unit.
 type Total struct {
-	Amount api.Amount
+	Amount BigAmount
 	Rows   int
 }
 
@@ -63,18 +62,18 @@ func runName(digest string) string { return strings.TrimPrefix(digest, digestKin
 func (p *Plan) Expired(now time.Time) bool { return !now.Before(p.Expires) }
 
 // Decimals returns the number of decimals with which the plan shows amounts of a unit, or UnknownDecimals.
-func (p *Plan) Decimals(a api.Amount) int { return p.decimals.of(a) }
+func (p *Plan) Decimals(a BigAmount) int { return p.decimals.of(a) }
 
 // CheckDecimals refuses a plan that shows amounts with other decimals than a registry has today. The person
 // who approved it has read amounts that differ from what would be shown now.
 func (p *Plan) CheckDecimals(c Currencies) error {
 	m := c.registry
 	for _, t := range p.Totals {
-		then, now := p.Decimals(t.Amount), m.DecimalsOf(t.Amount)
+		then, now := p.Decimals(t.Amount), m.DecimalsOf(t.Amount.Kind, t.Amount.Code)
 		if then != now {
 			return refused(RuleDecimals,
 				fmt.Sprintf("the plan %s was made with %s of %s, and the profile has %s now: %s in the plan is %s today",
-					p.Path, decimalsText(then), t.Amount.Code, decimalsText(now), p.Pays(t.Amount), m.Format(t.Amount)),
+					p.Path, decimalsText(then), t.Amount.Code, decimalsText(now), p.Pays(t.Amount), m.FormatBig(t.Amount)),
 				"find out how many decimals the service counts, set them with till currency set, and make a new plan")
 		}
 	}
@@ -110,7 +109,7 @@ func (p *Plan) WriteTo(w io.Writer) (int64, error) {
 func (p *Plan) Close() error { return p.file.Close() }
 
 // Pays formats an amount with the decimals of the plan, as money.Registry.Format does.
-func (p *Plan) Pays(a api.Amount) string { return p.decimals.format(a) }
+func (p *Plan) Pays(a BigAmount) string { return p.decimals.format(a) }
 
 // All returns the rows from the open file, and verifies the digest again. If the file has changed, the
 // sequence ends with an error. All can be called several times, also concurrently.
@@ -136,55 +135,32 @@ func (p *Plan) All() iter.Seq2[PlanRow, error] {
 	}
 }
 
-// totals has a total for each unit.
-type totals []Total
-
-// add adds an amount. It returns the index of its unit's total, and reports whether the sum fits into 64 bits.
-func (t *totals) add(a api.Amount) (unit int, ok bool) {
-	for i := range *t {
-		if sum := &(*t)[i]; sum.Amount.Kind == a.Kind && sum.Amount.Code == a.Code {
-			if a.Minor > math.MaxInt64-sum.Amount.Minor {
-				return i, false
-			}
-			sum.Amount.Minor += a.Minor
-			sum.Rows++
-			return i, true
-		}
-	}
-	*t = append(*t, Total{a, 1})
-	return len(*t) - 1, true
-}
-
-// decimals has the number of decimals of each unit.
+// decimals has the number of decimals of each unit. Codes are in lower case.
 type decimals map[api.Currency]int
 
-func unitOf(a api.Amount) api.Currency { return api.Currency{Kind: a.Kind, Code: a.Code} }
+func unitOf(kind api.Kind, code string) api.Currency {
+	return api.Currency{Kind: kind, Code: strings.ToLower(code)}
+}
 
-func (d decimals) of(a api.Amount) int {
-	if n, known := d[unitOf(a)]; known {
+func (d decimals) of(a BigAmount) int {
+	if n, known := d[unitOf(a.Kind, a.Code)]; known {
 		return n
 	}
 	return money.Unknown
 }
 
 // format formats an amount as money.Registry.Format does.
-func (d decimals) format(a api.Amount) string {
-	n := d.of(a)
-	if n == money.Unknown {
-		return fmt.Sprintf("%d minor %s", a.Minor, a.Code)
-	}
-	return api.FormatDecimal(a.Minor, n) + " " + a.Code
-}
+func (d decimals) format(a BigAmount) string { return money.FormatSum(a.Minor.Big(), a.Code, d.of(a)) }
 
 // learn takes the number of decimals from an amount as a plan shows it. It reports whether the text is the
 // amount, with the same decimals as the amounts of this unit before it.
-func (d decimals) learn(a api.Amount, pays string) bool {
+func (d decimals) learn(a BigAmount, pays string) bool {
 	n := money.Unknown
-	if number, _, _ := strings.Cut(pays, " "); pays != fmt.Sprintf("%d minor %s", a.Minor, a.Code) {
+	if number, _, _ := strings.Cut(pays, " "); pays != money.FormatSum(a.Minor.Big(), a.Code, n) {
 		_, fraction, _ := strings.Cut(number, ".")
 		n = len(fraction)
 	}
-	u := unitOf(a)
+	u := unitOf(a.Kind, a.Code)
 	if _, known := d[u]; !known {
 		d[u] = n
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/till/internal/address"
+	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -59,9 +60,9 @@ type planHead struct {
 }
 
 type planTotal struct {
-	Amount api.Amount `json:"amount"`
-	Rows   int        `json:"rows"`
-	Pays   string     `json:"pays"`
+	Amount BigAmount `json:"amount"`
+	Rows   int       `json:"rows"`
+	Pays   string    `json:"pays"`
 }
 
 // planLine is a row in the form that a plan has.
@@ -291,7 +292,7 @@ func (p *Plan) check() error {
 		return err
 	}
 	p.from, p.head = r.at, r.line
-	var sums totals
+	var sums []Total
 	var ids []int64
 	for {
 		row, pays, err := r.row()
@@ -312,12 +313,10 @@ func (p *Plan) check() error {
 		if address.OneCase(row.Address) {
 			p.OneCase++
 		}
-		if !p.decimals.learn(row.Amount, pays) {
+		if !p.decimals.learn(money.Big(row.Amount), pays) {
 			return p.changed("line %d: it says that it pays %q, and that is not the amount", r.line, pays)
 		}
-		if _, fits := sums.add(row.Amount); !fits {
-			return p.changed("line %d: the total in %s does not fit into 64 bits", r.line, row.Amount.Code)
-		}
+		sums = addTotal(sums, Total{money.Big(row.Amount), 1})
 	}
 	p.Rows = len(ids)
 	if slices.Sort(ids); len(slices.Compact(ids)) != p.Rows {

@@ -27,15 +27,13 @@ func writePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) error 
 		if err != nil {
 			return err
 		}
-		if _, ok := p.count(m, &row); !ok {
-			return tooMuch(row.Amount.Code)
-		}
+		p.count(m, &row)
 	}
 	return p.save(func(yield func([]byte, error) bool) {
 		var line []byte
 		for row, err := range rows {
 			if err == nil {
-				line, err = appendLine(line[:0], row, p.Pays(row.Amount))
+				line, err = appendLine(line[:0], row, p.Pays(money.Big(row.Amount)))
 			}
 			if !yield(line, err) || err != nil {
 				return
@@ -47,21 +45,15 @@ func writePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) error 
 // clear resets the fields that count sets.
 func (p *Plan) clear() { p.Rows, p.OneCase, p.Totals, p.decimals = 0, 0, nil, decimals{} }
 
-// count adds one more row to the fields that follow from the rows. It returns the index of the total of the
-// row's unit, and reports whether the total fits into 64 bits.
-func (p *Plan) count(m money.Registry, row *PlanRow) (unit int, ok bool) {
-	unit, ok = (*totals)(&p.Totals).add(row.Amount)
-	if !ok {
-		return unit, false
-	}
-	if p.Totals[unit].Rows == 1 {
-		p.decimals[unitOf(row.Amount)] = m.DecimalsOf(row.Amount)
-	}
+// count adds one more row to the fields that follow from the rows.
+func (p *Plan) count(m money.Registry, row *PlanRow) {
+	kind, code := row.Amount.Kind, row.Amount.Code
+	p.Totals = addTotal(p.Totals, Total{money.Big(row.Amount), 1})
+	p.decimals[unitOf(kind, code)] = m.DecimalsOf(kind, code)
 	p.Rows++
 	if address.OneCase(row.Address) {
 		p.OneCase++
 	}
-	return unit, true
 }
 
 // save writes the file of a plan whose rows were counted. lines are the lines of the rows.
@@ -111,11 +103,6 @@ func (p *Plan) writeTo(f *os.File, lines iter.Seq2[[]byte, error]) error {
 		return err
 	}
 	return f.Sync()
-}
-
-func tooMuch(code string) error {
-	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the total in %s does not fit into 64 bits", code),
-		Hint: NewHint("make several plans of it")}
 }
 
 // noPlace returns the error for a plan that cannot be written to its path.

@@ -147,7 +147,7 @@ func requestOf(o journal.Order) api.CreateWithdrawal {
 }
 
 func (s *Sender) decimals(a api.Amount) int64 {
-	return int64(s.options.Currencies.registry.DecimalsOf(a))
+	return int64(s.options.Currencies.registry.DecimalsOf(a.Kind, a.Code))
 }
 
 // VerifyKey compares the key with the keys that the account was used with before. It refuses a key that was

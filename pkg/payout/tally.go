@@ -26,7 +26,7 @@ func (l *Ledger) TallyByUnit(ctx context.Context, run string) ([]Tally, error) {
 	}
 	var units []Tally
 	for _, s := range sums {
-		i := slices.IndexFunc(units, func(t Tally) bool { return sameUnit(t.Totals[0].Amount, sumOf(s)) })
+		i := slices.IndexFunc(units, func(t Tally) bool { return t.Totals[0].Amount.SameUnit(sumOf(s)) })
 		if i < 0 {
 			i = len(units)
 			units = append(units, newTally())

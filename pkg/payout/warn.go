@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
 )
 
 // The kinds of warning, in the order of their output.
@@ -197,8 +198,8 @@ func (m *maker) warnOutliers() {
 		if median == 0 || mk.minor/10 < median && mk.minor > median/10 {
 			continue
 		}
-		amount, usual := totals[mk.unit].Amount, totals[mk.unit].Amount
-		amount.Minor, usual.Minor = mk.minor, median
+		of := totals[mk.unit].Amount
+		amount, usual := api.Amount{Kind: of.Kind, Code: of.Code, Minor: mk.minor}, api.Amount{Kind: of.Kind, Code: of.Code, Minor: median}
 		m.warn.about(outlier, mk, "pays %s, which is far from the usual %s of this file",
 			m.Currencies.registry.Format(amount), m.Currencies.registry.Format(usual))
 	}

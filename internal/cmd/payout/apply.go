@@ -306,7 +306,7 @@ func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags a
 		{Name: "rows", Value: fmt.Sprintf("%d of %d are to be sent", t.LeftRows(), plan.Rows)},
 	}
 	for _, total := range t.Left {
-		facts = append(facts, cmdutil.Fact{Name: "total", Value: s.Money.Format(total.Amount) +
+		facts = append(facts, cmdutil.Fact{Name: "total", Value: s.Money.FormatBig(total.Amount) +
 			s.MinorUnits(total.Amount) + " in " + cmdutil.CountOf(total.Rows, "row")})
 	}
 	if n := t.States[payout.StateUnknown]; n > 0 {
@@ -316,7 +316,7 @@ func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags a
 	s.NoteFacts(facts)
 	for _, total := range t.Left {
 		question := fmt.Sprintf("Type the total in %s to send it: ", total.Amount.Code)
-		want := s.Money.Format(total.Amount)
+		want := s.Money.FormatBig(total.Amount)
 		if err := typed(s, question, want, "the total is "+want); err != nil {
 			return err
 		}

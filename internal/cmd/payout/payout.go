@@ -8,7 +8,6 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
-	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -47,9 +46,9 @@ type planFacts struct {
 }
 
 type planTotalLine struct {
-	Amount api.Amount `json:"amount"`
-	Pays   string     `json:"pays"`
-	Rows   int        `json:"rows"`
+	Amount payout.BigAmount `json:"amount"`
+	Pays   string           `json:"pays"`
+	Rows   int              `json:"rows"`
 }
 
 // accountStatusLine counts the order ids of a plan that the journal already has.
@@ -69,7 +68,7 @@ func factsOf(s *cmdutil.Session, p *payout.Plan) planFacts {
 		Warnings: append([]string{}, p.Warnings...),
 	}
 	for _, t := range p.Totals {
-		pays := s.Money.Format(t.Amount)
+		pays := s.Money.FormatBig(t.Amount)
 		f.Totals = append(f.Totals, planTotalLine{t.Amount, pays, t.Rows})
 		f.totals = append(f.totals, render.Step{Status: pays, At: cmdutil.CountOf(t.Rows, "row")})
 	}
@@ -83,7 +82,7 @@ func factsOf(s *cmdutil.Session, p *payout.Plan) planFacts {
 func factsByUnit(s *cmdutil.Session, p *payout.Plan, f planFacts) []planFacts {
 	var units []planFacts
 	for _, t := range p.Totals {
-		sum := sumCell(s.Money, t.Amount, s.Money.DecimalsOf(t.Amount))
+		sum := sumCell(s.Money, t.Amount, s.Money.DecimalsOf(t.Amount.Kind, t.Amount.Code))
 		f.Rows, f.total = t.Rows, &sum
 		units = append(units, f)
 	}
@@ -95,8 +94,8 @@ func factsByUnit(s *cmdutil.Session, p *payout.Plan, f planFacts) []planFacts {
 }
 
 // sumCell returns a total as one number, for a file. A person gets all totals as one text instead.
-func sumCell(m money.Registry, a api.Amount, decimals int) render.Cell {
-	return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), decimals)
+func sumCell(m money.Registry, a payout.BigAmount, decimals int) render.Cell {
+	return render.BigAmount(a.Minor.Big(), codeIn(m, a.Kind, a.Code), decimals)
 }
 
 // csvOfSums reports whether the output is CSV with one of the columns named in sums. A number in CSV has one

@@ -8,7 +8,6 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
-	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -115,12 +114,12 @@ func listRuns(s *cmdutil.Session, ledger *payout.Ledger, runs []payout.Run, byUn
 }
 
 // unitOf returns the total of a tally of one unit, and the accepted part of it.
-func unitOf(t payout.Tally) (total, accepted api.Amount) {
+func unitOf(t payout.Tally) (total, accepted payout.BigAmount) {
 	if len(t.Totals) == 0 {
 		return total, accepted
 	}
 	total = t.Totals[0].Amount
-	accepted = api.Amount{Kind: total.Kind, Code: total.Code}
+	accepted = payout.BigAmount{Kind: total.Kind, Code: total.Code}
 	if len(t.Accepted) > 0 {
 		accepted.Minor = t.Accepted[0].Amount.Minor
 	}
@@ -168,7 +167,7 @@ func runView(m money.Registry) render.View[runCounts] {
 	inState := func(state payout.State) render.Column[row] {
 		return count(string(state), aboutCount(state), func(r row) int { return r.tally.States[state] })
 	}
-	sum := func(r row, ofUnit api.Amount, all []planTotalLine) render.Cell {
+	sum := func(r row, ofUnit payout.BigAmount, all []planTotalLine) render.Cell {
 		if r.byUnit && ofUnit.Code != "" {
 			return sumCell(m, ofUnit, m.Decimals(ofUnit.Code))
 		}
@@ -216,7 +215,7 @@ func runView(m money.Registry) render.View[runCounts] {
 func totalLines(m money.Registry, totals []payout.Total) []planTotalLine {
 	lines := make([]planTotalLine, len(totals))
 	for i, t := range totals {
-		lines[i] = planTotalLine{t.Amount, m.Format(t.Amount), t.Rows}
+		lines[i] = planTotalLine{t.Amount, m.FormatBig(t.Amount), t.Rows}
 	}
 	return lines
 }

@@ -178,7 +178,7 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) e
 func plannedRows(p *payout.Plan, m money.Registry) iter.Seq2[planned, error] {
 	return func(yield func(planned, error) bool) {
 		for r, err := range p.All() {
-			if !yield(planned{r, m.DecimalsOf(r.Amount), m.Format(r.Amount)}, err) {
+			if !yield(planned{r, m.DecimalsOf(r.Amount.Kind, r.Amount.Code), m.Format(r.Amount)}, err) {
 				return
 			}
 		}

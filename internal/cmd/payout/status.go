@@ -3,7 +3,6 @@ package payout
 import (
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
-	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -162,27 +160,7 @@ type approvedRows struct {
 	rows int
 }
 
-type unitSum struct{ all, accepted sum }
-
-// A sum is a sum in one unit. The sum over several runs may overflow.
-type sum struct {
-	api.Amount
-	over bool
-}
-
-func (s *sum) add(minor int64) {
-	s.over = s.over || minor > math.MaxInt64-s.Minor
-	if !s.over {
-		s.Minor += minor
-	}
-}
-
-func (s sum) text(m money.Registry) string {
-	if s.over {
-		return "more than " + m.Format(api.Amount{Kind: s.Kind, Code: s.Code, Minor: math.MaxInt64})
-	}
-	return m.Format(s.Amount)
-}
+type unitSum struct{ all, accepted money.BigAmount }
 
 func (f *foot) add(o payout.Order, by string) {
 	if f.run != "" && o.SentBy(f.run) {
@@ -194,17 +172,14 @@ func (f *foot) add(o payout.Order, by string) {
 	}
 	f.rows++
 	f.states[o.State]++
-	amount := o.Amount
-	i := slices.IndexFunc(f.units,
-		func(u unitSum) bool { return u.all.Kind == amount.Kind && u.all.Code == amount.Code })
+	i := slices.IndexFunc(f.units, func(u unitSum) bool { return u.all.SameUnit(money.Big(o.Amount)) })
 	if i < 0 {
-		zero := sum{Amount: api.Amount{Kind: amount.Kind, Code: amount.Code}}
-		f.units = append(f.units, unitSum{zero, zero})
-		i = len(f.units) - 1
+		zero := money.BigAmount{Kind: o.Amount.Kind, Code: o.Amount.Code}
+		i, f.units = len(f.units), append(f.units, unitSum{zero, zero})
 	}
-	f.units[i].all.add(amount.Minor)
+	f.units[i].all.Minor.Add(o.Amount.Minor)
 	if o.State == payout.StateAccepted {
-		f.units[i].accepted.add(amount.Minor)
+		f.units[i].accepted.Minor.Add(o.Amount.Minor)
 		if f.run != "" && !o.SentBy(f.run) {
 			f.before++
 		}
@@ -248,14 +223,14 @@ func (f *foot) lines(m money.Registry) iter.Seq[string] {
 			return
 		}
 		for _, u := range f.units {
-			accepted := u.accepted.text(m) + " of it"
-			switch {
-			case u.accepted.Minor == 0:
+			accepted := m.FormatBig(u.accepted) + " of it"
+			switch u.accepted.Minor {
+			case money.Sum{}:
 				accepted = "none of it"
-			case u.accepted == u.all && !u.all.over:
+			case u.all.Minor:
 				accepted = "all of it"
 			}
-			if !yield(u.all.text(m) + ", " + accepted + " accepted") {
+			if !yield(m.FormatBig(u.all) + ", " + accepted + " accepted") {
 				return
 			}
 		}

@@ -1,0 +1,97 @@
+package money
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"math/big"
+	"math/bits"
+
+	"example.com/till/pkg/api"
+)
+
+// A Sum is an exact sum of minor units. It has 128 bits, more than any number of amounts needs. Equal sums are
+// equal values.
+type Sum struct{ hi, lo uint64 } // two's complement
+
+// SumOf returns a number as a Sum.
+func SumOf(minor int64) Sum { return Sum{uint64(minor >> 63), uint64(minor)} }
+
+// SumOfHalves returns high * 2^32 + low.
+func SumOfHalves(high, low int64) Sum {
+	s := Sum{uint64(high >> 32), uint64(high) << 32}
+	s.Add(low)
+	return s
+}
+
+// Add adds a number.
+func (s *Sum) Add(minor int64) { s.Plus(SumOf(minor)) }
+
+// Plus adds another sum.
+func (s *Sum) Plus(o Sum) {
+	var carry uint64
+	s.lo, carry = bits.Add64(s.lo, o.lo, 0)
+	s.hi, _ = bits.Add64(s.hi, o.hi, carry)
+}
+
+// Compare returns -1, 0 or 1, as cmp.Compare does.
+func (s Sum) Compare(o Sum) int {
+	return cmp.Or(cmp.Compare(int64(s.hi), int64(o.hi)), cmp.Compare(s.lo, o.lo))
+}
+
+// Big returns the sum as a big.Int.
+func (s Sum) Big() *big.Int {
+	n := big.NewInt(int64(s.lo))
+	if s == SumOf(int64(s.lo)) {
+		return n
+	}
+	n.SetInt64(int64(s.hi))
+	return n.Add(n.Lsh(n, 64), new(big.Int).SetUint64(s.lo))
+}
+
+func (s Sum) String() string { return s.Big().String() }
+
+// BigAmount is an amount of any size. In JSON it looks like an api.Amount.
+type BigAmount struct {
+	Kind  api.Kind
+	Code  string
+	Minor Sum // in minor units
+}
+
+// Big returns an amount as a BigAmount.
+func Big(a api.Amount) BigAmount { return BigAmount{a.Kind, a.Code, SumOf(a.Minor)} }
+
+// SameUnit reports whether two amounts are in one unit. Codes that differ only in case are one.
+func (a BigAmount) SameUnit(o BigAmount) bool { return sameUnit(a.Kind, a.Code, o.Kind, o.Code) }
+
+// MarshalJSON writes an object such as {"Crypto":{"Btc":1500000}}.
+func (a BigAmount) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[api.Kind]map[string]*big.Int{a.Kind: {a.Code: a.Minor.Big()}})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (a *BigAmount) UnmarshalJSON(text []byte) error {
+	var kinds map[api.Kind]map[string]*big.Int
+	if err := json.Unmarshal(text, &kinds); err != nil {
+		return err
+	}
+	for _, kind := range []api.Kind{api.Crypto, api.Fiat} {
+		for code, minor := range kinds[kind] {
+			if len(kinds) == 1 && len(kinds[kind]) == 1 && code != "" && minor != nil && minor.BitLen() < 127 {
+				low := new(big.Int).And(minor, new(big.Int).SetUint64(1<<64-1))
+				*a = BigAmount{kind, code, Sum{uint64(new(big.Int).Rsh(minor, 64).Int64()), low.Uint64()}}
+				return nil
+			}
+		}
+	}
+	return errors.New("it is not an amount")
+}
+
+// FormatBig writes an amount of any size as Format does.
+func (r Registry) FormatBig(a BigAmount) string {
+	e, ok := r.lookup(a.Kind, a.Code)
+	if !ok {
+		e = Entry{Code: amountSpelling(a.Kind, a.Code), Decimals: Unknown}
+	}
+	return FormatSum(a.Minor.Big(), e.Code, e.Decimals)
+}
