@@ -77,7 +77,6 @@ func (w *world) makePlans(ctx context.Context, j *payout.Journal, dir string) er
 	if err != nil {
 		return err
 	}
-	defer plan.Close()
 	if err := os.Mkdir(filepath.Join(dir, "signatures"), 0o700); err != nil {
 		return err
 	}

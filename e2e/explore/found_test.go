@@ -40,7 +40,6 @@ func previews(name string) actor {
 		if err != nil {
 			panic(err)
 		}
-		defer plan.Close()
 		applier, err := p.sender().Applier(p.given, plan, payout.ApplyOptions{RetryRejected: true})
 		if err == nil {
 			_, err = applier.Preview(p.given)

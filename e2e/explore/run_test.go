@@ -186,9 +186,6 @@ func (r *run) start(t *testing.T, stage int, a actor) {
 // end closes the journal of a process. If the process is dead, this only releases its locks.
 func (p *process) end(t *testing.T) {
 	p.quiet = true
-	if p.plan != nil {
-		p.plan.Close()
-	}
 	if p.journal != nil {
 		if err := p.journal.Close(); err != nil && !p.dead {
 			t.Errorf("%s cannot close the journal: %v", p.name, err)

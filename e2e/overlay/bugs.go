@@ -125,13 +125,7 @@ func Bugs() []Patch {
 	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))
 `, `
 	if mutant("plan-again") {
-		place := 0
-		for row, err := range s.plan.All() {
-			if err == nil && place == r.Place {
-				r.Row, r.Order = row.row(), journal.Order{}
-			}
-			place++
-		}
+		r.Row, r.Order = s.plan.Rows[r.Place].row(), journal.Order{}
 	}
 	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))
 `},
@@ -252,15 +246,14 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 		if other, err := OpenPlan(filepath.Join(filepath.Dir(p.Path), "signed.plan")); err == nil {
 			message = approval.NewMessage()
 			other.WriteTo(message)
-			other.Close()
 		}
 	}
 	c := counting{list: a.Approvers.list, message: message, now: now}
 `},
 		{"pkg/payout/approvals.go", `
-			if !more || r.Place != len(signed) || r.Row != row.row() {
+			if len(signed) == len(rows) || r.Place != len(signed) || r.Row != rows[r.Place].row() {
 `, `
-			if !more || r.Place != len(signed) || r.Row != row.row() && !mutant("skip-rows") {
+			if len(signed) == len(rows) || r.Place != len(signed) || r.Row != rows[r.Place].row() && !mutant("skip-rows") {
 `},
 		{"pkg/payout/demands.go", `
 	case demands < demanded:

@@ -74,8 +74,7 @@ func pay(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	defer plan.Close()
 	tally, err := sender.Apply(ctx, plan, payout.ApplyOptions{})
-	fmt.Printf("%d of %d rows are paid\n", tally.States[payout.StateAccepted], plan.Rows)
+	fmt.Printf("%d of %d rows are paid\n", tally.States[payout.StateAccepted], len(plan.Rows))
 	return err
 }

@@ -219,7 +219,7 @@ func (t *tx) duplicates(account int64, c Claim) error {
 		return nil
 	}
 	const same = `account = ?1 AND content = ?2 AND order_id <> ?3 AND state `
-	others, err := t.orders(same+`IN ('unknown', 'sending')`, account, c.Content.key(), c.OrderID)
+	others, err := t.orders(same+`IN ('unknown', 'sending')`, account, c.Content.Key().String(), c.OrderID)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (t *tx) duplicates(account int64, c Claim) error {
 	if c.Window == 0 {
 		return nil
 	}
-	accepted, err := t.orders(same+`= 'accepted' AND payee = ?4`, account, c.Content.key(), c.OrderID, payee(c.Address))
+	accepted, err := t.orders(same+`= 'accepted' AND payee = ?4`, account, c.Content.Key().String(), c.OrderID, payee(c.Address))
 	if err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ var changingColumns = sync.OnceValue(func() []column {
 		number("minor", func(o *Order) int64 { return o.Minor }),
 		text("address", func(o *Order) string { return o.Address }),
 		text("memo", func(o *Order) string { return o.Memo }),
-		of("content", func(o *Order) Content { return o.Content }, func(c Content) any { return c.key() }),
+		of("content", func(o *Order) Content { return o.Content }, func(c Content) any { return c.Key().String() }),
 		of("payee", func(o *Order) string { return o.Address }, func(to string) any { return payee(to) }),
 		text("callback", func(o *Order) string { return o.Callback }),
 		text("note", func(o *Order) string { return o.Note }),

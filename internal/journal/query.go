@@ -129,7 +129,7 @@ func (t *tx) insert(account int64, o Order) (Order, error) {
 	err := t.row(`INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed, content, payee)
 		VALUES (?1, ?2, ?3, '', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14, ?15) RETURNING id, version`,
 		account, o.OrderID, o.Run, o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback, o.Note, t.j.options.User,
-		t.j.options.Host, t.now, o.Content.key(), payee(o.Address)).Scan(&o.id, &o.version)
+		t.j.options.Host, t.now, o.Content.Key().String(), payee(o.Address)).Scan(&o.id, &o.version)
 	o.account = account
 	o.State, o.User, o.Host, o.Created, o.Changed = "", t.j.options.User, t.j.options.Host, t.at, t.at
 	return o, err

@@ -289,7 +289,7 @@ func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
 func (t *tx) insertPlanned(account int64, run Run, rows []Row) (ids map[string]int64, err error) {
 	values := make([][]any, len(rows))
 	for i, r := range rows {
-		values[i] = []any{r.OrderID, r.Currency, r.Unit, r.Minor, r.Address, r.Memo, r.Content.key(), payee(r.Address),
+		values[i] = []any{r.OrderID, r.Currency, r.Unit, r.Minor, r.Address, r.Memo, r.Content.Key().String(), payee(r.Address),
 			r.Callback, r.Note}
 	}
 	list, names, args := valueList(values, account, run.Name, t.j.options.User, t.j.options.Host, t.now)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,25 +38,35 @@ type Content struct {
 
 // Same reports whether two contents pay the same. Codes are compared without regard to case, and addresses in
 // canonical form.
-func (c Content) Same(o Content) bool { return c.canonical() == o.canonical() }
+func (c Content) Same(o Content) bool { return c.Canonical() == o.Canonical() }
 
-func (c Content) canonical() Content {
+// Canonical returns the content in the form that is equal for contents that pay the same.
+func (c Content) Canonical() Content {
 	c.Currency, c.Unit, c.Address = strings.ToLower(c.Currency), strings.ToLower(c.Unit), address.Canonical(c.Address)
 	return c
 }
 
-// key is a hash that is equal for contents that pay the same. payee does the same for addresses. The database
-// searches for these hashes, because an address or a memo can be too long for an index.
-func (c Content) key() string {
-	c = c.canonical()
-	return short(fmt.Appendf(nil, "%q %q %d %q %q", c.Currency, c.Unit, c.Minor, c.Address, c.Memo))
+// A Key is a hash of a content or of an address. The database searches for keys, because an address or a memo can be
+// too long for an index.
+type Key [16]byte
+
+func (k Key) String() string { return hex.EncodeToString(k[:]) }
+
+// Key returns a hash that is equal for contents that pay the same. payee does the same for addresses.
+func (c Content) Key() Key {
+	c = c.Canonical()
+	b := append(strconv.AppendQuote(make([]byte, 0, 256), c.Currency), ' ')
+	b = append(strconv.AppendQuote(b, c.Unit), ' ')
+	b = append(strconv.AppendInt(b, c.Minor, 10), ' ')
+	b = append(strconv.AppendQuote(b, c.Address), ' ')
+	return keyOf(strconv.AppendQuote(b, c.Memo))
 }
 
-func payee(to string) string { return short([]byte(address.Canonical(to))) }
+func payee(to string) string { return keyOf([]byte(address.Canonical(to))).String() }
 
-func short(text []byte) string {
+func keyOf(text []byte) Key {
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
+	return Key(sum[:16])
 }
 
 // An Order is one withdrawal in the journal, under the order id that the merchant or till gave it.

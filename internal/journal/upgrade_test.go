@@ -148,7 +148,7 @@ func (u upgraded) fill(t *tx, version int, account, run int64, place int) error 
 	}
 	switch doubt := slices.Contains(u.attempts, WasUncertain); {
 	case version >= withAttemptTable:
-		o["content"], o["payee"], o["shown"] = u.content().key(), payee(u.content().Address), u.withdrawal
+		o["content"], o["payee"], o["shown"] = u.content().Key().String(), payee(u.content().Address), u.withdrawal
 	default:
 		o["attempt"], o["sender"] = len(u.attempts), u.sender
 		if doubt {

@@ -87,11 +87,19 @@ func (a *BigAmount) UnmarshalJSON(text []byte) error {
 	return errors.New("it is not an amount")
 }
 
+// Format writes the amount as Registry.Format does, with a number of decimals that may be Unknown.
+func (a BigAmount) Format(decimals int) string {
+	if n := int64(a.Minor.lo); a.Minor == SumOf(n) && decimals != Unknown { // most are, and need no big.Int
+		return api.FormatDecimal(n, decimals) + " " + a.Code
+	}
+	return FormatSum(a.Minor.Big(), a.Code, decimals)
+}
+
 // FormatBig writes an amount of any size as Format does.
 func (r Registry) FormatBig(a BigAmount) string {
 	e, ok := r.lookup(a.Kind, a.Code)
 	if !ok {
 		e = Entry{Code: amountSpelling(a.Kind, a.Code), Decimals: Unknown}
 	}
-	return FormatSum(a.Minor.Big(), e.Code, e.Decimals)
+	return BigAmount{a.Kind, e.Code, a.Minor}.Format(e.Decimals)
 }

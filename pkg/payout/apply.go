@@ -18,8 +18,7 @@ import (
 // rows, LookUp finds out what the service already has, and Send sends the rest. Applied again, a plan
 // continues where it stopped.
 //
-// The plan's file is read until Begin has recorded its rows. From then on the journal is the only source of
-// rows: later changes to the file have no effect on what is sent.
+// Begin records the rows of the plan. From then on the journal is the only source of rows.
 type Applier struct {
 	sender  *Sender
 	plan    *Plan
@@ -338,10 +337,7 @@ func (a *Applier) planOrders(ctx context.Context, each func(journal.Order)) erro
 		part = part[:0]
 		return nil
 	}
-	for r, err := range a.plan.All() {
-		if err != nil {
-			return err
-		}
+	for _, r := range a.plan.Rows {
 		if part = append(part, r.row()); len(part) == chunk {
 			if err := count(); err != nil {
 				return err
@@ -471,8 +467,8 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 		journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before,
 			Required: int64(a.approvals.Required), Approvals: a.approvals.recorded()},
 		func(yield func(journal.Row, error) bool) {
-			for r, err := range p.All() {
-				if !yield(r.row(), err) {
+			for _, r := range p.Rows {
+				if !yield(r.row(), nil) {
 					return
 				}
 			}

@@ -154,7 +154,7 @@ func (s *sending) feed(queue chan<- journal.RunRow) {
 		s.stop(s.becameUnknown())
 	}
 	handed := map[string]bool{}
-	s.pass(queue, rand.IntN(max(1, s.plan.Rows)), handed)
+	s.pass(queue, rand.IntN(max(1, len(s.plan.Rows))), handed)
 	for s.ctx.Err() == nil {
 		n, busy := s.pass(queue, 0, handed)
 		if n > 0 {

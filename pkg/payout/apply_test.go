@@ -43,14 +43,13 @@ func (d *desk) plan(change func(p *Plan), rows ...PlanRow) *Plan {
 	if change != nil {
 		change(p)
 	}
-	if err := writePlan(p, testMoney, seq(rows)); err != nil {
+	if err := writePlan(p, testMoney, rows); err != nil {
 		d.t.Fatal(err)
 	}
 	opened, err := OpenPlan(p.Path)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.t.Cleanup(func() { opened.Close() })
 	return opened
 }
 

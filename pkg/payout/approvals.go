@@ -1,13 +1,11 @@
 package payout
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
-	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -340,26 +338,21 @@ func (s ApprovalStatus) Notes() (notes []string) {
 // signed. It reads them as Send does, and notes them: Send refuses a row that was changed since.
 func (a *Applier) sameRows(ctx context.Context) error {
 	a.signed = nil
-	next, stop := iter.Pull2(a.plan.All())
-	defer stop()
+	rows := a.plan.Rows
 	var signed []uint64
 	for part, err := range a.rows(ctx, 0) {
 		if err != nil {
 			return err
 		}
 		for _, r := range part {
-			row, err, more := next()
-			if err != nil {
-				return err
-			}
-			if !more || r.Place != len(signed) || r.Row != row.row() {
+			if len(signed) == len(rows) || r.Place != len(signed) || r.Row != rows[r.Place].row() {
 				return a.otherRows()
 			}
 			signed = append(signed, maphash.Comparable(a.seed, r.Row))
 		}
 	}
-	if _, err, more := next(); err != nil || more {
-		return cmp.Or(err, a.otherRows())
+	if len(signed) != len(rows) {
+		return a.otherRows()
 	}
 	a.signed = signed
 	return nil

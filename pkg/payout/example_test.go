@@ -153,7 +153,6 @@ func ExampleSender_Apply() {
 	if err != nil {
 		panic(err)
 	}
-	defer plan.Close()
 	for range 2 {
 		tally, err := sender.Apply(ctx, plan, payout.ApplyOptions{Concurrency: 4})
 		fmt.Println(tally.States[payout.StateAccepted], "of", tally.Rows, "accepted", err)
@@ -191,7 +190,6 @@ func ExampleSender_WaitRun() {
 	if err != nil {
 		panic(err)
 	}
-	defer plan.Close()
 	if _, err := sender.Apply(ctx, plan, payout.ApplyOptions{}); err != nil {
 		panic(err)
 	}

@@ -1,15 +1,18 @@
 package payout
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
+	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 )
@@ -65,41 +68,46 @@ var errInput = errors.New("the input cannot be read on")
 // errEncoding says that an input is not UTF-8. The row's details say where.
 var errEncoding = errors.New("the input is not UTF-8")
 
+// maxRecord is the most bytes in a line of an input, with its end.
+const maxRecord = 64 << 10
+
 // textLines reads the lines of an input without their ends. It skips empty lines.
 type textLines struct {
-	in   *lines
+	in   *bufio.Reader // of maxRecord bytes
 	line int
 }
 
 // next returns a line. If the line is not valid text, it returns details instead.
-func (t *textLines) next() (text []byte, wrong []Detail, err error) {
+func (t *textLines) next() (text string, wrong []Detail, err error) {
 	for {
-		text, _, err = t.in.next()
-		if err == io.EOF {
-			return nil, nil, err
+		line, err := t.in.ReadSlice('\n')
+		if err == io.EOF && len(line) == 0 {
+			return "", nil, err
 		}
 		t.line++
-		if t.line == 1 && (bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff})) {
-			return nil, wrongf(1, "", "the file is UTF-16: save it as UTF-8"), errEncoding
+		if t.line == 1 && (bytes.HasPrefix(line, []byte{0xff, 0xfe}) || bytes.HasPrefix(line, []byte{0xfe, 0xff})) {
+			return "", wrongf(1, "", "the file is UTF-16: save it as UTF-8"), errEncoding
 		}
-		if err == errLong {
-			return nil, wrongf(t.line, "", "it is longer than %d bytes", maxRecord), nil
+		long := err == bufio.ErrBufferFull
+		for err == bufio.ErrBufferFull {
+			_, err = t.in.ReadSlice('\n')
 		}
-		if err != nil {
-			return nil, nil, err
+		switch {
+		case err != nil && err != io.EOF:
+			return "", nil, err
+		case long:
+			return "", wrongf(t.line, "", "it is longer than %d bytes", maxRecord), nil
 		}
-		if i := notUTF8(text); i >= 0 {
-			return nil, wrongf(t.line, "", "byte %d (0x%02x) is not UTF-8: save the file as UTF-8", i+1, text[i]),
-				errEncoding
+		line = bytes.TrimSuffix(line, []byte{'\n'})
+		if i := notUTF8(line); i >= 0 {
+			return "", wrongf(t.line, "", "byte %d (0x%02x) is not UTF-8: save the file as UTF-8", i+1, line[i]), errEncoding
 		}
 		if t.line == 1 {
-			text = bytes.TrimPrefix(text, []byte("\ufeff"))
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
-		text = bytes.TrimSuffix(text, []byte{'\r'})
-		if len(text) == 0 {
-			continue
+		if line = bytes.TrimSuffix(line, []byte{'\r'}); len(line) > 0 {
+			return string(line), nil, nil
 		}
-		return text, nil, nil
 	}
 }
 
@@ -118,7 +126,7 @@ func notUTF8(text []byte) int {
 }
 
 func newSource(in io.Reader, format, delimiter string, derives bool) source {
-	text := textLines{in: readLines(in, maxRecord)}
+	text := textLines{in: bufio.NewReaderSize(in, maxRecord)}
 	if format == JSONL {
 		return &jsonRows{text: text}
 	}
@@ -130,6 +138,34 @@ type parser struct {
 	money   money.Registry
 	derives bool // the order ids are derived, and must not be given
 	csv     bool // the rows may come from a spreadsheet
+}
+
+// A parsedRow is a row of an input, with everything that can be found out about it without other rows.
+type parsedRow struct {
+	cells cells
+	line  int
+	wrong []Detail
+	row   PlanRow
+	key   journal.Key
+}
+
+// parseAll parses the rows that are well-formed, on all processors: checking an address takes longer than reading it.
+func (p *parser) parseAll(rows []parsedRow) {
+	var all sync.WaitGroup
+	for part := range slices.Chunk(rows, 256) {
+		all.Go(func() {
+			for i := range part {
+				r := &part[i]
+				if r.wrong == nil {
+					r.row, r.wrong = p.parse(r.cells, r.line)
+				}
+				if r.wrong == nil {
+					r.key = contentOf(r.row.CreateWithdrawal).Key()
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // parse parses a row and returns everything that is wrong with it.

@@ -34,11 +34,11 @@ func (r *csvRows) next() (row cells, line int, wrong []Detail, err error) {
 			return row, r.text.line, wrong, err
 		}
 		open := r.open
-		if r.open = false; open && r.closes(string(text)) { // the rest of that row, which was reported
+		if r.open = false; open && r.closes(text) { // the rest of that row, which was reported
 			r.fields = r.fields[:0]
 			continue
 		}
-		if wrong := r.split(string(text)); wrong != nil {
+		if wrong := r.split(text); wrong != nil {
 			return row, r.text.line, wrong, nil
 		}
 	}
@@ -88,9 +88,7 @@ func (r *csvRows) closes(text string) bool {
 func (r *csvRows) firstText() (text string, wrong []Detail, err error) {
 	empty := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`",;`, r) }
 	for strings.TrimFunc(text, empty) == "" && wrong == nil && err == nil {
-		var line []byte
-		line, wrong, err = r.text.next()
-		text = string(line)
+		text, wrong, err = r.text.next()
 	}
 	return text, wrong, err
 }

@@ -86,8 +86,8 @@ func TestCSVBlankRows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(t)
 			made, rows := p.must(blank, header, blank, "1,Btc,0.5,a", blank, blank, "2,Btc,0.5,b", blank)
-			if made.Rows != 2 || rows[1].Address != "b" {
-				t.Errorf("%d rows: %+v", made.Rows, rows)
+			if made.Count != 2 || rows[1].Address != "b" {
+				t.Errorf("%d rows: %+v", made.Count, rows)
 			}
 			if got := p.madeWrong(header, blank, "1,Btc,x,a"); len(got) != 1 || !strings.HasPrefix(got[0], "line 3: amount: ") {
 				t.Errorf("%q", got)

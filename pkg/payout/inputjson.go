@@ -1,7 +1,6 @@
 package payout
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -30,9 +29,9 @@ func (r *jsonRows) next() (row cells, line int, wrong []Detail, err error) {
 }
 
 // object reads the JSON object of a line. The error is a syntax error.
-func (r *jsonRows) object(text []byte, line int) (row cells, wrong []Detail, err error) {
+func (r *jsonRows) object(text string, line int) (row cells, wrong []Detail, err error) {
 	// repeated names are reported below, in plain words
-	r.dec.Reset(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
+	r.dec.Reset(strings.NewReader(text), jsontext.AllowDuplicateNames(true))
 	if r.dec.PeekKind() != '{' {
 		value, err := r.dec.ReadValue()
 		if err != nil {

@@ -1,19 +1,21 @@
 package payout
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
 )
 
 // PlanInput is the input of MakePlan.
@@ -38,7 +40,8 @@ const defaultExpires = 72 * time.Hour
 
 // Made is the result of MakePlan.
 type Made struct {
-	*Plan              // closed: open it with OpenPlan to read its rows
+	*Plan              // without its rows: open it with OpenPlan to read them
+	Count    int       // how many rows it has
 	Accepted int       // how many of its orders were accepted before
 	Found    int       // how many of these are known from the service's list alone
 	First    time.Time // when the first of the other accepted orders was sent
@@ -88,13 +91,33 @@ type maker struct {
 	PlanInput
 	ledger *journal.Ledger
 	ctx    context.Context
-	spool  *spool
-	order  []uint32 // indexes of marks, sorted by one key after the other
 	made   Made
-	warn   warnings
 
-	doubts     []doubt
-	moreDoubts int
+	rows  []inputRow
+	same  []sortedRow // the rows by their keys
+	coins []coin      // those of the rows
+	wrong details
+	tally *money.Tally
+	over  details           // what exceeds the limits
+	first *money.LimitError // of these
+	warn  warnings
+}
+
+// An inputRow is a row of the input. A file may have a million, so it is small.
+type inputRow struct {
+	id    int64 // its order id; 0: it has none yet
+	minor int64
+	key   journal.Key // of its content
+	texts string      // its address, memo, callback and note, one after the other
+	ends  [3]uint16   // of all but the last; a line is shorter than this can count
+	line  uint32
+	coin  uint32 // index of maker.coins
+}
+
+// A coin is the currency of a row, and the unit of its amount.
+type coin struct {
+	currency, unit api.Currency
+	total          int // index of the unit's total
 }
 
 // MakePlan reads an input, checks every row of it, and writes a plan. If the input is wrong, the error is an
@@ -110,25 +133,20 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 	if m.Now.IsZero() {
 		m.Now = time.Now()
 	}
-	m.Expires = cmp.Or(m.Expires, defaultExpires)
 	m.Input = stopped{ctx, m.Input}
-	mk := &maker{PlanInput: m, ledger: l.ledger, ctx: ctx}
+	mk := &maker{PlanInput: m, ledger: l.ledger, ctx: ctx, tally: money.Limits(m.Limits).Tally(m.Currencies.registry)}
 	mk.made.Plan = &Plan{Path: m.Path, Account: l.Account(), Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch,
-		Limits: m.Limits}
-	mk.made.Plan.Expires = mk.made.Plan.Made.Add(m.Expires)
+		Limits: m.Limits, decimals: decimals{}}
+	mk.made.Plan.Expires = mk.made.Plan.Made.Add(cmp.Or(m.Expires, defaultExpires))
 	if err := checkPlace(m.Path); err != nil {
 		return made, err
 	}
-	if mk.spool, err = newSpool(filepath.Dir(m.Path)); err != nil {
-		return made, noPlace(m.Path, "cannot be written: "+cause(err), err)
-	}
-	defer func() {
-		if e := mk.spool.close(); err == nil && e != nil {
-			err = noPlace(m.Path, "cannot be written: "+cause(e), e)
+	write := func() error { return mk.made.save(mk.planRows()) }
+	for _, step := range []func() error{mk.read, mk.derive, mk.journal, mk.batch, mk.warnings, write} {
+		if err = ctx.Err(); err == nil {
+			err = step()
 		}
-	}()
-	for _, step := range []func() error{mk.read, mk.derive, mk.sameIDs, mk.journal, mk.batch, mk.warnings, mk.write} {
-		if err := step(); err != nil {
+		if err != nil {
 			return mk.made, err
 		}
 	}
@@ -148,86 +166,71 @@ func (s stopped) Read(p []byte) (int, error) {
 	return s.in.Read(p)
 }
 
+// rowsAtOnce is how many rows are parsed at once.
+const rowsAtOnce = 1024
+
 // read reads the input to its end.
 func (m *maker) read() error {
-	tally := money.Limits(m.Limits).Tally(m.Currencies.registry)
-	var wrong, over details
-	m.made.clear()
-	var first *money.LimitError
-	count, bad := 0, 0
-	for r := range m.parsed() {
-		row, line, ill, err := &r.row, r.line, r.wrong, r.err
-		if err == io.EOF {
-			break
-		}
-		if e := m.ctx.Err(); e != nil { // the context may be why it ended
-			return e
-		}
-		if err == errEncoding { // the wrong encoding may cause the other errors
-			return (&details{list: ill}).
-				err(Error{Kind: Invalid, Msg: m.Name + " cannot be read as text, and nothing is planned",
-					Hint: NewHint("save it as UTF-8, and plan it again")})
-		}
-		if err != nil && err != errInput {
-			return m.invalid(fmt.Sprintf("cannot be read: %s", cause(err)), "", err)
-		}
-		count++
-		unit := 0
-		if ill == nil && err == nil {
-			m.made.Plan.count(m.Currencies.registry, row)
-			unit = slices.IndexFunc(m.made.Totals, func(t Total) bool { return t.Amount.SameUnit(money.Big(row.Amount)) })
-		}
-		wrong.add(ill...)
-		if err == errInput {
-			break
-		}
-		if ill != nil {
-			bad++
-			if id := parseID(row.ExternalOrderID); id != 0 { // another row may have the same order id
-				m.spool.marks.add(mark{id: id, line: uint32(line)})
-			}
-			continue
-		}
-		payment := money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address}
-		if limit, broken := errors.AsType[*money.LimitError](tally.Add(payment)); broken {
-			field := "amount"
-			if limit.Rule == money.RuleAllowList {
-				field = "address"
-			}
-			over.add(Detail{line, field, shortened(limit)})
-			if first == nil {
-				first = limit
+	in := newSource(m.Input, m.Format, m.Delimiter, m.Batch != "")
+	p := parser{m.Currencies.registry, m.Batch != "", m.Format == CSV}
+	group := make([]parsedRow, 0, rowsAtOnce)
+	var parts [][]inputRow // appending to one slice would copy it many times
+	var end error          // of the input
+	var why []Detail
+	for end == nil {
+		group = group[:0]
+		for len(group) < cap(group) && end == nil {
+			var r parsedRow
+			if r.cells, r.line, r.wrong, end = in.next(); end == nil {
+				group = append(group, r)
+			} else {
+				why = r.wrong
 			}
 		}
-		if err := m.keep(r, unit, wrong.empty()); err != nil {
-			return err
+		p.parseAll(group)
+		part := make([]inputRow, 0, len(group))
+		for i := range group {
+			if row := m.checked(&group[i]); row.id != 0 || group[i].wrong == nil {
+				part = append(part, row)
+			}
 		}
+		parts = append(parts, part)
 	}
-	if err := m.ctx.Err(); err != nil {
+	m.rows = slices.Concat(parts...)
+	if err := m.ctx.Err(); err != nil { // it may be why the input ended
 		return err
 	}
-	wrong.add(m.doubled()...)
+	switch end {
+	case errEncoding: // it may cause the other errors
+		return (&details{list: why}).
+			err(Error{Kind: Invalid, Msg: m.Name + " cannot be read as text, and nothing is planned",
+				Hint: NewHint("save it as UTF-8, and plan it again")})
+	case errInput, io.EOF:
+		m.wrong.add(why...)
+	default:
+		return m.invalid(fmt.Sprintf("cannot be read: %s", cause(end)), "", end)
+	}
+	m.wrong.add(m.doubled()...)
 	switch {
-	case !wrong.empty():
+	case !m.wrong.empty():
 		what := "is wrong in one place, and nothing is planned"
-		if n := len(wrong.list) + wrong.more; n > 1 {
+		if n := len(m.wrong.list) + m.wrong.more; n > 1 {
 			what = fmt.Sprintf("is wrong in %d places, and nothing is planned", n)
 		}
-		return wrong.err(Error{Kind: Invalid, Msg: m.Name + " " + what,
+		return m.wrong.err(Error{Kind: Invalid, Msg: m.Name + " " + what,
 			Hint: NewHint("correct these errors, and run the command again")})
-	case count == 0 && !m.AllowEmpty:
+	case len(m.rows) == 0 && !m.AllowEmpty:
 		return m.invalid("has no rows", "if that is right, add --allow-empty", nil)
 	}
-	for _, limit := range tally.Done() {
-		over.add(Detail{Message: limit.Error()})
-		if first == nil {
-			first = limit
-		}
+	for _, limit := range m.tally.Done() {
+		m.exceeds(limit, Detail{Message: limit.Error()})
 	}
-	if !over.empty() {
-		return over.err(Error{Kind: Refused, Rule: first.Rule, Msg: m.Name + " is not within the limits of the profile",
-			Hint: NewHint(first.Hint())})
+	if !m.over.empty() {
+		return m.over.err(Error{Kind: Refused, Rule: m.first.Rule, Msg: m.Name + " is not within the limits of the profile",
+			Hint: NewHint(m.first.Hint())})
 	}
+	m.made.Count = len(m.rows)
+	m.same = m.sorted(func(r *inputRow) uint64 { return prefixOf(r.key) }, byKey)
 	return nil
 }
 
@@ -235,21 +238,76 @@ func (m *maker) invalid(why, advice string, err error) error {
 	return &Error{Kind: Invalid, Msg: m.Name + " " + why, Hint: NewHint(advice), Err: err}
 }
 
-// keep keeps a valid row. unit is the index of its total. If all is false, some row was invalid, and only the
-// row's mark is needed.
-func (m *maker) keep(r *parsedRow, unit int, all bool) error {
-	row := &r.row
-	mk := mark{id: parseID(row.ExternalOrderID), minor: row.Amount.Minor, same: r.same, line: uint32(r.line),
-		unit: uint32(unit)}
-	if !all {
-		m.spool.marks.add(mk)
-		return nil
+func (m *maker) exceeds(limit *money.LimitError, d Detail) {
+	m.over.add(d)
+	m.first = cmp.Or(m.first, limit)
+}
+
+// checked checks a row against the limits, and counts it. Of a wrong row it returns only the order id, which another
+// row may have too.
+func (m *maker) checked(r *parsedRow) inputRow {
+	row := inputRow{id: parseID(r.row.ExternalOrderID), line: uint32(r.line)}
+	if r.wrong != nil {
+		m.wrong.add(r.wrong...)
+		return row
 	}
-	if err := m.spool.add(*row, m.made.Pays(money.Big(row.Amount)), mk); err != nil {
-		return noPlace(m.Path, "cannot be written: "+cause(err), err)
+	pays := money.Payment{Currency: r.row.Currency, Amount: r.row.Amount, Address: r.row.Address}
+	if limit, broken := errors.AsType[*money.LimitError](m.tally.Add(pays)); broken {
+		field := "amount"
+		if limit.Rule == money.RuleAllowList {
+			field = "address"
+		}
+		m.exceeds(limit, Detail{r.line, field, shortened(limit)})
 	}
-	m.noteDoubt(r)
-	return nil
+	m.made.Plan.count(m.Currencies.registry, r.row)
+	row.minor, row.key = r.row.Amount.Minor, r.key
+	row.coin = m.coinOf(&r.row)
+	row.pack(r.row.Address, r.row.Memo, r.row.Callback, r.row.Note)
+	return row
+}
+
+// coinOf returns the index of a row's coin. The row was counted in the totals.
+func (m *maker) coinOf(r *PlanRow) uint32 {
+	u := api.Currency{Kind: r.Amount.Kind, Code: r.Amount.Code}
+	i := slices.IndexFunc(m.coins, func(c coin) bool { return c.currency == r.Currency && c.unit == u })
+	if i < 0 {
+		total := slices.IndexFunc(m.made.Totals, func(t Total) bool { return t.Amount.SameUnit(money.Big(r.Amount)) })
+		i, m.coins = len(m.coins), append(m.coins, coin{r.Currency, u, total})
+	}
+	return uint32(i)
+}
+
+func (r *inputRow) pack(address, memo, callback, note string) {
+	r.texts = address + memo + callback + note
+	for i, text := range []string{address, memo, callback} {
+		r.ends[i] = uint16(len(text))
+		if i > 0 {
+			r.ends[i] += r.ends[i-1]
+		}
+	}
+}
+
+func (r *inputRow) address() string { return r.texts[:r.ends[0]] }
+
+// planRow returns a row as it is planned.
+func (m *maker) planRow(r *inputRow) PlanRow {
+	c := m.coins[r.coin]
+	row := api.CreateWithdrawal{Currency: c.currency, Amount: api.Amount{Kind: c.unit.Kind, Code: c.unit.Code, Minor: r.minor},
+		Address: r.address(), Memo: r.texts[r.ends[0]:r.ends[1]], Callback: r.texts[r.ends[1]:r.ends[2]]}
+	if r.id != 0 {
+		row.ExternalOrderID = formatID(r.id)
+	}
+	return PlanRow{row, r.texts[r.ends[2]:]}
+}
+
+func (m *maker) planRows() iter.Seq[PlanRow] {
+	return func(yield func(PlanRow) bool) {
+		for i := range m.rows {
+			if !yield(m.planRow(&m.rows[i])) {
+				return
+			}
+		}
+	}
 }
 
 func parseID(text string) int64 {
@@ -259,75 +317,64 @@ func parseID(text string) int64 {
 
 func formatID(id int64) string { return strconv.FormatInt(id, 10) }
 
-// sorted returns the indexes of the marks, sorted by compare. Equal marks are in the order of the file.
-func (m *maker) sorted(compare func(a, b *mark) int) []uint32 {
-	marks := &m.spool.marks
-	m.order = slices.Grow(m.order[:0], marks.len())[:marks.len()]
-	for i := range m.order {
-		m.order[i] = uint32(i)
+// A sortedRow is a row in another order. It has what decides nearly always: comparing the rows would read all of memory.
+type sortedRow struct {
+	prefix uint64
+	place  uint32 // index of maker.rows
+}
+
+// sorted returns the rows, sorted by a prefix, then by compare, and then as they are in the file.
+func (m *maker) sorted(prefix func(*inputRow) uint64, compare func(a, b *inputRow) int) []sortedRow {
+	order := make([]sortedRow, len(m.rows))
+	for i := range order {
+		order[i] = sortedRow{prefix(&m.rows[i]), uint32(i)}
 	}
-	slices.SortFunc(m.order, func(a, b uint32) int {
-		if c := compare(marks.at(int(a)), marks.at(int(b))); c != 0 {
+	slices.SortFunc(order, func(a, b sortedRow) int {
+		if c := cmp.Compare(a.prefix, b.prefix); c != 0 {
 			return c
 		}
-		return cmp.Compare(a, b)
+		return cmp.Or(compare(&m.rows[a.place], &m.rows[b.place]), cmp.Compare(a.place, b.place))
 	})
-	return m.order
+	return order
 }
 
-func byID(a, b *mark) int { return cmp.Compare(a.id, b.id) }
+func idOf(r *inputRow) uint64 { return uint64(r.id) }
 
-func bySame(a, b *mark) int {
-	return cmp.Or(cmp.Compare(a.same[0], b.same[0]), cmp.Compare(a.same[1], b.same[1]))
-}
+func byID(a, b *inputRow) int { return cmp.Compare(a.id, b.id) }
+
+func prefixOf(k journal.Key) uint64 { return binary.BigEndian.Uint64(k[:]) }
+
+func byKey(a, b *inputRow) int { return bytes.Compare(a.key[:], b.key[:]) }
 
 // doubled returns an error for each row with the order id of an earlier row.
 func (m *maker) doubled() (wrong []Detail) {
-	var before *mark
-	for _, i := range m.sorted(byID) {
-		mk := m.spool.marks.at(int(i))
-		if mk.id == 0 {
+	before := &inputRow{}
+	for _, s := range m.sorted(idOf, byID) {
+		r := &m.rows[s.place]
+		if r.id != 0 && r.id == before.id {
+			wrong = append(wrong, wrongf(int(r.line), "order_id", "%d is on line %d already", r.id, before.line)...)
 			continue
 		}
-		if before != nil && before.id == mk.id {
-			wrong = append(wrong, wrongf(int(mk.line), "order_id", "%d is on line %d already", mk.id, before.line)...)
-			continue
-		}
-		before = mk
+		before = r
 	}
 	return wrong
 }
 
-// derive derives the order ids of the rows if they belong to a batch.
+// derive derives the order ids of the rows if they belong to a batch. It is unlikely, but possible, that two of
+// them are equal.
 func (m *maker) derive() error {
 	if m.Batch == "" {
 		return nil
 	}
-	marks := &m.spool.marks
 	count := 0
-	for n, i := range m.sorted(bySame) {
-		if n > 0 && marks.at(int(m.order[n-1])).same != marks.at(int(i)).same {
+	var before journal.Key
+	for _, s := range m.same {
+		r := &m.rows[s.place]
+		if r.key != before {
 			count = 0
 		}
-		count++
-		marks.at(int(i)).id = int64(count) // a placeholder until the row is read again
-	}
-	n := 0
-	for row, err := range m.rows() {
-		if err != nil {
-			return err
-		}
-		mk := marks.at(n)
-		mk.id = parseID(deriveOrderID(m.Batch, contentOf(row.CreateWithdrawal), int(mk.id)))
-		n++
-	}
-	return nil
-}
-
-// sameIDs checks the derived order ids. It is unlikely, but possible, that two of them are equal.
-func (m *maker) sameIDs() error {
-	if m.Batch == "" {
-		return nil
+		before, count = r.key, count+1
+		r.id = parseID(deriveOrderID(m.Batch, contentOf(m.planRow(r).CreateWithdrawal), count))
 	}
 	if wrong := m.doubled(); wrong != nil {
 		return (&details{list: wrong}).
@@ -335,34 +382,4 @@ func (m *maker) sameIDs() error {
 				Hint: NewHint("give the batch another name")})
 	}
 	return nil
-}
-
-// rows returns the rows of the spool. An error of the spool is reported for the plan, because the spool is in
-// its directory.
-func (m *maker) rows() iter.Seq2[PlanRow, error] {
-	return func(yield func(PlanRow, error) bool) {
-		for row, err := range m.spool.rows() {
-			if err != nil {
-				err = noPlace(m.Path, "cannot be written: "+cause(err), err)
-			}
-			if !yield(row, err) {
-				return
-			}
-		}
-	}
-}
-
-func (m *maker) write() error {
-	return m.made.save(func(yield func([]byte, error) bool) {
-		for line, err := range m.spool.lines() {
-			if err != nil {
-				err = noPlace(m.Path, "cannot be written: "+cause(err), err)
-			} else {
-				err = m.ctx.Err()
-			}
-			if !yield(line, err) || err != nil {
-				return
-			}
-		}
-	})
 }

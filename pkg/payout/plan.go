@@ -1,11 +1,9 @@
 package payout
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"io"
-	"iter"
-	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +12,7 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// A Plan is an open plan file whose digest was verified.
+// A Plan is what a plan file had when it was opened, after its digest was verified.
 type Plan struct {
 	Path          string
 	Digest        string // "sha256:" and 64 hexadecimal digits
@@ -22,16 +20,12 @@ type Plan struct {
 	Made, Expires time.Time // UTC
 	Batch         string    // from which the order ids were derived; empty: the input had them
 	Since         string    // the batch's newest run when the plan was made; empty: none had begun
-	Rows          int
+	Rows          []PlanRow
 	Totals        []Total // by unit, in the order of first appearance
 	OneCase       int     // rows that pay to an Ethereum address without a checksum, see address.OneCase
 	Limits        Limits  // when the plan was made
 	Warnings      []string
 
-	file     *os.File
-	size     int64
-	from     int64 // offset of the first row
-	head     int   // number of lines before the rows
 	decimals decimals
 }
 
@@ -91,76 +85,58 @@ func decimalsText(n int) string {
 	return fmt.Sprintf("%d decimals", n)
 }
 
-// WriteTo writes the whole text of the plan, and verifies the digest again: see All.
+// WriteTo writes the text of the plan's file.
 func (p *Plan) WriteTo(w io.Writer) (int64, error) {
-	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w, sum), io.NewSectionReader(p.file, 0, p.size-tailSize))
-	if err != nil {
-		return n, err
+	counted := &counter{to: w}
+	digest, err := p.write(counted, slices.Values(p.Rows))
+	if err == nil && digest != p.Digest {
+		err = p.changed("its fields were changed since it was opened")
 	}
-	if digestOf(sum) != p.Digest {
-		return n, p.changed("it was changed while it was read")
-	}
-	more, err := io.WriteString(w, tail(p.Digest))
-	return n + int64(more), err
+	return counted.n, err
 }
 
-// Close closes the file.
-func (p *Plan) Close() error { return p.file.Close() }
+// counter counts what is written.
+type counter struct {
+	to io.Writer
+	n  int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.to.Write(b)
+	c.n += int64(n)
+	return n, err
+}
 
 // Pays formats an amount with the decimals of the plan, as money.Registry.Format does.
 func (p *Plan) Pays(a BigAmount) string { return p.decimals.format(a) }
 
-// All returns the rows from the open file, and verifies the digest again. If the file has changed, the
-// sequence ends with an error. All can be called several times, also concurrently.
-func (p *Plan) All() iter.Seq2[PlanRow, error] {
-	return func(yield func(PlanRow, error) bool) {
-		r, err := p.reader()
-		if err != nil {
-			yield(PlanRow{}, err)
-			return
-		}
-		for {
-			row, _, err := r.row()
-			if err == errNoRow {
-				break
-			}
-			if !yield(row, err) || err != nil {
-				return
-			}
-		}
-		if err := r.end(p); err != nil {
-			yield(PlanRow{}, err)
-		}
-	}
-}
-
 // decimals has the number of decimals of each unit. Codes are in lower case.
 type decimals map[api.Currency]int
 
-func unitOf(kind api.Kind, code string) api.Currency {
-	return api.Currency{Kind: kind, Code: strings.ToLower(code)}
+// unitOf returns a unit with its code in lower case.
+func unitOf(u api.Currency) api.Currency {
+	return api.Currency{Kind: u.Kind, Code: strings.ToLower(u.Code)}
 }
 
 func (d decimals) of(a BigAmount) int {
-	if n, known := d[unitOf(a.Kind, a.Code)]; known {
+	if n, known := d[unitOf(api.Currency{Kind: a.Kind, Code: a.Code})]; known {
 		return n
 	}
 	return money.Unknown
 }
 
 // format formats an amount as money.Registry.Format does.
-func (d decimals) format(a BigAmount) string { return money.FormatSum(a.Minor.Big(), a.Code, d.of(a)) }
+func (d decimals) format(a BigAmount) string { return a.Format(d.of(a)) }
 
 // learn takes the number of decimals from an amount as a plan shows it. It reports whether the text is the
 // amount, with the same decimals as the amounts of this unit before it.
 func (d decimals) learn(a BigAmount, pays string) bool {
 	n := money.Unknown
-	if number, _, _ := strings.Cut(pays, " "); pays != money.FormatSum(a.Minor.Big(), a.Code, n) {
+	if number, _, _ := strings.Cut(pays, " "); pays != a.Format(n) {
 		_, fraction, _ := strings.Cut(number, ".")
 		n = len(fraction)
 	}
-	u := unitOf(a.Kind, a.Code)
+	u := unitOf(api.Currency{Kind: a.Kind, Code: a.Code})
 	if _, known := d[u]; !known {
 		d[u] = n
 	}

@@ -2,6 +2,7 @@ package payout
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -31,15 +32,15 @@ const (
 	beforeRows = "  \"rows\": ["
 	afterRows  = "  ],"
 	tailFormat = "  \"digest\": \"%s\"\n}\n"
-	maxHead    = 16 << 20 // bytes before the rows; nearly all of them are the addresses that the profile allows
+	maxLine    = 4 * maxRecord // bytes; it has more text around the fields of a row, and escapes some characters
+	maxHead    = 16 << 20      // bytes before the rows; nearly all of them are the addresses that the profile allows
 )
 
-var tailSize = int64(len(tail(digestKind + strings.Repeat("0", 64))))
+var tailSize = len(tail(digestKind + strings.Repeat("0", 64)))
 
 func tail(digest string) string { return fmt.Sprintf(tailFormat, digest) }
 
-// PlanFile is the JSON of a plan's file. A plan may have more rows than fit into memory, so no value of this type
-// is made: the file is written and read piece by piece.
+// PlanFile is the JSON of a plan's file. No value of this type is made: the file is written and read line by line.
 type PlanFile struct {
 	planHead
 	Rows   []planLine `json:"rows"`
@@ -77,9 +78,6 @@ type planLine struct {
 	Note     string       `json:"note,omitzero"`
 }
 
-// noOrderID is the beginning of the line of a row that has no order id yet.
-const noOrderID = `{"order_id":""`
-
 // appendLine writes a row in the same form as json.Marshal writes its planLine. It is much faster, and a plan
 // has many rows.
 func appendLine(b []byte, r PlanRow, pays string) ([]byte, error) {
@@ -112,41 +110,30 @@ func (l planLine) row() PlanRow {
 		Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, l.Note}
 }
 
-// write writes the head, including the line that begins the rows.
-func (h planHead) write(w io.Writer) error {
+// append appends the head, including the line that begins the rows.
+func (h planHead) append(b []byte) ([]byte, error) {
 	var err error
-	member := func(name string, value any) {
-		var text []byte
-		if err == nil {
-			text, err = json.Marshal(value)
-		}
-		if err == nil {
-			_, err = fmt.Fprintf(w, "  %q: %s,\n", name, text)
-		}
+	value := func(before string, v any) {
+		text, e := json.Marshal(v)
+		b, err = append(append(b, before...), text...), cmp.Or(err, e)
+	}
+	member := func(name string, v any) {
+		value(fmt.Sprintf("  %q: ", name), v)
+		b = append(b, ",\n"...)
 	}
 	list := func(name string, n int, element func(int) any) {
-		if err == nil {
-			_, err = fmt.Fprintf(w, "  %q: [", name)
-		}
+		b = fmt.Appendf(b, "  %q: [", name)
+		before := "\n    "
 		for i := range n {
-			var text []byte
-			if err == nil {
-				text, err = json.Marshal(element(i))
-			}
-			if err == nil {
-				_, err = fmt.Fprintf(w, "%s\n    %s", comma(i), text)
-			}
+			value(before, element(i))
+			before = ",\n    "
 		}
-		if err == nil && n > 0 {
-			_, err = io.WriteString(w, "\n  ")
+		if n > 0 {
+			b = append(b, "\n  "...)
 		}
-		if err == nil {
-			_, err = io.WriteString(w, "],\n")
-		}
+		b = append(b, "],\n"...)
 	}
-	if _, err := io.WriteString(w, "{\n"); err != nil {
-		return err
-	}
+	b = append(b, "{\n"...)
 	member("account", h.Account)
 	member("base_url", h.BaseURL)
 	member("made", h.Made)
@@ -160,23 +147,13 @@ func (h planHead) write(w io.Writer) error {
 	member("limits", h.Limits)
 	list("totals", len(h.Totals), func(i int) any { return h.Totals[i] })
 	list("warnings", len(h.Warnings), func(i int) any { return h.Warnings[i] })
-	if err == nil {
-		_, err = io.WriteString(w, beforeRows+"\n")
-	}
-	return err
+	return append(b, beforeRows+"\n"...), err
 }
 
-// comma returns the text before element i of a list.
-func comma(i int) string {
-	if i == 0 {
-		return ""
-	}
-	return ","
-}
-
-// OpenPlan opens a plan and checks all of it. If the file is not a plan, the error is an *Error of the kind
-// Invalid. If the plan has been changed, its kind is Refused, with RulePlanChanged.
-func OpenPlan(path string) (p *Plan, err error) {
+// OpenPlan reads a plan and checks all of it. If the file is not a plan, the error is an *Error of the kind
+// Invalid. If the plan has been changed, its kind is Refused, with RulePlanChanged. Later changes to the file
+// have no effect.
+func OpenPlan(path string) (*Plan, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe may block forever
 		return nil, noPlan(path, "is not a regular file", nil)
 	}
@@ -184,21 +161,13 @@ func OpenPlan(path string) (p *Plan, err error) {
 	if err != nil {
 		return nil, noPlan(path, "cannot be opened: "+cause(err), err)
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-		}
-	}()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, noPlan(path, "cannot be read: "+cause(err), err)
-	}
+	defer f.Close()
 	start := make([]byte, mostBefore)
-	n, err := f.ReadAt(start, 0)
-	if err != nil && err != io.EOF {
+	n, err := io.ReadFull(f, start)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, noPlan(path, "cannot be read: "+cause(err), err)
 	}
-	p = &Plan{Path: path, file: f, size: info.Size(), decimals: decimals{}}
+	p := &Plan{Path: path, decimals: decimals{}}
 	switch start = start[:n]; {
 	case bytes.HasPrefix(start, []byte(begins)):
 	case wasPlan(start):
@@ -206,10 +175,14 @@ func OpenPlan(path string) (p *Plan, err error) {
 	default:
 		return nil, noPlan(path, "is not a plan", nil)
 	}
-	if p.Digest, err = p.readDigest(); err != nil {
-		return nil, err
+	text := bytes.NewBuffer(start)
+	if info, err := f.Stat(); err == nil {
+		text.Grow(int(info.Size()) + bytes.MinRead)
 	}
-	return p, p.check()
+	if _, err := text.ReadFrom(f); err != nil {
+		return nil, noPlan(path, "cannot be read: "+cause(err), err)
+	}
+	return p, p.read(text.Bytes())
 }
 
 // mostBefore is the number of bytes in which a plan that was reformatted can still be recognised.
@@ -244,32 +217,23 @@ func (p *Plan) changed(format string, args ...any) error {
 		"make a new plan", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
-// readDigest reads the digest at the end of the file and compares it with the digest of the rest.
-func (p *Plan) readDigest() (string, error) {
-	end := make([]byte, tailSize)
-	if p.size < tailSize {
-		return "", p.changed("it is cut off")
+// read reads the text of a plan's file.
+func (p *Plan) read(text []byte) error {
+	if len(text) < tailSize {
+		return p.changed("it is cut off")
 	}
-	if _, err := p.file.ReadAt(end, p.size-tailSize); err != nil {
-		return "", p.unreadable(err)
-	}
+	text, end := text[:len(text)-tailSize], string(text[len(text)-tailSize:])
 	before, after, _ := strings.Cut(tailFormat, "%s")
-	digest := strings.TrimSuffix(strings.TrimPrefix(string(end), before), after)
-	if !isDigest(digest) || tail(digest) != string(end) {
-		return "", p.changed("it does not end with its digest, so that it is cut off or was edited")
+	p.Digest = strings.TrimSuffix(strings.TrimPrefix(end, before), after)
+	if !isDigest(p.Digest) || tail(p.Digest) != end {
+		return p.changed("it does not end with its digest, so that it is cut off or was edited")
 	}
 	sum := sha256.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(p.file, 0, p.size-tailSize)); err != nil {
-		return "", p.unreadable(err)
+	sum.Write(text)
+	if digestOf(sum) != p.Digest {
+		return p.changed("its digest is another one")
 	}
-	if digestOf(sum) != digest {
-		return "", p.changed("its digest is another one")
-	}
-	return digest, nil
-}
-
-func (p *Plan) unreadable(err error) error {
-	return noPlan(p.Path, "cannot be read: "+cause(err), err)
+	return p.check(&planText{plan: p, rest: text})
 }
 
 func isDigest(text string) bool {
@@ -283,19 +247,17 @@ func digestOf(sum hash.Hash) string {
 	return digestKind + hex.EncodeToString(sum.Sum(nil))
 }
 
-// check reads the whole plan, and stores what comes before the rows. A person who edits a plan can also make
-// a new digest, so check refuses a plan that is inconsistent even if its digest is right.
-func (p *Plan) check() error {
-	r := p.lines(0, 0)
-	r.first = true
-	if err := p.readHead(r); err != nil {
+// check takes the fields of the plan from its text, except for the digest. A person who edits a plan can also
+// make a new digest, so check refuses a plan that is inconsistent even if its digest is right.
+func (p *Plan) check(t *planText) error {
+	if err := p.readHead(t); err != nil {
 		return err
 	}
-	p.from, p.head = r.at, r.line
 	var sums []Total
-	var ids []int64
+	ids := map[string]bool{}
+	p.Rows = make([]PlanRow, 0, bytes.Count(t.rest, []byte{'\n'}))
 	for {
-		row, pays, err := r.row()
+		row, pays, err := t.row()
 		if err == errNoRow {
 			break
 		}
@@ -303,53 +265,52 @@ func (p *Plan) check() error {
 			return err
 		}
 		if err := row.Validate(); err != nil {
-			return p.changed("line %d: %v", r.line, err)
+			return p.changed("line %d: %v", t.line, err)
 		}
-		id, err := strconv.ParseInt(row.ExternalOrderID, 10, 64)
-		if err != nil {
-			return p.changed("line %d: it has no order id", r.line)
+		if row.ExternalOrderID == "" {
+			return p.changed("line %d: it has no order id", t.line)
 		}
-		ids = append(ids, id)
 		if address.OneCase(row.Address) {
 			p.OneCase++
 		}
 		if !p.decimals.learn(money.Big(row.Amount), pays) {
-			return p.changed("line %d: it says that it pays %q, and that is not the amount", r.line, pays)
+			return p.changed("line %d: it says that it pays %q, and that is not the amount", t.line, pays)
 		}
 		sums = addTotal(sums, Total{money.Big(row.Amount), 1})
+		ids[row.ExternalOrderID] = true
+		p.Rows = append(p.Rows, row)
 	}
-	p.Rows = len(ids)
-	if slices.Sort(ids); len(slices.Compact(ids)) != p.Rows {
+	if len(ids) != len(p.Rows) {
 		return p.changed("an order id is in it twice")
 	}
 	if !slices.Equal(sums, p.Totals) {
 		return p.changed("its totals are not those of its rows")
 	}
-	return r.end(p)
+	if len(t.rest) > 0 {
+		return p.changed("line %d: there is more behind the rows", t.line+1)
+	}
+	return nil
 }
 
 // readHead reads the part before the rows.
-func (p *Plan) readHead(r *planReader) error {
-	var text []byte
-	for {
-		line, err := r.took(r.in.nextOf(maxHead))
+func (p *Plan) readHead(t *planText) error {
+	text := t.rest
+	for line := ""; line != beforeRows; {
+		next, err := t.next(maxHead)
 		if err != nil {
 			return err
 		}
-		text = append(append(text, line...), '\n')
-		if string(line) == beforeRows {
-			break
-		}
-		if len(text) > maxHead {
+		line = string(next)
+		if len(text)-len(t.rest) > maxHead {
 			return p.changed("its head is larger than %d bytes", maxHead)
 		}
 	}
+	text = text[:len(text)-len(t.rest)]
 	var h planHead
-	if err := json.Unmarshal(append(text[:len(text):len(text)], "]}"...), &h); err != nil {
+	if err := json.Unmarshal(append(bytes.Clone(text), "]}"...), &h); err != nil {
 		return p.changed("its head cannot be read: %s", jsonCause(err))
 	}
-	var again bytes.Buffer
-	if err := h.write(&again); err != nil || !bytes.Equal(again.Bytes(), text) {
+	if again, err := h.append(nil); err != nil || !bytes.Equal(again, text) {
 		return p.changed("its head is not as till writes it")
 	}
 	if h.Account == "" || h.BaseURL == "" || h.Expires.Before(h.Made) {
@@ -381,47 +342,26 @@ func jsonCause(err error) string {
 	return err.Error()
 }
 
-// planReader reads a plan and hashes what it reads.
-type planReader struct {
-	plan *Plan
-	sum  hash.Hash
-	in   *lines
-	line int   // the number of the last line read
-	at   int64 // offset of the next line
-	rows int
-
-	comma bool // the last row ended with a comma
-	first bool // the plan is read for the first time; later the digest is enough
+// planText is the text of a plan that is still to be read.
+type planText struct {
+	plan  *Plan
+	rest  []byte
+	line  int    // the number of the last line read
+	comma bool   // the last row ended with a comma
+	again []byte // a row as till writes it
 }
 
-func (p *Plan) lines(from int64, line int) *planReader {
-	return &planReader{plan: p, sum: sha256.New(),
-		in: readLines(io.NewSectionReader(p.file, from, p.size-tailSize-from), maxLine), line: line, at: from}
-}
-
-// reader returns a reader at the first row.
-func (p *Plan) reader() (*planReader, error) {
-	r := p.lines(p.from, p.head)
-	if _, err := io.Copy(r.sum, io.NewSectionReader(p.file, 0, p.from)); err != nil {
-		return nil, p.unreadable(err)
-	}
-	return r, nil
-}
-
-// took hashes and counts a line that was read.
-func (r *planReader) took(line []byte, ended bool, err error) ([]byte, error) {
-	r.line++
+// next returns the next line without its end.
+func (t *planText) next(most int) ([]byte, error) {
+	t.line++
+	line, rest, ended := bytes.Cut(t.rest, []byte{'\n'})
 	switch {
-	case err == io.EOF || err == nil && !ended:
-		return nil, r.plan.changed("line %d: it ends too early", r.line)
-	case err == errLong:
-		return nil, r.plan.changed("line %d is too long", r.line)
-	case err != nil:
-		return nil, r.plan.unreadable(err)
+	case len(line) >= most:
+		return nil, t.plan.changed("line %d is too long", t.line)
+	case !ended:
+		return nil, t.plan.changed("line %d: it ends too early", t.line)
 	}
-	r.at += int64(len(line)) + 1
-	r.sum.Write(line)
-	r.sum.Write([]byte{'\n'})
+	t.rest = rest
 	return line, nil
 }
 
@@ -429,48 +369,28 @@ func (r *planReader) took(line []byte, ended bool, err error) ([]byte, error) {
 var errNoRow = errors.New("there is no further row")
 
 // row reads the next row. It also returns the row's amount as the plan shows it.
-func (r *planReader) row() (PlanRow, string, error) {
-	line, err := r.took(r.in.next())
+func (t *planText) row() (PlanRow, string, error) {
+	line, err := t.next(maxLine)
 	if err != nil {
 		return PlanRow{}, "", err
 	}
 	last := string(line) == afterRows
-	if r.rows > 0 && r.comma == last {
-		return PlanRow{}, "", r.plan.changed("line %d: a comma is missing or too many before it", r.line)
+	if len(t.plan.Rows) > 0 && t.comma == last {
+		return PlanRow{}, "", t.plan.changed("line %d: a comma is missing or too many before it", t.line)
 	}
 	if last {
 		return PlanRow{}, "", errNoRow
 	}
 	var l planLine
 	var text []byte
-	text, r.comma = bytes.CutSuffix(bytes.TrimPrefix(line, []byte("    ")), []byte(","))
+	text, t.comma = bytes.CutSuffix(bytes.TrimPrefix(line, []byte("    ")), []byte(","))
 	if err := json.Unmarshal(text, &l, json.RejectUnknownMembers(true)); err != nil {
-		return PlanRow{}, "", r.plan.changed("line %d cannot be read: %s", r.line, jsonCause(err))
+		return PlanRow{}, "", t.plan.changed("line %d cannot be read: %s", t.line, jsonCause(err))
 	}
-	if r.first {
-		again, err := json.Marshal(l)
-		if err != nil || !bytes.Equal(again, text) || !bytes.HasPrefix(line, []byte("    ")) {
-			return PlanRow{}, "", r.plan.changed("line %d is not as till writes it", r.line)
-		}
+	row := l.row()
+	t.again, err = appendLine(append(t.again[:0], "    "...), row, l.Pays)
+	if err != nil || !bytes.Equal(t.again, bytes.TrimSuffix(line, []byte(","))) {
+		return PlanRow{}, "", t.plan.changed("line %d is not as till writes it", t.line)
 	}
-	r.rows++
-	return l.row(), l.Pays, nil
-}
-
-// end checks that the file ends after the rows, and compares the digest of all that was read.
-func (r *planReader) end(p *Plan) error {
-	switch _, _, err := r.in.next(); {
-	case err == nil:
-		return p.changed("line %d: there is more behind the rows", r.line+1)
-	case err != io.EOF:
-		return p.unreadable(err)
-	}
-	info, err := p.file.Stat()
-	if err != nil {
-		return p.unreadable(err)
-	}
-	if info.Size() != p.size || digestOf(r.sum) != p.Digest {
-		return p.changed("it was changed while it was read")
-	}
-	return nil
+	return row, l.Pays, nil
 }

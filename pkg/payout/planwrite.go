@@ -15,94 +15,44 @@ import (
 	"example.com/till/internal/address"
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
 )
 
-// writePlan writes a plan to a temporary file in the same directory, syncs it and renames it, so that the
-// plan is complete or missing. It sets the digest, the number of rows and the totals of p, and takes
-// everything else from p. It iterates over the rows twice. The registry has the decimals of the amounts that
-// the plan shows.
-func writePlan(p *Plan, m money.Registry, rows iter.Seq2[PlanRow, error]) error {
-	p.clear()
-	for row, err := range rows {
-		if err != nil {
-			return err
-		}
-		p.count(m, &row)
-	}
-	return p.save(func(yield func([]byte, error) bool) {
-		var line []byte
-		for row, err := range rows {
-			if err == nil {
-				line, err = appendLine(line[:0], row, p.Pays(money.Big(row.Amount)))
-			}
-			if !yield(line, err) || err != nil {
-				return
-			}
-		}
-	})
-}
-
-// clear resets the fields that count sets.
-func (p *Plan) clear() { p.Rows, p.OneCase, p.Totals, p.decimals = 0, 0, nil, decimals{} }
-
-// count adds one more row to the fields that follow from the rows.
-func (p *Plan) count(m money.Registry, row *PlanRow) {
-	kind, code := row.Amount.Kind, row.Amount.Code
+// count adds one more row to the fields that follow from the rows. The registry has the decimals of its amount.
+func (p *Plan) count(m money.Registry, row PlanRow) {
+	u := api.Currency{Kind: row.Amount.Kind, Code: row.Amount.Code}
 	p.Totals = addTotal(p.Totals, Total{money.Big(row.Amount), 1})
-	p.decimals[unitOf(kind, code)] = m.DecimalsOf(kind, code)
-	p.Rows++
+	p.decimals[unitOf(u)] = m.DecimalsOf(u.Kind, u.Code)
 	if address.OneCase(row.Address) {
 		p.OneCase++
 	}
 }
 
-// save writes the file of a plan whose rows were counted. lines are the lines of the rows.
-func (p *Plan) save(lines iter.Seq2[[]byte, error]) error {
-	f, err := planPlace(p.Path)
-	if err != nil {
+// save writes the file of a plan, whose rows were counted, and sets its digest. It writes a temporary file in the
+// same directory, syncs it and renames it, so that the plan is complete or missing.
+func (p *Plan) save(rows iter.Seq[PlanRow]) error {
+	if err := checkPlace(p.Path); err != nil {
 		return err
 	}
-	var broken error // an error of lines, rather than of the file
-	err = p.writeTo(f.File, func(yield func([]byte, error) bool) {
-		for line, err := range lines {
-			broken = err
-			if !yield(line, err) {
-				return
-			}
-		}
-	})
+	f, err := atomicfile.Create(p.Path, 0o600)
 	if err == nil {
-		err = f.Commit()
-	} else {
-		err = errors.Join(err, f.Discard())
+		if p.Digest, err = p.write(f, rows); err == nil {
+			err = f.Sync()
+		}
+		if err == nil {
+			err = f.Commit()
+		} else {
+			err = errors.Join(err, f.Discard())
+		}
 	}
 	var unsynced *atomicfile.UnsyncedError
 	switch {
-	case broken != nil:
-		return broken
 	case errors.As(err, &unsynced):
 		return noPlace(p.Path, "is written, but may not outlast a power cut: "+cause(err), err)
 	case err != nil:
 		return noPlace(p.Path, "cannot be written: "+cause(err), err)
 	}
 	return nil
-}
-
-// writeTo writes the whole file and syncs it.
-func (p *Plan) writeTo(f *os.File, lines iter.Seq2[[]byte, error]) error {
-	sum := sha256.New()
-	out := bufio.NewWriterSize(io.MultiWriter(f, sum), 64<<10)
-	if err := p.write(out, lines); err != nil {
-		return err
-	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	p.Digest = digestOf(sum)
-	if _, err := io.WriteString(f, tail(p.Digest)); err != nil {
-		return err
-	}
-	return f.Sync()
 }
 
 // noPlace returns the error for a plan that cannot be written to its path.
@@ -113,18 +63,6 @@ func noPlace(path, why string, err error) error {
 	}
 	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why),
 		Hint: NewHint("name a file in a directory that you may write to"), Err: err}
-}
-
-// planPlace makes the file that is to become a plan. It does not replace anything that is not a plan.
-func planPlace(path string) (*atomicfile.File, error) {
-	if err := checkPlace(path); err != nil {
-		return nil, err
-	}
-	f, err := atomicfile.Create(path, 0o600)
-	if err != nil {
-		return nil, noPlace(path, "cannot be written: "+cause(err), err)
-	}
-	return f, nil
 }
 
 // checkPlace returns an error if the path of a plan has anything other than a plan.
@@ -159,7 +97,8 @@ func checkPlace(path string) error {
 	return nil
 }
 
-func (p *Plan) write(w *bufio.Writer, lines iter.Seq2[[]byte, error]) error {
+// write writes the text of a plan's file, and returns its digest.
+func (p *Plan) write(w io.Writer, rows iter.Seq[PlanRow]) (digest string, err error) {
 	h := planHead{
 		Account: p.Account.Name, BaseURL: p.Account.Address, Made: p.Made.UTC().Truncate(time.Second),
 		Expires: p.Expires.UTC().Truncate(time.Second),
@@ -168,24 +107,31 @@ func (p *Plan) write(w *bufio.Writer, lines iter.Seq2[[]byte, error]) error {
 	for _, t := range p.Totals {
 		h.Totals = append(h.Totals, planTotal{t.Amount, t.Rows, p.Pays(t.Amount)})
 	}
-	if err := h.write(w); err != nil {
-		return err
+	line, err := h.append(nil)
+	if err != nil {
+		return "", err
 	}
+	sum := sha256.New()
+	out := bufio.NewWriterSize(io.MultiWriter(w, sum), 64<<10) // it keeps its first error
+	out.Write(line)
 	end := ""
-	for line, err := range lines {
-		if err != nil {
-			return err
+	for row := range rows {
+		if line, err = appendLine(append(line[:0], end+"    "...), row, p.Pays(money.Big(row.Amount))); err != nil {
+			return "", err
 		}
-		w.WriteString(end)
-		w.WriteString("    ")
-		if _, err := w.Write(line); err != nil { // w keeps its first error
-			return err
+		if _, err := out.Write(line); err != nil {
+			return "", err
 		}
 		end = ",\n"
 	}
 	if end != "" {
 		end = "\n"
 	}
-	_, err := io.WriteString(w, end+afterRows+"\n")
-	return err
+	out.WriteString(end + afterRows + "\n")
+	if err := out.Flush(); err != nil {
+		return "", err
+	}
+	digest = digestOf(sum)
+	_, err = io.WriteString(w, tail(digest))
+	return digest, err
 }

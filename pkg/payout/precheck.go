@@ -20,7 +20,7 @@ func (m *maker) journal() error {
 	if err != nil {
 		return err
 	}
-	if status.Newest == nil && m.spool.marks.len() > 0 {
+	if status.Newest == nil && len(m.rows) > 0 {
 		m.warn.add(newAddress,
 			Detail{Message: "the journal has nothing accepted for this account yet, so that every address is new to it"})
 	}
@@ -28,11 +28,9 @@ func (m *maker) journal() error {
 		return err
 	}
 	var other details
-	for _, piece := range m.spool.marks.pieces {
-		for part := range slices.Chunk(piece, askedAtOnce) {
-			if err := m.askAbout(part, &other); err != nil {
-				return err
-			}
+	for part := range slices.Chunk(m.rows, askedAtOnce) {
+		if err := m.askAbout(part, &other); err != nil {
+			return err
 		}
 	}
 	if !other.empty() {
@@ -56,21 +54,21 @@ func (m *maker) isEmpty() (bool, error) {
 }
 
 // askAbout compares some rows with the orders in the journal.
-func (m *maker) askAbout(marks []mark, other *details) error {
-	ids := make([]string, len(marks))
-	for i, mk := range marks {
-		ids[i] = formatID(mk.id)
+func (m *maker) askAbout(rows []inputRow, other *details) error {
+	ids := make([]string, len(rows))
+	for i, r := range rows {
+		ids[i] = formatID(r.id)
 	}
 	held, err := m.ledger.Held(m.ctx, ids)
 	if err != nil {
 		return err
 	}
-	for i, mk := range marks {
+	for i, r := range rows {
 		o, found := held[ids[i]]
 		switch {
 		case !found:
-		case contentHash(o.Content) != mk.same:
-			other.add(wrongf(int(mk.line), "order_id", "%s is %s in the journal, and is %s", o.OrderID,
+		case o.Content.Key() != r.key:
+			other.add(wrongf(int(r.line), "order_id", "%s is %s in the journal, and is %s", o.OrderID,
 				m.describe(o.Content), o.State)...)
 		default:
 			m.made.count(o)
@@ -81,34 +79,22 @@ func (m *maker) askAbout(marks []mark, other *details) error {
 
 // warnNew warns of addresses to which no withdrawal in the journal was accepted.
 func (m *maker) warnNew() error {
-	var part []string
-	place := 0
-	ask := func() error {
-		paid, err := m.ledger.Paid(m.ctx, part)
+	for part := range slices.Chunk(m.rows, askedAtOnce) {
+		addresses := make([]string, len(part))
+		for i := range part {
+			addresses[i] = part[i].address()
+		}
+		paid, err := m.ledger.Paid(m.ctx, addresses)
 		if err != nil {
 			return err
 		}
-		for i, to := range part {
+		for i, to := range addresses {
 			if !paid[to] {
-				m.warn.about(newAddress, m.spool.marks.at(place+i), "pays to %s, to which nothing was paid before",
-					shortenText(to))
-			}
-		}
-		place += len(part)
-		part = part[:0]
-		return nil
-	}
-	for row, err := range m.spool.rows() {
-		if err != nil {
-			return err
-		}
-		if part = append(part, row.Address); len(part) == askedAtOnce {
-			if err := ask(); err != nil {
-				return err
+				m.warn.about(newAddress, &part[i], "pays to %s, to which nothing was paid before", shortenText(to))
 			}
 		}
 	}
-	return ask()
+	return nil
 }
 
 // describe formats a content for a person.
@@ -188,24 +174,24 @@ func (m *maker) since(run journal.Run) error {
 		return nil
 	}
 	var changes details
-	var before []int64
-	places := m.sorted(byID)
+	fresh := make(map[int64]bool, len(m.rows)) // order ids that the run does not have
+	for _, r := range m.rows {
+		fresh[r.id] = true
+	}
 	for o, err := range m.ledger.Orders(m.ctx, journal.Filter{Run: run.Name}) {
 		if err != nil {
 			return err
 		}
 		id := parseID(o.OrderID)
-		before = append(before, id)
-		if _, found := slices.BinarySearchFunc(places, id,
-			func(i uint32, id int64) int { return byID(m.spool.marks.at(int(i)), &mark{id: id}) }); !found {
+		if !fresh[id] {
 			changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s%s, which is %s", run.Name,
 				o.OrderID, m.describe(o.Content), noted(o.Note), o.State)})
 		}
+		delete(fresh, id)
 	}
-	slices.Sort(before)
-	for mk := range m.spool.marks.all() {
-		if _, found := slices.BinarySearch(before, mk.id); !found {
-			changes.add(wrongf(int(mk.line), "", "new since run %s: order %d", run.Name, mk.id)...)
+	for _, r := range m.rows {
+		if fresh[r.id] {
+			changes.add(wrongf(int(r.line), "", "new since run %s: order %d", run.Name, r.id)...)
 		}
 	}
 	if changes.empty() {

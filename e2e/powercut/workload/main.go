@@ -235,7 +235,6 @@ func (t *program) batch(ctx context.Context, s *payout.Sender) error {
 	if err != nil {
 		return err
 	}
-	defer plan.Close()
 	for order, do := range map[int]string{105: refuse, 111: takeInto, 117: refuse, 121: dropFirst} {
 		if err := t.fault(order, do); err != nil {
 			return err

@@ -52,7 +52,6 @@ See: till help runs, till help payouts, till help approvals.`,
 		if err != nil {
 			return err
 		}
-		defer plan.Close()
 		return apply(s, plan, flags, out)
 	})
 	f := cmd.Flags()
@@ -137,10 +136,7 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 		if err := checkWithoutJournal(s, plan, flags.Approvals); err != nil {
 			return err
 		}
-		for row, err := range plan.All() {
-			if err != nil {
-				return err
-			}
+		for _, row := range plan.Rows {
 			if _, err := client.Withdrawals.Create(s.SendCtx, row.CreateWithdrawal); err != nil &&
 				!errors.Is(err, cmdutil.ErrDryRun) {
 				return err
@@ -148,7 +144,7 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 		}
 		return nil
 	}
-	results := cmdutil.OutFile{Flag: "results", Path: flags.results, Mode: 0o600, Room: int64(plan.Rows) * resultsRow}
+	results := cmdutil.OutFile{Flag: "results", Path: flags.results, Mode: 0o600, Room: int64(len(plan.Rows)) * resultsRow}
 	if err := results.Check(); err != nil {
 		return err
 	}
@@ -303,7 +299,7 @@ func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags a
 		{Name: "service", Value: s.ServiceName()},
 		{Name: "plan", Value: plan.Path},
 		{Name: "digest", Value: plan.Digest, Copy: true},
-		{Name: "rows", Value: fmt.Sprintf("%d of %d are to be sent", t.LeftRows(), plan.Rows)},
+		{Name: "rows", Value: fmt.Sprintf("%d of %d are to be sent", t.LeftRows(), len(plan.Rows))},
 	}
 	for _, total := range t.Left {
 		facts = append(facts, cmdutil.Fact{Name: "total", Value: s.Money.FormatBig(total.Amount) +
@@ -352,10 +348,7 @@ func plainAmount(text, want string) string {
 // withinLimits checks a plan with the limits that the profile has now.
 func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
 	t := s.Limits.Tally(s.Money)
-	for row, err := range plan.All() {
-		if err != nil {
-			return err
-		}
+	for _, row := range plan.Rows {
 		if s.Money.LacksMemo(row.Currency, row.Memo) {
 			return cmdutil.UsageError(fmt.Sprintf("order %s: a withdrawal in %s needs a memo, or it may never arrive",
 				row.ExternalOrderID, row.Currency.Code), "add it to the file, and make a new plan")
@@ -384,7 +377,7 @@ func finishRun(
 	results cmdutil.OutFile, out cmdutil.Output[applied],
 ) error {
 	s.Spinner.Stop()
-	ctx, done := context.WithTimeout(context.WithoutCancel(s.SendCtx), lastWords(plan.Rows))
+	ctx, done := context.WithTimeout(context.WithoutCancel(s.SendCtx), lastWords(len(plan.Rows)))
 	defer done()
 	run := payout.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path}
 	if err := sender.Reap(ctx); err != nil && sending == nil {

@@ -53,7 +53,6 @@ See: till help approvals.`,
 		if err != nil {
 			return err
 		}
-		defer plan.Close()
 		return approve(s, plan, flags, out)
 	})
 	f := cmd.Flags()
@@ -150,7 +149,7 @@ func approve(s *cmdutil.Session, plan *payout.Plan, flags approveFlags, out cmdu
 func showToApprover(s *cmdutil.Session, plan *payout.Plan) error {
 	noteShown(s, plan)
 	o := render.Options{Format: render.Table, Color: s.Render.Color, Screen: true}
-	if err := planFactsView(s.Money).One(s.IO.Err, o, factsOf(s, plan)); err != nil || plan.Rows == 0 {
+	if err := planFactsView(s.Money).One(s.IO.Err, o, factsOf(s, plan, len(plan.Rows))); err != nil || len(plan.Rows) == 0 {
 		return err
 	}
 	if _, err := fmt.Fprintln(s.IO.Err); err != nil {

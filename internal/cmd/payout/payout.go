@@ -60,11 +60,11 @@ type accountStatusLine struct {
 	Conflict int    `json:"conflict"`
 }
 
-func factsOf(s *cmdutil.Session, p *payout.Plan) planFacts {
+func factsOf(s *cmdutil.Session, p *payout.Plan, rows int) planFacts {
 	f := planFacts{
 		Plan: p.Path, Run: p.Name(), Digest: p.Digest, Account: p.Account.Name, BaseURL: p.Account.Address,
 		Made: views.Moment(p.Made), Expires: views.Moment(p.Expires), Expired: p.Expired(s.IO.Now()),
-		Batch: p.Batch, Since: p.Since, Rows: p.Rows, Totals: []planTotalLine{},
+		Batch: p.Batch, Since: p.Since, Rows: rows, Totals: []planTotalLine{},
 		Warnings: append([]string{}, p.Warnings...),
 	}
 	for _, t := range p.Totals {

@@ -117,8 +117,9 @@ func (f *planFlags) check(file string) error {
 	return nil
 }
 
-// planGC is how much garbage a plan may make, in percent of the memory in use, which grows with the rows.
-const planGC = 50
+// planMemory is more than the memory that a million rows take. With the limit of the other commands, collecting garbage
+// would take most of the time.
+const planMemory = 320 << 20
 
 func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, out cmdutil.Output[planFacts]) error {
 	if err := s.NoDryRun("payout plan"); err != nil {
@@ -159,7 +160,7 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	if file == "-" && terminal.Of(s.IO.In) != nil {
 		s.Note("type the rows, and Ctrl-D on a line of its own when they are all there")
 	}
-	debug.SetGCPercent(planGC)
+	debug.SetMemoryLimit(planMemory)
 	made, err := ledger.MakePlan(s.Ctx, payout.PlanInput{
 		Path: flags.out, Input: in, Name: name, Format: flags.format, Delimiter: flags.delimiter,
 		Currencies: s.PayoutCurrencies(), Limits: payout.Limits(s.Limits), Now: s.IO.Now(), Expires: flags.expires,
@@ -174,7 +175,7 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	if n := approvals.Needs(made.Totals); n > 0 {
 		s.NoteCopy(payout.NewHint("", "payout", "approve", made.Path).String(), "%s must approve this plan:", cmdutil.CountOf(n, "person"))
 	}
-	facts := factsOf(s, made.Plan)
+	facts := factsOf(s, made.Plan, made.Count)
 	if n := len(facts.Warnings); n > 0 {
 		facts.warned = []render.Step{{Status: cmdutil.CountOf(n, "warning"), At: "told on standard error"}}
 	}
@@ -208,15 +209,15 @@ func noteAccountStatus(s *cmdutil.Session, made payout.Made) {
 			when += ", and " + found
 		}
 		s.Note("accepted before: %d of %s, %s. They are not sent again. The rest of a run, or old order ids used again? till payout apply asks, or takes --already-paid %d",
-			made.Accepted, cmdutil.CountOf(made.Rows, "order id"), when, made.Accepted)
+			made.Accepted, cmdutil.CountOf(made.Count, "order id"), when, made.Accepted)
 	}
 	if made.Unknown > 0 {
 		s.Note("unknown: %d of %s. till payout apply looks them up first", made.Unknown,
-			cmdutil.CountOf(made.Rows, "order id"))
+			cmdutil.CountOf(made.Count, "order id"))
 	}
 	if made.Conflict > 0 {
 		s.NoteCopy("till journal list --state conflict", "in conflict: %d of %s, which stops the run. See:",
-			made.Conflict, cmdutil.CountOf(made.Rows, "order id"))
+			made.Conflict, cmdutil.CountOf(made.Count, "order id"))
 	}
 }
 

@@ -76,7 +76,6 @@ func showOpened(s *cmdutil.Session, path string, show func(*payout.Plan) error) 
 	if err != nil {
 		return err
 	}
-	defer p.Close()
 	return show(p)
 }
 
@@ -165,7 +164,7 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) e
 	}
 	summary := o
 	summary.Columns, summary.Sort, summary.NoHeaders = nil, "", false
-	if err := planFactsView(s.Money).One(s.IO.Out, summary, factsOf(s, p)); err != nil || p.Rows == 0 {
+	if err := planFactsView(s.Money).One(s.IO.Out, summary, factsOf(s, p, len(p.Rows))); err != nil || len(p.Rows) == 0 {
 		return err
 	}
 	if err := s.Write("\n"); err != nil {
@@ -177,8 +176,8 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) e
 // plannedRows shows amounts in the units of the profile in use, even if those of the plan differ.
 func plannedRows(p *payout.Plan, m money.Registry) iter.Seq2[planned, error] {
 	return func(yield func(planned, error) bool) {
-		for r, err := range p.All() {
-			if !yield(planned{r, m.DecimalsOf(r.Amount.Kind, r.Amount.Code), m.Format(r.Amount)}, err) {
+		for _, r := range p.Rows {
+			if !yield(planned{r, m.DecimalsOf(r.Amount.Kind, r.Amount.Code), m.Format(r.Amount)}, nil) {
 				return
 			}
 		}
