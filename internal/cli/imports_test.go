@@ -59,7 +59,7 @@ func TestImports(t *testing.T) {
 
 		"internal/approval/tokentest": {"golang.org/x/crypto/ssh"}, // only for tests
 
-		"internal/journal":           {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/place", till + "internal/secret"},
+		"internal/journal":           {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "internal/secret"},
 		"internal/approval":          {"github.com/hiddeco/sshsig", "golang.org/x/crypto/ssh", "golang.org/x/text/unicode/norm"},
 		"internal/place":             {},
 		"internal/secret":            {},

@@ -63,7 +63,7 @@ func (b *bench) planMemory() (rows []row) {
 		}
 		floor, full := peak(fewPlannedRows), peak(plannedRows)
 		rows = append(rows, row{what: "payout plan, memory for a row above the floor, 100,000 rows, order ids " + kind,
-			got: (full - floor) * (1 << 20) / (plannedRows - fewPlannedRows), unit: " B", limit: 200, atMost: true,
+			got: (full - floor) * (1 << 20) / (plannedRows - fewPlannedRows), unit: " B", limit: 380, atMost: true,
 			detail: fmt.Sprintf("median of %d; peak %.1f MiB at 1,000 rows, %.1f MiB at 100,000, which took %.1f s",
 				planRounds, floor, full, took.Seconds())})
 	}
