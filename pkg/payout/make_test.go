@@ -208,6 +208,17 @@ func TestMakeOfNoRows(t *testing.T) {
 	}
 }
 
+// TestMakeCountsTotalsExactly checks that spellings of a code have one total, which may exceed 64 bits.
+func TestMakeCountsTotalsExactly(t *testing.T) {
+	p := newPlanner(t)
+	made, _ := p.must("order_id,currency,amount_minor,address", "1,crypto:Foo,9000000000000000000,a", "2,crypto:foo,9000000000000000000,b", "3,crypto:FOO,9000000000000000000,c")
+	for _, totals := range [][]Total{made.Totals, open(t, p.Path).Totals} {
+		if len(totals) != 1 || totals[0].Rows != 3 || made.Pays(totals[0].Amount) != "27000000000000000000 minor Foo" {
+			t.Errorf("the totals are %v", totals)
+		}
+	}
+}
+
 // TestDeriveOrderID has vectors that were computed with Python from the description of deriveOrderID.
 func TestDeriveOrderID(t *testing.T) {
 	c := journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 1500000, Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}
