@@ -342,8 +342,8 @@ func renameCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rename OLD NEW",
 		Short: "Move a history to a new account name or address",
-		Long: `Move the history of an account in the journal, and what must be approved for it,
-to a new name, because you rename the account of the profile. With
+		Long: `Move the history of an account in the journal, and what must be approved for
+it, to a new name, because you rename the account of the profile. With
 --to-base-url, move it to a new address, because the service has moved. OLD is
 an account at the address in use. Nothing is sent.`,
 		Example: `  till journal rename live acme

@@ -153,9 +153,9 @@ Applying it
 What the journal remembers
   The strictest settings that were ever used with the account. If the settings
   in use require less, or name other approvers in another place, nothing is
-  sent, until a person says till journal approvals N --reason TEXT. Each account
-  (its name and address) has its own. If it becomes stricter while till sends,
-  nothing more is sent.
+  sent, until a person says till journal approvals N --reason TEXT. Each
+  account (its name and address) has its own. If it becomes stricter while till
+  sends, nothing more is sent.
 
   Each approval is recorded with its run: principal, key, signature and time.
   With -o json, till payout status, till journal show and till journal export
