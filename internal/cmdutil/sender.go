@@ -120,7 +120,7 @@ func (s *Session) senderFor(client *api.Client, approvals payout.Approvals) (*pa
 		SinceTime: sinceTime, LookupTimeout: s.LookupTimeout,
 		Lookup:      map[string]payout.Lookup{"always": payout.LookupAlways, "never": payout.LookupNever}[s.Lookup],
 		SettleAfter: cmp.Or(s.settleAfter(), -1), // 0 would be the default
-		Approvals:   approvals,
+		Approvals:   approvals, Limits: payout.Limits(s.Limits),
 	})
 	if err != nil {
 		return nil, err

@@ -231,7 +231,7 @@ func TestVerifyKeyOfAMerchantNamedInIt(t *testing.T) {
 		}
 		return w
 	}
-	if err := d.ledger.NoteService(t.Context(), use("merchant-20261126").MerchantID, journal.Kept); err != nil {
+	if err := d.ledger.AdoptMerchant(t.Context(), use("merchant-20261126").MerchantID, "renamed"); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.VerifyKey(t.Context()); err != nil {

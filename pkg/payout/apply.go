@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/maphash"
 	"iter"
 	"sync/atomic"
 	"time"
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
 )
 
 // An Applier applies a plan step by step, for a program that asks a person in between. Sender.Apply takes all
@@ -29,8 +29,6 @@ type Applier struct {
 
 	approvals ApprovalStatus // if approvals are required
 	demand    int64          // number of the demand that they meet
-	signed    []uint64       // a hash of each recorded row, once it is known to be signed; nil: none has to be
-	seed      maphash.Seed   // of these hashes
 }
 
 // Sent returns the number of rows that this process has claimed, and so has taken the right to send.
@@ -162,12 +160,18 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 		return nil, refused(RuleAccount, fmt.Sprintf("the plan is for %s, and this is %s", plan.Account, account),
 			"apply it there, or make a plan for this account")
 	}
-	applier = &Applier{sender: s, plan: plan, options: o, seed: maphash.MakeSeed()}
+	applier = &Applier{sender: s, plan: plan, options: o}
 	if err := s.ledger.Alone(ctx, plan.Name(), true); err != nil {
 		return nil, err
 	}
 	if err = s.ledger.Reap(ctx); err == nil {
 		err = applier.newest(ctx)
+	}
+	if err == nil {
+		err = s.within(func(yield func(api.CreateWithdrawal) bool) {
+			for i := 0; i < len(plan.Rows) && yield(plan.Rows[i].CreateWithdrawal); i++ {
+			}
+		})
 	}
 	if err == nil {
 		err = applier.approve(ctx)
@@ -249,24 +253,35 @@ func (a *Applier) Approved() int { return a.run.Before }
 const chunk = 128
 
 // rows yields the rows of the run as they were recorded, starting at a place. Each row has its order in its
-// current state.
+// current state. Only the plan's own rows are sent: if others are recorded, somebody has changed the journal, and rows
+// ends with an error.
 func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]journal.RunRow, error] {
 	return func(yield func([]journal.RunRow, error) bool) {
 		for place := from; ; place += chunk {
 			part, err := a.sender.ledger.RunRows(ctx, a.run, place, chunk)
-			for _, r := range part {
-				if err == nil {
+			for i, r := range part {
+				switch {
+				case err != nil:
+				case r.Place != place+i || r.Place >= len(a.plan.Rows) || r.Row != a.plan.Rows[r.Place].row():
+					err = a.otherRows()
+				default:
 					err = a.unchanged(r.Order, r.Row.Content)
 				}
-				if err == nil {
-					err = a.asSigned(r)
-				}
+			}
+			if err == nil && len(part) != min(chunk, max(0, len(a.plan.Rows)-place)) {
+				err = a.otherRows()
 			}
 			if err == nil && len(part) == 0 || !yield(part, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+func (a *Applier) otherRows() error {
+	return refused(RulePlanChanged,
+		fmt.Sprintf("the rows that the journal recorded for run %s are not those of the plan %s", a.plan.Name(), a.plan.Path),
+		"find out who has changed the journal, and make a new plan of what is still to be paid", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
 // unchanged refuses an order whose content in the journal is not what the run is to send.
@@ -476,11 +491,7 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	if err != nil {
 		return accountChanged(err)
 	}
-	begun := a.Begun()
 	a.run = run
-	if !begun && a.approvals.Required > 0 { // another process may have begun it since approve looked
-		return a.sameRows(ctx)
-	}
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"path/filepath"
 	"slices"
@@ -297,9 +296,6 @@ func (a *Applier) approve(ctx context.Context) error {
 	if !a.approvals.Enough() {
 		return a.approvals.refusal(a.plan)
 	}
-	if a.Begun() {
-		return a.sameRows(ctx)
-	}
 	return nil
 }
 
@@ -332,44 +328,6 @@ func (s ApprovalStatus) Notes() (notes []string) {
 		notes = append(notes, r.String())
 	}
 	return notes
-}
-
-// sameRows refuses a run whose recorded rows differ from those of the plan, which is what the approvers have
-// signed. It reads them as Send does, and notes them: Send refuses a row that was changed since.
-func (a *Applier) sameRows(ctx context.Context) error {
-	a.signed = nil
-	rows := a.plan.Rows
-	var signed []uint64
-	for part, err := range a.rows(ctx, 0) {
-		if err != nil {
-			return err
-		}
-		for _, r := range part {
-			if len(signed) == len(rows) || r.Place != len(signed) || r.Row != rows[r.Place].row() {
-				return a.otherRows()
-			}
-			signed = append(signed, maphash.Comparable(a.seed, r.Row))
-		}
-	}
-	if len(signed) != len(rows) {
-		return a.otherRows()
-	}
-	a.signed = signed
-	return nil
-}
-
-// asSigned refuses a recorded row that was changed after sameRows has compared it with the signed plan.
-func (a *Applier) asSigned(r journal.RunRow) error {
-	if a.signed == nil || r.Place < len(a.signed) && a.signed[r.Place] == maphash.Comparable(a.seed, r.Row) {
-		return nil
-	}
-	return a.otherRows()
-}
-
-func (a *Applier) otherRows() error {
-	return refused(RuleApproval,
-		fmt.Sprintf("the rows that the journal recorded for run %s are not those of the plan %s, which is what was approved",
-			a.plan.Name(), a.plan.Path), "find out who has changed the journal", "journal", "check")
 }
 
 // recorded returns the approvals in the journal's type.

@@ -195,7 +195,10 @@ func TestApprovalOfOtherRows(t *testing.T) {
 				other()
 				err = a.Begin(t.Context(), 0)
 			}
-			wantApprovalError(t, err, "are not those of the plan")
+			if err == nil {
+				_, err = a.LookUp(t.Context())
+			}
+			wantKind(t, err, Refused, RulePlanChanged)
 			d.wantArrived()
 		})
 	}
@@ -237,7 +240,7 @@ func TestApprovalOfChangedRecord(t *testing.T) {
 				} else {
 					_, err = d.apply(p, ApplyOptions{})
 				}
-				wantApprovalError(t, err, "are not those of the plan")
+				wantKind(t, err, Refused, RulePlanChanged)
 				if arrived := d.arrived(); len(arrived) > 0 && (!late || !slices.Equal(arrived, []string{"101"})) {
 					t.Errorf("creates of %v arrived", arrived)
 				}
@@ -264,7 +267,7 @@ func TestApprovalOfALostRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = d.apply(p, ApplyOptions{})
-	wantApprovalError(t, err, "are not those of the plan")
+	wantKind(t, err, Refused, RulePlanChanged)
 	d.wantArrived()
 }
 

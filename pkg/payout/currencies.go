@@ -1,6 +1,9 @@
 package payout
 
 import (
+	"errors"
+	"iter"
+
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 )
@@ -43,10 +46,32 @@ func (c Currencies) FormatBig(a BigAmount) string { return c.registry.FormatBig(
 // api.Amount.
 type BigAmount = money.BigAmount
 
-// Limits restrict the amounts and addresses of a plan. The zero Limits allow everything.
+// Limits restrict amounts and addresses. The zero Limits allow everything.
 type Limits struct {
 	MaxPerWithdrawal []api.Amount `json:"max_per_withdrawal,omitempty"` // the largest amount of one withdrawal, by unit
 	MaxPerRun        []api.Amount `json:"max_per_run,omitempty"`        // the largest total of one run, by unit
 	// the only addresses that may be paid; empty: any
 	AllowAddresses []string `json:"allow_addresses,omitempty"`
+}
+
+// within refuses payments that break the limits, as one run.
+func (s *Sender) within(requests iter.Seq[api.CreateWithdrawal]) error {
+	t := money.Limits(s.options.Limits).Tally(s.options.Currencies.registry)
+	for r := range requests {
+		if err := t.Add(money.Payment{Currency: r.Currency, Amount: r.Amount, Address: r.Address}); err != nil {
+			return overLimit(r.ExternalOrderID, err)
+		}
+	}
+	if all := t.Done(); len(all) > 0 {
+		return overLimit("", all[0])
+	}
+	return nil
+}
+
+func overLimit(orderID string, err error) error {
+	limit, ok := errors.AsType[*money.LimitError](err)
+	if !ok {
+		return err
+	}
+	return &Error{Kind: Refused, Rule: limit.Rule, OrderID: orderID, Msg: limit.Error(), Hint: NewHint(limit.Hint()), Err: err}
 }

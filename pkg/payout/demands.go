@@ -104,8 +104,12 @@ func (l *Ledger) PlanApprovals(
 	return status, err
 }
 
-// approveSingle refuses a single withdrawal that has to be approved.
+// approveSingle refuses a single withdrawal that breaks the limits, or that has to be approved.
 func (s *Sender) approveSingle(ctx context.Context, w *withdrawal) error {
+	one := func(yield func(api.CreateWithdrawal) bool) { yield(w.request) }
+	if err := s.within(one); err != nil {
+		return err
+	}
 	amount := w.request.Amount
 	required, number, err := s.demand(ctx, []Total{{money.Big(amount), 1}})
 	w.demand = number

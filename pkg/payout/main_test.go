@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -293,7 +294,7 @@ func deskAt(t testing.TB, place string) *desk {
 	d := &desk{t: t, s: s, place: place, checked: map[string]Checked{}, clock: &clock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}}
 	s.now = d.clock.Now
 	d.Sender = &Sender{
-		Ledger: &Ledger{d.open()}, client: newClient(t, s.URL), key: "key1", now: d.clock.Now, options: Options{SettleAfter: 15 * time.Minute},
+		Ledger: &Ledger{d.open()}, client: newClient(t, s.URL), key: "key1", now: d.clock.Now, skew: new(atomic.Pointer[time.Duration]), options: Options{SettleAfter: 15 * time.Minute},
 		pause: func(ctx context.Context, wait time.Duration) error {
 			d.pauses++
 			if wait <= 0 || wait > time.Second {

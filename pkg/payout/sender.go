@@ -24,7 +24,7 @@ type Sender struct {
 	now      func() time.Time
 	pause    func(ctx context.Context, d time.Duration) error // between two scans of the list
 	underWay int32                                            // see UnderWay; atomic
-	skew     atomic.Pointer[time.Duration]                    // of this machine's clock against the service's; nil: unknown
+	skew     *atomic.Pointer[time.Duration]                   // of this machine's clock against the service's; nil: unknown
 }
 
 // Options change how a Sender works. The zero Options are right for a service that is known only by its
@@ -55,6 +55,8 @@ type Options struct {
 	AnyKey bool
 	// Approvals say how many persons must approve what is sent.
 	Approvals Approvals
+	// Limits restrict the amounts and addresses of what is sent: of each withdrawal, and of each run.
+	Limits Limits
 }
 
 // Lookup says when the service's list is read before an order is sent.
@@ -100,7 +102,7 @@ func New(client *api.Client, j *Journal, account string, o Options) (*Sender, er
 	return &Sender{
 		Ledger: j.Ledger(Account{Address: cmp.Or(o.Address, client.BaseURL()), Name: account}),
 		client: client, key: client.KeyFingerprint(), options: o,
-		now: time.Now,
+		now: time.Now, skew: new(atomic.Pointer[time.Duration]),
 	}, nil
 }
 
