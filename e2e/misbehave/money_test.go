@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -231,15 +230,6 @@ func TestKeysHideNoData(t *testing.T) {
 	w.till("journal", "approvals", "0", "--reason", "one owner", "--yes").want(t, 0, "")
 	w.pay("2", 2).want(t, 0, "")
 	other.pay("2", 2).want(t, 12, "approval")
-}
-
-// TestSenderHasLimits reads the documentation, because a program in Go needs no other to pay.
-func TestSenderHasLimits(t *testing.T) {
-	t.Parallel()
-	out, err := exec.Command("go", "doc", "example.com/till/pkg/payout.Options").CombinedOutput()
-	if !regexp.MustCompile(`(?ms)^\tLimits\b.*^\tAllow|^\tAllow.*^\tLimits\b`).Match(out) {
-		t.Errorf("%v: the options of a Sender are not both limits and allowed addresses:\n%s", err, out)
-	}
 }
 
 // TestForgedRows applies a plan that a person approved, with a journal whose rows for its digest say something

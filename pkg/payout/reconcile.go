@@ -20,8 +20,9 @@ type Result struct {
 }
 
 // Reconcile reads the service's list and settles orders with it. An order that is listed as it was sent
-// becomes accepted. One that is listed with other content becomes a conflict. One that is not listed does not
-// change, because a list can hide a row, and a withdrawal can appear late. Without order ids, Reconcile
+// becomes accepted. One that is listed with other content becomes a conflict. One that was accepted, and whose
+// withdrawal the service does not have, becomes unknown. Any other that is not listed does not change, because a list
+// can hide a row, and a withdrawal can appear late. Without order ids, Reconcile
 // settles every unknown order of the account. As in every scan, an order that counted as not taken becomes unknown
 // if the list has it.
 //
@@ -39,6 +40,11 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 	}
 	if err := s.VerifyKey(ctx); err != nil {
 		return nil, err
+	}
+	for i, o := range orders {
+		if orders[i], err = s.stillThere(ctx, o); err != nil {
+			return nil, err
+		}
 	}
 	results, found, err := s.settle(ctx, orders)
 	if err == nil {
@@ -90,9 +96,6 @@ func (s *Sender) settle(ctx context.Context, orders []journal.Order) (results []
 // was accepted and is on the list.
 func (s *Sender) settleOne(ctx context.Context, o journal.Order, records []record) (r Result, err error) {
 	r = Result{Order: orderOf(o), Listed: len(records) > 0}
-	if !r.Listed && o.State == journal.Accepted && o.Decided == nil {
-		return r, s.settleMissing(ctx, o, &r)
-	}
 	if !r.Listed {
 		return r, nil
 	}
@@ -119,15 +122,17 @@ func stillUnknown(results []Result) (orderIDs []string) {
 	return orderIDs
 }
 
-// settleMissing asks for the withdrawal of an order that was accepted and is not on the list. If the service does not
-// have it, the order becomes unknown.
-func (s *Sender) settleMissing(ctx context.Context, o journal.Order, r *Result) error {
-	if _, err := s.client.Withdrawals.Get(ctx, o.Withdrawal); !rejects(err) {
-		return nil // it has it, or does not say
+// stillThere asks for the withdrawal of an order that was accepted. If the service does not have it, the order becomes
+// unknown.
+func (s *Sender) stillThere(ctx context.Context, o journal.Order) (journal.Order, error) {
+	if o.State != journal.Accepted || o.Decided != nil {
+		return o, nil
 	}
-	now, err := s.ledger.Missing(ctx, o)
-	r.Order = orderOf(now)
-	return accountChanged(err)
+	if _, err := s.client.Withdrawals.Get(ctx, o.Withdrawal); !rejects(err) {
+		return o, nil // it has it, or does not say
+	}
+	o, err := s.ledger.Missing(ctx, o)
+	return o, accountChanged(err)
 }
 
 func (s *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []journal.Order, err error) {

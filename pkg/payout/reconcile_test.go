@@ -89,7 +89,9 @@ func TestReconcileOne(t *testing.T) {
 		"never left":                {func(d *desk) { d.bring(asked("10"), outNotLeft); d.s.take(body("10")) }, journal.Accepted},
 		"accepted":                  {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))) }, journal.Accepted},
 		"accepted, other address":   {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))); d.s.rows[0]["address"] = "x" }, journal.Conflict},
-		"accepted as another":       {func(d *desk) { d.bring(asked("10"), outAccepted("w1000")); d.s.take(body("10")) }, journal.Conflict},
+		"accepted as another":       {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("11")))); d.s.take(body("10")) }, journal.Conflict},
+		"accepted as a phantom":     {func(d *desk) { d.bring(asked("10"), outAccepted("w1000")) }, journal.Unknown},
+		"a phantom, and there":      {func(d *desk) { d.bring(asked("10"), outAccepted("w1000")); d.s.take(body("10")) }, journal.Accepted},
 		"accepted, and twice there": {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))); d.s.take(body("10")) }, journal.Conflict},
 		"there under another's id": {func(d *desk) {
 			d.bring(asked("10"), outUnknown)

@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
 )
@@ -1161,5 +1162,40 @@ func TestReadBackOnceBehind(t *testing.T) {
 		if _, err := d.send(asked("2")); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestSenderLimits checks that a Sender sends nothing that its limits forbid, alone or in a plan.
+func TestSenderLimits(t *testing.T) {
+	btc := func(minor int64) []api.Amount { return []api.Amount{{Kind: api.Crypto, Code: "btc", Minor: minor}} }
+	for name, tt := range map[string]struct {
+		limits Limits
+		rule   string // of two rows of 5000 in a plan
+		single string // of one of them
+	}{
+		"above one withdrawal": {Limits{MaxPerWithdrawal: btc(4999)}, money.RuleLimit, money.RuleLimit},
+		"above a run":          {Limits{MaxPerRun: btc(9999)}, money.RuleLimit, ""},
+		"another address":      {Limits{AllowAddresses: []string{"bc1qX"}}, money.RuleAllowList, money.RuleAllowList},
+		"within":               {Limits{MaxPerWithdrawal: btc(5000), MaxPerRun: btc(10000), AllowAddresses: []string{"bc1q1", "bc1q2"}}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := func(err error, rule string) {
+				t.Helper()
+				if rule == "" && err != nil {
+					t.Error(err)
+				} else if rule != "" {
+					wantKind(t, err, Refused, rule)
+				}
+			}
+			d := newDesk(t)
+			d.options.Limits = tt.limits
+			_, err := d.apply(d.plan(nil, due("1"), due("2")), ApplyOptions{})
+			want(err, tt.rule)
+			if tt.rule != "" {
+				d.s.wantCreates(0)
+			}
+			_, err = d.send(asked("1"))
+			want(err, tt.single)
+		})
 	}
 }
