@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -24,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/till/pkg/payout"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -97,7 +99,11 @@ func startFake(ts *testscript.TestScript, _ bool, args []string) {
 	// A list gets the same answer as everything else, so there is no lookup. Each fake service has its own
 	// journal, because it has never received anything.
 	ts.Setenv("TILL_LOOKUP", "never")
-	ts.Setenv("TILL_JOURNAL", ts.MkAbs("journal-"+filepath.Base(ts.Getenv("TILL_BASE_URL"))+".db"))
+	place := ts.MkAbs("journal-" + filepath.Base(ts.Getenv("TILL_BASE_URL")) + ".db")
+	ts.Setenv("TILL_JOURNAL", place)
+	j, err := payout.OpenJournal(context.Background(), place) // here, so that no command notes that it is new
+	ts.Check(err)
+	ts.Check(j.Close())
 }
 
 func (f *fake) answer(ts *testscript.TestScript, args []string) http.HandlerFunc {

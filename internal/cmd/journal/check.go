@@ -24,12 +24,12 @@ missing in the journal, missing at the service, or different. Nothing is
 changed. The exit code is 21 if there is a difference, and 12 if the service
 counts more withdrawals than its list shows.
 
-If there is none, or you accept what there is with --accept REASON, nothing that
-was noted about the account keeps it from sending any more: that the journal has
-lost records, or that the list cannot prove what was not sent. What you accept is
-recorded with your reason, and later checks and look-ups leave it aside. Accept a
-withdrawal only if you know that it is none of the orders that are still to be
-sent: see till help guarantees.
+If there is none, or you accept what there is with --accept REASON, nothing
+that was noted about the account keeps it from sending any more: that the
+journal has lost records, or that the list cannot prove what was not sent. What
+you accept is recorded with your reason, and later checks and look-ups leave it
+aside. Accept a withdrawal only if you know that it is none of the orders that
+are still to be sent: see till help guarantees.
 
 The demo seed of the sandbox has withdrawals that till did not send. They are
 missing in the journal, so the exit code is 21 there.`,

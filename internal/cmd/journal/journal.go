@@ -473,7 +473,7 @@ func adoptMerchantCommand(a *cmdutil.App) *cobra.Command {
 		Long: `Record that the withdrawals of the merchant ID are those of the account in use,
 although the service has shown another merchant there before. Check twice: if
 the key belongs to another merchant, that merchant pays.`,
-		Example: `  till journal adopt-merchant m-2041 --reason "renamed by the provider, case 81"`,
+		Example: `  till journal adopt-merchant m-2041 --reason "renamed, see case 81"`,
 		Args:    cmdutil.Args("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.Start(cmd)

@@ -21,6 +21,7 @@ import (
 	"example.com/till/internal/near"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api/sandbox"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -161,8 +162,12 @@ func withSandbox(
 	}
 	defer os.RemoveAll(dir)
 	book := filepath.Join(dir, "journal.db")
-	// a command that only reads the journal does not create it
-	if err := os.WriteFile(book, nil, 0o600); err != nil {
+	// made here, because a command that only reads a journal does not make it, and one that makes it notes that
+	journal, err := payout.OpenJournal(s.Ctx, book)
+	if err != nil {
+		return noPlace(err)
+	}
+	if err := journal.Close(); err != nil {
 		return noPlace(err)
 	}
 	listener, err := listenOn(flags.listen)
