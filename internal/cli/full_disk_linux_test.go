@@ -114,7 +114,7 @@ func TestFullDiskIsReported(t *testing.T) {
 		return []string{"--sandbox", "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a",
 			"--order-id", order, "--yes", "--allow-duplicate", "--on-finish", d.home + "/tell", "--metrics", metrics}
 	}
-	if code, _, stderr := d.till(create("1")...); code != 0 || stderr != "" {
+	if code, _, stderr := d.till(create("1")...); code != 0 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "is new and empty") {
 		t.Fatalf("it ended with %d: %s", code, stderr)
 	}
 	before := contents(t, metrics)

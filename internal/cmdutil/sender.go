@@ -36,7 +36,7 @@ func (s *Session) OpenJournal() (*payout.Journal, error) {
 			Hint: payout.NewHint("correct the name, or make the directory if the journal is to be new")}
 	}
 	if j, err = s.journalThat(payout.OpenJournal); err == nil {
-		err = s.Note("the journal %s is new and empty: it knows nothing of what was paid before", j.Place())
+		s.Note("the journal %s is new and empty: it knows nothing of what was paid before", j.Place())
 	}
 	return j, err
 }
