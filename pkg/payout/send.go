@@ -518,11 +518,16 @@ func (s *Sender) readBack(ctx context.Context, o journal.Order) (now journal.Ord
 	}
 	if rejects(err) {
 		answer := fmt.Sprintf("the service answered with the id %s, and then that it has no such withdrawal: %v", o.Withdrawal, err)
-		if now, err = s.ledger.Missing(ctx, o); err == nil && now.State == journal.Unknown {
-			err = &Error{Kind: Unknown, OrderID: o.OrderID, Msg: fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, answer),
-				Hint: NewHint("do not send it again; find out with", "withdraw", "reconcile", o.OrderID)}
+		now, broken := s.ledger.Missing(ctx, o)
+		switch {
+		case broken != nil:
+			now, answer = o, fmt.Sprintf("%s; and this could not be recorded: %v", answer, broken)
+		case now.State != journal.Unknown: // it has changed meanwhile
+			return now, "", nil
 		}
-		return now, "", err
+		return now, "", &Error{Kind: Unknown, OrderID: o.OrderID, Err: broken,
+			Msg:  fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, answer),
+			Hint: NewHint("do not send it again; find out with", "withdraw", "reconcile", o.OrderID)}
 	}
 	if err != nil {
 		return o, fmt.Sprintf("order %s was accepted, but could not be read back: %v", o.OrderID, err), nil
