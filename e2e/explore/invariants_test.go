@@ -110,6 +110,7 @@ func (r *run) moved(p *process, id string, was, is entry) {
 	case was.state == "unknown" && (is.state == "planned" || is.state == "rejected") && !decided &&
 		owner != p:
 		r.violated("order %s was unknown, and %s calls it %s", id, p.name, is.state)
+	case was.state == "accepted" && is.state == "unknown" && r.service.denied[was.id]:
 	case was.state == "accepted" && !was.paidAs && is.state != "accepted" && is.state != "conflict":
 		r.violated("order %s was accepted, and is %s", id, is.state)
 	case decided && !r.sent[id].IsZero() && since < settleAfter:
@@ -127,6 +128,8 @@ func (r *run) moved(p *process, id string, was, is entry) {
 		r.violated("order %s is sent while order %s, with the same content, is unknown", id, r.twin(id))
 	case is.state == "conflict" && r.service.may.upper:
 		r.violated("order %s is called a conflict, and the service has its address in capital letters", id)
+	case is.state == "accepted" && was.state != "sending" && r.service.may.doubles:
+		r.violated("order %s is called accepted, and the list shows it with another amount", id)
 	case is.state == "accepted" && was.state != "sending" && !is.paidAs && r.paidBefore(id) > 1:
 		r.violated("%s calls order %s accepted, and the list has it twice", p.name, id)
 	case was.state == "accepted" && is.state == "accepted" && was.id != is.id && !is.paidAs:
@@ -177,7 +180,7 @@ func (r *run) check() {
 			r.violated("order %s may be paid, and the journal has it as %q", w.orderID, e.state)
 		}
 	}
-	accepted := map[string]string{}
+	accepted, merchants := map[string]string{}, map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(r.journal.now)) {
 		e := r.journal.now[id]
 		if other := accepted[e.id]; e.state == "accepted" && other != "" {
@@ -185,7 +188,15 @@ func (r *run) check() {
 		} else if e.state == "accepted" {
 			accepted[e.id] = id
 		}
-		if e.state == "accepted" && !r.service.has(e.id, id) && !r.service.lied {
+		for _, w := range r.service.rows {
+			if e.state == "accepted" && w.id == e.id {
+				merchants[w.merchant] = true
+			}
+		}
+		if len(merchants) > 1 {
+			r.violated("the journal has orders of one account as accepted that belong to several merchants")
+		}
+		if e.state == "accepted" && !r.service.has(e.id, id) && !r.service.lied && !r.service.phantom[e.id] {
 			r.violated("the journal has order %s as accepted with the id %q, and the service does not",
 				id, e.id)
 		}
@@ -198,7 +209,7 @@ func (s *service) has(id, orderID string) bool {
 
 // left checks that a create that leaves is in the journal.
 func (r *run) left(w *withdrawal) {
-	r.sent[w.orderID] = w.at.Add(-r.outside.ahead)
+	r.sent[w.orderID] = r.clock()
 	if w.late {
 		r.violated("%s has sent order %s after the log of the journal was removed", w.by.name, w.orderID)
 	}
@@ -236,7 +247,7 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 	if r.service.lied {
 		return
 	}
-	if id != "" && !r.service.has(id, orderID) {
+	if id != "" && !r.service.has(id, orderID) && !r.service.phantom[id] {
 		r.violated("%s reports the id %s for order %s, which the service does not have", p.name, id, orderID)
 	}
 	if err == nil || errors.Is(err, payout.ErrUnknown) || errors.Is(err, payout.ErrConflict) {

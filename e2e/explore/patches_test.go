@@ -144,28 +144,28 @@ var patches = []overlay.Patch{
 		return r, nil
 `},
 	{File: "pkg/payout/resolve.go", Old: `
-	if skew.Abs() > mostSkew {
+	case skew.Abs() <= mostSkew:
 `, New: `
-	if skew.Abs() > mostSkew && !mutant("wrong-clock") {
+	case skew.Abs() <= mostSkew || mutant("wrong-clock"):
 `},
 	{File: "pkg/payout/resolve.go", Old: `
-		if wait := s.options.SettleAfter - began.Sub(o.Sent); !o.Sent.IsZero() && wait > 0 {
+		if wait := s.options.SettleAfter - o.Age(began, known); !o.Sent.IsZero() && wait > 0 {
 `, New: `
-		since := o.Sent
 		if mutant("settle-by-creation") {
-			since = o.Created
+			o.Sent, o.Attempts = o.Created, o.Attempts[:min(1, len(o.Attempts))]
 		}
-		wait := s.options.SettleAfter - began.Sub(since)
+		wait := s.options.SettleAfter - o.Age(began, known)
 		if !o.Sent.IsZero() && wait > 0 && !mutant("no-settle-after") {
 `},
-	{File: "pkg/payout/scan.go", Old: `
-	found.add(orders, earlier)
+	{File: "pkg/payout/list.go", Old: `
+	found := now.with(earlier)
 `, New: `
-	if !mutant("forget-earlier") {
-		found.add(orders, earlier)
+	if mutant("forget-earlier") {
+		earlier = newAnswer()
 	}
+	found := now.with(earlier)
 `},
-	{File: "pkg/payout/scan.go", Old: `
+	{File: "pkg/payout/evidence.go", Old: `
 	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
 `, New: `
 	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
@@ -173,7 +173,7 @@ var patches = []overlay.Patch{
 		return ""
 	}
 `},
-	{File: "pkg/payout/scan.go", Old: `
+	{File: "pkg/payout/evidence.go", Old: `
 	if len(ids) > 1 {
 `, New: `
 	if len(ids) > 1 && !mutant("one-of-two") {
@@ -292,15 +292,16 @@ var patches = []overlay.Patch{
 `, New: `
 		(mutant("journal-first") || s.options.Lookup != LookupAlways) {
 `},
-	{File: "pkg/payout/sightings.go", Old: `
-	maps.DeleteFunc(shown, func(_, id string) bool { return id == "" })
+	{File: "pkg/payout/list.go", Old: `
+		if broken := accountChanged(s.ledger.Show(ctx, shown.all())); broken != nil {
 `, New: `
-	maps.DeleteFunc(shown, func(orderID, id string) bool {
-		o, err := l.Order(ctx, orderID)
-		return id == "" || err != nil || mutant("sightings-forgotten") || ctx.Value("preview") != nil ||
-			mutant("unsettled-forgotten") && o.State == journal.Unknown ||
-			mutant("person-unconfirmed") && o.State == journal.Accepted
-	})
+		maps.DeleteFunc(shown, func(orderID, _ string) bool {
+			o, err := s.ledger.Order(ctx, orderID)
+			return err != nil || mutant("sightings-forgotten") || ctx.Value("preview") != nil ||
+				mutant("unsettled-forgotten") && o.State == journal.Unknown ||
+				mutant("person-unconfirmed") && o.State == journal.Accepted
+		})
+		if broken := accountChanged(s.ledger.Show(ctx, shown.all())); broken != nil {
 `},
 	{File: "pkg/payout/apply.go", Old: `
 	if err := a.planOrders(ctx, w.add); err != nil {
@@ -339,5 +340,68 @@ var patches = []overlay.Patch{
 			t.locked[account].demand != c.Demand {
 `, New: `
 			t.locked[account].demand != c.Demand && !mutant("demand-before") {
+`},
+
+	// Of the list.
+	{File: "pkg/payout/answer.go", Old: `
+		for _, mark := range slices.Sorted(maps.Keys(a.nameless)) {
+`, New: `
+		if mutant("nameless-ignored") {
+			continue
+		}
+		for _, mark := range slices.Sorted(maps.Keys(a.nameless)) {
+`},
+	{File: "pkg/payout/list.go", Old: `
+	case r.missing() > 0 && !r.anyTotal:
+`, New: `
+	case r.missing() > 0 && !r.anyTotal && !mutant("incomplete-counts"):
+`},
+	{File: "pkg/payout/list.go", Old: `
+	found.unproven = err`, New: `
+	if mutant("lack-forgotten") {
+		err = nil
+	}
+	found.unproven = err`},
+	{File: "pkg/payout/list.go", Old: `
+	case !r.hit:
+`, New: `
+	case !r.hit && !mutant("newest-unsought"):
+`},
+	{File: "pkg/payout/list.go", Old: `
+	return w.MerchantID != "" &&`, New: `
+	return !mutant("any-merchant") && w.MerchantID != "" &&`},
+	{File: "pkg/payout/list.go", Old: `slices.ContainsFunc(must, func(id string) bool { return !r.has(id) }) {`,
+		New: `slices.ContainsFunc(must, func(id string) bool { return !r.has(id) && !mutant("filter-unproven") }) {`},
+	{File: "pkg/payout/answer.go", Old: `
+		default:
+			a.add(id, r)
+`, New: `
+		case accepted && mutant("accepted-ignored"):
+		default:
+			a.add(id, r)
+`},
+	{File: "pkg/payout/evidence.go", Old: `
+		e.Differs = cmp.Or(e.Differs, s.differs(content, r))
+`, New: `
+		if mutant("last-record") {
+			e.Differs = ""
+		}
+		e.Differs = cmp.Or(e.Differs, s.differs(content, r))
+`},
+	{File: "pkg/payout/send.go", Old: `
+	if rejects(err) {
+		answer :=`, New: `
+	if rejects(err) && !mutant("phantom-accepted") {
+		answer :=`},
+	{File: "internal/journal/settle.go", Old: `
+		if _, now, err = t.current(l, o.OrderID); err == nil && now.version == o.version {
+`, New: `
+		if _, now, err = t.current(l, o.OrderID); err == nil && (now.version == o.version || mutant("missing-blind")) {
+`},
+	{File: "internal/journal/moment.go", Old: `
+	case m.boot != "" && m.boot == last.boot:
+`, New: `
+	case mutant("wall-age"):
+	case m.boot != "" && m.boot == last.boot:
 `},
 }

@@ -73,6 +73,7 @@ type process struct {
 	main    func(p *process)
 	key     string // empty: firstKey
 	lookup  payout.Lookup
+	since   bool             // it reads the list only from the beginning of the world on
 	demands payout.Approvals // what its profile demands
 	journal *payout.Journal
 	plan    *payout.Plan // that it applies
@@ -93,7 +94,7 @@ type process struct {
 	interrupted bool
 	seen        uint64            // hash of everything that it has learned
 	listed      int               // the step at which it has last read a list
-	listedAt    time.Time         // when that was, by the clock of the database
+	listedAt    time.Time         // when that was, see clock
 	told        map[string]string // the ids that the service has answered it, by order id
 }
 

@@ -19,15 +19,17 @@ import (
 type service struct {
 	r       *run
 	may     conduct
-	rows    []*withdrawal // newest first
-	late    []*withdrawal // requests that have got lost, and may still arrive
-	made    int           // payments
-	asked   int           // creates
-	stale   bool          // its last list was stale
-	whole   bool          // a list was not stale
-	lied    bool          // it has answered a create with the id of another order
-	skew    time.Duration // how far its clock is behind those of the processes
-	content uint64        // hash of all that has happened to rows and late
+	rows    []*withdrawal   // newest first
+	late    []*withdrawal   // requests that have got lost, and may still arrive
+	made    int             // payments
+	asked   int             // creates
+	stale   bool            // its last list was stale
+	whole   bool            // a list was not stale
+	lied    bool            // it has answered a create with the id of another order
+	denied  map[string]bool // withdrawals that it has said it does not have
+	phantom map[string]bool // ids of withdrawals that it has made up
+	skew    time.Duration   // how far its clock is behind those of the processes
+	content uint64          // hash of all that has happened to rows and late
 }
 
 // conduct is what a service may do.
@@ -43,6 +45,13 @@ type conduct struct {
 	steady  bool   // a list that is stale stays so until its first page is read again
 	upper   bool   // it shows addresses in capital letters
 	oneID   bool   // it answers the second create with the id of the first
+	denies  bool   // it says of every withdrawal that it does not have it
+	behind  bool   // the clocks of the machines are 16 minutes behind it
+	hides   bool   // its list counts the newest withdrawal, and does not show it
+	blind   bool   // its list is empty
+	filters bool   // so is one that goes back to a time
+	mixed   bool   // its list shows the withdrawals of all merchants
+	doubles bool   // its list shows each withdrawal twice, and the first time with another amount
 }
 
 // A withdrawal is a row of the service.
@@ -67,6 +76,7 @@ var (
 	isLimited   = choice{fails, "which is refused for the rate of calls"}
 	redirected  = choice{fails, "which is accepted, and answered with a redirect"}
 	cannotTell  = choice{fails, "which is accepted, and answered with HTTP 500"}
+	invents     = choice{fails, "which is not accepted, and answered with a new id"}
 	wrongID     = choice{what: "which is accepted, and answered with the id of another order"}
 	diesBefore  = choice{dies, "and dies before a byte is written"}
 	diesLate    = choice{dies, "and dies, with the request on its way"}
@@ -82,13 +92,16 @@ var (
 )
 
 func newService(r *run, may conduct) *service {
-	s := &service{r: r, may: may}
+	s := &service{r: r, may: may, denied: map[string]bool{}, phantom: map[string]bool{}}
+	if may.behind {
+		s.skew = -ahead
+	}
 	paid := r.world.paid
 	if !r.world.empty {
 		paid = append([]string{"1"}, paid...)
 	}
 	for _, id := range paid {
-		s.pay(id, 5)
+		s.pay(id, 5, firstKey)
 	}
 	return s
 }
@@ -119,7 +132,7 @@ func (c client) RoundTrip(req *http.Request) (*http.Response, error) {
 		status, answer, err = c.get(req.URL.Query().Get("id"))
 	default:
 		page, _ := strconv.Atoi(req.URL.Query().Get("page"))
-		status, answer, err = c.list(page)
+		status, answer, err = c.list(page, bytes.Contains(text, []byte(`"from"`)))
 	}
 	c.p.saw(status, answer, err)
 	if err != nil {
@@ -178,6 +191,11 @@ func (c client) create(text []byte) (status int, answer string, err error) {
 	case landsLate, diesLate:
 		c.s.late = append(c.s.late, w)
 		err = errors.New("the connection was reset")
+	case invents:
+		c.s.made++
+		id := fmt.Sprint("w", c.s.made)
+		c.s.phantom[id] = true
+		status, answer = 200, strconv.Quote(id)
 	case isRejected:
 		status, answer = 400, envelope
 	case isLimited:
@@ -204,7 +222,7 @@ func (c client) create(text []byte) (status int, answer string, err error) {
 	if at.choices = []choice{{}, {dies, "and dies"}}; c.p.pass(at).kind == dies {
 		return 0, "", errGone
 	}
-	if status == 200 && took != wrongID {
+	if status == 200 && took != wrongID && took != invents {
 		c.p.told[w.orderID] = w.id
 	}
 	return status, answer, err
@@ -278,10 +296,11 @@ func (c client) get(id string) (status int, answer string, err error) {
 		return 0, "", err
 	}
 	for _, w := range c.s.rows {
-		if w.id == id && w.merchant == c.merchant() {
+		if w.id == id && w.merchant == c.merchant() && !c.s.may.denies {
 			return 200, asText(w.json(false, c.s.may)), nil
 		}
 	}
+	c.s.denied[id] = true
 	return 404, envelope, nil
 }
 
@@ -289,7 +308,7 @@ func (c client) get(id string) (status int, answer string, err error) {
 const hasList = "has a page of the list"
 
 // list returns a page of the list. The first page has the number 1.
-func (c client) list(page int) (status int, answer string, err error) {
+func (c client) list(page int, since bool) (status int, answer string, err error) {
 	faults := c.s.may.lists
 	again := c.s.may.steady && page > 1
 	if c.s.may.shows && c.s.stale && !c.s.whole || again {
@@ -304,8 +323,14 @@ func (c client) list(page int) (status int, answer string, err error) {
 	}
 	c.s.content = mix(c.s.content, fmt.Sprint(c.s.stale, c.s.whole))
 	c.p.listed, c.p.listedAt = len(c.s.r.steps), c.s.r.clock()
-	rows := slices.DeleteFunc(slices.Clone(c.s.rows), func(w *withdrawal) bool { return w.merchant != c.merchant() })
+	rows := slices.DeleteFunc(slices.Clone(c.s.rows), func(w *withdrawal) bool {
+		return c.s.may.blind || c.s.may.filters && since || w.merchant != c.merchant() && !c.s.may.mixed
+	})
 	if c.s.stale && len(rows) > 0 {
+		rows = rows[1:]
+	}
+	total := len(rows)
+	if c.s.may.hides {
 		rows = rows[1:]
 	}
 	size := max(c.s.may.page, 1)
@@ -318,20 +343,25 @@ func (c client) list(page int) (status int, answer string, err error) {
 	}
 	for _, w := range rows[min((page-1)*size, len(rows)):min(page*size, len(rows))] {
 		c.p.found[w.orderID] = true
+		if c.s.may.doubles {
+			other := w.json(true, c.s.may)
+			other["amount"] = map[string]any{"Crypto": map[string]any{"Btc": 1}}
+			shown = append(shown, other)
+		}
 		shown = append(shown, w.json(true, c.s.may))
 	}
 	answer = asText(map[string]any{"page_content": shown, "page_count": (len(rows) + size - 1) / size,
-		"total": len(rows)})
+		"total": total})
 	c.p.pass(&point{what: hasList, silent: true}) // what it shows may be different by now
 	return 200, answer, nil
 }
 
 // other makes a payment for somebody else, which is on the list too.
-func (s *service) other(orderID string) { s.pay(orderID, 1) }
+func (s *service) other(orderID string) { s.pay(orderID, 1, firstKey) }
 
 // pay makes a payment for a program with another journal.
-func (s *service) pay(orderID string, minor int64) {
-	w := &withdrawal{orderID: orderID, merchant: merchant(firstKey), at: time.Now()}
+func (s *service) pay(orderID string, minor int64, key string) {
+	w := &withdrawal{orderID: orderID, merchant: merchant(key), at: time.Now()}
 	if err := json.Unmarshal([]byte(asText(withdraw(orderID, minor))), &w.body); err != nil {
 		panic(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"modernc.org/sqlite"
@@ -17,8 +18,9 @@ import (
 
 // watched returns the context with which a process opens its journal: each statement passes through conn.
 func (p *process) watched() context.Context {
-	return journal.WithDriver(context.Background(),
-		func(c driver.Connector) driver.Connector { return connector{c, p} })
+	ctx := journal.WithSinceBoot(context.Background(),
+		func() (string, time.Duration) { return "boot", time.Duration(p.r.clock().UnixNano()) })
+	return journal.WithDriver(ctx, func(c driver.Connector) driver.Connector { return connector{c, p} })
 }
 
 type connector struct {

@@ -57,7 +57,6 @@ func variants() []variant {
 		{"account-by-name", "renamed", cost{1, 0}}, // the account is looked up by its name at each claim
 		{"one-file", "removed", cost{1, 0}},        // only the database file of the journal is checked
 		{"one-case", "spelling", cost{0, 0}},       // an address in another case is another address
-		{"first-page-once", "delayed", cost{0, 2}}, // the first page is not read again after the last
 		{"skip-approval", "approved", cost{0, 0}},  // the number of persons is not checked
 		{"count-keys", "approved", cost{0, 0}},     // keys are counted, not persons
 		{"verify-other", "forged", cost{0, 0}},     // the signatures are verified over another file
@@ -114,6 +113,29 @@ func variants() []variant {
 		{"preview-forgotten", "previewed", cost{0, 2}},   // what a person was shown before a run began is not recorded
 		{"batch-together", "overtaken", cost{1, 0}},      // a plan is sent while another machine sends an older one of its batch
 		{"batch-goes-on", "overtaken", cost{1, 0}},       // a plan goes on after a newer one of its batch has begun
+
+		{"nameless-ignored", "nameless", cost{0, 0}}, // a record without an order id is nobody's
+		{"incomplete-counts", "hidden", cost{0, 0}},  // a reading that lacks withdrawals is complete
+		{"lack-forgotten", "hidden", cost{0, 0}},     // a list that proves nothing proves what is not on it
+		{"newest-unsought", "blind", cost{0, 0}},     // a reading need not show what was accepted last
+		{"any-merchant", "mixed", cost{0, 0}},        // the record of another merchant is the order
+		{"last-record", "two-faced", cost{0, 0}},     // only the last record of a withdrawal is compared
+		{"accepted-ignored", "stranger", cost{0, 0}}, // what a person has accepted is no order that is sought
+		{"filter-unproven", "filtered", cost{0, 0}},  // a list from a time on is trusted to have what is newer
+		{"wall-age", "behind", cost{1, 0}},           // an attempt is as old as a clock that somebody sets says
+		{"phantom-accepted", "phantom", cost{0, 0}},  // an order stays accepted that the service does not have
+	}
+}
+
+// A unitVariant is a bug that no schedule shows, and the test that must find it.
+type unitVariant struct{ name, dir, test string }
+
+func unitVariants() []unitVariant {
+	return []unitVariant{
+		// the list's beginning is not read again if withdrawals were made meanwhile: that only takes more readings
+		{"first-page-once", "pkg/payout", "TestRowsShift"},
+		// an order of which a person has decided since is called unknown
+		{"missing-blind", "internal/journal", "TestMissing"},
 	}
 }
 
@@ -153,8 +175,13 @@ func TestVariantsOfCrashes(t *testing.T) {
 	sought, reasons := map[string]bool{}, unseen()
 	for _, v := range variants() {
 		sought[v.name] = true
-		if !strings.Contains(shared+own, fmt.Sprintf("mutant(%q)", v.name)) {
-			t.Errorf("the variant %s has no patch", v.name)
+	}
+	for _, v := range unitVariants() {
+		sought[v.name] = true
+	}
+	for name := range sought {
+		if !strings.Contains(shared+own, fmt.Sprintf("mutant(%q)", name)) {
+			t.Errorf("the variant %s has no patch", name)
 		}
 	}
 	for _, m := range isMutant.FindAllStringSubmatch(crashes, -1) {
@@ -200,25 +227,7 @@ var found = regexp.MustCompile(`-run TestReplay -world \S+(?: -schedule (\S+))?\
 
 // TestVariants builds this test with the patches, and explores with one bug after the other.
 func TestVariants(t *testing.T) {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sources, err := overlay.Sources(root, append(overlay.Bugs(), patches...), helpers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	file, err := overlay.Write(dir, root, sources)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(dir, "explore.test")
-	build := exec.Command("go", "test", "-c", "-trimpath", "-overlay", file, "-o", program, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := patched(t, "e2e/explore")
 	for i, v := range variants() {
 		if !*prove && i%8 != 0 || !v.fits() { // some of them show that the rest can be built
 			continue
@@ -243,4 +252,45 @@ func TestVariants(t *testing.T) {
 			t.Logf("found with the schedule %q\n%s", told[1], out)
 		})
 	}
+}
+
+// TestUnitVariants checks that a test finds each bug that no schedule shows, and passes without it.
+func TestUnitVariants(t *testing.T) {
+	for _, v := range unitVariants() {
+		t.Run(v.name, func(t *testing.T) {
+			program := patched(t, v.dir)
+			for _, name := range []string{"", v.name} {
+				cmd := exec.Command(program, "-test.v", "-test.run", "^"+v.test+"$")
+				cmd.Dir, cmd.Env = filepath.Join("..", "..", v.dir), append(os.Environ(), asVariant+"="+name)
+				out, err := cmd.CombinedOutput()
+				if !strings.Contains(string(out), "--- ") || (err != nil) != (name != "") {
+					t.Errorf("with the bug %q: %v\n%s", name, err, out)
+				}
+			}
+		})
+	}
+}
+
+// patched builds the test of a package with the patches.
+func patched(t *testing.T, dir string) (program string) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources, err := overlay.Sources(root, append(overlay.Bugs(), patches...), helpers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := t.TempDir()
+	file, err := overlay.Write(place, root, sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program = filepath.Join(place, "patched.test")
+	build := exec.Command("go", "test", "-c", "-trimpath", "-overlay", file, "-o", program, "./"+dir)
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
 }

@@ -58,6 +58,9 @@ func (p *process) sender() *payout.Sender {
 		panic(err)
 	}
 	o := payout.Options{FirstPage: api.PageBaseOne, Lookup: p.lookup, Approvals: p.demands}
+	if p.since {
+		o.Since, o.SinceTime = "2000-01-01T00:00:00Z", time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
 	s, err := payout.New(c, p.journal, "acme", o)
 	if err != nil {
 		panic(err)
@@ -74,7 +77,9 @@ func sends(name, orderID string, minor int64) actor {
 			}
 		})
 		sent, err := p.sender().Send(p.given, withdraw(orderID, minor), payout.CallUnder(p.ctx), told)
-		p.reports(orderID, minor, sent.Order.ID, err)
+		if p.reports(orderID, minor, sent.Order.ID, err); err == nil && p.r.service.phantom[sent.Order.ID] && !p.dead {
+			p.r.violated("%s reports that order %s was accepted, and it has asked the service, which does not have it", name, orderID)
+		}
 	}}
 }
 
@@ -119,7 +124,7 @@ func waits() actor {
 func pays(orderID string, minor int64) actor {
 	return actor{"Another program", func(p *process) {
 		if !slices.ContainsFunc(p.r.service.rows, func(w *withdrawal) bool { return w.orderID == orderID }) {
-			p.r.service.pay(orderID, minor)
+			p.r.service.pay(orderID, minor, cmp.Or(p.key, firstKey))
 		}
 	}}
 }
@@ -191,9 +196,12 @@ func (p *process) begin(file string, rows []string, o payout.ApplyOptions) (*pay
 // jump sets the clock of this machine forward.
 func (r *run) jump() {
 	r.jumped = len(r.steps)
-	r.service.skew += 16 * time.Minute
-	time.Sleep(16 * time.Minute)
+	r.setAhead()
+	r.service.skew += ahead
 }
+
+// ahead is how far a clock is set ahead.
+const ahead = 16 * time.Minute
 
 // makePlan writes a plan. In a batch, it may be another one than before.
 func makePlan(ctx context.Context, j *payout.Journal, path string, batch bool, rows []string) error {
@@ -276,7 +284,7 @@ func worlds() []*world {
 		{name: "stale",
 			about:  "an order that a lost journal had is sent again, and the list is not always up to date",
 			stages: [][]actor{{sends("A", "9", 5)}}, empty: true, paid: []string{"700", "9"},
-			service: conduct{lists: []choice{isStale, listFails}, shows: true}},
+			service: conduct{lists: []choice{isStale, listFails}, shows: true, steady: true}},
 		{name: "moves",
 			about:  "an order that a lost journal had is sent again, and the rows of the list move",
 			stages: [][]actor{{sends("A", "9", 5)}}, empty: true, paid: []string{"9", "700", "701"},

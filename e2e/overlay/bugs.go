@@ -22,11 +22,11 @@ func Bugs() []Patch {
 		if late := s.elapsed(ticket.Began); late > latest && !mutant("slept") {
 `},
 		{"pkg/payout/send.go", `
-	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	id, err := s.client.Withdrawals.Create(s.observeDate(calls), requestOf(ticket.Order()))
 `, `
-	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+	id, err := s.client.Withdrawals.Create(s.observeDate(calls), requestOf(ticket.Order()))
 	if mutant("retry-timeout") && errors.Is(err, context.DeadlineExceeded) {
-		id, err = s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
+		id, err = s.client.Withdrawals.Create(s.observeDate(calls), requestOf(ticket.Order()))
 	}
 `},
 		{"pkg/payout/outcome.go", `
@@ -84,28 +84,20 @@ func Bugs() []Patch {
 `},
 
 		// Of the list.
-		{"pkg/payout/scan.go", `
-		if before == nil {
-			return "", false, nil
-		}
+		{"pkg/payout/list.go", `
+		agree = last != nil && last.agrees(*now, sought)
 `, `
-		if mutant("one-reading") {
-			found, undecided = now, nameless
-			return "", true, nil
-		}
-		if before == nil {
-			return "", false, nil
-		}
+		agree = last != nil && last.agrees(*now, sought) || mutant("one-reading")
 `},
-		{"pkg/payout/scan.go", `
+		{"pkg/payout/evidence.go", `
 	case readable("address") && address.Canonical(r.address) != address.Canonical(c.Address):
 `, `
 	case readable("address") && (address.Canonical(r.address) != address.Canonical(c.Address) || mutant("one-case") && r.address != c.Address):
 `},
-		{"pkg/payout/onescan.go", `
-	for s.news = s.pages > 1; err == nil && s.news && !s.over(); {
+		{"pkg/payout/list.go", `
+		if stale == 2 && grows && r.missing() > 0 && !again { // withdrawals were made meanwhile
 `, `
-	for s.news = s.pages > 1 && !mutant("first-page-once"); err == nil && s.news && !s.over(); {
+		if stale == 2 && grows && r.missing() > 0 && !again && !mutant("first-page-once") {
 `},
 
 		// Of a run and its rows.
@@ -250,10 +242,10 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 	}
 	c := counting{list: a.Approvers.list, message: message, now: now}
 `},
-		{"pkg/payout/approvals.go", `
-			if len(signed) == len(rows) || r.Place != len(signed) || r.Row != rows[r.Place].row() {
+		{"pkg/payout/apply.go", `
+				case r.Place != place+i || r.Place >= len(a.plan.Rows) || r.Row != a.plan.Rows[r.Place].row():
 `, `
-			if len(signed) == len(rows) || r.Place != len(signed) || r.Row != rows[r.Place].row() && !mutant("skip-rows") {
+				case r.Place != place+i || r.Place >= len(a.plan.Rows) || r.Row != a.plan.Rows[r.Place].row() && !mutant("skip-rows"):
 `},
 		{"pkg/payout/demands.go", `
 	case demands < demanded:

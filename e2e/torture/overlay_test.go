@@ -325,11 +325,11 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/apply_send.go", `
-			order, recording, following, err = s.sender.ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
+			order, recording, following, err = s.sender.ledger.FinishAndClaim(s.ctx, ticket, s.sender.outcomeOf(call), s.claim(next))
 `, `
 			killpoint("before-intent")
 			waitForOthers()
-			order, recording, following, err = s.sender.ledger.FinishAndClaim(s.ctx, ticket, outcomeOf(call.id, call.err), s.claim(next))
+			order, recording, following, err = s.sender.ledger.FinishAndClaim(s.ctx, ticket, s.sender.outcomeOf(call), s.claim(next))
 			if err == nil {
 				killpoint("after-intent")
 			}
@@ -348,22 +348,24 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/apply.go", `
-	if len(listed) == 0 && !w.unasked && !a.sender.ledger.Journal().Shared() {
+	if len(listed.records) == 0 && !w.unasked && !a.sender.ledger.Journal().Shared() {
 `, `
-	if len(listed) == 0 && !a.sender.ledger.Journal().Shared() && !mutant("absent-not-sent") {
+	if len(listed.records) == 0 && !w.unasked && !a.sender.ledger.Journal().Shared() && !mutant("absent-not-sent") {
 `,
 	},
 	{
 		"pkg/payout/apply.go", `
-			if records := listed[r.Order.OrderID]; len(records) > 0 {
-`, `
-			if mutant("absent-not-sent") && r.Order.State == journal.Unknown && len(listed[r.Order.OrderID]) == 0 {
+			if records := listed.records[r.Order.OrderID]; len(records) > 0 {
+				e := a.sender.evidence(r.Order.OrderID, r.Order.Content, records)
+				if r.Order`, `
+			if mutant("absent-not-sent") && r.Order.State == journal.Unknown && len(listed.records[r.Order.OrderID]) == 0 {
 				if r.Order, err = a.sender.ledger.Decide(ctx, journal.Decision{OrderID: r.Order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
 					return Tally{}, err
 				}
 			}
-			if records := listed[r.Order.OrderID]; len(records) > 0 {
-`,
+			if records := listed.records[r.Order.OrderID]; len(records) > 0 {
+				e := a.sender.evidence(r.Order.OrderID, r.Order.Content, records)
+				if r.Order`,
 	},
 	{
 		"pkg/payout/send.go", `
@@ -377,11 +379,11 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/send.go", `
-	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
-`, `
+	id, err := s.client.Withdrawals.Create(s.observeDate(calls), requestOf(ticket.Order()))
+	if mutant`, `
 	killpoint("before-connect")
-	id, err := s.client.Withdrawals.Create(calls, requestOf(ticket.Order()))
-`,
+	id, err := s.client.Withdrawals.Create(s.observeDate(calls), requestOf(ticket.Order()))
+	if mutant`,
 	},
 	{
 		"pkg/payout/reconcile.go", `
@@ -398,7 +400,7 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 `,
 	},
 	{
-		"pkg/payout/scan.go", `
+		"pkg/payout/list.go", `
 	pauseBetween = time.Second
 `, `
 	pauseBetween = 10 * time.Millisecond
@@ -406,17 +408,15 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/journal.go", `
-	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, User: userName(), Host: hostName(), Existing: existing})
+	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, SinceBoot: journal.SinceBoot, User: userName(), Host: hostName(), Existing: existing})
 `, `
-	j, err := journal.Open(ctx, where, journal.Options{Now: clock, User: userName(), Host: hostName(), Existing: existing})
+	j, err := journal.Open(ctx, where, journal.Options{Now: clock, SinceBoot: journal.SinceBoot, User: userName(), Host: hostName(), Existing: existing})
 `,
 	},
 	{
 		"pkg/payout/sender.go", `
-		now: time.Now,
-`, `
-		now: clock,
-`,
+		now: time.Now, skew:`, `
+		now: clock, skew:`,
 	},
 	{
 		"cmd/till/main.go", `
@@ -621,13 +621,13 @@ const maxRowsAtOnce = 7 // so that a small plan has parts
 	if err != nil {
 		return accountChanged(err)
 	}
-	begun := a.Begun()
+	a.run = run
 `, `
 	killpoint("after-run")
 	if err != nil {
 		return accountChanged(err)
 	}
-	begun := a.Begun()
+	a.run = run
 `,
 	},
 	{

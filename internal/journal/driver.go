@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"time"
 )
 
 // WithDriver returns a context that makes Open use the driver that wrap returns, instead of the database's
@@ -14,6 +15,13 @@ func WithDriver(ctx context.Context, wrap func(driver.Connector) driver.Connecto
 }
 
 type driverKey struct{}
+
+// WithSinceBoot returns a context that makes Open use another clock than that of its options, which real time moves.
+func WithSinceBoot(ctx context.Context, clock func() (boot string, since time.Duration)) context.Context {
+	return context.WithValue(ctx, bootKey{}, clock)
+}
+
+type bootKey struct{}
 
 func openDB(ctx context.Context, c driver.Connector) *sql.DB {
 	if wrap, ok := ctx.Value(driverKey{}).(func(driver.Connector) driver.Connector); ok {

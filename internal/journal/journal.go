@@ -113,6 +113,9 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 	if o.steps == nil {
 		o.steps = schema()
 	}
+	if clock, ok := ctx.Value(bootKey{}).(func() (string, time.Duration)); ok {
+		o.SinceBoot = clock
+	}
 	j := &Journal{options: o, tied: map[keyTie]bool{}, dialect: newSQLite(name, o.wait, o.Existing),
 		sender: randomNumber()}
 	if IsPostgres(name) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestSettleIsAboutTheSameContent checks that evidence about other content does not put an order in conflict.
@@ -61,4 +62,44 @@ func TestSettleConfirmsAPerson(t *testing.T) {
 			t.Errorf("undone by a person: %v", err)
 		}
 	})
+}
+
+// TestMissing checks that an accepted order becomes unknown if the service does not have its withdrawal, and that
+// what has happened to it since counts.
+func TestMissing(t *testing.T) {
+	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
+	for id, state := range map[string]State{"1": Unknown, "2": Accepted} {
+		was := mustFinish(t, j, mustClaim(t, j, claim(id)), accepted("w"+id))
+		if state == Accepted {
+			mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w" + id, Differs: "its amount is 2"})
+			mustDecide(t, j, Decision{OrderID: id, PaidAs: "w" + id, AlthoughDifferent: true, Reason: "it is this one"})
+		}
+		if _, err := j.of(t.Context(), shop).Missing(t.Context(), was); err != nil {
+			t.Fatal(err)
+		}
+		wantState(t, j, id, state)
+	}
+}
+
+// TestAge checks that the clock of a machine that somebody sets does not count, unless the machine has started again.
+func TestAge(t *testing.T) {
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	skew := func(d time.Duration) *time.Duration { return &d }
+	last := Attempt{boot: "a", since: time.Minute, Skew: -time.Hour, Dated: true}
+	for name, tt := range map[string]struct {
+		boot string
+		skew *time.Duration
+		want time.Duration
+	}{
+		"the same start":                        {"a", skew(0), time.Minute},
+		"another start":                         {"b", skew(0), time.Hour},
+		"another start, and no date of service": {"b", nil, 2 * time.Hour},
+		"no clock since the start":              {"", skew(0), 2 * time.Hour},
+	} {
+		o := Order{Sent: noon, Attempts: []Attempt{last}}
+		m := Moment{at: noon.Add(2 * time.Hour), boot: tt.boot, since: 2 * time.Minute}
+		if got := o.Age(m, tt.skew); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
 }
