@@ -86,7 +86,7 @@ func (r *run) recorded(p *process) (told string) {
 		}
 		r.moved(p, id, was, is)
 		if is.state == "sending" {
-			r.owner[id], r.claimed[id] = p, time.Now()
+			r.owner[id], r.claimed[id] = p, r.clock()
 			r.mayClaim(p, id)
 		}
 	}
@@ -209,7 +209,7 @@ func (s *service) has(id, orderID string) bool {
 
 // left checks that a create that leaves is in the journal.
 func (r *run) left(w *withdrawal) {
-	r.sent[w.orderID] = r.clock()
+	r.sent[w.orderID] = w.at
 	if w.late {
 		r.violated("%s has sent order %s after the log of the journal was removed", w.by.name, w.orderID)
 	}

@@ -26,6 +26,7 @@ const (
 // outside is what has happened apart from the processes and the service.
 type outside struct {
 	ahead   time.Duration   // how far the clocks of the machines and the service were set ahead of the true time
+	starts  int             // how often the machines have started again
 	removed bool            // the log of the journal is gone
 	renamed bool            // the account has another name
 	signers map[string]bool // the persons who have ever signed the plan

@@ -200,13 +200,14 @@ var patches = []overlay.Patch{
 	switch status {
 	case 400, 401, 403, 404, 405, 413, 415, 422, 429:
 `},
-	{File: "internal/journal/run.go", Old: `
-		r.Row.OrderID, r.Order = o.OrderID, o
+	{File: "pkg/payout/apply.go", Old: `
+					err = a.unchanged(r.Order, r.Row.Content)
 `, New: `
-		r.Row.OrderID, r.Order = o.OrderID, o
-		if mutant("row-of-order") {
-			r.Row.Content = o.Content
-		}
+					if mutant("row-of-order") {
+						r.Row.Content = r.Order.Content
+						part[i] = r
+					}
+					err = a.unchanged(r.Order, r.Row.Content)
 `},
 	{File: "internal/journal/run.go", Old: `
 	rowsInAPiece = 16 * maxRowsAtOnce
@@ -343,6 +344,11 @@ var patches = []overlay.Patch{
 `},
 
 	// Of the list.
+	{File: "pkg/payout/list.go", Old: `
+		if stale == 2 && grows && r.missing() > 0 && !again { // withdrawals were made meanwhile
+`, New: `
+		if stale == 2 && grows && r.missing() > 0 && !again && !mutant("first-page-once") {
+`},
 	{File: "pkg/payout/answer.go", Old: `
 		for _, mark := range slices.Sorted(maps.Keys(a.nameless)) {
 `, New: `

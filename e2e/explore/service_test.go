@@ -151,7 +151,7 @@ func (neverLeft) NotSent() bool { return true }
 
 func (c client) create(text []byte) (status int, answer string, err error) {
 	// nothing can stop it from here on
-	w := &withdrawal{by: c.p, merchant: c.merchant(), body: map[string]any{}, at: time.Now(), late: c.s.r.outside.removed}
+	w := &withdrawal{by: c.p, merchant: c.merchant(), body: map[string]any{}, at: c.s.r.clock(), late: c.s.r.outside.removed}
 	c.p.saw("the log is gone", w.late)
 	if c.p.interrupted {
 		c.s.r.violated("%s sends an order although it was interrupted before", c.p.name)
@@ -361,7 +361,7 @@ func (s *service) other(orderID string) { s.pay(orderID, 1, firstKey) }
 
 // pay makes a payment for a program with another journal.
 func (s *service) pay(orderID string, minor int64, key string) {
-	w := &withdrawal{orderID: orderID, merchant: merchant(key), at: time.Now()}
+	w := &withdrawal{orderID: orderID, merchant: merchant(key), at: s.r.clock()}
 	if err := json.Unmarshal([]byte(asText(withdraw(orderID, minor))), &w.body); err != nil {
 		panic(err)
 	}

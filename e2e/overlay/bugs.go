@@ -94,11 +94,6 @@ func Bugs() []Patch {
 `, `
 	case readable("address") && (address.Canonical(r.address) != address.Canonical(c.Address) || mutant("one-case") && r.address != c.Address):
 `},
-		{"pkg/payout/list.go", `
-		if stale == 2 && grows && r.missing() > 0 && !again { // withdrawals were made meanwhile
-`, `
-		if stale == 2 && grows && r.missing() > 0 && !again && !mutant("first-page-once") {
-`},
 
 		// Of a run and its rows.
 		{"pkg/payout/apply.go", `
@@ -112,14 +107,6 @@ func Bugs() []Patch {
 `, `
 	case mutant("retry-blind") && o.State == journal.Rejected:
 	case w.applier.sendable(o) && !w.never:
-`},
-		{"pkg/payout/apply_send.go", `
-	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))
-`, `
-	if mutant("plan-again") {
-		r.Row, r.Order = s.plan.Rows[r.Place].row(), journal.Order{}
-	}
-	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))
 `},
 		{"internal/journal/run.go", `
 		if place += len(piece); len(piece) == rowsInAPiece {

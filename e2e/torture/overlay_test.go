@@ -59,11 +59,9 @@ var batchMutants = []string{
 	"half-results",   // the results file is not replaced atomically
 	"forget-sending", // a row that a dead process was sending can be claimed again
 
-	"plan-again",       // rows are read from the plan's file again during the run
 	"account-by-name",  // the account is looked up by its name at each claim
 	"one-file",         // only the database file of the journal is checked
 	"one-reading",      // a single read of the list is trusted
-	"first-page-once",  // the first page of the list is not read again after the last
 	"one-case",         // an address in another case is another address
 	"outcome-once",     // an outcome is recorded at once or not at all
 	"retry-blind",      // a rejected row is sent again without reading the list
