@@ -50,7 +50,7 @@ test: build
 	$(MAKE) -j3 test-packages test-programs test-dist test-scripts
 
 # With the race detector, a program takes five times as long to start, and these tests start thousands of them.
-PROGRAMS = e2e/torture internal/cli e2e/explore e2e/powercut e2e/openapi
+PROGRAMS = e2e/torture internal/cli e2e/explore e2e/powercut e2e/misbehave e2e/openapi
 
 test-packages:
 	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -vet=off -p 3 -parallel 4 -timeout 30m ./pkg/payout ./internal/journal ./pkg/... \
