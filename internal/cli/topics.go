@@ -342,11 +342,14 @@ When till reads the service's list before sending
   withdrawal the list is read in these cases, and never with --lookup never:
   - the order was sent before with this journal,
   - the journal has nothing accepted for the account yet, as when it is new,
-  - till has once found on the list an order that the journal did not know, or
+  - till has found on the list an order that the journal did not know, or
   - the journal was not closed and its log is missing, as in a partial copy.
   Otherwise, and if till makes the order id, the journal alone decides. With
   --lookup always, till reads the list for every order id that you give.
   It reads the whole list, until two readings in a row agree about the order.
+  If the list cannot prove what is not on it, nothing is sent (12). Then run
+    till journal check
+  and accept what you can explain with --accept REASON.
 
 When a backup of the journal was restored
   It lacks the order ids that were used since the backup, and would send them
@@ -355,8 +358,8 @@ When a backup of the journal was restored
     till journal check
   What is missing in the journal was paid since the backup: remove it from what
   you still have to pay. Do not use any order id from after the backup again,
-  listed or not. Send nothing until the check is clean or you can explain every
-  difference. --from leaves out differences that are older.
+  listed or not. Send nothing until the check is clean or what it shows is
+  explained and accepted. --from leaves out differences that are older.
 
 What till cannot promise
   - A service, or a proxy before it, may act twice on one request.
