@@ -171,7 +171,7 @@ func runExample(t *testing.T, text string) {
 }
 
 // inJournal matches the examples about an order that was sent before.
-var inJournal = regexp.MustCompile(`^till (journal (show|check|copy|rename)|withdraw (reconcile|resolve)|withdraw (get|wait) --order-id)`)
+var inJournal = regexp.MustCompile(`^till (journal (show|check|copy|rename|adopt-merchant)|withdraw (reconcile|resolve)|withdraw (get|wait) --order-id)`)
 
 // prepareExample creates the order or run of an example. It loses the answer if the example is about finding
 // out the outcome.
