@@ -256,7 +256,7 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 				orderID, e.state)
 		}
 		for _, w := range r.service.rows {
-			shown := w.altered == 0 || p.listed > w.altered // as it is now
+			shown := w.altered == 0 || p.found[orderID] > w.altered // as it is now
 			if err == nil && w.id == id && minor != 0 && w.amount() != inBtc(minor) && shown {
 				r.violated("%s reports that %d were paid, and the service has %s", p.name, minor, w.amount())
 			}

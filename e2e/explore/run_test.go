@@ -87,13 +87,13 @@ type process struct {
 	quiet   bool // it opens or closes its journal, which is one step
 	dead    bool
 	ended   bool
-	found   map[string]bool // orders that it has seen on a list
-	halted  []string        // orders that keep it from sending more of its plan
-	goesOn  bool            // it sends the rest of its plan although an order is unknown
+	found   map[string]int // the steps at which it has last seen each order on a list
+	halted  []string       // orders that keep it from sending more of its plan
+	goesOn  bool           // it sends the rest of its plan although an order is unknown
 
 	interrupted bool
 	seen        uint64            // hash of everything that it has learned
-	listed      int               // the step at which it has last read a list
+	listed      int               // the step at which it last began to read a list
 	listedAt    time.Time         // when that was, see clock
 	told        map[string]string // the ids that the service has answered it, by order id
 }

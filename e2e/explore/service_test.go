@@ -322,7 +322,9 @@ func (c client) list(page int, since bool) (status int, answer string, err error
 		c.s.stale, c.s.whole = took == isStale, c.s.whole || took != isStale
 	}
 	c.s.content = mix(c.s.content, fmt.Sprint(c.s.stale, c.s.whole))
-	c.p.listed, c.p.listedAt = len(c.s.r.steps), c.s.r.clock()
+	if page == 1 {
+		c.p.listed, c.p.listedAt = len(c.s.r.steps), c.s.r.clock()
+	}
 	rows := slices.DeleteFunc(slices.Clone(c.s.rows), func(w *withdrawal) bool {
 		return c.s.may.blind || c.s.may.filters && since || w.merchant != c.merchant() && !c.s.may.mixed
 	})
@@ -339,10 +341,10 @@ func (c client) list(page int, since bool) (status int, answer string, err error
 	}
 	shown := []any{}
 	if c.p.found == nil {
-		c.p.found = map[string]bool{}
+		c.p.found = map[string]int{}
 	}
 	for _, w := range rows[min((page-1)*size, len(rows)):min(page*size, len(rows))] {
-		c.p.found[w.orderID] = true
+		c.p.found[w.orderID] = len(c.s.r.steps)
 		if c.s.may.doubles {
 			other := w.json(true, c.s.may)
 			other["amount"] = map[string]any{"Crypto": map[string]any{"Btc": 1}}
