@@ -84,8 +84,8 @@ func besides() []beginning {
 }
 
 // notes is a directory of files with which a program and the test communicate. "held" and "stops" say that
-// the program is at its point, "go" lets it continue, "went" says that it does, and "ahead" has how far its
-// clock is ahead.
+// the program is at its point, "go" lets it continue, "went" says that it does, "ahead" has how far its
+// clock is ahead, and "passed" how much time has passed for the machine.
 type notes string
 
 func (w *world) notes() notes {

@@ -118,7 +118,7 @@ func (m *month) advance(by time.Duration) {
 	m.ahead += by
 	ahead := m.ahead
 	m.mu.Unlock()
-	if err := os.WriteFile(filepath.Join(m.note, "ahead"), []byte(ahead.String()), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(m.note, "passed"), []byte(ahead.String()), 0o600); err != nil {
 		m.t.Fatal(err)
 	}
 }

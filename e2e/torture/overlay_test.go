@@ -152,13 +152,18 @@ func foundNote(note string) bool {
 	return err == nil
 }
 
-// clock is the clock of this machine, as far ahead as the test has noted.
+// clock is the clock of this machine, as far ahead as the test has noted, and after the time that has passed for it.
 func clock() time.Time {
-	text, err := os.ReadFile(filepath.Join(os.Getenv("TILL_TORTURE_NOTES"), "ahead"))
-	if ahead, e := time.ParseDuration(string(text)); err == nil && e == nil {
+	if ahead := durationOf("ahead") + durationOf("passed"); ahead != 0 {
 		return time.Now().Round(0).Add(ahead) // a clock that somebody has set
 	}
 	return time.Now()
+}
+
+func durationOf(note string) time.Duration {
+	text, _ := os.ReadFile(filepath.Join(os.Getenv("TILL_TORTURE_NOTES"), note))
+	d, _ := time.ParseDuration(string(text))
+	return d
 }
 
 func die() {
@@ -408,7 +413,10 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 		"pkg/payout/journal.go", `
 	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, SinceBoot: journal.SinceBoot, User: userName(), Host: hostName(), Existing: existing})
 `, `
-	j, err := journal.Open(ctx, where, journal.Options{Now: clock, SinceBoot: journal.SinceBoot, User: userName(), Host: hostName(), Existing: existing})
+	j, err := journal.Open(ctx, where, journal.Options{Now: clock, SinceBoot: func() (string, time.Duration) {
+		boot, since := journal.SinceBoot()
+		return boot, since + durationOf("passed")
+	}, User: userName(), Host: hostName(), Existing: existing})
 `,
 	},
 	{
