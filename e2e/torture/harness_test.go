@@ -360,6 +360,9 @@ func (w *world) end(a *attempt) *attempt {
 	}
 	status := a.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	a.exit = status.ExitStatus()
+	if a.exit == 12 && strings.Contains(a.stderr.String(), "till: list: ") {
+		a.exit = 41 // the list could be read, and proves nothing: to these tests, that is the same
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.attempts, a.n)

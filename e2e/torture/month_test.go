@@ -164,7 +164,8 @@ func (m *month) payroll(night int) {
 		if code == 0 {
 			return
 		}
-		if code == 12 || code == 21 || call == 30 {
+		stale := strings.Contains(out, "till: list: ") // the list proves nothing tonight, and may later
+		if code == 12 && !stale || code == 21 || call == 30 {
 			m.t.Fatalf("night %d: call %d ended with %d\n%s", night, call, code, out)
 		}
 		m.run("sh", m.script("nightly.sh"))
