@@ -560,11 +560,11 @@ func (b *batch) lock() (release func()) {
 	})
 }
 
-// doStale applies the plan while the list does not yet show the last row that another machine has paid. It
-// does not show the row when it is first read, nor when its first page is read again.
+// doStale applies the plan while the list does not yet show the last row that another machine has paid: it
+// shows the row only when it is read for the second time.
 func (b *batch) doStale(s applyShot) {
 	v := drawView(b.seed, b.number)
-	v.Order, v.Restless, v.Page, v.Stale = "", false, 1, 2
+	v.Order, v.Restless, v.Page, v.Stale = "", false, 1, 1
 	v.Hidden = []string{b.file[len(b.file)-1].orderID}
 	b.show(v)
 	b.alreadyPaid = 0
