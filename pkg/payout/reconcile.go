@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"example.com/till/internal/journal"
 )
@@ -122,16 +123,20 @@ func stillUnknown(results []Result) (orderIDs []string) {
 	return orderIDs
 }
 
-// stillThere asks for the withdrawal of an order that was accepted. If the service does not have it, the order becomes
-// unknown.
+// forgotten is the age from which an order that the service does not have any more may have been taken off its records.
+const forgotten = 24 * time.Hour
+
+// stillThere asks for the withdrawal of an order that was accepted a short time ago. If the service does not have it,
+// the order becomes unknown.
 func (s *Sender) stillThere(ctx context.Context, o journal.Order) (journal.Order, error) {
-	if o.State != journal.Accepted || o.Decided != nil {
-		return o, nil
+	now, err := s.ledger.Moment(ctx)
+	if err != nil || o.State != journal.Accepted || o.Decided != nil || o.Age(now, nil) > forgotten {
+		return o, err
 	}
 	if _, err := s.client.Withdrawals.Get(ctx, o.Withdrawal); !rejects(err) {
 		return o, nil // it has it, or does not say
 	}
-	o, err := s.ledger.Missing(ctx, o)
+	o, err = s.ledger.Missing(ctx, o)
 	return o, accountChanged(err)
 }
 
