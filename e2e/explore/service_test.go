@@ -40,7 +40,7 @@ type conduct struct {
 	lost    int    // how many creates do not end well, the first ones
 	loses   choice // how they end; zero: they are held up, without an answer
 	page    int    // rows on a page; 0: any number
-	shows   bool   // after a stale list comes one that is not: nobody can see a row that two readings lack
+	shows   bool   // after a stale list comes one that is not: a row that two readings lack cannot be seen
 	drops   bool   // it keeps no order ids
 	steady  bool   // a list that is stale stays so until its first page is read again
 	upper   bool   // it shows addresses in capital letters

@@ -113,7 +113,7 @@ func variants() []variant {
 		{"batch-together", "overtaken", cost{1, 0}},      // a plan is sent while another machine sends an older one of its batch
 		{"batch-goes-on", "overtaken", cost{1, 0}},       // a plan goes on after a newer one of its batch has begun
 
-		{"nameless-ignored", "nameless", cost{0, 0}}, // a record without an order id is nobody's
+		{"nameless-ignored", "nameless", cost{0, 0}}, // a record without an order id counts as none
 		{"incomplete-counts", "hidden", cost{0, 0}},  // a reading that lacks withdrawals is complete
 		{"lack-forgotten", "hidden", cost{0, 0}},     // a list that proves nothing proves what is not on it
 		{"newest-unsought", "blind", cost{0, 0}},     // a reading need not show what was accepted last

@@ -191,7 +191,7 @@ func TestApprovalMutants(t *testing.T) {
 			o := newOffice(t, clean)
 			env, args := a.try(o, clean)
 			rule := "till: approval: "
-			if a.mutant == "skip-rows" { // which are compared with the plan even if nobody has to approve it
+			if a.mutant == "skip-rows" { // which are compared with the plan even if it needs no approval
 				rule = "till: plan_changed: "
 			}
 			if code, _, errs := o.command(env, append([]string{patched}, args...)...); code != 12 || !strings.Contains(errs, rule) {

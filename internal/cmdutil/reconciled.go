@@ -23,7 +23,7 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 		case payout.StateConflict:
 			conflict = append(conflict, r.Order.OrderID)
 			if why, settle = r.Order.Reason,
-				payout.NewHint("see what happened", "journal", "show", r.Order.OrderID); r.Agrees {
+				payout.SettleConflict(r.Order.OrderID, r.Order.ID); r.Agrees {
 				why = "it was put there because " + why +
 					"; the list agrees with the order now, and a person settles it"
 				settle = payout.NewHint("", "withdraw", "resolve", r.Order.OrderID, "--paid-as", r.Order.ID)

@@ -13,7 +13,7 @@ type Rule struct {
 	Advice  string `json:"advice"` // what to do
 }
 
-// RuleConfirmation is the rule of a question that nobody has answered with yes.
+// RuleConfirmation is the rule of a question that was not answered with yes.
 const RuleConfirmation = "confirmation"
 
 // Rules returns all rules: an error names no other.

@@ -301,7 +301,7 @@ func (s *Session) OpenSender() (*payout.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.senderFor(client, payout.Approvals{}) // what it does not send, nobody must approve
+	return s.senderFor(client, payout.Approvals{}) // what it does not send needs no approval
 }
 
 // CheckOrderIDs checks the order ids of a command line.

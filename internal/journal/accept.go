@@ -83,14 +83,7 @@ func (l *Ledger) AdoptMerchant(ctx context.Context, merchant, reason string) err
 }
 
 func (l *Ledger) accept(ctx context.Context, reason string, subjects [][2]string, do func(*tx, int64) error) error {
-	if err := l.Enter(ctx); err != nil {
-		return err
-	}
-	return l.j.write(ctx, func(t *tx) error {
-		account, err := t.lock(l)
-		if err != nil {
-			return err
-		}
+	return l.change(ctx, func(t *tx, account int64) error {
 		for _, s := range subjects {
 			if _, err := t.exec(`INSERT INTO acceptances (account, at, user_name, host, what, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
 				account, t.now, t.j.options.User, t.j.options.Host, s[0], storable(keepable(s[1])), keepable(reason)); err != nil {
@@ -104,16 +97,7 @@ func (l *Ledger) accept(ctx context.Context, reason string, subjects [][2]string
 // Agree records that the journal and the whole list agree. From then on, the account is no longer treated as one
 // whose journal may lack orders, or whose service does not show order ids.
 func (l *Ledger) Agree(ctx context.Context) error {
-	if err := l.Enter(ctx); err != nil {
-		return err
-	}
-	return l.j.write(ctx, func(t *tx) error {
-		account, err := t.lock(l)
-		if err != nil {
-			return err
-		}
-		return t.agree(account)
-	})
+	return l.change(ctx, (*tx).agree)
 }
 
 func (t *tx) agree(account int64) error {

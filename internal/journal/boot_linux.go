@@ -16,7 +16,7 @@ var bootID = sync.OnceValue(func() string {
 })
 
 // SinceBoot returns the time since this machine has started, with the time in which it was suspended, and a name for
-// this start. Nobody can set this clock.
+// this start. This clock cannot be set.
 func SinceBoot() (boot string, since time.Duration) {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {

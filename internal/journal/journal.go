@@ -42,7 +42,7 @@ type Journal struct {
 type Options struct {
 	Now        func() time.Time
 	User, Host string // user and machine, for the record
-	// SinceBoot returns a clock that nobody can set, see SinceBoot; nil: there is none.
+	// SinceBoot returns a clock that cannot be set, see SinceBoot; nil: there is none.
 	SinceBoot func() (boot string, since time.Duration)
 	Existing  bool // make no journal: if there is none, the error is an *Error with fs.ErrNotExist in its chain
 

@@ -25,14 +25,7 @@ func (j *Journal) KeyUsedBy(ctx context.Context, fingerprint string) (accounts [
 // it returns AccountChanged, unless a person adopts the key. It also does so for a first key if another key
 // was first. While another process sends or applies, a person's adoption is refused as Busy.
 func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
-	if err := l.Enter(ctx); err != nil {
-		return err
-	}
-	return l.j.write(ctx, func(t *tx) error {
-		account, err := t.lock(l)
-		if err != nil {
-			return err
-		}
+	return l.change(ctx, func(t *tx, account int64) error {
 		if how == KeyAdopted {
 			if err := t.idle(account); err != nil {
 				return err
@@ -61,7 +54,7 @@ func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
 		if how == KeyFirst {
 			answered = ""
 		}
-		_, err = t.exec(`INSERT INTO keys (fingerprint, account, noted, how, user_name, host, answered) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+		_, err := t.exec(`INSERT INTO keys (fingerprint, account, noted, how, user_name, host, answered) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 			ON CONFLICT (fingerprint, account) DO UPDATE SET answered = CASE WHEN keys.answered = '' THEN excluded.answered ELSE keys.answered END`,
 			fingerprint, account, t.now, how, t.j.options.User, t.j.options.Host, answered)
 		return err

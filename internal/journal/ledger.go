@@ -65,6 +65,20 @@ func (l *Ledger) Enter(ctx context.Context) error {
 	})
 }
 
+// change makes a change of the account in one commit. If the journal does not have the account, it makes it first.
+func (l *Ledger) change(ctx context.Context, do func(t *tx, account int64) error) error {
+	if err := l.Enter(ctx); err != nil {
+		return err
+	}
+	return l.j.write(ctx, func(t *tx) error {
+		account, err := t.lock(l)
+		if err != nil {
+			return err
+		}
+		return do(t, account)
+	})
+}
+
 // lock keeps other processes from changing anything of the account until the commit, and returns the
 // account's number. If the account was renamed or is gone, it returns AccountChanged, because the sender
 // would otherwise send for another merchant.

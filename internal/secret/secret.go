@@ -1,4 +1,4 @@
-// Package secret hides keys and passwords in texts about a call. Answers of a service are data: nobody passes
+// Package secret hides keys and passwords in texts about a call. Answers of a service are data: callers do not pass
 // them to Hide.
 package secret
 

@@ -42,7 +42,8 @@ type Comparison struct {
 	// NoList is the error of a service that does not show its list; nil: it does.
 	NoList error
 
-	counted int64 // Surplus with those accepted before
+	counted  int64 // Surplus with those accepted before
+	accepted int64 // the part of it that was accepted before
 }
 
 // Clean reports whether the journal and the list agree, apart from what a person has accepted.
@@ -78,6 +79,7 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		return c, err
 	}
 	c.counted = max(0, x.r.total-int64(len(x.r.ids)))
+	c.accepted = accepted.Surplus
 	c.Differences, c.Accepted, c.Surplus = x.found, x.left, max(0, c.counted-accepted.Surplus)
 	for i, d := range c.Differences { // as the reading has left it
 		if d.Missing() && d.Order != nil {
@@ -231,7 +233,12 @@ func (s *Sender) Accept(ctx context.Context, c Comparison, reason string) (err e
 
 // Agree records that the journal and the whole list agree. Then nothing that was noted about the account keeps it from
 // sending any more.
-func (s *Sender) Agree(ctx context.Context) error { return asError(s.ledger.Agree(ctx)) }
+func (s *Sender) Agree(ctx context.Context, c Comparison) error {
+	if c.counted < c.accepted { // or the list could hide as many withdrawals as it once counted too much
+		return s.Accept(ctx, c, "the service counts fewer withdrawals that it does not show")
+	}
+	return asError(s.ledger.Agree(ctx))
+}
 
 // AdoptMerchant records a person's decision that the account belongs to another merchant than the service has shown
 // before, for example because the service has given it another id.

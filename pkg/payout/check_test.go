@@ -63,3 +63,35 @@ func TestCompareTellsWhatDiffers(t *testing.T) {
 		})
 	}
 }
+
+// TestAcceptedSurplusEnds checks that a total that was accepted as too large hides nothing once it is right again.
+func TestAcceptedSurplusEnds(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.bring(asked("10"), outNotLeft)
+	more := 1
+	d.s.onList = func(page, size int) ([]row, int, int) {
+		items, pages, total := d.s.cut(page, size)
+		return items, pages, total + more
+	}
+	compared, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
+	if err != nil || compared.Surplus != 1 {
+		t.Fatalf("got %+v, %v", compared, err)
+	}
+	if err := d.Accept(t.Context(), compared, "the provider counts one that is gone"); err != nil {
+		t.Fatal(err)
+	}
+	if compared, err = d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{}); err != nil || !compared.Clean() {
+		t.Fatalf("got %+v, %v", compared, err)
+	}
+	d.s.set(func() { more = 0 })
+	if compared, err = d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{}); err != nil || !compared.Clean() {
+		t.Fatalf("got %+v, %v", compared, err)
+	}
+	if err := d.Agree(t.Context(), compared); err != nil {
+		t.Fatal(err)
+	}
+	d.s.set(func() { more = 1 })
+	_, err = d.send(asked("10"))
+	wantKind(t, err, Refused, RuleList)
+}

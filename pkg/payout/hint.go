@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -14,6 +15,12 @@ type Hint struct {
 
 // NewHint returns a hint with a text and a command.
 func NewHint(text string, command ...string) Hint { return Hint{text, command} }
+
+// SettleConflict returns the hint for an order in conflict, whose withdrawal may not be known.
+func SettleConflict(orderID, withdrawal string) Hint {
+	return NewHint("see what happened with till journal show "+orderID+", and settle it", "withdraw", "resolve", orderID,
+		"--paid-as", cmp.Or(withdrawal, "ID"), "--although-different", "--reason", "TEXT")
+}
 
 // IsZero reports whether the hint is empty.
 func (h Hint) IsZero() bool { return h.Text == "" && len(h.Command) == 0 }

@@ -1,7 +1,6 @@
 package payout
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +48,7 @@ type withdrawal struct {
 	allowDuplicate bool
 	accepted       func(Order) // nil: no function is called
 	calls          context.Context
-	demand         int64 // number of the demand under which nobody has to approve it
+	demand         int64 // number of the demand under which it needs no approval
 }
 
 func newWithdrawal(ctx context.Context, r api.CreateWithdrawal, options []SendOption) (withdrawal, error) {
@@ -564,9 +563,8 @@ func (s *Sender) unsettled(o journal.Order, alive bool) *Error {
 	switch {
 	case o.State == journal.Conflict:
 		return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.Withdrawal,
-			Msg: fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
-			Hint: NewHint("see what happened with till journal show "+o.OrderID+", and settle it", "withdraw", "resolve",
-				o.OrderID, "--paid-as", cmp.Or(o.Withdrawal, "ID"), "--although-different", "--reason", "TEXT")}
+			Msg:  fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
+			Hint: SettleConflict(o.OrderID, o.Withdrawal)}
 	case alive:
 		return &Error{Kind: Busy, OrderID: o.OrderID,
 			Msg:  fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host),

@@ -67,7 +67,7 @@ missing in the journal, so the exit code is 21 there.`,
 		if s.Cmd.Flags().Changed("accept") {
 			err = acceptDifferences(s, sender, compared, accept)
 		} else if err = differ(compared); err == nil {
-			err = agree(s, sender, own, from+to)
+			err = agree(s, sender, compared, own, from+to)
 		}
 		return cmdutil.WithPrintError(err, printed)
 	})
@@ -138,10 +138,10 @@ func noteAgreement(s *cmdutil.Session, sender *payout.Sender, period payout.Filt
 }
 
 // agree notes that nothing differs. If the whole list was compared, it ends what was noted about the account.
-func agree(s *cmdutil.Session, sender *payout.Sender, own payout.Filter, period string) error {
+func agree(s *cmdutil.Session, sender *payout.Sender, c payout.Comparison, own payout.Filter, period string) error {
 	restored, err := sender.Restored(s.Ctx)
 	if err == nil && period == "" {
-		err = sender.Agree(s.Ctx)
+		err = sender.Agree(s.Ctx, c)
 	}
 	if err != nil {
 		return err

@@ -311,7 +311,7 @@ func serveInChild(t *testing.T, path string) (address string, child *exec.Cmd) {
 	return strings.TrimSpace(line), child
 }
 
-// TestStateHasOneServer checks that nobody else opens a state while a server has it, until that one has
+// TestStateHasOneServer checks that no other server opens a state while a server has it, until that one has
 // ended in any way, and that a server opens none that commands share.
 func TestStateHasOneServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
