@@ -251,7 +251,8 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 		r.violated("%s reports the id %s for order %s, which the service does not have", p.name, id, orderID)
 	}
 	if err == nil || errors.Is(err, payout.ErrUnknown) || errors.Is(err, payout.ErrConflict) {
-		if e := r.journal.now[orderID]; err == nil && (e.state != "accepted" || e.id != id) {
+		gone := r.service.phantom[id] || r.service.denied[id] // meanwhile, another process may have asked for it
+		if e := r.journal.now[orderID]; err == nil && (e.state != "accepted" || e.id != id) && !(gone && e.state == "unknown") {
 			r.violated("%s reports that order %s was accepted, and the journal has it as %s", p.name,
 				orderID, e.state)
 		}

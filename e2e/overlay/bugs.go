@@ -196,15 +196,13 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 			continue
 		}
 `},
-		{"internal/journal/journal.go", `
-	now, err := j.clock(j.read(ctx))
-	return now, j.failed(err)
+		{"internal/journal/moment.go", `
+	at, err := l.j.clock(l.j.read(ctx))
 `, `
-	now, err := j.clock(j.read(ctx))
+	at, err := l.j.clock(l.j.read(ctx))
 	if mutant("own-clock") {
-		now = j.options.Now()
+		at = l.j.options.Now()
 	}
-	return now, j.failed(err)
 `},
 
 		// Of the approvals.

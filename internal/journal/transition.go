@@ -160,6 +160,9 @@ func (e ended) changes(o Order) (Order, error) {
 	if i < 0 {
 		return o, errors.New("the record of the attempt is gone")
 	}
+	if !o.Attempts[i].Ended.IsZero() && o.State == Unknown { // it was recorded before, and the service has denied it since
+		return o, nil
+	}
 	mine := i == len(o.Attempts)-1 && o.Attempts[i].Ended.IsZero() && (o.State == Sending || o.State == Unknown)
 	if e.Ending == WasAccepted {
 		o.show(e.Withdrawal)
