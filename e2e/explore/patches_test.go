@@ -13,42 +13,49 @@ func mutant(name string) bool { return os.Getenv("TILL_EXPLORE_MUTANT") == name 
 // patches has the bugs that are not in overlay.Bugs.
 var patches = []overlay.Patch{
 	{File: "pkg/payout/send.go", Old: `
-	ticket, err := s.claim(ctx, w)
-	if err != nil {
-		return s.notClaimed(w, err)
+	err = s.deliver(ctx, w.calls, s.claim(w), alone, func`, New: `
+	following := alone
+	if mutant("report-first") && w.accepted != nil {
+		following = func(c call) *journal.Claim {
+			if c.err == nil {
+				w.accepted(Order{OrderID: w.request.ExternalOrderID, ID: c.id})
+			}
+			return nil
+		}
 	}
-	call := s.call(ctx, w.calls, ticket)
-	order, err := s.record(ctx, w.calls, ticket, call)
+	err = s.deliver(ctx, w.calls, s.claim(w), following, func`},
+	{File: "pkg/payout/send.go", Old: `
+	ticket, err := s.ledger.Claim(ctx, c)
+	for err == nil {
+		call := s.call(ctx, calls, ticket)
 `, New: `
-	var early call
+	var early, none call
 	var ticket journal.Ticket
 	var err error
+	claim := func() { ticket, err = s.ledger.Claim(ctx, c) }
+	send := func() {
+		early.id, early.err = s.client.Withdrawals.Create(calls, requestOf(journal.Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback}))
+	}
 	switch {
 	case mutant("send-first"):
-		early.id, early.err = s.client.Withdrawals.Create(w.calls, w.request)
-		ticket, err = s.claim(ctx, w)
+		send()
+		claim()
 	case mutant("lazy-commit"):
 		claimed := make(chan bool)
 		go func() {
-			ticket, err = s.claim(ctx, w)
+			claim()
 			close(claimed)
 		}()
-		early.id, early.err = s.client.Withdrawals.Create(w.calls, w.request)
+		send()
 		<-claimed
 	default:
-		ticket, err = s.claim(ctx, w)
+		claim()
 	}
-	if err != nil {
-		return s.notClaimed(w, err)
-	}
-	made := early
-	if early == (call{}) {
-		made = s.call(ctx, w.calls, ticket)
-	}
-	if mutant("report-first") && made.err == nil && w.accepted != nil {
-		w.accepted(Order{OrderID: w.request.ExternalOrderID, ID: made.id})
-	}
-	order, err := s.record(ctx, w.calls, ticket, made)
+	for err == nil {
+		call := early
+		if early = none; call == none {
+			call = s.call(ctx, calls, ticket)
+		}
 `},
 	{File: "pkg/payout/send.go", Old: `
 		order, err := s.ledger.Finish(ctx, ticket, out)
@@ -67,11 +74,11 @@ var patches = []overlay.Patch{
 `, New: `
 	if sent, found, err := s.lookup(ctx, w); found || err != nil && !mutant("failed-list") {
 `},
-	{File: "pkg/payout/send.go", Old: `
-	if status.Newest != nil && status.Found == 0 && !status.Restored && !before.Attempted() &&
+	{File: "pkg/payout/lookup.go", Old: `
+	decided := l.status.Newest != nil && l.status.Found == 0 && !l.status.Restored && !w.before.Attempted() &&
 `, New: `
-	if (status.Newest != nil || mutant("new-blind")) && (status.Found == 0 || mutant("found-blind")) &&
-		!status.Restored && (!before.Attempted() || mutant("again-blind")) &&
+	decided := (l.status.Newest != nil || mutant("new-blind")) && (l.status.Found == 0 || mutant("found-blind")) &&
+		!l.status.Restored && (!w.before.Attempted() || mutant("again-blind")) &&
 `},
 	{File: "pkg/payout/send.go", Old: `
 		if err := ctx.Err(); err != nil {
@@ -79,9 +86,9 @@ var patches = []overlay.Patch{
 		if err := ctx.Err(); err != nil && !mutant("interrupted-sends") {
 `},
 	{File: "pkg/payout/apply.go", Old: `
-			if r.Order.State == journal.Conflict {
+			if a.Begun() && r.order.State == journal.Conflict {
 `, New: `
-			if r.Order.State == journal.Conflict && !mutant("past-conflict") {
+			if a.Begun() && r.order.State == journal.Conflict && !mutant("past-conflict") {
 `},
 	{File: "pkg/payout/apply.go", Old: `
 	if err = s.ledger.Reap(ctx); err == nil {
@@ -93,21 +100,19 @@ var patches = []overlay.Patch{
 	if err == nil {
 `},
 	{File: "pkg/payout/apply.go", Old: `
-	if o.Content.Same(c) {
-		return nil
+				case found && !o.Content.Same(content):
 `, New: `
-	if o.Content.Same(c) || mutant("rows-unchecked") {
-		return nil
+				case found && !o.Content.Same(content) && !mutant("rows-unchecked") && !mutant("row-of-order"):
 `},
 	{File: "pkg/payout/apply_send.go", Old: `
 	case exists && e.Same:
 `, New: `
 	case exists && (e.Same || mutant("other-is-lost")):
 `},
-	{File: "pkg/payout/apply_send.go", Old: `
-		} else if !goesOn || recording != nil {
+	{File: "pkg/payout/send.go", Old: `
+		} else if next == nil || recording != nil {
 `, New: `
-		} else if !goesOn || recording != nil && !mutant("lost-together") {
+		} else if next == nil || recording != nil && !mutant("lost-together") {
 `},
 	{File: "pkg/payout/apply_send.go", Old: `
 	return cmp.Or(s.why, given.Err())
@@ -201,13 +206,12 @@ var patches = []overlay.Patch{
 	case 400, 401, 403, 404, 405, 413, 415, 422, 429:
 `},
 	{File: "pkg/payout/apply.go", Old: `
-					err = a.unchanged(r.Order, r.Row.Content)
+				part[i] = dueRow{r, o}
 `, New: `
-					if mutant("row-of-order") {
-						r.Row.Content = r.Order.Content
-						part[i] = r
-					}
-					err = a.unchanged(r.Order, r.Row.Content)
+				if mutant("row-of-order") {
+					r.CreateWithdrawal = requestOf(o)
+				}
+				part[i] = dueRow{r, o}
 `},
 	{File: "internal/journal/run.go", Old: `
 	rowsInAPiece = 16 * maxRowsAtOnce
@@ -286,9 +290,9 @@ var patches = []overlay.Patch{
 			return &Error{Kind: AccountChanged, Account: t.locked`, New: `
 		if others > 0 && !mutant("first-keys") {
 			return &Error{Kind: AccountChanged, Account: t.locked`},
-	{File: "pkg/payout/send.go", Old: `s.options.Lookup == LookupNever && !status.Restored {`,
-		New: `s.options.Lookup == LookupNever && (mutant("never-anyway") || !status.Restored) {`},
-	{File: "pkg/payout/send.go", Old: `
+	{File: "pkg/payout/lookup.go", Old: `s.ledger.Status(ctx); l.status.Restored {`,
+		New: `s.ledger.Status(ctx); l.status.Restored && !mutant("never-anyway") {`},
+	{File: "pkg/payout/lookup.go", Old: `
 		s.options.Lookup != LookupAlways {
 `, New: `
 		(mutant("journal-first") || s.options.Lookup != LookupAlways) {
@@ -305,12 +309,12 @@ var patches = []overlay.Patch{
 		if broken := accountChanged(s.ledger.Show(ctx, shown.all())); broken != nil {
 `},
 	{File: "pkg/payout/apply.go", Old: `
-	if err := a.planOrders(ctx, w.add); err != nil {
+	return a.look(ctx)
 `, New: `
 	if mutant("preview-forgotten") {
 		ctx = context.WithValue(ctx, "preview", true)
 	}
-	if err := a.planOrders(ctx, w.add); err != nil {
+	return a.look(ctx)
 `},
 	{File: "pkg/payout/apply.go", Old: `
 		if batch[a.Run] && a.Run != run {

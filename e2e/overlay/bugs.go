@@ -45,12 +45,12 @@ func Bugs() []Patch {
 			return order, err
 		}
 `},
-		{"pkg/payout/apply_send.go", `
-		if !goesOn || recording != nil {
+		{"pkg/payout/send.go", `
+		if next == nil || recording != nil {
 `, `
 		if mutant("outcome-once") && recording != nil {
-			goesOn = false
-		} else if !goesOn || recording != nil {
+			next = nil
+		} else if next == nil || recording != nil {
 `},
 		{"internal/journal/finish.go", `
 	if _, err := t.lockNumber(account); err != nil {
@@ -102,11 +102,11 @@ func Bugs() []Patch {
 	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected ||
 		o.State == journal.Unknown && mutant("resend-unknown")
 `},
-		{"pkg/payout/apply.go", `
-	case w.applier.sendable(o) && !w.never:
+		{"pkg/payout/lookup.go", `
+	case send && !l.never:
 `, `
 	case mutant("retry-blind") && o.State == journal.Rejected:
-	case w.applier.sendable(o) && !w.never:
+	case send && !l.never:
 `},
 		{"internal/journal/run.go", `
 		if place += len(piece); len(piece) == rowsInAPiece {
@@ -184,9 +184,9 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 	}
 `},
 		{"internal/journal/claim.go", `
-	if old.State == "" && c.known.id != 0 {
+	if old.State == "" && c.Known.id != 0 {
 `, `
-	if old.State == "" && c.known.id != 0 && !mutant("account-by-name") {
+	if old.State == "" && c.Known.id != 0 && !mutant("account-by-name") {
 `},
 		{"internal/journal/files.go", `
 	for end, opened := range s.opened {
@@ -228,9 +228,11 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 	c := counting{list: a.Approvers.list, message: message, now: now}
 `},
 		{"pkg/payout/apply.go", `
-				case r.Place != place+i || r.Place >= len(a.plan.Rows) || r.Row != a.plan.Rows[r.Place].row():
+		case place == len(a.plan.Rows) || r != a.plan.Rows[place].row():
 `, `
-				case r.Place != place+i || r.Place >= len(a.plan.Rows) || r.Row != a.plan.Rows[r.Place].row() && !mutant("skip-rows"):
+		case mutant("skip-rows"):
+			a.plan.Rows[place].CreateWithdrawal = requestOf(journal.Order{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback})
+		case place == len(a.plan.Rows) || r != a.plan.Rows[place].row():
 `},
 		{"pkg/payout/demands.go", `
 	case demands < demanded:

@@ -126,24 +126,19 @@ var patches = []patch{
 	},
 	{
 		"pkg/payout/send.go", `
-	ticket, err := s.claim(ctx, w)
-	if err != nil {
-		return s.notClaimed(w, err)
-	}
+	ticket, err := s.ledger.Claim(ctx, c)
 `, `
 	if tape.Mutant("send-first") {
-		id, err := s.client.Withdrawals.Create(w.calls, w.request)
-		ticket, e := s.claim(ctx, w)
-		if e != nil {
-			return s.notClaimed(w, e)
+		var made call
+		made.id, made.err = s.client.Withdrawals.Create(calls, requestOf(journal.Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback}))
+		ticket, err := s.ledger.Claim(ctx, c)
+		if err == nil {
+			order, recording := s.finish(ctx, calls, ticket, s.outcomeOf(made))
+			ended(s.recorded(ticket, made, order, recording))
 		}
-		order, err := s.record(ctx, w.calls, ticket, call{id: id, err: err})
-		return Sent{Order: orderOf(order)}, err
+		return err
 	}
-	ticket, err := s.claim(ctx, w)
-	if err != nil {
-		return s.notClaimed(w, err)
-	}
+	ticket, err := s.ledger.Claim(ctx, c)
 `,
 	},
 	{

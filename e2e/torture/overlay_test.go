@@ -217,21 +217,10 @@ func allPatches() []overlay.Patch { return append(overlay.Bugs(), overlay.Patche
 var patches = []patch{
 	{
 		"pkg/payout/send.go", `
-	ticket, err := s.claim(ctx, w)
-	if err != nil {
-		return s.notClaimed(w, err)
+	ticket, err := s.ledger.Claim(ctx, c)
 `, `
-	ticket, err := s.claimed(w.calls, w.request, func() (journal.Ticket, error) { return s.claim(ctx, w) })
-	if err != nil {
-		return s.notClaimed(w, err)
-`,
-	},
-	{
-		"pkg/payout/apply_send.go", `
-	ticket, err := s.sender.ledger.Claim(s.ctx, s.claim(r))
-`, `
-	content := requestOf(journal.Order{OrderID: r.OrderID, Content: r.Row.Content, Callback: r.Row.Callback})
-	ticket, err := s.sender.claimed(s.calls, content, func() (journal.Ticket, error) { return s.sender.ledger.Claim(s.ctx, s.claim(r)) })
+	content := requestOf(journal.Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback})
+	ticket, err := s.claimed(calls, content, func() (journal.Ticket, error) { return s.ledger.Claim(ctx, c) })
 `,
 	},
 	{
@@ -288,13 +277,10 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/send.go", `
-	call := s.call(ctx, w.calls, ticket)
-	order, err := s.record(ctx, w.calls, ticket, call)
-`, `
-	call := s.callOnce(ctx, w.calls, ticket)
-	order, err := s.record(ctx, w.calls, ticket, call)
-	killpoint("after-outcome")
-`,
+		call := s.call(ctx, calls, ticket)
+		out`, `
+		call := s.callOnce(ctx, calls, ticket)
+		out`,
 	},
 	{
 		"pkg/payout/send.go", `
@@ -314,61 +300,50 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 		}
 `,
 	},
-	{
-		"pkg/payout/apply_send.go", `
-		call := s.sender.call(s.ctx, s.calls, ticket)
-`, `
-		call := s.sender.callOnce(s.ctx, s.calls, ticket)
-`,
-	},
 	{ // the mutants that call first do so for each claim separately
 		"pkg/payout/apply_send.go", `
 	if s.options.Rate > 0 ||`, `
 	if mutant("send-first") || mutant("lazy-commit") || s.options.Rate > 0 ||`,
 	},
 	{
-		"pkg/payout/apply_send.go", `
-			order, recording, following, err = s.sender.ledger.FinishAndClaim(s.ctx, ticket, s.sender.outcomeOf(call), s.claim(next))
+		"pkg/payout/send.go", `
+			order, recording, another, err = s.ledger.FinishAndClaim(ctx, ticket, out, *next)
 `, `
 			killpoint("before-intent")
 			waitForOthers()
-			order, recording, following, err = s.sender.ledger.FinishAndClaim(s.ctx, ticket, s.sender.outcomeOf(call), s.claim(next))
+			order, recording, another, err = s.ledger.FinishAndClaim(ctx, ticket, out, *next)
 			if err == nil {
 				killpoint("after-intent")
 			}
 `,
 	},
 	{
-		"pkg/payout/apply_send.go", `
-		order, ended := s.sender.recorded(ticket, call, order, recording)
-		s.count(r, order, ended)
+		"pkg/payout/send.go", `
+		ended(s.recorded(ticket, call, order, recording))
 `, `
 		killpoint("after-outcome")
-		order, ended := s.sender.recorded(ticket, call, order, recording)
-		s.count(r, order, ended)
+		ended(s.recorded(ticket, call, order, recording))
 		killpoint("between-rows")
 `,
 	},
 	{
 		"pkg/payout/apply.go", `
-	if len(listed.records) == 0 && !w.unasked && !a.sender.ledger.Journal().Shared() {
+	if len(listed.records) == 0 && !l.unasked && !a.sender.ledger.Journal().Shared() {
 `, `
-	if len(listed.records) == 0 && !w.unasked && !a.sender.ledger.Journal().Shared() && !mutant("absent-not-sent") {
+	if len(listed.records) == 0 && !l.unasked && !a.sender.ledger.Journal().Shared() && !mutant("absent-not-sent") {
 `,
 	},
 	{
 		"pkg/payout/apply.go", `
-			if records := listed.records[r.Order.OrderID]; len(records) > 0 {
-				e := a.sender.evidence(r.Order.OrderID, r.Order.Content, records)
-				if r.Order`, `
-			if mutant("absent-not-sent") && r.Order.State == journal.Unknown && len(listed.records[r.Order.OrderID]) == 0 {
-				if r.Order, err = a.sender.ledger.Decide(ctx, journal.Decision{OrderID: r.Order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
+			if records := listed.records[r.order.OrderID]; err == nil && len(records) > 0 {
+`, `
+			if mutant("absent-not-sent") && r.order.State == journal.Unknown && len(listed.records[r.order.OrderID]) == 0 {
+				if r.order, err = a.sender.ledger.Decide(ctx, journal.Decision{OrderID: r.order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
 					return Tally{}, err
 				}
 			}
-			if records := listed.records[r.Order.OrderID]; len(records) > 0 {
-				e := a.sender.evidence(r.Order.OrderID, r.Order.Content, records)
-				if r.Order`,
+			if records := listed.records[r.order.OrderID]; err == nil && len(records) > 0 {
+`,
 	},
 	{
 		"pkg/payout/send.go", `
@@ -396,7 +371,7 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	if !r.Listed {
 		if mutant("absent-not-sent") && o.State == journal.Unknown {
 			if decided, err := s.ledger.Decide(ctx, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err == nil {
-				r.Order = orderOf(decided)
+				r.order = orderOf(decided)
 			}
 		}
 		return r, nil

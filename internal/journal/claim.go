@@ -33,7 +33,8 @@ type Claim struct {
 	// Skew is how far this machine's clock is ahead of the service's; nil: it is not known yet.
 	Skew *time.Duration
 
-	known Order // the order of a run's row when it was read; a claim that has one makes no order
+	// Known is the order as it was read before, if its run has recorded it: then the claim makes no order.
+	Known Order
 }
 
 // A Ticket is the right to send one withdrawal once, with the content that it has.
@@ -44,15 +45,6 @@ type Ticket struct {
 
 // Order returns the order to send. It is the record that is on the disk.
 func (ticket Ticket) Order() Order { return ticket.order }
-
-// Claim returns the claim for a row of a run. It has the content that was recorded when the run began.
-func (r RunRow) Claim(run, key string, decimals int64) Claim {
-	return Claim{
-		OrderID: r.OrderID, Content: r.Row.Content, Callback: r.Row.Callback, Note: r.Row.Note, Key: key,
-		Decimals:    decimals,
-		SameContent: true, Run: run, known: r.Order,
-	}
-}
 
 // Claim records that a withdrawal is being sent, and returns the right to send it. When it returns a ticket,
 // the record is on the disk. If there is none, an Error of the kind Exists or Duplicate says
@@ -108,7 +100,7 @@ func (c *claiming) alone(t *tx) error {
 	if err != nil {
 		return err
 	}
-	if old.State == "" && c.known.id != 0 {
+	if old.State == "" && c.Known.id != 0 {
 		return &Error{Kind: NotFound, OrderID: c.OrderID}
 	}
 	if _, err := next(old, c.event(t)); err != nil {
@@ -155,11 +147,11 @@ func (t *tx) claimMany(all []*pending) error {
 	only := "TRUE"
 	for _, p := range all {
 		c := p.claim
-		if c.known.id == 0 || c.Window != 0 {
+		if c.Known.id == 0 || c.Window != 0 {
 			continue
 		}
 		account, err := t.lock(c.ledger)
-		if err != nil || account != c.known.account || !t.j.tied[keyTie{account, c.Key}] ||
+		if err != nil || account != c.Known.account || !t.j.tied[keyTie{account, c.Key}] ||
 			t.locked[account].demand != c.Demand {
 			continue // alone reports what is wrong, or ties the key
 		}
@@ -170,7 +162,7 @@ func (t *tx) claimMany(all []*pending) error {
 		if !newest[run] {
 			continue
 		}
-		change, err := changed(c.known, c.event(t))
+		change, err := changed(c.Known, c.event(t))
 		if err != nil {
 			continue
 		}

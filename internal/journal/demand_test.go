@@ -185,11 +185,7 @@ func TestConsentOfAnAttempt(t *testing.T) {
 		send := func(place int, required int64, approvals ...Approval) {
 			t.Helper()
 			run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1", Required: required, Approvals: approvals}, rows...)
-			part, err := l.RunRows(t.Context(), run, place, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := part[0].Claim(run.Name, "f1", 8)
+			c := rowClaims(t, l, run)[place]
 			c.Consent = run.Consent
 			if _, err := l.Claim(t.Context(), c); err != nil {
 				t.Fatal(err)
@@ -261,12 +257,9 @@ func TestClaimUnderAnotherDemand(t *testing.T) {
 		j := open()
 		l := j.of(t.Context(), shop)
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1"}, row("1"), row("2"), row("3"))
-		rows, err := l.RunRows(t.Context(), run, 0, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := rowClaims(t, l, run)
 		under := func(i int, number int64) Claim {
-			c := rows[i].Claim(run.Name, "f1", 8)
+			c := rows[i]
 			c.Demand = number
 			return c
 		}

@@ -54,11 +54,7 @@ func TestTwinOfADeadSender(t *testing.T) {
 		twin.Content = two.Content
 		mustClaim(t, dying, twin)
 		mustEnd(t, dying, j)
-		recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, 1, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)); !errors.Is(err, Duplicate) || AsError(err).Order.OrderID != "3" {
+		if _, err := j.Claim(t.Context(), shop, rowClaims(t, j.of(t.Context(), shop), run)[1]); !errors.Is(err, Duplicate) || AsError(err).Order.OrderID != "3" {
 			t.Errorf("got %v", err)
 		}
 		wantState(t, j, "2", Planned)

@@ -39,14 +39,6 @@ type Row struct {
 	Note     string
 }
 
-// A RunRow is a row as it was recorded when its run began, and its order in its current state. Only recorded
-// rows are sent.
-type RunRow struct {
-	Row
-	Place int // in the plan, from 0
-	Order Order
-}
-
 // BeginRun records a run and all its rows, or nothing, and returns the run. If the run has begun before,
 // BeginRun records only that more of its orders may be paid already, and further approvals. An order that the journal has keeps its
 // state. The error is of the kind RunChanged if such an order has other content, if another run of the batch has begun
@@ -453,29 +445,20 @@ func (l *Ledger) Runs(ctx context.Context) (runs []Run, err error) {
 	return runs, l.j.failed(err)
 }
 
-// RunRows returns up to n rows of a run, starting at a place, as they were recorded when the run began. Each
-// row has its order in its current state.
-func (l *Ledger) RunRows(ctx context.Context, run Run, from, n int) (part []RunRow, err error) {
-	const columns = `, place, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, run_rows.note`
-	for rows, err := range each(l.j.read(ctx), `SELECT `+orderColumns+columns+` FROM run_rows JOIN orders ON orders.id = run_rows.order_row `+withAttempts+`
-		WHERE run_id = ?1 AND place >= ?2 AND place < ?3 ORDER BY place, number`, run.id, from, from+n) {
-		if err != nil {
-			return nil, l.j.failed(err)
+// RunRows yields the rows of a run as they were recorded when it began, in the order of the plan.
+func (l *Ledger) RunRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		for rows, err := range each(l.j.read(ctx), `SELECT order_id, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, run_rows.note
+			FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE run_id = ?1 ORDER BY place`, run.id) {
+			var r Row
+			if err == nil {
+				err = rows.Scan(&r.OrderID, &r.Currency, &r.Unit, &r.Minor, &r.Address, &r.Memo, &r.Callback, &r.Note)
+			}
+			if !yield(r, l.j.failed(err)) || err != nil {
+				return
+			}
 		}
-		var r RunRow
-		o, err := scanOrder(rows, &r.Place, &r.Row.Currency, &r.Row.Unit, &r.Row.Minor, &r.Row.Address, &r.Row.Memo,
-			&r.Row.Callback, &r.Row.Note)
-		if err != nil {
-			return nil, l.j.failed(err)
-		}
-		if k := len(part) - 1; k >= 0 && part[k].Place == r.Place {
-			part[k].Order.Attempts = append(part[k].Order.Attempts, o.Attempts...)
-			continue
-		}
-		r.Row.OrderID, r.Order = o.OrderID, o
-		part = append(part, r)
 	}
-	return part, nil
 }
 
 // Held returns those of the orders that the journal has.

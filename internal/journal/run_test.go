@@ -207,11 +207,7 @@ func TestClaimIsOfTheRow(t *testing.T) {
 		r := row("1")
 		r.Callback, r.Note = "http://shop.test/other", "other"
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, r)
-		recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, 0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ticket := mustClaim(t, j, recorded[0].Claim(run.Name, "key1", 8))
+		ticket := mustClaim(t, j, rowClaims(t, j.of(t.Context(), shop), run)[0])
 		if o := ticket.Order(); o.Callback != r.Callback || o.Note != r.Note || o.Content != r.Content || o.Run != "cafe" {
 			t.Errorf("it sends %+v", o)
 		}
@@ -530,14 +526,11 @@ func TestClaimOfARowThatIsGone(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"))
-		recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, 0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		recorded := rowClaims(t, j.of(t.Context(), shop), run)
 		if err := j.write(t.Context(), func(tx *tx) error { return tx.script("DELETE FROM run_rows; DELETE FROM events; DELETE FROM orders") }); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)); !errors.Is(err, NotFound) {
+		if _, err := j.Claim(t.Context(), shop, recorded[0]); !errors.Is(err, NotFound) {
 			t.Errorf("got %v", err)
 		}
 		for o := range j.Orders(t.Context(), shop, Filter{}) {

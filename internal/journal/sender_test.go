@@ -305,23 +305,22 @@ func TestFailedClaimKeepsOutcomes(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, row("1"), row("2"), row("3"))
-		recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, 0, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		recorded := rowClaims(t, j.of(t.Context(), shop), run)
 		var tickets [2]Ticket
 		for i := range tickets {
-			tickets[i] = mustClaim(t, j, recorded[i].Claim(run.Name, "key1", int64(i)))
+			recorded[i].Decimals = int64(i)
+			tickets[i] = mustClaim(t, j, recorded[i])
 		}
 		if err := j.write(t.Context(), func(t *tx) error { return t.script("CREATE UNIQUE INDEX once ON attempts (decimals)") }); err != nil {
 			t.Fatal(err)
 		}
+		recorded[2].Decimals = 1 // like that of 2
 		var ends [2]error
 		var failed error
 		atOnce(j,
 			func() { _, ends[0] = j.Finish(t.Context(), tickets[0], accepted("w1")) },
 			func() { _, ends[1] = j.Finish(t.Context(), tickets[1], accepted("w2")) },
-			func() { _, failed = j.Claim(t.Context(), shop, recorded[2].Claim(run.Name, "key1", 1)) }) // like that of 2
+			func() { _, failed = j.Claim(t.Context(), shop, recorded[2]) })
 		if ends[0] != nil || ends[1] != nil || !errors.Is(failed, Broken) {
 			t.Errorf("the outcomes: %v, the claim: %v", ends, failed)
 		}

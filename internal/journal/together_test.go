@@ -67,12 +67,8 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 					r.Fatal(err)
 				}
 				known[i] = map[string]Order{}
-				recorded, err := j.of(t.Context(), a).RunRows(t.Context(), run, 0, len(all))
-				if err != nil || len(recorded) != len(all) {
-					r.Fatal(recorded, err)
-				}
-				for _, row := range recorded {
-					known[i][row.OrderID] = row.Order
+				for _, c := range rowClaims(t, j.of(t.Context(), a), run) {
+					known[i][c.OrderID] = c.Known
 				}
 			}
 			read := func() {
@@ -101,7 +97,7 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 						c.Address += "2"
 					}
 					claims[0] = append(claims[0], c)
-					c.known = known[1][row.OrderID]
+					c.Known = known[1][row.OrderID]
 					claims[1] = append(claims[1], c)
 				}
 				var tickets [2][]Ticket
@@ -206,12 +202,8 @@ func TestKnownIsCompared(t *testing.T) {
 		two.Content, two.Callback, two.Note = one.Content, one.Callback, one.Note
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, one, two, row("3"))
 		ask := func(place int, r Row) (Ticket, error) {
-			recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, place, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			known := recorded[0].Order
-			return j.Claim(t.Context(), shop, Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Run: run.Name, SameContent: true, known: known})
+			known := rowClaims(t, j.of(t.Context(), shop), run)[place].Known
+			return j.Claim(t.Context(), shop, Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Run: run.Name, SameContent: true, Known: known})
 		}
 		if ticket, err := ask(0, one); err != nil {
 			t.Fatal(err)
@@ -223,13 +215,10 @@ func TestKnownIsCompared(t *testing.T) {
 		}
 		wantState(t, j, "2", Planned)
 
-		recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, 2, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		mustFinish(t, j, mustClaim(t, j, recorded[0].Claim(run.Name, "key1", 8)), unknown)
+		third := rowClaims(t, j.of(t.Context(), shop), run)[2]
+		mustFinish(t, j, mustClaim(t, j, third), unknown)
 		mustDecide(t, j, Decision{OrderID: "3", NotSent: true, Reason: "the provider said so"})
-		ticket, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)) // with the order as it was at first
+		ticket, err := j.Claim(t.Context(), shop, third) // with the order as it was at first
 		if err != nil {
 			t.Fatal(err)
 		}

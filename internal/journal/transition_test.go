@@ -268,11 +268,7 @@ func TestContentInAnotherCase(t *testing.T) {
 			t.Errorf("another order: %v", err)
 		}
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, Row{OrderID: "3", Content: capitals})
-		recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, 0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)); !errors.Is(err, Duplicate) || AsError(err).Order.OrderID != "1" {
+		if _, err := j.Claim(t.Context(), shop, rowClaims(t, j.of(t.Context(), shop), run)[0]); !errors.Is(err, Duplicate) || AsError(err).Order.OrderID != "1" {
 			t.Errorf("a row of a run: %v", err)
 		}
 		mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"})

@@ -192,7 +192,7 @@ func TestVerifyKeyWithAnotherProcess(t *testing.T) {
 		if err := other.VerifyKey(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := other.claim(t.Context(), asked("10")); err != nil {
+		if _, err := other.ledger.Claim(t.Context(), other.claim(asked("10"))); err != nil {
 			t.Fatal(err)
 		}
 		if err := d.verifyNewKey(t.Context()); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 // rows, LookUp finds out what the service already has, and Send sends the rest. Applied again, a plan
 // continues where it stopped.
 //
-// Begin records the rows of the plan. From then on the journal is the only source of rows.
+// Begin records the rows of the plan. If others are recorded for it, nothing is sent.
 type Applier struct {
 	sender  *Sender
 	plan    *Plan
@@ -31,7 +32,7 @@ type Applier struct {
 	demand    int64          // number of the demand that they meet
 }
 
-// Sent returns the number of rows that this process has claimed, and so has taken the right to send.
+// Sent returns the number of rows for which this process has made the call.
 func (a *Applier) Sent() int { return int(a.sent.Load()) }
 
 // ApplyOptions change how a plan is applied. With the zero ApplyOptions, rows are sent one at a time.
@@ -114,35 +115,6 @@ func (a *Applier) checkPaid(t Tally) error {
 			"if only the rest is to be sent, say how many there are: ApplyOptions.AlreadyPaid")
 	}
 	return nil
-}
-
-// A Tally counts the orders of a run by state.
-type Tally struct {
-	Rows   int
-	States map[State]int
-	// Totals are the totals of all rows, one for each unit. Accepted and Left are the totals of the rows that
-	// were accepted, and of those that are still to be sent.
-	Totals, Accepted, Left []Total
-	// Before is how many accepted orders were not sent by this run. Found is how many of these are known only
-	// from the service's list. First and Last are when the first and the last of the others were sent.
-	Before, Found int
-	First, Last   time.Time
-	// DatedFirst and DatedLast are the earliest and the latest date of the orders that LookUp found on the
-	// list, in the list's format; empty: there are none.
-	DatedFirst, DatedLast string
-	Ended                 int    // how many calls have ended since the orders were counted
-	Unknown               string // the first order that is unknown; empty: there is none
-	Conflict              string // the first order in conflict; empty: there is none
-}
-
-func newTally() Tally { return Tally{States: map[State]int{}} }
-
-// LeftRows returns how many rows are still to be sent.
-func (t Tally) LeftRows() (n int) {
-	for _, total := range t.Left {
-		n += total.Rows
-	}
-	return n
 }
 
 // Applier checks that a plan fits the account, the time and the journal, and that it is approved. If the
@@ -249,33 +221,64 @@ func (a *Applier) UnderWay() bool { return a.sender.UnderWay() > 0 }
 // Approved returns how many orders may be paid already, as a person has said before.
 func (a *Applier) Approved() int { return a.run.Before }
 
+// A dueRow is a row of the plan, and its order as the journal has it.
+type dueRow struct {
+	PlanRow
+	order journal.Order
+}
+
 // chunk is how many rows are read at a time.
 const chunk = 128
 
-// rows yields the rows of the run as they were recorded, starting at a place. Each row has its order in its
-// current state. Only the plan's own rows are sent: if others are recorded, somebody has changed the journal, and rows
-// ends with an error.
-func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]journal.RunRow, error] {
-	return func(yield func([]journal.RunRow, error) bool) {
-		for place := from; ; place += chunk {
-			part, err := a.sender.ledger.RunRows(ctx, a.run, place, chunk)
-			for i, r := range part {
+// rows yields the rows of the plan from a place on, each with its order in its current state. An order that the
+// journal does not have yet is planned.
+func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]dueRow, error] {
+	return func(yield func([]dueRow, error) bool) {
+		for some := range slices.Chunk(a.plan.Rows[from:], chunk) {
+			ids := make([]string, len(some))
+			for i, r := range some {
+				ids[i] = r.ExternalOrderID
+			}
+			held, err := a.sender.ledger.Held(ctx, ids)
+			part := make([]dueRow, len(some))
+			for i, r := range some {
+				content := contentOf(r.CreateWithdrawal)
+				o, found := held[r.ExternalOrderID]
 				switch {
 				case err != nil:
-				case r.Place != place+i || r.Place >= len(a.plan.Rows) || r.Row != a.plan.Rows[r.Place].row():
+				case found && !o.Content.Same(content):
+					err = a.sender.otherContent(o, content, "make a plan that gives this row another order id, or see what it was")
+				case !found && a.Begun():
 					err = a.otherRows()
-				default:
-					err = a.unchanged(r.Order, r.Row.Content)
+				case !found:
+					o = journal.Order{OrderID: r.ExternalOrderID, State: journal.Planned, Content: content}
 				}
+				part[i] = dueRow{r, o}
 			}
-			if err == nil && len(part) != min(chunk, max(0, len(a.plan.Rows)-place)) {
-				err = a.otherRows()
-			}
-			if err == nil && len(part) == 0 || !yield(part, err) || err != nil {
+			if !yield(part, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// compareRows refuses a run for which the journal has recorded other rows than the plan has: somebody has changed the
+// journal.
+func (a *Applier) compareRows(ctx context.Context) error {
+	place := 0
+	for r, err := range a.sender.ledger.RunRows(ctx, a.run) {
+		switch {
+		case err != nil:
+			return err
+		case place == len(a.plan.Rows) || r != a.plan.Rows[place].row():
+			return a.otherRows()
+		}
+		place++
+	}
+	if place != len(a.plan.Rows) {
+		return a.otherRows()
+	}
+	return nil
 }
 
 func (a *Applier) otherRows() error {
@@ -284,82 +287,29 @@ func (a *Applier) otherRows() error {
 		"find out who has changed the journal, and make a new plan of what is still to be paid", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
-// unchanged refuses an order whose content in the journal is not what the run is to send.
-func (a *Applier) unchanged(o journal.Order, c journal.Content) error {
-	if o.Content.Same(c) {
-		return nil
-	}
-	return a.sender.otherContent(o, c, "make a plan that gives this row another order id, or see what it was")
-}
-
 // sendable reports whether this run sends a row in the state of its order.
 func (a *Applier) sendable(o journal.Order) bool {
 	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected
 }
 
-// Tally counts the orders by state: the rows of the recorded run or, before it has begun, the rows of the
-// plan.
+// Tally counts the orders of the plan's rows by state, using the journal alone.
 func (a *Applier) Tally(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
-	if !a.Begun() {
-		return a.tallyPlan(ctx)
-	}
 	t = newTally()
 	for part, err := range a.rows(ctx, 0) {
 		if err != nil {
 			return Tally{}, err
 		}
 		for _, r := range part {
-			t.count(r.Order, a.plan.Name(), a.sendable(r.Order))
+			a.count(&t, r.order)
 		}
 	}
 	return t, nil
 }
 
-// tallyPlan counts the rows of a plan by the states of their orders.
-func (a *Applier) tallyPlan(ctx context.Context) (Tally, error) {
-	t := newTally()
-	err := a.planOrders(ctx, func(o journal.Order) { t.count(o, a.plan.Name(), a.sendable(o)) })
-	if err != nil {
-		return Tally{}, err
-	}
-	return t, nil
-}
-
-// planOrders calls each with the order of every row of a plan. An order that the journal does not have is
-// planned.
-func (a *Applier) planOrders(ctx context.Context, each func(journal.Order)) error {
-	part := make([]journal.Row, 0, chunk)
-	count := func() error {
-		ids := make([]string, len(part))
-		for i, r := range part {
-			ids[i] = r.OrderID
-		}
-		held, err := a.sender.ledger.Held(ctx, ids)
-		if err != nil {
-			return err
-		}
-		for _, r := range part {
-			o, found := held[r.OrderID]
-			if !found {
-				o = journal.Order{OrderID: r.OrderID, State: journal.Planned, Content: r.Content}
-			}
-			if err := a.unchanged(o, r.Content); err != nil {
-				return err
-			}
-			each(o)
-		}
-		part = part[:0]
-		return nil
-	}
-	for _, r := range a.plan.Rows {
-		if part = append(part, r.row()); len(part) == chunk {
-			if err := count(); err != nil {
-				return err
-			}
-		}
-	}
-	return count()
+func (a *Applier) count(t *Tally, o journal.Order) {
+	t.add(journal.Sum{State: o.State, Unit: o.Unit, SentBy: o.SentBy(a.plan.Name()), Rows: 1, Minor: money.SumOf(o.Minor),
+		OrderID: o.OrderID, First: o.Sent, Last: o.Sent}, a.sendable(o))
 }
 
 // Preview returns what LookUp would, before the run has begun. It reads the list and settles nothing, so that a
@@ -374,100 +324,7 @@ func (a *Applier) Preview(ctx context.Context) (t Tally, err error) {
 	if err := a.sender.VerifyKey(ctx); err != nil {
 		return Tally{}, err
 	}
-	w, err := a.wanted(ctx)
-	if err != nil {
-		return Tally{}, err
-	}
-	if err := a.planOrders(ctx, w.add); err != nil {
-		return Tally{}, err
-	}
-	listed, err := a.look(ctx, w)
-	if err != nil {
-		return Tally{}, err
-	}
-	listed = listed.with(a.found)
-	a.found = listed
-	t = newTally()
-	err = a.planOrders(ctx, func(o journal.Order) {
-		if records := listed.records[o.OrderID]; len(records) > 0 {
-			e := a.sender.evidence(o.OrderID, o.Content, records)
-			if o.State = journal.Accepted; e.Differs != "" {
-				o.State = journal.Conflict
-			} else if o.Sent.IsZero() {
-				t.dated(e.Dated)
-			}
-		}
-		t.count(o, a.plan.Name(), a.sendable(o))
-	})
-	if err != nil {
-		return Tally{}, err
-	}
-	return t, nil
-}
-
-func (t *Tally) count(o journal.Order, run string, sendable bool) {
-	t.add(journal.Sum{State: o.State, Unit: o.Unit, SentBy: o.SentBy(run), Rows: 1, Minor: money.SumOf(o.Minor), OrderID: o.OrderID,
-		First: o.Sent, Last: o.Sent}, sendable)
-}
-
-// dated notes the date of an order that was just found on the service's list.
-func (t *Tally) dated(at string) {
-	if at == "" {
-		return
-	}
-	if t.DatedFirst == "" || at < t.DatedFirst {
-		t.DatedFirst = at
-	}
-	t.DatedLast = max(t.DatedLast, at)
-}
-
-func (t *Tally) add(s journal.Sum, sendable bool) {
-	t.Rows += s.Rows
-	t.States[s.State] += s.Rows
-	total := Total{sumOf(s), s.Rows}
-	t.Totals = addTotal(t.Totals, total)
-	if sendable {
-		t.Left = addTotal(t.Left, total)
-	}
-	switch {
-	case s.State == journal.Unknown && t.Unknown == "":
-		t.Unknown = s.OrderID
-	case s.State == journal.Conflict && t.Conflict == "":
-		t.Conflict = s.OrderID
-	case s.State == journal.Accepted:
-		t.Accepted = addTotal(t.Accepted, total)
-		if s.SentBy {
-			break
-		}
-		t.Before += s.Rows
-		if s.First.IsZero() {
-			t.Found += s.Rows
-			break
-		}
-		if t.First.IsZero() || s.First.Before(t.First) {
-			t.First = s.First
-		}
-		if s.Last.After(t.Last) {
-			t.Last = s.Last
-		}
-	}
-}
-
-func sumOf(s journal.Sum) BigAmount {
-	u := currencyOf(s.Unit)
-	return BigAmount{Kind: u.Kind, Code: u.Code, Minor: s.Minor}
-}
-
-// addTotal adds to the total of a unit.
-func addTotal(totals []Total, more Total) []Total {
-	for i := range totals {
-		if totals[i].Amount.SameUnit(more.Amount) {
-			totals[i].Amount.Minor.Plus(more.Amount.Minor)
-			totals[i].Rows += more.Rows
-			return totals
-		}
-	}
-	return append(totals, more)
+	return a.look(ctx)
 }
 
 // Begin records the run, its rows, and how many of them may be paid already. From here on the plan can be
@@ -495,60 +352,16 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	return nil
 }
 
-// LookUp settles the unknown orders and asks the service's list for all orders that are to be sent. It
-// returns the states of the orders then. Any conflict, new or old, is an *Error.
+// LookUp compares the rows that are recorded for the run with the plan. It settles the unknown orders and asks the
+// service's list for all orders that are to be sent, and returns the states of the orders then. Any conflict, new or
+// old, is an *Error.
 func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
-	w, err := a.wanted(ctx)
-	if err != nil {
+	if err := a.compareRows(ctx); err != nil {
 		return Tally{}, err
 	}
-	t = newTally()
-	for part, err := range a.rows(ctx, 0) {
-		if err != nil {
-			return Tally{}, err
-		}
-		for _, r := range part {
-			if r.Order.State == journal.Conflict {
-				return Tally{}, a.conflict(r.Order)
-			}
-			w.add(r.Order)
-			t.count(r.Order, a.plan.Name(), a.sendable(r.Order))
-		}
-	}
-	listed, err := a.look(ctx, w)
-	if err != nil {
-		return Tally{}, err
-	}
-	listed = listed.with(a.found)
-	if len(listed.records) == 0 && !w.unasked && !a.sender.ledger.Journal().Shared() {
-		return t, nil
-	}
-	t = newTally()
-	for part, err := range a.rows(ctx, 0) {
-		if err != nil {
-			return Tally{}, err
-		}
-		for _, r := range part {
-			if records := listed.records[r.Order.OrderID]; len(records) > 0 {
-				e := a.sender.evidence(r.Order.OrderID, r.Order.Content, records)
-				if r.Order, err = a.sender.recordEvidence(ctx, e); err != nil {
-					return Tally{}, err
-				}
-				if more := a.sender.uncompared(e.Content, records[0]); more != "" && r.Order.State == journal.Accepted &&
-					a.options.Note != nil {
-					a.options.Note(fmt.Sprintf("order %s: %s", r.Order.OrderID, more))
-				}
-				if r.Order.Sent.IsZero() {
-					t.dated(e.Dated)
-				}
-			}
-			t.count(r.Order, a.plan.Name(), a.sendable(r.Order))
-		}
-	}
-	a.found = answer{} // all of it is recorded
-	if t.Conflict == "" {
-		return t, nil
+	if t, err = a.look(ctx); err != nil || t.Conflict == "" {
+		return t, err
 	}
 	o, err := a.sender.ledger.Order(ctx, t.Conflict)
 	if err != nil {
@@ -557,65 +370,79 @@ func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 	return t, a.conflict(o)
 }
 
+// look is LookUp or, before the run has begun, Preview.
+func (a *Applier) look(ctx context.Context) (t Tally, err error) {
+	l, err := a.sender.newLookup(ctx)
+	if err != nil {
+		return Tally{}, err
+	}
+	t = newTally()
+	for part, err := range a.rows(ctx, 0) {
+		if err != nil {
+			return Tally{}, err
+		}
+		for _, r := range part {
+			if a.Begun() && r.order.State == journal.Conflict {
+				return Tally{}, a.conflict(r.order)
+			}
+			l.add(r.order, a.sendable(r.order))
+			a.count(&t, r.order)
+		}
+	}
+	listed, err := l.ask(ctx)
+	if err != nil {
+		return Tally{}, err
+	}
+	if listed = listed.with(a.found); a.Begun() {
+		a.found = answer{} // all of it is recorded
+	} else {
+		a.found = listed
+	}
+	if len(listed.records) == 0 && !l.unasked && !a.sender.ledger.Journal().Shared() {
+		return t, nil
+	}
+	t = newTally()
+	for part, err := range a.rows(ctx, 0) {
+		for _, r := range part {
+			if records := listed.records[r.order.OrderID]; err == nil && len(records) > 0 {
+				r.order, err = a.settle(ctx, r.order, records, &t)
+			}
+			if err != nil {
+				return Tally{}, err
+			}
+			a.count(&t, r.order)
+		}
+	}
+	return t, nil
+}
+
+// settle records what the list says about an order and returns it. Before the run has begun, it records nothing.
+func (a *Applier) settle(ctx context.Context, o journal.Order, records []record, t *Tally) (journal.Order, error) {
+	e := a.sender.evidence(o.OrderID, o.Content, records)
+	switch {
+	case a.Begun():
+		var err error
+		if o, err = a.sender.recordEvidence(ctx, e); err != nil {
+			return o, err
+		}
+		more := a.sender.uncompared(e.Content, records[0])
+		if more != "" && o.State == journal.Accepted && a.options.Note != nil {
+			a.options.Note(fmt.Sprintf("order %s: %s", o.OrderID, more))
+		}
+	case e.Differs != "":
+		o.State = journal.Conflict
+	default:
+		o.State = journal.Accepted
+	}
+	if o.State == journal.Accepted && o.Sent.IsZero() {
+		t.dated(e.Dated)
+	}
+	return o, nil
+}
+
 // conflict returns the error for an order that keeps the run from being sent.
 func (a *Applier) conflict(o journal.Order) error {
 	e := a.sender.unsettled(o, false)
 	e.Hint.Text = "where the service is right, make a plan without this row; where it is not, " + e.Hint.Text
 	return e
-}
-
-// wanted are the orders of a run that the list is asked about.
-type wanted struct {
-	applier *Applier
-	status  journal.AccountStatus
-	never   bool // only what is unknown is looked up
-	unasked bool // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
-	unknown []journal.Order
-	sends   []string                 // the order ids that are to be sent
-	sought  map[string]journal.Order // these and the unknown ones
-	from    string                   // how far back the list is read for them
-}
-
-// wanted decides how the options apply. If the journal has lost records, the whole list is read.
-func (a *Applier) wanted(ctx context.Context) (*wanted, error) {
-	w := &wanted{applier: a, never: a.sender.options.Lookup == LookupNever, sought: map[string]journal.Order{},
-		from: a.sender.options.Since}
-	var err error
-	if w.status, err = a.sender.ledger.Status(ctx); w.status.Restored {
-		w.never, w.from = false, ""
-	}
-	return w, err
-}
-
-func (w *wanted) add(o journal.Order) {
-	sender := w.applier.sender
-	switch {
-	case o.State == journal.Unknown:
-		w.unknown = append(w.unknown, o)
-		w.sought[o.OrderID], w.from = o, sender.since(w.from, o)
-	case w.applier.sendable(o) && !w.never:
-		w.sends = append(w.sends, o.OrderID)
-		w.sought[o.OrderID] = o
-		if o.InDoubt() { // the attempt in doubt is as old as the order
-			w.from = sender.since(w.from, o)
-		}
-	case o.State == journal.Rejected, o.State == journal.Planned && len(o.Attempts) > 0:
-		w.unasked = true
-	}
-}
-
-// look asks the list about the wanted orders. If there are none, it reads nothing.
-func (a *Applier) look(ctx context.Context, w *wanted) (found answer, err error) {
-	if len(w.sends) > 0 {
-		err = a.sender.keepsOrderIDs(ctx, w.status)
-	}
-	if err == nil && len(w.sought) > 0 {
-		if found, err = a.sender.ask(a.sender.observeDate(ctx), w.sought, w.from); err == nil {
-			err = found.undecided(w.sends...)
-		}
-	}
-	if err != nil {
-		return answer{}, unsettled(w.unknown, err)
-	}
-	return found, nil
 }

@@ -60,7 +60,7 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 		s.limit = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
 	}
 	many := max(1, a.options.Concurrency)
-	queue := make(chan journal.RunRow, many) // buffered, so that a worker with an answer finds the next row at once
+	queue := make(chan dueRow, many) // buffered, so that a worker with an answer finds the next row at once
 	var workers, shown sync.WaitGroup
 	shown.Go(s.show)
 	for range many {
@@ -143,7 +143,7 @@ func weight(err error) int {
 // feed gives every row that is to be sent to the workers. If several processes share the journal, each of
 // them starts at a random row, so that two seldom try to claim the same row. Each of them continues until no
 // row is left, because any of the others may stop.
-func (s *sending) feed(queue chan<- journal.RunRow) {
+func (s *sending) feed(queue chan<- dueRow) {
 	if !s.sender.ledger.Journal().Shared() {
 		s.pass(queue, 0, nil)
 		return
@@ -179,14 +179,14 @@ const betweenPasses = 200 * time.Millisecond
 
 // pass goes through the plan once, starting at a row. It skips the rows in handed that have not come back. It
 // returns how many rows it gave to the workers, and whether other processes are sending some.
-func (s *sending) pass(queue chan<- journal.RunRow, from int, handed map[string]bool) (n int, busy bool) {
+func (s *sending) pass(queue chan<- dueRow, from int, handed map[string]bool) (n int, busy bool) {
 	unknown := 0
 	for part, err := range s.rows(s.ctx, from) {
 		if err != nil {
 			s.stop(err)
 		}
 		for _, r := range part {
-			switch r.Order.State {
+			switch r.order.State {
 			case journal.Sending:
 				busy = true
 			case journal.Unknown:
@@ -200,11 +200,11 @@ func (s *sending) pass(queue chan<- journal.RunRow, from int, handed map[string]
 			if s.ctx.Err() != nil {
 				return n, false
 			}
-			if !s.sendable(r.Order) || handed[r.OrderID] && !s.comesBack(r.Order) {
+			if !s.sendable(r.order) || handed[r.ExternalOrderID] && !s.comesBack(r.order) {
 				continue
 			}
 			if handed != nil {
-				handed[r.OrderID] = true
+				handed[r.ExternalOrderID] = true
 			}
 			n++
 			s.hand(queue, r)
@@ -231,7 +231,7 @@ func (s *sending) comesBack(o journal.Order) bool {
 }
 
 // hand gives a row to a worker. Until one row was accepted and read back, it sends the row itself.
-func (s *sending) hand(queue chan<- journal.RunRow, r journal.RunRow) {
+func (s *sending) hand(queue chan<- dueRow, r dueRow) {
 	if !s.tried {
 		s.send(r, nil)
 		return
@@ -244,50 +244,44 @@ func (s *sending) hand(queue chan<- journal.RunRow, r journal.RunRow) {
 
 // send sends a row and then continues with rows from more. It records the outcome of one row and the claim of
 // the next in a single commit.
-func (s *sending) send(r journal.RunRow, more <-chan journal.RunRow) {
+func (s *sending) send(r dueRow, more <-chan dueRow) {
 	if err := s.limit.Wait(s.ctx); err != nil || s.ctx.Err() != nil {
 		return
 	}
-	ticket, err := s.sender.ledger.Claim(s.ctx, s.claim(r))
-	for err == nil {
+	next := r
+	err := s.sender.deliver(s.ctx, s.calls, s.claim(r), func(c call) *journal.Claim {
 		s.sent.Add(1)
-		call := s.sender.call(s.ctx, s.calls, ticket)
-		next, goesOn := s.next(call, more)
-		var order journal.Order
-		var recording error
-		var following journal.Ticket
-		if goesOn {
-			order, recording, following, err = s.sender.ledger.FinishAndClaim(s.ctx, ticket, s.sender.outcomeOf(call), s.claim(next))
+		var found bool
+		if next, found = s.next(c, more); !found {
+			return nil
 		}
-		if !goesOn || recording != nil {
-			order, recording = s.sender.finish(s.ctx, s.calls, ticket, s.sender.outcomeOf(call))
+		claim := s.claim(next)
+		return &claim
+	}, func(o journal.Order, err error) {
+		s.count(r, o, err)
+		if err == nil && !s.tried {
+			s.try(o)
 		}
-		order, ended := s.sender.recorded(ticket, call, order, recording)
-		s.count(r, order, ended)
-		if ended == nil && !s.tried {
-			s.try(order)
-		}
-		if !goesOn {
-			return
-		}
-		r, ticket = next, following // if next was not claimed, the loop ends with r = next
+		r = next
+	})
+	if err != nil {
+		s.notClaimed(r, err)
 	}
-	s.notClaimed(r, err)
 }
 
-func (s *sending) claim(r journal.RunRow) journal.Claim {
-	c := r.Claim(s.plan.Name(), s.sender.key, s.sender.decimals(amountOf(r.Row.Content)))
-	c.AllowDuplicate, c.NotRejected, c.Demand = s.options.AllowDuplicate, !s.options.RetryRejected, s.demand
-	c.Consent, c.Batch, c.Skew = s.run.Consent, s.plan.Batch, s.sender.skew.Load()
-	return c
+func (s *sending) claim(r dueRow) journal.Claim {
+	return journal.Claim{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note,
+		Key: s.sender.key, Decimals: s.sender.decimals(r.Amount), SameContent: true, Run: s.plan.Name(), Known: r.order,
+		AllowDuplicate: s.options.AllowDuplicate, NotRejected: !s.options.RetryRejected, Demand: s.demand,
+		Consent: s.run.Consent, Batch: s.plan.Batch, Skew: s.sender.skew.Load()}
 }
 
 // next returns a row to be claimed in the same commit as an outcome, if a row is waiting and nothing known
 // now forbids it. If something forbids it later, the call is not made.
-func (s *sending) next(c call, more <-chan journal.RunRow) (r journal.RunRow, found bool) {
+func (s *sending) next(c call, more <-chan dueRow) (r dueRow, found bool) {
 	ending := Observe(c.err).Ending
 	if s.options.Rate > 0 || s.ctx.Err() != nil || ending != journal.WasAccepted && ending != journal.WasRejected {
-		return journal.RunRow{}, false
+		return dueRow{}, false
 	}
 	select {
 	case r, found = <-more:
@@ -319,7 +313,7 @@ func (s *sending) try(o journal.Order) {
 
 // notClaimed handles a row that could not be claimed. It does not stop the run if another process claimed it
 // first.
-func (s *sending) notClaimed(r journal.RunRow, err error) {
+func (s *sending) notClaimed(r dueRow, err error) {
 	e := journal.AsError(err)
 	exists, duplicate := errors.Is(err, journal.Exists), errors.Is(err, journal.Duplicate)
 	switch {
@@ -339,17 +333,17 @@ func (s *sending) notClaimed(r journal.RunRow, err error) {
 				s.sender.describe(o.Content)), "see what happened", "journal", "show", o.OrderID))
 	case duplicate && s.options.KeepGoing:
 		if s.options.Note != nil {
-			s.options.Note(duplicateOf(r.OrderID, e).Error())
+			s.options.Note(duplicateOf(r.ExternalOrderID, e).Error())
 		}
 	case duplicate:
-		s.stop(duplicateOf(r.OrderID, e))
+		s.stop(duplicateOf(r.ExternalOrderID, e))
 	default:
 		s.stop(accountChanged(err))
 	}
 }
 
 // count counts an outcome, and stops the run if it has to.
-func (s *sending) count(r journal.RunRow, o journal.Order, err error) {
+func (s *sending) count(r dueRow, o journal.Order, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -372,7 +366,7 @@ func (s *sending) count(r journal.RunRow, o journal.Order, err error) {
 	}
 	s.tally.Ended++
 	if o.State != "" {
-		s.tally.States[r.Order.State]--
+		s.tally.States[r.order.State]--
 		s.tally.States[o.State]++
 	}
 	select {

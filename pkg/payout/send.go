@@ -48,7 +48,8 @@ type withdrawal struct {
 	allowDuplicate bool
 	accepted       func(Order) // nil: no function is called
 	calls          context.Context
-	demand         int64 // number of the demand under which it needs no approval
+	demand         int64         // number of the demand under which it needs no approval
+	before         journal.Order // that the journal has under its id; its state is empty: none
 }
 
 func newWithdrawal(ctx context.Context, r api.CreateWithdrawal, options []SendOption) (withdrawal, error) {
@@ -98,9 +99,8 @@ func (s *Sender) Send(ctx context.Context, r api.CreateWithdrawal, options ...Se
 	return s.send(ctx, w)
 }
 
-// send takes all steps for one withdrawal. Rows of a plan are sent by sending.send. There is no third way:
-// both claim the order, make the call and record its outcome.
-func (s *Sender) send(ctx context.Context, w withdrawal) (Sent, error) {
+// send takes the steps of a plan for one withdrawal. It looks less often at the list, and it knows no run.
+func (s *Sender) send(ctx context.Context, w withdrawal) (sent Sent, err error) {
 	if sent, found, err := s.existing(ctx, &w); found || err != nil {
 		return sent, err
 	}
@@ -110,15 +110,18 @@ func (s *Sender) send(ctx context.Context, w withdrawal) (Sent, error) {
 	if sent, found, err := s.lookup(ctx, w); found || err != nil {
 		return sent, err
 	}
-	ticket, err := s.claim(ctx, w)
+	if err := s.ledger.Enter(ctx); err != nil {
+		return Sent{}, err
+	}
+	var order journal.Order
+	var failed error
+	err = s.deliver(ctx, w.calls, s.claim(w), alone, func(o journal.Order, err error) { order, failed = o, err })
 	if err != nil {
 		return s.notClaimed(w, err)
 	}
-	call := s.call(ctx, w.calls, ticket)
-	order, err := s.record(ctx, w.calls, ticket, call)
-	sent := Sent{Order: orderOf(order)}
-	if err != nil {
-		return sent, err
+	sent.Order = orderOf(order)
+	if failed != nil {
+		return sent, failed
 	}
 	if w.accepted != nil {
 		w.accepted(sent.Order)
@@ -153,6 +156,7 @@ func (s *Sender) existing(ctx context.Context, w *withdrawal) (sent Sent, found 
 	if err != nil {
 		return Sent{}, false, err
 	}
+	w.before = o
 	same := o.Content.Same(contentOf(w.request))
 	if mayBeSent(o, same) {
 		return Sent{Order: orderOf(o)}, false, s.approveSingle(ctx, w)
@@ -204,93 +208,7 @@ func (s *Sender) otherContent(o journal.Order, c journal.Content, another string
 	return refused(RuleOrderID, why, another, "journal", "show", o.OrderID)
 }
 
-// lookup asks the service's list for an order that it may have without the journal's knowledge. It reads the
-// list
-//
-//   - if the order was attempted before,
-//   - if the journal has nothing accepted for the account: the journal may be new, or the old one lost,
-//   - if the list has had an order that the journal did not know since the two last agreed: there may be more,
-//   - if LookupAlways is set,
-//   - or if the journal has lost records. Then it reads the whole list, whatever the options say.
-//
-// An order id that is new cannot be on the list: see checkNew.
-func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found bool, err error) {
-	status, err := s.ledger.Status(ctx)
-	if err != nil || s.options.Lookup == LookupNever && !status.Restored {
-		return Sent{}, false, err
-	}
-	if err := s.keepsOrderIDs(ctx, status); err != nil {
-		return Sent{}, false, err
-	}
-	if w.newOrderID {
-		return Sent{}, false, s.checkNew(ctx, w, status)
-	}
-	orderID := w.request.ExternalOrderID
-	before, err := s.ledger.Order(ctx, orderID)
-	if err != nil && !errors.Is(err, journal.NotFound) {
-		return Sent{}, false, err
-	}
-	if status.Newest != nil && status.Found == 0 && !status.Restored && !before.Attempted() &&
-		s.options.Lookup != LookupAlways {
-		return Sent{}, false, nil
-	}
-	from := s.options.Since
-	if status.Restored {
-		from = ""
-	}
-	if before.InDoubt() { // the attempt in doubt is as old as the order
-		from = s.since(from, before)
-	}
-	content := contentOf(w.request)
-	mine := content // compared with the record: the content in the journal, if the order is there
-	if before.OrderID == "" {
-		before = journal.Order{OrderID: orderID, Content: content}
-	} else {
-		mine = before.Content
-	}
-	listed, err := s.ask(s.observeDate(ctx), map[string]journal.Order{orderID: before}, from)
-	if err != nil {
-		return Sent{}, false, err
-	}
-	records := listed.records[orderID]
-	if len(records) == 0 {
-		return Sent{}, false, listed.undecided(orderID)
-	}
-	o, err := s.recordEvidence(ctx, s.evidence(orderID, mine, records))
-	if err != nil {
-		return Sent{}, false, err
-	}
-	if o.State == journal.Conflict {
-		return Sent{Order: orderOf(o)}, true, s.unsettled(o, false)
-	}
-	sent, err = s.exists(w,
-		&journal.Error{Kind: journal.Exists, Order: o, Same: o.Content.Same(content), Alive: o.State == journal.Sending})
-	if err == nil {
-		sent.Note = fmt.Sprintf("order %s was on the service's list already, as %s with the status %q: nothing was sent",
-			o.OrderID, o.Withdrawal, records[0].status)
-		if more := s.uncompared(mine, records[0]); more != "" {
-			sent.Note += "; " + more
-		}
-	}
-	return sent, true, err
-}
-
-// recordEvidence records what the service's list says about an order. Reading the list has tied the key to
-// the account.
-func (s *Sender) recordEvidence(ctx context.Context, e journal.Evidence) (journal.Order, error) {
-	e.Key = s.key
-	o, err := s.ledger.Settle(ctx, e)
-	return o, accountChanged(err)
-}
-
-// claim records that the withdrawal is about to be sent. From here on, only the ticket decides what is sent.
-func (s *Sender) claim(ctx context.Context, w withdrawal) (journal.Ticket, error) {
-	if err := s.ledger.Enter(ctx); err != nil {
-		return journal.Ticket{}, err
-	}
-	if err := ctx.Err(); err != nil {
-		return journal.Ticket{}, err
-	}
+func (s *Sender) claim(w withdrawal) journal.Claim {
 	c := journal.Claim{
 		OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback, Key: s.key,
 		AllowDuplicate: w.allowDuplicate, Decimals: s.decimals(w.request.Amount), Demand: w.demand, Skew: s.skew.Load(),
@@ -298,7 +216,7 @@ func (s *Sender) claim(ctx context.Context, w withdrawal) (journal.Ticket, error
 	if w.newOrderID {
 		c.Window = w.window
 	}
-	return s.ledger.Claim(ctx, c)
+	return c
 }
 
 // notClaimed turns the journal's refusal into an error of this package.
@@ -311,6 +229,41 @@ func (s *Sender) notClaimed(w withdrawal, err error) (Sent, error) {
 	}
 	return Sent{}, accountChanged(err)
 }
+
+// deliver claims an order, makes its one call, records how it ended, and passes that on. From the claim on, only the
+// ticket decides what is sent. If following returns another claim, it is made in the same commit as the record, and that
+// order is delivered too. The error is that of a claim. All that this package sends, it sends here.
+func (s *Sender) deliver(
+	ctx, calls context.Context, c journal.Claim, following func(call) *journal.Claim, ended func(journal.Order, error),
+) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ticket, err := s.ledger.Claim(ctx, c)
+	for err == nil {
+		call := s.call(ctx, calls, ticket)
+		out := s.outcomeOf(call)
+		var order journal.Order
+		var recording error
+		var another journal.Ticket
+		next := following(call)
+		if next != nil {
+			order, recording, another, err = s.ledger.FinishAndClaim(ctx, ticket, out, *next)
+		}
+		if next == nil || recording != nil {
+			order, recording = s.finish(ctx, calls, ticket, out)
+		}
+		ended(s.recorded(ticket, call, order, recording))
+		if next == nil {
+			return nil
+		}
+		ticket = another
+	}
+	return err
+}
+
+// alone is what follows a single withdrawal.
+func alone(call) *journal.Claim { return nil }
 
 // A call is the result of a call that has ended.
 type call struct {
@@ -366,12 +319,6 @@ func (s *Sender) elapsed(since time.Time) time.Duration {
 // UnderWay returns the number of calls that have left, or are about to leave, and whose outcome is not
 // recorded yet.
 func (s *Sender) UnderWay() int { return int(atomic.LoadInt32(&s.underWay)) }
-
-// record records how a call ended. The error is nil if the withdrawal was accepted.
-func (s *Sender) record(ctx, calls context.Context, ticket journal.Ticket, c call) (journal.Order, error) {
-	order, err := s.finish(ctx, calls, ticket, s.outcomeOf(c))
-	return s.recorded(ticket, c, order, err)
-}
 
 // finish records an outcome. It tries for a minute, because a database may be restarting, or another process
 // may hold the journal's lock. It tries twice at least: if the machine was suspended during the first try, the
@@ -434,62 +381,6 @@ func unrecorded(orderID string, out journal.Outcome, err error) error {
 		Hint: NewHint("do not send it again; when the journal can be written, find out with", "withdraw",
 			"reconcile", orderID)}
 }
-
-// keepsOrderIDs refuses to go on if the service once did not show an order id as it was sent, and still does not: what
-// it has cannot be looked up then.
-func (s *Sender) keepsOrderIDs(ctx context.Context, status journal.AccountStatus) error {
-	if status.OrderIDs != journal.Dropped || status.Newest == nil {
-		return nil
-	}
-	w, err := s.client.Withdrawals.Get(ctx, status.Newest.Withdrawal)
-	switch {
-	case err != nil && !rejects(err):
-		return err
-	case err == nil && recordOf(w).bearsOnly(status.Newest.OrderID):
-		return s.ledger.NoteService(ctx, "", journal.Kept)
-	}
-	return &Error{Kind: Refused, Rule: RuleList, OrderID: status.Newest.OrderID, ID: status.Newest.Withdrawal,
-		Msg:  fmt.Sprintf("the service does not show order ids as they were sent (withdrawal %s, order %s), so its list cannot be asked for an order", status.Newest.Withdrawal, status.Newest.OrderID),
-		Hint: NewHint("ask its provider; to send all the same, relying on this journal alone: --lookup never")}
-}
-
-// checkNew refuses a withdrawal whose order id is new, and so cannot be on the list, if it may have been paid under
-// another one that the journal does not know: it has lost records, or is new itself, and the list shows a withdrawal
-// with the same content.
-func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.AccountStatus) error {
-	switch {
-	case w.allowDuplicate:
-		return nil
-	case status.Restored:
-		return perhapsLost()
-	case status.Newest != nil:
-		return nil
-	}
-	var same record
-	content, oldest := contentOf(w.request), s.now().Add(-w.window-mostZones)
-	err := s.readUntil(ctx, func() (*reading, error) {
-		same = record{}
-		return &reading{status: status, see: func(l listed) bool {
-			r := recordOf(l.Withdrawal)
-			r.unread = l.unread
-			at := parseTime(r.dated)
-			if sameUnit(r.amount, w.request.Amount) && s.differs(content, r) == "" && (at.IsZero() || at.After(oldest)) {
-				same = r
-			}
-			return same.id == ""
-		}}, nil
-	}, func(*reading, *lack) (bool, error) { return true, nil })
-	if err != nil || same.id == "" {
-		return s.notShown(err)
-	}
-	return &Error{Kind: Refused, Rule: RuleDuplicate, ID: same.id,
-		Msg: fmt.Sprintf("the journal has nothing accepted for this account, and the service has withdrawal %s with the same content and the status %q",
-			same.id, same.status),
-		Hint: NewHint("to pay it once more, add --allow-duplicate or an --order-id of its own")}
-}
-
-// mostZones is how far apart two local times can be.
-const mostZones = 26 * time.Hour
 
 // mostReadBacks is how often a withdrawal is read back until it is as it was sent: a copy of the service's data may
 // be a moment behind.
@@ -622,12 +513,6 @@ func (s *Sender) describe(c journal.Content) string {
 		text += ", memo " + c.Memo
 	}
 	return text
-}
-
-func perhapsLost() error {
-	return refused(RuleDuplicate,
-		"the journal has lost records, and one of them may be this withdrawal: without its order id, it cannot be looked up",
-		"name its --order-id, add --allow-duplicate if it was never sent, or see what is missing", "journal", "check")
 }
 
 // dropsOrderIDs returns the error for a withdrawal that was accepted, and is not shown with its order id.

@@ -1079,7 +1079,10 @@ func TestOtherContentOfUnknownOrderIsNoReasonForAnotherOrderID(t *testing.T) {
 // sent the order with other content, and it was accepted. That is not the outcome of this call.
 func TestRecordedWithOtherContent(t *testing.T) {
 	d := newDesk(t)
-	ticket, err := d.claim(t.Context(), asked("9001"))
+	if err := d.ledger.Enter(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ticket, err := d.ledger.Claim(t.Context(), d.claim(asked("9001")))
 	if err != nil {
 		t.Fatal(err)
 	}

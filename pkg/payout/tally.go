@@ -3,9 +3,39 @@ package payout
 import (
 	"context"
 	"slices"
+	"time"
 
 	"example.com/till/internal/journal"
 )
+
+// A Tally counts the orders of a run by state.
+type Tally struct {
+	Rows   int
+	States map[State]int
+	// Totals are the totals of all rows, one for each unit. Accepted and Left are the totals of the rows that
+	// were accepted, and of those that are still to be sent.
+	Totals, Accepted, Left []Total
+	// Before is how many accepted orders were not sent by this run. Found is how many of these are known only
+	// from the service's list. First and Last are when the first and the last of the others were sent.
+	Before, Found int
+	First, Last   time.Time
+	// DatedFirst and DatedLast are the earliest and the latest date of the orders that LookUp found on the
+	// list, in the list's format; empty: there are none.
+	DatedFirst, DatedLast string
+	Ended                 int    // how many calls have ended since the orders were counted
+	Unknown               string // the first order that is unknown; empty: there is none
+	Conflict              string // the first order in conflict; empty: there is none
+}
+
+func newTally() Tally { return Tally{States: map[State]int{}} }
+
+// LeftRows returns how many rows are still to be sent.
+func (t Tally) LeftRows() (n int) {
+	for _, total := range t.Left {
+		n += total.Rows
+	}
+	return n
+}
 
 // Tally counts the orders of a run by state, using the journal alone.
 func (l *Ledger) Tally(ctx context.Context, run string) (Tally, error) {
@@ -45,4 +75,64 @@ func (t *Tally) left(s journal.Sum) {
 		s.State = journal.Unknown
 	}
 	t.add(s, s.State == journal.Planned)
+}
+
+// dated notes the date of an order that was just found on the service's list.
+func (t *Tally) dated(at string) {
+	if at == "" {
+		return
+	}
+	if t.DatedFirst == "" || at < t.DatedFirst {
+		t.DatedFirst = at
+	}
+	t.DatedLast = max(t.DatedLast, at)
+}
+
+func (t *Tally) add(s journal.Sum, sendable bool) {
+	t.Rows += s.Rows
+	t.States[s.State] += s.Rows
+	total := Total{sumOf(s), s.Rows}
+	t.Totals = addTotal(t.Totals, total)
+	if sendable {
+		t.Left = addTotal(t.Left, total)
+	}
+	switch {
+	case s.State == journal.Unknown && t.Unknown == "":
+		t.Unknown = s.OrderID
+	case s.State == journal.Conflict && t.Conflict == "":
+		t.Conflict = s.OrderID
+	case s.State == journal.Accepted:
+		t.Accepted = addTotal(t.Accepted, total)
+		if s.SentBy {
+			break
+		}
+		t.Before += s.Rows
+		if s.First.IsZero() {
+			t.Found += s.Rows
+			break
+		}
+		if t.First.IsZero() || s.First.Before(t.First) {
+			t.First = s.First
+		}
+		if s.Last.After(t.Last) {
+			t.Last = s.Last
+		}
+	}
+}
+
+func sumOf(s journal.Sum) BigAmount {
+	u := currencyOf(s.Unit)
+	return BigAmount{Kind: u.Kind, Code: u.Code, Minor: s.Minor}
+}
+
+// addTotal adds to the total of a unit.
+func addTotal(totals []Total, more Total) []Total {
+	for i := range totals {
+		if totals[i].Amount.SameUnit(more.Amount) {
+			totals[i].Amount.Minor.Plus(more.Amount.Minor)
+			totals[i].Rows += more.Rows
+			return totals
+		}
+	}
+	return append(totals, more)
 }

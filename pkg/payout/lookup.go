@@ -1,0 +1,185 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"example.com/till/internal/journal"
+)
+
+// A lookup is what the service's list is asked about before orders are sent.
+type lookup struct {
+	sender  *Sender
+	status  journal.AccountStatus
+	never   bool // only what is unknown is looked up
+	unasked bool // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
+	unknown []journal.Order
+	sends   []string                 // the order ids that are to be sent
+	sought  map[string]journal.Order // these and the unknown ones
+	from    string                   // how far back the list is read for them
+}
+
+// newLookup decides how the options apply. If the journal has lost records, the whole list is read.
+func (s *Sender) newLookup(ctx context.Context) (*lookup, error) {
+	l := &lookup{sender: s, never: s.options.Lookup == LookupNever, sought: map[string]journal.Order{}, from: s.options.Since}
+	var err error
+	if l.status, err = s.ledger.Status(ctx); l.status.Restored {
+		l.never, l.from = false, ""
+	}
+	return l, err
+}
+
+// add adds an order, which is to be sent or not.
+func (l *lookup) add(o journal.Order, send bool) {
+	switch {
+	case o.State == journal.Unknown:
+		l.unknown = append(l.unknown, o)
+		l.sought[o.OrderID], l.from = o, l.sender.since(l.from, o)
+	case send && !l.never:
+		l.sends = append(l.sends, o.OrderID)
+		l.sought[o.OrderID] = o
+		if o.InDoubt() { // the attempt in doubt is as old as the order
+			l.from = l.sender.since(l.from, o)
+		}
+	case o.State == journal.Rejected, o.State == journal.Planned && len(o.Attempts) > 0:
+		l.unasked = true
+	}
+}
+
+// ask asks the list about the orders. If there are none, it reads nothing.
+func (l *lookup) ask(ctx context.Context) (found answer, err error) {
+	if len(l.sends) > 0 {
+		err = l.sender.keepsOrderIDs(ctx, l.status)
+	}
+	if err == nil && len(l.sought) > 0 {
+		if found, err = l.sender.ask(l.sender.observeDate(ctx), l.sought, l.from); err == nil {
+			err = found.undecided(l.sends...)
+		}
+	}
+	if err != nil {
+		return answer{}, unsettled(l.unknown, err)
+	}
+	return found, nil
+}
+
+// lookup asks the service's list for a withdrawal that it may have without the journal's knowledge. It reads the list
+//
+//   - if the order was attempted before,
+//   - if the journal has nothing accepted for the account: the journal may be new, or the old one lost,
+//   - if the list has had an order that the journal did not know since the two last agreed: there may be more,
+//   - if LookupAlways is set,
+//   - or if the journal has lost records. Then it reads the whole list, whatever the options say.
+//
+// An order id that is new cannot be on the list: see checkNew.
+func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found bool, err error) {
+	l, err := s.newLookup(ctx)
+	if err != nil || l.never {
+		return Sent{}, false, err
+	}
+	decided := l.status.Newest != nil && l.status.Found == 0 && !l.status.Restored && !w.before.Attempted() &&
+		s.options.Lookup != LookupAlways
+	if w.newOrderID || decided {
+		if err = s.keepsOrderIDs(ctx, l.status); err == nil && w.newOrderID {
+			err = s.checkNew(ctx, w, l.status)
+		}
+		return Sent{}, false, err
+	}
+	o := w.before
+	if o.State == "" {
+		o = journal.Order{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)}
+	}
+	l.add(o, true)
+	listed, err := l.ask(ctx)
+	records := listed.records[o.OrderID]
+	if err != nil || len(records) == 0 {
+		return Sent{}, false, err
+	}
+	mine := o.Content
+	if o, err = s.recordEvidence(ctx, s.evidence(o.OrderID, mine, records)); err != nil {
+		return Sent{}, false, err
+	}
+	if o.State == journal.Conflict {
+		return Sent{Order: orderOf(o)}, true, s.unsettled(o, false)
+	}
+	sent, err = s.exists(w, &journal.Error{Kind: journal.Exists, Order: o, Same: o.Content.Same(contentOf(w.request)),
+		Alive: o.State == journal.Sending})
+	if err == nil {
+		sent.Note = fmt.Sprintf("order %s was on the service's list already, as %s with the status %q: nothing was sent",
+			o.OrderID, o.Withdrawal, records[0].status)
+		if more := s.uncompared(mine, records[0]); more != "" {
+			sent.Note += "; " + more
+		}
+	}
+	return sent, true, err
+}
+
+// recordEvidence records what the service's list says about an order. Reading the list has tied the key to
+// the account.
+func (s *Sender) recordEvidence(ctx context.Context, e journal.Evidence) (journal.Order, error) {
+	e.Key = s.key
+	o, err := s.ledger.Settle(ctx, e)
+	return o, accountChanged(err)
+}
+
+// keepsOrderIDs refuses to go on if the service once did not show an order id as it was sent, and still does not: what
+// it has cannot be looked up then.
+func (s *Sender) keepsOrderIDs(ctx context.Context, status journal.AccountStatus) error {
+	if status.OrderIDs != journal.Dropped || status.Newest == nil {
+		return nil
+	}
+	w, err := s.client.Withdrawals.Get(ctx, status.Newest.Withdrawal)
+	switch {
+	case err != nil && !rejects(err):
+		return err
+	case err == nil && recordOf(w).bearsOnly(status.Newest.OrderID):
+		return s.ledger.NoteService(ctx, "", journal.Kept)
+	}
+	return &Error{Kind: Refused, Rule: RuleList, OrderID: status.Newest.OrderID, ID: status.Newest.Withdrawal,
+		Msg:  fmt.Sprintf("the service does not show order ids as they were sent (withdrawal %s, order %s), so its list cannot be asked for an order", status.Newest.Withdrawal, status.Newest.OrderID),
+		Hint: NewHint("ask its provider; to send all the same, relying on this journal alone: --lookup never")}
+}
+
+// checkNew refuses a withdrawal whose order id is new, and so cannot be on the list, if it may have been paid under
+// another one that the journal does not know: it has lost records, or is new itself, and the list shows a withdrawal
+// with the same content.
+func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.AccountStatus) error {
+	switch {
+	case w.allowDuplicate:
+		return nil
+	case status.Restored:
+		return perhapsLost()
+	case status.Newest != nil:
+		return nil
+	}
+	var same record
+	content, oldest := contentOf(w.request), s.now().Add(-w.window-mostZones)
+	err := s.readUntil(ctx, func() (*reading, error) {
+		same = record{}
+		return &reading{status: status, see: func(l listed) bool {
+			r := recordOf(l.Withdrawal)
+			r.unread = l.unread
+			at := parseTime(r.dated)
+			if sameUnit(r.amount, w.request.Amount) && s.differs(content, r) == "" && (at.IsZero() || at.After(oldest)) {
+				same = r
+			}
+			return same.id == ""
+		}}, nil
+	}, func(*reading, *lack) (bool, error) { return true, nil })
+	if err != nil || same.id == "" {
+		return s.notShown(err)
+	}
+	return &Error{Kind: Refused, Rule: RuleDuplicate, ID: same.id,
+		Msg: fmt.Sprintf("the journal has nothing accepted for this account, and the service has withdrawal %s with the same content and the status %q",
+			same.id, same.status),
+		Hint: NewHint("to pay it once more, add --allow-duplicate or an --order-id of its own")}
+}
+
+// mostZones is how far apart two local times can be.
+const mostZones = 26 * time.Hour
+
+func perhapsLost() error {
+	return refused(RuleDuplicate,
+		"the journal has lost records, and one of them may be this withdrawal: without its order id, it cannot be looked up",
+		"name its --order-id, add --allow-duplicate if it was never sent, or see what is missing", "journal", "check")
+}
