@@ -293,9 +293,9 @@ var patches = []overlay.Patch{
 	{File: "pkg/payout/lookup.go", Old: `s.ledger.Status(ctx); l.status.Restored {`,
 		New: `s.ledger.Status(ctx); l.status.Restored && !mutant("never-anyway") {`},
 	{File: "pkg/payout/lookup.go", Old: `
-		s.options.Lookup != LookupAlways {
+		s.options.Lookup != LookupAlways
 `, New: `
-		(mutant("journal-first") || s.options.Lookup != LookupAlways) {
+		(mutant("journal-first") || s.options.Lookup != LookupAlways)
 `},
 	{File: "pkg/payout/list.go", Old: `
 		if broken := accountChanged(s.ledger.Show(ctx, shown.all())); broken != nil {
