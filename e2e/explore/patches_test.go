@@ -214,7 +214,7 @@ var patches = []overlay.Patch{
 				part[i] = dueRow{r, o}
 `},
 	{File: "internal/journal/run.go", Old: `
-	rowsInAPiece = 16 * maxRowsAtOnce
+	rowsInAPiece = 1024
 `, New: `
 	rowsInAPiece = 2
 `},
@@ -342,9 +342,9 @@ var patches = []overlay.Patch{
 		} else if o, err = t.reap(o); err != nil {
 `},
 	{File: "internal/journal/claim.go", Old: `
-			t.locked[account].demand != c.Demand {
+	if t.locked[account].demand != c.Demand {
 `, New: `
-			t.locked[account].demand != c.Demand && !mutant("demand-before") {
+	if t.locked[account].demand != c.Demand && !mutant("demand-before") {
 `},
 
 	// Of the list.

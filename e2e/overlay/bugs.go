@@ -54,33 +54,16 @@ func Bugs() []Patch {
 `},
 		{"internal/journal/finish.go", `
 	if _, err := t.lockNumber(account); err != nil {
-		return err
+		return Order{}, err
 	}
-	old, err := t.byNumber(f.ticket.order.id)
 `, `
 	lock := t.lockNumber
 	if mutant("outcome-unlocked") {
 		lock = func(int64) (a Account, err error) { return a, nil }
 	}
 	if _, err := lock(account); err != nil {
-		return err
+		return Order{}, err
 	}
-	old, err := t.byNumber(f.ticket.order.id)
-`},
-		{"internal/journal/finish.go", `
-	if _, err := t.lockNumber(account); err != nil {
-		return err
-	}
-	times := map[string]int{} // an id that occurs twice is a fault of the service, and is left to alone
-`, `
-	lock := t.lockNumber
-	if mutant("outcome-unlocked") {
-		lock = func(int64) (a Account, err error) { return a, nil }
-	}
-	if _, err := lock(account); err != nil {
-		return err
-	}
-	times := map[string]int{} // an id that occurs twice is a fault of the service, and is left to alone
 `},
 
 		// Of the list.
@@ -133,25 +116,17 @@ func Bugs() []Patch {
 `},
 
 		// Of the journal.
-		{"internal/journal/claim.go", `
-	if p.err != nil {
-		return Ticket{}, p.err
+		{"internal/journal/write.go", `
+		if p.err != nil {
+			var none T
 `, `
-	if p.err != nil && !(mutant("lost-ack") && !refused(p.err) && p.claim.ticket.order.Attempted()) {
-		return Ticket{}, p.err
+		if ticket, _ := any(value).(Ticket); p.err != nil && !(mutant("lost-ack") && !refused(p.err) && ticket.order.Attempted()) {
+			var none T
 `},
 		{"internal/journal/claim.go", `
 	if c.AllowDuplicate {
 `, `
 	if c.AllowDuplicate || mutant("duplicates") {
-`},
-		{"internal/journal/move.go", `
-	made, err := t.numbers(update, args...)
-`, `
-	if mutant("blind-claim") {
-		update = strings.Replace(update, "version = "+names[2], "(version = "+names[2]+" OR TRUE)", 1)
-	}
-	made, err := t.numbers(update, args...)
 `},
 		{"internal/journal/transition.go", `
 	o.Attempts[len(o.Attempts)-1].Outcome = WasUncertain
@@ -184,10 +159,8 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 	}
 `},
 		{"internal/journal/claim.go", `
-	if old.State == "" && c.Known.id != 0 {
-`, `
-	if old.State == "" && c.Known.id != 0 && !mutant("account-by-name") {
-`},
+	if old.State == "" && c.Run != "" {`, `
+	if old.State == "" && c.Run != "" && !mutant("account-by-name") {`},
 		{"internal/journal/files.go", `
 	for end, opened := range s.opened {
 `, `

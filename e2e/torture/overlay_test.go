@@ -537,56 +537,34 @@ import (
 	},
 	{
 		"internal/journal/claim.go", `
-	now, err := t.happen(old, c.event(t))
-	c.ticket = t.ticket(now)
+	now, err := t.happen(old, e)
 `, `
 	killpoint("in-intent")
 	inClaim = true
-	now, err := t.happen(old, c.event(t))
-	c.ticket = t.ticket(now)
-`,
-	},
-	{
-		"internal/journal/claim.go", `
-	if err := t.move(changes, only); err != nil {
-`, `
-	killpoint("in-intent")
-	inClaim = true
-	if err := t.move(changes, only); err != nil {
+	now, err := t.happen(old, e)
 `,
 	},
 	{
 		"internal/journal/finish.go", `
-	old, err := t.byNumber(f.ticket.order.id)
+	old, err := t.byNumber(ticket.order.id)
 `, `
 	inOutcome = true
 	killpoint("in-outcome")
-	old, err := t.byNumber(f.ticket.order.id)
-`,
-	},
-	{
-		"internal/journal/finish.go", `
-	if err := t.move(changes, noHolder); err != nil {
-`, `
-	if len(changes) > 0 {
-		inOutcome = true
-		killpoint("in-outcome")
-	}
-	if err := t.move(changes, noHolder); err != nil {
-`,
-	},
-	{
-		"internal/journal/values.go", `
-const maxRowsAtOnce = 64
-`, `
-const maxRowsAtOnce = 7 // so that a small plan has parts
+	old, err := t.byNumber(ticket.order.id)
 `,
 	},
 	{
 		"internal/journal/run.go", `
-	rowsInAPiece = 16 * maxRowsAtOnce
+const mostAtOnce = 64
 `, `
-	rowsInAPiece = maxRowsAtOnce
+const mostAtOnce = 7 // so that a small plan has parts
+`,
+	},
+	{
+		"internal/journal/run.go", `
+	rowsInAPiece = 1024
+`, `
+	rowsInAPiece = 7
 `,
 	},
 	{

@@ -115,10 +115,10 @@ func (l *Ledger) ByWithdrawal(ctx context.Context, ids []string) (held map[strin
 			stored = append(stored, storable(keepable(id)))
 		}
 	}
-	err = l.among(ctx, stored, func(account int64, args []any, list string) error {
+	err = l.among(ctx, stored, func(args []any, list string) error {
 		starts := "substr(" + strings.ReplaceAll(list, ", ", ", 1, 200), substr(") + ", 1, 200)" // as in the index
 		orders, err := load(l.j.read(ctx), `account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) IN (`+starts+
-			`) AND withdrawal IN (`+list+`)`, append([]any{account}, args...)...)
+			`) AND withdrawal IN (`+list+`)`, args...)
 		for _, o := range orders {
 			held[o.Withdrawal] = o
 		}

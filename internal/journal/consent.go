@@ -59,7 +59,7 @@ func (t *tx) consent(run, required int64, approvals []int64) (number int64, err 
 	err = t.row(`SELECT id, required FROM consents WHERE run_id = ?1 ORDER BY id DESC LIMIT 1`, run).Scan(&number, &was)
 	if err == nil {
 		var counted []int64
-		counted, err = collect(t, func(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id) },
+		counted, err = collect(t, scanOne[int64],
 			`SELECT approval FROM consent_approvals WHERE consent = ?1 ORDER BY approval`, number)
 		if err != nil || was == required && slices.Equal(counted, approvals) {
 			return number, err

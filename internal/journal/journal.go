@@ -22,8 +22,8 @@ type Journal struct {
 	db      *sql.DB
 
 	queueing sync.Mutex
-	queue    [][]*pending // writes that wait; those of one call go into the same commit
-	commits  bool         // a goroutine is committing the queue
+	queue    []*pending // writes that wait
+	commits  bool       // a goroutine is committing the queue
 
 	writing sync.Mutex // guards what follows
 	conn    *sql.Conn  // the connection that writes; nil: none, or it broke
@@ -297,12 +297,6 @@ func (j *Journal) clock(q querier) (now time.Time, err error) {
 		now = j.options.Now()
 	}
 	return now, err
-}
-
-// Clock returns the time of the journal's clock.
-func (j *Journal) Clock(ctx context.Context) (time.Time, error) {
-	now, err := j.clock(j.read(ctx))
-	return now, j.failed(err)
 }
 
 func (j *Journal) person() Person { return Person{j.options.User, j.options.Host} }

@@ -189,7 +189,7 @@ func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
 		AND changed > (SELECT agreed FROM accounts WHERE id = ?1)`, id).Scan(&s.Found); err != nil {
 		return s, l.j.failed(err)
 	}
-	s.Keys, err = collect(q, scanText,
+	s.Keys, err = collect(q, scanOne[string],
 		`SELECT fingerprint FROM keys WHERE account = ?1 AND answered <> '' ORDER BY noted`, id)
 	return s, l.j.failed(err)
 }

@@ -31,10 +31,6 @@ func TestPostgresLocksTheAccount(t *testing.T) {
 	if _, err := j.Finish(t.Context(), ticket, accepted("w2")); err == nil || !strings.Contains(err.Error(), locked) {
 		t.Errorf("an outcome: %v", err)
 	}
-	byItself := &finishing{ticket: ticket, out: accepted("w2")}
-	if err := j.write(t.Context(), byItself.alone); err == nil || !strings.Contains(err.Error(), locked) {
-		t.Errorf("an outcome by itself: %v", err)
-	}
 	if err := held.Rollback(); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 // A Moment is a time by the journal's clock. In SQLite it is also a time since this machine has started, because that
 // clock is not fooled if somebody sets the time of this machine.
 type Moment struct {
-	at    time.Time
+	At    time.Time
 	boot  string // names the start of this machine; empty: there is no such clock
 	since time.Duration
 }
@@ -20,7 +20,7 @@ func (l *Ledger) Moment(ctx context.Context) (Moment, error) {
 }
 
 func (j *Journal) moment(at time.Time) Moment {
-	m := Moment{at: at}
+	m := Moment{At: at}
 	if j.options.SinceBoot != nil && !j.Shared() {
 		m.boot, m.since = j.options.SinceBoot()
 	}
@@ -32,7 +32,7 @@ func (j *Journal) moment(at time.Time) Moment {
 // the skew was known then too, the service's clock decides.
 func (o Order) Age(m Moment, skew *time.Duration) time.Duration {
 	last := o.last()
-	age := m.at.Sub(o.Sent)
+	age := m.At.Sub(o.Sent)
 	switch {
 	case m.boot != "" && m.boot == last.boot:
 		age = m.since - last.since

@@ -625,12 +625,12 @@ func TestClock(t *testing.T) {
 	ahead := time.Now().Add(16 * time.Minute)
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open(func(o *Options) { o.Now, o.ownClock = func() time.Time { return ahead }, false })
-		now, err := j.Clock(t.Context())
+		now, err := j.of(t.Context(), shop).Moment(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if own := now.Equal(ahead); own == j.Shared() {
-			t.Errorf("the time is %v, and this machine's %v", now, ahead)
+		if own := now.At.Equal(ahead); own == j.Shared() {
+			t.Errorf("the time is %v, and this machine's %v", now.At, ahead)
 		}
 	})
 }

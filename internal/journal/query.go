@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -78,9 +79,10 @@ func collect[T any](q querier, scan func(*sql.Rows) (T, error), query string, ar
 	return all, nil
 }
 
-func scanText(rows *sql.Rows) (text string, err error) {
-	err = rows.Scan(&text)
-	return text, err
+// scanOne reads a row of one column.
+func scanOne[T any](rows *sql.Rows) (value T, err error) {
+	err = rows.Scan(&value)
+	return value, err
 }
 
 // ordersOf returns the orders in the rows of a query. The rows of one order must be adjacent.
@@ -124,14 +126,17 @@ func load(q querier, where string, args ...any) (orders []Order, err error) {
 
 func (t *tx) orders(where string, args ...any) ([]Order, error) { return load(t, where, args...) }
 
-// insert makes an order without a state. move gives it one, in the same transaction.
+// insert makes an order, unless there is one: then its number is 0. happen gives it a state, in the same transaction,
+// unless it is planned.
 func (t *tx) insert(account int64, o Order) (Order, error) {
+	o.account, o.User, o.Host, o.Created, o.Changed = account, t.j.options.User, t.j.options.Host, t.at, t.at
 	err := t.row(`INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed, content, payee)
-		VALUES (?1, ?2, ?3, '', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14, ?15) RETURNING id, version`,
-		account, o.OrderID, o.Run, o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback, o.Note, t.j.options.User,
-		t.j.options.Host, t.now, o.Content.Key().String(), payee(o.Address)).Scan(&o.id, &o.version)
-	o.account = account
-	o.State, o.User, o.Host, o.Created, o.Changed = "", t.j.options.User, t.j.options.Host, t.at, t.at
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15, ?16) ON CONFLICT (account, order_id) DO NOTHING RETURNING id, version`,
+		account, o.OrderID, o.Run, string(o.State), o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback, o.Note, o.User,
+		o.Host, t.now, o.Content.Key().String(), payee(o.Address)).Scan(&o.id, &o.version)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
 	return o, err
 }
 

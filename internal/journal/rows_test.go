@@ -46,7 +46,7 @@ func TestBrokenResultIsAnError(t *testing.T) {
 	db := sql.OpenDB(tornConnector{})
 	defer db.Close()
 	q := torn{db}
-	if all, err := collect(q, scanText, "SELECT"); !errors.Is(err, errTorn) || all != nil {
+	if all, err := collect(q, scanOne[string], "SELECT"); !errors.Is(err, errTorn) || all != nil {
 		t.Errorf("collect returned %v, %v", all, err)
 	}
 	var last error

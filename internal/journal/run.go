@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 )
@@ -161,7 +162,7 @@ func (t *tx) newestOf(account int64, batch string) (run string, err error) {
 const (
 	// rowsInAPiece is how many rows one commit records. That takes a few hundredths of a second, in which no
 	// other process can write.
-	rowsInAPiece = 16 * maxRowsAtOnce
+	rowsInAPiece = 1024
 	// betweenPieces is the pause after each piece. A process that waits to write tries again only now and
 	// then, and would seldom hit the moment between two commits.
 	betweenPieces = 2 * time.Millisecond
@@ -237,7 +238,7 @@ func pieces(rows iter.Seq2[Row, error]) iter.Seq2[[]Row, error] {
 	}
 }
 
-// recordPiece makes the orders that do not exist yet, in the state planned, and records the rows of the run.
+// recordPiece records rows of the run, and makes the orders that do not exist yet, in the state planned.
 func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
 	account, err := t.lock(l)
 	if err == nil {
@@ -246,80 +247,39 @@ func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
 	if err != nil {
 		return err
 	}
-	return inPieces(rows, func(some []Row) error {
-		ids, err := t.insertPlanned(account, run, some)
-		if err != nil {
-			return err
-		}
-		var made [][]any
-		for _, r := range some { // the history has them in the order of the plan
-			if id, inserted := ids[r.OrderID]; inserted {
-				made = append(made, []any{id, eventPlanned, "", "", int64(0), int64(0), ""})
-			}
-		}
-		if len(made) > 0 {
-			if err := t.addEvents(made); err != nil {
-				return err
-			}
-		}
-		if err := t.findRest(account, run, some, ids); err != nil {
-			return err
-		}
-		values := make([][]any, len(some))
-		for i, r := range some {
-			values[i] = []any{int64(place), ids[r.OrderID], r.Currency, r.Unit, r.Minor, r.Address, r.Memo,
-				r.Callback, r.Note}
-			place++
-		}
-		list, names, args := valueList(values, run.id)
-		_, err = t.exec(list+` INSERT INTO run_rows (run_id, place, order_row, currency, unit, minor, address, memo, callback, note) SELECT ?1, `+strings.Join(names, ", ")+` FROM v`, args...)
-		return err
-	})
-}
-
-// insertPlanned makes the orders that do not exist yet, and returns their numbers.
-func (t *tx) insertPlanned(account int64, run Run, rows []Row) (ids map[string]int64, err error) {
-	values := make([][]any, len(rows))
 	for i, r := range rows {
-		values[i] = []any{r.OrderID, r.Currency, r.Unit, r.Minor, r.Address, r.Memo, r.Content.Key().String(), payee(r.Address),
-			r.Callback, r.Note}
-	}
-	list, names, args := valueList(values, account, run.Name, t.j.options.User, t.j.options.Host, t.now)
-	inserted, err := t.rows(list+` INSERT INTO orders (account, run, state, order_id, currency, unit, minor, address, memo, content, payee, callback, note, user_name, host, created, changed)
-		SELECT ?1, ?2, 'planned', `+strings.Join(names, ", ")+`, ?3, ?4, ?5, ?5 FROM v WHERE TRUE ON CONFLICT (account, order_id) DO NOTHING RETURNING id, order_id`, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer inserted.Close()
-	ids = make(map[string]int64, len(rows))
-	for inserted.Next() {
-		var id int64
-		var orderID string
-		if err := inserted.Scan(&id, &orderID); err != nil {
-			return nil, err
-		}
-		ids[orderID] = id
-	}
-	return ids, inserted.Err()
-}
-
-// findRest finds the orders that existed before. Their content must be what the run is to send.
-func (t *tx) findRest(account int64, run Run, rows []Row, ids map[string]int64) error {
-	for _, r := range rows {
-		if ids[r.OrderID] != 0 {
-			continue
-		}
-		found, err := t.orders(`account = ?1 AND order_id = ?2`, account, r.OrderID)
+		order, err := t.plan(account, run, r)
 		if err != nil {
 			return err
 		}
-		if len(found) == 0 || !found[0].Content.Same(r.Content) {
-			return &Error{Kind: RunChanged, Run: run.Name,
-				Msg: "has an order that the journal has with other content: order " + r.OrderID}
+		if _, err := t.exec(`INSERT INTO run_rows (run_id, place, order_row, currency, unit, minor, address, memo, callback, note) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
+			run.id, place+i, order, r.Currency, r.Unit, r.Minor, r.Address, r.Memo, r.Callback, r.Note); err != nil {
+			return err
 		}
-		ids[r.OrderID] = found[0].id
 	}
-	return nil
+	_, err = t.exec(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback)
+		SELECT orders.id, ?1, ?2, ?3, '`+eventPlanned+`', state, orders.currency, orders.unit, orders.minor, orders.address, orders.memo, orders.callback
+		FROM run_rows JOIN orders ON orders.id = order_row WHERE run_id = ?4 AND place >= ?5 AND place < ?6 AND run = ?7 AND version = 1 ORDER BY place`,
+		t.now, t.j.options.User, t.j.options.Host, run.id, place, place+len(rows), run.Name)
+	return err
+}
+
+// plan returns the number of a row's order. If the order existed before, its content must be what the run is to send.
+func (t *tx) plan(account int64, run Run, r Row) (order int64, err error) {
+	made, err := t.insert(account, Order{OrderID: r.OrderID, State: Planned, Content: r.Content, Callback: r.Callback,
+		Note: r.Note, Run: run.Name})
+	if err != nil || made.id != 0 {
+		return made.id, err
+	}
+	found, err := t.orders(`account = ?1 AND order_id = ?2`, account, r.OrderID)
+	if err != nil {
+		return 0, err
+	}
+	if len(found) == 0 || !found[0].Content.Same(r.Content) {
+		return 0, &Error{Kind: RunChanged, Run: run.Name,
+			Msg: "has an order that the journal has with other content: order " + r.OrderID}
+	}
+	return found[0].id, nil
 }
 
 // unfinished returns the runs of an account that have not begun: those of dead processes and those of living
@@ -398,7 +358,7 @@ func (l *Ledger) discard(ctx context.Context, run Run) error {
 				run.id, rowsInAPiece, run.Name); err != nil {
 				return err
 			}
-			doomed, err := t.numbers(`SELECT id FROM orders WHERE `+untouched, run.id, rowsInAPiece, run.Name)
+			doomed, err := collect(t, scanOne[int64], `SELECT id FROM orders WHERE `+untouched, run.id, rowsInAPiece, run.Name)
 			if err != nil {
 				return err
 			}
@@ -406,7 +366,7 @@ func (l *Ledger) discard(ctx context.Context, run Run) error {
 			if err != nil {
 				return err
 			}
-			for id := range doomed {
+			for _, id := range doomed {
 				if _, err := t.exec(`DELETE FROM orders WHERE id = ?1`, id); err != nil {
 					return err
 				}
@@ -464,9 +424,8 @@ func (l *Ledger) RunRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
 // Held returns those of the orders that the journal has.
 func (l *Ledger) Held(ctx context.Context, orderIDs []string) (held map[string]Order, err error) {
 	held = make(map[string]Order)
-	err = l.among(ctx, orderIDs, func(account int64, args []any, list string) error {
-		orders, err := load(l.j.read(ctx), `account = ?1 AND order_id IN (`+list+`)`,
-			append([]any{account}, args...)...)
+	err = l.among(ctx, orderIDs, func(args []any, list string) error {
+		orders, err := load(l.j.read(ctx), `account = ?1 AND order_id IN (`+list+`)`, args...)
 		for _, o := range orders {
 			held[o.OrderID] = o
 		}
@@ -487,10 +446,9 @@ func (l *Ledger) Paid(ctx context.Context, addresses []string) (paid map[string]
 		}
 		spelt[form] = append(spelt[form], a)
 	}
-	err = l.among(ctx, forms, func(account int64, args []any, list string) error {
-		payees, err := collect(l.j.read(ctx), scanText,
-			`SELECT DISTINCT payee FROM orders WHERE account = ?1 AND state = 'accepted' AND payee IN (`+list+`)`,
-			append([]any{account}, args...)...)
+	err = l.among(ctx, forms, func(args []any, list string) error {
+		payees, err := collect(l.j.read(ctx), scanOne[string],
+			`SELECT DISTINCT payee FROM orders WHERE account = ?1 AND state = 'accepted' AND payee IN (`+list+`)`, args...)
 		for _, form := range payees {
 			for _, a := range spelt[form] {
 				paid[a] = true
@@ -501,27 +459,29 @@ func (l *Ledger) Paid(ctx context.Context, addresses []string) (paid map[string]
 	return paid, err
 }
 
-// among calls ask with the parts of a list that are small enough for a statement. The first argument of the
-// statement is the account's number.
-func (l *Ledger) among(
-	ctx context.Context, list []string, ask func(account int64, args []any, list string) error,
-) error {
+// among calls ask with the parts of a list that are small enough for a statement, as inPieces does.
+func (l *Ledger) among(ctx context.Context, list []string, ask func(args []any, list string) error) error {
 	account, err := l.number(ctx)
 	if err != nil || account == 0 {
 		return err
 	}
-	return l.j.failed(inPieces(list, func(some []string) error {
-		args, list := asList(some)
-		return ask(account, args, list)
-	}))
+	return l.j.failed(inPieces(account, list, ask))
 }
 
-// asList returns texts as arguments of a statement, from the second one on, and the list of their names.
-func asList(texts []string) (args []any, list string) {
-	args = make([]any, len(texts))
-	names := make([]string, len(texts))
-	for i, text := range texts {
-		args[i], names[i] = text, fmt.Sprintf("?%d", i+2)
+// mostAtOnce is how many texts are in a list of one statement.
+const mostAtOnce = 64
+
+// inPieces calls ask with the arguments of a statement, which are the account's number and some of the texts, and with
+// the list of the names of these texts.
+func inPieces(account int64, texts []string, ask func(args []any, list string) error) error {
+	for some := range slices.Chunk(texts, mostAtOnce) {
+		args, names := []any{account}, make([]string, len(some))
+		for i, text := range some {
+			args, names[i] = append(args, text), fmt.Sprintf("?%d", i+2)
+		}
+		if err := ask(args, strings.Join(names, ", ")); err != nil {
+			return err
+		}
 	}
-	return args, strings.Join(names, ", ")
+	return nil
 }

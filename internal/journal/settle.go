@@ -75,7 +75,18 @@ func (l *Ledger) Show(ctx context.Context, withdrawals map[string]string) error 
 			if err != nil {
 				return err
 			}
-			return inPieces(some, func(some []string) error { return t.show(account, some, withdrawals) })
+			return inPieces(account, some, func(args []any, list string) error {
+				orders, err := t.orders(`account = ?1 AND order_id IN (`+list+`)`, args...)
+				for _, o := range orders {
+					if err == nil {
+						o, err = t.reap(o)
+					}
+					if err == nil {
+						_, err = t.happen(o, shown{withdrawals[o.OrderID]})
+					}
+				}
+				return err
+			})
 		})
 		if err != nil {
 			return err
@@ -85,34 +96,4 @@ func (l *Ledger) Show(ctx context.Context, withdrawals map[string]string) error 
 }
 
 // mostShown is how many orders Show changes in one commit.
-const mostShown = 4 * maxRowsAtOnce
-
-func (t *tx) show(account int64, orderIDs []string, withdrawals map[string]string) error {
-	args, list := asList(orderIDs)
-	orders, err := t.orders(`account = ?1 AND order_id IN (`+list+`)`, append([]any{account}, args...)...)
-	if err != nil {
-		return err
-	}
-	var changes []*change
-	for _, o := range orders {
-		if o, err = t.reap(o); err != nil {
-			return err
-		}
-		c, err := changed(o, shown{withdrawals[o.OrderID]})
-		if err != nil {
-			return err
-		}
-		if c != nil {
-			changes = append(changes, c)
-		}
-	}
-	if err := t.move(changes, "TRUE"); err != nil {
-		return err
-	}
-	for _, c := range changes {
-		if !c.made {
-			return changedMeanwhile(c.old)
-		}
-	}
-	return nil
-}
+const mostShown = 256

@@ -97,7 +97,7 @@ func TestAge(t *testing.T) {
 		"no clock since the start":              {"", skew(0), 2 * time.Hour},
 	} {
 		o := Order{Sent: noon, Attempts: []Attempt{last}}
-		m := Moment{at: noon.Add(2 * time.Hour), boot: tt.boot, since: 2 * time.Minute}
+		m := Moment{At: noon.Add(2 * time.Hour), boot: tt.boot, since: 2 * time.Minute}
 		if got := o.Age(m, tt.skew); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -224,33 +223,7 @@ func (d *sqliteDialect) still() error {
 }
 
 func (d *sqliteDialect) rewrite(query string) string {
-	return unnumbered(strings.NewReplacer("{id}", "INTEGER PRIMARY KEY", "{lock}", "", "{clustered}", "WITHOUT ROWID").
-		Replace(query))
-}
-
-// unnumbered removes the number of each parameter that SQLite gives the same number by itself: one more than
-// the largest before it. Numbers are names to SQLite, and each use of a statement with a thousand of them
-// searches a list of names a thousand times.
-func unnumbered(query string) string {
-	var out strings.Builder
-	largest := 0
-	for {
-		before, after, found := strings.Cut(query, "?")
-		out.WriteString(before)
-		if !found {
-			return out.String()
-		}
-		out.WriteByte('?')
-		query = strings.TrimLeft(after, "0123456789")
-		digits := after[:len(after)-len(query)]
-		if n, _ := strconv.Atoi(digits); n == largest+1 {
-			largest = n
-			continue
-		} else if n > largest {
-			largest = n
-		}
-		out.WriteString(digits)
-	}
+	return strings.NewReplacer("{id}", "INTEGER PRIMARY KEY", "{lock}", "", "{clustered}", "WITHOUT ROWID").Replace(query)
 }
 
 func (d *sqliteDialect) tables() string {

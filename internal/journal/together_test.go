@@ -40,9 +40,8 @@ func endedAs(err error) string {
 	return "done"
 }
 
-// TestBatchesEqualSingleWrites checks that claims and outcomes that are done together have the same results
-// as when they are done one by one, each after reading its order. This holds for any changes of the orders
-// since they were read, for orders that occur twice, and for any answers of the service.
+// TestBatchesEqualSingleWrites checks that claims and outcomes that are committed together have the same results
+// as when they are committed one by one, also for orders that occur twice, and for any answers of the service.
 func TestBatchesEqualSingleWrites(t *testing.T) {
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
 		f.Value.Set("25")
@@ -60,56 +59,39 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 				row := Row{OrderID: id, Content: rapid.SampledFrom([]Content{coffee, tea, claim(id).Content, claim(id).Content}).Draw(r, "content"), Note: rapid.SampledFrom([]string{"", "note"}).Draw(r, "note")}
 				ids, all = append(ids, id), append(all, row)
 			}
-			var known [2]map[string]Order
-			for i, a := range accounts {
-				run, err := j.BeginRun(t.Context(), a, Run{Name: "cafe", Digest: "sha256:cafe"}, rows(all...))
-				if err != nil {
+			for _, a := range accounts {
+				if _, err := j.BeginRun(t.Context(), a, Run{Name: "cafe", Digest: "sha256:cafe"}, rows(all...)); err != nil {
 					r.Fatal(err)
-				}
-				known[i] = map[string]Order{}
-				for _, c := range rowClaims(t, j.of(t.Context(), a), run) {
-					known[i][c.OrderID] = c.Known
-				}
-			}
-			read := func() {
-				for i, a := range accounts {
-					var err error
-					if known[i], err = j.Held(t.Context(), a, ids); err != nil {
-						r.Fatal(err)
-					}
 				}
 			}
 			given := 0
 			for range rapid.IntRange(1, 4).Draw(r, "rounds") {
 				// Some of the orders, perhaps one of them twice, perhaps with other content than planned.
 				picked := rapid.SliceOfN(rapid.IntRange(0, len(all)-1), 1, 9).Draw(r, "orders")
-				claims := [2][]Claim{}
+				var claims []Claim
 				for at, n := range picked {
 					if before := slices.Index(picked[:at], n); before >= 0 { // the same claim again: if the two differed, either could come first
-						claims[0], claims[1] = append(claims[0], claims[0][before]), append(claims[1], claims[1][before])
+						claims = append(claims, claims[before])
 						continue
 					}
 					row := all[n]
 					c := Claim{OrderID: row.OrderID, Content: row.Content, Note: row.Note, Key: "key1", Run: "cafe", SameContent: true}
 					c.AllowDuplicate, c.NotRejected = rapid.Bool().Draw(r, "allow duplicate"), rapid.Bool().Draw(r, "not rejected")
-					other := rapid.IntRange(0, 9).Draw(r, "other content") == 0
-					if other {
+					if rapid.IntRange(0, 9).Draw(r, "other content") == 0 {
 						c.Address += "2"
 					}
-					claims[0] = append(claims[0], c)
-					c.Known = known[1][row.OrderID]
-					claims[1] = append(claims[1], c)
+					claims = append(claims, c)
 				}
 				var tickets [2][]Ticket
 				var errs [2][]error
 				for i := range accounts {
 					tickets[i], errs[i] = make([]Ticket, len(picked)), make([]error, len(picked))
 				}
-				for n, c := range claims[0] {
+				for n, c := range claims {
 					tickets[0][n], errs[0][n] = j.Claim(t.Context(), accounts[0], c)
 				}
 				var calls []func()
-				for n, c := range claims[1] {
+				for n, c := range claims {
 					calls = append(calls, func() { tickets[1][n], errs[1][n] = j.Claim(t.Context(), accounts[1], c) })
 				}
 				atOnce(j, calls...)
@@ -117,9 +99,6 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 					if one, other := endedAs(errs[0][n]), endedAs(errs[1][n]); one != other {
 						r.Fatalf("claim %d of %v ended alone with %q, and together with %q", n, picked, one, other)
 					}
-				}
-				if rapid.Bool().Draw(r, "look between") {
-					read()
 				}
 				// Each of them gets an answer, perhaps with the id of another order.
 				var outs []Outcome
@@ -156,9 +135,6 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 						r.Fatalf("outcome %d of %v led alone to %+v, and together to %+v, %v", n, picked, one, other, errs[1][n])
 					}
 				}
-				if rapid.Bool().Draw(r, "look afterwards") {
-					read()
-				}
 			}
 			for _, id := range ids {
 				one, other := timeless(r, j, accounts[0], id), timeless(r, j, accounts[1], id)
@@ -191,40 +167,4 @@ func timeless(r *rapid.T, j *book, a Account, id string) string {
 		text += fmt.Sprintf("\n%+v", e)
 	}
 	return text
-}
-
-// TestKnownIsCompared checks that an order is not claimed by what was read before, if that was another order
-// or an older version. The claim is then decided by the order in the journal.
-func TestKnownIsCompared(t *testing.T) {
-	eachDialect(t, func(t *testing.T, open opener) {
-		j := open()
-		one, two := row("1"), row("2")
-		two.Content, two.Callback, two.Note = one.Content, one.Callback, one.Note
-		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, one, two, row("3"))
-		ask := func(place int, r Row) (Ticket, error) {
-			known := rowClaims(t, j.of(t.Context(), shop), run)[place].Known
-			return j.Claim(t.Context(), shop, Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Run: run.Name, SameContent: true, Known: known})
-		}
-		if ticket, err := ask(0, one); err != nil {
-			t.Fatal(err)
-		} else {
-			mustFinish(t, j, ticket, accepted("w1"))
-		}
-		if _, err := ask(1, one); !errors.Is(err, Exists) { // the second row now says 1 too
-			t.Errorf("order 1 at the place of 2: %v", err)
-		}
-		wantState(t, j, "2", Planned)
-
-		third := rowClaims(t, j.of(t.Context(), shop), run)[2]
-		mustFinish(t, j, mustClaim(t, j, third), unknown)
-		mustDecide(t, j, Decision{OrderID: "3", NotSent: true, Reason: "the provider said so"})
-		ticket, err := j.Claim(t.Context(), shop, third) // with the order as it was at first
-		if err != nil {
-			t.Fatal(err)
-		}
-		mustFinish(t, j, ticket, accepted("w4"))
-		if o := wantState(t, j, "3", Accepted); o.Decided != nil || o.Withdrawal != "w4" || o.Reason != "" {
-			t.Errorf("the order is %+v", o)
-		}
-	})
 }

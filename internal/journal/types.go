@@ -146,16 +146,6 @@ func (o Order) InDoubt() bool {
 	return slices.ContainsFunc(o.Attempts, func(a Attempt) bool { return a.Outcome == WasUncertain })
 }
 
-// FirstDoubt returns when the first attempt began that may have been taken; zero: there is none.
-func (o Order) FirstDoubt() time.Time {
-	for _, a := range o.Attempts {
-		if a.Outcome == WasUncertain || a.Outcome == UnderWay {
-			return a.Began
-		}
-	}
-	return time.Time{}
-}
-
 // SentBy reports whether this run sent the order, rather than another run, a single create or another
 // machine.
 func (o Order) SentBy(run string) bool { return o.Run == run && o.Attempted() }

@@ -10,13 +10,9 @@ import (
 
 // pending is a write that waits for its commit.
 type pending struct {
-	work   func(*tx) error
-	claim  *claiming  // the claim to make; nil: work is no claim
-	finish *finishing // the outcome to record; nil: work is no outcome
-	made   bool       // done by finishMany or claimMany, in this transaction
-	said   error      // result of work, in this transaction
-	done   chan struct{}
-	err    error
+	work func(*tx) error
+	done chan struct{}
+	err  error
 }
 
 // write runs work in a transaction, and returns when the transaction is on the disk. Writes that wait at the
@@ -33,25 +29,42 @@ func (j *Journal) write(ctx context.Context, work func(*tx) error) error {
 	return p.err
 }
 
-// do is write for works that go into the same commit. A separate goroutine commits as long as writes wait:
-// while it writes some, other callers can work with what they have.
+// returning returns a pending write, and what it returns after its commit.
+func returning[T any](work func(*tx) (T, error)) (p *pending, result func() (T, error)) {
+	var value T
+	p = &pending{work: func(t *tx) (err error) {
+		value, err = work(t)
+		return err
+	}}
+	return p, func() (T, error) {
+		if p.err != nil {
+			var none T
+			return none, p.err
+		}
+		return value, nil
+	}
+}
+
+// do is write for works that nearly always go into the same commit, in their order. A separate goroutine commits as
+// long as writes wait: while it writes some, other callers can work with what they have.
 func (j *Journal) do(ctx context.Context, all ...*pending) {
-	done := make(chan struct{})
 	for _, p := range all {
-		p.done, p.err = done, errNotWritten
+		p.done, p.err = make(chan struct{}), errNotWritten
 	}
 	j.queueing.Lock()
-	j.queue = append(j.queue, all)
+	j.queue = append(j.queue, all...)
 	if !j.commits {
 		j.commits = true
 		go j.commitAll(context.WithoutCancel(ctx))
 	}
 	j.queueing.Unlock()
-	<-done
+	for _, p := range all {
+		<-p.done
+	}
 }
 
-// mostInACommit is how many calls of do go into one commit.
-const mostInACommit = 16
+// mostInACommit is how many writes go into one commit.
+const mostInACommit = 32
 
 func (j *Journal) commitAll(ctx context.Context) {
 	for j.commitSome(ctx) {
@@ -59,106 +72,61 @@ func (j *Journal) commitAll(ctx context.Context) {
 }
 
 // commitSome makes one commit. It reports whether there was anything to commit.
-func (j *Journal) commitSome(ctx context.Context) (more bool) {
+func (j *Journal) commitSome(ctx context.Context) bool {
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	j.queueing.Lock()
 	n := min(len(j.queue), mostInACommit)
-	some := slices.Clone(j.queue[:n])
+	batch := slices.Clone(j.queue[:n])
 	j.queue = slices.Delete(j.queue, 0, n)
 	j.commits = n > 0
 	j.queueing.Unlock()
-	if n == 0 {
-		return false
-	}
-	more = true
-	batch := slices.Concat(some...)
 	defer func() {
 		if fault := recover(); fault != nil { // what is not committed must not look as if it were
 			for _, p := range batch {
 				p.err = fmt.Errorf("%w: %v", errNotWritten, fault)
 			}
 		}
-		for _, all := range some {
-			close(all[0].done)
+		for _, p := range batch {
+			close(p.done)
 		}
 	}()
 	ctx, done := j.dialect.limit(ctx)
 	defer done()
 	j.commit(ctx, slices.Clone(batch))
-	return more
+	return n > 0
 }
 
 var errNotWritten = errors.New("the record was not written")
 
-// commit runs the waiting writes in one transaction. Outcomes come first, because a missing outcome can
-// prevent a claim.
+// commit runs the waiting writes in one transaction. If one of them fails, it repeats the others: they may record that
+// money was sent.
 func (j *Journal) commit(ctx context.Context, batch []*pending) {
-	kinds := []kind{{many: (*tx).finishMany}, {many: (*tx).claimMany}, {}}
-	for _, p := range batch {
-		k := &kinds[2]
-		switch {
-		case p.finish != nil:
-			k = &kinds[0]
-		case p.claim != nil:
-			k = &kinds[1]
-		}
-		k.all = append(k.all, p)
-	}
-	for apart := false; ; {
-		var failing *pending // the write whose work has failed
-		failed := false      // finishMany or claimMany has failed
+	for len(batch) > 0 {
+		said := make([]error, len(batch))
+		failing := -1
 		err := j.transact(ctx, func(t *tx) error {
-			for _, k := range kinds {
-				for _, p := range k.all {
-					p.made, p.said = false, nil
-				}
-				if k.many != nil && !apart && len(k.all) > 0 {
-					if err := k.many(t, k.all); err != nil {
-						failed = true
-						return err
-					}
-				}
-				for _, p := range k.all {
-					if p.made {
-						continue
-					}
-					if p.said = p.work(t); p.said != nil && !refused(p.said) {
-						failing = p
-						return p.said
-					}
+			for i, p := range batch {
+				if said[i] = p.work(t); said[i] != nil && !refused(said[i]) {
+					failing = i
+					return said[i]
 				}
 			}
 			return nil
 		})
-		switch {
-		case len(batch) == 1: // there is no other write to repeat
-		case failed:
-			apart = true // find out which write fails
-			continue
-		case failing != nil: // repeat the others: one of them may record that money was sent
-			failing.err = j.failed(err)
-			is := func(p *pending) bool { return p == failing }
-			batch = slices.DeleteFunc(batch, is)
-			for i := range kinds {
-				kinds[i].all = slices.DeleteFunc(kinds[i].all, is)
-			}
+		err = j.failed(err)
+		if failing >= 0 {
+			batch[failing].err = err
+			batch = slices.Delete(batch, failing, failing+1)
 			continue
 		}
-		for _, p := range batch {
-			p.err = p.said
-			if err != nil { // even of a refusal: it may be based on what was undone
-				p.err = j.failed(err)
+		for i, p := range batch {
+			if p.err = err; err == nil { // otherwise even a refusal may be based on what was undone
+				p.err = said[i]
 			}
 		}
 		return
 	}
-}
-
-// kind has the waiting writes of one kind, and the function that does most of them with a few statements.
-type kind struct {
-	all  []*pending
-	many func(*tx, []*pending) error
 }
 
 // transact runs work between BEGIN and COMMIT on the connection that writes.

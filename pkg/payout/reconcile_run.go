@@ -41,7 +41,7 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 	if err := s.VerifyKey(ctx); err != nil {
 		return Settled{}, err
 	}
-	begun, err := s.ledger.Journal().Clock(ctx)
+	begun, err := s.ledger.Moment(ctx)
 	if err != nil {
 		return Settled{}, err
 	}
@@ -58,7 +58,7 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 		}
 		records := found.records[o.OrderID]
 		accepted := o.State == journal.Accepted && sought[o.OrderID].State != journal.Accepted // since the reading began
-		if o.State == journal.Sending || o.Sent.After(begun) || accepted && len(records) == 0 {
+		if o.State == journal.Sending || o.Sent.After(begun.At) || accepted && len(records) == 0 {
 			if len(records) > 0 {
 				err := s.ledger.Show(ctx, map[string]string{o.OrderID: records[0].id})
 				if err == nil {
