@@ -38,33 +38,10 @@ func main() {
 	exitOn(err)
 	fmt.Println(id)
 
-	ctx, cancel := context.WithTimeout(context.Background(), *limit)
-	defer cancel()
-	exitOn(wait(ctx, client, id, *paid, *interval))
+	_, err = client.Invoices.WaitFor(context.Background(), id,
+		api.Wait{Status: []string{*paid}, Poll: api.Poll{Interval: *interval, Timeout: *limit}})
+	exitOn(err)
 	fmt.Println("paid")
-}
-
-// wait reads the invoice until it has the status.
-func wait(ctx context.Context, client *api.Client, id, status string, interval time.Duration) error {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	seen := "not read"
-	for {
-		invoice, err := client.Invoices.Get(ctx, id)
-		switch {
-		case err == nil && invoice.Status == status:
-			return nil
-		case err == nil:
-			seen = invoice.Status
-		case ctx.Err() == nil:
-			return err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return fmt.Errorf("invoice %s is not %s in time, but %s", id, status, seen)
-		}
-	}
 }
 
 func exitOn(err error) {

@@ -543,7 +543,7 @@ func TestInvoicesProgram(t *testing.T) {
 
 	run := finish(t, command(t, f.env(t), program, "-interval", "10ms", "-timeout", "500ms"))
 	run.want(t, 1, anyID+"\n")
-	if !strings.Contains(run.err, "but Awaiting") {
+	if !strings.Contains(run.err, `the status "Awaiting"`) {
 		t.Errorf("standard error: %s", run.err)
 	}
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -52,71 +51,83 @@ func (f WaitFlags) Check() error {
 	return nil
 }
 
-// Condition is a watched field: its current value, and the values that end the wait.
-type Condition struct {
-	Name   string
-	Now    string
-	Wanted []string
-	Since  string // when it got its value, as the service wrote it; "" if the service does not say
+// Wait waits for one object, which wait reads, and returns it.
+func Wait[T any](
+	s *Session, flags WaitFlags, what string, wait func(context.Context, api.Wait) (T, error),
+) (value T, err error) {
+	if err := flags.Check(); err != nil {
+		return value, err
+	}
+	var seen []string
+	sight := sighting{clock: s.IO.Now}
+	value, err = wait(s.Ctx, api.Wait{
+		Status: flags.Status, State: flags.State, FailOn: flags.FailOn,
+		Progress: func(r api.Reading) {
+			now, watched := r.Status, r.Status
+			if r.State != "" {
+				now += "/" + r.State
+			}
+			if len(flags.State) > 0 {
+				watched = now
+			}
+			if len(flags.Status) == 0 {
+				watched = r.State
+			}
+			s.Waiting(sight.text(short(what), watched, r.Since))
+			if len(seen) == 0 || seen[len(seen)-1] != now {
+				seen = append(seen, now)
+			}
+		},
+		Poll: api.Poll{
+			Interval: flags.Interval, Timeout: flags.Timeout, Passes: func(error) bool { return !s.DryRun },
+			Trouble: func(err error) { s.NoteTrouble(what, err, flags) },
+		},
+	})
+	if ended, failed := errors.AsType[*api.WaitError](err); failed {
+		err = flags.failure(s.Ctx, what, ended, seen)
+	}
+	return value, err
 }
 
-// Wait reads until every watched field has a wanted value. It compares names without regard to case, because
-// the interface does not show how the service spells them.
-func Wait[T any](
-	s *Session, flags WaitFlags, what string, read func(context.Context) (T, error), look func(T) []Condition,
-) (T, error) {
-	var none T
-	if err := flags.Check(); err != nil {
-		return none, err
+// NoteTrouble says that a reading has failed, and that the wait goes on.
+func (s *Session) NoteTrouble(what string, err error, flags WaitFlags) {
+	s.Note("%s could not be read: %v; trying again for up to %s", what, err, flags.Timeout)
+}
+
+// failure returns the error for a wait that has not reached its goal.
+func (f WaitFlags) failure(ctx context.Context, what string, ended *api.WaitError, seen []string) error {
+	switch {
+	case ended.Failed:
+		name, now := "status", ended.Status
+		if !Among(now, f.FailOn) {
+			name, now = "state", ended.State
+		}
+		return &Error{Code: ExitFailedStatus, Msg: fmt.Sprintf("%s has the %s %q, which --fail-on names", what, name, now)}
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case ended.Err != context.DeadlineExceeded:
+		return ended.Err
+	case !ended.Read:
+		hint := payout.NewHint("look at it", f.Show...)
+		if report := Explain(ended.Trouble); report.Call != nil {
+			hint = report.Hint
+		}
+		return &Error{Code: ExitReadFailed, Err: ended.Trouble, Hint: hint,
+			Msg: fmt.Sprintf("%s could not be read within %s: %v", what, f.Timeout, ended.Trouble)}
 	}
-	var value T
-	var seen, wanted []string
-	sight := sighting{clock: s.IO.Now}
-	err := repeat(s, flags, what, func(ctx context.Context) (bool, error) {
-		var err error
-		if value, err = read(ctx); err != nil {
-			return false, err
+	var wanted []string
+	for _, names := range [][]string{f.Status, f.State} {
+		if len(names) > 0 {
+			wanted = append(wanted, strings.Join(names, " or "))
 		}
-		reached := true
-		var now, watched []string
-		wanted = nil
-		since := ""
-		for _, c := range look(value) {
-			if c.Now == "" && len(c.Wanted) > 0 {
-				return false,
-					&Error{Code: ExitReadFailed, Msg: fmt.Sprintf("the answer about %s has no %s", what, c.Name),
-						Hint: payout.NewHint("look at it", flags.Show...)}
-			}
-			if Among(c.Now, flags.FailOn) {
-				return false,
-					&Error{Code: ExitFailedStatus,
-						Msg: fmt.Sprintf("%s has the %s %q, which --fail-on names", what, c.Name, c.Now)}
-			}
-			reached = reached && (len(c.Wanted) == 0 || Among(c.Now, c.Wanted))
-			now = append(now, c.Now)
-			if len(c.Wanted) > 0 {
-				wanted = append(wanted, strings.Join(c.Wanted, " or "))
-				watched, since = append(watched, c.Now), c.Since
-			}
-		}
-		if !reached {
-			s.Waiting(sight.text(short(what), strings.Join(watched, "/"), since))
-		}
-		if text := strings.Join(now, "/"); !reached && (len(seen) == 0 || seen[len(seen)-1] != text) {
-			seen = append(seen, text)
-		}
-		return reached, nil
-	}, func() *Error {
-		return &Error{Code: ExitNotYet,
-			Msg: fmt.Sprintf("%s did not become %s within %s: it was %s", what, strings.Join(wanted, " and "),
-				flags.Timeout, strings.Join(seen, ", then ")),
-			Hint: payout.NewHint("wait longer with --timeout, or see what the service calls its statuses",
-				flags.Show...)}
-	})
-	if err != nil {
-		return none, err
 	}
-	return value, nil
+	msg := fmt.Sprintf("%s did not become %s within %s: it was %s", what, strings.Join(wanted, " and "), f.Timeout,
+		strings.Join(seen, ", then "))
+	if ended.Trouble != nil {
+		msg += fmt.Sprintf("; the last reading failed: %v", ended.Trouble)
+	}
+	return &Error{Code: ExitNotYet, Msg: msg,
+		Hint: payout.NewHint("wait longer with --timeout, or see what the service calls its statuses", f.Show...)}
 }
 
 // Waiting shows what a wait has seen, and for how long it waits already.
@@ -153,70 +164,6 @@ func (l *sighting) text(what, status, since string) string {
 		return what + ": " + status + " since " + since
 	}
 	return what + ": " + status + " " + l.since
-}
-
-// repeat repeats a step until it is done. It also repeats a step that fails as in an outage. When the time is
-// over, it returns the error of ranOut if a step has succeeded, and otherwise exit code 41.
-func repeat(
-	s *Session, flags WaitFlags, what string, step func(context.Context) (done bool, err error), ranOut func() *Error,
-) error {
-	ctx, cancel := context.WithTimeout(s.Ctx, flags.Timeout)
-	defer cancel()
-	succeeded := false
-	var trouble error // of the last step; nil if it succeeded
-	for {
-		done, err := step(ctx)
-		pause := flags.Interval
-		switch {
-		case err != nil && (s.DryRun || s.Ctx.Err() != nil): // a dry run, or a signal
-			return err
-		case err == nil && done:
-			return nil
-		case err == nil:
-			succeeded, trouble = true, nil
-		case ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded):
-			if trouble == nil && !succeeded {
-				trouble = err
-			}
-		case !passes(err):
-			return err
-		default:
-			if trouble == nil && ctx.Err() == nil {
-				s.Note("%s could not be read: %v; trying again for up to %s", what, err, flags.Timeout)
-			}
-			trouble = err
-			if call := (*api.Error)(nil); errors.As(err, &call) {
-				pause = max(pause, call.RetryAfter)
-			}
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-			continue
-		}
-		if err := s.Ctx.Err(); err != nil {
-			return err
-		}
-		if !succeeded {
-			return &Error{Code: ExitReadFailed, Err: trouble,
-				Msg:  fmt.Sprintf("%s could not be read within %s: %v", what, flags.Timeout, trouble),
-				Hint: Explain(trouble).Hint}
-		}
-		late := ranOut()
-		if trouble != nil {
-			late.Msg += fmt.Sprintf("; the last reading failed: %v", trouble)
-		}
-		return late
-	}
-}
-
-// passes reports whether a failed read may succeed the next time. A refused key and an unknown id do not
-// change; any other answer may be a part of an outage.
-func passes(err error) bool {
-	if call := (*api.Error)(nil); errors.As(err, &call) {
-		return !slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, call.Status)
-	}
-	return Explain(err).Code == ExitReadFailed
 }
 
 // Among reports whether name is one of names, ignoring case.

@@ -91,7 +91,7 @@ var everyType = map[string]sampled{
 	"CodeTotal":     samples[CodeTotal]{texts: []string{`{"Btc":{"USD":5,"EUR":6}}`}, refused: []string{`{}`, `{"Btc":null}`}},
 
 	"Client": noJSON("it makes calls"), "Withdrawals": noJSON("it makes calls"), "Invoices": noJSON("it makes calls"), "Invites": noJSON("it makes calls"), "Resellers": noJSON("it makes calls"),
-	"Option": noJSON("an option"), "ListOptions": noJSON("an option"), "PageBase": noJSON("an option"), "Wait": noJSON("an option"), "WaitError": noJSON("an error"),
+	"Option": noJSON("an option"), "ListOptions": noJSON("an option"), "PageBase": noJSON("an option"), "Poll": noJSON("an option"), "Wait": noJSON("an option"), "Reading": noJSON("of a wait"), "WaitError": noJSON("an error"),
 	"Outcome": noJSON("not the service's: see TestOutcomeIsWritten"), "Error": noJSON("an error"), "InvalidError": noJSON("an error"), "ProxyError": noJSON("an error"),
 }
 

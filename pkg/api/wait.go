@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,52 +11,127 @@ import (
 	"time"
 )
 
-// DefaultWaitInterval is the default pause between two reads of a wait.
+// DefaultWaitInterval is the default pause between two readings of a wait.
 const DefaultWaitInterval = 2 * time.Second
 
-// Wait says what WaitFor waits for. Names are compared without regard to case, because the interface does not
-// show how the service spells them.
+// lasting are the answers of a service that refuses the key or does not know the id: they do not change.
+var lasting = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}
+
+// Poll says how WaitFor reads.
+type Poll struct {
+	Interval time.Duration    // between two readings; 0: DefaultWaitInterval
+	Timeout  time.Duration    // limit of the whole wait; 0: until the context ends
+	Passes   func(error) bool // whether a reading that failed may succeed later; nil: any may
+	Trouble  func(error)      // called when the first reading fails, or one after a success; may be nil
+}
+
+// Wait says what the wait for a withdrawal or invoice ends with. Names are compared without regard to case,
+// because the interface does not show how the service spells them.
 type Wait struct {
 	Status   []string      // statuses that end the wait; empty: any, if State is not empty
 	State    []string      // the same for the state of an invoice; a withdrawal has no state
 	FailOn   []string      // statuses, and states of an invoice, that end the wait with a WaitError
-	Interval time.Duration // between two reads; 0: DefaultWaitInterval
+	Progress func(Reading) // called after each reading that does not end the wait; may be nil
+	Poll
 }
 
-// WaitError is the error of a wait that did not reach its goal. Err is in its chain: the end of the context,
-// or an Error of a call that would fail the same way each time.
+// Reading is what a wait has read of a withdrawal or invoice.
+type Reading struct {
+	ID     string
+	Status string
+	State  string // of an invoice
+	Since  string // when a withdrawal got its status, as the service wrote it; empty: it does not say
+
+	kind string // "withdrawal" or "invoice"
+}
+
+// WaitError is the error of a wait that did not reach its goal. Err and Trouble are in its chain.
 type WaitError struct {
-	ID     string // of the withdrawal or invoice
-	Status string // the last one read; empty: none was read
-	State  string // of an invoice, the last one read
-	Failed bool   // Status or State is one of Wait.FailOn; Err is nil then
-	Err    error
+	Reading       // the last one, in a wait for a withdrawal or invoice; without a status: there was none
+	Failed  bool  // Status or State is one of Wait.FailOn; Err is nil then
+	Read    bool  // a reading has succeeded
+	Trouble error // error of the last reading, if it failed; nil if that is Err
+	Err     error // end of the context, context.DeadlineExceeded after Timeout, or an error that does not pass
 }
 
 // Error says what was waited for, what was read last, and why the wait ended.
 func (e *WaitError) Error() string {
-	now := ""
+	text := "the wait"
+	if e.ID != "" {
+		text += " for " + e.ID
+	}
+	text += " ended"
 	switch {
 	case e.State != "":
-		now = fmt.Sprintf(" with the status %q and the state %q", e.Status, e.State)
+		text += fmt.Sprintf(" with the status %q and the state %q", e.Status, e.State)
 	case e.Status != "":
-		now = fmt.Sprintf(" with the status %q", e.Status)
+		text += fmt.Sprintf(" with the status %q", e.Status)
 	}
 	if e.Failed {
-		return fmt.Sprintf("the wait for %s ended%s, which is one to fail on", e.ID, now)
+		return text + ", which is one to fail on"
 	}
-	return fmt.Sprintf("the wait for %s ended%s: %v", e.ID, now, e.Err)
+	text += ": " + e.Err.Error()
+	if e.Trouble != nil {
+		text += "; the last reading failed: " + e.Trouble.Error()
+	}
+	return text
 }
 
-// Unwrap returns the cause, such as context.DeadlineExceeded.
-func (e *WaitError) Unwrap() error { return e.Err }
+// Unwrap returns the causes, such as context.DeadlineExceeded.
+func (e *WaitError) Unwrap() []error { return []error{e.Err, e.Trouble} }
 
-// WaitFor reads a withdrawal until its status is one of wait.Status, and returns it. The context limits the
-// wait; without a deadline, the wait lasts until the context is canceled. A read that fails is repeated,
-// after the pause that the service asks for, unless the service refuses the key or does not know the id. If
-// the time left is shorter than the next pause, WaitFor returns at once. With every error it returns what was
-// read last. The error is a *WaitError, or an *InvalidError about id or wait.
-// id or wait.
+// WaitFor calls read until it is done. A reading that fails is repeated, after the pause that the service asks
+// for, unless the service refuses the key or does not know the id, or poll.Passes says otherwise. The error is
+// a *WaitError, or an *InvalidError about poll.
+func WaitFor(ctx context.Context, poll Poll, read func(context.Context) (done bool, err error)) error {
+	if poll.Interval < 0 {
+		return invalid("interval", "%s is negative", poll.Interval)
+	}
+	if poll.Timeout < 0 {
+		return invalid("timeout", "%s is negative", poll.Timeout)
+	}
+	if poll.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, poll.Timeout)
+		defer cancel()
+	}
+	e := &WaitError{}
+	for {
+		done, err := read(ctx)
+		pause := cmp.Or(poll.Interval, DefaultWaitInterval)
+		call, _ := errors.AsType[*Error](err)
+		switch {
+		case err == nil && done:
+			return nil
+		case err == nil:
+			e.Read, e.Trouble = true, nil
+		case ctx.Err() != nil && errors.Is(err, ctx.Err()): // this says nothing about the service
+			if !e.Read {
+				e.Trouble = cmp.Or(e.Trouble, err)
+			}
+		case call != nil && slices.Contains(lasting, call.Status), poll.Passes != nil && !poll.Passes(err):
+			e.Err, e.Trouble = err, nil
+			return e
+		default:
+			if e.Trouble == nil && ctx.Err() == nil && poll.Trouble != nil {
+				poll.Trouble(err)
+			}
+			if e.Trouble = err; call != nil {
+				pause = max(pause, call.RetryAfter)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			e.Err = ctx.Err()
+			return e
+		case <-time.After(pause):
+		}
+	}
+}
+
+// WaitFor reads a withdrawal until its status is one of wait.Status, and returns it. An answer without a
+// status, or about another withdrawal, is a reading that fails: see the function WaitFor. With every error it
+// returns what was read last. The error is a *WaitError, or an *InvalidError about id or wait.
 //
 // GET /api/merchant_withdrawal (section 4.1), repeatedly
 func (s *Withdrawals) WaitFor(ctx context.Context, id string, wait Wait) (Withdrawal, error) {
@@ -65,7 +141,13 @@ func (s *Withdrawals) WaitFor(ctx context.Context, id string, wait Wait) (Withdr
 	if err := checkID("id", id); err != nil {
 		return Withdrawal{}, err
 	}
-	return waitFor(ctx, id, wait, s.Get, func(w Withdrawal) seenState { return seenState{w.ID, w.Current, ""} })
+	return waitFor(ctx, id, wait, s.Get, func(w Withdrawal) Reading {
+		r := Reading{kind: "withdrawal", ID: w.ID, Status: w.Current}
+		if n := len(w.Statuses); n > 0 && w.Statuses[n-1].Status == w.Current {
+			r.Since = w.Statuses[n-1].At
+		}
+		return r
+	})
 }
 
 // WaitFor reads an invoice until its status is one of wait.Status and its state is one of wait.State, and
@@ -76,18 +158,14 @@ func (s *Invoices) WaitFor(ctx context.Context, id string, wait Wait) (Invoice, 
 	if err := checkUUIDField("id", id); err != nil {
 		return Invoice{}, err
 	}
-	return waitFor(ctx, id, wait, s.Get, func(i Invoice) seenState { return seenState{i.ID, i.Status, i.State} })
+	return waitFor(ctx, id, wait, s.Get, func(i Invoice) Reading {
+		return Reading{kind: "invoice", ID: i.ID, Status: i.Status, State: i.State}
+	})
 }
-
-// seenState is the part of a read that a wait looks at.
-type seenState struct{ id, status, state string }
 
 func (w Wait) check() error {
 	if len(w.Status)+len(w.State) == 0 {
 		return invalid("status", "there is none to wait for: name one")
-	}
-	if w.Interval < 0 {
-		return invalid("interval", "%s is negative", w.Interval)
 	}
 	for _, name := range w.FailOn {
 		if among(name, w.Status) || among(name, w.State) {
@@ -98,61 +176,43 @@ func (w Wait) check() error {
 }
 
 func waitFor[T any](
-	ctx context.Context, id string, wait Wait, get func(context.Context, string) (T, error), look func(T) seenState,
-) (T, error) {
-	var last T
+	ctx context.Context, id string, wait Wait, get func(context.Context, string) (T, error), look func(T) Reading,
+) (last T, err error) {
 	if err := wait.check(); err != nil {
 		return last, err
 	}
-	var now seenState
-	ended := func(cause, trouble error) (T, error) {
-		if trouble != nil && !errors.Is(trouble, cause) {
-			cause = fmt.Errorf("%w; the last reading failed: %w", cause, trouble)
-		}
-		return last, &WaitError{ID: id, Status: now.status, State: now.state, Err: cause}
-	}
-	for {
+	now, failed := Reading{ID: id}, false
+	err = WaitFor(ctx, wait.Poll, func(ctx context.Context) (done bool, err error) {
 		value, err := get(ctx, id)
-		pause := wait.Interval
-		if pause == 0 {
-			pause = DefaultWaitInterval
+		if err != nil {
+			return false, err
 		}
-		if err == nil {
-			if got := look(value); !strings.EqualFold(got.id, id) {
-				err = fmt.Errorf("the answer is about %q", got.id)
-			} else {
-				last, now = value, got
-				switch {
-				case now.status == "" && len(wait.Status) > 0 || now.state == "" && len(wait.State) > 0:
-					return ended(errors.New("the answer has no status or state, which is waited for"), nil)
-				case among(now.status, wait.FailOn) || now.state != "" && among(now.state, wait.FailOn):
-					return last, &WaitError{ID: id, Status: now.status, State: now.state, Failed: true}
-				case (len(wait.Status) == 0 || among(now.status, wait.Status)) &&
-					(len(wait.State) == 0 || among(now.state, wait.State)):
-					return last, nil
-				}
-			}
+		got := look(value)
+		if !strings.EqualFold(got.ID, id) {
+			return false, fmt.Errorf("the answer is about %s %q, and not about %q", got.kind, got.ID, id)
 		}
-		if call := (*Error)(nil); errors.As(err, &call) {
-			if slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, call.Status) {
-				return ended(err, nil)
-			}
-			pause = max(pause, call.RetryAfter)
+		last, now = value, got
+		if now.Status == "" && len(wait.Status) > 0 {
+			return false, fmt.Errorf("the answer about %s %s has no status", now.kind, id)
 		}
-		if ctx.Err() != nil {
-			return ended(ctx.Err(), err)
+		if now.State == "" && len(wait.State) > 0 {
+			return false, fmt.Errorf("the answer about %s %s has no state", now.kind, id)
 		}
-		if deadline, limited := ctx.Deadline(); limited && time.Until(deadline) < pause {
-			return ended(context.DeadlineExceeded, err)
+		failed = among(now.Status, wait.FailOn) || now.State != "" && among(now.State, wait.FailOn)
+		done = failed || (len(wait.Status) == 0 || among(now.Status, wait.Status)) &&
+			(len(wait.State) == 0 || among(now.State, wait.State))
+		if !done && wait.Progress != nil {
+			wait.Progress(now)
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return ended(ctx.Err(), err)
-		case <-timer.C:
-		}
+		return done, nil
+	})
+	if failed {
+		err = &WaitError{Failed: true, Read: true}
 	}
+	if e, ok := errors.AsType[*WaitError](err); ok {
+		e.Reading = now
+	}
+	return last, err
 }
 
 func among(name string, names []string) bool {

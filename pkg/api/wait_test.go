@@ -49,15 +49,18 @@ func TestWaitFor(t *testing.T) {
 	}{
 		{"there already", []string{"Done"}, Wait{Status: []string{"Done"}}, time.Minute, 1, 0, "Done", false, nil, ""},
 		{"in another case", []string{"New", "done"}, Wait{Status: []string{"X", "DONE"}}, time.Minute, 2, 2 * time.Second, "done", false, nil, ""},
-		{"another interval", []string{"New", "New", "Done"}, Wait{Status: []string{"Done"}, Interval: 5 * time.Second}, time.Minute, 3, 10 * time.Second, "Done", false, nil, ""},
+		{"another interval", []string{"New", "New", "Done"}, Wait{Status: []string{"Done"}, Poll: Poll{Interval: 5 * time.Second}}, time.Minute, 3, 10 * time.Second, "Done", false, nil, ""},
 		{"outages", []string{"HTTP 500", "HTTP 503", "Done"}, Wait{Status: []string{"Done"}}, time.Minute, 3, 4 * time.Second, "Done", false, nil, ""},
 		{"as long as it asks for", []string{"HTTP 429", "Done"}, Wait{Status: []string{"Done"}}, time.Minute, 2, 10 * time.Second, "Done", false, nil, ""},
 		{"one to fail on", []string{"New", "Failed"}, Wait{Status: []string{"Done"}, FailOn: []string{"failed"}}, time.Minute, 2, 2 * time.Second, "Failed", true, nil, "Failed"},
 		{"a key that is refused", []string{"New", "HTTP 401"}, Wait{Status: []string{"Done"}}, time.Minute, 2, 2 * time.Second, "New", false, new(Error), "refused the key"},
 		{"an unknown id", []string{"HTTP 404"}, Wait{Status: []string{"Done"}}, time.Minute, 1, 0, "", false, new(Error), "404"},
-		{"no status", []string{""}, Wait{Status: []string{"Done"}}, time.Minute, 1, 0, "", false, nil, "no status"},
-		{"no time for another pause", []string{"New"}, Wait{Status: []string{"Done"}}, 5 * time.Second, 3, 4 * time.Second, "New", false, context.DeadlineExceeded, "New"},
-		{"no time for what it asks for", []string{"New", "HTTP 429"}, Wait{Status: []string{"Done"}}, 5 * time.Second, 2, 2 * time.Second, "New", false, context.DeadlineExceeded, "fewer calls"},
+		{"no status yet", []string{"", "Done"}, Wait{Status: []string{"Done"}}, time.Minute, 2, 2 * time.Second, "Done", false, nil, ""},
+		{"no status", []string{""}, Wait{Status: []string{"Done"}}, 3 * time.Second, 2, 3 * time.Second, "", false, context.DeadlineExceeded, "no status"},
+		{"the end of the context", []string{"New"}, Wait{Status: []string{"Done"}}, 5 * time.Second, 3, 5 * time.Second, "New", false, context.DeadlineExceeded, "New"},
+		{"the end of its own time", []string{"New"}, Wait{Status: []string{"Done"}, Poll: Poll{Timeout: 3 * time.Second}}, time.Minute, 2, 3 * time.Second, "New", false, context.DeadlineExceeded, "New"},
+		{"a pause that is too long", []string{"New", "HTTP 429"}, Wait{Status: []string{"Done"}}, 5 * time.Second, 2, 5 * time.Second, "New", false, context.DeadlineExceeded, "fewer calls"},
+		{"what does not pass", []string{"New", "HTTP 500"}, Wait{Status: []string{"Done"}, Poll: Poll{Passes: func(error) bool { return false }}}, time.Minute, 2, 2 * time.Second, "New", false, new(Error), "500"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -141,7 +144,8 @@ func TestWaitsThatAreRefused(t *testing.T) {
 		"id ":      err2(client.Invoices.WaitFor(t.Context(), "w1", Wait{Status: done})),
 		"state":    err2(client.Withdrawals.WaitFor(t.Context(), "w1", Wait{Status: done, State: done})),
 		"status":   err2(client.Withdrawals.WaitFor(t.Context(), "w1", Wait{})),
-		"interval": err2(client.Withdrawals.WaitFor(t.Context(), "w1", Wait{Status: done, Interval: -1})),
+		"interval": err2(client.Withdrawals.WaitFor(t.Context(), "w1", Wait{Status: done, Poll: Poll{Interval: -1}})),
+		"timeout":  err2(client.Withdrawals.WaitFor(t.Context(), "w1", Wait{Status: done, Poll: Poll{Timeout: -1}})),
 		"fail_on":  err2(client.Withdrawals.WaitFor(t.Context(), "w1", Wait{Status: done, FailOn: []string{"DONE"}})),
 	} {
 		field(t, want, err, strings.TrimSpace(want))

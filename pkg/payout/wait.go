@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -39,8 +38,6 @@ func (w RunWait) check() error {
 	switch {
 	case len(w.Statuses) == 0:
 		why = "there is no status to wait for"
-	case w.Interval < 0 || w.Timeout < 0:
-		why = "a time is negative"
 	case slices.ContainsFunc(w.FailOn, func(status string) bool { return among(status, w.Statuses) }):
 		why = "a status is both waited for and in FailOn"
 	default:
@@ -86,64 +83,36 @@ func (s *Sender) WaitRun(ctx context.Context, run string, wait RunWait) (p RunPr
 	return p, s.waitRun(ctx, r.Name, wait, &p)
 }
 
-func (s *Sender) waitRun(given context.Context, run string, wait RunWait, p *RunProgress) error {
-	ctx := given
-	if wait.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(given, wait.Timeout)
-		defer cancel()
-	}
-	verified, succeeded := false, false
-	var trouble error // error of the last scan; nil: it succeeded
-	for {
-		pause := wait.Interval
-		if pause == 0 {
-			pause = api.DefaultWaitInterval
-		}
-		var err error
+func (s *Sender) waitRun(ctx context.Context, run string, wait RunWait, p *RunProgress) error {
+	verified := false
+	poll := api.Poll{Interval: wait.Interval, Timeout: wait.Timeout, Passes: mayPass, Trouble: wait.Trouble}
+	err := api.WaitFor(ctx, poll, func(ctx context.Context) (done bool, err error) {
 		if !verified { // another merchant's list has none of the orders
-			err = s.VerifyKey(ctx)
-			verified = err == nil
+			if err := s.VerifyKey(ctx); err != nil {
+				return false, err
+			}
+			verified = true
 		}
-		if err == nil {
-			err = s.look(ctx, wait, p)
+		if err := s.look(ctx, wait, p); err != nil {
+			return false, err
 		}
-		switch {
-		case err == nil && wait.Progress != nil:
+		if wait.Progress != nil {
 			wait.Progress(*p)
-		case err != nil && given.Err() != nil:
-			return err
 		}
-		var call *api.Error
-		switch {
-		case err == nil && len(p.Failed) > 0:
-			return p.failed(run)
-		case err == nil && p.Left == 0:
-			return nil
-		case err == nil:
-			succeeded, trouble = true, nil
-		case ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded): // the time limit says nothing about the service
-			if trouble == nil && !succeeded {
-				trouble = err
-			}
-		case !mayPass(err):
-			return err
-		default:
-			if trouble == nil && ctx.Err() == nil && wait.Trouble != nil {
-				wait.Trouble(err)
-			}
-			if trouble = err; errors.As(err, &call) {
-				pause = max(pause, call.RetryAfter)
-			}
-		}
-		if s.rest(ctx, pause) == nil {
-			continue
-		}
-		if err := given.Err(); err != nil {
-			return err
-		}
-		return p.late(run, wait, succeeded, trouble)
+		return p.Left == 0 || len(p.Failed) > 0, nil
+	})
+	ended, failed := errors.AsType[*api.WaitError](err)
+	switch {
+	case failed && ctx.Err() != nil:
+		return ctx.Err()
+	case failed && ended.Err == context.DeadlineExceeded:
+		return p.late(run, wait, ended)
+	case failed:
+		return ended.Err
+	case len(p.Failed) > 0:
+		return p.failed(run)
 	}
+	return err
 }
 
 // look reads the list once and notes the statuses.
@@ -220,8 +189,9 @@ func (p *RunProgress) failed(run string) error {
 
 // late returns the error for a wait whose time limit has passed. It counts the statuses of the orders that
 // are left.
-func (p *RunProgress) late(run string, w RunWait, succeeded bool, trouble error) error {
-	if !succeeded {
+func (p *RunProgress) late(run string, w RunWait, ended *api.WaitError) error {
+	trouble := ended.Trouble
+	if !ended.Read {
 		return &Error{Kind: ReadFailed, Run: run, Err: trouble,
 			Msg:  fmt.Sprintf("run %s could not be read within %s: %v", run, w.Timeout, trouble),
 			Hint: NewHint("nothing was changed, run it again")}
@@ -262,13 +232,9 @@ func (p *RunProgress) late(run string, w RunWait, succeeded bool, trouble error)
 	return e
 }
 
-// mayPass reports whether a scan that failed may succeed later. A refused key stays refused. Any other answer
-// may come from an outage.
+// mayPass reports whether a scan that failed may succeed later: any answer may come from an outage.
 func mayPass(err error) bool {
-	if call := (*api.Error)(nil); errors.As(err, &call) {
-		return !slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, call.Status)
-	}
-	return errors.Is(asError(err), ErrReadFailed)
+	return errors.As(err, new(*api.Error)) || errors.Is(asError(err), ErrReadFailed)
 }
 
 func among(name string, names []string) bool {

@@ -23,26 +23,20 @@ func waitsFor(t *testing.T) *desk {
 	return d
 }
 
-// between calls one of the steps after each scan, instead of a pause.
-func (d *desk) between(steps ...func()) {
-	d.pause = func(ctx context.Context, _ time.Duration) error {
-		if len(steps) == 0 {
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		steps[0]()
-		steps = steps[1:]
-		return ctx.Err()
-	}
-}
-
 // TestWaitRun checks that an order that has had one of the statuses is not read any more, and that the wait
 // ends when all have.
 func TestWaitRun(t *testing.T) {
 	d := waitsFor(t)
-	d.between(func() { d.status("w1", "done") }, func() { d.status("w1", "Failed"); d.status("w2", "DONE") })
 	var left []int
-	p, err := d.WaitRun(t.Context(), "cafe0001", RunWait{Statuses: []string{"Done"}, FailOn: []string{"failed"}, Progress: func(p RunProgress) { left = append(left, p.Left) }})
+	p, err := d.WaitRun(t.Context(), "cafe0001", RunWait{Statuses: []string{"Done"}, FailOn: []string{"failed"}, Interval: 1, Progress: func(p RunProgress) {
+		switch left = append(left, p.Left); len(left) {
+		case 1:
+			d.status("w1", "done")
+		case 2:
+			d.status("w1", "Failed")
+			d.status("w2", "DONE")
+		}
+	}})
 	if err != nil || !slices.Equal(left, []int{2, 1, 0}) {
 		t.Errorf("it ended with %v after %v", err, left)
 	}
@@ -53,8 +47,8 @@ func TestWaitRun(t *testing.T) {
 
 func TestWaitRunFailsOn(t *testing.T) {
 	d := waitsFor(t)
-	d.between(func() { d.status("w2", "Failed") })
-	p, err := d.WaitRun(t.Context(), "cafe0001", RunWait{Statuses: []string{"Done"}, FailOn: []string{"FAILED"}})
+	fail := func(RunProgress) { d.status("w2", "Failed") }
+	p, err := d.WaitRun(t.Context(), "cafe0001", RunWait{Statuses: []string{"Done"}, FailOn: []string{"FAILED"}, Interval: 1, Progress: fail})
 	if e := wantKind(t, err, FailedStatus, ""); !errors.Is(err, ErrFailedStatus) || e.OrderID != "2" || e.ID != "w2" || len(p.Failed) != 1 {
 		t.Errorf("got %+v, %+v", e, p)
 	}
@@ -64,7 +58,7 @@ func TestWaitRunFailsOn(t *testing.T) {
 // limit passes.
 func TestWaitRunRunsOut(t *testing.T) {
 	d := waitsFor(t)
-	d.between(func() { d.status("w2", "Done") })
+	d.status("w2", "Done")
 	_, err := d.WaitRun(t.Context(), "cafe0001", RunWait{Statuses: []string{"Done"}, Timeout: time.Second})
 	if e := wantKind(t, err, NotYet, ""); e.OrderID != "1" || !strings.HasSuffix(e.Msg, "1 of 2 accepted orders did not become Done within 1s: 1 New") {
 		t.Errorf("got %+v", e)
@@ -75,24 +69,27 @@ func TestWaitRunRunsOut(t *testing.T) {
 // that is the error.
 func TestWaitRunOutlastsFailures(t *testing.T) {
 	d := waitsFor(t)
-	fail := func(status int) func() {
-		return func() { d.s.set(func() { d.s.listFail = func() (int, string) { return status, envelope } }) }
+	fail := func(statuses ...int) {
+		d.s.set(func() {
+			d.s.listFail = func() (int, string) {
+				if len(statuses) > 1 {
+					defer func() { statuses = statuses[1:] }()
+				}
+				return statuses[0], envelope
+			}
+		})
 	}
-	works := func() {
-		d.s.set(func() { d.s.listFail = nil; d.s.rows[0]["current"], d.s.rows[1]["current"] = "Done", "Done" })
-	}
-	wait := RunWait{Statuses: []string{"Done"}, Timeout: time.Second}
 	told := 0
-	wait.Trouble = func(error) { told++ }
-	d.between(fail(503), fail(500), works)
+	wait := RunWait{Statuses: []string{"Done"}, Interval: 1, Timeout: time.Minute, Trouble: func(error) { told++ }}
+	wait.Progress = func(RunProgress) { d.status("w1", "Done"); d.status("w2", "Done"); fail(503, 500, -1) }
 	if _, err := d.WaitRun(t.Context(), "cafe0001", wait); err != nil || told != 1 {
 		t.Errorf("it ended with %v, and told of %d failures", err, told)
 	}
-	fail(503)()
-	d.between()
+	wait.Interval, wait.Timeout = time.Hour, time.Second
+	fail(503)
 	_, err := d.WaitRun(t.Context(), "cafe0001", wait)
 	wantKind(t, err, ReadFailed, "")
-	fail(401)()
+	fail(401)
 	_, err = d.WaitRun(t.Context(), "cafe0001", wait)
 	wantCall(t, err, api.Rejected, 401)
 }
@@ -101,8 +98,12 @@ func TestWaitRunOutlastsFailures(t *testing.T) {
 func TestWaitRunStops(t *testing.T) {
 	d := waitsFor(t)
 	ctx, stop := context.WithCancel(t.Context())
-	d.between(stop)
-	if _, err := d.WaitRun(ctx, "cafe0001", RunWait{Statuses: []string{"Done"}}); !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+	if _, err := d.WaitRun(ctx, "cafe0001", RunWait{Statuses: []string{"Done"}, Progress: func(RunProgress) { stop() }}); !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+		t.Errorf("got %v", err)
+	}
+	limited, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	if _, err := d.WaitRun(limited, "cafe0001", RunWait{Statuses: []string{"Done"}}); !errors.Is(err, context.DeadlineExceeded) || errors.As(err, new(*Error)) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -145,7 +146,7 @@ func TestWaitRunIsRefused(t *testing.T) {
 				test.bring(d)
 			}
 			d.begins("cafe0002", "4")
-			d.pause = func(context.Context, time.Duration) error { return errors.New("it waits") }
+			test.wait.Timeout = time.Minute // otherwise it would wait forever
 			_, _, before := d.s.counts()
 			_, err := d.WaitRun(t.Context(), test.run, test.wait)
 			wantKind(t, err, test.kind, test.rule)

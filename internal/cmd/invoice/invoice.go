@@ -131,16 +131,12 @@ func getCommand(a *cmdutil.App) *cobra.Command {
 		Args:    cmdutil.Args("ID"),
 	}, func(s *cmdutil.Session, client *api.Client, args []string) (api.Invoice, error) {
 		s.Subject.ID = args[0]
-		return getInvoice(s.Ctx, client, args[0])
+		invoice, err := client.Invoices.Get(s.Ctx, args[0])
+		if err == nil {
+			err = cmdutil.AboutThis("invoice", args[0], invoice.ID)
+		}
+		return invoice, err
 	})
-}
-
-func getInvoice(ctx context.Context, client *api.Client, id string) (api.Invoice, error) {
-	invoice, err := client.Invoices.Get(ctx, id)
-	if err == nil {
-		err = cmdutil.AboutThis("invoice", id, invoice.ID)
-	}
-	return invoice, err
 }
 
 func waitCommand(a *cmdutil.App) *cobra.Command {
@@ -162,11 +158,8 @@ wait at once.`,
 		s.Subject.ID = args[0]
 		flags.Show = []string{"invoice", "get", args[0]}
 		return cmdutil.Wait(s, flags, "invoice "+strings.ToLower(args[0]),
-			func(ctx context.Context) (api.Invoice, error) {
-				return getInvoice(ctx, client, args[0])
-			}, func(i api.Invoice) []cmdutil.Condition {
-				return []cmdutil.Condition{{Name: "status", Now: i.Status, Wanted: flags.Status},
-					{Name: "state", Now: i.State, Wanted: flags.State}}
+			func(ctx context.Context, wait api.Wait) (api.Invoice, error) {
+				return client.Invoices.WaitFor(ctx, args[0], wait)
 			})
 	})
 	cmdutil.AddWaitFlags(cmd, &flags)

@@ -50,9 +50,7 @@ waits for the others and ends with 50. A run without accepted orders is refused
 				s.Waiting(fmt.Sprintf("run %s: %d of %d %s", run.Name, len(p.Orders)-p.Left, len(p.Orders),
 					strings.Join(flags.Status, " or ")))
 			},
-			Trouble: func(err error) {
-				s.Note("run %s could not be read: %v; trying again for up to %s", run.Name, err, flags.Timeout)
-			},
+			Trouble: func(err error) { s.NoteTrouble("run "+run.Name, err, flags) },
 		})
 		if err != nil {
 			return waitFailure(err, waited)

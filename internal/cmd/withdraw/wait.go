@@ -32,18 +32,8 @@ wait at once.`,
 			return err
 		}
 		flags.Show = []string{"withdraw", "get", id}
-		w, err := cmdutil.Wait(s, flags, "withdrawal "+id, func(ctx context.Context) (api.Withdrawal, error) {
-			w, err := client.Withdrawals.Get(ctx, id)
-			if err == nil { // the status of another withdrawal says nothing about this one
-				err = cmdutil.AboutThis("withdrawal", id, w.ID)
-			}
-			return w, err
-		}, func(w api.Withdrawal) []cmdutil.Condition {
-			since := ""
-			if n := len(w.Statuses); n > 0 && w.Statuses[n-1].Status == w.Current {
-				since = w.Statuses[n-1].At
-			}
-			return []cmdutil.Condition{{Name: "status", Now: w.Current, Wanted: flags.Status, Since: since}}
+		w, err := cmdutil.Wait(s, flags, "withdrawal "+id, func(ctx context.Context, wait api.Wait) (api.Withdrawal, error) {
+			return client.Withdrawals.WaitFor(ctx, id, wait)
 		})
 		if err != nil {
 			return perhapsOrderID(err, cmdutil.FirstOf(args))
