@@ -1,5 +1,8 @@
 # make demo   the main job on the embedded sandbox
-# make test   every test
+# make test   every test but those of the next three
+# make test-race  the tests of packages once more, with the race detector, which needs a C compiler
+# make test-crash  kills, orders of events and power cuts, few of each
+# make test-dist  what make dist makes
 # make torture  N kills while it sends withdrawals and N while it sends batches, SEED=n draws another run
 # make prove  all orders of events in small worlds, and STATES states of the disk after a power cut
 # make bench  speed and memory against a bare baseline, each row with its limit
@@ -19,11 +22,8 @@ SIGN   ?=
 PREFIX ?= /usr/local
 export GOTOOLCHAIN ?= local
 
-# The race detector needs cgo and a C compiler.
-RACE = $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && [ "$$($(GO) env GOOS)" = linux ] && echo -race)
-CGO  = $(if $(RACE),1,0)
 # SQLite's C code in Go is not ours to check, and takes half of the time of all tests if it is. Its driver is checked.
-FLAGS = $(if $(RACE),$(RACE) -gcflags='modernc.org/sqlite/lib=-d=checkptr=0 -race=false')
+RACE = CGO_ENABLED=1 $(GO) test -race -gcflags='modernc.org/sqlite/lib=-d=checkptr=0 -race=false' -vet=off -timeout 30m
 
 # In a source archive, which is no clone, the file VERSION names the version, and COMMIT the commit and its date.
 # VERSION=1.2.3 on the command line names a version too.
@@ -36,7 +36,7 @@ STAMP = $(if $(VERSION),-buildvcs=false -ldflags '$(X)Version=v$(VERSION:v%=%)$(
 # quote protects a name from the shell.
 quote = '$(subst ','\'',$(1))'
 
-.PHONY: build demo test test-packages test-programs test-dist test-scripts torture prove bench lint fuzz completions schemas man pictures dist install uninstall vuln clean
+.PHONY: build demo test test-race test-crash test-dist torture prove bench lint fuzz completions schemas man pictures dist install uninstall vuln clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -o bin/till ./cmd/till
@@ -44,34 +44,30 @@ build:
 demo: build
 	@sh examples/demo.sh bin/till
 
-# Many tests wait for other processes, so more run at a time than there are cores. What takes long begins first, so that no
-# core waits for it at the end.
+# Builds as make build does, so that what it has compiled is used again. The linters vet. Many tests wait for other
+# processes, so more run at a time than there are cores. What takes long begins first, so that no core waits for it at the end.
+PLAIN = CGO_ENABLED=0 $(GO) test -trimpath -vet=off -timeout 30m -p 3 -parallel 4
+
+CRASH    = e2e/torture e2e/explore e2e/powercut
+PROGRAMS = internal/cli e2e/misbehave e2e/openapi
+PACKAGES = ./internal/journal ./pkg/payout $(filter-out $(CRASH:%=\%/%) $(PROGRAMS:%=\%/%),$(shell $(GO) list ./...))
+
 test: build
-	$(MAKE) -j3 test-packages test-programs test-dist test-scripts
+	$(PLAIN) $(PROGRAMS:%=./%) $(PACKAGES)
 
-# With the race detector, a program takes five times as long to start, and these tests start thousands of them.
-PROGRAMS = e2e/torture internal/cli e2e/explore e2e/powercut e2e/misbehave e2e/openapi
-
-test-packages:
-	CGO_ENABLED=$(CGO) $(GO) test $(FLAGS) -vet=off -p 3 -parallel 4 -timeout 30m ./pkg/payout ./internal/journal ./pkg/... \
-		$(filter-out $(PROGRAMS:%=\%/%),$(shell $(GO) list ./...))
-
-# Builds as make build does, so that what it has compiled is used again. The linters vet.
-PLAIN = CGO_ENABLED=0 $(GO) test -trimpath -vet=off
-
-test-programs:
-	$(PLAIN) -p 2 -parallel 4 -timeout 30m $(PROGRAMS:%=./%)
-	$(PLAIN) -run TestHostileAnswersTakeLittleMemory ./pkg/api # the race detector takes memory of its own
+test-crash:
+	$(PLAIN) $(CRASH:%=./%)
 
 test-dist:
-	cd tools/dist && $(PLAIN) -timeout 30m ./...
+	cd tools/dist && $(PLAIN) ./...
 
-# Scripts in which a command does several things at once. make stops if one of them does not exist.
+# Scripts in which a command does several things at once. make stops if one of them does not exist. With the race detector, a
+# program takes five times as long to start, and other tests start thousands of them.
 RACED = callback_listen interrupted on_finish payout_apply payout_wait reseller_report sandbox_run sandbox_serve terminal_line withdraw_list
 
-test-scripts: $(RACED:%=internal/cli/testdata/script/%.txtar)
-	$(if $(RACE),CGO_ENABLED=1 $(GO) test $(FLAGS) -vet=off -parallel 4 -timeout 30m \
-		-run 'TestScripts/^($(shell echo $(RACED) | tr ' ' '|'))$$' ./internal/cli)
+test-race: $(RACED:%=internal/cli/testdata/script/%.txtar)
+	$(RACE) -p 3 -parallel 4 $(PACKAGES)
+	$(RACE) -parallel 4 -run 'TestScripts/^($(shell echo $(RACED) | tr ' ' '|'))$$' ./internal/cli
 
 torture:
 	$(GO) test ./e2e/torture -count=1 -timeout 0 -v -kills $(N) -seed $(SEED)
