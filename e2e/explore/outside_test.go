@@ -192,7 +192,7 @@ func writes(name string) actor {
 				}
 				fmt.Fprintln(w, o.OrderID, o.State, o.ID)
 				p.r.results()
-				at := []choice{{}, {dies, "and dies"}}
+				at := []choice{{}, dead}
 				if p.pass(&point{what: "has written a row of the results", choices: at}).kind == dies {
 					return errGone
 				}

@@ -22,6 +22,7 @@ type run struct {
 	schedule []int  // the option to take at each step; after its end, the first one
 	bound    cost
 	visited  map[uint64][]cost // states reached before, and what was left of the bound then; nil: none
+	deaths   map[uint64][]cost // states after deaths that were options, and what these would have cost in all
 
 	journal   *inspector
 	service   *service
@@ -124,6 +125,9 @@ const (
 	fails       // any other fault
 )
 
+// dead is the choice of a process that dies and does nothing more.
+var dead = choice{dies, "and dies"}
+
 func (c choice) cost() (n cost) {
 	if c.kind != goesOn {
 		n.faults = 1
@@ -134,7 +138,7 @@ func (c choice) cost() (n cost) {
 // do runs the schedule to its end.
 func (r *run) do(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r.sent, r.shown = map[string]time.Time{}, map[string]string{}
+		r.sent, r.shown, r.deaths = map[string]time.Time{}, map[string]string{}, map[uint64][]cost{}
 		r.woken, r.owner, r.claimed = make(chan struct{}, 1), map[string]*process{}, map[string]time.Time{}
 		r.service, r.outside = newService(r, r.world.service), r.world.outside()
 		for _, e := range r.world.events {
@@ -315,7 +319,9 @@ func (r *run) options() (all []option) {
 				if !free {
 					o.cost.switches++
 				}
-				all = append(all, o)
+				if !r.sameDeath(o) {
+					all = append(all, o)
+				}
 			}
 			if at.alone && p == r.current {
 				return all

@@ -219,7 +219,7 @@ func (c client) create(text []byte) (status int, answer string, err error) {
 		}
 	}
 	at := &point{what: "gets the outcome of order " + w.orderID, silent: true}
-	if at.choices = []choice{{}, {dies, "and dies"}}; c.p.pass(at).kind == dies {
+	if at.choices = []choice{{}, dead}; c.p.pass(at).kind == dies {
 		return 0, "", errGone
 	}
 	if status == 200 && took != wrongID && took != invents {

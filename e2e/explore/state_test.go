@@ -1,8 +1,10 @@
 package explore
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 )
 
@@ -13,7 +15,7 @@ func (r *run) before() bool {
 		return false
 	}
 	left := cost{r.bound.switches - r.spent.switches, r.bound.faults - r.spent.faults}
-	key := r.state()
+	key := r.state(nil)
 	for _, had := range r.visited[key] {
 		if left.within(had) {
 			return true
@@ -23,23 +25,39 @@ func (r *run) before() bool {
 	return false
 }
 
+// sameDeath reports whether a process could have died earlier in this run, at no higher cost, with the same state after
+// it. From a read to the next one, for example, its death makes no difference.
+func (r *run) sameDeath(o option) bool {
+	if o.taken != dead {
+		return false
+	}
+	key, total := r.state(o.at.p), r.spent.plus(o.cost)
+	if slices.ContainsFunc(r.deaths[key], func(had cost) bool { return had.within(total) }) {
+		return true
+	}
+	r.deaths[key] = append(r.deaths[key], total)
+	return false
+}
+
 // state returns a hash of everything on which the future depends, and what the checks have noted. What a
 // process will do depends on what it has learned so far, and the journal's content on what was committed.
-func (r *run) state() uint64 {
+// If a process is dying, it is the state after that.
+func (r *run) state(dying *process) uint64 {
 	h := mix(r.commits, r.service.hash(), time.Now().UnixNano())
+	current := cmp.Or(dying, r.current)
 	for _, p := range r.processes {
 		switch {
-		case p.dead, p.ended:
+		case p.dead, p.ended, p == dying:
 			h = mix(h, p.name, "gone")
 		default:
-			h = mix(h, p.name, p.seen, p == r.current, r.jumped < p.listed, p.listedAt.UnixNano(), p.halted)
+			h = mix(h, p.name, p.seen, p == current, r.jumped < p.listed, p.listedAt.UnixNano(), p.halted)
 			for _, at := range p.parked { // in any order
 				h += mix(2, p.name, at.what)
 			}
 		}
 	}
 	for id := range r.owner { // in any order
-		h += mix(0, id, r.owner[id].name, r.owner[id].dead, r.claimed[id], r.sent[id])
+		h += mix(0, id, r.owner[id].name, r.owner[id].dead || r.owner[id] == dying, r.claimed[id], r.sent[id])
 	}
 	for _, e := range r.events {
 		h = mix(h, e.done)

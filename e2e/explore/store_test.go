@@ -109,7 +109,7 @@ func (c *conn) statement(query string, args []driver.NamedValue, do func() (stri
 	if err != nil || c.tx && c.file {
 		return err
 	}
-	at := &point{what: strings.TrimSpace("reads " + table), silent: true, choices: []choice{{}, {dies, "and dies"}}}
+	at := &point{what: strings.TrimSpace("reads " + table), silent: true, choices: []choice{{}, dead}}
 	if c.p.pass(at).kind == dies {
 		return errGone
 	}
@@ -201,7 +201,7 @@ func (c *conn) commit(do func() (string, error)) error {
 		c.ended()
 		return err
 	}
-	faults := []choice{{}, {breaks, "and loses the connection to the journal"}, {dies, "and dies"}}
+	faults := []choice{{}, {breaks, "and loses the connection to the journal"}, dead}
 	at := &point{what: "is about to commit", choices: faults, silent: true}
 	switch c.p.pass(at).kind {
 	case dies:
