@@ -23,7 +23,9 @@ PREFIX ?= /usr/local
 export GOTOOLCHAIN ?= local
 
 # SQLite's C code in Go is not ours to check, and takes half of the time of all tests if it is. Its driver is checked.
-RACE = CGO_ENABLED=1 $(GO) test -race -gcflags='modernc.org/sqlite/lib=-d=checkptr=0 -race=false' -vet=off -timeout 30m
+# GOFLAGS holds for the programs that tests build, too.
+RACE = CGO_ENABLED=1 GOFLAGS="$(shell $(GO) env GOFLAGS) -trimpath -race '-gcflags=modernc.org/sqlite/lib=-d=checkptr=0 -race=false'" \
+	$(GO) test -vet=off -timeout 30m
 
 # In a source archive, which is no clone, the file VERSION names the version, and COMMIT the commit and its date.
 # VERSION=1.2.3 on the command line names a version too.

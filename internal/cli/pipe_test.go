@@ -34,8 +34,7 @@ func endlessList(t *testing.T) string {
 
 // command returns till as a separate process, which a signal can end.
 func (d *desk) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Args[0] = "till"
+	cmd := exec.Command("till", args...)
 	cmd.Env = d.environ
 	return cmd
 }

@@ -2,20 +2,15 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/terminal"
 	"example.com/till/pkg/schema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
@@ -25,7 +20,7 @@ import (
 // the schemas after the tests. recordsVariable has the folder of the records.
 const recordsVariable = "RECORD_OUTPUT_IN"
 
-// seenRun is one run of till.
+// seenRun is one run of till, as testdata/till records it.
 type seenRun struct {
 	Args     []string // without the name of the program
 	Output   string   // TILL_OUTPUT
@@ -33,67 +28,21 @@ type seenRun struct {
 	Out, Err []byte
 }
 
-// asTill runs the command line of this process as till does, and records what it prints.
-func asTill() int {
-	streams := cmdutil.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: time.Now}
-	folder := os.Getenv(recordsVariable)
-	r := seenRun{Args: os.Args[1:], Output: os.Getenv("TILL_OUTPUT")}
-	if folder == "" || !r.mayBeJSON() || terminal.Of(os.Stdout) != nil || terminal.Of(os.Stderr) != nil {
-		return Run(context.Background(), os.Args, streams)
-	}
-	out, errOut := tee{to: os.Stdout}, tee{to: os.Stderr}
-	streams.Out, streams.Err = &out, &errOut
-	r.Code = Run(context.Background(), os.Args, streams)
-	r.Out, r.Err = out.written(), errOut.written()
-	text, err := json.Marshal(r)
-	if err == nil {
-		var f *os.File
-		if f, err = os.CreateTemp(folder, "*.json"); err == nil {
-			_, err = f.Write(text)
-			f.Close()
-		}
-	}
+// buildTill puts the till that records into the place of the one in the PATH, which is this test. The packages that only
+// tests need make a program start more slowly, and the tests start thousands.
+func buildTill() error {
+	path, err := exec.LookPath("till")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "the output could not be recorded:", err)
-		return 99
+		return err
 	}
-	return r.Code
-}
-
-// mayBeJSON reports whether the output may be JSON. Commands that print what another program prints are not
-// recorded.
-func (r seenRun) mayBeJSON() bool {
-	line := " " + strings.Join(r.Args, " ") + " "
-	if strings.Contains(line, " sandbox run ") || slices.Contains(r.Args, cobra.ShellCompRequestCmd) {
-		return false
+	if err := os.Remove(path); err != nil { // it may be a link to this test
+		return err
 	}
-	for _, always := range []string{"json", " --jq", " journal export ", " callback listen ", " sandbox dump ", " schema "} {
-		if strings.Contains(line, always) {
-			return true
-		}
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", path, "./testdata/till")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return strings.Contains(r.Output, "json")
-}
-
-// tee writes to a stream, and keeps what the stream has taken. The programs that till starts write to it too.
-type tee struct {
-	to   io.Writer
-	mu   sync.Mutex // not held while the stream takes something, which may be for ever
-	kept bytes.Buffer
-}
-
-func (t *tee) Write(p []byte) (int, error) {
-	n, err := t.to.Write(p)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept.Write(p[:n])
-	return n, err
-}
-
-func (t *tee) written() []byte {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return bytes.Clone(t.kept.Bytes())
+	return nil
 }
 
 // checkRecords checks all records in a folder, and returns what is wrong with them.
@@ -268,6 +217,9 @@ func (c *schemaCheck) value(name string, text, value []byte) error {
 // recording runs the tests with records, and fails if one of them does not have its schema.
 func recording(m *testing.M) int {
 	folder, err := os.MkdirTemp("", "records")
+	if err == nil {
+		err = buildTill()
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
