@@ -546,11 +546,11 @@ import (
 	},
 	{
 		"internal/journal/finish.go", `
-	old, err := t.byNumber(ticket.order.id)
+	old, err := t.again(ticket.order)
 `, `
 	inOutcome = true
 	killpoint("in-outcome")
-	old, err := t.byNumber(ticket.order.id)
+	old, err := t.again(ticket.order)
 `,
 	},
 	{

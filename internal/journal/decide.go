@@ -31,7 +31,7 @@ func (l *Ledger) Decide(ctx context.Context, d Decision) (o Order, err error) {
 	}
 	d.Reason = keepable(d.Reason)
 	err = l.j.write(ctx, func(t *tx) error {
-		account, old, err := t.current(l, d.OrderID)
+		account, old, err := t.current(l, Order{OrderID: d.OrderID})
 		if err != nil {
 			return err
 		}

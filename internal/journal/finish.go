@@ -39,7 +39,7 @@ func (t *tx) finish(ticket Ticket, out Outcome) (Order, error) {
 	if _, err := t.lockNumber(account); err != nil {
 		return Order{}, err
 	}
-	old, err := t.byNumber(ticket.order.id)
+	old, err := t.again(ticket.order)
 	if err != nil {
 		return Order{}, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"sync/atomic"
 )
 
@@ -322,34 +321,41 @@ func (t *tx) holder(account int64, withdrawal string, but int64) (orderID string
 	if withdrawal == "" {
 		return "", nil
 	}
-	others, err := t.orders(`account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) = substr(?2, 1, 200) AND withdrawal = ?2 AND id <> ?3`, account, storable(withdrawal), but)
-	if err != nil || len(others) == 0 {
-		return "", err
+	err = t.row(`SELECT order_id FROM orders WHERE account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) = substr(?2, 1, 200) AND withdrawal = ?2 AND id <> ?3 ORDER BY id LIMIT 1`,
+		account, storable(withdrawal), but).Scan(&orderID)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
 	}
-	return others[0].OrderID, nil
+	return orderID, err
 }
 
-// current returns the account and an order in it. If the order's sender has died, the order becomes unknown
-// first. The order's state is empty if the journal does not have the order.
-func (t *tx) current(l *Ledger, orderID string) (account int64, o Order, err error) {
+// current returns the account and an order in it, as again does. If the order's sender has died, the order becomes
+// unknown first.
+func (t *tx) current(l *Ledger, o Order) (account int64, now Order, err error) {
 	if account, err = t.lock(l); err != nil {
-		return 0, Order{}, err
+		return 0, o, err
 	}
-	found, err := t.orders(`account = ?1 AND order_id = ?2`, account, orderID)
-	if err != nil || len(found) == 0 {
-		return account, Order{OrderID: orderID, account: account}, err
+	if o.account != account {
+		o = Order{OrderID: o.OrderID, account: account}
 	}
-	o, err = t.reap(found[0])
-	return account, o, err
+	if now, err = t.again(o); err == nil {
+		now, err = t.reap(now)
+	}
+	return account, now, err
 }
 
-func (t *tx) byNumber(id int64) (Order, error) {
-	found, err := t.orders(`id = ?1`, id)
-	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("the record of the order is gone")
+// again returns an order that was read before as it is now. Its state is empty if the journal does not have it.
+func (t *tx) again(o Order) (Order, error) {
+	same := 0
+	if o.id != 0 { // most have not changed, and need not be read
+		err := t.row(`SELECT count(*) FROM orders WHERE id = ?1 AND version = ?2`, o.id, o.version).Scan(&same)
+		if err != nil || same == 1 {
+			return o, err
+		}
 	}
-	if err != nil {
-		return Order{}, err
+	found, err := t.orders(`account = ?1 AND order_id = ?2`, o.account, o.OrderID)
+	if err != nil || len(found) == 0 {
+		return Order{OrderID: o.OrderID, account: o.account}, err
 	}
 	return found[0], nil
 }

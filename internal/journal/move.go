@@ -40,9 +40,9 @@ func (t *tx) happen(old Order, e event) (Order, error) {
 	}
 	story := e.told(old, now)
 	_, err = t.exec(`INSERT INTO events (order_row, at, user_name, host, state, currency, unit, minor, address, memo, callback, what, fingerprint, withdrawal, status, code, reason)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`,
-		old.id, t.now, t.j.options.User, t.j.options.Host, string(now.State), now.Currency, now.Unit, now.Minor, now.Address,
-		now.Memo, now.Callback, story.What, story.Key, storable(story.Withdrawal), story.Status, story.Code, story.Reason)
+		SELECT id, ?2, ?3, ?4, state, currency, unit, minor, address, memo, callback, ?5, ?6, ?7, CAST(?8 AS BIGINT), CAST(?9 AS BIGINT), ?10 FROM orders WHERE id = ?1`,
+		old.id, t.now, t.j.options.User, t.j.options.Host, story.What, story.Key, storable(story.Withdrawal), story.Status,
+		story.Code, story.Reason)
 	return now, err
 }
 

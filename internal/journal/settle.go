@@ -31,7 +31,7 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Order, err error) {
 		return Order{}, err
 	}
 	err = l.j.write(ctx, func(t *tx) error {
-		account, old, err := t.current(l, e.OrderID)
+		account, old, err := t.current(l, Order{OrderID: e.OrderID})
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Order, err error) {
 // order after that. If the order has changed since, for example because the list has shown it, that counts.
 func (l *Ledger) Missing(ctx context.Context, o Order) (now Order, err error) {
 	err = l.j.write(ctx, func(t *tx) (err error) {
-		if _, now, err = t.current(l, o.OrderID); err == nil && now.version == o.version {
+		if _, now, err = t.current(l, o); err == nil && now.version == o.version {
 			now, err = t.happen(now, missing{o.Withdrawal})
 		}
 		return err
