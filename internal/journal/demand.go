@@ -142,14 +142,7 @@ func (l *Ledger) SetDemand(ctx context.Context, d Demand) error {
 
 // changeDemand records a change of the demand, and returns what the account demands then.
 func (l *Ledger) changeDemand(ctx context.Context, change func(Demand) Demand) (now Demand, err error) {
-	if err := l.Enter(ctx); err != nil {
-		return Demand{}, err
-	}
-	err = l.j.write(ctx, func(t *tx) error {
-		account, err := t.lock(l)
-		if err != nil {
-			return err
-		}
+	err = l.change(ctx, func(t *tx, account int64) error {
 		old, err := demandOf(t, account)
 		if err != nil {
 			return err

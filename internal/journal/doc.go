@@ -60,9 +60,8 @@
 // row before it sends it, as for a single withdrawal. If the journal is a file, one process applies a plan at
 // a time.
 //
-// Claims and outcomes that wait for the same commit are recorded with a few statements for all of them, based
-// on what was read before. If the compare-and-set finds an order changed, the order is read and decided by
-// itself, as for a single withdrawal.
+// Claims and outcomes that wait at the same time go into the same commit. Each of them makes its own change there, as
+// if it were alone.
 //
 // # What it cannot promise
 //

@@ -239,18 +239,11 @@ func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 			}
 			const ofRuns = `run_id IN (SELECT id FROM runs WHERE account = ?1)`
 			for _, rows := range []string{`consent_approvals WHERE consent IN (SELECT id FROM consents WHERE ` + ofRuns + `)`,
-				`consents WHERE ` + ofRuns, `approvals WHERE ` + ofRuns} {
+				`consents WHERE ` + ofRuns, `approvals WHERE ` + ofRuns, `keys WHERE account = ?1`, `runs WHERE account = ?1`,
+				`demands WHERE account = ?1`, `accounts WHERE id = ?1`} {
 				if _, err := t.exec(`DELETE FROM `+rows, other); err != nil {
 					return err
 				}
-			}
-			for _, table := range []string{"keys", "runs", "demands"} {
-				if _, err := t.exec(`DELETE FROM `+table+` WHERE account = ?1`, other); err != nil {
-					return err
-				}
-			}
-			if _, err := t.exec(`DELETE FROM accounts WHERE id = ?1`, other); err != nil {
-				return err
 			}
 		}
 		clear(t.locked)

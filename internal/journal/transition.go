@@ -65,7 +65,7 @@ import (
 
 // next returns what an order becomes when an event happens to it, or an error that says why the event cannot
 // happen. It is the only place that decides this. It is a pure function: it reads and writes nothing but its
-// arguments. move makes the change durable, if the order has not changed meanwhile.
+// arguments. happen makes the change durable, if the order has not changed meanwhile.
 //
 // If there is nothing to record, next returns the order unchanged. An order that does not exist yet has an
 // empty state.
