@@ -279,10 +279,8 @@ func (d *postgresDialect) hold(ctx context.Context, conn *sql.Conn, sender int64
 		if tries == 100 {
 			return &Error{Kind: Broken, Place: d.place(), Msg: "does not give this process its lock yet: run the command again"}
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
+		if err := rest(ctx, 50*pause); err != nil {
+			return err
 		}
 	}
 }

@@ -88,10 +88,8 @@ func (l *Ledger) enterRun(ctx context.Context, r Run) (run Run, begun bool, err 
 			}
 		}
 		if len(alive) > 0 {
-			select {
-			case <-ctx.Done():
-				return Run{}, false, ctx.Err()
-			case <-time.After(50 * time.Millisecond):
+			if err := rest(ctx, 50*pause); err != nil {
+				return Run{}, false, err
 			}
 		}
 	}

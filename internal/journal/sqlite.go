@@ -161,10 +161,8 @@ func (d *sqliteDialect) logMode(ctx context.Context, db *sql.Conn) (mode string,
 			time.Since(began) > d.wait {
 			return mode, err
 		}
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(10 * time.Millisecond):
+		if err := rest(ctx, 10*pause); err != nil {
+			return "", err
 		}
 	}
 }
