@@ -40,6 +40,9 @@ func (t *tx) finish(ticket Ticket, out Outcome) (Order, error) {
 		return Order{}, err
 	}
 	old, err := t.again(ticket.order)
+	if err == nil && old.id != ticket.order.id {
+		err = errors.New("the record of the order is gone")
+	}
 	if err != nil {
 		return Order{}, err
 	}

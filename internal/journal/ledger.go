@@ -341,7 +341,7 @@ func (t *tx) current(l *Ledger, o Order) (account int64, now Order, err error) {
 func (t *tx) again(o Order) (Order, error) {
 	same := 0
 	if o.id != 0 { // most have not changed, and need not be read
-		err := t.row(`SELECT count(*) FROM orders WHERE id = ?1 AND version = ?2`, o.id, o.version).Scan(&same)
+		err := t.row(`SELECT count(*) FROM orders WHERE id = ?1 AND order_id = ?2 AND version = ?3`, o.id, o.OrderID, o.version).Scan(&same)
 		if err != nil || same == 1 {
 			return o, err
 		}

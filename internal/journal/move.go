@@ -19,10 +19,10 @@ func (t *tx) happen(old Order, e event) (Order, error) {
 	}
 	n, err := t.exec(`UPDATE orders SET version = ?3, state = ?4, run = ?5, callback = ?6, note = ?7, withdrawal = ?8, shown = ?9, sent = ?10, code = ?11, reason = ?12,
 		user_name = ?13, host = ?14, fingerprint = ?15, decided = ?16, decided_at = ?17, decided_user = ?18, decided_host = ?19, decided_why = ?20, changed = ?21
-		WHERE id = ?1 AND version = ?2`,
+		WHERE id = ?1 AND version = ?2 AND order_id = ?22`,
 		old.id, old.version, now.version, string(now.State), now.Run, now.Callback, now.Note, storable(now.Withdrawal),
 		storable(now.Shown), stamp(now.Sent), now.Code, now.Reason, now.User, now.Host, now.Key, d.As, stamp(d.At), d.User,
-		d.Host, d.Reason, t.now)
+		d.Host, d.Reason, t.now, old.OrderID)
 	if err == nil && n != 1 {
 		err = fmt.Errorf("order %s was changed by another process meanwhile", old.OrderID)
 	}

@@ -168,3 +168,46 @@ func timeless(r *rapid.T, j *book, a Account, id string) string {
 	}
 	return text
 }
+
+// TestKnownIsCompared checks that an order is not claimed by what was read before, if that was another order
+// or an older version. The claim is then decided by the order in the journal.
+func TestKnownIsCompared(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		one, two := row("1"), row("2")
+		two.Content, two.Callback, two.Note = one.Content, one.Callback, one.Note
+		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, one, two, row("3"))
+		ask := func(place int, r Row) (Ticket, error) {
+			recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, place, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			known := recorded[0].Order
+			return j.Claim(t.Context(), shop, Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Run: run.Name, SameContent: true, known: known})
+		}
+		if ticket, err := ask(0, one); err != nil {
+			t.Fatal(err)
+		} else {
+			mustFinish(t, j, ticket, accepted("w1"))
+		}
+		if _, err := ask(1, one); !errors.Is(err, Exists) { // the second row now says 1 too
+			t.Errorf("order 1 at the place of 2: %v", err)
+		}
+		wantState(t, j, "2", Planned)
+
+		recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, 2, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustFinish(t, j, mustClaim(t, j, recorded[0].Claim(run.Name, "key1", 8)), unknown)
+		mustDecide(t, j, Decision{OrderID: "3", NotSent: true, Reason: "the provider said so"})
+		ticket, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)) // with the order as it was at first
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustFinish(t, j, ticket, accepted("w4"))
+		if o := wantState(t, j, "3", Accepted); o.Decided != nil || o.Withdrawal != "w4" || o.Reason != "" {
+			t.Errorf("the order is %+v", o)
+		}
+	})
+}

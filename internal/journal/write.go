@@ -72,14 +72,15 @@ func (j *Journal) commitAll(ctx context.Context) {
 }
 
 // commitSome makes one commit. It reports whether there was anything to commit.
-func (j *Journal) commitSome(ctx context.Context) bool {
+func (j *Journal) commitSome(ctx context.Context) (more bool) {
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	j.queueing.Lock()
 	n := min(len(j.queue), mostInACommit)
 	batch := slices.Clone(j.queue[:n])
 	j.queue = slices.Delete(j.queue, 0, n)
-	j.commits = n > 0
+	more = n > 0 // also after a panic
+	j.commits = more
 	j.queueing.Unlock()
 	defer func() {
 		if fault := recover(); fault != nil { // what is not committed must not look as if it were
@@ -94,7 +95,7 @@ func (j *Journal) commitSome(ctx context.Context) bool {
 	ctx, done := j.dialect.limit(ctx)
 	defer done()
 	j.commit(ctx, slices.Clone(batch))
-	return n > 0
+	return more
 }
 
 var errNotWritten = errors.New("the record was not written")
