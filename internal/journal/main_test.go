@@ -335,15 +335,19 @@ func bring(t *testing.T, j *book, id string, to State) Order {
 	return wantState(t, j, id, to)
 }
 
-// rowClaims returns the claims of all rows of a run.
+// rowClaims returns the claims of all rows of a run, with their orders as they are now.
 func rowClaims(t *testing.T, l *Ledger, run Run) (claims []Claim) {
 	t.Helper()
 	for r, err := range l.RunRows(t.Context(), run) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		o, err := l.Order(t.Context(), r.OrderID)
+		if err != nil {
+			t.Fatal(err)
+		}
 		claims = append(claims, Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Key: "key1",
-			Decimals: 8, SameContent: true, Run: run.Name})
+			Decimals: 8, SameContent: true, Run: run.Name, Known: o})
 	}
 	return claims
 }

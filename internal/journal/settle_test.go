@@ -69,12 +69,21 @@ func TestSettleConfirmsAPerson(t *testing.T) {
 func TestMissing(t *testing.T) {
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
 	for id, state := range map[string]State{"1": Unknown, "2": Accepted} {
-		was := mustFinish(t, j, mustClaim(t, j, claim(id)), accepted("w"+id))
+		ticket := mustClaim(t, j, claim(id))
+		was := mustFinish(t, j, ticket, accepted("w"+id))
 		if state == Accepted {
 			mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w" + id, Differs: "its amount is 2"})
 			mustDecide(t, j, Decision{OrderID: id, PaidAs: "w" + id, AlthoughDifferent: true, Reason: "it is this one"})
 		}
 		if _, err := j.of(t.Context(), shop).Missing(t.Context(), was); err != nil {
+			t.Fatal(err)
+		}
+		wantState(t, j, id, state)
+		if state == Accepted {
+			continue
+		}
+		again := mustFinish(t, j, ticket, accepted("w"+id)) // its sender does not know that this is recorded
+		if _, err := j.of(t.Context(), shop).Missing(t.Context(), again); err != nil {
 			t.Fatal(err)
 		}
 		wantState(t, j, id, state)

@@ -178,12 +178,8 @@ func TestKnownIsCompared(t *testing.T) {
 		two.Content, two.Callback, two.Note = one.Content, one.Callback, one.Note
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, one, two, row("3"))
 		ask := func(place int, r Row) (Ticket, error) {
-			recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, place, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			known := recorded[0].Order
-			return j.Claim(t.Context(), shop, Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Run: run.Name, SameContent: true, known: known})
+			known := rowClaims(t, j.of(t.Context(), shop), run)[place].Known
+			return j.Claim(t.Context(), shop, Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Run: run.Name, SameContent: true, Known: known})
 		}
 		if ticket, err := ask(0, one); err != nil {
 			t.Fatal(err)
@@ -195,13 +191,10 @@ func TestKnownIsCompared(t *testing.T) {
 		}
 		wantState(t, j, "2", Planned)
 
-		recorded, err := j.of(t.Context(), shop).RunRows(t.Context(), run, 2, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		mustFinish(t, j, mustClaim(t, j, recorded[0].Claim(run.Name, "key1", 8)), unknown)
+		third := rowClaims(t, j.of(t.Context(), shop), run)[2]
+		mustFinish(t, j, mustClaim(t, j, third), unknown)
 		mustDecide(t, j, Decision{OrderID: "3", NotSent: true, Reason: "the provider said so"})
-		ticket, err := j.Claim(t.Context(), shop, recorded[0].Claim(run.Name, "key1", 8)) // with the order as it was at first
+		ticket, err := j.Claim(t.Context(), shop, third) // with the order as it was at first
 		if err != nil {
 			t.Fatal(err)
 		}

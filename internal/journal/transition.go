@@ -160,14 +160,14 @@ func (e ended) changes(o Order) (Order, error) {
 	if i < 0 {
 		return o, errors.New("the record of the attempt is gone")
 	}
-	if !o.Attempts[i].Ended.IsZero() && o.State == Unknown { // it was recorded before, and the service has denied it since
-		return o, nil
-	}
 	mine := i == len(o.Attempts)-1 && o.Attempts[i].Ended.IsZero() && (o.State == Sending || o.State == Unknown)
 	if e.Ending == WasAccepted {
 		o.show(e.Withdrawal)
 	}
 	laterDoubt := slices.ContainsFunc(o.Attempts[i+1:], func(a Attempt) bool { return a.Outcome == WasUncertain })
+	if e.Ending == WasAccepted { // also if it was recorded before, and the service has denied it since
+		o.Attempts[i].Outcome = WasAccepted
+	}
 	if o.Attempts[i].Ended.IsZero() {
 		o.Attempts[i].Ended, o.Attempts[i].Outcome = e.at, e.Ending
 		if e.Skew != nil {
