@@ -34,7 +34,7 @@ var patches = []overlay.Patch{
 	var err error
 	claim := func() { ticket, err = s.ledger.Claim(ctx, c) }
 	send := func() {
-		early.id, early.err = s.client.Withdrawals.Create(calls, requestOf(journal.Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback}))
+		early.id, early.err = s.client.Withdrawals.Create(calls, requestOf(Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback}))
 	}
 	switch {
 	case mutant("send-first"):
@@ -62,8 +62,8 @@ var patches = []overlay.Patch{
 `, New: `
 		order, err := s.ledger.Finish(ctx, ticket, out)
 		if mutant("unrecorded-accepted") && err != nil && out.Withdrawal != "" {
-			order, err = ticket.Order(), nil
-			order.State, order.Withdrawal = journal.Accepted, out.Withdrawal
+			order.Order, err = ticket.Order(), nil
+			order.State, order.ID = StateAccepted, out.Withdrawal
 		}
 `},
 	{File: "pkg/payout/send.go", Old: `
@@ -86,9 +86,9 @@ var patches = []overlay.Patch{
 		if err := ctx.Err(); err != nil && !mutant("interrupted-sends") {
 `},
 	{File: "pkg/payout/apply.go", Old: `
-			if a.Begun() && r.order.State == journal.Conflict {
+			if a.Begun() && r.order.State == StateConflict {
 `, New: `
-			if a.Begun() && r.order.State == journal.Conflict && !mutant("past-conflict") {
+			if a.Begun() && r.order.State == StateConflict && !mutant("past-conflict") {
 `},
 	{File: "pkg/payout/apply.go", Old: `
 	if err = s.ledger.Reap(ctx); err == nil {
@@ -141,7 +141,7 @@ var patches = []overlay.Patch{
 		return r, nil
 `, New: `
 	if !r.Listed {
-		if mutant("absent-not-sent") && o.State == journal.Unknown {
+		if mutant("absent-not-sent") && o.State == StateUnknown {
 			d := journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}
 			_, err = s.ledger.Decide(ctx, d)
 			return r, err
@@ -184,15 +184,15 @@ var patches = []overlay.Patch{
 	if len(ids) > 1 && !mutant("one-of-two") {
 `},
 	{File: "pkg/payout/reconcile.go", Old: `
-	if o.State == journal.Accepted && o.Decided == nil && o.Withdrawal == e.Withdrawal && e.Differs == "" {
+	if o.State == StateAccepted && o.Resolved == nil && o.ID == e.Withdrawal && e.Differs == "" {
 `, New: `
-	if o.State == journal.Accepted && (o.Decided == nil || mutant("person-unconfirmed")) &&
-		o.Withdrawal == e.Withdrawal && (e.Differs == "" || mutant("altered-later")) {
+	if o.State == StateAccepted && (o.Resolved == nil || mutant("person-unconfirmed")) &&
+		o.ID == e.Withdrawal && (e.Differs == "" || mutant("altered-later")) {
 `},
 	{File: "pkg/payout/apply_send.go", Old: `
-	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing {
+	if t.States[StateUnknown] > 0 && !a.options.KeepGoing {
 `, New: `
-	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing && !mutant("resend-unknown") &&
+	if t.States[StateUnknown] > 0 && !a.options.KeepGoing && !mutant("resend-unknown") &&
 		!mutant("begins-unknown") {
 `},
 	{File: "pkg/api/call.go", Old: `
@@ -209,7 +209,7 @@ var patches = []overlay.Patch{
 				part[i] = dueRow{r, o}
 `, New: `
 				if mutant("row-of-order") {
-					r.CreateWithdrawal = requestOf(o)
+					r.CreateWithdrawal = requestOf(o.Order)
 				}
 				part[i] = dueRow{r, o}
 `},
@@ -257,8 +257,8 @@ var patches = []overlay.Patch{
 	switch {
 	case !sendable:
 `, New: `
-	if mutant("no-claim") && o.State == Sending || mutant("claims-accepted") && o.State == Accepted ||
-		e.Run != "" && (mutant("resend-unknown") && o.State == Unknown || mutant("blind-claim")) {
+	if mutant("no-claim") && o.State == order.Sending || mutant("claims-accepted") && o.State == order.Accepted ||
+		e.Run != "" && (mutant("resend-unknown") && o.State == order.Unknown || mutant("blind-claim")) {
 		sendable = true
 	}
 	switch {
@@ -267,11 +267,11 @@ var patches = []overlay.Patch{
 	{File: "internal/journal/transition.go", Old: `
 	case n.State != o.State && !slices.Contains(steps(o.State), n.State):
 `, New: `
-	case n.State != o.State && !slices.Contains(steps(o.State), n.State) && n.State != Sending:
+	case n.State != o.State && !slices.Contains(steps(o.State), n.State) && n.State != order.Sending:
 `},
 	{File: "internal/journal/transition.go", Old: `
-	if o.State == Sending ||`, New: `
-	if o.State == Sending && !mutant("settle-sending") ||`},
+	if o.State == order.Sending ||`, New: `
+	if o.State == order.Sending && !mutant("settle-sending") ||`},
 	{File: "internal/journal/transition.go", Old: `
 	case e.About != nil && o.movedOn(*e.About):`, New: `
 	case e.About != nil && o.movedOn(*e.About) && !mutant("decide-blind"):`},
@@ -303,8 +303,8 @@ var patches = []overlay.Patch{
 		maps.DeleteFunc(shown, func(orderID, _ string) bool {
 			o, err := s.ledger.Order(ctx, orderID)
 			return err != nil || mutant("sightings-forgotten") || ctx.Value("preview") != nil ||
-				mutant("unsettled-forgotten") && o.State == journal.Unknown ||
-				mutant("person-unconfirmed") && o.State == journal.Accepted
+				mutant("unsettled-forgotten") && o.State == StateUnknown ||
+				mutant("person-unconfirmed") && o.State == StateAccepted
 		})
 		if broken := accountChanged(s.ledger.Show(ctx, shown.all())); broken != nil {
 `},

@@ -33,8 +33,8 @@ func Bugs() []Patch {
 	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
 `, `
 	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
-	if mutant("unknown-no") && out.Ending == journal.WasUncertain {
-		out.Ending = journal.WasRejected
+	if mutant("unknown-no") && out.Ending == order.WasUncertain {
+		out.Ending = order.WasRejected
 	}
 `},
 		{"pkg/payout/send.go", `
@@ -54,15 +54,15 @@ func Bugs() []Patch {
 `},
 		{"internal/journal/finish.go", `
 	if _, err := t.lockNumber(account); err != nil {
-		return Order{}, err
+		return Record{}, err
 	}
 `, `
 	lock := t.lockNumber
 	if mutant("outcome-unlocked") {
-		lock = func(int64) (a Account, err error) { return a, nil }
+		lock = func(int64) (a order.Account, err error) { return a, nil }
 	}
 	if _, err := lock(account); err != nil {
-		return Order{}, err
+		return Record{}, err
 	}
 `},
 
@@ -80,15 +80,15 @@ func Bugs() []Patch {
 
 		// Of a run and its rows.
 		{"pkg/payout/apply.go", `
-	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected
+	return o.State == StatePlanned || o.State == StateRejected && a.options.RetryRejected
 `, `
-	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected ||
-		o.State == journal.Unknown && mutant("resend-unknown")
+	return o.State == StatePlanned || o.State == StateRejected && a.options.RetryRejected ||
+		o.State == StateUnknown && mutant("resend-unknown")
 `},
 		{"pkg/payout/lookup.go", `
 	case send && !l.never:
 `, `
-	case mutant("retry-blind") && o.State == journal.Rejected:
+	case mutant("retry-blind") && o.State == StateRejected:
 	case send && !l.never:
 `},
 		{"internal/journal/run.go", `
@@ -129,21 +129,21 @@ func Bugs() []Patch {
 	if c.AllowDuplicate || mutant("duplicates") {
 `},
 		{"internal/journal/transition.go", `
-	o.Attempts[len(o.Attempts)-1].Outcome = WasUncertain
+	o.Attempts[len(o.Attempts)-1].Outcome = order.WasUncertain
 	return o, nil
 `, `
-	o.Attempts[len(o.Attempts)-1].Outcome = WasUncertain
+	o.Attempts[len(o.Attempts)-1].Outcome = order.WasUncertain
 	if mutant("reap-planned") {
-		o.State, o.Attempts[len(o.Attempts)-1].Outcome = Planned, SaidNothing
+		o.State, o.Attempts[len(o.Attempts)-1].Outcome = order.Planned, order.SaidNothing
 	}
 	return o, nil
 `},
 		{"internal/journal/reap.go", `
-	if o.State != Sending {
+	if o.State != order.Sending {
 		return o, nil
 	}
 `, `
-	if o.State != Sending || mutant("forget-sending") {
+	if o.State != order.Sending || mutant("forget-sending") {
 		return o, nil
 	}
 `},
@@ -204,7 +204,7 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 		case place == len(a.plan.Rows) || r != a.plan.Rows[place].row():
 `, `
 		case mutant("skip-rows"):
-			a.plan.Rows[place].CreateWithdrawal = requestOf(journal.Order{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback})
+			a.plan.Rows[place].CreateWithdrawal = requestOf(Order{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback})
 		case place == len(a.plan.Rows) || r != a.plan.Rows[place].row():
 `},
 		{"pkg/payout/demands.go", `

@@ -130,7 +130,7 @@ var patches = []patch{
 `, `
 	if tape.Mutant("send-first") {
 		var made call
-		made.id, made.err = s.client.Withdrawals.Create(calls, requestOf(journal.Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback}))
+		made.id, made.err = s.client.Withdrawals.Create(calls, requestOf(Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback}))
 		ticket, err := s.ledger.Claim(ctx, c)
 		if err == nil {
 			order, recording := s.finish(ctx, calls, ticket, s.outcomeOf(made))
@@ -153,11 +153,11 @@ var patches = []patch{
 	},
 	{
 		"pkg/payout/send.go", `
-	case o.State == journal.Accepted:
+	case o.State == StateAccepted:
 		return o, nil
 `, `
-	case o.State == journal.Accepted:
-		tape.WasReported(o.OrderID, o.Withdrawal)
+	case o.State == StateAccepted:
+		tape.WasReported(o.OrderID, o.ID)
 		return o, nil
 `,
 	},

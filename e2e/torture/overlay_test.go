@@ -219,7 +219,7 @@ var patches = []patch{
 		"pkg/payout/send.go", `
 	ticket, err := s.ledger.Claim(ctx, c)
 `, `
-	content := requestOf(journal.Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback})
+	content := requestOf(Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback})
 	ticket, err := s.claimed(calls, content, func() (journal.Ticket, error) { return s.ledger.Claim(ctx, c) })
 `,
 	},
@@ -337,7 +337,7 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 		"pkg/payout/apply.go", `
 			if records := listed.records[r.order.OrderID]; err == nil && len(records) > 0 {
 `, `
-			if mutant("absent-not-sent") && r.order.State == journal.Unknown && len(listed.records[r.order.OrderID]) == 0 {
+			if mutant("absent-not-sent") && r.order.State == StateUnknown && len(listed.records[r.order.OrderID]) == 0 {
 				if r.order, err = a.sender.ledger.Decide(ctx, journal.Decision{OrderID: r.order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
 					return Tally{}, err
 				}
@@ -369,9 +369,9 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 		return r, nil
 `, `
 	if !r.Listed {
-		if mutant("absent-not-sent") && o.State == journal.Unknown {
+		if mutant("absent-not-sent") && o.State == StateUnknown {
 			if decided, err := s.ledger.Decide(ctx, journal.Decision{OrderID: o.OrderID, NotSent: true, Reason: "not on the list"}); err == nil {
-				r.order = orderOf(decided)
+				r.Order = decided.Order
 			}
 		}
 		return r, nil
@@ -518,14 +518,14 @@ import (
 		"internal/journal/transition.go", `
 	switch {
 	case !sendable:
-		return o, &Error{Kind: Exists, Order: o, Same: same, Alive: o.State == Sending}
+		return o, &Error{Kind: Exists, Order: o, Same: same, Alive: o.State == order.Sending}
 `, `
-	if mutant("no-claim") && o.State == Sending || mutant("resend-unknown") && o.State == Unknown && e.Run != "" || mutant("blind-claim") && e.Run != "" {
+	if mutant("no-claim") && o.State == order.Sending || mutant("resend-unknown") && o.State == order.Unknown && e.Run != "" || mutant("blind-claim") && e.Run != "" {
 		sendable = true
 	}
 	switch {
 	case !sendable:
-		return o, &Error{Kind: Exists, Order: o, Same: same, Alive: o.State == Sending}
+		return o, &Error{Kind: Exists, Order: o, Same: same, Alive: o.State == order.Sending}
 `,
 	},
 	{

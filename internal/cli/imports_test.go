@@ -28,7 +28,7 @@ func TestImports(t *testing.T) {
 		"internal/config": {till + "internal/atomicfile", till + "internal/near", "github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
 		"internal/money":  {till + "internal/near", till + "pkg/api", till + "internal/address"},
 		"internal/report": {till + "pkg/api", till + "internal/money"},
-		"pkg/payout":      {till + "internal/atomicfile", till + "internal/near", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", till + "internal/approval", "github.com/go-json-experiment/json", "golang.org/x/crypto/ssh", "golang.org/x/time/rate"},
+		"pkg/payout":      {till + "internal/atomicfile", till + "internal/near", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", till + "internal/approval", till + "pkg/payout/order", "github.com/go-json-experiment/json", "golang.org/x/crypto/ssh", "golang.org/x/time/rate"},
 		"internal/cli":    nil, // all of these; a check below allows only cmd/till to import it
 		"internal/views":  {till + "internal/money", till + "internal/render", till + "pkg/api", till + "pkg/payout"},
 		"internal/cmdutil": {till + "internal/atomicfile", till + "internal/near", till + "internal/place", till + "internal/config", till + "internal/money", till + "internal/process", till + "internal/render", till + "internal/report", till + "internal/secret",
@@ -59,7 +59,8 @@ func TestImports(t *testing.T) {
 
 		"internal/approval/tokentest": {"golang.org/x/crypto/ssh"}, // only for tests
 
-		"internal/journal":           {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "internal/secret"},
+		"pkg/payout/order":           {till + "internal/address", till + "pkg/api"},
+		"internal/journal":           {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "internal/secret", till + "pkg/api", till + "pkg/payout/order"},
 		"internal/approval":          {"github.com/hiddeco/sshsig", "golang.org/x/crypto/ssh", "golang.org/x/text/unicode/norm"},
 		"internal/place":             {},
 		"internal/secret":            {},

@@ -107,8 +107,8 @@ func (t *tx) agree(account int64) error {
 }
 
 // ByWithdrawal returns the orders of the account that have one of these withdrawals, by the id of the withdrawal.
-func (l *Ledger) ByWithdrawal(ctx context.Context, ids []string) (held map[string]Order, err error) {
-	held = make(map[string]Order)
+func (l *Ledger) ByWithdrawal(ctx context.Context, ids []string) (held map[string]Record, err error) {
+	held = make(map[string]Record)
 	stored := make([]string, 0, len(ids))
 	for _, id := range ids {
 		if id != "" {
@@ -120,7 +120,7 @@ func (l *Ledger) ByWithdrawal(ctx context.Context, ids []string) (held map[strin
 		orders, err := load(l.j.read(ctx), `account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) IN (`+starts+
 			`) AND withdrawal IN (`+list+`)`, args...)
 		for _, o := range orders {
-			held[o.Withdrawal] = o
+			held[o.ID] = o
 		}
 		return err
 	})

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // A Claim asks for the right to send a withdrawal.
 type Claim struct {
 	OrderID string
-	Content
+	order.Content
 	Callback string
 	Note     string // kept, and never sent
 	Key      string // fingerprint
@@ -33,17 +35,17 @@ type Claim struct {
 	// Skew is how far this machine's clock is ahead of the service's; nil: it is not known yet.
 	Skew *time.Duration
 
-	Known Order // the order when it was read before, of which nothing is read again if it has not changed
+	Known Record // the order when it was read before, of which nothing is read again if it has not changed
 }
 
 // A Ticket is the right to send one withdrawal once, with the content that it has.
 type Ticket struct {
 	Began time.Time // when the claim was recorded, by this machine's clock
-	order Order     // after the claim
+	order Record    // after the claim
 }
 
 // Order returns the order to send. It is the record that is on the disk.
-func (ticket Ticket) Order() Order { return ticket.order }
+func (ticket Ticket) Order() order.Order { return ticket.order.Order }
 
 // Claim records that a withdrawal is being sent, and returns the right to send it. When it returns a ticket,
 // the record is on the disk. If there is none, an Error of the kind Exists or Duplicate says
@@ -57,11 +59,11 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Ticket, error) {
 // FinishAndClaim is Finish followed by Claim, without waiting for the disk in between. Each of them has its own error.
 func (l *Ledger) FinishAndClaim(
 	ctx context.Context, ticket Ticket, out Outcome, c Claim,
-) (o Order, finished error, next Ticket, claimed error) {
+) (o Record, finished error, next Ticket, claimed error) {
 	if err := ticket.allows(out); err != nil {
-		return Order{}, err, Ticket{}, err
+		return Record{}, err, Ticket{}, err
 	}
-	f, order := returning(func(t *tx) (Order, error) { return t.finish(ticket, out) })
+	f, order := returning(func(t *tx) (Record, error) { return t.finish(ticket, out) })
 	p, following := returning(func(t *tx) (Ticket, error) { return t.claim(l, c) })
 	l.j.do(ctx, f, p)
 	o, finished = order()
@@ -99,7 +101,7 @@ func (t *tx) claim(l *Ledger, c Claim) (Ticket, error) {
 	}
 	if old.State == "" {
 		if old, err = t.insert(account,
-			Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback}); err != nil {
+			order.Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback}); err != nil {
 			return Ticket{}, err
 		}
 	}
@@ -130,7 +132,7 @@ func (t *tx) duplicates(account int64, c Claim) error {
 	const open = same + `IN ('unknown', 'sending')`
 	key, n := c.Content.Key().String(), 0
 	err := t.row(`SELECT count(*) FROM orders WHERE `+open, account, key, c.OrderID).Scan(&n)
-	var others []Order
+	var others []Record
 	if err == nil && n > 0 { // nearly always there is none, and counting is faster than loading
 		others, err = t.orders(open, account, key, c.OrderID)
 	}
@@ -141,7 +143,7 @@ func (t *tx) duplicates(account int64, c Claim) error {
 		if o, err = t.reap(o); err != nil {
 			return err
 		}
-		if o.State == Unknown {
+		if o.State == order.Unknown {
 			return &Error{Kind: Duplicate, Order: o}
 		}
 		if c.Window > 0 {

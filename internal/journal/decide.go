@@ -3,6 +3,8 @@ package journal
 import (
 	"context"
 	"fmt"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // A Decision is what a person says about an order: either PaidAs or NotSent. An empty PaidAs does not mean
@@ -17,28 +19,28 @@ type Decision struct {
 	AlthoughDifferent bool
 	// About is the order when the decision was made; nil: its current state. A decision says nothing about
 	// what has happened to the order since.
-	About *Order
+	About *Record
 }
 
 // Decide records a person's decision about an order that is unknown, in conflict, or already decided by a
 // person. If the service has ever shown the order, the decision that it was not sent is refused as Shown. It is
 // refused as OrderChanged if the order has changed since the decision was made.
-func (l *Ledger) Decide(ctx context.Context, d Decision) (o Order, err error) {
+func (l *Ledger) Decide(ctx context.Context, d Decision) (o Record, err error) {
 	if (d.PaidAs != "") == d.NotSent || (d.NotSent || d.AlthoughDifferent) && d.Reason == "" {
-		return Order{},
+		return Record{},
 			fmt.Errorf("a decision about order %s is either the id it was paid as, or that it was not sent and why",
 				d.OrderID)
 	}
 	d.Reason = keepable(d.Reason)
 	err = l.j.write(ctx, func(t *tx) error {
-		account, old, err := t.current(l, Order{OrderID: d.OrderID})
+		account, old, err := t.current(l, Record{Order: order.Order{OrderID: d.OrderID}})
 		if err != nil {
 			return err
 		}
 		if old.State == "" {
 			return &Error{Kind: NotFound, OrderID: d.OrderID}
 		}
-		holder, err := t.holder(account, d.PaidAs, old.id)
+		holder, err := t.holder(account, d.PaidAs, old.row)
 		if err != nil {
 			return err
 		}

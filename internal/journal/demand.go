@@ -10,15 +10,17 @@ import (
 	"time"
 
 	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 // A Demand is how many persons must approve what is sent for an account. The journal remembers the strictest
 // one that any profile has demanded, until a person ends it.
 type Demand struct {
 	Persons int64
-	// Above has the totals, by unit, up to which nobody must approve. In other units, everything must be
+	// Above has the totals, by unit in lower case, up to which nobody must approve. In other units, everything must be
 	// approved.
-	Above     map[string]int64
+	Above     map[api.Currency]int64
 	Approvers string // path of the file of those who may approve; empty: any file
 	Digest    string // of its content
 	At        time.Time
@@ -28,10 +30,16 @@ type Demand struct {
 	Number    int64  // of its record; 0: there is none
 }
 
+// LowerCase returns a unit in the form in which units that differ only in case are one.
+func LowerCase(unit api.Currency) api.Currency {
+	unit.Code = strings.ToLower(unit.Code)
+	return unit
+}
+
 // Need returns how many persons must approve a send with these totals, which are by unit.
-func (d Demand) Need(totals map[string]money.Sum) int64 {
+func (d Demand) Need(totals map[api.Currency]money.Sum) int64 {
 	for unit, minor := range totals {
-		if most, found := d.Above[strings.ToLower(unit)]; !found || minor.Compare(money.SumOf(most)) > 0 {
+		if most, found := d.Above[LowerCase(unit)]; !found || minor.Compare(money.SumOf(most)) > 0 {
 			return d.Persons
 		}
 	}
@@ -49,7 +57,7 @@ func (d Demand) with(now Demand) Demand {
 	case d.Persons == 0:
 		return now
 	}
-	both := Demand{Persons: max(d.Persons, now.Persons), Above: map[string]int64{}, Approvers: d.Approvers,
+	both := Demand{Persons: max(d.Persons, now.Persons), Above: map[api.Currency]int64{}, Approvers: d.Approvers,
 		Digest: d.Digest}
 	for unit, minor := range d.Above {
 		if other, found := now.Above[unit]; found {
@@ -74,7 +82,13 @@ func scanDemand(scan func(...any) error) (d Demand, err error) {
 		return d, err
 	}
 	d.At = unstamp(at)
-	return d, json.Unmarshal([]byte(above), &d.Above)
+	var texts map[string]int64
+	err = json.Unmarshal([]byte(above), &texts)
+	d.Above = make(map[api.Currency]int64, len(texts))
+	for text, minor := range texts {
+		d.Above[unitOf(text)] = minor
+	}
+	return d, err
 }
 
 func demandOf(q querier, account int64) (Demand, error) {
@@ -87,7 +101,11 @@ func demandOf(q querier, account int64) (Demand, error) {
 }
 
 func (t *tx) addDemand(account int64, d Demand) error {
-	above, err := json.Marshal(d.Above)
+	texts := make(map[string]int64, len(d.Above))
+	for unit, minor := range d.Above {
+		texts[order.UnitText(unit)] = minor
+	}
+	above, err := json.Marshal(texts)
 	if err != nil {
 		return err
 	}

@@ -8,13 +8,17 @@ import (
 	"testing"
 
 	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
-func btc(most int64) map[string]int64 { return map[string]int64{"crypto:btc": most} }
+func btc(most int64) map[api.Currency]int64 {
+	return map[api.Currency]int64{unitOf("crypto:btc"): most}
+}
 
 // sums are the totals of a send.
-func sums(totals map[string]int64) map[string]money.Sum {
-	sums := map[string]money.Sum{}
+func sums(totals map[api.Currency]int64) map[api.Currency]money.Sum {
+	sums := map[api.Currency]money.Sum{}
 	for unit, minor := range totals {
 		sums[unit] = money.SumOf(minor)
 	}
@@ -22,19 +26,19 @@ func sums(totals map[string]int64) map[string]money.Sum {
 }
 
 func TestNeed(t *testing.T) {
-	d := Demand{Persons: 2, Above: map[string]int64{"crypto:btc": 10, "fiat:eur": 500}}
+	d := Demand{Persons: 2, Above: map[api.Currency]int64{unitOf("crypto:btc"): 10, unitOf("fiat:eur"): 500}}
 	for name, c := range map[string]struct {
-		totals map[string]int64
+		totals map[api.Currency]int64
 		want   int64
 	}{
 		"nothing":          {nil, 0},
 		"the most":         {btc(10), 0},
 		"one more":         {btc(11), 2},
-		"in capitals":      {map[string]int64{"crypto:BTC": 10}, 0},
-		"another unit":     {map[string]int64{"fiat:usd": 1}, 2},
-		"the same code":    {map[string]int64{"fiat:btc": 1}, 2},
-		"two units":        {map[string]int64{"crypto:btc": 10, "fiat:eur": 500}, 0},
-		"one unit too big": {map[string]int64{"crypto:btc": 1, "fiat:eur": 501}, 2},
+		"in capitals":      {map[api.Currency]int64{unitOf("crypto:BTC"): 10}, 0},
+		"another unit":     {map[api.Currency]int64{unitOf("fiat:usd"): 1}, 2},
+		"the same code":    {map[api.Currency]int64{unitOf("fiat:btc"): 1}, 2},
+		"two units":        {map[api.Currency]int64{unitOf("crypto:btc"): 10, unitOf("fiat:eur"): 500}, 0},
+		"one unit too big": {map[api.Currency]int64{unitOf("crypto:btc"): 1, unitOf("fiat:eur"): 501}, 2},
 	} {
 		if got := d.Need(sums(c.totals)); got != c.want {
 			t.Errorf("%s: %d persons, want %d", name, got, c.want)
@@ -61,7 +65,7 @@ func TestStrictest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := c.old.with(c.now)
-			for _, totals := range []map[string]int64{btc(1), btc(4), btc(5), btc(6), {"fiat:eur": 1}} {
+			for _, totals := range []map[api.Currency]int64{btc(1), btc(4), btc(5), btc(6), {unitOf("fiat:eur"): 1}} {
 				totals := sums(totals)
 				if got.Need(totals) < max(c.old.Need(totals), c.now.Need(totals)) {
 					t.Errorf("for %v, %d persons must approve, and before it were %d and %d", totals, got.Need(totals), c.old.Need(totals), c.now.Need(totals))
@@ -77,7 +81,7 @@ func TestStrictest(t *testing.T) {
 	}
 }
 
-func demanded(t *testing.T, j *book, a Account) int64 {
+func demanded(t *testing.T, j *book, a order.Account) int64 {
 	t.Helper()
 	d, err := j.of(t.Context(), a).Demand(t.Context(), Demand{})
 	if err != nil {
@@ -90,7 +94,7 @@ func demanded(t *testing.T, j *book, a Account) int64 {
 func TestDemandIsRemembered(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		office := Account{shop.Address, "office"}
+		office := order.Account{Address: shop.Address, Name: "office"}
 		if n := demanded(t, j, shop); n != 0 {
 			t.Fatalf("a new account demands %d", n)
 		}
@@ -209,7 +213,7 @@ func TestConsentOfAnAttempt(t *testing.T) {
 			}
 			got := ""
 			for _, c := range consents {
-				if c.Number == o.last().Consent {
+				if c.Number == o.Last().Consent {
 					got = fmt.Sprint(c.Required)
 					for _, a := range c.Approvals {
 						got += " " + a.Principal
@@ -293,8 +297,8 @@ func TestClaimUnderAnotherDemand(t *testing.T) {
 func TestDemandOfOneAccount(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		payroll := Account{shop.Address, "payroll"}
-		for i, a := range []Account{shop, payroll} {
+		payroll := order.Account{Address: shop.Address, Name: "payroll"}
+		for i, a := range []order.Account{shop, payroll} {
 			l := j.of(t.Context(), a)
 			if err := l.NoteKey(t.Context(), "k1", KeyAdopted); err != nil {
 				t.Fatal(err)

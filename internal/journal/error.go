@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // A Kind is what an Error is about. It is an error itself, for errors.Is.
@@ -39,10 +41,10 @@ type Error struct {
 	Err  error
 
 	Place      string // the journal, without a password
-	Account    Account
-	Order      Order // Exists, OrderChanged and Shown: the order; Duplicate: the other one
-	Same       bool  // Exists: the order has the content that was to be sent
-	Alive      bool  // Exists, Duplicate: a living process is sending the order
+	Account    order.Account
+	Order      Record // Exists, OrderChanged and Shown: the order; Duplicate: the other one
+	Same       bool   // Exists: the order has the content that was to be sent
+	Alive      bool   // Exists, Duplicate: a living process is sending the order
 	OrderID    string
 	Withdrawal string
 	Run        string

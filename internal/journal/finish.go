@@ -3,6 +3,8 @@ package journal
 import (
 	"context"
 	"errors"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // Finish records how the attempt of a ticket ended, and returns the order after that. When it returns without
@@ -12,11 +14,11 @@ import (
 //
 // Finish also records an outcome that comes late, when the order is already unknown because this process was
 // taken for dead. It also does so if the account was renamed meanwhile.
-func (l *Ledger) Finish(ctx context.Context, ticket Ticket, out Outcome) (Order, error) {
+func (l *Ledger) Finish(ctx context.Context, ticket Ticket, out Outcome) (Record, error) {
 	if err := ticket.allows(out); err != nil {
-		return Order{}, err
+		return Record{}, err
 	}
-	p, order := returning(func(t *tx) (Order, error) { return t.finish(ticket, out) })
+	p, order := returning(func(t *tx) (Record, error) { return t.finish(ticket, out) })
 	l.j.do(ctx, p)
 	return order()
 }
@@ -26,34 +28,34 @@ func (ticket Ticket) allows(out Outcome) error {
 	switch {
 	case !ticket.order.Attempted():
 		return errors.New("an outcome needs the ticket of an attempt")
-	case out.Ending == UnderWay:
+	case out.Ending == order.UnderWay:
 		return errors.New("an attempt that is under way has not ended")
-	case out.Ending == WasAccepted && out.Withdrawal == "":
+	case out.Ending == order.WasAccepted && out.Withdrawal == "":
 		return errNoID
 	}
 	return nil
 }
 
-func (t *tx) finish(ticket Ticket, out Outcome) (Order, error) {
+func (t *tx) finish(ticket Ticket, out Outcome) (Record, error) {
 	account := ticket.order.account
 	if _, err := t.lockNumber(account); err != nil {
-		return Order{}, err
+		return Record{}, err
 	}
 	old, err := t.again(ticket.order)
-	if err == nil && old.id != ticket.order.id {
+	if err == nil && old.row != ticket.order.row {
 		err = errors.New("the record of the order is gone")
 	}
 	if err != nil {
-		return Order{}, err
+		return Record{}, err
 	}
-	holder, err := t.holder(account, out.Withdrawal, old.id)
+	holder, err := t.holder(account, out.Withdrawal, old.row)
 	if err != nil {
-		return Order{}, err
+		return Record{}, err
 	}
 	out.Reason = keepable(out.Reason)
-	now, err := t.happen(old, ended{attempt: ticket.order.last().Number, content: ticket.order.Content, Outcome: out,
+	now, err := t.happen(old, ended{attempt: ticket.order.Last().Number, content: ticket.order.Content, Outcome: out,
 		holder: holder, at: t.at})
-	if err == nil && out.Ending == SaidNothing && out.Status == 0 { // the call never left
+	if err == nil && out.Ending == order.SaidNothing && out.Status == 0 { // the call never left
 		err = t.untieKey(account, ticket.order.Key)
 	}
 	return now, err

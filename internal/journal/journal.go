@@ -150,9 +150,6 @@ func (j *Journal) Place() string { return j.dialect.place() }
 // Shared reports whether several machines can share the journal.
 func (j *Journal) Shared() bool { return IsPostgres(j.dialect.place()) }
 
-// Claims reports whether the journal says that this process is sending an order.
-func (j *Journal) Claims(o Order) bool { return o.State == Sending && o.last().sender == j.sender }
-
 // Close closes the journal and releases this process's lock.
 func (j *Journal) Close() error {
 	j.writing.Lock()

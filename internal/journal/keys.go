@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // The ways in which a key came to be noted for an account.
@@ -16,7 +18,7 @@ const (
 // KeyUsedBy returns the accounts that a key was used with. The key is given by its fingerprint. A key is tied
 // to an account once the service has answered a call with it, or may have. A first attempt that never left
 // this machine ties nothing.
-func (j *Journal) KeyUsedBy(ctx context.Context, fingerprint string) (accounts []Account, err error) {
+func (j *Journal) KeyUsedBy(ctx context.Context, fingerprint string) (accounts []order.Account, err error) {
 	return j.accounts(ctx,
 		`SELECT a.address, a.name FROM keys k JOIN accounts a ON a.id = k.account WHERE k.fingerprint = ?1 AND k.answered <> '' ORDER BY k.noted`, fingerprint)
 }
@@ -31,7 +33,7 @@ func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
 				return err
 			}
 		} else {
-			var other Account
+			var other order.Account
 			err := t.row(`SELECT a.address, a.name FROM keys k JOIN accounts a ON a.id = k.account WHERE k.fingerprint = ?1 AND k.account <> ?2 AND k.answered <> ''`, fingerprint, account).Scan(&other.Address, &other.Name)
 			if err == nil {
 				return &Error{Kind: AccountChanged, Account: other, Msg: "has used this key meanwhile"}
@@ -101,7 +103,7 @@ func (t *tx) tieKey(account int64, fingerprint string) error {
 // calls. Then its event has a status.
 func (t *tx) untieKey(account int64, fingerprint string) error {
 	n, err := t.exec(`UPDATE keys SET answered = '' WHERE account = ?1 AND fingerprint = ?2 AND how = '`+KeyFirst+`'
-		AND NOT EXISTS (SELECT 1 FROM orders JOIN attempts ON order_row = orders.id WHERE orders.account = ?1 AND outcome <> '`+string(SaidNothing)+`')
+		AND NOT EXISTS (SELECT 1 FROM orders JOIN attempts ON order_row = orders.id WHERE orders.account = ?1 AND outcome <> '`+string(order.SaidNothing)+`')
 		AND NOT EXISTS (SELECT 1 FROM orders JOIN events ON order_row = orders.id WHERE orders.account = ?1 AND events.status <> 0)`, account, fingerprint)
 	if n > 0 {
 		delete(t.j.tied, keyTie{account, fingerprint})

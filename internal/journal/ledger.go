@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"sync/atomic"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // A Ledger is the record of one account. The account's name and address are only attributes. A sender finds
@@ -12,16 +14,16 @@ import (
 // it is renamed.
 type Ledger struct {
 	j       *Journal
-	account Account
+	account order.Account
 	id      atomic.Int64 // 0: the journal does not have the account yet
 }
 
 // Ledger returns the record of an account. If the journal does not have the account, the record is empty
 // until Enter makes the account.
-func (j *Journal) Ledger(a Account) *Ledger { return &Ledger{j: j, account: a} }
+func (j *Journal) Ledger(a order.Account) *Ledger { return &Ledger{j: j, account: a} }
 
 // Account returns the account by which the ledger was found.
-func (l *Ledger) Account() Account { return l.account }
+func (l *Ledger) Account() order.Account { return l.account }
 
 // Journal returns the journal of the ledger.
 func (l *Ledger) Journal() *Journal { return l.j }
@@ -105,14 +107,14 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 
 // lockNumber is lock for an account that may have been renamed. An outcome belongs to its attempt, and is
 // recorded in any case.
-func (t *tx) lockNumber(id int64) (Account, error) {
+func (t *tx) lockNumber(id int64) (order.Account, error) {
 	if a, found := t.locked[id]; found {
 		return a.Account, nil
 	}
 	var a lockedAccount
 	if err := t.row(`SELECT address, name, demand FROM accounts WHERE id = ?1 {lock}`, id).
 		Scan(&a.Address, &a.Name, &a.demand); err != nil {
-		return Account{}, err
+		return order.Account{}, err
 	}
 	t.locked[id] = a
 	return a.Account, nil
@@ -120,16 +122,16 @@ func (t *tx) lockNumber(id int64) (Account, error) {
 
 // lockedAccount is an account that nobody else can change until the commit.
 type lockedAccount struct {
-	Account
+	order.Account
 	demand int64 // number of the demand in force; 0: there was none
 }
 
 // An AccountStatus is what the journal knows of an account as a whole.
 type AccountStatus struct {
-	Newest   *Order // the order that was accepted last, and that no person has accepted to be missing on the list; nil: none
-	Unknown  int    // how many orders are unknown or being sent
-	Found    int    // how many it has learned from the service's list since that agreed with the journal
-	Merchant string // the service's id of the merchant; empty: not known
+	Newest   *Record // the order that was accepted last, and that no person has accepted to be missing on the list; nil: none
+	Unknown  int     // how many orders are unknown or being sent
+	Found    int     // how many it has learned from the service's list since that agreed with the journal
+	Merchant string  // the service's id of the merchant; empty: not known
 	// OrderIDs says whether the service's records have the order ids that they were sent with.
 	OrderIDs Keeping
 	Keys     []string // fingerprints of the keys that were used with it
@@ -210,7 +212,7 @@ func (l *Ledger) NoteService(ctx context.Context, merchant string, keeping Keepi
 // Rename moves the history of an account to a new name or address. If the new account has a history already,
 // or the old one does not exist, it returns AccountChanged. While a living process sends or applies for one
 // of the two, it returns Busy.
-func (j *Journal) Rename(ctx context.Context, old, to Account) error {
+func (j *Journal) Rename(ctx context.Context, old, to order.Account) error {
 	return j.write(ctx, func(t *tx) error {
 		from, err := t.accountNumber(old)
 		if err != nil {
@@ -253,7 +255,7 @@ func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 }
 
 // accountNumber finds an account and locks it. It returns 0 if there is none.
-func (t *tx) accountNumber(a Account) (id int64, err error) {
+func (t *tx) accountNumber(a order.Account) (id int64, err error) {
 	err = t.row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2 {lock}`, a.Address, a.Name).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
@@ -271,7 +273,7 @@ func (t *tx) idle(account int64) error {
 		if o, err = t.reap(o); err != nil {
 			return err
 		}
-		if o.State == Sending {
+		if o.State == order.Sending {
 			return &Error{Kind: Busy, OrderID: o.OrderID, User: o.User, Host: o.Host}
 		}
 	}
@@ -295,12 +297,12 @@ func (t *tx) idle(account int64) error {
 }
 
 // Accounts returns every account of the journal.
-func (j *Journal) Accounts(ctx context.Context) ([]Account, error) {
+func (j *Journal) Accounts(ctx context.Context) ([]order.Account, error) {
 	return j.accounts(ctx, `SELECT address, name FROM accounts ORDER BY id`)
 }
 
-func (j *Journal) accounts(ctx context.Context, query string, args ...any) ([]Account, error) {
-	accounts, err := collect(j.read(ctx), func(rows *sql.Rows) (a Account, err error) {
+func (j *Journal) accounts(ctx context.Context, query string, args ...any) ([]order.Account, error) {
+	accounts, err := collect(j.read(ctx), func(rows *sql.Rows) (a order.Account, err error) {
 		err = rows.Scan(&a.Address, &a.Name)
 		return a, err
 	}, query, args...)
@@ -324,12 +326,12 @@ func (t *tx) holder(account int64, withdrawal string, but int64) (orderID string
 
 // current returns the account and an order in it, as again does. If the order's sender has died, the order becomes
 // unknown first.
-func (t *tx) current(l *Ledger, o Order) (account int64, now Order, err error) {
+func (t *tx) current(l *Ledger, o Record) (account int64, now Record, err error) {
 	if account, err = t.lock(l); err != nil {
 		return 0, o, err
 	}
 	if o.account != account {
-		o = Order{OrderID: o.OrderID, account: account}
+		o = Record{Order: order.Order{OrderID: o.OrderID}, account: account}
 	}
 	if now, err = t.again(o); err == nil {
 		now, err = t.reap(now)
@@ -338,17 +340,17 @@ func (t *tx) current(l *Ledger, o Order) (account int64, now Order, err error) {
 }
 
 // again returns an order that was read before as it is now. Its state is empty if the journal does not have it.
-func (t *tx) again(o Order) (Order, error) {
+func (t *tx) again(o Record) (Record, error) {
 	same := 0
-	if o.id != 0 { // most have not changed, and need not be read
-		err := t.row(`SELECT count(*) FROM orders WHERE id = ?1 AND order_id = ?2 AND version = ?3`, o.id, o.OrderID, o.version).Scan(&same)
+	if o.row != 0 { // most have not changed, and need not be read
+		err := t.row(`SELECT count(*) FROM orders WHERE id = ?1 AND order_id = ?2 AND version = ?3`, o.row, o.OrderID, o.version).Scan(&same)
 		if err != nil || same == 1 {
 			return o, err
 		}
 	}
 	found, err := t.orders(`account = ?1 AND order_id = ?2`, o.account, o.OrderID)
 	if err != nil || len(found) == 0 {
-		return Order{OrderID: o.OrderID, account: o.account}, err
+		return Record{Order: order.Order{OrderID: o.OrderID}, account: o.account}, err
 	}
 	return found[0], nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/till/internal/journal/pgtest"
+	"example.com/till/pkg/payout/order"
 )
 
 // TestPostgresLocksTheAccount checks that a claim and an outcome wait for the lock on the account's row in
@@ -21,7 +22,7 @@ func TestPostgresLocksTheAccount(t *testing.T) {
 	}
 	j := bookOf(opened)
 	defer j.Close()
-	bring(t, j, "1", Planned)
+	bring(t, j, "1", order.Planned)
 	ticket := mustClaim(t, j, claim("2"))
 	held := otherHolds(t, j, "SELECT id FROM accounts FOR NO KEY UPDATE")
 	const locked = "is locked by another program"
@@ -53,8 +54,8 @@ func TestTwinOfADeadSender(t *testing.T) {
 		if _, err := j.Claim(t.Context(), shop, rowClaims(t, j.of(t.Context(), shop), run)[1]); !errors.Is(err, Duplicate) || AsError(err).Order.OrderID != "3" {
 			t.Errorf("got %v", err)
 		}
-		wantState(t, j, "2", Planned)
-		wantState(t, j, "3", Unknown)
+		wantState(t, j, "2", order.Planned)
+		wantState(t, j, "3", order.Unknown)
 	})
 }
 
@@ -70,7 +71,7 @@ func (failingCommit) commit(context.Context, *sql.Conn) error { return errNoComm
 func TestRefusalWithoutItsCommit(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		bring(t, j, "1", Accepted)
+		bring(t, j, "1", order.Accepted)
 		whole := j.dialect
 		j.dialect = failingCommit{whole}
 		if _, err := j.Claim(t.Context(), shop, claim("1")); errors.Is(err, Exists) || !errors.Is(err, errNoCommit) {

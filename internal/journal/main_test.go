@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"example.com/till/internal/journal/pgtest"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 // TestMain runs the tests or, in a process that a test has started, the work of that process.
@@ -66,7 +68,7 @@ func child(name, place string) int {
 			continue
 		}
 		if word == "finish" {
-			_, err = j.Finish(context.Background(), ticket, Outcome{Ending: WasAccepted, Withdrawal: "w" + id, Status: 200})
+			_, err = j.Finish(context.Background(), ticket, Outcome{Ending: order.WasAccepted, Withdrawal: "w" + id, Status: 200})
 			if err != nil {
 				fmt.Println("error", err)
 				continue
@@ -128,9 +130,9 @@ func (p *process) kill() {
 }
 
 var (
-	shop   = Account{"http://pay.test/api", "shop"}
-	coffee = Content{"crypto:Btc", "crypto:Btc", 5000, "bc1qcoffee", ""}
-	tea    = Content{"crypto:Btc", "crypto:Btc", 7000, "bc1qtea", "leaf"}
+	shop   = order.Account{Address: "http://pay.test/api", Name: "shop"}
+	coffee = order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 5000), Address: "bc1qcoffee", Memo: ""}
+	tea    = order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 7000), Address: "bc1qtea", Memo: "leaf"}
 )
 
 func claim(id string) Claim {
@@ -233,7 +235,7 @@ func mustClaim(t *testing.T, j *book, c Claim) Ticket {
 	return ticket
 }
 
-func mustFinish(t *testing.T, j *book, ticket Ticket, out Outcome) Order {
+func mustFinish(t *testing.T, j *book, ticket Ticket, out Outcome) Record {
 	t.Helper()
 	o, err := j.Finish(t.Context(), ticket, out)
 	if err != nil {
@@ -242,7 +244,7 @@ func mustFinish(t *testing.T, j *book, ticket Ticket, out Outcome) Order {
 	return o
 }
 
-func mustDecide(t *testing.T, j *book, d Decision) Order {
+func mustDecide(t *testing.T, j *book, d Decision) Record {
 	t.Helper()
 	o, err := j.Decide(t.Context(), shop, d)
 	if err != nil {
@@ -252,9 +254,9 @@ func mustDecide(t *testing.T, j *book, d Decision) Order {
 }
 
 // mustSettle settles evidence. Without a content, it takes that of the order.
-func mustSettle(t *testing.T, j *book, f Evidence) Order {
+func mustSettle(t *testing.T, j *book, f Evidence) Record {
 	t.Helper()
-	if f.Content == (Content{}) {
+	if f.Content == (order.Content{}) {
 		o, err := j.Order(t.Context(), shop, f.OrderID)
 		if err != nil {
 			t.Fatal(err)
@@ -269,7 +271,7 @@ func mustSettle(t *testing.T, j *book, f Evidence) Order {
 }
 
 // wantState checks a state, also in the database.
-func wantState(t *testing.T, j *book, id string, want State) Order {
+func wantState(t *testing.T, j *book, id string, want order.State) Record {
 	t.Helper()
 	o, err := j.Order(t.Context(), shop, id)
 	if err != nil {
@@ -281,7 +283,7 @@ func wantState(t *testing.T, j *book, id string, want State) Order {
 	return o
 }
 
-func story(t *testing.T, j *book, id string) []Event {
+func story(t *testing.T, j *book, id string) []order.Event {
 	t.Helper()
 	o, err := j.Order(t.Context(), shop, id)
 	if err != nil {
@@ -294,7 +296,7 @@ func story(t *testing.T, j *book, id string) []Event {
 	return events
 }
 
-func whats(events []Event) (names []string) {
+func whats(events []order.Event) (names []string) {
 	for _, e := range events {
 		names = append(names, e.What+">"+string(e.State))
 	}
@@ -302,33 +304,33 @@ func whats(events []Event) (names []string) {
 }
 
 var (
-	accepted = func(id string) Outcome { return Outcome{Ending: WasAccepted, Withdrawal: id, Status: 200} }
-	rejected = Outcome{Ending: WasRejected, Status: 400, Code: 7, Reason: "no funds"}
-	unknown  = Outcome{Ending: WasUncertain, Reason: "no answer"}
-	limited  = Outcome{Ending: SaidNothing, Status: 429, Reason: "too many"}
-	notLeft  = Outcome{Ending: SaidNothing, Reason: "no connection"}
+	accepted = func(id string) Outcome { return Outcome{Ending: order.WasAccepted, Withdrawal: id, Status: 200} }
+	rejected = Outcome{Ending: order.WasRejected, Status: 400, Code: 7, Reason: "no funds"}
+	unknown  = Outcome{Ending: order.WasUncertain, Reason: "no answer"}
+	limited  = Outcome{Ending: order.SaidNothing, Status: 429, Reason: "too many"}
+	notLeft  = Outcome{Ending: order.SaidNothing, Reason: "no connection"}
 )
 
 // stateAfter returns the state of an order whose only attempt has ended in this way.
-func stateAfter(out Outcome) State {
-	return map[Ending]State{WasAccepted: Accepted, WasRejected: Rejected, WasUncertain: Unknown, SaidNothing: Planned}[out.Ending]
+func stateAfter(out Outcome) order.State {
+	return map[order.Ending]order.State{order.WasAccepted: order.Accepted, order.WasRejected: order.Rejected, order.WasUncertain: order.Unknown, order.SaidNothing: order.Planned}[out.Ending]
 }
 
 // bring makes an order in a state.
-func bring(t *testing.T, j *book, id string, to State) Order {
+func bring(t *testing.T, j *book, id string, to order.State) Record {
 	t.Helper()
 	ticket := mustClaim(t, j, claim(id))
 	switch to {
-	case Sending:
-	case Planned:
+	case order.Sending:
+	case order.Planned:
 		mustFinish(t, j, ticket, notLeft)
-	case Accepted:
+	case order.Accepted:
 		mustFinish(t, j, ticket, accepted("w"+id))
-	case Rejected:
+	case order.Rejected:
 		mustFinish(t, j, ticket, rejected)
-	case Unknown:
+	case order.Unknown:
 		mustFinish(t, j, ticket, unknown)
-	case Conflict:
+	case order.Conflict:
 		mustFinish(t, j, ticket, unknown)
 		mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w" + id, Differs: "the amount is another"})
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // copyFiles copies some files of a journal to another directory, as a careless backup does.
@@ -27,7 +29,7 @@ func copyFiles(t *testing.T, path string, ends ...string) (to string) {
 	return to
 }
 
-func wantRestored(t *testing.T, j *book, a Account, want bool) {
+func wantRestored(t *testing.T, j *book, a order.Account, want bool) {
 	t.Helper()
 	if got, err := j.Restored(t.Context(), a); got != want || err != nil {
 		t.Errorf("restored: %v, %v, want %v", got, err, want)
@@ -68,7 +70,7 @@ func TestLostLogIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	closing(t, path)
 	p := claimedIn(t, path, "a")
-	other := Account{shop.Address, "other"}
+	other := order.Account{Address: shop.Address, Name: "other"}
 	for name, test := range map[string]struct {
 		ends  []string
 		empty bool // the log exists and is empty

@@ -30,14 +30,15 @@ func (j *Journal) moment(at time.Time) Moment {
 // Age returns how long before a moment the last attempt of the order began. Skew is how far this machine's clock is
 // ahead of the service's at that moment; nil: it is not known. If the machine has started again since the attempt, and
 // the skew was known then too, the service's clock decides.
-func (o Order) Age(m Moment, skew *time.Duration) time.Duration {
-	last := o.last()
+func (o Record) Age(m Moment, skew *time.Duration) time.Duration {
+	last := o.origin()
 	age := m.At.Sub(o.Sent)
 	switch {
 	case m.boot != "" && m.boot == last.boot:
 		age = m.since - last.since
-	case m.boot != "" && skew != nil && last.Dated:
-		age -= *skew - last.Skew
+	case m.boot != "" && skew != nil && last.skew != "":
+		then, _ := time.ParseDuration(last.skew)
+		age -= *skew - then
 	}
 	return age
 }

@@ -6,22 +6,24 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // legal is a second copy of the table, so that a wrong step in the table is found.
-var legal = map[State][]State{
-	"":       {Planned, Sending, Accepted, Conflict},
-	Planned:  {Planned, Sending, Unknown, Accepted, Conflict},
-	Sending:  {Sending, Accepted, Rejected, Planned, Unknown, Conflict},
-	Accepted: {Accepted, Conflict, Unknown, Planned},
-	Rejected: {Rejected, Sending, Unknown, Accepted, Conflict},
-	Unknown:  {Unknown, Accepted, Rejected, Planned, Conflict},
-	Conflict: {Conflict, Accepted, Planned},
+var legal = map[order.State][]order.State{
+	"":             {order.Planned, order.Sending, order.Accepted, order.Conflict},
+	order.Planned:  {order.Planned, order.Sending, order.Unknown, order.Accepted, order.Conflict},
+	order.Sending:  {order.Sending, order.Accepted, order.Rejected, order.Planned, order.Unknown, order.Conflict},
+	order.Accepted: {order.Accepted, order.Conflict, order.Unknown, order.Planned},
+	order.Rejected: {order.Rejected, order.Sending, order.Unknown, order.Accepted, order.Conflict},
+	order.Unknown:  {order.Unknown, order.Accepted, order.Rejected, order.Planned, order.Conflict},
+	order.Conflict: {order.Conflict, order.Accepted, order.Planned},
 }
 
 // A world is an order and what has really happened to it, which the order does not know.
 type world struct {
-	order   Order
+	order   Record
 	truth   []bool // of each attempt: the service took it
 	excused []bool // a person has said since that the order was not sent
 	path    string
@@ -45,7 +47,7 @@ const mostEvents = 6
 //   - a rejected order has no attempt that may have been taken.
 func TestNext(t *testing.T) {
 	seen, histories := map[string]bool{}, 0
-	worlds := []world{{order: Order{OrderID: "1", id: 1, version: 1}}}
+	worlds := []world{{order: Record{Order: order.Order{OrderID: "1"}, row: 1, version: 1}}}
 	for depth := range mostEvents {
 		var following []world
 		for _, w := range worlds {
@@ -81,7 +83,7 @@ func TestNext(t *testing.T) {
 func happenings(w world) map[string]event {
 	at := noon.Add(time.Duration(len(w.path)) * time.Second)
 	other := coffee
-	other.Minor++
+	other.Amount.Minor++
 	all := map[string]event{
 		"claim":              claimed{Claim: Claim{OrderID: "1", Content: coffee}, at: at, sender: 7},
 		"claim, other":       claimed{Claim: Claim{OrderID: "1", Content: other}, at: at, sender: 7},
@@ -98,7 +100,7 @@ func happenings(w world) map[string]event {
 		all["missing "+id] = missing{id}
 		content := w.order.Content
 		for _, end := range []Outcome{accepted(id), rejected, unknown, limited} {
-			if (end.Ending == WasAccepted) != taken && end.Ending != WasUncertain {
+			if (end.Ending == order.WasAccepted) != taken && end.Ending != order.WasUncertain {
 				continue
 			}
 			all[fmt.Sprintf("attempt %d ended: %s", i+1, end.Ending)] = ended{attempt: int64(i + 1), content: content, Outcome: end, at: at}
@@ -120,7 +122,7 @@ func happenings(w world) map[string]event {
 // takenClaim is a claim whose call the service will take.
 type takenClaim struct{ claimed }
 
-func (w world) after(e event, now Order) world {
+func (w world) after(e event, now Record) world {
 	n := world{order: now, truth: slices.Clone(w.truth), excused: slices.Clone(w.excused)}
 	switch e := e.(type) {
 	case claimed:
@@ -138,39 +140,39 @@ func (w world) after(e event, now Order) world {
 // wrong says which rule a step breaks; empty: none.
 func wrong(before world, e event, w world) string {
 	from, o := before.order, w.order
-	mayBeTaken := func(a Attempt) bool {
-		return a.Outcome == WasUncertain || a.Outcome == UnderWay || a.Outcome == WasAccepted
+	mayBeTaken := func(a order.Attempt) bool {
+		return a.Outcome == order.WasUncertain || a.Outcome == order.UnderWay || a.Outcome == order.WasAccepted
 	}
 	_, isClaim := e.(claimed)
 	_, isTaken := e.(takenClaim)
 	_, isMissing := e.(missing) // the service takes back what it has answered
 	underWay := 0
 	for _, a := range o.Attempts {
-		if a.Outcome == UnderWay {
+		if a.Outcome == order.UnderWay {
 			underWay++
 		}
 	}
 	switch {
 	case !slices.Contains(legal[from.State], o.State) && from.State != o.State:
 		return "there is no such step"
-	case o.State == Sending && (underWay != 1 || o.last().Outcome != UnderWay):
+	case o.State == order.Sending && (underWay != 1 || o.Last().Outcome != order.UnderWay):
 		return "sending, and the last attempt is not under way"
-	case o.State != Sending && o.State != Conflict && o.State != Accepted && underWay > 0:
+	case o.State != order.Sending && o.State != order.Conflict && o.State != order.Accepted && underWay > 0:
 		return "an attempt is under way, and the order is not sending"
-	case o.Shown != "" && (o.State == Planned || o.State == Rejected || o.State == Sending && from.State != Sending):
+	case o.Shown != "" && (o.State == order.Planned || o.State == order.Rejected || o.State == order.Sending && from.State != order.Sending):
 		return "the service has shown it, and it is " + string(o.State)
-	case o.State == Accepted && from.State != Accepted && o.Decided == nil && o.Shown != o.Withdrawal:
-		return "it is accepted as " + o.Withdrawal + ", and the service has shown it as " + o.Shown
+	case o.State == order.Accepted && from.State != order.Accepted && o.Resolved == nil && o.Shown != o.ID:
+		return "it is accepted as " + o.ID + ", and the service has shown it as " + o.Shown
 	case from.Shown != "" && o.Shown == "" && !isMissing:
 		return "it is forgotten that the service has shown it"
 	}
 	for i, a := range o.Attempts {
 		switch {
-		case a.Outcome == WasAccepted && o.State != Accepted && o.State != Conflict:
+		case a.Outcome == order.WasAccepted && o.State != order.Accepted && o.State != order.Conflict:
 			return fmt.Sprintf("attempt %d was accepted, and the order is %s", i+1, o.State)
-		case o.State == Rejected && mayBeTaken(a):
+		case o.State == order.Rejected && mayBeTaken(a):
 			return fmt.Sprintf("rejected, though attempt %d may have been taken", i+1)
-		case o.State == Planned && mayBeTaken(a) && !w.excused[i]:
+		case o.State == order.Planned && mayBeTaken(a) && !w.excused[i]:
 			return fmt.Sprintf("planned, though attempt %d may have been taken", i+1)
 		}
 	}
@@ -191,12 +193,12 @@ func wrong(before world, e event, w world) string {
 }
 
 // plain returns an order without the fields that no decision depends on.
-func plain(o Order) Order {
+func plain(o Record) Record {
 	o.Sent, o.Reason, o.Key, o.Run, o.Code = time.Time{}, "", "", "", 0
-	if o.Decided != nil {
+	if o.Resolved != nil {
 		o.Callback = "decided" // the rest of a decision is only for people
 	}
-	o.Decided = nil
+	o.Resolved = nil
 	o.Attempts = slices.Clone(o.Attempts)
 	for i := range o.Attempts {
 		if !o.Attempts[i].Ended.IsZero() {
@@ -212,10 +214,10 @@ func plain(o Order) Order {
 func TestMoveComparesVersions(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		o := bring(t, j, "1", Unknown)
-		for name, stale := range map[string]func(*Order){
-			"an older version":     func(o *Order) { o.version-- },
-			"another order's name": func(o *Order) { o.OrderID = "2" },
+		o := bring(t, j, "1", order.Unknown)
+		for name, stale := range map[string]func(*Record){
+			"an older version":     func(o *Record) { o.version-- },
+			"another order's name": func(o *Record) { o.OrderID = "2" },
 		} {
 			old := o
 			stale(&old)
@@ -227,7 +229,7 @@ func TestMoveComparesVersions(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if now := wantState(t, j, "1", Unknown); now.version != o.version || len(now.Attempts) != 1 {
+		if now := wantState(t, j, "1", order.Unknown); now.version != o.version || len(now.Attempts) != 1 {
 			t.Errorf("it changed to %+v", now)
 		}
 		if n := len(story(t, j, "1")); n != 2 {

@@ -7,17 +7,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // TestPicture checks that the picture at the top of transition.go shows every step that next makes, and no
 // other. If it does not, the test prints the correct picture.
 func TestPicture(t *testing.T) {
 	arrows := arrowsOfNext(t)
-	for _, from := range append([]State{""}, States()...) {
+	for _, from := range append([]order.State{""}, order.States()...) {
 		for _, to := range steps(from) {
 			// The service has shown a record of an order in conflict, so no person can say that it was not
 			// sent.
-			unreached := from == Conflict && to == Planned
+			unreached := from == order.Conflict && to == order.Planned
 			if _, drawn := arrows[arrow{from, to}]; drawn == unreached {
 				t.Errorf("a step from %q to %q: next makes it: %t, and the test expects %t", from, to, drawn, !unreached)
 			}
@@ -32,16 +34,16 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-type arrow struct{ from, to State }
+type arrow struct{ from, to order.State }
 
 // arrowsOfNext applies every event to every order that events can lead to, until there are no new orders. It
 // returns the names of the events that change a state.
 func arrowsOfNext(t *testing.T) map[arrow][]string {
-	arrows := map[arrow][]string{{"", Planned}: {"begin run"}} // BeginRun makes this step for many orders at once
+	arrows := map[arrow][]string{{"", order.Planned}: {"begin run"}} // BeginRun makes this step for many orders at once
 	seen := map[string]bool{}
-	orders := []Order{{OrderID: "1", id: 1, version: 1}, {OrderID: "1", id: 1, version: 1, State: Planned, Content: coffee}}
+	orders := []Record{{Order: order.Order{OrderID: "1"}, row: 1, version: 1}, {Order: order.Order{OrderID: "1", State: order.Planned, Content: coffee}, row: 1, version: 1}}
 	for range mostEvents {
-		var following []Order
+		var following []Record
 		for _, o := range orders {
 			for _, e := range anything(o) {
 				now, err := next(o, e)
@@ -66,9 +68,9 @@ func arrowsOfNext(t *testing.T) map[arrow][]string {
 }
 
 // anything returns every possible event for an order, including those of a service that contradicts itself.
-func anything(o Order) []event {
+func anything(o Record) []event {
 	other := coffee
-	other.Minor++
+	other.Amount.Minor++
 	all := []event{senderDied{}, shown{"w5"}, missing{"w0"}, decided{Decision: Decision{NotSent: true, Reason: "x"}, at: noon}}
 	for _, c := range []Claim{{Content: coffee}, {Content: other}, {Content: coffee, SameContent: true, NotRejected: true}} {
 		all = append(all, claimed{Claim: c, at: noon, sender: 7})
@@ -94,7 +96,7 @@ func label(e event) string {
 	case claimed:
 		return "claim"
 	case ended:
-		return map[Ending]string{WasAccepted: "accepted", WasRejected: "rejected", SaidNothing: "said nothing", WasUncertain: "uncertain"}[e.Ending]
+		return map[order.Ending]string{order.WasAccepted: "accepted", order.WasRejected: "rejected", order.SaidNothing: "said nothing", order.WasUncertain: "uncertain"}[e.Ending]
 	case senderDied:
 		return "died"
 	case missing:
@@ -118,7 +120,7 @@ func label(e event) string {
 // picture draws the states as columns. Each arrow has its own line, from its o to its tip.
 func picture(arrows map[arrow][]string) string {
 	const width = 9
-	states := []State{"", Planned, Sending, Rejected, Unknown, Accepted, Conflict}
+	states := []order.State{"", order.Planned, order.Sending, order.Rejected, order.Unknown, order.Accepted, order.Conflict}
 	names := strings.Repeat(" ", width*len(states))
 	for i, state := range states {
 		name := cmp.Or(string(state), "(new)")

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"example.com/till/internal/journal/pgtest"
+	"example.com/till/pkg/payout/order"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -158,16 +159,16 @@ func TestPostgresRestart(t *testing.T) {
 	if _, err := other.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) {
 		t.Fatal(err)
 	}
-	wantState(t, other, "1", Unknown)
+	wantState(t, other, "1", order.Unknown)
 	// The first write takes it again.
-	if o := mustFinish(t, j, two, accepted("w2")); o.State != Accepted {
+	if o := mustFinish(t, j, two, accepted("w2")); o.State != order.Accepted {
 		t.Errorf("after the restart: %+v", o)
 	}
 	if n, err := other.Reap(t.Context(), shop); n != 0 || err != nil {
 		t.Errorf("the lock was not taken again: %d, %v", n, err)
 	}
-	wantState(t, other, "3", Sending)
-	if o := mustFinish(t, j, one, accepted("w1")); o.State != Accepted || o.Withdrawal != "w1" {
+	wantState(t, other, "3", order.Sending)
+	if o := mustFinish(t, j, one, accepted("w1")); o.State != order.Accepted || o.ID != "w1" {
 		t.Errorf("the late outcome: %+v", o)
 	}
 	mustFinish(t, j, three, accepted("w3"))
@@ -310,7 +311,7 @@ func TestPostgresLocked(t *testing.T) {
 	}
 	j := bookOf(opened)
 	defer j.Close()
-	bring(t, j, "1", Unknown)
+	bring(t, j, "1", order.Unknown)
 	held := otherHolds(t, j, "LOCK TABLE accounts")
 	ticket, err := j.Claim(t.Context(), shop, claim("2"))
 	if !errors.Is(err, Broken) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
@@ -374,7 +375,7 @@ func TestPostgresSchemas(t *testing.T) {
 // TestPostgresCopy checks that a copy is written only to an empty database.
 func TestPostgresCopy(t *testing.T) {
 	s, j := openPostgres(t)
-	bring(t, j, "1", Accepted)
+	bring(t, j, "1", order.Accepted)
 	other, schema, view := s.Database(t), s.Database(t), s.Database(t)
 	s.Exec(t, other, "CREATE TABLE customers (x int)")
 	s.Exec(t, schema, "CREATE SCHEMA shop")
@@ -400,7 +401,7 @@ func TestPostgresCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer to.Close()
-	wantState(t, bookOf(to), "1", Accepted)
+	wantState(t, bookOf(to), "1", order.Accepted)
 }
 
 // TestPostgresVerifiesOtherMachines checks that the driver's own settings are checked, for every host that it

@@ -8,22 +8,24 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // An attempt has what really happened to it, which the journal does not know.
 type attempt struct {
 	sender  int
 	ticket  Ticket
-	content Content
-	taken   string // the id that the service gave it; empty: it was not taken
-	told    State  // what its sender has recorded; empty: nothing yet
-	lost    bool   // its sender has died
-	excused bool   // a person has said since that the order was not sent
+	content order.Content
+	taken   string      // the id that the service gave it; empty: it was not taken
+	told    order.State // what its sender has recorded; empty: nothing yet
+	lost    bool        // its sender has died
+	excused bool        // a person has said since that the order was not sent
 }
 
 type history struct {
 	attempts []*attempt
-	events   []Event
+	events   []order.Event
 	evidence bool // something has shown that it was accepted: an answer, the list, or a person
 }
 
@@ -38,10 +40,10 @@ func TestHistories(t *testing.T) {
 		round := 0
 		rapid.Check(t, func(r *rapid.T) {
 			round++
-			account := Account{"http://pay.test", fmt.Sprint("round ", round)}
+			account := order.Account{Address: "http://pay.test", Name: fmt.Sprint("round ", round)}
 			orders := map[string]*history{"1": {}, "2": {}}
 			ids := 0
-			contents := []Content{coffee, tea}
+			contents := []order.Content{coffee, tea}
 			pick := func() (string, *history) {
 				id := rapid.SampledFrom([]string{"1", "2"}).Draw(r, "order")
 				return id, orders[id]
@@ -66,7 +68,7 @@ func TestHistories(t *testing.T) {
 				if _, err := senders[a.sender].Finish(t.Context(), a.ticket, out); err != nil {
 					r.Fatal(err)
 				}
-				a.told = State(out.Ending)
+				a.told = order.State(out.Ending)
 			}
 			r.Repeat(map[string]func(*rapid.T){
 				"claim": func(r *rapid.T) {
@@ -79,13 +81,13 @@ func TestHistories(t *testing.T) {
 						return
 					}
 					for i, a := range h.attempts {
-						if !a.excused && a.told != Rejected && a.told != State(SaidNothing) {
+						if !a.excused && a.told != order.Rejected && a.told != order.State(order.SaidNothing) {
 							r.Fatalf("order %s is sent again, though attempt %d (%q, taken as %q) may have been taken", id, i, a.told, a.taken)
 						}
-						if a.told != Rejected && a.told != State(SaidNothing) && a.content != c.Content {
+						if a.told != order.Rejected && a.told != order.State(order.SaidNothing) && a.content != c.Content {
 							r.Fatalf("order %s is sent with other content, though attempt %d (%q, taken as %q) may have been taken", id, i, a.told, a.taken)
 						}
-						if a.told == Accepted {
+						if a.told == order.Accepted {
 							r.Fatalf("order %s is sent again, though attempt %d was accepted", id, i)
 						}
 					}
@@ -103,7 +105,7 @@ func TestHistories(t *testing.T) {
 						return
 					}
 					finish(h.attempts[i])
-					h.evidence = h.evidence || h.attempts[i].told == Accepted
+					h.evidence = h.evidence || h.attempts[i].told == order.Accepted
 				},
 				"die": func(r *rapid.T) {
 					sender := rapid.IntRange(0, 2).Draw(r, "sender")
@@ -170,17 +172,17 @@ func TestHistories(t *testing.T) {
 							r.Fatal(err)
 						}
 						for i, a := range h.attempts {
-							settled := a.told == Rejected || a.told == State(SaidNothing)
+							settled := a.told == order.Rejected || a.told == order.State(order.SaidNothing)
 							switch {
-							case o.State == Planned && !settled && !a.excused:
+							case o.State == order.Planned && !settled && !a.excused:
 								r.Fatalf("order %s is planned, though attempt %d (%q) may have been taken", id, i, a.told)
-							case o.State == Rejected && !settled:
+							case o.State == order.Rejected && !settled:
 								r.Fatalf("order %s is rejected, though attempt %d (%q) may have been taken", id, i, a.told)
-							case a.told == Accepted && o.State != Accepted && o.State != Conflict:
+							case a.told == order.Accepted && o.State != order.Accepted && o.State != order.Conflict:
 								r.Fatalf("order %s is %s, though attempt %d was accepted", id, o.State, i)
 							}
 						}
-						if o.State == Accepted && !h.evidence {
+						if o.State == order.Accepted && !h.evidence {
 							r.Fatalf("order %s is accepted, and nobody has said so", id)
 						}
 						events, err := senders[0].Story(t.Context(), o)

@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
+
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 const orderColumns = `orders.id, account, order_id, run, state, orders.currency, orders.unit, orders.minor, orders.address, orders.memo, orders.callback, orders.note, withdrawal, shown, version, sent,
@@ -18,30 +22,57 @@ const orderColumns = `orders.id, account, order_id, run, state, orders.currency,
 const withAttempts = `LEFT JOIN attempts ON attempts.order_row = orders.id`
 
 // scanOrder reads a row of orderColumns: an order and at most one of its attempts.
-func scanOrder(rows *sql.Rows, more ...any) (o Order, err error) {
+func scanOrder(rows *sql.Rows, more ...any) (o Record, err error) {
 	var state, sent, decidedAt, created, changed string
-	var d Decided
+	var d order.Resolution
 	var number, sender, decimals, demand, consent, since sql.NullInt64
 	var began, ended, outcome, boot, skew sql.NullString
-	err = rows.Scan(append([]any{&o.id, &o.account, &o.OrderID, &o.Run, &state, &o.Currency, &o.Unit, &o.Minor,
-		&o.Address, &o.Memo, &o.Callback, &o.Note, &o.Withdrawal, &o.Shown,
-		&o.version, &sent, &o.Code, &o.Reason, &o.User, &o.Host, &o.Key, &d.As, &decidedAt, &d.User, &d.Host, &d.Reason,
-		&created, &changed,
-		&number, &sender, &began, &ended, &outcome, &decimals, &demand, &consent, &boot, &since, &skew}, more...)...)
-	o.State, o.Sent, o.Created, o.Changed = State(state), unstamp(sent), unstamp(created), unstamp(changed)
-	o.Withdrawal, o.Shown = restored(o.Withdrawal), restored(o.Shown)
+	err = rows.Scan(slices.Concat([]any{&o.row, &o.account, &o.OrderID, &o.Run, &state}, contentColumns(&o.Content),
+		[]any{&o.Callback, &o.Note, &o.ID, &o.Shown, &o.version, &sent, &o.Code, &o.Reason, &o.User, &o.Host, &o.Key, &d.As, &decidedAt, &d.User, &d.Host, &d.Reason,
+			&created, &changed,
+			&number, &sender, &began, &ended, &outcome, &decimals, &demand, &consent, &boot, &since, &skew}, more)...)
+	o.State, o.Sent, o.Created, o.Changed = order.State(state), unstamp(sent), unstamp(created), unstamp(changed)
+	o.ID, o.Shown = restored(o.ID), restored(o.Shown)
 	if d.As != "" {
 		d.At = unstamp(decidedAt)
-		o.Decided = &d
+		o.Resolved = &d
 	}
+	o.Attempts = []order.Attempt{} // in JSON, none is an empty list
 	if number.Valid {
-		a := Attempt{Number: number.Int64, Began: unstamp(began.String), Ended: unstamp(ended.String),
-			Outcome: Ending(outcome.String), Decimals: decimals.Int64, Demand: demand.Int64, Consent: consent.Int64,
-			Dated: skew.String != "", sender: sender.Int64, boot: boot.String, since: time.Duration(since.Int64)}
-		a.Skew, _ = time.ParseDuration(skew.String)
-		o.Attempts = []Attempt{a}
+		o.Attempts = append(o.Attempts, order.Attempt{Number: number.Int64, Began: unstamp(began.String), Ended: unstamp(ended.String),
+			Outcome: order.Ending(outcome.String), Decimals: decimals.Int64, Demand: demand.Int64, Consent: consent.Int64})
+		o.origins = []origin{{sender.Int64, boot.String, time.Duration(since.Int64), skew.String}}
 	}
 	return o, err
+}
+
+// contentColumns are the destinations of the columns currency, unit, minor, address and memo.
+func contentColumns(c *order.Content) []any {
+	return []any{unit{&c.Currency.Kind, &c.Currency.Code}, unit{&c.Amount.Kind, &c.Amount.Code}, &c.Amount.Minor, &c.Address, &c.Memo}
+}
+
+// A unit is the destination of a column that has what order.UnitText returns.
+type unit struct {
+	kind *api.Kind
+	code *string
+}
+
+// Scan is for database/sql.
+func (u unit) Scan(column any) error {
+	var text sql.NullString
+	err := text.Scan(column)
+	c := unitOf(text.String)
+	*u.kind, *u.code = c.Kind, c.Code
+	return err
+}
+
+// unitOf is the inverse of order.UnitText.
+func unitOf(text string) api.Currency {
+	kind, code, _ := strings.Cut(text, ":")
+	if kind == "fiat" {
+		return api.FiatCurrency(code)
+	}
+	return api.CryptoCurrency(code)
 }
 
 // each iterates over the rows of a query. It stops after an error.
@@ -86,34 +117,34 @@ func scanOne[T any](rows *sql.Rows) (value T, err error) {
 }
 
 // ordersOf returns the orders in the rows of a query. The rows of one order must be adjacent.
-func ordersOf(q querier, query string, args ...any) iter.Seq2[Order, error] {
-	return func(yield func(Order, error) bool) {
-		var o Order
+func ordersOf(q querier, query string, args ...any) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		var o Record
 		for rows, err := range each(q, query, args...) {
-			var row Order
+			var row Record
 			if err == nil {
 				row, err = scanOrder(rows)
 			}
 			switch {
 			case err != nil:
-				yield(Order{}, err)
+				yield(Record{}, err)
 				return
-			case row.id == o.id:
-				o.Attempts = append(o.Attempts, row.Attempts...)
+			case row.row == o.row:
+				o.Attempts, o.origins = append(o.Attempts, row.Attempts...), append(o.origins, row.origins...)
 				continue
-			case o.id != 0 && !yield(o, nil):
+			case o.row != 0 && !yield(o, nil):
 				return
 			}
 			o = row
 		}
-		if o.id != 0 {
+		if o.row != 0 {
 			yield(o, nil)
 		}
 	}
 }
 
 // load returns the orders for which a condition holds, oldest first.
-func load(q querier, where string, args ...any) (orders []Order, err error) {
+func load(q querier, where string, args ...any) (orders []Record, err error) {
 	for o, err := range ordersOf(q,
 		`SELECT `+orderColumns+` FROM orders `+withAttempts+` WHERE `+where+` ORDER BY orders.id, number`, args...) {
 		if err != nil {
@@ -124,47 +155,48 @@ func load(q querier, where string, args ...any) (orders []Order, err error) {
 	return orders, nil
 }
 
-func (t *tx) orders(where string, args ...any) ([]Order, error) { return load(t, where, args...) }
+func (t *tx) orders(where string, args ...any) ([]Record, error) { return load(t, where, args...) }
 
 // insert makes an order, unless there is one: then its number is 0. happen gives it a state, in the same transaction,
 // unless it is planned.
-func (t *tx) insert(account int64, o Order) (Order, error) {
-	o.account, o.User, o.Host, o.Created, o.Changed = account, t.j.options.User, t.j.options.Host, t.at, t.at
+func (t *tx) insert(account int64, made order.Order) (Record, error) {
+	o := Record{Order: made, account: account}
+	o.User, o.Host, o.Created, o.Changed, o.Attempts = t.j.options.User, t.j.options.Host, t.at, t.at, []order.Attempt{}
 	err := t.row(`INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed, content, payee)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15, ?16) ON CONFLICT (account, order_id) DO NOTHING RETURNING id, version`,
-		account, o.OrderID, o.Run, string(o.State), o.Currency, o.Unit, o.Minor, o.Address, o.Memo, o.Callback, o.Note, o.User,
-		o.Host, t.now, o.Content.Key().String(), payee(o.Address)).Scan(&o.id, &o.version)
+		account, o.OrderID, o.Run, string(o.State), order.UnitText(o.Currency), order.UnitText(o.Unit()), o.Amount.Minor, o.Address, o.Memo, o.Callback, o.Note, o.User,
+		o.Host, t.now, o.Content.Key().String(), payee(o.Address)).Scan(&o.row, &o.version)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
 	return o, err
 }
 
-// A Filter chooses orders. Its zero value chooses all orders of an account.
-type Filter struct {
-	From, To time.Time // time of the last attempt or, if there is none, of the first record; To is exclusive
-	States   []State
-	Currency string // kind and code
-	Address  string
-	Run      string // its name
-	Runs     bool   // only orders that belong to a run
-	OrderID  string
-	Unshown  bool // only orders that were sent or decided about, and that the service has never shown
-}
-
 // Orders returns the orders of the account that a filter chooses, oldest first, or in the order of the plan
 // for a run. It stops after an error.
-func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
-	return func(yield func(Order, error) bool) {
+func (l *Ledger) Orders(ctx context.Context, f order.Filter) iter.Seq2[Record, error] {
+	return l.chosen(ctx, f)
+}
+
+// Unshown returns the orders that were sent or decided about, and that the service has never shown.
+func (l *Ledger) Unshown(ctx context.Context) iter.Seq2[Record, error] {
+	return l.chosen(ctx, order.Filter{}, unshown)
+}
+
+// unshown is the condition of the index orders_unshown.
+const unshown = "shown = '' AND (sent <> '' OR decided <> '')"
+
+func (l *Ledger) chosen(ctx context.Context, f order.Filter, conditions ...string) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
 		account, err := l.number(ctx)
 		if err != nil {
-			yield(Order{}, err)
+			yield(Record{}, err)
 			return
 		}
 		if account == 0 {
 			return
 		}
-		query, args := f.query(account)
+		query, args := queryFor(account, f, conditions...)
 		for o, err := range ordersOf(l.j.read(ctx), query, args...) {
 			if !yield(o, l.j.failed(err)) || err != nil {
 				return
@@ -173,9 +205,9 @@ func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 	}
 }
 
-// query returns the statement for a filter.
-func (f Filter) query(account int64) (query string, args []any) {
-	where, args := []string{"orders.account = ?1"}, []any{account}
+// queryFor returns the statement for a filter with further conditions.
+func queryFor(account int64, f order.Filter, conditions ...string) (query string, args []any) {
+	where, args := append([]string{"orders.account = ?1"}, conditions...), []any{account}
 	add := func(condition string, value any) {
 		args = append(args, value)
 		where = append(where, fmt.Sprintf(condition, len(args)))
@@ -195,15 +227,15 @@ func (f Filter) query(account int64) (query string, args []any) {
 		}
 		where = append(where, "state IN ("+strings.Join(marks, ", ")+")")
 	}
-	if f.Currency != "" {
-		add("lower(orders.currency) = lower(?%d)", f.Currency)
+	if f.Currency != (api.Currency{}) {
+		add("lower(orders.currency) = lower(?%d)", order.UnitText(f.Currency))
 	}
 	if f.Address != "" {
 		add("payee = ?%d", payee(f.Address))
 	}
-	from, order := "orders", "orders.id"
+	from, by := "orders", "orders.id"
 	if f.Run != "" {
-		from, order = "run_rows JOIN orders ON orders.id = run_rows.order_row", "place"
+		from, by = "run_rows JOIN orders ON orders.id = run_rows.order_row", "place"
 		args = append(args, f.Run)
 		where = append(where, ofRun(len(args)))
 	}
@@ -213,11 +245,8 @@ func (f Filter) query(account int64) (query string, args []any) {
 	if f.OrderID != "" {
 		add("order_id = ?%d", f.OrderID)
 	}
-	if f.Unshown {
-		where = append(where, "shown = '' AND (sent <> '' OR decided <> '')") // that of the index orders_unshown
-	}
 	return `SELECT ` + orderColumns + ` FROM ` + from + ` ` + withAttempts + ` WHERE ` + strings.Join(where, " AND ") +
-		` ORDER BY ` + order + `, number`, args
+		` ORDER BY ` + by + `, number`, args
 }
 
 // ofRun returns the condition for the rows of a run that has begun. The account is the first argument.
@@ -226,24 +255,24 @@ func ofRun(name int) string {
 }
 
 // Order returns one order. If there is none, it returns NotFound.
-func (l *Ledger) Order(ctx context.Context, orderID string) (Order, error) {
-	for o, err := range l.Orders(ctx, Filter{OrderID: orderID}) {
+func (l *Ledger) Order(ctx context.Context, orderID string) (Record, error) {
+	for o, err := range l.Orders(ctx, order.Filter{OrderID: orderID}) {
 		return o, err
 	}
-	return Order{}, &Error{Kind: NotFound, OrderID: orderID}
+	return Record{}, &Error{Kind: NotFound, OrderID: orderID}
 }
 
 // Story returns the history of an order, oldest event first.
-func (j *Journal) Story(ctx context.Context, o Order) ([]Event, error) {
+func (j *Journal) Story(ctx context.Context, o Record) ([]order.Event, error) {
 	events, err := collect(j.read(ctx), scanEvent, `SELECT at, user_name, host, what, state, currency, unit, minor, address, memo, callback, fingerprint, withdrawal, status, code, reason
-		FROM events WHERE order_row = ?1 ORDER BY id`, o.id)
+		FROM events WHERE order_row = ?1 ORDER BY id`, o.row)
 	return events, j.failed(err)
 }
 
-func scanEvent(rows *sql.Rows) (e Event, err error) {
+func scanEvent(rows *sql.Rows) (e order.Event, err error) {
 	var at, state string
-	err = rows.Scan(&at, &e.User, &e.Host, &e.What, &state, &e.Currency, &e.Unit, &e.Minor, &e.Address, &e.Memo,
-		&e.Callback, &e.Key, &e.Withdrawal, &e.Status, &e.Code, &e.Reason)
-	e.At, e.State, e.Withdrawal = unstamp(at), State(state), restored(e.Withdrawal)
+	err = rows.Scan(slices.Concat([]any{&at, &e.User, &e.Host, &e.What, &state}, contentColumns(&e.Content),
+		[]any{&e.Callback, &e.Key, &e.ID, &e.HTTPStatus, &e.Code, &e.Reason})...)
+	e.At, e.State, e.ID = unstamp(at), order.State(state), restored(e.ID)
 	return e, err
 }

@@ -9,13 +9,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 func TestAccountsAndKeys(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		at := &clock{noon}
 		j := open(func(o *Options) { o.Now = at.now })
-		standing := func(a Account) AccountStatus {
+		standing := func(a order.Account) AccountStatus {
 			t.Helper()
 			s, err := j.Status(t.Context(), a)
 			if err != nil {
@@ -39,19 +42,19 @@ func TestAccountsAndKeys(t *testing.T) {
 		check(j.NoteKey(t.Context(), shop, "k1", KeyAdopted))
 		check(j.NoteService(t.Context(), shop, "m1", NotTried))
 		check(j.NoteService(t.Context(), shop, "", Kept))
-		bring(t, j, "1", Accepted)
+		bring(t, j, "1", order.Accepted)
 		at.Time = noon.Add(time.Hour)
-		bring(t, j, "2", Accepted)
+		bring(t, j, "2", order.Accepted)
 		at.Time = noon.Add(time.Minute)
-		bring(t, j, "3", Accepted)
-		for i, state := range []State{Unknown, Sending, Conflict, Rejected, Planned} {
+		bring(t, j, "3", order.Accepted)
+		for i, state := range []order.State{order.Unknown, order.Sending, order.Conflict, order.Rejected, order.Planned} {
 			bring(t, j, string(rune('4'+i)), state)
 		}
 		s := standing(shop)
 		if s.Newest == nil || s.Newest.OrderID != "2" || s.Unknown != 2 || s.Merchant != "m1" || s.OrderIDs != Kept || !slices.Equal(s.Keys, []string{"k1", "k2"}) {
 			t.Errorf("the standing is %+v", s)
 		}
-		office := Account{shop.Address, "office"}
+		office := order.Account{Address: shop.Address, Name: "office"}
 		for key, how := range map[string]string{"k2": KeyFirst, "k1": KeyChecked} { // another process was quicker
 			if err := j.NoteKey(t.Context(), office, key, how); !errors.Is(err, AccountChanged) {
 				t.Errorf("key %s of another account: %v", key, err)
@@ -61,13 +64,13 @@ func TestAccountsAndKeys(t *testing.T) {
 			t.Errorf("a first key beside others: %v", err)
 		}
 		check(j.NoteKey(t.Context(), office, "k2", KeyAdopted))
-		if used, err := j.KeyUsedBy(t.Context(), "k2"); err != nil || !slices.Equal(used, []Account{shop, office}) {
+		if used, err := j.KeyUsedBy(t.Context(), "k2"); err != nil || !slices.Equal(used, []order.Account{shop, office}) {
 			t.Errorf("k2 was used by %v, %v", used, err)
 		}
 		if used, err := j.KeyUsedBy(t.Context(), "k3"); err != nil || len(used) != 0 {
 			t.Errorf("k3 was used by %v, %v", used, err)
 		}
-		if all, err := j.Accounts(t.Context()); err != nil || !slices.Equal(all, []Account{shop, office}) {
+		if all, err := j.Accounts(t.Context()); err != nil || !slices.Equal(all, []order.Account{shop, office}) {
 			t.Errorf("the accounts are %v, %v", all, err)
 		}
 	})
@@ -77,7 +80,7 @@ func TestAccountsAndKeys(t *testing.T) {
 // anything that was sent with it, and not before. A key that was checked, or that a person adopted, is tied
 // whatever the outcome of a call is.
 func TestKeyOfACallThatNeverLeft(t *testing.T) {
-	closedKey := Outcome{Ending: SaidNothing, Status: 401, Reason: "no such key"}
+	closedKey := Outcome{Ending: order.SaidNothing, Status: 401, Reason: "no such key"}
 	for name, tt := range map[string]struct {
 		how    string
 		before []Outcome // of other orders; an order under way has none
@@ -101,7 +104,7 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 			eachDialect(t, func(t *testing.T, open opener) {
 				j := open()
 				if strings.HasSuffix(name, "account") {
-					mustFinishFor(t, j, Account{shop.Address, "office"}, Claim{OrderID: "9", Content: tea, Key: "key9"}, accepted("w9"))
+					mustFinishFor(t, j, order.Account{Address: shop.Address, Name: "office"}, Claim{OrderID: "9", Content: tea, Key: "key9"}, accepted("w9"))
 				}
 				if err := j.NoteKey(t.Context(), shop, "key1", tt.how); err != nil {
 					t.Fatal(err)
@@ -132,9 +135,9 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 func TestFirstKeyIsTiedOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		office := Account{shop.Address, "office"}
+		office := order.Account{Address: shop.Address, Name: "office"}
 		for _, noted := range []struct {
-			a   Account
+			a   order.Account
 			key string
 		}{{shop, "key1"}, {office, "key1"}, {shop, "key2"}} {
 			if err := j.NoteKey(t.Context(), noted.a, noted.key, KeyFirst); err != nil {
@@ -148,7 +151,7 @@ func TestFirstKeyIsTiedOnce(t *testing.T) {
 		}
 		j.dialect = whole
 		mustClaim(t, j, claim("1")) // with key1
-		if used, err := j.KeyUsedBy(t.Context(), "key1"); err != nil || !slices.Equal(used, []Account{shop}) {
+		if used, err := j.KeyUsedBy(t.Context(), "key1"); err != nil || !slices.Equal(used, []order.Account{shop}) {
 			t.Errorf("key1 was used by %v, %v", used, err)
 		}
 		if _, err := j.Claim(t.Context(), office, claim("1")); !errors.Is(err, AccountChanged) {
@@ -162,7 +165,7 @@ func TestFirstKeyIsTiedOnce(t *testing.T) {
 	})
 }
 
-func mustFinishFor(t *testing.T, j *book, a Account, c Claim, out Outcome) {
+func mustFinishFor(t *testing.T, j *book, a order.Account, c Claim, out Outcome) {
 	t.Helper()
 	ticket, err := j.Claim(t.Context(), a, c)
 	if err == nil {
@@ -176,18 +179,18 @@ func mustFinishFor(t *testing.T, j *book, a Account, c Claim, out Outcome) {
 func TestRenameMovesTheHistory(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		office, moved := Account{shop.Address, "office"}, Account{"https://new.test/api", "shop"}
+		office, moved := order.Account{Address: shop.Address, Name: "office"}, order.Account{Address: "https://new.test/api", Name: "shop"}
 		if err := j.Rename(t.Context(), shop, moved); !errors.Is(err, AccountChanged) || AsError(err).Account != shop {
 			t.Errorf("an account that is not there: %v", err)
 		}
-		bring(t, j, "1", Accepted)
+		bring(t, j, "1", order.Accepted)
 		if err := j.NoteKey(t.Context(), shop, "k1", KeyChecked); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := j.Claim(t.Context(), office, claim("1")); err != nil {
 			t.Fatal(err)
 		}
-		for _, to := range []Account{office, shop} {
+		for _, to := range []order.Account{office, shop} {
 			if err := j.Rename(t.Context(), shop, to); !errors.Is(err, AccountChanged) || AsError(err).Account != to {
 				t.Errorf("to %v, which has a history: %v", to, err)
 			}
@@ -201,7 +204,7 @@ func TestRenameMovesTheHistory(t *testing.T) {
 		if _, err := j.Order(t.Context(), shop, "1"); !errors.Is(err, NotFound) {
 			t.Errorf("under the old name: %v", err)
 		}
-		if o, err := j.Order(t.Context(), moved, "1"); err != nil || o.State != Accepted {
+		if o, err := j.Order(t.Context(), moved, "1"); err != nil || o.State != order.Accepted {
 			t.Errorf("under the new name: %+v, %v", o, err)
 		}
 		if _, err := j.Claim(t.Context(), moved, claim("1")); !errors.Is(err, Exists) {
@@ -217,17 +220,17 @@ func TestRenameMovesTheHistory(t *testing.T) {
 // neither the plan's account, nor another account to its name. The account has a history, was made by the
 // plan's run, or is empty.
 func TestRenameIsRefusedDuringARun(t *testing.T) {
-	moved := Account{"https://new.test/api", "shop"}
-	for name, prepare := range map[string]func(t *testing.T, applies *book) (old, to Account){
-		"a history": func(t *testing.T, applies *book) (old, to Account) {
-			bring(t, applies, "1", Accepted)
+	moved := order.Account{Address: "https://new.test/api", Name: "shop"}
+	for name, prepare := range map[string]func(t *testing.T, applies *book) (old, to order.Account){
+		"a history": func(t *testing.T, applies *book) (old, to order.Account) {
+			bring(t, applies, "1", order.Accepted)
 			if err := applies.of(t.Context(), shop).Alone(t.Context(), "cafe", true); err != nil {
 				t.Fatal(err)
 			}
 			return shop, moved
 		},
-		"a history, and its new name has an empty account": func(t *testing.T, applies *book) (old, to Account) {
-			bring(t, applies, "1", Accepted)
+		"a history, and its new name has an empty account": func(t *testing.T, applies *book) (old, to order.Account) {
+			bring(t, applies, "1", order.Accepted)
 			err := applies.of(t.Context(), shop).Alone(t.Context(), "cafe", true)
 			if err == nil {
 				_, err = applies.entered(t.Context(), moved)
@@ -237,15 +240,15 @@ func TestRenameIsRefusedDuringARun(t *testing.T) {
 			}
 			return shop, moved
 		},
-		"a new account": func(t *testing.T, applies *book) (old, to Account) {
+		"a new account": func(t *testing.T, applies *book) (old, to order.Account) {
 			if err := applies.of(t.Context(), shop).Alone(t.Context(), "cafe", true); err != nil {
 				t.Fatal(err)
 			}
 			mustBegin(t, applies, Run{Name: "cafe", Digest: "cafe"}, row("1"))
 			return shop, moved
 		},
-		"an empty account": func(t *testing.T, applies *book) (old, to Account) {
-			bring(t, applies, "1", Accepted)
+		"an empty account": func(t *testing.T, applies *book) (old, to order.Account) {
+			bring(t, applies, "1", order.Accepted)
 			empty, err := applies.entered(t.Context(), moved)
 			if err == nil {
 				err = empty.Alone(t.Context(), "cafe", true)
@@ -291,8 +294,8 @@ func TestRenameIsRefusedDuringARun(t *testing.T) {
 func TestFinishAfterRename(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open()
-		moved := Account{"https://new.test/api", "shop"}
-		bring(t, j, "1", Accepted)
+		moved := order.Account{Address: "https://new.test/api", Name: "shop"}
+		bring(t, j, "1", order.Accepted)
 		ticket := mustClaim(t, j, claim("2"))
 		loseLock(t, j)
 		if _, err := other.Reap(t.Context(), shop); err != nil {
@@ -301,10 +304,10 @@ func TestFinishAfterRename(t *testing.T) {
 		if err := other.Rename(t.Context(), shop, moved); err != nil {
 			t.Fatal(err)
 		}
-		if o := mustFinish(t, j, ticket, accepted("w1")); o.State != Unknown {
+		if o := mustFinish(t, j, ticket, accepted("w1")); o.State != order.Unknown {
 			t.Errorf("the id of order 1 was taken for order 2: %+v", o)
 		}
-		if all, err := j.Accounts(t.Context()); err != nil || !slices.Equal(all, []Account{moved}) {
+		if all, err := j.Accounts(t.Context()); err != nil || !slices.Equal(all, []order.Account{moved}) {
 			t.Errorf("the accounts are %v, %v", all, err)
 		}
 	})
@@ -315,20 +318,20 @@ func TestFinishAfterRename(t *testing.T) {
 func TestUnshown(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		for _, state := range States() {
+		for _, state := range order.States() {
 			bring(t, j, string(state), state)
 		}
-		bring(t, j, "not sent", Unknown)
+		bring(t, j, "not sent", order.Unknown)
 		mustDecide(t, j, Decision{OrderID: "not sent", NotSent: true, Reason: "x"})
-		bring(t, j, "paid as", Unknown)
+		bring(t, j, "paid as", order.Unknown)
 		mustDecide(t, j, Decision{OrderID: "paid as", PaidAs: "w9"})
-		bring(t, j, "seen", Unknown)
+		bring(t, j, "seen", order.Unknown)
 		if err := j.Show(t.Context(), shop, "seen", "w8"); err != nil {
 			t.Fatal(err)
 		}
 		mustBegin(t, j, Run{Name: "r1", Digest: "r1..."}, Row{OrderID: "never sent", Content: tea})
 		var got []string
-		for o, err := range j.Orders(t.Context(), shop, Filter{Unshown: true}) {
+		for o, err := range j.of(t.Context(), shop).Unshown(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -344,7 +347,7 @@ func TestFilters(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		at := &clock{noon}
 		j := open(func(o *Options) { o.Now = at.now })
-		for i, state := range States() {
+		for i, state := range order.States() {
 			at.Time = noon.Add(time.Duration(i) * time.Minute)
 			bring(t, j, string(state), state)
 		}
@@ -359,24 +362,24 @@ func TestFilters(t *testing.T) {
 			t.Fatal(err)
 		}
 		tea := tea
-		tea.Currency = "crypto:Eth"
+		tea.Currency = api.CryptoCurrency("Eth")
 		mustBegin(t, j, Run{Name: "r1", Digest: "r1..."}, Row{OrderID: "tea", Content: tea})
 		tests := []struct {
 			name string
-			f    Filter
+			f    order.Filter
 			want []string
 		}{
-			{"all", Filter{}, []string{"planned", "sending", "accepted", "rejected", "unknown", "conflict", "tea"}},
-			{"from", Filter{From: noon.Add(4 * time.Minute)}, []string{"unknown", "conflict", "tea"}},
-			{"to", Filter{To: noon.Add(time.Minute)}, []string{"planned"}},
-			{"between, in another zone", Filter{From: noon.Add(time.Minute).In(time.FixedZone("", 7200)), To: noon.Add(3 * time.Minute)}, []string{"sending", "accepted"}},
-			{"states", Filter{States: []State{Unknown, Conflict}}, []string{"unknown", "conflict", "tea"}},
-			{"currency", Filter{Currency: "crypto:Eth"}, []string{"tea"}},
-			{"address", Filter{Address: tea.Address}, []string{"tea"}},
-			{"run", Filter{Run: "r1"}, []string{"tea"}},
-			{"order", Filter{OrderID: "unknown"}, []string{"unknown"}},
-			{"all at once", Filter{From: noon, To: noon.Add(2 * time.Hour), States: []State{Unknown}, Currency: "crypto:Eth", Address: tea.Address, Run: "r1", OrderID: "tea"}, []string{"tea"}},
-			{"none", Filter{States: []State{Unknown}, Run: "r2"}, nil},
+			{"all", order.Filter{}, []string{"planned", "sending", "accepted", "rejected", "unknown", "conflict", "tea"}},
+			{"from", order.Filter{From: noon.Add(4 * time.Minute)}, []string{"unknown", "conflict", "tea"}},
+			{"to", order.Filter{To: noon.Add(time.Minute)}, []string{"planned"}},
+			{"between, in another zone", order.Filter{From: noon.Add(time.Minute).In(time.FixedZone("", 7200)), To: noon.Add(3 * time.Minute)}, []string{"sending", "accepted"}},
+			{"states", order.Filter{States: []order.State{order.Unknown, order.Conflict}}, []string{"unknown", "conflict", "tea"}},
+			{"currency", order.Filter{Currency: tea.Currency}, []string{"tea"}},
+			{"address", order.Filter{Address: tea.Address}, []string{"tea"}},
+			{"run", order.Filter{Run: "r1"}, []string{"tea"}},
+			{"order", order.Filter{OrderID: "unknown"}, []string{"unknown"}},
+			{"all at once", order.Filter{From: noon, To: noon.Add(2 * time.Hour), States: []order.State{order.Unknown}, Currency: tea.Currency, Address: tea.Address, Run: "r1", OrderID: "tea"}, []string{"tea"}},
+			{"none", order.Filter{States: []order.State{order.Unknown}, Run: "r2"}, nil},
 		}
 		for _, test := range tests {
 			var got []string
@@ -390,17 +393,17 @@ func TestFilters(t *testing.T) {
 				t.Errorf("%s: %v, want %v", test.name, got, test.want)
 			}
 		}
-		for o, err := range j.Orders(t.Context(), Account{"", ""}, Filter{}) {
+		for o, err := range j.Orders(t.Context(), order.Account{Address: "", Name: ""}, order.Filter{}) {
 			t.Errorf("of an account that is not there: %v, %v", o, err)
 		}
-		for range j.Orders(t.Context(), shop, Filter{}) {
+		for range j.Orders(t.Context(), shop, order.Filter{}) {
 			break // the journal still works
 		}
 		if _, err := j.Order(t.Context(), shop, "none"); !errors.Is(err, NotFound) {
 			t.Errorf("an order that is not there: %v", err)
 		}
 		j.Close()
-		for _, err := range j.Orders(t.Context(), shop, Filter{}) {
+		for _, err := range j.Orders(t.Context(), shop, order.Filter{}) {
 			if !errors.Is(err, Broken) {
 				t.Errorf("of a closed journal: %v", err)
 			}
@@ -416,15 +419,15 @@ func TestStoryTellsEveryEvent(t *testing.T) {
 		mustFinish(t, j, mustClaim(t, j, c), unknown)
 		at.Time = noon.Add(time.Hour)
 		mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "asked"})
-		event := func(at time.Time, what string, state State) Event {
-			return Event{At: at, User: "ann", Host: "till1", What: what, State: state, Content: c.Content, Callback: c.Callback}
+		event := func(at time.Time, what string, state order.State) order.Event {
+			return order.Event{At: at, User: "ann", Host: "till1", What: what, State: state, Content: c.Content, Callback: c.Callback}
 		}
-		want := []Event{event(noon, "sending", Sending), event(noon, "answered", Unknown), event(at.Time, "not-sent", Planned)}
+		want := []order.Event{event(noon, "sending", order.Sending), event(noon, "answered", order.Unknown), event(at.Time, "not-sent", order.Planned)}
 		want[0].Key, want[1].Reason, want[2].Reason = "key1", "no answer", "asked"
 		if got := story(t, j, "1"); !slices.Equal(got, want) {
 			t.Errorf("the story is\n%+v, want\n%+v", got, want)
 		}
-		o := wantState(t, j, "1", Planned)
+		o := wantState(t, j, "1", order.Planned)
 		if !o.Sent.Equal(noon) || !o.Created.Equal(noon) || !o.Changed.Equal(at.Time) || o.User != "ann" || o.Host != "till1" || o.Key != "key1" || o.Callback != c.Callback || !o.Attempted() {
 			t.Errorf("the order is %+v", o)
 		}
@@ -455,7 +458,7 @@ func TestAskedBeforeEachWithdrawal(t *testing.T) {
 func TestAskedBeforeEachScan(t *testing.T) {
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
 	defer j.Close()
-	query, args := Filter{Unshown: true}.query(1)
+	query, args := queryFor(1, order.Filter{}, unshown)
 	steps := stepsOf(t, j, query, args...)
 	if want := "SEARCH orders USING INDEX orders_unshown (account=?)"; !slices.Contains(steps, want) {
 		t.Errorf("%s: %q, want %q", query, steps, want)

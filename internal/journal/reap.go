@@ -1,13 +1,17 @@
 package journal
 
-import "context"
+import (
+	"context"
+
+	"example.com/till/pkg/payout/order"
+)
 
 // reap makes an order unknown if its sender died while sending it, and returns the order after that.
-func (t *tx) reap(o Order) (Order, error) {
-	if o.State != Sending {
+func (t *tx) reap(o Record) (Record, error) {
+	if o.State != order.Sending {
 		return o, nil
 	}
-	alive, err := t.j.alive(t.ctx, t, o.last().sender)
+	alive, err := t.j.alive(t.ctx, t, o.origin().sender)
 	if err != nil || alive {
 		return o, err
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // A Run is a plan that has begun to be applied.
@@ -35,7 +37,7 @@ type Run struct {
 // A Row is one withdrawal of a plan.
 type Row struct {
 	OrderID string
-	Content
+	order.Content
 	Callback string
 	Note     string
 }
@@ -246,12 +248,12 @@ func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
 		return err
 	}
 	for i, r := range rows {
-		order, err := t.plan(account, run, r)
+		row, err := t.plan(account, run, r)
 		if err != nil {
 			return err
 		}
 		if _, err := t.exec(`INSERT INTO run_rows (run_id, place, order_row, currency, unit, minor, address, memo, callback, note) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
-			run.id, place+i, order, r.Currency, r.Unit, r.Minor, r.Address, r.Memo, r.Callback, r.Note); err != nil {
+			run.id, place+i, row, order.UnitText(r.Currency), order.UnitText(r.Unit()), r.Amount.Minor, r.Address, r.Memo, r.Callback, r.Note); err != nil {
 			return err
 		}
 	}
@@ -263,11 +265,11 @@ func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
 }
 
 // plan returns the number of a row's order. If the order existed before, its content must be what the run is to send.
-func (t *tx) plan(account int64, run Run, r Row) (order int64, err error) {
-	made, err := t.insert(account, Order{OrderID: r.OrderID, State: Planned, Content: r.Content, Callback: r.Callback,
+func (t *tx) plan(account int64, run Run, r Row) (row int64, err error) {
+	made, err := t.insert(account, order.Order{OrderID: r.OrderID, State: order.Planned, Content: r.Content, Callback: r.Callback,
 		Note: r.Note, Run: run.Name})
-	if err != nil || made.id != 0 {
-		return made.id, err
+	if err != nil || made.row != 0 {
+		return made.row, err
 	}
 	found, err := t.orders(`account = ?1 AND order_id = ?2`, account, r.OrderID)
 	if err != nil {
@@ -277,7 +279,7 @@ func (t *tx) plan(account int64, run Run, r Row) (order int64, err error) {
 		return 0, &Error{Kind: RunChanged, Run: run.Name,
 			Msg: "has an order that the journal has with other content: order " + r.OrderID}
 	}
-	return found[0].id, nil
+	return found[0].row, nil
 }
 
 // unfinished returns the runs of an account that have not begun: those of dead processes and those of living
@@ -410,7 +412,7 @@ func (l *Ledger) RunRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
 			FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE run_id = ?1 ORDER BY place`, run.id) {
 			var r Row
 			if err == nil {
-				err = rows.Scan(&r.OrderID, &r.Currency, &r.Unit, &r.Minor, &r.Address, &r.Memo, &r.Callback, &r.Note)
+				err = rows.Scan(append(append([]any{&r.OrderID}, contentColumns(&r.Content)...), &r.Callback, &r.Note)...)
 			}
 			if !yield(r, l.j.failed(err)) || err != nil {
 				return
@@ -420,8 +422,8 @@ func (l *Ledger) RunRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
 }
 
 // Held returns those of the orders that the journal has.
-func (l *Ledger) Held(ctx context.Context, orderIDs []string) (held map[string]Order, err error) {
-	held = make(map[string]Order)
+func (l *Ledger) Held(ctx context.Context, orderIDs []string) (held map[string]Record, err error) {
+	held = make(map[string]Record)
 	err = l.among(ctx, orderIDs, func(args []any, list string) error {
 		orders, err := load(l.j.read(ctx), `account = ?1 AND order_id IN (`+list+`)`, args...)
 		for _, o := range orders {

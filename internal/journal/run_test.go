@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/till/pkg/payout/order"
 )
 
 func rows(all ...Row) iter.Seq2[Row, error] {
@@ -39,7 +41,7 @@ func mustBegin(t *testing.T, j *book, r Run, all ...Row) Run {
 func wantRows(t *testing.T, j *book, run Run, want ...string) {
 	t.Helper()
 	var got []string
-	for o, err := range j.Orders(t.Context(), shop, Filter{Run: run.Name}) {
+	for o, err := range j.Orders(t.Context(), shop, order.Filter{Run: run.Name}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +55,7 @@ func wantRows(t *testing.T, j *book, run Run, want ...string) {
 func TestBeginRun(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		for _, s := range []State{Accepted, Rejected, Unknown, Planned} {
+		for _, s := range []order.State{order.Accepted, order.Rejected, order.Unknown, order.Planned} {
 			bring(t, j, string(s), s)
 		}
 		r := Run{Name: "cafe", Digest: "sha256:cafe1", Plan: "staff.plan", Batch: "may", Before: 1}
@@ -89,17 +91,17 @@ func TestBeginRun(t *testing.T) {
 		c := claim("1")
 		c.Run = "beef"
 		mustFinish(t, j, mustClaim(t, j, c), accepted("w1"))
-		if o := wantState(t, j, "1", Accepted); o.SentBy("cafe") || !o.SentBy("beef") {
+		if o := wantState(t, j, "1", order.Accepted); o.SentBy("cafe") || !o.SentBy("beef") {
 			t.Errorf("sent by %q", o.Run)
 		}
 	})
 }
 
-func stateIn(rows []string, id string) State {
+func stateIn(rows []string, id string) order.State {
 	for _, r := range rows {
-		var order, state string
-		if fmt.Sscan(r, &order, &state); order == id {
-			return State(state)
+		var of, state string
+		if fmt.Sscan(r, &of, &state); of == id {
+			return order.State(state)
 		}
 	}
 	return ""
@@ -130,13 +132,13 @@ func TestBeginRunOfABatch(t *testing.T) {
 func TestBeginRunWhole(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		bring(t, j, "500", Accepted)
+		bring(t, j, "500", order.Accepted)
 		var all []Row
 		for i := range 501 {
 			all = append(all, row(fmt.Sprint(i)))
 		}
 		changed := slices.Clone(all)
-		changed[500].Minor++
+		changed[500].Amount.Minor++
 		torn := errors.New("torn")
 		tests := map[string]iter.Seq2[Row, error]{
 			"other content": rows(changed...),
@@ -159,7 +161,7 @@ func TestBeginRunWhole(t *testing.T) {
 			t.Errorf("there are runs: %v, %v", runs, err)
 		}
 		n := 0
-		for range j.Orders(t.Context(), shop, Filter{}) {
+		for range j.Orders(t.Context(), shop, order.Filter{}) {
 			n++
 		}
 		if n != 1 {
@@ -167,7 +169,7 @@ func TestBeginRunWhole(t *testing.T) {
 		}
 		mustBegin(t, j, Run{Name: "whole", Digest: "whole"}, all...)
 		var got []string
-		for o, err := range j.Orders(t.Context(), shop, Filter{Run: "whole"}) {
+		for o, err := range j.Orders(t.Context(), shop, order.Filter{Run: "whole"}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,13 +187,13 @@ func TestClaimOfARun(t *testing.T) {
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"), row("2"))
 		c := claim("1")
 		c.Run, c.Note, c.SameContent = "cafe", "note 1", true
-		c.Minor++
+		c.Amount.Minor++
 		if _, err := j.Claim(t.Context(), shop, c); !errors.Is(err, Exists) || AsError(err).Same {
 			t.Errorf("with other content: %v", err)
 		}
-		c.Minor--
+		c.Amount.Minor--
 		mustFinish(t, j, mustClaim(t, j, c), rejected)
-		if o := wantState(t, j, "1", Rejected); !o.SentBy("cafe") || o.Note != "note 1" {
+		if o := wantState(t, j, "1", order.Rejected); !o.SentBy("cafe") || o.Note != "note 1" {
 			t.Errorf("the order is %+v", o)
 		}
 		wantRows(t, j, run, "1 rejected", "2 planned")
@@ -203,7 +205,7 @@ func TestClaimOfARun(t *testing.T) {
 func TestClaimIsOfTheRow(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		bring(t, j, "1", Planned)
+		bring(t, j, "1", order.Planned)
 		r := row("1")
 		r.Callback, r.Note = "http://shop.test/other", "other"
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, r)
@@ -217,17 +219,17 @@ func TestClaimIsOfTheRow(t *testing.T) {
 func TestHeldAndPaid(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		bring(t, j, "1", Accepted)
-		bring(t, j, "2", Unknown)
+		bring(t, j, "1", order.Accepted)
+		bring(t, j, "2", order.Unknown)
 		var ids []string
 		for i := range 250 {
 			ids = append(ids, fmt.Sprint(i))
 		}
 		held, err := j.Held(t.Context(), shop, ids)
-		if err != nil || len(held) != 2 || held["1"].State != Accepted || held["2"].State != Unknown {
+		if err != nil || len(held) != 2 || held["1"].State != order.Accepted || held["2"].State != order.Unknown {
 			t.Errorf("held are %v, %v", held, err)
 		}
-		if held, err := j.Held(t.Context(), Account{"other", ""}, ids); err != nil || len(held) > 0 {
+		if held, err := j.Held(t.Context(), order.Account{Address: "other", Name: ""}, ids); err != nil || len(held) > 0 {
 			t.Errorf("another account holds %v, %v", held, err)
 		}
 		addresses := append(ids, claim("1").Address)
@@ -332,11 +334,11 @@ func wantAppliers(t *testing.T, j *book, want ...string) {
 func TestOrdersOfAnyRun(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		bring(t, j, "1", Unknown)
-		bring(t, j, "2", Unknown)
+		bring(t, j, "1", order.Unknown)
+		bring(t, j, "2", order.Unknown)
 		mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1"}, row("2"), row("3"))
 		mustBegin(t, j, Run{Name: "beef", Digest: "sha256:beef1"}, row("4"), row("2"))
-		for want, f := range map[string]Filter{"2 3 4": {Runs: true}, "2": {Runs: true, States: []State{Unknown}}, "2 4": {Runs: true, Run: "beef"}} {
+		for want, f := range map[string]order.Filter{"2 3 4": {Runs: true}, "2": {Runs: true, States: []order.State{order.Unknown}}, "2 4": {Runs: true, Run: "beef"}} {
 			var got []string
 			for o, err := range j.Orders(t.Context(), shop, f) {
 				if err != nil {
@@ -361,7 +363,7 @@ func TestOthersWriteWhileARunBegins(t *testing.T) {
 		run, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe"}, func(yield func(Row, error) bool) {
 			for i := range 3*rowsInAPiece + 1 {
 				if i%rowsInAPiece == 0 {
-					bring(t, other, fmt.Sprint("single ", i), Accepted)
+					bring(t, other, fmt.Sprint("single ", i), order.Accepted)
 					wrote++
 				}
 				if i%1000 == 0 {
@@ -407,8 +409,8 @@ func TestDeadBeginningIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		left := 0
-		for o, err := range j.Orders(t.Context(), shop, Filter{}) {
-			if left++; err != nil || o.OrderID != "7" || o.State != Unknown {
+		for o, err := range j.Orders(t.Context(), shop, order.Filter{}) {
+			if left++; err != nil || o.OrderID != "7" || o.State != order.Unknown {
 				t.Errorf("left is %+v, %v", o, err)
 			}
 		}
@@ -435,7 +437,7 @@ func (b before) begin(ctx context.Context, conn *sql.Conn) error {
 func TestRunBeginsWhollyOrNotAtAll(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open()
-		bring(t, j, "single", Accepted)
+		bring(t, j, "single", order.Accepted)
 		half, ended, removed := make(chan bool), make(chan bool), make(chan error)
 		writes := 0
 		other.dialect = before{other.dialect, func() {
@@ -479,7 +481,7 @@ func TestRunBeginsWhollyOrNotAtAll(t *testing.T) {
 		if !errors.Is(err, RunChanged) {
 			t.Errorf("it ended with %v", err)
 		}
-		for o := range j.Orders(t.Context(), shop, Filter{}) {
+		for o := range j.Orders(t.Context(), shop, order.Filter{}) {
 			if o.OrderID != "single" {
 				t.Fatalf("left is order %s", o.OrderID)
 			}
@@ -533,7 +535,7 @@ func TestClaimOfARowThatIsGone(t *testing.T) {
 		if _, err := j.Claim(t.Context(), shop, recorded[0]); !errors.Is(err, NotFound) {
 			t.Errorf("got %v", err)
 		}
-		for o := range j.Orders(t.Context(), shop, Filter{}) {
+		for o := range j.Orders(t.Context(), shop, order.Filter{}) {
 			t.Errorf("it made %+v", o)
 		}
 	})

@@ -277,7 +277,7 @@ func (t *tx) fillKeys() error {
 	}
 	for _, o := range orders {
 		if _, err := t.exec(`UPDATE orders SET content = ?1, payee = ?2 WHERE id = ?3`, o.Content.Key().String(),
-			payee(o.Address), o.id); err != nil {
+			payee(o.Address), o.row); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"example.com/till/pkg/payout/order"
 )
 
 func futureSteps() []string {
@@ -15,7 +17,7 @@ func futureSteps() []string {
 func TestMigration(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		o := bring(t, j, "1", Unknown)
+		o := bring(t, j, "1", order.Unknown)
 		version := func() (n int) {
 			t.Helper()
 			if err := (reader{j.Journal, t.Context()}).row("SELECT version FROM till_journal").Scan(&n); err != nil {
@@ -46,7 +48,7 @@ func TestMigration(t *testing.T) {
 		if n := version(); n != len(futureSteps()) {
 			t.Errorf("it is of version %d now", n)
 		}
-		if now := wantState(t, j, "1", Unknown); !reflect.DeepEqual(now, o) {
+		if now := wantState(t, j, "1", order.Unknown); !reflect.DeepEqual(now, o) {
 			t.Errorf("the order became %+v", now)
 		}
 		// This version does not know the journal's version.
@@ -115,7 +117,7 @@ func TestOldVersion(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			for i, state := range States() {
+			for i, state := range order.States() {
 				if _, err := tx.exec(`INSERT INTO orders (account, order_id, state, currency, unit, minor, address, memo, callback, attempt, doubt, user_name, host, created, changed)
 					VALUES (?1, ?2, ?2, 'crypto:Btc', 'crypto:Btc', 5, 'bc1q', '', '', ?3, ?4, 'ann', 'till1', ?5, ?5)`, account, string(state), i+1, i, tx.now); err != nil {
 					return err
@@ -127,12 +129,12 @@ func TestOldVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		j := open()
-		for i, state := range States() {
-			if o := wantState(t, j, string(state), state); o.last().Number != int64(i+1) || o.InDoubt() != (i > 0) || o.Minor != 5 || o.User != "ann" {
+		for i, state := range order.States() {
+			if o := wantState(t, j, string(state), state); o.Last().Number != int64(i+1) || o.InDoubt() != (i > 0) || o.Amount.Minor != 5 || o.User != "ann" {
 				t.Errorf("the order is %+v", o)
 			}
 		}
-		bring(t, j, "1", Accepted)
+		bring(t, j, "1", order.Accepted)
 	})
 }
 

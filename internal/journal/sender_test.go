@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"example.com/till/pkg/payout/order"
 )
 
 func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
@@ -26,49 +28,49 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 		if n, err := j.Reap(t.Context(), shop); n != 0 || err != nil {
 			t.Fatalf("Reap: %d, %v", n, err)
 		}
-		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != Sending {
+		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != order.Sending {
 			t.Errorf("Settle moved it to %s", o.State)
 		}
-		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "x"}); !errors.Is(err, OrderChanged) || AsError(err).Order.State != Sending {
+		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "x"}); !errors.Is(err, OrderChanged) || AsError(err).Order.State != order.Sending {
 			t.Errorf("Decide: %v", err)
 		}
 		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) || !AsError(err).Alive {
 			t.Errorf("Claim: %v", err)
 		}
-		if err := j.Rename(t.Context(), shop, Account{"http://new.test", "shop"}); !errors.Is(err, Busy) {
+		if err := j.Rename(t.Context(), shop, order.Account{Address: "http://new.test", Name: "shop"}); !errors.Is(err, Busy) {
 			t.Errorf("Rename: %v", err)
 		}
 		p.kill()
 		if IsPostgres(placeOf(j)) { // the server takes a moment to see it
 			for held := true; held; {
-				o := wantState(t, j, "1", Sending)
+				o := wantState(t, j, "1", order.Sending)
 				var err error
-				if held, err = j.dialect.holds(t.Context(), reader{j.Journal, t.Context()}, o.last().sender); err != nil {
+				if held, err = j.dialect.holds(t.Context(), reader{j.Journal, t.Context()}, o.origin().sender); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 		// Each of these calls finds it dead.
-		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) || AsError(err).Alive || AsError(err).Order.State != Unknown {
+		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) || AsError(err).Alive || AsError(err).Order.State != order.Unknown {
 			t.Errorf("Claim: %v", err)
 		}
-		wantState(t, j, "1", Unknown)
+		wantState(t, j, "1", order.Unknown)
 		c := claim("2")
 		c.OrderID = "another"
 		if _, err := j.Claim(t.Context(), shop, c); !errors.Is(err, Duplicate) {
 			t.Errorf("Claim of a duplicate: %v", err)
 		}
-		wantState(t, j, "2", Unknown)
-		if o := mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3"}); o.State != Accepted {
+		wantState(t, j, "2", order.Unknown)
+		if o := mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3"}); o.State != order.Accepted {
 			t.Errorf("Settle: %+v", o)
 		}
-		if o := mustDecide(t, j, Decision{OrderID: "4", NotSent: true, Reason: "x"}); o.State != Planned {
+		if o := mustDecide(t, j, Decision{OrderID: "4", NotSent: true, Reason: "x"}); o.State != order.Planned {
 			t.Errorf("Decide: %+v", o)
 		}
 		if n, err := j.Reap(t.Context(), shop); n != 1 || err != nil {
 			t.Errorf("Reap: %d, %v", n, err)
 		}
-		o := wantState(t, j, "5", Unknown)
+		o := wantState(t, j, "5", order.Unknown)
 		if o.Reason != "the process that was sending it died" || o.User != "child" {
 			t.Errorf("it is %+v", o)
 		}
@@ -77,7 +79,7 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 		}
 		// A rejection does not remove the doubt that a death has left.
 		mustDecide(t, j, Decision{OrderID: "5", NotSent: true, Reason: "x"})
-		if o := mustFinish(t, j, mustClaim(t, j, claim("5")), rejected); o.State != Unknown {
+		if o := mustFinish(t, j, mustClaim(t, j, claim("5")), rejected); o.State != order.Unknown {
 			t.Errorf("a rejection after a death: %+v", o)
 		}
 	})
@@ -102,10 +104,10 @@ func TestTwoJournalsInOneProcess(t *testing.T) {
 			}
 		}
 		c.Reap(t.Context(), shop)
-		wantState(t, a, "1", Sending)
-		wantState(t, a, "2", Unknown)
+		wantState(t, a, "1", order.Sending)
+		wantState(t, a, "2", order.Unknown)
 		mustFinish(t, a, ticket, accepted("w1"))
-		wantState(t, c, "1", Accepted)
+		wantState(t, c, "1", order.Accepted)
 	})
 }
 
@@ -157,7 +159,7 @@ func TestOneOfManyClaimsWins(t *testing.T) {
 			if n := tickets[i].Load(); n != 1 {
 				t.Errorf("order %d was sent %d times", i, n)
 			}
-			wantState(t, journals[0], fmt.Sprint(i), Accepted)
+			wantState(t, journals[0], fmt.Sprint(i), order.Accepted)
 		}
 	})
 }
@@ -270,10 +272,10 @@ func TestClosedJournalRefusesClaims(t *testing.T) {
 func TestFailedOutcomeDoesNotBlockOthers(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		bring(t, j, "9", Accepted) // as w9
+		bring(t, j, "9", order.Accepted) // as w9
 		good, taken, bad := mustClaim(t, j, claim("1")), mustClaim(t, j, claim("2")), mustClaim(t, j, claim("3"))
-		bad.order.id = 999
-		var all [3]Order
+		bad.order.row = 999
+		var all [3]Record
 		j.writing.Lock()
 		var waiting sync.WaitGroup
 		var errs [3]error
@@ -287,10 +289,10 @@ func TestFailedOutcomeDoesNotBlockOthers(t *testing.T) {
 		}
 		j.writing.Unlock()
 		waiting.Wait()
-		if errs[0] != nil || all[0].State != Accepted || all[0].Withdrawal != "w1" {
+		if errs[0] != nil || all[0].State != order.Accepted || all[0].ID != "w1" {
 			t.Errorf("got %+v, %v", all[0], errs[0])
 		}
-		if errs[1] != nil || all[1].State != Unknown || !strings.Contains(all[1].Reason, "which order 9 has") {
+		if errs[1] != nil || all[1].State != order.Unknown || !strings.Contains(all[1].Reason, "which order 9 has") {
 			t.Errorf("got %+v, %v", all[1], errs[1])
 		}
 		if !errors.Is(errs[2], Broken) {
@@ -359,8 +361,10 @@ func TestUnseenProcessIsNotDead(t *testing.T) {
 				_, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "x"})
 				return err
 			},
-			"reap":      func() error { return j.of(t.Context(), shop).Reap(t.Context()) },
-			"rename":    func() error { return j.Rename(t.Context(), shop, Account{"http://new.test", "shop"}) },
+			"reap": func() error { return j.of(t.Context(), shop).Reap(t.Context()) },
+			"rename": func() error {
+				return j.Rename(t.Context(), shop, order.Account{Address: "http://new.test", Name: "shop"})
+			},
 			"alone":     func() error { return j.Alone(t.Context(), "cafe") },
 			"appliers":  func() error { _, err := j.Appliers(t.Context()); return err },
 			"begin run": func() error { return beginWhileAnotherBegins(t, j, other) },
@@ -370,14 +374,14 @@ func TestUnseenProcessIsNotDead(t *testing.T) {
 			}
 		}
 		j.dialect = sees
-		wantState(t, j, "1", Sending)
+		wantState(t, j, "1", order.Sending)
 		if got := whats(story(t, j, "1")); !slices.Equal(got, []string{"sending>sending"}) {
 			t.Errorf("the story is %v", got)
 		}
 		wantAppliers(t, j, "cafe by ann on till1")
 		mustFinish(t, other, ticket, accepted("w1"))
 		j.dialect = blind{sees}
-		if err := j.Rename(t.Context(), shop, Account{"http://new.test", "shop"}); !errors.Is(err, errBlind) { // a plan is applied
+		if err := j.Rename(t.Context(), shop, order.Account{Address: "http://new.test", Name: "shop"}); !errors.Is(err, errBlind) { // a plan is applied
 			t.Errorf("rename, when nothing is being sent: %v", err)
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // Evidence is what the service says about an order, on its list or in a single record.
@@ -15,35 +17,35 @@ type Evidence struct {
 	Differs    string // how the record differs from the order; empty: it does not
 	// Content is what the record was compared with. If the journal does not have the order, it is the content
 	// that the order is to have.
-	Content
+	order.Content
 }
 
 // Settle records evidence, and returns the order after that. It does not change an order in conflict, about
 // which a person decides. An accepted order becomes a conflict if the record has another withdrawal id. If a
 // living process is sending the order, or if it was sent with other content after the comparison, Settle
 // records what Show does.
-func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Order, err error) {
+func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Record, err error) {
 	if e.Withdrawal == "" {
-		return Order{}, errNoID
+		return Record{}, errNoID
 	}
 	e.Differs, e.Dated = keepable(e.Differs), keepable(e.Dated)
 	if err := l.Enter(ctx); err != nil {
-		return Order{}, err
+		return Record{}, err
 	}
 	err = l.j.write(ctx, func(t *tx) error {
-		account, old, err := t.current(l, Order{OrderID: e.OrderID})
+		account, old, err := t.current(l, Record{Order: order.Order{OrderID: e.OrderID}})
 		if err != nil {
 			return err
 		}
 		if err := t.tieKey(account, e.Key); err != nil {
 			return err
 		}
-		holder, err := t.holder(account, e.Withdrawal, old.id)
+		holder, err := t.holder(account, e.Withdrawal, old.row)
 		if err != nil {
 			return err
 		}
 		if old.State == "" {
-			if old, err = t.insert(account, Order{OrderID: e.OrderID, Content: e.Content}); err != nil {
+			if old, err = t.insert(account, order.Order{OrderID: e.OrderID, Content: e.Content}); err != nil {
 				return err
 			}
 		}
@@ -55,10 +57,10 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Order, err error) {
 
 // Missing records that the service does not have the withdrawal whose id it has just given an order. It returns the
 // order after that. If the order has changed since, for example because the list has shown it, that counts.
-func (l *Ledger) Missing(ctx context.Context, o Order) (now Order, err error) {
+func (l *Ledger) Missing(ctx context.Context, o Record) (now Record, err error) {
 	err = l.j.write(ctx, func(t *tx) (err error) {
 		if _, now, err = t.current(l, o); err == nil && now.version == o.version {
-			now, err = t.happen(now, missing{o.Withdrawal})
+			now, err = t.happen(now, missing{o.ID})
 		}
 		return err
 	})

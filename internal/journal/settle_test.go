@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 // TestSettleIsAboutTheSameContent checks that evidence about other content does not put an order in conflict.
@@ -13,14 +16,14 @@ import (
 func TestSettleIsAboutTheSameContent(t *testing.T) {
 	ctx := context.Background()
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
-	a := Account{Address: "https://pay.example.com", Name: "acme"}
-	old := Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 1, Address: "x"}
+	a := order.Account{Address: "https://pay.example.com", Name: "acme"}
+	old := order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 1), Address: "x"}
 	now := old
-	now.Minor = 2
+	now.Amount.Minor = 2
 	for _, step := range []struct {
-		content Content
-		ending  Ending
-	}{{old, SaidNothing}, {now, WasUncertain}} {
+		content order.Content
+		ending  order.Ending
+	}{{old, order.SaidNothing}, {now, order.WasUncertain}} {
 		ticket, err := j.Claim(ctx, a, Claim{OrderID: "1", Content: step.content})
 		if err != nil {
 			t.Fatal(err)
@@ -31,18 +34,18 @@ func TestSettleIsAboutTheSameContent(t *testing.T) {
 	}
 	for _, f := range []struct {
 		finding Evidence
-		want    State
+		want    order.State
 	}{
-		{Evidence{OrderID: "1", Withdrawal: "w", Differs: "its amount is 2, and 1 was sent", Content: old}, Unknown},
-		{Evidence{OrderID: "1", Withdrawal: "w", Content: old}, Unknown},
-		{Evidence{OrderID: "1", Withdrawal: "w", Content: now}, Accepted},
+		{Evidence{OrderID: "1", Withdrawal: "w", Differs: "its amount is 2, and 1 was sent", Content: old}, order.Unknown},
+		{Evidence{OrderID: "1", Withdrawal: "w", Content: old}, order.Unknown},
+		{Evidence{OrderID: "1", Withdrawal: "w", Content: now}, order.Accepted},
 	} {
 		o, err := j.Settle(ctx, a, f.finding)
 		if err != nil || o.State != f.want {
 			t.Errorf("%+v: %s, %v, want %s", f.finding, o.State, err, f.want)
 		}
 		// But the order id is on the list.
-		if _, err := j.Decide(ctx, a, Decision{OrderID: "1", NotSent: true, Reason: "x"}); o.State == Accepted && !errors.Is(err, OrderChanged) || o.State == Unknown && (!errors.Is(err, Shown) || AsError(err).Order.Shown != "w") {
+		if _, err := j.Decide(ctx, a, Decision{OrderID: "1", NotSent: true, Reason: "x"}); o.State == order.Accepted && !errors.Is(err, OrderChanged) || o.State == order.Unknown && (!errors.Is(err, Shown) || AsError(err).Order.Shown != "w") {
 			t.Errorf("after %+v, a person says that it was not sent: %v", f.finding, err)
 		}
 	}
@@ -53,9 +56,9 @@ func TestSettleIsAboutTheSameContent(t *testing.T) {
 func TestSettleConfirmsAPerson(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		bring(t, j, "1", Unknown)
+		bring(t, j, "1", order.Unknown)
 		mustDecide(t, j, Decision{OrderID: "1", PaidAs: "w1"})
-		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != Accepted || o.Withdrawal != "w1" || o.Decided != nil {
+		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != order.Accepted || o.ID != "w1" || o.Resolved != nil {
 			t.Errorf("the order is %+v", o)
 		}
 		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "it was a mistake"}); !errors.Is(err, OrderChanged) {
@@ -68,10 +71,10 @@ func TestSettleConfirmsAPerson(t *testing.T) {
 // what has happened to it since counts.
 func TestMissing(t *testing.T) {
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
-	for id, state := range map[string]State{"1": Unknown, "2": Accepted} {
+	for id, state := range map[string]order.State{"1": order.Unknown, "2": order.Accepted} {
 		ticket := mustClaim(t, j, claim(id))
 		was := mustFinish(t, j, ticket, accepted("w"+id))
-		if state == Accepted {
+		if state == order.Accepted {
 			mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w" + id, Differs: "its amount is 2"})
 			mustDecide(t, j, Decision{OrderID: id, PaidAs: "w" + id, AlthoughDifferent: true, Reason: "it is this one"})
 		}
@@ -79,7 +82,7 @@ func TestMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantState(t, j, id, state)
-		if state == Accepted {
+		if state == order.Accepted {
 			continue
 		}
 		again := mustFinish(t, j, ticket, accepted("w"+id)) // its sender does not know that this is recorded
@@ -94,7 +97,7 @@ func TestMissing(t *testing.T) {
 func TestAge(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	skew := func(d time.Duration) *time.Duration { return &d }
-	last := Attempt{boot: "a", since: time.Minute, Skew: -time.Hour, Dated: true}
+	last := origin{boot: "a", since: time.Minute, skew: "-1h0m0s"}
 	for name, tt := range map[string]struct {
 		boot string
 		skew *time.Duration
@@ -105,7 +108,7 @@ func TestAge(t *testing.T) {
 		"another start, and no date of service": {"b", nil, 2 * time.Hour},
 		"no clock since the start":              {"", skew(0), 2 * time.Hour},
 	} {
-		o := Order{Sent: noon, Attempts: []Attempt{last}}
+		o := Record{Order: order.Order{Sent: noon}, origins: []origin{last}}
 		m := Moment{At: noon.Add(2 * time.Hour), boot: tt.boot, since: 2 * time.Minute}
 		if got := o.Age(m, tt.skew); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"example.com/till/pkg/payout/order"
 )
 
 func TestNetworkFileSystems(t *testing.T) {
@@ -203,7 +205,7 @@ func TestCopyToFullDisk(t *testing.T) {
 			made++
 			to := mustOpenFile(t, path)
 			n := 0
-			for _, err := range to.Orders(t.Context(), shop, Filter{}) {
+			for _, err := range to.Orders(t.Context(), shop, order.Filter{}) {
 				if err != nil {
 					t.Error(err)
 				}

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"example.com/till/pkg/payout/order"
 )
 
 func openFile(t *testing.T, path string, mods ...func(*Options)) (*book, error) {
@@ -81,7 +83,7 @@ func TestFileModes(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a", "b", "journal.db")
 	j := mustOpenFile(t, path)
-	bring(t, j, "1", Accepted)
+	bring(t, j, "1", order.Accepted)
 	for name, want := range map[string]os.FileMode{"a": 0o700, "a/b": 0o700, "a/b/journal.db": 0o600, "a/b/journal.db-wal": 0o600, "a/b/journal.db.lock": 0o600} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
@@ -110,7 +112,7 @@ func TestSymbolicLinkSharesTheLocks(t *testing.T) {
 	if n, err := linked.Reap(t.Context(), shop); n != 0 || err != nil {
 		t.Errorf("by the link its sender looks dead: %d, %v", n, err)
 	}
-	wantState(t, linked, "1", Sending)
+	wantState(t, linked, "1", order.Sending)
 	if _, err := os.Lstat(link + ".lock"); err == nil {
 		t.Error("the link has locks of its own")
 	}
@@ -129,7 +131,7 @@ func TestOddNames(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		bring(t, j, "1", Accepted)
+		bring(t, j, "1", order.Accepted)
 		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
@@ -144,7 +146,7 @@ func TestDamagedFile(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "journal.db")
 	j := mustOpenFile(t, whole)
 	for i := range 200 {
-		bring(t, j, strings.Repeat("x", 100)+string(rune('a'+i)), Accepted)
+		bring(t, j, strings.Repeat("x", 100)+string(rune('a'+i)), order.Accepted)
 	}
 	j.Close() // moves everything into the file itself
 	data, err := os.ReadFile(whole)
@@ -204,7 +206,7 @@ func TestLockedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bring(t, j, "1", Unknown)
+	bring(t, j, "1", order.Unknown)
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
@@ -309,7 +311,7 @@ func TestMovedFileRecordsNothing(t *testing.T) {
 					if err := os.Rename(path+end+".old", path+end); err != nil {
 						t.Fatal(err)
 					}
-					if o := mustFinish(t, j, ticket, accepted("w1")); o.State != Accepted {
+					if o := mustFinish(t, j, ticket, accepted("w1")); o.State != order.Accepted {
 						t.Errorf("put back: %+v", o)
 					}
 				}
@@ -541,14 +543,14 @@ func TestTurnOfAnother(t *testing.T) {
 // truncated.
 func TestLogGrowsWhileItIsLookedAt(t *testing.T) {
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
-	bring(t, j, "1", Accepted)
+	bring(t, j, "1", order.Accepted)
 	files := j.dialect.(*sqliteDialect).files
 	grown := false
 	files.stat = func(name string) (fs.FileInfo, error) {
 		info, err := os.Stat(name)
 		if strings.HasSuffix(name, logFile) && !grown {
 			grown = true
-			bring(t, j, "2", Accepted) // checks the files too
+			bring(t, j, "2", order.Accepted) // checks the files too
 		}
 		return info, err
 	}

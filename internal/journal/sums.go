@@ -7,17 +7,17 @@ import (
 	"time"
 
 	"example.com/till/internal/money"
+	"example.com/till/pkg/payout/order"
 )
 
 // A Sum counts orders of a run that are in the same state.
 type Sum struct {
-	State   State
-	Unit    string // unit of the amounts
-	SentBy  bool   // this run has sent them
-	Claimed bool   // the journal says that this process is sending them
+	State   order.State
+	SentBy  bool // this run has sent them
+	Claimed bool // the journal says that this process is sending them
 	Rows    int
-	Minor   money.Sum // of their amounts
-	OrderID string    // one of them
+	Amount  money.BigAmount // of all of them
+	OrderID string          // one of them
 	// First and Last are when they were sent or, if they were not, when they reached their state.
 	First, Last time.Time
 }
@@ -40,35 +40,35 @@ func scanSum(rows *sql.Rows) (s Sum, err error) {
 	var state, first, last string
 	var own, claimed int
 	var high, low int64 // of the sum, which may have more than 64 bits
-	err = rows.Scan(&state, &s.Unit, &own, &claimed, &s.Rows, &high, &low, &s.OrderID, &first, &last)
-	s.Minor = money.SumOfHalves(high, low)
-	s.State, s.SentBy, s.Claimed, s.First, s.Last = State(state), own == 1, claimed == 1, unstamp(first), unstamp(last)
+	err = rows.Scan(&state, unit{&s.Amount.Kind, &s.Amount.Code}, &own, &claimed, &s.Rows, &high, &low, &s.OrderID, &first, &last)
+	s.Amount.Minor = money.SumOfHalves(high, low)
+	s.State, s.SentBy, s.Claimed, s.First, s.Last = order.State(state), own == 1, claimed == 1, unstamp(first), unstamp(last)
 	return s, err
 }
 
-// Results returns the orders of a run in the order of its plan. Each has only its order id, state, withdrawal
-// and reason. It stops after an error. If the journal says that this process is sending an order, this
-// process could not record its outcome.
-func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[Order, error] {
-	return func(yield func(Order, error) bool) {
+// Results returns the orders of a run in the order of its plan. Each has only its order id, state, id and reason.
+// It stops after an error. An order whose outcome this process could not record is unknown: the next process makes
+// it so.
+func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[order.Order, error] {
+	return func(yield func(order.Order, error) bool) {
 		account, err := l.number(ctx)
 		if err != nil || account == 0 {
 			if err != nil {
-				yield(Order{}, err)
+				yield(order.Order{}, err)
 			}
 			return
 		}
 		for rows, err := range each(l.j.read(ctx), `SELECT order_id, state, withdrawal, reason, COALESCE((SELECT max(sender) FROM attempts WHERE attempts.order_row = orders.id AND outcome = ''), 0)
 			FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE `+ofRun(2)+` ORDER BY place`, account, run) {
-			var o Order
+			var o order.Order
 			var state string
 			var sender int64
 			if err == nil {
-				err = rows.Scan(&o.OrderID, &state, &o.Withdrawal, &o.Reason, &sender)
+				err = rows.Scan(&o.OrderID, &state, &o.ID, &o.Reason, &sender)
 			}
-			o.State, o.Withdrawal = State(state), restored(o.Withdrawal)
-			if sender != 0 {
-				o.Attempts = []Attempt{{sender: sender}}
+			o.State, o.ID = order.State(state), restored(o.ID)
+			if o.State == order.Sending && sender == l.j.sender {
+				o.State = order.Unknown
 			}
 			if !yield(o, l.j.failed(err)) || err != nil {
 				return

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // atOnce makes several calls wait for one commit, in their order.
@@ -51,12 +53,12 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 		round := 0
 		rapid.Check(t, func(r *rapid.T) {
 			round++
-			accounts := [2]Account{{"http://pay.test", fmt.Sprint("alone ", round)}, {"http://pay.test", fmt.Sprint("together ", round)}}
+			accounts := [2]order.Account{{Address: "http://pay.test", Name: fmt.Sprint("alone ", round)}, {Address: "http://pay.test", Name: fmt.Sprint("together ", round)}}
 			var ids []string
 			var all []Row
 			for n := range 7 {
 				id := fmt.Sprint(n + 1)
-				row := Row{OrderID: id, Content: rapid.SampledFrom([]Content{coffee, tea, claim(id).Content, claim(id).Content}).Draw(r, "content"), Note: rapid.SampledFrom([]string{"", "note"}).Draw(r, "note")}
+				row := Row{OrderID: id, Content: rapid.SampledFrom([]order.Content{coffee, tea, claim(id).Content, claim(id).Content}).Draw(r, "content"), Note: rapid.SampledFrom([]string{"", "note"}).Draw(r, "note")}
 				ids, all = append(ids, id), append(all, row)
 			}
 			for _, a := range accounts {
@@ -116,9 +118,9 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 					}
 				}
 				calls = nil
-				var orders [2][]Order
+				var orders [2][]Record
 				for i := range accounts {
-					orders[i] = make([]Order, len(picked))
+					orders[i] = make([]Record, len(picked))
 				}
 				for n, ticket := range tickets[0] {
 					if errs[0][n] != nil {
@@ -131,7 +133,7 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 				}
 				atOnce(j, calls...)
 				for n := range picked {
-					if one, other := orders[0][n], orders[1][n]; errs[0][n] == nil && (one.State != other.State || one.Withdrawal != other.Withdrawal || one.Reason != other.Reason || errs[1][n] != nil) {
+					if one, other := orders[0][n], orders[1][n]; errs[0][n] == nil && (one.State != other.State || one.ID != other.ID || one.Reason != other.Reason || errs[1][n] != nil) {
 						r.Fatalf("outcome %d of %v led alone to %+v, and together to %+v, %v", n, picked, one, other, errs[1][n])
 					}
 				}
@@ -147,7 +149,7 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 }
 
 // timeless returns an order and its history without what differs between two accounts.
-func timeless(r *rapid.T, j *book, a Account, id string) string {
+func timeless(r *rapid.T, j *book, a order.Account, id string) string {
 	o, err := j.Order(r.Context(), a, id)
 	if err != nil {
 		r.Fatal(err)
@@ -157,7 +159,7 @@ func timeless(r *rapid.T, j *book, a Account, id string) string {
 		r.Fatal(err)
 	}
 	sent := !o.Sent.IsZero()
-	o.id, o.account, o.Created, o.Changed, o.Sent = 0, 0, noon, noon, noon
+	o.row, o.account, o.Created, o.Changed, o.Sent = 0, 0, noon, noon, noon
 	for i := range o.Attempts {
 		o.Attempts[i].Began, o.Attempts[i].Ended = noon, noon
 	}
@@ -189,7 +191,7 @@ func TestKnownIsCompared(t *testing.T) {
 		if _, err := ask(1, one); !errors.Is(err, Exists) { // the second row now says 1 too
 			t.Errorf("order 1 at the place of 2: %v", err)
 		}
-		wantState(t, j, "2", Planned)
+		wantState(t, j, "2", order.Planned)
 
 		third := rowClaims(t, j.of(t.Context(), shop), run)[2]
 		mustFinish(t, j, mustClaim(t, j, third), unknown)
@@ -199,7 +201,7 @@ func TestKnownIsCompared(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustFinish(t, j, ticket, accepted("w4"))
-		if o := wantState(t, j, "3", Accepted); o.Decided != nil || o.Withdrawal != "w4" || o.Reason != "" {
+		if o := wantState(t, j, "3", order.Accepted); o.Resolved != nil || o.ID != "w4" || o.Reason != "" {
 			t.Errorf("the order is %+v", o)
 		}
 	})

@@ -10,27 +10,30 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 func TestSameOrderIDAgain(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		for _, state := range States() {
+		for _, state := range order.States() {
 			for _, same := range []bool{true, false} {
 				id := map[bool]string{true: "1", false: "2"}[same] + string(state)
 				bring(t, j, id, state)
 				before := len(story(t, j, id))
 				c := claim(id)
 				if !same {
-					c.Minor++
+					c.Amount.Minor++
 				}
 				ticket, err := j.Claim(t.Context(), shop, c)
-				sends := state == Planned || state == Rejected
+				sends := state == order.Planned || state == order.Rejected
 				if sends {
 					if err != nil {
 						t.Errorf("%s, same content %v: %v", state, same, err)
 					}
-					if o := wantState(t, j, id, Sending); o.Content != c.Content {
+					if o := wantState(t, j, id, order.Sending); o.Content != c.Content {
 						t.Errorf("%s: the content is %+v, want %+v", state, o.Content, c.Content)
 					}
 					events := story(t, j, id)
@@ -39,7 +42,7 @@ func TestSameOrderIDAgain(t *testing.T) {
 					}
 					continue
 				}
-				if e := AsError(err); !errors.Is(err, Exists) || e.Same != same || e.Order.State != state || e.Alive != (state == Sending) || ticket.order.OrderID != "" {
+				if e := AsError(err); !errors.Is(err, Exists) || e.Same != same || e.Order.State != state || e.Alive != (state == order.Sending) || ticket.order.OrderID != "" {
 					t.Errorf("%s, same content %v: got %+v, %v", state, same, ticket, err)
 				}
 				if n := len(story(t, j, id)); n != before {
@@ -47,13 +50,13 @@ func TestSameOrderIDAgain(t *testing.T) {
 				}
 			}
 		}
-		bring(t, j, "9", Rejected)
+		bring(t, j, "9", order.Rejected)
 		c := claim("9")
 		c.NotRejected = true
 		if _, err := j.Claim(t.Context(), shop, c); !errors.Is(err, Exists) {
 			t.Errorf("a rejected order that is not to be sent again: %v", err)
 		}
-		if _, err := j.Claim(t.Context(), Account{shop.Address, "other"}, claim("9")); err != nil {
+		if _, err := j.Claim(t.Context(), order.Account{Address: shop.Address, Name: "other"}, claim("9")); err != nil {
 			t.Errorf("the same order id in another account: %v", err)
 		}
 	})
@@ -70,21 +73,21 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 		}
 		tests := []struct {
 			name   string
-			state  State
+			state  order.State
 			ago    time.Duration
 			window time.Duration
-			want   State // the state that does not let it be sent; empty: none
+			want   order.State // the state that does not let it be sent; empty: none
 		}{
-			{"unknown", Unknown, time.Hour, 0, Unknown},
-			{"unknown, with a window", Unknown, time.Hour, time.Minute, Unknown},
-			{"accepted, the id was chosen", Accepted, 0, 0, ""},
-			{"accepted within", Accepted, 9 * time.Minute, 10 * time.Minute, Accepted},
-			{"accepted before", Accepted, 10 * time.Minute, 10 * time.Minute, ""},
-			{"accepted in the future", Accepted, -time.Hour, 10 * time.Minute, Accepted},
-			{"sending", Sending, time.Hour, 10 * time.Minute, Sending},
-			{"sending, the id was chosen", Sending, time.Hour, 0, ""},
-			{"rejected", Rejected, 0, 10 * time.Minute, ""},
-			{"planned", Planned, 0, 10 * time.Minute, ""},
+			{"unknown", order.Unknown, time.Hour, 0, order.Unknown},
+			{"unknown, with a window", order.Unknown, time.Hour, time.Minute, order.Unknown},
+			{"accepted, the id was chosen", order.Accepted, 0, 0, ""},
+			{"accepted within", order.Accepted, 9 * time.Minute, 10 * time.Minute, order.Accepted},
+			{"accepted before", order.Accepted, 10 * time.Minute, 10 * time.Minute, ""},
+			{"accepted in the future", order.Accepted, -time.Hour, 10 * time.Minute, order.Accepted},
+			{"sending", order.Sending, time.Hour, 10 * time.Minute, order.Sending},
+			{"sending, the id was chosen", order.Sending, time.Hour, 0, ""},
+			{"rejected", order.Rejected, 0, 10 * time.Minute, ""},
+			{"planned", order.Planned, 0, 10 * time.Minute, ""},
 		}
 		for _, test := range tests {
 			at.Time = noon.Add(-test.ago)
@@ -95,7 +98,7 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 			switch e := AsError(err); {
 			case test.want == "" && err != nil:
 				t.Errorf("%s: %v", test.name, err)
-			case test.want != "" && (!errors.Is(err, Duplicate) || e.Order.State != test.want || e.Order.OrderID != test.name || e.Alive != (test.want == Sending)):
+			case test.want != "" && (!errors.Is(err, Duplicate) || e.Order.State != test.want || e.Order.OrderID != test.name || e.Alive != (test.want == order.Sending)):
 				t.Errorf("%s: got %v, want a duplicate that is %s", test.name, err, test.want)
 			case test.want != "":
 				c.AllowDuplicate = true
@@ -113,10 +116,10 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 			t.Errorf("sent by a slow clock: %v", err)
 		}
 		// A change of any part of the content makes another withdrawal.
-		bring(t, j, "parts", Unknown)
-		for i, change := range []func(*Content){
-			func(c *Content) { c.Currency = "crypto:Eth" }, func(c *Content) { c.Unit = "fiat:USD" }, func(c *Content) { c.Minor++ },
-			func(c *Content) { c.Address = "x" }, func(c *Content) { c.Memo = "x" },
+		bring(t, j, "parts", order.Unknown)
+		for i, change := range []func(*order.Content){
+			func(c *order.Content) { c.Currency.Code = "Eth" }, func(c *order.Content) { c.Amount.Kind, c.Amount.Code = api.Fiat, "USD" }, func(c *order.Content) { c.Amount.Minor++ },
+			func(c *order.Content) { c.Address = "x" }, func(c *order.Content) { c.Memo = "x" },
 		} {
 			c := other("parts", 0)
 			c.OrderID += string(rune('a' + i))
@@ -140,15 +143,15 @@ func TestFinish(t *testing.T) {
 		for _, out := range []Outcome{accepted("w1"), rejected, unknown, limited, notLeft} {
 			id := "1" + string(out.Ending) + out.Reason
 			o := mustFinish(t, j, mustClaim(t, j, claim(id)), out)
-			if want := stateAfter(out); !reflect.DeepEqual(o, wantState(t, j, id, want)) || o.Withdrawal != out.Withdrawal || o.Code != out.Code || o.Reason != out.Reason {
+			if want := stateAfter(out); !reflect.DeepEqual(o, wantState(t, j, id, want)) || o.ID != out.Withdrawal || o.Code != out.Code || o.Reason != out.Reason {
 				t.Errorf("%+v led to %+v", out, o)
 			}
 			last := story(t, j, id)[1]
-			if last.What != eventAnswered || last.Withdrawal != out.Withdrawal || last.Status != out.Status || last.Code != out.Code || last.Reason != out.Reason {
+			if last.What != eventAnswered || last.ID != out.Withdrawal || last.HTTPStatus != out.Status || last.Code != out.Code || last.Reason != out.Reason {
 				t.Errorf("%+v is told as %+v", out, last)
 			}
 		}
-		for _, out := range []Outcome{{}, {Ending: WasAccepted}} {
+		for _, out := range []Outcome{{}, {Ending: order.WasAccepted}} {
 			if _, err := j.Finish(t.Context(), mustClaim(t, j, claim("bad"+string(out.Ending))), out); err == nil {
 				t.Errorf("%+v was taken for an outcome", out)
 			}
@@ -162,10 +165,10 @@ func TestFinish(t *testing.T) {
 func TestRejectionAfterUnknown(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		bring(t, j, "1", Unknown)
+		bring(t, j, "1", order.Unknown)
 		mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "asked them"})
 		o := mustFinish(t, j, mustClaim(t, j, claim("1")), rejected)
-		if o.State != Unknown || !strings.Contains(o.Reason, "no funds") || o.Code != 7 || o.Decided != nil {
+		if o.State != order.Unknown || !strings.Contains(o.Reason, "no funds") || o.Code != 7 || o.Resolved != nil {
 			t.Errorf("a rejection after an unknown: %+v", o)
 		}
 		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) {
@@ -175,10 +178,10 @@ func TestRejectionAfterUnknown(t *testing.T) {
 		for _, out := range []Outcome{limited, notLeft} {
 			mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "asked again"})
 			o := mustFinish(t, j, mustClaim(t, j, claim("1")), out)
-			if o.State != Planned || o.Decided == nil || o.Decided.Reason != "asked again" || o.Decided.As != eventNotSent {
+			if o.State != order.Planned || o.Resolved == nil || o.Resolved.Reason != "asked again" || o.Resolved.As != eventNotSent {
 				t.Errorf("an attempt that says nothing: %+v", o)
 			}
-			if o := mustFinish(t, j, mustClaim(t, j, claim("1")), rejected); o.State != Unknown {
+			if o := mustFinish(t, j, mustClaim(t, j, claim("1")), rejected); o.State != order.Unknown {
 				t.Errorf("then a rejection: %+v", o)
 			}
 		}
@@ -186,7 +189,7 @@ func TestRejectionAfterUnknown(t *testing.T) {
 		mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "once more"})
 		mustFinish(t, j, mustClaim(t, j, claim("1")), unknown)
 		mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "once more"})
-		if o := mustFinish(t, j, mustClaim(t, j, claim("1")), rejected); o.State != Unknown {
+		if o := mustFinish(t, j, mustClaim(t, j, claim("1")), rejected); o.State != order.Unknown {
 			t.Errorf("after two unknown attempts, a rejection: %+v", o)
 		}
 		// An order that may have been taken is not sent with other content, whatever a person says and
@@ -198,23 +201,23 @@ func TestRejectionAfterUnknown(t *testing.T) {
 				mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "for the last time"})
 			}
 			other := claim("1")
-			other.Minor++
-			if _, err := j.Claim(t.Context(), shop, other); !errors.Is(err, Exists) || AsError(err).Same || AsError(err).Order.State != Planned {
+			other.Amount.Minor++
+			if _, err := j.Claim(t.Context(), shop, other); !errors.Is(err, Exists) || AsError(err).Same || AsError(err).Order.State != order.Planned {
 				t.Errorf("other content, after %q: %v", out.Ending, err)
 			}
-			if o := wantState(t, j, "1", Planned); o.Content != claim("1").Content || !o.InDoubt() {
+			if o := wantState(t, j, "1", order.Planned); o.Content != claim("1").Content || !o.InDoubt() {
 				t.Errorf("other content, after %q: %+v", out.Ending, o)
 			}
 		}
 		// An attempt that was rejected or never left leaves no doubt.
-		for _, first := range []State{Rejected, Planned} {
+		for _, first := range []order.State{order.Rejected, order.Planned} {
 			id := "clean" + string(first)
 			bring(t, j, id, first)
-			if o := mustFinish(t, j, mustClaim(t, j, claim(id)), rejected); o.State != Rejected {
+			if o := mustFinish(t, j, mustClaim(t, j, claim(id)), rejected); o.State != order.Rejected {
 				t.Errorf("%s, then rejected: %+v", first, o)
 			}
 			other := claim(id)
-			other.Minor++
+			other.Amount.Minor++
 			if _, err := j.Claim(t.Context(), shop, other); err != nil {
 				t.Errorf("%s, then rejected, other content: %v", first, err)
 			}
@@ -225,29 +228,29 @@ func TestRejectionAfterUnknown(t *testing.T) {
 func TestAnswerWithAnotherOrdersID(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		bring(t, j, "1", Accepted)
+		bring(t, j, "1", order.Accepted)
 		o := mustFinish(t, j, mustClaim(t, j, claim("2")), accepted("w1"))
-		if o.State != Unknown || o.Withdrawal != "" || !strings.Contains(o.Reason, "w1") || !strings.Contains(o.Reason, "order 1") {
+		if o.State != order.Unknown || o.ID != "" || !strings.Contains(o.Reason, "w1") || !strings.Contains(o.Reason, "order 1") {
 			t.Errorf("got %+v", o)
 		}
-		wantState(t, j, "1", Accepted)
+		wantState(t, j, "1", order.Accepted)
 		// The list cannot be trusted more, and the order that has the id does not change.
-		if o := mustSettle(t, j, Evidence{OrderID: "2", Withdrawal: "w1"}); o.State != Conflict || o.Withdrawal != "" {
+		if o := mustSettle(t, j, Evidence{OrderID: "2", Withdrawal: "w1"}); o.State != order.Conflict || o.ID != "" {
 			t.Errorf("found under the same id: %+v", o)
 		}
-		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != Accepted {
+		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != order.Accepted {
 			t.Errorf("the one that has it: %+v", o)
 		}
 		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "2", PaidAs: "w1"}); !errors.Is(err, HeldByOther) || AsError(err).OrderID != "1" || AsError(err).Withdrawal != "w1" {
 			t.Errorf("a person who names it: %v", err)
 		}
 		// Ids belong to an account.
-		elsewhere := Account{"http://other.test", "shop"}
+		elsewhere := order.Account{Address: "http://other.test", Name: "shop"}
 		ticket, err := j.Claim(t.Context(), elsewhere, claim("2"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := mustFinish(t, j, ticket, accepted("w1")); o.State != Accepted {
+		if o := mustFinish(t, j, ticket, accepted("w1")); o.State != order.Accepted {
 			t.Errorf("the same id of another service: %+v", o)
 		}
 	})
@@ -258,8 +261,8 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 func TestContentInAnotherCase(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		small := Content{"crypto:Btc", "fiat:Usd", 5000, "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", "leaf"}
-		capitals := Content{"crypto:BTC", "fiat:USD", 5000, strings.ToUpper(small.Address), "leaf"}
+		small := order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.FiatAmount("Usd", 5000), Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", Memo: "leaf"}
+		capitals := order.Content{Currency: api.CryptoCurrency("BTC"), Amount: api.FiatAmount("USD", 5000), Address: strings.ToUpper(small.Address), Memo: "leaf"}
 		mustFinish(t, j, mustClaim(t, j, Claim{OrderID: "1", Content: small, Key: "key1"}), unknown)
 		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "1", Content: capitals, Key: "key1"}); !errors.Is(err, Exists) || !AsError(err).Same {
 			t.Errorf("the same order: %v", err)
@@ -288,8 +291,8 @@ func TestOneIDForTwoOrders(t *testing.T) {
 		j := open()
 		one, two := mustClaim(t, j, claim("1")), mustClaim(t, j, claim("2"))
 		atOnce(j, func() { mustFinish(t, j, one, accepted("w1")) }, func() { mustFinish(t, j, two, accepted("w1")) })
-		wantState(t, j, "1", Accepted)
-		if o := wantState(t, j, "2", Unknown); o.Withdrawal != "" || !strings.Contains(o.Reason, "order 1 has") {
+		wantState(t, j, "1", order.Accepted)
+		if o := wantState(t, j, "2", order.Unknown); o.ID != "" || !strings.Contains(o.Reason, "order 1 has") {
 			t.Errorf("got %+v", o)
 		}
 	})
@@ -303,60 +306,60 @@ func TestLateOutcome(t *testing.T) {
 		name      string
 		meanwhile func(t *testing.T, j, other *book) // while the order is unknown, because its sender was taken for dead
 		out       Outcome
-		want      State
+		want      order.State
 		id        string
 		decided   bool
 	}{
-		{"accepted", nil, accepted("w1"), Accepted, "w1", false},
-		{"rejected", nil, rejected, Rejected, "", false},
-		{"never left", nil, notLeft, Planned, "", false},
-		{"unknown", nil, unknown, Unknown, "", false},
-		{"accepted, a person had given it up", func(t *testing.T, j, other *book) { mustDecide(t, other, notSent) }, accepted("w1"), Accepted, "w1", false},
-		{"rejected, a person had given it up", func(t *testing.T, j, other *book) { mustDecide(t, other, notSent) }, rejected, Planned, "", true},
-		{"unknown, a person had given it up", func(t *testing.T, j, other *book) { mustDecide(t, other, notSent) }, unknown, Planned, "", true},
-		{"accepted as a person had said", func(t *testing.T, j, other *book) { mustDecide(t, other, paidAs("w1")) }, accepted("w1"), Accepted, "w1", false},
-		{"accepted, but not as a person had said", func(t *testing.T, j, other *book) { mustDecide(t, other, paidAs("w9")) }, accepted("w1"), Conflict, "w9", true},
-		{"rejected, but not as a person had said", func(t *testing.T, j, other *book) { mustDecide(t, other, paidAs("w9")) }, rejected, Accepted, "w9", true},
+		{"accepted", nil, accepted("w1"), order.Accepted, "w1", false},
+		{"rejected", nil, rejected, order.Rejected, "", false},
+		{"never left", nil, notLeft, order.Planned, "", false},
+		{"unknown", nil, unknown, order.Unknown, "", false},
+		{"accepted, a person had given it up", func(t *testing.T, j, other *book) { mustDecide(t, other, notSent) }, accepted("w1"), order.Accepted, "w1", false},
+		{"rejected, a person had given it up", func(t *testing.T, j, other *book) { mustDecide(t, other, notSent) }, rejected, order.Planned, "", true},
+		{"unknown, a person had given it up", func(t *testing.T, j, other *book) { mustDecide(t, other, notSent) }, unknown, order.Planned, "", true},
+		{"accepted as a person had said", func(t *testing.T, j, other *book) { mustDecide(t, other, paidAs("w1")) }, accepted("w1"), order.Accepted, "w1", false},
+		{"accepted, but not as a person had said", func(t *testing.T, j, other *book) { mustDecide(t, other, paidAs("w9")) }, accepted("w1"), order.Conflict, "w9", true},
+		{"rejected, but not as a person had said", func(t *testing.T, j, other *book) { mustDecide(t, other, paidAs("w9")) }, rejected, order.Accepted, "w9", true},
 		{"accepted, in conflict meanwhile", func(t *testing.T, j, other *book) {
 			mustSettle(t, other, Evidence{OrderID: "1", Withdrawal: "w9", Differs: "the memo is another"})
-		}, accepted("w1"), Conflict, "w9", false},
-		{"accepted, found meanwhile", func(t *testing.T, j, other *book) { mustSettle(t, other, Evidence{OrderID: "1", Withdrawal: "w1"}) }, accepted("w1"), Accepted, "w1", false},
-		{"accepted, found under another id", func(t *testing.T, j, other *book) { mustSettle(t, other, Evidence{OrderID: "1", Withdrawal: "w9"}) }, accepted("w1"), Conflict, "w9", false},
+		}, accepted("w1"), order.Conflict, "w9", false},
+		{"accepted, found meanwhile", func(t *testing.T, j, other *book) { mustSettle(t, other, Evidence{OrderID: "1", Withdrawal: "w1"}) }, accepted("w1"), order.Accepted, "w1", false},
+		{"accepted, found under another id", func(t *testing.T, j, other *book) { mustSettle(t, other, Evidence{OrderID: "1", Withdrawal: "w9"}) }, accepted("w1"), order.Conflict, "w9", false},
 		{"accepted, while it is sent again", func(t *testing.T, j, other *book) {
 			mustDecide(t, other, notSent)
 			mustClaim(t, other, claim("1"))
-		}, accepted("w1"), Conflict, "w1", true},
+		}, accepted("w1"), order.Conflict, "w1", true},
 		{"rejected, while it is sent again", func(t *testing.T, j, other *book) {
 			mustDecide(t, other, notSent)
 			mustClaim(t, other, claim("1"))
-		}, rejected, Sending, "", true},
+		}, rejected, order.Sending, "", true},
 		{"accepted, the second attempt was rejected", func(t *testing.T, j, other *book) {
 			mustDecide(t, other, notSent)
 			mustFinish(t, other, mustClaim(t, other, claim("1")), rejected)
-		}, accepted("w1"), Accepted, "w1", false},
+		}, accepted("w1"), order.Accepted, "w1", false},
 		{"accepted, the second attempt was too", func(t *testing.T, j, other *book) {
 			mustDecide(t, other, notSent)
 			mustFinish(t, other, mustClaim(t, other, claim("1")), accepted("w2"))
-		}, accepted("w1"), Conflict, "w2", false},
+		}, accepted("w1"), order.Conflict, "w2", false},
 		{"rejected, the second attempt is unknown", func(t *testing.T, j, other *book) {
 			mustDecide(t, other, notSent)
 			mustFinish(t, other, mustClaim(t, other, claim("1")), unknown)
-		}, rejected, Unknown, "", false},
+		}, rejected, order.Unknown, "", false},
 		{"accepted, the second attempt is unknown", func(t *testing.T, j, other *book) {
 			mustDecide(t, other, notSent)
 			mustFinish(t, other, mustClaim(t, other, claim("1")), unknown)
-		}, accepted("w1"), Conflict, "w1", false},
+		}, accepted("w1"), order.Conflict, "w1", false},
 		{"never left, the second attempt was rejected", func(t *testing.T, j, other *book) {
 			mustDecide(t, other, notSent)
 			mustFinish(t, other, mustClaim(t, other, claim("1")), rejected)
-		}, notLeft, Unknown, "", false},
+		}, notLeft, order.Unknown, "", false},
 		{"accepted, other content was sent since, which an older till let pass", func(t *testing.T, j, other *book) {
 			mustDecide(t, other, notSent)
 			if err := other.write(t.Context(), func(t *tx) error { _, err := t.exec("UPDATE orders SET minor = minor * 10"); return err }); err != nil {
 				t.Fatal(err)
 			}
-			mustFinish(t, other, mustClaim(t, other, Claim{OrderID: "1", Content: Content{"crypto:Btc", "crypto:Btc", 50000, "bc1qcoffee", "order 1"}}), notLeft)
-		}, accepted("w1"), Conflict, "w1", true},
+			mustFinish(t, other, mustClaim(t, other, Claim{OrderID: "1", Content: order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 50000), Address: "bc1qcoffee", Memo: "order 1"}}), notLeft)
+		}, accepted("w1"), order.Conflict, "w1", true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -373,14 +376,14 @@ func TestLateOutcome(t *testing.T) {
 				before := story(t, other, "1")
 				mustFinish(t, j, ticket, test.out)
 				o := wantState(t, other, "1", test.want)
-				if o.Withdrawal != test.id || (o.Decided != nil) != test.decided {
-					t.Errorf("got %+v (decided %v)", o, o.Decided)
+				if o.ID != test.id || (o.Resolved != nil) != test.decided {
+					t.Errorf("got %+v (decided %v)", o, o.Resolved)
 				}
 				after := story(t, other, "1")
 				if len(after) != len(before)+1 || !slices.Equal(after[:len(before)], before) {
 					t.Fatalf("the story went from %v to %v", whats(before), whats(after))
 				}
-				if e := after[len(before)]; e.What != eventLate || e.Withdrawal != test.out.Withdrawal || e.State != test.want {
+				if e := after[len(before)]; e.What != eventLate || e.ID != test.out.Withdrawal || e.State != test.want {
 					t.Errorf("it is told as %+v", e)
 				}
 			})
@@ -396,7 +399,7 @@ func TestAnswerEndsADecision(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, late %t", out.Ending, late), func(t *testing.T) {
 				eachDialect(t, func(t *testing.T, open opener) {
 					j := open()
-					bring(t, j, "1", Unknown)
+					bring(t, j, "1", order.Unknown)
 					mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "asked"})
 					ticket := mustClaim(t, j, claim("1"))
 					if late {
@@ -406,8 +409,8 @@ func TestAnswerEndsADecision(t *testing.T) {
 						}
 					}
 					o := mustFinish(t, j, ticket, out)
-					if stands := o.Decided != nil; stands != (out.Ending == SaidNothing) {
-						t.Errorf("the order is %+v, decided %v", o, o.Decided)
+					if stands := o.Resolved != nil; stands != (out.Ending == order.SaidNothing) {
+						t.Errorf("the order is %+v, decided %v", o, o.Resolved)
 					}
 				})
 			})
@@ -438,7 +441,7 @@ func TestSecondOutcomeChangesNothing(t *testing.T) {
 			id := "late" + string(first.Ending)
 			ticket := mustClaim(t, j, claim(id))
 			mustFinish(t, j, ticket, first)
-			if o := mustFinish(t, j, ticket, accepted(id)); o.State != Accepted || o.Withdrawal != id {
+			if o := mustFinish(t, j, ticket, accepted(id)); o.State != order.Accepted || o.ID != id {
 				t.Errorf("%s, then accepted: %+v", first.Ending, o)
 			}
 		}
@@ -448,7 +451,7 @@ func TestSecondOutcomeChangesNothing(t *testing.T) {
 func TestSettle(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		for _, from := range append(States(), "") {
+		for _, from := range append(order.States(), "") {
 			for _, differs := range []string{"", "the amount is 1, and 2 was asked for"} {
 				id := "1" + string(from) + differs[:min(3, len(differs))]
 				before, content := 0, tea
@@ -457,17 +460,17 @@ func TestSettle(t *testing.T) {
 					content = claim(id).Content
 					before = len(story(t, j, id))
 				}
-				want := Accepted
+				want := order.Accepted
 				if differs != "" {
-					want = Conflict
+					want = order.Conflict
 				}
-				moves := from != Sending && from != Conflict && (from != Accepted || differs != "")
-				noted := from == Sending // its sender decides, but knows what the list has shown
+				moves := from != order.Sending && from != order.Conflict && (from != order.Accepted || differs != "")
+				noted := from == order.Sending // its sender decides, but knows what the list has shown
 				if !moves {
 					want = from
 				}
 				o := mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w" + id, Differs: differs, Content: content})
-				if !reflect.DeepEqual(o, wantState(t, j, id, want)) && o.Decided == nil {
+				if !reflect.DeepEqual(o, wantState(t, j, id, want)) && o.Resolved == nil {
 					t.Errorf("%s, %q: %+v", from, differs, o)
 				}
 				if events := story(t, j, id); len(events) != before+map[bool]int{true: 1}[moves || noted] {
@@ -476,7 +479,7 @@ func TestSettle(t *testing.T) {
 				if noted && o.Shown != "w"+id {
 					t.Errorf("%s, %q: shown as %q", from, differs, o.Shown)
 				}
-				if moves && (o.Withdrawal != "w"+id || want == Conflict && o.Reason != differs) {
+				if moves && (o.ID != "w"+id || want == order.Conflict && o.Reason != differs) {
 					t.Errorf("%s, %q: %+v", from, differs, o)
 				}
 				if o.Content != content {
@@ -484,13 +487,13 @@ func TestSettle(t *testing.T) {
 				}
 			}
 		}
-		bring(t, j, "2", Accepted)
-		if o := mustSettle(t, j, Evidence{OrderID: "2", Withdrawal: "w7"}); o.State != Conflict || o.Withdrawal != "w2" || !strings.Contains(o.Reason, "w7") {
+		bring(t, j, "2", order.Accepted)
+		if o := mustSettle(t, j, Evidence{OrderID: "2", Withdrawal: "w7"}); o.State != order.Conflict || o.ID != "w2" || !strings.Contains(o.Reason, "w7") {
 			t.Errorf("found under another id than it was accepted: %+v", o)
 		}
-		bring(t, j, "3", Unknown)
+		bring(t, j, "3", order.Unknown)
 		mustDecide(t, j, Decision{OrderID: "3", NotSent: true, Reason: "x"})
-		if o := mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3"}); o.State != Accepted || o.Decided != nil {
+		if o := mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3"}); o.State != order.Accepted || o.Resolved != nil {
 			t.Errorf("found after a person had said that it was not sent: %+v", o)
 		}
 		if _, err := j.Settle(t.Context(), shop, Evidence{OrderID: "3"}); err == nil {
@@ -512,11 +515,11 @@ func TestShown(t *testing.T) {
 			mustSettle(t, j, Evidence{OrderID: id, Withdrawal: withdrawal, Content: tea})
 		}
 		for how, see := range map[string]func(id, withdrawal string){"shown": show, "changed": changed} {
-			for _, from := range []State{Planned, Rejected, Unknown} {
+			for _, from := range []order.State{order.Planned, order.Rejected, order.Unknown} {
 				id := how + string(from)
 				bring(t, j, id, from)
 				see(id, "w1"+id)
-				if o := wantState(t, j, id, Unknown); o.Shown != "w1"+id || o.Code != 0 || from != Unknown && !strings.Contains(o.Reason, "w1"+id) {
+				if o := wantState(t, j, id, order.Unknown); o.Shown != "w1"+id || o.Code != 0 || from != order.Unknown && !strings.Contains(o.Reason, "w1"+id) {
 					t.Errorf("%s: %+v", id, o)
 				}
 				if events := whats(story(t, j, id)); events[len(events)-1] != "shown>unknown" {
@@ -528,13 +531,13 @@ func TestShown(t *testing.T) {
 				if _, err := j.Decide(t.Context(), shop, Decision{OrderID: id, NotSent: true, Reason: "x"}); !refused(err) {
 					t.Errorf("%s: a person has said that it was not sent: %v", id, err)
 				}
-				if o := mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w2" + id}); o.State != Conflict || !strings.Contains(o.Reason, "w1"+id) || !strings.Contains(o.Reason, "w2"+id) {
+				if o := mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w2" + id}); o.State != order.Conflict || !strings.Contains(o.Reason, "w1"+id) || !strings.Contains(o.Reason, "w2"+id) {
 					t.Errorf("%s, then found under another id: %+v", id, o)
 				}
-				if o := mustDecide(t, j, Decision{OrderID: id, PaidAs: "w2" + id}); o.State != Accepted {
+				if o := mustDecide(t, j, Decision{OrderID: id, PaidAs: "w2" + id}); o.State != order.Accepted {
 					t.Errorf("%s: a person could not settle it: %+v", id, o)
 				}
-				if o := mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w2" + id}); o.State != Accepted {
+				if o := mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w2" + id}); o.State != order.Accepted {
 					t.Errorf("%s: a person's decision that the list confirms does not hold: %+v", id, o)
 				}
 			}
@@ -545,32 +548,32 @@ func TestShown(t *testing.T) {
 				}
 				ticket := mustClaim(t, j, claim(id))
 				see(id, "w1"+id)
-				if o := wantState(t, j, id, Sending); o.Shown != "w1"+id {
+				if o := wantState(t, j, id, order.Sending); o.Shown != "w1"+id {
 					t.Errorf("%s: shown as %q while it was sent", id, o.Shown)
 				}
-				want := Unknown
+				want := order.Unknown
 				switch end.Withdrawal {
 				case "w1" + id:
-					want = Accepted
+					want = order.Accepted
 				case "w2" + id:
-					want = Conflict
+					want = order.Conflict
 				}
 				o := mustFinish(t, j, ticket, end)
-				if o.State != want || want == Conflict && (o.Withdrawal != "w2"+id || !strings.Contains(o.Reason, "w1"+id) || !strings.Contains(o.Reason, "w2"+id)) {
+				if o.State != want || want == order.Conflict && (o.ID != "w2"+id || !strings.Contains(o.Reason, "w1"+id) || !strings.Contains(o.Reason, "w2"+id)) {
 					t.Errorf("%s: %+v", id, o)
 				}
 			}
 		}
-		bring(t, j, "not sent", Unknown)
+		bring(t, j, "not sent", order.Unknown)
 		mustDecide(t, j, Decision{OrderID: "not sent", NotSent: true, Reason: "x"})
 		show("not sent", "w1 of it")
-		if o := wantState(t, j, "not sent", Unknown); o.Decided != nil {
-			t.Errorf("what the list contradicts is still decided: %+v", o.Decided)
+		if o := wantState(t, j, "not sent", order.Unknown); o.Resolved != nil {
+			t.Errorf("what the list contradicts is still decided: %+v", o.Resolved)
 		}
 		ticket := mustClaim(t, j, claim("late"))
 		mustFinish(t, j, ticket, unknown)
 		show("late", "w1")
-		if o := mustFinish(t, j, ticket, accepted("w2")); o.State != Conflict || !strings.Contains(o.Reason, "w1") || !strings.Contains(o.Reason, "w2") {
+		if o := mustFinish(t, j, ticket, accepted("w2")); o.State != order.Conflict || !strings.Contains(o.Reason, "w1") || !strings.Contains(o.Reason, "w2") {
 			t.Errorf("accepted late under another id than it was shown: %+v", o)
 		}
 		show("never recorded", "w1")
@@ -584,7 +587,7 @@ func TestDecide(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		at := &clock{noon}
 		j := open(func(o *Options) { o.Now = at.now })
-		for _, from := range append(States(), "") {
+		for _, from := range append(order.States(), "") {
 			for _, d := range []Decision{{PaidAs: "p", Reason: "they say so"}, {NotSent: true, Reason: "they say so"}} {
 				d.OrderID = "1" + string(from) + d.PaidAs
 				if d.PaidAs != "" {
@@ -594,17 +597,17 @@ func TestDecide(t *testing.T) {
 					bring(t, j, d.OrderID, from)
 				}
 				o, err := j.Decide(t.Context(), shop, d)
-				if from != Unknown && from != Conflict {
+				if from != order.Unknown && from != order.Conflict {
 					if e := AsError(err); e == nil || e.Order.State != from || cmp.Or(e.OrderID, e.Order.OrderID) != d.OrderID || errors.Is(err, NotFound) != (from == "") {
 						t.Errorf("%q: %v", from, err)
 					}
 					continue
 				}
-				want, as := Planned, eventNotSent
+				want, as := order.Planned, eventNotSent
 				if d.PaidAs != "" {
-					want, as = Accepted, eventPaidAs
+					want, as = order.Accepted, eventPaidAs
 				}
-				if from == Conflict && d.NotSent { // the service has shown it in some form
+				if from == order.Conflict && d.NotSent { // the service has shown it in some form
 					if !errors.Is(err, Shown) || AsError(err).Order.Shown != "w"+d.OrderID {
 						t.Errorf("%q, %+v: %v", from, d, err)
 					}
@@ -614,13 +617,13 @@ func TestDecide(t *testing.T) {
 					t.Errorf("%q, %+v: %v", from, d, err)
 					continue
 				}
-				if w := (Decided{noon, "ann", "till1", as, "they say so"}); o.State != want || o.Withdrawal != d.PaidAs || o.Decided == nil || *o.Decided != w {
-					t.Errorf("%q, %+v: %+v %+v", from, d, o, o.Decided)
+				if w := (order.Resolution{As: as, Reason: "they say so", User: "ann", Host: "till1", At: noon}); o.State != want || o.ID != d.PaidAs || o.Resolved == nil || *o.Resolved != w {
+					t.Errorf("%q, %+v: %+v %+v", from, d, o, o.Resolved)
 				}
 			}
 		}
 		// A person may correct a person's decision, and both stay in the history.
-		bring(t, j, "2", Unknown)
+		bring(t, j, "2", order.Unknown)
 		for _, d := range []Decision{
 			{OrderID: "2", NotSent: true, Reason: "a"}, {OrderID: "2", PaidAs: "w2"}, {OrderID: "2", NotSent: true, Reason: "b"}, {OrderID: "2", NotSent: true, Reason: "c"}, {OrderID: "2", PaidAs: "w2b"},
 		} {
@@ -631,22 +634,22 @@ func TestDecide(t *testing.T) {
 			t.Errorf("the story is %v", got)
 		}
 		// An accepted order cannot be decided not sent, even after a conflict.
-		bring(t, j, "3", Accepted)
+		bring(t, j, "3", order.Accepted)
 		mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3x", Differs: "the amount is another"})
-		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "3", NotSent: true, Reason: "x"}); !errors.Is(err, Shown) || AsError(err).Order.Shown != "w3" || AsError(err).Order.State != Conflict {
+		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "3", NotSent: true, Reason: "x"}); !errors.Is(err, Shown) || AsError(err).Order.Shown != "w3" || AsError(err).Order.State != order.Conflict {
 			t.Errorf("undo what the service accepted: %v", err)
 		}
-		if o := mustDecide(t, j, Decision{OrderID: "3", PaidAs: "w3"}); o.State != Accepted {
+		if o := mustDecide(t, j, Decision{OrderID: "3", PaidAs: "w3"}); o.State != order.Accepted {
 			t.Errorf("and say which it is: %+v", o)
 		}
 		// Each decision must say exactly one thing.
-		bring(t, j, "4", Unknown)
+		bring(t, j, "4", order.Unknown)
 		for _, d := range []Decision{{OrderID: "4"}, {OrderID: "4", Reason: "x"}, {OrderID: "4", NotSent: true}, {OrderID: "4", NotSent: true, PaidAs: "w", Reason: "x"}} {
 			if _, err := j.Decide(t.Context(), shop, d); err == nil {
 				t.Errorf("%+v was taken for a decision", d)
 			}
 		}
-		wantState(t, j, "4", Unknown)
+		wantState(t, j, "4", order.Unknown)
 	})
 }
 
@@ -657,13 +660,13 @@ func TestTextThatCannotBeKept(t *testing.T) {
 		j := open()
 		for n, text := range []string{"no\x00funds", "no\xfffunds"} {
 			id := fmt.Sprint(n + 1)
-			o := mustFinish(t, j, mustClaim(t, j, claim(id)), Outcome{Ending: WasRejected, Status: 422, Reason: text})
-			if o.State != Rejected || o.Reason != "no\uFFFDfunds" {
+			o := mustFinish(t, j, mustClaim(t, j, claim(id)), Outcome{Ending: order.WasRejected, Status: 422, Reason: text})
+			if o.State != order.Rejected || o.Reason != "no\uFFFDfunds" {
 				t.Errorf("%q: got %s, %q", text, o.State, o.Reason)
 			}
-			bring(t, j, id+"0", Unknown)
+			bring(t, j, id+"0", order.Unknown)
 			o = mustSettle(t, j, Evidence{OrderID: id + "0", Withdrawal: "w" + id, Differs: text})
-			if o.State != Conflict || o.Reason != "no\uFFFDfunds" {
+			if o.State != order.Conflict || o.Reason != "no\uFFFDfunds" {
 				t.Errorf("%q: got %s, %q", text, o.State, o.Reason)
 			}
 		}
@@ -676,29 +679,29 @@ func TestIDsOfAnyKind(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		for n, id := range []string{"a\x00b", "a\x01b", "a\x010b", "a\x011b", "\x01\x00", strings.Repeat("x", 300) + "1", strings.Repeat("x", 300) + "2", "w'; --"} {
-			order := fmt.Sprint(n)
-			mustFinish(t, j, mustClaim(t, j, claim(order)), accepted(id))
-			if o := wantState(t, j, order, Accepted); o.Withdrawal != id || o.Shown != id {
-				t.Errorf("%q is read again as %q, and %q", id, o.Withdrawal, o.Shown)
+			own := fmt.Sprint(n)
+			mustFinish(t, j, mustClaim(t, j, claim(own)), accepted(id))
+			if o := wantState(t, j, own, order.Accepted); o.ID != id || o.Shown != id {
+				t.Errorf("%q is read again as %q, and %q", id, o.ID, o.Shown)
 			}
-			if events := story(t, j, order); events[len(events)-1].Withdrawal != id {
-				t.Errorf("%q is told as %q", id, events[len(events)-1].Withdrawal)
+			if events := story(t, j, own); events[len(events)-1].ID != id {
+				t.Errorf("%q is told as %q", id, events[len(events)-1].ID)
 			}
-			if o := mustSettle(t, j, Evidence{OrderID: order, Withdrawal: id}); o.State != Accepted {
+			if o := mustSettle(t, j, Evidence{OrderID: own, Withdrawal: id}); o.State != order.Accepted {
 				t.Errorf("%q is not taken for itself: %s", id, o.Reason)
 			}
 			other := fmt.Sprint("other ", n)
-			if o := mustFinish(t, j, mustClaim(t, j, claim(other)), accepted(id)); o.State != Unknown {
+			if o := mustFinish(t, j, mustClaim(t, j, claim(other)), accepted(id)); o.State != order.Unknown {
 				t.Errorf("%q is taken for two orders'", id)
 			}
-			if o := mustSettle(t, j, Evidence{OrderID: other, Withdrawal: id}); o.State != Conflict {
+			if o := mustSettle(t, j, Evidence{OrderID: other, Withdrawal: id}); o.State != order.Conflict {
 				t.Errorf("%q is found for two orders: %s", id, o.State)
 			}
-			if o := mustSettle(t, j, Evidence{OrderID: order, Withdrawal: id + "\x00"}); o.State != Conflict {
+			if o := mustSettle(t, j, Evidence{OrderID: own, Withdrawal: id + "\x00"}); o.State != order.Conflict {
 				t.Errorf("%q is taken for another id: %s", id, o.State)
 			}
-			if o := mustDecide(t, j, Decision{OrderID: order, PaidAs: id, Reason: "no\xff\x00good"}); o.Withdrawal != id {
-				t.Errorf("a person who says %q has said %q", id, o.Withdrawal)
+			if o := mustDecide(t, j, Decision{OrderID: own, PaidAs: id, Reason: "no\xff\x00good"}); o.ID != id {
+				t.Errorf("a person who says %q has said %q", id, o.ID)
 			}
 		}
 	})
@@ -720,7 +723,7 @@ func TestShowMany(t *testing.T) {
 			t.Fatal(err)
 		}
 		for id, want := range withdrawals {
-			if o, err := j.Order(t.Context(), shop, id); err == nil && (o.Shown != want || o.State != Unknown) {
+			if o, err := j.Order(t.Context(), shop, id); err == nil && (o.Shown != want || o.State != order.Unknown) {
 				t.Errorf("order %s is %s, shown as %q", id, o.State, o.Shown)
 			}
 		}

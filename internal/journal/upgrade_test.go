@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 // Versions of the schema that an older journal may have, named by what came with them.
@@ -22,26 +25,26 @@ const (
 // upgraded is an order of an older journal, and what it is after the journal was updated.
 type upgraded struct {
 	id, withdrawal string
-	state          State
+	state          order.State
 	sender         int64
-	attempts       []Ending
+	attempts       []order.Ending
 	events         []string
 	run            bool // whether it is a row of the run
 }
 
 func toUpgrade() []upgraded {
 	return []upgraded{
-		{"paid", "w1", Accepted, 0, []Ending{WasAccepted}, []string{eventPlanned, eventSending, eventAnswered}, true},
-		{"open", "", Unknown, 0, []Ending{WasUncertain}, []string{eventSending, eventAnswered}, true},
-		{"waits", "", Planned, 0, nil, []string{eventPlanned}, true},
-		{"left", "", Planned, 0, []Ending{SaidNothing}, []string{eventSending, eventAnswered}, false},
-		{"refused", "", Rejected, 0, []Ending{WasRejected}, []string{eventSending, eventAnswered}, false},
-		{"died", "", Sending, 77, []Ending{UnderWay}, []string{eventSending}, false},
+		{"paid", "w1", order.Accepted, 0, []order.Ending{order.WasAccepted}, []string{eventPlanned, eventSending, eventAnswered}, true},
+		{"open", "", order.Unknown, 0, []order.Ending{order.WasUncertain}, []string{eventSending, eventAnswered}, true},
+		{"waits", "", order.Planned, 0, nil, []string{eventPlanned}, true},
+		{"left", "", order.Planned, 0, []order.Ending{order.SaidNothing}, []string{eventSending, eventAnswered}, false},
+		{"refused", "", order.Rejected, 0, []order.Ending{order.WasRejected}, []string{eventSending, eventAnswered}, false},
+		{"died", "", order.Sending, 77, []order.Ending{order.UnderWay}, []string{eventSending}, false},
 	}
 }
 
-func (u upgraded) content() Content {
-	return Content{"crypto:Btc", "crypto:Btc", int64(100 + len(u.id)), "bc1q" + u.id, ""}
+func (u upgraded) content() order.Content {
+	return order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", int64(100+len(u.id))), Address: "bc1q" + u.id, Memo: ""}
 }
 
 // insert inserts a row into a table of any version, and returns the row's number.
@@ -131,7 +134,7 @@ func fill(t *tx, version int) error {
 }
 
 func (u upgraded) fill(t *tx, version int, account, run int64, place int) error {
-	content := map[string]any{"currency": u.content().Currency, "unit": u.content().Unit, "minor": u.content().Minor,
+	content := map[string]any{"currency": "crypto:Btc", "unit": "crypto:Btc", "minor": u.content().Amount.Minor,
 		"address": u.content().Address, "memo": "", "callback": ""}
 	with := func(more map[string]any) map[string]any {
 		row := maps.Clone(content)
@@ -146,7 +149,7 @@ func (u upgraded) fill(t *tx, version int, account, run int64, place int) error 
 	if len(u.attempts) > 0 {
 		o["sent"], o["fingerprint"] = t.now, "key1"
 	}
-	switch doubt := slices.Contains(u.attempts, WasUncertain); {
+	switch doubt := slices.Contains(u.attempts, order.WasUncertain); {
 	case version >= withAttemptTable:
 		o["content"], o["payee"], o["shown"] = u.content().Key().String(), payee(u.content().Address), u.withdrawal
 	default:
@@ -165,7 +168,7 @@ func (u upgraded) fill(t *tx, version int, account, run int64, place int) error 
 	if version >= withAttemptTable {
 		for i, outcome := range u.attempts {
 			ended := t.now
-			if outcome == UnderWay {
+			if outcome == order.UnderWay {
 				ended = ""
 			}
 			if _, err := insert(t, "attempts", map[string]any{"order_row": row, "number": i + 1, "sender": u.sender, "began": t.now, "ended": ended, "outcome": string(outcome), "decimals": 8}); err != nil {
@@ -212,7 +215,7 @@ func TestUpgrade(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("the older till says %v", err)
 				}
-				wantState(t, open(), "open", Unknown)
+				wantState(t, open(), "open", order.Unknown)
 			})
 		})
 	}
@@ -222,14 +225,14 @@ func checkUpgraded(t *testing.T, j *book, version int) {
 	t.Helper()
 	for _, u := range toUpgrade() {
 		o := wantState(t, j, u.id, u.state)
-		var outcomes []Ending
+		var outcomes []order.Ending
 		for i, a := range o.Attempts {
 			outcomes = append(outcomes, a.Outcome)
-			if a.Number != int64(i+1) || a.sender != u.sender || a.Began.IsZero() || a.Ended.IsZero() != (a.Outcome == UnderWay) {
+			if a.Number != int64(i+1) || o.origins[i].sender != u.sender || a.Began.IsZero() || a.Ended.IsZero() != (a.Outcome == order.UnderWay) {
 				t.Errorf("%s has the attempt %+v", u.id, a)
 			}
 		}
-		if o.Content != u.content() || o.Withdrawal != u.withdrawal || o.Shown != u.withdrawal || o.Note != "a note" || o.User != "ann" ||
+		if o.Content != u.content() || o.ID != u.withdrawal || o.Shown != u.withdrawal || o.Note != "a note" || o.User != "ann" ||
 			!slices.Equal(outcomes, u.attempts) || o.Sent.IsZero() != (len(u.attempts) == 0) {
 			t.Errorf("%s became %+v", u.id, o)
 		}
@@ -245,7 +248,7 @@ func checkUpgraded(t *testing.T, j *book, version int) {
 	if status, err := ledger.Status(t.Context()); err != nil || status.Merchant != "m1" {
 		t.Errorf("the account became %+v, %v", status, err)
 	}
-	if accounts, err := j.KeyUsedBy(t.Context(), "key1"); err != nil || !slices.Equal(accounts, []Account{shop}) {
+	if accounts, err := j.KeyUsedBy(t.Context(), "key1"); err != nil || !slices.Equal(accounts, []order.Account{shop}) {
 		t.Errorf("the key is of %v, %v", accounts, err)
 	}
 	runs, err := ledger.Runs(t.Context())
@@ -312,7 +315,7 @@ func checkDemands(t *testing.T, l *Ledger, version int) int64 {
 		}
 		return 0
 	}
-	if len(demands) != 1 || now.Persons != 2 || now.Approvers != "/a" || now.Digest != "a1" || !reflect.DeepEqual(now.Above, map[string]int64{"crypto:btc": 5}) {
+	if len(demands) != 1 || now.Persons != 2 || now.Approvers != "/a" || now.Digest != "a1" || !reflect.DeepEqual(now.Above, btc(5)) {
 		t.Errorf("it demands %+v", demands)
 	}
 	if len(approvals) != 2 || approvals[0].Principal != "bob" || approvals[0].Fingerprint != "SHA256:bob" || approvals[0].Signature != "sig" || approvals[0].Seen.IsZero() {
@@ -331,7 +334,7 @@ func checkConsent(t *testing.T, l *Ledger, demand int64) {
 	}
 	for id, want := range map[string]int64{"paid": consents[0].Number, "open": consents[0].Number, "refused": 0} {
 		o, err := l.Order(t.Context(), id)
-		if last := o.last(); err != nil || last.Consent != want || last.Demand != demand {
+		if last := o.Last(); err != nil || last.Consent != want || last.Demand != demand {
 			t.Errorf("%s has the attempt %+v, %v", id, last, err)
 		}
 	}
@@ -360,8 +363,8 @@ func TestUpgradeProvesConsent(t *testing.T) {
 				}
 				j.Close()
 				o, err := open().of(t.Context(), shop).Order(t.Context(), "paid")
-				if err != nil || o.last().Consent != 0 {
-					t.Errorf("it has the attempt %+v, %v", o.last(), err)
+				if err != nil || o.Last().Consent != 0 {
+					t.Errorf("it has the attempt %+v, %v", o.Last(), err)
 				}
 			})
 		})

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"github.com/go-json-experiment/json"
@@ -163,7 +162,7 @@ func TestMakeComparesAddressesInAnySpelling(t *testing.T) {
 			}
 		}
 	}
-	other := journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 1, Address: "Alice"}
+	other := Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 1), Address: "Alice"}
 	lower := other
 	lower.Address = "alice"
 	if lower.Key() == other.Key() {

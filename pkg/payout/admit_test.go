@@ -43,17 +43,17 @@ func TestVerifyKey(t *testing.T) {
 		"a sandbox's":      {set: func(d *desk) { d.options.AnyKey = true; d.s.rows = nil }},
 		"used before":      {set: func(d *desk) { d.key = "key1"; d.s.rows = nil }},
 		"of another account": {set: func(d *desk) {
-			if err := d.account(journal.Account{Address: d.s.URL, Name: "kiosk"}).NoteKey(d.t.Context(), "key2", journal.KeyChecked); err != nil {
+			if err := d.account(Account{Address: d.s.URL, Name: "kiosk"}).NoteKey(d.t.Context(), "key2", journal.KeyChecked); err != nil {
 				d.t.Fatal(err)
 			}
 		}, rule: RuleAccount, says: "the account kiosk at"},
 		"of another address": {set: func(d *desk) {
-			if err := d.account(journal.Account{Address: "http://old.test", Name: "shop"}).NoteKey(d.t.Context(), "key2", journal.KeyChecked); err != nil {
+			if err := d.account(Account{Address: "http://old.test", Name: "shop"}).NoteKey(d.t.Context(), "key2", journal.KeyChecked); err != nil {
 				d.t.Fatal(err)
 			}
 		}, rule: RuleAccount, says: "http://old.test"},
 		"of another, and adopted": {set: func(d *desk) {
-			for _, a := range []journal.Account{{Address: d.s.URL, Name: "kiosk"}, d.ledger.Account()} {
+			for _, a := range []Account{{Address: d.s.URL, Name: "kiosk"}, d.ledger.Account()} {
 				if err := d.account(a).NoteKey(d.t.Context(), "key2", journal.KeyAdopted); err != nil {
 					d.t.Fatal(err)
 				}
@@ -204,7 +204,7 @@ func TestVerifyKeyWithAnotherProcess(t *testing.T) {
 }
 
 func TestWayOut(t *testing.T) {
-	old, now := journal.Account{Address: "http://a.test", Name: "x"}, journal.Account{Address: "http://a.test", Name: "y"}
+	old, now := Account{Address: "http://a.test", Name: "x"}, Account{Address: "http://a.test", Name: "y"}
 	if got := wayOut(old, now).String(); !strings.Contains(got, "till journal rename x y") || strings.Contains(got, "--to-base-url") {
 		t.Error(got)
 	}

@@ -56,7 +56,7 @@ func (a answer) with(earlier answer) answer {
 
 // agrees reports whether two readings have shown the same. Amounts are compared only if they are shown in the unit
 // that was sent, because the rate between two units may change.
-func (a answer) agrees(o answer, sought map[string]journal.Order) bool {
+func (a answer) agrees(o answer, sought map[string]journal.Record) bool {
 	if (a.lack == nil) != (o.lack == nil) || len(a.records) != len(o.records) || len(a.foreign) != len(o.foreign) || !maps.Equal(a.nameless, o.nameless) {
 		return false
 	}
@@ -66,7 +66,7 @@ func (a answer) agrees(o answer, sought map[string]journal.Order) bool {
 		})
 	}
 	for orderID, records := range a.records {
-		others, sent := o.records[orderID], amountOf(sought[orderID].Content)
+		others, sent := o.records[orderID], sought[orderID].Amount
 		if slices.ContainsFunc(records, func(r record) bool { return !shows(others, r, sent) }) ||
 			slices.ContainsFunc(others, func(r record) bool { return !shows(records, r, sent) }) {
 			return false
@@ -108,13 +108,13 @@ func (a answer) foreignError() error {
 
 // A seeker knows which records of the list are about the orders that are sought.
 type seeker struct {
-	orders   map[string]journal.Order
+	orders   map[string]journal.Record
 	cut      map[int64]string // order ids by what is left of them in 32 bits
 	accepted journal.Exceptions
 	sender   *Sender
 }
 
-func (s *Sender) newSeeker(orders map[string]journal.Order, accepted journal.Exceptions) *seeker {
+func (s *Sender) newSeeker(orders map[string]journal.Record, accepted journal.Exceptions) *seeker {
 	k := &seeker{orders, map[int64]string{}, accepted, s}
 	for id := range orders {
 		for _, n := range cutTo32(parseID(id)) {
@@ -181,11 +181,11 @@ func (s *Sender) mustShow(ctx context.Context) (ids []string, err error) {
 	if newestID != "" {
 		ids = append(ids, newestID)
 	}
-	for o, err := range s.ledger.Orders(ctx, journal.Filter{From: since, States: []journal.State{journal.Accepted}}) {
+	for o, err := range s.ledger.Orders(ctx, Filter{From: since, States: []State{StateAccepted}}) {
 		if err != nil {
 			return nil, err
 		}
-		ids = append(ids, o.Withdrawal)
+		ids = append(ids, o.ID)
 	}
 	return ids, nil
 }
@@ -204,16 +204,16 @@ func parseTime(text string) time.Time {
 // nil if there is none, or if that order is older than the reading goes back. It skips the sought orders that only
 // a person has said to be accepted: the reading is to find out whether that is true.
 func (s *Sender) witness(
-	ctx context.Context, status journal.AccountStatus, from string, sought map[string]journal.Order,
-) (*journal.Order, error) {
+	ctx context.Context, status journal.AccountStatus, from string, sought map[string]journal.Record,
+) (*journal.Record, error) {
 	newest := status.Newest
-	doubted := func(o journal.Order) bool {
+	doubted := func(o journal.Record) bool {
 		_, asked := sought[o.OrderID]
-		return asked && o.Decided != nil
+		return asked && o.Resolved != nil
 	}
 	if newest != nil && doubted(*newest) {
 		newest = nil
-		for o, err := range s.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Accepted}}) {
+		for o, err := range s.ledger.Orders(ctx, Filter{States: []State{StateAccepted}}) {
 			if err != nil {
 				return nil, err
 			}
@@ -230,7 +230,7 @@ func (s *Sender) witness(
 
 // since returns how far back the list must be read so that it includes an order: from or, if the order is
 // older than SinceTime, the beginning.
-func (s *Sender) since(from string, o journal.Order) string {
+func (s *Sender) since(from string, o journal.Record) string {
 	if o.Created.Before(s.options.SinceTime) {
 		return ""
 	}
@@ -319,7 +319,7 @@ type sightings map[string]string
 
 // look adds the orders that were sent and that the service has not shown yet.
 func (s sightings) look(ctx context.Context, l *journal.Ledger) error {
-	for o, err := range l.Orders(ctx, journal.Filter{Unshown: true}) {
+	for o, err := range l.Unshown(ctx) {
 		if err != nil {
 			return err
 		}

@@ -224,7 +224,7 @@ func (a *Applier) Approved() int { return a.run.Before }
 // A dueRow is a row of the plan, and its order as the journal has it.
 type dueRow struct {
 	PlanRow
-	order journal.Order
+	order journal.Record
 }
 
 // chunk is how many rows are read at a time.
@@ -251,7 +251,7 @@ func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]dueRow, error]
 				case !found && a.Begun():
 					err = a.otherRows()
 				case !found:
-					o = journal.Order{OrderID: r.ExternalOrderID, State: journal.Planned, Content: content}
+					o = journal.Record{Order: Order{OrderID: r.ExternalOrderID, State: StatePlanned, Content: content}}
 				}
 				part[i] = dueRow{r, o}
 			}
@@ -288,8 +288,8 @@ func (a *Applier) otherRows() error {
 }
 
 // sendable reports whether this run sends a row in the state of its order.
-func (a *Applier) sendable(o journal.Order) bool {
-	return o.State == journal.Planned || o.State == journal.Rejected && a.options.RetryRejected
+func (a *Applier) sendable(o journal.Record) bool {
+	return o.State == StatePlanned || o.State == StateRejected && a.options.RetryRejected
 }
 
 // Tally counts the orders of the plan's rows by state, using the journal alone.
@@ -307,8 +307,8 @@ func (a *Applier) Tally(ctx context.Context) (t Tally, err error) {
 	return t, nil
 }
 
-func (a *Applier) count(t *Tally, o journal.Order) {
-	t.add(journal.Sum{State: o.State, Unit: o.Unit, SentBy: o.SentBy(a.plan.Name()), Rows: 1, Minor: money.SumOf(o.Minor),
+func (a *Applier) count(t *Tally, o journal.Record) {
+	t.add(journal.Sum{State: o.State, SentBy: o.SentBy(a.plan.Name()), Rows: 1, Amount: money.Big(o.Amount),
 		OrderID: o.OrderID, First: o.Sent, Last: o.Sent}, a.sendable(o))
 }
 
@@ -382,7 +382,7 @@ func (a *Applier) look(ctx context.Context) (t Tally, err error) {
 			return Tally{}, err
 		}
 		for _, r := range part {
-			if a.Begun() && r.order.State == journal.Conflict {
+			if a.Begun() && r.order.State == StateConflict {
 				return Tally{}, a.conflict(r.order)
 			}
 			l.add(r.order, a.sendable(r.order))
@@ -417,7 +417,7 @@ func (a *Applier) look(ctx context.Context) (t Tally, err error) {
 }
 
 // settle records what the list says about an order and returns it. Before the run has begun, it records nothing.
-func (a *Applier) settle(ctx context.Context, o journal.Order, records []record, t *Tally) (journal.Order, error) {
+func (a *Applier) settle(ctx context.Context, o journal.Record, records []record, t *Tally) (journal.Record, error) {
 	e := a.sender.evidence(o.OrderID, o.Content, records)
 	switch {
 	case a.Begun():
@@ -426,22 +426,22 @@ func (a *Applier) settle(ctx context.Context, o journal.Order, records []record,
 			return o, err
 		}
 		more := a.sender.uncompared(e.Content, records[0])
-		if more != "" && o.State == journal.Accepted && a.options.Note != nil {
+		if more != "" && o.State == StateAccepted && a.options.Note != nil {
 			a.options.Note(fmt.Sprintf("order %s: %s", o.OrderID, more))
 		}
 	case e.Differs != "":
-		o.State = journal.Conflict
+		o.State = StateConflict
 	default:
-		o.State = journal.Accepted
+		o.State = StateAccepted
 	}
-	if o.State == journal.Accepted && o.Sent.IsZero() {
+	if o.State == StateAccepted && o.Sent.IsZero() {
 		t.dated(e.Dated)
 	}
 	return o, nil
 }
 
 // conflict returns the error for an order that keeps the run from being sent.
-func (a *Applier) conflict(o journal.Order) error {
+func (a *Applier) conflict(o journal.Record) error {
 	e := a.sender.unsettled(o, false)
 	e.Hint.Text = "where the service is right, make a plan without this row; where it is not, " + e.Hint.Text
 	return e

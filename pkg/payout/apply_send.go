@@ -14,6 +14,7 @@ import (
 
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 // manyUnknown is how many unknown outcomes in a row stop a run, even with KeepGoing.
@@ -31,9 +32,9 @@ const manyUnknown = 5
 func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	defer toError(&err)
 	defer a.leave(ctx)
-	if t.States[journal.Unknown] > 0 && !a.options.KeepGoing {
+	if t.States[StateUnknown] > 0 && !a.options.KeepGoing {
 		which, them := fmt.Sprintf("order %s of the run is", t.Unknown), "it"
-		if n := t.States[journal.Unknown]; n > 1 {
+		if n := t.States[StateUnknown]; n > 1 {
 			which, them = fmt.Sprintf("%d orders of the run are", n), "them"
 		}
 		return &Error{Kind: Unknown, Msg: which + " unknown, and nothing more was sent",
@@ -55,7 +56,7 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	defer stop()
 	s := &sending{Applier: a, ctx: ctx, calls: calls, end: stop, tally: t,
 		tried: a.sender.options.Lookup == LookupNever, limit: rate.NewLimiter(rate.Inf, 1),
-		news: make(chan struct{}, 1), known: t.States[journal.Unknown]}
+		news: make(chan struct{}, 1), known: t.States[StateUnknown]}
 	if r := a.options.Rate; r > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
 	}
@@ -106,7 +107,7 @@ type sending struct {
 // unknown by then.
 func (s *sending) inDoubt() error {
 	why, them := s.doubt.Error(), "it"
-	if n := s.tally.States[journal.Unknown]; n > 1 {
+	if n := s.tally.States[StateUnknown]; n > 1 {
 		why, them = fmt.Sprintf("%d orders of the run are unknown: %s", n, why), "them"
 	}
 	if s.inRow >= manyUnknown {
@@ -150,7 +151,7 @@ func (s *sending) feed(queue chan<- dueRow) {
 	}
 	if t, err := s.sender.Tally(s.ctx, s.plan.Name()); err != nil {
 		s.stop(err)
-	} else if t.States[journal.Unknown] > s.known && !s.options.KeepGoing { // the first pass begins after some rows
+	} else if t.States[StateUnknown] > s.known && !s.options.KeepGoing { // the first pass begins after some rows
 		s.stop(s.becameUnknown())
 	}
 	handed := map[string]bool{}
@@ -187,9 +188,9 @@ func (s *sending) pass(queue chan<- dueRow, from int, handed map[string]bool) (n
 		}
 		for _, r := range part {
 			switch r.order.State {
-			case journal.Sending:
+			case StateSending:
 				busy = true
-			case journal.Unknown:
+			case StateUnknown:
 				unknown++
 			}
 		}
@@ -220,10 +221,10 @@ func (s *sending) becameUnknown() error {
 }
 
 // comesBack reports whether another process claimed a row first, and then did not send it.
-func (s *sending) comesBack(o journal.Order) bool {
+func (s *sending) comesBack(o journal.Record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o.State != journal.Planned || !s.lost[o.OrderID] {
+	if o.State != StatePlanned || !s.lost[o.OrderID] {
 		return false
 	}
 	delete(s.lost, o.OrderID)
@@ -257,7 +258,7 @@ func (s *sending) send(r dueRow, more <-chan dueRow) {
 		}
 		claim := s.claim(next)
 		return &claim
-	}, func(o journal.Order, err error) {
+	}, func(o journal.Record, err error) {
 		s.count(r, o, err)
 		if err == nil && !s.tried {
 			s.try(o)
@@ -280,7 +281,7 @@ func (s *sending) claim(r dueRow) journal.Claim {
 // now forbids it. If something forbids it later, the call is not made.
 func (s *sending) next(c call, more <-chan dueRow) (r dueRow, found bool) {
 	ending := Observe(c.err).Ending
-	if s.options.Rate > 0 || s.ctx.Err() != nil || ending != journal.WasAccepted && ending != journal.WasRejected {
+	if s.options.Rate > 0 || s.ctx.Err() != nil || ending != order.WasAccepted && ending != order.WasRejected {
 		return dueRow{}, false
 	}
 	select {
@@ -291,10 +292,10 @@ func (s *sending) next(c call, more <-chan dueRow) (r dueRow, found bool) {
 }
 
 // try reads back the first withdrawal that was accepted. Until it has succeeded, only one row is in flight.
-func (s *sending) try(o journal.Order) {
+func (s *sending) try(o journal.Record) {
 	now, note, err := s.sender.readBack(s.ctx, o)
 	switch {
-	case now.State == journal.Unknown && o.State != journal.Unknown: // the service does not have it
+	case now.State == StateUnknown && o.State != StateUnknown: // the service does not have it
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.tally.States[o.State]--
@@ -317,7 +318,7 @@ func (s *sending) notClaimed(r dueRow, err error) {
 	e := journal.AsError(err)
 	exists, duplicate := errors.Is(err, journal.Exists), errors.Is(err, journal.Duplicate)
 	switch {
-	case exists && e.Same && e.Order.State == journal.Unknown && !s.options.KeepGoing:
+	case exists && e.Same && e.Order.State == StateUnknown && !s.options.KeepGoing:
 		s.stop(s.becameUnknown())
 	case exists && e.Same:
 		s.mu.Lock()
@@ -343,16 +344,16 @@ func (s *sending) notClaimed(r dueRow, err error) {
 }
 
 // count counts an outcome, and stops the run if it has to.
-func (s *sending) count(r dueRow, o journal.Order, err error) {
+func (s *sending) count(r dueRow, o journal.Record, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case o.State == journal.Unknown:
+	case o.State == StateUnknown:
 		if s.inRow++; !s.options.KeepGoing || s.inRow == manyUnknown {
 			s.doubt = cmp.Or(s.doubt, err)
 			s.stop(err)
 		}
-	case o.State == journal.Rejected:
+	case o.State == StateRejected:
 		s.inRow = 0
 	case o.State == "": // sent, but the journal could not record the outcome: the id is nowhere else
 		if s.options.Note != nil {

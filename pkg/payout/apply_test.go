@@ -15,6 +15,7 @@ import (
 	"example.com/till/internal/journal"
 	"example.com/till/internal/journal/pgtest"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -104,9 +105,9 @@ func (d *desk) mustApply(p *Plan, o ApplyOptions) Tally {
 	return t
 }
 
-func (t Tally) want(tb testing.TB, want map[journal.State]int) {
+func (t Tally) want(tb testing.TB, want map[State]int) {
 	tb.Helper()
-	for _, state := range journal.States() {
+	for _, state := range States() {
 		if t.States[state] != want[state] {
 			tb.Errorf("the orders stand as %v, want %v", t.States, want)
 			return
@@ -154,12 +155,12 @@ func TestApplySendsEachRowOnce(t *testing.T) {
 		p := d.plan(nil, rows...)
 		var seen []int
 		tally := d.mustApply(p, ApplyOptions{Concurrency: 1, Progress: func(now Tally) {
-			if now.States[journal.Accepted] != now.Ended {
-				t.Errorf("%d orders are accepted after %d calls", now.States[journal.Accepted], now.Ended)
+			if now.States[StateAccepted] != now.Ended {
+				t.Errorf("%d orders are accepted after %d calls", now.States[StateAccepted], now.Ended)
 			}
 			seen = append(seen, now.Ended)
 		}})
-		tally.want(t, map[journal.State]int{journal.Accepted: 250})
+		tally.want(t, map[State]int{StateAccepted: 250})
 		if tally.Before != 0 || tally.LeftRows() != 0 || len(tally.Accepted) != 1 || tally.Accepted[0] != p.Totals[0] {
 			t.Errorf("the tally is %+v", tally)
 		}
@@ -176,12 +177,12 @@ func TestApplySendsEachRowOnce(t *testing.T) {
 		if _, gets, lists := d.s.counts(); gets != 1 || lists != 4 {
 			t.Errorf("%d were read back, and the list was asked %d times", gets, lists)
 		}
-		o := d.wantState("101", journal.Accepted)
+		o := d.wantState("101", StateAccepted)
 		if o.Note != "note 101" || !o.SentBy(p.Name()) || o.Content != contentOf(rows[0].CreateWithdrawal) {
 			t.Errorf("the order is %+v", o)
 		}
 		// Applied again: nothing is left.
-		d.mustApply(p, ApplyOptions{Concurrency: 8}).want(t, map[journal.State]int{journal.Accepted: 250})
+		d.mustApply(p, ApplyOptions{Concurrency: 8}).want(t, map[State]int{StateAccepted: 250})
 		d.s.wantCreates(250)
 	})
 }
@@ -189,7 +190,7 @@ func TestApplySendsEachRowOnce(t *testing.T) {
 func TestApplySideBySide(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		tally := d.mustApply(d.plan(nil, dueTo(200)...), ApplyOptions{Concurrency: 16})
-		tally.want(t, map[journal.State]int{journal.Accepted: 200})
+		tally.want(t, map[State]int{StateAccepted: 200})
 		got := d.arrived()
 		slices.Sort(got)
 		if len(got) != 200 || len(slices.Compact(got)) != 200 {
@@ -207,23 +208,23 @@ func TestApplyStops(t *testing.T) {
 		arrange func(d *desk)
 		options ApplyOptions
 		check   func(t *testing.T, err error)
-		want    map[journal.State]int
-		then    map[journal.State]int // after an apply with the same options, when the service works again
+		want    map[State]int
+		then    map[State]int // after an apply with the same options, when the service works again
 	}{
 		"unknown": {answer: lost, check: func(t *testing.T, err error) { wantKind(t, err, Unknown, "") },
-			want: map[journal.State]int{journal.Accepted: 1, journal.Unknown: 1, journal.Planned: 2}, then: map[journal.State]int{journal.Accepted: 4}},
+			want: map[State]int{StateAccepted: 1, StateUnknown: 1, StatePlanned: 2}, then: map[State]int{StateAccepted: 4}},
 		"key refused": {answer: closedKey, check: func(t *testing.T, err error) { wantCall(t, err, api.Rejected, 401) },
-			want: map[journal.State]int{journal.Accepted: 1, journal.Planned: 3}, then: map[journal.State]int{journal.Accepted: 4}},
+			want: map[State]int{StateAccepted: 1, StatePlanned: 3}, then: map[State]int{StateAccepted: 4}},
 		"too many calls": {answer: tooMany, check: func(t *testing.T, err error) { wantCall(t, err, api.Rejected, 429) },
-			want: map[journal.State]int{journal.Accepted: 1, journal.Planned: 3}, then: map[journal.State]int{journal.Accepted: 4}},
+			want: map[State]int{StateAccepted: 1, StatePlanned: 3}, then: map[State]int{StateAccepted: 4}},
 		"rejected, which does not stop it": {answer: refusedBy,
-			want: map[journal.State]int{journal.Accepted: 3, journal.Rejected: 1}, then: map[journal.State]int{journal.Accepted: 3, journal.Rejected: 1}},
+			want: map[State]int{StateAccepted: 3, StateRejected: 1}, then: map[State]int{StateAccepted: 3, StateRejected: 1}},
 		"rejected, and sent once more": {answer: refusedBy, options: ApplyOptions{RetryRejected: true},
-			want: map[journal.State]int{journal.Accepted: 3, journal.Rejected: 1}, then: map[journal.State]int{journal.Accepted: 4}},
+			want: map[State]int{StateAccepted: 3, StateRejected: 1}, then: map[State]int{StateAccepted: 4}},
 		"unknown, and it keeps going": {answer: lost, options: ApplyOptions{KeepGoing: true},
-			want: map[journal.State]int{journal.Accepted: 3, journal.Unknown: 1}, then: map[journal.State]int{journal.Accepted: 4}},
+			want: map[State]int{StateAccepted: 3, StateUnknown: 1}, then: map[State]int{StateAccepted: 4}},
 		"no way to the service": {arrange: notLeft, check: func(t *testing.T, err error) { wantCall(t, err, api.NotSent, 0) },
-			want: map[journal.State]int{journal.Planned: 4}, then: map[journal.State]int{journal.Accepted: 4}},
+			want: map[State]int{StatePlanned: 4}, then: map[State]int{StateAccepted: 4}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -271,9 +272,9 @@ func TestApplyStaysUnknown(t *testing.T) {
 		_, err := d.apply(p, ApplyOptions{})
 		wantKind(t, err, Unknown, "")
 		d.wantArrived("1")
-		d.mustApply(p, ApplyOptions{KeepGoing: true}).want(t, map[journal.State]int{journal.Accepted: 2, journal.Unknown: 1})
+		d.mustApply(p, ApplyOptions{KeepGoing: true}).want(t, map[State]int{StateAccepted: 2, StateUnknown: 1})
 		d.s.wantCreates(3)
-		d.wantState("101", journal.Unknown)
+		d.wantState("101", StateUnknown)
 	})
 }
 
@@ -283,9 +284,9 @@ func TestRejectedRowsAreLookedUp(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) { return 422, envelope, true }})
 		p := d.plan(nil, dueTo(3)...)
-		d.mustApply(p, ApplyOptions{}).want(t, map[journal.State]int{journal.Accepted: 2, journal.Rejected: 1})
-		d.mustApply(p, ApplyOptions{RetryRejected: true}).want(t, map[journal.State]int{journal.Accepted: 3})
-		if o := d.wantState("102", journal.Accepted); !strings.HasPrefix(o.Reason, "found on the service's list") {
+		d.mustApply(p, ApplyOptions{}).want(t, map[State]int{StateAccepted: 2, StateRejected: 1})
+		d.mustApply(p, ApplyOptions{RetryRejected: true}).want(t, map[State]int{StateAccepted: 3})
+		if o := d.wantState("102", StateAccepted); !strings.HasPrefix(o.Reason, "found on the service's list") {
 			t.Errorf("it says %q", o.Reason)
 		}
 		d.s.wantCreates(3)
@@ -295,10 +296,10 @@ func TestRejectedRowsAreLookedUp(t *testing.T) {
 func TestApplyGivesUpAfterFiveUnknown(t *testing.T) {
 	tests := map[string]struct {
 		well map[string]bool // those that are answered
-		want map[journal.State]int
+		want map[State]int
 	}{
-		"five one after the other": {nil, map[journal.State]int{journal.Unknown: 5, journal.Planned: 5}},
-		"never five":               {map[string]bool{"105": true, "109": true}, map[journal.State]int{journal.Unknown: 8, journal.Accepted: 2}},
+		"five one after the other": {nil, map[State]int{StateUnknown: 5, StatePlanned: 5}},
+		"never five":               {map[string]bool{"105": true, "109": true}, map[State]int{StateUnknown: 8, StateAccepted: 2}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -310,7 +311,7 @@ func TestApplyGivesUpAfterFiveUnknown(t *testing.T) {
 				return vanished()
 			}
 			tally, err := d.apply(d.plan(nil, dueTo(10)...), ApplyOptions{KeepGoing: true})
-			if (err != nil) != (tally.States[journal.Planned] > 0) {
+			if (err != nil) != (tally.States[StatePlanned] > 0) {
 				t.Errorf("it ended with %v", err)
 			}
 			if why := "5 outcomes in a row were unknown; 5 orders of the run are unknown: the outcome of order 105 is unknown"; err != nil && !strings.HasPrefix(err.Error(), why) {
@@ -329,7 +330,7 @@ func TestPaidBefore(t *testing.T) {
 		d.clock.move(time.Hour)
 		other := d.plan(nil, due("102"), due("103"))
 		d.mustApply(other, ApplyOptions{})
-		last := later(d.wantState("102", journal.Accepted).Sent, d.wantState("103", journal.Accepted).Sent)
+		last := later(d.wantState("102", StateAccepted).Sent, d.wantState("103", StateAccepted).Sent)
 		d.clock.move(time.Hour)
 		d.s.set(func() { // sent by another machine
 			d.s.take(body("104"))
@@ -358,7 +359,7 @@ func TestPaidBefore(t *testing.T) {
 		if tally.DatedFirst != "2025-12-31T09:00:00" || tally.DatedLast != "2026-01-31T09:00:00" {
 			t.Errorf("the list dates them %q to %q", tally.DatedFirst, tally.DatedLast)
 		}
-		if o := d.wantState("104", journal.Accepted); o.Reason != "found on the service's list, dated 2026-01-31T09:00:00" {
+		if o := d.wantState("104", StateAccepted); o.Reason != "found on the service's list, dated 2026-01-31T09:00:00" {
 			t.Error(o.Reason)
 		}
 		if len(notes) != 1 || !strings.Contains(notes[0], "order 105: the service shows the amount as 3.33 USD") {
@@ -375,7 +376,7 @@ func TestPaidBefore(t *testing.T) {
 		if x, err = d.Applier(t.Context(), p, ApplyOptions{}); err != nil || x.Approved() != 5 {
 			t.Fatalf("approved are %d, %v", x.Approved(), err)
 		}
-		if tally, err := x.Tally(t.Context()); err != nil || tally.Before != 5 || tally.Found != 2 || tally.States[journal.Accepted] != 6 {
+		if tally, err := x.Tally(t.Context()); err != nil || tally.Before != 5 || tally.Found != 2 || tally.States[StateAccepted] != 6 {
 			t.Errorf("in the end: %+v, %v", tally, err)
 		}
 	})
@@ -452,7 +453,7 @@ func TestApplyConflict(t *testing.T) {
 	d.s.set(func() { d.s.take(body("102")); d.s.rows[0]["address"] = "elsewhere" })
 	_, err := d.apply(p, ApplyOptions{})
 	wantKind(t, err, Conflict, "")
-	d.wantState("102", journal.Conflict)
+	d.wantState("102", StateConflict)
 	_, err = d.apply(p, ApplyOptions{KeepGoing: true}) // the unknown order is from before
 	wantKind(t, err, Conflict, "")
 	d.s.wantCreates(0)
@@ -516,16 +517,16 @@ func TestApplyDuplicates(t *testing.T) {
 		return r
 	}
 	twins := d.plan(nil, due("5"), func() PlanRow { r := due("5"); r.ExternalOrderID = "6"; return r }())
-	d.mustApply(twins, ApplyOptions{}).want(t, map[journal.State]int{journal.Accepted: 2}) // only the order id decides
+	d.mustApply(twins, ApplyOptions{}).want(t, map[State]int{StateAccepted: 2}) // only the order id decides
 	p := d.plan(nil, same("7"), due("8"))
 	_, err := d.apply(p, ApplyOptions{})
 	wantKind(t, err, Unknown, RuleDuplicate)
 	var notes []string
-	d.mustApply(p, ApplyOptions{KeepGoing: true, Note: func(text string) { notes = append(notes, text) }}).want(t, map[journal.State]int{journal.Accepted: 1, journal.Planned: 1})
+	d.mustApply(p, ApplyOptions{KeepGoing: true, Note: func(text string) { notes = append(notes, text) }}).want(t, map[State]int{StateAccepted: 1, StatePlanned: 1})
 	if len(notes) != 1 || !strings.HasPrefix(notes[0], "order 7 was not sent: order 101 has the same content") {
 		t.Errorf("it notes %q", notes)
 	}
-	d.mustApply(p, ApplyOptions{AllowDuplicate: true}).want(t, map[journal.State]int{journal.Accepted: 2})
+	d.mustApply(p, ApplyOptions{AllowDuplicate: true}).want(t, map[State]int{StateAccepted: 2})
 }
 
 // TestApplyTellsWhatItCannotRecord checks that an id that a run could not record is reported at once, because
@@ -549,7 +550,7 @@ func TestApplyTellsWhatItCannotRecord(t *testing.T) {
 	if err := d.ledger.Reap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	d.wantState("102", journal.Unknown)
+	d.wantState("102", StateUnknown)
 }
 
 // TestApplyInterrupted checks that the calls in flight are completed after a first signal.
@@ -562,7 +563,7 @@ func TestApplyInterrupted(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)
 	}
-	tally.want(t, map[journal.State]int{journal.Accepted: 2, journal.Planned: 3})
+	tally.want(t, map[State]int{StateAccepted: 2, StatePlanned: 3})
 }
 
 func TestOneApplyAtATime(t *testing.T) {
@@ -599,7 +600,7 @@ func TestMachinesShareARun(t *testing.T) {
 				o := ApplyOptions{Concurrency: 4, KeepGoing: true}
 				if dies && n == 0 {
 					o.Progress = func(t Tally) {
-						if t.States[journal.Accepted] >= 10 {
+						if t.States[StateAccepted] >= 10 {
 							stop()
 						}
 					}
@@ -615,7 +616,7 @@ func TestMachinesShareARun(t *testing.T) {
 				}()
 			}
 			for range 3 {
-				if e := <-ends; e.err != nil || e.tally.Rows > 0 && e.tally.States[journal.Accepted] != 300 {
+				if e := <-ends; e.err != nil || e.tally.Rows > 0 && e.tally.States[StateAccepted] != 300 {
 					t.Errorf("one ended with %+v, %v", e.tally, e.err)
 				}
 			}
@@ -647,7 +648,7 @@ func TestProgressHoldsNothingUp(t *testing.T) {
 		case <-time.After(time.Minute): // otherwise it would wait forever
 			t.Error("the rows wait for the terminal")
 		}
-	}}).want(t, map[journal.State]int{journal.Accepted: 20})
+	}}).want(t, map[State]int{StateAccepted: 20})
 }
 
 // TestOrderThatBecomesUnknownStopsTheRun checks that an order of the run that a single create makes unknown
@@ -661,7 +662,7 @@ func TestOrderThatBecomesUnknownStopsTheRun(t *testing.T) {
 			r := due("104").CreateWithdrawal
 			ticket, err := other.Claim(context.Background(), journal.Claim{OrderID: "104", Content: contentOf(r), Callback: r.Callback, Key: "key1"})
 			if err == nil {
-				_, err = other.Finish(context.Background(), ticket, journal.Outcome{Ending: journal.WasUncertain, Reason: "no answer"})
+				_, err = other.Finish(context.Background(), ticket, journal.Outcome{Ending: order.WasUncertain, Reason: "no answer"})
 			}
 			if err != nil {
 				t.Error(err)
@@ -673,11 +674,11 @@ func TestOrderThatBecomesUnknownStopsTheRun(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			tally.want(t, map[journal.State]int{journal.Accepted: 5, journal.Unknown: 1})
+			tally.want(t, map[State]int{StateAccepted: 5, StateUnknown: 1})
 			continue
 		}
 		wantKind(t, err, Unknown, "")
-		tally.want(t, map[journal.State]int{journal.Accepted: 3, journal.Unknown: 1, journal.Planned: 2})
+		tally.want(t, map[State]int{StateAccepted: 3, StateUnknown: 1, StatePlanned: 2})
 	}
 }
 
@@ -698,9 +699,9 @@ func TestRejectedMeanwhile(t *testing.T) {
 			}
 			return 200, "", true
 		}})
-		want := map[journal.State]int{journal.Accepted: 5, journal.Rejected: 1}
+		want := map[State]int{StateAccepted: 5, StateRejected: 1}
 		if retry {
-			want = map[journal.State]int{journal.Accepted: 6}
+			want = map[State]int{StateAccepted: 6}
 		}
 		d.mustApply(p, ApplyOptions{RetryRejected: retry}).want(t, want)
 	}
@@ -758,13 +759,13 @@ func TestRowsComeBack(t *testing.T) {
 				t.Error(err)
 			}
 		case 3:
-			if _, err := other.Finish(context.Background(), taken, journal.Outcome{Ending: journal.SaidNothing, Reason: "it was stopped"}); err != nil {
+			if _, err := other.Finish(context.Background(), taken, journal.Outcome{Ending: order.SaidNothing, Reason: "it was stopped"}); err != nil {
 				t.Error(err)
 			}
 		}
 		return 200, "", true
 	}
-	d.mustApply(p, ApplyOptions{}).want(t, map[journal.State]int{journal.Accepted: 20})
+	d.mustApply(p, ApplyOptions{}).want(t, map[State]int{StateAccepted: 20})
 	if got := d.arrived(); len(got) != 20 {
 		t.Errorf("%d creates arrived", len(got))
 	}
@@ -773,10 +774,10 @@ func TestRowsComeBack(t *testing.T) {
 // TestRowComesBackOnce checks that a row that another machine claimed first is taken again only if it was not sent, and once.
 func TestRowComesBackOnce(t *testing.T) {
 	s := &sending{lost: map[string]bool{"1": true, "2": true}}
-	rejected := journal.Order{OrderID: "1", State: journal.Rejected}
-	planned := journal.Order{OrderID: "2", State: journal.Planned}
+	rejected := journal.Record{Order: Order{OrderID: "1", State: StateRejected}}
+	planned := journal.Record{Order: Order{OrderID: "2", State: StatePlanned}}
 	for i, c := range []struct {
-		order journal.Order
+		order journal.Record
 		comes bool
 	}{{rejected, false}, {planned, true}, {planned, false}} {
 		if got := s.comesBack(c.order); got != c.comes {
@@ -821,8 +822,8 @@ func TestPreviewIsNotForgotten(t *testing.T) {
 			if err := x.Send(t.Context(), t.Context(), tally); err != nil {
 				t.Fatal(err)
 			}
-			d.wantState("101", journal.Accepted)
-			d.wantState("102", journal.Accepted)
+			d.wantState("101", StateAccepted)
+			d.wantState("102", StateAccepted)
 			d.s.wantCreates(2) // one of them by history
 		})
 	}
@@ -969,7 +970,7 @@ func TestDoubtIsLookedForBackToItsAttempt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tally.want(t, map[journal.State]int{journal.Accepted: 1, journal.Unknown: 1})
+	tally.want(t, map[State]int{StateAccepted: 1, StateUnknown: 1})
 	d.s.wantCreates(1)
 }
 
@@ -1007,7 +1008,7 @@ func TestPlanChangesDuringItsRun(t *testing.T) {
 				}
 				return 200, "", true
 			}})
-			d.mustApply(p, ApplyOptions{Concurrency: 4}).want(t, map[journal.State]int{journal.Accepted: 300})
+			d.mustApply(p, ApplyOptions{Concurrency: 4}).want(t, map[State]int{StateAccepted: 300})
 			for _, b := range d.s.bodies {
 				id := b["external_order_id"].(string)
 				if want := "bc1q" + id; b["address"] != want {
@@ -1026,7 +1027,7 @@ func TestAccountIsRenamedUnderARun(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, dueTo(3)...)
 	x, tally := d.begun(p, ApplyOptions{})
-	other := journal.Account{Address: d.s.URL, Name: "renamed"}
+	other := Account{Address: d.s.URL, Name: "renamed"}
 	if err := d.open().Journal().Rename(t.Context(), d.ledger.Account(), other); !errors.Is(err, journal.Busy) {
 		t.Errorf("while it applies: %v", err)
 	}

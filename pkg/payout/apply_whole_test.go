@@ -121,7 +121,7 @@ func TestProcessThatGoesOn(t *testing.T) {
 		},
 		"nothing sent, because an order is unknown": func(d *desk, p *Plan) error {
 			x, tally := d.begun(p, ApplyOptions{})
-			tally.States[journal.Unknown]++
+			tally.States[StateUnknown]++
 			wantKind(t, x.Send(t.Context(), t.Context(), tally), Unknown, "")
 			return nil
 		},
@@ -192,7 +192,7 @@ func TestUnrecordedOutcomeKeepsOthersOut(t *testing.T) {
 		t.Fatal("the outcome was recorded")
 	}
 	d.s.set(func() { d.s.onCreate = nil })
-	if o, err := d.ledger.Order(t.Context(), "101"); err != nil || o.State != journal.Sending {
+	if o, err := d.ledger.Order(t.Context(), "101"); err != nil || o.State != StateSending {
 		t.Fatalf("order 101 is %s, %v", o.State, err)
 	}
 	other := *d.Sender

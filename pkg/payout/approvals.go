@@ -146,11 +146,11 @@ func (a Approvals) demand() journal.Demand {
 	if a.Required == 0 {
 		return d
 	}
-	if d.Above = map[string]int64{}; a.Approvers.Path != "" {
+	if d.Above = map[api.Currency]int64{}; a.Approvers.Path != "" {
 		d.Approvers, d.Digest = a.Approvers.Path, a.Approvers.list.Digest()
 	}
 	for _, most := range a.Above {
-		u, minor := strings.ToLower(unit(most.Kind, most.Code)), most.Minor
+		u, minor := journal.LowerCase(api.Currency{Kind: most.Kind, Code: most.Code}), most.Minor
 		if other, found := d.Above[u]; found {
 			minor = min(minor, other)
 		}
@@ -160,10 +160,10 @@ func (a Approvals) demand() journal.Demand {
 }
 
 // byUnit returns the totals by unit. Units that differ only in case are one.
-func byUnit(totals []Total) map[string]money.Sum {
-	sums := map[string]money.Sum{}
+func byUnit(totals []Total) map[api.Currency]money.Sum {
+	sums := map[api.Currency]money.Sum{}
 	for _, t := range totals {
-		u := strings.ToLower(unit(t.Amount.Kind, t.Amount.Code))
+		u := journal.LowerCase(api.Currency{Kind: t.Amount.Kind, Code: t.Amount.Code})
 		sum := sums[u]
 		sum.Plus(t.Amount.Minor)
 		sums[u] = sum

@@ -21,7 +21,7 @@ type Difference struct {
 
 // Missing reports whether the service has accepted a withdrawal that is not accepted in the journal.
 func (d Difference) Missing() bool {
-	return d.Record != nil && (d.Order == nil || d.Order.State != journal.Accepted && d.Order.State != journal.Conflict)
+	return d.Record != nil && (d.Order == nil || d.Order.State != StateAccepted && d.Order.State != StateConflict)
 }
 
 // The kinds of a Difference.
@@ -94,25 +94,24 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 				d.Record.ID, own.ID)
 		}
 	}
-	for o, err := range s.ledger.Orders(ctx, f.journal()) {
+	for o, err := range s.ledger.Orders(ctx, f) {
 		switch {
 		case err != nil:
 			return c, err
-		case !isTaken(o) || x.r.has(o.Withdrawal):
-		case accepted.Withdrawals[o.Withdrawal]:
+		case !isTaken(o) || x.r.has(o.ID):
+		case accepted.Withdrawals[o.ID]:
 			c.Accepted++
 		default:
-			own := orderOf(o)
 			c.Differences = append(c.Differences,
-				Difference{OnlyHere, &own, nil, "the service's list does not have withdrawal " + o.Withdrawal, o.Withdrawal})
+				Difference{OnlyHere, &o.Order, nil, "the service's list does not have withdrawal " + o.ID, o.ID})
 		}
 	}
 	return c, nil
 }
 
 // isTaken reports whether the service has a withdrawal for an order.
-func isTaken(o journal.Order) bool {
-	return o.State == journal.Accepted || o.State == journal.Conflict && o.Withdrawal != ""
+func isTaken(o journal.Record) bool {
+	return o.State == StateAccepted || o.State == StateConflict && o.ID != ""
 }
 
 // comparing is the state of one reading of Compare. The journal is asked about some records at a time, because all
@@ -172,12 +171,11 @@ func (x *comparing) flush() error {
 }
 
 // compare compares a record of the list with the journal, and reports whether there is a difference.
-func (x *comparing) compare(w listed, holders, named map[string]journal.Order) (Difference, bool) {
+func (x *comparing) compare(w listed, holders, named map[string]journal.Record) (Difference, bool) {
 	o, found := holders[w.ID]
 	if found && isTaken(o) {
 		why := x.whyDifferent(o, w)
-		own := orderOf(o)
-		return Difference{Different, &own, &w.Withdrawal, why, w.mark()}, why != ""
+		return Difference{Different, &o.Order, &w.Withdrawal, why, w.mark()}, why != ""
 	}
 	for _, n := range numbersOf(w.Withdrawal) {
 		if o, found := named[formatID(n)]; found {
@@ -191,11 +189,11 @@ func (x *comparing) compare(w listed, holders, named map[string]journal.Order) (
 	return Difference{OnlyThere, nil, &w.Withdrawal, why, w.mark()}, true
 }
 
-func (x *comparing) whyDifferent(o journal.Order, w listed) string {
+func (x *comparing) whyDifferent(o journal.Record, w listed) string {
 	r := recordOf(w.Withdrawal)
 	r.unread = w.unread
 	why := x.s.differs(o.Content, r)
-	named := len(r.numbers) == 0 && o.Decided != nil // a person has said which withdrawal it is
+	named := len(r.numbers) == 0 && o.Resolved != nil // a person has said which withdrawal it is
 	switch {
 	case why != "":
 		return why
@@ -204,16 +202,15 @@ func (x *comparing) whyDifferent(o journal.Order, w listed) string {
 			w.MerchantID, x.r.status.Merchant, w.MerchantID)
 	case !r.bearsOnly(o.OrderID) && !named:
 		return fmt.Sprintf("its order id is %q, and %s was sent", strings.TrimSpace(r.text), o.OrderID)
-	case o.State == journal.Conflict:
+	case o.State == StateConflict:
 		return fmt.Sprintf("it was in conflict because %s; the list agrees with the order now, which a person settles with till withdraw resolve %s --paid-as %s",
-			o.Reason, o.OrderID, o.Withdrawal)
+			o.Reason, o.OrderID, o.ID)
 	}
 	return ""
 }
 
-func notAccepted(o journal.Order, mark string, w *api.Withdrawal) Difference {
-	own := orderOf(o)
-	return Difference{Different, &own, w,
+func notAccepted(o journal.Record, mark string, w *api.Withdrawal) Difference {
+	return Difference{Different, &o.Order, w,
 		fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", o.OrderID, stateText(o.State), w.ID), mark}
 }
 

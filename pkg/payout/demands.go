@@ -156,7 +156,7 @@ func (l *Ledger) Demands(ctx context.Context) ([]Demand, error) {
 		all[i] = Demand{Required: int(d.Persons), Approvers: d.Approvers, Digest: d.Digest, Reason: d.Reason, User: d.User, Host: d.Host,
 			At: d.At, Number: d.Number}
 		for u, minor := range d.Above {
-			all[i].Above = append(all[i].Above, amountOf(journal.Content{Unit: u, Minor: minor}))
+			all[i].Above = append(all[i].Above, api.Amount{Kind: u.Kind, Code: u.Code, Minor: minor})
 		}
 		slices.SortFunc(all[i].Above, func(a, b api.Amount) int { return strings.Compare(a.Code, b.Code) })
 	}

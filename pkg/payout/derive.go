@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode"
 
-	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 // deriveOrderID returns the order id of a row that has none in the file. It depends only on the name of the
@@ -21,11 +21,11 @@ import (
 // and the amount's unit as kind:code in lower case, the minor units, the address in the form of
 // address.Canonical, the memo and the count. None of these can contain a line feed. The first eight bytes are
 // a big-endian number. Its remainder modulo 2^53-1, plus 1, is the order id.
-func deriveOrderID(batch string, c journal.Content, count int) string {
+func deriveOrderID(batch string, c Content, count int) string {
 	c = c.Canonical()
 	text := make([]byte, 0, 512)
-	for _, line := range []string{batch, c.Currency, c.Unit, strconv.FormatInt(c.Minor, 10), c.Address, c.Memo,
-		strconv.Itoa(count)} {
+	for _, line := range []string{batch, order.UnitText(c.Currency), order.UnitText(c.Unit()),
+		strconv.FormatInt(c.Amount.Minor, 10), c.Address, c.Memo, strconv.Itoa(count)} {
 		text = append(append(text, line...), '\n')
 	}
 	sum := sha256.Sum256(text)

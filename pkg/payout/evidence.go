@@ -69,7 +69,7 @@ func (r record) disagrees() bool {
 	return len(r.numbers) > 1 || text != "" && r.number != 0 && strings.Trim(text, "0123456789") != ""
 }
 
-func sentAt(o journal.Order) time.Time {
+func sentAt(o journal.Record) time.Time {
 	if o.Sent.IsZero() {
 		return o.Changed
 	}
@@ -98,7 +98,7 @@ func cutTo32(n int64) []int64 {
 }
 
 // evidence returns what the records with an order's id say about the order.
-func (s *Sender) evidence(orderID string, content journal.Content, records []record) journal.Evidence {
+func (s *Sender) evidence(orderID string, content Content, records []record) journal.Evidence {
 	e := journal.Evidence{OrderID: orderID, Withdrawal: records[0].id, Dated: records[0].dated, Content: content}
 	var ids []string
 	for _, r := range records {
@@ -116,17 +116,16 @@ func (s *Sender) evidence(orderID string, content journal.Content, records []rec
 
 // differs says how a record differs from what was sent; empty: it does not, in any field that can be
 // compared.
-func (s *Sender) differs(c journal.Content, r record) string {
-	currency, sent := currencyOf(c.Currency), amountOf(c)
+func (s *Sender) differs(c Content, r record) string {
 	readable := func(field string) bool { return !slices.Contains(r.unread, field) }
 	switch {
 	case r.disagrees():
 		return fmt.Sprintf("its external_id is %d and its external_order_id %q", r.number, r.text)
-	case readable("currency") && !sameCurrency(r.currency, currency):
-		return fmt.Sprintf("its currency is %s %s, and not %s %s", r.currency.Kind, r.currency.Code, currency.Kind,
-			currency.Code)
-	case sameUnit(r.amount, sent) && r.amount.Minor != sent.Minor:
-		return fmt.Sprintf("its amount is %s, and not %s", s.format(r.amount), s.format(sent))
+	case readable("currency") && !sameCurrency(r.currency, c.Currency):
+		return fmt.Sprintf("its currency is %s %s, and not %s %s", r.currency.Kind, r.currency.Code, c.Currency.Kind,
+			c.Currency.Code)
+	case sameUnit(r.amount, c.Amount) && r.amount.Minor != c.Amount.Minor:
+		return fmt.Sprintf("its amount is %s, and not %s", s.format(r.amount), s.format(c.Amount))
 	case readable("address") && address.Canonical(r.address) != address.Canonical(c.Address):
 		return fmt.Sprintf("its address is %q, and not %q", r.address, c.Address)
 	case r.memo != nil && *r.memo != c.Memo:
@@ -136,7 +135,7 @@ func (s *Sender) differs(c journal.Content, r record) string {
 }
 
 // uncompared says which fields of a record cannot be compared with what was sent; empty: none.
-func (s *Sender) uncompared(c journal.Content, r record) string {
+func (s *Sender) uncompared(c Content, r record) string {
 	var unread []string
 	for _, field := range []string{"currency", "amount", "address", "external_id"} {
 		if slices.Contains(r.unread, field) {
@@ -147,9 +146,9 @@ func (s *Sender) uncompared(c journal.Content, r record) string {
 		return fmt.Sprintf("the %s of withdrawal %s cannot be read, and was not compared with the order",
 			strings.Join(unread, " and the "), r.id)
 	}
-	if sent := amountOf(c); !sameUnit(r.amount, sent) {
+	if !sameUnit(r.amount, c.Amount) {
 		return fmt.Sprintf("the service shows the amount as %s, and the order as %s: the two cannot be compared",
-			s.format(r.amount), s.format(sent))
+			s.format(r.amount), s.format(c.Amount))
 	}
 	return ""
 }

@@ -12,9 +12,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 // The formats of an input.
@@ -146,7 +146,7 @@ type parsedRow struct {
 	line  int
 	wrong []Detail
 	row   PlanRow
-	key   journal.Key
+	key   order.Key
 }
 
 // parseAll parses the rows that are well-formed, on all processors: checking an address takes longer than reading it.

@@ -65,11 +65,7 @@ func (j *Journal) Place() string { return j.journal.Place() }
 
 // Accounts returns every account of the journal.
 func (j *Journal) Accounts(ctx context.Context) ([]Account, error) {
-	own, err := j.journal.Accounts(ctx)
-	accounts := make([]Account, len(own))
-	for i, a := range own {
-		accounts[i] = Account(a)
-	}
+	accounts, err := j.journal.Accounts(ctx)
 	return accounts, asError(err)
 }
 
@@ -84,18 +80,18 @@ func (j *Journal) Copy(ctx context.Context, where string) error {
 // has a history already, or if the old one does not exist. It is ErrBusy while a process sends for one of
 // them.
 func (j *Journal) Rename(ctx context.Context, old, to Account) error {
-	return asError(j.journal.Rename(ctx, journal.Account(old), journal.Account(to)))
+	return asError(j.journal.Rename(ctx, old, to))
 }
 
 // Ledger returns the part of the journal for one account. It is empty if the journal does not have the
 // account.
-func (j *Journal) Ledger(a Account) *Ledger { return &Ledger{j.journal.Ledger(journal.Account(a))} }
+func (j *Journal) Ledger(a Account) *Ledger { return &Ledger{j.journal.Ledger(a)} }
 
 // A Ledger is the part of a journal for one account. It can be read without a service and without a key.
 type Ledger struct{ ledger *journal.Ledger }
 
 // Account returns the account of the ledger.
-func (l *Ledger) Account() Account { return Account(l.ledger.Account()) }
+func (l *Ledger) Account() Account { return l.ledger.Account() }
 
 // Reap makes every order unknown whose process died while sending it. Orders, Order and Runs call it
 // themselves.
@@ -109,8 +105,8 @@ func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 			yield(Order{}, asError(err))
 			return
 		}
-		for o, err := range l.ledger.Orders(ctx, f.journal()) {
-			if !yield(orderOf(o), asError(err)) {
+		for o, err := range l.ledger.Orders(ctx, f) {
+			if !yield(o.Order, asError(err)) {
 				return
 			}
 		}
@@ -120,12 +116,12 @@ func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 // Order returns one order. If the journal does not have it, the error is ErrNotFound.
 func (l *Ledger) Order(ctx context.Context, orderID string) (Order, error) {
 	o, err := l.order(ctx, orderID)
-	return orderOf(o), asError(err)
+	return o.Order, asError(err)
 }
 
-func (l *Ledger) order(ctx context.Context, orderID string) (journal.Order, error) {
+func (l *Ledger) order(ctx context.Context, orderID string) (journal.Record, error) {
 	if err := l.ledger.Reap(ctx); err != nil {
-		return journal.Order{}, err
+		return journal.Record{}, err
 	}
 	return l.ledger.Order(ctx, orderID)
 }
@@ -136,17 +132,8 @@ func (l *Ledger) History(ctx context.Context, orderID string) (Order, []Event, e
 	if err != nil {
 		return Order{}, nil, asError(err)
 	}
-	events, err := l.history(ctx, o)
-	return orderOf(o), events, err
-}
-
-func (l *Ledger) history(ctx context.Context, o journal.Order) ([]Event, error) {
-	story, err := l.ledger.Journal().Story(ctx, o)
-	events := make([]Event, len(story))
-	for i, e := range story {
-		events[i] = eventOf(e)
-	}
-	return events, asError(err)
+	events, err := l.ledger.Journal().Story(ctx, o)
+	return o.Order, events, asError(err)
 }
 
 // An Exported is an order of any account, with its history.
@@ -167,12 +154,12 @@ func (j *Journal) Export(ctx context.Context) iter.Seq2[Exported, error] {
 		}
 		for _, a := range accounts {
 			l := j.Ledger(a)
-			for o, err := range l.ledger.Orders(ctx, journal.Filter{}) {
+			for o, err := range l.ledger.Orders(ctx, Filter{}) {
 				var events []Event
-				if err = asError(err); err == nil {
-					events, err = l.history(ctx, o)
+				if err == nil {
+					events, err = j.journal.Story(ctx, o)
 				}
-				if !yield(Exported{a, orderOf(o), events}, err) || err != nil {
+				if !yield(Exported{a, o.Order, events}, asError(err)) || err != nil {
 					return
 				}
 			}
@@ -248,10 +235,7 @@ func (l *Ledger) Run(ctx context.Context, name string) (Run, error) {
 func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[Order, error] {
 	return func(yield func(Order, error) bool) {
 		for o, err := range l.ledger.Results(ctx, run) {
-			if l.ledger.Journal().Claims(o) { // its outcome could not be recorded: the next process makes it unknown
-				o.State = journal.Unknown
-			}
-			if !yield(Order{OrderID: o.OrderID, State: o.State, ID: o.Withdrawal, Reason: o.Reason}, asError(err)) {
+			if !yield(o, asError(err)) {
 				return
 			}
 		}

@@ -28,9 +28,9 @@ const (
 type reading struct {
 	filter  api.WithdrawalFilter
 	status  journal.AccountStatus
-	newest  *journal.Order           // an accepted order that must be on the list; nil: none
-	sought  map[string]journal.Order // a record of newest may have one of their order ids, which is a conflict
-	surplus int64                    // how many withdrawals the service counts and does not show, as a person has accepted
+	newest  *journal.Record           // an accepted order that must be on the list; nil: none
+	sought  map[string]journal.Record // a record of newest may have one of their order ids, which is a conflict
+	surplus int64                     // how many withdrawals the service counts and does not show, as a person has accepted
 	see     func(listed) (more bool)
 	// anyTotal makes a reading complete although the service counts more than it shows.
 	anyTotal bool
@@ -143,11 +143,11 @@ func (r *reading) lacks() *lack {
 		return &lack{why: fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", r.total, len(r.ids)),
 			lasts: true}
 	case r.other != "":
-		err := otherMerchant(r.newest.OrderID, r.newest.Withdrawal, r.other, r.status.Merchant)
+		err := otherMerchant(r.newest.OrderID, r.newest.ID, r.other, r.status.Merchant)
 		return &lack{why: err.Error(), lasts: true, err: err}
 	case !r.hit:
 		return &lack{why: fmt.Sprintf("its list did not show withdrawal %s, which it accepted last, with its order id %s",
-			r.newest.Withdrawal, r.newest.OrderID), lasts: true}
+			r.newest.ID, r.newest.OrderID), lasts: true}
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (r *reading) take(page api.WithdrawalPage, number int) (fresh int) {
 
 func (r *reading) record(w listed) {
 	r.ids[maphash.String(r.seed, w.mark())] = true
-	if n := r.newest; n != nil && w.ID == n.Withdrawal {
+	if n := r.newest; n != nil && w.ID == n.ID {
 		if r.foreign(w.Withdrawal) {
 			r.other = w.MerchantID
 		}
@@ -174,7 +174,7 @@ func (r *reading) record(w listed) {
 			_, other := r.sought[formatID(number)]
 			r.hit = r.hit || other || formatID(number) == n.OrderID
 		}
-		r.hit = r.hit || n.Decided != nil
+		r.hit = r.hit || n.Resolved != nil
 	}
 	r.enough = r.enough || !r.see(w)
 }
@@ -243,7 +243,7 @@ func (s *Sender) readUntil(
 // ask reads the list until two complete readings in a row agree about the orders that are sought. Every decision
 // that depends on whether an order is on the list relies on that. from is how far back the list is read, in the
 // service's format; empty: to the beginning. A record counts if any of the readings showed it.
-func (s *Sender) ask(ctx context.Context, sought map[string]journal.Order, from string) (answer, error) {
+func (s *Sender) ask(ctx context.Context, sought map[string]journal.Record, from string) (answer, error) {
 	accepted, err := s.ledger.Exceptions(ctx)
 	if err != nil {
 		return answer{}, err

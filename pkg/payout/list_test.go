@@ -123,14 +123,14 @@ func TestScanAtRandom(t *testing.T) {
 func TestWhatOneScanShowed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		shown []string // in each scan, the withdrawal ids of the order; "!" is an incomplete scan
-		state journal.State
+		state State
 		id    string
 	}{
-		"by the first":                {[]string{"w2", "", ""}, journal.Accepted, "w2"},
-		"by one that is not complete": {[]string{"!w2", "", ""}, journal.Accepted, "w2"},
-		"in between":                  {[]string{"", "w2", "", ""}, journal.Accepted, "w2"},
-		"another one, by the first":   {[]string{"w2", "w3", "w3"}, journal.Conflict, "w3"},
-		"never":                       {[]string{"", ""}, journal.Unknown, ""},
+		"by the first":                {[]string{"w2", "", ""}, StateAccepted, "w2"},
+		"by one that is not complete": {[]string{"!w2", "", ""}, StateAccepted, "w2"},
+		"in between":                  {[]string{"", "w2", "", ""}, StateAccepted, "w2"},
+		"another one, by the first":   {[]string{"w2", "w3", "w3"}, StateConflict, "w3"},
+		"never":                       {[]string{"", ""}, StateUnknown, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -166,7 +166,7 @@ func TestWhatOneScanShowed(t *testing.T) {
 			if n != len(tt.shown) {
 				t.Errorf("%d scans, want %d", n, len(tt.shown))
 			}
-			if o := d.wantState("4711", tt.state); o.Withdrawal != tt.id && tt.state == journal.Accepted {
+			if o := d.wantState("4711", tt.state); o.ID != tt.id && tt.state == StateAccepted {
 				t.Errorf("got %+v", o)
 			}
 		})
@@ -180,13 +180,13 @@ func TestAmountsThatFloat(t *testing.T) {
 		amount func(scan int) row
 		known  bool // the journal has the order
 		scans  int
-		state  journal.State // empty: the scans never agree
+		state  State // empty: the scans never agree
 	}{
-		"another unit":                     {func(n int) row { return row{"Fiat": row{"USD": 2500 + n}} }, true, 2, journal.Accepted},
-		"another unit, of a new order":     {func(n int) row { return row{"Fiat": row{"USD": 2500 + n}} }, false, 2, journal.Accepted},
+		"another unit":                     {func(n int) row { return row{"Fiat": row{"USD": 2500 + n}} }, true, 2, StateAccepted},
+		"another unit, of a new order":     {func(n int) row { return row{"Fiat": row{"USD": 2500 + n}} }, false, 2, StateAccepted},
 		"the unit that was sent":           {func(n int) row { return row{"Crypto": row{"Btc": 5000 + n}} }, true, 5, ""},
-		"the same in another spelling":     {func(n int) row { return row{"Crypto": row{[]string{"BTC", "btc"}[n%2]: 5000}} }, true, 2, journal.Accepted},
-		"once the unit that was sent":      {func(n int) row { return []row{{"Crypto": row{"Btc": 5000}}, {"Fiat": row{"USD": 7}}}[min(n, 2)-1] }, true, 3, journal.Accepted},
+		"the same in another spelling":     {func(n int) row { return row{"Crypto": row{[]string{"BTC", "btc"}[n%2]: 5000}} }, true, 2, StateAccepted},
+		"once the unit that was sent":      {func(n int) row { return []row{{"Crypto": row{"Btc": 5000}}, {"Fiat": row{"USD": 7}}}[min(n, 2)-1] }, true, 3, StateAccepted},
 		"the unit that was sent, of a new": {func(n int) row { return row{"Crypto": row{"Btc": 4998 + n}} }, false, 5, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,17 +245,17 @@ func TestAmountsOfARunThatFloat(t *testing.T) {
 func TestRecordsThatCannotBeRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change    func(r row) // changes a record of order 4711
-		found     journal.State
+		found     State
 		undecided string // the record that the message names
 	}{
-		"its amount":                   {func(r row) { r["amount"] = 7 }, journal.Accepted, ""},
-		"its amount, at another one":   {func(r row) { r["amount"] = 7; r["address"] = "bc1qother" }, journal.Conflict, ""},
-		"its currency":                 {func(r row) { r["currency"] = "Btc" }, journal.Accepted, ""},
-		"one of two order ids":         {func(r row) { r["external_id"] = "x" }, journal.Accepted, ""},
+		"its amount":                   {func(r row) { r["amount"] = 7 }, StateAccepted, ""},
+		"its amount, at another one":   {func(r row) { r["amount"] = 7; r["address"] = "bc1qother" }, StateConflict, ""},
+		"its currency":                 {func(r row) { r["currency"] = "Btc" }, StateAccepted, ""},
+		"one of two order ids":         {func(r row) { r["external_id"] = "x" }, StateAccepted, ""},
 		"both order ids":               {func(r row) { r["external_id"], r["external_order_id"] = "x", 7 }, "", "withdrawal w2: "},
 		"the only order id":            {func(r row) { r["external_order_id"] = 7; delete(r, "external_id") }, "", "withdrawal w2: "},
 		"its id":                       {func(r row) { delete(r, "id") }, "", "record 1 of page 1: "},
-		"another's id":                 {func(r row) { delete(r, "id"); r["external_id"], r["external_order_id"] = 5, "5" }, journal.Planned, ""},
+		"another's id":                 {func(r row) { delete(r, "id"); r["external_id"], r["external_order_id"] = 5, "5" }, StatePlanned, ""},
 		"its id and its order id":      {func(r row) { delete(r, "id"); r["external_order_id"] = 7; delete(r, "external_id") }, "", "record 1 of page 1: "},
 		"its order id in another case": {func(r row) { r["External_Order_Id"] = "4711"; delete(r, "external_order_id"); delete(r, "external_id") }, "", "withdrawal w2"},
 		"no order id at all":           {func(r row) { r["amount"] = 7; delete(r, "external_order_id"); delete(r, "external_id") }, "", "withdrawal w2"},
@@ -280,13 +280,13 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 				if e := wantKind(t, err, Refused, RuleList); !strings.Contains(e.Msg, tt.undecided) {
 					t.Error(err)
 				}
-			case journal.Accepted:
+			case StateAccepted:
 				if err != nil || !sent.Already {
 					t.Errorf("got %+v, %v", sent, err)
 				}
-			case journal.Conflict:
+			case StateConflict:
 				wantKind(t, err, Conflict, "")
-			case journal.Planned:
+			case StatePlanned:
 				if err != nil || sent.Already {
 					t.Errorf("got %+v, %v", sent, err)
 				}
@@ -299,7 +299,7 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 			// sent.
 			want := tt.found
 			if want == "" {
-				want = journal.Unknown
+				want = StateUnknown
 			}
 			for what, reconcile := range map[string]func(d *desk) error{
 				"order": func(d *desk) error { _, err := d.Reconcile(t.Context(), "4711"); return err },
@@ -416,11 +416,11 @@ func TestAddressInAnotherCase(t *testing.T) {
 	const bech32 = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
 	for sent, tt := range map[string]struct {
 		shown string
-		state journal.State
+		state State
 	}{
-		bech32:                               {strings.ToUpper(bech32), journal.Accepted},
-		"0x" + strings.Repeat("aB", 20):      {"0x" + strings.Repeat("ab", 20), journal.Accepted},
-		"1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2": {"1bvbmseystwetqtfn5au4m4gfg7xjanvn2", journal.Conflict},
+		bech32:                               {strings.ToUpper(bech32), StateAccepted},
+		"0x" + strings.Repeat("aB", 20):      {"0x" + strings.Repeat("ab", 20), StateAccepted},
+		"1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2": {"1bvbmseystwetqtfn5au4m4gfg7xjanvn2", StateConflict},
 	} {
 		d := newDesk(t)
 		d.options.FirstPage = api.PageBaseOne

@@ -12,12 +12,12 @@ import (
 func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string, err error) {
 	defer toError(&err)
 	sought, from := map[string]bool{}, s.options.Since
-	for o, err := range s.ledger.Orders(ctx, f.journal()) {
+	for o, err := range s.ledger.Orders(ctx, f) {
 		if err != nil {
 			return nil, err
 		}
-		if o.Withdrawal != "" {
-			sought[o.Withdrawal] = true
+		if o.ID != "" {
+			sought[o.ID] = true
 			from = s.since(from, o)
 		}
 	}

@@ -104,7 +104,7 @@ func TestLiveOfNothing(t *testing.T) {
 	if got, err := d.Live(t.Context(), Filter{Run: "cafe0001"}); err != nil || len(got) > 0 {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if err := d.account(journal.Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
+	if err := d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
 		t.Fatal(err)
 	}
 	d.key = "key2"
@@ -188,7 +188,7 @@ func TestReconcileRun(t *testing.T) {
 		if got.Held != 10 || got.Sending != 1 || got.Uncompared != 1 || !strings.HasPrefix(got.Note, "order 18: ") {
 			t.Errorf("got %+v", got)
 		}
-		for id, state := range map[string]journal.State{"9": journal.Planned, "10": journal.Accepted, "16": journal.Rejected, "18": journal.Accepted, "19": journal.Sending, "20": journal.Unknown} {
+		for id, state := range map[string]State{"9": StatePlanned, "10": StateAccepted, "16": StateRejected, "18": StateAccepted, "19": StateSending, "20": StateUnknown} {
 			d.wantState(id, state)
 		}
 		d.s.wantCreates(1)
@@ -208,7 +208,7 @@ func TestReconcileRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantResults(t, all, "14 unknown false", "21 accepted true")
-		d.wantState("20", journal.Unknown)
+		d.wantState("20", StateUnknown)
 	})
 }
 
@@ -287,7 +287,7 @@ func TestReconcileRunOfNothing(t *testing.T) {
 		t.Error("the list was read for nothing")
 	}
 	// This does not accept the key of another account.
-	if err := d.account(journal.Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
+	if err := d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
 		t.Fatal(err)
 	}
 	d.key = "key2"
@@ -311,9 +311,9 @@ func TestReconcileRunThatFails(t *testing.T) {
 	}
 	_, err = d.ReconcileRun(t.Context(), "cafe0002")
 	wantCall(t, err, api.Failed, 503)
-	d.wantState("10", journal.Unknown)
+	d.wantState("10", StateUnknown)
 
-	if err := d.account(journal.Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
+	if err := d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
 		t.Fatal(err)
 	}
 	d.key = "key2"

@@ -14,15 +14,15 @@ type lookup struct {
 	status  journal.AccountStatus
 	never   bool // only what is unknown is looked up
 	unasked bool // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
-	unknown []journal.Order
-	sends   []string                 // the order ids that are to be sent
-	sought  map[string]journal.Order // these and the unknown ones
-	from    string                   // how far back the list is read for them
+	unknown []journal.Record
+	sends   []string                  // the order ids that are to be sent
+	sought  map[string]journal.Record // these and the unknown ones
+	from    string                    // how far back the list is read for them
 }
 
 // newLookup decides how the options apply. If the journal has lost records, the whole list is read.
 func (s *Sender) newLookup(ctx context.Context) (*lookup, error) {
-	l := &lookup{sender: s, never: s.options.Lookup == LookupNever, sought: map[string]journal.Order{}, from: s.options.Since}
+	l := &lookup{sender: s, never: s.options.Lookup == LookupNever, sought: map[string]journal.Record{}, from: s.options.Since}
 	var err error
 	if l.status, err = s.ledger.Status(ctx); l.status.Restored {
 		l.never, l.from = false, ""
@@ -31,9 +31,9 @@ func (s *Sender) newLookup(ctx context.Context) (*lookup, error) {
 }
 
 // add adds an order, which is to be sent or not.
-func (l *lookup) add(o journal.Order, send bool) {
+func (l *lookup) add(o journal.Record, send bool) {
 	switch {
-	case o.State == journal.Unknown:
+	case o.State == StateUnknown:
 		l.unknown = append(l.unknown, o)
 		l.sought[o.OrderID], l.from = o, l.sender.since(l.from, o)
 	case send && !l.never:
@@ -42,7 +42,7 @@ func (l *lookup) add(o journal.Order, send bool) {
 		if o.InDoubt() { // the attempt in doubt is as old as the order
 			l.from = l.sender.since(l.from, o)
 		}
-	case o.State == journal.Rejected, o.State == journal.Planned && len(o.Attempts) > 0:
+	case o.State == StateRejected, o.State == StatePlanned && len(o.Attempts) > 0:
 		l.unasked = true
 	}
 }
@@ -87,7 +87,7 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	}
 	o := w.before
 	if o.State == "" {
-		o = journal.Order{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)}
+		o = journal.Record{Order: Order{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)}}
 	}
 	l.add(o, true)
 	listed, err := l.ask(ctx)
@@ -99,14 +99,14 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 	if o, err = s.recordEvidence(ctx, s.evidence(o.OrderID, mine, records)); err != nil {
 		return Sent{}, false, err
 	}
-	if o.State == journal.Conflict {
-		return Sent{Order: orderOf(o)}, true, s.unsettled(o, false)
+	if o.State == StateConflict {
+		return Sent{Order: o.Order}, true, s.unsettled(o, false)
 	}
 	sent, err = s.exists(w, &journal.Error{Kind: journal.Exists, Order: o, Same: o.Content.Same(contentOf(w.request)),
-		Alive: o.State == journal.Sending})
+		Alive: o.State == StateSending})
 	if err == nil {
 		sent.Note = fmt.Sprintf("order %s was on the service's list already, as %s with the status %q: nothing was sent",
-			o.OrderID, o.Withdrawal, records[0].status)
+			o.OrderID, o.ID, records[0].status)
 		if more := s.uncompared(mine, records[0]); more != "" {
 			sent.Note += "; " + more
 		}
@@ -116,7 +116,7 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 
 // recordEvidence records what the service's list says about an order. Reading the list has tied the key to
 // the account.
-func (s *Sender) recordEvidence(ctx context.Context, e journal.Evidence) (journal.Order, error) {
+func (s *Sender) recordEvidence(ctx context.Context, e journal.Evidence) (journal.Record, error) {
 	e.Key = s.key
 	o, err := s.ledger.Settle(ctx, e)
 	return o, accountChanged(err)
@@ -128,15 +128,15 @@ func (s *Sender) keepsOrderIDs(ctx context.Context, status journal.AccountStatus
 	if status.OrderIDs != journal.Dropped || status.Newest == nil {
 		return nil
 	}
-	w, err := s.client.Withdrawals.Get(ctx, status.Newest.Withdrawal)
+	w, err := s.client.Withdrawals.Get(ctx, status.Newest.ID)
 	switch {
 	case err != nil && !rejects(err):
 		return err
 	case err == nil && recordOf(w).bearsOnly(status.Newest.OrderID):
 		return s.ledger.NoteService(ctx, "", journal.Kept)
 	}
-	return &Error{Kind: Refused, Rule: RuleList, OrderID: status.Newest.OrderID, ID: status.Newest.Withdrawal,
-		Msg:  fmt.Sprintf("the service does not show order ids as they were sent (withdrawal %s, order %s), so its list cannot be asked for an order", status.Newest.Withdrawal, status.Newest.OrderID),
+	return &Error{Kind: Refused, Rule: RuleList, OrderID: status.Newest.OrderID, ID: status.Newest.ID,
+		Msg:  fmt.Sprintf("the service does not show order ids as they were sent (withdrawal %s, order %s), so its list cannot be asked for an order", status.Newest.ID, status.Newest.OrderID),
 		Hint: NewHint("ask its provider; to send all the same, relying on this journal alone: --lookup never")}
 }
 

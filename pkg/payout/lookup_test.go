@@ -15,6 +15,7 @@ import (
 
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 // TestLookupComparesTheListWithWhatWasSent checks that the list is compared with what was sent. An order was
@@ -41,7 +42,7 @@ func TestLookupComparesTheListWithWhatWasSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	ledger := ledgerOf(t, j, journal.Account{Address: service.URL, Name: "acme"})
+	ledger := ledgerOf(t, j, Account{Address: service.URL, Name: "acme"})
 	if err := ledger.Enter(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestLookupComparesTheListWithWhatWasSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ledger.Finish(ctx, ticket, journal.Outcome{Ending: journal.SaidNothing}); err != nil {
+	if _, err := ledger.Finish(ctx, ticket, journal.Outcome{Ending: order.SaidNothing}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -61,7 +62,7 @@ func TestLookupComparesTheListWithWhatWasSent(t *testing.T) {
 	if own := (*Error)(nil); !errors.As(err, &own) || own.Kind != Refused || own.Rule != RuleOrderID {
 		t.Errorf("with another amount: %v, want a refusal for the order id", err)
 	}
-	if o, err := ledger.Order(ctx, "7"); err != nil || o.State != journal.Accepted || o.Withdrawal != "w-1" || o.Minor != 100 {
+	if o, err := ledger.Order(ctx, "7"); err != nil || o.State != StateAccepted || o.ID != "w-1" || o.Amount.Minor != 100 {
 		t.Errorf("the order is %+v, %v, want accepted as w-1", o, err)
 	}
 	if sent, err := b.Send(ctx, request); err != nil || sent.Order.ID != "w-1" || created > 0 {

@@ -20,6 +20,7 @@ import (
 	"example.com/till/internal/journal"
 	"example.com/till/internal/journal/pgtest"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
@@ -322,16 +323,16 @@ func (d *desk) open() *journal.Ledger {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(func() { j.Close() })
-	return ledgerOf(d.t, j, journal.Account{Address: d.s.URL, Name: "shop"})
+	return ledgerOf(d.t, j, Account{Address: d.s.URL, Name: "shop"})
 }
 
 // account returns the ledger of another account.
-func (d *desk) account(a journal.Account) *journal.Ledger {
+func (d *desk) account(a Account) *journal.Ledger {
 	d.t.Helper()
 	return ledgerOf(d.t, d.ledger.Journal(), a)
 }
 
-func ledgerOf(t testing.TB, j *journal.Journal, a journal.Account) *journal.Ledger {
+func ledgerOf(t testing.TB, j *journal.Journal, a Account) *journal.Ledger {
 	t.Helper()
 	return j.Ledger(a)
 }
@@ -398,7 +399,7 @@ func (d *desk) dies(w withdrawal) {
 		if err := d.ledger.Reap(context.Background()); err != nil {
 			d.t.Fatal(err)
 		}
-		if o, err := d.ledger.Order(context.Background(), w.request.ExternalOrderID); err != nil || o.State == journal.Unknown {
+		if o, err := d.ledger.Order(context.Background(), w.request.ExternalOrderID); err != nil || o.State == StateUnknown {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -422,13 +423,13 @@ func (d *desk) bring(w withdrawal, out journal.Outcome) {
 }
 
 var (
-	outUnknown  = journal.Outcome{Ending: journal.WasUncertain, Reason: "no answer"}
-	outRejected = journal.Outcome{Ending: journal.WasRejected, Status: 422, Code: 7, Reason: "no funds"}
-	outNotLeft  = journal.Outcome{Ending: journal.SaidNothing, Reason: "no connection"}
+	outUnknown  = journal.Outcome{Ending: order.WasUncertain, Reason: "no answer"}
+	outRejected = journal.Outcome{Ending: order.WasRejected, Status: 422, Code: 7, Reason: "no funds"}
+	outNotLeft  = journal.Outcome{Ending: order.SaidNothing, Reason: "no connection"}
 )
 
 func outAccepted(id string) journal.Outcome {
-	return journal.Outcome{Ending: journal.WasAccepted, Withdrawal: id, Status: 200}
+	return journal.Outcome{Ending: order.WasAccepted, Withdrawal: id, Status: 200}
 }
 
 // history gives the account an accepted order, which the service has too.
@@ -437,7 +438,7 @@ func (d *desk) history() {
 	d.mustSend("1")
 }
 
-func (d *desk) wantState(orderID string, want journal.State) journal.Order {
+func (d *desk) wantState(orderID string, want State) journal.Record {
 	d.t.Helper()
 	o, err := d.ledger.Order(context.Background(), orderID)
 	if err != nil {

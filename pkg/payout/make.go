@@ -16,6 +16,7 @@ import (
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 // PlanInput is the input of MakePlan.
@@ -107,9 +108,9 @@ type maker struct {
 type inputRow struct {
 	id    int64 // its order id; 0: it has none yet
 	minor int64
-	key   journal.Key // of its content
-	texts string      // its address, memo, callback and note, one after the other
-	ends  [3]uint16   // of all but the last; a line is shorter than this can count
+	key   order.Key // of its content
+	texts string    // its address, memo, callback and note, one after the other
+	ends  [3]uint16 // of all but the last; a line is shorter than this can count
 	line  uint32
 	coin  uint32 // index of maker.coins
 }
@@ -342,7 +343,7 @@ func idOf(r *inputRow) uint64 { return uint64(r.id) }
 
 func byID(a, b *inputRow) int { return cmp.Compare(a.id, b.id) }
 
-func prefixOf(k journal.Key) uint64 { return binary.BigEndian.Uint64(k[:]) }
+func prefixOf(k order.Key) uint64 { return binary.BigEndian.Uint64(k[:]) }
 
 func byKey(a, b *inputRow) int { return bytes.Compare(a.key[:], b.key[:]) }
 
@@ -367,7 +368,7 @@ func (m *maker) derive() error {
 		return nil
 	}
 	count := 0
-	var before journal.Key
+	var before order.Key
 	for _, s := range m.same {
 		r := &m.rows[s.place]
 		if r.key != before {

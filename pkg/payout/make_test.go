@@ -221,11 +221,11 @@ func TestMakeCountsTotalsExactly(t *testing.T) {
 
 // TestDeriveOrderID has vectors that were computed with Python from the description of deriveOrderID.
 func TestDeriveOrderID(t *testing.T) {
-	c := journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 1500000, Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}
-	xlr := journal.Content{Currency: "crypto:Xlr", Unit: "fiat:USD", Minor: 2500, Address: "GEXAMPLE", Memo: "rent, 7"}
+	c := Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 1500000), Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}
+	xlr := Content{Currency: api.CryptoCurrency("Xlr"), Amount: api.FiatAmount("USD", 2500), Address: "GEXAMPLE", Memo: "rent, 7"}
 	for _, v := range []struct {
 		batch   string
-		content journal.Content
+		content Content
 		count   int
 		want    string
 	}{{"salaries-2026-05", c, 1, "1987296113629690"}, {"salaries-2026-05", c, 2, "4380666766321039"}, {"Löhne", xlr, 1, "8131805435510466"}} {
@@ -234,7 +234,7 @@ func TestDeriveOrderID(t *testing.T) {
 		}
 	}
 	shouting := c
-	shouting.Currency, shouting.Unit = "crypto:BTC", "crypto:BTC" // as another machine's configuration may spell it
+	shouting.Currency.Code, shouting.Amount.Code = "BTC", "BTC" // as another machine's configuration may spell it
 	if deriveOrderID("b", c, 1) != deriveOrderID("b", shouting, 1) {
 		t.Error("the spelling of a code matters")
 	}
@@ -270,7 +270,7 @@ func TestMakeDerivesOrderIDs(t *testing.T) {
 	if len(first["a"]) != 2 || first["a"][0] == first["a"][1] {
 		t.Fatal(first)
 	}
-	if want := deriveOrderID("may", journal.Content{Currency: "crypto:Btc", Unit: "crypto:Btc", Minor: 50000000, Address: "a"}, 2); first["a"][1] != want {
+	if want := deriveOrderID("may", Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 50000000), Address: "a"}, 2); first["a"][1] != want {
 		t.Errorf("%v, want %s", first, want)
 	}
 	second := ids("btc,0.50000000,c,", "Btc,0.5,b,new note", "Btc,0.5,a,", "BTC,0.5 Btc,a,", "Btc,0.5,a,")
@@ -411,7 +411,7 @@ func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 		t.Errorf("%+v", made)
 	}
 	day := func(d time.Time) string { return d.Format(time.DateOnly) }
-	first, last := p.wantState("1", journal.Accepted).Sent, p.wantState("2", journal.Accepted).Sent
+	first, last := p.wantState("1", StateAccepted).Sent, p.wantState("2", StateAccepted).Sent
 	if day(made.First) != day(first) || day(made.Last) != day(last) {
 		t.Errorf("from %v to %v", made.First, made.Last)
 	}
@@ -421,7 +421,7 @@ func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 		t.Errorf("%q", got)
 	}
 	other := *p
-	other.Ledger = &Ledger{ledgerOf(t, p.ledger.Journal(), journal.Account{Address: p.Ledger.Account().Address, Name: "another"})}
+	other.Ledger = &Ledger{ledgerOf(t, p.ledger.Journal(), Account{Address: p.Ledger.Account().Address, Name: "another"})}
 	if made, _ := other.must(header, "1,Btc,0.5,b"); made.Accepted != 0 {
 		t.Error("another account's orders count")
 	}

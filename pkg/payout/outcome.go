@@ -6,30 +6,31 @@ import (
 
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 // An Observation is what till can see of a create that has ended, and what follows from it.
 type Observation struct {
-	Seen   string         // on the wire
-	Ending journal.Ending // of the attempt
-	State  journal.State  // of the order, if no other attempt of it is in doubt
-	Exit   string         // kind of the exit code of a command that sends one withdrawal
+	Seen   string // on the wire
+	Ending Ending // of the attempt
+	State  State  // of the order, if no other attempt of it is in doubt
+	Exit   string // kind of the exit code of a command that sends one withdrawal
 }
 
 // Observations returns the table of everything that till can see of a create. Observe chooses the row.
 func Observations() []Observation {
 	return []Observation{
-		sawAccepted: {"a 200 with one id", journal.WasAccepted, journal.Accepted, ""},
-		sawRejected: {"a refusal with a well-formed envelope", journal.WasRejected, journal.Rejected, "rejected"},
-		sawUnauthorized: {"401 or 403 with a well-formed envelope", journal.SaidNothing, journal.Planned,
+		sawAccepted: {"a 200 with one id", order.WasAccepted, StateAccepted, ""},
+		sawRejected: {"a refusal with a well-formed envelope", order.WasRejected, StateRejected, "rejected"},
+		sawUnauthorized: {"401 or 403 with a well-formed envelope", order.SaidNothing, StatePlanned,
 			"unauthorized"},
-		sawRateLimited: {"429 with a well-formed envelope", journal.SaidNothing, journal.Planned, "rate_limited"},
-		sawNeverLeft: {"a failure before the first byte was written", journal.SaidNothing, journal.Planned,
+		sawRateLimited: {"429 with a well-formed envelope", order.SaidNothing, StatePlanned, "rate_limited"},
+		sawNeverLeft: {"a failure before the first byte was written", order.SaidNothing, StatePlanned,
 			"unreachable"},
-		sawStopped: {"an interruption before the first byte was written", journal.SaidNothing, journal.Planned,
+		sawStopped: {"an interruption before the first byte was written", order.SaidNothing, StatePlanned,
 			"interrupted"},
-		sawNoRequest: {"a withdrawal that cannot be asked for", journal.SaidNothing, journal.Planned, "usage"},
-		sawUncertain: {"anything else", journal.WasUncertain, journal.Unknown, "unknown"},
+		sawNoRequest: {"a withdrawal that cannot be asked for", order.SaidNothing, StatePlanned, "usage"},
+		sawUncertain: {"anything else", order.WasUncertain, StateUnknown, "unknown"},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
 )
 
 // TestObserve checks that every status and outcome of a call leads to the right row of the table. The
@@ -15,19 +16,19 @@ import (
 // again, and what may have been taken is unknown.
 func TestObserve(t *testing.T) {
 	type want struct {
-		ending journal.Ending
-		state  journal.State
+		ending Ending
+		state  State
 		exit   string
 	}
 	var (
-		taken   = want{journal.WasAccepted, journal.Accepted, ""}
-		no      = want{journal.WasRejected, journal.Rejected, "rejected"}
-		unknown = want{journal.WasUncertain, journal.Unknown, "unknown"}
-		key     = want{journal.SaidNothing, journal.Planned, "unauthorized"}
-		many    = want{journal.SaidNothing, journal.Planned, "rate_limited"}
-		unsent  = want{journal.SaidNothing, journal.Planned, "unreachable"}
-		stopped = want{journal.SaidNothing, journal.Planned, "interrupted"}
-		usage   = want{journal.SaidNothing, journal.Planned, "usage"}
+		taken   = want{order.WasAccepted, StateAccepted, ""}
+		no      = want{order.WasRejected, StateRejected, "rejected"}
+		unknown = want{order.WasUncertain, StateUnknown, "unknown"}
+		key     = want{order.SaidNothing, StatePlanned, "unauthorized"}
+		many    = want{order.SaidNothing, StatePlanned, "rate_limited"}
+		unsent  = want{order.SaidNothing, StatePlanned, "unreachable"}
+		stopped = want{order.SaidNothing, StatePlanned, "interrupted"}
+		usage   = want{order.SaidNothing, StatePlanned, "usage"}
 	)
 	check := func(name string, err error, w want) {
 		t.Helper()
@@ -69,11 +70,11 @@ func TestObservationsAgreeWithTheJournal(t *testing.T) {
 	for i, o := range Observations() {
 		w := asked(fmt.Sprint(100 + i))
 		out := journal.Outcome{Ending: o.Ending}
-		if o.Ending == journal.WasAccepted {
+		if o.Ending == order.WasAccepted {
 			out.Withdrawal = fmt.Sprint("w", i)
 		}
 		d.bring(w, out)
-		if got := d.wantState(w.request.ExternalOrderID, o.State); got.InDoubt() != (o.State == journal.Unknown) {
+		if got := d.wantState(w.request.ExternalOrderID, o.State); got.InDoubt() != (o.State == StateUnknown) {
 			t.Errorf("%s: %+v", o.Seen, got)
 		}
 	}

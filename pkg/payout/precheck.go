@@ -47,7 +47,7 @@ func (m *maker) journal() error {
 
 // isEmpty reports whether the journal has no orders of the account.
 func (m *maker) isEmpty() (bool, error) {
-	for _, err := range m.ledger.Orders(m.ctx, journal.Filter{}) {
+	for _, err := range m.ledger.Orders(m.ctx, Filter{}) {
 		return false, err
 	}
 	return true, nil
@@ -98,18 +98,18 @@ func (m *maker) warnNew() error {
 }
 
 // describe formats a content for a person.
-func (m *maker) describe(c journal.Content) string {
-	return m.Currencies.registry.Format(amountOf(c)) + " to " + c.Address
+func (m *maker) describe(c Content) string {
+	return m.Currencies.registry.Format(c.Amount) + " to " + c.Address
 }
 
 // count counts an order that the journal already has.
-func (m *Made) count(o journal.Order) {
+func (m *Made) count(o journal.Record) {
 	switch o.State {
-	case journal.Unknown, journal.Sending:
+	case StateUnknown, StateSending:
 		m.Unknown++
-	case journal.Conflict:
+	case StateConflict:
 		m.Conflict++
-	case journal.Accepted:
+	case StateAccepted:
 		m.Accepted++
 		if o.Sent.IsZero() {
 			m.Found++
@@ -178,7 +178,7 @@ func (m *maker) since(run journal.Run) error {
 	for _, r := range m.rows {
 		fresh[r.id] = true
 	}
-	for o, err := range m.ledger.Orders(m.ctx, journal.Filter{Run: run.Name}) {
+	for o, err := range m.ledger.Orders(m.ctx, Filter{Run: run.Name}) {
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func TestHistories(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		round++
 		for _, b := range books {
-			b.Ledger = &Ledger{ledgerOf(t, b.ledger.Journal(), journal.Account{Address: d.s.URL, Name: fmt.Sprint("round ", round)})}
+			b.Ledger = &Ledger{ledgerOf(t, b.ledger.Journal(), Account{Address: d.s.URL, Name: fmt.Sprint("round ", round)})}
 		}
 		account := d.ledger.Account()
 		var orders []*world
@@ -215,25 +215,25 @@ func TestHistories(t *testing.T) {
 		}
 		have := there()
 		for _, o := range orders {
-			state := journal.State("")
+			state := State("")
 			got, err := d.account(account).Order(ctx, o.id)
 			if err == nil {
 				state = got.State
 			}
 			switch paid := have[o.id]; {
 			case o.wrong:
-			case len(paid) == 0 && (state == journal.Accepted || state == journal.Conflict || state == journal.Sending):
+			case len(paid) == 0 && (state == StateAccepted || state == StateConflict || state == StateSending):
 				r.Fatalf("order %s is %s, and the service does not have it", o.id, state)
-			case len(paid) == 1 && (state != journal.Accepted || got.Withdrawal != paid[0].ID || got.Minor != paid[0].Amount.Minor || got.Address != paid[0].Address.Text):
+			case len(paid) == 1 && (state != StateAccepted || got.ID != paid[0].ID || got.Amount.Minor != paid[0].Amount.Minor || got.Address != paid[0].Address.Text):
 				r.Fatalf("order %s is %+v, and the service has %+v", o.id, got, paid[0])
-			case len(paid) == 0 && state == journal.Unknown:
+			case len(paid) == 0 && state == StateUnknown:
 				resolve(books[2], o, Decision{Reason: "looked"})
 			}
 		}
 		for _, o := range orders {
 			w := asked(o.id)
 			if got, err := d.account(account).Order(ctx, o.id); err == nil {
-				w.request.Amount.Minor = got.Minor
+				w.request.Amount.Minor = got.Amount.Minor
 			}
 			sent, err := books[0].Send(ctx, w.request)
 			if paid := there()[o.id]; !o.wrong && (err != nil || len(paid) != 1 || paid[0].ID != sent.Order.ID) {

@@ -67,15 +67,15 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 	after, err := s.toReconcile(ctx, nil)
 	for _, o := range after {
 		if !before[o.OrderID] {
-			results = append(results, Result{Order: orderOf(o), Listed: o.Shown != ""})
+			results = append(results, Result{Order: o.Order, Listed: o.Shown != ""})
 		}
 	}
 	return results, err
 }
 
 // settle reads the list and records what it says about the orders.
-func (s *Sender) settle(ctx context.Context, orders []journal.Order) (results []Result, found answer, err error) {
-	sought, from := make(map[string]journal.Order, len(orders)), s.options.Since
+func (s *Sender) settle(ctx context.Context, orders []journal.Record) (results []Result, found answer, err error) {
+	sought, from := make(map[string]journal.Record, len(orders)), s.options.Since
 	for _, o := range orders {
 		sought[o.OrderID] = o
 		from = s.since(from, o)
@@ -95,21 +95,21 @@ func (s *Sender) settle(ctx context.Context, orders []journal.Order) (results []
 
 // settleOne records what the list says about an order. Usually there is nothing to record, because the order
 // was accepted and is on the list.
-func (s *Sender) settleOne(ctx context.Context, o journal.Order, records []record) (r Result, err error) {
-	r = Result{Order: orderOf(o), Listed: len(records) > 0}
+func (s *Sender) settleOne(ctx context.Context, o journal.Record, records []record) (r Result, err error) {
+	r = Result{Order: o.Order, Listed: len(records) > 0}
 	if !r.Listed {
 		return r, nil
 	}
 	r.Status, r.Note, r.withdrawal = records[0].status, s.uncompared(o.Content, records[0]), records[0].id
 	e := s.evidence(o.OrderID, o.Content, records)
-	if o.State == journal.Accepted && o.Decided == nil && o.Withdrawal == e.Withdrawal && e.Differs == "" {
+	if o.State == StateAccepted && o.Resolved == nil && o.ID == e.Withdrawal && e.Differs == "" {
 		return r, nil
 	}
 	if o, err = s.recordEvidence(ctx, e); err != nil {
 		return r, err
 	}
-	r.Order = orderOf(o)
-	r.Agrees = o.State == journal.Conflict && o.Withdrawal == e.Withdrawal && e.Differs == ""
+	r.Order = o.Order
+	r.Agrees = o.State == StateConflict && o.ID == e.Withdrawal && e.Differs == ""
 	return r, nil
 }
 
@@ -128,24 +128,24 @@ const forgotten = 24 * time.Hour
 
 // stillThere asks for the withdrawal of an order that was accepted a short time ago. If the service does not have it,
 // the order becomes unknown.
-func (s *Sender) stillThere(ctx context.Context, o journal.Order) (journal.Order, error) {
+func (s *Sender) stillThere(ctx context.Context, o journal.Record) (journal.Record, error) {
 	now, err := s.ledger.Moment(ctx)
-	if err != nil || o.State != journal.Accepted || o.Decided != nil || o.Age(now, nil) > forgotten {
+	if err != nil || o.State != StateAccepted || o.Resolved != nil || o.Age(now, nil) > forgotten {
 		return o, err
 	}
-	if _, err := s.client.Withdrawals.Get(ctx, o.Withdrawal); !rejects(err) {
+	if _, err := s.client.Withdrawals.Get(ctx, o.ID); !rejects(err) {
 		return o, nil // it has it, or does not say
 	}
 	o, err = s.ledger.Missing(ctx, o)
 	return o, accountChanged(err)
 }
 
-func (s *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []journal.Order, err error) {
+func (s *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []journal.Record, err error) {
 	if err := s.ledger.Reap(ctx); err != nil {
 		return nil, err
 	}
 	if len(orderIDs) == 0 {
-		for o, err := range s.ledger.Orders(ctx, journal.Filter{States: []journal.State{journal.Unknown}}) {
+		for o, err := range s.ledger.Orders(ctx, Filter{States: []State{StateUnknown}}) {
 			if err != nil {
 				return nil, err
 			}
@@ -158,7 +158,7 @@ func (s *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []j
 		if err != nil {
 			return nil, err
 		}
-		if o.State == journal.Sending {
+		if o.State == StateSending {
 			return nil, s.unsettled(o, true)
 		}
 		orders = append(orders, o)
@@ -167,10 +167,10 @@ func (s *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []j
 }
 
 // unsettled returns the error for a scan that failed: the unknown orders stay unknown.
-func unsettled(orders []journal.Order, err error) error {
+func unsettled(orders []journal.Record, err error) error {
 	var unknown []string
 	for _, o := range orders {
-		if o.State == journal.Unknown {
+		if o.State == StateUnknown {
 			unknown = append(unknown, o.OrderID)
 		}
 	}

@@ -26,9 +26,9 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 	if err := s.ledger.Reap(ctx); err != nil {
 		return Settled{}, err
 	}
-	filter := journal.Filter{Run: run}
+	filter := Filter{Run: run}
 	if run == "" {
-		filter = journal.Filter{Runs: true, States: []journal.State{journal.Unknown}}
+		filter = Filter{Runs: true, States: []State{StateUnknown}}
 	}
 	sought, from, unknown, err := s.seek(ctx, filter)
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 			return settled, stayUnknown(unknown, err)
 		}
 		records := found.records[o.OrderID]
-		accepted := o.State == journal.Accepted && sought[o.OrderID].State != journal.Accepted // since the reading began
-		if o.State == journal.Sending || o.Sent.After(begun.At) || accepted && len(records) == 0 {
+		accepted := o.State == StateAccepted && sought[o.OrderID].State != StateAccepted // since the reading began
+		if o.State == StateSending || o.Sent.After(begun.At) || accepted && len(records) == 0 {
 			if len(records) > 0 {
 				err := s.ledger.Show(ctx, map[string]string{o.OrderID: records[0].id})
 				if err == nil {
@@ -67,8 +67,8 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 				if err != nil {
 					return settled, stayUnknown(unknown, err)
 				}
-				if o.State == journal.Unknown {
-					settled.Results = append(settled.Results, Result{Order: orderOf(o), Listed: true})
+				if o.State == StateUnknown {
+					settled.Results = append(settled.Results, Result{Order: o.Order, Listed: true})
 					continue
 				}
 			}
@@ -84,8 +84,8 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 			settled.Uncompared++
 			settled.Note = fmt.Sprintf("order %s: %s", o.OrderID, r.Note)
 		}
-		if o.State == journal.Unknown || r.Order.State != o.State || r.Order.State == journal.Conflict ||
-			r.Order.State == journal.Accepted && !r.Listed {
+		if o.State == StateUnknown || r.Order.State != o.State || r.Order.State == StateConflict ||
+			r.Order.State == StateAccepted && !r.Listed {
 			settled.Results = append(settled.Results, r)
 		}
 	}
@@ -98,19 +98,19 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 // seek returns the orders that a filter chooses and that are not being sent, how far back the list must be read for
 // them, and which of them are unknown.
 func (s *Sender) seek(
-	ctx context.Context, f journal.Filter,
-) (sought map[string]journal.Order, from string, unknown []string, err error) {
-	sought, from = map[string]journal.Order{}, s.options.Since
+	ctx context.Context, f Filter,
+) (sought map[string]journal.Record, from string, unknown []string, err error) {
+	sought, from = map[string]journal.Record{}, s.options.Since
 	for o, err := range s.ledger.Orders(ctx, f) {
 		if err != nil {
 			return nil, "", nil, err
 		}
-		if o.State == journal.Sending {
+		if o.State == StateSending {
 			continue
 		}
 		sought[o.OrderID] = o
 		from = s.since(from, o)
-		if o.State == journal.Unknown {
+		if o.State == StateUnknown {
 			unknown = append(unknown, o.OrderID)
 		}
 	}

@@ -52,13 +52,13 @@ func TestReconcileAll(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
-		if o := d.wantState("12", journal.Conflict); !strings.Contains(o.Reason, "elsewhere") {
+		if o := d.wantState("12", StateConflict); !strings.Contains(o.Reason, "elsewhere") {
 			t.Error(o.Reason)
 		}
-		d.wantState("15", journal.Sending)
-		d.wantState("16", journal.Unknown)
+		d.wantState("15", StateSending)
+		d.wantState("16", StateUnknown)
 		d.s.wantCreates(1)
-		if again, err := d.Reconcile(t.Context()); err != nil || len(again) != 2 || again[0].Order.OrderID != "11" || again[1].Order.State != journal.Accepted {
+		if again, err := d.Reconcile(t.Context()); err != nil || len(again) != 2 || again[0].Order.OrderID != "11" || again[1].Order.State != StateAccepted {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 	})
@@ -80,24 +80,24 @@ func TestReconcileNothing(t *testing.T) {
 func TestReconcileOne(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bring func(d *desk)
-		state journal.State
+		state State
 	}{
-		"unknown":                   {func(d *desk) { d.bring(asked("10"), outUnknown); d.s.take(body("10")) }, journal.Accepted},
-		"unknown, not there":        {func(d *desk) { d.bring(asked("10"), outUnknown) }, journal.Unknown},
-		"rejected":                  {func(d *desk) { d.bring(asked("10"), outRejected); d.s.take(body("10")) }, journal.Accepted},
-		"rejected, not there":       {func(d *desk) { d.bring(asked("10"), outRejected) }, journal.Rejected},
-		"never left":                {func(d *desk) { d.bring(asked("10"), outNotLeft); d.s.take(body("10")) }, journal.Accepted},
-		"accepted":                  {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))) }, journal.Accepted},
-		"accepted, other address":   {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))); d.s.rows[0]["address"] = "x" }, journal.Conflict},
-		"accepted as another":       {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("11")))); d.s.take(body("10")) }, journal.Conflict},
-		"accepted as a phantom":     {func(d *desk) { d.bring(asked("10"), outAccepted("w1000")) }, journal.Unknown},
-		"a phantom, and there":      {func(d *desk) { d.bring(asked("10"), outAccepted("w1000")); d.s.take(body("10")) }, journal.Accepted},
-		"accepted, and twice there": {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))); d.s.take(body("10")) }, journal.Conflict},
+		"unknown":                   {func(d *desk) { d.bring(asked("10"), outUnknown); d.s.take(body("10")) }, StateAccepted},
+		"unknown, not there":        {func(d *desk) { d.bring(asked("10"), outUnknown) }, StateUnknown},
+		"rejected":                  {func(d *desk) { d.bring(asked("10"), outRejected); d.s.take(body("10")) }, StateAccepted},
+		"rejected, not there":       {func(d *desk) { d.bring(asked("10"), outRejected) }, StateRejected},
+		"never left":                {func(d *desk) { d.bring(asked("10"), outNotLeft); d.s.take(body("10")) }, StateAccepted},
+		"accepted":                  {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))) }, StateAccepted},
+		"accepted, other address":   {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))); d.s.rows[0]["address"] = "x" }, StateConflict},
+		"accepted as another":       {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("11")))); d.s.take(body("10")) }, StateConflict},
+		"accepted as a phantom":     {func(d *desk) { d.bring(asked("10"), outAccepted("w1000")) }, StateUnknown},
+		"a phantom, and there":      {func(d *desk) { d.bring(asked("10"), outAccepted("w1000")); d.s.take(body("10")) }, StateAccepted},
+		"accepted, and twice there": {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))); d.s.take(body("10")) }, StateConflict},
 		"there under another's id": {func(d *desk) {
 			d.bring(asked("10"), outUnknown)
 			d.s.rows[0]["external_order_id"], d.s.rows[0]["external_id"] = "10", 10
 			d.s.rows[0]["address"] = "bc1q10"
-		}, journal.Conflict},
+		}, StateConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -135,7 +135,7 @@ func TestReconcileCannotRead(t *testing.T) {
 		if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "order 10 stays unknown") || strings.Contains(e.Msg, "11") || !errors.As(err, new(*api.Error)) {
 			t.Errorf("%s: %v", name, err)
 		}
-		d.wantState("10", journal.Unknown)
+		d.wantState("10", StateUnknown)
 		outcome := api.Rejected
 		if status == 500 || status == 0 {
 			outcome = api.Failed
@@ -153,7 +153,7 @@ func TestReconcileCannotRead(t *testing.T) {
 	d.s.onPage = cancel
 	_, err := d.Reconcile(ctx)
 	wantKind(t, err, Unknown, "")
-	d.wantState("10", journal.Unknown)
+	d.wantState("10", StateUnknown)
 }
 
 // TestReconcileGoesBack checks that reconciling reads the list with no filter but the period, and with a
@@ -192,9 +192,9 @@ func TestResolveNotSent(t *testing.T) {
 		if err := d.Check(t.Context(), not); err != nil {
 			t.Fatal(err)
 		}
-		d.wantState("10", journal.Unknown)
+		d.wantState("10", StateUnknown)
 		orders, err := d.Resolve(t.Context(), not)
-		if err != nil || len(orders) != 1 || orders[0].State != journal.Planned || orders[0].Resolved.Reason != not.Reason || orders[0].Resolved.User != "ann" || orders[0].Resolved.Host != "till1" {
+		if err != nil || len(orders) != 1 || orders[0].State != StatePlanned || orders[0].Resolved.Reason != not.Reason || orders[0].Resolved.User != "ann" || orders[0].Resolved.Host != "till1" {
 			t.Fatalf("got %+v, %v", orders, err)
 		}
 		if _, err := d.send(asked("10")); err != nil {
@@ -230,7 +230,7 @@ func TestResolveNotSent(t *testing.T) {
 		if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "lists order 11") {
 			t.Errorf("it has landed, and the message is %q", e.Msg)
 		}
-		d.wantState("11", journal.Accepted)
+		d.wantState("11", StateAccepted)
 	})
 	for name, change := range map[string]func(r row){"listed": func(row) {}, "listed otherwise": func(r row) { r["address"] = "x" }} {
 		t.Run(name, func(t *testing.T) {
@@ -245,8 +245,8 @@ func TestResolveNotSent(t *testing.T) {
 			if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "w2") {
 				t.Error(err)
 			}
-			d.wantState("9", journal.Unknown)
-			if o, _ := d.ledger.Order(t.Context(), "10"); o.State != journal.Accepted && o.State != journal.Conflict {
+			d.wantState("9", StateUnknown)
+			if o, _ := d.ledger.Order(t.Context(), "10"); o.State != StateAccepted && o.State != StateConflict {
 				t.Errorf("it was not reconciled: %+v", o)
 			}
 		})
@@ -267,7 +267,7 @@ func TestResolveNotSent(t *testing.T) {
 			return d.s.rows, 1, len(d.s.rows)
 		}
 		wantKind(t, d.Check(t.Context(), not), Refused, RuleDecision)
-		d.wantState("10", journal.Accepted)
+		d.wantState("10", StateAccepted)
 	})
 	t.Run("the list cannot be read", func(t *testing.T) {
 		d := newDesk(t)
@@ -285,7 +285,7 @@ func TestResolveNotSent(t *testing.T) {
 		if err := d.Check(ctx, not); !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
 			t.Errorf("given up: %v", err)
 		}
-		d.wantState("10", journal.Unknown)
+		d.wantState("10", StateUnknown)
 	})
 }
 
@@ -322,7 +322,7 @@ func TestOnlyUnsettledOrdersCanBeDecided(t *testing.T) {
 	if _, err := d.Reconcile(t.Context(), "10"); err != nil {
 		t.Fatal(err)
 	}
-	d.wantState("10", journal.Conflict)
+	d.wantState("10", StateConflict)
 	err := d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "x"})
 	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, id) {
 		t.Error(err)
@@ -366,7 +366,7 @@ func TestResolvePaidAs(t *testing.T) {
 				t.Fatal(err)
 			default:
 				orders, err := d.Resolve(t.Context(), decision)
-				if err != nil || orders[0].State != journal.Accepted || orders[0].ID != "w2" {
+				if err != nil || orders[0].State != StateAccepted || orders[0].ID != "w2" {
 					t.Fatalf("got %+v, %v", orders, err)
 				}
 				sent, err := d.send(asked("10"))
@@ -411,7 +411,7 @@ func TestResolvePaidAsHeld(t *testing.T) {
 	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Hint.String(), "till journal show 1") {
 		t.Error(e.Hint.String())
 	}
-	d.wantState("10", journal.Unknown)
+	d.wantState("10", StateUnknown)
 }
 
 // TestLaterDecision checks that a later decision replaces an earlier one, and that both stay in the history.
@@ -431,16 +431,16 @@ func TestLaterDecision(t *testing.T) {
 		}
 	}
 	decide(Decision{Reason: "first"})
-	d.wantState("10", journal.Planned)
+	d.wantState("10", StatePlanned)
 	d.s.set(func() {
 		d.s.take(body("10"))
 		delete(d.s.rows[0], "external_id")
 		delete(d.s.rows[0], "external_order_id")
 	})
 	decide(Decision{PaidAs: "w2", Reason: "second"})
-	d.wantState("10", journal.Accepted)
+	d.wantState("10", StateAccepted)
 	decide(Decision{Reason: "third"})
-	o := d.wantState("10", journal.Planned)
+	o := d.wantState("10", StatePlanned)
 	events, err := d.ledger.Journal().Story(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -473,9 +473,9 @@ func TestResolveSeveral(t *testing.T) {
 	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "11") || len(orders) != 1 || orders[0].OrderID != "10" {
 		t.Errorf("got %+v, %v", orders, err)
 	}
-	d.wantState("10", journal.Planned)
-	d.wantState("11", journal.Accepted)
-	d.wantState("12", journal.Unknown)
+	d.wantState("10", StatePlanned)
+	d.wantState("11", StateAccepted)
+	d.wantState("12", StateUnknown)
 }
 
 // TestResolveShownMeanwhile checks that an order cannot be decided not sent if another process's scan shows
@@ -499,13 +499,13 @@ func TestResolveShownMeanwhile(t *testing.T) {
 		_, err := d.Resolve(t.Context(), decision)
 		if want != "" {
 			wantKind(t, err, Refused, want)
-			d.wantState("10", journal.Unknown)
+			d.wantState("10", StateUnknown)
 			continue
 		}
 		if err != nil {
 			t.Error(err)
 		}
-		d.wantState("10", journal.Accepted)
+		d.wantState("10", StateAccepted)
 	}
 }
 
@@ -531,15 +531,15 @@ func TestResolveAboutAnEarlierAttempt(t *testing.T) {
 	}
 	_, err = d.Resolve(t.Context(), hers)
 	wantKind(t, err, Refused, RuleDecision)
-	if o := d.wantState("10", journal.Planned); o.Decided.Reason != his.Reason {
-		t.Errorf("it was decided: %+v", o.Decided)
+	if o := d.wantState("10", StatePlanned); o.Resolved.Reason != his.Reason {
+		t.Errorf("it was decided: %+v", o.Resolved)
 	}
 	d.s.set(func() { d.s.onCreate = func(map[string]any) (int, string, bool) { return 0, "", true } })
 	_, err = d.send(asked("10"))
 	wantKind(t, err, Unknown, "")
 	_, err = d.Resolve(t.Context(), hers) // it is unknown, as it was when the decision was checked
 	wantKind(t, err, Refused, RuleDecision)
-	d.wantState("10", journal.Unknown)
+	d.wantState("10", StateUnknown)
 	_, err = d.send(asked("10"))
 	wantKind(t, err, Unknown, "")
 	d.s.wantCreates(2)
@@ -601,8 +601,8 @@ func TestCompareFindsEveryDifference(t *testing.T) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	d.s.wantCreates(before)
-	d.wantState("6", journal.Unknown)
-	d.wantState("4", journal.Accepted)
+	d.wantState("6", StateUnknown)
+	d.wantState("4", StateAccepted)
 	// Both ends of a period.
 	if found, err = d.Compare(t.Context(), api.WithdrawalFilter{From: "f", To: "t"}, Filter{From: d.clock.Now().Add(time.Second)}); err != nil {
 		t.Fatal(err)
@@ -648,12 +648,12 @@ func TestConflictThatAgreesNow(t *testing.T) {
 	d.s.take(body("11"))
 	d.s.set(func() { d.s.rows[0]["address"], d.s.rows[1]["address"] = "x", "x" })
 	results, err := d.Reconcile(t.Context(), "10", "11")
-	if err != nil || results[0].Order.State != journal.Conflict || results[0].Agrees || results[1].Agrees {
+	if err != nil || results[0].Order.State != StateConflict || results[0].Agrees || results[1].Agrees {
 		t.Fatalf("got %+v, %v", results, err)
 	}
 	d.s.set(func() { d.s.rows[1]["address"] = "bc1q10" })
 	results, err = d.Reconcile(t.Context(), "10", "11")
-	if err != nil || results[0].Order.State != journal.Conflict || !results[0].Agrees || results[1].Agrees {
+	if err != nil || results[0].Order.State != StateConflict || !results[0].Agrees || results[1].Agrees {
 		t.Fatalf("got %+v, %v", results, err)
 	}
 	found, err := d.Compare(t.Context(), api.WithdrawalFilter{}, Filter{})
@@ -691,7 +691,7 @@ func TestResolveNotSentWhereClocksDiffer(t *testing.T) {
 		d.clock.move(tt.ahead)
 		d.clock.move(-min(tt.ahead, 0)) // only a clock that is ahead makes the order look old
 		wantKind(t, d.Check(t.Context(), not), Refused, tt.rule)
-		d.wantState("10", journal.Unknown)
+		d.wantState("10", StateUnknown)
 		d.s.set(func() { d.s.now = d.clock.Now })
 		d.clock.move(15 * time.Minute)
 		if err := d.Check(t.Context(), not); err != nil {
@@ -801,8 +801,8 @@ func TestSettleAfterByTheServersClock(t *testing.T) {
 // have as accepted or in conflict, counts as missing in the journal: a planned one would be sent again.
 func TestUnrecordedOrdersAreMissing(t *testing.T) {
 	record := &api.Withdrawal{ID: "w1"}
-	for _, state := range journal.States() {
-		want := state != journal.Accepted && state != journal.Conflict
+	for _, state := range States() {
+		want := state != StateAccepted && state != StateConflict
 		if got := (Difference{What: Different, Order: &Order{State: state}, Record: record}).Missing(); got != want {
 			t.Errorf("%s: %v", state, got)
 		}
@@ -822,11 +822,11 @@ func TestShownIsNeverNotSent(t *testing.T) {
 	if _, err := d.Reconcile(t.Context(), "10"); err != nil {
 		t.Fatal(err)
 	}
-	d.wantState("10", journal.Conflict)
+	d.wantState("10", StateConflict)
 	d.s.set(func() { d.s.rows = d.s.rows[1:] })
 	d.clock.move(time.Hour)
 	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"10"}, Reason: "it is gone"}), Refused, RuleDecision)
-	d.wantState("10", journal.Conflict)
+	d.wantState("10", StateConflict)
 	_, err := d.send(asked("10"))
 	wantKind(t, err, Conflict, "")
 	d.s.wantCreates(1)
@@ -861,8 +861,8 @@ func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 			return err
 		},
 	} {
-		for was, before := range map[journal.State]journal.Outcome{
-			journal.Unknown: outUnknown, journal.Rejected: outRejected, journal.Planned: outNotLeft,
+		for was, before := range map[State]journal.Outcome{
+			StateUnknown: outUnknown, StateRejected: outRejected, StatePlanned: outNotLeft,
 		} {
 			t.Run(name+", "+string(was), func(t *testing.T) {
 				d := newDesk(t)
@@ -873,7 +873,7 @@ func TestShownInAReadingThatSettlesNothing(t *testing.T) {
 				if err := read(d); err == nil {
 					t.Fatal("the reading settled the order")
 				}
-				if o := d.wantState("10", journal.Unknown); o.Shown == "" {
+				if o := d.wantState("10", StateUnknown); o.Shown == "" {
 					t.Error("it is forgotten that the service has shown it")
 				}
 				if o := d.wantState("11", was); o.Shown != "" {
@@ -903,20 +903,20 @@ func TestShownWhileItIsSentAgain(t *testing.T) {
 	if _, err := d.apply(p, ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	o := d.wantState("101", journal.Rejected)
+	o := d.wantState("101", StateRejected)
 	pages := 0
 	d.s.set(func() {
 		d.s.onPage = func() {
 			if pages++; pages == 2 {
 				d.clock.move(time.Second)
-				d.bring(withdrawal{request: requestOf(o)}, outRejected)
+				d.bring(withdrawal{request: requestOf(o.Order)}, outRejected)
 			}
 		}
 	})
 	if _, err := d.ReconcileRun(t.Context(), p.Name()); err != nil || pages < 2 {
 		t.Fatal(err, pages)
 	}
-	if o := d.wantState("101", journal.Unknown); o.Shown == "" {
+	if o := d.wantState("101", StateUnknown); o.Shown == "" {
 		t.Error("it is forgotten that the service has shown it")
 	}
 }
@@ -940,7 +940,7 @@ func TestPaidAsAlthoughDifferent(t *testing.T) {
 		t.Fatal(err)
 	}
 	orders, err := d.Resolve(t.Context(), decision)
-	if err != nil || orders[0].State != journal.Accepted || orders[0].ID != "w2" {
+	if err != nil || orders[0].State != StateAccepted || orders[0].ID != "w2" {
 		t.Fatalf("got %+v, %v", orders, err)
 	}
 	if why := orders[0].Resolved.Reason; !strings.HasPrefix(why, "the payee agreed") || !strings.Contains(why, "to bc1q10") || !strings.Contains(why, "to elsewhere") {
@@ -967,5 +967,5 @@ func TestReconcileAnAddressInAnotherCase(t *testing.T) {
 	if _, err := d.Reconcile(t.Context(), "10"); err != nil {
 		t.Fatal(err)
 	}
-	d.wantState("10", journal.Accepted)
+	d.wantState("10", StateAccepted)
 }

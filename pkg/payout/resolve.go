@@ -36,7 +36,7 @@ type Checked struct {
 	// machine's.
 	Undated bool
 
-	orders []journal.Order
+	orders []journal.Record
 }
 
 // Check refuses a decision that contradicts what is known. If the decision is that an order was not sent,
@@ -66,14 +66,14 @@ func (s *Sender) Check(ctx context.Context, d Decision) (c Checked, err error) {
 	return s.checkNotSent(ctx, c)
 }
 
-func (s *Sender) decidable(o journal.Order) error {
+func (s *Sender) decidable(o journal.Record) error {
 	switch {
-	case o.State == journal.Sending:
+	case o.State == StateSending:
 		return s.unsettled(o, true)
-	case o.State == journal.Unknown, o.State == journal.Conflict, o.Decided != nil:
+	case o.State == StateUnknown, o.State == StateConflict, o.Resolved != nil:
 		return nil
-	case o.State == journal.Accepted:
-		return s.taken(o, o.Withdrawal)
+	case o.State == StateAccepted:
+		return s.taken(o, o.ID)
 	}
 	return refused(RuleDecision,
 		fmt.Sprintf("order %s is %s, so there is nothing to decide", o.OrderID, stateText(o.State)), "")
@@ -81,8 +81,8 @@ func (s *Sender) decidable(o journal.Order) error {
 
 // taken returns the error for an order that the service has shown, so that no one can decide that it was not
 // sent.
-func (s *Sender) taken(o journal.Order, id string) error {
-	if o.State != journal.Accepted {
+func (s *Sender) taken(o journal.Record, id string) error {
+	if o.State != StateAccepted {
 		return refused(RuleDecision,
 			fmt.Sprintf("the service has shown order %s, as withdrawal %s, so it was sent", o.OrderID, id),
 			"settle it (add --although-different --reason TEXT if it is not what was asked for) with", "withdraw",
@@ -133,9 +133,8 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 }
 
 // recordContent returns the content of a service's record.
-func recordContent(r record) journal.Content {
-	c := journal.Content{Currency: unit(r.currency.Kind, r.currency.Code), Unit: unit(r.amount.Kind, r.amount.Code),
-		Minor: r.amount.Minor, Address: r.address}
+func recordContent(r record) Content {
+	c := Content{Currency: r.currency, Amount: r.amount, Address: r.address}
 	if r.memo != nil {
 		c.Memo = *r.memo
 	}
@@ -242,7 +241,7 @@ func (s *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err er
 		if err != nil {
 			return orders, accountChanged(err)
 		}
-		orders = append(orders, orderOf(o))
+		orders = append(orders, o.Order)
 	}
 	return orders, nil
 }

@@ -151,7 +151,7 @@ func TestNewestIsHidden(t *testing.T) {
 		t.Error(err)
 	}
 	d.s.wantCreates(2)
-	d.wantState("4711", journal.Planned)
+	d.wantState("4711", StatePlanned)
 
 	// It need not be on a list that does not go back to it.
 	for _, tt := range []struct {
@@ -211,7 +211,7 @@ func TestNewestIsDoubted(t *testing.T) {
 	if !strings.Contains(e.Msg, before) {
 		t.Error(e)
 	}
-	d.wantState("10", journal.Accepted)
+	d.wantState("10", StateAccepted)
 }
 
 // TestRowsShift checks that no row is missed or counted twice if new rows push others to the next page during
@@ -234,7 +234,7 @@ func TestRowsShift(t *testing.T) {
 	if d.pauses != 0 {
 		t.Errorf("%d readings did not count", d.pauses)
 	}
-	d.wantState("4711", journal.Accepted)
+	d.wantState("4711", StateAccepted)
 }
 
 // TestShownTwice checks that a record that is shown twice, far apart, is one record, and that two records of
@@ -242,12 +242,12 @@ func TestRowsShift(t *testing.T) {
 func TestShownTwice(t *testing.T) {
 	for name, tt := range map[string]struct {
 		second func(r row)
-		state  journal.State
+		state  State
 	}{
-		"the same":            {func(r row) {}, journal.Accepted},
-		"with another status": {func(r row) { r["current"] = "Done" }, journal.Accepted},
-		"with another amount": {func(r row) { r["amount"] = row{"Crypto": row{"Btc": 5001}} }, journal.Conflict},
-		"with another id":     {func(r row) { r["id"] = "w0" }, journal.Conflict},
+		"the same":            {func(r row) {}, StateAccepted},
+		"with another status": {func(r row) { r["current"] = "Done" }, StateAccepted},
+		"with another amount": {func(r row) { r["amount"] = row{"Crypto": row{"Btc": 5001}} }, StateConflict},
+		"with another id":     {func(r row) { r["id"] = "w0" }, StateConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -368,15 +368,15 @@ func TestTwoReadingsAgree(t *testing.T) {
 				if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "order 4711 stays unknown") {
 					t.Error(err)
 				}
-				d.wantState("4711", journal.Unknown)
+				d.wantState("4711", StateUnknown)
 				return
 			}
 			if err != nil || len(results) != 1 || results[0].Listed != tt.found {
 				t.Fatalf("got %+v, %v", results, err)
 			}
-			want := journal.Unknown
+			want := StateUnknown
 			if tt.found {
-				want = journal.Accepted
+				want = StateAccepted
 			}
 			d.wantState("4711", want)
 			d.s.wantCreates(1)
@@ -386,7 +386,7 @@ func TestTwoReadingsAgree(t *testing.T) {
 
 // TestDiffers compares records with what was sent.
 func TestDiffers(t *testing.T) {
-	sent := journal.Content{Currency: "crypto:Btc", Unit: "fiat:USD", Minor: 2500, Address: "bc1qA", Memo: "leaf"}
+	sent := Content{Currency: api.CryptoCurrency("Btc"), Amount: api.FiatAmount("USD", 2500), Address: "bc1qA", Memo: "leaf"}
 	for name, tt := range map[string]struct {
 		change  func(r row)
 		differs string
@@ -420,7 +420,7 @@ func TestDiffers(t *testing.T) {
 			tt.change(r)
 			d := newDesk(t)
 			d.s.rows = []row{r}
-			found, err := d.ask(t.Context(), map[string]journal.Order{"4711": {OrderID: "4711", Content: sent}}, "")
+			found, err := d.ask(t.Context(), map[string]journal.Record{"4711": {Order: Order{OrderID: "4711", Content: sent}}}, "")
 			got := found.records["4711"]
 			if err != nil || len(got) != 1 {
 				t.Fatalf("got %v, %v", got, err)
@@ -487,9 +487,9 @@ func TestLongList(t *testing.T) {
 	defer server.Close()
 	d := newDesk(t)
 	d.client, d.options.FirstPage = newClient(t, server.URL), api.PageBaseOne
-	sought := map[string]journal.Order{}
+	sought := map[string]journal.Record{}
 	for n := range pages {
-		sought[fmt.Sprint(n*size+7)] = journal.Order{}
+		sought[fmt.Sprint(n*size+7)] = journal.Record{}
 	}
 	heap := func() uint64 {
 		var m runtime.MemStats
@@ -512,7 +512,7 @@ func TestLongList(t *testing.T) {
 func TestReadingWithoutJournal(t *testing.T) {
 	d := newDesk(t)
 	d.ledger.Journal().Close()
-	seek := map[string]journal.Order{"4711": {}}
+	seek := map[string]journal.Record{"4711": {}}
 	_, err := d.ask(t.Context(), seek, "")
 	if !errors.Is(err, journal.Broken) {
 		t.Errorf("got %v", err)
@@ -596,7 +596,7 @@ func TestTotalIsOfThePage(t *testing.T) {
 				d.s.wantCreates(0)
 				d.bring(asked("4712"), outUnknown)
 				d.s.set(func() { d.s.take(body("4712")); d.s.rows = append(slices.Clone(d.s.rows[1:]), d.s.rows[0]) })
-				if results, err := d.Reconcile(context.Background(), "4712"); err != nil || results[0].Order.State != journal.Accepted {
+				if results, err := d.Reconcile(context.Background(), "4712"); err != nil || results[0].Order.State != StateAccepted {
 					t.Errorf("base %d (%d given): reconciled as %+v, %v", base, told, results, err)
 				}
 			}
@@ -695,7 +695,7 @@ func TestListDropsOrderIDs(t *testing.T) {
 		t.Error(e.Msg, e.Hint.String())
 	}
 	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"11"}, Reason: "x"}), Refused, RuleList)
-	d.wantState("11", journal.Unknown)
+	d.wantState("11", StateUnknown)
 
 	// A person may have said which withdrawal an order is, because the service does not say it.
 	d = newDesk(t)

@@ -48,8 +48,8 @@ type withdrawal struct {
 	allowDuplicate bool
 	accepted       func(Order) // nil: no function is called
 	calls          context.Context
-	demand         int64         // number of the demand under which it needs no approval
-	before         journal.Order // that the journal has under its id; its state is empty: none
+	demand         int64          // number of the demand under which it needs no approval
+	before         journal.Record // that the journal has under its id; its state is empty: none
 }
 
 func newWithdrawal(ctx context.Context, r api.CreateWithdrawal, options []SendOption) (withdrawal, error) {
@@ -113,13 +113,13 @@ func (s *Sender) send(ctx context.Context, w withdrawal) (sent Sent, err error) 
 	if err := s.ledger.Enter(ctx); err != nil {
 		return Sent{}, err
 	}
-	var order journal.Order
+	var order journal.Record
 	var failed error
-	err = s.deliver(ctx, w.calls, s.claim(w), alone, func(o journal.Order, err error) { order, failed = o, err })
+	err = s.deliver(ctx, w.calls, s.claim(w), alone, func(o journal.Record, err error) { order, failed = o, err })
 	if err != nil {
 		return s.notClaimed(w, err)
 	}
-	sent.Order = orderOf(order)
+	sent.Order = order.Order
 	if failed != nil {
 		return sent, failed
 	}
@@ -127,7 +127,7 @@ func (s *Sender) send(ctx context.Context, w withdrawal) (sent Sent, err error) 
 		w.accepted(sent.Order)
 	}
 	order, sent.Note, err = s.readBack(ctx, order)
-	sent.Order = orderOf(order)
+	sent.Order = order.Order
 	return sent, err
 }
 
@@ -159,16 +159,16 @@ func (s *Sender) existing(ctx context.Context, w *withdrawal) (sent Sent, found 
 	w.before = o
 	same := o.Content.Same(contentOf(w.request))
 	if mayBeSent(o, same) {
-		return Sent{Order: orderOf(o)}, false, s.approveSingle(ctx, w)
+		return Sent{Order: o.Order}, false, s.approveSingle(ctx, w)
 	}
-	sent, err = s.exists(*w, &journal.Error{Kind: journal.Exists, Order: o, Same: same, Alive: o.State == journal.Sending})
+	sent, err = s.exists(*w, &journal.Error{Kind: journal.Exists, Order: o, Same: same, Alive: o.State == StateSending})
 	return sent, true, err
 }
 
 // mayBeSent reports whether the state of an order lets it be sent. An order that was in doubt once is only sent
 // with the same content.
-func mayBeSent(o journal.Order, same bool) bool {
-	return (o.State == journal.Planned || o.State == journal.Rejected) && (same || !o.InDoubt())
+func mayBeSent(o journal.Record, same bool) bool {
+	return (o.State == StatePlanned || o.State == StateRejected) && (same || !o.InDoubt())
 }
 
 // exists returns the result for a withdrawal whose order has a state that does not allow sending it.
@@ -177,16 +177,16 @@ func (s *Sender) exists(w withdrawal, e *journal.Error) (Sent, error) {
 	if o.Attempted() && o.Callback != w.request.Callback {
 		note = fmt.Sprintf("the callback of order %s stays %q, as it was sent", o.OrderID, o.Callback)
 	}
-	if o.State == journal.Accepted && e.Same {
-		already := fmt.Sprintf("order %s was accepted before, as %s: nothing was sent", o.OrderID, o.Withdrawal)
+	if o.State == StateAccepted && e.Same {
+		already := fmt.Sprintf("order %s was accepted before, as %s: nothing was sent", o.OrderID, o.ID)
 		if note != "" {
 			already += "; " + note
 		}
-		return Sent{Order: orderOf(o), Already: true, Note: already}, nil
+		return Sent{Order: o.Order, Already: true, Note: already}, nil
 	}
 	const another = "use another order id, or see what it was"
 	switch {
-	case !e.Same && o.State == journal.Planned:
+	case !e.Same && o.State == StatePlanned:
 		return Sent{},
 			refused(RuleOrderID,
 				fmt.Sprintf("order %s was sent with other content, and a person said that it was not taken: %s",
@@ -199,10 +199,10 @@ func (s *Sender) exists(w withdrawal, e *journal.Error) (Sent, error) {
 
 // otherContent refuses an order that the journal has with other content, with the advice to take another order id.
 // For an unknown order that would pay again what may have been paid, so it has to be settled first.
-func (s *Sender) otherContent(o journal.Order, c journal.Content, another string) error {
+func (s *Sender) otherContent(o journal.Record, c Content, another string) error {
 	why := fmt.Sprintf("order %s is %s in the journal with other content: %s, and not %s", o.OrderID,
 		stateText(o.State), s.describe(o.Content), s.describe(c))
-	if o.State == journal.Unknown {
+	if o.State == StateUnknown {
 		return refused(RuleOrderID, why, "find out first what became of it with", "withdraw", "reconcile", o.OrderID)
 	}
 	return refused(RuleOrderID, why, another, "journal", "show", o.OrderID)
@@ -234,7 +234,7 @@ func (s *Sender) notClaimed(w withdrawal, err error) (Sent, error) {
 // ticket decides what is sent. If following returns another claim, it is made in the same commit as the record, and that
 // order is delivered too. The error is that of a claim. All that this package sends, it sends here.
 func (s *Sender) deliver(
-	ctx, calls context.Context, c journal.Claim, following func(call) *journal.Claim, ended func(journal.Order, error),
+	ctx, calls context.Context, c journal.Claim, following func(call) *journal.Claim, ended func(journal.Record, error),
 ) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -243,7 +243,7 @@ func (s *Sender) deliver(
 	for err == nil {
 		call := s.call(ctx, calls, ticket)
 		out := s.outcomeOf(call)
-		var order journal.Order
+		var order journal.Record
 		var recording error
 		var another journal.Ticket
 		next := following(call)
@@ -324,7 +324,7 @@ func (s *Sender) UnderWay() int { return int(atomic.LoadInt32(&s.underWay)) }
 // may hold the journal's lock. It tries twice at least: if the machine was suspended during the first try, the
 // minute is over, and only the connection has broken. An outcome that is not recorded now has to be found out
 // later by a person. If the journal's files are gone, finish gives up at once.
-func (s *Sender) finish(ctx, calls context.Context, ticket journal.Ticket, out journal.Outcome) (journal.Order, error) {
+func (s *Sender) finish(ctx, calls context.Context, ticket journal.Ticket, out journal.Outcome) (journal.Record, error) {
 	began := s.now()
 	for tries := 1; ; tries++ {
 		order, err := s.ledger.Finish(ctx, ticket, out)
@@ -343,26 +343,26 @@ const (
 )
 
 // recorded returns the result of a call, after its outcome was recorded or could not be recorded.
-func (s *Sender) recorded(ticket journal.Ticket, c call, o journal.Order, recording error) (journal.Order, error) {
+func (s *Sender) recorded(ticket journal.Ticket, c call, o journal.Record, recording error) (journal.Record, error) {
 	if c.left {
 		atomic.AddInt32(&s.underWay, -1)
 	}
 	orderID := ticket.Order().OrderID
 	switch {
 	case recording != nil && neverLeft(c.err):
-		return journal.Order{OrderID: orderID},
+		return journal.Record{Order: Order{OrderID: orderID}},
 			fmt.Errorf("order %s was not sent, and that could not be recorded: %w; the journal will call it unknown until you settle it with: till withdraw reconcile %s", orderID, recording, orderID)
 	case recording != nil:
-		return journal.Order{OrderID: orderID, Withdrawal: c.id}, unrecorded(orderID, s.outcomeOf(c), recording)
+		return journal.Record{Order: Order{OrderID: orderID, ID: c.id}}, unrecorded(orderID, s.outcomeOf(c), recording)
 	case c.err != nil && !o.Content.Same(ticket.Order().Content): // this call failed, and the order was sent with other content since
-		return journal.Order{OrderID: orderID}, c.err
-	case o.State == journal.Accepted:
+		return journal.Record{Order: Order{OrderID: orderID}}, c.err
+	case o.State == StateAccepted:
 		return o, nil
-	case o.State == journal.Unknown:
+	case o.State == StateUnknown:
 		return o, &Error{Kind: Unknown, OrderID: o.OrderID, Err: c.err,
 			Msg:  fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, o.Reason),
 			Hint: NewHint("do not send it again; find out with", "withdraw", "reconcile", o.OrderID)}
-	case o.State == journal.Conflict:
+	case o.State == StateConflict:
 		return o, s.unsettled(o, false)
 	}
 	return o, c.err
@@ -388,14 +388,14 @@ const mostReadBacks = 3
 
 // readBack reads a withdrawal that was just accepted, and checks that it has the order id that it was sent
 // with. If the service does not have it, its order becomes unknown. If that cannot be checked, the note says why.
-func (s *Sender) readBack(ctx context.Context, o journal.Order) (now journal.Order, note string, err error) {
+func (s *Sender) readBack(ctx context.Context, o journal.Record) (now journal.Record, note string, err error) {
 	if s.options.Lookup == LookupNever || ctx.Err() != nil {
 		return o, "", nil
 	}
 	var w api.Withdrawal
 	for tries := 1; ; tries++ {
-		if w, err = s.client.Withdrawals.Get(ctx, o.Withdrawal); err == nil && w.ID != o.Withdrawal {
-			err = fmt.Errorf("the answer is about withdrawal %q, and not about %q", w.ID, o.Withdrawal)
+		if w, err = s.client.Withdrawals.Get(ctx, o.ID); err == nil && w.ID != o.ID {
+			err = fmt.Errorf("the answer is about withdrawal %q, and not about %q", w.ID, o.ID)
 		}
 		again := rejects(err) || err == nil && !recordOf(w).bearsOnly(o.OrderID)
 		if !again || tries == mostReadBacks || s.rest(ctx, pauseBetween) != nil {
@@ -404,15 +404,15 @@ func (s *Sender) readBack(ctx context.Context, o journal.Order) (now journal.Ord
 	}
 	if ctx.Err() != nil {
 		return o, fmt.Sprintf("order %s was accepted as %s; the interruption kept it from being read back", o.OrderID,
-			o.Withdrawal), nil
+			o.ID), nil
 	}
 	if rejects(err) {
-		answer := fmt.Sprintf("the service answered with the id %s, and then that it has no such withdrawal: %v", o.Withdrawal, err)
+		answer := fmt.Sprintf("the service answered with the id %s, and then that it has no such withdrawal: %v", o.ID, err)
 		now, broken := s.ledger.Missing(ctx, o)
 		switch {
 		case broken != nil:
 			now, answer = o, fmt.Sprintf("%s; and this could not be recorded: %v", answer, broken)
-		case now.State != journal.Unknown: // it has changed meanwhile
+		case now.State != StateUnknown: // it has changed meanwhile
 			return now, "", nil
 		}
 		return now, "", &Error{Kind: Unknown, OrderID: o.OrderID, Err: broken,
@@ -434,7 +434,7 @@ func (s *Sender) readBack(ctx context.Context, o journal.Order) (now journal.Ord
 	case err != nil:
 		return o, fmt.Sprintf("order %s was accepted, and what is known of its merchant cannot be read: %v", o.OrderID, err), nil
 	case w.MerchantID != "" && w.MerchantID != status.Merchant:
-		return o, note, otherMerchant(o.OrderID, o.Withdrawal, w.MerchantID, status.Merchant)
+		return o, note, otherMerchant(o.OrderID, o.ID, w.MerchantID, status.Merchant)
 	case keeping == journal.Dropped:
 		return o, note, dropsOrderIDs(o)
 	}
@@ -442,20 +442,20 @@ func (s *Sender) readBack(ctx context.Context, o journal.Order) (now journal.Ord
 }
 
 // stateText returns a state as it appears in a sentence.
-func stateText(s journal.State) string {
-	if s == journal.Conflict {
+func stateText(s State) string {
+	if s == StateConflict {
 		return "in conflict"
 	}
 	return string(s)
 }
 
 // unsettled returns the error for an order that is in conflict, unknown or being sent.
-func (s *Sender) unsettled(o journal.Order, alive bool) *Error {
+func (s *Sender) unsettled(o journal.Record, alive bool) *Error {
 	switch {
-	case o.State == journal.Conflict:
-		return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.Withdrawal,
+	case o.State == StateConflict:
+		return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.ID,
 			Msg:  fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
-			Hint: SettleConflict(o.OrderID, o.Withdrawal)}
+			Hint: SettleConflict(o.OrderID, o.ID)}
 	case alive:
 		return &Error{Kind: Busy, OrderID: o.OrderID,
 			Msg:  fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host),
@@ -470,7 +470,7 @@ func (s *Sender) unsettled(o journal.Order, alive bool) *Error {
 func duplicateOf(orderID string, e *journal.Error) error {
 	o := e.Order
 	switch {
-	case o.State == journal.Unknown:
+	case o.State == StateUnknown:
 		return &Error{Kind: Unknown, Rule: RuleDuplicate,
 			Msg: fmt.Sprintf("order %s was not sent: order %s has the same content, and its outcome is unknown, so this could pay twice",
 				orderID, o.OrderID),
@@ -484,7 +484,7 @@ func duplicateOf(orderID string, e *journal.Error) error {
 	}
 	return refused(RuleDuplicate,
 		fmt.Sprintf("order %s was not sent: order %s with the same content was accepted at %s as %s", orderID, o.OrderID,
-			sentAt(o).UTC().Format(time.RFC3339), o.Withdrawal),
+			sentAt(o).UTC().Format(time.RFC3339), o.ID),
 		"to pay it once more, add --allow-duplicate or an --order-id of its own")
 }
 
@@ -503,10 +503,10 @@ func accountChanged(err error) error {
 
 func (s *Sender) format(a api.Amount) string { return s.options.Currencies.Format(a) }
 
-func (s *Sender) describe(c journal.Content) string {
-	text := s.format(amountOf(c))
-	if c.Unit != c.Currency {
-		text += ", withdrawn in " + currencyOf(c.Currency).Code + ","
+func (s *Sender) describe(c Content) string {
+	text := s.format(c.Amount)
+	if c.Unit() != c.Currency {
+		text += ", withdrawn in " + c.Currency.Code + ","
 	}
 	text += " to " + c.Address
 	if c.Memo != "" {
@@ -516,9 +516,9 @@ func (s *Sender) describe(c journal.Content) string {
 }
 
 // dropsOrderIDs returns the error for a withdrawal that was accepted, and is not shown with its order id.
-func dropsOrderIDs(o journal.Order) error {
-	return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.Withdrawal,
+func dropsOrderIDs(o journal.Record) error {
+	return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.ID,
 		Msg: fmt.Sprintf("order %s was accepted as %s, and the service does not show its order id as it was sent: what it has cannot be looked up, so nothing protects against paying twice when a record is lost",
-			o.OrderID, o.Withdrawal),
+			o.OrderID, o.ID),
 		Hint: NewHint("ask its provider; to send all the same, relying on this journal alone: --lookup never")}
 }

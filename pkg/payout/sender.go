@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -106,46 +105,15 @@ func New(client *api.Client, j *Journal, account string, o Options) (*Sender, er
 	}, nil
 }
 
-// contentOf returns what the journal compares to decide whether two withdrawals are the same.
-func contentOf(r api.CreateWithdrawal) journal.Content {
-	return journal.Content{
-		Currency: unit(r.Currency.Kind, r.Currency.Code),
-		Unit:     unit(r.Amount.Kind, r.Amount.Code),
-		Minor:    r.Amount.Minor,
-		Address:  r.Address,
-		Memo:     r.Memo,
-	}
-}
-
-// unit formats a kind and a code as in an order's content, such as crypto:Btc.
-func unit(kind api.Kind, code string) string {
-	switch kind { // the common kinds, without an allocation for ToLower
-	case api.Crypto:
-		return "crypto:" + code
-	case api.Fiat:
-		return "fiat:" + code
-	}
-	return strings.ToLower(string(kind)) + ":" + code
-}
-
-// currencyOf is the inverse of unit.
-func currencyOf(text string) api.Currency {
-	kind, code, _ := strings.Cut(text, ":")
-	if kind == "fiat" {
-		return api.Currency{Kind: api.Fiat, Code: code}
-	}
-	return api.Currency{Kind: api.Crypto, Code: code}
-}
-
-func amountOf(c journal.Content) api.Amount {
-	u := currencyOf(c.Unit)
-	return api.Amount{Kind: u.Kind, Code: u.Code, Minor: c.Minor}
+// contentOf returns what decides whether a request and another one are the same.
+func contentOf(r api.CreateWithdrawal) Content {
+	return Content{Currency: r.Currency, Amount: r.Amount, Address: r.Address, Memo: r.Memo}
 }
 
 // requestOf returns the request for an order in the journal.
-func requestOf(o journal.Order) api.CreateWithdrawal {
-	return api.CreateWithdrawal{Currency: currencyOf(o.Currency), Amount: amountOf(o.Content), Address: o.Address,
-		Memo: o.Memo, Callback: o.Callback, ExternalOrderID: o.OrderID}
+func requestOf(o Order) api.CreateWithdrawal {
+	return api.CreateWithdrawal{Currency: o.Currency, Amount: o.Amount, Address: o.Address, Memo: o.Memo, Callback: o.Callback,
+		ExternalOrderID: o.OrderID}
 }
 
 func (s *Sender) decimals(a api.Amount) int64 {
@@ -189,19 +157,19 @@ func (s *Sender) verifyNewKey(ctx context.Context) error {
 			adopt, "journal", "adopt-key")
 	}
 	newest := *status.Newest
-	w, err := s.client.Withdrawals.Get(ctx, newest.Withdrawal)
+	w, err := s.client.Withdrawals.Get(ctx, newest.ID)
 	if rejects(err) {
 		return refused(RuleKey,
-			fmt.Sprintf("this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v", account, newest.Withdrawal, err), adopt, "journal", "adopt-key")
+			fmt.Sprintf("this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v", account, newest.ID, err), adopt, "journal", "adopt-key")
 	}
 	if err != nil {
 		return err
 	}
 	switch {
-	case w.ID != newest.Withdrawal || !recordOf(w).bearsOnly(newest.OrderID):
+	case w.ID != newest.ID || !recordOf(w).bearsOnly(newest.OrderID):
 		return refused(RuleKey,
 			fmt.Sprintf("this key is new for %s, and what it finds as withdrawal %s is not order %s", account,
-				newest.Withdrawal, newest.OrderID), adopt, "journal", "adopt-key")
+				newest.ID, newest.OrderID), adopt, "journal", "adopt-key")
 	case status.Merchant != "" && w.MerchantID != status.Merchant:
 		return refused(RuleKey,
 			fmt.Sprintf("this key is new for %s, and it belongs to the merchant %q, where those before it belong to %q",
@@ -222,7 +190,7 @@ func (s *Sender) note(ctx context.Context, how string) error {
 // all of them as missing.
 func (s *Sender) open(ctx context.Context) (bool, error) {
 	for _, err := range s.ledger.Orders(ctx,
-		journal.Filter{States: []journal.State{journal.Unknown, journal.Sending, journal.Conflict}}) {
+		Filter{States: []State{StateUnknown, StateSending, StateConflict}}) {
 		return err == nil, err
 	}
 	return false, nil
@@ -249,7 +217,7 @@ func (s *Sender) knows(ctx context.Context) (bool, error) {
 }
 
 // wayOut returns the hint for a person who knows that two accounts are the same.
-func wayOut(old, now journal.Account) Hint {
+func wayOut(old, now Account) Hint {
 	rename := []string{"journal", "rename", old.Name, now.Name}
 	if old.Address != now.Address {
 		return NewHint("if it is the same merchant, and the service has moved",

@@ -65,7 +65,7 @@ func TestPreviewAndThenNo(t *testing.T) {
 	if tally, err := x.Preview(t.Context()); err != nil || tally.Before != 1 {
 		t.Fatal(tally.Before, err)
 	}
-	d.wantState("101", journal.Unknown)
+	d.wantState("101", StateUnknown)
 	d.hideFromList(id)
 	_, err = d.apply(p, ApplyOptions{RetryRejected: true}) // by another process, later
 	wantKind(t, err, Unknown, "")
@@ -93,8 +93,8 @@ func TestListConfirmsAPerson(t *testing.T) {
 			if err := read(d); err != nil {
 				t.Fatal(err)
 			}
-			if o := d.wantState("10", journal.Accepted); o.Shown != id || about && o.Decided != nil {
-				t.Errorf("it was shown as %q, and decided: %v", o.Shown, o.Decided)
+			if o := d.wantState("10", StateAccepted); o.Shown != id || about && o.Resolved != nil {
+				t.Errorf("it was shown as %q, and decided: %v", o.Shown, o.Resolved)
 			}
 			d.hideFromList(id)
 			d.clock.move(time.Hour)
@@ -119,7 +119,7 @@ func TestDecidedDuringTheScan(t *testing.T) {
 	if _, err := d.ReconcileRun(t.Context(), "cafe0001"); err != nil {
 		t.Fatal(err)
 	}
-	if o := d.wantState("10", journal.Accepted); o.Shown != id {
+	if o := d.wantState("10", StateAccepted); o.Shown != id {
 		t.Errorf("it was shown as %q", o.Shown)
 	}
 }
@@ -148,7 +148,7 @@ func TestLookUpIsInterrupted(t *testing.T) {
 	if _, err = x.LookUp(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	d.wantState(last, journal.Unknown)
+	d.wantState(last, StateUnknown)
 	d.hideFromList(id)
 	if _, err := d.apply(p, ApplyOptions{RetryRejected: true}); err == nil {
 		t.Error("an unknown order does not stop the run")
@@ -166,7 +166,7 @@ func TestReadingIsInterrupted(t *testing.T) {
 	if _, err := d.Reconcile(ctx, "11"); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	d.wantState("10", journal.Unknown)
+	d.wantState("10", StateUnknown)
 }
 
 // TestUnaskedRow checks that nothing is sent if LookUp's reading has made a row unknown that it did not ask about.
@@ -217,7 +217,7 @@ func TestBecomesUnknownDuringReconcileRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.wantState("10", journal.Unknown)
+	d.wantState("10", StateUnknown)
 	if len(settled.Results) != 1 || settled.Results[0].Order.State != StateUnknown || !settled.Results[0].Listed || settled.Sending != 0 {
 		t.Errorf("got %+v", settled)
 	}
@@ -235,7 +235,7 @@ func TestFirstSentDuringAReading(t *testing.T) {
 	if _, err := d.Reconcile(t.Context(), "11"); err != nil {
 		t.Fatal(err)
 	}
-	d.wantState("101", journal.Unknown)
+	d.wantState("101", StateUnknown)
 }
 
 func TestComparedAsTheScanHasLeftIt(t *testing.T) {
@@ -247,7 +247,7 @@ func TestComparedAsTheScanHasLeftIt(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatal(found, err)
 	}
-	d.wantState("16", journal.Unknown)
+	d.wantState("16", StateUnknown)
 	if found[0].Order.State != StateUnknown || !strings.Contains(found[0].Why, "order 16 is unknown in the journal") {
 		t.Errorf("got %+v: %s", found[0].Order, found[0].Why)
 	}

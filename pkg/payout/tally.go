@@ -56,7 +56,7 @@ func (l *Ledger) TallyByUnit(ctx context.Context, run string) ([]Tally, error) {
 	}
 	var units []Tally
 	for _, s := range sums {
-		i := slices.IndexFunc(units, func(t Tally) bool { return t.Totals[0].Amount.SameUnit(sumOf(s)) })
+		i := slices.IndexFunc(units, func(t Tally) bool { return t.Totals[0].Amount.SameUnit(s.Amount) })
 		if i < 0 {
 			i = len(units)
 			units = append(units, newTally())
@@ -72,9 +72,9 @@ func (l *Ledger) TallyByUnit(ctx context.Context, run string) ([]Tally, error) {
 // left adds the orders of a Sum to the tally.
 func (t *Tally) left(s journal.Sum) {
 	if s.Claimed { // their outcome could not be recorded: the next process makes them unknown
-		s.State = journal.Unknown
+		s.State = StateUnknown
 	}
-	t.add(s, s.State == journal.Planned)
+	t.add(s, s.State == StatePlanned)
 }
 
 // dated notes the date of an order that was just found on the service's list.
@@ -91,17 +91,17 @@ func (t *Tally) dated(at string) {
 func (t *Tally) add(s journal.Sum, sendable bool) {
 	t.Rows += s.Rows
 	t.States[s.State] += s.Rows
-	total := Total{sumOf(s), s.Rows}
+	total := Total{s.Amount, s.Rows}
 	t.Totals = addTotal(t.Totals, total)
 	if sendable {
 		t.Left = addTotal(t.Left, total)
 	}
 	switch {
-	case s.State == journal.Unknown && t.Unknown == "":
+	case s.State == StateUnknown && t.Unknown == "":
 		t.Unknown = s.OrderID
-	case s.State == journal.Conflict && t.Conflict == "":
+	case s.State == StateConflict && t.Conflict == "":
 		t.Conflict = s.OrderID
-	case s.State == journal.Accepted:
+	case s.State == StateAccepted:
 		t.Accepted = addTotal(t.Accepted, total)
 		if s.SentBy {
 			break
@@ -118,11 +118,6 @@ func (t *Tally) add(s journal.Sum, sendable bool) {
 			t.Last = s.Last
 		}
 	}
-}
-
-func sumOf(s journal.Sum) BigAmount {
-	u := currencyOf(s.Unit)
-	return BigAmount{Kind: u.Kind, Code: u.Code, Minor: s.Minor}
 }
 
 // addTotal adds to the total of a unit.

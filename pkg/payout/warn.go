@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"example.com/till/internal/journal"
 )
 
 // The kinds of warning, in the order of their output.
@@ -102,7 +100,7 @@ func (m *maker) warnIdentical() {
 
 func (m *maker) warnLikeUnknown() error {
 	for o, err := range m.ledger.Orders(m.ctx,
-		journal.Filter{States: []journal.State{journal.Unknown, journal.Sending}}) {
+		Filter{States: []State{StateUnknown, StateSending}}) {
 		if err != nil {
 			return err
 		}
