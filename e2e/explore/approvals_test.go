@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/approval"
 )
 
 // keys are those of the persons who may approve. Ann has two.
@@ -30,16 +32,16 @@ func signer(key string) ssh.Signer {
 }
 
 // persons demands the approval of so many persons.
-func persons(n int) payout.Approvals {
+func persons(n int) approval.Policy {
 	text := ""
 	for _, key := range keys {
 		text += person(key) + " " + string(ssh.MarshalAuthorizedKey(signer(key).PublicKey()))
 	}
-	approvers, err := payout.ParseApprovers("/etc/till/approvers", []byte(text))
+	approvers, err := approval.ParseApprovers("/etc/till/approvers", []byte(text), time.UTC)
 	if err != nil {
 		panic(err)
 	}
-	return payout.Approvals{Required: n, Approvers: approvers}
+	return approval.Policy{Required: n, Approvers: approvers}
 }
 
 // demanding lets an actor have a profile that demands the approval of so many persons.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/approval"
 )
 
 // A run carries out one schedule in a world. Everything in it happens in a bubble of testing/synctest: its
@@ -74,8 +75,8 @@ type process struct {
 	main    func(p *process)
 	key     string // empty: firstKey
 	lookup  payout.Lookup
-	since   bool             // it reads the list only from the beginning of the world on
-	demands payout.Approvals // what its profile demands
+	since   bool            // it reads the list only from the beginning of the world on
+	demands approval.Policy // what its profile demands
 	journal *payout.Journal
 	plan    *payout.Plan // that it applies
 	rows    []string     // that the plan was made from

@@ -180,17 +180,17 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 
 		// Of the approvals.
 		{"pkg/payout/approvals.go", `
-	if !a.approvals.Enough() {
+	if s.Enough() {
 `, `
-	if !a.approvals.Enough() && !mutant("skip-approval") {
+	if s.Enough() || mutant("skip-approval") {
+`},
+		{"pkg/payout/approval/approval.go", `
+	case !slices.ContainsFunc(c.status.Approved, same):
+`, `
+	case !slices.ContainsFunc(c.status.Approved, same) || mutant("count-keys"):
 `},
 		{"pkg/payout/approvals.go", `
-	if err != nil || slices.ContainsFunc(c.people, s.Same) {
-`, `
-	if err != nil || slices.ContainsFunc(c.people, s.Same) && !mutant("count-keys") {
-`},
-		{"pkg/payout/approvals.go", `
-	c := counting{list: a.Approvers.list, message: message, now: now}
+	c := a.Approvers.Count(p.Needs(a), message, now)
 `, `
 	if mutant("verify-other") {
 		if other, err := OpenPlan(filepath.Join(filepath.Dir(p.Path), "signed.plan")); err == nil {
@@ -198,7 +198,7 @@ func (t *tx) lock(l *Ledger) (id int64, err error) {
 			other.WriteTo(message)
 		}
 	}
-	c := counting{list: a.Approvers.list, message: message, now: now}
+	c := a.Approvers.Count(p.Needs(a), message, now)
 `},
 		{"pkg/payout/apply.go", `
 		case place == len(a.plan.Rows) || r != a.plan.Rows[place].row():

@@ -17,7 +17,7 @@ func TestImports(t *testing.T) {
 	const box = till + "pkg/api/sandbox/internal/"
 	// noun has the packages that the package of each noun of the command line may import. None may import
 	// another noun's.
-	noun := []string{till + "internal/cmdutil", till + "internal/near", till + "internal/views", till + "internal/render", till + "internal/money", till + "pkg/api", till + "pkg/payout",
+	noun := []string{till + "internal/cmdutil", till + "internal/near", till + "internal/views", till + "internal/render", till + "internal/money", till + "pkg/api", till + "pkg/payout", till + "pkg/payout/approval",
 		"github.com/spf13/cobra", "github.com/spf13/pflag"}
 	allowed := map[string][]string{
 		"cmd/till":        {till + "internal/cli"},
@@ -28,11 +28,11 @@ func TestImports(t *testing.T) {
 		"internal/config": {till + "internal/atomicfile", till + "internal/near", "github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
 		"internal/money":  {till + "internal/near", till + "pkg/api", till + "internal/address"},
 		"internal/report": {till + "pkg/api", till + "internal/money"},
-		"pkg/payout":      {till + "internal/atomicfile", till + "internal/near", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", till + "internal/approval", till + "pkg/payout/order", "github.com/go-json-experiment/json", "golang.org/x/crypto/ssh", "golang.org/x/time/rate"},
+		"pkg/payout":      {till + "internal/atomicfile", till + "internal/near", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", till + "pkg/payout/approval", till + "pkg/payout/order", "github.com/go-json-experiment/json", "golang.org/x/crypto/ssh", "golang.org/x/time/rate"},
 		"internal/cli":    nil, // all of these; a check below allows only cmd/till to import it
-		"internal/views":  {till + "internal/money", till + "internal/render", till + "pkg/api", till + "pkg/payout"},
+		"internal/views":  {till + "internal/money", till + "internal/render", till + "pkg/api", till + "pkg/payout", till + "pkg/payout/approval"},
 		"internal/cmdutil": {till + "internal/atomicfile", till + "internal/near", till + "internal/place", till + "internal/config", till + "internal/money", till + "internal/process", till + "internal/render", till + "internal/report", till + "internal/secret",
-			till + "internal/terminal", till + "internal/views", till + "pkg/api", till + "pkg/api/sandbox", till + "pkg/payout",
+			till + "internal/terminal", till + "internal/views", till + "pkg/api", till + "pkg/api/sandbox", till + "pkg/payout", till + "pkg/payout/approval",
 			"github.com/itchyny/gojq", "github.com/jackc/pgx/v5/pgconn", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 		"internal/cmd/api":      slices.Concat(noun, []string{till + "pkg/api/sandbox", "github.com/go-json-experiment/json"}),
 		"internal/cmd/config":   slices.Concat(noun, []string{till + "internal/config", till + "internal/address", till + "internal/terminal", "golang.org/x/term"}),
@@ -57,11 +57,11 @@ func TestImports(t *testing.T) {
 		"pkg/api/sandbox/internal/checkout":   {box + "money", box + "refusal", box + "store", box + "wire"},
 		"pkg/api/sandbox/internal/seed":       {box + "fault", box + "money", box + "refusal", box + "store", box + "wire"},
 
-		"internal/approval/tokentest": {"golang.org/x/crypto/ssh"}, // only for tests
+		"internal/tokentest": {"golang.org/x/crypto/ssh"}, // only for tests
 
 		"pkg/payout/order":           {till + "internal/address", till + "pkg/api"},
-		"internal/journal":           {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "internal/secret", till + "pkg/api", till + "pkg/payout/order"},
-		"internal/approval":          {"github.com/hiddeco/sshsig", "golang.org/x/crypto/ssh", "golang.org/x/text/unicode/norm"},
+		"internal/journal":           {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "internal/secret", till + "pkg/api", till + "pkg/payout/approval", till + "pkg/payout/order"},
+		"pkg/payout/approval":        {till + "pkg/api", "github.com/hiddeco/sshsig", "golang.org/x/crypto/ssh", "golang.org/x/text/unicode/norm"},
 		"internal/place":             {},
 		"internal/secret":            {},
 		"internal/process":           {"golang.org/x/sys"},

@@ -17,6 +17,7 @@ import (
 	"example.com/till/internal/place"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/approval"
 )
 
 // OpenJournal opens the journal that the settings name, and creates it if it does not exist. The program
@@ -99,7 +100,7 @@ func (s *Session) SenderFor(client *api.Client) (*payout.Sender, error) {
 	return s.senderFor(client, approvals)
 }
 
-func (s *Session) senderFor(client *api.Client, approvals payout.Approvals) (*payout.Sender, error) {
+func (s *Session) senderFor(client *api.Client, approvals approval.Policy) (*payout.Sender, error) {
 	if err := s.OwnJournal(); err != nil {
 		return nil, err
 	}
@@ -301,7 +302,7 @@ func (s *Session) OpenSender() (*payout.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.senderFor(client, payout.Approvals{}) // what it does not send needs no approval
+	return s.senderFor(client, approval.Policy{}) // what it does not send needs no approval
 }
 
 // CheckOrderIDs checks the order ids of a command line.

@@ -5,28 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
-	"time"
+
+	"example.com/till/pkg/payout/approval"
 )
-
-// An Approval is a signature over the plan of a run, by a person who may approve.
-type Approval struct {
-	Principal   string
-	Key         string // in the format of authorized_keys
-	Fingerprint string
-	Signature   string
-	Seen        time.Time // when it was first recorded with the run
-	User, Host  string    // who applied the plan then
-}
-
-// A Consent is what approved an attempt: how many persons had to approve when its run was applied, and the approvals
-// that counted then. A run that is applied again has the same one only if nothing of that has changed.
-type Consent struct {
-	Number    int64
-	Run       string // its name
-	Digest    string // of its plan
-	Required  int64
-	Approvals []Approval
-}
 
 // approve records the approvals of a run that are new, and returns the number of the consent that they make; 0 if
 // nobody has to approve.
@@ -78,7 +59,7 @@ func (t *tx) consent(run, required int64, approvals []int64) (number int64, err 
 
 const approvalColumns = `principal, public_key, fingerprint, signature, seen, approvals.user_name, approvals.host`
 
-func scanApproval(scan func(...any) error) (a Approval, err error) {
+func scanApproval(scan func(...any) error) (a approval.Approval, err error) {
 	var seen string
 	err = scan(&a.Principal, &a.Key, &a.Fingerprint, &a.Signature, &seen, &a.User, &a.Host)
 	a.Seen = unstamp(seen)
@@ -86,7 +67,7 @@ func scanApproval(scan func(...any) error) (a Approval, err error) {
 }
 
 // Consents returns the consents of all runs of the account, the oldest first.
-func (l *Ledger) Consents(ctx context.Context) (all []Consent, err error) {
+func (l *Ledger) Consents(ctx context.Context) (all []approval.Consent, err error) {
 	account, err := l.number(ctx)
 	if err != nil || account == 0 {
 		return nil, err
@@ -96,7 +77,7 @@ func (l *Ledger) Consents(ctx context.Context) (all []Consent, err error) {
 		if err != nil {
 			return nil, l.j.failed(err)
 		}
-		var c Consent
+		var c approval.Consent
 		a, err := scanApproval(func(to ...any) error { return rows.Scan(append(to, &c.Number, &c.Required, &c.Run, &c.Digest)...) })
 		if err != nil {
 			return nil, l.j.failed(err)
@@ -111,12 +92,12 @@ func (l *Ledger) Consents(ctx context.Context) (all []Consent, err error) {
 }
 
 // Approvals returns the approvals of a run, in the order in which they were recorded.
-func (l *Ledger) Approvals(ctx context.Context, run string) ([]Approval, error) {
+func (l *Ledger) Approvals(ctx context.Context, run string) ([]approval.Approval, error) {
 	account, err := l.number(ctx)
 	if err != nil || account == 0 || run == "" {
 		return nil, err
 	}
-	all, err := collect(l.j.read(ctx), func(rows *sql.Rows) (Approval, error) { return scanApproval(rows.Scan) },
+	all, err := collect(l.j.read(ctx), func(rows *sql.Rows) (approval.Approval, error) { return scanApproval(rows.Scan) },
 		`SELECT `+approvalColumns+` FROM approvals JOIN runs ON runs.id = run_id
 		WHERE account = ?1 AND name = ?2 ORDER BY approvals.id`, account, run)
 	return all, l.j.failed(err)

@@ -9,6 +9,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/approval"
 	"example.com/till/pkg/payout/order"
 )
 
@@ -148,13 +149,13 @@ func TestDemandIsRemembered(t *testing.T) {
 func TestApprovalsOfARun(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		ann := Approval{Principal: "ann", Key: "ssh-ed25519 AAAA", Fingerprint: "SHA256:ann", Signature: "by ann"}
-		bob := Approval{Principal: "bob", Key: "ssh-ed25519 BBBB", Fingerprint: "SHA256:bob", Signature: "by bob"}
+		ann := approval.Approval{Principal: "ann", Key: "ssh-ed25519 AAAA", Fingerprint: "SHA256:ann", Signature: "by ann"}
+		bob := approval.Approval{Principal: "bob", Key: "ssh-ed25519 BBBB", Fingerprint: "SHA256:bob", Signature: "by bob"}
 		again := ann
 		again.Signature = "by ann again"
-		r := Run{Name: "cafe", Digest: "sha256:cafe1", Required: 1, Approvals: []Approval{ann}}
+		r := Run{Name: "cafe", Digest: "sha256:cafe1", Required: 1, Approvals: []approval.Approval{ann}}
 		mustBegin(t, j, r, row("1"))
-		r.Required, r.Approvals = 2, []Approval{again, bob}
+		r.Required, r.Approvals = 2, []approval.Approval{again, bob}
 		mustBegin(t, j, r, row("1"))
 		r.Required, r.Approvals = 0, nil
 		mustBegin(t, j, r, row("1"))
@@ -166,7 +167,7 @@ func TestApprovalsOfARun(t *testing.T) {
 			}
 			got[i].Seen, got[i].User, got[i].Host = ann.Seen, "", ""
 		}
-		if err != nil || !reflect.DeepEqual(got, []Approval{ann, bob}) {
+		if err != nil || !reflect.DeepEqual(got, []approval.Approval{ann, bob}) {
 			t.Errorf("the approvals are %+v, %v", got, err)
 		}
 		if runs, err := l.Runs(t.Context()); err != nil || len(runs) != 1 || runs[0].Required != 2 {
@@ -184,9 +185,9 @@ func TestConsentOfAnAttempt(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		l := j.of(t.Context(), shop)
-		ann, bob := Approval{Principal: "ann", Fingerprint: "SHA256:ann"}, Approval{Principal: "bob", Fingerprint: "SHA256:bob"}
+		ann, bob := approval.Approval{Principal: "ann", Fingerprint: "SHA256:ann"}, approval.Approval{Principal: "bob", Fingerprint: "SHA256:bob"}
 		rows := []Row{row("1"), row("2"), row("3"), row("4"), row("5"), row("6")}
-		send := func(place int, required int64, approvals ...Approval) {
+		send := func(place int, required int64, approvals ...approval.Approval) {
 			t.Helper()
 			run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1", Required: required, Approvals: approvals}, rows...)
 			c := rowClaims(t, l, run)[place]
@@ -200,7 +201,7 @@ func TestConsentOfAnAttempt(t *testing.T) {
 		send(2, 2, ann, bob)
 		send(3, 1, ann, bob)
 		send(4, 1, bob)
-		mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1", Required: 1, Approvals: []Approval{bob}}, rows...)
+		mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1", Required: 1, Approvals: []approval.Approval{bob}}, rows...)
 		l = open().of(t.Context(), shop)
 		consents, err := l.Consents(t.Context())
 		if err != nil || len(consents) != 4 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/pkg/payout/approval"
 	"example.com/till/pkg/payout/order"
 )
 
@@ -27,9 +28,9 @@ type Run struct {
 	Host   string    `json:"host"`
 	// Required is how many persons had to approve it, and Approvals are the signatures that counted, when it is
 	// begun. Ledger.Approvals returns all that were recorded. BeginRun returns the number of the Consent.
-	Required  int64      `json:"-"`
-	Approvals []Approval `json:"-"`
-	Consent   int64      `json:"-"`
+	Required  int64               `json:"-"`
+	Approvals []approval.Approval `json:"-"`
+	Consent   int64               `json:"-"`
 
 	id int64
 }

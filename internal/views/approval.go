@@ -3,7 +3,7 @@ package views
 import (
 	"strings"
 
-	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/approval"
 )
 
 // ApprovalLine says as JSON what approved the last attempt of an order.
@@ -27,7 +27,7 @@ type SignatureLine struct {
 }
 
 // NewApprovalLine returns what approved an attempt as JSON.
-func NewApprovalLine(c payout.Consent) *ApprovalLine {
+func NewApprovalLine(c approval.Consent) *ApprovalLine {
 	line := &ApprovalLine{Run: c.Run, Digest: c.Digest, Required: c.Required, Approvals: []SignatureLine{}}
 	for _, a := range c.Approvals {
 		line.Approvals = append(line.Approvals,

@@ -12,6 +12,7 @@ import (
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/approval"
 )
 
 // An Applier applies a plan step by step, for a program that asks a person in between. Sender.Apply takes all
@@ -28,8 +29,8 @@ type Applier struct {
 	found   answer      // what Preview has found on the list
 	sent    atomic.Int64
 
-	approvals ApprovalStatus // if approvals are required
-	demand    int64          // number of the demand that they meet
+	approvals approval.Status // if approvals are required
+	demand    int64           // number of the demand that they meet
 }
 
 // Sent returns the number of rows for which this process has made the call.
@@ -337,7 +338,7 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	p := a.plan
 	run, err := a.sender.ledger.BeginRun(ctx,
 		journal.Run{Name: p.Name(), Digest: p.Digest, Plan: p.Path, Batch: p.Batch, Since: p.Since, Before: before,
-			Required: int64(a.approvals.Required), Approvals: a.approvals.recorded()},
+			Required: int64(a.approvals.Required), Approvals: a.approvals.Approved},
 		func(yield func(journal.Row, error) bool) {
 			for _, r := range p.Rows {
 				if !yield(r.row(), nil) {

@@ -18,6 +18,7 @@ import (
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/approval"
 )
 
 func newApprover(t testing.TB, name string) (signer ssh.Signer, line string) {
@@ -33,18 +34,18 @@ func newApprover(t testing.TB, name string) (signer ssh.Signer, line string) {
 }
 
 // approvedBy makes a sender demand the approval of two persons, and returns their keys.
-func (d *desk) approvedBy(names ...string) (approvals Approvals, keys []ssh.Signer) {
+func (d *desk) approvedBy(names ...string) (approvals approval.Policy, keys []ssh.Signer) {
 	d.t.Helper()
 	text := ""
 	for _, name := range names {
 		key, line := newApprover(d.t, name)
 		keys, text = append(keys, key), text+line
 	}
-	list, err := ParseApprovers("/etc/till/allowed_signers", []byte(text))
+	list, err := approval.ParseApprovers("/etc/till/allowed_signers", []byte(text), time.UTC)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return Approvals{Required: 2, Approvers: list}, keys
+	return approval.Policy{Required: 2, Approvers: list}, keys
 }
 
 func signPlan(t testing.TB, p *Plan, key ssh.Signer, name string) {
@@ -101,7 +102,7 @@ func TestApprovalsOnSeveralMachines(t *testing.T) {
 		}
 		other := *d.Sender
 		other.Ledger = &Ledger{d.open()}
-		other.options.Approvals = Approvals{}
+		other.options.Approvals = approval.Policy{}
 		_, err = other.apply(t.Context(), p, ApplyOptions{})
 		wantApprovalError(t, err, "the journal remembers that 2 persons must approve this")
 		foreign, _ := d.approvedBy("ann", "bob")
@@ -282,11 +283,11 @@ func TestKeptApprovalEnds(t *testing.T) {
 		key, line := newApprover(t, fmt.Sprintf(`%s valid-before="%s"`, name, until.UTC().Format("20060102150405Z")))
 		keys, text = append(keys, key), text+line
 	}
-	list, err := ParseApprovers("/etc/till/allowed_signers", []byte(text))
+	list, err := approval.ParseApprovers("/etc/till/allowed_signers", []byte(text), time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.options.Approvals = Approvals{Required: 2, Approvers: list}
+	d.options.Approvals = approval.Policy{Required: 2, Approvers: list}
 	p := d.plan(nil, due("101"), due("102"))
 	signPlan(t, p, keys[0], "ann")
 	signPlan(t, p, keys[1], "bob")
@@ -327,7 +328,7 @@ func TestApprovalsWithoutFiles(t *testing.T) {
 
 func TestNewRefusesApprovals(t *testing.T) {
 	d := newDesk(t)
-	for _, a := range []Approvals{{Required: -1}, {Required: 1}} {
+	for _, a := range []approval.Policy{{Required: -1}, {Required: 1}} {
 		if _, err := New(d.client, &Journal{d.ledger.Journal()}, "shop", Options{Approvals: a}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%+v: %v", a, err)
 		}
@@ -336,7 +337,7 @@ func TestNewRefusesApprovals(t *testing.T) {
 
 // TestNeeds checks that thresholds are about totals, in the unit of the amounts.
 func TestNeeds(t *testing.T) {
-	a := Approvals{Required: 2, Above: []api.Amount{api.CryptoAmount("Btc", 10), api.FiatAmount("EUR", 500)}}
+	a := approval.Policy{Required: 2, Above: []api.Amount{api.CryptoAmount("Btc", 10), api.FiatAmount("EUR", 500)}}
 	total := func(all ...api.Amount) (totals []Total) {
 		for _, one := range all {
 			totals = append(totals, Total{money.Big(one), 1})
@@ -355,13 +356,13 @@ func TestNeeds(t *testing.T) {
 		"a crypto named EUR":  {total(api.CryptoAmount("EUR", 1)), 2},
 		"both up to the most": {total(api.CryptoAmount("Btc", 10), api.FiatAmount("EUR", 500)), 0},
 	} {
-		if got := a.Needs(c.totals); got != c.want {
+		if got := (&Plan{Totals: c.totals}).Needs(a); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
 	for _, twice := range [][]api.Amount{{api.CryptoAmount("Btc", 10), api.CryptoAmount("BTC", 99)}, {api.CryptoAmount("BTC", 99), api.CryptoAmount("Btc", 10)}} {
 		a.Above = twice
-		if got := a.Needs(total(api.CryptoAmount("Btc", 11))); got != 2 {
+		if got := (&Plan{Totals: total(api.CryptoAmount("Btc", 11))}).Needs(a); got != 2 {
 			t.Errorf("with the limits %v: %d, want 2", twice, got)
 		}
 	}

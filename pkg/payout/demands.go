@@ -10,6 +10,7 @@ import (
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/approval"
 )
 
 // demand returns how many persons must approve a send with these totals, and the number of the demand that says
@@ -19,39 +20,39 @@ func (s *Sender) demand(ctx context.Context, totals []Total) (required int, numb
 	if err := s.meetable(ctx, a); err != nil {
 		return 0, 0, err
 	}
-	remembered, err := s.ledger.Demand(ctx, a.demand())
+	remembered, err := s.ledger.Demand(ctx, demandOf(a))
 	if err != nil {
 		return 0, 0, accountChanged(err)
 	}
-	required, err = a.required(s.Account(), remembered, totals)
+	required, err = requiredBy(s.Account(), a, remembered, totals)
 	return required, remembered.Number, err
 }
 
 // meetable refuses to demand more persons than the file of the approvers has, if the account did not demand as
 // many before. The journal must not remember that: a mistyped number would keep everything from being sent. If
 // it did, persons were removed from the file, and the plan is not approved.
-func (l *Ledger) meetable(ctx context.Context, a Approvals) error {
-	if a.Required <= a.Approvers.list.Count() {
+func (l *Ledger) meetable(ctx context.Context, a approval.Policy) error {
+	if a.Required <= a.Approvers.Persons() {
 		return nil
 	}
 	before, err := l.ledger.Remembered(ctx, journal.Demand{})
 	if err != nil || before.Persons >= int64(a.Required) {
 		return err
 	}
-	return a.tooMany()
+	return unmeetable(a)
 }
 
-func (a Approvals) tooMany() error {
+func unmeetable(a approval.Policy) error {
 	return &Error{Kind: Settings,
 		Msg: fmt.Sprintf("%s must approve what is sent, and %s has only %s", persons(a.Required), a.Approvers.Path,
-			persons(a.Approvers.list.Count())),
+			persons(a.Approvers.Persons())),
 		Hint: NewHint("require fewer approvals, or add the others to that file")}
 }
 
-// required returns how many persons must approve a send with these totals. It refuses what the account does not
+// requiredBy returns how many persons must approve a send with these totals. It refuses what the account does not
 // allow as the journal remembers it. The number is right even then.
-func (a Approvals) required(account Account, remembered journal.Demand, totals []Total) (int, error) {
-	now, sums := a.demand(), byUnit(totals)
+func requiredBy(account Account, a approval.Policy, remembered journal.Demand, totals []Total) (int, error) {
+	now, sums := demandOf(a), byUnit(totals)
 	demands, demanded := now.Need(sums), remembered.Need(sums)
 	switch {
 	case demands < demanded:
@@ -77,10 +78,10 @@ func (a Approvals) required(account Account, remembered journal.Demand, totals [
 // nothing. An error that is ErrRefused says why the settings cannot be used, and the status is valid; that too few
 // have approved is no error. The files are those of ApplyOptions.Approvals.
 func (l *Ledger) PlanApprovals(
-	ctx context.Context, p *Plan, a Approvals, files []string, now time.Time,
-) (status ApprovalStatus, err error) {
+	ctx context.Context, p *Plan, a approval.Policy, files []string, now time.Time,
+) (status approval.Status, err error) {
 	defer toError(&err)
-	var kept []journal.Approval
+	var kept []approval.Approval
 	runs, err := l.ledger.Runs(ctx)
 	for _, r := range runs {
 		if err == nil && r.Name == p.Name() && r.Digest == p.Digest {
@@ -96,11 +97,11 @@ func (l *Ledger) PlanApprovals(
 	if err := l.meetable(ctx, a); err != nil {
 		return status, err
 	}
-	remembered, err := l.ledger.Remembered(ctx, a.demand())
+	remembered, err := l.ledger.Remembered(ctx, demandOf(a))
 	if err != nil {
 		return status, err
 	}
-	status.Required, err = a.required(l.Account(), remembered, p.Totals)
+	status.Required, err = requiredBy(l.Account(), a, remembered, p.Totals)
 	return status, err
 }
 
@@ -127,33 +128,20 @@ func needsPlan(required int, amount api.Amount, c Currencies) error {
 
 // CheckSingle refuses a single withdrawal that has to be approved, as Sender.Send does. It does not know what the
 // journal remembers.
-func (a Approvals) CheckSingle(amount api.Amount, c Currencies) error {
-	required := a.Needs([]Total{{money.Big(amount), 1}})
+func (o Options) CheckSingle(amount api.Amount) error {
+	required := int(demandOf(o.Approvals).Need(byUnit([]Total{{money.Big(amount), 1}})))
 	if required == 0 {
 		return nil
 	}
-	return needsPlan(required, amount, c)
-}
-
-// A Demand is what an account demanded of its approvals from a moment on.
-type Demand struct {
-	Required  int
-	Above     []api.Amount
-	Approvers string // path of the file of those who may approve; empty: any file
-	Digest    string // of the keys in it, by which two lists of approvers can be told apart
-	Reason    string // why a person decided it; empty: a profile demanded it
-	User      string
-	Host      string
-	At        time.Time
-	Number    int64 // see Attempt.Demand
+	return needsPlan(required, amount, o.Currencies)
 }
 
 // Demands returns what the account has demanded, the oldest first. The last one is in force.
-func (l *Ledger) Demands(ctx context.Context) ([]Demand, error) {
+func (l *Ledger) Demands(ctx context.Context) ([]approval.Demand, error) {
 	own, err := l.ledger.Demands(ctx)
-	all := make([]Demand, len(own))
+	all := make([]approval.Demand, len(own))
 	for i, d := range own {
-		all[i] = Demand{Required: int(d.Persons), Approvers: d.Approvers, Digest: d.Digest, Reason: d.Reason, User: d.User, Host: d.Host,
+		all[i] = approval.Demand{Required: int(d.Persons), Approvers: d.Approvers, Digest: d.Digest, Reason: d.Reason, User: d.User, Host: d.Host,
 			At: d.At, Number: d.Number}
 		for u, minor := range d.Above {
 			all[i].Above = append(all[i].Above, api.Amount{Kind: u.Kind, Code: u.Code, Minor: minor})
@@ -165,30 +153,76 @@ func (l *Ledger) Demands(ctx context.Context) ([]Demand, error) {
 
 // Remember records that the account demands approvals, before anything is sent. A Sender records it when it
 // sends.
-func (l *Ledger) Remember(ctx context.Context, a Approvals) error {
-	if err := a.check(); err != nil {
+func (l *Ledger) Remember(ctx context.Context, a approval.Policy) error {
+	if err := checkPolicy(a); err != nil {
 		return err
 	}
 	if err := l.meetable(ctx, a); err != nil {
 		return asError(err)
 	}
-	_, err := l.ledger.Demand(ctx, a.demand())
+	_, err := l.ledger.Demand(ctx, demandOf(a))
 	return asError(err)
 }
 
 // SetApprovals records a person's decision, with its reason, about what the account demands from now on. It
 // can demand less than before. An account with Approvals of 0 demands nothing, until a Sender demands more.
-func (l *Ledger) SetApprovals(ctx context.Context, a Approvals, reason string) error {
+func (l *Ledger) SetApprovals(ctx context.Context, a approval.Policy, reason string) error {
 	if strings.TrimSpace(reason) == "" {
 		return &Error{Kind: Invalid, Msg: "the reason for the change of approvals is missing", Hint: NewHint("give one")}
 	}
 	if a.Required < 0 {
-		return a.check()
+		return checkPolicy(a)
 	}
-	if a.Approvers.Path != "" && a.Required > a.Approvers.list.Count() {
-		return a.tooMany()
+	if a.Approvers.Path != "" && a.Required > a.Approvers.Persons() {
+		return unmeetable(a)
 	}
-	d := a.demand()
+	d := demandOf(a)
 	d.Reason = reason
 	return asError(l.ledger.SetDemand(ctx, d))
+}
+
+// Needs returns how many persons must approve the plan.
+func (p *Plan) Needs(a approval.Policy) int { return int(demandOf(a).Need(byUnit(p.Totals))) }
+
+// demandOf returns a policy in the journal's type.
+func demandOf(a approval.Policy) journal.Demand {
+	d := journal.Demand{Persons: int64(a.Required)}
+	if a.Required == 0 {
+		return d
+	}
+	if d.Above = map[api.Currency]int64{}; a.Approvers.Path != "" {
+		d.Approvers, d.Digest = a.Approvers.Path, a.Approvers.Digest()
+	}
+	for _, most := range a.Above {
+		u, minor := journal.LowerCase(api.Currency{Kind: most.Kind, Code: most.Code}), most.Minor
+		if other, found := d.Above[u]; found {
+			minor = min(minor, other)
+		}
+		d.Above[u] = minor
+	}
+	return d
+}
+
+// byUnit returns the totals by unit. Units that differ only in case are one.
+func byUnit(totals []Total) map[api.Currency]money.Sum {
+	sums := map[api.Currency]money.Sum{}
+	for _, t := range totals {
+		u := journal.LowerCase(api.Currency{Kind: t.Amount.Kind, Code: t.Amount.Code})
+		sum := sums[u]
+		sum.Plus(t.Amount.Minor)
+		sums[u] = sum
+	}
+	return sums
+}
+
+func checkPolicy(a approval.Policy) error {
+	switch {
+	case a.Required < 0:
+		return &Error{Kind: Invalid, Msg: fmt.Sprintf("payout.New: %d approvals cannot be required", a.Required),
+			Hint: NewHint("give the number of persons, from 0 on")}
+	case a.Required > 0 && a.Approvers.Path == "":
+		return &Error{Kind: Invalid, Msg: "payout.New: approvals are required, and there are no approvers",
+			Hint: NewHint("read them with approval.ParseApprovers")}
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/approval"
 )
 
 // A Sender sends withdrawals for one account, each at most once. It is safe for concurrent use.
@@ -53,7 +54,7 @@ type Options struct {
 	// sandbox's is.
 	AnyKey bool
 	// Approvals say how many persons must approve what is sent.
-	Approvals Approvals
+	Approvals approval.Policy
 	// Limits restrict the amounts and addresses of what is sent: of each withdrawal, and of each run.
 	Limits Limits
 }
@@ -92,7 +93,7 @@ func New(client *api.Client, j *Journal, account string, o Options) (*Sender, er
 		return nil, &Error{Kind: Invalid, Msg: fmt.Sprintf("payout.New: there is no Lookup %d", o.Lookup),
 			Hint: NewHint("use LookupAuto")}
 	}
-	if err := o.Approvals.check(); err != nil {
+	if err := checkPolicy(o.Approvals); err != nil {
 		return nil, err
 	}
 	if o.SettleAfter == 0 {

@@ -11,14 +11,14 @@ import (
 	"strings"
 	"syscall"
 
-	"example.com/till/internal/approval"
+	"example.com/till/pkg/payout/approval"
 )
 
 // mostSignatures is how many files next to a plan are read. Everybody who can write there can make more.
 const mostSignatures = 10_000
 
-// eachSignature calls count with the text of each file of a signature, or with the error of reading it.
-func (p *Plan) eachSignature(files []string, count func(name string, text []byte, err error)) error {
+// eachSignature counts the signature in each file, or rejects it if the file cannot be read.
+func (p *Plan) eachSignature(files []string, c *approval.Count) error {
 	if len(files) > 0 {
 		for _, name := range files {
 			text, err := readSignature(os.OpenFile, name)
@@ -26,7 +26,7 @@ func (p *Plan) eachSignature(files []string, count func(name string, text []byte
 				return &Error{Kind: Invalid, Err: err, Msg: fmt.Sprintf("the approval %s cannot be used: %v", name, err),
 					Hint: NewHint("name a file that till payout approve or ssh-keygen -Y sign has written")}
 			}
-			count(name, text, nil)
+			c.Add(approval.Approval{Signature: string(text), File: name})
 		}
 		return nil
 	}
@@ -47,7 +47,11 @@ func (p *Plan) eachSignature(files []string, count func(name string, text []byte
 	}
 	for _, name := range names {
 		text, err := readSignature(root.OpenFile, name)
-		count(filepath.Join(dir, name), text, err)
+		if a := (approval.Approval{Signature: string(text), File: filepath.Join(dir, name)}); err != nil {
+			c.Reject(a, err)
+		} else {
+			c.Add(a)
+		}
 	}
 	return nil
 }

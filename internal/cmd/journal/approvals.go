@@ -10,7 +10,7 @@ import (
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
-	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/approval"
 	"github.com/spf13/cobra"
 )
 
@@ -30,7 +30,7 @@ until a profile requires it. Other accounts keep what they require.`,
 		Example: `  till journal approvals
   till journal approvals 0 --reason "the account has only one owner now"`,
 		Args: cmdutil.OptionalArg("N"),
-	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Demand], args []string) error {
+	}, func(s *cmdutil.Session, out cmdutil.Output[approval.Demand], args []string) error {
 		if len(args) > 0 || s.Cmd.Flags().Changed("reason") {
 			return setApprovals(s, cmdutil.FirstOf(args), reason)
 		}
@@ -74,18 +74,18 @@ func setApprovals(s *cmdutil.Session, number, reason string) error {
 	if err != nil {
 		return err
 	}
-	var approvals payout.Approvals
+	var policy approval.Policy
 	if n > 0 {
-		if approvals, err = s.PayoutApprovals(true); err != nil {
+		if policy, err = s.PayoutApprovals(true); err != nil {
 			return err
 		}
-		approvals.Required = int(n)
+		policy.Required = int(n)
 	}
 	j, err := s.OpenJournal()
 	if err != nil {
 		return err
 	}
-	if err := j.Ledger(account).SetApprovals(s.Ctx, approvals, reason); err != nil {
+	if err := j.Ledger(account).SetApprovals(s.Ctx, policy, reason); err != nil {
 		return err
 	}
 	if n == 0 {
@@ -112,7 +112,7 @@ type aboveLine struct {
 	Pays   string     `json:"pays"`
 }
 
-func newDemandLine(m money.Registry, d payout.Demand) demandLine {
+func newDemandLine(m money.Registry, d approval.Demand) demandLine {
 	line := demandLine{Number: d.Number, At: views.Moment(d.At), Required: d.Required, Above: []aboveLine{},
 		Approvers: d.Approvers, Digest: d.Digest, Reason: d.Reason, User: d.User, Host: d.Host}
 	for _, amount := range d.Above {
@@ -124,8 +124,8 @@ func newDemandLine(m money.Registry, d payout.Demand) demandLine {
 	return line
 }
 
-func demandView(m money.Registry) render.View[payout.Demand] {
-	type row = payout.Demand
+func demandView(m money.Registry) render.View[approval.Demand] {
+	type row = approval.Demand
 	texts := func(d row) string {
 		var all []string
 		for _, line := range newDemandLine(m, d).Above {

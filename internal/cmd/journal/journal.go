@@ -17,6 +17,7 @@ import (
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/approval"
 	"github.com/spf13/cobra"
 )
 
@@ -278,7 +279,7 @@ type exportedLine struct {
 type exported struct {
 	payout.Exported
 	approval *views.ApprovalLine
-	demands  []payout.Demand
+	demands  []approval.Demand
 }
 
 func exportView(m money.Registry) render.View[exported] {
@@ -300,7 +301,7 @@ func exportAll(s *cmdutil.Session, j *payout.Journal) iter.Seq2[exported, error]
 		var account payout.Account
 		var consents cmdutil.Consents // of that account
 		for e, err := range j.Export(s.Ctx) {
-			var demands []payout.Demand
+			var demands []approval.Demand
 			if err == nil && (consents == nil || e.Account != account) {
 				account = e.Account
 				if consents, err = cmdutil.ConsentsOf(s.Ctx, j.Ledger(account)); err == nil {

@@ -10,6 +10,7 @@ import (
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/approval"
 )
 
 // approverLine is a person who may approve a plan.
@@ -52,7 +53,7 @@ func showApprovals(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[approv
 	if err != nil {
 		return err
 	}
-	var status payout.ApprovalStatus
+	var status approval.Status
 	if ledger == nil {
 		status, err = p.Approvals(approvals, nil, s.IO.Now())
 	} else {
@@ -100,7 +101,7 @@ func ledgerOfPlan(s *cmdutil.Session, p *payout.Plan) (*payout.Ledger, error) {
 // approve it.
 func checkWithoutJournal(s *cmdutil.Session, p *payout.Plan, files []string) error {
 	approvals, err := s.PayoutApprovals(false)
-	if err != nil || approvals.Needs(p.Totals) == 0 {
+	if err != nil || p.Needs(approvals) == 0 {
 		return err
 	}
 	status, err := p.Approvals(approvals, files, s.IO.Now())
@@ -111,5 +112,5 @@ func checkWithoutJournal(s *cmdutil.Session, p *payout.Plan, files []string) err
 		s.Note("%s", text)
 	}
 	s.Note("the journal was not read, and may require more or have other signatures")
-	return status.Check(p)
+	return p.CheckApproved(status)
 }

@@ -117,7 +117,7 @@ func approve(s *cmdutil.Session, plan *payout.Plan, flags approveFlags, out cmdu
 			s.Note("the key %s is not one of the approvers in %s: its signature does not count", fingerprint,
 				approvals.Approvers.Path)
 		} else if err != nil {
-			s.Note("the key %s: %v", fingerprint, err)
+			s.Note("the key %s: a signature with it does not count: %v", fingerprint, err)
 		}
 	}
 	if !s.Yes && s.CanAsk() {

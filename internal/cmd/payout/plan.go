@@ -172,7 +172,7 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	}
 	s.Subject.Run = made.Name()
 	noteAccountStatus(s, made)
-	if n := approvals.Needs(made.Totals); n > 0 {
+	if n := made.Needs(approvals); n > 0 {
 		s.NoteCopy(payout.NewHint("", "payout", "approve", made.Path).String(), "%s must approve this plan:", cmdutil.CountOf(n, "person"))
 	}
 	facts := factsOf(s, made.Plan, made.Count)

@@ -13,7 +13,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/terminal"
-	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/approval"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 	"golang.org/x/term"
@@ -21,7 +21,7 @@ import (
 
 // signerFor returns the key that signs: of a file, or of the agent. A file that has only a public key names a
 // key of the agent.
-func signerFor(s *cmdutil.Session, flags approveFlags, approvers payout.Approvers) (ssh.Signer, error) {
+func signerFor(s *cmdutil.Session, flags approveFlags, approvers approval.Approvers) (ssh.Signer, error) {
 	if flags.key == "" {
 		return agentKey(s, func(key ssh.PublicKey) bool { return approvers.Path == "" || approvers.PrincipalOf(key) != "" })
 	}

@@ -112,7 +112,7 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 		s.Note("the journal was not read: this order, or one like it, may have been sent before")
 		approvals, err := s.PayoutApprovals(false)
 		if err == nil {
-			err = approvals.CheckSingle(req.Amount, s.PayoutCurrencies())
+			err = payout.Options{Approvals: approvals, Currencies: s.PayoutCurrencies()}.CheckSingle(req.Amount)
 		}
 		if err != nil {
 			return err

@@ -1,10 +1,3 @@
-// Package approval reads, checks and writes approvals: OpenSSH signatures over a file, and the file of those
-// who may sign.
-//
-// A signature counts if its key is listed among the approvers, for the namespace and for today, and if it is
-// a signature over exactly the given text. Persons count, not keys: a person is everything that principals
-// and keys connect. If a key is listed under two principals, these are one person, and so are all keys of
-// both. Principals that differ only in the form of their letters are one, such as Ann and ann.
 package approval
 
 import (
@@ -51,48 +44,38 @@ func (m *Message) signed(algorithm sshsig.HashAlgorithm) ([]byte, error) {
 		Namespace, "", algorithm.String(), string(sum.Sum(nil))})...), nil
 }
 
-// A Signature is a signature by a person who may approve, over a given text.
-type Signature struct {
-	Person
-	Key         string // in the format of authorized_keys, without a comment
-	Fingerprint string
-	Armored     string // as ssh-keygen reads it
-}
-
 // Verify checks a signature over a message. The error says why it does not count, in words that follow the
 // name of its file.
-func (a Approvers) Verify(m *Message, armored []byte, now time.Time) (Signature, error) {
+func (a Approvers) Verify(m *Message, armored []byte, now time.Time) (Approval, error) {
 	parsed, err := sshsig.Unarmor(armored)
 	if err != nil || hasMore(parsed) {
-		return Signature{}, errors.New("it is not an OpenSSH signature")
+		return Approval{}, errors.New("it is not an OpenSSH signature")
 	}
 	if bytes.Count(armored, []byte("-----BEGIN SSH SIGNATURE-----")) > 1 {
-		return Signature{}, errors.New("it has several signatures: write each to a file of its own")
+		return Approval{}, errors.New("it has several signatures: write each to a file of its own")
 	}
 	if _, is := parsed.PublicKey.(*ssh.Certificate); is {
-		return Signature{}, errors.New("it was made with a certificate, and certificates are not accepted")
+		return Approval{}, errors.New("it was made with a certificate, and certificates are not accepted")
 	}
 	if parsed.Namespace != Namespace {
-		return Signature{}, fmt.Errorf("it is for the namespace %q, and not for %s", parsed.Namespace, Namespace)
+		return Approval{}, fmt.Errorf("it is for the namespace %q, and not for %s", parsed.Namespace, Namespace)
 	}
 	l, err := a.find(parsed.PublicKey, now)
 	if err != nil {
-		return Signature{}, err
+		return Approval{}, err
 	}
 	text, err := m.signed(parsed.HashAlgorithm)
 	if err != nil {
-		return Signature{}, err
+		return Approval{}, err
 	}
 	if err := l.key.Verify(text, parsed.Signature); err != nil {
 		if untouched(parsed.Signature) {
-			return Signature{}, fmt.Errorf("the token that made it was not touched (%s)", l.principals[0])
+			return Approval{}, fmt.Errorf("the token that made it was not touched (%s)", l.principals[0])
 		}
-		return Signature{}, fmt.Errorf("it is not a signature of %s over this plan", l.principals[0])
+		return Approval{}, fmt.Errorf("it is not a signature of %s over this plan", l.principals[0])
 	}
-	return Signature{
-		Person: a.person(l), Fingerprint: l.fingerprint, Armored: string(sshsig.Armor(parsed)),
-		Key: string(trimLine(ssh.MarshalAuthorizedKey(l.key))),
-	}, nil
+	return Approval{Principal: l.principals[0], Key: strings.TrimSuffix(string(ssh.MarshalAuthorizedKey(l.key)), "\n"),
+		Fingerprint: l.fingerprint, Signature: string(sshsig.Armor(parsed)), person: a.persons[l.fingerprint]}, nil
 }
 
 // hasMore reports whether something follows the signature of a key. ssh-keygen refuses that, so nobody could
@@ -113,8 +96,6 @@ const tokenFields = 5
 func untouched(s *ssh.Signature) bool {
 	return strings.HasPrefix(s.Format, "sk-") && len(s.Rest) == tokenFields && s.Rest[0]&1 == 0
 }
-
-func trimLine(text []byte) []byte { return text[:len(text)-1] }
 
 // find returns a line on which a key is valid. If it is listed and not valid, the error says why.
 func (a Approvers) find(key ssh.PublicKey, now time.Time) (line, error) {

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Approvers are the keys of a file in the format allowed_signers of OpenSSH, with the persons that they
-// belong to.
+// Approvers are the keys of those who may approve, from a file in the format allowed_signers of OpenSSH.
 type Approvers struct {
+	Path    string // of the file; empty: there is none
 	lines   []line
 	persons map[string]string // the person of a principal or fingerprint
 }
@@ -33,23 +33,14 @@ type line struct {
 	text          string // as it was written
 }
 
-// A LineError says what is wrong with a line of the file.
-type LineError struct {
-	Line int
-	Err  error
-}
-
-func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
-func (e *LineError) Unwrap() error { return e.Err }
-
 // maxApprovers is the most lines with a key. A file of people is far shorter.
 const maxApprovers = 1000
 
-// ParseApprovers reads the text of an allowed_signers file. A time without a zone is in local. It refuses
-// what a person could misread: a principal that is a pattern, a certificate authority, an option that it does
-// not know.
-func ParseApprovers(text []byte, local *time.Location) (Approvers, error) {
-	a := Approvers{persons: map[string]string{}}
+// ParseApprovers reads the text of an allowed_signers file: see ssh-keygen(1). The path is only the name by which the
+// journal remembers the file. A time without a zone is in local. ParseApprovers refuses what a person could misread: a
+// principal that is a pattern, a certificate authority, an option that it does not know.
+func ParseApprovers(path string, text []byte, local *time.Location) (Approvers, error) {
+	a := Approvers{Path: path, persons: map[string]string{}}
 	number := 0
 	for raw := range bytes.Lines(text) {
 		number++
@@ -62,7 +53,7 @@ func ParseApprovers(text []byte, local *time.Location) (Approvers, error) {
 			err = fmt.Errorf("there are more than %d keys", maxApprovers)
 		}
 		if err != nil {
-			return Approvers{}, &LineError{number, err}
+			return Approvers{}, fmt.Errorf("the approvers in %s cannot be read: line %d: %w", path, number, err)
 		}
 		a.lines = append(a.lines, l)
 		for _, principal := range l.principals {
@@ -234,31 +225,23 @@ func (l line) invalid(now time.Time) error {
 	return nil
 }
 
-// People returns a name for each person who has a valid key, in the order of the file.
-func (a Approvers) People(now time.Time) []Person {
-	var people []Person
+// missing returns a principal of each person who has a valid key and has not approved, in the order of the file.
+func (a Approvers) missing(approved []Approval, now time.Time) (principals []string) {
+	seen := map[string]bool{}
+	for _, one := range approved {
+		seen[one.person] = true
+	}
 	for _, l := range a.lines {
-		p := a.person(l)
-		if l.invalid(now) == nil && !slices.ContainsFunc(people, func(q Person) bool { return q.id == p.id }) {
-			people = append(people, p)
+		if person := a.persons[l.fingerprint]; l.invalid(now) == nil && !seen[person] {
+			seen[person] = true
+			principals = append(principals, l.principals[0])
 		}
 	}
-	return people
+	return principals
 }
 
-// A Person has one or more keys and principals. Two Persons are the same if Same says so.
-type Person struct {
-	Principal string // the first one of the line of the key
-	id        string
-}
-
-// Same reports whether two Persons of the same Approvers are one.
-func (p Person) Same(o Person) bool { return p.id == o.id }
-
-func (a Approvers) person(l line) Person { return Person{l.principals[0], a.persons[l.fingerprint]} }
-
-// Count returns how many persons there are, whether their keys are valid or not.
-func (a Approvers) Count() int {
+// Persons returns how many persons there are, whether their keys are valid or not.
+func (a Approvers) Persons() int {
 	seen := map[string]bool{}
 	for _, person := range a.persons {
 		seen[person] = true
@@ -266,8 +249,8 @@ func (a Approvers) Count() int {
 	return len(seen)
 }
 
-// Joined says which lines are about one person although their principals differ, one sentence for each person.
-func (a Approvers) Joined() (all []string) {
+// joined says which lines are about one person although their principals differ, one sentence for each person.
+func (a Approvers) joined() (all []string) {
 	names := map[string][]string{}
 	var people []string
 	for _, l := range a.lines {

@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,7 +49,7 @@ func row(principals, options string, key ssh.Signer) string {
 
 func parse(t *testing.T, rows ...string) Approvers {
 	t.Helper()
-	a, err := ParseApprovers([]byte(strings.Join(rows, "\n")), time.UTC)
+	a, err := ParseApprovers("allowed", []byte(strings.Join(rows, "\n")), time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +113,7 @@ func TestOpenSSH(t *testing.T) {
 					t.Errorf("with %s: %+v, %v", hash, s, err)
 				}
 				// What the journal keeps is enough for ssh-keygen.
-				write(t, filepath.Join(dir, "kept.sig"), s.Armored)
+				write(t, filepath.Join(dir, "kept.sig"), s.Signature)
 				write(t, filepath.Join(dir, "kept"), s.Principal+" "+s.Key+"\n")
 				if out, err := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "kept"), "-I", s.Principal, "-n", Namespace, "-s", filepath.Join(dir, "kept.sig")); err != nil {
 					t.Errorf("ssh-keygen refuses what is kept: %s", out)
@@ -280,25 +279,16 @@ func TestPersons(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := parse(t, c.rows...)
-			var signed []Person
-			for _, i := range c.signed {
-				s, err := list.Verify(message(text), sign(t, text, keys[i]), now)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !slices.ContainsFunc(signed, s.Same) {
-					signed = append(signed, s.Person)
-				}
-			}
-			if len(signed) != c.want {
-				t.Errorf("%d persons signed, want %d", len(signed), c.want)
-			}
-			var people []string
-			for _, p := range list.People(now) {
-				people = append(people, p.Principal)
-			}
-			if !slices.Equal(people, c.people) {
+			count := list.Count(2, message(text), now)
+			if people := count.Status().Missing; !slices.Equal(people, c.people) {
 				t.Errorf("the people are %q, want %q", people, c.people)
+			}
+			for _, i := range c.signed {
+				count.Add(Approval{File: "a.sig", Signature: string(sign(t, text, keys[i]))})
+			}
+			s := count.Status()
+			if len(s.Approved) != c.want || len(s.Missing) != len(c.people)-c.want || len(s.Rejected) > 0 || s.Enough() != (c.want == 2) {
+				t.Errorf("%d persons signed, want %d: %s %s", len(s.Approved), c.want, s, s.Notes())
 			}
 		})
 	}
@@ -315,14 +305,14 @@ func TestParseApproversRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	many := strings.Repeat(row("ann", "", key), maxApprovers)
-	if _, err := ParseApprovers([]byte(many), time.UTC); err != nil {
+	if _, err := ParseApprovers("allowed", []byte(many), time.UTC); err != nil {
 		t.Errorf("%d keys: %v", maxApprovers, err)
 	}
-	if _, err := ParseApprovers([]byte(many+row("ann", "", key)), time.UTC); err == nil {
+	if _, err := ParseApprovers("allowed", []byte(many+row("ann", "", key)), time.UTC); err == nil {
 		t.Errorf("%d keys were accepted", maxApprovers+1)
 	}
 	same := row("ann", `valid-after="20260503Z",valid-before="20260503Z"`, key)
-	if _, err := ParseApprovers([]byte(same), time.UTC); err == nil {
+	if _, err := ParseApprovers("allowed", []byte(same), time.UTC); err == nil {
 		t.Error("a key that is never valid was accepted")
 	}
 	for line, want := range map[string]string{
@@ -346,9 +336,8 @@ func TestParseApproversRefuses(t *testing.T) {
 		row("ann", `namespaces=""`, key):                                   `the option namespaces: "" is not a value for it`,
 		row("ann", "", short):                                              "the RSA key is shorter than 2048 bits",
 	} {
-		_, err := ParseApprovers([]byte("# approvers\n\n"+line), time.UTC)
-		wrong := (*LineError)(nil)
-		if !errors.As(err, &wrong) || wrong.Line != 3 || wrong.Err.Error() != want {
+		_, err := ParseApprovers("allowed", []byte("# approvers\n\n"+line), time.UTC)
+		if err == nil || err.Error() != "the approvers in allowed cannot be read: line 3: "+want {
 			t.Errorf("%q: got %v, want line 3: %s", line, err, want)
 		}
 	}
@@ -369,7 +358,7 @@ func TestTimes(t *testing.T) {
 	for _, options := range []string{`valid-after="20260503"`, `valid-before="20260503"`, `valid-before="20260503Z"`, `valid-after="202605031200"`, `valid-after="202605031200Z"`,
 		`valid-before="20260503120001"`, `valid-after="20260501",valid-before="20260502"`, `VALID-AFTER="20260503"`, `namespaces="till-payout",valid-after="20260503Z"`} {
 		write(t, filepath.Join(dir, "allowed"), row("ann", options, key))
-		list, err := ParseApprovers([]byte(read(t, filepath.Join(dir, "allowed"))), zone)
+		list, err := ParseApprovers("allowed", []byte(read(t, filepath.Join(dir, "allowed"))), zone)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -412,7 +401,7 @@ func FuzzVerify(f *testing.F) {
 	_, private, _ := ed25519.GenerateKey(bytes.NewReader(make([]byte, 64)))
 	key, _ := ssh.NewSignerFromKey(private)
 	good, _ := Sign(strings.NewReader(text), key)
-	list, err := ParseApprovers([]byte(row("ann", "", key)), time.UTC)
+	list, err := ParseApprovers("allowed", []byte(row("ann", "", key)), time.UTC)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -420,8 +409,8 @@ func FuzzVerify(f *testing.F) {
 	f.Add([]byte("garbage"))
 	f.Fuzz(func(t *testing.T, armored []byte) {
 		s, err := list.Verify(message(text), armored, now)
-		if err == nil && s.Armored != string(good) {
-			t.Errorf("accepted as %q", s.Armored)
+		if err == nil && s.Signature != string(good) {
+			t.Errorf("accepted as %q", s.Signature)
 		}
 	})
 }
@@ -446,11 +435,11 @@ func TestFormsOfAPrincipal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := parse(t, row(`"`+c.first+`"`, "", ann), row(`"`+c.second+`"`, "", other))
-			if got := len(a.People(now)); got != c.persons || a.Count() != c.persons {
-				t.Errorf("these are %d persons, and %d with a valid key, want %d", a.Count(), got, c.persons)
+			if got := len(a.missing(nil, now)); got != c.persons || a.Persons() != c.persons {
+				t.Errorf("these are %d persons, and %d with a valid key, want %d", a.Persons(), got, c.persons)
 			}
-			if got := len(a.Joined()); got != 2-c.persons {
-				t.Errorf("it says %q", a.Joined())
+			if got := len(a.joined()); got != 2-c.persons {
+				t.Errorf("it says %q", a.joined())
 			}
 		})
 	}
@@ -462,7 +451,7 @@ func TestFormsOfAPrincipal(t *testing.T) {
 		if !strings.Contains(principal, `"`) {
 			rows = row(`"`+principal+`"`, "", ann)
 		}
-		if _, err := ParseApprovers([]byte(rows), time.UTC); err == nil || strings.ContainsFunc(err.Error(), unprintable) {
+		if _, err := ParseApprovers("allowed", []byte(rows), time.UTC); err == nil || strings.ContainsFunc(err.Error(), unprintable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -479,7 +468,7 @@ func TestJoined(t *testing.T) {
 		"a key of two":       {[]string{row("ann", "", ann), row("bob", "", bob), row("dan", "", ann)}, []string{"ann and dan are one person, because their keys or other principals connect them"}},
 		"capitals":           {[]string{row("ann", "", ann), row("Ann", "", old)}, []string{"ann and Ann are one person, because their names differ only in the form of their letters"}},
 	} {
-		if got := parse(t, c.rows...).Joined(); !slices.Equal(got, c.want) {
+		if got := parse(t, c.rows...).joined(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

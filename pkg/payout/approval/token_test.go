@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/till/internal/approval/tokentest"
+	"example.com/till/internal/tokentest"
 	"github.com/hiddeco/sshsig"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -102,8 +102,8 @@ func TestTokenOptions(t *testing.T) {
 	write(t, filepath.Join(dir, "sig"), string(sign(t, text, token)))
 	for _, option := range []string{"verify-required", "no-touch-required"} {
 		line := row("ann", option, token)
-		want := `line 1: the option "` + option + `" is not known: there are namespaces, valid-after and valid-before`
-		if _, err := ParseApprovers([]byte(line), now.Location()); err == nil || err.Error() != want {
+		want := `the approvers in allowed cannot be read: line 1: the option "` + option + `" is not known: there are namespaces, valid-after and valid-before`
+		if _, err := ParseApprovers("allowed", []byte(line), now.Location()); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", option, err, want)
 		}
 		write(t, filepath.Join(dir, "allowed"), line)
