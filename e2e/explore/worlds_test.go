@@ -206,10 +206,9 @@ const ahead = 16 * time.Minute
 // makePlan writes a plan. In a batch, it may be another one than before.
 func makePlan(ctx context.Context, j *payout.Journal, path string, batch bool, rows []string) error {
 	ledger := j.Ledger(payout.Account{Address: "https://pay.example.com", Name: "acme"})
-	btc := payout.NewCurrencies(
-		payout.Currency{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"})
+	btc := []payout.Currency{{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"}}
 	rows = append([]string{"order_id,currency,amount,address"}, rows...)
-	input := payout.PlanInput{Path: path, Name: "a.csv", Format: payout.CSV, Currencies: btc}
+	input := payout.PlanInput{Path: path, Name: "a.csv", Currencies: btc}
 	if batch {
 		input.Batch, input.BatchChanged = "may", true
 		for i, r := range rows {

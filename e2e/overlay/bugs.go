@@ -30,9 +30,9 @@ func Bugs() []Patch {
 	}
 `},
 		{"pkg/payout/outcome.go", `
-	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
+	out := journal.Outcome{Ending: endingOf(err), Withdrawal: id, Status: 200}
 `, `
-	out := journal.Outcome{Ending: Observe(err).Ending, Withdrawal: id, Status: 200}
+	out := journal.Outcome{Ending: endingOf(err), Withdrawal: id, Status: 200}
 	if mutant("unknown-no") && out.Ending == order.WasUncertain {
 		out.Ending = order.WasRejected
 	}

@@ -66,7 +66,7 @@ func pay(ctx context.Context, file string) error {
 		}
 		defer rows.Close()
 		if _, err := sender.MakePlan(ctx,
-			payout.PlanInput{Path: file + ".plan", Input: rows, Name: file, Format: payout.CSV}); err != nil {
+			payout.PlanInput{Path: file + ".plan", Input: rows, Name: file}); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/planfile"
 	"example.com/till/internal/schemagen"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -168,7 +169,7 @@ func generated(t *testing.T) map[string]string {
 	add("error", "an error on standard error, with -o json or -o jsonl", nil, reflect.TypeFor[errorLine]())
 	add("note", "a note on standard error, with -o json or -o jsonl", nil, reflect.TypeFor[cmdutil.NoteLine]())
 	add("warning", "a warning on standard error, with -o json or -o jsonl", nil, reflect.TypeFor[cmdutil.WarningLine]())
-	add("plan", "the file of a plan", nil, reflect.TypeFor[payout.PlanFile]())
+	add("plan", "the file of a plan", nil, reflect.TypeFor[planfile.File]())
 	add("finish", "the report that the program of on_finish gets", nil, reflect.TypeFor[cmdutil.Finished]())
 	files[schema.File("report")] = files[schema.File("reseller report")]
 	return files

@@ -153,16 +153,6 @@ func Refusal(rule, msg, text string, command ...string) error {
 	return &Error{Code: exitRefused, Rule: rule, Msg: msg, Hint: payout.NewHint(text, command...)}
 }
 
-// codeOf returns the exit code of a kind.
-func codeOf(kind string) int {
-	for _, e := range ExitCodes() {
-		if e.Kind == kind {
-			return e.Code
-		}
-	}
-	return ExitInternal
-}
-
 // Report is an error as it is shown: its exit code and the content of the error line.
 type Report struct {
 	Code    int
@@ -274,10 +264,27 @@ func explainSending(e *payout.Error) int {
 	return ExitUnknown
 }
 
+// codeOfCreate returns the exit code of a failed create.
+func codeOfCreate(e *api.Error) int {
+	switch {
+	case e.Outcome == api.NotSent && errors.Is(e, context.Canceled):
+		return ExitInterrupted
+	case e.Outcome == api.NotSent:
+		return ExitUnreachable
+	case e.Outcome != api.Rejected:
+		return ExitUnknown
+	case e.Status == 401 || e.Status == 403:
+		return ExitUnauthorized
+	case e.Status == 429:
+		return ExitRateLimited
+	}
+	return ExitRejected
+}
+
 // explainCall returns the exit code and the hint of a failed call.
 func explainCall(e *api.Error) (code int, todo payout.Hint) {
 	if e.Outcome != api.Failed {
-		switch code = codeOf(payout.Observe(e).Exit); code {
+		switch code = codeOfCreate(e); code {
 		case ExitUnknown:
 			todo = payout.NewHint("do not send it again: look in the merchant panel whether it is there")
 		case ExitUnreachable:

@@ -1,17 +1,20 @@
 package cmdutil
 
 import (
+	"context"
 	"testing"
 
-	"example.com/till/pkg/payout"
+	"example.com/till/pkg/api"
 )
 
-// TestObservationsHaveExitCodes checks that every observation of a create has the exit code of its kind.
-func TestObservationsHaveExitCodes(t *testing.T) {
-	want := map[string]int{"": ExitDone, "rejected": 30, "unauthorized": 31, "rate_limited": 32, "unreachable": 40, "interrupted": 60, "usage": 10, "unknown": 20}
-	for _, o := range payout.Observations() {
-		if code, known := want[o.Exit]; !known || codeOf(o.Exit) != code {
-			t.Errorf("%s ends with %d, want %d", o.Seen, codeOf(o.Exit), code)
+// TestCodeOfCreate checks the exit code of every way in which a create can fail.
+func TestCodeOfCreate(t *testing.T) {
+	for want, e := range map[int]*api.Error{
+		30: {Outcome: api.Rejected, Status: 422}, 31: {Outcome: api.Rejected, Status: 403}, 32: {Outcome: api.Rejected, Status: 429},
+		40: {Outcome: api.NotSent}, 60: {Outcome: api.NotSent, Err: context.Canceled}, 20: {Outcome: api.Unknown, Status: 429, Err: context.Canceled},
+	} {
+		if code, _ := explainCall(e); code != want {
+			t.Errorf("%+v ends with %d, want %d", e, code, want)
 		}
 	}
 }

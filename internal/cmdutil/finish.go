@@ -252,7 +252,7 @@ func (a *App) Tell(cmd *cobra.Command, f *Finished) {
 
 // warnAfter warns of something that is not a part of what the command did.
 func (a *App) warnAfter(format string, args ...any) {
-	a.Warn(payout.Warning{Detail: payout.Detail{Message: fmt.Sprintf(format, args...) + "; the exit code is not affected"}})
+	a.Warn(payout.Detail{Message: fmt.Sprintf(format, args...) + "; the exit code is not affected"})
 }
 
 // finishLimit is the time that the program of on_finish has.

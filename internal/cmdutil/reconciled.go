@@ -22,11 +22,9 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 			unknown = append(unknown, r.Order.OrderID)
 		case payout.StateConflict:
 			conflict = append(conflict, r.Order.OrderID)
-			if why, settle = r.Order.Reason,
-				payout.SettleConflict(r.Order.OrderID, r.Order.ID); r.Agrees {
+			if why, settle = r.Order.Reason, r.Hint(); r.Agrees {
 				why = "it was put there because " + why +
 					"; the list agrees with the order now, and a person settles it"
-				settle = payout.NewHint("", "withdraw", "resolve", r.Order.OrderID, "--paid-as", r.Order.ID)
 			}
 		}
 	}

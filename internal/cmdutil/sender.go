@@ -131,13 +131,13 @@ func (s *Session) senderFor(client *api.Client, approvals approval.Policy) (*pay
 }
 
 // PayoutCurrencies returns the currencies of the settings for package payout.
-func (s *Session) PayoutCurrencies() payout.Currencies {
+func (s *Session) PayoutCurrencies() []payout.Currency {
 	entries := s.Money.Entries()
 	all := make([]payout.Currency, len(entries))
 	for i, e := range entries {
 		all[i] = payout.Currency(e)
 	}
-	return payout.NewCurrencies(all...)
+	return all
 }
 
 // usualSettling is the default of settle_after: how long a create may take to arrive, as far as that can be

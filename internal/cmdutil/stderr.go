@@ -93,7 +93,7 @@ func (a *App) NoteCopy(thing, format string, args ...any) error {
 }
 
 // Warn writes a warning. Under -o json it is {"warning":{...}}.
-func (a *App) Warn(w payout.Warning) error {
+func (a *App) Warn(w payout.Detail) error {
 	r := Remark{Message: w.Message, Line: w.Line, Field: w.Field, About: About{OrderID: w.OrderID}}
 	return a.remark(a.Wrapped("warning: "+w.String()), WarningLine{a.about(r)})
 }

@@ -21,8 +21,8 @@ const (
 	tron     = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
 )
 
-func withFormat(format string) Currencies {
-	return NewCurrencies(Currency{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: format})
+func withFormat(format string) []Currency {
+	return []Currency{{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: format}}
 }
 
 func TestMakeRefusesAddressesOfAnotherFormat(t *testing.T) {
@@ -61,7 +61,7 @@ func TestMakeRefusesWhatASpreadsheetDamaged(t *testing.T) {
 			t.Errorf("%s: %v", memo, rows)
 		}
 	}
-	p.Format = JSONL
+	p.JSONLines = true
 	if _, rows := p.must(`{"order_id":"1","currency":"Btc","amount":"0.5","address":"a","memo":"1.23457E+12"}`); rows[0].Memo != "1.23457E+12" {
 		t.Errorf("%v", rows)
 	}
@@ -178,15 +178,15 @@ func TestAppendLine(t *testing.T) {
 	}, "\u0001 \ufeff"}
 	bare := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge, Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: -7}, Address: "a"}}
 	for _, r := range append(testRows(), odd, bare) {
-		want, err := json.Marshal(planLine{r.ExternalOrderID, r.Currency, r.Amount, "9 minor", r.Address, r.Memo, r.Callback, r.Note})
+		want, err := json.Marshal(lineOf(r, "9 minor"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := appendLine([]byte("x"), r, "9 minor"); err != nil || string(got) != "x"+string(want) {
+		if got, err := lineOf(r, "9 minor").Append([]byte("x")); err != nil || string(got) != "x"+string(want) {
 			t.Errorf("%s, %v\nwant x%s", got, err, want)
 		}
 	}
-	if _, err := appendLine(nil, PlanRow{Note: "\xff"}, ""); err == nil {
+	if _, err := lineOf(PlanRow{Note: "\xff"}, "").Append(nil); err == nil {
 		t.Error("a text that is no UTF-8 is written")
 	}
 }
@@ -212,7 +212,7 @@ func TestCheckDecimals(t *testing.T) {
 		if err := writePlan(p, c.then, []PlanRow{row}); err != nil {
 			t.Fatal(err)
 		}
-		err := open(t, p.Path).CheckDecimals(Currencies{c.now})
+		err := open(t, p.Path).checkDecimals(c.now)
 		if c.says == "" && err != nil || c.says != "" && (ruleOf(err) != RuleDecimals || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -68,7 +68,7 @@ func (s *Sender) Apply(ctx context.Context, plan *Plan, o ApplyOptions) (t Tally
 	if plan == nil {
 		return Tally{}, errNoPlan
 	}
-	if err := plan.CheckDecimals(s.options.Currencies); err != nil {
+	if err := plan.checkDecimals(s.money); err != nil {
 		return Tally{}, err
 	}
 	applier, err := s.Applier(ctx, plan, o)

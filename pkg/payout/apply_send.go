@@ -280,7 +280,7 @@ func (s *sending) claim(r dueRow) journal.Claim {
 // next returns a row to be claimed in the same commit as an outcome, if a row is waiting and nothing known
 // now forbids it. If something forbids it later, the call is not made.
 func (s *sending) next(c call, more <-chan dueRow) (r dueRow, found bool) {
-	ending := Observe(c.err).Ending
+	ending := endingOf(c.err)
 	if s.options.Rate > 0 || s.ctx.Err() != nil || ending != order.WasAccepted && ending != order.WasRejected {
 		return dueRow{}, false
 	}

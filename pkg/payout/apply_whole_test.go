@@ -14,7 +14,7 @@ import (
 // is called several times.
 func TestApplyTakesAllSteps(t *testing.T) {
 	d := newDesk(t)
-	d.options.Currencies = Currencies{testMoney}
+	d.money = testMoney
 	p := d.plan(nil, dueTo(3)...)
 	for range 2 {
 		tally, err := d.Sender.Apply(t.Context(), p, ApplyOptions{})
@@ -35,7 +35,7 @@ func TestApplyAsksAboutWhatIsPaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.options.Currencies = Currencies{testMoney}
+			d.money = testMoney
 			paid(d)
 			p := d.plan(nil, due("101"), due("102"))
 			creates, _, _ := d.s.counts()
@@ -60,7 +60,7 @@ func TestApplyAsksAboutWhatIsPaid(t *testing.T) {
 // with a context that has ended.
 func TestApplyEnds(t *testing.T) {
 	d := newDesk(t)
-	d.options.Currencies = Currencies{testMoney}
+	d.money = testMoney
 	p := d.plan(nil, dueTo(2)...)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -146,7 +146,7 @@ func TestProcessThatGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
-			d.options.Currencies = Currencies{testMoney}
+			d.money = testMoney
 			if err := apply(d, d.plan(nil, due("101"), due("102"))); err != nil {
 				t.Fatal(err)
 			}

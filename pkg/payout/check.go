@@ -11,7 +11,7 @@ import (
 
 // A Difference is a withdrawal on which the journal and the service's list disagree.
 type Difference struct {
-	What   string          // OnlyThere, OnlyHere or Different
+	What   string          // "only there": missing in the journal; "only here": missing at the service; or "different"
 	Order  *Order          // nil: the journal does not have it
 	Record *api.Withdrawal // nil: it is not on the list
 	Why    string
@@ -24,12 +24,7 @@ func (d Difference) Missing() bool {
 	return d.Record != nil && (d.Order == nil || d.Order.State != StateAccepted && d.Order.State != StateConflict)
 }
 
-// The kinds of a Difference.
-const (
-	OnlyThere = "only there" // missing in the journal
-	OnlyHere  = "only here"  // missing at the service
-	Different = "different"
-)
+const onlyThere, onlyHere, different = "only there", "only here", "different"
 
 // A Comparison is the result of comparing the journal with the service's list.
 type Comparison struct {
@@ -103,7 +98,7 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 			c.Accepted++
 		default:
 			c.Differences = append(c.Differences,
-				Difference{OnlyHere, &o.Order, nil, "the service's list does not have withdrawal " + o.ID, o.ID})
+				Difference{onlyHere, &o.Order, nil, "the service's list does not have withdrawal " + o.ID, o.ID})
 		}
 	}
 	return c, nil
@@ -175,7 +170,7 @@ func (x *comparing) compare(w listed, holders, named map[string]journal.Record) 
 	o, found := holders[w.ID]
 	if found && isTaken(o) {
 		why := x.whyDifferent(o, w)
-		return Difference{Different, &o.Order, &w.Withdrawal, why, w.mark()}, why != ""
+		return Difference{different, &o.Order, &w.Withdrawal, why, w.mark()}, why != ""
 	}
 	for _, n := range numbersOf(w.Withdrawal) {
 		if o, found := named[formatID(n)]; found {
@@ -186,7 +181,7 @@ func (x *comparing) compare(w listed, holders, named map[string]journal.Record) 
 	if w.err != nil {
 		why += ", and it cannot be read: " + w.err.Error()
 	}
-	return Difference{OnlyThere, nil, &w.Withdrawal, why, w.mark()}, true
+	return Difference{onlyThere, nil, &w.Withdrawal, why, w.mark()}, true
 }
 
 func (x *comparing) whyDifferent(o journal.Record, w listed) string {
@@ -210,7 +205,7 @@ func (x *comparing) whyDifferent(o journal.Record, w listed) string {
 }
 
 func notAccepted(o journal.Record, mark string, w *api.Withdrawal) Difference {
-	return Difference{Different, &o.Order, w,
+	return Difference{different, &o.Order, w,
 		fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", o.OrderID, stateText(o.State), w.ID), mark}
 }
 

@@ -12,35 +12,22 @@ import (
 type Currency struct {
 	Code         string   // as the service writes it in an amount, such as Btc
 	Kind         api.Kind // api.Crypto or api.Fiat
-	Decimals     int      // 0 to api.MaxDecimals, or UnknownDecimals
+	Decimals     int      // 0 to api.MaxDecimals; -1: unknown, so amounts are shown in minor units
 	MemoRequired bool     // a withdrawal must have a memo
 	// AddressFormat is the format of addresses, such as bitcoin or ethereum; empty: any. With a format, a
 	// mistyped address is refused before money is lost.
 	AddressFormat string
 }
 
-// UnknownDecimals is the number of decimals of a Currency whose amounts are known only in minor units.
-const UnknownDecimals = money.Unknown
-
-// Currencies are the fiat currencies with the decimals of ISO 4217, the currencies that the service's
-// interface names, and those that NewCurrencies has added. The zero Currencies have no additions.
-type Currencies struct{ registry money.Registry }
-
-// NewCurrencies returns Currencies with additions. An added currency replaces one with the same code.
-func NewCurrencies(added ...Currency) Currencies {
+// registryOf returns the currencies that are known without additions, and those of added. An added currency replaces
+// one with the same code.
+func registryOf(added []Currency) money.Registry {
 	entries := make([]money.Entry, len(added))
 	for i, c := range added {
 		entries[i] = money.Entry(c)
 	}
-	return Currencies{money.NewRegistry().With(entries...)}
+	return money.NewRegistry().With(entries...)
 }
-
-// Format formats an amount for a person, such as "25.00 USD", or "1500000 minor Btc" if the decimals are
-// unknown.
-func (c Currencies) Format(a api.Amount) string { return c.registry.Format(a) }
-
-// FormatBig is Format for an amount of any size.
-func (c Currencies) FormatBig(a BigAmount) string { return c.registry.FormatBig(a) }
 
 // BigAmount is an amount of any size. Its Minor.Big() returns the minor units as a *big.Int. In JSON it looks like an
 // api.Amount.
@@ -56,7 +43,7 @@ type Limits struct {
 
 // within refuses payments that break the limits, as one run.
 func (s *Sender) within(requests iter.Seq[api.CreateWithdrawal]) error {
-	t := money.Limits(s.options.Limits).Tally(s.options.Currencies.registry)
+	t := money.Limits(s.options.Limits).Tally(s.money)
 	for r := range requests {
 		if err := t.Add(money.Payment{Currency: r.Currency, Amount: r.Amount, Address: r.Address}); err != nil {
 			return overLimit(r.ExternalOrderID, err)

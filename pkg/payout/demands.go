@@ -117,12 +117,12 @@ func (s *Sender) approveSingle(ctx context.Context, w *withdrawal) error {
 	if err != nil || required == 0 {
 		return err
 	}
-	return needsPlan(required, amount, s.options.Currencies)
+	return needsPlan(required, s.money.Format(amount))
 }
 
-func needsPlan(required int, amount api.Amount, c Currencies) error {
+func needsPlan(required int, amount string) error {
 	return refused(RuleApproval,
-		fmt.Sprintf("%s must approve a withdrawal of %s, and only a plan can be approved", persons(required), c.Format(amount)),
+		fmt.Sprintf("%s must approve a withdrawal of %s, and only a plan can be approved", persons(required), amount),
 		"write it into a file, make a plan of that one row, and have it approved", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
@@ -133,7 +133,7 @@ func (o Options) CheckSingle(amount api.Amount) error {
 	if required == 0 {
 		return nil
 	}
-	return needsPlan(required, amount, o.Currencies)
+	return needsPlan(required, registryOf(o.Currencies).Format(amount))
 }
 
 // Demands returns what the account has demanded, the oldest first. The last one is in force.

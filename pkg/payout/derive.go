@@ -34,8 +34,9 @@ func deriveOrderID(batch string, c Content, count int) string {
 
 const maxBatch = 64 // bytes
 
-// CheckBatch refuses a name of a batch that two people could read or type differently.
-func CheckBatch(name string) error {
+// CheckBatch refuses a name of the batch that two people could read or type differently.
+func (m PlanInput) CheckBatch() error {
+	name := m.Batch
 	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
 	if name == "" || len(name) > maxBatch || strings.TrimSpace(name) != name || strings.ContainsFunc(name, hidden) {
 		return fmt.Errorf("%s is no name for a batch: write one such as salaries-2026-05, of at most %d bytes, without spaces at its ends", shorten(name), maxBatch)

@@ -93,17 +93,12 @@ type Error struct {
 	Details []Detail // one for each row with an error, in the order of the file; nil: the error is about no row
 }
 
-// A Detail is an error at one place of a file.
+// A Detail is an error or a warning at one place of a file.
 type Detail struct {
 	Line    int    `json:"line,omitempty"`  // from 1; 0: no line
 	Field   string `json:"field,omitempty"` // the column; empty: the whole line
 	Message string `json:"message"`
-}
-
-// A Warning is a Detail about a row that is valid. The reader of a plan knows the row by its order id.
-type Warning struct {
-	Detail
-	OrderID string // empty: it is not about a single row
+	OrderID string `json:"-"` // of a row that is valid, and warned about; empty: it is about none or several
 }
 
 // String formats the detail as a line of text.

@@ -134,13 +134,13 @@ func ExampleSender_Apply() {
 		panic(err)
 	}
 	defer journal.Close()
-	currencies := payout.NewCurrencies(payout.Currency{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"})
+	currencies := []payout.Currency{{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"}}
 	sender, err := payout.New(client, journal, "acme", payout.Options{Currencies: currencies})
 	if err != nil {
 		panic(err)
 	}
 	made, err := sender.MakePlan(ctx, payout.PlanInput{
-		Path: filepath.Join(dir, "staff.plan"), Input: strings.NewReader(rows), Name: "staff.csv", Format: payout.CSV, Currencies: currencies,
+		Path: filepath.Join(dir, "staff.plan"), Input: strings.NewReader(rows), Name: "staff.csv", Currencies: currencies,
 	})
 	if err != nil {
 		panic(err)
@@ -180,7 +180,7 @@ func ExampleSender_WaitRun() {
 		panic(err)
 	}
 	made, err := sender.MakePlan(ctx, payout.PlanInput{
-		Path: filepath.Join(dir, "staff.plan"), Name: "staff.csv", Format: payout.CSV,
+		Path: filepath.Join(dir, "staff.plan"), Name: "staff.csv",
 		Input: strings.NewReader("order_id,currency,amount_minor,address\n1,Btc,1500000,bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq\n"),
 	})
 	if err != nil {

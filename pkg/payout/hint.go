@@ -16,8 +16,8 @@ type Hint struct {
 // NewHint returns a hint with a text and a command.
 func NewHint(text string, command ...string) Hint { return Hint{text, command} }
 
-// SettleConflict returns the hint for an order in conflict, whose withdrawal may not be known.
-func SettleConflict(orderID, withdrawal string) Hint {
+// settleConflict returns the hint for an order in conflict, whose withdrawal may not be known.
+func settleConflict(orderID, withdrawal string) Hint {
 	return NewHint("see what happened with till journal show "+orderID+", and settle it", "withdraw", "resolve", orderID,
 		"--paid-as", cmp.Or(withdrawal, "ID"), "--although-different", "--reason", "TEXT")
 }

@@ -17,12 +17,6 @@ import (
 	"example.com/till/pkg/payout/order"
 )
 
-// The formats of an input.
-const (
-	CSV   = "csv"
-	JSONL = "jsonl"
-)
-
 // A column is a field of a row of an input.
 type column int
 
@@ -59,7 +53,7 @@ type source interface {
 }
 
 func wrongf(line int, field, format string, args ...any) []Detail {
-	return []Detail{{line, field, fmt.Sprintf(format, args...)}}
+	return []Detail{{Line: line, Field: field, Message: fmt.Sprintf(format, args...)}}
 }
 
 // errInput says that an input cannot be read further. The row's details say why.
@@ -125,9 +119,9 @@ func notUTF8(text []byte) int {
 	}
 }
 
-func newSource(in io.Reader, format, delimiter string, derives bool) source {
+func newSource(in io.Reader, jsonLines bool, delimiter string, derives bool) source {
 	text := textLines{in: bufio.NewReaderSize(in, maxRecord)}
-	if format == JSONL {
+	if jsonLines {
 		return &jsonRows{text: text}
 	}
 	return &csvRows{text: text, delimiter: delimiter, derives: derives}
@@ -322,7 +316,7 @@ func (p *parser) validate(r api.CreateWithdrawal, line int, known []Detail) (wro
 			field, r.ExternalOrderID = "order_id", ""
 		}
 		if !says(field) {
-			wrong = append(wrong, Detail{line, field, shortenText(invalid.Why)})
+			wrong = append(wrong, wrongf(line, field, "%s", shortenText(invalid.Why))...)
 		}
 	}
 	return wrong

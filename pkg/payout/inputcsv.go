@@ -174,31 +174,29 @@ func (r *csvRows) readHeader() (wrong []Detail, err error) {
 		col, ok := columnNamed(name)
 		switch {
 		case !ok:
-			wrong = append(wrong, Detail{line, shortenText(name), unknownColumn(name)})
+			wrong = append(wrong, wrongf(line, shortenText(name), "%s", unknownColumn(name))...)
 			// a misspelt column is not missing as well, and its values are checked
 			col = meantColumn(name)
 			if col != noColumn && (slices.Contains(r.fields, col.String()) || slices.Contains(r.header, col)) {
 				col = noColumn
 			}
 		case slices.Contains(r.header, col):
-			wrong = append(wrong, Detail{line, name, "the column is there twice"})
+			wrong = append(wrong, wrongf(line, name, "the column is there twice")...)
 			col = noColumn
 		}
 		r.header = append(r.header, col)
 	}
 	misnamed := len(wrong)
 	if !r.derives && !slices.Contains(r.header, colOrderID) {
-		wrong = append(wrong,
-			Detail{line, colOrderID.String(),
-				"the column is missing: number the rows yourself, or let --auto-order-id BATCH do it"})
+		wrong = append(wrong, wrongf(line, colOrderID.String(), "the column is missing: number the rows yourself, or let --auto-order-id BATCH do it")...)
 	}
 	for _, col := range []column{colCurrency, colAddress} {
 		if !slices.Contains(r.header, col) {
-			wrong = append(wrong, Detail{line, col.String(), "the column is missing"})
+			wrong = append(wrong, wrongf(line, col.String(), "the column is missing")...)
 		}
 	}
 	if !slices.Contains(r.header, colAmount) && !slices.Contains(r.header, colAmountMinor) {
-		wrong = append(wrong, Detail{line, colAmount.String(), "the column is missing, and so is amount_minor"})
+		wrong = append(wrong, wrongf(line, colAmount.String(), "the column is missing, and so is amount_minor")...)
 	}
 	if len(wrong) > misnamed {
 		return wrong, errInput

@@ -114,20 +114,21 @@ func (p *planner) refusedEmpty(lines ...string) {
 // wrong encoding begins.
 func TestInputInAnotherEncoding(t *testing.T) {
 	for name, c := range map[string]struct {
-		format, text, says string
+		jsonLines  bool
+		text, says string
 	}{
-		"a name in Latin 1":       {CSV, header + ",note\n1,Btc,x,a,\n2,Btc,1,b,Zo\xeb\n3,Btc,1,c,Zo\xeb\n", "line 3: byte 13 (0xeb) is not UTF-8: save the file as UTF-8"},
-		"the header":              {CSV, "order_id,w\xe4hrung\n", "line 1: byte 11 (0xe4) is not UTF-8: save the file as UTF-8"},
-		"behind a mark":           {CSV, "\ufefforder_id,w\xe4hrung\n", "line 1: byte 14 (0xe4) is not UTF-8: save the file as UTF-8"},
-		"behind a character":      {CSV, header + ",note\n1,Btc,1,a,é\xff\n", "line 2: byte 13 (0xff) is not UTF-8: save the file as UTF-8"},
-		"a character that is cut": {CSV, header + ",note\n1,Btc,1,a,\xc3", "line 2: byte 11 (0xc3) is not UTF-8: save the file as UTF-8"},
-		"a row without content":   {CSV, header + "\n,,\xa0,\n", "line 2: byte 3 (0xa0) is not UTF-8: save the file as UTF-8"},
-		"JSON lines":              {JSONL, `{"order_id":"x"}` + "\n" + `{"order_id":"` + "\xe4" + `"}` + "\n\xff\n", "line 2: byte 14 (0xe4) is not UTF-8: save the file as UTF-8"},
-		"UTF-16":                  {CSV, "\xff\xfeo\x00r\x00\n\x00\xff\n", "line 1: the file is UTF-16: save it as UTF-8"},
+		"a name in Latin 1":       {false, header + ",note\n1,Btc,x,a,\n2,Btc,1,b,Zo\xeb\n3,Btc,1,c,Zo\xeb\n", "line 3: byte 13 (0xeb) is not UTF-8: save the file as UTF-8"},
+		"the header":              {false, "order_id,w\xe4hrung\n", "line 1: byte 11 (0xe4) is not UTF-8: save the file as UTF-8"},
+		"behind a mark":           {false, "\ufefforder_id,w\xe4hrung\n", "line 1: byte 14 (0xe4) is not UTF-8: save the file as UTF-8"},
+		"behind a character":      {false, header + ",note\n1,Btc,1,a,é\xff\n", "line 2: byte 13 (0xff) is not UTF-8: save the file as UTF-8"},
+		"a character that is cut": {false, header + ",note\n1,Btc,1,a,\xc3", "line 2: byte 11 (0xc3) is not UTF-8: save the file as UTF-8"},
+		"a row without content":   {false, header + "\n,,\xa0,\n", "line 2: byte 3 (0xa0) is not UTF-8: save the file as UTF-8"},
+		"JSON lines":              {true, `{"order_id":"x"}` + "\n" + `{"order_id":"` + "\xe4" + `"}` + "\n\xff\n", "line 2: byte 14 (0xe4) is not UTF-8: save the file as UTF-8"},
+		"UTF-16":                  {false, "\xff\xfeo\x00r\x00\n\x00\xff\n", "line 1: the file is UTF-16: save it as UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(t)
-			p.Format, p.Input = c.format, bytes.NewReader([]byte(c.text))
+			p.JSONLines, p.Input = c.jsonLines, bytes.NewReader([]byte(c.text))
 			_, err := p.desk.MakePlan(context.Background(), p.PlanInput)
 			if got := detailsOf(err); len(got) != 1 || got[0] != c.says || ruleOf(err) != fmt.Sprint("kind ", Invalid) {
 				t.Errorf("%q, %v", got, err)

@@ -57,19 +57,19 @@ func (r *jsonRows) object(text string, line int) (row cells, wrong []Detail, err
 		col, known := columnNamed(name)
 		switch {
 		case !known:
-			wrong = append(wrong, Detail{line, shortenText(name), unknownColumn(name)})
+			wrong = append(wrong, wrongf(line, shortenText(name), "%s", unknownColumn(name))...)
 			if col = meantColumn(name); col != noColumn && row[col] == "" { // it is not missing as well
 				row[col], _ = textOf(col, value)
 			}
 			continue
 		case given[col]:
-			wrong = append(wrong, Detail{line, name, "it is there twice"})
+			wrong = append(wrong, wrongf(line, name, "it is there twice")...)
 			continue
 		}
 		given[col] = true
 		var why string
 		if row[col], why = textOf(col, value); why != "" {
-			wrong = append(wrong, Detail{line, name, why})
+			wrong = append(wrong, wrongf(line, name, "%s", why)...)
 		}
 	}
 	if _, err := r.dec.ReadToken(); err != nil {

@@ -21,12 +21,12 @@ import (
 
 // PlanInput is the input of MakePlan.
 type PlanInput struct {
-	Path       string    // of the plan
-	Input      io.Reader // the rows
-	Name       string    // of the input, for messages
-	Format     string    // CSV or JSONL
-	Delimiter  string    // field separator of CSV: ",", ";" or a tab; empty: guessed from the header
-	Currencies Currencies
+	Path       string     // of the plan
+	Input      io.Reader  // the rows
+	Name       string     // of the input, for messages
+	JSONLines  bool       // the rows are JSON lines, and not CSV
+	Delimiter  string     // field separator of CSV: ",", ";" or a tab; empty: guessed from the header
+	Currencies []Currency // see Options.Currencies
 	Limits     Limits
 	Now        time.Time     // zero: the current time
 	Expires    time.Duration // how long after Now its run can begin; 0: 72 hours
@@ -49,8 +49,7 @@ type Made struct {
 	Last     time.Time // when the last of them was sent
 	Unknown  int       // how many orders are unknown or being sent
 	Conflict int       // how many are in conflict
-	Warned   []Warning // the warnings
-	Details  []Detail  // the warnings without order ids
+	Warned   []Detail  // the warnings
 }
 
 // maxDetails is the most errors that are reported for a file. maxWarnings is the most warnings of one kind.
@@ -92,6 +91,7 @@ type maker struct {
 	PlanInput
 	ledger *journal.Ledger
 	ctx    context.Context
+	money  money.Registry
 	made   Made
 
 	rows  []inputRow
@@ -131,11 +131,15 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 		return made, &Error{Kind: Invalid, Msg: "MakePlan: the input is nil",
 			Hint: NewHint("open the file of the rows")}
 	}
+	if err := m.CheckBatch(); m.Batch != "" && err != nil {
+		return made, &Error{Kind: Invalid, Msg: "MakePlan: " + err.Error()}
+	}
 	if m.Now.IsZero() {
 		m.Now = time.Now()
 	}
 	m.Input = stopped{ctx, m.Input}
-	mk := &maker{PlanInput: m, ledger: l.ledger, ctx: ctx, tally: money.Limits(m.Limits).Tally(m.Currencies.registry)}
+	known := registryOf(m.Currencies)
+	mk := &maker{PlanInput: m, ledger: l.ledger, ctx: ctx, tally: money.Limits(m.Limits).Tally(known), money: known}
 	mk.made.Plan = &Plan{Path: m.Path, Account: l.Account(), Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch,
 		Limits: m.Limits, decimals: decimals{}}
 	mk.made.Plan.Expires = mk.made.Plan.Made.Add(cmp.Or(m.Expires, defaultExpires))
@@ -143,7 +147,7 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 		return made, err
 	}
 	write := func() error { return mk.made.save(mk.planRows()) }
-	for _, step := range []func() error{mk.read, mk.derive, mk.journal, mk.batch, mk.warnings, write} {
+	for _, step := range []func() error{mk.read, mk.derive, mk.compareWithJournal, mk.batch, mk.warnings, write} {
 		if err = ctx.Err(); err == nil {
 			err = step()
 		}
@@ -172,8 +176,8 @@ const rowsAtOnce = 1024
 
 // read reads the input to its end.
 func (m *maker) read() error {
-	in := newSource(m.Input, m.Format, m.Delimiter, m.Batch != "")
-	p := parser{m.Currencies.registry, m.Batch != "", m.Format == CSV}
+	in := newSource(m.Input, m.JSONLines, m.Delimiter, m.Batch != "")
+	p := parser{m.money, m.Batch != "", !m.JSONLines}
 	group := make([]parsedRow, 0, rowsAtOnce)
 	var parts [][]inputRow // appending to one slice would copy it many times
 	var end error          // of the input
@@ -239,8 +243,8 @@ func (m *maker) invalid(why, advice string, err error) error {
 	return &Error{Kind: Invalid, Msg: m.Name + " " + why, Hint: NewHint(advice), Err: err}
 }
 
-func (m *maker) exceeds(limit *money.LimitError, d Detail) {
-	m.over.add(d)
+func (m *maker) exceeds(limit *money.LimitError, why ...Detail) {
+	m.over.add(why...)
 	m.first = cmp.Or(m.first, limit)
 }
 
@@ -258,9 +262,9 @@ func (m *maker) checked(r *parsedRow) inputRow {
 		if limit.Rule == money.RuleAllowList {
 			field = "address"
 		}
-		m.exceeds(limit, Detail{r.line, field, shortened(limit)})
+		m.exceeds(limit, wrongf(r.line, field, "%s", shortened(limit))...)
 	}
-	m.made.Plan.count(m.Currencies.registry, r.row)
+	m.made.Plan.count(m.money, r.row)
 	row.minor, row.key = r.row.Amount.Minor, r.key
 	row.coin = m.coinOf(&r.row)
 	row.pack(r.row.Address, r.row.Memo, r.row.Callback, r.row.Note)

@@ -27,7 +27,7 @@ func newPlanner(t testing.TB) *planner { return plannerAt(t, newDesk(t)) }
 
 func plannerAt(t testing.TB, d *desk) *planner {
 	return &planner{d, PlanInput{
-		Path: filepath.Join(t.TempDir(), "staff.plan"), Name: "staff.csv", Format: CSV, Currencies: Currencies{testMoney},
+		Path: filepath.Join(t.TempDir(), "staff.plan"), Name: "staff.csv", Currencies: testCurrencies,
 		Now: d.clock.Now(), Expires: 72 * time.Hour,
 	}}
 }
@@ -94,7 +94,7 @@ func TestMakeReadsEveryColumn(t *testing.T) {
 	_, rows = p.must("order_id,currency,amount,amount_minor,amount_currency,address,memo,callback,note",
 		`1,Btc,0.01500000,1500000,Btc,a,,,"Zoë, ""May"""`, `2,Btc,25.00,2500,USD,b,m,https://shop.example.com/paid,`, `3,Btc,,7,Btc,c,,,`, `4,crypto:Doge,0.08,8,USD,d,,,`)
 	check("an export", rows)
-	p.Format = JSONL
+	p.JSONLines = true
 	_, rows = p.must("\ufeff"+`{"order_id":"1","currency":"btc","amount":"0.015","address":"a","note":"Zo\u00eb, \"May\""}`+"\r",
 		` {"note":"","currency":"Btc","amount":"25.00 USD","address":"b","memo":"m","callback":"https://shop.example.com/paid","order_id":"2"} `, "",
 		`{"order_id":"3","currency":"Btc","amount_minor":7,"address":"c"}`, `{"order_id":"4","currency":"crypto:Doge","amount_minor":"8 USD","address":"d"}`)
@@ -105,8 +105,9 @@ func TestMakeReadsEveryColumn(t *testing.T) {
 // column.
 func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 	for what, c := range map[string]struct {
-		format, batch, text string
-		says                []string // the beginnings of the details; the parts of one are separated by |
+		jsonLines   bool
+		batch, text string
+		says        []string // the beginnings of the details; the parts of one are separated by |
 	}{
 		"rows of all kinds": {text: header + ",memo,note\n" +
 			"1,Btc,0.5,a,,\n" + // 2
@@ -156,7 +157,7 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 		"an order id too few":     {text: header + "\n,Btc,1,a\n", says: []string{"line 2: order_id: it is missing|--auto-order-id"}},
 		"a leading zero":          {text: header + "\n01,Btc,1,a\n9007199254740992,Btc,1,a\n", says: []string{"line 2: order_id: |without a leading zero", "line 3: order_id: |9007199254740991"}},
 		"a line break in a field": {text: header + "\n1,Btc,1,\"a\nb\"\n", says: []string{"line 2: field 4 begins with a double quote, and none ends it"}},
-		"JSON": {format: JSONL, text: `{"order_id":4711,"currency":"Btc","amount":1,"address":"a"}` + "\n" +
+		"JSON": {jsonLines: true, text: `{"order_id":4711,"currency":"Btc","amount":1,"address":"a"}` + "\n" +
 			`{"order_id":"1","order_id":"2","currency":"Btc","amount":"1","address":"a","priority":1}` + "\n" +
 			`{"order_id":"3","currency":null,"amount_minor":1.0,"address":["a"],"memo":{"a":1},"note":true}` + "\n" +
 			`["4"]` + "\n" + `{"order_id":"5"` + "\n" + `{"order_id":"6","currency":"Btc","amount":"1","address":"a"} {}` + "\n" +
@@ -171,9 +172,7 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 	} {
 		p := newPlanner(t)
 		p.Batch = c.batch
-		if c.format != "" {
-			p.Format = c.format
-		}
+		p.JSONLines = c.jsonLines
 		p.Input = strings.NewReader(c.text)
 		_, err := p.desk.MakePlan(context.Background(), p.PlanInput)
 		if ruleOf(err) != fmt.Sprint("kind ", Invalid) {
@@ -244,11 +243,11 @@ func TestDeriveOrderID(t *testing.T) {
 		t.Error("the spelling of an address matters")
 	}
 	for _, name := range []string{"", " x", "x ", "a\nb", "a\u200bb", strings.Repeat("x", 65)} {
-		if CheckBatch(name) == nil {
+		if (PlanInput{Batch: name}).CheckBatch() == nil {
 			t.Errorf("%q is taken for a batch", name)
 		}
 	}
-	if err := CheckBatch("Löhne 2026-05"); err != nil {
+	if err := (PlanInput{Batch: "Löhne 2026-05"}).CheckBatch(); err != nil {
 		t.Error(err)
 	}
 }
@@ -441,7 +440,7 @@ func makeWarns(t *testing.T, p *planner) {
 	}
 	p.bring(under("100", "a"), outAccepted("w1"))
 	p.bring(under("101", "b"), outUnknown)
-	if made, _ = p.must(header, "1,Btc,0.5,a", "2,Btc,0.6,a"); len(made.Warnings) != 0 || len(made.Details) != 0 {
+	if made, _ = p.must(header, "1,Btc,0.5,a", "2,Btc,0.6,a"); len(made.Warnings) != 0 || len(made.Warned) != 0 {
 		t.Errorf("of nothing unusual: %q", made.Warnings)
 	}
 	// The same order id is the same order, and causes no warning.
@@ -524,12 +523,9 @@ func FuzzRows(f *testing.F) {
 	}
 	p := newPlanner(f)
 	f.Fuzz(func(t *testing.T, text string, csv bool, batch string) {
-		if batch != "" && CheckBatch(batch) != nil {
+		p.Batch, p.JSONLines, p.Input = batch, !csv, strings.NewReader(text)
+		if batch != "" && p.CheckBatch() != nil {
 			return
-		}
-		p.Batch, p.Format, p.Input = batch, JSONL, strings.NewReader(text)
-		if csv {
-			p.Format = CSV
 		}
 		_, err := p.desk.MakePlan(context.Background(), p.PlanInput)
 		if err != nil {

@@ -22,7 +22,7 @@ type Plan struct {
 	Since         string    // the batch's newest run when the plan was made; empty: none had begun
 	Rows          []PlanRow
 	Totals        []Total // by unit, in the order of first appearance
-	OneCase       int     // rows that pay to an Ethereum address without a checksum, see address.OneCase
+	OneCase       int     // rows that pay to an Ethereum address without a checksum, as all its letters have one case
 	Limits        Limits  // when the plan was made
 	Warnings      []string
 
@@ -55,13 +55,14 @@ func runName(digest string) string { return strings.TrimPrefix(digest, digestKin
 // Expired reports whether it is too late for the plan's run to begin.
 func (p *Plan) Expired(now time.Time) bool { return !now.Before(p.Expires) }
 
-// Decimals returns the number of decimals with which the plan shows amounts of a unit, or UnknownDecimals.
+// Decimals returns the number of decimals with which the plan shows amounts of a unit, or -1.
 func (p *Plan) Decimals(a BigAmount) int { return p.decimals.of(a) }
 
-// CheckDecimals refuses a plan that shows amounts with other decimals than a registry has today. The person
+// CheckDecimals refuses a plan that shows amounts with other decimals than the currencies have today. The person
 // who approved it has read amounts that differ from what would be shown now.
-func (p *Plan) CheckDecimals(c Currencies) error {
-	m := c.registry
+func (p *Plan) CheckDecimals(added []Currency) error { return p.checkDecimals(registryOf(added)) }
+
+func (p *Plan) checkDecimals(m money.Registry) error {
 	for _, t := range p.Totals {
 		then, now := p.Decimals(t.Amount), m.DecimalsOf(t.Amount.Kind, t.Amount.Code)
 		if then != now {
@@ -107,7 +108,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Pays formats an amount with the decimals of the plan, as money.Registry.Format does.
+// Pays formats an amount with the decimals of the plan, such as "25.00 USD", or "1500000 minor Btc" if they are unknown.
 func (p *Plan) Pays(a BigAmount) string { return p.decimals.format(a) }
 
 // decimals has the number of decimals of each unit. Codes are in lower case.

@@ -14,15 +14,17 @@ import (
 	"time"
 
 	"example.com/till/internal/money"
+	"example.com/till/internal/planfile"
 	"example.com/till/pkg/api"
 	"github.com/google/go-cmp/cmp"
 )
 
 var (
-	testBtc    = api.Currency{Kind: api.Crypto, Code: "Btc"}
-	testDoge   = api.Currency{Kind: api.Crypto, Code: "Doge"}
-	testMoney  = money.NewRegistry().With(money.Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8})
-	testLimits = Limits{MaxPerRun: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1_000_000}}, AllowAddresses: []string{"a", "b", "D6"}}
+	testBtc        = api.Currency{Kind: api.Crypto, Code: "Btc"}
+	testDoge       = api.Currency{Kind: api.Crypto, Code: "Doge"}
+	testCurrencies = []Currency{{Code: "Btc", Kind: api.Crypto, Decimals: 8}}
+	testMoney      = registryOf(testCurrencies)
+	testLimits     = Limits{MaxPerRun: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1_000_000}}, AllowAddresses: []string{"a", "b", "D6"}}
 )
 
 func testRows() []PlanRow {
@@ -324,7 +326,7 @@ func FuzzPlan(f *testing.F) {
 		f.Fatal(err)
 	}
 	head, _, _ := strings.Cut(string(text), `  "digest"`)
-	for _, seed := range []string{head, "", begins, "{}", begins + "\"a\",\n" + beforeRows + "\n" + afterRows + "\n", strings.Replace(head, `"Btc":1}`, `"Btc":-1}`, 1)} {
+	for _, seed := range []string{head, "", begins, "{}", begins + "\"a\",\n" + planfile.BeforeRows + "\n" + afterRows + "\n", strings.Replace(head, `"Btc":1}`, `"Btc":-1}`, 1)} {
 		f.Add(seed)
 	}
 	path := filepath.Join(f.TempDir(), "fuzz.plan")

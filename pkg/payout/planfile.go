@@ -2,7 +2,6 @@ package payout
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -11,12 +10,11 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"example.com/till/internal/address"
 	"example.com/till/internal/money"
+	"example.com/till/internal/planfile"
 	"example.com/till/pkg/api"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -29,7 +27,6 @@ import (
 const (
 	digestKind = "sha256:"
 	begins     = "{\n  \"account\": "
-	beforeRows = "  \"rows\": ["
 	afterRows  = "  ],"
 	tailFormat = "  \"digest\": \"%s\"\n}\n"
 	maxLine    = 4 * maxRecord // bytes; it has more text around the fields of a row, and escapes some characters
@@ -40,114 +37,15 @@ var tailSize = len(tail(digestKind + strings.Repeat("0", 64)))
 
 func tail(digest string) string { return fmt.Sprintf(tailFormat, digest) }
 
-// PlanFile is the JSON of a plan's file. No value of this type is made: the file is written and read line by line.
-type PlanFile struct {
-	planHead
-	Rows   []planLine `json:"rows"`
-	Digest string     `json:"digest" schema:"digest"`
-}
-
-// planHead is the part before the rows.
-type planHead struct {
-	Account  string      `json:"account"`
-	BaseURL  string      `json:"base_url"`
-	Made     time.Time   `json:"made"`
-	Expires  time.Time   `json:"expires"`
-	Batch    string      `json:"batch,omitzero"`
-	Since    string      `json:"since,omitzero"`
-	Limits   Limits      `json:"limits"`
-	Totals   []planTotal `json:"totals"`
-	Warnings []string    `json:"warnings"`
-}
-
-type planTotal struct {
-	Amount BigAmount `json:"amount"`
-	Rows   int       `json:"rows"`
-	Pays   string    `json:"pays"`
-}
-
-// planLine is a row in the form that a plan has.
-type planLine struct {
-	OrderID  string       `json:"order_id" schema:"order-id"`
-	Currency api.Currency `json:"currency"`
-	Amount   api.Amount   `json:"amount"`
-	Pays     string       `json:"pays"` // the amount for the reader
-	Address  string       `json:"address"`
-	Memo     string       `json:"memo,omitzero"`
-	Callback string       `json:"callback,omitzero"`
-	Note     string       `json:"note,omitzero"`
-}
-
-// appendLine writes a row in the same form as json.Marshal writes its planLine. It is much faster, and a plan
-// has many rows.
-func appendLine(b []byte, r PlanRow, pays string) ([]byte, error) {
-	var err error
-	text := func(before, value string) {
-		b = append(b, before...)
-		if err == nil {
-			b, err = jsontext.AppendQuote(b, value)
-		}
-	}
-	text(`{"order_id":`, r.ExternalOrderID)
-	text(`,"currency":{`, string(r.Currency.Kind))
-	text(`:`, r.Currency.Code)
-	text(`},"amount":{`, string(r.Amount.Kind))
-	text(`:{`, r.Amount.Code)
-	b = strconv.AppendInt(append(b, ':'), r.Amount.Minor, 10)
-	text(`}},"pays":`, pays)
-	text(`,"address":`, r.Address)
-	for _, member := range [...]struct{ name, value string }{{`,"memo":`, r.Memo}, {`,"callback":`, r.Callback},
-		{`,"note":`, r.Note}} {
-		if member.value != "" {
-			text(member.name, member.value)
-		}
-	}
-	return append(b, '}'), err
-}
-
-func (l planLine) row() PlanRow {
+// rowOf returns a row of the file as a row of a plan, and lineOf is its inverse.
+func rowOf(l planfile.Row) PlanRow {
 	return PlanRow{api.CreateWithdrawal{Currency: l.Currency, Amount: l.Amount, Address: l.Address,
 		Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, l.Note}
 }
 
-// append appends the head, including the line that begins the rows.
-func (h planHead) append(b []byte) ([]byte, error) {
-	var err error
-	value := func(before string, v any) {
-		text, e := json.Marshal(v)
-		b, err = append(append(b, before...), text...), cmp.Or(err, e)
-	}
-	member := func(name string, v any) {
-		value(fmt.Sprintf("  %q: ", name), v)
-		b = append(b, ",\n"...)
-	}
-	list := func(name string, n int, element func(int) any) {
-		b = fmt.Appendf(b, "  %q: [", name)
-		before := "\n    "
-		for i := range n {
-			value(before, element(i))
-			before = ",\n    "
-		}
-		if n > 0 {
-			b = append(b, "\n  "...)
-		}
-		b = append(b, "],\n"...)
-	}
-	b = append(b, "{\n"...)
-	member("account", h.Account)
-	member("base_url", h.BaseURL)
-	member("made", h.Made)
-	member("expires", h.Expires)
-	if h.Batch != "" {
-		member("batch", h.Batch)
-	}
-	if h.Since != "" {
-		member("since", h.Since)
-	}
-	member("limits", h.Limits)
-	list("totals", len(h.Totals), func(i int) any { return h.Totals[i] })
-	list("warnings", len(h.Warnings), func(i int) any { return h.Warnings[i] })
-	return append(b, beforeRows+"\n"...), err
+func lineOf(r PlanRow, pays string) planfile.Row {
+	return planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount, Pays: pays, Address: r.Address,
+		Memo: r.Memo, Callback: r.Callback, Note: r.Note}
 }
 
 // OpenPlan reads a plan and checks all of it. If the file is not a plan, the error is an *Error of the kind
@@ -295,7 +193,7 @@ func (p *Plan) check(t *planText) error {
 // readHead reads the part before the rows.
 func (p *Plan) readHead(t *planText) error {
 	text := t.rest
-	for line := ""; line != beforeRows; {
+	for line := ""; line != planfile.BeforeRows; {
 		next, err := t.next(maxHead)
 		if err != nil {
 			return err
@@ -306,11 +204,11 @@ func (p *Plan) readHead(t *planText) error {
 		}
 	}
 	text = text[:len(text)-len(t.rest)]
-	var h planHead
+	var h planfile.Head
 	if err := json.Unmarshal(append(bytes.Clone(text), "]}"...), &h); err != nil {
 		return p.changed("its head cannot be read: %s", jsonCause(err))
 	}
-	if again, err := h.append(nil); err != nil || !bytes.Equal(again, text) {
+	if again, err := h.Append(nil); err != nil || !bytes.Equal(again, text) {
 		return p.changed("its head is not as till writes it")
 	}
 	if h.Account == "" || h.BaseURL == "" || h.Expires.Before(h.Made) {
@@ -318,7 +216,7 @@ func (p *Plan) readHead(t *planText) error {
 	}
 	p.Account = Account{Address: h.BaseURL, Name: h.Account}
 	p.Made, p.Expires = h.Made.UTC(), h.Expires.UTC()
-	p.Batch, p.Since, p.Limits, p.Warnings = h.Batch, h.Since, h.Limits, h.Warnings
+	p.Batch, p.Since, p.Limits, p.Warnings = h.Batch, h.Since, Limits(h.Limits), h.Warnings
 	for _, t := range h.Totals {
 		if !p.decimals.learn(t.Amount, t.Pays) {
 			return p.changed("it says of a total that it is %q, and that is not the amount", t.Pays)
@@ -381,14 +279,14 @@ func (t *planText) row() (PlanRow, string, error) {
 	if last {
 		return PlanRow{}, "", errNoRow
 	}
-	var l planLine
+	var l planfile.Row
 	var text []byte
 	text, t.comma = bytes.CutSuffix(bytes.TrimPrefix(line, []byte("    ")), []byte(","))
 	if err := json.Unmarshal(text, &l, json.RejectUnknownMembers(true)); err != nil {
 		return PlanRow{}, "", t.plan.changed("line %d cannot be read: %s", t.line, jsonCause(err))
 	}
-	row := l.row()
-	t.again, err = appendLine(append(t.again[:0], "    "...), row, l.Pays)
+	row := rowOf(l)
+	t.again, err = l.Append(append(t.again[:0], "    "...))
 	if err != nil || !bytes.Equal(t.again, bytes.TrimSuffix(line, []byte(","))) {
 		return PlanRow{}, "", t.plan.changed("line %d is not as till writes it", t.line)
 	}

@@ -15,6 +15,7 @@ import (
 	"example.com/till/internal/address"
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/money"
+	"example.com/till/internal/planfile"
 	"example.com/till/pkg/api"
 )
 
@@ -99,15 +100,15 @@ func checkPlace(path string) error {
 
 // write writes the text of a plan's file, and returns its digest.
 func (p *Plan) write(w io.Writer, rows iter.Seq[PlanRow]) (digest string, err error) {
-	h := planHead{
+	h := planfile.Head{
 		Account: p.Account.Name, BaseURL: p.Account.Address, Made: p.Made.UTC().Truncate(time.Second),
 		Expires: p.Expires.UTC().Truncate(time.Second),
-		Batch:   p.Batch, Since: p.Since, Limits: p.Limits, Warnings: p.Warnings,
+		Batch:   p.Batch, Since: p.Since, Limits: money.Limits(p.Limits), Warnings: p.Warnings,
 	}
 	for _, t := range p.Totals {
-		h.Totals = append(h.Totals, planTotal{t.Amount, t.Rows, p.Pays(t.Amount)})
+		h.Totals = append(h.Totals, planfile.Total{Amount: t.Amount, Rows: t.Rows, Pays: p.Pays(t.Amount)})
 	}
-	line, err := h.append(nil)
+	line, err := h.Append(nil)
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +117,7 @@ func (p *Plan) write(w io.Writer, rows iter.Seq[PlanRow]) (digest string, err er
 	out.Write(line)
 	end := ""
 	for row := range rows {
-		if line, err = appendLine(append(line[:0], end+"    "...), row, p.Pays(money.Big(row.Amount))); err != nil {
+		if line, err = lineOf(row, p.Pays(money.Big(row.Amount))).Append(append(line[:0], end+"    "...)); err != nil {
 			return "", err
 		}
 		if _, err := out.Write(line); err != nil {

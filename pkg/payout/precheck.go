@@ -11,8 +11,8 @@ import (
 // askedAtOnce is how many rows one query to the journal is about.
 const askedAtOnce = 100
 
-// journal compares the rows with the orders in the journal.
-func (m *maker) journal() error {
+// compareWithJournal compares the rows with the orders in the journal.
+func (m *maker) compareWithJournal() error {
 	if err := m.ledger.Reap(m.ctx); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (m *maker) warnNew() error {
 
 // describe formats a content for a person.
 func (m *maker) describe(c Content) string {
-	return m.Currencies.registry.Format(c.Amount) + " to " + c.Address
+	return m.money.Format(c.Amount) + " to " + c.Address
 }
 
 // count counts an order that the journal already has.

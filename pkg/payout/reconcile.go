@@ -20,6 +20,14 @@ type Result struct {
 	withdrawal string // its id on the list
 }
 
+// Hint says how a person settles the conflict of the order.
+func (r Result) Hint() Hint {
+	if r.Agrees {
+		return NewHint("", "withdraw", "resolve", r.Order.OrderID, "--paid-as", r.Order.ID)
+	}
+	return settleConflict(r.Order.OrderID, r.Order.ID)
+}
+
 // Reconcile reads the service's list and settles orders with it. An order that is listed as it was sent
 // becomes accepted. One that is listed with other content becomes a conflict. One that was accepted, and whose
 // withdrawal the service does not have, becomes unknown. Any other that is not listed does not change, because a list

@@ -596,7 +596,7 @@ func TestCompareFindsEveryDifference(t *testing.T) {
 			t.Errorf("no reason: %+v", f)
 		}
 	}
-	want := map[string]string{"here " + lost: OnlyHere, "here w98": OnlyHere, "4 " + moved: Different, "6 " + there: Different, "2 " + twice: Different, "there " + strange: OnlyThere}
+	want := map[string]string{"here " + lost: onlyHere, "here w98": onlyHere, "4 " + moved: different, "6 " + there: different, "2 " + twice: different, "there " + strange: onlyThere}
 	if asText(got) != asText(want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
@@ -608,7 +608,7 @@ func TestCompareFindsEveryDifference(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range found.Differences {
-		if f.What == OnlyHere {
+		if f.What == onlyHere {
 			t.Errorf("it is not of the period: %+v", f)
 		}
 	}
@@ -803,11 +803,11 @@ func TestUnrecordedOrdersAreMissing(t *testing.T) {
 	record := &api.Withdrawal{ID: "w1"}
 	for _, state := range States() {
 		want := state != StateAccepted && state != StateConflict
-		if got := (Difference{What: Different, Order: &Order{State: state}, Record: record}).Missing(); got != want {
+		if got := (Difference{What: different, Order: &Order{State: state}, Record: record}).Missing(); got != want {
 			t.Errorf("%s: %v", state, got)
 		}
 	}
-	if !(Difference{What: OnlyThere, Record: record}).Missing() || (Difference{What: OnlyHere, Order: &Order{State: StateAccepted}}).Missing() {
+	if !(Difference{What: onlyThere, Record: record}).Missing() || (Difference{What: onlyHere, Order: &Order{State: StateAccepted}}).Missing() {
 		t.Error("what only one of the two has is taken for the other")
 	}
 }

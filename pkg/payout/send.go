@@ -455,7 +455,7 @@ func (s *Sender) unsettled(o journal.Record, alive bool) *Error {
 	case o.State == StateConflict:
 		return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.ID,
 			Msg:  fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
-			Hint: SettleConflict(o.OrderID, o.ID)}
+			Hint: settleConflict(o.OrderID, o.ID)}
 	case alive:
 		return &Error{Kind: Busy, OrderID: o.OrderID,
 			Msg:  fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host),
@@ -501,7 +501,7 @@ func accountChanged(err error) error {
 	return err
 }
 
-func (s *Sender) format(a api.Amount) string { return s.options.Currencies.Format(a) }
+func (s *Sender) format(a api.Amount) string { return s.money.Format(a) }
 
 func (s *Sender) describe(c Content) string {
 	text := s.format(c.Amount)

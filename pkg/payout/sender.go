@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/approval"
 )
@@ -21,6 +22,7 @@ type Sender struct {
 	client   *api.Client
 	key      string // fingerprint of the client's key
 	options  Options
+	money    money.Registry
 	now      func() time.Time
 	pause    func(ctx context.Context, d time.Duration) error // between two scans of the list
 	underWay int32                                            // see UnderWay; atomic
@@ -44,9 +46,9 @@ type Options struct {
 	// sent, because the request may still arrive. 0 means 15 minutes, and a negative value means no wait. It
 	// must be at least as long as the service, and everything between it and till, can delay a request.
 	SettleAfter time.Duration
-	// Currencies are used for amounts in messages and in plans. The zero value knows the fiat currencies of
-	// ISO 4217.
-	Currencies Currencies
+	// Currencies are known besides the fiat currencies of ISO 4217 and those that the service's interface names. One
+	// of them replaces a currency with the same code.
+	Currencies []Currency
 	// Address replaces the client's base URL as the account's address. It is for a service that has several
 	// base URLs, or has its own identity, as till's sandbox does.
 	Address string
@@ -101,7 +103,7 @@ func New(client *api.Client, j *Journal, account string, o Options) (*Sender, er
 	}
 	return &Sender{
 		Ledger: j.Ledger(Account{Address: cmp.Or(o.Address, client.BaseURL()), Name: account}),
-		client: client, key: client.KeyFingerprint(), options: o,
+		client: client, key: client.KeyFingerprint(), options: o, money: registryOf(o.Currencies),
 		now: time.Now, skew: new(atomic.Pointer[time.Duration]),
 	}, nil
 }
@@ -118,7 +120,7 @@ func requestOf(o Order) api.CreateWithdrawal {
 }
 
 func (s *Sender) decimals(a api.Amount) int64 {
-	return int64(s.options.Currencies.registry.DecimalsOf(a.Kind, a.Code))
+	return int64(s.money.DecimalsOf(a.Kind, a.Code))
 }
 
 // VerifyKey compares the key with the keys that the account was used with before. It refuses a key that was

@@ -157,7 +157,7 @@ func (t Tally) worthWaiting(run string) error {
 		e.Hint = NewHint("find out whether they were taken", "payout", "reconcile", run)
 	case t.States[StateConflict] > 0:
 		e.Kind, e.Msg = Conflict, words(StateConflict, "in conflict, such as "+t.Conflict)
-		e.Hint = SettleConflict(t.Conflict, "")
+		e.Hint = settleConflict(t.Conflict, "")
 	case t.States[StateSending] > 0:
 		e.Kind, e.Msg, e.Hint = Busy, words(StateSending, "being sent by another process"),
 			NewHint("wait for that first")

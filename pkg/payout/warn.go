@@ -19,13 +19,11 @@ const (
 
 // warnings has some warnings of each kind, and counts the others.
 type warnings [kinds]struct {
-	list []Warning
+	list []Detail
 	more int
 }
 
-func (w *warnings) add(kind int, d Detail) { w.addAbout(kind, Warning{Detail: d}) }
-
-func (w *warnings) addAbout(kind int, d Warning) {
+func (w *warnings) add(kind int, d Detail) {
 	if of := &w[kind]; len(of.list) < maxWarnings {
 		of.list = append(of.list, d)
 	} else {
@@ -35,21 +33,20 @@ func (w *warnings) addAbout(kind int, d Warning) {
 
 // about adds a warning about a row. The reader of a plan knows the row by its order id.
 func (w *warnings) about(kind int, r *inputRow, format string, args ...any) {
-	w.addAbout(kind,
-		Warning{Detail{Line: int(r.line), Message: fmt.Sprintf("order %d ", r.id) + fmt.Sprintf(format, args...)},
-			formatID(r.id)})
+	w.add(kind, Detail{Line: int(r.line), Message: fmt.Sprintf("order %d ", r.id) + fmt.Sprintf(format, args...),
+		OrderID: formatID(r.id)})
 }
 
 // told returns all warnings.
-func (w *warnings) told() (all []Warning) {
+func (w *warnings) told() (all []Detail) {
 	for kind, what := range [kinds]string{"about a run that is being applied", "to addresses that look mistyped",
 		"identical to an earlier one", "identical to an order with an unknown outcome", "far from the usual amount",
 		"to addresses that are new"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {
-			all = append(all, Warning{Detail: Detail{Message: "one more row is " + what}})
+			all = append(all, Detail{Message: "one more row is " + what})
 		} else if n > 1 {
-			all = append(all, Warning{Detail: Detail{Message: fmt.Sprintf("%d more rows are %s", n, what)}})
+			all = append(all, Detail{Message: fmt.Sprintf("%d more rows are %s", n, what)})
 		}
 	}
 	return all
@@ -59,7 +56,7 @@ func (w *warnings) told() (all []Warning) {
 func (m *maker) warnings() error {
 	for i := range m.rows {
 		r := &m.rows[i]
-		if why := m.Currencies.registry.AddressWarning(m.coins[r.coin].currency, r.address()); why != "" {
+		if why := m.money.AddressWarning(m.coins[r.coin].currency, r.address()); why != "" {
 			m.warn.about(doubtful, r, "pays to %s: %s", shortenText(r.address()), why)
 		}
 	}
@@ -70,12 +67,11 @@ func (m *maker) warnings() error {
 	m.warnOutliers()
 	m.made.Warned = m.warn.told()
 	for _, d := range m.made.Warned {
-		m.made.Details = append(m.made.Details, d.Detail)
 		m.made.Plan.Warnings = append(m.made.Plan.Warnings, d.String())
 	}
-	if m.FailOnWarning && len(m.made.Details) > 0 {
+	if m.FailOnWarning && len(m.made.Warned) > 0 {
 		return &Error{Kind: Refused, Rule: RuleWarning, Msg: m.Name + " is warned about, and nothing is planned",
-			Hint: NewHint("leave --fail-on-warning out if all of it is meant"), Details: m.made.Details}
+			Hint: NewHint("leave --fail-on-warning out if all of it is meant"), Details: m.made.Warned}
 	}
 	return nil
 }
@@ -150,6 +146,6 @@ func (m *maker) warnOutliers() {
 		usual := amount
 		usual.Minor = median
 		m.warn.about(outlier, r, "pays %s, which is far from the usual %s of this file",
-			m.Currencies.registry.Format(amount), m.Currencies.registry.Format(usual))
+			m.money.Format(amount), m.money.Format(usual))
 	}
 }

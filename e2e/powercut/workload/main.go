@@ -227,7 +227,7 @@ func (t *program) batch(ctx context.Context, s *payout.Sender) error {
 		rows += fmt.Sprintf("%d,Btc,%d,%s\n", order, w.Amount.Minor, w.Address)
 	}
 	made, err := s.MakePlan(ctx, payout.PlanInput{Path: filepath.Join(filepath.Dir(t.dir), "rows.plan"), Name: "rows.csv",
-		Input: strings.NewReader(rows), Format: payout.CSV})
+		Input: strings.NewReader(rows)})
 	if err != nil {
 		return err
 	}

@@ -66,16 +66,19 @@ See: till help payout-files.`,
 	cmdutil.Offer(cmd, "delimiter",
 		cobra.FixedCompletions([]string{"auto", ",", ";", "tab"}, cobra.ShellCompDirectiveNoFileComp))
 	cmdutil.Offer(cmd, "format",
-		cobra.FixedCompletions([]string{payout.CSV, payout.JSONL}, cobra.ShellCompDirectiveNoFileComp))
+		cobra.FixedCompletions([]string{csv, jsonl}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
+
+// The formats of an input.
+const csv, jsonl = "csv", "jsonl"
 
 // check finds the format of the input, and refuses flags that cannot be used together.
 func (f *planFlags) check(file string) error {
 	switch {
-	case f.format != "" && f.format != payout.CSV && f.format != payout.JSONL:
+	case f.format != "" && f.format != csv && f.format != jsonl:
 		return cmdutil.UsageError(fmt.Sprintf("--format: there is no format %q", f.format),
-			cmp.Or(near.Question(f.format, "", []string{payout.CSV, payout.JSONL}), "use csv or jsonl"))
+			cmp.Or(near.Question(f.format, "", []string{csv, jsonl}), "use csv or jsonl"))
 	case f.format == "" && file == "-":
 		return cmdutil.UsageError("payout plan: standard input has no name that tells its format",
 			"add --format csv or --format jsonl")
@@ -89,14 +92,14 @@ func (f *planFlags) check(file string) error {
 			"leave it out, or add --auto-order-id BATCH")
 	}
 	if f.batch != "" {
-		if err := payout.CheckBatch(f.batch); err != nil {
+		if err := (payout.PlanInput{Batch: f.batch}).CheckBatch(); err != nil {
 			return cmdutil.UsageError("--auto-order-id: "+err.Error(), cmdutil.UnsetHint)
 		}
 	}
 	if f.format == "" {
-		f.format = payout.CSV
+		f.format = csv
 		if strings.EqualFold(filepath.Ext(file), ".jsonl") {
-			f.format = payout.JSONL
+			f.format = jsonl
 		}
 	}
 	switch f.delimiter {
@@ -110,7 +113,7 @@ func (f *planFlags) check(file string) error {
 		return cmdutil.UsageError(fmt.Sprintf("--delimiter: fields cannot be separated by %q", f.delimiter),
 			`use auto, ",", ";" or tab`)
 	}
-	if f.format == payout.JSONL {
+	if f.format == jsonl {
 		return cmdutil.UsageError("--delimiter is about CSV, and the rows are JSON lines",
 			"leave it out, or add --format csv")
 	}
@@ -162,7 +165,7 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	}
 	debug.SetMemoryLimit(planMemory)
 	made, err := ledger.MakePlan(s.Ctx, payout.PlanInput{
-		Path: flags.out, Input: in, Name: name, Format: flags.format, Delimiter: flags.delimiter,
+		Path: flags.out, Input: in, Name: name, JSONLines: flags.format == jsonl, Delimiter: flags.delimiter,
 		Currencies: s.PayoutCurrencies(), Limits: payout.Limits(s.Limits), Now: s.IO.Now(), Expires: flags.expires,
 		Batch: flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty,
 		FailOnWarning: flags.failOnWarnings,

@@ -9,6 +9,7 @@ import (
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
+	"example.com/till/internal/planfile"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -62,7 +63,7 @@ approvals.`,
 		},
 	}
 	cmd.Flags().BoolVar(&approvals, "approvals", false, "show who has approved the plan, and who may")
-	a.Prints(cmd, cmdutil.PrintedApart[payout.PlanFile, plannedLine]())
+	a.Prints(cmd, cmdutil.PrintedApart[planfile.File, planfile.Row]())
 	a.Prints(cmd, cmdutil.PrintedAs[approverLine](cmdutil.List))
 	return cmdutil.WithView(a, cmdutil.Apart, plannedView, cmd)
 }
@@ -86,25 +87,14 @@ type planned struct {
 	pays     string
 }
 
-// plannedLine is a row as JSON, in the form of the plan's own file.
-type plannedLine struct {
-	OrderID  string       `json:"order_id" schema:"order-id"`
-	Currency api.Currency `json:"currency"`
-	Amount   api.Amount   `json:"amount"`
-	Pays     string       `json:"pays"`
-	Address  string       `json:"address"`
-	Memo     string       `json:"memo,omitempty"`
-	Callback string       `json:"callback,omitempty"`
-	Note     string       `json:"note,omitempty"`
-}
-
 func plannedView(m money.Registry) render.View[planned] {
 	type row = planned
 	return render.View[row]{
 		Again: true, // the file of a plan can be read more than once
 		ID:    func(r row) string { return r.ExternalOrderID },
-		JSON: render.Encoded(func(r row) plannedLine {
-			return plannedLine{r.ExternalOrderID, r.Currency, r.Amount, r.pays, r.Address, r.Memo, r.Callback, r.Note}
+		JSON: render.Encoded(func(r row) planfile.Row {
+			return planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount, Pays: r.pays, Address: r.Address,
+				Memo: r.Memo, Callback: r.Callback, Note: r.Note}
 		}),
 		Columns: []render.Column[row]{
 			{Name: "order_id", About: "your own number for the withdrawal",
@@ -139,7 +129,7 @@ func noteShown(s *cmdutil.Session, p *payout.Plan) {
 		s.Note("the plan has expired: a run that has begun can continue, a new one cannot begin")
 	}
 	if err := p.CheckDecimals(s.PayoutCurrencies()); err != nil {
-		s.Warn(payout.Warning{Detail: payout.Detail{Message: fmt.Sprintf("%v; till payout apply refuses it", err)}})
+		s.Warn(payout.Detail{Message: fmt.Sprintf("%v; till payout apply refuses it", err)})
 	}
 	tellOneCase(s, p)
 }
@@ -156,7 +146,7 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) e
 		if _, err := p.WriteTo(&text); err != nil {
 			return err
 		}
-		return render.View[[]byte]{JSON: render.Received[payout.PlanFile](func(t []byte) []byte { return t })}.One(s.IO.Out, o,
+		return render.View[[]byte]{JSON: render.Received[planfile.File](func(t []byte) []byte { return t })}.One(s.IO.Out, o,
 			text.Bytes())
 	case o.Format == render.JSON:
 		_, err := p.WriteTo(written{s.IO.Out})
