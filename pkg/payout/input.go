@@ -49,7 +49,7 @@ type cells [columns]string
 // source reads an input row by row. A row that is not well-formed has details and no cells. The error is
 // io.EOF at the end of the input, and another error if the input cannot be read further.
 type source interface {
-	next() (row cells, line int, wrong []Detail, err error)
+	next() (row cells, wrong []Detail, err error)
 }
 
 func wrongf(line int, field, format string, args ...any) []Detail {
@@ -119,8 +119,7 @@ func notUTF8(text []byte) int {
 	}
 }
 
-func newSource(in io.Reader, jsonLines bool, delimiter string, derives bool) source {
-	text := textLines{in: bufio.NewReaderSize(in, maxRecord)}
+func newSource(text *textLines, jsonLines bool, delimiter string, derives bool) source {
 	if jsonLines {
 		return &jsonRows{text: text}
 	}

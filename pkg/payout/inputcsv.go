@@ -13,7 +13,7 @@ import (
 // csvRows reads a CSV file. No field may contain a line break, so each record is one line. A stray quote then
 // spoils only its own line, and not the rest of the file.
 type csvRows struct {
-	text      textLines
+	text      *textLines
 	delimiter string // empty until it is known
 	derives   bool   // the order ids are derived, so the column may be missing
 	header    []column
@@ -21,17 +21,16 @@ type csvRows struct {
 	open      bool // the last row ended inside a field in double quotes
 }
 
-func (r *csvRows) next() (row cells, line int, wrong []Detail, err error) {
+func (r *csvRows) next() (row cells, wrong []Detail, err error) {
 	if r.header == nil {
-		wrong, err := r.readHeader()
-		if wrong != nil || err != nil {
-			return row, r.text.line, wrong, err
+		if wrong, err := r.readHeader(); wrong != nil || err != nil {
+			return row, wrong, err
 		}
 	}
 	for blank := true; blank; blank = r.blank() {
 		text, wrong, err := r.text.next()
 		if wrong != nil || err != nil {
-			return row, r.text.line, wrong, err
+			return row, wrong, err
 		}
 		open := r.open
 		if r.open = false; open && r.closes(text) { // the rest of that row, which was reported
@@ -39,32 +38,26 @@ func (r *csvRows) next() (row cells, line int, wrong []Detail, err error) {
 			continue
 		}
 		if wrong := r.split(text); wrong != nil {
-			return row, r.text.line, wrong, nil
+			return row, wrong, nil
 		}
 	}
-	line = r.text.line
-	between := delimiterNames[r.delimiter]
-	switch got, want := len(r.fields), len(r.header); {
-	case got > want:
-		return row, line,
-			wrongf(line, "",
-				"it has %d fields, and the header has %d: a text with a %s in it belongs between double quotes", got,
-				want, between), nil
-	case got == 1:
-		return row, line,
-			wrongf(line, "", "it has one field, and the header has %d: an empty field still needs its %s", want, between),
-			nil
-	case got < want:
-		return row, line,
-			wrongf(line, "", "it has %d fields, and the header has %d: an empty field still needs its %s", got, want,
-				between), nil
+	if got, want := len(r.fields), len(r.header); got != want {
+		has, between := "one field", delimiterNames[r.delimiter]
+		if got > 1 {
+			has = fmt.Sprintf("%d fields", got)
+		}
+		advice := "an empty field still needs its " + between
+		if got > want {
+			advice = "a text with a " + between + " in it belongs between double quotes"
+		}
+		return row, wrongf(r.text.line, "", "it has %s, and the header has %d: %s", has, want, advice), nil
 	}
 	for i, col := range r.header {
 		if col != noColumn {
 			row[col] = r.fields[i]
 		}
 	}
-	return row, line, nil, nil
+	return row, nil, nil
 }
 
 // noColumn is the column of a header that is unknown, or that occurs a second time.

@@ -11,21 +11,19 @@ import (
 
 // jsonRows reads a file of JSON lines.
 type jsonRows struct {
-	text textLines
+	text *textLines
 	dec  jsontext.Decoder
 }
 
-func (r *jsonRows) next() (row cells, line int, wrong []Detail, err error) {
+func (r *jsonRows) next() (row cells, wrong []Detail, err error) {
 	text, wrong, err := r.text.next()
 	if wrong != nil || err != nil {
-		return row, r.text.line, wrong, err
+		return row, wrong, err
 	}
-	line = r.text.line
-	row, wrong, err = r.object(text, line)
-	if err != nil {
-		return row, line, wrongf(line, "", "it is not JSON: %s", shortenText(syntax(err))), nil
+	if row, wrong, err = r.object(text, r.text.line); err != nil {
+		wrong = wrongf(r.text.line, "", "it is not JSON: %s", shortenText(syntax(err)))
 	}
-	return row, line, wrong, nil
+	return row, wrong, nil
 }
 
 // object reads the JSON object of a line. The error is a syntax error.
@@ -37,7 +35,7 @@ func (r *jsonRows) object(text string, line int) (row cells, wrong []Detail, err
 		if err != nil {
 			return row, nil, err
 		}
-		return row, wrongf(line, "", "it is %s: one object belongs on a line, such as %s", kindOf(value.Kind()),
+		return row, wrongf(line, "", "it is %s: one object belongs on a line, such as %s", kindNames[value.Kind()],
 			`{"order_id":"5001","currency":"Btc","amount":"0.015","address":"..."}`), nil
 	}
 	if _, err := r.dec.ReadToken(); err != nil {
@@ -104,34 +102,17 @@ func textOf(col column, value jsontext.Value) (text, why string) {
 		}
 		return "", fmt.Sprintf("it is a number: write it as text, in quotes: %q", shortenText(literal))
 	}
-	return "", fmt.Sprintf("it is %s, and a text belongs there", kindOf(value.Kind()))
+	return "", fmt.Sprintf("it is %s, and a text belongs there", kindNames[value.Kind()])
 }
 
-func kindOf(k jsontext.Kind) string {
-	switch k {
-	case 'n':
-		return "null"
-	case 't', 'f':
-		return "true or false"
-	case '"':
-		return "a text"
-	case '0':
-		return "a number"
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	}
-	return "something else"
-}
+// kindNames has the kinds of JSON values in words.
+var kindNames = map[jsontext.Kind]string{'n': "null", 't': "true or false", 'f': "true or false", '"': "a text",
+	'0': "a number", '{': "an object", '[': "a list"}
 
 // syntax returns the reason of a decoder's error.
 func syntax(err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return "it is cut off"
 	}
-	if e := (*jsontext.SyntacticError)(nil); errors.As(err, &e) {
-		return fmt.Sprintf("at byte %d: %v", e.ByteOffset, e.Err)
-	}
-	return err.Error()
+	return jsonCause(err)
 }

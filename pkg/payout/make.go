@@ -1,10 +1,9 @@
 package payout
 
 import (
-	"bytes"
+	"bufio"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -95,8 +94,7 @@ type maker struct {
 	made   Made
 
 	rows  []inputRow
-	same  []sortedRow // the rows by their keys
-	coins []coin      // those of the rows
+	coins []coin // those of the rows
 	wrong details
 	tally *money.Tally
 	over  details           // what exceeds the limits
@@ -176,7 +174,8 @@ const rowsAtOnce = 1024
 
 // read reads the input to its end.
 func (m *maker) read() error {
-	in := newSource(m.Input, m.JSONLines, m.Delimiter, m.Batch != "")
+	text := &textLines{in: bufio.NewReaderSize(m.Input, maxRecord)}
+	in := newSource(text, m.JSONLines, m.Delimiter, m.Batch != "")
 	p := parser{m.money, m.Batch != "", !m.JSONLines}
 	group := make([]parsedRow, 0, rowsAtOnce)
 	var parts [][]inputRow // appending to one slice would copy it many times
@@ -186,7 +185,8 @@ func (m *maker) read() error {
 		group = group[:0]
 		for len(group) < cap(group) && end == nil {
 			var r parsedRow
-			if r.cells, r.line, r.wrong, end = in.next(); end == nil {
+			if r.cells, r.wrong, end = in.next(); end == nil {
+				r.line = text.line
 				group = append(group, r)
 			} else {
 				why = r.wrong
@@ -235,7 +235,6 @@ func (m *maker) read() error {
 			Hint: NewHint(m.first.Hint())})
 	}
 	m.made.Count = len(m.rows)
-	m.same = m.sorted(func(r *inputRow) uint64 { return prefixOf(r.key) }, byKey)
 	return nil
 }
 
@@ -322,45 +321,16 @@ func parseID(text string) int64 {
 
 func formatID(id int64) string { return strconv.FormatInt(id, 10) }
 
-// A sortedRow is a row in another order. It has what decides nearly always: comparing the rows would read all of memory.
-type sortedRow struct {
-	prefix uint64
-	place  uint32 // index of maker.rows
-}
-
-// sorted returns the rows, sorted by a prefix, then by compare, and then as they are in the file.
-func (m *maker) sorted(prefix func(*inputRow) uint64, compare func(a, b *inputRow) int) []sortedRow {
-	order := make([]sortedRow, len(m.rows))
-	for i := range order {
-		order[i] = sortedRow{prefix(&m.rows[i]), uint32(i)}
-	}
-	slices.SortFunc(order, func(a, b sortedRow) int {
-		if c := cmp.Compare(a.prefix, b.prefix); c != 0 {
-			return c
-		}
-		return cmp.Or(compare(&m.rows[a.place], &m.rows[b.place]), cmp.Compare(a.place, b.place))
-	})
-	return order
-}
-
-func idOf(r *inputRow) uint64 { return uint64(r.id) }
-
-func byID(a, b *inputRow) int { return cmp.Compare(a.id, b.id) }
-
-func prefixOf(k order.Key) uint64 { return binary.BigEndian.Uint64(k[:]) }
-
-func byKey(a, b *inputRow) int { return bytes.Compare(a.key[:], b.key[:]) }
-
 // doubled returns an error for each row with the order id of an earlier row.
 func (m *maker) doubled() (wrong []Detail) {
-	before := &inputRow{}
-	for _, s := range m.sorted(idOf, byID) {
-		r := &m.rows[s.place]
-		if r.id != 0 && r.id == before.id {
-			wrong = append(wrong, wrongf(int(r.line), "order_id", "%d is on line %d already", r.id, before.line)...)
+	lines := make(map[int64]uint32, len(m.rows)) // by order id
+	for i := range m.rows {
+		r := &m.rows[i]
+		if first, found := lines[r.id]; found && r.id != 0 {
+			wrong = append(wrong, wrongf(int(r.line), "order_id", "%d is on line %d already", r.id, first)...)
 			continue
 		}
-		before = r
+		lines[r.id] = r.line
 	}
 	return wrong
 }
@@ -371,15 +341,11 @@ func (m *maker) derive() error {
 	if m.Batch == "" {
 		return nil
 	}
-	count := 0
-	var before order.Key
-	for _, s := range m.same {
-		r := &m.rows[s.place]
-		if r.key != before {
-			count = 0
-		}
-		before, count = r.key, count+1
-		r.id = parseID(deriveOrderID(m.Batch, contentOf(m.planRow(r).CreateWithdrawal), count))
+	counts := make(map[order.Key]int, len(m.rows))
+	for i := range m.rows {
+		r := &m.rows[i]
+		counts[r.key]++
+		r.id = parseID(deriveOrderID(m.Batch, contentOf(m.planRow(r).CreateWithdrawal), counts[r.key]))
 	}
 	if wrong := m.doubled(); wrong != nil {
 		return (&details{list: wrong}).

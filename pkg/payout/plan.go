@@ -109,7 +109,7 @@ func (c *counter) Write(b []byte) (int, error) {
 }
 
 // Pays formats an amount with the decimals of the plan, such as "25.00 USD", or "1500000 minor Btc" if they are unknown.
-func (p *Plan) Pays(a BigAmount) string { return p.decimals.format(a) }
+func (p *Plan) Pays(a BigAmount) string { return a.Format(p.decimals.of(a)) }
 
 // decimals has the number of decimals of each unit. Codes are in lower case.
 type decimals map[api.Currency]int
@@ -126,9 +126,6 @@ func (d decimals) of(a BigAmount) int {
 	return money.Unknown
 }
 
-// format formats an amount as money.Registry.Format does.
-func (d decimals) format(a BigAmount) string { return a.Format(d.of(a)) }
-
 // learn takes the number of decimals from an amount as a plan shows it. It reports whether the text is the
 // amount, with the same decimals as the amounts of this unit before it.
 func (d decimals) learn(a BigAmount, pays string) bool {
@@ -141,5 +138,5 @@ func (d decimals) learn(a BigAmount, pays string) bool {
 	if _, known := d[u]; !known {
 		d[u] = n
 	}
-	return d[u] == n && n <= api.MaxDecimals && d.format(a) == pays
+	return d[u] == n && n <= api.MaxDecimals && a.Format(n) == pays
 }

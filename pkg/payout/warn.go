@@ -1,9 +1,10 @@
 package payout
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+
+	"example.com/till/pkg/payout/order"
 )
 
 // The kinds of warning, in the order of their output.
@@ -77,39 +78,32 @@ func (m *maker) warnings() error {
 }
 
 func (m *maker) warnIdentical() {
-	var found [][2]*inputRow
-	first := &inputRow{}
-	for n, s := range m.same {
-		r := &m.rows[s.place]
-		if n == 0 || first.key != r.key {
-			first = r
+	first := make(map[order.Key]*inputRow, len(m.rows))
+	for i := range m.rows {
+		r := &m.rows[i]
+		before, found := first[r.key]
+		if !found {
+			first[r.key] = r
 			continue
 		}
-		found = append(found, [2]*inputRow{r, first})
-	}
-	slices.SortFunc(found, func(a, b [2]*inputRow) int { return cmp.Compare(a[0].line, b[0].line) })
-	for _, pair := range found {
-		m.warn.about(identical, pair[0], "pays the same amount to the same address as order %d on line %d", pair[1].id,
-			pair[1].line)
+		m.warn.about(identical, r, "pays the same amount to the same address as order %d on line %d", before.id, before.line)
 	}
 }
 
 func (m *maker) warnLikeUnknown() error {
+	unknown := map[order.Key][]string{} // order ids
 	for o, err := range m.ledger.Orders(m.ctx,
 		Filter{States: []State{StateUnknown, StateSending}}) {
 		if err != nil {
 			return err
 		}
-		key := o.Content.Key()
-		from, _ := slices.BinarySearchFunc(m.same, prefixOf(key), func(s sortedRow, prefix uint64) int { return cmp.Compare(s.prefix, prefix) })
-		for _, s := range m.same[from:] {
-			if s.prefix != prefixOf(key) {
-				break
-			}
-			if r := &m.rows[s.place]; r.key == key && r.id != parseID(o.OrderID) {
-				m.warn.about(likeUnknown, r,
-					"pays the same as order %s, whose outcome is unknown: till withdraw reconcile %s",
-					o.OrderID, o.OrderID)
+		unknown[o.Content.Key()] = append(unknown[o.Content.Key()], o.OrderID)
+	}
+	for i := range m.rows {
+		r := &m.rows[i]
+		for _, id := range unknown[r.key] {
+			if r.id != parseID(id) {
+				m.warn.about(likeUnknown, r, "pays the same as order %s, whose outcome is unknown: till withdraw reconcile %s", id, id)
 			}
 		}
 	}
