@@ -126,15 +126,13 @@ var patches = []overlay.Patch{
 		if s.inRow++; !s.options.KeepGoing ||`, New: `
 		if s.inRow++; !s.options.KeepGoing && !mutant("past-unknown") ||`},
 	{File: "pkg/payout/outcome.go", Old: `
-	case call.Outcome != api.Rejected:
-		return sawUncertain
+	case !errors.As(err, &call) || call.Outcome != api.Rejected:
 `, New: `
-	case mutant("reset-not-sent") && call.Status == 0:
-		return sawNeverLeft
-	case mutant("redirect-rejected") && call.Status == 307:
-		return sawRejected
-	case call.Outcome != api.Rejected:
-		return sawUncertain
+	case mutant("reset-not-sent") && errors.As(err, &call) && call.Status == 0:
+		return journal.SaidNothing
+	case mutant("redirect-rejected") && errors.As(err, &call) && call.Status == 307:
+		return journal.WasRejected
+	case !errors.As(err, &call) || call.Outcome != api.Rejected:
 `},
 	{File: "pkg/payout/reconcile.go", Old: `
 	if !r.Listed {
