@@ -12,8 +12,9 @@ import (
 // mostLines is how long the page of pkg/payout may be, with the comment of the package: about two screens.
 const mostLines = 96
 
-// TestPayoutFace checks that go doc shows pkg/payout on two screens. It also checks that no declaration or comment there
-// or in a package below names something of an internal package, because no reader of another module can look that up.
+// TestPayoutFace checks that go doc shows pkg/payout on two screens. It also checks that no declaration or
+// comment there or in a package below names something of an internal package, because no reader of another
+// module can look that up.
 func TestPayoutFace(t *testing.T) {
 	const payout = "example.com/till/pkg/payout"
 	page := goPrints(t, "doc", payout)

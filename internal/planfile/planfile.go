@@ -13,7 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// File is the JSON of a plan's file. No value of this type is made: the file is written and read line by line.
+// File is the JSON of a plan's file. No value of this type is made: the file is written and read line by
+// line.
 type File struct {
 	Head
 	Rows   []Row  `json:"rows"`
@@ -52,7 +53,8 @@ type Row struct {
 	Note     string       `json:"note,omitzero"`
 }
 
-// Append appends a row in the same form as json.Marshal writes it. It is much faster, and a plan has many rows.
+// Append appends a row in the same form as json.Marshal writes it. It is much faster, and a plan has many
+// rows.
 func (r Row) Append(b []byte) ([]byte, error) {
 	var err error
 	text := func(before, value string) {

@@ -1,10 +1,10 @@
-// Package approval says who must approve a plan of package payout, and who has. An approval is an OpenSSH signature
-// over the file of the plan, as ssh-keygen -Y sign -n till-payout writes it.
+// Package approval says who must approve a plan of package payout, and who has. An approval is an OpenSSH
+// signature over the file of the plan, as ssh-keygen -Y sign -n till-payout writes it.
 //
-// A signature counts if its key is listed among the approvers, for the namespace and for today, and if it is a
-// signature over exactly the given text. Persons count, not keys: a person is everything that principals and keys
-// connect. If a key is listed under two principals, these are one person, and so are all keys of both. Principals that
-// differ only in the form of their letters are one, such as Ann and ann.
+// A signature counts if its key is listed among the approvers, for the namespace and for today, and if it is
+// a signature over exactly the given text. Persons count, not keys: a person is everything that principals
+// and keys connect. If a key is listed under two principals, these are one person, and so are all keys of
+// both. Principals that differ only in the form of their letters are one, such as Ann and ann.
 package approval
 
 import (
@@ -19,11 +19,11 @@ import (
 
 // A Policy says how many persons must approve what a Sender sends. The zero Policy demands nothing.
 //
-// A plan is approved by signatures over its file, see Plan.Sign and ApplyOptions.Approvals. A single withdrawal cannot
-// be approved: Send refuses it, unless it is below the totals in Above.
+// A plan is approved by signatures over its file, see Plan.Sign and ApplyOptions.Approvals. A single
+// withdrawal cannot be approved: Send refuses it, unless it is below the totals in Above.
 //
-// The journal remembers the strictest Policy that the account was used with. A Sender with a less strict one is refused
-// until a person ends that with Ledger.SetApprovals.
+// The journal remembers the strictest Policy that the account was used with. A Sender with a less strict one
+// is refused until a person ends that with Ledger.SetApprovals.
 type Policy struct {
 	Required  int // how many persons
 	Approvers Approvers
@@ -129,7 +129,8 @@ func (a Approvers) Count(required int, m *Message, now time.Time) *Count {
 	return &Count{status: Status{Required: required, Joined: a.joined()}, list: a, message: m, now: now}
 }
 
-// Add counts the signature of an Approval, or rejects it. Another signature of the same person changes nothing.
+// Add counts the signature of an Approval, or rejects it. Another signature of the same person changes
+// nothing.
 func (c *Count) Add(a Approval) {
 	s, err := c.list.Verify(c.message, []byte(a.Signature), c.now)
 	switch same := func(o Approval) bool { return o.person == s.person }; {
@@ -163,8 +164,9 @@ func (c *Count) Status() Status {
 	return s
 }
 
-// A Consent is what approved the attempts that name it: how many persons had to approve the plan of a run when it was
-// applied, and the approvals that counted then. Approvals that were recorded later are those of another Consent.
+// A Consent is what approved the attempts that name it: how many persons had to approve the plan of a run
+// when it was applied, and the approvals that counted then. Approvals that were recorded later are those of
+// another Consent.
 type Consent struct {
 	Number    int64 // an attempt names it
 	Run       string

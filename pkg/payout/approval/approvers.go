@@ -36,9 +36,10 @@ type line struct {
 // maxApprovers is the most lines with a key. A file of people is far shorter.
 const maxApprovers = 1000
 
-// ParseApprovers reads the text of an allowed_signers file: see ssh-keygen(1). The path is only the name by which the
-// journal remembers the file. A time without a zone is in local. ParseApprovers refuses what a person could misread: a
-// principal that is a pattern, a certificate authority, an option that it does not know.
+// ParseApprovers reads the text of an allowed_signers file: see ssh-keygen(1). The path is only the name by
+// which the journal remembers the file. A time without a zone is in local. ParseApprovers refuses what a
+// person could misread: a principal that is a pattern, a certificate authority, an option that it does not
+// know.
 func ParseApprovers(path string, text []byte, local *time.Location) (Approvers, error) {
 	a := Approvers{Path: path, persons: map[string]string{}}
 	number := 0
@@ -66,8 +67,8 @@ func ParseApprovers(path string, text []byte, local *time.Location) (Approvers, 
 // join records that a principal and a key belong to one person. So do then all other keys of the principal,
 // and all other principals of the key.
 //
-// Principals that differ only in case, width or another form of the same letters are one. ssh-keygen tells them
-// apart, but a person who is listed twice by mistake must not count twice.
+// Principals that differ only in case, width or another form of the same letters are one. ssh-keygen tells
+// them apart, but a person who is listed twice by mistake must not count twice.
 func (a *Approvers) join(principal, fingerprint string) {
 	principal = "name " + fold(principal) // a principal may look like a fingerprint
 	for _, name := range []string{principal, fingerprint} {
@@ -225,7 +226,8 @@ func (l line) invalid(now time.Time) error {
 	return nil
 }
 
-// missing returns a principal of each person who has a valid key and has not approved, in the order of the file.
+// missing returns a principal of each person who has a valid key and has not approved, in the order of the
+// file.
 func (a Approvers) missing(approved []Approval, now time.Time) (principals []string) {
 	seen := map[string]bool{}
 	for _, one := range approved {
@@ -249,7 +251,8 @@ func (a Approvers) Persons() int {
 	return len(seen)
 }
 
-// joined says which lines are about one person although their principals differ, one sentence for each person.
+// joined says which lines are about one person although their principals differ, one sentence for each
+// person.
 func (a Approvers) joined() (all []string) {
 	names := map[string][]string{}
 	var people []string
@@ -304,8 +307,8 @@ func (a Approvers) PrincipalOf(key ssh.PublicKey) string {
 	return ""
 }
 
-// matchesList reports whether a list of patterns, separated by commas, contains a text as OpenSSH sees it: one
-// of the patterns matches, and none that begins with an exclamation mark does.
+// matchesList reports whether a list of patterns, separated by commas, contains a text as OpenSSH sees it:
+// one of the patterns matches, and none that begins with an exclamation mark does.
 func matchesList(patterns, text string) (matches bool) {
 	for p := range strings.SplitSeq(patterns, ",") {
 		p, negated := strings.CutPrefix(p, "!")
