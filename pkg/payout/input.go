@@ -46,12 +46,6 @@ func columnNamed(name string) (column, bool) {
 // cells are the fields of a row; empty: missing.
 type cells [columns]string
 
-// source reads an input row by row. A row that is not well-formed has details and no cells. The error is
-// io.EOF at the end of the input, and another error if the input cannot be read further.
-type source interface {
-	next() (row cells, wrong []Detail, err error)
-}
-
 func wrongf(line int, field, format string, args ...any) []Detail {
 	return []Detail{{Line: line, Field: field, Message: fmt.Sprintf(format, args...)}}
 }
@@ -117,13 +111,6 @@ func notUTF8(text []byte) int {
 		}
 		i += size
 	}
-}
-
-func newSource(text *textLines, jsonLines bool, delimiter string, derives bool) source {
-	if jsonLines {
-		return &jsonRows{text: text}
-	}
-	return &csvRows{text: text, delimiter: delimiter, derives: derives}
 }
 
 // parser turns cells into withdrawals.

@@ -175,7 +175,12 @@ const rowsAtOnce = 1024
 // read reads the input to its end.
 func (m *maker) read() error {
 	text := &textLines{in: bufio.NewReaderSize(m.Input, maxRecord)}
-	in := newSource(text, m.JSONLines, m.Delimiter, m.Batch != "")
+	// next returns a row. A row that is not well-formed has details and no cells. The error is io.EOF at the end of
+	// the input, and another error if the input cannot be read further.
+	next := (&csvRows{text: text, delimiter: m.Delimiter, derives: m.Batch != ""}).next
+	if m.JSONLines {
+		next = (&jsonRows{text: text}).next
+	}
 	p := parser{m.money, m.Batch != "", !m.JSONLines}
 	group := make([]parsedRow, 0, rowsAtOnce)
 	var parts [][]inputRow // appending to one slice would copy it many times
@@ -185,7 +190,7 @@ func (m *maker) read() error {
 		group = group[:0]
 		for len(group) < cap(group) && end == nil {
 			var r parsedRow
-			if r.cells, r.wrong, end = in.next(); end == nil {
+			if r.cells, r.wrong, end = next(); end == nil {
 				r.line = text.line
 				group = append(group, r)
 			} else {

@@ -23,14 +23,13 @@ import (
 // A plan file is JSON with one thing on each line. A person can read it, and sed can empty the digest, which
 // is the digest of the file with an empty digest. There is only one way to write a plan. A file with any
 // other byte is not a plan, so a repeated or unknown member, a null or another spelling of a number needs no
-// check of its own.
+// check of its own: check writes what it has read again, and compares the digests.
 const (
 	digestKind = "sha256:"
 	begins     = "{\n  \"account\": "
 	afterRows  = "  ],"
-	tailFormat = "  \"digest\": \"%s\"\n}\n"
 	maxLine    = 4 * maxRecord // bytes; it has more text around the fields of a row, and escapes some characters
-	maxHead    = 16 << 20      // bytes before the rows; nearly all of them are the addresses that the profile allows
+	tailFormat = "  \"digest\": \"%s\"\n}\n"
 )
 
 var tailSize = len(tail(digestKind + strings.Repeat("0", 64)))
@@ -131,7 +130,7 @@ func (p *Plan) read(text []byte) error {
 	if digestOf(sum) != p.Digest {
 		return p.changed("its digest is another one")
 	}
-	return p.check(&planText{plan: p, rest: text})
+	return p.check(text)
 }
 
 func isDigest(text string) bool {
@@ -147,32 +146,37 @@ func digestOf(sum hash.Hash) string {
 
 // check takes the fields of the plan from its text, except for the digest. A person who edits a plan can also
 // make a new digest, so check refuses a plan that is inconsistent even if its digest is right.
-func (p *Plan) check(t *planText) error {
-	if err := p.readHead(t); err != nil {
+func (p *Plan) check(text []byte) error {
+	head, rows, _ := bytes.Cut(text, []byte(planfile.BeforeRows+"\n"))
+	if err := p.readHead(head); err != nil {
 		return err
 	}
 	var sums []Total
-	ids := map[string]bool{}
-	p.Rows = make([]PlanRow, 0, bytes.Count(t.rest, []byte{'\n'}))
-	for {
-		row, pays, err := t.row()
-		if err == errNoRow {
+	ids, line := map[string]bool{}, bytes.Count(head, []byte{'\n'})+1
+	p.Rows = make([]PlanRow, 0, bytes.Count(rows, []byte{'\n'}))
+	for text := range bytes.Lines(rows) {
+		if line++; string(text) == afterRows+"\n" {
 			break
 		}
-		if err != nil {
-			return err
+		if len(text) > maxLine {
+			return p.changed("line %d is too long", line)
 		}
+		var l planfile.Row
+		if err := json.Unmarshal(bytes.TrimRight(text, ",\n"), &l); err != nil {
+			return p.changed("line %d cannot be read: %s", line, jsonCause(err))
+		}
+		row := rowOf(l)
 		if err := row.Validate(); err != nil {
-			return p.changed("line %d: %v", t.line, err)
+			return p.changed("line %d: %v", line, err)
 		}
 		if row.ExternalOrderID == "" {
-			return p.changed("line %d: it has no order id", t.line)
+			return p.changed("line %d: it has no order id", line)
 		}
 		if address.OneCase(row.Address) {
 			p.OneCase++
 		}
-		if !p.decimals.learn(money.Big(row.Amount), pays) {
-			return p.changed("line %d: it says that it pays %q, and that is not the amount", t.line, pays)
+		if !p.decimals.learn(money.Big(row.Amount), l.Pays) {
+			return p.changed("line %d: it says that it pays %q, and that is not the amount", line, l.Pays)
 		}
 		sums = addTotal(sums, Total{money.Big(row.Amount), 1})
 		ids[row.ExternalOrderID] = true
@@ -184,32 +188,18 @@ func (p *Plan) check(t *planText) error {
 	if !slices.Equal(sums, p.Totals) {
 		return p.changed("its totals are not those of its rows")
 	}
-	if len(t.rest) > 0 {
-		return p.changed("line %d: there is more behind the rows", t.line+1)
+	// every other spelling of what was read gives another digest
+	if again, err := p.write(io.Discard, slices.Values(p.Rows)); err != nil || again != p.Digest {
+		return p.changed("it is not as till writes it")
 	}
 	return nil
 }
 
 // readHead reads the part before the rows.
-func (p *Plan) readHead(t *planText) error {
-	text := t.rest
-	for line := ""; line != planfile.BeforeRows; {
-		next, err := t.next(maxHead)
-		if err != nil {
-			return err
-		}
-		line = string(next)
-		if len(text)-len(t.rest) > maxHead {
-			return p.changed("its head is larger than %d bytes", maxHead)
-		}
-	}
-	text = text[:len(text)-len(t.rest)]
+func (p *Plan) readHead(text []byte) error {
 	var h planfile.Head
-	if err := json.Unmarshal(append(bytes.Clone(text), "]}"...), &h); err != nil {
+	if err := json.Unmarshal(append(bytes.Clone(text), planfile.BeforeRows+"]}"...), &h); err != nil {
 		return p.changed("its head cannot be read: %s", jsonCause(err))
-	}
-	if again, err := h.Append(nil); err != nil || !bytes.Equal(again, text) {
-		return p.changed("its head is not as till writes it")
 	}
 	if h.Account == "" || h.BaseURL == "" || h.Expires.Before(h.Made) {
 		return p.changed("its account, address or times are missing or wrong")
@@ -238,57 +228,4 @@ func jsonCause(err error) string {
 		return fmt.Sprintf("at byte %d: %v", e.ByteOffset, e.Err)
 	}
 	return err.Error()
-}
-
-// planText is the text of a plan that is still to be read.
-type planText struct {
-	plan  *Plan
-	rest  []byte
-	line  int    // the number of the last line read
-	comma bool   // the last row ended with a comma
-	again []byte // a row as till writes it
-}
-
-// next returns the next line without its end.
-func (t *planText) next(most int) ([]byte, error) {
-	t.line++
-	line, rest, ended := bytes.Cut(t.rest, []byte{'\n'})
-	switch {
-	case len(line) >= most:
-		return nil, t.plan.changed("line %d is too long", t.line)
-	case !ended:
-		return nil, t.plan.changed("line %d: it ends too early", t.line)
-	}
-	t.rest = rest
-	return line, nil
-}
-
-// errNoRow says that there are no more rows.
-var errNoRow = errors.New("there is no further row")
-
-// row reads the next row. It also returns the row's amount as the plan shows it.
-func (t *planText) row() (PlanRow, string, error) {
-	line, err := t.next(maxLine)
-	if err != nil {
-		return PlanRow{}, "", err
-	}
-	last := string(line) == afterRows
-	if len(t.plan.Rows) > 0 && t.comma == last {
-		return PlanRow{}, "", t.plan.changed("line %d: a comma is missing or too many before it", t.line)
-	}
-	if last {
-		return PlanRow{}, "", errNoRow
-	}
-	var l planfile.Row
-	var text []byte
-	text, t.comma = bytes.CutSuffix(bytes.TrimPrefix(line, []byte("    ")), []byte(","))
-	if err := json.Unmarshal(text, &l, json.RejectUnknownMembers(true)); err != nil {
-		return PlanRow{}, "", t.plan.changed("line %d cannot be read: %s", t.line, jsonCause(err))
-	}
-	row := rowOf(l)
-	t.again, err = l.Append(append(t.again[:0], "    "...))
-	if err != nil || !bytes.Equal(t.again, bytes.TrimSuffix(line, []byte(","))) {
-		return PlanRow{}, "", t.plan.changed("line %d is not as till writes it", t.line)
-	}
-	return row, l.Pays, nil
 }
