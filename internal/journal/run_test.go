@@ -124,6 +124,10 @@ func TestBeginRunOfABatch(t *testing.T) {
 		if _, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe", Batch: "may"}, rows()); !errors.Is(err, BatchChanged) {
 			t.Errorf("the first one goes on: %v", err)
 		}
+		older := Claim{OrderID: "1", Content: row("1").Content, Key: "key1", Run: "cafe", Batch: "may", SameContent: true}
+		if _, err := j.Claim(t.Context(), shop, older); !errors.Is(err, BatchChanged) {
+			t.Errorf("a row of the first one is claimed: %v", err)
+		}
 	})
 }
 

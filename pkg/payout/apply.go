@@ -140,6 +140,9 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 	if err = s.ledger.Reap(ctx); err == nil {
 		err = applier.newest(ctx)
 	}
+	if err == nil && applier.Begun() {
+		err = applier.compareRows(ctx, applier.run)
+	}
 	if err == nil {
 		err = s.within(func(yield func(api.CreateWithdrawal) bool) {
 			for i := 0; i < len(plan.Rows) && yield(plan.Rows[i].CreateWithdrawal); i++ {
@@ -265,9 +268,9 @@ func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]dueRow, error]
 
 // compareRows refuses a run for which the journal has recorded other rows than the plan has: somebody has changed the
 // journal.
-func (a *Applier) compareRows(ctx context.Context) error {
+func (a *Applier) compareRows(ctx context.Context, run journal.Run) error {
 	place := 0
-	for r, err := range a.sender.ledger.RunRows(ctx, a.run) {
+	for r, err := range a.sender.ledger.RunRows(ctx, run) {
 		switch {
 		case err != nil:
 			return err
@@ -349,18 +352,17 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	if err != nil {
 		return accountChanged(err)
 	}
+	if err := a.compareRows(ctx, run); err != nil {
+		return err
+	}
 	a.run = run
 	return nil
 }
 
-// LookUp compares the rows that are recorded for the run with the plan. It settles the unknown orders and asks the
-// service's list for all orders that are to be sent, and returns the states of the orders then. Any conflict, new or
-// old, is an *Error.
+// LookUp settles the unknown orders and asks the service's list for all orders that are to be sent. It
+// returns the states of the orders then. Any conflict, new or old, is an *Error.
 func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
-	if err := a.compareRows(ctx); err != nil {
-		return Tally{}, err
-	}
 	if t, err = a.look(ctx); err != nil || t.Conflict == "" {
 		return t, err
 	}
@@ -394,18 +396,14 @@ func (a *Applier) look(ctx context.Context) (t Tally, err error) {
 	if err != nil {
 		return Tally{}, err
 	}
-	if listed = listed.with(a.found); a.Begun() {
-		a.found = answer{} // all of it is recorded
-	} else {
-		a.found = listed
-	}
-	if len(listed.records) == 0 && !l.unasked && !a.sender.ledger.Journal().Shared() {
+	a.found = listed.with(a.found)
+	if len(a.found.records) == 0 && !l.unasked && !a.sender.ledger.Journal().Shared() {
 		return t, nil
 	}
 	t = newTally()
 	for part, err := range a.rows(ctx, 0) {
 		for _, r := range part {
-			if records := listed.records[r.order.OrderID]; err == nil && len(records) > 0 {
+			if records := a.found.records[r.order.OrderID]; err == nil && len(records) > 0 {
 				r.order, err = a.settle(ctx, r.order, records, &t)
 			}
 			if err != nil {
@@ -413,6 +411,9 @@ func (a *Applier) look(ctx context.Context) (t Tally, err error) {
 			}
 			a.count(&t, r.order)
 		}
+	}
+	if a.Begun() {
+		a.found = answer{} // all of it is recorded
 	}
 	return t, nil
 }

@@ -32,6 +32,9 @@ const manyUnknown = 5
 func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	defer toError(&err)
 	defer a.leave(ctx)
+	if !a.Begun() {
+		return &Error{Kind: Invalid, Msg: "the run of the plan has not begun", Hint: NewHint("call Begin and LookUp first")}
+	}
 	if t.States[StateUnknown] > 0 && !a.options.KeepGoing {
 		which, them := fmt.Sprintf("order %s of the run is", t.Unknown), "it"
 		if n := t.States[StateUnknown]; n > 1 {
@@ -244,7 +247,7 @@ func (s *sending) hand(queue chan<- dueRow, r dueRow) {
 }
 
 // send sends a row and then continues with rows from more. It records the outcome of one row and the claim of
-// the next in a single commit.
+// the next together, see deliver.
 func (s *sending) send(r dueRow, more <-chan dueRow) {
 	if err := s.limit.Wait(s.ctx); err != nil || s.ctx.Err() != nil {
 		return

@@ -231,7 +231,7 @@ func (s *Sender) notClaimed(w withdrawal, err error) (Sent, error) {
 }
 
 // deliver claims an order, makes its one call, records how it ended, and passes that on. From the claim on, only the
-// ticket decides what is sent. If following returns another claim, it is made in the same commit as the record, and that
+// ticket decides what is sent. If following returns another claim, it is made together with the record, and that
 // order is delivered too. The error is that of a claim. All that this package sends, it sends here.
 func (s *Sender) deliver(
 	ctx, calls context.Context, c journal.Claim, following func(call) *journal.Claim, ended func(journal.Record, error),

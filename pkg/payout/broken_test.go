@@ -1,0 +1,121 @@
+package payout
+
+import (
+	"database/sql"
+	"errors"
+	"slices"
+	"testing"
+
+	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
+)
+
+// TestFailedLookUpForgetsNothing checks that what Preview found still counts if LookUp fails while it records, and is
+// called again.
+func TestFailedLookUpForgetsNothing(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.s.set(func() { d.s.take(body("101")) })
+	x, err := d.Applier(t.Context(), d.plan(nil, dueTo(2)...), ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, x.Send(t.Context(), t.Context(), Tally{}), Invalid, "") // it has not begun
+	if _, err := x.Preview(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Begin(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	d.s.set(func() { // the list hides it from here on
+		d.s.onList = func(page, size int) ([]row, int, int) {
+			items, pages, total := d.s.cut(page, size)
+			items = slices.DeleteFunc(slices.Clone(items), func(r row) bool { return r["external_order_id"] == "101" })
+			return items, pages, total - 1
+		}
+	})
+	mends := d.unwritable()
+	if _, err = x.LookUp(t.Context()); !errors.Is(err, journal.Broken) {
+		t.Fatal(err)
+	}
+	mends()
+	if tally, err := x.LookUp(t.Context()); err != nil || tally.Before != 1 {
+		t.Errorf("%+v, %v", tally.States, err)
+	}
+}
+
+// unwritable keeps orders from being changed, until the function that it returns is called.
+func (d *desk) unwritable() (mend func()) {
+	d.t.Helper()
+	do := func(statement string) {
+		db, err := sql.Open("sqlite", d.place)
+		if err == nil {
+			_, err = db.Exec(statement)
+			err = errors.Join(err, db.Close())
+		}
+		if err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	do(`CREATE TRIGGER broken BEFORE UPDATE ON orders BEGIN SELECT RAISE(ABORT, 'no'); END`)
+	return func() { do(`DROP TRIGGER broken`) }
+}
+
+// TestRowsThatCannotBeRead checks that nothing is sent if the rows of a run cannot be read.
+func TestRowsThatCannotBeRead(t *testing.T) {
+	d := newDesk(t)
+	p := d.plan(nil, due("101"))
+	d.begun(p, ApplyOptions{})
+	db, err := sql.Open("sqlite", d.place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`ALTER TABLE run_rows RENAME TO lost`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.apply(p, ApplyOptions{}); !errors.Is(err, journal.Broken) {
+		t.Error(err)
+	}
+	d.wantArrived()
+}
+
+// TestPreviewOfADifference checks that Preview counts an order that the list shows with other content as a conflict.
+func TestPreviewOfADifference(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.s.set(func() {
+		other := body("101")
+		other["address"] = "bc1qelsewhere"
+		d.s.take(other)
+	})
+	x, err := d.Applier(t.Context(), d.plan(nil, dueTo(2)...), ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tally, err := x.Preview(t.Context()); err != nil || tally.Conflict != "101" || tally.Before != 0 {
+		t.Errorf("%+v, %v", tally, err)
+	}
+}
+
+// TestLimitsOfARejectedOrder checks that an order which was rejected is not sent again beyond the limits.
+func TestLimitsOfARejectedOrder(t *testing.T) {
+	d := newDesk(t)
+	d.bring(asked("101"), outRejected)
+	d.options.Limits = Limits{MaxPerWithdrawal: []api.Amount{{Kind: api.Crypto, Code: "btc", Minor: 4999}}}
+	_, err := d.send(asked("101"))
+	wantKind(t, err, Refused, money.RuleLimit)
+	d.s.wantCreates(0)
+}
+
+// TestPhantomThatCannotBeRecorded checks that a withdrawal which the service denies is reported as unknown, also if
+// the journal cannot be written.
+func TestPhantomThatCannotBeRecorded(t *testing.T) {
+	d := newDesk(t)
+	d.s.onCreate = func(map[string]any) (int, string, bool) { return 200, `"w1"`, false }
+	w := asked("4711")
+	w.accepted = func(Order) { d.unwritable() }
+	_, err := d.send(w)
+	wantKind(t, err, Unknown, "")
+}
