@@ -39,17 +39,17 @@ func facts() schemagen.Facts {
 	}
 	return schemagen.Facts{
 		As: map[reflect.Type][]reflect.Type{
-			reflect.TypeFor[api.Currency]():     {reflect.TypeFor[schemagen.OneOf[api.Kind, string]]()},
-			reflect.TypeFor[api.Amount]():       {reflect.TypeFor[schemagen.OneOf[api.Kind, schemagen.OneOf[string, int64]]]()},
-			reflect.TypeFor[payout.BigAmount](): {reflect.TypeFor[schemagen.OneOf[api.Kind, schemagen.OneOf[string, big.Int]]]()},
-			reflect.TypeFor[api.Address]():      {is(), reflect.TypeFor[schemagen.OneOf[api.Kind, listedAddress]]()},
-			reflect.TypeFor[api.InvoiceItem]():  {reflect.TypeFor[invoiceItem]()},
-			reflect.TypeFor[api.CodeAmounts]():  {reflect.TypeFor[map[string]int64]()},
-			reflect.TypeFor[api.Rebates]():      {reflect.TypeFor[map[string]api.Amount]()},
-			reflect.TypeFor[api.RebateList]():   {reflect.TypeFor[[]api.Amount]()},
-			reflect.TypeFor[api.RebateMap]():    {reflect.TypeFor[api.Rebates]()},
-			reflect.TypeFor[api.StatusCount]():  {reflect.TypeFor[schemagen.OneOf[string, int64]]()},
-			reflect.TypeFor[api.CodeTotal]():    {reflect.TypeFor[schemagen.OneOf[string, api.CodeAmounts]]()},
+			reflect.TypeFor[api.Currency]():    {reflect.TypeFor[schemagen.OneOf[api.Kind, string]]()},
+			reflect.TypeFor[api.Amount]():      {reflect.TypeFor[schemagen.OneOf[api.Kind, schemagen.OneOf[string, int64]]]()},
+			reflect.TypeFor[api.BigAmount]():   {reflect.TypeFor[schemagen.OneOf[api.Kind, schemagen.OneOf[string, big.Int]]]()},
+			reflect.TypeFor[api.Address]():     {is(), reflect.TypeFor[schemagen.OneOf[api.Kind, listedAddress]]()},
+			reflect.TypeFor[api.InvoiceItem](): {reflect.TypeFor[invoiceItem]()},
+			reflect.TypeFor[api.CodeAmounts](): {reflect.TypeFor[map[string]int64]()},
+			reflect.TypeFor[api.Rebates]():     {reflect.TypeFor[map[string]api.Amount]()},
+			reflect.TypeFor[api.RebateList]():  {reflect.TypeFor[[]api.Amount]()},
+			reflect.TypeFor[api.RebateMap]():   {reflect.TypeFor[api.Rebates]()},
+			reflect.TypeFor[api.StatusCount](): {reflect.TypeFor[schemagen.OneOf[string, int64]]()},
+			reflect.TypeFor[api.CodeTotal]():   {reflect.TypeFor[schemagen.OneOf[string, api.CodeAmounts]]()},
 		},
 		Values: map[reflect.Type][]string{
 			reflect.TypeFor[api.Kind]():     {string(api.Crypto), string(api.Fiat)},

@@ -16,6 +16,7 @@ import (
 	"example.com/till/internal/process"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
+	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -181,7 +182,7 @@ func tallyOf(ctx context.Context, l *payout.Ledger, orderID string) (payout.Tall
 	if err != nil {
 		return payout.Tally{}, err
 	}
-	total := []payout.Total{{Amount: money.Big(o.Amount), Rows: 1}}
+	total := []payout.Total{{Amount: api.Big(o.Amount), Rows: 1}}
 	t := payout.Tally{Rows: 1, States: map[payout.State]int{o.State: 1}, Totals: total}
 	if o.State == payout.StateAccepted {
 		t.Accepted = total

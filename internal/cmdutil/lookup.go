@@ -5,6 +5,7 @@ import (
 
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
 
@@ -21,7 +22,7 @@ func AddLookupFlags(cmd *cobra.Command) {
 }
 
 // MinorUnits returns the count of minor units that is sent, to be added to an amount in decimals.
-func (s *Session) MinorUnits(a money.BigAmount) string {
+func (s *Session) MinorUnits(a api.BigAmount) string {
 	if s.Money.Decimals(a.Code) == money.Unknown {
 		return ""
 	}

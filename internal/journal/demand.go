@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
 )
@@ -37,9 +36,9 @@ func LowerCase(unit api.Currency) api.Currency {
 }
 
 // Need returns how many persons must approve a send with these totals, which are by unit.
-func (d Demand) Need(totals map[api.Currency]money.Sum) int64 {
+func (d Demand) Need(totals map[api.Currency]api.Sum) int64 {
 	for unit, minor := range totals {
-		if most, found := d.Above[LowerCase(unit)]; !found || minor.Compare(money.SumOf(most)) > 0 {
+		if most, found := d.Above[LowerCase(unit)]; !found || minor.Compare(api.SumOf(most)) > 0 {
 			return d.Persons
 		}
 	}

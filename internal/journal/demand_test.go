@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"testing"
 
-	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/approval"
 	"example.com/till/pkg/payout/order"
@@ -18,10 +17,10 @@ func btc(most int64) map[api.Currency]int64 {
 }
 
 // sums are the totals of a send.
-func sums(totals map[api.Currency]int64) map[api.Currency]money.Sum {
-	sums := map[api.Currency]money.Sum{}
+func sums(totals map[api.Currency]int64) map[api.Currency]api.Sum {
+	sums := map[api.Currency]api.Sum{}
 	for unit, minor := range totals {
-		sums[unit] = money.SumOf(minor)
+		sums[unit] = api.SumOf(minor)
 	}
 	return sums
 }

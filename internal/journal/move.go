@@ -30,7 +30,7 @@ func (t *tx) happen(old Record, e event) (Record, error) {
 	}
 	if err == nil && now.Content != old.Content { // by itself: naming a column rewrites its indexes
 		_, err = t.exec(`UPDATE orders SET currency = ?2, unit = ?3, minor = ?4, address = ?5, memo = ?6, content = ?7, payee = ?8 WHERE id = ?1`,
-			old.row, order.UnitText(now.Currency), order.UnitText(now.Unit()), now.Amount.Minor, now.Address, now.Memo, now.Content.Key().String(), payee(now.Address))
+			old.row, order.UnitText(now.Currency), order.UnitText(now.Amount.Unit()), now.Amount.Minor, now.Address, now.Memo, now.Content.Key().String(), payee(now.Address))
 	}
 	for i, a := range now.Attempts {
 		if err == nil && (i >= len(old.Attempts) || a != old.Attempts[i] || now.origins[i] != old.origins[i]) {

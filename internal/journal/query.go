@@ -164,7 +164,7 @@ func (t *tx) insert(account int64, made order.Order) (Record, error) {
 	o.User, o.Host, o.Created, o.Changed, o.Attempts = t.j.options.User, t.j.options.Host, t.at, t.at, []order.Attempt{}
 	err := t.row(`INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed, content, payee)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15, ?16) ON CONFLICT (account, order_id) DO NOTHING RETURNING id, version`,
-		account, o.OrderID, o.Run, string(o.State), order.UnitText(o.Currency), order.UnitText(o.Unit()), o.Amount.Minor, o.Address, o.Memo, o.Callback, o.Note, o.User,
+		account, o.OrderID, o.Run, string(o.State), order.UnitText(o.Currency), order.UnitText(o.Amount.Unit()), o.Amount.Minor, o.Address, o.Memo, o.Callback, o.Note, o.User,
 		o.Host, t.now, o.Content.Key().String(), payee(o.Address)).Scan(&o.row, &o.version)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil

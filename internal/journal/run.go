@@ -254,7 +254,7 @@ func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
 			return err
 		}
 		if _, err := t.exec(`INSERT INTO run_rows (run_id, place, order_row, currency, unit, minor, address, memo, callback, note) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
-			run.id, place+i, row, order.UnitText(r.Currency), order.UnitText(r.Unit()), r.Amount.Minor, r.Address, r.Memo, r.Callback, r.Note); err != nil {
+			run.id, place+i, row, order.UnitText(r.Currency), order.UnitText(r.Amount.Unit()), r.Amount.Minor, r.Address, r.Memo, r.Callback, r.Note); err != nil {
 			return err
 		}
 	}

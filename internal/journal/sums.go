@@ -6,7 +6,7 @@ import (
 	"iter"
 	"time"
 
-	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
 )
 
@@ -16,8 +16,8 @@ type Sum struct {
 	SentBy  bool // this run has sent them
 	Claimed bool // the journal says that this process is sending them
 	Rows    int
-	Amount  money.BigAmount // of all of them
-	OrderID string          // one of them
+	Amount  api.BigAmount // of all of them
+	OrderID string        // one of them
 	// First and Last are when they were sent or, if they were not, when they reached their state.
 	First, Last time.Time
 }
@@ -41,7 +41,7 @@ func scanSum(rows *sql.Rows) (s Sum, err error) {
 	var own, claimed int
 	var high, low int64 // of the sum, which may have more than 64 bits
 	err = rows.Scan(&state, unit{&s.Amount.Kind, &s.Amount.Code}, &own, &claimed, &s.Rows, &high, &low, &s.OrderID, &first, &last)
-	s.Amount.Minor = money.SumOfHalves(high, low)
+	s.Amount.Minor = api.SumOfHalves(high, low)
 	s.State, s.SentBy, s.Claimed, s.First, s.Last = order.State(state), own == 1, claimed == 1, unstamp(first), unstamp(last)
 	return s, err
 }

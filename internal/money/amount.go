@@ -184,3 +184,20 @@ func (r Registry) Format(a api.Amount) string {
 	}
 	return api.FormatDecimal(a.Minor, e.Decimals) + " " + e.Code
 }
+
+// FormatBig writes an amount of any size as Format does.
+func (r Registry) FormatBig(a api.BigAmount) string {
+	e, ok := r.lookup(a.Kind, a.Code)
+	if !ok {
+		e = Entry{Code: amountSpelling(a.Kind, a.Code), Decimals: Unknown}
+	}
+	return FormatBig(api.BigAmount{Code: e.Code, Minor: a.Minor}, e.Decimals)
+}
+
+// FormatBig writes an amount of any size as FormatSum does.
+func FormatBig(a api.BigAmount, decimals int) string {
+	if n, fits := a.Minor.Int64(); fits && decimals != Unknown { // most are, and need no big.Int
+		return api.FormatDecimal(n, decimals) + " " + a.Code
+	}
+	return FormatSum(a.Minor.Big(), a.Code, decimals)
+}

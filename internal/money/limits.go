@@ -69,12 +69,12 @@ type Tally struct {
 	allowed  map[string]bool // in their canonical form; nil: any
 	registry Registry
 	count    int
-	sums     []Sum // of MaxPerRun
+	sums     []api.Sum // of MaxPerRun
 }
 
 // Tally begins a run. The registry formats the amounts in errors.
 func (l Limits) Tally(r Registry) *Tally {
-	t := &Tally{limits: l, registry: r, sums: make([]Sum, len(l.MaxPerRun))}
+	t := &Tally{limits: l, registry: r, sums: make([]api.Sum, len(l.MaxPerRun))}
 	if len(l.AllowAddresses) > 0 {
 		t.allowed = make(map[string]bool, len(l.AllowAddresses))
 		for _, text := range l.AllowAddresses {
@@ -115,12 +115,12 @@ func (t *Tally) Add(p Payment) error {
 // Done returns one error for each limit that the totals exceed.
 func (t *Tally) Done() (all []*LimitError) {
 	for n, limit := range t.limits.MaxPerRun {
-		if t.sums[n].Compare(SumOf(limit.Minor)) <= 0 {
+		if t.sums[n].Compare(api.SumOf(limit.Minor)) <= 0 {
 			continue
 		}
 		all = append(all, &LimitError{RuleLimit, -1,
 			fmt.Sprintf("%s is more than the %s that the profile allows for one run",
-				t.registry.FormatBig(BigAmount{limit.Kind, limit.Code, t.sums[n]}), t.registry.Format(limit)),
+				t.registry.FormatBig(api.BigAmount{Kind: limit.Kind, Code: limit.Code, Minor: t.sums[n]}), t.registry.Format(limit)),
 			"send less in one run, or raise max_per_run of the profile"})
 	}
 	return all

@@ -36,9 +36,9 @@ type Head struct {
 
 // Total is the sum of the rows of one unit.
 type Total struct {
-	Amount money.BigAmount `json:"amount"`
-	Rows   int             `json:"rows"`
-	Pays   string          `json:"pays"`
+	Amount api.BigAmount `json:"amount"`
+	Rows   int           `json:"rows"`
+	Pays   string        `json:"pays"`
 }
 
 // Row is a row in the form that a plan has.

@@ -86,15 +86,15 @@ type key struct {
 
 type figure struct {
 	invoices        int64
-	volume, rebates money.Sum
-	before          *[2]money.Sum // volume and rebates in the span before, if there were any
+	volume, rebates api.Sum
+	before          *[2]api.Sum // volume and rebates in the span before, if there were any
 	last            moment
 }
 
 // previous returns the sums of the span before.
-func (f *figure) previous() *[2]money.Sum {
+func (f *figure) previous() *[2]api.Sum {
 	if f.before == nil {
-		f.before = new([2]money.Sum)
+		f.before = new([2]api.Sum)
 	}
 	return f.before
 }
@@ -167,8 +167,8 @@ func (r *Report) Add(stats api.ResellerStats) error {
 		stats = r.only(stats)
 	}
 	times, err := r.times(stats.InvoiceRebates)
-	var all [2]map[int32]*money.Sum // over all time
-	all[0], all[1] = map[int32]*money.Sum{}, map[int32]*money.Sum{}
+	var all [2]map[int32]*api.Sum // over all time
+	all[0], all[1] = map[int32]*api.Sum{}, map[int32]*api.Sum{}
 	for i, record := range stats.InvoiceRebates {
 		named := make([]int32, 0, 4)
 		if err == nil && times[i].text == "" && len(record.PaidAmount)+len(record.Rebate) > 0 {
@@ -363,8 +363,8 @@ func fold(code string) string {
 }
 
 // compare records where the service's totals differ from the sums.
-func (r *Report) compare(seller int32, what string, sums map[int32]*money.Sum, totals []api.CodeTotal) {
-	service := map[int32]*money.Sum{}
+func (r *Report) compare(seller int32, what string, sums map[int32]*api.Sum, totals []api.CodeTotal) {
+	service := map[int32]*api.Sum{}
 	for _, total := range totals {
 		for _, amount := range total.Amounts {
 			entry(service, r.currency(amount.Code)).Add(amount.Minor)

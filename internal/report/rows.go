@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
 )
 
 // Row is what a group has earned in one currency, in minor units.
@@ -198,7 +198,7 @@ func (r *Report) maker(unit Unit, sellers bool) func(*group) Row {
 		}
 		row.Share = tenths(row.Rebates, whole[g.currency])
 		if r.query.Compare {
-			before := [2]money.Sum{}
+			before := [2]api.Sum{}
 			if g.before != nil {
 				before = *g.before
 			}
@@ -272,11 +272,11 @@ func (r *Report) Timelines(most int) []Timeline {
 		n = most
 	}
 	begin := last.begin(unit).step(unit, 1-n)
-	values := map[int32][]money.Sum{}
+	values := map[int32][]api.Sum{}
 	for g := range r.days.all() {
 		points := values[g.currency]
 		if points == nil {
-			points = make([]money.Sum, n)
+			points = make([]api.Sum, n)
 			values[g.currency] = points
 		}
 		if i := begin.steps(unit, g.begin.begin(unit)); i >= 0 {

@@ -53,6 +53,8 @@ var everyType = map[string]sampled{
 	"Kind":        samples[Kind]{texts: []string{`"Crypto"`, `"Fiat"`}, refused: []string{`"crypto"`, `""`, `1`}},
 	"Currency":    samples[Currency]{texts: []string{`{"Crypto":"Btc"}`, `{"Fiat":"Usd"}`}, refused: []string{`{"crypto":"Btc"}`, `{}`, `{"Crypto":""}`}},
 	"Amount":      samples[Amount]{texts: []string{`{"Fiat":{"USD":2500}}`, `{"Crypto":{"Btc":9007199254740993}}`}, refused: []string{`{"Fiat":{"USD":1.0}}`, `{"fiat":{"USD":1}}`}},
+	"Sum":         noJSON("the service has no sums"),
+	"BigAmount":   noJSON("the service has no amounts of this size; see TestSum"),
 	"CodeAmount":  samples[CodeAmount]{texts: []string{`{"USD":2500}`}, refused: []string{`{}`, `{"USD":1,"EUR":2}`, `{"USD":null}`}},
 	"CodeAmounts": samples[CodeAmounts]{texts: []string{`{"USD":5,"Btc":-1}`, `{}`}, refused: []string{`{"USD":null}`, `[]`}},
 	"Address": samples[Address]{texts: []string{`"bc1q"`, `{"Crypto":{"currency":"Btc","address":"a"}}`, `{"Fiat":{"currency":"Usd","address":"a"}}`},

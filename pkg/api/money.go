@@ -103,6 +103,9 @@ func CryptoAmount(code string, minor int64) Amount { return Amount{Crypto, code,
 // an amount, such as USD.
 func FiatAmount(code string, minor int64) Amount { return Amount{Fiat, code, minor} }
 
+// Unit returns the kind and the code of the amount.
+func (a Amount) Unit() Currency { return Currency{a.Kind, a.Code} }
+
 // String returns the count and the code, such as "2500 USD (minor units)". An amount does not know the
 // decimals of its currency, see FormatDecimal.
 func (a Amount) String() string {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
-	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/approval"
 )
@@ -312,7 +311,7 @@ func (a *Applier) Tally(ctx context.Context) (t Tally, err error) {
 }
 
 func (a *Applier) count(t *Tally, o journal.Record) {
-	t.add(journal.Sum{State: o.State, SentBy: o.SentBy(a.plan.Name()), Rows: 1, Amount: money.Big(o.Amount),
+	t.add(journal.Sum{State: o.State, SentBy: o.SentBy(a.plan.Name()), Rows: 1, Amount: api.Big(o.Amount),
 		OrderID: o.OrderID, First: o.Sent, Last: o.Sent}, a.sendable(o))
 }
 

@@ -53,8 +53,7 @@ func (p *Plan) approvals(
 	return c.Status(), err
 }
 
-// approve refuses a plan that not enough persons have approved, or whose recorded rows are not those that they
-// have signed.
+// approve refuses a plan that not enough persons have approved.
 func (a *Applier) approve(ctx context.Context) error {
 	required, number, err := a.sender.demand(ctx, a.plan.Totals)
 	a.demand, a.approvals = number, approval.Status{}

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"example.com/till/internal/journal"
-	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/approval"
 )
@@ -340,7 +339,7 @@ func TestNeeds(t *testing.T) {
 	a := approval.Policy{Required: 2, Above: []api.Amount{api.CryptoAmount("Btc", 10), api.FiatAmount("EUR", 500)}}
 	total := func(all ...api.Amount) (totals []Total) {
 		for _, one := range all {
-			totals = append(totals, Total{money.Big(one), 1})
+			totals = append(totals, Total{api.Big(one), 1})
 		}
 		return totals
 	}

@@ -29,10 +29,6 @@ func registryOf(added []Currency) money.Registry {
 	return money.NewRegistry().With(entries...)
 }
 
-// BigAmount is an amount of any size. Its Minor.Big() returns the minor units as a *big.Int. In JSON it looks like an
-// api.Amount.
-type BigAmount = money.BigAmount
-
 // Limits restrict amounts and addresses. The zero Limits allow everything.
 type Limits struct {
 	MaxPerWithdrawal []api.Amount `json:"max_per_withdrawal,omitempty"` // the largest amount of one withdrawal, by unit

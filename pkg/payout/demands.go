@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
-	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/approval"
 )
@@ -112,7 +111,7 @@ func (s *Sender) approveSingle(ctx context.Context, w *withdrawal) error {
 		return err
 	}
 	amount := w.request.Amount
-	required, number, err := s.demand(ctx, []Total{{money.Big(amount), 1}})
+	required, number, err := s.demand(ctx, []Total{{api.Big(amount), 1}})
 	w.demand = number
 	if err != nil || required == 0 {
 		return err
@@ -129,7 +128,7 @@ func needsPlan(required int, amount string) error {
 // CheckSingle refuses a single withdrawal that has to be approved, as Sender.Send does. It does not know what the
 // journal remembers.
 func (o Options) CheckSingle(amount api.Amount) error {
-	required := int(demandOf(o.Approvals).Need(byUnit([]Total{{money.Big(amount), 1}})))
+	required := int(demandOf(o.Approvals).Need(byUnit([]Total{{api.Big(amount), 1}})))
 	if required == 0 {
 		return nil
 	}
@@ -194,7 +193,7 @@ func demandOf(a approval.Policy) journal.Demand {
 		d.Approvers, d.Digest = a.Approvers.Path, a.Approvers.Digest()
 	}
 	for _, most := range a.Above {
-		u, minor := journal.LowerCase(api.Currency{Kind: most.Kind, Code: most.Code}), most.Minor
+		u, minor := journal.LowerCase(most.Unit()), most.Minor
 		if other, found := d.Above[u]; found {
 			minor = min(minor, other)
 		}
@@ -204,10 +203,10 @@ func demandOf(a approval.Policy) journal.Demand {
 }
 
 // byUnit returns the totals by unit. Units that differ only in case are one.
-func byUnit(totals []Total) map[api.Currency]money.Sum {
-	sums := map[api.Currency]money.Sum{}
+func byUnit(totals []Total) map[api.Currency]api.Sum {
+	sums := map[api.Currency]api.Sum{}
 	for _, t := range totals {
-		u := journal.LowerCase(api.Currency{Kind: t.Amount.Kind, Code: t.Amount.Code})
+		u := journal.LowerCase(t.Amount.Unit())
 		sum := sums[u]
 		sum.Plus(t.Amount.Minor)
 		sums[u] = sum

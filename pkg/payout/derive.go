@@ -24,7 +24,7 @@ import (
 func deriveOrderID(batch string, c Content, count int) string {
 	c = c.Canonical()
 	text := make([]byte, 0, 512)
-	for _, line := range []string{batch, order.UnitText(c.Currency), order.UnitText(c.Unit()),
+	for _, line := range []string{batch, order.UnitText(c.Currency), order.UnitText(c.Amount.Unit()),
 		strconv.FormatInt(c.Amount.Minor, 10), c.Address, c.Memo, strconv.Itoa(count)} {
 		text = append(append(text, line...), '\n')
 	}

@@ -277,10 +277,10 @@ func (m *maker) checked(r *parsedRow) inputRow {
 
 // coinOf returns the index of a row's coin. The row was counted in the totals.
 func (m *maker) coinOf(r *PlanRow) uint32 {
-	u := api.Currency{Kind: r.Amount.Kind, Code: r.Amount.Code}
+	u := r.Amount.Unit()
 	i := slices.IndexFunc(m.coins, func(c coin) bool { return c.currency == r.Currency && c.unit == u })
 	if i < 0 {
-		total := slices.IndexFunc(m.made.Totals, func(t Total) bool { return t.Amount.SameUnit(money.Big(r.Amount)) })
+		total := slices.IndexFunc(m.made.Totals, func(t Total) bool { return t.Amount.SameUnit(api.Big(r.Amount)) })
 		i, m.coins = len(m.coins), append(m.coins, coin{r.Currency, u, total})
 	}
 	return uint32(i)

@@ -31,7 +31,7 @@ type Plan struct {
 
 // A Total is the sum of the rows of one unit.
 type Total struct {
-	Amount BigAmount
+	Amount api.BigAmount
 	Rows   int
 }
 
@@ -56,7 +56,7 @@ func runName(digest string) string { return strings.TrimPrefix(digest, digestKin
 func (p *Plan) Expired(now time.Time) bool { return !now.Before(p.Expires) }
 
 // Decimals returns the number of decimals with which the plan shows amounts of a unit, or -1.
-func (p *Plan) Decimals(a BigAmount) int { return p.decimals.of(a) }
+func (p *Plan) Decimals(a api.BigAmount) int { return p.decimals.of(a) }
 
 // CheckDecimals refuses a plan that shows amounts with other decimals than the currencies have today. The person
 // who approved it has read amounts that differ from what would be shown now.
@@ -109,18 +109,13 @@ func (c *counter) Write(b []byte) (int, error) {
 }
 
 // Pays formats an amount with the decimals of the plan, such as "25.00 USD", or "1500000 minor Btc" if they are unknown.
-func (p *Plan) Pays(a BigAmount) string { return a.Format(p.decimals.of(a)) }
+func (p *Plan) Pays(a api.BigAmount) string { return money.FormatBig(a, p.decimals.of(a)) }
 
 // decimals has the number of decimals of each unit. Codes are in lower case.
 type decimals map[api.Currency]int
 
-// unitOf returns a unit with its code in lower case.
-func unitOf(u api.Currency) api.Currency {
-	return api.Currency{Kind: u.Kind, Code: strings.ToLower(u.Code)}
-}
-
-func (d decimals) of(a BigAmount) int {
-	if n, known := d[unitOf(api.Currency{Kind: a.Kind, Code: a.Code})]; known {
+func (d decimals) of(a api.BigAmount) int {
+	if n, known := d[journal.LowerCase(a.Unit())]; known {
 		return n
 	}
 	return money.Unknown
@@ -128,15 +123,15 @@ func (d decimals) of(a BigAmount) int {
 
 // learn takes the number of decimals from an amount as a plan shows it. It reports whether the text is the
 // amount, with the same decimals as the amounts of this unit before it.
-func (d decimals) learn(a BigAmount, pays string) bool {
+func (d decimals) learn(a api.BigAmount, pays string) bool {
 	n := money.Unknown
-	if number, _, _ := strings.Cut(pays, " "); pays != a.Format(n) {
+	if number, _, _ := strings.Cut(pays, " "); pays != money.FormatBig(a, n) {
 		_, fraction, _ := strings.Cut(number, ".")
 		n = len(fraction)
 	}
-	u := unitOf(api.Currency{Kind: a.Kind, Code: a.Code})
+	u := journal.LowerCase(a.Unit())
 	if _, known := d[u]; !known {
 		d[u] = n
 	}
-	return d[u] == n && n <= api.MaxDecimals && a.Format(n) == pays
+	return d[u] == n && n <= api.MaxDecimals && money.FormatBig(a, n) == pays
 }

@@ -83,8 +83,8 @@ func TestPlanKeepsWhatItIsGiven(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	want := []Total{
-		{money.Big(api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_001}), 2},
-		{money.Big(api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}), 1}, {money.Big(api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 5}), 1},
+		{api.Big(api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_001}), 2},
+		{api.Big(api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}), 1}, {api.Big(api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 5}), 1},
 	}
 	if !slices.Equal(p.Totals, want) {
 		t.Errorf("the totals are %v", p.Totals)
@@ -347,7 +347,7 @@ func FuzzPlan(f *testing.F) {
 		var sums []Total
 		seen := map[string]bool{}
 		for _, r := range p.Rows {
-			sums = addTotal(sums, Total{money.Big(r.Amount), 1})
+			sums = addTotal(sums, Total{api.Big(r.Amount), 1})
 			if err := r.Validate(); err != nil || seen[r.ExternalOrderID] || r.ExternalOrderID == "" {
 				t.Fatalf("%+v: %v", r, err)
 			}

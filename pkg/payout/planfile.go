@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"example.com/till/internal/address"
-	"example.com/till/internal/money"
 	"example.com/till/internal/planfile"
 	"example.com/till/pkg/api"
 	"github.com/go-json-experiment/json"
@@ -175,10 +174,10 @@ func (p *Plan) check(text []byte) error {
 		if address.OneCase(row.Address) {
 			p.OneCase++
 		}
-		if !p.decimals.learn(money.Big(row.Amount), l.Pays) {
+		if !p.decimals.learn(api.Big(row.Amount), l.Pays) {
 			return p.changed("line %d: it says that it pays %q, and that is not the amount", line, l.Pays)
 		}
-		sums = addTotal(sums, Total{money.Big(row.Amount), 1})
+		sums = addTotal(sums, Total{api.Big(row.Amount), 1})
 		ids[row.ExternalOrderID] = true
 		p.Rows = append(p.Rows, row)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"example.com/till/internal/address"
 	"example.com/till/internal/atomicfile"
+	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/internal/planfile"
 	"example.com/till/pkg/api"
@@ -21,9 +22,8 @@ import (
 
 // count adds one more row to the fields that follow from the rows. The registry has the decimals of its amount.
 func (p *Plan) count(m money.Registry, row PlanRow) {
-	u := api.Currency{Kind: row.Amount.Kind, Code: row.Amount.Code}
-	p.Totals = addTotal(p.Totals, Total{money.Big(row.Amount), 1})
-	p.decimals[unitOf(u)] = m.DecimalsOf(u.Kind, u.Code)
+	p.Totals = addTotal(p.Totals, Total{api.Big(row.Amount), 1})
+	p.decimals[journal.LowerCase(row.Amount.Unit())] = m.DecimalsOf(row.Amount.Kind, row.Amount.Code)
 	if address.OneCase(row.Address) {
 		p.OneCase++
 	}
@@ -117,7 +117,7 @@ func (p *Plan) write(w io.Writer, rows iter.Seq[PlanRow]) (digest string, err er
 	out.Write(line)
 	end := ""
 	for row := range rows {
-		if line, err = lineOf(row, p.Pays(money.Big(row.Amount))).Append(append(line[:0], end+"    "...)); err != nil {
+		if line, err = lineOf(row, p.Pays(api.Big(row.Amount))).Append(append(line[:0], end+"    "...)); err != nil {
 			return "", err
 		}
 		if _, err := out.Write(line); err != nil {

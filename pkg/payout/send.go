@@ -505,7 +505,7 @@ func (s *Sender) format(a api.Amount) string { return s.money.Format(a) }
 
 func (s *Sender) describe(c Content) string {
 	text := s.format(c.Amount)
-	if c.Unit() != c.Currency {
+	if c.Amount.Unit() != c.Currency {
 		text += ", withdrawn in " + c.Currency.Code + ","
 	}
 	text += " to " + c.Address

@@ -8,6 +8,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
+	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -46,9 +47,9 @@ type planFacts struct {
 }
 
 type planTotalLine struct {
-	Amount payout.BigAmount `json:"amount"`
-	Pays   string           `json:"pays"`
-	Rows   int              `json:"rows"`
+	Amount api.BigAmount `json:"amount"`
+	Pays   string        `json:"pays"`
+	Rows   int           `json:"rows"`
 }
 
 // accountStatusLine counts the order ids of a plan that the journal already has.
@@ -94,7 +95,7 @@ func factsByUnit(s *cmdutil.Session, p *payout.Plan, f planFacts) []planFacts {
 }
 
 // sumCell returns a total as one number, for a file. A person gets all totals as one text instead.
-func sumCell(m money.Registry, a payout.BigAmount, decimals int) render.Cell {
+func sumCell(m money.Registry, a api.BigAmount, decimals int) render.Cell {
 	return render.BigAmount(a.Minor.Big(), codeIn(m, a.Kind, a.Code), decimals)
 }
 

@@ -14,6 +14,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 )
 
@@ -131,7 +132,7 @@ func (r applied) totals(totals []payout.Total) []planTotalLine {
 
 func appliedView(m money.Registry) render.View[applied] {
 	type row = applied
-	sum := func(r row, ofUnit payout.BigAmount, all []planTotalLine) render.Cell {
+	sum := func(r row, ofUnit api.BigAmount, all []planTotalLine) render.Cell {
 		if r.byUnit && ofUnit.Code != "" {
 			return sumCell(m, ofUnit, r.plan.Decimals(ofUnit))
 		}

@@ -8,6 +8,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
+	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -114,12 +115,12 @@ func listRuns(s *cmdutil.Session, ledger *payout.Ledger, runs []payout.Run, byUn
 }
 
 // unitOf returns the total of a tally of one unit, and the accepted part of it.
-func unitOf(t payout.Tally) (total, accepted payout.BigAmount) {
+func unitOf(t payout.Tally) (total, accepted api.BigAmount) {
 	if len(t.Totals) == 0 {
 		return total, accepted
 	}
 	total = t.Totals[0].Amount
-	accepted = payout.BigAmount{Kind: total.Kind, Code: total.Code}
+	accepted = api.BigAmount{Kind: total.Kind, Code: total.Code}
 	if len(t.Accepted) > 0 {
 		accepted.Minor = t.Accepted[0].Amount.Minor
 	}
@@ -167,7 +168,7 @@ func runView(m money.Registry) render.View[runCounts] {
 	inState := func(state payout.State) render.Column[row] {
 		return count(string(state), aboutCount(state), func(r row) int { return r.tally.States[state] })
 	}
-	sum := func(r row, ofUnit payout.BigAmount, all []planTotalLine) render.Cell {
+	sum := func(r row, ofUnit api.BigAmount, all []planTotalLine) render.Cell {
 		if r.byUnit && ofUnit.Code != "" {
 			return sumCell(m, ofUnit, m.Decimals(ofUnit.Code))
 		}

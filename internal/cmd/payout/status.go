@@ -10,6 +10,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
+	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -160,7 +161,7 @@ type approvedRows struct {
 	rows int
 }
 
-type unitSum struct{ all, accepted money.BigAmount }
+type unitSum struct{ all, accepted api.BigAmount }
 
 func (f *foot) add(o payout.Order, by string) {
 	if f.run != "" && o.SentBy(f.run) {
@@ -172,9 +173,9 @@ func (f *foot) add(o payout.Order, by string) {
 	}
 	f.rows++
 	f.states[o.State]++
-	i := slices.IndexFunc(f.units, func(u unitSum) bool { return u.all.SameUnit(money.Big(o.Amount)) })
+	i := slices.IndexFunc(f.units, func(u unitSum) bool { return u.all.SameUnit(api.Big(o.Amount)) })
 	if i < 0 {
-		zero := money.BigAmount{Kind: o.Amount.Kind, Code: o.Amount.Code}
+		zero := api.BigAmount{Kind: o.Amount.Kind, Code: o.Amount.Code}
 		i, f.units = len(f.units), append(f.units, unitSum{zero, zero})
 	}
 	f.units[i].all.Minor.Add(o.Amount.Minor)
@@ -225,7 +226,7 @@ func (f *foot) lines(m money.Registry) iter.Seq[string] {
 		for _, u := range f.units {
 			accepted := m.FormatBig(u.accepted) + " of it"
 			switch u.accepted.Minor {
-			case money.Sum{}:
+			case api.Sum{}:
 				accepted = "none of it"
 			case u.all.Minor:
 				accepted = "all of it"

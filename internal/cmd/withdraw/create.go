@@ -194,7 +194,7 @@ func describe(s *cmdutil.Session, req api.CreateWithdrawal) []cmdutil.Fact {
 		{Name: "profile", Value: s.ProfileName()},
 		{Name: "service", Value: s.ServiceName()},
 		{Name: "withdraw", Value: req.Currency.Code},
-		{Name: "amount", Value: s.Money.Format(req.Amount) + s.MinorUnits(money.Big(req.Amount))},
+		{Name: "amount", Value: s.Money.Format(req.Amount) + s.MinorUnits(api.Big(req.Amount))},
 		{Name: "address", Value: req.Address},
 	}
 	if req.Memo != "" {

@@ -18,9 +18,6 @@ type Content struct {
 	Memo     string       `json:"memo"`
 }
 
-// Unit returns the unit of the amount, which can differ from the currency.
-func (c Content) Unit() api.Currency { return api.Currency{Kind: c.Amount.Kind, Code: c.Amount.Code} }
-
 // Same reports whether two contents pay the same. Codes are compared without regard to case, and addresses in
 // canonical form.
 func (c Content) Same(o Content) bool { return c.Canonical() == o.Canonical() }
@@ -41,7 +38,7 @@ func (k Key) String() string { return hex.EncodeToString(k[:]) }
 func (c Content) Key() Key {
 	c = c.Canonical()
 	b := append(strconv.AppendQuote(make([]byte, 0, 256), UnitText(c.Currency)), ' ')
-	b = append(strconv.AppendQuote(b, UnitText(c.Unit())), ' ')
+	b = append(strconv.AppendQuote(b, UnitText(c.Amount.Unit())), ' ')
 	b = append(strconv.AppendInt(b, c.Amount.Minor, 10), ' ')
 	b = append(strconv.AppendQuote(b, c.Address), ' ')
 	sum := sha256.Sum256(strconv.AppendQuote(b, c.Memo))

@@ -1,4 +1,4 @@
-package money
+package api
 
 import (
 	"cmp"
@@ -6,8 +6,7 @@ import (
 	"errors"
 	"math/big"
 	"math/bits"
-
-	"example.com/till/pkg/api"
+	"strings"
 )
 
 // A Sum is an exact sum of minor units. It has 128 bits, more than any number of amounts needs. Equal sums are
@@ -39,43 +38,47 @@ func (s Sum) Compare(o Sum) int {
 	return cmp.Or(cmp.Compare(int64(s.hi), int64(o.hi)), cmp.Compare(s.lo, o.lo))
 }
 
+// Int64 returns the sum, and whether it is one that an int64 can have.
+func (s Sum) Int64() (minor int64, fits bool) { return int64(s.lo), s == SumOf(int64(s.lo)) }
+
 // Big returns the sum as a big.Int.
 func (s Sum) Big() *big.Int {
-	n := big.NewInt(int64(s.lo))
-	if s == SumOf(int64(s.lo)) {
-		return n
-	}
-	n.SetInt64(int64(s.hi))
+	n := big.NewInt(int64(s.hi))
 	return n.Add(n.Lsh(n, 64), new(big.Int).SetUint64(s.lo))
 }
 
 func (s Sum) String() string { return s.Big().String() }
 
-// BigAmount is an amount of any size. In JSON it looks like an api.Amount.
+// BigAmount is an amount of any size, such as a total. In JSON it looks like an Amount.
 type BigAmount struct {
-	Kind  api.Kind
+	Kind  Kind
 	Code  string
 	Minor Sum // in minor units
 }
 
 // Big returns an amount as a BigAmount.
-func Big(a api.Amount) BigAmount { return BigAmount{a.Kind, a.Code, SumOf(a.Minor)} }
+func Big(a Amount) BigAmount { return BigAmount{a.Kind, a.Code, SumOf(a.Minor)} }
+
+// Unit returns the kind and the code of the amount.
+func (a BigAmount) Unit() Currency { return Currency{a.Kind, a.Code} }
 
 // SameUnit reports whether two amounts are in one unit. Codes that differ only in case are one.
-func (a BigAmount) SameUnit(o BigAmount) bool { return sameUnit(a.Kind, a.Code, o.Kind, o.Code) }
+func (a BigAmount) SameUnit(o BigAmount) bool {
+	return a.Kind == o.Kind && strings.EqualFold(a.Code, o.Code)
+}
 
 // MarshalJSON writes an object such as {"Crypto":{"Btc":1500000}}.
 func (a BigAmount) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[api.Kind]map[string]*big.Int{a.Kind: {a.Code: a.Minor.Big()}})
+	return json.Marshal(map[Kind]map[string]*big.Int{a.Kind: {a.Code: a.Minor.Big()}})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (a *BigAmount) UnmarshalJSON(text []byte) error {
-	var kinds map[api.Kind]map[string]*big.Int
+	var kinds map[Kind]map[string]*big.Int
 	if err := json.Unmarshal(text, &kinds); err != nil {
 		return err
 	}
-	for _, kind := range []api.Kind{api.Crypto, api.Fiat} {
+	for _, kind := range []Kind{Crypto, Fiat} {
 		for code, minor := range kinds[kind] {
 			if len(kinds) == 1 && len(kinds[kind]) == 1 && code != "" && minor != nil && minor.BitLen() < 127 {
 				low := new(big.Int).And(minor, new(big.Int).SetUint64(1<<64-1))
@@ -85,21 +88,4 @@ func (a *BigAmount) UnmarshalJSON(text []byte) error {
 		}
 	}
 	return errors.New("it is not an amount")
-}
-
-// Format writes the amount as Registry.Format does, with a number of decimals that may be Unknown.
-func (a BigAmount) Format(decimals int) string {
-	if n := int64(a.Minor.lo); a.Minor == SumOf(n) && decimals != Unknown { // most are, and need no big.Int
-		return api.FormatDecimal(n, decimals) + " " + a.Code
-	}
-	return FormatSum(a.Minor.Big(), a.Code, decimals)
-}
-
-// FormatBig writes an amount of any size as Format does.
-func (r Registry) FormatBig(a BigAmount) string {
-	e, ok := r.lookup(a.Kind, a.Code)
-	if !ok {
-		e = Entry{Code: amountSpelling(a.Kind, a.Code), Decimals: Unknown}
-	}
-	return BigAmount{a.Kind, e.Code, a.Minor}.Format(e.Decimals)
 }

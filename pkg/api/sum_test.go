@@ -1,4 +1,4 @@
-package money
+package api
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 	"math/big"
 	"testing"
 
-	"example.com/till/pkg/api"
 	"pgregory.net/rapid"
 )
 
@@ -27,7 +26,7 @@ func TestSum(t *testing.T) {
 		if got := SumOfHalves(high, low).Big(); got.Cmp(want.Add(want, big.NewInt(low))) != 0 {
 			t.Fatalf("of two halves: %d, want %d", got, want)
 		}
-		amount := BigAmount{api.Crypto, "Btc", other}
+		amount := BigAmount{Crypto, "Btc", other}
 		var read BigAmount
 		if text, err := json.Marshal(amount); err != nil || json.Unmarshal(text, &read) != nil || read != amount {
 			t.Fatalf("%s, %v: read as %v", text, err, read)
