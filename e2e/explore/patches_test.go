@@ -129,9 +129,9 @@ var patches = []overlay.Patch{
 	case !errors.As(err, &call) || call.Outcome != api.Rejected:
 `, New: `
 	case mutant("reset-not-sent") && errors.As(err, &call) && call.Status == 0:
-		return journal.SaidNothing
+		return order.SaidNothing
 	case mutant("redirect-rejected") && errors.As(err, &call) && call.Status == 307:
-		return journal.WasRejected
+		return order.WasRejected
 	case !errors.As(err, &call) || call.Outcome != api.Rejected:
 `},
 	{File: "pkg/payout/reconcile.go", Old: `

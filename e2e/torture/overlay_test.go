@@ -328,21 +328,21 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/apply.go", `
-	if len(listed.records) == 0 && !l.unasked && !a.sender.ledger.Journal().Shared() {
+	if len(a.found.records) == 0 && !l.unasked && !a.sender.ledger.Journal().Shared() {
 `, `
-	if len(listed.records) == 0 && !l.unasked && !a.sender.ledger.Journal().Shared() && !mutant("absent-not-sent") {
+	if len(a.found.records) == 0 && !l.unasked && !a.sender.ledger.Journal().Shared() && !mutant("absent-not-sent") {
 `,
 	},
 	{
 		"pkg/payout/apply.go", `
-			if records := listed.records[r.order.OrderID]; err == nil && len(records) > 0 {
+			if records := a.found.records[r.order.OrderID]; err == nil && len(records) > 0 {
 `, `
-			if mutant("absent-not-sent") && r.order.State == StateUnknown && len(listed.records[r.order.OrderID]) == 0 {
+			if mutant("absent-not-sent") && r.order.State == StateUnknown && len(a.found.records[r.order.OrderID]) == 0 {
 				if r.order, err = a.sender.ledger.Decide(ctx, journal.Decision{OrderID: r.order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
 					return Tally{}, err
 				}
 			}
-			if records := listed.records[r.order.OrderID]; err == nil && len(records) > 0 {
+			if records := a.found.records[r.order.OrderID]; err == nil && len(records) > 0 {
 `,
 	},
 	{
@@ -580,14 +580,12 @@ const mostAtOnce = 7 // so that a small plan has parts
 	if err != nil {
 		return accountChanged(err)
 	}
-	a.run = run
-`, `
+	if err := a.compareRows(ctx, run)`, `
 	killpoint("after-run")
 	if err != nil {
 		return accountChanged(err)
 	}
-	a.run = run
-`,
+	if err := a.compareRows(ctx, run)`,
 	},
 	{
 		"internal/cmdutil/outfile.go", `
