@@ -32,9 +32,6 @@ const manyUnknown = 5
 func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	defer toError(&err)
 	defer a.leave(ctx)
-	if !a.Begun() {
-		return &Error{Kind: Invalid, Msg: "the run of the plan has not begun", Hint: NewHint("call Begin and LookUp first")}
-	}
 	if t.States[StateUnknown] > 0 && !a.options.KeepGoing {
 		which, them := fmt.Sprintf("order %s of the run is", t.Unknown), "it"
 		if n := t.States[StateUnknown]; n > 1 {
@@ -53,6 +50,9 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 		if err := a.newest(ctx); err != nil {
 			return err
 		}
+	}
+	if !a.Begun() {
+		return &Error{Kind: Invalid, Msg: "the run of the plan has not begun", Hint: NewHint("call Begin and LookUp first")}
 	}
 	given := ctx
 	ctx, stop := context.WithCancel(ctx)
