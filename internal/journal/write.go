@@ -82,6 +82,9 @@ func (j *Journal) commitSome(ctx context.Context) (more bool) {
 	more = n > 0 // also after a panic
 	j.commits = more
 	j.queueing.Unlock()
+	if !more {
+		return false
+	}
 	defer func() {
 		if fault := recover(); fault != nil { // what is not committed must not look as if it were
 			for _, p := range batch {

@@ -408,7 +408,7 @@ var fileSet = token.NewFileSet()
 // version may differ.
 func TestNoExperimentalTypes(t *testing.T) {
 	list := exec.Command("go", "list", "-trimpath", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", ".")
-	list.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build compiles it
+	list.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=") // as make build compiles it
 	out, err := list.Output()
 	if err != nil {
 		t.Fatalf("%v: %v", list, err)
