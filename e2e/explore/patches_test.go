@@ -402,9 +402,9 @@ var patches = []overlay.Patch{
 	if rejects(err) && !mutant("phantom-accepted") {
 		answer :=`},
 	{File: "internal/journal/settle.go", Old: `
-		if _, now, err = t.current(l, o); err == nil && now.version == o.version {
+		if _, now, err = t.current(l, o.OrderID); err == nil && now.version == o.version {
 `, New: `
-		if _, now, err = t.current(l, o); err == nil && (now.version == o.version || mutant("missing-blind")) {
+		if _, now, err = t.current(l, o.OrderID); err == nil && (now.version == o.version || mutant("missing-blind")) {
 `},
 	{File: "internal/journal/moment.go", Old: `
 	case m.boot != "" && m.boot == last.boot:

@@ -546,11 +546,11 @@ import (
 	},
 	{
 		"internal/journal/finish.go", `
-	old, err := t.again(ticket.order)
+	holder, err := t.holder(account, out.Withdrawal, old.row)
 `, `
 	inOutcome = true
 	killpoint("in-outcome")
-	old, err := t.again(ticket.order)
+	holder, err := t.holder(account, out.Withdrawal, old.row)
 `,
 	},
 	{

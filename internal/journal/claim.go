@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,7 +36,7 @@ type Claim struct {
 	// Skew is how far this machine's clock is ahead of the service's; nil: it is not known yet.
 	Skew *time.Duration
 
-	Known Record // the order when it was read before, of which nothing is read again if it has not changed
+	Known Record // the order when it was read before; it is read again only if it has changed
 }
 
 // A Ticket is the right to send one withdrawal once, with the content that it has.
@@ -72,16 +73,32 @@ func (l *Ledger) FinishAndClaim(
 }
 
 func (t *tx) claim(l *Ledger, c Claim) (Ticket, error) {
-	c.Known.OrderID = c.OrderID
-	account, old, err := t.current(l, c.Known)
+	account, err := t.lock(l)
 	if err != nil {
 		return Ticket{}, err
 	}
+	if c.Known.account == account && c.Known.OrderID == c.OrderID {
+		ticket, err := t.claimAs(c.Known, c)
+		if !refused(err) && !errors.Is(err, errStale) {
+			return ticket, err
+		}
+	}
+	_, old, err := t.current(l, c.OrderID)
+	if err != nil {
+		return Ticket{}, err
+	}
+	return t.claimAs(old, c)
+}
+
+// claimAs makes a claim of an order as it was read.
+func (t *tx) claimAs(old Record, c Claim) (Ticket, error) {
+	account := old.account
 	if old.State == "" && c.Run != "" { // the row of a run makes no order
 		return Ticket{}, &Error{Kind: NotFound, OrderID: c.OrderID}
 	}
 	e := claimed{Claim: c, at: t.at, moment: t.j.moment(t.at), by: t.j.person(), sender: t.j.sender}
-	if _, err := next(old, e); err != nil {
+	_, err := next(old, e)
+	if err != nil {
 		return Ticket{}, err
 	}
 	if t.locked[account].demand != c.Demand {

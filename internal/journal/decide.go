@@ -3,8 +3,6 @@ package journal
 import (
 	"context"
 	"fmt"
-
-	"example.com/till/pkg/payout/order"
 )
 
 // A Decision is what a person says about an order: either PaidAs or NotSent. An empty PaidAs does not mean
@@ -33,7 +31,7 @@ func (l *Ledger) Decide(ctx context.Context, d Decision) (o Record, err error) {
 	}
 	d.Reason = keepable(d.Reason)
 	err = l.j.write(ctx, func(t *tx) error {
-		account, old, err := t.current(l, Record{Order: order.Order{OrderID: d.OrderID}})
+		account, old, err := t.current(l, d.OrderID)
 		if err != nil {
 			return err
 		}

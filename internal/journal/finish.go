@@ -37,15 +37,8 @@ func (ticket Ticket) allows(out Outcome) error {
 }
 
 func (t *tx) finish(ticket Ticket, out Outcome) (Record, error) {
-	account := ticket.order.account
+	old, account := ticket.order, ticket.order.account
 	if _, err := t.lockNumber(account); err != nil {
-		return Record{}, err
-	}
-	old, err := t.again(ticket.order)
-	if err == nil && old.row != ticket.order.row {
-		err = errors.New("the record of the order is gone")
-	}
-	if err != nil {
 		return Record{}, err
 	}
 	holder, err := t.holder(account, out.Withdrawal, old.row)
@@ -53,8 +46,13 @@ func (t *tx) finish(ticket Ticket, out Outcome) (Record, error) {
 		return Record{}, err
 	}
 	out.Reason = keepable(out.Reason)
-	now, err := t.happen(old, ended{attempt: ticket.order.Last().Number, content: ticket.order.Content, Outcome: out,
-		holder: holder, at: t.at})
+	e := ended{attempt: old.Last().Number, content: old.Content, Outcome: out, holder: holder, at: t.at}
+	now, err := t.happen(old, e)
+	if errors.Is(err, errStale) {
+		if old, err = t.byNumber(old.row); err == nil {
+			now, err = t.happen(old, e)
+		}
+	}
 	if err == nil && out.Ending == order.SaidNothing && out.Status == 0 { // the call never left
 		err = t.untieKey(account, ticket.order.Key)
 	}

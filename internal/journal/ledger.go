@@ -242,7 +242,7 @@ func (j *Journal) Rename(ctx context.Context, old, to order.Account) error {
 			const ofRuns = `run_id IN (SELECT id FROM runs WHERE account = ?1)`
 			for _, rows := range []string{`consent_approvals WHERE consent IN (SELECT id FROM consents WHERE ` + ofRuns + `)`,
 				`consents WHERE ` + ofRuns, `approvals WHERE ` + ofRuns, `keys WHERE account = ?1`, `runs WHERE account = ?1`,
-				`demands WHERE account = ?1`, `accounts WHERE id = ?1`} {
+				`demands WHERE account = ?1`, `acceptances WHERE account = ?1`, `accounts WHERE id = ?1`} {
 				if _, err := t.exec(`DELETE FROM `+rows, other); err != nil {
 					return err
 				}
@@ -324,33 +324,27 @@ func (t *tx) holder(account int64, withdrawal string, but int64) (orderID string
 	return orderID, err
 }
 
-// current returns the account and an order in it, as again does. If the order's sender has died, the order becomes
-// unknown first.
-func (t *tx) current(l *Ledger, o Record) (account int64, now Record, err error) {
+// current returns the account and an order in it. If the order's sender has died, the order becomes unknown
+// first. The order's state is empty if the journal does not have the order.
+func (t *tx) current(l *Ledger, orderID string) (account int64, o Record, err error) {
 	if account, err = t.lock(l); err != nil {
-		return 0, o, err
+		return 0, Record{}, err
 	}
-	if o.account != account {
-		o = Record{Order: order.Order{OrderID: o.OrderID}, account: account}
+	found, err := t.orders(`account = ?1 AND order_id = ?2`, account, orderID)
+	if err != nil || len(found) == 0 {
+		return account, Record{Order: order.Order{OrderID: orderID}, account: account}, err
 	}
-	if now, err = t.again(o); err == nil {
-		now, err = t.reap(now)
-	}
-	return account, now, err
+	o, err = t.reap(found[0])
+	return account, o, err
 }
 
-// again returns an order that was read before as it is now. Its state is empty if the journal does not have it.
-func (t *tx) again(o Record) (Record, error) {
-	same := 0
-	if o.row != 0 { // most have not changed, and need not be read
-		err := t.row(`SELECT count(*) FROM orders WHERE id = ?1 AND order_id = ?2 AND version = ?3`, o.row, o.OrderID, o.version).Scan(&same)
-		if err != nil || same == 1 {
-			return o, err
-		}
+func (t *tx) byNumber(row int64) (Record, error) {
+	found, err := t.orders(`id = ?1`, row)
+	if err == nil && len(found) == 0 {
+		err = errors.New("the record of the order is gone")
 	}
-	found, err := t.orders(`account = ?1 AND order_id = ?2`, o.account, o.OrderID)
-	if err != nil || len(found) == 0 {
-		return Record{Order: order.Order{OrderID: o.OrderID}, account: o.account}, err
+	if err != nil {
+		return Record{}, err
 	}
 	return found[0], nil
 }

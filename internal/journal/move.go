@@ -1,11 +1,15 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
 	"example.com/till/pkg/payout/order"
 )
+
+// errStale is the error for an order that is not as it was read any more.
+var errStale = errors.New("was changed by another process meanwhile")
 
 // happen makes the change that an event causes, and returns the order after that. It is the only place that changes
 // orders and attempts.
@@ -26,7 +30,7 @@ func (t *tx) happen(old Record, e event) (Record, error) {
 		storable(now.Shown), stamp(now.Sent), now.Code, now.Reason, now.User, now.Host, now.Key, d.As, stamp(d.At), d.User,
 		d.Host, d.Reason, t.now, old.OrderID)
 	if err == nil && n != 1 {
-		err = fmt.Errorf("order %s was changed by another process meanwhile", old.OrderID)
+		err = fmt.Errorf("order %s %w", old.OrderID, errStale)
 	}
 	if err == nil && now.Content != old.Content { // by itself: naming a column rewrites its indexes
 		_, err = t.exec(`UPDATE orders SET currency = ?2, unit = ?3, minor = ?4, address = ?5, memo = ?6, content = ?7, payee = ?8 WHERE id = ?1`,

@@ -33,7 +33,7 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Record, err error) {
 		return Record{}, err
 	}
 	err = l.j.write(ctx, func(t *tx) error {
-		account, old, err := t.current(l, Record{Order: order.Order{OrderID: e.OrderID}})
+		account, old, err := t.current(l, e.OrderID)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Record, err error) {
 // order after that. If the order has changed since, for example because the list has shown it, that counts.
 func (l *Ledger) Missing(ctx context.Context, o Record) (now Record, err error) {
 	err = l.j.write(ctx, func(t *tx) (err error) {
-		if _, now, err = t.current(l, o); err == nil && now.version == o.version {
+		if _, now, err = t.current(l, o.OrderID); err == nil && now.version == o.version {
 			now, err = t.happen(now, missing{o.ID})
 		}
 		return err
