@@ -19,20 +19,19 @@ func (t *tx) happen(old Record, e event) (Record, error) {
 		return old, err
 	}
 	now.Changed, now.version = t.at, old.version+1
-	var d order.Resolution
-	if now.Resolved != nil {
-		d = *now.Resolved
+	set, args := "", []any{old.row, old.version, old.OrderID, now.version, t.now}
+	before, after := changeable(old), changeable(now)
+	for i, name := range changeableColumns { // only those that change: naming a column rewrites its indexes
+		if before[i] != after[i] {
+			args = append(args, after[i])
+			set += fmt.Sprintf(", %s = ?%d", name, len(args))
+		}
 	}
-	n, err := t.exec(`UPDATE orders SET version = ?3, state = ?4, run = ?5, callback = ?6, note = ?7, withdrawal = ?8, shown = ?9, sent = ?10, code = ?11, reason = ?12,
-		user_name = ?13, host = ?14, fingerprint = ?15, decided = ?16, decided_at = ?17, decided_user = ?18, decided_host = ?19, decided_why = ?20, changed = ?21
-		WHERE id = ?1 AND version = ?2 AND order_id = ?22`,
-		old.row, old.version, now.version, string(now.State), now.Run, now.Callback, now.Note, storable(now.ID),
-		storable(now.Shown), stamp(now.Sent), now.Code, now.Reason, now.User, now.Host, now.Key, d.As, stamp(d.At), d.User,
-		d.Host, d.Reason, t.now, old.OrderID)
+	n, err := t.exec(`UPDATE orders SET version = ?4, changed = ?5`+set+` WHERE id = ?1 AND version = ?2 AND order_id = ?3`, args...)
 	if err == nil && n != 1 {
 		err = fmt.Errorf("order %s %w", old.OrderID, errStale)
 	}
-	if err == nil && now.Content != old.Content { // by itself: naming a column rewrites its indexes
+	if err == nil && now.Content != old.Content {
 		_, err = t.exec(`UPDATE orders SET currency = ?2, unit = ?3, minor = ?4, address = ?5, memo = ?6, content = ?7, payee = ?8 WHERE id = ?1`,
 			old.row, order.UnitText(now.Currency), order.UnitText(now.Amount.Unit()), now.Amount.Minor, now.Address, now.Memo, now.Content.Key().String(), payee(now.Address))
 	}
@@ -50,6 +49,20 @@ func (t *tx) happen(old Record, e event) (Record, error) {
 		old.row, t.now, t.j.options.User, t.j.options.Host, story.What, story.Key, storable(story.ID), story.HTTPStatus,
 		story.Code, story.Reason)
 	return now, err
+}
+
+// changeableColumns are those that an event can change, apart from the content.
+var changeableColumns = [...]string{"state", "run", "callback", "note", "withdrawal", "shown", "sent", "code", "reason", "user_name", "host",
+	"fingerprint", "decided", "decided_at", "decided_user", "decided_host", "decided_why"}
+
+// changeable returns what these columns have for an order.
+func changeable(r Record) [len(changeableColumns)]any {
+	var d order.Resolution
+	if r.Resolved != nil {
+		d = *r.Resolved
+	}
+	return [...]any{string(r.State), r.Run, r.Callback, r.Note, storable(r.ID), storable(r.Shown), stamp(r.Sent), r.Code, r.Reason, r.User, r.Host,
+		r.Key, d.As, stamp(d.At), d.User, d.Host, d.Reason}
 }
 
 // putAttempt records an attempt, either a new one or one that has changed.
