@@ -580,12 +580,12 @@ const mostAtOnce = 7 // so that a small plan has parts
 	if err != nil {
 		return accountChanged(err)
 	}
-	if err := a.compareRows(ctx, run)`, `
+	if !run.New && !a.Begun() {`, `
 	killpoint("after-run")
 	if err != nil {
 		return accountChanged(err)
 	}
-	if err := a.compareRows(ctx, run)`,
+	if !run.New && !a.Begun() {`,
 	},
 	{
 		"internal/cmdutil/outfile.go", `

@@ -30,6 +30,7 @@ type Run struct {
 	// begun. Ledger.Approvals returns all that were recorded. BeginRun returns the number of the Consent.
 	Required  int64               `json:"-"`
 	Approvals []approval.Approval `json:"-"`
+	New       bool                `json:"-"` // BeginRun has recorded its rows just now
 	Consent   int64               `json:"-"`
 
 	id int64
@@ -63,6 +64,7 @@ func (l *Ledger) BeginRun(ctx context.Context, r Run, rows iter.Seq2[Row, error]
 		l.discard(context.WithoutCancel(ctx), run) // if this fails, the next run that begins does it
 		return Run{}, err
 	}
+	run.New = true
 	return run, nil
 }
 

@@ -351,8 +351,10 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	if err != nil {
 		return accountChanged(err)
 	}
-	if err := a.compareRows(ctx, run); err != nil {
-		return err
+	if !run.New && !a.Begun() { // another process has begun it meanwhile
+		if err := a.compareRows(ctx, run); err != nil {
+			return err
+		}
 	}
 	a.run = run
 	return nil
