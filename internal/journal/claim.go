@@ -96,7 +96,7 @@ func (t *tx) claimAs(old Record, c Claim) (Ticket, error) {
 	if old.State == "" && c.Run != "" { // the row of a run makes no order
 		return Ticket{}, &Error{Kind: NotFound, OrderID: c.OrderID}
 	}
-	e := claimed{Claim: c, at: t.at, moment: t.j.moment(t.at), by: t.j.person(), sender: t.j.sender}
+	e := claimed{Claim: c, at: t.at, moment: t.moment, by: t.j.person(), sender: t.j.sender}
 	_, err := next(old, e)
 	if err != nil {
 		return Ticket{}, err
@@ -177,7 +177,7 @@ func (t *tx) duplicates(account int64, c Claim) error {
 	for _, o := range accepted {
 		// The later of sent and changed counts: an order that was found on the list today may have been sent by a
 		// machine whose clock was slow.
-		if o.Age(t.j.moment(t.at), nil) < c.Window || t.at.Sub(o.Changed) < c.Window {
+		if o.Age(t.moment, nil) < c.Window || t.at.Sub(o.Changed) < c.Window {
 			return &Error{Kind: Duplicate, Order: o}
 		}
 	}

@@ -186,6 +186,7 @@ type tx struct {
 	ctx    context.Context
 	at     time.Time // by the journal's clock
 	now    string    // at, as it is recorded
+	moment Moment    // at, and since the machine has started
 	locked map[int64]lockedAccount
 	ties   []keyTie // ties that it has recorded
 }

@@ -36,8 +36,15 @@ func (t *tx) happen(old Record, e event) (Record, error) {
 			old.row, order.UnitText(now.Currency), order.UnitText(now.Amount.Unit()), now.Amount.Minor, now.Address, now.Memo, now.Content.Key().String(), payee(now.Address))
 	}
 	for i, a := range now.Attempts {
-		if err == nil && (i >= len(old.Attempts) || a != old.Attempts[i] || now.origins[i] != old.origins[i]) {
-			err = t.putAttempt(old.row, a, now.origins[i])
+		switch o := now.origins[i]; {
+		case err != nil:
+		case i >= len(old.Attempts):
+			_, err = t.exec(`INSERT INTO attempts (order_row, number, sender, began, ended, outcome, decimals, demand, consent, boot, since_boot, skew)
+				VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
+				old.row, a.Number, o.sender, stamp(a.Began), stamp(a.Ended), string(a.Outcome), a.Decimals, a.Demand, a.Consent, o.boot, int64(o.since), o.skew)
+		case a != old.Attempts[i] || o != old.origins[i]:
+			_, err = t.exec(`UPDATE attempts SET ended = ?3, outcome = ?4, skew = ?5 WHERE order_row = ?1 AND number = ?2`,
+				old.row, a.Number, stamp(a.Ended), string(a.Outcome), o.skew)
 		}
 	}
 	if err != nil {
@@ -63,14 +70,4 @@ func changeable(r Record) [len(changeableColumns)]any {
 	}
 	return [...]any{string(r.State), r.Run, r.Callback, r.Note, storable(r.ID), storable(r.Shown), stamp(r.Sent), r.Code, r.Reason, r.User, r.Host,
 		r.Key, d.As, stamp(d.At), d.User, d.Host, d.Reason}
-}
-
-// putAttempt records an attempt, either a new one or one that has changed.
-func (t *tx) putAttempt(row int64, a order.Attempt, o origin) error {
-	_, err := t.exec(`INSERT INTO attempts (order_row, number, sender, began, ended, outcome, decimals, demand, consent, boot, since_boot, skew)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-		ON CONFLICT (order_row, number) DO UPDATE SET ended = excluded.ended, outcome = excluded.outcome, skew = excluded.skew`,
-		row, a.Number, o.sender, stamp(a.Began), stamp(a.Ended), string(a.Outcome), a.Decimals, a.Demand, a.Consent, o.boot,
-		int64(o.since), o.skew)
-	return err
 }

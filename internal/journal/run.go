@@ -30,7 +30,7 @@ type Run struct {
 	// begun. Ledger.Approvals returns all that were recorded. BeginRun returns the number of the Consent.
 	Required  int64               `json:"-"`
 	Approvals []approval.Approval `json:"-"`
-	New       bool                `json:"-"` // BeginRun has recorded its rows just now
+	New       bool                `json:"-"` // BeginRun has just made it and every order of it
 	Consent   int64               `json:"-"`
 
 	id int64
@@ -64,7 +64,6 @@ func (l *Ledger) BeginRun(ctx context.Context, r Run, rows iter.Seq2[Row, error]
 		l.discard(context.WithoutCancel(ctx), run) // if this fails, the next run that begins does it
 		return Run{}, err
 	}
-	run.New = true
 	return run, nil
 }
 
@@ -132,6 +131,7 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 		return run, false, err
 	}
 	run = r
+	run.New = true
 	run.Began, run.User, run.Host = t.at, t.j.options.User, t.j.options.Host
 	err = t.row(`INSERT INTO runs (account, name, digest, plan, batch, paid_before, began, user_name, host, sender, approvals) VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', ?7, ?8, ?9, ?10) RETURNING id`,
 		account, r.Name, r.Digest, r.Plan, r.Batch, r.Before, run.User, run.Host, t.j.sender, r.Required).Scan(&run.id)
@@ -181,7 +181,7 @@ func (l *Ledger) recordRows(ctx context.Context, run *Run, rows iter.Seq2[Row, e
 		if err != nil {
 			return err
 		}
-		if err := l.j.write(ctx, func(t *tx) error { return t.recordPiece(l, *run, piece, place) }); err != nil {
+		if err := l.j.write(ctx, func(t *tx) error { return t.recordPiece(l, run, piece, place) }); err != nil {
 			return err
 		}
 		if place += len(piece); len(piece) == rowsInAPiece {
@@ -242,10 +242,10 @@ func pieces(rows iter.Seq2[Row, error]) iter.Seq2[[]Row, error] {
 }
 
 // recordPiece records rows of the run, and makes the orders that do not exist yet, in the state planned.
-func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
+func (t *tx) recordPiece(l *Ledger, run *Run, rows []Row, place int) error {
 	account, err := t.lock(l)
 	if err == nil {
-		err = t.stillRecording(run)
+		err = t.stillRecording(*run)
 	}
 	if err != nil {
 		return err
@@ -268,12 +268,13 @@ func (t *tx) recordPiece(l *Ledger, run Run, rows []Row, place int) error {
 }
 
 // plan returns the number of a row's order. If the order existed before, its content must be what the run is to send.
-func (t *tx) plan(account int64, run Run, r Row) (row int64, err error) {
+func (t *tx) plan(account int64, run *Run, r Row) (row int64, err error) {
 	made, err := t.insert(account, order.Order{OrderID: r.OrderID, State: order.Planned, Content: r.Content, Callback: r.Callback,
 		Note: r.Note, Run: run.Name})
 	if err != nil || made.row != 0 {
 		return made.row, err
 	}
+	run.New = false
 	found, err := t.orders(`account = ?1 AND order_id = ?2`, account, r.OrderID)
 	if err != nil {
 		return 0, err

@@ -153,7 +153,8 @@ func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error
 	}
 	t.now = stamp(t.at)
 	t.at = unstamp(t.now) // with the precision of a stored time
-	if j.sends {          // on a new connection: the orders that this process is sending must not look abandoned
+	t.moment = j.moment(t.at)
+	if j.sends { // on a new connection: the orders that this process is sending must not look abandoned
 		if err := t.holdLock(); err != nil && AsError(err) == nil {
 			return err
 		}

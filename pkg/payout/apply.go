@@ -242,7 +242,11 @@ func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]dueRow, error]
 			for i, r := range some {
 				ids[i] = r.ExternalOrderID
 			}
-			held, err := a.sender.ledger.Held(ctx, ids)
+			var held map[string]journal.Record
+			var err error
+			if !a.run.New { // otherwise all of them are planned
+				held, err = a.sender.ledger.Held(ctx, ids)
+			}
 			part := make([]dueRow, len(some))
 			for i, r := range some {
 				content := contentOf(r.CreateWithdrawal)
@@ -251,7 +255,7 @@ func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]dueRow, error]
 				case err != nil:
 				case found && !o.Content.Same(content):
 					err = a.sender.otherContent(o, content, "make a plan that gives this row another order id, or see what it was")
-				case !found && a.Begun():
+				case !found && a.Begun() && !a.run.New:
 					err = a.otherRows()
 				case !found:
 					o = journal.Record{Order: Order{OrderID: r.ExternalOrderID, State: StatePlanned, Content: content}}
@@ -351,7 +355,7 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	if err != nil {
 		return accountChanged(err)
 	}
-	if !run.New && !a.Begun() { // another process has begun it meanwhile
+	if !run.New && !a.Begun() { // another process may have begun it meanwhile
 		if err := a.compareRows(ctx, run); err != nil {
 			return err
 		}
@@ -364,6 +368,7 @@ func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 // returns the states of the orders then. Any conflict, new or old, is an *Error.
 func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
+	defer func() { a.run.New = false }() // Send reads what others have done since
 	if t, err = a.look(ctx); err != nil || t.Conflict == "" {
 		return t, err
 	}
