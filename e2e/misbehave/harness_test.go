@@ -48,6 +48,7 @@ type world struct {
 	dir      string
 	settings string // of the profile, lines of YAML
 	key      string
+	ran      []*result // the oldest first
 }
 
 // begin returns a merchant of a new service who has paid nothing yet. The test runs in parallel with others.
@@ -94,8 +95,8 @@ func (w *world) journal() string { return filepath.Join(w.dir, "state", "till", 
 
 // failure is what a command says about its error under -o json.
 type failure struct {
-	Rule, Message, Hint, ID string
-	OrderID                 string `json:"order_id"`
+	Rule, Message, Hint, ID, Run string
+	OrderID                      string `json:"order_id"`
 }
 
 type result struct {
@@ -121,6 +122,7 @@ func (w *world) command(args ...string) *exec.Cmd {
 // till runs the program to its end.
 func (w *world) till(args ...string) *result {
 	r := &result{args: args}
+	w.ran = append(w.ran, r)
 	if !slices.Contains(args, "-o") {
 		args = append(slices.Clone(args), "-o", "json")
 	}
@@ -166,9 +168,10 @@ func (w *world) pay(orderID string, amount int64, flags ...string) *result {
 	return w.till(pay(orderID, amount, flags...)...)
 }
 
-// plan makes a plan of one order, and returns the command that applies it.
-func (w *world) plan(orderID string, amount int64) []string {
-	file := w.write("plan-"+orderID+".csv", fmt.Sprintf("order_id,currency,amount_minor,address\n%s,Btc,%d,bc1qexample\n", orderID, amount))
+// plan makes a plan of orders, each an order id and an amount, and returns the command that applies it.
+func (w *world) plan(orders ...any) []string {
+	rows := "order_id,currency,amount_minor,address\n" + strings.Repeat("%v,Btc,%v,bc1qexample\n", len(orders)/2)
+	file := w.write(fmt.Sprintf("plan-%v.csv", orders[0]), fmt.Sprintf(rows, orders...))
 	w.till("payout", "plan", file, "--out", file+".plan").want(w.t, 0, "")
 	return []string{"payout", "apply", file + ".plan", "--yes"}
 }

@@ -86,15 +86,6 @@ func TestAcceptedDifferences(t *testing.T) {
 	}
 }
 
-func TestListThatFailsMayPass(t *testing.T) {
-	w := begin(t, faults{})
-	w.pay("1", 1).want(t, 0, "")
-	w.become(faults{list: 500})
-	w.pay("2", 2, "--lookup", "always").want(t, 41, "")
-	w.become(faults{})
-	w.persist(2, pay("2", 2, "--lookup", "always")...)
-}
-
 func TestLookupNeverHasAWayOut(t *testing.T) {
 	t.Parallel()
 	for name, is := range map[string]faults{
@@ -214,38 +205,6 @@ func TestEndOfList(t *testing.T) {
 		w.pay("1", 1).want(t, 0, "")
 		w.till("journal", "check").want(t, 0, "")
 	})
-}
-
-func TestAnotherMerchant(t *testing.T) {
-	w := begin(t, faults{})
-	w.pay("1", 1).want(t, 0, "")
-	w.become(faults{create: "drop after"})
-	w.pay("2", 2).want(t, 20, "")
-	w.become(faults{merchant: "m-2"})
-	w.till("withdraw", "reconcile", "2").want(t, 20, "") // it settles nothing
-	if r := w.pay("3", 3, "--lookup", "always").want(t, 21, ""); !strings.Contains(r.stderr, "m-1") || !strings.Contains(r.stderr, "m-2") {
-		t.Errorf("it does not name both merchants: %s", r)
-	}
-	w.persist(2, pay("2", 2)...)
-	w.pay("3", 3, "--lookup", "always").want(t, 0, "")
-}
-
-func TestClockOfTheService(t *testing.T) {
-	t.Parallel()
-	for name, offset := range map[string]time.Duration{"ahead": 2 * time.Minute, "behind": -2 * time.Minute} {
-		t.Run(name, func(t *testing.T) {
-			w := begin(t, faults{clockOffset: offset, create: "drop before"})
-			w.pay("1", 1).want(t, 20, "")
-			w.become(faults{clockOffset: offset})
-			resolve := []string{"withdraw", "resolve", "1", "--not-sent", "--reason", "the panel", "--yes"}
-			w.till(resolve...).want(t, 12, "clock")
-			if name == "behind" {
-				w.till(append(resolve, "--although-clock")...).want(t, 0, "")
-				w.pay("1", 1).want(t, 0, "")
-			}
-			w.persist(1, pay("1", 1)...)
-		})
-	}
 }
 
 func TestFoundOrderShowsItsStatus(t *testing.T) {

@@ -66,8 +66,9 @@ func TestServiceDropsOrderIDs(t *testing.T) {
 	w.paid(1)
 }
 
-// loseLog kills a process that sends an order, and removes the log of its journal.
-func (w *world) loseLog(orderID string, amount int64) {
+// hold starts to send an order, which the service does not answer. The function that it returns sends the process
+// a signal, if there is one, and waits for its end.
+func (w *world) hold(orderID string, amount int64) (end func(os.Signal)) {
 	was := w.become(faults{create: "hang"})
 	cmd := w.command(pay(orderID, amount)...)
 	if err := cmd.Start(); err != nil {
@@ -83,9 +84,18 @@ func (w *world) loseLog(orderID string, amount int64) {
 	case <-ended:
 		w.t.Fatal("it ends before it sends the order")
 	}
-	cmd.Process.Kill()
-	<-ended
 	w.become(was)
+	return func(signal os.Signal) {
+		if signal != nil {
+			cmd.Process.Signal(signal)
+		}
+		<-ended
+	}
+}
+
+// loseLog kills a process that sends an order, and removes the log of its journal.
+func (w *world) loseLog(orderID string, amount int64) {
+	w.hold(orderID, amount)(os.Kill)
 	if err := os.Remove(w.journal() + "-wal"); err != nil && !os.IsNotExist(err) {
 		w.t.Fatal(err)
 	}
@@ -123,28 +133,6 @@ func TestLostLog(t *testing.T) {
 				w.persist(3, args...)
 			})
 		}
-	}
-}
-
-func TestPhantom(t *testing.T) {
-	t.Parallel()
-	for _, noun := range []string{"withdraw", "payout"} {
-		t.Run(noun, func(t *testing.T) {
-			w := begin(t, faults{})
-			send := pay("1", 1)
-			if noun == "payout" {
-				send = w.plan("1", 1)
-			}
-			w.become(faults{create: "OK"})
-			w.till(send...).want(t, 20, "")
-			w.till(noun, "reconcile").want(t, 20, "")
-			w.till(send...).want(t, 20, "")
-			w.configure("settle_after: 15m\n")
-			w.till(noun, "resolve", "1", "--not-sent", "--reason", "the panel", "--yes").want(t, 12, "decision")
-			w.configure("")
-			w.become(faults{})
-			w.persist(1, send...)
-		})
 	}
 }
 

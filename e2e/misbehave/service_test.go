@@ -16,7 +16,7 @@ import (
 
 // faults says how a service misbehaves. The zero value is a service that behaves.
 type faults struct {
-	create string // "429", "drop before", "drop after", "hang"; "OK" answers that, and keeps nothing
+	create string // "400", "429", "drop before", "drop after", "hang"; "OK" answers that, and keeps nothing
 	list   int    // the status of every answer to a list
 
 	dropOrderIDs   string                // "once": in one reading of a withdrawal; "always": also on the list
@@ -53,8 +53,9 @@ type shown map[string]any
 // service is a merchant payment service that misbehaves.
 type service struct {
 	*httptest.Server
-	t    *testing.T
-	held chan struct{} // gets a value when a create hangs
+	t       *testing.T
+	held    chan struct{} // gets a value when a create hangs
+	release chan struct{} // a value answers that create
 
 	mu             sync.Mutex
 	is             faults
@@ -64,7 +65,7 @@ type service struct {
 }
 
 func newService(t *testing.T, is faults) *service {
-	s := &service{t: t, is: is, held: make(chan struct{}, 1), allowed: map[int64]int{}}
+	s := &service{t: t, is: is, held: make(chan struct{}, 1), release: make(chan struct{}), allowed: map[int64]int{}}
 	routes := http.NewServeMux()
 	routes.HandleFunc("POST /api/merchant_withdrawal/create", s.create)
 	routes.HandleFunc("GET /api/merchant_withdrawal", s.get)
@@ -156,8 +157,9 @@ func (s *service) create(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	s.creates++
 	switch s.is.create {
-	case "429":
-		refuse(w, http.StatusTooManyRequests)
+	case "400", "429":
+		status, _ := strconv.Atoi(s.is.create)
+		refuse(w, status)
 	case "OK":
 		fmt.Fprint(w, `"OK"`)
 	case "drop before":
@@ -165,8 +167,13 @@ func (s *service) create(w http.ResponseWriter, r *http.Request) {
 	case "hang":
 		s.held <- struct{}{}
 		s.mu.Unlock()
-		<-r.Context().Done()
-		s.mu.Lock()
+		select {
+		case <-r.Context().Done():
+			s.mu.Lock()
+		case <-s.release:
+			s.mu.Lock()
+			json.NewEncoder(w).Encode(s.take(taken))
+		}
 	case "drop after":
 		s.take(taken)
 		panic(http.ErrAbortHandler)
