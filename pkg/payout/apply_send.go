@@ -54,6 +54,7 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	if !a.Begun() {
 		return &Error{Kind: Invalid, Msg: "the run of the plan has not begun", Hint: NewHint("call Begin and LookUp first")}
 	}
+	a.run.New = false // others may have sent rows since Begin, and LookUp may have been left out
 	given := ctx
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
