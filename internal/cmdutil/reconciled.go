@@ -32,12 +32,12 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 	case len(unknown) == 1:
 		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...),
 			Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss it, or it may arrive late", IsOrAre("order", unknown)),
-			Hint: payout.NewHint("run this again later or, when you know that it was not sent (or with --paid-as ID that it was paid)",
+			Hint: payout.NewHint("run this again later, or say what you know, with --paid-as ID in place of --not-sent if it was paid",
 				append(resolve, unknown[0], "--not-sent", "--reason", "TEXT")...)}
 	case len(unknown) > 1:
 		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...),
 			Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss them, or they may arrive late", IsOrAre("order", unknown)),
-			Hint: payout.NewHint("run this again later or, of those that you know were not sent (or with --paid-as ID that one was paid)",
+			Hint: payout.NewHint("run this again later, or say what you know of each, with --paid-as ID in place of --not-sent if it was paid",
 				append(resolve, "ORDER...", "--not-sent", "--reason", "TEXT")...)}
 	case len(conflict) > 1:
 		return &Error{Code: ExitConflict, About: AboutOrders(conflict...),
