@@ -200,7 +200,7 @@ func (f *floorFile) change(c floorChange) error {
 }
 
 // floorGroup is how many changes go into one commit, as in till.
-const floorGroup = 16
+const floorGroup = 32
 
 // commitAll commits the changes that wait.
 func (f *floorFile) commitAll() {
