@@ -740,6 +740,41 @@ func TestUnknownOfAnotherMachine(t *testing.T) {
 	}
 }
 
+// TestSendWithoutLookUp checks that Send reads what another machine has sent since Begin, also if LookUp was left out.
+func TestSendWithoutLookUp(t *testing.T) {
+	d := deskAt(t, pgtest.Shared(t).Database(t))
+	p := d.plan(nil, dueTo(4)...)
+	x, err := d.Applier(t.Context(), p, ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Begin(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	other := d.open()
+	for _, r := range p.Rows {
+		taken, err := other.Claim(t.Context(), journal.Claim{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal),
+			Callback: r.Callback, Note: r.Note, Key: "key1", Run: p.Name(), SameContent: true})
+		if err == nil {
+			_, err = other.Finish(t.Context(), taken,
+				journal.Outcome{Ending: order.WasAccepted, Withdrawal: "w" + r.ExternalOrderID, Status: 200})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute) // otherwise it would try to claim the rows for ever
+	defer stop()
+	tally, err := x.Tally(ctx)
+	if err == nil {
+		err = x.Send(ctx, t.Context(), tally)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	d.s.wantCreates(0)
+}
+
 // TestRowsComeBack checks that a row that another machine claimed first, and did not send, is sent by the
 // machine that lost it.
 func TestRowsComeBack(t *testing.T) {
