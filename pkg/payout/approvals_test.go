@@ -115,7 +115,12 @@ func TestApprovalsOnSeveralMachines(t *testing.T) {
 		}
 		runs, err := other.Consents(t.Context())
 		if err != nil || len(runs) != 1 || len(runs[0].Approvals) != 2 || runs[0].Approvals[1].Principal != "bob" || runs[0].Required != 2 {
-			t.Errorf("recorded is %+v, %v", runs, err)
+			t.Fatalf("recorded is %+v, %v", runs, err)
+		}
+		for o, err := range other.Orders(t.Context(), Filter{Run: p.Name()}) {
+			if err != nil || o.Attempts[len(o.Attempts)-1].Consent != runs[0].Number {
+				t.Errorf("order %s was sent with %+v, %v; want the consent %d", o.OrderID, o.Attempts, err, runs[0].Number)
+			}
 		}
 		if n := len(d.arrived()); n < 2 || n > 3 { // the rows of a shared run are sent in any order
 			t.Errorf("%d creates arrived", n)

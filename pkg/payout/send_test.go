@@ -1165,6 +1165,31 @@ func TestReadBackOnceBehind(t *testing.T) {
 	}
 }
 
+// TestReadBackShowsAnotherMerchant checks that a person learns when the service has taken an order for another merchant, and
+// that a plan stops there.
+func TestReadBackShowsAnotherMerchant(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	d.s.onGet = func(id string) (int, string) {
+		for _, r := range d.s.rows {
+			if r["id"] == id {
+				r = maps.Clone(r)
+				r["merchant_id"] = "m2"
+				return 200, asText(r)
+			}
+		}
+		return 404, envelope
+	}
+	_, single := d.send(asked("2"))
+	_, plan := d.apply(d.plan(nil, dueTo(3)...), ApplyOptions{Concurrency: 3})
+	for _, err := range []error{single, plan} {
+		if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Msg, `"m2"`) {
+			t.Error(e.Msg)
+		}
+	}
+	d.s.wantCreates(3) // with that of history
+}
+
 // TestSenderLimits checks that a Sender sends nothing that its limits forbid, alone or in a plan.
 func TestSenderLimits(t *testing.T) {
 	btc := func(minor int64) []api.Amount { return []api.Amount{{Kind: api.Crypto, Code: "btc", Minor: minor}} }
