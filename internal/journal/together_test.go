@@ -206,3 +206,18 @@ func TestKnownIsCompared(t *testing.T) {
 		}
 	})
 }
+
+// TestOutcomeComesBeforeTheNextClaim checks that the claim sees the outcome that is recorded with it: an order whose outcome
+// is unknown keeps the same content from being sent.
+func TestOutcomeComesBeforeTheNextClaim(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		twin := claim("2")
+		twin.Content = claim("1").Content
+		first := mustClaim(t, j, claim("1"))
+		_, finished, _, claimed := j.of(t.Context(), shop).FinishAndClaim(t.Context(), first, unknown, twin)
+		if finished != nil || !errors.Is(claimed, Duplicate) {
+			t.Errorf("it ended with %v and %v", finished, claimed)
+		}
+	})
+}
