@@ -233,7 +233,7 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 		return
 	}
 	p.saw("reports", id, err)
-	if owner := r.owner[orderID]; errors.Is(err, payout.ErrBusy) && owner != nil && owner.stage < p.stage {
+	if owner := r.owner[orderID]; errors.Is(err, payout.Busy) && owner != nil && owner.stage < p.stage {
 		r.violated("%s reports that order %s is being sent, and %s ended before", p.name, orderID, owner.name)
 	}
 	said := "was accepted as " + id
@@ -250,7 +250,7 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 	if id != "" && !r.service.has(id, orderID) && !r.service.phantom[id] {
 		r.violated("%s reports the id %s for order %s, which the service does not have", p.name, id, orderID)
 	}
-	if err == nil || errors.Is(err, payout.ErrUnknown) || errors.Is(err, payout.ErrConflict) {
+	if err == nil || errors.Is(err, payout.Unknown) || errors.Is(err, payout.Conflict) {
 		gone := r.service.phantom[id] || r.service.denied[id] // meanwhile, another process may have asked for it
 		if e := r.journal.now[orderID]; err == nil && (e.state != "accepted" || e.id != id) && !(gone && e.state == "unknown") {
 			r.violated("%s reports that order %s was accepted, and the journal has it as %s", p.name,

@@ -136,7 +136,7 @@ func (d duties) sentOnce(ctx context.Context, j *payout.Journal, r tape.Record, 
 		if n := creates.Load(); n != 0 {
 			return fmt.Errorf("order %s was sent again: %v", id, err)
 		}
-		if err == nil && !sent.Already || err != nil && !errors.Is(err, payout.ErrUnknown) {
+		if err == nil && !sent.Already || err != nil && !errors.Is(err, payout.Unknown) {
 			return fmt.Errorf("order %s, asked for again: %+v, %v", id, sent, err)
 		}
 	}

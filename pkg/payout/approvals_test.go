@@ -333,7 +333,7 @@ func TestApprovalsWithoutFiles(t *testing.T) {
 func TestNewRefusesApprovals(t *testing.T) {
 	d := newDesk(t)
 	for _, a := range []approval.Policy{{Required: -1}, {Required: 1}} {
-		if _, err := New(d.client, &Journal{d.ledger.Journal()}, "shop", Options{Approvals: a}); !errors.Is(err, ErrInvalid) {
+		if _, err := New(d.client, &Journal{d.ledger.Journal()}, "shop", Options{Approvals: a}); !errors.Is(err, Invalid) {
 			t.Errorf("%+v: %v", a, err)
 		}
 	}

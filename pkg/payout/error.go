@@ -10,7 +10,7 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// Kind says what an Error means for what to do next.
+// Kind says what an Error means for what to do next. It is an error itself, for errors.Is.
 type Kind string
 
 const (
@@ -32,29 +32,27 @@ const (
 	NotYet        Kind = "not yet"        // the time limit of a wait has passed
 )
 
-// Every Kind has one of these errors, for errors.Is.
+// The kinds as errors, for errors.Is.
 var (
-	ErrRefused       error = kindError(Refused)
-	ErrBusy          error = kindError(Busy)
-	ErrUnknown       error = kindError(Unknown)
-	ErrConflict      error = kindError(Conflict)
-	ErrRejected      error = kindError(Rejected)
-	ErrNotSent       error = kindError(NotSent)
-	ErrPartial       error = kindError(Partial)
-	ErrReadFailed    error = kindError(ReadFailed)
-	ErrInvalid       error = kindError(Invalid)
-	ErrNotFound      error = kindError(NotFound)
-	ErrNoRoom        error = kindError(NoRoom)
-	ErrJournalBroken error = kindError(JournalBroken)
-	ErrJournalPlace  error = kindError(JournalPlace)
-	ErrSettings      error = kindError(Settings)
-	ErrFailedStatus  error = kindError(FailedStatus)
-	ErrNotYet        error = kindError(NotYet)
+	ErrRefused       error = Refused
+	ErrBusy          error = Busy
+	ErrUnknown       error = Unknown
+	ErrConflict      error = Conflict
+	ErrRejected      error = Rejected
+	ErrNotSent       error = NotSent
+	ErrPartial       error = Partial
+	ErrReadFailed    error = ReadFailed
+	ErrInvalid       error = Invalid
+	ErrNotFound      error = NotFound
+	ErrNoRoom        error = NoRoom
+	ErrJournalBroken error = JournalBroken
+	ErrJournalPlace  error = JournalPlace
+	ErrSettings      error = Settings
+	ErrFailedStatus  error = FailedStatus
+	ErrNotYet        error = NotYet
 )
 
-type kindError Kind
-
-func (e kindError) Error() string { return string(e) }
+func (k Kind) Error() string { return string(k) }
 
 // The rules that a Refused error can name.
 const (
@@ -116,11 +114,8 @@ func (d Detail) String() string {
 func (e *Error) Error() string { return e.Msg }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether target is the error for e's kind, such as ErrUnknown.
-func (e *Error) Is(target error) bool {
-	kind, ok := target.(kindError)
-	return ok && Kind(kind) == e.Kind
-}
+// Is reports whether target is e's kind.
+func (e *Error) Is(target error) bool { return target == error(e.Kind) }
 
 // toError applies asError to a named result.
 func toError(err *error) { *err = asError(*err) }

@@ -396,7 +396,7 @@ func TestJournalIsLostBeforeTheCall(t *testing.T) {
 		}
 		_, err := d.send(asked("4711"))
 		d.s.wantCreates(1)
-		if !errors.Is(err, journal.Lost) || !errors.Is(err, ErrJournalBroken) || !strings.HasPrefix(err.Error(), "order 4711 was not sent") {
+		if !errors.Is(err, journal.Lost) || !errors.Is(err, JournalBroken) || !strings.HasPrefix(err.Error(), "order 4711 was not sent") {
 			t.Errorf("%q: %v", file, err)
 		}
 	}
@@ -471,7 +471,7 @@ func TestJournalCannotBeWritten(t *testing.T) {
 	d.history()
 	d.ledger.Journal().Close()
 	_, err := d.send(asked("4711"))
-	if !errors.Is(err, journal.Broken) || !errors.Is(err, ErrJournalBroken) {
+	if !errors.Is(err, journal.Broken) || !errors.Is(err, JournalBroken) {
 		t.Errorf("got %v", err)
 	}
 	d.s.wantCreates(1)
@@ -1094,7 +1094,7 @@ func TestRecordedWithOtherContent(t *testing.T) {
 		t.Errorf("with the same content, the order has the id %q and the error %v", o.ID, err)
 	}
 	now.State = StateConflict
-	if _, err := d.recorded(ticket, call{id: "w2"}, now, nil); !errors.Is(err, ErrConflict) {
+	if _, err := d.recorded(ticket, call{id: "w2"}, now, nil); !errors.Is(err, Conflict) {
 		t.Errorf("the order is in conflict, and the error is %v", err)
 	}
 }

@@ -116,7 +116,7 @@ func TestErrorsHaveAKind(t *testing.T) {
 	s := newService(t)
 	sender, j := newSender(t, s, Options{})
 	_, err := sender.Order(t.Context(), "7")
-	if e := wantKind(t, err, NotFound, ""); !errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnknown) || e.OrderID != "7" {
+	if e := wantKind(t, err, NotFound, ""); !errors.Is(err, NotFound) || errors.Is(err, Unknown) || e.OrderID != "7" {
 		t.Errorf("%+v", e)
 	}
 	_, err = sender.Run(t.Context(), "cafe0001")

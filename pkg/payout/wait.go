@@ -15,7 +15,7 @@ import (
 // does not show the case that the service uses.
 type RunWait struct {
 	Statuses []string          // the service's own; the wait for an order ends with one of them
-	FailOn   []string          // statuses that end the wait with ErrFailedStatus
+	FailOn   []string          // statuses that end the wait with FailedStatus
 	Interval time.Duration     // time between two scans of the list; 0: api.DefaultWaitInterval
 	Timeout  time.Duration     // limit for the whole wait; 0: until the context ends
 	Progress func(RunProgress) // called after each scan; may be nil
@@ -49,12 +49,12 @@ func (w RunWait) check() error {
 
 // WaitRun reads the service's list repeatedly until every accepted order of a run has had one of the
 // statuses. An accepted order is not paid yet. If an order has a status of FailOn, the error is
-// ErrFailedStatus. If the time limit passes, it is ErrNotYet. WaitRun repeats scans that fail, unless the
-// service refuses the key. If no scan succeeds, the error is ErrReadFailed. The last progress is returned
+// FailedStatus. If the time limit passes, it is NotYet. WaitRun repeats scans that fail, unless the
+// service refuses the key. If no scan succeeds, the error is ReadFailed. The last progress is returned
 // even with an error.
 //
 // WaitRun does not start if an order of the run is unknown, in conflict or being sent: the error is then
-// ErrUnknown, ErrConflict or ErrBusy. If no order was accepted, it is ErrInvalid. WaitRun does not wait for
+// Unknown, Conflict or Busy. If no order was accepted, it is Invalid. WaitRun does not wait for
 // rejected and planned orders: see RunProgress.Tally.
 func (s *Sender) WaitRun(ctx context.Context, run string, wait RunWait) (p RunProgress, err error) {
 	defer toError(&err)
@@ -234,7 +234,7 @@ func (p *RunProgress) late(run string, w RunWait, ended *api.WaitError) error {
 
 // mayPass reports whether a scan that failed may succeed later: any answer may come from an outage.
 func mayPass(err error) bool {
-	return errors.As(err, new(*api.Error)) || errors.Is(asError(err), ErrReadFailed)
+	return errors.As(err, new(*api.Error)) || errors.Is(asError(err), ReadFailed)
 }
 
 func among(name string, names []string) bool {

@@ -49,7 +49,7 @@ func TestWaitRunFailsOn(t *testing.T) {
 	d := waitsFor(t)
 	fail := func(RunProgress) { d.status("w2", "Failed") }
 	p, err := d.WaitRun(t.Context(), "cafe0001", RunWait{Statuses: []string{"Done"}, FailOn: []string{"FAILED"}, Interval: 1, Progress: fail})
-	if e := wantKind(t, err, FailedStatus, ""); !errors.Is(err, ErrFailedStatus) || e.OrderID != "2" || e.ID != "w2" || len(p.Failed) != 1 {
+	if e := wantKind(t, err, FailedStatus, ""); !errors.Is(err, FailedStatus) || e.OrderID != "2" || e.ID != "w2" || len(p.Failed) != 1 {
 		t.Errorf("got %+v, %+v", e, p)
 	}
 }

@@ -194,8 +194,8 @@ func (t *program) singles(ctx context.Context, s *payout.Sender) error {
 		do    string
 		want  error
 	}{
-		{1, "", nil}, {2, refuse, payout.ErrRejected}, {3, takeInto, payout.ErrUnknown}, {4, dropFirst, payout.ErrUnknown},
-		{5, tooMany, payout.ErrRejected}, {5, "", nil}, {2, "", nil},
+		{1, "", nil}, {2, refuse, payout.Rejected}, {3, takeInto, payout.Unknown}, {4, dropFirst, payout.Unknown},
+		{5, tooMany, payout.Rejected}, {5, "", nil}, {2, "", nil},
 	} {
 		if err := t.send(ctx, s, try.order, try.do, try.want); err != nil {
 			return err
@@ -251,7 +251,7 @@ func (t *program) batch(ctx context.Context, s *payout.Sender) error {
 // more sends with a journal that was closed and is opened again.
 func (t *program) more(ctx context.Context, s *payout.Sender) error {
 	for order := 200; order < 206; order++ {
-		if _, err := s.Send(ctx, withdrawal(order)); err != nil && !errors.Is(err, payout.ErrUnknown) {
+		if _, err := s.Send(ctx, withdrawal(order)); err != nil && !errors.Is(err, payout.Unknown) {
 			return err
 		}
 	}
@@ -264,7 +264,7 @@ func (t *program) everything(ctx context.Context, s *payout.Sender) error {
 		if 5 < order && order < 10 || 12 < order && order < 100 {
 			continue
 		}
-		if _, err := s.Send(ctx, withdrawal(order)); err != nil && !errors.Is(err, payout.ErrUnknown) {
+		if _, err := s.Send(ctx, withdrawal(order)); err != nil && !errors.Is(err, payout.Unknown) {
 			return err
 		}
 	}
