@@ -247,9 +247,8 @@ func (s *Sender) givenUp(why *lack) error {
 	case why.lasts:
 		return unproven("the service's list proves nothing: "+why.why, nil)
 	}
-	return &Error{Kind: ReadFailed,
-		Msg:  fmt.Sprintf("the service's list could not be read completely in %d readings: %s", mostReadings, why.why),
-		Hint: NewHint("run it again when fewer withdrawals are being made")}
+	return failed(ReadFailed, "the service's list could not be read completely in %d readings: %s",
+		mostReadings, why.why).hint("run it again when fewer withdrawals are being made")
 }
 
 // unproven refuses to decide with a list that cannot prove that an order is not on it, and that hardly will.

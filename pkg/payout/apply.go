@@ -104,15 +104,15 @@ func (a *Applier) prepare(ctx context.Context) (Tally, error) {
 	return t, err
 }
 
-var errNoPlan error = &Error{Kind: Invalid, Msg: "the plan is nil", Hint: NewHint("open one with payout.OpenPlan")}
+var errNoPlan error = failed(Invalid, "the plan is nil").hint("open one with payout.OpenPlan")
 
 // checkPaid refuses a run if more of its orders were accepted before than a person has said.
 func (a *Applier) checkPaid(t Tally) error {
 	if known := max(a.options.AlreadyPaid, a.Approved()); t.Before > known {
 		return refused(RulePaidBefore,
-			fmt.Sprintf("%d of %d orders were accepted before, and not by this run, and not more than %d are known of",
-				t.Before, t.Rows, known),
-			"if only the rest is to be sent, say how many there are: ApplyOptions.AlreadyPaid")
+			"%d of %d orders were accepted before, and not by this run, and not more than %d are known of",
+			t.Before, t.Rows, known).
+			hint("if only the rest is to be sent, say how many there are: ApplyOptions.AlreadyPaid")
 	}
 	return nil
 }
@@ -129,8 +129,8 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 		return nil, errNoPlan
 	}
 	if account := s.Account(); plan.Account != account {
-		return nil, refused(RuleAccount, fmt.Sprintf("the plan is for %s, and this is %s", plan.Account, account),
-			"apply it there, or make a plan for this account")
+		return nil, refused(RuleAccount, "the plan is for %s, and this is %s", plan.Account, account).
+			hint("apply it there, or make a plan for this account")
 	}
 	applier = &Applier{sender: s, plan: plan, options: o}
 	if err := s.ledger.Alone(ctx, plan.Name(), true); err != nil {
@@ -187,15 +187,14 @@ func (a *Applier) newest(ctx context.Context) error {
 	again := fmt.Sprintf("make a new plan from the file, and look at what has changed since run %s", newest)
 	switch {
 	case a.Begun() && newest != a.run.Name:
-		return refused(RuleBatchChanged,
-			fmt.Sprintf("the batch %q has gone on without this plan, with run %s", plan.Batch, newest), again)
+		return refused(RuleBatchChanged, "the batch %q has gone on without this plan, with run %s", plan.Batch, newest).
+			hint(again)
 	case !a.Begun() && plan.Batch != "" && newest != plan.Since:
-		return refused(RuleBatchChanged,
-			fmt.Sprintf("run %s of the batch %q has begun since this plan was made", newest, plan.Batch), again)
+		return refused(RuleBatchChanged, "run %s of the batch %q has begun since this plan was made",
+			newest, plan.Batch).hint(again)
 	case !a.Begun() && !s.now().Before(plan.Expires):
-		return refused(RulePlanExpired,
-			fmt.Sprintf("the plan has expired at %s, before it was begun", plan.Expires.UTC().Format(time.RFC3339)),
-			"make a new plan, and look at it again")
+		return refused(RulePlanExpired, "the plan has expired at %s, before it was begun",
+			plan.Expires.UTC().Format(time.RFC3339)).hint("make a new plan, and look at it again")
 	}
 	return s.quiet(ctx, batch, plan.Name())
 }
@@ -289,9 +288,9 @@ func (a *Applier) compareRows(ctx context.Context, run journal.Run) error {
 }
 
 func (a *Applier) otherRows() error {
-	return refused(RulePlanChanged,
-		fmt.Sprintf("the rows that the journal recorded for run %s are not those of the plan %s", a.plan.Name(), a.plan.Path),
-		"find out who has changed the journal, and make a new plan of what is still to be paid", "payout", "plan", "FILE", "--out", "PLAN")
+	return refused(RulePlanChanged, "the rows that the journal recorded for run %s are not those of the plan %s",
+		a.plan.Name(), a.plan.Path).
+		hint("find out who has changed the journal, and make a new plan of what is still to be paid", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
 // sendable reports whether this run sends a row in the state of its order.

@@ -37,9 +37,8 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 		if n := t.States[StateUnknown]; n > 1 {
 			which, them = fmt.Sprintf("%d orders of the run are", n), "them"
 		}
-		return &Error{Kind: Unknown, Msg: which + " unknown, and nothing more was sent",
-			Hint: NewHint("send the rest with --keep-going, or settle "+them+" first", "payout", "reconcile",
-				a.plan.Name())}
+		return failed(Unknown, "%s unknown, and nothing more was sent", which).
+			hint("send the rest with --keep-going, or settle "+them+" first", "payout", "reconcile", a.plan.Name())
 	}
 	ledger := a.sender.ledger
 	defer ledger.Journal().Sending(a.plan.Name())()
@@ -52,7 +51,7 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 		}
 	}
 	if !a.Begun() {
-		return &Error{Kind: Invalid, Msg: "the run of the plan has not begun", Hint: NewHint("call Begin and LookUp first")}
+		return failed(Invalid, "the run of the plan has not begun").hint("call Begin and LookUp first")
 	}
 	a.run.New = false // others may have sent rows since Begin, and LookUp may have been left out
 	given := ctx
@@ -220,8 +219,8 @@ func (s *sending) pass(queue chan<- dueRow, from int, handed map[string]bool) (n
 
 // becameUnknown returns the error for an order that another process was sending.
 func (s *sending) becameUnknown() error {
-	return &Error{Kind: Unknown, Msg: "an order of the run has become unknown",
-		Hint: NewHint("settle it first", "payout", "reconcile", s.plan.Name())}
+	return failed(Unknown, "an order of the run has become unknown").
+		hint("settle it first", "payout", "reconcile", s.plan.Name())
 }
 
 // comesBack reports whether another process claimed a row first, and then did not send it.
@@ -309,8 +308,7 @@ func (s *sending) try(o journal.Record) {
 	case err != nil:
 		s.stop(err)
 	case note != "":
-		s.stop(&Error{Kind: Partial, Msg: note,
-			Hint: NewHint("the run stopped there: apply the plan again when it can be read")})
+		s.stop(failed(Partial, "%s", note).hint("the run stopped there: apply the plan again when it can be read"))
 	default:
 		s.tried = true
 	}
@@ -333,9 +331,8 @@ func (s *sending) notClaimed(r dueRow, err error) {
 		s.lost[e.Order.OrderID] = true
 	case exists:
 		o := e.Order
-		s.stop(refused(RuleOrderID,
-			fmt.Sprintf("order %s was given other content since the run began: %s", o.OrderID,
-				s.sender.describe(o.Content)), "see what happened", "journal", "show", o.OrderID))
+		s.stop(refused(RuleOrderID, "order %s was given other content since the run began: %s",
+			o.OrderID, s.sender.describe(o.Content)).hint("see what happened", "journal", "show", o.OrderID))
 	case duplicate && s.options.KeepGoing:
 		if s.options.Note != nil {
 			s.options.Note(duplicateOf(r.ExternalOrderID, e).Error())

@@ -25,8 +25,7 @@ func (p *Plan) Sign(signer ssh.Signer) (signature []byte, err error) {
 		return nil, changed // it says what is wrong with the plan
 	}
 	if err != nil {
-		err = &Error{Kind: Invalid, Err: err, Msg: fmt.Sprintf("the plan %s is not signed: %v", p.Path, err),
-			Hint: NewHint("look at the key, or use another one")}
+		err = failed(Invalid, "the plan %s is not signed: %w", p.Path, err).hint("look at the key, or use another one")
 	}
 	return signature, err
 }
@@ -85,11 +84,11 @@ func (p *Plan) CheckApproved(s approval.Status) error {
 		return nil
 	}
 	if may := len(s.Approved) + len(s.Missing); may < s.Required {
-		return refused(RuleApproval, fmt.Sprintf("the plan %s is not approved: %s, and only %s may approve now", p.Path, s, persons(may)),
-			"add the others to the file of the approvers")
+		return refused(RuleApproval, "the plan %s is not approved: %s, and only %s may approve now",
+			p.Path, s, persons(may)).hint("add the others to the file of the approvers")
 	}
-	return refused(RuleApproval, fmt.Sprintf("the plan %s is not approved: %s", p.Path, s), "have it approved with",
-		"payout", "approve", p.Path)
+	return refused(RuleApproval, "the plan %s is not approved: %s", p.Path, s).
+		hint("have it approved with", "payout", "approve", p.Path)
 }
 
 func persons(n int) string {

@@ -42,10 +42,9 @@ func (l *Ledger) meetable(ctx context.Context, a approval.Policy) error {
 }
 
 func unmeetable(a approval.Policy) error {
-	return &Error{Kind: Settings,
-		Msg: fmt.Sprintf("%s must approve what is sent, and %s has only %s", persons(a.Required), a.Approvers.Path,
-			persons(a.Approvers.Persons())),
-		Hint: NewHint("require fewer approvals, or add the others to that file")}
+	return failed(Settings, "%s must approve what is sent, and %s has only %s",
+		persons(a.Required), a.Approvers.Path, persons(a.Approvers.Persons())).
+		hint("require fewer approvals, or add the others to that file")
 }
 
 // requiredBy returns how many persons must approve a send with these totals. It refuses what the account does not
@@ -60,15 +59,14 @@ func requiredBy(account Account, a approval.Policy, remembered journal.Demand, t
 			given = "require nobody for these totals"
 		}
 		return int(demanded), refused(RuleApproval,
-			fmt.Sprintf("for %s, the journal remembers that %s must approve this, and the settings in use %s", account,
-				persons(int(demanded)), given),
-			"use the profile that requires them or, if that is over, say so", "journal", "approvals",
-			fmt.Sprint(now.Persons), "--reason", "TEXT")
+			"for %s, the journal remembers that %s must approve this, and the settings in use %s",
+			account, persons(int(demanded)), given).
+			hint("use the profile that requires them or, if that is over, say so", "journal", "approvals", fmt.Sprint(now.Persons), "--reason", "TEXT")
 	case demands > 0 && now.Digest != remembered.Digest:
 		return int(demands), refused(RuleApproval,
-			fmt.Sprintf("for %s, the journal remembers the approvers in %s, and those in %s are others", account,
-				remembered.Approvers, now.Approvers),
-			"use that file or, if the other is right, say so", "journal", "approvals", fmt.Sprint(now.Persons), "--reason", "TEXT")
+			"for %s, the journal remembers the approvers in %s, and those in %s are others",
+			account, remembered.Approvers, now.Approvers).
+			hint("use that file or, if the other is right, say so", "journal", "approvals", fmt.Sprint(now.Persons), "--reason", "TEXT")
 	}
 	return int(demands), nil
 }
@@ -120,9 +118,9 @@ func (s *Sender) approveSingle(ctx context.Context, w *withdrawal) error {
 }
 
 func needsPlan(required int, amount string) error {
-	return refused(RuleApproval,
-		fmt.Sprintf("%s must approve a withdrawal of %s, and only a plan can be approved", persons(required), amount),
-		"write it into a file, make a plan of that one row, and have it approved", "payout", "plan", "FILE", "--out", "PLAN")
+	return refused(RuleApproval, "%s must approve a withdrawal of %s, and only a plan can be approved",
+		persons(required), amount).
+		hint("write it into a file, make a plan of that one row, and have it approved", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
 // CheckSingle refuses a single withdrawal that has to be approved, as Sender.Send does. It does not know what the
@@ -167,7 +165,7 @@ func (l *Ledger) Remember(ctx context.Context, a approval.Policy) error {
 // can demand less than before. An account with Approvals of 0 demands nothing, until a Sender demands more.
 func (l *Ledger) SetApprovals(ctx context.Context, a approval.Policy, reason string) error {
 	if strings.TrimSpace(reason) == "" {
-		return &Error{Kind: Invalid, Msg: "the reason for the change of approvals is missing", Hint: NewHint("give one")}
+		return failed(Invalid, "the reason for the change of approvals is missing").hint("give one")
 	}
 	if a.Required < 0 {
 		return checkPolicy(a)
@@ -217,11 +215,11 @@ func byUnit(totals []Total) map[api.Currency]api.Sum {
 func checkPolicy(a approval.Policy) error {
 	switch {
 	case a.Required < 0:
-		return &Error{Kind: Invalid, Msg: fmt.Sprintf("payout.New: %d approvals cannot be required", a.Required),
-			Hint: NewHint("give the number of persons, from 0 on")}
+		return failed(Invalid, "payout.New: %d approvals cannot be required", a.Required).
+			hint("give the number of persons, from 0 on")
 	case a.Required > 0 && a.Approvers.Path == "":
-		return &Error{Kind: Invalid, Msg: "payout.New: approvals are required, and there are no approvers",
-			Hint: NewHint("read them with approval.ParseApprovers")}
+		return failed(Invalid, "payout.New: approvals are required, and there are no approvers").
+			hint("read them with approval.ParseApprovers")
 	}
 	return nil
 }

@@ -169,9 +169,23 @@ func ofJournal(err error, j *journal.Error) *Error {
 	return e
 }
 
-// refused returns an error of the kind Refused, whose hint has a text and, if there is one, a command.
-func refused(rule, msg, text string, command ...string) error {
-	return &Error{Kind: Refused, Rule: rule, Msg: msg, Hint: NewHint(text, command...)}
+// failed returns an error with a message as of fmt.Errorf. Of what %w wraps, the error is also one.
+func failed(kind Kind, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Kind: kind, Msg: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// refused is failed for a check that has refused something.
+func refused(rule, format string, args ...any) *Error {
+	e := failed(Refused, format, args...)
+	e.Rule = rule
+	return e
+}
+
+// hint sets what to do next.
+func (e *Error) hint(text string, command ...string) *Error {
+	e.Hint = NewHint(text, command...)
+	return e
 }
 
 func kindOfCall(o api.Outcome) Kind {

@@ -2,7 +2,6 @@ package payout
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"os"
 	"os/user"
@@ -32,8 +31,8 @@ func OpenExistingJournal(ctx context.Context, where string) (*Journal, error) {
 
 func openJournal(ctx context.Context, where string, existing bool) (*Journal, error) {
 	if where == "" {
-		return nil, &Error{Kind: JournalPlace, Msg: "the journal has no place",
-			Hint: NewHint("name a file, or a database as postgres://user@host/database")}
+		return nil, failed(JournalPlace, "the journal has no place").
+			hint("name a file, or a database as postgres://user@host/database")
 	}
 	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, SinceBoot: journal.SinceBoot, User: userName(), Host: hostName(), Existing: existing})
 	if err != nil {
@@ -225,9 +224,8 @@ func (l *Ledger) Run(ctx context.Context, name string) (Run, error) {
 			return r, nil
 		}
 	}
-	return Run{},
-		&Error{Kind: NotFound, Msg: fmt.Sprintf("there is no run %q in this account", name),
-			Hint: NewHint("give the id of a run, not the name of its plan; see which there are", "payout", "list")}
+	return Run{}, failed(NotFound, "there is no run %q in this account", name).
+		hint("give the id of a run, not the name of its plan; see which there are", "payout", "list")
 }
 
 // Results returns the orders of a run in the order of its plan. Each has only its order id, state, id and

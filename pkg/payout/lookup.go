@@ -180,6 +180,6 @@ const mostZones = 26 * time.Hour
 
 func perhapsLost() error {
 	return refused(RuleDuplicate,
-		"the journal has lost records, and one of them may be this withdrawal: without its order id, it cannot be looked up",
-		"name its --order-id, add --allow-duplicate if it was never sent, or see what is missing", "journal", "check")
+		"the journal has lost records, and one of them may be this withdrawal: without its order id, it cannot be looked up").
+		hint("name its --order-id, add --allow-duplicate if it was never sent, or see what is missing", "journal", "check")
 }

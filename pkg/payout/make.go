@@ -126,11 +126,10 @@ type coin struct {
 func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err error) {
 	defer toError(&err)
 	if m.Input == nil {
-		return made, &Error{Kind: Invalid, Msg: "MakePlan: the input is nil",
-			Hint: NewHint("open the file of the rows")}
+		return made, failed(Invalid, "MakePlan: the input is nil").hint("open the file of the rows")
 	}
 	if err := m.CheckBatch(); m.Batch != "" && err != nil {
-		return made, &Error{Kind: Invalid, Msg: "MakePlan: " + err.Error()}
+		return made, failed(Invalid, "MakePlan: %v", err)
 	}
 	if m.Now.IsZero() {
 		m.Now = time.Now()

@@ -67,9 +67,9 @@ func (p *Plan) checkDecimals(m money.Registry) error {
 		then, now := p.Decimals(t.Amount), m.DecimalsOf(t.Amount.Kind, t.Amount.Code)
 		if then != now {
 			return refused(RuleDecimals,
-				fmt.Sprintf("the plan %s was made with %s of %s, and the profile has %s now: %s in the plan is %s today",
-					p.Path, decimalsText(then), t.Amount.Code, decimalsText(now), p.Pays(t.Amount), m.FormatBig(t.Amount)),
-				"find out how many decimals the service counts, set them with till currency set, and make a new plan")
+				"the plan %s was made with %s of %s, and the profile has %s now: %s in the plan is %s today",
+				p.Path, decimalsText(then), t.Amount.Code, decimalsText(now), p.Pays(t.Amount), m.FormatBig(t.Amount)).
+				hint("find out how many decimals the service counts, set them with till currency set, and make a new plan")
 		}
 	}
 	return nil

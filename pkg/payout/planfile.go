@@ -108,9 +108,8 @@ func noPlan(path, why string, err error) error {
 
 // changed returns the error for a plan that has been changed.
 func (p *Plan) changed(format string, args ...any) error {
-	return refused(RulePlanChanged,
-		fmt.Sprintf("the plan %s is not as it was written: ", p.Path)+shortenText(fmt.Sprintf(format, args...)),
-		"make a new plan", "payout", "plan", "FILE", "--out", "PLAN")
+	return refused(RulePlanChanged, "the plan %s is not as it was written: %s", p.Path,
+		shortenText(fmt.Sprintf(format, args...))).hint("make a new plan", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
 // read reads the text of a plan's file.

@@ -80,9 +80,7 @@ func checkPlace(path string) error {
 	if err != nil {
 		return noPlace(path, "cannot be replaced: "+cause(err), err)
 	}
-	other := &Error{Kind: Invalid,
-		Msg:  fmt.Sprintf("%s exists and is not a plan", path),
-		Hint: NewHint("name another file")}
+	other := failed(Invalid, "%s exists and is not a plan", path).hint("name another file")
 	if !info.Mode().IsRegular() { // opening a pipe may block forever
 		return other
 	}

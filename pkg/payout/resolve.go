@@ -75,22 +75,18 @@ func (s *Sender) decidable(o journal.Record) error {
 	case o.State == StateAccepted:
 		return s.taken(o, o.ID)
 	}
-	return refused(RuleDecision,
-		fmt.Sprintf("order %s is %s, so there is nothing to decide", o.OrderID, stateText(o.State)), "")
+	return refused(RuleDecision, "order %s is %s, so there is nothing to decide", o.OrderID, stateText(o.State))
 }
 
 // taken returns the error for an order that the service has shown, so that no one can decide that it was not
 // sent.
 func (s *Sender) taken(o journal.Record, id string) error {
 	if o.State != StateAccepted {
-		return refused(RuleDecision,
-			fmt.Sprintf("the service has shown order %s, as withdrawal %s, so it was sent", o.OrderID, id),
-			"settle it (add --although-different --reason TEXT if it is not what was asked for) with", "withdraw",
-			"resolve", o.OrderID, "--paid-as", id)
+		return refused(RuleDecision, "the service has shown order %s, as withdrawal %s, so it was sent", o.OrderID, id).
+			hint("settle it (add --although-different --reason TEXT if it is not what was asked for) with", "withdraw", "resolve", o.OrderID, "--paid-as", id)
 	}
-	return refused(RuleDecision,
-		fmt.Sprintf("order %s was accepted by the service as %s, and this cannot be changed by hand", o.OrderID, id),
-		"ask the service's provider if you think otherwise")
+	return refused(RuleDecision, "order %s was accepted by the service as %s, and this cannot be changed by hand",
+		o.OrderID, id).hint("ask the service's provider if you think otherwise")
 }
 
 func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
@@ -100,21 +96,19 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 		return c, err
 	}
 	if w.ID != id && strings.EqualFold(w.ID, id) { // the journal must have the id as the list shows it
-		return c, refused(RuleDecision, fmt.Sprintf("the service writes that id as %s", w.ID),
-			"write it as the service does: --paid-as "+w.ID)
+		return c, refused(RuleDecision, "the service writes that id as %s", w.ID).
+			hint("write it as the service does: --paid-as " + w.ID)
 	}
 	if w.ID != id {
-		return c, &Error{Kind: ReadFailed,
-			Msg:  fmt.Sprintf("the answer is about withdrawal %q, and not about %q", w.ID, id),
-			Hint: NewHint("nothing was changed, run it again")}
+		return c, failed(ReadFailed, "the answer is about withdrawal %q, and not about %q", w.ID, id).
+			hint("nothing was changed, run it again")
 	}
 	const search = "look for the right one"
 	r := recordOf(w)
 	for _, other := range r.numbers {
 		if formatID(other) != o.OrderID && (len(r.numbers) == 1 || !c.AlthoughDifferent) {
-			return c, refused(RuleDecision,
-				fmt.Sprintf("withdrawal %s belongs to order %d, and not to %s", id, other, o.OrderID), search,
-				"withdraw", "list", "--all")
+			return c, refused(RuleDecision, "withdrawal %s belongs to order %d, and not to %s", id, other, o.OrderID).
+				hint(search, "withdraw", "list", "--all")
 		}
 	}
 	if c.Differs = s.differs(o.Content, r); c.Differs == "" && o.Shown != "" && o.Shown != id {
@@ -125,9 +119,8 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	}
 	c.Asked, c.Shown = s.describe(o.Content), s.describe(recordContent(r))
 	if !c.AlthoughDifferent {
-		return c, refused(RuleDecision,
-			fmt.Sprintf("withdrawal %s is not what order %s asked for: %s", id, o.OrderID, c.Differs),
-			"if this one is what became of the order, record that with --although-different --reason TEXT; if not, "+search, "withdraw", "list", "--all")
+		return c, refused(RuleDecision, "withdrawal %s is not what order %s asked for: %s", id, o.OrderID, c.Differs).
+			hint("if this one is what became of the order, record that with --although-different --reason TEXT; if not, "+search, "withdraw", "list", "--all")
 	}
 	return c, nil
 }
@@ -168,10 +161,9 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	}
 	for _, r := range results {
 		if r.Listed {
-			return c, refused(RuleDecision,
-				fmt.Sprintf("the service lists order %s, as withdrawal %s: it is %s now", r.Order.OrderID, r.withdrawal,
-					stateText(r.Order.State)),
-				"see what is known of it", "journal", "show", r.Order.OrderID)
+			return c, refused(RuleDecision, "the service lists order %s, as withdrawal %s: it is %s now",
+				r.Order.OrderID, r.withdrawal, stateText(r.Order.State)).
+				hint("see what is known of it", "journal", "show", r.Order.OrderID)
 		}
 	}
 	if err := found.undecided(c.OrderIDs...); err != nil {
@@ -181,8 +173,8 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	case skew.Abs() <= mostSkew:
 	case !c.AlthoughClock:
 		return c, refused(RuleClock,
-			fmt.Sprintf("this machine's clock and the service's differ by %s, so it is not known how long ago the order was sent", roundedUp(skew.Abs())),
-			"set the clock of this machine or, if it is right, add --although-clock")
+			"this machine's clock and the service's differ by %s, so it is not known how long ago the order was sent",
+			roundedUp(skew.Abs())).hint("set the clock of this machine or, if it is right, add --although-clock")
 	default:
 		c.Skew = skew
 	}
@@ -192,10 +184,9 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	}
 	for _, o := range c.orders { // after the list was read: an order on it has arrived
 		if wait := s.options.SettleAfter - o.Age(began, known); !o.Sent.IsZero() && wait > 0 {
-			return c, refused(RuleDecision,
-				fmt.Sprintf("order %s was sent at %s, and may still arrive", o.OrderID,
-					o.Sent.UTC().Format(time.RFC3339)),
-				"run this again in "+roundedUp(wait)+" (settle_after in the profile)")
+			return c, refused(RuleDecision, "order %s was sent at %s, and may still arrive",
+				o.OrderID, o.Sent.UTC().Format(time.RFC3339)).
+				hint("run this again in " + roundedUp(wait) + " (settle_after in the profile)")
 		}
 	}
 	return c, nil
@@ -233,10 +224,8 @@ func (s *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err er
 		if e := journal.AsError(err); e != nil && e.Kind == journal.Shown {
 			return orders, s.taken(e.Order, e.Order.Shown)
 		} else if e != nil && e.Kind == journal.OrderChanged {
-			return orders,
-				refused(RuleDecision,
-					fmt.Sprintf("order %s has changed meanwhile: it is %s now", id, stateText(e.Order.State)),
-					"see what happened", "journal", "show", id)
+			return orders, refused(RuleDecision, "order %s has changed meanwhile: it is %s now",
+				id, stateText(e.Order.State)).hint("see what happened", "journal", "show", id)
 		}
 		if err != nil {
 			return orders, accountChanged(err)

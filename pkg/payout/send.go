@@ -56,8 +56,7 @@ func newWithdrawal(ctx context.Context, r api.CreateWithdrawal, options []SendOp
 	w := withdrawal{request: r, calls: context.WithoutCancel(ctx)}
 	for i, option := range options {
 		if option == nil {
-			return w, &Error{Kind: Invalid, Msg: fmt.Sprintf("option %d of a withdrawal is nil", i+1),
-				Hint: NewHint("leave it out")}
+			return w, failed(Invalid, "option %d of a withdrawal is nil", i+1).hint("leave it out")
 		}
 		option(&w)
 	}
@@ -187,10 +186,9 @@ func (s *Sender) exists(w withdrawal, e *journal.Error) (Sent, error) {
 	const another = "use another order id, or see what it was"
 	switch {
 	case !e.Same && o.State == StatePlanned:
-		return Sent{},
-			refused(RuleOrderID,
-				fmt.Sprintf("order %s was sent with other content, and a person said that it was not taken: %s",
-					o.OrderID, s.describe(o.Content)), another, "journal", "show", o.OrderID)
+		return Sent{}, refused(RuleOrderID,
+			"order %s was sent with other content, and a person said that it was not taken: %s",
+			o.OrderID, s.describe(o.Content)).hint(another, "journal", "show", o.OrderID)
 	case !e.Same:
 		return Sent{}, s.otherContent(o, contentOf(w.request), another)
 	}
@@ -203,9 +201,10 @@ func (s *Sender) otherContent(o journal.Record, c Content, another string) error
 	why := fmt.Sprintf("order %s is %s in the journal with other content: %s, and not %s", o.OrderID,
 		stateText(o.State), s.describe(o.Content), s.describe(c))
 	if o.State == StateUnknown {
-		return refused(RuleOrderID, why, "find out first what became of it with", "withdraw", "reconcile", o.OrderID)
+		return refused(RuleOrderID, "%s", why).
+			hint("find out first what became of it with", "withdraw", "reconcile", o.OrderID)
 	}
-	return refused(RuleOrderID, why, another, "journal", "show", o.OrderID)
+	return refused(RuleOrderID, "%s", why).hint(another, "journal", "show", o.OrderID)
 }
 
 func (s *Sender) claim(w withdrawal) journal.Claim {
@@ -482,10 +481,9 @@ func duplicateOf(orderID string, e *journal.Error) error {
 				orderID, o.OrderID, o.User, o.Host),
 			Hint: NewHint("wait for it, or add --allow-duplicate if both are meant")}
 	}
-	return refused(RuleDuplicate,
-		fmt.Sprintf("order %s was not sent: order %s with the same content was accepted at %s as %s", orderID, o.OrderID,
-			sentAt(o).UTC().Format(time.RFC3339), o.ID),
-		"to pay it once more, add --allow-duplicate or an --order-id of its own")
+	return refused(RuleDuplicate, "order %s was not sent: order %s with the same content was accepted at %s as %s",
+		orderID, o.OrderID, sentAt(o).UTC().Format(time.RFC3339), o.ID).
+		hint("to pay it once more, add --allow-duplicate or an --order-id of its own")
 }
 
 // accountChanged explains the error for an account that was changed after the sender found it.

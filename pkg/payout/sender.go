@@ -84,16 +84,13 @@ const defaultSettleAfter = 15 * time.Minute
 func New(client *api.Client, j *Journal, account string, o Options) (*Sender, error) {
 	switch {
 	case client == nil:
-		return nil, &Error{Kind: Invalid, Msg: "payout.New: the client is nil", Hint: NewHint("make one with api.New")}
+		return nil, failed(Invalid, "payout.New: the client is nil").hint("make one with api.New")
 	case j == nil:
-		return nil, &Error{Kind: Invalid, Msg: "payout.New: the journal is nil",
-			Hint: NewHint("open one with payout.OpenJournal")}
+		return nil, failed(Invalid, "payout.New: the journal is nil").hint("open one with payout.OpenJournal")
 	case o.LookupTimeout < 0:
-		return nil, &Error{Kind: Invalid, Msg: "payout.New: the time to look something up is negative",
-			Hint: NewHint("leave it out")}
+		return nil, failed(Invalid, "payout.New: the time to look something up is negative").hint("leave it out")
 	case o.Lookup < LookupAuto || o.Lookup > LookupNever:
-		return nil, &Error{Kind: Invalid, Msg: fmt.Sprintf("payout.New: there is no Lookup %d", o.Lookup),
-			Hint: NewHint("use LookupAuto")}
+		return nil, failed(Invalid, "payout.New: there is no Lookup %d", o.Lookup).hint("use LookupAuto")
 	}
 	if err := checkPolicy(o.Approvals); err != nil {
 		return nil, err
@@ -155,28 +152,27 @@ func (s *Sender) verifyNewKey(ctx context.Context) error {
 		if known, err := s.knows(ctx); known || err != nil {
 			return err
 		}
-		return refused(RuleKey,
-			fmt.Sprintf("this key is new for %s, and nothing was accepted there that it could be tried on", account),
-			adopt, "journal", "adopt-key")
+		return refused(RuleKey, "this key is new for %s, and nothing was accepted there that it could be tried on",
+			account).hint(adopt, "journal", "adopt-key")
 	}
 	newest := *status.Newest
 	w, err := s.client.Withdrawals.Get(ctx, newest.ID)
 	if rejects(err) {
 		return refused(RuleKey,
-			fmt.Sprintf("this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v", account, newest.ID, err), adopt, "journal", "adopt-key")
+			"this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v",
+			account, newest.ID, err).hint(adopt, "journal", "adopt-key")
 	}
 	if err != nil {
 		return err
 	}
 	switch {
 	case w.ID != newest.ID || !recordOf(w).bearsOnly(newest.OrderID):
-		return refused(RuleKey,
-			fmt.Sprintf("this key is new for %s, and what it finds as withdrawal %s is not order %s", account,
-				newest.ID, newest.OrderID), adopt, "journal", "adopt-key")
+		return refused(RuleKey, "this key is new for %s, and what it finds as withdrawal %s is not order %s",
+			account, newest.ID, newest.OrderID).hint(adopt, "journal", "adopt-key")
 	case status.Merchant != "" && w.MerchantID != status.Merchant:
 		return refused(RuleKey,
-			fmt.Sprintf("this key is new for %s, and it belongs to the merchant %q, where those before it belong to %q",
-				account, w.MerchantID, status.Merchant), adopt, "journal", "adopt-key")
+			"this key is new for %s, and it belongs to the merchant %q, where those before it belong to %q",
+			account, w.MerchantID, status.Merchant).hint(adopt, "journal", "adopt-key")
 	}
 	return s.note(ctx, journal.KeyChecked)
 }
@@ -184,7 +180,7 @@ func (s *Sender) verifyNewKey(ctx context.Context) error {
 func (s *Sender) note(ctx context.Context, how string) error {
 	err := s.ledger.NoteKey(ctx, s.key, how)
 	if errors.Is(err, journal.AccountChanged) {
-		return refused(RuleKey, err.Error(), "run it again")
+		return refused(RuleKey, "%v", err).hint("run it again")
 	}
 	return err
 }

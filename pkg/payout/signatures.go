@@ -23,8 +23,8 @@ func (p *Plan) eachSignature(files []string, c *approval.Count) error {
 		for _, name := range files {
 			text, err := readSignature(os.OpenFile, name)
 			if err != nil {
-				return &Error{Kind: Invalid, Err: err, Msg: fmt.Sprintf("the approval %s cannot be used: %v", name, err),
-					Hint: NewHint("name a file that till payout approve or ssh-keygen -Y sign has written")}
+				return failed(Invalid, "the approval %s cannot be used: %w", name, err).
+					hint("name a file that till payout approve or ssh-keygen -Y sign has written")
 			}
 			c.Add(approval.Approval{Signature: string(text), File: name})
 		}
@@ -41,9 +41,8 @@ func (p *Plan) eachSignature(files []string, c *approval.Count) error {
 		return unreadableFolder(dir, err)
 	}
 	if len(names) > mostSignatures {
-		return refused(RuleApproval,
-			fmt.Sprintf("more than %d files next to the plan %s have the name of a signature", mostSignatures, p.Path),
-			"remove those that are none, or name the right ones with --approval")
+		return refused(RuleApproval, "more than %d files next to the plan %s have the name of a signature",
+			mostSignatures, p.Path).hint("remove those that are none, or name the right ones with --approval")
 	}
 	for _, name := range names {
 		text, err := readSignature(root.OpenFile, name)

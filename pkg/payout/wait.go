@@ -43,8 +43,7 @@ func (w RunWait) check() error {
 	default:
 		return nil
 	}
-	return &Error{Kind: Invalid, Msg: "WaitRun: " + why,
-		Hint: NewHint("name statuses as the service shows them, see Sender.Live")}
+	return failed(Invalid, "WaitRun: %s", why).hint("name statuses as the service shows them, see Sender.Live")
 }
 
 // WaitRun reads the service's list repeatedly until every accepted order of a run has had one of the
