@@ -13,8 +13,8 @@ func mutant(name string) bool { return os.Getenv("TILL_EXPLORE_MUTANT") == name 
 // patches has the bugs that are not in overlay.Bugs.
 var patches = []overlay.Patch{
 	{File: "pkg/payout/send.go", Old: `
-	err = s.deliver(ctx, w.calls, s.claim(w), alone, func`, New: `
-	following := alone
+	err = s.deliver(ctx, w.calls, s.claim(w), nil, func`, New: `
+	var following func(call) *journal.Claim
 	if mutant("report-first") && w.accepted != nil {
 		following = func(c call) *journal.Claim {
 			if c.err == nil {
@@ -296,7 +296,7 @@ var patches = []overlay.Patch{
 		(mutant("journal-first") || s.options.Lookup != LookupAlways)
 `},
 	{File: "pkg/payout/list.go", Old: `
-		if broken := accountChanged(s.ledger.Show(ctx, shown.all())); broken != nil {
+		if broken := accountChanged(s.ledger.Show(ctx, shown)); broken != nil {
 `, New: `
 		maps.DeleteFunc(shown, func(orderID, _ string) bool {
 			o, err := s.ledger.Order(ctx, orderID)
@@ -304,7 +304,7 @@ var patches = []overlay.Patch{
 				mutant("unsettled-forgotten") && o.State == StateUnknown ||
 				mutant("person-unconfirmed") && o.State == StateAccepted
 		})
-		if broken := accountChanged(s.ledger.Show(ctx, shown.all())); broken != nil {
+		if broken := accountChanged(s.ledger.Show(ctx, shown)); broken != nil {
 `},
 	{File: "pkg/payout/apply.go", Old: `
 	return a.look(ctx)

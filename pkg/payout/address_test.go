@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"github.com/go-json-experiment/json"
 )
@@ -193,26 +192,26 @@ func TestAppendLine(t *testing.T) {
 
 func TestCheckDecimals(t *testing.T) {
 	row := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge, Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 1_000_000}, Address: "a", ExternalOrderID: "1"}}
-	with := func(decimals int) money.Registry {
-		return money.NewRegistry().With(money.Entry{Code: "DOGE", Kind: api.Crypto, Decimals: decimals})
+	with := func(decimals int) []Currency {
+		return []Currency{{Code: "DOGE", Kind: api.Crypto, Decimals: decimals}}
 	}
 	for name, c := range map[string]struct {
-		then, now money.Registry
+		then, now []Currency
 		says      string // empty: it is accepted
 	}{
 		"the same":          {with(8), with(8), ""},
 		"others":            {with(10), with(8), "was made with 10 decimals of Doge, and the profile has 8 decimals now: 0.0001000000 Doge in the plan is 0.01000000 DOGE today"},
-		"no longer known":   {with(8), money.NewRegistry(), "was made with 8 decimals of Doge, and the profile has no decimals known now"},
+		"no longer known":   {with(8), nil, "was made with 8 decimals of Doge, and the profile has no decimals known now"},
 		"none, and now one": {with(0), with(1), "was made with 0 decimals of Doge, and the profile has 1 decimal now"},
-		"known since":       {money.NewRegistry(), with(8), "was made with no decimals known of Doge, and the profile has 8 decimals now: 1000000 minor Doge in the plan is 0.01000000 DOGE today"},
-		"never known":       {money.NewRegistry(), money.NewRegistry(), ""},
-		"another of a name": {with(8), money.NewRegistry().With(money.Entry{Code: "Doge", Kind: api.Fiat, Decimals: 8}), "no decimals known now"},
+		"known since":       {nil, with(8), "was made with no decimals known of Doge, and the profile has 8 decimals now: 1000000 minor Doge in the plan is 0.01000000 DOGE today"},
+		"never known":       {nil, nil, ""},
+		"another of a name": {with(8), []Currency{{Code: "Doge", Kind: api.Fiat, Decimals: 8}}, "no decimals known now"},
 	} {
 		p := testPlan(t)
-		if err := writePlan(p, c.then, []PlanRow{row}); err != nil {
+		if err := writePlan(p, registryOf(c.then), []PlanRow{row}); err != nil {
 			t.Fatal(err)
 		}
-		err := open(t, p.Path).checkDecimals(c.now)
+		err := open(t, p.Path).CheckDecimals(c.now)
 		if c.says == "" && err != nil || c.says != "" && (ruleOf(err) != RuleDecimals || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -311,36 +311,3 @@ func (s *Sender) rest(ctx context.Context, pause time.Duration) error {
 		return nil
 	}
 }
-
-// sightings maps the order ids of orders that were sent, and that the service had not shown before, to the id
-// under which its list has shown each of them; empty: it has not.
-type sightings map[string]string
-
-// look adds the orders that were sent and that the service has not shown yet.
-func (s sightings) look(ctx context.Context, l *journal.Ledger) error {
-	for o, err := range l.Unshown(ctx) {
-		if err != nil {
-			return err
-		}
-		if _, known := s[o.OrderID]; !known {
-			s[o.OrderID] = ""
-		}
-	}
-	return nil
-}
-
-// see notes a record of the list, if its order was not shown before.
-func (s sightings) see(w listed) {
-	for _, n := range numbersOf(w.Withdrawal) {
-		if seen, sought := s[formatID(n)]; sought && seen == "" && w.ID != "" {
-			s[formatID(n)] = w.ID
-		}
-	}
-}
-
-// all returns those that were shown.
-func (s sightings) all() map[string]string {
-	shown := maps.Clone(s)
-	maps.DeleteFunc(shown, func(_, id string) bool { return id == "" })
-	return shown
-}

@@ -28,13 +28,7 @@ func TestFailedLookUpForgetsNothing(t *testing.T) {
 	if err := x.Begin(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	d.s.set(func() { // the list hides it from here on
-		d.s.onList = func(page, size int) ([]row, int, int) {
-			items, pages, total := d.s.cut(page, size)
-			items = slices.DeleteFunc(slices.Clone(items), func(r row) bool { return r["external_order_id"] == "101" })
-			return items, pages, total - 1
-		}
-	})
+	d.hide("101")
 	mends := d.unwritable()
 	if _, err = x.LookUp(t.Context()); !errors.Is(err, journal.Broken) {
 		t.Fatal(err)
@@ -43,6 +37,17 @@ func TestFailedLookUpForgetsNothing(t *testing.T) {
 	if tally, err := x.LookUp(t.Context()); err != nil || tally.Before != 1 {
 		t.Errorf("%+v, %v", tally.States, err)
 	}
+}
+
+// hide keeps an order off the service's list from here on.
+func (d *desk) hide(orderID string) {
+	d.s.set(func() {
+		d.s.onList = func(page, size int) ([]row, int, int) {
+			items, pages, total := d.s.cut(page, size)
+			items = slices.DeleteFunc(slices.Clone(items), func(r row) bool { return r["external_order_id"] == orderID })
+			return items, pages, total - 1
+		}
+	})
 }
 
 // unwritable keeps orders from being changed, until the function that it returns is called.

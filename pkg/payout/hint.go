@@ -2,7 +2,6 @@ package payout
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -26,15 +25,12 @@ func settleConflict(orderID, withdrawal string) Hint {
 func (h Hint) IsZero() bool { return h.Text == "" && len(h.Command) == 0 }
 
 // String formats the hint for a person: the text, a colon, and the command as it is typed.
-func (h Hint) String() string { return h.With() }
-
-// With is String with flags between the program and its command.
-func (h Hint) With(flags ...string) string {
+func (h Hint) String() string {
 	if len(h.Command) == 0 {
 		return h.Text
 	}
 	words := []string{"till"}
-	for _, arg := range slices.Concat(flags, h.Command) {
+	for _, arg := range h.Command {
 		words = append(words, quoted(arg))
 	}
 	command := strings.Join(words, " ")

@@ -188,15 +188,15 @@ func (r *reading) foreign(w api.Withdrawal) bool {
 func (r *reading) has(id string) bool { return r.ids[maphash.String(r.seed, id)] }
 
 // readUntil reads the list until a reading is complete and enough, at most mostReadings times. begin makes each
-// reading. enough also gets what a reading lacks. At the end, readUntil records which orders the list has shown for the first time, whatever its caller
-// does with them: from then on, they are not called not sent.
+// reading. enough also gets what a reading lacks. At the end, readUntil records which orders the list has shown for the
+// first time, whatever its caller does with them: from then on, they are not called not sent.
 func (s *Sender) readUntil(
 	ctx context.Context, begin func() (*reading, error), enough func(*reading, *lack) (bool, error),
 ) (err error) {
-	var why *lack // of the last reading
-	shown := sightings{}
+	var why *lack                                            // of the last reading
+	unshown, shown := map[string]bool{}, map[string]string{} // order ids; the ids under which the list has shown them
 	defer func(ctx context.Context) {
-		if broken := accountChanged(s.ledger.Show(ctx, shown.all())); broken != nil {
+		if broken := accountChanged(s.ledger.Show(ctx, shown)); broken != nil {
 			err = errors.Join(broken, err)
 		}
 	}(ctx)
@@ -216,8 +216,11 @@ func (s *Sender) readUntil(
 				return err
 			}
 		}
-		if err := shown.look(ctx, s.ledger); err != nil { // some may have been sent since the last reading
-			return err
+		for o, err := range s.ledger.Unshown(ctx) { // some may have been sent since the last reading
+			if err != nil {
+				return err
+			}
+			unshown[o.OrderID] = true
 		}
 		r, err := begin()
 		if err != nil {
@@ -225,8 +228,10 @@ func (s *Sender) readUntil(
 		}
 		see := r.see
 		r.see = func(w listed) bool {
-			if !r.foreign(w.Withdrawal) {
-				shown.see(w)
+			for _, n := range numbersOf(w.Withdrawal) {
+				if id := formatID(n); unshown[id] && shown[id] == "" && w.ID != "" && !r.foreign(w.Withdrawal) {
+					shown[id] = w.ID
+				}
 			}
 			return see(w)
 		}

@@ -12,10 +12,10 @@ import (
 type lookup struct {
 	sender  *Sender
 	status  journal.AccountStatus
-	never   bool // only what is unknown is looked up
-	unasked bool // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
-	unknown []journal.Record
-	sends   []string                  // the order ids that are to be sent
+	never   bool                      // only what is unknown is looked up
+	unasked bool                      // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
+	unknown []string                  // the order ids that are unknown
+	sends   []string                  // those that are to be sent
 	sought  map[string]journal.Record // these and the unknown ones
 	from    string                    // how far back the list is read for them
 }
@@ -34,7 +34,7 @@ func (s *Sender) newLookup(ctx context.Context) (*lookup, error) {
 func (l *lookup) add(o journal.Record, send bool) {
 	switch {
 	case o.State == StateUnknown:
-		l.unknown = append(l.unknown, o)
+		l.unknown = append(l.unknown, o.OrderID)
 		l.sought[o.OrderID], l.from = o, l.sender.since(l.from, o)
 	case send && !l.never:
 		l.sends = append(l.sends, o.OrderID)
@@ -58,7 +58,7 @@ func (l *lookup) ask(ctx context.Context) (found answer, err error) {
 		}
 	}
 	if err != nil {
-		return answer{}, unsettled(l.unknown, err)
+		return answer{}, stayUnknown(l.unknown, err)
 	}
 	return found, nil
 }

@@ -12,11 +12,6 @@ type (
 	Order = order.Order
 	// Content is what makes two withdrawals the same.
 	Content = order.Content
-	// An Attempt is one call for an order.
-	Attempt = order.Attempt
-	// Ending is how an attempt ended: accepted, rejected, unknown or, if the service did not decide about the order,
-	// "said nothing".
-	Ending = order.Ending
 	// A Resolution is the last decision of a person about an order.
 	Resolution = order.Resolution
 	// An Event is one step of an order's history.

@@ -48,9 +48,7 @@ func (r PlanRow) row() journal.Row {
 }
 
 // Name returns the name of the plan's run: the first eight hexadecimal digits of its digest.
-func (p *Plan) Name() string { return runName(p.Digest) }
-
-func runName(digest string) string { return strings.TrimPrefix(digest, digestKind)[:8] }
+func (p *Plan) Name() string { return strings.TrimPrefix(p.Digest, digestKind)[:8] }
 
 // Expired reports whether it is too late for the plan's run to begin.
 func (p *Plan) Expired(now time.Time) bool { return !now.Before(p.Expires) }

@@ -3,7 +3,6 @@ package payout
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"example.com/till/internal/journal"
@@ -63,7 +62,13 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 		err = found.undecided(stillUnknown(results)...)
 	}
 	if err != nil {
-		return results, unsettled(orders, err)
+		var unknown []string
+		for _, o := range orders {
+			if o.State == StateUnknown {
+				unknown = append(unknown, o.OrderID)
+			}
+		}
+		return results, stayUnknown(unknown, err)
 	}
 	if len(orderIDs) > 0 {
 		return results, nil
@@ -174,33 +179,21 @@ func (s *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []j
 	return orders, nil
 }
 
-// unsettled returns the error for a scan that failed: the unknown orders stay unknown.
-func unsettled(orders []journal.Record, err error) error {
-	var unknown []string
-	for _, o := range orders {
-		if o.State == StateUnknown {
-			unknown = append(unknown, o.OrderID)
-		}
-	}
-	return stayUnknown(unknown, err)
-}
-
-// stayUnknown is unsettled for order ids that are known to be unknown.
+// stayUnknown returns the error for a scan that failed: the unknown orders stay unknown.
 func stayUnknown(unknown []string, err error) error {
-	again := "run this again"
-	var command []string
-	if own, ok := errors.AsType[*Error](err); ok && (own.Kind == Conflict || own.Kind == Refused) { // another reading will find out no more
-		again, command = own.Hint.Text, own.Hint.Command
+	again := NewHint("run this again")
+	if own, ok := errors.AsType[*Error](err); ok && (own.Kind == Conflict || own.Kind == Refused) {
+		again = own.Hint // another reading will find out no more
 	}
 	switch len(unknown) {
 	case 0:
 		return err
 	case 1:
-		return &Error{Kind: Unknown, OrderID: unknown[0], Err: err,
-			Msg:  fmt.Sprintf("order %s stays unknown: %v", unknown[0], err),
-			Hint: NewHint("do not send it again; "+again, command...)}
+		e := failed(Unknown, "order %s stays unknown: %w", unknown[0], err)
+		e.OrderID = unknown[0]
+		return e.hint("do not send it again; "+again.Text, again.Command...)
 	}
-	return &Error{Kind: Unknown, OrderIDs: unknown, Err: err,
-		Msg:  fmt.Sprintf("%d orders stay unknown: %v", len(unknown), err),
-		Hint: NewHint("do not send them again; "+again, command...)}
+	e := failed(Unknown, "%d orders stay unknown: %w", len(unknown), err)
+	e.OrderIDs = unknown
+	return e.hint("do not send them again; "+again.Text, again.Command...)
 }

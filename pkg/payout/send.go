@@ -60,17 +60,13 @@ func newWithdrawal(ctx context.Context, r api.CreateWithdrawal, options []SendOp
 		}
 		option(&w)
 	}
-	return w, w.check()
-}
-
-func (w withdrawal) check() error {
-	if err := w.request.Validate(); err != nil {
-		return err
+	if err := r.Validate(); err != nil {
+		return w, err
 	}
-	if err := api.CheckOrderID(w.request.ExternalOrderID); err != nil {
-		return &api.InvalidError{Field: "external_order_id", Why: err.Error()}
+	if err := api.CheckOrderID(r.ExternalOrderID); err != nil {
+		return w, &api.InvalidError{Field: "external_order_id", Why: err.Error()}
 	}
-	return nil
+	return w, nil
 }
 
 // Send sends a withdrawal once, under the order id in its request. If the journal or the service's list says
@@ -114,7 +110,7 @@ func (s *Sender) send(ctx context.Context, w withdrawal) (sent Sent, err error) 
 	}
 	var order journal.Record
 	var failed error
-	err = s.deliver(ctx, w.calls, s.claim(w), alone, func(o journal.Record, err error) { order, failed = o, err })
+	err = s.deliver(ctx, w.calls, s.claim(w), nil, func(o journal.Record, err error) { order, failed = o, err })
 	if err != nil {
 		return s.notClaimed(w, err)
 	}
@@ -230,8 +226,8 @@ func (s *Sender) notClaimed(w withdrawal, err error) (Sent, error) {
 }
 
 // deliver claims an order, makes its one call, records how it ended, and passes that on. From the claim on, only the
-// ticket decides what is sent. If following returns another claim, it is made together with the record, and that
-// order is delivered too. The error is that of a claim. All that this package sends, it sends here.
+// ticket decides what is sent. If following is not nil and returns another claim, it is made together with the record,
+// and that order is delivered too. The error is that of a claim. All that this package sends, it sends here.
 func (s *Sender) deliver(
 	ctx, calls context.Context, c journal.Claim, following func(call) *journal.Claim, ended func(journal.Record, error),
 ) error {
@@ -245,7 +241,10 @@ func (s *Sender) deliver(
 		var order journal.Record
 		var recording error
 		var another journal.Ticket
-		next := following(call)
+		var next *journal.Claim
+		if following != nil {
+			next = following(call)
+		}
 		if next != nil {
 			order, recording, another, err = s.ledger.FinishAndClaim(ctx, ticket, out, *next)
 		}
@@ -260,9 +259,6 @@ func (s *Sender) deliver(
 	}
 	return err
 }
-
-// alone is what follows a single withdrawal.
-func alone(call) *journal.Claim { return nil }
 
 // A call is the result of a call that has ended.
 type call struct {
@@ -358,9 +354,7 @@ func (s *Sender) recorded(ticket journal.Ticket, c call, o journal.Record, recor
 	case o.State == StateAccepted:
 		return o, nil
 	case o.State == StateUnknown:
-		return o, &Error{Kind: Unknown, OrderID: o.OrderID, Err: c.err,
-			Msg:  fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, o.Reason),
-			Hint: NewHint("do not send it again; find out with", "withdraw", "reconcile", o.OrderID)}
+		return o, unknownOutcome(o.OrderID, o.Reason, c.err)
 	case o.State == StateConflict:
 		return o, s.unsettled(o, false)
 	}
@@ -414,9 +408,7 @@ func (s *Sender) readBack(ctx context.Context, o journal.Record) (now journal.Re
 		case now.State != StateUnknown: // it has changed meanwhile
 			return now, "", nil
 		}
-		return now, "", &Error{Kind: Unknown, OrderID: o.OrderID, Err: broken,
-			Msg:  fmt.Sprintf("the outcome of order %s is unknown: %s", o.OrderID, answer),
-			Hint: NewHint("do not send it again; find out with", "withdraw", "reconcile", o.OrderID)}
+		return now, "", unknownOutcome(o.OrderID, answer, broken)
 	}
 	if err != nil {
 		return o, fmt.Sprintf("order %s was accepted, but could not be read back: %v", o.OrderID, err), nil
@@ -460,9 +452,13 @@ func (s *Sender) unsettled(o journal.Record, alive bool) *Error {
 			Msg:  fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host),
 			Hint: NewHint("wait for it, and run this again")}
 	}
-	return &Error{Kind: Unknown, OrderID: o.OrderID,
-		Msg:  fmt.Sprintf("the outcome of order %s is unknown: it may have been paid", o.OrderID),
-		Hint: NewHint("do not send it again; find out with", "withdraw", "reconcile", o.OrderID)}
+	return unknownOutcome(o.OrderID, "it may have been paid", nil)
+}
+
+func unknownOutcome(orderID, why string, err error) *Error {
+	return &Error{Kind: Unknown, OrderID: orderID, Err: err,
+		Msg:  fmt.Sprintf("the outcome of order %s is unknown: %s", orderID, why),
+		Hint: NewHint("do not send it again; find out with", "withdraw", "reconcile", orderID)}
 }
 
 // duplicateOf returns the error for an order that is not sent because another one has the same content.

@@ -74,7 +74,7 @@ func (o Order) Last() Attempt {
 	return o.Attempts[len(o.Attempts)-1]
 }
 
-// Consent returns the number of the payout.Consent that approved the last attempt; 0: there is none.
+// Consent returns the number of what approved the last attempt; 0: there is none.
 func (o Order) Consent() int64 { return o.Last().Consent }
 
 // An Attempt is one call for an order: the right to send it once, and its outcome.
@@ -84,8 +84,8 @@ type Attempt struct {
 	Ended    time.Time `json:"ended"`    // zero: its process has not recorded the end
 	Outcome  Ending    `json:"outcome"`  // empty while it is under way
 	Decimals int64     `json:"decimals"` // decimals of the amount as it was shown when it was sent; negative: unknown
-	Demand   int64     `json:"demand"`   // payout.Demand.Number of what the account demanded then; 0: nothing yet
-	Consent  int64     `json:"consent"`  // payout.Consent.Number of what approved it; 0: nobody had to approve
+	Demand   int64     `json:"demand"`   // number of what the account demanded then; 0: nothing yet
+	Consent  int64     `json:"consent"`  // number of what approved it; 0: nobody had to approve
 }
 
 // Ending is how an attempt ended.
