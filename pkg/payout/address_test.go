@@ -138,7 +138,7 @@ func TestMakeComparesAddressesInAnySpelling(t *testing.T) {
 		p.bring(under("100", same[0]), outAccepted("w1"))
 		p.bring(under("101", same[0]), outUnknown)
 		made, rows := p.must(header, "100,Btc,0.5,"+same[1], "101,Btc,0.5,"+same[1])
-		if made.Accepted != 1 || made.Unknown != 1 || rows[0].Address != same[1] {
+		if made.Known.Before != 1 || made.Known.States[StateUnknown] != 1 || rows[0].Address != same[1] {
 			t.Errorf("%s: %+v, %v", same[1], made, rows)
 		}
 		made, _ = p.must(header, "1,Btc,0.5,"+same[1], "2,Btc,0.5,"+same[0], "3,Btc,0.6,"+same[1])

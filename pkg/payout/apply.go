@@ -314,8 +314,7 @@ func (a *Applier) Tally(ctx context.Context) (t Tally, err error) {
 }
 
 func (a *Applier) count(t *Tally, o journal.Record) {
-	t.add(journal.Sum{State: o.State, SentBy: o.SentBy(a.plan.Name()), Rows: 1, Amount: api.Big(o.Amount),
-		OrderID: o.OrderID, First: o.Sent, Last: o.Sent}, a.sendable(o))
+	t.count(o, o.SentBy(a.plan.Name()), a.sendable(o))
 }
 
 // Preview returns what LookUp would, before the run has begun. It reads the list and settles nothing, so that a

@@ -330,7 +330,7 @@ func TestPaidBefore(t *testing.T) {
 		d.clock.move(time.Hour)
 		other := d.plan(nil, due("102"), due("103"))
 		d.mustApply(other, ApplyOptions{})
-		last := later(d.wantState("102", StateAccepted).Sent, d.wantState("103", StateAccepted).Sent)
+		last := slices.MaxFunc([]time.Time{d.wantState("102", StateAccepted).Sent, d.wantState("103", StateAccepted).Sent}, time.Time.Compare)
 		d.clock.move(time.Hour)
 		d.s.set(func() { // sent by another machine
 			d.s.take(body("104"))

@@ -125,7 +125,7 @@ func (s *Sender) differs(c Content, r record) string {
 		return fmt.Sprintf("its currency is %s %s, and not %s %s", r.currency.Kind, r.currency.Code, c.Currency.Kind,
 			c.Currency.Code)
 	case sameUnit(r.amount, c.Amount) && r.amount.Minor != c.Amount.Minor:
-		return fmt.Sprintf("its amount is %s, and not %s", s.format(r.amount), s.format(c.Amount))
+		return fmt.Sprintf("its amount is %s, and not %s", s.money.Format(r.amount), s.money.Format(c.Amount))
 	case readable("address") && address.Canonical(r.address) != address.Canonical(c.Address):
 		return fmt.Sprintf("its address is %q, and not %q", r.address, c.Address)
 	case r.memo != nil && *r.memo != c.Memo:
@@ -148,7 +148,7 @@ func (s *Sender) uncompared(c Content, r record) string {
 	}
 	if !sameUnit(r.amount, c.Amount) {
 		return fmt.Sprintf("the service shows the amount as %s, and the order as %s: the two cannot be compared",
-			s.format(r.amount), s.format(c.Amount))
+			s.money.Format(r.amount), s.money.Format(c.Amount))
 	}
 	return ""
 }

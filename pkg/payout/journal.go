@@ -202,13 +202,9 @@ func (l *Ledger) Runs(ctx context.Context) ([]Run, error) {
 	own, err := l.ledger.Runs(ctx)
 	runs := make([]Run, len(own))
 	for i, r := range own {
-		runs[i] = runOf(r)
+		runs[i] = Run{r.Name, r.Digest, r.Plan, r.Batch, r.Began, r.User, r.Host, int(r.Required)}
 	}
 	return runs, asError(err)
-}
-
-func runOf(r journal.Run) Run {
-	return Run{r.Name, r.Digest, r.Plan, r.Batch, r.Began, r.User, r.Host, int(r.Required)}
 }
 
 // Run finds a run by its name or by a longer prefix of its plan's digest, with or without "sha256:". If there

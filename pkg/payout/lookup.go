@@ -148,7 +148,9 @@ func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.Acco
 	case w.allowDuplicate:
 		return nil
 	case status.Restored:
-		return perhapsLost()
+		return refused(RuleDuplicate,
+			"the journal has lost records, and one of them may be this withdrawal: without its order id, it cannot be looked up").
+			hint("name its --order-id, add --allow-duplicate if it was never sent, or see what is missing", "journal", "check")
 	case status.Newest != nil:
 		return nil
 	}
@@ -177,9 +179,3 @@ func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.Acco
 
 // mostZones is how far apart two local times can be.
 const mostZones = 26 * time.Hour
-
-func perhapsLost() error {
-	return refused(RuleDuplicate,
-		"the journal has lost records, and one of them may be this withdrawal: without its order id, it cannot be looked up").
-		hint("name its --order-id, add --allow-duplicate if it was never sent, or see what is missing", "journal", "check")
-}

@@ -40,15 +40,10 @@ const defaultExpires = 72 * time.Hour
 
 // Made is the result of MakePlan.
 type Made struct {
-	*Plan              // without its rows: open it with OpenPlan to read them
-	Count    int       // how many rows it has
-	Accepted int       // how many of its orders were accepted before
-	Found    int       // how many of these are known from the service's list alone
-	First    time.Time // when the first of the other accepted orders was sent
-	Last     time.Time // when the last of them was sent
-	Unknown  int       // how many orders are unknown or being sent
-	Conflict int       // how many are in conflict
-	Warned   []Detail  // the warnings
+	*Plan           // without its rows: open it with OpenPlan to read them
+	Count  int      // how many rows it has
+	Known  Tally    // of those of its orders that the journal has; Before counts the accepted ones
+	Warned []Detail // the warnings
 }
 
 // maxDetails is the most errors that are reported for a file. maxWarnings is the most warnings of one kind.
@@ -57,20 +52,17 @@ const (
 	maxWarnings = 10
 )
 
-// details collects the errors of a file.
+// details has some details of a file, and counts the others.
 type details struct {
 	list []Detail
 	more int
 }
 
-func (d *details) add(more ...Detail) {
-	for _, m := range more {
-		if len(d.list) == maxDetails {
-			d.more++
-			continue
-		}
-		d.list = append(d.list, m)
-	}
+func (d *details) add(more ...Detail) { d.addUpTo(maxDetails, more...) }
+
+func (d *details) addUpTo(most int, more ...Detail) {
+	fits := min(len(more), most-len(d.list))
+	d.list, d.more = append(d.list, more[:fits]...), d.more+len(more)-fits
 }
 
 func (d *details) empty() bool { return len(d.list) == 0 }
@@ -136,7 +128,7 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 	}
 	m.Input = stopped{ctx, m.Input}
 	known := registryOf(m.Currencies)
-	mk := &maker{PlanInput: m, ledger: l.ledger, ctx: ctx, tally: money.Limits(m.Limits).Tally(known), money: known}
+	mk := &maker{PlanInput: m, ledger: l.ledger, ctx: ctx, tally: money.Limits(m.Limits).Tally(known), money: known, made: Made{Known: newTally()}}
 	mk.made.Plan = &Plan{Path: m.Path, Account: l.Account(), Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch,
 		Limits: m.Limits, decimals: decimals{}}
 	mk.made.Plan.Expires = mk.made.Plan.Made.Add(cmp.Or(m.Expires, defaultExpires))

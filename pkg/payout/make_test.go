@@ -406,13 +406,13 @@ func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 	p.bring(under("4", "a"), outRejected)
 	p.dies(under("5", "a"))
 	made, rows := p.must(header, "1,Btc,0.5,a", "2,Btc,0.5,a", "3,Btc,0.5,a", "4,Btc,0.5,a", "5,Btc,0.5,a", "6,Btc,0.5,a")
-	if made.Accepted != 2 || made.Unknown != 2 || made.Conflict != 0 || len(rows) != 6 {
+	if made.Known.Before != 2 || made.Known.States[StateUnknown]+made.Known.States[StateSending] != 2 || made.Known.States[StateConflict] != 0 || len(rows) != 6 {
 		t.Errorf("%+v", made)
 	}
 	day := func(d time.Time) string { return d.Format(time.DateOnly) }
 	first, last := p.wantState("1", StateAccepted).Sent, p.wantState("2", StateAccepted).Sent
-	if day(made.First) != day(first) || day(made.Last) != day(last) {
-		t.Errorf("from %v to %v", made.First, made.Last)
+	if day(made.Known.First) != day(first) || day(made.Known.Last) != day(last) {
+		t.Errorf("from %v to %v", made.Known.First, made.Known.Last)
 	}
 	os.Remove(p.Path)
 	got := p.refused(RuleOrderID, header, "1,Btc,0.5,b", "7,Btc,0.5,a", "4,Btc,0.6,a", "2,Btc,0.5,a")
@@ -421,7 +421,7 @@ func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 	}
 	other := *p
 	other.Ledger = &Ledger{ledgerOf(t, p.ledger.Journal(), Account{Address: p.Ledger.Account().Address, Name: "another"})}
-	if made, _ := other.must(header, "1,Btc,0.5,b"); made.Accepted != 0 {
+	if made, _ := other.must(header, "1,Btc,0.5,b"); made.Known.Before != 0 {
 		t.Error("another account's orders count")
 	}
 }

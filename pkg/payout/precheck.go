@@ -3,7 +3,6 @@ package payout
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"example.com/till/internal/journal"
 )
@@ -24,8 +23,16 @@ func (m *maker) compareWithJournal() error {
 		m.warn.add(newAddress,
 			Detail{Message: "the journal has nothing accepted for this account yet, so that every address is new to it"})
 	}
-	if empty, err := m.isEmpty(); empty || err != nil {
-		return err
+	empty := true // the journal has no orders of the account
+	for _, err := range m.ledger.Orders(m.ctx, Filter{}) {
+		if err != nil {
+			return err
+		}
+		empty = false
+		break
+	}
+	if empty {
+		return nil
 	}
 	var other details
 	for part := range slices.Chunk(m.rows, askedAtOnce) {
@@ -43,14 +50,6 @@ func (m *maker) compareWithJournal() error {
 		return nil
 	}
 	return m.warnNew()
-}
-
-// isEmpty reports whether the journal has no orders of the account.
-func (m *maker) isEmpty() (bool, error) {
-	for _, err := range m.ledger.Orders(m.ctx, Filter{}) {
-		return false, err
-	}
-	return true, nil
 }
 
 // askAbout compares some rows with the orders in the journal.
@@ -71,7 +70,7 @@ func (m *maker) askAbout(rows []inputRow, other *details) error {
 			other.add(wrongf(int(r.line), "order_id", "%s is %s in the journal, and is %s", o.OrderID,
 				m.describe(o.Content), o.State)...)
 		default:
-			m.made.count(o)
+			m.made.Known.count(o, false, false)
 		}
 	}
 	return nil
@@ -100,33 +99,6 @@ func (m *maker) warnNew() error {
 // describe formats a content for a person.
 func (m *maker) describe(c Content) string {
 	return m.money.Format(c.Amount) + " to " + c.Address
-}
-
-// count counts an order that the journal already has.
-func (m *Made) count(o journal.Record) {
-	switch o.State {
-	case StateUnknown, StateSending:
-		m.Unknown++
-	case StateConflict:
-		m.Conflict++
-	case StateAccepted:
-		m.Accepted++
-		if o.Sent.IsZero() {
-			m.Found++
-			break
-		}
-		if m.First.IsZero() || o.Sent.Before(m.First) {
-			m.First = o.Sent
-		}
-		m.Last = later(m.Last, o.Sent)
-	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }
 
 // batch compares the derived order ids with those of the batch's newest run.
@@ -184,8 +156,12 @@ func (m *maker) since(run journal.Run) error {
 		}
 		id := parseID(o.OrderID)
 		if !fresh[id] {
-			changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s%s, which is %s", run.Name,
-				o.OrderID, m.describe(o.Content), noted(o.Note), o.State)})
+			what := m.describe(o.Content)
+			if o.Note != "" {
+				what += " (" + o.Note + ")"
+			}
+			changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s, which is %s", run.Name, o.OrderID,
+				what, o.State)})
 		}
 		delete(fresh, id)
 	}
@@ -200,11 +176,4 @@ func (m *maker) since(run journal.Run) error {
 	return changes.err(Error{Kind: Refused, Rule: RuleBatchChanged,
 		Msg:  fmt.Sprintf("the rows of batch %s are not those of its run %s", m.Batch, run.Name),
 		Hint: NewHint("if that is meant, add --batch-changed; another batch needs another name")})
-}
-
-func noted(note string) string {
-	if note == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (%s)", note)
 }

@@ -495,10 +495,8 @@ func accountChanged(err error) error {
 	return err
 }
 
-func (s *Sender) format(a api.Amount) string { return s.money.Format(a) }
-
 func (s *Sender) describe(c Content) string {
-	text := s.format(c.Amount)
+	text := s.money.Format(c.Amount)
 	if c.Amount.Unit() != c.Currency {
 		text += ", withdrawn in " + c.Currency.Code + ","
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
 )
 
 // A Tally counts the orders of a run by state.
@@ -86,6 +87,12 @@ func (t *Tally) dated(at string) {
 		t.DatedFirst = at
 	}
 	t.DatedLast = max(t.DatedLast, at)
+}
+
+// count adds an order to the tally.
+func (t *Tally) count(o journal.Record, sentBy, sendable bool) {
+	t.add(journal.Sum{State: o.State, SentBy: sentBy, Rows: 1, Amount: api.Big(o.Amount), OrderID: o.OrderID,
+		First: o.Sent, Last: o.Sent}, sendable)
 }
 
 func (t *Tally) add(s journal.Sum, sendable bool) {

@@ -19,18 +19,9 @@ const (
 )
 
 // warnings has some warnings of each kind, and counts the others.
-type warnings [kinds]struct {
-	list []Detail
-	more int
-}
+type warnings [kinds]details
 
-func (w *warnings) add(kind int, d Detail) {
-	if of := &w[kind]; len(of.list) < maxWarnings {
-		of.list = append(of.list, d)
-	} else {
-		of.more++
-	}
-}
+func (w *warnings) add(kind int, d Detail) { w[kind].addUpTo(maxWarnings, d) }
 
 // about adds a warning about a row. The reader of a plan knows the row by its order id.
 func (w *warnings) about(kind int, r *inputRow, format string, args ...any) {

@@ -182,8 +182,9 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	if n := len(facts.Warnings); n > 0 {
 		facts.warned = []render.Step{{Status: cmdutil.CountOf(n, "warning"), At: "told on standard error"}}
 	}
-	facts.Journal = &accountStatusLine{made.Accepted, views.Moment(made.First), views.Moment(made.Last), made.Unknown,
-		made.Conflict}
+	known := made.Known
+	facts.Journal = &accountStatusLine{known.Before, views.Moment(known.First), views.Moment(known.Last),
+		unknownIn(known), known.States[payout.StateConflict]}
 	if csvOfSums(out, "totals") {
 		return out.Slice(factsByUnit(s, made.Plan, facts))
 	}
@@ -199,29 +200,35 @@ func noteAccountStatus(s *cmdutil.Session, made payout.Made) {
 	for _, text := range s.Limits.Without(s.Money) {
 		s.Note("%s", text)
 	}
-	if made.Accepted > 0 {
-		when := "on " + made.First.UTC().Format(time.DateOnly)
-		if last := made.Last.UTC().Format(time.DateOnly); !strings.HasSuffix(when, last) {
-			when = "between " + made.First.UTC().Format(time.DateOnly) + " and " + last
+	known := made.Known
+	if known.Before > 0 {
+		when := "on " + known.First.UTC().Format(time.DateOnly)
+		if last := known.Last.UTC().Format(time.DateOnly); !strings.HasSuffix(when, last) {
+			when = "between " + known.First.UTC().Format(time.DateOnly) + " and " + last
 		}
 		switch found := fmt.Sprintf("%d found on the service's list (till journal show ORDER has its date)",
-			made.Found); {
-		case made.Found == made.Accepted:
+			known.Found); {
+		case known.Found == known.Before:
 			when = found
-		case made.Found > 0:
+		case known.Found > 0:
 			when += ", and " + found
 		}
 		s.Note("accepted before: %d of %s, %s. They are not sent again. The rest of a run, or old order ids used again? till payout apply asks, or takes --already-paid %d",
-			made.Accepted, cmdutil.CountOf(made.Count, "order id"), when, made.Accepted)
+			known.Before, cmdutil.CountOf(made.Count, "order id"), when, known.Before)
 	}
-	if made.Unknown > 0 {
-		s.Note("unknown: %d of %s. till payout apply looks them up first", made.Unknown,
+	if n := unknownIn(known); n > 0 {
+		s.Note("unknown: %d of %s. till payout apply looks them up first", n,
 			cmdutil.CountOf(made.Count, "order id"))
 	}
-	if made.Conflict > 0 {
+	if n := known.States[payout.StateConflict]; n > 0 {
 		s.NoteCopy("till journal list --state conflict", "in conflict: %d of %s, which stops the run. See:",
-			made.Conflict, cmdutil.CountOf(made.Count, "order id"))
+			n, cmdutil.CountOf(made.Count, "order id"))
 	}
+}
+
+// unknownIn returns how many orders are unknown or being sent.
+func unknownIn(t payout.Tally) int {
+	return t.States[payout.StateUnknown] + t.States[payout.StateSending]
 }
 
 // tellOneCase says how many addresses of a plan have no checksum.

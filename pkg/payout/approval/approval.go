@@ -132,7 +132,7 @@ func (a Approvers) Count(required int, m *Message, now time.Time) *Count {
 // Add counts the signature of an Approval, or rejects it. Another signature of the same person changes
 // nothing.
 func (c *Count) Add(a Approval) {
-	s, err := c.list.Verify(c.message, []byte(a.Signature), c.now)
+	s, err := c.list.verify(c.message, []byte(a.Signature), c.now)
 	switch same := func(o Approval) bool { return o.person == s.person }; {
 	case err != nil:
 		c.Reject(a, err)

@@ -77,7 +77,7 @@ func keygen(t *testing.T, in string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestOpenSSH checks for each kind of key that ssh-keygen accepts what Sign writes, and that Verify accepts
+// TestOpenSSH checks for each kind of key that ssh-keygen accepts what Sign writes, and that verify accepts
 // what ssh-keygen writes, with both of its hashes.
 func TestOpenSSH(t *testing.T) {
 	for _, kind := range []string{"ed25519", "ecdsa-256", "ecdsa-384", "ecdsa-521", "rsa-2048"} {
@@ -108,7 +108,7 @@ func TestOpenSSH(t *testing.T) {
 				if err != nil {
 					t.Fatal(theirs)
 				}
-				s, err := parse(t, read(t, allowed)).Verify(message(text), []byte(theirs), now)
+				s, err := parse(t, read(t, allowed)).verify(message(text), []byte(theirs), now)
 				if err != nil || s.Principal != "ann" || s.Fingerprint != ssh.FingerprintSHA256(signer.PublicKey()) {
 					t.Errorf("with %s: %+v, %v", hash, s, err)
 				}
@@ -200,7 +200,7 @@ func TestVerifyRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if _, err := parse(t, row("ann", c.options, ann)).Verify(message(c.text), c.signature, now); err != nil {
+			if _, err := parse(t, row("ann", c.options, ann)).verify(message(c.text), c.signature, now); err != nil {
 				got = err.Error()
 			}
 			if got != c.want {
@@ -243,7 +243,7 @@ func TestRSAWithSHA1(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := parse(t, row("ann", "", key))
-	if _, err := list.Verify(message(text), sshsig.Armor(good), now); err != nil {
+	if _, err := list.verify(message(text), sshsig.Armor(good), now); err != nil {
 		t.Fatal(err)
 	}
 	signed, err := message(text).signed(good.HashAlgorithm)
@@ -253,7 +253,7 @@ func TestRSAWithSHA1(t *testing.T) {
 	if good.Signature, err = key.(ssh.AlgorithmSigner).SignWithAlgorithm(rand.Reader, signed, ssh.KeyAlgoRSA); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := list.Verify(message(text), sshsig.Armor(good), now); err == nil {
+	if _, err := list.verify(message(text), sshsig.Armor(good), now); err == nil {
 		t.Error("SHA-1 was accepted")
 	}
 }
@@ -367,7 +367,7 @@ func TestTimes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, ours := list.Verify(message(text), signature, moment)
+			_, ours := list.verify(message(text), signature, moment)
 			out, theirs := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace, "-s", filepath.Join(dir, "sig"), "-O", "verify-time="+at)
 			if (ours == nil) != (theirs == nil) {
 				t.Errorf("%s at %s: %v, and ssh-keygen says %s", options, at, ours, out)
@@ -408,7 +408,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add(good)
 	f.Add([]byte("garbage"))
 	f.Fuzz(func(t *testing.T, armored []byte) {
-		s, err := list.Verify(message(text), armored, now)
+		s, err := list.verify(message(text), armored, now)
 		if err == nil && s.Signature != string(good) {
 			t.Errorf("accepted as %q", s.Signature)
 		}

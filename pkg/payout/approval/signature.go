@@ -44,9 +44,9 @@ func (m *Message) signed(algorithm sshsig.HashAlgorithm) ([]byte, error) {
 		Namespace, "", algorithm.String(), string(sum.Sum(nil))})...), nil
 }
 
-// Verify checks a signature over a message. The error says why it does not count, in words that follow the
+// verify checks a signature over a message. The error says why it does not count, in words that follow the
 // name of its file.
-func (a Approvers) Verify(m *Message, armored []byte, now time.Time) (Approval, error) {
+func (a Approvers) verify(m *Message, armored []byte, now time.Time) (Approval, error) {
 	parsed, err := sshsig.Unarmor(armored)
 	if err != nil || hasMore(parsed) {
 		return Approval{}, errors.New("it is not an OpenSSH signature")
@@ -113,7 +113,7 @@ func (a Approvers) find(key ssh.PublicKey, now time.Time) (line, error) {
 	return line{}, why
 }
 
-// Sign signs a text, and returns the signature as ssh-keygen writes it. It returns no signature that Verify would
+// Sign signs a text, and returns the signature as ssh-keygen writes it. It returns no signature that verify would
 // refuse, whatever the agent or the token answers.
 func Sign(text io.Reader, signer ssh.Signer) ([]byte, error) {
 	key, err := ssh.ParsePublicKey(signer.PublicKey().Marshal()) // that of an agent has no methods for its type

@@ -26,7 +26,7 @@ func newToken(t *testing.T, kind string) *tokentest.Token {
 	return token
 }
 
-// TestTokenSignatures compares for signatures of tokens what Verify says with what ssh-keygen says. Verify also
+// TestTokenSignatures compares for signatures of tokens what verify says with what ssh-keygen says. It also
 // demands that the token was touched, as sshd does.
 func TestTokenSignatures(t *testing.T) {
 	for _, kind := range tokenKinds() {
@@ -76,7 +76,7 @@ func TestTokenSignatures(t *testing.T) {
 					c.changed(s)
 				}
 				got := ""
-				if _, err := parse(t, row("ann", "", token)).Verify(message(text), sshsig.Armor(s), now); err != nil {
+				if _, err := parse(t, row("ann", "", token)).verify(message(text), sshsig.Armor(s), now); err != nil {
 					got = err.Error()
 				}
 				if got != c.want {
@@ -145,7 +145,7 @@ func TestSignThroughAgent(t *testing.T) {
 	for _, kind := range tokenKinds() {
 		token := newToken(t, kind)
 		key := throughAgent(t, token.Serve)[0]
-		s, err := parse(t, row("ann", "", token)).Verify(message(text), sign(t, text, key), now)
+		s, err := parse(t, row("ann", "", token)).verify(message(text), sign(t, text, key), now)
 		if err != nil || s.Fingerprint != ssh.FingerprintSHA256(token.PublicKey()) {
 			t.Errorf("%s: %+v, %v", kind, s, err)
 		}
@@ -163,7 +163,7 @@ func TestSignThroughAgent(t *testing.T) {
 			agent.ServeAgent(ring, conn)
 		}
 	})[0]
-	if _, err := parse(t, row("ann", "", key)).Verify(message(text), sign(t, text, key), now); err != nil {
+	if _, err := parse(t, row("ann", "", key)).verify(message(text), sign(t, text, key), now); err != nil {
 		t.Errorf("RSA: %v", err)
 	}
 }
