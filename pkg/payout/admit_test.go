@@ -70,7 +70,7 @@ func TestVerifyKey(t *testing.T) {
 			used := d.key
 			let := tt.rule == "" && tt.status == 0
 			for range 2 { // what was refused is refused again
-				err := d.VerifyKey(t.Context())
+				err := d.verifyKey(t.Context())
 				switch {
 				case tt.rule != "":
 					if e := wantKind(t, err, Refused, tt.rule); !strings.Contains(e.Msg, tt.says) || e.Hint.IsZero() {
@@ -160,7 +160,7 @@ func TestVerifyKeyWithoutHistory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			tt.bring(d)
-			err := d.VerifyKey(t.Context())
+			err := d.verifyKey(t.Context())
 			if creates, gets, lists := d.s.counts(); creates+gets+lists != 0 {
 				t.Error("the service was asked")
 			}
@@ -180,7 +180,7 @@ func TestVerifyKeyWithoutHistory(t *testing.T) {
 }
 
 // TestVerifyKeyWithAnotherProcess checks that open orders that another process has sent with the same new
-// key, after VerifyKey looked the key up, do not refuse the key. Open orders that were sent with another key
+// key, after verifyKey looked the key up, do not refuse the key. Open orders that were sent with another key
 // do.
 func TestVerifyKeyWithAnotherProcess(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
@@ -189,7 +189,7 @@ func TestVerifyKeyWithAnotherProcess(t *testing.T) {
 		}
 		other := *d.Sender
 		other.Ledger = &Ledger{d.open()}
-		if err := other.VerifyKey(t.Context()); err != nil {
+		if err := other.verifyKey(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := other.ledger.Claim(t.Context(), other.claim(asked("10"))); err != nil {
@@ -234,11 +234,11 @@ func TestVerifyKeyOfAMerchantNamedInIt(t *testing.T) {
 	if err := d.ledger.AdoptMerchant(t.Context(), use("merchant-20261126").MerchantID, "renamed"); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.VerifyKey(t.Context()); err != nil {
+	if err := d.verifyKey(t.Context()); err != nil {
 		t.Errorf("a new key of the same merchant: %v", err)
 	}
 	use("merchant-20261127")
-	if e := wantKind(t, d.VerifyKey(t.Context()), Refused, RuleKey); !strings.Contains(e.Msg, `"merchant-20261127", where those before it belong to "merchant-20261126"`) {
+	if e := wantKind(t, d.verifyKey(t.Context()), Refused, RuleKey); !strings.Contains(e.Msg, `"merchant-20261127", where those before it belong to "merchant-20261126"`) {
 		t.Errorf("got %v", e)
 	}
 }

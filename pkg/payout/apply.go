@@ -326,7 +326,7 @@ func (a *Applier) Preview(ctx context.Context) (t Tally, err error) {
 	if a.Begun() {
 		return a.Tally(ctx)
 	}
-	if err := a.sender.VerifyKey(ctx); err != nil {
+	if err := a.sender.verifyKey(ctx); err != nil {
 		return Tally{}, err
 	}
 	return a.look(ctx)
@@ -336,7 +336,7 @@ func (a *Applier) Preview(ctx context.Context) (t Tally, err error) {
 // applied again even after it has expired.
 func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	defer toError(&err)
-	if err := a.sender.VerifyKey(ctx); err != nil {
+	if err := a.sender.verifyKey(ctx); err != nil {
 		return err
 	}
 	p := a.plan

@@ -49,7 +49,7 @@ func (c Comparison) Clean() bool { return len(c.Differences) == 0 && c.Surplus =
 // order. But as in every reading, an order that counted as not taken becomes unknown if the list has it.
 func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Filter) (c Comparison, err error) {
 	defer toError(&err)
-	if err := s.VerifyKey(ctx); err != nil {
+	if err := s.verifyKey(ctx); err != nil {
 		return c, err
 	}
 	accepted, err := s.ledger.Exceptions(ctx)

@@ -21,7 +21,7 @@ func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string
 			from = s.since(from, o)
 		}
 	}
-	if err := s.VerifyKey(ctx); err != nil || len(sought) == 0 {
+	if err := s.verifyKey(ctx); err != nil || len(sought) == 0 {
 		return nil, err
 	}
 	err = s.readUntil(ctx, func() (r *reading, err error) {
@@ -42,9 +42,9 @@ func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string
 	return statuses, nil
 }
 
-// Glance reads the list until it has seen all withdrawals in sought, and returns the service's status of
-// those that it saw. It is for polling: a single Glance may miss some.
-func (s *Sender) Glance(ctx context.Context, sought map[string]bool) (statuses map[string]string, err error) {
+// glance reads the list until it has seen all withdrawals in sought, and returns the service's status of
+// those that it saw. It is for polling: a single one may miss some.
+func (s *Sender) glance(ctx context.Context, sought map[string]bool) (statuses map[string]string, err error) {
 	defer toError(&err)
 	statuses = make(map[string]string, len(sought))
 	if len(sought) == 0 {

@@ -137,7 +137,7 @@ func TestGlance(t *testing.T) {
 			sought[id] = true
 		}
 		_, _, before := d.s.counts()
-		got, err := d.Glance(t.Context(), sought)
+		got, err := d.glance(t.Context(), sought)
 		if err != nil || !maps.Equal(got, tt.want) {
 			t.Errorf("%v: got %v, %v, want %v", tt.sought, got, err, tt.want)
 		}
@@ -146,7 +146,7 @@ func TestGlance(t *testing.T) {
 		}
 	}
 	d.s.set(func() { d.s.listFail = func() (int, string) { return 503, envelope } })
-	_, err := d.Glance(t.Context(), map[string]bool{"w5": true})
+	_, err := d.glance(t.Context(), map[string]bool{"w5": true})
 	wantCall(t, err, api.Failed, 503)
 }
 

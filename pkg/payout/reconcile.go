@@ -46,7 +46,7 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 		_, err := s.knows(ctx)
 		return nil, err
 	}
-	if err := s.VerifyKey(ctx); err != nil {
+	if err := s.verifyKey(ctx); err != nil {
 		return nil, err
 	}
 	for i, o := range orders {

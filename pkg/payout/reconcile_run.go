@@ -38,7 +38,7 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 		_, err := s.knows(ctx)
 		return Settled{}, err
 	}
-	if err := s.VerifyKey(ctx); err != nil {
+	if err := s.verifyKey(ctx); err != nil {
 		return Settled{}, err
 	}
 	begun, err := s.ledger.Moment(ctx)

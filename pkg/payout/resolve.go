@@ -57,7 +57,7 @@ func (s *Sender) Check(ctx context.Context, d Decision) (c Checked, err error) {
 		}
 		c.orders = append(c.orders, o)
 	}
-	if err := s.VerifyKey(ctx); err != nil {
+	if err := s.verifyKey(ctx); err != nil {
 		return c, err
 	}
 	if d.PaidAs != "" {

@@ -99,7 +99,7 @@ func (s *Sender) send(ctx context.Context, w withdrawal) (sent Sent, err error) 
 	if sent, found, err := s.existing(ctx, &w); found || err != nil {
 		return sent, err
 	}
-	if err := s.VerifyKey(ctx); err != nil {
+	if err := s.verifyKey(ctx); err != nil {
 		return Sent{}, err
 	}
 	if sent, found, err := s.lookup(ctx, w); found || err != nil {

@@ -120,11 +120,11 @@ func (s *Sender) decimals(a api.Amount) int64 {
 	return int64(s.money.DecimalsOf(a.Kind, a.Code))
 }
 
-// VerifyKey compares the key with the keys that the account was used with before. It refuses a key that was
+// verifyKey compares the key with the keys that the account was used with before. It refuses a key that was
 // used with another account or address, because it belongs to another merchant. It accepts a new key if the
 // key can read the withdrawal that was accepted last. If none was accepted, it accepts a new key only if no
 // order of the account is unknown, in conflict or being sent.
-func (s *Sender) VerifyKey(ctx context.Context) (err error) {
+func (s *Sender) verifyKey(ctx context.Context) (err error) {
 	defer toError(&err)
 	if known, err := s.knows(ctx); known || err != nil {
 		return err
@@ -132,7 +132,7 @@ func (s *Sender) VerifyKey(ctx context.Context) (err error) {
 	return s.verifyNewKey(ctx)
 }
 
-// verifyNewKey is VerifyKey for a key that the account was not used with when knows looked.
+// verifyNewKey is verifyKey for a key that the account was not used with when knows looked.
 func (s *Sender) verifyNewKey(ctx context.Context) error {
 	account := s.ledger.Account()
 	status, err := s.ledger.Status(ctx)

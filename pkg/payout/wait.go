@@ -87,7 +87,7 @@ func (s *Sender) waitRun(ctx context.Context, run string, wait RunWait, p *RunPr
 	poll := api.Poll{Interval: wait.Interval, Timeout: wait.Timeout, Passes: mayPass, Trouble: wait.Trouble}
 	err := api.WaitFor(ctx, poll, func(ctx context.Context) (done bool, err error) {
 		if !verified { // another merchant's list has none of the orders
-			if err := s.VerifyKey(ctx); err != nil {
+			if err := s.verifyKey(ctx); err != nil {
 				return false, err
 			}
 			verified = true
@@ -116,7 +116,7 @@ func (s *Sender) waitRun(ctx context.Context, run string, wait RunWait, p *RunPr
 
 // look reads the list once and notes the statuses.
 func (s *Sender) look(ctx context.Context, wait RunWait, p *RunProgress) error {
-	seen, err := s.Glance(ctx, p.left)
+	seen, err := s.glance(ctx, p.left)
 	if err != nil {
 		return err
 	}
