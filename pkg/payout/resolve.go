@@ -117,21 +117,16 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	if c.Differs == "" {
 		return c, nil
 	}
-	c.Asked, c.Shown = s.describe(o.Content), s.describe(recordContent(r))
+	shown := Content{Currency: r.currency, Amount: r.amount, Address: r.address}
+	if r.memo != nil {
+		shown.Memo = *r.memo
+	}
+	c.Asked, c.Shown = s.describe(o.Content), s.describe(shown)
 	if !c.AlthoughDifferent {
 		return c, refused(RuleDecision, "withdrawal %s is not what order %s asked for: %s", id, o.OrderID, c.Differs).
 			hint("if this one is what became of the order, record that with --although-different --reason TEXT; if not, "+search, "withdraw", "list", "--all")
 	}
 	return c, nil
-}
-
-// recordContent returns the content of a service's record.
-func recordContent(r record) Content {
-	c := Content{Currency: r.currency, Amount: r.amount, Address: r.address}
-	if r.memo != nil {
-		c.Memo = *r.memo
-	}
-	return c
 }
 
 // mostSkew is the largest difference allowed between this machine's clock and the service's, if a decision

@@ -33,19 +33,6 @@ type RunProgress struct {
 	left map[string]bool // withdrawal ids of the orders that are left
 }
 
-func (w RunWait) check() error {
-	why := ""
-	switch {
-	case len(w.Statuses) == 0:
-		why = "there is no status to wait for"
-	case slices.ContainsFunc(w.FailOn, func(status string) bool { return among(status, w.Statuses) }):
-		why = "a status is both waited for and in FailOn"
-	default:
-		return nil
-	}
-	return failed(Invalid, "WaitRun: %s", why).hint("name statuses as the service shows them, see Sender.Live")
-}
-
 // WaitRun reads the service's list repeatedly until every accepted order of a run has had one of the
 // statuses. An accepted order is not paid yet. If an order has a status of FailOn, the error is
 // FailedStatus. If the time limit passes, it is NotYet. WaitRun repeats scans that fail, unless the
@@ -57,8 +44,12 @@ func (w RunWait) check() error {
 // rejected and planned orders: see RunProgress.Tally.
 func (s *Sender) WaitRun(ctx context.Context, run string, wait RunWait) (p RunProgress, err error) {
 	defer toError(&err)
-	if err := wait.check(); err != nil {
-		return p, err
+	const advice = "name statuses as the service shows them, see Sender.Live"
+	if len(wait.Statuses) == 0 {
+		return p, failed(Invalid, "WaitRun: there is no status to wait for").hint(advice)
+	}
+	if slices.ContainsFunc(wait.FailOn, func(status string) bool { return among(status, wait.Statuses) }) {
+		return p, failed(Invalid, "WaitRun: a status is both waited for and in FailOn").hint(advice)
 	}
 	r, err := s.Run(ctx, run)
 	if err != nil {
