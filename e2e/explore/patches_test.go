@@ -320,9 +320,9 @@ var patches = []overlay.Patch{
 		if batch[a.Run] && a.Run != run && !mutant("batch-together") {
 `},
 	{File: "internal/journal/claim.go", Old: `
-	if c.Batch == "" {
+	if err := t.isNewest(account, c.Run, c.Batch); err != nil {
 `, New: `
-	if c.Batch == "" || mutant("batch-goes-on") {
+	if err := t.isNewest(account, c.Run, c.Batch); err != nil && !mutant("batch-goes-on") {
 `},
 	{File: "internal/journal/transition.go", Old: `
 	if o.State != "" {
@@ -402,9 +402,9 @@ var patches = []overlay.Patch{
 	if rejects(err) && !mutant("phantom-accepted") {
 		answer :=`},
 	{File: "internal/journal/settle.go", Old: `
-		if _, now, err = t.current(l, o.OrderID); err == nil && now.version == o.version {
+		if now, err = t.current(l, o.OrderID); err == nil && now.version == o.version {
 `, New: `
-		if _, now, err = t.current(l, o.OrderID); err == nil && (now.version == o.version || mutant("missing-blind")) {
+		if now, err = t.current(l, o.OrderID); err == nil && (now.version == o.version || mutant("missing-blind")) {
 `},
 	{File: "internal/journal/moment.go", Old: `
 	case m.boot != "" && m.boot == last.boot:

@@ -554,7 +554,7 @@ import (
 `,
 	},
 	{
-		"internal/journal/run.go", `
+		"internal/journal/query.go", `
 const mostAtOnce = 64
 `, `
 const mostAtOnce = 7 // so that a small plan has parts

@@ -2,8 +2,8 @@ package journal
 
 import (
 	"context"
+	"database/sql"
 	"strconv"
-	"strings"
 )
 
 // A person can accept what the service's list shows and the journal cannot explain: withdrawals that till did not
@@ -37,19 +37,15 @@ type Acceptance struct {
 // Exceptions returns what was accepted about the account.
 func (l *Ledger) Exceptions(ctx context.Context) (a Exceptions, err error) {
 	a.Withdrawals = map[string]bool{}
-	account, err := l.number(ctx)
-	if err != nil || account == 0 {
-		return a, err
+	scan := func(rows *sql.Rows) (pair [2]string, err error) {
+		err = rows.Scan(&pair[0], &pair[1])
+		return pair, err
 	}
-	for rows, err := range each(l.j.read(ctx), `SELECT what, subject FROM acceptances WHERE account = ?1 ORDER BY id`, account) {
-		var what, subject string
-		if err == nil {
-			err = rows.Scan(&what, &subject)
-		}
+	for pair, err := range eachOf(ctx, l, scan, `SELECT what, subject FROM acceptances WHERE account = ?1 ORDER BY id`) {
 		if err != nil {
-			return a, l.j.failed(err)
+			return a, err
 		}
-		switch what {
+		switch what, subject := pair[0], pair[1]; what {
 		case acceptedWithdrawal:
 			a.Withdrawals[restored(subject)] = true
 		case acceptedSurplus:
@@ -104,25 +100,4 @@ func (t *tx) agree(account int64) error {
 	_, err := t.exec(`UPDATE accounts SET checked = (SELECT restored FROM till_journal), agreed = ?1, order_ids = '' WHERE id = ?2`,
 		t.now, account)
 	return err
-}
-
-// ByWithdrawal returns the orders of the account that have one of these withdrawals, by the id of the withdrawal.
-func (l *Ledger) ByWithdrawal(ctx context.Context, ids []string) (held map[string]Record, err error) {
-	held = make(map[string]Record)
-	stored := make([]string, 0, len(ids))
-	for _, id := range ids {
-		if id != "" {
-			stored = append(stored, storable(keepable(id)))
-		}
-	}
-	err = l.among(ctx, stored, func(args []any, list string) error {
-		starts := "substr(" + strings.ReplaceAll(list, ", ", ", 1, 200), substr(") + ", 1, 200)" // as in the index
-		orders, err := load(l.j.read(ctx), `account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) IN (`+starts+
-			`) AND withdrawal IN (`+list+`)`, args...)
-		for _, o := range orders {
-			held[o.ID] = o
-		}
-		return err
-	})
-	return held, err
 }

@@ -89,10 +89,10 @@ type Applier struct {
 }
 
 func appliers(q querier) ([]Applier, error) {
-	return collect(q, func(rows *sql.Rows) (a Applier, err error) {
+	return collect(each(q, func(rows *sql.Rows) (a Applier, err error) {
 		err = rows.Scan(&a.sender, &a.Run, &a.User, &a.Host, &a.account)
 		return a, err
-	}, `SELECT sender, run, user_name, host, account FROM appliers`)
+	}, `SELECT sender, run, user_name, host, account FROM appliers`))
 }
 
 // Appliers returns the processes that apply a plan from the journal now, for any account.

@@ -83,7 +83,7 @@ func (t *tx) claim(l *Ledger, c Claim) (Ticket, error) {
 			return ticket, err
 		}
 	}
-	_, old, err := t.current(l, c.OrderID)
+	old, err := t.current(l, c.OrderID)
 	if err != nil {
 		return Ticket{}, err
 	}
@@ -104,7 +104,7 @@ func (t *tx) claimAs(old Record, c Claim) (Ticket, error) {
 	if t.locked[account].demand != c.Demand {
 		return Ticket{}, &Error{Kind: DemandChanged, Account: t.locked[account].Account}
 	}
-	if err := t.isNewest(account, c); err != nil {
+	if err := t.isNewest(account, c.Run, c.Batch); err != nil {
 		return Ticket{}, err
 	}
 	if err := t.duplicates(account, c); err != nil {
@@ -126,18 +126,14 @@ func (t *tx) claimAs(old Record, c Claim) (Ticket, error) {
 	return Ticket{Began: t.j.options.Now(), order: now}, err
 }
 
-// isNewest returns an Error if a newer run of the claim's batch has begun. In PostgreSQL, it can begin while
-// this process has lost its connections and looks dead.
-func (t *tx) isNewest(account int64, c Claim) error {
-	if c.Batch == "" {
-		return nil
+// isNewest returns an Error if a newer run of the run's batch has begun. In PostgreSQL, it can begin while this process
+// has lost its connections and looks dead.
+func (t *tx) isNewest(account int64, run, batch string) error {
+	newest, err := t.newestOf(account, batch)
+	if err == nil && batch != "" && newest != run {
+		err = &Error{Kind: BatchChanged, Run: run, Msg: fmt.Sprintf("is of the batch %q, which has gone on with run %s", batch, newest)}
 	}
-	newest, err := t.newestOf(account, c.Batch)
-	if err != nil || newest == c.Run {
-		return err
-	}
-	return &Error{Kind: BatchChanged, Run: c.Run,
-		Msg: fmt.Sprintf("is of the batch %q, which has gone on with run %s", c.Batch, newest)}
+	return err
 }
 
 // duplicates returns an Error if another order with the same content forbids the claim.
@@ -147,11 +143,11 @@ func (t *tx) duplicates(account int64, c Claim) error {
 	}
 	const same = `account = ?1 AND content = ?2 AND order_id <> ?3 AND state `
 	const open = same + `IN ('unknown', 'sending')`
-	key, n := c.Content.Key().String(), 0
-	err := t.row(`SELECT count(*) FROM orders WHERE `+open, account, key, c.OrderID).Scan(&n)
+	key := c.Content.Key().String()
+	n, err := one[int](t, `SELECT count(*) FROM orders WHERE `+open, account, key, c.OrderID)
 	var others []Record
 	if err == nil && n > 0 { // nearly always there is none, and counting is faster than loading
-		others, err = t.orders(open, account, key, c.OrderID)
+		others, err = load(t, open, account, key, c.OrderID)
 	}
 	if err != nil {
 		return err
@@ -170,7 +166,7 @@ func (t *tx) duplicates(account int64, c Claim) error {
 	if c.Window == 0 {
 		return nil
 	}
-	accepted, err := t.orders(same+`= 'accepted' AND payee = ?4`, account, key, c.OrderID, payee(c.Address))
+	accepted, err := load(t, same+`= 'accepted' AND payee = ?4`, account, key, c.OrderID, payee(c.Address))
 	if err != nil {
 		return err
 	}

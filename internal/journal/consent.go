@@ -19,9 +19,8 @@ func (t *tx) approve(run int64, r Run) (consent int64, err error) {
 			t.j.options.User, t.j.options.Host); err != nil {
 			return 0, err
 		}
-		var id int64
-		if err := t.row(`SELECT id FROM approvals WHERE run_id = ?1 AND fingerprint = ?2`, run, a.Fingerprint).
-			Scan(&id); err != nil {
+		id, err := one[int64](t, `SELECT id FROM approvals WHERE run_id = ?1 AND fingerprint = ?2`, run, a.Fingerprint)
+		if err != nil {
 			return 0, err
 		}
 		ids = append(ids, id)
@@ -40,8 +39,8 @@ func (t *tx) consent(run, required int64, approvals []int64) (number int64, err 
 	err = t.row(`SELECT id, required FROM consents WHERE run_id = ?1 ORDER BY id DESC LIMIT 1`, run).Scan(&number, &was)
 	if err == nil {
 		var counted []int64
-		counted, err = collect(t, scanOne[int64],
-			`SELECT approval FROM consent_approvals WHERE consent = ?1 ORDER BY approval`, number)
+		counted, err = collect(each(t, scanOne[int64],
+			`SELECT approval FROM consent_approvals WHERE consent = ?1 ORDER BY approval`, number))
 		if err != nil || was == required && slices.Equal(counted, approvals) {
 			return number, err
 		}
@@ -59,46 +58,39 @@ func (t *tx) consent(run, required int64, approvals []int64) (number int64, err 
 
 const approvalColumns = `principal, public_key, fingerprint, signature, seen, approvals.user_name, approvals.host`
 
-func scanApproval(scan func(...any) error) (a approval.Approval, err error) {
-	var seen string
-	err = scan(&a.Principal, &a.Key, &a.Fingerprint, &a.Signature, &seen, &a.User, &a.Host)
-	a.Seen = unstamp(seen)
+// scanApproval reads a row of approvalColumns and more columns.
+func scanApproval(rows *sql.Rows, more ...any) (a approval.Approval, err error) {
+	err = rows.Scan(append([]any{&a.Principal, &a.Key, &a.Fingerprint, &a.Signature, stamped(&a.Seen), &a.User, &a.Host}, more...)...)
 	return a, err
 }
 
 // Consents returns the consents of all runs of the account, the oldest first.
 func (l *Ledger) Consents(ctx context.Context) (all []approval.Consent, err error) {
-	account, err := l.number(ctx)
-	if err != nil || account == 0 {
-		return nil, err
+	scan := func(rows *sql.Rows) (c approval.Consent, err error) {
+		a, err := scanApproval(rows, &c.Number, &c.Required, &c.Run, &c.Digest)
+		c.Approvals = []approval.Approval{a}
+		return c, err
 	}
-	for rows, err := range each(l.j.read(ctx), `SELECT `+approvalColumns+`, consents.id, required, runs.name, digest FROM consents JOIN runs ON runs.id = consents.run_id
-		JOIN consent_approvals ON consent = consents.id JOIN approvals ON approvals.id = approval WHERE account = ?1 ORDER BY consents.id, approvals.id`, account) {
+	for c, err := range eachOf(ctx, l, scan, `SELECT `+approvalColumns+`, consents.id, required, runs.name, digest FROM consents JOIN runs ON runs.id = consents.run_id
+		JOIN consent_approvals ON consent = consents.id JOIN approvals ON approvals.id = approval WHERE account = ?1 ORDER BY consents.id, approvals.id`) {
 		if err != nil {
-			return nil, l.j.failed(err)
+			return nil, err
 		}
-		var c approval.Consent
-		a, err := scanApproval(func(to ...any) error { return rows.Scan(append(to, &c.Number, &c.Required, &c.Run, &c.Digest)...) })
-		if err != nil {
-			return nil, l.j.failed(err)
-		}
-		if n := len(all); n == 0 || all[n-1].Number != c.Number {
+		if n := len(all); n > 0 && all[n-1].Number == c.Number {
+			all[n-1].Approvals = append(all[n-1].Approvals, c.Approvals...)
+		} else {
 			all = append(all, c)
 		}
-		last := &all[len(all)-1]
-		last.Approvals = append(last.Approvals, a)
 	}
 	return all, nil
 }
 
 // Approvals returns the approvals of a run, in the order in which they were recorded.
 func (l *Ledger) Approvals(ctx context.Context, run string) ([]approval.Approval, error) {
-	account, err := l.number(ctx)
-	if err != nil || account == 0 || run == "" {
-		return nil, err
+	if run == "" {
+		return nil, nil
 	}
-	all, err := collect(l.j.read(ctx), func(rows *sql.Rows) (approval.Approval, error) { return scanApproval(rows.Scan) },
+	return collect(eachOf(ctx, l, func(rows *sql.Rows) (approval.Approval, error) { return scanApproval(rows) },
 		`SELECT `+approvalColumns+` FROM approvals JOIN runs ON runs.id = run_id
-		WHERE account = ?1 AND name = ?2 ORDER BY approvals.id`, account, run)
-	return all, l.j.failed(err)
+		WHERE account = ?1 AND name = ?2 ORDER BY approvals.id`, run))
 }

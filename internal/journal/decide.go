@@ -31,14 +31,14 @@ func (l *Ledger) Decide(ctx context.Context, d Decision) (o Record, err error) {
 	}
 	d.Reason = keepable(d.Reason)
 	err = l.j.write(ctx, func(t *tx) error {
-		account, old, err := t.current(l, d.OrderID)
+		old, err := t.current(l, d.OrderID)
 		if err != nil {
 			return err
 		}
 		if old.State == "" {
 			return &Error{Kind: NotFound, OrderID: d.OrderID}
 		}
-		holder, err := t.holder(account, d.PaidAs, old.row)
+		holder, err := t.holder(old.account, d.PaidAs, old.row)
 		if err != nil {
 			return err
 		}

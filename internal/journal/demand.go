@@ -75,14 +75,13 @@ func (d Demand) equal(o Demand) bool {
 
 const demandColumns = `id, persons, above, approvers, approvers_digest, at, user_name, host, reason`
 
-func scanDemand(scan func(...any) error) (d Demand, err error) {
-	var above, at string
-	if err = scan(&d.Number, &d.Persons, &above, &d.Approvers, &d.Digest, &at, &d.User, &d.Host, &d.Reason); err != nil {
+func scanDemand(rows *sql.Rows) (d Demand, err error) {
+	var above []byte
+	if err = rows.Scan(&d.Number, &d.Persons, &above, &d.Approvers, &d.Digest, stamped(&d.At), &d.User, &d.Host, &d.Reason); err != nil {
 		return d, err
 	}
-	d.At = unstamp(at)
 	var texts map[string]int64
-	err = json.Unmarshal([]byte(above), &texts)
+	err = json.Unmarshal(above, &texts)
 	d.Above = make(map[api.Currency]int64, len(texts))
 	for text, minor := range texts {
 		d.Above[unitOf(text)] = minor
@@ -91,12 +90,10 @@ func scanDemand(scan func(...any) error) (d Demand, err error) {
 }
 
 func demandOf(q querier, account int64) (Demand, error) {
-	d, err := scanDemand(q.row(`SELECT `+demandColumns+` FROM demands WHERE account = ?1 ORDER BY id DESC LIMIT 1`,
-		account).Scan)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Demand{}, nil
+	for d, err := range each(q, scanDemand, `SELECT `+demandColumns+` FROM demands WHERE account = ?1 ORDER BY id DESC LIMIT 1`, account) {
+		return d, err
 	}
-	return d, err
+	return Demand{}, nil
 }
 
 func (t *tx) addDemand(account int64, d Demand) error {
@@ -144,8 +141,7 @@ func (l *Ledger) remembered(ctx context.Context) (Demand, error) {
 	if err != nil {
 		return Demand{}, err
 	}
-	d, err := demandOf(l.j.read(ctx), account)
-	return d, l.j.failed(err)
+	return demandOf(l.j.read(ctx), account)
 }
 
 // SetDemand records that a person has decided what the account demands.
@@ -178,11 +174,5 @@ func (l *Ledger) changeDemand(ctx context.Context, change func(Demand) Demand) (
 
 // Demands returns everything that the account has demanded, the oldest first.
 func (l *Ledger) Demands(ctx context.Context) ([]Demand, error) {
-	account, err := l.number(ctx)
-	if err != nil || account == 0 {
-		return nil, err
-	}
-	demands, err := collect(l.j.read(ctx), func(rows *sql.Rows) (Demand, error) { return scanDemand(rows.Scan) },
-		`SELECT `+demandColumns+` FROM demands WHERE account = ?1 ORDER BY id`, account)
-	return demands, l.j.failed(err)
+	return collect(eachOf(ctx, l, scanDemand, `SELECT `+demandColumns+` FROM demands WHERE account = ?1 ORDER BY id`))
 }

@@ -178,6 +178,7 @@ func randomNumber() int64 {
 type querier interface {
 	rows(query string, args ...any) (*sql.Rows, error)
 	row(query string, args ...any) *sql.Row
+	failed(err error) error // the error for a query that failed
 }
 
 // tx is a transaction that writes.
@@ -240,6 +241,8 @@ func (t *tx) row(query string, args ...any) *sql.Row {
 	return s.QueryRowContext(t.ctx, args...)
 }
 
+func (t *tx) failed(err error) error { return t.j.failed(err) }
+
 // reader is a querier outside a transaction.
 type reader struct {
 	j   *Journal
@@ -255,6 +258,8 @@ func (r reader) rows(query string, args ...any) (*sql.Rows, error) {
 func (r reader) row(query string, args ...any) *sql.Row {
 	return r.j.db.QueryRowContext(r.ctx, r.j.dialect.rewrite(query), args...)
 }
+
+func (r reader) failed(err error) error { return r.j.failed(err) }
 
 func (j *Journal) connect(ctx context.Context) error {
 	if j.conn != nil {

@@ -42,19 +42,16 @@ func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
 				return err
 			}
 		}
-		others := 0
-		if how == KeyFirst {
-			if err := t.row(`SELECT count(*) FROM keys WHERE account = ?1 AND fingerprint <> ?2 AND answered <> ''`,
-				account, fingerprint).Scan(&others); err != nil {
-				return err
-			}
-		}
-		if others > 0 {
-			return &Error{Kind: AccountChanged, Account: l.account, Msg: "was first used with another key meanwhile"}
-		}
 		answered := t.now
 		if how == KeyFirst {
 			answered = ""
+			others, err := one[int](t, `SELECT count(*) FROM keys WHERE account = ?1 AND fingerprint <> ?2 AND answered <> ''`, account, fingerprint)
+			if err != nil {
+				return err
+			}
+			if others > 0 {
+				return &Error{Kind: AccountChanged, Account: l.account, Msg: "was first used with another key meanwhile"}
+			}
 		}
 		_, err := t.exec(`INSERT INTO keys (fingerprint, account, noted, how, user_name, host, answered) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 			ON CONFLICT (fingerprint, account) DO UPDATE SET answered = CASE WHEN keys.answered = '' THEN excluded.answered ELSE keys.answered END`,
@@ -82,8 +79,8 @@ func (t *tx) tieKey(account int64, fingerprint string) error {
 		return err
 	}
 	if answered == "" {
-		others := 0
-		if err := t.row(`SELECT count(*) FROM keys WHERE answered <> '' AND (account = ?1 AND fingerprint <> ?2 OR account <> ?1 AND fingerprint = ?2)`, account, fingerprint).Scan(&others); err != nil {
+		others, err := one[int](t, `SELECT count(*) FROM keys WHERE answered <> '' AND (account = ?1 AND fingerprint <> ?2 OR account <> ?1 AND fingerprint = ?2)`, account, fingerprint)
+		if err != nil {
 			return err
 		}
 		if others > 0 {

@@ -33,17 +33,9 @@ func (l *Ledger) number(ctx context.Context) (int64, error) {
 	if id := l.id.Load(); id != 0 {
 		return id, nil
 	}
-	var id int64
-	err := l.j.read(ctx).
-		row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, l.j.failed(err)
-	}
+	id, err := first[int64](l.j.read(ctx), `SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name)
 	l.id.CompareAndSwap(0, id)
-	return l.id.Load(), nil
+	return l.id.Load(), err
 }
 
 // Enter makes the account if the journal does not have it yet. Only Enter makes accounts.
@@ -56,13 +48,9 @@ func (l *Ledger) Enter(ctx context.Context) error {
 			l.account.Address, l.account.Name, t.now); err != nil {
 			return err
 		}
-		var id int64
-		if err := t.row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name).
-			Scan(&id); err != nil {
-			return err
-		}
+		id, err := one[int64](t, `SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name)
 		l.id.CompareAndSwap(0, id)
-		return nil
+		return err
 	})
 }
 
@@ -71,6 +59,11 @@ func (l *Ledger) change(ctx context.Context, do func(t *tx, account int64) error
 	if err := l.Enter(ctx); err != nil {
 		return err
 	}
+	return l.locked(ctx, do)
+}
+
+// locked is change for an account that the journal has.
+func (l *Ledger) locked(ctx context.Context, do func(t *tx, account int64) error) error {
 	return l.j.write(ctx, func(t *tx) error {
 		account, err := t.lock(l)
 		if err != nil {
@@ -164,15 +157,13 @@ func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
 		return s, err
 	}
 	q := l.j.read(ctx)
-	var keeping string
-	err = q.row(`SELECT merchant, order_ids FROM accounts WHERE id = ?1`, id).Scan(&s.Merchant, &keeping)
+	err = q.row(`SELECT merchant, order_ids FROM accounts WHERE id = ?1`, id).Scan(&s.Merchant, &s.OrderIDs)
 	if errors.Is(err, sql.ErrNoRows) { // another account was renamed to its name
 		return s, nil
 	}
 	if err != nil {
 		return s, l.j.failed(err)
 	}
-	s.OrderIDs = Keeping(keeping)
 	newest, err := load(q,
 		`id = (SELECT id FROM orders WHERE account = ?1 AND state = 'accepted' AND NOT EXISTS (SELECT 1 FROM acceptances
 			WHERE account = ?1 AND what = 'withdrawal' AND subject = withdrawal) ORDER BY `+byTime+` LIMIT 1)`, id)
@@ -182,29 +173,23 @@ func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
 	if len(newest) > 0 {
 		s.Newest = &newest[0]
 	}
-	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending')`, id).
-		Scan(&s.Unknown); err != nil {
-		return s, l.j.failed(err)
+	s.Unknown, err = one[int](q, `SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending')`, id)
+	if err == nil {
+		s.Found, err = one[int](q, `SELECT count(*) FROM orders WHERE account = ?1 AND sent = '' AND state IN ('accepted', 'conflict')
+			AND changed > (SELECT agreed FROM accounts WHERE id = ?1)`, id)
 	}
-	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND sent = '' AND state IN ('accepted', 'conflict')
-		AND changed > (SELECT agreed FROM accounts WHERE id = ?1)`, id).Scan(&s.Found); err != nil {
-		return s, l.j.failed(err)
+	if err == nil {
+		s.Keys, err = collect(each(q, scanOne[string], `SELECT fingerprint FROM keys WHERE account = ?1 AND answered <> '' ORDER BY noted`, id))
 	}
-	s.Keys, err = collect(q, scanOne[string],
-		`SELECT fingerprint FROM keys WHERE account = ?1 AND answered <> '' ORDER BY noted`, id)
-	return s, l.j.failed(err)
+	return s, err
 }
 
 // NoteService records what the service has shown about the account: the merchant's id, if none is known yet, and
 // whether order ids are kept. Empty values change nothing.
 func (l *Ledger) NoteService(ctx context.Context, merchant string, keeping Keeping) error {
-	return l.j.write(ctx, func(t *tx) error {
-		id, err := t.lock(l)
-		if err != nil {
-			return err
-		}
-		_, err = t.exec(`UPDATE accounts SET merchant = CASE WHEN merchant = '' THEN ?1 ELSE merchant END, order_ids = CASE WHEN ?2 = '' THEN order_ids ELSE ?2 END WHERE id = ?3`,
-			keepable(merchant), string(keeping), id)
+	return l.locked(ctx, func(t *tx, account int64) error {
+		_, err := t.exec(`UPDATE accounts SET merchant = CASE WHEN merchant = '' THEN ?1 ELSE merchant END, order_ids = CASE WHEN ?2 = '' THEN order_ids ELSE ?2 END WHERE id = ?3`,
+			keepable(merchant), string(keeping), account)
 		return err
 	})
 }
@@ -229,8 +214,8 @@ func (j *Journal) Rename(ctx context.Context, old, to order.Account) error {
 			return err
 		}
 		if other != 0 {
-			n := 0
-			if err := t.row(`SELECT count(*) FROM orders WHERE account = ?1`, other).Scan(&n); err != nil {
+			n, err := one[int](t, `SELECT count(*) FROM orders WHERE account = ?1`, other)
+			if err != nil {
 				return err
 			}
 			if n > 0 || other == from {
@@ -256,16 +241,12 @@ func (j *Journal) Rename(ctx context.Context, old, to order.Account) error {
 
 // accountNumber finds an account and locks it. It returns 0 if there is none.
 func (t *tx) accountNumber(a order.Account) (id int64, err error) {
-	err = t.row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2 {lock}`, a.Address, a.Name).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return id, err
+	return first[int64](t, `SELECT id FROM accounts WHERE address = ?1 AND name = ?2 {lock}`, a.Address, a.Name)
 }
 
 // idle returns an error while another process sends for the account or applies a plan of it.
 func (t *tx) idle(account int64) error {
-	sending, err := t.orders(`account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`, account)
+	sending, err := load(t, `account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`, account)
 	if err != nil {
 		return err
 	}
@@ -302,11 +283,10 @@ func (j *Journal) Accounts(ctx context.Context) ([]order.Account, error) {
 }
 
 func (j *Journal) accounts(ctx context.Context, query string, args ...any) ([]order.Account, error) {
-	accounts, err := collect(j.read(ctx), func(rows *sql.Rows) (a order.Account, err error) {
+	return collect(each(j.read(ctx), func(rows *sql.Rows) (a order.Account, err error) {
 		err = rows.Scan(&a.Address, &a.Name)
 		return a, err
-	}, query, args...)
-	return accounts, j.failed(err)
+	}, query, args...))
 }
 
 var errNoID = errors.New("a withdrawal without an id cannot be recorded")
@@ -316,30 +296,26 @@ func (t *tx) holder(account int64, withdrawal string, but int64) (orderID string
 	if withdrawal == "" {
 		return "", nil
 	}
-	err = t.row(`SELECT order_id FROM orders WHERE account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) = substr(?2, 1, 200) AND withdrawal = ?2 AND id <> ?3 ORDER BY id LIMIT 1`,
-		account, storable(withdrawal), but).Scan(&orderID)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return orderID, err
+	return first[string](t, `SELECT order_id FROM orders WHERE account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) = substr(?2, 1, 200) AND withdrawal = ?2 AND id <> ?3 ORDER BY id LIMIT 1`,
+		account, storable(withdrawal), but)
 }
 
-// current returns the account and an order in it. If the order's sender has died, the order becomes unknown
+// current returns an order of the account. If the order's sender has died, the order becomes unknown
 // first. The order's state is empty if the journal does not have the order.
-func (t *tx) current(l *Ledger, orderID string) (account int64, o Record, err error) {
-	if account, err = t.lock(l); err != nil {
-		return 0, Record{}, err
+func (t *tx) current(l *Ledger, orderID string) (Record, error) {
+	account, err := t.lock(l)
+	if err != nil {
+		return Record{}, err
 	}
-	found, err := t.orders(`account = ?1 AND order_id = ?2`, account, orderID)
+	found, err := load(t, `account = ?1 AND order_id = ?2`, account, orderID)
 	if err != nil || len(found) == 0 {
-		return account, Record{Order: order.Order{OrderID: orderID}, account: account}, err
+		return Record{Order: order.Order{OrderID: orderID}, account: account}, err
 	}
-	o, err = t.reap(found[0])
-	return account, o, err
+	return t.reap(found[0])
 }
 
 func (t *tx) byNumber(row int64) (Record, error) {
-	found, err := t.orders(`id = ?1`, row)
+	found, err := load(t, `id = ?1`, row)
 	if err == nil && len(found) == 0 {
 		err = errors.New("the record of the order is gone")
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -22,48 +23,66 @@ const orderColumns = `orders.id, account, order_id, run, state, orders.currency,
 const withAttempts = `LEFT JOIN attempts ON attempts.order_row = orders.id`
 
 // scanOrder reads a row of orderColumns: an order and at most one of its attempts.
-func scanOrder(rows *sql.Rows, more ...any) (o Record, err error) {
-	var state, sent, decidedAt, created, changed string
+func scanOrder(rows *sql.Rows) (o Record, err error) {
 	var d order.Resolution
-	var number, sender, decimals, demand, consent, since sql.NullInt64
-	var began, ended, outcome, boot, skew sql.NullString
-	err = rows.Scan(slices.Concat([]any{&o.row, &o.account, &o.OrderID, &o.Run, &state}, contentColumns(&o.Content),
-		[]any{&o.Callback, &o.Note, &o.ID, &o.Shown, &o.version, &sent, &o.Code, &o.Reason, &o.User, &o.Host, &o.Key, &d.As, &decidedAt, &d.User, &d.Host, &d.Reason,
-			&created, &changed,
-			&number, &sender, &began, &ended, &outcome, &decimals, &demand, &consent, &boot, &since, &skew}, more)...)
-	o.State, o.Sent, o.Created, o.Changed = order.State(state), unstamp(sent), unstamp(created), unstamp(changed)
+	var a order.Attempt
+	var from origin
+	err = rows.Scan(slices.Concat([]any{&o.row, &o.account, &o.OrderID, &o.Run, &o.State}, contentColumns(&o.Content),
+		[]any{&o.Callback, &o.Note, &o.ID, &o.Shown, &o.version, stamped(&o.Sent), &o.Code, &o.Reason, &o.User, &o.Host, &o.Key,
+			&d.As, stamped(&d.At), &d.User, &d.Host, &d.Reason, stamped(&o.Created), stamped(&o.Changed),
+			orZero(&a.Number), orZero(&from.sender), stamped(&a.Began), stamped(&a.Ended), orZero(&a.Outcome), orZero(&a.Decimals),
+			orZero(&a.Demand), orZero(&a.Consent), orZero(&from.boot), orZero(&from.since), orZero(&from.skew)})...)
 	o.ID, o.Shown = restored(o.ID), restored(o.Shown)
 	if d.As != "" {
-		d.At = unstamp(decidedAt)
 		o.Resolved = &d
 	}
 	o.Attempts = []order.Attempt{} // in JSON, none is an empty list
-	if number.Valid {
-		o.Attempts = append(o.Attempts, order.Attempt{Number: number.Int64, Began: unstamp(began.String), Ended: unstamp(ended.String),
-			Outcome: order.Ending(outcome.String), Decimals: decimals.Int64, Demand: demand.Int64, Consent: consent.Int64})
-		o.origins = []origin{{sender.Int64, boot.String, time.Duration(since.Int64), skew.String}}
+	if a.Number != 0 {
+		o.Attempts, o.origins = append(o.Attempts, a), []origin{from}
 	}
 	return o, err
 }
 
 // contentColumns are the destinations of the columns currency, unit, minor, address and memo.
 func contentColumns(c *order.Content) []any {
-	return []any{unit{&c.Currency.Kind, &c.Currency.Code}, unit{&c.Amount.Kind, &c.Amount.Code}, &c.Amount.Minor, &c.Address, &c.Memo}
+	return []any{unit(&c.Currency.Kind, &c.Currency.Code), unit(&c.Amount.Kind, &c.Amount.Code), &c.Amount.Minor, &c.Address, &c.Memo}
 }
 
-// A unit is the destination of a column that has what order.UnitText returns.
-type unit struct {
-	kind *api.Kind
-	code *string
+// A column is the destination of one column, for database/sql.
+type column func(any) error
+
+// Scan stores the value of the column.
+func (c column) Scan(value any) error { return c(value) }
+
+// orZero is the destination of a column that may be null: that is the zero value.
+func orZero[T any](to *T) column {
+	return func(value any) error {
+		var v sql.Null[T]
+		err := v.Scan(value)
+		*to = v.V
+		return err
+	}
 }
 
-// Scan is for database/sql.
-func (u unit) Scan(column any) error {
-	var text sql.NullString
-	err := text.Scan(column)
-	c := unitOf(text.String)
-	*u.kind, *u.code = c.Kind, c.Code
-	return err
+// stamped is the destination of a column with a time.
+func stamped(to *time.Time) column {
+	return func(value any) error {
+		var text string
+		err := orZero(&text)(value)
+		*to = unstamp(text)
+		return err
+	}
+}
+
+// unit is the destination of a column that has what order.UnitText returns.
+func unit(kind *api.Kind, code *string) column {
+	return func(value any) error {
+		var text string
+		err := orZero(&text)(value)
+		c := unitOf(text)
+		*kind, *code = c.Kind, c.Code
+		return err
+	}
 }
 
 // unitOf is the inverse of order.UnitText.
@@ -75,39 +94,93 @@ func unitOf(text string) api.Currency {
 	return api.CryptoCurrency(code)
 }
 
-// each iterates over the rows of a query. It stops after an error.
-func each(q querier, query string, args ...any) iter.Seq2[*sql.Rows, error] {
-	return func(yield func(*sql.Rows, error) bool) {
+// each yields what scan makes of each row of a query. It stops after an error.
+func each[T any](q querier, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
 		rows, err := q.rows(query, args...)
 		if err != nil {
-			yield(nil, err)
+			yield(none, q.failed(err))
 			return
 		}
 		defer rows.Close()
 		for rows.Next() {
-			if !yield(rows, nil) {
+			value, err := scan(rows)
+			if !yield(value, q.failed(err)) || err != nil {
 				return
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(nil, err)
+			yield(none, q.failed(err))
 		}
 	}
 }
 
-// collect returns what scan makes of each row of a query.
-func collect[T any](q querier, scan func(*sql.Rows) (T, error), query string, args ...any) (all []T, err error) {
-	for rows, err := range each(q, query, args...) {
+// eachOf is each for a query about the account of a ledger, whose number is ?1.
+func eachOf[T any](
+	ctx context.Context, l *Ledger, scan func(*sql.Rows) (T, error), query string, args ...any,
+) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		account, err := l.number(ctx)
+		switch {
+		case err != nil:
+			var none T
+			yield(none, err)
+		case account != 0:
+			each(l.j.read(ctx), scan, query, append([]any{account}, args...)...)(yield)
+		}
+	}
+}
+
+// mostAtOnce is how many texts are in a list of one statement.
+const mostAtOnce = 64
+
+// among is each for a query about an account, whose number is ?1, and texts, for which the query has {list}. For the
+// texts as the index orders_withdrawal has them, it has {starts}. The query runs for some of the texts at a time.
+func among[T any](
+	q querier, scan func(*sql.Rows) (T, error), query string, account int64, texts []string,
+) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for some := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(texts))), mostAtOnce) {
+			args, marks, starts := []any{account}, make([]string, len(some)), make([]string, len(some))
+			for i, text := range some {
+				args, marks[i] = append(args, text), fmt.Sprintf("?%d", i+2)
+				starts[i] = "substr(" + marks[i] + ", 1, 200)"
+			}
+			lists := strings.NewReplacer("{list}", strings.Join(marks, ", "), "{starts}", strings.Join(starts, ", "))
+			for value, err := range each(q, scan, lists.Replace(query), args...) {
+				if !yield(value, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// collect returns all values, or the error.
+func collect[T any](values iter.Seq2[T, error]) (all []T, err error) {
+	for value, err := range values {
 		if err != nil {
 			return nil, err
 		}
-		one, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one)
+		all = append(all, value)
 	}
 	return all, nil
+}
+
+// one returns the value of a query with one row and one column.
+func one[T any](q querier, query string, args ...any) (value T, err error) {
+	err = q.row(query, args...).Scan(&value)
+	return value, q.failed(err)
+}
+
+// first is one for a query that may have no row. Then the value is zero.
+func first[T any](q querier, query string, args ...any) (T, error) {
+	value, err := one[T](q, query, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return value, err
 }
 
 // scanOne reads a row of one column.
@@ -116,15 +189,11 @@ func scanOne[T any](rows *sql.Rows) (value T, err error) {
 	return value, err
 }
 
-// ordersOf returns the orders in the rows of a query. The rows of one order must be adjacent.
-func ordersOf(q querier, query string, args ...any) iter.Seq2[Record, error] {
+// joined returns the orders in rows of which each has one attempt. The rows of one order are adjacent.
+func joined(rows iter.Seq2[Record, error]) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		var o Record
-		for rows, err := range each(q, query, args...) {
-			var row Record
-			if err == nil {
-				row, err = scanOrder(rows)
-			}
+		for row, err := range rows {
 			switch {
 			case err != nil:
 				yield(Record{}, err)
@@ -144,18 +213,19 @@ func ordersOf(q querier, query string, args ...any) iter.Seq2[Record, error] {
 }
 
 // load returns the orders for which a condition holds, oldest first.
-func load(q querier, where string, args ...any) (orders []Record, err error) {
-	for o, err := range ordersOf(q,
-		`SELECT `+orderColumns+` FROM orders `+withAttempts+` WHERE `+where+` ORDER BY orders.id, number`, args...) {
-		if err != nil {
-			return nil, err
-		}
-		orders = append(orders, o)
-	}
-	return orders, nil
+func load(q querier, where string, args ...any) ([]Record, error) {
+	return collect(joined(each(q, scanOrder, ordersWhere(where), args...)))
 }
 
-func (t *tx) orders(where string, args ...any) ([]Record, error) { return load(t, where, args...) }
+// loadAmong is load for a condition of among.
+func loadAmong(q querier, where string, account int64, texts []string) ([]Record, error) {
+	return collect(joined(among(q, scanOrder, ordersWhere(where), account, texts)))
+}
+
+// ordersWhere returns a query for the orders for which a condition holds, oldest first.
+func ordersWhere(condition string) string {
+	return `SELECT ` + orderColumns + ` FROM orders ` + withAttempts + ` WHERE ` + condition + ` ORDER BY orders.id, number`
+}
 
 // insert makes an order, unless there is one: then its number is 0. happen gives it a state, in the same transaction,
 // unless it is planned.
@@ -187,72 +257,57 @@ func (l *Ledger) Unshown(ctx context.Context) iter.Seq2[Record, error] {
 const unshown = "shown = '' AND (sent <> '' OR decided <> '')"
 
 func (l *Ledger) chosen(ctx context.Context, f order.Filter, conditions ...string) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		account, err := l.number(ctx)
-		if err != nil {
-			yield(Record{}, err)
-			return
-		}
-		if account == 0 {
-			return
-		}
-		query, args := queryFor(account, f, conditions...)
-		for o, err := range ordersOf(l.j.read(ctx), query, args...) {
-			if !yield(o, l.j.failed(err)) || err != nil {
-				return
-			}
-		}
-	}
+	query, args := queryFor(f, conditions...)
+	return joined(eachOf(ctx, l, scanOrder, query, args...))
 }
 
-// queryFor returns the statement for a filter with further conditions.
-func queryFor(account int64, f order.Filter, conditions ...string) (query string, args []any) {
-	where, args := append([]string{"orders.account = ?1"}, conditions...), []any{account}
-	add := func(condition string, value any) {
+// queryFor returns the statement for a filter with further conditions. The account is its first argument, before args.
+func queryFor(f order.Filter, conditions ...string) (query string, args []any) {
+	where := append([]string{"orders.account = ?1"}, conditions...)
+	from, by := "orders", "orders.id"
+	if f.Run != "" {
+		from, by = "run_rows JOIN orders ON orders.id = run_rows.order_row", "place"
+		where, args = append(where, ofRun), append(args, f.Run)
+	}
+	mark := func(value any) string {
 		args = append(args, value)
-		where = append(where, fmt.Sprintf(condition, len(args)))
+		return fmt.Sprintf("?%d", len(args)+1)
+	}
+	add := func(condition string, value any) {
+		where = append(where, strings.ReplaceAll(condition, "?", mark(value)))
 	}
 	const when = "CASE WHEN sent = '' THEN created ELSE sent END"
 	if !f.From.IsZero() {
-		add(when+" >= ?%d", stamp(f.From))
+		add(when+" >= ?", stamp(f.From))
 	}
 	if !f.To.IsZero() {
-		add(when+" < ?%d", stamp(f.To))
+		add(when+" < ?", stamp(f.To))
 	}
 	if len(f.States) > 0 {
 		var marks []string
 		for _, s := range f.States {
-			args = append(args, string(s))
-			marks = append(marks, fmt.Sprintf("?%d", len(args)))
+			marks = append(marks, mark(string(s)))
 		}
 		where = append(where, "state IN ("+strings.Join(marks, ", ")+")")
 	}
 	if f.Currency != (api.Currency{}) {
-		add("lower(orders.currency) = lower(?%d)", order.UnitText(f.Currency))
+		add("lower(orders.currency) = lower(?)", order.UnitText(f.Currency))
 	}
 	if f.Address != "" {
-		add("payee = ?%d", payee(f.Address))
-	}
-	from, by := "orders", "orders.id"
-	if f.Run != "" {
-		from, by = "run_rows JOIN orders ON orders.id = run_rows.order_row", "place"
-		args = append(args, f.Run)
-		where = append(where, ofRun(len(args)))
+		add("payee = ?", payee(f.Address))
 	}
 	if f.Runs {
 		where = append(where, "orders.id IN (SELECT run_rows.order_row FROM run_rows)")
 	}
 	if f.OrderID != "" {
-		add("order_id = ?%d", f.OrderID)
+		add("order_id = ?", f.OrderID)
 	}
 	return `SELECT ` + orderColumns + ` FROM ` + from + ` ` + withAttempts + ` WHERE ` + strings.Join(where, " AND ") +
 		` ORDER BY ` + by + `, number`, args
 }
 
-// ofRun returns the condition for the rows of a run that has begun. The account is the first argument.
-func ofRun(name int) string {
-	return fmt.Sprintf("run_id = (SELECT runs.id FROM runs WHERE runs.account = ?1 AND runs.name = ?%d AND runs.began <> '')", name)
-}
+// ofRun is the condition for the rows of a run that has begun. The account is ?1, and the name of the run is ?2.
+const ofRun = "run_id = (SELECT runs.id FROM runs WHERE runs.account = ?1 AND runs.name = ?2 AND runs.began <> '')"
 
 // Order returns one order. If there is none, it returns NotFound.
 func (l *Ledger) Order(ctx context.Context, orderID string) (Record, error) {
@@ -262,17 +317,74 @@ func (l *Ledger) Order(ctx context.Context, orderID string) (Record, error) {
 	return Record{}, &Error{Kind: NotFound, OrderID: orderID}
 }
 
+// Held returns those of the orders that the journal has.
+func (l *Ledger) Held(ctx context.Context, orderIDs []string) (held map[string]Record, err error) {
+	held = make(map[string]Record)
+	account, err := l.number(ctx)
+	if err != nil || account == 0 {
+		return held, err
+	}
+	orders, err := loadAmong(l.j.read(ctx), `account = ?1 AND order_id IN ({list})`, account, orderIDs)
+	for _, o := range orders {
+		held[o.OrderID] = o
+	}
+	return held, err
+}
+
+// ByWithdrawal returns the orders of the account that have one of these withdrawals, by the id of the withdrawal.
+func (l *Ledger) ByWithdrawal(ctx context.Context, ids []string) (held map[string]Record, err error) {
+	held = make(map[string]Record)
+	account, err := l.number(ctx)
+	if err != nil || account == 0 {
+		return held, err
+	}
+	stored := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if id != "" {
+			stored = append(stored, storable(keepable(id)))
+		}
+	}
+	orders, err := loadAmong(l.j.read(ctx), `account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) IN ({starts}) AND withdrawal IN ({list})`,
+		account, stored)
+	for _, o := range orders {
+		held[o.ID] = o
+	}
+	return held, err
+}
+
+// Paid returns those of the addresses to which a withdrawal of the account was accepted, in any spelling.
+func (l *Ledger) Paid(ctx context.Context, addresses []string) (paid map[string]bool, err error) {
+	paid = make(map[string]bool)
+	account, err := l.number(ctx)
+	if err != nil || account == 0 {
+		return paid, err
+	}
+	spelt := map[string][]string{}
+	for _, a := range addresses {
+		spelt[payee(a)] = append(spelt[payee(a)], a)
+	}
+	for form, err := range among(l.j.read(ctx), scanOne[string],
+		`SELECT DISTINCT payee FROM orders WHERE account = ?1 AND state = 'accepted' AND payee IN ({list})`,
+		account, slices.Collect(maps.Keys(spelt))) {
+		if err != nil {
+			return paid, err
+		}
+		for _, a := range spelt[form] {
+			paid[a] = true
+		}
+	}
+	return paid, nil
+}
+
 // Story returns the history of an order, oldest event first.
 func (j *Journal) Story(ctx context.Context, o Record) ([]order.Event, error) {
-	events, err := collect(j.read(ctx), scanEvent, `SELECT at, user_name, host, what, state, currency, unit, minor, address, memo, callback, fingerprint, withdrawal, status, code, reason
-		FROM events WHERE order_row = ?1 ORDER BY id`, o.row)
-	return events, j.failed(err)
+	return collect(each(j.read(ctx), scanEvent, `SELECT at, user_name, host, what, state, currency, unit, minor, address, memo, callback, fingerprint, withdrawal, status, code, reason
+		FROM events WHERE order_row = ?1 ORDER BY id`, o.row))
 }
 
 func scanEvent(rows *sql.Rows) (e order.Event, err error) {
-	var at, state string
-	err = rows.Scan(slices.Concat([]any{&at, &e.User, &e.Host, &e.What, &state}, contentColumns(&e.Content),
+	err = rows.Scan(slices.Concat([]any{stamped(&e.At), &e.User, &e.Host, &e.What, &e.State}, contentColumns(&e.Content),
 		[]any{&e.Callback, &e.Key, &e.ID, &e.HTTPStatus, &e.Code, &e.Reason})...)
-	e.At, e.State, e.ID = unstamp(at), order.State(state), restored(e.ID)
+	e.ID = restored(e.ID)
 	return e, err
 }

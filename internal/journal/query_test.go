@@ -461,8 +461,8 @@ func TestAskedBeforeEachWithdrawal(t *testing.T) {
 func TestAskedBeforeEachScan(t *testing.T) {
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
 	defer j.Close()
-	query, args := queryFor(1, order.Filter{}, unshown)
-	steps := stepsOf(t, j, query, args...)
+	query, args := queryFor(order.Filter{}, unshown)
+	steps := stepsOf(t, j, query, append([]any{1}, args...)...)
 	if want := "SEARCH orders USING INDEX orders_unshown (account=?)"; !slices.Contains(steps, want) {
 		t.Errorf("%s: %q, want %q", query, steps, want)
 	}
@@ -471,11 +471,11 @@ func TestAskedBeforeEachScan(t *testing.T) {
 // stepsOf returns the steps of a query plan in SQLite.
 func stepsOf(t *testing.T, j *book, query string, args ...any) []string {
 	t.Helper()
-	steps, err := collect(reader{j.Journal, t.Context()}, func(rows *sql.Rows) (step string, err error) {
+	steps, err := collect(each(reader{j.Journal, t.Context()}, func(rows *sql.Rows) (step string, err error) {
 		var a, b, c int
 		err = rows.Scan(&a, &b, &c, &step)
 		return step, err
-	}, "EXPLAIN QUERY PLAN "+query, args...)
+	}, "EXPLAIN QUERY PLAN "+query, args...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,29 +25,24 @@ func (l *Ledger) Reap(ctx context.Context) error {
 	if err != nil || account == 0 {
 		return err
 	}
-	q := l.j.read(ctx)
-	waiting := 0
-	if err := q.row(`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`, account).Scan(&waiting); err != nil {
-		return l.j.failed(err)
-	}
-	if waiting > 0 {
-		if err := l.j.write(ctx, func(t *tx) error {
+	const sending = `account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`
+	waiting, err := one[int](l.j.read(ctx), `SELECT count(*) FROM orders WHERE `+sending, account)
+	if err == nil && waiting > 0 {
+		err = l.j.write(ctx, func(t *tx) error {
 			if _, err := t.lockNumber(account); err != nil {
 				return err
 			}
-			sending, err := t.orders(`account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`, account)
-			if err != nil {
-				return err
-			}
-			for _, o := range sending {
-				if _, err := t.reap(o); err != nil {
-					return err
+			orders, err := load(t, sending, account)
+			for _, o := range orders {
+				if err == nil {
+					_, err = t.reap(o)
 				}
 			}
-			return nil
-		}); err != nil {
 			return err
-		}
+		})
+	}
+	if err != nil {
+		return err
 	}
 	return l.discardUnfinished(ctx, account)
 }

@@ -15,10 +15,7 @@ func (l *Ledger) Restored(ctx context.Context) (restored bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	err = l.j.read(ctx).
-		row(`SELECT restored > coalesce((SELECT checked FROM accounts WHERE id = ?1), 0) FROM till_journal`, id).
-		Scan(&restored)
-	return restored, l.j.failed(err)
+	return one[bool](l.j.read(ctx), `SELECT restored > coalesce((SELECT checked FROM accounts WHERE id = ?1), 0) FROM till_journal`, id)
 }
 
 const markRestored = `UPDATE till_journal SET restored = restored + 1`

@@ -13,6 +13,7 @@ import (
 type torn struct{ db *sql.DB }
 
 func (t torn) rows(query string, _ ...any) (*sql.Rows, error) { return t.db.Query(query) }
+func (torn) failed(err error) error                           { return err }
 func (t torn) row(query string, _ ...any) *sql.Row            { return t.db.QueryRow(query) }
 
 type tornConn struct{ driver.Conn }
@@ -46,12 +47,12 @@ func TestBrokenResultIsAnError(t *testing.T) {
 	db := sql.OpenDB(tornConnector{})
 	defer db.Close()
 	q := torn{db}
-	if all, err := collect(q, scanOne[string], "SELECT"); !errors.Is(err, errTorn) || all != nil {
+	if all, err := collect(each(q, scanOne[string], "SELECT")); !errors.Is(err, errTorn) || all != nil {
 		t.Errorf("collect returned %v, %v", all, err)
 	}
 	var last error
 	n := 0
-	for _, err := range each(q, "SELECT") {
+	for _, err := range each(q, scanOne[string], "SELECT") {
 		n, last = n+1, err
 	}
 	if n != 2 || !errors.Is(last, errTorn) {
@@ -60,7 +61,7 @@ func TestBrokenResultIsAnError(t *testing.T) {
 	if orders, err := load(q, "true"); err == nil || orders != nil {
 		t.Errorf("load returned %v, %v", orders, err)
 	}
-	if _, err := collect(q, func(*sql.Rows) (int, error) { return 0, io.ErrUnexpectedEOF }, "SELECT"); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := collect(each(q, func(*sql.Rows) (int, error) { return 0, io.ErrUnexpectedEOF }, "SELECT")); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("collect lost the error of a row: %v", err)
 	}
 }

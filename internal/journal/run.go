@@ -1,14 +1,12 @@
 package journal
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"example.com/till/pkg/payout/approval"
@@ -33,7 +31,7 @@ type Run struct {
 	New       bool                `json:"-"` // BeginRun has just made it and every order of it
 	Consent   int64               `json:"-"`
 
-	id int64
+	id, sender int64
 }
 
 // A Row is one withdrawal of a plan.
@@ -72,11 +70,7 @@ func (l *Ledger) BeginRun(ctx context.Context, r Run, rows iter.Seq2[Row, error]
 func (l *Ledger) enterRun(ctx context.Context, r Run) (run Run, begun bool, err error) {
 	for {
 		var dead, alive []Run // runs of other processes that have not begun
-		err := l.j.write(ctx, func(t *tx) error {
-			account, err := t.lock(l)
-			if err != nil {
-				return err
-			}
+		err := l.locked(ctx, func(t *tx, account int64) (err error) {
 			if dead, alive, err = t.unfinished(account); err != nil || len(dead)+len(alive) > 0 {
 				return err
 			}
@@ -100,25 +94,12 @@ func (l *Ledger) enterRun(ctx context.Context, r Run) (run Run, begun bool, err 
 }
 
 func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
-	run, err = scanRun(t.row(`SELECT `+runColumns+` FROM runs WHERE account = ?1 AND name = ?2`, account, r.Name).Scan)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-	case err != nil:
-		return run, false, err
-	case run.Digest != r.Digest:
-		return run, false, &Error{Kind: RunChanged, Run: r.Name, Msg: "belongs to another plan: make a new plan"}
-	default:
-		if newest, err := t.newestOf(account, run.Batch); err != nil || run.Batch != "" && newest != run.Name {
-			return run, false,
-				cmp.Or[error](err,
-					&Error{Kind: BatchChanged, Run: r.Name,
-						Msg: fmt.Sprintf("is of the batch %q, which has gone on with run %s", run.Batch, newest)})
-		}
-		run.Before, run.Required = max(run.Before, r.Before), max(run.Required, r.Required)
-		_, err := t.exec(`UPDATE runs SET paid_before = ?1, approvals = ?2 WHERE id = ?3`, run.Before, run.Required, run.id)
-		if err == nil {
-			run.Consent, err = t.approve(run.id, r)
-		}
+	known, err := collect(each(t, scanRun, `SELECT `+runColumns+` FROM runs WHERE account = ?1 AND name = ?2`, account, r.Name))
+	if err != nil {
+		return Run{}, false, err
+	}
+	if len(known) > 0 {
+		run, err = t.continueRun(account, known[0], r)
 		return run, true, err
 	}
 	if err := t.stillNewest(account, r); err != nil {
@@ -138,15 +119,30 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 	return run, false, err
 }
 
+// continueRun records what is new about a run that has begun.
+func (t *tx) continueRun(account int64, run, now Run) (Run, error) {
+	if run.Digest != now.Digest {
+		return run, &Error{Kind: RunChanged, Run: run.Name, Msg: "belongs to another plan: make a new plan"}
+	}
+	if err := t.isNewest(account, run.Name, run.Batch); err != nil {
+		return run, err
+	}
+	run.Before, run.Required = max(run.Before, now.Before), max(run.Required, now.Required)
+	_, err := t.exec(`UPDATE runs SET paid_before = ?1, approvals = ?2 WHERE id = ?3`, run.Before, run.Required, run.id)
+	if err == nil {
+		run.Consent, err = t.approve(run.id, now)
+	}
+	return run, err
+}
+
 // stillNewest refuses a plan if a run of its batch has begun since the plan was made.
 func (t *tx) stillNewest(account int64, r Run) error {
 	newest, err := t.newestOf(account, r.Batch)
-	if err != nil || newest != r.Since {
-		return cmp.Or[error](err,
-			&Error{Kind: BatchChanged, Run: r.Name,
-				Msg: fmt.Sprintf("is of the batch %q, and its run %s has begun since the plan was made", r.Batch, newest)})
+	if err == nil && newest != r.Since {
+		err = &Error{Kind: BatchChanged, Run: r.Name,
+			Msg: fmt.Sprintf("is of the batch %q, and its run %s has begun since the plan was made", r.Batch, newest)}
 	}
-	return nil
+	return err
 }
 
 // newestOf returns the run of a batch that began last; empty: there is none.
@@ -154,12 +150,7 @@ func (t *tx) newestOf(account int64, batch string) (run string, err error) {
 	if batch == "" {
 		return "", nil
 	}
-	err = t.row(`SELECT name FROM runs WHERE account = ?1 AND batch = ?2 AND began <> '' ORDER BY id DESC LIMIT 1`,
-		account, batch).Scan(&run)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return run, err
+	return first[string](t, `SELECT name FROM runs WHERE account = ?1 AND batch = ?2 AND began <> '' ORDER BY id DESC LIMIT 1`, account, batch)
 }
 
 const (
@@ -181,18 +172,14 @@ func (l *Ledger) recordRows(ctx context.Context, run *Run, rows iter.Seq2[Row, e
 		if err != nil {
 			return err
 		}
-		if err := l.j.write(ctx, func(t *tx) error { return t.recordPiece(l, run, piece, place) }); err != nil {
+		if err := l.locked(ctx, func(t *tx, account int64) error { return t.recordPiece(account, run, piece, place) }); err != nil {
 			return err
 		}
 		if place += len(piece); len(piece) == rowsInAPiece {
 			time.Sleep(betweenPieces)
 		}
 	}
-	return l.j.write(ctx, func(t *tx) error {
-		account, err := t.lock(l)
-		if err != nil {
-			return err
-		}
+	return l.locked(ctx, func(t *tx, account int64) (err error) {
 		if err := t.stillNewest(account, *run); err != nil {
 			return err
 		}
@@ -211,8 +198,7 @@ func (l *Ledger) recordRows(ctx context.Context, run *Run, rows iter.Seq2[Row, e
 // stillRecording returns an error if another process has begun to remove the run, because this process looked
 // dead. Some of the run's rows may be gone.
 func (t *tx) stillRecording(run Run) error {
-	n := 0
-	err := t.row(`SELECT count(*) FROM runs WHERE id = ?1 AND began = '' AND sender = ?2`, run.id, t.j.sender).Scan(&n)
+	n, err := one[int](t, `SELECT count(*) FROM runs WHERE id = ?1 AND began = '' AND sender = ?2`, run.id, t.j.sender)
 	if err == nil && n != 1 {
 		err = &Error{Kind: RunChanged, Run: run.Name,
 			Msg: "was taken back by another process while it was being recorded: run it again"}
@@ -242,12 +228,8 @@ func pieces(rows iter.Seq2[Row, error]) iter.Seq2[[]Row, error] {
 }
 
 // recordPiece records rows of the run, and makes the orders that do not exist yet, in the state planned.
-func (t *tx) recordPiece(l *Ledger, run *Run, rows []Row, place int) error {
-	account, err := t.lock(l)
-	if err == nil {
-		err = t.stillRecording(*run)
-	}
-	if err != nil {
+func (t *tx) recordPiece(account int64, run *Run, rows []Row, place int) error {
+	if err := t.stillRecording(*run); err != nil {
 		return err
 	}
 	for i, r := range rows {
@@ -260,7 +242,7 @@ func (t *tx) recordPiece(l *Ledger, run *Run, rows []Row, place int) error {
 			return err
 		}
 	}
-	_, err = t.exec(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback)
+	_, err := t.exec(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback)
 		SELECT orders.id, ?1, ?2, ?3, '`+eventPlanned+`', state, orders.currency, orders.unit, orders.minor, orders.address, orders.memo, orders.callback
 		FROM run_rows JOIN orders ON orders.id = order_row WHERE run_id = ?4 AND place >= ?5 AND place < ?6 AND run = ?7 AND version = 1 ORDER BY place`,
 		t.now, t.j.options.User, t.j.options.Host, run.id, place, place+len(rows), run.Name)
@@ -275,7 +257,7 @@ func (t *tx) plan(account int64, run *Run, r Row) (row int64, err error) {
 		return made.row, err
 	}
 	run.New = false
-	found, err := t.orders(`account = ?1 AND order_id = ?2`, account, r.OrderID)
+	found, err := load(t, `account = ?1 AND order_id = ?2`, account, r.OrderID)
 	if err != nil {
 		return 0, err
 	}
@@ -289,23 +271,14 @@ func (t *tx) plan(account int64, run *Run, r Row) (row int64, err error) {
 // unfinished returns the runs of an account that have not begun: those of dead processes and those of living
 // ones.
 func (t *tx) unfinished(account int64) (dead, alive []Run, err error) {
-	senders := map[int64]Run{}
-	for rows, err := range each(t,
-		`SELECT `+runColumns+`, sender FROM runs WHERE account = ?1 AND began = ''`, account) {
-		if err != nil {
-			return nil, nil, err
-		}
-		var sender int64
-		r, err := scanRun(func(to ...any) error { return rows.Scan(append(to, &sender)...) })
-		if err != nil {
-			return nil, nil, err
-		}
-		senders[sender] = r
+	runs, err := collect(each(t, scanRun, `SELECT `+runColumns+` FROM runs WHERE account = ?1 AND began = ''`, account))
+	if err != nil {
+		return nil, nil, err
 	}
-	for sender, r := range senders {
+	for _, r := range runs {
 		living := false
-		if sender != t.j.sender { // this process records no other run now
-			if living, err = t.j.alive(t.ctx, t, sender); err != nil {
+		if r.sender != t.j.sender { // this process records no other run now
+			if living, err = t.j.alive(t.ctx, t, r.sender); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -320,14 +293,12 @@ func (t *tx) unfinished(account int64) (dead, alive []Run, err error) {
 
 // discardUnfinished removes the runs of dead processes that have not begun.
 func (l *Ledger) discardUnfinished(ctx context.Context, account int64) error {
-	n := 0
-	if err := l.j.read(ctx).
-		row(`SELECT count(*) FROM runs WHERE account = ?1 AND began = '' AND sender <> ?2`, account, l.j.sender).
-		Scan(&n); err != nil || n == 0 {
-		return l.j.failed(err)
+	n, err := one[int](l.j.read(ctx), `SELECT count(*) FROM runs WHERE account = ?1 AND began = '' AND sender <> ?2`, account, l.j.sender)
+	if err != nil || n == 0 {
+		return err
 	}
 	var dead []Run
-	err := l.j.write(ctx, func(t *tx) (err error) {
+	err = l.j.write(ctx, func(t *tx) (err error) {
 		dead, _, err = t.unfinished(account)
 		return err
 	})
@@ -362,7 +333,7 @@ func (l *Ledger) discard(ctx context.Context, run Run) error {
 				run.id, rowsInAPiece, run.Name); err != nil {
 				return err
 			}
-			doomed, err := collect(t, scanOne[int64], `SELECT id FROM orders WHERE `+untouched, run.id, rowsInAPiece, run.Name)
+			doomed, err := collect(each(t, scanOne[int64], `SELECT id FROM orders WHERE `+untouched, run.id, rowsInAPiece, run.Name))
 			if err != nil {
 				return err
 			}
@@ -389,103 +360,24 @@ func (l *Ledger) discard(ctx context.Context, run Run) error {
 	return nil
 }
 
-const runColumns = `runs.id, runs.name, digest, plan, batch, paid_before, began, runs.user_name, runs.host, runs.approvals`
+const runColumns = `runs.id, runs.name, digest, plan, batch, paid_before, began, runs.user_name, runs.host, runs.approvals, runs.sender`
 
-func scanRun(scan func(...any) error) (r Run, err error) {
-	var began string
-	err = scan(&r.id, &r.Name, &r.Digest, &r.Plan, &r.Batch, &r.Before, &began, &r.User, &r.Host, &r.Required)
-	r.Began = unstamp(began)
+func scanRun(rows *sql.Rows) (r Run, err error) {
+	err = rows.Scan(&r.id, &r.Name, &r.Digest, &r.Plan, &r.Batch, &r.Before, stamped(&r.Began), &r.User, &r.Host, &r.Required, &r.sender)
 	return r, err
 }
 
 // Runs returns the runs of the account that have begun, oldest first.
-func (l *Ledger) Runs(ctx context.Context) (runs []Run, err error) {
-	account, err := l.number(ctx)
-	if err != nil || account == 0 {
-		return nil, err
-	}
-	runs, err = collect(l.j.read(ctx), func(rows *sql.Rows) (Run, error) { return scanRun(rows.Scan) },
-		`SELECT `+runColumns+` FROM runs WHERE account = ?1 AND began <> '' ORDER BY id`, account)
-	return runs, l.j.failed(err)
+func (l *Ledger) Runs(ctx context.Context) ([]Run, error) {
+	return collect(eachOf(ctx, l, scanRun, `SELECT `+runColumns+` FROM runs WHERE account = ?1 AND began <> '' ORDER BY id`))
 }
 
 // RunRows yields the rows of a run as they were recorded when it began, in the order of the plan.
 func (l *Ledger) RunRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
-		for rows, err := range each(l.j.read(ctx), `SELECT order_id, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, run_rows.note
-			FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE run_id = ?1 ORDER BY place`, run.id) {
-			var r Row
-			if err == nil {
-				err = rows.Scan(append(append([]any{&r.OrderID}, contentColumns(&r.Content)...), &r.Callback, &r.Note)...)
-			}
-			if !yield(r, l.j.failed(err)) || err != nil {
-				return
-			}
-		}
+	scan := func(rows *sql.Rows) (r Row, err error) {
+		err = rows.Scan(slices.Concat([]any{&r.OrderID}, contentColumns(&r.Content), []any{&r.Callback, &r.Note})...)
+		return r, err
 	}
-}
-
-// Held returns those of the orders that the journal has.
-func (l *Ledger) Held(ctx context.Context, orderIDs []string) (held map[string]Record, err error) {
-	held = make(map[string]Record)
-	err = l.among(ctx, orderIDs, func(args []any, list string) error {
-		orders, err := load(l.j.read(ctx), `account = ?1 AND order_id IN (`+list+`)`, args...)
-		for _, o := range orders {
-			held[o.OrderID] = o
-		}
-		return err
-	})
-	return held, err
-}
-
-// Paid returns those of the addresses to which a withdrawal of the account was accepted, in any spelling.
-func (l *Ledger) Paid(ctx context.Context, addresses []string) (paid map[string]bool, err error) {
-	paid = make(map[string]bool)
-	spelt := map[string][]string{}
-	var forms []string
-	for _, a := range addresses {
-		form := payee(a)
-		if len(spelt[form]) == 0 {
-			forms = append(forms, form)
-		}
-		spelt[form] = append(spelt[form], a)
-	}
-	err = l.among(ctx, forms, func(args []any, list string) error {
-		payees, err := collect(l.j.read(ctx), scanOne[string],
-			`SELECT DISTINCT payee FROM orders WHERE account = ?1 AND state = 'accepted' AND payee IN (`+list+`)`, args...)
-		for _, form := range payees {
-			for _, a := range spelt[form] {
-				paid[a] = true
-			}
-		}
-		return err
-	})
-	return paid, err
-}
-
-// among calls ask with the parts of a list that are small enough for a statement, as inPieces does.
-func (l *Ledger) among(ctx context.Context, list []string, ask func(args []any, list string) error) error {
-	account, err := l.number(ctx)
-	if err != nil || account == 0 {
-		return err
-	}
-	return l.j.failed(inPieces(account, list, ask))
-}
-
-// mostAtOnce is how many texts are in a list of one statement.
-const mostAtOnce = 64
-
-// inPieces calls ask with the arguments of a statement, which are the account's number and some of the texts, and with
-// the list of the names of these texts.
-func inPieces(account int64, texts []string, ask func(args []any, list string) error) error {
-	for some := range slices.Chunk(texts, mostAtOnce) {
-		args, names := []any{account}, make([]string, len(some))
-		for i, text := range some {
-			args, names[i] = append(args, text), fmt.Sprintf("?%d", i+2)
-		}
-		if err := ask(args, strings.Join(names, ", ")); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(l.j.read(ctx), scan, `SELECT order_id, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, run_rows.note
+		FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE run_id = ?1 ORDER BY place`, run.id)
 }

@@ -33,19 +33,19 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Record, err error) {
 		return Record{}, err
 	}
 	err = l.j.write(ctx, func(t *tx) error {
-		account, old, err := t.current(l, e.OrderID)
+		old, err := t.current(l, e.OrderID)
 		if err != nil {
 			return err
 		}
-		if err := t.tieKey(account, e.Key); err != nil {
+		if err := t.tieKey(old.account, e.Key); err != nil {
 			return err
 		}
-		holder, err := t.holder(account, e.Withdrawal, old.row)
+		holder, err := t.holder(old.account, e.Withdrawal, old.row)
 		if err != nil {
 			return err
 		}
 		if old.State == "" {
-			if old, err = t.insert(account, order.Order{OrderID: e.OrderID, Content: e.Content}); err != nil {
+			if old, err = t.insert(old.account, order.Order{OrderID: e.OrderID, Content: e.Content}); err != nil {
 				return err
 			}
 		}
@@ -59,7 +59,7 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Record, err error) {
 // order after that. If the order has changed since, for example because the list has shown it, that counts.
 func (l *Ledger) Missing(ctx context.Context, o Record) (now Record, err error) {
 	err = l.j.write(ctx, func(t *tx) (err error) {
-		if _, now, err = t.current(l, o.OrderID); err == nil && now.version == o.version {
+		if now, err = t.current(l, o.OrderID); err == nil && now.version == o.version {
 			now, err = t.happen(now, missing{o.ID})
 		}
 		return err
@@ -72,23 +72,17 @@ func (l *Ledger) Missing(ctx context.Context, o Record) (now Record, err error) 
 // or rejected order becomes unknown.
 func (l *Ledger) Show(ctx context.Context, withdrawals map[string]string) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(withdrawals)), mostShown) {
-		err := l.j.write(ctx, func(t *tx) error {
-			account, err := t.lock(l)
-			if err != nil {
-				return err
-			}
-			return inPieces(account, some, func(args []any, list string) error {
-				orders, err := t.orders(`account = ?1 AND order_id IN (`+list+`)`, args...)
-				for _, o := range orders {
-					if err == nil {
-						o, err = t.reap(o)
-					}
-					if err == nil {
-						_, err = t.happen(o, shown{withdrawals[o.OrderID]})
-					}
+		err := l.locked(ctx, func(t *tx, account int64) error {
+			orders, err := loadAmong(t, `account = ?1 AND order_id IN ({list})`, account, some)
+			for _, o := range orders {
+				if err == nil {
+					o, err = t.reap(o)
 				}
-				return err
-			})
+				if err == nil {
+					_, err = t.happen(o, shown{withdrawals[o.OrderID]})
+				}
+			}
+			return err
 		})
 		if err != nil {
 			return err
