@@ -97,8 +97,8 @@ var patches = []patch{
 `,
 	},
 	{
-		"internal/journal/marker.go", `"COMMIT", "PRAGMA synchronous = full"}`,
-		`"COMMIT", "PRAGMA synchronous = " + tape.SyncMode()}`,
+		"internal/journal/marker.go", `"COMMIT", "PRAGMA synchronous = full")`,
+		`"COMMIT", "PRAGMA synchronous = "+tape.SyncMode())`,
 	},
 	{
 		"internal/journal/journal.go", `

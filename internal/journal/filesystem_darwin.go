@@ -17,6 +17,3 @@ func checkFileSystem(dir string) error {
 	}
 	return nil
 }
-
-// isMountPoint always returns false, because only directories are mounted on macOS.
-func isMountPoint(string) (bool, error) { return false, nil }

@@ -5,23 +5,11 @@ package journal
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-// lockFile is the lock file of a journal. Each process that sends holds a lock on one byte of it, at the
-// offset of its number. The system releases the lock when the process ends in any way. The file is empty, and
-// is never removed.
-type lockFile struct{ file *os.File }
-
-func openLockFile(path string) (*lockFile, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return &lockFile{f}, nil
-}
 
 func (l *lockFile) hold(sender int64) error {
 	if err := l.set(sender, unix.F_WRLCK); err != nil {
@@ -32,7 +20,7 @@ func (l *lockFile) hold(sender int64) error {
 
 func (l *lockFile) held(sender int64) (bool, error) {
 	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: sender, Len: 1}
-	if err := unix.FcntlFlock(l.file.Fd(), getLock, &lock); err != nil {
+	if err := unix.FcntlFlock(l.Fd(), getLock, &lock); err != nil {
 		return false, fmt.Errorf("the locks of other processes cannot be looked at: %w", err)
 	}
 	return lock.Type != unix.F_UNLCK, nil
@@ -56,10 +44,16 @@ func (l *lockFile) free(at int64) error { return l.set(at, unix.F_UNLCK) }
 func (l *lockFile) set(at int64, kind int16) error {
 	lock := unix.Flock_t{Type: kind, Start: at, Len: 1}
 	for {
-		if err := unix.FcntlFlock(l.file.Fd(), setLock, &lock); !errors.Is(err, unix.EINTR) {
+		if err := unix.FcntlFlock(l.Fd(), setLock, &lock); !errors.Is(err, unix.EINTR) {
 			return err
 		}
 	}
 }
 
-func (l *lockFile) close() error { return l.file.Close() }
+// links returns how many names a file has.
+func links(info fs.FileInfo) uint64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Nlink)
+	}
+	return 1
+}

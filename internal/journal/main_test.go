@@ -202,7 +202,7 @@ func loseLock(t *testing.T, j *book) {
 	j.disconnect()
 	j.sends = false // until the next claim
 	if d, ok := j.dialect.(*sqliteDialect); ok {
-		d.locks.close()
+		d.locks.Close()
 		var err error
 		if d.locks, err = openLockFile(d.path + ".lock"); err != nil {
 			t.Fatal(err)

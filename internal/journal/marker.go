@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -29,22 +30,28 @@ const pause = time.Millisecond // between two tries to get what other processes 
 
 // enter takes the gate.
 func (d *sqliteDialect) enter(ctx context.Context) error {
-	for began := time.Now(); ; {
-		if got, err := d.locks.try(gateByte, false); got || err != nil {
-			return err
-		}
-		if time.Since(began) > d.wait {
-			return errLocked
-		}
-		if err := rest(ctx, pause); err != nil {
-			return err
-		}
+	got, err := patiently(ctx, d.wait, pause, func() (bool, error) { return d.locks.try(gateByte, false) })
+	if err == nil && !got {
+		err = errLocked
 	}
+	return err
 }
 
 func (d *sqliteDialect) leave() error { return d.locks.free(gateByte) }
 
 var errLocked = errors.New("another process does not let go of its lock")
+
+// patiently tries something until it is done or fails, for at most about so long, and reports whether it is done.
+func patiently(ctx context.Context, limit, pause time.Duration, try func() (done bool, err error)) (bool, error) {
+	for began := time.Now(); ; {
+		if done, err := try(); done || err != nil || time.Since(began) > limit {
+			return done, err
+		}
+		if err := rest(ctx, pause); err != nil {
+			return false, err
+		}
+	}
+}
 
 // rest waits for about this long. The time varies, so that two processes do not keep trying at the same
 // moments.
@@ -156,11 +163,9 @@ func (d *sqliteDialect) mark(ctx context.Context, conn *sql.Conn) error {
 	}
 	if !d.set {
 		// The checkpoint syncs.
-		for _, statement := range []string{"PRAGMA synchronous = normal", "BEGIN IMMEDIATE",
-			"UPDATE till_journal SET opened = 1 WHERE opened = 0", "COMMIT", "PRAGMA synchronous = full"} {
-			if err := d.exec(ctx, conn, statement); err != nil {
-				return err
-			}
+		if err := d.exec(ctx, conn, "PRAGMA synchronous = normal", "BEGIN IMMEDIATE",
+			"UPDATE till_journal SET opened = 1 WHERE opened = 0", "COMMIT", "PRAGMA synchronous = full"); err != nil {
+			return err
 		}
 		d.set = true
 	}
@@ -212,26 +217,35 @@ func (d *sqliteDialect) unmark(ctx context.Context) (unmarked bool, err error) {
 	if err != nil || !open {
 		return err == nil, err
 	}
-	for _, statement := range []string{"PRAGMA synchronous = normal", "BEGIN IMMEDIATE",
-		"UPDATE till_journal SET opened = 0", "COMMIT"} {
-		if err := d.exec(ctx, d.anchor, statement); err != nil {
-			return false, err
-		}
-	}
-	return true, nil
+	err = d.exec(ctx, d.anchor, "PRAGMA synchronous = normal", "BEGIN IMMEDIATE", "UPDATE till_journal SET opened = 0", "COMMIT")
+	return err == nil, err
 }
 
 // exec runs a statement that may have to wait for other processes. SQLite's own waiting gets slower, down to
 // ten tries a second. While another process writes all the time, it would hardly ever succeed.
-func (d *sqliteDialect) exec(ctx context.Context, conn *sql.Conn, statement string) error {
-	for began := time.Now(); ; {
-		_, err := conn.ExecContext(ctx, statement)
-		if e := (*sqlite.Error)(nil); !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY ||
-			time.Since(began) > d.wait {
+func (d *sqliteDialect) exec(ctx context.Context, conn *sql.Conn, statements ...string) error {
+	for _, statement := range statements {
+		if err := d.whileBusy(ctx, pause, func() error {
+			_, err := conn.ExecContext(ctx, statement)
 			return err
-		}
-		if err := rest(ctx, pause); err != nil {
+		}); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// whileBusy repeats a statement while other processes keep SQLite from running it.
+func (d *sqliteDialect) whileBusy(ctx context.Context, pause time.Duration, run func() error) error {
+	var busy error // of the last try
+	_, err := patiently(ctx, d.wait, pause, func() (bool, error) {
+		err := run()
+		if e := (*sqlite.Error)(nil); errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY {
+			busy = err
+			return false, nil
+		}
+		busy = nil
+		return true, err
+	})
+	return cmp.Or(err, busy)
 }

@@ -377,7 +377,7 @@ func TestLogStaysWithTheMarker(t *testing.T) {
 			if !errors.Is(err, errLocked) {
 				t.Fatalf("got %v", err)
 			}
-			others.close()
+			others.Close()
 			wantRestored(t, mustOpenFile(t, path), shop, false)
 		})
 	}

@@ -271,18 +271,14 @@ func (d *postgresDialect) numbered(t *tx) error {
 
 // hold waits a few seconds if the lock is not free: the server may still be ending the previous session.
 func (d *postgresDialect) hold(ctx context.Context, conn *sql.Conn, sender int64) error {
-	for tries := 1; ; tries++ {
-		got := false
-		if err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", sender).Scan(&got); err != nil || got {
-			return err
-		}
-		if tries == 100 {
-			return &Error{Kind: Broken, Place: d.place(), Msg: "does not give this process its lock yet: run the command again"}
-		}
-		if err := rest(ctx, 50*pause); err != nil {
-			return err
-		}
+	got, err := patiently(ctx, 5*time.Second, 50*pause, func() (got bool, err error) {
+		err = conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", sender).Scan(&got)
+		return got, err
+	})
+	if err == nil && !got {
+		err = &Error{Kind: Broken, Place: d.place(), Msg: "does not give this process its lock yet: run the command again"}
 	}
+	return err
 }
 
 func (d *postgresDialect) holds(_ context.Context, q querier, sender int64) (held bool, err error) {

@@ -271,7 +271,7 @@ ALTER TABLE attempts ADD COLUMN skew TEXT NOT NULL DEFAULT ''
 
 // fillKeys fills in the hashes of contents and payees in the orders of an older journal.
 func (t *tx) fillKeys() error {
-	orders, err := t.orders(`content = ''`)
+	orders, err := load(t, `content = ''`)
 	if err != nil {
 		return err
 	}

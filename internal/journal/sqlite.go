@@ -65,7 +65,7 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 		return nil, err
 	}
 	if err := d.secureFile(ctx); err != nil {
-		return nil, errors.Join(err, d.locks.close())
+		return nil, errors.Join(err, d.locks.Close())
 	}
 	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"),
 		RawQuery: url.Values{
@@ -117,7 +117,7 @@ func (d *sqliteDialect) disconnect(db *sql.DB, keepLog bool) error {
 		err = errors.Join(err, d.anchor.Close())
 		d.anchor = nil
 	}
-	return errors.Join(err, db.Close(), d.locks.close())
+	return errors.Join(err, db.Close(), d.locks.Close())
 }
 
 // check refuses a file that is not a journal, or is damaged.
@@ -155,16 +155,8 @@ func (d *sqliteDialect) check(ctx context.Context, db *sql.Conn) error {
 // the same moment, SQLite refuses all but one immediately, despite busy_timeout, because each holds a lock
 // that another one waits for.
 func (d *sqliteDialect) logMode(ctx context.Context, db *sql.Conn) (mode string, err error) {
-	for began := time.Now(); ; {
-		err = db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode)
-		if e := (*sqlite.Error)(nil); !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY ||
-			time.Since(began) > d.wait {
-			return mode, err
-		}
-		if err := rest(ctx, 10*pause); err != nil {
-			return "", err
-		}
-	}
+	err = d.whileBusy(ctx, 10*pause, func() error { return db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode) })
+	return mode, err
 }
 
 var errDamaged = errors.New("the file is damaged")
@@ -185,18 +177,12 @@ func (d *sqliteDialect) begin(ctx context.Context, conn *sql.Conn) error {
 	}
 	// The process that waits holds the turn, so that one that has just ended a transaction cannot begin the
 	// next one first. If a process stops while it holds the turn, the others wait for a limited time only.
-	for began := time.Now(); time.Since(began) < d.wait/2; {
-		got, err := d.locks.try(turnByte, false)
-		if err != nil {
-			return err
-		}
-		if got {
-			defer d.locks.free(turnByte)
-			break
-		}
-		if err := rest(ctx, pause); err != nil {
-			return err
-		}
+	got, err := patiently(ctx, d.wait/2, pause, func() (bool, error) { return d.locks.try(turnByte, false) })
+	if err != nil {
+		return err
+	}
+	if got {
+		defer d.locks.free(turnByte)
 	}
 	return d.exec(ctx, conn, "BEGIN IMMEDIATE")
 }
