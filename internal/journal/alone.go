@@ -64,9 +64,6 @@ func (l *Ledger) Leave(ctx context.Context, run string) error {
 func (j *Journal) Sending(run string) (ended func()) {
 	j.runs.Lock()
 	defer j.runs.Unlock()
-	if j.runs.sending == nil {
-		j.runs.sending = map[string]int{}
-	}
 	j.runs.sending[run]++
 	return func() {
 		j.runs.Lock()

@@ -47,7 +47,7 @@ func (t *tx) consent(run, required int64, approvals []int64) (number int64, err 
 	} else if !errors.Is(err, sql.ErrNoRows) {
 		return 0, err
 	}
-	err = t.row(`INSERT INTO consents (run_id, required) VALUES (?1, ?2) RETURNING id`, run, required).Scan(&number)
+	number, err = one[int64](t, `INSERT INTO consents (run_id, required) VALUES (?1, ?2) RETURNING id`, run, required)
 	for _, id := range approvals {
 		if err == nil {
 			_, err = t.exec(`INSERT INTO consent_approvals (consent, approval) VALUES (?1, ?2)`, number, id)

@@ -27,13 +27,13 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 		}
 		return j.copyTo(ctx, place)
 	}
-	if _, err := os.Lstat(place); !errors.Is(err, fs.ErrNotExist) {
-		if err != nil {
-			return &Error{Kind: Broken, Place: place, Msg: fmt.Sprintf("is not made: %v", err), Err: err}
-		}
-		err = fs.ErrExist
-		return &Error{Kind: Broken, Place: place,
-			Msg: "is not made: a copy never takes the place of a file; name one that is not there", Err: err}
+	broken := func(err error, format string, args ...any) error {
+		return &Error{Kind: Broken, Place: place, Msg: fmt.Sprintf(format, args...), Err: err}
+	}
+	if _, err := os.Lstat(place); err == nil {
+		return broken(fs.ErrExist, "is not made: a copy never takes the place of a file; name one that is not there")
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return broken(err, "is not made: %v", err)
 	}
 	// A separate directory, so that no other file is in the way or is removed with it.
 	dir := filepath.Dir(place)
@@ -42,7 +42,7 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 		dir, err = os.MkdirTemp(dir, ".till-copy-*")
 	}
 	if err != nil {
-		return &Error{Kind: Broken, Place: place, Msg: fmt.Sprintf("cannot be made: %v", err), Err: err}
+		return broken(err, "cannot be made: %v", err)
 	}
 	defer os.RemoveAll(dir)
 	part := filepath.Join(dir, "journal.db")
@@ -51,16 +51,15 @@ func (j *Journal) Copy(ctx context.Context, place string) error {
 	}
 	// SQLite moves its log into the file and removes it when the file is closed, and does not report that it
 	// could not.
-	if _, err := os.Lstat(part + "-wal"); !errors.Is(err, fs.ErrNotExist) {
-		return &Error{Kind: Broken, Place: place,
-			Msg: "cannot be made: not all of it could be written, perhaps because the disk is full; free some room and run the command again", Err: err}
+	if _, err := os.Lstat(part + logFile); !errors.Is(err, fs.ErrNotExist) {
+		return broken(err, "cannot be made: not all of it could be written, perhaps because the disk is full; free some room and run the command again")
 	}
 	err = os.Link(part, place) // unlike a rename, it fails if the file exists by now
 	if err == nil {
 		err = atomicfile.SyncDirectory(filepath.Dir(place))
 	}
 	if err != nil {
-		return &Error{Kind: Broken, Place: place, Msg: fmt.Sprintf("cannot be made: %v", err), Err: err}
+		return broken(err, "cannot be made: %v", err)
 	}
 	return nil
 }
@@ -91,8 +90,8 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 	return to.failed(to.transact(ctx, func(t *tx) error {
 		for _, table := range []string{"accounts", "keys", "orders", "attempts", "events", "runs", "run_rows", "demands", "approvals",
 			"consents", "consent_approvals", "acceptances"} {
-			n := 0
-			if err := t.row("SELECT count(*) FROM " + table).Scan(&n); err != nil {
+			n, err := one[int](t, "SELECT count(*) FROM "+table)
+			if err != nil {
 				return err
 			}
 			if n > 0 {
@@ -102,7 +101,11 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 				return err
 			}
 		}
-		if err := j.copyRestored(ctx, from, t); err != nil {
+		restored := 0 // a copy lacks what its original lacks
+		if err := from.QueryRowContext(ctx, "SELECT restored FROM till_journal").Scan(&restored); err != nil {
+			return j.failed(err)
+		}
+		if _, err := t.exec(`UPDATE till_journal SET restored = ?1`, restored); err != nil {
 			return err
 		}
 		return to.dialect.numbered(t)

@@ -105,8 +105,8 @@ func (t *tx) addDemand(account int64, d Demand) error {
 	if err != nil {
 		return err
 	}
-	err = t.row(`INSERT INTO demands (account, persons, above, approvers, approvers_digest, at, user_name, host, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id`,
-		account, d.Persons, string(above), d.Approvers, d.Digest, t.now, t.j.options.User, t.j.options.Host, d.Reason).Scan(&d.Number)
+	d.Number, err = one[int64](t, `INSERT INTO demands (account, persons, above, approvers, approvers_digest, at, user_name, host, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id`,
+		account, d.Persons, string(above), d.Approvers, d.Digest, t.now, t.j.options.User, t.j.options.Host, d.Reason)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ const (
 	locksFile = ".lock"
 )
 
+var allFiles = []string{"", logFile, indexFile, locksFile}
+
 // lockFile is the lock file of a journal. Each process that sends holds a lock on one byte of it, at the
 // offset of its number. The system releases the lock when the process ends in any way. The file is empty, and
 // is never removed.
@@ -42,7 +44,7 @@ type fileSet struct {
 
 func newFileSet(path string) (*fileSet, error) {
 	s := &fileSet{path: path, opened: map[string]fs.FileInfo{}, stat: os.Stat}
-	for _, end := range []string{"", logFile, indexFile, locksFile} {
+	for _, end := range allFiles {
 		info, err := os.Stat(path + end)
 		if err != nil {
 			return nil, err
@@ -68,26 +70,17 @@ func (s *fileSet) intact() error {
 			s.logSize.Store(max(s.logSize.Load(), now.Size()))
 		}
 		if err != nil {
-			return &lostFile{filepath.Base(s.path + end), err}
+			return fmt.Errorf("%s: %w", filepath.Base(s.path+end), err)
 		}
 	}
 	return nil
 }
 
-// lostFile is the error for a file that has changed in this way.
-type lostFile struct {
-	name string
-	err  error
-}
-
-func (e *lostFile) Error() string { return fmt.Sprintf("%s: %v", e.name, e.err) }
-func (e *lostFile) Unwrap() error { return e.err }
-
 // checkFiles refuses a journal that other users can change. It also refuses one whose files are not all in
 // the same place, and one with another name: under that name, SQLite would use another log, and a sender
 // would use other locks.
 func checkFiles(path string) error {
-	for _, end := range []string{"", logFile, indexFile, locksFile} {
+	for _, end := range allFiles {
 		name := path + end
 		info, err := os.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {

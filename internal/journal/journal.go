@@ -121,6 +121,7 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 	if IsPostgres(name) {
 		j.dialect = newPostgres(name, o.wait, o.Existing)
 	}
+	j.runs.sending = map[string]int{}
 	var err error
 	if j.db, err = j.dialect.open(ctx); err != nil {
 		return nil, j.failed(err)

@@ -18,9 +18,14 @@ const (
 // KeyUsedBy returns the accounts that a key was used with. The key is given by its fingerprint. A key is tied
 // to an account once the service has answered a call with it, or may have. A first attempt that never left
 // this machine ties nothing.
-func (j *Journal) KeyUsedBy(ctx context.Context, fingerprint string) (accounts []order.Account, err error) {
-	return j.accounts(ctx,
-		`SELECT a.address, a.name FROM keys k JOIN accounts a ON a.id = k.account WHERE k.fingerprint = ?1 AND k.answered <> '' ORDER BY k.noted`, fingerprint)
+func (j *Journal) KeyUsedBy(ctx context.Context, fingerprint string) ([]order.Account, error) {
+	return usersOf(j.read(ctx), fingerprint, 0)
+}
+
+// usersOf returns the accounts that a key was used with, except one.
+func usersOf(q querier, fingerprint string, except int64) ([]order.Account, error) {
+	return collect(each(q, scanAccount, `SELECT a.address, a.name FROM keys k JOIN accounts a ON a.id = k.account
+		WHERE k.fingerprint = ?1 AND k.account <> ?2 AND k.answered <> '' ORDER BY k.noted`, fingerprint, except))
 }
 
 // NoteKey notes that a key is used with the account. If the key has been used with another account meanwhile,
@@ -33,13 +38,12 @@ func (l *Ledger) NoteKey(ctx context.Context, fingerprint, how string) error {
 				return err
 			}
 		} else {
-			var other order.Account
-			err := t.row(`SELECT a.address, a.name FROM keys k JOIN accounts a ON a.id = k.account WHERE k.fingerprint = ?1 AND k.account <> ?2 AND k.answered <> ''`, fingerprint, account).Scan(&other.Address, &other.Name)
-			if err == nil {
-				return &Error{Kind: AccountChanged, Account: other, Msg: "has used this key meanwhile"}
-			}
-			if !errors.Is(err, sql.ErrNoRows) {
+			others, err := usersOf(t, fingerprint, account)
+			if err != nil {
 				return err
+			}
+			if len(others) > 0 {
+				return &Error{Kind: AccountChanged, Account: others[0], Msg: "has used this key meanwhile"}
 			}
 		}
 		answered := t.now

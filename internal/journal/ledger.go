@@ -279,14 +279,12 @@ func (t *tx) idle(account int64) error {
 
 // Accounts returns every account of the journal.
 func (j *Journal) Accounts(ctx context.Context) ([]order.Account, error) {
-	return j.accounts(ctx, `SELECT address, name FROM accounts ORDER BY id`)
+	return collect(each(j.read(ctx), scanAccount, `SELECT address, name FROM accounts ORDER BY id`))
 }
 
-func (j *Journal) accounts(ctx context.Context, query string, args ...any) ([]order.Account, error) {
-	return collect(each(j.read(ctx), func(rows *sql.Rows) (a order.Account, err error) {
-		err = rows.Scan(&a.Address, &a.Name)
-		return a, err
-	}, query, args...))
+func scanAccount(rows *sql.Rows) (a order.Account, err error) {
+	err = rows.Scan(&a.Address, &a.Name)
+	return a, err
 }
 
 var errNoID = errors.New("a withdrawal without an id cannot be recorded")

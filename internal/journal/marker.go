@@ -134,7 +134,7 @@ func (d *sqliteDialect) opened(ctx context.Context, lost func() error) error {
 func (d *sqliteDialect) lacks() bool { return d.lost }
 
 // join makes this process a writer.
-func (d *sqliteDialect) join(ctx context.Context) error {
+func (d *sqliteDialect) join(ctx context.Context) (err error) {
 	if d.writes {
 		return nil
 	}
@@ -144,11 +144,9 @@ func (d *sqliteDialect) join(ctx context.Context) error {
 		}
 		defer d.leave()
 	}
-	got, err := d.locks.try(writerByte, true)
-	if err == nil && !got {
+	if d.writes, err = d.locks.try(writerByte, true); err == nil && !d.writes {
 		err = errLocked
 	}
-	d.writes = got
 	return err
 }
 

@@ -79,8 +79,7 @@ func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 		return nil, err
 	}
 	if found := 0; d.existing {
-		err := db.QueryRowContext(ctx, d.tables()).Scan(&found)
-		if err == nil && found == 0 {
+		if err = db.QueryRowContext(ctx, d.tables()).Scan(&found); err == nil && found == 0 {
 			err = notThere(d.place())
 		}
 		if err != nil {
@@ -95,26 +94,25 @@ func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 // PGSSLMODE says. config checks this, and any weaker mode, in the driver's own settings for every host that
 // it would try.
 func (d *postgresDialect) config() (*pgx.ConnConfig, error) {
+	misplaced := func(msg string) (*pgx.ConnConfig, error) {
+		return nil, &Error{Kind: Misplaced, Place: d.place(), Msg: msg}
+	}
 	if err := place.Check(d.address); err != nil {
-		return nil, &Error{Kind: Misplaced, Place: d.place(), Msg: "cannot be used: " + err.Error()}
+		return misplaced("cannot be used: " + err.Error())
 	}
 	config, err := pgx.ParseConfig(verifyFull(d.address))
 	if file := (*fs.PathError)(nil); errors.As(err, &file) {
-		return nil, &Error{Kind: Misplaced, Place: d.place(),
-			Msg: fmt.Sprintf("cannot be used: a file that its address or the environment names cannot be read (%v)",
-				file)}
+		return misplaced(fmt.Sprintf("cannot be used: a file that its address or the environment names cannot be read (%v)", file))
 	}
 	if err != nil { // the error may show the password
-		return nil, &Error{Kind: Misplaced, Place: d.place(),
-			Msg: "has an address or settings in the environment (PG...) that cannot be understood: write postgres://USER@HOST/DATABASE, with parameters that PostgreSQL knows"}
+		return misplaced("has an address or settings in the environment (PG...) that cannot be understood: write postgres://USER@HOST/DATABASE, with parameters that PostgreSQL knows")
 	}
 	hosts := []*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}
 	for _, to := range append(hosts, config.Fallbacks...) {
-		if verified := to.TLSConfig != nil && !to.TLSConfig.InsecureSkipVerify; !verified &&
-			!onThisMachine(to.Host, to.Port) {
-			return nil, &Error{Kind: Misplaced, Place: d.place(),
-				Msg: fmt.Sprintf("is on another machine (%s), and its address asks for a connection that somebody in between can read and change: "+
-					"leave sslmode out, or write sslmode=verify-full; sslrootcert=FILE names the authority of the server's certificate", to.Host)}
+		verified := to.TLSConfig != nil && !to.TLSConfig.InsecureSkipVerify
+		if !verified && !onThisMachine(to.Host, to.Port) {
+			return misplaced(fmt.Sprintf("is on another machine (%s), and its address asks for a connection that somebody in between can read and change: "+
+				"leave sslmode out, or write sslmode=verify-full; sslrootcert=FILE names the authority of the server's certificate", to.Host))
 		}
 	}
 	lookup := config.LookupFunc
@@ -281,11 +279,10 @@ func (d *postgresDialect) hold(ctx context.Context, conn *sql.Conn, sender int64
 	return err
 }
 
-func (d *postgresDialect) holds(_ context.Context, q querier, sender int64) (held bool, err error) {
-	err = q.row(`SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+func (d *postgresDialect) holds(_ context.Context, q querier, sender int64) (bool, error) {
+	return one[bool](q, `SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
 		AND database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
-		AND classid::bigint = ?1 AND objid::bigint = ?2)`, sender>>32, sender&0xffffffff).Scan(&held)
-	return held, err
+		AND classid::bigint = ?1 AND objid::bigint = ?2)`, sender>>32, sender&0xffffffff)
 }
 
 func (d *postgresDialect) explain(err error) string { return secret.Hide(d.reason(err), d.password) }
@@ -297,24 +294,26 @@ func (d *postgresDialect) reason(err error) string {
 		certificate *tls.CertificateVerificationError
 		network     net.Error
 	)
-	switch {
-	case errors.As(err, &server) && (server.Code == "28P01" || server.Code == "28000"):
-		return fmt.Sprintf("does not let this user in (%s); look at the user in its address and at ~/.pgpass",
-			server.Message)
-	case errors.As(err, &server) && server.Code == "3D000":
-		return fmt.Sprintf("does not exist (%s); make the database with createdb", server.Message)
-	case errors.As(err, &server) && (server.Code == "53100" || server.Code == "53200"):
-		return fmt.Sprintf("cannot be written: the database server has no room (%s)", server.Message)
-	case errors.As(err, &server) && server.Code == "25006":
-		return "cannot be written: the database is read-only, perhaps a standby; name the primary"
-	case errors.As(err, &server) && server.Code == "42501":
-		return fmt.Sprintf("is closed to this user (%s); let its owner grant the rights", server.Message)
-	case errors.As(err, &server) && server.Code == "42P07":
-		return fmt.Sprintf("is a database of something else (%s); make one of its own for the journal", server.Message)
-	case errors.As(err, &server) && server.Code == "55P03":
-		return fmt.Sprintf("is locked by another program for more than %v; end that program, or wait and run the command again", d.wait)
-	case errors.As(err, &server):
+	if errors.As(err, &server) {
+		switch server.Code {
+		case "28P01", "28000":
+			return fmt.Sprintf("does not let this user in (%s); look at the user in its address and at ~/.pgpass", server.Message)
+		case "3D000":
+			return fmt.Sprintf("does not exist (%s); make the database with createdb", server.Message)
+		case "53100", "53200":
+			return fmt.Sprintf("cannot be written: the database server has no room (%s)", server.Message)
+		case "25006":
+			return "cannot be written: the database is read-only, perhaps a standby; name the primary"
+		case "42501":
+			return fmt.Sprintf("is closed to this user (%s); let its owner grant the rights", server.Message)
+		case "42P07":
+			return fmt.Sprintf("is a database of something else (%s); make one of its own for the journal", server.Message)
+		case "55P03":
+			return fmt.Sprintf("is locked by another program for more than %v; end that program, or wait and run the command again", d.wait)
+		}
 		return fmt.Sprintf("cannot be used: %s (%s)", server.Message, server.Code)
+	}
+	switch {
 	case errors.As(err, &certificate):
 		return fmt.Sprintf("has a server whose certificate is not trusted (%v); name the file of its authority as sslrootcert=FILE in the address", certificate.Err)
 	case errors.As(err, &connect) && strings.Contains(connect.Error(), "server refused TLS connection"):
@@ -325,9 +324,8 @@ func (d *postgresDialect) reason(err error) string {
 	return fmt.Sprintf("cannot be used: %v", err)
 }
 
-func (d *postgresDialect) now(q querier) (now time.Time, err error) {
-	err = q.row("SELECT clock_timestamp()").Scan(&now)
-	return now, err
+func (d *postgresDialect) now(q querier) (time.Time, error) {
+	return one[time.Time](q, "SELECT clock_timestamp()")
 }
 
 func (d *postgresDialect) close(db *sql.DB) error { return db.Close() }

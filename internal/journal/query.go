@@ -245,25 +245,21 @@ func (t *tx) insert(account int64, made order.Order) (Record, error) {
 // Orders returns the orders of the account that a filter chooses, oldest first, or in the order of the plan
 // for a run. It stops after an error.
 func (l *Ledger) Orders(ctx context.Context, f order.Filter) iter.Seq2[Record, error] {
-	return l.chosen(ctx, f)
+	query, args := queryFor(f)
+	return joined(eachOf(ctx, l, scanOrder, query, args...))
 }
 
 // Unshown returns the orders that were sent or decided about, and that the service has never shown.
 func (l *Ledger) Unshown(ctx context.Context) iter.Seq2[Record, error] {
-	return l.chosen(ctx, order.Filter{}, unshown)
+	return joined(eachOf(ctx, l, scanOrder, ordersWhere(unshown)))
 }
 
-// unshown is the condition of the index orders_unshown.
-const unshown = "shown = '' AND (sent <> '' OR decided <> '')"
+// unshown has the condition of the index orders_unshown.
+const unshown = "account = ?1 AND shown = '' AND (sent <> '' OR decided <> '')"
 
-func (l *Ledger) chosen(ctx context.Context, f order.Filter, conditions ...string) iter.Seq2[Record, error] {
-	query, args := queryFor(f, conditions...)
-	return joined(eachOf(ctx, l, scanOrder, query, args...))
-}
-
-// queryFor returns the statement for a filter with further conditions. The account is its first argument, before args.
-func queryFor(f order.Filter, conditions ...string) (query string, args []any) {
-	where := append([]string{"orders.account = ?1"}, conditions...)
+// queryFor returns the statement for a filter. The account is its first argument, before args.
+func queryFor(f order.Filter) (query string, args []any) {
+	where := []string{"orders.account = ?1"}
 	from, by := "orders", "orders.id"
 	if f.Run != "" {
 		from, by = "run_rows JOIN orders ON orders.id = run_rows.order_row", "place"

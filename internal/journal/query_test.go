@@ -447,7 +447,7 @@ func TestAskedBeforeEachWithdrawal(t *testing.T) {
 		`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending')`,
 		`SELECT count(*) FROM orders WHERE account = ?1 AND sent = '' AND state IN ('accepted', 'conflict')`,
 		`SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`,
-		`SELECT ` + orderColumns + ` FROM orders ` + withAttempts + ` WHERE account = ?1 AND order_id = ?2 ORDER BY orders.id, number`,
+		ordersWhere(`account = ?1 AND order_id = ?2`),
 	} {
 		for _, step := range stepsOf(t, j, query, 1, "1") {
 			if !strings.HasPrefix(step, "SEARCH ") || !strings.Contains(step, " USING ") {
@@ -461,8 +461,8 @@ func TestAskedBeforeEachWithdrawal(t *testing.T) {
 func TestAskedBeforeEachScan(t *testing.T) {
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
 	defer j.Close()
-	query, args := queryFor(order.Filter{}, unshown)
-	steps := stepsOf(t, j, query, append([]any{1}, args...)...)
+	query := ordersWhere(unshown)
+	steps := stepsOf(t, j, query, 1)
 	if want := "SEARCH orders USING INDEX orders_unshown (account=?)"; !slices.Contains(steps, want) {
 		t.Errorf("%s: %q, want %q", query, steps, want)
 	}

@@ -1,9 +1,6 @@
 package journal
 
-import (
-	"context"
-	"database/sql"
-)
+import "context"
 
 // If a journal is found to lack what was recorded last, its count of restores is incremented. Each account
 // has the count at which it was last compared with the service's list. An account whose count is lower, or
@@ -27,16 +24,6 @@ func (j *Journal) noteRestored(ctx context.Context) error {
 		_, err := t.exec(markRestored)
 		return err
 	})
-}
-
-// copyRestored copies the count of restores: a copy lacks what its original lacks.
-func (j *Journal) copyRestored(ctx context.Context, from *sql.Conn, t *tx) error {
-	var restored int64
-	if err := from.QueryRowContext(ctx, "SELECT restored FROM till_journal").Scan(&restored); err != nil {
-		return j.failed(err)
-	}
-	_, err := t.exec(`UPDATE till_journal SET restored = ?1`, restored)
-	return err
 }
 
 // Intact returns an error if the journal is no longer what was opened, for example because a file was

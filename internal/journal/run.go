@@ -114,8 +114,8 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 	run = r
 	run.New = true
 	run.Began, run.User, run.Host = t.at, t.j.options.User, t.j.options.Host
-	err = t.row(`INSERT INTO runs (account, name, digest, plan, batch, paid_before, began, user_name, host, sender, approvals) VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', ?7, ?8, ?9, ?10) RETURNING id`,
-		account, r.Name, r.Digest, r.Plan, r.Batch, r.Before, run.User, run.Host, t.j.sender, r.Required).Scan(&run.id)
+	run.id, err = one[int64](t, `INSERT INTO runs (account, name, digest, plan, batch, paid_before, began, user_name, host, sender, approvals) VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', ?7, ?8, ?9, ?10) RETURNING id`,
+		account, r.Name, r.Digest, r.Plan, r.Batch, r.Before, run.User, run.Host, t.j.sender, r.Required)
 	return run, false, err
 }
 

@@ -305,10 +305,7 @@ func (j *Journal) migrate(ctx context.Context) error {
 			if err := j.dialect.elsewhere(t); err != nil {
 				return err
 			}
-			if _, err := t.exec("CREATE TABLE till_journal (version BIGINT NOT NULL)"); err != nil {
-				return err
-			}
-			if _, err := t.exec("INSERT INTO till_journal (version) VALUES (0)"); err != nil {
+			if err := t.script("CREATE TABLE till_journal (version BIGINT NOT NULL); INSERT INTO till_journal (version) VALUES (0)"); err != nil {
 				return err
 			}
 		}
@@ -334,23 +331,21 @@ func (j *Journal) migrate(ctx context.Context) error {
 
 // version returns the version of the journal; 0 if there is none yet.
 func (j *Journal) version(q querier) (version int, err error) {
-	found := 0
-	if err := q.row(j.dialect.tables()).Scan(&found); err != nil {
+	found, err := one[int](q, j.dialect.tables())
+	if err == nil && found > 0 {
+		version, err = one[int](q, "SELECT version FROM till_journal")
+	}
+	if err != nil || found == 0 {
 		return 0, err
 	}
-	if found == 0 {
-		return 0, nil
+	msg := ""
+	switch known := len(j.options.steps); {
+	case version > known:
+		msg = fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", version, known)
+	case version < 1:
+		msg = fmt.Sprintf("is damaged (its version is %d); restore a copy of it, and hold that against the service's list with till journal check", version)
+	default:
+		return version, nil
 	}
-	if err := q.row("SELECT version FROM till_journal").Scan(&version); err != nil {
-		return 0, err
-	}
-	if known := len(j.options.steps); version > known {
-		return 0, &Error{Kind: Broken, Place: j.dialect.place(),
-			Msg: fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", version, known)}
-	}
-	if version < 1 {
-		return 0, &Error{Kind: Broken, Place: j.dialect.place(),
-			Msg: fmt.Sprintf("is damaged (its version is %d); restore a copy of it, and hold that against the service's list with till journal check", version)}
-	}
-	return version, nil
+	return 0, &Error{Kind: Broken, Place: j.dialect.place(), Msg: msg}
 }

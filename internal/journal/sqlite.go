@@ -240,14 +240,14 @@ func (d *sqliteDialect) explain(err error) string {
 			return gone.Msg
 		}
 	}
-	if errors.Is(err, errLocked) {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT),
+		code == sqlite3.SQLITE_IOERR_SHMSIZE: // the index of the log cannot get any longer
+		code = sqlite3.SQLITE_FULL
+	case errors.Is(err, errLocked):
 		code = sqlite3.SQLITE_BUSY
-	}
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		code = sqlite3.SQLITE_FULL
-	}
-	if code == sqlite3.SQLITE_IOERR_SHMSIZE { // the index of the log cannot get any longer
-		code = sqlite3.SQLITE_FULL
+	case errors.Is(err, errDamaged):
+		code = sqlite3.SQLITE_CORRUPT
 	}
 	switch code & 0xff {
 	case sqlite3.SQLITE_FULL:
@@ -266,8 +266,6 @@ func (d *sqliteDialect) explain(err error) string {
 		return fmt.Sprintf("has lost a file while another process uses it (%s); wait until that process has ended, and then run till journal check", filepath.Base(d.path)+logFile)
 	case errors.Is(err, errReplaced):
 		return "was replaced while another process uses it; end that process, put its file back, and run the command again; if it is gone, run till journal check first"
-	case errors.Is(err, errDamaged):
-		return fmt.Sprintf("is damaged (%v); restore a copy of it, and hold that against the service's list with till journal check", err)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return fmt.Sprintf("cannot be opened (%v); look at the permissions of the file and of its directory", err)
 	}
@@ -290,13 +288,10 @@ func (d *sqliteDialect) secureFile(ctx context.Context) error {
 		return err
 	}
 	info, err := os.Stat(d.path)
-	if err != nil {
-		return err
+	if err == nil && info.Size() == 0 { // made by this process, or by another one that has not written to it yet
+		err = atomicfile.SyncDirectory(filepath.Dir(d.path))
 	}
-	if info.Size() == 0 { // made by this process, or by another one that has not written to it yet
-		return atomicfile.SyncDirectory(filepath.Dir(d.path))
-	}
-	return nil
+	return err
 }
 
 // makeFile makes the journal's file if it is missing, readable only by its owner. It refuses if the other

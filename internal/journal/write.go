@@ -55,7 +55,10 @@ func (j *Journal) do(ctx context.Context, all ...*pending) {
 	j.queue = append(j.queue, all...)
 	if !j.commits {
 		j.commits = true
-		go j.commitAll(context.WithoutCancel(ctx))
+		go func() {
+			for j.commitSome(context.WithoutCancel(ctx)) {
+			}
+		}()
 	}
 	j.queueing.Unlock()
 	for _, p := range all {
@@ -65,11 +68,6 @@ func (j *Journal) do(ctx context.Context, all ...*pending) {
 
 // mostInACommit is how many writes go into one commit.
 const mostInACommit = 32
-
-func (j *Journal) commitAll(ctx context.Context) {
-	for j.commitSome(ctx) {
-	}
-}
 
 // commitSome makes one commit. It reports whether there was anything to commit.
 func (j *Journal) commitSome(ctx context.Context) (more bool) {
@@ -98,7 +96,7 @@ func (j *Journal) commitSome(ctx context.Context) (more bool) {
 	ctx, done := j.dialect.limit(ctx)
 	defer done()
 	j.commit(ctx, slices.Clone(batch))
-	return more
+	return true
 }
 
 var errNotWritten = errors.New("the record was not written")
