@@ -3,7 +3,14 @@ package journal
 import (
 	"context"
 	"fmt"
+	"strings"
 )
+
+// shared has the columns of several tables.
+var shared = strings.NewReplacer(
+	"{person}", "user_name TEXT NOT NULL,\n\thost TEXT NOT NULL",
+	"{content}", "currency TEXT NOT NULL,\n\tunit TEXT NOT NULL,\n\tminor BIGINT NOT NULL,\n\t"+
+		"address TEXT NOT NULL,\n\tmemo TEXT NOT NULL,\n\tcallback TEXT NOT NULL")
 
 // schema returns the steps that bring a journal from one version to the next. The version is the number of
 // steps that were taken. A step that was in a release is never changed: a change is a new step. {id} is a
@@ -15,7 +22,7 @@ import (
 // Every index makes each row of a payout slower. An index for queries about few orders contains only these
 // orders. For SQLite to use it, a query must repeat the condition of the index word by word.
 func schema() []string {
-	return []string{`
+	steps := []string{`
 CREATE TABLE accounts (
 	id {id},
 	address TEXT NOT NULL,
@@ -30,8 +37,7 @@ CREATE TABLE keys (
 	account BIGINT NOT NULL REFERENCES accounts (id),
 	noted TEXT NOT NULL,
 	how TEXT NOT NULL,
-	user_name TEXT NOT NULL,
-	host TEXT NOT NULL,
+	{person},
 	PRIMARY KEY (fingerprint, account)
 );
 CREATE TABLE orders (
@@ -40,12 +46,7 @@ CREATE TABLE orders (
 	order_id TEXT NOT NULL,
 	run TEXT NOT NULL DEFAULT '',
 	state TEXT NOT NULL,
-	currency TEXT NOT NULL,
-	unit TEXT NOT NULL,
-	minor BIGINT NOT NULL,
-	address TEXT NOT NULL,
-	memo TEXT NOT NULL,
-	callback TEXT NOT NULL,
+	{content},
 	note TEXT NOT NULL DEFAULT '',
 	withdrawal TEXT NOT NULL DEFAULT '',
 	attempt BIGINT NOT NULL DEFAULT 0,
@@ -54,8 +55,7 @@ CREATE TABLE orders (
 	sent TEXT NOT NULL DEFAULT '',
 	code BIGINT NOT NULL DEFAULT 0,
 	reason TEXT NOT NULL DEFAULT '',
-	user_name TEXT NOT NULL,
-	host TEXT NOT NULL,
+	{person},
 	fingerprint TEXT NOT NULL DEFAULT '',
 	decided TEXT NOT NULL DEFAULT '',
 	decided_at TEXT NOT NULL DEFAULT '',
@@ -76,16 +76,10 @@ CREATE TABLE events (
 	id {id},
 	order_row BIGINT NOT NULL REFERENCES orders (id),
 	at TEXT NOT NULL,
-	user_name TEXT NOT NULL,
-	host TEXT NOT NULL,
+	{person},
 	what TEXT NOT NULL,
 	state TEXT NOT NULL,
-	currency TEXT NOT NULL,
-	unit TEXT NOT NULL,
-	minor BIGINT NOT NULL,
-	address TEXT NOT NULL,
-	memo TEXT NOT NULL,
-	callback TEXT NOT NULL,
+	{content},
 	fingerprint TEXT NOT NULL DEFAULT '',
 	withdrawal TEXT NOT NULL DEFAULT '',
 	status BIGINT NOT NULL DEFAULT 0,
@@ -103,8 +97,7 @@ CREATE TABLE runs (
 	batch TEXT NOT NULL,
 	paid_before BIGINT NOT NULL,
 	began TEXT NOT NULL,
-	user_name TEXT NOT NULL,
-	host TEXT NOT NULL,
+	{person},
 	UNIQUE (account, name)
 );
 CREATE TABLE run_rows (
@@ -117,8 +110,7 @@ CREATE INDEX run_rows_order ON run_rows (order_row);
 CREATE TABLE appliers (
 	sender BIGINT NOT NULL,
 	run TEXT NOT NULL,
-	user_name TEXT NOT NULL,
-	host TEXT NOT NULL
+	{person}
 );
 ALTER TABLE orders ADD COLUMN last_doubt BIGINT NOT NULL DEFAULT 0;
 UPDATE orders SET last_doubt = doubt;
@@ -180,12 +172,7 @@ CREATE TABLE run_rows (
 	run_id BIGINT NOT NULL REFERENCES runs (id),
 	place BIGINT NOT NULL,
 	order_row BIGINT NOT NULL REFERENCES orders (id),
-	currency TEXT NOT NULL,
-	unit TEXT NOT NULL,
-	minor BIGINT NOT NULL,
-	address TEXT NOT NULL,
-	memo TEXT NOT NULL,
-	callback TEXT NOT NULL,
+	{content},
 	note TEXT NOT NULL,
 	PRIMARY KEY (run_id, place)
 ) {clustered};
@@ -200,8 +187,7 @@ CREATE TABLE demands (
 	id {id},
 	account BIGINT NOT NULL REFERENCES accounts (id),
 	at TEXT NOT NULL,
-	user_name TEXT NOT NULL,
-	host TEXT NOT NULL,
+	{person},
 	persons BIGINT NOT NULL,
 	above TEXT NOT NULL,
 	approvers TEXT NOT NULL,
@@ -216,8 +202,7 @@ CREATE TABLE approvals (
 	fingerprint TEXT NOT NULL,
 	signature TEXT NOT NULL,
 	seen TEXT NOT NULL,
-	user_name TEXT NOT NULL,
-	host TEXT NOT NULL,
+	{person},
 	UNIQUE (run_id, fingerprint)
 );
 ALTER TABLE runs ADD COLUMN approvals BIGINT NOT NULL DEFAULT 0
@@ -255,8 +240,7 @@ CREATE TABLE acceptances (
 	id {id},
 	account BIGINT NOT NULL REFERENCES accounts (id),
 	at TEXT NOT NULL,
-	user_name TEXT NOT NULL,
-	host TEXT NOT NULL,
+	{person},
 	what TEXT NOT NULL,
 	subject TEXT NOT NULL,
 	reason TEXT NOT NULL
@@ -267,6 +251,10 @@ ALTER TABLE attempts ADD COLUMN boot TEXT NOT NULL DEFAULT '';
 ALTER TABLE attempts ADD COLUMN since_boot BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE attempts ADD COLUMN skew TEXT NOT NULL DEFAULT ''
 `}
+	for i, step := range steps {
+		steps[i] = shared.Replace(step)
+	}
+	return steps
 }
 
 // fillKeys fills in the hashes of contents and payees in the orders of an older journal.
