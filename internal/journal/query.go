@@ -175,12 +175,11 @@ func one[T any](q querier, query string, args ...any) (value T, err error) {
 }
 
 // first is one for a query that may have no row. Then the value is zero.
-func first[T any](q querier, query string, args ...any) (T, error) {
-	value, err := one[T](q, query, args...)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
+func first[T any](q querier, query string, args ...any) (value T, err error) {
+	if err = q.row(query, args...).Scan(&value); errors.Is(err, sql.ErrNoRows) {
+		return value, nil
 	}
-	return value, err
+	return value, q.failed(err)
 }
 
 // scanOne reads a row of one column.
