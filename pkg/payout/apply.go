@@ -38,7 +38,7 @@ func (a *Applier) Sent() int { return int(a.sent.Load()) }
 // ApplyOptions change how a plan is applied. With the zero ApplyOptions, rows are sent one at a time.
 type ApplyOptions struct {
 	Concurrency    int     // most calls in flight at a time; 0 is 1
-	Rate           float64 // most calls in a second; 0: no limit
+	Rate           float64 // calls in a second, of which as many may go at once; 0: no limit
 	KeepGoing      bool    // send the rest even if an outcome is unknown
 	RetryRejected  bool    // send again what the service has rejected
 	AllowDuplicate bool    // send a row even if an unknown order has the same content

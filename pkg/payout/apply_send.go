@@ -53,6 +53,9 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	if !a.Begun() {
 		return failed(Invalid, "the run of the plan has not begun").hint("call Begin and LookUp first")
 	}
+	if t.States = maps.Clone(t.States); t.States == nil {
+		t.States = map[State]int{}
+	}
 	a.run.New = false // others may have sent rows since Begin, and LookUp may have been left out
 	given := ctx
 	ctx, stop := context.WithCancel(ctx)
@@ -79,7 +82,7 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	workers.Wait()
 	close(s.news)
 	shown.Wait()
-	if s.why != nil && s.why == s.doubt {
+	if s.doubt != nil {
 		return s.inDoubt()
 	}
 	return cmp.Or(s.why, given.Err())
@@ -106,8 +109,8 @@ type sending struct {
 	why      error
 }
 
-// inDoubt returns the error of a run that an unknown outcome has stopped. It counts all orders that are
-// unknown by then.
+// inDoubt returns the error of a run with an unknown outcome, whatever has stopped it first. It counts all orders that
+// are unknown by then.
 func (s *sending) inDoubt() error {
 	why, them := s.doubt.Error(), "it"
 	if n := s.tally.States[StateUnknown]; n > 1 {
@@ -115,6 +118,9 @@ func (s *sending) inDoubt() error {
 	}
 	if s.inRow >= manyUnknown {
 		why = fmt.Sprintf("%d outcomes in a row were unknown; %s", s.inRow, why)
+	}
+	if s.why != s.doubt {
+		why += "; " + s.why.Error()
 	}
 	return &Error{Kind: Unknown, Err: s.doubt, Msg: why,
 		Hint: NewHint("do not send "+them+" again", "payout", "reconcile", s.plan.Name())}
@@ -249,7 +255,8 @@ func (s *sending) hand(queue chan<- dueRow, r dueRow) {
 // send sends a row and then continues with rows from more. It records the outcome of one row and the claim of
 // the next together, see deliver.
 func (s *sending) send(r dueRow, more <-chan dueRow) {
-	if err := s.limit.Wait(s.ctx); err != nil || s.ctx.Err() != nil {
+	if err := s.limit.Wait(s.ctx); err != nil { // ctx has ended, or will before it is the row's turn
+		s.stop(cmp.Or(s.ctx.Err(), context.DeadlineExceeded))
 		return
 	}
 	next := r

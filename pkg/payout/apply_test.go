@@ -974,6 +974,47 @@ func TestRefusedKeyBeatsTooManyCalls(t *testing.T) {
 	}
 }
 
+// TestUnknownBeatsWhatStoppedTheRun checks that the error of a run says that an order may have been paid, whatever else has
+// stopped it.
+func TestUnknownBeatsWhatStoppedTheRun(t *testing.T) {
+	d := newDesk(t)
+	d.options.Lookup = LookupNever // so that the first row is not sent alone
+	calls := 0
+	d.s.onCreate = func(map[string]any) (int, string, bool) {
+		if calls++; calls > 1 {
+			return lost()
+		}
+		for under := 0; under < 2; { // until the other one is under way too
+			under = 0
+			for _, err := range d.Orders(t.Context(), Filter{States: []State{StateSending}}) {
+				if under++; err != nil {
+					t.Error(err)
+					return closedKey()
+				}
+			}
+		}
+		return closedKey()
+	}
+	_, err := d.apply(d.plan(nil, dueTo(2)...), ApplyOptions{Concurrency: 2})
+	if wantKind(t, err, Unknown, ""); !strings.Contains(err.Error(), "401") {
+		t.Error(err)
+	}
+	d.s.wantCreates(2)
+}
+
+// TestRateThatDoesNotFitTheDeadline checks that a run whose rows have to wait longer than its context lasts says that it did not
+// send them.
+func TestRateThatDoesNotFitTheDeadline(t *testing.T) {
+	d := newDesk(t)
+	x, _ := d.begun(d.plan(nil, dueTo(3)...), ApplyOptions{Rate: 0.001})
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	if err := x.Send(ctx, t.Context(), Tally{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	d.s.wantCreates(1)
+}
+
 // TestDoubtIsLookedForBackToItsAttempt checks that an order in doubt is looked for back to its attempt, even
 // if another row of the run is unknown.
 func TestDoubtIsLookedForBackToItsAttempt(t *testing.T) {

@@ -405,8 +405,10 @@ func (s *Sender) readBack(ctx context.Context, o journal.Record) (now journal.Re
 		switch {
 		case broken != nil:
 			now, answer = o, fmt.Sprintf("%s; and this could not be recorded: %v", answer, broken)
-		case now.State != StateUnknown: // it has changed meanwhile
+		case now.State == StateAccepted: // the list has shown it meanwhile
 			return now, "", nil
+		case now.State != StateUnknown:
+			return now, "", s.unsettled(now, now.State == StateSending)
 		}
 		return now, "", unknownOutcome(o.OrderID, answer, broken)
 	}

@@ -1137,6 +1137,19 @@ func TestPhantom(t *testing.T) {
 	}
 }
 
+// TestConflictDuringTheReadBack checks that a Send whose order has come into conflict meanwhile does not succeed.
+func TestConflictDuringTheReadBack(t *testing.T) {
+	d := newDesk(t)
+	d.s.onGet = func(string) (int, string) {
+		if _, err := d.ledger.Settle(context.Background(), journal.Evidence{OrderID: "1", Withdrawal: "w9", Content: contentOf(asked("1").request)}); err != nil {
+			t.Error(err)
+		}
+		return 404, envelope
+	}
+	_, err := d.send(asked("1"))
+	wantKind(t, err, Conflict, "")
+}
+
 // TestReadBackOnceBehind checks that one reading without the order id, or without the withdrawal, closes nothing.
 func TestReadBackOnceBehind(t *testing.T) {
 	for name, answer := range map[string]func(d *desk) (int, string){
