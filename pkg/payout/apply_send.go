@@ -62,7 +62,7 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	defer stop()
 	s := &sending{Applier: a, ctx: ctx, calls: calls, end: stop, tally: t,
 		tried: a.sender.options.Lookup == LookupNever, limit: rate.NewLimiter(rate.Inf, 1),
-		news: make(chan struct{}, 1), known: t.States[StateUnknown]}
+		news: make(chan struct{}, 1)}
 	if r := a.options.Rate; r > 0 {
 		s.limit = rate.NewLimiter(rate.Limit(r), max(1, int(r)))
 	}
@@ -94,7 +94,6 @@ type sending struct {
 	ctx, calls context.Context
 	end        context.CancelFunc
 	limit      *rate.Limiter
-	known      int // unknown orders when Send began
 	news       chan struct{}
 
 	mu    sync.Mutex
@@ -160,7 +159,7 @@ func (s *sending) feed(queue chan<- dueRow) {
 	}
 	if t, err := s.sender.Tally(s.ctx, s.plan.Name()); err != nil {
 		s.stop(err)
-	} else if t.States[StateUnknown] > s.known && !s.options.KeepGoing { // the first pass begins after some rows
+	} else if t.States[StateUnknown] > 0 && !s.options.KeepGoing { // the first pass begins after some rows
 		s.stop(s.becameUnknown())
 	}
 	handed := map[string]bool{}
@@ -203,7 +202,7 @@ func (s *sending) pass(queue chan<- dueRow, from int, handed map[string]bool) (n
 				unknown++
 			}
 		}
-		if unknown > s.known && !s.options.KeepGoing { // some became unknown in another process, or were found dead
+		if unknown > 0 && !s.options.KeepGoing { // some became unknown in another process, or were found dead
 			s.stop(s.becameUnknown())
 		}
 		for _, r := range part {
