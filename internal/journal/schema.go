@@ -331,7 +331,7 @@ func (j *Journal) version(q querier) (version int, err error) {
 	case version > known:
 		msg = fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", version, known)
 	case version < 1:
-		msg = fmt.Sprintf("is damaged (its version is %d); restore a copy of it, and hold that against the service's list with till journal check", version)
+		msg = fmt.Sprintf("is damaged (its version is %d); restore a copy of it, and compare that with the service's list: till journal check", version)
 	default:
 		return version, nil
 	}

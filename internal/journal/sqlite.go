@@ -255,7 +255,7 @@ func (d *sqliteDialect) explain(err error) string {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return fmt.Sprintf("is locked by another program for more than %v; end that program, or wait and run the command again", d.wait)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return fmt.Sprintf("is damaged (%v); restore a copy of it, and hold that against the service's list with till journal check", err)
+		return fmt.Sprintf("is damaged (%v); restore a copy of it, and compare that with the service's list: till journal check", err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return fmt.Sprintf("cannot be written (%v); look at the permissions of the file and of its directory", err)
 	case sqlite3.SQLITE_IOERR:
