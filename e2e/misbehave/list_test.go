@@ -148,6 +148,39 @@ func TestFilterThatHidesEverything(t *testing.T) {
 	}
 }
 
+// TestFilterThatHidesTheOldest checks that an order is found that is as old as --lookup-since allows, where a filter shows all
+// of the newest rows and hides some older ones.
+func TestFilterThatHidesTheOldest(t *testing.T) {
+	t.Parallel()
+	dayFirst := time.Now().UTC().AddDate(0, 0, -1)
+	for dayFirst.Day() >= 20 { // a text that is before each year
+		dayFirst = dayFirst.AddDate(0, 0, -1)
+	}
+	for name, tt := range map[string]struct {
+		is    faults
+		since string
+		at    time.Time
+	}{
+		"five hours behind": {faults{filterZone: time.FixedZone("", -5*60*60)}, "24h", time.Now().UTC().Add(-22 * time.Hour)},
+		"times as text":     {faults{textLayout: "2006-01-02 15:04:05"}, "24h", time.Now().UTC().Add(-22 * time.Hour)},
+		"the day first":     {faults{textLayout: "02.01.2006 15:04:05"}, "30d", dayFirst},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := begin(t, tt.is)
+			w.pay("1", 1).want(t, 0, "")
+			w.mu.Lock()
+			w.taken[0].at = tt.at
+			w.mu.Unlock()
+			for n := range int64(150) { // more than a page
+				w.book(fmt.Sprint(1000+n), 1000+n)
+			}
+			other := w.elsewhere()
+			other.till(append(other.plan("1", 1), "--lookup-since", tt.since)...).want(t, 12, "paid_before")
+			other.pay("1", 1, "--lookup", "always", "--lookup-since", tt.since).want(t, 0, "")
+		})
+	}
+}
+
 func TestOrderIDsOnTheList(t *testing.T) {
 	t.Parallel()
 	for name, spell := range map[string]func(int64) [2]any{

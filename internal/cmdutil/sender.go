@@ -202,30 +202,29 @@ func (s *Session) accountToSendTo(client *api.Client) (payout.Account, bool, err
 	return a, own, err
 }
 
-// lookupSince returns how far back the service's list is read, as the text that is sent and as a time. The
-// time is now if only the service can read the format of a full date-time.
+// lookupSince returns how far back the service's list is read, as the text that is sent and as a time. If only the service
+// can read the format of a full date-time, the list is read whole.
 func (s *Session) lookupSince() (string, time.Time, error) {
 	if s.LookupSince == "" {
 		return "", time.Time{}, nil
 	}
-	times := s.Period()
-	text, err := times.write("--lookup-since", s.LookupSince, false)
-	if err != nil {
-		return "", time.Time{}, err
-	}
+	layouts := []string{s.TimeLayout}
+	var at time.Time
+	var err error
 	if isDateTime(s.LookupSince) {
-		for _, layout := range []string{s.TimeLayout, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
-			if at, err := time.ParseInLocation(layout, s.LookupSince, s.TimeZone); err == nil {
-				return text, at, s.checkSince(at)
+		layouts = append(layouts, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05")
+		for at.IsZero() && len(layouts) > 0 {
+			if at, err = time.ParseInLocation(layouts[0], s.LookupSince, s.TimeZone); err != nil {
+				layouts = layouts[1:]
 			}
 		}
-		return text, s.IO.Now(), nil // no order accepted before now has to be on the list then
+		if at.IsZero() {
+			return "", time.Time{}, nil
+		}
+	} else if at, err = s.Period().parse("--lookup-since", s.LookupSince, false); err != nil {
+		return "", time.Time{}, err
 	}
-	at, err := times.parse("--lookup-since", s.LookupSince, false)
-	if err == nil {
-		err = s.checkSince(at)
-	}
-	return text, at, err
+	return at.Add(-payout.SinceMargin).In(s.TimeZone).Format(layouts[0]), at, s.checkSince(at)
 }
 
 // checkSince refuses a time in the future, from which the list would be empty.

@@ -294,11 +294,23 @@ func (d *sqliteDialect) secureFile(ctx context.Context) error {
 	return err
 }
 
+// leftBehind returns the error for a journal of which only files with these endings are left.
+func (d *sqliteDialect) leftBehind(endings ...string) error {
+	for i, end := range endings {
+		endings[i] = filepath.Base(d.path) + end
+	}
+	return &Error{Kind: Lost, Place: d.name,
+		Msg: fmt.Sprintf("was moved away or removed, or emptied, with %s left behind; put the file back, or, if it is gone, remove the rest and look up every order before it is sent (--lookup always)", strings.Join(endings, " and "))}
+}
+
 // makeFile makes the journal's file if it is missing, readable only by its owner. It refuses if the other
 // files show that the journal existed and is in use: a new journal would know nothing of the orders under
 // way.
 func (d *sqliteDialect) makeFile(ctx context.Context) error {
-	if _, err := os.Stat(d.path); !errors.Is(err, fs.ErrNotExist) {
+	if info, err := os.Stat(d.path); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil && info.Size() == 0 && !logIsEmpty(d.path) { // SQLite would remove the log, and begin anew
+			return d.leftBehind(logFile)
+		}
 		return err
 	}
 	if err := d.enter(ctx); err != nil {
@@ -315,7 +327,7 @@ func (d *sqliteDialect) makeFile(ctx context.Context) error {
 	var left []string
 	for _, end := range []string{logFile, indexFile} {
 		if _, err := os.Lstat(d.path + end); err == nil {
-			left = append(left, filepath.Base(d.path+end))
+			left = append(left, end)
 		}
 	}
 	if !unused {
@@ -323,8 +335,7 @@ func (d *sqliteDialect) makeFile(ctx context.Context) error {
 			Msg: "was moved away or removed while another process uses it; end that process, put the file back, and run the command again; if it is gone, run till journal check first"}
 	}
 	if len(left) > 0 {
-		return &Error{Kind: Lost, Place: d.name,
-			Msg: fmt.Sprintf("was moved away or removed, with %s left behind; put the file back, or, if it is gone, remove the rest and look up every order before it is sent (--lookup always)", strings.Join(left, " and "))}
+		return d.leftBehind(left...)
 	}
 	// An existing file is not opened: closing it would release the locks that SQLite holds for another
 	// journal of this process.

@@ -366,6 +366,24 @@ func TestMissingDatabaseIsNotMadeAgain(t *testing.T) {
 	}
 }
 
+// TestEmptiedDatabaseIsNotMadeAgain checks that a database file that was emptied is not made again beside its log, which
+// SQLite would remove.
+func TestEmptiedDatabaseIsNotMadeAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	claimedIn(t, path, "a").kill()
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := openFile(t, path); !errors.Is(err, Lost) || !strings.Contains(err.Error(), "with journal.db-wal left behind") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if logIsEmpty(path) {
+		t.Error("its log is gone")
+	}
+}
+
 // TestReplacedInUse checks that a file that replaced one in use, such as an older copy, is refused, because
 // it does not know the orders under way. A file whose log was taken away is not called damaged.
 func TestReplacedInUse(t *testing.T) {

@@ -157,15 +157,18 @@ func (k *seeker) see(a *answer, w listed, noted string, foreign bool) {
 
 // mustShow returns the ids of withdrawals that a list from a time on must show, if the service understands the
 // time as it is meant: those on the first page of the whole list that are as new, or whose date cannot be read, the
-// newest of that page in any case, and those that the journal knows to be as new.
-func (s *Sender) mustShow(ctx context.Context) (ids []string, err error) {
+// newest of that page in any case, and those that the journal knows to be as new. trusted is false if dates are shown in
+// a format of which till does not know that their texts sort by time: the service may compare texts.
+func (s *Sender) mustShow(ctx context.Context) (ids []string, trusted bool, err error) {
 	since := s.options.SinceTime
 	newest, newestID := time.Time{}, ""
 	first := &reading{}
+	trusted = true
 	first.see = func(w listed) bool {
 		at := time.Time{}
 		if len(w.Statuses) > 0 {
 			at = parseTime(w.Statuses[0].At)
+			trusted = trusted && !at.IsZero()
 		}
 		if at.IsZero() || !at.Before(since) {
 			ids = append(ids, w.ID)
@@ -176,18 +179,18 @@ func (s *Sender) mustShow(ctx context.Context) (ids []string, err error) {
 		return len(first.ids) < api.DefaultPageSize
 	}
 	if _, err := first.read(ctx, s); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if newestID != "" {
 		ids = append(ids, newestID)
 	}
 	for o, err := range s.ledger.Orders(ctx, Filter{From: since, States: []State{StateAccepted}}) {
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		ids = append(ids, o.ID)
 	}
-	return ids, nil
+	return ids, trusted, nil
 }
 
 // parseTime reads a time of the service, whose format the interface does not show; the zero time if it cannot.

@@ -254,15 +254,20 @@ func (s *Sender) ask(ctx context.Context, sought map[string]journal.Record, from
 		return answer{}, err
 	}
 	var must []string // see mustShow
+	since := from     // even if the list is read whole, older orders need not be on it
 	if from != "" {
-		if must, err = s.mustShow(ctx); rejects(err) {
-			from, err = "", nil // so does the list
-		}
-		if err != nil {
+		trusted := false
+		must, trusted, err = s.mustShow(ctx)
+		if err != nil && !rejects(err) {
 			return answer{}, err
 		}
+		if rejects(err) {
+			since = "" // the list will be refused too
+		}
+		if !trusted {
+			from = ""
+		}
 	}
-	since := from // even if the list is read whole, older orders need not be on it
 	seeks := s.newSeeker(sought, accepted)
 	var now, before, complete *answer // of the last two readings, and of the last complete one
 	earlier := newAnswer()            // of all readings

@@ -155,7 +155,7 @@ func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.Acco
 		return nil
 	}
 	var same record
-	content, oldest := contentOf(w.request), s.now().Add(-w.window-mostZones)
+	content, oldest := contentOf(w.request), s.now().Add(-w.window-SinceMargin)
 	err := s.readUntil(ctx, func() (*reading, error) {
 		same = record{}
 		return &reading{status: status, see: func(l listed) bool {
@@ -177,5 +177,6 @@ func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.Acco
 		Hint: NewHint("to pay it once more, add --allow-duplicate or an --order-id of its own")}
 }
 
-// mostZones is how far apart two local times can be.
-const mostZones = 26 * time.Hour
+// SinceMargin is how much earlier the list is asked for than it has to be read. The service may understand a time as one of
+// any zone, of which two are 26 hours apart at the most, or compare times as texts, and then hide the rest of a day.
+const SinceMargin = 26 * time.Hour

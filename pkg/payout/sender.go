@@ -34,8 +34,8 @@ type Sender struct {
 type Options struct {
 	// Lookup says when the service's list is read before an order is sent.
 	Lookup Lookup
-	// Since is how far back the list is read, in the service's format. SinceTime is the same as a time. If
-	// they are empty, the list is read to its beginning.
+	// Since is how far back the list is read, in the service's format: SinceMargin before SinceTime. If they are
+	// empty, the list is read to its beginning.
 	Since     string
 	SinceTime time.Time
 	// LookupTimeout limits the time for reading the list; 0 means no limit.
