@@ -85,7 +85,7 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	if s.doubt != nil {
 		return s.inDoubt()
 	}
-	return cmp.Or(s.why, given.Err())
+	return cmp.Or(s.stopped(), given.Err())
 }
 
 // sending is the state of one Send.
@@ -102,7 +102,8 @@ type sending struct {
 	inRow int             // how many outcomes in a row were unknown
 	lost  map[string]bool // rows that another process claimed first
 
-	doubt error // the unknown outcome that stopped the run
+	doubt      error // the unknown outcome that stopped the run
+	unrecorded error // that of a call whose outcome could not be recorded
 
 	stopping sync.Mutex
 	why      error
@@ -123,6 +124,18 @@ func (s *sending) inDoubt() error {
 	}
 	return &Error{Kind: Unknown, Err: s.doubt, Msg: why,
 		Hint: NewHint("do not send "+them+" again", "payout", "reconcile", s.plan.Name())}
+}
+
+// stopped returns why the run has stopped. If an outcome could not be recorded, it says that first, whatever has stopped
+// the run: the order may have been paid, and its id may be nowhere else.
+func (s *sending) stopped() error {
+	e, found := errors.AsType[*Error](s.unrecorded)
+	if !found || s.why == s.unrecorded {
+		return s.why
+	}
+	both := *e
+	both.Msg += "; " + s.why.Error()
+	return &both
 }
 
 // stop ends the run and keeps the reason. Of several reasons it keeps the first, except that a refused key,
@@ -365,6 +378,9 @@ func (s *sending) count(r dueRow, o journal.Record, err error) {
 	case o.State == "": // sent, but the journal could not record the outcome: the id is nowhere else
 		if s.options.Note != nil {
 			s.options.Note(err.Error())
+		}
+		if errors.Is(err, Unknown) {
+			s.unrecorded = cmp.Or(s.unrecorded, err)
 		}
 		s.stop(err)
 	case err != nil:

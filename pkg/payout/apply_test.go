@@ -1002,6 +1002,39 @@ func TestUnknownBeatsWhatStoppedTheRun(t *testing.T) {
 	d.s.wantCreates(2)
 }
 
+// TestUnrecordedBeatsWhatStoppedTheRun checks that the error of a run says that an order may have been paid, also if its
+// outcome cannot be recorded.
+func TestUnrecordedBeatsWhatStoppedTheRun(t *testing.T) {
+	d := newDesk(t)
+	d.options.Lookup = LookupNever // so that the first row is not sent alone
+	sending := func() (n int) {
+		for _, err := range d.Orders(t.Context(), Filter{States: []State{StateSending}}) {
+			if n++; err != nil {
+				t.Error(err)
+				return 2
+			}
+		}
+		return n
+	}
+	calls := 0
+	d.s.onCreate = func(map[string]any) (int, string, bool) {
+		if calls++; calls == 1 {
+			for sending() < 2 { // until the other one is under way too
+			}
+			return closedKey()
+		}
+		for sending() > 1 { // until the refusal is recorded
+		}
+		d.ledger.Journal().Close()
+		return 200, `"w77"`, true
+	}
+	_, err := d.apply(d.plan(nil, dueTo(2)...), ApplyOptions{Concurrency: 2})
+	if wantKind(t, err, Unknown, ""); !strings.Contains(err.Error(), "401") || !strings.Contains(err.Error(), "w77") {
+		t.Error(err)
+	}
+	d.s.wantCreates(2)
+}
+
 // TestRateThatDoesNotFitTheDeadline checks that a run whose rows have to wait longer than its context lasts says that it did not
 // send them.
 func TestRateThatDoesNotFitTheDeadline(t *testing.T) {
