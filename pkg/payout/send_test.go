@@ -733,6 +733,45 @@ func TestWhenItIsLookedUp(t *testing.T) {
 	}
 }
 
+// TestNewOrderIDWithANewJournal checks that a withdrawal with a new order id is not sent if the journal knows nothing and the
+// list has the same content from within the window, in whatever zone its time is.
+func TestNewOrderIDWithANewJournal(t *testing.T) {
+	const window = 10 * time.Minute
+	for name, tt := range map[string]struct {
+		ago   time.Duration
+		dated bool
+		sends bool
+	}{
+		"without a date":  {},
+		"in the window":   {ago: window / 2, dated: true},
+		"in another zone": {ago: window + 25*time.Hour, dated: true},
+		"long ago":        {ago: window + 27*time.Hour, dated: true, sends: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			listed := body("4711")
+			listed["external_order_id"] = "10"
+			d.s.take(listed)
+			if tt.dated {
+				at := d.clock.Now().Add(-tt.ago).UTC().Format("2006-01-02T15:04:05")
+				d.s.rows[0]["statuses"] = []any{row{"status": "New", "at": at}}
+			}
+			made := asked("4711")
+			made.newOrderID, made.window = true, window
+			_, err := d.send(made)
+			if tt.sends {
+				if err != nil {
+					t.Error(err)
+				}
+				d.s.wantCreates(1)
+				return
+			}
+			wantKind(t, err, Refused, RuleDuplicate)
+			d.s.wantCreates(0)
+		})
+	}
+}
+
 // TestNewOrderIDAfterALoss checks that a withdrawal that cannot be looked up, because its order id is new, is not sent
 // while the journal may lack it, unless a person says that it was not sent.
 func TestNewOrderIDAfterALoss(t *testing.T) {
