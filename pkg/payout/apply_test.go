@@ -1048,6 +1048,38 @@ func TestRateThatDoesNotFitTheDeadline(t *testing.T) {
 	d.s.wantCreates(1)
 }
 
+// TestRateHoldsForRowsThatWait checks that a row that is ready when an outcome is recorded is not sent before its time.
+func TestRateHoldsForRowsThatWait(t *testing.T) {
+	d := newDesk(t)
+	d.options.Lookup = LookupNever // so that the first row is not sent alone
+	d.s.onCreate = func(map[string]any) (int, string, bool) {
+		time.Sleep(50 * time.Millisecond) // the next row is ready by then
+		return 200, "", true
+	}
+	x, _ := d.begun(d.plan(nil, dueTo(3)...), ApplyOptions{Rate: 0.001})
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	if err := x.Send(ctx, t.Context(), Tally{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	d.s.wantCreates(1)
+}
+
+// TestUnknownClaimsNothingMore checks that no row is claimed together with an unknown outcome, which stops the run.
+func TestUnknownClaimsNothingMore(t *testing.T) {
+	d := newDesk(t)
+	d.options.Lookup = LookupNever // so that the first row is not sent alone
+	d.s.onCreate = func(map[string]any) (int, string, bool) {
+		time.Sleep(50 * time.Millisecond) // the next row is ready by then
+		return lost()
+	}
+	_, err := d.apply(d.plan(nil, dueTo(2)...), ApplyOptions{})
+	wantKind(t, err, Unknown, "")
+	if o := d.wantState("102", StatePlanned); o.Attempted() {
+		t.Errorf("it was claimed: %+v", o.Attempts)
+	}
+}
+
 // TestDoubtIsLookedForBackToItsAttempt checks that an order in doubt is looked for back to its attempt, even
 // if another row of the run is unknown.
 func TestDoubtIsLookedForBackToItsAttempt(t *testing.T) {
