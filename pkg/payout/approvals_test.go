@@ -372,6 +372,19 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
+// TestSendUnderADemand checks that a withdrawal that needs no approval is sent under the demand that says so.
+func TestSendUnderADemand(t *testing.T) {
+	d := newDesk(t)
+	d.history()
+	if err := d.Ledger.SetApprovals(t.Context(), approval.Policy{}, "it is over"); err != nil {
+		t.Fatal(err)
+	}
+	d.mustSend("2")
+	if o := d.wantState("2", StateAccepted); o.Last().Demand == 0 {
+		t.Errorf("the attempt is %+v", o.Last())
+	}
+}
+
 // TestDemandWhileSending checks that nothing more is sent once the account demands more than when the sender found
 // out, although the sender is at work.
 func TestDemandWhileSending(t *testing.T) {

@@ -181,6 +181,19 @@ func TestNewestIsHidden(t *testing.T) {
 	// A hidden older withdrawal is not noticed if the totals are consistent. That is not promised.
 }
 
+// TestNewestIsOfAnotherMerchant checks that a list proves nothing if it shows the last withdrawal as another merchant's.
+func TestNewestIsOfAnotherMerchant(t *testing.T) {
+	d := newDesk(t)
+	d.options.Lookup = LookupAlways
+	d.history()
+	d.s.set(func() { d.s.rows[0]["merchant_id"] = "m2" })
+	_, err := d.send(asked("2"))
+	if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Msg, `"m2"`) {
+		t.Error(e.Msg)
+	}
+	d.s.wantCreates(1)
+}
+
 // TestNewestIsDoubted checks that the list must have the withdrawal before the newest one, if only a person
 // has said that the newest was accepted and that is in question. An empty list would otherwise say that it
 // was never sent.
