@@ -207,6 +207,21 @@ func TestKnownIsCompared(t *testing.T) {
 	})
 }
 
+// TestKnownOfAnotherAccount checks that an order of another account does not become known by its order id.
+func TestKnownOfAnotherAccount(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, row("1"))
+		c := claim("1")
+		c.Known = rowClaims(t, j.of(t.Context(), shop), run)[0].Known
+		elsewhere := order.Account{Address: shop.Address, Name: "elsewhere"}
+		if _, err := j.Claim(t.Context(), elsewhere, c); err != nil {
+			t.Error(err)
+		}
+		wantState(t, j, "1", order.Planned)
+	})
+}
+
 // TestOutcomeComesBeforeTheNextClaim checks that the claim sees the outcome that is recorded with it: an order whose outcome
 // is unknown keeps the same content from being sent.
 func TestOutcomeComesBeforeTheNextClaim(t *testing.T) {

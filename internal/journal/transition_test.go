@@ -115,6 +115,17 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 		if _, err := j.Claim(t.Context(), shop, other("slow", 10*time.Minute)); !errors.Is(err, Duplicate) {
 			t.Errorf("sent by a slow clock: %v", err)
 		}
+		// For a file, the clock that cannot be set counts too, if the other one was set forward since the order was sent.
+		since := time.Hour
+		set := open(func(o *Options) {
+			o.Now, o.SinceBoot = at.now, func() (string, time.Duration) { return "start", since }
+		})
+		mustFinish(t, set, mustClaim(t, set, claim("set")), accepted("wset"))
+		at.Time, since = noon.Add(time.Hour), since+time.Minute
+		if _, err := set.Claim(t.Context(), shop, other("set", 10*time.Minute)); errors.Is(err, Duplicate) == j.Shared() {
+			t.Errorf("sent before the clock was set: %v", err)
+		}
+		at.Time = noon
 		// A change of any part of the content makes another withdrawal.
 		bring(t, j, "parts", order.Unknown)
 		for i, change := range []func(*order.Content){
@@ -134,6 +145,30 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 		if _, err := j.Claim(t.Context(), shop, c); !errors.Is(err, Duplicate) {
 			t.Errorf("another callback: %v", err)
 		}
+	})
+}
+
+// TestClaimRecordsItsContent checks that an order that is sent again with other content has that content from then on, also
+// for what looks for the same content.
+func TestClaimRecordsItsContent(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		bring(t, j, "1", order.Rejected)
+		again, twin := claim("1"), claim("2")
+		again.Amount.Minor++
+		again.Address = "bc1qanother"
+		twin.Content = again.Content
+		mustFinish(t, j, mustClaim(t, j, again), accepted("w1"))
+		if o := wantState(t, j, "1", order.Accepted); o.Content != again.Content {
+			t.Errorf("the order has the content %+v", o.Content)
+		}
+		twin.Window = time.Hour
+		if _, err := j.Claim(t.Context(), shop, twin); !errors.Is(err, Duplicate) {
+			t.Errorf("the same content: %v", err)
+		}
+		first := claim("1").Content
+		twin.Content = first
+		mustClaim(t, j, twin)
 	})
 }
 
