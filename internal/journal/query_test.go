@@ -130,6 +130,23 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 	}
 }
 
+// TestEvidenceTiesItsKey checks that a key belongs to an account once it has read a record of an order there.
+func TestEvidenceTiesItsKey(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		l := j.of(t.Context(), shop)
+		if err := l.NoteKey(t.Context(), "key9", KeyFirst); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Settle(t.Context(), Evidence{OrderID: "1", Withdrawal: "w1", Key: "key9", Content: claim("1").Content}); err != nil {
+			t.Fatal(err)
+		}
+		if users, err := j.KeyUsedBy(t.Context(), "key9"); err != nil || len(users) != 1 {
+			t.Errorf("the key was used by %v, %v", users, err)
+		}
+	})
+}
+
 // TestFirstKeyIsTiedOnce checks that the first use ties a key, if two accounts have the same first key or one
 // account has two first keys.
 func TestFirstKeyIsTiedOnce(t *testing.T) {

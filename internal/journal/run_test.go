@@ -545,6 +545,22 @@ func TestClaimOfARowThatIsGone(t *testing.T) {
 	})
 }
 
+// TestLivingBeginningIsLeftAlone checks that a process does not remove a run that a living one is still recording.
+func TestLivingBeginningIsLeftAlone(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j, other := open(), open()
+		_, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "sha256:cafe"}, func(yield func(Row, error) bool) {
+			if err := other.of(t.Context(), shop).Reap(t.Context()); err != nil {
+				t.Error(err)
+			}
+			yield(row("1"), nil)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestBegunRunIsNotTakenBack checks that a run that has begun is not removed, even if a process found it dead
 // a moment before.
 func TestBegunRunIsNotTakenBack(t *testing.T) {
