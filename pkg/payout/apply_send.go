@@ -85,7 +85,7 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	if s.doubt != nil {
 		return s.inDoubt()
 	}
-	return cmp.Or(s.stopped(), given.Err())
+	return cmp.Or(s.why, given.Err())
 }
 
 // sending is the state of one Send.
@@ -102,8 +102,7 @@ type sending struct {
 	inRow int             // how many outcomes in a row were unknown
 	lost  map[string]bool // rows that another process claimed first
 
-	doubt      error // the unknown outcome that stopped the run
-	unrecorded error // that of a call whose outcome could not be recorded
+	doubt error // the first outcome that is unknown, or could not be recorded
 
 	stopping sync.Mutex
 	why      error
@@ -124,18 +123,6 @@ func (s *sending) inDoubt() error {
 	}
 	return &Error{Kind: Unknown, Err: s.doubt, Msg: why,
 		Hint: NewHint("do not send "+them+" again", "payout", "reconcile", s.plan.Name())}
-}
-
-// stopped returns why the run has stopped. If an outcome could not be recorded, it says that first, whatever has stopped
-// the run: the order may have been paid, and its id may be nowhere else.
-func (s *sending) stopped() error {
-	e, found := errors.AsType[*Error](s.unrecorded)
-	if !found || s.why == s.unrecorded {
-		return s.why
-	}
-	both := *e
-	both.Msg += "; " + s.why.Error()
-	return &both
 }
 
 // stop ends the run and keeps the reason. Of several reasons it keeps the first, except that a refused key,
@@ -380,7 +367,7 @@ func (s *sending) count(r dueRow, o journal.Record, err error) {
 			s.options.Note(err.Error())
 		}
 		if errors.Is(err, Unknown) {
-			s.unrecorded = cmp.Or(s.unrecorded, err)
+			s.doubt = cmp.Or(s.doubt, err)
 		}
 		s.stop(err)
 	case err != nil:
