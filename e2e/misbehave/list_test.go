@@ -223,6 +223,25 @@ func TestOrderIDsOnTheList(t *testing.T) {
 	}
 }
 
+// TestRecordThatMayBeTheOrder checks that the message about an unknown order names the record without an order id that pays the
+// same, and how to record that it is the order.
+func TestRecordThatMayBeTheOrder(t *testing.T) {
+	w := begin(t, faults{})
+	w.pay("1", 1).want(t, 0, "")
+	w.become(faults{create: "drop after"})
+	w.pay("7", 2).want(t, 20, "")
+	other := w.service.book("", 3)
+	w.become(faults{spell: func(int64) [2]any { return [2]any{nil, nil} }})
+	for _, args := range [][]string{{"reconcile", "7"}, {"resolve", "7", "--not-sent", "--reason", "support said so", "--yes"}} {
+		r := w.till(append([]string{"withdraw"}, args...)...)
+		if text := r.failure.Message + r.failure.Hint; !strings.Contains(text, "till withdraw resolve 7 --paid-as "+w.ids(2)[0]) ||
+			strings.Contains(text, other) {
+			t.Errorf("%v: %s", args, r)
+		}
+	}
+	w.persist(2, pay("7", 2)...)
+}
+
 func TestEndOfList(t *testing.T) {
 	t.Parallel()
 	t.Run("full page", func(t *testing.T) {

@@ -19,12 +19,13 @@ type answer struct {
 	// nameless are the records that may be any order, by their marks: as long as there are some, an order without
 	// a record is undecided.
 	nameless map[string]string
-	lack     *lack // of the reading
-	unproven error // why the list cannot say that an order is not on it; nil: it can
+	alike    map[string]string // ids of nameless records by the unknown order that pays the same
+	lack     *lack             // of the reading
+	unproven error             // why the list cannot say that an order is not on it; nil: it can
 }
 
 func newAnswer() answer {
-	return answer{records: map[string][]record{}, foreign: map[string]record{}, nameless: map[string]string{}}
+	return answer{records: map[string][]record{}, foreign: map[string]record{}, nameless: map[string]string{}, alike: map[string]string{}}
 }
 
 // add adds a record. It ignores one that it has already: the list may show a record twice when rows move. Two
@@ -85,6 +86,10 @@ func (a answer) undecided(orderIDs ...string) error {
 		switch {
 		case len(a.records[id]) > 0:
 			continue
+		case a.alike[id] != "":
+			w := a.alike[id]
+			return refused(RuleList, "order %s is not on the service's list, and a record there may be any order: %s; it has the same content: if it is this order, record that: till withdraw resolve %[1]s --paid-as %[3]s", id, a.nameless[w], w).
+				hint("if it is another payment, record that first", "journal", "check", "--accept", "REASON")
 		case a.unproven != nil:
 			return a.unproven
 		}
@@ -110,13 +115,17 @@ func (a answer) foreignError() error {
 type seeker struct {
 	orders   map[string]journal.Record
 	cut      map[int64]string // order ids by what is left of them in 32 bits
+	unknown  []journal.Record
 	accepted journal.Exceptions
 	sender   *Sender
 }
 
 func (s *Sender) newSeeker(orders map[string]journal.Record, accepted journal.Exceptions) *seeker {
-	k := &seeker{orders, map[int64]string{}, accepted, s}
-	for id := range orders {
+	k := &seeker{orders: orders, cut: map[int64]string{}, accepted: accepted, sender: s}
+	for id, o := range orders {
+		if o.State == StateUnknown {
+			k.unknown = append(k.unknown, o)
+		}
 		for _, n := range cutTo32(parseID(id)) {
 			k.cut[n] = id
 		}
@@ -152,6 +161,11 @@ func (k *seeker) see(a *answer, w listed, noted string, foreign bool) {
 	}
 	if mayBeAny && !foreign && !accepted {
 		a.nameless[w.mark()] = w.String()
+		for _, o := range k.unknown {
+			if w.ID != "" && k.sender.differs(o.Content, recordOf(w.Withdrawal)) == "" {
+				a.alike[o.OrderID] = w.ID
+			}
+		}
 	}
 }
 

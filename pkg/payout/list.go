@@ -293,6 +293,7 @@ func (s *Sender) ask(ctx context.Context, sought map[string]journal.Record, from
 		known, err := s.ledger.ByWithdrawal(ctx, slices.Collect(maps.Keys(now.nameless)))
 		for id := range known {
 			delete(now.nameless, id)
+			maps.DeleteFunc(now.alike, func(_, withdrawal string) bool { return withdrawal == id })
 		}
 		last := before
 		if why == nil {
