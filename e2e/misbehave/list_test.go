@@ -105,6 +105,10 @@ func TestLookupNeverHasAWayOut(t *testing.T) {
 			w.become(is)
 			w.pay("2", 2)
 			if is.create == "OK" { // it is accepted, and a person misses the payment
+				r := w.till("withdraw", "get", "--order-id", "2")
+				if r.want(t, 30, ""); !strings.Contains(r.failure.Hint, "till withdraw reconcile 2") {
+					t.Error(r)
+				}
 				w.till("withdraw", "reconcile", "2").want(t, 20, "")
 			}
 			is.create = ""

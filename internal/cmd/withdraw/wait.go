@@ -36,7 +36,7 @@ wait at once.`,
 			return client.Withdrawals.WaitFor(ctx, id, wait)
 		})
 		if err != nil {
-			return perhapsOrderID(err, cmdutil.FirstOf(args))
+			return notFound(err, cmdutil.FirstOf(args), orderID)
 		}
 		return out.One(w)
 	})

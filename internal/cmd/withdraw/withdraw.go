@@ -38,7 +38,7 @@ id up in the journal.`,
 			err = cmdutil.AboutThis("withdrawal", id, w.ID)
 		}
 		if err != nil {
-			return perhapsOrderID(err, cmdutil.FirstOf(args))
+			return notFound(err, cmdutil.FirstOf(args), orderID)
 		}
 		return out.One(w)
 	})
@@ -46,16 +46,23 @@ id up in the journal.`,
 	return cmd
 }
 
-// perhapsOrderID adds a hint about --order-id if the service does not know the withdrawal and its id looks
-// like an order id.
-func perhapsOrderID(err error, id string) error {
+// notFound adds a hint if the service does not know the withdrawal: about its order, or about --order-id if the id looks like
+// an order id.
+func notFound(err error, id, orderID string) error {
 	call := (*api.Error)(nil)
-	if !errors.As(err, &call) || call.Outcome != api.Rejected || cmdutil.Explain(err).Code != cmdutil.ExitRejected ||
-		api.CheckOrderID(id) != nil {
+	if !errors.As(err, &call) || call.Outcome != api.Rejected || cmdutil.Explain(err).Code != cmdutil.ExitRejected {
 		return err
 	}
-	return &cmdutil.Error{Code: cmdutil.ExitRejected, Err: err, Msg: err.Error(),
-		Hint: payout.NewHint("if "+id+" is an order id", "withdraw", "get", "--order-id", id)}
+	f := &cmdutil.Error{Code: cmdutil.ExitRejected, Err: err, Msg: err.Error()}
+	switch {
+	case orderID != "":
+		f.Hint = payout.NewHint("find out what became of the order with", "withdraw", "reconcile", orderID)
+	case api.CheckOrderID(id) == nil:
+		f.Hint = payout.NewHint("if "+id+" is an order id", "withdraw", "get", "--order-id", id)
+	default:
+		return err
+	}
+	return f
 }
 
 // oneWithdrawal returns the withdrawal of a command, named by its id or by its order id in the journal.
