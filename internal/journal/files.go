@@ -21,14 +21,8 @@ const (
 
 var allFiles = []string{"", logFile, indexFile, locksFile}
 
-// lockFile is the lock file of a journal. Each process that sends holds a lock on one byte of it, at the
-// offset of its number. The system releases the lock when the process ends in any way. The file is empty, and
-// is never removed.
-type lockFile struct {
-	*os.File
-	mine int64 // on Windows, the sender whose lock this process holds; 0: none
-}
-
+// openLockFile opens the lock file of a journal. Each process that sends holds a lock on one byte of it, at the offset of
+// its number. The system releases the lock when the process ends in any way. The file is empty, and is never removed.
 func openLockFile(path string) (*lockFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	return &lockFile{File: f}, err

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+type lockFile struct{ *os.File }
 
 func (l *lockFile) hold(sender int64) error {
 	if err := l.set(sender, unix.F_WRLCK); err != nil {

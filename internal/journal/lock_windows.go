@@ -4,9 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"golang.org/x/sys/windows"
 )
+
+type lockFile struct {
+	*os.File
+	mine int64 // the sender whose lock this process holds; 0: none
+}
 
 func (l *lockFile) hold(sender int64) error {
 	if l.mine == sender { // Windows would refuse it a second time
