@@ -208,23 +208,22 @@ func (s *Session) lookupSince() (string, time.Time, error) {
 	if s.LookupSince == "" {
 		return "", time.Time{}, nil
 	}
-	layouts := []string{s.TimeLayout}
-	var at time.Time
-	var err error
-	if isDateTime(s.LookupSince) {
-		layouts = append(layouts, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05")
-		for at.IsZero() && len(layouts) > 0 {
-			if at, err = time.ParseInLocation(layouts[0], s.LookupSince, s.TimeZone); err != nil {
-				layouts = layouts[1:]
-			}
-		}
-		if at.IsZero() {
-			return "", time.Time{}, nil
-		}
-	} else if at, err = s.Period().parse("--lookup-since", s.LookupSince, false); err != nil {
-		return "", time.Time{}, err
+	from := func(at time.Time, layout string) (string, time.Time, error) {
+		return at.Add(-payout.SinceMargin).In(s.TimeZone).Format(layout), at, s.checkSince(at)
 	}
-	return at.Add(-payout.SinceMargin).In(s.TimeZone).Format(layouts[0]), at, s.checkSince(at)
+	if !isDateTime(s.LookupSince) {
+		at, err := s.Period().parse("--lookup-since", s.LookupSince, false)
+		if err != nil {
+			return "", time.Time{}, err
+		}
+		return from(at, s.TimeLayout)
+	}
+	for _, layout := range []string{s.TimeLayout, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
+		if at, err := time.ParseInLocation(layout, s.LookupSince, s.TimeZone); err == nil {
+			return from(at, layout)
+		}
+	}
+	return "", time.Time{}, nil
 }
 
 // checkSince refuses a time in the future, from which the list would be empty.

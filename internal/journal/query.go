@@ -315,32 +315,32 @@ func (l *Ledger) Order(ctx context.Context, orderID string) (Record, error) {
 // Held returns those of the orders that the journal has.
 func (l *Ledger) Held(ctx context.Context, orderIDs []string) (held map[string]Record, err error) {
 	held = make(map[string]Record)
-	account, err := l.number(ctx)
-	if err != nil || account == 0 {
-		return held, err
-	}
-	orders, err := loadAmong(l.j.read(ctx), `account = ?1 AND order_id IN ({list})`, account, orderIDs)
+	orders, err := l.among(ctx, `account = ?1 AND order_id IN ({list})`, orderIDs)
 	for _, o := range orders {
 		held[o.OrderID] = o
 	}
 	return held, err
 }
 
+// among is loadAmong for the account of a ledger, outside a transaction.
+func (l *Ledger) among(ctx context.Context, where string, texts []string) ([]Record, error) {
+	account, err := l.number(ctx)
+	if err != nil || account == 0 {
+		return nil, err
+	}
+	return loadAmong(l.j.read(ctx), where, account, texts)
+}
+
 // ByWithdrawal returns the orders of the account that have one of these withdrawals, by the id of the withdrawal.
 func (l *Ledger) ByWithdrawal(ctx context.Context, ids []string) (held map[string]Record, err error) {
 	held = make(map[string]Record)
-	account, err := l.number(ctx)
-	if err != nil || account == 0 {
-		return held, err
-	}
 	stored := make([]string, 0, len(ids))
 	for _, id := range ids {
 		if id != "" {
 			stored = append(stored, storable(keepable(id)))
 		}
 	}
-	orders, err := loadAmong(l.j.read(ctx), `account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) IN ({starts}) AND withdrawal IN ({list})`,
-		account, stored)
+	orders, err := l.among(ctx, `account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) IN ({starts}) AND withdrawal IN ({list})`, stored)
 	for _, o := range orders {
 		held[o.ID] = o
 	}

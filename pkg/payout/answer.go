@@ -161,8 +161,9 @@ func (k *seeker) see(a *answer, w listed, noted string, foreign bool) {
 	}
 	if mayBeAny && !foreign && !accepted {
 		a.nameless[w.mark()] = w.String()
+		r = recordOf(w.Withdrawal)
 		for _, o := range k.unknown {
-			if w.ID != "" && k.sender.differs(o.Content, recordOf(w.Withdrawal)) == "" {
+			if w.ID != "" && k.sender.differs(o.Content, r) == "" {
 				a.alike[o.OrderID] = w.ID
 			}
 		}
@@ -171,8 +172,8 @@ func (k *seeker) see(a *answer, w listed, noted string, foreign bool) {
 
 // mustShow returns the ids of withdrawals that a list from a time on must show, if the service understands the
 // time as it is meant: those on the first page of the whole list that are as new, or whose date cannot be read, the
-// newest of that page in any case, and those that the journal knows to be as new. trusted is false if dates are shown in
-// a format of which till does not know that their texts sort by time: the service may compare texts.
+// newest of that page in any case, and those that the journal knows to be as new. trusted is false if a date cannot be
+// read: the service may compare dates as texts, and only the formats of parseTime are known to sort by time.
 func (s *Sender) mustShow(ctx context.Context) (ids []string, trusted bool, err error) {
 	since := s.options.SinceTime
 	newest, newestID := time.Time{}, ""

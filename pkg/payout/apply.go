@@ -57,7 +57,7 @@ type ApplyOptions struct {
 //
 // An order that was accepted before, and not by this run, comes from another run that was half done, or its
 // order id is an old one that is used again. If there are more such orders than ApplyOptions.AlreadyPaid,
-// nothing is sent and the error is Refused.
+// nothing is sent and the error is ErrRefused.
 //
 // When ctx ends, nothing more is sent, and Apply waits for the calls in flight. Apply also stops at the first
 // order whose outcome is unknown, when the service refuses the key or the rate of calls, and when it cannot

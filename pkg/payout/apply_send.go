@@ -118,7 +118,7 @@ func (s *sending) inDoubt() error {
 	if s.inRow >= manyUnknown {
 		why = fmt.Sprintf("%d outcomes in a row were unknown; %s", s.inRow, why)
 	}
-	if s.why != s.doubt {
+	if s.why != s.doubt && !errors.Is(s.why, context.Canceled) {
 		why += "; " + s.why.Error()
 	}
 	return &Error{Kind: Unknown, Err: s.doubt, Msg: why,
@@ -254,8 +254,10 @@ func (s *sending) hand(queue chan<- dueRow, r dueRow) {
 // send sends a row and then continues with rows from more. It records the outcome of one row and the claim of
 // the next together, see deliver.
 func (s *sending) send(r dueRow, more <-chan dueRow) {
-	if err := s.limit.Wait(s.ctx); err != nil { // ctx has ended, or will before it is the row's turn
-		s.stop(cmp.Or(s.ctx.Err(), context.DeadlineExceeded))
+	if err := s.limit.Wait(s.ctx); err != nil {
+		if s.ctx.Err() == nil { // it will end before it is the row's turn
+			s.stop(context.DeadlineExceeded)
+		}
 		return
 	}
 	next := r

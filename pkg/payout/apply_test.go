@@ -975,64 +975,56 @@ func TestRefusedKeyBeatsTooManyCalls(t *testing.T) {
 }
 
 // TestUnknownBeatsWhatStoppedTheRun checks that the error of a run says that an order may have been paid, whatever else has
-// stopped it.
+// stopped it, and also if its outcome cannot be recorded.
 func TestUnknownBeatsWhatStoppedTheRun(t *testing.T) {
-	d := newDesk(t)
-	d.options.Lookup = LookupNever // so that the first row is not sent alone
-	calls := 0
-	d.s.onCreate = func(map[string]any) (int, string, bool) {
-		if calls++; calls > 1 {
-			return lost()
-		}
-		for under := 0; under < 2; { // until the other one is under way too
-			under = 0
-			for _, err := range d.Orders(t.Context(), Filter{States: []State{StateSending}}) {
-				if under++; err != nil {
-					t.Error(err)
+	for name, tt := range map[string]struct {
+		answer func(d *desk) (int, string, bool)
+		says   string
+	}{
+		"no answer": {func(*desk) (int, string, bool) { return lost() }, "unknown"},
+		"not recorded": {func(d *desk) (int, string, bool) {
+			d.ledger.Journal().Close()
+			return 200, `"w77"`, true
+		}, "w77"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.options.Lookup = LookupNever // so that the first row is not sent alone
+			sending := func() (n int) {
+				for _, err := range d.Orders(t.Context(), Filter{States: []State{StateSending}}) {
+					if n++; err != nil {
+						t.Fatal(err)
+					}
+				}
+				return n
+			}
+			calls := 0
+			d.s.onCreate = func(map[string]any) (int, string, bool) {
+				if calls++; calls == 1 {
+					for sending() < 2 { // until the other one is under way too
+					}
 					return closedKey()
 				}
+				for sending() > 1 { // until the refusal is recorded
+				}
+				return tt.answer(d)
 			}
-		}
-		return closedKey()
+			_, err := d.apply(d.plan(nil, dueTo(2)...), ApplyOptions{Concurrency: 2})
+			if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "401") || !strings.Contains(e.Msg, tt.says) {
+				t.Error(err)
+			}
+			d.s.wantCreates(2)
+		})
 	}
-	_, err := d.apply(d.plan(nil, dueTo(2)...), ApplyOptions{Concurrency: 2})
-	if wantKind(t, err, Unknown, ""); !strings.Contains(err.Error(), "401") {
-		t.Error(err)
-	}
-	d.s.wantCreates(2)
 }
 
-// TestUnrecordedBeatsWhatStoppedTheRun checks that the error of a run says that an order may have been paid, also if its
-// outcome cannot be recorded.
-func TestUnrecordedBeatsWhatStoppedTheRun(t *testing.T) {
-	d := newDesk(t)
-	d.options.Lookup = LookupNever // so that the first row is not sent alone
-	sending := func() (n int) {
-		for _, err := range d.Orders(t.Context(), Filter{States: []State{StateSending}}) {
-			if n++; err != nil {
-				t.Error(err)
-				return 2
-			}
-		}
-		return n
+// TestInterruptionIsNoReason checks that the error about an unknown outcome does not say that the run was interrupted.
+func TestInterruptionIsNoReason(t *testing.T) {
+	s := &sending{Applier: &Applier{plan: &Plan{Digest: digestKind + "cafe0001"}}, tally: newTally(),
+		doubt: errors.New("order 1 is unknown"), why: context.Canceled}
+	if got := s.inDoubt().Error(); got != "order 1 is unknown" {
+		t.Error(got)
 	}
-	calls := 0
-	d.s.onCreate = func(map[string]any) (int, string, bool) {
-		if calls++; calls == 1 {
-			for sending() < 2 { // until the other one is under way too
-			}
-			return closedKey()
-		}
-		for sending() > 1 { // until the refusal is recorded
-		}
-		d.ledger.Journal().Close()
-		return 200, `"w77"`, true
-	}
-	_, err := d.apply(d.plan(nil, dueTo(2)...), ApplyOptions{Concurrency: 2})
-	if wantKind(t, err, Unknown, ""); !strings.Contains(err.Error(), "401") || !strings.Contains(err.Error(), "w77") {
-		t.Error(err)
-	}
-	d.s.wantCreates(2)
 }
 
 // TestRateThatDoesNotFitTheDeadline checks that a run whose rows have to wait longer than its context lasts says that it did not
@@ -1048,35 +1040,30 @@ func TestRateThatDoesNotFitTheDeadline(t *testing.T) {
 	d.s.wantCreates(1)
 }
 
-// TestRateHoldsForRowsThatWait checks that a row that is ready when an outcome is recorded is not sent before its time.
-func TestRateHoldsForRowsThatWait(t *testing.T) {
-	d := newDesk(t)
-	d.options.Lookup = LookupNever // so that the first row is not sent alone
-	d.s.onCreate = func(map[string]any) (int, string, bool) {
-		time.Sleep(50 * time.Millisecond) // the next row is ready by then
-		return 200, "", true
-	}
-	x, _ := d.begun(d.plan(nil, dueTo(3)...), ApplyOptions{Rate: 0.001})
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	if err := x.Send(ctx, t.Context(), Tally{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
-	}
-	d.s.wantCreates(1)
-}
-
-// TestUnknownClaimsNothingMore checks that no row is claimed together with an unknown outcome, which stops the run.
-func TestUnknownClaimsNothingMore(t *testing.T) {
-	d := newDesk(t)
-	d.options.Lookup = LookupNever // so that the first row is not sent alone
-	d.s.onCreate = func(map[string]any) (int, string, bool) {
-		time.Sleep(50 * time.Millisecond) // the next row is ready by then
-		return lost()
-	}
-	_, err := d.apply(d.plan(nil, dueTo(2)...), ApplyOptions{})
-	wantKind(t, err, Unknown, "")
-	if o := d.wantState("102", StatePlanned); o.Attempted() {
-		t.Errorf("it was claimed: %+v", o.Attempts)
+// TestNextRow checks which outcomes let a row that waits be claimed together with them.
+func TestNextRow(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for name, tt := range map[string]struct {
+		err  error
+		ctx  context.Context
+		rate float64
+		want bool
+	}{
+		"accepted":           {nil, t.Context(), 0, true},
+		"rejected":           {&api.Error{Status: 422, Outcome: api.Rejected}, t.Context(), 0, true},
+		"unknown":            {&api.Error{Outcome: api.Unknown}, t.Context(), 0, false},
+		"never left":         {&api.Error{Outcome: api.NotSent}, t.Context(), 0, false},
+		"the key":            {&api.Error{Status: 401, Outcome: api.Rejected}, t.Context(), 0, false},
+		"before its time":    {nil, t.Context(), 1, false},
+		"after an interrupt": {nil, ended, 0, false},
+	} {
+		s := &sending{Applier: &Applier{options: ApplyOptions{Rate: tt.rate}}, ctx: tt.ctx}
+		more := make(chan dueRow, 1)
+		more <- dueRow{PlanRow: due("2")}
+		if _, found := s.next(call{err: tt.err}, more); found != tt.want {
+			t.Errorf("%s: a row is claimed: %v", name, found)
+		}
 	}
 }
 

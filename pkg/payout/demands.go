@@ -72,7 +72,7 @@ func requiredBy(account Account, a approval.Policy, remembered journal.Demand, t
 }
 
 // PlanApprovals says who has approved a plan, and how many must, as Sender.Apply would. Unlike that, it records
-// nothing. An error that is Refused says why the settings cannot be used, and the status is valid; that too few
+// nothing. An error that is ErrRefused says why the settings cannot be used, and the status is valid; that too few
 // have approved is no error. The files are those of ApplyOptions.Approvals.
 func (l *Ledger) PlanApprovals(
 	ctx context.Context, p *Plan, a approval.Policy, files []string, now time.Time,

@@ -75,8 +75,8 @@ func (j *Journal) Copy(ctx context.Context, where string) error {
 	return asError(j.journal.Copy(ctx, where))
 }
 
-// Rename gives the history of an account another name or address. The error is Invalid if the new account
-// has a history already, or if the old one does not exist. It is Busy while a process sends for one of
+// Rename gives the history of an account another name or address. The error is ErrInvalid if the new account
+// has a history already, or if the old one does not exist. It is ErrBusy while a process sends for one of
 // them.
 func (j *Journal) Rename(ctx context.Context, old, to Account) error {
 	return asError(j.journal.Rename(ctx, old, to))
@@ -112,7 +112,7 @@ func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 	}
 }
 
-// Order returns one order. If the journal does not have it, the error is NotFound.
+// Order returns one order. If the journal does not have it, the error is ErrNotFound.
 func (l *Ledger) Order(ctx context.Context, orderID string) (Order, error) {
 	o, err := l.order(ctx, orderID)
 	return o.Order, asError(err)
@@ -208,7 +208,7 @@ func (l *Ledger) Runs(ctx context.Context) ([]Run, error) {
 }
 
 // Run finds a run by its name or by a longer prefix of its plan's digest, with or without "sha256:". If there
-// is none, the error is NotFound.
+// is none, the error is ErrNotFound.
 func (l *Ledger) Run(ctx context.Context, name string) (Run, error) {
 	runs, err := l.Runs(ctx)
 	if err != nil {

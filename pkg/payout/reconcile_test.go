@@ -121,7 +121,7 @@ func TestReconcileOne(t *testing.T) {
 	wantKind(t, err, Busy, "")
 }
 
-// TestReconcileCannotRead checks that a scan that fails changes nothing, and that the error is Unknown if
+// TestReconcileCannotRead checks that a scan that fails changes nothing, and that the error is ErrUnknown if
 // an order stays unknown.
 func TestReconcileCannotRead(t *testing.T) {
 	for name, status := range map[string]int{"500": 500, "the key": 401, "rate": 429, "rejected": 400, "no answer": 0} {

@@ -72,9 +72,9 @@ func newWithdrawal(ctx context.Context, r api.CreateWithdrawal, options []SendOp
 // Send sends a withdrawal once, under the order id in its request. If the journal or the service's list says
 // that it was accepted before, nothing is sent and Sent.Already is true. So a Send with an unknown outcome
 // can be repeated any number of times with the same request. If the order id was used with other content, the
-// error is Refused.
+// error is ErrRefused.
 //
-// If the error is Unknown, the withdrawal may have been paid. Do not send it under another order id: call
+// If the error is ErrUnknown, the withdrawal may have been paid. Do not send it under another order id: call
 // Reconcile.
 //
 // When ctx ends, nothing more is sent. Send waits for a call in flight, because without its answer the

@@ -15,7 +15,7 @@ import (
 // does not show the case that the service uses.
 type RunWait struct {
 	Statuses []string          // the service's own; the wait for an order ends with one of them
-	FailOn   []string          // statuses that end the wait with FailedStatus
+	FailOn   []string          // statuses that end the wait with ErrFailedStatus
 	Interval time.Duration     // time between two scans of the list; 0: api.DefaultWaitInterval
 	Timeout  time.Duration     // limit for the whole wait; 0: until the context ends
 	Progress func(RunProgress) // called after each scan; may be nil
@@ -35,12 +35,12 @@ type RunProgress struct {
 
 // WaitRun reads the service's list repeatedly until every accepted order of a run has had one of the
 // statuses. An accepted order is not paid yet. If an order has a status of FailOn, the error is
-// FailedStatus. If the time limit passes, it is NotYet. WaitRun repeats scans that fail, unless the
-// service refuses the key. If no scan succeeds, the error is ReadFailed. The last progress is returned
+// ErrFailedStatus. If the time limit passes, it is ErrNotYet. WaitRun repeats scans that fail, unless the
+// service refuses the key. If no scan succeeds, the error is ErrReadFailed. The last progress is returned
 // even with an error.
 //
 // WaitRun does not start if an order of the run is unknown, in conflict or being sent: the error is then
-// Unknown, Conflict or Busy. If no order was accepted, it is Invalid. WaitRun does not wait for
+// ErrUnknown, ErrConflict or ErrBusy. If no order was accepted, it is ErrInvalid. WaitRun does not wait for
 // rejected and planned orders: see RunProgress.Tally.
 func (s *Sender) WaitRun(ctx context.Context, run string, wait RunWait) (p RunProgress, err error) {
 	defer toError(&err)
