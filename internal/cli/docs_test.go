@@ -134,7 +134,7 @@ func buildGo(t *testing.T, env []string, what string) (program string) {
 
 // TestPayoutsTopicRuns does what the payouts topic says about trying payouts on a sandbox.
 func TestPayoutsTopicRuns(t *testing.T) {
-	_, text, found := strings.Cut(payoutsTopic(), "Try it on a sandbox\n")
+	_, text, found := strings.Cut(topicTexts(t)["payouts"], "Try it on a sandbox\n")
 	text, _, ended := strings.Cut(text, "\n\n")
 	if !found || !ended {
 		t.Fatal("it is not in the help")

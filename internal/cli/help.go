@@ -4,20 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
 	"github.com/spf13/cobra"
 )
-
-// topic returns a help topic. It generates the text only when it is shown, because every run builds all
-// topics.
-func topic(name, short string, text func() string) *cobra.Command {
-	cmd := &cobra.Command{Use: name, Short: short, Example: "  till help " + name}
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { io.WriteString(cmd.OutOrStdout(), text()) })
-	return cmd
-}
 
 // help returns the command that shows topics and the help of every command.
 func help(a *cmdutil.App, root *cobra.Command) *cobra.Command {

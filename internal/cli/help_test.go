@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"example.com/till/internal/address"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/pkg/api"
@@ -19,16 +20,21 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func topicTexts() map[string]string {
+func topicTexts(t *testing.T) map[string]string {
+	t.Helper()
 	texts := map[string]string{}
-	for _, t := range topics() {
-		texts[t.name] = t.text()
+	for _, topic := range helpTopics() {
+		text, err := helpText(topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[topic.Name()] = text
 	}
 	return texts
 }
 
 func TestTopicsFitATerminal(t *testing.T) {
-	for name, text := range topicTexts() {
+	for name, text := range topicTexts(t) {
 		for line := range strings.Lines(text) {
 			line = strings.TrimSuffix(line, "\n")
 			if utf8.RuneCountInString(line) > helpWidth || strings.TrimRight(line, " ") != line || strings.Contains(line, "\t") {
@@ -55,7 +61,7 @@ func TestHelpUsesNoOrderOfTheDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := topicTexts()
+	texts := topicTexts(t)
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {
 		texts[cmd.CommandPath()] = cmd.Long + cmd.Example
@@ -107,7 +113,7 @@ func TestFirstScreen(t *testing.T) {
 
 // TestFlagsTopic checks that the topic has every global flag.
 func TestFlagsTopic(t *testing.T) {
-	text := flagsTopic()
+	text := topicTexts(t)["flags"]
 	tree(t).PersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if n := len(regexp.MustCompile(`(?m)^  .{4}--`+f.Name+`\b[^-]`).FindAllString(text, -1)); n != 1 {
 			t.Errorf("--%s is explained %d times:\n%s", f.Name, n, text)
@@ -116,7 +122,7 @@ func TestFlagsTopic(t *testing.T) {
 }
 
 func TestExitCodesTopic(t *testing.T) {
-	text := exitCodesTopic()
+	text := topicTexts(t)["exit-codes"]
 	for _, e := range cmdutil.ExitCodes() {
 		if !regexp.MustCompile(fmt.Sprintf(`(?m)^ +%d +%s`, e.Code, e.Kind)).MatchString(text) {
 			t.Errorf("%d %s is not in it", e.Code, e.Kind)
@@ -126,9 +132,19 @@ func TestExitCodesTopic(t *testing.T) {
 
 // TestPayoutsTopic checks that the topic explains every state of the journal.
 func TestPayoutsTopic(t *testing.T) {
+	text := topicTexts(t)["payouts"]
 	for _, state := range payout.States() {
-		if !strings.Contains(payoutsTopic(), "\n  "+string(state)+" ") {
+		if !strings.Contains(text, "\n  "+string(state)+" ") {
 			t.Errorf("it does not say what becomes of an order that is %s", state)
+		}
+	}
+}
+
+func TestSettingsTopicHasEveryAddressFormat(t *testing.T) {
+	text := topicTexts(t)["settings"]
+	for _, format := range address.Formats() {
+		if !regexp.MustCompile(` ` + format + `[,.]`).MatchString(text) {
+			t.Errorf("%s is not in it", format)
 		}
 	}
 }

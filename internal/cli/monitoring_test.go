@@ -14,8 +14,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"example.com/till/internal/cmdutil"
 )
 
 // tool skips a test that needs a program which is not installed, except in CI.
@@ -181,7 +179,7 @@ func TestMonitoringPage(t *testing.T) {
 		}
 		return all
 	}
-	want := of(cmdutil.MonitoringTopic())
+	want := of(topicTexts(t)["monitoring"])
 	if len(want) != 9 {
 		t.Fatalf("the help names %v", want)
 	}

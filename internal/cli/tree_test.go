@@ -131,7 +131,7 @@ func TestColumnsHaveMeanings(t *testing.T) {
 // wrong ones.
 func TestShownAddresses(t *testing.T) {
 	pages := map[string]string{}
-	for name, text := range topicTexts() {
+	for name, text := range topicTexts(t) {
 		pages["till help "+name] = text
 	}
 	var walk func(cmd *cobra.Command)

@@ -19,6 +19,18 @@ import (
 	"example.com/till/internal/atomicfile"
 )
 
+func TestTopicNamesEveryMetric(t *testing.T) {
+	topic, err := os.ReadFile("../cli/help/monitoring.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range metrics() {
+		if !strings.Contains(string(topic), "\n  "+m.name+"\n") {
+			t.Errorf("till help monitoring does not name %s", m.name)
+		}
+	}
+}
+
 // TestMetricsAreWhole checks that a reader sees a whole file at any time, while several programs write it.
 func TestMetricsAreWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "till.prom")

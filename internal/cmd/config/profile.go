@@ -185,17 +185,6 @@ max_per_withdrawal. till help settings lists all of them.`,
 	}
 }
 
-// keyTable lists the keys of a profile for the help. Currencies are left out: they have their own command.
-func keyTable() string {
-	var b strings.Builder
-	for _, k := range config.ProfileSettings() {
-		if k.Name != "currencies" {
-			fmt.Fprintf(&b, "  %-19s %s\n", k.Name, k.About)
-		}
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 // completeKeys completes the KEY= of a setting that is not given yet.
 func completeKeys(given []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if strings.Contains(typed, "=") {

@@ -13,21 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestHelpExplainsEveryKey checks that the help explains every key of a profile.
-func TestHelpExplainsEveryKey(t *testing.T) {
-	for _, k := range config.ProfileSettings() {
-		explained := strings.Contains("\n"+keyTable(), "\n  "+k.Name+" ")
-		if ownCommand := k.Name == "currencies"; k.About == "" || explained == ownCommand {
-			t.Errorf("%s: %q, explained: %t", k.Name, k.About, explained)
-		}
-	}
-	for line := range strings.Lines(keyTable()) {
-		if len(line) > 79+1 {
-			t.Errorf("too wide: %q", line)
-		}
-	}
-}
-
 func TestProfileRow(t *testing.T) {
 	file := config.File{
 		Current: "live",
