@@ -97,7 +97,7 @@ func (o *order) ended(a *attempt) *attempt {
 func (a *attempt) metItsTwin() bool {
 	said := a.stderr.String()
 	return a.exit == 13 || a.exit == 12 && strings.Contains(said, "order_id_reused") ||
-		a.exit == 20 && strings.Contains(said, "till: duplicate: ")
+		a.exit == 20 && (strings.Contains(said, "till: duplicate: ") || strings.Contains(said, ", as it was sent\n"))
 }
 
 // neverConnected reports whether an attempt had no connection that could be cut. Its short timeout ended
