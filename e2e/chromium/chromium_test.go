@@ -101,7 +101,8 @@ func TestStartFails(t *testing.T) {
 // A browser that crashes once while it starts is started again, with a new directory.
 func TestStartRetriesAfterCrash(t *testing.T) {
 	homes := filepath.Join(t.TempDir(), "homes")
-	browser := fake(t, fmt.Sprintf(`echo "$HOME" >>%q; [ "$(wc -l <%[1]q)" -gt 1 ] || kill -ABRT $$; exec %q "$@"`, homes, realBrowser(t)))
+	browser := fake(t, fmt.Sprintf(`echo "$HOME" >>%q; [ "$(wc -l <%[1]q)" -gt 1 ] || kill -ABRT $$; exec %q "$@"`,
+		homes, realBrowser(t)))
 	empty := inTemp(t)
 	t.Run("", func(t *testing.T) {
 		b, err := start(t, browser)

@@ -53,7 +53,8 @@ func previews(name string) actor {
 // hangs is the event that a machine loses its connections to the database and hangs, while another one goes on.
 func hangs(name string) event {
 	find := func(r *run, is bool) *process {
-		i := slices.IndexFunc(r.processes, func(p *process) bool { return (p.name == name) == is && !p.dead && len(p.parked) > 0 })
+		i := slices.IndexFunc(r.processes,
+			func(p *process) bool { return (p.name == name) == is && !p.dead && len(p.parked) > 0 })
 		if i < 0 {
 			return nil
 		}
@@ -288,8 +289,9 @@ func foundWorlds() []*world {
 			stages: [][]actor{{demanding(2, begins("A"))}, {demanding(2, applies("B")), raises("D", 3)}}, plan: two,
 			signed: []string{"ann", "bob"}},
 		{name: "previewed", about: "an order is rejected, another program pays it, and a person looks at a plan that has it",
-			stages: [][]actor{{sends("A", "8", 10_000_000)}, {pays("8", 10_000_000)}, {previews("R")}, {sends("B", "8", 10_000_000)}},
-			plan:   two[:1], service: conduct{lost: 1, loses: isRejected, lists: []choice{isStale}, steady: true}},
+			stages: [][]actor{{sends("A", "8", 10_000_000)}, {pays("8", 10_000_000)}, {previews("R")},
+				{sends("B", "8", 10_000_000)}},
+			plan: two[:1], service: conduct{lost: 1, loses: isRejected, lists: []choice{isStale}, steady: true}},
 		{name: "corrected", about: "a corrected plan of a batch is made and applied while the first one is, and then that is again",
 			stages: [][]actor{{applies("A"), corrects("B", row(8, "0.3"))}, {applies("C")}}, plan: two[:1], batch: true,
 			service: conduct{creates: []choice{lostAnswer}}},
@@ -299,7 +301,8 @@ func foundWorlds() []*world {
 			events: []event{hangs("A")}},
 	}
 	for _, w := range all {
-		w.long = w.service.lists == nil && !w.batch && (w.events == nil || w.plan != nil) // nearly all that they show needs no fault
+		w.long = w.service.lists == nil && !w.batch &&
+			(w.events == nil || w.plan != nil) // nearly all that they show needs no fault
 	}
 	return all
 }

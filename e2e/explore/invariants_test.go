@@ -143,7 +143,8 @@ const settleAfter = 15 * time.Minute
 // twin returns another order with the same content that is unknown; empty: there is none.
 func (r *run) twin(id string) string {
 	for other, e := range r.journal.now {
-		if other != id && (e.state == "unknown" || e.state == "sending" && r.owner[other].dead) && e.content == r.journal.now[id].content {
+		if other != id && (e.state == "unknown" || e.state == "sending" && r.owner[other].dead) &&
+			e.content == r.journal.now[id].content {
 			return other
 		}
 	}
@@ -252,7 +253,8 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 	}
 	if err == nil || errors.Is(err, payout.Unknown) || errors.Is(err, payout.Conflict) {
 		gone := r.service.phantom[id] || r.service.denied[id] // meanwhile, another process may have asked for it
-		if e := r.journal.now[orderID]; err == nil && (e.state != "accepted" || e.id != id) && !(gone && e.state == "unknown") {
+		if e := r.journal.now[orderID]; err == nil && (e.state != "accepted" || e.id != id) &&
+			!(gone && e.state == "unknown") {
 			r.violated("%s reports that order %s was accepted, and the journal has it as %s", p.name,
 				orderID, e.state)
 		}

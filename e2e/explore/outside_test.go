@@ -174,7 +174,8 @@ func (p *process) ends() {
 		return
 	}
 	for orderID, id := range p.told {
-		if e := p.r.journal.now[orderID]; (e.state == "sending" || e.state == "unknown" && !p.r.service.denied[id]) && e.id != id {
+		if e := p.r.journal.now[orderID]; (e.state == "sending" ||
+			e.state == "unknown" && !p.r.service.denied[id]) && e.id != id {
 			p.r.violated("%s was told that order %s was accepted as %s, and the journal has it as %s", p.name,
 				orderID, id, e.state)
 		}

@@ -151,7 +151,8 @@ func (neverLeft) NotSent() bool { return true }
 
 func (c client) create(text []byte) (status int, answer string, err error) {
 	// nothing can stop it from here on
-	w := &withdrawal{by: c.p, merchant: c.merchant(), body: map[string]any{}, at: c.s.r.clock(), late: c.s.r.outside.removed}
+	w := &withdrawal{by: c.p, merchant: c.merchant(), body: map[string]any{}, at: c.s.r.clock(),
+		late: c.s.r.outside.removed}
 	c.p.saw("the log is gone", w.late)
 	if c.p.interrupted {
 		c.s.r.violated("%s sends an order although it was interrupted before", c.p.name)

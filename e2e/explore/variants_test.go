@@ -110,8 +110,9 @@ func variants() []variant {
 		{"twin-unreaped", "twins-at-once", cost{1, 1}},   // a dead process's order does not count as a duplicate
 		{"demand-before", "raised", cost{1, 0}},          // a later demand does not hold for the rest of a run
 		{"preview-forgotten", "previewed", cost{0, 2}},   // what a person was shown before a run began is not recorded
-		{"batch-together", "overtaken", cost{1, 0}},      // a plan is sent while another machine sends an older one of its batch
-		{"batch-goes-on", "overtaken", cost{1, 0}},       // a plan goes on after a newer one of its batch has begun
+		{"batch-together", "overtaken", cost{1, 0}},
+		// a plan is sent while another machine sends an older one of its batch
+		{"batch-goes-on", "overtaken", cost{1, 0}}, // a plan goes on after a newer one of its batch has begun
 
 		{"nameless-ignored", "nameless", cost{0, 0}}, // a record without an order id counts as none
 		{"incomplete-counts", "hidden", cost{0, 0}},  // a reading that lacks withdrawals is complete

@@ -79,8 +79,9 @@ func (w *world) configure(settings string) {
 		settings += "settle_after: 0s\n"
 	}
 	profile := "base_url: " + w.URL + "\naccount: shop\n" + settings
-	w.write("config/till/config.yaml", "current: w\nprofiles:\n  w:\n    "+strings.ReplaceAll(strings.TrimSpace(profile), "\n", "\n    ")+
-		"\n    currencies: [{code: Btc, kind: crypto, decimals: 8}]\n")
+	w.write("config/till/config.yaml",
+		"current: w\nprofiles:\n  w:\n    "+strings.ReplaceAll(strings.TrimSpace(profile), "\n", "\n    ")+
+			"\n    currencies: [{code: Btc, kind: crypto, decimals: 8}]\n")
 }
 
 func (w *world) write(name, text string) (path string) {
@@ -114,7 +115,8 @@ func (r *result) String() string {
 func (w *world) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = w.dir
-	cmd.Env = []string{"HOME=" + w.dir, "XDG_CONFIG_HOME=" + filepath.Join(w.dir, "config"), "XDG_STATE_HOME=" + filepath.Join(w.dir, "state"),
+	cmd.Env = []string{"HOME=" + w.dir, "XDG_CONFIG_HOME=" + filepath.Join(w.dir, "config"),
+		"XDG_STATE_HOME=" + filepath.Join(w.dir, "state"),
 		"TILL_API_KEY=" + w.key, "TILL_RETRIES=0", "PATH=" + os.Getenv("PATH")}
 	return cmd
 }
@@ -157,7 +159,8 @@ func (r *result) want(t *testing.T, exit int, rule string) *result {
 
 // pay returns the command that pays an amount, under an order id if there is one.
 func pay(orderID string, amount int64, flags ...string) []string {
-	args := []string{"withdraw", "create", "--currency", "Btc", "--address", "bc1qexample", "--amount-minor", fmt.Sprint(amount), "--yes"}
+	args := []string{"withdraw", "create", "--currency", "Btc", "--address", "bc1qexample", "--amount-minor",
+		fmt.Sprint(amount), "--yes"}
 	if orderID != "" {
 		args = append(args, "--order-id", orderID)
 	}

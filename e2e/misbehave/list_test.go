@@ -236,9 +236,11 @@ func TestRecordThatMayBeTheOrder(t *testing.T) {
 	w.pay("7", 2).want(t, 20, "")
 	other := w.service.book("", 3)
 	w.become(faults{spell: func(int64) [2]any { return [2]any{nil, nil} }})
-	for _, args := range [][]string{{"reconcile", "7"}, {"resolve", "7", "--not-sent", "--reason", "support said so", "--yes"}} {
+	for _, args := range [][]string{{"reconcile", "7"},
+		{"resolve", "7", "--not-sent", "--reason", "support said so", "--yes"}} {
 		r := w.till(append([]string{"withdraw"}, args...)...)
-		if text := r.failure.Message + r.failure.Hint; !strings.Contains(text, "till withdraw resolve 7 --paid-as "+w.ids(2)[0]) ||
+		if text := r.failure.Message +
+			r.failure.Hint; !strings.Contains(text, "till withdraw resolve 7 --paid-as "+w.ids(2)[0]) ||
 			strings.Contains(text, other) {
 			t.Errorf("%v: %s", args, r)
 		}

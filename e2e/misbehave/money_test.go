@@ -124,7 +124,8 @@ func TestLostLog(t *testing.T) {
 				t.Errorf("after the check, the list is read %d times", after-before)
 			}
 		})
-		for how, args := range map[string][]string{"no order id": pay("", 3), "never looked up": pay("3", 3, "--lookup", "never")} {
+		for how, args := range map[string][]string{"no order id": pay("", 3),
+			"never looked up": pay("3", 3, "--lookup", "never")} {
 			t.Run(name+", "+how, func(t *testing.T) {
 				w := begin(t, faults{})
 				w.pay("1", 1).want(t, 0, "")
@@ -202,12 +203,14 @@ func TestKeysHideNoData(t *testing.T) {
 	other := &world{service: newService(t, faults{merchant: "merchant-0002-bbbb"})}
 	w.key, other.key = "sk-merchant-0001-aaaa-1", "sk-merchant-0002-bbbb-2"
 	other.setUp()
-	strict := "approvals: 1\napprovers: " + w.write("approvers", "ana@example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f\n") + "\n"
+	strict := "approvals: 1\napprovers: " +
+		w.write("approvers", "ana@example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f\n") + "\n"
 	shared := "journal: " + filepath.Join(w.dir, "shared.db") + "\n"
 	for i, m := range []*world{w, other} {
 		m.configure(shared)
 		m.pay("1", 1).want(t, 0, "")
-		if r := m.till("withdraw", "get", "w-1").want(t, 0, ""); !strings.Contains(r.stdout, fmt.Sprintf(`"merchant-000%d-`, i+1)) {
+		if r := m.till("withdraw", "get", "w-1").want(t, 0, ""); !strings.Contains(r.stdout,
+			fmt.Sprintf(`"merchant-000%d-`, i+1)) {
 			t.Errorf("the merchant is hidden: %s", r)
 		}
 		m.configure(shared + strict)
@@ -238,7 +241,8 @@ func TestForgedRows(t *testing.T) {
 			w.till("payout", "apply", "forged.plan", "--yes").want(t, 32, "")
 			digest := w.digest(approved)
 			run := strings.TrimPrefix(digest, "sha256:")[:8]
-			w.exec(w.open(), "UPDATE orders SET run = '"+run+"'", "UPDATE runs SET name = '"+run+"', digest = '"+digest+"', plan = '"+approved+"'")
+			w.exec(w.open(), "UPDATE orders SET run = '"+run+"'",
+				"UPDATE runs SET name = '"+run+"', digest = '"+digest+"', plan = '"+approved+"'")
 			w.refuses(approved)
 		})
 	}
@@ -246,7 +250,8 @@ func TestForgedRows(t *testing.T) {
 		w := begin(t, faults{create: "429"})
 		apply := w.plan("1", 2)
 		w.till(apply...).want(t, 32, "")
-		w.exec(w.open(), "UPDATE orders SET address = 'bc1qthief', minor = 5000000000", "UPDATE run_rows SET address = 'bc1qthief', minor = 5000000000")
+		w.exec(w.open(), "UPDATE orders SET address = 'bc1qthief', minor = 5000000000",
+			"UPDATE run_rows SET address = 'bc1qthief', minor = 5000000000")
 		w.refuses(apply[2])
 	})
 }

@@ -266,8 +266,10 @@ func (s *service) matches(at time.Time, from, to string) bool {
 
 func (s *service) show(w withdrawal, listed bool) shown {
 	r := shown{
-		"id": w.id, "merchant_id": cmp.Or(s.is.merchant, "m-1"), "currency": shown{"Crypto": w.code}, "amount": shown{"Crypto": shown{w.code: w.amount}},
-		"statuses": []shown{{"status": "New", "at": s.time(w.at)}}, "current": cmp.Or(s.is.status, "New"), "is_testnet": false, "address": w.address,
+		"id": w.id, "merchant_id": cmp.Or(s.is.merchant, "m-1"), "currency": shown{"Crypto": w.code},
+		"amount":   shown{"Crypto": shown{w.code: w.amount}},
+		"statuses": []shown{{"status": "New", "at": s.time(w.at)}}, "current": cmp.Or(s.is.status, "New"),
+		"is_testnet": false, "address": w.address,
 	}
 	if listed {
 		r["address"] = shown{"Crypto": shown{"currency": w.code, "address": w.address}}
@@ -293,5 +295,6 @@ const absent = "absent" // the value of a field that a record does not have
 
 func refuse(w http.ResponseWriter, status int) {
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"code": status, "reason": "refused", "description": http.StatusText(status)}})
+	json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"code": status, "reason": "refused",
+		"description": http.StatusText(status)}})
 }

@@ -145,7 +145,8 @@ var waysOut = map[string]func(*world){
 	},
 	"`plan_expired`": func(w *world) {
 		apply := w.plan("1", 1)
-		w.till("payout", "plan", strings.TrimSuffix(apply[2], ".plan"), "--out", apply[2], "--expires", "1ns").want(w.t, 0, "")
+		w.till("payout", "plan", strings.TrimSuffix(apply[2], ".plan"), "--out", apply[2], "--expires",
+			"1ns").want(w.t, 0, "")
 		w.till(apply...).want(w.t, 12, "plan_expired")
 		w.persist(1, w.plan("1", 1)...)
 	},
@@ -178,11 +179,13 @@ var waysOut = map[string]func(*world){
 		key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 		public, _ := ssh.NewPublicKey(key.Public())
 		private, _ := ssh.MarshalPrivateKey(key, "")
-		w.configure("approvals: 1\napprovers: " + w.write("approvers", "ana "+string(ssh.MarshalAuthorizedKey(public))) + "\n")
+		w.configure("approvals: 1\napprovers: " +
+			w.write("approvers", "ana "+string(ssh.MarshalAuthorizedKey(public))) + "\n")
 		apply := w.plan("1", 1)
 		w.till(apply...).want(w.t, 12, "approval")
 		w.till("journal", "approvals").want(w.t, 0, "")
-		w.till("payout", "approve", apply[2], "--key", w.write("key", string(pem.EncodeToMemory(private))), "--yes").want(w.t, 0, "")
+		w.till("payout", "approve", apply[2], "--key", w.write("key", string(pem.EncodeToMemory(private))),
+			"--yes").want(w.t, 0, "")
 		w.persist(1, apply...)
 	},
 	"`paid_before`": func(w *world) {
@@ -225,7 +228,8 @@ var waysOut = map[string]func(*world){
 		w.pay("2", 2).want(w.t, 20, "")
 		w.become(faults{merchant: "m-2"})
 		w.till("withdraw", "reconcile", "2").want(w.t, 20, "") // it settles nothing
-		if r := w.pay("3", 3, "--lookup", "always").want(w.t, 21, ""); !strings.Contains(r.stderr, "m-1") || !strings.Contains(r.stderr, "m-2") {
+		if r := w.pay("3", 3, "--lookup", "always").want(w.t, 21, ""); !strings.Contains(r.stderr, "m-1") ||
+			!strings.Contains(r.stderr, "m-2") {
 			w.t.Errorf("it does not name both merchants: %s", r)
 		}
 		w.persist(2, pay("2", 2)...)
@@ -264,7 +268,8 @@ func TestWaysOut(t *testing.T) {
 		ways[row[1]] = row[2]
 	}
 	for _, rule := range cmdutil.Rules() {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(ways)), func(row string) bool { return strings.Contains(row, "`"+rule.Name+"`") }) {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(ways)),
+			func(row string) bool { return strings.Contains(row, "`"+rule.Name+"`") }) {
 			t.Errorf("the table has no row for the rule %s", rule.Name)
 		}
 	}

@@ -72,7 +72,8 @@ func (d duties) remembered(ctx context.Context, j *payout.Journal, r tape.Record
 		}
 		orders[o.OrderID] = o
 		if o.State == payout.StateAccepted && o.ID != r.Paid[o.OrderID] {
-			errs = append(errs, fmt.Errorf("order %s is accepted as %q, and the service made it %q", o.OrderID, o.ID, r.Paid[o.OrderID]))
+			errs = append(errs, fmt.Errorf("order %s is accepted as %q, and the service made it %q", o.OrderID,
+				o.ID, r.Paid[o.OrderID]))
 		}
 	}
 	runs, err := l.Runs(ctx)
@@ -100,7 +101,8 @@ func (d duties) remembered(ctx context.Context, j *payout.Journal, r tape.Record
 	}
 	for id, withdrawal := range d.Reported {
 		if o := orders[id]; o.State != payout.StateAccepted || o.ID != withdrawal {
-			errs = append(errs, fmt.Errorf("order %s was reported as %s, and is %q in the journal with the id %q", id, withdrawal, o.State, o.ID))
+			errs = append(errs, fmt.Errorf("order %s was reported as %s, and is %q in the journal with the id %q", id,
+				withdrawal, o.State, o.ID))
 		}
 	}
 	return orders, errors.Join(errs...)
@@ -110,10 +112,11 @@ func (d duties) remembered(ctx context.Context, j *payout.Journal, r tape.Record
 // The sender has nothing but the journal.
 func (d duties) sentOnce(ctx context.Context, j *payout.Journal, r tape.Record, orders map[string]payout.Order) error {
 	var creates atomic.Int32
-	client, err := api.New("http://127.0.0.1", api.WithAPIKey(r.Key), api.WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
-		creates.Add(1)
-		return nil, io.ErrUnexpectedEOF
-	})))
+	client, err := api.New("http://127.0.0.1", api.WithAPIKey(r.Key),
+		api.WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+			creates.Add(1)
+			return nil, io.ErrUnexpectedEOF
+		})))
 	if err != nil {
 		return err
 	}

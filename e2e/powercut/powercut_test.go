@@ -109,7 +109,8 @@ func runIn(t *testing.T, dir, mutant, kind string, args ...string) tape.Record {
 	for _, suffix := range []string{"", "-wal", "-journal"} {
 		content, err := os.ReadFile(filepath.Join(dir, r.Journal+suffix))
 		if n, found := end.names[r.Journal+suffix]; found != (err == nil) || !bytes.Equal(content, end.files[n]) {
-			t.Fatalf("the record has another %s%s than the workload: %d bytes and %d, %v", r.Journal, suffix, len(end.files[n]), len(content), err)
+			t.Fatalf("the record has another %s%s than the workload: %d bytes and %d, %v", r.Journal, suffix,
+				len(end.files[n]), len(content), err)
 		}
 	}
 	return r
@@ -189,7 +190,9 @@ func (c cut) choose(d *disk) choice {
 
 // each calls f with the disk at every cut.
 func each(r history, trusted bool, all []cut, f func(*disk, cut)) {
-	slices.SortFunc(all, func(a, b cut) int { return cmp.Or(cmp.Compare(a.after, b.after), cmp.Compare(a.number, b.number)) })
+	slices.SortFunc(all, func(a, b cut) int {
+		return cmp.Or(cmp.Compare(a.after, b.after), cmp.Compare(a.number, b.number))
+	})
 	d, done := newDisk(trusted), 0
 	for _, c := range all {
 		for ; done < c.after; done++ {
@@ -213,7 +216,9 @@ func distinct(r history, trusted bool, all []cut, n int) []cut {
 			dutiesAt[i+1]++
 		}
 	}
-	each(r, trusted, all, func(d *disk, c cut) { sums[c.number] = key{d.state(c.choose(d)).sum(source), dutiesAt[c.after]} })
+	each(r, trusted, all, func(d *disk, c cut) {
+		sums[c.number] = key{d.state(c.choose(d)).sum(source), dutiesAt[c.after]}
+	})
 	slices.SortFunc(all, func(a, b cut) int { return cmp.Compare(a.number, b.number) })
 	seen := map[key]bool{}
 	var some []cut
@@ -235,7 +240,8 @@ type finding struct {
 }
 
 func (f finding) String() string {
-	return fmt.Sprintf("cut after event %d, of what was not synced: %s; the disk has %s: %v", f.after, f.what, f.state, f.err)
+	return fmt.Sprintf("cut after event %d, of what was not synced: %s; the disk has %s: %v", f.after,
+		f.what, f.state, f.err)
 }
 
 // result is what came of all states of a record.
@@ -360,17 +366,20 @@ func report(t *testing.T, what string, n int, histories ...history) {
 	var checked, wrong, refused, events int
 	for _, h := range histories {
 		all := explore(t, h, true, n, enough)
-		checked, wrong, refused, events = checked+all.states, wrong+len(all.findings), refused+len(all.refused), events+len(h.Events)
+		checked, wrong, refused, events = checked+all.states, wrong+len(all.findings), refused+len(all.refused),
+			events+len(h.Events)
 		bad := slices.Concat(all.findings, all.refused[:min(enough, len(all.refused))])
 		for _, f := range bad {
 			t.Error(f)
 		}
 		if len(bad) > 0 && *replay == "" {
 			path := filepath.Join(os.TempDir(), fmt.Sprintf("powercut-%d.history", os.Getpid()))
-			t.Logf("the same states again (%v): go test ./e2e/powercut -run TestReplay -v -states %d -seed %d -replay %s", keep(path, h), n, *seed, path)
+			t.Logf("the same states again (%v): go test ./e2e/powercut -run TestReplay -v -states %d -seed %d -replay %s",
+				keep(path, h), n, *seed, path)
 		}
 	}
-	fmt.Printf("power cuts of %s: %d states, %d events, seed %d: %d wrong, %d do not open\n", what, checked, events, *seed, wrong, refused)
+	fmt.Printf("power cuts of %s: %d states, %d events, seed %d: %d wrong, %d do not open\n", what, checked, events,
+		*seed, wrong, refused)
 }
 
 // keep writes a history for TestReplay.

@@ -111,9 +111,11 @@ func (d *disk) choose(i int, random *rand.Rand) choice {
 		case 0:
 			return choice{fmt.Sprintf("only change %d of %d", which+1, n), []tape.Event{one}}
 		case 1:
-			return choice{fmt.Sprintf("all but change %d of %d", which+1, n), slices.Delete(slices.Clone(d.maybe), which, which+1)}
+			return choice{fmt.Sprintf("all but change %d of %d", which+1, n),
+				slices.Delete(slices.Clone(d.maybe), which, which+1)}
 		case 2:
-			return choice{fmt.Sprintf("the first %d of %d, the last of them torn", which+1, n), append(before, tear(one, random)...)}
+			return choice{fmt.Sprintf("the first %d of %d, the last of them torn", which+1, n),
+				append(before, tear(one, random)...)}
 		default: // the file has grown, and what it has grown by is still zero
 			return choice{fmt.Sprintf("the first %d of %d, the last of them zeros", which+1, n), append(before, zeros(one))}
 		}

@@ -35,7 +35,8 @@ func newOffice(t *testing.T, clean string) *office {
 	if err := os.Mkdir(o.path("keys"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	serve := exec.Command(clean, "sandbox", "serve", "--state", "memory", "--listen", "127.0.0.1:0", "--ready-file", o.path("ready"))
+	serve := exec.Command(clean, "sandbox", "serve", "--state", "memory", "--listen", "127.0.0.1:0",
+		"--ready-file", o.path("ready"))
 	serve.Env = []string{"HOME=" + o.dir}
 	if err := serve.Start(); err != nil {
 		t.Fatal(err)
@@ -61,7 +62,8 @@ func newOffice(t *testing.T, clean string) *office {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	o.env = []string{"HOME=" + o.dir, "PATH=" + os.Getenv("PATH"), "TILL_API_KEY=" + ready.APIKey, "DBUS_SESSION_BUS_ADDRESS=unix:path=" + o.path("no-bus"), "TILL_JOURNAL=" + o.path("journal.db")}
+	o.env = []string{"HOME=" + o.dir, "PATH=" + os.Getenv("PATH"), "TILL_API_KEY=" + ready.APIKey,
+		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + o.path("no-bus"), "TILL_JOURNAL=" + o.path("journal.db")}
 	allowed := ""
 	for _, name := range []string{"ann", "ann2", "bob", "cleo"} {
 		o.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "keys/"+name)
@@ -126,7 +128,8 @@ var digestLine = regexp.MustCompile(`(?m)^  "digest": ".*"$`)
 // forge replaces a text in a plan, and the digest by the right one.
 func (o *office) forge(plan, forged, old, text string) {
 	empty := digestLine.ReplaceAllString(strings.Replace(o.read(plan), old, text, 1), `  "digest": ""`)
-	o.write(forged, strings.Replace(empty, `"digest": ""`, fmt.Sprintf(`"digest": "sha256:%x"`, sha256.Sum256([]byte(empty))), 1))
+	o.write(forged, strings.Replace(empty, `"digest": ""`,
+		fmt.Sprintf(`"digest": "sha256:%x"`, sha256.Sum256([]byte(empty))), 1))
 }
 
 // changeJournal changes the journal as somebody can who may write its file.
@@ -170,7 +173,8 @@ var attacks = []struct {
 		return nil, []string{"withdraw", "create", "--currency", "Btc", "--amount", "0.5", "--address", "bc1qone", "--yes"}
 	}},
 	{"changed rows in the journal", "skip-rows", func(o *office, sound string) (env, args []string) {
-		o.run(sound, "sandbox", "fault", "add", "--do", "status=429", "--times", "1", "--on", "POST /api/merchant_withdrawal/create")
+		o.run(sound, "sandbox", "fault", "add", "--do", "status=429", "--times", "1", "--on",
+			"POST /api/merchant_withdrawal/create")
 		o.command(nil, sound, "payout", "apply", "staff.plan", "--yes", "--approval", "ann.sig", "--approval", "bob.sig")
 		o.changeJournal("UPDATE run_rows SET address = 'bc1qeve'", "UPDATE orders SET address = 'bc1qeve'")
 		return nil, []string{"payout", "apply", "staff.plan", "--yes", "--approval", "ann.sig", "--approval", "bob.sig"}
@@ -194,13 +198,15 @@ func TestApprovalMutants(t *testing.T) {
 			if a.mutant == "skip-rows" { // which are compared with the plan even if it needs no approval
 				rule = "till: plan_changed: "
 			}
-			if code, _, errs := o.command(env, append([]string{patched}, args...)...); code != 12 || !strings.Contains(errs, rule) {
+			if code, _, errs := o.command(env, append([]string{patched}, args...)...); code != 12 ||
+				!strings.Contains(errs, rule) {
 				t.Errorf("it ended with %d: %s", code, errs)
 			}
 			if n := o.payments(clean); n != "0" {
 				t.Fatalf("%s payments were made", n)
 			}
-			if code, _, errs := o.command(append(env, "TILL_TORTURE_MUTANT="+a.mutant), append([]string{patched}, args...)...); code != 0 {
+			if code, _, errs := o.command(append(env, "TILL_TORTURE_MUTANT="+a.mutant),
+				append([]string{patched}, args...)...); code != 0 {
 				t.Errorf("the bug %s went unnoticed: it ended with %d: %s", a.mutant, code, errs)
 			}
 		})
@@ -213,7 +219,8 @@ func TestApprovalMutants(t *testing.T) {
 func TestApprovalCrashes(t *testing.T) {
 	clean, patched := built.get(t)
 	for _, mutant := range []string{"", "late-approval"} {
-		for _, point := range []string{"in-run", "after-run", "before-intent", "after-intent", "before-first-byte", "before-outcome", "after-outcome", "in-results"} {
+		for _, point := range []string{"in-run", "after-run", "before-intent", "after-intent", "before-first-byte",
+			"before-outcome", "after-outcome", "in-results"} {
 			t.Run(point+" "+mutant, func(t *testing.T) {
 				t.Parallel()
 				o := newOffice(t, clean)

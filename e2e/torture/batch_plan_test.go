@@ -112,14 +112,16 @@ func drawBatch(seed uint64, n int) batchPlan {
 	} else if chance(15) {
 		p.elsewhere = 1 + rng.IntN(3)
 	}
-	p.steps, p.sure, p.share, p.secure = first.steps, len(first.steps), (p.share || first.share) && !first.file, p.secure || first.secure
+	p.steps, p.sure, p.share, p.secure = first.steps, len(first.steps), (p.share || first.share) && !first.file,
+		p.secure || first.secure
 	switch {
 	case p.sure > 0:
 	case chance(10):
 		p.steps = append(p.steps, inRun(rng))
 	case chance(25) && p.before == 0 && p.elsewhere == 0:
 		first = pick(rng, besides())
-		p.steps, p.elsewhere, p.share = append(p.steps, first.steps...), first.elsewhere, (p.share || first.share) && !first.file
+		p.steps, p.elsewhere, p.share = append(p.steps, first.steps...), first.elsewhere,
+			(p.share || first.share) && !first.file
 	}
 	for range 60 {
 		p.steps = append(p.steps, drawBatchStep(rng))
@@ -156,7 +158,8 @@ const enoughRows = 24
 // inRun kills the program while the rows of the run are recorded, before the last one. The rows are recorded
 // once, so this step comes first.
 func inRun(rng *rand.Rand) batchStep {
-	return batchStep{what: doApply, shots: []applyShot{{shot: shot{point: "in-run"}, part: 0.7 * rng.Float64(), concurrency: 1}}}
+	return batchStep{what: doApply,
+		shots: []applyShot{{shot: shot{point: "in-run"}, part: 0.7 * rng.Float64(), concurrency: 1}}}
 }
 
 // together has three processes that try to claim the same rows.
@@ -213,7 +216,8 @@ func sureOfBatches(seed uint64) (all []beginning) {
 		switch {
 		case slices.Index(faults, name) < n:
 		case slices.Contains(refusals, name):
-			leaving = append(leaving, batchStep{what: doApply, shots: []applyShot{{faults: everyRow(0.2, faultOf(0, name).instruction), concurrency: 1}}})
+			leaving = append(leaving, batchStep{what: doApply,
+				shots: []applyShot{{faults: everyRow(0.2, faultOf(0, name).instruction), concurrency: 1}}})
 		default:
 			different = append(different, name)
 		}
@@ -227,7 +231,8 @@ func sureOfBatches(seed uint64) (all []beginning) {
 	}
 	for n, c := range []cut{{Place: "hello", After: 100}, {Place: "request", After: 200}, {Place: "response", After: 50}} {
 		c.Reset = n%2 == 0
-		leaving = append(leaving, batchStep{what: doApply, shots: []applyShot{{shot: shot{cut: c, noLookup: true}, concurrency: 1}}})
+		leaving = append(leaving, batchStep{what: doApply,
+			shots: []applyShot{{shot: shot{cut: c, noLookup: true}, concurrency: 1}}})
 	}
 	leaving = append(leaving, batchStep{what: doSkew, shots: []applyShot{{concurrency: 1}}})
 	ending = append(ending, endings()...)
@@ -255,12 +260,14 @@ func sureOfBatches(seed uint64) (all []beginning) {
 		all = append(all, b)
 	}
 	for range 3 {
-		all = append(all, beginning{share: true, steps: []batchStep{together(rng)}, finds: []string{"no-claim", "blind-claim"}})
+		all = append(all, beginning{share: true, steps: []batchStep{together(rng)},
+			finds: []string{"no-claim", "blind-claim"}})
 	}
 	for range 2 { // the first row is unknown, and the second is the same
 		late := applyShot{concurrency: 1, faults: []rowFault{faultOf(0, "late")}}
 		rest := applyShot{concurrency: 1, keepGoing: true}
-		all = append(all, beginning{same: true, steps: []batchStep{{what: doApply, shots: []applyShot{late}}, {what: doApply, shots: []applyShot{rest}}},
+		all = append(all, beginning{same: true,
+			steps: []batchStep{{what: doApply, shots: []applyShot{late}}, {what: doApply, shots: []applyShot{rest}}},
 			finds: []string{"duplicates", "resend-unknown"}})
 	}
 	all = append(all, besides()...)
@@ -304,7 +311,8 @@ func everyRow(from float64, i instruction) (all []rowFault) {
 }
 
 func drawBatchStep(rng *rand.Rand) batchStep {
-	what := pick(rng, []string{doApply, doApply, doApply, doApply, doApply, doApply, doApply, doApply, doTwo, doTwo, doBeside, doInterrupt, doReconcile, doReconcile, doResolve, doResolve, doResolve, doRelease})
+	what := pick(rng, []string{doApply, doApply, doApply, doApply, doApply, doApply, doApply, doApply, doTwo, doTwo,
+		doBeside, doInterrupt, doReconcile, doReconcile, doResolve, doResolve, doResolve, doRelease})
 	s := batchStep{what: what, tidy: rng.IntN(100) < 50}
 	for range 3 {
 		s.shots = append(s.shots, drawApply(rng))

@@ -51,7 +51,9 @@ type batch struct {
 func (r *run) batch(n int, p batchPlan, server *pgtest.Server) *batch {
 	b := &batch{
 		world: r.world(1_000_000+n, p.secure), batchPlan: p, number: n, server: server,
-		beside: map[string]bool{}, earlier: map[string]bool{}, unseen: map[string]bool{}, tried: map[int]*attempt{}, told: map[int]map[string]instruction{}, stood: map[string]row{}, doubt: map[string]bool{}, resolved: map[string]bool{},
+		beside: map[string]bool{}, earlier: map[string]bool{}, unseen: map[string]bool{}, tried: map[int]*attempt{},
+		told: map[int]map[string]instruction{}, stood: map[string]row{}, doubt: map[string]bool{},
+		resolved: map[string]bool{},
 	}
 	if server != nil {
 		b.journal = server.Database(r.t)
@@ -92,7 +94,8 @@ func (b *batch) torture() {
 			break
 		}
 		b.do(s)
-		if s.tidy && slices.ContainsFunc(slices.Collect(maps.Values(b.stood)), func(o row) bool { return o.State == "unknown" || o.State == "sending" }) && !b.failed() {
+		if s.tidy && slices.ContainsFunc(slices.Collect(maps.Values(b.stood)),
+			func(o row) bool { return o.State == "unknown" || o.State == "sending" }) && !b.failed() {
 			b.doReconcile(applyShot{keepGoing: b.number%3 == 0})
 			b.doResolve(applyShot{})
 		}
@@ -114,7 +117,8 @@ func (b *batch) wrong(format string, args ...any) {
 	if b.server != nil {
 		where = "PostgreSQL"
 	}
-	b.violate("batch %d (%d rows, journal in %s): %s\n  %s", b.number, len(b.file), where, fmt.Sprintf(format, args...), strings.Join(b.story, "\n  "))
+	b.violate("batch %d (%d rows, journal in %s): %s\n  %s", b.number, len(b.file), where, fmt.Sprintf(format, args...),
+		strings.Join(b.story, "\n  "))
 }
 
 // steady sets whether the list can always be read. Then no step misses its point because a page fails.
@@ -131,7 +135,8 @@ func (b *batch) plan() {
 	if b.jsonl {
 		name = "staff.jsonl"
 		for _, r := range b.file {
-			json.NewEncoder(&text).Encode(map[string]string{"order_id": r.orderID, "currency": r.code, "amount": r.amount, "address": r.address, "memo": r.memo, "callback": r.callback, "note": r.note})
+			json.NewEncoder(&text).Encode(map[string]string{"order_id": r.orderID, "currency": r.code, "amount": r.amount,
+				"address": r.address, "memo": r.memo, "callback": r.callback, "note": r.note})
 		}
 	} else {
 		w := csv.NewWriter(&text)
@@ -208,7 +213,8 @@ func (b *batch) payElsewhere(i int) {
 func (b *batch) payAlone(w *world, i int) {
 	b.script(0, nil)
 	r := b.file[i]
-	args := []string{"withdraw", "create", "--currency", r.code, "--amount", r.amount, "--address", r.address, "--yes", "--order-id", r.orderID, "--lookup", "never"}
+	args := []string{"withdraw", "create", "--currency", r.code, "--amount", r.amount, "--address", r.address, "--yes",
+		"--order-id", r.orderID, "--lookup", "never"}
 	if r.memo != "" {
 		args = append(args, "--memo", r.memo)
 	}
@@ -278,7 +284,8 @@ func (b *batch) apply(s applyShot) *attempt {
 	}
 	b.tried[a.n], b.told[a.n] = a, told
 	b.script(a.n, told)
-	args := []string{"payout", "apply", "staff.plan", "--yes", "--concurrency", fmt.Sprint(s.concurrency), "--timeout", timeout}
+	args := []string{"payout", "apply", "staff.plan", "--yes", "--concurrency", fmt.Sprint(s.concurrency),
+		"--timeout", timeout}
 	flag := func(yes bool, name ...string) {
 		if yes {
 			args = append(args, name...)
@@ -305,7 +312,8 @@ func (b *batch) applied(attempts ...*attempt) {
 				told += " killed at " + i.phase
 			}
 		}
-		b.story = append(b.story, fmt.Sprintf("%d: %s [%s%s ] exit %d, err %q", a.n, a.what, a.apply, told, a.exit, strings.TrimSpace(a.stderr.String())))
+		b.story = append(b.story, fmt.Sprintf("%d: %s [%s%s ] exit %d, err %q", a.n, a.what, a.apply, told, a.exit,
+			strings.TrimSpace(a.stderr.String())))
 		if a.exit == -1 {
 			b.killed++
 		}
@@ -357,7 +365,8 @@ func (b *batch) look() {
 	for n, o := range list {
 		r := b.file[n]
 		now[o.OrderID] = o
-		if o.OrderID != r.orderID || string(o.Currency) != r.currency || string(o.Amount) != r.json || o.Address != r.address || o.Memo != r.memo {
+		if o.OrderID != r.orderID || string(o.Currency) != r.currency || string(o.Amount) != r.json ||
+			o.Address != r.address || o.Memo != r.memo {
 			b.wrong("row %d of the plan is order %s of %+v, and of the run in the journal %+v", n, r.orderID, r.content, o)
 		}
 	}
@@ -389,8 +398,10 @@ func (b *batch) look() {
 			b.wrong("order %s was paid as %s, and the journal says that it is %s", p.OrderID, p.ID, o.State)
 		}
 		r := b.file[slices.IndexFunc(b.file, func(r batchRow) bool { return r.orderID == p.OrderID })]
-		if string(p.Currency) != r.currency || string(p.Amount) != r.json || p.Address != r.address || p.Memo != r.memo || p.Callback != r.callback {
-			b.wrong("order %s was paid as %s %s %s %q, callback %q, where the plan says %+v", p.OrderID, p.Currency, p.Amount, p.Address, p.Memo, p.Callback, r)
+		if string(p.Currency) != r.currency || string(p.Amount) != r.json || p.Address != r.address || p.Memo != r.memo ||
+			p.Callback != r.callback {
+			b.wrong("order %s was paid as %s %s %s %q, callback %q, where the plan says %+v", p.OrderID, p.Currency, p.Amount,
+				p.Address, p.Memo, p.Callback, r)
 		}
 	}
 	var accepted []string
@@ -405,7 +416,8 @@ func (b *batch) look() {
 		if was.State == "accepted" && o.State != "accepted" {
 			b.wrong("order %s was accepted, and is %s", id, o.State)
 		}
-		if (was.State == "unknown" || was.State == "sending") && (o.State == "planned" || o.State == "rejected") && !b.resolved[id] {
+		if (was.State == "unknown" || was.State == "sending") &&
+			(o.State == "planned" || o.State == "rejected") && !b.resolved[id] {
 			b.wrong("order %s was %s, and is %s without anybody's decision", id, was.State, o.State)
 		}
 		if o.State == "conflict" {
@@ -491,12 +503,14 @@ func (b *batch) judge(a *attempt, before map[string]row, several, retried bool) 
 		}
 		paid++
 		for id, o := range before {
-			if was := before[p.OrderID]; o.State == "unknown" && was.State != "unknown" && id != p.OrderID && sameContent(o, b.stood[p.OrderID]) && b.stood[id].State == "unknown" && !a.apply.duplicates {
+			if was := before[p.OrderID]; o.State == "unknown" && was.State != "unknown" && id != p.OrderID &&
+				sameContent(o, b.stood[p.OrderID]) && b.stood[id].State == "unknown" && !a.apply.duplicates {
 				b.wrong("attempt %d paid order %s, which is the same as order %s, which was unknown", a.n, p.OrderID, id)
 			}
 		}
 	}
-	if !slices.Contains([]int{-1, 0, 13, 14, 20, 30, 31, 32, 40, 41, 50, 60}, a.exit) || a.exit == 14 && !several && !slices.Contains(severances, a.shot.point) {
+	if !slices.Contains([]int{-1, 0, 13, 14, 20, 30, 31, 32, 40, 41, 50, 60}, a.exit) ||
+		a.exit == 14 && !several && !slices.Contains(severances, a.shot.point) {
 		b.wrong("attempt %d ended with %d", a.n, a.exit)
 	}
 	if slices.Contains(nothingSent, a.exit) && paid > 0 {
@@ -523,12 +537,14 @@ func (b *batch) judge(a *attempt, before map[string]row, several, retried bool) 
 }
 
 func sameContent(a, b row) bool {
-	return string(a.Currency) == string(b.Currency) && string(a.Amount) == string(b.Amount) && a.Address == b.Address && a.Memo == b.Memo
+	return string(a.Currency) == string(b.Currency) && string(a.Amount) == string(b.Amount) &&
+		a.Address == b.Address && a.Memo == b.Memo
 }
 
 // lost reports whether an attempt may not have heard or recorded the outcomes of its calls.
 func (a *attempt) lost() bool {
-	return a.apply.interrupts > 1 || a.shot.cut.Place != "" || slices.Contains(severances, a.shot.point) || strings.Contains(a.what, "--timeout 300ms")
+	return a.apply.interrupts > 1 || a.shot.cut.Place != "" || slices.Contains(severances, a.shot.point) ||
+		strings.Contains(a.what, "--timeout 300ms")
 }
 
 // claimsUnheard reports whether an attempt may have claimed a row without learning it. An outcome and the
@@ -573,7 +589,8 @@ func (b *batch) judgeRows(a *attempt, before map[string]row, asked map[string]st
 			want = append(want, "planned")
 		}
 		if !slices.Contains(want, o.State) {
-			b.wrong("attempt %d: order %s was %q, the ledger did %q with it, and it is %s (%s), not %s", a.n, id, was, fault, o.State, o.Reason, strings.Join(want, " or "))
+			b.wrong("attempt %d: order %s was %q, the ledger did %q with it, and it is %s (%s), not %s", a.n, id, was, fault,
+				o.State, o.Reason, strings.Join(want, " or "))
 		}
 	}
 }
@@ -637,13 +654,15 @@ func (b *batch) results(attempts []*attempt) {
 		return
 	}
 	lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
-	if err != nil || len(lines) != len(b.file)+1 || strings.Join(lines[0], ",") != "order_id,state,id,reason" || text[len(text)-1] != '\n' {
+	if err != nil || len(lines) != len(b.file)+1 || strings.Join(lines[0], ",") != "order_id,state,id,reason" ||
+		text[len(text)-1] != '\n' {
 		b.wrong("the results file is not whole: %v\n%s", err, text)
 		return
 	}
 	for n, line := range lines[1:] {
 		o := b.stood[b.file[n].orderID]
-		if line[0] != b.file[n].orderID || line[1] == "accepted" && line[2] != o.ID || said && (strings.Replace(line[1], "sending", "unknown", 1) != o.State || line[2] != o.ID) {
+		if line[0] != b.file[n].orderID || line[1] == "accepted" && line[2] != o.ID ||
+			said && (strings.Replace(line[1], "sending", "unknown", 1) != o.State || line[2] != o.ID) {
 			b.wrong("line %d of the results file is %q, and the journal has %+v", n+2, line, o)
 		}
 	}
@@ -688,7 +707,8 @@ func (b *batch) waiting(s applyShot) (a *attempt, end func()) {
 	if len(left) == 0 {
 		return nil, nil
 	}
-	s.shot, s.rate, s.interrupts, s.several, s.faults = shot{noLookup: s.noLookup}, "", 0, false, []rowFault{faultOf(0, "wait+c")}
+	s.shot, s.rate, s.interrupts, s.several, s.faults = shot{noLookup: s.noLookup}, "", 0, false,
+		[]rowFault{faultOf(0, "wait+c")}
 	if s.concurrency == 1 { // any row may come first
 		s.faults = everyRow(0, s.faults[0].instruction)
 	}
@@ -738,9 +758,11 @@ func (b *batch) doBeside(s applyShot) {
 	}
 	id := fmt.Sprint(int64(8_000_000_000) + int64(100*b.number+len(b.beside)))
 	b.beside[id] = true
-	single := b.end(b.create(id, content{code: "Btc", amount: "0.1", address: addressOf(b.number)}, shot{fault: instruction{fault: "ok", commit: true}}, nil))
+	single := b.end(b.create(id, content{code: "Btc", amount: "0.1", address: addressOf(b.number)},
+		shot{fault: instruction{fault: "ok", commit: true}}, nil))
 	b.noted(single)
-	if printed := strings.TrimSpace(single.stdout.String()); single.exit != 0 && single.exit != 41 || single.exit == 0 && printed == "" {
+	if printed := strings.TrimSpace(single.stdout.String()); single.exit != 0 && single.exit != 41 ||
+		single.exit == 0 && printed == "" {
 		b.wrong("a create beside it ended with %d and printed %q", single.exit, printed)
 	}
 	if s.part < 0.1 {
@@ -804,7 +826,8 @@ func (b *batch) noted(a *attempt) {
 	if a.exit == -1 {
 		b.killed++
 	}
-	b.story = append(b.story, fmt.Sprintf("%s [%s ] exit %d, err %q", a.what, a.shot, a.exit, strings.TrimSpace(a.stderr.String())))
+	b.story = append(b.story, fmt.Sprintf("%s [%s ] exit %d, err %q", a.what, a.shot, a.exit,
+		strings.TrimSpace(a.stderr.String())))
 }
 
 // doResolve decides as a person who has asked the provider and got a true answer.

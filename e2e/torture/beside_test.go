@@ -66,10 +66,13 @@ func besides() []beginning {
 	return []beginning{
 		{apart: true, steps: []batchStep{beside(doPlanFile, "overwritten", applyShot{})}},
 		{apart: true, file: true, steps: []batchStep{beside(doFiles, "journal.db", applyShot{})}},
-		{apart: true, file: true, steps: []batchStep{beside(doFiles, "journal.db-wal journal.db-shm", applyShot{})}, finds: []string{"one-file"}},
-		{apart: true, file: true, steps: []batchStep{beside(doFiles, "journal.db-wal journal.db-shm, in flight", applyShot{})}},
+		{apart: true, file: true, steps: []batchStep{beside(doFiles, "journal.db-wal journal.db-shm", applyShot{})},
+			finds: []string{"one-file"}},
+		{apart: true, file: true, steps: []batchStep{beside(doFiles,
+			"journal.db-wal journal.db-shm, in flight", applyShot{})}},
 		{apart: true, file: true, steps: []batchStep{beside(doFiles, "journal.db-wal journal.db-shm, killed", applyShot{})}},
-		{apart: true, file: true, steps: []batchStep{beside(doFiles, "journal.db journal.db-wal journal.db-shm, killed", applyShot{})}},
+		{apart: true, file: true, steps: []batchStep{beside(doFiles,
+			"journal.db journal.db-wal journal.db-shm, killed", applyShot{})}},
 		{apart: true, file: true, steps: []batchStep{beside(doLockFile, "", applyShot{})}},
 		{apart: true, file: true, steps: []batchStep{beside(doRestore, "", applyShot{})}},
 		{apart: true, steps: []batchStep{beside(doRenamed, "", applyShot{})}, finds: []string{"account-by-name"}},
@@ -79,7 +82,8 @@ func besides() []beginning {
 		{apart: true, elsewhere: 3, steps: []batchStep{beside(doStale, "", applyShot{})}, finds: []string{"one-reading"}},
 		{apart: true, steps: []batchStep{beside(doRejected, "", applyShot{})}, finds: []string{"retry-blind", "one-case"}},
 		{apart: true, share: true, steps: []batchStep{beside(doEarly, "", applyShot{})}, finds: []string{"own-clock"}},
-		{apart: true, share: true, steps: []batchStep{beside(doSameID, "", applyShot{})}, finds: []string{"outcome-unlocked"}},
+		{apart: true, share: true, steps: []batchStep{beside(doSameID, "", applyShot{})},
+			finds: []string{"outcome-unlocked"}},
 	}
 }
 
@@ -99,7 +103,8 @@ func (w *world) notes() notes {
 func (n notes) leave(note, text string) {
 	// The note is renamed, so that it is never read incomplete.
 	half := filepath.Join(string(n), note+".half")
-	if err := errors.Join(os.WriteFile(half, []byte(text), 0o600), os.Rename(half, filepath.Join(string(n), note))); err != nil {
+	if err := errors.Join(os.WriteFile(half, []byte(text), 0o600),
+		os.Rename(half, filepath.Join(string(n), note))); err != nil {
 		panic(err)
 	}
 }
@@ -664,7 +669,8 @@ func (b *batch) doEarly(s applyShot) {
 	b.show(v)
 	note := b.notes()
 	note.leave("ahead", "16m")
-	a := b.till(&attempt{shot: shot{notes: note}}, "withdraw", "resolve", unknown, "--not-sent", "--reason", "it is not there", "--yes")
+	a := b.till(&attempt{shot: shot{notes: note}}, "withdraw", "resolve", unknown, "--not-sent", "--reason",
+		"it is not there", "--yes")
 	b.noted(a)
 	if a.exit != 12 {
 		b.wrong("it was decided by the clock of a machine, and that ended with %d", a.exit)

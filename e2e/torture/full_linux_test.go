@@ -19,7 +19,8 @@ func TestFullDisk(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*seed, 1<<44))
 	p := batchPlan{retry: true}
 	for i := range 30 {
-		p.file = append(p.file, batchRow{orderID: fmt.Sprint(9_100_000_000 + int64(i)), content: drawContent(rng, 9_100_000+i)})
+		p.file = append(p.file, batchRow{orderID: fmt.Sprint(9_100_000_000 + int64(i)),
+			content: drawContent(rng, 9_100_000+i)})
 	}
 	disk := filepath.Join(t.TempDir(), "disk")
 	if err := os.Mkdir(disk, 0o700); err != nil {

@@ -210,7 +210,8 @@ const ordersPerWorld = 40
 
 // world creates a merchant, who reaches the ledger over TLS and through a proxy, or directly.
 func (r *run) world(n int, secure bool) *world {
-	w := &world{run: r, journal: r.journal, name: fmt.Sprintf("world-%d-%d", r.seed, n), key: fmt.Sprintf("key-%d-%d-%d", r.seed, n, time.Now().UnixNano())}
+	w := &world{run: r, journal: r.journal, name: fmt.Sprintf("world-%d-%d", r.seed, n),
+		key: fmt.Sprintf("key-%d-%d-%d", r.seed, n, time.Now().UnixNano())}
 	dir, err := os.MkdirTemp("", "till-torture-*")
 	if err != nil {
 		panic(err)
@@ -285,9 +286,11 @@ func (w *world) begin(a *attempt, args ...string) {
 	a.cmd.Dir = w.dir
 	a.cmd.Stdout, a.cmd.Stderr = &a.stdout, &a.stderr
 	a.cmd.Env = []string{
-		"HOME=" + w.dir, "XDG_CONFIG_HOME=" + filepath.Join(w.dir, "config"), "XDG_STATE_HOME=" + filepath.Join(w.dir, "state"), "TILL_API_KEY=" + w.key, "TILL_RETRIES=1",
+		"HOME=" + w.dir, "XDG_CONFIG_HOME=" + filepath.Join(w.dir, "config"),
+		"XDG_STATE_HOME=" + filepath.Join(w.dir, "state"), "TILL_API_KEY=" + w.key, "TILL_RETRIES=1",
 		"TILL_TORTURE_POINT=" + a.shot.point, "TILL_TORTURE_MUTANT=" + w.mutant,
-		"TILL_TORTURE_DO=" + a.shot.do, "TILL_TORTURE_NOTES=" + string(a.shot.notes), fmt.Sprint("TILL_TORTURE_WAIT=", a.shot.wait.Milliseconds()), fmt.Sprint("TILL_TORTURE_TIMES=", a.shot.times),
+		"TILL_TORTURE_DO=" + a.shot.do, "TILL_TORTURE_NOTES=" + string(a.shot.notes),
+		fmt.Sprint("TILL_TORTURE_WAIT=", a.shot.wait.Milliseconds()), fmt.Sprint("TILL_TORTURE_TIMES=", a.shot.times),
 	}
 	if a.apply != nil {
 		a.cmd.Env = append(a.cmd.Env, fmt.Sprint("TILL_TORTURE_NTH=", a.apply.nth))
@@ -296,7 +299,8 @@ func (w *world) begin(a *attempt, args ...string) {
 		}
 	}
 	if w.proxy != "" {
-		a.cmd.Env = append(a.cmd.Env, "TILL_CA_FILE="+w.authority(), fmt.Sprintf("HTTPS_PROXY=http://%s:-@%s", a.shot.cut, w.proxy))
+		a.cmd.Env = append(a.cmd.Env, "TILL_CA_FILE="+w.authority(),
+			fmt.Sprintf("HTTPS_PROXY=http://%s:-@%s", a.shot.cut, w.proxy))
 	}
 	if a.meet != nil {
 		a.cmd.Env = append(a.cmd.Env, "TILL_TORTURE_MEET="+a.meet.dir, fmt.Sprint("TILL_TORTURE_PARTIES=", a.meet.parties))
@@ -430,7 +434,8 @@ func (w *world) create(orderID string, c content, s shot, with *meeting) *attemp
 	}
 	told := s.fault
 	told.n = a.n
-	args := []string{"withdraw", "create", "--currency", c.code, "--amount", c.amount, "--address", c.address, "--callback", told.String(), "--yes"}
+	args := []string{"withdraw", "create", "--currency", c.code, "--amount", c.amount, "--address", c.address,
+		"--callback", told.String(), "--yes"}
 	if orderID != "" {
 		args = append(args, "--order-id", orderID)
 	}
@@ -561,8 +566,10 @@ func differ(o row, p payment) string {
 		return fmt.Sprintf("it was paid as %s, and the journal says that it is %s", p.ID, o.State)
 	case o.ID != p.ID:
 		return fmt.Sprintf("it was paid as %s, and the journal says %s", p.ID, o.ID)
-	case string(o.Currency) != string(p.Currency) || string(o.Amount) != string(p.Amount) || o.Address != p.Address || o.Memo != p.Memo:
-		return fmt.Sprintf("the ledger has %s %s %s %q, and the journal %s %s %s %q", p.Currency, p.Amount, p.Address, p.Memo, o.Currency, o.Amount, o.Address, o.Memo)
+	case string(o.Currency) != string(p.Currency) || string(o.Amount) != string(p.Amount) ||
+		o.Address != p.Address || o.Memo != p.Memo:
+		return fmt.Sprintf("the ledger has %s %s %s %q, and the journal %s %s %s %q", p.Currency, p.Amount, p.Address, p.Memo,
+			o.Currency, o.Amount, o.Address, o.Memo)
 	}
 	return ""
 }

@@ -77,8 +77,10 @@ const listedAtOnce = 10
 // merchant. Then it prints "kill N" when attempt N is to be killed, and reads "dead N" when that is done.
 func serveLedger() {
 	l := &ledger{
-		doors: map[string]net.Listener{}, port: firstPort + rand.IntN(ports), conns: map[int]string{}, acks: map[int]chan struct{}{}, reached: map[string]int{}, rng: rand.New(rand.NewPCG(1, 2)),
-		scripts: map[int]map[string]instruction{}, at: map[string]int{}, creates: map[string][]created{}, released: map[int]chan struct{}{}, pauses: map[string]int{}, steady: map[string]bool{},
+		doors: map[string]net.Listener{}, port: firstPort + rand.IntN(ports), conns: map[int]string{},
+		acks: map[int]chan struct{}{}, reached: map[string]int{}, rng: rand.New(rand.NewPCG(1, 2)),
+		scripts: map[int]map[string]instruction{}, at: map[string]int{}, creates: map[string][]created{},
+		released: map[int]chan struct{}{}, pauses: map[string]int{}, steady: map[string]bool{},
 		proxies: map[string]net.Listener{}, ids: newIdentity(), views: map[string]*view{}, twins: map[string]*twins{},
 	}
 	control, err := net.Listen("tcp", "127.0.0.1:0")
@@ -396,7 +398,8 @@ func (c *caller) answer(status int, body string, headers ...string) bool {
 
 func (c *caller) response(status int, body string, headers ...string) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\nContent-Length: %d\r\nContent-Type: application/json\r\n", status, http.StatusText(status), len(body))
+	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\nContent-Length: %d\r\nContent-Type: application/json\r\n", status,
+		http.StatusText(status), len(body))
 	fmt.Fprintf(&b, "Date: %s\r\n", time.Now().Add(c.skew).UTC().Format(http.TimeFormat))
 	for _, h := range headers {
 		b.WriteString(h + "\r\n")
@@ -468,7 +471,8 @@ func (l *ledger) create(c *caller, req *http.Request, body []byte) (keep bool) {
 	if req.URL.RawQuery == "again" { // a redirect was followed
 		i = instruction{n: i.n, fault: "ok", commit: true}
 	}
-	p := payment{Key: req.Header.Get("Authorization"), OrderID: asked.OrderID, Attempt: i.n, Currency: asked.Currency, Amount: asked.Amount, Address: asked.Address, Memo: asked.Memo, Callback: asked.Callback}
+	p := payment{Key: req.Header.Get("Authorization"), OrderID: asked.OrderID, Attempt: i.n, Currency: asked.Currency,
+		Amount: asked.Amount, Address: asked.Address, Memo: asked.Memo, Callback: asked.Callback}
 	kill := func(phase string) {
 		if i.phase == phase {
 			l.kill(i.n)
@@ -645,7 +649,8 @@ func (l *ledger) list(c *caller, req *http.Request) bool {
 	for _, p := range rows {
 		content = append(content, v.record(p, true))
 	}
-	text, err := json.Marshal(map[string]any{"page_content": content, "page_count": (len(own) + size - 1) / size, "total": len(own)})
+	text, err := json.Marshal(map[string]any{"page_content": content,
+		"page_count": (len(own) + size - 1) / size, "total": len(own)})
 	return err == nil && c.answer(200, string(text))
 }
 

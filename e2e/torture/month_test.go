@@ -63,7 +63,8 @@ type month struct {
 }
 
 func startMonth(t *testing.T) *month {
-	m := &month{t: t, rng: rand.New(rand.NewPCG(*seed, 1<<45)), dir: t.TempDir(), note: t.TempDir(), staff: map[string]string{}}
+	m := &month{t: t, rng: rand.New(rand.NewPCG(*seed, 1<<45)), dir: t.TempDir(), note: t.TempDir(),
+		staff: map[string]string{}}
 	_, patched := built.get(t)
 	if err := errors.Join(os.Mkdir(m.bin(), 0o700), os.Symlink(patched, filepath.Join(m.bin(), "till"))); err != nil {
 		t.Fatal(err)
@@ -78,8 +79,10 @@ func startMonth(t *testing.T) *month {
 	server := httptest.NewServer(http.HandlerFunc(m.serve))
 	t.Cleanup(server.Close)
 	environ := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "TILL_") })
-	m.env = append(environ, "PATH="+m.bin()+":"+os.Getenv("PATH"), "HOME="+m.dir, "XDG_CONFIG_HOME="+m.dir, "XDG_STATE_HOME="+m.dir,
-		"TILL_TORTURE_NOTES="+m.note, "TILL_BASE_URL="+server.URL, "TILL_API_KEY="+box.Key(), "TILL_PROFILE=sandbox", "TILL_RETRIES=1", "TILL_TIMEOUT=500ms",
+	m.env = append(environ, "PATH="+m.bin()+":"+os.Getenv("PATH"), "HOME="+m.dir, "XDG_CONFIG_HOME="+m.dir,
+		"XDG_STATE_HOME="+m.dir,
+		"TILL_TORTURE_NOTES="+m.note, "TILL_BASE_URL="+server.URL, "TILL_API_KEY="+box.Key(), "TILL_PROFILE=sandbox",
+		"TILL_RETRIES=1", "TILL_TIMEOUT=500ms",
 		"MAILER=true", "PAYROLL_TO=office@shop.example", "PAYROLL_TRIES=2", "PAYROLL_PAUSE=0",
 		"PAGE=true", "TICKET=true", "NIGHTLY_TRIES=2", "NIGHTLY_PAUSE=0")
 	return m
@@ -191,7 +194,8 @@ func (m *month) draw(troubled bool) {
 	}
 	for range 2 {
 		faults = append(faults, sandbox.Fault{On: []string{"POST /api/merchant_withdrawal/create", "*"}[m.rng.IntN(2)],
-			Do:   []string{"refuse", "drop-before", "drop-after", "truncate", "status=503", "status=429,retry-after=0", "html", "delay=700ms"}[m.rng.IntN(8)],
+			Do: []string{"refuse", "drop-before", "drop-after", "truncate", "status=503", "status=429,retry-after=0", "html",
+				"delay=700ms"}[m.rng.IntN(8)],
 			Rate: []float64{0.1, 0.3, 0.6}[m.rng.IntN(3)]})
 	}
 	for _, f := range faults {
@@ -236,7 +240,8 @@ func (m *month) decide() {
 	}
 	m.advance(time.Hour)
 	for _, order := range open {
-		if _, code := m.run("till", "withdraw", "resolve", order, "--not-sent", "--reason", "it is not on the list", "--yes"); code == 0 {
+		if _, code := m.run("till", "withdraw", "resolve", order, "--not-sent", "--reason", "it is not on the list",
+			"--yes"); code == 0 {
 			m.decided++
 		}
 	}

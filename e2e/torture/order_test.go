@@ -45,14 +45,16 @@ func (o *order) wrong(format string, args ...any) {
 	if name == "" {
 		name = "without an id"
 	}
-	o.violate("order %s (number %d, %s): %s\n  %s", name, o.number, o.content[0].address, fmt.Sprintf(format, args...), strings.Join(o.story, "\n  "))
+	o.violate("order %s (number %d, %s): %s\n  %s", name, o.number, o.content[0].address, fmt.Sprintf(format, args...),
+		strings.Join(o.story, "\n  "))
 }
 
 // ended records an attempt and checks its output.
 func (o *order) ended(a *attempt) *attempt {
 	o.tried[a.n] = a
 	printed := strings.TrimSpace(a.stdout.String())
-	o.story = append(o.story, fmt.Sprintf("%s [%s ] exit %d, out %q, err %q", a.what, a.shot, a.exit, printed, strings.TrimSpace(a.stderr.String())))
+	o.story = append(o.story, fmt.Sprintf("%s [%s ] exit %d, out %q, err %q", a.what, a.shot, a.exit, printed,
+		strings.TrimSpace(a.stderr.String())))
 	if o.refused++; a.exit == -1 || a.exit >= 30 {
 		o.refused = 0
 	}
@@ -71,7 +73,8 @@ func (o *order) ended(a *attempt) *attempt {
 		o.wrong("it ended with %d", a.exit)
 	}
 	// In this case, only the cut can have ended the attempt.
-	if c := a.shot.cut; o.proxy != "" && c.Place != "" && len(o.tried) == 1 && a.shot.noLookup && a.exit != -1 && !a.metItsTwin() {
+	if c := a.shot.cut; o.proxy != "" && c.Place != "" && len(o.tried) == 1 && a.shot.noLookup &&
+		a.exit != -1 && !a.metItsTwin() {
 		want := 20
 		if c.neverLeft() {
 			want = 40
@@ -104,7 +107,8 @@ func (a *attempt) metItsTwin() bool {
 // before, as on a busy machine, or the proxy could not reach the door.
 func (a *attempt) neverConnected() bool {
 	said := a.stderr.String()
-	return a.exit == 40 && (strings.Contains(said, "there was no answer within 150ms") || strings.Contains(said, "HTTP 502 Bad Gateway"))
+	return a.exit == 40 && (strings.Contains(said, "there was no answer within 150ms") ||
+		strings.Contains(said, "HTTP 502 Bad Gateway"))
 }
 
 func (o *order) do(s step) {
@@ -162,7 +166,8 @@ func (o *order) stop(s shot) {
 	before := o.unknown
 	a := o.create(o.orderID, o.content[0], s, nil)
 	held := o.meanwhile(a, func() {
-		if other := o.ended(o.end(o.create(o.orderID, o.content[0], shot{fault: instruction{fault: "ok", commit: true}, noLookup: true}, nil))); other.exit != 13 {
+		if other := o.ended(o.end(o.create(o.orderID, o.content[0],
+			shot{fault: instruction{fault: "ok", commit: true}, noLookup: true}, nil))); other.exit != 13 {
 			o.wrong("a process is about to send it, and another create ended with %d", other.exit)
 		}
 		if s.ahead != "" {
@@ -236,7 +241,8 @@ func (o *order) open() (found row) {
 // but a database takes a while to notice it on a busy machine.
 func (o *order) noticed() row {
 	found := o.open()
-	for began := time.Now(); found.State == "sending" && o.journal != "" && time.Since(began) < patience; found = o.open() {
+	for began := time.Now(); found.State == "sending" && o.journal != "" &&
+		time.Since(began) < patience; found = o.open() {
 		time.Sleep(100 * time.Millisecond)
 	}
 	return found
@@ -280,7 +286,8 @@ func (o *order) noteRun(a *attempt) {
 	if a.exit == -1 || a.exit == 0 { // it may have another state now
 		o.refused = 0
 	}
-	o.story = append(o.story, fmt.Sprintf("%s [%s ] exit %d, err %q", a.what, a.shot, a.exit, strings.TrimSpace(a.stderr.String())))
+	o.story = append(o.story, fmt.Sprintf("%s [%s ] exit %d, err %q", a.what, a.shot, a.exit,
+		strings.TrimSpace(a.stderr.String())))
 }
 
 // resolve decides as a person who has asked the provider and got a true answer.
@@ -296,7 +303,8 @@ func (o *order) resolve(s shot) {
 	case o.held(address): // the provider is still checking
 		return
 	case len(truth) == 0:
-		a = o.till(&attempt{shot: s}, "withdraw", "resolve", open.OrderID, "--not-sent", "--reason", "the provider says so", "--yes")
+		a = o.till(&attempt{shot: s}, "withdraw", "resolve", open.OrderID, "--not-sent", "--reason",
+			"the provider says so", "--yes")
 	default:
 		a = o.till(&attempt{shot: s}, "withdraw", "resolve", open.OrderID, "--paid-as", truth[0].ID, "--yes")
 	}
@@ -327,7 +335,8 @@ func (o *order) settle() {
 			return
 		}
 		if len(truth) == 1 && (open.OrderID != truth[0].OrderID || open.State != "accepted" && open.State != "unknown") {
-			o.wrong("it was paid as %s under the order id %s, and the journal says that %q is %q", truth[0].ID, truth[0].OrderID, open.OrderID, open.State)
+			o.wrong("it was paid as %s under the order id %s, and the journal says that %q is %q", truth[0].ID, truth[0].OrderID,
+				open.OrderID, open.State)
 			return
 		}
 		switch open.State {
@@ -408,7 +417,8 @@ func (o *order) check() {
 			o.wrong("it was paid by an attempt that nobody has made")
 			continue
 		}
-		if c := a.content; string(p.Currency) != c.currency || string(p.Amount) != c.json || p.Address != c.address || p.Memo != c.memo {
+		if c := a.content; string(p.Currency) != c.currency || string(p.Amount) != c.json ||
+			p.Address != c.address || p.Memo != c.memo {
 			o.wrong("it was paid as %s %s %s %q, where %+v was asked for", p.Currency, p.Amount, p.Address, p.Memo, c)
 		}
 		switch a.exit {

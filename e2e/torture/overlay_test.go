@@ -23,7 +23,8 @@ import (
 type patch struct{ File, Old, New string }
 
 // points are the places inside the program where it can be killed. The patches below have their names.
-var points = []string{"before-intent", "in-intent", "after-intent", "before-connect", "before-first-byte", "mid-body", "before-outcome", "in-outcome", "after-outcome"}
+var points = []string{"before-intent", "in-intent", "after-intent", "before-connect", "before-first-byte", "mid-body",
+	"before-outcome", "in-outcome", "after-outcome"}
 
 // mutants are the bugs that these tests must find. Such programs often have them.
 var mutants = []string{
@@ -46,7 +47,8 @@ const leavesOpen = "no-sync"
 
 // batchPoints are the points of a batch. Some are reached once for each row. A drawn number says at which of
 // these times the program is killed.
-var batchPoints = []string{"before-intent", "in-intent", "at-commit", "after-commit", "after-intent", "before-connect", "before-first-byte", "mid-body", "before-outcome", "in-outcome",
+var batchPoints = []string{"before-intent", "in-intent", "at-commit", "after-commit", "after-intent", "before-connect",
+	"before-first-byte", "mid-body", "before-outcome", "in-outcome",
 	"after-outcome", "between-rows", "in-run", "after-run", "in-results", "before-rename", "after-rename"}
 
 // batchMutants are bugs that only a batch can have. The tests of batches must also find the mutants of a
@@ -663,7 +665,8 @@ func (b *programs) build() error {
 		return err
 	}
 	b.clean, b.patched = filepath.Join(b.dir, "till"), filepath.Join(b.dir, "till-patched")
-	for _, args := range [][]string{{"build", "-trimpath", "-o", b.clean, "./cmd/till"}, {"build", "-trimpath", "-overlay", file, "-o", b.patched, "./cmd/till"}} {
+	for _, args := range [][]string{{"build", "-trimpath", "-o", b.clean, "./cmd/till"},
+		{"build", "-trimpath", "-overlay", file, "-o", b.patched, "./cmd/till"}} {
 		cmd := exec.Command("go", args...)
 		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -684,7 +687,8 @@ func TestPatchesFit(t *testing.T) {
 		all += p.New
 	}
 	for _, name := range slices.Concat(points, batchPoints, severances) {
-		if !strings.Contains(all, fmt.Sprintf("killpoint(%q)", name)) && !strings.Contains(all, fmt.Sprintf(" at(%q)", name)) {
+		if !strings.Contains(all, fmt.Sprintf("killpoint(%q)", name)) &&
+			!strings.Contains(all, fmt.Sprintf(" at(%q)", name)) {
 			t.Errorf("no patch has the point %s", name)
 		}
 	}

@@ -86,9 +86,12 @@ func (s shot) String() string {
 // faults are the faults of the ledger; +c: paid nevertheless. The most expensive ones are there more than
 // once.
 var faults = []string{
-	"ok+c", "ok+c", "ok+c", "slow+c", "unread", "unread+c", "drop", "drop+c", "drop+c", "late", "late", "late", "late", "late", "late", "hang", "hang+c", "hang+c", "hang+c", "hang+c", "cut", "cut+c",
-	"500", "500+c", "500e", "500e+c", "502", "502+c", "503e", "503e+c", "504+c", "400", "400+c", "400e", "422e", "422e", "401e", "403e", "429e", "429+c",
-	"408e+c", "409e+c", "307", "307+c", "307+c", "307+c", "307+c", "html", "html+c", "null+c", "empty", "empty", "empty", "trailing+c", "other", "other+c",
+	"ok+c", "ok+c", "ok+c", "slow+c", "unread", "unread+c", "drop", "drop+c", "drop+c", "late", "late", "late", "late",
+	"late", "late", "hang", "hang+c", "hang+c", "hang+c", "hang+c", "cut", "cut+c",
+	"500", "500+c", "500e", "500e+c", "502", "502+c", "503e", "503e+c", "504+c", "400", "400+c", "400e", "422e", "422e",
+	"401e", "403e", "429e", "429+c",
+	"408e+c", "409e+c", "307", "307+c", "307+c", "307+c", "307+c", "html", "html+c", "null+c", "empty", "empty", "empty",
+	"trailing+c", "other", "other+c",
 }
 
 // draw draws the plan of an order.
@@ -159,7 +162,8 @@ func (d *decisions) next() (random float64) {
 // leaveNoDoubt changes a shot so that the order may still be rejected after it. An order that was ever in
 // doubt stays in doubt.
 func (s *shot) leaveNoDoubt(rng *rand.Rand) {
-	s.random, s.cut, s.do, s.times, s.ahead, s.point = 0, cut{}, "", 0, "", pick(rng, []string{"", "before-intent", "in-intent"})
+	s.random, s.cut, s.do, s.times, s.ahead, s.point = 0, cut{}, "", 0, "",
+		pick(rng, []string{"", "before-intent", "in-intent"})
 	s.fault = instruction{fault: pick(rng, []string{"400e", "401e", "403e", "422e", "429e"})}
 }
 
@@ -196,10 +200,12 @@ func sure(seed uint64) (all [][]step) {
 		begin(create(shot{point: name, times: 3, fault: good, noLookup: true}))
 	}
 	for _, ahead := range clocks {
-		begin(create(shot{ahead: ahead, fault: instruction{fault: "drop", commit: true}, noLookup: true}), create(shot{fault: good}))
+		begin(create(shot{ahead: ahead, fault: instruction{fault: "drop", commit: true}, noLookup: true}),
+			create(shot{fault: good}))
 	}
 	for _, ahead := range []string{"", "6s"} {
-		begin(step{what: doStop, shots: [2]shot{{point: "before-connect", do: "stop", ahead: ahead, fault: good, noLookup: true}}})
+		begin(step{what: doStop, shots: [2]shot{{point: "before-connect", do: "stop", ahead: ahead,
+			fault: good, noLookup: true}}})
 	}
 	rng := rand.New(rand.NewPCG(seed, 0))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -217,9 +223,12 @@ func sure(seed uint64) (all [][]step) {
 
 // cuts are the cuts of every run. A request is longer than the longest of them, and so is a response.
 var cuts = []cut{
-	{Place: "refused"}, {Place: "answer", After: 0}, {Place: "answer", After: 20}, {Place: "hello", After: 0}, {Place: "hello", After: 1}, {Place: "hello", After: 150},
-	{Place: "request", After: 0}, {Place: "request", After: 1}, {Place: "request", After: 200}, {Place: "request", After: 400},
-	{Place: "response", After: 0}, {Place: "response", After: 1}, {Place: "response", After: 60}, {Place: "response", After: 130},
+	{Place: "refused"}, {Place: "answer", After: 0}, {Place: "answer", After: 20}, {Place: "hello", After: 0},
+	{Place: "hello", After: 1}, {Place: "hello", After: 150},
+	{Place: "request", After: 0}, {Place: "request", After: 1}, {Place: "request", After: 200},
+	{Place: "request", After: 400},
+	{Place: "response", After: 0}, {Place: "response", After: 1}, {Place: "response", After: 60},
+	{Place: "response", After: 130},
 }
 
 // clocks are how far the clocks of some processes are ahead. A slow clock prevents no decision.
@@ -281,7 +290,8 @@ func drawContent(rng *rand.Rand, n int) content {
 }
 
 func drawStep(rng *rand.Rand, named bool) step {
-	whats := []string{doCreate, doCreate, doCreate, doCreate, doCreate, doCreate, doCreate, doTwo, doTwo, doTwo, doReconcile, doReconcile, doResolve, doTwin, doTwin, doRelease, doStop}
+	whats := []string{doCreate, doCreate, doCreate, doCreate, doCreate, doCreate, doCreate, doTwo, doTwo, doTwo,
+		doReconcile, doReconcile, doResolve, doTwin, doTwin, doRelease, doStop}
 	s := step{what: whats[rng.IntN(len(whats))]}
 	for n := range s.shots {
 		s.shots[n] = drawShot(rng)
@@ -304,7 +314,8 @@ func drawStep(rng *rand.Rand, named bool) step {
 		s.shots[0] = shot{random: drawDecision(rng)}
 	}
 	if s.what == doStop {
-		s.shots[0] = shot{point: "before-connect", do: "stop", ahead: pick(rng, []string{"", "6s"}), fault: s.shots[0].fault, noLookup: s.shots[0].noLookup}
+		s.shots[0] = shot{point: "before-connect", do: "stop", ahead: pick(rng, []string{"", "6s"}), fault: s.shots[0].fault,
+			noLookup: s.shots[0].noLookup}
 		s.shots[0].fault.phase = ""
 	}
 	if s.what == doTwin { // it only has to be refused

@@ -41,18 +41,21 @@ func newIdentity() *identity {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), crand.Reader)
 	must(err)
 	root := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "torture"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "torture"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().AddDate(1, 0, 0),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	authority, err := x509.CreateCertificate(crand.Reader, root, root, key.Public(), key)
 	must(err)
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), DNSNames: []string{secureHost}, NotBefore: root.NotBefore, NotAfter: root.NotAfter}
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), DNSNames: []string{secureHost}, NotBefore: root.NotBefore,
+		NotAfter: root.NotAfter}
 	own, err := x509.CreateCertificate(crand.Reader, leaf, root, key.Public(), key)
 	must(err)
 	return &identity{
 		authority: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority}),
 		// Without tickets, everything that the server sends after its handshake is an answer.
-		config: &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{own}, PrivateKey: key}}, SessionTicketsDisabled: true},
+		config: &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{own}, PrivateKey: key}},
+			SessionTicketsDisabled: true},
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 )
 
 // disasters happen to a run that three processes apply.
-var disasters = []string{"one is killed", "sessions end", "fast restart", "one is interrupted", "immediate restart", "all sessions end", "two are killed", "immediate restart"}
+var disasters = []string{"one is killed", "sessions end", "fast restart", "one is interrupted", "immediate restart",
+	"all sessions end", "two are killed", "immediate restart"}
 
 // A disaster comes when untilIt more rows are paid. At most untilOver are paid until it is over. So there are
 // rows left for all disasters, even if the tests notice everything late.
@@ -37,7 +38,8 @@ func TestSeveralMachines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(*seed, 1<<42))
 	p := batchPlan{retry: true}
 	for i := range 600 {
-		p.file = append(p.file, batchRow{orderID: fmt.Sprint(9_000_000_000 + int64(i)), content: drawContent(rng, 9_000_000+i)})
+		p.file = append(p.file, batchRow{orderID: fmt.Sprint(9_000_000_000 + int64(i)),
+			content: drawContent(rng, 9_000_000+i)})
 	}
 	b := r.batch(900, p, server)
 	b.plan()
@@ -58,7 +60,8 @@ func TestSeveralMachines(t *testing.T) {
 	for _, v := range r.violations {
 		t.Error(v)
 	}
-	t.Logf("seed %d: %d rows, %d kills, %d runs, %d payments in %s", r.seed, len(b.file), r.kills, r.runs, r.payments, time.Since(began).Round(time.Second/10))
+	t.Logf("seed %d: %d rows, %d kills, %d runs, %d payments in %s", r.seed, len(b.file), r.kills, r.runs, r.payments,
+		time.Since(began).Round(time.Second/10))
 	t.Logf("exit codes of applies (-1: killed): %s", counts(r.exits))
 }
 

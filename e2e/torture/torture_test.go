@@ -20,9 +20,10 @@ import (
 )
 
 var (
-	kills    = flag.Int("kills", 400, "how many kills TestCrashes makes, and TestBatchCrashes")
-	seed     = flag.Uint64("seed", 1, "what all of them draw their plans from")
-	place    = flag.String("journal", "", "address of a PostgreSQL database in which TestCrashes keeps the journal, instead of a file for each merchant")
+	kills = flag.Int("kills", 400, "how many kills TestCrashes makes, and TestBatchCrashes")
+	seed  = flag.Uint64("seed", 1, "what all of them draw their plans from")
+	place = flag.String("journal", "",
+		"address of a PostgreSQL database in which TestCrashes keeps the journal, instead of a file for each merchant")
 	atOnce   = flag.Int("at-once", 4, "how many orders are under way at the same time")
 	stepOnly = flag.String("step", "", "how a step begins: TestBatchCrashes begins with those batches only that have it")
 	oneOnly  = flag.String("mutant", "", "the only mutant that TestMutants and TestBatchMutants run")
@@ -128,7 +129,8 @@ func (r *run) foundOut() {
 
 func newRun(t *testing.T, seed uint64, enough int) *run {
 	return &run{t: t, seed: seed, enough: enough, journal: *place, workers: *atOnce,
-		attempts: map[int]*attempt{}, byWhat: map[string]int{}, byCommand: map[string]int{}, exits: map[int]int{}, usual: 30 * time.Millisecond, usualApply: 100 * time.Millisecond}
+		attempts: map[int]*attempt{}, byWhat: map[string]int{}, byCommand: map[string]int{}, exits: map[int]int{},
+		usual: 30 * time.Millisecond, usualApply: 100 * time.Millisecond}
 }
 
 // all creates one world after the other until there are enough kills.
@@ -233,7 +235,8 @@ func (r *run) wantsMore(batches, sure int) bool {
 	missed := r.missed()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.wanted = slices.DeleteFunc(slices.Clone(missed), func(what string) bool { return !strings.HasPrefix(what, ledgerDoes) })
+	r.wanted = slices.DeleteFunc(slices.Clone(missed),
+		func(what string) bool { return !strings.HasPrefix(what, ledgerDoes) })
 	return len(missed) > 0
 }
 
@@ -285,10 +288,13 @@ func (r *run) allBatches(server *pgtest.Server) {
 	for n := range order {
 		order[n] = n
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sure[b].isFor(r.mutant), sure[a].isFor(r.mutant)) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(sure[b].isFor(r.mutant), sure[a].isFor(r.mutant))
+	})
 	if *stepOnly != "" {
 		order = slices.DeleteFunc(order, func(n int) bool {
-			return !slices.ContainsFunc(sure[n].steps, func(s batchStep) bool { return strings.HasPrefix(s.what+" "+s.how, *stepOnly) })
+			return !slices.ContainsFunc(sure[n].steps,
+				func(s batchStep) bool { return strings.HasPrefix(s.what+" "+s.how, *stepOnly) })
 		})
 		sure = sure[:len(order)]
 	}
@@ -342,7 +348,8 @@ func (r *run) report(t *testing.T, orders, commands string, began time.Time) (re
 	for _, v := range r.violations {
 		t.Error(v)
 	}
-	t.Logf("seed %d: %d kills, %d runs, %d %s, %d payments in %s", r.seed, r.kills, r.runs, r.orders, orders, r.payments, time.Since(began).Round(time.Second/10))
+	t.Logf("seed %d: %d kills, %d runs, %d %s, %d payments in %s", r.seed, r.kills, r.runs, r.orders, orders, r.payments,
+		time.Since(began).Round(time.Second/10))
 	t.Logf("exit codes of %s (-1: killed): %s", commands, counts(r.exits))
 	t.Logf("kills: %s", counts(r.byWhat))
 	t.Logf("commands killed: %s", counts(r.byCommand))

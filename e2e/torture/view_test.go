@@ -106,8 +106,10 @@ func scatter(id string) uint64 {
 func (v *view) record(p payment, listed bool) map[string]any {
 	address := v.Spelling.address(p.Address)
 	r := map[string]any{
-		"id": p.ID, "external_order_id": p.OrderID, "merchant_id": "m-" + p.Key, "currency": v.Spelling.codes(p.Currency), "amount": v.Spelling.codes(p.Amount),
-		"statuses": []any{map[string]string{"status": "New", "at": "2026-01-02T03:04:05Z"}}, "current": "New", "address": address, "is_testnet": true,
+		"id": p.ID, "external_order_id": p.OrderID, "merchant_id": "m-" + p.Key, "currency": v.Spelling.codes(p.Currency),
+		"amount":   v.Spelling.codes(p.Amount),
+		"statuses": []any{map[string]string{"status": "New", "at": "2026-01-02T03:04:05Z"}}, "current": "New",
+		"address": address, "is_testnet": true,
 		"callback": p.Callback, "memo": p.Memo,
 	}
 	r["external_id"], _ = strconv.ParseInt(p.OrderID, 10, 64)

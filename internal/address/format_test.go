@@ -28,7 +28,8 @@ var valid = map[string][]string{
 	},
 	"litecoin": {
 		encode58Check(bitcoinDigits, versioned(0x30)), encode58Check(bitcoinDigits, versioned(0x32)),
-		encodeSegwit("ltc", 0, repeated(20), bech32Constant), strings.ToUpper(encodeSegwit("ltc", 1, repeated(32), bech32mConstant)),
+		encodeSegwit("ltc", 0, repeated(20), bech32Constant),
+		strings.ToUpper(encodeSegwit("ltc", 1, repeated(32), bech32mConstant)),
 	},
 	"dogecoin": {encode58Check(bitcoinDigits, versioned(0x1e)), encode58Check(bitcoinDigits, versioned(0x16))},
 	"ethereum": { // all examples of EIP-55
@@ -61,7 +62,8 @@ var valid = map[string][]string{
 	},
 	"iban": {
 		// The registry's own examples.
-		"GB29NWBK60161331926819", "DE89370400440532013000", "FR1420041010050500013M02606", "NO9386011117947", "MT84MALT011000012345MTLCAST001S",
+		"GB29NWBK60161331926819", "DE89370400440532013000", "FR1420041010050500013M02606", "NO9386011117947",
+		"MT84MALT011000012345MTLCAST001S",
 		// The second country is not in the registry.
 		encodeIBAN("CH", "00762011623852957"), encodeIBAN("ZZ", "0123456789"),
 	},
@@ -131,11 +133,15 @@ func TestAddressesOfOtherFormats(t *testing.T) {
 	for _, c := range []struct{ format, text, says string }{
 		{"ethereum", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "this is a TRON address, and UsdtErc20 takes Ethereum addresses"},
 		{"tron", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "this is a Bitcoin address, and UsdtErc20 takes TRON addresses"},
-		{"tron", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0", "this is a Bitcoin address, and UsdtErc20 takes TRON addresses"},
-		{"bitcoin", "tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7", "this is an address of a Bitcoin test network, and UsdtErc20 takes Bitcoin addresses"},
+		{"tron", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
+			"this is a Bitcoin address, and UsdtErc20 takes TRON addresses"},
+		{"bitcoin", "tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7",
+			"this is an address of a Bitcoin test network, and UsdtErc20 takes Bitcoin addresses"},
 		{"bitcoin", encode58Check(bitcoinDigits, versioned(0x6f)), "this is an address of a Bitcoin test network, and"},
-		{"bitcoin", encodeSegwit("bcrt", 0, repeated(20), bech32Constant), "this is an address of a private Bitcoin network (regtest), and"},
-		{"litecoin", encodeSegwit("tltc", 0, repeated(20), bech32Constant), "this is an address of the Litecoin test network, and"},
+		{"bitcoin", encodeSegwit("bcrt", 0, repeated(20), bech32Constant),
+			"this is an address of a private Bitcoin network (regtest), and"},
+		{"litecoin", encodeSegwit("tltc", 0, repeated(20), bech32Constant),
+			"this is an address of the Litecoin test network, and"},
 		{"litecoin", encode58Check(bitcoinDigits, versioned(0x3a)), "this is an address of the Litecoin test network, and"},
 		{"litecoin", encode58Check(bitcoinDigits, versioned(5)), "this is a Bitcoin address, and"},
 		{"dogecoin", encode58Check(bitcoinDigits, versioned(0x71)), "this is an address of the Dogecoin test network, and"},
@@ -143,7 +149,8 @@ func TestAddressesOfOtherFormats(t *testing.T) {
 		{"ripple", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ", "this is a Stellar address, and"},
 		{"bitcoin", "DE89370400440532013000", "this is an IBAN, and UsdtErc20 takes Bitcoin addresses"},
 		{"iban", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "this is an Ethereum address, and UsdtErc20 takes IBANs"},
-		{"ethereum", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u", "this is a TRON address with a mistake in it, and UsdtErc20 takes Ethereum addresses"},
+		{"ethereum", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u",
+			"this is a TRON address with a mistake in it, and UsdtErc20 takes Ethereum addresses"},
 	} {
 		err, ok := Check(c.format, c.text).(*Error)
 		if !ok || !strings.HasPrefix(err.For("UsdtErc20"), c.says) {
@@ -166,7 +173,8 @@ func TestInvalidAddresses(t *testing.T) {
 		{"bitcoin", "bc1pw5dgrnzv", "too short"},
 		{"bitcoin", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7v8n0nx0muaewav253zgeav", "too long"},
 		{"bitcoin", "BC1QR508D6QEJXTDG4Y5R3ZARVARYV98GJ9P", "neither of the two lengths"},
-		{"bitcoin-testnet", "tb1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq47Zagq", "mixes capital and small letters"},
+		{"bitcoin-testnet", "tb1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq47Zagq",
+			"mixes capital and small letters"},
 		{"bitcoin", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7v07qwwzcrf", "whole bytes"},
 		{"bitcoin-testnet", "tb1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vpggkg4j", "whole bytes"},
 		{"bitcoin", "bc1gmk9yu", "too short"},
@@ -289,7 +297,8 @@ func TestMistypedCharacters(t *testing.T) {
 
 func TestLookAlikes(t *testing.T) {
 	for _, c := range []struct{ format, text, says string }{
-		{"bitcoin", "1\u0410" + "1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", `character 2 is "` + "\u0410" + `" (U+0410), and an address has ASCII letters and digits only`},
+		{"bitcoin", "1\u0410" + "1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+			`character 2 is "` + "\u0410" + `" (U+0410), and an address has ASCII letters and digits only`},
 		{"ethereum", "0x5\u0430Aeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "character 4 is \"\u0430\" (U+0430)"},
 		{"bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfN\uff41", "character 34 is \"\uff41\" (U+FF41)"},
 		{"bitcoin", "1A1zP1\u200bP5QGefi2DMPTfTL5SLmv7DivfNa", "character 7 is U+200B"},
@@ -303,7 +312,8 @@ func TestLookAlikes(t *testing.T) {
 		if err := Check(None, c.text); err != nil {
 			t.Errorf("Check(none, %q): %v", c.text, err)
 		}
-		if got := Warning(c.text); strings.Contains(c.says, "U+002D") != (got == "") || got != "" && !strings.Contains(got, c.says) {
+		if got := Warning(c.text); strings.Contains(c.says, "U+002D") != (got == "") ||
+			got != "" && !strings.Contains(got, c.says) {
 			t.Errorf("Warning(%q) = %q; want %q", c.text, got, c.says)
 		}
 	}
@@ -364,8 +374,10 @@ func TestCanonical(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "GB29NWBK60161331926819", "Alice", "bc1qW508D6", "",
-		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAe", "bc1qW508D6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ",
+		"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", "GB29NWBK60161331926819",
+		"Alice", "bc1qW508D6", "",
+		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAe", "bc1qW508D6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+		"GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ",
 	} {
 		if got := Canonical(text); got != text {
 			t.Errorf("Canonical(%s) = %s", text, got)

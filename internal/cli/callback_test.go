@@ -210,9 +210,11 @@ func TestCallbackListenSecretPath(t *testing.T) {
 			t.Fatalf("%q, %v", at, err)
 		}
 		paths = append(paths, u.Path)
-		eventually(t, "the address on standard error", func() bool { return strings.Contains(r.err.String(), "listening on "+at+"\n") })
+		eventually(t, "the address on standard error",
+			func() bool { return strings.Contains(r.err.String(), "listening on "+at+"\n") })
 		base := strings.TrimSuffix(at, u.Path)
-		for _, path := range []string{"", "/", u.Path + "/", u.Path[:len(u.Path)-1], "/" + u.Path, strings.ToLower(u.Path), u.Path + "x"} {
+		for _, path := range []string{"", "/", u.Path + "/", u.Path[:len(u.Path)-1], "/" + u.Path,
+			strings.ToLower(u.Path), u.Path + "x"} {
 			if status := post(t, base+path, "wrong"); status != 404 {
 				t.Errorf("%q is answered with %d", path, status)
 			}
@@ -278,7 +280,8 @@ func TestCallbackListenEnds(t *testing.T) {
 
 func TestCallbackListenRunsOneAtATime(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	r, url := startListener(t, "--count", "5", "--exec", "echo begin >>"+out+"; cat >>"+out+"; sleep 0.02; echo end >>"+out+"; echo said")
+	r, url := startListener(t, "--count", "5", "--exec",
+		"echo begin >>"+out+"; cat >>"+out+"; sleep 0.02; echo end >>"+out+"; echo said")
 	var all sync.WaitGroup
 	for range 5 {
 		all.Go(func() {

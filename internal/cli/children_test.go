@@ -82,7 +82,8 @@ func childOf(ts *testscript.TestScript, name string) *child {
 }
 
 func sendSignal(ts *testscript.TestScript, _ bool, args []string) {
-	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP, "KILL": syscall.SIGKILL}
+	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP,
+		"KILL": syscall.SIGKILL}
 	if len(args) != 2 || signals[args[1]] == 0 {
 		ts.Fatalf("usage: signal NAME INT|TERM|HUP|KILL")
 	}

@@ -19,7 +19,8 @@ import (
 
 // isolated is the command prefix that runs a command in a new network namespace, with the loopback interface
 // up.
-var isolated = []string{"unshare", "--user", "--map-root-user", "--net", "sh", "-euc", `ip link set lo up; exec "$@"`, "sh"}
+var isolated = []string{"unshare", "--user", "--map-root-user", "--net", "sh", "-euc",
+	`ip link set lo up; exec "$@"`, "sh"}
 
 // needNamespaces skips a test if the machine does not allow network namespaces.
 func needNamespaces(t *testing.T) {
@@ -53,7 +54,8 @@ func TestContainers(t *testing.T) {
 		t.Fatal(err)
 	}
 	box, shop := file.Services["sandbox"], file.Services["shop"]
-	if len(file.Services) != 2 || box.NetworkMode != "" || shop.NetworkMode != "service:sandbox" || shop.DependsOn["sandbox"].Condition != "service_healthy" {
+	if len(file.Services) != 2 || box.NetworkMode != "" || shop.NetworkMode != "service:sandbox" ||
+		shop.DependsOn["sandbox"].Condition != "service_healthy" {
 		t.Fatalf("the services are not a sandbox, and a shop that shares its network once it is healthy: %+v", file)
 	}
 	if len(box.Healthcheck.Test) < 2 || box.Healthcheck.Test[0] != "CMD" {
@@ -109,7 +111,8 @@ func TestContainers(t *testing.T) {
 	})
 	inside := []string{"nsenter", "--target", fmt.Sprint(serving.Process.Pid), "--user", "--net", "--preserve-credentials"}
 	eventually(t, "the health of the service sandbox", func() bool {
-		return finish(t, command(t, environment(box.Environment), slices.Concat(inside, box.Healthcheck.Test[1:])...)).code == 0
+		return finish(t, command(t, environment(box.Environment),
+			slices.Concat(inside, box.Healthcheck.Test[1:])...)).code == 0
 	})
 	run := finish(t, command(t, environment(shop.Environment), slices.Concat(inside, line)...))
 	if run.code != 0 || !strings.Contains(run.out, "ok: one that is paid is shipped\n") {
@@ -124,14 +127,16 @@ func TestContainers(t *testing.T) {
 	// The network has only the loopback interface. Neither this process nor another namespace can reach it.
 	interfaces := finish(t, command(t, docsEnv(t), slices.Concat(inside, []string{"cat", "/proc/self/net/dev"})...))
 	// The first two lines are headings.
-	if lines := strings.Split(strings.TrimSpace(interfaces.out), "\n"); len(lines) != 3 || !strings.Contains(lines[2], "lo:") {
+	if lines := strings.Split(strings.TrimSpace(interfaces.out), "\n"); len(lines) != 3 ||
+		!strings.Contains(lines[2], "lo:") {
 		t.Errorf("its namespace has the interfaces\n%s%s", interfaces.out, interfaces.err)
 	}
 	ask := []string{"till", "sandbox", "clock", "show", "--retries", "0", "--timeout", "5s"}
 	if run := finish(t, command(t, environment(shop.Environment), ask...)); run.code == 0 {
 		t.Errorf("it answers outside of its namespace: %s", run.out)
 	}
-	if run := finish(t, command(t, environment(shop.Environment), slices.Concat(isolated, ask)...)); run.code != cmdutil.ExitReadFailed {
+	if run := finish(t, command(t, environment(shop.Environment),
+		slices.Concat(isolated, ask)...)); run.code != cmdutil.ExitReadFailed {
 		t.Errorf("from another namespace it ended with %d: %s%s", run.code, run.out, run.err)
 	}
 }
@@ -160,7 +165,8 @@ func TestNamespacesScript(t *testing.T) {
 		t.Errorf("it leaves %v behind, %v", entries, err)
 	}
 	// If no namespace can be created, the script says so.
-	if run := finish(t, command(t, withEnv(env, []string{"PATH=" + onlyWithout(t, "unshare")}), "sh", script, "true")); run.code != 69 || !strings.Contains(run.err, "no network namespace") {
+	if run := finish(t, command(t, withEnv(env, []string{"PATH=" + onlyWithout(t, "unshare")}), "sh", script,
+		"true")); run.code != 69 || !strings.Contains(run.err, "no network namespace") {
 		t.Errorf("without unshare it ended with %d: %s%s", run.code, run.out, run.err)
 	}
 }

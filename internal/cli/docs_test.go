@@ -45,7 +45,8 @@ func docsEnv(t *testing.T, set ...string) []string {
 	home := t.TempDir()
 	environ := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "TILL_") })
 	return withEnv(environ, append([]string{
-		"XDG_CONFIG_HOME=" + home, "XDG_STATE_HOME=" + home, "TMPDIR=" + t.TempDir(), "GOENV=" + strings.TrimSpace(string(out)),
+		"XDG_CONFIG_HOME=" + home, "XDG_STATE_HOME=" + home, "TMPDIR=" + t.TempDir(),
+		"GOENV=" + strings.TrimSpace(string(out)),
 		"CGO_ENABLED=0", "NO_COLOR=", "GORACE=atexit_sleep_ms=0", "LC_ALL=C",
 	}, set...))
 }
@@ -164,7 +165,8 @@ func TestPayoutsTopicRuns(t *testing.T) {
 
 // TestExamplesAreTested fails if there is an example that no test below runs. A test of tools/dist runs verify.sh.
 func TestExamplesAreTested(t *testing.T) {
-	want := []string{"ci-checkout.yml", "ci-invoice.yml", "containers", "demo.sh", "invoices", "monitoring", "nightly.sh", "node", "payout.sh", "payouts",
+	want := []string{"ci-checkout.yml", "ci-invoice.yml", "containers", "demo.sh", "invoices", "monitoring", "nightly.sh",
+		"node", "payout.sh", "payouts",
 		"payroll.sh", "python", "rebate-check.sh", "seed.yaml", "shop", "verify.sh"}
 	entries, err := os.ReadDir(absolute(t, "examples"))
 	if err != nil {
@@ -190,7 +192,8 @@ func TestDemoScriptRuns(t *testing.T) {
 	if f.code != 0 || f.err != "" {
 		t.Fatalf("the demo ended with %d: %s\n%s", f.code, f.err, f.out)
 	}
-	for want, times := range map[string]int{"(exit code 10)": 1, "(exit code 20)": 3, "\n9003 ": 1, "accepted  1\n": 1, "accepted  3\n": 1, "\nHarbour Books,0.12985007,12985007,Btc,": 1, "29.50 USD": 1} {
+	for want, times := range map[string]int{"(exit code 10)": 1, "(exit code 20)": 3, "\n9003 ": 1, "accepted  1\n": 1,
+		"accepted  3\n": 1, "\nHarbour Books,0.12985007,12985007,Btc,": 1, "29.50 USD": 1} {
 		if got := strings.Count(f.out, want); got != times {
 			t.Errorf("%q is there %d times, not %d:\n%s", want, got, times, f.out)
 		}
@@ -225,7 +228,8 @@ func startFaulty(t *testing.T, answers map[string][]string) *faulty {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &faulty{box: box, url: "http://" + listener.Addr().String(), arrived: make(chan struct{}), release: make(chan struct{}), answers: answers}
+	f := &faulty{box: box, url: "http://" + listener.Addr().String(), arrived: make(chan struct{}),
+		release: make(chan struct{}), answers: answers}
 	f.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.serve(t, w, r, listener)
 	})}
@@ -298,7 +302,8 @@ func (f *faulty) sent() string {
 // listed returns the order ids in the service's list, the oldest first. They show how often each was paid.
 func (f *faulty) listed(t *testing.T) string {
 	t.Helper()
-	r := httptest.NewRequest("POST", "/api/merchant_withdrawal/list?page=1&page_size=100", strings.NewReader(`{"currencies":[],"tags":[]}`))
+	r := httptest.NewRequest("POST", "/api/merchant_withdrawal/list?page=1&page_size=100",
+		strings.NewReader(`{"currencies":[],"tags":[]}`))
 	r.Host = "127.0.0.1"
 	r.Header.Set("Authorization", "Bearer "+f.box.Key())
 	w := httptest.NewRecorder()
@@ -323,7 +328,8 @@ func (f *faulty) listed(t *testing.T) string {
 
 func (f *faulty) env(t *testing.T, set ...string) []string {
 	t.Helper()
-	return docsEnv(t, append([]string{"TILL_BASE_URL=" + f.url, "TILL_API_KEY=" + f.box.Key(), "TILL_PROFILE=sandbox"}, set...)...)
+	return docsEnv(t, append([]string{"TILL_BASE_URL=" + f.url, "TILL_API_KEY=" + f.box.Key(),
+		"TILL_PROFILE=sandbox"}, set...)...)
 }
 
 // payoutFile writes a file to a path that a careless script does not handle.
@@ -483,8 +489,10 @@ func TestPayoutScript(t *testing.T) {
 		f := startFaulty(t, nil)
 		env := f.env(t)
 		for _, text := range []string{
-			"", "1,Btc,0.5,a\n", payoutHead + "1,Btc,0.5,a\n1,Btc,0.5,b\n", payoutHead + "1,Btc,0.5\n", payoutHead + "1,Btc,1,000,a\n",
-			payoutHead + "01,Btc,0.5,a\n", payoutHead + "1,Btc,0.5,\"a\"\n", payoutHead + "1,Btc,0.5,a b\n", payoutHead + "1,,0.5,a\n",
+			"", "1,Btc,0.5,a\n", payoutHead + "1,Btc,0.5,a\n1,Btc,0.5,b\n", payoutHead + "1,Btc,0.5\n",
+			payoutHead + "1,Btc,1,000,a\n",
+			payoutHead + "01,Btc,0.5,a\n", payoutHead + "1,Btc,0.5,\"a\"\n", payoutHead + "1,Btc,0.5,a b\n",
+			payoutHead + "1,,0.5,a\n",
 		} {
 			file := payoutFile(t, text)
 			run := finish(t, command(t, env, "sh", script, file))
@@ -566,7 +574,8 @@ func TestRebateCheck(t *testing.T) {
 		{ago(1), "1000.00 Usd"}, {ago(2), "9000.00 Usd"}, {ago(1), "0.50000000 Btc"},
 		{"2021-05-31T23:59:59Z", "2000.00 Usd"}, {"2021-04-30T23:59:59Z", "8000.00 Usd"},
 	} {
-		text += fmt.Sprintf("  - {account: Harbour Books, title: Order %d, total: %s, status: Paid, created: %q}\n", i, invoice.total, invoice.created)
+		text += fmt.Sprintf("  - {account: Harbour Books, title: Order %d, total: %s, status: Paid, created: %q}\n", i,
+			invoice.total, invoice.created)
 	}
 	if err := os.WriteFile(seed, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -577,11 +586,15 @@ func TestRebateCheck(t *testing.T) {
 		out  string
 	}{
 		{[]string{"Harbour Books", "Usd", "1000"}, 0, ""},
-		{[]string{"Harbour Books", "usd", "1001"}, 42, "Harbour Books: rebates from last-month to last-month are 1000 minor units of usd, less than 1001\n"},
+		{[]string{"Harbour Books", "usd", "1001"}, 42,
+			"Harbour Books: rebates from last-month to last-month are 1000 minor units of usd, less than 1001\n"},
 		{[]string{"Harbour Books", "Usd", "2000", "2021-05", "2021-05"}, 0, ""},
-		{[]string{"Harbour Books", "Usd", "2001", "2021-05", "2021-05"}, 42, "Harbour Books: rebates from 2021-05 to 2021-05 are 2000 minor units of Usd, less than 2001\n"},
-		{[]string{"Harbour Books", "Btc", "999999999999999999"}, 42, "Harbour Books: rebates from last-month to last-month are 500000 minor units of Btc, less than 999999999999999999\n"},
-		{[]string{"Harbour Books", "Gbp", "1"}, 42, "Harbour Books: rebates from last-month to last-month are 0 minor units of Gbp, less than 1\n"},
+		{[]string{"Harbour Books", "Usd", "2001", "2021-05", "2021-05"}, 42,
+			"Harbour Books: rebates from 2021-05 to 2021-05 are 2000 minor units of Usd, less than 2001\n"},
+		{[]string{"Harbour Books", "Btc", "999999999999999999"}, 42,
+			"Harbour Books: rebates from last-month to last-month are 500000 minor units of Btc, less than 999999999999999999\n"},
+		{[]string{"Harbour Books", "Gbp", "1"}, 42,
+			"Harbour Books: rebates from last-month to last-month are 0 minor units of Gbp, less than 1\n"},
 		{[]string{"Harbour Books", "Gbp", "0"}, 0, ""},
 		{[]string{"Harbour Books", "Usdd", "0"}, 10, ""},
 		{[]string{"Harbour Books", "Usd", "75.46"}, 10, ""},
@@ -598,7 +611,8 @@ func TestRebateCheck(t *testing.T) {
 			t.Errorf("%q: standard error: %s", c.args, run.err)
 		}
 	}
-	unreachable := docsEnv(t, "TILL_BASE_URL=http://127.0.0.1:9", "TILL_API_KEY=till_sandbox_x", "TILL_PROFILE=sandbox", "TILL_RETRIES=0")
+	unreachable := docsEnv(t, "TILL_BASE_URL=http://127.0.0.1:9", "TILL_API_KEY=till_sandbox_x",
+		"TILL_PROFILE=sandbox", "TILL_RETRIES=0")
 	finish(t, command(t, unreachable, "sh", script, "Harbour Books", "Usd", "1")).want(t, 41, "")
 	finish(t, command(t, unreachable, "sh", script, "00000000-0000-4000-8000-000000000000", "Usd", "1")).want(t, 50, "")
 }
@@ -607,14 +621,18 @@ func TestRebateCheck(t *testing.T) {
 func TestSeedExample(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ run, want string }{
-		{"till reseller stats --no-headers --sort label --columns label,volume,rebates", "Harbour Books  75.00 USD  0.75 USD\n" + "Kiosk am Eck\n"},
+		{"till reseller stats --no-headers --sort label --columns label,volume,rebates",
+			"Harbour Books  75.00 USD  0.75 USD\n" + "Kiosk am Eck\n"},
 		{"till reseller balance 'Harbour Books' --jq .Fiat.USD; till reseller balance 'Kiosk am Eck' --jq .Fiat.EUR", "6500\n4200\n"},
-		{"till withdraw list --no-headers --columns order_id,status,amount", "4711  New         0.01500000 Btc\n" + "      Completed  25.00       USD\n"},
+		{"till withdraw list --no-headers --columns order_id,status,amount",
+			"4711  New         0.01500000 Btc\n" + "      Completed  25.00       USD\n"},
 		{"TILL_API_KEY=till_sandbox_harbour till withdraw list --jq '.[].current'", "Processing\n"},
-		{"till reseller invoice list 'Harbour Books' --jq '.page_content | sort_by(.tittle) | .[].status'", "Paid\nAwaiting\nExpired\n"},
+		{"till reseller invoice list 'Harbour Books' --jq '.page_content | sort_by(.tittle) | .[].status'",
+			"Paid\nAwaiting\nExpired\n"},
 		{"till sandbox dump --jq '.balances | length'", "7\n"},
 	} {
-		cmd := command(t, docsEnv(t), "till", "sandbox", "run", "--seed", absolute(t, "examples/seed.yaml"), "--", "sh", "-c", c.run)
+		cmd := command(t, docsEnv(t), "till", "sandbox", "run", "--seed", absolute(t, "examples/seed.yaml"),
+			"--", "sh", "-c", c.run)
 		finish(t, cmd).want(t, 0, c.want)
 	}
 }
@@ -663,7 +681,8 @@ func runWorkflow(t *testing.T, file string, steps int) {
 			if step.Run == "" {
 				continue
 			}
-			env := docsEnv(t, "RUNNER_TEMP="+temp, "GITHUB_PATH="+temp+"/path", "GITHUB_ENV="+temp+"/env", "GITHUB_RUN_ID=4711", "PATH="+path+os.Getenv("PATH"))
+			env := docsEnv(t, "RUNNER_TEMP="+temp, "GITHUB_PATH="+temp+"/path", "GITHUB_ENV="+temp+"/env", "GITHUB_RUN_ID=4711",
+				"PATH="+path+os.Getenv("PATH"))
 			env = withEnv(env, extended)
 			for name, value := range step.Env {
 				env = withEnv(env, []string{name + "=" + value})

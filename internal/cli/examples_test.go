@@ -106,7 +106,8 @@ profiles:
     base_url: %[1]s
     api_key_file: %[2]s/.config/till/keys/old.key
 `, server.URL, home))
-	if strings.HasPrefix(text, "till profile set live api_key_command") || strings.HasPrefix(text, "till profile set live base_url") {
+	if strings.HasPrefix(text, "till profile set live api_key_command") ||
+		strings.HasPrefix(text, "till profile set live base_url") {
 		// These examples create a configuration. A profile with a key file would have two sources of its key.
 		if err := os.Remove(filepath.Join(home, ".config/till/config.yaml")); err != nil {
 			t.Fatal(err)
@@ -125,7 +126,8 @@ profiles:
 	}
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = dir
-	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", "TMPDIR=" + dir, "DBUS_SESSION_BUS_ADDRESS=unix:path=" + dir + "/no-bus", "SERVED=" + served}
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", "TMPDIR=" + dir,
+		"DBUS_SESSION_BUS_ADDRESS=unix:path=" + dir + "/no-bus", "SERVED=" + served}
 	return cmd
 }
 
@@ -151,7 +153,8 @@ func runExample(t *testing.T, text string) {
 		interrupt()
 	// It ends after the first post.
 	case strings.HasPrefix(text, "till callback listen") && strings.Contains(text, "--count 1"):
-		eventually(t, "the listener's address", func() bool { return strings.Contains(errOut.String(), "listening on http://") })
+		eventually(t, "the listener's address",
+			func() bool { return strings.Contains(errOut.String(), "listening on http://") })
 		_, url, _ := strings.Cut(strings.TrimSpace(errOut.String()), "listening on ")
 		resp, err := http.Post(url, "application/json", bytes.NewReader([]byte("{}")))
 		if err != nil {
@@ -159,7 +162,8 @@ func runExample(t *testing.T, text string) {
 		}
 		resp.Body.Close()
 	case strings.HasPrefix(text, "till callback listen"): // listens until a signal ends it
-		eventually(t, "the listener's address", func() bool { return strings.Contains(errOut.String(), "listening on http://") })
+		eventually(t, "the listener's address",
+			func() bool { return strings.Contains(errOut.String(), "listening on http://") })
 		interrupt()
 	}
 	if err := cmd.Wait(); err != nil {
@@ -194,7 +198,8 @@ func prepareExample(t *testing.T, text string, service *exampleService, cmd *exe
 		want = 20
 		service.loses.Store(true)
 	}
-	create := exec.Command("till", "withdraw", "create", "--currency", "Btc", "--amount", "0.015", "--address", exampleAddress, "--order-id", "5001", "--yes")
+	create := exec.Command("till", "withdraw", "create", "--currency", "Btc", "--amount", "0.015", "--address",
+		exampleAddress, "--order-id", "5001", "--yes")
 	create.Dir, create.Env = cmd.Dir, cmd.Env
 	if text, _ := create.CombinedOutput(); create.ProcessState.ExitCode() != want {
 		t.Fatalf("the order could not be made: %s", text)
@@ -210,10 +215,13 @@ func prepareFiles(t *testing.T, text string, cmd *exec.Cmd) {
 	if strings.Contains(text, "--auto-order-id") {
 		head, ids = "", []string{"", ""}
 	}
-	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"), head+"currency,amount,address,note\n"+ids[0]+"Btc,0.015,"+exampleAddress+",Ann\n"+ids[1]+"Btc,25.00 USD,"+exampleAddress+",Bob\n")
-	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.jsonl"), `{"order_id":"5001","currency":"Btc","amount":"0.015","address":"`+exampleAddress+`"}`+"\n")
+	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"),
+		head+"currency,amount,address,note\n"+ids[0]+"Btc,0.015,"+exampleAddress+",Ann\n"+ids[1]+"Btc,25.00 USD,"+exampleAddress+",Bob\n")
+	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.jsonl"),
+		`{"order_id":"5001","currency":"Btc","amount":"0.015","address":"`+exampleAddress+`"}`+"\n")
 	if strings.HasPrefix(text, "till payout apply") { // the service returns the same id for every order
-		writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"), "order_id,currency,amount,address\n5001,Btc,0.015,"+exampleAddress+"\n")
+		writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"),
+			"order_id,currency,amount,address\n5001,Btc,0.015,"+exampleAddress+"\n")
 	}
 	if !strings.HasPrefix(text, "till payout plan") {
 		plan := exec.Command("till", "payout", "plan", "staff.csv", "--out", "staff.plan", "-q")
@@ -242,7 +250,8 @@ till profile set live approvers="$HOME/.ssh/allowed_signers"`)
 		t.Fatalf("%v: %s", err, out)
 	}
 	if strings.Contains(cmd.Args[2], "--agent") {
-		cmd.Args[2] = "exec ssh-agent sh -c 'ssh-add -q " + filepath.Join(home, ".ssh/id_ed25519") + " 2>/dev/null; " + cmd.Args[2] + "'"
+		cmd.Args[2] = "exec ssh-agent sh -c 'ssh-add -q " + filepath.Join(home, ".ssh/id_ed25519") +
+			" 2>/dev/null; " + cmd.Args[2] + "'"
 	}
 }
 
@@ -378,7 +387,8 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			`"items":[{"amount":"250","name":"Coffee"}],"created_date":"2026-05-03T10:00:00","due_date":"-","choosen":{},"status":"Paid","state":"Closed"}`
 	)
 	one := fmt.Sprintf(withdrawal, `"`+exampleAddress+`"`)
-	page := fmt.Sprintf(`{"page_content":[`+withdrawal+`],"page_count":1,"total":1}`, `{"Crypto":{"currency":"Btc","address":"`+exampleAddress+`"}}`)
+	page := fmt.Sprintf(`{"page_content":[`+withdrawal+`],"page_count":1,"total":1}`,
+		`{"Crypto":{"currency":"Btc","address":"`+exampleAddress+`"}}`)
 	own := page
 	if s.hides.Load() || !s.created.Load() {
 		own = `{"page_content":[],"page_count":0,"total":0}`
@@ -396,20 +406,23 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"GET /api/resellers/ids":               `["` + id + `"]`,
 		"GET /api/reseller/info":               reseller,
 		"GET /api/reseller/invite":             invite,
-		"GET /api/reseller/stats":              `{"id":"` + id + `","label":"North shop","invoice_stats":{"Awaiting":3},"invoice_rebates":{"` + id + `":{"id":"` + id + `","paid_amount":{"USD":25000},"rebate":{"USD":250},"created":"2026-05-03T10:00:00"}},"total_volume":{"USD":{"USD":25000}},"total_rebates":{"USD":{"USD":250}}}`,
-		"POST /api/reseller/withdraw/list":     page,
-		"GET /api/reseller/withdraw":           one,
-		"GET /api/reseller/balance":            `{"Fiat":{"USD":25000}}`,
-		"GET /api/reseller/balance/currency":   `{"balance":1}`,
-		"GET /api/reseller/rebate":             `[{"Fiat":{"USD":250}}]`,
-		"GET /api/reseller/rebate/currency":    `{"Usd":{"Fiat":{"USD":250}}}`,
-		"POST /api/reseller/invoice/list":      `{"page_content":[]}`,
-		"GET /api/reseller/invoice":            invoice,
-		"GET /api/reseller/invoice/finished":   `true`,
+		"GET /api/reseller/stats": `{"id":"` + id +
+			`","label":"North shop","invoice_stats":{"Awaiting":3},"invoice_rebates":{"` + id + `":{"id":"` + id +
+			`","paid_amount":{"USD":25000},"rebate":{"USD":250},"created":"2026-05-03T10:00:00"}},"total_volume":{"USD":{"USD":25000}},"total_rebates":{"USD":{"USD":250}}}`,
+		"POST /api/reseller/withdraw/list":   page,
+		"GET /api/reseller/withdraw":         one,
+		"GET /api/reseller/balance":          `{"Fiat":{"USD":25000}}`,
+		"GET /api/reseller/balance/currency": `{"balance":1}`,
+		"GET /api/reseller/rebate":           `[{"Fiat":{"USD":250}}]`,
+		"GET /api/reseller/rebate/currency":  `{"Usd":{"Fiat":{"USD":250}}}`,
+		"POST /api/reseller/invoice/list":    `{"page_content":[]}`,
+		"GET /api/reseller/invoice":          invoice,
+		"GET /api/reseller/invoice/finished": `true`,
 	}
 	answer, known := answers[r.Method+" "+r.URL.Path]
 	if !known || r.Header.Get("Authorization") != "Bearer key-1234" {
-		http.Error(w, `{"error":{"code":1,"reason":"no","description":"It is not known, or the key is wrong."}}`, http.StatusNotFound)
+		http.Error(w, `{"error":{"code":1,"reason":"no","description":"It is not known, or the key is wrong."}}`,
+			http.StatusNotFound)
 		return
 	}
 	if r.URL.Path == "/api/merchant_withdrawal/create" {

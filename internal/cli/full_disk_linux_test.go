@@ -45,20 +45,31 @@ func TestFullDiskSetsTheExitCode(t *testing.T) {
 		code int
 		says string
 	}{
-		"a plan":               {[]string{"payout", "plan", "STAFF", "--out", "DISK/p.plan"}, "", 11, "free some space in DISK, and plan it again"},
-		"a plan with a batch":  {[]string{"payout", "plan", "FEW", "--out", "DISK/p.plan", "--auto-order-id", "may"}, "", 11, "free some space in DISK, and plan it again"},
-		"results":              {[]string{"payout", "apply", "PLAN", "--yes", "--results", "DISK/r.csv"}, "", 11, "free some space in DISK, and run it again"},
-		"a journal":            {[]string{"payout", "apply", "PLAN", "--yes"}, "TILL_JOURNAL=DISK/j.db", 14, "free some room"},
-		"a journal of creates": {[]string{"withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a", "--yes"}, "TILL_JOURNAL=DISK/j.db", 14, "free some room"},
-		"a copy":               {[]string{"journal", "copy", "DISK/copy.db"}, "", 14, "free some room"},
-		"a report":             {[]string{"reseller", "report", "--html", "DISK/r.html"}, "", 11, "free some space in DISK"},
-		"a picture":            {[]string{"reseller", "report", "--svg", "DISK/r.svg"}, "", 11, "free some space in DISK"},
-		"a ready file":         {[]string{"callback", "listen", "--timeout", "1ms", "--ready-file", "DISK/r.json"}, "", 11, "free some space in DISK"},
-		"an env file":          {[]string{"sandbox", "run", "--env-file", "DISK/r.env", "--", "true"}, "", 11, "free some space in DISK"},
-		"a sandbox's state":    {[]string{"invoice", "create", "--title", "T", "--currency", "Usd", "--item", "A=1.00"}, "TILL_SANDBOX_STATE=DISK/s.db", 11, "free the disk if it is full"},
-		"a state to serve":     {[]string{"sandbox", "run", "--state", "DISK/s.db", "--", "true"}, "", 11, "free the disk if it is full"},
-		"a profile":            {[]string{"profile", "set", "shop", "base_url=https://pay.example.com"}, "TILL_CONFIG=DISK/c.yaml", 11, "free some space there"},
-		"a currency":           {[]string{"currency", "set", "Doge", "--kind", "crypto", "--decimals", "8"}, "TILL_CONFIG=DISK/made.yaml", 11, "free some space there"},
+		"a plan": {[]string{"payout", "plan", "STAFF", "--out", "DISK/p.plan"}, "", 11,
+			"free some space in DISK, and plan it again"},
+		"a plan with a batch": {[]string{"payout", "plan", "FEW", "--out", "DISK/p.plan", "--auto-order-id", "may"}, "", 11,
+			"free some space in DISK, and plan it again"},
+		"results": {[]string{"payout", "apply", "PLAN", "--yes", "--results", "DISK/r.csv"}, "", 11,
+			"free some space in DISK, and run it again"},
+		"a journal": {[]string{"payout", "apply", "PLAN", "--yes"}, "TILL_JOURNAL=DISK/j.db",
+			14, "free some room"},
+		"a journal of creates": {[]string{"withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a",
+			"--yes"}, "TILL_JOURNAL=DISK/j.db", 14, "free some room"},
+		"a copy":    {[]string{"journal", "copy", "DISK/copy.db"}, "", 14, "free some room"},
+		"a report":  {[]string{"reseller", "report", "--html", "DISK/r.html"}, "", 11, "free some space in DISK"},
+		"a picture": {[]string{"reseller", "report", "--svg", "DISK/r.svg"}, "", 11, "free some space in DISK"},
+		"a ready file": {[]string{"callback", "listen", "--timeout", "1ms", "--ready-file", "DISK/r.json"}, "", 11,
+			"free some space in DISK"},
+		"an env file": {[]string{"sandbox", "run", "--env-file", "DISK/r.env", "--", "true"}, "", 11,
+			"free some space in DISK"},
+		"a sandbox's state": {[]string{"invoice", "create", "--title", "T", "--currency", "Usd", "--item", "A=1.00"},
+			"TILL_SANDBOX_STATE=DISK/s.db", 11, "free the disk if it is full"},
+		"a state to serve": {[]string{"sandbox", "run", "--state", "DISK/s.db", "--", "true"}, "", 11,
+			"free the disk if it is full"},
+		"a profile": {[]string{"profile", "set", "shop", "base_url=https://pay.example.com"},
+			"TILL_CONFIG=DISK/c.yaml", 11, "free some space there"},
+		"a currency": {[]string{"currency", "set", "Doge", "--kind", "crypto", "--decimals", "8"},
+			"TILL_CONFIG=DISK/made.yaml", 11, "free some space there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk := smallDisk(t, 64)
@@ -72,9 +83,11 @@ func TestFullDiskSetsTheExitCode(t *testing.T) {
 				fmt.Fprintf(&rows, "%d,Btc,0.01,a\n", i+1)
 			}
 			few.WriteString("currency,amount,address\nBtc,0.01,a\n")
-			staff, short := d.file("staff.csv", "order_id,currency,amount,address\n"+rows.String()), d.file("few.csv", few.String())
+			staff, short := d.file("staff.csv", "order_id,currency,amount,address\n"+rows.String()),
+				d.file("few.csv", few.String())
 			plan := filepath.Join(d.home, "good.plan")
-			if code, _, stderr := d.till("--sandbox", "payout", "plan", short, "--auto-order-id", "b", "--out", plan); code != 0 {
+			if code, _, stderr := d.till("--sandbox", "payout", "plan", short, "--auto-order-id", "b",
+				"--out", plan); code != 0 {
 				t.Fatal(stderr)
 			}
 			in := strings.NewReplacer("DISK", disk, "PLAN", plan, "STAFF", staff, "FEW", short)
@@ -114,7 +127,8 @@ func TestFullDiskIsReported(t *testing.T) {
 		return []string{"--sandbox", "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a",
 			"--order-id", order, "--yes", "--allow-duplicate", "--on-finish", d.home + "/tell", "--metrics", metrics}
 	}
-	if code, _, stderr := d.till(create("1")...); code != 0 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "is new and empty") {
+	if code, _, stderr := d.till(create("1")...); code != 0 || strings.Count(stderr, "\n") != 1 ||
+		!strings.Contains(stderr, "is new and empty") {
 		t.Fatalf("it ended with %d: %s", code, stderr)
 	}
 	before := contents(t, metrics)
@@ -148,8 +162,10 @@ func TestPlanOnDisksOfAllSizes(t *testing.T) {
 	codes := map[int]int{}
 	for size := 8; size <= 128; size += 8 {
 		disk := smallDisk(t, size)
-		code, _, stderr := d.till("--sandbox", "payout", "plan", staff, "--out", disk+"/p.plan", "--auto-order-id", "may", "-q")
-		if codes[code]++; code != 0 && (code != cmdutil.ExitConfig || !strings.Contains(stderr, "no space left on device; free some space in ")) {
+		code, _, stderr := d.till("--sandbox", "payout", "plan", staff, "--out", disk+"/p.plan",
+			"--auto-order-id", "may", "-q")
+		if codes[code]++; code != 0 &&
+			(code != cmdutil.ExitConfig || !strings.Contains(stderr, "no space left on device; free some space in ")) {
 			t.Errorf("with %d KiB it ended with %d: %s", size, code, stderr)
 		}
 	}
@@ -176,7 +192,8 @@ func TestRoomForAllResults(t *testing.T) {
 
 // TestFileSizeLimit checks that a limit on the size of files counts as a full disk.
 func TestFileSizeLimit(t *testing.T) {
-	if err := (cmdutil.OutFile{Flag: "results", Path: "r.csv"}).Unwritable(cmdutil.ExitUsage, &os.PathError{Err: syscall.EFBIG}, ""); cmdutil.Explain(err).Code != cmdutil.ExitConfig {
+	if err := (cmdutil.OutFile{Flag: "results", Path: "r.csv"}).Unwritable(cmdutil.ExitUsage,
+		&os.PathError{Err: syscall.EFBIG}, ""); cmdutil.Explain(err).Code != cmdutil.ExitConfig {
 		t.Error(err)
 	}
 	for _, err := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {

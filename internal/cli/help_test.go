@@ -215,7 +215,8 @@ func TestFill(t *testing.T) {
 	long := strings.Repeat("word ", 20)
 	for _, test := range []struct{ label, text, want string }{
 		{"  a", "b c", "  a   b c\n"},
-		{"  a", long, "  a   " + strings.TrimSpace(strings.Repeat("word ", 14)) + "\n      " + strings.TrimSpace(strings.Repeat("word ", 6)) + "\n"},
+		{"  a", long, "  a   " + strings.TrimSpace(strings.Repeat("word ", 14)) + "\n      " +
+			strings.TrimSpace(strings.Repeat("word ", 6)) + "\n"},
 		{"  too wide", "b", "  too wide\n      b\n"},
 	} {
 		if diff := cmp.Diff(test.want, fill(test.label, 6, test.text)); diff != "" {

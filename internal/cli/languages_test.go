@@ -30,18 +30,19 @@ type mistake struct{ from, to, fails string }
 func TestShopInPython(t *testing.T) {
 	t.Parallel()
 	needProgram(t, "python3")
-	testShop(t, "till sandbox run -- python3 -m unittest discover -s DIR", "examples/python", "shop.py", map[string]mistake{
-		"it sends again after a lost answer": {"pass  # it may have been paid: look",
-			"del self.refunds[number]; return self.refund(number, satoshi, address)",
-			"FAIL: test_after_a_lost_answer_the_refund_is_found_and_not_paid_again"},
-		"it forgets what it paid":   {"if first:", "if True:", "FAIL: test_a_refund_is_paid_once"},
-		"it forgets whom it told":   {" and number not in self.thanked", "", "FAIL: test_the_customer_is_told_once"},
-		"it ships what is not paid": {`"waiting")`, `"shipped")`, "FAIL: test_an_unpaid_order_waits"},
-		"it forgets an order without answer": {"except Refused:\n                del self.invoices",
-			"except (Refused, Lost):\n                del self.invoices",
-			"FAIL: test_a_lost_answer_does_not_make_a_second_invoice"},
-		"it gives up reading": {"attempt == 2", "attempt == 0", "ERROR: test_reading_is_tried_again"},
-	})
+	testShop(t, "till sandbox run -- python3 -m unittest discover -s DIR", "examples/python",
+		"shop.py", map[string]mistake{
+			"it sends again after a lost answer": {"pass  # it may have been paid: look",
+				"del self.refunds[number]; return self.refund(number, satoshi, address)",
+				"FAIL: test_after_a_lost_answer_the_refund_is_found_and_not_paid_again"},
+			"it forgets what it paid":   {"if first:", "if True:", "FAIL: test_a_refund_is_paid_once"},
+			"it forgets whom it told":   {" and number not in self.thanked", "", "FAIL: test_the_customer_is_told_once"},
+			"it ships what is not paid": {`"waiting")`, `"shipped")`, "FAIL: test_an_unpaid_order_waits"},
+			"it forgets an order without answer": {"except Refused:\n                del self.invoices",
+				"except (Refused, Lost):\n                del self.invoices",
+				"FAIL: test_a_lost_answer_does_not_make_a_second_invoice"},
+			"it gives up reading": {"attempt == 2", "attempt == 0", "ERROR: test_reading_is_tried_again"},
+		})
 }
 
 func TestShopInNode(t *testing.T) {

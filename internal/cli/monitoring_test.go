@@ -46,7 +46,8 @@ func startWatched(t *testing.T, program, argument string, env ...string) watched
 	}
 	w.plan = filepath.Join(dir, "staff.plan")
 	for _, args := range [][]string{
-		{"till", "profile", "set", "live", "base_url=" + w.url, "on_finish=[" + absolute(t, "examples/monitoring/"+program) + ", " + argument + "]"},
+		{"till", "profile", "set", "live", "base_url=" + w.url,
+			"on_finish=[" + absolute(t, "examples/monitoring/"+program) + ", " + argument + "]"},
 		{"till", "currency", "set", "Btc", "--kind", "crypto", "--decimals", "8"},
 		{"till", "payout", "plan", file, "--out", w.plan, "-q"},
 	} {
@@ -105,7 +106,8 @@ func TestChatExample(t *testing.T) {
 	status.Store(http.StatusOK)
 	hook := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || r.Method != http.MethodPost || r.URL.Path != "/services/secret" || r.Header.Get("Content-Type") != "application/json" {
+		if err != nil || r.Method != http.MethodPost || r.URL.Path != "/services/secret" ||
+			r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s %s, %v", r.Method, r.URL, err)
 		}
 		var message map[string]string
@@ -134,7 +136,8 @@ func TestChatExample(t *testing.T) {
 		t.Errorf("it posted %q", got)
 	}
 	// The service's words cannot call everybody.
-	f := finish(t, command(t, w.env, "till", "withdraw", "wait", "--order-id", "1", "--status", "<!channel>", "--timeout", "50ms", "--interval", "10ms"))
+	f := finish(t, command(t, w.env, "till", "withdraw", "wait", "--order-id", "1", "--status", "<!channel>", "--timeout",
+		"50ms", "--interval", "10ms"))
 	if got := posted(); f.code != 42 || !strings.Contains(got, "did not become &lt;!channel&gt; within") {
 		t.Errorf("it ended with %d and posted %q: %s", f.code, got, f.err)
 	}

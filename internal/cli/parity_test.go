@@ -36,7 +36,8 @@ var operations = []struct{ endpoint, method, command, script string }{
 	{"GET /api/reseller/rebate/currency", "(s *Resellers) RebateIn", "reseller rebate", "reseller_rebate"},
 	{"POST /api/reseller/invoice/list", "(s *Resellers) Invoices", "reseller invoice list", "reseller_invoice_list"},
 	{"GET /api/reseller/invoice", "(s *Resellers) Invoice", "reseller invoice get", "reseller_invoice_get"},
-	{"GET /api/reseller/invoice/finished", "(s *Resellers) InvoiceFinished", "reseller invoice finished", "reseller_invoice_finished"},
+	{"GET /api/reseller/invoice/finished", "(s *Resellers) InvoiceFinished", "reseller invoice finished",
+		"reseller_invoice_finished"},
 }
 
 func TestEveryOperationHasMethodAndCommand(t *testing.T) {

@@ -66,7 +66,8 @@ func startPayroll(t *testing.T, rows string) payroll {
 	p.plan = strings.TrimSuffix(file, ".csv") + ".plan"
 	shown := finish(t, command(t, p.env, "sh", p.script, "show", p.plan))
 	_, digest, found := strings.Cut(shown.out, "hand over: ")
-	if p.digest = strings.TrimSpace(digest); shown.code != 0 || !found || !strings.Contains(shown.out, "Cleo") && strings.Contains(rows, "Cleo") {
+	if p.digest = strings.TrimSpace(digest); shown.code != 0 || !found ||
+		!strings.Contains(shown.out, "Cleo") && strings.Contains(rows, "Cleo") {
 		t.Fatalf("show ended with %d: %s%s", shown.code, shown.out, shown.err)
 	}
 	p.run = strings.TrimPrefix(p.digest, "sha256:")[:8]
@@ -85,7 +86,8 @@ func (p *payroll) pay(t *testing.T, code int, subject string) finished {
 		t.Fatal(err)
 	}
 	run := finish(t, command(t, p.env, "sh", p.script, "pay", p.plan, p.digest))
-	if got := subjects(t, p.mails); run.code != code || len(got) != 1 || got[0] != "-s Payroll "+p.run+": "+subject+" office@shop.example" {
+	if got := subjects(t, p.mails); run.code != code || len(got) != 1 ||
+		got[0] != "-s Payroll "+p.run+": "+subject+" office@shop.example" {
 		t.Fatalf("it ended with %d, not %d, and mailed %q:\n%s%s", run.code, code, got, run.out, run.err)
 	}
 	return run
@@ -118,7 +120,9 @@ func TestPayroll(t *testing.T) {
 		p.pay(t, 0, "paid") // again
 		wantText(t, "sent", p.sent(), "")
 		// The same file, planned again, has the same payments.
-		if run := finish(t, command(t, p.env, "sh", p.script, "plan", strings.TrimSuffix(p.plan, ".plan")+".csv")); run.code != 0 || !strings.Contains(run.err, "accepted before: 3 of 3 order ids") {
+		if run := finish(t, command(t, p.env, "sh", p.script, "plan",
+			strings.TrimSuffix(p.plan, ".plan")+".csv")); run.code != 0 ||
+			!strings.Contains(run.err, "accepted before: 3 of 3 order ids") {
 			t.Errorf("it ended with %d: %s", run.code, run.err)
 		}
 	})
@@ -200,7 +204,8 @@ func TestPayroll(t *testing.T) {
 		t.Parallel()
 		p := startPayroll(t, "currency,amount,address\nBtc,0.5,bc1qa\nBtc,9000000,bc1qb\nBtc,0.25,bc1qc\n")
 		p.pay(t, 50, "not everybody is paid")
-		if mail := contents(t, p.mails); !strings.Contains(mail, p.orders[1]+"  rejected") || !strings.Contains(mail, "insufficient_funds: ") {
+		if mail := contents(t, p.mails); !strings.Contains(mail, p.orders[1]+"  rejected") ||
+			!strings.Contains(mail, "insufficient_funds: ") {
 			t.Errorf("the mail does not say who is not:\n%s", mail)
 		}
 	})
@@ -262,9 +267,11 @@ func TestNightly(t *testing.T) {
 		t.Helper()
 		pager, paged := noting(t)
 		ticketer, ticketed := noting(t)
-		run := finish(t, command(t, withEnv(env, []string{"PAGE=" + pager, "TICKET=" + ticketer, "NIGHTLY_PAUSE=0"}), "sh", script))
+		run := finish(t, command(t, withEnv(env,
+			[]string{"PAGE=" + pager, "TICKET=" + ticketer, "NIGHTLY_PAUSE=0"}), "sh", script))
 		if got := strings.Join(subjects(t, paged), "; "); run.code != code || got != pages {
-			t.Errorf("it ended with %d, not %d, and woke a person for %q\n%s%s%s", run.code, code, got, run.out, run.err, contents(t, paged))
+			t.Errorf("it ended with %d, not %d, and woke a person for %q\n%s%s%s", run.code, code, got, run.out,
+				run.err, contents(t, paged))
 		}
 		if got := strings.Join(subjects(t, ticketed), "; "); got != tickets {
 			t.Errorf("tickets: %q\n%s", got, contents(t, ticketed))
@@ -291,7 +298,9 @@ func TestNightly(t *testing.T) {
 	p.server.Close()
 	night(t, withEnv(p.env, []string{"TILL_RETRIES=0"}), 40, "",
 		"payments with an unknown outcome (exit code 40); open questions in the journal (exit code 41); payouts that are not finished (exit code 41)")
-	if run := finish(t, command(t, withEnv(p.env, []string{"TILL_RETRIES=0", "PAGE=false", "TICKET=false", "NIGHTLY_PAUSE=0"}), "sh", script)); run.code != 40 || strings.Count(run.err, "nobody could be told") != 3 {
+	if run := finish(t, command(t,
+		withEnv(p.env, []string{"TILL_RETRIES=0", "PAGE=false", "TICKET=false", "NIGHTLY_PAUSE=0"}), "sh",
+		script)); run.code != 40 || strings.Count(run.err, "nobody could be told") != 3 {
 		t.Errorf("it ended with %d: %s", run.code, run.err)
 	}
 }

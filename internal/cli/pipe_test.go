@@ -65,7 +65,8 @@ func TestListEndsWhenItsReaderStops(t *testing.T) {
 			}
 			out.Close()
 			cmd.Wait()
-			if code := cmd.ProcessState.ExitCode(); code != cmdutil.ExitOutput || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), "the program that reads standard output has ended") {
+			if code := cmd.ProcessState.ExitCode(); code != cmdutil.ExitOutput || strings.Count(stderr.String(), "\n") != 1 ||
+				!strings.Contains(stderr.String(), "the program that reads standard output has ended") {
 				t.Errorf("%v: %s", cmd.ProcessState, &stderr)
 			}
 		})
@@ -93,7 +94,8 @@ func TestClosedStderrChangesNoExitCode(t *testing.T) {
 	}
 	reader.Close()
 	defer writer.Close()
-	cmd := d.command("--sandbox", "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a", "--order-id", "7", "--yes")
+	cmd := d.command("--sandbox", "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a",
+		"--order-id", "7", "--yes")
 	cmd.Stderr = writer
 	out, err := cmd.Output()
 	if err != nil || len(out) == 0 {

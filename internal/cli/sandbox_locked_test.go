@@ -81,13 +81,15 @@ func TestServedSandboxIsLocked(t *testing.T) {
 	s := startServed(t, "--set", "reseller_auth=none")
 	env := docsEnv(t, "TILL_PROFILE=sandbox", "TILL_BASE_URL="+s.BaseURL, "TILL_API_KEY="+s.APIKey)
 	invite := finish(t, command(t, env, "till", "invite", "create", "7c9e6679-7425-40de-944b-e07fc1f90ae7", "-q"))
-	redeemed := finish(t, command(t, env, "till", "sandbox", "invite", "redeem", strings.TrimSpace(invite.out), "--jq", ".api_key"))
+	redeemed := finish(t, command(t, env, "till", "sandbox", "invite", "redeem", strings.TrimSpace(invite.out),
+		"--jq", ".api_key"))
 	reseller := strings.TrimSpace(redeemed.out)
 	if !strings.HasPrefix(reseller, "till_sandbox_") || reseller == s.APIKey {
 		t.Fatalf("the reseller's key is %q: %s%s", reseller, invite.err, redeemed.err)
 	}
 	key := func(key string) string { return "Authorization: Bearer " + key + "\n" }
-	for _, request := range []string{"GET /sandbox/dump", "GET /sandbox/clock", "POST /sandbox/reset", "POST /sandbox/fund", "GET /api/merchant_withdrawal", "POST /api/invoice", "GET /api/resellers/ids"} {
+	for _, request := range []string{"GET /sandbox/dump", "GET /sandbox/clock", "POST /sandbox/reset",
+		"POST /sandbox/fund", "GET /api/merchant_withdrawal", "POST /api/invoice", "GET /api/resellers/ids"} {
 		method, path, _ := strings.Cut(request, " ")
 		control, open := strings.HasPrefix(path, "/sandbox/"), path == "/api/resellers/ids"
 		for name, c := range map[string]struct {
@@ -107,7 +109,8 @@ func TestServedSandboxIsLocked(t *testing.T) {
 			"an unnamed origin":   {"", s.host, key(s.APIKey) + "Origin: null\n", 403},
 			"another site":        {"", s.host, key(s.APIKey) + "Sec-Fetch-Site: cross-site\n", 403},
 			"the same site":       {"", s.host, key(s.APIKey) + "Sec-Fetch-Site: same-site\n", 403},
-			"a preflight":         {"OPTIONS " + path + " HTTP/1.1", s.host, "Origin: https://evil.example.com\nAccess-Control-Request-Method: " + method + "\n", 403},
+			"a preflight": {"OPTIONS " + path + " HTTP/1.1", s.host,
+				"Origin: https://evil.example.com\nAccess-Control-Request-Method: " + method + "\n", 403},
 		} {
 			if strings.HasSuffix(name, "key") && open || name == "a reseller's key" && !control {
 				continue // open to all, or to every account
@@ -132,7 +135,8 @@ func TestServedSandboxIsLocked(t *testing.T) {
 	if status != 200 {
 		t.Errorf("the owner gets the status %d", status)
 	}
-	if left := finish(t, command(t, env, "till", "reseller", "ids", "-q")); left.code != 0 || strings.Count(left.out, "\n") != 1 {
+	if left := finish(t, command(t, env, "till", "reseller", "ids", "-q")); left.code != 0 ||
+		strings.Count(left.out, "\n") != 1 {
 		t.Errorf("the reseller is gone: %d %s%s", left.code, left.out, left.err)
 	}
 }
@@ -148,7 +152,8 @@ func TestEverySandboxHasItsOwnKey(t *testing.T) {
 		}
 		seen[key] = true
 	}
-	run := finish(t, command(t, docsEnv(t, "TILL_API_KEY=till_sandbox_mine"), "till", "sandbox", "run", "--", "sh", "-c", "echo $TILL_API_KEY"))
+	run := finish(t, command(t, docsEnv(t, "TILL_API_KEY=till_sandbox_mine"), "till", "sandbox", "run", "--", "sh", "-c",
+		"echo $TILL_API_KEY"))
 	run.want(t, 0, "till_sandbox_mine\n")
 }
 
@@ -168,7 +173,8 @@ type sandboxRun struct {
 func startRun(t *testing.T, dir, first, script string) *sandboxRun {
 	t.Helper()
 	r := &sandboxRun{dir: dir, errs: new(bytes.Buffer)}
-	r.cmd = command(t, docsEnv(t, "TMPDIR="+dir), "till", "sandbox", "run", "--ready-file", filepath.Join(dir, "ready.json"), "--env-file", filepath.Join(dir, "env"),
+	r.cmd = command(t, docsEnv(t, "TMPDIR="+dir), "till", "sandbox", "run", "--ready-file",
+		filepath.Join(dir, "ready.json"), "--env-file", filepath.Join(dir, "env"),
 		"--", "sh", "-c", first+`; echo "$TILL_BASE_URL $$"; `+script)
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	r.cmd.Stderr = r.errs
@@ -282,7 +288,8 @@ func TestSandboxRunKilled(t *testing.T) {
 		eventually(t, "the end of the command", func() bool { return !process.GroupRuns(r.group) })
 	}
 	left, err := os.ReadDir(r.dir)
-	if err != nil || len(left) != 3 || left[0].Name() != "env" || left[1].Name() != "ready.json" || !left[2].IsDir() || !strings.HasPrefix(left[2].Name(), "till-sandbox-") {
+	if err != nil || len(left) != 3 || left[0].Name() != "env" || left[1].Name() != "ready.json" || !left[2].IsDir() ||
+		!strings.HasPrefix(left[2].Name(), "till-sandbox-") {
 		t.Fatalf("%s are left behind, %v", left, err)
 	}
 	if err := os.RemoveAll(filepath.Join(r.dir, left[2].Name())); err != nil {

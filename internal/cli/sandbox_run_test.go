@@ -87,7 +87,8 @@ func TestSandboxRunSaysAsJSONThatItsCommandCannotRun(t *testing.T) {
 
 func TestSandboxRunEnvironment(t *testing.T) {
 	ready := filepath.Join(t.TempDir(), "ready.json")
-	r := startCommand(t, []string{"TILL_PROFILE=sandbox", "TILL_BASE_URL=http://127.0.0.1:1", "TILL_JOURNAL=/nowhere", "TILL_OUTPUT=json", "OTHER=kept"},
+	r := startCommand(t, []string{"TILL_PROFILE=sandbox", "TILL_BASE_URL=http://127.0.0.1:1", "TILL_JOURNAL=/nowhere",
+		"TILL_OUTPUT=json", "OTHER=kept"},
 		"sandbox", "run", "--ready-file", ready, "--", "sh", "-c", `env; cat "$0"; echo "to stderr" >&2`, ready)
 	if got := statusOfRun(t, r.wait(t)); got != 0 {
 		t.Fatalf("exit code %d: %s", got, r.err)

@@ -17,7 +17,8 @@ import (
 func TestSandboxServe(t *testing.T) {
 	dir := t.TempDir()
 	ready, env := filepath.Join(dir, "ready.json"), filepath.Join(dir, "env")
-	r := startCommand(t, []string{"TILL_API_KEY=till_sandbox_mine"}, "sandbox", "serve", "-o", "json", "--ready-file", ready, "--env-file", env)
+	r := startCommand(t, []string{"TILL_API_KEY=till_sandbox_mine"}, "sandbox", "serve", "-o", "json", "--ready-file",
+		ready, "--env-file", env)
 	eventually(t, "the output", func() bool { return strings.HasSuffix(r.out.String(), "}\n") })
 	var printed, filed struct {
 		BaseURL string `json:"base_url"`
@@ -27,7 +28,8 @@ func TestSandboxServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(json.Unmarshal([]byte(r.out.String()), &printed), json.Unmarshal(text, &filed)); err != nil || printed != filed {
+	if err := errors.Join(json.Unmarshal([]byte(r.out.String()), &printed),
+		json.Unmarshal(text, &filed)); err != nil || printed != filed {
 		t.Errorf("printed %v, filed %v, %v", printed, filed, err)
 	}
 	if printed.APIKey != "till_sandbox_mine" {
@@ -42,7 +44,8 @@ func TestSandboxServe(t *testing.T) {
 	resp.Body.Close()
 	lines, err := os.ReadFile(env)
 	_, journal, found := strings.Cut(strings.TrimSpace(string(lines)), "TILL_JOURNAL=")
-	want := "TILL_BASE_URL=" + printed.BaseURL + "\nTILL_API_KEY=till_sandbox_mine\nTILL_PROFILE=sandbox\nTILL_JOURNAL=" + journal + "\n"
+	want := "TILL_BASE_URL=" + printed.BaseURL +
+		"\nTILL_API_KEY=till_sandbox_mine\nTILL_PROFILE=sandbox\nTILL_JOURNAL=" + journal + "\n"
 	if string(lines) != want || !found {
 		t.Errorf("env file: %q, %v", lines, err)
 	}
@@ -98,10 +101,12 @@ func TestSandboxUsage(t *testing.T) {
 	} {
 		r := startCommand(t, c.env, append([]string{"sandbox"}, c.args...)...)
 		err := r.wait(t)
-		if f, ok := errors.AsType[*cmdutil.Error](err); err == nil || ok && f.Code != cmdutil.ExitUsage || r.out.String() != "" {
+		if f, ok := errors.AsType[*cmdutil.Error](err); err == nil || ok && f.Code != cmdutil.ExitUsage ||
+			r.out.String() != "" {
 			t.Errorf("%q: %v, printed %q", c.args, err, r.out)
 		}
-		if text := r.err.String(); strings.Contains(text, "live_1234") || err != nil && strings.Contains(err.Error(), "live_1234") {
+		if text := r.err.String(); strings.Contains(text, "live_1234") ||
+			err != nil && strings.Contains(err.Error(), "live_1234") {
 			t.Errorf("%q shows the key: %v %s", c.args, err, text)
 		}
 	}

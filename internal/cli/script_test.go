@@ -97,9 +97,13 @@ func scriptParams(dir string) testscript.Params {
 			return os.MkdirAll(env.WorkDir+"/home", 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"service":        startService,
-			"pay":            func(ts *testscript.TestScript, _ bool, args []string) { ts.Check(sandboxOf(ts).PayInvoice(args[0])) },
-			"expire":         func(ts *testscript.TestScript, _ bool, args []string) { ts.Check(sandboxOf(ts).ExpireInvoice(args[0])) },
+			"service": startService,
+			"pay": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(sandboxOf(ts).PayInvoice(args[0]))
+			},
+			"expire": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(sandboxOf(ts).ExpireInvoice(args[0]))
+			},
 			"advance":        advance,
 			"redeem":         redeem,
 			"fake":           startFake,
@@ -306,7 +310,8 @@ func everyCreate(ts *testscript.TestScript, _ bool, args []string) {
 		requests = n
 	}
 	for _, command := range [][]string{
-		{"withdraw", "create", "--currency", "Btc", "--amount-minor", "5", "--address", "bc1qexample", "--order-id", "4711", "--yes"},
+		{"withdraw", "create", "--currency", "Btc", "--amount-minor", "5", "--address", "bc1qexample",
+			"--order-id", "4711", "--yes"},
 		{"invoice", "create", "--title", "Order 1001", "--currency", "Usd", "--item", "Coffee=2.50"},
 		{"invite", "create", "7c9e6679-7425-40de-944b-e07fc1f90ae7"},
 		{"api", "POST", "/api/invoice", "--yes"},
@@ -343,13 +348,15 @@ func everyRead(ts *testscript.TestScript, _ bool, args []string) {
 		{"withdraw", "get", id}, {"withdraw", "list"}, {"withdraw", "wait", id, "--status", "New", "--timeout", "100ms"},
 		{"invoice", "get", id}, {"invoice", "wait", id, "--status", "Paid", "--timeout", "100ms"},
 		{"invite", "list"}, {"invite", "get", id},
-		{"reseller", "list"}, {"reseller", "ids"}, {"reseller", "info", id}, {"reseller", "info", "North shop"}, {"reseller", "invite", id},
+		{"reseller", "list"}, {"reseller", "ids"}, {"reseller", "info", id}, {"reseller", "info", "North shop"},
+		{"reseller", "invite", id},
 		{"reseller", "stats", id}, {"reseller", "stats"},
 		{"reseller", "report"}, {"reseller", "report", "North shop"},
 		{"reseller", "balance", id}, {"reseller", "balance", id, "--currency", "Btc"}, {"reseller", "balance"},
 		{"reseller", "rebate", id}, {"reseller", "rebate", id, "--currency", "Usd"}, {"reseller", "rebate"},
 		{"reseller", "withdraw", "list", id}, {"reseller", "withdraw", "get", id, id},
-		{"reseller", "invoice", "list", id}, {"reseller", "invoice", "get", id, id}, {"reseller", "invoice", "finished", id, id},
+		{"reseller", "invoice", "list", id}, {"reseller", "invoice", "get", id, id},
+		{"reseller", "invoice", "finished", id, id},
 	} {
 		if typed && (command[1] == "balance" || strings.HasPrefix(strings.Join(command, " "), "reseller invoice list")) {
 			continue

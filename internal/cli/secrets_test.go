@@ -52,7 +52,8 @@ func startEcho(t *testing.T, answer string) (base string) {
 }
 
 func httpAnswer(status, body string, headers ...string) string {
-	return fmt.Sprintf("HTTP/1.1 %s\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n%s", status, len(body), strings.Join(append(headers, ""), "\r\n"), body)
+	return fmt.Sprintf("HTTP/1.1 %s\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n%s", status, len(body),
+		strings.Join(append(headers, ""), "\r\n"), body)
 }
 
 // TestErrorsHideTheKey checks that till does not show the key, in whatever form a proxy echoes it in an error:
@@ -65,8 +66,9 @@ func TestErrorsHideTheKey(t *testing.T) {
 		return fmt.Sprintf(`{"error":{"code":7,"reason":"bad_key","description":"Bearer %s"}}`, text)
 	}
 	for name, answer := range map[string]string{
-		"HTML with 200":           httpAnswer("200 OK", "<html><h1>It works</h1><pre>Authorization: Bearer "+key+"</pre>"),
-		"a 502 that is cut":       httpAnswer("502 Bad Gateway", "<html><title>502</title><p>upstream said no to Bearer "+key),
+		"HTML with 200": httpAnswer("200 OK", "<html><h1>It works</h1><pre>Authorization: Bearer "+key+"</pre>"),
+		"a 502 that is cut": httpAnswer("502 Bad Gateway",
+			"<html><title>502</title><p>upstream said no to Bearer "+key),
 		"a 502 in base64":         httpAnswer("502 Bad Gateway", "token "+in64),
 		"a malformed status line": "HTTP/1.1 " + key + "\r\n\r\n",
 		"the status line":         httpAnswer("403 Bearer "+key, ""),
@@ -78,20 +80,24 @@ func TestErrorsHideTheKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			env := docsEnv(t, "TILL_BASE_URL="+startEcho(t, answer), "TILL_API_KEY="+key, "TILL_LOOKUP=never", "TILL_RETRIES=0", "TILL_JOURNAL="+dir+"/journal.db")
+			env := docsEnv(t, "TILL_BASE_URL="+startEcho(t, answer), "TILL_API_KEY="+key, "TILL_LOOKUP=never", "TILL_RETRIES=0",
+				"TILL_JOURNAL="+dir+"/journal.db")
 			shown := ""
 			till := func(args ...string) {
 				f := finish(t, command(t, env, append([]string{"till"}, args...)...))
 				shown += f.out + f.err
 			}
-			create := []string{"withdraw", "create", "--currency", "Btc", "--amount-minor", "5", "--address", "bc1qexample", "--yes"}
+			create := []string{"withdraw", "create", "--currency", "Btc", "--amount-minor", "5", "--address",
+				"bc1qexample", "--yes"}
 			till(append(create, "--order-id", "1")...)
 			if !strings.Contains(shown, "till: ") {
 				t.Errorf("the create did not fail: %s", shown)
 			}
 			till(append(create, "--order-id", "2", "--allow-duplicate", "-o", "json", "--debug")...)
-			rows, plan, results := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "rows.plan"), filepath.Join(dir, "results.csv")
-			if err := os.WriteFile(rows, []byte("order_id,currency,amount_minor,address\n3,Btc,7,bc1qexample\n"), 0o600); err != nil {
+			rows, plan, results := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "rows.plan"),
+				filepath.Join(dir, "results.csv")
+			if err := os.WriteFile(rows, []byte("order_id,currency,amount_minor,address\n3,Btc,7,bc1qexample\n"),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 			till("payout", "plan", rows, "--out", plan)
@@ -115,7 +121,8 @@ func TestErrorsHideTheKey(t *testing.T) {
 func TestAnswersAreNotAltered(t *testing.T) {
 	const merchant = "m-4f1c0e9ab2d84c7e"
 	for _, key := range []string{"live_" + merchant + "_Zq7wT4uR9", merchant} {
-		record := `{"id":"` + merchant + `","merchant_id":"` + merchant + `","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},` +
+		record := `{"id":"` + merchant + `","merchant_id":"` + merchant +
+			`","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},` +
 			`"address":"bc1qexample","statuses":[],"current":"New","is_testnet":false,"external_order_id":"1"}`
 		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodGet {
@@ -133,12 +140,14 @@ func TestAnswersAreNotAltered(t *testing.T) {
 			}
 			return f.out
 		}
-		for _, read := range [][]string{{"withdraw", "get", merchant, "--debug"}, {"api", "GET", "/api/merchant_withdrawal?id=1"}} {
+		for _, read := range [][]string{{"withdraw", "get", merchant, "--debug"},
+			{"api", "GET", "/api/merchant_withdrawal?id=1"}} {
 			if out := till(append(read, "-o", "json", "--jq", ".id, .merchant_id")...); out != merchant+"\n"+merchant+"\n" {
 				t.Errorf("till %v shows %s", read, out)
 			}
 		}
-		create := till("withdraw", "create", "--currency", "Btc", "--amount-minor", "5", "--address", "bc1qexample", "--order-id", "1", "--yes", "-q")
+		create := till("withdraw", "create", "--currency", "Btc", "--amount-minor", "5", "--address", "bc1qexample",
+			"--order-id", "1", "--yes", "-q")
 		if shown := till("journal", "show", "1", "--jq", ".id"); create != merchant+"\n" || shown != create {
 			t.Errorf("the id is %q, and in the journal %q", create, shown)
 		}

@@ -182,7 +182,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := f.next(r)
 	f.mu.Unlock()
 	if answer == nil {
-		http.Error(w, `{"error":{"code":1,"reason":"no_route","description":"The fake service has no such path."}}`, http.StatusNotFound)
+		http.Error(w, `{"error":{"code":1,"reason":"no_route","description":"The fake service has no such path."}}`,
+			http.StatusNotFound)
 		return
 	}
 	answer(w, r)
@@ -281,7 +282,8 @@ func listenTLS(ts *testscript.TestScript, handler http.Handler, newest uint16) s
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "fake service"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	ts.Check(err)
@@ -291,7 +293,8 @@ func listenTLS(ts *testscript.TestScript, handler http.Handler, newest uint16) s
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)
 	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0), TLSConfig: &tls.Config{
-		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS10, MaxVersion: newest,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
+		MinVersion:   tls.VersionTLS10, MaxVersion: newest,
 	}}
 	go server.ServeTLS(listener, "", "")
 	ts.Defer(func() { server.Close() })

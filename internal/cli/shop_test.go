@@ -37,7 +37,8 @@ func TestShopChecks(t *testing.T) {
 			if broken == shop {
 				t.Fatalf("the shop has no %q", wrong.from)
 			}
-			for file, text := range map[string]string{"shop.sh": broken, "test.sh": contents(t, absolute(t, "examples/shop/test.sh"))} {
+			for file, text := range map[string]string{"shop.sh": broken,
+				"test.sh": contents(t, absolute(t, "examples/shop/test.sh"))} {
 				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -69,7 +70,8 @@ func TestShopLosesAnAnswer(t *testing.T) {
 		panic(http.ErrAbortHandler) // drops the connection
 	}))
 	t.Cleanup(server.Close)
-	env := docsEnv(t, "TILL_PROFILE=sandbox", "TILL_BASE_URL="+server.URL, "TILL_API_KEY="+box.Key(), "SHOP_DIR="+t.TempDir())
+	env := docsEnv(t, "TILL_PROFILE=sandbox", "TILL_BASE_URL="+server.URL, "TILL_API_KEY="+box.Key(),
+		"SHOP_DIR="+t.TempDir())
 	for range 3 {
 		finish(t, command(t, env, "sh", absolute(t, "examples/shop/shop.sh"), "order", "1001")).want(t, 20, "")
 	}

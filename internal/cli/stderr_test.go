@@ -26,7 +26,8 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	home := t.TempDir()
-	return &desk{t, home, []string{"HOME=" + home, "DBUS_SESSION_BUS_ADDRESS=unix:path=" + home + "/no-bus", "PATH=" + os.Getenv("PATH")}}
+	return &desk{t, home, []string{"HOME=" + home, "DBUS_SESSION_BUS_ADDRESS=unix:path=" + home + "/no-bus",
+		"PATH=" + os.Getenv("PATH")}}
 }
 
 func (d *desk) file(name, text string) string {
@@ -43,7 +44,8 @@ func (d *desk) till(args ...string) (code int, out, stderr string) {
 	code = Run(context.Background(), append([]string{"till"}, args...), cmdutil.IO{
 		In: strings.NewReader(""), Out: &stdout, Err: &errors, Environ: func() []string { return d.environ }, Now: time.Now,
 	})
-	if err := newSchemaCheck().check(seenRun{Args: args, Code: code, Out: stdout.Bytes(), Err: errors.Bytes()}); err != nil {
+	if err := newSchemaCheck().check(seenRun{Args: args, Code: code, Out: stdout.Bytes(),
+		Err: errors.Bytes()}); err != nil {
 		d.Errorf("till %q, which ended with %d: %v", args, code, err)
 	}
 	return code, stdout.String(), errors.String()
@@ -68,7 +70,8 @@ func (d *desk) lines(stderr string) (all []said) {
 		}
 		for kind, value := range object {
 			s := said{kind: kind}
-			if err := json.Unmarshal(value, &s); err != nil || s.Message == "" || !slices.Contains([]string{"note", "warning", "error"}, kind) {
+			if err := json.Unmarshal(value, &s); err != nil || s.Message == "" ||
+				!slices.Contains([]string{"note", "warning", "error"}, kind) {
 				d.Errorf("%v: %s", err, line)
 			}
 			all = append(all, s)
@@ -87,7 +90,8 @@ var (
 func TestStderrIsJSON(t *testing.T) {
 	const id = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 	pay := func(order, amount string, more ...string) []string {
-		return append([]string{"withdraw", "create", "--currency", "Btc", "--amount", amount, "--address", "bc1qexample", "--order-id", order}, more...)
+		return append([]string{"withdraw", "create", "--currency", "Btc", "--amount", amount, "--address", "bc1qexample",
+			"--order-id", order}, more...)
 	}
 	for _, format := range []string{"json", "jsonl"} {
 		t.Run(format, func(t *testing.T) {
@@ -120,11 +124,13 @@ func TestStderrIsJSON(t *testing.T) {
 				{pay("4711", "0.2", "--yes"), 12, cmdutil.About{OrderID: "4711"}, 1},
 				{pay("4713", "1e3", "--yes"), 10, cmdutil.About{}, 1},
 				{pay("4713", "9999999", "--yes"), 30, cmdutil.About{OrderID: "4713"}, -1},
-				{[]string{"sandbox", "fault", "add", "--do", "drop-after", "--times", "1", "--on", "POST /api/merchant_withdrawal/create"}, 0, cmdutil.About{}, 0},
+				{[]string{"sandbox", "fault", "add", "--do", "drop-after", "--times", "1", "--on",
+					"POST /api/merchant_withdrawal/create"}, 0, cmdutil.About{}, 0},
 				{pay("4712", "0.3", "--yes"), 20, cmdutil.About{OrderID: "4712"}, 1},
 				{pay("4712", "0.3", "--yes"), 20, cmdutil.About{OrderID: "4712"}, 1},
 				{[]string{"withdraw", "get", "--order-id", "4712"}, 20, cmdutil.About{OrderID: "4712"}, 1},
-				{[]string{"withdraw", "resolve", "4712", "4711", "--not-sent", "--reason", "x"}, 12, cmdutil.About{OrderIDs: []string{"4712", "4711"}}, 1},
+				{[]string{"withdraw", "resolve", "4712", "4711", "--not-sent", "--reason", "x"}, 12,
+					cmdutil.About{OrderIDs: []string{"4712", "4711"}}, 1},
 				{[]string{"withdraw", "reconcile", "4712"}, 0, cmdutil.About{}, 0},
 				{[]string{"withdraw", "reconcile"}, 0, cmdutil.About{}, 1},
 				{[]string{"withdraw", "get", id}, 30, cmdutil.About{ID: id}, 1},
@@ -146,8 +152,10 @@ func TestStderrIsJSON(t *testing.T) {
 				{[]string{"payout", "apply", plan + "2", "--yes"}, 12, cmdutil.About{Run: "*"}, 1},
 				{[]string{"payout", "status", run}, 0, cmdutil.About{}, 0},
 				{[]string{"payout", "status", "00000000"}, 10, cmdutil.About{}, 1},
-				{[]string{"payout", "wait", run, "--status", "Never", "--timeout", "10ms"}, 42, cmdutil.About{OrderIDs: []string{"1", "2"}, Run: run}, 1},
-				{[]string{"payout", "wait", run, "--status", "Never", "--fail-on", "New"}, 33, cmdutil.About{OrderIDs: []string{"1", "2"}, Run: run}, 1},
+				{[]string{"payout", "wait", run, "--status", "Never", "--timeout", "10ms"}, 42,
+					cmdutil.About{OrderIDs: []string{"1", "2"}, Run: run}, 1},
+				{[]string{"payout", "wait", run, "--status", "Never", "--fail-on", "New"}, 33,
+					cmdutil.About{OrderIDs: []string{"1", "2"}, Run: run}, 1},
 				{[]string{"payout", "reconcile", run}, 0, cmdutil.About{Run: run}, 1},
 				{[]string{"payout", "export", run}, 0, cmdutil.About{}, 0},
 				{[]string{"journal", "check"}, 0, cmdutil.About{}, 1},
@@ -166,7 +174,8 @@ func TestStderrIsJSON(t *testing.T) {
 				code, _, stderr := d.till(args...)
 				lines := d.lines(stderr)
 				if code != step.code || step.n >= 0 && len(lines) != step.n {
-					t.Errorf("till %s ended with %d and %d lines, not %d and %d:\n%s", strings.Join(args, " "), code, len(lines), step.code, step.n, stderr)
+					t.Errorf("till %s ended with %d and %d lines, not %d and %d:\n%s", strings.Join(args, " "), code, len(lines),
+						step.code, step.n, stderr)
 					continue
 				}
 				for i, line := range lines {
@@ -174,14 +183,16 @@ func TestStderrIsJSON(t *testing.T) {
 					if (line.kind == "error") != (code != 0 && isLast) || line.ExitCode != 0 && line.ExitCode != code {
 						t.Errorf("till %s: %+v", strings.Join(args, " "), line)
 					}
-					if m := namedOrder.FindStringSubmatch(line.Message); m != nil && line.OrderID != m[1] && !slices.Contains(line.OrderIDs, m[1]) {
+					if m := namedOrder.FindStringSubmatch(line.Message); m != nil && line.OrderID != m[1] &&
+						!slices.Contains(line.OrderIDs, m[1]) {
 						t.Errorf("till %s: no field has the order: %+v", strings.Join(args, " "), line)
 					}
 					if m := namedRun.FindStringSubmatch(line.Message); m != nil && line.Run != m[1] {
 						t.Errorf("till %s: no field has the run: %+v", strings.Join(args, " "), line)
 					}
 					if want := step.last; isLast { // "*" matches any run
-						if line.OrderID != want.OrderID || !slices.Equal(line.OrderIDs, want.OrderIDs) || want.ID != "" && line.ID != want.ID || want.Run != "*" && line.Run != want.Run {
+						if line.OrderID != want.OrderID || !slices.Equal(line.OrderIDs, want.OrderIDs) ||
+							want.ID != "" && line.ID != want.ID || want.Run != "*" && line.Run != want.Run {
 							t.Errorf("till %s: it is about %+v, not %+v", strings.Join(args, " "), line.About, want)
 						}
 					}
@@ -198,10 +209,14 @@ func TestErrorHasTheEnvelope(t *testing.T) {
 		status     int
 		body, want string
 	}{
-		"full":       {404, `{"error":{"code":1001,"reason":"NOT_FOUND","description":"it is not there"}}`, `"status":404,"code":1001,"reason":"NOT_FOUND","description":"it is not there"`},
-		"empty":      {404, `{"error":{"code":0,"reason":"","description":""}}`, `"status":404,"code":0,"reason":"","description":""`},
-		"no reason":  {404, `{"error":{"code":5,"reason":"","description":"gone"}}`, `"status":404,"code":5,"reason":"","description":"gone"`},
-		"a gateway":  {500, `{"error":{"code":0,"reason":"","description":""}}`, `"status":500,"code":0,"reason":"","description":""`},
+		"full": {404, `{"error":{"code":1001,"reason":"NOT_FOUND","description":"it is not there"}}`,
+			`"status":404,"code":1001,"reason":"NOT_FOUND","description":"it is not there"`},
+		"empty": {404, `{"error":{"code":0,"reason":"","description":""}}`,
+			`"status":404,"code":0,"reason":"","description":""`},
+		"no reason": {404, `{"error":{"code":5,"reason":"","description":"gone"}}`,
+			`"status":404,"code":5,"reason":"","description":"gone"`},
+		"a gateway": {500, `{"error":{"code":0,"reason":"","description":""}}`,
+			`"status":500,"code":0,"reason":"","description":""`},
 		"none":       {404, `<html>`, `"status":404,"hint"`},
 		"not proper": {404, `{"error":{"code":0,"reason":""}}`, `"status":404,"hint"`},
 	} {
@@ -265,10 +280,12 @@ func TestOutputOfRunCommandsBecomesNotes(t *testing.T) {
 	if err := os.Chmod(filepath.Join(d.home, "key"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	config := d.file("config.yaml", "current: shop\nprofiles:\n  shop:\n    base_url: https://pay.example.com\n    api_key_command: ["+filepath.Join(d.home, "key")+"]\n")
+	config := d.file("config.yaml",
+		"current: shop\nprofiles:\n  shop:\n    base_url: https://pay.example.com\n    api_key_command: ["+filepath.Join(d.home, "key")+"]\n")
 	code, _, stderr := d.till("-o", "json", "--config", config, "withdraw", "list")
 	lines := d.lines(stderr)
-	if code != cmdutil.ExitConfig || len(lines) != 3 || lines[0].Message != "one" || lines[1].Message != "two\x1b[1m" || lines[2].kind != "error" {
+	if code != cmdutil.ExitConfig || len(lines) != 3 || lines[0].Message != "one" || lines[1].Message != "two\x1b[1m" ||
+		lines[2].kind != "error" {
 		t.Errorf("%d: %s", code, stderr)
 	}
 	if strings.Contains(stderr, "\x1b") {

@@ -19,7 +19,8 @@ import (
 func tree(t *testing.T) *cobra.Command {
 	t.Helper()
 	a := &cmdutil.App{
-		IO:  cmdutil.IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Environ: func() []string { return nil }, Now: time.Now},
+		IO: cmdutil.IO{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard,
+			Environ: func() []string { return nil }, Now: time.Now},
 		Ctx: context.Background(), SendCtx: context.Background(),
 	}
 	return root(a)
@@ -118,7 +119,8 @@ func TestColumnsHaveMeanings(t *testing.T) {
 			found++
 			name, about, _ := strings.Cut(column, "\t")
 			if about == "" || strings.HasSuffix(about, ".") || width+len("  ")+len(about) > helpWidth {
-				t.Errorf("%s: the meaning of the column %s is %q: it must be a phrase that fits a line", cmd.CommandPath(), name, about)
+				t.Errorf("%s: the meaning of the column %s is %q: it must be a phrase that fits a line",
+					cmd.CommandPath(), name, about)
 			}
 		}
 	}

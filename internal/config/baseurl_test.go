@@ -24,11 +24,15 @@ func TestNormalizeBaseURL(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "x", "//x", "http://", "https://", "https:x", "http://127.0.0.1.example.com", "http://127.1", "http://2130706433", "http://0x7f.0.0.1",
-		"http://0.0.0.0", "http://[::]", "http://[::ffff:127.0.0.1]", "http://[::1%25lo]", "http://localhost", "http://LOCALHOST:1",
-		"http://128.0.0.1", "http://10.0.0.1", "https://x y", "https://x\n", "https://x:0", "https://x:65536", "https://u@x", "https://x?", "https://x#",
+		"", "x", "//x", "http://", "https://", "https:x", "http://127.0.0.1.example.com", "http://127.1", "http://2130706433",
+		"http://0x7f.0.0.1",
+		"http://0.0.0.0", "http://[::]", "http://[::ffff:127.0.0.1]", "http://[::1%25lo]", "http://localhost",
+		"http://LOCALHOST:1",
+		"http://128.0.0.1", "http://10.0.0.1", "https://x y", "https://x\n", "https://x:0", "https://x:65536", "https://u@x",
+		"https://x?", "https://x#",
 		"http://127.0.0.1@evil.example", "http://evil.example\\@127.0.0.1",
-		"https://x/.", "https://x/..", "https://x/a/..", "https://x/./a", "https://x/a/../", "https://x/%2e%2e", "https://x/%2E/a",
+		"https://x/.", "https://x/..", "https://x/a/..", "https://x/./a", "https://x/a/../",
+		"https://x/%2e%2e", "https://x/%2E/a",
 		"https://x/a%2F..", "https://x/a//b", "https://x/%61", "https://x/a%2Fb", "https://x/%c3%a4",
 		"https://x.", "https://x.:8443/a", "https://x..", "https://x%E3%80%82", "https://ｘ",
 	} {

@@ -38,7 +38,8 @@ func edit(t *testing.T, path string, change func(*Document) error) {
 func TestEditKeepsCommentsAndOrder(t *testing.T) {
 	path := write(t, commented)
 	edit(t, path, func(d *Document) error {
-		if err := d.SetProfile("live", "account=acme", "base_url=https://new.example", "max_per_run=20.00 USD,1 Btc", "first_page=0"); err != nil {
+		if err := d.SetProfile("live", "account=acme", "base_url=https://new.example", "max_per_run=20.00 USD,1 Btc",
+			"first_page=0"); err != nil {
 			return err
 		}
 		return d.SetCurrency("live", money.Entry{Code: "xlr", Kind: api.Crypto, Decimals: 7, MemoRequired: true})
@@ -112,7 +113,8 @@ func TestEditKeepsAFileOfComments(t *testing.T) {
 func TestSetProfileValues(t *testing.T) {
 	path := write(t, commented)
 	edit(t, path, func(d *Document) error {
-		return d.SetProfile("live", "api_key_command=/usr/bin/pass show till/live", `allow_addresses=["a,b", c]`, "lookup_since=2026-05-01",
+		return d.SetProfile("live", "api_key_command=/usr/bin/pass show till/live", `allow_addresses=["a,b", c]`,
+			"lookup_since=2026-05-01",
 			"time_layout=2006-01-02", "max_per_run=", "settle_after=1h", "account=true", "journal=postgres://till@db/till")
 	})
 	f, err := Load(path)
@@ -120,8 +122,10 @@ func TestSetProfileValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := f.Profiles["live"]
-	if strings.Join(p.APIKeyCommand, "|") != "/usr/bin/pass|show|till/live" || strings.Join(p.Limits.AllowAddresses, "|") != "a,b|c" ||
-		p.Limits.MaxPerRun != nil || p.Values["lookup_since"] != "2026-05-01" || p.Values["account"] != "true" || p.Values["time_layout"] != "2006-01-02" {
+	if strings.Join(p.APIKeyCommand, "|") != "/usr/bin/pass|show|till/live" ||
+		strings.Join(p.Limits.AllowAddresses, "|") != "a,b|c" ||
+		p.Limits.MaxPerRun != nil || p.Values["lookup_since"] != "2026-05-01" || p.Values["account"] != "true" ||
+		p.Values["time_layout"] != "2006-01-02" {
 		t.Errorf("%+v", p)
 	}
 }
@@ -135,13 +139,14 @@ func TestEditRefuses(t *testing.T) {
 		kind   string
 		parts  []string
 	}{
-		"sandbox":          {set("sandbox"), "usage", []string{"built in"}},
-		"name":             {set("Live"), "usage", []string{"lower-case"}},
-		"no value":         {set("live", "account"), "usage", []string{"KEY=VALUE"}},
-		"twice":            {set("live", "account=a", "account=b"), "usage", []string{"given twice"}},
-		"unknown":          {set("live", "baseurl=x"), "usage", []string{`"baseurl" is not known`, "base_url"}},
-		"flag":             {set("live", "output=json"), "usage", []string{"not known"}},
-		"key":              {set("live", "api_key=s3cret"), "usage", []string{"keys are not stored in the configuration", "till auth login"}},
+		"sandbox":  {set("sandbox"), "usage", []string{"built in"}},
+		"name":     {set("Live"), "usage", []string{"lower-case"}},
+		"no value": {set("live", "account"), "usage", []string{"KEY=VALUE"}},
+		"twice":    {set("live", "account=a", "account=b"), "usage", []string{"given twice"}},
+		"unknown":  {set("live", "baseurl=x"), "usage", []string{`"baseurl" is not known`, "base_url"}},
+		"flag":     {set("live", "output=json"), "usage", []string{"not known"}},
+		"key": {set("live", "api_key=s3cret"), "usage",
+			[]string{"keys are not stored in the configuration", "till auth login"}},
 		"currencies":       {set("live", "currencies=Btc"), "usage", []string{"till currency set"}},
 		"url":              {set("live", "base_url=x"), "usage", []string{"base_url: "}},
 		"http":             {set("live", "base_url=http://x"), "config", []string{"plain http"}},
@@ -152,20 +157,30 @@ func TestEditRefuses(t *testing.T) {
 		"program relative": {set("live", "on_finish=report payroll"), "usage", []string{"absolute"}},
 		"list":             {set("live", "allow_addresses=a,,b"), "usage", []string{"empty part"}},
 		"broken list":      {set("live", "allow_addresses=[a"), "usage", []string{"not a list"}},
-		"limit":            {set("live", "max_per_run=1,000 USD"), "usage", []string{"nothing was changed", "has no currency"}},
-		"limit decimals":   {set("live", "max_per_run=1 Xlr"), "usage", []string{"nothing was changed", "till currency set Xlr --decimals 7"}},
-		"invalid UTF-8":    {set("live", "account=\xff"), "usage", []string{"nothing was changed"}},
-		"use":              {func(d *Document) error { return d.UseProfile("prod") }, "config", []string{"choose one of live, test"}},
-		"remove":           {func(d *Document) error { return d.RemoveProfile("prod") }, "config", []string{"choose one of live, test"}},
-		"currency needed":  {func(d *Document) error { return d.RemoveCurrency("live", "xlr") }, "usage", []string{"has no currency"}},
-		"currency code":    {func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "a b"}) }, "usage", []string{"not a code"}},
-		"currency kind":    {func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "Doge", Decimals: -1}) }, "usage", []string{"--kind crypto"}},
-		"currency number":  {func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "Btc", Decimals: 19}) }, "usage", []string{"0 to 18"}},
+		"limit": {set("live", "max_per_run=1,000 USD"), "usage",
+			[]string{"nothing was changed", "has no currency"}},
+		"limit decimals": {set("live", "max_per_run=1 Xlr"), "usage",
+			[]string{"nothing was changed", "till currency set Xlr --decimals 7"}},
+		"invalid UTF-8": {set("live", "account=\xff"), "usage", []string{"nothing was changed"}},
+		"use": {func(d *Document) error { return d.UseProfile("prod") }, "config",
+			[]string{"choose one of live, test"}},
+		"remove": {func(d *Document) error { return d.RemoveProfile("prod") }, "config",
+			[]string{"choose one of live, test"}},
+		"currency needed": {func(d *Document) error { return d.RemoveCurrency("live", "xlr") }, "usage",
+			[]string{"has no currency"}},
+		"currency code": {func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "a b"}) }, "usage",
+			[]string{"not a code"}},
+		"currency kind": {func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "Doge", Decimals: -1}) },
+			"usage", []string{"--kind crypto"}},
+		"currency number": {func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "Btc", Decimals: 19}) },
+			"usage", []string{"0 to 18"}},
 		"currency format": {func(d *Document) error {
 			return d.SetCurrency("", money.Entry{Code: "Btc", Decimals: 8, AddressFormat: "btc"})
 		}, "usage", []string{"not a format"}},
-		"currency sandbox": {func(d *Document) error { return d.SetCurrency("sandbox", money.Entry{Code: "Btc"}) }, "usage", []string{"of its own"}},
-		"currency profile": {func(d *Document) error { return d.SetCurrency("prod", money.Entry{Code: "Btc"}) }, "config", []string{"does not exist"}},
+		"currency sandbox": {func(d *Document) error { return d.SetCurrency("sandbox", money.Entry{Code: "Btc"}) }, "usage",
+			[]string{"of its own"}},
+		"currency profile": {func(d *Document) error { return d.SetCurrency("prod", money.Entry{Code: "Btc"}) }, "config",
+			[]string{"does not exist"}},
 	} {
 		path := write(t, commented)
 		err := Edit(path, c.change)
@@ -179,7 +194,8 @@ func TestEditRefuses(t *testing.T) {
 	}
 	// A limit needs its currency.
 	path := write(t, "currencies: [{code: Btc, decimals: 8}]\nprofiles: {live: {max_per_run: [1 Btc]}}\n")
-	fails(t, "used", Edit(path, func(d *Document) error { return d.RemoveCurrency("", "BTC") }), "usage", "decimals of Btc are not known")
+	fails(t, "used", Edit(path, func(d *Document) error { return d.RemoveCurrency("", "BTC") }), "usage",
+		"decimals of Btc are not known")
 	// An error in the old file is not a usage error.
 	path = write(t, "nonsense: 1\n")
 	fails(t, "wrong before", Edit(path, set("live")), "config", path+":1: ")
@@ -218,8 +234,10 @@ func TestSetAndRemoveCurrency(t *testing.T) {
 		return d.SetCurrency("live", money.Entry{Code: "XLR", Decimals: money.Unknown, MemoRequired: true})
 	})
 	f, err := Load(path)
-	if err != nil || len(f.Currencies) != 1 || f.Currencies[0] != (money.Entry{Code: "btc", Kind: api.Crypto, Decimals: 8}) ||
-		len(f.Profiles["live"].Currencies) != 1 || f.Profiles["live"].Currencies[0] != (money.Entry{Code: "XLR", Kind: api.Crypto, Decimals: 7, MemoRequired: true}) {
+	if err != nil || len(f.Currencies) != 1 || f.Currencies[0] != (money.Entry{Code: "btc",
+		Kind: api.Crypto, Decimals: 8}) ||
+		len(f.Profiles["live"].Currencies) != 1 || f.Profiles["live"].Currencies[0] != (money.Entry{Code: "XLR",
+		Kind: api.Crypto, Decimals: 7, MemoRequired: true}) {
 		t.Errorf("%+v, %v", f, err)
 	}
 	edit(t, path, func(d *Document) error { return d.RemoveCurrency("live", "xlr") })
@@ -245,7 +263,8 @@ func TestEditThroughASymbolicLink(t *testing.T) {
 	if err := os.Remove(target); err != nil {
 		t.Fatal(err)
 	}
-	fails(t, "dangling", Edit(link, func(d *Document) error { return d.SetProfile("live") }), "config", "cannot be changed")
+	fails(t, "dangling", Edit(link, func(d *Document) error { return d.SetProfile("live") }), "config",
+		"cannot be changed")
 	if _, err := os.Lstat(target); err == nil {
 		t.Error("a file was made through a link that led nowhere")
 	}
@@ -284,7 +303,8 @@ func TestEditThatCannotWrite(t *testing.T) {
 		f.Close()
 		t.Skip("this user writes everywhere")
 	}
-	fails(t, "read-only", Edit(path, func(d *Document) error { return d.UseProfile("test") }), "config", "cannot be written")
+	fails(t, "read-only", Edit(path, func(d *Document) error { return d.UseProfile("test") }), "config",
+		"cannot be written")
 	if read(t, path) != commented {
 		t.Error("the file has changed")
 	}

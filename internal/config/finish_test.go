@@ -22,13 +22,19 @@ func TestFinishFlags(t *testing.T) {
 		wantErr           string
 		withoutTheseFlags bool
 	}{
-		"neither":            {file: profile, from: "default", metricsFrom: "default"},
-		"profile":            {file: set, onFinish: []string{"/usr/local/bin/report", "payroll"}, metrics: "till.prom", from: "profile live", metricsFrom: "profile live"},
-		"flag":               {file: set, args: []string{"--on-finish", "/bin/true", "--metrics", "m/a.prom"}, onFinish: []string{"/bin/true"}, metrics: "a.prom", from: "flag --on-finish", metricsFrom: "flag --metrics"},
-		"flag alone":         {file: profile, args: []string{"--on-finish", "/bin/with space"}, onFinish: []string{"/bin/with space"}, from: "flag --on-finish", metricsFrom: "default"},
-		"another command":    {file: set, withoutTheseFlags: true, onFinish: []string{"/usr/local/bin/report", "payroll"}, metrics: "till.prom", from: "profile live", metricsFrom: "profile live"},
-		"relative program":   {file: profile, args: []string{"--on-finish", "report"}, wantErr: `--on-finish: "report" is not an absolute path`},
-		"program with space": {file: profile, args: []string{"--on-finish", " /bin/true"}, wantErr: "begins or ends in a space"},
+		"neither": {file: profile, from: "default", metricsFrom: "default"},
+		"profile": {file: set, onFinish: []string{"/usr/local/bin/report", "payroll"}, metrics: "till.prom",
+			from: "profile live", metricsFrom: "profile live"},
+		"flag": {file: set, args: []string{"--on-finish", "/bin/true", "--metrics", "m/a.prom"},
+			onFinish: []string{"/bin/true"}, metrics: "a.prom", from: "flag --on-finish", metricsFrom: "flag --metrics"},
+		"flag alone": {file: profile, args: []string{"--on-finish", "/bin/with space"},
+			onFinish: []string{"/bin/with space"}, from: "flag --on-finish", metricsFrom: "default"},
+		"another command": {file: set, withoutTheseFlags: true, onFinish: []string{"/usr/local/bin/report", "payroll"},
+			metrics: "till.prom", from: "profile live", metricsFrom: "profile live"},
+		"relative program": {file: profile, args: []string{"--on-finish", "report"},
+			wantErr: `--on-finish: "report" is not an absolute path`},
+		"program with space": {file: profile, args: []string{"--on-finish", " /bin/true"},
+			wantErr: "begins or ends in a space"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(t, write(t, c.file), nil)

@@ -14,9 +14,12 @@ import (
 // edit.
 func FuzzLoad(f *testing.F) {
 	for _, text := range []string{
-		whole, two, commented, "", "# c\n", "a: &a [*a]\n", "current: a\n---\n", "{}", "[]", "~", "profiles:\n", "profiles: {a: {<<: {}}}",
-		"? [a]\n: b\n", "\xff", "currencies: [{code: Btc, decimals: 8}]", "a: |\n  b\n", "!!map {current: a}", "profiles: !!null {}", "%YAML 1.1\n---\ncurrent: a\n",
-		"profiles: {a: {journal: postgres://x}}\n# end", "current: a\n# x\n\n# y\nprofiles:\n  # z\n", "\"current\": 'a'\n", "#\r&0", "# a\r# b", "# a\u2028~", "profiles: {0: !!null ''}", "profiles: {0}",
+		whole, two, commented, "", "# c\n", "a: &a [*a]\n", "current: a\n---\n", "{}", "[]", "~", "profiles:\n",
+		"profiles: {a: {<<: {}}}",
+		"? [a]\n: b\n", "\xff", "currencies: [{code: Btc, decimals: 8}]", "a: |\n  b\n", "!!map {current: a}",
+		"profiles: !!null {}", "%YAML 1.1\n---\ncurrent: a\n",
+		"profiles: {a: {journal: postgres://x}}\n# end", "current: a\n# x\n\n# y\nprofiles:\n  # z\n", "\"current\": 'a'\n",
+		"#\r&0", "# a\r# b", "# a\u2028~", "profiles: {0: !!null ''}", "profiles: {0}",
 	} {
 		f.Add([]byte(text))
 	}

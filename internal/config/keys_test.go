@@ -52,8 +52,10 @@ func TestKeyPrecedence(t *testing.T) {
 		args        []string
 		key, source string
 	}{
-		{profileWith(command, file), env("TILL_API_KEY", "from-env"), []string{"--api-key-file", flag}, "from-flag", "flag --api-key-file"},
-		{profileWith(command, file), env("TILL_API_KEY", "from-env"), []string{"--api-key-file", "-"}, "from-stdin", "flag --api-key-file"},
+		{profileWith(command, file), env("TILL_API_KEY", "from-env"), []string{"--api-key-file", flag}, "from-flag",
+			"flag --api-key-file"},
+		{profileWith(command, file), env("TILL_API_KEY", "from-env"), []string{"--api-key-file", "-"}, "from-stdin",
+			"flag --api-key-file"},
 		{profileWith(command, file), env("TILL_API_KEY", "from-env\n"), nil, "from-env", "environment TILL_API_KEY"},
 		{profileWith(command, file), nil, nil, "from-command", "profile live, api_key_command"},
 		{profileWith(file), nil, nil, "from-file", "profile live, api_key_file"},
@@ -131,12 +133,14 @@ func TestKeyStaysAtItsOrigin(t *testing.T) {
 		{file, "http://127.0.0.1", false},
 		{command, "https://evil.example", false},
 	} {
-		for _, s := range []Settings{resolve(t, write(t, c.file), nil, "--base-url", c.url), resolve(t, write(t, c.file), env("TILL_BASE_URL", c.url))} {
+		for _, s := range []Settings{resolve(t, write(t, c.file), nil, "--base-url", c.url),
+			resolve(t, write(t, c.file), env("TILL_BASE_URL", c.url))} {
 			key, _, err := Keys{Keyring: &fakeKeyring{}}.Key(context.Background(), s)
 			if c.ok && (key != "k1" || err != nil) {
 				t.Errorf("%s: %q, %v", c.url, key, err)
 			} else if !c.ok {
-				fails(t, c.url, err, "config", "goes to https://pay.example.com only", "--api-key-file or TILL_API_KEY", s.Origin("base_url").String())
+				fails(t, c.url, err, "config", "goes to https://pay.example.com only", "--api-key-file or TILL_API_KEY",
+					s.Origin("base_url").String())
 			}
 		}
 	}
@@ -150,7 +154,8 @@ func TestKeyStaysAtItsOrigin(t *testing.T) {
 	}
 	// The name of a keyring entry includes the origin.
 	ring := &fakeKeyring{entries: map[string]string{"till live@" + origin1: "k1"}}
-	_, _, err := Keys{Keyring: ring}.Key(context.Background(), resolve(t, write(t, profileWith()), nil, "--base-url", "https://evil.example"))
+	_, _, err := Keys{Keyring: ring}.Key(context.Background(),
+		resolve(t, write(t, profileWith()), nil, "--base-url", "https://evil.example"))
 	if !errors.Is(err, ErrNoKey) {
 		t.Errorf("%v, want no key for that address", err)
 	}
@@ -190,7 +195,8 @@ func TestMalformedKeysAreRefused(t *testing.T) {
 	s := resolve(t, "", nil, "--base-url", origin1)
 	for name, key := range map[string]string{
 		"newline only": "\n", "inner space": "s3cret s3cret", "leading space": " s3cret", "two lines": "s3cret\ns3cret\n",
-		"two newlines": "s3cret\n\n", "control": "s3cret\x01", "NUL": "s3cret\x00", "no ASCII": "s3cret\u00e9", "BOM": "\ufeffs3cret",
+		"two newlines": "s3cret\n\n", "control": "s3cret\x01", "NUL": "s3cret\x00", "no ASCII": "s3cret\u00e9",
+		"BOM":  "\ufeffs3cret",
 		"long": strings.Repeat("s3cret", 1000), "header": "s3cret\r\nX: y",
 	} {
 		_, _, err := Keys{Env: env("TILL_API_KEY", key)}.Key(context.Background(), s)
@@ -204,7 +210,8 @@ func TestMalformedKeysAreRefused(t *testing.T) {
 		_, _, err := Keys{}.Key(context.Background(), s)
 		fails(t, "file", err, "config", "the key (flag --api-key-file)")
 	}
-	_, _, err := Keys{}.Key(context.Background(), resolve(t, "", nil, "--base-url", origin1, "--api-key-file", "/nonexistent"))
+	_, _, err := Keys{}.Key(context.Background(),
+		resolve(t, "", nil, "--base-url", origin1, "--api-key-file", "/nonexistent"))
 	fails(t, "no file", err, "config", "the file of --api-key-file cannot be opened: no such file")
 	if strings.Contains(err.Error(), "nonexistent") { // the path may be a key
 		t.Errorf("the error shows what was written: %v", err)
@@ -329,12 +336,14 @@ func TestStoreKey(t *testing.T) {
 		kind  string
 		parts []string
 	}{
-		"bad key":  {s, "a b", "config", []string{"white space"}},
-		"marked":   {s, "till_sandbox_x", "config", []string{"this machine only"}},
-		"sandbox":  {resolve(t, "", nil, "--sandbox"), "till_sandbox_x", "usage", []string{"keeps no key"}},
-		"nowhere":  {resolve(t, "", nil), "k1", "config", []string{"till profile set live"}},
-		"shadowed": {resolve(t, write(t, profileWith("api_key_command: [/bin/x]")), nil), "k1", "config", []string{"takes precedence over the keyring", "till profile set live api_key_command="}},
-		"file too": {resolve(t, write(t, profileWith("api_key_file: /k")), nil), "k1", "config", []string{"takes precedence over the keyring", "till profile set live api_key_file="}},
+		"bad key": {s, "a b", "config", []string{"white space"}},
+		"marked":  {s, "till_sandbox_x", "config", []string{"this machine only"}},
+		"sandbox": {resolve(t, "", nil, "--sandbox"), "till_sandbox_x", "usage", []string{"keeps no key"}},
+		"nowhere": {resolve(t, "", nil), "k1", "config", []string{"till profile set live"}},
+		"shadowed": {resolve(t, write(t, profileWith("api_key_command: [/bin/x]")), nil), "k1", "config",
+			[]string{"takes precedence over the keyring", "till profile set live api_key_command="}},
+		"file too": {resolve(t, write(t, profileWith("api_key_file: /k")), nil), "k1", "config",
+			[]string{"takes precedence over the keyring", "till profile set live api_key_file="}},
 	} {
 		err := k.StoreKey(ctx, c.s, c.key)
 		fails(t, name, err, c.kind, c.parts...)
@@ -381,7 +390,8 @@ func TestStoreKeyFile(t *testing.T) {
 	// till does not remove a key file that a person has named.
 	own := keyFile(t, "mine", 0o600)
 	s = resolve(t, write(t, profileWith("api_key_file: "+own)), nil)
-	if removed, err := (Keys{Keyring: &fakeKeyring{}}).DeleteKey(ctx, s); removed != (Removed{}) || err != nil || read(t, own) != "mine" {
+	if removed, err := (Keys{Keyring: &fakeKeyring{}}).DeleteKey(ctx, s); removed != (Removed{}) || err != nil ||
+		read(t, own) != "mine" {
 		t.Errorf("%v, %v", removed, err)
 	}
 }

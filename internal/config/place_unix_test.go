@@ -17,7 +17,8 @@ func TestLoadFromWhereOthersWrite(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	for mode, ok := range map[os.FileMode]bool{0o700: true, 0o777: false, 0o702: false, 0o777 | os.ModeSticky: true, 0o770: false} {
+	for mode, ok := range map[os.FileMode]bool{0o700: true, 0o777: false, 0o702: false,
+		0o777 | os.ModeSticky: true, 0o770: false} {
 		if err := os.Chmod(dir, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +71,8 @@ func TestKeyProgramThatOthersCanChange(t *testing.T) {
 		if err := os.Chmod(test.path, test.mode); err != nil {
 			t.Fatal(err)
 		}
-		key, _, err := (Keys{}).Key(context.Background(), resolve(t, write(t, profileWith("api_key_command: ["+test.named+"]")), nil))
+		key, _, err := (Keys{}).Key(context.Background(),
+			resolve(t, write(t, profileWith("api_key_command: ["+test.named+"]")), nil))
 		if test.ok && (key != "k1" || err != nil) {
 			t.Errorf("%s of %s: %q, %v", test.mode, test.path, key, err)
 		} else if !test.ok {
@@ -81,7 +83,8 @@ func TestKeyProgramThatOthersCanChange(t *testing.T) {
 		}
 	}
 	if os.Chown(dir, 12345, -1) == nil {
-		_, _, err := (Keys{}).Key(context.Background(), resolve(t, write(t, profileWith("api_key_command: ["+program+"]")), nil))
+		_, _, err := (Keys{}).Key(context.Background(),
+			resolve(t, write(t, profileWith("api_key_command: ["+program+"]")), nil))
 		fails(t, "another's directory", err, "config", "belongs to another user (id 12345)", "chown 0 "+dir)
 	}
 }

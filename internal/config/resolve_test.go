@@ -58,10 +58,12 @@ func TestPrecedence(t *testing.T) {
 		"base_url": {
 			{nil, nil, "https://pay.example.com", "profile live"},
 			{nil, []string{"TILL_BASE_URL", "https://Env.example/"}, "https://env.example", "environment TILL_BASE_URL"},
-			{[]string{"--base-url", "http://127.0.0.1:80/x/"}, []string{"TILL_BASE_URL", "https://env.example"}, "http://127.0.0.1/x", "flag --base-url"},
+			{[]string{"--base-url", "http://127.0.0.1:80/x/"}, []string{"TILL_BASE_URL", "https://env.example"},
+				"http://127.0.0.1/x", "flag --base-url"},
 			{[]string{"--profile", "test"}, nil, "", "default"},
 			{[]string{"--sandbox"}, nil, "", "default"},
-			{[]string{"--sandbox"}, []string{"TILL_BASE_URL", "http://[::1]:8080"}, "http://[::1]:8080", "environment TILL_BASE_URL"},
+			{[]string{"--sandbox"}, []string{"TILL_BASE_URL", "http://[::1]:8080"}, "http://[::1]:8080",
+				"environment TILL_BASE_URL"},
 		},
 		"journal": {
 			{nil, nil, "journal.db", "profile live"},
@@ -99,8 +101,10 @@ func TestSettingsOfAProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Profile != "live" || s.Account != "acme" || s.Sandbox || s.SettleAfter != 20*time.Minute || s.DuplicateWindow != 10*time.Minute || s.LookupTimeout != 10*time.Minute ||
-		s.TimeZone.String() != "Europe/Berlin" || s.FirstPage != "auto" || s.ResellerAuth != "bearer" || s.TimeLayout != "2006-01-02T15:04:05" ||
+	if s.Profile != "live" || s.Account != "acme" || s.Sandbox || s.SettleAfter != 20*time.Minute ||
+		s.DuplicateWindow != 10*time.Minute || s.LookupTimeout != 10*time.Minute ||
+		s.TimeZone.String() != "Europe/Berlin" || s.FirstPage != "auto" || s.ResellerAuth != "bearer" ||
+		s.TimeLayout != "2006-01-02T15:04:05" ||
 		s.Registry.Decimals("btc") != 8 || len(s.Limits.MaxPerRun) != 1 || s.Retries != 3 || s.Color != "auto" ||
 		s.Journal != filepath.Join(in.Home, "journal.db") || s.ProfileJournal != s.Journal ||
 		s.SandboxState != filepath.Join(in.Home, ".local/state/till/sandbox.db") {
@@ -111,7 +115,8 @@ func TestSettingsOfAProfile(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	s = resolve(t, "", nil)
-	if s.Profile != "" || s.Account != "default" || s.Registry.Decimals("btc") != money.Unknown || s.Origin("profile") != (Origin{}) {
+	if s.Profile != "" || s.Account != "default" || s.Registry.Decimals("btc") != money.Unknown ||
+		s.Origin("profile") != (Origin{}) {
 		t.Errorf("%+v", s)
 	}
 	// Completion has no flags at all.
@@ -121,8 +126,10 @@ func TestSettingsOfAProfile(t *testing.T) {
 }
 
 func TestFlagsArrive(t *testing.T) {
-	s := resolve(t, "", nil, "--columns", "id,current", "--sort", "-id", "--no-headers", "-q", "-y", "--no-input", "--dry-run", "--debug")
-	if strings.Join(s.Columns, "|") != "id|current" || s.Sort != "-id" || !s.NoHeaders || !s.Quiet || !s.Yes || !s.NoInput || !s.DryRun || !s.Debug {
+	s := resolve(t, "", nil, "--columns", "id,current", "--sort", "-id", "--no-headers", "-q", "-y", "--no-input",
+		"--dry-run", "--debug")
+	if strings.Join(s.Columns, "|") != "id|current" || s.Sort != "-id" || !s.NoHeaders || !s.Quiet || !s.Yes ||
+		!s.NoInput || !s.DryRun || !s.Debug {
 		t.Errorf("%+v", s)
 	}
 	s = resolve(t, "", nil)
@@ -150,7 +157,8 @@ func TestCommandFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := Resolve(in)
-	if err != nil || s.Lookup != "auto" || s.LookupSince != "7d" || s.Timeout != 0 || s.Origin("lookup").String() != "flag --lookup" {
+	if err != nil || s.Lookup != "auto" || s.LookupSince != "7d" || s.Timeout != 0 ||
+		s.Origin("lookup").String() != "flag --lookup" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if err := in.Command.Set("lookup", "often"); err != nil {
@@ -217,33 +225,42 @@ func TestResolveRefuses(t *testing.T) {
 		kind  string
 		parts []string
 	}{
-		"output flag":        {nil, []string{"-o", "xml"}, "usage", []string{"--output", "table, json, jsonl, csv or yaml"}},
-		"output variable":    {[]string{"TILL_OUTPUT", "xml"}, nil, "config", []string{"TILL_OUTPUT", `"xml"`}},
-		"no input":           {[]string{"TILL_NO_INPUT", "maybe"}, nil, "config", []string{"TILL_NO_INPUT", `"maybe"`}},
-		"debug":              {[]string{"TILL_DEBUG", "yes"}, nil, "config", []string{"TILL_DEBUG"}},
-		"timeout":            {[]string{"TILL_TIMEOUT", "5"}, nil, "config", []string{"TILL_TIMEOUT", "a unit"}},
-		"no timeout":         {nil, []string{"--timeout", "0s"}, "usage", []string{"--timeout", "no time"}},
-		"negative timeout":   {nil, []string{"--timeout", "-1s"}, "usage", []string{"--timeout", "negative"}},
-		"retries":            {[]string{"TILL_RETRIES", "many"}, nil, "config", []string{"TILL_RETRIES"}},
-		"hex retries":        {[]string{"TILL_RETRIES", "0x3"}, nil, "config", []string{"TILL_RETRIES"}},
-		"many retries":       {nil, []string{"--retries", "1001"}, "usage", []string{"--retries", "0 to 1000"}},
-		"negative retries":   {nil, []string{"--retries", "-1"}, "usage", []string{"--retries"}},
-		"color":              {nil, []string{"--color", "yes"}, "usage", []string{"--color", "auto, always or never"}},
-		"url":                {nil, []string{"--base-url", "pay.example.com"}, "usage", []string{"--base-url"}},
-		"empty url":          {nil, []string{"--base-url", ""}, "usage", []string{"--base-url"}},
-		"http":               {nil, []string{"--base-url", "http://pay.example.com"}, "config", []string{"--base-url", "plain http"}},
-		"http variable":      {[]string{"TILL_BASE_URL", "http://localhost"}, nil, "config", []string{"TILL_BASE_URL", "127.0.0.1"}},
-		"journal password":   {nil, []string{"--journal", "postgres://till:s3cret@db/till"}, "usage", []string{"--journal has a password", "TILL_JOURNAL"}},
-		"journal query":      {nil, []string{"--journal", "postgres://till@db/till?p%61ssword=s3cret"}, "usage", []string{"--journal has a password"}},
-		"journal flag":       {nil, []string{"--journal", "postgres:/till:s3cret@db/till"}, "config", []string{"--journal", "looks like an address"}},
-		"journal variable":   {[]string{"TILL_JOURNAL", "postgres:/till:s3cret@db/till"}, nil, "config", []string{"TILL_JOURNAL", "looks like an address"}},
-		"journal port":       {[]string{"TILL_JOURNAL", "postgres://till:s3cret@db:none/till"}, nil, "config", []string{"TILL_JOURNAL", "cannot be understood"}},
-		"journal without //": {[]string{"TILL_JOURNAL", "till:s3cret@db/till"}, nil, "config", []string{"TILL_JOURNAL", "looks like an address"}},
-		"empty journal":      {nil, []string{"--journal", ""}, "usage", []string{"--journal"}},
-		"jq and table":       {nil, []string{"--jq", ".", "-o", "table"}, "usage", []string{"--jq works on JSON"}},
-		"jq and template":    {nil, []string{"--jq", ".", "--template", "x"}, "usage", []string{"--jq and --template"}},
-		"named file":         {[]string{"TILL_CONFIG", "/nonexistent/c.yaml"}, nil, "config", []string{"the configuration file that TILL_CONFIG names does not exist"}},
-		"empty config flag":  {nil, []string{"--config", ""}, "usage", []string{"--config is empty"}},
+		"output flag":      {nil, []string{"-o", "xml"}, "usage", []string{"--output", "table, json, jsonl, csv or yaml"}},
+		"output variable":  {[]string{"TILL_OUTPUT", "xml"}, nil, "config", []string{"TILL_OUTPUT", `"xml"`}},
+		"no input":         {[]string{"TILL_NO_INPUT", "maybe"}, nil, "config", []string{"TILL_NO_INPUT", `"maybe"`}},
+		"debug":            {[]string{"TILL_DEBUG", "yes"}, nil, "config", []string{"TILL_DEBUG"}},
+		"timeout":          {[]string{"TILL_TIMEOUT", "5"}, nil, "config", []string{"TILL_TIMEOUT", "a unit"}},
+		"no timeout":       {nil, []string{"--timeout", "0s"}, "usage", []string{"--timeout", "no time"}},
+		"negative timeout": {nil, []string{"--timeout", "-1s"}, "usage", []string{"--timeout", "negative"}},
+		"retries":          {[]string{"TILL_RETRIES", "many"}, nil, "config", []string{"TILL_RETRIES"}},
+		"hex retries":      {[]string{"TILL_RETRIES", "0x3"}, nil, "config", []string{"TILL_RETRIES"}},
+		"many retries":     {nil, []string{"--retries", "1001"}, "usage", []string{"--retries", "0 to 1000"}},
+		"negative retries": {nil, []string{"--retries", "-1"}, "usage", []string{"--retries"}},
+		"color":            {nil, []string{"--color", "yes"}, "usage", []string{"--color", "auto, always or never"}},
+		"url":              {nil, []string{"--base-url", "pay.example.com"}, "usage", []string{"--base-url"}},
+		"empty url":        {nil, []string{"--base-url", ""}, "usage", []string{"--base-url"}},
+		"http": {nil, []string{"--base-url", "http://pay.example.com"}, "config",
+			[]string{"--base-url", "plain http"}},
+		"http variable": {[]string{"TILL_BASE_URL", "http://localhost"}, nil, "config",
+			[]string{"TILL_BASE_URL", "127.0.0.1"}},
+		"journal password": {nil, []string{"--journal", "postgres://till:s3cret@db/till"}, "usage",
+			[]string{"--journal has a password", "TILL_JOURNAL"}},
+		"journal query": {nil, []string{"--journal", "postgres://till@db/till?p%61ssword=s3cret"}, "usage",
+			[]string{"--journal has a password"}},
+		"journal flag": {nil, []string{"--journal", "postgres:/till:s3cret@db/till"}, "config",
+			[]string{"--journal", "looks like an address"}},
+		"journal variable": {[]string{"TILL_JOURNAL", "postgres:/till:s3cret@db/till"}, nil, "config",
+			[]string{"TILL_JOURNAL", "looks like an address"}},
+		"journal port": {[]string{"TILL_JOURNAL", "postgres://till:s3cret@db:none/till"}, nil, "config",
+			[]string{"TILL_JOURNAL", "cannot be understood"}},
+		"journal without //": {[]string{"TILL_JOURNAL", "till:s3cret@db/till"}, nil, "config",
+			[]string{"TILL_JOURNAL", "looks like an address"}},
+		"empty journal":   {nil, []string{"--journal", ""}, "usage", []string{"--journal"}},
+		"jq and table":    {nil, []string{"--jq", ".", "-o", "table"}, "usage", []string{"--jq works on JSON"}},
+		"jq and template": {nil, []string{"--jq", ".", "--template", "x"}, "usage", []string{"--jq and --template"}},
+		"named file": {[]string{"TILL_CONFIG", "/nonexistent/c.yaml"}, nil, "config",
+			[]string{"the configuration file that TILL_CONFIG names does not exist"}},
+		"empty config flag": {nil, []string{"--config", ""}, "usage", []string{"--config is empty"}},
 	} {
 		_, err := Resolve(input(t, "", env(c.env...), c.args...))
 		fails(t, name, err, c.kind, c.parts...)
@@ -289,7 +306,8 @@ func TestPaths(t *testing.T) {
 	}{
 		{nil, home + "/.config/till/config.yaml", home + "/.local/state/till"},
 		{[]string{"XDG_CONFIG_HOME", "/c", "XDG_STATE_HOME", "/s"}, "/c/till/config.yaml", "/s/till"},
-		{[]string{"XDG_CONFIG_HOME", "c", "XDG_STATE_HOME", "./s"}, home + "/.config/till/config.yaml", home + "/.local/state/till"},
+		{[]string{"XDG_CONFIG_HOME", "c", "XDG_STATE_HOME", "./s"}, home + "/.config/till/config.yaml",
+			home + "/.local/state/till"},
 		{[]string{"TILL_CONFIG", "here.yaml"}, "here.yaml", home + "/.local/state/till"},
 	} {
 		in := Input{Env: env(c.env...), Home: home}
@@ -326,7 +344,8 @@ func TestRequireBaseURL(t *testing.T) {
 
 // If nothing is limited, there is no row without_limit.
 func TestExplainWithoutLimits(t *testing.T) {
-	s := resolve(t, write(t, "profiles:\n  live: {currencies: [{code: Btc, decimals: 8, address_format: bitcoin}]}\n"), nil, "--profile", "live")
+	s := resolve(t, write(t, "profiles:\n  live: {currencies: [{code: Btc, decimals: 8, address_format: bitcoin}]}\n"),
+		nil, "--profile", "live")
 	for _, row := range s.Explain(Keys{}) {
 		if row.Name == "without_limit" {
 			t.Errorf("%+v", row)

@@ -43,7 +43,8 @@ func TestCopyToAMistypedAddress(t *testing.T) {
 	defer j.Close()
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if err := j.Copy(t.Context(), "postgress://till:s3cret@db/till"); err == nil || strings.Contains(err.Error(), "s3cret") {
+	if err := j.Copy(t.Context(), "postgress://till:s3cret@db/till"); err == nil ||
+		strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("got %v", err)
 	}
 	if made, err := os.ReadDir(dir); err != nil || len(made) > 0 {

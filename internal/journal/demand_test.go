@@ -50,25 +50,38 @@ func TestNeed(t *testing.T) {
 // approvers may change in its place.
 func TestStrictest(t *testing.T) {
 	for name, c := range map[string]struct{ old, now, want Demand }{
-		"the first":                 {Demand{}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
-		"none":                      {Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}, Demand{}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
-		"more persons":              {Demand{Persons: 1, Above: btc(5)}, Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(5)}},
-		"fewer persons":             {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 1, Above: btc(5)}, Demand{Persons: 2, Above: btc(5)}},
-		"a lower total":             {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(4)}, Demand{Persons: 2, Above: btc(4)}},
-		"a higher total":            {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(6)}, Demand{Persons: 2, Above: btc(5)}},
-		"a new total":               {Demand{Persons: 2}, Demand{Persons: 2, Above: btc(6)}, Demand{Persons: 2, Above: btc(0)}},
-		"no total":                  {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2}, Demand{Persons: 2}},
-		"a changed file":            {Demand{Persons: 2, Approvers: "/a", Digest: "a1"}, Demand{Persons: 2, Approvers: "/a", Digest: "a2"}, Demand{Persons: 2, Approvers: "/a", Digest: "a2"}},
-		"another file":              {Demand{Persons: 2, Approvers: "/a", Digest: "a1"}, Demand{Persons: 2, Approvers: "/b", Digest: "b1"}, Demand{Persons: 2, Approvers: "/a", Digest: "a1"}},
-		"a looser demand of others": {Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}, Demand{Persons: 1, Above: btc(9), Approvers: "/b", Digest: "b1"}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
-		"a person's number":         {Demand{Persons: 2, Reason: "why"}, Demand{Persons: 2, Approvers: "/b", Digest: "b1"}, Demand{Persons: 2, Approvers: "/b", Digest: "b1"}},
+		"the first": {Demand{}, Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"},
+			Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
+		"none": {Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}, Demand{},
+			Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
+		"more persons": {Demand{Persons: 1, Above: btc(5)}, Demand{Persons: 2, Above: btc(5)},
+			Demand{Persons: 2, Above: btc(5)}},
+		"fewer persons": {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 1, Above: btc(5)},
+			Demand{Persons: 2, Above: btc(5)}},
+		"a lower total": {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(4)},
+			Demand{Persons: 2, Above: btc(4)}},
+		"a higher total": {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2, Above: btc(6)},
+			Demand{Persons: 2, Above: btc(5)}},
+		"a new total": {Demand{Persons: 2}, Demand{Persons: 2, Above: btc(6)},
+			Demand{Persons: 2, Above: btc(0)}},
+		"no total": {Demand{Persons: 2, Above: btc(5)}, Demand{Persons: 2}, Demand{Persons: 2}},
+		"a changed file": {Demand{Persons: 2, Approvers: "/a", Digest: "a1"},
+			Demand{Persons: 2, Approvers: "/a", Digest: "a2"}, Demand{Persons: 2, Approvers: "/a", Digest: "a2"}},
+		"another file": {Demand{Persons: 2, Approvers: "/a", Digest: "a1"},
+			Demand{Persons: 2, Approvers: "/b", Digest: "b1"}, Demand{Persons: 2, Approvers: "/a", Digest: "a1"}},
+		"a looser demand of others": {Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"},
+			Demand{Persons: 1, Above: btc(9), Approvers: "/b", Digest: "b1"},
+			Demand{Persons: 2, Above: btc(5), Approvers: "/a", Digest: "a1"}},
+		"a person's number": {Demand{Persons: 2, Reason: "why"}, Demand{Persons: 2, Approvers: "/b", Digest: "b1"},
+			Demand{Persons: 2, Approvers: "/b", Digest: "b1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := c.old.with(c.now)
 			for _, totals := range []map[api.Currency]int64{btc(1), btc(4), btc(5), btc(6), {unitOf("fiat:eur"): 1}} {
 				totals := sums(totals)
 				if got.Need(totals) < max(c.old.Need(totals), c.now.Need(totals)) {
-					t.Errorf("for %v, %d persons must approve, and before it were %d and %d", totals, got.Need(totals), c.old.Need(totals), c.now.Need(totals))
+					t.Errorf("for %v, %d persons must approve, and before it were %d and %d", totals, got.Need(totals),
+						c.old.Need(totals), c.now.Need(totals))
 				}
 				if got.Need(totals) != c.want.Need(totals) {
 					t.Errorf("for %v, %d persons must approve, want %d", totals, got.Need(totals), c.want.Need(totals))
@@ -184,7 +197,8 @@ func TestConsentOfAnAttempt(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		l := j.of(t.Context(), shop)
-		ann, bob := approval.Approval{Principal: "ann", Fingerprint: "SHA256:ann"}, approval.Approval{Principal: "bob", Fingerprint: "SHA256:bob"}
+		ann, bob := approval.Approval{Principal: "ann", Fingerprint: "SHA256:ann"},
+			approval.Approval{Principal: "bob", Fingerprint: "SHA256:bob"}
 		rows := []Row{row("1"), row("2"), row("3"), row("4"), row("5"), row("6")}
 		send := func(place int, required int64, approvals ...approval.Approval) {
 			t.Helper()
@@ -279,7 +293,8 @@ func TestClaimUnderAnotherDemand(t *testing.T) {
 		if finished != nil || !errors.Is(claimed, DemandChanged) {
 			t.Errorf("it ended with %v and %v", finished, claimed)
 		}
-		for name, c := range map[string]Claim{"a single one": claim("9"), "a row": under(1, 0), "a row under no demand": under(2, d.Number+1)} {
+		for name, c := range map[string]Claim{"a single one": claim("9"), "a row": under(1, 0),
+			"a row under no demand": under(2, d.Number+1)} {
 			if _, err := l.Claim(t.Context(), c); !errors.Is(err, DemandChanged) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -303,7 +318,8 @@ func TestDemandOfOneAccount(t *testing.T) {
 			if err := l.NoteKey(t.Context(), "k1", KeyAdopted); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := l.Demand(t.Context(), Demand{Persons: int64(2 + i), Above: btc(5), Approvers: "/a", Digest: "a1"}); err != nil {
+			if _, err := l.Demand(t.Context(),
+				Demand{Persons: int64(2 + i), Above: btc(5), Approvers: "/a", Digest: "a1"}); err != nil {
 				t.Fatal(err)
 			}
 			if err := j.NoteService(t.Context(), a, "m1", Kept); err != nil {

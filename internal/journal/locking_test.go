@@ -16,7 +16,8 @@ import (
 // PostgreSQL, so that what they were decided on does not change before their commit. The other session holds
 // a lock that foreign keys do not take.
 func TestPostgresLocksTheAccount(t *testing.T) {
-	opened, err := Open(t.Context(), pgtest.Shared(t).Database(t), Options{Now: time.Now, User: "ann", wait: 50 * time.Millisecond})
+	opened, err := Open(t.Context(), pgtest.Shared(t).Database(t),
+		Options{Now: time.Now, User: "ann", wait: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,8 @@ func TestTwinOfADeadSender(t *testing.T) {
 		twin.Content = two.Content
 		mustClaim(t, dying, twin)
 		mustEnd(t, dying, j)
-		if _, err := j.Claim(t.Context(), shop, rowClaims(t, j.of(t.Context(), shop), run)[1]); !errors.Is(err, Duplicate) || AsError(err).Order.OrderID != "3" {
+		if _, err := j.Claim(t.Context(), shop, rowClaims(t, j.of(t.Context(), shop), run)[1]); !errors.Is(err, Duplicate) ||
+			AsError(err).Order.OrderID != "3" {
 			t.Errorf("got %v", err)
 		}
 		wantState(t, j, "2", order.Planned)

@@ -68,7 +68,8 @@ func child(name, place string) int {
 			continue
 		}
 		if word == "finish" {
-			_, err = j.Finish(context.Background(), ticket, Outcome{Ending: order.WasAccepted, Withdrawal: "w" + id, Status: 200})
+			_, err = j.Finish(context.Background(), ticket,
+				Outcome{Ending: order.WasAccepted, Withdrawal: "w" + id, Status: 200})
 			if err != nil {
 				fmt.Println("error", err)
 				continue
@@ -131,8 +132,10 @@ func (p *process) kill() {
 
 var (
 	shop   = order.Account{Address: "http://pay.test/api", Name: "shop"}
-	coffee = order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 5000), Address: "bc1qcoffee", Memo: ""}
-	tea    = order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 7000), Address: "bc1qtea", Memo: "leaf"}
+	coffee = order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 5000),
+		Address: "bc1qcoffee", Memo: ""}
+	tea = order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 7000),
+		Address: "bc1qtea", Memo: "leaf"}
 )
 
 func claim(id string) Claim {
@@ -219,7 +222,8 @@ func loseLock(t *testing.T, j *book) {
 
 // shopNumber returns the number of the shop's account, and makes the account.
 func shopNumber(t *tx) (id int64, err error) {
-	if _, err := t.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, '') ON CONFLICT DO NOTHING`, shop.Address, shop.Name); err != nil {
+	if _, err := t.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, '') ON CONFLICT DO NOTHING`,
+		shop.Address, shop.Name); err != nil {
 		return 0, err
 	}
 	err = t.row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, shop.Address, shop.Name).Scan(&id)
@@ -313,7 +317,8 @@ var (
 
 // stateAfter returns the state of an order whose only attempt has ended in this way.
 func stateAfter(out Outcome) order.State {
-	return map[order.Ending]order.State{order.WasAccepted: order.Accepted, order.WasRejected: order.Rejected, order.WasUncertain: order.Unknown, order.SaidNothing: order.Planned}[out.Ending]
+	return map[order.Ending]order.State{order.WasAccepted: order.Accepted, order.WasRejected: order.Rejected,
+		order.WasUncertain: order.Unknown, order.SaidNothing: order.Planned}[out.Ending]
 }
 
 // bring makes an order in a state.

@@ -58,7 +58,8 @@ func closing(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustFinish(t, j, mustClaim(t, j, claim(fmt.Sprint("closing ", time.Now().UnixNano()))), accepted(fmt.Sprint(time.Now().UnixNano())))
+	mustFinish(t, j, mustClaim(t, j, claim(fmt.Sprint("closing ", time.Now().UnixNano()))),
+		accepted(fmt.Sprint(time.Now().UnixNano())))
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +103,8 @@ func TestLostLogIsReported(t *testing.T) {
 				j := mustOpenFile(t, to)
 				wantRestored(t, j, shop, test.want)
 				if err := j.write(t.Context(), func(tx *tx) error {
-					_, err := tx.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3)`, other.Address, other.Name, "now")
+					_, err := tx.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3)`,
+						other.Address, other.Name, "now")
 					return err
 				}); err != nil {
 					t.Fatal(err)
@@ -147,7 +149,8 @@ func TestLossIsNotForgotten(t *testing.T) {
 
 	path = copyFiles(t, path, "") // without its log
 	d := newSQLite(path, wait, false).(*sqliteDialect)
-	j := &Journal{options: Options{Now: time.Now, steps: schema(), wait: wait}, tied: map[keyTie]bool{}, dialect: d, sender: randomNumber()}
+	j := &Journal{options: Options{Now: time.Now, steps: schema(), wait: wait}, tied: map[keyTie]bool{}, dialect: d,
+		sender: randomNumber()}
 	var err error
 	if j.db, err = d.open(t.Context()); err != nil || !d.lost {
 		t.Fatal(d.lost, err)

@@ -85,15 +85,18 @@ func happenings(w world) map[string]event {
 	other := coffee
 	other.Amount.Minor++
 	all := map[string]event{
-		"claim":              claimed{Claim: Claim{OrderID: "1", Content: coffee}, at: at, sender: 7},
-		"claim, other":       claimed{Claim: Claim{OrderID: "1", Content: other}, at: at, sender: 7},
-		"claim of a run":     claimed{Claim: Claim{OrderID: "1", Content: coffee, SameContent: true, NotRejected: true, Run: "cafe"}, at: at, sender: 7},
-		"sender died":        senderDied{},
-		"not sent":           decided{Decision: Decision{OrderID: "1", NotSent: true, Reason: "x"}, at: at},
-		"paid as w0":         decided{Decision: Decision{OrderID: "1", PaidAs: "w0"}, at: at},
-		"paid as another's":  decided{Decision: Decision{OrderID: "1", PaidAs: "w9", AlthoughDifferent: true, Reason: "x"}, holder: "9", at: at},
-		"listed differently": listed{Evidence: Evidence{OrderID: "1", Withdrawal: "w5", Differs: "amount", Content: w.order.Content}},
-		"shown":              shown{"w5"},
+		"claim":        claimed{Claim: Claim{OrderID: "1", Content: coffee}, at: at, sender: 7},
+		"claim, other": claimed{Claim: Claim{OrderID: "1", Content: other}, at: at, sender: 7},
+		"claim of a run": claimed{Claim: Claim{OrderID: "1", Content: coffee, SameContent: true, NotRejected: true,
+			Run: "cafe"}, at: at, sender: 7},
+		"sender died": senderDied{},
+		"not sent":    decided{Decision: Decision{OrderID: "1", NotSent: true, Reason: "x"}, at: at},
+		"paid as w0":  decided{Decision: Decision{OrderID: "1", PaidAs: "w0"}, at: at},
+		"paid as another's": decided{Decision: Decision{OrderID: "1", PaidAs: "w9", AlthoughDifferent: true, Reason: "x"},
+			holder: "9", at: at},
+		"listed differently": listed{Evidence: Evidence{OrderID: "1", Withdrawal: "w5", Differs: "amount",
+			Content: w.order.Content}},
+		"shown": shown{"w5"},
 	}
 	for i, taken := range w.truth {
 		id := fmt.Sprintf("w%d", i)
@@ -103,12 +106,15 @@ func happenings(w world) map[string]event {
 			if (end.Ending == order.WasAccepted) != taken && end.Ending != order.WasUncertain {
 				continue
 			}
-			all[fmt.Sprintf("attempt %d ended: %s", i+1, end.Ending)] = ended{attempt: int64(i + 1), content: content, Outcome: end, at: at}
+			all[fmt.Sprintf("attempt %d ended: %s", i+1, end.Ending)] = ended{attempt: int64(i + 1), content: content,
+				Outcome: end, at: at}
 		}
 		if taken {
 			all["listed "+id] = listed{Evidence: Evidence{OrderID: "1", Withdrawal: id, Content: content}}
-			all["listed "+id+" of another"] = listed{Evidence: Evidence{OrderID: "1", Withdrawal: id, Content: content}, holder: "9"}
-			all["ended with another's "+id] = ended{attempt: int64(i + 1), content: content, Outcome: accepted(id), holder: "9", at: at}
+			all["listed "+id+" of another"] = listed{Evidence: Evidence{OrderID: "1", Withdrawal: id,
+				Content: content}, holder: "9"}
+			all["ended with another's "+id] = ended{attempt: int64(i + 1), content: content, Outcome: accepted(id),
+				holder: "9", at: at}
 		}
 	}
 	for name, e := range all { // each claim twice: taken and not taken
@@ -159,7 +165,8 @@ func wrong(before world, e event, w world) string {
 		return "sending, and the last attempt is not under way"
 	case o.State != order.Sending && o.State != order.Conflict && o.State != order.Accepted && underWay > 0:
 		return "an attempt is under way, and the order is not sending"
-	case o.Shown != "" && (o.State == order.Planned || o.State == order.Rejected || o.State == order.Sending && from.State != order.Sending):
+	case o.Shown != "" && (o.State == order.Planned || o.State == order.Rejected ||
+		o.State == order.Sending && from.State != order.Sending):
 		return "the service has shown it, and it is " + string(o.State)
 	case o.State == order.Accepted && from.State != order.Accepted && o.Resolved == nil && o.Shown != o.ID:
 		return "it is accepted as " + o.ID + ", and the service has shown it as " + o.Shown

@@ -41,7 +41,8 @@ type arrow struct{ from, to order.State }
 func arrowsOfNext(t *testing.T) map[arrow][]string {
 	arrows := map[arrow][]string{{"", order.Planned}: {"begin run"}} // BeginRun makes this step for many orders at once
 	seen := map[string]bool{}
-	orders := []Record{{Order: order.Order{OrderID: "1"}, row: 1, version: 1}, {Order: order.Order{OrderID: "1", State: order.Planned, Content: coffee}, row: 1, version: 1}}
+	orders := []Record{{Order: order.Order{OrderID: "1"}, row: 1, version: 1},
+		{Order: order.Order{OrderID: "1", State: order.Planned, Content: coffee}, row: 1, version: 1}}
 	for range mostEvents {
 		var following []Record
 		for _, o := range orders {
@@ -71,8 +72,10 @@ func arrowsOfNext(t *testing.T) map[arrow][]string {
 func anything(o Record) []event {
 	other := coffee
 	other.Amount.Minor++
-	all := []event{senderDied{}, shown{"w5"}, missing{"w0"}, decided{Decision: Decision{NotSent: true, Reason: "x"}, at: noon}}
-	for _, c := range []Claim{{Content: coffee}, {Content: other}, {Content: coffee, SameContent: true, NotRejected: true}} {
+	all := []event{senderDied{}, shown{"w5"}, missing{"w0"},
+		decided{Decision: Decision{NotSent: true, Reason: "x"}, at: noon}}
+	for _, c := range []Claim{{Content: coffee}, {Content: other},
+		{Content: coffee, SameContent: true, NotRejected: true}} {
 		all = append(all, claimed{Claim: c, at: noon, sender: 7})
 	}
 	for _, holder := range []string{"", "9"} {
@@ -89,14 +92,16 @@ func anything(o Record) []event {
 }
 
 // labels are the names of the events in the picture, in the order of the drawing.
-var labels = []string{"begin run", "claim", "accepted", "rejected", "said nothing", "uncertain", "died", "listed", "differs", "shown", "missing", "paid as", "not sent"}
+var labels = []string{"begin run", "claim", "accepted", "rejected", "said nothing", "uncertain", "died", "listed",
+	"differs", "shown", "missing", "paid as", "not sent"}
 
 func label(e event) string {
 	switch e := e.(type) {
 	case claimed:
 		return "claim"
 	case ended:
-		return map[order.Ending]string{order.WasAccepted: "accepted", order.WasRejected: "rejected", order.SaidNothing: "said nothing", order.WasUncertain: "uncertain"}[e.Ending]
+		return map[order.Ending]string{order.WasAccepted: "accepted", order.WasRejected: "rejected",
+			order.SaidNothing: "said nothing", order.WasUncertain: "uncertain"}[e.Ending]
 	case senderDied:
 		return "died"
 	case missing:
@@ -120,7 +125,8 @@ func label(e event) string {
 // picture draws the states as columns. Each arrow has its own line, from its o to its tip.
 func picture(arrows map[arrow][]string) string {
 	const width = 9
-	states := []order.State{"", order.Planned, order.Sending, order.Rejected, order.Unknown, order.Accepted, order.Conflict}
+	states := []order.State{"", order.Planned, order.Sending, order.Rejected, order.Unknown,
+		order.Accepted, order.Conflict}
 	names := strings.Repeat(" ", width*len(states))
 	for i, state := range states {
 		name := cmp.Or(string(state), "(new)")

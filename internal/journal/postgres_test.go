@@ -38,7 +38,8 @@ func TestPostgresRefuses(t *testing.T) {
 	}
 	s.Exec(t, readOnly, "ALTER DATABASE "+name(readOnly)+" SET default_transaction_read_only = on")
 	tests := []struct{ name, address, want string }{
-		{"wrong password", s.Address("guarded", "wr0ng-secret", name(base)), "does not let this user in (password authentication failed"},
+		{"wrong password", s.Address("guarded", "wr0ng-secret", name(base)),
+			"does not let this user in (password authentication failed"},
 		{"missing database", s.Address("till", "wr0ng-secret", "nowhere"), "does not exist ("},
 		{"read-only", readOnly, "is read-only"},
 		{"of something else", taken, "is a database of something else"},
@@ -49,9 +50,11 @@ func TestPostgresRefuses(t *testing.T) {
 		{"question mark in a password", "postgres://till:1234?wr0ng-secret@127.0.0.1:1/db", "cannot be understood"},
 		{"hash in a password", "postgres://till:1234#wr0ng-secret@127.0.0.1:1/db", "cannot be understood"},
 		{"password as a parameter", "postgres://till@127.0.0.1:1/db?password=wr0ng-secret", "cannot be reached"},
-		{"no file of an authority", "postgres://till:wr0ng-secret@127.0.0.1:1/db?sslrootcert=/nowhere.pem", "cannot be read (open /nowhere.pem:"},
+		{"no file of an authority", "postgres://till:wr0ng-secret@127.0.0.1:1/db?sslrootcert=/nowhere.pem",
+			"cannot be read (open /nowhere.pem:"},
 		{"no such service", "postgres://till:wr0ng-secret@127.0.0.1:1/db?service=wr0ng-secret", "cannot be understood"},
-		{"in clear text to another machine", "postgres://till:wr0ng-secret@192.0.2.1/db?sslmode=disable", "is on another machine (192.0.2.1)"},
+		{"in clear text to another machine", "postgres://till:wr0ng-secret@192.0.2.1/db?sslmode=disable",
+			"is on another machine (192.0.2.1)"},
 		{"nobody there", "postgres://till:wr0ng-secret@127.0.0.1:1/db", "cannot be reached"},
 		{"upper case", "POSTGRES://till:wr0ng-secret@127.0.0.1:1/db", ""},
 	}
@@ -314,7 +317,8 @@ func TestPostgresLocked(t *testing.T) {
 	bring(t, j, "1", order.Unknown)
 	held := otherHolds(t, j, "LOCK TABLE accounts")
 	ticket, err := j.Claim(t.Context(), shop, claim("2"))
-	if !errors.Is(err, Broken) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
+	if !errors.Is(err, Broken) || ticket.order.OrderID != "" ||
+		!strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
 	if err := held.Rollback(); err != nil {
@@ -348,7 +352,8 @@ func TestPostgresSchemas(t *testing.T) {
 	if err := opens(with("bob")); err != nil {
 		t.Fatal(err)
 	}
-	if err := opens(place); !errors.Is(err, Misplaced) || !strings.Contains(err.Error(), "in the schema bob") || !strings.Contains(err.Error(), " search_path=bob ") {
+	if err := opens(place); !errors.Is(err, Misplaced) || !strings.Contains(err.Error(), "in the schema bob") ||
+		!strings.Contains(err.Error(), " search_path=bob ") {
 		t.Errorf("without a schema: %v", err)
 	}
 	if err := opens(with("bob")); err != nil {
@@ -382,11 +387,13 @@ func TestPostgresCopy(t *testing.T) {
 	s.Exec(t, schema, "CREATE TABLE shop.customers (x int)")
 	s.Exec(t, view, "CREATE VIEW customers AS SELECT 1")
 	for name, place := range map[string]string{"public.customers": other, "shop.customers": schema, "customers)": view} {
-		if err := j.Copy(t.Context(), place); !errors.Is(err, Broken) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "name an empty database") {
+		if err := j.Copy(t.Context(), place); !errors.Is(err, Broken) || !strings.Contains(err.Error(), name) ||
+			!strings.Contains(err.Error(), "name an empty database") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := j.Copy(t.Context(), s.Address("till", "", "nowhere")); !errors.Is(err, Broken) || !strings.Contains(err.Error(), "does not exist") {
+	if err := j.Copy(t.Context(), s.Address("till", "", "nowhere")); !errors.Is(err, Broken) ||
+		!strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("nowhere: %v", err)
 	}
 	empty := s.Database(t)
@@ -409,7 +416,8 @@ func TestPostgresCopy(t *testing.T) {
 func TestPostgresVerifiesOtherMachines(t *testing.T) {
 	dir := t.TempDir()
 	service := filepath.Join(dir, "services")
-	if err := os.WriteFile(service, []byte("[weak]\nhost=db.test\nsslmode=disable\n[far]\nhost=db.test\n"), 0o600); err != nil {
+	if err := os.WriteFile(service, []byte("[weak]\nhost=db.test\nsslmode=disable\n[far]\nhost=db.test\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	authority := filepath.Join(dir, "ca.pem")
@@ -497,7 +505,8 @@ func TestPostgresLocalhost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err := config.LookupFunc(t.Context(), "LocalHost"); err != nil || !slices.Equal(found, []string{"127.0.0.1", "::1"}) {
+	if found, err := config.LookupFunc(t.Context(), "LocalHost"); err != nil ||
+		!slices.Equal(found, []string{"127.0.0.1", "::1"}) {
 		t.Errorf("it is %v, %v", found, err)
 	}
 }
@@ -573,7 +582,8 @@ func certificateOf(t *testing.T, names ...string) signed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
@@ -585,7 +595,8 @@ func certificateOf(t *testing.T, names ...string) signed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return signed{tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
+	return signed{tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 }
 
 // TestPostgresKeepsThePassword checks that a program that answers instead of the server does not get the
@@ -607,7 +618,8 @@ func TestPostgresKeepsThePassword(t *testing.T) {
 	}{
 		{"no TLS", host, "", nil, "has a server without TLS", false},
 		{"a certificate of its own", host, "", &cert.Certificate, "certificate is not trusted", false},
-		{"the right certificate", host, "?sslrootcert=" + authority, &cert.Certificate, "not let this user in (no [hidden])", true},
+		{"the right certificate", host, "?sslrootcert=" + authority, &cert.Certificate,
+			"not let this user in (no [hidden])", true},
 		{"another name", "127.0.0.1", "?sslrootcert=" + authority, &cert.Certificate, "certificate is not trusted", false},
 		{"on this machine", "127.0.0.1", "?sslmode=disable", nil, "not let this user in (no [hidden])", true},
 	} {

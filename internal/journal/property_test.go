@@ -82,10 +82,12 @@ func TestHistories(t *testing.T) {
 					}
 					for i, a := range h.attempts {
 						if !a.excused && a.told != order.Rejected && a.told != order.State(order.SaidNothing) {
-							r.Fatalf("order %s is sent again, though attempt %d (%q, taken as %q) may have been taken", id, i, a.told, a.taken)
+							r.Fatalf("order %s is sent again, though attempt %d (%q, taken as %q) may have been taken",
+								id, i, a.told, a.taken)
 						}
 						if a.told != order.Rejected && a.told != order.State(order.SaidNothing) && a.content != c.Content {
-							r.Fatalf("order %s is sent with other content, though attempt %d (%q, taken as %q) may have been taken", id, i, a.told, a.taken)
+							r.Fatalf("order %s is sent with other content, though attempt %d (%q, taken as %q) may have been taken",
+								id, i, a.told, a.taken)
 						}
 						if a.told == order.Accepted {
 							r.Fatalf("order %s is sent again, though attempt %d was accepted", id, i)

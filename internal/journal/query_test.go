@@ -26,7 +26,8 @@ func TestAccountsAndKeys(t *testing.T) {
 			}
 			return s
 		}
-		if s := standing(shop); s.Newest != nil || s.Unknown != 0 || s.Merchant != "" || s.OrderIDs != NotTried || s.Keys != nil {
+		if s := standing(shop); s.Newest != nil || s.Unknown != 0 || s.Merchant != "" ||
+			s.OrderIDs != NotTried || s.Keys != nil {
 			t.Errorf("of an account that is not there: %+v", s)
 		}
 		check := func(err error) {
@@ -51,7 +52,8 @@ func TestAccountsAndKeys(t *testing.T) {
 			bring(t, j, string(rune('4'+i)), state)
 		}
 		s := standing(shop)
-		if s.Newest == nil || s.Newest.OrderID != "2" || s.Unknown != 2 || s.Merchant != "m1" || s.OrderIDs != Kept || !slices.Equal(s.Keys, []string{"k1", "k2"}) {
+		if s.Newest == nil || s.Newest.OrderID != "2" || s.Unknown != 2 || s.Merchant != "m1" || s.OrderIDs != Kept ||
+			!slices.Equal(s.Keys, []string{"k1", "k2"}) {
 			t.Errorf("the standing is %+v", s)
 		}
 		office := order.Account{Address: shop.Address, Name: "office"}
@@ -104,7 +106,8 @@ func TestKeyOfACallThatNeverLeft(t *testing.T) {
 			eachDialect(t, func(t *testing.T, open opener) {
 				j := open()
 				if strings.HasSuffix(name, "account") {
-					mustFinishFor(t, j, order.Account{Address: shop.Address, Name: "office"}, Claim{OrderID: "9", Content: tea, Key: "key9"}, accepted("w9"))
+					mustFinishFor(t, j, order.Account{Address: shop.Address, Name: "office"},
+						Claim{OrderID: "9", Content: tea, Key: "key9"}, accepted("w9"))
 				}
 				if err := j.NoteKey(t.Context(), shop, "key1", tt.how); err != nil {
 					t.Fatal(err)
@@ -138,7 +141,8 @@ func TestEvidenceTiesItsKey(t *testing.T) {
 		if err := l.NoteKey(t.Context(), "key9", KeyFirst); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Settle(t.Context(), Evidence{OrderID: "1", Withdrawal: "w1", Key: "key9", Content: claim("1").Content}); err != nil {
+		if _, err := l.Settle(t.Context(),
+			Evidence{OrderID: "1", Withdrawal: "w1", Key: "key9", Content: claim("1").Content}); err != nil {
 			t.Fatal(err)
 		}
 		if users, err := j.KeyUsedBy(t.Context(), "key9"); err != nil || len(users) != 1 {
@@ -196,7 +200,8 @@ func mustFinishFor(t *testing.T, j *book, a order.Account, c Claim, out Outcome)
 func TestRenameMovesTheHistory(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		office, moved := order.Account{Address: shop.Address, Name: "office"}, order.Account{Address: "https://new.test/api", Name: "shop"}
+		office, moved := order.Account{Address: shop.Address, Name: "office"},
+			order.Account{Address: "https://new.test/api", Name: "shop"}
 		if err := j.Rename(t.Context(), shop, moved); !errors.Is(err, AccountChanged) || AsError(err).Account != shop {
 			t.Errorf("an account that is not there: %v", err)
 		}
@@ -392,13 +397,16 @@ func TestFilters(t *testing.T) {
 			{"all", order.Filter{}, []string{"planned", "sending", "accepted", "rejected", "unknown", "conflict", "tea"}},
 			{"from", order.Filter{From: noon.Add(4 * time.Minute)}, []string{"unknown", "conflict", "tea"}},
 			{"to", order.Filter{To: noon.Add(time.Minute)}, []string{"planned"}},
-			{"between, in another zone", order.Filter{From: noon.Add(time.Minute).In(time.FixedZone("", 7200)), To: noon.Add(3 * time.Minute)}, []string{"sending", "accepted"}},
-			{"states", order.Filter{States: []order.State{order.Unknown, order.Conflict}}, []string{"unknown", "conflict", "tea"}},
+			{"between, in another zone", order.Filter{From: noon.Add(time.Minute).In(time.FixedZone("", 7200)),
+				To: noon.Add(3 * time.Minute)}, []string{"sending", "accepted"}},
+			{"states", order.Filter{States: []order.State{order.Unknown, order.Conflict}},
+				[]string{"unknown", "conflict", "tea"}},
 			{"currency", order.Filter{Currency: tea.Currency}, []string{"tea"}},
 			{"address", order.Filter{Address: tea.Address}, []string{"tea"}},
 			{"run", order.Filter{Run: "r1"}, []string{"tea"}},
 			{"order", order.Filter{OrderID: "unknown"}, []string{"unknown"}},
-			{"all at once", order.Filter{From: noon, To: noon.Add(2 * time.Hour), States: []order.State{order.Unknown}, Currency: tea.Currency, Address: tea.Address, Run: "r1", OrderID: "tea"}, []string{"tea"}},
+			{"all at once", order.Filter{From: noon, To: noon.Add(2 * time.Hour), States: []order.State{order.Unknown},
+				Currency: tea.Currency, Address: tea.Address, Run: "r1", OrderID: "tea"}, []string{"tea"}},
 			{"none", order.Filter{States: []order.State{order.Unknown}, Run: "r2"}, nil},
 		}
 		for _, test := range tests {
@@ -440,15 +448,18 @@ func TestStoryTellsEveryEvent(t *testing.T) {
 		at.Time = noon.Add(time.Hour)
 		mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "asked"})
 		event := func(at time.Time, what string, state order.State) order.Event {
-			return order.Event{At: at, User: "ann", Host: "till1", What: what, State: state, Content: c.Content, Callback: c.Callback}
+			return order.Event{At: at, User: "ann", Host: "till1", What: what, State: state, Content: c.Content,
+				Callback: c.Callback}
 		}
-		want := []order.Event{event(noon, "sending", order.Sending), event(noon, "answered", order.Unknown), event(at.Time, "not-sent", order.Planned)}
+		want := []order.Event{event(noon, "sending", order.Sending), event(noon, "answered", order.Unknown),
+			event(at.Time, "not-sent", order.Planned)}
 		want[0].Key, want[1].Reason, want[2].Reason = "key1", "no answer", "asked"
 		if got := story(t, j, "1"); !slices.Equal(got, want) {
 			t.Errorf("the story is\n%+v, want\n%+v", got, want)
 		}
 		o := wantState(t, j, "1", order.Planned)
-		if !o.Sent.Equal(noon) || !o.Created.Equal(noon) || !o.Changed.Equal(at.Time) || o.User != "ann" || o.Host != "till1" || o.Key != "key1" || o.Callback != c.Callback || !o.Attempted() {
+		if !o.Sent.Equal(noon) || !o.Created.Equal(noon) || !o.Changed.Equal(at.Time) || o.User != "ann" ||
+			o.Host != "till1" || o.Key != "key1" || o.Callback != c.Callback || !o.Attempted() {
 			t.Errorf("the order is %+v", o)
 		}
 	})

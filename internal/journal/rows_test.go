@@ -61,7 +61,8 @@ func TestBrokenResultIsAnError(t *testing.T) {
 	if orders, err := load(q, "true"); err == nil || orders != nil {
 		t.Errorf("load returned %v, %v", orders, err)
 	}
-	if _, err := collect(each(q, func(*sql.Rows) (int, error) { return 0, io.ErrUnexpectedEOF }, "SELECT")); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := collect(each(q, func(*sql.Rows) (int, error) { return 0, io.ErrUnexpectedEOF },
+		"SELECT")); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("collect lost the error of a row: %v", err)
 	}
 }

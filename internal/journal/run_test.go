@@ -61,24 +61,28 @@ func TestBeginRun(t *testing.T) {
 		r := Run{Name: "cafe", Digest: "sha256:cafe1", Plan: "staff.plan", Batch: "may", Before: 1}
 		all := []Row{row("9"), row("accepted"), row("1"), row("rejected"), row("unknown"), row("planned")}
 		run := mustBegin(t, j, r, all...)
-		want := []string{"9 planned", "accepted accepted", "1 planned", "rejected rejected", "unknown unknown", "planned planned"}
+		want := []string{"9 planned", "accepted accepted", "1 planned", "rejected rejected",
+			"unknown unknown", "planned planned"}
 		wantRows(t, j, run, want...)
 		for _, r := range all {
 			o := wantState(t, j, r.OrderID, stateIn(want, r.OrderID))
-			if own := r.OrderID == "9" || r.OrderID == "1"; (o.Run == "cafe") != own || o.SentBy("cafe") || own && (o.Note != r.Note || o.Callback != r.Callback || len(story(t, j, r.OrderID)) != 1) {
+			if own := r.OrderID == "9" || r.OrderID == "1"; (o.Run == "cafe") != own || o.SentBy("cafe") ||
+				own && (o.Note != r.Note || o.Callback != r.Callback || len(story(t, j, r.OrderID)) != 1) {
 				t.Errorf("the order is %+v", o)
 			}
 		}
 		// A run begins once. The number of orders that may be paid already only grows.
 		r.Before = 3
-		if again := mustBegin(t, j, r, row("7")); again.Before != 3 || again.Plan != "staff.plan" || again.Batch != "may" || again.User != "ann" {
+		if again := mustBegin(t, j, r, row("7")); again.Before != 3 || again.Plan != "staff.plan" || again.Batch != "may" ||
+			again.User != "ann" {
 			t.Errorf("begun again: %+v", again)
 		}
 		r.Before = 2
 		mustBegin(t, j, r)
 		wantRows(t, j, run, want...)
 		all2, err := j.Runs(t.Context(), shop)
-		if err != nil || len(all2) != 1 || all2[0].Before != 3 || all2[0].Digest != r.Digest || !all2[0].Began.Equal(run.Began) {
+		if err != nil || len(all2) != 1 || all2[0].Before != 3 || all2[0].Digest != r.Digest ||
+			!all2[0].Began.Equal(run.Began) {
 			t.Errorf("the runs are %+v, %v", all2, err)
 		}
 		// Another plan may have some of the same orders, but not the same name.
@@ -116,12 +120,14 @@ func TestBeginRunOfABatch(t *testing.T) {
 		mustBegin(t, j, Run{Name: "cafe", Digest: "cafe", Batch: "may"})
 		mustBegin(t, j, Run{Name: "tea", Digest: "tea", Batch: "june"}, row("2"))
 		for _, since := range []string{"", "tea", "other"} {
-			if _, err := j.BeginRun(t.Context(), shop, Run{Name: "beef", Digest: "beef", Batch: "may", Since: since}, rows(row("3"))); !errors.Is(err, BatchChanged) {
+			if _, err := j.BeginRun(t.Context(), shop, Run{Name: "beef", Digest: "beef", Batch: "may", Since: since},
+				rows(row("3"))); !errors.Is(err, BatchChanged) {
 				t.Errorf("since %q: %v", since, err)
 			}
 		}
 		mustBegin(t, j, Run{Name: "beef", Digest: "beef", Batch: "may", Since: "cafe"}, row("3"))
-		if _, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe", Batch: "may"}, rows()); !errors.Is(err, BatchChanged) {
+		if _, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe", Batch: "may"},
+			rows()); !errors.Is(err, BatchChanged) {
 			t.Errorf("the first one goes on: %v", err)
 		}
 		older := Claim{OrderID: "1", Content: row("1").Content, Key: "key1", Run: "cafe", Batch: "may", SameContent: true}
@@ -256,7 +262,9 @@ func TestAloneAllowsOneRunUnlessShared(t *testing.T) {
 		wantAppliers(t, other, "cafe by ann on till1")
 		for _, run := range []string{"cafe", "beef"} {
 			err := other.Alone(t.Context(), run)
-			if shared := IsPostgres(placeOf(j)); shared && err != nil || !shared && (!errors.Is(err, Busy) || err.Error() != "another process applies a plan from this journal: run cafe, by ann on till1") {
+			if shared := IsPostgres(placeOf(j)); shared && err != nil ||
+				!shared && (!errors.Is(err, Busy) ||
+					err.Error() != "another process applies a plan from this journal: run cafe, by ann on till1") {
 				t.Errorf("of another, %s: %v", run, err)
 			}
 		}
@@ -342,7 +350,8 @@ func TestOrdersOfAnyRun(t *testing.T) {
 		bring(t, j, "2", order.Unknown)
 		mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe1"}, row("2"), row("3"))
 		mustBegin(t, j, Run{Name: "beef", Digest: "sha256:beef1"}, row("4"), row("2"))
-		for want, f := range map[string]order.Filter{"2 3 4": {Runs: true}, "2": {Runs: true, States: []order.State{order.Unknown}}, "2 4": {Runs: true, Run: "beef"}} {
+		for want, f := range map[string]order.Filter{"2 3 4": {Runs: true},
+			"2": {Runs: true, States: []order.State{order.Unknown}}, "2 4": {Runs: true, Run: "beef"}} {
 			var got []string
 			for o, err := range j.Orders(t.Context(), shop, f) {
 				if err != nil {
@@ -533,7 +542,8 @@ func TestClaimOfARowThatIsGone(t *testing.T) {
 		j := open()
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"))
 		recorded := rowClaims(t, j.of(t.Context(), shop), run)
-		if err := j.write(t.Context(), func(tx *tx) error { return tx.script("DELETE FROM run_rows; DELETE FROM events; DELETE FROM orders") }); err != nil {
+		if err := j.write(t.Context(),
+			func(tx *tx) error { return tx.script("DELETE FROM run_rows; DELETE FROM events; DELETE FROM orders") }); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := j.Claim(t.Context(), shop, recorded[0]); !errors.Is(err, NotFound) {

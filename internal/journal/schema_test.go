@@ -54,7 +54,9 @@ func TestMigration(t *testing.T) {
 		// This version does not know the journal's version.
 		p := start(t, "open", placeOf(j))
 		p.say(t, "go")
-		if line := p.hear(t); !strings.Contains(line, fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", len(futureSteps()), len(schema()))) {
+		if line := p.hear(t); !strings.Contains(line,
+			fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version",
+				len(futureSteps()), len(schema()))) {
 			t.Errorf("a newer journal: %s", line)
 		}
 	})
@@ -64,12 +66,15 @@ func TestMigration(t *testing.T) {
 func TestMigrationFails(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		_, err := Open(t.Context(), placeOf(j), Options{Now: j.options.Now, steps: append(schema(), "CREATE TABLE later (x BIGINT NOT NULL); INSERT INTO nowhere (x) VALUES (1)")})
+		_, err := Open(t.Context(), placeOf(j),
+			Options{Now: j.options.Now, steps: append(schema(),
+				"CREATE TABLE later (x BIGINT NOT NULL); INSERT INTO nowhere (x) VALUES (1)")})
 		if err == nil {
 			t.Fatal("it was opened")
 		}
 		n, times := 0, 0
-		if err := (reader{j.Journal, t.Context()}).row("SELECT version FROM till_journal").Scan(&n); err != nil || n != len(schema()) {
+		if err := (reader{j.Journal, t.Context()}).row("SELECT version FROM till_journal").Scan(&n); err != nil ||
+			n != len(schema()) {
 			t.Errorf("the version is %d, %v", n, err)
 		}
 		if err := (reader{j.Journal, t.Context()}).row("SELECT count(*) FROM later").Scan(&times); err == nil {
@@ -130,7 +135,8 @@ func TestOldVersion(t *testing.T) {
 		}
 		j := open()
 		for i, state := range order.States() {
-			if o := wantState(t, j, string(state), state); o.Last().Number != int64(i+1) || o.InDoubt() != (i > 0) || o.Amount.Minor != 5 || o.User != "ann" {
+			if o := wantState(t, j, string(state), state); o.Last().Number != int64(i+1) || o.InDoubt() != (i > 0) ||
+				o.Amount.Minor != 5 || o.User != "ann" {
 				t.Errorf("the order is %+v", o)
 			}
 		}
@@ -162,7 +168,8 @@ func TestOldVersionKnowsWhatWasShown(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				for _, e := range []struct{ what, withdrawal string }{{eventSending, ""}, {e.what, e.withdrawal}, {eventNotSent, ""}, {eventPaidAs, "w9"}} {
+				for _, e := range []struct{ what, withdrawal string }{{eventSending, ""}, {e.what, e.withdrawal},
+					{eventNotSent, ""}, {eventPaidAs, "w9"}} {
 					if _, err := tx.exec(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback, withdrawal)
 						VALUES (?1, ?2, 'ann', 'till1', ?3, 'unknown', '', '', 5, '', '', '', ?4)`, order, tx.now, e.what, e.withdrawal); err != nil {
 						return err
@@ -177,7 +184,8 @@ func TestOldVersionKnowsWhatWasShown(t *testing.T) {
 		j := open()
 		for i, e := range told {
 			_, err := j.Decide(t.Context(), shop, Decision{OrderID: fmt.Sprint(i), NotSent: true, Reason: "x"})
-			if refused := errors.Is(err, Shown) && AsError(err).Order.Shown == e.withdrawal; refused != e.shown || !refused && err != nil {
+			if refused := errors.Is(err, Shown) && AsError(err).Order.Shown == e.withdrawal; refused != e.shown ||
+				!refused && err != nil {
 				t.Errorf("%s %q: %v", e.what, e.withdrawal, err)
 			}
 		}

@@ -31,13 +31,15 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != order.Sending {
 			t.Errorf("Settle moved it to %s", o.State)
 		}
-		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "x"}); !errors.Is(err, OrderChanged) || AsError(err).Order.State != order.Sending {
+		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "x"}); !errors.Is(err,
+			OrderChanged) || AsError(err).Order.State != order.Sending {
 			t.Errorf("Decide: %v", err)
 		}
 		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) || !AsError(err).Alive {
 			t.Errorf("Claim: %v", err)
 		}
-		if err := j.Rename(t.Context(), shop, order.Account{Address: "http://new.test", Name: "shop"}); !errors.Is(err, Busy) {
+		if err := j.Rename(t.Context(), shop,
+			order.Account{Address: "http://new.test", Name: "shop"}); !errors.Is(err, Busy) {
 			t.Errorf("Rename: %v", err)
 		}
 		p.kill()
@@ -51,7 +53,8 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 			}
 		}
 		// Each of these calls finds it dead.
-		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) || AsError(err).Alive || AsError(err).Order.State != order.Unknown {
+		if _, err := j.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) || AsError(err).Alive ||
+			AsError(err).Order.State != order.Unknown {
 			t.Errorf("Claim: %v", err)
 		}
 		wantState(t, j, "1", order.Unknown)
@@ -74,7 +77,8 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 		if o.Reason != "the process that was sending it died" || o.User != "child" {
 			t.Errorf("it is %+v", o)
 		}
-		if got := whats(story(t, j, "3")); !slices.Equal(got, []string{"sending>sending", "sender died>unknown", "found>accepted"}) {
+		if got := whats(story(t, j, "3")); !slices.Equal(got,
+			[]string{"sending>sending", "sender died>unknown", "found>accepted"}) {
 			t.Errorf("the story is %v", got)
 		}
 		// A rejection does not remove the doubt that a death has left.
@@ -236,7 +240,8 @@ func TestFailedWriteDoesNotUndoOthers(t *testing.T) {
 		var ticket Ticket
 		var err error
 		errs = queue(t, j, func(tx *tx) error { return nil }, func(*tx) error { return errors.New("broken") })
-		if ticket, err = j.Claim(t.Context(), shop, claim("1")); err != nil || !ticket.order.Attempted() || errs[0] != nil || errs[1] == nil {
+		if ticket, err = j.Claim(t.Context(), shop, claim("1")); err != nil || !ticket.order.Attempted() ||
+			errs[0] != nil || errs[1] == nil {
 			t.Errorf("%v, %v, %v", ticket, err, errs)
 		}
 	})
@@ -261,7 +266,8 @@ func TestClosedJournalRefusesClaims(t *testing.T) {
 		j := open()
 		mustClaim(t, j, claim("1"))
 		j.Close()
-		if ticket, err := j.Claim(t.Context(), shop, claim("2")); !errors.Is(err, Broken) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "closed") {
+		if ticket, err := j.Claim(t.Context(), shop, claim("2")); !errors.Is(err, Broken) || ticket.order.OrderID != "" ||
+			!strings.Contains(err.Error(), "closed") {
 			t.Errorf("Claim on a closed journal: %+v, %v", ticket, err)
 		}
 	})
@@ -313,7 +319,8 @@ func TestFailedClaimKeepsOutcomes(t *testing.T) {
 			recorded[i].Decimals = int64(i)
 			tickets[i] = mustClaim(t, j, recorded[i])
 		}
-		if err := j.write(t.Context(), func(t *tx) error { return t.script("CREATE UNIQUE INDEX once ON attempts (decimals)") }); err != nil {
+		if err := j.write(t.Context(),
+			func(t *tx) error { return t.script("CREATE UNIQUE INDEX once ON attempts (decimals)") }); err != nil {
 			t.Fatal(err)
 		}
 		recorded[2].Decimals = 1 // like that of 2
@@ -381,7 +388,8 @@ func TestUnseenProcessIsNotDead(t *testing.T) {
 		wantAppliers(t, j, "cafe by ann on till1")
 		mustFinish(t, other, ticket, accepted("w1"))
 		j.dialect = blind{sees}
-		if err := j.Rename(t.Context(), shop, order.Account{Address: "http://new.test", Name: "shop"}); !errors.Is(err, errBlind) { // a plan is applied
+		if err := j.Rename(t.Context(), shop, order.Account{Address: "http://new.test", Name: "shop"}); !errors.Is(err,
+			errBlind) { // a plan is applied
 			t.Errorf("rename, when nothing is being sent: %v", err)
 		}
 	})

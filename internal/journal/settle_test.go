@@ -45,7 +45,9 @@ func TestSettleIsAboutTheSameContent(t *testing.T) {
 			t.Errorf("%+v: %s, %v, want %s", f.finding, o.State, err, f.want)
 		}
 		// But the order id is on the list.
-		if _, err := j.Decide(ctx, a, Decision{OrderID: "1", NotSent: true, Reason: "x"}); o.State == order.Accepted && !errors.Is(err, OrderChanged) || o.State == order.Unknown && (!errors.Is(err, Shown) || AsError(err).Order.Shown != "w") {
+		if _, err := j.Decide(ctx, a, Decision{OrderID: "1", NotSent: true, Reason: "x"}); o.State == order.Accepted &&
+			!errors.Is(err, OrderChanged) || o.State == order.Unknown &&
+			(!errors.Is(err, Shown) || AsError(err).Order.Shown != "w") {
 			t.Errorf("after %+v, a person says that it was not sent: %v", f.finding, err)
 		}
 	}
@@ -58,10 +60,12 @@ func TestSettleConfirmsAPerson(t *testing.T) {
 		j := open()
 		bring(t, j, "1", order.Unknown)
 		mustDecide(t, j, Decision{OrderID: "1", PaidAs: "w1"})
-		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != order.Accepted || o.ID != "w1" || o.Resolved != nil {
+		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != order.Accepted ||
+			o.ID != "w1" || o.Resolved != nil {
 			t.Errorf("the order is %+v", o)
 		}
-		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "it was a mistake"}); !errors.Is(err, OrderChanged) {
+		if _, err := j.Decide(t.Context(), shop,
+			Decision{OrderID: "1", NotSent: true, Reason: "it was a mistake"}); !errors.Is(err, OrderChanged) {
 			t.Errorf("undone by a person: %v", err)
 		}
 	})

@@ -15,7 +15,8 @@ import (
 
 func TestNetworkFileSystems(t *testing.T) {
 	for magic, want := range map[int64]string{
-		0x6969: "NFS", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x517b: "SMB", 0x01021997: "9P", 0x00c36400: "Ceph", 0x5346414f: "AFS", 0x47504653: "GPFS", 0x0bd00bd0: "Lustre",
+		0x6969: "NFS", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x517b: "SMB", 0x01021997: "9P", 0x00c36400: "Ceph",
+		0x5346414f: "AFS", 0x47504653: "GPFS", 0x0bd00bd0: "Lustre",
 		0xef53: "", 0x58465342: "", 0x9123683e: "", 0x01021994: "", 0x794c7630: "", // ext4, XFS, btrfs, tmpfs, overlay
 	} {
 		if got := networkFileSystem(magic); got != want {
@@ -68,7 +69,8 @@ func TestReadOnlyDirectory(t *testing.T) {
 	c.Env = append(os.Environ(), "JOURNAL_TEST_CHILD=open")
 	c.SysProcAttr = credential
 	out, err := c.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "cannot be opened (") || !strings.Contains(string(out), "look at the permissions") {
+	if err != nil || !strings.Contains(string(out), "cannot be opened (") ||
+		!strings.Contains(string(out), "look at the permissions") {
 		t.Errorf("got %s, %v", out, err)
 	}
 }
@@ -95,7 +97,8 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("after %d claims: %v", sent, err)
 	}
 	refused := fmt.Sprint(sent - 1)
-	if _, err := j.Finish(t.Context(), ticket, accepted("w")); err == nil || !strings.Contains(err.Error(), "the disk is full") {
+	if _, err := j.Finish(t.Context(), ticket, accepted("w")); err == nil ||
+		!strings.Contains(err.Error(), "the disk is full") {
 		t.Errorf("Finish: %v", err)
 	}
 	wantRefused(t, filepath.Join(dir, "deep", "journal.db"), "the disk is full")
@@ -119,12 +122,14 @@ func TestFailingSync(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	mustOpenFile(t, path).Close()
 	log := filepath.Join(t.TempDir(), "log")
-	p := start(t, "claim", path, "strace", "-f", "-o", log, "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO")
+	p := start(t, "claim", path, "strace", "-f", "-o", log, "-e", "trace=fsync,fdatasync", "-e",
+		"inject=fsync,fdatasync:error=EIO")
 	if line := p.hear(t); line != "open" {
 		t.Fatal(line)
 	}
 	p.say(t, "claim 1")
-	if line := p.hear(t); !strings.Contains(line, "error the journal "+path+" cannot be read or written (") || !strings.Contains(line, "look at the disk") {
+	if line := p.hear(t); !strings.Contains(line, "error the journal "+path+" cannot be read or written (") ||
+		!strings.Contains(line, "look at the disk") {
 		t.Error(line)
 	}
 	p.in.Close()
@@ -168,7 +173,8 @@ func TestEveryRecordIsSynced(t *testing.T) {
 		}
 	}
 	// Not by SQLite, which syncs the directory after the log, and only in the process that makes the log.
-	if inDir, inLog := strings.Index(parts[0], "<"+filepath.Join(dir, "a", "b")+">"), strings.Index(parts[0], "<"+path); inLog >= 0 && inDir > inLog {
+	if inDir, inLog := strings.Index(parts[0], "<"+filepath.Join(dir, "a", "b")+">"),
+		strings.Index(parts[0], "<"+path); inLog >= 0 && inDir > inLog {
 		t.Error("the directory was synced after what is in it")
 	}
 	_, first, _ := strings.Cut(parts[0], `"open\n"`)
@@ -231,7 +237,8 @@ func TestMountedAt(t *testing.T) {
 91 22 8:1 /x /var/lib/my\040till/journal.db rw - ext4 /dev/sda1 rw
 short
 `
-	for path, want := range map[string]bool{"/var/lib/till/journal.db": true, "/var/lib/my till/journal.db": true, "/data/journal.db": false, "/var/lib/till": false, "/": true} {
+	for path, want := range map[string]bool{"/var/lib/till/journal.db": true, "/var/lib/my till/journal.db": true,
+		"/data/journal.db": false, "/var/lib/till": false, "/": true} {
 		if got := mountedAt(mounts, path); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
@@ -288,7 +295,8 @@ func TestReadingSyncsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(data)) {
-			if strings.Contains(line, "sync(") && !strings.Contains(line, "<"+filepath.Dir(path)+">") { // SQLite's own sync of a new log
+			if strings.Contains(line, "sync(") &&
+				!strings.Contains(line, "<"+filepath.Dir(path)+">") { // SQLite's own sync of a new log
 				t.Errorf("%s: %s", name, line)
 			}
 		}

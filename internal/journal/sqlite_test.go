@@ -43,7 +43,8 @@ func mustOpenFile(t *testing.T, path string) *book {
 func wantRefused(t *testing.T, path, sentence string, mods ...func(*Options)) {
 	t.Helper()
 	_, err := openFile(t, path, mods...)
-	if !errors.Is(err, Broken) || !strings.Contains(err.Error(), sentence) || !strings.HasPrefix(err.Error(), "the journal "+path+" ") {
+	if !errors.Is(err, Broken) || !strings.Contains(err.Error(), sentence) ||
+		!strings.HasPrefix(err.Error(), "the journal "+path+" ") {
 		t.Errorf("got %v, want the journal %s ... %s", err, path, sentence)
 	}
 }
@@ -84,7 +85,8 @@ func TestFileModes(t *testing.T) {
 	path := filepath.Join(dir, "a", "b", "journal.db")
 	j := mustOpenFile(t, path)
 	bring(t, j, "1", order.Accepted)
-	for name, want := range map[string]os.FileMode{"a": 0o700, "a/b": 0o700, "a/b/journal.db": 0o600, "a/b/journal.db-wal": 0o600, "a/b/journal.db.lock": 0o600} {
+	for name, want := range map[string]os.FileMode{"a": 0o700, "a/b": 0o700, "a/b/journal.db": 0o600,
+		"a/b/journal.db-wal": 0o600, "a/b/journal.db.lock": 0o600} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			t.Error(err)
@@ -136,7 +138,8 @@ func TestOddNames(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	if _, err := openFile(t, "mysql:/till:s3cret@host/db"); !errors.Is(err, Misplaced) || err.Error() != "the journal mysql:xxxxx@host/db cannot be used: it looks like an address, and is not one that is known: write a path, or postgres://USER@HOST/DATABASE (a file whose name has a colon begins with ./)" {
+	if _, err := openFile(t, "mysql:/till:s3cret@host/db"); !errors.Is(err, Misplaced) ||
+		err.Error() != "the journal mysql:xxxxx@host/db cannot be used: it looks like an address, and is not one that is known: write a path, or postgres://USER@HOST/DATABASE (a file whose name has a colon begins with ./)" {
 		t.Errorf("a mistyped address: %v", err)
 	}
 	wantRefused(t, t.TempDir(), "not a regular file")
@@ -159,7 +162,8 @@ func TestDamagedFile(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"noise in the middle", append(append(bytes.Clone(data[:len(data)/2]), noise...), data[len(data)/2+len(noise):]...), "is damaged"},
+		{"noise in the middle", append(append(bytes.Clone(data[:len(data)/2]), noise...),
+			data[len(data)/2+len(noise):]...), "is damaged"},
 		{"cut short", data[:len(data)/2], "is damaged"},
 		{"cut in the middle of a page", data[:len(data)/2+100], "is damaged"},
 		{"text", []byte(strings.Repeat("order_id,currency,amount\n", 100)), "is damaged"},
@@ -220,7 +224,8 @@ func TestLockedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	ticket, err := j.Claim(t.Context(), shop, claim("2"))
-	if !errors.Is(err, Broken) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
+	if !errors.Is(err, Broken) || ticket.order.OrderID != "" ||
+		!strings.Contains(err.Error(), "is locked by another program for more than 20ms") {
 		t.Errorf("got %+v, %v", ticket, err)
 	}
 	if _, err := conn.ExecContext(context.Background(), "ROLLBACK"); err != nil {
@@ -235,7 +240,8 @@ func TestWriterHasDurableSettings(t *testing.T) {
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
 	for range 2 { // also on the connection that replaces one that is broken
 		err := j.write(t.Context(), func(tx *tx) error {
-			for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "fullfsync": "1", "checkpoint_fullfsync": "1", "foreign_keys": "1", "temp_store": "2"} {
+			for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "fullfsync": "1",
+				"checkpoint_fullfsync": "1", "foreign_keys": "1", "temp_store": "2"} {
 				got := ""
 				if err := tx.row("PRAGMA " + pragma).Scan(&got); err != nil {
 					return err
@@ -304,7 +310,9 @@ func TestMovedFileRecordsNothing(t *testing.T) {
 				if err := j.Intact(); !errors.Is(err, Lost) || !strings.Contains(err.Error(), want) {
 					t.Errorf("before it is sent: %v", err)
 				}
-				if ticket, err := j.Claim(t.Context(), shop, claim("2")); name != "cut short" && (!errors.Is(err, Lost) || ticket.order.OrderID != "" || !strings.Contains(err.Error(), want+" (journal.db"+end+":")) {
+				if ticket, err := j.Claim(t.Context(), shop, claim("2")); name != "cut short" &&
+					(!errors.Is(err, Lost) || ticket.order.OrderID != "" ||
+						!strings.Contains(err.Error(), want+" (journal.db"+end+":")) {
 					t.Errorf("a claim: %+v, %v", ticket, err)
 				}
 				if _, err := j.Finish(t.Context(), ticket, accepted("w1")); name != "cut short" && AsError(err) == nil {
@@ -378,7 +386,8 @@ func TestEmptiedDatabaseIsNotMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := openFile(t, path); !errors.Is(err, Lost) || !strings.Contains(err.Error(), "with journal.db-wal left behind") {
+		if _, err := openFile(t, path); !errors.Is(err, Lost) ||
+			!strings.Contains(err.Error(), "with journal.db-wal left behind") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -405,8 +414,10 @@ func TestReplacedInUse(t *testing.T) {
 			closing(t, other)
 			return errors.Join(os.Rename(other, path), os.Remove(path+logFile), os.Remove(path+indexFile))
 		}, "was replaced while another process uses it"},
-		"the log removed": {func(t *testing.T, path, old string) error { return os.Remove(path + logFile) }, "has lost a file while another process uses it"},
-		"the log emptied": {func(t *testing.T, path, old string) error { return os.Truncate(path+logFile, 0) }, "has lost a file while another process uses it"},
+		"the log removed": {func(t *testing.T, path, old string) error { return os.Remove(path + logFile) },
+			"has lost a file while another process uses it"},
+		"the log emptied": {func(t *testing.T, path, old string) error { return os.Truncate(path+logFile, 0) },
+			"has lost a file while another process uses it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "journal.db")

@@ -53,12 +53,14 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 		round := 0
 		rapid.Check(t, func(r *rapid.T) {
 			round++
-			accounts := [2]order.Account{{Address: "http://pay.test", Name: fmt.Sprint("alone ", round)}, {Address: "http://pay.test", Name: fmt.Sprint("together ", round)}}
+			accounts := [2]order.Account{{Address: "http://pay.test", Name: fmt.Sprint("alone ", round)},
+				{Address: "http://pay.test", Name: fmt.Sprint("together ", round)}}
 			var ids []string
 			var all []Row
 			for n := range 7 {
 				id := fmt.Sprint(n + 1)
-				row := Row{OrderID: id, Content: rapid.SampledFrom([]order.Content{coffee, tea, claim(id).Content, claim(id).Content}).Draw(r, "content"), Note: rapid.SampledFrom([]string{"", "note"}).Draw(r, "note")}
+				row := Row{OrderID: id, Content: rapid.SampledFrom([]order.Content{coffee, tea, claim(id).Content,
+					claim(id).Content}).Draw(r, "content"), Note: rapid.SampledFrom([]string{"", "note"}).Draw(r, "note")}
 				ids, all = append(ids, id), append(all, row)
 			}
 			for _, a := range accounts {
@@ -72,7 +74,8 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 				picked := rapid.SliceOfN(rapid.IntRange(0, len(all)-1), 1, 9).Draw(r, "orders")
 				var claims []Claim
 				for at, n := range picked {
-					if before := slices.Index(picked[:at], n); before >= 0 { // the same claim again: if the two differed, either could come first
+					if before := slices.Index(picked[:at],
+						n); before >= 0 { // the same claim again: if the two differed, either could come first
 						claims = append(claims, claims[before])
 						continue
 					}
@@ -107,9 +110,11 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 				for range picked {
 					given++
 					id := fmt.Sprint("w", given-rapid.SampledFrom([]int{0, 0, 0, 1, 3}).Draw(r, "back"))
-					outs = append(outs, rapid.SampledFrom([]Outcome{accepted(id), accepted(id), rejected, unknown, limited}).Draw(r, "outcome"))
+					outs = append(outs, rapid.SampledFrom([]Outcome{accepted(id), accepted(id), rejected, unknown,
+						limited}).Draw(r, "outcome"))
 				}
-				if slices.ContainsFunc(tickets[0], func(t Ticket) bool { return t.order.OrderID != "" }) && rapid.IntRange(0, 3).Draw(r, "lose the lock") == 0 {
+				if slices.ContainsFunc(tickets[0], func(t Ticket) bool { return t.order.OrderID != "" }) &&
+					rapid.IntRange(0, 3).Draw(r, "lose the lock") == 0 {
 					loseLock(t, j) // so that the orders being sent look as if their sender had died
 					for _, a := range accounts {
 						if _, err := open().Reap(t.Context(), a); err != nil {
@@ -133,7 +138,8 @@ func TestBatchesEqualSingleWrites(t *testing.T) {
 				}
 				atOnce(j, calls...)
 				for n := range picked {
-					if one, other := orders[0][n], orders[1][n]; errs[0][n] == nil && (one.State != other.State || one.ID != other.ID || one.Reason != other.Reason || errs[1][n] != nil) {
+					if one, other := orders[0][n], orders[1][n]; errs[0][n] == nil &&
+						(one.State != other.State || one.ID != other.ID || one.Reason != other.Reason || errs[1][n] != nil) {
 						r.Fatalf("outcome %d of %v led alone to %+v, and together to %+v, %v", n, picked, one, other, errs[1][n])
 					}
 				}
@@ -181,7 +187,9 @@ func TestKnownIsCompared(t *testing.T) {
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, one, two, row("3"))
 		ask := func(place int, r Row) (Ticket, error) {
 			known := rowClaims(t, j.of(t.Context(), shop), run)[place].Known
-			return j.Claim(t.Context(), shop, Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Run: run.Name, SameContent: true, Known: known})
+			return j.Claim(t.Context(), shop,
+				Claim{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback, Note: r.Note, Run: run.Name,
+					SameContent: true, Known: known})
 		}
 		if ticket, err := ask(0, one); err != nil {
 			t.Fatal(err)

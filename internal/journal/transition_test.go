@@ -37,12 +37,14 @@ func TestSameOrderIDAgain(t *testing.T) {
 						t.Errorf("%s: the content is %+v, want %+v", state, o.Content, c.Content)
 					}
 					events := story(t, j, id)
-					if first, last := events[0].Content, events[len(events)-1].Content; first != claim(id).Content || last != c.Content {
+					if first, last := events[0].Content,
+						events[len(events)-1].Content; first != claim(id).Content || last != c.Content {
 						t.Errorf("%s: the story has %+v and %+v", state, first, last)
 					}
 					continue
 				}
-				if e := AsError(err); !errors.Is(err, Exists) || e.Same != same || e.Order.State != state || e.Alive != (state == order.Sending) || ticket.order.OrderID != "" {
+				if e := AsError(err); !errors.Is(err, Exists) || e.Same != same || e.Order.State != state ||
+					e.Alive != (state == order.Sending) || ticket.order.OrderID != "" {
 					t.Errorf("%s, same content %v: got %+v, %v", state, same, ticket, err)
 				}
 				if n := len(story(t, j, id)); n != before {
@@ -98,7 +100,8 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 			switch e := AsError(err); {
 			case test.want == "" && err != nil:
 				t.Errorf("%s: %v", test.name, err)
-			case test.want != "" && (!errors.Is(err, Duplicate) || e.Order.State != test.want || e.Order.OrderID != test.name || e.Alive != (test.want == order.Sending)):
+			case test.want != "" && (!errors.Is(err, Duplicate) || e.Order.State != test.want || e.Order.OrderID != test.name ||
+				e.Alive != (test.want == order.Sending)):
 				t.Errorf("%s: got %v, want a duplicate that is %s", test.name, err, test.want)
 			case test.want != "":
 				c.AllowDuplicate = true
@@ -129,7 +132,9 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 		// A change of any part of the content makes another withdrawal.
 		bring(t, j, "parts", order.Unknown)
 		for i, change := range []func(*order.Content){
-			func(c *order.Content) { c.Currency.Code = "Eth" }, func(c *order.Content) { c.Amount.Kind, c.Amount.Code = api.Fiat, "USD" }, func(c *order.Content) { c.Amount.Minor++ },
+			func(c *order.Content) { c.Currency.Code = "Eth" },
+			func(c *order.Content) { c.Amount.Kind, c.Amount.Code = api.Fiat, "USD" },
+			func(c *order.Content) { c.Amount.Minor++ },
 			func(c *order.Content) { c.Address = "x" }, func(c *order.Content) { c.Memo = "x" },
 		} {
 			c := other("parts", 0)
@@ -178,11 +183,13 @@ func TestFinish(t *testing.T) {
 		for _, out := range []Outcome{accepted("w1"), rejected, unknown, limited, notLeft} {
 			id := "1" + string(out.Ending) + out.Reason
 			o := mustFinish(t, j, mustClaim(t, j, claim(id)), out)
-			if want := stateAfter(out); !reflect.DeepEqual(o, wantState(t, j, id, want)) || o.ID != out.Withdrawal || o.Code != out.Code || o.Reason != out.Reason {
+			if want := stateAfter(out); !reflect.DeepEqual(o, wantState(t, j, id, want)) || o.ID != out.Withdrawal ||
+				o.Code != out.Code || o.Reason != out.Reason {
 				t.Errorf("%+v led to %+v", out, o)
 			}
 			last := story(t, j, id)[1]
-			if last.What != eventAnswered || last.ID != out.Withdrawal || last.HTTPStatus != out.Status || last.Code != out.Code || last.Reason != out.Reason {
+			if last.What != eventAnswered || last.ID != out.Withdrawal || last.HTTPStatus != out.Status ||
+				last.Code != out.Code || last.Reason != out.Reason {
 				t.Errorf("%+v is told as %+v", out, last)
 			}
 		}
@@ -213,7 +220,8 @@ func TestRejectionAfterUnknown(t *testing.T) {
 		for _, out := range []Outcome{limited, notLeft} {
 			mustDecide(t, j, Decision{OrderID: "1", NotSent: true, Reason: "asked again"})
 			o := mustFinish(t, j, mustClaim(t, j, claim("1")), out)
-			if o.State != order.Planned || o.Resolved == nil || o.Resolved.Reason != "asked again" || o.Resolved.As != eventNotSent {
+			if o.State != order.Planned || o.Resolved == nil || o.Resolved.Reason != "asked again" ||
+				o.Resolved.As != eventNotSent {
 				t.Errorf("an attempt that says nothing: %+v", o)
 			}
 			if o := mustFinish(t, j, mustClaim(t, j, claim("1")), rejected); o.State != order.Unknown {
@@ -237,7 +245,8 @@ func TestRejectionAfterUnknown(t *testing.T) {
 			}
 			other := claim("1")
 			other.Amount.Minor++
-			if _, err := j.Claim(t.Context(), shop, other); !errors.Is(err, Exists) || AsError(err).Same || AsError(err).Order.State != order.Planned {
+			if _, err := j.Claim(t.Context(), shop, other); !errors.Is(err, Exists) || AsError(err).Same ||
+				AsError(err).Order.State != order.Planned {
 				t.Errorf("other content, after %q: %v", out.Ending, err)
 			}
 			if o := wantState(t, j, "1", order.Planned); o.Content != claim("1").Content || !o.InDoubt() {
@@ -265,7 +274,8 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 		j := open()
 		bring(t, j, "1", order.Accepted)
 		o := mustFinish(t, j, mustClaim(t, j, claim("2")), accepted("w1"))
-		if o.State != order.Unknown || o.ID != "" || !strings.Contains(o.Reason, "w1") || !strings.Contains(o.Reason, "order 1") {
+		if o.State != order.Unknown || o.ID != "" || !strings.Contains(o.Reason, "w1") ||
+			!strings.Contains(o.Reason, "order 1") {
 			t.Errorf("got %+v", o)
 		}
 		wantState(t, j, "1", order.Accepted)
@@ -276,7 +286,8 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 		if o := mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"}); o.State != order.Accepted {
 			t.Errorf("the one that has it: %+v", o)
 		}
-		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "2", PaidAs: "w1"}); !errors.Is(err, HeldByOther) || AsError(err).OrderID != "1" || AsError(err).Withdrawal != "w1" {
+		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "2", PaidAs: "w1"}); !errors.Is(err, HeldByOther) ||
+			AsError(err).OrderID != "1" || AsError(err).Withdrawal != "w1" {
 			t.Errorf("a person who names it: %v", err)
 		}
 		// Ids belong to an account.
@@ -296,21 +307,28 @@ func TestAnswerWithAnotherOrdersID(t *testing.T) {
 func TestContentInAnotherCase(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		small := order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.FiatAmount("Usd", 5000), Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", Memo: "leaf"}
-		capitals := order.Content{Currency: api.CryptoCurrency("BTC"), Amount: api.FiatAmount("USD", 5000), Address: strings.ToUpper(small.Address), Memo: "leaf"}
+		small := order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.FiatAmount("Usd", 5000),
+			Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", Memo: "leaf"}
+		capitals := order.Content{Currency: api.CryptoCurrency("BTC"), Amount: api.FiatAmount("USD", 5000),
+			Address: strings.ToUpper(small.Address), Memo: "leaf"}
 		mustFinish(t, j, mustClaim(t, j, Claim{OrderID: "1", Content: small, Key: "key1"}), unknown)
-		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "1", Content: capitals, Key: "key1"}); !errors.Is(err, Exists) || !AsError(err).Same {
+		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "1", Content: capitals, Key: "key1"}); !errors.Is(err,
+			Exists) || !AsError(err).Same {
 			t.Errorf("the same order: %v", err)
 		}
-		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "2", Content: capitals, Key: "key1"}); !errors.Is(err, Duplicate) || AsError(err).Order.OrderID != "1" {
+		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "2", Content: capitals, Key: "key1"}); !errors.Is(err,
+			Duplicate) || AsError(err).Order.OrderID != "1" {
 			t.Errorf("another order: %v", err)
 		}
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, Row{OrderID: "3", Content: capitals})
-		if _, err := j.Claim(t.Context(), shop, rowClaims(t, j.of(t.Context(), shop), run)[0]); !errors.Is(err, Duplicate) || AsError(err).Order.OrderID != "1" {
+		if _, err := j.Claim(t.Context(), shop, rowClaims(t, j.of(t.Context(), shop), run)[0]); !errors.Is(err, Duplicate) ||
+			AsError(err).Order.OrderID != "1" {
 			t.Errorf("a row of a run: %v", err)
 		}
 		mustSettle(t, j, Evidence{OrderID: "1", Withdrawal: "w1"})
-		if _, err := j.Claim(t.Context(), shop, Claim{OrderID: "4", Content: capitals, Key: "key1", Window: time.Hour}); !errors.Is(err, Duplicate) || AsError(err).Order.OrderID != "1" {
+		if _, err := j.Claim(t.Context(), shop,
+			Claim{OrderID: "4", Content: capitals, Key: "key1", Window: time.Hour}); !errors.Is(err, Duplicate) ||
+			AsError(err).Order.OrderID != "1" {
 			t.Errorf("what was accepted a moment ago: %v", err)
 		}
 		if paid, err := j.Paid(t.Context(), shop, []string{capitals.Address}); err != nil || !paid[capitals.Address] {
@@ -349,17 +367,28 @@ func TestLateOutcome(t *testing.T) {
 		{"rejected", nil, rejected, order.Rejected, "", false},
 		{"never left", nil, notLeft, order.Planned, "", false},
 		{"unknown", nil, unknown, order.Unknown, "", false},
-		{"accepted, a person had given it up", func(t *testing.T, j, other *book) { mustDecide(t, other, notSent) }, accepted("w1"), order.Accepted, "w1", false},
-		{"rejected, a person had given it up", func(t *testing.T, j, other *book) { mustDecide(t, other, notSent) }, rejected, order.Planned, "", true},
-		{"unknown, a person had given it up", func(t *testing.T, j, other *book) { mustDecide(t, other, notSent) }, unknown, order.Planned, "", true},
-		{"accepted as a person had said", func(t *testing.T, j, other *book) { mustDecide(t, other, paidAs("w1")) }, accepted("w1"), order.Accepted, "w1", false},
-		{"accepted, but not as a person had said", func(t *testing.T, j, other *book) { mustDecide(t, other, paidAs("w9")) }, accepted("w1"), order.Conflict, "w9", true},
-		{"rejected, but not as a person had said", func(t *testing.T, j, other *book) { mustDecide(t, other, paidAs("w9")) }, rejected, order.Accepted, "w9", true},
+		{"accepted, a person had given it up", func(t *testing.T, j, other *book) { mustDecide(t, other, notSent) },
+			accepted("w1"), order.Accepted, "w1", false},
+		{"rejected, a person had given it up", func(t *testing.T, j, other *book) { mustDecide(t, other, notSent) }, rejected,
+			order.Planned, "", true},
+		{"unknown, a person had given it up", func(t *testing.T, j, other *book) { mustDecide(t, other, notSent) }, unknown,
+			order.Planned, "", true},
+		{"accepted as a person had said", func(t *testing.T, j, other *book) { mustDecide(t, other, paidAs("w1")) },
+			accepted("w1"), order.Accepted, "w1", false},
+		{"accepted, but not as a person had said", func(t *testing.T, j, other *book) { mustDecide(t, other, paidAs("w9")) },
+			accepted("w1"), order.Conflict, "w9", true},
+		{"rejected, but not as a person had said", func(t *testing.T, j, other *book) { mustDecide(t, other, paidAs("w9")) },
+			rejected, order.Accepted, "w9", true},
 		{"accepted, in conflict meanwhile", func(t *testing.T, j, other *book) {
 			mustSettle(t, other, Evidence{OrderID: "1", Withdrawal: "w9", Differs: "the memo is another"})
 		}, accepted("w1"), order.Conflict, "w9", false},
-		{"accepted, found meanwhile", func(t *testing.T, j, other *book) { mustSettle(t, other, Evidence{OrderID: "1", Withdrawal: "w1"}) }, accepted("w1"), order.Accepted, "w1", false},
-		{"accepted, found under another id", func(t *testing.T, j, other *book) { mustSettle(t, other, Evidence{OrderID: "1", Withdrawal: "w9"}) }, accepted("w1"), order.Conflict, "w9", false},
+		{"accepted, found meanwhile", func(t *testing.T, j, other *book) {
+			mustSettle(t, other, Evidence{OrderID: "1", Withdrawal: "w1"})
+		}, accepted("w1"), order.Accepted, "w1", false},
+		{"accepted, found under another id",
+			func(t *testing.T, j, other *book) {
+				mustSettle(t, other, Evidence{OrderID: "1", Withdrawal: "w9"})
+			}, accepted("w1"), order.Conflict, "w9", false},
 		{"accepted, while it is sent again", func(t *testing.T, j, other *book) {
 			mustDecide(t, other, notSent)
 			mustClaim(t, other, claim("1"))
@@ -390,10 +419,13 @@ func TestLateOutcome(t *testing.T) {
 		}, notLeft, order.Unknown, "", false},
 		{"accepted, other content was sent since, which an older till let pass", func(t *testing.T, j, other *book) {
 			mustDecide(t, other, notSent)
-			if err := other.write(t.Context(), func(t *tx) error { _, err := t.exec("UPDATE orders SET minor = minor * 10"); return err }); err != nil {
+			if err := other.write(t.Context(),
+				func(t *tx) error { _, err := t.exec("UPDATE orders SET minor = minor * 10"); return err }); err != nil {
 				t.Fatal(err)
 			}
-			mustFinish(t, other, mustClaim(t, other, Claim{OrderID: "1", Content: order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 50000), Address: "bc1qcoffee", Memo: "order 1"}}), notLeft)
+			mustFinish(t, other, mustClaim(t, other,
+				Claim{OrderID: "1", Content: order.Content{Currency: api.CryptoCurrency("Btc"),
+					Amount: api.CryptoAmount("Btc", 50000), Address: "bc1qcoffee", Memo: "order 1"}}), notLeft)
 		}, accepted("w1"), order.Conflict, "w1", true},
 	}
 	for _, test := range tests {
@@ -523,7 +555,8 @@ func TestSettle(t *testing.T) {
 			}
 		}
 		bring(t, j, "2", order.Accepted)
-		if o := mustSettle(t, j, Evidence{OrderID: "2", Withdrawal: "w7"}); o.State != order.Conflict || o.ID != "w2" || !strings.Contains(o.Reason, "w7") {
+		if o := mustSettle(t, j, Evidence{OrderID: "2", Withdrawal: "w7"}); o.State != order.Conflict || o.ID != "w2" ||
+			!strings.Contains(o.Reason, "w7") {
 			t.Errorf("found under another id than it was accepted: %+v", o)
 		}
 		bring(t, j, "3", order.Unknown)
@@ -554,7 +587,8 @@ func TestShown(t *testing.T) {
 				id := how + string(from)
 				bring(t, j, id, from)
 				see(id, "w1"+id)
-				if o := wantState(t, j, id, order.Unknown); o.Shown != "w1"+id || o.Code != 0 || from != order.Unknown && !strings.Contains(o.Reason, "w1"+id) {
+				if o := wantState(t, j, id, order.Unknown); o.Shown != "w1"+id || o.Code != 0 ||
+					from != order.Unknown && !strings.Contains(o.Reason, "w1"+id) {
 					t.Errorf("%s: %+v", id, o)
 				}
 				if events := whats(story(t, j, id)); events[len(events)-1] != "shown>unknown" {
@@ -566,7 +600,8 @@ func TestShown(t *testing.T) {
 				if _, err := j.Decide(t.Context(), shop, Decision{OrderID: id, NotSent: true, Reason: "x"}); !refused(err) {
 					t.Errorf("%s: a person has said that it was not sent: %v", id, err)
 				}
-				if o := mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w2" + id}); o.State != order.Conflict || !strings.Contains(o.Reason, "w1"+id) || !strings.Contains(o.Reason, "w2"+id) {
+				if o := mustSettle(t, j, Evidence{OrderID: id, Withdrawal: "w2" + id}); o.State != order.Conflict ||
+					!strings.Contains(o.Reason, "w1"+id) || !strings.Contains(o.Reason, "w2"+id) {
 					t.Errorf("%s, then found under another id: %+v", id, o)
 				}
 				if o := mustDecide(t, j, Decision{OrderID: id, PaidAs: "w2" + id}); o.State != order.Accepted {
@@ -594,7 +629,8 @@ func TestShown(t *testing.T) {
 					want = order.Conflict
 				}
 				o := mustFinish(t, j, ticket, end)
-				if o.State != want || want == order.Conflict && (o.ID != "w2"+id || !strings.Contains(o.Reason, "w1"+id) || !strings.Contains(o.Reason, "w2"+id)) {
+				if o.State != want || want == order.Conflict &&
+					(o.ID != "w2"+id || !strings.Contains(o.Reason, "w1"+id) || !strings.Contains(o.Reason, "w2"+id)) {
 					t.Errorf("%s: %+v", id, o)
 				}
 			}
@@ -608,7 +644,8 @@ func TestShown(t *testing.T) {
 		ticket := mustClaim(t, j, claim("late"))
 		mustFinish(t, j, ticket, unknown)
 		show("late", "w1")
-		if o := mustFinish(t, j, ticket, accepted("w2")); o.State != order.Conflict || !strings.Contains(o.Reason, "w1") || !strings.Contains(o.Reason, "w2") {
+		if o := mustFinish(t, j, ticket, accepted("w2")); o.State != order.Conflict || !strings.Contains(o.Reason, "w1") ||
+			!strings.Contains(o.Reason, "w2") {
 			t.Errorf("accepted late under another id than it was shown: %+v", o)
 		}
 		show("never recorded", "w1")
@@ -633,7 +670,8 @@ func TestDecide(t *testing.T) {
 				}
 				o, err := j.Decide(t.Context(), shop, d)
 				if from != order.Unknown && from != order.Conflict {
-					if e := AsError(err); e == nil || e.Order.State != from || cmp.Or(e.OrderID, e.Order.OrderID) != d.OrderID || errors.Is(err, NotFound) != (from == "") {
+					if e := AsError(err); e == nil || e.Order.State != from || cmp.Or(e.OrderID, e.Order.OrderID) != d.OrderID ||
+						errors.Is(err, NotFound) != (from == "") {
 						t.Errorf("%q: %v", from, err)
 					}
 					continue
@@ -652,7 +690,8 @@ func TestDecide(t *testing.T) {
 					t.Errorf("%q, %+v: %v", from, d, err)
 					continue
 				}
-				if w := (order.Resolution{As: as, Reason: "they say so", User: "ann", Host: "till1", At: noon}); o.State != want || o.ID != d.PaidAs || o.Resolved == nil || *o.Resolved != w {
+				if w := (order.Resolution{As: as, Reason: "they say so", User: "ann", Host: "till1", At: noon}); o.State != want ||
+					o.ID != d.PaidAs || o.Resolved == nil || *o.Resolved != w {
 					t.Errorf("%q, %+v: %+v %+v", from, d, o, o.Resolved)
 				}
 			}
@@ -660,18 +699,21 @@ func TestDecide(t *testing.T) {
 		// A person may correct a person's decision, and both stay in the history.
 		bring(t, j, "2", order.Unknown)
 		for _, d := range []Decision{
-			{OrderID: "2", NotSent: true, Reason: "a"}, {OrderID: "2", PaidAs: "w2"}, {OrderID: "2", NotSent: true, Reason: "b"}, {OrderID: "2", NotSent: true, Reason: "c"}, {OrderID: "2", PaidAs: "w2b"},
+			{OrderID: "2", NotSent: true, Reason: "a"}, {OrderID: "2", PaidAs: "w2"}, {OrderID: "2", NotSent: true, Reason: "b"},
+			{OrderID: "2", NotSent: true, Reason: "c"}, {OrderID: "2", PaidAs: "w2b"},
 		} {
 			mustDecide(t, j, d)
 		}
-		want := []string{"sending>sending", "answered>unknown", "not-sent>planned", "paid-as>accepted", "not-sent>planned", "not-sent>planned", "paid-as>accepted"}
+		want := []string{"sending>sending", "answered>unknown", "not-sent>planned", "paid-as>accepted", "not-sent>planned",
+			"not-sent>planned", "paid-as>accepted"}
 		if got := whats(story(t, j, "2")); !slices.Equal(got, want) {
 			t.Errorf("the story is %v", got)
 		}
 		// An accepted order cannot be decided not sent, even after a conflict.
 		bring(t, j, "3", order.Accepted)
 		mustSettle(t, j, Evidence{OrderID: "3", Withdrawal: "w3x", Differs: "the amount is another"})
-		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "3", NotSent: true, Reason: "x"}); !errors.Is(err, Shown) || AsError(err).Order.Shown != "w3" || AsError(err).Order.State != order.Conflict {
+		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "3", NotSent: true, Reason: "x"}); !errors.Is(err,
+			Shown) || AsError(err).Order.Shown != "w3" || AsError(err).Order.State != order.Conflict {
 			t.Errorf("undo what the service accepted: %v", err)
 		}
 		if o := mustDecide(t, j, Decision{OrderID: "3", PaidAs: "w3"}); o.State != order.Accepted {
@@ -679,7 +721,8 @@ func TestDecide(t *testing.T) {
 		}
 		// Each decision must say exactly one thing.
 		bring(t, j, "4", order.Unknown)
-		for _, d := range []Decision{{OrderID: "4"}, {OrderID: "4", Reason: "x"}, {OrderID: "4", NotSent: true}, {OrderID: "4", NotSent: true, PaidAs: "w", Reason: "x"}} {
+		for _, d := range []Decision{{OrderID: "4"}, {OrderID: "4", Reason: "x"}, {OrderID: "4", NotSent: true},
+			{OrderID: "4", NotSent: true, PaidAs: "w", Reason: "x"}} {
 			if _, err := j.Decide(t.Context(), shop, d); err == nil {
 				t.Errorf("%+v was taken for a decision", d)
 			}
@@ -713,7 +756,8 @@ func TestTextThatCannotBeKept(t *testing.T) {
 func TestIDsOfAnyKind(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
-		for n, id := range []string{"a\x00b", "a\x01b", "a\x010b", "a\x011b", "\x01\x00", strings.Repeat("x", 300) + "1", strings.Repeat("x", 300) + "2", "w'; --"} {
+		for n, id := range []string{"a\x00b", "a\x01b", "a\x010b", "a\x011b", "\x01\x00", strings.Repeat("x", 300) + "1",
+			strings.Repeat("x", 300) + "2", "w'; --"} {
 			own := fmt.Sprint(n)
 			mustFinish(t, j, mustClaim(t, j, claim(own)), accepted(id))
 			if o := wantState(t, j, own, order.Accepted); o.ID != id || o.Shown != id {

@@ -34,7 +34,8 @@ type upgraded struct {
 
 func toUpgrade() []upgraded {
 	return []upgraded{
-		{"paid", "w1", order.Accepted, 0, []order.Ending{order.WasAccepted}, []string{eventPlanned, eventSending, eventAnswered}, true},
+		{"paid", "w1", order.Accepted, 0, []order.Ending{order.WasAccepted},
+			[]string{eventPlanned, eventSending, eventAnswered}, true},
 		{"open", "", order.Unknown, 0, []order.Ending{order.WasUncertain}, []string{eventSending, eventAnswered}, true},
 		{"waits", "", order.Planned, 0, nil, []string{eventPlanned}, true},
 		{"left", "", order.Planned, 0, []order.Ending{order.SaidNothing}, []string{eventSending, eventAnswered}, false},
@@ -44,7 +45,8 @@ func toUpgrade() []upgraded {
 }
 
 func (u upgraded) content() order.Content {
-	return order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", int64(100+len(u.id))), Address: "bc1q" + u.id, Memo: ""}
+	return order.Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", int64(100+len(u.id))),
+		Address: "bc1q" + u.id, Memo: ""}
 }
 
 // insert inserts a row into a table of any version, and returns the row's number.
@@ -66,7 +68,8 @@ func insert(t *tx, table string, row map[string]any) (id int64, err error) {
 
 // fill writes what a till of that version would have written.
 func fill(t *tx, version int) error {
-	account, err := insert(t, "accounts", map[string]any{"address": shop.Address, "name": shop.Name, "created": t.now, "merchant": "m1"})
+	account, err := insert(t, "accounts",
+		map[string]any{"address": shop.Address, "name": shop.Name, "created": t.now, "merchant": "m1"})
 	if err != nil {
 		return err
 	}
@@ -84,7 +87,8 @@ func fill(t *tx, version int) error {
 	}
 	var run int64
 	if version >= withRuns {
-		run, err = insert(t, "runs", by(map[string]any{"account": account, "name": "0badc0de", "digest": "sha256:0badc0de", "plan": "staff.plan",
+		run, err = insert(t, "runs", by(map[string]any{"account": account, "name": "0badc0de", "digest": "sha256:0badc0de",
+			"plan":  "staff.plan",
 			"batch": "may", "paid_before": 0, "began": t.now}))
 		if err != nil {
 			return err
@@ -101,7 +105,9 @@ func fill(t *tx, version int) error {
 	if _, err := t.exec("UPDATE runs SET approvals = 2"); err != nil {
 		return err
 	}
-	demand, err := insert(t, "demands", by(map[string]any{"account": account, "at": t.now, "persons": 2, "above": `{"crypto:btc":5}`, "approvers": "/a", "approvers_digest": "a1", "reason": ""}))
+	demand, err := insert(t, "demands",
+		by(map[string]any{"account": account, "at": t.now, "persons": 2, "above": `{"crypto:btc":5}`, "approvers": "/a",
+			"approvers_digest": "a1", "reason": ""}))
 	if err != nil {
 		return err
 	}
@@ -111,7 +117,9 @@ func fill(t *tx, version int) error {
 		}
 	}
 	for _, name := range []string{"bob", "cleo"} {
-		_, err := insert(t, "approvals", by(map[string]any{"run_id": run, "principal": name, "public_key": "ssh-ed25519 AAAA", "fingerprint": "SHA256:" + name, "signature": "sig", "seen": t.now}))
+		_, err := insert(t, "approvals",
+			by(map[string]any{"run_id": run, "principal": name, "public_key": "ssh-ed25519 AAAA",
+				"fingerprint": "SHA256:" + name, "signature": "sig", "seen": t.now}))
 		if err != nil {
 			return err
 		}
@@ -123,7 +131,8 @@ func fill(t *tx, version int) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec("INSERT INTO consent_approvals (consent, approval) SELECT ?1, id FROM approvals", consent); err != nil {
+	if _, err := t.exec("INSERT INTO consent_approvals (consent, approval) SELECT ?1, id FROM approvals",
+		consent); err != nil {
 		return err
 	}
 	if _, err := t.exec("UPDATE attempts SET demand = ?1", demand); err != nil {
@@ -141,7 +150,8 @@ func (u upgraded) fill(t *tx, version int, account, run int64, place int) error 
 		maps.Copy(row, more)
 		return row
 	}
-	o := with(map[string]any{"account": account, "order_id": u.id, "state": string(u.state), "withdrawal": u.withdrawal, "note": "a note",
+	o := with(map[string]any{"account": account, "order_id": u.id, "state": string(u.state),
+		"withdrawal": u.withdrawal, "note": "a note",
 		"user_name": "ann", "host": "till1", "created": t.now, "changed": t.now})
 	if u.run {
 		o["run"] = "0badc0de"
@@ -171,7 +181,9 @@ func (u upgraded) fill(t *tx, version int, account, run int64, place int) error 
 			if outcome == order.UnderWay {
 				ended = ""
 			}
-			if _, err := insert(t, "attempts", map[string]any{"order_row": row, "number": i + 1, "sender": u.sender, "began": t.now, "ended": ended, "outcome": string(outcome), "decimals": 8}); err != nil {
+			if _, err := insert(t, "attempts",
+				map[string]any{"order_row": row, "number": i + 1, "sender": u.sender, "began": t.now, "ended": ended,
+					"outcome": string(outcome), "decimals": 8}); err != nil {
 				return err
 			}
 		}
@@ -181,7 +193,9 @@ func (u upgraded) fill(t *tx, version int, account, run int64, place int) error 
 		if what == eventAnswered {
 			withdrawal = u.withdrawal
 		}
-		if _, err := insert(t, "events", with(map[string]any{"order_row": row, "at": t.now, "user_name": "ann", "host": "till1", "what": what, "state": string(u.state), "withdrawal": withdrawal})); err != nil {
+		if _, err := insert(t, "events",
+			with(map[string]any{"order_row": row, "at": t.now, "user_name": "ann", "host": "till1", "what": what,
+				"state": string(u.state), "withdrawal": withdrawal})); err != nil {
 			return err
 		}
 	}
@@ -211,7 +225,8 @@ func TestUpgrade(t *testing.T) {
 				j.Close()
 				checkUpgraded(t, open(), version)
 				_, err := Open(t.Context(), placeOf(j), Options{Now: j.options.Now, ownClock: true, steps: schema()[:version]})
-				want := fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", len(schema()), version)
+				want := fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version",
+					len(schema()), version)
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("the older till says %v", err)
 				}
@@ -228,11 +243,13 @@ func checkUpgraded(t *testing.T, j *book, version int) {
 		var outcomes []order.Ending
 		for i, a := range o.Attempts {
 			outcomes = append(outcomes, a.Outcome)
-			if a.Number != int64(i+1) || o.origins[i].sender != u.sender || a.Began.IsZero() || a.Ended.IsZero() != (a.Outcome == order.UnderWay) {
+			if a.Number != int64(i+1) || o.origins[i].sender != u.sender || a.Began.IsZero() ||
+				a.Ended.IsZero() != (a.Outcome == order.UnderWay) {
 				t.Errorf("%s has the attempt %+v", u.id, a)
 			}
 		}
-		if o.Content != u.content() || o.ID != u.withdrawal || o.Shown != u.withdrawal || o.Note != "a note" || o.User != "ann" ||
+		if o.Content != u.content() || o.ID != u.withdrawal || o.Shown != u.withdrawal ||
+			o.Note != "a note" || o.User != "ann" ||
 			!slices.Equal(outcomes, u.attempts) || o.Sent.IsZero() != (len(u.attempts) == 0) {
 			t.Errorf("%s became %+v", u.id, o)
 		}
@@ -256,7 +273,8 @@ func checkUpgraded(t *testing.T, j *book, version int) {
 		t.Fatalf("there are the runs %+v, %v", runs, err)
 	}
 	for _, r := range runs {
-		if r.Name != "0badc0de" || r.Digest != "sha256:0badc0de" || r.Plan != "staff.plan" || r.Batch != "may" || r.Began.IsZero() || r.User != "ann" {
+		if r.Name != "0badc0de" || r.Digest != "sha256:0badc0de" || r.Plan != "staff.plan" || r.Batch != "may" ||
+			r.Began.IsZero() || r.User != "ann" {
 			t.Errorf("the run became %+v", r)
 		}
 		rows := rowClaims(t, ledger, r)
@@ -315,10 +333,12 @@ func checkDemands(t *testing.T, l *Ledger, version int) int64 {
 		}
 		return 0
 	}
-	if len(demands) != 1 || now.Persons != 2 || now.Approvers != "/a" || now.Digest != "a1" || !reflect.DeepEqual(now.Above, btc(5)) {
+	if len(demands) != 1 || now.Persons != 2 || now.Approvers != "/a" || now.Digest != "a1" ||
+		!reflect.DeepEqual(now.Above, btc(5)) {
 		t.Errorf("it demands %+v", demands)
 	}
-	if len(approvals) != 2 || approvals[0].Principal != "bob" || approvals[0].Fingerprint != "SHA256:bob" || approvals[0].Signature != "sig" || approvals[0].Seen.IsZero() {
+	if len(approvals) != 2 || approvals[0].Principal != "bob" || approvals[0].Fingerprint != "SHA256:bob" ||
+		approvals[0].Signature != "sig" || approvals[0].Seen.IsZero() {
 		t.Errorf("its approvals are %+v", approvals)
 	}
 	checkConsent(t, l, now.Number)

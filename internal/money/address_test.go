@@ -61,12 +61,14 @@ func TestCheckAllowed(t *testing.T) {
 		text string
 		says string
 	}{
-		"of one of the formats":  {withFormats(), segwit, ""},
-		"of the other":           {withFormats(), ethereum, ""},
-		"mistyped":               {withFormats(), segwit[:41] + "5", "shape of a Bitcoin address, but its checksum is wrong"},
-		"of another network":     {withFormats(), tron, "is a TRON address, and no currency of the profile has such addresses"},
-		"a look-alike":           {withFormats(), "bc1qw508d6qejxtdg4y5r3z\u0430rvary0c5xw7kv8f3t4", "U+0430"},
-		"of no shape":            {withFormats(), "alice", "is valid in no format of the profile's currencies (bitcoin, ethereum)"},
+		"of one of the formats": {withFormats(), segwit, ""},
+		"of the other":          {withFormats(), ethereum, ""},
+		"mistyped":              {withFormats(), segwit[:41] + "5", "shape of a Bitcoin address, but its checksum is wrong"},
+		"of another network": {withFormats(), tron,
+			"is a TRON address, and no currency of the profile has such addresses"},
+		"a look-alike": {withFormats(), "bc1qw508d6qejxtdg4y5r3z\u0430rvary0c5xw7kv8f3t4", "U+0430"},
+		"of no shape": {withFormats(), "alice",
+			"is valid in no format of the profile's currencies (bitcoin, ethereum)"},
 		"of no shape of one":     {only, "alice", "is not valid in the format bitcoin: it begins"},
 		"a currency without one": {partly, "alice", ""},
 		"a currency with none":   {anything, "alice", ""},
@@ -81,16 +83,21 @@ func TestCheckAllowed(t *testing.T) {
 
 func TestWithoutLimit(t *testing.T) {
 	r := NewRegistry().With(
-		Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8}, Entry{Code: "Doge", Kind: api.Crypto, Decimals: 8}, Entry{Code: "Eur", Kind: api.Fiat, Decimals: 2},
+		Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8}, Entry{Code: "Doge", Kind: api.Crypto, Decimals: 8},
+		Entry{Code: "Eur", Kind: api.Fiat, Decimals: 2},
 	)
 	but := func(n int) string { return fmt.Sprintf("%d fiat currencies", isoCount-n) }
 	for name, c := range map[string]struct {
 		l    Limits
 		want []string
 	}{
-		"no limit":   {Limits{}, nil},
-		"one":        {Limits{MaxPerWithdrawal: []api.Amount{crypt("BTC", 5)}}, []string{"max_per_withdrawal sets no limit on Doge, EUR, UsdtErc20, Xlr and " + but(1)}},
-		"both lists": {Limits{MaxPerWithdrawal: []api.Amount{crypt("Btc", 5)}, MaxPerRun: []api.Amount{fia("Usd", 5), fia("EUR", 5)}}, []string{"max_per_withdrawal sets no limit on Doge, EUR, UsdtErc20, Xlr and " + but(1), "max_per_run sets no limit on Btc, Doge, UsdtErc20, Xlr and " + but(2)}},
+		"no limit": {Limits{}, nil},
+		"one": {Limits{MaxPerWithdrawal: []api.Amount{crypt("BTC", 5)}},
+			[]string{"max_per_withdrawal sets no limit on Doge, EUR, UsdtErc20, Xlr and " + but(1)}},
+		"both lists": {Limits{MaxPerWithdrawal: []api.Amount{crypt("Btc", 5)},
+			MaxPerRun: []api.Amount{fia("Usd", 5), fia("EUR", 5)}},
+			[]string{"max_per_withdrawal sets no limit on Doge, EUR, UsdtErc20, Xlr and " + but(1),
+				"max_per_run sets no limit on Btc, Doge, UsdtErc20, Xlr and " + but(2)}},
 	} {
 		got := c.l.Without(r)
 		if strings.Join(got, "|") != strings.Join(c.want, "|") {
@@ -104,7 +111,8 @@ func TestWithoutLimit(t *testing.T) {
 	if got := (Limits{MaxPerRun: every}).Without(r); got != nil {
 		t.Errorf("every currency has a limit, and %q", got)
 	}
-	if got := (Limits{MaxPerRun: every[:len(every)-1]}).Without(r); len(got) != 1 || !strings.HasSuffix(got[0], "no limit on 1 fiat currency") {
+	if got := (Limits{MaxPerRun: every[:len(every)-1]}).Without(r); len(got) != 1 ||
+		!strings.HasSuffix(got[0], "no limit on 1 fiat currency") {
 		t.Errorf("all but one have a limit, and %q", got)
 	}
 }

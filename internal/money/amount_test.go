@@ -124,7 +124,8 @@ func TestParseAmountRefuses(t *testing.T) {
 			t.Errorf("ParseAmount(%q, %v) = %v, %v; want an *Error", c.text, c.withdrawn, got, err)
 			continue
 		}
-		if says := strings.ReplaceAll(c.says, "Usd is wrong", "is wrong, because USD is known as a fiat currency: write Usd"); !strings.Contains(err.Error(), says) {
+		if says := strings.ReplaceAll(c.says, "Usd is wrong",
+			"is wrong, because USD is known as a fiat currency: write Usd"); !strings.Contains(err.Error(), says) {
 			t.Errorf("ParseAmount(%q, %v): %q does not say %q", c.text, c.withdrawn, err, says)
 		}
 	}

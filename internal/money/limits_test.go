@@ -23,28 +23,43 @@ func TestLimits(t *testing.T) {
 		index    int
 		says     string
 	}{
-		"nothing is limited":           {Limits{}, []Payment{{btc, crypt("Btc", math.MaxInt64), "a"}}, "", 0, ""},
-		"just the limit":               {l, []Payment{{btc, crypt("Btc", 50), "a"}}, "", 0, ""},
-		"one more than the limit":      {l, []Payment{{btc, crypt("Btc", 51), "a"}}, RuleLimit, 0, "max_per_withdrawal|0.00000051 Btc is more than the 0.00000050 Btc"},
-		"in another case":              {l, []Payment{{btc, crypt("BTC", 51), "a"}}, RuleLimit, 0, "one withdrawal"},
-		"the second of two":            {l, []Payment{{btc, crypt("Btc", 50), "a"}, {btc, crypt("Btc", 51), "a"}}, RuleLimit, 1, "one withdrawal"},
-		"equivalent within its limit":  {l, []Payment{{btc, fia("USD", 1000), "a"}}, "", 0, ""},
-		"equivalent above its limit":   {l, []Payment{{btc, fia("USD", 1001), "a"}}, RuleLimit, 0, "10.01 USD is more than the 10.00 USD"},
-		"equivalent without a limit":   {l, []Payment{{btc, fia("EUR", 1), "a"}}, RuleLimit, 0, "max_per_withdrawal limits Btc but not EUR, so this amount cannot be checked"},
+		"nothing is limited": {Limits{}, []Payment{{btc, crypt("Btc", math.MaxInt64), "a"}}, "", 0, ""},
+		"just the limit":     {l, []Payment{{btc, crypt("Btc", 50), "a"}}, "", 0, ""},
+		"one more than the limit": {l, []Payment{{btc, crypt("Btc", 51), "a"}}, RuleLimit, 0,
+			"max_per_withdrawal|0.00000051 Btc is more than the 0.00000050 Btc"},
+		"in another case": {l, []Payment{{btc, crypt("BTC", 51), "a"}}, RuleLimit, 0, "one withdrawal"},
+		"the second of two": {l, []Payment{{btc, crypt("Btc", 50), "a"}, {btc, crypt("Btc", 51), "a"}}, RuleLimit,
+			1, "one withdrawal"},
+		"equivalent within its limit": {l, []Payment{{btc, fia("USD", 1000), "a"}}, "", 0, ""},
+		"equivalent above its limit": {l, []Payment{{btc, fia("USD", 1001), "a"}}, RuleLimit, 0,
+			"10.01 USD is more than the 10.00 USD"},
+		"equivalent without a limit": {l, []Payment{{btc, fia("EUR", 1), "a"}}, RuleLimit, 0,
+			"max_per_withdrawal limits Btc but not EUR, so this amount cannot be checked"},
 		"a currency without a limit":   {l, []Payment{{xlr, crypt("Xlr", math.MaxInt64), "a"}}, "", 0, ""},
 		"and its unlimited equivalent": {l, []Payment{{xlr, fia("EUR", math.MaxInt64), "a"}}, "", 0, ""},
 		"and its limited equivalent":   {l, []Payment{{xlr, fia("USD", 1001), "a"}}, RuleLimit, 0, "one withdrawal"},
 		"a run just at the limit":      {l, []Payment{{btc, fia("USD", 700), "a"}, {usd, fia("USD", 800), "a"}}, "", 0, ""},
-		"a run above the limit":        {l, []Payment{{btc, fia("USD", 700), "a"}, {usd, fia("Usd", 801), "a"}}, RuleLimit, -1, "15.01 USD is more than the 15.00 USD"},
-		"other units do not count":     {l, []Payment{{btc, fia("USD", 1000), "a"}, {btc, crypt("Btc", 50), "a"}, {btc, crypt("Btc", 50), "a"}}, "", 0, ""},
-		"no way round a run's limit":   {Limits{MaxPerRun: l.MaxPerRun}, []Payment{{usd, fia("EUR", 1), "a"}}, RuleLimit, 0, "max_per_run"},
-		"a run beyond 64 bits":         {Limits{MaxPerRun: l.MaxPerRun}, []Payment{{btc, fia("USD", math.MaxInt64), "a"}, {btc, fia("USD", math.MaxInt64), "a"}}, RuleLimit, -1, "184467440737095516.14 USD is more"},
-		"a negative makes no room":     {l, []Payment{{btc, fia("USD", 900), "a"}, {btc, fia("USD", -900), "a"}, {btc, fia("USD", 900), "a"}}, RuleLimit, -1, "18.00 USD"},
-		"an allowed address":           {allow, []Payment{{btc, crypt("Btc", 1), "b"}}, "", 0, ""},
-		"another address":              {allow, []Payment{{btc, crypt("Btc", 1), "a"}, {btc, crypt("Btc", 1), "B"}}, RuleAllowList, 1, `the address "B" is not`},
-		"allowed in another case":      {Limits{AllowAddresses: []string{segwit, ethereum}}, []Payment{{btc, crypt("Btc", 1), strings.ToUpper(segwit)}, {btc, crypt("Btc", 1), strings.ToLower(ethereum)}}, "", 0, ""},
-		"allowed in capitals":          {Limits{AllowAddresses: []string{strings.ToUpper(segwit)}}, []Payment{{btc, crypt("Btc", 1), segwit}}, "", 0, ""},
-		"no payment":                   {allow, nil, "", 0, ""},
+		"a run above the limit": {l, []Payment{{btc, fia("USD", 700), "a"}, {usd, fia("Usd", 801), "a"}}, RuleLimit,
+			-1, "15.01 USD is more than the 15.00 USD"},
+		"other units do not count": {l,
+			[]Payment{{btc, fia("USD", 1000), "a"}, {btc, crypt("Btc", 50), "a"}, {btc, crypt("Btc", 50), "a"}}, "", 0, ""},
+		"no way round a run's limit": {Limits{MaxPerRun: l.MaxPerRun}, []Payment{{usd, fia("EUR", 1), "a"}},
+			RuleLimit, 0, "max_per_run"},
+		"a run beyond 64 bits": {Limits{MaxPerRun: l.MaxPerRun},
+			[]Payment{{btc, fia("USD", math.MaxInt64), "a"}, {btc, fia("USD", math.MaxInt64), "a"}}, RuleLimit, -1,
+			"184467440737095516.14 USD is more"},
+		"a negative makes no room": {l,
+			[]Payment{{btc, fia("USD", 900), "a"}, {btc, fia("USD", -900), "a"}, {btc, fia("USD", 900), "a"}},
+			RuleLimit, -1, "18.00 USD"},
+		"an allowed address": {allow, []Payment{{btc, crypt("Btc", 1), "b"}}, "", 0, ""},
+		"another address": {allow, []Payment{{btc, crypt("Btc", 1), "a"}, {btc, crypt("Btc", 1), "B"}},
+			RuleAllowList, 1, `the address "B" is not`},
+		"allowed in another case": {Limits{AllowAddresses: []string{segwit, ethereum}},
+			[]Payment{{btc, crypt("Btc", 1), strings.ToUpper(segwit)},
+				{btc, crypt("Btc", 1), strings.ToLower(ethereum)}}, "", 0, ""},
+		"allowed in capitals": {Limits{AllowAddresses: []string{strings.ToUpper(segwit)}},
+			[]Payment{{btc, crypt("Btc", 1), segwit}}, "", 0, ""},
+		"no payment": {allow, nil, "", 0, ""},
 	} {
 		err := c.l.Check(known(), c.payments...)
 		var e *LimitError
@@ -70,10 +85,13 @@ func TestLimits(t *testing.T) {
 // that is too large.
 func TestTallyReportsEveryBrokenLimit(t *testing.T) {
 	l := Limits{MaxPerWithdrawal: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1000}},
-		MaxPerRun: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1500}, {Kind: api.Crypto, Code: "Btc", Minor: 7}, {Kind: api.Fiat, Code: "EUR", Minor: 10}}}
+		MaxPerRun: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1500}, {Kind: api.Crypto, Code: "Btc", Minor: 7},
+			{Kind: api.Fiat, Code: "EUR", Minor: 10}}}
 	tally := l.Tally(known())
 	var broken []int
-	for i, amount := range []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1001}, {Kind: api.Fiat, Code: "USD", Minor: 500}, {Kind: api.Fiat, Code: "USD", Minor: 1002}, {Kind: api.Crypto, Code: "Btc", Minor: 8}} {
+	for i, amount := range []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1001},
+		{Kind: api.Fiat, Code: "USD", Minor: 500}, {Kind: api.Fiat, Code: "USD", Minor: 1002},
+		{Kind: api.Crypto, Code: "Btc", Minor: 8}} {
 		if err := tally.Add(Payment{btc, amount, "a"}); err != nil {
 			broken = append(broken, i)
 			if e := (*LimitError)(nil); !errors.As(err, &e) || e.Index != i {

@@ -10,17 +10,22 @@ import (
 
 func TestLookup(t *testing.T) {
 	for code, want := range map[string]Entry{
-		"usd": {"USD", api.Fiat, 2, false, ""}, "USD": {"USD", api.Fiat, 2, false, ""}, "aed": {"AED", api.Fiat, 2, false, ""},
-		"Zwg": {"ZWG", api.Fiat, 2, false, ""}, "jpy": {"JPY", api.Fiat, 0, false, ""}, "KWD": {"KWD", api.Fiat, 3, false, ""},
-		"clf": {"CLF", api.Fiat, 4, false, ""}, "ISK": {"ISK", api.Fiat, 0, false, ""}, "TND": {"TND", api.Fiat, 3, false, ""},
-		"btc": {"Btc", api.Crypto, -1, false, ""}, "USDTERC20": {"UsdtErc20", api.Crypto, -1, false, ""}, "XLR": {"Xlr", api.Crypto, -1, true, ""},
+		"usd": {"USD", api.Fiat, 2, false, ""}, "USD": {"USD", api.Fiat, 2, false, ""},
+		"aed": {"AED", api.Fiat, 2, false, ""},
+		"Zwg": {"ZWG", api.Fiat, 2, false, ""}, "jpy": {"JPY", api.Fiat, 0, false, ""},
+		"KWD": {"KWD", api.Fiat, 3, false, ""},
+		"clf": {"CLF", api.Fiat, 4, false, ""}, "ISK": {"ISK", api.Fiat, 0, false, ""},
+		"TND": {"TND", api.Fiat, 3, false, ""},
+		"btc": {"Btc", api.Crypto, -1, false, ""}, "USDTERC20": {"UsdtErc20", api.Crypto, -1, false, ""},
+		"XLR": {"Xlr", api.Crypto, -1, true, ""},
 	} {
 		if got, ok := NewRegistry().Lookup(code); !ok || got != want {
 			t.Errorf("Lookup(%q) = %v, %v; want %v", code, got, ok, want)
 		}
 	}
 	// Funds, metals, tests, withdrawn codes; letters that only fold to ASCII; and no codes at all.
-	for _, code := range []string{"XAU", "XXX", "XTS", "XDR", "CHE", "USN", "BOV", "HRK", "ZWL", "SLL", "CUC", "", "US", "USDX", "U D", "ED2", "2 A", "D2 ", "ſek", "\u212Aes"} {
+	for _, code := range []string{"XAU", "XXX", "XTS", "XDR", "CHE", "USN", "BOV", "HRK", "ZWL", "SLL", "CUC", "", "US",
+		"USDX", "U D", "ED2", "2 A", "D2 ", "ſek", "\u212Aes"} {
 		if got, ok := NewRegistry().Lookup(code); ok {
 			t.Errorf("Lookup(%q) = %v; want nothing", code, got)
 		}
@@ -36,7 +41,8 @@ func TestISO4217IsSortedAndWhole(t *testing.T) {
 		if i > 0 && isoAt(i-1).Code >= e.Code {
 			t.Errorf("%s stands before %s", isoAt(i-1).Code, e.Code)
 		}
-		if strings.Trim(e.Code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || e.Decimals < 0 || e.Decimals > 4 || iso4217[i*isoWidth+4] != ' ' {
+		if strings.Trim(e.Code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || e.Decimals < 0 || e.Decimals > 4 ||
+			iso4217[i*isoWidth+4] != ' ' {
 			t.Errorf("row %d is %q", i, iso4217[i*isoWidth:(i+1)*isoWidth])
 		}
 		if got, ok := isoLookup(e.Code); !ok || got != e {
@@ -84,8 +90,10 @@ func TestWith(t *testing.T) {
 		Entry{Code: "usd", Kind: api.Fiat, Decimals: Unknown}, // an unknown number keeps the known one
 	)
 	for code, want := range map[string]Entry{
-		"btc": {"BTC", api.Crypto, 8, false, ""}, "doge": {"DOGE", api.Crypto, 6, true, ""}, "xlr": {"XLR", api.Crypto, 7, true, ""},
-		"MNT": {"mnt", api.Crypto, 18, false, ""}, "ZZZ": {"ZZZ", api.Fiat, 1, false, ""}, "USD": {"USD", api.Fiat, 2, false, ""},
+		"btc": {"BTC", api.Crypto, 8, false, ""}, "doge": {"DOGE", api.Crypto, 6, true, ""},
+		"xlr": {"XLR", api.Crypto, 7, true, ""},
+		"MNT": {"mnt", api.Crypto, 18, false, ""}, "ZZZ": {"ZZZ", api.Fiat, 1, false, ""},
+		"USD": {"USD", api.Fiat, 2, false, ""},
 	} {
 		if got, _ := r.Lookup(code); got != want {
 			t.Errorf("Lookup(%q) = %v, want %v", code, got, want)
@@ -94,8 +102,10 @@ func TestWith(t *testing.T) {
 	if e, _ := base.Lookup("btc"); e.Decimals != Unknown {
 		t.Errorf("With changed the registry it was called on: %v", e)
 	}
-	formats := base.With(Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"}, Entry{Code: "Ltc", Kind: api.Crypto, AddressFormat: "litecoin"}).
-		With(Entry{Code: "BTC", Kind: api.Crypto, Decimals: Unknown}, Entry{Code: "Ltc", Kind: api.Crypto, AddressFormat: "none"})
+	formats := base.With(Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8, AddressFormat: "bitcoin"},
+		Entry{Code: "Ltc", Kind: api.Crypto, AddressFormat: "litecoin"}).
+		With(Entry{Code: "BTC", Kind: api.Crypto, Decimals: Unknown},
+			Entry{Code: "Ltc", Kind: api.Crypto, AddressFormat: "none"})
 	if btc, _ := formats.Lookup("btc"); btc.AddressFormat != "bitcoin" || btc.Decimals != 8 {
 		t.Errorf("an entry that does not say the format has made %v of the one before it", btc)
 	}
@@ -154,7 +164,8 @@ func TestParseCurrency(t *testing.T) {
 
 func TestMemoRequired(t *testing.T) {
 	r := NewRegistry().With(Entry{Code: "Eos", Kind: api.Crypto, Decimals: 4, MemoRequired: true})
-	for code, want := range map[string]bool{"Xlr": true, "XLR": true, "eos": true, "Btc": false, "Doge": false, "UsdcXlr": true, "xlrEur": true} {
+	for code, want := range map[string]bool{"Xlr": true, "XLR": true, "eos": true, "Btc": false, "Doge": false,
+		"UsdcXlr": true, "xlrEur": true} {
 		if got := r.MemoRequired(api.Currency{Kind: api.Crypto, Code: code}); got != want {
 			t.Errorf("MemoRequired(%s) = %v", code, got)
 		}

@@ -23,7 +23,8 @@ const (
 
 // one returns the record of an invoice. A tenth of what was paid is the rebate.
 func one(created, code string, paid int64) api.InvoiceRebate {
-	return api.InvoiceRebate{ID: created, Created: created, PaidAmount: api.CodeAmounts{{Code: code, Minor: paid}}, Rebate: api.CodeAmounts{{Code: code, Minor: paid / 10}}}
+	return api.InvoiceRebate{ID: created, Created: created, PaidAmount: api.CodeAmounts{{Code: code, Minor: paid}},
+		Rebate: api.CodeAmounts{{Code: code, Minor: paid / 10}}}
 }
 
 func added(t *testing.T, q Query, all ...api.ResellerStats) *Report {
@@ -41,7 +42,8 @@ func added(t *testing.T, q Query, all ...api.ResellerStats) *Report {
 func brief(rows []Row) []string {
 	lines := []string{}
 	for _, r := range rows {
-		line := fmt.Sprintf("%s %s %s n=%d volume=%d rebates=%d share=%v last=%s", r.Label, r.Period, r.Currency, r.Invoices, r.Volume, r.Rebates, r.Share, r.Last)
+		line := fmt.Sprintf("%s %s %s n=%d volume=%d rebates=%d share=%v last=%s", r.Label, r.Period, r.Currency, r.Invoices,
+			r.Volume, r.Rebates, r.Share, r.Last)
 		if r.PreviousRebates != nil {
 			line += fmt.Sprintf(" before=%d/%d change=%v", r.PreviousVolume, r.PreviousRebates, r.Change)
 		}
@@ -73,8 +75,10 @@ func span(t *testing.T, from, to string) Span {
 
 func TestRows(t *testing.T) {
 	shops := []api.ResellerStats{
-		{ID: south, Label: "South", InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "EUR", 300), one("2026-05-04T10:00:00", "USD", 70)}},
-		{ID: north, Label: "north", InvoiceRebates: []api.InvoiceRebate{one("2026-05-31T23:59:59", "eur", 1000), one("2026-04-30T00:00:00", "Eur", 100)}},
+		{ID: south, Label: "South", InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "EUR", 300),
+			one("2026-05-04T10:00:00", "USD", 70)}},
+		{ID: north, Label: "north", InvoiceRebates: []api.InvoiceRebate{one("2026-05-31T23:59:59", "eur", 1000),
+			one("2026-04-30T00:00:00", "Eur", 100)}},
 	}
 	for _, test := range []struct {
 		by   []Group
@@ -121,7 +125,8 @@ func TestCurrenciesAreNeverAdded(t *testing.T) {
 	record := api.InvoiceRebate{
 		ID: "i", Created: "2026-05-03T10:00:00",
 		PaidAmount: api.CodeAmounts{{Code: "Doge", Minor: 500}, {Code: "USD", Minor: 100}, {Code: "usd", Minor: 1}},
-		Rebate:     api.CodeAmounts{{Code: "DOGE", Minor: 5}, {Code: "Usdt", Minor: 7}, {Code: "ＵＳＤ", Minor: 9}, {Code: "USK", Minor: 1}, {Code: "US\u212a", Minor: 2}},
+		Rebate: api.CodeAmounts{{Code: "DOGE", Minor: 5}, {Code: "Usdt", Minor: 7}, {Code: "ＵＳＤ", Minor: 9},
+			{Code: "USK", Minor: 1}, {Code: "US\u212a", Minor: 2}},
 	}
 	want := []string{
 		"DOGE n=1 volume=500 rebates=5 share=1000 last=2026-05-03T10:00:00",
@@ -131,7 +136,8 @@ func TestCurrenciesAreNeverAdded(t *testing.T) {
 		"US\u212a n=1 volume=0 rebates=2 share=1000 last=2026-05-03T10:00:00",
 		"ＵＳＤ n=1 volume=0 rebates=9 share=1000 last=2026-05-03T10:00:00",
 	}
-	r := added(t, Query{By: []Group{ByCurrency}}, api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{record}})
+	r := added(t, Query{By: []Group{ByCurrency}},
+		api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{record}})
 	same(t, "rows", brief(slices.Collect(r.Rows())), want)
 	for row := range r.Rows() {
 		if known := row.Currency == "USD"; (row.Decimals == 2) != known || (row.Decimals == money.Unknown) == known {
@@ -151,13 +157,17 @@ func TestCurrenciesAreNeverAdded(t *testing.T) {
 func TestCurrency(t *testing.T) {
 	shop := api.ResellerStats{
 		ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{
-			{ID: "both", Created: "2026-05-03T10:00:00", PaidAmount: api.CodeAmounts{{Code: "Usd", Minor: 100}, {Code: "EUR", Minor: 7}}, Rebate: api.CodeAmounts{{Code: "EUR", Minor: 3}, {Code: "USD", Minor: 10}}},
+			{ID: "both", Created: "2026-05-03T10:00:00",
+				PaidAmount: api.CodeAmounts{{Code: "Usd", Minor: 100}, {Code: "EUR", Minor: 7}},
+				Rebate:     api.CodeAmounts{{Code: "EUR", Minor: 3}, {Code: "USD", Minor: 10}}},
 			one("soon", "EUR", 50), one("2026-05-04T10:00:00", "Doge", 50), one("2026-05-04T10:00:00", "DOGE", 50),
 		},
-		TotalVolume: []api.CodeTotal{{Code: "all", Amounts: api.CodeAmounts{{Code: "USD", Minor: 101}, {Code: "EUR", Minor: 56}}}},
+		TotalVolume: []api.CodeTotal{{Code: "all",
+			Amounts: api.CodeAmounts{{Code: "USD", Minor: 101}, {Code: "EUR", Minor: 56}}}},
 	}
 	r := added(t, Query{By: []Group{ByDay}, Currency: "uSd", Days: true}, shop) // the unreadable time is that of euros
-	same(t, "rows", brief(slices.Collect(r.Rows())), []string{"2026-05-03 USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
+	same(t, "rows", brief(slices.Collect(r.Rows())),
+		[]string{"2026-05-03 USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
 	same(t, "totals", brief(r.Totals()), []string{"USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
 	same(t, "sellers", brief(r.Sellers()), []string{"N USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
 	same(t, "timelines", len(r.Timelines(60)), 1)
@@ -165,7 +175,8 @@ func TestCurrency(t *testing.T) {
 	same(t, "spellings", r.Spellings(), [][]string(nil))
 	same(t, "codes", r.Codes(), []string{"DOGE", "EUR", "USD"})
 	same(t, "all time", r.AllTime()[0].Volume[0].Amounts, shop.TotalVolume[0].Amounts)
-	if d := r.Differences(); len(d) != 2 || d[0].Currency != "USD" || d[0].Service.Sign() != 0 || d[1].Service.Int64() != 101 {
+	if d := r.Differences(); len(d) != 2 || d[0].Currency != "USD" || d[0].Service.Sign() != 0 ||
+		d[1].Service.Int64() != 101 {
 		t.Errorf("the differences are %v", d)
 	}
 	r = added(t, Query{By: []Group{ByDay}, Currency: "CHF"}, api.ResellerStats{ID: north})
@@ -174,11 +185,13 @@ func TestCurrency(t *testing.T) {
 
 // TestLargeSums checks that sums that do not fit into an int64 are exact.
 func TestLargeSums(t *testing.T) {
-	stats := api.ResellerStats{ID: north, TotalVolume: []api.CodeTotal{{Code: "EUR", Amounts: api.CodeAmounts{{Code: "EUR", Minor: -3}}}}}
+	stats := api.ResellerStats{ID: north,
+		TotalVolume: []api.CodeTotal{{Code: "EUR", Amounts: api.CodeAmounts{{Code: "EUR", Minor: -3}}}}}
 	for i := range 3 {
 		stats.InvoiceRebates = append(stats.InvoiceRebates, api.InvoiceRebate{
 			ID: fmt.Sprint(i), Created: "2026-05-03T10:00:00",
-			PaidAmount: api.CodeAmounts{{Code: "EUR", Minor: math.MaxInt64}}, Rebate: api.CodeAmounts{{Code: "EUR", Minor: math.MinInt64}},
+			PaidAmount: api.CodeAmounts{{Code: "EUR", Minor: math.MaxInt64}},
+			Rebate:     api.CodeAmounts{{Code: "EUR", Minor: math.MinInt64}},
 		})
 	}
 	r := added(t, Query{By: []Group{ByReseller}}, stats)
@@ -196,7 +209,8 @@ func TestTenths(t *testing.T) {
 		part, whole int64
 		want        string
 	}{
-		{1, 3, "333"}, {2, 3, "667"}, {1, 2000, "1"}, {1, 2001, "0"}, {-1, 2000, "-1"}, {-1, 3, "-333"}, {1, -4, "-250"}, {-1, -4, "250"},
+		{1, 3, "333"}, {2, 3, "667"}, {1, 2000, "1"}, {1, 2001, "0"}, {-1, 2000, "-1"}, {-1, 3, "-333"},
+		{1, -4, "-250"}, {-1, -4, "250"},
 		{0, 5, "0"}, {5, 0, "<nil>"}, {math.MaxInt64, 1, "9223372036854775807000"},
 	} {
 		if got := tenths(big.NewInt(test.part), big.NewInt(test.whole)).String(); got != test.want {
@@ -238,15 +252,20 @@ func TestCompare(t *testing.T) {
 	// April has no 31st: the 31st of March is compared with the last day of April, so that rows and totals
 	// agree.
 	april := span(t, "2026-04-01T00:00", "2026-05-01T00:00")
-	r = added(t, Query{By: []Group{ByDay}, Span: april, Compare: true}, api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-03-31T08:00:00", "EUR", 70)}})
-	same(t, "days", brief(slices.Collect(r.Rows())), []string{"2026-04-30 EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
+	r = added(t, Query{By: []Group{ByDay}, Span: april, Compare: true},
+		api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-03-31T08:00:00", "EUR", 70)}})
+	same(t, "days", brief(slices.Collect(r.Rows())),
+		[]string{"2026-04-30 EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
 	same(t, "totals", brief(r.Totals()), []string{"EUR n=0 volume=0 rebates=0 share=<nil> last= before=70/7 change=-1000"})
 
 	// Ten days are compared with the ten days before them, regardless of months and weeks.
 	ten := span(t, "2026-02-03T00:00", "2026-02-13T00:00")
-	paid := api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-01-31T08:00:00", "EUR", 500), one("2026-02-02T23:00:00", "EUR", 300), one("2026-02-05T00:00:00", "EUR", 100)}}
+	paid := api.ResellerStats{ID: north,
+		InvoiceRebates: []api.InvoiceRebate{one("2026-01-31T08:00:00", "EUR", 500), one("2026-02-02T23:00:00", "EUR", 300),
+			one("2026-02-05T00:00:00", "EUR", 100)}}
 	r = added(t, Query{By: []Group{ByMonth}, Span: ten, Compare: true}, paid)
-	same(t, "a month", brief(slices.Collect(r.Rows())), []string{"2026-02 EUR n=1 volume=100 rebates=10 share=1000 last=2026-02-05T00:00:00 before=800/80 change=-875"})
+	same(t, "a month", brief(slices.Collect(r.Rows())),
+		[]string{"2026-02 EUR n=1 volume=100 rebates=10 share=1000 last=2026-02-05T00:00:00 before=800/80 change=-875"})
 	r = added(t, Query{By: []Group{ByWeek}, Span: ten, Compare: true}, paid)
 	same(t, "weeks", brief(slices.Collect(r.Rows())), []string{
 		"2026-W06 EUR n=1 volume=100 rebates=10 share=1000 last=2026-02-05T00:00:00 before=0/0 change=<nil>",
@@ -254,9 +273,10 @@ func TestCompare(t *testing.T) {
 	})
 
 	months := span(t, "2026-04-01T00:00", "2026-06-01T00:00")
-	r = added(t, Query{By: []Group{ByMonth}, Span: months, Compare: true}, api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{
-		one("2026-03-31T08:00:00", "EUR", 70), one("2026-02-01T00:00:00", "EUR", 30), one("2026-05-01T00:00:00", "EUR", 90),
-	}})
+	r = added(t, Query{By: []Group{ByMonth}, Span: months, Compare: true},
+		api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{
+			one("2026-03-31T08:00:00", "EUR", 70), one("2026-02-01T00:00:00", "EUR", 30), one("2026-05-01T00:00:00", "EUR", 90),
+		}})
 	same(t, "months", brief(slices.Collect(r.Rows())), []string{
 		"2026-04 EUR n=0 volume=0 rebates=0 share=0 last= before=30/3 change=-1000",
 		"2026-05 EUR n=1 volume=90 rebates=9 share=1000 last=2026-05-01T00:00:00 before=70/7 change=286",
@@ -331,7 +351,8 @@ func TestRunningSpan(t *testing.T) {
 		{"2026-11-01", "2026-12-01", "", "2026-11-23T12:00", true, "2026-10-01T00:00:00 2026-10-23T23:59:59"},
 		// A time of day, and an age, whose end is the present second.
 		{"2026-11-23T08:00", "2026-11-23T18:00", "", "2026-11-23T12:00", true, "2026-11-22T22:00:00 2026-11-23T07:59:59"},
-		{"2026-11-16T12:00:01", "2026-11-23T12:00:01", "", "2026-11-23T12:00:00", false, "2026-11-09T12:00:01 2026-11-16T12:00:00"},
+		{"2026-11-16T12:00:01", "2026-11-23T12:00:01", "", "2026-11-23T12:00:00", false,
+			"2026-11-09T12:00:01 2026-11-16T12:00:00"},
 	} {
 		s := span(t, test.from, test.to)
 		s.Unit = test.unit
@@ -346,7 +367,8 @@ func TestRunningSpan(t *testing.T) {
 	}
 	now := written(t, "2026-11-23T12:00")
 	for want, s := range map[string]Span{
-		"all time": {}, "from": {From: &now}, "until": {To: new(now.AddDate(0, 0, 1))}, "past": {To: &now}, "future": {From: new(now.AddDate(0, 0, 1))},
+		"all time": {}, "from": {From: &now}, "until": {To: new(now.AddDate(0, 0, 1))}, "past": {To: &now},
+		"future": {From: new(now.AddDate(0, 0, 1))},
 	} {
 		if got := s.Running(now); got != (want == "from" || want == "until") {
 			t.Errorf("%s is running: %v", want, got)
@@ -364,10 +386,12 @@ func TestCompareRunning(t *testing.T) {
 	march := span(t, "2026-03-01", "2026-04-01")
 	march.Unit = ByMonth
 	q := Query{By: []Group{ByDay}, Span: march, Compare: true, Now: written(t, "2026-03-27T12:00")}
-	same(t, "27 March", brief(added(t, q, shop).Totals()), []string{"EUR n=2 volume=5000 rebates=500 share=1000 last=2026-03-31T11:59:59 before=10/1 change=499000"})
+	same(t, "27 March", brief(added(t, q, shop).Totals()),
+		[]string{"EUR n=2 volume=5000 rebates=500 share=1000 last=2026-03-31T11:59:59 before=10/1 change=499000"})
 	q.Now = written(t, "2026-03-31T12:00")
 	r := added(t, q, shop)
-	same(t, "31 March", brief(r.Totals()), []string{"EUR n=2 volume=5000 rebates=500 share=1000 last=2026-03-31T11:59:59 before=210/21 change=22810"})
+	same(t, "31 March", brief(r.Totals()),
+		[]string{"EUR n=2 volume=5000 rebates=500 share=1000 last=2026-03-31T11:59:59 before=210/21 change=22810"})
 	same(t, "days", brief(slices.Collect(r.Rows())), []string{
 		"2026-03-01 EUR n=1 volume=1000 rebates=100 share=200 last=2026-03-01T00:00:00 before=10/1 change=99000",
 		"2026-03-28 EUR n=0 volume=0 rebates=0 share=0 last= before=200/20 change=-1000",
@@ -385,10 +409,13 @@ func TestCompareRunning(t *testing.T) {
 // service's own totals have no period, and are kept.
 func TestUnreadableCreated(t *testing.T) {
 	shop := api.ResellerStats{
-		ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "EUR", 300), one("1746266400", "EUR", 100), one("soon", "EUR", 0)},
-		InvoiceStats: []api.StatusCount{{Status: "Paid", Count: 3}}, TotalVolume: []api.CodeTotal{{Code: "EUR", Amounts: api.CodeAmounts{{Code: "EUR", Minor: 405}}}},
+		ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "EUR", 300),
+			one("1746266400", "EUR", 100), one("soon", "EUR", 0)},
+		InvoiceStats: []api.StatusCount{{Status: "Paid", Count: 3}},
+		TotalVolume:  []api.CodeTotal{{Code: "EUR", Amounts: api.CodeAmounts{{Code: "EUR", Minor: 405}}}},
 	}
-	for _, q := range []Query{{By: []Group{ByMonth}}, {By: []Group{ByReseller}, Span: Span{From: new(written(t, "2026-01-01"))}}} {
+	for _, q := range []Query{{By: []Group{ByMonth}},
+		{By: []Group{ByReseller}, Span: Span{From: new(written(t, "2026-01-01"))}}} {
 		r := New(q)
 		err := r.Add(shop)
 		if err == nil || !strings.HasSuffix(err.Error(), `created is not a date and time: "1746266400", and 1 more like it`) {
@@ -405,7 +432,8 @@ func TestUnreadableCreated(t *testing.T) {
 		}
 	}
 	r := added(t, Query{By: []Group{ByReseller}, Days: true}, shop)
-	same(t, "rows", brief(slices.Collect(r.Rows())), []string{"N EUR n=3 volume=400 rebates=40 share=1000 last=2026-05-03T10:00:00"})
+	same(t, "rows", brief(slices.Collect(r.Rows())),
+		[]string{"N EUR n=3 volume=400 rebates=40 share=1000 last=2026-05-03T10:00:00"})
 	same(t, "undated", r.Undated(), 2)
 }
 
@@ -413,7 +441,8 @@ func TestUnreadableCreated(t *testing.T) {
 // time of that day.
 func TestLeapSecond(t *testing.T) {
 	shop := api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{
-		one("2026-05-31T23:59:60", "EUR", 300), one("2026-05-31T23:59:59.999", "EUR", 10), one("2026-06-01T00:00:00", "USD", 10),
+		one("2026-05-31T23:59:60", "EUR", 300), one("2026-05-31T23:59:59.999", "EUR", 10),
+		one("2026-06-01T00:00:00", "USD", 10),
 	}}
 	r := added(t, Query{By: []Group{ByDay}, Days: true}, shop)
 	same(t, "days", brief(slices.Collect(r.Rows())), []string{
@@ -428,8 +457,10 @@ func TestLeapSecond(t *testing.T) {
 // ways are reported.
 func TestSpellings(t *testing.T) {
 	shops := []api.ResellerStats{
-		{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "Doge", 100), one("2026-05-03T10:00:00", "eur", 100), one("2026-05-03T10:00:00", "Ltc", 100)}},
-		{ID: south, InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "doge", 100), one("2026-05-03T10:00:00", "DOGE", 100), one("2026-05-03T10:00:00", "EUR", 100)}},
+		{ID: north, InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "Doge", 100),
+			one("2026-05-03T10:00:00", "eur", 100), one("2026-05-03T10:00:00", "Ltc", 100)}},
+		{ID: south, InvoiceRebates: []api.InvoiceRebate{one("2026-05-03T10:00:00", "doge", 100),
+			one("2026-05-03T10:00:00", "DOGE", 100), one("2026-05-03T10:00:00", "EUR", 100)}},
 	}
 	for range 2 {
 		r := added(t, Query{By: []Group{ByCurrency}}, shops...)
@@ -463,7 +494,8 @@ func TestFirstYearsAreOrdinaryTimes(t *testing.T) {
 		t.Errorf("%d timelines, want 2", len(got))
 	}
 	r = added(t, Query{By: []Group{ByReseller}, Span: span(t, "0001-01-01T00:00", "0001-02-01T00:00")}, shop)
-	same(t, "rows", brief(slices.Collect(r.Rows())), []string{"N USD n=1 volume=20 rebates=2 share=1000 last=0001-01-01T00:00:00"})
+	same(t, "rows", brief(slices.Collect(r.Rows())),
+		[]string{"N USD n=1 volume=20 rebates=2 share=1000 last=0001-01-01T00:00:00"})
 	from, to := r.query.Span.Bounds()
 	same(t, "bounds", from+" "+to, "0001-01-01T00:00:00 0001-01-31T23:59:59")
 }
@@ -480,11 +512,14 @@ func TestParseWritten(t *testing.T) {
 		"2026-05-03T10:00:00+02:00":      "2026-05-03T10:00:00 +02:00",
 		"2026-03-29T02:30:00":            "2026-03-29T02:30:00 ", // an hour that does not exist in Berlin
 		"2024-02-29T00:00:00":            "2024-02-29T00:00:00 ",
-		"2016-12-31T23:59:60":            "2016-12-31T23:59:59.999999999 ", "2016-12-31T23:59:60.5": "2016-12-31T23:59:59.999999999 ",
-		"0001-01-01T00:00:00":  "0001-01-01T00:00:00 ",
-		"2026-05-03T10:00:00.": "2026-05-03T10:00:00 .",
-		"2026-02-29T00:00:00":  "", "2026-13-01": "", "2026-00-01": "", "2026-05-00": "", "2026-05-32": "", "": "", "2026-05": "",
-		"2026-05-03T24:00:00": "", "2026-05-03T10:60:00": "", "2026-05-03T10:00:61": "", "2026-05-03T1:00": "", "03.05.2026": "", "1746266400": "",
+		"2016-12-31T23:59:60":            "2016-12-31T23:59:59.999999999 ",
+		"2016-12-31T23:59:60.5":          "2016-12-31T23:59:59.999999999 ",
+		"0001-01-01T00:00:00":            "0001-01-01T00:00:00 ",
+		"2026-05-03T10:00:00.":           "2026-05-03T10:00:00 .",
+		"2026-02-29T00:00:00":            "", "2026-13-01": "", "2026-00-01": "", "2026-05-00": "", "2026-05-32": "",
+		"": "", "2026-05": "",
+		"2026-05-03T24:00:00": "", "2026-05-03T10:60:00": "", "2026-05-03T10:00:61": "", "2026-05-03T1:00": "",
+		"03.05.2026": "", "1746266400": "",
 		"２026-05-03": "", "2026-05-03T": "", "2026-05-03Z": "", "-026-05-03": "", "2026-05-03\x0010:00": "",
 	} {
 		at, rest, ok := ParseWritten(text)
@@ -510,7 +545,8 @@ func FuzzParseWritten(f *testing.F) {
 		if !strings.HasSuffix(text, rest) {
 			t.Errorf("%q does not end in %q", text, rest)
 		}
-		if again, _, ok := ParseWritten(at.Format("2006-01-02T15:04:05.000000000")); at.Year() >= 0 && at.Year() <= 9999 && (!ok || !again.Equal(at)) {
+		if again, _, ok := ParseWritten(at.Format("2006-01-02T15:04:05.000000000")); at.Year() >= 0 && at.Year() <= 9999 &&
+			(!ok || !again.Equal(at)) {
 			t.Errorf("%q is %s, and that is %s", text, at, again)
 		}
 	})
@@ -524,7 +560,8 @@ func TestPeriodsHaveNoGaps(t *testing.T) {
 		unit := rapid.SampledFrom([]Unit{ByDay, ByWeek, ByMonth, Year}).Draw(t, "unit")
 		begin := d.begin(unit)
 		next := begin.step(unit, 1)
-		if begin > d || next <= d || next.begin(unit) != next || begin.steps(unit, next) != 1 || next.step(unit, -1) != begin {
+		if begin > d || next <= d || next.begin(unit) != next || begin.steps(unit, next) != 1 ||
+			next.step(unit, -1) != begin {
 			t.Fatalf("%s is in the %s from %s, after which comes %s", d.time(), unit, begin.time(), next.time())
 		}
 		if (d - 1).name(unit) == d.name(unit) != (begin != d) {
@@ -535,7 +572,8 @@ func TestPeriodsHaveNoGaps(t *testing.T) {
 
 func TestTimelines(t *testing.T) {
 	shop := api.ResellerStats{ID: north, InvoiceRebates: []api.InvoiceRebate{
-		one("2026-05-03T10:00:00", "EUR", 300), one("2026-05-06T10:00:00", "EUR", 100), one("2026-05-06T11:00:00", "EUR", 10), one("2026-05-04T10:00:00", "USD", 50),
+		one("2026-05-03T10:00:00", "EUR", 300), one("2026-05-06T10:00:00", "EUR", 100), one("2026-05-06T11:00:00", "EUR", 10),
+		one("2026-05-04T10:00:00", "USD", 50),
 	}}
 	lines := func(q Query, most int) (all []string) {
 		q.Days = true
@@ -550,29 +588,40 @@ func TestTimelines(t *testing.T) {
 	}
 	by := []Group{ByReseller}
 	same(t, "days", lines(Query{By: by}, 60), []string{
-		"EUR by day, false: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11", "USD by day, false: 2026-05-03=0 2026-05-04=5 2026-05-05=0 2026-05-06=0"})
-	same(t, "the days of the span", lines(Query{By: by, Span: span(t, "2026-05-02T00:00", "2026-05-07T00:00")}, 60), []string{
-		"EUR by day, false: 2026-05-02=0 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11", "USD by day, false: 2026-05-02=0 2026-05-03=0 2026-05-04=5 2026-05-05=0 2026-05-06=0"})
-	same(t, "a span that is too long", lines(Query{By: by, Span: span(t, "1990-01-01T00:00", "2026-05-07T00:00")}, 60)[:1], []string{
-		"EUR by day, false: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11"})
+		"EUR by day, false: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11",
+		"USD by day, false: 2026-05-03=0 2026-05-04=5 2026-05-05=0 2026-05-06=0"})
+	same(t, "the days of the span",
+		lines(Query{By: by, Span: span(t, "2026-05-02T00:00", "2026-05-07T00:00")}, 60), []string{
+			"EUR by day, false: 2026-05-02=0 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11",
+			"USD by day, false: 2026-05-02=0 2026-05-03=0 2026-05-04=5 2026-05-05=0 2026-05-06=0"})
+	same(t, "a span that is too long",
+		lines(Query{By: by, Span: span(t, "1990-01-01T00:00", "2026-05-07T00:00")}, 60)[:1], []string{
+			"EUR by day, false: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11"})
 	from := func(text string) Span { return Span{From: new(written(t, text))} }
 	now := written(t, "2026-05-08T12:00")
 	same(t, "until today", lines(Query{By: by, Now: now}, 60)[:1], []string{
 		"EUR by day, false: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
 	same(t, "a span without an end", lines(Query{By: by, Now: now, Span: from("2026-05-05")}, 60), []string{
 		"EUR by day, false: 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
-	same(t, "a running span", lines(Query{By: by, Now: now, Span: span(t, "2026-05-05T00:00", "2026-06-01T00:00")}, 60), []string{
+	same(t, "a running span", lines(Query{By: by, Now: now,
+		Span: span(t, "2026-05-05T00:00", "2026-06-01T00:00")}, 60), []string{
 		"EUR by day, false: 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
-	same(t, "a span that is over", lines(Query{By: by, Now: now, Span: span(t, "2026-05-05T00:00", "2026-05-08T00:00")}, 60), []string{
-		"EUR by day, false: 2026-05-05=0 2026-05-06=11 2026-05-07=0"})
-	same(t, "a clock ahead of ours", lines(Query{By: by, Now: written(t, "2026-05-05T12:00"), Span: from("2026-05-04")}, 60)[:1], []string{
-		"EUR by day, false: 2026-05-04=0 2026-05-05=0 2026-05-06=11"})
-	same(t, "silence before", lines(Query{By: by, Span: span(t, "2026-02-01T00:00", "2026-05-07T00:00"), Now: now}, 60)[1:], []string{
+	same(t, "a span that is over",
+		lines(Query{By: by, Now: now, Span: span(t, "2026-05-05T00:00", "2026-05-08T00:00")}, 60), []string{
+			"EUR by day, false: 2026-05-05=0 2026-05-06=11 2026-05-07=0"})
+	same(t, "a clock ahead of ours",
+		lines(Query{By: by, Now: written(t, "2026-05-05T12:00"), Span: from("2026-05-04")}, 60)[:1], []string{
+			"EUR by day, false: 2026-05-04=0 2026-05-05=0 2026-05-06=11"})
+	same(t, "silence before", lines(Query{By: by, Span: span(t, "2026-02-01T00:00", "2026-05-07T00:00"),
+		Now: now}, 60)[1:], []string{
 		"USD by week, false: 2026-W05=0 2026-W06=0 2026-W07=0 2026-W08=0 2026-W09=0 2026-W10=0 2026-W11=0 2026-W12=0 2026-W13=0 2026-W14=0 2026-W15=0 2026-W16=0 2026-W17=0 2026-W18=0 2026-W19=5"})
-	same(t, "as grouped", lines(Query{By: []Group{ByMonth}}, 60), []string{"EUR by month, false: 2026-05=41", "USD by month, false: 2026-05=5"})
-	same(t, "no room for days", lines(Query{By: by}, 3), []string{"EUR by week, false: 2026-W18=30 2026-W19=11", "USD by week, false: 2026-W18=0 2026-W19=5"})
+	same(t, "as grouped", lines(Query{By: []Group{ByMonth}}, 60),
+		[]string{"EUR by month, false: 2026-05=41", "USD by month, false: 2026-05=5"})
+	same(t, "no room for days", lines(Query{By: by}, 3),
+		[]string{"EUR by week, false: 2026-W18=30 2026-W19=11", "USD by week, false: 2026-W18=0 2026-W19=5"})
 	shop.InvoiceRebates = append(shop.InvoiceRebates, one("1815-06-18T00:00:00", "EUR", 9990))
-	same(t, "the latest years", lines(Query{By: by}, 2), []string{"EUR by year, true: 2025=0 2026=41", "USD by year, true: 2025=0 2026=5"})
+	same(t, "the latest years", lines(Query{By: by}, 2),
+		[]string{"EUR by year, true: 2025=0 2026=41", "USD by year, true: 2025=0 2026=5"})
 	if got := New(Query{Days: true}).Timelines(60); got != nil {
 		t.Errorf("of nothing: %v", got)
 	}
@@ -586,23 +635,28 @@ func TestSumsProperty(t *testing.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		var shops []api.ResellerStats
 		for i := range random.IntN(4) {
-			shop := api.ResellerStats{ID: fmt.Sprintf("%08d-7425-40de-944b-e07fc1f90ae7", i), Label: []string{"A", "B", "A", ""}[i]}
+			shop := api.ResellerStats{ID: fmt.Sprintf("%08d-7425-40de-944b-e07fc1f90ae7", i),
+				Label: []string{"A", "B", "A", ""}[i]}
 			for n := range random.IntN(30) {
-				created := fmt.Sprintf("2026-%02d-%02dT%02d:%02d:%02d", 1+random.IntN(6), 1+random.IntN(28), random.IntN(24), random.IntN(60), random.IntN(60))
+				created := fmt.Sprintf("2026-%02d-%02dT%02d:%02d:%02d", 1+random.IntN(6), 1+random.IntN(28), random.IntN(24),
+					random.IntN(60), random.IntN(60))
 				amounts := func() (a api.CodeAmounts) {
 					for range random.IntN(3) {
-						a = append(a, api.CodeAmount{Code: codes[random.IntN(len(codes))], Minor: int64(random.Uint64()) >> random.IntN(64)})
+						a = append(a, api.CodeAmount{Code: codes[random.IntN(len(codes))],
+							Minor: int64(random.Uint64()) >> random.IntN(64)})
 					}
 					return a
 				}
-				shop.InvoiceRebates = append(shop.InvoiceRebates, api.InvoiceRebate{ID: fmt.Sprint(n), Created: created, PaidAmount: amounts(), Rebate: amounts()})
+				shop.InvoiceRebates = append(shop.InvoiceRebates,
+					api.InvoiceRebate{ID: fmt.Sprint(n), Created: created, PaidAmount: amounts(), Rebate: amounts()})
 			}
 			shops = append(shops, shop)
 		}
 		by := []Group{rapid.SampledFrom(Groups()).Draw(t, "by")}
 		from, to := "2026-02", "2026-04"
 		compare := rapid.Bool().Draw(t, "compare")
-		q := Query{By: by, Span: Span{From: new(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)), To: new(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))}, Compare: compare}
+		q := Query{By: by, Span: Span{From: new(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)),
+			To: new(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))}, Compare: compare}
 		if !compare && rapid.Bool().Draw(t, "all") {
 			q.Span, from, to = Span{}, "", "9"
 		}
@@ -680,8 +734,10 @@ func TestSumsProperty(t *testing.T) {
 			if row.Invoices > 0 {
 				count++
 			}
-			if row.Invoices != int64(len(invoices[k])) || row.Volume.Cmp(at(volume, k)) != 0 || row.Rebates.Cmp(at(rebates, k)) != 0 {
-				t.Fatalf("%v has %d invoices, volume %d, rebates %d; want %d, %d, %d", k, row.Invoices, row.Volume, row.Rebates, len(invoices[k]), at(volume, k), at(rebates, k))
+			if row.Invoices != int64(len(invoices[k])) || row.Volume.Cmp(at(volume, k)) != 0 ||
+				row.Rebates.Cmp(at(rebates, k)) != 0 {
+				t.Fatalf("%v has %d invoices, volume %d, rebates %d; want %d, %d, %d", k, row.Invoices, row.Volume, row.Rebates,
+					len(invoices[k]), at(volume, k), at(rebates, k))
 			}
 		}
 		if count != len(invoices) {
@@ -697,7 +753,8 @@ func TestSumsProperty(t *testing.T) {
 			if n := previous[strings.ToLower(total.Currency)]; n != nil {
 				before = n
 			}
-			if rows := earlier[strings.ToLower(total.Currency)]; compare && (rows == nil || rows.Cmp(total.PreviousRebates) != 0) {
+			if rows := earlier[strings.ToLower(total.Currency)]; compare &&
+				(rows == nil || rows.Cmp(total.PreviousRebates) != 0) {
 				t.Fatalf("%s: the rows have %d before, and the total %d", total.Currency, rows, total.PreviousRebates)
 			}
 			if total.Rebates.Cmp(sum) != 0 || compare && total.PreviousRebates.Cmp(before) != 0 {

@@ -46,7 +46,8 @@ func TestSandboxInvoices(t *testing.T) {
 				"JPY": fmt.Sprintf("%d Jpy", minor),
 				"Btc": fmt.Sprintf("0.%08d Btc", minor),
 			}[code]
-			seed.Invoices = append(seed.Invoices, invoice{label, fmt.Sprint("Order ", i), total, status, fmt.Sprintf("2025-%02d-28T23:30:00Z", month)})
+			seed.Invoices = append(seed.Invoices,
+				invoice{label, fmt.Sprint("Order ", i), total, status, fmt.Sprintf("2025-%02d-28T23:30:00Z", month)})
 			if status == "Paid" {
 				k := key{label, fmt.Sprintf("2025-%02d", month), code}
 				volume[k] += minor
@@ -89,7 +90,8 @@ func TestSandboxInvoices(t *testing.T) {
 		for row := range r.Rows() {
 			k := key{row.Label, row.Period, row.Currency}
 			if row.Volume.Int64() != volume[k] || row.Rebates.Int64() != rebates[k] || row.Invoices != invoices[k] {
-				t.Errorf("%v: %d invoices, volume %d, rebates %d; want %d, %d, %d", k, row.Invoices, row.Volume, row.Rebates, invoices[k], volume[k], rebates[k])
+				t.Errorf("%v: %d invoices, volume %d, rebates %d; want %d, %d, %d", k, row.Invoices, row.Volume, row.Rebates,
+					invoices[k], volume[k], rebates[k])
 			}
 		}
 		if len(slices.Collect(r.Rows())) != len(volume) {

@@ -27,9 +27,12 @@ func withFormat(format string) []Currency {
 func TestMakeRefusesAddressesOfAnotherFormat(t *testing.T) {
 	p := newPlanner(t)
 	p.Currencies = withFormat("bitcoin")
-	got := p.refused(fmt.Sprint("kind ", Invalid), header, "1,Btc,0.5,"+segwit, "2,btc,0.5,"+mistyped, "3,crypto:BTC,0.5,"+tron, "4,Btc,0.5,bc1qw508d6qejxtdg4y5r3z\u0430rvary0c5xw7kv8f3t4", "5,Btc,0.5,a b", "6,crypto:Doge,0.5,anything")
+	got := p.refused(fmt.Sprint("kind ", Invalid), header, "1,Btc,0.5,"+segwit, "2,btc,0.5,"+mistyped,
+		"3,crypto:BTC,0.5,"+tron, "4,Btc,0.5,bc1qw508d6qejxtdg4y5r3z\u0430rvary0c5xw7kv8f3t4", "5,Btc,0.5,a b",
+		"6,crypto:Doge,0.5,anything")
 	want := []string{
-		"line 3: address: its checksum is wrong", "line 4: address: this is a TRON address, and Btc takes Bitcoin addresses", "line 5: address: character 24 is \"\u0430\" (U+0430)",
+		"line 3: address: its checksum is wrong", "line 4: address: this is a TRON address, and Btc takes Bitcoin addresses",
+		"line 5: address: character 24 is \"\u0430\" (U+0430)",
 		"line 6: address: character 2 is U+0020", "line 7: amount: ",
 	}
 	if !slices.EqualFunc(got, want, strings.HasPrefix) {
@@ -45,17 +48,22 @@ func TestMakeRefusesAddressesOfAnotherFormat(t *testing.T) {
 // memo, address or order id. In another notation it may be what was meant.
 func TestMakeRefusesWhatASpreadsheetDamaged(t *testing.T) {
 	p := newPlanner(t)
-	for _, text := range []string{"1.23457E+12", "1,23457E+12", "1E+05", "-2.5E-07", "1.23457e+12", "123.4E+09", "#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#ref!", "########"} {
-		got := p.refused(fmt.Sprint("kind ", Invalid), header+",memo,note", `"`+text+`",Btc,0.5,a,m,`, `2,Btc,0.5,"`+text+`",m,`, `3,Btc,0.5,a,"`+text+`",`, `4,Btc,0.5,a,m,"`+text+`"`)
+	for _, text := range []string{"1.23457E+12", "1,23457E+12", "1E+05", "-2.5E-07", "1.23457e+12", "123.4E+09", "#N/A",
+		"#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#ref!", "########"} {
+		got := p.refused(fmt.Sprint("kind ", Invalid), header+",memo,note", `"`+text+`",Btc,0.5,a,m,`,
+			`2,Btc,0.5,"`+text+`",m,`, `3,Btc,0.5,a,"`+text+`",`, `4,Btc,0.5,a,m,"`+text+`"`)
 		ok := len(got) == 3
 		for i, field := range []string{"order_id", "address", "memo"} {
-			ok = ok && strings.HasPrefix(got[i], fmt.Sprintf("line %d: %s: %q was changed by a spreadsheet", i+2, field, text)) && strings.Contains(got[i], "format the column as text")
+			ok = ok && strings.HasPrefix(got[i],
+				fmt.Sprintf("line %d: %s: %q was changed by a spreadsheet", i+2, field, text)) &&
+				strings.Contains(got[i], "format the column as text")
 		}
 		if !ok {
 			t.Errorf("%s: %q", text, got)
 		}
 	}
-	for _, memo := range []string{"1234567890123", "E+12", "1E12", "1.2E+1", "#", "#17", "A1E+12", "12345.0E+12E", "Tour#N/A", "1234.5E+12", "+1E+12"} {
+	for _, memo := range []string{"1234567890123", "E+12", "1E12", "1.2E+1", "#", "#17", "A1E+12", "12345.0E+12E",
+		"Tour#N/A", "1234.5E+12", "+1E+12"} {
 		if _, rows := p.must(header+",memo", `1,Btc,0.5,a,"`+memo+`"`); rows[0].Memo != memo {
 			t.Errorf("%s: %v", memo, rows)
 		}
@@ -77,7 +85,8 @@ func TestMakeWarnsOfAddressesThatLookMistyped(t *testing.T) {
 		}
 		return texts
 	}
-	rows := []string{"1,Btc,0.5," + segwit, "2,Btc,0.6," + mistyped, "3,Btc,0.7,bc1qexample", "4,Btc,0.8,1\u0410bc", "5,Btc,0.8," + oneCase}
+	rows := []string{"1,Btc,0.5," + segwit, "2,Btc,0.6," + mistyped, "3,Btc,0.7,bc1qexample", "4,Btc,0.8,1\u0410bc",
+		"5,Btc,0.8," + oneCase}
 	made, _ := p.must(append([]string{header}, rows...)...)
 	want := []string{
 		"line 3: order 2 pays to " + mistyped + ": it has the shape of a Bitcoin address, but its checksum is wrong",
@@ -93,7 +102,8 @@ func TestMakeWarnsOfAddressesThatLookMistyped(t *testing.T) {
 	// An error about a row without an order id names the order id that it gets.
 	p.Batch = "may"
 	made, derived := p.must("currency,amount,address", "Btc,0.6,"+mistyped)
-	if got := doubts(made); len(got) != 1 || !strings.HasPrefix(got[0], "line 2: order "+derived[0].ExternalOrderID+" pays to "+mistyped) {
+	if got := doubts(made); len(got) != 1 || !strings.HasPrefix(got[0],
+		"line 2: order "+derived[0].ExternalOrderID+" pays to "+mistyped) {
 		t.Errorf("%q", got)
 	}
 	p.Batch = ""
@@ -103,13 +113,16 @@ func TestMakeWarnsOfAddressesThatLookMistyped(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("%d,Btc,0.%d,%s", i+1, 50+i, mistyped))
 	}
 	made, _ = p.must(lines...)
-	if got := doubts(made); len(got) != maxWarnings+1 || got[maxWarnings] != "2 more rows are to addresses that look mistyped" {
+	if got := doubts(made); len(got) != maxWarnings+1 ||
+		got[maxWarnings] != "2 more rows are to addresses that look mistyped" {
 		t.Errorf("%q", got)
 	}
 
 	p.FailOnWarning = true
 	os.Remove(p.Path)
-	if got := p.refused(RuleWarning, header, "1,Btc,0.5,"+segwit, "2,Btc,0.6,"+strings.ToUpper(mistyped)); !slices.ContainsFunc(got, func(text string) bool { return strings.Contains(text, "shape of a Bitcoin address") }) {
+	if got := p.refused(RuleWarning, header, "1,Btc,0.5,"+segwit,
+		"2,Btc,0.6,"+strings.ToUpper(mistyped)); !slices.ContainsFunc(got,
+		func(text string) bool { return strings.Contains(text, "shape of a Bitcoin address") }) {
 		t.Errorf("%q", got)
 	}
 	for _, format := range []string{"none", "bitcoin"} {
@@ -123,7 +136,8 @@ func TestMakeWarnsOfAddressesThatLookMistyped(t *testing.T) {
 		t.Errorf("with the format none: %q", got)
 	}
 	p.FailOnWarning, p.Currencies = false, withFormat("ethereum")
-	if made, _ = p.must(header, "1,Btc,0.5,"+oneCase, "2,Btc,0.6,"+checked, "3,Btc,0.7,0x"+strings.ToUpper(oneCase[2:])); made.OneCase != 2 || len(doubts(made)) > 0 {
+	if made, _ = p.must(header, "1,Btc,0.5,"+oneCase, "2,Btc,0.6,"+checked,
+		"3,Btc,0.7,0x"+strings.ToUpper(oneCase[2:])); made.OneCase != 2 || len(doubts(made)) > 0 {
 		t.Errorf("%d addresses in one case, %q", made.OneCase, made.Warnings)
 	}
 }
@@ -133,7 +147,8 @@ func second(made Made, _ error) Made { return made }
 // TestMakeComparesAddressesInAnySpelling checks that two spellings of an address are the same address,
 // wherever rows are compared.
 func TestMakeComparesAddressesInAnySpelling(t *testing.T) {
-	for _, same := range [][2]string{{checked, oneCase}, {oneCase, checked}, {segwit, strings.ToUpper(segwit)}, {strings.ToUpper(segwit), segwit}} {
+	for _, same := range [][2]string{{checked, oneCase}, {oneCase, checked}, {segwit, strings.ToUpper(segwit)},
+		{strings.ToUpper(segwit), segwit}} {
 		p := newPlanner(t)
 		p.bring(under("100", same[0]), outAccepted("w1"))
 		p.bring(under("101", same[0]), outUnknown)
@@ -143,7 +158,8 @@ func TestMakeComparesAddressesInAnySpelling(t *testing.T) {
 		}
 		made, _ = p.must(header, "1,Btc,0.5,"+same[1], "2,Btc,0.5,"+same[0], "3,Btc,0.6,"+same[1])
 		said := strings.Join(made.Warnings, "\n")
-		if len(made.Warnings) != 3 || !strings.Contains(said, "line 3: order 2 pays the same amount to the same address as order 1") ||
+		if len(made.Warnings) != 3 || !strings.Contains(said,
+			"line 3: order 2 pays the same amount to the same address as order 1") ||
 			strings.Count(said, "pays the same as order 101") != 2 || strings.Contains(said, "nothing was paid before") {
 			t.Errorf("%s: %q", same[1], made.Warnings)
 		}
@@ -173,9 +189,12 @@ func TestMakeComparesAddressesInAnySpelling(t *testing.T) {
 // compares it byte by byte.
 func TestAppendLine(t *testing.T) {
 	odd := PlanRow{api.CreateWithdrawal{
-		Currency: testBtc, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 1<<63 - 1}, Address: "<a&b>\"\\\u2028\u00e9\U0001F600", Memo: "\t\x7f", Callback: "https://x.example/?a=1&b=2", ExternalOrderID: "1",
+		Currency: testBtc, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 1<<63 - 1},
+		Address: "<a&b>\"\\\u2028\u00e9\U0001F600", Memo: "\t\x7f", Callback: "https://x.example/?a=1&b=2",
+		ExternalOrderID: "1",
 	}, "\u0001 \ufeff"}
-	bare := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge, Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: -7}, Address: "a"}}
+	bare := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge,
+		Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: -7}, Address: "a"}}
 	for _, r := range append(testRows(), odd, bare) {
 		want, err := json.Marshal(lineOf(r, "9 minor"))
 		if err != nil {
@@ -191,7 +210,8 @@ func TestAppendLine(t *testing.T) {
 }
 
 func TestCheckDecimals(t *testing.T) {
-	row := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge, Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 1_000_000}, Address: "a", ExternalOrderID: "1"}}
+	row := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge,
+		Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 1_000_000}, Address: "a", ExternalOrderID: "1"}}
 	with := func(decimals int) []Currency {
 		return []Currency{{Code: "DOGE", Kind: api.Crypto, Decimals: decimals}}
 	}
@@ -199,11 +219,13 @@ func TestCheckDecimals(t *testing.T) {
 		then, now []Currency
 		says      string // empty: it is accepted
 	}{
-		"the same":          {with(8), with(8), ""},
-		"others":            {with(10), with(8), "was made with 10 decimals of Doge, and the profile has 8 decimals now: 0.0001000000 Doge in the plan is 0.01000000 DOGE today"},
+		"the same": {with(8), with(8), ""},
+		"others": {with(10), with(8),
+			"was made with 10 decimals of Doge, and the profile has 8 decimals now: 0.0001000000 Doge in the plan is 0.01000000 DOGE today"},
 		"no longer known":   {with(8), nil, "was made with 8 decimals of Doge, and the profile has no decimals known now"},
 		"none, and now one": {with(0), with(1), "was made with 0 decimals of Doge, and the profile has 1 decimal now"},
-		"known since":       {nil, with(8), "was made with no decimals known of Doge, and the profile has 8 decimals now: 1000000 minor Doge in the plan is 0.01000000 DOGE today"},
+		"known since": {nil, with(8),
+			"was made with no decimals known of Doge, and the profile has 8 decimals now: 1000000 minor Doge in the plan is 0.01000000 DOGE today"},
 		"never known":       {nil, nil, ""},
 		"another of a name": {with(8), []Currency{{Code: "Doge", Kind: api.Fiat, Decimals: 8}}, "no decimals known now"},
 	} {
@@ -212,7 +234,8 @@ func TestCheckDecimals(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := open(t, p.Path).CheckDecimals(c.now)
-		if c.says == "" && err != nil || c.says != "" && (ruleOf(err) != RuleDecimals || !strings.Contains(err.Error(), c.says)) {
+		if c.says == "" && err != nil || c.says != "" &&
+			(ruleOf(err) != RuleDecimals || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -22,33 +22,45 @@ func TestVerifyKey(t *testing.T) {
 		status int // of the call's own error
 		gets   int
 	}{
-		"finds it":       {set: func(d *desk) {}, gets: 1},
-		"not found":      {set: func(d *desk) { d.s.rows = nil }, rule: RuleKey, says: "does not find", gets: 1},
-		"400":            {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 400, envelope } }, rule: RuleKey, says: "does not find", gets: 1},
-		"refused":        {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 401, envelope } }, call: api.Rejected, status: 401, gets: 1},
-		"forbidden":      {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 403, "" } }, call: api.Rejected, status: 403, gets: 1},
-		"rate limited":   {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 429, envelope } }, call: api.Rejected, status: 429, gets: 1},
-		"500":            {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 500, envelope } }, call: api.Failed, status: 500, gets: 1},
-		"404 of a proxy": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 404, "no" } }, call: api.Failed, status: 404, gets: 1},
-		"HTML":           {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 200, "<p>" } }, call: api.Failed, status: 200, gets: 1},
+		"finds it":  {set: func(d *desk) {}, gets: 1},
+		"not found": {set: func(d *desk) { d.s.rows = nil }, rule: RuleKey, says: "does not find", gets: 1},
+		"400": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 400, envelope } },
+			rule: RuleKey, says: "does not find", gets: 1},
+		"refused": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 401, envelope } },
+			call: api.Rejected, status: 401, gets: 1},
+		"forbidden": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 403, "" } },
+			call: api.Rejected, status: 403, gets: 1},
+		"rate limited": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 429, envelope } },
+			call: api.Rejected, status: 429, gets: 1},
+		"500": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 500, envelope } },
+			call: api.Failed, status: 500, gets: 1},
+		"404 of a proxy": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 404, "no" } },
+			call: api.Failed, status: 404, gets: 1},
+		"HTML": {set: func(d *desk) { d.s.onGet = func(string) (int, string) { return 200, "<p>" } },
+			call: api.Failed, status: 200, gets: 1},
 		"another id": {set: func(d *desk) {
 			d.s.onGet = func(string) (int, string) { r := d.s.rows[0]; r["id"] = "w9"; return 200, asText(r) }
 		}, rule: RuleKey, says: "is not order 1", gets: 1},
-		"another order":    {set: change(func(r row) { r["external_id"], r["external_order_id"] = 2, "2" }), rule: RuleKey, says: "is not order 1", gets: 1},
-		"fields disagree":  {set: change(func(r row) { r["external_id"] = 2 }), rule: RuleKey, says: "is not order 1", gets: 1},
-		"no order":         {set: change(func(r row) { delete(r, "external_id"); delete(r, "external_order_id") }), rule: RuleKey, says: "is not order 1", gets: 1},
+		"another order": {set: change(func(r row) { r["external_id"], r["external_order_id"] = 2, "2" }), rule: RuleKey,
+			says: "is not order 1", gets: 1},
+		"fields disagree": {set: change(func(r row) { r["external_id"] = 2 }), rule: RuleKey,
+			says: "is not order 1", gets: 1},
+		"no order": {set: change(func(r row) { delete(r, "external_id"); delete(r, "external_order_id") }),
+			rule: RuleKey, says: "is not order 1", gets: 1},
 		"number only":      {set: change(func(r row) { delete(r, "external_order_id") }), gets: 1},
 		"another merchant": {set: change(func(r row) { r["merchant_id"] = "m2" }), rule: RuleKey, says: `"m2"`, gets: 1},
 		"no merchant":      {set: change(func(r row) { r["merchant_id"] = "" }), rule: RuleKey, says: "merchant", gets: 1},
 		"a sandbox's":      {set: func(d *desk) { d.options.AnyKey = true; d.s.rows = nil }},
 		"used before":      {set: func(d *desk) { d.key = "key1"; d.s.rows = nil }},
 		"of another account": {set: func(d *desk) {
-			if err := d.account(Account{Address: d.s.URL, Name: "kiosk"}).NoteKey(d.t.Context(), "key2", journal.KeyChecked); err != nil {
+			if err := d.account(Account{Address: d.s.URL, Name: "kiosk"}).NoteKey(d.t.Context(), "key2",
+				journal.KeyChecked); err != nil {
 				d.t.Fatal(err)
 			}
 		}, rule: RuleAccount, says: "the account kiosk at"},
 		"of another address": {set: func(d *desk) {
-			if err := d.account(Account{Address: "http://old.test", Name: "shop"}).NoteKey(d.t.Context(), "key2", journal.KeyChecked); err != nil {
+			if err := d.account(Account{Address: "http://old.test", Name: "shop"}).NoteKey(d.t.Context(), "key2",
+				journal.KeyChecked); err != nil {
 				d.t.Fatal(err)
 			}
 		}, rule: RuleAccount, says: "http://old.test"},
@@ -152,7 +164,8 @@ func TestVerifyKeyWithoutHistory(t *testing.T) {
 		"unknown":    {func(d *desk) { d.bring(asked("10"), outUnknown) }, false},
 		"being sent": {func(d *desk) { d.sends(asked("10")) }, false},
 		"in conflict": {func(d *desk) {
-			if _, err := d.ledger.Settle(d.t.Context(), journal.Evidence{OrderID: "10", Withdrawal: "w9", Differs: "x"}); err != nil {
+			if _, err := d.ledger.Settle(d.t.Context(),
+				journal.Evidence{OrderID: "10", Withdrawal: "w9", Differs: "x"}); err != nil {
 				d.t.Fatal(err)
 			}
 		}, false},
@@ -205,11 +218,13 @@ func TestVerifyKeyWithAnotherProcess(t *testing.T) {
 
 func TestWayOut(t *testing.T) {
 	old, now := Account{Address: "http://a.test", Name: "x"}, Account{Address: "http://a.test", Name: "y"}
-	if got := wayOut(old, now).String(); !strings.Contains(got, "till journal rename x y") || strings.Contains(got, "--to-base-url") {
+	if got := wayOut(old, now).String(); !strings.Contains(got, "till journal rename x y") ||
+		strings.Contains(got, "--to-base-url") {
 		t.Error(got)
 	}
 	now.Address = "http://b.test"
-	if got := wayOut(old, now).String(); !strings.Contains(got, "till journal rename x y --base-url http://a.test --to-base-url http://b.test") {
+	if got := wayOut(old, now).String(); !strings.Contains(got,
+		"till journal rename x y --base-url http://a.test --to-base-url http://b.test") {
 		t.Error(got)
 	}
 }
@@ -238,7 +253,8 @@ func TestVerifyKeyOfAMerchantNamedInIt(t *testing.T) {
 		t.Errorf("a new key of the same merchant: %v", err)
 	}
 	use("merchant-20261127")
-	if e := wantKind(t, d.verifyKey(t.Context()), Refused, RuleKey); !strings.Contains(e.Msg, `"merchant-20261127", where those before it belong to "merchant-20261126"`) {
+	if e := wantKind(t, d.verifyKey(t.Context()), Refused, RuleKey); !strings.Contains(e.Msg,
+		`"merchant-20261127", where those before it belong to "merchant-20261126"`) {
 		t.Errorf("got %v", e)
 	}
 }

@@ -40,7 +40,8 @@ func dueTo(n int) (rows []PlanRow) {
 // plan makes a plan for the desk's account, and opens it.
 func (d *desk) plan(change func(p *Plan), rows ...PlanRow) *Plan {
 	d.t.Helper()
-	p := &Plan{Path: d.t.TempDir() + "/staff.plan", Account: d.Account(), Made: d.clock.Now(), Expires: d.clock.Now().Add(72 * time.Hour)}
+	p := &Plan{Path: d.t.TempDir() + "/staff.plan", Account: d.Account(), Made: d.clock.Now(),
+		Expires: d.clock.Now().Add(72 * time.Hour)}
 	if change != nil {
 		change(p)
 	}
@@ -282,7 +283,9 @@ func TestApplyStaysUnknown(t *testing.T) {
 // order on it is not sent.
 func TestRejectedRowsAreLookedUp(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
-		d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) { return 422, envelope, true }})
+		d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
+			return 422, envelope, true
+		}})
 		p := d.plan(nil, dueTo(3)...)
 		d.mustApply(p, ApplyOptions{}).want(t, map[State]int{StateAccepted: 2, StateRejected: 1})
 		d.mustApply(p, ApplyOptions{RetryRejected: true}).want(t, map[State]int{StateAccepted: 3})
@@ -299,7 +302,8 @@ func TestApplyGivesUpAfterFiveUnknown(t *testing.T) {
 		want map[State]int
 	}{
 		"five one after the other": {nil, map[State]int{StateUnknown: 5, StatePlanned: 5}},
-		"never five":               {map[string]bool{"105": true, "109": true}, map[State]int{StateUnknown: 8, StateAccepted: 2}},
+		"never five": {map[string]bool{"105": true, "109": true},
+			map[State]int{StateUnknown: 8, StateAccepted: 2}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -330,11 +334,13 @@ func TestPaidBefore(t *testing.T) {
 		d.clock.move(time.Hour)
 		other := d.plan(nil, due("102"), due("103"))
 		d.mustApply(other, ApplyOptions{})
-		last := slices.MaxFunc([]time.Time{d.wantState("102", StateAccepted).Sent, d.wantState("103", StateAccepted).Sent}, time.Time.Compare)
+		last := slices.MaxFunc([]time.Time{d.wantState("102", StateAccepted).Sent,
+			d.wantState("103", StateAccepted).Sent}, time.Time.Compare)
 		d.clock.move(time.Hour)
 		d.s.set(func() { // sent by another machine
 			d.s.take(body("104"))
-			d.s.rows[0]["statuses"] = []any{row{"status": "New", "at": "2026-01-31T09:00:00"}, row{"status": "Done", "at": "2026-02-01T09:00:00"}}
+			d.s.rows[0]["statuses"] = []any{row{"status": "New", "at": "2026-01-31T09:00:00"},
+				row{"status": "Done", "at": "2026-02-01T09:00:00"}}
 			d.s.take(body("105"))
 			d.s.rows[0]["statuses"] = []any{row{"status": "New", "at": "2025-12-31T09:00:00"}}
 			d.s.rows[0]["amount"] = row{"Fiat": row{"USD": 333}}
@@ -353,7 +359,8 @@ func TestPaidBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		tally, err = x.LookUp(t.Context())
-		if err != nil || tally.Before != 5 || tally.Found != 2 || !tally.Last.Equal(last) || tally.LeftRows() != 1 || x.Approved() != 3 {
+		if err != nil || tally.Before != 5 || tally.Found != 2 || !tally.Last.Equal(last) ||
+			tally.LeftRows() != 1 || x.Approved() != 3 {
 			t.Errorf("after it looked: %+v, %v", tally, err)
 		}
 		if tally.DatedFirst != "2025-12-31T09:00:00" || tally.DatedLast != "2026-01-31T09:00:00" {
@@ -376,7 +383,8 @@ func TestPaidBefore(t *testing.T) {
 		if x, err = d.Applier(t.Context(), p, ApplyOptions{}); err != nil || x.Approved() != 5 {
 			t.Fatalf("approved are %d, %v", x.Approved(), err)
 		}
-		if tally, err := x.Tally(t.Context()); err != nil || tally.Before != 5 || tally.Found != 2 || tally.States[StateAccepted] != 6 {
+		if tally, err := x.Tally(t.Context()); err != nil || tally.Before != 5 || tally.Found != 2 ||
+			tally.States[StateAccepted] != 6 {
 			t.Errorf("in the end: %+v, %v", tally, err)
 		}
 	})
@@ -391,12 +399,20 @@ func TestOpenRefuses(t *testing.T) {
 		"another account": {change: func(p *Plan) { p.Account.Name = "other" }, rule: RuleAccount},
 		"another address": {change: func(p *Plan) { p.Account.Address += "/v2" }, rule: RuleAccount},
 		"expired":         {arrange: func(d *desk, p *Plan) { d.clock.move(72 * time.Hour) }, rule: RulePlanExpired},
-		"begun, expired":  {arrange: func(d *desk, p *Plan) { d.mustApply(p, ApplyOptions{}); d.clock.move(100 * time.Hour) }},
-		"other content":   {arrange: func(d *desk, p *Plan) { w := asked("101"); w.request.Amount.Minor++; d.bring(w, outAccepted("w9")) }, rule: RuleOrderID},
+		"begun, expired": {arrange: func(d *desk, p *Plan) {
+			d.mustApply(p, ApplyOptions{})
+			d.clock.move(100 * time.Hour)
+		}},
+		"other content": {arrange: func(d *desk, p *Plan) {
+			w := asked("101")
+			w.request.Amount.Minor++
+			d.bring(w, outAccepted("w9"))
+		}, rule: RuleOrderID},
 		"a newer batch run": {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) {
 			d.mustApply(d.plan(func(p *Plan) { p.Batch = "may" }, due("9")), ApplyOptions{})
 		}, rule: RuleBatchChanged},
-		"the same batch run": {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) { d.mustApply(p, ApplyOptions{}) }},
+		"the same batch run": {change: func(p *Plan) { p.Batch = "may" },
+			arrange: func(d *desk, p *Plan) { d.mustApply(p, ApplyOptions{}) }},
 		"begun, but the batch has gone on": {change: func(p *Plan) { p.Batch = "may" }, arrange: func(d *desk, p *Plan) {
 			d.mustApply(p, ApplyOptions{})
 			d.mustApply(d.plan(func(n *Plan) { n.Batch, n.Since = "may", p.Name() }, due("9")), ApplyOptions{})
@@ -463,7 +479,8 @@ func TestApplyConflict(t *testing.T) {
 func TestApplyReadsBack(t *testing.T) {
 	drop := func(d *desk) {
 		d.s.onCreate = func(map[string]any) (int, string, bool) {
-			id := d.s.take(map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}}, "address": "bc1q101"})
+			id := d.s.take(map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}},
+				"address": "bc1q101"})
 			return 200, strconv.Quote(id), false
 		}
 	}
@@ -522,7 +539,8 @@ func TestApplyDuplicates(t *testing.T) {
 	_, err := d.apply(p, ApplyOptions{})
 	wantKind(t, err, Unknown, RuleDuplicate)
 	var notes []string
-	d.mustApply(p, ApplyOptions{KeepGoing: true, Note: func(text string) { notes = append(notes, text) }}).want(t, map[State]int{StateAccepted: 1, StatePlanned: 1})
+	d.mustApply(p, ApplyOptions{KeepGoing: true, Note: func(text string) { notes = append(notes, text) }}).want(t,
+		map[State]int{StateAccepted: 1, StatePlanned: 1})
 	if len(notes) != 1 || !strings.HasPrefix(notes[0], "order 7 was not sent: order 101 has the same content") {
 		t.Errorf("it notes %q", notes)
 	}
@@ -558,7 +576,10 @@ func TestApplyInterrupted(t *testing.T) {
 	d := newDesk(t)
 	ctx, stop := context.WithCancel(t.Context())
 	p := d.plan(nil, dueTo(5)...)
-	d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) { stop(); return 200, "", true }})
+	d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
+		stop()
+		return 200, "", true
+	}})
 	tally, err := d.Sender.apply(ctx, p, ApplyOptions{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)
@@ -575,7 +596,8 @@ func TestOneApplyAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, plan := range map[string]*Plan{"another plan": q, "the same plan": p} {
-		if _, err := other.Applier(t.Context(), plan, ApplyOptions{}); !errors.Is(err, journal.Busy) || journal.AsError(err).Run != p.Name() {
+		if _, err := other.Applier(t.Context(), plan, ApplyOptions{}); !errors.Is(err, journal.Busy) ||
+			journal.AsError(err).Run != p.Name() {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -660,9 +682,11 @@ func TestOrderThatBecomesUnknownStopsTheRun(t *testing.T) {
 		other := d.open()
 		d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
 			r := due("104").CreateWithdrawal
-			ticket, err := other.Claim(context.Background(), journal.Claim{OrderID: "104", Content: contentOf(r), Callback: r.Callback, Key: "key1"})
+			ticket, err := other.Claim(context.Background(),
+				journal.Claim{OrderID: "104", Content: contentOf(r), Callback: r.Callback, Key: "key1"})
 			if err == nil {
-				_, err = other.Finish(context.Background(), ticket, journal.Outcome{Ending: order.WasUncertain, Reason: "no answer"})
+				_, err = other.Finish(context.Background(), ticket,
+					journal.Outcome{Ending: order.WasUncertain, Reason: "no answer"})
 			}
 			if err != nil {
 				t.Error(err)
@@ -690,7 +714,8 @@ func TestRejectedMeanwhile(t *testing.T) {
 		p := d.plan(nil, dueTo(6)...)
 		other := d.open()
 		d.s.onCreate = on(map[string]func() (int, string, bool){"102": func() (int, string, bool) {
-			ticket, err := other.Claim(context.Background(), journal.Claim{OrderID: "104", Content: contentOf(due("104").CreateWithdrawal), Key: "key1"})
+			ticket, err := other.Claim(context.Background(),
+				journal.Claim{OrderID: "104", Content: contentOf(due("104").CreateWithdrawal), Key: "key1"})
 			if err == nil {
 				_, err = other.Finish(context.Background(), ticket, outRejected)
 			}
@@ -716,7 +741,9 @@ func TestUnknownOfAnotherMachine(t *testing.T) {
 		p := d.plan(nil, dueTo(6)...)
 		x, tally := d.begun(p, ApplyOptions{KeepGoing: keepGoing})
 		other := d.open()
-		taken, err := other.Claim(t.Context(), journal.Claim{OrderID: "104", Content: contentOf(due("104").CreateWithdrawal), Key: "key1", Run: p.Name(), SameContent: true})
+		taken, err := other.Claim(t.Context(),
+			journal.Claim{OrderID: "104", Content: contentOf(due("104").CreateWithdrawal), Key: "key1",
+				Run: p.Name(), SameContent: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -753,8 +780,9 @@ func TestSendWithoutLookUp(t *testing.T) {
 	}
 	other := d.open()
 	for _, r := range p.Rows {
-		taken, err := other.Claim(t.Context(), journal.Claim{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal),
-			Callback: r.Callback, Note: r.Note, Key: "key1", Run: p.Name(), SameContent: true})
+		taken, err := other.Claim(t.Context(),
+			journal.Claim{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal),
+				Callback: r.Callback, Note: r.Note, Key: "key1", Run: p.Name(), SameContent: true})
 		if err == nil {
 			_, err = other.Finish(t.Context(), taken,
 				journal.Outcome{Ending: order.WasAccepted, Withdrawal: "w" + r.ExternalOrderID, Status: 200})
@@ -789,12 +817,15 @@ func TestRowsComeBack(t *testing.T) {
 			id, _ := strconv.Atoi(body["external_order_id"].(string))
 			r := due(strconv.Itoa(101 + (id-101+1)%20))
 			var err error
-			taken, err = other.Claim(context.Background(), journal.Claim{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note, Key: "key1", Run: p.Name(), SameContent: true})
+			taken, err = other.Claim(context.Background(),
+				journal.Claim{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal), Callback: r.Callback,
+					Note: r.Note, Key: "key1", Run: p.Name(), SameContent: true})
 			if err != nil {
 				t.Error(err)
 			}
 		case 3:
-			if _, err := other.Finish(context.Background(), taken, journal.Outcome{Ending: order.SaidNothing, Reason: "it was stopped"}); err != nil {
+			if _, err := other.Finish(context.Background(), taken,
+				journal.Outcome{Ending: order.SaidNothing, Reason: "it was stopped"}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -939,7 +970,8 @@ func TestOneRunOfABatchAtATime(t *testing.T) {
 		t.Errorf("the same plan: %v", err)
 	}
 	newer := d.plan(may(old.Name()), dueTo(4)...)
-	if _, err := second.Applier(t.Context(), newer, ApplyOptions{}); !errors.Is(err, journal.Busy) || journal.AsError(err).Run != old.Name() {
+	if _, err := second.Applier(t.Context(), newer, ApplyOptions{}); !errors.Is(err, journal.Busy) ||
+		journal.AsError(err).Run != old.Name() {
 		t.Errorf("a newer plan of the batch: %v", err)
 	}
 	d.ledger.Journal().Close()
@@ -963,7 +995,8 @@ func TestOneRunOfABatchAtATime(t *testing.T) {
 // comes first.
 func TestRefusedKeyBeatsTooManyCalls(t *testing.T) {
 	call := func(status int) error { return &api.Error{Status: status, Outcome: api.Rejected} }
-	for _, errs := range [][]error{{call(429), call(401)}, {call(401), call(429)}, {&Error{Kind: Unknown}, call(429), call(403)}} {
+	for _, errs := range [][]error{{call(429), call(401)}, {call(401), call(429)},
+		{&Error{Kind: Unknown}, call(429), call(403)}} {
 		s := &sending{end: func() {}}
 		for _, err := range errs {
 			s.stop(err)
@@ -1074,7 +1107,8 @@ func TestDoubtIsLookedForBackToItsAttempt(t *testing.T) {
 	d.options.FirstPage = api.PageBaseOne
 	d.history()
 	d.bring(withdrawal{request: due("101").CreateWithdrawal}, outUnknown)
-	if _, err := d.ledger.Decide(t.Context(), journal.Decision{OrderID: "101", NotSent: true, Reason: "the provider said so"}); err != nil {
+	if _, err := d.ledger.Decide(t.Context(),
+		journal.Decision{OrderID: "101", NotSent: true, Reason: "the provider said so"}); err != nil {
 		t.Fatal(err)
 	}
 	d.clock.move(time.Hour)
@@ -1109,7 +1143,8 @@ func TestPlanChangesDuringItsRun(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("bc1q150"), []byte("bc1qbad")), []byte("shop.test"), []byte("evil.test"))
+			text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("bc1q150"), []byte("bc1qbad")), []byte("shop.test"),
+				[]byte("evil.test"))
 			_, err = f.WriteAt(text, 0)
 			return errors.Join(err, f.Close())
 		},
@@ -1153,7 +1188,8 @@ func TestAccountIsRenamedUnderARun(t *testing.T) {
 	if err := d.open().Journal().Rename(t.Context(), d.ledger.Account(), other); !errors.Is(err, journal.Busy) {
 		t.Errorf("while it applies: %v", err)
 	}
-	if err := d.ledger.Journal().Rename(t.Context(), d.ledger.Account(), other); err != nil { // done with the running sender's own journal, as if by another process
+	if err := d.ledger.Journal().Rename(t.Context(), d.ledger.Account(),
+		other); err != nil { // done with the running sender's own journal, as if by another process
 		t.Fatal(err)
 	}
 	wantKind(t, x.Send(t.Context(), t.Context(), tally), Refused, RuleAccount)
@@ -1212,7 +1248,8 @@ func breakConnections(t *testing.T, place string) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"); err != nil {
+	if _, err := conn.Exec(t.Context(),
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"); err != nil {
 		t.Fatal(err)
 	}
 }

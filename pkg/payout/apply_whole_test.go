@@ -97,7 +97,8 @@ func TestResultsOfARowThatIsLeft(t *testing.T) {
 	p := d.plan(nil, due("101"))
 	d.begun(p, ApplyOptions{})
 	w := withdrawal{request: due("101").CreateWithdrawal}
-	if _, err := d.ledger.Claim(t.Context(), journal.Claim{OrderID: "101", Content: contentOf(w.request), Run: p.Name()}); err != nil {
+	if _, err := d.ledger.Claim(t.Context(),
+		journal.Claim{OrderID: "101", Content: contentOf(w.request), Run: p.Name()}); err != nil {
 		t.Fatal(err)
 	}
 	for o, err := range d.Results(t.Context(), p.Name()) {
@@ -197,7 +198,8 @@ func TestUnrecordedOutcomeKeepsOthersOut(t *testing.T) {
 	}
 	other := *d.Sender
 	other.Ledger = &Ledger{d.open()}
-	if _, err := other.apply(t.Context(), newer, ApplyOptions{}); !errors.Is(err, journal.Busy) || journal.AsError(err).Run != old.Name() {
+	if _, err := other.apply(t.Context(), newer, ApplyOptions{}); !errors.Is(err, journal.Busy) ||
+		journal.AsError(err).Run != old.Name() {
 		t.Errorf("the newer plan: %v", err)
 	}
 	d.wantArrived("1", "101")

@@ -114,7 +114,8 @@ func TestApprovalsOnSeveralMachines(t *testing.T) {
 			t.Errorf("it ended with %+v, %v", tally, err)
 		}
 		runs, err := other.Consents(t.Context())
-		if err != nil || len(runs) != 1 || len(runs[0].Approvals) != 2 || runs[0].Approvals[1].Principal != "bob" || runs[0].Required != 2 {
+		if err != nil || len(runs) != 1 || len(runs[0].Approvals) != 2 || runs[0].Approvals[1].Principal != "bob" ||
+			runs[0].Required != 2 {
 			t.Fatalf("recorded is %+v, %v", runs, err)
 		}
 		for o, err := range other.Orders(t.Context(), Filter{Run: p.Name()}) {
@@ -364,7 +365,8 @@ func TestNeeds(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
-	for _, twice := range [][]api.Amount{{api.CryptoAmount("Btc", 10), api.CryptoAmount("BTC", 99)}, {api.CryptoAmount("BTC", 99), api.CryptoAmount("Btc", 10)}} {
+	for _, twice := range [][]api.Amount{{api.CryptoAmount("Btc", 10), api.CryptoAmount("BTC", 99)},
+		{api.CryptoAmount("BTC", 99), api.CryptoAmount("Btc", 10)}} {
 		a.Above = twice
 		if got := (&Plan{Totals: total(api.CryptoAmount("Btc", 11))}).Needs(a); got != 2 {
 			t.Errorf("with the limits %v: %d, want 2", twice, got)
@@ -430,7 +432,8 @@ func TestSignOfChangedPlan(t *testing.T) {
 	p := d.plan(nil, due("101"))
 	p.Rows[0].Address = "another"
 	signature, err := p.Sign(keys[0])
-	if e := (*Error)(nil); len(signature) > 0 || !errors.As(err, &e) || e.Rule != RulePlanChanged || !strings.Contains(e.Hint.String(), "make a new plan") {
+	if e := (*Error)(nil); len(signature) > 0 || !errors.As(err, &e) || e.Rule != RulePlanChanged ||
+		!strings.Contains(e.Hint.String(), "make a new plan") {
 		t.Errorf("%q, %v", signature, err)
 	}
 }

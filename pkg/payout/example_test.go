@@ -84,7 +84,8 @@ func ExampleSender_Reconcile() {
 	t := new(T)
 	defer t.done()
 	client, dir, box := start(t)
-	if _, err := box.AddFault(sandbox.Fault{On: "POST /api/merchant_withdrawal/create", Do: "drop-after", Times: 1}); err != nil {
+	if _, err := box.AddFault(sandbox.Fault{On: "POST /api/merchant_withdrawal/create", Do: "drop-after",
+		Times: 1}); err != nil {
 		panic(err)
 	}
 

@@ -12,7 +12,8 @@ import (
 // TestCSVDelimiter checks that the header determines the delimiter, unless a flag or a first line does.
 func TestCSVDelimiter(t *testing.T) {
 	rows := func(d string) []string {
-		return []string{strings.ReplaceAll("order_id,currency,amount,address,note", ",", d), strings.ReplaceAll(`1,Btc,0.5,a,"x`, ",", d) + d + `y"`, strings.ReplaceAll("2,Btc,0.6,b,", ",", d)}
+		return []string{strings.ReplaceAll("order_id,currency,amount,address,note", ",", d),
+			strings.ReplaceAll(`1,Btc,0.5,a,"x`, ",", d) + d + `y"`, strings.ReplaceAll("2,Btc,0.6,b,", ",", d)}
 	}
 	first := func(line string, others []string) []string { return slices.Concat([]string{line}, others) }
 	for name, c := range map[string]struct {
@@ -55,22 +56,32 @@ func TestCSVWrongDelimiter(t *testing.T) {
 	for name, c := range map[string]struct {
 		delimiter, text, says string
 	}{
-		"semicolons and a flag": {",", "order_id;currency;amount;address\n", "line 1: the columns are separated by semicolons, and not by commas: leave --delimiter out"},
-		"tabs and a flag":       {";", "order_id\tcurrency\n", "line 1: the columns are separated by tabs, and not by semicolons: leave --delimiter out"},
-		"a line and a flag":     {",", "sep=;\norder_id;currency;amount;address\n", "line 1: it says that fields are separated by semicolons, and --delimiter says by commas: leave --delimiter out"},
-		"a line with a bar":     {"", "sep=|\norder_id|currency\n", `line 1: fields cannot be separated by "|": save the file with commas, semicolons or tabs between them`},
-		"a line with nothing":   {"", "sep=\n", `line 1: fields cannot be separated by "": save the file with commas, semicolons or tabs between them`},
-		"a line alone":          {"", "sep=;\n", "line 1: the file is empty: a header belongs on its first line, such as order_id,currency,amount,address"},
-		"a field too many":      {"", "order_id;currency;amount;address\n1;Btc;1;a;b\n", "line 2: it has 5 fields, and the header has 4: a text with a semicolon in it belongs between double quotes"},
-		"a field too few":       {"", "order_id;currency;amount;address\n1;Btc;1\n", "line 2: it has 3 fields, and the header has 4: an empty field still needs its semicolon"},
-		"another one below":     {"", "order_id;currency;amount;address\n1,Btc,1,a\n", "line 2: it has one field, and the header has 4: an empty field still needs its semicolon"},
-		"a decimal comma":       {"", "order_id;currency;amount;address\n1;Btc;1,5;a\n", "line 2: amount: "},
+		"semicolons and a flag": {",", "order_id;currency;amount;address\n",
+			"line 1: the columns are separated by semicolons, and not by commas: leave --delimiter out"},
+		"tabs and a flag": {";", "order_id\tcurrency\n",
+			"line 1: the columns are separated by tabs, and not by semicolons: leave --delimiter out"},
+		"a line and a flag": {",", "sep=;\norder_id;currency;amount;address\n",
+			"line 1: it says that fields are separated by semicolons, and --delimiter says by commas: leave --delimiter out"},
+		"a line with a bar": {"", "sep=|\norder_id|currency\n",
+			`line 1: fields cannot be separated by "|": save the file with commas, semicolons or tabs between them`},
+		"a line with nothing": {"", "sep=\n",
+			`line 1: fields cannot be separated by "": save the file with commas, semicolons or tabs between them`},
+		"a line alone": {"", "sep=;\n",
+			"line 1: the file is empty: a header belongs on its first line, such as order_id,currency,amount,address"},
+		"a field too many": {"", "order_id;currency;amount;address\n1;Btc;1;a;b\n",
+			"line 2: it has 5 fields, and the header has 4: a text with a semicolon in it belongs between double quotes"},
+		"a field too few": {"", "order_id;currency;amount;address\n1;Btc;1\n",
+			"line 2: it has 3 fields, and the header has 4: an empty field still needs its semicolon"},
+		"another one below": {"", "order_id;currency;amount;address\n1,Btc,1,a\n",
+			"line 2: it has one field, and the header has 4: an empty field still needs its semicolon"},
+		"a decimal comma": {"", "order_id;currency;amount;address\n1;Btc;1,5;a\n", "line 2: amount: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(t)
 			p.Delimiter, p.Input = c.delimiter, strings.NewReader(c.text)
 			_, err := p.desk.MakePlan(context.Background(), p.PlanInput)
-			if got := detailsOf(err); len(got) != 1 || !strings.HasPrefix(got[0], c.says) || c.says[len(c.says)-1] != ' ' && got[0] != c.says {
+			if got := detailsOf(err); len(got) != 1 || !strings.HasPrefix(got[0], c.says) ||
+				c.says[len(c.says)-1] != ' ' && got[0] != c.says {
 				t.Errorf("%q, %v", got, err)
 			}
 		})
@@ -81,7 +92,8 @@ func TestCSVWrongDelimiter(t *testing.T) {
 // numbers.
 func TestCSVBlankRows(t *testing.T) {
 	for name, blank := range map[string]string{
-		"delimiters": ",,,", "fewer": ",", "more": ",,,,,,,,", "spaces": " , ,\u00a0,", "spaces alone": "  \t", "quotes": `"","",,`, "nothing": "",
+		"delimiters": ",,,", "fewer": ",", "more": ",,,,,,,,", "spaces": " , ,\u00a0,", "spaces alone": "  \t",
+		"quotes": `"","",,`, "nothing": "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(t)
@@ -117,14 +129,21 @@ func TestInputInAnotherEncoding(t *testing.T) {
 		jsonLines  bool
 		text, says string
 	}{
-		"a name in Latin 1":       {false, header + ",note\n1,Btc,x,a,\n2,Btc,1,b,Zo\xeb\n3,Btc,1,c,Zo\xeb\n", "line 3: byte 13 (0xeb) is not UTF-8: save the file as UTF-8"},
-		"the header":              {false, "order_id,w\xe4hrung\n", "line 1: byte 11 (0xe4) is not UTF-8: save the file as UTF-8"},
-		"behind a mark":           {false, "\ufefforder_id,w\xe4hrung\n", "line 1: byte 14 (0xe4) is not UTF-8: save the file as UTF-8"},
-		"behind a character":      {false, header + ",note\n1,Btc,1,a,é\xff\n", "line 2: byte 13 (0xff) is not UTF-8: save the file as UTF-8"},
-		"a character that is cut": {false, header + ",note\n1,Btc,1,a,\xc3", "line 2: byte 11 (0xc3) is not UTF-8: save the file as UTF-8"},
-		"a row without content":   {false, header + "\n,,\xa0,\n", "line 2: byte 3 (0xa0) is not UTF-8: save the file as UTF-8"},
-		"JSON lines":              {true, `{"order_id":"x"}` + "\n" + `{"order_id":"` + "\xe4" + `"}` + "\n\xff\n", "line 2: byte 14 (0xe4) is not UTF-8: save the file as UTF-8"},
-		"UTF-16":                  {false, "\xff\xfeo\x00r\x00\n\x00\xff\n", "line 1: the file is UTF-16: save it as UTF-8"},
+		"a name in Latin 1": {false, header + ",note\n1,Btc,x,a,\n2,Btc,1,b,Zo\xeb\n3,Btc,1,c,Zo\xeb\n",
+			"line 3: byte 13 (0xeb) is not UTF-8: save the file as UTF-8"},
+		"the header": {false, "order_id,w\xe4hrung\n",
+			"line 1: byte 11 (0xe4) is not UTF-8: save the file as UTF-8"},
+		"behind a mark": {false, "\ufefforder_id,w\xe4hrung\n",
+			"line 1: byte 14 (0xe4) is not UTF-8: save the file as UTF-8"},
+		"behind a character": {false, header + ",note\n1,Btc,1,a,é\xff\n",
+			"line 2: byte 13 (0xff) is not UTF-8: save the file as UTF-8"},
+		"a character that is cut": {false, header + ",note\n1,Btc,1,a,\xc3",
+			"line 2: byte 11 (0xc3) is not UTF-8: save the file as UTF-8"},
+		"a row without content": {false, header + "\n,,\xa0,\n",
+			"line 2: byte 3 (0xa0) is not UTF-8: save the file as UTF-8"},
+		"JSON lines": {true, `{"order_id":"x"}` + "\n" + `{"order_id":"` + "\xe4" + `"}` + "\n\xff\n",
+			"line 2: byte 14 (0xe4) is not UTF-8: save the file as UTF-8"},
+		"UTF-16": {false, "\xff\xfeo\x00r\x00\n\x00\xff\n", "line 1: the file is UTF-16: save it as UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(t)

@@ -29,9 +29,10 @@ func TestMovedRowIsNotPaidAgain(t *testing.T) {
 		move   func(*service) // with pages of 100
 		pauses int            // after scans that do not count
 	}{
-		"to the beginning":                            {250, 3, func(s *service) { s.move(250, 0) }, 1},
-		"to the end, which hides the next one":        {200, 3, func(s *service) { s.move(150, 350) }, 1},
-		"to the beginning, after one that is deleted": {250, 3, func(s *service) { s.move(250, 0); s.rows = slices.Delete(s.rows, 50, 51) }, 1},
+		"to the beginning":                     {250, 3, func(s *service) { s.move(250, 0) }, 1},
+		"to the end, which hides the next one": {200, 3, func(s *service) { s.move(150, 350) }, 1},
+		"to the beginning, after one that is deleted": {250, 3,
+			func(s *service) { s.move(250, 0); s.rows = slices.Delete(s.rows, 50, 51) }, 1},
 		"to the beginning, and one is made, and one deleted": {250, 3, func(s *service) {
 			s.move(250, 0)
 			s.rows = slices.Delete(s.rows, 50, 51)
@@ -182,11 +183,16 @@ func TestAmountsThatFloat(t *testing.T) {
 		scans  int
 		state  State // empty: the scans never agree
 	}{
-		"another unit":                     {func(n int) row { return row{"Fiat": row{"USD": 2500 + n}} }, true, 2, StateAccepted},
-		"another unit, of a new order":     {func(n int) row { return row{"Fiat": row{"USD": 2500 + n}} }, false, 2, StateAccepted},
-		"the unit that was sent":           {func(n int) row { return row{"Crypto": row{"Btc": 5000 + n}} }, true, 5, ""},
-		"the same in another spelling":     {func(n int) row { return row{"Crypto": row{[]string{"BTC", "btc"}[n%2]: 5000}} }, true, 2, StateAccepted},
-		"once the unit that was sent":      {func(n int) row { return []row{{"Crypto": row{"Btc": 5000}}, {"Fiat": row{"USD": 7}}}[min(n, 2)-1] }, true, 3, StateAccepted},
+		"another unit": {func(n int) row { return row{"Fiat": row{"USD": 2500 + n}} },
+			true, 2, StateAccepted},
+		"another unit, of a new order": {func(n int) row { return row{"Fiat": row{"USD": 2500 + n}} },
+			false, 2, StateAccepted},
+		"the unit that was sent": {func(n int) row { return row{"Crypto": row{"Btc": 5000 + n}} }, true, 5, ""},
+		"the same in another spelling": {func(n int) row { return row{"Crypto": row{[]string{"BTC", "btc"}[n%2]: 5000}} },
+			true, 2, StateAccepted},
+		"once the unit that was sent": {func(n int) row {
+			return []row{{"Crypto": row{"Btc": 5000}}, {"Fiat": row{"USD": 7}}}[min(n, 2)-1]
+		}, true, 3, StateAccepted},
 		"the unit that was sent, of a new": {func(n int) row { return row{"Crypto": row{"Btc": 4998 + n}} }, false, 5, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -248,17 +254,34 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		found     State
 		undecided string // the record that the message names
 	}{
-		"its amount":                   {func(r row) { r["amount"] = 7 }, StateAccepted, ""},
-		"its amount, at another one":   {func(r row) { r["amount"] = 7; r["address"] = "bc1qother" }, StateConflict, ""},
-		"its currency":                 {func(r row) { r["currency"] = "Btc" }, StateAccepted, ""},
-		"one of two order ids":         {func(r row) { r["external_id"] = "x" }, StateAccepted, ""},
-		"both order ids":               {func(r row) { r["external_id"], r["external_order_id"] = "x", 7 }, "", "withdrawal w2: "},
-		"the only order id":            {func(r row) { r["external_order_id"] = 7; delete(r, "external_id") }, "", "withdrawal w2: "},
-		"its id":                       {func(r row) { delete(r, "id") }, "", "record 1 of page 1: "},
-		"another's id":                 {func(r row) { delete(r, "id"); r["external_id"], r["external_order_id"] = 5, "5" }, StatePlanned, ""},
-		"its id and its order id":      {func(r row) { delete(r, "id"); r["external_order_id"] = 7; delete(r, "external_id") }, "", "record 1 of page 1: "},
-		"its order id in another case": {func(r row) { r["External_Order_Id"] = "4711"; delete(r, "external_order_id"); delete(r, "external_id") }, "", "withdrawal w2"},
-		"no order id at all":           {func(r row) { r["amount"] = 7; delete(r, "external_order_id"); delete(r, "external_id") }, "", "withdrawal w2"},
+		"its amount":                 {func(r row) { r["amount"] = 7 }, StateAccepted, ""},
+		"its amount, at another one": {func(r row) { r["amount"] = 7; r["address"] = "bc1qother" }, StateConflict, ""},
+		"its currency":               {func(r row) { r["currency"] = "Btc" }, StateAccepted, ""},
+		"one of two order ids":       {func(r row) { r["external_id"] = "x" }, StateAccepted, ""},
+		"both order ids": {func(r row) { r["external_id"], r["external_order_id"] = "x", 7 },
+			"", "withdrawal w2: "},
+		"the only order id": {func(r row) { r["external_order_id"] = 7; delete(r, "external_id") },
+			"", "withdrawal w2: "},
+		"its id": {func(r row) { delete(r, "id") }, "", "record 1 of page 1: "},
+		"another's id": {func(r row) {
+			delete(r, "id")
+			r["external_id"], r["external_order_id"] = 5, "5"
+		}, StatePlanned, ""},
+		"its id and its order id": {func(r row) {
+			delete(r, "id")
+			r["external_order_id"] = 7
+			delete(r, "external_id")
+		}, "", "record 1 of page 1: "},
+		"its order id in another case": {func(r row) {
+			r["External_Order_Id"] = "4711"
+			delete(r, "external_order_id")
+			delete(r, "external_id")
+		}, "", "withdrawal w2"},
+		"no order id at all": {func(r row) {
+			r["amount"] = 7
+			delete(r, "external_order_id")
+			delete(r, "external_id")
+		}, "", "withdrawal w2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			prepare := func(out journal.Outcome) *desk {
@@ -374,7 +397,8 @@ func TestLookupTimeout(t *testing.T) {
 	}
 	_, err := d.send(asked("4711"))
 	close(release)
-	if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, "within 2s (lookup_timeout): it had shown 200 withdrawals then, of 350 that it counts") {
+	if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg,
+		"within 2s (lookup_timeout): it had shown 200 withdrawals then, of 350 that it counts") {
 		t.Error(err)
 	}
 	d.s.wantCreates(0)

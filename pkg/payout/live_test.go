@@ -16,13 +16,14 @@ import (
 // begins begins a run of orders. Some of the orders may exist already.
 func (d *desk) begins(run string, orderIDs ...string) {
 	d.t.Helper()
-	_, err := d.ledger.BeginRun(d.t.Context(), journal.Run{Name: run, Digest: "sha256:" + run}, func(yield func(journal.Row, error) bool) {
-		for _, id := range orderIDs {
-			if !yield(journal.Row{OrderID: id, Content: contentOf(asked(id).request)}, nil) {
-				return
+	_, err := d.ledger.BeginRun(d.t.Context(), journal.Run{Name: run, Digest: "sha256:" + run},
+		func(yield func(journal.Row, error) bool) {
+			for _, id := range orderIDs {
+				if !yield(journal.Row{OrderID: id, Content: contentOf(asked(id).request)}, nil) {
+					return
+				}
 			}
-		}
-	})
+		})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -104,7 +105,8 @@ func TestLiveOfNothing(t *testing.T) {
 	if got, err := d.Live(t.Context(), Filter{Run: "cafe0001"}); err != nil || len(got) > 0 {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if err := d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
+	if err := d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2",
+		journal.KeyChecked); err != nil {
 		t.Fatal(err)
 	}
 	d.key = "key2"
@@ -184,11 +186,13 @@ func TestReconcileRun(t *testing.T) {
 		if _, _, lists := d.s.counts(); lists-before != 4 {
 			t.Errorf("%d pages were read, want 4", lists-before)
 		}
-		wantResults(t, got, "17 accepted true", "15 accepted true", "14 unknown false", "13 accepted true", "12 accepted false", "11 conflict true")
+		wantResults(t, got, "17 accepted true", "15 accepted true", "14 unknown false", "13 accepted true",
+			"12 accepted false", "11 conflict true")
 		if got.Held != 10 || got.Sending != 1 || got.Uncompared != 1 || !strings.HasPrefix(got.Note, "order 18: ") {
 			t.Errorf("got %+v", got)
 		}
-		for id, state := range map[string]State{"9": StatePlanned, "10": StateAccepted, "16": StateRejected, "18": StateAccepted, "19": StateSending, "20": StateUnknown} {
+		for id, state := range map[string]State{"9": StatePlanned, "10": StateAccepted, "16": StateRejected,
+			"18": StateAccepted, "19": StateSending, "20": StateUnknown} {
 			d.wantState(id, state)
 		}
 		d.s.wantCreates(1)
@@ -287,7 +291,8 @@ func TestReconcileRunOfNothing(t *testing.T) {
 		t.Error("the list was read for nothing")
 	}
 	// This does not accept the key of another account.
-	if err := d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
+	if err := d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2",
+		journal.KeyChecked); err != nil {
 		t.Fatal(err)
 	}
 	d.key = "key2"
@@ -313,7 +318,8 @@ func TestReconcileRunThatFails(t *testing.T) {
 	wantCall(t, err, api.Failed, 503)
 	d.wantState("10", StateUnknown)
 
-	if err := d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2", journal.KeyChecked); err != nil {
+	if err := d.account(Account{Address: d.s.URL, Name: "other"}).NoteKey(t.Context(), "key2",
+		journal.KeyChecked); err != nil {
 		t.Fatal(err)
 	}
 	d.key = "key2"

@@ -46,8 +46,10 @@ func TestLookupComparesTheListWithWhatWasSent(t *testing.T) {
 	if err := ledger.Enter(ctx); err != nil {
 		t.Fatal(err)
 	}
-	b := &Sender{Ledger: &Ledger{ledger}, client: client, now: time.Now, skew: new(atomic.Pointer[time.Duration]), options: Options{FirstPage: api.PageBaseOne}}
-	request := api.CreateWithdrawal{Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 100}, Address: "x", ExternalOrderID: "7"}
+	b := &Sender{Ledger: &Ledger{ledger}, client: client, now: time.Now, skew: new(atomic.Pointer[time.Duration]),
+		options: Options{FirstPage: api.PageBaseOne}}
+	request := api.CreateWithdrawal{Currency: api.Currency{Kind: api.Crypto, Code: "Btc"},
+		Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 100}, Address: "x", ExternalOrderID: "7"}
 	ticket, err := ledger.Claim(ctx, journal.Claim{OrderID: "7", Content: contentOf(request)})
 	if err != nil {
 		t.Fatal(err)

@@ -126,7 +126,8 @@ func (s *service) create(text []byte) (status int, answer string) {
 func (s *service) take(body map[string]any) (id string) {
 	s.made++
 	id = fmt.Sprint("w", s.made)
-	r := row{"id": id, "merchant_id": "m1", "currency": body["currency"], "amount": body["amount"], "address": body["address"], "current": "New",
+	r := row{"id": id, "merchant_id": "m1", "currency": body["currency"], "amount": body["amount"],
+		"address": body["address"], "current": "New",
 		"statuses": []any{}, "is_testnet": true, "callback": ""}
 	if order, _ := body["external_order_id"].(string); order != "" {
 		r["external_order_id"] = order
@@ -209,7 +210,8 @@ func asText(v any) string {
 // fill adds rows of other orders to the list.
 func (s *service) fill(n int) {
 	for range n {
-		s.take(map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 1}}, "address": "else", "external_order_id": fmt.Sprint(900000 + s.made)})
+		s.take(map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 1}}, "address": "else",
+			"external_order_id": fmt.Sprint(900000 + s.made)})
 	}
 }
 
@@ -292,10 +294,12 @@ var emptyJournal = sync.OnceValue(func() []byte {
 
 func deskAt(t testing.TB, place string) *desk {
 	s := newService(t)
-	d := &desk{t: t, s: s, place: place, checked: map[string]Checked{}, clock: &clock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}}
+	d := &desk{t: t, s: s, place: place, checked: map[string]Checked{},
+		clock: &clock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}}
 	s.now = d.clock.Now
 	d.Sender = &Sender{
-		Ledger: &Ledger{d.open()}, client: newClient(t, s.URL), key: "key1", now: d.clock.Now, skew: new(atomic.Pointer[time.Duration]), options: Options{SettleAfter: 15 * time.Minute},
+		Ledger: &Ledger{d.open()}, client: newClient(t, s.URL), key: "key1", now: d.clock.Now,
+		skew: new(atomic.Pointer[time.Duration]), options: Options{SettleAfter: 15 * time.Minute},
 		pause: func(ctx context.Context, wait time.Duration) error {
 			d.pauses++
 			if wait <= 0 || wait > time.Second {
@@ -391,7 +395,9 @@ func (d *desk) dies(w withdrawal) {
 	if err := other.Enter(context.Background()); err != nil {
 		d.t.Fatal(err)
 	}
-	if _, err := other.Claim(context.Background(), journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Key: d.key, AllowDuplicate: true}); err != nil {
+	if _, err := other.Claim(context.Background(),
+		journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Key: d.key,
+			AllowDuplicate: true}); err != nil {
 		d.t.Fatal(err)
 	}
 	other.Journal().Close()
@@ -413,7 +419,9 @@ func (d *desk) bring(w withdrawal, out journal.Outcome) {
 	if err := d.ledger.Enter(context.Background()); err != nil {
 		d.t.Fatal(err)
 	}
-	ticket, err := d.ledger.Claim(context.Background(), journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback, Key: d.key, AllowDuplicate: true})
+	ticket, err := d.ledger.Claim(context.Background(),
+		journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback,
+			Key: d.key, AllowDuplicate: true})
 	if err != nil {
 		d.t.Fatal(err)
 	}

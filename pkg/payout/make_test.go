@@ -75,10 +75,14 @@ const header = "order_id,currency,amount,address"
 func TestMakeReadsEveryColumn(t *testing.T) {
 	p := newPlanner(t)
 	want := []PlanRow{
-		{api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000}, Address: "a", ExternalOrderID: "1"}, `Zoë, "May"`},
-		{api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, Address: "b", ExternalOrderID: "2", Memo: "m", Callback: "https://shop.example.com/paid"}, ""},
-		{api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 7}, Address: "c", ExternalOrderID: "3"}, ""},
-		{api.CreateWithdrawal{Currency: testDoge, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 8}, Address: "d", ExternalOrderID: "4"}, ""},
+		{api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000},
+			Address: "a", ExternalOrderID: "1"}, `Zoë, "May"`},
+		{api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, Address: "b",
+			ExternalOrderID: "2", Memo: "m", Callback: "https://shop.example.com/paid"}, ""},
+		{api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 7}, Address: "c",
+			ExternalOrderID: "3"}, ""},
+		{api.CreateWithdrawal{Currency: testDoge, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 8}, Address: "d",
+			ExternalOrderID: "4"}, ""},
 	}
 	check := func(what string, rows []PlanRow) {
 		t.Helper()

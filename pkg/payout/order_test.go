@@ -35,7 +35,8 @@ func TestJSONRoundTrips(t *testing.T) {
 	again(t, d.Account())
 	again(t, Limits{AllowAddresses: []string{"a"}})
 	again(t, Detail{Line: 3, Field: "amount", Message: "it is wrong"})
-	if text, _ := json.Marshal(order); !strings.Contains(string(text), `"order_id":"4711","state":"unknown","id":"","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5000}}`) {
+	if text, _ := json.Marshal(order); !strings.Contains(string(text),
+		`"order_id":"4711","state":"unknown","id":"","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5000}}`) {
 		t.Errorf("%s", text)
 	}
 }

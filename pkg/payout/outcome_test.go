@@ -30,7 +30,8 @@ func TestEndingOf(t *testing.T) {
 	check("too late", context.DeadlineExceeded, unknown)
 	check("no request", &api.InvalidError{Field: "memo", Why: "x"}, nothing)
 	for status := range 600 {
-		for outcome, w := range map[api.Outcome]order.Ending{api.Rejected: no, api.Unknown: unknown, api.NotSent: nothing, api.Failed: unknown} {
+		for outcome, w := range map[api.Outcome]order.Ending{api.Rejected: no, api.Unknown: unknown, api.NotSent: nothing,
+			api.Failed: unknown} {
 			if outcome == api.Rejected && (status == 401 || status == 403 || status == 429) {
 				w = nothing
 			}

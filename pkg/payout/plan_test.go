@@ -24,15 +24,22 @@ var (
 	testDoge       = api.Currency{Kind: api.Crypto, Code: "Doge"}
 	testCurrencies = []Currency{{Code: "Btc", Kind: api.Crypto, Decimals: 8}}
 	testMoney      = registryOf(testCurrencies)
-	testLimits     = Limits{MaxPerRun: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1_000_000}}, AllowAddresses: []string{"a", "b", "D6"}}
+	testLimits     = Limits{MaxPerRun: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1_000_000}},
+		AllowAddresses: []string{"a", "b", "D6"}}
 )
 
 func testRows() []PlanRow {
 	return []PlanRow{
-		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000}, Address: "a", ExternalOrderID: "4711"}, Note: `"salary" of Zoë`},
-		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, Address: "b", ExternalOrderID: "9007199254740991", Memo: "rent, 7", Callback: "https://shop.example.com/paid"}},
-		{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge, Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 5}, Address: "D6", ExternalOrderID: "1"}},
-		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1}, Address: "a", ExternalOrderID: "2"}},
+		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc,
+			Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000}, Address: "a", ExternalOrderID: "4711"},
+			Note: `"salary" of Zoë`},
+		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc,
+			Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, Address: "b", ExternalOrderID: "9007199254740991",
+			Memo: "rent, 7", Callback: "https://shop.example.com/paid"}},
+		{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge,
+			Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 5}, Address: "D6", ExternalOrderID: "1"}},
+		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc,
+			Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1}, Address: "a", ExternalOrderID: "2"}},
 	}
 }
 
@@ -49,7 +56,8 @@ func testPlan(t testing.TB, rows ...PlanRow) *Plan {
 	t.Helper()
 	made := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
 	p := &Plan{
-		Path: filepath.Join(t.TempDir(), "staff.plan"), Account: Account{Address: "https://pay.example.com", Name: "acme"}, Made: made, Expires: made.Add(72 * time.Hour),
+		Path: filepath.Join(t.TempDir(), "staff.plan"), Account: Account{Address: "https://pay.example.com", Name: "acme"},
+		Made: made, Expires: made.Add(72 * time.Hour),
 		Batch: "2026-05", Since: "0a1b2c3d", Limits: testLimits, Warnings: []string{"line 3: it is much"},
 	}
 	if err := writePlan(p, testMoney, rows); err != nil {
@@ -78,13 +86,15 @@ func TestPlanKeepsWhatItIsGiven(t *testing.T) {
 		t.Errorf("its mode is %v", info.Mode())
 	}
 	p := open(t, written.Path)
-	if p.Digest != written.Digest || p.Name() != strings.TrimPrefix(p.Digest, "sha256:")[:8] || p.Account != written.Account || !p.Made.Equal(written.Made) || !p.Expires.Equal(written.Expires) ||
+	if p.Digest != written.Digest || p.Name() != strings.TrimPrefix(p.Digest, "sha256:")[:8] ||
+		p.Account != written.Account || !p.Made.Equal(written.Made) || !p.Expires.Equal(written.Expires) ||
 		p.Batch != "2026-05" || p.Since != "0a1b2c3d" || !slices.Equal(p.Rows, testRows()) {
 		t.Errorf("%+v", p)
 	}
 	want := []Total{
 		{api.Big(api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_001}), 2},
-		{api.Big(api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}), 1}, {api.Big(api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 5}), 1},
+		{api.Big(api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}), 1},
+		{api.Big(api.Amount{Kind: api.Crypto, Code: "Doge", Minor: 5}), 1},
 	}
 	if !slices.Equal(p.Totals, want) {
 		t.Errorf("the totals are %v", p.Totals)
@@ -130,7 +140,8 @@ func TestPlanDigestIsThatOfTheFileWithoutIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(regexp.MustCompile(`(?m)^  "digest": .*`).ReplaceAll(text, []byte(`  "digest": ""`)))
-	if want := "sha256:" + hex.EncodeToString(sum[:]); p.Digest != want || !strings.Contains(string(text), `"digest": "`+want+`"`) {
+	if want := "sha256:" + hex.EncodeToString(sum[:]); p.Digest != want ||
+		!strings.Contains(string(text), `"digest": "`+want+`"`) {
 		t.Errorf("the digest is %s, and the file's is %s", p.Digest, want)
 	}
 }
@@ -246,7 +257,8 @@ func resigned(text string) string {
 
 func TestPlanThatIsNone(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"empty": "", "csv": "order_id,currency\n", "json": "{}", "list": "[]", "mark": "\ufeff", "other": "{\n  \"acco", "marked": "\ufeff{\"plan\":\"staff.plan\"}"} {
+	for name, text := range map[string]string{"empty": "", "csv": "order_id,currency\n", "json": "{}", "list": "[]",
+		"mark": "\ufeff", "other": "{\n  \"acco", "marked": "\ufeff{\"plan\":\"staff.plan\"}"} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -276,7 +288,8 @@ func TestPlanThatAnEditorHasChanged(t *testing.T) {
 	} {
 		path := testPlan(t, testRows()...).Path
 		rewrite(t, path, change)
-		if _, err := OpenPlan(path); ruleOf(err) != RulePlanChanged || !strings.Contains(err.Error(), "is not as it was written: its line ends") {
+		if _, err := OpenPlan(path); ruleOf(err) != RulePlanChanged ||
+			!strings.Contains(err.Error(), "is not as it was written: its line ends") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -326,7 +339,9 @@ func FuzzPlan(f *testing.F) {
 		f.Fatal(err)
 	}
 	head, _, _ := strings.Cut(string(text), `  "digest"`)
-	for _, seed := range []string{head, "", begins, "{}", begins + "\"a\",\n" + planfile.BeforeRows + "\n" + afterRows + "\n", strings.Replace(head, `"Btc":1}`, `"Btc":-1}`, 1)} {
+	for _, seed := range []string{head, "", begins, "{}",
+		begins + "\"a\",\n" + planfile.BeforeRows + "\n" + afterRows + "\n",
+		strings.Replace(head, `"Btc":1}`, `"Btc":-1}`, 1)} {
 		f.Add(seed)
 	}
 	path := filepath.Join(f.TempDir(), "fuzz.plan")
@@ -339,7 +354,8 @@ func FuzzPlan(f *testing.F) {
 		}
 		p, err := OpenPlan(path)
 		if err != nil {
-			if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Refused && e.Kind != Invalid || strings.Contains(err.Error(), "\n") {
+			if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Refused && e.Kind != Invalid ||
+				strings.Contains(err.Error(), "\n") {
 				t.Fatal(err)
 			}
 			return

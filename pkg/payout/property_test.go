@@ -80,7 +80,8 @@ func TestHistories(t *testing.T) {
 		// there returns the service's withdrawals, by order id.
 		there := func() map[string][]api.Withdrawal {
 			found := map[string][]api.Withdrawal{}
-			for w, err := range client.Withdrawals.All(ctx, api.WithdrawalFilter{}, api.ListOptions{FirstPage: api.PageBaseOne}) {
+			for w, err := range client.Withdrawals.All(ctx, api.WithdrawalFilter{},
+				api.ListOptions{FirstPage: api.PageBaseOne}) {
 				if err != nil {
 					r.Fatal(err)
 				}
@@ -123,7 +124,8 @@ func TestHistories(t *testing.T) {
 			"send": func(r *rapid.T) {
 				o, b := pick(), book()
 				w, before := content(o), len(there()[o.id])
-				fault(create, "", "refuse", "drop-before", "drop-after", "truncate", "status=503", "status=422", "status=422,bare", "status=401", "status=429", "html")
+				fault(create, "", "refuse", "drop-before", "drop-after", "truncate", "status=503", "status=422", "status=422,bare",
+					"status=401", "status=429", "html")
 				if rapid.Bool().Draw(r, "and of the list") {
 					fault(list, "status=500", "drop-after", "html", "status=401")
 				}
@@ -133,7 +135,8 @@ func TestHistories(t *testing.T) {
 				mend()
 				after := there()[o.id]
 				amount := w.request.Amount.Minor
-				if other := slices.ContainsFunc(o.doubted, func(a int64) bool { return a != amount }); other && len(after) > before {
+				if other := slices.ContainsFunc(o.doubted, func(a int64) bool { return a != amount }); other &&
+					len(after) > before {
 					r.Fatalf("order %s is sent over %d, though it may have been taken over %v", o.id, amount, o.doubted)
 				}
 				if own := (*Error)(nil); errors.As(err, &own) && own.Kind == Unknown && errors.As(own.Err, new(*api.Error)) {
@@ -224,7 +227,8 @@ func TestHistories(t *testing.T) {
 			case o.wrong:
 			case len(paid) == 0 && (state == StateAccepted || state == StateConflict || state == StateSending):
 				r.Fatalf("order %s is %s, and the service does not have it", o.id, state)
-			case len(paid) == 1 && (state != StateAccepted || got.ID != paid[0].ID || got.Amount.Minor != paid[0].Amount.Minor || got.Address != paid[0].Address.Text):
+			case len(paid) == 1 && (state != StateAccepted || got.ID != paid[0].ID || got.Amount.Minor != paid[0].Amount.Minor ||
+				got.Address != paid[0].Address.Text):
 				r.Fatalf("order %s is %+v, and the service has %+v", o.id, got, paid[0])
 			case len(paid) == 0 && state == StateUnknown:
 				resolve(books[2], o, Decision{Reason: "looked"})

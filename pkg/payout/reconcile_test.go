@@ -45,9 +45,11 @@ func TestReconcileAll(t *testing.T) {
 		}
 		var got []string
 		for _, r := range results {
-			got = append(got, fmt.Sprint(r.Order.OrderID, " ", r.Order.State, " ", r.Order.ID, " ", r.Listed, " ", r.Status, " ", r.Note != ""))
+			got = append(got, fmt.Sprint(r.Order.OrderID, " ", r.Order.State, " ", r.Order.ID, " ", r.Listed, " ",
+				r.Status, " ", r.Note != ""))
 		}
-		want := []string{"10 accepted w2 true New false", "11 unknown  false  false", "12 conflict w3 true New false", "13 accepted w4 true Done true", "14 accepted w5 true New false",
+		want := []string{"10 accepted w2 true New false", "11 unknown  false  false", "12 conflict w3 true New false",
+			"13 accepted w4 true Done true", "14 accepted w5 true New false",
 			"16 unknown  true  false"}
 		if !slices.Equal(got, want) {
 			t.Errorf("got  %q\nwant %q", got, want)
@@ -58,7 +60,8 @@ func TestReconcileAll(t *testing.T) {
 		d.wantState("15", StateSending)
 		d.wantState("16", StateUnknown)
 		d.s.wantCreates(1)
-		if again, err := d.Reconcile(t.Context()); err != nil || len(again) != 2 || again[0].Order.OrderID != "11" || again[1].Order.State != StateAccepted {
+		if again, err := d.Reconcile(t.Context()); err != nil || len(again) != 2 || again[0].Order.OrderID != "11" ||
+			again[1].Order.State != StateAccepted {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 	})
@@ -82,17 +85,40 @@ func TestReconcileOne(t *testing.T) {
 		bring func(d *desk)
 		state State
 	}{
-		"unknown":                   {func(d *desk) { d.bring(asked("10"), outUnknown); d.s.take(body("10")) }, StateAccepted},
-		"unknown, not there":        {func(d *desk) { d.bring(asked("10"), outUnknown) }, StateUnknown},
-		"rejected":                  {func(d *desk) { d.bring(asked("10"), outRejected); d.s.take(body("10")) }, StateAccepted},
-		"rejected, not there":       {func(d *desk) { d.bring(asked("10"), outRejected) }, StateRejected},
-		"never left":                {func(d *desk) { d.bring(asked("10"), outNotLeft); d.s.take(body("10")) }, StateAccepted},
-		"accepted":                  {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))) }, StateAccepted},
-		"accepted, other address":   {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))); d.s.rows[0]["address"] = "x" }, StateConflict},
-		"accepted as another":       {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("11")))); d.s.take(body("10")) }, StateConflict},
-		"accepted as a phantom":     {func(d *desk) { d.bring(asked("10"), outAccepted("w1000")) }, StateUnknown},
-		"a phantom, and there":      {func(d *desk) { d.bring(asked("10"), outAccepted("w1000")); d.s.take(body("10")) }, StateAccepted},
-		"accepted, and twice there": {func(d *desk) { d.bring(asked("10"), outAccepted(d.s.take(body("10")))); d.s.take(body("10")) }, StateConflict},
+		"unknown": {func(d *desk) {
+			d.bring(asked("10"), outUnknown)
+			d.s.take(body("10"))
+		}, StateAccepted},
+		"unknown, not there": {func(d *desk) { d.bring(asked("10"), outUnknown) }, StateUnknown},
+		"rejected": {func(d *desk) {
+			d.bring(asked("10"), outRejected)
+			d.s.take(body("10"))
+		}, StateAccepted},
+		"rejected, not there": {func(d *desk) { d.bring(asked("10"), outRejected) }, StateRejected},
+		"never left": {func(d *desk) {
+			d.bring(asked("10"), outNotLeft)
+			d.s.take(body("10"))
+		}, StateAccepted},
+		"accepted": {func(d *desk) {
+			d.bring(asked("10"), outAccepted(d.s.take(body("10"))))
+		}, StateAccepted},
+		"accepted, other address": {func(d *desk) {
+			d.bring(asked("10"), outAccepted(d.s.take(body("10"))))
+			d.s.rows[0]["address"] = "x"
+		}, StateConflict},
+		"accepted as another": {func(d *desk) {
+			d.bring(asked("10"), outAccepted(d.s.take(body("11"))))
+			d.s.take(body("10"))
+		}, StateConflict},
+		"accepted as a phantom": {func(d *desk) { d.bring(asked("10"), outAccepted("w1000")) }, StateUnknown},
+		"a phantom, and there": {func(d *desk) {
+			d.bring(asked("10"), outAccepted("w1000"))
+			d.s.take(body("10"))
+		}, StateAccepted},
+		"accepted, and twice there": {func(d *desk) {
+			d.bring(asked("10"), outAccepted(d.s.take(body("10"))))
+			d.s.take(body("10"))
+		}, StateConflict},
 		"there under another's id": {func(d *desk) {
 			d.bring(asked("10"), outUnknown)
 			d.s.rows[0]["external_order_id"], d.s.rows[0]["external_id"] = "10", 10
@@ -132,7 +158,8 @@ func TestReconcileCannotRead(t *testing.T) {
 		d.s.take(body("10"))
 		d.s.listFail = func() (int, string) { return status, envelope }
 		_, err := d.Reconcile(t.Context(), "10", "11")
-		if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "order 10 stays unknown") || strings.Contains(e.Msg, "11") || !errors.As(err, new(*api.Error)) {
+		if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "order 10 stays unknown") ||
+			strings.Contains(e.Msg, "11") || !errors.As(err, new(*api.Error)) {
 			t.Errorf("%s: %v", name, err)
 		}
 		d.wantState("10", StateUnknown)
@@ -194,7 +221,8 @@ func TestResolveNotSent(t *testing.T) {
 		}
 		d.wantState("10", StateUnknown)
 		orders, err := d.Resolve(t.Context(), not)
-		if err != nil || len(orders) != 1 || orders[0].State != StatePlanned || orders[0].Resolved.Reason != not.Reason || orders[0].Resolved.User != "ann" || orders[0].Resolved.Host != "till1" {
+		if err != nil || len(orders) != 1 || orders[0].State != StatePlanned || orders[0].Resolved.Reason != not.Reason ||
+			orders[0].Resolved.User != "ann" || orders[0].Resolved.Host != "till1" {
 			t.Fatalf("got %+v, %v", orders, err)
 		}
 		if _, err := d.send(asked("10")); err != nil {
@@ -211,7 +239,8 @@ func TestResolveNotSent(t *testing.T) {
 		d.dies(asked("11"))
 		d.clock.move(15*time.Minute - time.Second)
 		err := d.Check(t.Context(), Decision{OrderIDs: []string{"10", "11"}, Reason: "x"})
-		if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "11") || !strings.Contains(e.Hint.String(), "settle_after") {
+		if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "11") ||
+			!strings.Contains(e.Hint.String(), "settle_after") {
 			t.Errorf("%q, %q", e.Msg, e.Hint.String())
 		}
 		d.clock.move(time.Second)
@@ -232,7 +261,8 @@ func TestResolveNotSent(t *testing.T) {
 		}
 		d.wantState("11", StateAccepted)
 	})
-	for name, change := range map[string]func(r row){"listed": func(row) {}, "listed otherwise": func(r row) { r["address"] = "x" }} {
+	for name, change := range map[string]func(r row){"listed": func(row) {},
+		"listed otherwise": func(r row) { r["address"] = "x" }} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.history()
@@ -305,7 +335,8 @@ func TestOnlyUnsettledOrdersCanBeDecided(t *testing.T) {
 		d.history()
 		tt.bring(d)
 		d.clock.move(time.Hour)
-		for _, decision := range []Decision{{OrderIDs: []string{"10"}, Reason: "x"}, {OrderIDs: []string{"10"}, PaidAs: "w1"}} {
+		for _, decision := range []Decision{{OrderIDs: []string{"10"}, Reason: "x"},
+			{OrderIDs: []string{"10"}, PaidAs: "w1"}} {
 			if e := wantKind(t, d.Check(t.Context(), decision), tt.kind, tt.rule); !strings.Contains(e.Msg, "10") {
 				t.Errorf("%s: %v", name, e)
 			}
@@ -339,7 +370,8 @@ func TestResolvePaidAs(t *testing.T) {
 	}{
 		"it":               {func(r row) {}, "w2", "", 0, ""},
 		"without order id": {func(r row) { delete(r, "external_id"); delete(r, "external_order_id") }, "w2", "", 0, ""},
-		"of another order": {func(r row) { r["external_id"], r["external_order_id"] = 5, "5" }, "w2", RuleDecision, 0, Refused},
+		"of another order": {func(r row) { r["external_id"], r["external_order_id"] = 5, "5" }, "w2",
+			RuleDecision, 0, Refused},
 		"fields disagree":  {func(r row) { r["external_id"] = 5 }, "w2", RuleDecision, 0, Refused},
 		"another amount":   {func(r row) { r["amount"] = row{"Crypto": row{"Btc": 1}} }, "w2", RuleDecision, 0, Refused},
 		"another unit":     {func(r row) { r["amount"] = row{"Fiat": row{"USD": 1}} }, "w2", "", 0, ""},
@@ -466,11 +498,13 @@ func TestResolveSeveral(t *testing.T) {
 	if err := d.Check(t.Context(), decision); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.ledger.Settle(t.Context(), journal.Evidence{OrderID: "11", Withdrawal: "w9", Content: contentOf(asked("11").request)}); err != nil {
+	if _, err := d.ledger.Settle(t.Context(),
+		journal.Evidence{OrderID: "11", Withdrawal: "w9", Content: contentOf(asked("11").request)}); err != nil {
 		t.Fatal(err)
 	}
 	orders, err := d.Resolve(t.Context(), decision)
-	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "11") || len(orders) != 1 || orders[0].OrderID != "10" {
+	if e := wantKind(t, err, Refused, RuleDecision); !strings.Contains(e.Msg, "11") || len(orders) != 1 ||
+		orders[0].OrderID != "10" {
 		t.Errorf("got %+v, %v", orders, err)
 	}
 	d.wantState("10", StatePlanned)
@@ -562,7 +596,8 @@ func TestCompareFindsEveryDifference(t *testing.T) {
 	if _, err := d.ledger.Decide(t.Context(), journal.Decision{OrderID: "5", PaidAs: nameless}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.ledger.Settle(t.Context(), journal.Evidence{OrderID: "98", Withdrawal: "w98", Differs: "its amount is another"}); err != nil {
+	if _, err := d.ledger.Settle(t.Context(),
+		journal.Evidence{OrderID: "98", Withdrawal: "w98", Differs: "its amount is another"}); err != nil {
 		t.Fatal(err)
 	}
 	d.s.set(func() {
@@ -596,7 +631,8 @@ func TestCompareFindsEveryDifference(t *testing.T) {
 			t.Errorf("no reason: %+v", f)
 		}
 	}
-	want := map[string]string{"here " + lost: onlyHere, "here w98": onlyHere, "4 " + moved: different, "6 " + there: different, "2 " + twice: different, "there " + strange: onlyThere}
+	want := map[string]string{"here " + lost: onlyHere, "here w98": onlyHere, "4 " + moved: different,
+		"6 " + there: different, "2 " + twice: different, "there " + strange: onlyThere}
 	if asText(got) != asText(want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
@@ -604,7 +640,8 @@ func TestCompareFindsEveryDifference(t *testing.T) {
 	d.wantState("6", StateUnknown)
 	d.wantState("4", StateAccepted)
 	// Both ends of a period.
-	if found, err = d.Compare(t.Context(), api.WithdrawalFilter{From: "f", To: "t"}, Filter{From: d.clock.Now().Add(time.Second)}); err != nil {
+	if found, err = d.Compare(t.Context(), api.WithdrawalFilter{From: "f", To: "t"},
+		Filter{From: d.clock.Now().Add(time.Second)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range found.Differences {
@@ -628,8 +665,9 @@ func TestCompareFindsEveryDifference(t *testing.T) {
 
 func TestRoundedUp(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		time.Nanosecond: "1s", 59 * time.Second: "59s", 59*time.Second + 1: "60s", time.Minute + 1: "2m", 15*time.Minute - time.Millisecond: "15m",
-		15 * time.Minute: "15m", 120 * time.Minute: "120m", 3*time.Hour - time.Second: "3h0m",
+		time.Nanosecond: "1s", 59 * time.Second: "59s", 59*time.Second + 1: "60s", time.Minute + 1: "2m",
+		15*time.Minute - time.Millisecond: "15m",
+		15 * time.Minute:                  "15m", 120 * time.Minute: "120m", 3*time.Hour - time.Second: "3h0m",
 	} {
 		if got := roundedUp(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
@@ -661,7 +699,9 @@ func TestConflictThatAgreesNow(t *testing.T) {
 		t.Fatalf("got %+v, %v", found, err)
 	}
 	for _, f := range found.Differences {
-		agrees := strings.Contains(f.Why, "was in conflict because its address is") && strings.Contains(f.Why, "the list agrees with the order now") && strings.Contains(f.Why, "till withdraw resolve 10 --paid-as "+paid)
+		agrees := strings.Contains(f.Why, "was in conflict because its address is") &&
+			strings.Contains(f.Why, "the list agrees with the order now") &&
+			strings.Contains(f.Why, "till withdraw resolve 10 --paid-as "+paid)
 		if agrees != (f.Order.OrderID == "10") {
 			t.Errorf("order %s: %q", f.Order.OrderID, f.Why)
 		}
@@ -807,7 +847,8 @@ func TestUnrecordedOrdersAreMissing(t *testing.T) {
 			t.Errorf("%s: %v", state, got)
 		}
 	}
-	if !(Difference{What: onlyThere, Record: record}).Missing() || (Difference{What: onlyHere, Order: &Order{State: StateAccepted}}).Missing() {
+	if !(Difference{What: onlyThere, Record: record}).Missing() ||
+		(Difference{What: onlyHere, Order: &Order{State: StateAccepted}}).Missing() {
 		t.Error("what only one of the two has is taken for the other")
 	}
 }
@@ -932,7 +973,8 @@ func TestPaidAsAlthoughDifferent(t *testing.T) {
 		t.Fatal(err)
 	}
 	decision := Decision{OrderIDs: []string{"10"}, PaidAs: "w2", Reason: "the payee agreed"}
-	if e := wantKind(t, d.Check(t.Context(), decision), Refused, RuleDecision); !strings.Contains(e.Hint.String(), "--although-different") {
+	if e := wantKind(t, d.Check(t.Context(), decision), Refused, RuleDecision); !strings.Contains(e.Hint.String(),
+		"--although-different") {
 		t.Error(e.Hint.String())
 	}
 	decision.AlthoughDifferent = true
@@ -943,7 +985,8 @@ func TestPaidAsAlthoughDifferent(t *testing.T) {
 	if err != nil || orders[0].State != StateAccepted || orders[0].ID != "w2" {
 		t.Fatalf("got %+v, %v", orders, err)
 	}
-	if why := orders[0].Resolved.Reason; !strings.HasPrefix(why, "the payee agreed") || !strings.Contains(why, "to bc1q10") || !strings.Contains(why, "to elsewhere") {
+	if why := orders[0].Resolved.Reason; !strings.HasPrefix(why, "the payee agreed") ||
+		!strings.Contains(why, "to bc1q10") || !strings.Contains(why, "to elsewhere") {
 		t.Errorf("the record says %q", why)
 	}
 	other := Decision{OrderIDs: []string{"10"}, PaidAs: "w1", Reason: "x", AlthoughDifferent: true}

@@ -20,7 +20,8 @@ import (
 )
 
 func body(orderID string) map[string]any {
-	return map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}}, "address": "bc1q" + orderID, "external_order_id": orderID}
+	return map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}},
+		"address": "bc1q" + orderID, "external_order_id": orderID}
 }
 
 // TestPageBases checks that the list is read to its end, whether its first page has the number 0 or 1, given
@@ -88,7 +89,8 @@ func TestIncompleteListFails(t *testing.T) {
 			d.s.wantCreates(1)
 			continue
 		}
-		if e := wantKind(t, err, Refused, RuleList); !strings.Contains(e.Msg, "5 withdrawals") || !strings.Contains(e.Msg, "showed 4") {
+		if e := wantKind(t, err, Refused, RuleList); !strings.Contains(e.Msg, "5 withdrawals") ||
+			!strings.Contains(e.Msg, "showed 4") {
 			t.Error(err)
 		}
 		if readings != 5 {
@@ -117,7 +119,8 @@ func TestLargestTotal(t *testing.T) {
 				return d.s.rows[100:shown], 2, totals[1]
 			}
 			_, err := d.send(asked("4711"))
-			if e := wantKind(t, err, Refused, RuleList); !strings.Contains(e.Msg, "counts 150 withdrawals, and its list showed 149") {
+			if e := wantKind(t, err, Refused, RuleList); !strings.Contains(e.Msg,
+				"counts 150 withdrawals, and its list showed 149") {
 				t.Error(err)
 			}
 			d.s.wantCreates(0)
@@ -399,7 +402,8 @@ func TestTwoReadingsAgree(t *testing.T) {
 
 // TestDiffers compares records with what was sent.
 func TestDiffers(t *testing.T) {
-	sent := Content{Currency: api.CryptoCurrency("Btc"), Amount: api.FiatAmount("USD", 2500), Address: "bc1qA", Memo: "leaf"}
+	sent := Content{Currency: api.CryptoCurrency("Btc"), Amount: api.FiatAmount("USD", 2500),
+		Address: "bc1qA", Memo: "leaf"}
 	for name, tt := range map[string]struct {
 		change  func(r row)
 		differs string
@@ -409,31 +413,35 @@ func TestDiffers(t *testing.T) {
 		"currency":             {func(r row) { r["currency"] = row{"Crypto": "Ltc"} }, "currency", false},
 		"kind of currency":     {func(r row) { r["currency"] = row{"Fiat": "Btc"} }, "currency", false},
 		"case of the currency": {func(r row) { r["currency"] = row{"Crypto": "BTC"} }, "", false},
-		"amount":               {func(r row) { r["amount"] = row{"Fiat": row{"USD": 2501}} }, "its amount is 25.01 USD, and not 25.00 USD", false},
-		"case of the unit":     {func(r row) { r["amount"] = row{"Fiat": row{"Usd": 2500}} }, "", false},
-		"both":                 {func(r row) { r["amount"] = row{"Fiat": row{"Usd": 25}} }, "amount", false},
-		"unit":                 {func(r row) { r["amount"] = row{"Crypto": row{"Btc": 7}} }, "", true},
-		"kind of unit":         {func(r row) { r["amount"] = row{"Crypto": row{"USD": 7}} }, "", true},
-		"address":              {func(r row) { r["address"] = "bc1qB" }, "address", false},
-		"case of the address":  {func(r row) { r["address"] = "bc1qa" }, "address", false},
-		"memo":                 {func(r row) { r["memo"] = "root" }, "memo", false},
-		"the same memo":        {func(r row) { r["memo"] = "leaf" }, "", false},
-		"an empty memo":        {func(r row) { r["memo"] = "" }, "memo", false},
-		"a null memo":          {func(r row) { r["memo"] = nil }, "", false},
-		"a number for a memo":  {func(r row) { r["memo"] = 7 }, "memo", false},
-		"fields disagree":      {func(r row) { r["external_id"] = 5 }, "external_id is 5", false},
-		"text only":            {func(r row) { delete(r, "external_id") }, "", false},
-		"number as a text":     {func(r row) { r["external_id"] = "5" }, "", true},
-		"number only":          {func(r row) { delete(r, "external_order_id") }, "", false},
-		"status":               {func(r row) { r["current"] = "Failed" }, "", false},
+		"amount": {func(r row) { r["amount"] = row{"Fiat": row{"USD": 2501}} },
+			"its amount is 25.01 USD, and not 25.00 USD", false},
+		"case of the unit":    {func(r row) { r["amount"] = row{"Fiat": row{"Usd": 2500}} }, "", false},
+		"both":                {func(r row) { r["amount"] = row{"Fiat": row{"Usd": 25}} }, "amount", false},
+		"unit":                {func(r row) { r["amount"] = row{"Crypto": row{"Btc": 7}} }, "", true},
+		"kind of unit":        {func(r row) { r["amount"] = row{"Crypto": row{"USD": 7}} }, "", true},
+		"address":             {func(r row) { r["address"] = "bc1qB" }, "address", false},
+		"case of the address": {func(r row) { r["address"] = "bc1qa" }, "address", false},
+		"memo":                {func(r row) { r["memo"] = "root" }, "memo", false},
+		"the same memo":       {func(r row) { r["memo"] = "leaf" }, "", false},
+		"an empty memo":       {func(r row) { r["memo"] = "" }, "memo", false},
+		"a null memo":         {func(r row) { r["memo"] = nil }, "", false},
+		"a number for a memo": {func(r row) { r["memo"] = 7 }, "memo", false},
+		"fields disagree":     {func(r row) { r["external_id"] = 5 }, "external_id is 5", false},
+		"text only":           {func(r row) { delete(r, "external_id") }, "", false},
+		"number as a text":    {func(r row) { r["external_id"] = "5" }, "", true},
+		"number only":         {func(r row) { delete(r, "external_order_id") }, "", false},
+		"status":              {func(r row) { r["current"] = "Failed" }, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := row{"id": "w1", "merchant_id": "m1", "currency": row{"Crypto": "Btc"}, "amount": row{"Fiat": row{"USD": 2500}}, "address": "bc1qA",
-				"external_id": 4711, "external_order_id": "4711", "current": "New", "statuses": []any{}, "is_testnet": false, "callback": ""}
+			r := row{"id": "w1", "merchant_id": "m1", "currency": row{"Crypto": "Btc"},
+				"amount": row{"Fiat": row{"USD": 2500}}, "address": "bc1qA",
+				"external_id": 4711, "external_order_id": "4711", "current": "New", "statuses": []any{},
+				"is_testnet": false, "callback": ""}
 			tt.change(r)
 			d := newDesk(t)
 			d.s.rows = []row{r}
-			found, err := d.ask(t.Context(), map[string]journal.Record{"4711": {Order: Order{OrderID: "4711", Content: sent}}}, "")
+			found, err := d.ask(t.Context(),
+				map[string]journal.Record{"4711": {Order: Order{OrderID: "4711", Content: sent}}}, "")
 			got := found.records["4711"]
 			if err != nil || len(got) != 1 {
 				t.Fatalf("got %v, %v", got, err)
@@ -447,7 +455,8 @@ func TestDiffers(t *testing.T) {
 			}
 		})
 	}
-	number := record{numbers: []int64{4711}, currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, address: "bc1qA"}
+	number := record{numbers: []int64{4711}, currency: api.Currency{Kind: api.Crypto, Code: "Btc"},
+		amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, address: "bc1qA"}
 	memo := "7"
 	number.memo = &memo
 	sent.Memo = "7"
@@ -463,7 +472,8 @@ func TestFieldsDisagree(t *testing.T) {
 		d.s.take(body("4711"))
 		d.s.rows[0]["external_id"] = 5
 		_, err := d.send(asked(orderID))
-		if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Msg, `external_id is 5 and its external_order_id "4711"`) {
+		if e := wantKind(t, err, Conflict, ""); !strings.Contains(e.Msg,
+			`external_id is 5 and its external_order_id "4711"`) {
 			t.Error(err)
 		}
 		d.s.wantCreates(0)
@@ -592,7 +602,8 @@ func TestSmallPages(t *testing.T) {
 func TestTotalIsOfThePage(t *testing.T) {
 	for _, base := range []int{0, 1} {
 		for _, told := range []api.PageBase{api.PageBaseAuto, api.PageBase(base + 1)} {
-			for _, total := range []func(items []row) int{func(items []row) int { return len(items) }, func([]row) int { return 0 }, func([]row) int { return 1 }} {
+			for _, total := range []func(items []row) int{func(items []row) int { return len(items) },
+				func([]row) int { return 0 }, func([]row) int { return 1 }} {
 				d := newDesk(t)
 				d.s.base, d.options.FirstPage = base, told
 				d.s.fill(20)
@@ -609,7 +620,8 @@ func TestTotalIsOfThePage(t *testing.T) {
 				d.s.wantCreates(0)
 				d.bring(asked("4712"), outUnknown)
 				d.s.set(func() { d.s.take(body("4712")); d.s.rows = append(slices.Clone(d.s.rows[1:]), d.s.rows[0]) })
-				if results, err := d.Reconcile(context.Background(), "4712"); err != nil || results[0].Order.State != StateAccepted {
+				if results, err := d.Reconcile(context.Background(), "4712"); err != nil ||
+					results[0].Order.State != StateAccepted {
 					t.Errorf("base %d (%d given): reconciled as %+v, %v", base, told, results, err)
 				}
 			}
@@ -704,7 +716,8 @@ func TestListDropsOrderIDs(t *testing.T) {
 	}
 	d.bring(asked("11"), outUnknown)
 	_, err = d.Reconcile(t.Context(), "11") // unknown takes precedence, and the message says why
-	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "with its order id 1") || !strings.HasSuffix(e.Hint.String(), "till journal check --accept REASON") {
+	if e := wantKind(t, err, Unknown, ""); !strings.Contains(e.Msg, "with its order id 1") ||
+		!strings.HasSuffix(e.Hint.String(), "till journal check --accept REASON") {
 		t.Error(e.Msg, e.Hint.String())
 	}
 	wantKind(t, d.Check(t.Context(), Decision{OrderIDs: []string{"11"}, Reason: "x"}), Refused, RuleList)

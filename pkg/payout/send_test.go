@@ -28,15 +28,19 @@ func TestSendAndSendAgain(t *testing.T) {
 		t.Fatalf("got %+v, %v", sent, err)
 	}
 	body := d.s.bodies[0]
-	if body["external_order_id"] != "4711" || body["memo"] != "leaf" || body["address"] != "bc1q4711" || asText(body["amount"]) != `{"Crypto":{"Btc":5000}}` {
+	if body["external_order_id"] != "4711" || body["memo"] != "leaf" || body["address"] != "bc1q4711" ||
+		asText(body["amount"]) != `{"Crypto":{"Btc":5000}}` {
 		t.Errorf("sent was %v", body)
 	}
-	if sent.Order.Currency != w.request.Currency || sent.Order.Amount != w.request.Amount || sent.Order.Address != w.request.Address || sent.Order.Memo != w.request.Memo || sent.Order.Callback != w.request.Callback || sent.Order.Key != "key1" {
+	if sent.Order.Currency != w.request.Currency || sent.Order.Amount != w.request.Amount ||
+		sent.Order.Address != w.request.Address || sent.Order.Memo != w.request.Memo ||
+		sent.Order.Callback != w.request.Callback || sent.Order.Key != "key1" {
 		t.Errorf("recorded is %+v", sent.Order)
 	}
 	for range 2 {
 		sent, err = d.send(w)
-		if err != nil || !sent.Already || sent.Order.ID != "w1" || sent.Note != "order 4711 was accepted before, as w1: nothing was sent" {
+		if err != nil || !sent.Already || sent.Order.ID != "w1" ||
+			sent.Note != "order 4711 was accepted before, as w1: nothing was sent" {
 			t.Fatalf("again: %+v, %v", sent, err)
 		}
 	}
@@ -87,32 +91,40 @@ func TestRepeatedOrderIDIsNotPaidTwice(t *testing.T) {
 		bring       func(d *desk, w withdrawal)
 		same, other want
 	}{
-		"new":        {func(d *desk, w withdrawal) {}, want{sends: 1}, want{sends: 1}},
-		"accepted":   {func(d *desk, w withdrawal) { d.bring(w, outAccepted("w9")) }, none, want{failed: true, kind: Refused, rule: RuleOrderID}},
-		"unknown":    {func(d *desk, w withdrawal) { d.bring(w, outUnknown) }, want{failed: true, kind: Unknown}, want{failed: true, kind: Refused, rule: RuleOrderID}},
-		"died":       {func(d *desk, w withdrawal) { d.dies(w) }, want{failed: true, kind: Unknown}, want{failed: true, kind: Refused, rule: RuleOrderID}},
+		"new": {func(d *desk, w withdrawal) {}, want{sends: 1}, want{sends: 1}},
+		"accepted": {func(d *desk, w withdrawal) { d.bring(w, outAccepted("w9")) }, none,
+			want{failed: true, kind: Refused, rule: RuleOrderID}},
+		"unknown": {func(d *desk, w withdrawal) { d.bring(w, outUnknown) }, want{failed: true, kind: Unknown},
+			want{failed: true, kind: Refused, rule: RuleOrderID}},
+		"died": {func(d *desk, w withdrawal) { d.dies(w) }, want{failed: true, kind: Unknown},
+			want{failed: true, kind: Refused, rule: RuleOrderID}},
 		"rejected":   {func(d *desk, w withdrawal) { d.bring(w, outRejected) }, want{sends: 1}, want{sends: 1}},
 		"never left": {func(d *desk, w withdrawal) { d.bring(w, outNotLeft) }, want{sends: 1}, want{sends: 1}},
 		"being sent": {func(d *desk, w withdrawal) {
-			if _, err := d.open().Claim(d.t.Context(), journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)}); err != nil {
+			if _, err := d.open().Claim(d.t.Context(),
+				journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)}); err != nil {
 				d.t.Fatal(err)
 			}
 		}, want{failed: true, kind: Busy}, want{failed: true, kind: Refused, rule: RuleOrderID}},
 		"conflict": {func(d *desk, w withdrawal) {
 			d.bring(w, outUnknown)
-			if _, err := d.ledger.Settle(d.t.Context(), journal.Evidence{OrderID: w.request.ExternalOrderID, Withdrawal: "w9", Content: contentOf(w.request), Differs: "its amount is another"}); err != nil {
+			if _, err := d.ledger.Settle(d.t.Context(),
+				journal.Evidence{OrderID: w.request.ExternalOrderID, Withdrawal: "w9", Content: contentOf(w.request),
+					Differs: "its amount is another"}); err != nil {
 				d.t.Fatal(err)
 			}
 		}, want{failed: true, kind: Conflict}, want{failed: true, kind: Refused, rule: RuleOrderID}},
 		"said not to have been sent": {func(d *desk, w withdrawal) {
 			d.bring(w, outUnknown)
-			if _, err := d.ledger.Decide(d.t.Context(), journal.Decision{OrderID: w.request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
+			if _, err := d.ledger.Decide(d.t.Context(),
+				journal.Decision{OrderID: w.request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
 				d.t.Fatal(err)
 			}
 		}, want{sends: 1}, want{failed: true, kind: Refused, rule: RuleOrderID}},
 		"rejected after an unknown one": {func(d *desk, w withdrawal) {
 			d.bring(w, outUnknown)
-			if _, err := d.ledger.Decide(d.t.Context(), journal.Decision{OrderID: w.request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
+			if _, err := d.ledger.Decide(d.t.Context(),
+				journal.Decision{OrderID: w.request.ExternalOrderID, NotSent: true, Reason: "x"}); err != nil {
 				d.t.Fatal(err)
 			}
 			d.bring(w, outRejected)
@@ -140,7 +152,8 @@ func TestRepeatedOrderIDIsNotPaidTwice(t *testing.T) {
 				if want.kind == Unknown && !strings.Contains(e.Hint.String(), "till withdraw reconcile 4711") {
 					t.Errorf("the hint is %q", e.Hint.String())
 				}
-				if after, _ := d.ledger.Order(t.Context(), "4711"); name != "died" && after.Changed != before.Changed || after.Content != before.Content {
+				if after, _ := d.ledger.Order(t.Context(), "4711"); name != "died" && after.Changed != before.Changed ||
+					after.Content != before.Content {
 					t.Errorf("%+v has become %+v", before, after)
 				}
 			})
@@ -198,7 +211,8 @@ func TestAnswerDecidesTheState(t *testing.T) {
 				t.Fatal(err)
 			}
 			last := events[len(events)-1]
-			if last.HTTPStatus != int64(tt.status) || tt.answer == envelope && (last.Code != 2004 || !strings.Contains(last.Reason, "no_funds")) || last.Reason == "" {
+			if last.HTTPStatus != int64(tt.status) || tt.answer == envelope &&
+				(last.Code != 2004 || !strings.Contains(last.Reason, "no_funds")) || last.Reason == "" {
 				t.Errorf("the story ends in %+v", last)
 			}
 			// Again: only orders that are certainly not at the service are sent.
@@ -296,13 +310,17 @@ func TestSendRefusesDuplicates(t *testing.T) {
 		failed bool
 		kind   Kind
 	}{
-		"unknown":                  {func(d *desk) { d.bring(same("10"), outUnknown) }, same("20"), true, Unknown},
-		"unknown, made":            {func(d *desk) { d.bring(same("10"), outUnknown) }, made("20"), true, Unknown},
-		"unknown, died":            {func(d *desk) { d.dies(same("10")) }, same("20"), true, Unknown},
-		"accepted":                 {func(d *desk) { d.bring(same("10"), outAccepted("w9")) }, same("20"), false, ""},
-		"accepted, made":           {func(d *desk) { d.bring(same("10"), outAccepted("w9")) }, made("20"), true, Refused},
-		"accepted, made, long ago": {func(d *desk) { d.bring(same("10"), outAccepted("w9")); d.clock.move(10 * time.Minute) }, made("20"), false, ""},
-		"accepted, made, just":     {func(d *desk) { d.bring(same("10"), outAccepted("w9")); d.clock.move(10*time.Minute - time.Second) }, made("20"), true, Refused},
+		"unknown":        {func(d *desk) { d.bring(same("10"), outUnknown) }, same("20"), true, Unknown},
+		"unknown, made":  {func(d *desk) { d.bring(same("10"), outUnknown) }, made("20"), true, Unknown},
+		"unknown, died":  {func(d *desk) { d.dies(same("10")) }, same("20"), true, Unknown},
+		"accepted":       {func(d *desk) { d.bring(same("10"), outAccepted("w9")) }, same("20"), false, ""},
+		"accepted, made": {func(d *desk) { d.bring(same("10"), outAccepted("w9")) }, made("20"), true, Refused},
+		"accepted, made, long ago": {func(d *desk) { d.bring(same("10"), outAccepted("w9")); d.clock.move(10 * time.Minute) },
+			made("20"), false, ""},
+		"accepted, made, just": {func(d *desk) {
+			d.bring(same("10"), outAccepted("w9"))
+			d.clock.move(10*time.Minute - time.Second)
+		}, made("20"), true, Refused},
 		"accepted in the future": {func(d *desk) {
 			d.clock.move(time.Hour)
 			d.bring(same("10"), outAccepted("w9"))
@@ -347,7 +365,8 @@ func (d *desk) sends(w withdrawal) {
 	if err := other.Enter(context.Background()); err != nil {
 		d.t.Fatal(err)
 	}
-	if _, err := other.Claim(context.Background(), journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)}); err != nil {
+	if _, err := other.Claim(context.Background(),
+		journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request)}); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -359,7 +378,8 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 		status int
 		answer string
 		says   string
-	}{"accepted": {200, `"w77"`, "w77"}, "rejected": {422, envelope, "no_funds"}, "no answer": {0, "", "closed without an answer"}} {
+	}{"accepted": {200, `"w77"`, "w77"}, "rejected": {422, envelope, "no_funds"},
+		"no answer": {0, "", "closed without an answer"}} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.history()
@@ -369,7 +389,8 @@ func TestOutcomeCannotBeRecorded(t *testing.T) {
 			}
 			sent, err := d.send(asked("4711"))
 			e := wantKind(t, err, Unknown, "")
-			if !strings.Contains(e.Msg, tt.says) || !strings.Contains(e.Msg, "4711") || !strings.Contains(e.Hint.String(), "till withdraw reconcile 4711") {
+			if !strings.Contains(e.Msg, tt.says) || !strings.Contains(e.Msg, "4711") ||
+				!strings.Contains(e.Hint.String(), "till withdraw reconcile 4711") {
 				t.Errorf("%q, %q", e.Msg, e.Hint.String())
 			}
 			if name == "accepted" && sent.Order.ID != "w77" {
@@ -396,7 +417,8 @@ func TestJournalIsLostBeforeTheCall(t *testing.T) {
 		}
 		_, err := d.send(asked("4711"))
 		d.s.wantCreates(1)
-		if !errors.Is(err, journal.Lost) || !errors.Is(err, JournalBroken) || !strings.HasPrefix(err.Error(), "order 4711 was not sent") {
+		if !errors.Is(err, journal.Lost) || !errors.Is(err, JournalBroken) ||
+			!strings.HasPrefix(err.Error(), "order 4711 was not sent") {
 			t.Errorf("%q: %v", file, err)
 		}
 	}
@@ -405,7 +427,8 @@ func TestJournalIsLostBeforeTheCall(t *testing.T) {
 // closeOrders keeps orders from being changed until the returned function is called.
 func (d *desk) closeOrders() (open func()) {
 	d.t.Helper()
-	driver, begin, end := "sqlite", "CREATE TRIGGER closed BEFORE UPDATE ON orders BEGIN SELECT RAISE(ABORT, 'closed'); END", "DROP TRIGGER closed"
+	driver, begin, end := "sqlite",
+		"CREATE TRIGGER closed BEFORE UPDATE ON orders BEGIN SELECT RAISE(ABORT, 'closed'); END", "DROP TRIGGER closed"
 	if d.ledger.Journal().Shared() {
 		driver, end = "pgx", "DROP TRIGGER closed ON orders"
 		begin = `CREATE FUNCTION closed() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''closed''; END';
@@ -536,7 +559,8 @@ func TestInterruptionPreventsNewCalls(t *testing.T) {
 		d.history()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := d.Send(ctx, t.Context(), asked("4711")); !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+		if _, err := d.Send(ctx, t.Context(), asked("4711")); !errors.Is(err, context.Canceled) ||
+			errors.As(err, new(*Error)) {
 			t.Errorf("got %v", err)
 		}
 		d.s.wantCreates(1)
@@ -546,7 +570,8 @@ func TestInterruptionPreventsNewCalls(t *testing.T) {
 		d := newDesk(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		d.s.onPage = cancel
-		if _, err := d.Send(ctx, t.Context(), asked("4711")); !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+		if _, err := d.Send(ctx, t.Context(), asked("4711")); !errors.Is(err, context.Canceled) ||
+			errors.As(err, new(*Error)) {
 			t.Errorf("got %v", err)
 		}
 		d.s.wantCreates(0)
@@ -625,14 +650,17 @@ func TestReadBackNoticesDroppedOrderIDs(t *testing.T) {
 		"another":            {record(func(r row) { r["external_id"], r["external_order_id"] = 5, "5" }), true, ""},
 		"rounded":            {record(func(r row) { r["external_id"] = 4712 }), true, ""},
 		"with a zero before": {record(func(r row) { r["external_order_id"] = "04711" }), false, ""},
-		"cannot be read":     {func(d *desk) { d.s.onGet = func(string) (int, string) { return 500, "" } }, false, "could not be read back"},
-		"of another":         {record(func(r row) { r["id"] = "w9"; r["external_order_id"] = "5" }), false, "could not be read back"},
+		"cannot be read": {func(d *desk) { d.s.onGet = func(string) (int, string) { return 500, "" } }, false,
+			"could not be read back"},
+		"of another": {record(func(r row) { r["id"] = "w9"; r["external_order_id"] = "5" }), false,
+			"could not be read back"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			tt.set(d)
 			sent, err := d.send(asked("4711"))
-			if sent.Order.ID != "w1" || sent.Order.State != StateAccepted || !strings.Contains(sent.Note, tt.note) || (tt.note == "") != (sent.Note == "") {
+			if sent.Order.ID != "w1" || sent.Order.State != StateAccepted || !strings.Contains(sent.Note, tt.note) ||
+				(tt.note == "") != (sent.Note == "") {
 				t.Errorf("sent is %+v", sent)
 			}
 			d.wantState("4711", StateAccepted)
@@ -703,15 +731,17 @@ func TestWhenItIsLookedUp(t *testing.T) {
 		"found on the list before": {func(d *desk) {
 			d.history()
 			listed := d.s.take(body("10"))
-			if _, err := d.ledger.Settle(d.t.Context(), journal.Evidence{OrderID: "10", Withdrawal: listed, Content: contentOf(asked("10").request)}); err != nil {
+			if _, err := d.ledger.Settle(d.t.Context(),
+				journal.Evidence{OrderID: "10", Withdrawal: listed, Content: contentOf(asked("10").request)}); err != nil {
 				d.t.Fatal(err)
 			}
 		}, asked("4711"), true},
 		"found there and different": {func(d *desk) {
 			d.history()
 			listed := d.s.take(body("10"))
-			if _, err := d.ledger.Settle(d.t.Context(), journal.Evidence{OrderID: "10", Withdrawal: listed, Differs: "its amount differs",
-				Content: contentOf(asked("10").request)}); err != nil {
+			if _, err := d.ledger.Settle(d.t.Context(),
+				journal.Evidence{OrderID: "10", Withdrawal: listed, Differs: "its amount differs",
+					Content: contentOf(asked("10").request)}); err != nil {
 				d.t.Fatal(err)
 			}
 		}, asked("4711"), true},
@@ -819,7 +849,8 @@ func TestLostRecordsAreLookedUp(t *testing.T) {
 					if sent, err := d.send(withdrawal{request: r}); err != nil || sent.Order.ID != "w2" {
 						t.Errorf("got %+v, %v", sent, err)
 					}
-				} else if tally, err := d.apply(d.plan(nil, due("101")), ApplyOptions{AlreadyPaid: 1}); err != nil || tally.Found != 1 {
+				} else if tally, err := d.apply(d.plan(nil, due("101")),
+					ApplyOptions{AlreadyPaid: 1}); err != nil || tally.Found != 1 {
 					t.Errorf("got %+v, %v", tally, err)
 				}
 				d.s.wantCreates(before)
@@ -852,7 +883,8 @@ func (d *desk) restored() {
 // has lost it.
 func TestListedOrderIsNotSentAgain(t *testing.T) {
 	w := asked("4711")
-	body := map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}}, "address": w.request.Address, "external_order_id": "4711"}
+	body := map[string]any{"currency": row{"Crypto": "Btc"}, "amount": row{"Crypto": row{"Btc": 5000}},
+		"address": w.request.Address, "external_order_id": "4711"}
 	t.Run("with the same content", func(t *testing.T) {
 		d := newDesk(t)
 		d.s.take(body)
@@ -943,7 +975,9 @@ func TestListedOrderIsNotSentAgain(t *testing.T) {
 		status  int
 		answer  string
 		outcome api.Outcome
-	}{"cannot be read": {500, "", api.Failed}, "key refused": {401, envelope, api.Rejected}, "rate limited": {429, envelope, api.Rejected}, "rejected": {400, envelope, api.Rejected}, "no list": {200, "[]", api.Failed}} {
+	}{"cannot be read": {500, "", api.Failed}, "key refused": {401, envelope, api.Rejected},
+		"rate limited": {429, envelope, api.Rejected}, "rejected": {400, envelope, api.Rejected},
+		"no list": {200, "[]", api.Failed}} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.s.listFail = func() (int, string) { return tt.status, tt.answer }
@@ -991,7 +1025,8 @@ func TestDropAfterOnTheSandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.client, d.options.AnyKey = client, true
-	if _, err := box.AddFault(sandbox.Fault{On: "POST /api/merchant_withdrawal/create", Do: "drop-after", Times: 1}); err != nil {
+	if _, err := box.AddFault(sandbox.Fault{On: "POST /api/merchant_withdrawal/create", Do: "drop-after",
+		Times: 1}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = d.send(asked("4711"))
@@ -999,7 +1034,8 @@ func TestDropAfterOnTheSandbox(t *testing.T) {
 	_, err = d.send(asked("4711"))
 	wantKind(t, err, Unknown, "")
 	results, err := d.Reconcile(t.Context(), "4711")
-	if err != nil || len(results) != 1 || results[0].Order.State != StateAccepted || !results[0].Listed || results[0].Status != "New" {
+	if err != nil || len(results) != 1 || results[0].Order.State != StateAccepted || !results[0].Listed ||
+		results[0].Status != "New" {
 		t.Fatalf("got %+v, %v", results, err)
 	}
 	sent, err := d.send(asked("4711"))
@@ -1063,7 +1099,8 @@ func TestInterruptedReadBack(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	d.s.onGet = func(string) (int, string) { cancel(); return 0, "" }
 	sent, err := d.Send(ctx, t.Context(), asked("4711"))
-	if err != nil || sent.Order.ID != "w1" || !strings.Contains(sent.Note, "was accepted as w1") || strings.Contains(sent.Note, "could not") {
+	if err != nil || sent.Order.ID != "w1" || !strings.Contains(sent.Note, "was accepted as w1") ||
+		strings.Contains(sent.Note, "could not") {
 		t.Errorf("got %+v, %v", sent, err)
 	}
 }
@@ -1088,7 +1125,8 @@ func TestAnotherCallback(t *testing.T) {
 			} else if err != nil {
 				t.Error(err)
 			}
-			if warned := strings.Contains(sent.Note, `stays "https://shop.test/a"`); warned != (callback == "https://shop.test/b") {
+			if warned := strings.Contains(sent.Note,
+				`stays "https://shop.test/a"`); warned != (callback == "https://shop.test/b") {
 				t.Errorf("%s, %s: %q", name, callback, sent.Note)
 			}
 		}
@@ -1105,7 +1143,8 @@ func TestOtherContentOfUnknownOrderIsNoReasonForAnotherOrderID(t *testing.T) {
 	_, applying := d.apply(d.plan(nil, dueTo(1)...), ApplyOptions{})
 	for name, err := range map[string]error{"send": sending, "apply": applying} {
 		e := wantKind(t, err, Refused, RuleOrderID)
-		if want := []string{"withdraw", "reconcile", "101"}; !slices.Equal(e.Hint.Command, want) || strings.Contains(e.Hint.Text, "another order id") {
+		if want := []string{"withdraw", "reconcile", "101"}; !slices.Equal(e.Hint.Command, want) ||
+			strings.Contains(e.Hint.Text, "another order id") {
 			t.Errorf("%s: the hint is %q, and not to run %q", name, e.Hint, want)
 		}
 	}
@@ -1180,7 +1219,8 @@ func TestPhantom(t *testing.T) {
 func TestConflictDuringTheReadBack(t *testing.T) {
 	d := newDesk(t)
 	d.s.onGet = func(string) (int, string) {
-		if _, err := d.ledger.Settle(context.Background(), journal.Evidence{OrderID: "1", Withdrawal: "w9", Content: contentOf(asked("1").request)}); err != nil {
+		if _, err := d.ledger.Settle(context.Background(),
+			journal.Evidence{OrderID: "1", Withdrawal: "w9", Content: contentOf(asked("1").request)}); err != nil {
 			t.Error(err)
 		}
 		return 404, envelope
@@ -1253,7 +1293,8 @@ func TestSenderLimits(t *testing.T) {
 		"above one withdrawal": {Limits{MaxPerWithdrawal: btc(4999)}, money.RuleLimit, money.RuleLimit},
 		"above a run":          {Limits{MaxPerRun: btc(9999)}, money.RuleLimit, ""},
 		"another address":      {Limits{AllowAddresses: []string{"bc1qX"}}, money.RuleAllowList, money.RuleAllowList},
-		"within":               {Limits{MaxPerWithdrawal: btc(5000), MaxPerRun: btc(10000), AllowAddresses: []string{"bc1q1", "bc1q2"}}, "", ""},
+		"within": {Limits{MaxPerWithdrawal: btc(5000), MaxPerRun: btc(10000),
+			AllowAddresses: []string{"bc1q1", "bc1q2"}}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := func(err error, rule string) {

@@ -61,7 +61,8 @@ func TestSenderAccount(t *testing.T) {
 	if want := (Account{Address: s.URL, Name: "acme"}); err != nil || sender.Account() != want {
 		t.Errorf("%v, %v, want %v", sender.Account(), err, want)
 	}
-	if sender, err = New(client, j, "acme", Options{Address: "sandbox:7"}); err != nil || sender.Account().Address != "sandbox:7" {
+	if sender, err = New(client, j, "acme", Options{Address: "sandbox:7"}); err != nil ||
+		sender.Account().Address != "sandbox:7" {
 		t.Errorf("%v, %v", sender.Account(), err)
 	}
 }
@@ -176,7 +177,8 @@ func TestSendWaitsForItsCall(t *testing.T) {
 // TestKindOfACall checks the kind for each outcome of a call. After an outcome that the package does not
 // know, the withdrawal may have been paid.
 func TestKindOfACall(t *testing.T) {
-	for outcome, want := range map[api.Outcome]Kind{api.Unknown: Unknown, api.Rejected: Rejected, api.NotSent: NotSent, api.Failed: ReadFailed, 99: Unknown} {
+	for outcome, want := range map[api.Outcome]Kind{api.Unknown: Unknown, api.Rejected: Rejected, api.NotSent: NotSent,
+		api.Failed: ReadFailed, 99: Unknown} {
 		wantKind(t, asError(&api.Error{Outcome: outcome}), want, "")
 	}
 }

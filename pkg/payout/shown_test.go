@@ -112,7 +112,8 @@ func TestDecidedDuringTheScan(t *testing.T) {
 	d.decides(Decision{OrderIDs: []string{"10"}, PaidAs: id, Reason: "seen"})
 	other := d.open()
 	d.onPage(3, func() {
-		if _, err := other.Decide(context.Background(), journal.Decision{OrderID: "10", NotSent: true, Reason: "x"}); err != nil {
+		if _, err := other.Decide(context.Background(),
+			journal.Decision{OrderID: "10", NotSent: true, Reason: "x"}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -218,7 +219,8 @@ func TestBecomesUnknownDuringReconcileRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.wantState("10", StateUnknown)
-	if len(settled.Results) != 1 || settled.Results[0].Order.State != StateUnknown || !settled.Results[0].Listed || settled.Sending != 0 {
+	if len(settled.Results) != 1 || settled.Results[0].Order.State != StateUnknown || !settled.Results[0].Listed ||
+		settled.Sending != 0 {
 		t.Errorf("got %+v", settled)
 	}
 }

@@ -28,19 +28,21 @@ func waitsFor(t *testing.T) *desk {
 func TestWaitRun(t *testing.T) {
 	d := waitsFor(t)
 	var left []int
-	p, err := d.WaitRun(t.Context(), "cafe0001", RunWait{Statuses: []string{"Done"}, FailOn: []string{"failed"}, Interval: 1, Progress: func(p RunProgress) {
-		switch left = append(left, p.Left); len(left) {
-		case 1:
-			d.status("w1", "done")
-		case 2:
-			d.status("w1", "Failed")
-			d.status("w2", "DONE")
-		}
-	}})
+	p, err := d.WaitRun(t.Context(), "cafe0001",
+		RunWait{Statuses: []string{"Done"}, FailOn: []string{"failed"}, Interval: 1, Progress: func(p RunProgress) {
+			switch left = append(left, p.Left); len(left) {
+			case 1:
+				d.status("w1", "done")
+			case 2:
+				d.status("w1", "Failed")
+				d.status("w2", "DONE")
+			}
+		}})
 	if err != nil || !slices.Equal(left, []int{2, 1, 0}) {
 		t.Errorf("it ended with %v after %v", err, left)
 	}
-	if p.Statuses["w1"] != "done" || p.Statuses["w2"] != "DONE" || len(p.Orders) != 2 || p.Tally.States[StateRejected] != 1 {
+	if p.Statuses["w1"] != "done" || p.Statuses["w2"] != "DONE" || len(p.Orders) != 2 ||
+		p.Tally.States[StateRejected] != 1 {
 		t.Errorf("got %+v", p)
 	}
 }
@@ -48,8 +50,10 @@ func TestWaitRun(t *testing.T) {
 func TestWaitRunFailsOn(t *testing.T) {
 	d := waitsFor(t)
 	fail := func(RunProgress) { d.status("w2", "Failed") }
-	p, err := d.WaitRun(t.Context(), "cafe0001", RunWait{Statuses: []string{"Done"}, FailOn: []string{"FAILED"}, Interval: 1, Progress: fail})
-	if e := wantKind(t, err, FailedStatus, ""); !errors.Is(err, FailedStatus) || e.OrderID != "2" || e.ID != "w2" || len(p.Failed) != 1 {
+	p, err := d.WaitRun(t.Context(), "cafe0001",
+		RunWait{Statuses: []string{"Done"}, FailOn: []string{"FAILED"}, Interval: 1, Progress: fail})
+	if e := wantKind(t, err, FailedStatus, ""); !errors.Is(err, FailedStatus) || e.OrderID != "2" || e.ID != "w2" ||
+		len(p.Failed) != 1 {
 		t.Errorf("got %+v, %+v", e, p)
 	}
 }
@@ -60,7 +64,8 @@ func TestWaitRunRunsOut(t *testing.T) {
 	d := waitsFor(t)
 	d.status("w2", "Done")
 	_, err := d.WaitRun(t.Context(), "cafe0001", RunWait{Statuses: []string{"Done"}, Timeout: time.Second})
-	if e := wantKind(t, err, NotYet, ""); e.OrderID != "1" || !strings.HasSuffix(e.Msg, "1 of 2 accepted orders did not become Done within 1s: 1 New") {
+	if e := wantKind(t, err, NotYet, ""); e.OrderID != "1" ||
+		!strings.HasSuffix(e.Msg, "1 of 2 accepted orders did not become Done within 1s: 1 New") {
 		t.Errorf("got %+v", e)
 	}
 }
@@ -98,12 +103,15 @@ func TestWaitRunOutlastsFailures(t *testing.T) {
 func TestWaitRunStops(t *testing.T) {
 	d := waitsFor(t)
 	ctx, stop := context.WithCancel(t.Context())
-	if _, err := d.WaitRun(ctx, "cafe0001", RunWait{Statuses: []string{"Done"}, Progress: func(RunProgress) { stop() }}); !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+	if _, err := d.WaitRun(ctx, "cafe0001",
+		RunWait{Statuses: []string{"Done"}, Progress: func(RunProgress) { stop() }}); !errors.Is(err, context.Canceled) ||
+		errors.As(err, new(*Error)) {
 		t.Errorf("got %v", err)
 	}
 	limited, stop := context.WithTimeout(t.Context(), time.Second)
 	defer stop()
-	if _, err := d.WaitRun(limited, "cafe0001", RunWait{Statuses: []string{"Done"}}); !errors.Is(err, context.DeadlineExceeded) || errors.As(err, new(*Error)) {
+	if _, err := d.WaitRun(limited, "cafe0001", RunWait{Statuses: []string{"Done"}}); !errors.Is(err,
+		context.DeadlineExceeded) || errors.As(err, new(*Error)) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -118,8 +126,9 @@ func TestWaitRunIsRefused(t *testing.T) {
 		rule  string
 		bring func(*desk) // order 4
 	}{
-		"no status":           {run: "cafe0001", kind: Invalid},
-		"both":                {run: "cafe0001", kind: Invalid, wait: RunWait{Statuses: []string{"Done"}, FailOn: []string{"DONE"}}},
+		"no status": {run: "cafe0001", kind: Invalid},
+		"both": {run: "cafe0001", kind: Invalid,
+			wait: RunWait{Statuses: []string{"Done"}, FailOn: []string{"DONE"}}},
 		"a negative interval": {run: "cafe0001", kind: Invalid, wait: RunWait{Statuses: []string{"Done"}, Interval: -1}},
 		"no such run":         {run: "cafe0009", kind: NotFound, wait: done},
 		"none accepted":       {run: "cafe0002", kind: Invalid, wait: done, bring: ends(outRejected)},

@@ -100,7 +100,8 @@ func TestOpenSSH(t *testing.T) {
 				t.Fatal(err)
 			}
 			write(t, filepath.Join(dir, "own.sig"), string(sign(t, text, signer)))
-			if out, err := keygen(t, text, "-Y", "verify", "-f", allowed, "-I", "ann", "-n", Namespace, "-s", filepath.Join(dir, "own.sig")); err != nil {
+			if out, err := keygen(t, text, "-Y", "verify", "-f", allowed, "-I", "ann", "-n", Namespace, "-s",
+				filepath.Join(dir, "own.sig")); err != nil {
 				t.Errorf("ssh-keygen refuses it: %s", out)
 			}
 			for _, hash := range []string{"sha256", "sha512"} {
@@ -115,7 +116,8 @@ func TestOpenSSH(t *testing.T) {
 				// What the journal keeps is enough for ssh-keygen.
 				write(t, filepath.Join(dir, "kept.sig"), s.Signature)
 				write(t, filepath.Join(dir, "kept"), s.Principal+" "+s.Key+"\n")
-				if out, err := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "kept"), "-I", s.Principal, "-n", Namespace, "-s", filepath.Join(dir, "kept.sig")); err != nil {
+				if out, err := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "kept"), "-I", s.Principal, "-n", Namespace,
+					"-s", filepath.Join(dir, "kept.sig")); err != nil {
 					t.Errorf("ssh-keygen refuses what is kept: %s", out)
 				}
 			}
@@ -173,14 +175,18 @@ func TestVerifyRefuses(t *testing.T) {
 		signature []byte
 		want      string // empty: it is accepted
 	}{
-		"good":                  {"", text, good, ""},
-		"a changed byte":        {"", strings.Replace(text, "plan", "plaN", 1), good, "it is not a signature of ann over this plan"},
-		"a byte more":           {"", text + " ", good, "it is not a signature of ann over this plan"},
-		"no text":               {"", "", good, "it is not a signature of ann over this plan"},
-		"another namespace":     {"", text, sshsig.Armor(other), `it is for the namespace "till-release", and not for till-payout`},
-		"a changed namespace":   {"", text, sshsig.Armor(renamed), "it is not a signature of ann over this plan"},
-		"a foreign key":         {"", text, sign(t, text, eve), "its key " + ssh.FingerprintSHA256(eve.PublicKey()) + " is not one of the approvers'"},
-		"another key named":     {"", text, sshsig.Armor(stolen), "its key " + ssh.FingerprintSHA256(eve.PublicKey()) + " is not one of the approvers'"},
+		"good": {"", text, good, ""},
+		"a changed byte": {"", strings.Replace(text, "plan", "plaN", 1), good,
+			"it is not a signature of ann over this plan"},
+		"a byte more": {"", text + " ", good, "it is not a signature of ann over this plan"},
+		"no text":     {"", "", good, "it is not a signature of ann over this plan"},
+		"another namespace": {"", text, sshsig.Armor(other),
+			`it is for the namespace "till-release", and not for till-payout`},
+		"a changed namespace": {"", text, sshsig.Armor(renamed), "it is not a signature of ann over this plan"},
+		"a foreign key": {"", text, sign(t, text, eve),
+			"its key " + ssh.FingerprintSHA256(eve.PublicKey()) + " is not one of the approvers'"},
+		"another key named": {"", text, sshsig.Armor(stolen),
+			"its key " + ssh.FingerprintSHA256(eve.PublicKey()) + " is not one of the approvers'"},
 		"ann's key named":       {"", text, sshsig.Armor(forged), "it is not a signature of ann over this plan"},
 		"expired":               {`valid-before="20260503115959Z"`, text, good, "its key has expired (ann)"},
 		"the last second":       {`valid-before="20260503120000Z"`, text, good, ""},
@@ -188,15 +194,19 @@ func TestVerifyRefuses(t *testing.T) {
 		"the first second":      {`valid-after="20260503120000Z"`, text, good, ""},
 		"for another namespace": {`namespaces="git,file"`, text, good, "its key is not for the namespace till-payout (ann)"},
 		"for this namespace":    {`namespaces="git,till-*"`, text, good, ""},
-		"not for this one":      {`namespaces="*,!till-payout"`, text, good, "its key is not for the namespace till-payout (ann)"},
-		"garbage":               {"", text, []byte("garbage"), "it is not an OpenSSH signature"},
-		"nothing":               {"", text, nil, "it is not an OpenSSH signature"},
-		"a cut signature":       {"", text, good[:len(good)/2], "it is not an OpenSSH signature"},
-		"text after it":         {"", text, sshsig.Armor(longer), "it is not an OpenSSH signature"},
-		"another kind of block": {"", text, bytes.ReplaceAll(good, []byte("SSH SIGNATURE"), []byte("SIGNATURE")), "it is not an OpenSSH signature"},
-		"two signatures":        {"", text, slices.Concat(good, sign(t, text, eve)), "it has several signatures: write each to a file of its own"},
-		"of a certificate":      {"", text, signWithCertificate(t, ann), "it was made with a certificate, and certificates are not accepted"},
-		"a key":                 {"", text, ssh.MarshalAuthorizedKey(ann.PublicKey()), "it is not an OpenSSH signature"},
+		"not for this one": {`namespaces="*,!till-payout"`, text, good,
+			"its key is not for the namespace till-payout (ann)"},
+		"garbage":         {"", text, []byte("garbage"), "it is not an OpenSSH signature"},
+		"nothing":         {"", text, nil, "it is not an OpenSSH signature"},
+		"a cut signature": {"", text, good[:len(good)/2], "it is not an OpenSSH signature"},
+		"text after it":   {"", text, sshsig.Armor(longer), "it is not an OpenSSH signature"},
+		"another kind of block": {"", text, bytes.ReplaceAll(good, []byte("SSH SIGNATURE"), []byte("SIGNATURE")),
+			"it is not an OpenSSH signature"},
+		"two signatures": {"", text, slices.Concat(good, sign(t, text, eve)),
+			"it has several signatures: write each to a file of its own"},
+		"of a certificate": {"", text, signWithCertificate(t, ann),
+			"it was made with a certificate, and certificates are not accepted"},
+		"a key": {"", text, ssh.MarshalAuthorizedKey(ann.PublicKey()), "it is not an OpenSSH signature"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
@@ -267,15 +277,23 @@ func TestPersons(t *testing.T) {
 		want   int   // persons who signed
 		people []string
 	}{
-		"two persons":              {[]string{row("ann", "", keys[0]), row("bob", "", keys[1])}, []int{0, 1}, 2, []string{"ann", "bob"}},
-		"one with two keys":        {[]string{row("ann", "", keys[0]), row("ann", "", keys[1]), row("bob", "", keys[2])}, []int{0, 1}, 1, []string{"ann", "bob"}},
-		"a key of two principals":  {[]string{row("ann", "", keys[0]), row("bob", "", keys[0])}, []int{0}, 1, []string{"ann"}},
-		"two principals in a line": {[]string{row("ann,bob", "", keys[0]), row("bob", "", keys[1])}, []int{0, 1}, 1, []string{"ann"}},
-		"connected by others": {[]string{row("ann", "", keys[0]), row("cleo", "", keys[2]), row("bob", "", keys[1]), row("bob", "", keys[0]), row("cleo", "", keys[1])},
+		"two persons": {[]string{row("ann", "", keys[0]), row("bob", "", keys[1])}, []int{0, 1}, 2,
+			[]string{"ann", "bob"}},
+		"one with two keys": {[]string{row("ann", "", keys[0]), row("ann", "", keys[1]), row("bob", "", keys[2])},
+			[]int{0, 1}, 1, []string{"ann", "bob"}},
+		"a key of two principals": {[]string{row("ann", "", keys[0]), row("bob", "", keys[0])}, []int{0},
+			1, []string{"ann"}},
+		"two principals in a line": {[]string{row("ann,bob", "", keys[0]), row("bob", "", keys[1])}, []int{0, 1},
+			1, []string{"ann"}},
+		"connected by others": {[]string{row("ann", "", keys[0]), row("cleo", "", keys[2]), row("bob", "", keys[1]),
+			row("bob", "", keys[0]), row("cleo", "", keys[1])},
 			[]int{0, 1, 2}, 1, []string{"ann"}},
-		"connected by an expired line": {[]string{row("ann", "", keys[0]), row("bob", "", keys[1]), row("bob", `valid-before="20200101Z"`, keys[0])}, []int{0, 1}, 1, []string{"ann"}},
-		"an expired person":            {[]string{row("ann", "", keys[0]), row("bob", `valid-before="20200101Z"`, keys[1])}, nil, 0, []string{"ann"}},
-		"a name like a fingerprint":    {[]string{row(ssh.FingerprintSHA256(keys[1].PublicKey()), "", keys[0]), row("bob", "", keys[1])}, []int{0, 1}, 2, []string{ssh.FingerprintSHA256(keys[1].PublicKey()), "bob"}},
+		"connected by an expired line": {[]string{row("ann", "", keys[0]), row("bob", "", keys[1]),
+			row("bob", `valid-before="20200101Z"`, keys[0])}, []int{0, 1}, 1, []string{"ann"}},
+		"an expired person": {[]string{row("ann", "", keys[0]), row("bob", `valid-before="20200101Z"`, keys[1])},
+			nil, 0, []string{"ann"}},
+		"a name like a fingerprint": {[]string{row(ssh.FingerprintSHA256(keys[1].PublicKey()), "", keys[0]),
+			row("bob", "", keys[1])}, []int{0, 1}, 2, []string{ssh.FingerprintSHA256(keys[1].PublicKey()), "bob"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := parse(t, c.rows...)
@@ -287,7 +305,8 @@ func TestPersons(t *testing.T) {
 				count.Add(Approval{File: "a.sig", Signature: string(sign(t, text, keys[i]))})
 			}
 			s := count.Status()
-			if len(s.Approved) != c.want || len(s.Missing) != len(c.people)-c.want || len(s.Rejected) > 0 || s.Enough() != (c.want == 2) {
+			if len(s.Approved) != c.want || len(s.Missing) != len(c.people)-c.want || len(s.Rejected) > 0 ||
+				s.Enough() != (c.want == 2) {
 				t.Errorf("%d persons signed, want %d: %s %s", len(s.Approved), c.want, s, s.Notes())
 			}
 		})

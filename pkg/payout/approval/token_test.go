@@ -85,7 +85,8 @@ func TestTokenSignatures(t *testing.T) {
 				dir := t.TempDir()
 				write(t, filepath.Join(dir, "sig"), string(sshsig.Armor(s)))
 				write(t, filepath.Join(dir, "allowed"), row("ann", "", token))
-				out, err := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace, "-s", filepath.Join(dir, "sig"))
+				out, err := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace, "-s",
+					filepath.Join(dir, "sig"))
 				if (err == nil) != c.keygen {
 					t.Errorf("ssh-keygen says %s", out)
 				}
@@ -102,12 +103,14 @@ func TestTokenOptions(t *testing.T) {
 	write(t, filepath.Join(dir, "sig"), string(sign(t, text, token)))
 	for _, option := range []string{"verify-required", "no-touch-required"} {
 		line := row("ann", option, token)
-		want := `the approvers in allowed cannot be read: line 1: the option "` + option + `" is not known: there are namespaces, valid-after and valid-before`
+		want := `the approvers in allowed cannot be read: line 1: the option "` + option +
+			`" is not known: there are namespaces, valid-after and valid-before`
 		if _, err := ParseApprovers("allowed", []byte(line), now.Location()); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", option, err, want)
 		}
 		write(t, filepath.Join(dir, "allowed"), line)
-		if out, err := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace, "-s", filepath.Join(dir, "sig")); err == nil {
+		if out, err := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace,
+			"-s", filepath.Join(dir, "sig")); err == nil {
 			t.Errorf("%s: ssh-keygen accepts it: %s", option, out)
 		}
 	}
@@ -175,9 +178,12 @@ func TestSignRefuses(t *testing.T) {
 			token func(*tokentest.Token)
 			want  string
 		}{
-			"not touched":         {func(k *tokentest.Token) { k.Flags = 0 }, "the token was not touched, and a signature without that does not count"},
-			"another application": {func(k *tokentest.Token) { k.Application = "other" }, "the answer of the agent or token is not a signature of the key "},
-			"more":                {func(k *tokentest.Token) { k.Extra = []byte("more") }, "the answer of the agent or token is not a signature of the key "},
+			"not touched": {func(k *tokentest.Token) { k.Flags = 0 },
+				"the token was not touched, and a signature without that does not count"},
+			"another application": {func(k *tokentest.Token) { k.Application = "other" },
+				"the answer of the agent or token is not a signature of the key "},
+			"more": {func(k *tokentest.Token) { k.Extra = []byte("more") },
+				"the answer of the agent or token is not a signature of the key "},
 		} {
 			token := newToken(t, kind)
 			c.token(token)
