@@ -1,4 +1,5 @@
-// Command till is a client for a merchant payment service: withdrawals, invoices and the administration of resellers.
+// Command till is a client for a merchant payment service: withdrawals, invoices and the administration of
+// resellers.
 package main
 
 import (

@@ -113,8 +113,8 @@ func (r *run) takesBack(key string) {
 	}
 }
 
-// mayClaim checks that a process may send an order: its account has its name still, no newer plan of its batch has
-// begun, and as many persons as the account demands have approved it, and that is recorded.
+// mayClaim checks that a process may send an order: its account has its name still, no newer plan of its
+// batch has begun, and as many persons as the account demands have approved it, and that is recorded.
 func (r *run) mayClaim(p *process, orderID string) {
 	if r.outside.renamed {
 		r.violated("%s claims order %s, and its account has another name", p.name, orderID)
@@ -146,8 +146,8 @@ func (r *run) mayClaim(p *process, orderID string) {
 	}
 }
 
-// mayJoin checks that no other process is sending an order of an older run of the batch. One that has lost its
-// connections cannot be seen.
+// mayJoin checks that no other process is sending an order of an older run of the batch. One that has lost
+// its connections cannot be seen.
 func (r *run) mayJoin(p *process, orderID string) {
 	rows, err := r.journal.db.Query(`SELECT other.order_id FROM orders JOIN runs ON runs.account = orders.account AND runs.name = orders.run
 		JOIN runs older ON older.account = runs.account AND older.batch = runs.batch AND older.id < runs.id

@@ -33,8 +33,8 @@
 // the same, and one of them is a step. To open and to close a journal is one step each. A process in
 // PostgreSQL does not wait for a lock that another one holds: its step comes after the lock is free.
 //
-// To add a world, add a line to one of the lists of worlds. To see whether a bug of your own is found, change a
-// line of the code:
+// To add a world, add a line to one of the lists of worlds. To see whether a bug of your own is found, change
+// a line of the code:
 //
 //	go test ./e2e/explore -run TestExplore
 //	go test ./e2e/explore -run TestExplore -world twice -switches 2 -faults 1 -v

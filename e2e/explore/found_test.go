@@ -50,7 +50,8 @@ func previews(name string) actor {
 	}}
 }
 
-// hangs is the event that a machine loses its connections to the database and hangs, while another one goes on.
+// hangs is the event that a machine loses its connections to the database and hangs, while another one goes
+// on.
 func hangs(name string) event {
 	find := func(r *run, is bool) *process {
 		i := slices.IndexFunc(r.processes,
@@ -70,8 +71,8 @@ func hangs(name string) event {
 		}}
 }
 
-// names is till withdraw resolve --paid-as. The person tries the withdrawals of other orders first, and then the
-// one that bears the order's id, if there is one.
+// names is till withdraw resolve --paid-as. The person tries the withdrawals of other orders first, and then
+// the one that bears the order's id, if there is one.
 func names(name, orderID string) actor {
 	return actor{name, func(p *process) {
 		ids := []string{} // the oldest first
@@ -143,8 +144,8 @@ func (p *process) alone() bool {
 	return !slices.ContainsFunc(p.r.processes, func(o *process) bool { return o != p && !o.ended && !o.dead })
 }
 
-// applied checks that a process that reports no error has left nothing of its plan open, and that what was paid
-// is what the plan has. Another process of the same stage may still have a row.
+// applied checks that a process that reports no error has left nothing of its plan open, and that what was
+// paid is what the plan has. Another process of the same stage may still have a row.
 func (p *process) applied(err error) {
 	if err != nil {
 		return

@@ -43,8 +43,8 @@ func (w *world) outside() outside {
 	return o
 }
 
-// clock returns the true time, which is that of the database's clock, and of the one that runs since a machine has
-// started.
+// clock returns the true time, which is that of the database's clock, and of the one that runs since a
+// machine has started.
 func (r *run) clock() time.Time { return time.Now().Add(-r.outside.ahead) }
 
 // idle reports whether no process is about to write, so that another program can.

@@ -25,8 +25,8 @@ func (r *run) before() bool {
 	return false
 }
 
-// sameDeath reports whether a process could have died earlier in this run, at no higher cost, with the same state after
-// it. From a read to the next one, for example, its death makes no difference.
+// sameDeath reports whether a process could have died earlier in this run, at no higher cost, with the same
+// state after it. From a read to the next one, for example, its death makes no difference.
 func (r *run) sameDeath(o option) bool {
 	if o.taken != dead {
 		return false

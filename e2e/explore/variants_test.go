@@ -205,8 +205,8 @@ func (v variant) fits() bool {
 	panic("there is no world " + v.world)
 }
 
-// TestVariantBounds checks that make prove explores the code without a bug at least as far as it looks for each bug.
-// Otherwise a world that sound code violates would show every bug.
+// TestVariantBounds checks that make prove explores the code without a bug at least as far as it looks for
+// each bug. Otherwise a world that sound code violates would show every bug.
 func TestVariantBounds(t *testing.T) {
 	defer func(was bool) { *prove = was }(*prove)
 	*prove = true

@@ -222,8 +222,8 @@ func (w *world) ways(r *result, amount int64) (commands [][]string, options []st
 	return commands, option.FindAllString(hint, -1)
 }
 
-// persist runs a command, carries out what the messages name, and runs it again, until it succeeds. The amount
-// is paid exactly once then.
+// persist runs a command, carries out what the messages name, and runs it again, until it succeeds. The
+// amount is paid exactly once then.
 func (w *world) persist(amount int64, args ...string) {
 	w.t.Helper()
 	p := &person{w: w, amount: amount, tried: map[string]bool{}}

@@ -20,7 +20,8 @@ var unprovable = map[string]faults{
 	"shows records without an order id": {},
 }
 
-// beginUnprovable returns a merchant who has paid the orders 1 and 2, at a service that has become one of these.
+// beginUnprovable returns a merchant who has paid the orders 1 and 2, at a service that has become one of
+// these.
 func beginUnprovable(t *testing.T, name string) *world {
 	w := begin(t, faults{})
 	w.pay("1", 1).want(t, 0, "")
@@ -66,7 +67,8 @@ func TestListThatCannotProve(t *testing.T) {
 	}
 }
 
-// TestAcceptedDifferences has a person accept what the list of a service cannot prove, before or after it matters.
+// TestAcceptedDifferences has a person accept what the list of a service cannot prove, before or after it
+// matters.
 func TestAcceptedDifferences(t *testing.T) {
 	t.Parallel()
 	for name, is := range unprovable {
@@ -119,7 +121,8 @@ func TestLookupNeverHasAWayOut(t *testing.T) {
 	}
 }
 
-// TestFilterThatHidesEverything looks orders up from an hour ago on, at services that would show nothing then.
+// TestFilterThatHidesEverything looks orders up from an hour ago on, at services that would show nothing
+// then.
 func TestFilterThatHidesEverything(t *testing.T) {
 	t.Parallel()
 	for name, is := range map[string]faults{
@@ -152,8 +155,8 @@ func TestFilterThatHidesEverything(t *testing.T) {
 	}
 }
 
-// TestFilterThatHidesTheOldest checks that an order is found that is as old as --lookup-since allows, where a filter shows all
-// of the newest rows and hides some older ones.
+// TestFilterThatHidesTheOldest checks that an order is found that is as old as --lookup-since allows, where a
+// filter shows all of the newest rows and hides some older ones.
 func TestFilterThatHidesTheOldest(t *testing.T) {
 	t.Parallel()
 	dayFirst := time.Now().UTC().AddDate(0, 0, -1)
@@ -227,8 +230,8 @@ func TestOrderIDsOnTheList(t *testing.T) {
 	}
 }
 
-// TestRecordThatMayBeTheOrder checks that the message about an unknown order names the record without an order id that pays the
-// same, and how to record that it is the order.
+// TestRecordThatMayBeTheOrder checks that the message about an unknown order names the record without an
+// order id that pays the same, and how to record that it is the order.
 func TestRecordThatMayBeTheOrder(t *testing.T) {
 	w := begin(t, faults{})
 	w.pay("1", 1).want(t, 0, "")

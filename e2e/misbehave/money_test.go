@@ -66,8 +66,8 @@ func TestServiceDropsOrderIDs(t *testing.T) {
 	w.paid(1)
 }
 
-// hold starts to send an order, which the service does not answer. The function that it returns sends the process
-// a signal, if there is one, and waits for its end.
+// hold starts to send an order, which the service does not answer. The function that it returns sends the
+// process a signal, if there is one, and waits for its end.
 func (w *world) hold(orderID string, amount int64) (end func(os.Signal)) {
 	was := w.become(faults{create: "hang"})
 	cmd := w.command(pay(orderID, amount)...)
@@ -223,8 +223,8 @@ func TestKeysHideNoData(t *testing.T) {
 	other.pay("2", 2).want(t, 12, "approval")
 }
 
-// TestForgedRows applies a plan that a person approved, with a journal whose rows for its digest say something
-// else.
+// TestForgedRows applies a plan that a person approved, with a journal whose rows for its digest say
+// something else.
 func TestForgedRows(t *testing.T) {
 	t.Parallel()
 	const header = "order_id,currency,amount_minor,address\n"

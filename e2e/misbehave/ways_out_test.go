@@ -300,8 +300,8 @@ func TestWaysOut(t *testing.T) {
 	}
 }
 
-// runs reports whether a command that ran has the words of one that the documentation names. Those in capitals
-// are placeholders.
+// runs reports whether a command that ran has the words of one that the documentation names. Those in
+// capitals are placeholders.
 func (r *result) runs(command string) bool {
 	for _, word := range strings.Fields(strings.TrimPrefix(command, "till ")) {
 		if word != strings.ToUpper(word) && !slices.Contains(r.args, word) {

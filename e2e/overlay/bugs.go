@@ -1,7 +1,7 @@
 package overlay
 
-// Bugs returns bugs for which several tests look. A test has its own function mutant("NAME"), which says whether
-// the program is to have a bug. A test that has patches of its own puts them after these.
+// Bugs returns bugs for which several tests look. A test has its own function mutant("NAME"), which says
+// whether the program is to have a bug. A test that has patches of its own puts them after these.
 func Bugs() []Patch {
 	return []Patch{
 		// Of the call and its outcome.

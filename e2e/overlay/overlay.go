@@ -1,6 +1,6 @@
-// Package overlay patches copies of till's sources, so that a test can build a program with points at which it
-// is stopped, with records of what it does, or with bugs that the test must find. The sources themselves know
-// nothing of it.
+// Package overlay patches copies of till's sources, so that a test can build a program with points at which
+// it is stopped, with records of what it does, or with bugs that the test must find. The sources themselves
+// know nothing of it.
 package overlay
 
 import (
@@ -20,7 +20,8 @@ import (
 // meaning of the point or bug.
 type Patch struct{ File, Old, New string }
 
-// Patches converts the patches of a package that has a type of its own for them, for the sake of its literals.
+// Patches converts the patches of a package that has a type of its own for them, for the sake of its
+// literals.
 func Patches[P ~struct{ File, Old, New string }](own []P) []Patch {
 	all := make([]Patch, len(own))
 	for i, p := range own {

@@ -108,8 +108,8 @@ func (d duties) remembered(ctx context.Context, j *payout.Journal, r tape.Record
 	return orders, errors.Join(errs...)
 }
 
-// sentOnce asks a sender to pay again what was sent: every order that is not accepted, and some of the others.
-// The sender has nothing but the journal.
+// sentOnce asks a sender to pay again what was sent: every order that is not accepted, and some of the
+// others. The sender has nothing but the journal.
 func (d duties) sentOnce(ctx context.Context, j *payout.Journal, r tape.Record, orders map[string]payout.Order) error {
 	var creates atomic.Int32
 	client, err := api.New("http://127.0.0.1", api.WithAPIKey(r.Key),

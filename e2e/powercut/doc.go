@@ -5,14 +5,14 @@
 // tests of e2e/torture cannot show that.
 //
 // A program, e2e/powercut/workload, sends withdrawals to a sandbox with a new journal: single ones, some side
-// by side, and a plan with several calls at a time. The sandbox refuses some, and loses the answers to others,
-// which are reconciled. The journal is closed and opened again, its log is moved into the database again and
-// again, and the last process is killed. Another journal is of the first version and is migrated. The code of
-// pkg/payout and internal/journal is the real one. A few patched lines (overlay_test.go) note what happens
-// outside of SQLite: new directories and files, syncs of directories, and outcomes that a caller is told.
-// Everything else is noted between SQLite and the files (e2e/powercut/tape): each write, change of size, sync
-// and removal, in one order together with the creates that leave and the refusals that arrive. The tests check
-// that the record, replayed, gives the files that are there.
+// by side, and a plan with several calls at a time. The sandbox refuses some, and loses the answers to
+// others, which are reconciled. The journal is closed and opened again, its log is moved into the database
+// again and again, and the last process is killed. Another journal is of the first version and is migrated.
+// The code of pkg/payout and internal/journal is the real one. A few patched lines (overlay_test.go) note
+// what happens outside of SQLite: new directories and files, syncs of directories, and outcomes that a caller
+// is told. Everything else is noted between SQLite and the files (e2e/powercut/tape): each write, change of
+// size, sync and removal, in one order together with the creates that leave and the refusals that arrive. The
+// tests check that the record, replayed, gives the files that are there.
 //
 // A state is a cut after some event and a choice of what reached the disk (states_test.go). What was synced
 // before the cut did. Of the rest, the states have

@@ -13,8 +13,8 @@ import (
 )
 
 // The program of the record is built from copies of till's sources with a few patched lines: what the journal
-// does to names, which SQLite does not see, is noted, and the program has a few mutants, which are bugs that a
-// developer might make.
+// does to names, which SQLite does not see, is noted, and the program has a few mutants, which are bugs that
+// a developer might make.
 
 // mutants are the bugs that the tests must find.
 var mutants = []string{

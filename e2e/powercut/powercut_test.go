@@ -136,8 +136,8 @@ func cutAgain(t *testing.T, h history, c cut, s state) history {
 // A cut is a power cut after a number of events, with one choice of what reached the disk.
 type cut struct{ after, choice, number int }
 
-// cuts draws up to n cuts with different states. Half of them are systematic, as far as there are so many, and
-// the others random.
+// cuts draws up to n cuts with different states. Half of them are systematic, as far as there are so many,
+// and the others random.
 func cuts(r history, trusted bool, n int, random *rand.Rand) []cut {
 	d := newDisk(trusted)
 	var first, systematic []cut // nothing and all of what may have happened, and the other systematic choices

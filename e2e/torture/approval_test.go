@@ -214,8 +214,8 @@ func TestApprovalMutants(t *testing.T) {
 }
 
 // TestApprovalCrashes kills an apply of an approved plan at each point. A run that has begun has its
-// approvals, and goes on without the files of the signatures; one that has not is refused without them. In the
-// end each row was paid once.
+// approvals, and goes on without the files of the signatures; one that has not is refused without them. In
+// the end each row was paid once.
 func TestApprovalCrashes(t *testing.T) {
 	clean, patched := built.get(t)
 	for _, mutant := range []string{"", "late-approval"} {

@@ -28,9 +28,10 @@ import (
 
 var nights = flag.Int("nights", 2, "how many nights TestMonth has")
 
-// TestMonth pays a staff every night with examples/payroll.sh, and looks after it with examples/nightly.sh. The clocks of
-// the machine and of the service go on by a day each night. Answers are lost, the list is stale, and everything is
-// killed. What remains unknown after an hour, a person decides. Every morning, everybody is paid once.
+// TestMonth pays a staff every night with examples/payroll.sh, and looks after it with examples/nightly.sh.
+// The clocks of the machine and of the service go on by a day each night. Answers are lost, the list is
+// stale, and everything is killed. What remains unknown after an hour, a person decides. Every morning,
+// everybody is paid once.
 func TestMonth(t *testing.T) {
 	m := startMonth(t)
 	for night := range *nights {

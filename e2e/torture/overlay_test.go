@@ -212,8 +212,8 @@ func silence() {
 func mutant(name string) bool { return os.Getenv("TILL_TORTURE_MUTANT") == name }
 `
 
-// allPatches returns the patches that the program is built with. The bugs that other tests look for too are in
-// overlay.Bugs, and come first.
+// allPatches returns the patches that the program is built with. The bugs that other tests look for too are
+// in overlay.Bugs, and come first.
 func allPatches() []overlay.Patch { return append(overlay.Bugs(), overlay.Patches(patches)...) }
 
 var patches = []patch{

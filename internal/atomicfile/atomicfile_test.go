@@ -192,7 +192,8 @@ func TestSyncDirectory(t *testing.T) {
 	}
 }
 
-// TestLock checks that only one has the lock of a file at a time, and that nobody waits for it longer than told.
+// TestLock checks that only one has the lock of a file at a time, and that nobody waits for it longer than
+// told.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	inside, most := 0, 0
@@ -235,8 +236,8 @@ func TestLock(t *testing.T) {
 	unlock()
 }
 
-// TestUnfinishedName checks that a file that a killed process leaves behind does not have the ending of the file
-// that it was to replace, by which other programs find it.
+// TestUnfinishedName checks that a file that a killed process leaves behind does not have the ending of the
+// file that it was to replace, by which other programs find it.
 func TestUnfinishedName(t *testing.T) {
 	f, err := Create(filepath.Join(t.TempDir(), "till.prom"), 0o600)
 	if err != nil {

@@ -12,8 +12,8 @@ var ErrLocked = errors.New("another process has locked it")
 const lockInterval = 5 * time.Millisecond
 
 // Lock lets only one caller at a time read a file and replace it, in this process and in all others that call
-// Lock too. It waits for the lock no longer than the given time. The system releases the lock of a process that
-// is killed.
+// Lock too. It waits for the lock no longer than the given time. The system releases the lock of a process
+// that is killed.
 func Lock(path string, most time.Duration) (unlock func(), err error) {
 	f, err := openLock(path)
 	if err != nil {

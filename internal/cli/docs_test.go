@@ -30,8 +30,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// These tests run every example as a reader would, with a sandbox. The README and the pages of docs/ are run by
-// pages_run_test.go.
+// These tests run every example as a reader would, with a sandbox. The README and the pages of docs/ are run
+// by pages_run_test.go.
 
 const repository = "../.."
 
@@ -163,7 +163,8 @@ func TestPayoutsTopicRuns(t *testing.T) {
 	}
 }
 
-// TestExamplesAreTested fails if there is an example that no test below runs. A test of tools/dist runs verify.sh.
+// TestExamplesAreTested fails if there is an example that no test below runs. A test of tools/dist runs
+// verify.sh.
 func TestExamplesAreTested(t *testing.T) {
 	want := []string{"ci-checkout.yml", "ci-invoice.yml", "containers", "demo.sh", "invoices", "monitoring", "nightly.sh",
 		"node", "payout.sh", "payouts",
@@ -563,7 +564,8 @@ func TestInvoicesProgram(t *testing.T) {
 func TestRebateCheck(t *testing.T) {
 	t.Parallel()
 	script, env := absolute(t, "examples/rebate-check.sh"), docsEnv(t)
-	// Last month it earned 10.00, and in the month before that 90.00. In May of 2021 it was 20.00, in April 80.00.
+	// Last month it earned 10.00, and in the month before that 90.00. In May of 2021 it was 20.00, in April
+	// 80.00.
 	now := time.Now().UTC()
 	ago := func(months int) string {
 		return time.Date(now.Year(), now.Month()-time.Month(months), 15, 10, 0, 0, 0, time.UTC).Format(time.RFC3339)

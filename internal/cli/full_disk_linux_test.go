@@ -116,8 +116,8 @@ func TestFullDiskSetsTheExitCode(t *testing.T) {
 	}
 }
 
-// TestFullDiskIsReported checks that a run which a full disk ends is reported, and that metrics on that disk keep their
-// old content.
+// TestFullDiskIsReported checks that a run which a full disk ends is reported, and that metrics on that disk
+// keep their old content.
 func TestFullDiskIsReported(t *testing.T) {
 	disk, d := smallDisk(t, 256), newDesk(t)
 	report := filepath.Join(d.home, "report.json")

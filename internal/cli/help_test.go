@@ -47,8 +47,8 @@ func TestTopicsFitATerminal(t *testing.T) {
 	}
 }
 
-// TestHelpUsesNoOrderOfTheDemo checks that an example can be tried on a sandbox with --seed demo. With an order id
-// that is on its list, a create would be a conflict.
+// TestHelpUsesNoOrderOfTheDemo checks that an example can be tried on a sandbox with --seed demo. With an
+// order id that is on its list, a create would be a conflict.
 func TestHelpUsesNoOrderOfTheDemo(t *testing.T) {
 	demo, err := sandbox.New(sandbox.WithSeed("demo"))
 	if err != nil {

@@ -25,8 +25,8 @@ func needProgram(t *testing.T, name string) {
 // mistake is a change of a shop that makes one of its tests fail.
 type mistake struct{ from, to, fails string }
 
-// TestShopInPython and TestShopInNode run the tests of the shops in other languages, each in a sandbox as their
-// authors would. Then they make mistakes in a shop, each of which a test must find.
+// TestShopInPython and TestShopInNode run the tests of the shops in other languages, each in a sandbox as
+// their authors would. Then they make mistakes in a shop, each of which a test must find.
 func TestShopInPython(t *testing.T) {
 	t.Parallel()
 	needProgram(t, "python3")
@@ -62,7 +62,8 @@ func TestShopInNode(t *testing.T) {
 	})
 }
 
-// testShop runs the tests in dir by a command in which DIR is the directory, and which docs/testing.md has. Then it makes each mistake in a copy of the shop.
+// testShop runs the tests in dir by a command in which DIR is the directory, and which docs/testing.md has.
+// Then it makes each mistake in a copy of the shop.
 func testShop(t *testing.T, tests, dir, shop string, mistakes map[string]mistake) {
 	const page = "docs/testing.md"
 	in := func(dir string) string { return strings.Replace(tests, "DIR", dir, 1) }

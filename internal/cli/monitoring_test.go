@@ -172,7 +172,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// TestMonitoringPage checks that the page, the help and the alerts name the metrics that there are, and no others.
+// TestMonitoringPage checks that the page, the help and the alerts name the metrics that there are, and no
+// others.
 func TestMonitoringPage(t *testing.T) {
 	names := regexp.MustCompile(`till_[a-z_]+`)
 	of := func(text string) map[string]bool {

@@ -70,8 +70,8 @@ func fencesOf(lines []string) (all []fence) {
 	return all
 }
 
-// TestDocs runs the commands of each page and compares their output with the page. A block that no output block
-// follows prints nothing.
+// TestDocs runs the commands of each page and compares their output with the page. A block that no output
+// block follows prints nothing.
 func TestDocs(t *testing.T) {
 	for _, page := range docsPages(t) {
 		t.Run(strings.ReplaceAll(page, "/", "-"), func(t *testing.T) {
@@ -179,8 +179,8 @@ func (r *reader) run(t *testing.T, f fence) (got string, ran bool) {
 	return cmp.Or(r.inner, r.outer).run(t, f.text), true
 }
 
-// checkUnrun checks a block that no test can run, because it changes the machine: only the page about installing
-// has such blocks, and the README two lines.
+// checkUnrun checks a block that no test can run, because it changes the machine: only the page about
+// installing has such blocks, and the README two lines.
 func (r *reader) checkUnrun(t *testing.T, f fence) {
 	t.Helper()
 	r.unrun += strings.Count(f.text, "\n")
@@ -320,8 +320,8 @@ func TestConfigurationPage(t *testing.T) {
 	}
 }
 
-// TestGapsPage checks that docs/interface-gaps.md has every choice of the sandbox, and that the settings which it
-// names exist. The rates and errors of the sandbox are too many for it.
+// TestGapsPage checks that docs/interface-gaps.md has every choice of the sandbox, and that the settings
+// which it names exist. The rates and errors of the sandbox are too many for it.
 func TestGapsPage(t *testing.T) {
 	const page = "docs/interface-gaps.md"
 	text := contents(t, absolute(t, page))

@@ -53,8 +53,8 @@ func pageText(t *testing.T, file string) string {
 	return string(text)
 }
 
-// repositoryFiles returns the files that the repository has, and their directories. Outside of a checkout these are
-// all files.
+// repositoryFiles returns the files that the repository has, and their directories. Outside of a checkout
+// these are all files.
 func repositoryFiles(t *testing.T) map[string]bool {
 	t.Helper()
 	var names []string
@@ -154,7 +154,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestReadmeIsShort checks that the README can be read in one sitting, and that it leads to every page of docs/.
+// TestReadmeIsShort checks that the README can be read in one sitting, and that it leads to every page of
+// docs/.
 func TestReadmeIsShort(t *testing.T) {
 	if size := len(pageText(t, filepath.Join(pagesRoot, "README.md"))); size > 10_000 {
 		t.Errorf("README.md has %d bytes, and may have 10,000: move something to docs/", size)

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Every till that a test of this package starts records what it prints as JSON, and TestMain checks all of it with
-// the schemas after the tests. recordsVariable has the folder of the records.
+// Every till that a test of this package starts records what it prints as JSON, and TestMain checks all of it
+// with the schemas after the tests. recordsVariable has the folder of the records.
 const recordsVariable = "RECORD_OUTPUT_IN"
 
 // seenRun is one run of till, as testdata/till records it.
@@ -28,8 +28,8 @@ type seenRun struct {
 	Out, Err []byte
 }
 
-// buildTill puts the till that records into the place of the one in the PATH, which is this test. The packages that only
-// tests need make a program start more slowly, and the tests start thousands.
+// buildTill puts the till that records into the place of the one in the PATH, which is this test. The
+// packages that only tests need make a program start more slowly, and the tests start thousands.
 func buildTill() error {
 	path, err := exec.LookPath("till")
 	if err != nil {
@@ -124,8 +124,8 @@ func (c *schemaCheck) check(r seenRun) error {
 	return nil
 }
 
-// command returns the command that ran and the format of its output. shaped reports that the output is not the
-// JSON of the schema: a filter or a template made it, or it is ids or help.
+// command returns the command that ran and the format of its output. shaped reports that the output is not
+// the JSON of the schema: a filter or a template made it, or it is ids or help.
 func (c *schemaCheck) command(r seenRun) (name, format string, shaped bool) {
 	all := root(&cmdutil.App{})
 	cmd, rest, err := all.Find(r.Args)

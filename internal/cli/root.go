@@ -99,8 +99,8 @@ func prepare(a *cmdutil.App, cmd *cobra.Command) {
 	}
 }
 
-// orColumnsHelp makes a check of arguments or flags answer --columns help where it fails. A command that could run
-// answers by itself.
+// orColumnsHelp makes a check of arguments or flags answer --columns help where it fails. A command that
+// could run answers by itself.
 func orColumnsHelp(check func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		err := check(cmd, args)

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRulesAreCatalogued compares till schema --errors with the constants of the rules. No code names a rule in
-// another way.
+// TestRulesAreCatalogued compares till schema --errors with the constants of the rules. No code names a rule
+// in another way.
 func TestRulesAreCatalogued(t *testing.T) {
 	declared, used := map[string]string{}, map[string]bool{}
 	for _, dir := range []string{"internal", "pkg/payout"} {

@@ -58,8 +58,8 @@ func TestSandboxRunPassesOnTheExitCode(t *testing.T) {
 	}
 }
 
-// TestSandboxRunSaysAsJSONThatItsCommandCannotRun checks the error lines with their schema. testdata/till does not record
-// sandbox run, whose standard error is its command's too.
+// TestSandboxRunSaysAsJSONThatItsCommandCannotRun checks the error lines with their schema. testdata/till
+// does not record sandbox run, whose standard error is its command's too.
 func TestSandboxRunSaysAsJSONThatItsCommandCannotRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		command string

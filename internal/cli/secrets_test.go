@@ -56,9 +56,9 @@ func httpAnswer(status, body string, headers ...string) string {
 		strings.Join(append(headers, ""), "\r\n"), body)
 }
 
-// TestErrorsHideTheKey checks that till does not show the key, in whatever form a proxy echoes it in an error:
-// not on standard output or standard error, with or without --debug, not in the journal, and not in the
-// results of a run.
+// TestErrorsHideTheKey checks that till does not show the key, in whatever form a proxy echoes it in an
+// error: not on standard output or standard error, with or without --debug, not in the journal, and not in
+// the results of a run.
 func TestErrorsHideTheKey(t *testing.T) {
 	const key = echoedKey
 	in64 := base64.StdEncoding.EncodeToString([]byte("Bearer " + key))
@@ -116,8 +116,8 @@ func TestErrorsHideTheKey(t *testing.T) {
 	}
 }
 
-// TestAnswersAreNotAltered checks that an answer with the key in it, whole or in part, is shown and recorded as
-// the service sent it.
+// TestAnswersAreNotAltered checks that an answer with the key in it, whole or in part, is shown and recorded
+// as the service sent it.
 func TestAnswersAreNotAltered(t *testing.T) {
 	const merchant = "m-4f1c0e9ab2d84c7e"
 	for _, key := range []string{"live_" + merchant + "_Zq7wT4uR9", merchant} {

@@ -16,8 +16,8 @@ func checkTrust(what, path string, info fs.FileInfo) error {
 	return checkDirectory(what, path)
 }
 
-// checkWay refuses a file that another user can change or replace at any place on the way to it: the file, its
-// directory and all above it, each link, and the directories of what it leads to.
+// checkWay refuses a file that another user can change or replace at any place on the way to it: the file,
+// its directory and all above it, each link, and the directories of what it leads to.
 func checkWay(what, path string) error {
 	bad, err := place.Way(path)
 	if err != nil {

@@ -103,7 +103,8 @@ func demanded(t *testing.T, j *book, a order.Account) int64 {
 	return d.Persons
 }
 
-// TestDemandIsRemembered checks that a demand moves with its account and is copied, and that only a person ends it.
+// TestDemandIsRemembered checks that a demand moves with its account and is copied, and that only a person
+// ends it.
 func TestDemandIsRemembered(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -191,8 +192,8 @@ func TestApprovalsOfARun(t *testing.T) {
 	})
 }
 
-// TestConsentOfAnAttempt checks that an attempt has the approvals that counted when it was claimed, whatever is
-// approved or demanded later.
+// TestConsentOfAnAttempt checks that an attempt has the approvals that counted when it was claimed, whatever
+// is approved or demanded later.
 func TestConsentOfAnAttempt(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -268,8 +269,8 @@ func TestDecisionIsRecorded(t *testing.T) {
 	})
 }
 
-// TestClaimUnderAnotherDemand checks that nothing is claimed that was approved under a demand that is no longer in
-// force, alone, with the outcome of another one, or with many.
+// TestClaimUnderAnotherDemand checks that nothing is claimed that was approved under a demand that is no
+// longer in force, alone, with the outcome of another one, or with many.
 func TestClaimUnderAnotherDemand(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -307,8 +308,8 @@ func TestClaimUnderAnotherDemand(t *testing.T) {
 	})
 }
 
-// TestDemandOfOneAccount checks that accounts demand nothing of each other, even if they are one merchant's and have used
-// the same key.
+// TestDemandOfOneAccount checks that accounts demand nothing of each other, even if they are one merchant's
+// and have used the same key.
 func TestDemandOfOneAccount(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -338,7 +339,8 @@ func TestDemandOfOneAccount(t *testing.T) {
 	})
 }
 
-// TestUpgradeKeepsDemand checks that the demand of a journal from before claims compared it is in force in each claim.
+// TestUpgradeKeepsDemand checks that the demand of a journal from before claims compared it is in force in
+// each claim.
 func TestUpgradeKeepsDemand(t *testing.T) {
 	const before = 6 // steps of the schema
 	eachDialect(t, func(t *testing.T, open opener) {

@@ -130,8 +130,8 @@ func TestLostLogIsReported(t *testing.T) {
 	}
 }
 
-// TestLossIsNotForgotten checks that the loss of the log is known even if the process that found it dies after
-// it has updated the journal.
+// TestLossIsNotForgotten checks that the loss of the log is known even if the process that found it dies
+// after it has updated the journal.
 func TestLossIsNotForgotten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	old := func(statement string, args ...any) *Journal {

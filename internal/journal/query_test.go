@@ -338,8 +338,8 @@ func TestFinishAfterRename(t *testing.T) {
 	})
 }
 
-// TestUnshown checks which orders a scan has to keep in mind: those that the service may have, or a person says
-// it has, and that it has never shown.
+// TestUnshown checks which orders a scan has to keep in mind: those that the service may have, or a person
+// says it has, and that it has never shown.
 func TestUnshown(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()

@@ -293,8 +293,8 @@ func TestAloneAllowsOneRunUnlessShared(t *testing.T) {
 	})
 }
 
-// TestLeave checks that a process which goes on does not count as applying a run that it has left, as long as it does
-// not send its rows.
+// TestLeave checks that a process which goes on does not count as applying a run that it has left, as long as
+// it does not send its rows.
 func TestLeave(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open()
@@ -503,8 +503,8 @@ func TestRunBeginsWhollyOrNotAtAll(t *testing.T) {
 	})
 }
 
-// TestRunIsNotBegunByItsLastPiece checks that a run does not begin if it was taken back, or its batch has gone on, after
-// its last row was recorded.
+// TestRunIsNotBegunByItsLastPiece checks that a run does not begin if it was taken back, or its batch has
+// gone on, after its last row was recorded.
 func TestRunIsNotBegunByItsLastPiece(t *testing.T) {
 	for want, change := range map[Kind]string{
 		RunChanged:   `UPDATE runs SET sender = 0`,
@@ -555,7 +555,8 @@ func TestClaimOfARowThatIsGone(t *testing.T) {
 	})
 }
 
-// TestLivingBeginningIsLeftAlone checks that a process does not remove a run that a living one is still recording.
+// TestLivingBeginningIsLeftAlone checks that a process does not remove a run that a living one is still
+// recording.
 func TestLivingBeginningIsLeftAlone(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j, other := open(), open()

@@ -307,8 +307,8 @@ func TestFailedOutcomeDoesNotBlockOthers(t *testing.T) {
 	})
 }
 
-// TestFailedClaimKeepsOutcomes checks that outcomes are recorded which were recorded in a transaction before, and undone
-// with it because a claim failed.
+// TestFailedClaimKeepsOutcomes checks that outcomes are recorded which were recorded in a transaction before,
+// and undone with it because a claim failed.
 func TestFailedClaimKeepsOutcomes(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -395,7 +395,8 @@ func TestUnseenProcessIsNotDead(t *testing.T) {
 	})
 }
 
-// beginWhileAnotherBegins begins a run in the middle of the recording of another one, which must not be disturbed.
+// beginWhileAnotherBegins begins a run in the middle of the recording of another one, which must not be
+// disturbed.
 func beginWhileAnotherBegins(t *testing.T, j, other *book) (err error) {
 	_, begun := other.BeginRun(t.Context(), shop, Run{Name: "beef", Digest: "beef"}, func(yield func(Row, error) bool) {
 		for i := range rowsInAPiece + 1 {

@@ -71,8 +71,8 @@ func TestSettleConfirmsAPerson(t *testing.T) {
 	})
 }
 
-// TestMissing checks that an accepted order becomes unknown if the service does not have its withdrawal, and that
-// what has happened to it since counts.
+// TestMissing checks that an accepted order becomes unknown if the service does not have its withdrawal, and
+// that what has happened to it since counts.
 func TestMissing(t *testing.T) {
 	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
 	for id, state := range map[string]order.State{"1": order.Unknown, "2": order.Accepted} {
@@ -97,7 +97,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestAge checks that the clock of a machine that somebody sets does not count, unless the machine has started again.
+// TestAge checks that the clock of a machine that somebody sets does not count, unless the machine has
+// started again.
 func TestAge(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	skew := func(d time.Duration) *time.Duration { return &d }

@@ -377,8 +377,8 @@ func TestMissingDatabaseIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-// TestEmptiedDatabaseIsNotMadeAgain checks that a database file that was emptied is not made again beside its log, which
-// SQLite would remove.
+// TestEmptiedDatabaseIsNotMadeAgain checks that a database file that was emptied is not made again beside its
+// log, which SQLite would remove.
 func TestEmptiedDatabaseIsNotMadeAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	claimedIn(t, path, "a").kill()

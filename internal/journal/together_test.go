@@ -42,8 +42,9 @@ func endedAs(err error) string {
 	return "done"
 }
 
-// TestBatchesEqualSingleWrites checks that claims and outcomes that are committed together have the same results
-// as when they are committed one by one, also for orders that occur twice, and for any answers of the service.
+// TestBatchesEqualSingleWrites checks that claims and outcomes that are committed together have the same
+// results as when they are committed one by one, also for orders that occur twice, and for any answers of the
+// service.
 func TestBatchesEqualSingleWrites(t *testing.T) {
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
 		f.Value.Set("25")
@@ -230,8 +231,8 @@ func TestKnownOfAnotherAccount(t *testing.T) {
 	})
 }
 
-// TestOutcomeComesBeforeTheNextClaim checks that the claim sees the outcome that is recorded with it: an order whose outcome
-// is unknown keeps the same content from being sent.
+// TestOutcomeComesBeforeTheNextClaim checks that the claim sees the outcome that is recorded with it: an
+// order whose outcome is unknown keeps the same content from being sent.
 func TestOutcomeComesBeforeTheNextClaim(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()

@@ -118,7 +118,8 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 		if _, err := j.Claim(t.Context(), shop, other("slow", 10*time.Minute)); !errors.Is(err, Duplicate) {
 			t.Errorf("sent by a slow clock: %v", err)
 		}
-		// For a file, the clock that cannot be set counts too, if the other one was set forward since the order was sent.
+		// For a file, the clock that cannot be set counts too, if the other one was set forward since the order was
+		// sent.
 		since := time.Hour
 		set := open(func(o *Options) {
 			o.Now, o.SinceBoot = at.now, func() (string, time.Duration) { return "start", since }
@@ -153,8 +154,8 @@ func TestClaimRefusesDuplicates(t *testing.T) {
 	})
 }
 
-// TestClaimRecordsItsContent checks that an order that is sent again with other content has that content from then on, also
-// for what looks for the same content.
+// TestClaimRecordsItsContent checks that an order that is sent again with other content has that content from
+// then on, also for what looks for the same content.
 func TestClaimRecordsItsContent(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
@@ -458,8 +459,8 @@ func TestLateOutcome(t *testing.T) {
 	}
 }
 
-// TestAnswerEndsADecision checks that a person's decision stands no more when the service has said something about a
-// later attempt, in time or late.
+// TestAnswerEndsADecision checks that a person's decision stands no more when the service has said something
+// about a later attempt, in time or late.
 func TestAnswerEndsADecision(t *testing.T) {
 	for _, out := range []Outcome{accepted("w2"), rejected, unknown, limited} {
 		for _, late := range []bool{false, true} {

@@ -211,8 +211,8 @@ func (u upgraded) fill(t *tx, version int, account, run int64, place int) error 
 	return err
 }
 
-// TestUpgrade checks for each older version that a journal with real rows is updated, that nothing of it changes,
-// and that a till of that version then refuses the journal.
+// TestUpgrade checks for each older version that a journal with real rows is updated, that nothing of it
+// changes, and that a till of that version then refuses the journal.
 func TestUpgrade(t *testing.T) {
 	for version := 1; version < len(schema()); version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
@@ -311,8 +311,8 @@ func checkClaims(t *testing.T, j *book, demand int64) {
 	}
 }
 
-// checkDemands checks that an account demands the approvals that it did in the older journal, and returns the number
-// of the demand.
+// checkDemands checks that an account demands the approvals that it did in the older journal, and returns the
+// number of the demand.
 func checkDemands(t *testing.T, l *Ledger, version int) int64 {
 	t.Helper()
 	demands, err := l.Demands(t.Context())
@@ -360,8 +360,8 @@ func checkConsent(t *testing.T, l *Ledger, demand int64) {
 	}
 }
 
-// TestUpgradeProvesConsent checks that an attempt of an older journal has no approvals if the record does not prove
-// that they counted.
+// TestUpgradeProvesConsent checks that an attempt of an older journal has no approvals if the record does not
+// prove that they counted.
 func TestUpgradeProvesConsent(t *testing.T) {
 	for name, change := range map[string]string{
 		"approved later":     "UPDATE approvals SET seen = '9'",

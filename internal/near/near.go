@@ -48,8 +48,8 @@ func withPlurals(found, names []string) []string {
 	return all
 }
 
-// Question returns "did you mean A, B or C?" with the names nearest to typed, each after prefix. If no name is
-// near, it returns "".
+// Question returns "did you mean A, B or C?" with the names nearest to typed, each after prefix. If no name
+// is near, it returns "".
 func Question(typed, prefix string, names []string) string {
 	found := Names(typed, names)
 	if len(found) == 0 {

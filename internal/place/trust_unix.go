@@ -48,10 +48,10 @@ const administrators = 80
 // it, each link, the directories that a link leads through, and the file. It returns the first that another
 // user can change, or nil. The path is absolute.
 //
-// In a directory with the sticky bit, such as /tmp, only the owners of an entry and of the directory can remove
-// or rename the entry. So the directory passes if each entry on the way belongs to this user or to root, as
-// the directory itself does. A link can be replaced only in its directory, and its mode says nothing. Access
-// lists need no look of their own: what they let others write shows in the mode of the group.
+// In a directory with the sticky bit, such as /tmp, only the owners of an entry and of the directory can
+// remove or rename the entry. So the directory passes if each entry on the way belongs to this user or to
+// root, as the directory itself does. A link can be replaced only in its directory, and its mode says
+// nothing. Access lists need no look of their own: what they let others write shows in the mode of the group.
 func Way(path string) (*Untrusted, error) { return way(path, os.Lstat, os.Readlink, os.Geteuid()) }
 
 // mostLinks is how many links may be on the way, as on Linux. More are taken for a circle.

@@ -152,8 +152,8 @@ func TestCurrenciesAreNeverAdded(t *testing.T) {
 	}
 }
 
-// TestCurrency checks that a report on one currency has the sums of that currency in a report on all, in every
-// part. The service's own figures stay as they are.
+// TestCurrency checks that a report on one currency has the sums of that currency in a report on all, in
+// every part. The service's own figures stay as they are.
 func TestCurrency(t *testing.T) {
 	shop := api.ResellerStats{
 		ID: north, Label: "N", InvoiceRebates: []api.InvoiceRebate{

@@ -90,7 +90,8 @@ func (s Span) Running(now time.Time) bool {
 	return !s.Open() && (s.From == nil || !now.Before(*s.From)) && (s.To == nil || s.To.After(now.Add(time.Second)))
 }
 
-// whole returns the span with the rest of the week or month in which it ends, if it is running and has a Unit.
+// whole returns the span with the rest of the week or month in which it ends, if it is running and has a
+// Unit.
 func (s Span) whole(now time.Time) Span {
 	if s.Unit != "" && s.To != nil && s.Running(now) {
 		s.To = new(dayOf(s.To.Add(-time.Nanosecond)).begin(s.Unit).step(s.Unit, 1).time())
@@ -108,8 +109,8 @@ func (s Span) months() int {
 
 // Before returns the span to compare with. Whole months are preceded by as many months; otherwise it has the
 // same length in days, hours and seconds, and ends where this one begins. If the span is running, the one
-// before it ends after the same number of days: up to 23 November is compared with up to 23 October, and up to
-// 31 March with all of February. Both ends must be set.
+// before it ends after the same number of days: up to 23 November is compared with up to 23 October, and up
+// to 31 March with all of February. Both ends must be set.
 func (s Span) Before(now time.Time) Span {
 	whole := s.whole(now)
 	before := Span{From: new(whole.shift(*s.From, -1)), To: s.From}
@@ -123,9 +124,9 @@ func (s Span) Before(now time.Time) Span {
 	return before
 }
 
-// shift returns the time that corresponds to at in the span after (1) or before (-1). In whole months it is the
-// same day of another month, or the last day if that month is shorter. Otherwise it is as many days, hours and
-// seconds away as the span is long.
+// shift returns the time that corresponds to at in the span after (1) or before (-1). In whole months it is
+// the same day of another month, or the last day if that month is shorter. Otherwise it is as many days,
+// hours and seconds away as the span is long.
 func (s Span) shift(at time.Time, direction int) time.Time {
 	months := s.months()
 	if months == 0 {

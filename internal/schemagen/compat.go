@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Incompatible returns what programs that read the old output cannot expect of the new one: a member is gone or
-// may be missing, a value may have another type or form, or an object may have members that no schema describes. A
-// new member of an object is compatible, and so is a new value of an enumeration: a program must expect values that
-// it does not know.
+// Incompatible returns what programs that read the old output cannot expect of the new one: a member is gone
+// or may be missing, a value may have another type or form, or an object may have members that no schema
+// describes. A new member of an object is compatible, and so is a new value of an enumeration: a program must
+// expect values that it does not know.
 func Incompatible(old, new []byte) (wrong []string, err error) {
 	var was, is map[string]any
 	if err := json.Unmarshal(old, &was); err != nil {

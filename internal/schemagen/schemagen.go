@@ -1,6 +1,6 @@
-// Package schemagen makes the JSON Schemas of what till prints from the Go types that are printed. It reads their
-// fields and the tags json and schema. Only tests import it: the program contains the finished schemas, see
-// pkg/schema.
+// Package schemagen makes the JSON Schemas of what till prints from the Go types that are printed. It reads
+// their fields and the tags json and schema. Only tests import it: the program contains the finished schemas,
+// see pkg/schema.
 //
 // The tag schema has what a type cannot say, as words between commas:
 //
@@ -96,8 +96,8 @@ func (g *generator) setApart(kinds []*Node) {
 	}
 }
 
-// like returns the schema of everything that has the required members of an object or, if n is a list, of a list that
-// contains such a thing. It returns nil if n is neither.
+// like returns the schema of everything that has the required members of an object or, if n is a list, of a
+// list that contains such a thing. It returns nil if n is neither.
 func (g *generator) like(n *Node) *Node {
 	if n.Items != nil {
 		if item := g.like(n.Items); item != nil {

@@ -1,5 +1,5 @@
-// Package secret hides keys and passwords in texts about a call. Answers of a service are data: callers do not pass
-// them to Hide.
+// Package secret hides keys and passwords in texts about a call. Answers of a service are data: callers do
+// not pass them to Hide.
 package secret
 
 import (

@@ -767,7 +767,8 @@ func TestUnknownOfAnotherMachine(t *testing.T) {
 	}
 }
 
-// TestSendWithoutLookUp checks that Send reads what another machine has sent since Begin, also if LookUp was left out.
+// TestSendWithoutLookUp checks that Send reads what another machine has sent since Begin, also if LookUp was
+// left out.
 func TestSendWithoutLookUp(t *testing.T) {
 	d := deskAt(t, pgtest.Shared(t).Database(t))
 	p := d.plan(nil, dueTo(4)...)
@@ -837,7 +838,8 @@ func TestRowsComeBack(t *testing.T) {
 	}
 }
 
-// TestRowComesBackOnce checks that a row that another machine claimed first is taken again only if it was not sent, and once.
+// TestRowComesBackOnce checks that a row that another machine claimed first is taken again only if it was not
+// sent, and once.
 func TestRowComesBackOnce(t *testing.T) {
 	s := &sending{lost: map[string]bool{"1": true, "2": true}}
 	rejected := journal.Record{Order: Order{OrderID: "1", State: StateRejected}}
@@ -900,8 +902,8 @@ func TestUnknownBeforeTheFirstRow(t *testing.T) {
 	})
 }
 
-// TestOnePlanOfABatchInOneProcess checks that a program which has prepared two plans of a batch cannot send the
-// older one while, or after, the newer one is sent, nor the newer one while the older one is sent.
+// TestOnePlanOfABatchInOneProcess checks that a program which has prepared two plans of a batch cannot send
+// the older one while, or after, the newer one is sent, nor the newer one while the older one is sent.
 func TestOnePlanOfABatchInOneProcess(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		may := func(since string) func(*Plan) { return func(p *Plan) { p.Batch, p.Since = "may", since } }
@@ -1007,8 +1009,8 @@ func TestRefusedKeyBeatsTooManyCalls(t *testing.T) {
 	}
 }
 
-// TestUnknownBeatsWhatStoppedTheRun checks that the error of a run says that an order may have been paid, whatever else has
-// stopped it, and also if its outcome cannot be recorded.
+// TestUnknownBeatsWhatStoppedTheRun checks that the error of a run says that an order may have been paid,
+// whatever else has stopped it, and also if its outcome cannot be recorded.
 func TestUnknownBeatsWhatStoppedTheRun(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer func(d *desk) (int, string, bool)
@@ -1051,7 +1053,8 @@ func TestUnknownBeatsWhatStoppedTheRun(t *testing.T) {
 	}
 }
 
-// TestInterruptionIsNoReason checks that the error about an unknown outcome does not say that the run was interrupted.
+// TestInterruptionIsNoReason checks that the error about an unknown outcome does not say that the run was
+// interrupted.
 func TestInterruptionIsNoReason(t *testing.T) {
 	s := &sending{Applier: &Applier{plan: &Plan{Digest: digestKind + "cafe0001"}}, tally: newTally(),
 		doubt: errors.New("order 1 is unknown"), why: context.Canceled}
@@ -1060,8 +1063,8 @@ func TestInterruptionIsNoReason(t *testing.T) {
 	}
 }
 
-// TestRateThatDoesNotFitTheDeadline checks that a run whose rows have to wait longer than its context lasts says that it did not
-// send them.
+// TestRateThatDoesNotFitTheDeadline checks that a run whose rows have to wait longer than its context lasts
+// says that it did not send them.
 func TestRateThatDoesNotFitTheDeadline(t *testing.T) {
 	d := newDesk(t)
 	x, _ := d.begun(d.plan(nil, dueTo(3)...), ApplyOptions{Rate: 0.001})
@@ -1199,8 +1202,8 @@ func TestAccountIsRenamedUnderARun(t *testing.T) {
 	d.s.wantCreates(0)
 }
 
-// TestOlderPlanOfABatchGoesOn checks that a machine which has lost its connections, and was taken for dead, sends
-// nothing more of its plan after another one has begun a newer plan of the batch.
+// TestOlderPlanOfABatchGoesOn checks that a machine which has lost its connections, and was taken for dead,
+// sends nothing more of its plan after another one has begun a newer plan of the batch.
 func TestOlderPlanOfABatchGoesOn(t *testing.T) {
 	for _, many := range []int{1, 2} {
 		t.Run(fmt.Sprint(many), func(t *testing.T) {

@@ -108,8 +108,8 @@ func TestResultsOfARowThatIsLeft(t *testing.T) {
 	}
 }
 
-// TestProcessThatGoesOn checks that a program which goes on after a plan, however that ended, does not keep another
-// process from applying one.
+// TestProcessThatGoesOn checks that a program which goes on after a plan, however that ended, does not keep
+// another process from applying one.
 func TestProcessThatGoesOn(t *testing.T) {
 	for name, apply := range map[string]func(d *desk, p *Plan) error{
 		"sent": func(d *desk, p *Plan) error {
@@ -160,8 +160,9 @@ func TestProcessThatGoesOn(t *testing.T) {
 	}
 }
 
-// TestUnrecordedOutcomeKeepsOthersOut checks that a program which goes on, although it could not record the outcome of
-// an order, keeps another process from paying what replaces the order in a newer plan of the batch.
+// TestUnrecordedOutcomeKeepsOthersOut checks that a program which goes on, although it could not record the
+// outcome of an order, keeps another process from paying what replaces the order in a newer plan of the
+// batch.
 func TestUnrecordedOutcomeKeepsOthersOut(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -205,8 +206,8 @@ func TestUnrecordedOutcomeKeepsOthersOut(t *testing.T) {
 	d.wantArrived("1", "101")
 }
 
-// TestPreparedPlans checks that a program can prepare two plans and send one after the other: no other process comes
-// between the two, unless it asks after both are sent.
+// TestPreparedPlans checks that a program can prepare two plans and send one after the other: no other
+// process comes between the two, unless it asks after both are sent.
 func TestPreparedPlans(t *testing.T) {
 	d := newDesk(t)
 	first, tally := d.begun(d.plan(nil, due("101")), ApplyOptions{})

@@ -71,7 +71,8 @@ func wantApprovalError(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// TestApprovalsOnSeveralMachines checks that each machine that shares a journal verifies the approvals itself.
+// TestApprovalsOnSeveralMachines checks that each machine that shares a journal verifies the approvals
+// itself.
 func TestApprovalsOnSeveralMachines(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		approvals, keys := d.approvedBy("ann", "bob", "cleo")
@@ -209,8 +210,8 @@ func TestApprovalOfOtherRows(t *testing.T) {
 	}
 }
 
-// TestApprovalOfChangedRecord checks that a row which somebody has changed in the journal's record of a run, or
-// added to it at any place, is not sent. After LookUp, the record is not read any more.
+// TestApprovalOfChangedRecord checks that a row which somebody has changed in the journal's record of a run,
+// or added to it at any place, is not sent. After LookUp, the record is not read any more.
 func TestApprovalOfChangedRecord(t *testing.T) {
 	const theirs, added = `run_id = (SELECT id FROM runs WHERE name = ?1)`,
 		`UPDATE run_rows SET place = %d, run_id = (SELECT id FROM runs WHERE name = ?1) WHERE run_id <> (SELECT id FROM runs WHERE name = ?1)`
@@ -277,8 +278,8 @@ func TestApprovalOfALostRow(t *testing.T) {
 	d.wantArrived()
 }
 
-// TestKeptApprovalEnds checks that a signature which the journal has kept does not count any more when its key has
-// expired.
+// TestKeptApprovalEnds checks that a signature which the journal has kept does not count any more when its
+// key has expired.
 func TestKeptApprovalEnds(t *testing.T) {
 	d := newDesk(t)
 	until := d.clock.Now().Add(time.Hour)
@@ -312,8 +313,8 @@ func TestKeptApprovalEnds(t *testing.T) {
 	d.wantArrived(arrived...)
 }
 
-// TestApprovalsWithoutFiles checks that the status says how many must approve, even if there are too many files
-// to read their signatures.
+// TestApprovalsWithoutFiles checks that the status says how many must approve, even if there are too many
+// files to read their signatures.
 func TestApprovalsWithoutFiles(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		approvals, _ := d.approvedBy("ann", "bob")
@@ -387,8 +388,8 @@ func TestSendUnderADemand(t *testing.T) {
 	}
 }
 
-// TestDemandWhileSending checks that nothing more is sent once the account demands more than when the sender found
-// out, although the sender is at work.
+// TestDemandWhileSending checks that nothing more is sent once the account demands more than when the sender
+// found out, although the sender is at work.
 func TestDemandWhileSending(t *testing.T) {
 	raise := func(t *testing.T, d *desk) func() {
 		approvals, _ := d.approvedBy("ann", "bob")

@@ -11,8 +11,8 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// TestFailedLookUpForgetsNothing checks that what Preview found still counts if LookUp fails while it records, and is
-// called again.
+// TestFailedLookUpForgetsNothing checks that what Preview found still counts if LookUp fails while it
+// records, and is called again.
 func TestFailedLookUpForgetsNothing(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -86,7 +86,8 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 	d.wantArrived()
 }
 
-// TestPreviewOfADifference checks that Preview counts an order that the list shows with other content as a conflict.
+// TestPreviewOfADifference checks that Preview counts an order that the list shows with other content as a
+// conflict.
 func TestPreviewOfADifference(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -114,8 +115,8 @@ func TestLimitsOfARejectedOrder(t *testing.T) {
 	d.s.wantCreates(0)
 }
 
-// TestPhantomThatCannotBeRecorded checks that a withdrawal which the service denies is reported as unknown, also if
-// the journal cannot be written.
+// TestPhantomThatCannotBeRecorded checks that a withdrawal which the service denies is reported as unknown,
+// also if the journal cannot be written.
 func TestPhantomThatCannotBeRecorded(t *testing.T) {
 	d := newDesk(t)
 	d.s.onCreate = func(map[string]any) (int, string, bool) { return 200, `"w1"`, false }

@@ -8,8 +8,8 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// TestCompareTellsWhatDiffers changes one field of an accepted order's record. The address is one that means the
-// same in capitals.
+// TestCompareTellsWhatDiffers changes one field of an accepted order's record. The address is one that means
+// the same in capitals.
 func TestCompareTellsWhatDiffers(t *testing.T) {
 	const address = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"
 	for name, c := range map[string]struct {
@@ -69,7 +69,8 @@ func TestCompareTellsWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestAcceptedSurplusEnds checks that a total that was accepted as too large hides nothing once it is right again.
+// TestAcceptedSurplusEnds checks that a total that was accepted as too large hides nothing once it is right
+// again.
 func TestAcceptedSurplusEnds(t *testing.T) {
 	d := newDesk(t)
 	d.history()

@@ -19,8 +19,8 @@ func (s *service) move(from, to int) {
 	s.rows = slices.Insert(slices.Delete(s.rows, from, from+1), to, r)
 }
 
-// TestMovedRowIsNotPaidAgain checks that a row that is hidden because rows move is found, and not paid again. A
-// list that is sorted by the last change moves rows while it is read, in either direction, and its total is
+// TestMovedRowIsNotPaidAgain checks that a row that is hidden because rows move is found, and not paid again.
+// A list that is sorted by the last change moves rows while it is read, in either direction, and its total is
 // still right.
 func TestMovedRowIsNotPaidAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -462,8 +462,8 @@ func TestAddressInAnotherCase(t *testing.T) {
 	}
 }
 
-// TestUnreadableInOneReading checks that a record that one reading shows without an order id that can be read closes
-// nothing, and that one which every other reading shows so leaves the order undecided.
+// TestUnreadableInOneReading checks that a record that one reading shows without an order id that can be read
+// closes nothing, and that one which every other reading shows so leaves the order undecided.
 func TestUnreadableInOneReading(t *testing.T) {
 	for unreadable, sent := range map[string]bool{"1": true, "2": true, "124": false} {
 		d := newDesk(t)

@@ -250,8 +250,8 @@ func TestOrderAcceptedDuringTheScanMayBeMissing(t *testing.T) {
 	}
 }
 
-// TestOrderSentDuringTheScanIsLeftOut checks that a scan says nothing about an order that was sent during it, however
-// that ended, whatever the clock of this machine says.
+// TestOrderSentDuringTheScanIsLeftOut checks that a scan says nothing about an order that was sent during it,
+// however that ended, whatever the clock of this machine says.
 func TestOrderSentDuringTheScanIsLeftOut(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		d.options.FirstPage = api.PageBaseOne

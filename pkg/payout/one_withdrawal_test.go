@@ -41,8 +41,9 @@ func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestOneWithdrawal checks that ARCHITECTURE.md names at most 15 functions in at most 8 files that a withdrawal passes,
-// that each is there once, and that those on the way to the last byte are all of them, in this order.
+// TestOneWithdrawal checks that ARCHITECTURE.md names at most 15 functions in at most 8 files that a
+// withdrawal passes, that each is there once, and that those on the way to the last byte are all of them, in
+// this order.
 func TestOneWithdrawal(t *testing.T) {
 	text, err := os.ReadFile("../../ARCHITECTURE.md")
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"example.com/till/pkg/payout/order"
 )
 
-// TestEndingOf checks what every status and outcome of a call says of the attempt. It follows from the rules of
-// sending at most once: only a definite refusal lets an order be sent again, and what may have been taken is unknown.
+// TestEndingOf checks what every status and outcome of a call says of the attempt. It follows from the rules
+// of sending at most once: only a definite refusal lets an order be sent again, and what may have been taken
+// is unknown.
 func TestEndingOf(t *testing.T) {
 	const taken, no, unknown, nothing = order.WasAccepted, order.WasRejected, order.WasUncertain, order.SaidNothing
 	check := func(name string, err error, want order.Ending) {

@@ -295,8 +295,8 @@ func TestPlanThatAnEditorHasChanged(t *testing.T) {
 	}
 }
 
-// TestPlanInMemory checks that no change of the file matters once it was opened, and that a change of the rows in
-// memory does not get the digest of the plan.
+// TestPlanInMemory checks that no change of the file matters once it was opened, and that a change of the
+// rows in memory does not get the digest of the plan.
 func TestPlanInMemory(t *testing.T) {
 	p := open(t, testPlan(t, testRows()...).Path)
 	text, err := os.ReadFile(p.Path)

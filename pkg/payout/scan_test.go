@@ -184,7 +184,8 @@ func TestNewestIsHidden(t *testing.T) {
 	// A hidden older withdrawal is not noticed if the totals are consistent. That is not promised.
 }
 
-// TestNewestIsOfAnotherMerchant checks that a list proves nothing if it shows the last withdrawal as another merchant's.
+// TestNewestIsOfAnotherMerchant checks that a list proves nothing if it shows the last withdrawal as another
+// merchant's.
 func TestNewestIsOfAnotherMerchant(t *testing.T) {
 	d := newDesk(t)
 	d.options.Lookup = LookupAlways
@@ -288,8 +289,8 @@ func TestShownTwice(t *testing.T) {
 	}
 }
 
-// TestEndlessListFails checks that a reading of a list that never ends fails, and that one whose pages are all the
-// same ends.
+// TestEndlessListFails checks that a reading of a list that never ends fails, and that one whose pages are
+// all the same ends.
 func TestEndlessListFails(t *testing.T) {
 	for name, fresh := range map[string]bool{"the same rows": false, "new rows": true} {
 		t.Run(name, func(t *testing.T) {

@@ -551,8 +551,8 @@ func TestElapsed(t *testing.T) {
 	}
 }
 
-// TestInterruptionPreventsNewCalls checks that an interruption prevents new calls, and that Send waits for the
-// answer to a call in flight.
+// TestInterruptionPreventsNewCalls checks that an interruption prevents new calls, and that Send waits for
+// the answer to a call in flight.
 func TestInterruptionPreventsNewCalls(t *testing.T) {
 	t.Run("before Send", func(t *testing.T) {
 		d := newDesk(t)
@@ -763,8 +763,8 @@ func TestWhenItIsLookedUp(t *testing.T) {
 	}
 }
 
-// TestNewOrderIDWithANewJournal checks that a withdrawal with a new order id is not sent if the journal knows nothing and the
-// list has the same content from within the window, in whatever zone its time is.
+// TestNewOrderIDWithANewJournal checks that a withdrawal with a new order id is not sent if the journal knows
+// nothing and the list has the same content from within the window, in whatever zone its time is.
 func TestNewOrderIDWithANewJournal(t *testing.T) {
 	const window = 10 * time.Minute
 	for name, tt := range map[string]struct {
@@ -802,8 +802,8 @@ func TestNewOrderIDWithANewJournal(t *testing.T) {
 	}
 }
 
-// TestNewOrderIDAfterALoss checks that a withdrawal that cannot be looked up, because its order id is new, is not sent
-// while the journal may lack it, unless a person says that it was not sent.
+// TestNewOrderIDAfterALoss checks that a withdrawal that cannot be looked up, because its order id is new, is
+// not sent while the journal may lack it, unless a person says that it was not sent.
 func TestNewOrderIDAfterALoss(t *testing.T) {
 	for _, lookup := range []Lookup{LookupAuto, LookupAlways, LookupNever} {
 		d := newDesk(t)
@@ -992,8 +992,8 @@ func TestListedOrderIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestOneOfTwoProcessesSends checks that only one of two processes sends, if both send the same order id at the
-// same moment.
+// TestOneOfTwoProcessesSends checks that only one of two processes sends, if both send the same order id at
+// the same moment.
 func TestOneOfTwoProcessesSends(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		const n = 8
@@ -1150,8 +1150,8 @@ func TestOtherContentOfUnknownOrderIsNoReasonForAnotherOrderID(t *testing.T) {
 	}
 }
 
-// TestRecordedWithOtherContent has a call that was rejected. Before that could be recorded, another process has
-// sent the order with other content, and it was accepted. That is not the outcome of this call.
+// TestRecordedWithOtherContent has a call that was rejected. Before that could be recorded, another process
+// has sent the order with other content, and it was accepted. That is not the outcome of this call.
 func TestRecordedWithOtherContent(t *testing.T) {
 	d := newDesk(t)
 	if err := d.ledger.Enter(t.Context()); err != nil {
@@ -1177,8 +1177,8 @@ func TestRecordedWithOtherContent(t *testing.T) {
 	}
 }
 
-// TestPhantom checks that a withdrawal whose id the service gives, and which it does not have, is unknown; that
-// nothing sends it again; and that it can be sent once a person has said that it was not.
+// TestPhantom checks that a withdrawal whose id the service gives, and which it does not have, is unknown;
+// that nothing sends it again; and that it can be sent once a person has said that it was not.
 func TestPhantom(t *testing.T) {
 	for name, late := range map[string]bool{"never there": false, "there later": true} {
 		t.Run(name, func(t *testing.T) {
@@ -1215,7 +1215,8 @@ func TestPhantom(t *testing.T) {
 	}
 }
 
-// TestConflictDuringTheReadBack checks that a Send whose order has come into conflict meanwhile does not succeed.
+// TestConflictDuringTheReadBack checks that a Send whose order has come into conflict meanwhile does not
+// succeed.
 func TestConflictDuringTheReadBack(t *testing.T) {
 	d := newDesk(t)
 	d.s.onGet = func(string) (int, string) {
@@ -1229,7 +1230,8 @@ func TestConflictDuringTheReadBack(t *testing.T) {
 	wantKind(t, err, Conflict, "")
 }
 
-// TestReadBackOnceBehind checks that one reading without the order id, or without the withdrawal, closes nothing.
+// TestReadBackOnceBehind checks that one reading without the order id, or without the withdrawal, closes
+// nothing.
 func TestReadBackOnceBehind(t *testing.T) {
 	for name, answer := range map[string]func(d *desk) (int, string){
 		"without its order id": func(d *desk) (int, string) {
@@ -1257,8 +1259,8 @@ func TestReadBackOnceBehind(t *testing.T) {
 	}
 }
 
-// TestReadBackShowsAnotherMerchant checks that a person learns when the service has taken an order for another merchant, and
-// that a plan stops there.
+// TestReadBackShowsAnotherMerchant checks that a person learns when the service has taken an order for
+// another merchant, and that a plan stops there.
 func TestReadBackShowsAnotherMerchant(t *testing.T) {
 	d := newDesk(t)
 	d.history()

@@ -12,8 +12,8 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// These tests check that nothing which a reading of the list has shown is forgotten, whatever the caller does next.
-// In all of them, the list later hides what it has shown.
+// These tests check that nothing which a reading of the list has shown is forgotten, whatever the caller does
+// next. In all of them, the list later hides what it has shown.
 
 // rejectsAndTakes makes an order that the service has rejected, and that is on its list all the same.
 func (d *desk) rejectsAndTakes(orderID string) (id string) {
@@ -170,7 +170,8 @@ func TestReadingIsInterrupted(t *testing.T) {
 	d.wantState("10", StateUnknown)
 }
 
-// TestUnaskedRow checks that nothing is sent if LookUp's reading has made a row unknown that it did not ask about.
+// TestUnaskedRow checks that nothing is sent if LookUp's reading has made a row unknown that it did not ask
+// about.
 func TestUnaskedRow(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -203,8 +204,8 @@ func TestFoundIsKeptOnce(t *testing.T) {
 	}
 }
 
-// TestBecomesUnknownDuringReconcileRun checks that a row which the list shows although it was rejected again during
-// the scan is in the result.
+// TestBecomesUnknownDuringReconcileRun checks that a row which the list shows although it was rejected again
+// during the scan is in the result.
 func TestBecomesUnknownDuringReconcileRun(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -255,7 +256,8 @@ func TestComparedAsTheScanHasLeftIt(t *testing.T) {
 	}
 }
 
-// TestPaidAsAnotherThanShown checks that a person has to insist on another withdrawal than the service has shown.
+// TestPaidAsAnotherThanShown checks that a person has to insist on another withdrawal than the service has
+// shown.
 func TestPaidAsAnotherThanShown(t *testing.T) {
 	d := newDesk(t)
 	d.history()
@@ -276,7 +278,8 @@ func TestPaidAsAnotherThanShown(t *testing.T) {
 	}
 }
 
-// TestNotRecordedThatItWasShown checks that a failure of the journal is reported although the reading failed too.
+// TestNotRecordedThatItWasShown checks that a failure of the journal is reported although the reading failed
+// too.
 func TestNotRecordedThatItWasShown(t *testing.T) {
 	d := newDesk(t)
 	d.history()

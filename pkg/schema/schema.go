@@ -1,5 +1,5 @@
-// Package schema has the JSON Schemas (draft 2020-12) of everything that till prints as JSON. The files are made
-// from the types that are printed: make schemas.
+// Package schema has the JSON Schemas (draft 2020-12) of everything that till prints as JSON. The files are
+// made from the types that are printed: make schemas.
 package schema
 
 import (
@@ -13,14 +13,15 @@ import (
 //go:embed json
 var files embed.FS
 
-// LineSuffix ends the name of the schema of a line of -o jsonl where it is not an element of what -o json prints.
+// LineSuffix ends the name of the schema of a line of -o jsonl where it is not an element of what -o json
+// prints.
 const LineSuffix = " jsonl"
 
 // File returns the name of the file that has the schema of a name.
 func File(name string) string { return strings.ReplaceAll(name, " ", "-") + ".json" }
 
-// Names returns the names of all schemas: those of commands, such as "withdraw list", and error, note, warning and
-// plan.
+// Names returns the names of all schemas: those of commands, such as "withdraw list", and error, note,
+// warning and plan.
 func Names() []string {
 	entries, err := files.ReadDir("json")
 	if err != nil {

@@ -29,12 +29,12 @@ func (w *payoutWorld) floor(rows int) time.Duration {
 	return command(nil, w.self, "-apply", w.url, filepath.Join(w.dir, "journal.db"), plan).run()
 }
 
-// applyBare applies a plan with the least work that a program with a journal can do: it has none of till's checks,
-// and it does not look at what it reads. It reads the plan with its digest and the service's list twice, records
-// all rows, and sends them as they are recorded. Each row is recorded before it is sent and after the answer, with
-// till's writes and a synced transaction. As in till, the outcome of one row and the claim of the next go into the
-// same commit, and so do those of other calls that wait. Before each call, it looks whether the journal's files
-// are still there. At the end, it writes the results.
+// applyBare applies a plan with the least work that a program with a journal can do: it has none of till's
+// checks, and it does not look at what it reads. It reads the plan with its digest and the service's list
+// twice, records all rows, and sends them as they are recorded. Each row is recorded before it is sent and
+// after the answer, with till's writes and a synced transaction. As in till, the outcome of one row and the
+// claim of the next go into the same commit, and so do those of other calls that wait. Before each call, it
+// looks whether the journal's files are still there. At the end, it writes the results.
 func applyBare(args []string) {
 	url, journal, plan := args[0], args[1], args[2]
 	debug.SetGCPercent(400) // as in till

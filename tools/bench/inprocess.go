@@ -39,7 +39,8 @@ const (
 	restyPairs = 27
 )
 
-// sdk compares the client's calls with net/http, and so the calls of resty alone, on which the client is built.
+// sdk compares the client's calls with net/http, and so the calls of resty alone, on which the client is
+// built.
 func sdk(b *bench) []row {
 	server := b.helper("-serve", "1000")
 	defer server.stop()

@@ -16,8 +16,8 @@ import (
 	gojson "github.com/go-json-experiment/json"
 )
 
-// These rows compare applying a plan with programs that send the same. When till applies a plan, it syncs each row to
-// the journal before it sends the row, and after the answer.
+// These rows compare applying a plan with programs that send the same. When till applies a plan, it syncs
+// each row to the journal before it sends the row, and after the answer.
 
 const (
 	appliedRows  = 10_000

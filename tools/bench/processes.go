@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// version compares the start of till with a program that prints a line, and its memory also with a program of the
-// same packages that prints a line: of till, this program runs only the initialization of the packages.
+// version compares the start of till with a program that prints a line, and its memory also with a program of
+// the same packages that prints a line: of till, this program runs only the initialization of the packages.
 func version(b *bench) []row {
 	source, hello := filepath.Join(b.dir, "hello.go"), filepath.Join(b.dir, "hello")
 	const text = "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"hello\") }\n"
@@ -30,8 +30,8 @@ func version(b *bench) []row {
 	}
 }
 
-// idle builds the program of the same packages, in the way that make build does. It replaces main.go only for the
-// compiler.
+// idle builds the program of the same packages, in the way that make build does. It replaces main.go only for
+// the compiler.
 func (b *bench) idle() string {
 	const main = `package main
 

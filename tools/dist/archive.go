@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 )
 
-// archive writes the archive for a platform: zip for Windows, tar.gz otherwise, with man pages and completions.
+// archive writes the archive for a platform: zip for Windows, tar.gz otherwise, with man pages and
+// completions.
 func (s *stage) archive(b build, out string) error {
 	binary, err := os.ReadFile(b.Path)
 	if err != nil {

@@ -28,8 +28,8 @@ func platforms() []platform {
 // goVersion is the version of Go that makes a release. Another one makes other bytes.
 const goVersion = "go1.26.8"
 
-// toolchain is the go command as it runs in a module. The settings that change what it makes do not come from the
-// person who runs it, neither from variables nor from the file of go env -w.
+// toolchain is the go command as it runs in a module. The settings that change what it makes do not come from
+// the person who runs it, neither from variables nor from the file of go env -w.
 type toolchain struct {
 	root    string
 	version string
@@ -154,8 +154,8 @@ func checkTree(root string) error {
 	return nil
 }
 
-// export checks the tree, and clones its commit to a directory, so that nothing but the commit is built. It is a
-// clone because Go takes the version, the commit and the date from git.
+// export checks the tree, and clones its commit to a directory, so that nothing but the commit is built. It
+// is a clone because Go takes the version, the commit and the date from git.
 func export(root, dir string) error {
 	if err := checkTree(root); err != nil {
 		return err

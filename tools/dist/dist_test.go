@@ -53,8 +53,8 @@ var made = sync.OnceValues(func() (dir string, err error) {
 	return out, makeTree(tree, out, tested())
 })
 
-// tested returns each operating system and each processor, but not every pair: till is compiled again for each. The
-// packages for linux/arm64 have a program of a few lines instead: see committed.
+// tested returns each operating system and each processor, but not every pair: till is compiled again for
+// each. The packages for linux/arm64 have a program of a few lines instead: see committed.
 func tested() []platform {
 	return []platform{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "arm64"}, {"windows", "amd64"}}
 }
@@ -77,8 +77,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// committed copies the files of the working tree to a directory, and commits them there. For linux/arm64, till is replaced
-// by a program that compiles in no time.
+// committed copies the files of the working tree to a directory, and commits them there. For linux/arm64,
+// till is replaced by a program that compiles in no time.
 func committed(to string) error {
 	script := `set -e
 mkdir "$0" && git -C ../.. ls-files -z --cached --others --exclude-standard | (cd ../.. && xargs -0 sh -c 'for f; do test -e "$f" && printf "%s\0" "$f"; done' sh) |
@@ -572,7 +572,8 @@ func TestPackagesSayTheirProcessorAndWhatTheyNeed(t *testing.T) {
 	}
 }
 
-// TestEveryCopyHasTheNotices compares the licences of others in the packages and the image with those in an archive.
+// TestEveryCopyHasTheNotices compares the licences of others in the packages and the image with those in an
+// archive.
 func TestEveryCopyHasTheNotices(t *testing.T) {
 	want := unpack(t, find(t, "linux_amd64.tar.gz"))["THIRD_PARTY_NOTICES"]
 	image := tarFiles(t, gunzipped(t, imageLayer(t, "arm64")))["usr/share/doc/till/THIRD_PARTY_NOTICES"]
@@ -598,8 +599,8 @@ func TestEveryCopyHasTheNotices(t *testing.T) {
 	}
 }
 
-// TestDebInstallsAndLeavesNoTrace installs the package into an empty root directory, uses what it has installed,
-// and removes it.
+// TestDebInstallsAndLeavesNoTrace installs the package into an empty root directory, uses what it has
+// installed, and removes it.
 func TestDebInstallsAndLeavesNoTrace(t *testing.T) {
 	needRoot(t)
 	need(t, "dpkg", "man", "bash")
@@ -667,7 +668,8 @@ func tree(t *testing.T, root string) (names []string) {
 	return names
 }
 
-// apkFiles reads the files of a package for Alpine, which is archives one after another. Only the last has an end.
+// apkFiles reads the files of a package for Alpine, which is archives one after another. Only the last has an
+// end.
 func apkFiles(t *testing.T, name string) map[string][]byte {
 	t.Helper()
 	return tarFiles(t, gunzip(t, name))
@@ -852,8 +854,8 @@ func TestImageIsLoaded(t *testing.T) {
 	}
 }
 
-// TestImageRunsWithoutRights starts the program of the image in a namespace with nothing but the image's files,
-// as the image's user.
+// TestImageRunsWithoutRights starts the program of the image in a namespace with nothing but the image's
+// files, as the image's user.
 func TestImageRunsWithoutRights(t *testing.T) {
 	needRoot(t)
 	need(t, "unshare", "chroot", "tar")
@@ -1095,8 +1097,8 @@ func TestManPagesAreUpToDate(t *testing.T) {
 	}
 }
 
-// TestManPagesOnATerminal shows each page as man does on a terminal of 80 columns: without warnings, with nothing cut
-// off, and with every word of the help.
+// TestManPagesOnATerminal shows each page as man does on a terminal of 80 columns: without warnings, with
+// nothing cut off, and with every word of the help.
 func TestManPagesOnATerminal(t *testing.T) {
 	need(t, "man", "groff")
 	dir := t.TempDir()

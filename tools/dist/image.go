@@ -19,9 +19,9 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// The user of the image has no rights, and a directory for the configuration and the journal. Others may read it. The
-// group of root may write to it too, because that is the group of a user that the image does not know: of docker run
-// --user 1000, and in OpenShift.
+// The user of the image has no rights, and a directory for the configuration and the journal. Others may read
+// it. The group of root may write to it too, because that is the group of a user that the image does not
+// know: of docker run --user 1000, and in OpenShift.
 const (
 	imageUser     = 65532
 	imageHome     = "home/till"
@@ -35,9 +35,9 @@ func (f file) owner() int {
 	return 0
 }
 
-// image writes one image for all builds for Linux, as an archive of the layout that the OCI image specification
-// describes. Its manifest.json is for Docker where it does not keep images in containerd: that knows one platform
-// for each name.
+// image writes one image for all builds for Linux, as an archive of the layout that the OCI image
+// specification describes. Its manifest.json is for Docker where it does not keep images in containerd: that
+// knows one platform for each name.
 func (s *stage) image(builds []build, out string) error {
 	platforms := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	var manifest tarball.Manifest

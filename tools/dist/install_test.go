@@ -18,7 +18,8 @@ import (
 	"unicode/utf8"
 )
 
-// unpackSource writes the files of the source archive to a directory, and returns it and the version in its name.
+// unpackSource writes the files of the source archive to a directory, and returns it and the version in its
+// name.
 func unpackSource(t *testing.T) (dir, version string) {
 	t.Helper()
 	archive := find(t, "-source.tar.gz")
@@ -132,7 +133,8 @@ func TestInstallFromSource(t *testing.T) {
 	}
 }
 
-// release returns a directory with what was made and a signature, and the line of the key for ALLOWED_SIGNERS.
+// release returns a directory with what was made and a signature, and the line of the key for
+// ALLOWED_SIGNERS.
 func release(t *testing.T) (dir, signer string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -339,8 +341,8 @@ func TestNoBinaryFileIsTracked(t *testing.T) {
 	}
 }
 
-// TestPagesNameWhatIsThere follows the links of the pages in an archive and in packages, and looks for the files that
-// the pages name.
+// TestPagesNameWhatIsThere follows the links of the pages in an archive and in packages, and looks for the
+// files that the pages name.
 func TestPagesNameWhatIsThere(t *testing.T) {
 	t.Run("tar.gz", func(t *testing.T) { checkPages(t, unpack(t, find(t, "linux_amd64.tar.gz"))) })
 	t.Run("zip", func(t *testing.T) { checkPages(t, unpack(t, find(t, "windows_amd64.zip"))) })

@@ -21,7 +21,8 @@ import (
 // that links them unchanged.
 var accepted = []string{"MIT", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Apache-2.0", "Unlicense", "blessing"}
 
-// byHand are the licences of the files that a person has read, by SHA-256, because they say more than a licence does.
+// byHand are the licences of the files that a person has read, by SHA-256, because they say more than a
+// licence does.
 var byHand = map[string][]string{
 	// SQLite is in the public domain.
 	"8438c9c89b849131ead81d5435cb97fcf052df5b0b286dda8a2d4c29e6cb3fd0": {"blessing"},
@@ -146,7 +147,8 @@ var (
 	terms         = regexp.MustCompile(`(?i)\b(may|must|shall|can|cannot|not|no|only|except|unless|if|sell|use|pay|fee|require[sd]?)\b`)
 )
 
-// kindsOf returns the licences that a text has. Every word of the text has to be known, and every licence accepted.
+// kindsOf returns the licences that a text has. Every word of the text has to be known, and every licence
+// accepted.
 func kindsOf(text []byte) (kinds []string, err error) {
 	sum := fmt.Sprintf("%x", sha256.Sum256(text))
 	if kinds, ok := byHand[sum]; ok {

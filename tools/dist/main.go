@@ -1,5 +1,5 @@
-// Dist makes what people install: archives for six platforms and of the source, packages for Debian, Red Hat and
-// Alpine, an image for containers, and the sums, the bill of materials and the notices that go with them.
+// Dist makes what people install: archives for six platforms and of the source, packages for Debian, Red Hat
+// and Alpine, an image for containers, and the sums, the bill of materials and the notices that go with them.
 //
 //	go run . OUT          writes everything for the commit that is checked out into the empty directory OUT
 //	go run . man DIR      writes the man pages into DIR, and removes those that have no command any more

@@ -41,8 +41,9 @@ func manPages() (map[string][]byte, error) {
 	return pages, err
 }
 
-// heading begins a page. It has no date, so that a page changes with the help and at no other time. Words are not
-// hyphenated, which groff does again after each heading if HY says so, and lines are not stretched to the right margin, where commands would get gaps.
+// heading begins a page. It has no date, so that a page changes with the help and at no other time. Words are
+// not hyphenated, which groff does again after each heading if HY says so, and lines are not stretched to the
+// right margin, where commands would get gaps.
 func heading(name, section, short string) string {
 	return fmt.Sprintf(".TH %q %q \"\" till \"till manual\"\n.nr HY 0\n.nh\n.ad l\n.SH NAME\n%s \\- %s\n",
 		strings.ToUpper(name), section, roff(name), roff(short))
@@ -96,7 +97,8 @@ func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.Command
 
 func reference(page, section string) string { return fmt.Sprintf(`\fB%s\fP(%s)`, roff(page), section) }
 
-// option describes a flag with the words that the help has for it: its names and its value, then what it does.
+// option describes a flag with the words that the help has for it: its names and its value, then what it
+// does.
 func option(f *pflag.Flag) string {
 	alone := pflag.NewFlagSet("", pflag.ContinueOnError)
 	alone.AddFlag(f)
@@ -150,8 +152,8 @@ func literal(text string) string {
 	return ".PP\n.in 0\n.EX\n" + roff(strings.Trim(text, "\n")) + "\n.EE\n"
 }
 
-// roff makes every character of a text stand for itself. A line is not broken after its hyphens, so that names can
-// be copied and searched for.
+// roff makes every character of a text stand for itself. A line is not broken after its hyphens, so that
+// names can be copied and searched for.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`).Replace(text)
 	return regexp.MustCompile(`(?m)^\.`).ReplaceAllString(text, `\&.`)

@@ -13,7 +13,8 @@ import (
 	cyclonedx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// materials writes the bill of materials: a CycloneDX document with every module that is linked into the program.
+// materials writes the bill of materials: a CycloneDX document with every module that is linked into the
+// program.
 func (s *stage) materials(out string) error {
 	bom := cyclonedx.NewBOM()
 	seed := sha256.Sum256([]byte("till " + s.version))

@@ -78,7 +78,8 @@ func (s *stage) packages(b build, out string) error {
 	return nil
 }
 
-// untagged is the version of a commit without a tag, by the rules of Go: after v1.2.3, it counts as before 1.2.4.
+// untagged is the version of a commit without a tag, by the rules of Go: after v1.2.3, it counts as before
+// 1.2.4.
 var untagged = regexp.MustCompile(`^(.*?)[-.](?:0\.)?(\d{14})-[0-9a-f]{12}$`)
 
 // setVersion writes the version as the package format orders it: what comes before a release sorts before it.

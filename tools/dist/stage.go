@@ -111,8 +111,8 @@ func pages(root string) ([]file, error) {
 
 var link = regexp.MustCompile(`\]\(([^)#]*)[^)]*\)`)
 
-// withoutDeadLinks leaves out the paragraphs of a page that link to files that do not go with it, or show them: the
-// pictures, and what only a clone has.
+// withoutDeadLinks leaves out the paragraphs of a page that link to files that do not go with it, or show
+// them: the pictures, and what only a clone has.
 func withoutDeadLinks(page file, have map[string]bool) []byte {
 	paragraphs := bytes.SplitAfter(page.Data, []byte("\n\n"))
 	paragraphs = slices.DeleteFunc(paragraphs, func(text []byte) bool {

@@ -1,6 +1,6 @@
 // Command measure says how much code there is, so that two states of the project can be compared: for each
-// package lines without tests, lines of tests, functions over 60 lines, exported names and files, and the words
-// of the docs.
+// package lines without tests, lines of tests, functions over 60 lines, exported names and files, and the
+// words of the docs.
 //
 //	go run ./tools/measure [DIRECTORY]
 //

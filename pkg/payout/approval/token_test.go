@@ -95,8 +95,8 @@ func TestTokenSignatures(t *testing.T) {
 	}
 }
 
-// TestTokenOptions checks that ssh-keygen does not know the options of authorized_keys for tokens in this file
-// either, so that nobody relies on them.
+// TestTokenOptions checks that ssh-keygen does not know the options of authorized_keys for tokens in this
+// file either, so that nobody relies on them.
 func TestTokenOptions(t *testing.T) {
 	token := newToken(t, ssh.KeyAlgoSKED25519)
 	dir := t.TempDir()
@@ -142,8 +142,8 @@ func throughAgent(t *testing.T, serve func(net.Listener)) []ssh.Signer {
 	return signers
 }
 
-// TestSignThroughAgent checks that Sign works with keys of an agent: those on tokens, and those of RSA, for which
-// the agent is asked for another hash.
+// TestSignThroughAgent checks that Sign works with keys of an agent: those on tokens, and those of RSA, for
+// which the agent is asked for another hash.
 func TestSignThroughAgent(t *testing.T) {
 	for _, kind := range tokenKinds() {
 		token := newToken(t, kind)
