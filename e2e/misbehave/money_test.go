@@ -148,8 +148,9 @@ func (w *world) backdate(by time.Duration) {
 	for rows.Next() {
 		var table, column string
 		rows.Scan(&table, &column)
-		updates = append(updates, fmt.Sprintf(`UPDATE %s SET %[2]s = strftime('%%Y-%%m-%%dT%%H:%%M:%%f000Z', %[2]s, '-%d seconds') WHERE %[2]s GLOB '20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]T*Z'`,
-			table, column, int(by.Seconds())))
+		updates = append(updates,
+			fmt.Sprintf(`UPDATE %s SET %[2]s = strftime('%%Y-%%m-%%dT%%H:%%M:%%f000Z', %[2]s, '-%d seconds') WHERE %[2]s GLOB '20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]T*Z'`,
+				table, column, int(by.Seconds())))
 	}
 	w.exec(db, updates...)
 }
@@ -204,7 +205,8 @@ func TestKeysHideNoData(t *testing.T) {
 	w.key, other.key = "sk-merchant-0001-aaaa-1", "sk-merchant-0002-bbbb-2"
 	other.setUp()
 	strict := "approvals: 1\napprovers: " +
-		w.write("approvers", "ana@example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f\n") + "\n"
+		w.write("approvers",
+			"ana@example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f\n") + "\n"
 	shared := "journal: " + filepath.Join(w.dir, "shared.db") + "\n"
 	for i, m := range []*world{w, other} {
 		m.configure(shared)

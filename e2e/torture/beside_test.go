@@ -737,7 +737,8 @@ func (b *batch) untilBlocked(attempts []*attempt) {
 		if slices.ContainsFunc(attempts, (*attempt).over) {
 			return
 		}
-		if err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&blocked); err != nil {
+		if err := conn.QueryRow(ctx,
+			"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&blocked); err != nil {
 			panic(err)
 		}
 		if at == len(attempts) || at > 0 && blocked > 0 {

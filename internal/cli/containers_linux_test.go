@@ -26,7 +26,8 @@ var isolated = []string{"unshare", "--user", "--map-root-user", "--net", "sh", "
 func needNamespaces(t *testing.T) {
 	t.Helper()
 	if out, err := exec.Command(isolated[0], append(isolated[1:], "true")...).CombinedOutput(); err != nil {
-		t.Skipf("no network namespace can be made here (unshare and ip, and permission to use them, are needed): %v: %s", err, out)
+		t.Skipf("no network namespace can be made here (unshare and ip, and permission to use them, are needed): %v: %s",
+			err, out)
 	}
 }
 

@@ -372,7 +372,8 @@ func TestPayoutScript(t *testing.T) {
 	t.Run("every kind of row", func(t *testing.T) {
 		t.Parallel()
 		f := startFaulty(t, map[string][]string{"5": {"429"}})
-		file := payoutFile(t, payoutHead+"1,Btc,0.5,bc1q*\r\n2,Btc,9000000,bc1qb\n3,Btc,1e3,bc1qc\n4,Xlr,5,GD\n5,Btc,25.00 USD,bc1qe\n6,Eth,1,0xf")
+		file := payoutFile(t,
+			payoutHead+"1,Btc,0.5,bc1q*\r\n2,Btc,9000000,bc1qb\n3,Btc,1e3,bc1qc\n4,Xlr,5,GD\n5,Btc,25.00 USD,bc1qe\n6,Eth,1,0xf")
 		env := f.env(t, quick...)
 		// Masked ids in one text are different, so they are not compared here.
 		const want = "1 accepted ID\n2 not-sent 30\n3 not-sent 10\n4 not-sent 10\n5 accepted ID\n6 accepted ID\n"
@@ -625,7 +626,8 @@ func TestSeedExample(t *testing.T) {
 	for _, c := range []struct{ run, want string }{
 		{"till reseller stats --no-headers --sort label --columns label,volume,rebates",
 			"Harbour Books  75.00 USD  0.75 USD\n" + "Kiosk am Eck\n"},
-		{"till reseller balance 'Harbour Books' --jq .Fiat.USD; till reseller balance 'Kiosk am Eck' --jq .Fiat.EUR", "6500\n4200\n"},
+		{"till reseller balance 'Harbour Books' --jq .Fiat.USD; till reseller balance 'Kiosk am Eck' --jq .Fiat.EUR",
+			"6500\n4200\n"},
 		{"till withdraw list --no-headers --columns order_id,status,amount",
 			"4711  New         0.01500000 Btc\n" + "      Completed  25.00       USD\n"},
 		{"TILL_API_KEY=till_sandbox_harbour till withdraw list --jq '.[].current'", "Processing\n"},

@@ -380,10 +380,12 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		id         = `7c9e6679-7425-40de-944b-e07fc1f90ae7`
 		invite     = `{"invite":"` + id + `","label":"North shop"}`
 		reseller   = `{"id":"` + id + `","invite_info":` + invite + `,"rebates":{"Usd":{"Fiat":{"USD":250}}}}`
-		withdrawal = `{"id":"` + id + `","external_id":5001,"merchant_id":"m","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500000}},` +
+		withdrawal = `{"id":"` + id +
+			`","external_id":5001,"merchant_id":"m","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500000}},` +
 			`"statuses":[{"status":"New","at":"2026-05-03T10:00:00"},{"status":"Completed","at":"2026-05-03T10:05:00"}],"current":"Completed",` +
 			`"address":%s,"is_testnet":false,"external_order_id":"5001"}`
-		invoice = `{"id":"` + id + `","external_order_id":"A-17","external_number":1001,"tittle":"Order 1001","currency":{"Fiat":"Usd"},` +
+		invoice = `{"id":"` + id +
+			`","external_order_id":"A-17","external_number":1001,"tittle":"Order 1001","currency":{"Fiat":"Usd"},` +
 			`"items":[{"amount":"250","name":"Coffee"}],"created_date":"2026-05-03T10:00:00","due_date":"-","choosen":{},"status":"Paid","state":"Closed"}`
 	)
 	one := fmt.Sprintf(withdrawal, `"`+exampleAddress+`"`)

@@ -290,7 +290,8 @@ func TestNightly(t *testing.T) {
 	if two := finish(t, command(t, p.env, "till", "payout", "apply", p.plan, "--yes")); two.code != 20 {
 		t.Fatalf("it ended with %d: %s", two.code, two.err)
 	}
-	night(t, p.env, 20, "payments with an unknown outcome (exit code 20); open questions in the journal (exit code 20)", "")
+	night(t, p.env, 20,
+		"payments with an unknown outcome (exit code 20); open questions in the journal (exit code 20)", "")
 	night(t, withEnv(p.env, []string{"PATH=" + crashing(t) + ":" + os.Getenv("PATH")}), 20,
 		"payments with an unknown outcome (exit code 137); open questions in the journal (exit code 137); payouts that are not finished (exit code 137)", "")
 	night(t, withEnv(p.env, []string{"TILL_API_KEY="}), 11, "",

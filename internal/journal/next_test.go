@@ -72,7 +72,8 @@ func TestNext(t *testing.T) {
 		t.Logf("after %d events: %d worlds, %d steps in all", depth+1, len(worlds), histories)
 	}
 	for from, all := range legal {
-		if to := append(steps(from), from); len(slices.Compact(slices.Sorted(slices.Values(to)))) != len(slices.Compact(slices.Sorted(slices.Values(append(all, from))))) {
+		if to := append(steps(from),
+			from); len(slices.Compact(slices.Sorted(slices.Values(to)))) != len(slices.Compact(slices.Sorted(slices.Values(append(all, from))))) {
 			t.Errorf("the table has other steps from %q: %v, and not %v", from, to, all)
 		}
 	}

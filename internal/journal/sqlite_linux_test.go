@@ -262,7 +262,8 @@ func TestMountPoint(t *testing.T) {
 			t.Skipf("a file cannot be mounted here: %v", err)
 		}
 		t.Cleanup(func() { syscall.Unmount(inside+end, syscall.MNT_DETACH) })
-		wantRefused(t, inside, inside+end+" is mounted by itself, without the other files of the journal; mount its directory instead")
+		wantRefused(t, inside,
+			inside+end+" is mounted by itself, without the other files of the journal; mount its directory instead")
 	}
 	outside, inside := t.TempDir(), t.TempDir()
 	if err := syscall.Mount(outside, inside, "", syscall.MS_BIND, ""); err != nil {

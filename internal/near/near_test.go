@@ -6,7 +6,8 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	names := []string{"0", "amount", "amount_minor", "currency", "id", "order_id", "output", "payout", "payouts", "status", "state"}
+	names := []string{"0", "amount", "amount_minor", "currency", "id", "order_id", "output", "payout", "payouts", "status",
+		"state"}
 	for typed, want := range map[string][]string{
 		"curency":   {"currency"},
 		"CURRENCY":  {"currency"},

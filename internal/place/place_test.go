@@ -11,12 +11,17 @@ import (
 // would have the password in its name, and no history.
 func TestCheckRefusesMistypedAddresses(t *testing.T) {
 	for _, text := range []string{
-		"postgres:/till:s3cret@db/till", "postgres:till:s3cret@db/till", "postgresql:/till:s3cret@db/till", "postgres:/", "postgres:",
-		"Postgres://till:s3cret@db/till", "POSTGRES:/till:s3cret@db/till", "sqlite:/var/journal.db", "file:/var/journal.db", "file:journal.db",
-		"mysql://till:s3cret@db/till", "mysql:/till:s3cret@db", "pg:till:s3cret@db", "jdbc:postgresql://db/till?password=s3cret",
-		"postgres//till:s3cret@db/till", "postgres;//till:s3cret@db/till", "//till:s3cret@db/till", "till:s3cret@db/till", "postgres%3A//till:s3cret@db/till",
+		"postgres:/till:s3cret@db/till", "postgres:till:s3cret@db/till", "postgresql:/till:s3cret@db/till", "postgres:/",
+		"postgres:",
+		"Postgres://till:s3cret@db/till", "POSTGRES:/till:s3cret@db/till", "sqlite:/var/journal.db", "file:/var/journal.db",
+		"file:journal.db",
+		"mysql://till:s3cret@db/till", "mysql:/till:s3cret@db", "pg:till:s3cret@db",
+		"jdbc:postgresql://db/till?password=s3cret",
+		"postgres//till:s3cret@db/till", "postgres;//till:s3cret@db/till", "//till:s3cret@db/till", "till:s3cret@db/till",
+		"postgres%3A//till:s3cret@db/till",
 		" postgres:/till:s3cret@db/till", "://till:s3cret@db", "a/b://till:s3cret@db",
-		"postgres://till:s3/cret@db/till", "postgres://till:s3#cret@db/till", "postgres://till:s3?cret@db/till", "postgres://till:s3cret@db:none/till", "postgres://till:s3%zz@db/till",
+		"postgres://till:s3/cret@db/till", "postgres://till:s3#cret@db/till", "postgres://till:s3?cret@db/till",
+		"postgres://till:s3cret@db:none/till", "postgres://till:s3%zz@db/till",
 		"host=db password=s3cret", "dbname=till",
 	} {
 		err := Check(text)
@@ -32,8 +37,10 @@ func TestCheckRefusesMistypedAddresses(t *testing.T) {
 
 func TestCheckTakes(t *testing.T) {
 	for _, text := range []string{
-		"/var/lib/till/journal.db", "journal.db", "./postgres:odd@name.db", "../a:b@c", "~/a:b@c.db", filepath.Join(t.TempDir(), "a:b@c.db"), "with space.db", ":memory:", "ünïcode.db", "ann@host.db",
-		"postgres://till@db/till", "postgresql://till:p%40w@db:5432/till?sslmode=verify-full", "postgres:///till?host=/run/postgresql", "postgres://till@[::1]:5432/till",
+		"/var/lib/till/journal.db", "journal.db", "./postgres:odd@name.db", "../a:b@c", "~/a:b@c.db",
+		filepath.Join(t.TempDir(), "a:b@c.db"), "with space.db", ":memory:", "ünïcode.db", "ann@host.db",
+		"postgres://till@db/till", "postgresql://till:p%40w@db:5432/till?sslmode=verify-full",
+		"postgres:///till?host=/run/postgresql", "postgres://till@[::1]:5432/till",
 	} {
 		if err := Check(text); err != nil {
 			t.Errorf("%q: %v", text, err)

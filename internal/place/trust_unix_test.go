@@ -24,8 +24,10 @@ func TestDistrustByMode(t *testing.T) {
 		mode os.FileMode
 		want string
 	}{
-		{dir, 0o700, ""}, {dir, 0o755, ""}, {dir, 0o775, "(mode 0775)"}, {dir, 0o702, "(mode 0702)"}, {dir, 0o777, "(mode 0777)"}, {dir, 0o777 | os.ModeSticky, ""},
-		{path, 0o600, ""}, {path, 0o644, ""}, {path, 0o620, "(mode 0620)"}, {path, 0o602, "(mode 0602)"}, {path, 0o602 | os.ModeSticky, "(mode 0602)"},
+		{dir, 0o700, ""}, {dir, 0o755, ""}, {dir, 0o775, "(mode 0775)"}, {dir, 0o702, "(mode 0702)"},
+		{dir, 0o777, "(mode 0777)"}, {dir, 0o777 | os.ModeSticky, ""},
+		{path, 0o600, ""}, {path, 0o644, ""}, {path, 0o620, "(mode 0620)"}, {path, 0o602, "(mode 0602)"},
+		{path, 0o602 | os.ModeSticky, "(mode 0602)"},
 	} {
 		if err := os.Chmod(test.path, test.mode); err != nil {
 			t.Fatal(err)
@@ -110,32 +112,46 @@ func TestWay(t *testing.T) {
 		tree map[string]entry
 		want string // what is refused; empty: nothing
 	}{
-		"nothing special":                {nil, ""},
-		"the file of this user":          {map[string]entry{"/etc/till/signers": {uid: 1000, mode: 0o644}}, ""},
-		"the file of another user":       {map[string]entry{"/etc/till/signers": {uid: 2000, mode: 0o644}}, "/etc/till/signers"},
+		"nothing special":       {nil, ""},
+		"the file of this user": {map[string]entry{"/etc/till/signers": {uid: 1000, mode: 0o644}}, ""},
+		"the file of another user": {map[string]entry{"/etc/till/signers": {uid: 2000, mode: 0o644}},
+			"/etc/till/signers"},
 		"a file that others can write":   {map[string]entry{"/etc/till/signers": {mode: 0o666}}, "/etc/till/signers"},
 		"an open directory":              {map[string]entry{"/etc/till": {mode: fs.ModeDir | 0o777}}, "/etc/till"},
 		"an open directory above":        {map[string]entry{"/etc": {mode: fs.ModeDir | 0o775}}, "/etc"},
 		"an open root":                   {map[string]entry{"/": {mode: fs.ModeDir | 0o777}}, "/"},
 		"another user's directory above": {map[string]entry{"/etc": {2000, dir, ""}}, "/etc"},
 
-		"a sticky directory":                       {map[string]entry{"/etc": {mode: sticky}}, ""},
-		"another user's entry in it":               {map[string]entry{"/etc": {mode: sticky}, "/etc/till": {2000, dir, ""}}, "/etc/till"},
-		"another user's link in it":                {map[string]entry{"/etc": {mode: sticky}, "/etc/till": link(2000, "/safe")}, "/etc/till"},
-		"another user's sticky directory":          {map[string]entry{"/etc": {2000, sticky, ""}}, "/etc"},
-		"an open directory below a sticky one":     {map[string]entry{"/etc": {mode: sticky}, "/etc/till": {1000, fs.ModeDir | 0o777, ""}}, "/etc/till"},
-		"a file that others can write, and sticky": {map[string]entry{"/etc/till/signers": {mode: 0o666 | fs.ModeSticky}}, "/etc/till/signers"},
+		"a sticky directory": {map[string]entry{"/etc": {mode: sticky}}, ""},
+		"another user's entry in it": {map[string]entry{"/etc": {mode: sticky}, "/etc/till": {2000, dir, ""}},
+			"/etc/till"},
+		"another user's link in it": {map[string]entry{"/etc": {mode: sticky},
+			"/etc/till": link(2000, "/safe")}, "/etc/till"},
+		"another user's sticky directory": {map[string]entry{"/etc": {2000, sticky, ""}}, "/etc"},
+		"an open directory below a sticky one": {map[string]entry{"/etc": {mode: sticky},
+			"/etc/till": {1000, fs.ModeDir | 0o777, ""}}, "/etc/till"},
+		"a file that others can write, and sticky": {map[string]entry{"/etc/till/signers": {mode: 0o666 | fs.ModeSticky}},
+			"/etc/till/signers"},
 
-		"a link":                          {map[string]entry{"/etc/till/signers": link(0, "/safe/signers")}, ""},
-		"a link of another user":          {map[string]entry{"/etc/till/signers": link(2000, "/safe/signers")}, "/etc/till/signers"},
-		"a link to another user's file":   {map[string]entry{"/etc/till/signers": link(0, "/safe/signers"), "/safe/signers": {uid: 2000, mode: 0o644}}, "/safe/signers"},
-		"a link into an open directory":   {map[string]entry{"/etc/till/signers": link(0, "/open/signers"), "/open": {mode: fs.ModeDir | 0o777}}, "/open"},
-		"a link that leads on":            {map[string]entry{"/etc/till/signers": link(0, "/open/between"), "/open": {mode: fs.ModeDir | 0o777}, "/open/between": link(0, "/safe/signers")}, "/open"},
-		"a link of another user between":  {map[string]entry{"/etc/till/signers": link(0, "/safe/between"), "/safe/between": link(2000, "/safe/signers")}, "/safe/between"},
-		"a link of a directory":           {map[string]entry{"/etc": link(0, "open"), "/open/till": {mode: fs.ModeDir | 0o777}}, "/open/till"},
-		"a link up and down":              {map[string]entry{"/etc/till/signers": link(0, ".././../open//signers"), "/open": {mode: fs.ModeDir | 0o777}}, "/open"},
-		"a link to a place below":         {map[string]entry{"/etc/till/signers": link(0, "sub/signers"), "/etc/till/sub": {mode: fs.ModeDir | 0o777}}, "/etc/till/sub"},
-		"a link to a link's directory":    {map[string]entry{"/etc/till": link(0, "/a/b"), "/a/b/signers": link(0, "../signers"), "/a": {mode: fs.ModeDir | 0o777}}, "/a"},
+		"a link": {map[string]entry{"/etc/till/signers": link(0, "/safe/signers")}, ""},
+		"a link of another user": {map[string]entry{"/etc/till/signers": link(2000, "/safe/signers")},
+			"/etc/till/signers"},
+		"a link to another user's file": {map[string]entry{"/etc/till/signers": link(0, "/safe/signers"),
+			"/safe/signers": {uid: 2000, mode: 0o644}}, "/safe/signers"},
+		"a link into an open directory": {map[string]entry{"/etc/till/signers": link(0, "/open/signers"),
+			"/open": {mode: fs.ModeDir | 0o777}}, "/open"},
+		"a link that leads on": {map[string]entry{"/etc/till/signers": link(0, "/open/between"),
+			"/open": {mode: fs.ModeDir | 0o777}, "/open/between": link(0, "/safe/signers")}, "/open"},
+		"a link of another user between": {map[string]entry{"/etc/till/signers": link(0, "/safe/between"),
+			"/safe/between": link(2000, "/safe/signers")}, "/safe/between"},
+		"a link of a directory": {map[string]entry{"/etc": link(0, "open"),
+			"/open/till": {mode: fs.ModeDir | 0o777}}, "/open/till"},
+		"a link up and down": {map[string]entry{"/etc/till/signers": link(0, ".././../open//signers"),
+			"/open": {mode: fs.ModeDir | 0o777}}, "/open"},
+		"a link to a place below": {map[string]entry{"/etc/till/signers": link(0, "sub/signers"),
+			"/etc/till/sub": {mode: fs.ModeDir | 0o777}}, "/etc/till/sub"},
+		"a link to a link's directory": {map[string]entry{"/etc/till": link(0, "/a/b"),
+			"/a/b/signers": link(0, "../signers"), "/a": {mode: fs.ModeDir | 0o777}}, "/a"},
 		"a link to the directory of root": {map[string]entry{"/etc/till/signers": link(0, "../../../../safe/signers")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,7 +208,8 @@ func TestWayOnDisk(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "to/file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, to := range map[string]string{"from/link": "../between/link", "between/link": filepath.Join(dir, "to/file")} {
+	for name, to := range map[string]string{"from/link": "../between/link",
+		"between/link": filepath.Join(dir, "to/file")} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Skip(err)
 		}
@@ -204,7 +221,8 @@ func TestWayOnDisk(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "between"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if bad, err := Way(link); pathOf(bad) != filepath.Join(dir, "between") || !strings.Contains(bad.Why, "mode 0777") || err != nil {
+	if bad, err := Way(link); pathOf(bad) != filepath.Join(dir, "between") || !strings.Contains(bad.Why, "mode 0777") ||
+		err != nil {
 		t.Errorf("got %+v, %v", bad, err)
 	}
 	if _, err := Way(filepath.Join(dir, "none/file")); !errors.Is(err, fs.ErrNotExist) {

@@ -109,7 +109,8 @@ func TestApprovalsOnSeveralMachines(t *testing.T) {
 		foreign.Approvers.Path = "/home/eve/signers"
 		other.options.Approvals = foreign
 		_, err = other.apply(t.Context(), p, ApplyOptions{})
-		wantApprovalError(t, err, "the journal remembers the approvers in /etc/till/allowed_signers, and those in /home/eve/signers are others")
+		wantApprovalError(t, err,
+			"the journal remembers the approvers in /etc/till/allowed_signers, and those in /home/eve/signers are others")
 		other.options.Approvals = approvals
 		if tally, err := other.apply(t.Context(), p, ApplyOptions{}); err != nil || tally.States[StateAccepted] != 2 {
 			t.Errorf("it ended with %+v, %v", tally, err)

@@ -218,7 +218,8 @@ func unpack(t *testing.T, name string) map[string][]byte {
 
 func TestArchivesHaveBinaryManPagesAndCompletions(t *testing.T) {
 	for name, also := range map[string][]string{
-		"linux_amd64.tar.gz":  {"till", "man/man1/till.1", "man/man7/till-exit-codes.7", "completions/till.bash", "completions/_till", "completions/till.fish"},
+		"linux_amd64.tar.gz": {"till", "man/man1/till.1", "man/man7/till-exit-codes.7", "completions/till.bash",
+			"completions/_till", "completions/till.fish"},
 		"darwin_arm64.tar.gz": {"till", "man/man1/till-withdraw-create.1", "completions/_till"},
 		"windows_amd64.zip":   {"till.exe", "completions/till.ps1"},
 	} {
@@ -241,7 +242,8 @@ func TestBinariesAreForTheirPlatformsAndStripped(t *testing.T) {
 		}
 	}
 	mac, err := macho.NewFile(bytes.NewReader(unpack(t, find(t, "darwin_arm64.tar.gz"))["till"]))
-	if err != nil || mac.Cpu != macho.CpuArm64 || mac.Section("__debug_info") != nil || mac.Section("__zdebug_info") != nil {
+	if err != nil || mac.Cpu != macho.CpuArm64 || mac.Section("__debug_info") != nil ||
+		mac.Section("__zdebug_info") != nil {
 		t.Errorf("darwin_arm64: %v, %v", mac, err)
 	}
 	windows, err := pe.NewFile(bytes.NewReader(unpack(t, find(t, "windows_amd64.zip"))["till.exe"]))
@@ -345,7 +347,8 @@ func TestEntriesHaveModesAndOwners(t *testing.T) {
 				}
 			case path.Ext(name) == ".sh" && e.mode&0o100 != 0:
 				want.mode = 0o755
-			case name == "till.exe", name == "till" && !strings.Contains(e.name, "completions") && !strings.Contains(e.name, "overrides"):
+			case name == "till.exe", name == "till" && !strings.Contains(e.name, "completions") &&
+				!strings.Contains(e.name, "overrides"):
 				want.mode = 0o755
 				programs++
 			}
@@ -384,7 +387,8 @@ func TestEveryFileIsTheSameWhenMadeElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := filepath.Join(t.TempDir(), "out")
-	for name, value := range map[string]string{"GOAMD64": "v3", "GOFLAGS": "-tags=other", "TZ": "Asia/Tokyo", "LC_ALL": "C"} {
+	for name, value := range map[string]string{"GOAMD64": "v3", "GOFLAGS": "-tags=other", "TZ": "Asia/Tokyo",
+		"LC_ALL": "C"} {
 		t.Setenv(name, value)
 	}
 	if err := makeTree(other, second, tested()); err != nil {
@@ -434,8 +438,10 @@ func TestTreeThatIsNoCommitIsRefused(t *testing.T) {
 		{"ignored Go", "echo 'package main' >ignored/a.go", "(ignored/a.go)"},
 		{"ignored object", "echo 3 >ignored/a.syso", "(ignored/a.syso)"},
 		{"ignored assembler", "echo 3 >ignored/a.s", "(ignored/a.s)"},
-		{"shallow", "mv .git .full; git clone -q --depth 1 --bare file://$PWD/.full .git; git config core.bare false; rm -rf .full; git reset -q", "git fetch --unshallow --tags"},
-		{"no clone", "rm -rf .git", "is not a clone of the repository: run make dist in a clone (git rev-parse: exit status 128: fatal: "},
+		{"shallow",
+			"mv .git .full; git clone -q --depth 1 --bare file://$PWD/.full .git; git config core.bare false; rm -rf .full; git reset -q", "git fetch --unshallow --tags"},
+		{"no clone", "rm -rf .git",
+			"is not a clone of the repository: run make dist in a clone (git rev-parse: exit status 128: fatal: "},
 		{"in another clone", "mkdir inner; mv data inner", "the directory inner/ of another repository"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -457,7 +463,8 @@ func TestTreeThatIsNoCommitIsRefused(t *testing.T) {
 // TestExportIsTheCommit exports a tree with what a build must not see.
 func TestExportIsTheCommit(t *testing.T) {
 	tree, to := smallTree(t), filepath.Join(t.TempDir(), "to")
-	sh(t, tree, "git tag v1.2.3; git checkout -q --detach; echo 3 >ignored/embedded; echo 'data/one export-ignore' >.git/info/attributes")
+	sh(t, tree,
+		"git tag v1.2.3; git checkout -q --detach; echo 3 >ignored/embedded; echo 'data/one export-ignore' >.git/info/attributes")
 	if err := export(tree, to); err != nil {
 		t.Fatal(err)
 	}
@@ -465,7 +472,8 @@ func TestExportIsTheCommit(t *testing.T) {
 	for name := range strings.Lines(run1(t, "git", "-C", to, "ls-files", "--cached", "--others")) {
 		files = append(files, strings.TrimSpace(name))
 	}
-	if want := []string{".gitignore", "data/one", "main.go"}; !slices.Equal(files, want) || read(t, to, "data/one") != "2\n" {
+	if want := []string{".gitignore", "data/one", "main.go"}; !slices.Equal(files, want) ||
+		read(t, to, "data/one") != "2\n" {
 		t.Errorf("it has %v, want %v", files, want)
 	}
 	if text := run1(t, "git", "-C", to, "describe", "--tags", "--dirty"); text != "v1.2.3\n" {
@@ -482,7 +490,8 @@ func TestReleaseIsForSixPlatforms(t *testing.T) {
 		names = append(names, p.String())
 	}
 	slices.Sort(names)
-	if want := []string{"darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64", "windows_arm64"}; !slices.Equal(names, want) {
+	if want := []string{"darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64",
+		"windows_arm64"}; !slices.Equal(names, want) {
 		t.Errorf("it is for %v, want %v", names, want)
 	}
 }
@@ -547,7 +556,8 @@ func TestPackagesSayTheirProcessorAndWhatTheyNeed(t *testing.T) {
 				"Architecture: "+arch+"\nRecommends: ca-certificates\n" {
 				t.Errorf("it says %s", text)
 			}
-			if text := run1(t, "sh", "-c", `dpkg-deb --fsys-tarfile "$0" | tar -xO ./usr/share/lintian/overrides/till`, name); !strings.Contains(text,
+			if text := run1(t, "sh", "-c", `dpkg-deb --fsys-tarfile "$0" | tar -xO ./usr/share/lintian/overrides/till`,
+				name); !strings.Contains(text,
 				"\ntill: statically-linked-binary [usr/bin/till]\n") {
 				t.Errorf("lintian reads %s", text)
 			}
@@ -557,7 +567,8 @@ func TestPackagesSayTheirProcessorAndWhatTheyNeed(t *testing.T) {
 			const form = `%{arch}|%{summary}|%{group}|[%{recommends}]|[%{requires},]|[%{changelogtime} %{changelogname} %{changelogtext}]`
 			text := run1(t, "rpm", "-qp", "--nosignature", "--qf", form, find(t, "linux_"+arch+".rpm"))
 			field := strings.Split(text, "|")
-			if len(field) != 6 || !slices.Equal(field[:4], []string{other, "command line of a merchant payment service", "Applications/Internet", "ca-certificates"}) ||
+			if len(field) != 6 || !slices.Equal(field[:4],
+				[]string{other, "command line of a merchant payment service", "Applications/Internet", "ca-certificates"}) ||
 				strings.Contains(strings.ReplaceAll(field[4], "rpmlib(", ""), "(") ||
 				field[5] != "1767323045 the till authors <till@example.com> - 0.0.0~git20260102030405-1 - Release. What is new is in CHANGELOG.md." {
 				t.Errorf("it says %s", text)
@@ -565,7 +576,8 @@ func TestPackagesSayTheirProcessorAndWhatTheyNeed(t *testing.T) {
 		})
 		t.Run("apk "+arch, func(t *testing.T) {
 			info := string(apkFiles(t, find(t, "linux_"+arch+".apk"))[".PKGINFO"])
-			if !strings.Contains(info, "\narch = "+other+"\n") || !strings.Contains(info, "\ndepend = ca-certificates-bundle\n") {
+			if !strings.Contains(info, "\narch = "+other+"\n") ||
+				!strings.Contains(info, "\ndepend = ca-certificates-bundle\n") {
 				t.Errorf("it says %s", info)
 			}
 		})
@@ -581,7 +593,8 @@ func TestEveryCopyHasTheNotices(t *testing.T) {
 	if !ok || !bytes.HasPrefix(also, []byte("\n---")) {
 		t.Error("the notices in the image do not begin with those of the program")
 	}
-	for _, want := range []string{"\ngolang.org/x/crypto/x509roots/fallback v0.", " (MPL-2.0, BSD-3-Clause)\n", "certdata.txt", "Neither the name of Google"} {
+	for _, want := range []string{"\ngolang.org/x/crypto/x509roots/fallback v0.", " (MPL-2.0, BSD-3-Clause)\n",
+		"certdata.txt", "Neither the name of Google"} {
 		if !bytes.Contains(also, []byte(want)) {
 			t.Errorf("the notices in the image lack %q: %s", want, also)
 		}
@@ -593,7 +606,9 @@ func TestEveryCopyHasTheNotices(t *testing.T) {
 		t.Error("the source archive has others")
 	}
 	need(t, "dpkg-deb")
-	text := run1(t, "sh", "-c", `dpkg-deb --fsys-tarfile "$0" | tar -xO ./usr/share/doc/till/THIRD_PARTY_NOTICES.gz | gzip -d`, find(t, "linux_arm64.deb"))
+	text := run1(t, "sh", "-c",
+		`dpkg-deb --fsys-tarfile "$0" | tar -xO ./usr/share/doc/till/THIRD_PARTY_NOTICES.gz | gzip -d`,
+		find(t, "linux_arm64.deb"))
 	if text != string(want) {
 		t.Error("the deb has others")
 	}
@@ -615,7 +630,8 @@ func TestDebInstallsAndLeavesNoTrace(t *testing.T) {
 	}
 	before := tree(t, root)
 	dpkg := func(args ...string) string {
-		return run1(t, "dpkg", append([]string{"--root=" + root, "--force-not-root", "--log=/dev/null", "--force-script-chrootless"}, args...)...)
+		return run1(t, "dpkg",
+			append([]string{"--root=" + root, "--force-not-root", "--log=/dev/null", "--force-script-chrootless"}, args...)...)
 	}
 	dpkg("--install", find(t, "linux_amd64.deb"))
 
@@ -632,7 +648,8 @@ func TestDebInstallsAndLeavesNoTrace(t *testing.T) {
 			t.Errorf("man till has no %q:\n%s", want, page)
 		}
 	}
-	if page := run1(t, "man", "-M", filepath.Join(root, "usr/share/man"), "till-exit-codes"); !strings.Contains(page, "tens digit") {
+	if page := run1(t, "man", "-M", filepath.Join(root, "usr/share/man"), "till-exit-codes"); !strings.Contains(page,
+		"tens digit") {
 		t.Errorf("man till-exit-codes shows\n%s", page)
 	}
 	const library = "/usr/share/bash-completion/bash_completion"
@@ -677,12 +694,15 @@ func apkFiles(t *testing.T, name string) map[string][]byte {
 
 func TestApkHasTheFiles(t *testing.T) {
 	files := apkFiles(t, find(t, "linux_amd64.apk"))
-	for _, want := range []string{"usr/bin/till", "usr/share/man/man1/till.1.gz", "usr/share/bash-completion/completions/till", "usr/share/licenses/till/LICENSE", "usr/share/licenses/till/THIRD_PARTY_NOTICES", ".PKGINFO"} {
+	for _, want := range []string{"usr/bin/till", "usr/share/man/man1/till.1.gz",
+		"usr/share/bash-completion/completions/till", "usr/share/licenses/till/LICENSE",
+		"usr/share/licenses/till/THIRD_PARTY_NOTICES", ".PKGINFO"} {
 		if len(files[want]) == 0 {
 			t.Errorf("it has no %s: %v", want, slices.Sorted(maps.Keys(files)))
 		}
 	}
-	if info := string(files[".PKGINFO"]); !strings.Contains(info, "pkgver = 0.0.0_alpha20260102030405-r0\n") || !strings.Contains(info, "license = "+programLicence(t)+"\n") {
+	if info := string(files[".PKGINFO"]); !strings.Contains(info, "pkgver = 0.0.0_alpha20260102030405-r0\n") ||
+		!strings.Contains(info, "license = "+programLicence(t)+"\n") {
 		t.Errorf(".PKGINFO is\n%s", info)
 	}
 }
@@ -718,7 +738,8 @@ func TestVersionsSortAsReleasesDo(t *testing.T) {
 func programLicence(t *testing.T) string {
 	t.Helper()
 	bom := cyclonedx.NewBOM()
-	if err := cyclonedx.NewBOMDecoder(strings.NewReader(read(t, find(t, "sbom.cdx.json"))), cyclonedx.BOMFileFormatJSON).Decode(bom); err != nil {
+	if err := cyclonedx.NewBOMDecoder(strings.NewReader(read(t, find(t, "sbom.cdx.json"))),
+		cyclonedx.BOMFileFormatJSON).Decode(bom); err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]bool{}
@@ -740,12 +761,14 @@ func TestRpmHasTheFiles(t *testing.T) {
 	need(t, "rpm")
 	name := find(t, "linux_amd64.rpm")
 	marks := map[string]string{} // d: a document, l: a licence
-	for line := range strings.Lines(run1(t, "rpm", "-qp", "--nosignature", "--qf", `[%{FILENAMES} %{FILEFLAGS:fflags}\n]`, name)) {
+	for line := range strings.Lines(run1(t, "rpm", "-qp", "--nosignature", "--qf", `[%{FILENAMES} %{FILEFLAGS:fflags}\n]`,
+		name)) {
 		file, mark, _ := strings.Cut(strings.TrimSpace(line), " ")
 		marks[file] = mark
 	}
 	for file, want := range map[string]string{"/usr/bin/till": "", "/usr/share/zsh/site-functions/_till": "",
-		"/usr/share/man/man7/till-money.7.gz": "d", "/usr/share/doc/till/README.md": "d", "/usr/share/doc/till/docs/paying.md": "d",
+		"/usr/share/man/man7/till-money.7.gz": "d", "/usr/share/doc/till/README.md": "d",
+		"/usr/share/doc/till/docs/paying.md":     "d",
 		"/usr/share/doc/till/examples/payout.sh": "d", "/usr/share/doc/till/examples/shop": "",
 		"/usr/share/licenses/till/LICENSE": "l", "/usr/share/licenses/till/THIRD_PARTY_NOTICES": "l"} {
 		if mark, ok := marks[file]; !ok || mark != want {
@@ -795,7 +818,8 @@ func TestDebSaysWhatItIs(t *testing.T) {
 		}
 	}
 	docs := filepath.Join(dir, "usr/share/doc/till")
-	if text := read(t, docs, "copyright"); !strings.HasPrefix(text, "MIT License\n") || !strings.Contains(text, "/usr/share/doc/till/THIRD_PARTY_NOTICES.gz") {
+	if text := read(t, docs, "copyright"); !strings.HasPrefix(text, "MIT License\n") ||
+		!strings.Contains(text, "/usr/share/doc/till/THIRD_PARTY_NOTICES.gz") {
 		t.Errorf("copyright is\n%s", text)
 	}
 	if _, err := os.Stat(filepath.Join(docs, "THIRD_PARTY_NOTICES.gz")); err != nil {
@@ -927,7 +951,8 @@ func TestImageRunsWithoutRights(t *testing.T) {
 			t.Errorf("%s: config show: %v: %s", other.user, err, text)
 		}
 		text, err := insideAs(other.user, "--sandbox", "withdraw", "list", "--no-headers")
-		if other.writes && err != nil || !other.writes && (err == nil || !strings.Contains(text, "mkdir /home/till/.local: permission denied; name another file")) {
+		if other.writes && err != nil || !other.writes &&
+			(err == nil || !strings.Contains(text, "mkdir /home/till/.local: permission denied; name another file")) {
 			t.Errorf("%s: withdraw list: %v: %s", other.user, err, text)
 		}
 		text, err = insideAs(other.user, "--base-url", "https://127.0.0.1:1", "journal", "list")
@@ -942,13 +967,16 @@ func TestImageRunsWithoutRights(t *testing.T) {
 	if text, err := inside("version"); err != nil || !strings.HasPrefix(text, "till v0.0.0-") {
 		t.Errorf("version: %v: %s", err, text)
 	}
-	if text, err := inside("--sandbox", "withdraw", "create", "--currency", "Btc", "--amount-minor", "5", "--address", "a", "--order-id", "1", "--yes"); err != nil {
+	if text, err := inside("--sandbox", "withdraw", "create", "--currency", "Btc", "--amount-minor", "5", "--address", "a",
+		"--order-id", "1", "--yes"); err != nil {
 		t.Errorf("withdraw create: %v: %s", err, text)
 	}
-	if text, err := inside("--sandbox", "withdraw", "list", "--columns", "order_id", "--no-headers"); err != nil || strings.TrimSpace(text) != "1" {
+	if text, err := inside("--sandbox", "withdraw", "list", "--columns", "order_id", "--no-headers"); err != nil ||
+		strings.TrimSpace(text) != "1" {
 		t.Errorf("withdraw list: %v: %s", err, text)
 	}
-	if text, err := inside("profile", "set", "live", "base_url=https://127.0.0.1:1", "time_zone=Asia/Kathmandu"); err != nil {
+	if text, err := inside("profile", "set", "live", "base_url=https://127.0.0.1:1",
+		"time_zone=Asia/Kathmandu"); err != nil {
 		t.Errorf("the program knows no time zones: %v: %s", err, text)
 	}
 	roots := read(t, root, "etc/ssl/certs/ca-certificates.crt")
@@ -960,7 +988,8 @@ func TestImageRunsWithoutRights(t *testing.T) {
 func TestEveryLinkedModuleIsNamed(t *testing.T) {
 	files := unpack(t, find(t, "linux_amd64.tar.gz"))
 	bom := cyclonedx.NewBOM()
-	if err := cyclonedx.NewBOMDecoder(strings.NewReader(read(t, find(t, "sbom.cdx.json"))), cyclonedx.BOMFileFormatJSON).Decode(bom); err != nil {
+	if err := cyclonedx.NewBOMDecoder(strings.NewReader(read(t, find(t, "sbom.cdx.json"))),
+		cyclonedx.BOMFileFormatJSON).Decode(bom); err != nil {
 		t.Fatal(err)
 	}
 	sums := read(t, "../../go.sum") + read(t, "go.sum")
@@ -979,7 +1008,8 @@ func TestEveryLinkedModuleIsNamed(t *testing.T) {
 			t.Errorf("%s has the hash %q, which go.sum has not", c.Name, hash)
 		}
 	}
-	for name, want := range map[string][]string{"modernc.org/libc": {"BSD-3-Clause", "MIT"}, authorities: {"MPL-2.0", "BSD-3-Clause"}} {
+	for name, want := range map[string][]string{"modernc.org/libc": {"BSD-3-Clause", "MIT"},
+		authorities: {"MPL-2.0", "BSD-3-Clause"}} {
 		i := slices.IndexFunc(*bom.Components, func(c cyclonedx.Component) bool { return c.Name == name })
 		var got []string
 		if i >= 0 {
@@ -991,7 +1021,8 @@ func TestEveryLinkedModuleIsNamed(t *testing.T) {
 			t.Errorf("%s has the licences %v, want %v", name, got, want)
 		}
 	}
-	if tools := bom.Metadata.Tools; tools == nil || len(*tools.Components) != 2 || (*tools.Components)[1].Version != strings.TrimPrefix(runtime.Version(), "go") {
+	if tools := bom.Metadata.Tools; tools == nil || len(*tools.Components) != 2 ||
+		(*tools.Components)[1].Version != strings.TrimPrefix(runtime.Version(), "go") {
 		t.Errorf("it was made with %v", tools)
 	}
 	if !bytes.Contains(files["THIRD_PARTY_NOTICES"], []byte("Treglia")) {
@@ -1001,7 +1032,8 @@ func TestEveryLinkedModuleIsNamed(t *testing.T) {
 	if len(linux) < 20 {
 		t.Errorf("%d modules are linked", len(linux))
 	}
-	for archive, program := range map[string]string{"linux_amd64.tar.gz": "till", "darwin_arm64.tar.gz": "till", "windows_amd64.zip": "till.exe"} {
+	for archive, program := range map[string]string{"linux_amd64.tar.gz": "till", "darwin_arm64.tar.gz": "till",
+		"windows_amd64.zip": "till.exe"} {
 		elsewhere := 0
 		for _, name := range linkedModules(t, unpack(t, find(t, archive))[program]) {
 			if !slices.Contains(linux, name) {
@@ -1022,7 +1054,8 @@ func TestEveryLinkedModuleIsNamed(t *testing.T) {
 
 func TestUnknownLicenceIsRefused(t *testing.T) {
 	mit := read(t, "../../LICENSE")
-	apache := read(t, strings.TrimSpace(run1(t, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/spf13/cobra")), "LICENSE.txt")
+	apache := read(t, strings.TrimSpace(run1(t, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/spf13/cobra")),
+		"LICENSE.txt")
 	const gpl = "This program is free software: you can redistribute it and/or modify it under the terms of the GNU General Public " +
 		"License as published by the Free Software Foundation, either version 3 of the License, or (at your option) any later version."
 	for _, c := range []struct {
@@ -1033,16 +1066,32 @@ func TestUnknownLicenceIsRefused(t *testing.T) {
 		{"MIT", map[string]string{"LICENSE": mit}, ""},
 		{"unknown", map[string]string{"LICENSE": "You may look at this, and no more."}, "is not a licence that is known"},
 		{"GPL", map[string]string{"COPYING": gpl}, "has the licence GPL"},
-		{"MIT with a clause", map[string]string{"LICENSE": mit + strings.Repeat("You may not sell this to anybody who would sell it to somebody else. ", 20)}, "is not a licence that is known"},
-		{"MIT with a short clause", map[string]string{"LICENSE": mit + "\nYou may not sell the Software, and a company with more than ten employees may not use it at all.\n"}, "is not a licence that is known"},
-		{"MIT with a clause before it", map[string]string{"LICENSE": "Not for sale.\n\n" + mit}, "is not a licence that is known"},
+		{"MIT with a clause",
+			map[string]string{"LICENSE": mit +
+				strings.Repeat("You may not sell this to anybody who would sell it to somebody else. ", 20)},
+			"is not a licence that is known"},
+		{"MIT with a short clause",
+			map[string]string{"LICENSE": mit +
+				"\nYou may not sell the Software, and a company with more than ten employees may not use it at all.\n"},
+			"is not a licence that is known"},
+		{"MIT with a clause before it", map[string]string{"LICENSE": "Not for sale.\n\n" + mit},
+			"is not a licence that is known"},
 		{"Apache", map[string]string{"LICENSE": apache}, ""},
-		{"Apache with terms", map[string]string{"LICENSE": apache + "\nYou may not sell the Software.\n"}, "is not a licence that is known"},
-		{"MIT with a clause after the copyright", map[string]string{"LICENSE": strings.Replace(mit, "\n\nPerm", "\n\nYou may not sell this. Perm", 1)}, "unknown is \"MIT License"},
-		{"MIT with a clause in the copyright", map[string]string{"LICENSE": strings.Replace(mit, "the till authors", "us. You may not sell this.", 1)}, "unknown is \"Copyright"},
-		{"MIT twice with a clause between", map[string]string{"LICENSE": mit + "\nAlso, do no evil.\n\n" + mit}, "is not a licence that is known"},
-		{"GPL of a third party", map[string]string{"LICENSE": mit, "LICENSE-3RD-PARTY.md": "GNU General Public License version 3 applies"}, "LICENSE-3RD-PARTY.md of the module example.com/m is not a licence that is known"},
-		{"GPL first", map[string]string{"LICENSE": mit, "GPL-LICENSE.txt": gpl}, "GPL-LICENSE.txt of the module example.com/m has the licence GPL"},
+		{"Apache with terms", map[string]string{"LICENSE": apache + "\nYou may not sell the Software.\n"},
+			"is not a licence that is known"},
+		{"MIT with a clause after the copyright",
+			map[string]string{"LICENSE": strings.Replace(mit, "\n\nPerm", "\n\nYou may not sell this. Perm", 1)},
+			"unknown is \"MIT License"},
+		{"MIT with a clause in the copyright",
+			map[string]string{"LICENSE": strings.Replace(mit, "the till authors", "us. You may not sell this.", 1)},
+			"unknown is \"Copyright"},
+		{"MIT twice with a clause between", map[string]string{"LICENSE": mit + "\nAlso, do no evil.\n\n" + mit},
+			"is not a licence that is known"},
+		{"GPL of a third party",
+			map[string]string{"LICENSE": mit, "LICENSE-3RD-PARTY.md": "GNU General Public License version 3 applies"},
+			"LICENSE-3RD-PARTY.md of the module example.com/m is not a licence that is known"},
+		{"GPL first", map[string]string{"LICENSE": mit, "GPL-LICENSE.txt": gpl},
+			"GPL-LICENSE.txt of the module example.com/m has the licence GPL"},
 		{"notices", map[string]string{"LICENSE": mit, "THIRD-PARTY-NOTICES": "Pay us."}, "is not a licence that is known"},
 		{"copyright", map[string]string{"LICENSE": mit, "COPYRIGHT": "Pay us."}, "is not a licence that is known"},
 		{"copying", map[string]string{"LICENSE": mit, "README.COPYING": "Pay us."}, "is not a licence that is known"},
@@ -1050,7 +1099,8 @@ func TestUnknownLicenceIsRefused(t *testing.T) {
 		{"logo", map[string]string{"LICENSE": mit, "LICENSE-LOGO": "Pay us."}, "is not a licence that is known"},
 		{"directory", map[string]string{"LICENSE": mit, "LICENSES/GPL": gpl}, "has a directory LICENSES"},
 		{"code", map[string]string{"LICENSE": mit, "license.go": "package license"}, ""},
-		{"MIT and another file", map[string]string{"LICENSE": mit, "LICENSE-COMMERCIAL": "Pay us."}, "is not a licence that is known"},
+		{"MIT and another file", map[string]string{"LICENSE": mit, "LICENSE-COMMERCIAL": "Pay us."},
+			"is not a licence that is known"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -1225,20 +1275,30 @@ func TestVerifyScript(t *testing.T) {
 	}{
 		{"as it is", func(string) error { return nil }, "release", ""},
 		{"without signers", func(string) error { return nil }, "", ""},
-		{"one byte flipped", func(dir string) error { return flip(filepath.Join(dir, filepath.Base(archive))) }, "release", "is not what was released"},
-		{"one byte flipped, without signers", func(dir string) error { return flip(filepath.Join(dir, filepath.Base(archive))) }, "", "is not what was released"},
-		{"one byte of the sums flipped", func(dir string) error { return flip(filepath.Join(dir, "SHA256SUMS")) }, "release", "is not the signature of SHA256SUMS"},
+		{"one byte flipped", func(dir string) error { return flip(filepath.Join(dir, filepath.Base(archive))) }, "release",
+			"is not what was released"},
+		{"one byte flipped, without signers",
+			func(dir string) error { return flip(filepath.Join(dir, filepath.Base(archive))) }, "", "is not what was released"},
+		{"one byte of the sums flipped", func(dir string) error { return flip(filepath.Join(dir, "SHA256SUMS")) }, "release",
+			"is not the signature of SHA256SUMS"},
 		{"another signer", func(string) error { return nil }, "stranger", "is not the signature of SHA256SUMS"},
-		{"no signature", func(dir string) error { return os.Remove(filepath.Join(dir, "SHA256SUMS.sig")) }, "release", "are not signed"},
-		{"no sums", func(dir string) error { return os.Remove(filepath.Join(dir, "SHA256SUMS")) }, "release", "there is no SHA256SUMS"},
-		{"nothing but the sums", func(dir string) error { return os.Remove(filepath.Join(dir, filepath.Base(archive))) }, "release", "there is no file"},
-		{"another file", func(dir string) error { return os.WriteFile(filepath.Join(dir, "more"), nil, 0o644) }, "release", "more is not what was released"},
-		{"a hidden file", func(dir string) error { return os.WriteFile(filepath.Join(dir, ".more"), nil, 0o644) }, "release", "more is not what was released"},
-		{"a link to another file", func(dir string) error { return os.Symlink(script, filepath.Join(dir, "more")) }, "release", "more is not what was released"},
+		{"no signature", func(dir string) error { return os.Remove(filepath.Join(dir, "SHA256SUMS.sig")) }, "release",
+			"are not signed"},
+		{"no sums", func(dir string) error { return os.Remove(filepath.Join(dir, "SHA256SUMS")) }, "release",
+			"there is no SHA256SUMS"},
+		{"nothing but the sums", func(dir string) error { return os.Remove(filepath.Join(dir, filepath.Base(archive))) },
+			"release", "there is no file"},
+		{"another file", func(dir string) error { return os.WriteFile(filepath.Join(dir, "more"), nil, 0o644) }, "release",
+			"more is not what was released"},
+		{"a hidden file", func(dir string) error { return os.WriteFile(filepath.Join(dir, ".more"), nil, 0o644) }, "release",
+			"more is not what was released"},
+		{"a link to another file", func(dir string) error { return os.Symlink(script, filepath.Join(dir, "more")) },
+			"release", "more is not what was released"},
 		{"a key that has another use too", func(string) error { return nil }, "developer", ""},
 		{"a key of any person", func(string) error { return nil }, "any", ""},
 		{"an expired key", func(string) error { return nil }, "expired", "is not the signature of SHA256SUMS"},
-		{"another namespace", func(dir string) error { return sign(dir, filepath.Join(keys, "release"), "file") }, "release", "is not the signature of SHA256SUMS"},
+		{"another namespace", func(dir string) error { return sign(dir, filepath.Join(keys, "release"), "file") }, "release",
+			"is not the signature of SHA256SUMS"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -1263,8 +1323,10 @@ func TestVerifyScript(t *testing.T) {
 			if (err == nil) != (c.says == "") || !strings.Contains(string(text), c.says) {
 				t.Errorf("%v: %s", err, text)
 			}
-			if who, ok := map[string]string{"": "1 file has the right sum; ", "release": "1 file is what release@example.com released",
-				"any": "1 file is what the key " + fingerprint + " released"}[c.signer]; ok && c.says == "" && !strings.HasPrefix(string(text), who) {
+			if who, ok := map[string]string{"": "1 file has the right sum; ",
+				"release": "1 file is what release@example.com released",
+				"any":     "1 file is what the key " + fingerprint + " released"}[c.signer]; ok && c.says == "" &&
+				!strings.HasPrefix(string(text), who) {
 				t.Errorf("it does not say %q: %s", who, text)
 			}
 		})
@@ -1273,7 +1335,8 @@ func TestVerifyScript(t *testing.T) {
 
 func sign(dir, key, namespace string) error {
 	os.Remove(filepath.Join(dir, "SHA256SUMS.sig"))
-	text, err := exec.Command("ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", key, filepath.Join(dir, "SHA256SUMS")).CombinedOutput()
+	text, err := exec.Command("ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", key,
+		filepath.Join(dir, "SHA256SUMS")).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, text)
 	}

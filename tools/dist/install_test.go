@@ -43,10 +43,12 @@ func TestSourceArchiveHasTheCommit(t *testing.T) {
 			continue
 		}
 		data := read(t, dir, name)
-		have[strings.TrimPrefix(name, "/")] = fmt.Sprintf("100%o blob %x", info.Mode(), sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(data), data)))
+		have[strings.TrimPrefix(name, "/")] = fmt.Sprintf("100%o blob %x", info.Mode(),
+			sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(data), data)))
 	}
 	programs := 0
-	for line := range strings.Lines(run1(t, "git", "-C", repository, "-c", "core.quotePath=off", "ls-tree", "-r", "HEAD")) {
+	for line := range strings.Lines(run1(t, "git", "-C", repository, "-c", "core.quotePath=off", "ls-tree", "-r",
+		"HEAD")) {
 		want, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		if have[name] != want {
 			t.Errorf("%s is %q, and in the commit %q", name, have[name], want)
@@ -66,7 +68,8 @@ func TestSourceArchiveHasTheCommit(t *testing.T) {
 	if text := read(t, dir, "COMMIT"); text != commit+" 2026-01-02T03:04:05Z\n" {
 		t.Errorf("COMMIT is %q, and the commit %s", text, commit)
 	}
-	if names := slices.Sorted(maps.Keys(have)); !slices.Equal(names, []string{"COMMIT", "THIRD_PARTY_NOTICES", "VERSION"}) {
+	if names := slices.Sorted(maps.Keys(have)); !slices.Equal(names,
+		[]string{"COMMIT", "THIRD_PARTY_NOTICES", "VERSION"}) {
 		t.Errorf("besides the commit, it has %v", names)
 	}
 }
@@ -80,13 +83,15 @@ func TestInstallFromSource(t *testing.T) {
 		text, err := exec.Command("make", "-C", dir, target, "GO=false", "DESTDIR="+root, "PREFIX=/usr").CombinedOutput()
 		return string(text), err
 	}
-	if text, err := install("install"); err == nil || !strings.Contains(text, "there is no bin/till: run make build first") {
+	if text, err := install("install"); err == nil ||
+		!strings.Contains(text, "there is no bin/till: run make build first") {
 		t.Errorf("it installed what is not there: %s", text)
 	}
 
 	run1(t, "make", "-C", dir, "build")
 	want12 := version[len(version)-12:] // the commit, because there is no tag
-	if text := run1(t, filepath.Join(dir, "bin/till"), "version"); !strings.HasPrefix(text, "till v"+version+" ("+want12+", 2026-01-02, go") {
+	if text := run1(t, filepath.Join(dir, "bin/till"), "version"); !strings.HasPrefix(text,
+		"till v"+version+" ("+want12+", 2026-01-02, go") {
 		t.Errorf("it says %q, and is %s", text, version)
 	}
 	if text, err := install("install"); err != nil {
@@ -271,17 +276,20 @@ sha256sum file >SHA256SUMS
 		t.Fatalf("%v: %s", err, text)
 	}
 	signers := filepath.Join(t.TempDir(), "signers")
-	if err := os.WriteFile(signers, []byte(`release@example.com namespaces="till-release" `+read(t, key+".pub")), 0o644); err != nil {
+	if err := os.WriteFile(signers, []byte(`release@example.com namespaces="till-release" `+read(t, key+".pub")),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	if text := run1(t, "sh", "../../examples/verify.sh", dist, signers); text != "1 file is what release@example.com released\n" {
+	if text := run1(t, "sh", "../../examples/verify.sh", dist,
+		signers); text != "1 file is what release@example.com released\n" {
 		t.Errorf("verify.sh says %q", text)
 	}
 }
 
 func TestOtherGoIsRefused(t *testing.T) {
 	err := toolchain{version: "go1.20"}.check()
-	if err == nil || err.Error() != "a release is made with "+goVersion+", and this is go1.20: run GOTOOLCHAIN="+goVersion+" make dist" {
+	if err == nil ||
+		err.Error() != "a release is made with "+goVersion+", and this is go1.20: run GOTOOLCHAIN="+goVersion+" make dist" {
 		t.Errorf("it says %v", err)
 	}
 	if err := (toolchain{version: goVersion}).check(); err != nil {
