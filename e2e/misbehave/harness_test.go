@@ -191,7 +191,8 @@ var (
 	named       = regexp.MustCompile(`\btill [-a-z](?:"[^"]*"|'[^']*'|[^"';,:)` + "`" + `]|:\S)*`)
 	conjunction = regexp.MustCompile(` (?:or|and|then|if|to|until|when|with|which|afterwards|again|first|says|shows|finds)\b.*`)
 	word        = regexp.MustCompile(`"[^"]*"|'[^']*'|\S+`)
-	option      = regexp.MustCompile(`--(?:lookup never|already-paid [0-9]+|al(?:low|though)-[a-z]+|retry-rejected|keep-going)`)
+	option      = regexp.MustCompile(`--(?:lookup never|already-paid ` +
+		`[0-9]+|al(?:low|though)-[a-z]+|retry-rejected|keep-going)`)
 )
 
 // ways returns the commands that the message of an error names, and the options that it says to add.

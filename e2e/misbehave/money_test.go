@@ -140,7 +140,8 @@ func TestLostLog(t *testing.T) {
 // backdate makes the times of the journal those of a clock that was slow when they were recorded.
 func (w *world) backdate(by time.Duration) {
 	db := w.open()
-	rows, err := db.Query("SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND c.type = 'TEXT'")
+	rows, err := db.Query("SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = " +
+		"'table' AND c.type = 'TEXT'")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -149,7 +150,8 @@ func (w *world) backdate(by time.Duration) {
 		var table, column string
 		rows.Scan(&table, &column)
 		updates = append(updates,
-			fmt.Sprintf(`UPDATE %s SET %[2]s = strftime('%%Y-%%m-%%dT%%H:%%M:%%f000Z', %[2]s, '-%d seconds') WHERE %[2]s GLOB '20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]T*Z'`,
+			fmt.Sprintf(`UPDATE %s SET %[2]s = strftime('%%Y-%%m-%%dT%%H:%%M:%%f000Z', %[2]s, '-%d seconds') WHERE %[2]s `+
+				`GLOB '20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]T*Z'`,
 				table, column, int(by.Seconds())))
 	}
 	w.exec(db, updates...)

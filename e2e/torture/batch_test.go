@@ -449,7 +449,8 @@ func (b *batch) alone() {
 	for began := time.Now(); time.Since(began) < patience; time.Sleep(5 * time.Millisecond) {
 		others := 0
 		if err := conn.QueryRow(ctx,
-			"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").Scan(&others); err != nil {
+			"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "+
+				"pg_backend_pid()").Scan(&others); err != nil {
 			panic(err)
 		}
 		if others == 0 {

@@ -738,7 +738,8 @@ func (b *batch) untilBlocked(attempts []*attempt) {
 			return
 		}
 		if err := conn.QueryRow(ctx,
-			"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&blocked); err != nil {
+			"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = "+
+				"'Lock'").Scan(&blocked); err != nil {
 			panic(err)
 		}
 		if at == len(attempts) || at > 0 && blocked > 0 {

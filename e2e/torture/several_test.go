@@ -142,7 +142,8 @@ func (b *batch) endSessions(limit string) {
 	}
 	defer conn.Close(ctx)
 	if _, err := conn.Exec(ctx,
-		"SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() ORDER BY random() "+limit+") AS chosen"); err != nil {
+		"SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND "+
+			"pid <> pg_backend_pid() ORDER BY random() "+limit+") AS chosen"); err != nil {
 		panic(err)
 	}
 }

@@ -321,7 +321,8 @@ func TestLookAlikes(t *testing.T) {
 
 func TestWarning(t *testing.T) {
 	for text, says := range map[string]string{
-		"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5":                            "it has the shape of a Bitcoin address, but its checksum is wrong",
+		"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5": "it has the shape of a Bitcoin address, " +
+			"but its checksum is wrong",
 		"1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNb":                                    "Bitcoin address, but its checksum",
 		"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u":                                    "TRON address, but its checksum",
 		"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6":                                     "TRON address, but its checksum",

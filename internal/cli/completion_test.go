@@ -82,7 +82,8 @@ func complete(t *testing.T, env []string, words ...string) string {
 
 func TestComplete(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	text := "current: live\nprofiles:\n  live: {base_url: 'https://pay.example.com', currencies: [{code: Doge, kind: crypto, decimals: 8}]}\n"
+	text := "current: live\nprofiles:\n  live: {base_url: 'https://pay.example.com', currencies: [{code: Doge, kind: " +
+		"crypto, decimals: 8}]}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

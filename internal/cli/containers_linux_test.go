@@ -119,7 +119,8 @@ func TestContainers(t *testing.T) {
 	if run.code != 0 || !strings.Contains(run.out, "ok: one that is paid is shipped\n") {
 		t.Errorf("the service shop ended with %d: %s%s", run.code, run.out, run.err)
 	}
-	pay := `id=$(till invoice create --title T --currency Usd --item Tea=3.00); till sandbox pay "$id" -q; till invoice get "$id" --jq .status`
+	pay := `id=$(till invoice create --title T --currency Usd --item Tea=3.00); till sandbox pay "$id" -q; till ` +
+		`invoice get "$id" --jq .status`
 	paid := finish(t, command(t, environment(shop.Environment), slices.Concat(inside, []string{"sh", "-euc", pay})...))
 	if paid.code != 0 || !strings.HasSuffix(paid.out, "\nPaid\n") {
 		t.Errorf("paying in there ended with %d: %s%s", paid.code, paid.out, paid.err)

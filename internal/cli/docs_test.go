@@ -595,7 +595,8 @@ func TestRebateCheck(t *testing.T) {
 		{[]string{"Harbour Books", "Usd", "2001", "2021-05", "2021-05"}, 42,
 			"Harbour Books: rebates from 2021-05 to 2021-05 are 2000 minor units of Usd, less than 2001\n"},
 		{[]string{"Harbour Books", "Btc", "999999999999999999"}, 42,
-			"Harbour Books: rebates from last-month to last-month are 500000 minor units of Btc, less than 999999999999999999\n"},
+			"Harbour Books: rebates from last-month to last-month are 500000 minor units of Btc, less than " +
+				"999999999999999999\n"},
 		{[]string{"Harbour Books", "Gbp", "1"}, 42,
 			"Harbour Books: rebates from last-month to last-month are 0 minor units of Gbp, less than 1\n"},
 		{[]string{"Harbour Books", "Gbp", "0"}, 0, ""},

@@ -175,7 +175,8 @@ func runExample(t *testing.T, text string) {
 }
 
 // inJournal matches the examples about an order that was sent before.
-var inJournal = regexp.MustCompile(`^till (journal (show|check|copy|rename|adopt-merchant)|withdraw (reconcile|resolve)|withdraw (get|wait) --order-id)`)
+var inJournal = regexp.MustCompile(`^till (journal (show|check|copy|rename|adopt-merchant)|withdraw ` +
+	`(reconcile|resolve)|withdraw (get|wait) --order-id)`)
 
 // prepareExample creates the order or run of an example. It loses the answer if the example is about finding
 // out the outcome.
@@ -382,11 +383,13 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reseller   = `{"id":"` + id + `","invite_info":` + invite + `,"rebates":{"Usd":{"Fiat":{"USD":250}}}}`
 		withdrawal = `{"id":"` + id +
 			`","external_id":5001,"merchant_id":"m","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500000}},` +
-			`"statuses":[{"status":"New","at":"2026-05-03T10:00:00"},{"status":"Completed","at":"2026-05-03T10:05:00"}],"current":"Completed",` +
+			`"statuses":[{"status":"New","at":"2026-05-03T10:00:00"},{"status":"Completed","at":"2026-05-03T10:05:00"}],` +
+			`"current":"Completed",` +
 			`"address":%s,"is_testnet":false,"external_order_id":"5001"}`
 		invoice = `{"id":"` + id +
 			`","external_order_id":"A-17","external_number":1001,"tittle":"Order 1001","currency":{"Fiat":"Usd"},` +
-			`"items":[{"amount":"250","name":"Coffee"}],"created_date":"2026-05-03T10:00:00","due_date":"-","choosen":{},"status":"Paid","state":"Closed"}`
+			`"items":[{"amount":"250","name":"Coffee"}],"created_date":"2026-05-03T10:00:00","due_date":"-","choosen":{},` +
+			`"status":"Paid","state":"Closed"}`
 	)
 	one := fmt.Sprintf(withdrawal, `"`+exampleAddress+`"`)
 	page := fmt.Sprintf(`{"page_content":[`+withdrawal+`],"page_count":1,"total":1}`,
@@ -410,7 +413,8 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"GET /api/reseller/invite":             invite,
 		"GET /api/reseller/stats": `{"id":"` + id +
 			`","label":"North shop","invoice_stats":{"Awaiting":3},"invoice_rebates":{"` + id + `":{"id":"` + id +
-			`","paid_amount":{"USD":25000},"rebate":{"USD":250},"created":"2026-05-03T10:00:00"}},"total_volume":{"USD":{"USD":25000}},"total_rebates":{"USD":{"USD":250}}}`,
+			`","paid_amount":{"USD":25000},"rebate":{"USD":250},"created":"2026-05-03T10:00:00"}},` +
+			`"total_volume":{"USD":{"USD":25000}},"total_rebates":{"USD":{"USD":250}}}`,
 		"POST /api/reseller/withdraw/list":   page,
 		"GET /api/reseller/withdraw":         one,
 		"GET /api/reseller/balance":          `{"Fiat":{"USD":25000}}`,

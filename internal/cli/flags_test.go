@@ -96,7 +96,9 @@ func TestUsageErrorTexts(t *testing.T) {
 		{[]string{"withdraw", "list", "--cols", "id"}, "withdraw list has no flag --cols; did you mean --columns?"},
 		{[]string{"version", "--vers"}, "version has no flag --vers; see: till version --help"},
 		{append(create, "--currency", "Bct", "--amount", "1", "--address", "a"),
-			`--currency: the currency "Bct" is not known: write crypto:Bct or fiat:Bct with an amount in minor units, or make it known; did you mean BDT or Btc? If not, type: till currency set Bct --decimals N, with --kind crypto or --kind fiat`},
+			`--currency: the currency "Bct" is not known: write crypto:Bct or fiat:Bct with an amount in minor units, or ` +
+				`make it known; did you mean BDT or Btc? If not, type: till currency set Bct --decimals N, with --kind crypto ` +
+				`or --kind fiat`},
 		{[]string{"completion", "bahs"}, `till completion: there is no script for the shell "bahs"; did you mean bash?`},
 		{[]string{"auth", "login", "--store", "fiel"}, "--store: a key is kept in the keyring or a file; did you mean file?"},
 		{[]string{"payout", "plan", "-", "--out", "p", "--format", "cvs"},

@@ -293,12 +293,15 @@ func TestNightly(t *testing.T) {
 	night(t, p.env, 20,
 		"payments with an unknown outcome (exit code 20); open questions in the journal (exit code 20)", "")
 	night(t, withEnv(p.env, []string{"PATH=" + crashing(t) + ":" + os.Getenv("PATH")}), 20,
-		"payments with an unknown outcome (exit code 137); open questions in the journal (exit code 137); payouts that are not finished (exit code 137)", "")
+		"payments with an unknown outcome (exit code 137); open questions in the journal (exit code 137); payouts that "+
+			"are not finished (exit code 137)", "")
 	night(t, withEnv(p.env, []string{"TILL_API_KEY="}), 11, "",
-		"payments with an unknown outcome (exit code 11); open questions in the journal (exit code 11); payouts that are not finished (exit code 11)")
+		"payments with an unknown outcome (exit code 11); open questions in the journal (exit code 11); payouts that are "+
+			"not finished (exit code 11)")
 	p.server.Close()
 	night(t, withEnv(p.env, []string{"TILL_RETRIES=0"}), 40, "",
-		"payments with an unknown outcome (exit code 40); open questions in the journal (exit code 41); payouts that are not finished (exit code 41)")
+		"payments with an unknown outcome (exit code 40); open questions in the journal (exit code 41); payouts that are "+
+			"not finished (exit code 41)")
 	if run := finish(t, command(t,
 		withEnv(p.env, []string{"TILL_RETRIES=0", "PAGE=false", "TICKET=false", "NIGHTLY_PAUSE=0"}), "sh",
 		script)); run.code != 40 || strings.Count(run.err, "nobody could be told") != 3 {

@@ -25,7 +25,8 @@ func endlessList(t *testing.T) string {
 		var rows []string
 		for i := range 50 {
 			rows = append(rows,
-				fmt.Sprintf(`{"id":"w-%d-%d","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1}},"statuses":[],"current":"New","address":{"Crypto":{"currency":"Btc","address":"a"}}}`, page, i))
+				fmt.Sprintf(`{"id":"w-%d-%d","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1}},"statuses":[],`+
+					`"current":"New","address":{"Crypto":{"currency":"Btc","address":"a"}}}`, page, i))
 		}
 		fmt.Fprintf(w, `{"page_content":[%s],"page_count":1000000000,"total":1000000000}`, strings.Join(rows, ","))
 	}))

@@ -26,11 +26,13 @@ func hostileService(w http.ResponseWriter, r *http.Request) {
 	const (
 		first  = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 		second = "8c9e6679-7425-40de-944b-e07fc1f90ae7"
-		record = `{"%s":{"id":"%[1]s","paid_amount":{"EUR":9223372036854775807},"rebate":{"EUR":9223372036854775807,"<script>document.title=1</script>":7},"created":"2026-05-%[2]s"}}`
+		record = `{"%s":{"id":"%[1]s","paid_amount":{"EUR":9223372036854775807},"rebate":{"EUR":9223372036854775807,` +
+			`"<script>document.title=1</script>":7},"created":"2026-05-%[2]s"}}`
 	)
 	stats := func(id, label, day string) {
 		fmt.Fprintf(w,
-			`{"id":%q,"label":%s,"invoice_stats":{"<img src=x onerror=alert(1)>":1},"invoice_rebates":%s,"total_volume":{"EUR":{"EUR":5}},"total_rebates":{}}`,
+			`{"id":%q,"label":%s,"invoice_stats":{"<img src=x `+
+				`onerror=alert(1)>":1},"invoice_rebates":%s,"total_volume":{"EUR":{"EUR":5}},"total_rebates":{}}`,
 			id, render.Encode(label), fmt.Sprintf(record, id, day))
 	}
 	switch r.URL.Path + "?" + r.URL.RawQuery {

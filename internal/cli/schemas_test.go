@@ -218,7 +218,8 @@ func keepsPromise(t *testing.T, files map[string]string) {
 	if err := json.Unmarshal([]byte(contents(t, promiseFile)), &promised); err != nil {
 		t.Fatal(err)
 	}
-	const advice = "Programs rely on it, so keep it. If all of them have to change, run make schemas SCHEMAS=break, and say so in CHANGELOG.md"
+	const advice = "Programs rely on it, so keep it. If all of them have to change, run make schemas SCHEMAS=break, " +
+		"and say so in CHANGELOG.md"
 	for _, name := range slices.Sorted(maps.Keys(promised)) {
 		if files[name] == "" {
 			t.Errorf("%s: the schema is gone. %s", name, advice)

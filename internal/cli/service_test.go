@@ -62,7 +62,8 @@ const fakeKey = "key-of-a-fake-service"
 
 func startFake(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 0 {
-		ts.Fatalf("usage: fake [tls|tls1.1] STATUS [BODY-FILE [HEADER]] | drop | reset | hang | hold BODY-FILE | cut BODY-FILE | twice BODY-FILE | routes FILE")
+		ts.Fatalf("usage: fake [tls|tls1.1] STATUS [BODY-FILE [HEADER]] | drop | reset | hang | hold BODY-FILE | cut " +
+			"BODY-FILE | twice BODY-FILE | routes FILE")
 	}
 	f := &fake{ended: make(chan struct{}), held: make(chan struct{})}
 	ts.Defer(func() { close(f.ended) })

@@ -281,7 +281,8 @@ func TestOutputOfRunCommandsBecomesNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := d.file("config.yaml",
-		"current: shop\nprofiles:\n  shop:\n    base_url: https://pay.example.com\n    api_key_command: ["+filepath.Join(d.home, "key")+"]\n")
+		"current: shop\nprofiles:\n  shop:\n    base_url: https://pay.example.com\n    api_key_command: "+
+			"["+filepath.Join(d.home, "key")+"]\n")
 	code, _, stderr := d.till("-o", "json", "--config", config, "withdraw", "list")
 	lines := d.lines(stderr)
 	if code != cmdutil.ExitConfig || len(lines) != 3 || lines[0].Message != "one" || lines[1].Message != "two\x1b[1m" ||

@@ -221,7 +221,8 @@ func TestLoadRefuses(t *testing.T) {
 			[]string{":2: ", `"btc" is not a format: write bitcoin, bitcoin-testnet, `, "iban or none"}},
 		"currency: no format": {"currencies:\n- {code: Btc, address_format: }\n",
 			[]string{":2: ", "address_format: it has no value"}},
-		"addresses: mistyped": {live("currencies: [{code: Btc, address_format: bitcoin}]\n    allow_addresses:\n    - bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4\n    - bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5"),
+		"addresses: mistyped": {live("currencies: [{code: Btc, address_format: bitcoin}]\n    allow_addresses:\n    - " +
+			"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4\n    - bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5"),
 			[]string{":6: ", "its checksum is wrong"}},
 		"addresses: another network": {"currencies: [{code: Btc, address_format: bitcoin}]\n" +
 			live("allow_addresses: [TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t]"), []string{":4: ", "is a TRON address"}},

@@ -349,7 +349,8 @@ func TestUpgradeKeepsDemand(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := old.write(t.Context(), func(tx *tx) error {
-			_, err := tx.exec(`INSERT INTO demands (account, at, user_name, host, persons, above, approvers, approvers_digest, reason) SELECT id, ?1, '', '', 2, '{}', '/a', 'a1', '' FROM accounts`, tx.now)
+			_, err := tx.exec(`INSERT INTO demands (account, at, user_name, host, persons, above, approvers, `+
+				`approvers_digest, reason) SELECT id, ?1, '', '', 2, '{}', '/a', 'a1', '' FROM accounts`, tx.now)
 			return err
 		}); err != nil {
 			t.Fatal(err)

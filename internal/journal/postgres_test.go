@@ -126,7 +126,8 @@ func TestPostgresSettings(t *testing.T) {
 	path, _, _ := strings.Cut(address, "?")
 	db := path[strings.LastIndex(path, "/")+1:]
 	s.Exec(t, address,
-		"ALTER DATABASE "+db+" SET synchronous_commit = off; ALTER DATABASE "+db+" SET default_transaction_isolation = 'repeatable read'")
+		"ALTER DATABASE "+db+" SET synchronous_commit = off; ALTER DATABASE "+db+" SET default_transaction_isolation = "+
+			"'repeatable read'")
 	j, err := Open(t.Context(), address+"&options=-c%20synchronous_commit%3Doff", Options{Now: time.Now})
 	if err != nil {
 		t.Fatal(err)

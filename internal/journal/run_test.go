@@ -543,7 +543,10 @@ func TestClaimOfARowThatIsGone(t *testing.T) {
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"))
 		recorded := rowClaims(t, j.of(t.Context(), shop), run)
 		if err := j.write(t.Context(),
-			func(tx *tx) error { return tx.script("DELETE FROM run_rows; DELETE FROM events; DELETE FROM orders") }); err != nil {
+			func(tx *tx) error {
+				return tx.script("DELETE FROM run_rows; DELETE FROM events; DELETE FROM " +
+					"orders")
+			}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := j.Claim(t.Context(), shop, recorded[0]); !errors.Is(err, NotFound) {

@@ -92,7 +92,9 @@ func TestManyOpenAFreshJournal(t *testing.T) {
 		} else {
 			j := open()
 			if err := j.write(t.Context(), func(tx *tx) error {
-				return tx.script("DROP TABLE appliers; DROP TABLE acceptances; DROP TABLE run_rows; DROP TABLE consent_approvals; DROP TABLE consents; DROP TABLE approvals; DROP TABLE demands; DROP TABLE runs; DROP TABLE events; DROP TABLE attempts; DROP TABLE orders; DROP TABLE keys; DROP TABLE accounts; DROP TABLE till_journal")
+				return tx.script("DROP TABLE appliers; DROP TABLE acceptances; DROP TABLE run_rows; DROP TABLE " +
+					"consent_approvals; DROP TABLE consents; DROP TABLE approvals; DROP TABLE demands; DROP TABLE runs; DROP TABLE " +
+					"events; DROP TABLE attempts; DROP TABLE orders; DROP TABLE keys; DROP TABLE accounts; DROP TABLE till_journal")
 			}); err != nil {
 				t.Fatal(err)
 			}

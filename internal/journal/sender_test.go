@@ -196,7 +196,8 @@ func TestFailedWriteDoesNotUndoOthers(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				_, err = tx.exec(`INSERT INTO keys (fingerprint, account, noted, how, user_name, host, answered) VALUES (?1, ?2, '', '', '', '', 'now')`, key, account)
+				_, err = tx.exec(`INSERT INTO keys (fingerprint, account, noted, how, user_name, host, answered) VALUES (?1, `+
+					`?2, '', '', '', '', 'now')`, key, account)
 				return err
 			}
 		}

@@ -139,7 +139,8 @@ func TestOddNames(t *testing.T) {
 		}
 	}
 	if _, err := openFile(t, "mysql:/till:s3cret@host/db"); !errors.Is(err, Misplaced) ||
-		err.Error() != "the journal mysql:xxxxx@host/db cannot be used: it looks like an address, and is not one that is known: write a path, or postgres://USER@HOST/DATABASE (a file whose name has a colon begins with ./)" {
+		err.Error() != "the journal mysql:xxxxx@host/db cannot be used: it looks like an address, and is not one that is "+
+			"known: write a path, or postgres://USER@HOST/DATABASE (a file whose name has a colon begins with ./)" {
 		t.Errorf("a mistyped address: %v", err)
 	}
 	wantRefused(t, t.TempDir(), "not a regular file")

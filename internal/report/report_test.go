@@ -195,7 +195,8 @@ func TestLargeSums(t *testing.T) {
 		})
 	}
 	r := added(t, Query{By: []Group{ByReseller}}, stats)
-	want := []string{"EUR n=3 volume=27670116110564327421 rebates=-27670116110564327424 share=1000 last=2026-05-03T10:00:00"}
+	want := []string{"EUR n=3 volume=27670116110564327421 rebates=-27670116110564327424 share=1000 " +
+		"last=2026-05-03T10:00:00"}
 	same(t, "rows", brief(slices.Collect(r.Rows())), want)
 	var differ []string
 	for _, d := range r.Differences() {
@@ -614,7 +615,8 @@ func TestTimelines(t *testing.T) {
 			"EUR by day, false: 2026-05-04=0 2026-05-05=0 2026-05-06=11"})
 	same(t, "silence before", lines(Query{By: by, Span: span(t, "2026-02-01T00:00", "2026-05-07T00:00"),
 		Now: now}, 60)[1:], []string{
-		"USD by week, false: 2026-W05=0 2026-W06=0 2026-W07=0 2026-W08=0 2026-W09=0 2026-W10=0 2026-W11=0 2026-W12=0 2026-W13=0 2026-W14=0 2026-W15=0 2026-W16=0 2026-W17=0 2026-W18=0 2026-W19=5"})
+		"USD by week, false: 2026-W05=0 2026-W06=0 2026-W07=0 2026-W08=0 2026-W09=0 2026-W10=0 2026-W11=0 2026-W12=0 " +
+			"2026-W13=0 2026-W14=0 2026-W15=0 2026-W16=0 2026-W17=0 2026-W18=0 2026-W19=5"})
 	same(t, "as grouped", lines(Query{By: []Group{ByMonth}}, 60),
 		[]string{"EUR by month, false: 2026-05=41", "USD by month, false: 2026-05=5"})
 	same(t, "no room for days", lines(Query{By: by}, 3),

@@ -69,7 +69,8 @@ func TestMakeRefusesWhatASpreadsheetDamaged(t *testing.T) {
 		}
 	}
 	p.JSONLines = true
-	if _, rows := p.must(`{"order_id":"1","currency":"Btc","amount":"0.5","address":"a","memo":"1.23457E+12"}`); rows[0].Memo != "1.23457E+12" {
+	if _, rows := p.must(`{"order_id":"1","currency":"Btc","amount":"0.5","address":"a",` +
+		`"memo":"1.23457E+12"}`); rows[0].Memo != "1.23457E+12" {
 		t.Errorf("%v", rows)
 	}
 }
@@ -221,11 +222,13 @@ func TestCheckDecimals(t *testing.T) {
 	}{
 		"the same": {with(8), with(8), ""},
 		"others": {with(10), with(8),
-			"was made with 10 decimals of Doge, and the profile has 8 decimals now: 0.0001000000 Doge in the plan is 0.01000000 DOGE today"},
+			"was made with 10 decimals of Doge, and the profile has 8 decimals now: 0.0001000000 Doge in the plan is " +
+				"0.01000000 DOGE today"},
 		"no longer known":   {with(8), nil, "was made with 8 decimals of Doge, and the profile has no decimals known now"},
 		"none, and now one": {with(0), with(1), "was made with 0 decimals of Doge, and the profile has 1 decimal now"},
 		"known since": {nil, with(8),
-			"was made with no decimals known of Doge, and the profile has 8 decimals now: 1000000 minor Doge in the plan is 0.01000000 DOGE today"},
+			"was made with no decimals known of Doge, and the profile has 8 decimals now: 1000000 minor Doge in the plan is " +
+				"0.01000000 DOGE today"},
 		"never known":       {nil, nil, ""},
 		"another of a name": {with(8), []Currency{{Code: "Doge", Kind: api.Fiat, Decimals: 8}}, "no decimals known now"},
 	} {

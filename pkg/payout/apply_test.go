@@ -318,7 +318,8 @@ func TestApplyGivesUpAfterFiveUnknown(t *testing.T) {
 			if (err != nil) != (tally.States[StatePlanned] > 0) {
 				t.Errorf("it ended with %v", err)
 			}
-			if why := "5 outcomes in a row were unknown; 5 orders of the run are unknown: the outcome of order 105 is unknown"; err != nil && !strings.HasPrefix(err.Error(), why) {
+			if why := "5 outcomes in a row were unknown; 5 orders of the run are unknown: the outcome of order 105 is " +
+				"unknown"; err != nil && !strings.HasPrefix(err.Error(), why) {
 				t.Error(err)
 			}
 			tally.want(t, tt.want)
@@ -1252,7 +1253,8 @@ func breakConnections(t *testing.T, place string) {
 	}
 	defer conn.Close(t.Context())
 	if _, err := conn.Exec(t.Context(),
-		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"); err != nil {
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "+
+			"pg_backend_pid()"); err != nil {
 		t.Fatal(err)
 	}
 }

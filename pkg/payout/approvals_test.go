@@ -215,10 +215,12 @@ func TestApprovalOfOtherRows(t *testing.T) {
 // or added to it at any place, is not sent. After LookUp, the record is not read any more.
 func TestApprovalOfChangedRecord(t *testing.T) {
 	const theirs, added = `run_id = (SELECT id FROM runs WHERE name = ?1)`,
-		`UPDATE run_rows SET place = %d, run_id = (SELECT id FROM runs WHERE name = ?1) WHERE run_id <> (SELECT id FROM runs WHERE name = ?1)`
+		`UPDATE run_rows SET place = %d, run_id = (SELECT id FROM runs WHERE name = ?1) WHERE run_id <> (SELECT id FROM ` +
+			`runs WHERE name = ?1)`
 	for name, change := range map[string]string{
-		"another callback":     `UPDATE run_rows SET callback = 'http://elsewhere.test/' WHERE ` + theirs,
-		"the other order":      `UPDATE run_rows SET (order_row, minor, address) = (SELECT id, minor, address FROM orders WHERE order_id = '102') WHERE ` + theirs,
+		"another callback": `UPDATE run_rows SET callback = 'http://elsewhere.test/' WHERE ` + theirs,
+		"the other order": `UPDATE run_rows SET (order_row, minor, address) = (SELECT id, minor, address FROM orders ` +
+			`WHERE order_id = '102') WHERE ` + theirs,
 		"a row behind":         fmt.Sprintf(added, 1),
 		"at the end of a part": fmt.Sprintf(added, chunk-1),
 		"in the next part":     fmt.Sprintf(added, chunk),

@@ -182,7 +182,8 @@ func ExampleSender_WaitRun() {
 	}
 	made, err := sender.MakePlan(ctx, payout.PlanInput{
 		Path: filepath.Join(dir, "staff.plan"), Name: "staff.csv",
-		Input: strings.NewReader("order_id,currency,amount_minor,address\n1,Btc,1500000,bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq\n"),
+		Input: strings.NewReader("order_id,currency,amount_minor,address\n1,Btc,1500000," +
+			"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq\n"),
 	})
 	if err != nil {
 		panic(err)

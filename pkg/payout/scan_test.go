@@ -496,7 +496,9 @@ func TestLongList(t *testing.T) {
 			}
 			id := (n-1)*size + i + 1
 			fmt.Fprintf(&b,
-				`{"id":"w%d","external_id":%d,"merchant_id":"m","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5000}},"statuses":[],"current":"New","address":{"Crypto":{"currency":"Btc","address":"bc1q%d"}},"is_testnet":false,"callback":"%s","external_order_id":"%d"}`,
+				`{"id":"w%d","external_id":%d,"merchant_id":"m","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5000}},`+
+					`"statuses":[],"current":"New","address":{"Crypto":{"currency":"Btc","address":"bc1q%d"}},"is_testnet":false,`+
+					`"callback":"%s","external_order_id":"%d"}`,
 				id, id, id, strings.Repeat("x", 300), id)
 		}
 		return fmt.Sprintf(`{"page_content":[%s],"page_count":%d,"total":%d}`, b.String(), pages, pages*size)

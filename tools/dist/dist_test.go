@@ -439,7 +439,8 @@ func TestTreeThatIsNoCommitIsRefused(t *testing.T) {
 		{"ignored object", "echo 3 >ignored/a.syso", "(ignored/a.syso)"},
 		{"ignored assembler", "echo 3 >ignored/a.s", "(ignored/a.s)"},
 		{"shallow",
-			"mv .git .full; git clone -q --depth 1 --bare file://$PWD/.full .git; git config core.bare false; rm -rf .full; git reset -q", "git fetch --unshallow --tags"},
+			"mv .git .full; git clone -q --depth 1 --bare file://$PWD/.full .git; git config core.bare false; rm -rf .full; " +
+				"git reset -q", "git fetch --unshallow --tags"},
 		{"no clone", "rm -rf .git",
 			"is not a clone of the repository: run make dist in a clone (git rev-parse: exit status 128: fatal: "},
 		{"in another clone", "mkdir inner; mv data inner", "the directory inner/ of another repository"},
@@ -464,7 +465,8 @@ func TestTreeThatIsNoCommitIsRefused(t *testing.T) {
 func TestExportIsTheCommit(t *testing.T) {
 	tree, to := smallTree(t), filepath.Join(t.TempDir(), "to")
 	sh(t, tree,
-		"git tag v1.2.3; git checkout -q --detach; echo 3 >ignored/embedded; echo 'data/one export-ignore' >.git/info/attributes")
+		"git tag v1.2.3; git checkout -q --detach; echo 3 >ignored/embedded; echo 'data/one export-ignore' "+
+			">.git/info/attributes")
 	if err := export(tree, to); err != nil {
 		t.Fatal(err)
 	}
@@ -564,13 +566,15 @@ func TestPackagesSayTheirProcessorAndWhatTheyNeed(t *testing.T) {
 		})
 		t.Run("rpm "+arch, func(t *testing.T) {
 			need(t, "rpm")
-			const form = `%{arch}|%{summary}|%{group}|[%{recommends}]|[%{requires},]|[%{changelogtime} %{changelogname} %{changelogtext}]`
+			const form = `%{arch}|%{summary}|%{group}|[%{recommends}]|[%{requires},]|[%{changelogtime} %{changelogname} ` +
+				`%{changelogtext}]`
 			text := run1(t, "rpm", "-qp", "--nosignature", "--qf", form, find(t, "linux_"+arch+".rpm"))
 			field := strings.Split(text, "|")
 			if len(field) != 6 || !slices.Equal(field[:4],
 				[]string{other, "command line of a merchant payment service", "Applications/Internet", "ca-certificates"}) ||
 				strings.Contains(strings.ReplaceAll(field[4], "rpmlib(", ""), "(") ||
-				field[5] != "1767323045 the till authors <till@example.com> - 0.0.0~git20260102030405-1 - Release. What is new is in CHANGELOG.md." {
+				field[5] != "1767323045 the till authors <till@example.com> - 0.0.0~git20260102030405-1 - Release. What is new "+
+					"is in CHANGELOG.md." {
 				t.Errorf("it says %s", text)
 			}
 		})
@@ -829,7 +833,8 @@ func TestDebSaysWhatItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const form = `^till \(0\.0\.0~git20260102030405-1\) unstable; urgency=medium\n\n  \* .+\n\n -- .+ <.+@.+>  Fri, 02 Jan 2026 03:04:05 \+0000\n$`
+	const form = `^till \(0\.0\.0~git20260102030405-1\) unstable; urgency=medium\n\n  \* .+\n\n -- .+ <.+@.+>  Fri, 02 ` +
+		`Jan 2026 03:04:05 \+0000\n$`
 	if !regexp.MustCompile(form).Match(changes) {
 		t.Errorf("changelog.Debian is\n%s", changes)
 	}
@@ -1056,7 +1061,8 @@ func TestUnknownLicenceIsRefused(t *testing.T) {
 	mit := read(t, "../../LICENSE")
 	apache := read(t, strings.TrimSpace(run1(t, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/spf13/cobra")),
 		"LICENSE.txt")
-	const gpl = "This program is free software: you can redistribute it and/or modify it under the terms of the GNU General Public " +
+	const gpl = "This program is free software: you can redistribute it and/or modify it under the terms of the GNU " +
+		"General Public " +
 		"License as published by the Free Software Foundation, either version 3 of the License, or (at your option) any later version."
 	for _, c := range []struct {
 		name  string
