@@ -40,7 +40,9 @@ func hostileService(w http.ResponseWriter, r *http.Request) {
 		reseller := `"%s":{"id":"%[1]s","invite_info":{"invite":"%[1]s","label":"x"},"rebates":{}}`
 		fmt.Fprint(w, "{"+fmt.Sprintf(reseller, first)+","+fmt.Sprintf(reseller, second)+"}")
 	case "/api/reseller/stats?id=" + first:
-		stats(first, `</title></style></svg><script>alert(1)</script><img src=x onerror=alert(2)>"' style="position:fixed" {{.}}`+"\u202e\x1b[2J", "03T10:00:00")
+		stats(first,
+			`</title></style></svg><script>alert(1)</script><img src=x onerror=alert(2)>"' style="position:fixed" `+
+				`{{.}}`+"\u202e\x1b[2J", "03T10:00:00")
 	case "/api/reseller/stats?id=" + second:
 		stats(second, strings.Repeat("Unbroken", 60), "04T10:00:00")
 	default:
@@ -51,7 +53,8 @@ func hostileService(w http.ResponseWriter, r *http.Request) {
 // TestReportInBrowser checks the page and the picture on every screen and on paper: nothing is wider than the
 // screen, no policy is violated, and labels of resellers stay text.
 func TestReportInBrowser(t *testing.T) {
-	const policy = `meta[http-equiv="Content-Security-Policy"][content^="default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-"]`
+	const policy = `meta[http-equiv="Content-Security-Policy"][content^="default-src 'none'; base-uri 'none'; ` +
+		`form-action 'none'; style-src 'sha256-"]`
 	b := chromium.Start(t)
 	demo, err := sandbox.New(sandbox.WithSeed("demo"))
 	if err != nil {
@@ -68,20 +71,24 @@ func TestReportInBrowser(t *testing.T) {
 	}{
 		{"demo", demo, demo.Key(), nil, 0, 7},
 		{"compared", demo, demo.Key(), []string{"--from", "30d", "--compare", "--by", "reseller", "--by", "month"}, 0, 7},
-		{"hostile", http.HandlerFunc(hostileService), "any", []string{"--from", "2026-05", "--to", "2026-05", "--compare"}, 0, 4},
-		{"failed", demo, demo.Key(), []string{"Kiosk am Eck", "Harbour Books", "9c9e6679-7425-40de-944b-e07fc1f90ae7"}, 50, 4},
+		{"hostile", http.HandlerFunc(hostileService), "any",
+			[]string{"--from", "2026-05", "--to", "2026-05", "--compare"}, 0, 4},
+		{"failed", demo, demo.Key(),
+			[]string{"Kiosk am Eck", "Harbour Books", "9c9e6679-7425-40de-944b-e07fc1f90ae7"}, 50, 4},
 		{"nothing", demo, demo.Key(), []string{"--from", "2999-01", "--by", "day"}, 0, 1},
 	} {
 		service := httptest.NewServer(page.service)
 		defer service.Close()
 		html, svg := filepath.Join(t.TempDir(), "page.html"), filepath.Join(t.TempDir(), "picture.svg")
 		cmd := exec.Command("till", append([]string{"reseller", "report", "--html", html, "--svg", svg}, page.args...)...)
-		cmd.Env = []string{"HOME=" + t.TempDir(), "TILL_BASE_URL=" + service.URL, "TILL_API_KEY=" + page.key, "GORACE=atexit_sleep_ms=0"}
+		cmd.Env = []string{"HOME=" + t.TempDir(), "TILL_BASE_URL=" + service.URL, "TILL_API_KEY=" + page.key,
+			"GORACE=atexit_sleep_ms=0"}
 		out, _ := cmd.CombinedOutput()
 		if got := cmd.ProcessState.ExitCode(); got != page.exit {
 			t.Fatalf("%s: it ended with %d: %s", page.name, got, out)
 		}
-		for _, look := range append(chromium.Looks(), chromium.Screen(1920, 1080, "dark"), chromium.Screen(688, 1000, "print")) {
+		for _, look := range append(chromium.Looks(), chromium.Screen(1920, 1080, "dark"),
+			chromium.Screen(688, 1000, "print")) {
 			b.Use(look)
 			b.Open("file://" + html)
 			b.Accessible()
@@ -93,7 +100,8 @@ func TestReportInBrowser(t *testing.T) {
 			if chromium.Dark(b.Picture("report-"+page.name+"-"+look.String())) != (look.Scheme == "dark") {
 				t.Errorf("%s, %s: its ground is of the other kind", page.name, look)
 			}
-			for selector, want := range map[string]int{"script": 0, "img": 0, "b": 0, "[style]": 0, "[onerror]": 0, "link": 0, "style": 1, policy: 1, "table.data": page.tables, ".alert": page.exit / 50} {
+			for selector, want := range map[string]int{"script": 0, "img": 0, "b": 0, "[style]": 0, "[onerror]": 0, "link": 0,
+				"style": 1, policy: 1, "table.data": page.tables, ".alert": page.exit / 50} {
 				if got := b.Count(selector); got != want {
 					t.Errorf("%s, %s: there are %d elements %q, not %d", page.name, look, got, selector, want)
 				}
@@ -106,7 +114,8 @@ func TestReportInBrowser(t *testing.T) {
 			if chromium.Dark(b.Picture("picture-"+page.name+"-"+look.String())) != (look.Scheme == "dark") {
 				t.Errorf("%s, %s: the picture's ground is of the other kind", page.name, look)
 			}
-			for selector, want := range map[string]int{"script": 0, "img": 0, "parsererror": 0, "svg > title": 1, "svg > desc": 1, "style": 1} {
+			for selector, want := range map[string]int{"script": 0, "img": 0, "parsererror": 0, "svg > title": 1,
+				"svg > desc": 1, "style": 1} {
 				if got := b.Count(selector); got != want {
 					t.Errorf("%s, %s: there are %d elements %q, not %d", page.name, look, got, selector, want)
 				}
@@ -156,18 +165,24 @@ func largeService(w http.ResponseWriter, r *http.Request) {
 	var list, records []string
 	for i := range 120 {
 		id, label := largeReseller(i)
-		list = append(list, fmt.Sprintf(`"%s":{"id":"%[1]s","invite_info":{"invite":"%[1]s","label":%s},"rebates":{}}`, id, render.Encode(label)))
+		list = append(list,
+			fmt.Sprintf(`"%s":{"id":"%[1]s","invite_info":{"invite":"%[1]s","label":%s},"rebates":{}}`, id,
+				render.Encode(label)))
 		if r.URL.Query().Get("id") != id {
 			continue
 		}
 		for n, code := range largeCodes {
 			for k := range largeInvoices {
 				paid, rebate := largeAmounts(i, n, k)
-				records = append(records, fmt.Sprintf(`"%s":{"id":"%[1]s","paid_amount":{"%[2]s":%[3]d},"rebate":{"%[2]s":%[4]d},"created":"2026-%02[5]d-%02[6]dT10:00:00"}`,
-					fmt.Sprintf("%08x-0000-4000-8000-%012x", i, n*largeInvoices+k), code, paid, rebate, 4+min(k, 1), 1+(i*5+n*3+k*11)%30))
+				records = append(records,
+					fmt.Sprintf(`"%s":{"id":"%[1]s","paid_amount":{"%[2]s":%[3]d},"rebate":{"%[2]s":%[4]d},`+
+						`"created":"2026-%02[5]d-%02[6]dT10:00:00"}`,
+						fmt.Sprintf("%08x-0000-4000-8000-%012x", i, n*largeInvoices+k), code, paid, rebate, 4+min(k, 1),
+						1+(i*5+n*3+k*11)%30))
 			}
 		}
-		fmt.Fprintf(w, `{"id":%q,"label":%s,"invoice_stats":{"Paid":36},"invoice_rebates":{%s},"total_volume":{},"total_rebates":{}}`,
+		fmt.Fprintf(w,
+			`{"id":%q,"label":%s,"invoice_stats":{"Paid":36},"invoice_rebates":{%s},"total_volume":{},"total_rebates":{}}`,
 			id, render.Encode(label), strings.Join(records, ","))
 		return
 	}
@@ -192,7 +207,8 @@ profiles:
 `, service.URL), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("till", "reseller", "report", "--from", "2026-05", "--to", "2026-05", "--compare", "--html", html, "-q")
+	cmd := exec.Command("till", "reseller", "report", "--from", "2026-05", "--to", "2026-05", "--compare", "--html",
+		html, "-q")
 	cmd.Env = []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "TILL_API_KEY=any", "GORACE=atexit_sleep_ms=0"}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -205,7 +221,8 @@ profiles:
 		t.Errorf("it is %d wide, and a browser shrinks such a page", got)
 	}
 	var smallest float64
-	b.Evaluate(`Math.min(...[...document.querySelectorAll(".n, .tiles a *, .line div, .ends")].map(e => parseFloat(getComputedStyle(e).fontSize)))`, &smallest)
+	b.Evaluate(`Math.min(...[...document.querySelectorAll(".n, .tiles a *, .line div, .ends")].map(e => `+
+		`parseFloat(getComputedStyle(e).fontSize)))`, &smallest)
 	if points := smallest * 72 / 96; points < 8 {
 		t.Errorf("the smallest figures have %.2f points", points)
 	}
@@ -257,7 +274,8 @@ profiles:
 		t.Errorf("%s: it is %d wide", phone, got)
 	}
 	var left []float64 // how far the table is scrolled, and how far its first label is from its edge
-	b.Evaluate(`(table => { table.scrollLeft = 100; return [table.scrollLeft, table.querySelector("tbody th").getBoundingClientRect().left - table.getBoundingClientRect().left] })(document.querySelector(".wide"))`, &left)
+	b.Evaluate(`(table => { table.scrollLeft = 100; return [table.scrollLeft, table.querySelector("tbody `+
+		`th").getBoundingClientRect().left - table.getBoundingClientRect().left] })(document.querySelector(".wide"))`, &left)
 	if left[0] != 100 || left[1] != 0 {
 		t.Errorf("scrolled by %v, the label is %v away", left[0], left[1])
 	}

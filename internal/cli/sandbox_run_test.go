@@ -94,7 +94,8 @@ func TestSandboxRunEnvironment(t *testing.T) {
 		t.Fatalf("exit code %d: %s", got, r.err)
 	}
 	out := r.out.String()
-	for _, want := range []string{"TILL_BASE_URL=http://127.0.0.1:", "TILL_API_KEY=till_sandbox_", "TILL_PROFILE=sandbox\n", "TILL_OUTPUT=json\n", "OTHER=kept\n", `{"base_url":"http://127.0.0.1:`} {
+	for _, want := range []string{"TILL_BASE_URL=http://127.0.0.1:", "TILL_API_KEY=till_sandbox_",
+		"TILL_PROFILE=sandbox\n", "TILL_OUTPUT=json\n", "OTHER=kept\n", `{"base_url":"http://127.0.0.1:`} {
 		if strings.Count(out, want) != 1 {
 			t.Errorf("%q is not there once:\n%s", want, out)
 		}
@@ -104,7 +105,8 @@ func TestSandboxRunEnvironment(t *testing.T) {
 	}
 	_, journal, _ := strings.Cut(out, "TILL_JOURNAL=")
 	journal, _, _ = strings.Cut(journal, "\n")
-	if _, err := os.Stat(filepath.Dir(journal)); strings.Count(out, "TILL_JOURNAL=") != 1 || !strings.Contains(journal, "till-sandbox-") || err == nil {
+	if _, err := os.Stat(filepath.Dir(journal)); strings.Count(out, "TILL_JOURNAL=") != 1 ||
+		!strings.Contains(journal, "till-sandbox-") || err == nil {
 		t.Errorf("the journal is %q, and its directory is left behind (%v):\n%s", journal, err, out)
 	}
 	if r.err.String() != "to stderr\n" {
@@ -117,7 +119,8 @@ func TestSandboxRunEnvironment(t *testing.T) {
 
 func TestSandboxRunPassesOnSignals(t *testing.T) {
 	// The test's process gets the signal in place of till.
-	r := startCommand(t, nil, "sandbox", "run", "--", "sh", "-c", `trap 'exit 7' TERM; echo "$TILL_BASE_URL"; while :; do sleep 0.01; done`)
+	r := startCommand(t, nil, "sandbox", "run", "--", "sh", "-c",
+		`trap 'exit 7' TERM; echo "$TILL_BASE_URL"; while :; do sleep 0.01; done`)
 	eventually(t, "the start of the command", func() bool { return strings.HasSuffix(r.out.String(), "\n") })
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -132,7 +135,8 @@ func TestSandboxRunPassesOnSignals(t *testing.T) {
 }
 
 func TestSandboxRunSignalsOnce(t *testing.T) {
-	r := startCommand(t, nil, "sandbox", "run", "--", "sh", "-c", `n=0; trap 'n=$((n+1))' HUP; echo up; i=0; while [ $i -lt 50 ]; do sleep 0.01; i=$((i+1)); done; exit $n`)
+	r := startCommand(t, nil, "sandbox", "run", "--", "sh", "-c",
+		`n=0; trap 'n=$((n+1))' HUP; echo up; i=0; while [ $i -lt 50 ]; do sleep 0.01; i=$((i+1)); done; exit $n`)
 	eventually(t, "the start of the command", func() bool { return r.out.String() == "up\n" })
 	for range 5 {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {

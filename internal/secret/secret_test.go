@@ -17,19 +17,23 @@ func TestHide(t *testing.T) {
 	for _, key := range []string{`sk/Zq7+w&u=m"x<p%41é\`, "4f1c0e9ab2d84c7e", "p@ss word", "abcd", "?~>~?>~~"} {
 		asJSON, _ := json.Marshal(key)
 		inner := func(quoted string) string { return quoted[1 : len(quoted)-1] }
-		written := []string{key, inner(string(asJSON)), inner(strconv.Quote(key)), strings.ReplaceAll(inner(strconv.Quote(key)), "/", `\/`),
-			url.QueryEscape(key), codes.ReplaceAllStringFunc(url.QueryEscape(key), strings.ToLower), url.PathEscape(key), codes.ReplaceAllStringFunc(url.PathEscape(key), strings.ToLower),
+		written := []string{key, inner(string(asJSON)), inner(strconv.Quote(key)),
+			strings.ReplaceAll(inner(strconv.Quote(key)), "/", `\/`),
+			url.QueryEscape(key), codes.ReplaceAllStringFunc(url.QueryEscape(key), strings.ToLower), url.PathEscape(key),
+			codes.ReplaceAllStringFunc(url.PathEscape(key), strings.ToLower),
 			html.EscapeString(key), strings.ReplaceAll(html.EscapeString(key), "&#34;", "&quot;")}
 		for _, text := range written {
 			if got := Hide("<"+text+"|"+text+">", "other", key); got != "<[hidden]|[hidden]>" {
 				t.Errorf("%s became %s", text, got)
 			}
 		}
-		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
+		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding,
+			base64.RawURLEncoding} {
 			for _, before := range []string{"", "u:", "user:", "Bearer "} {
 				text := encoding.EncodeToString([]byte(before + key))
 				got := Hide(text, key)
-				if _, after, found := strings.Cut(got, mark); !found || len(after) > 3 || !strings.HasPrefix(text, got[:len(before)]) {
+				if _, after, found := strings.Cut(got, mark); !found || len(after) > 3 ||
+					!strings.HasPrefix(text, got[:len(before)]) {
 					t.Errorf("%s became %s", text, got)
 				}
 			}
@@ -51,7 +55,8 @@ func TestHideInJSON(t *testing.T) {
 	for _, key := range []string{`secret\`, `sec"ret`, `"secret"`} {
 		text, _ := json.Marshal([]string{"a" + key, key + "b", key})
 		var got []string
-		if err := json.Unmarshal([]byte(Hide(string(text), key)), &got); err != nil || got[0] != "a"+mark || got[1] != mark+"b" || got[2] != mark {
+		if err := json.Unmarshal([]byte(Hide(string(text), key)), &got); err != nil || got[0] != "a"+mark ||
+			got[1] != mark+"b" || got[2] != mark {
 			t.Errorf("%s became %s", text, Hide(string(text), key))
 		}
 	}

@@ -92,16 +92,21 @@ func TestMakeReadsEveryColumn(t *testing.T) {
 	}
 	// A byte order mark, Windows line ends, quotes, an empty line, and no line end at the end.
 	_, rows := p.must("\ufefforder_id,currency,amount,amount_minor,address,memo,callback,note\r",
-		`1,btc,0.015,,a,,,"Zoë, ""May"""`+"\r", `"2",Btc,25.00 USD,,b,m,https://shop.example.com/paid,`, "", `3,crypto:Btc,,7,c,,,`, `4,crypto:Doge,,8 usd,d,,,`)
+		`1,btc,0.015,,a,,,"Zoë, ""May"""`+"\r", `"2",Btc,25.00 USD,,b,m,https://shop.example.com/paid,`, "",
+		`3,crypto:Btc,,7,c,,,`, `4,crypto:Doge,,8 usd,d,,,`)
 	check("CSV", rows)
 	// As in an export: the amount in both columns, and its code in another.
 	_, rows = p.must("order_id,currency,amount,amount_minor,amount_currency,address,memo,callback,note",
-		`1,Btc,0.01500000,1500000,Btc,a,,,"Zoë, ""May"""`, `2,Btc,25.00,2500,USD,b,m,https://shop.example.com/paid,`, `3,Btc,,7,Btc,c,,,`, `4,crypto:Doge,0.08,8,USD,d,,,`)
+		`1,Btc,0.01500000,1500000,Btc,a,,,"Zoë, ""May"""`, `2,Btc,25.00,2500,USD,b,m,https://shop.example.com/paid,`,
+		`3,Btc,,7,Btc,c,,,`, `4,crypto:Doge,0.08,8,USD,d,,,`)
 	check("an export", rows)
 	p.JSONLines = true
-	_, rows = p.must("\ufeff"+`{"order_id":"1","currency":"btc","amount":"0.015","address":"a","note":"Zo\u00eb, \"May\""}`+"\r",
-		` {"note":"","currency":"Btc","amount":"25.00 USD","address":"b","memo":"m","callback":"https://shop.example.com/paid","order_id":"2"} `, "",
-		`{"order_id":"3","currency":"Btc","amount_minor":7,"address":"c"}`, `{"order_id":"4","currency":"crypto:Doge","amount_minor":"8 USD","address":"d"}`)
+	_, rows = p.must("\ufeff"+`{"order_id":"1","currency":"btc","amount":"0.015","address":"a","note":"Zo\u00eb, `+
+		`\"May\""}`+"\r",
+		` {"note":"","currency":"Btc","amount":"25.00 `+
+			`USD","address":"b","memo":"m","callback":"https://shop.example.com/paid","order_id":"2"} `, "",
+		`{"order_id":"3","currency":"Btc","amount_minor":7,"address":"c"}`,
+		`{"order_id":"4","currency":"crypto:Doge","amount_minor":"8 USD","address":"d"}`)
 	check("JSON lines", rows)
 }
 
@@ -136,41 +141,71 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 				"line 4: order_id: |\"x\"", "line 4: address: it is missing",
 				"line 5: currency: the currency \"Doge\" is not known|till currency set Doge",
 				"line 6: amount: |till currency set Xlr --decimals 7", "line 6: memo: a withdrawal in Xlr needs one",
-				"line 7: it has 4 fields, and the header has 6: an empty field still needs its comma", "line 8: it has 7 fields, and the header has 6: a text with a comma", "line 9: field 4 begins with a double quote", "line 10: field 4 has a double quote", "line 11: field 4 goes on",
+				"line 7: it has 4 fields, and the header has 6: an empty field still needs its comma",
+				"line 8: it has 7 fields, and the header has 6: a text with a comma", "line 9: field 4 begins with a double quote",
+				"line 10: field 4 has a double quote", "line 11: field 4 goes on",
 				"line 12: note: |control character", "line 13: address: |cannot be seen", "line 14: amount: |exponent",
 				"line 15: currency: it is missing", "line 15: address: it is missing", "line 16: order_id: 1 is on line 2 already",
-				"line 17: amount: |zero", "line 18: amount: |negative", "line 19: amount: |too large", "line 20: amount: |separator",
+				"line 17: amount: |zero", "line 18: amount: |negative", "line 19: amount: |too large",
+				"line 20: amount: |separator",
 				"line 21: it has one field, and the header has 6: an empty field",
 			}},
-		"the header":              {text: "Order ID,currency,sum,currency\n1,2,3,4\n", says: []string{"line 1: Order ID: |write order_id", "line 1: sum: there is no column", "line 1: currency: the column is there twice", "line 1: address: the column is missing", "line 1: amount: the column is missing"}},
-		"a misspelt header":       {text: "Order_ID, currency,amount,adress\n1,Btc,0.1,a\n2,Btc,1e3,a\n", says: []string{`line 1: Order_ID: there is no column "Order_ID": write order_id`, `line 1:  currency: there is no column " currency": write currency`, `line 1: adress: there is no column "adress"; did you mean address?`, "line 3: amount: |exponent"}},
-		"a column and its slip":   {text: "order_id,currency,amount,adress,address\n1,Btc,0.1,a,b\n", says: []string{`line 1: adress: there is no column "adress"; did you mean address?`}},
-		"no header":               {text: "1,Btc,0.1,a\n2,Btc,0.2,b\n", says: []string{"line 1: this is not a header: begin with order_id,currency,amount,address"}},
-		"a text of two lines":     {text: "order_id,currency,amount,address,note\n1,Btc,0.1,a,\"one\ntwo\"\n2,Btc,1e3,a,x\n", says: []string{"line 2: field 5 begins with a double quote", "line 4: amount: |exponent"}},
-		"columns too many":        {text: "order_id,currency,amount,address,foo,amount\n1,Btc,1e3,a,x,2\n2,Btc,1,,x,2\n3,Btc,1,a,x,y\n", says: []string{"line 1: foo: there is no column", "line 1: amount: the column is there twice", "line 2: amount: |exponent", "line 3: address: it is missing"}},
-		"an empty file":           {text: "", says: []string{"line 1: the file is empty"}},
-		"JSON as CSV":             {text: `{"order_id":"1"}` + "\n", says: []string{"line 1: it is an object|--format jsonl"}},
-		"UTF-16":                  {text: "\xff\xfeo\x00r\x00", says: []string{"line 1: the file is UTF-16"}},
-		"a long line":             {text: header + "\n1,Btc,1," + strings.Repeat("a", 2*maxRecord) + "\n2,Btc,x,a\n", says: []string{"line 2: it is longer than 65536 bytes", "line 3: amount: "}},
-		"two amounts":             {text: "order_id,currency,amount,amount_minor,address\n1,Btc,0.5,5,a\n", says: []string{"line 2: amount_minor: \"5\" is not the amount \"0.5\", which is 50000000"}},
-		"two codes":               {text: "order_id,currency,amount,amount_currency,address\n1,Btc,0.5 Btc,Btc,a\n", says: []string{"line 2: amount: \"0.5 Btc\" has a code"}},
-		"a point in minor units":  {text: "order_id,currency,amount_minor,address\n1,Btc,0.5,a\n", says: []string{"line 2: amount_minor: |decimal point"}},
-		"a blank behind a memo":   {text: "order_id,currency,amount_minor,address,memo\n1,Xlr,5,G,7 \n", says: []string{"line 2: memo: |ends with white space"}},
-		"a callback":              {text: header + ",callback\n1,Btc,1,a,shop\n", says: []string{"line 2: callback: |http"}},
-		"an order id too many":    {batch: "b", text: header + "\n1,Btc,1,a\n,Btc,1,a\n", says: []string{"line 2: order_id: \"1\" is given"}},
-		"an order id too few":     {text: header + "\n,Btc,1,a\n", says: []string{"line 2: order_id: it is missing|--auto-order-id"}},
-		"a leading zero":          {text: header + "\n01,Btc,1,a\n9007199254740992,Btc,1,a\n", says: []string{"line 2: order_id: |without a leading zero", "line 3: order_id: |9007199254740991"}},
-		"a line break in a field": {text: header + "\n1,Btc,1,\"a\nb\"\n", says: []string{"line 2: field 4 begins with a double quote, and none ends it"}},
+		"the header": {text: "Order ID,currency,sum,currency\n1,2,3,4\n",
+			says: []string{"line 1: Order ID: |write order_id", "line 1: sum: there is no column",
+				"line 1: currency: the column is there twice", "line 1: address: the column is missing",
+				"line 1: amount: the column is missing"}},
+		"a misspelt header": {text: "Order_ID, currency,amount,adress\n1,Btc,0.1,a\n2,Btc,1e3,a\n",
+			says: []string{`line 1: Order_ID: there is no column "Order_ID": write order_id`,
+				`line 1:  currency: there is no column " currency": write currency`,
+				`line 1: adress: there is no column "adress"; did you mean address?`, "line 3: amount: |exponent"}},
+		"a column and its slip": {text: "order_id,currency,amount,adress,address\n1,Btc,0.1,a,b\n",
+			says: []string{`line 1: adress: there is no column "adress"; did you mean address?`}},
+		"no header": {text: "1,Btc,0.1,a\n2,Btc,0.2,b\n",
+			says: []string{"line 1: this is not a header: begin with order_id,currency,amount,address"}},
+		"a text of two lines": {text: "order_id,currency,amount,address,note\n1,Btc,0.1,a,\"one\ntwo\"\n2,Btc,1e3,a,x\n",
+			says: []string{"line 2: field 5 begins with a double quote", "line 4: amount: |exponent"}},
+		"columns too many": {text: "order_id,currency,amount,address,foo,amount\n1,Btc,1e3,a,x,2\n2,Btc,1,,x,2\n3," +
+			"Btc,1,a,x,y\n",
+			says: []string{"line 1: foo: there is no column", "line 1: amount: the column is there twice",
+				"line 2: amount: |exponent", "line 3: address: it is missing"}},
+		"an empty file": {text: "", says: []string{"line 1: the file is empty"}},
+		"JSON as CSV": {text: `{"order_id":"1"}` + "\n",
+			says: []string{"line 1: it is an object|--format jsonl"}},
+		"UTF-16": {text: "\xff\xfeo\x00r\x00", says: []string{"line 1: the file is UTF-16"}},
+		"a long line": {text: header + "\n1,Btc,1," + strings.Repeat("a", 2*maxRecord) + "\n2,Btc,x,a\n",
+			says: []string{"line 2: it is longer than 65536 bytes", "line 3: amount: "}},
+		"two amounts": {text: "order_id,currency,amount,amount_minor,address\n1,Btc,0.5,5,a\n",
+			says: []string{"line 2: amount_minor: \"5\" is not the amount \"0.5\", which is 50000000"}},
+		"two codes": {text: "order_id,currency,amount,amount_currency,address\n1,Btc,0.5 Btc,Btc,a\n",
+			says: []string{"line 2: amount: \"0.5 Btc\" has a code"}},
+		"a point in minor units": {text: "order_id,currency,amount_minor,address\n1,Btc,0.5,a\n",
+			says: []string{"line 2: amount_minor: |decimal point"}},
+		"a blank behind a memo": {text: "order_id,currency,amount_minor,address,memo\n1,Xlr,5,G,7 \n",
+			says: []string{"line 2: memo: |ends with white space"}},
+		"a callback": {text: header + ",callback\n1,Btc,1,a,shop\n", says: []string{"line 2: callback: |http"}},
+		"an order id too many": {batch: "b", text: header + "\n1,Btc,1,a\n,Btc,1,a\n",
+			says: []string{"line 2: order_id: \"1\" is given"}},
+		"an order id too few": {text: header + "\n,Btc,1,a\n",
+			says: []string{"line 2: order_id: it is missing|--auto-order-id"}},
+		"a leading zero": {text: header + "\n01,Btc,1,a\n9007199254740992,Btc,1,a\n",
+			says: []string{"line 2: order_id: |without a leading zero", "line 3: order_id: |9007199254740991"}},
+		"a line break in a field": {text: header + "\n1,Btc,1,\"a\nb\"\n",
+			says: []string{"line 2: field 4 begins with a double quote, and none ends it"}},
 		"JSON": {jsonLines: true, text: `{"order_id":4711,"currency":"Btc","amount":1,"address":"a"}` + "\n" +
 			`{"order_id":"1","order_id":"2","currency":"Btc","amount":"1","address":"a","priority":1}` + "\n" +
 			`{"order_id":"3","currency":null,"amount_minor":1.0,"address":["a"],"memo":{"a":1},"note":true}` + "\n" +
-			`["4"]` + "\n" + `{"order_id":"5"` + "\n" + `{"order_id":"6","currency":"Btc","amount":"1","address":"a"} {}` + "\n" +
-			`{"order_id":"7","currency":"Btc","amount":"1","address":"a\n"}` + "\n" + `{"order_id":"8","currency":"Btc","amount_minor":1e3,"address":"a"}` + "\n" + `{"order_id":"9","currency":"Btc","amount":"1","address":"\ud800"}` + "\n",
+			`["4"]` + "\n" + `{"order_id":"5"` + "\n" +
+			`{"order_id":"6","currency":"Btc","amount":"1","address":"a"} {}` + "\n" +
+			`{"order_id":"7","currency":"Btc","amount":"1","address":"a\n"}` + "\n" +
+			`{"order_id":"8","currency":"Btc","amount_minor":1e3,"address":"a"}` + "\n" +
+			`{"order_id":"9","currency":"Btc","amount":"1","address":"\ud800"}` + "\n",
 			says: []string{
 				"line 1: order_id: it is a number|in quotes: \"4711\"", "line 1: amount: it is a number",
 				"line 2: order_id: it is there twice", "line 2: priority: there is no column",
-				"line 3: currency: it is null", "line 3: amount_minor: it is a number with a point", "line 3: address: it is a list", "line 3: memo: it is an object", "line 3: note: it is true or false",
-				"line 4: it is a list", "line 5: it is not JSON: it is cut off", "line 6: there is more behind its object", "line 7: address: |control character",
+				"line 3: currency: it is null", "line 3: amount_minor: it is a number with a point",
+				"line 3: address: it is a list", "line 3: memo: it is an object", "line 3: note: it is true or false",
+				"line 4: it is a list", "line 5: it is not JSON: it is cut off", "line 6: there is more behind its object",
+				"line 7: address: |control character",
 				"line 8: amount_minor: it is a number with a point or an exponent", "line 9: it is not JSON: ",
 			}},
 	} {
@@ -214,7 +249,8 @@ func TestMakeOfNoRows(t *testing.T) {
 // TestMakeCountsTotalsExactly checks that spellings of a code have one total, which may exceed 64 bits.
 func TestMakeCountsTotalsExactly(t *testing.T) {
 	p := newPlanner(t)
-	made, _ := p.must("order_id,currency,amount_minor,address", "1,crypto:Foo,9000000000000000000,a", "2,crypto:foo,9000000000000000000,b", "3,crypto:FOO,9000000000000000000,c")
+	made, _ := p.must("order_id,currency,amount_minor,address", "1,crypto:Foo,9000000000000000000,a",
+		"2,crypto:foo,9000000000000000000,b", "3,crypto:FOO,9000000000000000000,c")
 	for _, totals := range [][]Total{made.Totals, open(t, p.Path).Totals} {
 		if len(totals) != 1 || totals[0].Rows != 3 || made.Pays(totals[0].Amount) != "27000000000000000000 minor Foo" {
 			t.Errorf("the totals are %v", totals)
@@ -224,14 +260,17 @@ func TestMakeCountsTotalsExactly(t *testing.T) {
 
 // TestDeriveOrderID has vectors that were computed with Python from the description of deriveOrderID.
 func TestDeriveOrderID(t *testing.T) {
-	c := Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 1500000), Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}
-	xlr := Content{Currency: api.CryptoCurrency("Xlr"), Amount: api.FiatAmount("USD", 2500), Address: "GEXAMPLE", Memo: "rent, 7"}
+	c := Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 1500000),
+		Address: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}
+	xlr := Content{Currency: api.CryptoCurrency("Xlr"), Amount: api.FiatAmount("USD", 2500), Address: "GEXAMPLE",
+		Memo: "rent, 7"}
 	for _, v := range []struct {
 		batch   string
 		content Content
 		count   int
 		want    string
-	}{{"salaries-2026-05", c, 1, "1987296113629690"}, {"salaries-2026-05", c, 2, "4380666766321039"}, {"Löhne", xlr, 1, "8131805435510466"}} {
+	}{{"salaries-2026-05", c, 1, "1987296113629690"}, {"salaries-2026-05", c, 2, "4380666766321039"},
+		{"Löhne", xlr, 1, "8131805435510466"}} {
 		if got := deriveOrderID(v.batch, v.content, v.count); got != v.want || api.CheckOrderID(got) != nil {
 			t.Errorf("%+v: %s", v, got)
 		}
@@ -273,7 +312,9 @@ func TestMakeDerivesOrderIDs(t *testing.T) {
 	if len(first["a"]) != 2 || first["a"][0] == first["a"][1] {
 		t.Fatal(first)
 	}
-	if want := deriveOrderID("may", Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 50000000), Address: "a"}, 2); first["a"][1] != want {
+	if want := deriveOrderID("may",
+		Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 50000000), Address: "a"},
+		2); first["a"][1] != want {
 		t.Errorf("%v, want %s", first, want)
 	}
 	second := ids("btc,0.50000000,c,", "Btc,0.5,b,new note", "Btc,0.5,a,", "BTC,0.5 Btc,a,", "Btc,0.5,a,")
@@ -296,7 +337,8 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	newest := map[string]string{}
 	begin := func(name, batch string) {
 		t.Helper()
-		r := journal.Run{Name: name, Digest: "sha256:" + strings.Repeat("0", 64-8) + name, Plan: "x", Batch: batch, Since: newest[batch]}
+		r := journal.Run{Name: name, Digest: "sha256:" + strings.Repeat("0", 64-8) + name, Plan: "x", Batch: batch,
+			Since: newest[batch]}
 		newest[batch] = name
 		if _, err := p.ledger.BeginRun(context.Background(), r, func(yield func(journal.Row, error) bool) {
 			for _, r := range open(t, p.Path).Rows {
@@ -312,12 +354,15 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 		t.Errorf("since %q, and nothing has begun", made.Since)
 	}
 	begin("aaaaaaaa", "may")
-	if made, _ := p.must(head, "Btc,0.5,gone", "Btc,0.5,a"); made.Since != "aaaaaaaa" || open(t, p.Path).Since != "aaaaaaaa" {
+	if made, _ := p.must(head, "Btc,0.5,gone", "Btc,0.5,a"); made.Since != "aaaaaaaa" ||
+		open(t, p.Path).Since != "aaaaaaaa" {
 		t.Errorf("since %q", made.Since)
 	}
 	os.Remove(p.Path)
 	got := p.refused(RuleBatchChanged, head, "Btc,0.5,a", "Btc,0.5,b", "Btc,0.5,a")
-	if len(got) != 3 || !strings.Contains(got[0], "vanished since run aaaaaaaa") || !strings.Contains(got[0], "0.50000000 Btc to gone") || !strings.HasPrefix(got[1], "line 3: new since run") || !strings.HasPrefix(got[2], "line 4: new since run") {
+	if len(got) != 3 || !strings.Contains(got[0], "vanished since run aaaaaaaa") ||
+		!strings.Contains(got[0], "0.50000000 Btc to gone") || !strings.HasPrefix(got[1], "line 3: new since run") ||
+		!strings.HasPrefix(got[2], "line 4: new since run") {
 		t.Errorf("%q", got)
 	}
 	p.BatchChanged = true
@@ -373,14 +418,18 @@ func TestMakeKeepsToTheLimits(t *testing.T) {
 	p.must(header, "1,Btc,1,a", "2,Btc,0.5,a")
 	os.Remove(p.Path)
 	got := p.refused(money.RuleLimit, header, "1,Btc,1.00000001,a", "2,Btc,0.1,a", "3,Btc,2,b", "4,Btc,1.00 EUR,c")
-	if len(got) != 4 || !strings.HasPrefix(got[0], "3.10000001 Btc is more") || !strings.HasPrefix(got[1], "line 2: amount: 1.00000001 Btc") || !strings.HasPrefix(got[2], "line 4: amount: 2.0") || !strings.HasPrefix(got[3], "line 5: amount: max_per_withdrawal limits Btc but not EUR") {
+	if len(got) != 4 || !strings.HasPrefix(got[0], "3.10000001 Btc is more") ||
+		!strings.HasPrefix(got[1], "line 2: amount: 1.00000001 Btc") || !strings.HasPrefix(got[2], "line 4: amount: 2.0") ||
+		!strings.HasPrefix(got[3], "line 5: amount: max_per_withdrawal limits Btc but not EUR") {
 		t.Errorf("%q", got)
 	}
 	p.Limits = Limits{AllowAddresses: []string{"a"}}
-	if got := p.refused(money.RuleAllowList, header, "1,Btc,1,a", "2,Btc,1,b"); len(got) != 1 || !strings.HasPrefix(got[0], `line 3: address: the address "b"`) {
+	if got := p.refused(money.RuleAllowList, header, "1,Btc,1,a", "2,Btc,1,b"); len(got) != 1 ||
+		!strings.HasPrefix(got[0], `line 3: address: the address "b"`) {
 		t.Errorf("%q", got)
 	}
-	if _, rows := p.must(header, "1,Btc,1,a"); len(rows) != 1 || !slices.Equal(open(t, p.Path).Limits.AllowAddresses, []string{"a"}) {
+	if _, rows := p.must(header, "1,Btc,1,a"); len(rows) != 1 ||
+		!slices.Equal(open(t, p.Path).Limits.AllowAddresses, []string{"a"}) {
 		t.Error("the limits are not in the plan")
 	}
 }
@@ -393,7 +442,8 @@ func onBoth(t *testing.T, run func(*testing.T, *planner)) {
 
 // under returns a withdrawal of half a Btc.
 func under(orderID, address string) withdrawal {
-	return withdrawal{request: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 50_000_000}, Address: address, ExternalOrderID: orderID}}
+	return withdrawal{request: api.CreateWithdrawal{Currency: testBtc,
+		Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 50_000_000}, Address: address, ExternalOrderID: orderID}}
 }
 
 // TestMakeComparesOrderIDsWithTheJournal checks that order ids that the journal has are counted by state, and
@@ -410,7 +460,8 @@ func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 	p.bring(under("4", "a"), outRejected)
 	p.dies(under("5", "a"))
 	made, rows := p.must(header, "1,Btc,0.5,a", "2,Btc,0.5,a", "3,Btc,0.5,a", "4,Btc,0.5,a", "5,Btc,0.5,a", "6,Btc,0.5,a")
-	if made.Known.Before != 2 || made.Known.States[StateUnknown]+made.Known.States[StateSending] != 2 || made.Known.States[StateConflict] != 0 || len(rows) != 6 {
+	if made.Known.Before != 2 || made.Known.States[StateUnknown]+made.Known.States[StateSending] != 2 ||
+		made.Known.States[StateConflict] != 0 || len(rows) != 6 {
 		t.Errorf("%+v", made)
 	}
 	day := func(d time.Time) string { return d.Format(time.DateOnly) }
@@ -420,7 +471,9 @@ func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 	}
 	os.Remove(p.Path)
 	got := p.refused(RuleOrderID, header, "1,Btc,0.5,b", "7,Btc,0.5,a", "4,Btc,0.6,a", "2,Btc,0.5,a")
-	if len(got) != 2 || !strings.HasPrefix(got[0], "line 2: order_id: 1 is 0.50000000 Btc to a in the journal, and is accepted") || !strings.HasPrefix(got[1], "line 4: order_id: 4 is ") {
+	if len(got) != 2 || !strings.HasPrefix(got[0],
+		"line 2: order_id: 1 is 0.50000000 Btc to a in the journal, and is accepted") ||
+		!strings.HasPrefix(got[1], "line 4: order_id: 4 is ") {
 		t.Errorf("%q", got)
 	}
 	other := *p
@@ -448,13 +501,17 @@ func makeWarns(t *testing.T, p *planner) {
 		t.Errorf("of nothing unusual: %q", made.Warnings)
 	}
 	// The same order id is the same order, and causes no warning.
-	if made, _ = p.must(header, "101,Btc,0.5,b", "2,Btc,0.6,a"); !has(made, "line 2: order 101 pays to b, to which nothing was paid") || len(made.Warnings) != 1 {
+	if made, _ = p.must(header, "101,Btc,0.5,b", "2,Btc,0.6,a"); !has(made,
+		"line 2: order 101 pays to b, to which nothing was paid") || len(made.Warnings) != 1 {
 		t.Errorf("%q", made.Warnings)
 	}
-	made, _ = p.must(header+",note", "1,Btc,0.5,a,x", "2,Btc,0.5,b,", "3,Btc,0.5,a,y", "4,Btc,5,a,", "5,Btc,0.05,a,", "6,Btc,0.05000001,a,", "7,Btc,4.99999999,a,", "8,Btc,900.00 USD,a,", "9,Btc,1.00 USD,a,")
+	made, _ = p.must(header+",note", "1,Btc,0.5,a,x", "2,Btc,0.5,b,", "3,Btc,0.5,a,y", "4,Btc,5,a,", "5,Btc,0.05,a,",
+		"6,Btc,0.05000001,a,", "7,Btc,4.99999999,a,", "8,Btc,900.00 USD,a,", "9,Btc,1.00 USD,a,")
 	for _, parts := range [][]string{
-		{"line 4: order 3 pays the same amount to the same address as order 1 on line 2"}, {"line 3: order 2 pays the same as order 101", "till withdraw reconcile 101"},
-		{"line 5: order 4 pays 5.00000000 Btc", "usual 0.50000000 Btc"}, {"line 6: order 5 pays 0.05000000 Btc"}, {"line 3: order 2 pays to b"},
+		{"line 4: order 3 pays the same amount to the same address as order 1 on line 2"},
+		{"line 3: order 2 pays the same as order 101", "till withdraw reconcile 101"},
+		{"line 5: order 4 pays 5.00000000 Btc", "usual 0.50000000 Btc"}, {"line 6: order 5 pays 0.05000000 Btc"},
+		{"line 3: order 2 pays to b"},
 	} {
 		if !has(made, parts...) {
 			t.Errorf("%q does not say %q", made.Warnings, parts)
@@ -473,7 +530,8 @@ func makeWarns(t *testing.T, p *planner) {
 	for i := range 40 {
 		lines = append(lines, fmt.Sprintf("%d,Btc,0.5,a", i+1))
 	}
-	if made, _ = p.must(lines...); len(made.Warnings) != maxWarnings+1 || !has(made, "29 more rows are identical to an earlier one") || !strings.HasPrefix(made.Warnings[0], "line 3: ") {
+	if made, _ = p.must(lines...); len(made.Warnings) != maxWarnings+1 ||
+		!has(made, "29 more rows are identical to an earlier one") || !strings.HasPrefix(made.Warnings[0], "line 3: ") {
 		t.Errorf("%q", made.Warnings)
 	}
 }
@@ -507,7 +565,8 @@ func TestMakeStops(t *testing.T) {
 		t.Error(err)
 	}
 	p.Input = readerFunc(func([]byte) (int, error) { return 0, errors.New("the disk is broken") })
-	if _, err := p.desk.MakePlan(context.Background(), p.PlanInput); ruleOf(err) != fmt.Sprint("kind ", Invalid) || !strings.Contains(err.Error(), "the disk is broken") {
+	if _, err := p.desk.MakePlan(context.Background(), p.PlanInput); ruleOf(err) != fmt.Sprint("kind ", Invalid) ||
+		!strings.Contains(err.Error(), "the disk is broken") {
 		t.Error(err)
 	}
 }
@@ -519,8 +578,11 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // FuzzRows checks that any input either has errors in its lines or becomes a plan that can be opened.
 func FuzzRows(f *testing.F) {
 	for _, text := range []string{
-		header + "\n1,Btc,0.5,a\n", "\ufeff" + header + ",note\r\n1,Btc,0.5,a,\"x,\"\"y\"\n", "currency;x", "\xff\xfe", header + "\n1,Btc,\"", `{"order_id":"1","currency":"Btc","amount":"1","address":"a"}`,
-		`{"order_id":"1","currency":"Btc","amount_minor":7,"address":"a"}` + "\n[]\n{", `{"a":`, "", "order_id,currency,amount,amount_minor,amount_currency,address,memo,callback,note\n1,Btc,0.01500000,1500000,Btc,a,m,https://a.b/c,n",
+		header + "\n1,Btc,0.5,a\n", "\ufeff" + header + ",note\r\n1,Btc,0.5,a,\"x,\"\"y\"\n", "currency;x", "\xff\xfe",
+		header + "\n1,Btc,\"", `{"order_id":"1","currency":"Btc","amount":"1","address":"a"}`,
+		`{"order_id":"1","currency":"Btc","amount_minor":7,"address":"a"}` + "\n[]\n{", `{"a":`, "",
+		"order_id,currency,amount,amount_minor,amount_currency,address,memo,callback,note\n1,Btc,0.01500000,1500000,Btc," +
+			"a,m,https://a.b/c,n",
 	} {
 		f.Add(text, true, "")
 		f.Add(text, false, "may")
