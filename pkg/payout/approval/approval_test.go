@@ -334,30 +334,33 @@ func TestParseApproversRefuses(t *testing.T) {
 	if _, err := ParseApprovers("allowed", []byte(same), time.UTC); err == nil {
 		t.Error("a key that is never valid was accepted")
 	}
-	for line, want := range map[string]string{
-		"ann":                                                     "there is no public key",
-		"ann ssh-ed25519":                                         "there is no public key after the principals: write it as in a file that ends in .pub",
-		"ann ssh-ed25519 AAAA":                                    "there is no public key after the principals: write it as in a file that ends in .pub",
-		row("*", "", key):                                         `the principal "*" is a pattern, which names no person: write a line for each person`,
-		row("ann,*@example.com", "", key):                         `the principal "*@example.com" is a pattern, which names no person: write a line for each person`,
-		row("!ann", "", key):                                      `the principal "!ann" is a pattern, which names no person: write a line for each person`,
-		row("ann,", "", key):                                      `the principal "" is empty, or has spaces around it or characters that are not seen`,
-		row("an\u202en", "", key):                                 `the principal "an\u202en" is empty, or has spaces around it or characters that are not seen`,
-		row(`"ann`, "", key):                                      "a quotation mark is missing",
-		row("ann", "cert-authority", key):                         "certificate authorities are not accepted: write the key of each person",
-		row("ann", "no-touch-required", key):                      `the option "no-touch-required" is not known: there are namespaces, valid-after and valid-before`,
-		row("ann", `valid-before="tomorrow"`, key):                `the option valid-before: "tomorrow" is not a value for it`,
-		row("ann", `valid-before="20261301"`, key):                `the option valid-before: "20261301" is not a value for it`,
-		row("ann", `valid-before="19700101Z"`, key):               `the option valid-before: "19700101Z" is not a value for it`,
-		row("ann", `valid-after="2027",valid-before="2026"`, key): `the option valid-after: "2027" is not a value for it`,
-		row("ann", `valid-after="20270101",valid-before="20260101"`, key):  "valid-before is not later than valid-after",
-		row("ann", `valid-before="20270101",valid-before="20280101"`, key): "the option valid-before is given twice",
-		row("ann", `namespaces=""`, key):                                   `the option namespaces: "" is not a value for it`,
-		row("ann", "", short):                                              "the RSA key is shorter than 2048 bits",
+	for _, c := range []struct{ line, want string }{
+		{"ann", "there is no public key"},
+		{"ann ssh-ed25519", "there is no public key after the principals: write it as in a file that ends in .pub"},
+		{"ann ssh-ed25519 AAAA", "there is no public key after the principals: write it as in a file that ends in .pub"},
+		{row("*", "", key), `the principal "*" is a pattern, which names no person: write a line for each person`},
+		{row("ann,*@example.com", "", key),
+			`the principal "*@example.com" is a pattern, which names no person: write a line for each person`},
+		{row("!ann", "", key), `the principal "!ann" is a pattern, which names no person: write a line for each person`},
+		{row("ann,", "", key), `the principal "" is empty, or has spaces around it or characters that are not seen`},
+		{row("an\u202en", "", key),
+			`the principal "an\u202en" is empty, or has spaces around it or characters that are not seen`},
+		{row(`"ann`, "", key), "a quotation mark is missing"},
+		{row("ann", "cert-authority", key), "certificate authorities are not accepted: write the key of each person"},
+		{row("ann", "no-touch-required", key),
+			`the option "no-touch-required" is not known: there are namespaces, valid-after and valid-before`},
+		{row("ann", `valid-before="tomorrow"`, key), `the option valid-before: "tomorrow" is not a value for it`},
+		{row("ann", `valid-before="20261301"`, key), `the option valid-before: "20261301" is not a value for it`},
+		{row("ann", `valid-before="19700101Z"`, key), `the option valid-before: "19700101Z" is not a value for it`},
+		{row("ann", `valid-after="2027",valid-before="2026"`, key), `the option valid-after: "2027" is not a value for it`},
+		{row("ann", `valid-after="20270101",valid-before="20260101"`, key), "valid-before is not later than valid-after"},
+		{row("ann", `valid-before="20270101",valid-before="20280101"`, key), "the option valid-before is given twice"},
+		{row("ann", `namespaces=""`, key), `the option namespaces: "" is not a value for it`},
+		{row("ann", "", short), "the RSA key is shorter than 2048 bits"},
 	} {
-		_, err := ParseApprovers("allowed", []byte("# approvers\n\n"+line), time.UTC)
-		if err == nil || err.Error() != "the approvers in allowed cannot be read: line 3: "+want {
-			t.Errorf("%q: got %v, want line 3: %s", line, err, want)
+		_, err := ParseApprovers("allowed", []byte("# approvers\n\n"+c.line), time.UTC)
+		if err == nil || err.Error() != "the approvers in allowed cannot be read: line 3: "+c.want {
+			t.Errorf("%q: got %v, want line 3: %s", c.line, err, c.want)
 		}
 	}
 }
@@ -374,20 +377,24 @@ func TestTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TZ", "Asia/Tokyo")
-	for _, options := range []string{`valid-after="20260503"`, `valid-before="20260503"`, `valid-before="20260503Z"`, `valid-after="202605031200"`, `valid-after="202605031200Z"`,
-		`valid-before="20260503120001"`, `valid-after="20260501",valid-before="20260502"`, `VALID-AFTER="20260503"`, `namespaces="till-payout",valid-after="20260503Z"`} {
+	for _, options := range []string{`valid-after="20260503"`, `valid-before="20260503"`, `valid-before="20260503Z"`,
+		`valid-after="202605031200"`, `valid-after="202605031200Z"`,
+		`valid-before="20260503120001"`, `valid-after="20260501",valid-before="20260502"`, `VALID-AFTER="20260503"`,
+		`namespaces="till-payout",valid-after="20260503Z"`} {
 		write(t, filepath.Join(dir, "allowed"), row("ann", options, key))
 		list, err := ParseApprovers("allowed", []byte(read(t, filepath.Join(dir, "allowed"))), zone)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, at := range []string{"20260502235959", "20260503000000", "20260503000001", "20260503085959", "20260503090000", "20260503090001", "20260503205959", "20260503210000", "20260503120000", "20260503120001", "20260503120002"} {
+		for _, at := range []string{"20260502235959", "20260503000000", "20260503000001", "20260503085959", "20260503090000",
+			"20260503090001", "20260503205959", "20260503210000", "20260503120000", "20260503120001", "20260503120002"} {
 			moment, err := time.ParseInLocation("20060102150405", at, zone)
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, ours := list.verify(message(text), signature, moment)
-			out, theirs := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace, "-s", filepath.Join(dir, "sig"), "-O", "verify-time="+at)
+			out, theirs := keygen(t, text, "-Y", "verify", "-f", filepath.Join(dir, "allowed"), "-I", "ann", "-n", Namespace,
+				"-s", filepath.Join(dir, "sig"), "-O", "verify-time="+at)
 			if (ours == nil) != (theirs == nil) {
 				t.Errorf("%s at %s: %v, and ssh-keygen says %s", options, at, ours, out)
 			}
@@ -470,7 +477,8 @@ func TestFormsOfAPrincipal(t *testing.T) {
 		if !strings.Contains(principal, `"`) {
 			rows = row(`"`+principal+`"`, "", ann)
 		}
-		if _, err := ParseApprovers("allowed", []byte(rows), time.UTC); err == nil || strings.ContainsFunc(err.Error(), unprintable) {
+		if _, err := ParseApprovers("allowed", []byte(rows), time.UTC); err == nil ||
+			strings.ContainsFunc(err.Error(), unprintable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -484,8 +492,10 @@ func TestJoined(t *testing.T) {
 	}{
 		"two persons":        {[]string{row("ann", "", ann), row("bob", "", bob)}, nil},
 		"two names of a key": {[]string{row("ann,ann@till.example", "", ann), row("ann", "", old)}, nil},
-		"a key of two":       {[]string{row("ann", "", ann), row("bob", "", bob), row("dan", "", ann)}, []string{"ann and dan are one person, because their keys or other principals connect them"}},
-		"capitals":           {[]string{row("ann", "", ann), row("Ann", "", old)}, []string{"ann and Ann are one person, because their names differ only in the form of their letters"}},
+		"a key of two": {[]string{row("ann", "", ann), row("bob", "", bob), row("dan", "", ann)},
+			[]string{"ann and dan are one person, because their keys or other principals connect them"}},
+		"capitals": {[]string{row("ann", "", ann), row("Ann", "", old)},
+			[]string{"ann and Ann are one person, because their names differ only in the form of their letters"}},
 	} {
 		if got := parse(t, c.rows...).joined(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q", name, got)
@@ -499,7 +509,8 @@ func TestInvalid(t *testing.T) {
 	if err := a.Invalid(ann.PublicKey(), now); err == nil || err.Error() != "its key has expired (ann)" {
 		t.Errorf("an old key: %v", err)
 	}
-	if err := a.Invalid(newKey(t).PublicKey(), now); err == nil || !strings.HasSuffix(err.Error(), " is not one of the approvers'") {
+	if err := a.Invalid(newKey(t).PublicKey(), now); err == nil ||
+		!strings.HasSuffix(err.Error(), " is not one of the approvers'") {
 		t.Errorf("another key: %v", err)
 	}
 	if err := a.Invalid(bob.PublicKey(), now); err != nil {
