@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	_ "modernc.org/sqlite"
@@ -33,9 +32,8 @@ type file struct {
 	conn   *sql.Conn
 	failed func(error) error // wraps an error with the name of the file
 
-	mu      sync.Mutex // protects conn while the store has only a read lock
-	last    int64      // the last commit that the store has; 0: none
-	version int64      // of the data at the last read
+	last    int64 // the last commit that the store has; 0: none
+	version int64 // of the data at the last read, which SQLite changes when another process commits
 }
 
 // Marks in the header of the database: its owner and its layout.
@@ -142,12 +140,6 @@ func (f *file) exec(query string, args ...any) error {
 	return err
 }
 
-// dataVersion returns the counter that SQLite changes when another process commits.
-func (f *file) dataVersion() (n int64, err error) {
-	err = f.conn.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&n)
-	return n, err
-}
-
 // transaction holds the write lock during work. It commits, or leaves everything as
 // it was.
 func (f *file) transaction(work func() error) (err error) {
@@ -178,8 +170,6 @@ func (f *file) append(apply func(Change), decide func() []Change) error {
 		decide()
 		return nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	sound := false
 	defer func() {
 		if !sound {
@@ -218,22 +208,13 @@ func (f *file) append(apply func(Change), decide func() []Change) error {
 	return nil
 }
 
-// changed reports whether another process may have committed.
-func (f *file) changed() (bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	version, err := f.dataVersion()
-	if err != nil {
-		return false, f.failed(err)
-	}
-	return f.last == 0 || version != f.version, nil
-}
-
 // read brings the store, which must be locked, up to date.
 func (f *file) read(apply func(Change)) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	version, err := f.dataVersion()
+	var version int64
+	err := f.conn.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version)
+	if err == nil && f.last > 0 && version == f.version {
+		return nil
+	}
 	if err == nil {
 		err = f.catchUp(apply)
 	}
@@ -272,8 +253,6 @@ func (f *file) catchUp(apply func(Change)) error {
 }
 
 func (f *file) close() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	var err error
 	if f.conn != nil {
 		err = f.conn.Close()

@@ -127,9 +127,6 @@ func (s *Store) settle() (made []Change) {
 		default:
 			s.apply(c)
 			made = append(made, c)
-			if s.Made != nil {
-				s.Made(c) // Made must wait for the lock before it reads the state
-			}
 		}
 	}
 	for _, a := range refused {

@@ -16,14 +16,14 @@ import (
 )
 
 // A Store protects the state of the sandbox with one lock. Read only looks at the
-// state; Write and Put are the only ways to change it. A write changes the state by
-// a value, a Change, made of plain records. The state is the result of its changes,
-// in order: a file stores them, and applying them all gives the state.
+// state; Write is the only way to change it. A write changes the state by a value, a
+// Change, made of plain records. The state is the result of its changes, in order: a
+// file stores them, and applying them all gives the state.
 type Store struct {
 	mu    sync.RWMutex
 	state State
 	file  *file        // nil: in memory only
-	Made  func(Change) // called with each change by Write or by the clock
+	Made  func(Change) // called with each change after it is saved; the store is locked meanwhile
 
 	terms    atomic.Pointer[Terms]
 	ids      atomic.Pointer[IDs]
@@ -118,12 +118,14 @@ func (s *Store) Open(path string, shared bool, first Change, failed func(path st
 			}
 			return first, nil
 		})
-	}
-	if err == errBegun {
-		return nil
+		if err == errBegun {
+			err = nil
+		}
 	}
 	return err
 }
+
+var errBegun = errors.New("there is a state already")
 
 // Close closes the file.
 func (s *Store) Close() error {
@@ -148,22 +150,6 @@ func (s *Store) Read(look func(*State)) {
 // that are due are made before decide, and those that are due because of the change,
 // after it. Without decide, Write makes only the moves that are due.
 func (s *Store) Write(decide func(*State) (Change, error)) error {
-	if decide == nil {
-		return s.Put(nil)
-	}
-	var made Change
-	err := s.Put(func(st *State) (c Change, err error) {
-		made, err = decide(st)
-		return made, err
-	})
-	if err == nil && s.Made != nil {
-		s.Made(made)
-	}
-	return err
-}
-
-// Put is a Write that does not call Made with its change.
-func (s *Store) Put(decide func(*State) (Change, error)) error {
 	p := &pending{decide: decide, err: errors.New("another write of the same batch failed before anything was saved")}
 	s.queueing.Lock()
 	s.queue = append(s.queue, p)
@@ -185,11 +171,12 @@ func (s *Store) Put(decide func(*State) (Change, error)) error {
 // the file and is discarded. Changes before a new beginning are not saved, because a
 // reader of the file starts there.
 func (s *Store) commit(batch []*pending) {
-	err := s.file.append(s.apply, func() (changes []Change) {
+	var changes []Change
+	err := s.file.append(s.apply, func() []Change {
 		for _, p := range batch {
 			changes = append(changes, s.settle()...)
+			p.err = nil
 			if p.decide == nil {
-				p.err = nil
 				continue
 			}
 			c, err := p.decide(&s.state)
@@ -202,7 +189,8 @@ func (s *Store) commit(batch []*pending) {
 			}
 			changes = append(changes, c)
 		}
-		return append(changes, s.settle()...)
+		changes = append(changes, s.settle()...)
+		return changes
 	})
 	for _, p := range batch {
 		p.done = true
@@ -210,30 +198,28 @@ func (s *Store) commit(batch []*pending) {
 			p.err = err
 		}
 	}
+	if err == nil && s.Made != nil {
+		for _, c := range changes {
+			s.Made(c)
+		}
+	}
 }
 
 // Refresh applies what other processes have added to the file, and makes the moves
 // of the clock that are due. After it, the state is up to date.
 func (s *Store) Refresh() error {
-	if err := s.takeIn(); err != nil || !s.schedule.isDue(s.Now) {
-		return err
+	if s.file != nil {
+		s.mu.Lock()
+		err := s.file.read(s.apply)
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
 	}
-	return s.Write(nil)
-}
-
-func (s *Store) takeIn() error {
-	if s.file == nil {
+	if !s.schedule.isDue(s.Now) {
 		return nil
 	}
-	s.mu.RLock()
-	stale, err := s.file.changed()
-	s.mu.RUnlock()
-	if err != nil || !stale {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.file.read(s.apply)
+	return s.Write(nil)
 }
 
 func (s *Store) apply(c Change) {
@@ -475,5 +461,3 @@ func insert[R Dated](records []R, r R) []R {
 	}
 	return slices.Insert(records, at, r)
 }
-
-var errBegun = errors.New("there is a state already")

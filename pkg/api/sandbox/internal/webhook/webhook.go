@@ -33,19 +33,20 @@ type Sender struct {
 	stop   context.CancelFunc
 	slots  chan struct{} // limits the number of requests at a time
 
-	mu      sync.Mutex        // held while ctx ends, so that no goroutine starts later
+	// The store may be locked while mu is taken, never the other way round. mu is held
+	// while ctx ends, so that no goroutine starts later.
+	mu      sync.Mutex
 	rounds  map[string]*round // by withdrawal
+	news    chan struct{}     // closed and replaced when a round changes
 	running sync.WaitGroup
 }
 
-// A round is protected by Sender.mu, except for wake.
+// A round is protected by Sender.mu.
 type round struct {
-	cause   string        // the delivery that started the round
-	more    bool          // a delivery became pending since the last look
-	resting bool          // it waits before the next attempt
-	posting bool          // a request is under way
-	news    chan struct{} // closed and replaced at every change
-	wake    chan struct{} // ends a rest
+	cause   string // the delivery that started the round
+	more    bool   // a delivery became pending since the last look
+	resting bool   // it waits before the next attempt; ends when this becomes false
+	posting bool   // a request is under way
 }
 
 const (
@@ -58,7 +59,7 @@ const (
 // New makes a sender of the deliveries in a store.
 func New(s *store.Store, limits func() Limits, frozen bool) *Sender {
 	c := &Sender{store: s, limits: limits, frozen: frozen, slots: make(chan struct{}, maxOut),
-		rounds: map[string]*round{}}
+		rounds: map[string]*round{}, news: make(chan struct{})}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	dialer := &net.Dialer{Control: c.checkDialled}
 	c.client = &http.Client{
@@ -74,8 +75,8 @@ func New(s *store.Store, limits func() Limits, frozen bool) *Sender {
 
 // NewDelivery returns the delivery of a withdrawal's current status to its callback.
 func (c *Sender) NewDelivery(w *store.Withdrawal, body string) *store.Delivery {
-	return &store.Delivery{ID: c.store.IDs().UUID("delivery"), Withdrawal: w.ID, Status: w.Current(), URL: w.Callback, Body: body,
-		State: store.Pending}
+	return &store.Delivery{ID: c.store.IDs().UUID("delivery"), Withdrawal: w.ID, Status: w.Current(), URL: w.Callback,
+		Body: body, State: store.Pending}
 }
 
 var (
@@ -85,8 +86,35 @@ var (
 		"The sandbox ends; its list of callbacks will say what came of the attempt.")
 )
 
+// change changes rounds, and tells those who wait.
+func (c *Sender) change(do func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	do()
+	close(c.news)
+	c.news = make(chan struct{})
+}
+
+// await returns true when ready does, and false when ctx is done earlier. It asks ready
+// at first and after each change.
+func (c *Sender) await(ctx context.Context, ready func() bool) bool {
+	for {
+		c.mu.Lock()
+		news := c.news
+		c.mu.Unlock()
+		if ready() {
+			return true
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
 // attempt posts a delivery, records the result, and returns the delivery as it is
-// then. A delivery that is posted again has no round.
+// then.
 func (c *Sender) attempt(d store.Delivery, r *round) (store.Delivery, error) {
 	select {
 	case c.slots <- struct{}{}:
@@ -103,11 +131,11 @@ func (c *Sender) attempt(d store.Delivery, r *round) (store.Delivery, error) {
 		return d, errGone
 	}
 	at := c.timeOf(&d)
-	c.setPosting(r, true)
+	c.change(func() { r.posting = true })
 	a, refused := c.post(d.URL, d.Body)
-	c.setPosting(r, false) // before the result can be seen: who sees it does not meet a busy round
+	c.change(func() { r.posting = false }) // before the result can be seen: who sees it does not meet a busy round
 	a.At = at
-	err := c.store.Put(func(st *store.State) (store.Change, error) {
+	err := c.store.Write(func(st *store.State) (store.Change, error) {
 		old := st.Deliveries[d.ID]
 		if old == nil || st.ID != begun { // a new state has begun meanwhile
 			return store.Change{}, errGone
@@ -143,15 +171,6 @@ func (c *Sender) timeOf(d *store.Delivery) time.Time {
 	return now
 }
 
-func (c *Sender) setPosting(r *round, posting bool) {
-	if r == nil {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r.posting = posting
-}
-
 // Busy returns the rounds in which something is being posted.
 func (c *Sender) Busy() map[*round]bool {
 	c.mu.Lock()
@@ -163,31 +182,25 @@ func (c *Sender) Busy() map[*round]bool {
 	return busy
 }
 
-// AwaitOthers returns when the rounds that are not in busy have ended or rest.
+// AwaitOthers returns when the rounds that are not in busy have ended. The clock must
+// be frozen, because such a round does not rest.
 func (c *Sender) AwaitOthers(ctx context.Context, busy map[*round]bool) {
+	others := map[*round]bool{}
 	c.mu.Lock()
-	others := map[string]*round{}
-	for withdrawal, r := range c.rounds {
-		if !busy[r] {
-			others[withdrawal] = r
-		}
+	for _, r := range c.rounds {
+		others[r] = !busy[r]
 	}
 	c.mu.Unlock()
-	for withdrawal, r := range others {
-		for {
-			c.mu.Lock()
-			news, goesOn := r.news, c.rounds[withdrawal] == r && !r.resting
-			c.mu.Unlock()
-			if !goesOn {
-				break
-			}
-			select {
-			case <-news:
-			case <-ctx.Done():
-				return
+	c.await(ctx, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, r := range c.rounds {
+			if others[r] {
+				return false
 			}
 		}
-	}
+		return true
+	})
 }
 
 // rest returns how long to wait after so many attempts.
@@ -222,12 +235,11 @@ func (c *Sender) start(withdrawal, cause string) *round {
 		r.more = true
 		return r
 	}
-	if c.ctx.Err() != nil {
-		return nil
+	if c.ctx.Err() == nil {
+		r := &round{cause: cause}
+		c.rounds[withdrawal] = r
+		c.running.Go(func() { c.deliver(withdrawal, r) })
 	}
-	r := &round{cause: cause, news: make(chan struct{}), wake: make(chan struct{}, 1)}
-	c.rounds[withdrawal] = r
-	c.running.Go(func() { c.deliver(withdrawal, r) })
 	return nil
 }
 
@@ -247,9 +259,7 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 			continue
 		}
 		d, err := c.attempt(d, r)
-		c.mu.Lock()
-		r.renew()
-		c.mu.Unlock()
+		c.change(func() {}) // what the attempt has changed is in the store
 		switch {
 		case err == errGone, err == nil && d.State != store.Pending:
 			continue // with the delivery that is now the first
@@ -259,7 +269,12 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 		case c.frozen:
 			continue // if it is due already; else the clock starts another round
 		}
-		if !c.sleep(r, c.rest(len(d.Attempts))) {
+		c.change(func() { r.resting = true })
+		pause, end := context.WithTimeout(c.ctx, c.rest(len(d.Attempts)))
+		c.await(pause, func() bool { return !c.roundOf(withdrawal).resting })
+		end()
+		c.change(func() { r.resting = false })
+		if c.ctx.Err() != nil {
 			c.leave(withdrawal, r, true)
 			return
 		}
@@ -267,80 +282,41 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 }
 
 // leave ends a round, unless it has more to do.
-func (c *Sender) leave(withdrawal string, r *round, whatever bool) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r.more && !whatever {
-		r.more = false
-		return false
-	}
-	delete(c.rounds, withdrawal)
-	close(r.news)
-	return true
-}
-
-func (r *round) renew() {
-	close(r.news)
-	r.news = make(chan struct{})
-}
-
-// sleep rests until the pause is over or the round is woken. It returns false when
-// the server is closed.
-func (c *Sender) sleep(r *round, pause time.Duration) bool {
-	set := func(resting bool) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		select {
-		case <-r.wake: // a signal for a rest that has just ended
-		default:
+func (c *Sender) leave(withdrawal string, r *round, whatever bool) (left bool) {
+	c.change(func() {
+		if left = whatever || !r.more; left {
+			delete(c.rounds, withdrawal)
 		}
-		r.resting = resting
-		r.renew()
-	}
-	set(true)
-	defer set(false)
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-r.wake:
-	case <-c.ctx.Done():
-	}
-	return c.ctx.Err() == nil
+		r.more = false
+	})
+	return left
 }
 
-// underWay returns a channel that closes at the next change of a withdrawal's round,
-// and the delivery that started the round. The channel is nil while nothing is being
-// posted.
-func (c *Sender) underWay(withdrawal string) (news chan struct{}, cause string) {
+// roundOf returns the round of a withdrawal as it is now. Without one, it rests.
+func (c *Sender) roundOf(withdrawal string) round {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.rounds[withdrawal]; r != nil && !r.resting {
-		return r.news, r.cause
+	if r := c.rounds[withdrawal]; r != nil {
+		return *r
 	}
-	return nil, ""
+	return round{resting: true}
 }
 
 // AwaitFirst waits for the first attempt of a new delivery, and returns the delivery
 // as it is then. It does not wait if an earlier delivery of the same withdrawal is
 // already in progress: that may take long, and the caller may be the receiver of
 // that delivery.
-func (c *Sender) AwaitFirst(ctx context.Context, made *store.Delivery) store.Delivery {
-	for {
-		news, cause := c.underWay(made.Withdrawal)
-		d, first := c.store.Delivery(made.ID)
-		switch {
-		case d.ID == "":
-			return *made
-		case len(d.Attempts) > 0, d.State != store.Pending, news == nil, first != d.ID && cause != made.ID:
-			return d
-		}
-		select {
-		case <-news:
-		case <-ctx.Done():
-			return d
-		}
+func (c *Sender) AwaitFirst(ctx context.Context, made *store.Delivery) (d store.Delivery) {
+	c.await(ctx, func() bool {
+		r := c.roundOf(made.Withdrawal)
+		var first string
+		d, first = c.store.Delivery(made.ID)
+		return len(d.Attempts) > 0 || d.State != store.Pending || r.resting || first != d.ID && r.cause != made.ID
+	})
+	if d.ID == "" {
+		return *made
 	}
+	return d
 }
 
 // Resend posts a delivery again, whatever its state, and returns it as it is after
@@ -359,7 +335,7 @@ func (c *Sender) Resend(ctx context.Context, id string) (store.Delivery, error) 
 	return c.deliverNow(ctx, d)
 }
 
-// again posts a delivery that is no longer pending.
+// again posts a delivery that is no longer pending, and so has no round.
 func (c *Sender) again(ctx context.Context, d store.Delivery) (store.Delivery, error) {
 	after, err := d, errClosed
 	done := make(chan struct{})
@@ -367,7 +343,7 @@ func (c *Sender) again(ctx context.Context, d store.Delivery) (store.Delivery, e
 	if c.ctx.Err() == nil {
 		c.running.Go(func() {
 			defer close(done)
-			after, err = c.attempt(d, nil)
+			after, err = c.attempt(d, &round{})
 		})
 	} else {
 		close(done)
@@ -382,51 +358,49 @@ func (c *Sender) again(ctx context.Context, d store.Delivery) (store.Delivery, e
 }
 
 // deliverNow posts a pending delivery now. It must be the first of its withdrawal.
-func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (store.Delivery, error) {
+func (c *Sender) deliverNow(ctx context.Context, d store.Delivery) (now store.Delivery, err error) {
+	before := len(d.Attempts)
 	if !d.Due.IsZero() {
 		if err := c.makeDue(d.ID); err != nil {
 			return d, err
 		}
-	}
-	before := len(d.Attempts)
-	if r := c.start(d.Withdrawal, d.ID); r != nil {
-		c.mu.Lock()
-		goesOn := r.resting || c.frozen && !r.posting // a round that does not rest looks for more before it ends
-		if r.resting {
-			r.resting = false // only the first caller wakes it
-			r.signal()
-		}
-		c.mu.Unlock()
+	} else if r := c.start(d.Withdrawal, d.ID); r != nil {
+		goesOn := false
+		c.change(func() {
+			goesOn = r.resting || c.frozen && !r.posting // a round that does not rest looks for more before it ends
+			r.resting = false                            // only the first caller wakes it
+		})
 		if !goesOn {
 			return d, refusal.New(refusal.WrongStatus,
 				"The delivery %s is being posted at this moment; look at the list of callbacks for what comes of it.",
 				d.ID)
 		}
 	}
-	for {
-		news, _ := c.underWay(d.Withdrawal)
-		now, _ := c.store.Delivery(d.ID)
+	over := c.await(ctx, func() bool {
+		r := c.roundOf(d.Withdrawal)
+		now, _ = c.store.Delivery(d.ID)
 		switch {
 		case now.ID == "":
-			return now, errGone
+			err = errGone
 		case len(now.Attempts) > before:
-			return now, nil
 		case c.ctx.Err() != nil:
-			return now, errClosed
-		case news == nil:
-			return now, refusal.New(refusal.InternalError, "What came of the attempt could not be saved; try again.")
+			err = errClosed
+		case r.resting:
+			err = refusal.New(refusal.InternalError, "What came of the attempt could not be saved; try again.")
+		default:
+			return false
 		}
-		select {
-		case <-news:
-		case <-ctx.Done():
-			return now, errEnding
-		}
+		return true
+	})
+	if !over {
+		err = errEnding
 	}
+	return now, err
 }
 
-// makeDue lets a delivery be posted before it is due.
+// makeDue lets a delivery be posted before it is due, and starts a round for it.
 func (c *Sender) makeDue(id string) error {
-	return c.store.Put(func(st *store.State) (store.Change, error) {
+	return c.store.Write(func(st *store.State) (store.Change, error) {
 		d := st.Deliveries[id]
 		if d == nil {
 			return store.Change{}, errGone
@@ -463,22 +437,11 @@ func (c *Sender) DeliverPending(ctx context.Context) {
 // Forget ends every rest, after a new state has begun: its deliveries may have the ids
 // of those that are gone.
 func (c *Sender) Forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, r := range c.rounds {
-		if r.resting {
+	c.change(func() {
+		for _, r := range c.rounds {
 			r.resting = false
-			r.signal()
 		}
-	}
-}
-
-// signal ends a rest, or lets it look at the time again.
-func (r *round) signal() {
-	select {
-	case r.wake <- struct{}{}:
-	default: // a signal is already waiting
-	}
+	})
 }
 
 // Close ends all rounds and cuts off the requests in flight.
