@@ -273,142 +273,37 @@
 //
 // # Choices
 //
-// The interface leaves much open, and a sandbox has to choose. This table has every
-// choice. Its last column is the setting that changes it, through WithSetting.
-// Settings lists the values that each may have.
+// The interface leaves much open, and a sandbox has to choose. Each choice is a
+// setting, which WithSetting changes. Settings lists all of them, with the default, the
+// values that each may have, and its meaning.
 //
-//	WHERE THE INTERFACE IS SILENT           WHAT THE SANDBOX DOES                SETTING
+// # Errors
 //
-//	Lists
-//	  number of the first page              1                                    first_page
-//	  page and page_size may be left out    the first page, of 20                default_page_size
-//	  largest page_size                     1000                                 max_page_size
-//	  a larger page_size                    reject                               page_size_too_large
-//	  a page that does not exist            empty                                page_out_of_range
-//	  page_count of an empty list           0                                    empty_page_count
-//	  order, by time of creation            newest first                         list_order
-//	  tags of a filter are compared with    the current status                   tags_match
-//	  from and to apply to                  the time of creation, to inclusive   period_end
-//	  a filter by unknown codes or tags     reject                               unknown_in_filter
-//	  a filter with from after to           reject                               reversed_period
-//	  a reseller's invoice filter           the withdrawal filter, all optional  invoice_filter
-//	  a reseller's invoice list             a page of Invoices                   invoice_list
+// The setting error_REASON is the HTTP status and the code of an error.
 //
-//	Times
-//	  statuses[].at                         2006-01-02T15:04:05, UTC             time_layout
-//	  from and to                           either that layout or RFC 3339       filter_times
-//	  created_date, created                 2006-01-02T15:04:05, UTC             created_layout
+//	REASON               WHEN
 //
-//	Withdrawals
-//	  statuses and transitions              New>Processing>Completed,            withdrawal_flow
-//	                                        Processing>Failed*,New>Cancelled*
-//	                                        (* gives the money back)
-//	  order of a history                    oldest first                         history_order
-//	  steps that the clock makes            none                                 withdrawal_pace
-//	  id                                    a random UUID                        id_format
-//	  merchant_id, a reseller's withdrawal  the reseller's own id                merchant_id_of
-//	  merchant_id looks like                a UUID                               merchant_id_format
-//	  external_order_id                     digits, no leading zero, in int64    order_id_format
-//	  the same one a second time            accept                               duplicate_order_ids
-//	  optional fields that were not given   omit                                 absent_fields
-//	  amount of a fiat equivalent           as sent                              amount_shown
-//	  the smallest amount, in minor units   1                                    min_amount
-//	  the largest                           none, but int64                      max_amount
-//	  memo where none is required           accept                               needless_memo
-//	  memo in the answer                    no                                   memo_shown
-//	  is_testnet                            true                                 is_testnet
-//	  address in a list, fiat withdrawal    under Crypto, like any other         fiat_address
-//	  what the merchant's key finds         its own only                         merchant_sees
-//	  withdrawals with a reseller's key     allowed                              reseller_withdraws
-//
-//	Callbacks
-//	  posted for                            each change of status, not creation  callback_on_create
-//	  attempts in all                       5                                    callback_attempts
-//	  time until the second one             1s, then twice as long each          callback_backoff
-//	  time for an answer                    5s                                   callback_timeout
-//	  targets                               loopback addresses                   callback_targets
-//
-//	Invoices
-//	  statuses                              Awaiting,Paid,Expired                invoice_statuses
-//	  states                                Open,Closed,Closed                   invoice_states
-//	  a waiting invoice expires             never                                invoice_expiry
-//	  finished means                        paid                                 invoice_finished
-//	  choosen before payment                null                                 choosen_unpaid
-//	  choosen after payment                 {currency, amount, at}               choosen_paid
-//	  the placeholder in due_date           deprecated                           due_date_text
-//	  due_date of a request                 any text, ignored                    due_date_in
-//	  the same order_id a second time       accept                               duplicate_invoice_order_ids
-//	  fewest items                          1                                    min_items
-//	  most items                            none                                 max_items
-//	  paid in                               the invoice's currency               paid_in
-//	  a payment on an invoice's page fails  never                                payment_fails
-//
-//	Invites and resellers
-//	  the UUID that makes an invite         the invite's own id                  invite_uuid
-//	  an invite's label until redeemed      Invite {n}: Invite 1, Invite 2, ...  invite_label
-//	  an invite's url                       {base}/invite/{invite}               invite_url
-//	  redeeming an invite twice             reject                               invite_reuse
-//	  invites listed                        all, redeemed or not                 invites_listed
-//	  keys for invite and reseller routes   bearer, the merchant's only          reseller_auth
-//	  rebate, rounded down, not in the      1 percent                            rebate_percent
-//	    balance, in the paid currency
-//	  all balances                          by kind: {Crypto: {code: minor},     balance_record
-//	                                        Fiat: {code: minor}}
-//	  the balance in one currency           {currency, balance}, and fiat with   currency_balance
-//	                                        include_fiat
-//	  include_fiat                          true, false, or bare (true)          include_fiat_is
-//	  include_fiat left out                 optional: no equivalent              include_fiat
-//	  the fiat equivalent, rounded down     in Usd                               fiat_currency
-//	  currencies with nothing in them       omit                                 zero_amounts
-//	  codes as keys of rebates              as in a Currency (Usd)               rebate_codes
-//	  codes as keys in statistics           as in an amount (USD), both levels   stats_codes
-//	  invoice_stats keys                    all invoice statuses, zeros too      stats_zeros
-//	  created in invoice_rebates            the invoice's creation               rebate_created
-//
-//	Money
-//	  currencies, in the order of swaps     Btc,Eth,Ltc,UsdtErc20,UsdtTrc20,Xlr, currencies
-//	                                        UsdcXlr,Usd,Eur,Gbp,Jpy,Kwd
-//	  fiat codes in requests                Usd and USD are both accepted        fiat_codes_in
-//	  codes in other cases (btc)            an error                             code_case
-//	  what one unit is worth                Btc 60000, Eth 3000, Ltc 80,         rate_Btc ...
-//	                                        UsdtErc20 1, UsdtTrc20 1, Xlr 0.1,
-//	                                        UsdcXlr 1, Usd 1, Eur 1.08, Gbp 1.27,
-//	                                        Jpy 0.0067, Kwd 3.25
-//
-//	Requests
-//	  largest body                          1048576 bytes                        max_body
-//	  longest text                          none                                 max_text
-//	  rate limit                            none                                 requests_per_second
-//	  unknown keys in a body                reject                               unknown_keys
-//	  unknown parameters of a query         reject                               unknown_parameters
-//	  empty text where it is optional       reject                               empty_text
-//	  Content-Type of a request             ignored                              content_type
-//	  errors have the envelope              on every path                        envelope
-//
-//	Errors, as HTTP status:code
-//	  no key, or a wrong one                401:1001                             error_unauthorized
-//	  a reseller's key on merchant routes   403:1002                             error_forbidden
-//	  a Host that is not this machine       403:1003                             error_wrong_host
-//	  a web page of another origin          403:1004                             error_cross_origin
-//	  unknown path                          404:1101                             error_unknown_path
-//	  not this method (and Allow)           405:1102                             error_wrong_method
-//	  the query string                      400:1201                             error_invalid_query
-//	  the body                              400:1202                             error_invalid_body
-//	  a body over the limit                 413:1203                             error_body_too_large
-//	  a page that does not exist            400:1204                             error_page_out_of_range
-//	  another Content-Type, where it is     415:1205                             error_wrong_content_type
-//	    required
-//	  too many requests (and Retry-After)   429:1206                             error_rate_limited
-//	  not found, or another account's       404:1301                             error_not_found
-//	  a code that is not in the registry    400:2001                             error_unknown_currency
-//	  an amount not above 0, or in the      400:2002                             error_invalid_amount
-//	    wrong unit, or out of its bounds
-//	  no memo where one is required         400:2003                             error_memo_required
-//	  all balances together are short       422:2004                             error_insufficient_funds
-//	  an order id used before               422:2005                             error_duplicate_order_id
-//	  a sum beyond int64                    422:2006                             error_amount_too_large
-//	  an invite that exists                 422:2101                             error_invite_exists
-//	  an invite already redeemed            422:2102                             error_invite_used
-//	  a status that cannot follow           422:2201                             error_wrong_status
-//	  an error of the sandbox itself        500:1501                             error_internal_error
+//	unauthorized         no key, or a wrong one
+//	forbidden            a reseller's key on merchant routes
+//	wrong_host           a Host that is not this machine
+//	cross_origin         a web page of another origin
+//	unknown_path         a path that does not exist
+//	wrong_method         a method that the path does not take; the header Allow has the others
+//	invalid_query        a query string that cannot be read
+//	invalid_body         a body that cannot be read
+//	body_too_large       a body over the limit
+//	page_out_of_range    a page that does not exist
+//	wrong_content_type   a Content-Type other than application/json, if it is required
+//	rate_limited         too many requests; the header Retry-After says when to come back
+//	not_found            no such object, or that of another account
+//	unknown_currency     a code that is not in the registry
+//	invalid_amount       an amount not above 0, or in the wrong unit, or out of its bounds
+//	memo_required        no memo where one is required
+//	insufficient_funds   all balances together are short
+//	duplicate_order_id   an order id that was used before
+//	amount_too_large     a sum that an int64 does not hold
+//	invite_exists        a new invite with the UUID of another
+//	invite_used          an invite that was redeemed before
+//	wrong_status         a status that cannot follow the one before
+//	internal_error       an error of the sandbox itself
 package sandbox

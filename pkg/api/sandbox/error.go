@@ -11,8 +11,7 @@ type Error struct {
 	refusal *refusal.Error
 }
 
-// An ErrorKind is a kind of refusal. The package documentation has all of them, in the
-// table of choices: error_not_found is the setting for NotFound.
+// An ErrorKind is a kind of refusal. The package documentation lists all of them.
 type ErrorKind string
 
 // The kinds of errors that tests look for most.

@@ -3,13 +3,13 @@ package sandbox
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 
 	"example.com/till/pkg/api/sandbox/internal/fault"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/requestlog"
+	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
 // A Request is one request to the interface that the sandbox has received, whatever
@@ -34,10 +34,8 @@ type Request struct {
 // 32 MiB: if the first ID is not the expected one, requests before it were dropped. Of
 // a body it has the first 64 KiB.
 func (s *Server) Requests() []Request {
-	return mapped(s.log.Select(requestlog.Filter{}).Requests, viewRequest)
+	return mapped(s.log.Select(requestlog.Filter{}).Requests, func(r requestlog.Row) Request { return Request(r) })
 }
-
-func viewRequest(r requestlog.Row) Request { return Request(r) }
 
 // logged is the writer of a request in the log. It notes the status before the client
 // can see it.
@@ -69,52 +67,13 @@ func (w *logged) Write(b []byte) (int, error) {
 // record adds a request to the log. The handler gets the same request with its body
 // unread.
 func (s *Server) record(w http.ResponseWriter, r *http.Request) (*logged, *http.Request) {
-	var body []byte
-	cut := false
-	if r.Body != nil && r.Body != http.NoBody {
-		ahead := &bodyAhead{rest: r.Body}
-		body, ahead.err = readBody(r)
-		ahead.left = body
-		if cut = len(body) > requestlog.MaxBody; cut {
-			body = body[:requestlog.MaxBody]
-		}
-		r = r.WithContext(r.Context()) // a copy, because the caller's request must not change
-		r.Body = ahead
+	r, body := wire.ReadAhead(r, requestlog.MaxBody+1)
+	cut := len(body) > requestlog.MaxBody
+	if cut {
+		body = body[:requestlog.MaxBody]
 	}
 	return &logged{w, s.log.Add(r.Method, r.URL.Path, r.URL.RawQuery, body, cut, r.Header["Authorization"])}, r
 }
-
-// readBody reads a byte more than the log keeps, to see whether there is more.
-func readBody(r *http.Request) ([]byte, error) {
-	if n := r.ContentLength; n >= 0 && n <= requestlog.MaxBody {
-		body := make([]byte, n)
-		read, err := io.ReadFull(r.Body, body)
-		return body[:read], err
-	}
-	return io.ReadAll(io.LimitReader(r.Body, requestlog.MaxBody+1))
-}
-
-// A bodyAhead is a body of which the beginning was read before, with the same bytes and
-// the same error.
-type bodyAhead struct {
-	left []byte
-	err  error
-	rest io.ReadCloser
-}
-
-func (b *bodyAhead) Read(p []byte) (int, error) {
-	switch {
-	case len(b.left) > 0:
-		n := copy(p, b.left)
-		b.left = b.left[n:]
-		return n, nil
-	case b.err != nil:
-		return 0, b.err
-	}
-	return b.rest.Read(p)
-}
-
-func (b *bodyAhead) Close() error { return b.rest.Close() }
 
 // requestsView is a part of the log, and what is missing in it.
 type requestsView struct {

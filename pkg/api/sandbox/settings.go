@@ -24,8 +24,7 @@ type Setting struct {
 	Meaning string `json:"meaning"`
 }
 
-// Settings returns every setting. The table in the package documentation has a
-// row for each.
+// Settings returns every setting.
 func Settings() []Setting {
 	return mapped(noSettings().definitions(), func(d definition) Setting { return d.Setting })
 }
@@ -58,6 +57,8 @@ type settings struct {
 	maxBody, perSecond              int64
 	envelope                        string
 	errors                          []refusal.Rule // by kind
+
+	values map[string]string // of every setting, by name
 }
 
 // A definition is a setting and the function that reads its value.
@@ -68,12 +69,12 @@ type definition struct {
 
 func noSettings() *settings {
 	t := &store.Terms{Market: money.Market{UnitValue: map[string]*big.Int{}}}
-	return &settings{Terms: t, Rules: wire.Rules{Terms: t}, errors: slices.Clone(refusal.Rules)}
+	return &settings{Terms: t, Rules: wire.Rules{Terms: t}, errors: slices.Clone(refusal.Rules),
+		values: map[string]string{}}
 }
 
 func newSettings(values map[string]string) (*settings, error) {
 	s := noSettings()
-	known := map[string]bool{}
 	for _, d := range s.definitions() {
 		value, given := values[d.Name]
 		if !given {
@@ -82,24 +83,59 @@ func newSettings(values map[string]string) (*settings, error) {
 		if err := d.set(value); err != nil {
 			return nil, fmt.Errorf("setting %s cannot be %q: %w", d.Name, value, err)
 		}
-		known[d.Name] = true
+		s.values[d.Name] = value
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if !known[name] {
+		if _, known := s.values[name]; !known {
 			advice := "till sandbox settings lists all"
-			if near := fault.Nearest(name, slices.Sorted(maps.Keys(known))); near != "" {
+			if near := fault.Nearest(name, slices.Sorted(maps.Keys(s.values))); near != "" {
 				advice = fmt.Sprintf("did you mean %s?", near)
 			}
 			return nil, fmt.Errorf("there is no setting %q; %s", refusal.Shorten(name), advice)
 		}
 	}
 	if s.DefaultPageSize > s.MaxPageSize {
-		return nil, fmt.Errorf("setting default_page_size (%d) is larger than max_page_size (%d); raise the one or lower the other", s.DefaultPageSize, s.MaxPageSize)
+		return nil, fmt.Errorf("setting default_page_size (%d) is larger than max_page_size (%d); raise the one or lower the other",
+			s.DefaultPageSize, s.MaxPageSize)
 	}
 	if s.MinAmount > s.MaxAmount {
-		return nil, fmt.Errorf("setting min_amount (%d) is larger than max_amount (%d); raise the one or lower the other", s.MinAmount, s.MaxAmount)
+		return nil, fmt.Errorf("setting min_amount (%d) is larger than max_amount (%d); raise the one or lower the other",
+			s.MinAmount, s.MaxAmount)
 	}
 	return s, nil
+}
+
+// settings returns the settings now.
+func (s *Server) settings() *settings { return s.live.Load() }
+
+// Set changes settings while the sandbox runs: all of values at once, or none if one of
+// them is wrong. Settings lists the names. What was made before stays as it is.
+// Withdrawals and invoices move on by the new withdrawal_pace and invoice_expiry,
+// counted from the times that they have.
+func (s *Server) Set(values map[string]string) error {
+	s.setting.Lock()
+	defer s.setting.Unlock()
+	all := maps.Clone(s.settings().values)
+	maps.Copy(all, values)
+	next, err := newSettings(all)
+	if err != nil {
+		return exported(refusal.New(refusal.InvalidBody, "%v.", err))
+	}
+	return s.store.Follow(next.Terms, func() { s.live.Store(next) })
+}
+
+// controlSettings returns {name: value} of every setting.
+func (s *Server) controlSettings(*request) (any, error) { return s.settings().values, nil }
+
+// controlSet takes {name: value} and returns every setting as it is then.
+func (s *Server) controlSet(r *request) (any, error) {
+	in := r.object()
+	values := in.AllTexts()
+	if err := in.Done(); err != nil {
+		return nil, err
+	}
+	err := s.Set(values)
+	return s.settings().values, err
 }
 
 func (s *settings) definitions() []definition {

@@ -29,7 +29,7 @@ type Call struct {
 	Reply     func(w http.ResponseWriter, answer any, err error)      // writes what Handle returned
 	Struck    func(do string)                                         // is told of each fault that strikes
 
-	body  []byte // what readAhead has read
+	body  []byte // as far as it was read ahead
 	twice bool
 	stale time.Duration
 }
@@ -105,21 +105,7 @@ func (c *Call) handle() (any, error) {
 	return answer, err
 }
 
-// readAhead reads the body and puts it back for the handler, which reads the same
-// bytes and the same error.
-func (c *Call) readAhead() {
-	if c.Request.Body == nil {
-		return
-	}
-	rest := c.Request.Body
-	c.body, _ = io.ReadAll(io.LimitReader(rest, c.MaxBody+1))
-	// A copy, because the caller's request must not change.
-	c.Request = c.Request.WithContext(c.Request.Context())
-	c.Request.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(c.body), rest), rest}
-}
+func (c *Call) readAhead() { c.Request, c.body = wire.ReadAhead(c.Request, c.MaxBody+1) }
 
 // servedUntil is the context key for the end of the server of a request.
 type servedUntil struct{}

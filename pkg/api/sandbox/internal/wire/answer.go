@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -40,4 +41,44 @@ func WriteJSON(w http.ResponseWriter, status int, body any) {
 	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	w.Write(buf.Bytes())
+}
+
+// ReadAhead reads the body of a request, at most limit bytes. It returns the request
+// with a body that has the same bytes and the same error, and leaves its own as it is.
+func ReadAhead(r *http.Request, limit int64) (*http.Request, []byte) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return r, nil
+	}
+	var ahead bodyAhead
+	if n := r.ContentLength; n >= 0 && n <= min(limit, 64<<10) { // so long it is no waste if less arrives
+		ahead.left = make([]byte, n)
+		n, err := io.ReadFull(r.Body, ahead.left)
+		ahead.left, ahead.err = ahead.left[:n], err
+	} else {
+		ahead.left, ahead.err = io.ReadAll(io.LimitReader(r.Body, limit))
+	}
+	ahead.ReadCloser = r.Body
+	body := ahead.left
+	r = r.WithContext(r.Context()) // a copy
+	r.Body = &ahead
+	return r, body
+}
+
+// A bodyAhead is a body of which the beginning was read before.
+type bodyAhead struct {
+	left []byte
+	err  error
+	io.ReadCloser
+}
+
+func (b *bodyAhead) Read(p []byte) (int, error) {
+	switch {
+	case len(b.left) > 0:
+		n := copy(p, b.left)
+		b.left = b.left[n:]
+		return n, nil
+	case b.err != nil:
+		return 0, b.err
+	}
+	return b.ReadCloser.Read(p)
 }

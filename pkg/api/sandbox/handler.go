@@ -1,0 +1,207 @@
+package sandbox
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/checkout"
+	"example.com/till/pkg/api/sandbox/internal/fault"
+	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/wire"
+)
+
+// access is the set of keys that a route accepts.
+type access int
+
+const (
+	anyAccount   access = iota // the merchant's or a reseller's; each sees its own records
+	merchantOnly               // the merchant's; with reseller_auth=none, no key is needed
+	control                    // the merchant's, always
+	anyControl                 // the merchant's or a reseller's, always
+	openControl                // none is needed
+)
+
+// controls reports whether a route is a control. A control is not part of the
+// interface, and the rules of the interface do not apply to it.
+func (a access) controls() bool { return a >= control }
+
+// A route is one operation of the interface or one control. Its handler returns the
+// value to write as JSON, or a failure.
+type route struct {
+	method, path string
+	access       access
+	handle       func(*request) (any, error)
+}
+
+// withoutQuery wraps a handler of requests that have no query.
+func withoutQuery(handle func(*request) (any, error)) func(*request) (any, error) {
+	return func(r *request) (any, error) {
+		if err := r.query().Done(); err != nil {
+			return nil, err
+		}
+		return handle(r)
+	}
+}
+
+// withID wraps a handler of requests whose query is only an id.
+func withID(handle func(r *request, id string) (any, error)) func(*request) (any, error) {
+	return func(r *request) (any, error) {
+		q := r.query()
+		id := q.UUID("id")
+		if err := q.Done(); err != nil {
+			return nil, err
+		}
+		return handle(r, id)
+	}
+}
+
+func (s *Server) routeTable() map[string]map[string]route {
+	table := map[string]map[string]route{}
+	for _, r := range append(s.controls(), []route{
+		{"POST", "/api/merchant_withdrawal/create", anyAccount, withoutQuery(s.createWithdrawal)},
+		{"GET", "/api/merchant_withdrawal", anyAccount, s.getWithdrawal},
+		{"POST", "/api/merchant_withdrawal/list", anyAccount, s.listWithdrawals},
+
+		{"POST", "/api/invoice", anyAccount, withoutQuery(s.createInvoice)},
+		{"GET", "/api/invoice", anyAccount, withID(s.getInvoice)},
+
+		{"GET", "/api/invites", merchantOnly, withoutQuery(s.listInvites)},
+		{"GET", "/api/invite", merchantOnly, withID(s.getInvite)},
+		{"POST", "/api/invite", merchantOnly, withoutQuery(s.createInvite)},
+
+		{"GET", "/api/resellers", merchantOnly, withoutQuery(s.listResellers)},
+		{"GET", "/api/resellers/ids", merchantOnly, withoutQuery(s.listResellerIDs)},
+		{"GET", "/api/reseller/info", merchantOnly, s.aboutReseller((*settings).viewReseller)},
+		{"GET", "/api/reseller/invite", merchantOnly, s.aboutReseller(viewInviteOf)},
+		{"GET", "/api/reseller/stats", merchantOnly, s.aboutReseller((*settings).viewStats)},
+
+		{"POST", "/api/reseller/withdraw/list", merchantOnly, s.listResellerWithdrawals},
+		{"GET", "/api/reseller/withdraw", merchantOnly, s.getResellerWithdrawal},
+
+		{"GET", "/api/reseller/balance", merchantOnly, s.aboutReseller((*settings).viewBalances)},
+		{"GET", "/api/reseller/balance/currency", merchantOnly, s.getResellerBalanceIn},
+		{"GET", "/api/reseller/rebate", merchantOnly, s.aboutReseller((*settings).viewRebates)},
+		{"GET", "/api/reseller/rebate/currency", merchantOnly, s.getResellerRebateIn},
+
+		{"POST", "/api/reseller/invoice/list", merchantOnly, s.listResellerInvoices},
+		{"GET", "/api/reseller/invoice", merchantOnly, s.aboutResellerInvoice((*settings).viewInvoice)},
+		{"GET", "/api/reseller/invoice/finished", merchantOnly, s.aboutResellerInvoice((*settings).viewFinished)},
+	}...) {
+		if table[r.path] == nil {
+			table[r.path] = map[string]route{}
+		}
+		table[r.path][r.method] = r
+	}
+	return table
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if checkout.IsPage(r.URL.Path) {
+		err := s.checkHost(r)
+		if err == nil && !checkout.IsVisit(r) {
+			err = s.checkOrigin(r)
+		}
+		s.pages.Serve(w, r, err)
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, apiPrefix) {
+		w, r = s.record(w, r)
+	}
+	answer, err := s.answer(w, r)
+	s.reply(w, r, answer, err)
+}
+
+// apiPrefix begins the paths of the interface.
+const apiPrefix = "/api/"
+
+func (s *Server) reply(w http.ResponseWriter, r *http.Request, answer any, err error) {
+	switch {
+	case err == fault.ErrAnswered:
+	case err != nil:
+		s.refuse(w, r, err)
+	default:
+		wire.WriteJSON(w, http.StatusOK, answer)
+	}
+}
+
+// answer checks in a fixed order: first the checks that need no key, and then the
+// key, before it reads anything else of the request.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
+	if err := s.checkHost(r); err != nil {
+		return nil, err
+	}
+	if err := s.checkOrigin(r); err != nil {
+		return nil, err
+	}
+	methods, found := s.routes[r.URL.Path]
+	if !found {
+		return nil, refusal.New(refusal.UnknownPath, "There is nothing at the path %q; check its spelling.",
+			refusal.Shorten(r.URL.Path))
+	}
+	method, allowed := r.Method, slices.Sorted(maps.Keys(methods))
+	if methods[http.MethodGet].access == openControl { // what waits for the sandbox may ask so
+		allowed = append(allowed, http.MethodHead)
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+	}
+	route, found := methods[method]
+	if !found {
+		allow := strings.Join(allowed, ", ")
+		w.Header().Set("Allow", allow)
+		return nil, refusal.New(refusal.WrongMethod, "%s does not take %s; use %s.", r.URL.Path,
+			refusal.Shorten(r.Method), allow)
+	}
+	// A program that shares the state may have added a fault, or begun a new state with
+	// other accounts.
+	if err := s.store.Refresh(); err != nil {
+		return nil, err
+	}
+	account, err := s.authorize(r, route.access)
+	if err != nil {
+		return nil, err
+	}
+	if !route.access.controls() {
+		if err := s.checkRate(w); err != nil {
+			return nil, err
+		}
+	}
+	choices := s.settings()
+	req := &request{http: r, writer: unwrapped(w), account: account, choices: choices, maxBody: choices.maxBody,
+		rules: &choices.Rules}
+	if route.access.controls() {
+		req.maxBody, req.rules = maxDump, nil
+	}
+	list := s.store.Faults.Load()
+	entry, isLogged := w.(*logged)
+	if list == nil || !isLogged {
+		return route.handle(req)
+	}
+	return fault.Apply(s.store, *list,
+		&fault.Call{Operation: route.operation(), Writer: w, Request: r, MaxBody: req.maxBody,
+			Handle: func(r *http.Request, stale time.Duration) (any, error) {
+				req.http, req.stale = r, stale
+				return route.handle(req)
+			},
+			Reply:  func(w http.ResponseWriter, answer any, err error) { s.reply(w, r, answer, err) },
+			Struck: entry.entry.Struck})
+}
+
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	f := refusal.From(err)
+	now := s.settings()
+	rule := now.errors[f.Kind]
+	if rule.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	if now.envelope == "as_shown" && !envelopeShown(r) {
+		http.Error(w, f.Description, rule.Status)
+		return
+	}
+	wire.WriteJSON(w, rule.Status,
+		wire.Envelope{Error: wire.EnvelopeError{Code: rule.Code, Reason: rule.Reason, Description: f.Description}})
+}

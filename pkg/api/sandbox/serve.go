@@ -1,0 +1,212 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/fault"
+)
+
+// Serve answers requests on a loopback listener until ctx is done, and then lets the
+// requests in flight finish. It closes the listener, and returns nil after such a
+// stop. Meanwhile it moves withdrawals and invoices when the settings say that they
+// are due, and posts the callbacks that the seed or the state's file has pending.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
+		listener.Close()
+		return fmt.Errorf("sandbox: %s is not a loopback address; listen on 127.0.0.1 or [::1], the sandbox is for this "+
+			"machine only", listener.Addr())
+	}
+	server := &http.Server{
+		Handler:           interruptible(ctx, s),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      2 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		// The end of ctx also ends waits for callbacks and faults.
+		BaseContext: func(net.Listener) context.Context { return fault.WithEnd(ctx) },
+	}
+	fresh := &freshConns{}
+	server.ConnState = fresh.note
+	meanwhile, end := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer end()
+	running.Go(func() { s.store.KeepTime(meanwhile) })
+	running.Go(func() { s.sender.DeliverPending(meanwhile) })
+	stopped := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
+		var interrupting sync.WaitGroup
+		interrupting.Go(func() { fresh.interrupt(grace) })
+		err := server.Shutdown(grace)
+		cancel()
+		interrupting.Wait()
+		stopped <- err
+	})
+	err := server.Serve(listener)
+	if stop() { // ctx is not done: the listener failed
+		return fmt.Errorf("sandbox: the listener failed: %w", err)
+	}
+	if err := <-stopped; err != nil {
+		server.Close()
+		return fmt.Errorf("sandbox: requests that did not end within %s were cut off", endGrace)
+	}
+	return nil
+}
+
+// endGrace is how long the requests in flight have at the end.
+const endGrace = 5 * time.Second
+
+// TB is the part of a test that Start needs: a *testing.T, *testing.B or *testing.F
+// has it. TB is defined here because importing package testing would add it to every
+// program that serves a sandbox. Fatalf must not return.
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Fatalf(format string, args ...any)
+}
+
+// A Running is a Server that listens on an address.
+type Running struct {
+	*Server
+
+	// URL is the base address: http and a loopback address with a port, without a
+	// slash at the end.
+	URL string
+
+	served   *http.Server
+	busy     sync.WaitGroup // its goroutines
+	end      sync.Once
+	endError error
+	stop     context.CancelFunc // of the requests in flight
+}
+
+// Start runs a sandbox for a test, on its own loopback port, and closes it when the
+// test and its subtests have ended. Two sandboxes share nothing, so each parallel
+// test may have its own. A sandbox that is started in a fuzz test, or in a benchmark
+// before the loop, serves all of its rounds. Like Serve, it moves withdrawals and
+// invoices when they are due, and posts pending callbacks. Start fails the test if the sandbox
+// cannot start: an option is wrong, the file of WithState cannot be used, or there
+// is no loopback port.
+func Start(t TB, opts ...Option) *Running {
+	t.Helper()
+	server, err := New(opts...)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		listener, err = net.Listen("tcp", "[::1]:0") // a machine without IPv4
+	}
+	if err != nil {
+		server.Close()
+		t.Fatalf("sandbox: there is no loopback port to listen on: %v", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	r := &Running{Server: server, URL: "http://" + listener.Addr().String(), stop: stop}
+	r.served = &http.Server{Handler: http.HandlerFunc(r.serve), ConnState: r.count, ReadHeaderTimeout: time.Minute,
+		BaseContext: func(net.Listener) context.Context { return fault.WithEnd(ctx) }}
+	r.busy.Go(func() { r.served.Serve(listener) }) // its error says that it was closed
+	r.busy.Go(func() { server.store.KeepTime(ctx) })
+	r.busy.Go(func() { server.sender.DeliverPending(ctx) })
+	t.Cleanup(func() {
+		t.Helper()
+		if err := r.Close(); err != nil {
+			t.Fatalf("sandbox: it was not closed cleanly: %v", err)
+		}
+	})
+	return r
+}
+
+// Close ends the sandbox before the test ends, for a test in which the service goes
+// away: afterwards connections are refused. It cuts off the requests in flight and
+// returns when all goroutines of the sandbox have ended. A second Close does
+// nothing.
+func (r *Running) Close() error {
+	r.end.Do(func() {
+		r.stop()
+		r.served.Close()
+		r.busy.Wait()
+		r.endError = r.Server.Close()
+	})
+	return r.endError
+}
+
+// count adds a connection to the goroutines that Close waits for. serve counts a
+// handler that has hijacked its connection.
+func (r *Running) count(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		r.busy.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		r.busy.Done()
+	}
+}
+
+func (r *Running) serve(w http.ResponseWriter, request *http.Request) {
+	r.busy.Add(1)
+	defer r.busy.Done()
+	r.ServeHTTP(w, request)
+}
+
+// freshConns are the connections, each a net.Conn, on which no request has arrived yet. A
+// server that shuts down waits five seconds for a request on each of them, although
+// browsers and load balancers open connections that they may never use.
+type freshConns struct{ sync.Map }
+
+// note is the ConnState of a server.
+func (f *freshConns) note(c net.Conn, state http.ConnState) {
+	if state == http.StateNew {
+		f.Store(c, nil)
+	} else {
+		f.Delete(c)
+	}
+}
+
+// interrupt ends the waits for a first request, until ctx is done. It does not close
+// connections: a request that has just arrived still gets its answer. It repeats,
+// because the server sets a deadline of its own when it begins to read.
+func (f *freshConns) interrupt(ctx context.Context) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		f.Range(func(c, _ any) bool {
+			c.(net.Conn).SetReadDeadline(time.Unix(1, 0))
+			return true
+		})
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// interruptible returns a handler that does not wait for the rest of a body once ctx is
+// done. The request is then answered as one whose body is not complete.
+func interruptible(ctx context.Context, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != http.NoBody {
+			r.Body = &interruptibleBody{r.Body, ctx, http.NewResponseController(w)}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+type interruptibleBody struct {
+	io.ReadCloser
+	ctx     context.Context
+	control *http.ResponseController
+}
+
+func (b *interruptibleBody) Read(p []byte) (int, error) {
+	stop := context.AfterFunc(b.ctx, func() { b.control.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	return b.ReadCloser.Read(p)
+}
