@@ -136,7 +136,7 @@ func listenForCallbacks(s *cmdutil.Session, cmd *cobra.Command, flags callbackFl
 		overdue = time.After(flags.timeout)
 	}
 	select {
-	case <-in.ended:
+	case <-in.open.Done():
 	case <-overdue:
 	case <-ctx.Done():
 	}
@@ -151,7 +151,6 @@ func listenForCallbacks(s *cmdutil.Session, cmd *cobra.Command, flags callbackFl
 }
 
 const (
-	maxCallback   = api.MaxCallback
 	maxCallbacks  = 32 << 20        // of all bodies in memory at a time
 	callbackGrace = 5 * time.Second // for a command that still runs when the listener ends
 )
@@ -167,8 +166,8 @@ type inbox struct {
 
 	commands context.Context // for the commands; its end kills them
 	held     atomic.Int64    // bytes of the bodies in memory
-	end      sync.Once
-	ended    chan struct{} // closed when the listener takes no more
+	open     context.Context // done when the listener takes no more, after finish
+	finish   context.CancelFunc
 
 	turn   sync.Mutex // held while a body is taken and handled
 	came   int
@@ -178,8 +177,9 @@ type inbox struct {
 
 // serve starts the server. The function that it returns stops the server after the answers in progress.
 func (in *inbox) serve(listener net.Listener) (stop func() error) {
-	commands, kill := context.WithCancel(context.Background())
-	in.commands, in.ended = commands, make(chan struct{})
+	var kill context.CancelFunc
+	in.commands, kill = context.WithCancel(context.Background())
+	in.open, in.finish = context.WithCancel(context.Background())
 	server := &http.Server{
 		Handler:           in,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -210,8 +210,6 @@ func (in *inbox) serve(listener net.Listener) (stop func() error) {
 		return nil
 	}
 }
-
-func (in *inbox) finish() { in.end.Do(func() { close(in.ended) }) }
 
 // outcome returns the error that the listener ends with. The context tells whether a signal ended it.
 func (in *inbox) outcome(signals context.Context) error {
@@ -248,16 +246,18 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "callbacks do not come from web pages", http.StatusForbidden)
 		return
 	}
-	counted := &heldReader{from: http.MaxBytesReader(w, r.Body, maxCallback), held: &in.held}
-	defer counted.release()
-	body, err := in.readAll(counted, http.NewResponseController(w))
-	if err != nil && in.hasEnded() {
-		http.Error(w, "the listener ends", http.StatusServiceUnavailable)
-		return
-	}
+	counted := &heldReader{from: http.MaxBytesReader(w, r.Body, api.MaxCallback), held: &in.held}
+	defer func() { in.held.Add(-counted.own) }()
+	// a body is read to its end, unless the listener ends first
+	stop := context.AfterFunc(in.open, func() { http.NewResponseController(w).SetReadDeadline(time.Now()) })
+	body, err := io.ReadAll(counted)
+	stop()
 	if err != nil {
 		status := http.StatusBadRequest
-		if _, long := errors.AsType[*http.MaxBytesError](err); long {
+		if in.open.Err() != nil {
+			http.Error(w, "the listener ends", http.StatusServiceUnavailable)
+			return
+		} else if _, long := errors.AsType[*http.MaxBytesError](err); long {
 			status = http.StatusRequestEntityTooLarge
 		} else if errors.Is(err, errHeld) {
 			status = http.StatusServiceUnavailable
@@ -267,29 +267,6 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(in.take(body))
-}
-
-// readAll reads a body to its end, unless the listener ends first.
-func (in *inbox) readAll(body io.Reader, connection *http.ResponseController) ([]byte, error) {
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		select {
-		case <-in.ended:
-			connection.SetReadDeadline(time.Now())
-		case <-done:
-		}
-	}()
-	return io.ReadAll(body)
-}
-
-func (in *inbox) hasEnded() bool {
-	select {
-	case <-in.ended:
-		return true
-	default:
-		return false
-	}
 }
 
 var errHeld = errors.New("too many bodies are being received: post it again later")
@@ -311,13 +288,11 @@ func (r *heldReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (r *heldReader) release() { r.held.Add(-r.own) }
-
 // take prints one body, runs the command on it, and returns the status to answer with.
 func (in *inbox) take(body []byte) int {
 	in.turn.Lock()
 	defer in.turn.Unlock()
-	if in.hasEnded() {
+	if in.open.Err() != nil {
 		return http.StatusServiceUnavailable
 	}
 	in.came++

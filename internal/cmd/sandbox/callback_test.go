@@ -12,7 +12,7 @@ import (
 // TestCallbackListenHoldsLittle checks that incomplete bodies are refused and dropped before they fill the
 // memory.
 func TestCallbackListenHoldsLittle(t *testing.T) {
-	in := &inbox{ended: make(chan struct{}), out: io.Discard, note: func(string, ...any) error { return nil }}
+	in := &inbox{open: t.Context(), out: io.Discard, note: func(string, ...any) error { return nil }}
 	answers := func(held int64) int {
 		in.held.Store(held)
 		w := httptest.NewRecorder()

@@ -38,20 +38,17 @@ func deliveryView(money.Registry) render.View[sandbox.Delivery] {
 	return render.View[row]{
 		ID: func(d row) string { return d.ID },
 		Columns: []render.Column[row]{
-			{Name: "id", About: "id of the delivery",
-				Cell: func(d row) render.Cell { return render.ID(d.ID) }},
-			{Name: "withdrawal", About: "id of the withdrawal",
-				Cell: func(d row) render.Cell { return render.ID(d.Withdrawal) }},
-			{Name: "status", About: "status of the withdrawal that is reported",
-				Cell: func(d row) render.Cell { return render.Word(d.Status) }},
-			{Name: "state", About: "pending, delivered, failed, refused or lost",
-				Cell: func(d row) render.Cell { return render.Word(d.State) }},
-			{Name: "attempts", About: "how often it was posted",
-				Cell: func(d row) render.Cell { return render.Int(int64(len(d.Attempts))) }},
-			{Name: "answer", About: "what was answered to the last attempt",
-				Cell: func(d row) render.Cell { return render.Text(answerOf(d)) }},
-			{Name: "url", About: "URL that it is posted to",
-				Extra: true, Detail: true, Cell: func(d row) render.Cell { return render.Text(d.URL) }},
+			column("id", "id of the delivery", render.ID, func(d row) string { return d.ID }),
+			column("withdrawal", "id of the withdrawal", render.ID, func(d row) string { return d.Withdrawal }),
+			column("status", "status of the withdrawal that is reported", render.Word,
+				func(d row) string { return d.Status }),
+			column("state", "pending, delivered, failed, refused or lost", render.Word,
+				func(d row) string { return d.State }),
+			column("attempts", "how often it was posted", render.Int,
+				func(d row) int64 { return int64(len(d.Attempts)) }),
+			column("answer", "what was answered to the last attempt", render.Text,
+				func(d row) string { return answerOf(d) }),
+			detail(column("url", "URL that it is posted to", render.Text, func(d row) string { return d.URL })),
 		},
 	}
 }
@@ -109,8 +106,7 @@ command, this is till sandbox callbacks list.`
 }
 
 func callbacksListCommand(a *cmdutil.App) *cobra.Command {
-	view := answeredView(deliveryView)
-	return newControl(a, cmdutil.List, view, &cobra.Command{
+	return newControl(a, cmdutil.List, answeredView(deliveryView), &cobra.Command{
 		Use:   "list",
 		Short: "List what was posted to callbacks, the oldest first",
 		Long: `List what was posted or will be posted to the callback URLs of withdrawals,
@@ -141,8 +137,7 @@ func (d *rawDelivery) UnmarshalJSON(text []byte) error {
 }
 
 func callbacksResendCommand(a *cmdutil.App) *cobra.Command {
-	view := answeredView(deliveryView)
-	return newControl(a, cmdutil.One, view, &cobra.Command{
+	return newAnswer(a, deliveryView, false, &cobra.Command{
 		Use:   "resend DELIVERY",
 		Short: "Post a callback again, and see what is answered",
 		Long: `Post a delivery again, whatever its state, and show it with the answer. An
@@ -155,11 +150,8 @@ till sandbox callbacks lists the ids.`,
     till sandbox advance "$id" Processing -q &&
     till sandbox callbacks resend "$(till sandbox callbacks -q)"`,
 		Args: cmdutil.Args("DELIVERY"),
-	}, func(s *cmdutil.Session, out cmdutil.Output[answered[sandbox.Delivery]], args []string) error {
+	}, func(s *cmdutil.Session, args []string) (answered[sandbox.Delivery], error) {
 		d, err := tell[sandbox.Delivery](s, "/sandbox/callbacks/resend", map[string]string{"id": args[0]})
-		if err != nil {
-			return missing(err, "delivery", args[0], "sandbox", "callbacks", "list")
-		}
-		return out.One(d)
+		return d, missing(err, "delivery", args[0], "sandbox", "callbacks", "list")
 	})
 }

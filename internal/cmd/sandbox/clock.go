@@ -21,10 +21,9 @@ func sandboxTimeView(money.Registry) render.View[sandboxTime] {
 	return render.View[row]{
 		ID: func(t row) string { return t.Now },
 		Columns: []render.Column[row]{
-			{Name: "now", About: "time on the sandbox's clock",
-				Cell: func(t row) render.Cell { return render.Text(t.Now) }},
-			{Name: "offset", About: "how far it is ahead of this machine's clock",
-				Cell: func(t row) render.Cell { return render.Text(t.Offset) }},
+			column("now", "time on the sandbox's clock", render.Text, func(t row) string { return t.Now }),
+			column("offset", "how far it is ahead of this machine's clock", render.Text,
+				func(t row) string { return t.Offset }),
 		},
 	}
 }
@@ -35,7 +34,7 @@ func clockCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func clockShowCommand(a *cmdutil.App) *cobra.Command {
-	return clockStepCommand(a, &cobra.Command{
+	return newAnswer(a, sandboxTimeView, true, &cobra.Command{
 		Use:   "show",
 		Short: "Show the sandbox's time",
 		Long: `Show the sandbox's time. In JSON, offset says how far it is ahead of this
@@ -48,7 +47,7 @@ machine's.`,
 }
 
 func clockSetCommand(a *cmdutil.App) *cobra.Command {
-	return clockStepCommand(a, &cobra.Command{
+	return newAnswer(a, sandboxTimeView, true, &cobra.Command{
 		Use:   "set TIME",
 		Short: "Set the sandbox's clock",
 		Long: `Set the sandbox's clock to a time in RFC 3339, or with now to the time of this
@@ -68,7 +67,7 @@ still there, and now is its start. What was made before keeps its times.`,
 }
 
 func clockAdvanceCommand(a *cmdutil.App) *cobra.Command {
-	return clockStepCommand(a, &cobra.Command{
+	return newAnswer(a, sandboxTimeView, true, &cobra.Command{
 		Use:   "advance DURATION",
 		Short: "Advance the sandbox's clock",
 		Long: `Advance the sandbox's clock by a duration such as 90s, 15m, 36h, 7d or 2w. When
@@ -92,18 +91,4 @@ its own time too.`,
 		}
 		return tell[sandboxTime](s, "/sandbox/clock", map[string]int64{"advance_seconds": int64(by / time.Second)})
 	})
-}
-
-// clockStepCommand completes a command that prints the sandbox's time.
-func clockStepCommand(
-	a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session, args []string) (answered[sandboxTime], error),
-) *cobra.Command {
-	return newControl(a, cmdutil.One, answeredView(sandboxTimeView), cmd,
-		func(s *cmdutil.Session, out cmdutil.Output[answered[sandboxTime]], args []string) error {
-			clock, err := do(s, args)
-			if err != nil {
-				return err
-			}
-			return out.Bare(clock, clock.value.Now)
-		})
 }

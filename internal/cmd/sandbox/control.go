@@ -53,7 +53,8 @@ func startControl(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) 
 	if !servesHere(s) {
 		for _, name := range []string{"base-url", "api-key-file"} {
 			if cmd.Flags().Changed(name) { // without this error, the command would reset a different sandbox
-				return nil, cmdutil.UsageError("--"+name+": it does not lead to a sandbox of this machine, and this command acts on one", "leave it out for the sandbox of till --sandbox, or give the address and the key of one that is served")
+				return nil, cmdutil.UsageError("--"+name+": it does not lead to a sandbox of this machine, and this command acts on one",
+					"leave it out for the sandbox of till --sandbox, or give the address and the key of one that is served")
 			}
 		}
 		if s.Origin("base_url").Kind == config.FromVariable {
@@ -98,6 +99,46 @@ func newControl[T any](
 		return run(s, out, args)
 	}
 	return cmdutil.WithView(a, form, view, cmd)
+}
+
+// newAnswer completes a control that prints one answer: with bare only its id, if no format is chosen.
+func newAnswer[T any](
+	a *cmdutil.App, view func(money.Registry) render.View[T], bare bool, cmd *cobra.Command,
+	do func(*cmdutil.Session, []string) (answered[T], error),
+) *cobra.Command {
+	return newControl(a, cmdutil.One, answeredView(view), cmd,
+		func(s *cmdutil.Session, out cmdutil.Output[answered[T]], args []string) error {
+			answer, err := do(s, args)
+			if err != nil {
+				return err
+			}
+			if bare {
+				return out.Bare(answer, out.View.ID(answer))
+			}
+			return out.One(answer)
+		})
+}
+
+// column is a column of a view: show makes the cell of a value, and of takes the value from a row.
+func column[T, V any](name, about string, show func(V) render.Cell, of func(T) V) render.Column[T] {
+	return render.Column[T]{Name: name, About: about, Cell: func(row T) render.Cell { return show(of(row)) }}
+}
+
+// whole returns a column that is never cut.
+func whole[T any](c render.Column[T]) render.Column[T] {
+	c.Whole = true
+	return c
+}
+
+// extra returns a column that is shown only when it is named, and detail one that the view of one thing shows too.
+func extra[T any](c render.Column[T]) render.Column[T] {
+	c.Extra = true
+	return c
+}
+
+func detail[T any](c render.Column[T]) render.Column[T] {
+	c.Extra, c.Detail = true, true
+	return c
 }
 
 // tell sends a request that changes the sandbox, so it sends it at most once.
@@ -155,8 +196,7 @@ func exchange[T any](
 }
 
 func fundCommand(a *cmdutil.App) *cobra.Command {
-	view := answeredView(fundedView)
-	return newControl(a, cmdutil.One, view, &cobra.Command{
+	return newAnswer(a, fundedView, false, &cobra.Command{
 		Use:   "fund AMOUNT",
 		Short: "Add money to the sandbox's balance",
 		Long: `Add money to the merchant's balance in the sandbox, and show the new balance.
@@ -164,16 +204,12 @@ The amount is an exact decimal with its code.`,
 		Example: `  till sandbox fund "1.5 Btc"
   till sandbox fund "250.00 USD" -o json`,
 		Args: cmdutil.Args("AMOUNT"),
-	}, func(s *cmdutil.Session, out cmdutil.Output[answered[funded]], args []string) error {
+	}, func(s *cmdutil.Session, args []string) (answered[funded], error) {
 		amount, err := s.Money.ParseAmount(args[0], api.Currency{})
 		if err != nil {
-			return err
+			return answered[funded]{}, err
 		}
-		funded, err := tell[funded](s, "/sandbox/fund", map[string]api.Amount{"amount": amount})
-		if err != nil {
-			return err
-		}
-		return out.One(funded)
+		return tell[funded](s, "/sandbox/fund", map[string]api.Amount{"amount": amount})
 	})
 }
 
@@ -187,8 +223,7 @@ func fundedView(m money.Registry) render.View[funded] {
 	return render.View[row]{
 		ID: func(f row) string { return f.Currency.Code },
 		Columns: []render.Column[row]{
-			{Name: "currency", About: "currency of the balance",
-				Cell: func(f row) render.Cell { return render.Text(f.Currency.Code) }},
+			column("currency", "currency of the balance", render.Text, func(f row) string { return f.Currency.Code }),
 			{Name: "balance", About: "the merchant's balance afterwards",
 				Amount: true, Cell: func(f row) render.Cell { return views.AmountCell(m, f.Balance) }},
 		},
@@ -218,24 +253,17 @@ func expireCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func endsInvoice(a *cmdutil.App, cmd *cobra.Command, path string) *cobra.Command {
-	view := answeredView(views.Invoices)
 	cmd.Args = cmdutil.Args("INVOICE")
-	return newControl(a, cmdutil.One, view, cmd,
-		func(s *cmdutil.Session, out cmdutil.Output[answered[api.Invoice]], args []string) error {
-			if err := api.CheckUUID(args[0]); err != nil {
-				return cmdutil.UsageError(err.Error(), "till invoice create prints the id")
-			}
-			invoice, err := tell[api.Invoice](s, path, map[string]string{"invoice": args[0]})
-			if err != nil {
-				return err
-			}
-			return out.One(invoice)
-		})
+	return newAnswer(a, views.Invoices, false, cmd, func(s *cmdutil.Session, args []string) (answered[api.Invoice], error) {
+		if err := api.CheckUUID(args[0]); err != nil {
+			return answered[api.Invoice]{}, cmdutil.UsageError(err.Error(), "till invoice create prints the id")
+		}
+		return tell[api.Invoice](s, path, map[string]string{"invoice": args[0]})
+	})
 }
 
 func advanceCommand(a *cmdutil.App) *cobra.Command {
-	view := answeredView(advancedView)
-	return newControl(a, cmdutil.One, view, &cobra.Command{
+	return newAnswer(a, advancedView, false, &cobra.Command{
 		Use:   "advance WITHDRAWAL STATUS",
 		Short: "Move a withdrawal of the sandbox to its next status",
 		Long: `Move a withdrawal of the sandbox to its next status, and show it. The setting
@@ -252,13 +280,10 @@ one of till --sandbox runs for one command only. See: till help callbacks.`,
     --currency Btc --amount 0.015 \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq)" Processing`,
 		Args: cmdutil.Args("WITHDRAWAL", "STATUS"),
-	}, func(s *cmdutil.Session, out cmdutil.Output[answered[advanced]], args []string) error {
+	}, func(s *cmdutil.Session, args []string) (answered[advanced], error) {
 		withdrawal, err := tell[advanced](s, "/sandbox/advance",
 			map[string]string{"withdrawal": args[0], "status": args[1]})
-		if err != nil {
-			return missing(err, "withdrawal", args[0], "withdraw", "list")
-		}
-		return out.One(withdrawal)
+		return withdrawal, missing(err, "withdrawal", args[0], "withdraw", "list")
 	})
 }
 
@@ -268,8 +293,7 @@ func inviteCommand(a *cmdutil.App) *cobra.Command {
 
 func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
 	var label string
-	view := answeredView(redeemedView)
-	cmd := newControl(a, cmdutil.One, view, &cobra.Command{
+	cmd := newAnswer(a, redeemedView, false, &cobra.Command{
 		Use:   "redeem INVITE",
 		Short: "Make a reseller from an invite of the sandbox",
 		Long: `Accept an invite of the sandbox, and print the id of the new reseller and its
@@ -278,19 +302,15 @@ invoices and withdrawals that you make belong to the reseller.`,
 		Example: `  till sandbox invite redeem --label "North shop" \
     "$(till --sandbox invite create -q)"`,
 		Args: cmdutil.Args("INVITE"),
-	}, func(s *cmdutil.Session, out cmdutil.Output[answered[redeemed]], args []string) error {
+	}, func(s *cmdutil.Session, args []string) (answered[redeemed], error) {
 		if err := api.CheckUUID(args[0]); err != nil {
-			return cmdutil.UsageError(err.Error(), "till invite create -q prints one")
+			return answered[redeemed]{}, cmdutil.UsageError(err.Error(), "till invite create -q prints one")
 		}
 		order := map[string]string{"invite": args[0]}
 		if s.Cmd.Flags().Changed("label") {
 			order["label"] = label
 		}
-		made, err := tell[redeemed](s, "/sandbox/redeem", order)
-		if err != nil {
-			return err
-		}
-		return out.One(made)
+		return tell[redeemed](s, "/sandbox/redeem", order)
 	})
 	cmd.Flags().StringVar(&label, "label", "", "what the reseller is called (default: the invite's label)")
 	return cmd
@@ -308,14 +328,12 @@ func redeemedView(money.Registry) render.View[redeemed] {
 	return render.View[row]{
 		ID: func(r row) string { return r.ID },
 		Columns: []render.Column[row]{
-			{Name: "id", About: "id of the new reseller",
-				Whole: true, Cell: func(r row) render.Cell { return render.Text(r.ID) }},
-			{Name: "label", About: "label of the reseller",
-				Cell: func(r row) render.Cell { return render.Text(r.Label) }},
-			{Name: "invite", About: "id of the invite that was accepted",
-				Whole: true, Cell: func(r row) render.Cell { return render.Text(r.Invite) }},
-			{Name: "api_key", About: "the reseller's API key; no command shows it again",
-				Whole: true, Cell: func(r row) render.Cell { return render.Text(r.Key) }},
+			whole(column("id", "id of the new reseller", render.Text, func(r row) string { return r.ID })),
+			column("label", "label of the reseller", render.Text, func(r row) string { return r.Label }),
+			whole(column("invite", "id of the invite that was accepted", render.Text,
+				func(r row) string { return r.Invite })),
+			whole(column("api_key", "the reseller's API key; no command shows it again", render.Text,
+				func(r row) string { return r.Key })),
 		},
 	}
 }

@@ -92,10 +92,8 @@ func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
 		ID:   func(s row) string { return s.BaseURL },
 		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
-			{Name: "base_url", About: "address of the sandbox",
-				Cell: func(s row) render.Cell { return render.Own(s.BaseURL) }},
-			{Name: "api_key", About: "API key of the sandbox",
-				Cell: func(s row) render.Cell { return render.Own(s.APIKey) }},
+			column("base_url", "address of the sandbox", render.Own, func(s row) string { return s.BaseURL }),
+			column("api_key", "API key of the sandbox", render.Own, func(s row) string { return s.APIKey }),
 		},
 	}
 }

@@ -100,16 +100,12 @@ func sandboxSettingView(money.Registry) render.View[setting] {
 		ID:   func(s row) string { return s.Name },
 		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
-			{Name: "name", About: "name of the setting, for --set",
-				Whole: true, Cell: func(s row) render.Cell { return render.Own(s.Name) }},
-			{Name: "value", About: "value that it has now, in the sandbox that your settings lead to",
-				Extra: true, Detail: true, Cell: func(s row) render.Cell { return render.Text(s.Value) }},
-			{Name: "default", About: "value if it is not set",
-				Cell: func(s row) render.Cell { return render.Own(s.Default) }},
-			{Name: "values", About: "values that it can have",
-				Cell: func(s row) render.Cell { return render.Own(s.Values) }},
-			{Name: "meaning", About: "what it decides", Extra: true, Detail: true,
-				Cell: func(s row) render.Cell { return render.Own(s.Meaning) }},
+			whole(column("name", "name of the setting, for --set", render.Own, func(s row) string { return s.Name })),
+			detail(column("value", "value that it has now, in the sandbox that your settings lead to", render.Text,
+				func(s row) string { return s.Value })),
+			column("default", "value if it is not set", render.Own, func(s row) string { return s.Default }),
+			column("values", "values that it can have", render.Own, func(s row) string { return s.Values }),
+			detail(column("meaning", "what it decides", render.Own, func(s row) string { return s.Meaning })),
 		},
 	}
 }
@@ -206,10 +202,8 @@ func settingValueView(money.Registry) render.View[settingValue] {
 		ID:   func(v row) string { return v.Name },
 		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
-			{Name: "name", About: "name of the setting",
-				Whole: true, Cell: func(v row) render.Cell { return render.Own(v.Name) }},
-			{Name: "value", About: "value that it has now",
-				Cell: func(v row) render.Cell { return render.Own(v.Value) }},
+			whole(column("name", "name of the setting", render.Own, func(v row) string { return v.Name })),
+			column("value", "value that it has now", render.Own, func(v row) string { return v.Value }),
 		},
 	}
 }

@@ -26,17 +26,16 @@ func sandboxStateView(money.Registry) render.View[sandboxState] {
 	return render.View[row]{
 		ID: func(s row) string { return s.ID },
 		Columns: []render.Column[row]{
-			{Name: "id", About: "id of the new state",
-				Whole: true, Cell: func(s row) render.Cell { return render.Text(s.ID) }},
-			{Name: "merchant_id", About: "id of the merchant in it",
-				Whole: true, Cell: func(s row) render.Cell { return render.Text(s.Merchant) }},
+			whole(column("id", "id of the new state", render.Text, func(s row) string { return s.ID })),
+			whole(column("merchant_id", "id of the merchant in it", render.Text,
+				func(s row) string { return s.Merchant })),
 		},
 	}
 }
 
 func resetCommand(a *cmdutil.App) *cobra.Command {
 	var to string
-	cmd := beginsState(a, &cobra.Command{
+	cmd := newAnswer(a, sandboxStateView, true, &cobra.Command{
 		Use:   "reset",
 		Short: "Reset the sandbox to its start",
 		Long: `Delete everything in the sandbox, its faults and its log of requests included,
@@ -84,7 +83,7 @@ func refusedInput(err error, prefix string) error {
 }
 
 func seedCommand(a *cmdutil.App) *cobra.Command {
-	return beginsState(a, &cobra.Command{
+	return newAnswer(a, sandboxStateView, true, &cobra.Command{
 		Use:   "seed FILE",
 		Short: "Reset the sandbox to the contents of a file",
 		Long: `Delete everything in the sandbox, and fill it from a file; - is standard input.
@@ -115,20 +114,6 @@ till help seeds lists every field.`,
 	}, func(s *cmdutil.Session, args []string) (answered[sandboxState], error) {
 		return beginWith(s, args[0])
 	})
-}
-
-// beginsState completes a command that prints the id of a new state.
-func beginsState(
-	a *cmdutil.App, cmd *cobra.Command, do func(s *cmdutil.Session, args []string) (answered[sandboxState], error),
-) *cobra.Command {
-	return newControl(a, cmdutil.One, answeredView(sandboxStateView), cmd,
-		func(s *cmdutil.Session, out cmdutil.Output[answered[sandboxState]], args []string) error {
-			state, err := do(s, args)
-			if err != nil {
-				return err
-			}
-			return out.Bare(state, state.value.ID)
-		})
 }
 
 func dumpCommand(a *cmdutil.App) *cobra.Command {
