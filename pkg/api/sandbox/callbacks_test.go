@@ -97,18 +97,14 @@ func (b box) advanceOver(id, status string) sandbox.Delivery {
 	var answer struct{ Delivery sandbox.Delivery }
 	w := b.send("POST", "/sandbox/advance", `{"withdrawal":"`+id+`","status":"`+status+`"}`)
 	b.ok(w)
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, json.Unmarshal(w.Body.Bytes(), &answer))
 	return answer.Delivery
 }
 
 func (b box) mustAdvance(id string, statuses ...string) {
 	b.t.Helper()
 	for _, status := range statuses {
-		if err := b.AdvanceWithdrawal(id, status); err != nil {
-			b.t.Fatal(err)
-		}
+		must(b.t, b.AdvanceWithdrawal(id, status))
 	}
 }
 
@@ -252,10 +248,7 @@ func TestCallbackUnanswered(t *testing.T) {
 	silent := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	closed := newReceiver(t, nil)
 	closed.Close()
-	rude, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rude := listen(t)
 	defer rude.Close()
 	go func() {
 		for {
@@ -483,9 +476,7 @@ func TestResend(t *testing.T) {
 	same(t, at(t, b.post("/sandbox/callbacks/resend", `{"id":"`+strings.ToUpper(d.ID)+`"}`), "attempts", 5, "status"), `503`)
 	b.refused(b.send("POST", "/sandbox/callbacks/resend", `{"id":"`+uuid("x")+`"}`), 404, "not_found", uuid("x"))
 	b.refused(b.send("POST", "/sandbox/callbacks/resend", `{}`), 400, "invalid_body", "id")
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
 	if _, err := b.Resend(d.ID); err == nil || !strings.Contains(err.Error(), "closed") {
 		t.Errorf("after the end: %v", err)
 	}
@@ -533,9 +524,7 @@ func TestCallbacksSurvive(t *testing.T) {
 	first := b.withCallback(in.URL + "/first")
 	b.mustAdvance(first, "Processing", "Completed")
 	before := b.Deliveries()
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
 	b = fileBox(t, path, set("callback_backoff", "1h"))
 	if was, is := fmt.Sprint(before), fmt.Sprint(b.Deliveries()); was != is {
 		t.Errorf("the log was %s and is %s", was, is)
@@ -543,9 +532,7 @@ func TestCallbacksSurvive(t *testing.T) {
 	if d, err := b.Resend(before[0].ID); err != nil || d.State != "pending" || len(d.Attempts) != 2 {
 		t.Errorf("a resend: %+v, %v", d, err)
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
 	b = fileBox(t, path)
 	wantStates(t, b, "Processing pending 2, Completed pending 0")
 	defer serve(t, b)()
@@ -572,10 +559,7 @@ func TestCallbackAfterLeftover(t *testing.T) {
 // serve runs Serve until stop is called.
 func serve(t testing.TB, b box) (stop func()) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := listen(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- b.Serve(ctx, listener) }()
@@ -620,10 +604,7 @@ func TestServeEndsDespiteCallback(t *testing.T) {
 	in := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) { close(out); <-r.Context().Done() })
 	defer b.Close() // closes before the receiver, which waits for it
 	id := b.withCallback(in.URL)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := listen(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, answered := make(chan error, 1), make(chan string, 1)
 	go func() { ended <- b.Serve(ctx, listener) }()
@@ -658,9 +639,7 @@ func TestResetDropsCallbacks(t *testing.T) {
 	advanced := make(chan error, 1)
 	go func() { advanced <- b.AdvanceWithdrawal(id, "Processing") }()
 	<-out
-	if err := b.Reset(""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Reset(""))
 	close(answer)
 	if err := <-advanced; err != nil {
 		t.Error(err)
@@ -674,10 +653,7 @@ func TestCallbacksInDump(t *testing.T) {
 	defer b.Close()
 	in := newReceiver(t, failing(1))
 	b.mustAdvance(b.withCallback(in.URL), "Processing", "Completed")
-	text, err := b.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dumped(t, b)
 	again := callbackBox(t, sandbox.WithSeedJSON(text))
 	if was, is := fmt.Sprint(b.Deliveries()), fmt.Sprint(again.Deliveries()); was != is {
 		t.Errorf("the log was %s and is %s", was, is)
@@ -713,10 +689,7 @@ func TestStartPostsPendingCallbacks(t *testing.T) {
 	b := callbackBox(t, set("callback_backoff", "1h"))
 	in := newReceiver(t, failing(1))
 	b.mustAdvance(b.withCallback(in.URL), "Processing")
-	text, err := b.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dumped(t, b)
 	again := sandbox.Start(t, sandbox.WithSeedJSON(text))
 	eventually(t, "it is delivered", func() bool { return states(again) == "Processing delivered 2" })
 }

@@ -230,12 +230,8 @@ func TestPagesInBrowser(t *testing.T) {
 	longFailed := invoice(strings.Repeat("Long", 60), `{"Crypto":"UsdtTrc20"}`, strings.Repeat("very-long-name-", 20), "9223372036854775000")
 	box.leads(box.visit("POST", "/invoice/"+longFailed+"/pay"), "../"+longFailed)
 	hebrew := invoice("הזמנה 1004", `{"Fiat":"Jpy"}`, "ספר (2)", "1200")
-	if err := box.PayInvoice(paid); err != nil {
-		t.Fatal(err)
-	}
-	if err := box.ExpireInvoice(expired); err != nil {
-		t.Fatal(err)
-	}
+	must(t, box.PayInvoice(paid))
+	must(t, box.ExpireInvoice(expired))
 	invite := at(t, box.post("/api/invite", `"`+uuid("page")+`"`), "invite").(string)
 	for _, page := range []struct{ name, path string }{
 		{"waiting", "/invoice/" + waiting}, {"paid", "/invoice/" + paid}, {"expired", "/invoice/" + expired},

@@ -144,9 +144,7 @@ func TestInvoicePageDecimals(t *testing.T) {
 func TestExpiredInvoicePage(t *testing.T) {
 	b := newBox(t)
 	id := b.create(invoicePath, shopInvoice("https://shop.example/"))
-	if err := b.ExpireInvoice(id); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.ExpireInvoice(id))
 	w := b.visit("GET", "/invoice/"+id)
 	b.shows(w, 200, ">Expired</span>", "has expired and can no longer be paid")
 	b.shows(w, 200, ">Expired at<", `<a class="onward" href="https://shop.example/">Return to the shop</a>`)
@@ -160,9 +158,7 @@ func TestExpiredInvoicePage(t *testing.T) {
 	}
 	b = newBox(t, set("error_wrong_status", "409:1"))
 	id = b.create(invoicePath, usdInvoice)
-	if err := b.ExpireInvoice(id); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.ExpireInvoice(id))
 	b.shows(b.visit("POST", "/invoice/"+id+"/pay"), 409)
 }
 
@@ -241,13 +237,8 @@ func TestFailedPaymentIsKept(t *testing.T) {
 	b := fileBox(t, path, set("payment_fails", "first"))
 	id := b.create(invoicePath, usdInvoice)
 	b.leads(b.visit("POST", "/invoice/"+id+"/pay"), "../"+id)
-	text, err := b.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	text := dumped(t, b)
+	must(t, b.Close())
 	byHand := newBox(t, sandbox.WithSeedJSON([]byte(`{"invoices":[{"id":"`+id+`","total":"25.00 Usd","failed_at":"2026-05-03T10:00:00Z"}]}`)), set("payment_fails", "first"))
 	for name, again := range map[string]box{
 		"file": fileBox(t, path, set("payment_fails", "first")),
@@ -315,9 +306,7 @@ func TestPageNotFound(t *testing.T) {
 	}
 	b.shows(b.visit("POST", "/invoice/"+uuid("none")+"/pay"), 404)
 	b.shows(b.visit("POST", "/invoice/x/pay"), 404)
-	if err := b.Reset(""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Reset(""))
 	b.shows(b.visit("GET", "/invoice/"+id), 404)
 	b.refused(b.visit("GET", "/invoice"), 404, "unknown_path") // the error of the interface, not a page
 	b = newBox(t, set("error_not_found", "410:7"))
@@ -452,9 +441,7 @@ func TestInvitePage(t *testing.T) {
 func TestPageOfBrokenState(t *testing.T) {
 	b := newBox(t, sandbox.WithState(filepath.Join(t.TempDir(), "box.db")))
 	id := b.create(invoicePath, usdInvoice)
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
 	for method, path := range map[string]string{"GET": "/invoice/" + id, "POST": "/invoice/" + id + "/pay"} {
 		b.shows(b.visit(method, path), 500, "<h1>This did not work</h1>")
 	}
@@ -465,14 +452,9 @@ func TestPageOfBrokenState(t *testing.T) {
 func TestDumpCannotRedirectElsewhere(t *testing.T) {
 	b := newBox(t)
 	b.create(invoicePath, shopInvoice("https://shop.example/"))
-	text, err := b.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Restore(text); err != nil {
-		t.Fatal(err)
-	}
-	err = b.Restore([]byte(strings.Replace(string(text), "https://shop.example/", "javascript:alert(1)", 1)))
+	text := dumped(t, b)
+	must(t, b.Restore(text))
+	err := b.Restore([]byte(strings.Replace(string(text), "https://shop.example/", "javascript:alert(1)", 1)))
 	if err == nil || !strings.Contains(err.Error(), "invoices[0]") {
 		t.Errorf("a dump with a script for a shop: %v", err)
 	}

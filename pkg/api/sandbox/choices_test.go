@@ -25,9 +25,7 @@ func (b box) paidReseller() (id, invoice, key string) {
 	id, key = b.reseller("Shop")
 	invoice = b.ok(b.sendAs(key, "POST", "/api/invoice", invoiceBody(""))).(string)
 	*b.now = b.now.Add(time.Hour)
-	if err := b.PayInvoice(invoice); err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, b.PayInvoice(invoice))
 	return id, invoice, key
 }
 
@@ -56,9 +54,7 @@ func TestWithdrawalChoices(t *testing.T) {
 		b := newBox(t, set("id_format", format), sandbox.WithSeed("demo"))
 		_, key := b.reseller("Shop")
 		id := b.ok(b.sendAs(key, "POST", "/api/invoice", invoiceBody(""))).(string)
-		if err := b.PayInvoice(id); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.PayInvoice(id))
 		theirs := b.ok(b.sendAs(key, "POST", createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"a"}`)).(string)
 		for _, item := range at(t, b.post(listPath, everything), "page_content").([]any) {
 			id := at(t, item, "id").(string)
@@ -69,10 +65,7 @@ func TestWithdrawalChoices(t *testing.T) {
 		}
 		resellers := b.get("/api/resellers/ids").([]any)
 		same(t, at(t, b.get(fmt.Sprintf("/api/reseller/withdraw?id=%s&withdraw=%s", resellers[len(resellers)-1], theirs)), "id"), `"`+theirs+`"`)
-		text, err := b.Dump()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := dumped(t, b)
 		again := newBox(t, sandbox.WithSeedJSON(text))
 		same(t, at(t, again.ok(again.sendAs(key, "GET", getPath+theirs, "")), "id"), `"`+theirs+`"`)
 	}
@@ -80,9 +73,7 @@ func TestWithdrawalChoices(t *testing.T) {
 	b := newBox(t, set("order_id_format", "text"), set("history_order", "newest"), set("fiat_address", "fiat"), set("merchant_id_format", "digits"))
 	for text, number := range map[string]string{"A-17/ü": "", "007": "", "-5": "", "17": "17", "99999999999999999999": ""} {
 		id := b.create(createPath, `{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":5}},"address":"a","external_order_id":"`+text+`"}`)
-		if err := b.AdvanceWithdrawal(id, "Processing"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.AdvanceWithdrawal(id, "Processing"))
 		got := b.get(getPath + id)
 		same(t, at(t, got, "external_order_id"), `"`+text+`"`)
 		same(t, at(t, got, "statuses", 0, "status"), `"Processing"`)
@@ -191,10 +182,7 @@ func TestInvoiceChoices(t *testing.T) {
 	stats := b.get("/api/reseller/stats?id=" + id)
 	same(t, at(t, stats, "total_volume"), `{"Eth":{"Eth":833334}}`)
 	same(t, at(t, stats, "invoice_rebates", invoice), `{"id":"`+invoice+`","paid_amount":{"Eth":833334},"rebate":{"Eth":83333},"created":"2026-05-03T11:00:00"}`)
-	text, err := b.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dumped(t, b)
 	same(t, newBox(t, sandbox.WithSeedJSON(text)).get("/api/reseller/balance?id="+id), `{"Crypto":{"Eth":833334},"Fiat":{}}`)
 
 	b = newBox(t, set("paid_in", "Eth"), set("rate_Eth", "0.000000001"))
@@ -207,13 +195,9 @@ func TestInvoiceChoices(t *testing.T) {
 	b.refused(b.send("POST", "/api/invoice", invoiceBody(`,"due_date":"soon"`)), 400, "invalid_body", "due_date")
 	b.create("/api/invoice", invoiceBody(`,"due_date":"2026-05-03T11:00:00"`))
 	free := b.create("/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[]}`)
-	if err := b.PayInvoice(free); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.PayInvoice(free))
 	same(t, at(t, b.get("/api/invoice?id="+free), "items"), `[]`)
-	if text, err = b.Dump(); err != nil {
-		t.Fatal(err)
-	}
+	text = dumped(t, b)
 	same(t, at(t, newBox(t, sandbox.WithSeedJSON(text)).post("/sandbox/restore", string(text)), "merchant_id"), fmt.Sprintf("%q", at(t, decode(t, string(text)), "merchant_id")))
 }
 

@@ -41,10 +41,7 @@ var controls = []struct{ method, path, body string }{
 func TestControlsAreLocked(t *testing.T) {
 	b := newBox(t, set("reseller_auth", "none"))
 	id, reseller := b.reseller("Shop")
-	before, err := b.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := dumped(t, b)
 	mine, theirs := b.get("/sandbox/state"), b.ok(b.sendAs(reseller, "GET", "/sandbox/state", ""))
 	if at(t, theirs, "merchant_id") != id || at(t, theirs, "id") != at(t, mine, "id") || at(t, mine, "merchant_id") == id {
 		t.Errorf("the merchant gets %v, and reseller %s %v", mine, id, theirs)
@@ -167,9 +164,7 @@ func TestDumpKeepsEverythingButTheIdentity(t *testing.T) {
 	id, key := b.reseller("Shop")
 	b.sendAs(key, "POST", "/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"},{"name":"y","amount":"1"}],"number":0,"order_id":""}`)
 	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a","memo":"m"}`)
-	if err := b.AdvanceClock(time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.AdvanceClock(time.Hour))
 	text := b.send("GET", "/sandbox/dump", "").Body.String()
 	if strings.Contains(text, key) {
 		t.Error("it shows a key")
@@ -205,10 +200,7 @@ func TestRestoreRefuses(t *testing.T) {
 	b.fault(sandbox.Fault{Do: "html", Times: 2})
 	b.send("GET", "/api/invites", "")
 	b.send("GET", "/api/invites", "")
-	text, err := b.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dumped(t, b)
 	old := b.Identity()
 	for _, c := range []struct {
 		list, key, value string

@@ -14,9 +14,7 @@ import (
 func TestMethodErrors(t *testing.T) {
 	b := newBox(t)
 	paid := b.create("/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"}]}`)
-	if err := b.PayInvoice(paid); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.PayInvoice(paid))
 	withdrawal := b.create(createPath, btcBody)
 	invite := at(t, b.post("/api/invite", `"`+uuid("i")+`"`), "invite").(string)
 	if _, _, err := b.RedeemInvite(invite, ""); err != nil {

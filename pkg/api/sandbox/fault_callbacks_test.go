@@ -90,13 +90,9 @@ func TestDelayCallback(t *testing.T) {
 				t.Errorf("the delivery is %s, due at %s", d.State, d.Due)
 			}
 			b.mustAdvance(id, "Completed")
-			if err := b.AdvanceClock(10*time.Minute - time.Second); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.AdvanceClock(10*time.Minute-time.Second))
 			wantStates(t, b, "Processing pending 0, Completed pending 0")
-			if err := b.AdvanceClock(time.Second); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.AdvanceClock(time.Second))
 			eventually(t, "both are delivered", func() bool { return states(b) == "Processing delivered 1, Completed delivered 1" })
 			if got := in.told(t); got != "Processing Completed" {
 				t.Errorf("the receiver was told %q", got)
@@ -113,19 +109,12 @@ func TestDelayCallbackOutlivesTheServer(t *testing.T) {
 	b.fault(sandbox.Fault{Do: "delay-callback=10m"})
 	in := newReceiver(t, nil)
 	b.mustAdvance(b.withCallback(in.URL), "Processing")
-	text, err := b.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	text := dumped(t, b)
+	must(t, b.Close())
 	for name, b := range map[string]box{"of a file": fileBox(t, path), "of a dump": callbackBox(t, sandbox.WithSeedJSON(text))} {
 		wantStates(t, b, "Processing pending 0")
 		stop := serve(t, b)
-		if err := b.AdvanceClock(10 * time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.AdvanceClock(10*time.Minute))
 		eventually(t, name+": it is delivered", func() bool { return states(b) == "Processing delivered 1" })
 		stop()
 	}
@@ -143,8 +132,6 @@ func TestResendDelayedCallback(t *testing.T) {
 	if d, err := b.Resend(b.Deliveries()[0].ID); err != nil || d.State != "delivered" || !d.Due.IsZero() {
 		t.Errorf("it is %s, due at %s, %v", d.State, d.Due, err)
 	}
-	if err := b.AdvanceClock(time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.AdvanceClock(time.Hour))
 	wantStates(t, b, "Processing delivered 1")
 }

@@ -60,9 +60,7 @@ func TestStaleList(t *testing.T) {
 	trade := func() {
 		t.Helper()
 		id := b.ok(b.sendAs(key, "POST", invoicePath, invoice)).(string)
-		if err := b.PayInvoice(id); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.PayInvoice(id))
 		b.ok(b.sendAs(key, "POST", createPath, `{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":50}},"address":"a"}`))
 	}
 	lists := []string{listPath, "/api/reseller/withdraw/list?id=" + reseller, "/api/reseller/invoice/list?id=" + reseller}
@@ -85,13 +83,9 @@ func TestStaleList(t *testing.T) {
 	}
 	totals("1") // 60 and 30 seconds old
 	b.get(getPath + last)
-	if err := b.AdvanceClock(29 * time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.AdvanceClock(29*time.Second))
 	totals("1")
-	if err := b.AdvanceClock(time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.AdvanceClock(time.Second))
 	totals("2")
 	b.counted("stale-list=1m:9/9") // creates and reads by id are not struck
 	if _, err := b.ClearFaults(); err != nil {
@@ -111,9 +105,7 @@ func TestStaleListCombines(t *testing.T) {
 	b.create(createPath, btcBody)
 	*b.now = b.now.Add(2 * time.Minute)
 	same(t, at(t, b.post(listPath, everything), "total"), "0")
-	if err := b.AdvanceClock(time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.AdvanceClock(time.Hour))
 	same(t, at(t, b.post(listPath, everything), "total"), "1")
 	// A filter's own end counts if it is earlier than that of the fault.
 	same(t, at(t, b.post(listPath, `{"currencies":[],"tags":[],"to":"2026-05-03T09:00:00Z"}`), "total"), "0")
@@ -135,10 +127,7 @@ func TestBodyFault(t *testing.T) {
 	body := "{\"error\":\xff\x00"
 	b := newBox(t)
 	b.post("/sandbox/faults", `{"do":"body","on":"POST /api/merchant_withdrawal/create","body":"eyJlcnJvciI6/wA="}`)
-	text, err := b.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dumped(t, b)
 	for name, b := range map[string]box{"itself": b, "of a dump": newBox(t, sandbox.WithSeedJSON(text))} {
 		if w := b.send("POST", createPath, btcBody); w.Code != http.StatusOK || w.Body.String() != body {
 			t.Errorf("%s: %d %q, want %q", name, w.Code, w.Body, body)

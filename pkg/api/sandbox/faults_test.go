@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -417,10 +416,7 @@ func TestFaultsAreState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := one.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dumped(t, one)
 	for name, copy := range map[string]box{"again": sharedBox(t, path), "of a dump": newBox(t, sandbox.WithSeedJSON(text))} {
 		if got, err := copy.Faults(); err != nil || !reflect.DeepEqual(got, before) {
 			t.Errorf("%s: %+v, %v", name, got, err)
@@ -643,10 +639,7 @@ func (b box) until(want ...string) {
 func TestDelayEndsWithTheServer(t *testing.T) {
 	b := newBox(t)
 	b.fault(sandbox.Fault{On: createOp, Do: "delay=10m"})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := listen(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	served, answered := make(chan error), make(chan error)
 	go func() { served <- b.Serve(ctx, listener) }()

@@ -41,9 +41,7 @@ func TestFrozenClock(t *testing.T) {
 		{19 * time.Second, "0s 10s pending"},
 		{10 * time.Minute, "0s 10s 30s 1m10s failed"},
 	} {
-		if err := b.AdvanceClock(c.by); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.AdvanceClock(c.by))
 		if got := attempts(b); got != c.want {
 			t.Errorf("%s later: got %q, want %q", c.by, got, c.want)
 		}
@@ -96,9 +94,7 @@ func TestFrozenClockMovesStepByStep(t *testing.T) {
 				}
 				b.withCallback(receiver.URL)
 				for range 3 * time.Hour / by {
-					if err := b.AdvanceClock(by); err != nil {
-						t.Fatal(err)
-					}
+					must(t, b.AdvanceClock(by))
 				}
 				if got := history(b); got != c.want {
 					t.Errorf("got  %s\nwant %s", got, c.want)
@@ -122,9 +118,7 @@ func TestFrozenClockMovedByAReceiver(t *testing.T) {
 	}))
 	defer receiver.Close()
 	b.withCallback(receiver.URL)
-	if err := b.AdvanceClock(2 * time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.AdvanceClock(2*time.Hour))
 	if got := b.Now().Sub(start); got != 3*time.Hour {
 		t.Errorf("the clock has moved by %v", got)
 	}
@@ -167,16 +161,12 @@ func TestFrozenRateRecovers(t *testing.T) {
 		b.get("/api/invites")
 	}
 	b.refused(b.send("GET", "/api/invites", ""), 429, "rate_limited")
-	if err := b.Reset(""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Reset(""))
 	for range 2 { // a reset counts anew, though the clock has not moved
 		b.get("/api/invites")
 	}
 	b.refused(b.send("GET", "/api/invites", ""), 429, "rate_limited")
-	if err := b.AdvanceClock(time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.AdvanceClock(time.Second))
 	b.get("/api/invites")
 }
 
@@ -234,19 +224,12 @@ func TestSeededIDs(t *testing.T) {
 	if one.Identity() == two.Identity() {
 		t.Error("two states of one file have one identity")
 	}
-	dump, err := b.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Restore(dump); err != nil {
-		t.Fatal(err)
-	}
+	dump := dumped(t, b)
+	must(t, b.Restore(dump))
 	if again := b.create(createPath, btcBody); again == first {
 		t.Errorf("the id %s came again", again)
 	}
-	if err := b.Reset(""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Reset(""))
 	if again := b.create(createPath, btcBody); again != first {
 		t.Errorf("after a reset the first id is %s, not %s", again, first)
 	}
@@ -308,9 +291,7 @@ func TestResetEndsRests(t *testing.T) {
 	b := callbackBox(t, sandbox.WithSeededIDs(), set("callback_backoff", "1h"))
 	first := b.withCallback(receiver.URL)
 	b.mustAdvance(first, "Processing")
-	if err := b.Reset(""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Reset(""))
 	second := b.withCallback(receiver.URL)
 	b.mustAdvance(second, "Processing")
 	if got := attempts(b); first != second || got != "0s pending" {

@@ -110,10 +110,7 @@ func FuzzRestore(f *testing.F) {
 		for _, id := range resellers {
 			b.agree(t, id, "volume", "rebate")
 		}
-		again, err := s.Dump()
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := dumped(t, s)
 		if err := s.Restore(again); err != nil {
 			t.Fatalf("its own dump is refused: %v\n%s", err, again)
 		}

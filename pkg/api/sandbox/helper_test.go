@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"bytes"
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -32,9 +33,7 @@ func newBox(t testing.TB, opts ...sandbox.Option) box {
 	now := start
 	opts = append([]sandbox.Option{sandbox.WithClock(func() time.Time { return now })}, opts...)
 	s, err := sandbox.New(opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return box{s, t, &now}
 }
 
@@ -44,6 +43,33 @@ func set(name, value string) sandbox.Option { return sandbox.WithSetting(name, v
 func (b box) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.t.Helper()
 	described.Serve(b.t, b.Server, w, r)
+}
+
+// must ends a test, or a check of package rapid, at an error.
+func must(t interface {
+	Helper()
+	Fatal(...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dumped returns the dump of a sandbox.
+func dumped(t testing.TB, s interface{ Dump() ([]byte, error) }) []byte {
+	t.Helper()
+	text, err := s.Dump()
+	must(t, err)
+	return text
+}
+
+// listen listens on a port that is free.
+func listen(t testing.TB) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	return listener
 }
 
 // send makes one request with the merchant's key.
@@ -63,9 +89,7 @@ func (b box) sendAs(key, method, path, body string) *httptest.ResponseRecorder {
 func (b box) Balance(code string) int64 {
 	b.t.Helper()
 	minor, err := b.Server.Balance(code)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, err)
 	return minor
 }
 
@@ -147,12 +171,15 @@ func decode(t testing.TB, text string) any {
 	return v
 }
 
-// same compares an answer with the wanted JSON.
-func same(t testing.TB, got any, want string) {
+// same compares an answer with the wanted one, or with its JSON.
+func same(t testing.TB, got, want any) {
 	t.Helper()
-	if !reflect.DeepEqual(got, decode(t, want)) {
-		text, _ := json.Marshal(got)
-		t.Errorf("got  %s\nwant %s", text, want)
+	if text, isJSON := want.(string); isJSON {
+		want = decode(t, text)
+	}
+	if !reflect.DeepEqual(got, want) {
+		text, _ := json.Marshal([]any{got, want})
+		t.Errorf("got and want: %s", text)
 	}
 }
 
@@ -185,9 +212,7 @@ func (b box) reseller(label string) (id, key string) {
 	b.t.Helper()
 	invite := at(b.t, b.post("/api/invite", `"`+uuid(label)+`"`), "invite").(string)
 	id, key, err := b.RedeemInvite(invite, label)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, err)
 	return id, key
 }
 

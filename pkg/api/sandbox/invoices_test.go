@@ -27,9 +27,7 @@ func TestInvoiceLife(t *testing.T) {
 
 	balance := b.Balance("Usd")
 	*b.now = start.Add(time.Minute)
-	if err := b.PayInvoice(id); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.PayInvoice(id))
 	same(t, b.get(invoicePath+"?id="+id), strings.NewReplacer(
 		`"choosen": null`, `"choosen": {"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":2501}},"at":"2026-05-03T10:01:00"}`,
 		"Awaiting", "Paid", "Open", "Closed").Replace(open))
@@ -47,9 +45,7 @@ func TestInvoiceLife(t *testing.T) {
 func TestInvoiceExpires(t *testing.T) {
 	b := newBox(t, set("invoice_statuses", "Waiting,Done,Late"), set("invoice_states", "Begun,Ended,Dropped"), set("choosen_unpaid", "empty"))
 	id := b.create(invoicePath, usdInvoice)
-	if err := b.ExpireInvoice(id); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.ExpireInvoice(id))
 	got := b.get(invoicePath + "?id=" + id).(map[string]any)
 	same(t, got["status"], `"Late"`)
 	same(t, got["state"], `"Dropped"`)

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,9 +110,7 @@ func TestPaceWhenTheClockGoesBack(t *testing.T) {
 func TestInvoiceExpiry(t *testing.T) {
 	b := newBox(t, set("invoice_expiry", "15m"))
 	waits, paid := b.create("/api/invoice", usdInvoice), b.create("/api/invoice", usdInvoice)
-	if err := b.PayInvoice(paid); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.PayInvoice(paid))
 	*b.now = b.now.Add(15*time.Minute - time.Second)
 	same(t, at(t, b.get("/api/invoice?id="+waits), "status"), `"Awaiting"`)
 	*b.now = b.now.Add(time.Second)
@@ -146,18 +143,14 @@ func moments(t *testing.T, path string) (all []time.Time) {
 	defer rows.Close()
 	for rows.Next() {
 		var text []byte
-		if err := rows.Scan(&text); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&text))
 		var changes []struct {
 			Withdrawal struct{ Statuses []struct{ At time.Time } }
 			Invoice    struct {
 				ExpiredAt time.Time `json:"expired_at"`
 			}
 		}
-		if err := json.Unmarshal(text, &changes); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(text, &changes))
 		for _, c := range changes {
 			if n := len(c.Withdrawal.Statuses); n > 1 {
 				all = append(all, c.Withdrawal.Statuses[n-1].At)
@@ -219,9 +212,7 @@ func TestClockJumpsACentury(t *testing.T) {
 		b.create(createPath, btcBody)
 		b.create("/api/invoice", usdInvoice)
 	}
-	if err := b.AdvanceClock(100 * 365 * 24 * time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.AdvanceClock(100*365*24*time.Hour))
 	same(t, at(t, b.post(listPath, `{"currencies":[],"tags":["Completed"]}`), "total"), fmt.Sprint(many))
 }
 
@@ -231,22 +222,15 @@ func TestRestoredStateMovesOnTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	old := newBox(t)
 	id := old.create(createPath, btcBody)
-	text, err := old.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dumped(t, old)
 	b := fileBox(t, path, set("withdrawal_pace", twoSteps))
 	b.create(createPath, btcBody)
-	if err := b.AdvanceClock(time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.AdvanceClock(time.Minute))
 	if made := moments(t, path); len(made) != 1 {
 		t.Errorf("moving the clock made %d moves", len(made))
 	}
 	*b.now = b.now.Add(time.Hour)
-	if err := b.Restore(text); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Restore(text))
 	want := "New 10:00:00, Processing 10:00:30, Completed 10:02:30"
 	if got := b.statuses(id); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -287,10 +271,7 @@ func TestServeKeepsTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := listen(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, listener) }()

@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -10,15 +9,6 @@ import (
 const listPath = "/api/merchant_withdrawal/list"
 
 const everything = `{"currencies":[],"tags":[]}`
-
-func must(t testing.TB, v any) []byte {
-	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
 
 // orders returns the order ids on a page, first to last.
 func orders(t testing.TB, page any) string {
@@ -113,9 +103,7 @@ func TestFilters(t *testing.T) {
 	b := newBox(t)
 	ids := fill(b, 6) // 10:01 to 10:06
 	for _, id := range ids[:2] {
-		if err := b.AdvanceWithdrawal(id, "Processing"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.AdvanceWithdrawal(id, "Processing"))
 	}
 	for _, test := range []struct{ filter, want string }{
 		{everything, "654321"},
@@ -145,9 +133,7 @@ func TestFilters(t *testing.T) {
 func TestFilterSettings(t *testing.T) {
 	b := newBox(t, set("tags_match", "history"), set("period_end", "exclusive"), set("filter_times", "layout"), set("time_layout", "02.01.2006 15:04:05"))
 	ids := fill(b, 3)
-	if err := b.AdvanceWithdrawal(ids[0], "Processing"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.AdvanceWithdrawal(ids[0], "Processing"))
 	if got := orders(t, b.post(listPath, `{"currencies":[],"tags":["New"]}`)); got != "321" {
 		t.Errorf("by history: %q", got)
 	}

@@ -64,9 +64,7 @@ func TestSwap(t *testing.T) {
 
 	// The refund of a swap is in the withdrawn currency.
 	for _, status := range []string{"Processing", "Failed"} {
-		if err := b.AdvanceWithdrawal(id, status); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.AdvanceWithdrawal(id, status))
 	}
 	if b.Balance("Btc") != 1000 || b.Balance("UsdtTrc20") != 400 {
 		t.Errorf("after the refund: %d Btc, %d UsdtTrc20", b.Balance("Btc"), b.Balance("UsdtTrc20"))
@@ -178,9 +176,7 @@ func (l *ledger) withdraw(t *rapid.T) {
 	}
 	if w.Code == 200 {
 		var id string
-		if err := json.Unmarshal(w.Body.Bytes(), &id); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(w.Body.Bytes(), &id))
 		l.move(c.Code, -cost.Int64())
 		l.debits[id] = debit{c.Code, cost.Int64()}
 		l.open = append(l.open, id)

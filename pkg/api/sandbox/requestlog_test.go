@@ -131,9 +131,7 @@ func TestRequestsOverHTTP(t *testing.T) {
 	} {
 		b.refused(b.send("GET", "/sandbox/requests?"+query, ""), 400, "invalid_query", names)
 	}
-	if err := b.Reset(""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Reset(""))
 	b.get("/api/invites")
 	if got := requested(b.Requests()); len(got) != 1 || !strings.HasPrefix(got[0], "6 GET /api/invites") {
 		t.Errorf("after a reset the log has %q", got)
@@ -206,9 +204,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	same(t, at(t, b.get("/sandbox/requests?on=GET+/api/invites"), "dropped"), fmt.Sprint(first-1))
 	same(t, at(t, b.get(fmt.Sprint("/sandbox/requests?on=GET+/api/invites&since=", first-3)), "dropped"), "2")
 	same(t, at(t, b.get(fmt.Sprint("/sandbox/requests?on=GET+/api/invites&since=", first)), "dropped"), "0")
-	if err := b.Reset(""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Reset(""))
 	same(t, at(t, b.get("/sandbox/requests"), "dropped"), "0")
 	for range 3 {
 		b.send("POST", createPath, long)

@@ -122,10 +122,7 @@ func TestSeedVolumeDoesNotReplaceBalance(t *testing.T) {
 	empty := newBox(t, sandbox.WithSeed("none"))
 	empty.Fund("Btc", 1500)
 	empty.create(createPath, btcBody)
-	text, err := empty.Dump()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := dumped(t, empty)
 	if got := newBox(t, sandbox.WithSeedJSON(text)).Balance("Btc"); got != 0 {
 		t.Errorf("%d Btc came from nowhere", got)
 	}
@@ -468,10 +465,7 @@ func TestDemoIsRecent(t *testing.T) {
 				same(t, at(t, b.post(listPath, filter), "total"), "5")
 			}
 			same(t, at(t, b.post(listPath, everything), "total"), "5")
-			text, err := b.Dump()
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := dumped(t, b)
 			for _, when := range regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`).FindAllString(string(text), -1) {
 				if when > `"`+now+`"` {
 					t.Errorf("the demo has the time %s", when)

@@ -14,10 +14,7 @@ import (
 
 func TestServeEndsWithItsContext(t *testing.T) {
 	b := newBox(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := listen(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
 	go func() { stopped <- b.Serve(ctx, listener) }()
@@ -51,10 +48,7 @@ func TestServeEndsDespiteIdleConnections(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t)
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			listener := listen(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			stopped := make(chan error, 1)
 			go func() { stopped <- b.Serve(ctx, listener) }()

@@ -42,9 +42,7 @@ func TestSet(t *testing.T) {
 
 func (b box) set(values map[string]string) {
 	b.t.Helper()
-	if err := b.Server.Set(values); err != nil {
-		b.t.Fatal(err)
-	}
+	must(b.t, b.Server.Set(values))
 }
 
 // TestSetRefuses checks that a wrong setting changes none, and that a misspelt one gets a suggestion.
@@ -160,12 +158,8 @@ func TestResetGoesBackToTheStart(t *testing.T) {
 			began := b.Identity()
 			spoil := func() {
 				b.set(map[string]string{"first_page": "1", "list_order": "oldest"})
-				if err := b.AdvanceClock(time.Hour); err != nil {
-					t.Fatal(err)
-				}
-				if err := b.Fund("Usd", 100); err != nil {
-					t.Fatal(err)
-				}
+				must(t, b.AdvanceClock(time.Hour))
+				must(t, b.Fund("Usd", 100))
 				b.fault(sandbox.Fault{Do: "status=418"})
 				for range 3 {
 					if w := b.send("GET", "/api/invites", ""); w.Code != 418 {
@@ -205,9 +199,7 @@ func TestResetGoesBackToTheStart(t *testing.T) {
 				b.get("/api/resellers/ids")
 			}
 			b.set(map[string]string{"callback_on_create": "yes", "error_invalid_query": "418:7"})
-			if err := b.Reset(""); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.Reset(""))
 			b.refused(b.send("GET", "/api/merchant_withdrawal", ""), 400, "invalid_query")
 			b.withCallback("http://127.0.0.1:9/")
 			if all := b.Deliveries(); len(all) != 0 {

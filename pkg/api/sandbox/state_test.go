@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -62,13 +61,9 @@ func TestStateSurvivesRestart(t *testing.T) {
 	b := fileBox(t, path, sandbox.WithSeed("demo"))
 	id, key := b.reseller("Shop")
 	invoice := decode(t, b.sendAs(key, "POST", "/api/invoice", `{"title":"ü","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"2500"}]}`).Body.String()).(string)
-	if err := b.PayInvoice(invoice); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.PayInvoice(invoice))
 	w := b.create(createPath, `{"currency":{"Crypto":"Ltc"},"amount":{"Crypto":{"Ltc":100100000000000}},"address":"a","external_order_id":"9007199254740993"}`)
-	if err := b.AdvanceWithdrawal(w, "Cancelled"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.AdvanceWithdrawal(w, "Cancelled"))
 	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a","memo":"m"}`) // swaps
 	var ids []string
 	for _, v := range b.get("/api/resellers/ids").([]any) {
@@ -78,9 +73,7 @@ func TestStateSurvivesRestart(t *testing.T) {
 	if len(ids) != 5 || len(b.Swaps()) == 0 || !slices.Contains(ids, id) {
 		t.Fatalf("the test has nothing to compare: %v", ids)
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
 	again := fileBox(t, path, sandbox.WithSeed("none"))
 	if after := again.everythingIn(ids...); after != before {
 		t.Errorf("before %s\nafter  %s", before, after)
@@ -110,9 +103,7 @@ func TestStateIsShared(t *testing.T) {
 	}
 	id := one.create(createPath, btcBody)
 	same(t, at(t, two.get(getPath+id), "id"), `"`+id+`"`)
-	if err := two.AdvanceWithdrawal(id, "Cancelled"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, two.AdvanceWithdrawal(id, "Cancelled"))
 	if err := one.AdvanceWithdrawal(id, "Processing"); err == nil {
 		t.Error("a withdrawal that another server has cancelled goes on")
 	}
@@ -122,9 +113,7 @@ func TestStateIsShared(t *testing.T) {
 		t.Errorf("a key of the other server: %d %s", got.Code, got.Body)
 	}
 	old := one.Identity()
-	if err := one.Reset(""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, one.Reset(""))
 	if now := two.Identity(); now == old || now != one.Identity() {
 		t.Errorf("after a reset one is %s and two is %s, it was %s", one.Identity(), now, old)
 	}
@@ -191,9 +180,7 @@ func TestStateOfSomethingElse(t *testing.T) {
 	}
 	db.Close()
 	text := filepath.Join(dir, "text")
-	if err := os.WriteFile(text, []byte(strings.Repeat("This is no database. ", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(text, []byte(strings.Repeat("This is no database. ", 100)), 0o600))
 	damaged := filepath.Join(dir, "damaged.db")
 	fileBox(t, damaged).Close()
 	if db, err = sql.Open("sqlite", damaged); err != nil {
@@ -282,14 +269,9 @@ func TestServesForAnotherTest(t *testing.T) {
 		t.Skip("it is a part of TestKilledServersLoseNothing")
 	}
 	b := fileBox(t, path, sandbox.WithKey("till_sandbox_test"))
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := listen(t)
 	fmt.Printf("http://%s\n", listener.Addr())
-	if err := b.Serve(context.Background(), listener); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Serve(context.Background(), listener))
 }
 
 func serveInChild(t *testing.T, path string) (address string, child *exec.Cmd) {
@@ -300,9 +282,7 @@ func serveInChild(t *testing.T, path string) (address string, child *exec.Cmd) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, child.Start())
 	t.Cleanup(func() { child.Process.Kill(); child.Wait() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, "http://") {
@@ -317,9 +297,7 @@ func TestStateHasOneServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	_, child := serveInChild(t, path)
 	link := path + "2"
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(path, link))
 	refused := func(by string, open sandbox.Option) {
 		t.Helper()
 		_, err := sandbox.New(open)

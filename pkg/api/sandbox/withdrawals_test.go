@@ -40,7 +40,7 @@ func TestWithdrawalCreateAndGet(t *testing.T) {
 	same(t, at(t, listed, "page_content", 0, "address"), `{"Crypto":{"currency":"Btc","address":"bc1q<&>é"}}`)
 	item := at(t, listed, "page_content", 0).(map[string]any)
 	item["address"] = "bc1q<&>é"
-	same(t, got, string(must(t, item)))
+	same(t, got, item)
 	same(t, at(t, listed, "total"), "1")
 	same(t, at(t, listed, "page_count"), "1")
 }
@@ -209,9 +209,7 @@ func TestWithdrawalStatuses(t *testing.T) {
 	b := newBox(t)
 	id := b.create(createPath, btcBody)
 	*b.now = start.Add(90*1e9 + 5)
-	if err := b.AdvanceWithdrawal(id, "Processing"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.AdvanceWithdrawal(id, "Processing"))
 	got := b.get(getPath + id)
 	same(t, at(t, got, "statuses"), `[{"status":"New","at":"2026-05-03T10:00:00"},{"status":"Processing","at":"2026-05-03T10:01:30"}]`)
 	same(t, at(t, got, "current"), `"Processing"`)
@@ -229,9 +227,7 @@ func TestWithdrawalStatuses(t *testing.T) {
 		id := b.create(createPath, btcBody)
 		balance := b.Balance("Btc")
 		for _, step := range []string{"Processing", status} {
-			if err := b.AdvanceWithdrawal(id, step); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.AdvanceWithdrawal(id, step))
 		}
 		if got := b.Balance("Btc") - balance; got != back {
 			t.Errorf("%s gave %d back, want %d", status, got, back)
@@ -241,9 +237,7 @@ func TestWithdrawalStatuses(t *testing.T) {
 	b = newBox(t, set("withdrawal_flow", "Queued>Sent,Sent>Queued"))
 	id = b.create(createPath, btcBody)
 	for _, step := range []string{"Sent", "Queued", "Sent"} {
-		if err := b.AdvanceWithdrawal(id, step); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.AdvanceWithdrawal(id, step))
 	}
 	same(t, at(t, b.get(getPath+id), "current"), `"Sent"`)
 }
