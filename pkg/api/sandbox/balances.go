@@ -11,23 +11,6 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-func (s *settings) viewBalances(_ *store.Reseller, a *store.Account) any {
-	grouped := wire.GroupedView{Crypto: map[string]int64{}, Fiat: map[string]int64{}}
-	list := []any{}
-	for _, m := range s.Held(a, store.Balance) {
-		group := grouped.Crypto
-		if money.ByCode[m.Code].Kind == money.Fiat {
-			group = grouped.Fiat
-		}
-		group[money.ByCode[m.Code].AmountCode()] = m.Minor
-		list = append(list, s.ViewBalance(m, nil))
-	}
-	if s.BalanceRecord == "list" {
-		return list
-	}
-	return grouped
-}
-
 func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 	q := r.query()
 	id, currency := q.UUID("id"), q.Currency("currency")
@@ -82,14 +65,6 @@ func (s *settings) readIncludeFiat(q *wire.Query) string {
 		q.Fail("The query parameter include_fiat is %q; it must be true or false.", refusal.Shorten(value))
 	}
 	return ""
-}
-
-func (s *settings) viewRebates(_ *store.Reseller, a *store.Account) any {
-	amounts := []wire.AmountView{}
-	for _, m := range s.Held(a, store.Rebates) {
-		amounts = append(amounts, wire.ViewAmount(m))
-	}
-	return amounts
 }
 
 func (s *Server) getResellerRebateIn(r *request) (any, error) {
@@ -151,9 +126,8 @@ func (s *Server) Swaps() (swaps []Swap) {
 	return swaps
 }
 
-// A Swap is one automatic exchange. Taken is the smallest number of minor units of
-// From that is worth at least Given of To, so rounding costs less than one minor
-// unit of From.
+// A Swap is one automatic exchange. Taken is the smallest number of minor units of From that is worth at
+// least Given of To, so rounding costs less than one minor unit of From.
 type Swap struct {
 	Withdrawal string    `json:"withdrawal"`
 	Account    string    `json:"account"` // whose funds: the merchant's id or a reseller's
@@ -164,8 +138,7 @@ type Swap struct {
 	At         time.Time `json:"at"`
 }
 
-// Kind is the kind of a currency, crypto or fiat, spelled as in the interface and in
-// package api.
+// Kind is the kind of a currency, crypto or fiat, spelled as in the interface and in package api.
 type Kind string
 
 // The two kinds of currency.
@@ -182,8 +155,8 @@ type Currency struct {
 	MemoRequired bool // a withdrawal in it must carry a memo
 }
 
-// Currencies returns the complete registry: every currency that the sandbox knows,
-// in the order in which an automatic swap uses them.
+// Currencies returns the complete registry: every currency that the sandbox knows, in the order in which an
+// automatic swap uses them.
 func Currencies() []Currency {
 	return mapped(money.Registry, func(c money.Currency) Currency {
 		return Currency{c.Code, Kind(c.Kind), c.Decimals, c.MemoRequired}

@@ -16,8 +16,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// bare returns the smallest server of these two operations: it decodes, stores and
-// encodes. It is the baseline for the sandbox.
+// bare returns the smallest server of these two operations: it decodes, stores and encodes. It is the
+// baseline for the sandbox.
 func bare() http.Handler {
 	type status struct {
 		Status string `json:"status"`
@@ -125,8 +125,7 @@ func BenchmarkHandler(b *testing.B) {
 	run("list", "POST", listPath+"?page_size=100", everything)
 }
 
-// bareFile returns the smallest durable create: one SQLite transaction for each
-// request.
+// bareFile returns the smallest durable create: one SQLite transaction for each request.
 func bareFile(b *testing.B) http.Handler {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "bare.db")+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(20000)&_txlock=immediate")
 	if err != nil {

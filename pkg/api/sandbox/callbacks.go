@@ -11,11 +11,11 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// A Delivery carries one status of a withdrawal to the withdrawal's callback. It is
-// stored in the same change as the status.
+// A Delivery carries one status of a withdrawal to the withdrawal's callback. It is stored in the same change
+// as the status.
 //
-// Its State is pending, delivered, failed (given up), refused (the target is not
-// allowed) or lost (the fault lose-callback struck it).
+// Its State is pending, delivered, failed (given up), refused (the target is not allowed) or lost (the fault
+// lose-callback struck it).
 type Delivery struct {
 	ID         string          `json:"id"`
 	Withdrawal string          `json:"withdrawal"`
@@ -42,8 +42,8 @@ func viewDelivery(d *store.Delivery) Delivery {
 	return Delivery{d.ID, d.Withdrawal, d.Status, d.URL, d.State, attempts, json.RawMessage(d.Body), d.Due}
 }
 
-// announce returns the delivery of a withdrawal's current status, or nil if there is
-// no callback. Faults may strike it.
+// announce returns the delivery of a withdrawal's current status, or nil if there is no callback. Faults may
+// strike it.
 func (s *Server) announce(st *store.State, w *store.Withdrawal) (*store.Delivery, []store.Change) {
 	if w.Callback == "" {
 		return nil, nil
@@ -68,10 +68,9 @@ func (s *Server) Deliveries() []Delivery {
 	return all
 }
 
-// Resend posts a delivery again, whatever its state, and returns it as it is after
-// the attempt. It is no error if the receiver fails again. A pending delivery is
-// posted at once, unless an earlier one of the same withdrawal is also pending: that
-// one must come first.
+// Resend posts a delivery again, whatever its state, and returns it as it is after the attempt. It is no
+// error if the receiver fails again. A pending delivery is posted at once, unless an earlier one of the same
+// withdrawal is also pending: that one must come first.
 func (s *Server) Resend(id string) (Delivery, error) {
 	d, err := s.resend(context.Background(), id)
 	return d, exported(err)
@@ -86,10 +85,6 @@ func (s *Server) resend(ctx context.Context, id string) (Delivery, error) {
 		return Delivery{}, err
 	}
 	return viewDelivery(&d), nil
-}
-
-func (s *Server) controlCallbacks(r *request) (any, error) {
-	return s.Deliveries(), nil
 }
 
 // controlResend takes {"id": id} and answers with the delivery after the attempt.

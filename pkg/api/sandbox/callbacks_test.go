@@ -22,8 +22,7 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// A receiver receives callbacks. answer writes its answers; it gets the number of
-// the request, from 1.
+// A receiver receives callbacks. answer writes its answers; it gets the number of the request, from 1.
 type receiver struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -90,8 +89,7 @@ func (b box) withCallback(url string) string {
 	return b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"a<&>b","callback":"`+url+`"}`)
 }
 
-// advanceOver moves a withdrawal to a status through the control, and returns the
-// delivery.
+// advanceOver moves a withdrawal to a status through the control, and returns the delivery.
 func (b box) advanceOver(id, status string) sandbox.Delivery {
 	b.t.Helper()
 	var answer struct{ Delivery sandbox.Delivery }
@@ -111,13 +109,11 @@ func (b box) mustAdvance(id string, statuses ...string) {
 // eventually waits until so returns true.
 func eventually(t testing.TB, what string, so func() bool) {
 	t.Helper()
-	for range 2000 {
-		if so() {
-			return
+	for end := time.Now().Add(time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it never came to this: %s", what)
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
-	t.Fatalf("it never came to this: %s", what)
 }
 
 // states returns the states of all deliveries, with the number of attempts.
@@ -189,8 +185,8 @@ func TestCallbackOnCreate(t *testing.T) {
 	}
 }
 
-// TestCallbackRetries checks that a receiver that fails twice gets the same body
-// three times, and later deliveries only afterwards.
+// TestCallbackRetries checks that a receiver that fails twice gets the same body three times, and later
+// deliveries only afterwards.
 func TestCallbackRetries(t *testing.T) {
 	b := callbackBox(t)
 	retry := make(chan struct{})
@@ -225,7 +221,7 @@ func quiet(t testing.TB) {
 	eventually(t, "no goroutine that posts is left", func() bool {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
-		return !strings.Contains(string(stacks), "sandbox.(*Server).deliver") && !strings.Contains(string(stacks), "http.(*persistConn)")
+		return !strings.Contains(string(stacks), "webhook.(*Sender).deliver") && !strings.Contains(string(stacks), "http.(*persistConn)")
 	})
 }
 
@@ -240,8 +236,7 @@ func TestCallbackGivenUp(t *testing.T) {
 	}
 }
 
-// TestCallbackUnanswered covers receivers that give no answer: no listener, no
-// answer in time, or not HTTP.
+// TestCallbackUnanswered covers receivers that give no answer: no listener, no answer in time, or not HTTP.
 func TestCallbackUnanswered(t *testing.T) {
 	patient := callbackBox(t, set("callback_attempts", "1"), set("callback_timeout", "1m"))
 	hasty := callbackBox(t, set("callback_attempts", "1"), set("callback_timeout", "50ms"))
@@ -278,8 +273,7 @@ func TestCallbackUnanswered(t *testing.T) {
 	}
 }
 
-// TestCallbackAnswer checks that an attempt keeps at most 1 KiB of an answer, and
-// only valid text.
+// TestCallbackAnswer checks that an attempt keeps at most 1 KiB of an answer, and only valid text.
 func TestCallbackAnswer(t *testing.T) {
 	b := callbackBox(t, set("callback_attempts", "1"))
 	for _, test := range []struct {
@@ -305,8 +299,7 @@ func TestCallbackAnswer(t *testing.T) {
 	}
 }
 
-// TestCallbackTargets checks that nothing is posted to another machine, in whatever
-// form the URL names it.
+// TestCallbackTargets checks that nothing is posted to another machine, in whatever form the URL names it.
 func TestCallbackTargets(t *testing.T) {
 	defer fakeNames(t, map[string][4]byte{"shop.example.": {192, 0, 2, 1}, "here.localhost.": {127, 0, 0, 1}})()
 	b := callbackBox(t)
@@ -379,9 +372,8 @@ func fakeNames(t *testing.T, names map[string][4]byte) (undo func()) {
 	return func() { nameServer.Store(nil); conn.Close() }
 }
 
-// nameServer is the address that answers name lookups while a test fakes them. The
-// resolver is replaced once, before any test: a connection whose answer is no longer
-// awaited may still use it when a test ends.
+// nameServer is the address that answers name lookups while a test fakes them. The resolver is replaced once,
+// before any test: a connection whose answer is no longer awaited may still use it when a test ends.
 var nameServer atomic.Pointer[string]
 
 func init() {
@@ -422,8 +414,7 @@ func TestCallbackToAnyTarget(t *testing.T) {
 	}
 }
 
-// TestCallbackCallsBack checks that a receiver may call the sandbox, and even
-// advance the same withdrawal.
+// TestCallbackCallsBack checks that a receiver may call the sandbox, and even advance the same withdrawal.
 func TestCallbackCallsBack(t *testing.T) {
 	b := callbackBox(t, set("callback_timeout", "1m"))
 	var id string
@@ -482,8 +473,7 @@ func TestResend(t *testing.T) {
 	}
 }
 
-// TestResendPending checks that Resend posts a pending delivery at once, but not
-// before an earlier one.
+// TestResendPending checks that Resend posts a pending delivery at once, but not before an earlier one.
 func TestResendPending(t *testing.T) {
 	b := newBox(t, set("callback_backoff", "1h"))
 	defer b.Close()
@@ -515,8 +505,8 @@ func TestResendPending(t *testing.T) {
 	}
 }
 
-// TestCallbacksSurvive checks that a state file keeps pending deliveries. The next
-// server can resend them, and one that runs Serve posts them by itself.
+// TestCallbacksSurvive checks that a state file keeps pending deliveries. The next server can resend them,
+// and one that runs Serve posts them by itself.
 func TestCallbacksSurvive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	in := newReceiver(t, failing(2))
@@ -535,12 +525,13 @@ func TestCallbacksSurvive(t *testing.T) {
 	must(t, b.Close())
 	b = fileBox(t, path)
 	wantStates(t, b, "Processing pending 2, Completed pending 0")
-	defer serve(t, b)()
+	_, stop := b.serve()
+	defer func() { must(t, stop()) }()
 	eventually(t, "both are delivered", func() bool { return states(b) == "Processing delivered 3, Completed delivered 1" })
 }
 
-// TestCallbackAfterLeftover checks that a delivery left by an earlier process is
-// posted first, in the same call.
+// TestCallbackAfterLeftover checks that a delivery left by an earlier process is posted first, in the same
+// call.
 func TestCallbackAfterLeftover(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	in := newReceiver(t, failing(1))
@@ -556,23 +547,7 @@ func TestCallbackAfterLeftover(t *testing.T) {
 	}
 }
 
-// serve runs Serve until stop is called.
-func serve(t testing.TB, b box) (stop func()) {
-	t.Helper()
-	listener := listen(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- b.Serve(ctx, listener) }()
-	return func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// TestCloseCutsCallbackOff checks that Close cuts off requests in flight and leaves
-// no goroutine running.
+// TestCloseCutsCallbackOff checks that Close cuts off requests in flight and leaves no goroutine running.
 func TestCloseCutsCallbackOff(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	out := make(chan struct{})
@@ -596,35 +571,22 @@ func TestCloseCutsCallbackOff(t *testing.T) {
 	}
 }
 
-// TestServeEndsDespiteCallback checks that Serve does not wait for receivers: a
-// control that does is answered with the current state.
+// TestServeEndsDespiteCallback checks that Serve does not wait for receivers: a control that does is answered
+// with the current state.
 func TestServeEndsDespiteCallback(t *testing.T) {
 	b := callbackBox(t, set("callback_timeout", "1m"))
 	out := make(chan struct{})
 	in := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) { close(out); <-r.Context().Done() })
 	defer b.Close() // closes before the receiver, which waits for it
 	id := b.withCallback(in.URL)
-	listener := listen(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended, answered := make(chan error, 1), make(chan string, 1)
-	go func() { ended <- b.Serve(ctx, listener) }()
+	url, stop := b.serve()
+	answered := make(chan string, 1)
 	go func() {
-		r, _ := http.NewRequest("POST", "http://"+listener.Addr().String()+"/sandbox/advance", strings.NewReader(`{"withdrawal":"`+id+`","status":"Processing"}`))
-		r.Header.Set("Authorization", "Bearer "+b.Key())
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			answered <- err.Error()
-			return
-		}
-		defer answer.Body.Close()
-		text, _ := io.ReadAll(answer.Body)
-		answered <- string(text)
+		_, text, err := ask(b.Key(), "POST", url+"/sandbox/advance", `{"withdrawal":"`+id+`","status":"Processing"}`)
+		answered <- fmt.Sprint(text, err)
 	}()
 	<-out
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	must(t, stop())
 	if text := <-answered; !strings.Contains(text, `"state":"pending","attempts":[]`) {
 		t.Errorf("answered was %s", text)
 	}
@@ -661,9 +623,9 @@ func TestCallbacksInDump(t *testing.T) {
 	if copied, err := again.Dump(); err != nil || string(copied) != string(text) {
 		t.Errorf("the dump of a dump is %s, %v", copied, err)
 	}
-	stop := serve(t, again)
+	_, stop := again.serve()
 	eventually(t, "both are delivered", func() bool { return states(again) == "Processing delivered 2, Completed delivered 1" })
-	stop()
+	must(t, stop())
 	d := b.Deliveries()[0]
 	for what, change := range map[string][2]string{
 		"id":         {`"id": "` + d.ID, `"id": "x`},
@@ -694,8 +656,8 @@ func TestStartPostsPendingCallbacks(t *testing.T) {
 	eventually(t, "it is delivered", func() bool { return states(again) == "Processing delivered 2" })
 }
 
-// TestConcurrentCallbacks checks that many deliveries at the same time, in memory
-// and in a file, are each posted once and in order.
+// TestConcurrentCallbacks checks that many deliveries at the same time, in memory and in a file, are each
+// posted once and in order.
 func TestConcurrentCallbacks(t *testing.T) {
 	for _, b := range []box{callbackBox(t), fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
 		in := newReceiver(t, nil)

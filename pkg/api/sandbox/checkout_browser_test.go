@@ -12,9 +12,8 @@ import (
 	"example.com/till/e2e/chromium"
 )
 
-// TestCheckoutInBrowser checks that a customer who comes from the shop can pay with
-// the button and returns to the shop. No script runs, and the browser reports no
-// problem.
+// TestCheckoutInBrowser checks that a customer who comes from the shop can pay with the button and returns to
+// the shop. No script runs, and the browser reports no problem.
 func TestCheckoutInBrowser(t *testing.T) {
 	b := chromium.Start(t)
 	box := newBox(t)
@@ -73,8 +72,8 @@ func TestCheckoutInBrowser(t *testing.T) {
 	b.Quiet()
 }
 
-// TestCheckoutLeadsThroughRedirects checks that the browser follows the redirects of the shop, whichever origins they
-// lead to.
+// TestCheckoutLeadsThroughRedirects checks that the browser follows the redirects of the shop, whichever
+// origins they lead to.
 func TestCheckoutLeadsThroughRedirects(t *testing.T) {
 	b := chromium.Start(t)
 	box := newBox(t)
@@ -103,7 +102,8 @@ func TestCheckoutLeadsThroughRedirects(t *testing.T) {
 	b.Quiet()
 }
 
-// TestCheckoutBehindProxyInBrowser checks that the page, its form and the way back keep the prefix that a proxy strips.
+// TestCheckoutBehindProxyInBrowser checks that the page, its form and the way back keep the prefix that a
+// proxy strips.
 func TestCheckoutBehindProxyInBrowser(t *testing.T) {
 	b := chromium.Start(t)
 	box := newBox(t, set("payment_fails", "first"))
@@ -127,8 +127,8 @@ func TestCheckoutBehindProxyInBrowser(t *testing.T) {
 	}
 }
 
-// TestCheckoutByKeyboard checks that the keyboard is enough to pay, and that an
-// invoice without a shop leads back to its page.
+// TestCheckoutByKeyboard checks that the keyboard is enough to pay, and that an invoice without a shop leads
+// back to its page.
 func TestCheckoutByKeyboard(t *testing.T) {
 	b := chromium.Start(t)
 	box := newBox(t)
@@ -148,8 +148,8 @@ func TestCheckoutByKeyboard(t *testing.T) {
 	b.Quiet()
 }
 
-// TestFailedPaymentInBrowser checks that a customer whose payment failed stays on the
-// page, which a reload does not pay, and can try again.
+// TestFailedPaymentInBrowser checks that a customer whose payment failed stays on the page, which a reload
+// does not pay, and can try again.
 func TestFailedPaymentInBrowser(t *testing.T) {
 	b := chromium.Start(t)
 	box := newBox(t, set("payment_fails", "first"))
@@ -185,8 +185,7 @@ func TestFailedPaymentInBrowser(t *testing.T) {
 	b.Quiet()
 }
 
-// TestForeignFormInBrowser checks that a page of another site cannot pay with the
-// customer's browser.
+// TestForeignFormInBrowser checks that a page of another site cannot pay with the customer's browser.
 func TestForeignFormInBrowser(t *testing.T) {
 	b := chromium.Start(t)
 	box := newBox(t)
@@ -212,8 +211,7 @@ func TestForeignFormInBrowser(t *testing.T) {
 	}
 }
 
-// TestPagesInBrowser checks that every page fits every screen, and looks as
-// designed.
+// TestPagesInBrowser checks that every page fits every screen, and looks as designed.
 func TestPagesInBrowser(t *testing.T) {
 	b := chromium.Start(t)
 	box := newBox(t, set("payment_fails", "always"))

@@ -16,17 +16,14 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// visit requests a page as a browser does, without a key. Headers are given as
-// "Name: value".
+// visit requests a page as a browser does, without a key. Headers are given as "Name: value".
 func (b box) visit(method, path string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://localhost:80"+path, nil)
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")
 		r.Header.Set(name, value)
 	}
-	w := httptest.NewRecorder()
-	b.ServeHTTP(w, r)
-	return w
+	return b.do(r)
 }
 
 // shows checks that the answer is a page with this status and these pieces of HTML.
@@ -162,8 +159,8 @@ func TestExpiredInvoicePage(t *testing.T) {
 	b.shows(b.visit("POST", "/invoice/"+id+"/pay"), 409)
 }
 
-// TestPaymentOverflowOnPage checks that a payment that overflows the books is
-// refused on the page, and the invoice stays payable.
+// TestPaymentOverflowOnPage checks that a payment that overflows the books is refused on the page, and the
+// invoice stays payable.
 func TestPaymentOverflowOnPage(t *testing.T) {
 	b := newBox(t)
 	id := b.create(invoicePath, strings.Replace(usdInvoice, "2500", "9223372036854775807", 1))
@@ -171,9 +168,8 @@ func TestPaymentOverflowOnPage(t *testing.T) {
 	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
 }
 
-// TestPaymentFails checks that the setting payment_fails lets payments on the page
-// fail. The page says so and offers to try again, and everything else is as if there
-// had been no payment.
+// TestPaymentFails checks that the setting payment_fails lets payments on the page fail. The page says so and
+// offers to try again, and everything else is as if there had been no payment.
 func TestPaymentFails(t *testing.T) {
 	failed := []string{"<title>Payment failed: Order", `role="alert"`, "The payment failed.", "Nothing was paid.", "try again",
 		">Awaiting</span>", `<dt>Last payment</dt><dd><span class="status failed">Failed</span></dd>`, ">Try again: pay 25.00 USD</button>"}
@@ -217,8 +213,7 @@ func TestPaymentFails(t *testing.T) {
 	}
 }
 
-// TestFailedPaymentExpires checks that an invoice with a failed payment can expire,
-// and then says only that.
+// TestFailedPaymentExpires checks that an invoice with a failed payment can expire, and then says only that.
 func TestFailedPaymentExpires(t *testing.T) {
 	b := newBox(t, set("payment_fails", "first"), set("invoice_expiry", "15m"))
 	id := b.create(invoicePath, usdInvoice)
@@ -230,8 +225,8 @@ func TestFailedPaymentExpires(t *testing.T) {
 	b.shows(b.visit("POST", "/invoice/"+id+"/pay"), 422, "It had expired")
 }
 
-// TestFailedPaymentIsKept checks that a failed payment is part of the state: of its
-// file, of a dump, and of a seed written by a person.
+// TestFailedPaymentIsKept checks that a failed payment is part of the state: of its file, of a dump, and of a
+// seed written by a person.
 func TestFailedPaymentIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	b := fileBox(t, path, set("payment_fails", "first"))
@@ -253,8 +248,7 @@ func TestFailedPaymentIsKept(t *testing.T) {
 	}
 }
 
-// TestPageEscapes checks that the page shows the merchant's text as text, and
-// escapes invisible characters.
+// TestPageEscapes checks that the page shows the merchant's text as text, and escapes invisible characters.
 func TestPageEscapes(t *testing.T) {
 	b := newBox(t)
 	invoice := func(title, item string) string {
@@ -269,8 +263,8 @@ func TestPageEscapes(t *testing.T) {
 	b.shows(b.visit("GET", invoice("👩‍💻 می\u200cخواهم ☂️", "שלום")), 200, "<bdi>👩‍💻 می\u200cخواهم ☂️</bdi>", "<bdi>שלום</bdi>")
 }
 
-// TestFormAction checks that a page with a form lets it lead on through redirects to any shop, and that other pages
-// have no form.
+// TestFormAction checks that a page with a form lets it lead on through redirects to any shop, and that other
+// pages have no form.
 func TestFormAction(t *testing.T) {
 	b := newBox(t)
 	policy := func(path string) string {
@@ -342,8 +336,8 @@ func TestPageMethods(t *testing.T) {
 	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
 }
 
-// TestPageOrigin checks that a link from any site opens a page. Other requests from
-// another site, and its forms, are refused.
+// TestPageOrigin checks that a link from any site opens a page. Other requests from another site, and its
+// forms, are refused.
 func TestPageOrigin(t *testing.T) {
 	b := newBox(t)
 	page := "/invoice/" + b.create(invoicePath, shopInvoice("https://shop.example/"))
@@ -390,14 +384,13 @@ func TestPageOrigin(t *testing.T) {
 	b.refused(b.visit("GET", "/api/invoice", "Sec-Fetch-Site: cross-site", navigate, document), 403, "cross_origin")
 
 	r := httptest.NewRequest("GET", "http://shop.example"+page, nil)
-	w := httptest.NewRecorder()
-	b.ServeHTTP(w, r)
+	w := b.do(r)
 	b.shows(w, 403, "<h1>Refused</h1>", "shop.example")
 	b.hides(w, "Order")
 }
 
-// TestOnlyOneOfManyClicksPays checks that if many push the button at the same time, one of them
-// pays and all are redirected.
+// TestOnlyOneOfManyClicksPays checks that if many push the button at the same time, one of them pays and all
+// are redirected.
 func TestOnlyOneOfManyClicksPays(t *testing.T) {
 	b := newBox(t)
 	id := b.create(invoicePath, shopInvoice("https://shop.example/"))
@@ -447,8 +440,8 @@ func TestPageOfBrokenState(t *testing.T) {
 	}
 }
 
-// TestDumpCannotRedirectElsewhere checks that a dump cannot redirect customers to a URL that is not
-// a web page.
+// TestDumpCannotRedirectElsewhere checks that a dump cannot redirect customers to a URL that is not a web
+// page.
 func TestDumpCannotRedirectElsewhere(t *testing.T) {
 	b := newBox(t)
 	b.create(invoicePath, shopInvoice("https://shop.example/"))

@@ -12,8 +12,7 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// These tests change each setting that no other test changes, and check the
-// difference.
+// These tests change each setting that no other test changes, and check the difference.
 
 func invoiceBody(more string) string {
 	return `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"250"}]` + more + `}`

@@ -11,10 +11,9 @@ func (s *Server) Now() time.Time {
 	return s.store.Now()
 }
 
-// SetClock sets the sandbox's clock, which continues from there, or stands still there
-// if it was frozen. The zero time sets it back to the machine's clock, or to that of the
-// start if it was frozen. The clock is part of the state, and earlier records keep their
-// times.
+// SetClock sets the sandbox's clock, which continues from there, or stands still there if it was frozen. The
+// zero time sets it back to the machine's clock, or to that of the start if it was frozen. The clock is part
+// of the state, and earlier records keep their times.
 func (s *Server) SetClock(to time.Time) error { return exported(s.setClock(context.Background(), to)) }
 
 func (s *Server) setClock(ctx context.Context, to time.Time) error {
@@ -26,9 +25,9 @@ func (s *Server) setClock(ctx context.Context, to time.Time) error {
 	})
 }
 
-// AdvanceClock moves the sandbox's clock forward, or back if by is negative. It
-// returns after the moves of the settings withdrawal_pace and invoice_expiry that
-// are due by then, and with a frozen clock also after the attempts to post callbacks.
+// AdvanceClock moves the sandbox's clock forward, or back if by is negative. It returns after the moves of
+// the settings withdrawal_pace and invoice_expiry that are due by then, and with a frozen clock also after
+// the attempts to post callbacks.
 func (s *Server) AdvanceClock(by time.Duration) error {
 	return exported(s.advanceClock(context.Background(), by))
 }
@@ -37,10 +36,9 @@ func (s *Server) advanceClock(ctx context.Context, by time.Duration) error {
 	return s.moveClock(ctx, func(offset, moved time.Duration) time.Duration { return offset + by - moved })
 }
 
-// moveClock moves the clock to the offset that to returns for the current one and for how
-// far it has moved the clock already. A frozen clock stops at every moment at which
-// something is due, until its callbacks were posted, so that one long move does the same
-// as many short ones.
+// moveClock moves the clock to the offset that to returns for the current one and for how far it has moved
+// the clock already. A frozen clock stops at every moment at which something is due, until its callbacks were
+// posted, so that one long move does the same as many short ones.
 func (s *Server) moveClock(ctx context.Context, to func(offset, moved time.Duration) time.Duration) error {
 	busy := s.sender.Busy() // one of those that are told now may be the caller, and would wait for itself
 	for moved := time.Duration(0); ; {

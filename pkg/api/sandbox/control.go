@@ -14,32 +14,30 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// controls returns the routes for what lies outside the interface: the actions of a
-// customer or of the service, and those that only tests need. They are the methods
-// of Server over HTTP, below one prefix that the interface does not use. They
-// require the merchant's key whatever the settings say, except the first two, which
-// require none, and the third, which tells each account its id. Their times are
-// RFC 3339.
+// controls returns the routes for what lies outside the interface: the actions of a customer or of the
+// service, and those that only tests need. They are the methods of Server over HTTP, below one prefix that
+// the interface does not use. They require the merchant's key whatever the settings say, except the first
+// two, which require none, and the third, which tells each account its id. Their times are RFC 3339.
 func (s *Server) controls() []route {
 	all := []route{
 		{"GET", "/openapi.json", openControl, s.describe},
-		{"GET", "/sandbox/health", openControl, s.controlHealth},
-		{"GET", "/sandbox/state", anyControl, s.controlState},
+		{"GET", "/sandbox/health", openControl, func(*request) (any, error) { return healthView{"ok"}, nil }},
+		{"GET", "/sandbox/state", anyControl, func(r *request) (any, error) { return stateView{s.viewState().ID, r.account}, nil }},
 		{"POST", "/sandbox/fund", control, s.controlFund},
-		{"POST", "/sandbox/pay", control, s.controlPay},
-		{"POST", "/sandbox/expire", control, s.controlExpire},
+		{"POST", "/sandbox/pay", control, s.endInvoice(s.PayInvoice)},
+		{"POST", "/sandbox/expire", control, s.endInvoice(s.ExpireInvoice)},
 		{"POST", "/sandbox/advance", control, s.controlAdvance},
-		{"GET", "/sandbox/callbacks", control, s.controlCallbacks},
+		{"GET", "/sandbox/callbacks", control, func(*request) (any, error) { return s.Deliveries(), nil }},
 		{"POST", "/sandbox/callbacks/resend", control, s.controlResend},
 		{"POST", "/sandbox/redeem", control, s.controlRedeem},
 		{"POST", "/sandbox/reset", control, s.controlReset},
-		{"GET", "/sandbox/dump", control, s.controlDump},
+		{"GET", "/sandbox/dump", control, func(*request) (any, error) { return seed.DumpOf(s.store), nil }},
 		{"POST", "/sandbox/restore", control, s.controlRestore},
-		{"GET", "/sandbox/clock", control, s.controlClock},
+		{"GET", "/sandbox/clock", control, func(*request) (any, error) { return s.viewClock(), nil }},
 		{"POST", "/sandbox/clock", control, s.controlSetClock},
-		{"GET", "/sandbox/settings", control, s.controlSettings},
+		{"GET", "/sandbox/settings", control, func(*request) (any, error) { return s.settings().values, nil }},
 		{"POST", "/sandbox/settings", control, s.controlSet},
-		{"GET", "/sandbox/faults", control, s.controlFaults},
+		{"GET", "/sandbox/faults", control, func(*request) (any, error) { return s.store.ListFaults(), nil }},
 		{"POST", "/sandbox/faults", control, s.controlAddFault},
 		{"POST", "/sandbox/faults/clear", control, s.controlClearFaults},
 	}
@@ -57,8 +55,6 @@ type healthView struct {
 	Status string `json:"status"` // always ok
 }
 
-func (s *Server) controlHealth(*request) (any, error) { return healthView{"ok"}, nil }
-
 // stateView is the id of the state, and that of the account that asks.
 type stateView struct {
 	ID       string `json:"id"`
@@ -68,12 +64,6 @@ type stateView struct {
 func (s *Server) viewState() (view stateView) {
 	s.store.Read(func(st *store.State) { view = stateView{st.ID, st.Merchant} })
 	return view
-}
-
-func (s *Server) controlState(r *request) (any, error) {
-	view := s.viewState()
-	view.Merchant = r.account
-	return view, nil
 }
 
 // controlFund takes {"amount": Amount} and returns the balance in that currency.
@@ -93,32 +83,30 @@ func (s *Server) controlFund(r *request) (any, error) {
 	return wire.ViewBalanceIn(held), nil
 }
 
-// controlPay takes {"invoice": id} and returns the invoice, whichever key made it.
-func (s *Server) controlPay(r *request) (any, error)    { return s.end(r, s.PayInvoice) }
-func (s *Server) controlExpire(r *request) (any, error) { return s.end(r, s.ExpireInvoice) }
-
-func (s *Server) end(r *request, how func(id string) error) (any, error) {
-	in := r.object()
-	id := wire.Lower(in.Text("invoice"))
-	if err := in.Done(); err != nil {
-		return nil, err
+// endInvoice takes {"invoice": id} and returns the invoice, whichever key made it.
+func (s *Server) endInvoice(how func(id string) error) func(*request) (any, error) {
+	return func(r *request) (any, error) {
+		in := r.object()
+		id := wire.Lower(in.Text("invoice"))
+		err := in.Done()
+		if err == nil {
+			err = how(id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		v, _ := s.store.Invoice(id)
+		return r.choices.ViewInvoice(&v), nil
 	}
-	if err := how(id); err != nil {
-		return nil, err
-	}
-	v, _ := s.store.Invoice(id)
-	return r.choices.ViewInvoice(&v), nil
 }
 
-// advancedView is a withdrawal and the delivery to its callback, which is null if
-// there is none.
+// advancedView is a withdrawal and the delivery to its callback, which is null if there is none.
 type advancedView struct {
 	wire.WithdrawalView
 	Delivery *Delivery `json:"delivery"`
 }
 
-// controlAdvance takes {"withdrawal": id, "status": name} and returns the
-// withdrawal.
+// controlAdvance takes {"withdrawal": id, "status": name} and returns the withdrawal.
 func (s *Server) controlAdvance(r *request) (any, error) {
 	in := r.object()
 	id, status := wire.Lower(in.Text("withdrawal")), in.Text("status")
@@ -178,10 +166,6 @@ func (s *Server) controlReset(r *request) (any, error) {
 	return s.viewState(), err
 }
 
-func (s *Server) controlDump(r *request) (any, error) {
-	return seed.DumpOf(s.store), nil
-}
-
 // controlRestore takes a dump and returns the ids of the new state.
 func (s *Server) controlRestore(r *request) (any, error) {
 	text, err := r.body()
@@ -198,17 +182,13 @@ type clockView struct {
 	Offset string `json:"offset"`
 }
 
-func (s *Server) controlClock(r *request) (any, error) {
-	return s.viewClock(), nil
-}
-
 func (s *Server) viewClock() clockView {
 	offset := time.Duration(s.store.Offset.Load())
 	return clockView{s.store.Now().Format(time.RFC3339), offset.Round(time.Second).String()}
 }
 
-// controlSetClock takes {"set": time} or {"advance_seconds": n}. The time "now" sets
-// the clock to the machine's.
+// controlSetClock takes {"set": time} or {"advance_seconds": n}. The time "now" sets the clock to the
+// machine's.
 func (s *Server) controlSetClock(r *request) (any, error) {
 	in := r.object()
 	var move func() error
@@ -236,14 +216,13 @@ func (s *Server) controlSetClock(r *request) (any, error) {
 	return s.viewClock(), err
 }
 
-// description is the OpenAPI description of every route. It is kept in YAML, for
-// people, and becomes JSON only when somebody asks for it.
+// description is the OpenAPI description of every route. It is kept in YAML, for people, and becomes JSON
+// only when somebody asks for it.
 //
 //go:embed openapi.yaml
 var description []byte
 
-// describe answers with the description. Its server is the address of the
-// sandbox or of its proxy.
+// describe answers with the description. Its server is the address of the sandbox or of its proxy.
 func (s *Server) describe(r *request) (any, error) {
 	var doc map[string]any
 	if err := yaml.Unmarshal(description, &doc); err != nil {

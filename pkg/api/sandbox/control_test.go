@@ -35,9 +35,9 @@ var controls = []struct{ method, path, body string }{
 	{"POST", "/sandbox/faults/clear", `{}`},
 }
 
-// TestControlsAreLocked checks that only the merchant's key opens a control, even if
-// reseller routes need no key, and that no web page and no other Host reaches one.
-// Only the state also accepts a reseller's key, and names that account.
+// TestControlsAreLocked checks that only the merchant's key opens a control, even if reseller routes need no
+// key, and that no web page and no other Host reaches one. Only the state also accepts a reseller's key, and
+// names that account.
 func TestControlsAreLocked(t *testing.T) {
 	b := newBox(t, set("reseller_auth", "none"))
 	id, reseller := b.reseller("Shop")
@@ -70,9 +70,7 @@ func (b box) with(method, path, body, header, value string) *httptest.ResponseRe
 	if header == "Host" {
 		r.Host = value
 	}
-	w := httptest.NewRecorder()
-	b.ServeHTTP(w, r)
-	return w
+	return b.do(r)
 }
 
 func TestControls(t *testing.T) {
@@ -117,8 +115,8 @@ func TestControls(t *testing.T) {
 	b.refused(b.sendAs(key, "POST", "/api/invoice", invoice), 401, "unauthorized")
 }
 
-// TestTimesFollowTheClock checks that every time in an answer follows the sandbox's
-// clock, which goes on ticking.
+// TestTimesFollowTheClock checks that every time in an answer follows the sandbox's clock, which goes on
+// ticking.
 func TestTimesFollowTheClock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	b := sharedBox(t, path)

@@ -21,8 +21,8 @@ func description(t testing.TB) *described.API {
 	return api
 }
 
-// TestDescriptionHasEveryRoute compares the description with the routes of the server, and its operations with
-// those of the interface.
+// TestDescriptionHasEveryRoute compares the description with the routes of the server, and its operations
+// with those of the interface.
 func TestDescriptionHasEveryRoute(t *testing.T) {
 	got := description(t).Operations()
 	sameNames(t, "routes", got, sandbox.Routes())
@@ -45,8 +45,8 @@ func sameNames(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// TestEveryAnswerIsDescribed gets every answer that is described, both a success and an error of each operation and
-// of each control. The requests that succeed have every field that is described.
+// TestEveryAnswerIsDescribed gets every answer that is described, both a success and an error of each
+// operation and of each control. The requests that succeed have every field that is described.
 func TestEveryAnswerIsDescribed(t *testing.T) {
 	api, b := description(t), newBox(t)
 	in := newReceiver(t, nil)
@@ -58,13 +58,11 @@ func TestEveryAnswerIsDescribed(t *testing.T) {
 			t.Error(err)
 		}
 		r.Header.Set("Authorization", "Bearer "+key)
-		w := httptest.NewRecorder()
-		b.ServeHTTP(w, r)
+		w := b.do(r)
 		seen[method+" "+r.URL.Path+" "+described.StatusOf(w.Code)] = true
 
 		r = httptest.NewRequest(method, "http://elsewhere.example"+path, strings.NewReader(body))
-		refused := httptest.NewRecorder()
-		b.ServeHTTP(refused, r)
+		refused := b.do(r)
 		seen[method+" "+r.URL.Path+" "+described.StatusOf(refused.Code)] = true
 		return b.ok(w)
 	}
@@ -135,8 +133,7 @@ func TestEveryAnswerIsDescribed(t *testing.T) {
 func TestDescriptionNamesTheServer(t *testing.T) {
 	b := newBox(t)
 	r := httptest.NewRequest("GET", "http://localhost:8080/openapi.json", nil)
-	w := httptest.NewRecorder()
-	b.ServeHTTP(w, r)
+	w := b.do(r)
 	same(t, at(t, b.ok(w), "servers"), `[{"url":"http://localhost:8080"}]`)
 	b.refused(b.with("GET", "/openapi.json", "", "Origin", "https://evil.example.com"), 403, "cross_origin")
 }

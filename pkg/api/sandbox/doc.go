@@ -1,6 +1,6 @@
-// Package sandbox runs the payment service on your own machine. It is an
-// http.Handler with state that serves all 22 operations of the interface, so that
-// you can test a program without a network, a secret or real money.
+// Package sandbox runs the payment service on your own machine. It is an http.Handler with state that serves
+// all 22 operations of the interface, so that you can test a program without a network, a secret or real
+// money.
 //
 //	func TestCheckout(t *testing.T) {
 //		box := sandbox.Start(t)
@@ -25,24 +25,22 @@
 //		}
 //	}
 //
-// Start listens on its own port until the test ends. A program serves a sandbox
-// with New and Serve, or passes the Server from New, an http.Handler, to its own
-// HTTP server. For other languages, the binary does the same: till sandbox run -- COMMAND.
+// Start listens on its own port until the test ends. A program serves a sandbox with New and Serve, or passes
+// the Server from New, an http.Handler, to its own HTTP server. For other languages, the binary does the
+// same: till sandbox run -- COMMAND.
 //
-// A fresh sandbox holds a million whole units of every currency in Currencies.
-// The methods of Server do what is outside the interface: Fund adds to a balance,
-// PayInvoice and ExpireInvoice end an invoice, AdvanceWithdrawal moves a withdrawal
-// through its statuses, and RedeemInvite makes a reseller with its own key.
-// Withdrawals and invoices made with that key belong to the reseller, and so does
-// the money. Times follow a clock that SetClock and AdvanceClock move.
+// A fresh sandbox holds a million whole units of every currency in Currencies. The methods of Server do what
+// is outside the interface: Fund adds to a balance, PayInvoice and ExpireInvoice end an invoice,
+// AdvanceWithdrawal moves a withdrawal through its statuses, and RedeemInvite makes a reseller with its own
+// key. Withdrawals and invoices made with that key belong to the reseller, and so does the money. Times
+// follow a clock that SetClock and AdvanceClock move.
 //
 // # Controls
 //
-// The controls offer the same over HTTP, for tests in another process or language.
-// They require the merchant's key whatever reseller_auth is, except that the
-// description and health need no key. The state also accepts a reseller's key, and then
-// names that account. The description has the operations of the interface too. Health
-// answers 200 once the sandbox takes requests and can read its state. Controls take and
+// The controls offer the same over HTTP, for tests in another process or language. They require the
+// merchant's key whatever reseller_auth is, except that the description and health need no key. The state
+// also accepts a reseller's key, and then names that account. The description has the operations of the
+// interface too. Health answers 200 once the sandbox takes requests and can read its state. Controls take and
 // return JSON and write times in RFC 3339. Their errors are those of the interface.
 //
 //	GET  /openapi.json                                         the description, in OpenAPI 3.1
@@ -74,20 +72,17 @@
 //
 // # Requests
 //
-// The sandbox logs the requests to the interface, for a test that counts them: also
-// those that it refused and those that a fault struck. A Request says what was sent,
-// which status was answered, and what the faults did to it. The log shows no API key;
-// it is in memory, one for each server, and keeps what Requests says. Over HTTP, on and
-// match select requests as they do for a fault, match may be given again, and since
-// selects the requests after that id. What the log cannot know, it counts: requests
-// that it has dropped, and those whose body it has cut, so that it cannot be compared
-// with match.
+// The sandbox logs the requests to the interface, for a test that counts them: also those that it refused and
+// those that a fault struck. A Request says what was sent, which status was answered, and what the faults did
+// to it. The log shows no API key; it is in memory, one for each server, and keeps what Requests says. Over
+// HTTP, on and match select requests as they do for a fault, match may be given again, and since selects the
+// requests after that id. What the log cannot know, it counts: requests that it has dropped, and those whose
+// body it has cut, so that it cannot be compared with match.
 //
 // # Faults
 //
-// A Fault makes requests go wrong, for one operation or for all. It applies to
-// requests whose fields have the values in Match, and it strikes them at its Rate
-// until it has struck Times times. It does one of these:
+// A Fault makes requests go wrong, for one operation or for all. It applies to requests whose fields have the
+// values in Match, and it strikes them at its Rate until it has struck Times times. It does one of these:
 //
 //	DO               WHAT HAPPENS TO A REQUEST THAT IT STRIKES
 //
@@ -117,82 +112,72 @@
 //	delay-callback=10m  the delivery is posted so much later by the sandbox's clock,
 //	                 and those that follow it wait for it
 //
-// The last two apply to callbacks, at each change of status, and not to requests: their
-// On is empty or *, and Match is compared with the withdrawal as its GET shows it then.
+// The last two apply to callbacks, at each change of status, and not to requests: their On is empty or *, and
+// Match is compared with the withdrawal as its GET shows it then.
 //
-// Faults come after the checks of Host, origin, path, method, key and rate, and
-// before the query and the body are checked. So drop-after and truncate also lose
-// the answer to a request that is refused. Faults never strike the controls. The
-// sandbox asks the faults in the order in which they were added. The first fault
-// that strikes ends this, except for delay, deliver-twice and stale-list, which do
-// not decide the answer: after them the sandbox asks the next ones too. A fault that was not asked does not count the request as Seen, and a
-// fault that is used up stops counting.
+// Faults come after the checks of Host, origin, path, method, key and rate, and before the query and the body
+// are checked. So drop-after and truncate also lose the answer to a request that is refused. Faults never
+// strike the controls. The sandbox asks the faults in the order in which they were added. The first fault
+// that strikes ends this, except for delay, deliver-twice and stale-list, which do not decide the answer:
+// after them the sandbox asks the next ones too. A fault that was not asked does not count the request as
+// Seen, and a fault that is used up stops counting.
 //
-// The requests that a Rate strikes look random, but only the Seed and the number of
-// the request among those that the fault has seen decide. A test that sets the Seed
-// goes the same way each time. Faults and their counters are part of the state and
-// of a dump; Reset removes them. In Match, a dot leads into an object or to an
-// element of an array, as in currency.Crypto and items.0.name. Numbers are compared
-// as they are written.
+// The requests that a Rate strikes look random, but only the Seed and the number of the request among those
+// that the fault has seen decide. A test that sets the Seed goes the same way each time. Faults and their
+// counters are part of the state and of a dump; Reset removes them. In Match, a dot leads into an object or
+// to an element of an array, as in currency.Crypto and items.0.name. Numbers are compared as they are
+// written.
 //
-// If your own server calls ServeHTTP, a delay ends with the context of the request.
-// If there is no server, a broken connection is a panic with http.ErrAbortHandler;
-// refuse first tries to Hijack the ResponseWriter.
+// If your own server calls ServeHTTP, a delay ends with the context of the request. If there is no server, a
+// broken connection is a panic with http.ErrAbortHandler; refuse first tries to Hijack the ResponseWriter.
 //
 // # Callbacks
 //
-// The sandbox posts each change of a withdrawal's status to its callback. The body
-// is the withdrawal in JSON, as its GET shows it at that moment. Each post is a
-// Delivery, stored together with the status. An answer of 2xx delivers it. After
-// any other answer, or none, the sandbox posts it again until it gives up, and the
-// wait doubles each time. It follows no redirects and uses no proxy. It refuses a
-// target whose host is a name other than localhost, or whose dialled address is not
-// a loopback address.
+// The sandbox posts each change of a withdrawal's status to its callback. The body is the withdrawal in JSON,
+// as its GET shows it at that moment. Each post is a Delivery, stored together with the status. An answer of
+// 2xx delivers it. After any other answer, or none, the sandbox posts it again until it gives up, and the
+// wait doubles each time. It follows no redirects and uses no proxy. It refuses a target whose host is a name
+// other than localhost, or whose dialled address is not a loopback address.
 //
-// The deliveries of a withdrawal keep their order: a later one waits until the one
-// before it is delivered, refused or given up. A call that changes a status returns
-// after the first attempt, or at once if an earlier delivery is still in progress.
-// A create never waits for its own delivery. A receiver may get a delivery more than
-// once, as from any service that repeats what was not answered.
+// The deliveries of a withdrawal keep their order: a later one waits until the one before it is delivered,
+// refused or given up. A call that changes a status returns after the first attempt, or at once if an earlier
+// delivery is still in progress. A create never waits for its own delivery. A receiver may get a delivery
+// more than once, as from any service that repeats what was not answered.
 //
-// What is pending when a server ends stays in the state's file, and the next server
-// that runs Serve with it goes on. Resend posts a delivery by hand.
+// What is pending when a server ends stays in the state's file, and the next server that runs Serve with it
+// goes on. Resend posts a delivery by hand.
 //
 // # Pages
 //
-// A browser can go through a checkout to its end. GET /invoice/{id} is a page with
-// the invoice and, while the invoice waits for payment, a button. The button is a
-// form, POST /invoice/{id}/pay, which does the same as PayInvoice. It leads to the
-// invoice's callback_url, or back to the page if there is none. A second push leads
-// there again and pays nothing. With the setting payment_fails, a payment by the
-// button fails: the form leads back to the page, which says that nothing was paid and
-// offers to try again. The interface shows no status for this, so the invoice keeps
-// that of one that waits. PayInvoice never fails this way. GET /invite/{id}, the url of an invite, says how to
-// redeem the invite. The pages need no key: anyone with the address may look and
-// pay, as with any hosted checkout. They work without script and load nothing. Their
-// links are relative, and WithPublicURL names a proxy in front of them. A link from another site works; a form of another site is refused. Times are in UTC,
-// and invisible characters are escaped. Errors are in HTML, with the statuses of the
-// settings: paying an expired invoice has the status of wrong_status.
+// A browser can go through a checkout to its end. GET /invoice/{id} is a page with the invoice and, while the
+// invoice waits for payment, a button. The button is a form, POST /invoice/{id}/pay, which does the same as
+// PayInvoice. It leads to the invoice's callback_url, or back to the page if there is none. A second push
+// leads there again and pays nothing. With the setting payment_fails, a payment by the button fails: the form
+// leads back to the page, which says that nothing was paid and offers to try again. The interface shows no
+// status for this, so the invoice keeps that of one that waits. PayInvoice never fails this way. GET
+// /invite/{id}, the url of an invite, says how to redeem the invite. The pages need no key: anyone with the
+// address may look and pay, as with any hosted checkout. They work without script and load nothing. Their
+// links are relative, and WithPublicURL names a proxy in front of them. A link from another site works; a
+// form of another site is refused. Times are in UTC, and invisible characters are escaped. Errors are in
+// HTML, with the statuses of the settings: paying an expired invoice has the status of wrong_status.
 //
-// The content security policy lets the form lead to the sandbox and to the origin of
-// the callback_url. Chromium applies the policy to every redirect that follows. A
-// callback_url that redirects to a third origin therefore stops there, with the
-// invoice paid: use the final address.
+// The content security policy lets the form lead to the sandbox and to the origin of the callback_url.
+// Chromium applies the policy to every redirect that follows. A callback_url that redirects to a third origin
+// therefore stops there, with the invoice paid: use the final address.
 //
 // # Life
 //
-// Controls move withdrawals and invoices. The clock does so as well if the settings
-// withdrawal_pace and invoice_expiry ask for it: for example, a withdrawal that has
-// been New for 30 seconds goes on to Processing. Such a move is the same as one by a
-// control, and has the time at which it was due. The sandbox makes it before anything
-// reads the state, and Serve makes it when it is due. Moving the clock forward makes
-// all moves that are due by then, in order of time. Setting the clock back undoes
-// nothing. A refund that does not fit into the balance waits until it does.
+// Controls move withdrawals and invoices. The clock does so as well if the settings withdrawal_pace and
+// invoice_expiry ask for it: for example, a withdrawal that has been New for 30 seconds goes on to
+// Processing. Such a move is the same as one by a control, and has the time at which it was due. The sandbox
+// makes it before anything reads the state, and Serve makes it when it is due. Moving the clock forward makes
+// all moves that are due by then, in order of time. Setting the clock back undoes nothing. A refund that does
+// not fit into the balance waits until it does.
 //
 // # Seeds
 //
-// A sandbox begins with a seed: a name, as for WithSeed, or JSON, as for
-// WithSeedJSON and Restore. The JSON lists what the sandbox holds:
+// A sandbox begins with a seed: a name, as for WithSeed, or JSON, as for WithSeedJSON and Restore. The JSON
+// lists what the sandbox holds:
 //
 //	{
 //	  "balances": ["1000.00 Usd", "1.5 Btc"],
@@ -204,10 +189,9 @@
 //	  "withdrawals": [{"amount": "0.015 Btc", "address": "bc1q", "status": "Processing"}]
 //	}
 //
-// Every field is optional except the address and amount of a withdrawal, the items
-// or the total of an invoice, and every field of a swap other than account and at.
-// Amounts are a decimal with its code, such as "1.5 Btc", or minor units where the
-// currency is given with them. Times are in RFC 3339.
+// Every field is optional except the address and amount of a withdrawal, the items or the total of an
+// invoice, and every field of a swap other than account and at. Amounts are a decimal with its code, such as
+// "1.5 Btc", or minor units where the currency is given with them. Times are in RFC 3339.
 //
 //	format               "till-sandbox/1" in a dump: nothing is left out, so balances are not computed
 //	merchant_id          a UUID; generated, like every id
@@ -234,48 +218,41 @@
 //
 // # State
 //
-// The state is in memory and ends with the server. WithState keeps it in a file
-// instead, which one server at a time has open. WithSharedState lets programs that
-// run for a moment share it. A change is in the file, synced to the disk, before the
-// answer is sent. Changes that arrive together are synced together, and a process that
-// is killed leaves no half of one. Every state has an Identity, and Reset begins a new
-// state.
+// The state is in memory and ends with the server. WithState keeps it in a file instead, which one server at
+// a time has open. WithSharedState lets programs that run for a moment share it. A change is in the file,
+// synced to the disk, before the answer is sent. Changes that arrive together are synced together, and a
+// process that is killed leaves no half of one. Every state has an Identity, and Reset begins a new state.
 //
 // # Money
 //
-// Currencies lists the possible currencies and the decimals of each. A client of the
-// sandbox relies on this list, so no setting changes it. Amounts are int64
-// minor units and every sum is checked: a sum that overflows is refused, never
-// wrapped. Requested amounts must be above 0, and so must each item of an invoice. An
-// invoice is paid in full. A withdrawal takes its money when it is created. A fiat
-// equivalent is converted by the rate table and rounded up to one minor unit of the
-// withdrawn currency. If the balance in that currency is short, the rest is swapped
-// from the others, in the order of the setting currencies. A swap takes the smallest
-// number of minor units that is worth what it gives, so rounding costs less than one
-// minor unit of the source currency. Swaps lists each swap. If all balances together
-// are short, nothing is taken. There are no fees.
+// Currencies lists the possible currencies and the decimals of each. A client of the sandbox relies on this
+// list, so no setting changes it. Amounts are int64 minor units and every sum is checked: a sum that
+// overflows is refused, never wrapped. Requested amounts must be above 0, and so must each item of an
+// invoice. An invoice is paid in full. A withdrawal takes its money when it is created. A fiat equivalent is
+// converted by the rate table and rounded up to one minor unit of the withdrawn currency. If the balance in
+// that currency is short, the rest is swapped from the others, in the order of the setting currencies. A swap
+// takes the smallest number of minor units that is worth what it gives, so rounding costs less than one minor
+// unit of the source currency. Swaps lists each swap. If all balances together are short, nothing is taken.
+// There are no fees.
 //
 // # Strictness
 //
-// Every field of a request is checked. An unknown or repeated key, a value of the
-// wrong type, a fraction, text after the JSON, a parameter that the path does not
-// have: each is refused with one sentence that says where and what to do. A null
-// counts as absent in an optional field and is refused in a required one. The order
-// of the checks is Host, origin, path, method, key, rate, query, body. Settings make
-// some of it more lenient, but never for the controls.
+// Every field of a request is checked. An unknown or repeated key, a value of the wrong type, a fraction,
+// text after the JSON, a parameter that the path does not have: each is refused with one sentence that says
+// where and what to do. A null counts as absent in an optional field and is refused in a required one. The
+// order of the checks is Host, origin, path, method, key, rate, query, body. Settings make some of it more
+// lenient, but never for the controls.
 //
 // # Security
 //
-// Serve listens on loopback addresses only. The sandbox answers a request only if
-// its Host is a loopback address, localhost or *.localhost, and if no web page other
-// than the sandbox's own sent it. Other tabs of a browser cannot reach it, whatever
-// names point to this machine. Every key begins with KeyPrefix.
+// Serve listens on loopback addresses only. The sandbox answers a request only if its Host is a loopback
+// address, localhost or *.localhost, and if no web page other than the sandbox's own sent it. Other tabs of a
+// browser cannot reach it, whatever names point to this machine. Every key begins with KeyPrefix.
 //
 // # Choices
 //
-// The interface leaves much open, and a sandbox has to choose. Each choice is a
-// setting, which WithSetting changes. Settings lists all of them, with the default, the
-// values that each may have, and its meaning.
+// The interface leaves much open, and a sandbox has to choose. Each choice is a setting, which WithSetting
+// changes. Settings lists all of them, with the default, the values that each may have, and its meaning.
 //
 // # Errors
 //

@@ -2,8 +2,8 @@ package sandbox
 
 import "example.com/till/pkg/api/sandbox/internal/refusal"
 
-// An Error reports that a method of Server refused what it was asked, and changed
-// nothing. Over HTTP the same refusal is an error envelope, with Kind as the reason.
+// An Error reports that a method of Server refused what it was asked, and changed nothing. Over HTTP the same
+// refusal is an error envelope, with Kind as the reason.
 type Error struct {
 	Kind    ErrorKind
 	Message string // what is wrong, and what to do about it

@@ -9,8 +9,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// TestMethodErrors checks the kind of each refusal of a method of Server, so that a test can tell "not found" from
-// "in the wrong status".
+// TestMethodErrors checks the kind of each refusal of a method of Server, so that a test can tell "not found"
+// from "in the wrong status".
 func TestMethodErrors(t *testing.T) {
 	b := newBox(t)
 	paid := b.create("/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"}]}`)

@@ -9,8 +9,6 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// TestLoseCallback checks that a lost delivery is never posted and holds up no later one, that the fault is matched
-// against the withdrawal, and that a person can still post it.
 // TestCallbackFaultMatchesAWithdrawal checks that a field that no withdrawal has is refused.
 func TestCallbackFaultMatchesAWithdrawal(t *testing.T) {
 	for field, advice := range map[string]string{"extern_order_id": "did you mean external_order_id?", "x": "use id", "currency.Crypto": ""} {
@@ -26,6 +24,8 @@ func TestCallbackFaultMatchesAWithdrawal(t *testing.T) {
 	b.refused(b.send("POST", invoicePath, usdInvoice), 400, "unknown_currency", "setting currencies")
 }
 
+// TestLoseCallback checks that a lost delivery is never posted and holds up no later one, that the fault is
+// matched against the withdrawal, and that a person can still post it.
 func TestLoseCallback(t *testing.T) {
 	b := callbackBox(t, sandbox.WithFault(sandbox.Fault{Do: "lose-callback", Match: map[string]string{"current": "Processing", "currency.Crypto": "Btc"}}))
 	in := newReceiver(t, nil)
@@ -54,8 +54,8 @@ func TestLoseCallbackTimes(t *testing.T) {
 	b.counted("lose-callback:1/1")
 }
 
-// TestCallbackFaultsCombine checks that of several delays the longest counts, and that a delivery that is lost as well is
-// not due, so that a dump of it can be taken back.
+// TestCallbackFaultsCombine checks that of several delays the longest counts, and that a delivery that is
+// lost as well is not due, so that a dump of it can be taken back.
 func TestCallbackFaultsCombine(t *testing.T) {
 	b := callbackBox(t)
 	for _, do := range []string{"delay-callback=10m", "delay-callback=1m"} {
@@ -78,8 +78,8 @@ func TestCallbackFaultsCombine(t *testing.T) {
 	}
 }
 
-// TestDelayCallback checks that a delivery waits for the sandbox's clock, that later ones wait for it, and that it is
-// posted when its time comes.
+// TestDelayCallback checks that a delivery waits for the sandbox's clock, that later ones wait for it, and
+// that it is posted when its time comes.
 func TestDelayCallback(t *testing.T) {
 	for name, b := range map[string]box{"in memory": callbackBox(t), "in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
 		t.Run(name, func(t *testing.T) {
@@ -101,8 +101,8 @@ func TestDelayCallback(t *testing.T) {
 	}
 }
 
-// TestDelayCallbackOutlivesTheServer checks that a delay goes on in a dump and in the state's file, and that the
-// server that keeps time posts the delivery.
+// TestDelayCallbackOutlivesTheServer checks that a delay goes on in a dump and in the state's file, and that
+// the server that keeps time posts the delivery.
 func TestDelayCallbackOutlivesTheServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	b := fileBox(t, path)
@@ -113,18 +113,18 @@ func TestDelayCallbackOutlivesTheServer(t *testing.T) {
 	must(t, b.Close())
 	for name, b := range map[string]box{"of a file": fileBox(t, path), "of a dump": callbackBox(t, sandbox.WithSeedJSON(text))} {
 		wantStates(t, b, "Processing pending 0")
-		stop := serve(t, b)
+		_, stop := b.serve()
 		must(t, b.AdvanceClock(10*time.Minute))
 		eventually(t, name+": it is delivered", func() bool { return states(b) == "Processing delivered 1" })
-		stop()
+		must(t, stop())
 	}
 	if got := len(in.got()); got != 2 {
 		t.Errorf("there were %d posts, want one by each", got)
 	}
 }
 
-// TestResendDelayedCallback checks that a person can post a delayed delivery earlier, and that it is not posted again
-// when its time comes.
+// TestResendDelayedCallback checks that a person can post a delayed delivery earlier, and that it is not
+// posted again when its time comes.
 func TestResendDelayedCallback(t *testing.T) {
 	b := callbackBox(t, sandbox.WithFault(sandbox.Fault{Do: "delay-callback=10m"}))
 	in := newReceiver(t, nil)

@@ -9,8 +9,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// TestDeliverTwice checks that a request takes effect twice and is answered with the first result, that a request
-// that is refused is not made again, and that the next fault can lose the answer.
+// TestDeliverTwice checks that a request takes effect twice and is answered with the first result, that a
+// request that is refused is not made again, and that the next fault can lose the answer.
 func TestDeliverTwice(t *testing.T) {
 	const numbered = `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q","external_order_id":"4711"}`
 	t.Run("both have the order id", func(t *testing.T) {
@@ -50,8 +50,8 @@ func TestDeliverTwice(t *testing.T) {
 	})
 }
 
-// TestStaleList checks that each list hides what is younger than the fault says by the sandbox's clock, in its total
-// too, and that reads by id do not.
+// TestStaleList checks that each list hides what is younger than the fault says by the sandbox's clock, in
+// its total too, and that reads by id do not.
 func TestStaleList(t *testing.T) {
 	b := newBox(t)
 	reseller, key := b.reseller("Shop")
@@ -121,8 +121,8 @@ func TestStatusRetryAfter(t *testing.T) {
 	}
 }
 
-// TestBodyFault checks that the answer has exactly the bytes of the fault, that nothing is done, and that a dump has
-// them.
+// TestBodyFault checks that the answer has exactly the bytes of the fault, that nothing is done, and that a
+// dump has them.
 func TestBodyFault(t *testing.T) {
 	body := "{\"error\":\xff\x00"
 	b := newBox(t)

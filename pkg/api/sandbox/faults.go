@@ -12,8 +12,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// A Fault makes requests go wrong on purpose. It stays in the state, and strikes
-// matching requests or lets them pass.
+// A Fault makes requests go wrong on purpose. It stays in the state, and strikes matching requests or lets
+// them pass.
 type Fault struct {
 	ID    string            `json:"id"`    // set by the sandbox, unique in a state
 	On    string            `json:"on"`    // one of Operations, or * (or nothing) for all of them
@@ -38,12 +38,12 @@ type FaultError struct {
 
 func (e *FaultError) Error() string { return (*fault.Error)(e).Error() }
 
-// WithFault adds a fault when the sandbox is made, as AddFault does. With an
-// existing state file it adds the fault again.
+// WithFault adds a fault when the sandbox is made, as AddFault does. With an existing state file it adds the
+// fault again.
 func WithFault(f Fault) Option { return func(o *options) { o.faults = append(o.faults, f) } }
 
-// CheckFault returns the fault with its defaults filled in, except for the ID and
-// Seed, which only a sandbox can set. An invalid fault is a *FaultError.
+// CheckFault returns the fault with its defaults filled in, except for the ID and Seed, which only a sandbox
+// can set. An invalid fault is a *FaultError.
 func CheckFault(f Fault) (Fault, error) {
 	checked, err := fault.Check(store.Fault(f), Operations())
 	if wrong, ok := errors.AsType[*fault.Error](err); ok {
@@ -52,9 +52,8 @@ func CheckFault(f Fault) (Fault, error) {
 	return Fault(checked), err
 }
 
-// AddFault adds a fault after the existing ones and returns it with its ID and its
-// defaults. It ignores the ID, Seen and Fired of f. An invalid fault is a
-// *FaultError.
+// AddFault adds a fault after the existing ones and returns it with its ID and its defaults. It ignores the
+// ID, Seen and Fired of f. An invalid fault is a *FaultError.
 func (s *Server) AddFault(f Fault) (Fault, error) {
 	f, err := CheckFault(f)
 	if err != nil {
@@ -64,8 +63,7 @@ func (s *Server) AddFault(f Fault) (Fault, error) {
 	return Fault(added), err
 }
 
-// Faults returns all faults, including those that are used up, in the order in which
-// they are asked.
+// Faults returns all faults, including those that are used up, in the order in which they are asked.
 func (s *Server) Faults() ([]Fault, error) {
 	if err := s.store.Refresh(); err != nil {
 		return nil, err
@@ -75,8 +73,8 @@ func (s *Server) Faults() ([]Fault, error) {
 
 func viewFault(f store.Fault) Fault { return Fault(f) }
 
-// ClearFaults removes the faults with these ids, or all faults without an id, and
-// returns them with their last counters.
+// ClearFaults removes the faults with these ids, or all faults without an id, and returns them with their
+// last counters.
 func (s *Server) ClearFaults(ids ...string) (cleared []Fault, err error) {
 	list, err := s.store.ClearFaults(ids)
 	if err != nil {
@@ -101,17 +99,11 @@ func Operations() []string {
 
 func (r route) operation() string { return r.method + " " + r.path }
 
-// takesFaults reports whether faults can strike the route. It excludes what is
-// outside the interface: a fault that struck a control could prevent its own
-// removal.
+// takesFaults reports whether faults can strike the route. It excludes what is outside the interface: a fault
+// that struck a control could prevent its own removal.
 func (r route) takesFaults() bool { return strings.HasPrefix(r.path, apiPrefix) }
 
-func (s *Server) controlFaults(r *request) (any, error) {
-	return s.store.ListFaults(), nil
-}
-
-// controlAddFault takes a fault without its counters and returns it. Only do is
-// required.
+// controlAddFault takes a fault without its counters and returns it. Only do is required.
 func (s *Server) controlAddFault(r *request) (any, error) {
 	in := r.object()
 	f := Fault{Do: in.Text("do"), On: in.TextOr("on", ""), Times: in.IntegerOr("times", 0),

@@ -101,8 +101,7 @@ func (l *line) send(ctx context.Context, method, path, body string) (status int,
 	return resp.StatusCode, resp.Header, string(raw), err
 }
 
-// TestFaultKinds checks each kind over a real connection: what the client sees, and
-// what was done.
+// TestFaultKinds checks each kind over a real connection: what the client sees, and what was done.
 func TestFaultKinds(t *testing.T) {
 	const page = "<!DOCTYPE html>"
 	envelopeOf := func(text string) bool {
@@ -162,8 +161,8 @@ func TestFaultKinds(t *testing.T) {
 	}
 }
 
-// TestFaultWithoutServer checks that without a server, and so without a connection
-// to break, the handler panics with http.ErrAbortHandler.
+// TestFaultWithoutServer checks that without a server, and so without a connection to break, the handler
+// panics with http.ErrAbortHandler.
 func TestFaultWithoutServer(t *testing.T) {
 	for _, do := range []string{"refuse", "drop-before", "drop-after", "truncate"} {
 		b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: do}))
@@ -178,8 +177,8 @@ func TestFaultWithoutServer(t *testing.T) {
 	}
 }
 
-// TestFaultLosesRefusals checks that the answer to a refused request is lost like
-// any other, in whole or in half.
+// TestFaultLosesRefusals checks that the answer to a refused request is lost like any other, in whole or in
+// half.
 func TestFaultLosesRefusals(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("none"))
 	l := b.overTheWire(nil)
@@ -244,8 +243,8 @@ func TestFaultRate(t *testing.T) {
 	}
 }
 
-// TestFaultTimes checks that a fault strikes exactly Times of many simultaneous
-// requests, and counts them all.
+// TestFaultTimes checks that a fault strikes exactly Times of many simultaneous requests, and counts them
+// all.
 func TestFaultTimes(t *testing.T) {
 	for name, b := range map[string]box{"in memory": newBox(t), "in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
 		b.fault(sandbox.Fault{On: createOp, Do: "status=503", Times: 3})
@@ -323,8 +322,8 @@ func TestFaultMatch(t *testing.T) {
 	b.counted("status=503:1/1")
 }
 
-// TestFaultLeavesRequestsAlone checks that a request that no fault strikes gets the
-// same answer as without faults, also if it is invalid.
+// TestFaultLeavesRequestsAlone checks that a request that no fault strikes gets the same answer as without
+// faults, also if it is invalid.
 func TestFaultLeavesRequestsAlone(t *testing.T) {
 	plain := newBox(t, set("max_body", "300"))
 	looking := newBox(t, set("max_body", "300"), sandbox.WithFault(sandbox.Fault{Do: "html", Match: map[string]string{"external_order_id": "x"}}),
@@ -342,13 +341,11 @@ func TestFaultLeavesRequestsAlone(t *testing.T) {
 
 	cut := httptest.NewRequest("POST", "http://localhost"+createPath, io.MultiReader(strings.NewReader(btcBody), iotest.ErrReader(io.ErrUnexpectedEOF)))
 	cut.Header.Set("Authorization", "Bearer "+looking.Key())
-	w := httptest.NewRecorder()
-	looking.ServeHTTP(w, cut) // the part that arrived is valid JSON, but more may have been lost
+	w := looking.do(cut) // the part that arrived is valid JSON, but more may have been lost
 	looking.refused(w, 400, "invalid_body", "before it was complete")
 }
 
-// TestFaultOrder checks that the first fault that strikes ends the request, except
-// for a delay.
+// TestFaultOrder checks that the first fault that strikes ends the request, except for a delay.
 func TestFaultOrder(t *testing.T) {
 	b := newBox(t)
 	for _, f := range []sandbox.Fault{
@@ -364,8 +361,8 @@ func TestFaultOrder(t *testing.T) {
 	b.counted("delay=1ms:5/5", "status=500:0/0", "status=501:2/2", "delay=2ms:1/1", "status=502:1/1", "status=503:1/1")
 }
 
-// TestFaultsComeAfterOtherChecks checks that requests that earlier checks refuse, and controls,
-// are not struck.
+// TestFaultsComeAfterOtherChecks checks that requests that earlier checks refuse, and controls, are not
+// struck.
 func TestFaultsComeAfterOtherChecks(t *testing.T) {
 	b := newBox(t)
 	b.fault(sandbox.Fault{Do: "status=503"})
@@ -389,8 +386,8 @@ func TestFaultsComeAfterOtherChecks(t *testing.T) {
 	}
 }
 
-// TestFaultsAreState checks that faults are part of the state: of its file and of
-// its dump, and that a reset removes them.
+// TestFaultsAreState checks that faults are part of the state: of its file and of its dump, and that a reset
+// removes them.
 func TestFaultsAreState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	one, two := sharedBox(t, path), sharedBox(t, path)
@@ -448,8 +445,7 @@ func TestFaultsAreState(t *testing.T) {
 	}
 }
 
-// TestFaultsAreCopies checks that a caller can change its fault afterwards without
-// changing the sandbox's.
+// TestFaultsAreCopies checks that a caller can change its fault afterwards without changing the sandbox's.
 func TestFaultsAreCopies(t *testing.T) {
 	b := newBox(t)
 	match := map[string]string{"address": "bc1q"}
@@ -564,8 +560,8 @@ func TestCheckFault(t *testing.T) {
 	}
 }
 
-// TestDelayedRequestTakesEffectLate checks that a delayed request takes effect late if the client
-// hangs up, on a server of Start.
+// TestDelayedRequestTakesEffectLate checks that a delayed request takes effect late if the client hangs up,
+// on a server of Start.
 func TestDelayedRequestTakesEffectLate(t *testing.T) {
 	box := sandbox.Start(t, sandbox.WithFault(sandbox.Fault{Do: "delay=300ms", On: "POST " + createPath}))
 	ctx, hangUp := context.WithCancel(t.Context())
@@ -588,17 +584,11 @@ func TestDelayedRequestTakesEffectLate(t *testing.T) {
 		t.Fatal("there was an answer")
 	}
 	before, err := box.Balance("Btc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for deadline, now := time.Now().Add(time.Minute), before; now == before; time.Sleep(time.Millisecond) {
-		if now, err = box.Balance("Btc"); err != nil {
-			t.Fatal(err)
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("it never landed")
-		}
-	}
+	must(t, err)
+	eventually(t, "it takes effect", func() bool {
+		now, err := box.Balance("Btc")
+		return err == nil && now != before
+	})
 }
 
 // TestDelayedRequestOfAGoneClientDoesNothing checks that a delayed request does nothing if the client hangs
@@ -627,42 +617,32 @@ func TestDelayedRequestOfAGoneClientDoesNothing(t *testing.T) {
 // until waits until the counters are as wanted.
 func (b box) until(want ...string) {
 	b.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !slices.Equal(b.counters(), want); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			b.t.Fatalf("the faults count %q, and never %q", b.counters(), want)
-		}
-	}
+	eventually(b.t, fmt.Sprintf("the faults count %q", want), func() bool { return slices.Equal(b.counters(), want) })
 }
 
-// TestDelayEndsWithTheServer checks that a server that ends does not wait for a
-// delay.
+// TestDelayEndsWithTheServer checks that a server that ends does not wait for a delay.
 func TestDelayEndsWithTheServer(t *testing.T) {
 	b := newBox(t)
 	b.fault(sandbox.Fault{On: createOp, Do: "delay=10m"})
-	listener := listen(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	served, answered := make(chan error), make(chan error)
-	go func() { served <- b.Serve(ctx, listener) }()
-	l := &line{b: b, url: "http://" + listener.Addr().String(), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	url, stop := b.serve()
+	answered := make(chan error)
 	go func() {
-		_, _, _, err := l.send(t.Context(), "POST", createPath, btcBody)
+		_, _, err := ask(b.Key(), "POST", url+createPath, btcBody)
 		answered <- err
 	}()
 	b.until("delay=10m:1/1")
-	cancel()
+	served := make(chan error, 1)
+	go func() { served <- stop() }()
 	if err := <-answered; !errors.Is(err, io.EOF) {
 		t.Errorf("the client gets %v", err)
 	}
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
+	must(t, <-served)
 	if got := b.withdrawals(); got != "0" {
 		t.Errorf("there are %s withdrawals", got)
 	}
 }
 
-// TestDelayOutlastsTimeouts checks that a delay may be longer than the timeouts of
-// the server.
+// TestDelayOutlastsTimeouts checks that a delay may be longer than the timeouts of the server.
 func TestDelayOutlastsTimeouts(t *testing.T) {
 	b := newBox(t)
 	b.fault(sandbox.Fault{On: createOp, Do: "delay=300ms"})

@@ -10,7 +10,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// attempts returns the times of the attempts of the first delivery, in seconds after the start, and its state.
+// attempts returns the times of the attempts of the first delivery, in seconds after the start, and its
+// state.
 func attempts(b box) string {
 	d := b.Deliveries()[0]
 	var all []string
@@ -20,11 +21,10 @@ func attempts(b box) string {
 	return strings.Join(append(all, d.State), " ")
 }
 
-// TestFrozenClock checks that the first post is made at once, and that a move of the clock makes the retries that are
-// due, each at its own time, before it returns.
+// TestFrozenClock checks that the first post is made at once, and that a move of the clock makes the retries
+// that are due, each at its own time, before it returns.
 func TestFrozenClock(t *testing.T) {
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))
-	defer receiver.Close()
+	receiver := newReceiver(t, failing(100))
 	b := frozenBox(t, set("callback_backoff", "10s"), set("callback_attempts", "4"), set("withdrawal_pace", "Processing>Completed=1h"))
 	id := b.withCallback(receiver.URL)
 	b.mustAdvance(id, "Processing")
@@ -69,11 +69,10 @@ func history(b box) string {
 	return strings.Join(all, "; ")
 }
 
-// TestFrozenClockMovesStepByStep checks that one long move does what many short ones do: the steps, the callbacks and
-// their retries each at its own time.
+// TestFrozenClockMovesStepByStep checks that one long move does what many short ones do: the steps, the
+// callbacks and their retries each at its own time.
 func TestFrozenClockMovesStepByStep(t *testing.T) {
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))
-	defer receiver.Close()
+	receiver := newReceiver(t, failing(100))
 	const pace = "New>Processing=1h,Processing>Completed=1h"
 	for name, c := range map[string]struct {
 		backoff, do, want string
@@ -107,8 +106,8 @@ func TestFrozenClockMovesStepByStep(t *testing.T) {
 	}
 }
 
-// TestFrozenClockMovedByAReceiver checks that a receiver may move the clock while another move waits for it, and that
-// both moves count.
+// TestFrozenClockMovedByAReceiver checks that a receiver may move the clock while another move waits for it,
+// and that both moves count.
 func TestFrozenClockMovedByAReceiver(t *testing.T) {
 	b := frozenBox(t, set("withdrawal_pace", "New>Processing=1h"))
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -137,10 +136,10 @@ func frozenBox(t testing.TB, opts ...sandbox.Option) box {
 	return box{s, t, new(time.Time)}
 }
 
-// TestFrozenClockAndResend checks that a person need not wait for the clock, and that the later retries still do.
+// TestFrozenClockAndResend checks that a person need not wait for the clock, and that the later retries still
+// do.
 func TestFrozenClockAndResend(t *testing.T) {
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))
-	defer receiver.Close()
+	receiver := newReceiver(t, failing(100))
 	b := frozenBox(t, set("callback_backoff", "10s"))
 	b.mustAdvance(b.withCallback(receiver.URL), "Processing")
 	if _, err := b.Resend(b.Deliveries()[0].ID); err != nil {
@@ -173,8 +172,7 @@ func TestFrozenRateRecovers(t *testing.T) {
 // seededScript does something of everything, and returns all that it has seen but the id of the state.
 func seededScript(t *testing.T, opts ...sandbox.Option) string {
 	t.Helper()
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))
-	defer receiver.Close()
+	receiver := newReceiver(t, failing(100))
 	b := frozenBox(t, append([]sandbox.Option{sandbox.WithSeededIDs(), set("callback_backoff", "10s")}, opts...)...)
 	var seen strings.Builder
 	call := func(method, path, body string) string {
@@ -197,8 +195,8 @@ func seededScript(t *testing.T, opts ...sandbox.Option) string {
 	return strings.ReplaceAll(seen.String(), receiver.URL, "RECEIVER")
 }
 
-// TestSeededIDs checks that two runs see the same bytes, whatever the seed, and that no id of a dump comes again when
-// the dump is the seed.
+// TestSeededIDs checks that two runs see the same bytes, whatever the seed, and that no id of a dump comes
+// again when the dump is the seed.
 func TestSeededIDs(t *testing.T) {
 	for name, opts := range map[string][]sandbox.Option{
 		"funds": nil, "demo": {sandbox.WithSeed("demo")},
@@ -266,8 +264,8 @@ func TestSeededIDsOfRefused(t *testing.T) {
 	}
 }
 
-// TestReceiverMovesFrozenClock checks that a receiver can move the clock before it answers: the move does not wait for
-// that answer.
+// TestReceiverMovesFrozenClock checks that a receiver can move the clock before it answers: the move does not
+// wait for that answer.
 func TestReceiverMovesFrozenClock(t *testing.T) {
 	var b box
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -283,11 +281,10 @@ func TestReceiverMovesFrozenClock(t *testing.T) {
 	}
 }
 
-// TestResetEndsRests checks that a callback of a new state is posted at once, although the callback of the former state
-// with the same ids waits for its next attempt.
+// TestResetEndsRests checks that a callback of a new state is posted at once, although the callback of the
+// former state with the same ids waits for its next attempt.
 func TestResetEndsRests(t *testing.T) {
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }))
-	defer receiver.Close()
+	receiver := newReceiver(t, failing(100))
 	b := callbackBox(t, sandbox.WithSeededIDs(), set("callback_backoff", "1h"))
 	first := b.withCallback(receiver.URL)
 	b.mustAdvance(first, "Processing")

@@ -65,9 +65,8 @@ func FuzzQueries(f *testing.F) {
 	})
 }
 
-// FuzzRestore checks that an accepted seed is sound. A sandbox that begins with it
-// answers everything, its books agree, and its own dump is accepted again and is the
-// same.
+// FuzzRestore checks that an accepted seed is sound. A sandbox that begins with it answers everything, its
+// books agree, and its own dump is accepted again and is the same.
 func FuzzRestore(f *testing.F) {
 	small := newBox(f, sandbox.WithSeed("none"))
 	_, key := small.reseller("Shop")

@@ -24,12 +24,12 @@ const (
 	openControl                // none is needed
 )
 
-// controls reports whether a route is a control. A control is not part of the
-// interface, and the rules of the interface do not apply to it.
+// controls reports whether a route is a control. A control is not part of the interface, and the rules of the
+// interface do not apply to it.
 func (a access) controls() bool { return a >= control }
 
-// A route is one operation of the interface or one control. Its handler returns the
-// value to write as JSON, or a failure.
+// A route is one operation of the interface or one control. Its handler returns the value to write as JSON,
+// or a failure.
 type route struct {
 	method, path string
 	access       access
@@ -74,21 +74,21 @@ func (s *Server) routeTable() map[string]map[string]route {
 
 		{"GET", "/api/resellers", merchantOnly, withoutQuery(s.listResellers)},
 		{"GET", "/api/resellers/ids", merchantOnly, withoutQuery(s.listResellerIDs)},
-		{"GET", "/api/reseller/info", merchantOnly, s.aboutReseller((*settings).viewReseller)},
-		{"GET", "/api/reseller/invite", merchantOnly, s.aboutReseller(viewInviteOf)},
-		{"GET", "/api/reseller/stats", merchantOnly, s.aboutReseller((*settings).viewStats)},
+		{"GET", "/api/reseller/info", merchantOnly, s.aboutReseller((*wire.Rules).ViewReseller)},
+		{"GET", "/api/reseller/invite", merchantOnly, s.aboutReseller((*wire.Rules).ViewInviteOf)},
+		{"GET", "/api/reseller/stats", merchantOnly, s.aboutReseller((*wire.Rules).ViewStats)},
 
 		{"POST", "/api/reseller/withdraw/list", merchantOnly, s.listResellerWithdrawals},
 		{"GET", "/api/reseller/withdraw", merchantOnly, s.getResellerWithdrawal},
 
-		{"GET", "/api/reseller/balance", merchantOnly, s.aboutReseller((*settings).viewBalances)},
+		{"GET", "/api/reseller/balance", merchantOnly, s.aboutReseller((*wire.Rules).ViewBalances)},
 		{"GET", "/api/reseller/balance/currency", merchantOnly, s.getResellerBalanceIn},
-		{"GET", "/api/reseller/rebate", merchantOnly, s.aboutReseller((*settings).viewRebates)},
+		{"GET", "/api/reseller/rebate", merchantOnly, s.aboutReseller((*wire.Rules).ViewRebates)},
 		{"GET", "/api/reseller/rebate/currency", merchantOnly, s.getResellerRebateIn},
 
 		{"POST", "/api/reseller/invoice/list", merchantOnly, s.listResellerInvoices},
-		{"GET", "/api/reseller/invoice", merchantOnly, s.aboutResellerInvoice((*settings).viewInvoice)},
-		{"GET", "/api/reseller/invoice/finished", merchantOnly, s.aboutResellerInvoice((*settings).viewFinished)},
+		{"GET", "/api/reseller/invoice", merchantOnly, s.aboutResellerInvoice((*wire.Rules).ViewInvoice)},
+		{"GET", "/api/reseller/invoice/finished", merchantOnly, s.aboutResellerInvoice((*wire.Rules).ViewFinished)},
 	}...) {
 		if table[r.path] == nil {
 			table[r.path] = map[string]route{}
@@ -128,8 +128,8 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, answer any, err e
 	}
 }
 
-// answer checks in a fixed order: first the checks that need no key, and then the
-// key, before it reads anything else of the request.
+// answer checks in a fixed order: first the checks that need no key, and then the key, before it reads
+// anything else of the request.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.checkHost(r); err != nil {
 		return nil, err
@@ -156,8 +156,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, refusal.New(refusal.WrongMethod, "%s does not take %s; use %s.", r.URL.Path,
 			refusal.Shorten(r.Method), allow)
 	}
-	// A program that shares the state may have added a fault, or begun a new state with
-	// other accounts.
+	// A program that shares the state may have added a fault, or begun a new state with other accounts.
 	if err := s.store.Refresh(); err != nil {
 		return nil, err
 	}

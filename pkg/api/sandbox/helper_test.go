@@ -2,7 +2,9 @@ package sandbox_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,8 +17,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// The tests send raw JSON to the handler. The names of fields and the shapes of
-// answers are repeated here, by hand, from the interface.
+// The tests send raw JSON to the handler. The names of fields and the shapes of answers are repeated here, by
+// hand, from the interface.
 
 // start is the time at which the tests' clocks begin.
 var start = time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC)
@@ -72,17 +74,52 @@ func listen(t testing.TB) net.Listener {
 	return listener
 }
 
+// ask makes one request over the network.
+func ask(key, method, url, body string) (status int, text string, err error) {
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	r.Header.Set("Authorization", "Bearer "+key)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(raw), err
+}
+
 // send makes one request with the merchant's key.
 func (b box) send(method, path, body string) *httptest.ResponseRecorder {
 	return b.sendAs(b.Key(), method, path, body)
 }
 
-func (b box) sendAs(key, method, path, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, "http://sandbox.localhost"+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+key)
+// do answers a request.
+func (b box) do(r *http.Request) *httptest.ResponseRecorder {
+	b.t.Helper()
 	w := httptest.NewRecorder()
 	b.ServeHTTP(w, r)
 	return w
+}
+
+// serve runs Serve until stop is called, which returns its error.
+func (b box) serve() (url string, stop func() error) {
+	b.t.Helper()
+	listener := listen(b.t)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Serve(ctx, listener) }()
+	return "http://" + listener.Addr().String(), func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+func (b box) sendAs(key, method, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://sandbox.localhost"+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+key)
+	return b.do(r)
 }
 
 // Balance fails the test if there is no balance.
@@ -115,8 +152,8 @@ func (b box) ok(w *httptest.ResponseRecorder) any {
 	return decode(b.t, w.Body.String())
 }
 
-// refused checks that the answer is an error envelope with this status and reason,
-// and that its description contains the names.
+// refused checks that the answer is an error envelope with this status and reason, and that its description
+// contains the names.
 func (b box) refused(w *httptest.ResponseRecorder, status int, reason string, names ...string) {
 	b.t.Helper()
 	got, problem := envelope(w)
@@ -138,8 +175,7 @@ type errorBody struct {
 	Reason, Description string
 }
 
-// envelope reads the error envelope: only the key error, with an integer code and
-// two strings.
+// envelope reads the error envelope: only the key error, with an integer code and two strings.
 func envelope(w *httptest.ResponseRecorder) (e errorBody, problem string) {
 	var outer struct {
 		Error struct {

@@ -72,13 +72,13 @@ func (s *settings) readItems(in *wire.Object, v *store.Invoice) {
 }
 
 func (s *Server) getInvoice(r *request, id string) (any, error) {
-	return s.ofInvoice(r.choices, r.account, id, (*settings).viewInvoice)
+	return s.ofInvoice(&r.choices.Rules, r.account, id, (*wire.Rules).ViewInvoice)
 }
 
-// ofInvoice returns the view of an invoice. The store is locked while view runs. An
-// invoice of another account is not found.
+// ofInvoice returns the view of an invoice. The store is locked while view runs. An invoice of another
+// account is not found.
 func (s *Server) ofInvoice(
-	by *settings, account, id string, view func(*settings, *store.Invoice) any,
+	by *wire.Rules, account, id string, view func(*wire.Rules, *store.Invoice) any,
 ) (answer any, err error) {
 	s.store.Read(func(st *store.State) {
 		if v := st.Invoices[id]; v != nil && by.Shows(st, account, v.Account) {
@@ -90,16 +90,9 @@ func (s *Server) ofInvoice(
 	return answer, err
 }
 
-func (s *settings) viewInvoice(v *store.Invoice) any { return s.ViewInvoice(v) }
-
-func (s *settings) viewFinished(v *store.Invoice) any {
-	return v.Phase == store.Paid || v.Phase == store.Expired && s.invoiceFinished == "closed"
-}
-
-// PayInvoice pays a waiting invoice in full, in its own currency or in the one that
-// the setting paid_in names. The money is added to the balance of the account that
-// made the invoice. A reseller also earns a rebate, which is not part of the
-// balance.
+// PayInvoice pays a waiting invoice in full, in its own currency or in the one that the setting paid_in
+// names. The money is added to the balance of the account that made the invoice. A reseller also earns a
+// rebate, which is not part of the balance.
 func (s *Server) PayInvoice(id string) error { return exported(s.store.PayInvoice(id)) }
 
 // ExpireInvoice ends a waiting invoice unpaid.

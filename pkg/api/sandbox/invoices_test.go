@@ -134,8 +134,7 @@ func TestInvoiceOfAnotherAccount(t *testing.T) {
 	b.refused(b.send("GET", invoicePath+"?id=x", ""), 400, "invalid_query", "id")
 }
 
-// TestPaymentOverflow checks that a payment that overflows the books changes
-// nothing.
+// TestPaymentOverflow checks that a payment that overflows the books changes nothing.
 func TestPaymentOverflow(t *testing.T) {
 	b := newBox(t)
 	id := b.create(invoicePath, strings.Replace(usdInvoice, "2500", "9223372036854775807", 1))

@@ -1,7 +1,6 @@
 package sandbox_test
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -22,8 +21,7 @@ const (
 	refunds  = "New>Processing=30s,Processing>Failed=2m"
 )
 
-// statuses returns the history of a withdrawal, such as "New 10:00:00, Processing
-// 10:00:30".
+// statuses returns the history of a withdrawal, such as "New 10:00:00, Processing 10:00:30".
 func (b box) statuses(id string) string {
 	b.t.Helper()
 	var all []string
@@ -34,8 +32,7 @@ func (b box) statuses(id string) string {
 	return strings.Join(all, ", ")
 }
 
-// TestPace checks that a withdrawal moves when it is due, and has that time, however
-// late a request looks.
+// TestPace checks that a withdrawal moves when it is due, and has that time, however late a request looks.
 func TestPace(t *testing.T) {
 	b := newBox(t, set("withdrawal_pace", twoSteps))
 	id := b.create(createPath, btcBody)
@@ -56,9 +53,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestPaceAndControlsShareAHistory checks that controls and the clock share one history: the
-// next step counts from the last, and the clock does not take a step that a control
-// has ruled out.
+// TestPaceAndControlsShareAHistory checks that controls and the clock share one history: the next step counts
+// from the last, and the clock does not take a step that a control has ruled out.
 func TestPaceAndControlsShareAHistory(t *testing.T) {
 	b := newBox(t, set("withdrawal_pace", refunds))
 	quick, cancelled, late := b.create(createPath, btcBody), b.create(createPath, btcBody), b.create(createPath, btcBody)
@@ -83,8 +79,7 @@ func TestPaceAndControlsShareAHistory(t *testing.T) {
 	}
 }
 
-// TestPaceWhenTheClockGoesBack checks that a clock that is set back undoes nothing,
-// and makes no move twice.
+// TestPaceWhenTheClockGoesBack checks that a clock that is set back undoes nothing, and makes no move twice.
 func TestPaceWhenTheClockGoesBack(t *testing.T) {
 	b := newBox(t, set("withdrawal_pace", refunds), set("invoice_expiry", "1h"))
 	id, invoice := b.create(createPath, btcBody), b.create("/api/invoice", usdInvoice)
@@ -105,8 +100,7 @@ func TestPaceWhenTheClockGoesBack(t *testing.T) {
 	}
 }
 
-// TestInvoiceExpiry checks that a waiting invoice expires, to the second, unless it
-// was paid before.
+// TestInvoiceExpiry checks that a waiting invoice expires, to the second, unless it was paid before.
 func TestInvoiceExpiry(t *testing.T) {
 	b := newBox(t, set("invoice_expiry", "15m"))
 	waits, paid := b.create("/api/invoice", usdInvoice), b.create("/api/invoice", usdInvoice)
@@ -127,8 +121,8 @@ func TestInvoiceExpiry(t *testing.T) {
 	}
 }
 
-// moments returns the times that the commits of a state file give to statuses and
-// expired invoices, in order of commit, without those at the start.
+// moments returns the times that the commits of a state file give to statuses and expired invoices, in order
+// of commit, without those at the start.
 func moments(t *testing.T, path string) (all []time.Time) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -163,9 +157,8 @@ func moments(t *testing.T, path string) (all []time.Time) {
 	return all
 }
 
-// TestJumpInOrderAndOnce checks that a jump makes all due moves once and in order of
-// time, over all records and their chains, before anything else, whichever request
-// looks.
+// TestJumpInOrderAndOnce checks that a jump makes all due moves once and in order of time, over all records
+// and their chains, before anything else, whichever request looks.
 func TestJumpInOrderAndOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	settings := []sandbox.Option{set("withdrawal_pace", refunds), set("invoice_expiry", "100s")}
@@ -216,8 +209,8 @@ func TestClockJumpsACentury(t *testing.T) {
 	same(t, at(t, b.post(listPath, `{"currencies":[],"tags":["Completed"]}`), "total"), fmt.Sprint(many))
 }
 
-// TestRestoredStateMovesOnTime checks that a state that begins with due moves, or begins
-// again while moves are due, is correct at once and after a restart.
+// TestRestoredStateMovesOnTime checks that a state that begins with due moves, or begins again while moves
+// are due, is correct at once and after a restart.
 func TestRestoredStateMovesOnTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	old := newBox(t)
@@ -243,8 +236,7 @@ func TestRestoredStateMovesOnTime(t *testing.T) {
 	same(t, at(t, again.post(listPath, everything), "total"), "1")
 }
 
-// TestPaceOfRefundThatDoesNotFit checks that a refund that does not fit into the
-// balance waits until it does.
+// TestPaceOfRefundThatDoesNotFit checks that a refund that does not fit into the balance waits until it does.
 func TestPaceOfRefundThatDoesNotFit(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("none"), set("withdrawal_pace", refunds))
 	const most = 1<<63 - 1
@@ -263,35 +255,21 @@ func TestPaceOfRefundThatDoesNotFit(t *testing.T) {
 	}
 }
 
-// TestServeKeepsTime checks that Serve makes the moves without requests: they appear
-// in the state file.
+// TestServeKeepsTime checks that Serve makes the moves without requests: they appear in the state file.
 func TestServeKeepsTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	s, err := sandbox.New(sandbox.WithState(path), set("withdrawal_pace", "New>Processing=1s,Processing>Completed=1s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener := listen(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, listener) }()
-	box{s, t, nil}.create(createPath, btcBody)
-	for begin := time.Now(); len(moments(t, path)) < 2; time.Sleep(20 * time.Millisecond) {
-		if time.Since(begin) > time.Minute {
-			t.Fatal("nothing happens")
-		}
-	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	must(t, err)
+	b := box{s, t, nil}
+	_, stop := b.serve()
+	b.create(createPath, btcBody)
+	eventually(t, "it has moved twice", func() bool { return len(moments(t, path)) == 2 })
+	must(t, stop())
+	must(t, s.Close())
 }
 
-// TestPaceHistoriesAreConsistent checks that for any order of controls and clock moves, the
-// history of each withdrawal follows from its own times, and no unit is lost.
+// TestPaceHistoriesAreConsistent checks that for any order of controls and clock moves, the history of each
+// withdrawal follows from its own times, and no unit is lost.
 func TestPaceHistoriesAreConsistent(t *testing.T) {
 	paces := map[string]struct {
 		to    string

@@ -20,8 +20,7 @@ func orders(t testing.TB, page any) string {
 	return text
 }
 
-// fill makes n withdrawals with the order ids 1 to n, a minute apart: odd ones in
-// Btc, even ones in Ltc.
+// fill makes n withdrawals with the order ids 1 to n, a minute apart: odd ones in Btc, even ones in Ltc.
 func fill(b box, n int) (ids []string) {
 	b.t.Helper()
 	for i := 1; i <= n; i++ {
@@ -168,8 +167,7 @@ func TestFilterRefused(t *testing.T) {
 	b.refused(b.send("POST", listPath, `{"currencies":[{"Crypto":"Doge"}],"tags":[]}`), 400, "unknown_currency", "Doge")
 }
 
-// TestListAfterClockSetBack checks that lists are in order of creation even if the
-// clock was set back.
+// TestListAfterClockSetBack checks that lists are in order of creation even if the clock was set back.
 func TestListAfterClockSetBack(t *testing.T) {
 	b := newBox(t)
 	for i, minute := range []time.Duration{5, 9, 7, 7, 1} {
@@ -184,8 +182,7 @@ func TestListAfterClockSetBack(t *testing.T) {
 	}
 }
 
-// TestShownTimesFilter checks that a time from an answer, sent as a filter, finds
-// its record.
+// TestShownTimesFilter checks that a time from an answer, sent as a filter, finds its record.
 func TestShownTimesFilter(t *testing.T) {
 	b := newBox(t)
 	*b.now = start.Add(700 * time.Millisecond)

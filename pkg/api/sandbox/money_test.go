@@ -33,8 +33,8 @@ func TestFund(t *testing.T) {
 }
 
 func TestSwap(t *testing.T) {
-	// The balance is 10 satoshi of 1000, and one satoshi is 600 millionths of a
-	// dollar of Usdt: 990 satoshi cost 594000 of them.
+	// The balance is 10 satoshi of 1000, and one satoshi is 600 millionths of a dollar of Usdt: 990 satoshi
+	// cost 594000 of them.
 	b := newBox(t, sandbox.WithSeed("none"))
 	b.Fund("Btc", 10)
 	b.Fund("UsdtTrc20", 1_000_000)
@@ -50,8 +50,8 @@ func TestSwap(t *testing.T) {
 		t.Errorf("swap %+v", s)
 	}
 
-	// The rest is worth 676.67 satoshi: a withdrawal of 677 is refused and changes
-	// nothing, and one of 676 costs 405600.
+	// The rest is worth 676.67 satoshi: a withdrawal of 677 is refused and changes nothing, and one of 676
+	// costs 405600.
 	ask := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":%d}},"address":"a"}`
 	b.refused(b.send("POST", createPath, fmt.Sprintf(ask, 677)), 422, "insufficient_funds", "677")
 	if b.Balance("UsdtTrc20") != 406_000 || len(b.Swaps()) != 1 {
@@ -71,8 +71,8 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// A ledger is a second, independent account of what a sandbox holds. It uses exact
-// rationals, and only the registry and the rates of the package.
+// A ledger is a second, independent account of what a sandbox holds. It uses exact rationals, and only the
+// registry and the rates of the package.
 type ledger struct {
 	b      box
 	price  map[string]*big.Rat // of one minor unit
@@ -114,8 +114,8 @@ func (l *ledger) worth(n int64, from, to string) *big.Rat {
 
 func floor(r *big.Rat) *big.Int { return new(big.Int).Quo(r.Num(), r.Denom()) }
 
-// check checks that funded + swapped in - swapped out - withdrawn is the balance in
-// every currency, and that each swap was exact to less than one unit.
+// check checks that funded + swapped in - swapped out - withdrawn is the balance in every currency, and that
+// each swap was exact to less than one unit.
 func (l *ledger) check(t *rapid.T) {
 	expect := map[string]*big.Int{}
 	for code, n := range l.moved {
@@ -200,8 +200,7 @@ func title(c sandbox.Currency) string {
 	return string(c.Kind)
 }
 
-// TestNoUnitIsCreatedOrLost checks that no funding, withdrawal, swap or refund creates or
-// loses a unit.
+// TestNoUnitIsCreatedOrLost checks that no funding, withdrawal, swap or refund creates or loses a unit.
 func TestNoUnitIsCreatedOrLost(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := newLedger(newBox(t, sandbox.WithSeed("none")))

@@ -9,8 +9,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// TestPublicURL checks that links that leave the sandbox begin with the address of its proxy, and that its Host and its
-// origin are accepted.
+// TestPublicURL checks that links that leave the sandbox begin with the address of its proxy, and that its
+// Host and its origin are accepted.
 func TestPublicURL(t *testing.T) {
 	for public, want := range map[string]string{
 		"":                              "http://sandbox.localhost",
@@ -37,8 +37,7 @@ func TestPublicURL(t *testing.T) {
 		if site != "" {
 			r.Header.Set("Sec-Fetch-Site", site)
 		}
-		w := httptest.NewRecorder()
-		b.ServeHTTP(w, r)
+		w := b.do(r)
 		return w.Code
 	}
 	for _, c := range []struct {
@@ -65,8 +64,8 @@ func TestPublicURL(t *testing.T) {
 	}
 }
 
-// TestPublicURLWithAPort checks that a proxy may leave the port out of the Host, and that a refused Host is told what
-// to do.
+// TestPublicURLWithAPort checks that a proxy may leave the port out of the Host, and that a refused Host is
+// told what to do.
 func TestPublicURLWithAPort(t *testing.T) {
 	for public, hosts := range map[string][]string{
 		"https://shop.example/pre":      {"shop.example", "shop.example:443", "SHOP.example:8443"},
@@ -77,8 +76,7 @@ func TestPublicURLWithAPort(t *testing.T) {
 		for host, good := range map[string]bool{hosts[0]: true, hosts[1]: true, hosts[len(hosts)-1]: true, "evil.example": false, "shop.example.evil": false} {
 			r := httptest.NewRequest("GET", "/sandbox/health", nil)
 			r.Host = host
-			w := httptest.NewRecorder()
-			b.ServeHTTP(w, r)
+			w := b.do(r)
 			if good {
 				b.ok(w)
 			} else {

@@ -19,8 +19,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// A request is an HTTP request that passed the first checks: the right host, no
-// foreign web page as its origin, a known path and method, a valid key.
+// A request is an HTTP request that passed the first checks: the right host, no foreign web page as its
+// origin, a known path and method, a valid key.
 type request struct {
 	http    *http.Request
 	writer  http.ResponseWriter
@@ -52,8 +52,7 @@ func (r *request) body() (json.RawMessage, error) {
 	return wire.DecodeBody(body)
 }
 
-// object reads the body as a JSON object. Its Done method returns the first error,
-// that of the body included.
+// object reads the body as a JSON object. Its Done method returns the first error, that of the body included.
 func (r *request) object() *wire.Object {
 	raw, err := r.body()
 	return wire.NewObject(raw, "", r.rules, &err)
@@ -71,8 +70,8 @@ func (r *request) checkContentType() error {
 	return nil
 }
 
-// hostOf returns the Host of a request. A client's request that is passed on without
-// a connection may have it only in its URL.
+// hostOf returns the Host of a request. A client's request that is passed on without a connection may have it
+// only in its URL.
 func hostOf(r *http.Request) string {
 	if r.Host == "" {
 		return r.URL.Host
@@ -95,8 +94,7 @@ func parsePublicURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// base returns the address of the sandbox for the sender of a request, without a slash
-// at the end.
+// base returns the address of the sandbox for the sender of a request, without a slash at the end.
 func (s *Server) base(r *http.Request) string {
 	switch {
 	case s.public != nil:
@@ -107,8 +105,8 @@ func (s *Server) base(r *http.Request) string {
 	return "http://" + hostOf(r)
 }
 
-// checkHost accepts only names of this machine, and that of its proxy. It refuses a web page that points
-// its own name at a loopback address.
+// checkHost accepts only names of this machine, and that of its proxy. It refuses a web page that points its
+// own name at a loopback address.
 func (s *Server) checkHost(r *http.Request) error {
 	host := hostOf(r)
 	name := host
@@ -129,9 +127,9 @@ func (s *Server) checkHost(r *http.Request) error {
 		refusal.Shorten(host))
 }
 
-// checkOrigin refuses requests that a browser sends for another site. The standard
-// library's CrossOriginProtection lets every GET pass; here a GET may show money,
-// and with reseller_auth=none it needs no key.
+// checkOrigin refuses requests that a browser sends for another site. The standard library's
+// CrossOriginProtection lets every GET pass; here a GET may show money, and with reseller_auth=none it needs
+// no key.
 func (s *Server) checkOrigin(r *http.Request) error {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none":
@@ -176,8 +174,8 @@ func bearer(r *http.Request) (key string, err error) {
 	return key, nil
 }
 
-// authorize returns the account of the request's key, if the key may use the route.
-// An unknown key and a missing one get the same status.
+// authorize returns the account of the request's key, if the key may use the route. An unknown key and a
+// missing one get the same status.
 func (s *Server) authorize(r *http.Request, access access) (account string, err error) {
 	merchant, auth := *s.store.Merchant.Load(), s.settings().resellerAuth
 	if access == openControl || access == merchantOnly && auth == "none" {
@@ -202,17 +200,17 @@ func (s *Server) authorize(r *http.Request, access access) (account string, err 
 	return account, nil
 }
 
-// envelopeShown reports whether the interface shows the envelope for a request: on
-// the paths of the merchant's withdrawals and for the creation of an invoice.
-// Controls are outside the interface and always use it.
+// envelopeShown reports whether the interface shows the envelope for a request: on the paths of the
+// merchant's withdrawals and for the creation of an invoice. Controls are outside the interface and always
+// use it.
 func envelopeShown(r *http.Request) bool {
 	path := r.URL.Path
 	return strings.HasPrefix(path, "/api/merchant_withdrawal") || strings.HasPrefix(path, "/sandbox/") ||
 		path == "/openapi.json" || path == "/api/invoice" && r.Method == http.MethodPost
 }
 
-// rate counts the requests in the current second, by the sandbox's clock: one that
-// stands still lets no more requests pass until it is moved.
+// rate counts the requests in the current second, by the sandbox's clock: one that stands still lets no more
+// requests pass until it is moved.
 type rate struct {
 	mu     sync.Mutex
 	second int64
@@ -225,8 +223,7 @@ func (r *rate) clear() {
 	r.count = 0
 }
 
-// checkRate refuses a request beyond the setting requests_per_second. All keys count
-// together.
+// checkRate refuses a request beyond the setting requests_per_second. All keys count together.
 func (s *Server) checkRate(w http.ResponseWriter) error {
 	most := s.settings().perSecond
 	if most == unlimited {

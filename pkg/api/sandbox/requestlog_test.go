@@ -23,8 +23,8 @@ func requested(all []sandbox.Request) (lines []string) {
 	return lines
 }
 
-// TestRequestsHasEveryCall checks that the log has each request to the interface in order: carried out, refused
-// before and after the key was checked, and struck by a fault.
+// TestRequestsHasEveryCall checks that the log has each request to the interface in order: carried out,
+// refused before and after the key was checked, and struck by a fault.
 func TestRequestsHasEveryCall(t *testing.T) {
 	b := newBox(t, set("requests_per_second", "8"))
 	b.create(createPath, btcBody)
@@ -139,8 +139,8 @@ func TestRequestsOverHTTP(t *testing.T) {
 	same(t, at(t, b.get("/sandbox/requests"), "dropped"), "0")
 }
 
-// TestRequestsShowNoKey checks that the log has neither the sandbox's key nor the key of a request, wherever and
-// however it was sent, and has the rest of the request as it was sent.
+// TestRequestsShowNoKey checks that the log has neither the sandbox's key nor the key of a request, wherever
+// and however it was sent, and has the rest of the request as it was sent.
 func TestRequestsShowNoKey(t *testing.T) {
 	own := "till_sandbox_4f1d\"&+7c0a"
 	b := newBox(t, sandbox.WithKey(own))
@@ -180,7 +180,8 @@ func TestRequestsShowANumberThatIsTheKey(t *testing.T) {
 	}
 }
 
-// TestRequestsAreBounded checks that a long body is cut in the log only, and that the log says what it has lost.
+// TestRequestsAreBounded checks that a long body is cut in the log only, and that the log says what it has
+// lost.
 func TestRequestsAreBounded(t *testing.T) {
 	b := newBox(t)
 	long := strings.Replace(btcBody, "{", `{`+strings.Repeat(" ", 70_000), 1)
@@ -232,9 +233,7 @@ func TestLogPassesTheBodyOn(t *testing.T) {
 		r := httptest.NewRequest("POST", "http://sandbox.localhost"+createPath, body)
 		r.ContentLength = length
 		r.Header.Set("Authorization", "Bearer "+b.Key())
-		w := httptest.NewRecorder()
-		b.ServeHTTP(w, r)
-		return w
+		return b.do(r)
 	}
 	long := strings.Replace(btcBody, "{", `{`+strings.Repeat(" ", 70_000), 1)
 	b.ok(post(strings.NewReader(btcBody), -1))

@@ -12,8 +12,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// A Request is one request to the interface that the sandbox has received, whatever
-// became of it.
+// A Request is one request to the interface that the sandbox has received, whatever became of it.
 type Request struct {
 	ID     int64           `json:"id"` // counts the requests of this server, from 1
 	Method string          `json:"method"`
@@ -25,20 +24,17 @@ type Request struct {
 	Fault  string          `json:"fault"`  // what the faults that struck it do, such as drop-after
 }
 
-// Requests returns the requests to the interface since the start or the last Reset,
-// oldest first, including those that were refused and those that a fault has struck. It
-// leaves out the headers, and shows [hidden] for the sandbox's key and for the key in the
-// request's Authorization header, also where it is quoted for JSON, a URL or HTML, or is in
-// base64. It does not find a part of a key. The log is in memory, for this server
-// only, and holds the newest 100,000 requests at most, fewer if they have more than
-// 32 MiB: if the first ID is not the expected one, requests before it were dropped. Of
-// a body it has the first 64 KiB.
+// Requests returns the requests to the interface since the start or the last Reset, oldest first, including
+// those that were refused and those that a fault has struck. It leaves out the headers, and shows [hidden]
+// for the sandbox's key and for the key in the request's Authorization header, also where it is quoted for
+// JSON, a URL or HTML, or is in base64. It does not find a part of a key. The log is in memory, for this
+// server only, and holds the newest 100,000 requests at most, fewer if they have more than 32 MiB: if the
+// first ID is not the expected one, requests before it were dropped. Of a body it has the first 64 KiB.
 func (s *Server) Requests() []Request {
 	return mapped(s.log.Select(requestlog.Filter{}).Requests, func(r requestlog.Row) Request { return Request(r) })
 }
 
-// logged is the writer of a request in the log. It notes the status before the client
-// can see it.
+// logged is the writer of a request in the log. It notes the status before the client can see it.
 type logged struct {
 	http.ResponseWriter
 	entry *requestlog.Entry
@@ -64,8 +60,7 @@ func (w *logged) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// record adds a request to the log. The handler gets the same request with its body
-// unread.
+// record adds a request to the log. The handler gets the same request with its body unread.
 func (s *Server) record(w http.ResponseWriter, r *http.Request) (*logged, *http.Request) {
 	r, body := wire.ReadAhead(r, requestlog.MaxBody+1)
 	cut := len(body) > requestlog.MaxBody
@@ -83,8 +78,8 @@ type requestsView struct {
 	More      bool             `json:"more"`
 }
 
-// controlRequests takes the query on=METHOD PATH, match=FIELD=VALUE, which may be given
-// again, since=ID, and limit=N for a part of the log that a client can read at once.
+// controlRequests takes the query on=METHOD PATH, match=FIELD=VALUE, which may be given again, since=ID, and
+// limit=N for a part of the log that a client can read at once.
 func (s *Server) controlRequests(r *request) (any, error) {
 	q := r.query("match")
 	f := requestlog.Filter{On: q.TextOr("on", ""), Since: q.Integer("since", 0), Limit: q.Integer("limit", 0),

@@ -40,12 +40,10 @@ func TestEveryOperation(t *testing.T) {
 			if header != "" {
 				r.Header.Set("Authorization", header)
 			}
-			w := httptest.NewRecorder()
-			b.ServeHTTP(w, r)
+			w := b.do(r)
 			b.refused(w, 401, "unauthorized")
 
-			w = httptest.NewRecorder()
-			open.ServeHTTP(w, r)
+			w = open.do(r)
 			if want := !resellerRoute(path); want != (w.Code == 401) {
 				t.Errorf("%s with reseller_auth=none: %d", op, w.Code)
 			}
@@ -91,8 +89,7 @@ func TestForeignHostIsRefused(t *testing.T) {
 		r := httptest.NewRequest("GET", "/api/invites", nil)
 		r.Host = host
 		r.Header.Set("Authorization", "Bearer "+b.Key())
-		w := httptest.NewRecorder()
-		b.ServeHTTP(w, r)
+		w := b.do(r)
 		if good {
 			b.ok(w)
 		} else {
@@ -116,8 +113,7 @@ func TestForeignOriginIsRefused(t *testing.T) {
 			r := httptest.NewRequest(method, "http://localhost:80"+path, strings.NewReader(everything))
 			r.Header.Set("Authorization", "Bearer "+b.Key())
 			r.Header.Set(test.header, test.value)
-			w := httptest.NewRecorder()
-			b.ServeHTTP(w, r)
+			w := b.do(r)
 			if test.good {
 				b.ok(w)
 			} else {
@@ -147,8 +143,7 @@ func TestBrokenBody(t *testing.T) {
 			r.Body = nil // a client's request may arrive like this through a RoundTripper
 		}
 		r.Header.Set("Authorization", "Bearer "+b.Key())
-		w := httptest.NewRecorder()
-		b.ServeHTTP(w, r)
+		w := b.do(r)
 		b.refused(w, 400, "invalid_body")
 	}
 	same(t, at(t, b.post(listPath, everything), "total"), "0")

@@ -3,14 +3,12 @@ package sandbox
 import (
 	"strings"
 
-	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// ofReseller returns the view of one reseller and its account. The store is locked
-// while view runs.
+// ofReseller returns the view of one reseller and its account. The store is locked while view runs.
 func (s *Server) ofReseller(id string, view func(*store.Reseller, *store.Account) any) (answer any, err error) {
 	s.store.Read(func(st *store.State) {
 		if r := st.Resellers[id]; r != nil {
@@ -23,15 +21,15 @@ func (s *Server) ofReseller(id string, view func(*store.Reseller, *store.Account
 }
 
 func (s *Server) aboutReseller(
-	view func(*settings, *store.Reseller, *store.Account) any,
+	view func(*wire.Rules, *store.Reseller, *store.Account) any,
 ) func(*request) (any, error) {
 	return withID(func(req *request, id string) (any, error) {
-		return s.ofReseller(id, func(r *store.Reseller, a *store.Account) any { return view(req.choices, r, a) })
+		return s.ofReseller(id, func(r *store.Reseller, a *store.Account) any { return view(&req.choices.Rules, r, a) })
 	})
 }
 
 func (s *Server) listResellers(r *request) (any, error) {
-	all := map[string]wire.ResellerView{}
+	all := map[string]any{}
 	s.store.Read(func(st *store.State) {
 		for _, id := range st.ResellerIDs {
 			all[id] = r.choices.ViewReseller(st.Resellers[id], st.Accounts[id])
@@ -44,48 +42,6 @@ func (s *Server) listResellerIDs(r *request) (any, error) {
 	ids := []string{}
 	s.store.Read(func(st *store.State) { ids = append(ids, st.ResellerIDs...) })
 	return ids, nil
-}
-
-func (s *settings) viewReseller(r *store.Reseller, a *store.Account) any {
-	return s.ViewReseller(r, a)
-}
-
-func viewInviteOf(_ *settings, r *store.Reseller, _ *store.Account) any { return wire.ViewInviteOf(r) }
-
-// viewStats counts the invoices and lists the paid ones. The totals come from the
-// books, which each payment updates in the same change as the invoice.
-func (s *settings) viewStats(r *store.Reseller, a *store.Account) any {
-	view := wire.StatsView{
-		ID:             r.ID,
-		Label:          r.Label,
-		InvoiceStats:   map[string]int64{},
-		InvoiceRebates: map[string]wire.RebateView{},
-		TotalVolume:    s.Totals(a, store.Volume),
-		TotalRebates:   s.Totals(a, store.Rebates),
-	}
-	if s.StatsZeros == "show" {
-		for _, status := range s.InvoiceStatuses {
-			view.InvoiceStats[status] = 0
-		}
-	}
-	for _, v := range a.Invoices {
-		view.InvoiceStats[s.InvoiceStatuses[v.Phase]]++
-		if v.Phase != store.Paid {
-			continue
-		}
-		got, at := v.Payment(), v.Created
-		if s.RebateCreated == "payment" {
-			at = v.PaidAt
-		}
-		code := s.StatsCode(money.ByCode[got.Code])
-		view.InvoiceRebates[v.ID] = wire.RebateView{
-			ID:         v.ID,
-			PaidAmount: map[string]int64{code: got.Minor},
-			Rebate:     map[string]int64{code: v.Rebate},
-			Created:    at.Format(s.CreatedLayout),
-		}
-	}
-	return view
 }
 
 func (s *Server) listResellerWithdrawals(r *request) (any, error) {
@@ -110,8 +66,8 @@ func (s *Server) getResellerWithdrawal(r *request) (any, error) {
 	return s.withdrawalOf(r.choices, id, withdrawal)
 }
 
-// listResellerInvoices takes the withdrawal filter. By default every field is
-// optional, so {} selects all invoices.
+// listResellerInvoices takes the withdrawal filter. By default every field is optional, so {} selects all
+// invoices.
 func (s *Server) listResellerInvoices(r *request) (any, error) {
 	q := r.query()
 	id, p := q.UUID("id"), r.choices.ReadPaging(q)
@@ -146,19 +102,19 @@ func (s *Server) listResellerInvoices(r *request) (any, error) {
 	return view, nil
 }
 
-func (s *Server) aboutResellerInvoice(view func(*settings, *store.Invoice) any) func(*request) (any, error) {
+func (s *Server) aboutResellerInvoice(view func(*wire.Rules, *store.Invoice) any) func(*request) (any, error) {
 	return func(r *request) (any, error) {
 		q := r.query()
 		id, invoice := q.UUID("id"), q.UUID("invoice")
 		if err := s.knownReseller(q, id); err != nil {
 			return nil, err
 		}
-		return s.ofInvoice(r.choices, id, invoice, view)
+		return s.ofInvoice(&r.choices.Rules, id, invoice, view)
 	}
 }
 
-// knownReseller finishes reading a query that names a reseller, and reports an error
-// if the reseller does not exist.
+// knownReseller finishes reading a query that names a reseller, and reports an error if the reseller does not
+// exist.
 func (s *Server) knownReseller(q *wire.Query, id string) error {
 	if err := q.Done(); err != nil {
 		return err
@@ -213,9 +169,9 @@ func (s *Server) createInvite(r *request) (any, error) {
 	return wire.InviteView{Invite: v.ID, Label: v.Label, URL: url}, nil
 }
 
-// RedeemInvite turns an invite into a reseller and returns the reseller's id and API
-// key. The sandbox keeps only a hash of the key, so the key cannot be read again. A
-// label replaces the label of the invite; an empty one leaves it.
+// RedeemInvite turns an invite into a reseller and returns the reseller's id and API key. The sandbox keeps
+// only a hash of the key, so the key cannot be read again. A label replaces the label of the invite; an empty
+// one leaves it.
 func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err error) {
 	id, ok := wire.ParseUUID(invite)
 	key = KeyPrefix + s.store.IDs().Text("key")

@@ -11,9 +11,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// A shop is a sandbox with one reseller, at 1.5 percent, that has five invoices: two
-// paid in Usd (10.01 and 20.00), one paid in Btc (199 satoshi), one waiting, one
-// expired.
+// A shop is a sandbox with one reseller, at 1.5 percent, that has five invoices: two paid in Usd (10.01 and
+// 20.00), one paid in Btc (199 satoshi), one waiting, one expired.
 type shop struct {
 	box
 	id, key            string
@@ -184,8 +183,8 @@ func TestUnknownReseller(t *testing.T) {
 	b.refused(b.send("POST", "/api/reseller/invoice/list?id="+id, `{}`), 404, "not_found")
 }
 
-// TestDemoStatisticsAgreeWithInvoices checks that the demo has something to show for
-// every reseller command, and that the statistics agree with the invoices that they list.
+// TestDemoStatisticsAgreeWithInvoices checks that the demo has something to show for every reseller command,
+// and that the statistics agree with the invoices that they list.
 func TestDemoStatisticsAgreeWithInvoices(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"))
 	ids := b.get("/api/resellers/ids").([]any)

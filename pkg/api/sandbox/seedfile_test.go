@@ -36,8 +36,7 @@ const shopSeed = `{
 	]
 }`
 
-// TestSeedByHand checks that fields that a person leaves out are made up or
-// computed.
+// TestSeedByHand checks that fields that a person leaves out are made up or computed.
 func TestSeedByHand(t *testing.T) {
 	b := newBox(t, sandbox.WithSeedJSON([]byte(shopSeed)))
 	d := b.get("/sandbox/dump")
@@ -92,9 +91,8 @@ func TestSeedByHand(t *testing.T) {
 	same(t, at(t, d, "withdrawals", 2, "statuses", 2, "status"), `"Failed"`)
 }
 
-// TestSeedOfBalances checks that without balances the merchant holds the same as in
-// a fresh sandbox, that stated balances count as they are, and that those left out
-// are computed.
+// TestSeedOfBalances checks that without balances the merchant holds the same as in a fresh sandbox, that
+// stated balances count as they are, and that those left out are computed.
 func TestSeedOfBalances(t *testing.T) {
 	for seed, want := range map[string]int64{
 		`{}`:              100_000_000,
@@ -112,8 +110,8 @@ func TestSeedOfBalances(t *testing.T) {
 	}
 }
 
-// TestSeedVolumeDoesNotReplaceBalance checks that a stated volume does not replace the balance, and that
-// a dump is complete: an account without a balance in it has none.
+// TestSeedVolumeDoesNotReplaceBalance checks that a stated volume does not replace the balance, and that a
+// dump is complete: an account without a balance in it has none.
 func TestSeedVolumeDoesNotReplaceBalance(t *testing.T) {
 	b := newBox(t, sandbox.WithSeedJSON([]byte(`{"resellers":[{"label":"a"}],"invoices":[{"account":"a","total":"5 Jpy","status":"Paid"}],"balances":[{"account":"a","book":"volume","code":"Jpy","delta":5}]}`)))
 	id := at(t, b.get("/api/resellers/ids"), 0).(string)
@@ -175,8 +173,7 @@ func TestSeedRefused(t *testing.T) {
 	}
 }
 
-// TestSeedFollowsSettings checks that the statuses of a seed are those in the
-// settings.
+// TestSeedFollowsSettings checks that the statuses of a seed are those in the settings.
 func TestSeedFollowsSettings(t *testing.T) {
 	b := newBox(t, set("invoice_statuses", "Open,Done,Late"), set("withdrawal_flow", "A>B>C,A>C"), set("rebate_percent", "10"),
 		sandbox.WithSeedJSON([]byte(`{"resellers":[{"label":"S"}],"invoices":[{"account":"S","total":"1.00 Usd","status":"Done"}],"withdrawals":[{"amount":"1 Btc","address":"a","status":"C"}]}`)))
@@ -187,8 +184,7 @@ func TestSeedFollowsSettings(t *testing.T) {
 	}
 }
 
-// agree compares the figures of a reseller in answers with the sums of its invoices
-// and withdrawals.
+// agree compares the figures of a reseller in answers with the sums of its invoices and withdrawals.
 func (b box) agree(t rapid.TB, id string, figures ...string) {
 	sums := map[string]map[string]*big.Int{}
 	add := func(what, code string, n int64) {
@@ -264,8 +260,8 @@ func (b box) agree(t rapid.TB, id string, figures ...string) {
 	}
 }
 
-// TestStatisticsAndBalancesAgree checks that after every history, and after a restore of its dump,
-// the statistics of a reseller, its rebates and its balance agree.
+// TestStatisticsAndBalancesAgree checks that after every history, and after a restore of its dump, the
+// statistics of a reseller, its rebates and its balance agree.
 func TestStatisticsAndBalancesAgree(t *testing.T) {
 	// All figures are compared after every action, which takes long; more with -rapid.checks.
 	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
@@ -324,8 +320,8 @@ var (
 	anyHash = regexp.MustCompile(`[0-9a-f]{64}`)
 )
 
-// TestDemoHasEverything checks that the demo has something of everything, and is the
-// same every time except for the ids.
+// TestDemoHasEverything checks that the demo has something of everything, and is the same every time except
+// for the ids.
 func TestDemoHasEverything(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"), set("zero_amounts", "show"))
 	numbered := func(text []byte, err error) string {
@@ -403,13 +399,12 @@ func TestDemoHasEverything(t *testing.T) {
 	}
 }
 
-// TestDemoIsRecent checks that the demo has the same invoices and withdrawals in the
-// last seven days at any time, that they are also those of the current month, and
-// that nothing comes later.
+// TestDemoIsRecent checks that the demo has the same invoices and withdrawals in the last seven days at any
+// time, that they are also those of the current month, and that nothing comes later.
 func TestDemoIsRecent(t *testing.T) {
-	// The amounts of demoSellers with n from 0 and the month 6: cents * (7 + n) in Usd, by
-	// the rates, rounded up; a rebate is one percent of an invoice, rounded down. Of the six
-	// invoices of Harbour Books, the last has expired.
+	// The amounts of demoSellers with n from 0 and the month 6: cents * (7 + n) in Usd, by the rates, rounded
+	// up; a rebate is one percent of an invoice, rounded down. Of the six invoices of Harbour Books, the last
+	// has expired.
 	want := map[string]string{
 		"Harbour Books":   `{"Btc":[2,1470001,14699],"USD":[3,132300,1323]}`,
 		"Nordlicht Audio": `{"EUR":[2,185186,1851],"UsdtTrc20":[2,2250000000,22500000]}`,

@@ -12,10 +12,10 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/fault"
 )
 
-// Serve answers requests on a loopback listener until ctx is done, and then lets the
-// requests in flight finish. It closes the listener, and returns nil after such a
-// stop. Meanwhile it moves withdrawals and invoices when the settings say that they
-// are due, and posts the callbacks that the seed or the state's file has pending.
+// Serve answers requests on a loopback listener until ctx is done, and then lets the requests in flight
+// finish. It closes the listener, and returns nil after such a stop. Meanwhile it moves withdrawals and
+// invoices when the settings say that they are due, and posts the callbacks that the seed or the state's file
+// has pending.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
 		listener.Close()
@@ -64,9 +64,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 // endGrace is how long the requests in flight have at the end.
 const endGrace = 5 * time.Second
 
-// TB is the part of a test that Start needs: a *testing.T, *testing.B or *testing.F
-// has it. TB is defined here because importing package testing would add it to every
-// program that serves a sandbox. Fatalf must not return.
+// TB is the part of a test that Start needs: a *testing.T, *testing.B or *testing.F has it. TB is defined
+// here because importing package testing would add it to every program that serves a sandbox. Fatalf must not
+// return.
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -77,8 +77,7 @@ type TB interface {
 type Running struct {
 	*Server
 
-	// URL is the base address: http and a loopback address with a port, without a
-	// slash at the end.
+	// URL is the base address: http and a loopback address with a port, without a slash at the end.
 	URL string
 
 	served   *http.Server
@@ -88,13 +87,12 @@ type Running struct {
 	stop     context.CancelFunc // of the requests in flight
 }
 
-// Start runs a sandbox for a test, on its own loopback port, and closes it when the
-// test and its subtests have ended. Two sandboxes share nothing, so each parallel
-// test may have its own. A sandbox that is started in a fuzz test, or in a benchmark
-// before the loop, serves all of its rounds. Like Serve, it moves withdrawals and
-// invoices when they are due, and posts pending callbacks. Start fails the test if the sandbox
-// cannot start: an option is wrong, the file of WithState cannot be used, or there
-// is no loopback port.
+// Start runs a sandbox for a test, on its own loopback port, and closes it when the test and its subtests
+// have ended. Two sandboxes share nothing, so each parallel test may have its own. A sandbox that is started
+// in a fuzz test, or in a benchmark before the loop, serves all of its rounds. Like Serve, it moves
+// withdrawals and invoices when they are due, and posts pending callbacks. Start fails the test if the
+// sandbox cannot start: an option is wrong, the file of WithState cannot be used, or there is no loopback
+// port.
 func Start(t TB, opts ...Option) *Running {
 	t.Helper()
 	server, err := New(opts...)
@@ -125,10 +123,9 @@ func Start(t TB, opts ...Option) *Running {
 	return r
 }
 
-// Close ends the sandbox before the test ends, for a test in which the service goes
-// away: afterwards connections are refused. It cuts off the requests in flight and
-// returns when all goroutines of the sandbox have ended. A second Close does
-// nothing.
+// Close ends the sandbox before the test ends, for a test in which the service goes away: afterwards
+// connections are refused. It cuts off the requests in flight and returns when all goroutines of the sandbox
+// have ended. A second Close does nothing.
 func (r *Running) Close() error {
 	r.end.Do(func() {
 		r.stop()
@@ -139,8 +136,8 @@ func (r *Running) Close() error {
 	return r.endError
 }
 
-// count adds a connection to the goroutines that Close waits for. serve counts a
-// handler that has hijacked its connection.
+// count adds a connection to the goroutines that Close waits for. serve counts a handler that has hijacked
+// its connection.
 func (r *Running) count(_ net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -156,9 +153,9 @@ func (r *Running) serve(w http.ResponseWriter, request *http.Request) {
 	r.ServeHTTP(w, request)
 }
 
-// freshConns are the connections, each a net.Conn, on which no request has arrived yet. A
-// server that shuts down waits five seconds for a request on each of them, although
-// browsers and load balancers open connections that they may never use.
+// freshConns are the connections, each a net.Conn, on which no request has arrived yet. A server that shuts
+// down waits five seconds for a request on each of them, although browsers and load balancers open
+// connections that they may never use.
 type freshConns struct{ sync.Map }
 
 // note is the ConnState of a server.
@@ -170,9 +167,9 @@ func (f *freshConns) note(c net.Conn, state http.ConnState) {
 	}
 }
 
-// interrupt ends the waits for a first request, until ctx is done. It does not close
-// connections: a request that has just arrived still gets its answer. It repeats,
-// because the server sets a deadline of its own when it begins to read.
+// interrupt ends the waits for a first request, until ctx is done. It does not close connections: a request
+// that has just arrived still gets its answer. It repeats, because the server sets a deadline of its own when
+// it begins to read.
 func (f *freshConns) interrupt(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -188,8 +185,8 @@ func (f *freshConns) interrupt(ctx context.Context) {
 	}
 }
 
-// interruptible returns a handler that does not wait for the rest of a body once ctx is
-// done. The request is then answered as one whose body is not complete.
+// interruptible returns a handler that does not wait for the rest of a body once ctx is done. The request is
+// then answered as one whose body is not complete.
 func interruptible(ctx context.Context, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != http.NoBody {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -14,62 +13,40 @@ import (
 
 func TestServeEndsWithItsContext(t *testing.T) {
 	b := newBox(t)
-	listener := listen(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	stopped := make(chan error, 1)
-	go func() { stopped <- b.Serve(ctx, listener) }()
-	address := "http://" + listener.Addr().String()
-	r, _ := http.NewRequest("GET", address+"/api/invites", nil)
-	r.Header.Set("Authorization", "Bearer "+b.Key())
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
+	url, stop := b.serve()
+	if status, _, err := ask(b.Key(), "GET", url+"/api/invites", ""); err != nil || status != 200 {
+		t.Errorf("status %d, %v", status, err)
 	}
-	answer.Body.Close()
-	if answer.StatusCode != 200 {
-		t.Errorf("status %d", answer.StatusCode)
-	}
-	cancel()
-	if err := <-stopped; err != nil {
+	if err := stop(); err != nil {
 		t.Errorf("a stop that was asked for: %v", err)
 	}
-	if _, err := net.DialTimeout("tcp", listener.Addr().String(), time.Second); err == nil {
+	if _, err := net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), time.Second); err == nil {
 		t.Error("it still listens")
 	}
 }
 
-// TestServeEndsDespiteIdleConnections checks that a connection on which no request has come, or only a part of one,
-// does not hold up the end.
+// TestServeEndsDespiteIdleConnections checks that a connection on which no request has come, or only a part
+// of one, does not hold up the end.
 func TestServeEndsDespiteIdleConnections(t *testing.T) {
 	for name, sent := range map[string]string{
 		"nothing":           "",
 		"part of a request": "GET /api/invites HT",
-		"part of a body":    "POST /api/invoice HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+		"part of a body": "POST /api/invoice HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" +
+			"Content-Length: 99\r\n\r\n{",
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t)
-			listener := listen(t)
-			ctx, cancel := context.WithCancel(t.Context())
-			stopped := make(chan error, 1)
-			go func() { stopped <- b.Serve(ctx, listener) }()
-			idle, err := net.Dial("tcp", listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			url, stop := b.serve()
+			idle, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+			must(t, err)
 			defer idle.Close()
-			if _, err := idle.Write([]byte(sent)); err != nil {
-				t.Fatal(err)
-			}
+			_, err = idle.Write([]byte(sent))
+			must(t, err)
 			// Connections are accepted in order: after an answer on the next one, this one is known.
-			answer, err := http.Get("http://" + listener.Addr().String() + "/sandbox/health")
-			if err != nil || answer.StatusCode != 200 {
-				t.Fatal(answer, err)
+			if status, _, err := ask("", "GET", url+"/sandbox/health", ""); err != nil || status != 200 {
+				t.Fatal(status, err)
 			}
-			answer.Body.Close()
-			cancel()
-			if err := <-stopped; err != nil { // after 5 seconds, if it waits
-				t.Error(err)
-			}
+			must(t, stop()) // after 5 seconds, if it waits
 		})
 	}
 }
@@ -77,27 +54,24 @@ func TestServeEndsDespiteIdleConnections(t *testing.T) {
 func TestServeRefusesUnusableListeners(t *testing.T) {
 	b := newBox(t)
 	wide, err := net.Listen("tcp4", "0.0.0.0:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := b.Serve(t.Context(), wide); err == nil || !strings.Contains(err.Error(), "loopback") {
 		t.Errorf("on every interface: %v", err)
 	}
-	closed, _ := net.Listen("tcp", "127.0.0.1:0")
+	closed := listen(t)
 	closed.Close()
 	if err := b.Serve(t.Context(), closed); err == nil {
 		t.Error("a closed listener is no error")
 	}
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	early, _ := net.Listen("tcp", "127.0.0.1:0")
-	if err := b.Serve(done, early); err != nil {
+	if err := b.Serve(done, listen(t)); err != nil {
 		t.Errorf("a context that is done already: %v", err)
 	}
 }
 
-// TestConcurrentRequestsAreAllServed makes many requests at the same time, for the race detector, and
-// checks that none is lost.
+// TestConcurrentRequestsAreAllServed makes many requests at the same time, for the race detector, and checks
+// that none is lost.
 func TestConcurrentRequestsAreAllServed(t *testing.T) {
 	b := newBox(t)
 	before := b.Balance("Btc")

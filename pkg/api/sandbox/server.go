@@ -41,10 +41,9 @@ type Server struct {
 	setting  sync.Mutex // one change of the settings at a time
 }
 
-// New makes a sandbox. Close it if it uses WithState or if withdrawals have
-// callbacks.
+// New makes a sandbox. Close it if it uses WithState or if withdrawals have callbacks.
 func New(opts ...Option) (*Server, error) {
-	o := options{key: newKey(), settings: map[string]string{}, clock: time.Now}
+	o := options{key: KeyPrefix + rand.Text(), settings: map[string]string{}, clock: time.Now}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -114,29 +113,28 @@ func (e *StateError) Error() string {
 
 func (e *StateError) Unwrap() error { return e.Err }
 
-// ErrInUse is the error, in a StateError that names the process, if a server has the
-// state file open, or if programs share it and WithState wants it alone.
+// ErrInUse is the error, in a StateError that names the process, if a server has the state file open, or if
+// programs share it and WithState wants it alone.
 var ErrInUse = store.ErrInUse
 
-// Close stops posting callbacks, cuts off posts in flight, and closes the state's
-// file. Pending callbacks stay pending in the file.
+// Close stops posting callbacks, cuts off posts in flight, and closes the state's file. Pending callbacks
+// stay pending in the file.
 func (s *Server) Close() error {
 	s.sender.Close()
 	return s.store.Close()
 }
 
-// Identity returns the random ID of this state. It stays the same as long as the
-// state lives. After Reset the state has a new one.
+// Identity returns the random ID of this state. It stays the same as long as the state lives. After Reset the
+// state has a new one.
 func (s *Server) Identity() (id string) {
 	s.store.Refresh()
 	s.store.Read(func(st *store.State) { id = st.ID })
 	return id
 }
 
-// Reset discards the state and begins a new one, with the seed as it was read at the
-// start, or with another one, named as for WithSeed. The settings and the clock are
-// again those of the start, and the log of requests is empty. The keys of the resellers
-// are lost. A wrong seed changes nothing.
+// Reset discards the state and begins a new one, with the seed as it was read at the start, or with another
+// one, named as for WithSeed. The settings and the clock are again those of the start, and the log of
+// requests is empty. The keys of the resellers are lost. A wrong seed changes nothing.
 func (s *Server) Reset(seed string) error {
 	first := s.first
 	if seed != "" {
@@ -156,9 +154,8 @@ func (s *Server) Dump() ([]byte, error) {
 	return json.MarshalIndent(seed.DumpOf(s.store), "", "  ")
 }
 
-// Restore is Reset with a seed in JSON: a seed that a person has written, or the result
-// of Dump. The new state has its own identity, and its clock is as far ahead as the
-// seed says.
+// Restore is Reset with a seed in JSON: a seed that a person has written, or the result of Dump. The new
+// state has its own identity, and its clock is as far ahead as the seed says.
 func (s *Server) Restore(seed []byte) error {
 	return s.begin(func() (store.Change, error) { return s.seeds.FromJSON(seed) })
 }
@@ -196,10 +193,6 @@ func checkKey(key string) error {
 // Key returns the merchant's API key.
 func (s *Server) Key() string { return s.key }
 
-// KeyPrefix begins every key that a sandbox generates or accepts, so that a client
-// can tell that the key opens only a sandbox.
+// KeyPrefix begins every key that a sandbox generates or accepts, so that a client can tell that the key
+// opens only a sandbox.
 const KeyPrefix = "till_sandbox_"
-
-func newKey() string {
-	return KeyPrefix + rand.Text()
-}

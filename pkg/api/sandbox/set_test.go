@@ -15,8 +15,8 @@ import (
 	"example.com/till/pkg/api/sandbox"
 )
 
-// TestSet checks that settings change while the sandbox runs, each part of the sandbox included, and that earlier
-// changes stay.
+// TestSet checks that settings change while the sandbox runs, each part of the sandbox included, and that
+// earlier changes stay.
 func TestSet(t *testing.T) {
 	b := callbackBox(t)
 	in := newReceiver(t, nil)
@@ -115,8 +115,8 @@ func TestSetIsAtOnce(t *testing.T) {
 	running.Wait()
 }
 
-// TestSetSparesRequestsInFlight checks that a request whose body is still coming when settings change is answered by
-// those that it began with, as a whole.
+// TestSetSparesRequestsInFlight checks that a request whose body is still coming when settings change is
+// answered by those that it began with, as a whole.
 func TestSetSparesRequestsInFlight(t *testing.T) {
 	b := newBox(t, set("max_page_size", "2"), set("default_page_size", "2"))
 	for range 5 {
@@ -132,8 +132,7 @@ func TestSetSparesRequestsInFlight(t *testing.T) {
 	r := httptest.NewRequest("POST", "http://sandbox.localhost"+listPath, body)
 	r.ContentLength = -1
 	r.Header.Set("Authorization", "Bearer "+b.Key())
-	w := httptest.NewRecorder()
-	b.ServeHTTP(w, r)
+	w := b.do(r)
 	if got := at(t, b.ok(w), "page_content"); !reflect.DeepEqual(got, all) {
 		t.Errorf("it has a page of other settings: %v, want %v", got, all)
 	}

@@ -38,8 +38,8 @@ func mapped[R, V any](records []R, view func(R) V) []V {
 	return all
 }
 
-// settings holds the choices in the form that the handlers use, each with the part
-// of the sandbox that it concerns. It never changes: other settings are another value.
+// settings holds the choices in the form that the handlers use, each with the part of the sandbox that it
+// concerns. It never changes: other settings are another value.
 type settings struct {
 	*store.Terms
 	wire.Rules
@@ -50,7 +50,6 @@ type settings struct {
 	needlessMemo, dueDateIn         string
 	minItems, maxItems              int64
 	invoiceFilter, invoiceList      string
-	invoiceFinished                 string
 	inviteURL, invitesListed        string
 	includeFiat, includeFiatIs      string
 	fiatCurrency                    string
@@ -108,10 +107,9 @@ func newSettings(values map[string]string) (*settings, error) {
 // settings returns the settings now.
 func (s *Server) settings() *settings { return s.live.Load() }
 
-// Set changes settings while the sandbox runs: all of values at once, or none if one of
-// them is wrong. Settings lists the names. What was made before stays as it is.
-// Withdrawals and invoices move on by the new withdrawal_pace and invoice_expiry,
-// counted from the times that they have.
+// Set changes settings while the sandbox runs: all of values at once, or none if one of them is wrong.
+// Settings lists the names. What was made before stays as it is. Withdrawals and invoices move on by the new
+// withdrawal_pace and invoice_expiry, counted from the times that they have.
 func (s *Server) Set(values map[string]string) error {
 	s.setting.Lock()
 	defer s.setting.Unlock()
@@ -123,9 +121,6 @@ func (s *Server) Set(values map[string]string) error {
 	}
 	return s.store.Follow(next.Terms, func() { s.live.Store(next) })
 }
-
-// controlSettings returns {name: value} of every setting.
-func (s *Server) controlSettings(*request) (any, error) { return s.settings().values, nil }
 
 // controlSet takes {name: value} and returns every setting as it is then.
 func (s *Server) controlSet(r *request) (any, error) {
@@ -173,7 +168,8 @@ func (s *settings) definitions() []definition {
 		// Withdrawals
 		{Setting{"withdrawal_flow", "New>Processing>Completed,Processing>Failed*,New>Cancelled*",
 			"FROM>TO[>TO]..., comma-separated",
-			"Withdrawal statuses and the steps between them. The first one named is where a withdrawal begins; a star marks a last status that gives the money back."}, s.setFlow},
+			"Withdrawal statuses and the steps between them. The first one named is where a withdrawal begins; a star marks a last status that gives the money back."},
+			func(value string) (err error) { s.Flow, err = store.ParseFlow(value); return err }},
 		choice("history_order", "oldest|newest", "Which entry of statuses comes first.", &s.HistoryOrder),
 		choice("id_format", "uuid|text|digits",
 			"What a withdrawal's id looks like: a UUID, W- and 16 letters and digits, or 18 digits.", &s.IDFormat),
@@ -195,7 +191,8 @@ func (s *settings) definitions() []definition {
 			"The key over the address of a fiat withdrawal in a list: Crypto, as the interface shows it, or Fiat.",
 			&s.FiatAddress),
 		{Setting{"withdrawal_pace", "none", "none, or FROM>TO=DURATION,... of steps in withdrawal_flow",
-			"Steps that a withdrawal takes by itself when it has been in a status for so long by the sandbox's clock, such as New>Processing=30s,Processing>Completed=2m."}, s.setPace},
+			"Steps that a withdrawal takes by itself when it has been in a status for so long by the sandbox's clock, such as New>Processing=30s,Processing>Completed=2m."},
+			func(value string) (err error) { s.Pace, err = store.ParsePace(value, &s.Flow); return err }}, // after the flow
 		choice("amount_shown", "sent|converted",
 			"The amount in a withdrawal: as it was sent, or in the withdrawn currency.", &s.AmountShown),
 		choice("memo_shown", "no|yes", "Whether a withdrawal shows its memo.", &s.MemoShown),
@@ -228,7 +225,7 @@ func (s *settings) definitions() []definition {
 			"When a waiting invoice expires by itself, counted from its creation by the sandbox's clock."},
 			&s.InvoiceExpiry, "use never, or a duration of whole seconds such as 15m, 36h or 7d", parseExpiry),
 		choice("invoice_finished", "paid|closed",
-			"When an invoice counts as finished: once it is paid, or also once it has expired.", &s.invoiceFinished),
+			"When an invoice counts as finished: once it is paid, or also once it has expired.", &s.InvoiceFinished),
 		choice("choosen_unpaid", "null|empty|omit",
 			"The choosen of an unpaid invoice: null, an empty object, or not there.", &s.ChoosenUnpaid),
 		choice("choosen_paid", "record|currency|null|omit",

@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,8 +42,7 @@ func TestCheckout(t *testing.T) {
 	}
 }
 
-// TestDocumentedTest compares the test in the package documentation with the one
-// that runs.
+// TestDocumentedTest compares the test in the package documentation with the one that runs.
 func TestDocumentedTest(t *testing.T) {
 	const name = "TestCheckout"
 	doc, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments|parser.PackageClauseOnly)
@@ -78,23 +76,12 @@ func TestDocumentedTest(t *testing.T) {
 	}
 }
 
-// askIDs makes one request to a sandbox that listens.
-func askIDs(t testing.TB, box *sandbox.Running, client *http.Client) (status int, err error) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "GET", box.URL+"/api/resellers/ids", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+box.Key())
-	answer, err := client.Do(r)
-	if err != nil {
-		return 0, err
-	}
-	return answer.StatusCode, answer.Body.Close()
+func askIDs(box *sandbox.Running) (status int, err error) {
+	status, _, err = ask(box.Key(), "GET", box.URL+"/api/resellers/ids", "")
+	return status, err
 }
 
-// ownGoroutines returns the goroutines that have a part of net/http's server in
-// their stack.
+// ownGoroutines returns the goroutines that have a part of net/http's server in their stack.
 func ownGoroutines() (all []string) {
 	buf := make([]byte, 1<<20)
 	for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
@@ -105,27 +92,16 @@ func ownGoroutines() (all []string) {
 	return all
 }
 
-// comes waits until happened returns true.
-func comes(t testing.TB, what string, happened func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !happened(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s did not come", what)
-		}
-	}
-}
-
 func TestStartEndsWithItsTest(t *testing.T) {
 	var box *sandbox.Running
-	client := &http.Client{Transport: &http.Transport{}}
 	t.Run("test", func(t *testing.T) {
 		box = sandbox.Start(t, sandbox.WithState(filepath.Join(t.TempDir(), "box.db")))
 		t.Run("its subtest", func(t *testing.T) {
-			if status, err := askIDs(t, box, client); err != nil || status != 200 {
+			if status, err := askIDs(box); err != nil || status != 200 {
 				t.Errorf("status %d, %v", status, err)
 			}
 		})
-		if status, err := askIDs(t, box, client); err != nil || status != 200 {
+		if status, err := askIDs(box); err != nil || status != 200 {
 			t.Errorf("after the subtest: status %d, %v", status, err)
 		}
 		// The server has seen no request on this connection yet.
@@ -142,12 +118,11 @@ func TestStartEndsWithItsTest(t *testing.T) {
 	if err := box.Fund("Btc", 1); err == nil {
 		t.Error("its file is still open")
 	}
-	comes(t, "the end of its goroutines", func() bool { return len(ownGoroutines()) == 0 })
+	eventually(t, "its goroutines have ended", func() bool { return len(ownGoroutines()) == 0 })
 }
 
-// TestCloseWaitsForRequests checks that a request in flight loses its connection
-// when the test ends, and that it has ended when Close returns: no part of the
-// sandbox runs during the next test.
+// TestCloseWaitsForRequests checks that a request in flight loses its connection when the test ends, and that
+// it has ended when Close returns: no part of the sandbox runs during the next test.
 func TestCloseWaitsForRequests(t *testing.T) {
 	entered, release := make(chan bool, 1), make(chan bool)
 	var held, ended atomic.Bool
@@ -159,21 +134,12 @@ func TestCloseWaitsForRequests(t *testing.T) {
 		}
 		return start
 	}))
-	invite := func() error {
-		r, err := http.NewRequestWithContext(t.Context(), "POST", box.URL+"/api/invite", strings.NewReader(`"`+uuid("a")+`"`))
-		if err != nil {
-			return err
-		}
-		r.Header.Set("Authorization", "Bearer "+box.Key())
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return err
-		}
-		return answer.Body.Close()
-	}
 	held.Store(true)
 	lost := make(chan error, 1)
-	go func() { lost <- invite() }()
+	go func() {
+		_, _, err := ask(box.Key(), "POST", box.URL+"/api/invite", `"`+uuid("a")+`"`)
+		lost <- err
+	}()
 	<-entered
 	closed := make(chan error, 1)
 	go func() {
@@ -218,8 +184,7 @@ func TestStartInParallel(t *testing.T) {
 	}
 }
 
-// FuzzStart uses one sandbox for all rounds of a fuzz test, and checks that an
-// invoice keeps its title.
+// FuzzStart uses one sandbox for all rounds of a fuzz test, and checks that an invoice keeps its title.
 func FuzzStart(f *testing.F) {
 	box := sandbox.Start(f)
 	client, err := api.New(box.URL, api.WithAPIKey(box.Key()))
@@ -243,7 +208,7 @@ func FuzzStart(f *testing.F) {
 func BenchmarkStart(b *testing.B) {
 	box := sandbox.Start(b)
 	for b.Loop() {
-		if status, err := askIDs(b, box, http.DefaultClient); err != nil || status != 200 {
+		if status, err := askIDs(box); err != nil || status != 200 {
 			b.Fatal(status, err)
 		}
 	}
@@ -277,8 +242,8 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// TestStartBringsNoTesting checks that a program that serves a sandbox includes
-// neither package testing nor its flags.
+// TestStartBringsNoTesting checks that a program that serves a sandbox includes neither package testing nor
+// its flags.
 func TestStartBringsNoTesting(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "example.com/till/pkg/api/sandbox").Output()
 	if err != nil {

@@ -8,9 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,8 +35,7 @@ func sharedBox(t testing.TB, path string, opts ...sandbox.Option) box {
 	return fileBox(t, path, append(opts, sandbox.WithSharedState(path))...)
 }
 
-// everythingIn returns everything that the interface shows of a state, and the
-// balances.
+// everythingIn returns everything that the interface shows of a state, and the balances.
 func (b box) everythingIn(resellers ...string) string {
 	b.t.Helper()
 	all := []any{b.Identity(), b.post(listPath+"?page_size=1000", everything), b.get("/api/invites"), b.get("/api/resellers"), b.get("/api/resellers/ids"), b.Swaps()}
@@ -93,8 +90,8 @@ func TestStateSurvivesRestart(t *testing.T) {
 	}
 }
 
-// TestStateIsShared checks that commands with one file see each other's changes at
-// once, including the keys of resellers and a reset.
+// TestStateIsShared checks that commands with one file see each other's changes at once, including the keys
+// of resellers and a reset.
 func TestStateIsShared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	one, two := sharedBox(t, path), sharedBox(t, path)
@@ -125,8 +122,7 @@ func TestStateIsShared(t *testing.T) {
 	}
 }
 
-// TestStateBeginsOnce checks that if many commands open a file at the same time, only
-// one begins the state.
+// TestStateBeginsOnce checks that if many commands open a file at the same time, only one begins the state.
 func TestStateBeginsOnce(t *testing.T) {
 	for range 5 {
 		path := filepath.Join(t.TempDir(), "box.db")
@@ -211,8 +207,7 @@ func TestStateOfSomethingElse(t *testing.T) {
 	}
 }
 
-// TestStateThatFails checks that if a file can no longer be written, no write is
-// acknowledged or visible.
+// TestStateThatFails checks that if a file can no longer be written, no write is acknowledged or visible.
 func TestStateThatFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	b := fileBox(t, path)
@@ -241,8 +236,7 @@ func TestStateThatFails(t *testing.T) {
 	b.refused(b.send("POST", createPath, btcBody), 500, "internal_error")
 }
 
-// TestConservationOverRestarts checks the books as TestNoUnitIsCreatedOrLost does, over
-// restarts.
+// TestConservationOverRestarts checks the books as TestNoUnitIsCreatedOrLost does, over restarts.
 func TestConservationOverRestarts(t *testing.T) {
 	runs := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -333,21 +327,14 @@ func TestKilledServersLoseNothing(t *testing.T) {
 		for range 16 {
 			clients.Go(func() {
 				for {
-					r, _ := http.NewRequest("POST", address+createPath, strings.NewReader(btcBody))
-					r.Header.Set("Authorization", "Bearer till_sandbox_test")
-					answer, err := http.DefaultClient.Do(r)
-					if err != nil {
-						return // killed
-					}
-					text, err := io.ReadAll(answer.Body)
-					answer.Body.Close()
+					status, text, err := ask("till_sandbox_test", "POST", address+createPath, btcBody)
 					var id string
-					if answer.StatusCode != 200 {
-						t.Errorf("%d %s", answer.StatusCode, text)
+					if status != 0 && status != 200 {
+						t.Errorf("%d %s", status, text)
 						return
 					}
-					if err != nil || json.Unmarshal(text, &id) != nil {
-						return
+					if err != nil || json.Unmarshal([]byte(text), &id) != nil {
+						return // killed
 					}
 					mu.Lock()
 					acknowledged[id] = true

@@ -9,8 +9,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// TestKeepsTimeInMemory checks that Serve and Start make the moves of a state in
-// memory. It reads the state directly, because a request would make the moves.
+// TestKeepsTimeInMemory checks that Serve and Start make the moves of a state in memory. It reads the state
+// directly, because a request would make the moves.
 func TestKeepsTimeInMemory(t *testing.T) {
 	pace := WithSetting("withdrawal_pace", "New>Processing=1s,Processing>Completed=1s")
 	t.Run("Start", func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// parsed returns a setting whose value parse converts for the field. If parse
-// refuses the value, the error is the advice.
+// parsed returns a setting whose value parse converts for the field. If parse refuses the value, the error is
+// the advice.
 func parsed[T any](setting Setting, field *T, advice string, parse func(value string) (T, bool)) definition {
 	return definition{setting, func(value string) error {
 		v, ok := parse(value)
@@ -47,8 +47,8 @@ func number(name, def string, low, high int64, meaning string, field *int64) def
 	})
 }
 
-// duration returns a setting for a time from a millisecond to a limit. The limit is
-// in the form that messages show.
+// duration returns a setting for a time from a millisecond to a limit. The limit is in the form that messages
+// show.
 func duration(name, def, limit, meaning string, field *time.Duration) definition {
 	high, _ := time.ParseDuration(limit)
 	return parsed(Setting{name, def, "1ms to " + limit, meaning}, field,
@@ -79,8 +79,8 @@ func text(name, def, meaning string, field *string) definition {
 		func(value string) (string, bool) { return value, true })
 }
 
-// layout returns a setting for a Go time layout that keeps the time down to the
-// second: a list cannot be filtered by times that it does not show.
+// layout returns a setting for a Go time layout that keeps the time down to the second: a list cannot be
+// filtered by times that it does not show.
 func layout(name, meaning string, field *string) definition {
 	return parsed(Setting{name, "2006-01-02T15:04:05", "a Go time layout", meaning}, field,
 		"it does not name the date and the time down to the second; use a layout such as 2006-01-02T15:04:05",
@@ -104,17 +104,6 @@ func names(setting Setting, field *[3]string, distinct bool) definition {
 		*field = [3]string(parts)
 		return nil
 	}}
-}
-
-func (s *settings) setFlow(value string) (err error) {
-	s.Flow, err = store.ParseFlow(value)
-	return err
-}
-
-// setPace runs after setFlow, because its steps must be steps of the flow.
-func (s *settings) setPace(value string) (err error) {
-	s.Pace, err = store.ParsePace(value, &s.Flow)
-	return err
 }
 
 func parseExpiry(value string) (time.Duration, bool) {
@@ -155,8 +144,8 @@ func parsePaidIn(value string) (string, bool) {
 
 func parseInviteLabel(value string) (string, bool) { return value, value == "" || wire.IsPlain(value) }
 
-// setRate converts a rate to the value of one minor unit. Rates and currencies have
-// at most nine decimals, so 18 decimals hold every value exactly.
+// setRate converts a rate to the value of one minor unit. Rates and currencies have at most nine decimals, so
+// 18 decimals hold every value exactly.
 func (s *settings) setRate(c money.Currency, value string) error {
 	rate, ok := money.ParseDecimal(value, 9)
 	if !ok || rate == 0 || rate >= 1_000_000_000_000_000_000 {

@@ -61,8 +61,8 @@ func (s *Server) getWithdrawal(r *request) (any, error) {
 	return s.withdrawalOf(r.choices, r.account, id)
 }
 
-// withdrawalOf returns the view of one withdrawal. A withdrawal of another account
-// is not found, like one that does not exist.
+// withdrawalOf returns the view of one withdrawal. A withdrawal of another account is not found, like one
+// that does not exist.
 func (s *Server) withdrawalOf(by *settings, account, id string) (wire.WithdrawalView, error) {
 	id = wire.Lower(id)
 	var w store.Withdrawal
@@ -121,11 +121,10 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p wire.Paging) (any, e
 	}), nil
 }
 
-// AdvanceWithdrawal moves a withdrawal to its next status, if the setting
-// withdrawal_flow has that step, and refunds the money if the flow says so. It
-// returns after the first attempt to post the callback, or at once if an earlier
-// delivery of the same withdrawal is still in progress. A receiver that fails is no
-// error; Deliveries has the result.
+// AdvanceWithdrawal moves a withdrawal to its next status, if the setting withdrawal_flow has that step, and
+// refunds the money if the flow says so. It returns after the first attempt to post the callback, or at once
+// if an earlier delivery of the same withdrawal is still in progress. A receiver that fails is no error;
+// Deliveries has the result.
 func (s *Server) AdvanceWithdrawal(id, status string) error {
 	_, err := s.advance(context.Background(), id, status)
 	return exported(err)

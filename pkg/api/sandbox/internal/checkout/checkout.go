@@ -1,5 +1,4 @@
-// Package checkout serves pages for a browser: an invoice, which a customer can pay
-// there, and an invite.
+// Package checkout serves pages for a browser: an invoice, which a customer can pay there, and an invite.
 package checkout
 
 import (
@@ -22,8 +21,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// Anyone who has the address of a page may see it, as with any hosted checkout, so
-// the pages need no key. They have no script and load nothing.
+// Anyone who has the address of a page may see it, as with any hosted checkout, so the pages need no key.
+// They have no script and load nothing.
 const (
 	invoicePages = "/invoice/"
 	invitePages  = "/invite/"
@@ -40,8 +39,8 @@ var checkoutHTML string
 //go:embed checkout.css
 var checkoutCSS string
 
-// checkout holds what all pages share. It is built at the first request for a page,
-// because many programs with a sandbox never show one.
+// checkout holds what all pages share. It is built at the first request for a page, because many programs
+// with a sandbox never show one.
 var checkout = sync.OnceValue(func() (c struct {
 	templates *template.Template
 	styleHash string
@@ -60,7 +59,6 @@ var checkout = sync.OnceValue(func() (c struct {
 	return c
 })
 
-// A page is one answer to a browser.
 type page struct {
 	status   int
 	template string
@@ -69,15 +67,14 @@ type page struct {
 	next     string // redirects the browser there instead
 }
 
-// Pages serves the pages.
 type Pages struct {
 	Store  *store.Store
 	Status func(refusal.Kind) int // returns the HTTP status of a refusal
 }
 
-// Serve answers one request for a page. It makes the checks in the same order as the
-// interface and uses the same statuses, but its errors are pages too. The caller has
-// checked Host and origin first; refused is the error of these checks.
+// Serve answers one request for a page. It makes the checks in the same order as the interface and uses the
+// same statuses, but its errors are pages too. The caller has checked Host and origin first; refused is the
+// error of these checks.
 func (s *Pages) Serve(w http.ResponseWriter, r *http.Request, refused error) {
 	p, err := page{}, refused
 	if err == nil {
@@ -89,15 +86,15 @@ func (s *Pages) Serve(w http.ResponseWriter, r *http.Request, refused error) {
 	header := w.Header()
 	formAction := "'none'"
 	if p.hasForm {
-		// The form itself leads to the sandbox, and then to the shop, and the shop may
-		// redirect to any other address. Browsers apply the policy to every redirect.
+		// The form itself leads to the sandbox, and then to the shop, and the shop may redirect to any other
+		// address. Browsers apply the policy to every redirect.
 		formAction = "http: https:"
 	}
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src "+checkout().styleHash+
 		"; form-action "+formAction+"; base-uri 'none'; frame-ancestors 'none'")
 	header.Set("X-Content-Type-Options", "nosniff")
-	// Other sites get no Referer. The page itself does, because a browser that may
-	// not send a Referer also hides the origin of a form.
+	// Other sites get no Referer. The page itself does, because a browser that may not send a Referer also
+	// hides the origin of a form.
 	header.Set("Referrer-Policy", "same-origin")
 	header.Set("Cache-Control", "no-store")
 	if p.next != "" {
@@ -118,8 +115,8 @@ func (s *Pages) Serve(w http.ResponseWriter, r *http.Request, refused error) {
 	}
 }
 
-// redirect leaves a relative address as it is. http.Redirect would make it absolute,
-// without the prefix of a proxy.
+// redirect leaves a relative address as it is. http.Redirect would make it absolute, without the prefix of a
+// proxy.
 func redirect(w http.ResponseWriter, r *http.Request, to string) {
 	if !strings.HasPrefix(to, "../") {
 		http.Redirect(w, r, to, http.StatusSeeOther)
@@ -156,8 +153,8 @@ func (s *Pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
 	return show(id)
 }
 
-// IsVisit reports whether a request follows a link to a page, from any site. That is
-// safe: a browser that navigates to the page lets no other page read it.
+// IsVisit reports whether a request follows a link to a page, from any site. That is safe: a browser that
+// navigates to the page lets no other page read it.
 func IsVisit(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
@@ -181,17 +178,15 @@ func amount(minor, code string) string {
 	return money.Format(n, c.Decimals) + " " + c.AmountCode()
 }
 
-// The pages link to each other by relative addresses, so that they work behind a proxy
-// that strips a prefix from the path. payLink is that of the form on the page of an
-// invoice, and backLink leads from there to the invoice.
-func payLink(id string) string  { return id + "/pay" }
+// backLink leads from the form on the page of an invoice to the invoice. The pages link to each other by
+// relative addresses, so that they work behind a proxy that strips a prefix from the path.
 func backLink(id string) string { return "../" + id }
 
-func (s *Pages) invoicePage(id string) (page, error) { return s.showInvoice(id, payLink(id), nil) }
+func (s *Pages) invoicePage(id string) (page, error) { return s.showInvoice(id, id+"/pay", nil) }
 
-// payPage pays an invoice when the customer pushes the button. A customer who pushes
-// it twice pays once and is redirected both times. After a payment that failed, the
-// customer is redirected to the invoice, so that a reload does not try again.
+// payPage pays an invoice when the customer pushes the button. A customer who pushes it twice pays once and
+// is redirected both times. After a payment that failed, the customer is redirected to the invoice, so that a
+// reload does not try again.
 func (s *Pages) payPage(id string) (page, error) {
 	refused := s.Store.TryPayment(id)
 	if v, _ := s.Store.Invoice(id); v.Phase == store.Paid {
@@ -203,8 +198,8 @@ func (s *Pages) payPage(id string) (page, error) {
 	return s.showInvoice(id, "pay", refused)
 }
 
-// showInvoice returns the page of an invoice, whichever key made it. If a payment
-// has just been refused, the page says why. The form leads to pay.
+// showInvoice returns the page of an invoice, whichever key made it. If a payment has just been refused, the
+// page says why. The form leads to pay.
 func (s *Pages) showInvoice(id, pay string, refused error) (page, error) {
 	v, found := s.Store.Invoice(id)
 	if !found {
@@ -266,9 +261,8 @@ func (s *Pages) problem(path string, err error) page {
 	return page{status: s.Status(f.Kind), template: "problem", view: view}
 }
 
-// visible escapes invisible characters, for example as \u202e, above all those that
-// change the direction of writing. It keeps the two joiners, because words of some
-// languages and many emoji need them.
+// visible escapes invisible characters, for example as \u202e, above all those that change the direction of
+// writing. It keeps the two joiners, because words of some languages and many emoji need them.
 func visible(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -16,7 +16,6 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// ErrAnswered means that the answer has already been written.
 var ErrAnswered = errors.New("the answer is written")
 
 // A Call is one request of an operation that faults may strike.
@@ -93,8 +92,8 @@ func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 	return c.handle()
 }
 
-// handle carries out the request, and, under deliver-twice, an accepted one once
-// more, as if a proxy had sent it again. The answer is that of the first time.
+// handle carries out the request, and, under deliver-twice, an accepted one once more, as if a proxy had sent
+// it again. The answer is that of the first time.
 func (c *Call) handle() (any, error) {
 	answer, err := c.Handle(c.Request, c.stale)
 	if c.twice && err == nil {
@@ -115,16 +114,16 @@ func WithEnd(ctx context.Context) context.Context {
 	return context.WithValue(ctx, servedUntil{}, ctx.Done())
 }
 
-// wait returns after a delay. A client that gives up does not end the delay, because
-// tests want to see the request take effect late. The end of the server does. If
-// that is unknown, the end of the request's context does.
+// wait returns after a delay. A client that gives up does not end the delay, because tests want to see the
+// request take effect late. The end of the server does. If that is unknown, the end of the request's context
+// does.
 func (c *Call) wait(d time.Duration) {
 	end, known := c.Request.Context().Value(servedUntil{}).(<-chan struct{})
 	if !known {
 		end = c.Request.Context().Done()
 	}
-	// The write timeout of the server does not apply to a requested delay. The
-	// server sets it again for each request.
+	// The write timeout of the server does not apply to a requested delay. The server sets it again for each
+	// request.
 	http.NewResponseController(c.Writer).SetWriteDeadline(time.Time{})
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -138,8 +137,8 @@ func (c *Call) wait(d time.Duration) {
 // drop closes the connection without an answer, or without the rest of one.
 func drop() { panic(http.ErrAbortHandler) }
 
-// reset resets the connection at once, like a machine that has no listener. If it
-// cannot take over the connection, it drops it.
+// reset resets the connection at once, like a machine that has no listener. If it cannot take over the
+// connection, it drops it.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -166,7 +165,6 @@ func (h half) Write(b []byte) (int, error) {
 	return 0, nil
 }
 
-// The code and the reason in the envelope of a status fault.
 const (
 	faultCode   = 1901
 	faultReason = "fault"

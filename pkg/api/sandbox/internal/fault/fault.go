@@ -1,5 +1,4 @@
-// Package fault decides which requests go wrong on purpose, and carries out the
-// faults.
+// Package fault decides which requests go wrong on purpose, and carries out the faults.
 package fault
 
 import (
@@ -30,7 +29,6 @@ type doing struct {
 	retryAfter string // the header; empty: none
 }
 
-// The kinds of faults.
 const (
 	doRefuse       = "refuse"
 	doDropBefore   = "drop-before"
@@ -126,8 +124,8 @@ func (do *doing) setOptions(options string) error {
 	return nil
 }
 
-// continues reports whether the next faults are asked too after one of this kind,
-// because it does not decide the answer.
+// continues reports whether the next faults are asked too after one of this kind, because it does not decide
+// the answer.
 func (do doing) continues() bool {
 	switch do.kind {
 	case doDelay, doDeliverTwice, doStaleList, doDelayCallback:
@@ -203,8 +201,8 @@ func newFields(query string, body []byte) *fields {
 	return in
 }
 
-// hold reports whether a field has a value. It compares numbers as they are written.
-// Dots in the path lead to inner fields.
+// hold reports whether a field has a value. It compares numbers as they are written. Dots in the path lead to
+// inner fields.
 func (in *fields) hold(path, value string) bool {
 	if slices.Contains(in.query[path], value) {
 		return true
@@ -267,8 +265,8 @@ const (
 // everyOperation is the On of a fault for all operations.
 const everyOperation = "*"
 
-// Nearest returns the name that text may have meant. If more than a third of each would have to be changed, it
-// returns "".
+// Nearest returns the name that text may have meant. If more than a third of each would have to be changed,
+// it returns "".
 func Nearest(text string, names []string) (nearest string) {
 	least := -1
 	for _, op := range names {
@@ -309,16 +307,16 @@ func asks(f store.Fault, operation string, in *fields) bool {
 	return (f.Times == 0 || f.Fired < f.Times) && IsOn(f.On, operation) && do.canStrike(operation) && in.holdAll(f.Match)
 }
 
-// strikes reports whether a fault strikes the n-th request that it is asked about.
-// The result looks random, but only the seed and n decide it.
+// strikes reports whether a fault strikes the n-th request that it is asked about. The result looks random,
+// but only the seed and n decide it.
 func strikes(f store.Fault, n int64) bool {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d", f.Seed, n))
 	const bits = 53 // the precision of a float64, so that both sides are exact
 	return float64(binary.BigEndian.Uint64(sum[:])>>(64-bits)) < f.Rate*(1<<bits)
 }
 
-// ask asks the faults about a request or a delivery, in their order, until one ends it.
-// It returns those that strike, and their new counters.
+// ask asks the faults about a request or a delivery, in their order, until one ends it. It returns those that
+// strike, and their new counters.
 func ask(faults []store.Fault, operation string, in *fields) (struck []store.Fault, counted []store.Change) {
 	for _, f := range faults {
 		if !asks(f, operation, in) {
@@ -338,8 +336,8 @@ func ask(faults []store.Fault, operation string, in *fields) (struck []store.Fau
 	return struck, counted
 }
 
-// struckBy returns the faults that strike a request. The counters are part of the
-// state, so all servers on a file count together.
+// struckBy returns the faults that strike a request. The counters are part of the state, so all servers on a
+// file count together.
 func struckBy(s *store.Store, operation string, in *fields) (struck []store.Fault, err error) {
 	err = s.Write(func(st *store.State) (c store.Change, err error) {
 		if struck, c.Then = ask(st.Faults, operation, in); c.Then == nil {
@@ -353,9 +351,8 @@ func struckBy(s *store.Store, operation string, in *fields) (struck []store.Faul
 	return struck, err
 }
 
-// ApplyToDelivery lets the faults strike a new delivery of a status that was reached at
-// a time, and returns their new counters. The fields that they match are those of the
-// withdrawal that it carries.
+// ApplyToDelivery lets the faults strike a new delivery of a status that was reached at a time, and returns
+// their new counters. The fields that they match are those of the withdrawal that it carries.
 func ApplyToDelivery(faults []store.Fault, d *store.Delivery, at time.Time) []store.Change {
 	if len(faults) == 0 {
 		return nil
@@ -374,8 +371,8 @@ func ApplyToDelivery(faults []store.Fault, d *store.Delivery, at time.Time) []st
 	return counted
 }
 
-// Check returns the fault with its defaults filled in, except for the ID and Seed,
-// which only a sandbox can set. An invalid fault is an *Error.
+// Check returns the fault with its defaults filled in, except for the ID and Seed, which only a sandbox can
+// set. An invalid fault is an *Error.
 func Check(f store.Fault, operations []string) (store.Fault, error) {
 	if f.On == "" {
 		f.On = everyOperation
@@ -413,8 +410,7 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 	return f, nil
 }
 
-// CheckFilter returns an *Error unless on names an operation, or all of them, and match
-// names fields.
+// CheckFilter returns an *Error unless on names an operation, or all of them, and match names fields.
 func CheckFilter(on string, match map[string]string, operations []string) error {
 	if on != "" && on != everyOperation && !slices.Contains(operations, on) {
 		advice := `write a method and a path, such as "POST /api/merchant_withdrawal/create", or * for every one`
@@ -432,7 +428,6 @@ func CheckFilter(on string, match map[string]string, operations []string) error 
 	return nil
 }
 
-// An Error reports an invalid field of a fault.
 type Error struct {
 	Field   string // as in JSON
 	Problem string

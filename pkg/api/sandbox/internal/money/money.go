@@ -1,5 +1,5 @@
-// Package money defines the currencies of the sandbox, amounts in minor units, and
-// exact conversion by the rate table.
+// Package money defines the currencies of the sandbox, amounts in minor units, and exact conversion by the
+// rate table.
 package money
 
 import (
@@ -10,7 +10,6 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// The two kinds of currency.
 const (
 	Crypto = "Crypto"
 	Fiat   = "Fiat"
@@ -25,8 +24,8 @@ type Currency struct {
 	Rate         string // the default value of one whole unit in Usd
 }
 
-// AmountCode returns the code as it is in an Amount: fiat codes are in upper case
-// there (USD), crypto codes are the same everywhere.
+// AmountCode returns the code as it is in an Amount: fiat codes are in upper case there (USD), crypto codes
+// are the same everywhere.
 func (c Currency) AmountCode() string {
 	if c.Kind == Fiat {
 		return strings.ToUpper(c.Code)
@@ -52,8 +51,7 @@ var Registry = []Currency{
 	{"Kwd", Fiat, 3, false, "3.25"},
 }
 
-// ByCode maps each accepted spelling to its currency: Usd and USD are the same, but
-// btc is not Btc.
+// ByCode maps each accepted spelling to its currency: Usd and USD are the same, but btc is not Btc.
 var ByCode = func() map[string]Currency {
 	m := make(map[string]Currency, 2*len(Registry))
 	for _, c := range Registry {
@@ -74,14 +72,12 @@ func Codes(currencies []Currency, kind string) string {
 	return strings.Join(codes, ", ")
 }
 
-// A Market is the set of currencies and their values.
 type Market struct {
 	Currencies []Currency          // in the order in which a swap uses them
 	UnitValue  map[string]*big.Int // the value of one minor unit, all on one scale
 }
 
-// MulDiv returns a*b/c. It is exact until a single rounding: down, or up if up is
-// true.
+// MulDiv returns a*b/c. It is exact until a single rounding: down, or up if up is true.
 func MulDiv(a, b, c *big.Int, up bool) *big.Int {
 	q, r := new(big.Int).QuoRem(new(big.Int).Mul(a, b), c, new(big.Int))
 	if up && r.Sign() != 0 {
@@ -90,8 +86,8 @@ func MulDiv(a, b, c *big.Int, up bool) *big.Int {
 	return q
 }
 
-// Convert returns the value of an amount of one currency in another by the rate
-// table. The amount is in minor units and not negative.
+// Convert returns the value of an amount of one currency in another by the rate table. The amount is in minor
+// units and not negative.
 func (s *Market) Convert(amount int64, from, to string, up bool) *big.Int {
 	if from == to {
 		return big.NewInt(amount)
@@ -99,9 +95,8 @@ func (s *Market) Convert(amount int64, from, to string, up bool) *big.Int {
 	return MulDiv(big.NewInt(amount), s.UnitValue[from], s.UnitValue[to], up)
 }
 
-// Debit converts the amount of a withdrawal to minor units of the withdrawn
-// currency. It rounds a fiat equivalent up, so that the withdrawal is never less
-// than requested.
+// Debit converts the amount of a withdrawal to minor units of the withdrawn currency. It rounds a fiat
+// equivalent up, so that the withdrawal is never less than requested.
 func (s *Market) Debit(amount Amount, code string) (int64, error) {
 	debit := s.Convert(amount.Minor, amount.Code, code, true)
 	if !debit.IsInt64() {
@@ -111,22 +106,20 @@ func (s *Market) Debit(amount Amount, code string) (int64, error) {
 	return debit.Int64(), nil
 }
 
-// An Amount is a number of minor units of one currency. The code is as in the
-// registry.
+// An Amount is a number of minor units of one currency. The code is as in the registry.
 type Amount struct {
 	Code  string `json:"code"`
 	Minor int64  `json:"minor"`
 }
 
-// ParseInteger parses an int64 in its canonical form: without a plus sign or a
-// leading zero.
+// ParseInteger parses an int64 in its canonical form: without a plus sign or a leading zero.
 func ParseInteger(text string) (int64, bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil && strconv.FormatInt(n, 10) == text
 }
 
-// ParseDecimal parses a decimal that is not negative, such as 0.25, exactly. The
-// result is in steps of 10^-decimals.
+// ParseDecimal parses a decimal that is not negative, such as 0.25, exactly. The result is in steps of
+// 10^-decimals.
 func ParseDecimal(text string, decimals int) (int64, bool) {
 	whole, fraction, dotted := strings.Cut(text, ".")
 	if dotted && fraction == "" || len(fraction) > decimals {
@@ -139,8 +132,7 @@ func ParseDecimal(text string, decimals int) (int64, bool) {
 	return int64(n), err == nil
 }
 
-// Format formats minor units, which must not be negative, as whole units: 2501 with
-// two decimals is 25.01.
+// Format formats minor units, which must not be negative, as whole units: 2501 with two decimals is 25.01.
 func Format(minor int64, decimals int) string {
 	digits := strconv.FormatInt(minor, 10)
 	if decimals == 0 {

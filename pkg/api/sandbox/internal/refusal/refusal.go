@@ -1,5 +1,5 @@
-// Package refusal defines the kinds of refusals, the form of each in an answer, and
-// how a message quotes a part of a request.
+// Package refusal defines the kinds of refusals, the form of each in an answer, and how a message quotes a
+// part of a request.
 package refusal
 
 import (
@@ -18,13 +18,12 @@ type Rule struct {
 	Code   int
 }
 
-// Rules has a rule for each kind. All refusals of the sandbox are in the list below,
-// so that the documentation, the settings and the answers agree.
+// Rules has a rule for each kind. All refusals of the sandbox are in the list below, so that the
+// documentation, the settings and the answers agree.
 var Rules []Rule
 
-// A client must be certain that a refused create did nothing. That is why money and
-// state problems are 422 and not 409 or 5xx, which a careful client has to read as
-// "it may have happened".
+// A client must be certain that a refused create did nothing. That is why money and state problems are 422
+// and not 409 or 5xx, which a careful client has to read as "it may have happened".
 var (
 	Unauthorized      = kind("unauthorized", 401, 1001)
 	Forbidden         = kind("forbidden", 403, 1002)
@@ -56,8 +55,7 @@ func kind(reason string, status, code int) Kind {
 	return Kind(len(Rules) - 1)
 }
 
-// An Error is a refusal: its kind, and one sentence that says what is wrong, where,
-// and what to do about it.
+// An Error is a refusal: its kind, and one sentence that says what is wrong, where, and what to do about it.
 type Error struct {
 	Kind        Kind
 	Description string
@@ -65,13 +63,11 @@ type Error struct {
 
 func (f *Error) Error() string { return f.Description }
 
-// New returns a refusal.
 func New(k Kind, format string, args ...any) error {
 	return &Error{k, fmt.Sprintf(format, args...)}
 }
 
-// From returns the refusal in err. Any other error is an internal error of the
-// sandbox.
+// From returns the refusal in err. Any other error is an internal error of the sandbox.
 func From(err error) *Error {
 	f, known := errors.AsType[*Error](err)
 	if !known {
@@ -80,8 +76,7 @@ func From(err error) *Error {
 	return f
 }
 
-// Shorten limits the length of a quoted part of a request, so that a message stays
-// readable.
+// Shorten limits the length of a quoted part of a request, so that a message stays readable.
 func Shorten(text string) string {
 	const limit = 60
 	if len(text) <= limit {

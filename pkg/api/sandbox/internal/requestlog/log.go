@@ -1,5 +1,5 @@
-// Package requestlog keeps the requests that a sandbox has received, so that a test can
-// count them. It is in memory, and bounded.
+// Package requestlog keeps the requests that a sandbox has received, so that a test can count them. It is in
+// memory, and bounded.
 package requestlog
 
 import (
@@ -21,15 +21,15 @@ const (
 	MaxBody  = 64 << 10 // of one request; the rest is cut
 )
 
-// pageBytes bounds the texts of the rows of one answer, if it has a Limit. A client reads at most 6 MiB and 200,000
-// commas at once. As JSON a text may be six times as long, and it may be nothing but commas.
+// pageBytes bounds the texts of the rows of one answer, if it has a Limit. A client reads at most 6 MiB and
+// 200,000 commas at once. As JSON a text may be six times as long, and it may be nothing but commas.
 const pageBytes = 128 << 10
 
 // rowBytes is about what a row needs in memory without its texts.
 const rowBytes = 192
 
-// A Log keeps requests in the order of their arrival. The hot path only stores what
-// was received; everything else is left to a reader.
+// A Log keeps requests in the order of their arrival. The hot path only stores what was received; everything
+// else is left to a reader.
 type Log struct {
 	key string // of the sandbox, which no row shows
 
@@ -40,7 +40,6 @@ type Log struct {
 	base  int64 // the last id before Clear
 }
 
-// New returns an empty log of a sandbox with a key.
 func New(key string) *Log { return &Log{key: key} }
 
 // An Entry is a request in a log. What became of it is added later.
@@ -54,8 +53,8 @@ type Entry struct {
 	fault               atomic.Pointer[string]
 }
 
-// Add adds a request. Its body must not change afterwards. No reader sees a key that ends
-// one of authorization, the headers of the request.
+// Add adds a request. Its body must not change afterwards. No reader sees a key that ends one of
+// authorization, the headers of the request.
 func (l *Log) Add(method, path, query string, body []byte, cut bool, authorization []string) *Entry {
 	e := &Entry{method: method, path: path, query: query, body: body, cut: cut}
 	for _, header := range authorization {
@@ -116,7 +115,6 @@ type Row struct {
 	Fault  string          `json:"fault"`
 }
 
-// A Filter selects rows.
 type Filter struct {
 	On    string            // METHOD PATH; empty or *: all
 	Match map[string]string // as of a fault

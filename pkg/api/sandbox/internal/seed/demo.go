@@ -25,8 +25,8 @@ type Maker struct {
 	SeededIDs   bool                   // each seed has the same ids every time
 }
 
-// newIDs returns the maker of the ids of a state that begins with a seed. The ids
-// depend on the seed, so that those of a dump do not come again.
+// newIDs returns the maker of the ids of a state that begins with a seed. The ids depend on the seed, so that
+// those of a dump do not come again.
 func (o *Maker) newIDs(seed []byte) *store.IDs {
 	if !o.SeededIDs {
 		return store.NewIDs("")
@@ -34,8 +34,8 @@ func (o *Maker) newIDs(seed []byte) *store.IDs {
 	return store.NewIDs(fmt.Sprintf("%x", sha256.Sum256(seed)))
 }
 
-// Named returns the change that begins a new state with a named seed. It fills a
-// separate store with the seed, so that everything becomes one change.
+// Named returns the change that begins a new state with a named seed. It fills a separate store with the
+// seed, so that everything becomes one change.
 func (o *Maker) Named(name string) (store.Change, error) {
 	ids := o.newIDs([]byte(name))
 	b := store.Beginning{ID: store.NewUUID(), Merchant: ids.UUID("merchant"), IDs: ids}
@@ -80,10 +80,10 @@ func freshFunds(c money.Currency) int64 {
 	return minor
 }
 
-// demoSellers describes the demo: a shop with four resellers of different sizes. In
-// each of the six months before the current one the number of invoices grows; most
-// are paid. The current month has perMonth invoices of each seller, in its last days.
-// The counts and the amounts are the same at every time, and the dates follow from it.
+// demoSellers describes the demo: a shop with four resellers of different sizes. In each of the six months
+// before the current one the number of invoices grows; most are paid. The current month has perMonth invoices
+// of each seller, in its last days. The counts and the amounts are the same at every time, and the dates
+// follow from it.
 var demoSellers = []struct {
 	label      string // "": the merchant itself
 	currencies []string
@@ -99,9 +99,8 @@ var demoSellers = []struct {
 
 const demoMonths = 6 // before the current one
 
-// recent returns the k-th of n times in the last six days, or since the month began
-// if that is later. So a report of the last seven days has all of them at any time,
-// and so does one of the current month.
+// recent returns the k-th of n times in the last six days, or since the month began if that is later. So a
+// report of the last seven days has all of them at any time, and so does one of the current month.
 func (s *planter) recent(k, n int) time.Time {
 	begin := time.Date(s.today.Year(), s.today.Month(), 1, 0, 0, 0, 0, time.UTC)
 	if late := s.today.AddDate(0, 0, -6); late.After(begin) {
@@ -140,8 +139,8 @@ func (s *planter) demo() error {
 				count = d.perMonth
 			}
 			for n := range count {
-				// No month has invoices in its last week: on the first days of the next
-				// one, they would be among those of the last seven days.
+				// No month has invoices in its last week: on the first days of the next one, they would be
+				// among those of the last seven days.
 				s.now = begin.AddDate(0, month, n*20/count).Add(time.Duration(n%9) * time.Hour)
 				if month == demoMonths {
 					s.now = s.recent(n, count)
@@ -159,8 +158,7 @@ func (s *planter) demo() error {
 	return s.withdrawals(first)
 }
 
-// invoice adds an invoice. Of every seven, one keeps waiting and one expires; the
-// others are paid.
+// invoice adds an invoice. Of every seven, one keeps waiting and one expires; the others are paid.
 func (s *planter) invoice(account, currency string, cents int64, n int) error {
 	number := int64(1000 + n)
 	amount, err := s.Terms().Debit(money.Amount{Code: "Usd", Minor: cents}, currency)
@@ -190,8 +188,8 @@ func (s *planter) invoice(account, currency string, cents int64, n int) error {
 	return s.PayInvoice(v.ID)
 }
 
-// withdrawals adds one withdrawal of the merchant for each status, whatever the
-// settings call it, and then one of a reseller, all of them recent.
+// withdrawals adds one withdrawal of the merchant for each status, whatever the settings call it, and then
+// one of a reseller, all of them recent.
 func (s *planter) withdrawals(reseller string) error {
 	flow := &s.Terms().Flow
 	amounts := []money.Amount{{Code: "Btc", Minor: 150_000}, {Code: "UsdtTrc20", Minor: 25_000_000},
@@ -225,8 +223,7 @@ func (s *planter) withdrawals(reseller string) error {
 	return s.withdrawal(w, status)
 }
 
-// withdrawal adds a withdrawal and moves it to a status, with five minutes for each
-// step.
+// withdrawal adds a withdrawal and moves it to a status, with five minutes for each step.
 func (s *planter) withdrawal(w *store.Withdrawal, status string) error {
 	w.ID, w.Currency = s.IDs().Withdrawal(s.Terms().IDFormat), w.Amount.Code
 	if err := s.AddWithdrawal(w); err != nil {

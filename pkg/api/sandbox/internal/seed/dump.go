@@ -7,9 +7,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// A Dump is a whole state as one JSON value. Its lists are in order of creation;
-// invoices and withdrawals are grouped by account. It has only hashes of the keys of
-// resellers.
+// A Dump is a whole state as one JSON value. Its lists are in order of creation; invoices and withdrawals are
+// grouped by account. It has only hashes of the keys of resellers.
 type Dump struct {
 	Format      string              `json:"format"`
 	Merchant    string              `json:"merchant_id"`

@@ -1,5 +1,5 @@
-// Package seed makes the first content of a sandbox, from a name or from JSON, and
-// dumps a state as such JSON.
+// Package seed makes the first content of a sandbox, from a name or from JSON, and dumps a state as such
+// JSON.
 package seed
 
 import (
@@ -22,10 +22,9 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// A seedReader reads a seed in JSON, written by a person or by Dump, and completes
-// it. It makes up what a person leaves out if that follows from the rest or does not
-// matter. A dump has a format line, which says that it leaves nothing out. The first
-// error is kept in err.
+// A seedReader reads a seed in JSON, written by a person or by Dump, and completes it. It makes up what a
+// person leaves out if that follows from the rest or does not matter. A dump has a format line, which says
+// that it leaves nothing out. The first error is kept in err.
 type seedReader struct {
 	*Maker
 	maker *store.IDs // of what the seed leaves out
@@ -197,8 +196,7 @@ func (p *seedReader) account(in *wire.Object) string {
 	return id
 }
 
-// byLabel lets a record be found by its id and, unless several records share it, by
-// its label.
+// byLabel lets a record be found by its id and, unless several records share it, by its label.
 func byLabel[V any](all map[string]V, id, label string, v V) {
 	all[id] = v
 	if _, several := all[label]; several {
@@ -207,8 +205,8 @@ func byLabel[V any](all map[string]V, id, label string, v V) {
 	all[label] = v
 }
 
-// amount reads an amount of money: "1.5 Btc", {"code": "Btc", "minor": 150000000},
-// or a whole number of minor units of a currency that is given elsewhere.
+// amount reads an amount of money: "1.5 Btc", {"code": "Btc", "minor": 150000000}, or a whole number of minor
+// units of a currency that is given elsewhere.
 func (p *seedReader) amount(in *wire.Object, key string) (m money.Amount) {
 	raw := in.Take(key)
 	if raw == nil {
@@ -247,8 +245,7 @@ func parseAmount(in *wire.Object, key string, raw json.RawMessage) (m money.Amou
 	return money.Amount{Code: c.Code, Minor: minor}
 }
 
-// positive reads an amount above 0. If it names no currency, it is in the currency
-// of the record.
+// positive reads an amount above 0. If it names no currency, it is in the currency of the record.
 func (p *seedReader) positive(in *wire.Object, key, code string) money.Amount {
 	m := p.amount(in, key)
 	m.Code = cmp.Or(m.Code, code)
@@ -339,8 +336,8 @@ func (p *seedReader) items(in *wire.Object, v *store.Invoice) {
 	}
 }
 
-// phase reads the phase of an invoice, from its status or, in a dump, from its
-// number, and the fields that depend on it.
+// phase reads the phase of an invoice, from its status or, in a dump, from its number, and the fields that
+// depend on it.
 func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
 	statuses := p.Terms.InvoiceStatuses[:]
 	switch {
@@ -400,8 +397,8 @@ func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
 	}
 }
 
-// balance reads what an account holds in the end: "1.5 Btc" for the merchant, or an
-// object that names the account and, in a dump, the book.
+// balance reads what an account holds in the end: "1.5 Btc" for the merchant, or an object that names the
+// account and, in a dump, the book.
 func (p *seedReader) balance(in *wire.Object, i int, raw json.RawMessage) {
 	m := store.Move{Account: p.d.Merchant, Book: store.Balance}
 	one := &wire.Object{Path: fmt.Sprintf("balances[%d]", i), Err: in.Err}
@@ -450,9 +447,8 @@ func (p *seedReader) book(account string, b store.Book, code string, minor int64
 	p.books[line].Add(p.books[line], big.NewInt(minor))
 }
 
-// close adds the sums that follow from the records, and compares the stated volume
-// and rebates with them: statistics must be the same from the books and from the
-// invoices.
+// close adds the sums that follow from the records, and compares the stated volume and rebates with them:
+// statistics must be the same from the books and from the invoices.
 func (p *seedReader) close() error {
 	var all []store.Move
 	for _, m := range p.d.Balances {

@@ -15,8 +15,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// exactly reads an object into a record with the same fields. Deliveries and faults
-// usually come from a dump, so it takes them as they are and makes up nothing.
+// exactly reads an object into a record with the same fields. Deliveries and faults usually come from a dump,
+// so it takes them as they are and makes up nothing.
 func (p *seedReader) exactly(in *wire.Object, record any) bool {
 	// Each field is known: in.Asked lists them all.
 	text, err := json.Marshal(in.Fields)
@@ -112,8 +112,8 @@ func (p *seedReader) reseller(in *wire.Object) {
 	byLabel(p.accounts, r.ID, r.Label, r.ID)
 }
 
-// key reads a reseller's key, or its hash from a dump. Without either, it sets the
-// hash of an unknown random key.
+// key reads a reseller's key, or its hash from a dump. Without either, it sets the hash of an unknown random
+// key.
 func (p *seedReader) key(in *wire.Object, r *store.Reseller) {
 	at := "api_key"
 	switch {

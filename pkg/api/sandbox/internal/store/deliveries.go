@@ -34,7 +34,6 @@ const (
 	Lost      = "lost"
 )
 
-// DeliveryStates lists all states of a delivery.
 var DeliveryStates = []string{Pending, Delivered, Failed, Refused, Lost}
 
 func (st *State) putDelivery(d *Delivery) {
@@ -54,8 +53,7 @@ func (st *State) putDelivery(d *Delivery) {
 	}
 }
 
-// Delivery returns a delivery, and the id of the first pending delivery of its
-// withdrawal.
+// Delivery returns a delivery, and the id of the first pending delivery of its withdrawal.
 func (s *Store) Delivery(id string) (d Delivery, first string) {
 	s.Read(func(st *State) {
 		if found := st.Deliveries[id]; found != nil {

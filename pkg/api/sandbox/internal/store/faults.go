@@ -26,8 +26,7 @@ func (st *State) fault(id string) int {
 	return slices.IndexFunc(st.Faults, func(f Fault) bool { return f.ID == id })
 }
 
-// putFault makes a new list each time, and so does mend, because requests read the
-// old one without a lock.
+// putFault makes a new list each time, and so does mend, because requests read the old one without a lock.
 func (st *State) putFault(f *Fault) {
 	st.Faults = slices.Clone(st.Faults)
 	if at := st.fault(f.ID); at >= 0 {
@@ -52,8 +51,7 @@ func (f Fault) copied() Fault {
 	return f
 }
 
-// AddFault adds a fault after the existing ones, and returns it with its id and
-// seed.
+// AddFault adds a fault after the existing ones, and returns it with its id and seed.
 func (s *Store) AddFault(f Fault) (Fault, error) {
 	f.Match, f.Body = maps.Clone(f.Match), slices.Clone(f.Body) // the caller may change its own
 	f.Seen, f.Fired = 0, 0
@@ -81,8 +79,7 @@ func (s *Store) ListFaults() []Fault {
 	return all
 }
 
-// ClearFaults removes the faults with these ids, or all faults without an id, and
-// returns them.
+// ClearFaults removes the faults with these ids, or all faults without an id, and returns them.
 func (s *Store) ClearFaults(ids []string) (cleared []Fault, err error) {
 	err = s.Write(func(st *State) (Change, error) {
 		c := Change{}

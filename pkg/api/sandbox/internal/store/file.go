@@ -15,16 +15,14 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// A file is a state on disk: an SQLite database with one table. Each row is a
-// commit, with the changes of one transaction. A server has the file alone, and
-// commands may share it: see lockState. A writer takes the write lock, reads the
-// commits that others have added, decides by the resulting state, adds its own commit
-// and releases the lock. So writers take turns, and each sees the same history. If a
-// process is killed, its last commit is either complete in the file or absent.
+// A file is a state on disk: an SQLite database with one table. Each row is a commit, with the changes of one
+// transaction. A server has the file alone, and commands may share it: see lockState. A writer takes the
+// write lock, reads the commits that others have added, decides by the resulting state, adds its own commit
+// and releases the lock. So writers take turns, and each sees the same history. If a process is killed, its
+// last commit is either complete in the file or absent.
 //
-// The first row begins the state. A new beginning removes the rows before it. The
-// numbers go on, so that other processes read the new row next and begin again as
-// well.
+// The first row begins the state. A new beginning removes the rows before it. The numbers go on, so that
+// other processes read the new row next and begin again as well.
 type file struct {
 	path   string
 	lock   *os.File
@@ -67,8 +65,7 @@ func openDatabase(path string) (*file, error) {
 	if err := made.Close(); err != nil {
 		return nil, err
 	}
-	// A power cut must not lose a commit that was answered for, so synchronous is
-	// full.
+	// A power cut must not lose a commit that was answered for, so synchronous is full.
 	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"),
 		RawQuery: url.Values{
 			"_pragma": {"busy_timeout(20000)", "synchronous(full)"},
@@ -88,8 +85,7 @@ func openDatabase(path string) (*file, error) {
 	return f, nil
 }
 
-// prepare creates the table in a new database, and refuses a database that is not a
-// sandbox's.
+// prepare creates the table in a new database, and refuses a database that is not a sandbox's.
 func (f *file) prepare() error {
 	var owner, layout, tables int64
 	look := func() error { // one statement sees one moment
@@ -122,9 +118,9 @@ func (f *file) prepare() error {
 	return f.useLog()
 }
 
-// useLog switches to the write-ahead log, so that readers do not wait for writers.
-// The switch is permanent. While other processes open the file at the same moment,
-// SQLite reports at once that it is busy, so useLog retries.
+// useLog switches to the write-ahead log, so that readers do not wait for writers. The switch is permanent.
+// While other processes open the file at the same moment, SQLite reports at once that it is busy, so useLog
+// retries.
 func (f *file) useLog() (err error) {
 	for range 200 {
 		if err = f.exec("PRAGMA journal_mode = wal"); err == nil {
@@ -140,8 +136,7 @@ func (f *file) exec(query string, args ...any) error {
 	return err
 }
 
-// transaction holds the write lock during work. It commits, or leaves everything as
-// it was.
+// transaction holds the write lock during work. It commits, or leaves everything as it was.
 func (f *file) transaction(work func() error) (err error) {
 	if err := f.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -162,9 +157,8 @@ func (f *file) transaction(work func() error) (err error) {
 	return nil
 }
 
-// append adds what decide returns as one commit, after the commits of other
-// processes. The store must be locked. If append fails, the state in memory is not
-// valid and the next read starts from nothing.
+// append adds what decide returns as one commit, after the commits of other processes. The store must be
+// locked. If append fails, the state in memory is not valid and the next read starts from nothing.
 func (f *file) append(apply func(Change), decide func() []Change) error {
 	if f == nil { // the state is in memory only
 		decide()

@@ -19,9 +19,8 @@ type Flow struct {
 	Refunds  map[string]bool     // statuses that return the money to the balance
 }
 
-// ParseFlow parses chains such as A>B>C,B>D*. A star marks a status that returns the
-// money to the balance. No step may lead out of it, or the money could be returned
-// twice.
+// ParseFlow parses chains such as A>B>C,B>D*. A star marks a status that returns the money to the balance. No
+// step may lead out of it, or the money could be returned twice.
 func ParseFlow(text string) (Flow, error) {
 	f := Flow{Next: map[string][]string{}, Refunds: map[string]bool{}}
 	for chain := range strings.SplitSeq(text, ",") {
@@ -75,8 +74,7 @@ func (f *Flow) check(from, to string) error {
 		refusal.Shorten(to), strings.Join(f.Next[from], " or "))
 }
 
-// Way returns the shortest path from the first status to another, including both, or
-// nil if there is none.
+// Way returns the shortest path from the first status to another, including both, or nil if there is none.
 func (f *Flow) Way(to string) []string {
 	ways := map[string][]string{f.First: {f.First}}
 	for queue := []string{f.First}; len(queue) > 0; queue = queue[1:] {
@@ -94,8 +92,7 @@ func (f *Flow) Way(to string) []string {
 	return nil
 }
 
-// A Pace is the steps that the clock makes: at most one from each status, after a
-// time in that status.
+// A Pace is the steps that the clock makes: at most one from each status, after a time in that status.
 type Pace map[string]pacedStep
 
 type pacedStep struct {
@@ -103,8 +100,8 @@ type pacedStep struct {
 	after time.Duration
 }
 
-// ParsePace parses steps such as A>B=30s,B>C=2m. Each must be a step of the flow.
-// They must not form a cycle, so that the moves end when the clock is set far ahead.
+// ParsePace parses steps such as A>B=30s,B>C=2m. Each must be a step of the flow. They must not form a cycle,
+// so that the moves end when the clock is set far ahead.
 func ParsePace(text string, f *Flow) (Pace, error) {
 	p := Pace{}
 	if text == "none" {
@@ -140,8 +137,8 @@ func ParsePace(text string, f *Flow) (Pace, error) {
 	return p, nil
 }
 
-// ParseWait parses a duration of at least a second, in whole seconds, because the
-// clock ticks in seconds. The unit d is a day of 24 hours.
+// ParseWait parses a duration of at least a second, in whole seconds, because the clock ticks in seconds. The
+// unit d is a day of 24 hours.
 func ParseWait(text string) (time.Duration, bool) {
 	if days, found := strings.CutSuffix(text, "d"); found {
 		n, ok := money.ParseInteger(days)

@@ -12,11 +12,10 @@ import (
 	"sync"
 )
 
-// KeyHash is the hash of a key. The state looks keys up by hash, so that the time
-// does not reveal how much of a key is right.
+// KeyHash is the hash of a key. The state looks keys up by hash, so that the time does not reveal how much of
+// a key is right.
 type KeyHash [sha256.Size]byte
 
-// HashKey returns the SHA-256 hash of a key.
 func HashKey(key string) KeyHash { return sha256.Sum256([]byte(key)) }
 
 // MarshalText returns the hash in hexadecimal, so that a saved reseller includes it.
@@ -24,7 +23,6 @@ func (h KeyHash) MarshalText() ([]byte, error) {
 	return []byte(hex.EncodeToString(h[:])), nil
 }
 
-// UnmarshalText parses what MarshalText returns.
 func (h *KeyHash) UnmarshalText(text []byte) error {
 	raw, err := hex.DecodeString(string(text))
 	if err == nil && len(raw) != len(h) {
@@ -34,7 +32,6 @@ func (h *KeyHash) UnmarshalText(text []byte) error {
 	return err
 }
 
-// NewUUID returns a random UUID, version 4.
 func NewUUID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
@@ -47,8 +44,8 @@ func formatUUID(b [16]byte) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// IDs makes the ids and keys of the records of a state: random ones or, with a seed, the
-// same ones every time. Each kind of record has a sequence of its own.
+// IDs makes the ids and keys of the records of a state: random ones or, with a seed, the same ones every
+// time. Each kind of record has a sequence of its own.
 type IDs struct {
 	seed string // empty: random
 
@@ -56,8 +53,8 @@ type IDs struct {
 	made map[string]int // by kind
 }
 
-// NewIDs returns a maker of ids. Without a seed they are random. Two states with
-// different seeds have no id in common.
+// NewIDs returns a maker of ids. Without a seed they are random. Two states with different seeds have no id
+// in common.
 func NewIDs(seed string) *IDs { return &IDs{seed: seed, made: map[string]int{}} }
 
 func (g *IDs) next(kind string) (b [sha256.Size]byte) {
@@ -77,15 +74,15 @@ func (g *IDs) UUID(kind string) string {
 	return formatUUID([16]byte(b[:16]))
 }
 
-// Text returns the next text of a kind: 26 letters and digits that nobody can guess
-// unless they know the seed.
+// Text returns the next text of a kind: 26 letters and digits that nobody can guess unless they know the
+// seed.
 func (g *IDs) Text(kind string) string {
 	b := g.next(kind)
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:16])
 }
 
-// Withdrawal returns the next id of a withdrawal, in the form of the setting id_format.
-// The interface says only that it is a string.
+// Withdrawal returns the next id of a withdrawal, in the form of the setting id_format. The interface says
+// only that it is a string.
 func (g *IDs) Withdrawal(format string) string {
 	switch format {
 	case "text":

@@ -16,7 +16,6 @@ type Invite struct {
 	Redeemed bool      `json:"redeemed"`
 }
 
-// AddInvite makes an invite from the UUID of the request.
 func (s *Store) AddInvite(sent string) (*Invite, error) {
 	v := &Invite{ID: sent}
 	if s.Terms().InviteUUID == "reference" {

@@ -28,15 +28,13 @@ type Invoice struct {
 	Rebate    int64        `json:"rebate"`             // fixed at payment
 }
 
-// An Item is one item of an invoice. Amount is a string of minor units, as in
-// answers.
+// An Item is one item of an invoice. Amount is a string of minor units, as in answers.
 type Item struct {
 	Name   string `json:"name"`
 	Amount string `json:"amount"`
 }
 
-// An InvoicePhase is the phase of an invoice. Settings choose the name of its
-// status.
+// An InvoicePhase is the phase of an invoice. Settings choose the name of its status.
 type InvoicePhase int
 
 const (
@@ -56,7 +54,6 @@ func (v *Invoice) Payment() money.Amount {
 	return money.Amount{Code: v.Currency, Minor: v.Total}
 }
 
-// AddInvoice stores a new invoice, created now.
 func (s *Store) AddInvoice(v *Invoice) error {
 	return s.Write(func(st *State) (Change, error) {
 		a, err := st.Account(v.Account)
@@ -77,8 +74,7 @@ func (s *Store) AddInvoice(v *Invoice) error {
 	})
 }
 
-// PayInvoice pays a waiting invoice in full. The books change in the same change as
-// the invoice.
+// PayInvoice pays a waiting invoice in full. The books change in the same change as the invoice.
 func (s *Store) PayInvoice(id string) error {
 	return s.Write(func(st *State) (Change, error) {
 		v, err := st.waiting(id)
@@ -89,9 +85,8 @@ func (s *Store) PayInvoice(id string) error {
 	})
 }
 
-// TryPayment is the payment of a customer: like PayInvoice, unless the setting
-// payment_fails lets it fail. Then only the time of the failure is stored, and the
-// invoice goes on waiting.
+// TryPayment is the payment of a customer: like PayInvoice, unless the setting payment_fails lets it fail.
+// Then only the time of the failure is stored, and the invoice goes on waiting.
 func (s *Store) TryPayment(id string) error {
 	return s.Write(func(st *State) (Change, error) {
 		v, err := st.waiting(id)
@@ -129,8 +124,8 @@ func (s *Store) pay(st *State, v Invoice) (c Change, err error) {
 	return c, nil
 }
 
-// Paid returns the amount that a customer pays for an invoice in another currency
-// than its own, or nothing if it is paid in its own.
+// Paid returns the amount that a customer pays for an invoice in another currency than its own, or nothing if
+// it is paid in its own.
 func (s *Terms) Paid(v *Invoice) (money.Amount, error) {
 	code := s.PaidIn
 	if code == "" || code == v.Currency {
@@ -146,7 +141,6 @@ func (s *Terms) Paid(v *Invoice) (money.Amount, error) {
 	return money.Amount{Code: code, Minor: worth.Int64()}, nil
 }
 
-// ExpireInvoice ends a waiting invoice unpaid.
 func (s *Store) ExpireInvoice(id string) error {
 	return s.Write(func(st *State) (Change, error) {
 		v, err := st.waiting(id)
@@ -154,8 +148,7 @@ func (s *Store) ExpireInvoice(id string) error {
 	})
 }
 
-// expire returns the change that ends an invoice unpaid, by a control or by the
-// clock.
+// expire returns the change that ends an invoice unpaid, by a control or by the clock.
 func (v Invoice) expire(at time.Time) Change {
 	v.Phase, v.ExpiredAt = Expired, at
 	return Change{Invoice: &v}
@@ -180,7 +173,6 @@ func (s *Terms) InvoiceTagged(v *Invoice, tags []string) bool {
 	return slices.Contains(tags, s.InvoiceStatuses[v.Phase])
 }
 
-// Invoice returns a copy of an invoice, whichever account made it.
 func (s *Store) Invoice(id string) (v Invoice, found bool) {
 	s.Read(func(st *State) {
 		if kept := st.Invoices[id]; kept != nil {

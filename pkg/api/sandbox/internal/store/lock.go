@@ -18,8 +18,8 @@ const (
 	lockWait   = time.Second // longer than most commands have the file
 )
 
-// lockState lets one server have a state file, or several commands share it. The system releases the lock when
-// the process ends in any way. The lock file says who opened the state last, and is never removed.
+// lockState lets one server have a state file, or several commands share it. The system releases the lock
+// when the process ends in any way. The lock file says who opened the state last, and is never removed.
 func lockState(path string, shared bool) (*os.File, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

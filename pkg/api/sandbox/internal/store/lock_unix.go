@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// tryLock takes a lock that belongs to the open file and not to the process, so two servers in one process see
-// each other's.
+// tryLock takes a lock that belongs to the open file and not to the process, so two servers in one process
+// see each other's.
 func tryLock(f *os.File, shared bool) (bool, error) {
 	how := syscall.LOCK_EX
 	if shared {

@@ -9,8 +9,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// A schedule lists what the clock will do, the next first. It is made from the
-// changes of the state and, like the state, is discarded at a new beginning.
+// A schedule lists what the clock will do, the next first. It is made from the changes of the state and, like
+// the state, is discarded at a new beginning.
 type schedule struct {
 	pace   Pace
 	expiry time.Duration // of a waiting invoice; 0: never
@@ -20,8 +20,7 @@ type schedule struct {
 	wake   chan struct{}             // receives when next has changed
 }
 
-// An appointment is one move to make. It is void if its record has changed in
-// another way by then.
+// An appointment is one move to make. It is void if its record has changed in another way by then.
 type appointment struct {
 	at         time.Time
 	turn       int64  // orders appointments at the same time by arrival
@@ -81,8 +80,7 @@ func (t *schedule) add(a appointment) {
 	heap.Push(&t.queue, a)
 }
 
-// announce publishes the time of the next appointment to those who do not hold the
-// lock.
+// announce publishes the time of the next appointment to those who do not hold the lock.
 func (t *schedule) announce() {
 	var next *time.Time
 	if len(t.queue) > 0 {
@@ -107,9 +105,9 @@ func (t *schedule) isDue(now func() time.Time) bool {
 	return next != nil && !now().Before(*next)
 }
 
-// settle makes every move that is due, in the order in which they were due, and
-// returns them. The store must be locked. A move that is refused, because its refund
-// does not fit into the balance, is tried again at the next check of the clock.
+// settle makes every move that is due, in the order in which they were due, and returns them. The store must
+// be locked. A move that is refused, because its refund does not fit into the balance, is tried again at the
+// next check of the clock.
 func (s *Store) settle() (made []Change) {
 	t := &s.schedule
 	if !t.isDue(s.Now) {
@@ -139,8 +137,7 @@ func (s *Store) settle() (made []Change) {
 // errVoid means that an appointment is void.
 var errVoid = refusal.New(refusal.WrongStatus, "It has gone another way.")
 
-// move returns the change for an appointment: the same as by a control, at the time
-// when it was due.
+// move returns the change for an appointment: the same as by a control, at the time when it was due.
 func (s *Store) move(st *State, a appointment) (Change, error) {
 	if a.invoice != "" {
 		v, err := st.waiting(a.invoice)
@@ -165,8 +162,7 @@ func (s *Store) move(st *State, a appointment) (Change, error) {
 	return s.proceed(st, w, s.Terms().Pace[w.Current()].to, a.at)
 }
 
-// KeepTime makes the moves when they are due, even without requests. It sleeps in
-// between.
+// KeepTime makes the moves when they are due, even without requests. It sleeps in between.
 func (s *Store) KeepTime(ctx context.Context) {
 	t := &s.schedule
 	for ctx.Err() == nil {
@@ -181,8 +177,8 @@ func (s *Store) KeepTime(ctx context.Context) {
 	}
 }
 
-// untilDue returns how long the sandbox can sleep. The limit is a minute, because the
-// machine's clock may be set.
+// untilDue returns how long the sandbox can sleep. The limit is a minute, because the machine's clock may be
+// set.
 func (s *Store) untilDue() time.Duration {
 	const longest = time.Minute
 	next := s.schedule.next.Load()
@@ -221,15 +217,15 @@ func (q *appointments) Pop() any {
 // MaxOffset is how far the sandbox's clock may be from the machine's: a century.
 const MaxOffset = 100 * 365 * 24 * time.Hour
 
-// Now returns the sandbox's time. It ticks in whole seconds, so that a time from an
-// answer means the same moment when it is sent back as from or to.
+// Now returns the sandbox's time. It ticks in whole seconds, so that a time from an answer means the same
+// moment when it is sent back as from or to.
 func (s *Store) Now() time.Time {
 	return s.clock().Add(time.Duration(s.Offset.Load())).UTC().Truncate(time.Second)
 }
 
-// MoveClock changes the offset of the sandbox's clock to what to returns for the
-// current one. With stop it goes only to the first moment at which something is due. It
-// returns how far it has moved the clock, and whether there is more to go.
+// MoveClock changes the offset of the sandbox's clock to what to returns for the current one. With stop it
+// goes only to the first moment at which something is due. It returns how far it has moved the clock, and
+// whether there is more to go.
 func (s *Store) MoveClock(to func(offset time.Duration) time.Duration, stop bool) (moved time.Duration, more bool, err error) {
 	err = s.Write(func(st *State) (Change, error) {
 		target := to(st.Offset)

@@ -1,6 +1,5 @@
-// Package store holds the state of the sandbox and the rules by which it changes:
-// withdrawals, invoices, invites, accounts and the clock. The state is in memory or
-// in an SQLite file.
+// Package store holds the state of the sandbox and the rules by which it changes: withdrawals, invoices,
+// invites, accounts and the clock. The state is in memory or in an SQLite file.
 package store
 
 import (
@@ -15,10 +14,9 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// A Store protects the state of the sandbox with one lock. Read only looks at the
-// state; Write is the only way to change it. A write changes the state by a value, a
-// Change, made of plain records. The state is the result of its changes, in order: a
-// file stores them, and applying them all gives the state.
+// A Store protects the state of the sandbox with one lock. Read only looks at the state; Write is the only
+// way to change it. A write changes the state by a value, a Change, made of plain records. The state is the
+// result of its changes, in order: a file stores them, and applying them all gives the state.
 type Store struct {
 	mu    sync.RWMutex
 	state State
@@ -48,12 +46,10 @@ type pending struct {
 	err     error
 }
 
-// Announce returns the delivery for a change of status, or nil, and what else changes
-// with it.
+// Announce returns the delivery for a change of status, or nil, and what else changes with it.
 type Announce func(*State, *Withdrawal) (*Delivery, []Change)
 
-// New returns a store without a state. announce returns the deliveries of its
-// withdrawals.
+// New returns a store without a state. announce returns the deliveries of its withdrawals.
 func New(t *Terms, clock func() time.Time, announce Announce) *Store {
 	s := &Store{clock: clock, announce: announce, schedule: schedule{wake: make(chan struct{}, 1)}}
 	s.setTerms(t)
@@ -61,7 +57,6 @@ func New(t *Terms, clock func() time.Time, announce Announce) *Store {
 	return s
 }
 
-// IDs returns the maker of the ids of the state.
 func (s *Store) IDs() *IDs { return s.ids.Load() }
 
 // Terms returns the settings that the store follows now.
@@ -72,8 +67,8 @@ func (s *Store) setTerms(t *Terms) {
 	s.schedule.pace, s.schedule.expiry = t.Pace, t.InvoiceExpiry
 }
 
-// Follow changes the settings. Nobody reads or changes the state while changed runs.
-// Follow returns after the moves that are due by the new settings.
+// Follow changes the settings. Nobody reads or changes the state while changed runs. Follow returns after the
+// moves that are due by the new settings.
 func (s *Store) Follow(t *Terms, changed func()) error {
 	s.mu.Lock()
 	s.setTerms(t)
@@ -83,8 +78,7 @@ func (s *Store) Follow(t *Terms, changed func()) error {
 	return s.Write(nil)
 }
 
-// Begin begins a new state with its settings. Nobody reads or changes the state while
-// changed runs.
+// Begin begins a new state with its settings. Nobody reads or changes the state while changed runs.
 func (s *Store) Begin(first Change, t *Terms, changed func()) error {
 	return s.Write(func(*State) (Change, error) {
 		s.setTerms(t)
@@ -102,8 +96,8 @@ func NewDraft(t *Terms, clock func() time.Time, b Beginning, made func(Change)) 
 	return s
 }
 
-// Open loads the state from a file, or begins it with first. Without a path the
-// state is in memory. No other store may have the file open, unless all share it. Errors of the file pass through failed, now and later.
+// Open loads the state from a file, or begins it with first. Without a path the state is in memory. No other
+// store may have the file open, unless all share it. Errors of the file pass through failed, now and later.
 func (s *Store) Open(path string, shared bool, first Change, failed func(path string, err error) error) (err error) {
 	if path != "" {
 		if s.file, err = openFile(path, shared, failed); err != nil {
@@ -127,7 +121,6 @@ func (s *Store) Open(path string, shared bool, first Change, failed func(path st
 
 var errBegun = errors.New("there is a state already")
 
-// Close closes the file.
 func (s *Store) Close() error {
 	if s.file == nil {
 		return nil
@@ -137,18 +130,17 @@ func (s *Store) Close() error {
 	return s.file.close()
 }
 
-// Read calls look while nothing changes. look must copy by value what it keeps,
-// because records are overwritten in place.
+// Read calls look while nothing changes. look must copy by value what it keeps, because records are
+// overwritten in place.
 func (s *Store) Read(look func(*State)) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	look(&s.state)
 }
 
-// Write applies the change that decide returns, or changes nothing if decide returns
-// an error. With a file, the change is in it when Write returns. Moves of the clock
-// that are due are made before decide, and those that are due because of the change,
-// after it. Without decide, Write makes only the moves that are due.
+// Write applies the change that decide returns, or changes nothing if decide returns an error. With a file,
+// the change is in it when Write returns. Moves of the clock that are due are made before decide, and those
+// that are due because of the change, after it. Without decide, Write makes only the moves that are due.
 func (s *Store) Write(decide func(*State) (Change, error)) error {
 	p := &pending{decide: decide, err: errors.New("another write of the same batch failed before anything was saved")}
 	s.queueing.Lock()
@@ -166,10 +158,9 @@ func (s *Store) Write(decide func(*State) (Change, error)) error {
 	return p.err
 }
 
-// commit saves all writes of a batch in one transaction. No request sees any of them
-// earlier, because the lock is held. If the transaction fails, memory differs from
-// the file and is discarded. Changes before a new beginning are not saved, because a
-// reader of the file starts there.
+// commit saves all writes of a batch in one transaction. No request sees any of them earlier, because the
+// lock is held. If the transaction fails, memory differs from the file and is discarded. Changes before a new
+// beginning are not saved, because a reader of the file starts there.
 func (s *Store) commit(batch []*pending) {
 	var changes []Change
 	err := s.file.append(s.apply, func() []Change {
@@ -205,8 +196,8 @@ func (s *Store) commit(batch []*pending) {
 	}
 }
 
-// Refresh applies what other processes have added to the file, and makes the moves
-// of the clock that are due. After it, the state is up to date.
+// Refresh applies what other processes have added to the file, and makes the moves of the clock that are due.
+// After it, the state is up to date.
 func (s *Store) Refresh() error {
 	if s.file != nil {
 		s.mu.Lock()
@@ -305,8 +296,8 @@ type Change struct {
 	Then       []Change    `json:"then,omitempty"`   // more of the same operation
 }
 
-// A Beginning replaces the state before it: it is the first change of every state.
-// The ID is random, so that two states never have the same one.
+// A Beginning replaces the state before it: it is the first change of every state. The ID is random, so that
+// two states never have the same one.
 type Beginning struct {
 	ID       string `json:"id"`
 	Merchant string `json:"merchant"`
@@ -343,8 +334,8 @@ func (st *State) open(id string) {
 		invoiceIDs: map[string]bool{}}
 }
 
-// Account returns an account. An account whose key was valid a moment ago may be
-// gone, because another process has begun a new state.
+// Account returns an account. An account whose key was valid a moment ago may be gone, because another
+// process has begun a new state.
 func (st *State) Account(id string) (*Account, error) {
 	if a := st.Accounts[id]; a != nil {
 		return a, nil
@@ -363,8 +354,8 @@ func (a *Account) credit(b Book, code string, minor int64) (Move, error) {
 	return Move{a.ID, b, code, minor}, nil
 }
 
-// apply cannot fail, because the change was checked before. It stores copies of the
-// records, which only the state uses afterwards.
+// apply cannot fail, because the change was checked before. It stores copies of the records, which only the
+// state uses afterwards.
 func (st *State) apply(c Change) {
 	if c.Begin != nil {
 		*st = newState(*c.Begin)
@@ -402,8 +393,7 @@ func (st *State) apply(c Change) {
 	}
 }
 
-// put stores a copy of a record under its id, in place of the old one, and reports
-// whether there was none.
+// put stores a copy of a record under its id, in place of the old one, and reports whether there was none.
 func put[R any](records map[string]*R, id string, r *R) (kept *R, isNew bool) {
 	if old := records[id]; old != nil {
 		*old = *r
@@ -451,9 +441,8 @@ func (st *State) putReseller(r *Reseller) {
 // Dated is a record with a time of creation, by which lists are ordered.
 type Dated interface{ MadeAt() time.Time }
 
-// insert adds a record in order of creation; records with equal times stay in order
-// of arrival. It appends, except after the clock was set back. The order lets a list
-// find its period without reading every record.
+// insert adds a record in order of creation; records with equal times stay in order of arrival. It appends,
+// except after the clock was set back. The order lets a list find its period without reading every record.
 func insert[R Dated](records []R, r R) []R {
 	at := len(records)
 	if at > 0 && records[at-1].MadeAt().After(r.MadeAt()) {

@@ -19,9 +19,9 @@ type Swap struct {
 	At         time.Time `json:"at"`
 }
 
-// raise finds need minor units of code in the balances: first in that currency, then
-// in the others in the order of the setting currencies, by the rate table. It
-// changes nothing; it returns the moves and swaps to make.
+// raise finds need minor units of code in the balances: first in that currency, then in the others in the
+// order of the setting currencies, by the rate table. It changes nothing; it returns the moves and swaps to
+// make.
 func (s *Terms) raise(a *Account, code string, need int64) (moves []Move, swaps []Swap, err error) {
 	own := min(a.Books[Line{Balance, code}], need)
 	if own > 0 {
@@ -62,7 +62,6 @@ func (s *Terms) Rebate(paid int64) int64 {
 	return money.MulDiv(big.NewInt(paid), big.NewInt(s.RebatePercent), big.NewInt(whole), false).Int64()
 }
 
-// Fund adds to the merchant's balance.
 func (s *Store) Fund(code string, minor int64) error {
 	return s.Write(func(st *State) (Change, error) {
 		m, err := st.Accounts[st.Merchant].credit(Balance, code, minor)

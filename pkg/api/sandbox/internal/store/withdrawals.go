@@ -32,8 +32,8 @@ func (w *Withdrawal) MadeAt() time.Time    { return w.Statuses[0].At }
 func (w *Withdrawal) CurrencyCode() string { return w.Currency }
 func (w *Withdrawal) Current() string      { return w.Statuses[len(w.Statuses)-1].Status }
 
-// AddWithdrawal takes the money and stores the withdrawal, in one change. A withdrawal
-// without an ID gets one.
+// AddWithdrawal takes the money and stores the withdrawal, in one change. A withdrawal without an ID gets
+// one.
 func (s *Store) AddWithdrawal(w *Withdrawal) error {
 	debit, err := s.Terms().Debit(w.Amount, w.Currency)
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *Store) AddWithdrawal(w *Withdrawal) error {
 	})
 }
 
-// proceed returns the change that moves a withdrawal to its next status: the record,
-// the refund if there is one, and the delivery. Every change of a status uses it.
+// proceed returns the change that moves a withdrawal to its next status: the record, the refund if there is
+// one, and the delivery. Every change of a status uses it.
 func (s *Store) proceed(st *State, w *Withdrawal, status string, at time.Time) (Change, error) {
 	if err := s.Terms().Flow.check(w.Current(), status); err != nil {
 		return Change{}, err
@@ -90,8 +90,7 @@ func (s *Store) proceed(st *State, w *Withdrawal, status string, at time.Time) (
 	return c, nil
 }
 
-// Advance moves a withdrawal to its next status. It returns the delivery, or nil if
-// there is no callback.
+// Advance moves a withdrawal to its next status. It returns the delivery, or nil if there is no callback.
 func (s *Store) Advance(id, status string) (made *Delivery, err error) {
 	err = s.Write(func(st *State) (Change, error) {
 		w := st.Withdrawals[id]
@@ -111,8 +110,7 @@ func (s *Terms) Shows(st *State, account, owner string) bool {
 	return owner == account || account == st.Merchant && s.MerchantSees == "all"
 }
 
-// WithdrawalsOf returns the withdrawals in the list of an account, by time of
-// creation.
+// WithdrawalsOf returns the withdrawals in the list of an account, by time of creation.
 func (s *Terms) WithdrawalsOf(st *State, a *Account) []*Withdrawal {
 	if !s.Shows(st, a.ID, "") {
 		return a.Withdrawals

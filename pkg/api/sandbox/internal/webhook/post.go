@@ -22,8 +22,8 @@ func (e *targetError) Error() string {
 	return e.address + " is not a loopback address; the setting callback_targets=any lets the sandbox post to others"
 }
 
-// isLocalName reports whether a host is an address or a name of this machine. An
-// address is checked later, when it is dialled.
+// isLocalName reports whether a host is an address or a name of this machine. An address is checked later,
+// when it is dialled.
 func isLocalName(host string) bool {
 	_, err := netip.ParseAddr(host)
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
@@ -82,8 +82,8 @@ func (c *Sender) reason(ctx context.Context, limits Limits, err error) string {
 	return cleaned(err.Error())
 }
 
-// cleaned returns a text from outside as the store keeps it: limited in length, in
-// valid UTF-8, with no character cut in two.
+// cleaned returns a text from outside as the store keeps it: limited in length, in valid UTF-8, with no
+// character cut in two.
 func cleaned(text string) string {
 	if len(text) > maxAnswer {
 		end := maxAnswer

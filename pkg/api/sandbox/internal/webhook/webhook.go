@@ -1,5 +1,5 @@
-// Package webhook posts deliveries to the callbacks of withdrawals, in order, until
-// they are accepted or given up.
+// Package webhook posts deliveries to the callbacks of withdrawals, in order, until they are accepted or
+// given up.
 package webhook
 
 import (
@@ -21,9 +21,9 @@ type Limits struct {
 	Backoff, Timeout time.Duration
 }
 
-// A Sender posts the deliveries of a server. Those of one withdrawal form a round: a
-// goroutine posts them one after the other, rests between attempts, and ends when
-// none is pending. The store is never locked during a request.
+// A Sender posts the deliveries of a server. Those of one withdrawal form a round: a goroutine posts them one
+// after the other, rests between attempts, and ends when none is pending. The store is never locked during a
+// request.
 type Sender struct {
 	store  *store.Store
 	limits func() Limits // as the settings are now
@@ -33,8 +33,8 @@ type Sender struct {
 	stop   context.CancelFunc
 	slots  chan struct{} // limits the number of requests at a time
 
-	// The store may be locked while mu is taken, never the other way round. mu is held
-	// while ctx ends, so that no goroutine starts later.
+	// The store may be locked while mu is taken, never the other way round. mu is held while ctx ends, so
+	// that no goroutine starts later.
 	mu      sync.Mutex
 	rounds  map[string]*round // by withdrawal
 	news    chan struct{}     // closed and replaced when a round changes
@@ -63,8 +63,7 @@ func New(s *store.Store, limits func() Limits, frozen bool) *Sender {
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	dialer := &net.Dialer{Control: c.checkDialled}
 	c.client = &http.Client{
-		// A proxy would be another target. A connection that is kept open would keep
-		// a goroutine.
+		// A proxy would be another target. A connection that is kept open would keep a goroutine.
 		Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true,
 			DisableCompression: true, MaxResponseHeaderBytes: 64 << 10},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -95,8 +94,8 @@ func (c *Sender) change(do func()) {
 	c.news = make(chan struct{})
 }
 
-// await returns true when ready does, and false when ctx is done earlier. It asks ready
-// at first and after each change.
+// await returns true when ready does, and false when ctx is done earlier. It asks ready at first and after
+// each change.
 func (c *Sender) await(ctx context.Context, ready func() bool) bool {
 	for {
 		c.mu.Lock()
@@ -113,8 +112,7 @@ func (c *Sender) await(ctx context.Context, ready func() bool) bool {
 	}
 }
 
-// attempt posts a delivery, records the result, and returns the delivery as it is
-// then.
+// attempt posts a delivery, records the result, and returns the delivery as it is then.
 func (c *Sender) attempt(d store.Delivery, r *round) (store.Delivery, error) {
 	select {
 	case c.slots <- struct{}{}:
@@ -159,8 +157,8 @@ func (c *Sender) attempt(d store.Delivery, r *round) (store.Delivery, error) {
 	return d, err
 }
 
-// timeOf returns the time of the attempt that begins now. If a frozen clock was moved
-// past the time of a retry, that is when the retry is made.
+// timeOf returns the time of the attempt that begins now. If a frozen clock was moved past the time of a
+// retry, that is when the retry is made.
 func (c *Sender) timeOf(d *store.Delivery) time.Time {
 	now := c.store.Now()
 	if n := len(d.Attempts); c.frozen && n > 0 && d.State == store.Pending {
@@ -182,8 +180,8 @@ func (c *Sender) Busy() map[*round]bool {
 	return busy
 }
 
-// AwaitOthers returns when the rounds that are not in busy have ended. The clock must
-// be frozen, because such a round does not rest.
+// AwaitOthers returns when the rounds that are not in busy have ended. The clock must be frozen, because such
+// a round does not rest.
 func (c *Sender) AwaitOthers(ctx context.Context, busy map[*round]bool) {
 	others := map[*round]bool{}
 	c.mu.Lock()
@@ -212,8 +210,7 @@ func (c *Sender) rest(attempts int) time.Duration {
 	return rest
 }
 
-// began starts the rounds for the deliveries in a change. Those of a seed wait for
-// DeliverPending.
+// began starts the rounds for the deliveries in a change. Those of a seed wait for DeliverPending.
 func (c *Sender) began(made store.Change) {
 	if made.Begin != nil {
 		return
@@ -226,8 +223,8 @@ func (c *Sender) began(made store.Change) {
 	}
 }
 
-// start starts a round for a withdrawal, unless the server is closed. If there is a
-// round already, start returns it.
+// start starts a round for a withdrawal, unless the server is closed. If there is a round already, start
+// returns it.
 func (c *Sender) start(withdrawal, cause string) *round {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -302,10 +299,9 @@ func (c *Sender) roundOf(withdrawal string) round {
 	return round{resting: true}
 }
 
-// AwaitFirst waits for the first attempt of a new delivery, and returns the delivery
-// as it is then. It does not wait if an earlier delivery of the same withdrawal is
-// already in progress: that may take long, and the caller may be the receiver of
-// that delivery.
+// AwaitFirst waits for the first attempt of a new delivery, and returns the delivery as it is then. It does
+// not wait if an earlier delivery of the same withdrawal is already in progress: that may take long, and the
+// caller may be the receiver of that delivery.
 func (c *Sender) AwaitFirst(ctx context.Context, made *store.Delivery) (d store.Delivery) {
 	c.await(ctx, func() bool {
 		r := c.roundOf(made.Withdrawal)
@@ -319,8 +315,7 @@ func (c *Sender) AwaitFirst(ctx context.Context, made *store.Delivery) (d store.
 	return d
 }
 
-// Resend posts a delivery again, whatever its state, and returns it as it is after
-// the attempt.
+// Resend posts a delivery again, whatever its state, and returns it as it is after the attempt.
 func (c *Sender) Resend(ctx context.Context, id string) (store.Delivery, error) {
 	d, first := c.store.Delivery(id)
 	switch {
@@ -411,9 +406,8 @@ func (c *Sender) makeDue(id string) error {
 	})
 }
 
-// DeliverPending starts the rounds that are missing, until ctx is done: of what was
-// pending when the state was opened or begun, and of rounds that ended because the
-// state could not be written.
+// DeliverPending starts the rounds that are missing, until ctx is done: of what was pending when the state
+// was opened or begun, and of rounds that ended because the state could not be written.
 func (c *Sender) DeliverPending(ctx context.Context) {
 	tick := time.NewTicker(pendingEvery)
 	defer tick.Stop()
@@ -434,8 +428,8 @@ func (c *Sender) DeliverPending(ctx context.Context) {
 	}
 }
 
-// Forget ends every rest, after a new state has begun: its deliveries may have the ids
-// of those that are gone.
+// Forget ends every rest, after a new state has begun: its deliveries may have the ids of those that are
+// gone.
 func (c *Sender) Forget() {
 	c.change(func() {
 		for _, r := range c.rounds {

@@ -9,12 +9,10 @@ import (
 	"sync"
 )
 
-// Envelope is the body of an error.
 type Envelope struct {
 	Error EnvelopeError `json:"error"`
 }
 
-// EnvelopeError is the error in an Envelope.
 type EnvelopeError struct {
 	Code        int    `json:"code"`
 	Reason      string `json:"reason"`
@@ -23,8 +21,7 @@ type EnvelopeError struct {
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// WriteJSON writes a status and a body in JSON. It encodes the body first, so that
-// it can set Content-Length.
+// WriteJSON writes a status and a body in JSON. It encodes the body first, so that it can set Content-Length.
 func WriteJSON(w http.ResponseWriter, status int, body any) {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(buf)
@@ -43,8 +40,8 @@ func WriteJSON(w http.ResponseWriter, status int, body any) {
 	w.Write(buf.Bytes())
 }
 
-// ReadAhead reads the body of a request, at most limit bytes. It returns the request
-// with a body that has the same bytes and the same error, and leaves its own as it is.
+// ReadAhead reads the body of a request, at most limit bytes. It returns the request with a body that has the
+// same bytes and the same error, and leaves its own as it is.
 func ReadAhead(r *http.Request, limit int64) (*http.Request, []byte) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, nil

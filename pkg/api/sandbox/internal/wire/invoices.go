@@ -7,8 +7,7 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// invoiceView is the Invoice of section 2.5. The spellings tittle and choosen are
-// from there.
+// invoiceView is the Invoice of section 2.5. The spellings tittle and choosen are from there.
 type invoiceView struct {
 	ID              string       `json:"id"`
 	ExternalOrderID any          `json:"external_order_id,omitempty"`
@@ -30,8 +29,7 @@ type choosenView struct {
 	At       string       `json:"at"`
 }
 
-// ViewInvoice returns an invoice as the settings show it.
-func (s *Rules) ViewInvoice(v *store.Invoice) invoiceView {
+func (s *Rules) ViewInvoice(v *store.Invoice) any {
 	c := money.ByCode[v.Currency]
 	view := invoiceView{
 		ID:              v.ID,
@@ -60,6 +58,11 @@ func (s *Rules) ViewInvoice(v *store.Invoice) invoiceView {
 		view.Choosen = struct{}{}
 	}
 	return view
+}
+
+// ViewFinished reports whether an invoice is finished.
+func (s *Rules) ViewFinished(v *store.Invoice) any {
+	return v.Phase == store.Paid || v.Phase == store.Expired && s.InvoiceFinished == "closed"
 }
 
 func (s *Rules) viewChoosen(v *store.Invoice) any {

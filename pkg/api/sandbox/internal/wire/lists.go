@@ -12,15 +12,14 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// A Filter selects the records of a list.
 type Filter struct {
 	from, to   time.Time // zero: no limit; to itself is excluded
 	currencies []string
 	tags       []string
 }
 
-// ReadFilter reads the filter of section 2.3. The interface specifies no filter for
-// a reseller's invoices; they use the same one with every field optional.
+// ReadFilter reads the filter of section 2.3. The interface specifies no filter for a reseller's invoices;
+// they use the same one with every field optional.
 func (s *Rules) ReadFilter(in *Object, statuses []string, arraysRequired bool) Filter {
 	var f Filter
 	f.from = s.readTime(in, "from")
@@ -64,8 +63,7 @@ func (f *Filter) Hide(age time.Duration, now time.Time) {
 	}
 }
 
-// readFilterCurrency returns the code of a currency to filter by, or "" for a
-// currency that matches nothing.
+// readFilterCurrency returns the code of a currency to filter by, or "" for a currency that matches nothing.
 func (s *Rules) readFilterCurrency(in *Object, i int, raw json.RawMessage) string {
 	one := in.Element("currencies", i, raw)
 	if s.UnknownInFilter == "reject" || *in.Err != nil {
@@ -94,10 +92,8 @@ func (s *Rules) readTime(in *Object, key string) time.Time {
 	return t
 }
 
-// A Paging is the page that a list request asks for.
 type Paging struct{ page, size int64 }
 
-// ReadPaging reads the page and page_size of a query.
 func (s *Rules) ReadPaging(q *Query) Paging {
 	p := Paging{q.Integer("page", s.FirstPage), q.Integer("page_size", s.DefaultPageSize)}
 	switch {
@@ -111,15 +107,13 @@ func (s *Rules) ReadPaging(q *Query) Paging {
 	return p
 }
 
-// A Page is the answer of a list, section 2.4. Content has copies of records, or
-// their views.
+// A Page is the answer of a list, section 2.4. Content has copies of records, or their views.
 type Page[V any] struct {
 	Content []V   `json:"page_content"`
 	Pages   int64 `json:"page_count"`
 	Total   int64 `json:"total"`
 }
 
-// ViewPage returns the page with a view of each record.
 func ViewPage[R, V any](p Page[R], view func(*R) V) Page[V] {
 	content := make([]V, len(p.Content))
 	for i := range p.Content {
@@ -128,9 +122,9 @@ func ViewPage[R, V any](p Page[R], view func(*R) V) Page[V] {
 	return Page[V]{content, p.Pages, p.Total}
 }
 
-// Pick returns one page of records, which must be in order of creation. It finds the
-// period by binary search and the page by its number, so the cost is that of one
-// page. Only a filter by currency or status reads every record of the period.
+// Pick returns one page of records, which must be in order of creation. It finds the period by binary search
+// and the page by its number, so the cost is that of one page. Only a filter by currency or status reads
+// every record of the period.
 func Pick[R any, P interface {
 	*R
 	store.Dated

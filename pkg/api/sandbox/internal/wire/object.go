@@ -1,5 +1,5 @@
-// Package wire reads requests and writes answers. It defines the shapes from the
-// interface, independently of package api, so that an error in either package shows.
+// Package wire reads requests and writes answers. It defines the shapes from the interface, independently of
+// package api, so that an error in either package shows.
 package wire
 
 import (
@@ -18,8 +18,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// DecodeBody checks that a body is one JSON value in valid UTF-8, with nothing after
-// it. The rest of the package relies on that.
+// DecodeBody checks that a body is one JSON value in valid UTF-8, with nothing after it. The rest of the
+// package relies on that.
 func DecodeBody(body []byte) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, refusal.New(refusal.InvalidBody, "The body is empty; send JSON.")
@@ -35,12 +35,12 @@ func DecodeBody(body []byte) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// An Object reads the fields of a JSON object one by one, strictly. encoding/json
-// would use the last of two equal keys, match keys in any case and read null as
-// zero. Where money is concerned, each of those hides a mistake.
+// An Object reads the fields of a JSON object one by one, strictly. encoding/json would use the last of two
+// equal keys, match keys in any case and read null as zero. Where money is concerned, each of those hides a
+// mistake.
 //
-// The first error is kept in Err, which the objects of one body share. Every later
-// read then does nothing, so a handler reads all fields and calls Done once.
+// The first error is kept in Err, which the objects of one body share. Every later read then does nothing, so
+// a handler reads all fields and calls Done once.
 type Object struct {
 	Path   string // the path of this object, for messages; empty for the body
 	Fields map[string]json.RawMessage
@@ -77,8 +77,8 @@ func NewObject(raw json.RawMessage, path string, r *Rules, err *error) *Object {
 	return o
 }
 
-// Done returns the first error. An unexpected field comes first, because a misspelt
-// name is the usual reason for a missing one.
+// Done returns the first error. An unexpected field comes first, because a misspelt name is the usual reason
+// for a missing one.
 func (o *Object) Done() error {
 	if o.rules != nil && o.rules.UnknownKeys == "ignore" {
 		return *o.Err
@@ -92,8 +92,8 @@ func (o *Object) Done() error {
 	return *o.Err
 }
 
-// At returns the whole path of a field. The key comes from the request, so it is
-// quoted unless it is a plain word.
+// At returns the whole path of a field. The key comes from the request, so it is quoted unless it is a plain
+// word.
 func (o *Object) At(key string) string {
 	if key != "" && !refusal.IsName(key) {
 		key = strconv.Quote(refusal.Shorten(key))
@@ -109,8 +109,7 @@ func (o *Object) At(key string) string {
 	return o.Path + "." + key
 }
 
-// FailAt records that a field makes the body invalid, unless an error is kept
-// already.
+// FailAt records that a field makes the body invalid, unless an error is kept already.
 func (o *Object) FailAt(key, format string, args ...any) {
 	o.FailKind(refusal.InvalidBody, key, format, args...)
 }
@@ -138,7 +137,6 @@ func (o *Object) Has(key string) bool {
 	return *o.Err == nil && given && raw[0] != 'n'
 }
 
-// Take returns a required field, or nil after an error.
 func (o *Object) Take(key string) json.RawMessage {
 	o.ask(key)
 	raw, given := o.Fields[key]
@@ -152,8 +150,8 @@ func (o *Object) Take(key string) json.RawMessage {
 	return raw
 }
 
-// Text reads a string that is not blank, has no control characters, and has no
-// U+FFFD, the mark of damaged text.
+// Text reads a string that is not blank, has no control characters, and has no U+FFFD, the mark of damaged
+// text.
 func (o *Object) Text(key string) string {
 	raw := o.Take(key)
 	if raw == nil {
@@ -172,29 +170,23 @@ func (o *Object) Text(key string) string {
 	return text
 }
 
-// IsPlain reports whether text is not blank and has no control characters. It also
-// excludes U+FFFD, which replaces text that was damaged in transit.
+// IsPlain reports whether text is not blank and has no control characters. It also excludes U+FFFD, which
+// replaces text that was damaged in transit.
 func IsPlain(text string) bool {
 	return strings.TrimSpace(text) != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return unicode.IsControl(r) || r == utf8.RuneError
 	})
 }
 
-// URL reads an absolute http or https URL.
 func (o *Object) URL(key string) string {
 	text := o.Text(key)
 	if *o.Err != nil {
 		return ""
 	}
-	if !isWebURL(text) {
+	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		o.FailAt(key, "must be a URL that begins with http:// or https:// and names a host")
 	}
 	return text
-}
-
-func isWebURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
 // TextOr reads an optional field, and so do URLOr and IntegerOr.
@@ -212,7 +204,6 @@ func optional[V any](o *Object, key string, read func(string) V, otherwise V) V 
 	return otherwise
 }
 
-// Integer reads a whole number that fits in an int64.
 func (o *Object) Integer(key string) int64 {
 	raw := o.Take(key)
 	if raw == nil {
@@ -226,7 +217,6 @@ func (o *Object) Integer(key string) int64 {
 	return n
 }
 
-// Boolean reads true or false.
 func (o *Object) Boolean(key string) bool {
 	raw := o.Take(key)
 	if raw != nil && string(raw) != "true" && string(raw) != "false" {
@@ -235,7 +225,6 @@ func (o *Object) Boolean(key string) bool {
 	return string(raw) == "true"
 }
 
-// Array returns the elements of a required array.
 func (o *Object) Array(key string) []json.RawMessage {
 	raw := o.Take(key)
 	if raw == nil {
@@ -250,12 +239,10 @@ func (o *Object) Array(key string) []json.RawMessage {
 	return items
 }
 
-// Element returns an object in the array under key.
 func (o *Object) Element(key string, i int, raw json.RawMessage) *Object {
 	return o.Inner(raw, fmt.Sprintf("%s[%d]", o.At(key), i))
 }
 
-// Inner returns an object inside this one.
 func (o *Object) Inner(raw json.RawMessage, path string) *Object {
 	return NewObject(raw, path, o.rules, o.Err)
 }
@@ -290,8 +277,8 @@ func JSONType(raw json.RawMessage) string {
 	return "a number"
 }
 
-// Rate reads a number above 0. Here 0 is not the same as absent: a person who writes
-// it does not mean every request.
+// Rate reads a number above 0. Here 0 is not the same as absent: a person who writes it does not mean every
+// request.
 func (o *Object) Rate(key string) float64 {
 	raw := o.Take(key)
 	if raw == nil {
@@ -327,8 +314,7 @@ func (o *Object) AllTexts() map[string]string {
 	return all
 }
 
-// ParseUUID accepts the 36-character form in either case and returns it in lower
-// case, as ids are stored.
+// ParseUUID accepts the 36-character form in either case and returns it in lower case, as ids are stored.
 func ParseUUID(text string) (string, bool) {
 	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
 		return "", false
@@ -337,8 +323,7 @@ func ParseUUID(text string) (string, bool) {
 	return strings.ToLower(text), err == nil
 }
 
-// Lower returns a UUID in lower case, as ids are stored. It returns other text
-// unchanged, for the message.
+// Lower returns a UUID in lower case, as ids are stored. It returns other text unchanged, for the message.
 func Lower(id string) string {
 	if uuid, ok := ParseUUID(id); ok {
 		return uuid

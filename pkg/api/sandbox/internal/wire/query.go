@@ -10,8 +10,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// A Query reads the query string like an Object reads a body: it keeps the first
-// error, and Done refuses unexpected parameters.
+// A Query reads the query string like an Object reads a body: it keeps the first error, and Done refuses
+// unexpected parameters.
 type Query struct {
 	Values url.Values
 	rules  *Rules // as of a request
@@ -19,8 +19,8 @@ type Query struct {
 	err    error
 }
 
-// NewQuery parses a query string. Without rules it is read strictly. Only the parameters
-// in repeated may be given more than once.
+// NewQuery parses a query string. Without rules it is read strictly. Only the parameters in repeated may be
+// given more than once.
 func NewQuery(raw string, r *Rules, repeated ...string) *Query {
 	values, err := url.ParseQuery(raw)
 	q := &Query{Values: values, rules: r}
@@ -35,14 +35,12 @@ func NewQuery(raw string, r *Rules, repeated ...string) *Query {
 	return q
 }
 
-// Fail records an error, unless one is kept already.
 func (q *Query) Fail(format string, args ...any) {
 	if q.err == nil {
 		q.err = refusal.New(refusal.InvalidQuery, format, args...)
 	}
 }
 
-// Done returns the first error.
 func (q *Query) Done() error {
 	if q.rules != nil && q.rules.UnknownParameters == "ignore" {
 		return q.err
@@ -60,13 +58,11 @@ func (q *Query) Done() error {
 	return q.err
 }
 
-// Has reports whether a parameter was given.
 func (q *Query) Has(name string) bool {
 	q.asked = append(q.asked, name)
 	return q.Values.Has(name)
 }
 
-// Text returns a required parameter.
 func (q *Query) Text(name string) string {
 	if !q.Has(name) || q.Values.Get(name) == "" {
 		q.Fail("The query parameter %s is missing; add %s=... to the address.", name, name)
@@ -74,7 +70,6 @@ func (q *Query) Text(name string) string {
 	return q.Values.Get(name)
 }
 
-// TextOr returns an optional parameter.
 func (q *Query) TextOr(name, absent string) string {
 	if !q.Has(name) {
 		return absent
@@ -82,13 +77,11 @@ func (q *Query) TextOr(name, absent string) string {
 	return q.Values.Get(name)
 }
 
-// All returns every value of an optional parameter.
 func (q *Query) All(name string) []string {
 	q.Has(name)
 	return q.Values[name]
 }
 
-// UUID returns a required parameter that must be a UUID.
 func (q *Query) UUID(name string) string {
 	text := q.Text(name)
 	id, ok := ParseUUID(text)
@@ -99,7 +92,6 @@ func (q *Query) UUID(name string) string {
 	return id
 }
 
-// Integer returns an optional parameter.
 func (q *Query) Integer(name string, absent int64) int64 {
 	if !q.Has(name) {
 		return absent
@@ -112,7 +104,6 @@ func (q *Query) Integer(name string, absent int64) int64 {
 	return n
 }
 
-// Currency returns the currency of a required parameter that holds its code.
 func (q *Query) Currency(name string) money.Currency {
 	code := q.Text(name)
 	c, ok := q.rules.find(code, inCurrency)

@@ -7,29 +7,100 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// InviteView is the invite of section 2.6. URL is shown only when the invite is
-// made.
+// InviteView is the invite of section 2.6. URL is shown only when the invite is made.
 type InviteView struct {
 	Invite string `json:"invite"`
 	Label  string `json:"label"`
 	URL    string `json:"url,omitempty"`
 }
 
-// ResellerView is the reseller of section 2.7.
-type ResellerView struct {
+type resellerView struct {
 	ID         string                `json:"id"`
 	InviteInfo InviteView            `json:"invite_info"`
 	Rebates    map[string]AmountView `json:"rebates"`
 }
 
-// ViewInviteOf returns the invite of a reseller, without its URL.
-func ViewInviteOf(r *store.Reseller) InviteView { return InviteView{Invite: r.Invite, Label: r.Label} }
+// The views of a reseller have one signature, for the routes that answer with one.
 
-// ViewReseller returns a reseller with its rebates.
-func (s *Rules) ViewReseller(r *store.Reseller, a *store.Account) ResellerView {
-	view := ResellerView{r.ID, ViewInviteOf(r), map[string]AmountView{}}
-	for _, m := range s.Held(a, store.Rebates) {
+func (s *Rules) ViewInviteOf(r *store.Reseller, _ *store.Account) any {
+	return InviteView{Invite: r.Invite, Label: r.Label}
+}
+
+func (s *Rules) ViewReseller(r *store.Reseller, a *store.Account) any {
+	view := resellerView{r.ID, InviteView{Invite: r.Invite, Label: r.Label}, map[string]AmountView{}}
+	for _, m := range s.held(a, store.Rebates) {
 		view.Rebates[s.RebateCode(m.Code)] = ViewAmount(m)
+	}
+	return view
+}
+
+func (s *Rules) ViewRebates(_ *store.Reseller, a *store.Account) any {
+	amounts := []AmountView{}
+	for _, m := range s.held(a, store.Rebates) {
+		amounts = append(amounts, ViewAmount(m))
+	}
+	return amounts
+}
+
+func (s *Rules) ViewBalances(_ *store.Reseller, a *store.Account) any {
+	var grouped struct { // by kind
+		Crypto, Fiat map[string]int64
+	}
+	grouped.Crypto, grouped.Fiat = map[string]int64{}, map[string]int64{}
+	list := []any{}
+	for _, m := range s.held(a, store.Balance) {
+		group := grouped.Crypto
+		if money.ByCode[m.Code].Kind == money.Fiat {
+			group = grouped.Fiat
+		}
+		group[money.ByCode[m.Code].AmountCode()] = m.Minor
+		list = append(list, s.ViewBalance(m, nil))
+	}
+	if s.BalanceRecord == "list" {
+		return list
+	}
+	return grouped
+}
+
+// statsView is the statistics of section 2.8.
+type statsView struct {
+	ID             string                      `json:"id"`
+	Label          string                      `json:"label"`
+	InvoiceStats   map[string]int64            `json:"invoice_stats"`
+	InvoiceRebates map[string]rebateView       `json:"invoice_rebates"`
+	TotalVolume    map[string]map[string]int64 `json:"total_volume"`
+	TotalRebates   map[string]map[string]int64 `json:"total_rebates"`
+}
+
+type rebateView struct {
+	ID         string           `json:"id"`
+	PaidAmount map[string]int64 `json:"paid_amount"`
+	Rebate     map[string]int64 `json:"rebate"`
+	Created    string           `json:"created"`
+}
+
+// ViewStats counts the invoices and lists the paid ones. The totals come from the books, which each payment
+// updates in the same change as the invoice.
+func (s *Rules) ViewStats(r *store.Reseller, a *store.Account) any {
+	view := statsView{r.ID, r.Label, map[string]int64{}, map[string]rebateView{}, s.totals(a, store.Volume),
+		s.totals(a, store.Rebates)}
+	if s.StatsZeros == "show" {
+		for _, status := range s.InvoiceStatuses {
+			view.InvoiceStats[status] = 0
+		}
+	}
+	for _, v := range a.Invoices {
+		view.InvoiceStats[s.InvoiceStatuses[v.Phase]]++
+		if v.Phase != store.Paid {
+			continue
+		}
+		got, at := v.Payment(), v.Created
+		if s.RebateCreated == "payment" {
+			at = v.PaidAt
+		}
+		code := s.statsCode(got.Code)
+		view.InvoiceRebates[v.ID] = rebateView{v.ID, map[string]int64{code: got.Minor}, map[string]int64{code: v.Rebate},
+			at.Format(s.CreatedLayout)}
 	}
 	return view
 }
@@ -42,26 +113,8 @@ func (s *Rules) RebateCode(code string) string {
 	return code
 }
 
-// StatsView is the statistics of section 2.8.
-type StatsView struct {
-	ID             string                      `json:"id"`
-	Label          string                      `json:"label"`
-	InvoiceStats   map[string]int64            `json:"invoice_stats"`
-	InvoiceRebates map[string]RebateView       `json:"invoice_rebates"`
-	TotalVolume    map[string]map[string]int64 `json:"total_volume"`
-	TotalRebates   map[string]map[string]int64 `json:"total_rebates"`
-}
-
-// RebateView is one paid invoice in the statistics.
-type RebateView struct {
-	ID         string           `json:"id"`
-	PaidAmount map[string]int64 `json:"paid_amount"`
-	Rebate     map[string]int64 `json:"rebate"`
-	Created    string           `json:"created"`
-}
-
-// Held lists one book of an account in the order of the registry.
-func (s *Rules) Held(a *store.Account, b store.Book) []money.Amount {
+// held lists one book of an account in the order of the registry.
+func (s *Rules) held(a *store.Account, b store.Book) []money.Amount {
 	all := []money.Amount{}
 	for _, c := range money.Registry {
 		minor := a.Books[store.Line{Book: b, Code: c.Code}]
@@ -72,40 +125,38 @@ func (s *Rules) Held(a *store.Account, b store.Book) []money.Amount {
 	return all
 }
 
-// Totals returns one book in the shape of the statistics: each code is a key of an
-// object whose only key is that code again.
-func (s *Rules) Totals(a *store.Account, b store.Book) map[string]map[string]int64 {
+// totals returns one book in the shape of the statistics: each code is a key of an object whose only key is
+// that code again.
+func (s *Rules) totals(a *store.Account, b store.Book) map[string]map[string]int64 {
 	totals := map[string]map[string]int64{}
-	for _, m := range s.Held(a, b) {
-		code := s.StatsCode(money.ByCode[m.Code])
+	for _, m := range s.held(a, b) {
+		code := s.statsCode(m.Code)
 		totals[code] = map[string]int64{code: m.Minor}
 	}
 	return totals
 }
 
-// StatsCode returns the code of a currency as a key in the statistics.
-func (s *Rules) StatsCode(c money.Currency) string {
+// statsCode returns a code as a key in the statistics.
+func (s *Rules) statsCode(code string) string {
 	if s.StatsCodes == "currency" {
-		return c.Code
+		return code
 	}
-	return c.AmountCode()
+	return money.ByCode[code].AmountCode()
 }
 
-// balanceView is the record for one currency. Fiat is set if include_fiat asks for
-// it.
+// balanceView is the record for one currency. Fiat is set if include_fiat asks for it.
 type balanceView struct {
 	Currency currencyView `json:"currency"`
 	Balance  AmountView   `json:"balance"`
 	Fiat     *AmountView  `json:"fiat,omitempty"`
 }
 
-// ViewBalanceIn returns the record for the balance in one currency.
 func ViewBalanceIn(m money.Amount) balanceView {
 	return balanceView{Currency: ViewCurrency(money.ByCode[m.Code]), Balance: ViewAmount(m)}
 }
 
-// ViewBalance returns the balance in one currency, and its fiat equivalent if there
-// is one, in the shape of the setting currency_balance.
+// ViewBalance returns the balance in one currency, and its fiat equivalent if there is one, in the shape of
+// the setting currency_balance.
 func (s *Rules) ViewBalance(m money.Amount, equivalent *money.Amount) any {
 	both := []money.Amount{m}
 	if equivalent != nil {
@@ -131,10 +182,4 @@ func (s *Rules) ViewBalance(m money.Amount, equivalent *money.Amount) any {
 		view.Fiat = &amount
 	}
 	return view
-}
-
-// GroupedView is all balances, by kind.
-type GroupedView struct {
-	Crypto map[string]int64 `json:"Crypto"`
-	Fiat   map[string]int64 `json:"Fiat"`
 }

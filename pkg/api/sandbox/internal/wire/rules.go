@@ -2,8 +2,7 @@ package wire
 
 import "example.com/till/pkg/api/sandbox/internal/store"
 
-// Rules are the settings for how strictly a request is read and for the form of an
-// answer.
+// Rules are the settings for how strictly a request is read and for the form of an answer.
 type Rules struct {
 	*store.Terms
 	FirstPage, EmptyPageCount              int64
@@ -18,6 +17,7 @@ type Rules struct {
 	MinAmount, MaxAmount, MaxText          int64
 	AmountShown, MemoShown, IsTestnet      string
 	InvoiceStates                          [3]string // by phase
+	InvoiceFinished                        string
 	ChoosenUnpaid, ChoosenPaid, DueDate    string
 	BalanceRecord, CurrencyBalance         string
 	ZeroAmounts, StatsCodes, StatsZeros    string

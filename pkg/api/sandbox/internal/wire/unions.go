@@ -30,16 +30,13 @@ type (
 	AmountView   = union[map[string]int64]
 )
 
-// ViewCurrency returns a currency as a Currency of section 2.1.
 func ViewCurrency(c money.Currency) currencyView { return viewUnion(c.Kind, c.Code) }
 
-// ViewAmount returns an amount as an Amount of section 2.1.
 func ViewAmount(m money.Amount) AmountView {
 	c := money.ByCode[m.Code]
 	return viewUnion(c.Kind, map[string]int64{c.AmountCode(): m.Minor})
 }
 
-// Currency reads a Currency of the registry.
 func (o *Object) Currency(key string) money.Currency {
 	raw := o.Take(key)
 	if raw == nil {
@@ -48,7 +45,6 @@ func (o *Object) Currency(key string) money.Currency {
 	return o.Inner(raw, o.At(key)).union()
 }
 
-// union reads this object as a Currency.
 func (o *Object) union() money.Currency {
 	kind, raw := o.oneOfKinds()
 	if raw == nil {
@@ -104,7 +100,6 @@ func (o *Object) oneOfKinds() (kind string, raw json.RawMessage) {
 	return "", nil
 }
 
-// CheckBounds compares an amount with the bounds in the settings.
 func (o *Object) CheckBounds(key string, minor int64) {
 	if o.rules != nil && (minor < o.rules.MinAmount || minor > o.rules.MaxAmount) {
 		o.FailKind(refusal.InvalidAmount, key, "must be from %d to %d minor units, and is %d", o.rules.MinAmount,
@@ -112,8 +107,7 @@ func (o *Object) CheckBounds(key string, minor int64) {
 	}
 }
 
-// lookUp returns the currency of a code. It must be of the kind of the key, Crypto
-// or Fiat.
+// lookUp returns the currency of a code. It must be of the kind of the key, Crypto or Fiat.
 func (o *Object) lookUp(kind string, code string, in Place) money.Currency {
 	c, ok := o.rules.find(code, in)
 	if !ok || c.Kind != kind {
@@ -132,8 +126,8 @@ const (
 	inAmount
 )
 
-// find returns the currency for a code in a request. Without settings it finds every
-// currency of the registry, in either spelling.
+// find returns the currency for a code in a request. Without settings it finds every currency of the
+// registry, in either spelling.
 func (s *Rules) find(code string, in Place) (money.Currency, bool) {
 	if s == nil {
 		c, ok := money.ByCode[code]

@@ -9,9 +9,8 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
-// WithdrawalView is the withdrawal of section 2.2. The fields of type any are a
-// value, a JSON null or left out, depending on the settings. Address has a different
-// shape in each view; the handlers set it.
+// WithdrawalView is the withdrawal of section 2.2. The fields of type any are a value, a JSON null or left
+// out, depending on the settings. Address has a different shape in each view; the handlers set it.
 type WithdrawalView struct {
 	ID              string       `json:"id"`
 	ExternalID      any          `json:"external_id,omitempty"`
@@ -96,8 +95,7 @@ func (s *Rules) shownMerchant(account, merchant string) string {
 	return account
 }
 
-// absent returns the value of a field without a value: a JSON null, or nil, which
-// leaves the field out.
+// absent returns the value of a field without a value: a JSON null, or nil, which leaves the field out.
 func (s *Rules) absent() any {
 	if s.AbsentFields == "null" {
 		return json.RawMessage("null")
