@@ -15,12 +15,17 @@ func TestReadyFileReplacesOnlyItsOwn(t *testing.T) {
 		file func(path string) *readyFile
 		ok   bool
 	}{
-		"empty":            {"", func(p string) *readyFile { return jsonReadyFile("ready-file", p, "url") }, true},
-		"an earlier run's": {`{"url":"http://127.0.0.1:1"}` + "\n", func(p string) *readyFile { return jsonReadyFile("ready-file", p, "url") }, true},
-		"more keys":        {`{"url":"x","mine":"y"}`, func(p string) *readyFile { return jsonReadyFile("ready-file", p, "url") }, false},
-		"no JSON":          {"notes", func(p string) *readyFile { return jsonReadyFile("ready-file", p, "url") }, false},
-		"an earlier env":   {"TILL_BASE_URL=x\nTILL_API_KEY=y\n", func(p string) *readyFile { return envReadyFile("env-file", p) }, true},
-		"somebody's .env":  {"TILL_BASE_URL=x\nDATABASE_URL=y\n", func(p string) *readyFile { return envReadyFile("env-file", p) }, false},
+		"empty": {"", func(p string) *readyFile { return jsonReadyFile("ready-file", p, "url") }, true},
+		"an earlier run's": {`{"url":"http://127.0.0.1:1"}` + "\n",
+			func(p string) *readyFile { return jsonReadyFile("ready-file", p, "url") }, true},
+		"more keys": {`{"url":"x","mine":"y"}`,
+			func(p string) *readyFile { return jsonReadyFile("ready-file", p, "url") }, false},
+		"no JSON": {"notes", func(p string) *readyFile { return jsonReadyFile("ready-file", p, "url") },
+			false},
+		"an earlier env": {"TILL_BASE_URL=x\nTILL_API_KEY=y\n",
+			func(p string) *readyFile { return envReadyFile("env-file", p) }, true},
+		"somebody's .env": {"TILL_BASE_URL=x\nDATABASE_URL=y\n",
+			func(p string) *readyFile { return envReadyFile("env-file", p) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "file")
@@ -85,7 +90,8 @@ func TestReadyFileRefusesOddPlaces(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, path := range []string{dir, link, "/dev/null", filepath.Join(dir, "none", "file")} {
-		if err := jsonReadyFile("ready-file", path, "url").prepare(pflag.NewFlagSet("", pflag.ContinueOnError)); cmdutil.Explain(err).Code != cmdutil.ExitUsage {
+		if err := jsonReadyFile("ready-file", path, "url").prepare(pflag.NewFlagSet("",
+			pflag.ContinueOnError)); cmdutil.Explain(err).Code != cmdutil.ExitUsage {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -12,7 +12,8 @@ func TestCheckLoopback(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	for _, address := range []string{":8080", "0.0.0.0:0", "[::]:0", "localhost:80", "192.168.0.1:80", "[::ffff:127.0.0.1]:80", "[::1%lo]:80"} {
+	for _, address := range []string{":8080", "0.0.0.0:0", "[::]:0", "localhost:80", "192.168.0.1:80",
+		"[::ffff:127.0.0.1]:80", "[::1%lo]:80"} {
 		if err := checkLoopback(address); err == nil || cmdutil.Explain(err).Code != cmdutil.ExitUsage {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -21,7 +22,8 @@ func TestCheckLoopback(t *testing.T) {
 
 func TestEnvFile(t *testing.T) {
 	got := string(sandboxAddress{"http://[::1]:80", "till_sandbox_a'b$c", "/tmp/j.db"}.envFile())
-	want := "TILL_BASE_URL=http://[::1]:80\nTILL_API_KEY='till_sandbox_a'\\''b$c'\nTILL_PROFILE=sandbox\nTILL_JOURNAL=/tmp/j.db\n"
+	want := "TILL_BASE_URL=http://[::1]:80\nTILL_API_KEY='till_sandbox_a'\\''b$c'\nTILL_PROFILE=sandbox\n" +
+		"TILL_JOURNAL=/tmp/j.db\n"
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -35,11 +35,16 @@ func TestSeedJSON(t *testing.T) {
 func TestSeedJSONRefuses(t *testing.T) {
 	for _, c := range []struct{ extension, text, says string }{
 		{"", "a: 1\nb: 2\na: 3", "line 3: a is given twice"}, {"", "a:\n  - {b: 1, b: 1}", "line 2: b"},
-		{"", "a: &x 1", "line 1: anchors"}, {"", "a: 1\nb: *x", "x"}, {"", "a: {<<: 1}", "line 1"}, {"", "? [a]\n: 1", "line 1"}, {"", "1: a", "line 1"},
-		{"", "a: 0x10", "line 1: 0x10"}, {"", "a: 007", "line 1: 007"}, {"", "a: 1_000", "1_000"}, {"", "a: 1e3", "1e3"}, {"", "a: .inf", ".inf"}, {"", "a: +5", "+5"}, {"", "a: .5", ".5"},
-		{"", "a: !mine 1", "line 1: the tag !mine"}, {"", "a: !!binary aGk=", "!!binary"}, {"", "a: 1\n---\nb: 2", "second document"},
-		{"", "a: 1\n b: 2", "line 2"}, {"", "a: [1\nb: 2", "line"}, {"", "", "no fields"}, {"", "text", "no fields"}, {"", "- 1", "no fields"}, {"", "a: \xff", "UTF-8"},
-		{".json", "a: 1", "line 1 is not JSON"}, {".json", "{\n\"a\": 1,\n}", "line 3 is not JSON"}, {".json", "", "line 1"},
+		{"", "a: &x 1", "line 1: anchors"}, {"", "a: 1\nb: *x", "x"}, {"", "a: {<<: 1}", "line 1"},
+		{"", "? [a]\n: 1", "line 1"}, {"", "1: a", "line 1"},
+		{"", "a: 0x10", "line 1: 0x10"}, {"", "a: 007", "line 1: 007"}, {"", "a: 1_000", "1_000"},
+		{"", "a: 1e3", "1e3"}, {"", "a: .inf", ".inf"}, {"", "a: +5", "+5"}, {"", "a: .5", ".5"},
+		{"", "a: !mine 1", "line 1: the tag !mine"}, {"", "a: !!binary aGk=", "!!binary"},
+		{"", "a: 1\n---\nb: 2", "second document"},
+		{"", "a: 1\n b: 2", "line 2"}, {"", "a: [1\nb: 2", "line"}, {"", "", "no fields"}, {"", "text", "no fields"},
+		{"", "- 1", "no fields"}, {"", "a: \xff", "UTF-8"},
+		{".json", "a: 1", "line 1 is not JSON"}, {".json", "{\n\"a\": 1,\n}", "line 3 is not JSON"},
+		{".json", "", "line 1"},
 		{".yaml", "{\"a\": 1, \"a\": 1}", "line 1: a is given twice"},
 	} {
 		if got, err := seedJSON([]byte(c.text), c.extension); err == nil || !strings.Contains(err.Error(), c.says) {

@@ -127,7 +127,8 @@ func BenchmarkHandler(b *testing.B) {
 
 // bareFile returns the smallest durable create: one SQLite transaction for each request.
 func bareFile(b *testing.B) http.Handler {
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(), "bare.db")+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(20000)&_txlock=immediate")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.TempDir(),
+		"bare.db")+"?_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=busy_timeout(20000)&_txlock=immediate")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -86,7 +86,8 @@ func callbackBox(t testing.TB, opts ...sandbox.Option) box {
 
 func (b box) withCallback(url string) string {
 	b.t.Helper()
-	return b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"a<&>b","callback":"`+url+`"}`)
+	return b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"a<&>b",`+
+		`"callback":"`+url+`"}`)
 }
 
 // advanceOver moves a withdrawal to a status through the control, and returns the delivery.
@@ -132,9 +133,18 @@ func wantStates(t testing.TB, b interface{ Deliveries() []sandbox.Delivery }, wa
 	}
 }
 
+// reaches waits until the deliveries are as wanted.
+func reaches(t testing.TB, b interface{ Deliveries() []sandbox.Delivery }, want string) {
+	t.Helper()
+	eventually(t, "the deliveries are "+want, func() bool { return states(b) == want })
+}
+
 func TestCallbackPostsEachStatus(t *testing.T) {
 	b := callbackBox(t)
-	in := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201); io.WriteString(w, "thanks") })
+	in := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(201)
+		io.WriteString(w, "thanks")
+	})
 	id := b.withCallback(in.URL + "/a?b=c")
 	if n := len(in.got()); n != 0 {
 		t.Fatalf("%d posts at the creation", n)
@@ -149,11 +159,13 @@ func TestCallbackPostsEachStatus(t *testing.T) {
 			t.Errorf("posted was %q, want %q", got, shown)
 		}
 		same(t, at(t, answer, "current"), `"`+status+`"`)
-		same(t, at(t, answer, "delivery", "attempts"), `[{"at":"`+b.now.Format(time.RFC3339)+`","status":201,"answer":"thanks","error":""}]`)
+		same(t, at(t, answer, "delivery", "attempts"),
+			`[{"at":"`+b.now.Format(time.RFC3339)+`","status":201,"answer":"thanks","error":""}]`)
 		same(t, at(t, answer, "delivery", "state"), `"delivered"`)
 	}
 	all := b.Deliveries()
-	if len(all) != 2 || all[0].ID == all[1].ID || all[0].Withdrawal != id || all[0].Status != "Processing" || all[1].Status != "Completed" || all[0].URL != in.URL+"/a?b=c" {
+	if len(all) != 2 || all[0].ID == all[1].ID || all[0].Withdrawal != id || all[0].Status != "Processing" ||
+		all[1].Status != "Completed" || all[0].URL != in.URL+"/a?b=c" {
 		t.Errorf("the log has %+v", all)
 	}
 	for i, d := range all {
@@ -162,7 +174,8 @@ func TestCallbackPostsEachStatus(t *testing.T) {
 		}
 	}
 	var listed []sandbox.Delivery
-	if err := json.Unmarshal(b.send("GET", "/sandbox/callbacks", "").Body.Bytes(), &listed); err != nil || len(listed) != 2 || listed[1].ID != all[1].ID {
+	if err := json.Unmarshal(b.send("GET", "/sandbox/callbacks", "").Body.Bytes(), &listed); err != nil ||
+		len(listed) != 2 || listed[1].ID != all[1].ID {
 		t.Errorf("listed is %+v, %v", listed, err)
 	}
 }
@@ -178,7 +191,7 @@ func TestCallbackOnCreate(t *testing.T) {
 	b := callbackBox(t, set("callback_on_create", "yes"))
 	in := newReceiver(t, nil)
 	id := b.withCallback(in.URL)
-	eventually(t, "the creation is posted", func() bool { return states(b) == "New delivered 1" })
+	reaches(t, b, "New delivered 1")
 	b.mustAdvance(id, "Processing")
 	if got := in.told(t); got != "New Processing" {
 		t.Errorf("posted was %s", got)
@@ -197,14 +210,15 @@ func TestCallbackRetries(t *testing.T) {
 		failing(2)(n, w, r)
 	})
 	id := b.withCallback(in.URL)
-	if d := b.advanceOver(id, "Processing"); d.State != "pending" || len(d.Attempts) != 1 || d.Attempts[0].Status != 500 || d.Attempts[0].Answer != "answer 1" {
+	if d := b.advanceOver(id, "Processing"); d.State != "pending" || len(d.Attempts) != 1 ||
+		d.Attempts[0].Status != 500 || d.Attempts[0].Answer != "answer 1" {
 		t.Errorf("after the first attempt it is %+v", d)
 	}
 	if d := b.advanceOver(id, "Completed"); d.State != "pending" || len(d.Attempts) != 0 {
 		t.Errorf("what comes second is %+v", d)
 	}
 	close(retry)
-	eventually(t, "both are delivered", func() bool { return states(b) == "Processing delivered 3, Completed delivered 1" })
+	reaches(t, b, "Processing delivered 3, Completed delivered 1")
 	if got := in.told(t); got != "Processing Processing Processing Completed" {
 		t.Errorf("posted was %s", got)
 	}
@@ -221,7 +235,8 @@ func quiet(t testing.TB) {
 	eventually(t, "no goroutine that posts is left", func() bool {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
-		return !strings.Contains(string(stacks), "webhook.(*Sender).deliver") && !strings.Contains(string(stacks), "http.(*persistConn)")
+		return !strings.Contains(string(stacks), "webhook.(*Sender).deliver") &&
+			!strings.Contains(string(stacks), "http.(*persistConn)")
 	})
 }
 
@@ -230,7 +245,7 @@ func TestCallbackGivenUp(t *testing.T) {
 	in := newReceiver(t, failing(2))
 	id := b.withCallback(in.URL)
 	b.mustAdvance(id, "Processing", "Completed")
-	eventually(t, "the second is delivered", func() bool { return states(b) == "Processing failed 2, Completed delivered 1" })
+	reaches(t, b, "Processing failed 2, Completed delivered 1")
 	if got := in.told(t); got != "Processing Processing Completed" {
 		t.Errorf("posted was %s", got)
 	}
@@ -267,7 +282,8 @@ func TestCallbackUnanswered(t *testing.T) {
 		{patient, "http://" + rude.Addr().String(), "hello"},
 	} {
 		d := test.b.advanceOver(test.b.withCallback(test.url), "Processing")
-		if d.State != "failed" || len(d.Attempts) != 1 || d.Attempts[0].Status != 0 || !strings.Contains(d.Attempts[0].Error, test.reason) {
+		if d.State != "failed" || len(d.Attempts) != 1 || d.Attempts[0].Status != 0 ||
+			!strings.Contains(d.Attempts[0].Error, test.reason) {
 			t.Errorf("%s: %+v, want %s", test.url, d, test.reason)
 		}
 	}
@@ -304,10 +320,12 @@ func TestCallbackTargets(t *testing.T) {
 	defer fakeNames(t, map[string][4]byte{"shop.example.": {192, 0, 2, 1}, "here.localhost.": {127, 0, 0, 1}})()
 	b := callbackBox(t)
 	in := newReceiver(t, nil)
-	for _, url := range []string{"http://192.0.2.1/x", "http://[2001:db8::1]:8080/", "http://[::ffff:192.0.2.1]/", "http://0.0.0.0:1/", "http://shop.example:8080/"} {
+	for _, url := range []string{"http://192.0.2.1/x", "http://[2001:db8::1]:8080/", "http://[::ffff:192.0.2.1]/",
+		"http://0.0.0.0:1/", "http://shop.example:8080/"} {
 		id := b.withCallback(url)
 		d := b.advanceOver(id, "Processing")
-		if d.State != "refused" || len(d.Attempts) != 1 || !strings.Contains(d.Attempts[0].Error, "not a loopback address") {
+		if d.State != "refused" || len(d.Attempts) != 1 || !strings.Contains(d.Attempts[0].Error,
+			"not a loopback address") {
 			t.Errorf("%s: %+v", url, d)
 		}
 		if d := b.advanceOver(id, "Completed"); d.State != "refused" { // and the next delivery does not wait
@@ -324,7 +342,8 @@ func TestCallbackTargets(t *testing.T) {
 	redirecting := newReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, in.URL, http.StatusTemporaryRedirect)
 	})
-	if d := b.advanceOver(b.withCallback(redirecting.URL), "Processing"); d.Attempts[0].Status != 307 || d.State == "delivered" {
+	if d := b.advanceOver(b.withCallback(redirecting.URL), "Processing"); d.Attempts[0].Status != 307 ||
+		d.State == "delivered" {
 		t.Errorf("a redirect: %+v", d)
 	}
 	if len(in.got()) != before {
@@ -377,12 +396,13 @@ func fakeNames(t *testing.T, names map[string][4]byte) (undo func()) {
 var nameServer atomic.Pointer[string]
 
 func init() {
-	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-		if fake := nameServer.Load(); fake != nil {
-			network, address = "udp", *fake
-		}
-		return (&net.Dialer{}).DialContext(ctx, network, address)
-	}}
+	net.DefaultResolver = &net.Resolver{PreferGo: true,
+		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if fake := nameServer.Load(); fake != nil {
+				network, address = "udp", *fake
+			}
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}}
 }
 
 func TestCallbackToAnyTarget(t *testing.T) {
@@ -430,7 +450,7 @@ func TestCallbackCallsBack(t *testing.T) {
 	if d := b.advanceOver(id, "Processing"); d.Attempts[0].Answer != "Processing pending true" {
 		t.Errorf("the receiver saw %+v", d.Attempts)
 	}
-	eventually(t, "both are delivered", func() bool { return states(b) == "Processing delivered 1, Completed delivered 1" })
+	reaches(t, b, "Processing delivered 1, Completed delivered 1")
 }
 
 func TestResend(t *testing.T) {
@@ -445,18 +465,19 @@ func TestResend(t *testing.T) {
 	})
 	id := b.withCallback(in.URL)
 	b.mustAdvance(id, "Processing")
-	eventually(t, "it is given up", func() bool { return states(b) == "Processing failed 2" })
+	reaches(t, b, "Processing failed 2")
 	d := b.Deliveries()[0]
 	body := in.got()[0]
 	b.mustAdvance(id, "Completed") // the body does not show it
-	eventually(t, "the next is given up", func() bool { return states(b) == "Processing failed 2, Completed failed 2" })
+	reaches(t, b, "Processing failed 2, Completed failed 2")
 	for i, step := range []struct {
 		status int
 		state  string
 	}{{500, "failed"}, {204, "delivered"}, {503, "delivered"}} {
 		answerWith(step.status)
 		got, err := b.Resend(d.ID)
-		if err != nil || got.State != step.state || len(got.Attempts) != 3+i || got.Attempts[2+i].Status != step.status {
+		if err != nil || got.State != step.state || len(got.Attempts) != 3+i ||
+			got.Attempts[2+i].Status != step.status {
 			t.Errorf("a resend answered with %d: %+v, %v", step.status, got, err)
 		}
 		if posts := in.got(); posts[len(posts)-1] != body {
@@ -464,7 +485,8 @@ func TestResend(t *testing.T) {
 		}
 	}
 	wantStates(t, b, "Processing delivered 5, Completed failed 2")
-	same(t, at(t, b.post("/sandbox/callbacks/resend", `{"id":"`+strings.ToUpper(d.ID)+`"}`), "attempts", 5, "status"), `503`)
+	same(t, at(t, b.post("/sandbox/callbacks/resend", `{"id":"`+strings.ToUpper(d.ID)+`"}`), "attempts", 5, "status"),
+		`503`)
 	b.refused(b.send("POST", "/sandbox/callbacks/resend", `{"id":"`+uuid("x")+`"}`), 404, "not_found", uuid("x"))
 	b.refused(b.send("POST", "/sandbox/callbacks/resend", `{}`), 400, "invalid_body", "id")
 	must(t, b.Close())
@@ -499,7 +521,7 @@ func TestResendPending(t *testing.T) {
 	if d, err := resend(); err != nil || d.State != "delivered" || len(d.Attempts) != 3 {
 		t.Errorf("a resend: %+v, %v", d, err)
 	}
-	eventually(t, "the next one follows", func() bool { return states(b) == "Processing delivered 3, Completed delivered 1" })
+	reaches(t, b, "Processing delivered 3, Completed delivered 1")
 	if got := in.told(t); got != "Processing Processing Processing Completed" {
 		t.Errorf("posted was %s", got)
 	}
@@ -527,7 +549,7 @@ func TestCallbacksSurvive(t *testing.T) {
 	wantStates(t, b, "Processing pending 2, Completed pending 0")
 	_, stop := b.serve()
 	defer func() { must(t, stop()) }()
-	eventually(t, "both are delivered", func() bool { return states(b) == "Processing delivered 3, Completed delivered 1" })
+	reaches(t, b, "Processing delivered 3, Completed delivered 1")
 }
 
 // TestCallbackAfterLeftover checks that a delivery left by an earlier process is posted first, in the same
@@ -624,16 +646,17 @@ func TestCallbacksInDump(t *testing.T) {
 		t.Errorf("the dump of a dump is %s, %v", copied, err)
 	}
 	_, stop := again.serve()
-	eventually(t, "both are delivered", func() bool { return states(again) == "Processing delivered 2, Completed delivered 1" })
+	reaches(t, again, "Processing delivered 2, Completed delivered 1")
 	must(t, stop())
 	d := b.Deliveries()[0]
 	for what, change := range map[string][2]string{
-		"id":         {`"id": "` + d.ID, `"id": "x`},
-		"state":      {`"state": "pending"`, `"state": "losing"`},
-		"due":        {`"state": "pending"`, `"due": "2026-05-03T10:00:00+01:00", "state": "pending"`},
-		"url":        {`"url": "` + d.URL + `"`, `"url": ""`},
-		"body":       {`"body": "{`, `"body": "`},
-		"time":       {`"at": "2026-05-03T10:00:00Z",` + "\n" + `          "status": 500`, `"at": "2026-05-03T10:00:00+01:00","status": 500`},
+		"id":    {`"id": "` + d.ID, `"id": "x`},
+		"state": {`"state": "pending"`, `"state": "losing"`},
+		"due":   {`"state": "pending"`, `"due": "2026-05-03T10:00:00+01:00", "state": "pending"`},
+		"url":   {`"url": "` + d.URL + `"`, `"url": ""`},
+		"body":  {`"body": "{`, `"body": "`},
+		"time": {`"at": "2026-05-03T10:00:00Z",` + "\n" + `          "status": 500`,
+			`"at": "2026-05-03T10:00:00+01:00","status": 500`},
 		"withdrawal": {`"withdrawal": "` + d.Withdrawal, `"withdrawal": "` + uuid("x")},
 	} {
 		bad := strings.Replace(string(text), change[0], change[1], 1)
@@ -653,7 +676,7 @@ func TestStartPostsPendingCallbacks(t *testing.T) {
 	b.mustAdvance(b.withCallback(in.URL), "Processing")
 	text := dumped(t, b)
 	again := sandbox.Start(t, sandbox.WithSeedJSON(text))
-	eventually(t, "it is delivered", func() bool { return states(again) == "Processing delivered 2" })
+	reaches(t, again, "Processing delivered 2")
 }
 
 // TestConcurrentCallbacks checks that many deliveries at the same time, in memory and in a file, are each

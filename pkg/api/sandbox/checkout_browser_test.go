@@ -43,7 +43,8 @@ func TestCheckoutInBrowser(t *testing.T) {
 	shopURL := strings.Replace(shop.URL, "127.0.0.1", "localhost", 1) // a different site from the sandbox's
 	thanks := shopURL + "/thanks?order=1001"
 	id := box.create(invoicePath, fmt.Sprintf(`{"title":"Order 1001","number":1001,"currency":{"Fiat":"Usd"},
-		"items":[{"name":"Coffee beans","amount":"2500"},{"name":"Shipping","amount":"450"}],"callback_url":%q}`, thanks))
+		"items":[{"name":"Coffee beans","amount":"2500"},{"name":"Shipping","amount":"450"}],
+		"callback_url":%q}`, thanks))
 	page = service.URL + "/invoice/" + id
 
 	b.Use(chromium.Screen(375, 720, "light"))
@@ -195,7 +196,8 @@ func TestForeignFormInBrowser(t *testing.T) {
 	pay := service.URL + "/invoice/" + id + "/pay"
 	foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprintf(w, `<!doctype html><title>Foreign</title><form method="post" action="%s"><button>Win a prize</button></form>`, pay)
+		fmt.Fprintf(w, `<!doctype html><title>Foreign</title><form method="post" action="%s"><button>Win a `+
+			`prize</button></form>`, pay)
 	}))
 	defer foreign.Close()
 	// Another port, and another site.
@@ -218,14 +220,18 @@ func TestPagesInBrowser(t *testing.T) {
 	service := httptest.NewServer(box)
 	defer service.Close()
 	invoice := func(title, currency, item, amount string) string {
-		return box.create(invoicePath, fmt.Sprintf(`{"title":%q,"number":1001,"currency":%s,"items":[{"name":%q,"amount":%q},{"name":"Shipping","amount":"450"}],
+		return box.create(invoicePath, fmt.Sprintf(`{"title":%q,"number":1001,"currency":%s,
+			"items":[{"name":%q,"amount":%q},{"name":"Shipping","amount":"450"}],
 			"callback_url":"http://localhost:1/thanks"}`, title, currency, item, amount))
 	}
-	waiting, paid, expired := invoice("Order 1001", `{"Fiat":"Usd"}`, "Coffee beans", "2500"), invoice("Order 1002", `{"Fiat":"Eur"}`, "Tea", "300"), invoice("Order 1003", `{"Fiat":"Usd"}`, "Cocoa", "900")
+	waiting, paid, expired := invoice("Order 1001", `{"Fiat":"Usd"}`, "Coffee beans", "2500"),
+		invoice("Order 1002", `{"Fiat":"Eur"}`, "Tea", "300"), invoice("Order 1003", `{"Fiat":"Usd"}`, "Cocoa", "900")
 	failed := invoice("Order 1005", `{"Fiat":"Usd"}`, "Coffee beans", "2500")
 	box.leads(box.visit("POST", "/invoice/"+failed+"/pay"), "../"+failed)
-	long := invoice(strings.Repeat("Long", 60), `{"Crypto":"UsdtTrc20"}`, strings.Repeat("very-long-name-", 20), "9223372036854775000")
-	longFailed := invoice(strings.Repeat("Long", 60), `{"Crypto":"UsdtTrc20"}`, strings.Repeat("very-long-name-", 20), "9223372036854775000")
+	long := invoice(strings.Repeat("Long", 60), `{"Crypto":"UsdtTrc20"}`, strings.Repeat("very-long-name-", 20),
+		"9223372036854775000")
+	longFailed := invoice(strings.Repeat("Long", 60), `{"Crypto":"UsdtTrc20"}`, strings.Repeat("very-long-name-", 20),
+		"9223372036854775000")
 	box.leads(box.visit("POST", "/invoice/"+longFailed+"/pay"), "../"+longFailed)
 	hebrew := invoice("הזמנה 1004", `{"Fiat":"Jpy"}`, "ספר (2)", "1200")
 	must(t, box.PayInvoice(paid))

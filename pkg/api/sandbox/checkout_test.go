@@ -46,7 +46,8 @@ func (b box) shows(w *httptest.ResponseRecorder, status int, pieces ...string) {
 	style, _, found := strings.Cut(style, "</style>")
 	sum := sha256.Sum256([]byte(style))
 	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action "
-	if got := header.Get("Content-Security-Policy"); !found || !strings.HasPrefix(got, policy) || !strings.HasSuffix(got, "; base-uri 'none'; frame-ancestors 'none'") {
+	if got := header.Get("Content-Security-Policy"); !found || !strings.HasPrefix(got, policy) ||
+		!strings.HasSuffix(got, "; base-uri 'none'; frame-ancestors 'none'") {
 		b.t.Errorf("Content-Security-Policy: %s\nwant %s...", got, policy)
 	}
 	for _, piece := range append(pieces, `<html lang="en">`, "no real money") {
@@ -55,7 +56,8 @@ func (b box) shows(w *httptest.ResponseRecorder, status int, pieces ...string) {
 		}
 	}
 	for _, piece := range []string{"<script", " style=", " on", "ZgotmplZ", "<img", "<link", "<iframe"} {
-		if _, body, _ := strings.Cut(body, "</style>"); strings.Contains(regexp.MustCompile(`>[^<]*<`).ReplaceAllString(body, "><"), piece) {
+		if _, body, _ := strings.Cut(body,
+			"</style>"); strings.Contains(regexp.MustCompile(`>[^<]*<`).ReplaceAllString(body, "><"), piece) {
 			b.t.Errorf("the page holds %s:\n%s", piece, body)
 		}
 	}
@@ -89,10 +91,12 @@ func shopInvoice(callback string) string {
 func TestInvoicePage(t *testing.T) {
 	b := newBox(t)
 	id := b.create(invoicePath, `{"title":"Two books","number":12,"currency":{"Fiat":"USD"},"order_id":"secret-17",
-		"items":[{"name":"Book","amount":"2500"},{"name":"Stamp","amount":"1"}],"callback_url":"https://shop.example/thanks?a=1&b=2"}`)
+		"items":[{"name":"Book","amount":"2500"},{"name":"Stamp","amount":"1"}],
+		"callback_url":"https://shop.example/thanks?a=1&b=2"}`)
 	path := "/invoice/" + id
 	w := b.visit("GET", path)
-	b.shows(w, 200, "<bdi>Two books</bdi>", "<dd>12</dd>", ">Awaiting</span>", `<time datetime="2026-05-03T10:00:00Z">3 May 2026, 10:00:00 UTC</time>`,
+	b.shows(w, 200, "<bdi>Two books</bdi>", "<dd>12</dd>", ">Awaiting</span>",
+		`<time datetime="2026-05-03T10:00:00Z">3 May 2026, 10:00:00 UTC</time>`,
 		`<th scope="row"><bdi>Book</bdi></th><td class="amount">25.00 USD</td>`, `<td class="amount">0.01 USD</td>`,
 		`<th scope="row">Total</th><td class="amount">25.01 USD</td>`,
 		`<form method="post" action="`+id+`/pay">`, `<button type="submit">Pay 25.01 USD</button>`)
@@ -108,7 +112,8 @@ func TestInvoicePage(t *testing.T) {
 		t.Errorf("the balance grew by %d, want 2501", got)
 	}
 	w = b.visit("GET", path)
-	b.shows(w, 200, ">Paid</span>", `<time datetime="2026-05-03T10:01:00Z">3 May 2026, 10:01:00 UTC</time>`, `href="https://shop.example/thanks?a=1&amp;b=2">Return to the shop</a>`)
+	b.shows(w, 200, ">Paid</span>", `<time datetime="2026-05-03T10:01:00Z">3 May 2026, 10:01:00 UTC</time>`,
+		`href="https://shop.example/thanks?a=1&amp;b=2">Return to the shop</a>`)
 	b.hides(w, "<form", "<button")
 }
 
@@ -130,11 +135,14 @@ func TestInvoicePageWithoutMuch(t *testing.T) {
 func TestInvoicePageDecimals(t *testing.T) {
 	b := newBox(t)
 	for _, test := range [][4]string{
-		{"Fiat", "Jpy", "7", "7 JPY"}, {"Fiat", "Kwd", "7", "0.007 KWD"}, {"Fiat", "Kwd", "12345", "12.345 KWD"}, {"Fiat", "Usd", "100", "1.00 USD"},
+		{"Fiat", "Jpy", "7", "7 JPY"}, {"Fiat", "Kwd", "7", "0.007 KWD"}, {"Fiat", "Kwd", "12345", "12.345 KWD"},
+		{"Fiat", "Usd", "100", "1.00 USD"},
 		{"Crypto", "Eth", "1", "0.000000001 Eth"}, {"Crypto", "Btc", "9223372036854775807", "92233720368.54775807 Btc"},
 	} {
-		id := b.create(invoicePath, strings.NewReplacer("Fiat", test[0], "Usd", test[1], "2500", test[2]).Replace(usdInvoice))
-		b.shows(b.visit("GET", "/invoice/"+id), 200, ">Pay "+test[3]+"<", `<td class="amount">`+test[3]+"</td></tr>\n</tbody>")
+		id := b.create(invoicePath, strings.NewReplacer("Fiat", test[0], "Usd", test[1], "2500",
+			test[2]).Replace(usdInvoice))
+		b.shows(b.visit("GET", "/invoice/"+id), 200, ">Pay "+test[3]+"<",
+			`<td class="amount">`+test[3]+"</td></tr>\n</tbody>")
 	}
 }
 
@@ -171,8 +179,10 @@ func TestPaymentOverflowOnPage(t *testing.T) {
 // TestPaymentFails checks that the setting payment_fails lets payments on the page fail. The page says so and
 // offers to try again, and everything else is as if there had been no payment.
 func TestPaymentFails(t *testing.T) {
-	failed := []string{"<title>Payment failed: Order", `role="alert"`, "The payment failed.", "Nothing was paid.", "try again",
-		">Awaiting</span>", `<dt>Last payment</dt><dd><span class="status failed">Failed</span></dd>`, ">Try again: pay 25.00 USD</button>"}
+	failed := []string{"<title>Payment failed: Order", `role="alert"`, "The payment failed.", "Nothing was paid.",
+		"try again",
+		">Awaiting</span>", `<dt>Last payment</dt><dd><span class="status failed">Failed</span></dd>`,
+		">Try again: pay 25.00 USD</button>"}
 	for _, c := range []struct {
 		fails    string
 		attempts int // that fail
@@ -184,7 +194,8 @@ func TestPaymentFails(t *testing.T) {
 			id := b.ok(b.sendAs(key, "POST", invoicePath, shopInvoice("https://shop.example/"))).(string)
 			page := "/invoice/" + id
 			untouched := func() string {
-				return fmt.Sprint(b.ok(b.sendAs(key, "GET", invoicePath+"?id="+id, "")), b.get("/api/reseller/stats?id="+shop), b.get("/api/reseller/balance?id="+shop),
+				return fmt.Sprint(b.ok(b.sendAs(key, "GET", invoicePath+"?id="+id, "")),
+					b.get("/api/reseller/stats?id="+shop), b.get("/api/reseller/balance?id="+shop),
 					b.get("/api/reseller/invoice/finished?id="+shop+"&invoice="+id))
 			}
 			before := untouched()
@@ -194,7 +205,8 @@ func TestPaymentFails(t *testing.T) {
 			for n := range c.attempts {
 				*b.now = start.Add(time.Duration(n+1) * time.Minute)
 				b.leads(b.visit("POST", page+"/pay"), "../"+id) // not to the shop
-				b.shows(b.visit("GET", page), 200, append(failed, fmt.Sprintf("<dt>Failed at</dt><dd><time datetime=\"2026-05-03T10:%02d:00Z\">", n+1))...)
+				b.shows(b.visit("GET", page), 200, append(failed,
+					fmt.Sprintf("<dt>Failed at</dt><dd><time datetime=\"2026-05-03T10:%02d:00Z\">", n+1))...)
 				if after := untouched(); after != before {
 					t.Errorf("a payment that failed changed\n%s\nto\n%s", before, after)
 				}
@@ -234,14 +246,15 @@ func TestFailedPaymentIsKept(t *testing.T) {
 	b.leads(b.visit("POST", "/invoice/"+id+"/pay"), "../"+id)
 	text := dumped(t, b)
 	must(t, b.Close())
-	byHand := newBox(t, sandbox.WithSeedJSON([]byte(`{"invoices":[{"id":"`+id+`","total":"25.00 Usd","failed_at":"2026-05-03T10:00:00Z"}]}`)), set("payment_fails", "first"))
+	seed := `{"invoices":[{"id":"` + id + `","total":"25.00 Usd","failed_at":"2026-05-03T10:00:00Z"}]}`
 	for name, again := range map[string]box{
 		"file": fileBox(t, path, set("payment_fails", "first")),
 		"dump": newBox(t, sandbox.WithSeedJSON(text), set("payment_fails", "first")),
-		"seed": byHand,
+		"seed": newBox(t, sandbox.WithSeedJSON([]byte(seed)), set("payment_fails", "first")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			again.shows(again.visit("GET", "/invoice/"+id), 200, "The payment failed.", `<dt>Failed at</dt><dd><time datetime="2026-05-03T10:00:00Z">`)
+			again.shows(again.visit("GET", "/invoice/"+id), 200, "The payment failed.",
+				`<dt>Failed at</dt><dd><time datetime="2026-05-03T10:00:00Z">`)
 			again.leads(again.visit("POST", "/invoice/"+id+"/pay"), "../"+id)
 			same(t, at(t, again.get(invoicePath+"?id="+id), "status"), `"Paid"`)
 		})
@@ -252,15 +265,20 @@ func TestFailedPaymentIsKept(t *testing.T) {
 func TestPageEscapes(t *testing.T) {
 	b := newBox(t)
 	invoice := func(title, item string) string {
-		return "/invoice/" + b.create(invoicePath, fmt.Sprintf(`{"title":"%s","currency":{"Fiat":"Usd"},"items":[{"name":"%s","amount":"5"}]}`, title, item))
+		return "/invoice/" + b.create(invoicePath,
+			fmt.Sprintf(`{"title":"%s","currency":{"Fiat":"Usd"},"items":[{"name":"%s","amount":"5"}]}`, title, item))
 	}
 	w := b.visit("GET", invoice(`</title><script>alert(1)</script>&amp;`, `<b onclick='x'>\"{{.}}`))
-	b.shows(w, 200, "<bdi>&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;</bdi>", "<bdi>&lt;b onclick=&#39;x&#39;&gt;&#34;{{.}}</bdi>")
+	b.shows(w, 200, "<bdi>&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;</bdi>",
+		"<bdi>&lt;b onclick=&#39;x&#39;&gt;&#34;{{.}}</bdi>")
 	b.hides(w, "<script", "<b ")
-	b.shows(b.visit("GET", invoice(`Pay \u202eDSU 00.1\u2066 \u200b\u00ad`, `\u061c\u3164\ue000\u2028\udb40\udc41`)), 200,
-		`<bdi>Pay \u202eDSU 00.1\u2066 \u200b\u00ad</bdi>`, `<bdi>\u061c\u3164`+"\ue000"+`\u2028\U000e0041</bdi>`, `: Pay \u202eDSU 00.1`)
+	b.shows(b.visit("GET", invoice(`Pay \u202eDSU 00.1\u2066 \u200b\u00ad`, `\u061c\u3164\ue000\u2028\udb40\udc41`)),
+		200,
+		`<bdi>Pay \u202eDSU 00.1\u2066 \u200b\u00ad</bdi>`, `<bdi>\u061c\u3164`+"\ue000"+`\u2028\U000e0041</bdi>`,
+		`: Pay \u202eDSU 00.1`)
 	// Words and emoji need the joiners.
-	b.shows(b.visit("GET", invoice("👩‍💻 می\u200cخواهم ☂️", "שלום")), 200, "<bdi>👩‍💻 می\u200cخواهم ☂️</bdi>", "<bdi>שלום</bdi>")
+	b.shows(b.visit("GET", invoice("👩‍💻 می\u200cخواهم ☂️", "שלום")), 200, "<bdi>👩‍💻 می\u200cخواهم ☂️</bdi>",
+		"<bdi>שלום</bdi>")
 }
 
 // TestFormAction checks that a page with a form lets it lead on through redirects to any shop, and that other
@@ -282,7 +300,8 @@ func TestFormAction(t *testing.T) {
 			t.Errorf("%s: a page without a form has form-action %s", path, got)
 		}
 	}
-	for _, bad := range []string{"javascript:alert(1)", "data:text/html,x", "//shop.example/", "/thanks", "ftp://shop.example/", "http:///x", "http:shop.example", "https://a b/"} {
+	for _, bad := range []string{"javascript:alert(1)", "data:text/html,x", "//shop.example/", "/thanks",
+		"ftp://shop.example/", "http:///x", "http:shop.example", "https://a b/"} {
 		b.refused(b.send("POST", invoicePath, shopInvoice(bad)), 400, "invalid_body", "callback_url")
 	}
 	id = b.create(invoicePath, shopInvoice("https://bücher.example/danke schön"))
@@ -292,8 +311,10 @@ func TestFormAction(t *testing.T) {
 func TestPageNotFound(t *testing.T) {
 	b := newBox(t)
 	id := b.create(invoicePath, usdInvoice)
-	for _, path := range []string{"/invoice/", "/invoice/x", "/invoice/" + uuid("none"), "/invoice/" + id + "/", "/invoice/" + id + "/paid", "/invoice//pay",
-		"/invoice/" + id + "/pay/pay", "/invoice/..%2f" + id, "/invite/", "/invite/" + id, "/invite/" + id + "/pay", "/invoice/%3Cscript%3E"} {
+	for _, path := range []string{"/invoice/", "/invoice/x", "/invoice/" + uuid("none"), "/invoice/" + id + "/",
+		"/invoice/" + id + "/paid", "/invoice//pay",
+		"/invoice/" + id + "/pay/pay", "/invoice/..%2f" + id, "/invite/", "/invite/" + id, "/invite/" + id + "/pay",
+		"/invoice/%3Cscript%3E"} {
 		w := b.visit("GET", path)
 		b.shows(w, 404, "<h1>Nothing is here</h1>")
 		b.hides(w, "<form", "<script")
@@ -398,7 +419,8 @@ func TestOnlyOneOfManyClicksPays(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if w := b.visit("POST", "/invoice/"+id+"/pay"); w.Code != 303 || w.Header().Get("Location") != "https://shop.example/" {
+			if w := b.visit("POST", "/invoice/"+id+"/pay"); w.Code != 303 ||
+				w.Header().Get("Location") != "https://shop.example/" {
 				t.Errorf("%d to %q", w.Code, w.Header().Get("Location"))
 			}
 		})

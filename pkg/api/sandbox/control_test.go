@@ -43,7 +43,8 @@ func TestControlsAreLocked(t *testing.T) {
 	id, reseller := b.reseller("Shop")
 	before := dumped(t, b)
 	mine, theirs := b.get("/sandbox/state"), b.ok(b.sendAs(reseller, "GET", "/sandbox/state", ""))
-	if at(t, theirs, "merchant_id") != id || at(t, theirs, "id") != at(t, mine, "id") || at(t, mine, "merchant_id") == id {
+	if at(t, theirs, "merchant_id") != id || at(t, theirs, "id") != at(t, mine, "id") ||
+		at(t, mine, "merchant_id") == id {
 		t.Errorf("the merchant gets %v, and reseller %s %v", mine, id, theirs)
 	}
 	for _, c := range controls {
@@ -75,10 +76,13 @@ func (b box) with(method, path, body, header, value string) *httptest.ResponseRe
 
 func TestControls(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("none"))
-	same(t, b.post("/sandbox/fund", `{"amount":{"Crypto":{"Btc":5}}}`), `{"currency":{"Crypto":"Btc"},"balance":{"Crypto":{"Btc":5}}}`)
-	same(t, b.post("/sandbox/fund", `{"amount":{"Fiat":{"USD":250}}}`), `{"currency":{"Fiat":"Usd"},"balance":{"Fiat":{"USD":250}}}`)
+	same(t, b.post("/sandbox/fund", `{"amount":{"Crypto":{"Btc":5}}}`),
+		`{"currency":{"Crypto":"Btc"},"balance":{"Crypto":{"Btc":5}}}`)
+	same(t, b.post("/sandbox/fund", `{"amount":{"Fiat":{"USD":250}}}`),
+		`{"currency":{"Fiat":"Usd"},"balance":{"Fiat":{"USD":250}}}`)
 	b.refused(b.send("POST", "/sandbox/fund", `{"amount":{"Crypto":{"Btc":0}}}`), 400, "invalid_amount")
-	b.refused(b.send("POST", "/sandbox/fund", `{"amount":{"Crypto":{"Btc":9223372036854775807}}}`), 422, "amount_too_large")
+	b.refused(b.send("POST", "/sandbox/fund", `{"amount":{"Crypto":{"Btc":9223372036854775807}}}`), 422,
+		"amount_too_large")
 	b.refused(b.send("POST", "/sandbox/fund", `{"amount":{"Crypto":{"Btc":5}},"x":1}`), 400, "invalid_body", "x")
 
 	const invoice = `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"}]}`
@@ -93,7 +97,8 @@ func TestControls(t *testing.T) {
 	b.refused(b.send("POST", "/sandbox/pay", `{"invoice":"`+uuid("none")+`"}`), 404, "not_found")
 
 	id = b.create(createPath, strings.Replace(btcBody, "1500", "5", 1))
-	same(t, at(t, b.post("/sandbox/advance", `{"withdrawal":"`+id+`","status":"Processing"}`), "current"), `"Processing"`)
+	same(t, at(t, b.post("/sandbox/advance", `{"withdrawal":"`+id+`","status":"Processing"}`), "current"),
+		`"Processing"`)
 	b.refused(b.send("POST", "/sandbox/advance", `{"withdrawal":"`+id+`","status":"New"}`), 422, "wrong_status")
 	b.refused(b.send("POST", "/sandbox/advance", `{"withdrawal":"`+id+`"}`), 400, "invalid_body", "status")
 
@@ -122,20 +127,23 @@ func TestTimesFollowTheClock(t *testing.T) {
 	b := sharedBox(t, path)
 	other := sharedBox(t, path)
 	same(t, b.get("/sandbox/clock"), `{"now":"2026-05-03T10:00:00Z","offset":"0s"}`)
-	same(t, b.post("/sandbox/clock", `{"set":"2031-01-01T02:00:00+02:00"}`), `{"now":"2031-01-01T00:00:00Z","offset":"40886h0m0s"}`)
+	same(t, b.post("/sandbox/clock", `{"set":"2031-01-01T02:00:00+02:00"}`),
+		`{"now":"2031-01-01T00:00:00Z","offset":"40886h0m0s"}`)
 	same(t, b.post("/sandbox/clock", `{"advance_seconds":90}`), `{"now":"2031-01-01T00:01:30Z","offset":"40886h1m30s"}`)
 	*b.now = b.now.Add(30 * time.Second)
 	*other.now = other.now.Add(30 * time.Second)
 	const when = "2031-01-01T00:02:00"
 
-	invoice := other.create("/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"}]}`)
+	invoice := other.create("/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x",`+
+		`"amount":"100"}]}`)
 	paid := b.post("/sandbox/pay", `{"invoice":"`+invoice+`"}`)
 	same(t, at(t, paid, "created_date"), `"`+when+`"`)
 	same(t, at(t, paid, "choosen", "at"), `"`+when+`"`)
 	w := other.create(createPath, btcBody)
 	*b.now = b.now.Add(time.Second)
 	done := b.post("/sandbox/advance", `{"withdrawal":"`+w+`","status":"Processing"}`)
-	same(t, at(t, done, "statuses"), `[{"status":"New","at":"`+when+`"},{"status":"Processing","at":"2031-01-01T00:02:01"}]`)
+	same(t, at(t, done, "statuses"),
+		`[{"status":"New","at":"`+when+`"},{"status":"Processing","at":"2031-01-01T00:02:01"}]`)
 	same(t, at(t, b.post(listPath, `{"from":"`+when+`","to":"`+when+`","currencies":[],"tags":[]}`), "total"), "1")
 
 	again := sharedBox(t, path)
@@ -147,8 +155,10 @@ func TestTimesFollowTheClock(t *testing.T) {
 		t.Errorf("%v, %v", err, other.Now())
 	}
 	same(t, at(t, b.post("/sandbox/clock", `{"set":"now"}`), "offset"), `"0s"`)
-	for _, body := range []string{`{}`, `{"set":"now","advance_seconds":1}`, `{"set":"tomorrow"}`, `{"set":"2026-05-03"}`, `{"set":"2136-05-03T00:00:00Z"}`,
-		`{"set":"0001-01-01T00:00:01Z"}`, `{"set":"9999-01-01T00:00:00Z"}`, `{"advance_seconds":0}`, `{"advance_seconds":-1}`, `{"advance_seconds":9223372036854775807}`} {
+	for _, body := range []string{`{}`, `{"set":"now","advance_seconds":1}`, `{"set":"tomorrow"}`,
+		`{"set":"2026-05-03"}`, `{"set":"2136-05-03T00:00:00Z"}`,
+		`{"set":"0001-01-01T00:00:01Z"}`, `{"set":"9999-01-01T00:00:00Z"}`, `{"advance_seconds":0}`,
+		`{"advance_seconds":-1}`, `{"advance_seconds":9223372036854775807}`} {
 		b.refused(b.send("POST", "/sandbox/clock", body), 400, "invalid_body")
 	}
 	if err := b.Reset(""); err != nil || !other.Now().Equal(start.Add(30*time.Second)) {
@@ -160,8 +170,10 @@ func TestTimesFollowTheClock(t *testing.T) {
 func TestDumpKeepsEverythingButTheIdentity(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"))
 	id, key := b.reseller("Shop")
-	b.sendAs(key, "POST", "/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"},{"name":"y","amount":"1"}],"number":0,"order_id":""}`)
-	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a","memo":"m"}`)
+	b.sendAs(key, "POST", "/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x",`+
+		`"amount":"100"},{"name":"y","amount":"1"}],"number":0,"order_id":""}`)
+	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a",`+
+		`"memo":"m"}`)
 	must(t, b.AdvanceClock(time.Hour))
 	text := b.send("GET", "/sandbox/dump", "").Body.String()
 	if strings.Contains(text, key) {
@@ -194,7 +206,8 @@ func TestDumpKeepsEverythingButTheIdentity(t *testing.T) {
 // TestRestoreRefuses checks that an invalid dump changes nothing.
 func TestRestoreRefuses(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("demo"))
-	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a","memo":"m"}`)
+	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a",`+
+		`"memo":"m"}`)
 	b.fault(sandbox.Fault{Do: "html", Times: 2})
 	b.send("GET", "/api/invites", "")
 	b.send("GET", "/api/invites", "")
@@ -203,14 +216,24 @@ func TestRestoreRefuses(t *testing.T) {
 	for _, c := range []struct {
 		list, key, value string
 	}{
-		{"", "format", `"till-sandbox/2"`}, {"", "merchant_id", `"m"`}, {"", "more", "1"}, {"", "clock_ahead_seconds", "9223372036854775807"}, {"", "invites", "[null]"},
-		{"balances", "account", `"` + uuid("x") + `"`}, {"balances", "code", `"btc"`}, {"balances", "code", `"USD"`}, {"balances", "book", `"other"`}, {"balances", "delta", "-1"}, {"balances", "delta", "1.5"},
+		{"", "format", `"till-sandbox/2"`}, {"", "merchant_id", `"m"`}, {"", "more", "1"},
+		{"", "clock_ahead_seconds", "9223372036854775807"}, {"", "invites", "[null]"},
+		{"balances", "account", `"` + uuid("x") + `"`}, {"balances", "code", `"btc"`}, {"balances", "code", `"USD"`},
+		{"balances", "book", `"other"`}, {"balances", "delta", "-1"}, {"balances", "delta", "1.5"},
 		{"invites", "id", `"x"`}, {"invites", "label", `" "`}, {"invites", "created", `"0001-01-01T00:00:00Z"`},
-		{"resellers", "invite", `"` + uuid("x") + `"`}, {"resellers", "key", `"00"`}, {"resellers", "key", `"` + strings.Repeat("0", 64) + `"`},
-		{"invoices", "account", `"x"`}, {"invoices", "total", "1"}, {"invoices", "items", "[]"}, {"invoices", "phase", "3"}, {"invoices", "currency", `"x"`}, {"invoices", "failed_at", `"x"`}, {"invoices", "rebate", "-1"}, {"invoices", "paid", `{"code":"x","minor":1}`}, {"invoices", "paid", `{"code":"Usd","minor":0}`},
-		{"withdrawals", "statuses", "[]"}, {"withdrawals", "statuses", `[{"status":"","at":"2026-01-01T00:00:00Z"}]`}, {"withdrawals", "debit", "0"}, {"withdrawals", "order_id", `" "`}, {"withdrawals", "id", `""`}, {"withdrawals", "created", `"x"`},
+		{"resellers", "invite", `"` + uuid("x") + `"`}, {"resellers", "key", `"00"`},
+		{"resellers", "key", `"` + strings.Repeat("0", 64) + `"`},
+		{"invoices", "account", `"x"`}, {"invoices", "total", "1"}, {"invoices", "items", "[]"},
+		{"invoices", "phase", "3"}, {"invoices", "currency", `"x"`}, {"invoices", "failed_at", `"x"`},
+		{"invoices", "rebate", "-1"}, {"invoices", "paid", `{"code":"x","minor":1}`},
+		{"invoices", "paid", `{"code":"Usd","minor":0}`},
+		{"withdrawals", "statuses", "[]"}, {"withdrawals", "statuses", `[{"status":"","at":"2026-01-01T00:00:00Z"}]`},
+		{"withdrawals", "debit", "0"}, {"withdrawals", "order_id", `" "`}, {"withdrawals", "id", `""`},
+		{"withdrawals", "created", `"x"`},
 		{"swaps", "from", `"x"`}, {"swaps", "taken", "0"},
-		{"faults", "id", `"x"`}, {"faults", "id", `"0"`}, {"faults", "do", `"x"`}, {"faults", "on", `""`}, {"faults", "rate", "0"}, {"faults", "rate", "2"}, {"faults", "seed", "0"}, {"faults", "fired", "3"}, {"faults", "fired", "-1"}, {"faults", "seen", "1"}, {"faults", "times", "1"}, {"", "faults", "[null]"},
+		{"faults", "id", `"x"`}, {"faults", "id", `"0"`}, {"faults", "do", `"x"`}, {"faults", "on", `""`},
+		{"faults", "rate", "0"}, {"faults", "rate", "2"}, {"faults", "seed", "0"}, {"faults", "fired", "3"},
+		{"faults", "fired", "-1"}, {"faults", "seen", "1"}, {"faults", "times", "1"}, {"", "faults", "[null]"},
 	} {
 		d := decode(t, string(text)).(map[string]any)
 		if unbroken, err := json.Marshal(d); err != nil {
@@ -235,7 +258,9 @@ func TestRestoreRefuses(t *testing.T) {
 			t.Errorf("%s.%s = %s is a seed", c.list, c.key, c.value)
 		}
 	}
-	twice := strings.Replace(string(text), `"invites": [`, `"invites": [`+fmt.Sprintf(`{"id":%q,"label":"l","created":"2026-01-01T00:00:00Z"},`, at(t, decode(t, string(text)), "invites", 0, "id")), 1)
+	twice := strings.Replace(string(text), `"invites": [`,
+		`"invites": [`+fmt.Sprintf(`{"id":%q,"label":"l","created":"2026-01-01T00:00:00Z"},`,
+			at(t, decode(t, string(text)), "invites", 0, "id")), 1)
 	b.refused(b.send("POST", "/sandbox/restore", twice), 400, "invalid_body", "invites[1]")
 	b.refused(b.send("POST", "/sandbox/restore", string(text)+"{}"), 400, "invalid_body")
 	if b.Identity() != old {

@@ -82,23 +82,27 @@ func TestEveryAnswerIsDescribed(t *testing.T) {
 	shop := post("/sandbox/redeem", `{"invite":%q,"label":"Shop"}`, invite)
 	id, key := at(t, shop, "id"), at(t, shop, "api_key").(string)
 
-	const withdrawal = `{"currency":{"Crypto":"Xlr"},"amount":{"Fiat":{"USD":2500}},"address":"G1","memo":"m","external_order_id":"4711","callback":%q}`
+	const withdrawal = `{"currency":{"Crypto":"Xlr"},"amount":{"Fiat":{"USD":2500}},"address":"G1","memo":"m",` +
+		`"external_order_id":"4711","callback":%q}`
 	paid := post("/api/merchant_withdrawal/create", withdrawal, in.URL)
 	get(fmt.Sprint("/api/merchant_withdrawal?id=", paid))
-	const filter = `{"from":"2026-05-03T10:00:00","to":"2026-05-03T10:00:00","currencies":[{"Crypto":"Btc"},{"Crypto":"Xlr"},{"Fiat":"Usd"}],"tags":["New"]}`
+	const filter = `{"from":"2026-05-03T10:00:00","to":"2026-05-03T10:00:00","currencies":[{"Crypto":"Btc"},` +
+		`{"Crypto":"Xlr"},{"Fiat":"Usd"}],"tags":["New"]}`
 	post("/api/merchant_withdrawal/list?page=1&page_size=5", filter)
 	delivery := at(t, post("/sandbox/advance", `{"withdrawal":%q,"status":"Processing"}`, paid), "delivery", "id")
 	get("/sandbox/callbacks")
 	post("/sandbox/callbacks/resend", `{"id":%q}`, delivery)
 
-	const invoice = `{"order_id":"A-1","number":17,"title":"Tea","currency":{"Fiat":"Usd"},"items":[{"name":"Tea","amount":"2500"}],"due_date":"2026-05-03T10:00:00","callback_url":"https://shop.example.com"}`
+	const invoice = `{"order_id":"A-1","number":17,"title":"Tea","currency":{"Fiat":"Usd"},"items":[{"name":"Tea",` +
+		`"amount":"2500"}],"due_date":"2026-05-03T10:00:00","callback_url":"https://shop.example.com"}`
 	sold := exchange(key, "POST", "/api/invoice", invoice)
 	expired := post("/api/invoice", invoice)
 	get(fmt.Sprint("/api/invoice?id=", expired))
 	post("/sandbox/pay", `{"invoice":%q}`, sold)
 	post("/sandbox/expire", `{"invoice":%q}`, expired)
 
-	theirs := exchange(key, "POST", "/api/merchant_withdrawal/create", `{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":100}},"address":"account 1"}`)
+	theirs := exchange(key, "POST", "/api/merchant_withdrawal/create",
+		`{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":100}},"address":"account 1"}`)
 	get("/api/resellers")
 	get("/api/resellers/ids")
 	for _, path := range []string{"info", "invite", "stats", "balance", "rebate"} {
@@ -113,7 +117,8 @@ func TestEveryAnswerIsDescribed(t *testing.T) {
 	post(fmt.Sprintf("/api/reseller/invoice/list?id=%s&page=1&page_size=5", id), `{}`)
 
 	get("/sandbox/requests?on=POST%20/api/invoice&match=title=Tea&match=number=17&since=1")
-	post("/sandbox/faults", `{"do":"body","on":"GET /api/invites","rate":0.5,"times":1,"match":{"id":"1"},"seed":7,"body":"aGVsbG8="}`)
+	post("/sandbox/faults", `{"do":"body","on":"GET /api/invites","rate":0.5,"times":1,"match":{"id":"1"},"seed":7,`+
+		`"body":"aGVsbG8="}`)
 	get("/sandbox/faults")
 	dump := b.send("GET", "/sandbox/dump", "").Body.String()
 	get("/sandbox/dump")

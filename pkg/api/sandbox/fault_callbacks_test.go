@@ -11,13 +11,15 @@ import (
 
 // TestCallbackFaultMatchesAWithdrawal checks that a field that no withdrawal has is refused.
 func TestCallbackFaultMatchesAWithdrawal(t *testing.T) {
-	for field, advice := range map[string]string{"extern_order_id": "did you mean external_order_id?", "x": "use id", "currency.Crypto": ""} {
+	for field, advice := range map[string]string{"extern_order_id": "did you mean external_order_id?", "x": "use id",
+		"currency.Crypto": ""} {
 		_, err := sandbox.CheckFault(sandbox.Fault{Do: "lose-callback", Match: map[string]string{field: "1"}})
 		if (err == nil) != (advice == "") || err != nil && !strings.Contains(err.Error(), advice) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	if _, err := sandbox.CheckFault(sandbox.Fault{Do: "stale-list=999999h"}); err == nil || !strings.Contains(err.Error(), "at most 36500d") {
+	if _, err := sandbox.CheckFault(sandbox.Fault{Do: "stale-list=999999h"}); err == nil ||
+		!strings.Contains(err.Error(), "at most 36500d") {
 		t.Errorf("too long: %v", err)
 	}
 	b := newBox(t, set("currencies", "Btc"))
@@ -27,7 +29,8 @@ func TestCallbackFaultMatchesAWithdrawal(t *testing.T) {
 // TestLoseCallback checks that a lost delivery is never posted and holds up no later one, that the fault is
 // matched against the withdrawal, and that a person can still post it.
 func TestLoseCallback(t *testing.T) {
-	b := callbackBox(t, sandbox.WithFault(sandbox.Fault{Do: "lose-callback", Match: map[string]string{"current": "Processing", "currency.Crypto": "Btc"}}))
+	b := callbackBox(t, sandbox.WithFault(sandbox.Fault{Do: "lose-callback",
+		Match: map[string]string{"current": "Processing", "currency.Crypto": "Btc"}}))
 	in := newReceiver(t, nil)
 	id := b.withCallback(in.URL)
 	if d := b.advanceOver(id, "Processing"); d.State != "lost" {
@@ -47,7 +50,8 @@ func TestLoseCallback(t *testing.T) {
 
 // TestLoseCallbackTimes checks that the fault counts deliveries, also that of a creation.
 func TestLoseCallbackTimes(t *testing.T) {
-	b := callbackBox(t, set("callback_on_create", "yes"), sandbox.WithFault(sandbox.Fault{Do: "lose-callback", Times: 1}))
+	b := callbackBox(t, set("callback_on_create", "yes"), sandbox.WithFault(sandbox.Fault{Do: "lose-callback",
+		Times: 1}))
 	in := newReceiver(t, nil)
 	b.mustAdvance(b.withCallback(in.URL), "Processing")
 	wantStates(t, b, "New lost 0, Processing delivered 1")
@@ -81,7 +85,8 @@ func TestCallbackFaultsCombine(t *testing.T) {
 // TestDelayCallback checks that a delivery waits for the sandbox's clock, that later ones wait for it, and
 // that it is posted when its time comes.
 func TestDelayCallback(t *testing.T) {
-	for name, b := range map[string]box{"in memory": callbackBox(t), "in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
+	for name, b := range map[string]box{"in memory": callbackBox(t),
+		"in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
 		t.Run(name, func(t *testing.T) {
 			b.fault(sandbox.Fault{Do: "delay-callback=10m", Times: 1})
 			in := newReceiver(t, nil)
@@ -93,7 +98,7 @@ func TestDelayCallback(t *testing.T) {
 			must(t, b.AdvanceClock(10*time.Minute-time.Second))
 			wantStates(t, b, "Processing pending 0, Completed pending 0")
 			must(t, b.AdvanceClock(time.Second))
-			eventually(t, "both are delivered", func() bool { return states(b) == "Processing delivered 1, Completed delivered 1" })
+			reaches(t, b, "Processing delivered 1, Completed delivered 1")
 			if got := in.told(t); got != "Processing Completed" {
 				t.Errorf("the receiver was told %q", got)
 			}
@@ -111,11 +116,11 @@ func TestDelayCallbackOutlivesTheServer(t *testing.T) {
 	b.mustAdvance(b.withCallback(in.URL), "Processing")
 	text := dumped(t, b)
 	must(t, b.Close())
-	for name, b := range map[string]box{"of a file": fileBox(t, path), "of a dump": callbackBox(t, sandbox.WithSeedJSON(text))} {
+	for _, b := range []box{fileBox(t, path), callbackBox(t, sandbox.WithSeedJSON(text))} {
 		wantStates(t, b, "Processing pending 0")
 		_, stop := b.serve()
 		must(t, b.AdvanceClock(10*time.Minute))
-		eventually(t, name+": it is delivered", func() bool { return states(b) == "Processing delivered 1" })
+		reaches(t, b, "Processing delivered 1")
 		must(t, stop())
 	}
 	if got := len(in.got()); got != 2 {

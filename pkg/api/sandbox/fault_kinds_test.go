@@ -12,7 +12,8 @@ import (
 // TestDeliverTwice checks that a request takes effect twice and is answered with the first result, that a
 // request that is refused is not made again, and that the next fault can lose the answer.
 func TestDeliverTwice(t *testing.T) {
-	const numbered = `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q","external_order_id":"4711"}`
+	const numbered = `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q",` +
+		`"external_order_id":"4711"}`
 	t.Run("both have the order id", func(t *testing.T) {
 		b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: "deliver-twice", Times: 1}))
 		before := b.Balance("Btc")
@@ -61,9 +62,11 @@ func TestStaleList(t *testing.T) {
 		t.Helper()
 		id := b.ok(b.sendAs(key, "POST", invoicePath, invoice)).(string)
 		must(t, b.PayInvoice(id))
-		b.ok(b.sendAs(key, "POST", createPath, `{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":50}},"address":"a"}`))
+		b.ok(b.sendAs(key, "POST", createPath, `{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":50}},`+
+			`"address":"a"}`))
 	}
-	lists := []string{listPath, "/api/reseller/withdraw/list?id=" + reseller, "/api/reseller/invoice/list?id=" + reseller}
+	lists := []string{listPath, "/api/reseller/withdraw/list?id=" + reseller, "/api/reseller/invoice/list?id=" +
+		reseller}
 	totals := func(want string) {
 		t.Helper()
 		for _, path := range lists {
@@ -113,7 +116,8 @@ func TestStaleListCombines(t *testing.T) {
 
 // TestStatusRetryAfter checks the header that tells a client when to try again.
 func TestStatusRetryAfter(t *testing.T) {
-	for do, want := range map[string]string{"status=429,retry-after=5": "5", "status=503,bare,retry-after=0": "0", "status=429": ""} {
+	for do, want := range map[string]string{"status=429,retry-after=5": "5", "status=503,bare,retry-after=0": "0",
+		"status=429": ""} {
 		b := newBox(t, sandbox.WithFault(sandbox.Fault{Do: do}))
 		if got := b.send("GET", "/api/invites", "").Header().Get("Retry-After"); got != want {
 			t.Errorf("%s: Retry-After is %q, want %q", do, got, want)

@@ -69,7 +69,8 @@ type line struct {
 
 func (b box) overTheWire(change func(*http.Server)) *line {
 	b.t.Helper()
-	l := &line{b: b, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, ended: make(chan struct{}, 100)}
+	l := &line{b: b, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		ended: make(chan struct{}, 100)}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		l.mu.Lock()
 		l.requests++
@@ -86,7 +87,8 @@ func (b box) overTheWire(change func(*http.Server)) *line {
 	return l
 }
 
-func (l *line) send(ctx context.Context, method, path, body string) (status int, header http.Header, text string, err error) {
+func (l *line) send(ctx context.Context, method, path, body string) (status int, header http.Header, text string,
+	err error) {
 	r, err := http.NewRequestWithContext(ctx, method, l.url+path, strings.NewReader(body))
 	if err != nil {
 		l.b.t.Fatal(err)
@@ -105,7 +107,8 @@ func (l *line) send(ctx context.Context, method, path, body string) (status int,
 func TestFaultKinds(t *testing.T) {
 	const page = "<!DOCTYPE html>"
 	envelopeOf := func(text string) bool {
-		return strings.HasPrefix(text, `{"error":{"code":1901,"reason":"fault","description":"`) && strings.HasSuffix(text, "\"}}\n")
+		return strings.HasPrefix(text, `{"error":{"code":1901,"reason":"fault","description":"`) &&
+			strings.HasSuffix(text, "\"}}\n")
 	}
 	isReset := func(err error) bool { return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) }
 	for _, c := range []struct {
@@ -119,21 +122,26 @@ func TestFaultKinds(t *testing.T) {
 		{"refuse", "0", 0, isReset, nil, ""},
 		{"drop-before", "0", 0, func(err error) bool { return errors.Is(err, io.EOF) }, nil, ""},
 		{"drop-after", "1", 0, func(err error) bool { return errors.Is(err, io.EOF) }, nil, ""},
-		{"truncate", "1", 200, func(err error) bool { return err == io.ErrUnexpectedEOF }, func(text string) bool { return text[0] == '"' && len(text) == 19 }, "application/json"}, // of 39 bytes
+		{"truncate", "1", 200, func(err error) bool { return err == io.ErrUnexpectedEOF },
+			func(text string) bool { return text[0] == '"' && len(text) == 19 }, "application/json"}, // of 39 bytes
 		{"delay=1ms", "1", 200, nil, func(text string) bool { return len(text) == 39 }, "application/json"},
 		{"status=503", "0", 503, nil, envelopeOf, "application/json"},
 		{"status=422", "0", 422, nil, envelopeOf, "application/json"},
 		{"status=200", "0", 200, nil, envelopeOf, "application/json"},
 		{"status=599", "0", 599, nil, envelopeOf, "application/json"},
-		{"status=503,bare", "0", 503, nil, func(text string) bool { return text == "503 Service Unavailable\n" }, "text/plain; charset=utf-8"},
-		{"status=599,bare", "0", 599, nil, func(text string) bool { return text == "599\n" }, "text/plain; charset=utf-8"},
+		{"status=503,bare", "0", 503, nil, func(text string) bool { return text == "503 Service Unavailable\n" },
+			"text/plain; charset=utf-8"},
+		{"status=599,bare", "0", 599, nil, func(text string) bool { return text == "599\n" },
+			"text/plain; charset=utf-8"},
 		{"status=204", "0", 204, nil, func(text string) bool { return text == "" }, ""},
 		{"status=304,bare", "0", 304, nil, func(text string) bool { return text == "" }, ""},
 		{"status=429,retry-after=5", "0", 429, nil, envelopeOf, "application/json"},
-		{"status=503,bare,retry-after=5", "0", 503, nil, func(text string) bool { return text == "503 Service Unavailable\n" }, "text/plain; charset=utf-8"},
+		{"status=503,bare,retry-after=5", "0", 503, nil,
+			func(text string) bool { return text == "503 Service Unavailable\n" }, "text/plain; charset=utf-8"},
 		{"body", "0", 200, nil, func(text string) bool { return text == "" }, "application/json"},
 		{"deliver-twice", "2", 200, nil, func(text string) bool { return len(text) == 39 }, "application/json"},
-		{"html", "0", 200, nil, func(text string) bool { return strings.HasPrefix(text, page) }, "text/html; charset=utf-8"},
+		{"html", "0", 200, nil, func(text string) bool { return strings.HasPrefix(text, page) },
+			"text/html; charset=utf-8"},
 		{"html=502", "0", 502, nil, func(text string) bool {
 			return strings.HasPrefix(text, page) && strings.Contains(text, "502 Bad Gateway")
 		}, "text/html; charset=utf-8"},
@@ -184,7 +192,8 @@ func TestFaultLosesRefusals(t *testing.T) {
 	l := b.overTheWire(nil)
 	for _, do := range []string{"drop-after", "truncate"} {
 		b.fault(sandbox.Fault{Do: do, Times: 1, On: createOp})
-		if status, _, text, err := l.send(t.Context(), "POST", createPath, btcBody); err == nil || do == "truncate" && (status != 422 || strings.Contains(text, "}}")) {
+		if status, _, text, err := l.send(t.Context(), "POST", createPath, btcBody); err == nil || do == "truncate" &&
+			(status != 422 || strings.Contains(text, "}}")) {
 			t.Errorf("%s: %d %q %v", do, status, text, err)
 		}
 	}
@@ -246,7 +255,8 @@ func TestFaultRate(t *testing.T) {
 // TestFaultTimes checks that a fault strikes exactly Times of many simultaneous requests, and counts them
 // all.
 func TestFaultTimes(t *testing.T) {
-	for name, b := range map[string]box{"in memory": newBox(t), "in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
+	for name, b := range map[string]box{"in memory": newBox(t),
+		"in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
 		b.fault(sandbox.Fault{On: createOp, Do: "status=503", Times: 3})
 		codes := make([]int, 40)
 		var all sync.WaitGroup
@@ -270,7 +280,8 @@ func TestFaultTimes(t *testing.T) {
 }
 
 func TestFaultMatch(t *testing.T) {
-	const body = `{"currency":{"Crypto":"Btc"},"amount":{"Fiat":{"USD":2500}},"address":"a=b","external_order_id":"4711","callback":null}`
+	const body = `{"currency":{"Crypto":"Btc"},"amount":{"Fiat":{"USD":2500}},"address":"a=b",` +
+		`"external_order_id":"4711","callback":null}`
 	for _, c := range []struct {
 		match map[string]string
 		hits  bool
@@ -304,8 +315,10 @@ func TestFaultMatch(t *testing.T) {
 		b.counted(fmt.Sprintf("status=503:%d/%d", want, want))
 	}
 
-	const invoice = `{"title":"T","currency":{"Fiat":"Usd"},"items":[{"name":"Tea","amount":"300"},{"name":"Cake","amount":"450"}]}`
-	for match, hits := range map[string]bool{"items.1.name": true, "items.0.name": false, "items.2.name": false, "items.-1.name": false, "items.01.name": false, "items.name": false, "items": false} {
+	const invoice = `{"title":"T","currency":{"Fiat":"Usd"},"items":[{"name":"Tea","amount":"300"},{"name":"Cake",` +
+		`"amount":"450"}]}`
+	for match, hits := range map[string]bool{"items.1.name": true, "items.0.name": false, "items.2.name": false,
+		"items.-1.name": false, "items.01.name": false, "items.name": false, "items": false} {
 		b := newBox(t, sandbox.WithFault(sandbox.Fault{Do: "status=503", Match: map[string]string{match: "Cake"}}))
 		if got := b.send("POST", invoicePath, invoice).Code; (got == 503) != hits {
 			t.Errorf("%s: %d", match, got)
@@ -326,11 +339,14 @@ func TestFaultMatch(t *testing.T) {
 // faults, also if it is invalid.
 func TestFaultLeavesRequestsAlone(t *testing.T) {
 	plain := newBox(t, set("max_body", "300"))
-	looking := newBox(t, set("max_body", "300"), sandbox.WithFault(sandbox.Fault{Do: "html", Match: map[string]string{"external_order_id": "x"}}),
+	looking := newBox(t, set("max_body", "300"), sandbox.WithFault(sandbox.Fault{Do: "html",
+		Match: map[string]string{"external_order_id": "x"}}),
 		sandbox.WithFault(sandbox.Fault{Do: "delay=1ns"}))
-	for _, body := range []string{"", " ", "{", `"x"`, "[]", "null", "\xff", `{"a":1}{}`, `{"external_order_id":"x","external_order_id":"x"}`, btcBody[:len(btcBody)-1],
+	for _, body := range []string{"", " ", "{", `"x"`, "[]", "null", "\xff", `{"a":1}{}`,
+		`{"external_order_id":"x","external_order_id":"x"}`, btcBody[:len(btcBody)-1],
 		strings.Repeat(" ", 299) + "1", strings.Repeat(" ", 300) + "1", strings.Repeat("x", 10_000)} {
-		for _, path := range []string{createPath, createPath + "?x=%zz", createPath + "?external_order_id=%zz", listPath + "?page=x"} {
+		for _, path := range []string{createPath, createPath + "?x=%zz", createPath + "?external_order_id=%zz",
+			listPath + "?page=x"} {
 			want, got := plain.send("POST", path, body), looking.send("POST", path, body)
 			if got.Code != want.Code || got.Body.String() != want.Body.String() {
 				t.Errorf("%s %.40q: %d %s, want %d %s", path, body, got.Code, got.Body, want.Code, want.Body)
@@ -339,7 +355,8 @@ func TestFaultLeavesRequestsAlone(t *testing.T) {
 	}
 	looking.create(createPath, btcBody)
 
-	cut := httptest.NewRequest("POST", "http://localhost"+createPath, io.MultiReader(strings.NewReader(btcBody), iotest.ErrReader(io.ErrUnexpectedEOF)))
+	cut := httptest.NewRequest("POST", "http://localhost"+createPath,
+		io.MultiReader(strings.NewReader(btcBody), iotest.ErrReader(io.ErrUnexpectedEOF)))
 	cut.Header.Set("Authorization", "Bearer "+looking.Key())
 	w := looking.do(cut) // the part that arrived is valid JSON, but more may have been lost
 	looking.refused(w, 400, "invalid_body", "before it was complete")
@@ -349,7 +366,8 @@ func TestFaultLeavesRequestsAlone(t *testing.T) {
 func TestFaultOrder(t *testing.T) {
 	b := newBox(t)
 	for _, f := range []sandbox.Fault{
-		{Do: "delay=1ms"}, {Do: "status=500", On: "GET /api/invites"}, {Do: "status=501", Times: 2}, {Do: "delay=2ms", Times: 1}, {Do: "status=502", Times: 1}, {Do: "status=503", Times: 1},
+		{Do: "delay=1ms"}, {Do: "status=500", On: "GET /api/invites"}, {Do: "status=501", Times: 2},
+		{Do: "delay=2ms", Times: 1}, {Do: "status=502", Times: 1}, {Do: "status=503", Times: 1},
 	} {
 		b.fault(f)
 	}
@@ -392,7 +410,8 @@ func TestFaultsAreState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "box.db")
 	one, two := sharedBox(t, path), sharedBox(t, path)
 	id := one.create(createPath, btcBody)
-	drop := one.fault(sandbox.Fault{On: createOp, Do: "status=503", Times: 100, Rate: 0.5, Seed: 9, Match: map[string]string{"address": "bc1q"}})
+	drop := one.fault(sandbox.Fault{On: createOp, Do: "status=503", Times: 100, Rate: 0.5, Seed: 9,
+		Match: map[string]string{"address": "bc1q"}})
 	for range 4 { // each sees the fault and the other's count
 		one.send("POST", createPath, btcBody)
 		two.send("POST", createPath, btcBody)
@@ -402,7 +421,8 @@ func TestFaultsAreState(t *testing.T) {
 	for range 8 {
 		alone.send("POST", createPath, btcBody)
 	}
-	if want := alone.counters(); !slices.Equal(one.counters(), want) || !slices.Equal(two.counters(), want) || want[0] == "status=503:0/8" {
+	if want := alone.counters(); !slices.Equal(one.counters(), want) || !slices.Equal(two.counters(), want) ||
+		want[0] == "status=503:0/8" {
 		t.Errorf("one counts %q, two count %q and %q", want, one.counters(), two.counters())
 	}
 	other := two.fault(sandbox.Fault{Do: "html", On: "GET /api/merchant_withdrawal"})
@@ -414,7 +434,8 @@ func TestFaultsAreState(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := dumped(t, one)
-	for name, copy := range map[string]box{"again": sharedBox(t, path), "of a dump": newBox(t, sandbox.WithSeedJSON(text))} {
+	for name, copy := range map[string]box{"again": sharedBox(t, path),
+		"of a dump": newBox(t, sandbox.WithSeedJSON(text))} {
 		if got, err := copy.Faults(); err != nil || !reflect.DeepEqual(got, before) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -425,7 +446,8 @@ func TestFaultsAreState(t *testing.T) {
 	if _, err := one.ClearFaults("77"); err == nil || !strings.Contains(err.Error(), "77") {
 		t.Errorf("clearing what is not there: %v", err)
 	}
-	if gone, err := one.ClearFaults(other.ID); err != nil || len(gone) != 1 || gone[0].Fired != 1 || gone[0].Do != "html" {
+	if gone, err := one.ClearFaults(other.ID); err != nil || len(gone) != 1 || gone[0].Fired != 1 ||
+		gone[0].Do != "html" {
 		t.Errorf("cleared %+v, %v", gone, err)
 	}
 	if got := two.send("GET", getPath+id, "").Code; got != 200 {
@@ -440,7 +462,8 @@ func TestFaultsAreState(t *testing.T) {
 	if err := two.Reset(""); err != nil || len(one.counters()) != 0 {
 		t.Errorf("a reset leaves %q, %v", one.counters(), err)
 	}
-	if again := sharedBox(t, path, sandbox.WithFault(sandbox.Fault{Do: "html"})); len(again.counters()) != 1 || len(one.counters()) != 1 {
+	if again := sharedBox(t, path, sandbox.WithFault(sandbox.Fault{Do: "html"})); len(again.counters()) != 1 ||
+		len(one.counters()) != 1 {
 		t.Errorf("there are %q and %q", again.counters(), one.counters())
 	}
 }
@@ -463,16 +486,24 @@ func TestFaultsAreCopies(t *testing.T) {
 func TestFaultControls(t *testing.T) {
 	b := newBox(t)
 	same(t, b.get("/sandbox/faults"), `[]`)
-	same(t, b.post("/sandbox/faults", `{"do":"html"}`), `{"id":"1","on":"*","do":"html","rate":1,"times":0,"match":{},"seed":1,"seen":0,"fired":0}`)
-	same(t, b.post("/sandbox/faults", `{"do":"delay=2s","on":"POST /api/invoice","rate":0.25,"times":3,"match":{"title":"","currency.Fiat":"Usd"},"seed":9}`),
-		`{"id":"2","on":"POST /api/invoice","do":"delay=2s","rate":0.25,"times":3,"match":{"title":"","currency.Fiat":"Usd"},"seed":9,"seen":0,"fired":0}`)
+	same(t, b.post("/sandbox/faults", `{"do":"html"}`),
+		`{"id":"1","on":"*","do":"html","rate":1,"times":0,"match":{},"seed":1,"seen":0,"fired":0}`)
+	same(t, b.post("/sandbox/faults", `{"do":"delay=2s","on":"POST /api/invoice","rate":0.25,"times":3,`+
+		`"match":{"title":"","currency.Fiat":"Usd"},"seed":9}`),
+		`{"id":"2","on":"POST /api/invoice","do":"delay=2s","rate":0.25,"times":3,"match":{"title":"",`+
+			`"currency.Fiat":"Usd"},"seed":9,"seen":0,"fired":0}`)
 	b.send("GET", "/api/invites", "")
 	same(t, at(t, b.get("/sandbox/faults"), 0, "fired"), `1`)
 	for body, name := range map[string]string{
-		`{}`: "do", `{"do":1}`: "do", `{"do":"html","rate":0}`: "rate", `{"do":"html","rate":"1"}`: "rate", `{"do":"html","rate":1.5}`: "rate", `{"do":"html","rate":-1}`: "rate", `{"do":"html","rate":1e999}`: "rate",
-		`{"do":"html","times":-1}`: "times", `{"do":"html","times":1.5}`: "times", `{"do":"html","seed":-1}`: "seed", `{"do":"html","match":{"a":1}}`: "match.a", `{"do":"html","match":[]}`: "match",
-		`{"do":"html","match":{"a":"1","a":"2"}}`: "match.a", `{"do":"html","on":"GET /sandbox/dump"}`: "on", `{"do":"html","id":"7"}`: "id", `{"do":"html","fired":7}`: "fired", `{"do":"html","match":{"":""}}`: "match",
-		`{"do":"body","body":"?"}`: "body", `{"do":"body","body":1}`: "body", `{"do":"html","body":"eA=="}`: "body",
+		`{}`: "do", `{"do":1}`: "do", `{"do":"html","rate":0}`: "rate", `{"do":"html","rate":"1"}`: "rate",
+		`{"do":"html","rate":1.5}`: "rate", `{"do":"html","rate":-1}`: "rate", `{"do":"html","rate":1e999}`: "rate",
+		`{"do":"html","times":-1}`: "times", `{"do":"html","times":1.5}`: "times", `{"do":"html","seed":-1}`: "seed",
+		`{"do":"html","match":{"a":1}}`: "match.a", `{"do":"html","match":[]}`: "match",
+		`{"do":"html","match":{"a":"1","a":"2"}}`: "match.a", `{"do":"html","on":"GET /sandbox/dump"}`: "on",
+		`{"do":"html","id":"7"}`: "id", `{"do":"html","fired":7}`: "fired",
+		`{"do":"html","match":{"":""}}`: "match",
+		`{"do":"body","body":"?"}`:      "body",
+		`{"do":"body","body":1}`:        "body", `{"do":"html","body":"eA=="}`: "body",
 	} {
 		b.refused(b.send("POST", "/sandbox/faults", body), 400, "invalid_body", name)
 	}
@@ -484,7 +515,10 @@ func TestFaultControls(t *testing.T) {
 }
 
 func TestCheckFault(t *testing.T) {
-	for _, do := range []string{"refuse", "drop-before", "drop-after", "truncate", "delay=2s", "delay=10m", "delay=1ns", "status=200", "status=599", "status=503,bare", "status=429,retry-after=5", "status=503,retry-after=0,bare", "html", "html=502", "deliver-twice", "stale-list=10m", "stale-list=7d", "body", "lose-callback", "delay-callback=10m"} {
+	for _, do := range []string{"refuse", "drop-before", "drop-after", "truncate", "delay=2s", "delay=10m",
+		"delay=1ns", "status=200", "status=599", "status=503,bare", "status=429,retry-after=5",
+		"status=503,retry-after=0,bare", "html", "html=502", "deliver-twice", "stale-list=10m", "stale-list=7d",
+		"body", "lose-callback", "delay-callback=10m"} {
 		if f, err := sandbox.CheckFault(sandbox.Fault{Do: do}); err != nil || f.On != "*" || f.Rate != 1 {
 			t.Errorf("%s: %+v, %v", do, f, err)
 		}
@@ -527,7 +561,9 @@ func TestCheckFault(t *testing.T) {
 		{sandbox.Fault{Do: "stale-list"}, "do", "30s, 15m, 36h or 7d"},
 		{sandbox.Fault{Do: "stale-list=0s"}, "do", "30s, 15m, 36h or 7d"},
 		{sandbox.Fault{Do: "stale-list=1ms"}, "do", "30s, 15m, 36h or 7d"},
-		{sandbox.Fault{Do: "stale-list=10m", On: createOp}, "on", "POST /api/merchant_withdrawal/list, POST /api/reseller/invoice/list, POST /api/reseller/withdraw/list, or *"},
+		{sandbox.Fault{Do: "stale-list=10m", On: createOp}, "on",
+			"POST /api/merchant_withdrawal/list, POST /api/reseller/invoice/list, " +
+				"POST /api/reseller/withdraw/list, or *"},
 		{sandbox.Fault{Do: "lose-callback=1"}, "do", "takes no value"},
 		{sandbox.Fault{Do: "delay-callback=1"}, "do", "30s, 15m, 36h or 7d"},
 		{sandbox.Fault{Do: "lose-callback", On: createOp}, "on", "leave it out"},
@@ -537,9 +573,11 @@ func TestCheckFault(t *testing.T) {
 		{sandbox.Fault{Do: "html="}, "do", "200 to 599"},
 		{sandbox.Fault{Do: "html=502,bare"}, "do", "200 to 599"},
 		{sandbox.Fault{Do: strings.Repeat("x", 1000)}, "do", "xxx..."},
-		{sandbox.Fault{Do: "html", On: "POST /api/merchant_withdrawal/crate"}, "on", `"POST /api/merchant_withdrawal/create"`},
+		{sandbox.Fault{Do: "html", On: "POST /api/merchant_withdrawal/crate"}, "on",
+			`"POST /api/merchant_withdrawal/create"`},
 		{sandbox.Fault{Do: "html", On: "/api/invoice"}, "on", `"GET /api/invoice"`},
-		{sandbox.Fault{Do: "html", On: "POST /api/reseller/withdrawal/list"}, "on", `"POST /api/reseller/withdraw/list"`},
+		{sandbox.Fault{Do: "html", On: "POST /api/reseller/withdrawal/list"}, "on",
+			`"POST /api/reseller/withdraw/list"`},
 		{sandbox.Fault{Do: "html", On: "withdraw create"}, "on", "write a method and a path"},
 		{sandbox.Fault{Do: "html", On: strings.Repeat("x", 100_000)}, "on", "write a method and a path"},
 		{sandbox.Fault{Do: "html", Rate: 1.01}, "rate", "1.01"},
@@ -646,7 +684,9 @@ func TestDelayEndsWithTheServer(t *testing.T) {
 func TestDelayOutlastsTimeouts(t *testing.T) {
 	b := newBox(t)
 	b.fault(sandbox.Fault{On: createOp, Do: "delay=300ms"})
-	l := b.overTheWire(func(s *http.Server) { s.ReadTimeout, s.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond })
+	l := b.overTheWire(func(s *http.Server) {
+		s.ReadTimeout, s.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
+	})
 	status, _, text, err := l.send(t.Context(), "POST", createPath, btcBody)
 	if status != 200 || err != nil || b.withdrawals() != "1" {
 		t.Errorf("%d %q %v, there are %s withdrawals", status, text, err, b.withdrawals())

@@ -25,7 +25,8 @@ func attempts(b box) string {
 // that are due, each at its own time, before it returns.
 func TestFrozenClock(t *testing.T) {
 	receiver := newReceiver(t, failing(100))
-	b := frozenBox(t, set("callback_backoff", "10s"), set("callback_attempts", "4"), set("withdrawal_pace", "Processing>Completed=1h"))
+	b := frozenBox(t, set("callback_backoff", "10s"), set("callback_attempts", "4"),
+		set("withdrawal_pace", "Processing>Completed=1h"))
 	id := b.withCallback(receiver.URL)
 	b.mustAdvance(id, "Processing")
 	if !b.Now().Equal(start) {
@@ -87,7 +88,8 @@ func TestFrozenClockMovesStepByStep(t *testing.T) {
 	} {
 		for _, by := range []time.Duration{3 * time.Hour, time.Hour, 20 * time.Minute} {
 			t.Run(name+" by "+by.String(), func(t *testing.T) {
-				b := frozenBox(t, set("callback_backoff", c.backoff), set("callback_attempts", "3"), set("withdrawal_pace", pace))
+				b := frozenBox(t, set("callback_backoff", c.backoff), set("callback_attempts", "3"),
+					set("withdrawal_pace", pace))
 				if c.do != "" {
 					b.fault(sandbox.Fault{Do: c.do, Times: 1})
 				}
@@ -200,7 +202,8 @@ func seededScript(t *testing.T, opts ...sandbox.Option) string {
 func TestSeededIDs(t *testing.T) {
 	for name, opts := range map[string][]sandbox.Option{
 		"funds": nil, "demo": {sandbox.WithSeed("demo")},
-		"json":   {sandbox.WithSeedJSON([]byte(`{"resellers":[{"label":"A"},{"label":"B"}],"invoices":[{"total":"1.00 Usd"}],"withdrawals":[{"amount":"0.1 Btc","address":"a"}]}`))},
+		"json": {sandbox.WithSeedJSON([]byte(`{"resellers":[{"label":"A"},{"label":"B"}],` +
+			`"invoices":[{"total":"1.00 Usd"}],"withdrawals":[{"amount":"0.1 Btc","address":"a"}]}`))},
 		"text":   {set("id_format", "text")},
 		"digits": {set("id_format", "digits")},
 	} {
@@ -231,14 +234,16 @@ func TestSeededIDs(t *testing.T) {
 	if again := b.create(createPath, btcBody); again != first {
 		t.Errorf("after a reset the first id is %s, not %s", again, first)
 	}
-	if _, err := sandbox.New(sandbox.WithSeededIDs(), sandbox.WithState(t.TempDir()+"/box.db")); err == nil || !strings.Contains(err.Error(), "in memory") {
+	if _, err := sandbox.New(sandbox.WithSeededIDs(), sandbox.WithState(t.TempDir()+"/box.db")); err == nil ||
+		!strings.Contains(err.Error(), "in memory") {
 		t.Errorf("with a file: %v", err)
 	}
 }
 
 // TestFrozenClockHasFourDigits checks that a clock does not begin where its times could not be written.
 func TestFrozenClockHasFourDigits(t *testing.T) {
-	for year, ok := range map[int]bool{-5: false, 1: false, 999: false, 1000: true, 9000: true, 9001: false, 9999: false, 10_000: false} {
+	for year, ok := range map[int]bool{-5: false, 1: false, 999: false, 1000: true, 9000: true, 9001: false,
+		9999: false, 10_000: false} {
 		_, err := sandbox.New(sandbox.WithFrozenClock(time.Date(year, 12, 31, 0, 0, 0, 0, time.UTC)))
 		if (err == nil) != ok || !ok && !strings.Contains(err.Error(), "from 1000 to 9000") {
 			t.Errorf("year %d: %v", year, err)

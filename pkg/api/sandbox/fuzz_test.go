@@ -22,7 +22,8 @@ func sound(t *testing.T, b box, method, path, body string) {
 func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{
 		btcBody, usdInvoice, everything, `{}`, `null`, `""`, `"` + uuid("x") + `"`, `[[[`, "\xff", `{"a":1,"a":2}`,
-		`{"currency":{"Crypto":"Xlr"},"amount":{"Fiat":{"USD":1}},"address":"a","memo":"m","external_order_id":"9","callback":"http://a.example"}`,
+		`{"currency":{"Crypto":"Xlr"},"amount":{"Fiat":{"USD":1}},"address":"a","memo":"m","external_order_id":"9",` +
+			`"callback":"http://a.example"}`,
 		`{"from":"2026-05-03T10:00:00","to":"2026-05-04T10:00:00Z","currencies":[{"Fiat":"Usd"}],"tags":["New"]}`,
 		`{"currency":{"Fiat":"Jpy"},"amount":{"Fiat":{"KWD":9223372036854775807}},"address":"a"}`,
 	} {
@@ -49,7 +50,8 @@ func FuzzBodies(f *testing.F) {
 func FuzzQueries(f *testing.F) {
 	b := newBox(f)
 	id, _ := b.reseller("fuzz")
-	for _, seed := range []string{"", "id=" + id, "id=" + id + "&currency=Btc&include_fiat", "page=1&page_size=2", "%zz", "a;b", "id=" + id + "&withdraw=" + id, "&&=&"} {
+	for _, seed := range []string{"", "id=" + id, "id=" + id + "&currency=Btc&include_fiat", "page=1&page_size=2",
+		"%zz", "a;b", "id=" + id + "&withdraw=" + id, "&&=&"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
@@ -70,26 +72,34 @@ func FuzzQueries(f *testing.F) {
 func FuzzRestore(f *testing.F) {
 	small := newBox(f, sandbox.WithSeed("none"))
 	_, key := small.reseller("Shop")
-	id := small.ok(small.sendAs(key, "POST", "/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"}]}`)).(string)
+	id := small.ok(small.sendAs(key, "POST", "/api/invoice",
+		`{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"100"}]}`)).(string)
 	if err := small.PayInvoice(id); err != nil {
 		f.Fatal(err)
 	}
 	// This withdrawal needs swaps.
-	small.ok(small.sendAs(key, "POST", createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"a"}`))
+	small.ok(small.sendAs(key, "POST", createPath,
+		`{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"a"}`))
 	text, err := small.Dump()
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(text)
 	f.Add([]byte(shopSeed))
-	f.Add([]byte(`{"balances":["1 Usd"],"invites":[{"id":"00000000-0000-4000-8000-000000000001"}],"resellers":[{"label":"x","invite":"00000000-0000-4000-8000-000000000001"}],` +
-		`"invoices":[{"account":"x","total":"9223372036854775807 Jpy","paid_at":"2026-05-03T10:00:00.5+05:30"}],"withdrawals":[{"account":"x","amount":"1.00 Kwd","currency":"Jpy","address":"a"}]}`))
-	f.Add([]byte(`{"format":"till-sandbox/1","merchant_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","clock_ahead_seconds":60,` +
+	f.Add([]byte(`{"balances":["1 Usd"],"invites":[{"id":"00000000-0000-4000-8000-000000000001"}],` +
+		`"resellers":[{"label":"x","invite":"00000000-0000-4000-8000-000000000001"}],` +
+		`"invoices":[{"account":"x","total":"9223372036854775807 Jpy","paid_at":"2026-05-03T10:00:00.5+05:30"}],` +
+		`"withdrawals":[{"account":"x","amount":"1.00 Kwd","currency":"Jpy","address":"a"}]}`))
+	f.Add([]byte(`{"format":"till-sandbox/1","merchant_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7",` +
+		`"clock_ahead_seconds":60,` +
 		`"balances":[{"account":"7c9e6679-7425-40de-944b-e07fc1f90ae7","book":"balance","code":"Btc","delta":5}],` +
-		`"withdrawals":[{"id":"00000000-0000-4000-8000-000000000001","account":"7c9e6679-7425-40de-944b-e07fc1f90ae7","currency":"Btc",` +
-		`"amount":{"code":"Btc","minor":5},"debit":5,"address":"a","statuses":[{"status":"New","at":"2026-05-03T10:00:00Z"}]}]}`))
+		`"withdrawals":[{"id":"00000000-0000-4000-8000-000000000001",` +
+		`"account":"7c9e6679-7425-40de-944b-e07fc1f90ae7","currency":"Btc",` +
+		`"amount":{"code":"Btc","minor":5},"debit":5,"address":"a","statuses":[{"status":"New",` +
+		`"at":"2026-05-03T10:00:00Z"}]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := sandbox.New(sandbox.WithSeedJSON(text), sandbox.WithKey("till_sandbox_test"), set("zero_amounts", "show"))
+		s, err := sandbox.New(sandbox.WithSeedJSON(text), sandbox.WithKey("till_sandbox_test"),
+			set("zero_amounts", "show"))
 		if err != nil {
 			return
 		}

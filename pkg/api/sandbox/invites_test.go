@@ -15,7 +15,8 @@ func TestInvites(t *testing.T) {
 	same(t, b.get("/api/invites"), `[{"invite":"`+id+`","label":"Invite 1"}]`)
 	b.refused(b.send("POST", "/api/invite", `"`+id+`"`), 422, "invite_exists", id)
 	b.refused(b.send("GET", "/api/invite?id="+uuid("x"), ""), 404, "not_found")
-	for _, body := range []string{``, `null`, `{}`, `""`, `"x"`, `5`, `["` + id + `"]`, `"` + id + `" "x"`, `"{` + id + `}"`, `"` + strings.ReplaceAll(id, "-", "") + `"`} {
+	for _, body := range []string{``, `null`, `{}`, `""`, `"x"`, `5`, `["` + id + `"]`, `"` + id + `" "x"`, `"{` +
+		id + `}"`, `"` + strings.ReplaceAll(id, "-", "") + `"`} {
 		b.refused(b.send("POST", "/api/invite", body), 400, "invalid_body")
 	}
 	same(t, b.get("/api/invites"), `[{"invite":"`+id+`","label":"Invite 1"}]`)

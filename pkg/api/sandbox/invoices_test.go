@@ -29,7 +29,8 @@ func TestInvoiceLife(t *testing.T) {
 	*b.now = start.Add(time.Minute)
 	must(t, b.PayInvoice(id))
 	same(t, b.get(invoicePath+"?id="+id), strings.NewReplacer(
-		`"choosen": null`, `"choosen": {"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":2501}},"at":"2026-05-03T10:01:00"}`,
+		`"choosen": null`, `"choosen": {"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":2501}},`+
+			`"at":"2026-05-03T10:01:00"}`,
 		"Awaiting", "Paid", "Open", "Closed").Replace(open))
 	if got := b.Balance("Usd") - balance; got != 2501 {
 		t.Errorf("the balance grew by %d, want 2501", got)
@@ -43,7 +44,8 @@ func TestInvoiceLife(t *testing.T) {
 }
 
 func TestInvoiceExpires(t *testing.T) {
-	b := newBox(t, set("invoice_statuses", "Waiting,Done,Late"), set("invoice_states", "Begun,Ended,Dropped"), set("choosen_unpaid", "empty"))
+	b := newBox(t, set("invoice_statuses", "Waiting,Done,Late"), set("invoice_states", "Begun,Ended,Dropped"),
+		set("choosen_unpaid", "empty"))
 	id := b.create(invoicePath, usdInvoice)
 	must(t, b.ExpireInvoice(id))
 	got := b.get(invoicePath + "?id=" + id).(map[string]any)
@@ -76,7 +78,8 @@ func TestInvoiceAbsentFields(t *testing.T) {
 }
 
 func TestInvoiceRefused(t *testing.T) {
-	good := `{"title":"T","currency":{"Fiat":"Usd"},"items":[{"name":"A","amount":"1"},{"name":"B","amount":"2"}],"number":1,"order_id":"o","callback_url":"http://a.example","due_date":"x"}`
+	good := `{"title":"T","currency":{"Fiat":"Usd"},"items":[{"name":"A","amount":"1"},{"name":"B","amount":"2"}],` +
+		`"number":1,"order_id":"o","callback_url":"http://a.example","due_date":"x"}`
 	b := newBox(t)
 	b.create(invoicePath, good)
 	for _, test := range []struct{ old, new, reason, names string }{
@@ -110,7 +113,8 @@ func TestInvoiceRefused(t *testing.T) {
 		}
 		b.refused(b.send("POST", invoicePath, body), 400, test.reason, test.names)
 	}
-	b.refused(b.send("POST", invoicePath, strings.Replace(good, `"2"`, `"9223372036854775807"`, 1)), 422, "amount_too_large", "items")
+	b.refused(b.send("POST", invoicePath, strings.Replace(good, `"2"`, `"9223372036854775807"`, 1)), 422,
+		"amount_too_large", "items")
 }
 
 func TestInvoiceDuplicateOrderID(t *testing.T) {

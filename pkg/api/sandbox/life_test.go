@@ -57,13 +57,15 @@ func TestPace(t *testing.T) {
 // from the last, and the clock does not take a step that a control has ruled out.
 func TestPaceAndControlsShareAHistory(t *testing.T) {
 	b := newBox(t, set("withdrawal_pace", refunds))
-	quick, cancelled, late := b.create(createPath, btcBody), b.create(createPath, btcBody), b.create(createPath, btcBody)
+	quick, cancelled, late := b.create(createPath, btcBody), b.create(createPath, btcBody),
+		b.create(createPath, btcBody)
 	before := b.Balance("Btc")
 	*b.now = b.now.Add(10 * time.Second)
 	b.post("/sandbox/advance", `{"withdrawal":"`+quick+`","status":"Processing"}`)
 	b.post("/sandbox/advance", `{"withdrawal":"`+cancelled+`","status":"Cancelled"}`)
 	*b.now = b.now.Add(50 * time.Second)
-	b.refused(b.send("POST", "/sandbox/advance", `{"withdrawal":"`+late+`","status":"Cancelled"}`), 422, "wrong_status", "Processing")
+	b.refused(b.send("POST", "/sandbox/advance", `{"withdrawal":"`+late+`","status":"Cancelled"}`), 422,
+		"wrong_status", "Processing")
 	b.post("/sandbox/clock", `{"advance_seconds":3600}`)
 	for id, want := range map[string]string{
 		quick:     "New 10:00:00, Processing 10:00:10, Failed 10:02:10",
@@ -91,7 +93,8 @@ func TestPaceWhenTheClockGoesBack(t *testing.T) {
 	if got, want := b.statuses(id), "New 10:00:00, Processing 10:00:30, Failed 10:02:30"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := b.statuses(young), "New 2026-05-02T10:00:00, Processing 2026-05-02T10:00:30, Failed 2026-05-02T10:02:30"; got != want {
+	if got, want := b.statuses(young), "New 2026-05-02T10:00:00, Processing 2026-05-02T10:00:30, Failed "+
+		"2026-05-02T10:02:30"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	same(t, at(t, b.get("/api/invoice?id="+invoice), "status"), `"Expired"`)
@@ -250,7 +253,8 @@ func TestPaceOfRefundThatDoesNotFit(t *testing.T) {
 	}
 	b.get("/api/invoice?id=" + other) // other records go on
 	b.create(createPath, btcBody)
-	if got, want := b.statuses(id), "New 10:00:00, Processing 10:00:30, Failed 10:02:30"; got != want || b.Balance("Btc") != most {
+	if got, want := b.statuses(id), "New 10:00:00, Processing 10:00:30, Failed 10:02:30"; got != want ||
+		b.Balance("Btc") != most {
 		t.Errorf("%s with %d, want %s", got, b.Balance("Btc"), want)
 	}
 }
@@ -309,9 +313,11 @@ func TestPaceHistoriesAreConsistent(t *testing.T) {
 					rt.Skip("nothing to move")
 				}
 				id := rapid.SampledFrom(ids).Draw(rt, "id")
-				status := rapid.SampledFrom([]string{"Processing", "Completed", "Failed", "Cancelled"}).Draw(rt, "status")
+				status := rapid.SampledFrom([]string{"Processing", "Completed", "Failed", "Cancelled"}).Draw(rt,
+					"status")
 				follows := map[string]string{"New": "Processing Cancelled", "Processing": "Completed Failed"}
-				if err := b.AdvanceWithdrawal(id, status); (err == nil) != strings.Contains(follows[current(id).status], status) {
+				if err := b.AdvanceWithdrawal(id,
+					status); (err == nil) != strings.Contains(follows[current(id).status], status) {
 					rt.Fatalf("%s to %s: %v", current(id).status, status, err)
 				} else if err == nil {
 					histories[id] = append(histories[id], moment{status, now})

@@ -27,7 +27,8 @@ func fill(b box, n int) (ids []string) {
 		*b.now = start.Add(time.Duration(i) * time.Minute)
 		code := []string{"Ltc", "Btc"}[i%2]
 		ids = append(ids, b.create(createPath, fmt.Sprintf(
-			`{"currency":{"Crypto":%[1]q},"amount":{"Crypto":{%[1]q:10}},"address":"a","external_order_id":"%[2]d"}`, code, i)))
+			`{"currency":{"Crypto":%[1]q},"amount":{"Crypto":{%[1]q:10}},"address":"a","external_order_id":"%[2]d"}`,
+			code, i)))
 	}
 	return ids
 }
@@ -81,7 +82,8 @@ func TestPageSizes(t *testing.T) {
 		t.Errorf("the default page is %q", got)
 	}
 	b.refused(b.send("POST", listPath+"?page_size=5", everything), 400, "invalid_query", "page_size", "4")
-	for _, bad := range []string{"page_size=0", "page_size=-1", "page_size=x", "page_size=", "page=-1", "page=1.0", "page=01", "page=1&page=2", "size=3"} {
+	for _, bad := range []string{"page_size=0", "page_size=-1", "page_size=x", "page_size=", "page=-1", "page=1.0",
+		"page=01", "page=1&page=2", "size=3"} {
 		b.refused(b.send("POST", listPath+"?"+bad, everything), 400, "invalid_query")
 	}
 	b = newBox(t, set("default_page_size", "2"), set("max_page_size", "4"), set("page_size_too_large", "clamp"))
@@ -95,7 +97,8 @@ func TestPageSizes(t *testing.T) {
 
 func TestEmptyList(t *testing.T) {
 	same(t, newBox(t).post(listPath, everything), `{"page_content":[],"page_count":0,"total":0}`)
-	same(t, newBox(t, set("empty_page_count", "1")).post(listPath, everything), `{"page_content":[],"page_count":1,"total":0}`)
+	same(t, newBox(t, set("empty_page_count", "1")).post(listPath, everything),
+		`{"page_content":[],"page_count":1,"total":0}`)
 }
 
 func TestFilters(t *testing.T) {
@@ -130,7 +133,8 @@ func TestFilters(t *testing.T) {
 }
 
 func TestFilterSettings(t *testing.T) {
-	b := newBox(t, set("tags_match", "history"), set("period_end", "exclusive"), set("filter_times", "layout"), set("time_layout", "02.01.2006 15:04:05"))
+	b := newBox(t, set("tags_match", "history"), set("period_end", "exclusive"), set("filter_times", "layout"),
+		set("time_layout", "02.01.2006 15:04:05"))
 	ids := fill(b, 3)
 	must(t, b.AdvanceWithdrawal(ids[0], "Processing"))
 	if got := orders(t, b.post(listPath, `{"currencies":[],"tags":["New"]}`)); got != "321" {
@@ -141,7 +145,8 @@ func TestFilterSettings(t *testing.T) {
 		t.Errorf("to is not exclusive: %q", orders(t, got))
 	}
 	same(t, at(t, got, "page_content", 0, "statuses", 0, "at"), `"03.05.2026 10:02:00"`)
-	b.refused(b.send("POST", listPath, `{"currencies":[],"tags":[],"to":"2026-05-03T10:03:00Z"}`), 400, "invalid_body", "to")
+	b.refused(b.send("POST", listPath, `{"currencies":[],"tags":[],"to":"2026-05-03T10:03:00Z"}`), 400,
+		"invalid_body", "to")
 }
 
 func TestFilterRefused(t *testing.T) {
@@ -172,12 +177,14 @@ func TestListAfterClockSetBack(t *testing.T) {
 	b := newBox(t)
 	for i, minute := range []time.Duration{5, 9, 7, 7, 1} {
 		*b.now = start.Add(minute * time.Minute)
-		b.create(createPath, fmt.Sprintf(`{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":10}},"address":"a","external_order_id":"%d"}`, i))
+		b.create(createPath, fmt.Sprintf(`{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":10}},"address":"a",`+
+			`"external_order_id":"%d"}`, i))
 	}
 	if got := orders(t, b.post(listPath, everything)); got != "13204" {
 		t.Errorf("got %q, want 13204", got)
 	}
-	if got := orders(t, b.post(listPath, `{"currencies":[],"tags":[],"from":"2026-05-03T10:05:00","to":"2026-05-03T10:07:00"}`)); got != "320" {
+	if got := orders(t, b.post(listPath, `{"currencies":[],"tags":[],"from":"2026-05-03T10:05:00",`+
+		`"to":"2026-05-03T10:07:00"}`)); got != "320" {
 		t.Errorf("got %q, want 320", got)
 	}
 }

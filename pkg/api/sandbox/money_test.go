@@ -46,7 +46,8 @@ func TestSwap(t *testing.T) {
 	if len(swaps) != 1 {
 		t.Fatalf("%d swaps", len(swaps))
 	}
-	if s := swaps[0]; s.Withdrawal != id || s.From != "UsdtTrc20" || s.Taken != 594_000 || s.To != "Btc" || s.Given != 990 || !s.At.Equal(start) {
+	if s := swaps[0]; s.Withdrawal != id || s.From != "UsdtTrc20" || s.Taken != 594_000 || s.To != "Btc" ||
+		s.Given != 990 || !s.At.Equal(start) {
 		t.Errorf("swap %+v", s)
 	}
 
@@ -169,7 +170,8 @@ func (l *ledger) withdraw(t *rapid.T) {
 		}
 	}
 
-	body := fmt.Sprintf(`{"currency":{%q:%q},"amount":{%q:{%q:%d}},"address":"a","memo":"m"}`, title(c), c.Code, title(unit), unit.Code, minor)
+	body := fmt.Sprintf(`{"currency":{%q:%q},"amount":{%q:{%q:%d}},"address":"a","memo":"m"}`, title(c), c.Code,
+		title(unit), unit.Code, minor)
 	w := l.b.send("POST", createPath, body)
 	if enough := cost.IsInt64() && cost.Cmp(reach) <= 0; enough != (w.Code == 200) {
 		t.Fatalf("%s with %v within reach: %d %s", body, reach, w.Code, w.Body)

@@ -73,7 +73,8 @@ func TestPublicURLWithAPort(t *testing.T) {
 		"http://[2001:db8::1]:8080":     {"[2001:db8::1]", "[2001:DB8::1]:80"},
 	} {
 		b := newBox(t, sandbox.WithPublicURL(public))
-		for host, good := range map[string]bool{hosts[0]: true, hosts[1]: true, hosts[len(hosts)-1]: true, "evil.example": false, "shop.example.evil": false} {
+		for host, good := range map[string]bool{hosts[0]: true, hosts[1]: true, hosts[len(hosts)-1]: true,
+			"evil.example": false, "shop.example.evil": false} {
 			r := httptest.NewRequest("GET", "/sandbox/health", nil)
 			r.Host = host
 			w := b.do(r)
@@ -90,7 +91,8 @@ func TestPublicURLWithAPort(t *testing.T) {
 func TestHead(t *testing.T) {
 	server := httptest.NewServer(newBox(t).Server)
 	defer server.Close()
-	for path, want := range map[string]int{"/sandbox/health": 200, "/openapi.json": 200, "/sandbox/state": 405, "/sandbox/requests": 405} {
+	for path, want := range map[string]int{"/sandbox/health": 200, "/openapi.json": 200, "/sandbox/state": 405,
+		"/sandbox/requests": 405} {
 		answer, err := http.Head(server.URL + path)
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +115,8 @@ func TestHead(t *testing.T) {
 func TestWrongPublicURL(t *testing.T) {
 	for _, public := range []string{"shop.example", "/sandbox", "ftp://shop.example", "https://", "https:///sandbox",
 		"https://user@shop.example", "https://shop.example/?a=1", "https://shop.example/#a", "https://shop.example:x"} {
-		if _, err := sandbox.New(sandbox.WithPublicURL(public)); err == nil || !strings.Contains(err.Error(), "public URL") {
+		if _, err := sandbox.New(sandbox.WithPublicURL(public)); err == nil ||
+			!strings.Contains(err.Error(), "public URL") {
 			t.Errorf("%s: %v", public, err)
 		}
 	}

@@ -102,7 +102,8 @@ func TestRequestsOverHTTP(t *testing.T) {
 		"?match=external_order_id=2&since=2&on=POST+" + createPath:                 "3",
 		"?match=external_order_id=2&match=currency.Crypto=Btc":                     "2 3",
 		"?match=external_order_id=2&match=currency.Crypto=" + url.QueryEscape("="): "",
-		"?match=id=2": "5", "?limit=0": "1 2 3 4 5", "?limit=2": "1 2", "?limit=5": "1 2 3 4 5", "?limit=2&since=3": "4 5",
+		"?match=id=2": "5", "?limit=0": "1 2 3 4 5", "?limit=2": "1 2", "?limit=5": "1 2 3 4 5",
+		"?limit=2&since=3": "4 5",
 	} {
 		answer := b.get("/sandbox/requests" + query)
 		var got []string
@@ -148,18 +149,26 @@ func TestRequestsShowNoKey(t *testing.T) {
 		asJSON, _ := json.Marshal(key)
 		in64 := base64.StdEncoding.EncodeToString([]byte("user:" + key))
 		for sent, shown := range map[string]string{
-			`{"a":{"b":"x ` + string(asJSON[1:len(asJSON)-1]) + ` y"}}`: `{"a":{"b":"x [hidden] y"}}`, "[" + string(asJSON) + ",1]": `["[hidden]",1]`,
-			"a=1&key=" + url.QueryEscape(key) + "&b": `"a=1\u0026key=[hidden]\u0026b"`, `{"a":"` + key: `"{\"a\":\"[hidden]"`,
-			"<p>" + html.EscapeString(key) + "</p>": `"\u003cp\u003e[hidden]\u003c/p\u003e"`, "1 " + key: `"1 [hidden]"`, "basic " + in64: `[hidden]`,
+			`{"a":{"b":"x ` + string(asJSON[1:len(asJSON)-1]) + ` y"}}`: `{"a":{"b":"x [hidden] y"}}`, "[" +
+				string(asJSON) + ",1]": `["[hidden]",1]`,
+			"a=1&key=" + url.QueryEscape(key) + "&b": `"a=1\u0026key=[hidden]\u0026b"`, `{"a":"` +
+				key: `"{\"a\":\"[hidden]"`,
+			"<p>" + html.EscapeString(key) + "</p>": `"\u003cp\u003e[hidden]\u003c/p\u003e"`, "1 " +
+				key: `"1 [hidden]"`, "basic " + in64: `[hidden]`,
 		} {
-			for _, headers := range [][]string{{"Bearer " + key}, {"Bearer\t" + key + " "}, {key}, {"Bearer x", "Token id " + key}} {
-				r := httptest.NewRequest("POST", "http://sandbox.localhost/api/"+url.PathEscape(key)+"?a=1&k="+url.QueryEscape(key), strings.NewReader(sent))
+			for _, headers := range [][]string{{"Bearer " + key}, {"Bearer\t" + key + " "}, {key},
+				{"Bearer x", "Token id " + key}} {
+				r := httptest.NewRequest("POST",
+					"http://sandbox.localhost/api/"+url.PathEscape(key)+"?a=1&k="+url.QueryEscape(key),
+					strings.NewReader(sent))
 				r.Header["Authorization"] = headers
 				b.ServeHTTP(httptest.NewRecorder(), r)
 				all := b.Requests()
 				last := all[len(all)-1]
-				if body := string(last.Body); last.Path != "/api/[hidden]" || last.Query != "a=1&k=[hidden]" || body != shown && !(strings.Contains(sent, in64) && strings.Contains(body, shown)) {
-					t.Errorf("%q, sent with %q, is shown as %s, %s and %s", sent, headers, last.Path, last.Query, last.Body)
+				if body := string(last.Body); last.Path != "/api/[hidden]" || last.Query != "a=1&k=[hidden]" ||
+					body != shown && !(strings.Contains(sent, in64) && strings.Contains(body, shown)) {
+					t.Errorf("%q, sent with %q, is shown as %s, %s and %s", sent, headers, last.Path, last.Query,
+						last.Body)
 				}
 			}
 		}
@@ -194,7 +203,8 @@ func TestRequestsAreBounded(t *testing.T) {
 	for range 600 { // more than 32 MiB
 		b.send("POST", createPath, long)
 	}
-	if part := b.get("/sandbox/requests?limit=1000"); len(at(t, part, "requests").([]any)) != 1 || at(t, part, "more") != true {
+	if part := b.get("/sandbox/requests?limit=1000"); len(at(t, part, "requests").([]any)) != 1 ||
+		at(t, part, "more") != true {
 		t.Error("an answer with a limit has all of the long requests")
 	}
 	all := b.Requests()

@@ -16,9 +16,11 @@ var operations = []string{
 	"POST /api/merchant_withdrawal/create", "GET /api/merchant_withdrawal", "POST /api/merchant_withdrawal/list",
 	"POST /api/invoice", "GET /api/invoice",
 	"GET /api/invites", "GET /api/invite", "POST /api/invite",
-	"GET /api/resellers", "GET /api/resellers/ids", "GET /api/reseller/info", "GET /api/reseller/invite", "GET /api/reseller/stats",
+	"GET /api/resellers", "GET /api/resellers/ids", "GET /api/reseller/info", "GET /api/reseller/invite",
+	"GET /api/reseller/stats",
 	"POST /api/reseller/withdraw/list", "GET /api/reseller/withdraw",
-	"GET /api/reseller/balance", "GET /api/reseller/balance/currency", "GET /api/reseller/rebate", "GET /api/reseller/rebate/currency",
+	"GET /api/reseller/balance", "GET /api/reseller/balance/currency", "GET /api/reseller/rebate",
+	"GET /api/reseller/rebate/currency",
 	"POST /api/reseller/invoice/list", "GET /api/reseller/invoice", "GET /api/reseller/invoice/finished",
 }
 
@@ -35,7 +37,8 @@ func TestEveryOperation(t *testing.T) {
 		paths[path] = true
 
 		// The key is checked before the query and the body.
-		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + b.Key(), b.Key(), "Bearer " + b.Key() + "x", "Bearer  " + b.Key()} {
+		for _, header := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + b.Key(), b.Key(),
+			"Bearer " + b.Key() + "x", "Bearer  " + b.Key()} {
 			r := httptest.NewRequest(method, "http://localhost"+path+"?nonsense", strings.NewReader("nonsense"))
 			if header != "" {
 				r.Header.Set("Authorization", header)
@@ -81,10 +84,12 @@ func TestEveryOperation(t *testing.T) {
 func TestForeignHostIsRefused(t *testing.T) {
 	b := newBox(t)
 	for host, good := range map[string]bool{
-		"localhost": true, "localhost:80": true, "LOCALHOST:80": true, "sandbox.localhost": true, "a.b.localhost:1": true,
-		"127.0.0.1": true, "127.0.0.1:8080": true, "127.9.9.9:1": true, "[::1]": true, "[::1]:8080": true,
+		"localhost": true, "localhost:80": true, "LOCALHOST:80": true, "sandbox.localhost": true,
+		"a.b.localhost:1": true,
+		"127.0.0.1":       true, "127.0.0.1:8080": true, "127.9.9.9:1": true, "[::1]": true, "[::1]:8080": true,
 		"example.com": false, "localhost.example.com": false, "127.0.0.1.example.com": false, "notlocalhost": false,
-		"10.0.0.1": false, "0.0.0.0": false, "[::]": false, "128.0.0.1:80": false, "": false, "localhost.": false, ".": false,
+		"10.0.0.1": false, "0.0.0.0": false, "[::]": false, "128.0.0.1:80": false, "": false, "localhost.": false,
+		".": false,
 	} {
 		r := httptest.NewRequest("GET", "/api/invites", nil)
 		r.Host = host
@@ -104,7 +109,8 @@ func TestForeignOriginIsRefused(t *testing.T) {
 		header, value string
 		good          bool
 	}{
-		{"Origin", "http://localhost:80", true}, {"Sec-Fetch-Site", "same-origin", true}, {"Sec-Fetch-Site", "none", true},
+		{"Origin", "http://localhost:80", true}, {"Sec-Fetch-Site", "same-origin", true},
+		{"Sec-Fetch-Site", "none", true},
 		{"Origin", "http://localhost:81", false}, {"Origin", "https://evil.example", false}, {"Origin", "null", false},
 		{"Sec-Fetch-Site", "cross-site", false}, {"Sec-Fetch-Site", "same-site", false},
 	} {

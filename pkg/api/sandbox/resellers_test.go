@@ -48,7 +48,8 @@ func newShop(t *testing.T, opts ...sandbox.Option) shop {
 	must(t, s.ExpireInvoice(s.expired))
 	s.merchantsOwn = s.create("/api/invoice", usdInvoice)
 	must(t, s.PayInvoice(s.merchantsOwn))
-	s.with = s.ok(s.sendAs(s.key, "POST", createPath, `{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":1}},"address":"a","external_order_id":"9"}`)).(string)
+	s.with = s.ok(s.sendAs(s.key, "POST", createPath,
+		`{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":1}},"address":"a","external_order_id":"9"}`)).(string)
 	return s
 }
 
@@ -78,7 +79,8 @@ func TestResellerStats(t *testing.T) {
 	s := newShop(t)
 	same(t, s.get("/api/reseller/stats?id="+s.id), fmt.Sprintf(want, s.id, s.usd1, s.usd2, s.btc))
 	s = newShop(t, set("stats_codes", "currency"))
-	same(t, s.get("/api/reseller/stats?id="+s.id), strings.ReplaceAll(fmt.Sprintf(want, s.id, s.usd1, s.usd2, s.btc), "USD", "Usd"))
+	same(t, s.get("/api/reseller/stats?id="+s.id), strings.ReplaceAll(fmt.Sprintf(want, s.id, s.usd1, s.usd2, s.btc),
+		"USD", "Usd"))
 }
 
 func TestResellerRebates(t *testing.T) {
@@ -103,18 +105,21 @@ func TestResellerBalances(t *testing.T) {
 	plain := `{"currency":{"Crypto":"Btc"},"balance":{"Crypto":{"Btc":199}}}`
 	withFiat := `{"currency":{"Crypto":"Btc"},"balance":{"Crypto":{"Btc":199}},"fiat":{"Fiat":{"USD":11}}}`
 	for query, want := range map[string]string{
-		"": plain, "&include_fiat=false": plain, "&include_fiat": withFiat, "&include_fiat=": withFiat, "&include_fiat=true": withFiat,
+		"": plain, "&include_fiat=false": plain, "&include_fiat": withFiat, "&include_fiat=": withFiat,
+		"&include_fiat=true": withFiat,
 	} {
 		same(t, s.get(in+query), want)
 	}
 	s.refused(s.send("GET", in+"&include_fiat=yes", ""), 400, "invalid_query", "include_fiat")
 
 	s = newShop(t, set("include_fiat", "required"), set("fiat_currency", "Jpy"), set("balance_record", "list"))
-	s.refused(s.send("GET", "/api/reseller/balance/currency?currency=Btc&id="+s.id, ""), 400, "invalid_query", "include_fiat")
+	s.refused(s.send("GET", "/api/reseller/balance/currency?currency=Btc&id="+s.id, ""), 400, "invalid_query",
+		"include_fiat")
 	got := s.get("/api/reseller/balance/currency?currency=Btc&include_fiat=true&id=" + s.id)
 	same(t, at(t, got, "fiat"), `{"Fiat":{"JPY":17}}`) // 0.1194 / 0.0067 = 17.8
 	same(t, s.get("/api/reseller/balance?id="+s.id),
-		`[{"currency":{"Crypto":"Btc"},"balance":{"Crypto":{"Btc":199}}},{"currency":{"Fiat":"Usd"},"balance":{"Fiat":{"USD":3000}}}]`)
+		`[{"currency":{"Crypto":"Btc"},"balance":{"Crypto":{"Btc":199}}},{"currency":{"Fiat":"Usd"},`+
+			`"balance":{"Fiat":{"USD":3000}}}]`)
 }
 
 func TestResellerWithdrawals(t *testing.T) {
@@ -173,7 +178,8 @@ func TestResellerInvoiceFinished(t *testing.T) {
 func TestUnknownReseller(t *testing.T) {
 	b := newBox(t)
 	id := uuid("nobody")
-	for _, path := range []string{"info?", "invite?", "stats?", "balance?", "balance/currency?currency=Btc&", "rebate?", "rebate/currency?currency=Btc&",
+	for _, path := range []string{"info?", "invite?", "stats?", "balance?", "balance/currency?currency=Btc&",
+		"rebate?", "rebate/currency?currency=Btc&",
 		"withdraw?withdraw=" + id + "&", "invoice?invoice=" + id + "&", "invoice/finished?invoice=" + id + "&"} {
 		b.refused(b.send("GET", "/api/reseller/"+path+"id="+id, ""), 404, "not_found", id)
 		b.refused(b.send("GET", "/api/reseller/"+path+"id=x", ""), 400, "invalid_query", "id")

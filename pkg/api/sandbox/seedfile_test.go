@@ -24,7 +24,8 @@ const shopSeed = `{
 	"resellers": [{"label": "Shop", "api_key": "till_sandbox_shop"}, {"label": "Stated", "invite": "For later"}, {}],
 	"invoices": [
 		{"account": "Shop", "title": "Order", "total": "25.99 Usd", "status": "Paid", "order_id": 4711, "number": 7},
-		{"account": "Shop", "items": [{"name": "Tea", "amount": 300}, {"name": "Pot", "amount": "12.00 Eur"}], "paid_at": "2026-05-01T12:00:00+02:00"},
+		{"account": "Shop", "items": [{"name": "Tea", "amount": 300}, {"name": "Pot", "amount": "12.00 Eur"}],
+			"paid_at": "2026-05-01T12:00:00+02:00"},
 		{"account": "Stated", "currency": "Jpy", "total": 100, "status": "Paid"},
 		{"total": "0.00000001 Btc", "status": "Expired"},
 		{"total": "1 Xlr"}
@@ -97,12 +98,18 @@ func TestSeedOfBalances(t *testing.T) {
 	for seed, want := range map[string]int64{
 		`{}`:              100_000_000,
 		`{"balances":[]}`: 0,
-		`{"balances":["1 Btc"],"invoices":[{"total":"5.00 Usd","status":"Paid"}]}`:                                                                0,
-		`{"balances":[],"invoices":[{"total":"5.00 Usd","status":"Paid"},{"total":"1.00 Usd"}]}`:                                                  500,
-		`{"balances":[],"invoices":[{"total":"5.00 Usd","status":"Paid"}],"withdrawals":[{"amount":"4.00 Usd","address":"a"}]}`:                   100,
-		`{"balances":["9.00 Usd"],"invoices":[{"total":"5.00 Usd","status":"Paid"}],"withdrawals":[{"amount":"4.00 Usd","address":"a"}]}`:         900,
-		`{"balances":[],"invoices":[{"total":"5.00 Usd","status":"Paid"}],"withdrawals":[{"amount":"8.00 Usd","address":"a","status":"Failed"}]}`: 500,
-		`{"balances":["0 Usd"],"invoices":[{"total":"5.00 Usd","status":"Paid"}]}`:                                                                0,
+		`{"balances":["1 Btc"],"invoices":[{"total":"5.00 Usd",` +
+			`"status":"Paid"}]}`: 0,
+		`{"balances":[],"invoices":[{"total":"5.00 Usd","status":"Paid"},` +
+			`{"total":"1.00 Usd"}]}`: 500,
+		`{"balances":[],"invoices":[{"total":"5.00 Usd","status":"Paid"}],"withdrawals":[{"amount":"4.00 Usd",` +
+			`"address":"a"}]}`: 100,
+		`{"balances":["9.00 Usd"],"invoices":[{"total":"5.00 Usd","status":"Paid"}],` +
+			`"withdrawals":[{"amount":"4.00 Usd","address":"a"}]}`: 900,
+		`{"balances":[],"invoices":[{"total":"5.00 Usd","status":"Paid"}],"withdrawals":[{"amount":"8.00 Usd",` +
+			`"address":"a","status":"Failed"}]}`: 500,
+		`{"balances":["0 Usd"],"invoices":[{"total":"5.00 Usd",` +
+			`"status":"Paid"}]}`: 0,
 	} {
 		if got := newBox(t, sandbox.WithSeedJSON([]byte(seed))).Balance("Usd"); got != want {
 			t.Errorf("%s: %d, want %d", seed, got, want)
@@ -113,7 +120,8 @@ func TestSeedOfBalances(t *testing.T) {
 // TestSeedVolumeDoesNotReplaceBalance checks that a stated volume does not replace the balance, and that a
 // dump is complete: an account without a balance in it has none.
 func TestSeedVolumeDoesNotReplaceBalance(t *testing.T) {
-	b := newBox(t, sandbox.WithSeedJSON([]byte(`{"resellers":[{"label":"a"}],"invoices":[{"account":"a","total":"5 Jpy","status":"Paid"}],"balances":[{"account":"a","book":"volume","code":"Jpy","delta":5}]}`)))
+	b := newBox(t, sandbox.WithSeedJSON([]byte(`{"resellers":[{"label":"a"}],"invoices":[{"account":"a",`+
+		`"total":"5 Jpy","status":"Paid"}],"balances":[{"account":"a","book":"volume","code":"Jpy","delta":5}]}`)))
 	id := at(t, b.get("/api/resellers/ids"), 0).(string)
 	same(t, b.get("/api/reseller/balance?id="+id), `{"Crypto":{},"Fiat":{"JPY":5}}`)
 
@@ -133,35 +141,55 @@ func TestSeedRefused(t *testing.T) {
 		`{"more":1}`:           "more is not a field here; the fields are format, merchant_id",
 		`{"format":"x"}`:       "format is \"x\"",
 		`{"balances":{}}`:      "balances must be an array",
-		`{"balances":["1.5"]}`: "balances[0]", `{"balances":[5]}`: "balances[0] names no currency", `{"balances":["1 Usd","-1 Usd"]}`: "balances[1]", `{"balances":["1 btc"]}`: "balances[0]",
-		`{"balances":["0.001 Usd"]}`: "at most 2 decimals", `{"balances":["1 Usd","2 USD"]}`: "balances[1] is the balance in Usd", `{"balances":["99999999999999999999 Usd"]}`: "int64",
-		`{"balances":[{"amount":"1 Usd","account":"nobody"}]}`: "balances[0].account is \"nobody\"", `{"balances":[null]}`: "balances[0]",
-		`{"balances":[{"book":"volume","amount":"1 Usd"}]}`:                                        "the paid invoices add up to 0",
-		`{"resellers":[{"label":"a"},{"label":""}]}`:                                               "resellers[1].label",
-		`{"resellers":[{"label":"a","lable":"b"}]}`:                                                "resellers[0].lable is not a field here; the fields are id, label, invite",
-		`{"resellers":[{"label":"a","label":"b"}]}`:                                                "resellers[0].label is given twice",
-		`{"resellers":[{"api_key":"real"}]}`:                                                       "resellers[0].api_key",
-		`{"resellers":[{"api_key":"till_sandbox_test"}]}`:                                          "resellers[0].api_key is not this reseller's alone",
-		`{"resellers":[{"api_key":"till_sandbox_a"},{"api_key":"till_sandbox_a"}]}`:                "resellers[1].api_key",
-		`{"resellers":[{"invite":"none"}]}`:                                                        "resellers[0].invite",
-		`{"resellers":[{"label":"a"},{"label":"a"}],"invoices":[{"account":"a","total":"1 Jpy"}]}`: "invoices[0].account is \"a\", which is the label of several",
-		`{"invoices":[{"title":"a"}]}`:                                                             "invoices[0].total is missing", `{"invoices":[{"total":5}]}`: "invoices[0].currency", `{"invoices":[{"total":25.00}]}`: "invoices[0].total is 25.00",
-		`{"invoices":[{"items":[]}]}`: "invoices[0].items", `{"invoices":[{"items":[{"name":"a","amount":"1 Jpy"},{"name":"b","amount":"1 Usd"}]}]}`: "invoices[0].items[1].amount is in Usd",
-		`{"invoices":[{"items":[{"name":"a","amount":"1 Jpy"}],"total":2}]}`:                                                 "invoices[0].total is 2 minor units, and the items add up to 1",
-		`{"invoices":[{"items":[{"name":"a","amount":"1 Jpy","sum":2}]}]}`:                                                   "invoices[0].items[0].sum",
-		`{"invoices":[{"total":"9223372036854775807 Jpy","status":"Paid"},{"total":"1 Jpy","status":"Paid"}],"balances":[]}`: "int64",
-		`{"invoices":[{"total":"1 Jpy","status":"paid"}]}`:                                                                   "Awaiting or Paid or Expired", `{"invoices":[{"total":"1 Jpy","status":"Paid","phase":1}]}`: "invoices[0].status",
-		`{"invoices":[{"total":"1 Jpy","status":"Awaiting","paid_at":"2026-05-03T10:00:00Z"}]}`: "invoices[0].paid_at", `{"invoices":[{"total":"1 Jpy","created":"2026-05-03"}]}`: "invoices[0].created",
+		`{"balances":["1.5"]}`: "balances[0]", `{"balances":[5]}`: "balances[0] names no currency",
+		`{"balances":["1 Usd","-1 Usd"]}`: "balances[1]", `{"balances":["1 btc"]}`: "balances[0]",
+		`{"balances":["0.001 Usd"]}`:                           "at most 2 decimals",
+		`{"balances":["1 Usd","2 USD"]}`:                       "balances[1] is the balance in Usd",
+		`{"balances":["99999999999999999999 Usd"]}`:            "int64",
+		`{"balances":[{"amount":"1 Usd","account":"nobody"}]}`: "balances[0].account is \"nobody\"",
+		`{"balances":[null]}`:                                  "balances[0]",
+		`{"balances":[{"book":"volume","amount":"1 Usd"}]}`:    "the paid invoices add up to 0",
+		`{"resellers":[{"label":"a"},{"label":""}]}`:           "resellers[1].label",
+		`{"resellers":[{"label":"a","lable":"b"}]}`: "resellers[0].lable is not a field here; " +
+			"the fields are id, label, invite",
+		`{"resellers":[{"label":"a","label":"b"}]}`:       "resellers[0].label is given twice",
+		`{"resellers":[{"api_key":"real"}]}`:              "resellers[0].api_key",
+		`{"resellers":[{"api_key":"till_sandbox_test"}]}`: "resellers[0].api_key is not this reseller's alone",
+		`{"resellers":[{"api_key":"till_sandbox_a"},` +
+			`{"api_key":"till_sandbox_a"}]}`: "resellers[1].api_key",
+		`{"resellers":[{"invite":"none"}]}`: "resellers[0].invite",
+		`{"resellers":[{"label":"a"},{"label":"a"}],"invoices":[{"account":"a",` +
+			`"total":"1 Jpy"}]}`: "invoices[0].account is \"a\", which is the label of several",
+		`{"invoices":[{"title":"a"}]}`:   "invoices[0].total is missing",
+		`{"invoices":[{"total":5}]}`:     "invoices[0].currency",
+		`{"invoices":[{"total":25.00}]}`: "invoices[0].total is 25.00",
+		`{"invoices":[{"items":[]}]}`:    "invoices[0].items",
+		`{"invoices":[{"items":[{"name":"a","amount":"1 Jpy"},{"name":"b",` +
+			`"amount":"1 Usd"}]}]}`: "invoices[0].items[1].amount is in Usd",
+		`{"invoices":[{"items":[{"name":"a","amount":"1 Jpy"}],"total":2}]}`: "invoices[0].total is 2 minor units, " +
+			"and the items add up to 1",
+		`{"invoices":[{"items":[{"name":"a","amount":"1 Jpy","sum":2}]}]}`: "invoices[0].items[0].sum",
+		`{"invoices":[{"total":"9223372036854775807 Jpy","status":"Paid"},{"total":"1 Jpy","status":"Paid"}],` +
+			`"balances":[]}`: "int64",
+		`{"invoices":[{"total":"1 Jpy","status":"paid"}]}`:           "Awaiting or Paid or Expired",
+		`{"invoices":[{"total":"1 Jpy","status":"Paid","phase":1}]}`: "invoices[0].status",
+		`{"invoices":[{"total":"1 Jpy","status":"Awaiting",` +
+			`"paid_at":"2026-05-03T10:00:00Z"}]}`: "invoices[0].paid_at",
+		`{"invoices":[{"total":"1 Jpy","created":"2026-05-03"}]}`:                "invoices[0].created",
 		`{"invoices":[{"total":"1 Jpy","created":"9999-12-31T23:59:59-01:00"}]}`: "invoices[0].created",
 		`{"invoices":[{"total":"100 Jpy","status":"Paid","rebate":1}]}`:          "invoices[0].rebate",
-		`{"withdrawals":[{"amount":"1 Jpy"}]}`:                                   "withdrawals[0].address is missing", `{"withdrawals":[{"address":"a","amount":"0 Jpy"}]}`: "withdrawals[0].amount",
-		`{"withdrawals":[{"address":"a","amount":"1 Btc","currency":"Ltc"}]}`:                             "withdrawals[0].amount is in Btc",
-		`{"withdrawals":[{"address":"a","amount":"1 Btc","status":"Gone"}]}`:                              "withdrawals[0].status",
-		`{"withdrawals":[{"address":"a","amount":"1 Btc","order_id":"x"}]}`:                               "withdrawals[0].order_id",
-		`{"withdrawals":[{"address":"a","amount":"1 Btc","statuses":[{"status":"New","when":1}]}]}`:       "withdrawals[0].statuses[0].when",
-		`{"withdrawals":[{"address":"a","amount":"1 Btc","statuses":[{"status":"New"}],"status":"New"}]}`: "withdrawals[0].statuses",
-		`{"balances":[],"withdrawals":[{"address":"a","amount":"1 Btc"}]}`:                                "take 100000000 minor units of Btc more",
-		`{"swaps":[{"withdrawal":"x","from":"Btc","taken":1,"to":"Usd","given":1}]}`:                      "swaps[0].withdrawal",
+		`{"withdrawals":[{"amount":"1 Jpy"}]}`:                                   "withdrawals[0].address is missing",
+		`{"withdrawals":[{"address":"a","amount":"0 Jpy"}]}`:                     "withdrawals[0].amount",
+		`{"withdrawals":[{"address":"a","amount":"1 Btc","currency":"Ltc"}]}`:    "withdrawals[0].amount is in Btc",
+		`{"withdrawals":[{"address":"a","amount":"1 Btc","status":"Gone"}]}`:     "withdrawals[0].status",
+		`{"withdrawals":[{"address":"a","amount":"1 Btc","order_id":"x"}]}`:      "withdrawals[0].order_id",
+		`{"withdrawals":[{"address":"a","amount":"1 Btc","statuses":[{"status":"New",` +
+			`"when":1}]}]}`: "withdrawals[0].statuses[0].when",
+		`{"withdrawals":[{"address":"a","amount":"1 Btc","statuses":[{"status":"New"}],` +
+			`"status":"New"}]}`: "withdrawals[0].statuses",
+		`{"balances":[],"withdrawals":[{"address":"a","amount":"1 Btc"}]}`: "take 100000000 minor units of Btc more",
+		`{"swaps":[{"withdrawal":"x","from":"Btc","taken":1,"to":"Usd",` +
+			`"given":1}]}`: "swaps[0].withdrawal",
 		`{"merchant_id":"m"}`: "merchant_id", `{"clock_ahead_seconds":99999999999}`: "clock_ahead_seconds",
 	} {
 		_, err := sandbox.New(sandbox.WithSeedJSON([]byte(seed)), sandbox.WithKey("till_sandbox_test"))
@@ -175,8 +203,10 @@ func TestSeedRefused(t *testing.T) {
 
 // TestSeedFollowsSettings checks that the statuses of a seed are those in the settings.
 func TestSeedFollowsSettings(t *testing.T) {
-	b := newBox(t, set("invoice_statuses", "Open,Done,Late"), set("withdrawal_flow", "A>B>C,A>C"), set("rebate_percent", "10"),
-		sandbox.WithSeedJSON([]byte(`{"resellers":[{"label":"S"}],"invoices":[{"account":"S","total":"1.00 Usd","status":"Done"}],"withdrawals":[{"amount":"1 Btc","address":"a","status":"C"}]}`)))
+	b := newBox(t, set("invoice_statuses", "Open,Done,Late"), set("withdrawal_flow", "A>B>C,A>C"),
+		set("rebate_percent", "10"),
+		sandbox.WithSeedJSON([]byte(`{"resellers":[{"label":"S"}],"invoices":[{"account":"S","total":"1.00 Usd",`+
+			`"status":"Done"}],"withdrawals":[{"amount":"1 Btc","address":"a","status":"C"}]}`)))
 	d := b.get("/sandbox/dump")
 	same(t, at(t, d, "invoices", 0, "rebate"), "10")
 	if got := at(t, d, "withdrawals", 0, "statuses").([]any); len(got) != 2 {
@@ -255,8 +285,10 @@ func (b box) agree(t rapid.TB, id string, figures ...string) {
 		}
 		// The routes for one currency agree with those for all.
 		in := "id=" + id + "&currency=" + c.Code
-		same(b.t, at(b.t, b.get("/api/reseller/balance/currency?"+in), "balance", title(c), code), fmt.Sprint(at(b.t, b.get("/api/reseller/balance?id="+id), title(c), code)))
-		same(b.t, at(b.t, b.get("/api/reseller/rebate/currency?"+in), c.Code, title(c), code), fmt.Sprint(at(b.t, stats, "total_rebates", code, code)))
+		same(b.t, at(b.t, b.get("/api/reseller/balance/currency?"+in), "balance", title(c), code),
+			fmt.Sprint(at(b.t, b.get("/api/reseller/balance?id="+id), title(c), code)))
+		same(b.t, at(b.t, b.get("/api/reseller/rebate/currency?"+in), c.Code, title(c), code),
+			fmt.Sprint(at(b.t, stats, "total_rebates", code, code)))
 	}
 }
 
@@ -269,7 +301,8 @@ func TestStatisticsAndBalancesAgree(t *testing.T) {
 		defer f.Value.Set(f.DefValue)
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		b := newBox(t, set("zero_amounts", "show"), set("withdrawal_pace", refunds), set("invoice_expiry", "10m"), set("rebate_percent", "1.5"), sandbox.WithSeedJSON([]byte(shopSeed)))
+		b := newBox(t, set("zero_amounts", "show"), set("withdrawal_pace", refunds), set("invoice_expiry", "10m"),
+			set("rebate_percent", "1.5"), sandbox.WithSeedJSON([]byte(shopSeed)))
 		const key = "till_sandbox_shop"
 		shop := at(t, b.get("/sandbox/dump"), "resellers", 0, "id").(string)
 		var invoices, withdrawals []string
@@ -277,20 +310,24 @@ func TestStatisticsAndBalancesAgree(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"invoice": func(rt *rapid.T) {
 				c := any.Draw(rt, "currency")
-				body := fmt.Sprintf(`{"title":"t","currency":{%q:%q},"items":[{"name":"x","amount":"%d"}]}`, title(c), c.Code, rapid.Int64Range(1, 1e12).Draw(rt, "minor"))
+				body := fmt.Sprintf(`{"title":"t","currency":{%q:%q},"items":[{"name":"x","amount":"%d"}]}`, title(c),
+					c.Code, rapid.Int64Range(1, 1e12).Draw(rt, "minor"))
 				invoices = append(invoices, b.ok(b.sendAs(key, "POST", "/api/invoice", body)).(string))
 			},
 			"pay":    func(rt *rapid.T) { b.PayInvoice(pickOne(rt, invoices)) },
 			"expire": func(rt *rapid.T) { b.ExpireInvoice(pickOne(rt, invoices)) },
 			"withdraw": func(rt *rapid.T) {
 				c := any.Draw(rt, "currency")
-				body := fmt.Sprintf(`{"currency":{%q:%q},"amount":{%[1]q:{%[2]q:%d}},"address":"a","memo":"m"}`, title(c), c.Code, rapid.Int64Range(1, 1e12).Draw(rt, "minor"))
+				body := fmt.Sprintf(`{"currency":{%q:%q},"amount":{%[1]q:{%[2]q:%d}},"address":"a","memo":"m"}`,
+					title(c), c.Code, rapid.Int64Range(1, 1e12).Draw(rt, "minor"))
 				if w := b.sendAs(key, "POST", createPath, body); w.Code == 200 {
 					withdrawals = append(withdrawals, decode(t, w.Body.String()).(string))
 				}
 			},
 			"cancel": func(rt *rapid.T) { b.AdvanceWithdrawal(pickOne(rt, withdrawals), "Cancelled") },
-			"time":   func(rt *rapid.T) { b.AdvanceClock(time.Duration(rapid.IntRange(-60, 300).Draw(rt, "s")) * time.Second) },
+			"time": func(rt *rapid.T) {
+				b.AdvanceClock(time.Duration(rapid.IntRange(-60, 300).Draw(rt, "s")) * time.Second)
+			},
 			"again": func(rt *rapid.T) {
 				text, err := b.Dump()
 				if err == nil {
@@ -336,7 +373,8 @@ func TestDemoHasEverything(t *testing.T) {
 			return ids[id]
 		})
 	}
-	if one, other := numbered(b.Dump()), numbered(newBox(t, sandbox.WithSeed("demo"), set("zero_amounts", "show")).Dump()); one != other {
+	if one, other := numbered(b.Dump()), numbered(newBox(t, sandbox.WithSeed("demo"), set("zero_amounts",
+		"show")).Dump()); one != other {
 		t.Error("two demos differ")
 	}
 	d := b.get("/sandbox/dump")
@@ -352,7 +390,8 @@ func TestDemoHasEverything(t *testing.T) {
 		months[created[:7]] = true
 		currencies[at(t, v, "currency").(string)] = true
 		for key, when := range v.(map[string]any) {
-			if at, err := time.Parse(time.RFC3339, fmt.Sprint(when)); err == nil && (at.After(start) || key != "created" && at.Before(start.AddDate(0, -7, 0))) {
+			if at, err := time.Parse(time.RFC3339, fmt.Sprint(when)); err == nil &&
+				(at.After(start) || key != "created" && at.Before(start.AddDate(0, -7, 0))) {
 				t.Errorf("%s is %v", key, when)
 			}
 		}
@@ -413,9 +452,12 @@ func TestDemoIsRecent(t *testing.T) {
 	}
 	const written = "2006-01-02T15:04:05"
 	for _, now := range []string{
-		"2026-05-01T00:00:00Z", "2026-05-01T00:00:01Z", "2026-05-01T13:20:07Z", "2026-05-02T23:59:59Z", "2026-05-06T23:59:59Z",
-		"2026-05-07T00:00:00Z", "2026-05-15T12:00:00Z", "2026-05-31T23:59:59Z", "2026-03-01T08:00:00Z", "2026-02-28T23:00:00Z",
-		"2028-02-29T00:00:00Z", "2028-03-01T00:00:00Z", "2026-12-31T23:59:59Z", "2027-01-01T00:00:00Z", "2027-01-03T04:05:06Z",
+		"2026-05-01T00:00:00Z", "2026-05-01T00:00:01Z", "2026-05-01T13:20:07Z", "2026-05-02T23:59:59Z",
+		"2026-05-06T23:59:59Z",
+		"2026-05-07T00:00:00Z", "2026-05-15T12:00:00Z", "2026-05-31T23:59:59Z", "2026-03-01T08:00:00Z",
+		"2026-02-28T23:00:00Z",
+		"2028-02-29T00:00:00Z", "2028-03-01T00:00:00Z", "2026-12-31T23:59:59Z", "2027-01-01T00:00:00Z",
+		"2027-01-03T04:05:06Z",
 	} {
 		t.Run(now, func(t *testing.T) {
 			at0, err := time.Parse(time.RFC3339, now)

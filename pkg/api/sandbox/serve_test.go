@@ -90,7 +90,8 @@ func TestConcurrentRequestsAreAllServed(t *testing.T) {
 					if err := b.AdvanceWithdrawal(id, status); err != nil {
 						t.Error(err)
 					}
-					if w := b.send("GET", getPath+id, ""); !strings.Contains(w.Body.String(), `"current":"`+status+`"`) {
+					if w := b.send("GET", getPath+id, ""); !strings.Contains(w.Body.String(),
+						`"current":"`+status+`"`) {
 						t.Errorf("get: %d %s", w.Code, w.Body)
 					}
 				}

@@ -78,7 +78,8 @@ func TestSetPace(t *testing.T) {
 	young := b.create(createPath, btcBody)
 	b.set(map[string]string{"withdrawal_pace": "New>Processing=30s,Processing>Completed=1h", "invoice_expiry": "40s"})
 	status := func(id string) string { return at(t, b.get("/api/merchant_withdrawal?id="+id), "current").(string) }
-	if status(old) != "Processing" || status(young) != "New" || at(t, b.get("/api/invoice?id="+invoice), "status") != "Expired" {
+	if status(old) != "Processing" || status(young) != "New" ||
+		at(t, b.get("/api/invoice?id="+invoice), "status") != "Expired" {
 		t.Errorf("the old one is %s, the young one %s", status(old), status(young))
 	}
 	if err := b.AdvanceClock(30 * time.Second); err != nil || status(young) != "Processing" {
@@ -150,7 +151,8 @@ func TestResetGoesBackToTheStart(t *testing.T) {
 	seed := []byte(`{"balances":["7.00 Usd"],"resellers":[{"label":"Shop"}],"clock_ahead_seconds":60}`)
 	for name, b := range map[string]box{
 		"in memory": newBox(t, sandbox.WithSeedJSON(seed), set("first_page", "0"), set("requests_per_second", "3")),
-		"in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"), sandbox.WithSeedJSON(seed), set("first_page", "0"), set("requests_per_second", "3")),
+		"in a file": fileBox(t, filepath.Join(t.TempDir(), "box.db"), sandbox.WithSeedJSON(seed),
+			set("first_page", "0"), set("requests_per_second", "3")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			copy(seed, "spoilt") // it was read at the start
@@ -171,12 +173,14 @@ func TestResetGoesBackToTheStart(t *testing.T) {
 				b.refused(b.send("POST", "/sandbox/reset", body), 400, "invalid_body")
 			}
 			b.refused(b.send("POST", "/sandbox/restore", `{"balances":["x"]}`), 400, "invalid_body")
-			if b.Identity() != began || len(b.Requests()) != 3 || b.Balance("Usd") != 800 || at(t, b.get("/sandbox/settings"), "first_page") != "1" {
+			if b.Identity() != began || len(b.Requests()) != 3 || b.Balance("Usd") != 800 ||
+				at(t, b.get("/sandbox/settings"), "first_page") != "1" {
 				t.Error("a bad reset changed something")
 			}
 			b.post("/sandbox/reset", `{}`)
 			faults, err := b.Faults()
-			if err != nil || len(faults) != 0 || len(b.Requests()) != 0 || b.Balance("Usd") != 700 || b.Identity() == began ||
+			if err != nil || len(faults) != 0 || len(b.Requests()) != 0 || b.Balance("Usd") != 700 ||
+				b.Identity() == began ||
 				!b.Now().Equal(start.Add(time.Minute)) {
 				t.Errorf("%v, %v, %v, %d, %v", faults, err, b.Requests(), b.Balance("Usd"), b.Now())
 			}

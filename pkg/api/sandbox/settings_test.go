@@ -49,19 +49,33 @@ func TestSettingDefaults(t *testing.T) {
 
 func TestSettingsRefused(t *testing.T) {
 	for _, bad := range [][2]string{
-		{"", ""}, {"first-page", "1"}, {"first_page", ""}, {"first_page", "2"}, {"first_page", "-1"}, {"first_page", "01"},
-		{"default_page_size", "0"}, {"default_page_size", "1001"}, {"max_page_size", "5"}, {"list_order", "Newest"}, {"list_order", ""},
-		{"time_layout", ""}, {"time_layout", "2006-01-02"}, {"time_layout", "rfc3339"}, {"time_layout", "2006-01-02 03:04:05"},
-		{"withdrawal_flow", ""}, {"withdrawal_flow", "A>"}, {"withdrawal_flow", "A>B*>C"}, {"withdrawal_flow", "A*"}, {"withdrawal_flow", "A b>C"},
-		{"withdrawal_pace", ""}, {"withdrawal_pace", "New>Processing"}, {"withdrawal_pace", "New=30s"}, {"withdrawal_pace", "New>Completed=30s"}, {"withdrawal_pace", "New>Processing=0s"}, {"withdrawal_pace", "New>Processing=1.5s"},
-		{"withdrawal_pace", "New>Processing=-1s"}, {"withdrawal_pace", "New>Processing=30"}, {"withdrawal_pace", "New>Processing=30s,New>Cancelled=1m"}, {"withdrawal_pace", "New>Processing=30s,"}, {"withdrawal_pace", "New>Processing=36501d"},
-		{"invoice_expiry", ""}, {"invoice_expiry", "0s"}, {"invoice_expiry", "never,1h"}, {"invoice_expiry", "-1d"}, {"invoice_expiry", "90"},
+		{"", ""}, {"first-page", "1"}, {"first_page", ""}, {"first_page", "2"}, {"first_page", "-1"},
+		{"first_page", "01"},
+		{"default_page_size", "0"}, {"default_page_size", "1001"}, {"max_page_size", "5"}, {"list_order", "Newest"},
+		{"list_order", ""},
+		{"time_layout", ""}, {"time_layout", "2006-01-02"}, {"time_layout", "rfc3339"},
+		{"time_layout", "2006-01-02 03:04:05"},
+		{"withdrawal_flow", ""}, {"withdrawal_flow", "A>"}, {"withdrawal_flow", "A>B*>C"}, {"withdrawal_flow", "A*"},
+		{"withdrawal_flow", "A b>C"},
+		{"withdrawal_pace", ""}, {"withdrawal_pace", "New>Processing"}, {"withdrawal_pace", "New=30s"},
+		{"withdrawal_pace", "New>Completed=30s"}, {"withdrawal_pace", "New>Processing=0s"},
+		{"withdrawal_pace", "New>Processing=1.5s"},
+		{"withdrawal_pace", "New>Processing=-1s"}, {"withdrawal_pace", "New>Processing=30"},
+		{"withdrawal_pace", "New>Processing=30s,New>Cancelled=1m"}, {"withdrawal_pace", "New>Processing=30s,"},
+		{"withdrawal_pace", "New>Processing=36501d"},
+		{"invoice_expiry", ""}, {"invoice_expiry", "0s"}, {"invoice_expiry", "never,1h"}, {"invoice_expiry", "-1d"},
+		{"invoice_expiry", "90"},
 		{"invoice_statuses", "A,B"}, {"invoice_statuses", "A,A,B"}, {"invoice_states", "A,,B"},
-		{"rebate_percent", "-1"}, {"rebate_percent", "100.0001"}, {"rebate_percent", "1.00001"}, {"rebate_percent", "1,5"}, {"rebate_percent", "1e1"}, {"rebate_percent", "1."}, {"rebate_percent", ".5"},
-		{"callback_on_create", "maybe"}, {"callback_attempts", "0"}, {"callback_attempts", "51"}, {"callback_targets", "all"},
-		{"callback_backoff", "0s"}, {"callback_backoff", "61m"}, {"callback_backoff", "2"}, {"callback_timeout", "-1s"}, {"callback_timeout", "2m"},
-		{"rate_Btc", "0"}, {"rate_Btc", "-1"}, {"rate_Btc", "1000000000"}, {"rate_Btc", "0.0000000001"}, {"rate_Doge", "1"},
-		{"fiat_currency", "Btc"}, {"error_not_found", "404"}, {"error_not_found", "200:1"}, {"error_not_found", "404:x"},
+		{"rebate_percent", "-1"}, {"rebate_percent", "100.0001"}, {"rebate_percent", "1.00001"},
+		{"rebate_percent", "1,5"}, {"rebate_percent", "1e1"}, {"rebate_percent", "1."}, {"rebate_percent", ".5"},
+		{"callback_on_create", "maybe"}, {"callback_attempts", "0"}, {"callback_attempts", "51"},
+		{"callback_targets", "all"},
+		{"callback_backoff", "0s"}, {"callback_backoff", "61m"}, {"callback_backoff", "2"},
+		{"callback_timeout", "-1s"}, {"callback_timeout", "2m"},
+		{"rate_Btc", "0"}, {"rate_Btc", "-1"}, {"rate_Btc", "1000000000"}, {"rate_Btc", "0.0000000001"},
+		{"rate_Doge", "1"},
+		{"fiat_currency", "Btc"}, {"error_not_found", "404"}, {"error_not_found", "200:1"},
+		{"error_not_found", "404:x"},
 	} {
 		_, err := sandbox.New(set(bad[0], bad[1]))
 		if err == nil {
@@ -70,10 +84,12 @@ func TestSettingsRefused(t *testing.T) {
 			t.Errorf("%s=%q: %v does not name the setting", bad[0], bad[1], err)
 		}
 	}
-	if _, err := sandbox.New(set("withdrawal_flow", "A>B>C>B"), set("withdrawal_pace", "A>B=1s,B>C=1s,C>B=1s")); err == nil || !strings.Contains(err.Error(), "back") {
+	if _, err := sandbox.New(set("withdrawal_flow", "A>B>C>B"),
+		set("withdrawal_pace", "A>B=1s,B>C=1s,C>B=1s")); err == nil || !strings.Contains(err.Error(), "back") {
 		t.Errorf("a pace that never ends: %v", err)
 	}
-	for name, value := range map[string]string{"rate_Btc": "999999999.999999999", "rebate_percent": "100", "withdrawal_flow": "Only", "time_layout": "2006-01-02T15:04:05.000Z07:00"} {
+	for name, value := range map[string]string{"rate_Btc": "999999999.999999999", "rebate_percent": "100",
+		"withdrawal_flow": "Only", "time_layout": "2006-01-02T15:04:05.000Z07:00"} {
 		if _, err := sandbox.New(set(name, value)); err != nil {
 			t.Error(err)
 		}
@@ -87,7 +103,8 @@ func TestKeys(t *testing.T) {
 	}
 	b := newBox(t, sandbox.WithKey("till_sandbox_mine"))
 	same(t, b.ok(b.sendAs("till_sandbox_mine", "GET", "/api/invites", "")), `[]`)
-	for _, key := range []string{"", "mine", "till_sandbox_", "till_sandbox_a b", "till_sandbox_é", "till_sandbox_a\n"} {
+	for _, key := range []string{"", "mine", "till_sandbox_", "till_sandbox_a b", "till_sandbox_é",
+		"till_sandbox_a\n"} {
 		if _, err := sandbox.New(sandbox.WithKey(key)); err == nil {
 			t.Errorf("the key %q was taken", key)
 		}

@@ -163,7 +163,8 @@ func ExampleServer_RedeemInvite() {
 func ExampleWithSetting() {
 	t := new(T)
 	defer t.Done()
-	box := sandbox.Start(t, sandbox.WithSetting("first_page", "0"), sandbox.WithSetting("page_out_of_range", "reject"), sandbox.WithSeed("demo"))
+	box := sandbox.Start(t, sandbox.WithSetting("first_page", "0"),
+		sandbox.WithSetting("page_out_of_range", "reject"), sandbox.WithSeed("demo"))
 	client := clientOf(t, box)
 
 	for _, page := range []int{0, 1} {

@@ -85,7 +85,8 @@ func askIDs(box *sandbox.Running) (status int, err error) {
 func ownGoroutines() (all []string) {
 	buf := make([]byte, 1<<20)
 	for _, g := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		if strings.Contains(g, "net/http.(*Server)") || strings.Contains(g, "net/http.(*conn)") || strings.Contains(g, "net/http.(*connReader)") {
+		if strings.Contains(g, "net/http.(*Server)") || strings.Contains(g, "net/http.(*conn)") ||
+			strings.Contains(g, "net/http.(*connReader)") {
 			all = append(all, g)
 		}
 	}
@@ -171,7 +172,9 @@ func TestStartInParallel(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := client.Withdrawals.Create(t.Context(), api.CreateWithdrawal{
-				Currency: api.Currency{Kind: api.Crypto, Code: "Btc"}, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 5}, Address: "bc1q", ExternalOrderID: order,
+				Currency: api.Currency{Kind: api.Crypto, Code: "Btc"},
+				Amount:   api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 5}, Address: "bc1q",
+				ExternalOrderID: order,
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +198,8 @@ func FuzzStart(f *testing.F) {
 		f.Add(title)
 	}
 	f.Fuzz(func(t *testing.T, title string) {
-		id, err := client.Invoices.Create(t.Context(), api.CreateInvoice{Title: title, Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Items: []api.InvoiceItem{{Name: "Tea", Amount: 1}}})
+		id, err := client.Invoices.Create(t.Context(), api.CreateInvoice{Title: title,
+			Currency: api.Currency{Kind: api.Fiat, Code: "Usd"}, Items: []api.InvoiceItem{{Name: "Tea", Amount: 1}}})
 		if err != nil {
 			return // an invalid title
 		}

@@ -38,10 +38,12 @@ func sharedBox(t testing.TB, path string, opts ...sandbox.Option) box {
 // everythingIn returns everything that the interface shows of a state, and the balances.
 func (b box) everythingIn(resellers ...string) string {
 	b.t.Helper()
-	all := []any{b.Identity(), b.post(listPath+"?page_size=1000", everything), b.get("/api/invites"), b.get("/api/resellers"), b.get("/api/resellers/ids"), b.Swaps()}
+	all := []any{b.Identity(), b.post(listPath+"?page_size=1000", everything), b.get("/api/invites"),
+		b.get("/api/resellers"), b.get("/api/resellers/ids"), b.Swaps()}
 	for _, id := range resellers {
 		all = append(all, b.get("/api/reseller/stats?id="+id), b.get("/api/reseller/balance?id="+id),
-			b.post("/api/reseller/invoice/list?page_size=1000&id="+id, "{}"), b.post("/api/reseller/withdraw/list?page_size=1000&id="+id, everything))
+			b.post("/api/reseller/invoice/list?page_size=1000&id="+id, "{}"),
+			b.post("/api/reseller/withdraw/list?page_size=1000&id="+id, everything))
 	}
 	for _, c := range sandbox.Currencies() {
 		all = append(all, b.Balance(c.Code))
@@ -57,11 +59,14 @@ func TestStateSurvivesRestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "a?b#c%20 ü&_pragma=x", "box.db")
 	b := fileBox(t, path, sandbox.WithSeed("demo"))
 	id, key := b.reseller("Shop")
-	invoice := decode(t, b.sendAs(key, "POST", "/api/invoice", `{"title":"ü","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"2500"}]}`).Body.String()).(string)
+	invoice := decode(t, b.sendAs(key, "POST", "/api/invoice",
+		`{"title":"ü","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"2500"}]}`).Body.String()).(string)
 	must(t, b.PayInvoice(invoice))
-	w := b.create(createPath, `{"currency":{"Crypto":"Ltc"},"amount":{"Crypto":{"Ltc":100100000000000}},"address":"a","external_order_id":"9007199254740993"}`)
+	w := b.create(createPath, `{"currency":{"Crypto":"Ltc"},"amount":{"Crypto":{"Ltc":100100000000000}},"address":"a",`+
+		`"external_order_id":"9007199254740993"}`)
 	must(t, b.AdvanceWithdrawal(w, "Cancelled"))
-	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a","memo":"m"}`) // swaps
+	b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":100100000000000}},"address":"a",`+
+		`"memo":"m"}`) // swaps
 	var ids []string
 	for _, v := range b.get("/api/resellers/ids").([]any) {
 		ids = append(ids, v.(string))
@@ -82,7 +87,8 @@ func TestStateSurvivesRestart(t *testing.T) {
 		t.Error("the key is in the file")
 	}
 	again.refused(again.sendAs(b.Key(), "GET", "/api/invites", ""), 401, "unauthorized")
-	for name, mode := range map[string]os.FileMode{"": 0o600, "-wal": 0o600, "-shm": 0o600, ".lock": 0o600, "/..": 0o700} {
+	for name, mode := range map[string]os.FileMode{"": 0o600, "-wal": 0o600, "-shm": 0o600, ".lock": 0o600,
+		"/..": 0o700} {
 		info, err := os.Stat(filepath.Clean(path + name))
 		if err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
@@ -106,7 +112,8 @@ func TestStateIsShared(t *testing.T) {
 	}
 	same(t, at(t, one.get(getPath+id), "current"), `"Cancelled"`)
 	_, key := two.reseller("Shop")
-	if got := one.sendAs(key, "POST", "/api/invoice", `{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"1"}]}`); got.Code != 200 {
+	if got := one.sendAs(key, "POST", "/api/invoice",
+		`{"title":"t","currency":{"Fiat":"Usd"},"items":[{"name":"x","amount":"1"}]}`); got.Code != 200 {
 		t.Errorf("a key of the other server: %d %s", got.Code, got.Body)
 	}
 	old := one.Identity()
@@ -144,7 +151,8 @@ func TestStateBeginsOnce(t *testing.T) {
 		}
 		wg.Wait()
 		b := fileBox(t, path)
-		if slices.Sort(ids); ids[0] != b.Identity() || ids[7] != b.Identity() || b.Balance("Btc") != 1_000_000_00000000+8 {
+		if slices.Sort(ids); ids[0] != b.Identity() || ids[7] != b.Identity() ||
+			b.Balance("Btc") != 1_000_000_00000000+8 {
 			t.Fatalf("%v, and then %s with %d", ids, b.Identity(), b.Balance("Btc"))
 		}
 	}
@@ -195,10 +203,12 @@ func TestStateOfSomethingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Close()
-	for path, says := range map[string]string{other: "something else", text: "not a database", dir: dir, filepath.Join(text, "x"): "not a directory", damaged: "damaged", newer: "version"} {
+	for path, says := range map[string]string{other: "something else", text: "not a database", dir: dir,
+		filepath.Join(text, "x"): "not a directory", damaged: "damaged", newer: "version"} {
 		before, _ := os.ReadFile(path)
 		_, err := sandbox.New(sandbox.WithState(path))
-		if bad, ok := errors.AsType[*sandbox.StateError](err); !ok || !strings.Contains(bad.Error(), says) || !strings.Contains(bad.Error(), path) {
+		if bad, ok := errors.AsType[*sandbox.StateError](err); !ok || !strings.Contains(bad.Error(), says) ||
+			!strings.Contains(bad.Error(), path) {
 			t.Errorf("%s: %v", path, err)
 		}
 		if after, _ := os.ReadFile(path); path != newer && path != damaged && !bytes.Equal(before, after) {
@@ -217,9 +227,8 @@ func TestStateThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec("CREATE TRIGGER full BEFORE INSERT ON commits BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = db.Exec("CREATE TRIGGER full BEFORE INSERT ON commits BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+	must(t, err)
 	balance := b.Balance("Btc")
 	b.refused(b.send("POST", createPath, btcBody), 500, "internal_error", "the disk is full")
 	if b.Balance("Btc") != balance {
@@ -295,7 +304,8 @@ func TestStateHasOneServer(t *testing.T) {
 	refused := func(by string, open sandbox.Option) {
 		t.Helper()
 		_, err := sandbox.New(open)
-		if _, ok := errors.AsType[*sandbox.StateError](err); !ok || !errors.Is(err, sandbox.ErrInUse) || !strings.HasSuffix(err.Error(), by) {
+		if _, ok := errors.AsType[*sandbox.StateError](err); !ok || !errors.Is(err, sandbox.ErrInUse) ||
+			!strings.HasSuffix(err.Error(), by) {
 			t.Errorf("opened beside %s: %v", by, err)
 		}
 	}

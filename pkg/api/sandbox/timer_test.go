@@ -40,7 +40,8 @@ func TestKeepsTimeInMemory(t *testing.T) {
 
 func keepsTime(t *testing.T, s *Server) {
 	for range 2 { // at the second withdrawal, nothing else is due
-		w := &store.Withdrawal{ID: store.NewUUID(), Account: *s.store.Merchant.Load(), Currency: "Btc", Amount: money.Amount{Code: "Btc", Minor: 1}, Address: "a"}
+		w := &store.Withdrawal{ID: store.NewUUID(), Account: *s.store.Merchant.Load(), Currency: "Btc",
+			Amount: money.Amount{Code: "Btc", Minor: 1}, Address: "a"}
 		if err := s.store.AddWithdrawal(w); err != nil {
 			t.Fatal(err)
 		}

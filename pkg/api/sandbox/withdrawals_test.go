@@ -64,7 +64,8 @@ func TestWithdrawalAbsentFields(t *testing.T) {
 
 func TestWithdrawalRefused(t *testing.T) {
 	// Each case changes one thing of a good body.
-	good := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q","callback":"https://a.example","external_order_id":"7","memo":"m"}`
+	good := `{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500}},"address":"bc1q",` +
+		`"callback":"https://a.example","external_order_id":"7","memo":"m"}`
 	swap := func(old, new string) string {
 		if !strings.Contains(good, old) {
 			t.Fatalf("no %s in the good body", old)
@@ -182,7 +183,8 @@ func TestWithdrawalFiatEquivalent(t *testing.T) {
 	b = newBox(t)
 	id = b.create(createPath, `{"currency":{"Fiat":"Eur"},"amount":{"Fiat":{"EUR":100}},"address":"DE00"}`)
 	same(t, at(t, b.get(getPath+id), "currency"), `{"Fiat":"Eur"}`)
-	b.refused(b.send("POST", createPath, `{"currency":{"Crypto":"Eth"},"amount":{"Fiat":{"KWD":9223372036854775807}},"address":"a"}`), 422, "amount_too_large", "Eth")
+	b.refused(b.send("POST", createPath, `{"currency":{"Crypto":"Eth"},"amount":{"Fiat":{"KWD":9223372036854775807}},`+
+		`"address":"a"}`), 422, "amount_too_large", "Eth")
 }
 
 func TestWithdrawalDuplicateOrderID(t *testing.T) {
@@ -211,7 +213,8 @@ func TestWithdrawalStatuses(t *testing.T) {
 	*b.now = start.Add(90*1e9 + 5)
 	must(t, b.AdvanceWithdrawal(id, "Processing"))
 	got := b.get(getPath + id)
-	same(t, at(t, got, "statuses"), `[{"status":"New","at":"2026-05-03T10:00:00"},{"status":"Processing","at":"2026-05-03T10:01:30"}]`)
+	same(t, at(t, got, "statuses"), `[{"status":"New","at":"2026-05-03T10:00:00"},{"status":"Processing",`+
+		`"at":"2026-05-03T10:01:30"}]`)
 	same(t, at(t, got, "current"), `"Processing"`)
 	for _, status := range []string{"New", "Cancelled", "Processing", "completed", ""} {
 		if err := b.AdvanceWithdrawal(id, status); err == nil {
@@ -247,7 +250,8 @@ func TestWithdrawalOfAnotherAccount(t *testing.T) {
 	_, key := b.reseller("r")
 	id := b.create(createPath, btcBody)
 	b.refused(b.sendAs(key, "GET", getPath+id, ""), 404, "not_found")
-	same(t, at(t, b.ok(b.sendAs(key, "POST", "/api/merchant_withdrawal/list", `{"currencies":[],"tags":[]}`)), "total"), "0")
+	same(t, at(t, b.ok(b.sendAs(key, "POST", "/api/merchant_withdrawal/list", `{"currencies":[],"tags":[]}`)),
+		"total"), "0")
 	b.refused(b.send("GET", getPath+"nothing", ""), 404, "not_found", "nothing")
 	b.ok(b.send("GET", getPath+strings.ToUpper(id), ""))
 }

@@ -8,9 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -270,131 +268,6 @@ func orderID(in *wire.Object) string {
 		return strconv.FormatInt(in.Integer("order_id"), 10)
 	}
 	return in.Text("order_id")
-}
-
-func (p *seedReader) invoice(in *wire.Object) {
-	v := &store.Invoice{ID: p.id(in, "id"), Account: p.account(in),
-		Title: in.TextOr("title", fmt.Sprintf("Invoice %d", len(p.d.Invoices)+1))}
-	if in.Has("order_id") {
-		text := orderID(in)
-		v.OrderID = &text
-	}
-	if in.Has("number") {
-		n := in.Integer("number")
-		v.Number = &n
-	}
-	v.Callback = in.URLOr("callback", "")
-	p.items(in, v)
-	p.phase(in, v)
-	if p.err != nil {
-		return
-	}
-	p.d.Invoices = append(p.d.Invoices, v)
-	if v.Phase == store.Paid {
-		got := v.Payment()
-		p.book(v.Account, store.Balance, got.Code, got.Minor)
-		p.book(v.Account, store.Volume, got.Code, got.Minor)
-		p.book(v.Account, store.Rebates, got.Code, v.Rebate)
-	}
-}
-
-// items reads what an invoice is for, in one currency: items, their total, or both.
-func (p *seedReader) items(in *wire.Object, v *store.Invoice) {
-	if in.Has("currency") {
-		v.Currency = p.code(in, "currency")
-	}
-	positive := func(in *wire.Object, key string) int64 {
-		m := p.positive(in, key, "")
-		if v.Currency = cmp.Or(v.Currency, m.Code); m.Code != "" && m.Code != v.Currency {
-			in.FailAt(key, "is in %s, and the invoice in %s", m.Code, v.Currency)
-		}
-		return m.Minor
-	}
-	listed := in.Has("items")
-	if listed && len(in.Array("items")) == 0 && !p.whole {
-		in.FailAt("items", "is empty; leave it out, or name at least one")
-	}
-	v.Items = []store.Item{}
-	p.each(in, "items", "name amount", func(one *wire.Object) {
-		name, minor := one.Text("name"), positive(one, "amount")
-		if v.Total > math.MaxInt64-minor {
-			in.FailAt("items", "add up to more than an int64 of minor units can hold")
-		}
-		v.Total += minor
-		v.Items = append(v.Items, store.Item{Name: name, Amount: strconv.FormatInt(minor, 10)})
-	})
-	if !listed {
-		v.Total = positive(in, "total")
-		v.Items = append(v.Items, store.Item{Name: v.Title, Amount: strconv.FormatInt(v.Total, 10)})
-	} else if len(v.Items) > 0 && in.Has("total") {
-		if total := positive(in, "total"); total != v.Total {
-			in.FailAt("total", "is %d minor units, and the items add up to %d", total, v.Total)
-		}
-	}
-	if v.Currency == "" {
-		in.FailAt("currency", "is missing, and no amount names one")
-	}
-}
-
-// phase reads the phase of an invoice, from its status or, in a dump, from its number, and the fields that
-// depend on it.
-func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
-	statuses := p.Terms.InvoiceStatuses[:]
-	switch {
-	case in.Has("status") && in.Has("phase"):
-		in.FailAt("status", "and phase say the same; leave one out")
-	case in.Has("status"):
-		status := in.Text("status")
-		if v.Phase = store.InvoicePhase(slices.Index(statuses, status)); v.Phase < 0 {
-			in.FailAt("status", "is %q; it must be %s", refusal.Shorten(status), strings.Join(statuses, " or "))
-		}
-	case in.Has("phase"):
-		n := in.Integer("phase")
-		if v.Phase = store.InvoicePhase(n); n < int64(store.Awaiting) || n > int64(store.Expired) {
-			in.FailAt("phase", "is %d; it must be 0 (waits for payment), 1 (paid) or 2 (expired)", n)
-		}
-	case in.Has("paid_at"):
-		v.Phase = store.Paid
-	case in.Has("expired_at"):
-		v.Phase = store.Expired
-	}
-	isPaid := v.Phase == store.Paid
-	for _, key := range []string{"paid_at", "paid"} {
-		if in.Has(key) && !isPaid {
-			in.FailAt(key, "belongs to a paid invoice only")
-		}
-	}
-	if in.Has("expired_at") && v.Phase != store.Expired {
-		in.FailAt("expired_at", "belongs to an expired invoice only")
-	}
-	v.ExpiredAt = p.time(in, "expired_at", time.Time{})
-	v.FailedAt = p.time(in, "failed_at", time.Time{})
-	v.Created = p.time(in, "created",
-		p.time(in, "paid_at", p.time(in, "expired_at", p.time(in, "failed_at", p.now))))
-	if p.err != nil {
-		return
-	}
-	earns := isPaid && v.Account != p.d.Merchant
-	if isPaid {
-		v.PaidAt = p.time(in, "paid_at", v.Created)
-	}
-	switch {
-	case in.Has("paid"):
-		v.Paid = p.positive(in, "paid", v.Currency)
-	case isPaid && !p.whole:
-		var err error
-		if v.Paid, err = p.Terms.Paid(v); err != nil {
-			in.FailAt("", "%v", err)
-		}
-	}
-	if earns && !p.whole {
-		v.Rebate = p.Terms.Rebate(v.Payment().Minor)
-	}
-	v.Rebate = in.IntegerOr("rebate", v.Rebate)
-	if v.Rebate < 0 || v.Rebate > v.Payment().Minor || v.Rebate > 0 && !earns {
-		in.FailAt("rebate",
-			"is %d; it must be a part of the total, of an invoice that is paid and a reseller's", v.Rebate)
-	}
 }
 
 // balance reads what an account holds in the end: "1.5 Btc" for the merchant, or an object that names the

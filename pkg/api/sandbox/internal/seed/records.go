@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -138,6 +140,131 @@ func (p *seedReader) key(in *wire.Object, r *store.Reseller) {
 	p.keys[r.Key] = true
 }
 
+func (p *seedReader) invoice(in *wire.Object) {
+	v := &store.Invoice{ID: p.id(in, "id"), Account: p.account(in),
+		Title: in.TextOr("title", fmt.Sprintf("Invoice %d", len(p.d.Invoices)+1))}
+	if in.Has("order_id") {
+		text := orderID(in)
+		v.OrderID = &text
+	}
+	if in.Has("number") {
+		n := in.Integer("number")
+		v.Number = &n
+	}
+	v.Callback = in.URLOr("callback", "")
+	p.items(in, v)
+	p.phase(in, v)
+	if p.err != nil {
+		return
+	}
+	p.d.Invoices = append(p.d.Invoices, v)
+	if v.Phase == store.Paid {
+		got := v.Payment()
+		p.book(v.Account, store.Balance, got.Code, got.Minor)
+		p.book(v.Account, store.Volume, got.Code, got.Minor)
+		p.book(v.Account, store.Rebates, got.Code, v.Rebate)
+	}
+}
+
+// items reads what an invoice is for, in one currency: items, their total, or both.
+func (p *seedReader) items(in *wire.Object, v *store.Invoice) {
+	if in.Has("currency") {
+		v.Currency = p.code(in, "currency")
+	}
+	positive := func(in *wire.Object, key string) int64 {
+		m := p.positive(in, key, "")
+		if v.Currency = cmp.Or(v.Currency, m.Code); m.Code != "" && m.Code != v.Currency {
+			in.FailAt(key, "is in %s, and the invoice in %s", m.Code, v.Currency)
+		}
+		return m.Minor
+	}
+	listed := in.Has("items")
+	if listed && len(in.Array("items")) == 0 && !p.whole {
+		in.FailAt("items", "is empty; leave it out, or name at least one")
+	}
+	v.Items = []store.Item{}
+	p.each(in, "items", "name amount", func(one *wire.Object) {
+		name, minor := one.Text("name"), positive(one, "amount")
+		if v.Total > math.MaxInt64-minor {
+			in.FailAt("items", "add up to more than an int64 of minor units can hold")
+		}
+		v.Total += minor
+		v.Items = append(v.Items, store.Item{Name: name, Amount: strconv.FormatInt(minor, 10)})
+	})
+	if !listed {
+		v.Total = positive(in, "total")
+		v.Items = append(v.Items, store.Item{Name: v.Title, Amount: strconv.FormatInt(v.Total, 10)})
+	} else if len(v.Items) > 0 && in.Has("total") {
+		if total := positive(in, "total"); total != v.Total {
+			in.FailAt("total", "is %d minor units, and the items add up to %d", total, v.Total)
+		}
+	}
+	if v.Currency == "" {
+		in.FailAt("currency", "is missing, and no amount names one")
+	}
+}
+
+// phase reads the phase of an invoice, from its status or, in a dump, from its number, and the fields that
+// depend on it.
+func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
+	statuses := p.Terms.InvoiceStatuses[:]
+	switch {
+	case in.Has("status") && in.Has("phase"):
+		in.FailAt("status", "and phase say the same; leave one out")
+	case in.Has("status"):
+		status := in.Text("status")
+		if v.Phase = store.InvoicePhase(slices.Index(statuses, status)); v.Phase < 0 {
+			in.FailAt("status", "is %q; it must be %s", refusal.Shorten(status), strings.Join(statuses, " or "))
+		}
+	case in.Has("phase"):
+		n := in.Integer("phase")
+		if v.Phase = store.InvoicePhase(n); n < int64(store.Awaiting) || n > int64(store.Expired) {
+			in.FailAt("phase", "is %d; it must be 0 (waits for payment), 1 (paid) or 2 (expired)", n)
+		}
+	case in.Has("paid_at"):
+		v.Phase = store.Paid
+	case in.Has("expired_at"):
+		v.Phase = store.Expired
+	}
+	isPaid := v.Phase == store.Paid
+	for _, key := range []string{"paid_at", "paid"} {
+		if in.Has(key) && !isPaid {
+			in.FailAt(key, "belongs to a paid invoice only")
+		}
+	}
+	if in.Has("expired_at") && v.Phase != store.Expired {
+		in.FailAt("expired_at", "belongs to an expired invoice only")
+	}
+	v.ExpiredAt = p.time(in, "expired_at", time.Time{})
+	v.FailedAt = p.time(in, "failed_at", time.Time{})
+	v.Created = p.time(in, "created",
+		p.time(in, "paid_at", p.time(in, "expired_at", p.time(in, "failed_at", p.now))))
+	if p.err != nil {
+		return
+	}
+	earns := isPaid && v.Account != p.d.Merchant
+	if isPaid {
+		v.PaidAt = p.time(in, "paid_at", v.Created)
+	}
+	switch {
+	case in.Has("paid"):
+		v.Paid = p.positive(in, "paid", v.Currency)
+	case isPaid && !p.whole:
+		var err error
+		if v.Paid, err = p.Terms.Paid(v); err != nil {
+			in.FailAt("", "%v", err)
+		}
+	}
+	if earns && !p.whole {
+		v.Rebate = p.Terms.Rebate(v.Payment().Minor)
+	}
+	v.Rebate = in.IntegerOr("rebate", v.Rebate)
+	if v.Rebate < 0 || v.Rebate > v.Payment().Minor || v.Rebate > 0 && !earns {
+		in.FailAt("rebate",
+			"is %d; it must be a part of the total, of an invoice that is paid and a reseller's", v.Rebate)
+	}
+}
+
 func (p *seedReader) withdrawal(in *wire.Object) {
 	w := &store.Withdrawal{Account: p.account(in), Address: in.Text("address"), Memo: in.TextOr("memo", ""),
 		Callback: in.URLOr("callback", "")}
@@ -232,4 +359,84 @@ func (p *seedReader) swap(in *wire.Object) {
 	p.d.Swaps = append(p.d.Swaps, s)
 	p.book(s.Account, store.Balance, s.From, -s.Taken)
 	p.book(s.Account, store.Balance, s.To, s.Given)
+}
+
+// A Dump is a whole state as one JSON value. Its lists are in order of creation; invoices and withdrawals are
+// grouped by account. It has only hashes of the keys of resellers.
+type Dump struct {
+	Format      string              `json:"format"`
+	Merchant    string              `json:"merchant_id"`
+	ClockAhead  int64               `json:"clock_ahead_seconds"`
+	Balances    []store.Move        `json:"balances"`
+	Invites     []*store.Invite     `json:"invites"`
+	Resellers   []*store.Reseller   `json:"resellers"`
+	Invoices    []*store.Invoice    `json:"invoices"`
+	Withdrawals []*store.Withdrawal `json:"withdrawals"`
+	Deliveries  []*store.Delivery   `json:"deliveries"`
+	Swaps       []store.Swap        `json:"swaps"`
+	Faults      []store.Fault       `json:"faults"`
+}
+
+const dumpFormat = "till-sandbox/1"
+
+// DumpOf returns the whole state of a store.
+func DumpOf(s *store.Store) (d Dump) {
+	d = Dump{Format: dumpFormat, Balances: []store.Move{}, Resellers: []*store.Reseller{}, Invoices: []*store.Invoice{},
+		Withdrawals: []*store.Withdrawal{}, Swaps: []store.Swap{}}
+	s.Read(func(st *store.State) {
+		d.Merchant, d.ClockAhead = st.Merchant, int64(st.Offset/time.Second)
+		d.Invites, d.Deliveries = copies(st.InviteOrder), copies(st.DeliveryOrder)
+		for _, id := range append([]string{st.Merchant}, st.ResellerIDs...) {
+			if r := st.Resellers[id]; r != nil {
+				d.Resellers = append(d.Resellers, copies([]*store.Reseller{r})...)
+			}
+			a := st.Accounts[id]
+			for _, b := range []store.Book{store.Balance, store.Volume, store.Rebates} {
+				for _, c := range money.Registry {
+					if minor := a.Books[store.Line{Book: b, Code: c.Code}]; minor != 0 {
+						d.Balances = append(d.Balances, store.Move{Account: id, Book: b, Code: c.Code, Delta: minor})
+					}
+				}
+			}
+			d.Invoices = append(d.Invoices, copies(a.Invoices)...)
+			d.Withdrawals = append(d.Withdrawals, copies(a.Withdrawals)...)
+		}
+		d.Swaps = append(d.Swaps, st.Swaps...)
+		d.Faults = s.ListFaults()
+	})
+	return d
+}
+
+func copies[R any](records []*R) []*R {
+	all := make([]*R, len(records))
+	for i, r := range records {
+		all[i] = new(*r)
+	}
+	return all
+}
+
+// FromJSON returns the change that begins a state with a seed in JSON.
+func (o *Maker) FromJSON(seed []byte) (store.Change, error) {
+	ids := o.newIDs(seed)
+	d, err := o.readSeed(seed, ids)
+	if err != nil {
+		return store.Change{}, err
+	}
+	offset := int64(time.Duration(d.ClockAhead) * time.Second)
+	c := store.Change{Begin: &store.Beginning{ID: store.NewUUID(), Merchant: d.Merchant, IDs: ids}, Offset: &offset,
+		Swaps: d.Swaps}
+	then(&c, d.Invites, func(v *store.Invite) store.Change { return store.Change{Invite: v} })
+	then(&c, d.Resellers, func(r *store.Reseller) store.Change { return store.Change{Reseller: r} })
+	then(&c, d.Invoices, func(v *store.Invoice) store.Change { return store.Change{Invoice: v} })
+	then(&c, d.Withdrawals, func(w *store.Withdrawal) store.Change { return store.Change{Withdrawal: w} })
+	then(&c, d.Deliveries, func(v *store.Delivery) store.Change { return store.Change{Delivery: v} })
+	c.Then = append(c.Then, store.Change{Moves: d.Balances})
+	then(&c, d.Faults, func(f store.Fault) store.Change { return store.Change{Fault: &f} })
+	return c, nil
+}
+
+func then[R any](c *store.Change, records []R, change func(R) store.Change) {
+	for _, r := range records {
+		c.Then = append(c.Then, change(r))
+	}
 }

@@ -1,12 +1,102 @@
 package store
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
+
+// KeyHash is the hash of a key. The state looks keys up by hash, so that the time does not reveal how much of
+// a key is right.
+type KeyHash [sha256.Size]byte
+
+func HashKey(key string) KeyHash { return sha256.Sum256([]byte(key)) }
+
+// MarshalText returns the hash in hexadecimal, so that a saved reseller includes it.
+func (h KeyHash) MarshalText() ([]byte, error) {
+	return []byte(hex.EncodeToString(h[:])), nil
+}
+
+func (h *KeyHash) UnmarshalText(text []byte) error {
+	raw, err := hex.DecodeString(string(text))
+	if err == nil && len(raw) != len(h) {
+		err = errors.New("the hash of a key has another length")
+	}
+	copy(h[:], raw)
+	return err
+}
+
+func NewUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return formatUUID(b)
+}
+
+func formatUUID(b [16]byte) string {
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// IDs makes the ids and keys of the records of a state: random ones or, with a seed, the same ones every
+// time. Each kind of record has a sequence of its own.
+type IDs struct {
+	seed string // empty: random
+
+	mu   sync.Mutex
+	made map[string]int // by kind
+}
+
+// NewIDs returns a maker of ids. Without a seed they are random. Two states with different seeds have no id
+// in common.
+func NewIDs(seed string) *IDs { return &IDs{seed: seed, made: map[string]int{}} }
+
+func (g *IDs) next(kind string) (b [sha256.Size]byte) {
+	if g.seed == "" {
+		rand.Read(b[:]) // never fails
+		return b
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.made[kind]++
+	return sha256.Sum256(fmt.Appendf(nil, "%s %s %d", g.seed, kind, g.made[kind]))
+}
+
+// UUID returns the next UUID of a kind, in the form of version 4.
+func (g *IDs) UUID(kind string) string {
+	b := g.next(kind)
+	return formatUUID([16]byte(b[:16]))
+}
+
+// Text returns the next text of a kind: 26 letters and digits that nobody can guess unless they know the
+// seed.
+func (g *IDs) Text(kind string) string {
+	b := g.next(kind)
+	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:16])
+}
+
+// Withdrawal returns the next id of a withdrawal, in the form of the setting id_format. The interface says
+// only that it is a string.
+func (g *IDs) Withdrawal(format string) string {
+	switch format {
+	case "text":
+		return "W-" + g.Text("withdrawal")[:16]
+	case "digits":
+		b := g.next("withdrawal")
+		return strconv.FormatUint(1e17+binary.BigEndian.Uint64(b[:])%9e17, 10)
+	}
+	return g.UUID("withdrawal")
+}
 
 // An Invite is an offer to become a reseller.
 type Invite struct {

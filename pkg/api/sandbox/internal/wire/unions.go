@@ -8,6 +8,7 @@ import (
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
+	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
 // A union is a shape of section 2.1: a value under the kind of its currency.
@@ -157,4 +158,29 @@ func (s *Rules) Known(kind string) string {
 		return codes
 	}
 	return "those in the setting currencies, which has none of this kind"
+}
+
+// Rules are the settings for how strictly a request is read and for the form of an answer.
+type Rules struct {
+	*store.Terms
+	FirstPage, EmptyPageCount              int64
+	DefaultPageSize, MaxPageSize           int64
+	PageSizeTooLarge, PageOutOfRange       string
+	ListOrder, TagsMatch, PeriodEnd        string
+	UnknownInFilter, ReversedPeriod        string
+	TimeLayout, FilterTimes, CreatedLayout string
+	AbsentFields                           string
+	HistoryOrder, FiatAddress              string
+	MerchantIDOf, MerchantIDFormat         string
+	MinAmount, MaxAmount, MaxText          int64
+	AmountShown, MemoShown, IsTestnet      string
+	InvoiceStates                          [3]string // by phase
+	InvoiceFinished                        string
+	ChoosenUnpaid, ChoosenPaid, DueDate    string
+	BalanceRecord, CurrencyBalance         string
+	ZeroAmounts, StatsCodes, StatsZeros    string
+	RebateCodes, RebateCreated             string
+	UnknownKeys, UnknownParameters         string
+	EmptyText, ContentType                 string
+	CodeCase, FiatCodesIn                  string
 }

@@ -1,0 +1,229 @@
+package store
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"example.com/till/pkg/api/sandbox/internal/refusal"
+)
+
+// A Book is one column of an account.
+type Book string
+
+const (
+	Balance Book = "balance" // what can be withdrawn
+	Volume  Book = "volume"  // paid by customers, all time
+	Rebates Book = "rebates" // earned by a reseller, all time
+)
+
+// A Line is the position of one currency in a book.
+type Line struct {
+	Book Book
+	Code string
+}
+
+// An Account is what the merchant or one reseller owns.
+type Account struct {
+	ID          string
+	Books       map[Line]int64
+	Withdrawals []*Withdrawal // by time of creation
+	orderIDs    map[string]bool
+	Invoices    []*Invoice // by time of creation
+	invoiceIDs  map[string]bool
+}
+
+// A State is what the sandbox holds at one moment.
+type State struct {
+	ID          string // of the state itself, not of an account
+	Merchant    string
+	Offset      time.Duration // how far the sandbox's clock is ahead of the machine's
+	Accounts    map[string]*Account
+	Keys        map[KeyHash]string // to the id of the reseller
+	Withdrawals map[string]*Withdrawal
+	Invoices    map[string]*Invoice
+	Invites     map[string]*Invite
+	InviteOrder []*Invite
+	Resellers   map[string]*Reseller
+	ResellerIDs []string
+	Swaps       []Swap
+
+	Deliveries    map[string]*Delivery
+	DeliveryOrder []*Delivery
+	Pending       map[string][]*Delivery // by withdrawal, oldest first; no list is empty
+
+	Faults    []Fault // never changed in place
+	lastFault int64   // the number of the newest
+}
+
+// A Change is everything that one operation changes.
+type Change struct {
+	Begin      *Beginning  `json:"begin,omitempty"`
+	Offset     *int64      `json:"offset,omitempty"` // nanoseconds
+	Withdrawal *Withdrawal `json:"withdrawal,omitempty"`
+	Delivery   *Delivery   `json:"delivery,omitempty"`
+	Invoice    *Invoice    `json:"invoice,omitempty"`
+	Invite     *Invite     `json:"invite,omitempty"`
+	Reseller   *Reseller   `json:"reseller,omitempty"`
+	Moves      []Move      `json:"moves,omitempty"`
+	Swaps      []Swap      `json:"swaps,omitempty"`
+	Fault      *Fault      `json:"fault,omitempty"`  // a new one, or its counters
+	Mended     []string    `json:"mended,omitempty"` // ids of removed faults
+	Then       []Change    `json:"then,omitempty"`   // more of the same operation
+}
+
+// A Beginning replaces the state before it: it is the first change of every state. The ID is random, so that
+// two states never have the same one.
+type Beginning struct {
+	ID       string `json:"id"`
+	Merchant string `json:"merchant"`
+	IDs      *IDs   `json:"-"` // makes the further ids of this state
+}
+
+// A Move adds to one line of an account, or subtracts from it.
+type Move struct {
+	Account string `json:"account"`
+	Book    Book   `json:"book"`
+	Code    string `json:"code"`
+	Delta   int64  `json:"delta"`
+}
+
+func newState(b Beginning) State {
+	st := State{
+		ID:          b.ID,
+		Merchant:    b.Merchant,
+		Accounts:    map[string]*Account{},
+		Keys:        map[KeyHash]string{},
+		Withdrawals: map[string]*Withdrawal{},
+		Invoices:    map[string]*Invoice{},
+		Invites:     map[string]*Invite{},
+		Resellers:   map[string]*Reseller{},
+		Deliveries:  map[string]*Delivery{},
+		Pending:     map[string][]*Delivery{},
+	}
+	st.open(b.Merchant)
+	return st
+}
+
+func (st *State) open(id string) {
+	st.Accounts[id] = &Account{ID: id, Books: map[Line]int64{}, orderIDs: map[string]bool{},
+		invoiceIDs: map[string]bool{}}
+}
+
+// Account returns an account. An account whose key was valid a moment ago may be gone, because another
+// process has begun a new state.
+func (st *State) Account(id string) (*Account, error) {
+	if a := st.Accounts[id]; a != nil {
+		return a, nil
+	}
+	return nil, refusal.New(refusal.Unauthorized,
+		"The account of this API key is gone, the sandbox was reset meanwhile; make a new one.")
+}
+
+// credit returns the move that adds to a line. It refuses an int64 overflow.
+func (a *Account) credit(b Book, code string, minor int64) (Move, error) {
+	if a.Books[Line{b, code}] > math.MaxInt64-minor {
+		return Move{},
+			refusal.New(refusal.AmountTooLarge,
+				"The %s in %s would grow past what an int64 of minor units can hold; withdraw some first or use a smaller amount.", b, code)
+	}
+	return Move{a.ID, b, code, minor}, nil
+}
+
+// apply cannot fail, because the change was checked before. It stores copies of the records, which only the
+// state uses afterwards.
+func (st *State) apply(c Change) {
+	if c.Begin != nil {
+		*st = newState(*c.Begin)
+	}
+	if c.Offset != nil {
+		st.Offset = time.Duration(*c.Offset)
+	}
+	if c.Withdrawal != nil {
+		st.putWithdrawal(c.Withdrawal)
+	}
+	if c.Delivery != nil {
+		st.putDelivery(c.Delivery)
+	}
+	if c.Invoice != nil {
+		st.putInvoice(c.Invoice)
+	}
+	if c.Invite != nil {
+		st.putInvite(c.Invite)
+	}
+	if c.Reseller != nil {
+		st.putReseller(c.Reseller)
+	}
+	for _, m := range c.Moves {
+		st.Accounts[m.Account].Books[Line{m.Book, m.Code}] += m.Delta
+	}
+	st.Swaps = append(st.Swaps, c.Swaps...)
+	if c.Fault != nil {
+		st.putFault(c.Fault)
+	}
+	if c.Mended != nil {
+		st.mend(c.Mended)
+	}
+	for _, next := range c.Then {
+		st.apply(next)
+	}
+}
+
+// put stores a copy of a record under its id, in place of the old one, and reports whether there was none.
+func put[R any](records map[string]*R, id string, r *R) (kept *R, isNew bool) {
+	if old := records[id]; old != nil {
+		*old = *r
+		return old, false
+	}
+	kept = new(*r)
+	records[id] = kept
+	return kept, true
+}
+
+func (st *State) putWithdrawal(w *Withdrawal) {
+	if kept, isNew := put(st.Withdrawals, w.ID, w); isNew {
+		a := st.Accounts[w.Account]
+		a.Withdrawals = insert(a.Withdrawals, kept)
+		if w.OrderID != "" {
+			a.orderIDs[w.OrderID] = true
+		}
+	}
+}
+
+func (st *State) putInvoice(v *Invoice) {
+	if kept, isNew := put(st.Invoices, v.ID, v); isNew {
+		a := st.Accounts[v.Account]
+		a.Invoices = insert(a.Invoices, kept)
+		if v.OrderID != nil {
+			a.invoiceIDs[*v.OrderID] = true
+		}
+	}
+}
+
+func (st *State) putInvite(v *Invite) {
+	if kept, isNew := put(st.Invites, v.ID, v); isNew {
+		st.InviteOrder = append(st.InviteOrder, kept)
+	}
+}
+
+func (st *State) putReseller(r *Reseller) {
+	kept := *r
+	st.Resellers[r.ID] = &kept
+	st.ResellerIDs = append(st.ResellerIDs, r.ID)
+	st.Keys[r.Key] = r.ID
+	st.open(r.ID)
+}
+
+// Dated is a record with a time of creation, by which lists are ordered.
+type Dated interface{ MadeAt() time.Time }
+
+// insert adds a record in order of creation; records with equal times stay in order of arrival. It appends,
+// except after the clock was set back. The order lets a list find its period without reading every record.
+func insert[R Dated](records []R, r R) []R {
+	at := len(records)
+	if at > 0 && records[at-1].MadeAt().After(r.MadeAt()) {
+		at = sort.Search(at, func(i int) bool { return records[i].MadeAt().After(r.MadeAt()) })
+	}
+	return slices.Insert(records, at, r)
+}
