@@ -128,9 +128,7 @@ func states(b interface{ Deliveries() []sandbox.Delivery }) string {
 
 func wantStates(t testing.TB, b interface{ Deliveries() []sandbox.Delivery }, want string) {
 	t.Helper()
-	if got := states(b); got != want {
-		t.Errorf("the deliveries are %q, want %q", got, want)
-	}
+	equal(t, states(b), want, "the deliveries")
 }
 
 // reaches waits until the deliveries are as wanted.
@@ -193,9 +191,7 @@ func TestCallbackOnCreate(t *testing.T) {
 	id := b.withCallback(in.URL)
 	reaches(t, b, "New delivered 1")
 	b.mustAdvance(id, "Processing")
-	if got := in.told(t); got != "New Processing" {
-		t.Errorf("posted was %s", got)
-	}
+	equal(t, in.told(t), "New Processing", "posted was")
 }
 
 // TestCallbackRetries checks that a receiver that fails twice gets the same body three times, and later
@@ -219,9 +215,7 @@ func TestCallbackRetries(t *testing.T) {
 	}
 	close(retry)
 	reaches(t, b, "Processing delivered 3, Completed delivered 1")
-	if got := in.told(t); got != "Processing Processing Processing Completed" {
-		t.Errorf("posted was %s", got)
-	}
+	equal(t, in.told(t), "Processing Processing Processing Completed", "posted was")
 	posts := in.got()
 	if posts[0] != posts[1] || posts[1] != posts[2] {
 		t.Errorf("the bodies differ: %q", posts)
@@ -246,9 +240,7 @@ func TestCallbackGivenUp(t *testing.T) {
 	id := b.withCallback(in.URL)
 	b.mustAdvance(id, "Processing", "Completed")
 	reaches(t, b, "Processing failed 2, Completed delivered 1")
-	if got := in.told(t); got != "Processing Processing Completed" {
-		t.Errorf("posted was %s", got)
-	}
+	equal(t, in.told(t), "Processing Processing Completed", "posted was")
 }
 
 // TestCallbackUnanswered covers receivers that give no answer: no listener, no answer in time, or not HTTP.
@@ -522,9 +514,7 @@ func TestResendPending(t *testing.T) {
 		t.Errorf("a resend: %+v, %v", d, err)
 	}
 	reaches(t, b, "Processing delivered 3, Completed delivered 1")
-	if got := in.told(t); got != "Processing Processing Processing Completed" {
-		t.Errorf("posted was %s", got)
-	}
+	equal(t, in.told(t), "Processing Processing Processing Completed", "posted was")
 }
 
 // TestCallbacksSurvive checks that a state file keeps pending deliveries. The next server can resend them,
@@ -564,9 +554,7 @@ func TestCallbackAfterLeftover(t *testing.T) {
 	b = fileBox(t, path)
 	b.mustAdvance(id, "Completed")
 	wantStates(t, b, "Processing delivered 2, Completed delivered 1")
-	if got := in.told(t); got != "Processing Processing Completed" {
-		t.Errorf("posted was %s", got)
-	}
+	equal(t, in.told(t), "Processing Processing Completed", "posted was")
 }
 
 // TestCloseCutsCallbackOff checks that Close cuts off requests in flight and leaves no goroutine running.

@@ -58,12 +58,8 @@ func TestCheckoutInBrowser(t *testing.T) {
 		t.Fatalf("after the payment the browser is at %s, not at %s", at, thanks)
 	}
 	same(t, at(t, box.get(invoicePath+"?id="+id), "status"), `"Paid"`)
-	if got, want := <-origin, service.URL+" same-origin"; got != want {
-		t.Errorf("the form came with the origin %q, not %q", got, want)
-	}
-	if got := <-referers; got != "" {
-		t.Errorf("the shop was told %q", got)
-	}
+	equal(t, <-origin, service.URL+" same-origin", "the origin of the form")
+	equal(t, <-referers, "", "the shop was told")
 	b.Open(page)
 	b.Click("a")
 	if at := b.Loaded(); at != thanks {
@@ -250,9 +246,7 @@ func TestPagesInBrowser(t *testing.T) {
 				t.Errorf("%s, %s: it is %d wide", page.name, look, got)
 			}
 			picture := b.Picture(page.name + "-" + look.String())
-			if got := picture.Bounds().Dx(); got != look.Width {
-				t.Errorf("%s, %s: the picture is %d wide", page.name, look, got)
-			}
+			equal(t, picture.Bounds().Dx(), look.Width, "%s, %s: the width of the picture", page.name, look)
 			if chromium.Dark(picture) != (look.Scheme == "dark") {
 				t.Errorf("%s, %s: its ground is of the other kind", page.name, look)
 			}

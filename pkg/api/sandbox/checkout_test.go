@@ -37,9 +37,7 @@ func (b box) shows(w *httptest.ResponseRecorder, status int, pieces ...string) {
 		"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
 		"Referrer-Policy": "same-origin", "Content-Length": fmt.Sprint(w.Body.Len()),
 	} {
-		if got := header.Get(name); got != want {
-			b.t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		equal(b.t, header.Get(name), want, "%s", name)
 	}
 	body := w.Body.String()
 	_, style, _ := strings.Cut(body, "<style>")
@@ -79,9 +77,7 @@ func (b box) leads(w *httptest.ResponseRecorder, to string) {
 	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != to {
 		b.t.Fatalf("status %d to %q, want 303 to %q: %s", w.Code, w.Header().Get("Location"), to, w.Body)
 	}
-	if got := w.Header().Get("Cache-Control"); got != "no-store" {
-		b.t.Errorf("Cache-Control of the redirect: %q", got)
-	}
+	equal(b.t, w.Header().Get("Cache-Control"), "no-store", "Cache-Control of the redirect")
 }
 
 func shopInvoice(callback string) string {
@@ -108,9 +104,7 @@ func TestInvoicePage(t *testing.T) {
 	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Paid"`)
 	*b.now = start.Add(time.Hour)
 	b.leads(b.visit("POST", path+"/pay"), "https://shop.example/thanks?a=1&b=2") // a second push
-	if got := b.Balance("Usd") - before; got != 2501 {
-		t.Errorf("the balance grew by %d, want 2501", got)
-	}
+	equal(t, b.Balance("Usd")-before, 2501, "the balance grew by")
 	w = b.visit("GET", path)
 	b.shows(w, 200, ">Paid</span>", `<time datetime="2026-05-03T10:01:00Z">3 May 2026, 10:01:00 UTC</time>`,
 		`href="https://shop.example/thanks?a=1&amp;b=2">Return to the shop</a>`)
@@ -291,14 +285,10 @@ func TestFormAction(t *testing.T) {
 		return sources
 	}
 	id := b.create(invoicePath, shopInvoice("https://shop.example/thanks"))
-	if got := policy("/invoice/" + id); got != "http: https:" {
-		t.Errorf("form-action %s, want any address", got)
-	}
+	equal(t, policy("/invoice/"+id), "http: https:", "form-action")
 	b.visit("POST", "/invoice/"+id+"/pay")
 	for _, path := range []string{"/invoice/" + id, "/invoice/x"} {
-		if got := policy(path); got != "'none'" {
-			t.Errorf("%s: a page without a form has form-action %s", path, got)
-		}
+		equal(t, policy(path), "'none'", "%s: a page without a form has form-action", path)
 	}
 	for _, bad := range []string{"javascript:alert(1)", "data:text/html,x", "//shop.example/", "/thanks",
 		"ftp://shop.example/", "http:///x", "http:shop.example", "https://a b/"} {
@@ -340,16 +330,12 @@ func TestPageMethods(t *testing.T) {
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "ET", "X"} {
 		w := b.visit(method, page)
 		b.shows(w, 405, method)
-		if got := w.Header().Get("Allow"); got != "GET, HEAD" {
-			t.Errorf("%s: Allow %q", method, got)
-		}
+		equal(t, w.Header().Get("Allow"), "GET, HEAD", "%s: Allow", method)
 	}
 	for _, method := range []string{"GET", "PUT", "DELETE", "OPTIONS"} {
 		w := b.visit(method, pay)
 		b.shows(w, 405, method, `<a href="../`+id+`">Go to the invoice</a>`)
-		if got := w.Header().Get("Allow"); got != "POST" {
-			t.Errorf("%s: Allow %q", method, got)
-		}
+		equal(t, w.Header().Get("Allow"), "POST", "%s: Allow", method)
 	}
 	if w := b.visit("HEAD", pay); w.Code != 405 || w.Body.Len() != 0 {
 		t.Errorf("HEAD of %s: %d", pay, w.Code)
@@ -426,9 +412,7 @@ func TestOnlyOneOfManyClicksPays(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := b.Balance("Usd") - before; got != 2500 {
-		t.Errorf("the balance grew by %d, want 2500", got)
-	}
+	equal(t, b.Balance("Usd")-before, 2500, "the balance grew by")
 }
 
 func TestInvitePage(t *testing.T) {

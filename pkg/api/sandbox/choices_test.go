@@ -281,9 +281,7 @@ func TestCurrencyChoices(t *testing.T) {
 	same(t, b.get("/api/reseller/balance?id="+id), `{"Crypto":{"Eth":0},"Fiat":{"USD":250}}`)
 	// 2.50 Usd at 3 000 Usd an Eth of nine decimals is 833 333.3 gwei, rounded up.
 	withdrawal := b.create(createPath, `{"currency":{"Crypto":"Eth"},"amount":{"Fiat":{"USD":250}},"address":"a"}`)
-	if got := b.Balance("Eth"); got != 1_000_000_000_000_000-833_334 {
-		t.Errorf("%s left %d", withdrawal, got)
-	}
+	equal(t, b.Balance("Eth"), 1_000_000_000_000_000-833_334, "the balance after %s", withdrawal)
 
 	// Usd is first in the order of swaps here, and Btc first by default.
 	for order, from := range map[string]string{"Ltc,Usd,Btc": "Usd", "Ltc,Btc,Usd": "Btc"} {

@@ -37,9 +37,7 @@ func TestLoseCallback(t *testing.T) {
 		t.Errorf("the delivery is %s, want lost", d.State)
 	}
 	b.mustAdvance(id, "Completed")
-	if got := in.told(t); got != "Completed" {
-		t.Errorf("the receiver was told %q, want only Completed", got)
-	}
+	equal(t, in.told(t), "Completed", "the receiver was told")
 	wantStates(t, b, "Processing lost 0, Completed delivered 1")
 	b.counted("lose-callback:1/1") // Completed does not match
 	d, err := b.Resend(b.Deliveries()[0].ID)
@@ -99,9 +97,7 @@ func TestDelayCallback(t *testing.T) {
 			wantStates(t, b, "Processing pending 0, Completed pending 0")
 			must(t, b.AdvanceClock(time.Second))
 			reaches(t, b, "Processing delivered 1, Completed delivered 1")
-			if got := in.told(t); got != "Processing Completed" {
-				t.Errorf("the receiver was told %q", got)
-			}
+			equal(t, in.told(t), "Processing Completed", "the receiver was told")
 		})
 	}
 }
@@ -123,9 +119,7 @@ func TestDelayCallbackOutlivesTheServer(t *testing.T) {
 		reaches(t, b, "Processing delivered 1")
 		must(t, stop())
 	}
-	if got := len(in.got()); got != 2 {
-		t.Errorf("there were %d posts, want one by each", got)
-	}
+	equal(t, len(in.got()), 2, "posts")
 }
 
 // TestResendDelayedCallback checks that a person can post a delayed delivery earlier, and that it is not

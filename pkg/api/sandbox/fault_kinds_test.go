@@ -18,9 +18,7 @@ func TestDeliverTwice(t *testing.T) {
 		b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: "deliver-twice", Times: 1}))
 		before := b.Balance("Btc")
 		id := b.create(createPath, numbered)
-		if got := before - b.Balance("Btc"); got != 3000 {
-			t.Errorf("%d were taken, want 3000", got)
-		}
+		equal(t, before-b.Balance("Btc"), 3000, "taken")
 		list := b.post(listPath, everything)
 		same(t, at(t, list, "total"), "2")
 		same(t, at(t, list, "page_content", 1, "id"), fmt.Sprintf("%q", id)) // the newest comes first
@@ -33,9 +31,7 @@ func TestDeliverTwice(t *testing.T) {
 		b := newBox(t, set("duplicate_order_ids", "reject"), sandbox.WithFault(sandbox.Fault{Do: "deliver-twice"}))
 		b.create(createPath, numbered)
 		b.refused(b.send("POST", createPath, numbered), 422, "duplicate_order_id")
-		if got := b.withdrawals(); got != "1" {
-			t.Errorf("there are %s withdrawals, want 1", got)
-		}
+		equal(t, b.withdrawals(), "1", "withdrawals")
 	})
 	t.Run("the answer is lost", func(t *testing.T) {
 		b := newBox(t, sandbox.WithFault(sandbox.Fault{On: createOp, Do: "deliver-twice"}),
@@ -45,9 +41,7 @@ func TestDeliverTwice(t *testing.T) {
 			t.Error("there was an answer")
 		}
 		<-l.ended
-		if got := b.withdrawals(); got != "2" {
-			t.Errorf("there are %s withdrawals, want 2", got)
-		}
+		equal(t, b.withdrawals(), "2", "withdrawals")
 	})
 }
 
@@ -119,9 +113,7 @@ func TestStatusRetryAfter(t *testing.T) {
 	for do, want := range map[string]string{"status=429,retry-after=5": "5", "status=503,bare,retry-after=0": "0",
 		"status=429": ""} {
 		b := newBox(t, sandbox.WithFault(sandbox.Fault{Do: do}))
-		if got := b.send("GET", "/api/invites", "").Header().Get("Retry-After"); got != want {
-			t.Errorf("%s: Retry-After is %q, want %q", do, got, want)
-		}
+		equal(t, b.send("GET", "/api/invites", "").Header().Get("Retry-After"), want, "%s: Retry-After is", do)
 	}
 }
 
@@ -136,9 +128,7 @@ func TestBodyFault(t *testing.T) {
 		if w := b.send("POST", createPath, btcBody); w.Code != http.StatusOK || w.Body.String() != body {
 			t.Errorf("%s: %d %q, want %q", name, w.Code, w.Body, body)
 		}
-		if got := b.withdrawals(); got != "0" {
-			t.Errorf("%s: there are %s withdrawals", name, got)
-		}
+		equal(t, b.withdrawals(), "0", "%s: withdrawals", name)
 	}
 	mine := []byte("x")
 	b.fault(sandbox.Fault{Do: "body", Body: mine})

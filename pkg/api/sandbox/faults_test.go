@@ -161,9 +161,7 @@ func TestFaultKinds(t *testing.T) {
 			if l.requests != 1 {
 				t.Errorf("the client sent %d requests", l.requests)
 			}
-			if got := b.withdrawals(); got != c.done {
-				t.Errorf("there are %s withdrawals, want %s", got, c.done)
-			}
+			equal(t, b.withdrawals(), c.done, "withdrawals")
 			b.counted(c.do + ":1/1")
 		})
 	}
@@ -328,9 +326,7 @@ func TestFaultMatch(t *testing.T) {
 	b := newBox(t)
 	id := b.create(createPath, btcBody)
 	b.fault(sandbox.Fault{Do: "status=503", Match: map[string]string{"id": id}})
-	if got := b.send("GET", getPath+id, "").Code; got != 503 {
-		t.Errorf("by the query: %d", got)
-	}
+	equal(t, b.send("GET", getPath+id, "").Code, 503, "by the query, the status")
 	b.refused(b.send("GET", getPath+uuid("other"), ""), 404, "not_found")
 	b.counted("status=503:1/1")
 }
@@ -372,9 +368,7 @@ func TestFaultOrder(t *testing.T) {
 		b.fault(f)
 	}
 	for i, want := range []int{501, 501, 502, 503, 200} {
-		if got := b.send("GET", "/api/resellers/ids", "").Code; got != want {
-			t.Errorf("request %d: %d, want %d", i, got, want)
-		}
+		equal(t, b.send("GET", "/api/resellers/ids", "").Code, want, "request %d", i)
 	}
 	b.counted("delay=1ms:5/5", "status=500:0/0", "status=501:2/2", "delay=2ms:1/1", "status=502:1/1", "status=503:1/1")
 }
@@ -450,9 +444,7 @@ func TestFaultsAreState(t *testing.T) {
 		gone[0].Do != "html" {
 		t.Errorf("cleared %+v, %v", gone, err)
 	}
-	if got := two.send("GET", getPath+id, "").Code; got != 200 {
-		t.Errorf("after its end: %d", got)
-	}
+	equal(t, two.send("GET", getPath+id, "").Code, 200, "the status after its end")
 	if gone, err := two.ClearFaults(); err != nil || len(gone) != 2 || len(one.counters()) != 0 {
 		t.Errorf("cleared %+v, %v", gone, err)
 	}
@@ -647,9 +639,7 @@ func TestDelayedRequestOfAGoneClientDoesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	<-l.ended
-	if got := b.withdrawals(); got != "0" {
-		t.Errorf("there are %s withdrawals", got)
-	}
+	equal(t, b.withdrawals(), "0", "withdrawals")
 }
 
 // until waits until the counters are as wanted.
@@ -675,9 +665,7 @@ func TestDelayEndsWithTheServer(t *testing.T) {
 		t.Errorf("the client gets %v", err)
 	}
 	must(t, <-served)
-	if got := b.withdrawals(); got != "0" {
-		t.Errorf("there are %s withdrawals", got)
-	}
+	equal(t, b.withdrawals(), "0", "withdrawals")
 }
 
 // TestDelayOutlastsTimeouts checks that a delay may be longer than the timeouts of the server.

@@ -43,9 +43,7 @@ func TestFrozenClock(t *testing.T) {
 		{10 * time.Minute, "0s 10s 30s 1m10s failed"},
 	} {
 		must(t, b.AdvanceClock(c.by))
-		if got := attempts(b); got != c.want {
-			t.Errorf("%s later: got %q, want %q", c.by, got, c.want)
-		}
+		equal(t, attempts(b), c.want, "%s later", c.by)
 	}
 	b.post("/sandbox/clock", `{"advance_seconds":3600}`)
 	if all := b.Deliveries(); len(all) != 2 || all[1].Status != "Completed" || len(all[1].Attempts) == 0 {
@@ -97,12 +95,8 @@ func TestFrozenClockMovesStepByStep(t *testing.T) {
 				for range 3 * time.Hour / by {
 					must(t, b.AdvanceClock(by))
 				}
-				if got := history(b); got != c.want {
-					t.Errorf("got  %s\nwant %s", got, c.want)
-				}
-				if got := b.Now().Sub(start); got != 3*time.Hour {
-					t.Errorf("the clock has moved by %v", got)
-				}
+				equal(t, history(b), c.want, "the deliveries")
+				equal(t, b.Now().Sub(start), 3*time.Hour, "the clock has moved by")
 			})
 		}
 	}
@@ -120,9 +114,7 @@ func TestFrozenClockMovedByAReceiver(t *testing.T) {
 	defer receiver.Close()
 	b.withCallback(receiver.URL)
 	must(t, b.AdvanceClock(2*time.Hour))
-	if got := b.Now().Sub(start); got != 3*time.Hour {
-		t.Errorf("the clock has moved by %v", got)
-	}
+	equal(t, b.Now().Sub(start), 3*time.Hour, "the clock has moved by")
 	if err := b.SetClock(start.Add(10 * time.Minute)); err != nil || b.Now().Sub(start) != 10*time.Minute {
 		t.Errorf("set back, it is %v (%v)", b.Now(), err)
 	}
@@ -147,9 +139,7 @@ func TestFrozenClockAndResend(t *testing.T) {
 	if _, err := b.Resend(b.Deliveries()[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	if got := attempts(b); got != "0s 0s pending" {
-		t.Errorf("got %q", got)
-	}
+	equal(t, attempts(b), "0s 0s pending", "the attempts")
 	if err := b.AdvanceClock(20 * time.Second); err != nil || attempts(b) != "0s 0s 20s pending" {
 		t.Errorf("got %q, %v", attempts(b), err)
 	}
@@ -281,9 +271,7 @@ func TestReceiverMovesFrozenClock(t *testing.T) {
 	defer receiver.Close()
 	b = frozenBox(t)
 	b.mustAdvance(b.withCallback(receiver.URL), "Processing")
-	if got := attempts(b); got != "0s delivered" {
-		t.Errorf("got %q", got)
-	}
+	equal(t, attempts(b), "0s delivered", "the attempts")
 }
 
 // TestResetEndsRests checks that a callback of a new state is posted at once, although the callback of the

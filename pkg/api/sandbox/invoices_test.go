@@ -32,15 +32,11 @@ func TestInvoiceLife(t *testing.T) {
 		`"choosen": null`, `"choosen": {"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":2501}},`+
 			`"at":"2026-05-03T10:01:00"}`,
 		"Awaiting", "Paid", "Open", "Closed").Replace(open))
-	if got := b.Balance("Usd") - balance; got != 2501 {
-		t.Errorf("the balance grew by %d, want 2501", got)
-	}
+	equal(t, b.Balance("Usd")-balance, 2501, "the balance grew by")
 	if b.PayInvoice(id) == nil || b.ExpireInvoice(id) == nil {
 		t.Error("a paid invoice was paid or expired again")
 	}
-	if got := b.Balance("Usd") - balance; got != 2501 {
-		t.Errorf("after a second payment the balance has grown by %d, want 2501", got)
-	}
+	equal(t, b.Balance("Usd")-balance, 2501, "after a second payment the balance has grown by")
 }
 
 func TestInvoiceExpires(t *testing.T) {

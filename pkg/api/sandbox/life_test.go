@@ -47,9 +47,7 @@ func TestPace(t *testing.T) {
 		{99 * 365 * 24 * time.Hour, "New 10:00:00, Processing 10:00:30, Completed 10:02:30"},
 	} {
 		*b.now = b.now.Add(step.after)
-		if got := b.statuses(id); got != step.want {
-			t.Errorf("at %v: %s, want %s", *b.now, got, step.want)
-		}
+		equal(t, b.statuses(id), step.want, "at %v", *b.now)
 	}
 }
 
@@ -72,13 +70,9 @@ func TestPaceAndControlsShareAHistory(t *testing.T) {
 		cancelled: "New 10:00:00, Cancelled 10:00:10",
 		late:      "New 10:00:00, Processing 10:00:30, Failed 10:02:30",
 	} {
-		if got := b.statuses(id); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
+		equal(t, b.statuses(id), want, "the history")
 	}
-	if got := b.Balance("Btc") - before; got != 3*1500 {
-		t.Errorf("%d came back, want 4500", got)
-	}
+	equal(t, b.Balance("Btc")-before, 3*1500, "came back")
 }
 
 // TestPaceWhenTheClockGoesBack checks that a clock that is set back undoes nothing, and makes no move twice.
@@ -90,17 +84,13 @@ func TestPaceWhenTheClockGoesBack(t *testing.T) {
 	b.AdvanceClock(-48 * time.Hour)
 	young := b.create(createPath, btcBody)
 	b.AdvanceClock(48 * time.Hour)
-	if got, want := b.statuses(id), "New 10:00:00, Processing 10:00:30, Failed 10:02:30"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	equal(t, b.statuses(id), "New 10:00:00, Processing 10:00:30, Failed 10:02:30", "the history")
 	if got, want := b.statuses(young), "New 2026-05-02T10:00:00, Processing 2026-05-02T10:00:30, Failed "+
 		"2026-05-02T10:02:30"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	same(t, at(t, b.get("/api/invoice?id="+invoice), "status"), `"Expired"`)
-	if got := b.Balance("Btc"); got != balance {
-		t.Errorf("the balance is %d, it was %d", got, balance)
-	}
+	equal(t, b.Balance("Btc"), balance, "the balance is")
 }
 
 // TestInvoiceExpiry checks that a waiting invoice expires, to the second, unless it was paid before.
@@ -228,14 +218,10 @@ func TestRestoredStateMovesOnTime(t *testing.T) {
 	*b.now = b.now.Add(time.Hour)
 	must(t, b.Restore(text))
 	want := "New 10:00:00, Processing 10:00:30, Completed 10:02:30"
-	if got := b.statuses(id); got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	equal(t, b.statuses(id), want, "the history")
 	b.Close()
 	again := fileBox(t, path)
-	if got := again.statuses(id); got != want {
-		t.Errorf("after a restart %s, want %s", got, want)
-	}
+	equal(t, again.statuses(id), want, "after a restart")
 	same(t, at(t, again.post(listPath, everything), "total"), "1")
 }
 

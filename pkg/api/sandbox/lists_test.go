@@ -64,23 +64,17 @@ func TestPageOutOfRange(t *testing.T) {
 
 		b = newBox(t, set("first_page", base), set("page_out_of_range", "clamp"))
 		fill(b, 7)
-		if got := orders(t, b.post(listPath+"?page_size=3&page="+beyond, everything)); got != "1" {
-			t.Errorf("base %s: clamped to %q, want the last page", base, got)
-		}
+		equal(t, orders(t, b.post(listPath+"?page_size=3&page="+beyond, everything)), "1", "base %s: clamped to", base)
 	}
 	b := newBox(t, set("page_out_of_range", "clamp"))
 	fill(b, 3)
-	if got := orders(t, b.post(listPath+"?page_size=2&page=0", everything)); got != "32" {
-		t.Errorf("page 0 clamped to %q, want the first page", got)
-	}
+	equal(t, orders(t, b.post(listPath+"?page_size=2&page=0", everything)), "32", "the page instead of page 0")
 }
 
 func TestPageSizes(t *testing.T) {
 	b := newBox(t, set("default_page_size", "2"), set("max_page_size", "4"))
 	fill(b, 5)
-	if got := orders(t, b.post(listPath, everything)); got != "54" {
-		t.Errorf("the default page is %q", got)
-	}
+	equal(t, orders(t, b.post(listPath, everything)), "54", "the default page is")
 	b.refused(b.send("POST", listPath+"?page_size=5", everything), 400, "invalid_query", "page_size", "4")
 	for _, bad := range []string{"page_size=0", "page_size=-1", "page_size=x", "page_size=", "page=-1", "page=1.0",
 		"page=01", "page=1&page=2", "size=3"} {
@@ -137,9 +131,7 @@ func TestFilterSettings(t *testing.T) {
 		set("time_layout", "02.01.2006 15:04:05"))
 	ids := fill(b, 3)
 	must(t, b.AdvanceWithdrawal(ids[0], "Processing"))
-	if got := orders(t, b.post(listPath, `{"currencies":[],"tags":["New"]}`)); got != "321" {
-		t.Errorf("by history: %q", got)
-	}
+	equal(t, orders(t, b.post(listPath, `{"currencies":[],"tags":["New"]}`)), "321", "the orders by history")
 	got := b.post(listPath, `{"currencies":[],"tags":[],"to":"03.05.2026 10:03:00"}`)
 	if orders(t, got) != "21" {
 		t.Errorf("to is not exclusive: %q", orders(t, got))
@@ -180,9 +172,7 @@ func TestListAfterClockSetBack(t *testing.T) {
 		b.create(createPath, fmt.Sprintf(`{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":10}},"address":"a",`+
 			`"external_order_id":"%d"}`, i))
 	}
-	if got := orders(t, b.post(listPath, everything)); got != "13204" {
-		t.Errorf("got %q, want 13204", got)
-	}
+	equal(t, orders(t, b.post(listPath, everything)), "13204", "the orders, newest first")
 	if got := orders(t, b.post(listPath, `{"currencies":[],"tags":[],"from":"2026-05-03T10:05:00",`+
 		`"to":"2026-05-03T10:07:00"}`)); got != "320" {
 		t.Errorf("got %q, want 320", got)

@@ -59,9 +59,7 @@ func TestSwap(t *testing.T) {
 		t.Error("a refused withdrawal changed something")
 	}
 	b.create(createPath, fmt.Sprintf(ask, 676))
-	if got := b.Balance("UsdtTrc20"); got != 400 {
-		t.Errorf("left: %d, want 400", got)
-	}
+	equal(t, b.Balance("UsdtTrc20"), 400, "the balance")
 
 	// The refund of a swap is in the withdrawn currency.
 	for _, status := range []string{"Processing", "Failed"} {

@@ -58,9 +58,8 @@ func TestPublicURL(t *testing.T) {
 		{"127.0.0.1:8080", "https://shop.example:8443", "", 403},
 		{"a.shop.example", "https://shop.example", "", 403},
 	} {
-		if got := pay(c.host, c.origin, c.site); got != c.want {
-			t.Errorf("Host %s, Origin %s, Sec-Fetch-Site %q: %d, want %d", c.host, c.origin, c.site, got, c.want)
-		}
+		equal(t, pay(c.host, c.origin, c.site), c.want, "Host %s, Origin %s, Sec-Fetch-Site %q", c.host, c.origin,
+			c.site)
 	}
 }
 

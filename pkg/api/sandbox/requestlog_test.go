@@ -62,7 +62,7 @@ func TestRequestsHasEveryCall(t *testing.T) {
 		"13 GET /api/resellers/ids? 429 ",
 	}
 	all := b.Requests()
-	if got := requested(all); strings.Join(got, "\n") != strings.Join(want, "\n") {
+	if got := requested(all); strings.Join(got, "\n") != strings.Join(want, "the deliveries") {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))
 	}
 	for i, body := range map[int]string{0: btcBody, 1: btcBody, 2: `"{"`, 3: ``, 6: btcBody, 9: `{"address":"a"}`} {
@@ -220,9 +220,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	for range 3 {
 		b.send("POST", createPath, long)
 	}
-	if got := len(b.Requests()); got != 3 {
-		t.Errorf("after a reset the log has room for %d long requests", got)
-	}
+	equal(t, len(b.Requests()), 3, "long requests in the log after a reset")
 }
 
 // TestRequestsHaveManyRows checks the bound of rows.
@@ -254,7 +252,5 @@ func TestLogPassesTheBodyOn(t *testing.T) {
 	b.refused(post(broken, -1), 400, "invalid_body", "ended before")
 	broken = io.MultiReader(strings.NewReader(btcBody), brokenReader{})
 	b.refused(post(broken, 1000), 400, "invalid_body", "ended before")
-	if got := len(b.Requests()); got != 6 {
-		t.Errorf("the log has %d requests", got)
-	}
+	equal(t, len(b.Requests()), 6, "requests in the log")
 }

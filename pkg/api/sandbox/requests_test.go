@@ -162,9 +162,7 @@ func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("the connec
 func TestAnswerHeaders(t *testing.T) {
 	b := newBox(t)
 	w := b.send("GET", "/api/invites", "")
-	if got := w.Header().Get("Content-Type"); got != "application/json" {
-		t.Errorf("Content-Type %q", got)
-	}
+	equal(t, w.Header().Get("Content-Type"), "application/json", "Content-Type")
 	w = b.sendAs("wrong", "GET", "/api/invites", "")
 	if w.Header().Get("WWW-Authenticate") != "Bearer" || w.Header().Get("Content-Type") != "application/json" {
 		t.Errorf("headers of a 401: %v", w.Header())

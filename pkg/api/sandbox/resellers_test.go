@@ -232,9 +232,7 @@ func TestDemoStatisticsAgreeWithInvoices(t *testing.T) {
 func TestSeedNone(t *testing.T) {
 	b := newBox(t, sandbox.WithSeed("none"))
 	for _, c := range sandbox.Currencies() {
-		if got := b.Balance(c.Code); got != 0 {
-			t.Errorf("%d %s", got, c.Code)
-		}
+		equal(t, b.Balance(c.Code), 0, "the balance in %s", c.Code)
 		if got := newBox(t).Balance(c.Code); got <= 0 {
 			t.Errorf("a fresh sandbox has no %s", c.Code)
 		}

@@ -43,9 +43,7 @@ func TestSeedByHand(t *testing.T) {
 	d := b.get("/sandbox/dump")
 	shop, stated := at(t, d, "resellers", 0, "id").(string), at(t, d, "resellers", 1, "id").(string)
 	for code, want := range map[string]int64{"Usd": 100_000, "Btc": 150_000_000, "Eth": 0, "Jpy": 0} {
-		if got := b.Balance(code); got != want {
-			t.Errorf("the merchant has %d %s, want %d", got, code, want)
-		}
+		equal(t, b.Balance(code), want, "the merchant's balance in %s", code)
 	}
 	same(t, b.get("/api/reseller/balance?id="+shop), `{"Crypto":{},"Fiat":{"USD":2099,"EUR":1500}}`)
 	same(t, b.get("/api/reseller/balance?id="+stated), `{"Crypto":{},"Fiat":{"JPY":7}}`)
@@ -56,12 +54,10 @@ func TestSeedByHand(t *testing.T) {
 	same(t, b.get("/api/reseller/rebate/currency?id="+stated+"&currency=Jpy"), `{"Jpy":{"Fiat":{"JPY":1}}}`)
 	same(t, at(t, b.get("/api/reseller/invite?id="+stated), "label"), `"Stated"`)
 	var labels []string
-	for _, v := range at(t, d, "invites").([]any) {
+	for _, v := range at(t, d, "the invites").([]any) {
 		labels = append(labels, fmt.Sprint(at(t, v, "label"), at(t, v, "redeemed")))
 	}
-	if got, want := strings.Join(labels, ","), "For latertrue,Invite 2false,Shoptrue,Reseller 3true"; got != want {
-		t.Errorf("invites %s, want %s", got, want)
-	}
+	equal(t, strings.Join(labels, ","), "For latertrue,Invite 2false,Shoptrue,Reseller 3true", "the invites")
 	same(t, at(t, d, "invoices", 0, "id"), `"`+at(t, d, "invoices", 0, "id").(string)+`"`)
 	seen := b.ok(b.sendAs("till_sandbox_shop", "POST", listPath, everything))
 	same(t, at(t, seen, "total"), "2")
@@ -111,9 +107,7 @@ func TestSeedOfBalances(t *testing.T) {
 		`{"balances":["0 Usd"],"invoices":[{"total":"5.00 Usd",` +
 			`"status":"Paid"}]}`: 0,
 	} {
-		if got := newBox(t, sandbox.WithSeedJSON([]byte(seed))).Balance("Usd"); got != want {
-			t.Errorf("%s: %d, want %d", seed, got, want)
-		}
+		equal(t, newBox(t, sandbox.WithSeedJSON([]byte(seed))).Balance("Usd"), want, "%s", seed)
 	}
 }
 
@@ -129,9 +123,7 @@ func TestSeedVolumeDoesNotReplaceBalance(t *testing.T) {
 	empty.Fund("Btc", 1500)
 	empty.create(createPath, btcBody)
 	text := dumped(t, empty)
-	if got := newBox(t, sandbox.WithSeedJSON(text)).Balance("Btc"); got != 0 {
-		t.Errorf("%d Btc came from nowhere", got)
-	}
+	equal(t, newBox(t, sandbox.WithSeedJSON(text)).Balance("Btc"), 0, "the balance")
 }
 
 // TestSeedRefused checks that each message names the place of the mistake.
@@ -415,7 +407,7 @@ func TestDemoHasEverything(t *testing.T) {
 		t.Errorf("withdrawals %v, and %d of resellers", statuses, ofResellers)
 	}
 	open := 0
-	for _, v := range at(t, d, "invites").([]any) {
+	for _, v := range at(t, d, "the invites").([]any) {
 		if at(t, v, "created").(string) > start.Format(time.RFC3339) {
 			t.Errorf("an invite from the future: %v", v)
 		}

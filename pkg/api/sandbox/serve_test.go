@@ -103,7 +103,5 @@ func TestConcurrentRequestsAreAllServed(t *testing.T) {
 	}
 	wg.Wait()
 	same(t, at(t, b.post(listPath, `{"currencies":[],"tags":["Completed"]}`), "total"), fmt.Sprint(workers*each))
-	if got := before - b.Balance("Btc"); got != workers*each*1500 {
-		t.Errorf("the balance fell by %d, want %d", got, workers*each*1500)
-	}
+	equal(t, before-b.Balance("Btc"), workers*each*1500, "the balance fell by")
 }

@@ -35,9 +35,7 @@ func TestSet(t *testing.T) {
 	same(t, at(t, answer, "due_date_text"), `""`)
 	same(t, at(t, answer, "first_page"), `"0"`)
 	same(t, at(t, answer, "list_order"), `"newest"`)
-	if got := len(answer.(map[string]any)); got != len(sandbox.Settings()) {
-		t.Errorf("it shows %d settings", got)
-	}
+	equal(t, len(answer.(map[string]any)), len(sandbox.Settings()), "settings shown")
 }
 
 func (b box) set(values map[string]string) {

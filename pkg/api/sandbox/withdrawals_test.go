@@ -21,9 +21,7 @@ func TestWithdrawalCreateAndGet(t *testing.T) {
 	id := b.create(createPath, `{
 		"currency": {"Crypto": "Btc"}, "amount": {"Crypto": {"Btc": 1500}}, "address": "bc1q<&>é",
 		"callback": "https://shop.example/hook?a=1&b=2", "external_order_id": "4711", "memo": null}`)
-	if got := before - b.Balance("Btc"); got != 1500 {
-		t.Errorf("the balance fell by %d, want 1500", got)
-	}
+	equal(t, before-b.Balance("Btc"), 1500, "the balance fell by")
 	got := b.get(getPath + id)
 	merchant := at(t, got, "merchant_id").(string)
 	if merchant == "" {
@@ -170,9 +168,7 @@ func TestWithdrawalFiatEquivalent(t *testing.T) {
 		b := newBox(t)
 		btc := b.Balance("Btc")
 		id := b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Fiat":{"`+code+`":2500}},"address":"a"}`)
-		if got := btc - b.Balance("Btc"); got != 41667 {
-			t.Errorf("%s: took %d satoshi, want 41667", code, got)
-		}
+		equal(t, btc-b.Balance("Btc"), 41667, "%s: satoshi taken", code)
 		same(t, at(t, b.get(getPath+id), "amount"), `{"Fiat":{"USD":2500}}`)
 	}
 
@@ -232,9 +228,7 @@ func TestWithdrawalStatuses(t *testing.T) {
 		for _, step := range []string{"Processing", status} {
 			must(t, b.AdvanceWithdrawal(id, step))
 		}
-		if got := b.Balance("Btc") - balance; got != back {
-			t.Errorf("%s gave %d back, want %d", status, got, back)
-		}
+		equal(t, b.Balance("Btc")-balance, back, "given back by %s", status)
 	}
 
 	b = newBox(t, set("withdrawal_flow", "Queued>Sent,Sent>Queued"))
