@@ -35,22 +35,18 @@ func answerOf(d sandbox.Delivery) string {
 
 func deliveryView(money.Registry) render.View[sandbox.Delivery] {
 	type row = sandbox.Delivery
-	return render.View[row]{
-		ID: func(d row) string { return d.ID },
-		Columns: []render.Column[row]{
-			column("id", "id of the delivery", render.ID, func(d row) string { return d.ID }),
-			column("withdrawal", "id of the withdrawal", render.ID, func(d row) string { return d.Withdrawal }),
-			column("status", "status of the withdrawal that is reported", render.Word,
-				func(d row) string { return d.Status }),
-			column("state", "pending, delivered, failed, refused or lost", render.Word,
-				func(d row) string { return d.State }),
-			column("attempts", "how often it was posted", render.Int,
-				func(d row) int64 { return int64(len(d.Attempts)) }),
-			column("answer", "what was answered to the last attempt", render.Text,
-				func(d row) string { return answerOf(d) }),
-			detail(column("url", "URL that it is posted to", render.Text, func(d row) string { return d.URL })),
-		},
-	}
+	return viewOf(func(d row) string { return d.ID },
+		column("id", "id of the delivery", render.ID, func(d row) string { return d.ID }),
+		column("withdrawal", "id of the withdrawal", render.ID, func(d row) string { return d.Withdrawal }),
+		column("status", "status of the withdrawal that is reported", render.Word,
+			func(d row) string { return d.Status }),
+		column("state", "pending, delivered, failed, refused or lost", render.Word,
+			func(d row) string { return d.State }),
+		column("attempts", "how often it was posted", render.Int,
+			func(d row) int64 { return int64(len(d.Attempts)) }),
+		column("answer", "what was answered to the last attempt", render.Text,
+			func(d row) string { return answerOf(d) }),
+		detail(column("url", "URL that it is posted to", render.Text, func(d row) string { return d.URL })))
 }
 
 // advanced is a withdrawal that was moved on, with the delivery to its callback.

@@ -18,19 +18,10 @@ type sandboxTime struct {
 
 func sandboxTimeView(money.Registry) render.View[sandboxTime] {
 	type row = sandboxTime
-	return render.View[row]{
-		ID: func(t row) string { return t.Now },
-		Columns: []render.Column[row]{
-			column("now", "time on the sandbox's clock", render.Text, func(t row) string { return t.Now }),
-			column("offset", "how far it is ahead of this machine's clock", render.Text,
-				func(t row) string { return t.Offset }),
-		},
-	}
-}
-
-func clockCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("clock", "Look at the sandbox's clock, or move it", clockShowCommand(a), clockSetCommand(a),
-		clockAdvanceCommand(a))
+	return viewOf(func(t row) string { return t.Now },
+		column("now", "time on the sandbox's clock", render.Text, func(t row) string { return t.Now }),
+		column("offset", "how far it is ahead of this machine's clock", render.Text,
+			func(t row) string { return t.Offset }))
 }
 
 func clockShowCommand(a *cmdutil.App) *cobra.Command {

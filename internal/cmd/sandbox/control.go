@@ -119,6 +119,11 @@ func newAnswer[T any](
 		})
 }
 
+// viewOf is a view with these columns; id is what --quiet prints.
+func viewOf[T any](id func(T) string, columns ...render.Column[T]) render.View[T] {
+	return render.View[T]{ID: id, JSON: render.Value[T](), Columns: columns}
+}
+
 // column is a column of a view: show makes the cell of a value, and of takes the value from a row.
 func column[T, V any](name, about string, show func(V) render.Cell, of func(T) V) render.Column[T] {
 	return render.Column[T]{Name: name, About: about, Cell: func(row T) render.Cell { return show(of(row)) }}
@@ -220,14 +225,10 @@ type funded struct {
 
 func fundedView(m money.Registry) render.View[funded] {
 	type row = funded
-	return render.View[row]{
-		ID: func(f row) string { return f.Currency.Code },
-		Columns: []render.Column[row]{
-			column("currency", "currency of the balance", render.Text, func(f row) string { return f.Currency.Code }),
-			{Name: "balance", About: "the merchant's balance afterwards",
-				Amount: true, Cell: func(f row) render.Cell { return views.AmountCell(m, f.Balance) }},
-		},
-	}
+	return viewOf(func(f row) string { return f.Currency.Code },
+		column("currency", "currency of the balance", render.Text, func(f row) string { return f.Currency.Code }),
+		render.Column[row]{Name: "balance", About: "the merchant's balance afterwards",
+			Amount: true, Cell: func(f row) render.Cell { return views.AmountCell(m, f.Balance) }})
 }
 
 func payCommand(a *cmdutil.App) *cobra.Command {
@@ -287,10 +288,6 @@ one of till --sandbox runs for one command only. See: till help callbacks.`,
 	})
 }
 
-func inviteCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("invite", "Act as the invited reseller", inviteRedeemCommand(a))
-}
-
 func inviteRedeemCommand(a *cmdutil.App) *cobra.Command {
 	var label string
 	cmd := newAnswer(a, redeemedView, false, &cobra.Command{
@@ -325,15 +322,11 @@ type redeemed struct {
 
 func redeemedView(money.Registry) render.View[redeemed] {
 	type row = redeemed
-	return render.View[row]{
-		ID: func(r row) string { return r.ID },
-		Columns: []render.Column[row]{
-			whole(column("id", "id of the new reseller", render.Text, func(r row) string { return r.ID })),
-			column("label", "label of the reseller", render.Text, func(r row) string { return r.Label }),
-			whole(column("invite", "id of the invite that was accepted", render.Text,
-				func(r row) string { return r.Invite })),
-			whole(column("api_key", "the reseller's API key; no command shows it again", render.Text,
-				func(r row) string { return r.Key })),
-		},
-	}
+	return viewOf(func(r row) string { return r.ID },
+		whole(column("id", "id of the new reseller", render.Text, func(r row) string { return r.ID })),
+		column("label", "label of the reseller", render.Text, func(r row) string { return r.Label }),
+		whole(column("invite", "id of the invite that was accepted", render.Text,
+			func(r row) string { return r.Invite })),
+		whole(column("api_key", "the reseller's API key; no command shows it again", render.Text,
+			func(r row) string { return r.Key })))
 }

@@ -18,11 +18,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func faultCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.Group("fault", "Make calls to the sandbox fail on purpose", faultAddCommand(a), faultListCommand(a),
-		faultClearCommand(a))
-}
-
 // faultKinds are the completions of --do. The help of sandbox fault add explains them.
 var faultKinds = []string{"refuse", "drop-before", "drop-after", "truncate", "deliver-twice", "delay=2s",
 	"stale-list=10m", "status=503", "status=503,bare", "status=429,retry-after=5", "html", "html=502", "body=FILE",
@@ -213,25 +208,20 @@ have done.`,
 
 func faultView(money.Registry) render.View[sandbox.Fault] {
 	type row = sandbox.Fault
-	return render.View[row]{
-		ID:   func(f row) string { return f.ID },
-		JSON: render.Value[row](),
-		Columns: []render.Column[row]{
-			column("id", "id of the fault", render.Text, func(f row) string { return f.ID }),
-			column("on", "operation that it applies to", render.Text, func(f row) string { return f.On }),
-			column("do", "what goes wrong: till help faults", render.Text, func(f row) string { return f.Do }),
-			column("rate", "share of the calls that it affects", render.Text,
-				func(f row) string { return strconv.FormatFloat(f.Rate, 'f', -1, 64) }),
-			column("times", "number of calls it affects, then it ends", views.Number,
-				func(f row) int64 { return f.Times }),
-			column("seen", "number of calls that it could apply to", render.Int, func(f row) int64 { return f.Seen }),
-			column("fired", "number of calls that it has affected", render.Int, func(f row) int64 { return f.Fired }),
-			column("match", "values that a call must have", render.Text,
-				func(f row) string { return matchText(f.Match) }),
-			extra(column("seed", "number that decides which calls it affects", render.Int,
-				func(f row) int64 { return f.Seed })),
-		},
-	}
+	return viewOf(func(f row) string { return f.ID },
+		column("id", "id of the fault", render.Text, func(f row) string { return f.ID }),
+		column("on", "operation that it applies to", render.Text, func(f row) string { return f.On }),
+		column("do", "what goes wrong: till help faults", render.Text, func(f row) string { return f.Do }),
+		column("rate", "share of the calls that it affects", render.Text,
+			func(f row) string { return strconv.FormatFloat(f.Rate, 'f', -1, 64) }),
+		column("times", "number of calls it affects, then it ends", views.Number,
+			func(f row) int64 { return f.Times }),
+		column("seen", "number of calls that it could apply to", render.Int, func(f row) int64 { return f.Seen }),
+		column("fired", "number of calls that it has affected", render.Int, func(f row) int64 { return f.Fired }),
+		column("match", "values that a call must have", render.Text,
+			func(f row) string { return matchText(f.Match) }),
+		extra(column("seed", "number that decides which calls it affects", render.Int,
+			func(f row) int64 { return f.Seed })))
 }
 
 func matchText(match map[string]string) string {

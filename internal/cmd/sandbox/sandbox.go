@@ -29,8 +29,13 @@ import (
 func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("sandbox", "Run the service on this machine, without real money",
 		runCommand(a), serveCommand(a), settingsCommand(a),
-		fundCommand(a), payCommand(a), expireCommand(a), advanceCommand(a), callbacksCommand(a), inviteCommand(a),
-		clockCommand(a), faultCommand(a), requestsCommand(a), resetCommand(a), seedCommand(a), dumpCommand(a))
+		fundCommand(a), payCommand(a), expireCommand(a), advanceCommand(a), callbacksCommand(a),
+		cmdutil.Group("invite", "Act as the invited reseller", inviteRedeemCommand(a)),
+		cmdutil.Group("clock", "Look at the sandbox's clock, or move it", clockShowCommand(a), clockSetCommand(a),
+			clockAdvanceCommand(a)),
+		cmdutil.Group("fault", "Make calls to the sandbox fail on purpose", faultAddCommand(a), faultListCommand(a),
+			faultClearCommand(a)),
+		requestsCommand(a), resetCommand(a), seedCommand(a), dumpCommand(a))
 	cmd.Long = `Run the payment service on this machine, for trials and tests: its whole
 interface, with state. It needs no network and no secret, and listens on
 loopback addresses only. For single commands, till --sandbox is enough.
@@ -88,14 +93,9 @@ type sandboxAddress struct {
 
 func sandboxAddressView(money.Registry) render.View[sandboxAddress] {
 	type row = sandboxAddress
-	return render.View[row]{
-		ID:   func(s row) string { return s.BaseURL },
-		JSON: render.Value[row](),
-		Columns: []render.Column[row]{
-			column("base_url", "address of the sandbox", render.Own, func(s row) string { return s.BaseURL }),
-			column("api_key", "API key of the sandbox", render.Own, func(s row) string { return s.APIKey }),
-		},
-	}
+	return viewOf(func(s row) string { return s.BaseURL },
+		column("base_url", "address of the sandbox", render.Own, func(s row) string { return s.BaseURL }),
+		column("api_key", "API key of the sandbox", render.Own, func(s row) string { return s.APIKey }))
 }
 
 // environment returns the variables that a program needs to find the sandbox.

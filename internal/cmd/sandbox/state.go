@@ -23,14 +23,10 @@ type sandboxState struct {
 
 func sandboxStateView(money.Registry) render.View[sandboxState] {
 	type row = sandboxState
-	return render.View[row]{
-		ID: func(s row) string { return s.ID },
-		Columns: []render.Column[row]{
-			whole(column("id", "id of the new state", render.Text, func(s row) string { return s.ID })),
-			whole(column("merchant_id", "id of the merchant in it", render.Text,
-				func(s row) string { return s.Merchant })),
-		},
-	}
+	return viewOf(func(s row) string { return s.ID },
+		whole(column("id", "id of the new state", render.Text, func(s row) string { return s.ID })),
+		whole(column("merchant_id", "id of the merchant in it", render.Text,
+			func(s row) string { return s.Merchant })))
 }
 
 func resetCommand(a *cmdutil.App) *cobra.Command {

@@ -62,7 +62,7 @@ func TestRequestsHasEveryCall(t *testing.T) {
 		"13 GET /api/resellers/ids? 429 ",
 	}
 	all := b.Requests()
-	if got := requested(all); strings.Join(got, "\n") != strings.Join(want, "the deliveries") {
+	if got := requested(all); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))
 	}
 	for i, body := range map[int]string{0: btcBody, 1: btcBody, 2: `"{"`, 3: ``, 6: btcBody, 9: `{"address":"a"}`} {

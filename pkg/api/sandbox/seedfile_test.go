@@ -54,7 +54,7 @@ func TestSeedByHand(t *testing.T) {
 	same(t, b.get("/api/reseller/rebate/currency?id="+stated+"&currency=Jpy"), `{"Jpy":{"Fiat":{"JPY":1}}}`)
 	same(t, at(t, b.get("/api/reseller/invite?id="+stated), "label"), `"Stated"`)
 	var labels []string
-	for _, v := range at(t, d, "the invites").([]any) {
+	for _, v := range at(t, d, "invites").([]any) {
 		labels = append(labels, fmt.Sprint(at(t, v, "label"), at(t, v, "redeemed")))
 	}
 	equal(t, strings.Join(labels, ","), "For latertrue,Invite 2false,Shoptrue,Reseller 3true", "the invites")
@@ -91,21 +91,17 @@ func TestSeedByHand(t *testing.T) {
 // TestSeedOfBalances checks that without balances the merchant holds the same as in a fresh sandbox, that
 // stated balances count as they are, and that those left out are computed.
 func TestSeedOfBalances(t *testing.T) {
+	const sold = `"invoices":[{"total":"5.00 Usd","status":"Paid"}]`
+	const withdrawn = `"withdrawals":[{"address":"a","amount":`
 	for seed, want := range map[string]int64{
-		`{}`:              100_000_000,
-		`{"balances":[]}`: 0,
-		`{"balances":["1 Btc"],"invoices":[{"total":"5.00 Usd",` +
-			`"status":"Paid"}]}`: 0,
-		`{"balances":[],"invoices":[{"total":"5.00 Usd","status":"Paid"},` +
-			`{"total":"1.00 Usd"}]}`: 500,
-		`{"balances":[],"invoices":[{"total":"5.00 Usd","status":"Paid"}],"withdrawals":[{"amount":"4.00 Usd",` +
-			`"address":"a"}]}`: 100,
-		`{"balances":["9.00 Usd"],"invoices":[{"total":"5.00 Usd","status":"Paid"}],` +
-			`"withdrawals":[{"amount":"4.00 Usd","address":"a"}]}`: 900,
-		`{"balances":[],"invoices":[{"total":"5.00 Usd","status":"Paid"}],"withdrawals":[{"amount":"8.00 Usd",` +
-			`"address":"a","status":"Failed"}]}`: 500,
-		`{"balances":["0 Usd"],"invoices":[{"total":"5.00 Usd",` +
-			`"status":"Paid"}]}`: 0,
+		`{}`:                                  100_000_000,
+		`{"balances":[]}`:                     0,
+		`{"balances":["1 Btc"],` + sold + `}`: 0,
+		`{"balances":["0 Usd"],` + sold + `}`: 0,
+		`{"balances":[],"invoices":[{"total":"5.00 Usd","status":"Paid"},{"total":"1.00 Usd"}]}`: 500,
+		`{"balances":[],` + sold + `,` + withdrawn + `"4.00 Usd"}]}`:                             100,
+		`{"balances":["9.00 Usd"],` + sold + `,` + withdrawn + `"4.00 Usd"}]}`:                   900,
+		`{"balances":[],` + sold + `,` + withdrawn + `"8.00 Usd","status":"Failed"}]}`:           500,
 	} {
 		equal(t, newBox(t, sandbox.WithSeedJSON([]byte(seed))).Balance("Usd"), want, "%s", seed)
 	}
@@ -128,67 +124,64 @@ func TestSeedVolumeDoesNotReplaceBalance(t *testing.T) {
 
 // TestSeedRefused checks that each message names the place of the mistake.
 func TestSeedRefused(t *testing.T) {
-	for seed, says := range map[string]string{
-		``: "line 1", "{\n\"a\":1,\n}": "line 3", `[]`: "an array", `null`: "null", "{}{}": "line 1", "\xff": "UTF-8",
-		`{"more":1}`:           "more is not a field here; the fields are format, merchant_id",
-		`{"format":"x"}`:       "format is \"x\"",
-		`{"balances":{}}`:      "balances must be an array",
-		`{"balances":["1.5"]}`: "balances[0]", `{"balances":[5]}`: "balances[0] names no currency",
-		`{"balances":["1 Usd","-1 Usd"]}`: "balances[1]", `{"balances":["1 btc"]}`: "balances[0]",
-		`{"balances":["0.001 Usd"]}`:                           "at most 2 decimals",
-		`{"balances":["1 Usd","2 USD"]}`:                       "balances[1] is the balance in Usd",
-		`{"balances":["99999999999999999999 Usd"]}`:            "int64",
-		`{"balances":[{"amount":"1 Usd","account":"nobody"}]}`: "balances[0].account is \"nobody\"",
-		`{"balances":[null]}`:                                  "balances[0]",
-		`{"balances":[{"book":"volume","amount":"1 Usd"}]}`:    "the paid invoices add up to 0",
-		`{"resellers":[{"label":"a"},{"label":""}]}`:           "resellers[1].label",
-		`{"resellers":[{"label":"a","lable":"b"}]}`: "resellers[0].lable is not a field here; " +
-			"the fields are id, label, invite",
-		`{"resellers":[{"label":"a","label":"b"}]}`:       "resellers[0].label is given twice",
-		`{"resellers":[{"api_key":"real"}]}`:              "resellers[0].api_key",
-		`{"resellers":[{"api_key":"till_sandbox_test"}]}`: "resellers[0].api_key is not this reseller's alone",
-		`{"resellers":[{"api_key":"till_sandbox_a"},` +
-			`{"api_key":"till_sandbox_a"}]}`: "resellers[1].api_key",
-		`{"resellers":[{"invite":"none"}]}`: "resellers[0].invite",
-		`{"resellers":[{"label":"a"},{"label":"a"}],"invoices":[{"account":"a",` +
-			`"total":"1 Jpy"}]}`: "invoices[0].account is \"a\", which is the label of several",
-		`{"invoices":[{"title":"a"}]}`:   "invoices[0].total is missing",
-		`{"invoices":[{"total":5}]}`:     "invoices[0].currency",
-		`{"invoices":[{"total":25.00}]}`: "invoices[0].total is 25.00",
-		`{"invoices":[{"items":[]}]}`:    "invoices[0].items",
-		`{"invoices":[{"items":[{"name":"a","amount":"1 Jpy"},{"name":"b",` +
-			`"amount":"1 Usd"}]}]}`: "invoices[0].items[1].amount is in Usd",
-		`{"invoices":[{"items":[{"name":"a","amount":"1 Jpy"}],"total":2}]}`: "invoices[0].total is 2 minor units, " +
-			"and the items add up to 1",
-		`{"invoices":[{"items":[{"name":"a","amount":"1 Jpy","sum":2}]}]}`: "invoices[0].items[0].sum",
-		`{"invoices":[{"total":"9223372036854775807 Jpy","status":"Paid"},{"total":"1 Jpy","status":"Paid"}],` +
-			`"balances":[]}`: "int64",
-		`{"invoices":[{"total":"1 Jpy","status":"paid"}]}`:           "Awaiting or Paid or Expired",
-		`{"invoices":[{"total":"1 Jpy","status":"Paid","phase":1}]}`: "invoices[0].status",
-		`{"invoices":[{"total":"1 Jpy","status":"Awaiting",` +
-			`"paid_at":"2026-05-03T10:00:00Z"}]}`: "invoices[0].paid_at",
-		`{"invoices":[{"total":"1 Jpy","created":"2026-05-03"}]}`:                "invoices[0].created",
-		`{"invoices":[{"total":"1 Jpy","created":"9999-12-31T23:59:59-01:00"}]}`: "invoices[0].created",
-		`{"invoices":[{"total":"100 Jpy","status":"Paid","rebate":1}]}`:          "invoices[0].rebate",
-		`{"withdrawals":[{"amount":"1 Jpy"}]}`:                                   "withdrawals[0].address is missing",
-		`{"withdrawals":[{"address":"a","amount":"0 Jpy"}]}`:                     "withdrawals[0].amount",
-		`{"withdrawals":[{"address":"a","amount":"1 Btc","currency":"Ltc"}]}`:    "withdrawals[0].amount is in Btc",
-		`{"withdrawals":[{"address":"a","amount":"1 Btc","status":"Gone"}]}`:     "withdrawals[0].status",
-		`{"withdrawals":[{"address":"a","amount":"1 Btc","order_id":"x"}]}`:      "withdrawals[0].order_id",
-		`{"withdrawals":[{"address":"a","amount":"1 Btc","statuses":[{"status":"New",` +
-			`"when":1}]}]}`: "withdrawals[0].statuses[0].when",
-		`{"withdrawals":[{"address":"a","amount":"1 Btc","statuses":[{"status":"New"}],` +
-			`"status":"New"}]}`: "withdrawals[0].statuses",
-		`{"balances":[],"withdrawals":[{"address":"a","amount":"1 Btc"}]}`: "take 100000000 minor units of Btc more",
-		`{"swaps":[{"withdrawal":"x","from":"Btc","taken":1,"to":"Usd",` +
-			`"given":1}]}`: "swaps[0].withdrawal",
-		`{"merchant_id":"m"}`: "merchant_id", `{"clock_ahead_seconds":99999999999}`: "clock_ahead_seconds",
+	const sold, withdrawn = `{"invoices":[{"total":"1 Jpy",`, `{"withdrawals":[{"address":"a","amount":"1 Btc",`
+	for _, c := range [][2]string{
+		{``, "line 1"}, {"{\n\"a\":1,\n}", "line 3"}, {`[]`, "an array"}, {`null`, "null"},
+		{"{}{}", "line 1"}, {"\xff", "UTF-8"},
+		{`{"more":1}`, "more is not a field here; the fields are format, merchant_id"},
+		{`{"format":"x"}`, "format is \"x\""}, {`{"balances":{}}`, "balances must be an array"},
+		{`{"balances":["1.5"]}`, "balances[0]"}, {`{"balances":[5]}`, "balances[0] names no currency"},
+		{`{"balances":["1 Usd","-1 Usd"]}`, "balances[1]"}, {`{"balances":["1 btc"]}`, "balances[0]"},
+		{`{"balances":["0.001 Usd"]}`, "at most 2 decimals"},
+		{`{"balances":["1 Usd","2 USD"]}`, "balances[1] is the balance in Usd"},
+		{`{"balances":["99999999999999999999 Usd"]}`, "int64"},
+		{`{"balances":[{"amount":"1 Usd","account":"nobody"}]}`, "balances[0].account is \"nobody\""},
+		{`{"balances":[null]}`, "balances[0]"},
+		{`{"balances":[{"book":"volume","amount":"1 Usd"}]}`, "the paid invoices add up to 0"},
+		{`{"resellers":[{"label":"a"},{"label":""}]}`, "resellers[1].label"},
+		{`{"resellers":[{"label":"a","lable":"b"}]}`,
+			"resellers[0].lable is not a field here; the fields are id, label, invite"},
+		{`{"resellers":[{"label":"a","label":"b"}]}`, "resellers[0].label is given twice"},
+		{`{"resellers":[{"api_key":"real"}]}`, "resellers[0].api_key"},
+		{`{"resellers":[{"api_key":"till_sandbox_test"}]}`, "resellers[0].api_key is not this reseller's alone"},
+		{`{"resellers":[{"api_key":"till_sandbox_a"},{"api_key":"till_sandbox_a"}]}`, "resellers[1].api_key"},
+		{`{"resellers":[{"invite":"none"}]}`, "resellers[0].invite"},
+		{`{"resellers":[{"label":"a"},{"label":"a"}],"invoices":[{"account":"a","total":"1 Jpy"}]}`,
+			"invoices[0].account is \"a\", which is the label of several"},
+		{`{"invoices":[{"title":"a"}]}`, "invoices[0].total is missing"},
+		{`{"invoices":[{"total":5}]}`, "invoices[0].currency"},
+		{`{"invoices":[{"total":25.00}]}`, "invoices[0].total is 25.00"},
+		{`{"invoices":[{"items":[]}]}`, "invoices[0].items"},
+		{`{"invoices":[{"items":[{"name":"a","amount":"1 Jpy"},{"name":"b","amount":"1 Usd"}]}]}`,
+			"invoices[0].items[1].amount is in Usd"},
+		{`{"invoices":[{"items":[{"name":"a","amount":"1 Jpy"}],"total":2}]}`,
+			"invoices[0].total is 2 minor units, and the items add up to 1"},
+		{`{"invoices":[{"items":[{"name":"a","amount":"1 Jpy","sum":2}]}]}`, "invoices[0].items[0].sum"},
+		{`{"balances":[],"invoices":[{"total":"9223372036854775807 Jpy","status":"Paid"},` +
+			`{"total":"1 Jpy","status":"Paid"}]}`, "int64"},
+		{sold + `"status":"paid"}]}`, "Awaiting or Paid or Expired"},
+		{sold + `"status":"Paid","phase":1}]}`, "invoices[0].status"},
+		{sold + `"status":"Awaiting","paid_at":"2026-05-03T10:00:00Z"}]}`, "invoices[0].paid_at"},
+		{sold + `"created":"2026-05-03"}]}`, "invoices[0].created"},
+		{sold + `"created":"9999-12-31T23:59:59-01:00"}]}`, "invoices[0].created"},
+		{`{"invoices":[{"total":"100 Jpy","status":"Paid","rebate":1}]}`, "invoices[0].rebate"},
+		{`{"withdrawals":[{"amount":"1 Jpy"}]}`, "withdrawals[0].address is missing"},
+		{`{"withdrawals":[{"address":"a","amount":"0 Jpy"}]}`, "withdrawals[0].amount"},
+		{withdrawn + `"currency":"Ltc"}]}`, "withdrawals[0].amount is in Btc"},
+		{withdrawn + `"status":"Gone"}]}`, "withdrawals[0].status"},
+		{withdrawn + `"order_id":"x"}]}`, "withdrawals[0].order_id"},
+		{withdrawn + `"statuses":[{"status":"New","when":1}]}]}`, "withdrawals[0].statuses[0].when"},
+		{withdrawn + `"statuses":[{"status":"New"}],"status":"New"}]}`, "withdrawals[0].statuses"},
+		{`{"balances":[],"withdrawals":[{"address":"a","amount":"1 Btc"}]}`, "take 100000000 minor units of Btc more"},
+		{`{"swaps":[{"withdrawal":"x","from":"Btc","taken":1,"to":"Usd","given":1}]}`, "swaps[0].withdrawal"},
+		{`{"merchant_id":"m"}`, "merchant_id"},
+		{`{"clock_ahead_seconds":99999999999}`, "clock_ahead_seconds"},
 	} {
-		_, err := sandbox.New(sandbox.WithSeedJSON([]byte(seed)), sandbox.WithKey("till_sandbox_test"))
+		_, err := sandbox.New(sandbox.WithSeedJSON([]byte(c[0])), sandbox.WithKey("till_sandbox_test"))
 		if err == nil {
-			t.Errorf("%s was taken", seed)
-		} else if !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v does not say %q", seed, err, says)
+			t.Errorf("%s was taken", c[0])
+		} else if !strings.Contains(err.Error(), c[1]) {
+			t.Errorf("%s: %v does not say %q", c[0], err, c[1])
 		}
 	}
 }
@@ -407,7 +400,7 @@ func TestDemoHasEverything(t *testing.T) {
 		t.Errorf("withdrawals %v, and %d of resellers", statuses, ofResellers)
 	}
 	open := 0
-	for _, v := range at(t, d, "the invites").([]any) {
+	for _, v := range at(t, d, "invites").([]any) {
 		if at(t, v, "created").(string) > start.Format(time.RFC3339) {
 			t.Errorf("an invite from the future: %v", v)
 		}
