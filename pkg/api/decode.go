@@ -22,16 +22,12 @@ const (
 	maxValues = 200_000 // commas in total: one comes before every further element and key
 )
 
-// completed is a type of answer. complete is called after its fields are decoded. It keeps the JSON text that
-// they came from, and refuses an answer that lacks something on which money depends.
-type completed interface {
-	complete(text stdjson.RawMessage) error
-}
-
-// resource is a type of record. An answer has one or many.
+// resource is a type of record that keeps its text. An answer has one or many. check refuses a record that lacks
+// something on which money depends.
 type resource interface {
 	filled
-	completed
+	keep(text stdjson.RawMessage)
+	check() error
 }
 
 // document is a type of answer that needs more than decoding its fields.
@@ -64,15 +60,16 @@ func decode(body []byte, value any) error {
 		if kind := jsontext.Value(body).Kind(); kind == 'n' {
 			err = errors.New("null, where an object belongs")
 		} else {
-			err = v.fill(func(into any) error { return json.Unmarshal(body, into) })
+			err = v.fill(func(into any, opts ...json.Options) error { return json.Unmarshal(body, into, opts...) })
 		}
 	default:
 		err = json.Unmarshal(body, value)
 	}
-	if err == nil {
-		if v, ok := value.(completed); ok {
-			err = v.complete(bytes.TrimSpace(body))
-		}
+	if v, ok := value.(interface{ keep(stdjson.RawMessage) }); ok {
+		v.keep(bytes.TrimSpace(body))
+	}
+	if v, ok := value.(interface{ check() error }); ok && err == nil {
+		err = v.check()
 	}
 	return readable(err, body)
 }
@@ -144,19 +141,19 @@ func within(body []byte, read func(dec *jsontext.Decoder) error) error {
 }
 
 // reading returns the argument of fill that decodes the next values.
-func reading(dec *jsontext.Decoder) func(into any) error {
-	return func(into any) error { return json.UnmarshalDecode(dec, into) }
+func reading(dec *jsontext.Decoder) readFunc {
+	return func(into any, opts ...json.Options) error { return json.UnmarshalDecode(dec, into, opts...) }
 }
 
 // element decodes the next value into a resource and gives it its text, which is a part of body.
-func element(dec *jsontext.Decoder, body []byte, value resource, read func(into any) error) error {
+func element(dec *jsontext.Decoder, body []byte, value resource, read readFunc) error {
 	start := dec.InputOffset()
 	if err := value.fill(read); err != nil {
 		return err
 	}
 	// The text is clipped, so that appending to it does not change the next element.
-	text := slices.Clip(bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,:"))
-	if err := value.complete(text); err != nil {
+	value.keep(slices.Clip(bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,:")))
+	if err := value.check(); err != nil {
 		return fmt.Errorf("at %q: %w", string(dec.StackPointer()), err)
 	}
 	return nil
@@ -169,10 +166,7 @@ func list[T any, P interface {
 }](dec *jsontext.Decoder, body []byte, what string, most int) ([]T, error) {
 	items := []T{}
 	read := reading(dec)
-	err := eachElement(dec, what, func() error {
-		if len(items) == most {
-			return fmt.Errorf("%w: %s: more than %d elements", ErrTooLarge, what, most)
-		}
+	err := eachElement(dec, what, most, func() error {
 		start := dec.InputOffset()
 		items = append(items, *new(T))
 		err := element(dec, body, P(&items[len(items)-1]), read)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	gojson "github.com/go-json-experiment/json"
 )
 
 // Outcome says what a failed call may have done. It decides whether to run a create again.
@@ -169,6 +171,31 @@ func (e Error) GoString() string {
 	return fmt.Sprintf("api.Error{Op:%q, Method:%q, Path:%q, Outcome:%q, Status:%d, Envelope:%t, Code:%d, Reason:%q, Description:%q, RetryAfter:%q, Err:%q}",
 		e.Op, e.Method, e.Path, e.Outcome, e.Status, e.Envelope, e.Code, e.Reason, e.Description, e.RetryAfter,
 		fmt.Sprint(e.Err))
+}
+
+// envelope is the service's error: {"error":{"code":1,"reason":"...","description":"..."}}. It is well-formed
+// if error is the only key and the three fields are present with their types. Only a well-formed envelope is
+// trusted, because a proxy answers with the same statuses without knowing what the service did.
+type envelope struct {
+	Code        int64
+	Reason      string
+	Description string
+}
+
+func parseEnvelope(body []byte) (envelope, error) {
+	var got map[string]struct {
+		Code        *int64  `json:"code"`
+		Reason      *string `json:"reason"`
+		Description *string `json:"description"`
+	}
+	if err := gojson.Unmarshal(body, &got); err != nil {
+		return envelope{}, err
+	}
+	e := got["error"]
+	if len(got) != 1 || e.Code == nil || e.Reason == nil || e.Description == nil {
+		return envelope{}, errors.New("it is not one error with a code, a reason and a description")
+	}
+	return envelope{*e.Code, *e.Reason, *e.Description}, nil
 }
 
 // withoutKey hides the key in the texts of an *Error.

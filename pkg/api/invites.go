@@ -2,11 +2,10 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 
-	gojson "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -20,25 +19,26 @@ type Invite struct {
 	Label  string `json:"label"`
 	URL    string `json:"url" schema:"optional"` // only in the answer of Create: no other call shows it again
 
-	raw json.RawMessage
+	source `json:"-"`
 }
 
-// RawJSON returns the JSON text that the invite came from, or nil if it was not decoded from JSON.
-func (i Invite) RawJSON() json.RawMessage { return i.raw }
-
-// MarshalJSON writes the JSON text that the invite came from. If there is none, or the fields were changed,
-// it writes the object of the fields.
-func (i Invite) MarshalJSON() ([]byte, error) { return marshal(i, i.raw, inviteJSON(i)) }
+// MarshalJSON writes the text of RawJSON or, if there is none or the fields were changed, the object of the
+// fields.
+func (i Invite) MarshalJSON() ([]byte, error) { return marshal(i, i.raw, inviteFields(i)) }
 
 // UnmarshalJSON reads what Get reads, and keeps the text for RawJSON.
 func (i *Invite) UnmarshalJSON(b []byte) error { return unmarshal(b, i) }
 
-type inviteJSON Invite // without the methods
+type inviteFields Invite // without the methods
 
-func (i *Invite) fill(read func(any) error) error { return read((*inviteJSON)(i)) }
+func (i *Invite) fill(read readFunc) error { return read((*inviteFields)(i)) }
 
-func (i *Invite) complete(text json.RawMessage) error {
-	i.raw = text
+// read reads the invite of a Reseller, which may lack any field.
+func (i *Invite) read(dec *jsontext.Decoder) error {
+	return json.UnmarshalDecode(dec, (*inviteFields)(i))
+}
+
+func (i *Invite) check() error {
 	if !isUUID(i.Invite) {
 		return errors.New("an invite whose invite is not a UUID")
 	}
@@ -56,7 +56,7 @@ func (i *createdInvite) decode(body []byte) error {
 	var label struct {
 		Label *string `json:"label"`
 	}
-	if err := gojson.Unmarshal(body, &label); err != nil {
+	if err := json.Unmarshal(body, &label); err != nil {
 		return err
 	}
 	if i.URL == "" || label.Label == nil {

@@ -27,11 +27,11 @@ type Invoice struct {
 	CreatedDate    string        `json:"created_date"`               // without a time zone, as the service wrote it
 	DueDate        string        `json:"due_date" schema:"optional"` // deprecated: a fixed placeholder
 	// Choosen is the customer's choice of payment; its structure is not shown.
-	Choosen json.RawMessage `json:"choosen" schema:"optional"`
+	Choosen json.RawMessage `json:"choosen,omitzero" schema:"optional"`
 	Status  string          `json:"status"` // values are not shown
 	State   string          `json:"state"`  // values are not shown
 
-	raw json.RawMessage
+	source `json:"-"`
 }
 
 // InvoiceItem is one item of an invoice. In JSON it is {"amount":"2500","name":"..."}.
@@ -42,9 +42,10 @@ type InvoiceItem struct {
 
 // MarshalJSON writes {"amount":"2500","name":"..."}.
 func (i InvoiceItem) MarshalJSON() ([]byte, error) {
-	b := strconv.AppendInt([]byte(`{"amount":"`), i.Amount, 10)
-	b, err := jsontext.AppendQuote(append(b, `","name":`...), i.Name)
-	return append(b, '}'), err
+	return gojson.Marshal(struct {
+		Amount int64  `json:"amount,string"`
+		Name   string `json:"name"`
+	}{i.Amount, i.Name})
 }
 
 // UnmarshalJSON reads the object. It refuses an amount that is not a string with an int64 in plain digits.
@@ -83,54 +84,18 @@ func (i *InvoiceItem) read(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// RawJSON returns the JSON text that the invoice came from, with every field that the service sent, or nil if
-// the invoice was not decoded from JSON.
-func (i Invoice) RawJSON() json.RawMessage { return i.raw }
-
-// MarshalJSON writes the JSON text that the invoice came from. If there is none, or the fields were changed,
-// it writes the object of the fields.
-func (i Invoice) MarshalJSON() ([]byte, error) {
-	return marshal(i, i.raw,
-		invoiceJSON{i.ID, i.ExternalOrderID, i.ExternalNumber, i.Title, currencyJSON(i.Currency), i.Items,
-			i.CreatedDate, i.DueDate, i.Choosen, i.Status, i.State})
-}
+// MarshalJSON writes the text of RawJSON or, if there is none or the fields were changed, the object of the
+// fields.
+func (i Invoice) MarshalJSON() ([]byte, error) { return marshal(i, i.raw, invoiceFields(i)) }
 
 // UnmarshalJSON reads what Get reads, and keeps the text for RawJSON.
 func (i *Invoice) UnmarshalJSON(b []byte) error { return unmarshal(b, i) }
 
-type invoiceJSON struct {
-	ID              string          `json:"id"`
-	ExternalOrderID string          `json:"external_order_id"`
-	ExternalNumber  int64           `json:"external_number"`
-	Title           string          `json:"tittle"`
-	Currency        currencyJSON    `json:"currency"`
-	Items           itemsJSON       `json:"items"`
-	CreatedDate     string          `json:"created_date"`
-	DueDate         string          `json:"due_date"`
-	Choosen         json.RawMessage `json:"choosen,omitzero"`
-	Status          string          `json:"status"`
-	State           string          `json:"state"`
-}
+type invoiceFields Invoice // without the methods
 
-func (i *Invoice) fill(read func(any) error) error {
-	var got invoiceJSON
-	if err := read(&got); err != nil {
-		return err
-	}
-	*i = Invoice{got.ID, got.ExternalOrderID, got.ExternalNumber, got.Title, Currency(got.Currency), got.Items,
-		got.CreatedDate, got.DueDate, got.Choosen, got.Status, got.State, nil}
-	return nil
-}
+func (i *Invoice) fill(read readFunc) error { return read((*invoiceFields)(i), byMethod) }
 
-type itemsJSON []InvoiceItem
-
-func (v *itemsJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
-	*v, err = elements(dec, "items", func(i *InvoiceItem) error { return i.read(dec) })
-	return err
-}
-
-func (i *Invoice) complete(text json.RawMessage) error {
-	i.raw = text
+func (i *Invoice) check() error {
 	switch {
 	case i.ID == "":
 		return errors.New("an invoice without an id")
@@ -153,33 +118,21 @@ type CreateInvoice struct {
 }
 
 // MarshalJSON writes the body of Create's request.
-func (r CreateInvoice) MarshalJSON() ([]byte, error) { return gojson.Marshal(r.fields()) }
+func (r CreateInvoice) MarshalJSON() ([]byte, error) { return gojson.Marshal(createInvoiceFields(r)) }
 
 // UnmarshalJSON reads the body of Create's request. A currency is required; Validate checks the rest.
 func (r *CreateInvoice) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
-type createInvoiceJSON struct {
-	OrderID     string       `json:"order_id,omitzero"`
-	Number      *int64       `json:"number,omitzero"`
-	Title       string       `json:"title"`
-	Currency    currencyJSON `json:"currency"`
-	Items       itemsJSON    `json:"items"`
-	CallbackURL string       `json:"callback_url,omitzero"`
+type createInvoiceFields CreateInvoice // without the methods
+
+func (r *CreateInvoice) fill(read readFunc) error {
+	return read((*createInvoiceFields)(r), byMethod)
 }
 
-func (r CreateInvoice) fields() createInvoiceJSON {
-	return createInvoiceJSON{r.OrderID, r.Number, r.Title, currencyJSON(r.Currency), r.Items, r.CallbackURL}
-}
-
-func (r *CreateInvoice) fill(read func(any) error) error {
-	var got createInvoiceJSON
-	if err := read(&got); err != nil {
-		return err
-	}
-	if got.Currency.Code == "" {
+func (r *CreateInvoice) check() error {
+	if r.Currency.Code == "" {
 		return errors.New("an invoice without a currency")
 	}
-	*r = CreateInvoice{got.OrderID, got.Number, got.Title, Currency(got.Currency), got.Items, got.CallbackURL}
 	return nil
 }
 
@@ -222,7 +175,7 @@ func (s *Invoices) Create(ctx context.Context, r CreateInvoice) (id string, err 
 		return "", err
 	}
 	return call[string](ctx, s.client, request{
-		op: "create the invoice", method: http.MethodPost, path: "/api/invoice", body: r.fields(), create: true,
+		op: "create the invoice", method: http.MethodPost, path: "/api/invoice", body: r, create: true,
 	})
 }
 

@@ -2,8 +2,10 @@ package api
 
 import (
 	"bytes"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 
 	"github.com/go-json-experiment/json"
@@ -11,15 +13,56 @@ import (
 )
 
 // The exported types have only the methods of encoding/json, so that a program reads them as strictly with
-// either package as this one does. Calling these methods for each field of each record of a list would be
-// slow: the decoder makes one more pass over the text of such a field. So answers are read into unexported
-// types with the methods of the faster package. These have the name of the exported type and the suffix JSON.
+// either package as this one does. Calling these for each field of each record would be slow, because it makes
+// one more pass over the text of the field. So this package decodes such a field with the unexported method
+// read, either through the option byMethod or, for withdrawals, which come in long lists, through a type with a
+// method of the faster package.
 
-// filled is an exported type whose fields are first read into another type, or into itself without its
-// methods. read decodes a value.
-type filled interface {
-	fill(read func(into any) error) error
+// readFunc decodes a value.
+type readFunc func(into any, opts ...json.Options) error
+
+// filled is an exported type whose fields are read into another type, often itself without its methods.
+type filled interface{ fill(read readFunc) error }
+
+// byMethod makes the decoder use the method read of each type that has one.
+var byMethod = json.WithUnmarshalers(json.JoinUnmarshalers(
+	json.UnmarshalFromFunc(func(dec *jsontext.Decoder, value interface {
+		read(dec *jsontext.Decoder) error
+	}) error {
+		return value.read(dec)
+	}),
+	json.UnmarshalFromFunc(func(dec *jsontext.Decoder, items *[]InvoiceItem) (err error) {
+		*items, err = elements(dec, "items", func(i *InvoiceItem) error { return i.read(dec) })
+		return err
+	}),
+))
+
+type (
+	currencyJSON Currency
+	amountJSON   Amount
+	addressJSON  Address
+	statusesJSON []Status
+)
+
+func (c *currencyJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	return (*Currency)(c).read(dec)
 }
+func (a *amountJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error  { return (*Amount)(a).read(dec) }
+func (a *addressJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error { return (*Address)(a).read(dec) }
+
+func (v *statusesJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
+	*v, err = elements(dec, "statuses", func(s *Status) error { return s.read(dec) })
+	return err
+}
+
+// source is the JSON text that a value came from.
+type source struct{ raw stdjson.RawMessage }
+
+// RawJSON returns the JSON text that the value came from, with every field that the service sent, or nil if
+// the value was not decoded from JSON.
+func (s source) RawJSON() stdjson.RawMessage { return s.raw }
+
+func (s *source) keep(text stdjson.RawMessage) { s.raw = text }
 
 // unmarshal implements UnmarshalJSON for the exported types. It decodes as an answer is decoded, and does not
 // change value if that fails. It copies text, because the caller may reuse it and a resource keeps it.
@@ -44,8 +87,13 @@ func marshal[T any](value T, text []byte, fields any) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// entries writes an object with a key for each item.
-func entries[T any](items []T, entry func(T) (key string, value any)) ([]byte, error) {
+// object writes an object with one key.
+func object(key string, value any) ([]byte, error) {
+	return objectOf([]any{value}, func(value any) (string, any) { return key, value })
+}
+
+// objectOf writes an object with a key for each item.
+func objectOf[T any](items []T, entry func(T) (key string, value any)) ([]byte, error) {
 	b := []byte{'{'}
 	for i, item := range items {
 		if i > 0 {
@@ -69,10 +117,22 @@ func entries[T any](items []T, entry func(T) (key string, value any)) ([]byte, e
 	return b, nil
 }
 
+// entries reads an object and appends an item for each of its keys. read reads the value of the key.
+func entries[L ~[]T, T any](
+	dec *jsontext.Decoder, what string, items L, read func(key string) (T, error),
+) (L, error) {
+	err := eachKey(dec, what, func(key string) error {
+		item, err := read(key)
+		items = append(items, item)
+		return err
+	})
+	return items, err
+}
+
 // one reads an object that has one key, using the method of a list of such keys.
-func one[T any, L ~[]T](text []byte, value *T, read func(*L, []byte) error) error {
+func one[T any, L ~[]T](text []byte, value *T, read func(*L, *jsontext.Decoder) error) error {
 	var list L
-	if err := read(&list, text); err != nil {
+	if err := within(text, func(dec *jsontext.Decoder) error { return read(&list, dec) }); err != nil {
 		return err
 	}
 	if len(list) != 1 {
@@ -84,27 +144,13 @@ func one[T any, L ~[]T](text []byte, value *T, read func(*L, []byte) error) erro
 
 // elements reads an array, or null for a missing one.
 func elements[T any](dec *jsontext.Decoder, what string, read func(*T) error) ([]T, error) {
-	switch kind := dec.PeekKind(); kind {
-	case 'n':
+	if dec.PeekKind() == 'n' {
 		return nil, dec.SkipValue()
-	case '[':
-	default:
-		return nil, unexpected(dec, what, "an array")
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
 	}
 	all := []T{}
-	for {
-		if kind := dec.PeekKind(); kind == ']' || kind == 0 {
-			break
-		}
-		var none T
-		all = append(all, none)
-		if err := read(&all[len(all)-1]); err != nil {
-			return nil, err
-		}
-	}
-	_, err := dec.ReadToken() // the closing bracket, or what is wrong with the array
+	err := eachElement(dec, what, math.MaxInt, func() error {
+		all = append(all, *new(T))
+		return read(&all[len(all)-1])
+	})
 	return all, err
 }

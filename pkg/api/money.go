@@ -56,36 +56,29 @@ func FiatCurrency(code string) Currency { return Currency{Fiat, code} }
 func (c Currency) String() string { return c.Code }
 
 // MarshalJSON writes the one-key object. A Currency without a kind or a code is an error.
-func (c Currency) MarshalJSON() ([]byte, error) { return json.Marshal(currencyJSON(c)) }
+func (c Currency) MarshalJSON() ([]byte, error) {
+	if err := checkUnion(c.Kind, c.Code); err != nil {
+		return nil, fmt.Errorf("currency: %w", err)
+	}
+	return object(string(c.Kind), c.Code)
+}
 
 // UnmarshalJSON reads the one-key object and refuses anything else.
 func (c *Currency) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, (*currencyJSON)(c)) }
 
-type currencyJSON Currency
-
-func (c currencyJSON) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if err := checkUnion(c.Kind, c.Code); err != nil {
-		return fmt.Errorf("currency: %w", err)
-	}
-	return writeTokens(enc, jsontext.BeginObject, jsontext.String(string(c.Kind)), jsontext.String(c.Code),
-		jsontext.EndObject)
-}
-
-func (c *currencyJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	var got currencyJSON
-	err := oneKey(dec, "currency", func(kind string) error {
-		var err error
+func (c *Currency) read(dec *jsontext.Decoder) error {
+	var got Currency
+	err := oneKey(dec, "currency", func(kind string) (err error) {
 		if got.Kind, err = parseKind(kind); err != nil {
 			return err
 		}
 		got.Code, err = nonEmptyString(dec, "currency code")
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		*c = got
 	}
-	*c = got
-	return nil
+	return err
 }
 
 // Amount is a count of a currency's minor units: 2500 in USD, which has two decimals, is 25 USD. In JSON it
@@ -113,30 +106,24 @@ func (a Amount) String() string {
 }
 
 // MarshalJSON writes the nested one-key objects. An Amount without a kind or a code is an error.
-func (a Amount) MarshalJSON() ([]byte, error) { return json.Marshal(amountJSON(a)) }
+func (a Amount) MarshalJSON() ([]byte, error) {
+	if err := checkUnion(a.Kind, a.Code); err != nil {
+		return nil, fmt.Errorf("amount: %w", err)
+	}
+	return object(string(a.Kind), CodeAmount{a.Code, a.Minor})
+}
 
 // UnmarshalJSON reads the nested one-key objects and refuses anything else, such as a number that is not an
 // int64 in plain digits.
 func (a *Amount) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, (*amountJSON)(a)) }
 
-type amountJSON Amount
-
-func (a amountJSON) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if err := checkUnion(a.Kind, a.Code); err != nil {
-		return fmt.Errorf("amount: %w", err)
-	}
-	return writeTokens(enc, jsontext.BeginObject, jsontext.String(string(a.Kind)),
-		jsontext.BeginObject, jsontext.String(a.Code), jsontext.Int(a.Minor), jsontext.EndObject, jsontext.EndObject)
-}
-
-func (a *amountJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	var got amountJSON
-	err := oneKey(dec, "amount", func(kind string) error {
-		var err error
+func (a *Amount) read(dec *jsontext.Decoder) error {
+	var got Amount
+	err := oneKey(dec, "amount", func(kind string) (err error) {
 		if got.Kind, err = parseKind(kind); err != nil {
 			return err
 		}
-		return oneKey(dec, "amount", func(code string) error {
+		return oneKey(dec, "amount", func(code string) (err error) {
 			if code == "" {
 				return errors.New("amount: the currency code is empty")
 			}
@@ -145,11 +132,10 @@ func (a *amountJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 			return err
 		})
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		*a = got
 	}
-	*a = got
-	return nil
+	return err
 }
 
 // CodeAmount is one entry of a CodeAmounts. In JSON it is an object with one key: {"USD":2500}.
@@ -159,12 +145,10 @@ type CodeAmount struct {
 }
 
 // MarshalJSON writes the one-key object.
-func (a CodeAmount) MarshalJSON() ([]byte, error) { return CodeAmounts{a}.MarshalJSON() }
+func (a CodeAmount) MarshalJSON() ([]byte, error) { return object(a.Code, a.Minor) }
 
 // UnmarshalJSON reads the one-key object and refuses anything else. Amount says which numbers are refused.
-func (a *CodeAmount) UnmarshalJSON(b []byte) error {
-	return one(b, a, (*CodeAmounts).UnmarshalJSON)
-}
+func (a *CodeAmount) UnmarshalJSON(b []byte) error { return one(b, a, (*CodeAmounts).read) }
 
 // CodeAmounts is the service's object from currency codes to integers in minor units, such as {"USD":2500},
 // in the order in which the service wrote it.
@@ -182,24 +166,21 @@ func (m CodeAmounts) Of(code string) (minor int64, ok bool) {
 
 // MarshalJSON writes the object.
 func (m CodeAmounts) MarshalJSON() ([]byte, error) {
-	return entries(m, func(a CodeAmount) (string, any) { return a.Code, a.Minor })
+	return objectOf(m, func(a CodeAmount) (string, any) { return a.Code, a.Minor })
 }
 
 // UnmarshalJSON reads the object. Amount says which numbers are refused.
 func (m *CodeAmounts) UnmarshalJSON(b []byte) error { return within(b, m.read) }
 
 func (m *CodeAmounts) read(dec *jsontext.Decoder) error {
-	var got CodeAmounts
-	err := eachKey(dec, "amounts", func(code string) error {
+	got, err := entries(dec, "amounts", CodeAmounts(nil), func(code string) (CodeAmount, error) {
 		minor, err := integer(dec, "amount of "+strconv.Quote(code))
-		got = append(got, CodeAmount{code, minor})
-		return err
+		return CodeAmount{code, minor}, err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		*m = got
 	}
-	*m = got
-	return nil
+	return err
 }
 
 func checkUnion(kind Kind, code string) error {

@@ -22,14 +22,14 @@ type WithdrawalFilter struct {
 }
 
 // MarshalJSON writes the body of the request.
-func (f WithdrawalFilter) MarshalJSON() ([]byte, error) { return json.Marshal(filterJSON(f)) }
+func (f WithdrawalFilter) MarshalJSON() ([]byte, error) { return json.Marshal(filterFields(f)) }
 
 // UnmarshalJSON reads the body of the request.
 func (f *WithdrawalFilter) UnmarshalJSON(b []byte) error { return unmarshal(b, f) }
 
-type filterJSON WithdrawalFilter // without the methods
+type filterFields WithdrawalFilter // without the methods
 
-func (f *WithdrawalFilter) fill(read func(any) error) error { return read((*filterJSON)(f)) }
+func (f *WithdrawalFilter) fill(read readFunc) error { return read((*filterFields)(f)) }
 
 // PageBase says which number the first page has. The interface does not show it.
 type PageBase int

@@ -22,7 +22,7 @@ type Reseller struct {
 	InviteInfo Invite  `json:"invite_info"`
 	Rebates    Rebates `json:"rebates"`
 
-	raw json.RawMessage
+	source `json:"-"`
 }
 
 // Rebates are amounts by currency code, in the order in which the service wrote them.
@@ -35,25 +35,24 @@ type Rebate struct {
 }
 
 // MarshalJSON writes the one-key object.
-func (r Rebate) MarshalJSON() ([]byte, error) { return Rebates{r}.MarshalJSON() }
+func (r Rebate) MarshalJSON() ([]byte, error) { return object(r.Code, r.Amount) }
 
 // UnmarshalJSON reads the one-key object and refuses anything else.
-func (r *Rebate) UnmarshalJSON(b []byte) error { return one(b, r, (*Rebates).UnmarshalJSON) }
+func (r *Rebate) UnmarshalJSON(b []byte) error { return one(b, r, (*Rebates).read) }
 
-// UnmarshalJSON reads the object from code to Amount.
-func (r *Rebates) UnmarshalJSON(b []byte) error {
-	return within(b, (*rebatesJSON)(r).UnmarshalJSONFrom)
+// MarshalJSON writes the object from code to Amount.
+func (r Rebates) MarshalJSON() ([]byte, error) {
+	return objectOf(r, func(r Rebate) (string, any) { return r.Code, r.Amount })
 }
 
-type rebatesJSON Rebates
+// UnmarshalJSON reads the object from code to Amount.
+func (r *Rebates) UnmarshalJSON(b []byte) error { return within(b, r.read) }
 
-func (r *rebatesJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	got := rebatesJSON{}
-	err := eachKey(dec, "rebates", func(code string) error {
+func (r *Rebates) read(dec *jsontext.Decoder) error {
+	got, err := entries(dec, "rebates", Rebates{}, func(code string) (Rebate, error) {
 		rebate := Rebate{Code: code}
-		err := (*amountJSON)(&rebate.Amount).UnmarshalJSONFrom(dec)
-		got = append(got, rebate)
-		return err
+		err := rebate.Amount.read(dec)
+		return rebate, err
 	})
 	if err == nil {
 		*r = got
@@ -61,47 +60,70 @@ func (r *rebatesJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return err
 }
 
-func (r rebatesJSON) MarshalJSON() ([]byte, error) { return Rebates(r).MarshalJSON() }
-
-// MarshalJSON writes the object from code to Amount.
-func (r Rebates) MarshalJSON() ([]byte, error) {
-	return entries(r, func(r Rebate) (string, any) { return r.Code, r.Amount })
-}
-
-// RawJSON returns the JSON text that the reseller came from, or nil if it was not decoded from JSON.
-func (r Reseller) RawJSON() json.RawMessage { return r.raw }
-
-// MarshalJSON writes the JSON text that the reseller came from. If there is none, or the fields were changed,
-// it writes the object of the fields.
+// MarshalJSON writes the text of RawJSON or, if there is none or the fields were changed, the object of the
+// fields.
 func (r Reseller) MarshalJSON() ([]byte, error) {
-	return marshal(r, r.raw, resellerJSON{r.ID, inviteJSON(r.InviteInfo), rebatesJSON(r.Rebates)})
+	fields := resellerFields(r)
+	fields.InviteInfo.raw = nil
+	return marshal(r, r.raw, fields)
 }
 
 // UnmarshalJSON reads what Info reads, and keeps the text for RawJSON.
 func (r *Reseller) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
-type resellerJSON struct {
-	ID         string      `json:"id"`
-	InviteInfo inviteJSON  `json:"invite_info"`
-	Rebates    rebatesJSON `json:"rebates"`
-}
+type resellerFields Reseller // without the methods
 
-func (r *Reseller) fill(read func(any) error) error {
-	var got resellerJSON
-	if err := read(&got); err != nil {
-		return err
-	}
-	*r = Reseller{got.ID, Invite(got.InviteInfo), Rebates(got.Rebates), nil}
-	return nil
-}
+func (r *Reseller) fill(read readFunc) error { return read((*resellerFields)(r), byMethod) }
 
-func (r *Reseller) complete(text json.RawMessage) error {
-	r.raw = text
+func (r *Reseller) check() error {
 	if !isUUID(r.ID) {
 		return errors.New("a reseller whose id is not a UUID")
 	}
 	return nil
 }
+
+// RebateList is the answer with all rebates of a reseller: an array with one Amount for each currency.
+type RebateList struct {
+	Amounts []Amount
+	source  `json:"-"`
+}
+
+// MarshalJSON writes the array.
+func (r RebateList) MarshalJSON() ([]byte, error) {
+	amounts := r.Amounts
+	if amounts == nil {
+		amounts = []Amount{}
+	}
+	return marshal(r, r.raw, amounts)
+}
+
+// UnmarshalJSON reads what Resellers.Rebate reads, and keeps the text for RawJSON.
+func (r *RebateList) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
+
+func (r *RebateList) decode(body []byte) error {
+	return within(body, func(dec *jsontext.Decoder) error {
+		return eachElement(dec, "rebates", maxItems, func() error {
+			var amount Amount
+			err := amount.read(dec)
+			r.Amounts = append(r.Amounts, amount)
+			return err
+		})
+	})
+}
+
+// RebateMap is the answer with a reseller's rebate in one currency: an object from code to Amount.
+type RebateMap struct {
+	Rebates Rebates
+	source  `json:"-"`
+}
+
+// MarshalJSON writes the object from code to Amount.
+func (r RebateMap) MarshalJSON() ([]byte, error) { return marshal(r, r.raw, r.Rebates) }
+
+// UnmarshalJSON reads what RebateIn reads, and keeps the text for RawJSON.
+func (r *RebateMap) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
+
+func (r *RebateMap) decode(body []byte) error { return r.Rebates.UnmarshalJSON(body) }
 
 // resellers is the object from reseller id to Reseller.
 type resellers []Reseller
@@ -147,7 +169,7 @@ type uuids []string
 func (v *uuids) decode(body []byte) error {
 	*v = uuids{}
 	return within(body, func(dec *jsontext.Decoder) error {
-		return eachElement(dec, "ids", func() error {
+		return eachElement(dec, "ids", maxItems, func() error {
 			id, err := nonEmptyString(dec, "id of a reseller")
 			if err != nil {
 				return err
@@ -208,7 +230,7 @@ func (s *Resellers) withdrawals(id string, filter WithdrawalFilter, page, pageSi
 	}
 	return request{
 		op: "list the withdrawals of reseller", about: id, method: http.MethodPost, path: "/api/reseller/withdraw/list",
-		query: pageQuery(id, page, pageSize), body: filterJSON(filter), reseller: true,
+		query: pageQuery(id, page, pageSize), body: filter, reseller: true,
 	}, checkPage(page, pageSize)
 }
 

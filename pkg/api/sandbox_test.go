@@ -226,12 +226,12 @@ func TestEveryOperation(t *testing.T) {
 		const uuid = "6F1C2A34-9D0E-4B7A-8C55-0123456789AB"
 		created = must[Invite](t)(c.Invites.Create(ctx, uuid))
 		b.text("the invite", created.RawJSON())
-		equal(t, "the invite", created, Invite{Invite: strings.ToLower(uuid), Label: "Invite 2", URL: "http://127.0.0.1/invite/" + strings.ToLower(uuid), raw: created.raw})
+		equal(t, "the invite", created, Invite{Invite: strings.ToLower(uuid), Label: "Invite 2", URL: "http://127.0.0.1/invite/" + strings.ToLower(uuid), source: source{created.raw}})
 	})
 	operation("GET /api/invite", func(t *testing.T) {
 		got := must[Invite](t)(c.Invites.Get(ctx, created.Invite))
 		b.text("the invite", got.RawJSON())
-		equal(t, "the invite", got, Invite{Invite: created.Invite, Label: "Invite 2", raw: got.raw})
+		equal(t, "the invite", got, Invite{Invite: created.Invite, Label: "Invite 2", source: source{got.raw}})
 	})
 	operation("GET /api/invites", func(t *testing.T) {
 		got := must[[]Invite](t)(c.Invites.List(ctx))
@@ -281,7 +281,7 @@ func TestEveryOperation(t *testing.T) {
 	operation("GET /api/reseller/invite", func(t *testing.T) {
 		got := must[Invite](t)(c.Resellers.Invite(ctx, resellerID))
 		b.text("the invite", got.RawJSON())
-		equal(t, "the invite", got, Invite{Invite: resellerInvite, Label: "Harbor", raw: got.raw})
+		equal(t, "the invite", got, Invite{Invite: resellerInvite, Label: "Harbor", source: source{got.raw}})
 	})
 	operation("GET /api/reseller/stats", func(t *testing.T) {
 		got := must[ResellerStats](t)(c.Resellers.Stats(ctx, resellerID))
@@ -299,7 +299,7 @@ func TestEveryOperation(t *testing.T) {
 			ID: resellerID, Label: "Harbor", InvoiceStats: []StatusCount{{"Awaiting", 0}, {"Expired", 0}, {"Paid", 3}}, InvoiceRebates: got.InvoiceRebates,
 			TotalVolume:  []CodeTotal{{"Btc", CodeAmounts{{"Btc", 10_999}}}, {"USD", CodeAmounts{{"USD", 9_000_000_000_002_500}}}},
 			TotalRebates: []CodeTotal{{"Btc", CodeAmounts{{"Btc", 164}}}, {"USD", CodeAmounts{{"USD", 135_000_000_000_037}}}},
-			raw:          got.raw,
+			source:       source{got.raw},
 		})
 	})
 

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -20,7 +19,7 @@ type ResellerStats struct {
 	TotalVolume    []CodeTotal     `json:"total_volume" schema:"object"`
 	TotalRebates   []CodeTotal     `json:"total_rebates" schema:"object"`
 
-	raw json.RawMessage
+	source `json:"-"`
 }
 
 // StatusCount is the number of invoices with a status. In JSON it is an object with one key: {"Awaiting":3}.
@@ -30,10 +29,10 @@ type StatusCount struct {
 }
 
 // MarshalJSON writes the one-key object.
-func (s StatusCount) MarshalJSON() ([]byte, error) { return counts{s}.MarshalJSON() }
+func (s StatusCount) MarshalJSON() ([]byte, error) { return object(s.Status, s.Count) }
 
 // UnmarshalJSON reads the one-key object and refuses anything else.
-func (s *StatusCount) UnmarshalJSON(b []byte) error { return one(b, s, (*counts).UnmarshalJSON) }
+func (s *StatusCount) UnmarshalJSON(b []byte) error { return one(b, s, (*counts).read) }
 
 // InvoiceRebate is the rebate that an invoice earned. Amounts are in minor units.
 type InvoiceRebate struct {
@@ -62,10 +61,10 @@ type CodeTotal struct {
 }
 
 // MarshalJSON writes the one-key object.
-func (t CodeTotal) MarshalJSON() ([]byte, error) { return codeTotals{t}.MarshalJSON() }
+func (t CodeTotal) MarshalJSON() ([]byte, error) { return object(t.Code, t.Amounts) }
 
 // UnmarshalJSON reads the one-key object and refuses anything else.
-func (t *CodeTotal) UnmarshalJSON(b []byte) error { return one(b, t, (*codeTotals).UnmarshalJSON) }
+func (t *CodeTotal) UnmarshalJSON(b []byte) error { return one(b, t, (*codeTotals).read) }
 
 // counts, invoiceRebates and codeTotals are the service's objects that hold several of these entries.
 type (
@@ -75,26 +74,19 @@ type (
 )
 
 func (v counts) MarshalJSON() ([]byte, error) {
-	return entries(v, func(s StatusCount) (string, any) { return s.Status, s.Count })
+	return objectOf(v, func(s StatusCount) (string, any) { return s.Status, s.Count })
 }
 
 func (v invoiceRebates) MarshalJSON() ([]byte, error) {
-	return entries(v, func(r InvoiceRebate) (string, any) { return r.ID, r })
+	return objectOf(v, func(r InvoiceRebate) (string, any) { return r.ID, r })
 }
 
 func (v codeTotals) MarshalJSON() ([]byte, error) {
-	return entries(v, func(t CodeTotal) (string, any) { return t.Code, t.Amounts })
+	return objectOf(v, func(t CodeTotal) (string, any) { return t.Code, t.Amounts })
 }
 
-func (v *counts) UnmarshalJSON(b []byte) error { return within(b, v.read) }
-
-func (v *codeTotals) UnmarshalJSON(b []byte) error { return within(b, v.read) }
-
-// RawJSON returns the JSON text that the statistics came from, or nil if they were not decoded from JSON.
-func (s ResellerStats) RawJSON() json.RawMessage { return s.raw }
-
-// MarshalJSON writes the JSON text that the statistics came from. If there is none, or the fields were
-// changed, it writes the object of the fields.
+// MarshalJSON writes the text of RawJSON or, if there is none or the fields were changed, the object of the
+// fields.
 func (s ResellerStats) MarshalJSON() ([]byte, error) {
 	return marshal(s, s.raw, struct {
 		ID             string         `json:"id"`
@@ -109,11 +101,6 @@ func (s ResellerStats) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what Resellers.Stats reads, and keeps the text for RawJSON.
 func (s *ResellerStats) UnmarshalJSON(b []byte) error { return unmarshal(b, s) }
 
-func (s *ResellerStats) complete(text json.RawMessage) error {
-	s.raw = text
-	return nil
-}
-
 func (s *ResellerStats) decode(body []byte) error {
 	seen := 0
 	err := within(body, func(dec *jsontext.Decoder) error {
@@ -127,13 +114,12 @@ func (s *ResellerStats) decode(body []byte) error {
 			case "invoice_stats":
 				err = (*counts)(&s.InvoiceStats).read(dec)
 			case "invoice_rebates":
-				err = eachKey(dec, key, func(id string) error {
+				s.InvoiceRebates, err = entries(dec, key, s.InvoiceRebates, func(id string) (InvoiceRebate, error) {
 					rebate, err := invoiceRebate(dec)
 					if err == nil && rebate.ID != id {
 						err = fmt.Errorf("the rebate of invoice %q is under the key %q", rebate.ID, id)
 					}
-					s.InvoiceRebates = append(s.InvoiceRebates, rebate)
-					return err
+					return rebate, err
 				})
 			case "total_volume":
 				err = (*codeTotals)(&s.TotalVolume).read(dec)
@@ -152,12 +138,12 @@ func (s *ResellerStats) decode(body []byte) error {
 	return err
 }
 
-func (v *counts) read(dec *jsontext.Decoder) error {
-	return eachKey(dec, "invoice_stats", func(status string) error {
+func (v *counts) read(dec *jsontext.Decoder) (err error) {
+	*v, err = entries(dec, "invoice_stats", *v, func(status string) (StatusCount, error) {
 		n, err := count(dec, "invoices that are "+status)
-		*v = append(*v, StatusCount{status, n})
-		return err
+		return StatusCount{status, n}, err
 	})
+	return err
 }
 
 func invoiceRebate(dec *jsontext.Decoder) (r InvoiceRebate, err error) {
@@ -187,12 +173,11 @@ func invoiceRebate(dec *jsontext.Decoder) (r InvoiceRebate, err error) {
 	return r, err
 }
 
-func (v *codeTotals) read(dec *jsontext.Decoder) error {
-	*v = codeTotals{}
-	return eachKey(dec, "totals", func(code string) error {
+func (v *codeTotals) read(dec *jsontext.Decoder) (err error) {
+	*v, err = entries(dec, "totals", codeTotals{}, func(code string) (CodeTotal, error) {
 		total := CodeTotal{Code: code}
 		err := total.Amounts.read(dec)
-		*v = append(*v, total)
-		return err
+		return total, err
 	})
+	return err
 }

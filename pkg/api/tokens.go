@@ -11,16 +11,6 @@ import (
 // The functions below read tokens, because a decoder of structs accepts errors that are dangerous in a
 // payment: a null in place of a number, a number with a fraction or exponent, a second key.
 
-// writeTokens writes the tokens of one value.
-func writeTokens(enc *jsontext.Encoder, tokens ...jsontext.Token) error {
-	for _, token := range tokens {
-		if err := enc.WriteToken(token); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // oneKey reads an object that must have exactly one key. value reads the value of the key.
 func oneKey(dec *jsontext.Decoder, what string, value func(key string) error) error {
 	keys := 0
@@ -80,8 +70,8 @@ func readKey(dec *jsontext.Decoder) (string, error) {
 	return string(name), err
 }
 
-// eachElement reads an array. value must read each element.
-func eachElement(dec *jsontext.Decoder, what string, value func() error) error {
+// eachElement reads an array of at most so many elements. value must read each.
+func eachElement(dec *jsontext.Decoder, what string, most int, value func() error) error {
 	if dec.PeekKind() != '[' {
 		return unexpected(dec, what, "an array")
 	}
@@ -92,8 +82,8 @@ func eachElement(dec *jsontext.Decoder, what string, value func() error) error {
 		if kind := dec.PeekKind(); kind == ']' || kind == 0 {
 			break
 		}
-		if n == maxItems {
-			return fmt.Errorf("%w: %s: more than %d elements", ErrTooLarge, what, maxItems)
+		if n == most {
+			return fmt.Errorf("%w: %s: more than %d elements", ErrTooLarge, what, most)
 		}
 		if err := value(); err != nil {
 			return err
@@ -125,19 +115,24 @@ func integer(dec *jsontext.Decoder, what string) (int64, error) {
 	return n, nil
 }
 
-func nonEmptyString(dec *jsontext.Decoder, what string) (string, error) {
-	if kind := dec.PeekKind(); kind != '"' {
+// str reads a string.
+func str(dec *jsontext.Decoder, what string) (string, error) {
+	if dec.PeekKind() != '"' {
 		return "", unexpected(dec, what, "a string")
 	}
 	token, err := dec.ReadToken()
 	if err != nil {
 		return "", err
 	}
-	text := token.String()
-	if text == "" {
-		return "", fmt.Errorf("%s: empty", what)
+	return token.String(), nil
+}
+
+func nonEmptyString(dec *jsontext.Decoder, what string) (string, error) {
+	text, err := str(dec, what)
+	if err == nil && text == "" {
+		err = fmt.Errorf("%s: empty", what)
 	}
-	return text, nil
+	return text, err
 }
 
 // unexpected returns an error that says what was found in place of the wanted value. For malformed JSON, it

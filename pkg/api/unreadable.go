@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	gojson "github.com/go-json-experiment/json"
@@ -63,10 +62,7 @@ func (p *lenientPage) decode(body []byte) error {
 	}
 	return p.decodeWith(body, func(dec *jsontext.Decoder) error {
 		place := 0
-		return eachElement(dec, "page_content", func() error {
-			if place == maxRows {
-				return fmt.Errorf("%w: page_content: more than %d elements", ErrTooLarge, maxRows)
-			}
+		return eachElement(dec, "page_content", maxRows, func() error {
 			start := dec.InputOffset()
 			if err := dec.SkipValue(); err != nil {
 				return err

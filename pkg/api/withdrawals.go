@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -10,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	gojson "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -31,7 +30,7 @@ type Withdrawal struct {
 	Callback        string   `json:"callback" schema:"optional"`
 	ExternalOrderID string   `json:"external_order_id" schema:"optional"` // ExternalID as a string
 
-	raw json.RawMessage
+	source `json:"-"`
 }
 
 // Status is an entry of a withdrawal's history.
@@ -41,32 +40,23 @@ type Status struct {
 }
 
 // UnmarshalJSON reads the object and refuses anything else.
-func (s *Status) UnmarshalJSON(b []byte) error { return within(b, s.read) }
+func (s *Status) UnmarshalJSON(b []byte) error {
+	var got Status
+	err := within(b, got.read)
+	if err == nil {
+		*s = got
+	}
+	return err
+}
 
-type statusJSON Status // without the method
+type statusFields Status // without the method
 
+// read may change s although it fails.
 func (s *Status) read(dec *jsontext.Decoder) error {
 	if dec.PeekKind() != '{' {
 		return unexpected(dec, "status", "an object")
 	}
-	var got statusJSON
-	if err := gojson.UnmarshalDecode(dec, &got); err != nil {
-		return err
-	}
-	*s = Status(got)
-	return nil
-}
-
-type statusesJSON []Status
-
-func (v *statusesJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
-	*v, err = elements(dec, "statuses", func(s *Status) error {
-		if dec.PeekKind() != '{' {
-			return unexpected(dec, "status", "an object")
-		}
-		return gojson.UnmarshalDecode(dec, (*statusJSON)(s))
-	})
-	return err
+	return json.UnmarshalDecode(dec, (*statusFields)(s))
 }
 
 // Address is the destination of a withdrawal. A single withdrawal shows it as a string, and a list as an
@@ -83,83 +73,65 @@ func (a Address) String() string { return a.Text }
 
 // MarshalJSON writes the form that the address was read in. An Address without a text is an error.
 func (a Address) MarshalJSON() ([]byte, error) {
-	if a.Text == "" {
+	switch {
+	case a.Text == "":
 		return nil, errors.New("address: empty")
+	case a.Currency == "":
+		return json.Marshal(a.Text)
+	case a.Kind != Fiat:
+		a.Kind = Crypto
 	}
-	text, err := jsontext.AppendQuote(nil, a.Text)
-	if err != nil || a.Currency == "" {
-		return text, err
-	}
-	code, err := jsontext.AppendQuote(nil, a.Currency)
-	kind := Crypto
-	if a.Kind == Fiat {
-		kind = Fiat
-	}
-	return fmt.Appendf(nil, `{%q:{"currency":%s,"address":%s}}`, kind, code, text), err
+	return object(string(a.Kind), struct {
+		Currency string `json:"currency"`
+		Address  string `json:"address"`
+	}{a.Currency, a.Text})
 }
 
 // UnmarshalJSON reads either form and refuses anything else.
-func (a *Address) UnmarshalJSON(b []byte) error {
-	return within(b, (*addressJSON)(a).UnmarshalJSONFrom)
-}
+func (a *Address) UnmarshalJSON(b []byte) error { return within(b, a.read) }
 
-type addressJSON Address
-
-func (a addressJSON) MarshalJSON() ([]byte, error) { return Address(a).MarshalJSON() }
-
-func (a *addressJSON) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	var got addressJSON
-	var err error
+func (a *Address) read(dec *jsontext.Decoder) (err error) {
+	var got Address
 	if dec.PeekKind() != '{' {
 		got.Text, err = nonEmptyString(dec, "address")
-		if err == nil {
-			*a = got
-		}
-		return err
-	}
-	err = oneKey(dec, "address", func(kind string) error {
-		var err error
-		if got.Kind, err = parseKind(kind); err != nil {
-			return fmt.Errorf("address: %w", err)
-		}
-		return eachKey(dec, "address", func(key string) error {
-			var err error
-			switch key {
-			case "currency":
-				got.Currency, err = nonEmptyString(dec, "currency of the address")
-			case "address":
-				got.Text, err = nonEmptyString(dec, "address")
-			default:
-				err = dec.SkipValue()
+	} else {
+		err = oneKey(dec, "address", func(kind string) (err error) {
+			if got.Kind, err = parseKind(kind); err != nil {
+				return fmt.Errorf("address: %w", err)
 			}
-			return err
+			return eachKey(dec, "address", func(key string) (err error) {
+				switch key {
+				case "currency":
+					got.Currency, err = nonEmptyString(dec, "currency of the address")
+				case "address":
+					got.Text, err = nonEmptyString(dec, "address")
+				default:
+					err = dec.SkipValue()
+				}
+				return err
+			})
 		})
-	})
-	if err != nil {
-		return err
+		if err == nil && (got.Text == "" || got.Currency == "") {
+			err = errors.New("address: currency and address belong in it")
+		}
 	}
-	if got.Text == "" || got.Currency == "" {
-		return errors.New("address: currency and address belong in it")
+	if err == nil {
+		*a = got
 	}
-	*a = got
-	return nil
+	return err
 }
 
-// RawJSON returns the JSON text that the withdrawal came from, with every field that the service sent, or nil
-// if the withdrawal was not decoded from JSON.
-func (w Withdrawal) RawJSON() json.RawMessage { return w.raw }
-
-// MarshalJSON writes the JSON text that the withdrawal came from. If there is none, or the fields were
-// changed, it writes the object of the fields.
-func (w Withdrawal) MarshalJSON() ([]byte, error) {
-	return marshal(w, w.raw,
-		withdrawalJSON{w.ID, w.ExternalID, w.MerchantID, currencyJSON(w.Currency), amountJSON(w.Amount), w.Statuses,
-			w.Current, addressJSON(w.Address), w.IsTestnet, w.Callback, w.ExternalOrderID})
-}
+// MarshalJSON writes the text of RawJSON or, if there is none or the fields were changed, the object of the
+// fields.
+func (w Withdrawal) MarshalJSON() ([]byte, error) { return marshal(w, w.raw, withdrawalFields(w)) }
 
 // UnmarshalJSON reads what Get and List read, and keeps the text for RawJSON.
 func (w *Withdrawal) UnmarshalJSON(b []byte) error { return unmarshal(b, w) }
 
+type withdrawalFields Withdrawal // without the methods
+
+// withdrawalJSON has the fields of a Withdrawal with the types that are read fastest: a list may have
+// millions. Its values are reused, so that a list does not leave one for each withdrawal.
 type withdrawalJSON struct {
 	ID              string       `json:"id"`
 	ExternalID      int64        `json:"external_id"`
@@ -174,26 +146,21 @@ type withdrawalJSON struct {
 	ExternalOrderID string       `json:"external_order_id"`
 }
 
-// withdrawalsJSON are reused, because otherwise a list leaves one for each of its withdrawals to the garbage
-// collector.
 var withdrawalsJSON = sync.Pool{New: func() any { return new(withdrawalJSON) }}
 
-func (w *Withdrawal) fill(read func(any) error) error {
+func (w *Withdrawal) fill(read readFunc) error {
 	got := withdrawalsJSON.Get().(*withdrawalJSON)
 	defer func() {
 		*got = withdrawalJSON{}
 		withdrawalsJSON.Put(got)
 	}()
-	if err := read(got); err != nil {
-		return err
-	}
+	err := read(got)
 	*w = Withdrawal{got.ID, got.ExternalID, got.MerchantID, Currency(got.Currency), Amount(got.Amount), got.Statuses,
-		got.Current, Address(got.Address), got.IsTestnet, got.Callback, got.ExternalOrderID, nil}
-	return nil
+		got.Current, Address(got.Address), got.IsTestnet, got.Callback, got.ExternalOrderID, source{}}
+	return err
 }
 
-func (w *Withdrawal) complete(text json.RawMessage) error {
-	w.raw = text
+func (w *Withdrawal) check() error {
 	switch {
 	case w.ID == "":
 		return errors.New("a withdrawal without an id")
@@ -229,36 +196,24 @@ type CreateWithdrawal struct {
 }
 
 // MarshalJSON writes the body of Create's request.
-func (r CreateWithdrawal) MarshalJSON() ([]byte, error) { return gojson.Marshal(r.fields()) }
+func (r CreateWithdrawal) MarshalJSON() ([]byte, error) {
+	return json.Marshal(createWithdrawalFields(r))
+}
 
 // UnmarshalJSON reads the body of Create's request. A currency and an amount are required; Validate checks
 // the rest.
 func (r *CreateWithdrawal) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
-type createWithdrawalJSON struct {
-	Currency        currencyJSON `json:"currency"`
-	Amount          amountJSON   `json:"amount"`
-	Address         string       `json:"address"`
-	Callback        string       `json:"callback,omitzero"`
-	ExternalOrderID string       `json:"external_order_id,omitzero"`
-	Memo            string       `json:"memo,omitzero"`
+type createWithdrawalFields CreateWithdrawal // without the methods
+
+func (r *CreateWithdrawal) fill(read readFunc) error {
+	return read((*createWithdrawalFields)(r), byMethod)
 }
 
-func (r CreateWithdrawal) fields() createWithdrawalJSON {
-	return createWithdrawalJSON{currencyJSON(r.Currency), amountJSON(r.Amount), r.Address, r.Callback,
-		r.ExternalOrderID, r.Memo}
-}
-
-func (r *CreateWithdrawal) fill(read func(any) error) error {
-	var got createWithdrawalJSON
-	if err := read(&got); err != nil {
-		return err
-	}
-	if got.Currency.Code == "" || got.Amount.Code == "" {
+func (r *CreateWithdrawal) check() error {
+	if r.Currency.Code == "" || r.Amount.Code == "" {
 		return errors.New("a withdrawal without a currency or an amount")
 	}
-	*r = CreateWithdrawal{Currency(got.Currency), Amount(got.Amount), got.Address, got.Callback,
-		got.ExternalOrderID, got.Memo}
 	return nil
 }
 
@@ -308,7 +263,7 @@ func (s *Withdrawals) Create(ctx context.Context, r CreateWithdrawal) (id string
 		return "", err
 	}
 	return call[string](ctx, s.client, request{
-		op: "create the withdrawal", method: http.MethodPost, path: "/api/merchant_withdrawal/create", body: r.fields(),
+		op: "create the withdrawal", method: http.MethodPost, path: "/api/merchant_withdrawal/create", body: r,
 		create: true,
 	})
 }
@@ -356,7 +311,7 @@ func (s *Withdrawals) ListLenient(ctx context.Context, filter WithdrawalFilter, 
 func (s *Withdrawals) list(filter WithdrawalFilter, page, pageSize int) (request, error) {
 	return request{
 		op: "list withdrawals", method: http.MethodPost, path: "/api/merchant_withdrawal/list",
-		query: pageQuery("", page, pageSize), body: filterJSON(filter),
+		query: pageQuery("", page, pageSize), body: filter,
 	}, checkPage(page, pageSize)
 }
 
