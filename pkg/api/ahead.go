@@ -14,12 +14,9 @@ const pagesAhead = 2
 type fetchPage func(ctx context.Context, page int) (open func() (WithdrawalPage, error), err error)
 
 // pages returns a fetchPage that uses list to make the request for a page.
-func (c *Client) pages(list func(page int) (request, error)) fetchPage {
+func (c *Client) pages(list func(page int) request) fetchPage {
 	return func(ctx context.Context, page int) (func() (WithdrawalPage, error), error) {
-		r, err := list(page)
-		if err != nil {
-			return nil, err
-		}
+		r := list(page)
 		body, status, err := c.exchange(ctx, r)
 		return func() (WithdrawalPage, error) {
 			return open[WithdrawalPage](c, r, body, status)

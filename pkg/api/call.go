@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,74 @@ type request struct {
 	body     any    // sent as JSON; nil: none
 	create   bool   // it creates something: sent at most once
 	reseller bool   // part of the reseller administration, whose authentication is not specified
+	err      error  // why it cannot be sent
+}
+
+// param is a parameter of a query. One with an empty value is not sent.
+type param struct {
+	name, value string
+	err         error // what is wrong with the value
+}
+
+func uuidParam(name, value string) param { return param{name, value, checkUUIDField(name, value)} }
+func textParam(name, value string) param { return param{name, value, checkID(name, value)} }
+
+func pageParam(page int) param {
+	p := param{"page", strconv.Itoa(page), nil}
+	if page < 0 {
+		p.err = invalid(p.name, "%d is negative", page)
+	}
+	return p
+}
+
+func sizeParam(size int) param {
+	p := param{"page_size", strconv.Itoa(size), nil}
+	if size < 1 {
+		p.err = invalid(p.name, "%d is less than 1", size)
+	}
+	return p
+}
+
+func get(op, path string, params ...param) request {
+	r := request{op: op, method: http.MethodGet, path: path}
+	var b strings.Builder
+	b.Grow(64) // a UUID with its name
+	for _, p := range params {
+		r.err = cmp.Or(r.err, p.err)
+		if p.name == "id" {
+			r.about = p.value
+		}
+		if p.value == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('&')
+		}
+		b.WriteString(p.name)
+		b.WriteByte('=')
+		b.WriteString(url.QueryEscape(p.value))
+	}
+	r.query = b.String()
+	return r
+}
+
+// post returns a request that reads, as the lists with a filter do.
+func post(op, path string, body any, params ...param) request {
+	r := get(op, path, params...)
+	r.method, r.body = http.MethodPost, body
+	return r
+}
+
+// create returns a request that creates something. err says what is wrong with the body.
+func create(op, path string, body any, err error) request {
+	r := post(op, path, body)
+	r.create, r.err = true, err
+	return r
+}
+
+func (r request) ofReseller() request {
+	r.reseller = true
+	return r
 }
 
 func (r request) what() string {
@@ -34,24 +103,6 @@ func (r request) what() string {
 		return r.op
 	}
 	return r.op + " " + strconv.Quote(r.about)
-}
-
-// query encodes pairs of a name and a value in their order. It leaves out a pair with an empty value.
-func query(pairs ...string) string {
-	var b strings.Builder
-	b.Grow(64) // a UUID with its name
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] == "" {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('&')
-		}
-		b.WriteString(pairs[i])
-		b.WriteByte('=')
-		b.WriteString(url.QueryEscape(pairs[i+1]))
-	}
-	return b.String()
 }
 
 // call makes the call and decodes its answer. All methods reach the network through call or exchange.
@@ -83,6 +134,9 @@ func open[T any](c *Client, r request, body []byte, status int) (T, error) {
 
 // exchange sends the request and returns the body of a 200. Any other result is an *Error with its outcome.
 func (c *Client) exchange(ctx context.Context, r request) (body []byte, status int, err error) {
+	if r.err != nil {
+		return nil, 0, r.err
+	}
 	body, status, err = c.send(ctx, r)
 	return body, status, c.withoutKey(err)
 }
@@ -104,7 +158,7 @@ func (c *Client) send(ctx context.Context, r request) (body []byte, status int, 
 	req := client.request()
 	defer client.done(req)
 	req.SetContext(ctx)
-	req.Header = k.headers.of(r.body != nil, !r.reseller || c.resellerKey) // resty sends a copy of it
+	req.Header = k.headers[headersOf{body: r.body != nil, key: !r.reseller || c.resellerKey}]
 	if r.body != nil {
 		text, err := json.Marshal(r.body)
 		if err != nil {

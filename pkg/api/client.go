@@ -231,9 +231,11 @@ func fingerprint(key string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// headers are the initial headers of a client's requests. They are made once, because a merchant may make
-// thousands of calls, and nothing changes them afterwards: resty sends a copy.
-type headers struct{ plain, body, keyed, keyedBody http.Header }
+// headers are the initial headers of requests with or without a body, and with or without the key. They are
+// made once, because a merchant may make thousands of calls, and nothing changes them: resty sends a copy.
+type headers map[headersOf]http.Header
+
+type headersOf struct{ body, key bool }
 
 func newHeaders(o options) headers {
 	plain := http.Header{"User-Agent": {o.userAgent}, "Accept": {"application/json"}}
@@ -241,28 +243,18 @@ func newHeaders(o options) headers {
 		// net/http would ask for this by itself, but would make a new header for every request.
 		plain["Accept-Encoding"] = []string{"gzip"}
 	}
-	keyed := plain.Clone()
-	if o.key != "" {
-		keyed["Authorization"] = []string{"Bearer " + o.key}
-	}
-	all := headers{plain: plain, body: plain.Clone(), keyed: keyed, keyedBody: keyed.Clone()}
-	for _, h := range []http.Header{all.body, all.keyedBody} {
-		h["Content-Type"] = []string{"application/json"}
+	all := headers{}
+	for _, of := range []headersOf{{false, false}, {false, true}, {true, false}, {true, true}} {
+		h := plain.Clone()
+		if of.body {
+			h["Content-Type"] = []string{"application/json"}
+		}
+		if of.key && o.key != "" {
+			h["Authorization"] = []string{"Bearer " + o.key}
+		}
+		all[of] = h
 	}
 	return all
-}
-
-// of returns the headers of a request with or without a body, with or without the key.
-func (h *headers) of(body, keyed bool) http.Header {
-	switch {
-	case body && keyed:
-		return h.keyedBody
-	case body:
-		return h.body
-	case keyed:
-		return h.keyed
-	}
-	return h.plain
 }
 
 // restyClient is a resty client that reuses its requests. A request with its maps takes most of a kilobyte: a

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -79,22 +78,14 @@ func (v *invites) decode(body []byte) error {
 //
 // GET /api/invites (section 4.3)
 func (s *Invites) List(ctx context.Context) ([]Invite, error) {
-	return call[invites](ctx, s.client, request{
-		op: "list invites", method: http.MethodGet, path: "/api/invites", reseller: true,
-	})
+	return call[invites](ctx, s.client, get("list invites", "/api/invites").ofReseller())
 }
 
 // Get returns one invite.
 //
 // GET /api/invite (section 4.3)
 func (s *Invites) Get(ctx context.Context, id string) (Invite, error) {
-	if err := checkUUIDField("id", id); err != nil {
-		return Invite{}, err
-	}
-	return call[Invite](ctx, s.client, request{
-		op: "get invite", about: id, method: http.MethodGet, path: "/api/invite", query: query("id", id),
-		reseller: true,
-	})
+	return call[Invite](ctx, s.client, get("get invite", "/api/invite", uuidParam("id", id)).ofReseller())
 }
 
 // Create makes an invite from a UUID and returns it with its url. The interface does not show what the UUID
@@ -102,11 +93,7 @@ func (s *Invites) Get(ctx context.Context, id string) (Invite, error) {
 //
 // POST /api/invite (section 4.3)
 func (s *Invites) Create(ctx context.Context, uuid string) (Invite, error) {
-	if err := checkUUIDField("uuid", uuid); err != nil {
-		return Invite{}, err
-	}
-	created, err := call[createdInvite](ctx, s.client, request{
-		op: "create the invite", method: http.MethodPost, path: "/api/invite", body: uuid, create: true, reseller: true,
-	})
+	created, err := call[createdInvite](ctx, s.client,
+		create("create the invite", "/api/invite", uuid, checkUUIDField("uuid", uuid)).ofReseller())
 	return created.Invite, err
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 
 	gojson "github.com/go-json-experiment/json"
@@ -171,22 +170,12 @@ func (r CreateInvoice) Validate() error {
 //
 // POST /api/invoice (section 4.2)
 func (s *Invoices) Create(ctx context.Context, r CreateInvoice) (id string, err error) {
-	if err := r.Validate(); err != nil {
-		return "", err
-	}
-	return call[string](ctx, s.client, request{
-		op: "create the invoice", method: http.MethodPost, path: "/api/invoice", body: r, create: true,
-	})
+	return call[string](ctx, s.client, create("create the invoice", "/api/invoice", createInvoiceFields(r), r.Validate()))
 }
 
 // Get returns one invoice.
 //
 // GET /api/invoice (section 4.2)
 func (s *Invoices) Get(ctx context.Context, id string) (Invoice, error) {
-	if err := checkUUIDField("id", id); err != nil {
-		return Invoice{}, err
-	}
-	return call[Invoice](ctx, s.client, request{
-		op: "get invoice", about: id, method: http.MethodGet, path: "/api/invoice", query: query("id", id),
-	})
+	return call[Invoice](ctx, s.client, get("get invoice", "/api/invoice", uuidParam("id", id)))
 }

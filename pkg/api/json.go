@@ -89,7 +89,8 @@ func marshal[T any](value T, text []byte, fields any) ([]byte, error) {
 
 // object writes an object with one key.
 func object(key string, value any) ([]byte, error) {
-	return objectOf([]any{value}, func(value any) (string, any) { return key, value })
+	b, err := appendMember([]byte{'{'}, key, value)
+	return append(b, '}'), err
 }
 
 // objectOf writes an object with a key for each item.
@@ -101,20 +102,27 @@ func objectOf[T any](items []T, entry func(T) (key string, value any)) ([]byte, 
 		}
 		key, value := entry(item)
 		var err error
-		if b, err = jsontext.AppendQuote(b, key); err != nil {
+		if b, err = appendMember(b, key, value); err != nil {
 			return nil, err
 		}
-		text, err := json.Marshal(value)
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", key, err)
-		}
-		b = append(append(b, ':'), text...)
 	}
 	b = append(b, '}')
 	if !jsontext.Value(b).IsValid() {
 		return nil, errors.New("a key that occurs twice")
 	}
 	return b, nil
+}
+
+func appendMember(b []byte, key string, value any) ([]byte, error) {
+	b, err := jsontext.AppendQuote(b, key)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", key, err)
+	}
+	return append(append(b, ':'), text...), nil
 }
 
 // entries reads an object and appends an item for each of its keys. read reads the value of the key.

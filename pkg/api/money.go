@@ -60,7 +60,8 @@ func (c Currency) MarshalJSON() ([]byte, error) {
 	if err := checkUnion(c.Kind, c.Code); err != nil {
 		return nil, fmt.Errorf("currency: %w", err)
 	}
-	return object(string(c.Kind), c.Code)
+	b, err := jsontext.AppendQuote([]byte(`{"`+c.Kind+`":`), c.Code)
+	return append(b, '}'), err
 }
 
 // UnmarshalJSON reads the one-key object and refuses anything else.
@@ -110,7 +111,9 @@ func (a Amount) MarshalJSON() ([]byte, error) {
 	if err := checkUnion(a.Kind, a.Code); err != nil {
 		return nil, fmt.Errorf("amount: %w", err)
 	}
-	return object(string(a.Kind), CodeAmount{a.Code, a.Minor})
+	b, err := jsontext.AppendQuote([]byte(`{"`+a.Kind+`":{`), a.Code)
+	b = strconv.AppendInt(append(b, ':'), a.Minor, 10)
+	return append(b, "}}"...), err
 }
 
 // UnmarshalJSON reads the nested one-key objects and refuses anything else, such as a number that is not an

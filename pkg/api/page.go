@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -121,16 +120,6 @@ func (p *WithdrawalPage) decodeWith(body []byte, readContent func(dec *jsontext.
 		return errors.New("page_content, page_count and total belong in it")
 	}
 	return err
-}
-
-func checkPage(page, size int) error {
-	if page < 0 {
-		return invalid("page", "%d is negative", page)
-	}
-	if size < 1 {
-		return invalid("page_size", "%d is less than 1", size)
-	}
-	return nil
 }
 
 // eachWithdrawal reads all pages. fetch gets the page number as the service counts.
@@ -394,10 +383,6 @@ func mayMeanNoSuchPage(err error) bool {
 		return false
 	}
 	return e.Outcome == Rejected
-}
-
-func pageQuery(id string, page, size int) string {
-	return query("id", id, "page", strconv.Itoa(page), "page_size", strconv.Itoa(size))
 }
 
 // own returns a copy of the filter that shares nothing with the caller.

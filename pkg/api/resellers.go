@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -146,22 +145,23 @@ func (v *resellers) decode(body []byte) error {
 	})
 }
 
-func (s *Resellers) get(op, about, path, query string) request {
-	return request{op: op, about: about, method: http.MethodGet, path: path, query: query, reseller: true}
+// get returns a request about one reseller.
+func (s *Resellers) get(op, path, id string, more ...param) request {
+	return get(op, path, append([]param{uuidParam("id", id)}, more...)...).ofReseller()
 }
 
 // List returns all resellers, in the order in which the service wrote them.
 //
 // GET /api/resellers (section 4.4)
 func (s *Resellers) List(ctx context.Context) ([]Reseller, error) {
-	return call[resellers](ctx, s.client, s.get("list resellers", "", "/api/resellers", ""))
+	return call[resellers](ctx, s.client, get("list resellers", "/api/resellers").ofReseller())
 }
 
 // IDs returns the UUIDs of all resellers.
 //
 // GET /api/resellers/ids (section 4.4)
 func (s *Resellers) IDs(ctx context.Context) ([]string, error) {
-	return call[uuids](ctx, s.client, s.get("list the ids of resellers", "", "/api/resellers/ids", ""))
+	return call[uuids](ctx, s.client, get("list the ids of resellers", "/api/resellers/ids").ofReseller())
 }
 
 type uuids []string
@@ -184,31 +184,21 @@ func (v *uuids) decode(body []byte) error {
 //
 // GET /api/reseller/info (section 4.4)
 func (s *Resellers) Info(ctx context.Context, id string) (Reseller, error) {
-	if err := checkUUIDField("id", id); err != nil {
-		return Reseller{}, err
-	}
-	return call[Reseller](ctx, s.client, s.get("get reseller", id, "/api/reseller/info", query("id", id)))
+	return call[Reseller](ctx, s.client, s.get("get reseller", "/api/reseller/info", id))
 }
 
 // Invite returns the invite through which the reseller joined.
 //
 // GET /api/reseller/invite (section 4.4)
 func (s *Resellers) Invite(ctx context.Context, id string) (Invite, error) {
-	if err := checkUUIDField("id", id); err != nil {
-		return Invite{}, err
-	}
-	return call[Invite](ctx, s.client, s.get("get the invite of reseller", id, "/api/reseller/invite", query("id", id)))
+	return call[Invite](ctx, s.client, s.get("get the invite of reseller", "/api/reseller/invite", id))
 }
 
 // Stats returns the reseller's statistics over all time.
 //
 // GET /api/reseller/stats (section 4.4)
 func (s *Resellers) Stats(ctx context.Context, id string) (ResellerStats, error) {
-	if err := checkUUIDField("id", id); err != nil {
-		return ResellerStats{}, err
-	}
-	return call[ResellerStats](ctx, s.client,
-		s.get("get the statistics of reseller", id, "/api/reseller/stats", query("id", id)))
+	return call[ResellerStats](ctx, s.client, s.get("get the statistics of reseller", "/api/reseller/stats", id))
 }
 
 // Withdrawals returns one page of the reseller's withdrawals.
@@ -217,21 +207,12 @@ func (s *Resellers) Stats(ctx context.Context, id string) (ResellerStats, error)
 func (s *Resellers) Withdrawals(
 	ctx context.Context, id string, filter WithdrawalFilter, page, pageSize int,
 ) (WithdrawalPage, error) {
-	r, err := s.withdrawals(id, filter, page, pageSize)
-	if err != nil {
-		return WithdrawalPage{}, err
-	}
-	return call[WithdrawalPage](ctx, s.client, r)
+	return call[WithdrawalPage](ctx, s.client, listOfReseller(id, filter, page, pageSize))
 }
 
-func (s *Resellers) withdrawals(id string, filter WithdrawalFilter, page, pageSize int) (request, error) {
-	if err := checkUUIDField("id", id); err != nil {
-		return request{}, err
-	}
-	return request{
-		op: "list the withdrawals of reseller", about: id, method: http.MethodPost, path: "/api/reseller/withdraw/list",
-		query: pageQuery(id, page, pageSize), body: filter, reseller: true,
-	}, checkPage(page, pageSize)
+func listOfReseller(id string, filter WithdrawalFilter, page, size int) request {
+	return post("list the withdrawals of reseller", "/api/reseller/withdraw/list", filter,
+		uuidParam("id", id), pageParam(page), sizeParam(size)).ofReseller()
 }
 
 // AllWithdrawals reads every page of the reseller's withdrawals, as Withdrawals.All does.
@@ -239,8 +220,8 @@ func (s *Resellers) AllWithdrawals(
 	ctx context.Context, id string, filter WithdrawalFilter, opts ListOptions,
 ) iter.Seq2[Withdrawal, error] {
 	filter = filter.own()
-	return eachWithdrawal(ctx, opts, s.client.pages(func(page int) (request, error) {
-		return s.withdrawals(id, filter, page, opts.pageSize())
+	return eachWithdrawal(ctx, opts, s.client.pages(func(page int) request {
+		return listOfReseller(id, filter, page, opts.pageSize())
 	}))
 }
 
@@ -248,25 +229,15 @@ func (s *Resellers) AllWithdrawals(
 //
 // GET /api/reseller/withdraw (section 4.5)
 func (s *Resellers) Withdrawal(ctx context.Context, id, withdrawal string) (Withdrawal, error) {
-	if err := checkUUIDField("id", id); err != nil {
-		return Withdrawal{}, err
-	}
-	if err := checkID("withdraw", withdrawal); err != nil {
-		return Withdrawal{}, err
-	}
 	return call[Withdrawal](ctx, s.client,
-		s.get("get a withdrawal of reseller", id, "/api/reseller/withdraw", query("id", id, "withdraw", withdrawal)))
+		s.get("get a withdrawal of reseller", "/api/reseller/withdraw", id, textParam("withdraw", withdrawal)))
 }
 
 // Balance returns the reseller's balances. The interface does not show their format.
 //
 // GET /api/reseller/balance (section 4.6)
 func (s *Resellers) Balance(ctx context.Context, id string) (json.RawMessage, error) {
-	if err := checkUUIDField("id", id); err != nil {
-		return nil, err
-	}
-	return call[json.RawMessage](ctx, s.client,
-		s.get("get the balance of reseller", id, "/api/reseller/balance", query("id", id)))
+	return call[json.RawMessage](ctx, s.client, s.get("get the balance of reseller", "/api/reseller/balance", id))
 }
 
 // BalanceIn returns the reseller's balance in one currency. The interface does not show its format, nor the
@@ -274,40 +245,24 @@ func (s *Resellers) Balance(ctx context.Context, id string) (json.RawMessage, er
 //
 // GET /api/reseller/balance/currency (section 4.6)
 func (s *Resellers) BalanceIn(ctx context.Context, id, currency, includeFiat string) (json.RawMessage, error) {
-	if err := checkUUIDField("id", id); err != nil {
-		return nil, err
-	}
-	if err := checkID("currency", currency); err != nil {
-		return nil, err
-	}
 	return call[json.RawMessage](ctx, s.client,
-		s.get("get the balance of reseller", id, "/api/reseller/balance/currency",
-			query("id", id, "currency", currency, "include_fiat", includeFiat)))
+		s.get("get the balance of reseller", "/api/reseller/balance/currency", id, textParam("currency", currency),
+			param{"include_fiat", includeFiat, nil}))
 }
 
 // Rebate returns the reseller's rebates, one amount for each currency.
 //
 // GET /api/reseller/rebate (section 4.6)
 func (s *Resellers) Rebate(ctx context.Context, id string) (RebateList, error) {
-	if err := checkUUIDField("id", id); err != nil {
-		return RebateList{}, err
-	}
-	return call[RebateList](ctx, s.client,
-		s.get("get the rebates of reseller", id, "/api/reseller/rebate", query("id", id)))
+	return call[RebateList](ctx, s.client, s.get("get the rebates of reseller", "/api/reseller/rebate", id))
 }
 
 // RebateIn returns the reseller's rebate in one currency.
 //
 // GET /api/reseller/rebate/currency (section 4.6)
 func (s *Resellers) RebateIn(ctx context.Context, id, currency string) (RebateMap, error) {
-	if err := checkUUIDField("id", id); err != nil {
-		return RebateMap{}, err
-	}
-	if err := checkID("currency", currency); err != nil {
-		return RebateMap{}, err
-	}
-	return call[RebateMap](ctx, s.client, s.get("get the rebate of reseller", id, "/api/reseller/rebate/currency",
-		query("id", id, "currency", currency)))
+	return call[RebateMap](ctx, s.client,
+		s.get("get the rebate of reseller", "/api/reseller/rebate/currency", id, textParam("currency", currency)))
 }
 
 // Invoices returns one page of the service's list of the reseller's invoices. The interface does not show the
@@ -318,22 +273,15 @@ func (s *Resellers) RebateIn(ctx context.Context, id, currency string) (RebateMa
 func (s *Resellers) Invoices(
 	ctx context.Context, id string, filter json.RawMessage, page, pageSize int,
 ) (json.RawMessage, error) {
-	if err := checkUUIDField("id", id); err != nil {
-		return nil, err
-	}
-	if err := checkPage(page, pageSize); err != nil {
-		return nil, err
-	}
 	if len(filter) == 0 {
 		filter = json.RawMessage("{}")
 	}
-	if value := jsontext.Value(filter); !value.IsValid() || value.Kind() != '{' {
-		return nil, invalid("filter", "it is not a JSON object")
+	r := post("list the invoices of reseller", "/api/reseller/invoice/list", filter,
+		uuidParam("id", id), pageParam(page), sizeParam(pageSize)).ofReseller()
+	if value := jsontext.Value(filter); r.err == nil && (!value.IsValid() || value.Kind() != '{') {
+		r.err = invalid("filter", "it is not a JSON object")
 	}
-	return call[json.RawMessage](ctx, s.client, request{
-		op: "list the invoices of reseller", about: id, method: http.MethodPost, path: "/api/reseller/invoice/list",
-		query: pageQuery(id, page, pageSize), body: filter, reseller: true,
-	})
+	return call[json.RawMessage](ctx, s.client, r)
 }
 
 // FirstInvoices returns the first page of the list that Invoices reads. With PageBaseAuto it asks for page 0
@@ -384,27 +332,15 @@ func hasRecords(answer json.RawMessage) bool {
 //
 // GET /api/reseller/invoice (section 4.7)
 func (s *Resellers) Invoice(ctx context.Context, id, invoice string) (Invoice, error) {
-	if err := checkUUIDField("id", id); err != nil {
-		return Invoice{}, err
-	}
-	if err := checkUUIDField("invoice", invoice); err != nil {
-		return Invoice{}, err
-	}
 	return call[Invoice](ctx, s.client,
-		s.get("get an invoice of reseller", id, "/api/reseller/invoice", query("id", id, "invoice", invoice)))
+		s.get("get an invoice of reseller", "/api/reseller/invoice", id, uuidParam("invoice", invoice)))
 }
 
 // InvoiceFinished reports whether one of the reseller's invoices is finished.
 //
 // GET /api/reseller/invoice/finished (section 4.7)
 func (s *Resellers) InvoiceFinished(ctx context.Context, id, invoice string) (bool, error) {
-	if err := checkUUIDField("id", id); err != nil {
-		return false, err
-	}
-	if err := checkUUIDField("invoice", invoice); err != nil {
-		return false, err
-	}
 	return call[bool](ctx, s.client,
-		s.get("ask whether an invoice is finished of reseller", id, "/api/reseller/invoice/finished",
-			query("id", id, "invoice", invoice)))
+		s.get("ask whether an invoice is finished of reseller", "/api/reseller/invoice/finished", id,
+			uuidParam("invoice", invoice)))
 }

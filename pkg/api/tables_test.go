@@ -437,8 +437,9 @@ func TestDecodingErrorsAreReadable(t *testing.T) {
 }
 
 func TestQuery(t *testing.T) {
-	if got := query("id", "a&b=c d/ü", "none", "", "page", "0"); got != "id=a%26b%3Dc+d%2F%C3%BC&page=0" {
-		t.Error(got)
+	r := get("get", "/", textParam("id", "a&b=c d/ü"), param{name: "none"}, pageParam(0))
+	if want := "id=a%26b%3Dc+d%2F%C3%BC&page=0"; r.query != want || r.err != nil {
+		t.Errorf("got %s, %v, want %s", r.query, r.err, want)
 	}
 }
 

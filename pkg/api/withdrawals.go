@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 	"strings"
 	"sync"
 
@@ -259,60 +258,40 @@ func (r CreateWithdrawal) Validate() error {
 //
 // POST /api/merchant_withdrawal/create (section 4.1)
 func (s *Withdrawals) Create(ctx context.Context, r CreateWithdrawal) (id string, err error) {
-	if err := r.Validate(); err != nil {
-		return "", err
-	}
-	return call[string](ctx, s.client, request{
-		op: "create the withdrawal", method: http.MethodPost, path: "/api/merchant_withdrawal/create", body: r,
-		create: true,
-	})
+	return call[string](ctx, s.client,
+		create("create the withdrawal", "/api/merchant_withdrawal/create", createWithdrawalFields(r), r.Validate()))
 }
 
 // Get returns one withdrawal.
 //
 // GET /api/merchant_withdrawal (section 4.1)
 func (s *Withdrawals) Get(ctx context.Context, id string) (Withdrawal, error) {
-	if err := checkID("id", id); err != nil {
-		return Withdrawal{}, err
-	}
-	return call[Withdrawal](ctx, s.client, request{
-		op: "get withdrawal", about: id, method: http.MethodGet, path: "/api/merchant_withdrawal",
-		query: query("id", id),
-	})
+	return call[Withdrawal](ctx, s.client, get("get withdrawal", "/api/merchant_withdrawal", textParam("id", id)))
 }
 
 // List returns one page. The interface does not show the number of the first page or the largest page size.
 //
 // POST /api/merchant_withdrawal/list (section 4.1)
 func (s *Withdrawals) List(ctx context.Context, filter WithdrawalFilter, page, pageSize int) (WithdrawalPage, error) {
-	r, err := s.list(filter, page, pageSize)
-	if err != nil {
-		return WithdrawalPage{}, err
-	}
-	return call[WithdrawalPage](ctx, s.client, r)
+	return call[WithdrawalPage](ctx, s.client, listWithdrawals(filter, page, pageSize))
 }
 
 // ListLenient is List for a caller who must know of every record, also of one that cannot be read as a
 // withdrawal: such records are in WithdrawalPage.Unreadable.
 //
 // POST /api/merchant_withdrawal/list (section 4.1)
-func (s *Withdrawals) ListLenient(ctx context.Context, filter WithdrawalFilter, page, pageSize int) (WithdrawalPage, error) {
-	r, err := s.list(filter, page, pageSize)
-	if err != nil {
-		return WithdrawalPage{}, err
-	}
-	got, err := call[lenientPage](ctx, s.client, r)
+func (s *Withdrawals) ListLenient(
+	ctx context.Context, filter WithdrawalFilter, page, pageSize int,
+) (WithdrawalPage, error) {
+	got, err := call[lenientPage](ctx, s.client, listWithdrawals(filter, page, pageSize))
 	for i, u := range got.Unreadable {
 		got.Unreadable[i].Err = s.client.hidden(u.Err)
 	}
 	return got.WithdrawalPage, err
 }
 
-func (s *Withdrawals) list(filter WithdrawalFilter, page, pageSize int) (request, error) {
-	return request{
-		op: "list withdrawals", method: http.MethodPost, path: "/api/merchant_withdrawal/list",
-		query: pageQuery("", page, pageSize), body: filter,
-	}, checkPage(page, pageSize)
+func listWithdrawals(filter WithdrawalFilter, page, size int) request {
+	return post("list withdrawals", "/api/merchant_withdrawal/list", filter, pageParam(page), sizeParam(size))
 }
 
 // All reads every page of the list in turn. It stops after an error, yields no id twice even if rows shift
@@ -320,5 +299,5 @@ func (s *Withdrawals) list(filter WithdrawalFilter, page, pageSize int) (request
 func (s *Withdrawals) All(ctx context.Context, filter WithdrawalFilter, opts ListOptions) iter.Seq2[Withdrawal, error] {
 	filter = filter.own()
 	return eachWithdrawal(ctx, opts,
-		s.client.pages(func(page int) (request, error) { return s.list(filter, page, opts.pageSize()) }))
+		s.client.pages(func(page int) request { return listWithdrawals(filter, page, opts.pageSize()) }))
 }
