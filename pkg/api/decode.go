@@ -35,8 +35,8 @@ type document interface {
 	decode(body []byte) error
 }
 
-// decode reads a complete answer. It refuses errors that encoding/json accepts but that are dangerous in a
-// payment: duplicate keys, keys in another case, invalid UTF-8, trailing data.
+// decode reads a complete answer. It refuses what encoding/json accepts but is dangerous in a payment:
+// duplicate keys, keys in another case, invalid UTF-8, trailing data.
 func decode(body []byte, value any) error {
 	if n := bytes.Count(body, []byte{','}); n > maxValues {
 		return fmt.Errorf("%w: more than %d values", ErrTooLarge, maxValues)

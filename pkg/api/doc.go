@@ -57,9 +57,8 @@
 //	  a 200 with HTML, null, "", trailing data or a cut body
 //
 // An error envelope is well-formed if the body is one object whose only key is error, with an integer code
-// and the strings reason and description; the inner object may have more keys. The envelope is required
-// because proxies answer with the same statuses without knowing what the service did. The content type does
-// not matter.
+// and the strings reason and description; the inner object may have more keys. It is required because proxies
+// answer with the same statuses without knowing what the service did. The content type does not matter.
 //
 // A call that only reads is Rejected for any 4xx with an envelope, and for 401, 403 and 429 without one.
 // Otherwise it is Failed. It has changed nothing, so it can be run again at any time.
@@ -129,11 +128,10 @@
 //
 // # The network
 //
-// TLS is 1.2 or newer, and verification cannot be disabled. WithRootCAs names the authority of a private
-// service. Plain http is for literal loopback addresses only. Proxies are taken from the environment, as in
-// net/http. HTTP/2 is not used. WithTLSConfig sets the other TLS options. WithTrace writes requests and
-// answers as text. It hides the whole key, as the texts of errors do; the values and the RawJSON that calls
-// return are as the service sent them.
+// TLS is 1.2 or newer, verification cannot be disabled, and HTTP/2 is not used. Plain http is for literal
+// loopback addresses only. Proxies are taken from the environment, as in net/http. A trace, see WithTrace,
+// hides the whole key, as the texts of errors do; the values and the RawJSON that calls return are as the
+// service sent them.
 //
 // # Testing
 //

@@ -173,9 +173,8 @@ func (e Error) GoString() string {
 		fmt.Sprint(e.Err))
 }
 
-// envelope is the service's error: {"error":{"code":1,"reason":"...","description":"..."}}. It is well-formed
-// if error is the only key and the three fields are present with their types. Only a well-formed envelope is
-// trusted, because a proxy answers with the same statuses without knowing what the service did.
+// envelope is the service's error: {"error":{"code":1,"reason":"...","description":"..."}}. parseEnvelope
+// returns an error unless it is well-formed, see the package documentation.
 type envelope struct {
 	Code        int64
 	Reason      string

@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -61,12 +62,7 @@ func (t tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func traceHeader(b *strings.Builder, mark string, header http.Header) {
-	names := make([]string, 0, len(header))
-	for name := range header {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(header)) {
 		value := strings.Join(header[name], ", ")
 		switch name {
 		case "Authorization", "Cookie", "Set-Cookie", "Proxy-Authorization":
