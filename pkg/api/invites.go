@@ -48,17 +48,14 @@ func (i *Invite) check() error {
 // was created.
 type createdInvite struct{ Invite }
 
-func (i *createdInvite) decode(body []byte) error {
-	if err := decode(body, &i.Invite); err != nil {
+func (i *createdInvite) check() error {
+	if err := i.Invite.check(); err != nil {
 		return err
 	}
-	var label struct {
+	var got struct {
 		Label *string `json:"label"`
 	}
-	if err := json.Unmarshal(body, &label); err != nil {
-		return err
-	}
-	if i.URL == "" || label.Label == nil {
+	if err := json.Unmarshal(i.raw, &got); err != nil || got.Label == nil || i.URL == "" {
 		return errors.New("an invite without its url or label")
 	}
 	return nil

@@ -48,39 +48,33 @@ func (i InvoiceItem) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the object. It refuses an amount that is not a string with an int64 in plain digits.
-func (i *InvoiceItem) UnmarshalJSON(b []byte) error { return within(b, i.read) }
+func (i *InvoiceItem) UnmarshalJSON(b []byte) error { return readText(b, i, (*InvoiceItem).read) }
 
 func (i *InvoiceItem) read(dec *jsontext.Decoder) error {
-	var got InvoiceItem
 	priced := false
-	err := eachKey(dec, "item", func(key string) error {
+	err := eachKey(dec, "item", func(key string) (err error) {
 		switch key {
 		case "amount":
-			text, err := nonEmptyString(dec, "amount of the item")
-			if err != nil {
+			var text string
+			if text, err = nonEmptyString(dec, "amount of the item"); err != nil {
 				return err
 			}
 			priced = true
-			got.Amount, err = strconv.ParseInt(text, 10, 64)
-			if err != nil || strconv.FormatInt(got.Amount, 10) != text {
+			i.Amount, err = strconv.ParseInt(text, 10, 64)
+			if err != nil || strconv.FormatInt(i.Amount, 10) != text {
 				return fmt.Errorf("amount of the item: %.40q is not an integer of 64 bits in plain digits", text)
 			}
-			return nil
 		case "name":
-			var err error
-			got.Name, err = str(dec, "name of the item")
-			return err
+			i.Name, err = str(dec, "name of the item")
+		default:
+			err = dec.SkipValue()
 		}
-		return dec.SkipValue()
-	})
-	if err != nil {
 		return err
-	}
-	if !priced {
+	})
+	if err == nil && !priced {
 		return errors.New("an item without an amount")
 	}
-	*i = got
-	return nil
+	return err
 }
 
 // MarshalJSON writes the text of RawJSON or, if there is none or the fields were changed, the object of the

@@ -64,15 +64,27 @@ func (s source) RawJSON() stdjson.RawMessage { return s.raw }
 
 func (s *source) keep(text stdjson.RawMessage) { s.raw = text }
 
-// unmarshal implements UnmarshalJSON for the exported types. It decodes as an answer is decoded, and does not
-// change value if that fails. It copies text, because the caller may reuse it and a resource keeps it.
+// unmarshal implements UnmarshalJSON for the types of answers. It decodes as an answer is decoded. It copies
+// text, because the caller may reuse it and a resource keeps it.
 func unmarshal[T any](text []byte, value *T) error {
+	return assign(value, func(value *T) error { return decode(bytes.Clone(text), value) })
+}
+
+// readText implements UnmarshalJSON for the parts of answers.
+func readText[T any](text []byte, value *T, read func(*T, *jsontext.Decoder) error) error {
+	return assign(value, func(value *T) error {
+		return within(text, func(dec *jsontext.Decoder) error { return read(value, dec) })
+	})
+}
+
+// assign sets value to what read reads, and leaves it unchanged if read fails.
+func assign[T any](value *T, read func(*T) error) error {
 	var got T
-	if err := decode(bytes.Clone(text), &got); err != nil {
-		return err
+	err := read(&got)
+	if err == nil {
+		*value = got
 	}
-	*value = got
-	return nil
+	return err
 }
 
 // marshal implements MarshalJSON for a resource: it writes the original text as long as the fields agree with
@@ -125,22 +137,20 @@ func appendMember(b []byte, key string, value any) ([]byte, error) {
 	return append(append(b, ':'), text...), nil
 }
 
-// entries reads an object and appends an item for each of its keys. read reads the value of the key.
-func entries[L ~[]T, T any](
-	dec *jsontext.Decoder, what string, items L, read func(key string) (T, error),
-) (L, error) {
-	err := eachKey(dec, what, func(key string) error {
+// entries reads an object and appends an item for each of its keys. read returns the item, after it has read
+// the value of the key.
+func entries[L ~[]T, T any](dec *jsontext.Decoder, what string, items *L, read func(key string) (T, error)) error {
+	return eachKey(dec, what, func(key string) error {
 		item, err := read(key)
-		items = append(items, item)
+		*items = append(*items, item)
 		return err
 	})
-	return items, err
 }
 
 // one reads an object that has one key, using the method of a list of such keys.
 func one[T any, L ~[]T](text []byte, value *T, read func(*L, *jsontext.Decoder) error) error {
 	var list L
-	if err := within(text, func(dec *jsontext.Decoder) error { return read(&list, dec) }); err != nil {
+	if err := readText(text, &list, read); err != nil {
 		return err
 	}
 	if len(list) != 1 {

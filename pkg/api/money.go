@@ -65,21 +65,18 @@ func (c Currency) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the one-key object and refuses anything else.
-func (c *Currency) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, (*currencyJSON)(c)) }
+func (c *Currency) UnmarshalJSON(b []byte) error {
+	return assign(c, func(c *Currency) error { return json.Unmarshal(b, (*currencyJSON)(c)) })
+}
 
 func (c *Currency) read(dec *jsontext.Decoder) error {
-	var got Currency
-	err := oneKey(dec, "currency", func(kind string) (err error) {
-		if got.Kind, err = parseKind(kind); err != nil {
+	return oneKey(dec, "currency", func(kind string) (err error) {
+		if c.Kind, err = parseKind(kind); err != nil {
 			return err
 		}
-		got.Code, err = nonEmptyString(dec, "currency code")
+		c.Code, err = nonEmptyString(dec, "currency code")
 		return err
 	})
-	if err == nil {
-		*c = got
-	}
-	return err
 }
 
 // Amount is a count of a currency's minor units: 2500 in USD, which has two decimals, is 25 USD. In JSON it
@@ -118,27 +115,24 @@ func (a Amount) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads the nested one-key objects and refuses anything else, such as a number that is not an
 // int64 in plain digits.
-func (a *Amount) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, (*amountJSON)(a)) }
+func (a *Amount) UnmarshalJSON(b []byte) error {
+	return assign(a, func(a *Amount) error { return json.Unmarshal(b, (*amountJSON)(a)) })
+}
 
 func (a *Amount) read(dec *jsontext.Decoder) error {
-	var got Amount
-	err := oneKey(dec, "amount", func(kind string) (err error) {
-		if got.Kind, err = parseKind(kind); err != nil {
+	return oneKey(dec, "amount", func(kind string) (err error) {
+		if a.Kind, err = parseKind(kind); err != nil {
 			return err
 		}
 		return oneKey(dec, "amount", func(code string) (err error) {
 			if code == "" {
 				return errors.New("amount: the currency code is empty")
 			}
-			got.Code = code
-			got.Minor, err = integer(dec, "amount")
+			a.Code = code
+			a.Minor, err = integer(dec, "amount")
 			return err
 		})
 	})
-	if err == nil {
-		*a = got
-	}
-	return err
 }
 
 // CodeAmount is one entry of a CodeAmounts. In JSON it is an object with one key: {"USD":2500}.
@@ -173,17 +167,13 @@ func (m CodeAmounts) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the object. Amount says which numbers are refused.
-func (m *CodeAmounts) UnmarshalJSON(b []byte) error { return within(b, m.read) }
+func (m *CodeAmounts) UnmarshalJSON(b []byte) error { return readText(b, m, (*CodeAmounts).read) }
 
 func (m *CodeAmounts) read(dec *jsontext.Decoder) error {
-	got, err := entries(dec, "amounts", CodeAmounts(nil), func(code string) (CodeAmount, error) {
+	return entries(dec, "amounts", m, func(code string) (CodeAmount, error) {
 		minor, err := integer(dec, "amount of "+strconv.Quote(code))
 		return CodeAmount{code, minor}, err
 	})
-	if err == nil {
-		*m = got
-	}
-	return err
 }
 
 func checkUnion(kind Kind, code string) error {

@@ -45,18 +45,15 @@ func (r Rebates) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the object from code to Amount.
-func (r *Rebates) UnmarshalJSON(b []byte) error { return within(b, r.read) }
+func (r *Rebates) UnmarshalJSON(b []byte) error { return readText(b, r, (*Rebates).read) }
 
 func (r *Rebates) read(dec *jsontext.Decoder) error {
-	got, err := entries(dec, "rebates", Rebates{}, func(code string) (Rebate, error) {
+	*r = Rebates{}
+	return entries(dec, "rebates", r, func(code string) (Rebate, error) {
 		rebate := Rebate{Code: code}
 		err := rebate.Amount.read(dec)
 		return rebate, err
 	})
-	if err == nil {
-		*r = got
-	}
-	return err
 }
 
 // MarshalJSON writes the text of RawJSON or, if there is none or the fields were changed, the object of the

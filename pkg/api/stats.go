@@ -43,15 +43,7 @@ type InvoiceRebate struct {
 }
 
 // UnmarshalJSON reads the object and refuses anything else.
-func (r *InvoiceRebate) UnmarshalJSON(b []byte) error {
-	return within(b, func(dec *jsontext.Decoder) error {
-		got, err := invoiceRebate(dec)
-		if err == nil {
-			*r = got
-		}
-		return err
-	})
-}
+func (r *InvoiceRebate) UnmarshalJSON(b []byte) error { return readText(b, r, (*InvoiceRebate).read) }
 
 // CodeTotal is one entry of a total: the amounts under a currency code, in minor units. In JSON it is an
 // object with one key: {"Btc":{"USD":2500}}.
@@ -114,9 +106,8 @@ func (s *ResellerStats) decode(body []byte) error {
 			case "invoice_stats":
 				err = (*counts)(&s.InvoiceStats).read(dec)
 			case "invoice_rebates":
-				s.InvoiceRebates, err = entries(dec, key, s.InvoiceRebates, func(id string) (InvoiceRebate, error) {
-					rebate, err := invoiceRebate(dec)
-					if err == nil && rebate.ID != id {
+				err = entries(dec, key, &s.InvoiceRebates, func(id string) (rebate InvoiceRebate, err error) {
+					if err = rebate.read(dec); err == nil && rebate.ID != id {
 						err = fmt.Errorf("the rebate of invoice %q is under the key %q", rebate.ID, id)
 					}
 					return rebate, err
@@ -138,17 +129,16 @@ func (s *ResellerStats) decode(body []byte) error {
 	return err
 }
 
-func (v *counts) read(dec *jsontext.Decoder) (err error) {
-	*v, err = entries(dec, "invoice_stats", *v, func(status string) (StatusCount, error) {
+func (v *counts) read(dec *jsontext.Decoder) error {
+	return entries(dec, "invoice_stats", v, func(status string) (StatusCount, error) {
 		n, err := count(dec, "invoices that are "+status)
 		return StatusCount{status, n}, err
 	})
-	return err
 }
 
-func invoiceRebate(dec *jsontext.Decoder) (r InvoiceRebate, err error) {
+func (r *InvoiceRebate) read(dec *jsontext.Decoder) error {
 	var paid, rebate bool
-	err = eachKey(dec, "rebate of an invoice", func(field string) (err error) {
+	err := eachKey(dec, "rebate of an invoice", func(field string) (err error) {
 		switch field {
 		case "id":
 			r.ID, err = nonEmptyString(dec, field)
@@ -165,19 +155,17 @@ func invoiceRebate(dec *jsontext.Decoder) (r InvoiceRebate, err error) {
 		}
 		return err
 	})
-	switch {
-	case err != nil:
-	case r.ID == "" || !paid || !rebate:
-		err = fmt.Errorf("the rebate of invoice %q: id, paid_amount and rebate belong in it", r.ID)
+	if err == nil && (r.ID == "" || !paid || !rebate) {
+		return fmt.Errorf("the rebate of invoice %q: id, paid_amount and rebate belong in it", r.ID)
 	}
-	return r, err
+	return err
 }
 
-func (v *codeTotals) read(dec *jsontext.Decoder) (err error) {
-	*v, err = entries(dec, "totals", codeTotals{}, func(code string) (CodeTotal, error) {
+func (v *codeTotals) read(dec *jsontext.Decoder) error {
+	*v = codeTotals{}
+	return entries(dec, "totals", v, func(code string) (CodeTotal, error) {
 		total := CodeTotal{Code: code}
 		err := total.Amounts.read(dec)
 		return total, err
 	})
-	return err
 }

@@ -39,18 +39,10 @@ type Status struct {
 }
 
 // UnmarshalJSON reads the object and refuses anything else.
-func (s *Status) UnmarshalJSON(b []byte) error {
-	var got Status
-	err := within(b, got.read)
-	if err == nil {
-		*s = got
-	}
-	return err
-}
+func (s *Status) UnmarshalJSON(b []byte) error { return readText(b, s, (*Status).read) }
 
 type statusFields Status // without the method
 
-// read may change s although it fails.
 func (s *Status) read(dec *jsontext.Decoder) error {
 	if dec.PeekKind() != '{' {
 		return unexpected(dec, "status", "an object")
@@ -87,35 +79,31 @@ func (a Address) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads either form and refuses anything else.
-func (a *Address) UnmarshalJSON(b []byte) error { return within(b, a.read) }
+func (a *Address) UnmarshalJSON(b []byte) error { return readText(b, a, (*Address).read) }
 
 func (a *Address) read(dec *jsontext.Decoder) (err error) {
-	var got Address
 	if dec.PeekKind() != '{' {
-		got.Text, err = nonEmptyString(dec, "address")
-	} else {
-		err = oneKey(dec, "address", func(kind string) (err error) {
-			if got.Kind, err = parseKind(kind); err != nil {
-				return fmt.Errorf("address: %w", err)
-			}
-			return eachKey(dec, "address", func(key string) (err error) {
-				switch key {
-				case "currency":
-					got.Currency, err = nonEmptyString(dec, "currency of the address")
-				case "address":
-					got.Text, err = nonEmptyString(dec, "address")
-				default:
-					err = dec.SkipValue()
-				}
-				return err
-			})
-		})
-		if err == nil && (got.Text == "" || got.Currency == "") {
-			err = errors.New("address: currency and address belong in it")
-		}
+		a.Text, err = nonEmptyString(dec, "address")
+		return err
 	}
-	if err == nil {
-		*a = got
+	err = oneKey(dec, "address", func(kind string) (err error) {
+		if a.Kind, err = parseKind(kind); err != nil {
+			return fmt.Errorf("address: %w", err)
+		}
+		return eachKey(dec, "address", func(key string) (err error) {
+			switch key {
+			case "currency":
+				a.Currency, err = nonEmptyString(dec, "currency of the address")
+			case "address":
+				a.Text, err = nonEmptyString(dec, "address")
+			default:
+				err = dec.SkipValue()
+			}
+			return err
+		})
+	})
+	if err == nil && (a.Text == "" || a.Currency == "") {
+		return errors.New("address: currency and address belong in it")
 	}
 	return err
 }
