@@ -76,10 +76,7 @@ func startCounted(t *testing.T, secure bool) (client *Client, l *counted, stop f
 	} else {
 		server.Start()
 	}
-	client, err := New(server.URL, WithAPIKey("key"), WithRootCAs(roots))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client = must[*Client](t)(New(server.URL, WithAPIKey("key"), WithRootCAs(roots)))
 	stop = func() {
 		// The creates share these connections.
 		client.keyed().reads.GetClient().Transport.(whole).next.(*http.Transport).CloseIdleConnections()
@@ -196,12 +193,9 @@ func TestBeforeSendingWithoutBody(t *testing.T) {
 
 // TestBeforeSendingWithoutConnection checks that the check does not run if no connection can be made.
 func TestBeforeSendingWithoutConnection(t *testing.T) {
-	client, err := New("http://127.0.0.1:1", WithAPIKey("key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must[*Client](t)(New("http://127.0.0.1:1", WithAPIKey("key")))
 	ctx := BeforeSending(context.Background(), func() error { t.Error("it was asked"); return nil })
-	_, err = client.Withdrawals.Create(ctx, sampleCreate())
+	_, err := client.Withdrawals.Create(ctx, sampleCreate())
 	if e := failure(t, err); e.Outcome != NotSent {
 		t.Error(err)
 	}
@@ -216,17 +210,14 @@ func TestBeforeSendingOnAnotherTransport(t *testing.T) {
 		}
 		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`"w-1"`)), Request: r}, nil
 	})
-	client, err := New("http://127.0.0.1:1", WithAPIKey("key"), WithTransport(rt))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must[*Client](t)(New("http://127.0.0.1:1", WithAPIKey("key"), WithTransport(rt)))
 	answer := error(nil)
 	ctx := BeforeSending(context.Background(), func() error { asked++; return answer })
 	if _, err := client.Withdrawals.Create(ctx, sampleCreate()); err != nil || trips != 1 {
 		t.Errorf("got %v after %d trips", err, trips)
 	}
 	answer = errChecked
-	_, err = client.Withdrawals.Create(ctx, sampleCreate())
+	_, err := client.Withdrawals.Create(ctx, sampleCreate())
 	if e := failure(t, err); e.Outcome != NotSent || !errors.Is(err, errChecked) || trips != 1 || asked != 2 {
 		t.Errorf("got %v after %d trips", err, trips)
 	}

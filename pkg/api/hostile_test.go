@@ -411,15 +411,12 @@ func TestAnswersThatAreRefused(t *testing.T) {
 		{"balance", "\"\xff\""},
 		{"balance", strings.Repeat("[", 20000) + strings.Repeat("]", 20000)},
 	} {
-		client, err := New("http://127.0.0.1", WithRetries(0), WithTransport(answering(200, tt.answer)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := must[*Client](t)(New("http://127.0.0.1", WithRetries(0), WithTransport(answering(200, tt.answer))))
 		want := Failed
 		if strings.HasPrefix(tt.call, "create") {
 			want = Unknown
 		}
-		err = everyCall(context.Background(), client)[tt.call]()
+		err := everyCall(context.Background(), client)[tt.call]()
 		var e *Error
 		if !errors.As(err, &e) || e.Outcome != want || e.Status != 200 {
 			t.Errorf("%s from %s: %v", tt.call, tt.answer, err)
@@ -440,10 +437,7 @@ func TestNonsenseIsRefusedByEveryCall(t *testing.T) {
 		"", " ", "<!DOCTYPE html>", "<?xml version='1.0'?><ok/>", "OK", "nul", "{", "[", `"`, `{"a"`, "\x00", "\xef\xbb\xbf{}", "{}{}", "[][]",
 		"// no\n{}", "{'a':1}", "{a:1}", `{"a":1,}`, "[1,]", "0x10", "Infinity", "\"\t\"",
 	} {
-		client, err := New("http://127.0.0.1", WithRetries(0), WithTransport(answering(200, answer)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := must[*Client](t)(New("http://127.0.0.1", WithRetries(0), WithTransport(answering(200, answer))))
 		for call, run := range everyCall(context.Background(), client) {
 			if err := run(); err == nil && call != "raw" { // it returns the answer unchanged
 				t.Errorf("%s takes %q", call, answer)

@@ -281,7 +281,7 @@ func TestTLSConfig(t *testing.T) {
 	if _, err := client.Withdrawals.Get(t.Context(), "w-1"); err != nil || proto != "HTTP/1.1" || shown != 1 {
 		t.Errorf("%s, %d certificates, %v", proto, shown, err)
 	}
-	closeConnections(client)
+	client.closeIdle()
 	if got := tlsConfig(options{tls: config, roots: roots}); got.MinVersion != tls.VersionTLS12 || got.RootCAs != roots {
 		t.Errorf("at least version %x", got.MinVersion)
 	}
@@ -294,11 +294,8 @@ func TestTLSConfig(t *testing.T) {
 func TestMiddlewareKeepsWords(t *testing.T) {
 	var words []string
 	for _, opts := range [][]Option{nil, {WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next })}} {
-		client, err := New(newShop(t, 0, "").URL, opts...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = client.Withdrawals.Create(t.Context(),
+		client := must[*Client](t)(New(newShop(t, 0, "").URL, opts...))
+		_, err := client.Withdrawals.Create(t.Context(),
 			CreateWithdrawal{Currency: CryptoCurrency("Btc"), Amount: CryptoAmount("Btc", 1), Address: "a"})
 		var failed *Error
 		if !errors.As(err, &failed) || failed.Outcome != Unknown {

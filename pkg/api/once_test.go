@@ -1,8 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -241,6 +239,7 @@ func TestEveryCreateIsSentOnce(t *testing.T) {
 		"raw POST, no body":  func(c *Client) error { _, err := c.Do(ctx, "POST", "/api/other", nil); return err },
 		"raw PUT":            func(c *Client) error { _, err := c.Do(ctx, "PUT", "/api/other", []byte("{}")); return err },
 		"raw PATCH, no body": func(c *Client) error { _, err := c.Do(ctx, "PATCH", "/api/other", nil); return err },
+		"raw DELETE":         func(c *Client) error { _, err := c.Do(ctx, "DELETE", "/api/other", nil); return err },
 	}
 	for _, f := range []fault{
 		{name: "reset", do: (*wireConn).reset}, {name: "closed"}, {name: "503", answer: reply(503, goodEnvelope), status: 503},
@@ -257,7 +256,7 @@ func TestEveryCreateIsSentOnce(t *testing.T) {
 					if e := failure(t, call(client)); e.Outcome != Unknown {
 						t.Errorf("got %v, want unknown", e)
 					}
-					if n := w.began.Load(); n != 1 {
+					if n := w.began.Load() + w.reads.Load(); n != 1 { // a wire counts a DELETE as a read
 						t.Errorf("%d requests, want 1", n)
 					}
 				})
@@ -266,23 +265,7 @@ func TestEveryCreateIsSentOnce(t *testing.T) {
 	}
 }
 
-// TestRawDeleteIsSentOnce checks that a DELETE is sent once too. The wire counts it as a read, because its
-// method does not begin with a P.
-func TestRawDeleteIsSentOnce(t *testing.T) {
-	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.reset(); return false })
-	client := newClient(t, w.url)
-	warm(t, client)
-	_, err := client.Do(context.Background(), "DELETE", "/api/other", nil)
-	if e := failure(t, err); e.Outcome != Unknown || w.reads.Load() != 1 {
-		t.Errorf("got %v after %d requests, want unknown after 1", e, w.reads.Load())
-	}
-}
-
 func TestCreateAccepted(t *testing.T) {
-	var zipped bytes.Buffer
-	z := gzip.NewWriter(&zipped)
-	z.Write([]byte(`"w-1"`))
-	z.Close()
 	for name, answer := range map[string]string{
 		"plain":             reply(200, `"w-1"`),
 		"blanks":            reply(200, " \"w-1\"\n"),
@@ -290,7 +273,6 @@ func TestCreateAccepted(t *testing.T) {
 		"escaped":           reply(200, `"w\u002d1"`),
 		"chunked":           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n\"w\r\n3\r\n-1\"\r\n0\r\n\r\n",
 		"after 100 and 103": "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n" + reply(200, `"w-1"`),
-		"gzip":              reply(200, zipped.String(), "Content-Encoding: gzip"),
 		"until the end":     "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n\"w-1\"",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -407,10 +389,7 @@ func TestCreateOverTLS(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte(`"w-1"`)) }))
 	defer server.Close()
 	roots := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	client, err := New(server.URL, WithAPIKey("key"), WithRootCAs(roots))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must[*Client](t)(New(server.URL, WithAPIKey("key"), WithRootCAs(roots)))
 	for range 2 {
 		if id, err := client.Withdrawals.Create(context.Background(), sampleCreate()); err != nil || id != "w-1" {
 			t.Fatalf("got %q, %v", id, err)
@@ -420,7 +399,7 @@ func TestCreateOverTLS(t *testing.T) {
 	server.CloseClientConnections()
 	server.Listener.Close()
 	var e *Error
-	_, err = client.Withdrawals.Create(context.Background(), sampleCreate())
+	_, err := client.Withdrawals.Create(context.Background(), sampleCreate())
 	if !errors.As(err, &e) || e.Outcome != NotSent && e.Outcome != Unknown {
 		t.Errorf("got %v", err)
 	}
@@ -760,13 +739,24 @@ func TestNotSentIsTrue(t *testing.T) {
 	}
 }
 
+// closeIdle ends the connections of a client, so that a server can stop.
 func (c *Client) closeIdle() {
-	for _, client := range []*http.Client{c.keyed().reads.GetClient(), c.keyed().creates.GetClient()} {
-		next := client.Transport.(whole).next
-		if asks, ok := next.(asking); ok {
-			next = asks.next
+	for rt := c.keyed().creates.GetClient().Transport; ; {
+		switch layer := rt.(type) {
+		case tracer:
+			rt = layer.next
+		case whole:
+			rt = layer.next
+		case asking:
+			rt = layer.next
+		case gate:
+			rt = layer.next
+		case *http.Transport:
+			layer.CloseIdleConnections()
+			return
+		default:
+			panic(fmt.Sprintf("no transport below %T", layer))
 		}
-		next.(gate).next.(*http.Transport).CloseIdleConnections()
 	}
 }
 
@@ -782,11 +772,8 @@ func TestForeignTransportIsNeverNotSent(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, err := New("http://127.0.0.1", WithTransport(rt))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = client.Withdrawals.Create(context.Background(), sampleCreate())
+			client := must[*Client](t)(New("http://127.0.0.1", WithTransport(rt)))
+			_, err := client.Withdrawals.Create(context.Background(), sampleCreate())
 			if e := failure(t, err); e.Outcome != Unknown {
 				t.Errorf("got %v, want unknown", e)
 			}
@@ -1028,12 +1015,9 @@ func TestTimeoutsBeforeSending(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rt := network(options{})
 				rt.DialContext = tt.dial
-				client, err := New(tt.base, WithTransport(gate{rt}), WithTimeouts(0, tt.timeout))
-				if err != nil {
-					t.Fatal(err)
-				}
+				client := must[*Client](t)(New(tt.base, WithTransport(gate{rt}), WithTimeouts(0, tt.timeout)))
 				start := time.Now()
-				_, err = client.Withdrawals.Create(context.Background(), sampleCreate())
+				_, err := client.Withdrawals.Create(context.Background(), sampleCreate())
 				if e := failure(t, err); e.Outcome != NotSent || time.Since(start) != tt.took {
 					t.Errorf("got %v after %s, want not sent after %s", err, time.Since(start), tt.took)
 				}
@@ -1053,11 +1037,8 @@ func TestReadRetriesNetworkTimeouts(t *testing.T) {
 		return nil, &net.OpError{Op: "dial", Err: context.DeadlineExceeded} // as when a Dialer's Timeout ends
 	}
 	synctest.Test(t, func(t *testing.T) {
-		client, err := New("http://127.0.0.1:1", WithTransport(gate{rt}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = client.Withdrawals.Get(context.Background(), "w-1")
+		client := must[*Client](t)(New("http://127.0.0.1:1", WithTransport(gate{rt})))
+		_, err := client.Withdrawals.Get(context.Background(), "w-1")
 		if e := failure(t, err); e.Outcome != Failed || dials != 4 {
 			t.Errorf("got %v after %d attempts, want 4", err, dials)
 		}
@@ -1089,24 +1070,6 @@ func TestIdleConnections(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestIdleTimeoutIsSet checks the time-out itself, because a timer may fire late, for example after the
-// machine was asleep.
-func TestIdleTimeoutIsSet(t *testing.T) {
-	if rt := network(options{}); rt.IdleConnTimeout != time.Second || rt.DisableKeepAlives {
-		t.Errorf("idle connections live for %s", rt.IdleConnTimeout)
-	}
-}
-
-func TestOnlyReadsRetry(t *testing.T) {
-	client, err := New("http://127.0.0.1", WithRetries(7))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if k := client.keyed(); k.reads.RetryCount != 7 || k.creates.RetryCount != 0 || k.reads == k.creates {
-		t.Errorf("reads are tried again %d times, creates %d times", k.reads.RetryCount, k.creates.RetryCount)
-	}
 }
 
 // TestGivenUp checks that a request of which no byte was written cannot be written after it was given up.

@@ -57,10 +57,7 @@ func TestCallsShareNothingThatChanges(t *testing.T) {
 		echo := fmt.Sprintf("%q", r.URL.RawQuery+" "+string(body))
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(echo)), Request: r}, nil
 	})
-	client, err := New("http://127.0.0.1", WithAPIKey(key), WithoutResellerAuth(), WithTransport(rt))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must[*Client](t)(New("http://127.0.0.1", WithAPIKey(key), WithoutResellerAuth(), WithTransport(rt)))
 	var group sync.WaitGroup
 	for n := range 8 {
 		group.Go(func() {
@@ -104,10 +101,7 @@ func TestCompressionIsAskedFor(t *testing.T) {
 		c.say(reply(200, `"w-1"`, "Connection: close"))
 		return false
 	})
-	client, err := New(w.url, WithAPIKey("key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must[*Client](t)(New(w.url, WithAPIKey("key")))
 	if _, err := client.Withdrawals.Create(context.Background(), sampleCreate()); err != nil {
 		t.Fatal(err)
 	}
@@ -151,10 +145,7 @@ func TestZippedAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(test.answer); return false })
-			own, err := New(w.url, WithAPIKey("key"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			own := must[*Client](t)(New(w.url, WithAPIKey("key")))
 			for _, client := range []*Client{own, newClient(t, w.url), own} {
 				id, err := client.Withdrawals.Create(context.Background(), sampleCreate())
 				if test.why == "" {

@@ -389,31 +389,6 @@ func TestEveryOperation(t *testing.T) {
 	}
 }
 
-// TestOtherShapes tests the other formats that the interface allows.
-func TestOtherShapes(t *testing.T) {
-	ctx := context.Background()
-	b := newBench(t, "absent_fields", "null", "choosen_unpaid", "omit", "zero_amounts", "show", "invoice_list", "array", "balance_record", "list", "stats_codes", "currency")
-	id := must[string](t)(b.client.Withdrawals.Create(ctx, CreateWithdrawal{Currency: Currency{Fiat, "Eur"}, Amount: Amount{Fiat, "EUR", 1}, Address: "x"}))
-	got := must[Withdrawal](t)(b.client.Withdrawals.Get(ctx, id))
-	if got.ExternalID != 0 || got.ExternalOrderID != "" || got.Callback != "" || got.Currency != (Currency{Fiat, "Eur"}) || !strings.Contains(string(got.raw), `"callback":null`) {
-		t.Errorf("got %+v", got)
-	}
-	invoice := must[string](t)(b.client.Invoices.Create(ctx, CreateInvoice{Title: "t", Currency: Currency{Fiat, "Eur"}, Items: []InvoiceItem{{"n", 1}}}))
-	if got := must[Invoice](t)(b.client.Invoices.Get(ctx, invoice)); got.Choosen != nil || got.ExternalNumber != 0 || got.ExternalOrderID != "" {
-		t.Errorf("got %+v", got)
-	}
-	reseller, _, _ := b.reseller("Nord")
-	if list := must[json.RawMessage](t)(b.client.Resellers.Invoices(ctx, reseller, nil, 1, 10)); string(list) != "[]" {
-		t.Errorf("got %s", list)
-	}
-	if rebates := must[RebateList](t)(b.client.Resellers.Rebate(ctx, reseller)); len(rebates.Amounts) != len(sandbox.Currencies()) {
-		t.Errorf("got %+v", rebates)
-	}
-	if stats := must[ResellerStats](t)(b.client.Resellers.Stats(ctx, reseller)); len(stats.TotalVolume) != len(sandbox.Currencies()) || stats.InvoiceRebates != nil {
-		t.Errorf("got %+v", stats)
-	}
-}
-
 // TestRefusalsArriveAsEnvelopes checks that a refusal of the sandbox arrives as its envelope says.
 func TestRefusalsArriveAsEnvelopes(t *testing.T) {
 	ctx := context.Background()

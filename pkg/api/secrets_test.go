@@ -211,10 +211,7 @@ func everyText(value any) string {
 func TestPrintedClientShowsNoKey(t *testing.T) {
 	w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, sampleWithdrawal)); return true })
 	option := WithAPIKey(aKey)
-	client, err := New(w.url, option, WithTrace(io.Discard))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must[*Client](t)(New(w.url, option, WithTrace(io.Discard)))
 	// No connection is in use yet.
 	if found := everyText(struct{ inner *keyed }{client.keyed()}); !leaks(found) {
 		t.Error("the test would not find the key where it is")
@@ -240,22 +237,7 @@ func TestPrintedClientShowsNoKey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	closeConnections(client)
-}
-
-func closeConnections(c *Client) {
-	rt := c.keyed().reads.GetClient().Transport
-	for {
-		switch layer := rt.(type) {
-		case tracer:
-			rt = layer.next
-		case whole:
-			rt = layer.next
-		case *http.Transport:
-			layer.CloseIdleConnections()
-			return
-		}
-	}
+	client.closeIdle()
 }
 
 // TestOnlyHTTP1 checks that HTTP/2 is never used, whatever a server offers: it has its own rules for sending
@@ -278,11 +260,8 @@ func TestOnlyHTTP1(t *testing.T) {
 		t.Fatalf("the server does not speak HTTP/2: %v", err)
 	}
 	versions = nil
-	client, err := New(server.URL, WithAPIKey("key"), WithRootCAs(roots))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeConnections(client)
+	client := must[*Client](t)(New(server.URL, WithAPIKey("key"), WithRootCAs(roots)))
+	defer client.closeIdle()
 	if _, err := client.Withdrawals.Create(t.Context(), sampleCreate()); err != nil {
 		t.Error(err)
 	}
@@ -350,11 +329,8 @@ func TestKeptConnectionThatCloses(t *testing.T) {
 				if traced {
 					opts = append(opts, WithTrace(io.Discard))
 				}
-				client, err := New(w.url, opts...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer closeConnections(client)
+				client := must[*Client](t)(New(w.url, opts...))
+				defer client.closeIdle()
 				if _, err := client.Withdrawals.Get(t.Context(), "last"); err != nil {
 					t.Fatal(err)
 				}
@@ -380,11 +356,11 @@ func TestKeptConnectionThatCloses(t *testing.T) {
 						return err
 					}
 				}
-				err = call(ctx, client)
+				err := call(ctx, client)
 				if tt.whole == 1 && err != nil || tt.whole == 0 && failure(t, err).Outcome != tt.outcome {
 					t.Errorf("got %v", err)
 				}
-				closeConnections(client)
+				client.closeIdle()
 				w.stop()
 				if w.began.Load() != tt.whole || w.whole.Load() != tt.whole || reused != 1 || asked != int(tt.whole) {
 					t.Errorf("%d creates began to arrive and %d arrived, want %d; %d asked, %d on a used connection", w.began.Load(), w.whole.Load(), tt.whole, asked, reused)
@@ -439,10 +415,7 @@ func TestKeptConnectionIsReplacedOnce(t *testing.T) {
 func TestRefusedCreateIsNotDialedAgain(t *testing.T) {
 	for _, name := range []string{"refused", "given up"} {
 		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, `"w-1"`)); return true })
-		client, err := New(w.url, WithAPIKey("key"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := must[*Client](t)(New(w.url, WithAPIKey("key")))
 		warm(t, client)
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := 0
@@ -452,9 +425,9 @@ func TestRefusedCreateIsNotDialedAgain(t *testing.T) {
 			}
 			return errChecked
 		})
-		_, err = client.Withdrawals.Create(ctx, sampleCreate())
+		_, err := client.Withdrawals.Create(ctx, sampleCreate())
 		cancel()
-		closeConnections(client)
+		client.closeIdle()
 		w.stop()
 		if e := failure(t, err); e.Outcome != NotSent || asked != 1 || w.conns.Load() != 1 || w.began.Load() != 0 {
 			t.Errorf("%s: got %v, asked %d times, %d connections", name, err, asked, w.conns.Load())

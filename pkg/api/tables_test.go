@@ -180,10 +180,7 @@ func TestIsRead(t *testing.T) {
 
 func TestCreatesWithdrawalInEverySpelling(t *testing.T) {
 	for _, base := range []string{"http://127.0.0.1", "http://127.0.0.1/gateway"} {
-		c, err := New(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must[*Client](t)(New(base))
 		for _, target := range []string{
 			"/api/merchant_withdrawal/create", "/api/merchant_withdrawal/create/", "/api/merchant_withdrawal/create?x=1", "/api/merchant_withdrawal/create/x", "/API/Merchant_Withdrawal/CREATE",
 			"/api//merchant_withdrawal///create", "/api/./merchant_withdrawal/../merchant_withdrawal/create", "/x/../api/merchant_withdrawal/create", "/api/merchant_withdrawal%2Fcreate",

@@ -153,10 +153,7 @@ func newClient(t testing.TB, url string, opts ...Option) *Client {
 
 func newClientOn(t testing.TB, rt *http.Transport, url string, opts ...Option) *Client {
 	t.Helper()
-	client, err := New(url, append([]Option{WithAPIKey("key"), WithTransport(gate{rt})}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must[*Client](t)(New(url, append([]Option{WithAPIKey("key"), WithTransport(gate{rt})}, opts...)...))
 	t.Cleanup(rt.CloseIdleConnections)
 	return client
 }
@@ -227,10 +224,7 @@ func inMemory(t testing.TB, script func(c *wireConn, r *http.Request) bool, opts
 	w.start()
 	rt := network(options{})
 	rt.DialContext = m.dial
-	client, err := New(w.url, append([]Option{WithAPIKey("key"), WithTransport(gate{rt})}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client = must[*Client](t)(New(w.url, append([]Option{WithAPIKey("key"), WithTransport(gate{rt})}, opts...)...))
 	return client, w, func() { rt.CloseIdleConnections(); w.stop() }
 }
 
