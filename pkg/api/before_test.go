@@ -92,7 +92,9 @@ func TestBeforeSending(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		for _, reused := range []bool{false, true} {
 			for _, refuse := range []bool{false, true} {
-				name := strings.Join([]string{map[bool]string{true: "TLS", false: "plain"}[secure], map[bool]string{true: "reused", false: "new"}[reused], map[bool]string{true: "no", false: "yes"}[refuse]}, "/")
+				name := strings.Join([]string{map[bool]string{true: "TLS", false: "plain"}[secure],
+					map[bool]string{true: "reused", false: "new"}[reused],
+					map[bool]string{true: "no", false: "yes"}[refuse]}, "/")
 				t.Run(name, func(t *testing.T) {
 					client, l, stop := startCounted(t, secure)
 					if reused {
@@ -122,7 +124,8 @@ func TestBeforeSending(t *testing.T) {
 					want = append(want, map[bool]string{true: "reused", false: "new"}[reused], "asked")
 					after, creates := l.count()
 					if refuse {
-						if e := failure(t, err); e.Outcome != NotSent || !errors.Is(err, errChecked) || !strings.Contains(e.Error(), errChecked.Error()) || id != "" {
+						if e := failure(t, err); e.Outcome != NotSent || !errors.Is(err, errChecked) ||
+							!strings.Contains(e.Error(), errChecked.Error()) || id != "" {
 							t.Errorf("got %q, %v", id, err)
 						}
 						if creates != 0 || (!secure || reused) && after != before {
@@ -152,16 +155,12 @@ func TestEachCreateCallsItsOwnCheck(t *testing.T) {
 	}
 	create := func(ctx context.Context) {
 		t.Helper()
-		if _, err := client.Withdrawals.Create(ctx, sampleCreate()); err != nil {
-			t.Fatal(err)
-		}
+		must[string](t)(client.Withdrawals.Create(ctx, sampleCreate()))
 	}
 	create(under("first"))
 	create(under("second"))
 	create(context.Background())
-	if _, err := client.Withdrawals.Get(under("read"), warmUp); err != nil {
-		t.Fatal(err)
-	}
+	must[Withdrawal](t)(client.Withdrawals.Get(under("read"), warmUp))
 	create(under("third"))
 	if _, err := client.Invites.Create(under("invite"), "7c9e6679-7425-40de-944b-e07fc1f90ae7"); err == nil {
 		t.Error("that is no invite")

@@ -115,17 +115,20 @@ func TestMiddlewareCannotChangeOutcomes(t *testing.T) {
 			next.RoundTrip(r)
 			return nil, nil
 		}, Unknown, 1},
-		{"returns nothing after an answer", 200, `"w-1"`, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			next.RoundTrip(r)
-			return nil, nil
-		}, Unknown, 1},
+		{"returns nothing after an answer", 200, `"w-1"`,
+			func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+				next.RoundTrip(r)
+				return nil, nil
+			}, Unknown, 1},
 		{"answers by itself", 200, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 			return respond(r, 200, `"w-1"`), nil
 		}, Unknown, 0},
 		{"rejects by itself", 200, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 			return respond(r, 400, rejection), nil
 		}, Unknown, 0},
-		{"fails by itself", 200, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) { return nil, errors.New("x") }, Unknown, 0},
+		{"fails by itself", 200, "", func(http.RoundTripper, *http.Request) (*http.Response, error) {
+			return nil, errors.New("x")
+		}, Unknown, 0},
 		{"refuses by itself", 200, "", func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 			return nil, notSentWord{errors.New("x")}
 		}, NotSent, 0},
@@ -142,19 +145,21 @@ func TestMiddlewareCannotChangeOutcomes(t *testing.T) {
 		{"sends twice", 200, `"w-1"`, twice, Unknown, 1},
 		{"sends again what failed", 0, "", twice, Unknown, 1},
 		{"sends again what was rejected", 400, rejection, twice, Unknown, 1},
-		{"sends once more and returns the first answer", 400, rejection, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			resp, err := next.RoundTrip(r)
-			next.RoundTrip(r)
-			return resp, err
-		}, Rejected, 1},
+		{"sends once more and returns the first answer", 400, rejection,
+			func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+				resp, err := next.RoundTrip(r)
+				next.RoundTrip(r)
+				return resp, err
+			}, Rejected, 1},
 		{"takes the context away", 200, `"w-1"`, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 			return next.RoundTrip(r.WithContext(context.Background()))
 		}, NotSent, 0},
-		{"sends when the call has ended", 200, `"w-1"`, func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-			again := r.Clone(r.Context())
-			later <- func() error { _, err := next.RoundTrip(again); return err }
-			return nil, notSentWord{errors.New("given up")}
-		}, NotSent, 0},
+		{"sends when the call has ended", 200, `"w-1"`,
+			func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+				again := r.Clone(r.Context())
+				later <- func() error { _, err := next.RoundTrip(again); return err }
+				return nil, notSentWord{errors.New("given up")}
+			}, NotSent, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			service := newShop(t, max(tt.status, 0), tt.body)
@@ -197,10 +202,12 @@ func TestMiddlewareOverAnotherTransport(t *testing.T) {
 		err  error
 		want Outcome
 	}{{errors.New("x"), Unknown}, {notSentWord{errors.New("x")}, NotSent}} {
-		client := must[*Client](t)(New("http://127.0.0.1", WithTransport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, tt.err })),
+		client := must[*Client](t)(New("http://127.0.0.1",
+			WithTransport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, tt.err })),
 			WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next })))
 		var call *Error
-		if _, err := client.Withdrawals.Create(t.Context(), sampleCreate()); !errors.As(err, &call) || call.Outcome != tt.want {
+		if _, err := client.Withdrawals.Create(t.Context(), sampleCreate()); !errors.As(err, &call) ||
+			call.Outcome != tt.want {
 			t.Errorf("%v, want %s", err, tt.want)
 		}
 		ctx := BeforeSending(t.Context(), func() error { return errors.New("too old") })
@@ -237,7 +244,8 @@ func TestMiddlewareOrder(t *testing.T) {
 	defer service.Close()
 	client := must[*Client](t)(New(service.URL, named("a"), named("b"), WithUserAgent("shop/1.2")))
 	w := must[Withdrawal](t)(client.Withdrawals.Get(t.Context(), "w-1"))
-	if string(w.RawJSON()) != sampleWithdrawal || !slices.Equal(seen, []string{"a GET", "b GET"}) || !slices.Equal(header["X-Seen"], []string{"a", "b"}) {
+	if string(w.RawJSON()) != sampleWithdrawal || !slices.Equal(seen, []string{"a GET", "b GET"}) ||
+		!slices.Equal(header["X-Seen"], []string{"a", "b"}) {
 		t.Errorf("%s, %q, %q", w.RawJSON(), seen, header["X-Seen"])
 	}
 	if got := header.Get("User-Agent"); got != "shop/1.2" {
@@ -275,7 +283,8 @@ func TestTLSConfig(t *testing.T) {
 	service.StartTLS()
 	defer service.Close()
 	roots := service.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10, NextProtos: []string{"h2", "http/1.1"}, Certificates: service.TLS.Certificates}
+	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10, NextProtos: []string{"h2", "http/1.1"},
+		Certificates: service.TLS.Certificates}
 	client := must[*Client](t)(New(service.URL, WithTLSConfig(config)))
 	config.RootCAs = nil // New has copied it
 	if _, err := client.Withdrawals.Get(t.Context(), "w-1"); err != nil || proto != "HTTP/1.1" || shown != 1 {
@@ -293,7 +302,8 @@ func TestTLSConfig(t *testing.T) {
 // TestMiddlewareKeepsWords checks that the error of a lost answer reads the same with a middleware as without.
 func TestMiddlewareKeepsWords(t *testing.T) {
 	var words []string
-	for _, opts := range [][]Option{nil, {WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next })}} {
+	for _, opts := range [][]Option{nil,
+		{WithMiddleware(func(next http.RoundTripper) http.RoundTripper { return next })}} {
 		client := must[*Client](t)(New(newShop(t, 0, "").URL, opts...))
 		_, err := client.Withdrawals.Create(t.Context(),
 			CreateWithdrawal{Currency: CryptoCurrency("Btc"), Amount: CryptoAmount("Btc", 1), Address: "a"})

@@ -15,6 +15,7 @@ import (
 	"net/http/httptrace"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -38,6 +39,11 @@ type fault struct {
 
 const once, again = 1, 4
 
+// replied returns a fault that is a complete answer.
+func replied(name string, status, reads int, body string, headers ...string) fault {
+	return fault{name: name, answer: reply(status, body, headers...), status: status, reads: reads}
+}
+
 // unknownFaults returns the faults that leave the outcome of a create unknown, with the outcome of a read.
 func unknownFaults(elsewhere string) []fault {
 	all := []fault{
@@ -47,12 +53,14 @@ func unknownFaults(elsewhere string) []fault {
 		{name: "cut in the status line", answer: "HTTP/1.1 20", reads: again},
 		{name: "cut in the headers", answer: "HTTP/1.1 200 OK\r\nContent-Le", reads: again},
 		{name: "cut body", answer: "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n\"w-1\"", reads: again},
-		{name: "whole value in a cut chunked body", answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n\"w-1\"\r\n", reads: again},
+		{name: "whole value in a cut chunked body",
+			answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n\"w-1\"\r\n", reads: again},
 		{name: "reset in the body", do: func(c *wireConn) {
 			c.say("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n\"w-1\"")
 			c.reset()
 		}, reads: again},
-		{name: "two lengths", answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n\"w-1\"", reads: again},
+		{name: "two lengths", answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n\"w-1\"",
+			reads: again},
 		{name: "headers without end", do: func(c *wireConn) {
 			c.say("HTTP/1.1 200 OK\r\n" + strings.Repeat("X-Filler: "+strings.Repeat("x", 1000)+"\r\n", 200))
 		}, reads: again},
@@ -66,59 +74,61 @@ func unknownFaults(elsewhere string) []fault {
 			c.in.Peek(1) // until the client hangs up
 		}, status: 101, reads: once},
 		{name: "broken gzip", answer: reply(200, `"w-1"`, "Content-Encoding: gzip"), reads: again},
-		{name: "503 with an endless Retry-After", answer: reply(503, "", "Retry-After: 99999999999999999999"), status: 503, reads: once},
+		{name: "503 with an endless Retry-After", answer: reply(503, "", "Retry-After: 99999999999999999999"),
+			status: 503, reads: once},
 	}
 	for name, body := range map[string]string{
-		"HTML": "<!DOCTYPE html><p>OK", "null": "null", "an empty string": `""`, "two strings": `"a" "b"`, "trailing data": `"a" x`,
-		"a trailing comma": `"a",`, "nothing": "", "blanks": " \r\n", "an array": `["a"]`, "a number": "5", "a boolean": "true", "a bare word": "ok",
-		"an open string": `"a`, "invalid UTF-8": "\"\xff\"", "half a surrogate": `"\ud800"`, "a byte order mark": "\ufeff\"a\"", "a control character": "\"\x01\"",
+		"HTML": "<!DOCTYPE html><p>OK", "null": "null", "an empty string": `""`, "two strings": `"a" "b"`,
+		"trailing data":    `"a" x`,
+		"a trailing comma": `"a",`, "nothing": "", "blanks": " \r\n", "an array": `["a"]`, "a number": "5",
+		"a boolean": "true", "a bare word": "ok",
+		"an open string": `"a`, "invalid UTF-8": "\"\xff\"", "half a surrogate": `"\ud800"`,
+		"a byte order mark": "\ufeff\"a\"", "a control character": "\"\x01\"",
 		"an envelope": goodEnvelope, "an empty object": "{}",
 	} {
-		all = append(all, fault{name: "200 with " + name, answer: reply(200, body, "Content-Type: application/json"), status: 200, reads: once})
+		all = append(all, replied("200 with "+name, 200, once, body, "Content-Type: application/json"))
 	}
 	for _, status := range []int{201, 202, 203, 206, 226} {
-		all = append(all, fault{name: fmt.Sprint(status), answer: reply(status, `"w-1"`), status: status, reads: once})
+		all = append(all, replied(fmt.Sprint(status), status, once, `"w-1"`))
 	}
 	all = append(all, fault{name: "204", answer: "HTTP/1.1 204 No Content\r\n\r\n", status: 204, reads: once})
 	for _, status := range []int{300, 301, 302, 303, 304, 305, 307, 308} {
-		for name, location := range map[string]string{"itself": "/api/merchant_withdrawal/create", "another server": elsewhere + "/api/merchant_withdrawal/create", "nowhere": ""} {
-			headers := []string{"Location: " + location}
-			if location == "" {
-				headers = nil
+		for name, headers := range map[string][]string{
+			"itself":         {"Location: /api/merchant_withdrawal/create"},
+			"another server": {"Location: " + elsewhere + "/api/merchant_withdrawal/create"},
+			"nowhere":        nil,
+		} {
+			f := replied(fmt.Sprintf("%d to %s", status, name), status, once, goodEnvelope, headers...)
+			if status == 304 { // it has no body
+				f.answer = "HTTP/1.1 304 Not Modified\r\n" + headerLines(headers) + "\r\n"
 			}
-			body := goodEnvelope
-			if status == 304 {
-				all = append(all, fault{name: "304 to " + name, answer: "HTTP/1.1 304 Not Modified\r\n" + headerLines(headers) + "\r\n", status: status, reads: once})
-				continue
-			}
-			all = append(all, fault{name: fmt.Sprintf("%d to %s", status, name), answer: reply(status, body, headers...), status: status, reads: once})
+			all = append(all, f)
 		}
 	}
-	retried := map[int]bool{429: true, 502: true, 503: true, 504: true}
 	attempts := func(status int) int {
-		if retried[status] {
+		if slices.Contains([]int{429, 502, 503, 504}, status) {
 			return again
 		}
 		return once
 	}
-	readRejects := func(status int) Outcome {
-		if status == 401 || status == 403 || status == 429 {
-			return Rejected
-		}
-		return Failed
-	}
 	// With the envelope, any 4xx is definite for a read, but these are not for a create.
 	for _, status := range []int{402, 406, 408, 409, 410, 412, 418, 423, 425, 451, 499} {
-		all = append(all, fault{name: fmt.Sprintf("%d with an envelope", status), answer: reply(status, goodEnvelope), status: status, reads: once, read: Rejected})
+		f := replied(fmt.Sprintf("%d with an envelope", status), status, once, goodEnvelope)
+		f.read = Rejected
+		all = append(all, f)
 	}
 	for _, status := range []int{500, 501, 502, 503, 504, 505, 507, 520, 599} {
-		all = append(all, fault{name: fmt.Sprintf("%d with an envelope", status), answer: reply(status, goodEnvelope), status: status, reads: attempts(status)})
+		all = append(all, replied(fmt.Sprintf("%d with an envelope", status), status, attempts(status), goodEnvelope))
 	}
 	for _, status := range []int{400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 502, 503, 504} {
-		all = append(all, fault{name: fmt.Sprintf("%d without an envelope", status), answer: reply(status, "<h1>Bad day</h1>"), status: status, reads: attempts(status), read: readRejects(status)})
+		f := replied(fmt.Sprintf("%d without an envelope", status), status, attempts(status), "<h1>Bad day</h1>")
+		if status == 401 || status == 403 || status == 429 {
+			f.read = Rejected
+		}
+		all = append(all, f)
 	}
 	for name, body := range illFormedEnvelopes() {
-		all = append(all, fault{name: "400 with " + name, answer: reply(400, body), status: 400, reads: once})
+		all = append(all, replied("400 with "+name, 400, once, body))
 	}
 	for i := range all {
 		if all[i].read == 0 {
@@ -129,10 +139,11 @@ func unknownFaults(elsewhere string) []fault {
 }
 
 func illFormedEnvelopes() map[string]string {
+	const inner = `{"code":1,"reason":"r","description":"d"}`
 	return map[string]string{
 		"a key beside error":       `{"error":{"code":1,"reason":"r","description":"d"},"id":"w-1"}`,
 		"a key before error":       `{"id":"w-1","error":{"code":1,"reason":"r","description":"d"}}`,
-		"two errors":               `{"error":{"code":1,"reason":"r","description":"d"},"error":{"code":1,"reason":"r","description":"d"}}`,
+		"two errors":               `{"error":` + inner + `,"error":` + inner + `}`,
 		"a float code":             `{"error":{"code":1.0,"reason":"r","description":"d"}}`,
 		"an exponent in the code":  `{"error":{"code":1e3,"reason":"r","description":"d"}}`,
 		"a code as a string":       `{"error":{"code":"1","reason":"r","description":"d"}}`,
@@ -163,18 +174,18 @@ func illFormedEnvelopes() map[string]string {
 func rejectingFaults() []fault {
 	var all []fault
 	for _, status := range []int{400, 401, 403, 404, 405, 413, 415, 422, 429} {
-		reads := once
-		if status == 429 {
-			reads = again
-		}
-		all = append(all, fault{name: fmt.Sprint(status), answer: reply(status, goodEnvelope, "Content-Type: text/html"), create: Rejected, status: status, reads: reads, read: Rejected})
+		all = append(all, replied(fmt.Sprint(status), status, once, goodEnvelope, "Content-Type: text/html"))
 	}
+	all[len(all)-1].reads = again
 	for name, body := range map[string]string{
-		"more keys inside error": `{"error":{"code":1001,"trace":{"id":[1.5,null]},"reason":"no_funds","description":"The balance is short."}}`,
+		"more keys inside error": strings.Replace(goodEnvelope, `"reason"`, `"trace":{"id":[1.5,null]},"reason"`, 1),
 		"empty texts":            `{"error":{"description":"","reason":"","code":-9223372036854775808}}`,
 		"blanks around it":       "\n\t " + goodEnvelope + "\r\n",
 	} {
-		all = append(all, fault{name: "an envelope with " + name, answer: reply(422, body), create: Rejected, status: 422, reads: once, read: Rejected})
+		all = append(all, replied("an envelope with "+name, 422, once, body))
+	}
+	for i := range all {
+		all[i].create, all[i].read = Rejected, Rejected
 	}
 	return all
 }
@@ -228,7 +239,8 @@ func TestEveryCreateIsSentOnce(t *testing.T) {
 	ctx := context.Background()
 	calls := map[string]func(c *Client) error{
 		"invoice": func(c *Client) error {
-			_, err := c.Invoices.Create(ctx, CreateInvoice{Title: "Tea", Currency: Currency{Fiat, "Usd"}, Items: []InvoiceItem{{"Tea", 250}}})
+			_, err := c.Invoices.Create(ctx, CreateInvoice{Title: "Tea", Currency: Currency{Fiat, "Usd"},
+				Items: []InvoiceItem{{"Tea", 250}}})
 			return err
 		},
 		"invite": func(c *Client) error {
@@ -242,8 +254,10 @@ func TestEveryCreateIsSentOnce(t *testing.T) {
 		"raw DELETE":         func(c *Client) error { _, err := c.Do(ctx, "DELETE", "/api/other", nil); return err },
 	}
 	for _, f := range []fault{
-		{name: "reset", do: (*wireConn).reset}, {name: "closed"}, {name: "503", answer: reply(503, goodEnvelope), status: 503},
-		{name: "307", answer: reply(307, "", "Location: /api/again"), status: 307}, {name: "429", answer: reply(429, ""), status: 429},
+		{name: "reset", do: (*wireConn).reset}, {name: "closed"},
+		{name: "503", answer: reply(503, goodEnvelope), status: 503},
+		{name: "307", answer: reply(307, "", "Location: /api/again"), status: 307},
+		{name: "429", answer: reply(429, ""), status: 429},
 	} {
 		for name, call := range calls {
 			for _, reused := range []bool{false, true} {
@@ -375,7 +389,8 @@ func tlsWire(t *testing.T, script func(c *wireConn, r *http.Request) bool, maxVe
 	borrowed.StartTLS()
 	certificates := borrowed.TLS.Certificates
 	borrowed.Close()
-	config := &tls.Config{Certificates: certificates, MaxVersion: maxVersion, MinVersion: min(maxVersion, tls.VersionTLS10)}
+	config := &tls.Config{Certificates: certificates, MaxVersion: maxVersion,
+		MinVersion: min(maxVersion, tls.VersionTLS10)}
 	w := &wire{listener: tlsListener(t, config), script: script}
 	w.url = "https://" + w.listener.Addr().String()
 	w.start()
@@ -386,7 +401,9 @@ func tlsWire(t *testing.T, script func(c *wireConn, r *http.Request) bool, maxVe
 // TestCreateOverTLS checks that the bytes of the TLS handshake, which come before the request, do not count
 // as bytes of the request.
 func TestCreateOverTLS(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Write([]byte(`"w-1"`)) }))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, `"w-1"`)
+	}))
 	defer server.Close()
 	roots := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	client := must[*Client](t)(New(server.URL, WithAPIKey("key"), WithRootCAs(roots)))
@@ -408,7 +425,11 @@ func TestCreateOverTLS(t *testing.T) {
 // TestCanceledCreateIsUnknown checks that canceling after the request has arrived leaves the outcome unknown,
 // however much of the answer has come.
 func TestCanceledCreateIsUnknown(t *testing.T) {
-	for name, answered := range map[string]string{"before the answer": "", "in the headers": "HTTP/1.1 200 OK\r\nX: ", "in the body": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\"w"} {
+	for name, answered := range map[string]string{
+		"before the answer": "",
+		"in the headers":    "HTTP/1.1 200 OK\r\nX: ",
+		"in the body":       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\"w",
+	} {
 		for _, reused := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/reused=%t", name, reused), func(t *testing.T) {
 				ctx, cancel := context.WithCancel(context.Background())
@@ -572,7 +593,10 @@ func (c goneConn) Write(b []byte) (int, error) {
 // get it a second time.
 func TestGateTakesTheSecondBodyAway(t *testing.T) {
 	var second func() (io.ReadCloser, error)
-	rt := gate{roundTripper(func(r *http.Request) (*http.Response, error) { second = r.GetBody; return nil, errors.New("no") })}
+	rt := gate{roundTripper(func(r *http.Request) (*http.Response, error) {
+		second = r.GetBody
+		return nil, errors.New("no")
+	})}
 	req, err := http.NewRequest("POST", "http://127.0.0.1", strings.NewReader("x"))
 	if err != nil || req.GetBody == nil {
 		t.Fatal("the test needs a request whose body can be had twice")
@@ -686,9 +710,7 @@ func TestCreateRacesWithClose(t *testing.T) {
 			return true
 		}
 		client := newClient(t, w.url, WithRetries(0))
-		if _, err := client.Withdrawals.Get(context.Background(), "w-1"); err != nil {
-			t.Fatal(err)
-		}
+		must[Withdrawal](t)(client.Withdrawals.Get(context.Background(), "w-1"))
 		id, err := client.Withdrawals.Create(context.Background(), sampleCreate())
 		client.closeIdle()
 		w.stop()
@@ -735,7 +757,8 @@ func TestNotSentIsTrue(t *testing.T) {
 	client.closeIdle()
 	w.stop()
 	if int(w.began.Load()) > sent {
-		t.Errorf("%d requests reached the server, and only %d were not said to be unsent (%d were)", w.began.Load(), sent, notSent)
+		t.Errorf("%d requests reached the server, and only %d were not said to be unsent (%d were)", w.began.Load(),
+			sent, notSent)
 	}
 }
 
@@ -822,8 +845,10 @@ func TestReadRetries(t *testing.T) {
 
 func TestReadRecovers(t *testing.T) {
 	for name, first := range map[string]fault{
-		"reset": {do: (*wireConn).reset}, "cut": {answer: "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"}, "429": {answer: reply(429, "slow down"), status: 429},
-		"502": {answer: reply(502, ""), status: 502}, "503": {answer: reply(503, goodEnvelope), status: 503}, "504": {answer: reply(504, ""), status: 504},
+		"reset": {do: (*wireConn).reset}, "cut": {answer: "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"},
+		"429": {answer: reply(429, "slow down"), status: 429},
+		"502": {answer: reply(502, ""), status: 502}, "503": {answer: reply(503, goodEnvelope), status: 503},
+		"504": {answer: reply(504, ""), status: 504},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -848,7 +873,10 @@ func TestReadRecovers(t *testing.T) {
 func TestWithRetries(t *testing.T) {
 	for retries, want := range map[int]int32{-1: 1, 0: 1, 1: 2, 5: 6} {
 		synctest.Test(t, func(t *testing.T) {
-			client, w, end := inMemory(t, func(c *wireConn, r *http.Request) bool { c.say(reply(503, "")); return true }, WithRetries(retries))
+			client, w, end := inMemory(t, func(c *wireConn, r *http.Request) bool {
+				c.say(reply(503, ""))
+				return true
+			}, WithRetries(retries))
 			defer end()
 			_, err := client.Withdrawals.Get(context.Background(), "w-1")
 			if failure(t, err).Status != 503 || w.reads.Load() != want {
@@ -914,7 +942,8 @@ func TestRetryWithinTheTime(t *testing.T) {
 			start := time.Now()
 			_, err := client.Withdrawals.Get(context.Background(), "w-1")
 			took := time.Since(start)
-			if e := failure(t, err); e.Status != 503 || e.Outcome != Failed || atOnce != (took == 0) || !atOnce && took != 8*time.Second {
+			if e := failure(t, err); e.Status != 503 || e.Outcome != Failed || atOnce != (took == 0) ||
+				!atOnce && took != 8*time.Second {
 				t.Errorf("%s: got %v after %s and %d requests", header, e, took, w.reads.Load())
 			}
 		})
@@ -923,7 +952,10 @@ func TestRetryWithinTheTime(t *testing.T) {
 
 func TestCancelStopsRetriesAtOnce(t *testing.T) {
 	for name, script := range map[string]func(c *wireConn, r *http.Request) bool{
-		"in the pause":      func(c *wireConn, r *http.Request) bool { c.say(reply(503, "", "Retry-After: 20")); return true },
+		"in the pause": func(c *wireConn, r *http.Request) bool {
+			c.say(reply(503, "", "Retry-After: 20"))
+			return true
+		},
 		"without an answer": func(c *wireConn, r *http.Request) bool { c.in.Peek(1); return false },
 		"between the chunks": func(c *wireConn, r *http.Request) bool {
 			c.say("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{")
@@ -972,12 +1004,14 @@ func TestTimeouts(t *testing.T) {
 				w.takes.Store(tt.takes)
 				start := time.Now()
 				_, err := client.Withdrawals.Create(context.Background(), sampleCreate())
-				if e := failure(t, err); e.Outcome != Unknown || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != DefaultCreateTimeout {
+				if e := failure(t, err); e.Outcome != Unknown || !errors.Is(err, context.DeadlineExceeded) ||
+					time.Since(start) != DefaultCreateTimeout {
 					t.Errorf("create: got %v after %s", err, time.Since(start))
 				}
 				start = time.Now()
 				_, err = client.Withdrawals.Get(context.Background(), "w-1")
-				if e := failure(t, err); e.Outcome != Failed || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != DefaultReadTimeout {
+				if e := failure(t, err); e.Outcome != Failed || !errors.Is(err, context.DeadlineExceeded) ||
+					time.Since(start) != DefaultReadTimeout {
 					t.Errorf("read: got %v after %s", err, time.Since(start))
 				}
 				if w.began.Load() > 1 || w.reads.Load() > 1 {
@@ -1060,11 +1094,10 @@ func TestIdleConnections(t *testing.T) {
 		for _, tt := range []struct {
 			idle  time.Duration
 			conns int32
-		}{{0, 1}, {0, 1}, {999 * time.Millisecond, 1}, {999 * time.Millisecond, 1}, {1001 * time.Millisecond, 2}, {time.Hour, 3}, {0, 3}} {
+		}{{0, 1}, {0, 1}, {999 * time.Millisecond, 1}, {999 * time.Millisecond, 1}, {1001 * time.Millisecond, 2},
+			{time.Hour, 3}, {0, 3}} {
 			time.Sleep(tt.idle)
-			if _, err := client.Withdrawals.Create(context.Background(), sampleCreate()); err != nil {
-				t.Fatal(err)
-			}
+			must[string](t)(client.Withdrawals.Create(context.Background(), sampleCreate()))
 			if n := w.conns.Load(); n != tt.conns {
 				t.Errorf("after %s of idleness: %d connections, want %d", tt.idle, n, tt.conns)
 			}

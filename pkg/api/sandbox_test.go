@@ -105,7 +105,8 @@ func (b *bench) text(what string, got json.RawMessage) {
 // reseller makes a reseller and returns its id, its invite and a client with its key.
 func (b *bench) reseller(label string) (id, invite string, client *Client) {
 	b.t.Helper()
-	created := must[Invite](b.t)(b.client.Invites.Create(context.Background(), fmt.Sprintf("00000000-0000-0000-0000-%012x", label)))
+	created := must[Invite](b.t)(b.client.Invites.Create(context.Background(),
+		fmt.Sprintf("00000000-0000-0000-0000-%012x", label)))
 	id, key, err := b.RedeemInvite(created.Invite, label)
 	if err != nil {
 		b.t.Fatal(err)
@@ -117,7 +118,8 @@ func (b *bench) reseller(label string) (id, invite string, client *Client) {
 func (b *bench) payout(c *Client, n int) string {
 	b.t.Helper()
 	return must[string](b.t)(c.Withdrawals.Create(context.Background(), CreateWithdrawal{
-		Currency: Currency{Crypto, "Btc"}, Amount: Amount{Crypto, "Btc", 1000 + int64(n)}, Address: "bc1qexample", ExternalOrderID: fmt.Sprint(n),
+		Currency: Currency{Crypto, "Btc"}, Amount: Amount{Crypto, "Btc", 1000 + int64(n)}, Address: "bc1qexample",
+		ExternalOrderID: fmt.Sprint(n),
 	}))
 }
 
@@ -149,7 +151,8 @@ func TestEveryOperation(t *testing.T) {
 	var id string
 	operation("POST /api/merchant_withdrawal/create", func(t *testing.T) {
 		id = must[string](t)(c.Withdrawals.Create(ctx, CreateWithdrawal{
-			Currency: Currency{Crypto, "Xlr"}, Amount: Amount{Fiat, "USD", 2500}, Address: "GEXAMPLE", Callback: "https://shop.example.com/w?a=1&b=<2>",
+			Currency: Currency{Crypto, "Xlr"}, Amount: Amount{Fiat, "USD", 2500}, Address: "GEXAMPLE",
+			Callback:        "https://shop.example.com/w?a=1&b=<2>",
 			ExternalOrderID: "9007199254740991", Memo: "Order 17, \"tea\" ☕",
 		}))
 		if `"`+id+`"` != string(b.last) {
@@ -159,7 +162,8 @@ func TestEveryOperation(t *testing.T) {
 	want := Withdrawal{
 		ID: id, ExternalID: MaxOrderID, MerchantID: "", Currency: Currency{Crypto, "Xlr"}, Amount: Amount{Fiat, "USD", 2500},
 		Statuses: []Status{{"New", "2026-05-03T10:00:00"}, {"Processing", "2026-05-03T10:01:30"}}, Current: "Processing",
-		Address: Address{Text: "GEXAMPLE"}, IsTestnet: true, Callback: "https://shop.example.com/w?a=1&b=<2>", ExternalOrderID: "9007199254740991",
+		Address: Address{Text: "GEXAMPLE"}, IsTestnet: true, Callback: "https://shop.example.com/w?a=1&b=<2>",
+		ExternalOrderID: "9007199254740991",
 	}
 	b.now = b.now.Add(90 * time.Second)
 	if err := b.AdvanceWithdrawal(id, "Processing"); err != nil {
@@ -179,7 +183,8 @@ func TestEveryOperation(t *testing.T) {
 	})
 	operation("POST /api/merchant_withdrawal/list", func(t *testing.T) {
 		page := must[WithdrawalPage](t)(c.Withdrawals.List(ctx, WithdrawalFilter{
-			From: "2026-05-03T10:00:00", To: "2026-05-03T10:00:00", Currencies: []Currency{{Crypto, "Xlr"}, {Fiat, "Usd"}}, Tags: []string{"Processing"},
+			From: "2026-05-03T10:00:00", To: "2026-05-03T10:00:00",
+			Currencies: []Currency{{Crypto, "Xlr"}, {Fiat, "Usd"}}, Tags: []string{"Processing"},
 		}, 1, 50))
 		inList := want
 		inList.Address.Currency, inList.Address.Kind = "Xlr", Crypto
@@ -191,7 +196,8 @@ func TestEveryOperation(t *testing.T) {
 		}
 		inList.raw = page.Items[0].raw
 		equal(t, "the page", page, WithdrawalPage{Items: []Withdrawal{inList}, PageCount: 1, Total: 1, size: page.size})
-		for _, none := range []WithdrawalFilter{{From: "2026-05-03T10:00:01"}, {To: "2026-05-03T09:59:59"}, {Currencies: []Currency{{Fiat, "Usd"}}}, {Tags: []string{"New"}}} {
+		for _, none := range []WithdrawalFilter{{From: "2026-05-03T10:00:01"}, {To: "2026-05-03T09:59:59"},
+			{Currencies: []Currency{{Fiat, "Usd"}}}, {Tags: []string{"New"}}} {
 			empty := must[WithdrawalPage](t)(c.Withdrawals.List(ctx, none, 1, 50))
 			equal(t, "a page without any", empty, WithdrawalPage{Items: []Withdrawal{}, size: empty.size})
 		}
@@ -202,7 +208,8 @@ func TestEveryOperation(t *testing.T) {
 	number := int64(-7)
 	create := CreateInvoice{
 		OrderID: "A-17/ü", Number: &number, Title: "Tea & <biscuits>", Currency: Currency{Fiat, "Usd"},
-		Items: []InvoiceItem{{"Tea", 2500}, {"Biscuits", 9_000_000_000_000_000}}, CallbackURL: "https://shop.example.com/thanks",
+		Items:       []InvoiceItem{{"Tea", 2500}, {"Biscuits", 9_000_000_000_000_000}},
+		CallbackURL: "https://shop.example.com/thanks",
 	}
 	operation("POST /api/invoice", func(t *testing.T) {
 		invoiceID = must[string](t)(rc.Invoices.Create(ctx, create))
@@ -211,8 +218,10 @@ func TestEveryOperation(t *testing.T) {
 		}
 	})
 	wantInvoice := Invoice{
-		ID: invoiceID, ExternalOrderID: "A-17/ü", ExternalNumber: -7, Title: "Tea & <biscuits>", Currency: Currency{Fiat, "Usd"}, Items: create.Items,
-		CreatedDate: "2026-05-03T10:01:30", DueDate: "deprecated", Choosen: json.RawMessage("null"), Status: "Awaiting", State: "Open",
+		ID: invoiceID, ExternalOrderID: "A-17/ü", ExternalNumber: -7, Title: "Tea & <biscuits>",
+		Currency: Currency{Fiat, "Usd"}, Items: create.Items,
+		CreatedDate: "2026-05-03T10:01:30", DueDate: "deprecated", Choosen: json.RawMessage("null"),
+		Status: "Awaiting", State: "Open",
 	}
 	operation("GET /api/invoice", func(t *testing.T) {
 		got := must[Invoice](t)(rc.Invoices.Get(ctx, invoiceID))
@@ -226,7 +235,8 @@ func TestEveryOperation(t *testing.T) {
 		const uuid = "6F1C2A34-9D0E-4B7A-8C55-0123456789AB"
 		created = must[Invite](t)(c.Invites.Create(ctx, uuid))
 		b.text("the invite", created.RawJSON())
-		equal(t, "the invite", created, Invite{Invite: strings.ToLower(uuid), Label: "Invite 2", URL: "http://127.0.0.1/invite/" + strings.ToLower(uuid), source: source{created.raw}})
+		equal(t, "the invite", created, Invite{Invite: strings.ToLower(uuid), Label: "Invite 2",
+			URL: "http://127.0.0.1/invite/" + strings.ToLower(uuid), source: source{created.raw}})
 	})
 	operation("GET /api/invite", func(t *testing.T) {
 		got := must[Invite](t)(c.Invites.Get(ctx, created.Invite))
@@ -246,7 +256,8 @@ func TestEveryOperation(t *testing.T) {
 	})
 
 	for _, minor := range []int64{10_000, 999} {
-		id := must[string](t)(rc.Invoices.Create(ctx, CreateInvoice{Title: "x", Currency: Currency{Crypto, "Btc"}, Items: []InvoiceItem{{"x", minor}}}))
+		id := must[string](t)(rc.Invoices.Create(ctx, CreateInvoice{Title: "x", Currency: Currency{Crypto, "Btc"},
+			Items: []InvoiceItem{{"x", minor}}}))
 		if err := b.PayInvoice(id); err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +266,8 @@ func TestEveryOperation(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantInvoice.Status, wantInvoice.State = "Paid", "Closed"
-	wantInvoice.Choosen = json.RawMessage(`{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":9000000000002500}},"at":"2026-05-03T10:01:30"}`)
+	wantInvoice.Choosen = json.RawMessage(
+		`{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":9000000000002500}},"at":"2026-05-03T10:01:30"}`)
 	// 1.5 % of each, rounded down: 150 and 14 of Btc; 135000000000037 of Usd.
 	wantReseller := Reseller{
 		ID: resellerID, InviteInfo: Invite{Invite: resellerInvite, Label: "Harbor"},
@@ -291,13 +303,16 @@ func TestEveryOperation(t *testing.T) {
 		}
 		for _, r := range got.InvoiceRebates {
 			if r.ID == invoiceID {
-				equal(t, "the rebate of an invoice", r, InvoiceRebate{ID: invoiceID, PaidAmount: CodeAmounts{{"USD", 9_000_000_000_002_500}},
-					Rebate: CodeAmounts{{"USD", 135_000_000_000_037}}, Created: "2026-05-03T10:01:30"})
+				equal(t, "the rebate of an invoice", r, InvoiceRebate{ID: invoiceID,
+					PaidAmount: CodeAmounts{{"USD", 9_000_000_000_002_500}},
+					Rebate:     CodeAmounts{{"USD", 135_000_000_000_037}}, Created: "2026-05-03T10:01:30"})
 			}
 		}
 		equal(t, "the statistics", got, ResellerStats{
-			ID: resellerID, Label: "Harbor", InvoiceStats: []StatusCount{{"Awaiting", 0}, {"Expired", 0}, {"Paid", 3}}, InvoiceRebates: got.InvoiceRebates,
-			TotalVolume:  []CodeTotal{{"Btc", CodeAmounts{{"Btc", 10_999}}}, {"USD", CodeAmounts{{"USD", 9_000_000_000_002_500}}}},
+			ID: resellerID, Label: "Harbor", InvoiceRebates: got.InvoiceRebates,
+			InvoiceStats: []StatusCount{{"Awaiting", 0}, {"Expired", 0}, {"Paid", 3}},
+			TotalVolume: []CodeTotal{{"Btc", CodeAmounts{{"Btc", 10_999}}},
+				{"USD", CodeAmounts{{"USD", 9_000_000_000_002_500}}}},
 			TotalRebates: []CodeTotal{{"Btc", CodeAmounts{{"Btc", 164}}}, {"USD", CodeAmounts{{"USD", 135_000_000_000_037}}}},
 			source:       source{got.raw},
 		})
@@ -305,11 +320,15 @@ func TestEveryOperation(t *testing.T) {
 
 	theirs := b.payout(rc, 12)
 	wantTheirs := Withdrawal{
-		ID: theirs, ExternalID: 12, MerchantID: resellerID, Currency: Currency{Crypto, "Btc"}, Amount: Amount{Crypto, "Btc", 1012},
-		Statuses: []Status{{"New", "2026-05-03T10:01:30"}}, Current: "New", Address: Address{Text: "bc1qexample", Currency: "Btc", Kind: Crypto}, IsTestnet: true, ExternalOrderID: "12",
+		ID: theirs, ExternalID: 12, MerchantID: resellerID, Currency: Currency{Crypto, "Btc"},
+		Amount:   Amount{Crypto, "Btc", 1012},
+		Statuses: []Status{{"New", "2026-05-03T10:01:30"}}, Current: "New",
+		Address: Address{Text: "bc1qexample", Currency: "Btc", Kind: Crypto}, IsTestnet: true,
+		ExternalOrderID: "12",
 	}
 	operation("POST /api/reseller/withdraw/list", func(t *testing.T) {
-		page := must[WithdrawalPage](t)(c.Resellers.Withdrawals(ctx, resellerID, WithdrawalFilter{Tags: []string{"New"}}, 1, 7))
+		page := must[WithdrawalPage](t)(c.Resellers.Withdrawals(ctx, resellerID,
+			WithdrawalFilter{Tags: []string{"New"}}, 1, 7))
 		if len(page.Items) != 1 {
 			t.Fatalf("got %+v", page)
 		}
@@ -357,7 +376,8 @@ func TestEveryOperation(t *testing.T) {
 		if err := json.Unmarshal(all, &page); err != nil || len(page.Content) != 2 || page.Total != 3 {
 			t.Errorf("got %s, %v", all, err)
 		}
-		filtered := must[json.RawMessage](t)(c.Resellers.Invoices(ctx, resellerID, json.RawMessage(` {"currencies": [{"Fiat":"Usd"}]} `), 1, 2))
+		filtered := must[json.RawMessage](t)(c.Resellers.Invoices(ctx, resellerID,
+			json.RawMessage(` {"currencies": [{"Fiat":"Usd"}]} `), 1, 2))
 		if !strings.Contains(string(filtered), invoiceID) || !strings.Contains(string(filtered), `"total":1`) {
 			t.Errorf("the filter did not arrive: %s", filtered)
 		}
@@ -385,7 +405,8 @@ func TestEveryOperation(t *testing.T) {
 	described := slices.DeleteFunc(must[*described.API](t)(described.Load()).Operations(),
 		func(name string) bool { return !strings.Contains(name, " /api/") })
 	if slices.Sort(seen); len(described) != 22 || !slices.Equal(seen, described) {
-		t.Errorf("the operations\n%s\nwere called, and described are\n%s", strings.Join(seen, "\n"), strings.Join(described, "\n"))
+		t.Errorf("the operations\n%s\nwere called, and described are\n%s", strings.Join(seen, "\n"),
+			strings.Join(described, "\n"))
 	}
 }
 
@@ -400,15 +421,20 @@ func TestRefusalsArriveAsEnvelopes(t *testing.T) {
 		code         int64
 		reason, says string
 	}{
-		{"no funds", err2(b.client.Withdrawals.Create(ctx, CreateWithdrawal{Currency: Currency{Crypto, "Btc"}, Amount: Amount{Crypto, "Btc", 1 << 62}, Address: "x"})),
+		{"no funds", err2(b.client.Withdrawals.Create(ctx, CreateWithdrawal{Currency: Currency{Crypto, "Btc"},
+			Amount: Amount{Crypto, "Btc", 1 << 62}, Address: "x"})),
 			400, -9, "insufficient_funds", "create the withdrawal: the service rejected it: insufficient_funds: "},
-		{"not there", err2(b.client.Withdrawals.Get(ctx, "none")), 404, 1301, "not_found", `get withdrawal "none": the service rejected it: not_found: `},
-		{"wrong key", err2(b.as(SandboxKeyPrefix+"x").Invoices.Get(ctx, someID)), 401, 1001, "unauthorized", "the service refused the key: "},
+		{"not there", err2(b.client.Withdrawals.Get(ctx, "none")), 404, 1301, "not_found",
+			`get withdrawal "none": the service rejected it: not_found: `},
+		{"wrong key", err2(b.as(SandboxKeyPrefix+"x").Invoices.Get(ctx, someID)), 401, 1001, "unauthorized",
+			"the service refused the key: "},
 		{"no key", err2(b.as("").Invites.List(ctx)), 401, 1001, "unauthorized", "the service refused the key: "},
-		{"reseller without it", err2(b.as(b.Key(), WithoutResellerAuth()).Resellers.IDs(ctx)), 401, 1001, "unauthorized", "the service refused the key: "},
+		{"reseller without it", err2(b.as(b.Key(), WithoutResellerAuth()).Resellers.IDs(ctx)), 401, 1001,
+			"unauthorized", "the service refused the key: "},
 	} {
 		e := failure(t, tt.err)
-		if e.Outcome != Rejected || e.Status != tt.status || e.Code != tt.code || e.Reason != tt.reason || e.Description == "" || e.Err != nil || !strings.Contains(e.Error(), tt.says) {
+		if e.Outcome != Rejected || e.Status != tt.status || e.Code != tt.code || e.Reason != tt.reason ||
+			e.Description == "" || e.Err != nil || !strings.Contains(e.Error(), tt.says) {
 			t.Errorf("%s: got %+v: %v", tt.name, e, e)
 		}
 	}
@@ -423,19 +449,24 @@ func TestDo(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t)
 	id := b.payout(b.client, 5)
-	if got := must[[]byte](t)(b.client.Do(ctx, "GET", "/api/merchant_withdrawal?id="+id, nil)); !strings.Contains(string(got), id) {
-		t.Errorf("got %s", got)
-	}
-	if got := must[[]byte](t)(b.client.Do(ctx, "POST", "/api/merchant_withdrawal/list", json.RawMessage(`{"currencies": [], "tags": []}`))); !strings.Contains(string(got), id) {
-		t.Errorf("got %s", got)
-	}
-	if got := must[[]byte](t)(b.client.Do(ctx, "POST", "/api/invite", json.RawMessage(`"`+someID+`"`))); !strings.Contains(string(got), someID) {
-		t.Errorf("got %s", got)
+	for _, tt := range []struct{ method, target, body, want string }{
+		{"GET", "/api/merchant_withdrawal?id=" + id, "", id},
+		{"POST", "/api/merchant_withdrawal/list", `{"currencies": [], "tags": []}`, id},
+		{"POST", "/api/invite", `"` + someID + `"`, someID},
+	} {
+		var body json.RawMessage
+		if tt.body != "" {
+			body = json.RawMessage(tt.body)
+		}
+		if got := must[[]byte](t)(b.client.Do(ctx, tt.method, tt.target, body)); !strings.Contains(string(got), tt.want) {
+			t.Errorf("%s %s: got %s", tt.method, tt.target, got)
+		}
 	}
 	if e := failure(t, err2(b.client.Do(ctx, "DELETE", "/api/invite", nil))); e.Outcome != Rejected || e.Status != 405 {
 		t.Errorf("got %v", e)
 	}
-	if e := failure(t, err2(b.client.Do(ctx, "GET", "/api/a%2Fb%20c?q=%20", nil))); e.Path != "/api/a%2Fb%20c" || b.sent[len(b.sent)-1] != "GET /api/a%2Fb%20c?q=%20" {
+	if e := failure(t, err2(b.client.Do(ctx, "GET", "/api/a%2Fb%20c?q=%20", nil))); e.Path != "/api/a%2Fb%20c" ||
+		b.sent[len(b.sent)-1] != "GET /api/a%2Fb%20c?q=%20" {
 		t.Errorf("got %+v, sent %s", e, b.sent[len(b.sent)-1])
 	}
 	before := len(b.sent)
@@ -474,18 +505,25 @@ func TestInvalidRequestsAreNotSent(t *testing.T) {
 		"page_size": err2(c.Withdrawals.List(ctx, WithdrawalFilter{}, 0, 0)),
 		"request":   err2(c.Withdrawals.List(ctx, WithdrawalFilter{From: "\xff"}, 0, 1)),
 		"request ":  err2(c.Withdrawals.List(ctx, WithdrawalFilter{Currencies: []Currency{{}}}, 0, 1)),
-		"id 1":      err2(r.Info(ctx, "x")), "id 2": err2(r.Invite(ctx, "x")), "id 3": err2(r.Stats(ctx, "x")), "id 4": err2(r.Balance(ctx, "x")),
-		"id 5": err2(r.BalanceIn(ctx, "x", "Btc", "")), "id 6": err2(r.Rebate(ctx, "x")), "id 7": err2(r.RebateIn(ctx, "x", "Btc")),
-		"id 8": err2(r.Withdrawals(ctx, "x", WithdrawalFilter{}, 0, 1)), "id 9": err2(r.Withdrawal(ctx, "x", "y")), "id 10": err2(r.Invoices(ctx, "x", nil, 0, 1)),
+		"id 1":      err2(r.Info(ctx, "x")), "id 2": err2(r.Invite(ctx, "x")), "id 3": err2(r.Stats(ctx, "x")),
+		"id 4": err2(r.Balance(ctx, "x")),
+		"id 5": err2(r.BalanceIn(ctx, "x", "Btc", "")), "id 6": err2(r.Rebate(ctx, "x")),
+		"id 7": err2(r.RebateIn(ctx, "x", "Btc")),
+		"id 8": err2(r.Withdrawals(ctx, "x", WithdrawalFilter{}, 0, 1)), "id 9": err2(r.Withdrawal(ctx, "x", "y")),
+		"id 10": err2(r.Invoices(ctx, "x", nil, 0, 1)),
 		"id 11": err2(r.Invoice(ctx, "x", someID)), "id 12": err2(r.InvoiceFinished(ctx, "x", someID)),
-		"withdraw": err2(r.Withdrawal(ctx, someID, "")), "invoice": err2(r.Invoice(ctx, someID, "x")), "invoice ": err2(r.InvoiceFinished(ctx, someID, "x")),
+		"withdraw": err2(r.Withdrawal(ctx, someID, "")), "invoice": err2(r.Invoice(ctx, someID, "x")),
+		"invoice ":  err2(r.InvoiceFinished(ctx, someID, "x")),
 		"currency ": err2(r.BalanceIn(ctx, someID, "", "")), "currency  ": err2(r.RebateIn(ctx, someID, "")),
-		"filter": err2(r.Invoices(ctx, someID, json.RawMessage("[]"), 0, 1)), "filter ": err2(r.Invoices(ctx, someID, json.RawMessage(`{"a":1,"a":2}`), 0, 1)),
-		"page_size  ": err2(r.Invoices(ctx, someID, nil, 0, -1)), "page_size ": err2(r.Withdrawals(ctx, someID, WithdrawalFilter{}, 0, -1)),
+		"filter":      err2(r.Invoices(ctx, someID, json.RawMessage("[]"), 0, 1)),
+		"filter ":     err2(r.Invoices(ctx, someID, json.RawMessage(`{"a":1,"a":2}`), 0, 1)),
+		"page_size  ": err2(r.Invoices(ctx, someID, nil, 0, -1)),
+		"page_size ":  err2(r.Withdrawals(ctx, someID, WithdrawalFilter{}, 0, -1)),
 	} {
 		var invalid *InvalidError
 		field, _, _ := strings.Cut(name, " ")
-		if !errors.As(err, &invalid) || invalid.Field != field || invalid.Why == "" || !strings.HasPrefix(err.Error(), field+": ") {
+		if !errors.As(err, &invalid) || invalid.Field != field || invalid.Why == "" ||
+			!strings.HasPrefix(err.Error(), field+": ") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -500,7 +538,9 @@ func TestTraceHidesOnlyTheKey(t *testing.T) {
 	c := b.as(b.Key(), WithTrace(&trace))
 	id := b.payout(c, 5)
 	must[Withdrawal](t)(c.Withdrawals.Get(context.Background(), id))
-	for _, want := range []string{"> POST http://127.0.0.1/api/merchant_withdrawal/create\n", "> Authorization: [hidden]\n", `> {"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1005}},"address":"bc1qexample","external_order_id":"5"}`,
+	for _, want := range []string{"> POST http://127.0.0.1/api/merchant_withdrawal/create\n",
+		"> Authorization: [hidden]\n",
+		`> {"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1005}},"address":"bc1qexample","external_order_id":"5"}`,
 		"< HTTP/1.1 200 OK after ", `< "` + id + `"`, "> GET http://127.0.0.1/api/merchant_withdrawal?id=" + id + "\n"} {
 		if !strings.Contains(trace.String(), want) {
 			t.Errorf("the trace does not show %q:\n%s", want, &trace)

@@ -33,8 +33,10 @@ const aKey = `sk_live/Zq7+wT4&uR9=mK2"xV6<pL8%41eH3yN5\nbJ0~dG1'fC`
 func spellings() map[string]string {
 	asJSON, _ := json.Marshal(aKey)
 	return map[string]string{
-		"plain": aKey, "JSON": string(asJSON), "JSON, slashes": strings.ReplaceAll(strconv.Quote(aKey), "/", `\/`), "HTML": html.EscapeString(aKey),
-		"URL query": url.QueryEscape(aKey), "URL path": url.PathEscape(aKey), "base64": base64.StdEncoding.EncodeToString([]byte(aKey)),
+		"plain": aKey, "JSON": string(asJSON), "JSON, slashes": strings.ReplaceAll(strconv.Quote(aKey), "/", `\/`),
+		"HTML":      html.EscapeString(aKey),
+		"URL query": url.QueryEscape(aKey), "URL path": url.PathEscape(aKey),
+		"base64":             base64.StdEncoding.EncodeToString([]byte(aKey)),
 		"base64 of a header": base64.URLEncoding.EncodeToString([]byte("Bearer " + aKey)),
 	}
 }
@@ -65,8 +67,10 @@ func TestErrorsAndTraceShowNoKey(t *testing.T) {
 	}
 	for name, text := range spellings() {
 		answers["HTML with 200, "+name] = reply(200, "<pre>"+text)
-		answers["envelope of "+name] = reply(401, fmt.Sprintf(`{"error":{"code":1,"reason":%q,"description":%q}}`, text, "no "+text))
-		answers["wrong name "+name] = reply(200, fmt.Sprintf(`{"page_content":[{"amount":{"Crypto":{%q:"x"}}}],"page_count":1,"total":1}`, text))
+		answers["envelope of "+name] = reply(401, fmt.Sprintf(`{"error":{"code":1,"reason":%q,"description":%q}}`,
+			text, "no "+text))
+		answers["wrong name "+name] = reply(200,
+			fmt.Sprintf(`{"page_content":[{"amount":{"Crypto":{%q:"x"}}}],"page_count":1,"total":1}`, text))
 	}
 	for name, answer := range answers {
 		for _, traced := range []bool{false, true} {
@@ -117,15 +121,20 @@ func TestErrorWithoutKeyKeepsItsCause(t *testing.T) {
 func TestAnswersAreData(t *testing.T) {
 	const merchant = "m-4f1c0e9ab2d84c7e"
 	for _, key := range []string{"live_" + merchant + "_Zq7wT4uR9", merchant} {
-		text := strings.NewReplacer("m-1", merchant, `"4711"`, `"`+merchant+`"`, "w-1", merchant, "bc1qexample", merchant).Replace(sampleWithdrawal)
+		text := strings.NewReplacer("m-1", merchant, `"4711"`, `"`+merchant+`"`, "w-1", merchant,
+			"bc1qexample", merchant).Replace(sampleWithdrawal)
 		unreadable := strings.Replace(text, `"address"`, `"no_address"`, 1)
-		answers := map[string]string{"/api/merchant_withdrawal": text, "/api/merchant_withdrawal/create": `"` + merchant + `"`,
-			"/api/merchant_withdrawal/list": `{"page_content":[` + unreadable + `],"page_count":1,"total":1}`,
-			"/api/invite":                   `{"invite":"` + someID + `","label":"l","url":"https://pay.example.com/` + merchant + `"}`}
+		answers := map[string]string{
+			"/api/merchant_withdrawal":        text,
+			"/api/merchant_withdrawal/create": `"` + merchant + `"`,
+			"/api/merchant_withdrawal/list":   `{"page_content":[` + unreadable + `],"page_count":1,"total":1}`,
+			"/api/invite":                     `{"invite":"` + someID + `","label":"l","url":"https://u/` + merchant + `"}`,
+		}
 		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(200, answers[r.URL.Path])); return true })
 		client := newClient(t, w.url, WithAPIKey(key), WithTrace(io.Discard))
 		got, err := client.Withdrawals.Get(t.Context(), "w-1")
-		if err != nil || string(got.RawJSON()) != text || got.MerchantID != merchant || got.ID != merchant || got.ExternalOrderID != merchant || got.Address.Text != merchant {
+		if err != nil || string(got.RawJSON()) != text || got.MerchantID != merchant || got.ID != merchant ||
+			got.ExternalOrderID != merchant || got.Address.Text != merchant {
 			t.Errorf("%s: got %s, %v", key, got.RawJSON(), err)
 		}
 		request := sampleCreate()
@@ -143,7 +152,8 @@ func TestAnswersAreData(t *testing.T) {
 		if err != nil || len(page.Unreadable) != 1 {
 			t.Fatalf("%s: got %+v, %v", key, page, err)
 		}
-		if u := page.Unreadable[0]; string(u.RawJSON()) != unreadable || u.ExternalOrderID != merchant || !u.Readable("external_order_id") {
+		if u := page.Unreadable[0]; string(u.RawJSON()) != unreadable || u.ExternalOrderID != merchant ||
+			!u.Readable("external_order_id") {
 			t.Errorf("%s: got %s, without %v", key, u.RawJSON(), u.Unread)
 		}
 	}
@@ -156,7 +166,8 @@ func TestTraceOfARequestWithTheKey(t *testing.T) {
 	client := newClient(t, w.url, WithAPIKey(aKey), WithTrace(&trace))
 	body, _ := json.Marshal(strings.Repeat("x", maxTraced-20) + aKey + strings.Repeat("y", 100))
 	client.Do(t.Context(), "POST", "/api/other?key="+url.QueryEscape(aKey), body)
-	if leaks(trace.String()) || strings.Contains(trace.String(), "sk_live") || !strings.Contains(trace.String(), "bytes more") {
+	if leaks(trace.String()) || strings.Contains(trace.String(), "sk_live") ||
+		!strings.Contains(trace.String(), "bytes more") {
 		t.Errorf("the trace is %s", trace.String())
 	}
 }
@@ -219,7 +230,8 @@ func TestPrintedClientShowsNoKey(t *testing.T) {
 	for range 2 {
 		var shown strings.Builder
 		for name, value := range map[string]any{
-			"client": client, "a copied client": reflect.ValueOf(client).Elem().Interface(), "withdrawals": client.Withdrawals, "invoices": client.Invoices,
+			"client": client, "a copied client": reflect.ValueOf(client).Elem().Interface(),
+			"withdrawals": client.Withdrawals, "invoices": client.Invoices,
 			"invites": client.Invites, "resellers": *client.Resellers, "option": option, "options": []Option{option},
 			"in a struct": struct{ inner, Outer any }{client, client}, "in a map": map[string]*Client{"a": client},
 		} {
@@ -233,9 +245,7 @@ func TestPrintedClientShowsNoKey(t *testing.T) {
 		if leaks(shown.String()) {
 			t.Error("the key is shown")
 		}
-		if _, err := client.Withdrawals.Get(t.Context(), "w-1"); err != nil {
-			t.Fatal(err)
-		}
+		must[Withdrawal](t)(client.Withdrawals.Get(t.Context(), "w-1"))
 	}
 	client.closeIdle()
 }
@@ -331,9 +341,7 @@ func TestKeptConnectionThatCloses(t *testing.T) {
 				}
 				client := must[*Client](t)(New(w.url, opts...))
 				defer client.closeIdle()
-				if _, err := client.Withdrawals.Get(t.Context(), "last"); err != nil {
-					t.Fatal(err)
-				}
+				must[Withdrawal](t)(client.Withdrawals.Get(t.Context(), "last"))
 				reused, asked := 0, 0
 				ctx := afterReuse(t.Context(), func(conn net.Conn) {
 					reused++
@@ -363,7 +371,8 @@ func TestKeptConnectionThatCloses(t *testing.T) {
 				client.closeIdle()
 				w.stop()
 				if w.began.Load() != tt.whole || w.whole.Load() != tt.whole || reused != 1 || asked != int(tt.whole) {
-					t.Errorf("%d creates began to arrive and %d arrived, want %d; %d asked, %d on a used connection", w.began.Load(), w.whole.Load(), tt.whole, asked, reused)
+					t.Errorf("%d creates began to arrive and %d arrived, want %d; %d asked, %d on a used connection",
+						w.began.Load(), w.whole.Load(), tt.whole, asked, reused)
 				}
 				if want := tt.whole + 1; w.conns.Load() != want {
 					t.Errorf("%d connections, want %d", w.conns.Load(), want)
@@ -443,26 +452,22 @@ func TestProxyIsNamed(t *testing.T) {
 	}))
 	defer proxy.Close()
 	address := strings.TrimPrefix(proxy.URL, "http://")
-	for name, tt := range map[string]struct{ proxy, want string }{
-		"refuses": {"http://ann:pass-word-1@" + address, "the proxy http://" + address + " does not connect: it answered HTTP 407 Proxy Authentication Required"},
-	} {
-		rt := network(options{})
-		u, err := url.Parse(tt.proxy)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rt.Proxy = http.ProxyURL(u)
-		_, err = newClientOn(t, rt, "https://pay.example.com").Withdrawals.Create(t.Context(), sampleCreate())
-		e, refusal := failure(t, err), new(ProxyError)
-		if e.Outcome != NotSent || !errors.As(err, &refusal) || refusal.Proxy != "http://"+address || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "pass-word") {
-			t.Errorf("%s: got %v", name, err)
-		}
+	want := "the proxy http://" + address + " does not connect: it answered HTTP 407 Proxy Authentication Required"
+	rt := network(options{})
+	rt.Proxy = http.ProxyURL(must[*url.URL](t)(url.Parse("http://ann:pass-word-1@" + address)))
+	_, err := newClientOn(t, rt, "https://pay.example.com").Withdrawals.Create(t.Context(), sampleCreate())
+	e, refusal := failure(t, err), new(ProxyError)
+	if e.Outcome != NotSent || !errors.As(err, &refusal) || refusal.Proxy != "http://"+address ||
+		!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "pass-word") {
+		t.Errorf("got %v", err)
 	}
 }
 
 // TestEmptyEnvelope checks that an envelope is valid even if everything in it is empty.
 func TestEmptyEnvelope(t *testing.T) {
-	for body, want := range map[string]bool{`{"error":{"code":0,"reason":"","description":""}}`: true, `{}`: false, "": false} {
+	for body, want := range map[string]bool{
+		`{"error":{"code":0,"reason":"","description":""}}`: true, `{}`: false, "": false,
+	} {
 		w := newWire(t, func(c *wireConn, r *http.Request) bool { c.say(reply(400, body)); return false })
 		_, err := newClient(t, w.url).Withdrawals.Create(t.Context(), sampleCreate())
 		if e := failure(t, err); e.Envelope != want || want != strings.Contains(e.Error(), "code 0") {
@@ -484,12 +489,13 @@ func TestTraceOfCallsAtTheSameTime(t *testing.T) {
 		runtime.Gosched()
 		return trace.Write(text)
 	})
-	client := must[*Client](t)(New("http://127.0.0.1", WithTrace(out), WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
-		if r.Method == "POST" {
-			return answering(200, `"w-1"`)(r)
-		}
-		return answering(200, sampleWithdrawal)(r)
-	}))))
+	client := must[*Client](t)(New("http://127.0.0.1", WithTrace(out),
+		WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method == "POST" {
+				return answering(200, `"w-1"`)(r)
+			}
+			return answering(200, sampleWithdrawal)(r)
+		}))))
 	var calls sync.WaitGroup
 	for range 20 {
 		calls.Go(func() { client.Withdrawals.Get(t.Context(), "w-1") })

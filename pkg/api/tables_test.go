@@ -53,8 +53,10 @@ func TestCurrency(t *testing.T) {
 	roundTrip(t, ` { "Crypto" : "UsdtErc20" } `, Currency{Crypto, "UsdtErc20"}, `{"Crypto":"UsdtErc20"}`)
 	roundTrip(t, `{"Fiat":"U\u0073d"}`, Currency{Fiat, "Usd"}, `{"Fiat":"Usd"}`)
 	roundTrip(t, `{"Fiat":"a\"b\\é"}`, Currency{Fiat, "a\"b\\é"}, `{"Fiat":"a\"b\\é"}`)
-	refusesAll(t, Currency{Fiat, "Usd"}, `{}`, `{"Crypto":""}`, `{"Crypto":null}`, `{"Crypto":1}`, `{"Crypto":"Btc","Fiat":"Usd"}`, `{"Crypto":"Btc","Crypto":"Btc"}`,
-		`{"crypto":"Btc"}`, `{"CRYPTO":"Btc"}`, `{"Metal":"Au"}`, `{"":"Btc"}`, `"Btc"`, `["Crypto","Btc"]`, `1`, `true`, `{"Crypto":{"Btc":1}}`, `{"Crypto":"Btc"`, `{"Crypto":"\ud800"`)
+	refusesAll(t, Currency{Fiat, "Usd"}, `{}`, `{"Crypto":""}`, `{"Crypto":null}`, `{"Crypto":1}`,
+		`{"Crypto":"Btc","Fiat":"Usd"}`, `{"Crypto":"Btc","Crypto":"Btc"}`,
+		`{"crypto":"Btc"}`, `{"CRYPTO":"Btc"}`, `{"Metal":"Au"}`, `{"":"Btc"}`, `"Btc"`, `["Crypto","Btc"]`, `1`,
+		`true`, `{"Crypto":{"Btc":1}}`, `{"Crypto":"Btc"`, `{"Crypto":"\ud800"`)
 	for _, c := range []Currency{{}, {Crypto, ""}, {"", "Btc"}, {"Metal", "Au"}} {
 		if b, err := stdjson.Marshal(c); err == nil {
 			t.Errorf("%+v is written as %s", c, b)
@@ -70,13 +72,21 @@ func TestCurrency(t *testing.T) {
 
 func TestAmount(t *testing.T) {
 	roundTrip(t, ` {"Fiat": {"USD": 2500}} `, Amount{Fiat, "USD", 2500}, `{"Fiat":{"USD":2500}}`)
-	roundTrip(t, `{"Crypto":{"Btc":9223372036854775807}}`, Amount{Crypto, "Btc", math.MaxInt64}, `{"Crypto":{"Btc":9223372036854775807}}`)
-	roundTrip(t, `{"Crypto":{"Btc":-9223372036854775808}}`, Amount{Crypto, "Btc", math.MinInt64}, `{"Crypto":{"Btc":-9223372036854775808}}`)
+	roundTrip(t, `{"Crypto":{"Btc":9223372036854775807}}`, Amount{Crypto, "Btc", math.MaxInt64},
+		`{"Crypto":{"Btc":9223372036854775807}}`)
+	roundTrip(t, `{"Crypto":{"Btc":-9223372036854775808}}`, Amount{Crypto, "Btc", math.MinInt64},
+		`{"Crypto":{"Btc":-9223372036854775808}}`)
 	roundTrip(t, `{"Crypto":{"Btc":-0}}`, Amount{Crypto, "Btc", 0}, `{"Crypto":{"Btc":0}}`)
-	roundTrip(t, `{"Crypto":{"Btc":9007199254740993}}`, Amount{Crypto, "Btc", 1<<53 + 1}, `{"Crypto":{"Btc":9007199254740993}}`)
-	refusesAll(t, Amount{Fiat, "USD", 1}, `{}`, `{"Fiat":{}}`, `{"Fiat":null}`, `{"Fiat":{"USD":null}}`, `{"Fiat":{"USD":"1"}}`, `{"Fiat":{"USD":1.0}}`, `{"Fiat":{"USD":1e2}}`,
-		`{"Fiat":{"USD":9223372036854775808}}`, `{"Fiat":{"USD":-9223372036854775809}}`, `{"Fiat":{"USD":1,"EUR":1}}`, `{"Fiat":{"USD":1,"USD":1}}`, `{"Fiat":{"USD":1},"Crypto":{"Btc":1}}`,
-		`{"Fiat":{"":1}}`, `{"fiat":{"USD":1}}`, `{"Fiat":"USD"}`, `{"Fiat":[1]}`, `1`, `"1"`, `[]`, `{"Fiat":{"USD":1}`, `{"Fiat":{"USD":01}}`, `{"Fiat":{"USD":0x1}}`)
+	roundTrip(t, `{"Crypto":{"Btc":9007199254740993}}`, Amount{Crypto, "Btc", 1<<53 + 1},
+		`{"Crypto":{"Btc":9007199254740993}}`)
+	refusesAll(t, Amount{Fiat, "USD", 1}, `{}`, `{"Fiat":{}}`, `{"Fiat":null}`, `{"Fiat":{"USD":null}}`,
+		`{"Fiat":{"USD":"1"}}`, `{"Fiat":{"USD":1.0}}`, `{"Fiat":{"USD":1e2}}`, `{"Fiat":{"USD":1E0}}`,
+		`{"Fiat":{"USD":+1}}`, `{"Fiat":{"USD":true}}`, `{"Fiat":{"USD":NaN}}`, `{"Fiat":{"USD":[1]}}`, `{"Metal":{"Au":1}}`,
+		`{"Fiat":{"USD":1},"Fiat":{"USD":1}}`,
+		`{"Fiat":{"USD":9223372036854775808}}`, `{"Fiat":{"USD":-9223372036854775809}}`,
+		`{"Fiat":{"USD":1,"EUR":1}}`, `{"Fiat":{"USD":1,"USD":1}}`, `{"Fiat":{"USD":1},"Crypto":{"Btc":1}}`,
+		`{"Fiat":{"":1}}`, `{"fiat":{"USD":1}}`, `{"Fiat":"USD"}`, `{"Fiat":[1]}`, `1`, `"1"`, `[]`,
+		`{"Fiat":{"USD":1}`, `{"Fiat":{"USD":01}}`, `{"Fiat":{"USD":0x1}}`)
 	for _, a := range []Amount{{}, {Crypto, "", 1}, {"", "Btc", 1}} {
 		if b, err := stdjson.Marshal(a); err == nil {
 			t.Errorf("%+v is written as %s", a, b)
@@ -101,7 +111,9 @@ func TestCodeAmounts(t *testing.T) {
 }
 
 func TestRebates(t *testing.T) {
-	roundTrip(t, `{"Usd":{"Fiat":{"USD":5}},"Btc":{"Crypto":{"Btc":1}}}`, Rebates{{"Usd", Amount{Fiat, "USD", 5}}, {"Btc", Amount{Crypto, "Btc", 1}}}, `{"Usd":{"Fiat":{"USD":5}},"Btc":{"Crypto":{"Btc":1}}}`)
+	roundTrip(t, `{"Usd":{"Fiat":{"USD":5}},"Btc":{"Crypto":{"Btc":1}}}`,
+		Rebates{{"Usd", Amount{Fiat, "USD", 5}}, {"Btc", Amount{Crypto, "Btc", 1}}},
+		`{"Usd":{"Fiat":{"USD":5}},"Btc":{"Crypto":{"Btc":1}}}`)
 	roundTrip(t, `{}`, Rebates{}, `{}`)
 	if _, err := stdjson.Marshal(Rebates{{"Usd", Amount{}}}); err == nil {
 		t.Error("an empty amount is written")
@@ -110,14 +122,19 @@ func TestRebates(t *testing.T) {
 
 func TestAddress(t *testing.T) {
 	roundTrip(t, `"bc1q\u0022x"`, Address{Text: `bc1q"x`}, `"bc1q\"x"`)
-	roundTrip(t, `{"Crypto":{"address":"a","currency":"Btc"}}`, Address{"a", "Btc", Crypto}, `{"Crypto":{"currency":"Btc","address":"a"}}`)
-	roundTrip(t, `{"Fiat":{"address":"a","currency":"Usd"}}`, Address{"a", "Usd", Fiat}, `{"Fiat":{"currency":"Usd","address":"a"}}`)
+	roundTrip(t, `{"Crypto":{"address":"a","currency":"Btc"}}`, Address{"a", "Btc", Crypto},
+		`{"Crypto":{"currency":"Btc","address":"a"}}`)
+	roundTrip(t, `{"Fiat":{"address":"a","currency":"Usd"}}`, Address{"a", "Usd", Fiat},
+		`{"Fiat":{"currency":"Usd","address":"a"}}`)
 	var more Address
-	if err := json.Unmarshal([]byte(`{"Crypto":{"currency":"Btc","tag":[1],"address":"a"}}`), &more); err != nil || more != (Address{"a", "Btc", Crypto}) {
+	if err := json.Unmarshal([]byte(`{"Crypto":{"currency":"Btc","tag":[1],"address":"a"}}`), &more); err != nil ||
+		more != (Address{"a", "Btc", Crypto}) {
 		t.Errorf("a further field: %+v, %v", more, err)
 	}
-	refusesAll(t, Address{Text: "x"}, `""`, `null`, `{}`, `[]`, `1`, `{"Crypto":{}}`, `{"Crypto":{"address":"a"}}`, `{"Crypto":{"currency":"Btc"}}`, `{"Crypto":{"currency":"","address":"a"}}`,
-		`{"Crypto":{"currency":"Btc","address":""}}`, `{"Metal":{"currency":"Au","address":"a"}}`, `{"Fiat":{"currency":"Usd"}}`, `{"Crypto":"a"}`, `{"Crypto":{"currency":"Btc","address":"a"},"Fiat":{}}`,
+	refusesAll(t, Address{Text: "x"}, `""`, `null`, `{}`, `[]`, `1`, `{"Crypto":{}}`, `{"Crypto":{"address":"a"}}`,
+		`{"Crypto":{"currency":"Btc"}}`, `{"Crypto":{"currency":"","address":"a"}}`,
+		`{"Crypto":{"currency":"Btc","address":""}}`, `{"Metal":{"currency":"Au","address":"a"}}`,
+		`{"Fiat":{"currency":"Usd"}}`, `{"Crypto":"a"}`, `{"Crypto":{"currency":"Btc","address":"a"},"Fiat":{}}`,
 		`{"Crypto":{"currency":"Btc","address":"a","address":"b"}}`, `{"Crypto":{"currency":1,"address":"a"}}`)
 	if (Address{"a", "Btc", Crypto}).String() != "a" {
 		t.Error("an address is not shown as itself")
@@ -126,21 +143,27 @@ func TestAddress(t *testing.T) {
 
 func TestItem(t *testing.T) {
 	roundTrip(t, `{"amount":"2500","name":"Tea"}`, InvoiceItem{"Tea", 2500}, `{"amount":"2500","name":"Tea"}`)
-	roundTrip(t, `{"amount":"-9223372036854775808","name":""}`, InvoiceItem{"", math.MinInt64}, `{"amount":"-9223372036854775808","name":""}`)
+	roundTrip(t, `{"amount":"-9223372036854775808","name":""}`, InvoiceItem{"", math.MinInt64},
+		`{"amount":"-9223372036854775808","name":""}`)
 	var more InvoiceItem
-	if err := json.Unmarshal([]byte(`{"name":"Tea","sku":{"a":1.5},"amount":"1"}`), &more); err != nil || more != (InvoiceItem{"Tea", 1}) {
+	if err := json.Unmarshal([]byte(`{"name":"Tea","sku":{"a":1.5},"amount":"1"}`), &more); err != nil ||
+		more != (InvoiceItem{"Tea", 1}) {
 		t.Errorf("a further field: %+v, %v", more, err)
 	}
-	refusesAll(t, InvoiceItem{"x", 1}, `{}`, `{"name":"Tea"}`, `{"amount":1,"name":"Tea"}`, `{"amount":"","name":"Tea"}`, `{"amount":"1.0"}`, `{"amount":"1e3"}`, `{"amount":"+1"}`, `{"amount":" 1"}`,
-		`{"amount":"01"}`, `{"amount":"-0"}`, `{"amount":"9223372036854775808"}`, `{"amount":"0x1"}`, `{"amount":"1_0"}`, `{"amount":"١"}`, `{"amount":null}`, `{"amount":"1","name":null}`,
+	refusesAll(t, InvoiceItem{"x", 1}, `{}`, `{"name":"Tea"}`, `{"amount":1,"name":"Tea"}`,
+		`{"amount":"","name":"Tea"}`, `{"amount":"1.0"}`, `{"amount":"1e3"}`, `{"amount":"+1"}`, `{"amount":" 1"}`,
+		`{"amount":"01"}`, `{"amount":"-0"}`, `{"amount":"9223372036854775808"}`, `{"amount":"0x1"}`,
+		`{"amount":"1_0"}`, `{"amount":"١"}`, `{"amount":null}`, `{"amount":"1","name":null}`,
 		`{"amount":"1","amount":"1"}`, `null`, `[]`, `"1"`)
 }
 
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC)
 	for header, want := range map[string]time.Duration{
-		"": 0, "0": 0, "7": 7 * time.Second, "86400": 24 * time.Hour, "86401": 24 * time.Hour, "9999999999999999999999": 24 * time.Hour, "-5": 0, "-9999999999999999999999": 0,
-		"1.5": 0, "7s": 0, "soon": 0, "Sun, 03 May 2026 10:00:12 GMT": 12 * time.Second, "Sun, 03 May 2026 09:00:00 GMT": 0, "Sunday, 03-May-26 10:01:00 GMT": time.Minute,
+		"": 0, "0": 0, "7": 7 * time.Second, "86400": 24 * time.Hour, "86401": 24 * time.Hour,
+		"9999999999999999999999": 24 * time.Hour, "-5": 0, "-9999999999999999999999": 0,
+		"1.5": 0, "7s": 0, "soon": 0, "Sun, 03 May 2026 10:00:12 GMT": 12 * time.Second,
+		"Sun, 03 May 2026 09:00:00 GMT": 0, "Sunday, 03-May-26 10:01:00 GMT": time.Minute,
 		"Tue, 05 May 2026 10:00:00 GMT": 24 * time.Hour,
 	} {
 		if got := retryAfter(header, now); got != want {
@@ -150,7 +173,8 @@ func TestRetryAfter(t *testing.T) {
 }
 
 func TestFullJitter(t *testing.T) {
-	for attempt, ceiling := range map[int]time.Duration{1: 200 * time.Millisecond, 2: 400 * time.Millisecond, 3: 800 * time.Millisecond, 6: 5 * time.Second, math.MaxInt: 5 * time.Second} {
+	for attempt, ceiling := range map[int]time.Duration{1: 200 * time.Millisecond, 2: 400 * time.Millisecond,
+		3: 800 * time.Millisecond, 6: 5 * time.Second, math.MaxInt: 5 * time.Second} {
 		least, most := time.Hour, time.Duration(0)
 		for range 2000 {
 			d := fullJitter(attempt)
@@ -167,9 +191,13 @@ func TestIsRead(t *testing.T) {
 		method, target string
 		want           bool
 	}{
-		{"GET", "/api/anything", true}, {"POST", "/api/merchant_withdrawal/list", true}, {"POST", "/api/merchant_withdrawal/list?page=1", true}, {"POST", "/api/reseller/withdraw/list", true},
-		{"POST", "/api/reseller/invoice/list?id=x", true}, {"POST", "/api/invoice", false}, {"POST", "/api/merchant_withdrawal/list/", false}, {"POST", "/api//merchant_withdrawal/list", false},
-		{"POST", "/api/merchant_withdrawal/List", false}, {"POST", "/api/merchant_withdrawal/create?x=/api/merchant_withdrawal/list", false}, {"PUT", "/api/merchant_withdrawal/list", false},
+		{"GET", "/api/anything", true}, {"POST", "/api/merchant_withdrawal/list", true},
+		{"POST", "/api/merchant_withdrawal/list?page=1", true}, {"POST", "/api/reseller/withdraw/list", true},
+		{"POST", "/api/reseller/invoice/list?id=x", true}, {"POST", "/api/invoice", false},
+		{"POST", "/api/merchant_withdrawal/list/", false}, {"POST", "/api//merchant_withdrawal/list", false},
+		{"POST", "/api/merchant_withdrawal/List", false},
+		{"POST", "/api/merchant_withdrawal/create?x=/api/merchant_withdrawal/list", false},
+		{"PUT", "/api/merchant_withdrawal/list", false},
 		{"DELETE", "/api/invite", false}, {"get", "/api/invite", false}, {"HEAD", "/api/invite", false},
 	} {
 		if got := isRead(tt.method, tt.target); got != tt.want {
@@ -182,11 +210,20 @@ func TestCreatesWithdrawalInEverySpelling(t *testing.T) {
 	for _, base := range []string{"http://127.0.0.1", "http://127.0.0.1/gateway"} {
 		c := must[*Client](t)(New(base))
 		for _, target := range []string{
-			"/api/merchant_withdrawal/create", "/api/merchant_withdrawal/create/", "/api/merchant_withdrawal/create?x=1", "/api/merchant_withdrawal/create/x", "/API/Merchant_Withdrawal/CREATE",
-			"/api//merchant_withdrawal///create", "/api/./merchant_withdrawal/../merchant_withdrawal/create", "/x/../api/merchant_withdrawal/create", "/api/merchant_withdrawal%2Fcreate",
-			"/api/merchant%5Fwithdrawal/create", "/api/merchant_withdrawal/%63reate", "/api/merchant_withdrawal/%2563reate", "/api/merchant_withdrawal/%252563reate", "/api/merchant_withdrawal/create;v=1",
-			"/api;a=b/merchant_withdrawal;c/create;d", "/api/merchant_withdrawal/create%20", "/api/merchant_withdrawal/create%00", "/api/merchant_withdrawal/create%0A", "/api/merchant_withdrawal%5Ccreate",
-			"/api/merchant_withdrawal/create/..;/create", "/api/merchant_withdrawal/%2e/create", "/api/merchant%255Fwithdrawal/create;%25zz", "/merchant_withdrawal/create", "/api/merchant_withdrawal/create%2F",
+			"/api/merchant_withdrawal/create", "/api/merchant_withdrawal/create/",
+			"/api/merchant_withdrawal/create?x=1", "/api/merchant_withdrawal/create/x",
+			"/API/Merchant_Withdrawal/CREATE",
+			"/api//merchant_withdrawal///create", "/api/./merchant_withdrawal/../merchant_withdrawal/create",
+			"/x/../api/merchant_withdrawal/create", "/api/merchant_withdrawal%2Fcreate",
+			"/api/merchant%5Fwithdrawal/create", "/api/merchant_withdrawal/%63reate",
+			"/api/merchant_withdrawal/%2563reate", "/api/merchant_withdrawal/%252563reate",
+			"/api/merchant_withdrawal/create;v=1",
+			"/api;a=b/merchant_withdrawal;c/create;d", "/api/merchant_withdrawal/create%20",
+			"/api/merchant_withdrawal/create%00", "/api/merchant_withdrawal/create%0A",
+			"/api/merchant_withdrawal%5Ccreate",
+			"/api/merchant_withdrawal/create/..;/create", "/api/merchant_withdrawal/%2e/create",
+			"/api/merchant%255Fwithdrawal/create;%25zz", "/merchant_withdrawal/create",
+			"/api/merchant_withdrawal/create%2F",
 			"/api/merchant_withdrawal/create%3Fx", "/api/merchant_withdrawal/create%23x",
 		} {
 			for _, method := range []string{"POST", "GET", "PUT"} {
@@ -195,12 +232,14 @@ func TestCreatesWithdrawalInEverySpelling(t *testing.T) {
 				}
 			}
 		}
-		for _, target := range []string{"/api/merchant_withdrawal", "/api/merchant_withdrawal/list", "/api/invoice", "/api/create", "/api/merchant_withdrawal/created", "/api/invites?x=/merchant_withdrawal/create", "/"} {
+		for _, target := range []string{"/api/merchant_withdrawal", "/api/merchant_withdrawal/list", "/api/invoice",
+			"/api/create", "/api/merchant_withdrawal/created", "/api/invites?x=/merchant_withdrawal/create", "/"} {
 			if err := c.checkTarget("POST", target); err != nil {
 				t.Errorf("%s: %v", target, err)
 			}
 		}
-		for _, target := range []string{"", "api/invites", "https://other.example/api", "//other.example/api", "/api#x", "/api\n", "/api?q=a b", "/%zz", "?x", "http:/api"} {
+		for _, target := range []string{"", "api/invites", "https://other.example/api", "//other.example/api",
+			"/api#x", "/api\n", "/api?q=a b", "/%zz", "?x", "http:/api"} {
 			var invalid *InvalidError
 			if err := c.checkTarget("GET", target); !errors.As(err, &invalid) || invalid.Field != "path" {
 				t.Errorf("%q: %v", target, err)
@@ -233,7 +272,8 @@ func field(t *testing.T, what string, err error, want string) {
 }
 
 func xlrWithMemo(memo string) CreateWithdrawal {
-	return CreateWithdrawal{Currency: Currency{Crypto, "Xlr"}, Amount: Amount{Crypto, "Xlr", 5}, Address: "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ", Memo: memo}
+	return CreateWithdrawal{Currency: Currency{Crypto, "Xlr"}, Amount: Amount{Crypto, "Xlr", 5},
+		Address: "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ", Memo: memo}
 }
 
 func TestCreateWithdrawalValidate(t *testing.T) {
@@ -245,7 +285,10 @@ func TestCreateWithdrawalValidate(t *testing.T) {
 		{"good", func(r *CreateWithdrawal) {}, ""},
 		{"all of it", func(r *CreateWithdrawal) { r.Callback, r.Memo = "https://shop.example.com/w", "Order 17" }, ""},
 		{"fiat equivalent", func(r *CreateWithdrawal) { r.Amount = Amount{Fiat, "USD", 1} }, ""},
-		{"fiat of fiat", func(r *CreateWithdrawal) { r.Currency, r.Amount = Currency{Fiat, "Usd"}, Amount{Fiat, "EUR", 1} }, ""},
+		{"fiat of fiat", func(r *CreateWithdrawal) {
+			r.Currency, r.Amount = Currency{Fiat, "Usd"}, Amount{Fiat,
+				"EUR", 1}
+		}, ""},
 		{"no order id", func(r *CreateWithdrawal) { r.ExternalOrderID = "" }, ""},
 		{"no currency", func(r *CreateWithdrawal) { r.Currency = Currency{} }, "currency"},
 		{"no code", func(r *CreateWithdrawal) { r.Currency.Code = "" }, "currency"},
@@ -326,7 +369,10 @@ func TestCreateInvoiceValidate(t *testing.T) {
 		{"good", func(r *CreateInvoice) {}, ""},
 		{"to the limit", func(r *CreateInvoice) { r.Items = []InvoiceItem{{"a", math.MaxInt64 - 1}, {"b", 1}} }, ""},
 		{"beyond it", func(r *CreateInvoice) { r.Items = []InvoiceItem{{"a", math.MaxInt64}, {"b", 1}} }, "items"},
-		{"far beyond", func(r *CreateInvoice) { r.Items = []InvoiceItem{{"a", math.MaxInt64}, {"b", math.MaxInt64}, {"c", 5}} }, "items"},
+		{"far beyond", func(r *CreateInvoice) {
+			r.Items = []InvoiceItem{{"a", math.MaxInt64}, {"b", math.MaxInt64},
+				{"c", 5}}
+		}, "items"},
 		{"no title", func(r *CreateInvoice) { r.Title = "" }, "title"},
 		{"no currency", func(r *CreateInvoice) { r.Currency.Kind = "" }, "currency"},
 		{"no items", func(r *CreateInvoice) { r.Items = nil }, "items"},
@@ -348,7 +394,9 @@ func TestCheckUUID(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, id := range []string{"", someID + "0", someID[1:], "{" + someID[2:] + "}", strings.ReplaceAll(someID, "-", ""), strings.Replace(someID, "7", "g", 1), strings.Replace(someID, "-", "0", 1), " " + someID[1:]} {
+	for _, id := range []string{"", someID + "0", someID[1:], "{" + someID[2:] + "}",
+		strings.ReplaceAll(someID, "-", ""), strings.Replace(someID, "7", "g", 1),
+		strings.Replace(someID, "-", "0", 1), " " + someID[1:]} {
 		if CheckUUID(id) == nil {
 			t.Errorf("%q is taken for a UUID", id)
 		}
@@ -356,29 +404,40 @@ func TestCheckUUID(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	for _, base := range []string{"https://pay.example.com", "https://pay.example.com/v2/", "https://pay.example.com:8443", "http://127.0.0.1:8080", "http://[::1]", "http://127.9.9.9", "http://[::ffff:127.0.0.1]"} {
+	for _, base := range []string{"https://pay.example.com", "https://pay.example.com/v2/",
+		"https://pay.example.com:8443", "http://127.0.0.1:8080", "http://[::1]", "http://127.9.9.9",
+		"http://[::ffff:127.0.0.1]"} {
 		if c, err := New(base); err != nil || strings.HasSuffix(c.base, "/") {
 			t.Errorf("%s: %v", base, err)
 		}
 	}
 	for base, says := range map[string]string{
-		"": "absolute", "pay.example.com": "absolute", "//pay.example.com": "absolute", "ftp://pay.example.com": "absolute", "https://": "absolute", "https://:443": "absolute", "https:pay.example.com": "absolute",
-		"https://user:secret@pay.example.com": "user name", "https://pay.example.com?x=1": "query", "https://pay.example.com?": "query", "https://pay.example.com#x": "fragment",
-		"http://pay.example.com": "plain http", "http://localhost": "plain http", "http://10.0.0.1": "plain http", "http://127.0.0.1.example.com": "plain http", "http://0.0.0.0": "plain http",
+		"": "absolute", "pay.example.com": "absolute", "//pay.example.com": "absolute",
+		"ftp://pay.example.com": "absolute", "https://": "absolute", "https://:443": "absolute",
+		"https:pay.example.com":               "absolute",
+		"https://user:secret@pay.example.com": "user name", "https://pay.example.com?x=1": "query",
+		"https://pay.example.com?": "query", "https://pay.example.com#x": "fragment",
+		"http://pay.example.com": "plain http", "http://localhost": "plain http", "http://10.0.0.1": "plain http",
+		"http://127.0.0.1.example.com": "plain http", "http://0.0.0.0": "plain http",
 		"https://pay.example.com/%zz": "read", "https://pay\x00.example.com": "read",
-		"https://pay.example.com/x/..": `another spelling of "/"`, "https://pay.example.com/v2/%2e/": `another spelling of "/v2"`, "https://pay.example.com/%76//2": `another spelling of "/v/2"`,
-		"https://pay.example.com./": "ends with a dot", "https://pay。example.com": "beyond ASCII",
+		"https://pay.example.com/x/..":    `another spelling of "/"`,
+		"https://pay.example.com/v2/%2e/": `another spelling of "/v2"`,
+		"https://pay.example.com/%76//2":  `another spelling of "/v/2"`,
+		"https://pay.example.com./":       "ends with a dot", "https://pay。example.com": "beyond ASCII",
 	} {
-		if _, err := New(base); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
+		if _, err := New(base); err == nil || !strings.Contains(err.Error(), says) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, want it to say %q", base, err, says)
 		}
 	}
 	for _, key := range []string{"a b", "a\n", "a\r\nX: y", "é", "\x00", " "} {
-		if _, err := New("https://pay.example.com", WithAPIKey(key)); err == nil || key != " " && strings.Contains(err.Error(), key) {
+		if _, err := New("https://pay.example.com", WithAPIKey(key)); err == nil || key != " " &&
+			strings.Contains(err.Error(), key) {
 			t.Errorf("the key %q: %v", key, err)
 		}
 	}
-	if _, err := New("https://pay.example.com", WithAPIKey(SandboxKeyPrefix+"x")); err == nil || strings.Contains(err.Error(), SandboxKeyPrefix+"x") {
+	if _, err := New("https://pay.example.com", WithAPIKey(SandboxKeyPrefix+"x")); err == nil ||
+		strings.Contains(err.Error(), SandboxKeyPrefix+"x") {
 		t.Errorf("a sandbox's key for another machine: %v", err)
 	}
 	c, err := New("http://127.0.0.1", WithTimeouts(0, 0))
@@ -389,21 +448,27 @@ func TestNew(t *testing.T) {
 
 func TestErrorText(t *testing.T) {
 	for want, e := range map[string]*Error{
-		"pay: nothing was sent: refused":                                      {Op: "pay", Outcome: NotSent, Err: errors.New("refused")},
-		"pay: the outcome is unknown, it may have taken effect: HTTP 500":     {Op: "pay", Status: 500},
-		"pay: the outcome is unknown, it may have taken effect: reset":        {Op: "pay", Err: errors.New("reset")},
-		"pay: the service rejected it: no_funds: Short. (code 7, HTTP 422)":   {Op: "pay", Outcome: Rejected, Status: 422, Code: 7, Reason: "no_funds", Description: "Short."},
-		"pay: the service rejected it: Short. (code 0, HTTP 400)":             {Op: "pay", Outcome: Rejected, Status: 400, Description: "Short."},
-		"pay: the service refused the key: HTTP 401":                          {Op: "pay", Outcome: Rejected, Status: 401},
-		"pay: the service asks for fewer calls: HTTP 429":                     {Op: "pay", Outcome: Rejected, Status: 429},
-		"get: no usable answer: it is a web page (HTTP 200)":                  {Op: "get", Outcome: Failed, Status: 200, Err: errors.New("it is a web page")},
-		"get: no usable answer: busy: Later: nobody knows (code 1, HTTP 503)": {Op: "get", Outcome: Failed, Status: 503, Code: 1, Reason: "busy", Description: "Later.", Err: errors.New("nobody knows")},
+		"pay: nothing was sent: refused": {Op: "pay", Outcome: NotSent,
+			Err: errors.New("refused")},
+		"pay: the outcome is unknown, it may have taken effect: HTTP 500": {Op: "pay", Status: 500},
+		"pay: the outcome is unknown, it may have taken effect: reset":    {Op: "pay", Err: errors.New("reset")},
+		"pay: the service rejected it: no_funds: Short. (code 7, HTTP 422)": {Op: "pay", Outcome: Rejected,
+			Status: 422, Code: 7, Reason: "no_funds", Description: "Short."},
+		"pay: the service rejected it: Short. (code 0, HTTP 400)": {Op: "pay", Outcome: Rejected,
+			Status: 400, Description: "Short."},
+		"pay: the service refused the key: HTTP 401":      {Op: "pay", Outcome: Rejected, Status: 401},
+		"pay: the service asks for fewer calls: HTTP 429": {Op: "pay", Outcome: Rejected, Status: 429},
+		"get: no usable answer: it is a web page (HTTP 200)": {Op: "get", Outcome: Failed,
+			Status: 200, Err: errors.New("it is a web page")},
+		"get: no usable answer: busy: Later: nobody knows (code 1, HTTP 503)": {Op: "get", Outcome: Failed,
+			Status: 503, Code: 1, Reason: "busy", Description: "Later.", Err: errors.New("nobody knows")},
 	} {
 		if got := e.Error(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
-	for o, want := range map[Outcome]string{Unknown: "unknown", Rejected: "rejected", NotSent: "not sent", Failed: "failed"} {
+	for o, want := range map[Outcome]string{Unknown: "unknown", Rejected: "rejected", NotSent: "not sent",
+		Failed: "failed"} {
 		if o.String() != want {
 			t.Errorf("%d is %s", o, o)
 		}
@@ -427,7 +492,8 @@ func TestDecodingErrorsAreReadable(t *testing.T) {
 		`{"id":"a"} x`:             `at byte 11: invalid character 'x'`,
 		"[]":                       "at the top there is an array",
 	} {
-		if _, err := open[Withdrawal](client, request{}, []byte(body), 200); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Go ") {
+		if _, err := open[Withdrawal](client, request{}, []byte(body), 200); err == nil ||
+			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Go ") {
 			t.Errorf("%s: %v, want it to say %q", body, err, want)
 		}
 	}
@@ -443,13 +509,16 @@ func TestQuery(t *testing.T) {
 // FuzzUnions checks that an accepted one-key union or address of a list is written again as the same value,
 // and that encoding/json agrees.
 func FuzzUnions(f *testing.F) {
-	for _, text := range []string{`{"Crypto":"Btc"}`, `{"Fiat":{"USD":2500}}`, `{"USD":1,"Btc":-5}`, `{"Crypto":{"currency":"Btc","address":"a"}}`, `"a"`, `{"amount":"1","name":"x"}`,
-		`{"Usd":{"Fiat":{"USD":1}}}`, `{"Crypto":{"Btc":1e3}}`, `{"Crypto":{"Btc":9223372036854775808}}`, `{"\u0043rypto":"Btc"}`, `{"USD":-0}`, `null`} {
+	for _, text := range []string{`{"Crypto":"Btc"}`, `{"Fiat":{"USD":2500}}`, `{"USD":1,"Btc":-5}`,
+		`{"Crypto":{"currency":"Btc","address":"a"}}`, `"a"`, `{"amount":"1","name":"x"}`,
+		`{"Usd":{"Fiat":{"USD":1}}}`, `{"Crypto":{"Btc":1e3}}`, `{"Crypto":{"Btc":9223372036854775808}}`,
+		`{"\u0043rypto":"Btc"}`, `{"USD":-0}`, `null`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		fuzzValue[Currency](t, text, func(c Currency) any { return map[string]any{string(c.Kind): c.Code} })
-		fuzzValue[Amount](t, text, func(a Amount) any { return map[string]any{string(a.Kind): map[string]any{a.Code: number(a.Minor)}} })
+		fuzzValue[Amount](t, text,
+			func(a Amount) any { return map[string]any{string(a.Kind): map[string]any{a.Code: number(a.Minor)}} })
 		fuzzValue[Address](t, text, nil)
 		fuzzValue[InvoiceItem](t, text, nil)
 		fuzzValue[Rebates](t, text, nil)
@@ -497,7 +566,10 @@ func fuzzValue[T any](t *testing.T, text []byte, plain func(T) any) {
 	if err := dec.Decode(&want); err != nil {
 		t.Fatalf("%s is read as %+v, and is no JSON: %v", text, got, err)
 	}
-	if diff := cmp.Diff(want, plain(got), cmp.Comparer(func(a, b stdjson.Number) bool { return unsigned(a) == unsigned(b) })); diff != "" {
+	if diff := cmp.Diff(want, plain(got), cmp.Comparer(func(a,
+		b stdjson.Number) bool {
+		return unsigned(a) == unsigned(b)
+	})); diff != "" {
 		t.Errorf("%s: encoding/json and %T differ:\n%s", text, got, diff)
 	}
 }
@@ -524,12 +596,14 @@ func FuzzEnvelope(f *testing.F) {
 		}
 		var code stdjson.Number
 		var reason, description string
-		for _, err := range []error{stdjson.Unmarshal(in["code"], &code), stdjson.Unmarshal(in["reason"], &reason), stdjson.Unmarshal(in["description"], &description)} {
+		for _, err := range []error{stdjson.Unmarshal(in["code"], &code), stdjson.Unmarshal(in["reason"], &reason),
+			stdjson.Unmarshal(in["description"], &description)} {
 			if err != nil {
 				t.Fatalf("%s is taken for an envelope: %v", body, err)
 			}
 		}
-		if n, err := code.Int64(); err != nil || n != got.Code || reason != got.Reason || description != got.Description || strings.ContainsAny(string(in["code"]), ".eE\"") || in["code"][0] == 'n' {
+		if n, err := code.Int64(); err != nil || n != got.Code || reason != got.Reason ||
+			description != got.Description || strings.ContainsAny(string(in["code"]), ".eE\"") || in["code"][0] == 'n' {
 			t.Errorf("%s is read as %+v", body, got)
 		}
 	})
@@ -541,7 +615,8 @@ func FuzzWithdrawalPage(f *testing.F) {
 	f.Add(samplePage(2))
 	f.Add([]byte(`{"page_content":[` + sampleWithdrawal + `],"page_count":1,"total":1,"more":{"x":[1.5,null]}}`))
 	f.Add([]byte(`{"total":0,"page_count":0,"page_content":[]}`))
-	f.Add([]byte(`{"page_content":[{"id":"w","currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":1}},"address":"a","statuses":null,"callback":null,"external_id":null}],"page_count":1,"total":1}`))
+	f.Add([]byte(`{"page_content":[{"id":"w","currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":1}},"address":"a",` +
+		`"statuses":null,"callback":null,"external_id":null}],"page_count":1,"total":1}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var page WithdrawalPage
 		if decode(body, &page) != nil {
@@ -569,14 +644,18 @@ func FuzzWithdrawalPage(f *testing.F) {
 		if otherCase(body) {
 			return
 		}
-		if err := stdjson.Unmarshal(body, &plain); err != nil || len(plain.Content) != len(page.Items) || plain.PageCount != page.PageCount || plain.Total != page.Total {
+		if err := stdjson.Unmarshal(body, &plain); err != nil || len(plain.Content) != len(page.Items) ||
+			plain.PageCount != page.PageCount || plain.Total != page.Total {
 			t.Fatalf("%s is read as %+v, where encoding/json has %+v, %v", body, page, plain, err)
 		}
 		for i, p := range plain.Content {
 			w := page.Items[i]
-			same := p.ID == w.ID && p.ExternalID == w.ExternalID && p.MerchantID == w.MerchantID && p.Currency[string(w.Currency.Kind)] == w.Currency.Code && len(p.Currency) == 1 &&
-				p.Amount[string(w.Amount.Kind)][w.Amount.Code] == w.Amount.Minor && len(p.Amount) == 1 && len(p.Amount[string(w.Amount.Kind)]) == 1 && len(p.Statuses) == len(w.Statuses) &&
-				p.Current == w.Current && p.IsTestnet == w.IsTestnet && p.Callback == w.Callback && p.ExternalOrderID == w.ExternalOrderID
+			same := p.ID == w.ID && p.ExternalID == w.ExternalID && p.MerchantID == w.MerchantID &&
+				p.Currency[string(w.Currency.Kind)] == w.Currency.Code && len(p.Currency) == 1 &&
+				p.Amount[string(w.Amount.Kind)][w.Amount.Code] == w.Amount.Minor && len(p.Amount) == 1 &&
+				len(p.Amount[string(w.Amount.Kind)]) == 1 && len(p.Statuses) == len(w.Statuses) &&
+				p.Current == w.Current && p.IsTestnet == w.IsTestnet && p.Callback == w.Callback &&
+				p.ExternalOrderID == w.ExternalOrderID
 			if !same {
 				t.Errorf("%s: read as %+v, where encoding/json has %+v", body, w, p)
 			}
@@ -594,7 +673,9 @@ func otherCase(body []byte) bool {
 	if strings.Contains(text, `\`) || strings.ContainsAny(text, "ſK") {
 		return true // a key could be hidden in these
 	}
-	for _, key := range []string{"id", "external_id", "merchant_id", "currency", "amount", "statuses", "current", "address", "is_testnet", "callback", "external_order_id", "status", "at", "page_content", "page_count", "total"} {
+	for _, key := range []string{"id", "external_id", "merchant_id", "currency", "amount", "statuses", "current",
+		"address", "is_testnet", "callback", "external_order_id", "status", "at", "page_content", "page_count",
+		"total"} {
 		if strings.Count(strings.ToLower(text), `"`+key+`"`) != strings.Count(text, `"`+key+`"`) {
 			return true
 		}

@@ -117,7 +117,8 @@ const warmUp = "warm-up"
 
 const sampleWithdrawal = `{"id":"w-1","external_id":4711,"merchant_id":"m-1","currency":{"Crypto":"Btc"},` +
 	`"amount":{"Crypto":{"Btc":1500000}},"statuses":[{"status":"New","at":"2026-05-01T10:00:00"}],"current":"New",` +
-	`"address":"bc1qexample","is_testnet":false,"callback":"https://shop.example.com/withdrawn","external_order_id":"4711"}`
+	`"address":"bc1qexample","is_testnet":false,"callback":"https://shop.example.com/withdrawn",` +
+	`"external_order_id":"4711"}`
 
 func (c *wireConn) say(text string) { io.WriteString(c, text) }
 
@@ -132,7 +133,8 @@ func (c *wireConn) reset() {
 
 // reply returns a complete answer.
 func reply(status int, body string, headers ...string) string {
-	return fmt.Sprintf("HTTP/1.1 %d Status\r\nContent-Length: %d\r\n%s\r\n%s", status, len(body), headerLines(headers), body)
+	return fmt.Sprintf("HTTP/1.1 %d Status\r\nContent-Length: %d\r\n%s\r\n%s", status, len(body),
+		headerLines(headers), body)
 }
 
 func headerLines(headers []string) string {
@@ -160,16 +162,15 @@ func newClientOn(t testing.TB, rt *http.Transport, url string, opts ...Option) *
 
 func sampleCreate() CreateWithdrawal {
 	return CreateWithdrawal{
-		Currency: Currency{Crypto, "Btc"}, Amount: Amount{Crypto, "Btc", 1500000}, Address: "bc1qexample", ExternalOrderID: "4711",
+		Currency: Currency{Crypto, "Btc"}, Amount: Amount{Crypto, "Btc", 1500000}, Address: "bc1qexample",
+		ExternalOrderID: "4711",
 	}
 }
 
 // warm leaves an idle connection.
 func warm(t testing.TB, c *Client) {
 	t.Helper()
-	if _, err := c.Withdrawals.Get(context.Background(), warmUp); err != nil {
-		t.Fatal(err)
-	}
+	must[Withdrawal](t)(c.Withdrawals.Get(context.Background(), warmUp))
 }
 
 // failure expects an *Error.
@@ -217,7 +218,8 @@ func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 
 // inMemory returns a client and its wire, for use inside a synctest bubble. The bubble must end with the call
 // of end.
-func inMemory(t testing.TB, script func(c *wireConn, r *http.Request) bool, opts ...Option) (client *Client, w *wire, end func()) {
+func inMemory(t testing.TB, script func(c *wireConn, r *http.Request) bool, opts ...Option) (client *Client,
+	w *wire, end func()) {
 	t.Helper()
 	m := newMemory()
 	w = &wire{url: "http://127.0.0.1:1", listener: m, script: script}
