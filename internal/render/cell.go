@@ -202,6 +202,17 @@ func (c Cell) short() string {
 	return ""
 }
 
+// part returns the minor units or the code of an amount, by the suffix of their columns.
+func (c Cell) part(suffix string) Cell {
+	switch {
+	case c.kind != kindAmount:
+		return Cell{}
+	case suffix == codeSuffix:
+		return Text(c.text)
+	}
+	return Cell{kind: kindInt, n: c.n, large: c.large}
+}
+
 // digits appends the number of an amount or a percentage with the given decimals.
 func (c Cell) digits(b []byte, decimals int) []byte {
 	if c.large != nil {

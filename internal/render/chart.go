@@ -94,11 +94,11 @@ const noTerminal = 80
 // Heading writes lines above a table or charts, with a free line below them.
 func Heading(w io.Writer, o Options, texts ...string) error {
 	return output(w, oneBuffer, func(out *bufio.Writer) error {
-		lines := lineWriter{out, newPainter(o.Color)}
+		lines, p := lineWriter{out}, newPainter(o.Color)
 		for i, text := range append(texts, "") {
 			for _, line := range Wrap(Safe(text), o.Width) {
 				if i == 0 {
-					line = lines.painter.mark(bold, line)
+					line = p.mark(bold, line)
 				}
 				if err := lines.print(line); err != nil {
 					return err
@@ -125,9 +125,9 @@ func Charts(w io.Writer, o Options, charts []Chart) error {
 		}
 	}
 	return output(w, oneBuffer, func(out *bufio.Writer) error {
-		lines := lineWriter{out, newPainter(o.Color)}
+		lines, p := lineWriter{out}, newPainter(o.Color)
 		for _, c := range charts {
-			for _, line := range append([]string{""}, c.lines(lines.painter, limit, margin)...) {
+			for _, line := range append([]string{""}, c.lines(p, limit, margin)...) {
 				if err := lines.print(line); err != nil {
 					return err
 				}

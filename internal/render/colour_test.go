@@ -15,7 +15,7 @@ func TestColoursOfTheTheme(t *testing.T) {
 			t.Errorf("style %d: %q", style, got)
 		}
 	}
-	for _, style := range []rune{bold, dim, green, red, blue} {
+	for _, style := range []style{bold, dim, green, red, blue} {
 		if got := newPainter(false).mark(style, "text"); got != "text" {
 			t.Errorf("without colour: %q", got)
 		}

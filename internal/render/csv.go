@@ -4,47 +4,39 @@ import (
 	"bufio"
 	"encoding/csv"
 	"encoding/json"
-	"iter"
 	"strings"
 	"unicode"
 )
 
-func (b bound) listCSV(out *bufio.Writer, o Options, rows iter.Seq[error]) error {
-	columns := b.pick(o.Columns, func(column) bool { return true })
+func (g grid) csv(out *bufio.Writer, o Options) error {
 	r := &record{out: out, csv: csv.NewWriter(out)} // out is big enough for csv to write to it directly
-	amounts := make([]bool, len(columns))
-	for i, c := range columns {
-		amounts[i] = c.amount || zeroIsAmount(c)
-	}
 	header := func() error {
 		if o.NoHeaders {
 			return nil
 		}
-		for i, c := range columns {
-			r.add(c.name)
-			if amounts[i] {
-				r.add(c.name + minorSuffix)
-				r.add(c.name + codeSuffix)
+		for _, f := range g.fields {
+			r.add(f.name)
+			if f.amount {
+				r.add(f.name + minorSuffix)
+				r.add(f.name + codeSuffix)
 			}
 		}
 		return r.write()
 	}
 	first := true
-	for err := range rows {
+	for row, err := range g.rows {
+		if err == nil && first {
+			first = false
+			for i, c := range row {
+				g.fields[i].amount = g.fields[i].amount || c.kind == kindAmount
+			}
+			err = header()
+		}
 		if err != nil {
 			return err
 		}
-		if first {
-			first = false
-			for i, c := range columns {
-				amounts[i] = amounts[i] || c.cell().kind == kindAmount
-			}
-			if err := header(); err != nil {
-				return err
-			}
-		}
-		for i, c := range columns {
-			r.cell(c.cell(), amounts[i])
+		for i, c := range row {
+			r.cell(c, g.fields[i].amount)
 		}
 		if err := r.write(); err != nil {
 			return err
@@ -54,17 +46,6 @@ func (b bound) listCSV(out *bufio.Writer, o Options, rows iter.Seq[error]) error
 		return header()
 	}
 	return nil
-}
-
-// zeroIsAmount reports whether the cell of a zero row is an amount, before the first row is read. If the cell
-// cannot show a zero row, such as a nil pointer, the first row decides.
-func zeroIsAmount(c column) (is bool) {
-	defer func() {
-		if recover() != nil {
-			is = false
-		}
-	}()
-	return c.cell().kind == kindAmount
 }
 
 // record builds one line of CSV. It prints its numbers into one buffer and converts them to a string

@@ -38,19 +38,53 @@ func Encode(value any) []byte {
 	return []byte(text)
 }
 
+// listIDs writes a line for each row.
+func listIDs(out *bufio.Writer, ids iter.Seq2[string, error]) error {
+	for id, err := range ids {
+		if err != nil {
+			return err
+		}
+		if _, err := out.WriteString(Safe(id) + "\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listTexts writes the JSON of rows, or what --jq, --template or YAML make of it.
+func (o Options) listTexts(out *bufio.Writer, texts iter.Seq2[[]byte, error], single bool) error {
+	if o.Filter == nil && o.Template == "" {
+		switch o.Format {
+		case JSON:
+			return listJSON(out, texts, single)
+		case JSONL:
+			return listLines(out, texts)
+		}
+		return listYAML(out, texts, single)
+	}
+	value, err := join(texts, single)
+	switch {
+	case err != nil:
+		return err
+	case o.Filter != nil:
+		return unwritable(o.Filter(value, out))
+	}
+	return execute(out, o, value)
+}
+
 // listJSON writes the array as its elements come. If they break off, the array stays open: see the package
 // documentation. A single thing is not an array.
-func (b bound) listJSON(out *bufio.Writer, rows iter.Seq[error], single bool) error {
+func listJSON(out *bufio.Writer, texts iter.Seq2[[]byte, error], single bool) error {
 	begin, end, prefix := "[\n  ", "\n]\n", "  "
 	if single {
 		begin, end, prefix = "", "\n", ""
 	}
 	var indented bytes.Buffer
 	started := false
-	for err := range rows {
+	for text, err := range texts {
 		indented.Reset()
 		if err == nil {
-			err = indent(&indented, b.json(), prefix)
+			err = indent(&indented, text, prefix)
 		}
 		if err != nil {
 			if started {
@@ -77,13 +111,12 @@ func (b bound) listJSON(out *bufio.Writer, rows iter.Seq[error], single bool) er
 
 // listLines writes a line for each row. A million rows are common, so it looks at nothing twice and allocates
 // nothing: text without a line break is already a line.
-func (b bound) listLines(out *bufio.Writer, rows iter.Seq[error]) error {
+func listLines(out *bufio.Writer, texts iter.Seq2[[]byte, error]) error {
 	var compacted bytes.Buffer
-	for err := range rows {
+	for text, err := range texts {
 		if err != nil {
 			return err
 		}
-		text := b.json()
 		if len(text) == 0 || bytes.IndexByte(text, '\n') >= 0 || bytes.IndexByte(text, '\r') >= 0 {
 			compacted.Reset()
 			if err := json.Compact(&compacted, text); err != nil {
@@ -101,20 +134,20 @@ func (b bound) listLines(out *bufio.Writer, rows iter.Seq[error]) error {
 	return nil
 }
 
-// value returns the JSON of all rows as one array, or that of a single thing.
-func (b bound) value(rows iter.Seq[error], single bool) ([]byte, error) {
+// join returns the JSON of all rows as one array, or that of a single thing.
+func join(texts iter.Seq2[[]byte, error], single bool) ([]byte, error) {
 	array := []byte{'['}
-	for err := range rows {
+	for text, err := range texts {
 		if err != nil {
 			return nil, err
 		}
 		if single {
-			return b.json(), nil
+			return text, nil
 		}
 		if len(array) > 1 {
 			array = append(array, ',')
 		}
-		array = append(array, b.json()...)
+		array = append(array, text...)
 	}
 	return append(array, ']'), nil
 }

@@ -3,13 +3,14 @@ package render
 import (
 	"math"
 	"strings"
+
+	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
 // columnLayout is one column of a table. It measures all of its cells, and after the layout shows them one by
 // one.
 type columnLayout struct {
 	header string
-	column int  // its index in a row
 	whole  bool // never cut
 	right  bool
 	brief  bool // cells that have a brief form are shown in it
@@ -116,7 +117,7 @@ func (l *columnLayout) show(p painter, c Cell) string {
 // for narrower than width does. So pad adds fillers, which lineWriter removes.
 func (l *columnLayout) pad(text string, wide int) string {
 	if wide < len(text) { // not only ASCII
-		text += strings.Repeat(filler, max(0, wide-characters().StringWidth(text)))
+		text += strings.Repeat(filler, max(0, wide-twwidth.Display(characters(), text)))
 	}
 	if l.right {
 		return spaces(l.width-wide) + text

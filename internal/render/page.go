@@ -7,9 +7,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
-	"iter"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -56,41 +56,34 @@ type PageTable struct {
 	Rows [][]PageText
 }
 
-// Page returns a table of rows for a page. It has the columns that a wide terminal would show, except those
-// without any value, and no foot.
-func (v View[T]) Page(o Options, items []T) *PageTable {
-	var row T
-	return v.bind(&row).page(o, through(&row, each(items)))
-}
-
-func (b bound) page(o Options, rows iter.Seq[error]) *PageTable {
-	columns := b.pick(o.Columns, func(c column) bool {
-		if c.extra {
-			return false
-		}
-		for range rows {
-			if c.cell().short() != "" {
-				return true
-			}
-		}
-		return false
-	})
+// page returns the table. It leaves out a column without any value, unless all were named.
+func (g grid) page(all bool) *PageTable {
 	t := &PageTable{}
-	numeric := make([]bool, len(columns))
-	for range rows {
-		var texts []PageText
-		for i, c := range cells(columns) {
-			texts = append(texts, pageText(c))
+	numeric, filled := make([]bool, len(g.fields)), make([]bool, len(g.fields))
+	for row := range g.people() {
+		texts := make([]PageText, len(row))
+		for i, c := range row {
+			texts[i] = pageText(c)
 			numeric[i] = numeric[i] || c.numeric()
+			filled[i] = filled[i] || texts[i].Text != ""
 		}
 		t.Rows = append(t.Rows, texts)
 	}
-	for i, c := range columns {
-		head := PageText{Text: heading(c.name)}
+	for i, f := range g.fields {
+		head := PageText{Text: heading(f.name)}
 		if numeric[i] {
 			head.Class = "n"
 		}
 		t.Head = append(t.Head, head)
+	}
+	for i := len(filled) - 1; i >= 0; i-- {
+		if filled[i] || all {
+			continue
+		}
+		t.Head = slices.Delete(t.Head, i, i+1)
+		for n, row := range t.Rows {
+			t.Rows[n] = slices.Delete(row, i, i+1)
+		}
 	}
 	return t
 }

@@ -3,14 +3,11 @@ package render
 import (
 	"bufio"
 	"cmp"
-	"io"
 	"iter"
 	"slices"
 	"strings"
 	"unsafe"
 
-	"github.com/charmbracelet/lipgloss"
-	"github.com/muesli/termenv"
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/olekukonko/tablewriter/renderer"
@@ -35,51 +32,54 @@ const (
 // longer table, which may have no end, is laid out by these rows: a later cell that is wider sticks out.
 const keptSize = 8 << 20
 
-// listTable measures the rows before it prints the first. It does not keep rows that it can go through again.
-func (b bound) listTable(out *bufio.Writer, o Options, rows iter.Seq[error]) error {
-	columns := b.pick(o.Columns, func(c column) bool { return !c.extra })
-	t := &tableWriter{out: out, options: o, painter: newPainter(o.Color), names: names(columns)}
-	for i, c := range columns {
+// table measures the rows before it prints the first. It does not keep rows that it can go through again.
+func (g grid) table(out *bufio.Writer, o Options, foot grid, again bool) error {
+	t := &tableWriter{out: out, options: o, painter: newPainter(o.Color), names: g.names()}
+	for _, f := range g.fields {
 		t.columns = append(t.columns, &columnLayout{
-			header: strings.ToUpper(strings.ReplaceAll(c.name, "_", " ")), column: i, whole: c.whole, labels: Labels{},
+			header: strings.ToUpper(strings.ReplaceAll(f.name, "_", " ")), whole: f.whole, labels: Labels{},
 		})
 	}
+	rows, take := g.people(), t.keep
+	if again {
+		take = t.measure
+	}
 	count := 0
-	rowSource := func(take func(row []Cell) error) error {
-		for err := range rows {
-			if err == nil {
-				count++
-				err = take(cells(columns))
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	first := t.keep
-	if b.again {
-		first = t.measure
-	}
-	broken := rowSource(first)
+	broken := visit(rows, func(row []Cell) error {
+		count++
+		return take(row)
+	})
 	if broken != nil && count == 0 {
 		return broken
 	}
-	var foot [][]Cell
+	var sums [][]Cell
 	if broken == nil {
-		for range b.foot {
-			foot = append(foot, cells(columns))
-			t.measure(foot[len(foot)-1])
-		}
+		visit(foot.people(), func(row []Cell) error {
+			sums = append(sums, slices.Clone(row))
+			return t.measure(row)
+		})
 	}
 	err := t.layOut()
-	if err == nil && b.again {
-		err = rowSource(t.row) // which ends with the same error, if any
+	if err == nil && again {
+		err = visit(rows, t.row) // which ends with the same error, if any
 	}
-	if err == nil && len(foot) > 0 {
-		err = t.foot(foot)
+	if err == nil && len(sums) > 0 {
+		err = t.foot(sums)
 	}
 	return cmp.Or(err, t.end(), broken)
+}
+
+// visit calls a function for each row, until there is an error.
+func visit(rows iter.Seq2[[]Cell, error], do func([]Cell) error) error {
+	for row, err := range rows {
+		if err == nil {
+			err = do(row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sizeOf returns the approximate memory of a row.
@@ -92,42 +92,6 @@ func sizeOf(row []Cell) int {
 		}
 	}
 	return size
-}
-
-func (b bound) oneTable(out *bufio.Writer, o Options, rows iter.Seq[error]) error {
-	columns := b.pick(o.Columns, func(c column) bool { return !c.extra || c.detail })
-	for err := range rows {
-		if err == nil {
-			err = writeUpright(out, newPainter(o.Color), names(columns), cells(columns), o)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// cells returns the cells of the current row.
-func cells(columns []column) []Cell {
-	row := make([]Cell, len(columns))
-	for i, c := range columns {
-		row[i] = c.cell()
-	}
-	for i, c := range columns {
-		if c.codeIn != "" {
-			code := slices.IndexFunc(columns, func(other column) bool { return other.name == c.codeIn })
-			row[i].bare = code >= 0 && row[code].text == row[i].text
-		}
-	}
-	return row
-}
-
-func names(columns []column) []string {
-	all := make([]string, len(columns))
-	for i, c := range columns {
-		all[i] = c.name
-	}
-	return all
 }
 
 // tableWriter measures rows and then prints them as a table. It gives tablewriter parts that are as wide as
@@ -153,8 +117,8 @@ type tableWriter struct {
 const partRows = 200
 
 func (t *tableWriter) measure(row []Cell) error {
-	for _, l := range t.columns {
-		l.measure(row[l.column])
+	for i, l := range t.columns {
+		l.measure(row[i])
 	}
 	return nil
 }
@@ -166,7 +130,7 @@ func (t *tableWriter) keep(row []Cell) error {
 		return t.row(row)
 	}
 	t.measure(row)
-	t.kept, t.size = append(t.kept, row), t.size+sizeOf(row)
+	t.kept, t.size = append(t.kept, slices.Clone(row)), t.size+sizeOf(row)
 	if t.size < keptSize {
 		return nil
 	}
@@ -263,19 +227,19 @@ func (t *tableWriter) row(row []Cell) error {
 			t.out.WriteByte('\n')
 		}
 		whole := slices.Clone(row)
-		for _, l := range t.columns {
-			whole[l.column] = l.apart(row[l.column])
+		for i, l := range t.columns {
+			whole[i] = l.apart(row[i])
 		}
 		return writeUpright(t.out, t.painter, t.names, whole, t.options)
 	}
-	return t.line(func(l *columnLayout) string { return l.show(t.painter, row[l.column]) })
+	return t.line(func(i int, l *columnLayout) string { return l.show(t.painter, row[i]) })
 }
 
 // foot prints rows below a rule.
 func (t *tableWriter) foot(rows [][]Cell) error {
 	var err error
 	if !t.upright {
-		err = t.line(func(l *columnLayout) string { return t.painter.mark(dim, strings.Repeat("─", l.width)) })
+		err = t.line(func(_ int, l *columnLayout) string { return t.painter.mark(dim, strings.Repeat("─", l.width)) })
 	}
 	for _, row := range rows {
 		err = cmp.Or(err, t.row(row))
@@ -283,8 +247,8 @@ func (t *tableWriter) foot(rows [][]Cell) error {
 	return err
 }
 
-// line adds a line to the part.
-func (t *tableWriter) line(text func(*columnLayout) string) error {
+// line adds a line to the part, and prints the part if it is large enough.
+func (t *tableWriter) line(text func(int, *columnLayout) string) error {
 	t.part = append(t.part, t.cells(text))
 	if len(t.part) < partRows {
 		return nil
@@ -293,37 +257,49 @@ func (t *tableWriter) line(text func(*columnLayout) string) error {
 }
 
 // cells returns the cells of a line, with the gaps between them.
-func (t *tableWriter) cells(text func(*columnLayout) string) []string {
-	cells := make([]string, len(t.columns)) // a new slice, because tablewriter keeps it
+func (t *tableWriter) cells(text func(int, *columnLayout) string) []string {
+	cells := make([]string, len(t.columns))
 	for i, l := range t.columns {
-		if cells[i] = text(l); i < len(cells)-1 {
+		if cells[i] = text(i, l); i < len(cells)-1 {
 			cells[i] += gap
 		}
 	}
 	return cells
 }
 
-// flush prints a part. Only the first part has a header.
+// flush prints a part. Only the first part has a header. tablewriter draws no lines and does not change the cells,
+// which have the width of their column.
 func (t *tableWriter) flush() error {
-	table := newTable(lineWriter{t.out, t.painter})
+	cell := tw.CellConfig{
+		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
+		Alignment:  tw.CellAlignment{Global: tw.AlignLeft},
+		Padding:    tw.CellPadding{Global: tw.Padding{Overwrite: true}},
+	}
+	twwidth.SetCondition(characters()) // and forget the texts of earlier parts
+	table := tablewriter.NewTable(lineWriter{t.out},
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders:  tw.BorderNone,
+			Settings: tw.Settings{Lines: tw.LinesNone, Separators: tw.SeparatorsNone},
+		})),
+		tablewriter.WithHeaderConfig(cell),
+		tablewriter.WithRowConfig(cell),
+		tablewriter.WithTrimSpace(tw.Off),
+	)
 	if !t.begun && !t.options.NoHeaders {
-		table.Header(t.cells(func(l *columnLayout) string {
+		table.Header(t.cells(func(_ int, l *columnLayout) string {
 			name := cut(l.header, l.width, false)
 			return l.pad(t.painter.mark(bold, name), width(name))
 		}))
 	}
 	t.begun = true
-	for _, cells := range t.part {
-		if err := table.Append(cells); err != nil {
-			return unwritable(err)
-		}
+	err := table.Bulk(t.part)
+	if err == nil {
+		err = table.Render()
 	}
-	t.part = t.part[:0]
-	if err := table.Render(); err != nil {
-		return unwritable(err)
+	if err == nil {
+		_, err = t.out.Write(nil) // tablewriter ignores the errors of lineWriter
 	}
-	// tablewriter ignores write errors while it renders: return the one that occurred
-	_, err := t.out.Write(nil)
+	t.part = nil
 	return unwritable(err)
 }
 
@@ -332,6 +308,11 @@ func (t *tableWriter) end() error {
 		return nil
 	}
 	return t.flush()
+}
+
+// upright prints one thing, a line for each field.
+func (g grid) upright(out *bufio.Writer, o Options) error {
+	return visit(g.people(), func(row []Cell) error { return writeUpright(out, newPainter(o.Color), g.names(), row, o) })
 }
 
 // writeUpright prints one thing, a line for each property and a line for each step of a history. It cuts
@@ -354,7 +335,7 @@ func writeUpright(out *bufio.Writer, p painter, names []string, row []Cell, o Op
 			stacked, right = true, max(o.Width-len(gap), 1)
 		}
 	}
-	lines := lineWriter{out, p}
+	lines := lineWriter{out}
 	for i, c := range row {
 		before, indent := "", ""
 		switch {
@@ -412,127 +393,20 @@ func valueLines(p painter, c Cell, limit int) []string {
 	return Wrap(c.short(), limit)
 }
 
-// newTable returns a tablewriter that draws no lines and does not change its cells, which have the width of their
-// column.
-func newTable(out io.Writer) *tablewriter.Table {
-	cell := tw.CellConfig{
-		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
-		Alignment:  tw.CellAlignment{Global: tw.AlignLeft},
-		Padding:    tw.CellPadding{Global: tw.Padding{Overwrite: true}},
-	}
-	twwidth.SetCondition(characters()) // and forget the texts of earlier parts
-	return tablewriter.NewTable(out,
-		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
-			Borders: tw.BorderNone,
-			Settings: tw.Settings{
-				Lines:      tw.LinesNone,
-				Separators: tw.SeparatorsNone,
-			},
-		})),
-		tablewriter.WithHeaderConfig(cell),
-		tablewriter.WithRowConfig(cell),
-		tablewriter.WithTrimSpace(tw.Off),
-	)
-}
-
 // filler is a character of one column that no cell has, because Safe shows it in another way.
 const filler = "\ufff0"
 
-// lineWriter finishes the lines of a table: it drops the filler and the spaces at their end, and puts colour where the
-// painter marked it. tablewriter writes one line at a time and ignores errors: the buffer below keeps them.
-type lineWriter struct {
-	w       io.Writer
-	painter painter
-}
+// lineWriter drops the filler and the spaces at the end of each line. tablewriter writes one line at a time.
+type lineWriter struct{ w *bufio.Writer }
 
 func (l lineWriter) Write(p []byte) (int, error) {
 	return len(p), l.print(strings.TrimSuffix(strings.ReplaceAll(string(p), filler, ""), "\n"))
 }
 
 func (l lineWriter) print(line string) error {
-	_, err := io.WriteString(l.w, l.painter.paint(strings.TrimRight(line, " "))+"\n")
+	_, err := l.w.WriteString(strings.TrimRight(line, " ") + "\n")
 	return err
 }
 
 // spaces returns n spaces, or none if n is negative: a cell may be wider now than when it was measured.
 func spaces(n int) string { return strings.Repeat(" ", max(0, n)) }
-
-// painter adds colour to cells with a meaning: headers and labels are bold, the word minor is dim, true and
-// growth are green, false and decline are red, and the bars of a chart are blue. During the layout, control
-// characters mark the coloured text, because tablewriter adds to the escape sequences of a terminal. They
-// take no room, and they do not occur elsewhere, because all text is escaped. A nil painter adds no colour.
-type painter map[rune]lipgloss.Style
-
-const (
-	bold rune = iota + 1
-	dim
-	green
-	red
-	blue
-	end
-)
-
-func newPainter(color bool) painter {
-	if !color {
-		return nil
-	}
-	// The profile and the background are set, so that termenv does not query the terminal.
-	r := lipgloss.NewRenderer(io.Discard)
-	r.SetColorProfile(termenv.ANSI)
-	r.SetHasDarkBackground(true)
-	return painter{
-		bold:  r.NewStyle().Bold(true),
-		dim:   r.NewStyle().Faint(true),
-		green: r.NewStyle().Foreground(lipgloss.Color("2")),
-		red:   r.NewStyle().Foreground(lipgloss.Color("1")),
-		blue:  r.NewStyle().Foreground(lipgloss.Color("4")),
-	}
-}
-
-func (p painter) mark(style rune, s string) string {
-	if p == nil || s == "" {
-		return s
-	}
-	return string(style) + s + string(end)
-}
-
-// paint replaces the marks in a line.
-func (p painter) paint(line string) string {
-	if p == nil {
-		return line
-	}
-	var b strings.Builder
-	for {
-		from := strings.IndexFunc(line, func(r rune) bool { return r < end })
-		if from < 0 {
-			return b.String() + line
-		}
-		text, rest, _ := strings.Cut(line[from+1:], string(end))
-		b.WriteString(line[:from] + p[rune(line[from])].Render(text))
-		line = rest
-	}
-}
-
-// tint colours the text of a cell by its value.
-func (p painter) tint(c Cell, text string) string {
-	switch {
-	case c.kind == kindBool && c.n != 0, c.signed && c.sign() > 0:
-		return p.mark(green, text)
-	case c.kind == kindBool, c.signed && c.sign() < 0:
-		return p.mark(red, text)
-	}
-	return text
-}
-
-func (p painter) unit(c Cell) string {
-	_, unit := c.amount()
-	if c.decimals >= 0 {
-		return unit
-	}
-	return p.mark(dim, minorWord) + strings.TrimPrefix(unit, minorWord)
-}
-
-func (p painter) amount(c Cell) string {
-	number, _ := c.amount()
-	return strings.TrimSuffix(number+" "+p.unit(c), " ")
-}

@@ -156,7 +156,7 @@ func TestTableFits(t *testing.T) {
 				rows[i] = payment{id: text(), to: text(), title: text(), order: random.Int64N(1e6), memo: text(), done: random.IntN(2) == 0,
 					amount: Amount(random.Int64N(1e9), codes[random.IntN(len(codes))], random.IntN(9)-1), steps: []Step{{text(), "2026-05-01T10:00:00Z"}}}
 			}
-			got := list(t, Options{Width: limit, Columns: names(payments.bind(nil).columns)}, rows...)
+			got := list(t, Options{Width: limit, Columns: gridOf(payments.Columns, each[payment](nil)).names()}, rows...)
 			if !strings.HasPrefix(got, "ID ") && !strings.HasPrefix(got, "I… ") {
 				upright++
 			}

@@ -1,48 +1,13 @@
 package render
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"iter"
 	"slices"
+	"strings"
 )
-
-// Format is a notation for printed data.
-type Format string
-
-// The formats. The zero value means Table.
-const (
-	Table Format = "table"
-	JSON  Format = "json"
-	JSONL Format = "jsonl"
-	CSV   Format = "csv"
-	YAML  Format = "yaml"
-)
-
-// Formats returns every format, the default first.
-func Formats() []Format { return []Format{Table, JSON, JSONL, CSV, YAML} }
-
-// ParseFormat returns the format with that name. The error is a *UsageError that lists the names.
-func ParseFormat(name string) (Format, error) {
-	if f := Format(name); slices.Contains(Formats(), f) {
-		return f, nil
-	}
-	return "", usagef("unknown output format %q: use table, json, jsonl, csv or yaml", name)
-}
-
-// Options holds the user's choices about the output.
-type Options struct {
-	Format    Format
-	Filter    func(value []byte, w io.Writer) error // --jq: prints its results for the whole JSON; nil: none
-	Template  string                                // --template: text/template over the decoded JSON
-	Columns   []string                              // empty: the view's own
-	Sort      string                                // "name", or "-name" for descending
-	NoHeaders bool
-	Quiet     bool // ids only, one a line
-	Width     int  // of the terminal in columns; 0: not a terminal, nothing is cut
-	Color     bool
-	Screen    bool // the output is a terminal: data is escaped as by Screen
-}
 
 // View describes how rows of one type are shown.
 type View[T any] struct {
@@ -125,16 +90,70 @@ func (e *WriteError) Unwrap() error { return e.Err }
 // Meaning is the name of a column and what it means.
 type Meaning struct{ Name, About string }
 
-// Names returns the names of all columns, in order. An amount has two more names, for its parts in CSV.
-func (v View[T]) Names() []string { return v.bind(nil).names() }
+// The suffixes of an amount's parts.
+const (
+	minorSuffix = "_minor"
+	codeSuffix  = "_currency"
+)
 
-// Meanings returns the meaning of every column that Names returns.
-func (v View[T]) Meanings() []Meaning { return v.bind(nil).meanings() }
+// Meanings returns all columns, in order. An amount has two more, for its parts in CSV.
+func (v View[T]) Meanings() []Meaning {
+	var all []Meaning
+	for _, c := range v.Columns {
+		all = append(all, Meaning{c.Name, c.About})
+		if c.Amount {
+			all = append(all, Meaning{c.Name + minorSuffix, "the number of minor units in " + c.Name},
+				Meaning{c.Name + codeSuffix, "the currency of " + c.Name})
+		}
+	}
+	return all
+}
+
+// Names returns the names of the columns that Meanings returns.
+func (v View[T]) Names() []string {
+	var names []string
+	for _, m := range v.Meanings() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// column finds a column, or a part of an amount as its own column.
+func (v View[T]) column(name string) (Column[T], bool) {
+	for _, c := range v.Columns {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	for _, c := range v.Columns {
+		if part, ok := strings.CutPrefix(name, c.Name); ok && c.Amount && (part == minorSuffix || part == codeSuffix) {
+			return Column[T]{Name: name, Whole: true, Cell: func(row T) Cell { return c.Cell(row).part(part) }}, true
+		}
+	}
+	return Column[T]{}, false
+}
+
+// pick returns the named columns, or without names the wanted ones.
+func (v View[T]) pick(names []string, wanted func(Column[T]) bool) []Column[T] {
+	var picked []Column[T]
+	for _, name := range names {
+		c, _ := v.column(name)
+		picked = append(picked, c)
+	}
+	for _, c := range v.Columns {
+		if len(names) == 0 && wanted(c) {
+			picked = append(picked, c)
+		}
+	}
+	return picked
+}
 
 // Check returns a *UsageError if the options name a column that the view does not have, hold a template that
 // does not parse, or contradict each other. List and One check too. A command that changes something checks
 // first.
-func (v View[T]) Check(o Options) error { return v.bind(nil).check(o) }
+func (v View[T]) Check(o Options) error {
+	return o.check(v.Names(), v.ID != nil, v.JSON.Text != nil)
+}
 
 // List prints any number of rows. The package documentation describes its errors.
 func (v View[T]) List(w io.Writer, o Options, items iter.Seq2[T, error]) error {
@@ -146,16 +165,46 @@ func (v View[T]) One(w io.Writer, o Options, item T) error {
 	return v.print(w, o, each([]T{item}), true)
 }
 
+// print turns each row into its cells, its JSON or its id, whichever the options ask for. What prints these does
+// not know the type of the row.
 func (v View[T]) print(w io.Writer, o Options, items iter.Seq2[T, error], single bool) error {
 	if err := v.Check(o); err != nil {
 		return err
 	}
 	if o.Sort != "" {
 		rows, broken := gather(items)
-		items = endingWith(v.sorted(rows, o.Sort), broken)
+		items = endingWith(v.Sorted(rows, o), broken)
 	}
-	var row T
-	return v.bind(&row).print(w, o, through(&row, items), single)
+	size := listBuffer
+	if single {
+		size = oneBuffer
+	}
+	return o.output(w, size, func(out *bufio.Writer) error {
+		switch {
+		case o.Quiet:
+			return listIDs(out, convert(items, v.ID))
+		case !o.tabular():
+			return o.listTexts(out, convert(items, v.JSON.Text), single)
+		case o.Format == CSV:
+			columns := v.pick(o.Columns, func(Column[T]) bool { return true })
+			g := gridOf(columns, items)
+			for i, c := range columns {
+				g.fields[i].amount = c.isAmount()
+			}
+			return g.csv(out, o)
+		case single:
+			return gridOf(v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra || c.Detail }), items).upright(out, o)
+		}
+		columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra })
+		return gridOf(columns, items).table(out, o, gridOf(columns, each(v.Foot)), v.Again)
+	})
+}
+
+// Page returns a table of rows for a page. It has the columns that a wide terminal would show, except those
+// without any value, and no foot.
+func (v View[T]) Page(o Options, items []T) *PageTable {
+	columns := v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra })
+	return gridOf(columns, each(items)).page(len(o.Columns) > 0)
 }
 
 // Sorted returns the rows as List sorts them. The options must have passed Check.
@@ -163,47 +212,39 @@ func (v View[T]) Sorted(rows []T, o Options) []T {
 	if o.Sort == "" {
 		return slices.Clone(rows)
 	}
-	return v.sorted(rows, o.Sort)
-}
-
-func (v View[T]) sorted(rows []T, key string) []T {
-	var row T
-	sorted := make([]T, 0, len(rows))
-	for _, i := range v.bind(&row).order(through(&row, each(rows)), key) {
-		sorted = append(sorted, rows[i])
+	name, descending := strings.CutPrefix(o.Sort, "-")
+	c, _ := v.column(name)
+	order, keys := make([]int, len(rows)), make([]Cell, len(rows))
+	for i, row := range rows {
+		order[i], keys[i] = i, c.Cell(row)
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		if descending {
+			i, j = j, i
+		}
+		return compare(keys[i], keys[j])
+	})
+	sorted := make([]T, len(rows))
+	for i, from := range order {
+		sorted[i] = rows[from]
 	}
 	return sorted
 }
 
-// bind returns the view of the row that the pointer points to. The pointer may be nil for what needs no row.
-func (v View[T]) bind(row *T) bound {
-	b := bound{columns: make([]column, len(v.Columns)), again: v.Again, foot: through(row, each(v.Foot))}
-	for i := range v.Columns {
-		c := &v.Columns[i]
-		b.columns[i] = column{
-			name: c.Name, about: c.About, extra: c.Extra, whole: c.Whole, detail: c.Detail, amount: c.Amount,
-			codeIn: c.CodeIn, cell: func() Cell { return c.Cell(*row) },
+// isAmount reports whether the cells are amounts, before the first row is read. If the column does not promise
+// it, the cell of a zero row decides. If the cell cannot show a zero row, such as a nil pointer, the first row
+// decides.
+func (c Column[T]) isAmount() (is bool) {
+	if c.Amount {
+		return true
+	}
+	defer func() {
+		if recover() != nil {
+			is = false
 		}
-	}
-	if v.ID != nil {
-		b.id = func() string { return v.ID(*row) }
-	}
-	if v.JSON.Text != nil {
-		b.json = func() []byte { return v.JSON.Text(*row) }
-	}
-	return b
-}
-
-// through puts one item after the other into row.
-func through[T any](row *T, items iter.Seq2[T, error]) iter.Seq[error] {
-	return func(yield func(error) bool) {
-		for item, err := range items {
-			*row = item
-			if !yield(err) {
-				return
-			}
-		}
-	}
+	}()
+	var zero T
+	return c.Cell(zero).kind == kindAmount
 }
 
 // gather returns the rows up to the first error, and that error.
@@ -230,6 +271,21 @@ func endingWith[T any](rows []T, broken error) iter.Seq2[T, error] {
 		if broken != nil {
 			var none T
 			yield(none, broken)
+		}
+	}
+}
+
+// convert returns what the function makes of each row.
+func convert[A, B any](items iter.Seq2[A, error], of func(A) B) iter.Seq2[B, error] {
+	return func(yield func(B, error) bool) {
+		for item, err := range items {
+			var result B
+			if err == nil {
+				result = of(item)
+			}
+			if !yield(result, err) {
+				return
+			}
 		}
 	}
 }

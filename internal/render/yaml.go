@@ -16,11 +16,11 @@ import (
 
 // listYAML writes each row as a sequence of one. Together, these lines are the sequence of all rows. A single
 // thing is not a sequence.
-func (b bound) listYAML(out *bufio.Writer, rows iter.Seq[error], single bool) error {
+func listYAML(out *bufio.Writer, texts iter.Seq2[[]byte, error], single bool) error {
 	empty := true
-	for err := range rows {
+	for text, err := range texts {
 		if err == nil {
-			err = writeYAML(out, b.json(), !single)
+			err = writeYAML(out, text, !single)
 		}
 		if err != nil {
 			return err

@@ -1,0 +1,119 @@
+package render
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/near"
+)
+
+// Format is a notation for printed data.
+type Format string
+
+// The formats. The zero value means Table.
+const (
+	Table Format = "table"
+	JSON  Format = "json"
+	JSONL Format = "jsonl"
+	CSV   Format = "csv"
+	YAML  Format = "yaml"
+)
+
+// Formats returns every format, the default first.
+func Formats() []Format { return []Format{Table, JSON, JSONL, CSV, YAML} }
+
+// ParseFormat returns the format with that name. The error is a *UsageError that lists the names.
+func ParseFormat(name string) (Format, error) {
+	if f := Format(name); slices.Contains(Formats(), f) {
+		return f, nil
+	}
+	return "", usagef("unknown output format %q: use table, json, jsonl, csv or yaml", name)
+}
+
+// Options holds the user's choices about the output.
+type Options struct {
+	Format    Format
+	Filter    func(value []byte, w io.Writer) error // --jq: prints its results for the whole JSON; nil: none
+	Template  string                                // --template: text/template over the decoded JSON
+	Columns   []string                              // empty: the view's own
+	Sort      string                                // "name", or "-name" for descending
+	NoHeaders bool
+	Quiet     bool // ids only, one a line
+	Width     int  // of the terminal in columns; 0: not a terminal, nothing is cut
+	Color     bool
+	Screen    bool // the output is a terminal: data is escaped as by Screen
+}
+
+// tabular reports whether the output is made of cells, and not of JSON.
+func (o Options) tabular() bool {
+	return o.Filter == nil && o.Template == "" && (o.Format == "" || o.Format == Table || o.Format == CSV)
+}
+
+// check returns a *UsageError if the options do not suit a view with columns of these names, with or without ids
+// and JSON.
+func (o Options) check(names []string, ids, json bool) error {
+	format := cmp.Or(o.Format, Table)
+	if _, err := ParseFormat(string(format)); err != nil {
+		return err
+	}
+	scripted := "" // the flag that turns the JSON into something else
+	switch {
+	case o.Filter != nil && o.Template != "":
+		return usagef("--jq and --template both decide the whole output: use one of them")
+	case o.Filter != nil:
+		scripted = "--jq"
+	case o.Template != "":
+		scripted = "--template"
+		if _, err := parseTemplate(o.Template); err != nil {
+			return usagef("--template does not parse: %v", err)
+		}
+	}
+	tabular := o.tabular()
+	onlyTabular := "" // a flag that works only with a table or CSV
+	switch {
+	case len(o.Columns) > 0:
+		onlyTabular = "--columns"
+	case o.Sort != "":
+		onlyTabular = "--sort"
+	case o.NoHeaders:
+		onlyTabular = "--no-headers"
+	}
+	switch {
+	case o.Quiet && scripted != "":
+		return usagef("--quiet prints ids only: leave out %s", scripted)
+	case o.Quiet && len(o.Columns) > 0:
+		return usagef("--quiet prints ids only: leave out --columns")
+	case scripted != "" && (format == CSV || format == YAML):
+		return usagef("%s works on the JSON: leave out --output %s", scripted, format)
+	case scripted != "" && onlyTabular != "":
+		return usagef("%s is for table and csv, and cannot be used together with %s", onlyTabular, scripted)
+	case !tabular && !o.Quiet && onlyTabular != "":
+		return usagef("%s is for table and csv: leave it out with --output %s", onlyTabular, format)
+	}
+	for _, name := range o.Columns {
+		if !slices.Contains(names, name) {
+			return unknownColumn(names, name, "")
+		}
+	}
+	if name := strings.TrimPrefix(o.Sort, "-"); o.Sort != "" && !slices.Contains(names, name) {
+		return unknownColumn(names, name, " in --sort")
+	}
+	switch {
+	case o.Quiet && !ids:
+		return usagef("--quiet has nothing to print here: what is listed has no id")
+	case !o.Quiet && !tabular && !json:
+		return usagef("there is no JSON of this: use --output table or csv")
+	}
+	return nil
+}
+
+func unknownColumn(names []string, name, where string) error {
+	if len(names) == 0 {
+		return usagef("unknown column %q%s: this output has no columns", name, where)
+	}
+	err := usagef("unknown column %q%s: use %s", name, where, strings.Join(names, ", "))
+	err.Advice = near.Question(name, "", names)
+	return err
+}
