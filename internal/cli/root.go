@@ -113,18 +113,6 @@ func orColumnsHelp(check func(*cobra.Command, []string) error) func(*cobra.Comma
 	}
 }
 
-// misused explains an error that ended the run before a command began.
-func misused(a *cmdutil.App, root *cobra.Command, args []string, err error) error {
-	if r := cmdutil.Explain(err); r.Code != cmdutil.ExitInternal {
-		return err
-	}
-	cmd, _, findErr := root.Find(args)
-	if findErr != nil || cmd == nil {
-		cmd = root
-	}
-	return flagError(cmd, err)
-}
-
 // usageTemplate is cobra's template without the list of global flags, which would push the command's own
 // flags off the screen.
 const usageTemplate = `Usage:

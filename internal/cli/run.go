@@ -50,7 +50,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 		a.Others.Flush()
 		return int(status) // of the command that sandbox run has run
 	}
-	r := explain(a, root, args[1:], err)
+	r := explain(a, cmd, args[1:], err)
 	finished := a.Finish(cmd, r)
 	a.Close()
 	a.Others.Flush()
@@ -62,16 +62,18 @@ func Run(ctx context.Context, args []string, io IO) int {
 }
 
 // explain returns the report of the error with which the command line ended, if there is one.
-func explain(a *cmdutil.App, root *cobra.Command, args []string, err error) cmdutil.Report {
+func explain(a *cmdutil.App, cmd *cobra.Command, args []string, err error) cmdutil.Report {
 	if err == nil {
 		return cmdutil.Report{Code: cmdutil.ExitDone}
 	}
 	if !a.Running {
 		a.JSON = wantsJSON(a, formatFlags(args))
-		err = misused(a, root, args, err)
+		if cmdutil.Explain(err).Code == cmdutil.ExitInternal {
+			err = flagError(cmd, err) // of cobra
+		}
 	}
 	r := cmdutil.Explain(cmdutil.RefusedKey(err, a.KeyFrom))
-	r.Hint = addGlobalFlags(r.Hint, root.PersistentFlags())
+	r.Hint = addGlobalFlags(r.Hint, cmd.Root().PersistentFlags())
 	return r
 }
 
@@ -176,7 +178,7 @@ func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
 				line.serviceSays = &serviceSays{r.Call.Code, r.Call.Reason, r.Call.Description}
 			}
 		}
-		io.WriteString(a.IO.Err, cmdutil.Visible(render.Encode(errorLine{line}))+"\n")
+		io.WriteString(a.IO.Err, render.Line(errorLine{line})+"\n")
 		return
 	}
 	text := errorPrefix + " " + r.Message

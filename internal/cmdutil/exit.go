@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"strings"
+	"syscall"
 
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
@@ -193,7 +194,7 @@ func Explain(err error) Report {
 	case errors.As(err, &invalid):
 		r.Code, r.Message = ExitUsage, flagOf(invalid.Field)+": "+invalid.Why
 	case errors.As(err, &sending) && (len(sending.Hint.Text) > 0 || !errors.As(err, &call)):
-		r.Code, r.Rule, r.Hint, r.Details = explainSending(sending), sending.Rule, sending.Hint, sending.Details
+		r.Code, r.Rule, r.Hint, r.Details = codeOf(sending.Kind), sending.Rule, sending.Hint, sending.Details
 		errors.As(err, &r.Call)
 	case errors.As(err, &output) && errors.As(err, &rendering): // --template failed on the result
 		r.Code, r.Message = ExitUsage, rendering.Error()
@@ -233,35 +234,16 @@ func Explain(err error) Report {
 	return r
 }
 
-// explainSending returns the exit code of an error that keeps a withdrawal from being sent or settled.
-func explainSending(e *payout.Error) int {
-	switch e.Kind {
-	case payout.Refused:
-		return exitRefused
-	case payout.Busy:
-		return ExitBusy
-	case payout.Conflict:
-		return ExitConflict
-	case payout.Rejected:
-		return ExitRejected
-	case payout.NotSent:
-		return ExitUnreachable
-	case payout.ReadFailed:
-		return ExitReadFailed
-	case payout.Partial:
-		return ExitPartial
-	case payout.Invalid, payout.NotFound:
-		return ExitUsage
-	case payout.NoRoom, payout.JournalPlace, payout.Settings:
-		return ExitConfig
-	case payout.JournalBroken:
-		return exitJournal
-	case payout.FailedStatus:
-		return ExitFailedStatus
-	case payout.NotYet:
-		return ExitNotYet
+// codeOf returns the exit code of an error that keeps a withdrawal from being sent or settled.
+func codeOf(kind payout.Kind) int {
+	codes := map[payout.Kind]int{
+		payout.Refused: exitRefused, payout.Busy: ExitBusy, payout.Conflict: ExitConflict, payout.Rejected: ExitRejected,
+		payout.NotSent: ExitUnreachable, payout.ReadFailed: ExitReadFailed, payout.Partial: ExitPartial,
+		payout.Invalid: ExitUsage, payout.NotFound: ExitUsage, payout.NoRoom: ExitConfig, payout.JournalPlace: ExitConfig,
+		payout.Settings: ExitConfig, payout.JournalBroken: exitJournal, payout.FailedStatus: ExitFailedStatus,
+		payout.NotYet: ExitNotYet,
 	}
-	return ExitUnknown
+	return cmp.Or(codes[kind], ExitUnknown)
 }
 
 // codeOfCreate returns the exit code of a failed create.
@@ -299,16 +281,14 @@ func explainCall(e *api.Error) (code int, todo payout.Hint) {
 		}
 		return code, todo
 	}
-	interrupted := errors.Is(e.Err, context.Canceled)
-	if interrupted {
+	switch {
+	case errors.Is(e.Err, context.Canceled):
 		return ExitInterrupted, payout.Hint{}
-	}
-	if errors.Is(e, api.ErrTooLarge) {
-		// The lists that have pages, but not when till api reads them.
-		if strings.HasSuffix(e.Path, "/list") && !strings.HasPrefix(e.Op, e.Method) {
-			return ExitReadFailed,
-				payout.NewHint("it would be as large the next time: ask for less, with --page-size or a filter")
-		}
+	// The lists that have pages, but not when till api reads them.
+	case errors.Is(e, api.ErrTooLarge) && strings.HasSuffix(e.Path, "/list") && !strings.HasPrefix(e.Op, e.Method):
+		return ExitReadFailed,
+			payout.NewHint("it would be as large the next time: ask for less, with --page-size or a filter")
+	case errors.Is(e, api.ErrTooLarge):
 		return ExitReadFailed, payout.Hint{}
 	}
 	return ExitReadFailed, payout.NewHint(cmp.Or(hintOfConnection(e), "nothing was changed, run it again"))
@@ -323,6 +303,22 @@ func hintOfConnection(e *api.Error) string {
 		return "check base_url and this machine's clock; if a private authority signed the certificate, name that authority's own in ca_file of the profile, or in TILL_CA_FILE"
 	}
 	return ""
+}
+
+// diskFull reports whether there was no room for a file.
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// outputHint says what to do if standard output cannot be written.
+func outputHint(err error) string {
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return "the program that reads standard output has ended before it had all of it"
+	case diskFull(err):
+		return "free some space on the disk that standard output leads to"
+	}
+	return "look at where standard output leads"
 }
 
 // flagOf returns the flag that sets a field of a request.

@@ -147,9 +147,17 @@ func (a *App) Finish(cmd *cobra.Command, r Report) *Finished {
 
 // read adds what the journal has. What cannot be read is left out: the error of the command says why.
 func (f *Finished) read(ctx context.Context, l *payout.Ledger, m money.Registry) {
-	open, err := unsettled(ctx, l)
+	const sending, unknown, conflict = payout.StateSending, payout.StateUnknown, payout.StateConflict
+	open := map[payout.State]int{}
+	var err error
+	for o, failed := range l.Orders(ctx, payout.Filter{States: []payout.State{sending, unknown, conflict}}) {
+		if err = failed; err != nil {
+			break
+		}
+		open[o.State]++
+	}
 	if err == nil {
-		f.Unsettled = &open
+		f.Unsettled = &FinishedUnsettled{Sending: open[sending], Unknown: open[unknown], Conflict: open[conflict]}
 	}
 	var tally payout.Tally
 	switch {
@@ -162,9 +170,8 @@ func (f *Finished) read(ctx context.Context, l *payout.Ledger, m money.Registry)
 		return
 	}
 	n := tally.States
-	f.Orders = &FinishedOrders{Planned: n[payout.StatePlanned], Sending: n[payout.StateSending],
-		Accepted: n[payout.StateAccepted], Rejected: n[payout.StateRejected], Unknown: n[payout.StateUnknown],
-		Conflict: n[payout.StateConflict]}
+	f.Orders = &FinishedOrders{Planned: n[payout.StatePlanned], Sending: n[sending], Accepted: n[payout.StateAccepted],
+		Rejected: n[payout.StateRejected], Unknown: n[unknown], Conflict: n[conflict]}
 	for _, sum := range []struct {
 		of     string
 		totals []payout.Total
@@ -188,24 +195,6 @@ func tallyOf(ctx context.Context, l *payout.Ledger, orderID string) (payout.Tall
 		t.Accepted = total
 	}
 	return t, nil
-}
-
-func unsettled(ctx context.Context, l *payout.Ledger) (open FinishedUnsettled, err error) {
-	states := payout.Filter{States: []payout.State{payout.StateSending, payout.StateUnknown, payout.StateConflict}}
-	for o, err := range l.Orders(ctx, states) {
-		if err != nil {
-			return open, err
-		}
-		switch o.State {
-		case payout.StateSending:
-			open.Sending++
-		case payout.StateUnknown:
-			open.Unknown++
-		case payout.StateConflict:
-			open.Conflict++
-		}
-	}
-	return open, nil
 }
 
 // NewFinishedAmount returns a sum for the report.

@@ -29,16 +29,17 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 		}
 	}
 	switch {
-	case len(unknown) == 1:
+	case len(unknown) > 0:
+		it, them, each, orders := "it", "it", "", unknown[0]
+		if len(unknown) > 1 {
+			it, them, each, orders = "they", "them", " of each", "ORDER..."
+		}
 		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...),
-			Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss it, or it may arrive late", IsOrAre("order", unknown)),
-			Hint: payout.NewHint("run this again later, or say what you know, with --paid-as ID in place of --not-sent if it was paid",
-				append(resolve, unknown[0], "--not-sent", "--reason", "TEXT")...)}
-	case len(unknown) > 1:
-		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...),
-			Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss them, or they may arrive late", IsOrAre("order", unknown)),
-			Hint: payout.NewHint("run this again later, or say what you know of each, with --paid-as ID in place of --not-sent if it was paid",
-				append(resolve, "ORDER...", "--not-sent", "--reason", "TEXT")...)}
+			Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss %s, or %s may arrive late",
+				IsOrAre("order", unknown), them, it),
+			Hint: payout.NewHint("run this again later, or say what you know"+each+
+				", with --paid-as ID in place of --not-sent if it was paid",
+				append(resolve, orders, "--not-sent", "--reason", "TEXT")...)}
 	case len(conflict) > 1:
 		return &Error{Code: ExitConflict, About: AboutOrders(conflict...),
 			Msg:  IsOrAre("order", conflict) + " in conflict",

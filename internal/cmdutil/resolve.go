@@ -125,44 +125,28 @@ func (s *Session) warnShortSettling(d payout.Decision) {
 // confirmDecision asks for confirmation if the withdrawal differs from the order, and shows both. For several
 // orders, the person must type their number, so that a single careless key does not resolve a list.
 func (s *Session) confirmDecision(c payout.Checked) error {
-	if c.Differs != "" {
-		return s.confirmDifferent(c)
-	}
-	if len(c.OrderIDs) == 1 || s.Yes {
-		return nil
-	}
-	n := len(c.OrderIDs)
-	if !s.CanAsk() {
-		return Refusal(RuleConfirmation, fmt.Sprintf("%d orders at once need a confirmation", n),
-			"add --yes, or resolve them one at a time")
-	}
-	return s.typedDecision(fmt.Sprintf("%d orders would be recorded as not sent. Type their number: ", n),
-		fmt.Sprint(n))
-}
-
-func (s *Session) confirmDifferent(c payout.Checked) error {
-	s.NoteFacts([]Fact{{Name: "asked for", Value: c.Asked}, {Name: "shown", Value: c.Shown},
-		{Name: "differs", Value: c.Differs}})
+	n, id := len(c.OrderIDs), c.OrderIDs[0]
+	want, question := fmt.Sprint(n), fmt.Sprintf("%d orders would be recorded as not sent. Type their number: ", n)
+	why, advice := fmt.Sprintf("%d orders at once need a confirmation", n), "add --yes, or resolve them one at a time"
 	switch {
-	case s.Yes:
+	case c.Differs != "":
+		s.NoteFacts([]Fact{{Name: "asked for", Value: c.Asked}, {Name: "shown", Value: c.Shown},
+			{Name: "differs", Value: c.Differs}})
+		want, question = id, fmt.Sprintf("Order %s would be recorded as paid by it. Type the order id: ", id)
+		why = fmt.Sprintf("order %s would be recorded as paid by a withdrawal that differs from it", id)
+		advice = "compare the two, and add --yes"
+	case n == 1:
 		return nil
-	case !s.CanAsk():
-		return Refusal(RuleConfirmation,
-			fmt.Sprintf("order %s would be recorded as paid by a withdrawal that differs from it", c.OrderIDs[0]),
-			"compare the two, and add --yes")
 	}
-	return s.typedDecision(fmt.Sprintf("Order %s would be recorded as paid by it. Type the order id: ", c.OrderIDs[0]),
-		c.OrderIDs[0])
-}
-
-// typedDecision asks for the exact answer that confirms a decision.
-func (s *Session) typedDecision(question, want string) error {
+	if s.Yes {
+		return nil
+	}
+	if !s.CanAsk() {
+		return Refusal(RuleConfirmation, why, advice)
+	}
 	answer, err := s.Ask(question)
-	if err != nil {
-		return err
+	if err == nil && strings.TrimSpace(answer) != want {
+		err = Refusal(RuleConfirmation, "not confirmed: nothing was recorded", "type "+want+" to record it")
 	}
-	if strings.TrimSpace(answer) != want {
-		return Refusal(RuleConfirmation, "not confirmed: nothing was recorded", "type "+want+" to record it")
-	}
-	return nil
+	return err
 }

@@ -1,6 +1,7 @@
 package cmdutil
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/x509"
 	"fmt"
@@ -173,38 +174,17 @@ func (s *Session) Send(underWay func() bool, create func() error) error {
 }
 
 // ProfileName returns the name of the current profile, or "none".
-func (s *Session) ProfileName() string {
-	if s.Profile == "" {
-		return "none"
-	}
-	return s.Profile
-}
+func (s *Session) ProfileName() string { return s.ProfileOr("none") }
 
 // ProfileOr returns the name of the current profile, or other if there is none.
-func (s *Session) ProfileOr(other string) string {
-	if s.Profile == "" {
-		return other
-	}
-	return s.Profile
-}
+func (s *Session) ProfileOr(other string) string { return cmp.Or(s.Profile, other) }
 
 // ServiceName describes the address of the service for a person.
-func (s *Session) ServiceName() string {
-	if s.BaseURL == "" {
-		return "the embedded sandbox"
-	}
-	return s.BaseURL
-}
+func (s *Session) ServiceName() string { return cmp.Or(s.BaseURL, "the embedded sandbox") }
 
 // PageBase returns the number of the first page, by the profile's setting.
 func (s *Session) PageBase() api.PageBase {
-	switch s.FirstPage {
-	case "0":
-		return api.PageBaseZero
-	case "1":
-		return api.PageBaseOne
-	}
-	return api.PageBaseAuto
+	return map[string]api.PageBase{"0": api.PageBaseZero, "1": api.PageBaseOne}[s.FirstPage]
 }
 
 // Period returns how times on the command line are read and written.

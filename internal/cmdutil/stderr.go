@@ -8,8 +8,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"syscall"
-	"unicode/utf16"
 
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
@@ -94,22 +92,20 @@ func (a *App) NoteCopy(thing, format string, args ...any) error {
 
 // Warn writes a warning. Under -o json it is {"warning":{...}}.
 func (a *App) Warn(w payout.Detail) error {
-	r := Remark{Message: w.Message, Line: w.Line, Field: w.Field, About: About{OrderID: w.OrderID}}
-	return a.remark(a.Wrapped("warning: "+w.String()), WarningLine{a.about(r)})
+	about := About{OrderID: w.OrderID}.Or(a.Subject)
+	return a.remark(a.Wrapped("warning: "+w.String()),
+		WarningLine{Remark{Message: w.Message, Line: w.Line, Field: w.Field, About: about}})
 }
 
-func (a *App) note(text string, r Remark) error { return a.remark(text, NoteLine{a.about(r)}) }
-
-// about adds the subject of the command to a remark.
-func (a *App) about(r Remark) Remark {
+func (a *App) note(text string, r Remark) error {
 	r.About = r.About.Or(a.Subject)
-	return r
+	return a.remark(text, NoteLine{r})
 }
 
 // remark writes a text or, under -o json, a line.
 func (a *App) remark(text string, line any) error {
 	if a.JSON {
-		return a.writeErr(Visible(render.Encode(line)) + "\n")
+		text = render.Line(line)
 	}
 	return a.writeErr(text + "\n")
 }
@@ -233,22 +229,6 @@ func (n *NoteLines) Flush() {
 	}
 }
 
-// diskFull reports whether there was no room for a file.
-func diskFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
-}
-
-// outputHint says what to do if standard output cannot be written.
-func outputHint(err error) string {
-	switch {
-	case errors.Is(err, syscall.EPIPE):
-		return "the program that reads standard output has ended before it had all of it"
-	case diskFull(err):
-		return "free some space on the disk that standard output leads to"
-	}
-	return "look at where standard output leads"
-}
-
 // safeLines writes text to standard error, escaped except for its line breaks.
 type safeLines struct{ app *App }
 
@@ -259,19 +239,4 @@ func (s safeLines) Write(p []byte) (int, error) {
 		}
 	}
 	return len(p), nil
-}
-
-// Visible escapes characters in JSON text that a terminal would interpret or not show.
-func Visible(text []byte) string {
-	var b strings.Builder
-	for _, r := range string(text) {
-		if shown := string(r); render.Safe(shown) != shown {
-			for _, unit := range utf16.Encode([]rune{r}) {
-				fmt.Fprintf(&b, "\\u%04x", unit)
-			}
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }

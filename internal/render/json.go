@@ -38,6 +38,9 @@ func Encode(value any) []byte {
 	return []byte(text)
 }
 
+// Line is Encode with the invisible characters in strings escaped, as in Safe.
+func Line(value any) string { return safeJSON(string(Encode(value))) }
+
 // listIDs writes a line for each row.
 func listIDs(out *bufio.Writer, ids iter.Seq2[string, error]) error {
 	for id, err := range ids {
