@@ -11,6 +11,7 @@ import (
 
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
+	"example.com/till/internal/progress"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/api"
@@ -44,7 +45,7 @@ type App struct {
 	IO      IO
 	Ctx     context.Context // for everything except creates; the first signal ends it
 	SendCtx context.Context // for creates; the second signal ends it
-	Spinner Spinner
+	Spinner progress.Spinner
 	KeyFrom config.Origin   // where the key of the calls comes from, once known
 	box     *sandbox.Server // the embedded sandbox, if one is open
 	journal *payout.Journal

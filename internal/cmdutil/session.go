@@ -47,8 +47,8 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	}
 	s := &Session{App: a, Cmd: cmd, Settings: settings, Money: settings.Registry, Keys: a.keys()}
 	a.session = s
-	a.Spinner.out, a.Spinner.dumb = terminal.Of(a.IO.Err), a.IO.Env("TERM") == "dumb"
-	a.Spinner.interrupted = func() bool { return a.Ctx.Err() != nil }
+	a.Spinner.Out, a.Spinner.Dumb = terminal.Of(a.IO.Err), a.IO.Env("TERM") == "dumb"
+	a.Spinner.Interrupted = func() bool { return a.Ctx.Err() != nil }
 	s.Render = render.Options{
 		Format:    render.Format(s.Output),
 		Template:  s.Template,
@@ -82,7 +82,7 @@ func (s *Session) Client() (*api.Client, error) {
 		_ = writeStart(to.metrics, s.Account, CommandName(s.Cmd), s.Began)
 	}
 	if err == nil && !s.DryRun {
-		s.Spinner.start("waiting for " + s.ServiceName())
+		s.Spinner.Start("waiting for " + s.ServiceName())
 	}
 	return client, err
 }

@@ -111,7 +111,7 @@ func (a *App) remark(text string, line any) error {
 }
 
 // writeErr writes to standard error, above the line of the spinner.
-func (a *App) writeErr(text string) error { return a.Spinner.write(a.IO.Err, text) }
+func (a *App) writeErr(text string) error { return a.Spinner.Write(a.IO.Err, text) }
 
 // Wrapped escapes a message, and breaks it at spaces for the terminal at standard error. In a pipe it stays
 // one line.

@@ -131,7 +131,7 @@ func (f WaitFlags) failure(ctx context.Context, what string, ended *api.WaitErro
 }
 
 // Waiting shows what a wait has seen, and for how long it waits already.
-func (s *Session) Waiting(text string) { s.Spinner.start(render.Safe(text)) }
+func (s *Session) Waiting(text string) { s.Spinner.Start(render.Safe(text)) }
 
 // short returns the name of an object with the beginning of its id, which is enough for the one who waits.
 func short(what string) string {

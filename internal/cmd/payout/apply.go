@@ -12,6 +12,7 @@ import (
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
+	"example.com/till/internal/progress"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
@@ -511,12 +512,12 @@ type applied struct {
 // sendingBar shows the progress of a run.
 type sendingBar struct {
 	*cmdutil.Session
-	*cmdutil.Progress
+	*progress.Bar
 	shown int // the calls already shown
 }
 
 func (b *sendingBar) begin(t payout.Tally) {
-	b.Progress = b.Session.Progress("sending", t.LeftRows(), b.Debug)
+	b.Bar = b.Spinner.Bar("sending", t.LeftRows(), b.Debug)
 	b.Also("")
 }
 

@@ -32,7 +32,7 @@ func (p *reporting) read(args []string) error {
 	if p.DryRun {
 		width = 1 // so that the requests are shown in order
 	}
-	bar := p.Progress("reading resellers", len(resellers), p.Debug)
+	bar := p.Spinner.Bar("reading resellers", len(resellers), p.Debug)
 	defer bar.Finish()
 	failed := make([]*failedReseller, len(resellers))
 	var adding sync.Mutex

@@ -1,4 +1,4 @@
-package cmdutil
+package progress
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Progress is a progress bar in the place of the spinner.
-type Progress struct {
-	app     *App // nil if nothing is shown
+// Bar is a progress bar in the place of the spinner.
+type Bar struct {
+	spinner *Spinner // nil if nothing is shown
 	text    string
 	total   int
 	begun   time.Time
@@ -19,26 +19,26 @@ type Progress struct {
 	forward forecast
 }
 
-// Progress begins a bar with a total count. The caller must call Finish in every case.
-func (a *App) Progress(text string, total int, quiet bool) *Progress {
-	p := &Progress{text: text, total: total, begun: time.Now()}
+// Bar begins a bar with a total count. The caller must call Finish in every case.
+func (s *Spinner) Bar(text string, total int, quiet bool) *Bar {
+	b := &Bar{text: text, total: total, begun: time.Now()}
 	if !quiet {
-		p.app = a
-		a.Spinner.show(p.line)
+		b.spinner = s
+		s.show(b.line)
 	}
-	return p
+	return b
 }
 
 // Add adds n to the count. It is safe for concurrent use.
-func (p *Progress) Add(n int) { p.done.Add(int64(n)) }
+func (b *Bar) Add(n int) { b.done.Add(int64(n)) }
 
 // Also shows the speed from now on, and a text after it.
-func (p *Progress) Also(text string) { p.more.Store(&text) }
+func (b *Bar) Also(text string) { b.more.Store(&text) }
 
 // Finish removes the bar from the screen.
-func (p *Progress) Finish() {
-	if p.app != nil {
-		p.app.Spinner.Stop()
+func (b *Bar) Finish() {
+	if b.spinner != nil {
+		b.spinner.Stop()
 	}
 }
 
@@ -49,21 +49,21 @@ const (
 )
 
 // line returns the bar and its words. The terminal asks for one line at a time.
-func (p *Progress) line(room int) string {
-	done, elapsed := int(p.done.Load()), time.Since(p.begun)
-	words := fmt.Sprintf("%d of %d", done, p.total)
-	if more := p.more.Load(); more != nil && done > 0 {
+func (b *Bar) line(room int) string {
+	done, elapsed := int(b.done.Load()), time.Since(b.begun)
+	words := fmt.Sprintf("%d of %d", done, b.total)
+	if more := b.more.Load(); more != nil && done > 0 {
 		words += fmt.Sprintf(", %.1f/s%s", float64(done)/elapsed.Seconds(), *more)
 	}
-	if left := p.forward.words(elapsed, done, p.total); left != "" {
+	if left := b.forward.words(elapsed, done, b.total); left != "" {
 		words += ", " + left
 	}
-	length := min(room-len(p.text)-len(words)-len(" ▕")-1, longestBar)
+	length := min(room-len(b.text)-len(words)-len(" ▕")-1, longestBar)
 	if length < shortestBar {
-		return p.text + " " + words
+		return b.text + " " + words
 	}
-	full := length * min(done, p.total) / max(p.total, 1)
-	return p.text + " ▕" + strings.Repeat("█", full) + strings.Repeat("░", length-full) + "▏ " + words
+	full := length * min(done, b.total) / max(b.total, 1)
+	return b.text + " ▕" + strings.Repeat("█", full) + strings.Repeat("░", length-full) + "▏ " + words
 }
 
 // forecast tells how long a job will still take. Its words do not change back and forth: it keeps the end

@@ -1,4 +1,4 @@
-package cmdutil
+package progress
 
 import (
 	"slices"
@@ -56,7 +56,7 @@ func TestTimeLeftDoesNotFlicker(t *testing.T) {
 }
 
 func TestProgressLine(t *testing.T) {
-	p := (&App{}).Progress("sending", 40, false)
+	p := new(Spinner).Bar("sending", 40, false)
 	p.Add(10)
 	for _, test := range []struct {
 		room int

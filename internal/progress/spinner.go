@@ -1,4 +1,6 @@
-package cmdutil
+// Package progress shows on the terminal at standard error what till waits for: a line with a sign that moves, or
+// a bar.
+package progress
 
 import (
 	"io"
@@ -17,9 +19,9 @@ import (
 // and goes when the line is written again. When the window becomes narrower and the line breaks into two, the
 // cursor is still above both of them.
 type Spinner struct {
-	out         *os.File    // nil if standard error is not a terminal
-	dumb        bool        // whether the terminal does not know escape sequences
-	interrupted func() bool // whether ^C may be on the screen
+	Out         *os.File    // nil if standard error is not a terminal
+	Dumb        bool        // whether the terminal does not know escape sequences
+	Interrupted func() bool // whether ^C may be on the screen
 
 	mu    sync.Mutex
 	begun time.Time
@@ -34,8 +36,8 @@ const (
 	erase    = "\r\x1b[J"
 )
 
-// start shows a text, and how long the line is there already.
-func (s *Spinner) start(text string) {
+// Start shows a text, and how long the line is there already.
+func (s *Spinner) Start(text string) {
 	s.show(func(room int) string {
 		seconds := " (" + time.Since(s.begun).Round(time.Second).String() + ")"
 		return render.Cut(text, max(room-len(seconds), 1)) + seconds
@@ -47,7 +49,7 @@ func (s *Spinner) show(text func(room int) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text = text
-	if s.out == nil || s.dumb || s.done != nil {
+	if s.Out == nil || s.Dumb || s.done != nil {
 		return
 	}
 	s.begun, s.done = time.Now(), make(chan struct{})
@@ -77,9 +79,9 @@ func (s *Spinner) draw(done <-chan struct{}, frame int) {
 	if s.done != done { // stopped in between
 		return
 	}
-	room := terminal.Width(s.out) - len(". ") - 1 // a line as wide as the terminal may break
+	room := terminal.Width(s.Out) - len(". ") - 1 // a line as wide as the terminal may break
 	line := string(frames[frame%len(frames)]) + " " + render.Cut(s.text(max(room, 1)), max(room, 1))
-	io.WriteString(s.out, erase+line+"\r")
+	io.WriteString(s.Out, erase+line+"\r")
 	s.shown = true
 }
 
@@ -94,8 +96,8 @@ func (s *Spinner) Stop() {
 	s.clear()
 }
 
-// write writes a message above the line.
-func (s *Spinner) write(w io.Writer, text string) error {
+// Write writes a message above the line.
+func (s *Spinner) Write(w io.Writer, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
@@ -106,13 +108,13 @@ func (s *Spinner) write(w io.Writer, text string) error {
 // clear makes the line empty until it is drawn again.
 func (s *Spinner) clear() {
 	switch {
-	case s.out == nil:
+	case s.Out == nil:
 	case s.shown:
-		io.WriteString(s.out, erase)
-	case s.interrupted() && s.dumb: // what follows is longer than ^C
-		io.WriteString(s.out, "\r")
-	case s.interrupted():
-		io.WriteString(s.out, "\r\x1b[K")
+		io.WriteString(s.Out, erase)
+	case s.Interrupted() && s.Dumb: // what follows is longer than ^C
+		io.WriteString(s.Out, "\r")
+	case s.Interrupted():
+		io.WriteString(s.Out, "\r\x1b[K")
 	}
 	s.shown = false
 }
