@@ -24,6 +24,7 @@ func TestImports(t *testing.T) {
 		"pkg/api":           {till + "internal/secret", "github.com/go-resty/resty/v2", "github.com/go-json-experiment/json"},
 		"pkg/api/sandbox":   {box + "checkout", box + "fault", box + "money", box + "refusal", box + "requestlog", box + "seed", box + "store", box + "webhook", box + "wire", "go.yaml.in/yaml/v3"},
 		"internal/near":     {},
+		"internal/period":   {till + "internal/config", till + "internal/near", till + "internal/report"},
 		"internal/progress": {till + "internal/render", till + "internal/terminal"},
 		"internal/render":   {till + "internal/near", "github.com/olekukonko/tablewriter", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/ansi", "github.com/mattn/go-runewidth", "github.com/muesli/termenv", "github.com/rivo/uniseg", "go.yaml.in/yaml/v3"},
 		"internal/config":   {till + "internal/atomicfile", till + "internal/near", "github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
@@ -32,7 +33,7 @@ func TestImports(t *testing.T) {
 		"pkg/payout":        {till + "internal/atomicfile", till + "internal/near", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", till + "internal/planfile", till + "pkg/payout/approval", till + "pkg/payout/order", "github.com/go-json-experiment/json", "golang.org/x/crypto/ssh", "golang.org/x/time/rate"},
 		"internal/cli":      nil, // all of these; a check below allows only cmd/till to import it
 		"internal/views":    {till + "internal/money", till + "internal/render", till + "pkg/api", till + "pkg/payout", till + "pkg/payout/approval"},
-		"internal/cmdutil": {till + "internal/atomicfile", till + "internal/near", till + "internal/place", till + "internal/config", till + "internal/money", till + "internal/process", till + "internal/progress", till + "internal/render", till + "internal/report", till + "internal/secret",
+		"internal/cmdutil": {till + "internal/atomicfile", till + "internal/near", till + "internal/place", till + "internal/config", till + "internal/money", till + "internal/period", till + "internal/process", till + "internal/progress", till + "internal/render", till + "internal/secret",
 			till + "internal/terminal", till + "internal/views", till + "pkg/api", till + "pkg/api/sandbox", till + "pkg/payout", till + "pkg/payout/approval",
 			"github.com/itchyny/gojq", "github.com/jackc/pgx/v5/pgconn", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
 		"internal/cmd/api":      slices.Concat(noun, []string{till + "pkg/api/sandbox", "github.com/go-json-experiment/json"}),
@@ -40,8 +41,8 @@ func TestImports(t *testing.T) {
 		"internal/cmd/invoice":  noun,
 		"internal/cmd/journal":  slices.Concat(noun, []string{till + "internal/config", till + "internal/place"}),
 		"internal/cmd/payout":   slices.Concat(noun, []string{till + "internal/progress", till + "internal/atomicfile", till + "internal/config", till + "internal/planfile", till + "internal/terminal", "golang.org/x/crypto/ssh", "golang.org/x/term"}),
-		"internal/cmd/reseller": slices.Concat(noun, []string{till + "internal/report", "golang.org/x/sync"}),
-		"internal/cmd/sandbox":  slices.Concat(noun, []string{till + "internal/config", till + "internal/process", till + "internal/terminal", till + "pkg/api/sandbox", "github.com/go-json-experiment/json", "go.yaml.in/yaml/v3"}),
+		"internal/cmd/reseller": slices.Concat(noun, []string{till + "internal/period", till + "internal/report", "golang.org/x/sync"}),
+		"internal/cmd/sandbox":  slices.Concat(noun, []string{till + "internal/period", till + "internal/config", till + "internal/process", till + "internal/terminal", till + "pkg/api/sandbox", "github.com/go-json-experiment/json", "go.yaml.in/yaml/v3"}),
 		"internal/cmd/withdraw": noun,
 
 		"tools/bench": {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json", "github.com/go-resty/resty/v2", "modernc.org/sqlite"},

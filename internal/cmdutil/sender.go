@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/period"
 	"example.com/till/internal/place"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -211,8 +212,8 @@ func (s *Session) lookupSince() (string, time.Time, error) {
 	from := func(at time.Time, layout string) (string, time.Time, error) {
 		return at.Add(-payout.SinceMargin).In(s.TimeZone).Format(layout), at, s.checkSince(at)
 	}
-	if !isDateTime(s.LookupSince) {
-		at, err := s.Period().parse("--lookup-since", s.LookupSince, false)
+	if !period.IsDateTime(s.LookupSince) {
+		at, err := s.Period().Parse("--lookup-since", s.LookupSince, false)
 		if err != nil {
 			return "", time.Time{}, err
 		}

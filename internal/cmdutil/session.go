@@ -13,6 +13,7 @@ import (
 
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
+	"example.com/till/internal/period"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/api"
@@ -188,8 +189,8 @@ func (s *Session) PageBase() api.PageBase {
 }
 
 // Period returns how times on the command line are read and written.
-func (s *Session) Period() Period {
-	return Period{now: s.IO.Now(), layout: s.TimeLayout, zone: s.TimeZone}
+func (s *Session) Period() period.Parser {
+	return period.Parser{Now: s.IO.Now(), Layout: s.TimeLayout, Zone: s.TimeZone}
 }
 
 // RandomOrderID returns a random order id from 1 to 2^53-1. For all practical purposes it is unique.

@@ -44,10 +44,10 @@ func (f ListFlags) Filter(s *Session) (api.WithdrawalFilter, error) {
 	if err := times.Check(f.From, f.To); err != nil {
 		return filter, err
 	}
-	if filter.From, err = times.from(f.From); err != nil {
+	if filter.From, err = times.From(f.From); err != nil {
 		return filter, err
 	}
-	if filter.To, err = times.to(f.To); err != nil {
+	if filter.To, err = times.To(f.To); err != nil {
 		return filter, err
 	}
 	for _, status := range f.statuses {

@@ -11,6 +11,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/near"
+	"example.com/till/internal/period"
 	"example.com/till/internal/render"
 	"example.com/till/internal/report"
 	"example.com/till/pkg/api"
@@ -100,7 +101,7 @@ today. A period that is not over is marked "so far". See: till help report.`,
 	})
 	for _, flag := range []string{"from", "to"} {
 		cmdutil.Offer(cmd, flag,
-			cobra.FixedCompletions(cmdutil.PeriodWords(), cobra.ShellCompDirectiveNoFileComp))
+			cobra.FixedCompletions(period.Words(), cobra.ShellCompDirectiveNoFileComp))
 	}
 	a.CompleteCurrencies(cmd, "currency")
 	cmdutil.OfferFiles(cmd, "html")

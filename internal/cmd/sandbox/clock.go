@@ -6,6 +6,7 @@ import (
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
+	"example.com/till/internal/period"
 	"example.com/till/internal/render"
 	"github.com/spf13/cobra"
 )
@@ -70,7 +71,7 @@ its own time too.`,
   till sandbox clock advance 7d`,
 		Args: cmdutil.Args("DURATION"),
 	}, func(s *cmdutil.Session, args []string) (answered[sandboxTime], error) {
-		by, ok := cmdutil.ParseAge(args[0])
+		by, ok := period.ParseAge(args[0])
 		if !ok {
 			d, err := time.ParseDuration(args[0])
 			by, ok = d, err == nil

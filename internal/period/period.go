@@ -1,4 +1,5 @@
-package cmdutil
+// Package period reads times and periods on the command line: days, weeks, months, ages and full date-times.
+package period
 
 import (
 	"cmp"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/till/internal/config"
 	"example.com/till/internal/near"
 	"example.com/till/internal/report"
 )
@@ -16,49 +18,57 @@ import (
 // ageLimit keeps the arithmetic of ages in the range of time.Duration.
 const ageLimit = 100 * 365 * 24 * time.Hour
 
-// Period translates the values of --from and --to into what is sent. The interface does not show the format
+// Parser translates the values of --from and --to into what is sent. The interface does not show the format
 // of the times in its filter. So a full date-time is sent as it was typed. A day, a week, a month or an age
 // is written in the layout and the zone of the profile. The end of a day, week or month is its last second.
-type Period struct {
-	now    time.Time
-	layout string
-	zone   *time.Location
+//
+// Its errors are *config.UsageError.
+type Parser struct {
+	Now    time.Time
+	Layout string
+	Zone   *time.Location
 }
+
+func usageError(msg, advice string) error { return &config.UsageError{Msg: msg, Advice: advice} }
 
 // Check refuses a period that ends before it begins. It does not compare full date-times, whose format is the
 // service's.
-func (p Period) Check(from, to string) error {
-	if from == "" || to == "" || isDateTime(from) || isDateTime(to) {
+func (p Parser) Check(from, to string) error {
+	if from == "" || to == "" || IsDateTime(from) || IsDateTime(to) {
 		return nil
 	}
-	start, err := p.parse("--from", from, false)
+	start, err := p.Parse("--from", from, false)
 	if err != nil {
 		return err
 	}
-	end, err := p.parse("--to", to, true)
+	end, err := p.Parse("--to", to, true)
 	if err == nil && end.Before(start) {
-		return UsageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
+		return usageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
 	}
 	return err
 }
 
-func (p Period) from(text string) (string, error) { return p.write("--from", text, false) }
-func (p Period) to(text string) (string, error)   { return p.write("--to", text, true) }
+// From returns the beginning of a period as it is sent.
+func (p Parser) From(text string) (string, error) { return p.write("--from", text, false) }
 
-func (p Period) write(flag, text string, end bool) (string, error) {
-	if text == "" || isDateTime(text) {
+// To returns the end of a period as it is sent.
+func (p Parser) To(text string) (string, error) { return p.write("--to", text, true) }
+
+func (p Parser) write(flag, text string, end bool) (string, error) {
+	if text == "" || IsDateTime(text) {
 		return text, nil
 	}
-	at, err := p.parse(flag, text, end)
+	at, err := p.Parse(flag, text, end)
 	if err != nil {
 		return "", err
 	}
-	return at.In(p.zone).Format(p.layout), nil
+	return at.In(p.Zone).Format(p.Layout), nil
 }
 
-func (p Period) parse(flag, text string, end bool) (time.Time, error) {
+// Parse returns the first moment of what a text names or, with end, the last second. It reads no full date-time.
+func (p Parser) Parse(flag, text string, end bool) (time.Time, error) {
 	if age, ok := ParseAge(text); ok {
-		return p.now.Add(-age), nil
+		return p.Now.Add(-age), nil
 	}
 	if first, unit := p.named(text); unit != "" {
 		if end {
@@ -66,20 +76,20 @@ func (p Period) parse(flag, text string, end bool) (time.Time, error) {
 		}
 		return first, nil
 	}
-	return time.Time{}, UsageError(
+	return time.Time{}, usageError(
 		fmt.Sprintf("%s: %q is not a time", flag, text),
-		cmp.Or(near.Question(text, "", PeriodWords()), "write "+strings.Join(PeriodWords(), ", ")+", a date "+
+		cmp.Or(near.Question(text, "", Words()), "write "+strings.Join(Words(), ", ")+", a date "+
 			"(2026-05-03), a week (2026-W18), a month (2026-05), an age (7d, 12h, 90m, 2w) or a full date-time "+
 			"(2026-05-03T10:00:00)"))
 }
 
-// PeriodWords returns the words for days and months.
-func PeriodWords() []string { return []string{"today", "yesterday", "this-month", "last-month"} }
+// Words returns the words for days and months.
+func Words() []string { return []string{"today", "yesterday", "this-month", "last-month"} }
 
 // named returns the first moment of a day, week or month and which of them it is, or "" for other texts. In
 // --from a name is the beginning of that day, week or month, and in --to its end.
-func (p Period) named(text string) (time.Time, report.Unit) {
-	now := p.now.In(p.zone)
+func (p Parser) named(text string) (time.Time, report.Unit) {
+	now := p.Now.In(p.Zone)
 	switch text {
 	case "today":
 		text = now.Format(time.DateOnly)
@@ -90,16 +100,16 @@ func (p Period) named(text string) (time.Time, report.Unit) {
 	case "last-month":
 		text = time.Date(now.Year(), now.Month()-1, 1, 0, 0, 0, 0, time.UTC).Format(monthLayout)
 	}
-	if day, err := time.ParseInLocation(time.DateOnly, text, p.zone); err == nil {
+	if day, err := time.ParseInLocation(time.DateOnly, text, p.Zone); err == nil {
 		return day, report.ByDay
 	}
-	if month, err := time.ParseInLocation(monthLayout, text, p.zone); err == nil {
+	if month, err := time.ParseInLocation(monthLayout, text, p.Zone); err == nil {
 		return month, report.ByMonth
 	}
 	if m := weekName().FindStringSubmatch(text); m != nil {
 		year, _ := strconv.Atoi(m[1])
 		week, _ := strconv.Atoi(m[2])
-		fourth := time.Date(year, time.January, 4, 0, 0, 0, 0, p.zone) // is always in week 1
+		fourth := time.Date(year, time.January, 4, 0, 0, 0, 0, p.Zone) // is always in week 1
 		monday := fourth.AddDate(0, 0, 7*(week-1)-(int(fourth.Weekday())+6)%7)
 		if y, w := monday.ISOWeek(); y == year && w == week {
 			return monday, report.ByWeek
@@ -125,27 +135,27 @@ func after(first time.Time, unit report.Unit) time.Time {
 	return first.AddDate(0, 0, 1)
 }
 
-// Instant is like parse, for till's own times. It also reads a full date-time.
-func (p Period) Instant(flag, text string, end bool) (time.Time, error) {
-	if !isDateTime(text) {
-		return p.parse(flag, text, end)
+// Instant is like Parse, for till's own times. It also reads a full date-time.
+func (p Parser) Instant(flag, text string, end bool) (time.Time, error) {
+	if !IsDateTime(text) {
+		return p.Parse(flag, text, end)
 	}
-	for _, layout := range []string{time.RFC3339, p.layout, "2006-01-02T15:04:05", "2006-01-02 15:04:05",
+	for _, layout := range []string{time.RFC3339, p.Layout, "2006-01-02T15:04:05", "2006-01-02 15:04:05",
 		"2006-01-02T15:04", "2006-01-02 15:04"} {
-		if at, err := time.ParseInLocation(layout, text, p.zone); err == nil {
+		if at, err := time.ParseInLocation(layout, text, p.Zone); err == nil {
 			return at, nil
 		}
 	}
 	return time.Time{},
-		UsageError(fmt.Sprintf("%s: %q is not a time", flag, text),
+		usageError(fmt.Sprintf("%s: %q is not a time", flag, text),
 			"write it like 2026-05-03T10:00:00, or like 2026-05-03T10:00:00Z")
 }
 
 // Written returns the period for times that were written without a time zone, on the clock that wrote them.
 // It leaves an end unset if the text is empty.
-func (p Period) Written(from, to string) (span report.Span, err error) {
-	p.now = p.WallClock()
-	p.zone = time.UTC // as no zone: each day has 24 hours
+func (p Parser) Written(from, to string) (span report.Span, err error) {
+	p.Now = p.WallClock()
+	p.Zone = time.UTC // as no zone: each day has 24 hours
 	if from != "" {
 		at, err := p.wallClock("--from", from, false)
 		if err != nil {
@@ -164,31 +174,31 @@ func (p Period) Written(from, to string) (span report.Span, err error) {
 		span.To = &at
 	}
 	if from != "" && to != "" && !span.From.Before(*span.To) {
-		return span, UsageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
+		return span, usageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
 	}
 	return span, nil
 }
 
 // WallClock returns the present second on a clock in the zone, in UTC as no zone.
-func (p Period) WallClock() time.Time {
-	now := p.now.In(p.zone)
+func (p Parser) WallClock() time.Time {
+	now := p.Now.In(p.Zone)
 	return time.Date(now.Year(), now.Month(), now.Day(), now.Hour(), now.Minute(), now.Second(), 0, time.UTC)
 }
 
 // Today returns the default end of a period: now if from is an age, and otherwise the end of today.
-func (p Period) Today(from string) string {
+func (p Parser) Today(from string) string {
 	if _, age := ParseAge(from); age {
 		return "0s"
 	}
-	return p.now.In(p.zone).Format(time.DateOnly)
+	return p.Now.In(p.Zone).Format(time.DateOnly)
 }
 
 // wallClock returns the first moment that a text names or, with end, the first moment after it.
-func (p Period) wallClock(flag, text string, end bool) (time.Time, error) {
-	if isDateTime(text) {
+func (p Parser) wallClock(flag, text string, end bool) (time.Time, error) {
+	if IsDateTime(text) {
 		at, rest, ok := report.ParseWritten(text)
 		if !ok || rest != "" {
-			return at, UsageError(fmt.Sprintf("%s: %q cannot be compared with times without a time zone", flag, text),
+			return at, usageError(fmt.Sprintf("%s: %q cannot be compared with times without a time zone", flag, text),
 				"write it like 2026-05-03T10:00:00")
 		}
 		if end && at.Nanosecond() == 0 {
@@ -198,15 +208,15 @@ func (p Period) wallClock(flag, text string, end bool) (time.Time, error) {
 		}
 		return at, nil
 	}
-	at, err := p.parse(flag, text, end)
+	at, err := p.Parse(flag, text, end)
 	if err == nil && end {
 		at = at.Add(time.Second)
 	}
 	return at, err
 }
 
-// isDateTime reports whether text is a date with a time, in any usual spelling, or a count of seconds.
-func isDateTime(text string) bool {
+// IsDateTime reports whether text is a date with a time, in any usual spelling, or a count of seconds.
+func IsDateTime(text string) bool {
 	return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}`).MatchString(text) ||
 		regexp.MustCompile(`^\d{9,}$`).MatchString(text)
 }

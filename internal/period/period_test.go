@@ -1,10 +1,12 @@
-package cmdutil
+package period
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"example.com/till/internal/config"
 	"example.com/till/internal/report"
 )
 
@@ -50,27 +52,27 @@ func TestPeriod(t *testing.T) {
 		{"02.01.2006", berlin, "2026-05-03T10:00:00.5+07:00", "2026-05-03T10:00:00.5+07:00", "2026-05-03T10:00:00.5+07:00"},
 		{"02.01.2006", berlin, "", "", ""},
 	} {
-		p := Period{now: now, layout: c.layout, zone: c.zone}
-		if got, err := p.from(c.text); err != nil || got != c.from {
+		p := Parser{Now: now, Layout: c.layout, Zone: c.zone}
+		if got, err := p.From(c.text); err != nil || got != c.from {
 			t.Errorf("--from %q: %q, %v, want %q", c.text, got, err, c.from)
 		}
-		if got, err := p.to(c.text); err != nil || got != c.to {
+		if got, err := p.To(c.text); err != nil || got != c.to {
 			t.Errorf("--to %q: %q, %v, want %q", c.text, got, err, c.to)
 		}
 	}
 }
 
 func TestPeriodRefuses(t *testing.T) {
-	p := Period{now: time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC), layout: time.DateTime, zone: time.UTC}
+	p := Parser{Now: time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC), Layout: time.DateTime, Zone: time.UTC}
 	for _, text := range []string{"tomorrow", "Today", "2026-W00", "2025-W53", "2026-W54", "2026-W1", "2026-w18", "2026", "2026-13", "2026-02-30", "26-05-03", "7", "d", "-7d", "+7d", "1.5d", "7 d", "7y", "99999999999d", " ", "2026-05-03 "} {
-		if got, err := p.from(text); err == nil || Explain(err).Code != ExitUsage {
+		if got, err := p.From(text); !errors.As(err, new(*config.UsageError)) {
 			t.Errorf("--from %q: %q, %v", text, got, err)
 		}
 	}
 }
 
-// TestPeriodWords checks the words where a day or month begins or ends, in a zone where it is another day.
-func TestPeriodWords(t *testing.T) {
+// TestWords checks the words where a day or month begins or ends, in a zone where it is another day.
+func TestWords(t *testing.T) {
 	tokyo := time.FixedZone("JST", 9*60*60)
 	for _, c := range []struct {
 		now  string
@@ -87,10 +89,10 @@ func TestPeriodWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := Period{now: now, layout: time.DateOnly, zone: c.zone}
+		p := Parser{Now: now, Layout: time.DateOnly, Zone: c.zone}
 		var got []string
-		for _, word := range PeriodWords() {
-			day, err := p.from(word)
+		for _, word := range Words() {
+			day, err := p.From(word)
 			if err != nil {
 				t.Error(err)
 			}
@@ -103,15 +105,15 @@ func TestPeriodWords(t *testing.T) {
 }
 
 func TestPeriodSuggests(t *testing.T) {
-	p := Period{now: time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC), layout: time.DateTime, zone: time.UTC}
+	p := Parser{Now: time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC), Layout: time.DateTime, Zone: time.UTC}
 	for text, want := range map[string]string{
 		"yesteday":   "did you mean yesterday?",
 		"last_month": "did you mean last-month?",
 		"this":       "did you mean this-month?",
 		"2026/05":    "write today, yesterday, this-month, last-month, a date (2026-05-03), a week (2026-W18), a month (2026-05), an age (7d, 12h, 90m, 2w) or a full date-time (2026-05-03T10:00:00)",
 	} {
-		_, err := p.from(text)
-		if err == nil || Explain(err).Hint.Text != want {
+		_, err := p.From(text)
+		if usage := new(config.UsageError); !errors.As(err, &usage) || usage.Advice != want {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
@@ -119,7 +121,7 @@ func TestPeriodSuggests(t *testing.T) {
 
 // TestWrittenPeriod checks the period of times without a zone, and whether it counts as weeks or months.
 func TestWrittenPeriod(t *testing.T) {
-	p := Period{now: time.Date(2026, 11, 22, 23, 30, 0, 999, time.UTC), layout: time.DateTime, zone: time.FixedZone("JST", 9*60*60)}
+	p := Parser{Now: time.Date(2026, 11, 22, 23, 30, 0, 999, time.UTC), Layout: time.DateTime, Zone: time.FixedZone("JST", 9*60*60)}
 	for _, c := range []struct {
 		from, to, want string
 		unit           report.Unit
@@ -140,7 +142,7 @@ func TestWrittenPeriod(t *testing.T) {
 			t.Errorf("%s to %s: %s %s by %q, %v; want %s by %q", c.from, c.to, from, to, s.Unit, err, c.want, c.unit)
 		}
 	}
-	if _, err := p.Written("today", "yesterday"); err == nil || Explain(err).Code != ExitUsage {
+	if _, err := p.Written("today", "yesterday"); !errors.As(err, new(*config.UsageError)) {
 		t.Errorf("today is before yesterday: %v", err)
 	}
 	if got := p.WallClock().Format(time.DateTime); got != "2026-11-23 08:30:00" {
