@@ -192,8 +192,8 @@ func (s *Session) LineOptions(command string) (render.Options, error) {
 	return o, LineView().Check(o)
 }
 
-// tableOnTerminal reports whether a person sees a table. A part of a long list is more useful then.
-func (s *Session) tableOnTerminal() bool {
+// TableOnTerminal reports whether a person sees a table. A part of a long list is more useful then.
+func (s *Session) TableOnTerminal() bool {
 	return s.Render.Format == render.Table && !s.Quiet && s.Render.Filter == nil && s.Template == "" &&
 		terminal.Of(s.IO.Out) != nil
 }

@@ -117,11 +117,12 @@ func (s *Session) senderFor(client *api.Client, approvals approval.Policy) (*pay
 	if err != nil {
 		return nil, err
 	}
+	settling, _ := s.Settling()
 	sender, err := payout.New(client, j, account.Name, payout.Options{
 		Address: account.Address, AnyKey: own, Currencies: s.PayoutCurrencies(), FirstPage: s.PageBase(), Since: since,
 		SinceTime: sinceTime, LookupTimeout: s.LookupTimeout,
 		Lookup:      map[string]payout.Lookup{"always": payout.LookupAlways, "never": payout.LookupNever}[s.Lookup],
-		SettleAfter: cmp.Or(s.settleAfter(), -1), // 0 would be the default
+		SettleAfter: cmp.Or(settling, -1), // 0 would be the default
 		Approvals:   approvals, Limits: payout.Limits(s.Limits),
 	})
 	if err != nil {
@@ -141,18 +142,14 @@ func (s *Session) PayoutCurrencies() []payout.Currency {
 	return all
 }
 
-// usualSettling is the default of settle_after: how long a create may take to arrive, as far as that can be
-// known. It is longer if calls may take longer.
-func (s *Session) usualSettling() time.Duration {
-	return max(15*time.Minute, 2*cmp.Or(s.Timeout, api.DefaultCreateTimeout))
-}
-
-// settleAfter is how long after an attempt a person cannot yet decide that it was not sent.
-func (s *Session) settleAfter() time.Duration {
+// Settling returns how long after an attempt a person cannot yet decide that it was not sent, and the default:
+// how long a create may take to arrive, as far as that can be known. It is longer if calls may take longer.
+func (s *Session) Settling() (after, usual time.Duration) {
+	usual = max(15*time.Minute, 2*cmp.Or(s.Timeout, api.DefaultCreateTimeout))
 	if s.Origin("settle_after").IsDefault() {
-		return s.usualSettling()
+		return usual, usual
 	}
-	return s.SettleAfter
+	return s.SettleAfter, usual
 }
 
 // noteRestored warns if a journal has lost its last records.

@@ -7,6 +7,7 @@ import (
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
+	"example.com/till/internal/orders"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
@@ -41,7 +42,7 @@ missing in the journal, so the exit code is 21 there.`,
 		if err := s.NoDryRun("journal check"); err != nil {
 			return err
 		}
-		filter, err := (cmdutil.ListFlags{From: from, To: to}).Filter(s)
+		filter, err := (orders.ListFlags{From: from, To: to}).Filter(s)
 		if err != nil {
 			return err
 		}

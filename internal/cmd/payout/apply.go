@@ -12,6 +12,7 @@ import (
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
+	"example.com/till/internal/orders"
 	"example.com/till/internal/progress"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -68,7 +69,7 @@ See: till help runs, till help payouts, till help approvals.`,
 		"file of a signature that approves the plan; PLAN*.sig unless given")
 	f.StringVar(&flags.results, "results", "", "results file; PLAN.results.csv unless given")
 	cmdutil.OfferFiles(cmd, "approval")
-	cmdutil.AddLookupFlags(cmd)
+	orders.AddLookupFlags(cmd)
 	cmdutil.AddFinishFlags(cmd)
 	return cmd
 }
@@ -304,7 +305,7 @@ func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags a
 	}
 	for _, total := range t.Left {
 		facts = append(facts, cmdutil.Fact{Name: "total", Value: s.Money.FormatBig(total.Amount) +
-			s.MinorUnits(total.Amount) + " in " + cmdutil.CountOf(total.Rows, "row")})
+			orders.MinorUnits(s, total.Amount) + " in " + cmdutil.CountOf(total.Rows, "row")})
 	}
 	if n := t.States[payout.StateUnknown]; n > 0 {
 		facts = append(facts, cmdutil.Fact{Name: "unknown",

@@ -2,12 +2,13 @@ package payout
 
 import (
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/orders"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
 func reconcileCommand(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.NewCommand(a, cmdutil.List, cmdutil.ReconciledView, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.List, orders.ReconciledView, &cobra.Command{
 		Use:   "reconcile [RUN]",
 		Short: "Find out from the service's list what became of a run",
 		Long: `Read the service's list of withdrawals once for a whole run, and settle its
@@ -61,7 +62,7 @@ payout resolve.`,
 			s.Note("another process is sending %s: that process will record the outcome",
 				cmdutil.CountOf(settled.Sending, "order"))
 		}
-		return cmdutil.WithPrintError(cmdutil.Reconciled(settled.Results, "payout", "resolve"), printed)
+		return cmdutil.WithPrintError(orders.Reconciled(settled.Results, "payout", "resolve"), printed)
 	})
 	cmdutil.AddFinishFlags(cmd)
 	return cmd
@@ -72,7 +73,7 @@ func countWas(n int, noun string) string {
 }
 
 func resolveCommand(a *cmdutil.App) *cobra.Command {
-	return a.ResolveCommand("Record what a person knows about rows of a run",
+	return orders.ResolveCommand(a, "Record what a person knows about rows of a run",
 		"applying the plan again sends the order.",
 		`  till payout resolve 5001 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
   till payout resolve 5001 5002 --not-sent --reason "support, case 81" --yes`)

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/orders"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
@@ -15,36 +16,23 @@ func withdrawCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func withdrawListCommand(a *cmdutil.App) *cobra.Command {
-	var flags cmdutil.ListFlags
-	cmd := &cobra.Command{
+	return orders.ListCommand(a, &cobra.Command{
 		Use:               "list ID",
 		Short:             "List a reseller's withdrawals, the whole list or a part of it",
 		Example:           `  till reseller withdraw list "North shop" --from 2026-05`,
 		Args:              cmdutil.Args("ID"),
 		ValidArgsFunction: completeResellers(a),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ListWithdrawals(cmd, flags, func(s *cmdutil.Session) (cmdutil.WithdrawalList, error) {
-				client, err := s.Client()
-				if err != nil {
-					return cmdutil.WithdrawalList{}, err
-				}
-				id, err := findReseller(s, client, args[0])
-				if err != nil {
-					return cmdutil.WithdrawalList{}, err
-				}
-				return cmdutil.WithdrawalList{
-					Page: func(filter api.WithdrawalFilter, page, size int) (api.WithdrawalPage, error) {
-						return client.Resellers.Withdrawals(s.Ctx, id, filter, page, size)
-					},
-					All: func(filter api.WithdrawalFilter, opts api.ListOptions) iter.Seq2[api.Withdrawal, error] {
-						return client.Resellers.AllWithdrawals(s.Ctx, id, filter, opts)
-					},
-				}, nil
-			})
-		},
-	}
-	a.AddListFlags(cmd, &flags)
-	return cmdutil.WithView(a, cmdutil.List, views.Withdrawals, cmd)
+	}, func(s *cmdutil.Session, client *api.Client, args []string) (orders.List, error) {
+		id, err := findReseller(s, client, args[0])
+		return orders.List{
+			Page: func(filter api.WithdrawalFilter, page, size int) (api.WithdrawalPage, error) {
+				return client.Resellers.Withdrawals(s.Ctx, id, filter, page, size)
+			},
+			All: func(filter api.WithdrawalFilter, opts api.ListOptions) iter.Seq2[api.Withdrawal, error] {
+				return client.Resellers.AllWithdrawals(s.Ctx, id, filter, opts)
+			},
+		}, err
+	})
 }
 
 func withdrawGetCommand(a *cmdutil.App) *cobra.Command {

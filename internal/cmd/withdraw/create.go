@@ -8,6 +8,7 @@ import (
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
+	"example.com/till/internal/orders"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -53,7 +54,7 @@ command that the message names. See: till help payouts, till help guarantees.`,
 	f.StringVar(&req.ExternalOrderID, "order-id", "", "your own number for it, from 1 to 9007199254740991")
 	f.StringVar(&req.Callback, "callback", "", "URL to which the service sends its response about the withdrawal")
 	f.BoolVar(&duplicate, "allow-duplicate", false, "send it although an identical one is unknown or was just sent")
-	cmdutil.AddLookupFlags(cmd)
+	orders.AddLookupFlags(cmd)
 	cmdutil.AddFinishFlags(cmd)
 	cmdutil.Require(cmd, "currency", "address")
 	cmdutil.RequireOne(cmd, "amount", "amount-minor")
@@ -194,7 +195,7 @@ func describe(s *cmdutil.Session, req api.CreateWithdrawal) []cmdutil.Fact {
 		{Name: "profile", Value: s.ProfileName()},
 		{Name: "service", Value: s.ServiceName()},
 		{Name: "withdraw", Value: req.Currency.Code},
-		{Name: "amount", Value: s.Money.Format(req.Amount) + s.MinorUnits(api.Big(req.Amount))},
+		{Name: "amount", Value: s.Money.Format(req.Amount) + orders.MinorUnits(s, api.Big(req.Amount))},
 		{Name: "address", Value: req.Address},
 	}
 	if req.Memo != "" {

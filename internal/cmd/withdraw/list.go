@@ -4,14 +4,13 @@ import (
 	"iter"
 
 	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/views"
+	"example.com/till/internal/orders"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
 
 func listCommand(a *cmdutil.App) *cobra.Command {
-	var flags cmdutil.ListFlags
-	cmd := &cobra.Command{
+	return orders.ListCommand(a, &cobra.Command{
 		Use:   "list",
 		Short: "List withdrawals, the whole list or a part of it",
 		Long: `List withdrawals. In a pipe or a file the output is the whole list, page by
@@ -20,23 +19,14 @@ are.`,
 		Example: `  till withdraw list --from 7d --status New
   till withdraw list --from 2026-05 --to 2026-05 --currency Btc -o csv`,
 		Args: cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.ListWithdrawals(cmd, flags, func(s *cmdutil.Session) (cmdutil.WithdrawalList, error) {
-				client, err := s.Client()
-				if err != nil {
-					return cmdutil.WithdrawalList{}, err
-				}
-				return cmdutil.WithdrawalList{
-					Page: func(filter api.WithdrawalFilter, page, size int) (api.WithdrawalPage, error) {
-						return client.Withdrawals.List(s.Ctx, filter, page, size)
-					},
-					All: func(filter api.WithdrawalFilter, opts api.ListOptions) iter.Seq2[api.Withdrawal, error] {
-						return client.Withdrawals.All(s.Ctx, filter, opts)
-					},
-				}, nil
-			})
-		},
-	}
-	a.AddListFlags(cmd, &flags)
-	return cmdutil.WithView(a, cmdutil.List, views.Withdrawals, cmd)
+	}, func(s *cmdutil.Session, client *api.Client, _ []string) (orders.List, error) {
+		return orders.List{
+			Page: func(filter api.WithdrawalFilter, page, size int) (api.WithdrawalPage, error) {
+				return client.Withdrawals.List(s.Ctx, filter, page, size)
+			},
+			All: func(filter api.WithdrawalFilter, opts api.ListOptions) iter.Seq2[api.Withdrawal, error] {
+				return client.Withdrawals.All(s.Ctx, filter, opts)
+			},
+		}, nil
+	})
 }

@@ -2,12 +2,13 @@ package withdraw
 
 import (
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/orders"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
 func reconcileCommand(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.NewCommand(a, cmdutil.List, cmdutil.ReconciledView, &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.List, orders.ReconciledView, &cobra.Command{
 		Use:   "reconcile [ORDER]",
 		Short: "Find out from the service's list what became of an order",
 		Long: `Read the service's list of withdrawals, and settle the order: if it is listed
@@ -47,13 +48,13 @@ withdraw resolve.`,
 					r.Order.OrderID, r.Note)
 			}
 		}
-		return cmdutil.WithPrintError(cmdutil.Reconciled(results, "withdraw", "resolve"), printed)
+		return cmdutil.WithPrintError(orders.Reconciled(results, "withdraw", "resolve"), printed)
 	})
 	return cmd
 }
 
 func resolveCommand(a *cmdutil.App) *cobra.Command {
-	return a.ResolveCommand("Record what a person knows about an order", "the order can be sent again.",
+	return orders.ResolveCommand(a, "Record what a person knows about an order", "the order can be sent again.",
 		`  till withdraw resolve 5001 --paid-as 7c9e6679-7425-40de-944b-e07fc1f90ae7
   till withdraw resolve 5001 --not-sent --reason "support confirmed, case 81"`)
 }

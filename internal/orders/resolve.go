@@ -1,9 +1,10 @@
-package cmdutil
+package orders
 
 import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -11,10 +12,10 @@ import (
 
 // ResolveCommand returns the command that records a person's decision. again ends its help: it says what
 // happens to an order that was not sent.
-func (a *App) ResolveCommand(short, again, example string) *cobra.Command {
+func ResolveCommand(a *cmdutil.App, short, again, example string) *cobra.Command {
 	var d payout.Decision
 	var notSent bool
-	cmd := &cobra.Command{
+	cmd := cmdutil.NewCommand(a, cmdutil.List, views.Orders, &cobra.Command{
 		Use:   "resolve ORDER... --paid-as ID | --not-sent --reason TEXT",
 		Short: short,
 		Long: `Record your decision about orders that are unknown or in conflict, with your
@@ -33,104 +34,93 @@ order that the service has ever shown cannot be recorded as not sent.`,
 		Example: example,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
-				return UsageError(CommandName(cmd)+" needs ORDER", HelpHint(cmd))
+				return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs ORDER", cmdutil.HelpHint(cmd))
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := Begin(a, cmd, views.Orders)
-			if err != nil {
-				return err
-			}
-			d.OrderIDs = args
-			if err := checkDecision(cmd, d, notSent); err != nil {
-				return err
-			}
-			s.Subject = AboutOrders(args...)
-			s.Subject.ID = d.PaidAs
-			if err := s.NoDryRun(CommandName(cmd)); err != nil {
-				return err
-			}
-			sender, err := s.OpenSender()
-			if err != nil {
-				return err
-			}
-			s.warnShortSettling(d)
-			checked, err := sender.Check(s.Ctx, d)
-			if err != nil {
-				return err
-			}
-			if checked.Undated {
-				s.Note("the service's answers have no date, so its clock and this machine's could not be compared: check that this one is right")
-			}
-			if err := s.confirmDecision(checked); err != nil {
-				return err
-			}
-			orders, err := sender.Resolve(s.Ctx, checked)
-			if printed := out.Slice(orders); err == nil {
-				err = printed
-			}
+	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], args []string) error {
+		d.OrderIDs = args
+		if err := checkDecision(s.Cmd, d, notSent); err != nil {
 			return err
-		},
-	}
+		}
+		s.Subject = cmdutil.AboutOrders(args...)
+		s.Subject.ID = d.PaidAs
+		if err := s.NoDryRun(cmdutil.CommandName(s.Cmd)); err != nil {
+			return err
+		}
+		sender, err := s.OpenSender()
+		if err != nil {
+			return err
+		}
+		if after, usual := s.Settling(); d.PaidAs == "" && after < usual {
+			s.Note("settle_after is %s: shorter than the recommended %s; a create may still arrive", after,
+				strings.Replace(usual.String(), "m0s", "m", 1))
+		}
+		checked, err := sender.Check(s.Ctx, d)
+		if err != nil {
+			return err
+		}
+		if checked.Undated {
+			s.Note("the service's answers have no date, so its clock and this machine's could not be compared: check that this one is right")
+		}
+		if err := confirmDecision(s, checked); err != nil {
+			return err
+		}
+		resolved, err := sender.Resolve(s.Ctx, checked)
+		if printed := out.Slice(resolved); err == nil {
+			err = printed
+		}
+		return err
+	})
 	f := cmd.Flags()
 	f.StringVar(&d.PaidAs, "paid-as", "", "the service's id of the withdrawal that it is")
 	f.BoolVar(&notSent, "not-sent", false, "it never reached the service")
 	f.StringVar(&d.Reason, "reason", "", "how you know; it is kept in the journal")
 	f.BoolVar(&d.AlthoughDifferent, "although-different", false, "with --paid-as: record it although it differs from the order")
 	f.BoolVar(&d.AlthoughClock, "although-clock", false, "with --not-sent: record it although the service's clock and this machine's differ")
-	RequireOne(cmd, "paid-as", "not-sent")
-	Exclude(cmd, "paid-as", "not-sent")
-	return WithView(a, List, views.Orders, cmd)
+	cmdutil.RequireOne(cmd, "paid-as", "not-sent")
+	cmdutil.Exclude(cmd, "paid-as", "not-sent")
+	return cmd
 }
 
 func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
-	if err := CheckOrderIDs(d.OrderIDs); err != nil {
+	if err := cmdutil.CheckOrderIDs(d.OrderIDs); err != nil {
 		return err
 	}
 	seen := map[string]bool{}
 	for _, id := range d.OrderIDs {
 		if seen[id] {
-			return UsageError(fmt.Sprintf("order %s is named twice", id), "leave one out")
+			return cmdutil.UsageError(fmt.Sprintf("order %s is named twice", id), "leave one out")
 		}
 		seen[id] = true
 	}
 	switch {
 	case d.AlthoughDifferent && (d.PaidAs == "" || strings.TrimSpace(d.Reason) == ""):
-		return UsageError("--although-different needs --paid-as ID and a reason: it records a withdrawal that differs from the order",
+		return cmdutil.UsageError("--although-different needs --paid-as ID and a reason: it records a withdrawal that differs from the order",
 			"add --paid-as ID and --reason TEXT, saying how you know")
 	case d.AlthoughClock && !notSent:
-		return UsageError("--although-clock needs --not-sent: only that decision depends on time", "leave it out")
+		return cmdutil.UsageError("--although-clock needs --not-sent: only that decision depends on time", "leave it out")
 	case notSent && strings.TrimSpace(d.Reason) == "":
-		return UsageError("--not-sent needs a reason: it lets the order be sent again",
+		return cmdutil.UsageError("--not-sent needs a reason: it lets the order be sent again",
 			"add --reason TEXT, saying how you know")
 	case !notSent && d.PaidAs == "":
-		return UsageError("one of --paid-as ID and --not-sent is needed", HelpHint(cmd))
+		return cmdutil.UsageError("one of --paid-as ID and --not-sent is needed", cmdutil.HelpHint(cmd))
 	case d.PaidAs != "" && len(d.OrderIDs) > 1:
-		return UsageError("--paid-as: a withdrawal belongs to one order",
+		return cmdutil.UsageError("--paid-as: a withdrawal belongs to one order",
 			"resolve them one at a time")
 	}
 	return nil
 }
 
-// warnShortSettling warns if settle_after is shorter than the default. The default is the longest time that a
-// create may take to arrive.
-func (s *Session) warnShortSettling(d payout.Decision) {
-	if after, usual := s.settleAfter(), s.usualSettling(); d.PaidAs == "" && after < usual {
-		s.Note("settle_after is %s: shorter than the recommended %s; a create may still arrive", after,
-			strings.Replace(usual.String(), "m0s", "m", 1))
-	}
-}
-
 // confirmDecision asks for confirmation if the withdrawal differs from the order, and shows both. For several
 // orders, the person must type their number, so that a single careless key does not resolve a list.
-func (s *Session) confirmDecision(c payout.Checked) error {
+func confirmDecision(s *cmdutil.Session, c payout.Checked) error {
 	n, id := len(c.OrderIDs), c.OrderIDs[0]
 	want, question := fmt.Sprint(n), fmt.Sprintf("%d orders would be recorded as not sent. Type their number: ", n)
 	why, advice := fmt.Sprintf("%d orders at once need a confirmation", n), "add --yes, or resolve them one at a time"
 	switch {
 	case c.Differs != "":
-		s.NoteFacts([]Fact{{Name: "asked for", Value: c.Asked}, {Name: "shown", Value: c.Shown},
+		s.NoteFacts([]cmdutil.Fact{{Name: "asked for", Value: c.Asked}, {Name: "shown", Value: c.Shown},
 			{Name: "differs", Value: c.Differs}})
 		want, question = id, fmt.Sprintf("Order %s would be recorded as paid by it. Type the order id: ", id)
 		why = fmt.Sprintf("order %s would be recorded as paid by a withdrawal that differs from it", id)
@@ -142,11 +132,11 @@ func (s *Session) confirmDecision(c payout.Checked) error {
 		return nil
 	}
 	if !s.CanAsk() {
-		return Refusal(RuleConfirmation, why, advice)
+		return cmdutil.Refusal(cmdutil.RuleConfirmation, why, advice)
 	}
 	answer, err := s.Ask(question)
 	if err == nil && strings.TrimSpace(answer) != want {
-		err = Refusal(RuleConfirmation, "not confirmed: nothing was recorded", "type "+want+" to record it")
+		err = cmdutil.Refusal(cmdutil.RuleConfirmation, "not confirmed: nothing was recorded", "type "+want+" to record it")
 	}
 	return err
 }

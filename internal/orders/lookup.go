@@ -1,8 +1,9 @@
-package cmdutil
+package orders
 
 import (
 	"fmt"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
@@ -22,7 +23,7 @@ func AddLookupFlags(cmd *cobra.Command) {
 }
 
 // MinorUnits returns the count of minor units that is sent, to be added to an amount in decimals.
-func (s *Session) MinorUnits(a api.BigAmount) string {
+func MinorUnits(s *cmdutil.Session, a api.BigAmount) string {
 	if s.Money.Decimals(a.Code) == money.Unknown {
 		return ""
 	}

@@ -1,10 +1,11 @@
-package cmdutil
+package orders
 
 import (
 	"fmt"
 	"iter"
 	"strings"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -21,8 +22,39 @@ type ListFlags struct {
 	limit          int
 }
 
-// AddListFlags adds the flags of a list of withdrawals.
-func (a *App) AddListFlags(cmd *cobra.Command, flags *ListFlags) {
+// List is one of the two lists of withdrawals.
+type List struct {
+	Page func(filter api.WithdrawalFilter, page, size int) (api.WithdrawalPage, error)
+	All  func(filter api.WithdrawalFilter, opts api.ListOptions) iter.Seq2[api.Withdrawal, error]
+}
+
+// ListCommand completes a command that prints the list of withdrawals that open returns.
+func ListCommand(
+	a *cmdutil.App, cmd *cobra.Command, open func(*cmdutil.Session, *api.Client, []string) (List, error),
+) *cobra.Command {
+	var flags ListFlags
+	cmdutil.NewCommand(a, cmdutil.List, views.Withdrawals, cmd,
+		func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
+			filter, err := flags.check(s)
+			if err != nil {
+				return err
+			}
+			client, err := s.Client()
+			if err != nil {
+				return err
+			}
+			list, err := open(s, client, args)
+			if err != nil {
+				return err
+			}
+			err = list.print(s, flags, filter, out)
+			if err != nil && cmdutil.Explain(err).Code == cmdutil.ExitRejected && (filter.From != "" || filter.To != "") {
+				return &cmdutil.Error{Code: cmdutil.ExitRejected, Err: err, Msg: err.Error(),
+					Hint: payout.NewHint(fmt.Sprintf("if the service means the format of the times, set the one it wants with: till profile set %s time_layout=LAYOUT (now %s)",
+						s.ProfileOr("NAME"), s.TimeLayout))}
+			}
+			return err
+		})
 	f := cmd.Flags()
 	f.StringVar(&flags.From, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
 	f.StringVar(&flags.To, "to", "", "end of the period, in the same forms")
@@ -32,12 +64,26 @@ func (a *App) AddListFlags(cmd *cobra.Command, flags *ListFlags) {
 	f.IntVar(&flags.pageSize, "page-size", api.DefaultPageSize, "how many to ask for at a time")
 	f.BoolVar(&flags.all, "all", false, "the whole list, also on a terminal")
 	f.IntVar(&flags.limit, "limit", 0, "stop after so many")
-	Exclude(cmd, "page", "all")
+	cmdutil.Exclude(cmd, "page", "all")
 	a.CompleteCurrencies(cmd, "currency")
+	return cmd
+}
+
+func (f ListFlags) check(s *cmdutil.Session) (filter api.WithdrawalFilter, err error) {
+	switch {
+	case f.pageSize < 1:
+		return filter, cmdutil.UsageError("--page-size: it must be at least 1", "leave it out for the default")
+	case s.Cmd.Flags().Changed("limit") && f.limit < 1:
+		return filter, cmdutil.UsageError("--limit: it must be at least 1", "leave it out for the whole list")
+	case f.page < 0:
+		return filter, cmdutil.UsageError("--page: it cannot be negative",
+			"write 0 or 1 for the first page, whichever the service counts from")
+	}
+	return f.Filter(s)
 }
 
 // Filter returns the filter of the request. It checks the flags before anything is sent.
-func (f ListFlags) Filter(s *Session) (api.WithdrawalFilter, error) {
+func (f ListFlags) Filter(s *cmdutil.Session) (api.WithdrawalFilter, error) {
 	filter := api.WithdrawalFilter{Tags: f.statuses}
 	var err error
 	times := s.Period()
@@ -57,7 +103,7 @@ func (f ListFlags) Filter(s *Session) (api.WithdrawalFilter, error) {
 	}
 	for _, code := range f.currencies {
 		if strings.Contains(code, ",") {
-			return filter, UsageError(fmt.Sprintf("--currency: %q is not one currency", code), "give --currency again for each")
+			return filter, cmdutil.UsageError(fmt.Sprintf("--currency: %q is not one currency", code), "give --currency again for each")
 		}
 		c, err := s.Money.ParseCurrency(code)
 		if err != nil {
@@ -68,54 +114,15 @@ func (f ListFlags) Filter(s *Session) (api.WithdrawalFilter, error) {
 	return filter, nil
 }
 
-// WithdrawalList is one of the two lists of withdrawals.
-type WithdrawalList struct {
-	Page func(filter api.WithdrawalFilter, page, size int) (api.WithdrawalPage, error)
-	All  func(filter api.WithdrawalFilter, opts api.ListOptions) iter.Seq2[api.Withdrawal, error]
-}
-
-// ListWithdrawals prints the list of withdrawals that open returns.
-func (a *App) ListWithdrawals(cmd *cobra.Command, flags ListFlags, open func(*Session) (WithdrawalList, error)) error {
-	s, out, err := Begin(a, cmd, views.Withdrawals)
-	if err != nil {
-		return err
-	}
-	if flags.pageSize < 1 {
-		return UsageError("--page-size: it must be at least 1", "leave it out for the default")
-	}
-	if cmd.Flags().Changed("limit") && flags.limit < 1 {
-		return UsageError("--limit: it must be at least 1", "leave it out for the whole list")
-	}
-	if flags.page < 0 {
-		return UsageError("--page: it cannot be negative",
-			"write 0 or 1 for the first page, whichever the service counts from")
-	}
-	filter, err := flags.Filter(s)
-	if err != nil {
-		return err
-	}
-	list, err := open(s)
-	if err != nil {
-		return err
-	}
-	err = s.printWithdrawals(cmd, flags, filter, list, out)
-	if err != nil && Explain(err).Code == ExitRejected && (filter.From != "" || filter.To != "") {
-		return &Error{Code: ExitRejected, Err: err, Msg: err.Error(),
-			Hint: payout.NewHint(fmt.Sprintf("if the service means the format of the times, set the one it wants with: till profile set %s time_layout=LAYOUT (now %s)",
-				s.ProfileOr("NAME"), s.TimeLayout))}
-	}
-	return err
-}
-
-func (s *Session) printWithdrawals(
-	cmd *cobra.Command, flags ListFlags, filter api.WithdrawalFilter, list WithdrawalList, out Output[api.Withdrawal],
+func (l List) print(
+	s *cmdutil.Session, flags ListFlags, filter api.WithdrawalFilter, out cmdutil.Output[api.Withdrawal],
 ) error {
-	if cmd.Flags().Changed("page") {
-		page, err := list.Page(filter, flags.page, flags.pageSize)
+	if s.Cmd.Flags().Changed("page") {
+		page, err := l.Page(filter, flags.page, flags.pageSize)
 		if err != nil {
 			return err
 		}
-		if err := out.List(Limited(page.Items, flags.limit)); err != nil {
+		if err := out.List(cmdutil.Limited(page.Items, flags.limit)); err != nil {
 			return err
 		}
 		if len(page.Items) == 0 {
@@ -125,7 +132,7 @@ func (s *Session) printWithdrawals(
 	}
 	var seen, total int64 // the total of the last page
 	first, changed := int64(-1), false
-	whole := flags.all || flags.limit > 0 || !s.tableOnTerminal()
+	whole := flags.all || flags.limit > 0 || !s.TableOnTerminal()
 	opts := api.ListOptions{PageSize: flags.pageSize, FirstPage: s.PageBase(), OnPage: func(p api.WithdrawalPage) {
 		if first < 0 {
 			first = p.Total
@@ -141,7 +148,7 @@ func (s *Session) printWithdrawals(
 	}
 	stopped := false
 	err := out.List(func(yield func(api.Withdrawal, error) bool) {
-		for w, err := range list.All(filter, opts) {
+		for w, err := range l.All(filter, opts) {
 			if err == nil {
 				seen++
 			}

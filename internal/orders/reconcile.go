@@ -1,9 +1,12 @@
-package cmdutil
+// Package orders has what the commands of withdrawals and of plans share: flags, lists of withdrawals, and decisions
+// about orders whose outcome is unknown.
+package orders
 
 import (
 	"fmt"
 	"slices"
 
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
@@ -30,23 +33,23 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 	}
 	switch {
 	case len(unknown) > 0:
-		it, them, each, orders := "it", "it", "", unknown[0]
+		it, them, each, which := "it", "it", "", unknown[0]
 		if len(unknown) > 1 {
-			it, them, each, orders = "they", "them", " of each", "ORDER..."
+			it, them, each, which = "they", "them", " of each", "ORDER..."
 		}
-		return &Error{Code: ExitUnknown, About: AboutOrders(unknown...),
+		return &cmdutil.Error{Code: cmdutil.ExitUnknown, About: cmdutil.AboutOrders(unknown...),
 			Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss %s, or %s may arrive late",
-				IsOrAre("order", unknown), them, it),
+				cmdutil.IsOrAre("order", unknown), them, it),
 			Hint: payout.NewHint("run this again later, or say what you know"+each+
 				", with --paid-as ID in place of --not-sent if it was paid",
-				append(resolve, orders, "--not-sent", "--reason", "TEXT")...)}
+				append(resolve, which, "--not-sent", "--reason", "TEXT")...)}
 	case len(conflict) > 1:
-		return &Error{Code: ExitConflict, About: AboutOrders(conflict...),
-			Msg:  IsOrAre("order", conflict) + " in conflict",
+		return &cmdutil.Error{Code: cmdutil.ExitConflict, About: cmdutil.AboutOrders(conflict...),
+			Msg:  cmdutil.IsOrAre("order", conflict) + " in conflict",
 			Hint: payout.NewHint("see what happened to each", "journal", "show", "ORDER")}
 	case len(conflict) > 0:
-		return &Error{Code: ExitConflict, About: AboutOrders(conflict...),
-			Msg: fmt.Sprintf("%s in conflict: %s", IsOrAre("order", conflict), why), Hint: settle}
+		return &cmdutil.Error{Code: cmdutil.ExitConflict, About: cmdutil.AboutOrders(conflict...),
+			Msg: fmt.Sprintf("%s in conflict: %s", cmdutil.IsOrAre("order", conflict), why), Hint: settle}
 	}
 	return nil
 }
