@@ -67,6 +67,16 @@ type App struct {
 // ErrDone ends a command early without an error.
 var ErrDone = errors.New("done")
 
+// Close closes the journal and the sandbox at the end of the program. Both are consistent without it.
+func (a *App) Close() {
+	if a.journal != nil {
+		a.journal.Close()
+	}
+	if a.box != nil {
+		a.box.Close()
+	}
+}
+
 // Write writes text to standard output.
 func (a *App) Write(text string) error {
 	a.Spinner.Stop()

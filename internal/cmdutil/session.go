@@ -7,16 +7,20 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"math/big"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/inprocess"
 	"example.com/till/internal/money"
 	"example.com/till/internal/period"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -118,6 +122,27 @@ func (s *Session) Connect() (*api.Client, error) {
 		opts = append(opts, api.WithRootCAs(pool))
 	}
 	return s.newClient(base, opts)
+}
+
+// embedded connects to a sandbox inside this process, without a network. Its state is in a file, so that the
+// next command finds what this one has made.
+func (s *Session) embedded(opts []api.Option) (*api.Client, error) {
+	const nowhere = "http://127.0.0.1"
+	if s.DryRun { // a dry run leaves no file behind
+		return s.newClient(nowhere, append(opts, api.WithAPIKey(sandbox.KeyPrefix+"embedded")))
+	}
+	if s.SandboxState == "" {
+		return nil, &config.Error{Msg: "the sandbox has no place for its state: " + s.NoHome(),
+			Advice: "name a file in TILL_SANDBOX_STATE"}
+	}
+	debug.SetMemoryLimit(math.MaxInt64) // the whole state is in memory
+	server, err := sandbox.New(sandbox.WithSharedState(s.SandboxState))
+	if err != nil {
+		return nil, err
+	}
+	s.box, s.key = server, server.Key()
+	opts = append(opts, api.WithAPIKey(server.Key()), api.WithTransport(inprocess.Transport{Handler: server}))
+	return s.newClient(nowhere, opts)
 }
 
 func (s *Session) newClient(base string, opts []api.Option) (*api.Client, error) {

@@ -1,4 +1,5 @@
-package cmdutil
+// Package inprocess connects an HTTP client to a handler without a network.
+package inprocess
 
 import (
 	"bufio"
@@ -6,53 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"strconv"
-
-	"example.com/till/internal/config"
-	"example.com/till/pkg/api"
-	"example.com/till/pkg/api/sandbox"
 )
 
-// embedded connects to a sandbox inside this process, without a network. Its state is in a file, so that the
-// next command finds what this one has made.
-func (s *Session) embedded(opts []api.Option) (*api.Client, error) {
-	const nowhere = "http://127.0.0.1"
-	if s.DryRun { // a dry run leaves no file behind
-		return s.newClient(nowhere, append(opts, api.WithAPIKey(sandbox.KeyPrefix+"embedded")))
-	}
-	if s.SandboxState == "" {
-		return nil, &config.Error{Msg: "the sandbox has no place for its state: " + s.NoHome(),
-			Advice: "name a file in TILL_SANDBOX_STATE"}
-	}
-	debug.SetMemoryLimit(math.MaxInt64) // the whole state is in memory
-	server, err := sandbox.New(sandbox.WithSharedState(s.SandboxState))
-	if err != nil {
-		return nil, err
-	}
-	s.box, s.key = server, server.Key()
-	opts = append(opts, api.WithAPIKey(server.Key()), api.WithTransport(inProcess{server}))
-	return s.newClient(nowhere, opts)
-}
+// Transport is a transport that calls a handler directly. The caller sees what the handler does to a connection
+// as a client on a network would.
+type Transport struct{ Handler http.Handler }
 
-// Close closes the journal and the sandbox at the end of the program. Both are consistent without it.
-func (a *App) Close() {
-	if a.journal != nil {
-		a.journal.Close()
-	}
-	if a.box != nil {
-		a.box.Close()
-	}
-}
-
-// inProcess is a transport that calls a handler directly. The caller sees what the handler does to a
-// connection as a client on a network would.
-type inProcess struct{ handler http.Handler }
-
-func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
+// RoundTrip implements http.RoundTripper.
+func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	in := req.Clone(req.Context())
 	in.RequestURI = req.URL.RequestURI()
 	in.Host = req.URL.Host
@@ -64,7 +29,7 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	cut := t.serve(w, in)
 	switch {
 	case w.refused:
-		return nil, notSent{&net.OpError{Op: "dial", Net: "tcp", Addr: inProcessAddr(req.URL.Host), Err: errRefused}}
+		return nil, notSent{&net.OpError{Op: "dial", Net: "tcp", Addr: address(req.URL.Host), Err: errRefused}}
 	case cut && req.Context().Err() != nil:
 		return nil, req.Context().Err()
 	case cut && !w.wrote:
@@ -85,7 +50,7 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // serve reports whether the handler aborted, which cuts the connection on a network.
-func (t inProcess) serve(w *recorder, in *http.Request) (cut bool) {
+func (t Transport) serve(w *recorder, in *http.Request) (cut bool) {
 	defer func() {
 		switch p := recover(); p {
 		case nil:
@@ -95,7 +60,7 @@ func (t inProcess) serve(w *recorder, in *http.Request) (cut bool) {
 			panic(p)
 		}
 	}()
-	t.handler.ServeHTTP(w, in)
+	t.Handler.ServeHTTP(w, in)
 	return false
 }
 
@@ -107,10 +72,10 @@ type notSent struct{ error }
 func (e notSent) Unwrap() error { return e.error }
 func (e notSent) NotSent() bool { return true }
 
-type inProcessAddr string
+type address string
 
-func (inProcessAddr) Network() string  { return "tcp" }
-func (a inProcessAddr) String() string { return string(a) }
+func (address) Network() string  { return "tcp" }
+func (a address) String() string { return string(a) }
 
 // broken is the end of a truncated answer.
 type broken struct{}
