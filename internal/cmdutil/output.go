@@ -263,3 +263,37 @@ func ListCommand[T any](
 		return out.Slice(all)
 	})
 }
+
+// WantsColour decides whether a stream has colours: by --color, then NO_COLOR, then CLICOLOR_FORCE, then
+// whether it is a terminal.
+func WantsColour(choice string, env func(string) string, onTerminal bool) bool {
+	switch choice {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	if env("NO_COLOR") != "" {
+		return false
+	}
+	if force := env("CLICOLOR_FORCE"); force != "" && force != "0" {
+		return true
+	}
+	return onTerminal && env("TERM") != "dumb"
+}
+
+// pathLine is a path as JSON.
+type pathLine struct {
+	Path string `json:"path"`
+}
+
+// PathView returns the view of a path, and about says of what.
+func PathView(about string) render.View[string] {
+	return render.View[string]{
+		ID:   func(path string) string { return path },
+		JSON: render.Encoded(func(path string) pathLine { return pathLine{path} }),
+		Columns: []render.Column[string]{
+			{Name: "path", About: about, Cell: func(path string) render.Cell { return render.Own(path) }},
+		},
+	}
+}

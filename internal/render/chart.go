@@ -93,20 +93,16 @@ const noTerminal = 80
 
 // Heading writes lines above a table or charts, with a free line below them.
 func Heading(w io.Writer, o Options, texts ...string) error {
-	return output(w, oneBuffer, func(out *bufio.Writer) error {
-		lines, p := lineWriter{out}, newPainter(o.Color)
-		for i, text := range append(texts, "") {
-			for _, line := range Wrap(Safe(text), o.Width) {
-				if i == 0 {
-					line = p.mark(bold, line)
-				}
-				if err := lines.print(line); err != nil {
-					return err
-				}
+	var lines []string
+	for i, text := range append(texts, "") {
+		for _, line := range Wrap(Safe(text), o.Width) {
+			if i == 0 {
+				line = newPainter(o.Color).mark(bold, line)
 			}
+			lines = append(lines, line)
 		}
-		return nil
-	})
+	}
+	return printLines(w, lines)
 }
 
 // oneMargin is the least width of a terminal on which all charts begin in the same column.
@@ -124,13 +120,18 @@ func Charts(w io.Writer, o Options, charts []Chart) error {
 			margin = max(margin, c.margin(limit))
 		}
 	}
+	var lines []string
+	for _, c := range charts {
+		lines = append(append(lines, ""), c.lines(newPainter(o.Color), limit, margin)...)
+	}
+	return printLines(w, lines)
+}
+
+func printLines(w io.Writer, lines []string) error {
 	return output(w, oneBuffer, func(out *bufio.Writer) error {
-		lines, p := lineWriter{out}, newPainter(o.Color)
-		for _, c := range charts {
-			for _, line := range append([]string{""}, c.lines(p, limit, margin)...) {
-				if err := lines.print(line); err != nil {
-					return err
-				}
+		for _, line := range lines {
+			if err := (lineWriter{out}).print(line); err != nil {
+				return err
 			}
 		}
 		return nil

@@ -18,38 +18,15 @@ import (
 // result is for reading, not for decoding.
 func Safe(s string) string { return escape(s, hidden, escapeText) }
 
-// invisible has the characters, except controls, that have no shape of their own: what Unicode calls default
-// ignorable, format characters, and the two separators of lines and paragraphs. It does not have the few
-// format characters that are drawn, such as the Arabic number signs.
-var invisible = &unicode.RangeTable{
-	R16: []unicode.Range16{
-		{0x00ad, 0x00ad, 1}, // soft hyphen
-		{0x034f, 0x034f, 1}, // combining grapheme joiner
-		{0x061c, 0x061c, 1}, // Arabic letter mark
-		{0x115f, 0x1160, 1}, // Hangul fillers
-		{0x17b4, 0x17b5, 1}, // Khmer inherent vowels
-		{0x180b, 0x180f, 1}, // Mongolian variation selectors and vowel separator
-		{0x200b, 0x200f, 1}, // zero-width space, joiners, direction marks
-		{0x2028, 0x202e, 1}, // separators, direction embeddings and overrides
-		{0x2060, 0x206f, 1}, // word joiner, direction isolates, deprecated marks
-		{0x3164, 0x3164, 1}, // Hangul filler
-		{0xfe00, 0xfe0f, 1}, // variation selectors
-		{0xfeff, 0xfeff, 1}, // byte order mark
-		{0xffa0, 0xffa0, 1}, // Hangul filler, half width
-		{0xfff0, 0xfffb, 1}, // unassigned, and annotation marks
-	},
-	R32: []unicode.Range32{
-		{0x13430, 0x1343f, 1}, // hieroglyph joiners
-		{0x1bca0, 0x1bca3, 1}, // shorthand marks
-		{0x1d173, 0x1d17a, 1}, // musical marks
-		{0xe0000, 0xe0fff, 1}, // tags, variation selectors
-	},
-	LatinOffset: 1,
-}
-
 func control(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }
 
-func hidden(r rune) bool { return control(r) || r >= 0xad && unicode.Is(invisible, r) }
+// hidden reports whether a character has no shape of its own: a control, what Unicode calls default ignorable, a
+// format character, or a separator of lines or paragraphs. The few format characters that are drawn, such as the
+// Arabic number signs, are not hidden.
+func hidden(r rune) bool {
+	return control(r) || r >= 0xad && unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point,
+		unicode.Variation_Selector, unicode.Zl, unicode.Zp) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
 
 // escape replaces the characters that bad selects, and bytes that are not UTF-8, with the text that show
 // returns.
