@@ -170,15 +170,26 @@ func checkGroups(cmd *cobra.Command, _ []string) error {
 	given := slices.DeleteFunc(slices.Clone(most), func(name string) bool { return !cmd.Flags().Changed(name) })
 	switch {
 	case len(missing) > 0:
-		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs "+cmdutil.FlagNames(missing, "and"),
+		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs "+flagNames(missing, "and"),
 			cmdutil.HelpHint(cmd))
 	case len(one) > 0 && !slices.ContainsFunc(one, cmd.Flags().Changed):
-		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs "+cmdutil.FlagNames(one, "or"),
+		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs "+flagNames(one, "or"),
 			cmdutil.HelpHint(cmd))
 	case len(given) > 1:
-		return cmdutil.UsageError(cmdutil.FlagNames(given, "and")+" cannot be used together", "leave one out")
+		return cmdutil.UsageError(flagNames(given, "and")+" cannot be used together", "leave one out")
 	}
 	return nil
+}
+
+// flagNames returns "--a, --b or --c".
+func flagNames(names []string, last string) string {
+	for i := range names {
+		names[i] = "--" + names[i]
+	}
+	if n := len(names) - 1; n > 0 {
+		return strings.Join(names[:n], ", ") + " " + last + " " + names[n]
+	}
+	return names[0]
 }
 
 func wrongValue(kind, text string, cause error) string {

@@ -48,9 +48,10 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	return UsageError(fmt.Sprintf("%s has no command %q", CommandName(cmd), name), hint)
 }
 
-// otherWords returns words that people try, with the commands that do it here.
-func otherWords() map[string][]string {
-	return map[string][]string{
+// otherWord asks whether a command was meant that has another word for name. If there is none below cmd, it
+// returns "".
+func otherWord(cmd *cobra.Command, name string) string {
+	others := map[string][]string{
 		"find":   {"withdraw list", "journal list"},
 		"list":   {"withdraw list", "journal list"},
 		"ls":     {"withdraw list", "journal list", "payout list", "invite list", "reseller list", "profile list"},
@@ -60,13 +61,8 @@ func otherWords() map[string][]string {
 		"delete": {"profile remove", "currency remove"},
 		"rm":     {"profile remove", "currency remove"},
 	}
-}
-
-// otherWord asks whether a command was meant that has another word for name. If there is none below cmd, it
-// returns "".
-func otherWord(cmd *cobra.Command, name string) string {
 	var found []string
-	for _, path := range otherWords()[name] {
+	for _, path := range others[name] {
 		if path = "till " + path; strings.HasPrefix(path, cmd.CommandPath()+" ") && len(found) < 2 {
 			found = append(found, path)
 		}
@@ -152,17 +148,6 @@ func NearTopic(cmd *cobra.Command, name string) string {
 // every error.
 func CommandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
-}
-
-// FlagNames returns "--a, --b or --c".
-func FlagNames(names []string, last string) string {
-	for i := range names {
-		names[i] = "--" + names[i]
-	}
-	if n := len(names) - 1; n > 0 {
-		return strings.Join(names[:n], ", ") + " " + last + " " + names[n]
-	}
-	return names[0]
 }
 
 // UnsetHint is the hint for an empty value.

@@ -23,8 +23,10 @@ func (s *Session) Confirmed(facts []Fact, question, do, done, more string) error
 	if !s.CanAsk() {
 		return Refusal(RuleConfirmation, "there is no terminal to confirm it on", "add --yes to "+do+more)
 	}
-	if err := s.showFacts(facts); err != nil {
-		return err
+	for _, f := range facts {
+		if err := s.writeErr(s.factLine(f, f.pad(facts)) + "\n"); err != nil {
+			return err
+		}
 	}
 	answer, err := s.Ask(question + " [y/N] ")
 	if err != nil {

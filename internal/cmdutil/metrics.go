@@ -62,6 +62,9 @@ const mostMetrics = 1 << 20
 // written, which must not be replaced.
 func readMetrics(path, account, command string) (*metricsFile, error) {
 	m := &metricsFile{file: filepath.Base(path), account: account, command: command, lines: map[string][]string{}}
+	for _, metric := range metrics() {
+		m.lines[metric.name] = nil
+	}
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -87,15 +90,11 @@ func readMetrics(path, account, command string) (*metricsFile, error) {
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSuffix(line, "\n")
 		name, labels, ok := strings.Cut(line, "{")
-		if ok && strings.HasPrefix(labels, ours) && isMetric(name) {
-			m.lines[name] = append(m.lines[name], line)
+		if lines, known := m.lines[name]; ok && known && strings.HasPrefix(labels, ours) {
+			m.lines[name] = append(lines, line)
 		}
 	}
 	return m, nil
-}
-
-func isMetric(name string) bool {
-	return slices.ContainsFunc(metrics(), func(m metric) bool { return m.name == name })
 }
 
 // labels returns the labels of a sample: the file, the account and the command unless they are empty, and pairs
@@ -299,23 +298,17 @@ func (f Finished) record(m *metricsFile) {
 	m.add(metricCalls, strconv.Itoa(f.Calls))
 	m.add(metricRetries, strconv.Itoa(f.Retries))
 	if n := f.Orders; n != nil {
-		for _, s := range []struct {
-			state string
-			n     int
-		}{{"planned", n.Planned}, {"sending", n.Sending}, {"accepted", n.Accepted}, {"rejected", n.Rejected},
-			{"unknown", n.Unknown}, {"conflict", n.Conflict}} {
-			m.add(metricOrders, strconv.Itoa(s.n), "state", s.state)
+		for state, n := range map[string]int{"planned": n.Planned, "sending": n.Sending, "accepted": n.Accepted,
+			"rejected": n.Rejected, "unknown": n.Unknown, "conflict": n.Conflict} {
+			m.add(metricOrders, strconv.Itoa(n), "state", state)
 		}
 	}
 	for _, sum := range f.Amounts {
 		m.add(metricAmount, sum.Minor.String(), "of", sum.Of, "currency", sum.Currency)
 	}
 	if n := f.Unsettled; n != nil {
-		for _, s := range []struct {
-			state string
-			n     int
-		}{{"sending", n.Sending}, {"unknown", n.Unknown}, {"conflict", n.Conflict}} {
-			m.addOf("", metricUnsettled, strconv.Itoa(s.n), "state", s.state)
+		for state, n := range map[string]int{"sending": n.Sending, "unknown": n.Unknown, "conflict": n.Conflict} {
+			m.addOf("", metricUnsettled, strconv.Itoa(n), "state", state)
 		}
 	}
 }

@@ -33,7 +33,8 @@ func (s *Session) OpenJournal() (*payout.Journal, error) {
 		return j, err
 	}
 	named := !s.Origin("journal").IsDefault()
-	if dir := filepath.Dir(s.Journal); named && !place.IsPostgres(s.Journal) && !isDirectory(dir) {
+	dir := filepath.Dir(s.Journal)
+	if info, missing := os.Stat(dir); named && !place.IsPostgres(s.Journal) && (missing != nil || !info.IsDir()) {
 		return nil, &payout.Error{Kind: payout.JournalBroken, Err: err,
 			Msg:  fmt.Sprintf("the journal %s cannot be made: there is no directory %s", s.Journal, dir),
 			Hint: payout.NewHint("correct the name, or make the directory if the journal is to be new")}
@@ -42,11 +43,6 @@ func (s *Session) OpenJournal() (*payout.Journal, error) {
 		s.Note("the journal %s is new and empty: it knows nothing of what was paid before", j.Place())
 	}
 	return j, err
-}
-
-func isDirectory(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
 }
 
 // ExistingJournal opens the journal for a command that only reads it. A journal that does not exist is an
@@ -208,7 +204,11 @@ func (s *Session) lookupSince() (string, time.Time, error) {
 		return "", time.Time{}, nil
 	}
 	from := func(at time.Time, layout string) (string, time.Time, error) {
-		return at.Add(-payout.SinceMargin).In(s.TimeZone).Format(layout), at, s.checkSince(at)
+		if at.After(s.IO.Now()) { // the list would be empty
+			return "", at, UsageError(fmt.Sprintf("--lookup-since: %s is in the future, so a list from then on is empty",
+				s.LookupSince), "name a time before the oldest order that it is about")
+		}
+		return at.Add(-payout.SinceMargin).In(s.TimeZone).Format(layout), at, nil
 	}
 	if !period.IsDateTime(s.LookupSince) {
 		at, err := s.Period().Parse("--lookup-since", s.LookupSince, false)
@@ -223,15 +223,6 @@ func (s *Session) lookupSince() (string, time.Time, error) {
 		}
 	}
 	return "", time.Time{}, nil
-}
-
-// checkSince refuses a time in the future, from which the list would be empty.
-func (s *Session) checkSince(at time.Time) error {
-	if at.After(s.IO.Now()) {
-		return UsageError(fmt.Sprintf("--lookup-since: %s is in the future, so a list from then on is empty",
-			s.LookupSince), "name a time before the oldest order that it is about")
-	}
-	return nil
 }
 
 // JournalAccount returns the account whose rows the journal's own commands show. They need no service and no

@@ -2,13 +2,11 @@ package cmdutil
 
 import (
 	"cmp"
-	"crypto/rand"
 	"crypto/x509"
 	"fmt"
 	"io"
 	"log"
 	"math"
-	"math/big"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -216,15 +214,6 @@ func (s *Session) PageBase() api.PageBase {
 // Period returns how times on the command line are read and written.
 func (s *Session) Period() period.Parser {
 	return period.Parser{Now: s.IO.Now(), Layout: s.TimeLayout, Zone: s.TimeZone}
-}
-
-// RandomOrderID returns a random order id from 1 to 2^53-1. For all practical purposes it is unique.
-func RandomOrderID() string {
-	n, err := rand.Int(rand.Reader, big.NewInt(api.MaxOrderID))
-	if err != nil {
-		panic(err) // the system's source of randomness does not fail
-	}
-	return n.Add(n, big.NewInt(1)).String()
 }
 
 // NoDryRun refuses --dry-run for a command that makes no call.

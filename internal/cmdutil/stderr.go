@@ -152,16 +152,6 @@ func (f Fact) pad(all []Fact) string {
 	return fmt.Sprintf("%-*s  ", widest, f.Name)
 }
 
-// showFacts writes facts for a person.
-func (a *App) showFacts(facts []Fact) error {
-	for _, f := range facts {
-		if err := a.writeErr(a.factLine(f, f.pad(facts)) + "\n"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // NoteFacts writes each fact as a note.
 func (a *App) NoteFacts(facts []Fact) {
 	for _, f := range facts {

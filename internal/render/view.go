@@ -172,7 +172,14 @@ func (v View[T]) print(w io.Writer, o Options, items iter.Seq2[T, error], single
 		return err
 	}
 	if o.Sort != "" {
-		rows, broken := gather(items)
+		var rows []T
+		var broken error
+		for item, err := range items {
+			if broken = err; err != nil {
+				break
+			}
+			rows = append(rows, item)
+		}
 		items = endingWith(v.Sorted(rows, o), broken)
 	}
 	size := listBuffer
@@ -245,17 +252,6 @@ func (c Column[T]) isAmount() (is bool) {
 	}()
 	var zero T
 	return c.Cell(zero).kind == kindAmount
-}
-
-// gather returns the rows up to the first error, and that error.
-func gather[T any](items iter.Seq2[T, error]) (rows []T, broken error) {
-	for item, err := range items {
-		if err != nil {
-			return rows, err
-		}
-		rows = append(rows, item)
-	}
-	return rows, nil
 }
 
 func each[T any](rows []T) iter.Seq2[T, error] { return endingWith(rows, nil) }

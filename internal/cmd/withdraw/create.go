@@ -3,8 +3,10 @@ package withdraw
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"math/big"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
@@ -103,7 +105,7 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	made := req.ExternalOrderID == ""
 	options := []payout.SendOption{payout.CallUnder(s.SendCtx)}
 	if made {
-		req.ExternalOrderID = cmdutil.RandomOrderID()
+		req.ExternalOrderID = randomOrderID()
 		options = append(options, payout.NewOrderID(s.DuplicateWindow))
 	}
 	if duplicate {
@@ -205,4 +207,13 @@ func describe(s *cmdutil.Session, req api.CreateWithdrawal) []cmdutil.Fact {
 		facts = append(facts, cmdutil.Fact{Name: "limits", Value: text})
 	}
 	return append(facts, cmdutil.Fact{Name: "order id", Value: req.ExternalOrderID})
+}
+
+// randomOrderID returns a random order id from 1 to 2^53-1. For all practical purposes it is unique.
+func randomOrderID() string {
+	n, err := rand.Int(rand.Reader, big.NewInt(api.MaxOrderID))
+	if err != nil {
+		panic(err) // the system's source of randomness does not fail
+	}
+	return n.Add(n, big.NewInt(1)).String()
 }
