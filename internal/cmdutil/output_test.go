@@ -59,7 +59,8 @@ func TestWantsColour(t *testing.T) {
 		{"always", map[string]string{"NO_COLOR": "1"}, false, true},
 		{"never", map[string]string{"CLICOLOR_FORCE": "1"}, true, false},
 	} {
-		if got := WantsColour(test.choice, func(name string) string { return test.env[name] }, test.terminal); got != test.want {
+		if got := WantsColour(test.choice, func(name string) string { return test.env[name] },
+			test.terminal); got != test.want {
 			t.Errorf("%+v: got %v", test, got)
 		}
 	}

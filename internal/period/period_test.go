@@ -49,7 +49,8 @@ func TestPeriod(t *testing.T) {
 		// A full date-time is sent as it was typed, with any layout and zone.
 		{"02.01.2006", berlin, "2026-05-03T10:00:00", "2026-05-03T10:00:00", "2026-05-03T10:00:00"},
 		{"02.01.2006", berlin, "2026-05-03 10:00", "2026-05-03 10:00", "2026-05-03 10:00"},
-		{"02.01.2006", berlin, "2026-05-03T10:00:00.5+07:00", "2026-05-03T10:00:00.5+07:00", "2026-05-03T10:00:00.5+07:00"},
+		{"02.01.2006", berlin, "2026-05-03T10:00:00.5+07:00", "2026-05-03T10:00:00.5+07:00",
+			"2026-05-03T10:00:00.5+07:00"},
 		{"02.01.2006", berlin, "", "", ""},
 	} {
 		p := Parser{Now: now, Layout: c.layout, Zone: c.zone}
@@ -64,7 +65,9 @@ func TestPeriod(t *testing.T) {
 
 func TestPeriodRefuses(t *testing.T) {
 	p := Parser{Now: time.Date(2026, 5, 3, 10, 0, 0, 0, time.UTC), Layout: time.DateTime, Zone: time.UTC}
-	for _, text := range []string{"tomorrow", "Today", "2026-W00", "2025-W53", "2026-W54", "2026-W1", "2026-w18", "2026", "2026-13", "2026-02-30", "26-05-03", "7", "d", "-7d", "+7d", "1.5d", "7 d", "7y", "99999999999d", " ", "2026-05-03 "} {
+	for _, text := range []string{"tomorrow", "Today", "2026-W00", "2025-W53", "2026-W54", "2026-W1", "2026-w18",
+		"2026", "2026-13", "2026-02-30", "26-05-03", "7", "d", "-7d", "+7d", "1.5d", "7 d", "7y", "99999999999d",
+		" ", "2026-05-03 "} {
 		if got, err := p.From(text); !errors.As(err, new(*config.UsageError)) {
 			t.Errorf("--from %q: %q, %v", text, got, err)
 		}
@@ -110,7 +113,9 @@ func TestPeriodSuggests(t *testing.T) {
 		"yesteday":   "did you mean yesterday?",
 		"last_month": "did you mean last-month?",
 		"this":       "did you mean this-month?",
-		"2026/05":    "write today, yesterday, this-month, last-month, a date (2026-05-03), a week (2026-W18), a month (2026-05), an age (7d, 12h, 90m, 2w) or a full date-time (2026-05-03T10:00:00)",
+		"2026/05": "write today, yesterday, this-month, last-month, a date (2026-05-03), " +
+			"a week (2026-W18), a month (2026-05), " +
+			"an age (7d, 12h, 90m, 2w) or a full date-time (2026-05-03T10:00:00)",
 	} {
 		_, err := p.From(text)
 		if usage := new(config.UsageError); !errors.As(err, &usage) || usage.Advice != want {
@@ -121,7 +126,8 @@ func TestPeriodSuggests(t *testing.T) {
 
 // TestWrittenPeriod checks the period of times without a zone, and whether it counts as weeks or months.
 func TestWrittenPeriod(t *testing.T) {
-	p := Parser{Now: time.Date(2026, 11, 22, 23, 30, 0, 999, time.UTC), Layout: time.DateTime, Zone: time.FixedZone("JST", 9*60*60)}
+	p := Parser{Now: time.Date(2026, 11, 22, 23, 30, 0, 999, time.UTC), Layout: time.DateTime,
+		Zone: time.FixedZone("JST", 9*60*60)}
 	for _, c := range []struct {
 		from, to, want string
 		unit           report.Unit

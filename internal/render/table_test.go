@@ -21,7 +21,8 @@ func TestTableCutsOnlyTexts(t *testing.T) {
 	rows := []payment{
 		first,
 		second,
-		{id: "wd_3", order: -12, to: "0xde0b295669a9fd93d5f28d9ec85e40f4cb697bae", amount: Amount(15_000, "Eth", 6), title: "日本語\x1b[2J", done: true},
+		{id: "wd_3", order: -12, to: "0xde0b295669a9fd93d5f28d9ec85e40f4cb697bae",
+			amount: Amount(15_000, "Eth", 6), title: "日本語\x1b[2J", done: true},
 		{id: "wd_4", amount: Amount(-500, "JPY", 0), title: "e\u0301te\u0301"},
 		{id: "wd_5"},
 	}
@@ -57,20 +58,24 @@ func TestTableAlignsAmounts(t *testing.T) {
 	equal(t, list(t, Options{Columns: columns}, usd("a", 2500), usd("bb", 100000), usd("c", -5)),
 		"ID       AMOUNT\na     25.00 USD\nbb  1000.00 USD\nc     -0.05 USD\n")
 	equal(t, list(t, Options{Columns: columns, NoHeaders: true}, usd("a", 2500)), "a  25.00 USD\n")
-	equal(t, list(t, Options{Columns: columns, Sort: "-amount"}, usd("a", 1), usd("b", 2)), "ID    AMOUNT\nb   0.02 USD\na   0.01 USD\n")
+	equal(t, list(t, Options{Columns: columns, Sort: "-amount"}, usd("a", 1), usd("b", 2)),
+		"ID    AMOUNT\nb   0.02 USD\na   0.01 USD\n")
 	equal(t, list(t, Options{}), "ID  ORDER ID  TO  AMOUNT  TITLE  DONE\n")
 	equal(t, list(t, Options{Width: 10}), "")
 	equal(t, list(t, Options{NoHeaders: true}), "")
-	equal(t, list(t, Options{Columns: []string{"history", "memo"}}, both...), "HISTORY                    MEMO\nsent 2026-05-02T11:30:00Z  =7\n\n")
+	equal(t, list(t, Options{Columns: []string{"history", "memo"}}, both...),
+		"HISTORY                    MEMO\nsent 2026-05-02T11:30:00Z  =7\n\n")
 	// Amounts without a code, with a known and an unknown unit.
 	none := []payment{{amount: Amount(5, "", 2)}, {amount: Amount(7, "", -1)}}
 	equal(t, list(t, Options{Columns: []string{"amount"}}, none...), "    AMOUNT\n0.05\n7    minor\n")
 	equal(t, list(t, Options{Columns: []string{"amount"}}, none[:1]...), "AMOUNT\n  0.05\n")
 	// Next to a text a column begins on the left, and its points still align.
-	equal(t, list(t, Options{Columns: []string{"amount", "id"}}, usd("a", 2500), usd("b", 100000), payment{id: "c", amount: Text("unknown to us")}),
+	equal(t, list(t, Options{Columns: []string{"amount", "id"}}, usd("a", 2500), usd("b", 100000),
+		payment{id: "c", amount: Text("unknown to us")}),
 		"AMOUNT         ID\n  25.00 USD    a\n1000.00 USD    b\nunknown to us  c\n")
 	// A code is also text of the service.
-	equal(t, list(t, Options{Columns: []string{"amount"}, NoHeaders: true}, payment{amount: Amount(1, "A\x1b", 0)}), "1 A\\x1b\n")
+	equal(t, list(t, Options{Columns: []string{"amount"}, NoHeaders: true},
+		payment{amount: Amount(1, "A\x1b", 0)}), "1 A\\x1b\n")
 }
 
 func TestTableUpright(t *testing.T) {
@@ -102,14 +107,20 @@ done      true
 history   created  2026-05-01T10:00:00Z
           sent     2026-05-02T11:30:00Z
 `)
-	equal(t, one(t, Options{Columns: []string{"memo", "amount", "history"}}, second), "memo\namount   1500000 minor Btc\nhistory\n")
-	equal(t, one(t, Options{Columns: []string{"id", "history"}, NoHeaders: true}, first), "wd_1\ncreated  2026-05-01T10:00:00Z\nsent     2026-05-02T11:30:00Z\n")
-	equal(t, one(t, Options{Columns: []string{"title"}, Width: 30}, payment{title: "one two three four five six seven\n"}),
+	equal(t, one(t, Options{Columns: []string{"memo", "amount", "history"}}, second),
+		"memo\namount   1500000 minor Btc\nhistory\n")
+	equal(t, one(t, Options{Columns: []string{"id", "history"}, NoHeaders: true}, first),
+		"wd_1\ncreated  2026-05-01T10:00:00Z\nsent     2026-05-02T11:30:00Z\n")
+	equal(t, one(t, Options{Columns: []string{"title"}, Width: 30},
+		payment{title: "one two three four five six seven\n"}),
 		"title  one two three four five\n       six seven\\n\n")
-	equal(t, one(t, Options{Columns: []string{"order_id", "title"}, Width: 20}, payment{order: 7, title: "日本語日本語日本語日本"}),
+	equal(t, one(t, Options{Columns: []string{"order_id", "title"}, Width: 20},
+		payment{order: 7, title: "日本語日本語日本語日本"}),
 		"order id\n  7\ntitle\n  日本語日本語日本語\n  日本\n")
-	equal(t, one(t, Options{Columns: []string{"title"}}, payment{title: "a\x1b]0;x\x07\u202eb"}), `title  a\x1b]0;x\x07\u202eb`+"\n")
-	record := View[string]{Columns: []Column[string]{{Name: "balance", Cell: func(s string) Cell { return JSONText([]byte(s)) }}}}
+	equal(t, one(t, Options{Columns: []string{"title"}}, payment{title: "a\x1b]0;x\x07\u202eb"}),
+		`title  a\x1b]0;x\x07\u202eb`+"\n")
+	record := View[string]{Columns: []Column[string]{{Name: "balance",
+		Cell: func(s string) Cell { return JSONText([]byte(s)) }}}}
 	var b strings.Builder
 	record.One(&b, Options{}, "{\n \"Btc\": 1.50, \"t\": \"\u202e\U000e0001\"}")
 	equal(t, b.String(), `balance  {"Btc":1.50,"t":"\u202e\udb40\udc01"}`+"\n")
@@ -126,7 +137,8 @@ func TestColorChangesNoText(t *testing.T) {
 		bold+"amount"+off+"  1500000 "+dim+"minor"+off+" Btc\n"+
 		bold+"done"+off+"    "+red+"false"+off+"\n"+
 		bold+"title"+off+"   Hüte\n")
-	equal(t, one(t, Options{Columns: []string{"done"}, Color: true, Width: 10}, first), bold+"done"+off+"\n  "+green+"true"+off+"\n")
+	equal(t, one(t, Options{Columns: []string{"done"}, Color: true, Width: 10}, first),
+		bold+"done"+off+"\n  "+green+"true"+off+"\n")
 	// Colour changes nothing else, and does not change the other formats at all.
 	strip := strings.NewReplacer(bold, "", dim, "", green, "", red, "", off, "")
 	for _, w := range []int{0, 30, 70, 120} {
@@ -142,7 +154,8 @@ func TestColorChangesNoText(t *testing.T) {
 func TestTableFits(t *testing.T) {
 	texts := []string{
 		"", "x", "wd_000123", "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", "日本語のとても長いタイトルです本当に", "한국어 제목 이것은 깁니다",
-		"Schöne Grüße aus Österreich und noch viel mehr", strings.Repeat("e\u0301", 60), "हिन्दी में एक लंबा शीर्षक", "שלום עולם", "\x1b[31mred\u202e", strings.Repeat("界", 100),
+		"Schöne Grüße aus Österreich und noch viel mehr", strings.Repeat("e\u0301", 60),
+		"हिन्दी में एक लंबा शीर्षक", "שלום עולם", "\x1b[31mred\u202e", strings.Repeat("界", 100),
 		"العربية نص طويل جدا جدا", strings.Repeat("word ", 40),
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -153,10 +166,13 @@ func TestTableFits(t *testing.T) {
 		for range 300 {
 			rows := make([]payment, 1+random.IntN(5))
 			for i := range rows {
-				rows[i] = payment{id: text(), to: text(), title: text(), order: random.Int64N(1e6), memo: text(), done: random.IntN(2) == 0,
-					amount: Amount(random.Int64N(1e9), codes[random.IntN(len(codes))], random.IntN(9)-1), steps: []Step{{text(), "2026-05-01T10:00:00Z"}}}
+				rows[i] = payment{id: text(), to: text(), title: text(), order: random.Int64N(1e6), memo: text(),
+					done:   random.IntN(2) == 0,
+					amount: Amount(random.Int64N(1e9), codes[random.IntN(len(codes))], random.IntN(9)-1),
+					steps:  []Step{{text(), "2026-05-01T10:00:00Z"}}}
 			}
-			got := list(t, Options{Width: limit, Columns: gridOf(payments.Columns, each[payment](nil)).names()}, rows...)
+			got := list(t, Options{Width: limit, Columns: gridOf(payments.Columns, each[payment](nil)).names()},
+				rows...)
 			if !strings.HasPrefix(got, "ID ") && !strings.HasPrefix(got, "I… ") {
 				upright++
 			}
@@ -171,7 +187,8 @@ func TestTableFits(t *testing.T) {
 				}
 			}
 			for _, row := range rows {
-				if number, _ := row.amount.amount(); !strings.Contains(got, number) || !strings.Contains(got, fmt.Sprint(row.order)) {
+				if number, _ := row.amount.amount(); !strings.Contains(got, number) ||
+					!strings.Contains(got, fmt.Sprint(row.order)) {
 					t.Errorf("%s or %d was cut in\n%s", number, row.order, got)
 				}
 			}
@@ -188,7 +205,8 @@ func TestTableFits(t *testing.T) {
 
 // Columns are aligned on a terminal that draws the letters of a flag, and an emoji and its tone, one beside the other.
 func TestTableAlignsWhatIsDrawnApart(t *testing.T) {
-	rows := []payment{{title: "🇩🇪", done: true}, {title: "👍🏽 x", done: true}, {title: "日本語", done: true}, {title: "plain", done: true}}
+	rows := []payment{{title: "🇩🇪", done: true}, {title: "👍🏽 x", done: true}, {title: "日本語", done: true},
+		{title: "plain", done: true}}
 	equal(t, list(t, Options{Columns: []string{"title", "done"}, NoHeaders: true}, rows...), ""+
 		"🇩🇪    true\n"+
 		"👍🏽 x  true\n"+
@@ -201,12 +219,14 @@ func TestTableIgnoresTheLocale(t *testing.T) {
 	rows := []payment{{title: "Ж🇩🇪", done: true}, {title: "plain", done: true}}
 	twwidth.SetCondition(&runewidth.Condition{EastAsianWidth: true}) // as tablewriter does with such a locale
 	for range 2 {
-		equal(t, list(t, Options{Columns: []string{"title", "done"}, NoHeaders: true}, rows...), "Ж🇩🇪  true\nplain  true\n")
+		equal(t, list(t, Options{Columns: []string{"title", "done"}, NoHeaders: true}, rows...),
+			"Ж🇩🇪  true\nplain  true\n")
 	}
 }
 
 func TestTableAlignsWideText(t *testing.T) {
-	rows := []payment{{title: "日本語", done: true}, {title: "e\u0301te\u0301", done: true}, {title: "Ελλάδα", done: true}, {title: "😀 x", done: true}, {title: "\u202e", done: true}}
+	rows := []payment{{title: "日本語", done: true}, {title: "e\u0301te\u0301", done: true},
+		{title: "Ελλάδα", done: true}, {title: "😀 x", done: true}, {title: "\u202e", done: true}}
 	for line := range strings.Lines(list(t, Options{Columns: []string{"title", "done"}, NoHeaders: true}, rows...)) {
 		before, _, _ := strings.Cut(line, "true")
 		if got := uniseg.StringWidth(before); got != 8 {
@@ -249,7 +269,8 @@ func TestCut(t *testing.T) {
 }
 
 func TestExtremes(t *testing.T) {
-	rows := []payment{{amount: Amount(math.MinInt64, "USD", 2)}, {amount: Amount(math.MaxInt64, "Eth", 18)}, {amount: Amount(0, "X", 30)}}
+	rows := []payment{{amount: Amount(math.MinInt64, "USD", 2)}, {amount: Amount(math.MaxInt64, "Eth", 18)},
+		{amount: Amount(0, "X", 30)}}
 	equal(t, list(t, Options{Columns: []string{"amount"}, NoHeaders: true}, rows...), ""+
 		"-92233720368547758.08                             USD\n"+
 		"                 9.223372036854775807             Eth\n"+
@@ -302,7 +323,8 @@ func TestLongTable(t *testing.T) {
 			wide := width(lines[count+1])
 			for i, line := range lines[1 : count+1] {
 				end := fmt.Sprintf(" %d.%02d EUR", i/100, i%100)
-				if at := strings.Index(line, end); at+len(end) != sums || wide != sums+2+9+2+5 || line[sums+2+9:] != map[bool]string{true: "  true", false: "  false"}[i%2 == 0] {
+				if at := strings.Index(line, end); at+len(end) != sums || wide != sums+2+9+2+5 ||
+					line[sums+2+9:] != map[bool]string{true: "  true", false: "  false"}[i%2 == 0] {
 					t.Fatalf("line %d, above a rule of %d, ends otherwise: %q", i, wide, line[max(len(line)-60, 0):])
 				}
 			}
@@ -317,7 +339,8 @@ func TestTableInParts(t *testing.T) {
 	for i := range 2*partRows + 1 {
 		rows = append(rows, payment{id: fmt.Sprint("wd_", i), amount: Amount(int64(i), "USD", 2)})
 	}
-	rows = append(rows, payment{id: "wd_longest_of_all", order: 1234567890, to: "日本語", amount: Amount(1_000_000_00, "USD", 2), title: "Shoes", done: true})
+	rows = append(rows, payment{id: "wd_longest_of_all", order: 1234567890, to: "日本語",
+		amount: Amount(1_000_000_00, "USD", 2), title: "Shoes", done: true})
 	columns := []string{"to", "order_id", "amount", "id", "done"}
 	last := "日本語  1234567890  1000000.00 USD  wd_longest_of_all  true"
 	for _, again := range []bool{false, true} {
@@ -334,7 +357,8 @@ func TestTableInParts(t *testing.T) {
 		}
 		equal(t, lines[0], "TO        ORDER ID          AMOUNT  ID                 DONE")
 		for i := range rows[:len(rows)-1] {
-			equal(t, lines[1+i], fmt.Sprintf("        %10d  %10s USD  %-17s  false", 0, fmt.Sprintf("%d.%02d", i/100, i%100), fmt.Sprint("wd_", i)))
+			equal(t, lines[1+i], fmt.Sprintf("        %10d  %10s USD  %-17s  false", 0,
+				fmt.Sprintf("%d.%02d", i/100, i%100), fmt.Sprint("wd_", i)))
 		}
 		equal(t, lines[len(rows)], last)
 		equal(t, lines[len(rows)+1], "──────  ──────────  ──────────────  ─────────────────  ─────")
@@ -380,15 +404,17 @@ func TestTableOfRowsThatChange(t *testing.T) {
 		view := payments
 		view.Again = true
 		var b strings.Builder
-		err := view.List(&b, Options{Columns: []string{"id", "amount"}, Width: width}, func(yield func(payment, error) bool) {
-			if passes++; passes == 1 {
-				each(small)(yield)
-				return
-			}
-			if yield(payment{id: "abc", amount: Amount(123456, "Doge", 4)}, nil) && yield(payment{amount: Text("none")}, nil) {
-				yield(payment{}, broken)
-			}
-		})
+		err := view.List(&b, Options{Columns: []string{"id", "amount"}, Width: width},
+			func(yield func(payment, error) bool) {
+				if passes++; passes == 1 {
+					each(small)(yield)
+					return
+				}
+				if yield(payment{id: "abc", amount: Amount(123456, "Doge", 4)}, nil) &&
+					yield(payment{amount: Text("none")}, nil) {
+					yield(payment{}, broken)
+				}
+			})
 		if err != broken || !strings.Contains(b.String(), "12.3456 Doge") || !strings.Contains(b.String(), "none") {
 			t.Errorf("%q: %v", b.String(), err)
 		}

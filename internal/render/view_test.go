@@ -40,10 +40,13 @@ var payments = View[payment]{
 }
 
 var (
-	first = payment{id: "wd_1", order: 4711, to: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", amount: Amount(2500, "USD", 2), title: "Shoes", done: true,
-		steps: []Step{{"created", "2026-05-01T10:00:00Z"}, {"sent", "2026-05-02T11:30:00Z"}}, memo: "=7", json: `{"id":"wd_1","n":1.50}`}
-	second = payment{id: "wd_2", order: 9, to: "rXYZ", amount: Amount(1500000, "Btc", -1), title: "Hüte", json: `{"id":"wd_2","n":12345678901234567890}`}
-	both   = []payment{first, second}
+	first = payment{id: "wd_1", order: 4711, to: "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+		amount: Amount(2500, "USD", 2), title: "Shoes", done: true,
+		steps: []Step{{"created", "2026-05-01T10:00:00Z"},
+			{"sent", "2026-05-02T11:30:00Z"}}, memo: "=7", json: `{"id":"wd_1","n":1.50}`}
+	second = payment{id: "wd_2", order: 9, to: "rXYZ", amount: Amount(1500000, "Btc", -1), title: "Hüte",
+		json: `{"id":"wd_2","n":12345678901234567890}`}
+	both = []payment{first, second}
 )
 
 func list(t *testing.T, o Options, rows ...payment) string {
@@ -100,7 +103,8 @@ func TestCheckRefusesBadOptions(t *testing.T) {
 		{"quiet beside json", Options{Format: JSON, Quiet: true}, ""},
 		{"quiet sorted", Options{Quiet: true, Sort: "id"}, ""},
 		{"format", Options{Format: "xml"}, "jsonl"},
-		{"column", Options{Columns: []string{"id", "name"}}, `"name": use id, order_id, to, amount, amount_minor, amount_currency, title, done, history, memo`},
+		{"column", Options{Columns: []string{"id", "name"}},
+			`"name": use id, order_id, to, amount, amount_minor, amount_currency, title, done, history, memo`},
 		{"no column", Options{Columns: []string{""}}, "use id, order_id"},
 		{"sort", Options{Sort: "-name"}, `"name" in --sort: use id, order_id`},
 		{"sort by nothing", Options{Sort: "-"}, `""`},
@@ -135,13 +139,15 @@ func TestCheckRefusesBadOptions(t *testing.T) {
 		}
 	}
 	plain := View[string]{Columns: []Column[string]{{Name: "a", Cell: Text}}}
-	if plain.Check(Options{Format: JSON}) == nil || plain.Check(Options{Quiet: true}) == nil || plain.Check(Options{Format: CSV}) != nil {
+	if plain.Check(Options{Format: JSON}) == nil || plain.Check(Options{Quiet: true}) == nil ||
+		plain.Check(Options{Format: CSV}) != nil {
 		t.Error("a view without JSON and ids has table and csv, and nothing else")
 	}
 }
 
 func TestNames(t *testing.T) {
-	want := []string{"id", "order_id", "to", "amount", "amount_minor", "amount_currency", "title", "done", "history", "memo"}
+	want := []string{"id", "order_id", "to", "amount", "amount_minor", "amount_currency", "title", "done",
+		"history", "memo"}
 	if got := payments.Names(); !slices.Equal(got, want) {
 		t.Errorf("Names() = %q", got)
 	}
@@ -306,7 +312,8 @@ func TestWriteError(t *testing.T) {
 	}
 	many := slices.Repeat(both, 2000)
 	for name, o := range map[string]Options{
-		"table": {}, "upright": {Width: 30}, "json": {Format: JSON}, "jsonl": {Format: JSONL}, "csv": {Format: CSV}, "yaml": {Format: YAML},
+		"table": {}, "upright": {Width: 30}, "json": {Format: JSON}, "jsonl": {Format: JSONL}, "csv": {Format: CSV},
+		"yaml":  {Format: YAML},
 		"quiet": {Quiet: true}, "jq": {Filter: filter}, "template": {Template: "{{.}}"},
 	} {
 		for _, room := range []int{0, 4} {
@@ -341,7 +348,8 @@ func TestWriteError(t *testing.T) {
 	}
 	// A writer may take fewer bytes and return no error.
 	var failed *WriteError
-	if err := payments.One(short{}, Options{Format: JSON}, first); !errors.As(err, &failed) || !errors.Is(err, io.ErrShortWrite) {
+	if err := payments.One(short{}, Options{Format: JSON}, first); !errors.As(err, &failed) ||
+		!errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("short write: %v", err)
 	}
 }
@@ -443,7 +451,8 @@ func TestMap(t *testing.T) {
 		}
 		equal(t, b.String(), list(t, o, both...))
 	}
-	if without := Map(View[payment]{}, func(w wrapped) payment { return w.inner }); without.ID != nil || without.JSON.Text != nil {
+	if without := Map(View[payment]{}, func(w wrapped) payment { return w.inner }); without.ID != nil ||
+		without.JSON.Text != nil {
 		t.Error("a view without ids or JSON has got them")
 	}
 }
