@@ -90,3 +90,12 @@ func SyncDirectory(dir string) error {
 	}
 	return errors.Join(d.Sync(), d.Close())
 }
+
+// WithoutPath removes the path from an error about a file, because a user may have given a key instead of a
+// path.
+func WithoutPath(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	return err
+}

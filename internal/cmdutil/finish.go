@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/till/internal/config"
+	"example.com/till/internal/metrics"
 	"example.com/till/internal/money"
 	"example.com/till/internal/place"
 	"example.com/till/internal/process"
@@ -221,12 +222,12 @@ func (a *App) Tell(cmd *cobra.Command, f *Finished) {
 	}
 	to := a.outlets(cmd)
 	if to.metrics != "" {
-		err := a.checkMetrics(to.metrics)
+		err := metrics.Check(to.metrics, a.IO.Out, a.IO.Err)
 		if err == nil {
 			err = writeMetrics(to.metrics, *f)
 		}
 		switch {
-		case errors.As(err, new(unlockedError)):
+		case errors.As(err, new(metrics.UnlockedError)):
 			a.warnAfter("the metrics in %s may lack the end of another command: %v", to.metrics, err)
 		case err != nil:
 			a.warnAfter("the metrics were not written to %s: %v", to.metrics, err)
@@ -311,4 +312,58 @@ func (a *App) withoutSecrets() []string {
 		return name == "TILL_API_KEY" || name == "PGPASSWORD" || value != "" && slices.Contains(secrets, value) ||
 			secret.Hide(value, secrets...) != value
 	})
+}
+
+// timestamp returns a time as Prometheus has it.
+func timestamp(t time.Time) string {
+	return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64)
+}
+
+// writeStart records that a command has started. If it is killed, this start has no end.
+func writeStart(path, account, command string, at time.Time) error {
+	return metrics.Change(path, account, command, metrics.Wait, func(m *metrics.File) {
+		success := m.Value(metrics.Success)
+		m.Forget(metrics.Start)
+		m.Forget(metrics.Success)
+		m.Add(metrics.Start, timestamp(at))
+		m.Add(metrics.Success, success)
+	})
+}
+
+// writeMetrics records how a command has ended.
+func writeMetrics(path string, f Finished) error {
+	return metrics.Change(path, f.Account, f.Command, metrics.Wait, f.record)
+}
+
+// record adds the end of a command to a metrics file.
+func (f Finished) record(m *metrics.File) {
+	success := m.Value(metrics.Success)
+	if f.ExitCode == ExitDone {
+		success = timestamp(f.ended)
+	}
+	for _, name := range metrics.Names() {
+		if name != metrics.Unsettled || f.Unsettled != nil { // what is open stays open until it is counted again
+			m.Forget(name)
+		}
+	}
+	m.Add(metrics.Start, timestamp(f.began))
+	m.Add(metrics.Success, success)
+	m.Add(metrics.ExitCode, strconv.Itoa(f.ExitCode))
+	m.Add(metrics.Duration, strconv.FormatFloat(f.Seconds, 'f', 3, 64))
+	m.Add(metrics.Calls, strconv.Itoa(f.Calls))
+	m.Add(metrics.Retries, strconv.Itoa(f.Retries))
+	if n := f.Orders; n != nil {
+		for state, n := range map[string]int{"planned": n.Planned, "sending": n.Sending, "accepted": n.Accepted,
+			"rejected": n.Rejected, "unknown": n.Unknown, "conflict": n.Conflict} {
+			m.Add(metrics.Orders, strconv.Itoa(n), "state", state)
+		}
+	}
+	for _, sum := range f.Amounts {
+		m.Add(metrics.Amount, sum.Minor.String(), "of", sum.Of, "currency", sum.Currency)
+	}
+	if n := f.Unsettled; n != nil {
+		for state, n := range map[string]int{"sending": n.Sending, "unknown": n.Unknown, "conflict": n.Conflict} {
+			m.Add(metrics.Unsettled, strconv.Itoa(n), "state", state)
+		}
+	}
 }

@@ -17,19 +17,11 @@ import (
 	"time"
 
 	"example.com/till/internal/atomicfile"
+	"example.com/till/internal/metrics"
 )
 
-func TestTopicNamesEveryMetric(t *testing.T) {
-	topic, err := os.ReadFile("../cli/help/monitoring.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range metrics() {
-		if !strings.Contains(string(topic), "\n  "+m.name+"\n") {
-			t.Errorf("till help monitoring does not name %s", m.name)
-		}
-	}
-}
+// mostBytes is the size of the largest metrics file.
+const mostBytes = 1 << 20
 
 // TestMetricsAreWhole checks that a reader sees a whole file at any time, while several programs write it.
 func TestMetricsAreWhole(t *testing.T) {
@@ -46,7 +38,8 @@ func TestMetricsAreWhole(t *testing.T) {
 	for range 4 {
 		writers.Go(func() {
 			for range 20 {
-				if err := writeMetrics(path, finished); err != nil && !errors.As(err, new(unlockedError)) { // a slow disk
+				if err := writeMetrics(path, finished); err != nil &&
+					!errors.As(err, new(metrics.UnlockedError)) { // a slow disk
 					t.Error(err)
 				}
 			}
@@ -65,7 +58,8 @@ func TestMetricsOfForeignText(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "till.prom")
 	code := "A\"} 1\nB\\,command=\"x\xff"
 	one := "0.5"
-	finished := Finished{Command: "reseller report", Account: "shop", Amounts: []FinishedAmount{{"rebates", code, &one, big.NewInt(5)}}}
+	finished := Finished{Command: "reseller report", Account: "shop",
+		Amounts: []FinishedAmount{{"rebates", code, &one, big.NewInt(5)}}}
 	for range 2 { // the second time it reads its own lines
 		if err := writeMetrics(path, finished); err != nil {
 			t.Fatal(err)
@@ -91,10 +85,10 @@ func TestMetricsOfForeignText(t *testing.T) {
 
 // TestMetricsOfAnother checks that what till has not written, or not all of it, is left as it is.
 func TestMetricsOfAnother(t *testing.T) {
-	begin := "# HELP " + metricStart + " When.\n"
+	begin := "# HELP " + metrics.Start + " When.\n"
 	for name, text := range map[string]string{
 		"another program": "node_load1 0.5\n",
-		"too large":       begin + strings.Repeat("# more\n", mostMetrics/7),
+		"too large":       begin + strings.Repeat("# more\n", mostBytes/7),
 	} {
 		path := filepath.Join(t.TempDir(), "till.prom")
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -109,8 +103,11 @@ func TestMetricsOfAnother(t *testing.T) {
 	}
 	for name, occupy := range map[string]func(string) error{
 		"a directory": func(path string) error { return os.Mkdir(path, 0o700) },
-		"a pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) }, // opening it would wait for a reader
-		"a loop":      func(path string) error { return os.Symlink(path, path) },
+		"a pipe": func(path string) error {
+			return syscall.Mkfifo(path,
+				0o600)
+		}, // opening it would wait for a reader
+		"a loop": func(path string) error { return os.Symlink(path, path) },
 	} {
 		path := filepath.Join(t.TempDir(), "till.prom")
 		if err := occupy(path); err != nil {
@@ -137,10 +134,11 @@ func TestMetricsOfManyAreKept(t *testing.T) {
 	var writers sync.WaitGroup
 	for i := range commands {
 		writers.Go(func() {
-			f := Finished{Account: fmt.Sprint("shop", i%2), Command: fmt.Sprint("command ", i), began: time.Unix(1, 0), ended: end(i)}
+			f := Finished{Account: fmt.Sprint("shop", i%2), Command: fmt.Sprint("command ", i),
+				began: time.Unix(1, 0), ended: end(i)}
 			for range rounds {
-				// On a busy machine, eight commands that write all the time keep one waiting longer than metricsLock.
-				if err := changeMetrics(path, f.Account, f.Command, time.Hour, f.record); err != nil {
+				// On a busy machine, eight commands that write all the time keep one waiting longer than metrics.Wait.
+				if err := metrics.Change(path, f.Account, f.Command, time.Hour, f.record); err != nil {
 					t.Error(err)
 				}
 			}
@@ -148,11 +146,13 @@ func TestMetricsOfManyAreKept(t *testing.T) {
 	}
 	writers.Wait()
 	for i := range commands {
-		m, err := readMetrics(path, fmt.Sprint("shop", i%2), fmt.Sprint("command ", i))
+		var got string
+		err := metrics.Change(path, fmt.Sprint("shop", i%2), fmt.Sprint("command ", i), time.Hour,
+			func(m *metrics.File) { got = m.Value(metrics.Success) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.value(metricSuccess); got != timestamp(end(i)) {
+		if got != timestamp(end(i)) {
 			t.Errorf("the last success of command %d is %s", i, got)
 		}
 	}
@@ -169,7 +169,8 @@ func TestMetricsOfALockedFile(t *testing.T) {
 	}
 	defer unlock()
 	err = writeMetrics(path, Finished{Command: "payout apply", ExitCode: ExitUnknown})
-	if !errors.As(err, new(unlockedError)) || !errors.Is(err.(unlockedError).error, atomicfile.ErrLocked) {
+	if !errors.As(err, new(metrics.UnlockedError)) ||
+		!errors.Is(err.(metrics.UnlockedError).Err, atomicfile.ErrLocked) {
 		t.Errorf("got %v", err)
 	}
 	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), `command="payout apply"} 20`) {
@@ -181,7 +182,8 @@ func TestMetricsOfALockedFile(t *testing.T) {
 // orders.
 func TestMetricsOfTwoAccounts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "till.prom")
-	shop := Finished{Account: "shop", Command: "payout apply", ExitCode: ExitUnknown, Unsettled: &FinishedUnsettled{Unknown: 3}}
+	shop := Finished{Account: "shop", Command: "payout apply", ExitCode: ExitUnknown,
+		Unsettled: &FinishedUnsettled{Unknown: 3}}
 	cafe := Finished{Account: "cafe", Command: "payout apply", ended: time.Unix(9, 0), Unsettled: &FinishedUnsettled{}}
 	if err := errors.Join(writeMetrics(path, shop), writeMetrics(path, cafe)); err != nil {
 		t.Fatal(err)
@@ -209,7 +211,8 @@ func TestMetricsOfTwoAccounts(t *testing.T) {
 func TestMetricsWithoutAccount(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "till.prom")
 	const code = `till_last_exit_code{file="till.prom",command="payout apply"} 11` + "\n"
-	good := Finished{Account: "shop", Command: "payout apply", ended: time.Unix(9, 0), Unsettled: &FinishedUnsettled{Unknown: 1}}
+	good := Finished{Account: "shop", Command: "payout apply", ended: time.Unix(9, 0),
+		Unsettled: &FinishedUnsettled{Unknown: 1}}
 	bad := Finished{Command: "payout apply", ExitCode: ExitConfig}
 	another := Finished{Account: "shop", Command: "journal check", Unsettled: &FinishedUnsettled{Unknown: 1}}
 	for i, c := range []struct {
@@ -223,7 +226,8 @@ func TestMetricsWithoutAccount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(text), code) != c.bad || !strings.Contains(string(text), `,account="shop",command="payout apply"} 9.000`) ||
+		if strings.Contains(string(text), code) != c.bad ||
+			!strings.Contains(string(text), `,account="shop",command="payout apply"} 9.000`) ||
 			!strings.Contains(string(text), `till_unsettled_orders{file="till.prom",account="shop",state="unknown"} 1`) {
 			t.Errorf("after %d:\n%s", i, text)
 		}
@@ -243,7 +247,8 @@ func TestMetricsOfEarlierVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Count(string(text), metricSuccess+"{") != 1 || !strings.Contains(string(text), metricSuccess+`{file="till.prom",account="shop",command="payout apply"} 7.000`) {
+	if strings.Count(string(text), metrics.Success+"{") != 1 ||
+		!strings.Contains(string(text), metrics.Success+`{file="till.prom",account="shop",command="payout apply"} 7.000`) {
 		t.Errorf("it is\n%s", text)
 	}
 }
@@ -257,17 +262,19 @@ func TestLargeMetrics(t *testing.T) {
 		return errors.Join(writeMetrics(path, Finished{Command: "reseller report", Amounts: []FinishedAmount{amount}}),
 			writeStart(path, "", "reseller report", time.Unix(1, 0)))
 	}
-	if err := errors.Join(writeMetrics(path, Finished{Command: "payout apply", ended: time.Unix(9, 0)}), report(200<<10)); err != nil {
+	if err := errors.Join(writeMetrics(path, Finished{Command: "payout apply", ended: time.Unix(9, 0)}),
+		report(200<<10)); err != nil {
 		t.Fatal(err)
 	}
-	if err := report(mostMetrics); err == nil || !strings.Contains(err.Error(), "they are larger than 1024 KiB") {
+	if err := report(mostBytes); err == nil || !strings.Contains(err.Error(), "they are larger than 1024 KiB") {
 		t.Errorf("got %v", err)
 	}
-	m, err := readMetrics(path, "", "payout apply")
+	var got string
+	err := metrics.Change(path, "", "payout apply", time.Hour, func(m *metrics.File) { got = m.Value(metrics.Success) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := m.value(metricSuccess); got != "9.000" {
+	if got != "9.000" {
 		t.Errorf("the last success of the other command is %s", got)
 	}
 }

@@ -134,12 +134,3 @@ func Content(text []byte) func(io.Writer) error {
 		return err
 	}
 }
-
-// WithoutPath removes the path from an error about a file, because a user may have given a key instead of a
-// path.
-func WithoutPath(err error) error {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err
-	}
-	return err
-}

@@ -11,8 +11,10 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/config"
 	"example.com/till/internal/inprocess"
+	"example.com/till/internal/metrics"
 	"example.com/till/internal/money"
 	"example.com/till/internal/period"
 	"example.com/till/internal/render"
@@ -64,7 +66,7 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 		Screen:    terminal.Of(a.IO.Out) != nil,
 	}
 	if to := a.outlets(cmd); to.metrics != "" {
-		if err := a.checkMetrics(to.metrics); err != nil {
+		if err := metrics.Check(to.metrics, a.IO.Out, a.IO.Err); err != nil {
 			a.warnAfter("the metrics are not written to %s: %v", to.metrics, err)
 			s.Metrics = ""
 		}
@@ -165,7 +167,7 @@ func certificates(path string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, &config.Error{Msg: fmt.Sprintf("the certificate authorities of ca_file cannot be read: %v",
-			WithoutPath(err)), Err: err}
+			atomicfile.WithoutPath(err)), Err: err}
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 
+	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -178,7 +179,7 @@ func readInput(s *cmdutil.Session, name string) (json.RawMessage, error) {
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, cmdutil.UsageError(fmt.Sprintf("--input: %v", cmdutil.WithoutPath(err)),
+			return nil, cmdutil.UsageError(fmt.Sprintf("--input: %v", atomicfile.WithoutPath(err)),
 				"name a file that can be read, or - for standard input")
 		}
 		defer file.Close()
@@ -190,7 +191,7 @@ func readInput(s *cmdutil.Session, name string) (json.RawMessage, error) {
 		return nil, s.Ctx.Err()
 	}
 	if err != nil {
-		return nil, cmdutil.UsageError(fmt.Sprintf("--input: %v", cmdutil.WithoutPath(err)),
+		return nil, cmdutil.UsageError(fmt.Sprintf("--input: %v", atomicfile.WithoutPath(err)),
 			"name a file that can be read, or - for standard input")
 	}
 	if len(text) > maxInput {

@@ -196,7 +196,7 @@ func unwritten(name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return cmdutil.UsageError(fmt.Sprintf("the signature %s cannot be written: %v", name, cmdutil.WithoutPath(err)),
+	return cmdutil.UsageError(fmt.Sprintf("the signature %s cannot be written: %v", name, atomicfile.WithoutPath(err)),
 		"name another file with --out")
 }
 

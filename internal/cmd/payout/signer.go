@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/terminal"
@@ -65,7 +66,7 @@ const maxKey = 64 << 10
 func readKey(name string) ([]byte, os.FileInfo, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, nil, unusable(name, cmdutil.WithoutPath(err))
+		return nil, nil, unusable(name, atomicfile.WithoutPath(err))
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -73,10 +74,10 @@ func readKey(name string) ([]byte, os.FileInfo, error) {
 		err = errors.New("it is not a regular file")
 	}
 	if err != nil {
-		return nil, nil, unusable(name, cmdutil.WithoutPath(err))
+		return nil, nil, unusable(name, atomicfile.WithoutPath(err))
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxKey))
-	return text, info, unusable(name, cmdutil.WithoutPath(err))
+	return text, info, unusable(name, atomicfile.WithoutPath(err))
 }
 
 // askPassphrase asks a person for the passphrase of a key, without echo.
