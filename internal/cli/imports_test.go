@@ -17,38 +17,65 @@ func TestImports(t *testing.T) {
 	const box = till + "pkg/api/sandbox/internal/"
 	// noun has the packages that the package of each noun of the command line may import. None may import
 	// another noun's.
-	noun := []string{till + "internal/cmdutil", till + "internal/orders", till + "internal/near", till + "internal/views", till + "internal/render", till + "internal/money", till + "pkg/api", till + "pkg/payout", till + "pkg/payout/approval",
+	noun := []string{till + "internal/cmdutil", till + "internal/orders", till + "internal/near", till + "internal/views",
+		till + "internal/render", till + "internal/money", till + "pkg/api", till + "pkg/payout",
+		till + "pkg/payout/approval",
 		"github.com/spf13/cobra", "github.com/spf13/pflag"}
 	allowed := map[string][]string{
-		"cmd/till":           {till + "internal/cli"},
-		"pkg/api":            {till + "internal/secret", "github.com/go-resty/resty/v2", "github.com/go-json-experiment/json"},
-		"pkg/api/sandbox":    {box + "checkout", box + "fault", box + "money", box + "refusal", box + "requestlog", box + "seed", box + "store", box + "webhook", box + "wire", "go.yaml.in/yaml/v3"},
-		"internal/near":      {},
-		"internal/period":    {till + "internal/config", till + "internal/near", till + "internal/report"},
-		"internal/progress":  {till + "internal/render", till + "internal/terminal"},
-		"internal/render":    {till + "internal/near", "github.com/olekukonko/tablewriter", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/ansi", "github.com/mattn/go-runewidth", "github.com/muesli/termenv", "github.com/rivo/uniseg", "go.yaml.in/yaml/v3"},
-		"internal/config":    {till + "internal/atomicfile", till + "internal/near", "github.com/spf13/viper", "github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
-		"internal/money":     {till + "internal/near", till + "pkg/api", till + "internal/address"},
-		"internal/report":    {till + "pkg/api", till + "internal/money"},
-		"pkg/payout":         {till + "internal/atomicfile", till + "internal/near", till + "pkg/api", till + "internal/address", till + "internal/money", till + "internal/journal", till + "internal/planfile", till + "pkg/payout/approval", till + "pkg/payout/order", "github.com/go-json-experiment/json", "golang.org/x/crypto/ssh", "golang.org/x/time/rate"},
-		"internal/cli":       nil, // all of these; a check below allows only cmd/till to import it
-		"internal/views":     {till + "internal/money", till + "internal/render", till + "pkg/api", till + "pkg/payout", till + "pkg/payout/approval"},
+		"cmd/till": {till + "internal/cli"},
+		"pkg/api": {till + "internal/secret", "github.com/go-resty/resty/v2",
+			"github.com/go-json-experiment/json"},
+		"pkg/api/sandbox": {box + "checkout", box + "fault", box + "money", box + "refusal", box + "requestlog",
+			box + "seed", box + "store", box + "webhook", box + "wire", "go.yaml.in/yaml/v3"},
+		"internal/near":     {},
+		"internal/period":   {till + "internal/config", till + "internal/near", till + "internal/report"},
+		"internal/progress": {till + "internal/render", till + "internal/terminal"},
+		"internal/render": {till + "internal/near", "github.com/olekukonko/tablewriter",
+			"github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/ansi", "github.com/mattn/go-runewidth",
+			"github.com/muesli/termenv", "github.com/rivo/uniseg", "go.yaml.in/yaml/v3"},
+		"internal/config": {till + "internal/atomicfile", till + "internal/near", "github.com/spf13/viper",
+			"github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys",
+			till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
+		"internal/money":  {till + "internal/near", till + "pkg/api", till + "internal/address"},
+		"internal/report": {till + "pkg/api", till + "internal/money"},
+		"pkg/payout": {till + "internal/atomicfile", till + "internal/near", till + "pkg/api",
+			till + "internal/address", till + "internal/money", till + "internal/journal", till + "internal/planfile",
+			till + "pkg/payout/approval", till + "pkg/payout/order", "github.com/go-json-experiment/json",
+			"golang.org/x/crypto/ssh", "golang.org/x/time/rate"},
+		"internal/cli": nil, // all of these; a check below allows only cmd/till to import it
+		"internal/views": {till + "internal/money", till + "internal/render", till + "pkg/api", till + "pkg/payout",
+			till + "pkg/payout/approval"},
 		"internal/inprocess": {},
 		"internal/metrics":   {till + "internal/atomicfile"},
-		"internal/orders":    {till + "internal/cmdutil", till + "internal/config", till + "internal/money", till + "internal/render", till + "internal/views", till + "pkg/api", till + "pkg/payout", "github.com/spf13/cobra"},
-		"internal/cmdutil": {till + "internal/atomicfile", till + "internal/inprocess", till + "internal/metrics", till + "internal/near", till + "internal/place", till + "internal/config", till + "internal/money", till + "internal/period", till + "internal/process", till + "internal/progress", till + "internal/render", till + "internal/secret",
-			till + "internal/terminal", till + "internal/views", till + "pkg/api", till + "pkg/api/sandbox", till + "pkg/payout", till + "pkg/payout/approval",
-			"github.com/itchyny/gojq", "github.com/jackc/pgx/v5/pgconn", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
-		"internal/cmd/api":      slices.Concat(noun, []string{till + "internal/atomicfile", till + "pkg/api/sandbox", "github.com/go-json-experiment/json"}),
-		"internal/cmd/config":   slices.Concat(noun, []string{till + "internal/config", till + "internal/address", till + "internal/terminal", "golang.org/x/term"}),
-		"internal/cmd/invoice":  noun,
-		"internal/cmd/journal":  slices.Concat(noun, []string{till + "internal/config", till + "internal/place"}),
-		"internal/cmd/payout":   slices.Concat(noun, []string{till + "internal/progress", till + "internal/atomicfile", till + "internal/config", till + "internal/planfile", till + "internal/terminal", "golang.org/x/crypto/ssh", "golang.org/x/term"}),
-		"internal/cmd/reseller": slices.Concat(noun, []string{till + "internal/period", till + "internal/report", "golang.org/x/sync"}),
-		"internal/cmd/sandbox":  slices.Concat(noun, []string{till + "internal/period", till + "internal/config", till + "internal/process", till + "internal/terminal", till + "pkg/api/sandbox", "github.com/go-json-experiment/json", "go.yaml.in/yaml/v3"}),
+		"internal/orders": {till + "internal/cmdutil", till + "internal/config", till + "internal/money",
+			till + "internal/render", till + "internal/views", till + "pkg/api", till + "pkg/payout", "github.com/spf13/cobra"},
+		"internal/cmdutil": {till + "internal/atomicfile", till + "internal/inprocess", till + "internal/metrics",
+			till + "internal/near", till + "internal/place", till + "internal/config", till + "internal/money",
+			till + "internal/period", till + "internal/process", till + "internal/progress", till + "internal/render",
+			till + "internal/secret",
+			till + "internal/terminal", till + "internal/views", till + "pkg/api", till + "pkg/api/sandbox", till + "pkg/payout",
+			till + "pkg/payout/approval",
+			"github.com/itchyny/gojq", "github.com/jackc/pgx/v5/pgconn", "github.com/spf13/cobra", "github.com/spf13/pflag",
+			"golang.org/x/term"},
+		"internal/cmd/api": slices.Concat(noun,
+			[]string{till + "internal/atomicfile", till + "pkg/api/sandbox", "github.com/go-json-experiment/json"}),
+		"internal/cmd/config": slices.Concat(noun,
+			[]string{till + "internal/config", till + "internal/address", till + "internal/terminal", "golang.org/x/term"}),
+		"internal/cmd/invoice": noun,
+		"internal/cmd/journal": slices.Concat(noun, []string{till + "internal/config", till + "internal/place"}),
+		"internal/cmd/payout": slices.Concat(noun,
+			[]string{till + "internal/progress", till + "internal/atomicfile", till + "internal/config",
+				till + "internal/planfile", till + "internal/terminal", "golang.org/x/crypto/ssh", "golang.org/x/term"}),
+		"internal/cmd/reseller": slices.Concat(noun,
+			[]string{till + "internal/period", till + "internal/report", "golang.org/x/sync"}),
+		"internal/cmd/sandbox": slices.Concat(noun,
+			[]string{till + "internal/period", till + "internal/config", till + "internal/process", till + "internal/terminal",
+				till + "pkg/api/sandbox", "github.com/go-json-experiment/json", "go.yaml.in/yaml/v3"}),
 		"internal/cmd/withdraw": noun,
 
-		"tools/bench": {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json", "github.com/go-resty/resty/v2", "modernc.org/sqlite"},
+		"tools/measure": {},
+		"tools/bench": {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json",
+			"github.com/go-resty/resty/v2", "modernc.org/sqlite"},
 
 		// The sandbox's internal packages, from the lowest to the highest. None imports pkg/api: the contract
 		// is written twice.
@@ -64,29 +91,39 @@ func TestImports(t *testing.T) {
 
 		"internal/tokentest": {"golang.org/x/crypto/ssh"}, // only for tests
 
-		"pkg/payout/order":           {till + "internal/address", till + "pkg/api"},
-		"internal/journal":           {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place", till + "internal/secret", till + "pkg/api", till + "pkg/payout/approval", till + "pkg/payout/order"},
-		"pkg/payout/approval":        {till + "pkg/api", "github.com/hiddeco/sshsig", "golang.org/x/crypto/ssh", "golang.org/x/text/unicode/norm"},
-		"internal/place":             {},
-		"internal/planfile":          {till + "internal/money", till + "pkg/api", "github.com/go-json-experiment/json"},
-		"internal/secret":            {},
-		"internal/process":           {"golang.org/x/sys"},
-		"internal/terminal":          {"golang.org/x/sys", "golang.org/x/term"},
-		"internal/atomicfile":        {"golang.org/x/sys"},
-		"internal/address":           {"github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto/sha3"},
-		"pkg/schema":                 {},
-		"internal/schemagen":         {},                                                                     // only for tests
-		"internal/journal/pgtest":    {"github.com/jackc/pgx/v5"},                                            // only for tests
-		"pkg/api/internal/described": {till + "pkg/api/sandbox", "github.com/santhosh-tekuri/jsonschema/v6"}, // only for tests
-		"e2e/chromium":               {},                                                                     // only for tests
-		"e2e/torture":                {},                                                                     // only tests, from the outside
-		"e2e/overlay":                {},                                                                     // only for tests
-		"e2e/powercut":               {},
-		"e2e/powercut/tape":          {"modernc.org/sqlite", "modernc.org/libc"},
-		"e2e/powercut/workload":      {till + "e2e/powercut/tape", till + "pkg/api", till + "pkg/api/sandbox", till + "pkg/payout", "github.com/go-json-experiment/json"},
-		"e2e/explore":                {}, // only tests
-		"e2e/openapi":                {}, // likewise
-		"e2e/misbehave":              {}, // likewise
+		"pkg/payout/order": {till + "internal/address", till + "pkg/api"},
+		"internal/journal": {till + "internal/atomicfile", "modernc.org/sqlite", "github.com/jackc/pgx/v5",
+			"golang.org/x/sys", till + "internal/address", till + "internal/money", till + "internal/place",
+			till + "internal/secret", till + "pkg/api", till + "pkg/payout/approval", till + "pkg/payout/order"},
+		"pkg/payout/approval": {till + "pkg/api", "github.com/hiddeco/sshsig", "golang.org/x/crypto/ssh",
+			"golang.org/x/text/unicode/norm"},
+		"internal/place":      {},
+		"internal/planfile":   {till + "internal/money", till + "pkg/api", "github.com/go-json-experiment/json"},
+		"internal/secret":     {},
+		"internal/process":    {"golang.org/x/sys"},
+		"internal/terminal":   {"golang.org/x/sys", "golang.org/x/term"},
+		"internal/atomicfile": {"golang.org/x/sys"},
+		"internal/address":    {"github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto/sha3"},
+		"pkg/schema":          {},
+		"internal/schemagen":  {},
+		// only for tests
+		"internal/journal/pgtest": {"github.com/jackc/pgx/v5"},
+		// only for tests
+		"pkg/api/internal/described": {till + "pkg/api/sandbox", "github.com/santhosh-tekuri/jsonschema/v6"},
+		// only for tests
+		"e2e/chromium": {},
+		// only for tests
+		"e2e/torture": {},
+		// only tests, from the outside
+		"e2e/overlay": {},
+		// only for tests
+		"e2e/powercut":      {},
+		"e2e/powercut/tape": {"modernc.org/sqlite", "modernc.org/libc"},
+		"e2e/powercut/workload": {till + "e2e/powercut/tape", till + "pkg/api", till + "pkg/api/sandbox",
+			till + "pkg/payout", "github.com/go-json-experiment/json"},
+		"e2e/explore":   {}, // only tests
+		"e2e/openapi":   {}, // likewise
+		"e2e/misbehave": {}, // likewise
 	}
 	for _, p := range listPackages(t) {
 		name := strings.TrimPrefix(p.ImportPath, till)
@@ -102,7 +139,9 @@ func TestImports(t *testing.T) {
 			if imported == till+"internal/cli" && name != "cmd/till" {
 				t.Errorf("%s imports internal/cli, which only cmd/till may", name)
 			}
-			if apart := strings.HasPrefix(imported, till+"e2e/") || strings.HasPrefix(imported, till+"tools/"); apart && !strings.HasPrefix(name, "e2e/") && !strings.HasPrefix(name, "tools/") {
+			if apart := strings.HasPrefix(imported, till+"e2e/") ||
+				strings.HasPrefix(imported, till+"tools/"); apart && !strings.HasPrefix(name, "e2e/") &&
+				!strings.HasPrefix(name, "tools/") {
 				t.Errorf("%s imports %s, and nothing of the product may", name, imported)
 			}
 			if imported == till+"internal/journal" && name != "pkg/payout" {
@@ -128,7 +167,8 @@ func TestSDKDependsOnLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dep := range strings.Fields(string(out)) {
-		for _, banned := range []string{"spf13", "charmbracelet", "tablewriter", "gojq", "keyring", "till/internal", "till/pkg/api/sandbox"} {
+		for _, banned := range []string{"spf13", "charmbracelet", "tablewriter", "gojq", "keyring", "till/internal",
+			"till/pkg/api/sandbox"} {
 			if strings.Contains(dep, banned) && dep != "example.com/till/internal/secret" {
 				t.Errorf("pkg/api brings %s along", dep)
 			}
