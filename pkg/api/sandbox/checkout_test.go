@@ -343,59 +343,6 @@ func TestPageMethods(t *testing.T) {
 	same(t, at(t, b.get(invoicePath+"?id="+id), "status"), `"Awaiting"`)
 }
 
-// TestPageOrigin checks that a link from any site opens a page. Other requests from another site, and its
-// forms, are refused.
-func TestPageOrigin(t *testing.T) {
-	b := newBox(t)
-	page := "/invoice/" + b.create(invoicePath, shopInvoice("https://shop.example/"))
-	const navigate, document = "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"
-	for _, test := range []struct {
-		headers      []string
-		shown, takes bool
-	}{
-		{nil, true, true},
-		{[]string{"Origin: http://localhost:80"}, true, true},
-		{[]string{"Sec-Fetch-Site: same-origin", navigate, document, "Origin: http://localhost:80"}, true, true},
-		{[]string{"Sec-Fetch-Site: none", navigate, document}, true, true},
-		{[]string{"Sec-Fetch-Site: cross-site", navigate, document}, true, false},
-		{[]string{"Sec-Fetch-Site: same-site", navigate, document}, true, false},
-		{[]string{"Sec-Fetch-Site: cross-site", navigate, document, "Origin: null"}, true, false},
-		{[]string{"Sec-Fetch-Site: cross-site", navigate, "Sec-Fetch-Dest: iframe"}, false, false},
-		{[]string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: cors", "Sec-Fetch-Dest: empty"}, false, false},
-		{[]string{"Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: image"}, false, false},
-		{[]string{"Sec-Fetch-Site: cross-site"}, false, false},
-		{[]string{"Origin: https://shop.example"}, false, false},
-		{[]string{"Origin: http://localhost:81"}, false, false},
-		{[]string{"Origin: null"}, false, false},
-	} {
-		for _, method := range []string{"GET", "HEAD"} {
-			want := 403
-			if test.shown {
-				want = 200
-			}
-			if w := b.visit(method, page, test.headers...); w.Code != want {
-				t.Errorf("%s with %q: %d, want %d", method, test.headers, w.Code, want)
-			}
-		}
-		id := b.create(invoicePath, shopInvoice("https://shop.example/"))
-		w, status := b.visit("POST", "/invoice/"+id+"/pay", test.headers...), `"Paid"`
-		if test.takes {
-			b.leads(w, "https://shop.example/")
-		} else {
-			b.shows(w, 403, "<h1>Refused</h1>")
-			status = `"Awaiting"`
-		}
-		same(t, at(t, b.get(invoicePath+"?id="+id), "status"), status)
-	}
-	// The interface cannot be visited like a page.
-	b.refused(b.visit("GET", "/api/invoice", "Sec-Fetch-Site: cross-site", navigate, document), 403, "cross_origin")
-
-	r := httptest.NewRequest("GET", "http://shop.example"+page, nil)
-	w := b.do(r)
-	b.shows(w, 403, "<h1>Refused</h1>", "shop.example")
-	b.hides(w, "Order")
-}
-
 // TestOnlyOneOfManyClicksPays checks that if many push the button at the same time, one of them pays and all
 // are redirected.
 func TestOnlyOneOfManyClicksPays(t *testing.T) {

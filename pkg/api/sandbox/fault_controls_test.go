@@ -1,0 +1,285 @@
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+func TestFaultControls(t *testing.T) {
+	b := newBox(t)
+	same(t, b.get("/sandbox/faults"), `[]`)
+	same(t, b.post("/sandbox/faults", `{"do":"html"}`),
+		`{"id":"1","on":"*","do":"html","rate":1,"times":0,"match":{},"seed":1,"seen":0,"fired":0}`)
+	same(t, b.post("/sandbox/faults", `{"do":"delay=2s","on":"POST /api/invoice","rate":0.25,"times":3,`+
+		`"match":{"title":"","currency.Fiat":"Usd"},"seed":9}`),
+		`{"id":"2","on":"POST /api/invoice","do":"delay=2s","rate":0.25,"times":3,"match":{"title":"",`+
+			`"currency.Fiat":"Usd"},"seed":9,"seen":0,"fired":0}`)
+	b.send("GET", "/api/invites", "")
+	same(t, at(t, b.get("/sandbox/faults"), 0, "fired"), `1`)
+	for body, name := range map[string]string{
+		`{}`: "do", `{"do":1}`: "do", `{"do":"html","rate":0}`: "rate", `{"do":"html","rate":"1"}`: "rate",
+		`{"do":"html","rate":1.5}`: "rate", `{"do":"html","rate":-1}`: "rate", `{"do":"html","rate":1e999}`: "rate",
+		`{"do":"html","times":-1}`: "times", `{"do":"html","times":1.5}`: "times", `{"do":"html","seed":-1}`: "seed",
+		`{"do":"html","match":{"a":1}}`: "match.a", `{"do":"html","match":[]}`: "match",
+		`{"do":"html","match":{"a":"1","a":"2"}}`: "match.a", `{"do":"html","on":"GET /sandbox/dump"}`: "on",
+		`{"do":"html","id":"7"}`: "id", `{"do":"html","fired":7}`: "fired",
+		`{"do":"html","match":{"":""}}`: "match",
+		`{"do":"body","body":"?"}`:      "body",
+		`{"do":"body","body":1}`:        "body", `{"do":"html","body":"eA=="}`: "body",
+	} {
+		b.refused(b.send("POST", "/sandbox/faults", body), 400, "invalid_body", name)
+	}
+	b.refused(b.send("POST", "/sandbox/faults/clear", `{"id":"3"}`), 404, "not_found", "3")
+	b.refused(b.send("POST", "/sandbox/faults/clear", `{"id":3}`), 400, "invalid_body", "id")
+	same(t, at(t, b.post("/sandbox/faults/clear", `{"id":"1"}`), 0, "id"), `"1"`)
+	same(t, at(t, b.post("/sandbox/faults/clear", `{}`), 0, "id"), `"2"`)
+	same(t, b.post("/sandbox/faults/clear", `{}`), `[]`)
+}
+
+func TestCheckFault(t *testing.T) {
+	for _, do := range []string{"refuse", "drop-before", "drop-after", "truncate", "delay=2s", "delay=10m",
+		"delay=1ns", "status=200", "status=599", "status=503,bare", "status=429,retry-after=5",
+		"status=503,retry-after=0,bare", "html", "html=502", "deliver-twice", "stale-list=10m", "stale-list=7d",
+		"body", "lose-callback", "delay-callback=10m"} {
+		if f, err := sandbox.CheckFault(sandbox.Fault{Do: do}); err != nil || f.On != "*" || f.Rate != 1 {
+			t.Errorf("%s: %+v, %v", do, f, err)
+		}
+	}
+	nan := 0.0
+	nan /= nan
+	for _, c := range []struct {
+		f           sandbox.Fault
+		field, says string
+	}{
+		{sandbox.Fault{}, "do", "drop-after"},
+		{sandbox.Fault{Do: "drop"}, "do", "drop-after"},
+		{sandbox.Fault{Do: "Refuse"}, "do", "Refuse"},
+		{sandbox.Fault{Do: "refuse="}, "do", "takes no value"},
+		{sandbox.Fault{Do: "drop-after=1"}, "do", "takes no value"},
+		{sandbox.Fault{Do: "delay"}, "do", "delay"},
+		{sandbox.Fault{Do: "delay=2"}, "do", "delay=2"},
+		{sandbox.Fault{Do: "html", Match: map[string]string{"a..b": "1"}}, "match", "blank"},
+		{sandbox.Fault{Do: "html", Match: map[string]string{".a": "1"}}, "match", "blank"},
+		{sandbox.Fault{Do: "html", On: "post /api/invoice"}, "on", `"POST /api/invoice"`},
+		{sandbox.Fault{Do: "delay=0s"}, "do", "0s"},
+		{sandbox.Fault{Do: "delay=-1s"}, "do", "-1s"},
+		{sandbox.Fault{Do: "delay=10m1s"}, "do", "10m"},
+		{sandbox.Fault{Do: "delay=999999h999999h"}, "do", "delay"},
+		{sandbox.Fault{Do: "status"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "status="}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "status=199"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "status=600"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "status=+50"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "status=0503"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "status=503,"}, "do", "bare or retry-after=5"},
+		{sandbox.Fault{Do: "status=503, bare"}, "do", "bare or retry-after=5"},
+		{sandbox.Fault{Do: "status=503,bare,bare"}, "do", "there twice"},
+		{sandbox.Fault{Do: "status=503,retry-after=1,retry-after=1"}, "do", "there twice"},
+		{sandbox.Fault{Do: "status=503,retry-after"}, "do", "bare or retry-after=5"},
+		{sandbox.Fault{Do: "status=503,retry-after="}, "do", "0 to 86400"},
+		{sandbox.Fault{Do: "status=503,retry-after=-1"}, "do", "0 to 86400"},
+		{sandbox.Fault{Do: "status=503,retry-after=86401"}, "do", "0 to 86400"},
+		{sandbox.Fault{Do: "deliver-twice=2"}, "do", "takes no value"},
+		{sandbox.Fault{Do: "stale-list"}, "do", "30s, 15m, 36h or 7d"},
+		{sandbox.Fault{Do: "stale-list=0s"}, "do", "30s, 15m, 36h or 7d"},
+		{sandbox.Fault{Do: "stale-list=1ms"}, "do", "30s, 15m, 36h or 7d"},
+		{sandbox.Fault{Do: "stale-list=10m", On: createOp}, "on",
+			"POST /api/merchant_withdrawal/list, POST /api/reseller/invoice/list, " +
+				"POST /api/reseller/withdraw/list, or *"},
+		{sandbox.Fault{Do: "lose-callback=1"}, "do", "takes no value"},
+		{sandbox.Fault{Do: "delay-callback=1"}, "do", "30s, 15m, 36h or 7d"},
+		{sandbox.Fault{Do: "lose-callback", On: createOp}, "on", "leave it out"},
+		{sandbox.Fault{Do: "body=x"}, "do", "takes no value"},
+		{sandbox.Fault{Do: "html", Body: []byte("x")}, "body", "leave it out"},
+		{sandbox.Fault{Do: "body", Body: make([]byte, 1<<20+1)}, "body", "1048576"},
+		{sandbox.Fault{Do: "html="}, "do", "200 to 599"},
+		{sandbox.Fault{Do: "html=502,bare"}, "do", "200 to 599"},
+		{sandbox.Fault{Do: strings.Repeat("x", 1000)}, "do", "xxx..."},
+		{sandbox.Fault{Do: "html", On: "POST /api/merchant_withdrawal/crate"}, "on",
+			`"POST /api/merchant_withdrawal/create"`},
+		{sandbox.Fault{Do: "html", On: "/api/invoice"}, "on", `"GET /api/invoice"`},
+		{sandbox.Fault{Do: "html", On: "POST /api/reseller/withdrawal/list"}, "on",
+			`"POST /api/reseller/withdraw/list"`},
+		{sandbox.Fault{Do: "html", On: "withdraw create"}, "on", "write a method and a path"},
+		{sandbox.Fault{Do: "html", On: strings.Repeat("x", 100_000)}, "on", "write a method and a path"},
+		{sandbox.Fault{Do: "html", Rate: 1.01}, "rate", "1.01"},
+		{sandbox.Fault{Do: "html", Rate: -0.5}, "rate", "-0.5"},
+		{sandbox.Fault{Do: "html", Rate: nan}, "rate", "NaN"},
+		{sandbox.Fault{Do: "html", Times: -1}, "times", "-1"},
+		{sandbox.Fault{Do: "html", Seed: -1}, "seed", "-1"},
+		{sandbox.Fault{Do: "html", Match: map[string]string{" ": "x"}}, "match", "field"},
+	} {
+		_, err := sandbox.CheckFault(c.f)
+		wrong, ok := errors.AsType[*sandbox.FaultError](err)
+		if !ok || wrong.Field != c.field || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: %v", c.f, err)
+		}
+		if _, err := sandbox.New(sandbox.WithFault(c.f)); err == nil {
+			t.Errorf("%+v is an option", c.f)
+		}
+	}
+}
+
+// TestDelayedRequestTakesEffectLate checks that a delayed request takes effect late if the client hangs up,
+// on a server of Start.
+func TestDelayedRequestTakesEffectLate(t *testing.T) {
+	box := sandbox.Start(t, sandbox.WithFault(sandbox.Fault{Do: "delay=300ms", On: "POST " + createPath}))
+	ctx, hangUp := context.WithCancel(t.Context())
+	request, err := http.NewRequestWithContext(ctx, "POST", box.URL+createPath, strings.NewReader(btcBody))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+box.Key())
+	go func() {
+		defer hangUp()
+		for {
+			faults, err := box.Faults()
+			if err != nil || faults[0].Fired > 0 {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	if _, err := http.DefaultClient.Do(request); err == nil {
+		t.Fatal("there was an answer")
+	}
+	before, err := box.Balance("Btc")
+	must(t, err)
+	eventually(t, "it takes effect", func() bool {
+		now, err := box.Balance("Btc")
+		return err == nil && now != before
+	})
+}
+
+// TestDelayedRequestOfAGoneClientDoesNothing checks that a delayed request does nothing if the client hangs
+// up and the end of the server is unknown.
+func TestDelayedRequestOfAGoneClientDoesNothing(t *testing.T) {
+	b := newBox(t)
+	b.fault(sandbox.Fault{On: createOp, Do: "delay=10m"})
+	l := b.overTheWire(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	answered := make(chan error)
+	go func() {
+		_, _, _, err := l.send(ctx, "POST", createPath, btcBody)
+		answered <- err
+	}()
+	b.until("delay=10m:1/1")
+	cancel()
+	if err := <-answered; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	<-l.ended
+	equal(t, b.withdrawals(), "0", "withdrawals")
+}
+
+// until waits until the counters are as wanted.
+func (b box) until(want ...string) {
+	b.t.Helper()
+	eventually(b.t, fmt.Sprintf("the faults count %q", want), func() bool { return slices.Equal(b.counters(), want) })
+}
+
+// TestDelayEndsWithTheServer checks that a server that ends does not wait for a delay.
+func TestDelayEndsWithTheServer(t *testing.T) {
+	b := newBox(t)
+	b.fault(sandbox.Fault{On: createOp, Do: "delay=10m"})
+	url, stop := b.serve()
+	answered := make(chan error)
+	go func() {
+		_, _, err := ask(b.Key(), "POST", url+createPath, btcBody)
+		answered <- err
+	}()
+	b.until("delay=10m:1/1")
+	served := make(chan error, 1)
+	go func() { served <- stop() }()
+	if err := <-answered; !errors.Is(err, io.EOF) {
+		t.Errorf("the client gets %v", err)
+	}
+	must(t, <-served)
+	equal(t, b.withdrawals(), "0", "withdrawals")
+}
+
+// TestDelayOutlastsTimeouts checks that a delay may be longer than the timeouts of the server.
+func TestDelayOutlastsTimeouts(t *testing.T) {
+	b := newBox(t)
+	b.fault(sandbox.Fault{On: createOp, Do: "delay=300ms"})
+	l := b.overTheWire(func(s *http.Server) {
+		s.ReadTimeout, s.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
+	})
+	status, _, text, err := l.send(t.Context(), "POST", createPath, btcBody)
+	if status != 200 || err != nil || b.withdrawals() != "1" {
+		t.Errorf("%d %q %v, there are %s withdrawals", status, text, err, b.withdrawals())
+	}
+}
+
+// TestFaultsAreState checks that faults are part of the state: of its file and of its dump, and that a reset
+// removes them.
+func TestFaultsAreState(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	one, two := sharedBox(t, path), sharedBox(t, path)
+	id := one.create(createPath, btcBody)
+	drop := one.fault(sandbox.Fault{On: createOp, Do: "status=503", Times: 100, Rate: 0.5, Seed: 9,
+		Match: map[string]string{"address": "bc1q"}})
+	for range 4 { // each sees the fault and the other's count
+		one.send("POST", createPath, btcBody)
+		two.send("POST", createPath, btcBody)
+	}
+	alone := newBox(t)
+	alone.fault(drop)
+	for range 8 {
+		alone.send("POST", createPath, btcBody)
+	}
+	if want := alone.counters(); !slices.Equal(one.counters(), want) || !slices.Equal(two.counters(), want) ||
+		want[0] == "status=503:0/8" {
+		t.Errorf("one counts %q, two count %q and %q", want, one.counters(), two.counters())
+	}
+	other := two.fault(sandbox.Fault{Do: "html", On: "GET /api/merchant_withdrawal"})
+	if got := one.send("GET", getPath+id, "").Body.String(); !strings.HasPrefix(got, "<!DOCTYPE") {
+		t.Errorf("a fault of another process: %s", got)
+	}
+	before, err := one.Faults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := dumped(t, one)
+	for name, copy := range map[string]box{"again": sharedBox(t, path),
+		"of a dump": newBox(t, sandbox.WithSeedJSON(text))} {
+		if got, err := copy.Faults(); err != nil || !reflect.DeepEqual(got, before) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+		if f := copy.fault(sandbox.Fault{Do: "html", On: "GET /api/invites"}); f.ID == drop.ID || f.ID == other.ID {
+			t.Errorf("%s: the id %s is used twice", name, f.ID)
+		}
+	}
+	if _, err := one.ClearFaults("77"); err == nil || !strings.Contains(err.Error(), "77") {
+		t.Errorf("clearing what is not there: %v", err)
+	}
+	if gone, err := one.ClearFaults(other.ID); err != nil || len(gone) != 1 || gone[0].Fired != 1 ||
+		gone[0].Do != "html" {
+		t.Errorf("cleared %+v, %v", gone, err)
+	}
+	equal(t, two.send("GET", getPath+id, "").Code, 200, "the status after its end")
+	if gone, err := two.ClearFaults(); err != nil || len(gone) != 2 || len(one.counters()) != 0 {
+		t.Errorf("cleared %+v, %v", gone, err)
+	}
+	if f := one.fault(sandbox.Fault{Do: "html"}); f.ID == drop.ID || f.ID == other.ID {
+		t.Errorf("the id %s comes again", f.ID)
+	}
+	if err := two.Reset(""); err != nil || len(one.counters()) != 0 {
+		t.Errorf("a reset leaves %q, %v", one.counters(), err)
+	}
+	if again := sharedBox(t, path, sandbox.WithFault(sandbox.Fault{Do: "html"})); len(again.counters()) != 1 ||
+		len(one.counters()) != 1 {
+		t.Errorf("there are %q and %q", again.counters(), one.counters())
+	}
+}

@@ -1,0 +1,272 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+func TestResend(t *testing.T) {
+	b := callbackBox(t, set("callback_attempts", "2"))
+	var status = 500
+	var mu sync.Mutex
+	answerWith := func(s int) { mu.Lock(); defer mu.Unlock(); status = s }
+	in := newReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		w.WriteHeader(status)
+	})
+	id := b.withCallback(in.URL)
+	b.mustAdvance(id, "Processing")
+	reaches(t, b, "Processing failed 2")
+	d := b.Deliveries()[0]
+	body := in.got()[0]
+	b.mustAdvance(id, "Completed") // the body does not show it
+	reaches(t, b, "Processing failed 2, Completed failed 2")
+	for i, step := range []struct {
+		status int
+		state  string
+	}{{500, "failed"}, {204, "delivered"}, {503, "delivered"}} {
+		answerWith(step.status)
+		got, err := b.Resend(d.ID)
+		if err != nil || got.State != step.state || len(got.Attempts) != 3+i ||
+			got.Attempts[2+i].Status != step.status {
+			t.Errorf("a resend answered with %d: %+v, %v", step.status, got, err)
+		}
+		if posts := in.got(); posts[len(posts)-1] != body {
+			t.Errorf("posted was %q", posts[len(posts)-1])
+		}
+	}
+	wantStates(t, b, "Processing delivered 5, Completed failed 2")
+	same(t, at(t, b.post("/sandbox/callbacks/resend", `{"id":"`+strings.ToUpper(d.ID)+`"}`), "attempts", 5, "status"),
+		`503`)
+	b.refused(b.send("POST", "/sandbox/callbacks/resend", `{"id":"`+uuid("x")+`"}`), 404, "not_found", uuid("x"))
+	b.refused(b.send("POST", "/sandbox/callbacks/resend", `{}`), 400, "invalid_body", "id")
+	must(t, b.Close())
+	if _, err := b.Resend(d.ID); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// TestResendPending checks that Resend posts a pending delivery at once, but not before an earlier one.
+func TestResendPending(t *testing.T) {
+	b := newBox(t, set("callback_backoff", "1h"))
+	defer b.Close()
+	in := newReceiver(t, failing(2))
+	id := b.withCallback(in.URL)
+	b.mustAdvance(id, "Processing", "Completed")
+	wantStates(t, b, "Processing pending 1, Completed pending 0")
+	all := b.Deliveries()
+	if _, err := b.Resend(all[1].ID); err == nil || !strings.Contains(err.Error(), all[0].ID) {
+		t.Errorf("a resend out of turn: %v", err)
+	}
+	// An attempt is recorded a moment before the next one can be asked for.
+	resend := func() (d sandbox.Delivery, err error) {
+		eventually(t, "the attempt before is over", func() bool {
+			d, err = b.Resend(all[0].ID)
+			return err == nil || !strings.Contains(err.Error(), "is being posted at this moment")
+		})
+		return d, err
+	}
+	if d, err := resend(); err != nil || d.State != "pending" || len(d.Attempts) != 2 {
+		t.Errorf("a resend that fails: %+v, %v", d, err)
+	}
+	if d, err := resend(); err != nil || d.State != "delivered" || len(d.Attempts) != 3 {
+		t.Errorf("a resend: %+v, %v", d, err)
+	}
+	reaches(t, b, "Processing delivered 3, Completed delivered 1")
+	equal(t, in.told(t), "Processing Processing Processing Completed", "posted was")
+}
+
+// TestCallbacksSurvive checks that a state file keeps pending deliveries. The next server can resend them,
+// and one that runs Serve posts them by itself.
+func TestCallbacksSurvive(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	in := newReceiver(t, failing(2))
+	b := fileBox(t, path, set("callback_backoff", "1h"))
+	first := b.withCallback(in.URL + "/first")
+	b.mustAdvance(first, "Processing", "Completed")
+	before := b.Deliveries()
+	must(t, b.Close())
+	b = fileBox(t, path, set("callback_backoff", "1h"))
+	if was, is := fmt.Sprint(before), fmt.Sprint(b.Deliveries()); was != is {
+		t.Errorf("the log was %s and is %s", was, is)
+	}
+	if d, err := b.Resend(before[0].ID); err != nil || d.State != "pending" || len(d.Attempts) != 2 {
+		t.Errorf("a resend: %+v, %v", d, err)
+	}
+	must(t, b.Close())
+	b = fileBox(t, path)
+	wantStates(t, b, "Processing pending 2, Completed pending 0")
+	_, stop := b.serve()
+	defer func() { must(t, stop()) }()
+	reaches(t, b, "Processing delivered 3, Completed delivered 1")
+}
+
+// TestCallbackAfterLeftover checks that a delivery left by an earlier process is posted first, in the same
+// call.
+func TestCallbackAfterLeftover(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	in := newReceiver(t, failing(1))
+	b := fileBox(t, path, set("callback_backoff", "1h"))
+	id := b.withCallback(in.URL)
+	b.mustAdvance(id, "Processing")
+	b.Close()
+	b = fileBox(t, path)
+	b.mustAdvance(id, "Completed")
+	wantStates(t, b, "Processing delivered 2, Completed delivered 1")
+	equal(t, in.told(t), "Processing Processing Completed", "posted was")
+}
+
+// TestCloseCutsCallbackOff checks that Close cuts off requests in flight and leaves no goroutine running.
+func TestCloseCutsCallbackOff(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "box.db")
+	out := make(chan struct{})
+	in := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) { close(out); <-r.Context().Done() })
+	b := fileBox(t, path, set("callback_timeout", "1m"), set("callback_attempts", "1"))
+	id := b.withCallback(in.URL)
+	advanced := make(chan error, 1)
+	go func() { advanced <- b.AdvanceWithdrawal(id, "Processing") }()
+	<-out
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-advanced; err != nil {
+		t.Error(err)
+	}
+	quiet(t)
+	b = fileBox(t, path)
+	d := b.Deliveries()[0]
+	if d.State != "pending" || len(d.Attempts) != 1 || !strings.Contains(d.Attempts[0].Error, "closed") {
+		t.Errorf("it left %+v", d)
+	}
+}
+
+// TestServeEndsDespiteCallback checks that Serve does not wait for receivers: a control that does is answered
+// with the current state.
+func TestServeEndsDespiteCallback(t *testing.T) {
+	b := callbackBox(t, set("callback_timeout", "1m"))
+	out := make(chan struct{})
+	in := newReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) { close(out); <-r.Context().Done() })
+	defer b.Close() // closes before the receiver, which waits for it
+	id := b.withCallback(in.URL)
+	url, stop := b.serve()
+	answered := make(chan string, 1)
+	go func() {
+		_, text, err := ask(b.Key(), "POST", url+"/sandbox/advance", `{"withdrawal":"`+id+`","status":"Processing"}`)
+		answered <- fmt.Sprint(text, err)
+	}()
+	<-out
+	must(t, stop())
+	if text := <-answered; !strings.Contains(text, `"state":"pending","attempts":[]`) {
+		t.Errorf("answered was %s", text)
+	}
+}
+
+// TestResetDropsCallbacks checks that a reset removes the deliveries.
+func TestResetDropsCallbacks(t *testing.T) {
+	b := newBox(t, set("callback_timeout", "1m"))
+	out, answer := make(chan struct{}), make(chan struct{})
+	in := newReceiver(t, func(int, http.ResponseWriter, *http.Request) { close(out); <-answer })
+	id := b.withCallback(in.URL)
+	advanced := make(chan error, 1)
+	go func() { advanced <- b.AdvanceWithdrawal(id, "Processing") }()
+	<-out
+	must(t, b.Reset(""))
+	close(answer)
+	if err := <-advanced; err != nil {
+		t.Error(err)
+	}
+	quiet(t)
+	wantStates(t, b, "")
+}
+
+func TestCallbacksInDump(t *testing.T) {
+	b := newBox(t, set("callback_backoff", "1h"))
+	defer b.Close()
+	in := newReceiver(t, failing(1))
+	b.mustAdvance(b.withCallback(in.URL), "Processing", "Completed")
+	text := dumped(t, b)
+	again := callbackBox(t, sandbox.WithSeedJSON(text))
+	if was, is := fmt.Sprint(b.Deliveries()), fmt.Sprint(again.Deliveries()); was != is {
+		t.Errorf("the log was %s and is %s", was, is)
+	}
+	if copied, err := again.Dump(); err != nil || string(copied) != string(text) {
+		t.Errorf("the dump of a dump is %s, %v", copied, err)
+	}
+	_, stop := again.serve()
+	reaches(t, again, "Processing delivered 2, Completed delivered 1")
+	must(t, stop())
+	d := b.Deliveries()[0]
+	for what, change := range map[string][2]string{
+		"id":    {`"id": "` + d.ID, `"id": "x`},
+		"state": {`"state": "pending"`, `"state": "losing"`},
+		"due":   {`"state": "pending"`, `"due": "2026-05-03T10:00:00+01:00", "state": "pending"`},
+		"url":   {`"url": "` + d.URL + `"`, `"url": ""`},
+		"body":  {`"body": "{`, `"body": "`},
+		"time": {`"at": "2026-05-03T10:00:00Z",` + "\n" + `          "status": 500`,
+			`"at": "2026-05-03T10:00:00+01:00","status": 500`},
+		"withdrawal": {`"withdrawal": "` + d.Withdrawal, `"withdrawal": "` + uuid("x")},
+	} {
+		bad := strings.Replace(string(text), change[0], change[1], 1)
+		if bad == string(text) {
+			t.Errorf("%s: the test changes nothing", what)
+		}
+		if err := again.Restore([]byte(bad)); err == nil {
+			t.Errorf("a delivery with another %s was taken", what)
+		}
+	}
+}
+
+// TestStartPostsPendingCallbacks checks that Start, like Serve, posts what was pending in its seed.
+func TestStartPostsPendingCallbacks(t *testing.T) {
+	b := callbackBox(t, set("callback_backoff", "1h"))
+	in := newReceiver(t, failing(1))
+	b.mustAdvance(b.withCallback(in.URL), "Processing")
+	text := dumped(t, b)
+	again := sandbox.Start(t, sandbox.WithSeedJSON(text))
+	reaches(t, again, "Processing delivered 2")
+}
+
+// TestConcurrentCallbacks checks that many deliveries at the same time, in memory and in a file, are each
+// posted once and in order.
+func TestConcurrentCallbacks(t *testing.T) {
+	for _, b := range []box{callbackBox(t), fileBox(t, filepath.Join(t.TempDir(), "box.db"))} {
+		in := newReceiver(t, nil)
+		const workers, each = 8, 5
+		var wg sync.WaitGroup
+		for range workers {
+			wg.Go(func() {
+				for range each {
+					id := b.withCallback(in.URL)
+					for _, status := range []string{"Processing", "Completed"} {
+						if d := b.advanceOver(id, status); d.State != "delivered" {
+							t.Errorf("it is %+v", d)
+						}
+					}
+				}
+			})
+		}
+		wg.Wait()
+		told := map[string][]string{}
+		for _, p := range in.got() {
+			w := decode(t, p.body)
+			id := at(t, w, "id").(string)
+			told[id] = append(told[id], at(t, w, "current").(string))
+		}
+		if len(told) != workers*each {
+			t.Errorf("%d withdrawals were posted", len(told))
+		}
+		for id, statuses := range told {
+			if strings.Join(statuses, " ") != "Processing Completed" {
+				t.Errorf("of %s was posted %v", id, statuses)
+			}
+		}
+	}
+	quiet(t)
+}
