@@ -197,8 +197,8 @@ func (s *Session) accountToSendTo(client *api.Client) (payout.Account, bool, err
 	return a, own, err
 }
 
-// lookupSince returns how far back the service's list is read, as the text that is sent and as a time. If only the service
-// can read the format of a full date-time, the list is read whole.
+// lookupSince returns how far back the service's list is read, as the text that is sent and as a time. If only the
+// service can read the format of a full date-time, the list is read whole.
 func (s *Session) lookupSince() (string, time.Time, error) {
 	if s.LookupSince == "" {
 		return "", time.Time{}, nil
