@@ -242,15 +242,18 @@ func TestApprovalCrashes(t *testing.T) {
 					t.Fatalf("begun: %t, and it ended with %d: %s", begun, code, errs)
 				}
 				if begun {
-					if got := o.run(clean, "payout", "status", "-o", "json", "--jq", `[.[].approval // empty | .approvals | map(.principal) | join(" ")] | unique | join(",")`); got != "ann bob" {
+					if got := o.run(clean, "payout", "status", "-o", "json", "--jq",
+						`[.[].approval // empty | .approvals | map(.principal) | join(" ")] | unique | join(",")`); got != "ann bob" {
 						t.Errorf("the run was approved by %q", got)
 					}
 				}
-				code, _, errs = o.command(nil, clean, "payout", "apply", "staff.plan", "--yes", "--keep-going", "--approval", "ann.sig", "--approval", "bob.sig")
+				code, _, errs = o.command(nil, clean, "payout", "apply", "staff.plan", "--yes", "--keep-going", "--approval",
+					"ann.sig", "--approval", "bob.sig")
 				if code != 0 && code != 20 { // what was not sent before the kill stays unknown
 					t.Errorf("it ended with %d: %s", code, errs)
 				}
-				if got := o.run(clean, "withdraw", "list", "--jq", `map(.external_order_id) | group_by(.) | map(length) | max`); got != "1" {
+				if got := o.run(clean, "withdraw", "list", "--jq",
+					`map(.external_order_id) | group_by(.) | map(length) | max`); got != "1" {
 					t.Errorf("an order was paid %s times", got)
 				}
 			})

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// callCounter counts the calls to the service, and how often they are repeated. A call and its repetitions have
-// the same context.
+// callCounter counts the calls to the service, and how often they are repeated. A call and its repetitions
+// have the same context.
 type callCounter struct {
 	mu             sync.Mutex
 	calls, retries int

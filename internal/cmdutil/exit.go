@@ -52,8 +52,8 @@ type ExitCode struct {
 	Advice  string `json:"advice"` // what to do
 }
 
-// ExitCodes returns all exit codes: till returns no other of its own. Of several with the same kind, the first is
-// the one that every command may return.
+// ExitCodes returns all exit codes: till returns no other of its own. Of several with the same kind, the
+// first is the one that every command may return.
 func ExitCodes() []ExitCode {
 	return []ExitCode{
 		{ExitDone, "", "Done.",
@@ -132,8 +132,8 @@ func (f *Error) Error() string { return f.Msg }
 // Unwrap returns the cause.
 func (f *Error) Unwrap() error { return f.Err }
 
-// WithPrintError adds the message of printed, a failure to print the output, to the error found. The error found is
-// about money, so it decides the exit code.
+// WithPrintError adds the message of printed, a failure to print the output, to the error found. The error
+// found is about money, so it decides the exit code.
 func WithPrintError(found, printed error) error {
 	f, ok := errors.AsType[*Error](found)
 	if !ok || printed == nil {

@@ -95,8 +95,8 @@ func AddFinishFlags(cmd *cobra.Command) {
 	OfferFiles(cmd, metricsFlag)
 }
 
-// withinOnFinish is set for the program of on_finish. A command that this program runs does not run on_finish,
-// because that could go on for ever. The name is of no other use, so that it is not set by chance.
+// withinOnFinish is set for the program of on_finish. A command that this program runs does not run
+// on_finish, because that could go on for ever. The name is of no other use, so that it is not set by chance.
 const withinOnFinish = "TILL_WITHIN_ON_FINISH"
 
 // outlets says who gets the report of a command.
@@ -129,8 +129,8 @@ func (o outlets) none() bool { return len(o.onFinish) == 0 && o.metrics == "" }
 // readAtEnd bounds the use of the journal for the report.
 const readAtEnd = 10 * time.Second
 
-// Finish makes the report of a command that has ended, or returns nil if nobody gets it. The journal must still
-// be open.
+// Finish makes the report of a command that has ended, or returns nil if nobody gets it. The journal must
+// still be open.
 func (a *App) Finish(cmd *cobra.Command, r Report) *Finished {
 	if !a.Running || a.outlets(cmd).none() {
 		return nil

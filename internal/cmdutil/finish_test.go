@@ -17,8 +17,9 @@ import (
 	"example.com/till/internal/process"
 )
 
-// TestOnFinishIsKilled checks that a program of on_finish that does not end is killed with what it has started, and
-// that the command goes on, even if something that it has started is out of reach and keeps its output open.
+// TestOnFinishIsKilled checks that a program of on_finish that does not end is killed with what it has
+// started, and that the command goes on, even if something that it has started is out of reach and keeps its
+// output open.
 func TestOnFinishIsKilled(t *testing.T) {
 	t.Parallel()
 	const limit = 2 * time.Second // enough to start

@@ -69,7 +69,8 @@ func TestMetricsOfForeignText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `till_last_amount_minor_units{file="till.prom",account="shop",command="reseller report",of="rebates",currency="A\"} 1\nB\\,command=\"x` + "\uFFFD" + `"} 5` + "\n"
+	want := `till_last_amount_minor_units{file="till.prom",account="shop",command="reseller ` +
+		`report",of="rebates",currency="A\"} 1\nB\\,command=\"x` + "\uFFFD" + `"} 5` + "\n"
 	if strings.Count(string(text), "till_last_amount_minor_units{") != 1 || !strings.Contains(string(text), want) {
 		t.Errorf("it is\n%s", text)
 	}
@@ -126,7 +127,8 @@ func TestMetricsOfAnother(t *testing.T) {
 	}
 }
 
-// TestMetricsOfManyAreKept checks that commands that write one file at the same time lose nothing of each other.
+// TestMetricsOfManyAreKept checks that commands that write one file at the same time lose nothing of each
+// other.
 func TestMetricsOfManyAreKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "till.prom")
 	const commands, rounds = 8, 20
@@ -158,8 +160,8 @@ func TestMetricsOfManyAreKept(t *testing.T) {
 	}
 }
 
-// TestMetricsOfALockedFile checks that a process that keeps the lock, as one that was stopped does, does not keep
-// others from telling how they have ended.
+// TestMetricsOfALockedFile checks that a process that keeps the lock, as one that was stopped does, does not
+// keep others from telling how they have ended.
 func TestMetricsOfALockedFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "till.prom")
@@ -178,8 +180,8 @@ func TestMetricsOfALockedFile(t *testing.T) {
 	}
 }
 
-// TestMetricsOfTwoAccounts checks that two accounts that share a file do not hide each other's failures and open
-// orders.
+// TestMetricsOfTwoAccounts checks that two accounts that share a file do not hide each other's failures and
+// open orders.
 func TestMetricsOfTwoAccounts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "till.prom")
 	shop := Finished{Account: "shop", Command: "payout apply", ExitCode: ExitUnknown,
@@ -206,8 +208,8 @@ func TestMetricsOfTwoAccounts(t *testing.T) {
 	}
 }
 
-// TestMetricsWithoutAccount checks that the end of a command that could not read its configuration, and so has no
-// account, lasts until the command runs again with one.
+// TestMetricsWithoutAccount checks that the end of a command that could not read its configuration, and so
+// has no account, lasts until the command runs again with one.
 func TestMetricsWithoutAccount(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "till.prom")
 	const code = `till_last_exit_code{file="till.prom",command="payout apply"} 11` + "\n"
@@ -253,8 +255,8 @@ func TestMetricsOfEarlierVersion(t *testing.T) {
 	}
 }
 
-// TestLargeMetrics checks that a long text of the service does not end what other commands have in the file, and
-// that no file is written that could not be read again.
+// TestLargeMetrics checks that a long text of the service does not end what other commands have in the file,
+// and that no file is written that could not be read again.
 func TestLargeMetrics(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "till.prom")
 	report := func(length int) error {

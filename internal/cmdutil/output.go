@@ -211,8 +211,8 @@ func LineView() render.View[[]byte] {
 	return render.View[[]byte]{JSON: render.Received[json.RawMessage](func(line []byte) []byte { return line })}
 }
 
-// NewCommand completes a command that prints values of one view. It offers the columns to shells, and calls run with
-// the session and the output.
+// NewCommand completes a command that prints values of one view. It offers the columns to shells, and calls
+// run with the session and the output.
 func NewCommand[T any](
 	a *App, form Form, view func(money.Registry) render.View[T], cmd *cobra.Command,
 	run func(*Session, Output[T], []string) error,

@@ -56,8 +56,8 @@ func (a *App) Prints(cmd *cobra.Command, p Printed) *cobra.Command {
 	return cmd
 }
 
-// WithView records the columns of a command that shows values with a view, so that they can be offered without
-// running it, and the JSON that it prints.
+// WithView records the columns of a command that shows values with a view, so that they can be offered
+// without running it, and the JSON that it prints.
 func WithView[T any](
 	a *App, form Form, view func(money.Registry) render.View[T], cmd *cobra.Command,
 ) *cobra.Command {

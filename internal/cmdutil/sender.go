@@ -25,8 +25,8 @@ import (
 // OpenJournal opens the journal that the settings name, and creates it if it does not exist. The program
 // closes it at its end.
 //
-// A new journal is empty, and lets be paid again what another one has, perhaps the right one. So it is noted, and the
-// directory of a named journal must exist.
+// A new journal is empty, and lets be paid again what another one has, perhaps the right one. So it is noted,
+// and the directory of a named journal must exist.
 func (s *Session) OpenJournal() (*payout.Journal, error) {
 	j, err := s.ExistingJournal()
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -139,8 +139,9 @@ func (s *Session) PayoutCurrencies() []payout.Currency {
 	return all
 }
 
-// Settling returns how long after an attempt a person cannot yet decide that it was not sent, and the default:
-// how long a create may take to arrive, as far as that can be known. It is longer if calls may take longer.
+// Settling returns how long after an attempt a person cannot yet decide that it was not sent, and the
+// default: how long a create may take to arrive, as far as that can be known. It is longer if calls may take
+// longer.
 func (s *Session) Settling() (after, usual time.Duration) {
 	usual = max(15*time.Minute, 2*cmp.Or(s.Timeout, api.DefaultCreateTimeout))
 	if s.Origin("settle_after").IsDefault() {
@@ -197,8 +198,8 @@ func (s *Session) accountToSendTo(client *api.Client) (payout.Account, bool, err
 	return a, own, err
 }
 
-// lookupSince returns how far back the service's list is read, as the text that is sent and as a time. If only the
-// service can read the format of a full date-time, the list is read whole.
+// lookupSince returns how far back the service's list is read, as the text that is sent and as a time. If
+// only the service can read the format of a full date-time, the list is read whole.
 func (s *Session) lookupSince() (string, time.Time, error) {
 	if s.LookupSince == "" {
 		return "", time.Time{}, nil
@@ -278,8 +279,8 @@ func (s *Session) LedgerIn(j *payout.Journal, account payout.Account) (*payout.L
 	return ledger, s.noteRestored(j, ledger)
 }
 
-// OpenSender returns a sender for a command that does not send. If a named journal does not exist, its name is
-// wrong, and that is an error.
+// OpenSender returns a sender for a command that does not send. If a named journal does not exist, its name
+// is wrong, and that is an error.
 func (s *Session) OpenSender() (*payout.Sender, error) {
 	if !s.Origin("journal").IsDefault() {
 		if _, err := s.ExistingJournal(); err != nil {
@@ -327,7 +328,8 @@ func (s *Session) PayoutApprovals(wanted bool) (approval.Policy, error) {
 	return approval.Policy{Required: s.Approvals, Approvers: list, Above: s.ApprovalsAbove}, nil
 }
 
-// Consents are what approved the attempts of an account, by number. An attempt that nobody had to approve has none.
+// Consents are what approved the attempts of an account, by number. An attempt that nobody had to approve has
+// none.
 type Consents map[int64]*views.ApprovalLine
 
 // ConsentsOf returns what approved the attempts of an account.

@@ -12,8 +12,8 @@ import (
 	"strconv"
 )
 
-// Transport is a transport that calls a handler directly. The caller sees what the handler does to a connection
-// as a client on a network would.
+// Transport is a transport that calls a handler directly. The caller sees what the handler does to a
+// connection as a client on a network would.
 type Transport struct{ Handler http.Handler }
 
 // RoundTrip implements http.RoundTripper.

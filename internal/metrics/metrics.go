@@ -55,9 +55,9 @@ func Names() []string {
 	return names
 }
 
-// File is the content of a metrics file: the samples of each metric, as lines. Every sample has a label
-// with the name of the file, because Prometheus reads all files of a directory as one, and refuses a sample
-// that is there twice. It also has labels with the account and, unless it is about the whole account, with the
+// File is the content of a metrics file: the samples of each metric, as lines. Every sample has a label with
+// the name of the file, because Prometheus reads all files of a directory as one, and refuses a sample that
+// is there twice. It also has labels with the account and, unless it is about the whole account, with the
 // command, so that accounts and commands can share a file.
 type File struct {
 	file, account, command string // the labels of what is added
@@ -106,8 +106,8 @@ func read(path, account, command string) (*File, error) {
 	return m, nil
 }
 
-// labels returns the labels of a sample: the file, the account and the command unless they are empty, and pairs
-// of a name and a value.
+// labels returns the labels of a sample: the file, the account and the command unless they are empty, and
+// pairs of a name and a value.
 func (m *File) labels(account, command string, more ...string) string {
 	pairs := []string{"file", m.file}
 	if account != "" {

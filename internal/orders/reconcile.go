@@ -1,5 +1,5 @@
-// Package orders has what the commands of withdrawals and of plans share: flags, lists of withdrawals, and decisions
-// about orders whose outcome is unknown.
+// Package orders has what the commands of withdrawals and of plans share: flags, lists of withdrawals, and
+// decisions about orders whose outcome is unknown.
 package orders
 
 import (

@@ -65,7 +65,8 @@ func (p Parser) write(flag, text string, end bool) (string, error) {
 	return at.In(p.Zone).Format(p.Layout), nil
 }
 
-// Parse returns the first moment of what a text names or, with end, the last second. It reads no full date-time.
+// Parse returns the first moment of what a text names or, with end, the last second. It reads no full
+// date-time.
 func (p Parser) Parse(flag, text string, end bool) (time.Time, error) {
 	if age, ok := ParseAge(text); ok {
 		return p.Now.Add(-age), nil

@@ -1,5 +1,5 @@
-// Package progress shows on the terminal at standard error what till waits for: a line with a sign that moves, or
-// a bar.
+// Package progress shows on the terminal at standard error what till waits for: a line with a sign that
+// moves, or a bar.
 package progress
 
 import (
@@ -15,9 +15,9 @@ import (
 // Spinner is the line below all others on the terminal at standard error. It shows what till waits for, if
 // that takes longer than half a second.
 //
-// The cursor rests at the beginning of the line. What is typed, such as the ^C of an interrupt, appears there,
-// and goes when the line is written again. When the window becomes narrower and the line breaks into two, the
-// cursor is still above both of them.
+// The cursor rests at the beginning of the line. What is typed, such as the ^C of an interrupt, appears
+// there, and goes when the line is written again. When the window becomes narrower and the line breaks into
+// two, the cursor is still above both of them.
 type Spinner struct {
 	Out         *os.File    // nil if standard error is not a terminal
 	Dumb        bool        // whether the terminal does not know escape sequences

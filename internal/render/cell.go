@@ -60,8 +60,8 @@ func Text(s string) Cell { return Cell{kind: kindText, text: s} }
 // is escaped in tables, and unchanged in CSV.
 func Own(s string) Cell { return Cell{kind: kindOwn, text: s} }
 
-// Word returns a cell of a text that is one word of few, such as a status, or a number that names something. A
-// table narrows other texts before it cuts words.
+// Word returns a cell of a text that is one word of few, such as a status, or a number that names something.
+// A table narrows other texts before it cuts words.
 func Word(s string) Cell { return Cell{kind: kindText, text: s, form: formWord} }
 
 // ID returns a cell of an id or a digest. A narrow table shows the beginning of a UUID or of a digest only.

@@ -26,7 +26,8 @@ func drawn(t *testing.T, o Options, charts ...Chart) string {
 }
 
 func TestBarsGiveWayToAmounts(t *testing.T) {
-	c := Chart{Title: "Earned", Note: "so far", Bars: []Bar{bar("North", 160), bar("東京", 80), bar("Small", 1), bar("None\x1b", 0)}}
+	c := Chart{Title: "Earned", Note: "so far",
+		Bars: []Bar{bar("North", 160), bar("東京", 80), bar("Small", 1), bar("None\x1b", 0)}}
 	// 40 columns less the label (8), the amount (7), the share (4) and the gaps (6) leave 15 for the bar: 120
 	// eighths for 160.
 	equal(t, drawn(t, Options{Width: 40}, c), "\nEarned  so far\n"+
@@ -35,14 +36,18 @@ func TestBarsGiveWayToAmounts(t *testing.T) {
 		"Small     ▏                  1 EUR  1.0%\n"+
 		"None\\x1b                     0 EUR  1.0%\n")
 	// Narrower: first the unit goes, which the title has; then the bar; then the amount moves below.
-	equal(t, drawn(t, Options{Width: 27}, c)[:len("\nEarned  so far\nNorth     ██████  160  1.0%\n")], "\nEarned  so far\nNorth     ██████  160  1.0%\n")
-	equal(t, drawn(t, Options{Width: 24}, c)[:len("\nEarned  so far\nNorth     160  1.0%\n")], "\nEarned  so far\nNorth     160  1.0%\n")
-	equal(t, drawn(t, Options{Width: 12}, c), "\nEarned\nso far\nNorth\n  160  1.0%\n東京\n  80  1.0%\nSmall\n  1  1.0%\nNone\\x1b\n  0  1.0%\n")
+	equal(t, drawn(t, Options{Width: 27}, c)[:len("\nEarned  so far\nNorth     ██████  160  1.0%\n")],
+		"\nEarned  so far\nNorth     ██████  160  1.0%\n")
+	equal(t, drawn(t, Options{Width: 24}, c)[:len("\nEarned  so far\nNorth     160  1.0%\n")],
+		"\nEarned  so far\nNorth     160  1.0%\n")
+	equal(t, drawn(t, Options{Width: 12}, c),
+		"\nEarned\nso far\nNorth\n  160  1.0%\n東京\n  80  1.0%\nSmall\n  1  1.0%\nNone\\x1b\n  0  1.0%\n")
 }
 
 // A negative amount is to the left of a line, on the same scale.
 func TestBarsBelowZero(t *testing.T) {
-	c := Chart{Title: "Earned", Bars: []Bar{bar("North", 100), bar("None", 0), bar("South", -50), bar("West", -5), bar("East", -1)}}
+	c := Chart{Title: "Earned",
+		Bars: []Bar{bar("North", 100), bar("None", 0), bar("South", -50), bar("West", -5), bar("East", -1)}}
 	// 15 columns for the bars as above. One is the line and one is spare: 104 eighths for 150.
 	equal(t, drawn(t, Options{Width: 37}, c), "\nEarned\n"+
 		"North       │████████▋  100 EUR  1.0%\n"+
@@ -131,7 +136,8 @@ func TestSmallBarsStayVisible(t *testing.T) {
 	for _, test := range []struct {
 		bars []int64
 		want int
-	}{{nil, 0}, {[]int64{0, 5}, 0}, {[]int64{5, -15}, 75}, {[]int64{-5}, 100}, {[]int64{-1, 100000}, 1}, {[]int64{-100000, 1}, 99}} {
+	}{{nil, 0}, {[]int64{0, 5}, 0}, {[]int64{5, -15}, 75}, {[]int64{-5}, 100}, {[]int64{-1, 100000}, 1},
+		{[]int64{-100000, 1}, 99}} {
 		c := Chart{}
 		for _, n := range test.bars {
 			c.Bars = append(c.Bars, bar("", n))
@@ -150,8 +156,10 @@ func TestSVGAndPageDrawNegativeBars(t *testing.T) {
 	svg := string(SVG("t", nil, []Chart{c, upright}))
 	// The bars have 960 - 64 - 232 - 224 = 440, from 264 on, and the columns have 180.
 	for _, want := range []string{
-		`<rect class="bar" x="374" y="126" width="330" height="18" rx="3"/>`, `<rect class="bar" x="264" y="156" width="110" height="18" rx="3"/>`,
-		`<path class="axis" d="M374 120V180"/>`, ` height="135"><title>up: 30 EUR</title>`, ` height="45"><title>down: -10 EUR</title>`, `class="soft">-10</text>`,
+		`<rect class="bar" x="374" y="126" width="330" height="18" rx="3"/>`,
+		`<rect class="bar" x="264" y="156" width="110" height="18" rx="3"/>`,
+		`<path class="axis" d="M374 120V180"/>`, ` height="135"><title>up: 30 EUR</title>`,
+		` height="45"><title>down: -10 EUR</title>`, `class="soft">-10</text>`,
 	} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("there is no %s in %s", want, svg)
@@ -163,7 +171,8 @@ func TestSVGAndPageDrawNegativeBars(t *testing.T) {
 	}
 	for _, want := range []string{
 		`<rect x="25.00%" width="75.00%"`, `<rect x="0.00%" width="25.00%"`, `<line class="zero" x1="25.00%"`,
-		`y="0" width="10" height="7500"><title>up`, `y="7500" width="10" height="2500"><title>down`, `<path class="zero" d="M0 7500H40">`, `<div class="least">-10</div>`,
+		`y="0" width="10" height="7500"><title>up`, `y="7500" width="10" height="2500"><title>down`,
+		`<path class="zero" d="M0 7500H40">`, `<div class="least">-10</div>`,
 	} {
 		if !strings.Contains(string(html), want) {
 			t.Errorf("there is no %s in %s", want, html)
@@ -182,7 +191,8 @@ func TestRestHasNoBar(t *testing.T) {
 	rest.Rest = true
 	c := Chart{Title: "T", Bars: []Bar{bar("North", 100), bar("South", 50), rest}}
 	// As above: 37 columns leave 12 for the bar.
-	if got := drawn(t, Options{Width: 37, Color: true}, c); !strings.HasSuffix(got, "\x1b[2m2 others                900 EUR  1.0%\x1b[0m\n") {
+	if got := drawn(t, Options{Width: 37, Color: true}, c); !strings.HasSuffix(got,
+		"\x1b[2m2 others                900 EUR  1.0%\x1b[0m\n") {
 		t.Errorf("the sum of others is not dim: %q", got)
 	}
 	equal(t, drawn(t, Options{Width: 37}, c), "\nT\n"+
@@ -190,11 +200,13 @@ func TestRestHasNoBar(t *testing.T) {
 		"South     ██████         50 EUR  1.0%\n"+
 		"2 others                900 EUR  1.0%\n")
 	svg := string(SVG("t", nil, []Chart{c}))
-	if !strings.Contains(svg, ` width="440" height="18"`) || !strings.Contains(svg, ` width="220" height="18"`) || strings.Count(svg, `class="bar"`) != 2 {
+	if !strings.Contains(svg, ` width="440" height="18"`) || !strings.Contains(svg, ` width="220" height="18"`) ||
+		strings.Count(svg, `class="bar"`) != 2 {
 		t.Errorf("the bars are not on their own scale: %s", svg)
 	}
 	html, err := Page{Sections: []Section{{Charts: []Chart{c}}}}.HTML()
-	if err != nil || !strings.Contains(string(html), `width="100.00%"`) || !strings.Contains(string(html), `width="50.00%"`) || strings.Count(string(html), "<rect") != 2 {
+	if err != nil || !strings.Contains(string(html), `width="100.00%"`) ||
+		!strings.Contains(string(html), `width="50.00%"`) || strings.Count(string(html), "<rect") != 2 {
 		t.Errorf("%v: the bars are not on their own scale: %s", err, html)
 	}
 }
@@ -203,11 +215,13 @@ const nasty = "]]></text></title></style><script>alert(1)</script>\"' onload=x \
 
 // With any text, the picture is well-formed, and has only the expected elements.
 func TestSVGEscapesText(t *testing.T) {
-	c := Chart{Title: nasty, Note: nasty, Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty, Extra: nasty}, bar("x", 1)}}
+	c := Chart{Title: nasty, Note: nasty,
+		Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty, Extra: nasty}, bar("x", 1)}}
 	upright := c
 	upright.Upright = true
 	text := SVG(nasty, []string{nasty, ""}, []Chart{c, upright})
-	allowed := map[string]bool{"svg": true, "title": true, "desc": true, "style": true, "rect": true, "text": true, "path": true}
+	allowed := map[string]bool{"svg": true, "title": true, "desc": true, "style": true, "rect": true, "text": true,
+		"path": true}
 	seen := map[string]int{}
 	for dec := xml.NewDecoder(bytes.NewReader(text)); ; {
 		token, err := dec.Token()
@@ -220,7 +234,8 @@ func TestSVGEscapesText(t *testing.T) {
 		if start, ok := token.(xml.StartElement); ok {
 			seen[start.Name.Local]++
 			for _, a := range start.Attr {
-				if !allowed[start.Name.Local] || strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "style" || a.Name.Local == "href" {
+				if !allowed[start.Name.Local] || strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "style" ||
+					a.Name.Local == "href" {
 					t.Errorf("there is <%s %s>", start.Name.Local, a.Name.Local)
 				}
 			}
@@ -235,7 +250,8 @@ func TestSVGEscapesText(t *testing.T) {
 // label.
 func TestSVGLabelsAreCut(t *testing.T) {
 	svg := string(SVG("t", nil, []Chart{{Bars: []Bar{bar(strings.Repeat("W", 40), 5), bar("x", 1)}}}))
-	want := `<svg x="32" y="120" width="224" height="30"><text y="20"><title>` + strings.Repeat("W", 40) + `</title>` + strings.Repeat("W", 25) + `…</text></svg>`
+	want := `<svg x="32" y="120" width="224" height="30"><text y="20"><title>` + strings.Repeat("W", 40) + `</title>` +
+		strings.Repeat("W", 25) + `…</text></svg>`
 	if !strings.Contains(svg, want) {
 		t.Errorf("there is no %s in %s", want, svg)
 	}
@@ -269,8 +285,14 @@ func TestSVGLabelsKeepApart(t *testing.T) {
 func TestPageEscapesText(t *testing.T) {
 	page := Page{
 		Title: nasty, Lead: []string{nasty}, Alerts: []string{nasty}, Notes: []string{nasty},
-		Tiles:    []Tile{{Label: nasty, Number: nasty, Details: []PageText{{nasty, "up"}}}},
-		Sections: []Section{{Title: nasty, Note: nasty, Folded: true, Table: payments.Page(Options{}, []payment{{id: nasty, title: nasty, to: nasty}}), Charts: []Chart{{Title: nasty, Note: nasty, Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty, Extra: nasty}, {Label: nasty, Value: big.NewInt(5), Text: nasty}}}, {Title: nasty, Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty, Extra: nasty}}}, {Title: nasty, Upright: true, Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty}}}}}},
+		Tiles: []Tile{{Label: nasty, Number: nasty, Details: []PageText{{nasty, "up"}}}},
+		Sections: []Section{{Title: nasty, Note: nasty, Folded: true,
+			Table: payments.Page(Options{}, []payment{{id: nasty, title: nasty, to: nasty}}),
+			Charts: []Chart{{Title: nasty, Note: nasty,
+				Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty, Extra: nasty},
+					{Label: nasty, Value: big.NewInt(5), Text: nasty}}},
+				{Title: nasty, Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty, Extra: nasty}}},
+				{Title: nasty, Upright: true, Bars: []Bar{{Label: nasty, Value: big.NewInt(5), Text: nasty}}}}}},
 	}
 	text, err := page.HTML()
 	if err != nil {
@@ -320,10 +342,12 @@ func TestPageTable(t *testing.T) {
 		return table
 	}
 	const sum = `<td class="n"><bdi>-1<span>234</span>.56 USD</bdi></td>`
-	if got := page(row{name: "2026"}); !strings.Contains(got, `<bdi>2026</bdi></th>`+sum) || strings.Contains(got, "Note") {
+	if got := page(row{name: "2026"}); !strings.Contains(got, `<bdi>2026</bdi></th>`+sum) ||
+		strings.Contains(got, "Note") {
 		t.Error(got)
 	}
-	if got := page(row{"a", ""}, row{"b", "c"}); !strings.Contains(got, `>Note</th>`) || !strings.Contains(got, `<td class="whole"><bdi></bdi></td>`+sum) {
+	if got := page(row{"a", ""}, row{"b", "c"}); !strings.Contains(got, `>Note</th>`) ||
+		!strings.Contains(got, `<td class="whole"><bdi></bdi></td>`+sum) {
 		t.Error(got)
 	}
 }
@@ -350,7 +374,8 @@ func TestSingleBarIsASentence(t *testing.T) {
 		wantHTML := []string{`<p><bdi>North</bdi>: <span class="n">1<span>234</span> EUR</span>, 1.0%.</p>`}
 		wantSVG := []string{`>North: 1<tspan dx="2.4">234</tspan> EUR, 1.0%.</text>`}
 		if test.rest != nil {
-			wantHTML = append(wantHTML, `<p class="rest"><bdi>2 others</bdi>: <span class="n">-90<span>000</span> EUR</span>.</p>`)
+			wantHTML = append(wantHTML,
+				`<p class="rest"><bdi>2 others</bdi>: <span class="n">-90<span>000</span> EUR</span>.</p>`)
 			wantSVG = append(wantSVG, `class="soft">2 others: -90<tspan dx="2.4">000</tspan> EUR.</text>`)
 		}
 		for i := range wantHTML {
@@ -374,7 +399,8 @@ func TestChartsHaveOneMargin(t *testing.T) {
 	upright := Chart{Title: "C", Upright: true, Bars: []Bar{bar("1 May", 7), bar("2 May", 0)}}
 	alone := Chart{Title: "D", Bars: []Bar{bar("A name that is longer than all others", 1)}}
 	got := drawn(t, Options{Width: 80}, flat, wide, upright, alone)
-	for _, want := range []string{"North          █", "South          █", "A longer name  █", "            7 ┤█", "            0 ┴─", "               1 May"} {
+	for _, want := range []string{"North          █", "South          █", "A longer name  █", "            7 ┤█",
+		"            0 ┴─", "               1 May"} {
 		if !strings.Contains(got, "\n"+want) {
 			t.Errorf("there is no %q in %s", want, got)
 		}
@@ -400,14 +426,15 @@ func TestLastColumnHasALabel(t *testing.T) {
 	}
 }
 
-// On a page and in a picture, a label that is too long is cut, and its title has the whole of it. In a table, the
-// end stays, which tells equal labels apart.
+// On a page and in a picture, a label that is too long is cut, and its title has the whole of it. In a table,
+// the end stays, which tells equal labels apart.
 func TestLongLabelsAreCut(t *testing.T) {
 	long := strings.Repeat("The longest name ", 7) + "<b>"
 	type row struct{ label string }
 	v := View[row]{Columns: []Column[row]{{Name: "label", Cell: func(r row) Cell { return Text(r.label) }}}}
 	c := Chart{Bars: []Bar{{Label: long, Apart: "7c9e6679", Value: big.NewInt(2)}, bar("North", 1), bar("South", 1)}}
-	html, err := Page{Sections: []Section{{Charts: []Chart{c}, Table: v.Page(Options{}, []row{{long + " 7c9e6679"}, {strings.Repeat("書", 20)}, {strings.Repeat("書", 21)}})}}}.HTML()
+	html, err := Page{Sections: []Section{{Charts: []Chart{c},
+		Table: v.Page(Options{}, []row{{long + " 7c9e6679"}, {strings.Repeat("書", 20)}, {strings.Repeat("書", 21)}})}}}.HTML()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -435,8 +462,10 @@ func TestSmallBarsAreVisibleOnAPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`<rect x="1.00%" width="99.00%"`, `<rect x="1.00%" width="1.00%"`, `<rect x="0.00%" width="1.00%"`, `<rect x="1.00%" width="0.00%"`,
-		`<line class="zero" x1="1.00%"`, `y="9800" width="10" height="100"><title>small`, `y="9900" width="10" height="100"><title>below`,
+		`<rect x="1.00%" width="99.00%"`, `<rect x="1.00%" width="1.00%"`, `<rect x="0.00%" width="1.00%"`,
+		`<rect x="1.00%" width="0.00%"`,
+		`<line class="zero" x1="1.00%"`, `y="9800" width="10" height="100"><title>small`,
+		`y="9900" width="10" height="100"><title>below`,
 	} {
 		if !strings.Contains(string(html), want) {
 			t.Errorf("there is no %s in %s", want, html)
@@ -447,8 +476,9 @@ func TestSmallBarsAreVisibleOnAPage(t *testing.T) {
 // No date in a title is broken into lines.
 func TestDatesStayWhole(t *testing.T) {
 	for text, want := range map[string]string{
-		"Rebates of a-b, 2026-11-01 to 2026-12-01 so far": `Rebates of a-b, <span>2026-11-01</span> to <span>2026-12-01</span> so far`,
-		"<2026-11 at 10:00>":                              `&lt;<span>2026-11</span> at 10:00&gt;`,
+		"Rebates of a-b, 2026-11-01 to 2026-12-01 so far": `Rebates of a-b, <span>2026-11-01</span> to ` +
+			`<span>2026-12-01</span> so far`,
+		"<2026-11 at 10:00>": `&lt;<span>2026-11</span> at 10:00&gt;`,
 	} {
 		if got := string(dates(text)); got != want {
 			t.Errorf("%q became %s, not %s", text, got, want)
@@ -467,7 +497,8 @@ func TestPicturesGroupDigits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`soft end">123<tspan dx="2.4">456</tspan> EUR<`, `end">1<tspan dx="2.4">000</tspan><tspan dx="2.4">000</tspan><`, `end">-2<tspan dx="2.4">345</tspan><`,
+		`soft end">123<tspan dx="2.4">456</tspan> EUR<`, `end">1<tspan dx="2.4">000</tspan><tspan dx="2.4">000</tspan><`,
+		`end">-2<tspan dx="2.4">345</tspan><`,
 		`soft">-2<tspan dx="2.4">345</tspan><`, "<title>North: 1\u202f000\u202f000 EUR</title>",
 	} {
 		if !strings.Contains(svg, want) {
@@ -487,7 +518,8 @@ func TestFootAndCodeIn(t *testing.T) {
 	v := View[sum]{
 		Columns: []Column[sum]{
 			{Name: "code", Cell: func(s sum) Cell { return Text(s.code) }},
-			{Name: "amount", Amount: true, CodeIn: "code", Cell: func(s sum) Cell { return Amount(s.minor, s.code, map[string]int{"EUR": 2, "X": -1}[s.code]) }},
+			{Name: "amount", Amount: true, CodeIn: "code",
+				Cell: func(s sum) Cell { return Amount(s.minor, s.code, map[string]int{"EUR": 2, "X": -1}[s.code]) }},
 			{Name: "share", Cell: func(s sum) Cell { return Change(big.NewInt(s.minor)) }},
 		},
 		Foot: []sum{{"EUR", 300}},
@@ -508,15 +540,18 @@ func TestFootAndCodeIn(t *testing.T) {
 		"EUR    3.00        +30.0%\n")
 	v.Foot = nil
 	equal(t, show(Options{Columns: []string{"amount"}, NoHeaders: true}), " 1.00 EUR\n-0.05 EUR\n 7    minor X\n")
-	equal(t, show(Options{Format: CSV}), "code,amount,amount_minor,amount_currency,share\nEUR,1.00,100,EUR,10.0\nEUR,-0.05,-5,EUR,-0.5\nX,,7,X,0.7\n")
-	if painted := show(Options{Color: true}); !strings.Contains(painted, "\x1b[32m+10.0%\x1b[0m") || !strings.Contains(painted, "\x1b[31m-0.5%\x1b[0m") {
+	equal(t, show(Options{Format: CSV}),
+		"code,amount,amount_minor,amount_currency,share\nEUR,1.00,100,EUR,10.0\nEUR,-0.05,-5,EUR,-0.5\nX,,7,X,0.7\n")
+	if painted := show(Options{Color: true}); !strings.Contains(painted, "\x1b[32m+10.0%\x1b[0m") ||
+		!strings.Contains(painted, "\x1b[31m-0.5%\x1b[0m") {
 		t.Errorf("what grows is green, what shrinks is red: %q", painted)
 	}
 }
 
 func TestBigAmount(t *testing.T) {
 	large, _ := new(big.Int).SetString("-184467440737095516150", 10)
-	rows := []payment{{amount: BigAmount(large, "USD", 2)}, {amount: BigAmount(big.NewInt(5), "USD", 2)}, {amount: BigAmount(new(big.Int).Neg(large), "X", -1)}}
+	rows := []payment{{amount: BigAmount(large, "USD", 2)}, {amount: BigAmount(big.NewInt(5), "USD", 2)},
+		{amount: BigAmount(new(big.Int).Neg(large), "X", -1)}}
 	equal(t, list(t, Options{Format: CSV, Columns: []string{"amount"}, NoHeaders: true, Sort: "amount"}, rows...),
 		"-1844674407370955161.50,-184467440737095516150,USD\n0.05,5,USD\n,184467440737095516150,X\n")
 	equal(t, list(t, Options{Columns: []string{"amount"}, NoHeaders: true, Sort: "-amount"}, rows[:2]...), ""+

@@ -16,9 +16,11 @@ wd_2,9,rXYZ,,1500000,Btc,Hüte,false,,
 	header := "id,order_id,to,amount,amount_minor,amount_currency,title,done,history,memo\n"
 	equal(t, list(t, Options{Format: CSV}), header)
 	equal(t, list(t, Options{Format: CSV, NoHeaders: true}), "")
-	equal(t, list(t, Options{Format: CSV, Columns: []string{"amount", "id"}, NoHeaders: true}, both...), "25.00,2500,USD,wd_1\n,1500000,Btc,wd_2\n")
+	equal(t, list(t, Options{Format: CSV, Columns: []string{"amount", "id"}, NoHeaders: true}, both...),
+		"25.00,2500,USD,wd_1\n,1500000,Btc,wd_2\n")
 	equal(t, list(t, Options{Format: CSV, Columns: []string{"id"}, Sort: "-id"}, both...), "id\nwd_2\nwd_1\n")
-	equal(t, one(t, Options{Format: CSV, Columns: []string{"id", "amount"}}, payment{id: "x"}), "id,amount,amount_minor,amount_currency\nx,,,\n")
+	equal(t, one(t, Options{Format: CSV, Columns: []string{"id", "amount"}}, payment{id: "x"}),
+		"id,amount,amount_minor,amount_currency\nx,,,\n")
 	// A reader would not take an empty line for a row.
 	equal(t, list(t, Options{Format: CSV, Columns: []string{"title"}}, payment{}, first), "title\n\"\"\nShoes\n")
 }
@@ -114,9 +116,11 @@ func TestAppendDecimal(t *testing.T) {
 		decimals int
 		want     string
 	}{
-		{0, 0, "0"}, {0, 2, "0.00"}, {5, 2, "0.05"}, {-5, 2, "-0.05"}, {50, 2, "0.50"}, {2500, 2, "25.00"}, {-2500, 2, "-25.00"}, {7, 0, "7"},
+		{0, 0, "0"}, {0, 2, "0.00"}, {5, 2, "0.05"}, {-5, 2, "-0.05"}, {50, 2, "0.50"}, {2500, 2, "25.00"},
+		{-2500, 2, "-25.00"}, {7, 0, "7"},
 		{1500000, 8, "0.01500000"}, {1, 18, "0.000000000000000001"}, {1, 25, "0.0000000000000000000000001"},
-		{math.MaxInt64, 18, "9.223372036854775807"}, {math.MinInt64, 0, "-9223372036854775808"}, {math.MinInt64, 2, "-92233720368547758.08"},
+		{math.MaxInt64, 18, "9.223372036854775807"}, {math.MinInt64, 0, "-9223372036854775808"},
+		{math.MinInt64, 2, "-92233720368547758.08"},
 		{math.MinInt64, 19, "-0.9223372036854775808"},
 	} {
 		if got := string(appendDecimal(nil, test.minor, test.decimals)); got != test.want {

@@ -9,8 +9,8 @@ import (
 	"reflect"
 )
 
-// Document says how a row is written as JSON, and which Go type that JSON has. The schemas of what till prints
-// are made from these types.
+// Document says how a row is written as JSON, and which Go type that JSON has. The schemas of what till
+// prints are made from these types.
 type Document[T any] struct {
 	Type reflect.Type
 	Text func(T) []byte

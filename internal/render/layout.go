@@ -114,8 +114,8 @@ func (l *columnLayout) show(p painter, c Cell) string {
 	return l.pad(text, wide)
 }
 
-// pad fills a text of the given width up to the width of the column. tablewriter takes a flag, or an emoji with a tone,
-// for narrower than width does. So pad adds fillers, which lineWriter removes.
+// pad fills a text of the given width up to the width of the column. tablewriter takes a flag, or an emoji
+// with a tone, for narrower than width does. So pad adds fillers, which lineWriter removes.
 func (l *columnLayout) pad(text string, wide int) string {
 	if wide < len(text) { // not only ASCII
 		text += strings.Repeat(filler, max(0, wide-twwidth.Display(characters(), text)))
@@ -182,8 +182,8 @@ func (l Labels) Add(id, label string) {
 // longestID is the most columns of an id next to a label.
 const longestID = 20
 
-// Apart returns the beginning of a thing's id if others have the same label, or if the label is empty. Else it
-// returns "".
+// Apart returns the beginning of a thing's id if others have the same label, or if the label is empty. Else
+// it returns "".
 func (l Labels) Apart(id, label string) string {
 	if label != "" && len(l[label]) < 2 {
 		return ""

@@ -61,8 +61,8 @@ func text(script string, count int) (text string, seen []string) {
 	return strings.NewReplacer(`\u200d`, "\u200d", `\ufe0f`, "\ufe0f").Replace(strings.Join(seen, "")), seen
 }
 
-// drawnApart returns the width of a text on a terminal that draws the letters of a flag, and an emoji and its tone, one
-// beside the other.
+// drawnApart returns the width of a text on a terminal that draws the letters of a flag, and an emoji and its
+// tone, one beside the other.
 func drawnApart(text string) (columns int) {
 	for _, r := range text {
 		switch {
@@ -211,7 +211,8 @@ func TestTableGivesWay(t *testing.T) {
 	if err := view.List(&b, Options{Width: 26}, each([]transfer{row})); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(b.String(), "why ") || !strings.Contains(strings.ReplaceAll(b.String(), "\n       ", ""), row.id) {
+	if !strings.HasPrefix(b.String(), "why ") || !strings.Contains(strings.ReplaceAll(b.String(), "\n       ", ""),
+		row.id) {
 		t.Errorf("26 columns are too few for a table:\n%s", b.String())
 	}
 }
@@ -311,7 +312,8 @@ func TestLabelsAreToldApart(t *testing.T) {
 		"Sout… 1000000001\nSout… 1000000002\n────────────────\nNorth\n")
 	equal(t, print(Options{Width: 13}), "LABEL\nNor… 11111111\nNor… 22222222\nNor… 22222222\nEast\nEast\n44444444\n"+
 		"S… 1000000001\nS… 1000000002\n─────────────\nNorth\n")
-	if upright, want := print(Options{Width: 12}), "label\n  North\n  11111111\n\nlabel\n  North\n  22222222\n"; !strings.HasPrefix(upright, want) {
+	if upright, want := print(Options{Width: 12}),
+		"label\n  North\n  11111111\n\nlabel\n  North\n  22222222\n"; !strings.HasPrefix(upright, want) {
 		t.Errorf("got  %q\nwant %q at the beginning", upright, want)
 	}
 	equal(t, print(Options{Format: CSV, Columns: []string{"label"}}), "label\nNorth\nNorth\nNorth\nEast\nEast\n\"\"\n"+
@@ -393,7 +395,8 @@ func TestCodeOfAnotherCurrency(t *testing.T) {
 		{Name: "amount", CodeIn: "currency", Cell: func(c Cell) Cell { return c }},
 	}}
 	var b strings.Builder
-	if err := view.List(&b, Options{NoHeaders: true}, each([]Cell{Amount(5, "Btc", 2), Amount(2500, "USD", 2)})); err != nil {
+	if err := view.List(&b, Options{NoHeaders: true},
+		each([]Cell{Amount(5, "Btc", 2), Amount(2500, "USD", 2)})); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, b.String(), "Btc   0.05\nBtc  25.00 USD\n")

@@ -51,8 +51,8 @@ func (o Options) tabular() bool {
 	return o.Filter == nil && o.Template == "" && (o.Format == "" || o.Format == Table || o.Format == CSV)
 }
 
-// check returns a *UsageError if the options do not suit a view with columns of these names, with or without ids
-// and JSON.
+// check returns a *UsageError if the options do not suit a view with columns of these names, with or without
+// ids and JSON.
 func (o Options) check(names []string, ids, json bool) error {
 	format := cmp.Or(o.Format, Table)
 	if _, err := ParseFormat(string(format)); err != nil {

@@ -145,8 +145,8 @@ func grouped(text, before, after string) string {
 	})
 }
 
-// tip returns a text that cannot have a style, such as that of a tooltip, with narrow spaces between groups of
-// digits.
+// tip returns a text that cannot have a style, such as that of a tooltip, with narrow spaces between groups
+// of digits.
 func tip(text string) string { return grouped(Safe(text), "\u202f", "") }
 
 var dateOrMonth = sync.OnceValue(func() *regexp.Regexp {
@@ -158,8 +158,8 @@ func dates(text string) template.HTML {
 	return template.HTML(dateOrMonth().ReplaceAllString(template.HTMLEscapeString(Safe(text)), `<span>$0</span>`))
 }
 
-// HTML returns the text, escaped, with its digits grouped if it is a number or a list of them. Of a long label
-// it shows the beginning and the end, where the id may be. The title has all of it.
+// HTML returns the text, escaped, with its digits grouped if it is a number or a list of them. Of a long
+// label it shows the beginning and the end, where the id may be. The title has all of it.
 func (t PageText) HTML() template.HTML {
 	if whole := Safe(t.Text); t.Class == "" && width(whole) > longLabel {
 		const end = longLabel / 3

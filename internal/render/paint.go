@@ -9,7 +9,8 @@ import (
 )
 
 // painter adds colour to cells with a meaning: headers and labels are bold, the word minor is dim, true and
-// growth are green, false and decline are red, and the bars of a chart are blue. A nil painter adds no colour.
+// growth are green, false and decline are red, and the bars of a chart are blue. A nil painter adds no
+// colour.
 type painter map[style]lipgloss.Style
 
 type style int

@@ -20,9 +20,9 @@ func Safe(s string) string { return escape(s, hidden, escapeText) }
 
 func control(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }
 
-// hidden reports whether a character has no shape of its own: a control, what Unicode calls default ignorable, a
-// format character, or a separator of lines or paragraphs. The few format characters that are drawn, such as the
-// Arabic number signs, are not hidden.
+// hidden reports whether a character has no shape of its own: a control, what Unicode calls default
+// ignorable, a format character, or a separator of lines or paragraphs. The few format characters that are
+// drawn, such as the Arabic number signs, are not hidden.
 func hidden(r rune) bool {
 	return control(r) || r >= 0xad && unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point,
 		unicode.Variation_Selector, unicode.Zl, unicode.Zp) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)

@@ -27,7 +27,8 @@ func TestSafe(t *testing.T) {
 		{"\xed\xa0\x80", `\xed\xa0\x80`}, // half of a surrogate pair
 		{"\ufffd", "\ufffd"},
 		{`back\slash`, `back\slash`},
-		{"Größe Ελλάδα Привет עברית العربية हिन्दी ไทย 한국어 日本語 e\u0301 😀 👍🏽", "Größe Ελλάδα Привет עברית العربية हिन्दी ไทย 한국어 日本語 e\u0301 😀 👍🏽"},
+		{"Größe Ελλάδα Привет עברית العربية हिन्दी ไทย 한국어 日本語 e\u0301 😀 👍🏽",
+			"Größe Ελλάδα Привет עברית العربية हिन्दी ไทย 한국어 日本語 e\u0301 😀 👍🏽"},
 		{"\u0600\u06dd", "\u0600\u06dd"}, // drawn, though format characters
 	} {
 		if got := Safe(test.in); got != test.want {
@@ -40,7 +41,8 @@ func TestSafe(t *testing.T) {
 func TestInvisibleIsComplete(t *testing.T) {
 	drawn := unicode.Prepended_Concatenation_Mark
 	for r := rune(0x20); r <= unicode.MaxRune; r++ {
-		want := unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) && !unicode.Is(drawn, r)
+		want := unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point,
+			unicode.Variation_Selector) && !unicode.Is(drawn, r)
 		if want && !hidden(r) {
 			t.Errorf("%U can be neither seen nor found", r)
 		}
@@ -61,7 +63,8 @@ func FuzzSafe(f *testing.F) {
 			clean = clean && !hidden(r)
 		}
 		for _, r := range got {
-			if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
+			if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) &&
+				!unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
 				t.Errorf("Safe(%q) has %U", s, r)
 			}
 		}
@@ -77,12 +80,14 @@ func FuzzSafe(f *testing.F) {
 		if text, err := json.Marshal(s); err == nil {
 			var before, after string
 			shown := compactJSON(string(text))
-			if json.Unmarshal(text, &before) != nil || json.Unmarshal([]byte(shown), &after) != nil || before != after || Safe(shown) != shown {
+			if json.Unmarshal(text, &before) != nil || json.Unmarshal([]byte(shown), &after) != nil || before != after ||
+				Safe(shown) != shown {
 				t.Errorf("%q was shown as %q", text, shown)
 			}
 		}
 		for _, cell := range []string{csvText(s), safeCSV(s)} {
-			if !utf8.ValidString(cell) || strings.ContainsFunc(cell, func(r rune) bool { return unicode.Is(unicode.Cc, r) && r != '\t' && r != '\n' }) {
+			if !utf8.ValidString(cell) || strings.ContainsFunc(cell,
+				func(r rune) bool { return unicode.Is(unicode.Cc, r) && r != '\t' && r != '\n' }) {
 				t.Errorf("CSV has %q of %q", cell, s)
 			}
 		}

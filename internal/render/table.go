@@ -267,8 +267,8 @@ func (t *tableWriter) cells(text func(int, *columnLayout) string) []string {
 	return cells
 }
 
-// flush prints a part. Only the first part has a header. tablewriter draws no lines and does not change the cells,
-// which have the width of their column.
+// flush prints a part. Only the first part has a header. tablewriter draws no lines and does not change the
+// cells, which have the width of their column.
 func (t *tableWriter) flush() error {
 	cell := tw.CellConfig{
 		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},

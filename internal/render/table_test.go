@@ -203,7 +203,8 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
-// Columns are aligned on a terminal that draws the letters of a flag, and an emoji and its tone, one beside the other.
+// Columns are aligned on a terminal that draws the letters of a flag, and an emoji and its tone, one beside
+// the other.
 func TestTableAlignsWhatIsDrawnApart(t *testing.T) {
 	rows := []payment{{title: "🇩🇪", done: true}, {title: "👍🏽 x", done: true}, {title: "日本語", done: true},
 		{title: "plain", done: true}}

@@ -17,7 +17,8 @@ func TestTemplateSeesExactJSON(t *testing.T) {
 	} {
 		equal(t, one(t, Options{Template: test.template}, item), test.want)
 	}
-	equal(t, list(t, Options{Template: "{{range .}}{{.id}}={{.n}};{{end}}"}, both...), "wd_1=1.50;wd_2=12345678901234567890;\n")
+	equal(t, list(t, Options{Template: "{{range .}}{{.id}}={{.n}};{{end}}"}, both...),
+		"wd_1=1.50;wd_2=12345678901234567890;\n")
 	equal(t, list(t, Options{Template: "{{len .}}"}), "0\n")
 
 	var failed *WriteError

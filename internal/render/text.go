@@ -9,8 +9,8 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// width returns how many columns of a terminal a text takes, at most: not all terminals draw a flag, or an emoji
-// with the tone of its skin, as one character.
+// width returns how many columns of a terminal a text takes, at most: not all terminals draw a flag, or an
+// emoji with the tone of its skin, as one character.
 func width(s string) int {
 	measure, columns := characters(), 0
 	for _, r := range s {
@@ -26,7 +26,8 @@ func width(s string) int {
 	return columns
 }
 
-// characters measures characters by the same rules on every machine, whatever the locale says about East Asian ones.
+// characters measures characters by the same rules on every machine, whatever the locale says about East
+// Asian ones.
 func characters() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
 
 // Cut shortens a text to a width. It removes the end.
@@ -71,8 +72,8 @@ func tail(s string, room int) string {
 	return s
 }
 
-// character returns the first character of a text as a person sees it: a letter with its marks, a flag, or what
-// Safe shows instead of an invisible character.
+// character returns the first character of a text as a person sees it: a letter with its marks, a flag, or
+// what Safe shows instead of an invisible character.
 func character(s string) string {
 	if s[0] == '\\' && len(s) > 1 {
 		size := map[byte]int{'x': 4, 'u': 6, 'U': 10}[s[1]]

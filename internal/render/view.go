@@ -165,8 +165,8 @@ func (v View[T]) One(w io.Writer, o Options, item T) error {
 	return v.print(w, o, each([]T{item}), true)
 }
 
-// print turns each row into its cells, its JSON or its id, whichever the options ask for. What prints these does
-// not know the type of the row.
+// print turns each row into its cells, its JSON or its id, whichever the options ask for. What prints these
+// does not know the type of the row.
 func (v View[T]) print(w io.Writer, o Options, items iter.Seq2[T, error], single bool) error {
 	if err := v.Check(o); err != nil {
 		return err
@@ -238,9 +238,9 @@ func (v View[T]) Sorted(rows []T, o Options) []T {
 	return sorted
 }
 
-// isAmount reports whether the cells are amounts, before the first row is read. If the column does not promise
-// it, the cell of a zero row decides. If the cell cannot show a zero row, such as a nil pointer, the first row
-// decides.
+// isAmount reports whether the cells are amounts, before the first row is read. If the column does not
+// promise it, the cell of a zero row decides. If the cell cannot show a zero row, such as a nil pointer, the
+// first row decides.
 func (c Column[T]) isAmount() (is bool) {
 	if c.Amount {
 		return true

@@ -35,8 +35,10 @@ a: -0
 // Strings that some YAML reader takes for something else are quoted, and every string comes back unchanged.
 func TestYAMLStrings(t *testing.T) {
 	for _, s := range []string{
-		"yes", "No", "ON", "off", "y", "n", "true", "NULL", "~", "", "1", "0x1f", "1e5", "-1", "+1", ".5", "1_000", "1:30", "2026-05-03", ".inf", ".nan", "0o7",
-		"a: b", "a #b", "- a", "? a", "*a", "&a", "!a", "|", ">", "%a", "@a", "`a", "<<", "=", "'", `"`, "{", "[", " a", "a ", "a\nb", "a\tb", "a\u2028b", "\x00", "\x1b",
+		"yes", "No", "ON", "off", "y", "n", "true", "NULL", "~", "", "1", "0x1f", "1e5", "-1", "+1", ".5", "1_000", "1:30",
+		"2026-05-03", ".inf", ".nan", "0o7",
+		"a: b", "a #b", "- a", "? a", "*a", "&a", "!a", "|", ">", "%a", "@a", "`a", "<<", "=", "'", `"`, "{", "[", " a", "a ",
+		"a\nb", "a\tb", "a\u2028b", "\x00", "\x1b",
 		"\ufeffx", "\u0085", strings.Repeat("long words ", 40) + "end", "---", "...", "日本語",
 	} {
 		quotedJSON, err := encodeJSON(map[string]string{"k": s})

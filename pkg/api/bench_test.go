@@ -21,7 +21,8 @@ import (
 // bench` compares the SDK with it; these benchmarks are for finding the cause of a difference.
 
 const benchWithdrawal = `{"id":"4b6c1e9a-0f0e-4a57-9d53-0d6ad8a0a1c7","external_id":4711,` +
-	`"merchant_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1500000}},` +
+	`"merchant_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","currency":{"Crypto":"Btc"},` +
+	`"amount":{"Crypto":{"Btc":1500000}},` +
 	`"statuses":[{"status":"New","at":"2026-05-01T10:00:00"}],` +
 	`"current":"New","address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq","is_testnet":false,` +
 	`"callback":"https://shop.example.com/withdrawn","external_order_id":"4711"}`

@@ -357,8 +357,8 @@ func fullJitter(attempt int) time.Duration {
 	return 1 + rand.N(ceiling)
 }
 
-// retryAfter reads the header's seconds or date, of which at most a day counts. It returns 0 if the header has
-// neither.
+// retryAfter reads the header's seconds or date, of which at most a day counts. It returns 0 if the header
+// has neither.
 func retryAfter(header string, now time.Time) time.Duration {
 	if header == "" {
 		return 0

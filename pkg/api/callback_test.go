@@ -17,7 +17,8 @@ func TestParseCallback(t *testing.T) {
 		t.Errorf("its text is %s", w.RawJSON())
 	}
 	for name, body := range map[string]string{
-		"empty": "", "null": "null", "no withdrawal": `{"status":"New"}`, "an array": "[" + goodRecord + "]", "two": goodRecord + goodRecord, "a float": strings.Replace(goodRecord, `{"Btc":5}`, `{"Btc":5.0}`, 1),
+		"empty": "", "null": "null", "no withdrawal": `{"status":"New"}`, "an array": "[" + goodRecord + "]",
+		"two": goodRecord + goodRecord, "a float": strings.Replace(goodRecord, `{"Btc":5}`, `{"Btc":5.0}`, 1),
 	} {
 		if w, err := ParseCallback([]byte(body)); err == nil || w.ID != "" {
 			t.Errorf("%s: %+v, %v", name, w, err)

@@ -28,23 +28,24 @@ import (
 // least one that differs as much as possible. Where the interface is silent, the client must work with all of
 // them.
 var choices = map[string][]string{
-	"first_page":                  {"1", "0"},
-	"default_page_size":           {"20", "1"},
-	"max_page_size":               {"1000", "3"},
-	"page_size_too_large":         {"reject", "clamp"},
-	"page_out_of_range":           {"empty", "reject", "clamp"},
-	"empty_page_count":            {"0", "1"},
-	"list_order":                  {"newest", "oldest"},
-	"tags_match":                  {"current", "history"},
-	"period_end":                  {"inclusive", "exclusive"},
-	"unknown_in_filter":           {"reject", "no_match"},
-	"reversed_period":             {"reject", "empty"},
-	"invoice_filter":              {"optional", "required", "ignored"},
-	"invoice_list":                {"page", "array"},
-	"time_layout":                 {"2006-01-02T15:04:05", "Mon, 02 Jan 2006 15:04:05 MST", "20060102 150405"},
-	"filter_times":                {"either", "layout"},
-	"created_layout":              {"2006-01-02T15:04:05", "2006-01-02 15:04:05.000"},
-	"withdrawal_flow":             {"New>Processing>Completed,Processing>Failed*,New>Cancelled*", "New>sent_out", "created>1>2>3*"},
+	"first_page":          {"1", "0"},
+	"default_page_size":   {"20", "1"},
+	"max_page_size":       {"1000", "3"},
+	"page_size_too_large": {"reject", "clamp"},
+	"page_out_of_range":   {"empty", "reject", "clamp"},
+	"empty_page_count":    {"0", "1"},
+	"list_order":          {"newest", "oldest"},
+	"tags_match":          {"current", "history"},
+	"period_end":          {"inclusive", "exclusive"},
+	"unknown_in_filter":   {"reject", "no_match"},
+	"reversed_period":     {"reject", "empty"},
+	"invoice_filter":      {"optional", "required", "ignored"},
+	"invoice_list":        {"page", "array"},
+	"time_layout":         {"2006-01-02T15:04:05", "Mon, 02 Jan 2006 15:04:05 MST", "20060102 150405"},
+	"filter_times":        {"either", "layout"},
+	"created_layout":      {"2006-01-02T15:04:05", "2006-01-02 15:04:05.000"},
+	"withdrawal_flow": {"New>Processing>Completed,Processing>Failed*,New>Cancelled*", "New>sent_out",
+		"created>1>2>3*"},
 	"withdrawal_pace":             {"none", "New>Processing=1s,Processing>Completed=1s"},
 	"history_order":               {"oldest", "newest"},
 	"id_format":                   {"uuid", "text", "digits"},
@@ -91,18 +92,19 @@ var choices = map[string][]string{
 	"stats_codes":                 {"amount", "currency"},
 	"stats_zeros":                 {"show", "omit"},
 	"rebate_created":              {"invoice", "payment"},
-	"currencies":                  {"Btc,Eth,Ltc,UsdtErc20,UsdtTrc20,Xlr,UsdcXlr,Usd,Eur,Gbp,Jpy,Kwd", "Eur,Usd,Xlr,Ltc,Btc"},
-	"fiat_codes_in":               {"either", "as_shown"},
-	"code_case":                   {"exact", "any"},
-	"unknown_keys":                {"reject", "ignore"},
-	"unknown_parameters":          {"reject", "ignore"},
-	"empty_text":                  {"reject", "absent"},
-	"max_text":                    {"none", "40"},
-	"content_type":                {"ignored", "required"},
-	"requests_per_second":         {"none", "1"},
-	"envelope":                    {"everywhere", "as_shown"},
-	"max_body":                    {"1048576", "400"},
-	"rate_Btc":                    {"60000", "0.000000001", "999999999"},
+	"currencies": {"Btc,Eth,Ltc,UsdtErc20,UsdtTrc20,Xlr,UsdcXlr,Usd,Eur,Gbp,Jpy,Kwd",
+		"Eur,Usd,Xlr,Ltc,Btc"},
+	"fiat_codes_in":       {"either", "as_shown"},
+	"code_case":           {"exact", "any"},
+	"unknown_keys":        {"reject", "ignore"},
+	"unknown_parameters":  {"reject", "ignore"},
+	"empty_text":          {"reject", "absent"},
+	"max_text":            {"none", "40"},
+	"content_type":        {"ignored", "required"},
+	"requests_per_second": {"none", "1"},
+	"envelope":            {"everywhere", "as_shown"},
+	"max_body":            {"1048576", "400"},
+	"rate_Btc":            {"60000", "0.000000001", "999999999"},
 }
 
 // withoutEffect are the settings that a client cannot notice, each with the reason. A setting that changes an
@@ -144,7 +146,8 @@ func TestEveryChoiceIsTried(t *testing.T) {
 	for _, s := range sandbox.Settings() {
 		known[s.Name] = true
 		values := choices[s.Name]
-		if prefix := family.FindString(s.Name); values == nil && prefix != "" && tried[prefix[:strings.Index(prefix, "_")+1]] {
+		if prefix := family.FindString(s.Name); values == nil && prefix != "" &&
+			tried[prefix[:strings.Index(prefix, "_")+1]] {
 			continue
 		}
 		switch reason := withoutEffect[s.Name]; {
@@ -212,10 +215,12 @@ func TestTooManyRequests(t *testing.T) {
 		must[[]api.Invite](j)(j.client.Invites.List(j.ctx))
 	}
 	for name, err := range map[string]error{
-		"read":   second(j.client.Invites.List(j.ctx)),
-		"create": second(j.client.Withdrawals.Create(j.ctx, api.CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a"})),
+		"read": second(j.client.Invites.List(j.ctx)),
+		"create": second(j.client.Withdrawals.Create(j.ctx,
+			api.CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a"})),
 	} {
-		if e := j.refused(name, err, name == "create"); e.Outcome != api.Rejected || e.Status != 429 || e.RetryAfter != time.Second {
+		if e := j.refused(name, err, name == "create"); e.Outcome != api.Rejected || e.Status != 429 ||
+			e.RetryAfter != time.Second {
 			t.Errorf("%s: got %+v", name, e)
 		}
 	}
@@ -260,7 +265,8 @@ func newJourney(t testing.TB, settings ...string) *journey {
 
 func (j *journey) as(key string, opts ...api.Option) *api.Client {
 	j.Helper()
-	return must[*api.Client](j)(api.New("http://127.0.0.1", append(opts, api.WithAPIKey(key), api.WithTransport(j), api.WithRetries(0))...))
+	return must[*api.Client](j)(api.New("http://127.0.0.1",
+		append(opts, api.WithAPIKey(key), api.WithTransport(j), api.WithRetries(0))...))
 }
 
 func (j *journey) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -454,10 +460,13 @@ func (j *journey) withdraw() (requests map[string]api.CreateWithdrawal, created 
 func (j *journey) matches(got api.Withdrawal, r api.CreateWithdrawal) {
 	j.Helper()
 	number, _ := strconv.ParseInt("0"+r.ExternalOrderID, 10, 64)
-	if got.ID == "" || got.MerchantID == "" || got.Currency != r.Currency || got.Callback != r.Callback || got.ExternalOrderID != r.ExternalOrderID || got.ExternalID != number || got.Address.Text != r.Address {
+	if got.ID == "" || got.MerchantID == "" || got.Currency != r.Currency || got.Callback != r.Callback ||
+		got.ExternalOrderID != r.ExternalOrderID || got.ExternalID != number || got.Address.Text != r.Address {
 		j.Errorf("got %+v of %+v", got, r)
 	}
-	if got.Amount != r.Amount && (got.Amount.Code != r.Currency.Code || got.Amount.Kind != r.Currency.Kind || got.Amount.Minor <= 0 || j.settings["amount_shown"] != "converted") {
+	if got.Amount != r.Amount &&
+		(got.Amount.Code != r.Currency.Code || got.Amount.Kind != r.Currency.Kind || got.Amount.Minor <= 0 ||
+			j.settings["amount_shown"] != "converted") {
 		j.Errorf("the amount %+v was %+v", got.Amount, r.Amount)
 	}
 	if !slices.ContainsFunc(got.Statuses, func(s api.Status) bool { return s.Status == got.Current && s.At != "" }) {
@@ -468,7 +477,8 @@ func (j *journey) matches(got api.Withdrawal, r api.CreateWithdrawal) {
 // list reads the withdrawals in every way.
 func (j *journey) list(made map[string]api.CreateWithdrawal, created map[string]string) {
 	all := slices.Sorted(maps.Keys(made))
-	got := must[[]api.Withdrawal](j)(j.gather(j.client.Withdrawals.All(j.ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: 3})))
+	got := must[[]api.Withdrawal](j)(j.gather(j.client.Withdrawals.All(j.ctx, api.WithdrawalFilter{},
+		api.ListOptions{PageSize: 3})))
 	if !slices.Equal(ids(got), all) {
 		j.Fatalf("got %v, want %v", ids(got), all)
 	}
@@ -478,7 +488,8 @@ func (j *journey) list(made map[string]api.CreateWithdrawal, created map[string]
 			j.Errorf("got %+v from %s", w, w.RawJSON())
 		}
 		again, err := json.Marshal(w.Address)
-		if err != nil || !strings.Contains(strings.ReplaceAll(string(w.RawJSON()), " ", ""), `"address":`+strings.ReplaceAll(string(again), " ", "")) {
+		if err != nil || !strings.Contains(strings.ReplaceAll(string(w.RawJSON()), " ", ""),
+			`"address":`+strings.ReplaceAll(string(again), " ", "")) {
 			j.Errorf("the address is written as %s, and was in %s", again, w.RawJSON())
 		}
 	}
@@ -518,7 +529,8 @@ func (j *journey) list(made map[string]api.CreateWithdrawal, created map[string]
 	for _, tag := range []string{got[0].Current, got[len(got)-1].Current} {
 		var want []string
 		for _, w := range got {
-			if w.Current == tag || j.settings["tags_match"] == "history" && slices.ContainsFunc(w.Statuses, func(s api.Status) bool { return s.Status == tag }) {
+			if w.Current == tag || j.settings["tags_match"] == "history" &&
+				slices.ContainsFunc(w.Statuses, func(s api.Status) bool { return s.Status == tag }) {
 				want = append(want, w.ID)
 			}
 		}
@@ -529,7 +541,8 @@ func (j *journey) list(made map[string]api.CreateWithdrawal, created map[string]
 		slices.Reverse(byTime)
 	}
 	for n, w := range byTime {
-		if made[w.ID].Amount.Minor == 0 || n == 0 && made[w.ID].Address != "bc1q-1" || n == 6 && made[w.ID].Address != "bc1q-7" {
+		if made[w.ID].Amount.Minor == 0 || n == 0 && made[w.ID].Address != "bc1q-1" ||
+			n == 6 && made[w.ID].Address != "bc1q-7" {
 			j.Errorf("the list is in no order of time: %v", got)
 		}
 	}
@@ -560,11 +573,16 @@ func (j *journey) refusals() {
 	j.refused("no such invoice", second(v.Get(j.ctx, none)), false)
 	j.refused("no such invite", second(j.client.Invites.Get(j.ctx, none)), false)
 	j.refused("no such reseller", second(j.client.Resellers.Stats(j.ctx, none)), false)
-	j.refused("no funds", second(w.Create(j.ctx, api.CreateWithdrawal{Currency: usd, Amount: usdAmount(1 << 62), Address: "a"})), true)
-	j.refused("no such currency", second(v.Create(j.ctx, api.CreateInvoice{Title: "t", Currency: api.Currency{Kind: api.Crypto, Code: "Doge"}, Items: goods})), true)
+	j.refused("no funds",
+		second(w.Create(j.ctx, api.CreateWithdrawal{Currency: usd, Amount: usdAmount(1 << 62), Address: "a"})), true)
+	j.refused("no such currency",
+		second(v.Create(j.ctx,
+			api.CreateInvoice{Title: "t", Currency: api.Currency{Kind: api.Crypto, Code: "Doge"}, Items: goods})), true)
 	stranger := j.as(api.SandboxKeyPrefix + "wrong")
 	j.refused("a wrong key", second(v.Get(j.ctx, none)), false)
-	j.refused("a wrong key, a create", second(stranger.Withdrawals.Create(j.ctx, api.CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a"})), true)
+	j.refused("a wrong key, a create",
+		second(stranger.Withdrawals.Create(j.ctx,
+			api.CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a"})), true)
 	_, err := j.as(j.box.Key(), api.WithoutResellerAuth()).Invites.List(j.ctx)
 	j.either("no key", err, false)
 
@@ -573,7 +591,8 @@ func (j *journey) refusals() {
 			return second(w.Create(j.ctx, api.CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a", Memo: "m"}))
 		},
 		"an order id again": func() error {
-			return second(w.Create(j.ctx, api.CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a", ExternalOrderID: "4711"}))
+			return second(w.Create(j.ctx,
+				api.CreateWithdrawal{Currency: btc, Amount: btcAmount(5), Address: "a", ExternalOrderID: "4711"}))
 		},
 		"a small amount": func() error {
 			return second(w.Create(j.ctx, api.CreateWithdrawal{Currency: btc, Amount: btcAmount(1), Address: "a"}))
@@ -588,10 +607,12 @@ func (j *journey) refusals() {
 			return second(v.Create(j.ctx, api.CreateInvoice{Title: "t", Currency: usd, Items: slices.Repeat(goods, 20)}))
 		},
 		"a code in another case": func() error {
-			return second(v.Create(j.ctx, api.CreateInvoice{Title: "t", Currency: api.Currency{Kind: api.Crypto, Code: "btc"}, Items: goods}))
+			return second(v.Create(j.ctx,
+				api.CreateInvoice{Title: "t", Currency: api.Currency{Kind: api.Crypto, Code: "btc"}, Items: goods}))
 		},
 		"a code as in an amount": func() error {
-			return second(v.Create(j.ctx, api.CreateInvoice{Title: "t", Currency: api.Currency{Kind: api.Fiat, Code: "USD"}, Items: goods}))
+			return second(v.Create(j.ctx,
+				api.CreateInvoice{Title: "t", Currency: api.Currency{Kind: api.Fiat, Code: "USD"}, Items: goods}))
 		},
 	} {
 		j.either(what, create(), true)
@@ -629,7 +650,8 @@ func (j *journey) byHand() {
 	_, err := j.client.Do(j.ctx, "GET", "/api/invites?color=red", nil)
 	j.either("an unknown parameter", err, false)
 
-	status, text := j.raw("POST", "/api/merchant_withdrawal/create", `{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":5}},"address":"a","external_order_id":"A-17/ü"}`)
+	status, text := j.raw("POST", "/api/merchant_withdrawal/create",
+		`{"currency":{"Fiat":"Usd"},"amount":{"Fiat":{"USD":5}},"address":"a","external_order_id":"A-17/ü"}`)
 	if status != 200 {
 		return
 	}
@@ -637,7 +659,8 @@ func (j *journey) byHand() {
 	if err := json.Unmarshal(text, &id); err != nil {
 		j.Fatal(err)
 	}
-	if got := must[api.Withdrawal](j)(j.client.Withdrawals.Get(j.ctx, id)); got.ExternalOrderID != "A-17/ü" || got.ExternalID != 0 {
+	if got := must[api.Withdrawal](j)(j.client.Withdrawals.Get(j.ctx, id)); got.ExternalOrderID != "A-17/ü" ||
+		got.ExternalID != 0 {
 		j.Errorf("got %+v", got)
 	}
 }
@@ -652,12 +675,14 @@ func (j *journey) invite() (id string, reseller *api.Client) {
 	}
 	j.either("the same UUID again", second(c.Invites.Create(j.ctx, sent)), true)
 	listed := func() bool {
-		return slices.ContainsFunc(must[[]api.Invite](j)(c.Invites.List(j.ctx)), func(i api.Invite) bool { return i.Invite == made.Invite && json.Valid(i.RawJSON()) })
+		return slices.ContainsFunc(must[[]api.Invite](j)(c.Invites.List(j.ctx)),
+			func(i api.Invite) bool { return i.Invite == made.Invite && json.Valid(i.RawJSON()) })
 	}
 	if !listed() {
 		j.Error("the invite is not in the list")
 	}
-	if got := must[api.Invite](j)(c.Invites.Get(j.ctx, made.Invite)); got.Invite != made.Invite || got.Label != made.Label {
+	if got := must[api.Invite](j)(c.Invites.Get(j.ctx, made.Invite)); got.Invite != made.Invite ||
+		got.Label != made.Label {
 		j.Errorf("got %+v of %+v", got, made)
 	}
 	id, key, err := j.box.RedeemInvite(made.Invite, "North shop")
@@ -670,8 +695,10 @@ func (j *journey) invite() (id string, reseller *api.Client) {
 	if !slices.Contains(must[[]string](j)(c.Resellers.IDs(j.ctx)), id) {
 		j.Error("the reseller is not among the ids")
 	}
-	for _, got := range append(must[[]api.Reseller](j)(c.Resellers.List(j.ctx)), must[api.Reseller](j)(c.Resellers.Info(j.ctx, id))) {
-		if got.ID != id || got.InviteInfo.Invite != made.Invite || got.InviteInfo.Label != "North shop" || !json.Valid(got.RawJSON()) {
+	for _, got := range append(must[[]api.Reseller](j)(c.Resellers.List(j.ctx)),
+		must[api.Reseller](j)(c.Resellers.Info(j.ctx, id))) {
+		if got.ID != id || got.InviteInfo.Invite != made.Invite || got.InviteInfo.Label != "North shop" ||
+			!json.Valid(got.RawJSON()) {
 			j.Errorf("got %+v", got)
 		}
 	}
@@ -689,7 +716,8 @@ func (j *journey) sell(id string, reseller *api.Client) {
 	c := j.client
 	number := int64(17)
 	requests := []api.CreateInvoice{
-		{Title: "Order 1", Currency: usd, Items: []api.InvoiceItem{{Name: "Tea", Amount: 2500}, {Name: "Milk", Amount: 175}}, OrderID: "A-1", Number: &number, CallbackURL: "https://shop.example.com/paid"},
+		{Title: "Order 1", Currency: usd, Items: []api.InvoiceItem{{Name: "Tea", Amount: 2500}, {Name: "Milk", Amount: 175}},
+			OrderID: "A-1", Number: &number, CallbackURL: "https://shop.example.com/paid"},
 		{Title: "Order 2", Currency: btc, Items: []api.InvoiceItem{{Name: "Tea", Amount: 90_000}}},
 		{Title: "Order 3", Currency: usd, Items: []api.InvoiceItem{{Name: "Tea", Amount: 999}}},
 		{Title: "Order 4", Currency: eur, Items: []api.InvoiceItem{{Name: "Tea", Amount: 1000}}},
@@ -723,7 +751,8 @@ func (j *journey) sell(id string, reseller *api.Client) {
 			j.Errorf("the text %s is kept of %s", got.RawJSON(), j.last)
 		}
 		for _, v := range []api.Invoice{waiting, got} {
-			if v.ID != invoice || v.Title != r.Title || v.Currency != r.Currency || !slices.Equal(v.Items, r.Items) || v.ExternalOrderID != r.OrderID || (v.ExternalNumber == 17) != (r.Number != nil) ||
+			if v.ID != invoice || v.Title != r.Title || v.Currency != r.Currency || !slices.Equal(v.Items, r.Items) ||
+				v.ExternalOrderID != r.OrderID || (v.ExternalNumber == 17) != (r.Number != nil) ||
 				v.CreatedDate == "" || v.Status == "" || v.State == "" || v.Choosen != nil && !json.Valid(v.Choosen) {
 				j.Errorf("got %+v of %+v", v, r)
 			}
@@ -750,7 +779,8 @@ func (j *journey) sell(id string, reseller *api.Client) {
 			earned[a.Code] += a.Minor
 		}
 	}
-	if stats.ID != id || stats.Label != "North shop" || count != 4 || len(stats.InvoiceRebates) != 2 || !bytes.Equal(stats.RawJSON(), j.last) {
+	if stats.ID != id || stats.Label != "North shop" || count != 4 || len(stats.InvoiceRebates) != 2 ||
+		!bytes.Equal(stats.RawJSON(), j.last) {
 		j.Errorf("got %+v", stats)
 	}
 	for name, total := range map[string]struct {
@@ -786,7 +816,8 @@ func (j *journey) sell(id string, reseller *api.Client) {
 			code = code[:1] + strings.ToLower(code[1:])
 		}
 		one := must[api.RebateMap](j)(c.Resellers.RebateIn(j.ctx, id, code))
-		if len(one.Rebates) != 1 || one.Rebates[0].Amount != amount || !slices.ContainsFunc(info.Rebates, func(r api.Rebate) bool { return r.Amount == amount }) {
+		if len(one.Rebates) != 1 || one.Rebates[0].Amount != amount ||
+			!slices.ContainsFunc(info.Rebates, func(r api.Rebate) bool { return r.Amount == amount }) {
 			j.Errorf("rebate %d: got %+v, %+v and %+v", n, amount, one, info.Rebates)
 		}
 		// If both spellings are the same, want counts the amount twice.
@@ -828,7 +859,8 @@ func (j *journey) sell(id string, reseller *api.Client) {
 		for _, invoice := range invoices {
 			found += bytes.Count(list, []byte(`"`+invoice+`"`))
 		}
-		if j.either("the filter "+filter, err, false) && (!json.Valid(list) || found != 3 && (found != 2 || j.settings["page_size_too_large"] != "clamp")) {
+		if j.either("the filter "+filter, err, false) &&
+			(!json.Valid(list) || found != 3 && (found != 2 || j.settings["page_size_too_large"] != "clamp")) {
 			j.Errorf("by %s: got %s", filter, list)
 		}
 	}
@@ -846,7 +878,8 @@ func holds(text []byte, n int64) bool {
 func (j *journey) theirWithdrawals(id string, reseller *api.Client) {
 	requests := map[string]api.CreateWithdrawal{}
 	for n := range 5 {
-		r := api.CreateWithdrawal{Currency: btc, Amount: btcAmount(int64(10 + n)), Address: "theirs", ExternalOrderID: strconv.Itoa(n + 1)}
+		r := api.CreateWithdrawal{Currency: btc, Amount: btcAmount(int64(10 + n)), Address: "theirs",
+			ExternalOrderID: strconv.Itoa(n + 1)}
 		made, err := reseller.Withdrawals.Create(j.ctx, r)
 		if j.either("a reseller's withdrawal", err, true) {
 			requests[made] = r
@@ -856,8 +889,10 @@ func (j *journey) theirWithdrawals(id string, reseller *api.Client) {
 	if len(theirs) != 5 && len(theirs) != 0 {
 		j.Errorf("%d of 5 were made", len(theirs))
 	}
-	got := must[[]api.Withdrawal](j)(j.gather(j.client.Resellers.AllWithdrawals(j.ctx, id, api.WithdrawalFilter{}, api.ListOptions{PageSize: 2})))
-	own := must[[]api.Withdrawal](j)(j.gather(reseller.Withdrawals.All(j.ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: 3})))
+	got := must[[]api.Withdrawal](j)(j.gather(j.client.Resellers.AllWithdrawals(j.ctx, id, api.WithdrawalFilter{},
+		api.ListOptions{PageSize: 2})))
+	own := must[[]api.Withdrawal](j)(j.gather(reseller.Withdrawals.All(j.ctx, api.WithdrawalFilter{},
+		api.ListOptions{PageSize: 3})))
 	if !slices.Equal(ids(got), theirs) || !slices.Equal(ids(own), theirs) {
 		j.Fatalf("got %v and %v, want %v", ids(got), ids(own), theirs)
 	}
@@ -869,7 +904,8 @@ func (j *journey) theirWithdrawals(id string, reseller *api.Client) {
 		}
 	}
 	seen := 0
-	for _, w := range must[[]api.Withdrawal](j)(j.gather(j.client.Withdrawals.All(j.ctx, api.WithdrawalFilter{}, api.ListOptions{PageSize: 3}))) {
+	for _, w := range must[[]api.Withdrawal](j)(j.gather(j.client.Withdrawals.All(j.ctx, api.WithdrawalFilter{},
+		api.ListOptions{PageSize: 3}))) {
 		if requests[w.ID].Address != "" {
 			seen++
 		}

@@ -177,8 +177,8 @@ func WithTLSConfig(config *tls.Config) Option {
 
 // New makes a Client for the service at baseURL, an absolute http or https address that may have a path. It
 // refuses plain http unless the host is a literal loopback address, because the key would cross the network
-// unencrypted. It also refuses what CheckSpelling refuses, a sandbox key for any other host, and a nil option.
-// New sends nothing.
+// unencrypted. It also refuses what CheckSpelling refuses, a sandbox key for any other host, and a nil
+// option. New sends nothing.
 func New(baseURL string, opts ...Option) (*Client, error) {
 	o := options{resellerKey: true, readTimeout: DefaultReadTimeout, createTimeout: DefaultCreateTimeout, retries: 3,
 		userAgent: "till"}

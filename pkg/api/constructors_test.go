@@ -21,7 +21,8 @@ func TestConstructors(t *testing.T) {
 // other.
 func TestKindsAreSpelledAlike(t *testing.T) {
 	for _, c := range sandbox.Currencies() {
-		if kind, err := parseKind(string(c.Kind)); err != nil || kind != Crypto && c.Kind == sandbox.Crypto || kind != Fiat && c.Kind == sandbox.Fiat {
+		if kind, err := parseKind(string(c.Kind)); err != nil || kind != Crypto && c.Kind == sandbox.Crypto ||
+			kind != Fiat && c.Kind == sandbox.Fiat {
 			t.Errorf("%s is %q: %v", c.Code, c.Kind, err)
 		}
 	}

@@ -13,9 +13,11 @@ func TestParseDecimal(t *testing.T) {
 		decimals int
 		want     int64
 	}{
-		{"25.00", 2, 2500}, {"25", 2, 2500}, {"25.1", 2, 2510}, {"0.01", 2, 1}, {"0", 2, 0}, {"0.00", 2, 0}, {"0", 0, 0}, {"7", 0, 7},
+		{"25.00", 2, 2500}, {"25", 2, 2500}, {"25.1", 2, 2510}, {"0.01", 2, 1}, {"0", 2, 0}, {"0.00", 2, 0}, {"0", 0, 0},
+		{"7", 0, 7},
 		{"0.015", 8, 1_500_000}, {"92233720368547758.07", 2, math.MaxInt64}, {"9223372036854775807", 0, math.MaxInt64},
-		{"9.223372036854775807", 18, math.MaxInt64}, {"0.000000000000000001", 18, 1}, {"10", 18 - 1, 1_000_000_000_000_000_000},
+		{"9.223372036854775807", 18, math.MaxInt64}, {"0.000000000000000001", 18, 1},
+		{"10", 18 - 1, 1_000_000_000_000_000_000},
 	} {
 		if got, err := ParseDecimal(tt.text, tt.decimals); got != tt.want || err != nil {
 			t.Errorf("ParseDecimal(%q, %d) = %d, %v, want %d", tt.text, tt.decimals, got, err, tt.want)
@@ -31,14 +33,19 @@ func TestParseDecimalRefuses(t *testing.T) {
 		says     string
 	}{
 		{"", 2, "empty"}, {"-1", 2, "negative"}, {"-", 2, "negative"}, {"-0", 2, "negative"}, {"+5", 2, "sign"},
-		{".5", 2, "write 0.5"}, {".", 2, "write 0."}, {"5.", 2, "write 5"}, {"1.2.3", 2, "two decimal points"}, {"1..2", 2, "two decimal points"},
-		{"1,000", 2, "separator"}, {"1_000", 2, "separator"}, {"1'000", 2, "separator"}, {"1e3", 2, "exponent"}, {"1E3", 2, "exponent"}, {"1.5e1", 2, "exponent"},
+		{".5", 2, "write 0.5"}, {".", 2, "write 0."}, {"5.", 2, "write 5"}, {"1.2.3", 2, "two decimal points"},
+		{"1..2", 2, "two decimal points"},
+		{"1,000", 2, "separator"}, {"1_000", 2, "separator"}, {"1'000", 2, "separator"}, {"1e3", 2, "exponent"},
+		{"1E3", 2, "exponent"}, {"1.5e1", 2, "exponent"},
 		{"007", 2, "write 7"}, {"00", 2, "write 0"}, {"00.5", 2, "write 0.5"}, {"01.50", 2, "write 1.50"},
 		{"25.000", 2, "3 decimals, and the currency has 2"}, {"1.0", 0, "1 decimal, and the currency has 0"},
-		{"0x10", 2, "not a number"}, {" 1", 2, "not a number"}, {"1 ", 2, "not a number"}, {"1 000", 2, "not a number"}, {"abc", 2, "not a number"}, {"NaN", 2, "not a number"},
-		{"Inf", 2, "not a number"}, {"١٢", 2, "not a number"}, {"1\u00a0000", 2, "not a number"}, {"１", 2, "not a number"}, {"1\x00", 2, "not a number"}, {"½", 2, "not a number"},
+		{"0x10", 2, "not a number"}, {" 1", 2, "not a number"}, {"1 ", 2, "not a number"}, {"1 000", 2, "not a number"},
+		{"abc", 2, "not a number"}, {"NaN", 2, "not a number"},
+		{"Inf", 2, "not a number"}, {"١٢", 2, "not a number"}, {"1\u00a0000", 2, "not a number"}, {"１", 2, "not a number"},
+		{"1\x00", 2, "not a number"}, {"½", 2, "not a number"},
 		{"1-1", 2, "not a number"}, {"1+1", 2, "not a number"}, {"\xff", 2, "not a number"},
-		{"92233720368547758.08", 2, "at most 92233720368547758.07 fits"}, {"9223372036854775808", 0, "too large"}, {"9.223372036854775808", 18, "too large"},
+		{"92233720368547758.08", 2, "at most 92233720368547758.07 fits"}, {"9223372036854775808", 0, "too large"},
+		{"9.223372036854775808", 18, "too large"},
 		{strings.Repeat("9", 400), 2, "too large"}, {"10", 18, "too large"}, {"1", -1, "0 to 18"}, {"1", 19, "0 to 18"},
 	} {
 		if got, err := ParseDecimal(tt.text, tt.decimals); err == nil || got != 0 || !strings.Contains(err.Error(), tt.says) {
@@ -53,9 +60,12 @@ func TestFormatDecimal(t *testing.T) {
 		decimals int
 		want     string
 	}{
-		{2500, 2, "25.00"}, {1, 2, "0.01"}, {0, 2, "0.00"}, {0, 0, "0"}, {5, 0, "5"}, {-5, 0, "-5"}, {-1, 2, "-0.01"}, {-2500, 2, "-25.00"}, {1_500_000, 8, "0.01500000"},
-		{math.MaxInt64, 2, "92233720368547758.07"}, {math.MinInt64, 2, "-92233720368547758.08"}, {math.MinInt64, 0, "-9223372036854775808"},
-		{math.MinInt64, 19, "-0.9223372036854775808"}, {1, 18, "0.000000000000000001"}, {1, 25, "0.0000000000000000000000001"},
+		{2500, 2, "25.00"}, {1, 2, "0.01"}, {0, 2, "0.00"}, {0, 0, "0"}, {5, 0, "5"}, {-5, 0, "-5"}, {-1, 2, "-0.01"},
+		{-2500, 2, "-25.00"}, {1_500_000, 8, "0.01500000"},
+		{math.MaxInt64, 2, "92233720368547758.07"}, {math.MinInt64, 2, "-92233720368547758.08"},
+		{math.MinInt64, 0, "-9223372036854775808"},
+		{math.MinInt64, 19, "-0.9223372036854775808"}, {1, 18, "0.000000000000000001"},
+		{1, 25, "0.0000000000000000000000001"},
 	} {
 		if got := FormatDecimal(tt.minor, tt.decimals); got != tt.want {
 			t.Errorf("FormatDecimal(%d, %d) = %q, want %q", tt.minor, tt.decimals, got, tt.want)

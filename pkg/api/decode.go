@@ -22,8 +22,8 @@ const (
 	maxValues = 200_000 // commas in total: one comes before every further element and key
 )
 
-// resource is a type of record that keeps its text. An answer has one or many. check refuses a record that lacks
-// something on which money depends.
+// resource is a type of record that keeps its text. An answer has one or many. check refuses a record that
+// lacks something on which money depends.
 type resource interface {
 	filled
 	keep(text stdjson.RawMessage)

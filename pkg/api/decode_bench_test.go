@@ -15,10 +15,13 @@ func samplePage(n int) []byte {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		fmt.Fprintf(&b, `{"id":"%032x","external_id":%d,"merchant_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","currency":{"Crypto":"Btc"},`+
-			`"amount":{"Crypto":{"Btc":%d}},"statuses":[{"status":"New","at":"2026-05-01T10:00:00"},{"status":"Processing","at":"2026-05-01T10:01:00"}],`+
-			`"current":"Processing","address":{"Crypto":{"currency":"Btc","address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}},"is_testnet":false,`+
-			`"callback":"https://shop.example.com/withdrawn","external_order_id":"%d"}`, i, i+1, 1000+i, i+1)
+		fmt.Fprintf(&b,
+			`{"id":"%032x","external_id":%d,"merchant_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","currency":{"Crypto":"Btc"},`+
+				`"amount":{"Crypto":{"Btc":%d}},"statuses":[{"status":"New","at":"2026-05-01T10:00:00"},{"status":"Processing",`+
+				`"at":"2026-05-01T10:01:00"}],`+
+				`"current":"Processing","address":{"Crypto":{"currency":"Btc",`+
+				`"address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"}},"is_testnet":false,`+
+				`"callback":"https://shop.example.com/withdrawn","external_order_id":"%d"}`, i, i+1, 1000+i, i+1)
 	}
 	fmt.Fprintf(&b, `],"page_count":1,"total":%d}`, n)
 	return []byte(b.String())

@@ -13,7 +13,8 @@ import (
 )
 
 func TestOutcomeIsWritten(t *testing.T) {
-	for outcome, want := range map[Outcome]string{Unknown: "unknown", Rejected: "rejected", NotSent: "not sent", Failed: "failed", 9: "unknown", -1: "unknown"} {
+	for outcome, want := range map[Outcome]string{Unknown: "unknown", Rejected: "rejected", NotSent: "not sent",
+		Failed: "failed", 9: "unknown", -1: "unknown"} {
 		text, err := json.Marshal(map[string]Outcome{"o": outcome})
 		if err != nil || string(text) != `{"o":"`+want+`"}` || fmt.Sprint(outcome) != want {
 			t.Errorf("%d is %s, %s, %v", int(outcome), outcome, text, err)
@@ -43,8 +44,10 @@ func TestErrorQuestions(t *testing.T) {
 		status                int
 		unauthorized, limited bool
 	}{
-		{Rejected, 401, true, false}, {Rejected, 403, true, false}, {Rejected, 429, false, true}, {Rejected, 400, false, false},
-		{Unknown, 401, false, false}, {Unknown, 403, false, false}, {Unknown, 429, false, false}, {Failed, 503, false, false}, {NotSent, 0, false, false},
+		{Rejected, 401, true, false}, {Rejected, 403, true, false}, {Rejected, 429, false, true},
+		{Rejected, 400, false, false},
+		{Unknown, 401, false, false}, {Unknown, 403, false, false}, {Unknown, 429, false, false}, {Failed, 503, false, false},
+		{NotSent, 0, false, false},
 	} {
 		e := &Error{Outcome: tt.outcome, Status: tt.status}
 		if e.Unauthorized() != tt.unauthorized || e.RateLimited() != tt.limited {
@@ -61,9 +64,10 @@ func (keyError) Error() string { return "it broke" }
 // TestPrintedErrorShowsNoKey checks that no way to print an error prints the key, even if its cause holds the
 // request.
 func TestPrintedErrorShowsNoKey(t *testing.T) {
-	client := must[*Client](t)(New("http://127.0.0.1", WithAPIKey(aKey), WithRetries(0), WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
-		return nil, keyError{r.Header.Clone()}
-	}))))
+	client := must[*Client](t)(New("http://127.0.0.1", WithAPIKey(aKey), WithRetries(0),
+		WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+			return nil, keyError{r.Header.Clone()}
+		}))))
 	_, read := client.Withdrawals.Get(t.Context(), "w-1")
 	_, create := client.Withdrawals.Create(t.Context(), sampleCreate())
 	var held keyError
@@ -92,8 +96,12 @@ func TestPrintedErrorShowsNoKey(t *testing.T) {
 // TestErrorLogsOutcomeAndEnvelope checks that a log has the outcome and the service's words.
 func TestErrorLogsOutcomeAndEnvelope(t *testing.T) {
 	var log bytes.Buffer
-	slog.New(slog.NewJSONHandler(&log, nil)).Info("", "error", error(&Error{Op: "o", Method: "POST", Path: "/p", Outcome: Rejected, Status: 429, Envelope: true, Code: 7, Reason: "r", Description: "d", RetryAfter: 1500 * time.Millisecond}))
-	want := `"error":{"message":"o: the service asks for fewer calls: r: d (code 7, HTTP 429)","outcome":"rejected","op":"o","method":"POST","path":"/p","status":429,"code":7,"reason":"r","description":"d","retry_after":1.5}`
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("", "error",
+		error(&Error{Op: "o", Method: "POST", Path: "/p", Outcome: Rejected, Status: 429, Envelope: true, Code: 7,
+			Reason: "r", Description: "d", RetryAfter: 1500 * time.Millisecond}))
+	want := `"error":{"message":"o: the service asks for fewer calls: r: d (code 7, HTTP ` +
+		`429)","outcome":"rejected","op":"o","method":"POST","path":"/p","status":429,"code":7,"reason":"r",` +
+		`"description":"d","retry_after":1.5}`
 	if !strings.Contains(log.String(), want) {
 		t.Errorf("got %s", &log)
 	}

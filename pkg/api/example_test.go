@@ -63,7 +63,9 @@ func Example() {
 // A create can fail in several ways. This is what to do about each.
 func ExampleWithdrawals_Create() {
 	// This service accepts the withdrawal and then loses the answer.
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		panic(http.ErrAbortHandler)
+	}))
 	defer server.Close()
 	client, err := api.New(server.URL, api.WithAPIKey("key"))
 	if err != nil {
@@ -267,7 +269,9 @@ func ExampleError() {
 // RawJSON returns every field that the service sent, even those that this version does not know.
 func ExampleWithdrawal_RawJSON() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, `{"id":"w-1","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"bc1qexample","fee":{"Crypto":{"Btc":1}}}`)
+		fmt.Fprint(w,
+			`{"id":"w-1","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"bc1qexample",`+
+				`"fee":{"Crypto":{"Btc":1}}}`)
 	}))
 	defer server.Close()
 	client, err := api.New(server.URL)
@@ -320,7 +324,8 @@ func ExampleParseCallback() {
 	defer receiver.Close()
 
 	id, err := client.Withdrawals.Create(context.Background(), api.CreateWithdrawal{
-		Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 1_500_000), Address: "bc1qexample", Callback: receiver.URL,
+		Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 1_500_000), Address: "bc1qexample",
+		Callback: receiver.URL,
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -350,7 +355,8 @@ func ExampleWithdrawals_WaitFor() {
 
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
-	w, err := client.Withdrawals.WaitFor(ctx, id, api.Wait{Status: []string{"Completed"}, FailOn: []string{"Failed", "Cancelled"}})
+	w, err := client.Withdrawals.WaitFor(ctx, id,
+		api.Wait{Status: []string{"Completed"}, FailOn: []string{"Failed", "Cancelled"}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -367,9 +373,10 @@ func ExampleWithMiddleware() {
 	server := httptest.NewServer(box)
 	defer server.Close()
 	var calls atomic.Int64
-	client, err := api.New(server.URL, api.WithAPIKey(box.Key()), api.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
-		return counter{next, &calls}
-	}))
+	client, err := api.New(server.URL, api.WithAPIKey(box.Key()),
+		api.WithMiddleware(func(next http.RoundTripper) http.RoundTripper {
+			return counter{next, &calls}
+		}))
 	if err != nil {
 		log.Fatal(err)
 	}

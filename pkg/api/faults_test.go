@@ -72,7 +72,8 @@ func TestNoFaultSendsACreateTwice(t *testing.T) {
 			} else if e := failure(t, err); e.Outcome != tt.outcome || e.Status != tt.status {
 				t.Errorf("the create ends in %v", err)
 			}
-			if wording := "the connection was closed without an answer"; tt.do == "drop-after" && (!strings.Contains(err.Error(), wording) || !errors.Is(err, io.EOF)) {
+			if wording := "the connection was closed without an answer"; tt.do == "drop-after" &&
+				(!strings.Contains(err.Error(), wording) || !errors.Is(err, io.EOF)) {
 				t.Errorf("the error does not say what happened: %v", err)
 			}
 			if n := requests.Swap(0); n != 1 {
@@ -90,7 +91,8 @@ func TestNoFaultSendsACreateTwice(t *testing.T) {
 			if n := requests.Load(); n != tt.reads {
 				t.Errorf("the read is sent %d times, want %d", n, tt.reads)
 			}
-			if page := must[WithdrawalPage](t)(client.Withdrawals.List(ctx, WithdrawalFilter{}, 1, 10)); len(page.Items) != tt.made {
+			if page := must[WithdrawalPage](t)(client.Withdrawals.List(ctx, WithdrawalFilter{}, 1,
+				10)); len(page.Items) != tt.made {
 				t.Errorf("there are %d withdrawals, want %d", len(page.Items), tt.made)
 			}
 		})
@@ -118,7 +120,8 @@ func TestTransportSaysNotSent(t *testing.T) {
 		{sayingNotSent{refused, false}, Unknown},
 		{refused, Unknown},
 	} {
-		client := must[*Client](t)(New("http://127.0.0.1", WithRetries(0), WithTransport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, tt.err }))))
+		client := must[*Client](t)(New("http://127.0.0.1", WithRetries(0),
+			WithTransport(roundTripper(func(*http.Request) (*http.Response, error) { return nil, tt.err }))))
 		_, err := client.Withdrawals.Create(ctx, sampleCreate())
 		if e := failure(t, err); e.Outcome != tt.outcome || !errors.Is(err, refused) {
 			t.Errorf("%#v: a create ends in %v", tt.err, err)

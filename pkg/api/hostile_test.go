@@ -283,8 +283,8 @@ func watchMemory(t *testing.T) func() uint64 {
 	}
 }
 
-// highWater returns the largest memory of the process, without the pages of its program: how many of these the
-// system has mapped depends on what it keeps of the file.
+// highWater returns the largest memory of the process, without the pages of its program: how many of these
+// the system has mapped depends on what it keeps of the file.
 func highWater(t *testing.T) uint64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

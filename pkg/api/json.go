@@ -13,10 +13,10 @@ import (
 )
 
 // The exported types have only the methods of encoding/json, so that a program reads them as strictly with
-// either package as this one does. Calling these for each field of each record would be slow, because it makes
-// one more pass over the text of the field. So this package decodes such a field with the unexported method
-// read, either through the option byMethod or, for withdrawals, which come in long lists, through a type with a
-// method of the faster package.
+// either package as this one does. Calling these for each field of each record would be slow, because it
+// makes one more pass over the text of the field. So this package decodes such a field with the unexported
+// method read, either through the option byMethod or, for withdrawals, which come in long lists, through a
+// type with a method of the faster package.
 
 // readFunc decodes a value.
 type readFunc func(into any, opts ...json.Options) error

@@ -40,31 +40,49 @@ func (noJSON) test(*testing.T) {}
 
 const (
 	sampleInvite   = `{"invite":"` + someID + `","label":"Ann","more":[1.50]}`
-	sampleReseller = `{"id":"` + someID + `","invite_info":{"invite":"` + someID + `","label":"Ann"},"rebates":{"Usd":{"Fiat":{"USD":5}},"Btc":{"Crypto":{"Btc":1}}},"x":null}`
-	sampleInvoice  = `{"id":"i-1","external_order_id":"A","external_number":9007199254740993,"tittle":"Tea","currency":{"Fiat":"Usd"},"items":[{"amount":"2500","name":"Tea"}],` +
+	sampleReseller = `{"id":"` + someID + `","invite_info":{"invite":"` + someID +
+		`","label":"Ann"},"rebates":{"Usd":{"Fiat":{"USD":5}},"Btc":{"Crypto":{"Btc":1}}},"x":null}`
+	sampleInvoice = `{"id":"i-1","external_order_id":"A","external_number":9007199254740993,"tittle":"Tea",` +
+		`"currency":{"Fiat":"Usd"},"items":[{"amount":"2500","name":"Tea"}],` +
 		`"created_date":"2026-05-01T10:00:00","due_date":"x","choosen":{"a":1.0},"status":"Awaiting","state":"s"}`
-	sampleStats = `{"id":"r","label":"Ann","invoice_stats":{"Paid":2,"Awaiting":1},"invoice_rebates":{"i":{"id":"i","paid_amount":{"USD":5},"rebate":{},"created":"c"}},` +
+	sampleStats = `{"id":"r","label":"Ann","invoice_stats":{"Paid":2,"Awaiting":1},"invoice_rebates":{"i":{"id":"i",` +
+		`"paid_amount":{"USD":5},"rebate":{},"created":"c"}},` +
 		`"total_volume":{"Btc":{"USD":5,"Btc":9223372036854775807}},"total_rebates":{}}`
-	sampleUnread = `{"id":7,"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1e3}},"address":"a","external_order_id":"4711"}`
+	sampleUnread = `{"id":7,"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":1e3}},"address":"a",` +
+		`"external_order_id":"4711"}`
 )
 
 // everyType has every exported type of the package.
 var everyType = map[string]sampled{
-	"Kind":        samples[Kind]{texts: []string{`"Crypto"`, `"Fiat"`}, refused: []string{`"crypto"`, `""`, `1`}},
-	"Currency":    samples[Currency]{texts: []string{`{"Crypto":"Btc"}`, `{"Fiat":"Usd"}`}, refused: []string{`{"crypto":"Btc"}`, `{}`, `{"Crypto":""}`}},
-	"Amount":      samples[Amount]{texts: []string{`{"Fiat":{"USD":2500}}`, `{"Crypto":{"Btc":9007199254740993}}`}, refused: []string{`{"Fiat":{"USD":1.0}}`, `{"fiat":{"USD":1}}`}},
-	"Sum":         noJSON("the service has no sums"),
-	"BigAmount":   noJSON("the service has no amounts of this size; see TestSum"),
-	"CodeAmount":  samples[CodeAmount]{texts: []string{`{"USD":2500}`}, refused: []string{`{}`, `{"USD":1,"EUR":2}`, `{"USD":null}`}},
-	"CodeAmounts": samples[CodeAmounts]{texts: []string{`{"USD":5,"Btc":-1}`, `{}`}, refused: []string{`{"USD":null}`, `[]`}},
-	"Address": samples[Address]{texts: []string{`"bc1q"`, `{"Crypto":{"currency":"Btc","address":"a"}}`, `{"Fiat":{"currency":"Usd","address":"a"}}`},
-		refused: []string{`""`, `{"crypto":{"currency":"Btc","address":"a"}}`, `{"Crypto":{"Currency":"Btc","address":"a"}}`}},
-	"Status": samples[Status]{texts: []string{`{"status":"New","at":"2026-05-01T10:00:00"}`}, refused: []string{`[]`, `"New"`, `{"status":1}`}},
-	"Withdrawal": samples[Withdrawal]{texts: []string{sampleWithdrawal, goodRecord, `{"id":"w","currency":{"Crypto":"Btc"},"amount":{"Fiat":{"USD":1}},"address":{"Crypto":{"currency":"Btc","address":"a"}},"statuses":null,"memo":"m","fee":1.10}`},
-		refused: []string{`{}`, strings.Replace(goodRecord, `"id"`, `"ID"`, 1), strings.Replace(goodRecord, `"amount"`, `"Amount"`, 1), strings.Replace(goodRecord, `"statuses":[]`, `"statuses":[null]`, 1)}},
-	"WithdrawalPage": samples[WithdrawalPage]{texts: []string{`{"page_content":[` + goodRecord + `,` + sampleWithdrawal + `],"page_count":3,"total":250}`, `{"page_content":[],"page_count":0,"total":0}`},
-		refused: []string{`{}`, `{"Page_Content":[],"page_count":0,"total":0}`, `{"page_content":[` + sampleUnread + `],"page_count":1,"total":1}`}},
-	"UnreadableWithdrawal": samples[UnreadableWithdrawal]{texts: []string{sampleUnread, `7`}, refused: []string{goodRecord},
+	"Kind": samples[Kind]{texts: []string{`"Crypto"`, `"Fiat"`}, refused: []string{`"crypto"`, `""`, `1`}},
+	"Currency": samples[Currency]{texts: []string{`{"Crypto":"Btc"}`, `{"Fiat":"Usd"}`},
+		refused: []string{`{"crypto":"Btc"}`, `{}`, `{"Crypto":""}`}},
+	"Amount": samples[Amount]{texts: []string{`{"Fiat":{"USD":2500}}`, `{"Crypto":{"Btc":9007199254740993}}`},
+		refused: []string{`{"Fiat":{"USD":1.0}}`, `{"fiat":{"USD":1}}`}},
+	"Sum":       noJSON("the service has no sums"),
+	"BigAmount": noJSON("the service has no amounts of this size; see TestSum"),
+	"CodeAmount": samples[CodeAmount]{texts: []string{`{"USD":2500}`},
+		refused: []string{`{}`, `{"USD":1,"EUR":2}`, `{"USD":null}`}},
+	"CodeAmounts": samples[CodeAmounts]{texts: []string{`{"USD":5,"Btc":-1}`, `{}`},
+		refused: []string{`{"USD":null}`, `[]`}},
+	"Address": samples[Address]{texts: []string{`"bc1q"`, `{"Crypto":{"currency":"Btc","address":"a"}}`,
+		`{"Fiat":{"currency":"Usd","address":"a"}}`},
+		refused: []string{`""`, `{"crypto":{"currency":"Btc","address":"a"}}`,
+			`{"Crypto":{"Currency":"Btc","address":"a"}}`}},
+	"Status": samples[Status]{texts: []string{`{"status":"New","at":"2026-05-01T10:00:00"}`},
+		refused: []string{`[]`, `"New"`, `{"status":1}`}},
+	"Withdrawal": samples[Withdrawal]{texts: []string{sampleWithdrawal, goodRecord,
+		`{"id":"w","currency":{"Crypto":"Btc"},"amount":{"Fiat":{"USD":1}},"address":{"Crypto":{"currency":"Btc",` +
+			`"address":"a"}},"statuses":null,"memo":"m","fee":1.10}`},
+		refused: []string{`{}`, strings.Replace(goodRecord, `"id"`, `"ID"`, 1),
+			strings.Replace(goodRecord, `"amount"`, `"Amount"`, 1),
+			strings.Replace(goodRecord, `"statuses":[]`, `"statuses":[null]`, 1)}},
+	"WithdrawalPage": samples[WithdrawalPage]{texts: []string{`{"page_content":[` + goodRecord + `,` + sampleWithdrawal +
+		`],"page_count":3,"total":250}`, `{"page_content":[],"page_count":0,"total":0}`},
+		refused: []string{`{}`, `{"Page_Content":[],"page_count":0,"total":0}`,
+			`{"page_content":[` + sampleUnread + `],"page_count":1,"total":1}`}},
+	"UnreadableWithdrawal": samples[UnreadableWithdrawal]{texts: []string{sampleUnread, `7`},
+		refused: []string{goodRecord},
 		sdk: func(text string) (UnreadableWithdrawal, error) {
 			var page lenientPage
 			err := decode([]byte(`{"page_content":[`+text+`],"page_count":1,"total":1}`), &page)
@@ -73,28 +91,52 @@ var everyType = map[string]sampled{
 			}
 			return page.Unreadable[0], nil
 		}},
-	"WithdrawalFilter": samples[WithdrawalFilter]{texts: []string{`{"currencies":[],"tags":[]}`, `{"from":"a","to":"b","currencies":[{"Crypto":"Btc"}],"tags":["New"]}`}, refused: []string{`[]`, `{"currencies":[null],"tags":[]}`}},
-	"CreateWithdrawal": samples[CreateWithdrawal]{texts: []string{`{"currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"address":"a"}`,
-		`{"currency":{"Crypto":"Xlr"},"amount":{"Fiat":{"USD":5}},"address":"a","callback":"https://x.example","external_order_id":"4711","memo":"7"}`},
+	"WithdrawalFilter": samples[WithdrawalFilter]{texts: []string{`{"currencies":[],"tags":[]}`,
+		`{"from":"a","to":"b","currencies":[{"Crypto":"Btc"}],"tags":["New"]}`},
+		refused: []string{`[]`, `{"currencies":[null],"tags":[]}`}},
+	"CreateWithdrawal": samples[CreateWithdrawal]{texts: []string{`{"currency":{"Crypto":"Btc"},` +
+		`"amount":{"Crypto":{"Btc":5}},"address":"a"}`,
+		`{"currency":{"Crypto":"Xlr"},"amount":{"Fiat":{"USD":5}},"address":"a","callback":"https://x.example",` +
+			`"external_order_id":"4711","memo":"7"}`},
 		refused: []string{`{}`, `{"currency":{"Crypto":"Btc"},"Amount":{"Crypto":{"Btc":5}},"address":"a"}`}},
-	"Invoice":     samples[Invoice]{texts: []string{sampleInvoice, `{"id":"i","currency":{"Fiat":"Usd"}}`}, refused: []string{`{}`, `{"id":"i","Currency":{"Fiat":"Usd"}}`, `{"id":"i","currency":{"Fiat":"Usd"},"items":[null]}`}},
-	"InvoiceItem": samples[InvoiceItem]{texts: []string{`{"amount":"2500","name":"Tea"}`}, refused: []string{`{"amount":2500,"name":"Tea"}`, `{"Amount":"1","name":"Tea"}`}},
-	"CreateInvoice": samples[CreateInvoice]{texts: []string{`{"title":"t","currency":{"Fiat":"Usd"},"items":[{"amount":"1","name":"n"}]}`,
-		`{"order_id":"o","number":0,"title":"t","currency":{"Fiat":"Usd"},"items":[],"callback_url":"https://x.example"}`}, refused: []string{`{}`, `{"title":"t","Currency":{"Fiat":"Usd"},"items":[]}`}},
-	"Invite":        samples[Invite]{texts: []string{sampleInvite, `{"invite":"` + someID + `","label":"l","url":"u"}`}, refused: []string{`{}`, `{"Invite":"` + someID + `"}`}},
-	"Reseller":      samples[Reseller]{texts: []string{sampleReseller}, refused: []string{`{}`, `{"ID":"` + someID + `"}`, `{"id":"` + someID + `","rebates":null}`}},
-	"Rebates":       samples[Rebates]{texts: []string{`{"Usd":{"Fiat":{"USD":5}},"Btc":{"Crypto":{"Btc":1}}}`, `{}`}, refused: []string{`[]`, `{"Usd":null}`}},
-	"Rebate":        samples[Rebate]{texts: []string{`{"Usd":{"Fiat":{"USD":5}}}`}, refused: []string{`{}`, `{"Usd":{"Fiat":{"USD":5}},"Eur":{"Fiat":{"EUR":5}}}`}},
-	"RebateList":    samples[RebateList]{texts: []string{`[{"Fiat":{"USD":5}},{"Crypto":{"Btc":1}}]`, `[]`}, refused: []string{`{}`, `[null]`}},
-	"RebateMap":     samples[RebateMap]{texts: []string{`{"Usd":{"Fiat":{"USD":5}}}`, `{}`}, refused: []string{`[]`, `{"Usd":{"fiat":{"USD":5}}}`}},
-	"ResellerStats": samples[ResellerStats]{texts: []string{sampleStats}, refused: []string{`{}`, strings.Replace(sampleStats, `"total_volume"`, `"Total_Volume"`, 1), strings.Replace(sampleStats, `"id":"i"`, `"id":"j"`, 1)}},
-	"StatusCount":   samples[StatusCount]{texts: []string{`{"Awaiting":3}`}, refused: []string{`{}`, `{"Awaiting":null}`, `{"Awaiting":-1}`}},
-	"InvoiceRebate": samples[InvoiceRebate]{texts: []string{`{"id":"i","paid_amount":{"USD":5},"rebate":{"USD":1},"created":"c"}`}, refused: []string{`{}`, `{"id":"i","Paid_Amount":{},"rebate":{}}`}},
-	"CodeTotal":     samples[CodeTotal]{texts: []string{`{"Btc":{"USD":5,"EUR":6}}`}, refused: []string{`{}`, `{"Btc":null}`}},
+	"Invoice": samples[Invoice]{texts: []string{sampleInvoice, `{"id":"i","currency":{"Fiat":"Usd"}}`},
+		refused: []string{`{}`, `{"id":"i","Currency":{"Fiat":"Usd"}}`,
+			`{"id":"i","currency":{"Fiat":"Usd"},"items":[null]}`}},
+	"InvoiceItem": samples[InvoiceItem]{texts: []string{`{"amount":"2500","name":"Tea"}`},
+		refused: []string{`{"amount":2500,"name":"Tea"}`, `{"Amount":"1","name":"Tea"}`}},
+	"CreateInvoice": samples[CreateInvoice]{texts: []string{`{"title":"t","currency":{"Fiat":"Usd"},` +
+		`"items":[{"amount":"1","name":"n"}]}`,
+		`{"order_id":"o","number":0,"title":"t","currency":{"Fiat":"Usd"},"items":[],"callback_url":"https://x.example"}`},
+		refused: []string{`{}`, `{"title":"t","Currency":{"Fiat":"Usd"},"items":[]}`}},
+	"Invite": samples[Invite]{texts: []string{sampleInvite, `{"invite":"` + someID + `","label":"l","url":"u"}`},
+		refused: []string{`{}`, `{"Invite":"` + someID + `"}`}},
+	"Reseller": samples[Reseller]{texts: []string{sampleReseller},
+		refused: []string{`{}`, `{"ID":"` + someID + `"}`, `{"id":"` + someID + `","rebates":null}`}},
+	"Rebates": samples[Rebates]{texts: []string{`{"Usd":{"Fiat":{"USD":5}},"Btc":{"Crypto":{"Btc":1}}}`, `{}`},
+		refused: []string{`[]`, `{"Usd":null}`}},
+	"Rebate": samples[Rebate]{texts: []string{`{"Usd":{"Fiat":{"USD":5}}}`},
+		refused: []string{`{}`, `{"Usd":{"Fiat":{"USD":5}},"Eur":{"Fiat":{"EUR":5}}}`}},
+	"RebateList": samples[RebateList]{texts: []string{`[{"Fiat":{"USD":5}},{"Crypto":{"Btc":1}}]`, `[]`},
+		refused: []string{`{}`, `[null]`}},
+	"RebateMap": samples[RebateMap]{texts: []string{`{"Usd":{"Fiat":{"USD":5}}}`, `{}`},
+		refused: []string{`[]`, `{"Usd":{"fiat":{"USD":5}}}`}},
+	"ResellerStats": samples[ResellerStats]{texts: []string{sampleStats},
+		refused: []string{`{}`, strings.Replace(sampleStats, `"total_volume"`, `"Total_Volume"`, 1),
+			strings.Replace(sampleStats, `"id":"i"`, `"id":"j"`, 1)}},
+	"StatusCount": samples[StatusCount]{texts: []string{`{"Awaiting":3}`},
+		refused: []string{`{}`, `{"Awaiting":null}`, `{"Awaiting":-1}`}},
+	"InvoiceRebate": samples[InvoiceRebate]{texts: []string{`{"id":"i","paid_amount":{"USD":5},"rebate":{"USD":1},` +
+		`"created":"c"}`}, refused: []string{`{}`, `{"id":"i","Paid_Amount":{},"rebate":{}}`}},
+	"CodeTotal": samples[CodeTotal]{texts: []string{`{"Btc":{"USD":5,"EUR":6}}`},
+		refused: []string{`{}`, `{"Btc":null}`}},
 
-	"Client": noJSON("it makes calls"), "Withdrawals": noJSON("it makes calls"), "Invoices": noJSON("it makes calls"), "Invites": noJSON("it makes calls"), "Resellers": noJSON("it makes calls"),
-	"Option": noJSON("an option"), "ListOptions": noJSON("an option"), "PageBase": noJSON("an option"), "Poll": noJSON("an option"), "Wait": noJSON("an option"), "Reading": noJSON("of a wait"), "WaitError": noJSON("an error"),
-	"Outcome": noJSON("not the service's: see TestOutcomeIsWritten"), "Error": noJSON("an error"), "InvalidError": noJSON("an error"), "ProxyError": noJSON("an error"),
+	"Client": noJSON("it makes calls"), "Withdrawals": noJSON("it makes calls"), "Invoices": noJSON("it makes calls"),
+	"Invites": noJSON("it makes calls"), "Resellers": noJSON("it makes calls"),
+	"Option": noJSON("an option"), "ListOptions": noJSON("an option"), "PageBase": noJSON("an option"),
+	"Poll": noJSON("an option"), "Wait": noJSON("an option"), "Reading": noJSON("of a wait"),
+	"WaitError": noJSON("an error"),
+	"Outcome":   noJSON("not the service's: see TestOutcomeIsWritten"), "Error": noJSON("an error"),
+	"InvalidError": noJSON("an error"), "ProxyError": noJSON("an error"),
 }
 
 // TestEncodingJSON checks that encoding/json reads and writes every type as this package does: the same value
@@ -161,7 +203,8 @@ func (s samples[T]) compare(t *testing.T, text []byte, want T) {
 		return
 	}
 	copy(whole, bytes.Repeat([]byte("#"), len(whole))) // its memory is reused
-	for where, got := range map[string]T{"alone": alone, "in a struct": within.Value, "in a slice": within.Values[0], "in a map": *within.Map["a"]} {
+	for where, got := range map[string]T{"alone": alone, "in a struct": within.Value, "in a slice": within.Values[0],
+		"in a map": *within.Map["a"]} {
 		if !sameValue(got, want) {
 			t.Errorf("%s %s is read as %+v, want %+v", text, where, got, want)
 		}
@@ -332,7 +375,8 @@ func doubledKeys(t *testing.T, text string) (all []string) {
 func TestChangedValuesAreWritten(t *testing.T) {
 	var w Withdrawal
 	var p WithdrawalPage
-	if err := errors.Join(json.Unmarshal([]byte(goodRecord), &w), json.Unmarshal([]byte(`{"page_content":[`+goodRecord+`],"page_count":1,"total":1}`), &p)); err != nil {
+	if err := errors.Join(json.Unmarshal([]byte(goodRecord), &w),
+		json.Unmarshal([]byte(`{"page_content":[`+goodRecord+`],"page_count":1,"total":1}`), &p)); err != nil {
 		t.Fatal(err)
 	}
 	w.Amount.Minor, p.Items[0].Current = 6, "Done"
@@ -347,7 +391,8 @@ func TestChangedValuesAreWritten(t *testing.T) {
 // TestPageIsWrittenInOrder checks that a page keeps its records in their places.
 func TestPageIsWrittenInOrder(t *testing.T) {
 	other := strings.ReplaceAll(goodRecord, "w1", "w2")
-	for _, records := range [][]string{{sampleUnread, goodRecord, other}, {goodRecord, sampleUnread, `7`, other}, {goodRecord, other, sampleUnread}, {`7`}} {
+	for _, records := range [][]string{{sampleUnread, goodRecord, other}, {goodRecord, sampleUnread, `7`, other},
+		{goodRecord, other, sampleUnread}, {`7`}} {
 		want := `{"page_content":[` + strings.Join(records, ",") + `],"page_count":1,"total":3}`
 		var page lenientPage
 		if err := decode([]byte(want), &page); err != nil {
@@ -418,7 +463,8 @@ func TestNoExperimentalTypes(t *testing.T) {
 		name, file, _ := strings.Cut(strings.TrimSpace(line), " ")
 		exports[name] = file
 	}
-	compiled := importer.ForCompiler(fileSet, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	compiled := importer.ForCompiler(fileSet, "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	pkg, err := (&types.Config{Importer: compiled}).Check("example.com/till/pkg/api", fileSet, sourceFiles(t), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -426,11 +472,14 @@ func TestNoExperimentalTypes(t *testing.T) {
 	if found := experimentalNames(pkg); len(found) > 0 {
 		t.Errorf("types of the experimental package are exported by %q", found)
 	}
-	file, err := parser.ParseFile(fileSet, "x.go", `package x; import "github.com/go-json-experiment/json/jsontext"; type A struct{ b }; type b struct{}; func (b) M(map[string][]*jsontext.Value) {}`, 0)
+	file, err := parser.ParseFile(fileSet, "x.go",
+		`package x; import "github.com/go-json-experiment/json/jsontext"; type A struct{ b }; type b struct{}; func (b) `+
+			`M(map[string][]*jsontext.Value) {}`, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pkg, err = (&types.Config{Importer: compiled}).Check("x", fileSet, []*ast.File{file}, nil); err != nil || len(experimentalNames(pkg)) != 1 {
+	if pkg, err = (&types.Config{Importer: compiled}).Check("x", fileSet, []*ast.File{file}, nil); err != nil ||
+		len(experimentalNames(pkg)) != 1 {
 		t.Errorf("an example is not found: %v", err)
 	}
 }

@@ -299,7 +299,8 @@ func TestTLSConfig(t *testing.T) {
 	}
 }
 
-// TestMiddlewareKeepsWords checks that the error of a lost answer reads the same with a middleware as without.
+// TestMiddlewareKeepsWords checks that the error of a lost answer reads the same with a middleware as
+// without.
 func TestMiddlewareKeepsWords(t *testing.T) {
 	var words []string
 	for _, opts := range [][]Option{nil,

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A Sum is an exact sum of minor units. It has 128 bits, more than any number of amounts needs. Equal sums are
-// equal values.
+// A Sum is an exact sum of minor units. It has 128 bits, more than any number of amounts needs. Equal sums
+// are equal values.
 type Sum struct{ hi, lo uint64 } // two's complement
 
 // SumOf returns a number as a Sum.

@@ -13,7 +13,8 @@ func TestSum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var got, other Sum
 		want := new(big.Int)
-		for _, n := range rapid.SliceOf(rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{math.MaxInt64, math.MinInt64, -1, 0}))).Draw(t, "terms") {
+		for _, n := range rapid.SliceOf(rapid.OneOf(rapid.Int64(),
+			rapid.SampledFrom([]int64{math.MaxInt64, math.MinInt64, -1, 0}))).Draw(t, "terms") {
 			got.Add(n)
 			want.Add(want, big.NewInt(n))
 		}
@@ -35,8 +36,10 @@ func TestSum(t *testing.T) {
 }
 
 func TestBigAmountIsReadStrictly(t *testing.T) {
-	for _, text := range []string{`{}`, `{"Crypto":{}}`, `{"Other":{"Btc":1}}`, `{"Crypto":{"":1}}`, `{"Crypto":{"Btc":null}}`, `{"Crypto":{"Btc":1.5}}`,
-		`{"Crypto":{"Btc":1,"Doge":2}}`, `{"Crypto":{"Btc":1},"Fiat":{"USD":1}}`, `{"Crypto":{"Btc":170141183460469231731687303715884105728}}`} {
+	for _, text := range []string{`{}`, `{"Crypto":{}}`, `{"Other":{"Btc":1}}`, `{"Crypto":{"":1}}`,
+		`{"Crypto":{"Btc":null}}`, `{"Crypto":{"Btc":1.5}}`,
+		`{"Crypto":{"Btc":1,"Doge":2}}`, `{"Crypto":{"Btc":1},"Fiat":{"USD":1}}`,
+		`{"Crypto":{"Btc":170141183460469231731687303715884105728}}`} {
 		var a BigAmount
 		if json.Unmarshal([]byte(text), &a) == nil {
 			t.Errorf("%s is read as %v", text, a)

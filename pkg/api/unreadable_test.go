@@ -12,7 +12,9 @@ import (
 	"testing"
 )
 
-const goodRecord = `{"id":"w1","external_id":4711,"merchant_id":"m","currency":{"Crypto":"Btc"},"amount":{"Crypto":{"Btc":5}},"statuses":[],"current":"New","address":"a","is_testnet":false,"callback":"","external_order_id":"4711"}`
+const goodRecord = `{"id":"w1","external_id":4711,"merchant_id":"m","currency":{"Crypto":"Btc"},` +
+	`"amount":{"Crypto":{"Btc":5}},"statuses":[],"current":"New","address":"a","is_testnet":false,"callback":"",` +
+	`"external_order_id":"4711"}`
 
 // recordWith returns goodRecord with some fields changed. A field with an empty text is left out.
 func recordWith(t *testing.T, changes map[string]string) string {
@@ -32,7 +34,8 @@ func recordWith(t *testing.T, changes map[string]string) string {
 // TestUnreadableWithdrawal checks that the readable fields of an unreadable record are kept, and that the
 // others are named.
 func TestUnreadableWithdrawal(t *testing.T) {
-	all := []string{"address", "amount", "callback", "currency", "current", "external_id", "external_order_id", "id", "is_testnet", "merchant_id", "statuses"}
+	all := []string{"address", "amount", "callback", "currency", "current", "external_id", "external_order_id", "id",
+		"is_testnet", "merchant_id", "statuses"}
 	for name, tt := range map[string]struct {
 		record  string
 		unread  []string
@@ -40,17 +43,26 @@ func TestUnreadableWithdrawal(t *testing.T) {
 		orderID string
 		why     string
 	}{
-		"the amount is a float":       {recordWith(t, map[string]string{"amount": `{"Crypto":{"Btc":5e3}}`}), []string{"amount"}, "w1", "4711", "5e3"},
-		"no amount":                   {recordWith(t, map[string]string{"amount": ""}), []string{"amount"}, "w1", "4711", "without an amount"},
-		"the order id is an object":   {recordWith(t, map[string]string{"external_order_id": "{}"}), []string{"external_order_id"}, "w1", "", "external_order_id"},
-		"the number is a text":        {recordWith(t, map[string]string{"external_id": `"x"`}), []string{"external_id"}, "w1", "4711", "external_id"},
-		"no id":                       {recordWith(t, map[string]string{"id": ""}), []string{"id"}, "", "4711", "without an id"},
-		"the id is a number":          {recordWith(t, map[string]string{"id": "7"}), []string{"id"}, "", "4711", "id"},
-		"two":                         {recordWith(t, map[string]string{"id": "7", "address": "[]"}), []string{"address", "id"}, "", "4711", "address"},
-		"a field that nobody needs":   {recordWith(t, map[string]string{"is_testnet": `"no"`}), []string{"is_testnet"}, "w1", "4711", "is_testnet"},
-		"fiat address, crypto amount": {recordWith(t, map[string]string{"address": `{"Fiat":{"currency":"USD","address":"a"}}`}), []string{"address"}, "w1", "4711", "Fiat"},
-		"null":                        {"null", all, "", "", ""},
-		"a number":                    {"7", all, "", "", ""},
+		"the amount is a float": {recordWith(t, map[string]string{"amount": `{"Crypto":{"Btc":5e3}}`}),
+			[]string{"amount"}, "w1", "4711", "5e3"},
+		"no amount": {recordWith(t, map[string]string{"amount": ""}), []string{"amount"}, "w1", "4711",
+			"without an amount"},
+		"the order id is an object": {recordWith(t, map[string]string{"external_order_id": "{}"}),
+			[]string{"external_order_id"}, "w1", "", "external_order_id"},
+		"the number is a text": {recordWith(t, map[string]string{"external_id": `"x"`}), []string{"external_id"}, "w1",
+			"4711", "external_id"},
+		"no id": {recordWith(t, map[string]string{"id": ""}), []string{"id"}, "", "4711",
+			"without an id"},
+		"the id is a number": {recordWith(t, map[string]string{"id": "7"}), []string{"id"}, "", "4711", "id"},
+		"two": {recordWith(t, map[string]string{"id": "7", "address": "[]"}),
+			[]string{"address", "id"}, "", "4711", "address"},
+		"a field that nobody needs": {recordWith(t, map[string]string{"is_testnet": `"no"`}), []string{"is_testnet"}, "w1",
+			"4711", "is_testnet"},
+		"fiat address, crypto amount": {recordWith(t,
+			map[string]string{"address": `{"Fiat":{"currency":"USD","address":"a"}}`}), []string{"address"}, "w1", "4711",
+			"Fiat"},
+		"null":     {"null", all, "", "", ""},
+		"a number": {"7", all, "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,11 +72,13 @@ func TestUnreadableWithdrawal(t *testing.T) {
 			defer service.Close()
 			client := must[*Client](t)(New(service.URL))
 			page, err := client.Withdrawals.ListLenient(context.Background(), WithdrawalFilter{}, 1, 100)
-			if err != nil || len(page.Items) != 2 || page.Items[0].ID != "w1" || page.Items[1].ID != "w2" || len(page.Unreadable) != 1 {
+			if err != nil || len(page.Items) != 2 || page.Items[0].ID != "w1" || page.Items[1].ID != "w2" ||
+				len(page.Unreadable) != 1 {
 				t.Fatalf("%v, %+v", err, page)
 			}
 			u := page.Unreadable[0]
-			if !slices.Equal(u.Unread, tt.unread) || u.ID != tt.id || u.ExternalOrderID != tt.orderID || u.Place != 1 || string(u.RawJSON()) != tt.record {
+			if !slices.Equal(u.Unread, tt.unread) || u.ID != tt.id || u.ExternalOrderID != tt.orderID || u.Place != 1 ||
+				string(u.RawJSON()) != tt.record {
 				t.Errorf("got %+v", u)
 			}
 			if u.Err == nil || !strings.Contains(u.Err.Error(), tt.why) {
@@ -75,7 +89,8 @@ func TestUnreadableWithdrawal(t *testing.T) {
 					t.Errorf("%s is readable: %t", field, u.Readable(field))
 				}
 			}
-			if got, err := collect(client.Withdrawals.All(context.Background(), WithdrawalFilter{}, ListOptions{FirstPage: PageBaseOne})); err == nil || len(got) > 0 {
+			if got, err := collect(client.Withdrawals.All(context.Background(), WithdrawalFilter{},
+				ListOptions{FirstPage: PageBaseOne})); err == nil || len(got) > 0 {
 				t.Errorf("strictly: %v, %v", got, err)
 			}
 			if _, err := client.Withdrawals.List(context.Background(), WithdrawalFilter{}, 1, 100); err == nil {
@@ -97,7 +112,9 @@ func TestLenientRefusesBrokenPages(t *testing.T) {
 		"too many":        `{"page_content":[` + strings.Repeat("7,", maxRows) + `7],"page_count":1,"total":1}`,
 		"total is a text": `{"page_content":[],"page_count":1,"total":"0"}`,
 	} {
-		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, body) }))
+		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, body)
+		}))
 		client := must[*Client](t)(New(service.URL))
 		_, err := client.Withdrawals.ListLenient(context.Background(), WithdrawalFilter{}, 1, 100)
 		if e := failure(t, err); e.Outcome != Failed {

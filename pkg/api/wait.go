@@ -80,9 +80,9 @@ func (e *WaitError) Error() string {
 // Unwrap returns the causes, such as context.DeadlineExceeded.
 func (e *WaitError) Unwrap() []error { return []error{e.Err, e.Trouble} }
 
-// WaitFor calls read until it is done. A reading that fails is repeated, after the pause that the service asks
-// for, unless the service refuses the key or does not know the id, or poll.Passes says otherwise. The error is
-// a *WaitError, or an *InvalidError about poll.
+// WaitFor calls read until it is done. A reading that fails is repeated, after the pause that the service
+// asks for, unless the service refuses the key or does not know the id, or poll.Passes says otherwise. The
+// error is a *WaitError, or an *InvalidError about poll.
 func WaitFor(ctx context.Context, poll Poll, read func(context.Context) (done bool, err error)) error {
 	if poll.Interval < 0 {
 		return invalid("interval", "%s is negative", poll.Interval)

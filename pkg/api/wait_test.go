@@ -15,19 +15,20 @@ import (
 // error.
 func steps(t *testing.T, body func(status string) string, answers ...string) (client *Client, asked *int) {
 	asked = new(int)
-	return must[*Client](t)(New("http://127.0.0.1", WithRetries(0), WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
-		answer := answers[min(*asked, len(answers)-1)]
-		*asked++
-		var status int
-		if n, _ := fmt.Sscanf(answer, "HTTP %d", &status); n == 1 {
-			resp := respond(r, status, rejection)
-			if status == 429 {
-				resp.Header.Set("Retry-After", "10")
+	return must[*Client](t)(New("http://127.0.0.1", WithRetries(0),
+		WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+			answer := answers[min(*asked, len(answers)-1)]
+			*asked++
+			var status int
+			if n, _ := fmt.Sscanf(answer, "HTTP %d", &status); n == 1 {
+				resp := respond(r, status, rejection)
+				if status == 429 {
+					resp.Header.Set("Retry-After", "10")
+				}
+				return resp, nil
 			}
-			return resp, nil
-		}
-		return respond(r, 200, body(answer)), nil
-	})))), asked
+			return respond(r, 200, body(answer)), nil
+		})))), asked
 }
 
 func withdrawalIn(status string) string {
@@ -48,19 +49,34 @@ func TestWaitFor(t *testing.T) {
 		text    string
 	}{
 		{"there already", []string{"Done"}, Wait{Status: []string{"Done"}}, time.Minute, 1, 0, "Done", false, nil, ""},
-		{"in another case", []string{"New", "done"}, Wait{Status: []string{"X", "DONE"}}, time.Minute, 2, 2 * time.Second, "done", false, nil, ""},
-		{"another interval", []string{"New", "New", "Done"}, Wait{Status: []string{"Done"}, Poll: Poll{Interval: 5 * time.Second}}, time.Minute, 3, 10 * time.Second, "Done", false, nil, ""},
-		{"outages", []string{"HTTP 500", "HTTP 503", "Done"}, Wait{Status: []string{"Done"}}, time.Minute, 3, 4 * time.Second, "Done", false, nil, ""},
-		{"as long as it asks for", []string{"HTTP 429", "Done"}, Wait{Status: []string{"Done"}}, time.Minute, 2, 10 * time.Second, "Done", false, nil, ""},
-		{"one to fail on", []string{"New", "Failed"}, Wait{Status: []string{"Done"}, FailOn: []string{"failed"}}, time.Minute, 2, 2 * time.Second, "Failed", true, nil, "Failed"},
-		{"a key that is refused", []string{"New", "HTTP 401"}, Wait{Status: []string{"Done"}}, time.Minute, 2, 2 * time.Second, "New", false, new(Error), "refused the key"},
-		{"an unknown id", []string{"HTTP 404"}, Wait{Status: []string{"Done"}}, time.Minute, 1, 0, "", false, new(Error), "404"},
-		{"no status yet", []string{"", "Done"}, Wait{Status: []string{"Done"}}, time.Minute, 2, 2 * time.Second, "Done", false, nil, ""},
-		{"no status", []string{""}, Wait{Status: []string{"Done"}}, 3 * time.Second, 2, 3 * time.Second, "", false, context.DeadlineExceeded, "no status"},
-		{"the end of the context", []string{"New"}, Wait{Status: []string{"Done"}}, 5 * time.Second, 3, 5 * time.Second, "New", false, context.DeadlineExceeded, "New"},
-		{"the end of its own time", []string{"New"}, Wait{Status: []string{"Done"}, Poll: Poll{Timeout: 3 * time.Second}}, time.Minute, 2, 3 * time.Second, "New", false, context.DeadlineExceeded, "New"},
-		{"a pause that is too long", []string{"New", "HTTP 429"}, Wait{Status: []string{"Done"}}, 5 * time.Second, 2, 5 * time.Second, "New", false, context.DeadlineExceeded, "fewer calls"},
-		{"what does not pass", []string{"New", "HTTP 500"}, Wait{Status: []string{"Done"}, Poll: Poll{Passes: func(error) bool { return false }}}, time.Minute, 2, 2 * time.Second, "New", false, new(Error), "500"},
+		{"in another case", []string{"New", "done"}, Wait{Status: []string{"X", "DONE"}}, time.Minute, 2, 2 * time.Second,
+			"done", false, nil, ""},
+		{"another interval", []string{"New", "New", "Done"},
+			Wait{Status: []string{"Done"}, Poll: Poll{Interval: 5 * time.Second}}, time.Minute, 3, 10 * time.Second, "Done",
+			false, nil, ""},
+		{"outages", []string{"HTTP 500", "HTTP 503", "Done"}, Wait{Status: []string{"Done"}}, time.Minute, 3, 4 * time.Second,
+			"Done", false, nil, ""},
+		{"as long as it asks for", []string{"HTTP 429", "Done"}, Wait{Status: []string{"Done"}}, time.Minute, 2,
+			10 * time.Second, "Done", false, nil, ""},
+		{"one to fail on", []string{"New", "Failed"}, Wait{Status: []string{"Done"}, FailOn: []string{"failed"}}, time.Minute,
+			2, 2 * time.Second, "Failed", true, nil, "Failed"},
+		{"a key that is refused", []string{"New", "HTTP 401"}, Wait{Status: []string{"Done"}}, time.Minute, 2,
+			2 * time.Second, "New", false, new(Error), "refused the key"},
+		{"an unknown id", []string{"HTTP 404"}, Wait{Status: []string{"Done"}}, time.Minute, 1, 0, "", false,
+			new(Error), "404"},
+		{"no status yet", []string{"", "Done"}, Wait{Status: []string{"Done"}}, time.Minute, 2, 2 * time.Second, "Done",
+			false, nil, ""},
+		{"no status", []string{""}, Wait{Status: []string{"Done"}}, 3 * time.Second, 2, 3 * time.Second, "", false,
+			context.DeadlineExceeded, "no status"},
+		{"the end of the context", []string{"New"}, Wait{Status: []string{"Done"}}, 5 * time.Second, 3, 5 * time.Second,
+			"New", false, context.DeadlineExceeded, "New"},
+		{"the end of its own time", []string{"New"}, Wait{Status: []string{"Done"}, Poll: Poll{Timeout: 3 * time.Second}},
+			time.Minute, 2, 3 * time.Second, "New", false, context.DeadlineExceeded, "New"},
+		{"a pause that is too long", []string{"New", "HTTP 429"}, Wait{Status: []string{"Done"}}, 5 * time.Second, 2,
+			5 * time.Second, "New", false, context.DeadlineExceeded, "fewer calls"},
+		{"what does not pass", []string{"New", "HTTP 500"},
+			Wait{Status: []string{"Done"}, Poll: Poll{Passes: func(error) bool { return false }}}, time.Minute, 2,
+			2 * time.Second, "New", false, new(Error), "500"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -82,10 +98,12 @@ func TestWaitFor(t *testing.T) {
 					return
 				}
 				var ended *WaitError
-				if !errors.As(err, &ended) || ended.Failed != tt.failed || ended.ID != "w1" || ended.Status != tt.last || !strings.Contains(err.Error(), tt.text) {
+				if !errors.As(err, &ended) || ended.Failed != tt.failed || ended.ID != "w1" || ended.Status != tt.last ||
+					!strings.Contains(err.Error(), tt.text) {
 					t.Errorf("%#v: %v", ended, err)
 				}
-				if _, call := tt.err.(*Error); call && !errors.As(err, new(*Error)) || !call && tt.err != nil && !errors.Is(err, tt.err) {
+				if _, call := tt.err.(*Error); call && !errors.As(err, new(*Error)) ||
+					!call && tt.err != nil && !errors.Is(err, tt.err) {
 					t.Errorf("%v is not in %v", tt.err, err)
 				}
 			})
@@ -99,7 +117,8 @@ func TestWaitForIsGivenUp(t *testing.T) {
 		time.AfterFunc(3*time.Second, cancel)
 		client, _ := steps(t, withdrawalIn, "New")
 		began := time.Now()
-		if _, err := client.Withdrawals.WaitFor(ctx, "w1", Wait{Status: []string{"Done"}}); !errors.Is(err, context.Canceled) || time.Since(began) != 3*time.Second {
+		if _, err := client.Withdrawals.WaitFor(ctx, "w1", Wait{Status: []string{"Done"}}); !errors.Is(err,
+			context.Canceled) || time.Since(began) != 3*time.Second {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 	})
@@ -112,13 +131,16 @@ func TestWaitForAnInvoice(t *testing.T) {
 			return fmt.Sprintf(`{"id":%q,"currency":{"Fiat":"Usd"},"status":%q,"state":%q}`, someID, status, state)
 		}
 		client, asked := steps(t, body, "Paid/open", "Awaiting/closed", "Paid/closed")
-		i, err := client.Invoices.WaitFor(t.Context(), strings.ToUpper(someID), Wait{Status: []string{"Paid"}, State: []string{"Closed"}})
+		i, err := client.Invoices.WaitFor(t.Context(), strings.ToUpper(someID),
+			Wait{Status: []string{"Paid"}, State: []string{"Closed"}})
 		if err != nil || i.State != "closed" || *asked != 3 {
 			t.Errorf("%+v, %v after %d", i, err, *asked)
 		}
 		client, _ = steps(t, body, "Paid/broken")
 		var ended *WaitError
-		if _, err := client.Invoices.WaitFor(t.Context(), someID, Wait{Status: []string{"Done"}, FailOn: []string{"broken"}}); !errors.As(err, &ended) || !ended.Failed || ended.State != "broken" {
+		if _, err := client.Invoices.WaitFor(t.Context(), someID,
+			Wait{Status: []string{"Done"}, FailOn: []string{"broken"}}); !errors.As(err, &ended) || !ended.Failed ||
+			ended.State != "broken" {
 			t.Error(err)
 		}
 	})
@@ -130,7 +152,8 @@ func TestWaitForSomethingElse(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		client, _ := steps(t, withdrawalIn, "Done")
-		if w, err := client.Withdrawals.WaitFor(ctx, "w2", Wait{Status: []string{"Done"}}); err == nil || w.ID != "" || !strings.Contains(err.Error(), `"w1"`) {
+		if w, err := client.Withdrawals.WaitFor(ctx, "w2", Wait{Status: []string{"Done"}}); err == nil || w.ID != "" ||
+			!strings.Contains(err.Error(), `"w1"`) {
 			t.Errorf("%+v, %v", w, err)
 		}
 	})

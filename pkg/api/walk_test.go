@@ -38,7 +38,8 @@ func TestAllYieldsEveryWithdrawalOnce(t *testing.T) {
 				t.Run("first_page="+base+",page_out_of_range="+outside+",empty_page_count="+emptyCount, func(t *testing.T) {
 					b := newBench(t, "first_page", base, "page_out_of_range", outside, "empty_page_count", emptyCount)
 					reseller, _, rc := b.reseller("Nord")
-					funds := must[string](t)(rc.Invoices.Create(ctx, CreateInvoice{Title: "funds", Currency: Currency{Crypto, "Btc"}, Items: []InvoiceItem{{"funds", 1 << 40}}}))
+					funds := must[string](t)(rc.Invoices.Create(ctx,
+						CreateInvoice{Title: "funds", Currency: Currency{Crypto, "Btc"}, Items: []InvoiceItem{{"funds", 1 << 40}}}))
 					if err := b.PayInvoice(funds); err != nil {
 						t.Fatal(err)
 					}
@@ -187,7 +188,8 @@ func TestWalkAtRandom(t *testing.T) {
 			return page, err
 		}))
 		got, err := collect(list)
-		what := fmt.Sprintf("%d withdrawals, pages of %d, base %d (%d given), %s, %d made, asked for %v", n, size, s.base, opts.FirstPage, s.outside, s.made, s.asked)
+		what := fmt.Sprintf("%d withdrawals, pages of %d, base %d (%d given), %s, %d made, asked for %v", n, size, s.base,
+			opts.FirstPage, s.outside, s.made, s.asked)
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -233,7 +235,8 @@ func TestWalkAsksForNoMoreThanItNeeds(t *testing.T) {
 		for i := range tt.n {
 			s.ids = append(s.ids, fmt.Sprint(i))
 		}
-		got, err := collect(eachWithdrawal(ctx, ListOptions{FirstPage: tt.first}, fetching(func(page int) (WithdrawalPage, error) { return s.page(page, 2) })))
+		got, err := collect(eachWithdrawal(ctx, ListOptions{FirstPage: tt.first},
+			fetching(func(page int) (WithdrawalPage, error) { return s.page(page, 2) })))
 		slices.Sort(s.asked)
 		if err != nil || len(got) != tt.n || !slices.Equal(s.asked, tt.asked) {
 			t.Errorf("%+v: got %v, %v, asked for %v", tt, got, err, s.asked)
@@ -256,20 +259,23 @@ func TestWalkErrors(t *testing.T) {
 	}{
 		{"page 0 in a bad moment", PageBaseAuto, map[int]error{0: down}, 0, down},
 		{"the key is refused", PageBaseAuto, map[int]error{0: key}, 0, key},
-		{"both pages refused: the first reason counts", PageBaseAuto, map[int]error{0: refused, 1: errNoSuchPage}, 0, refused},
-		{"page 0 refused, page 1 in a bad moment: it may only count from 1", PageBaseAuto, map[int]error{0: refused, 1: down}, 0, down},
+		{"both pages refused: the first reason counts", PageBaseAuto, map[int]error{0: refused, 1: errNoSuchPage}, 0,
+			refused},
+		{"page 0 refused, page 1 in a bad moment: it may only count from 1", PageBaseAuto, map[int]error{0: refused, 1: down},
+			0, down},
 		{"page 0 of a given base", PageBaseZero, map[int]error{0: refused}, 0, refused},
 		{"in the middle", PageBaseAuto, map[int]error{1: refused}, 2, refused},
 		{"at the end", PageBaseAuto, map[int]error{2: refused}, 4, refused},
 		{"at the end of a given base", PageBaseZero, map[int]error{2: errNoSuchPage}, 4, errNoSuchPage},
 	} {
 		s := &shelf{ids: []string{"a", "b", "c", "d", "e", "f"}}
-		got, err := collect(eachWithdrawal(ctx, ListOptions{FirstPage: tt.first}, fetching(func(page int) (WithdrawalPage, error) {
-			if err := tt.at[page]; err != nil {
-				return WithdrawalPage{}, err
-			}
-			return s.page(page, 2)
-		})))
+		got, err := collect(eachWithdrawal(ctx, ListOptions{FirstPage: tt.first},
+			fetching(func(page int) (WithdrawalPage, error) {
+				if err := tt.at[page]; err != nil {
+					return WithdrawalPage{}, err
+				}
+				return s.page(page, 2)
+			})))
 		if len(got) != tt.n || err != tt.want {
 			t.Errorf("%s: got %v, %v, want %d and %v", tt.name, got, err, tt.n, tt.want)
 		}
@@ -340,22 +346,23 @@ func TestWalkAsksInOrder(t *testing.T) {
 	var under atomic.Int32
 	decoding := make(chan struct{})
 	var once sync.Once
-	list := eachWithdrawal(context.Background(), ListOptions{FirstPage: PageBaseZero}, func(_ context.Context, number int) (func() (WithdrawalPage, error), error) {
-		if under.Add(1) > 1 {
-			t.Error("two pages were asked for at the same time")
-		}
-		page, err := s.page(number, 2)
-		under.Add(-1)
-		if number == 3 { // requested while page 2 is still being decoded
-			once.Do(func() { close(decoding) })
-		}
-		return func() (WithdrawalPage, error) {
-			if number == 2 {
-				<-decoding
+	list := eachWithdrawal(context.Background(), ListOptions{FirstPage: PageBaseZero},
+		func(_ context.Context, number int) (func() (WithdrawalPage, error), error) {
+			if under.Add(1) > 1 {
+				t.Error("two pages were asked for at the same time")
 			}
-			return page, nil
-		}, err
-	})
+			page, err := s.page(number, 2)
+			under.Add(-1)
+			if number == 3 { // requested while page 2 is still being decoded
+				once.Do(func() { close(decoding) })
+			}
+			return func() (WithdrawalPage, error) {
+				if number == 2 {
+					<-decoding
+				}
+				return page, nil
+			}, err
+		})
 	got, err := collect(list)
 	if err != nil || !slices.Equal(got, s.ids) || !slices.IsSorted(s.asked) {
 		t.Errorf("got %v, %v, asked for %v", got, err, s.asked)
@@ -415,7 +422,8 @@ func TestWalkTakesConstantMemory(t *testing.T) {
 		}
 	}
 	if late := heap(); w.seen != size*pages || most > recentIDs+2*size || late > early+(1<<20) {
-		t.Errorf("%d yielded, at most %d ids remembered, %d bytes after 100 pages and %d at the end", w.seen, most, early, late)
+		t.Errorf("%d yielded, at most %d ids remembered, %d bytes after 100 pages and %d at the end", w.seen, most,
+			early, late)
 	}
 }
 
@@ -448,17 +456,19 @@ func TestWalkWhereTheNumbersContradictEachOther(t *testing.T) {
 						s.ids = append(s.ids, fmt.Sprint(i))
 					}
 					var asked []int
-					got, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: first}, fetching(func(number int) (WithdrawalPage, error) {
-						page, err := s.page(number, 10)
-						if asked = append(asked, number); err == nil && page.PageCount > 0 {
-							tt.make(&page, number-base)
-						}
-						return page, err
-					})))
+					got, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: first},
+						fetching(func(number int) (WithdrawalPage, error) {
+							page, err := s.page(number, 10)
+							if asked = append(asked, number); err == nil && page.PageCount > 0 {
+								tt.make(&page, number-base)
+							}
+							return page, err
+						})))
 					if missing := slices.DeleteFunc(slices.Clone(s.ids), func(id string) bool {
 						return slices.Contains(got, id) || strings.Contains(tt.name, "empty") && id[0] == '2' && len(id) == 2
 					}); err != nil || len(missing) > 0 {
-						t.Errorf("%s, base %d (%d given), %s: %v, %v are missing, asked for %v", tt.name, base, first, outside, err, missing, asked)
+						t.Errorf("%s, base %d (%d given), %s: %v, %v are missing, asked for %v", tt.name, base, first, outside, err,
+							missing, asked)
 					}
 				}
 			}
@@ -474,13 +484,15 @@ func TestRefusedPageIsAnError(t *testing.T) {
 		for i := range 50 {
 			s.ids = append(s.ids, fmt.Sprint(i))
 		}
-		_, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: []PageBase{PageBaseZero, PageBaseOne}[base]}, fetching(func(number int) (WithdrawalPage, error) {
-			page, err := s.page(number, 10)
-			if page.Total = 10; number == last {
-				return page, errNoSuchPage
-			}
-			return page, err
-		})))
+		_, err := collect(eachWithdrawal(context.Background(),
+			ListOptions{FirstPage: []PageBase{PageBaseZero, PageBaseOne}[base]},
+			fetching(func(number int) (WithdrawalPage, error) {
+				page, err := s.page(number, 10)
+				if page.Total = 10; number == last {
+					return page, errNoSuchPage
+				}
+				return page, err
+			})))
 		if err != errNoSuchPage {
 			t.Errorf("base %d: %v", base, err)
 		}
@@ -491,12 +503,13 @@ func TestRefusedPageIsAnError(t *testing.T) {
 func TestWalkGivesUp(t *testing.T) {
 	for name, first := range map[string]PageBase{"found out": PageBaseAuto, "given": PageBaseOne} {
 		asked := 0
-		got, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: first}, fetching(func(number int) (WithdrawalPage, error) {
-			if asked++; asked > 1100 {
-				return WithdrawalPage{}, errors.New("it does not end")
-			}
-			return WithdrawalPage{Items: []Withdrawal{{ID: "a"}}, PageCount: 1 << 40, Total: 1}, nil
-		})))
+		got, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: first},
+			fetching(func(number int) (WithdrawalPage, error) {
+				if asked++; asked > 1100 {
+					return WithdrawalPage{}, errors.New("it does not end")
+				}
+				return WithdrawalPage{Items: []Withdrawal{{ID: "a"}}, PageCount: 1 << 40, Total: 1}, nil
+			})))
 		if e := failure(t, err); e.Outcome != Failed || len(got) != 1 {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
@@ -518,14 +531,15 @@ func TestWalkWherePageCountIsWrong(t *testing.T) {
 						s.ids = append(s.ids, fmt.Sprint(i))
 					}
 					var last int
-					got, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: first}, fetching(func(number int) (WithdrawalPage, error) {
-						page, err := s.page(number, 10)
-						last = max(last, number)
-						if err == nil && (outside != "blank" || len(page.Items) > 0) {
-							page.PageCount = wrong
-						}
-						return page, err
-					})))
+					got, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: first},
+						fetching(func(number int) (WithdrawalPage, error) {
+							page, err := s.page(number, 10)
+							last = max(last, number)
+							if err == nil && (outside != "blank" || len(page.Items) > 0) {
+								page.PageCount = wrong
+							}
+							return page, err
+						})))
 					what := fmt.Sprintf("page_count %d, base %d (%d given), %s", wrong, base, first, outside)
 					if wrong == 1e9 && outside == "reject" { // it promises a page and refuses it
 						if err != errNoSuchPage || len(got) != 35 {
@@ -550,11 +564,12 @@ func TestWalkWherePageCountIsWrong(t *testing.T) {
 func TestWalkWhereTotalIsTooLarge(t *testing.T) {
 	for outside, want := range map[string][]int{"reject": {0, 1, 2, 3}, "empty": {0, 1, 2, 3}, "clamp": {0, 1, 2, 3, 4}} {
 		s := &shelf{outside: outside, ids: []string{"a", "b", "c", "d", "e", "f"}}
-		got, err := collect(eachWithdrawal(context.Background(), ListOptions{}, fetching(func(number int) (WithdrawalPage, error) {
-			page, err := s.page(number, 2)
-			page.Total = 100
-			return page, err
-		})))
+		got, err := collect(eachWithdrawal(context.Background(), ListOptions{},
+			fetching(func(number int) (WithdrawalPage, error) {
+				page, err := s.page(number, 2)
+				page.Total = 100
+				return page, err
+			})))
 		slices.Sort(s.asked)
 		if err != nil || !slices.Equal(got, s.ids) || !slices.Equal(s.asked, want) {
 			t.Errorf("%s: %v, %v, asked for %v", outside, got, err, s.asked)
@@ -600,15 +615,16 @@ func TestWalkOfAListThatBecomesShorter(t *testing.T) {
 	for i := range 60 {
 		s.ids = append(s.ids, fmt.Sprint(i))
 	}
-	got, err := collect(eachWithdrawal(context.Background(), ListOptions{}, fetching(func(number int) (WithdrawalPage, error) {
-		page, err := s.page(number, 10)
-		if err == nil && number == 3 {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.ids = append([]string{"new"}, s.ids[:12]...)
-		}
-		return page, err
-	})))
+	got, err := collect(eachWithdrawal(context.Background(), ListOptions{},
+		fetching(func(number int) (WithdrawalPage, error) {
+			page, err := s.page(number, 10)
+			if err == nil && number == 3 {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.ids = append([]string{"new"}, s.ids[:12]...)
+			}
+			return page, err
+		})))
 	if err != nil || len(got) != 31 || got[30] != "new" {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -622,14 +638,15 @@ func TestWalkOfAListThatIsNoShorter(t *testing.T) {
 		for i := range 60 {
 			s.ids = append(s.ids, fmt.Sprint(i))
 		}
-		got, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: PageBaseOne}, fetching(func(number int) (WithdrawalPage, error) {
-			if number == 4 {
-				return WithdrawalPage{}, errNoSuchPage
-			}
-			page, err := s.page(number, 10)
-			page.PageCount = pages
-			return page, err
-		})))
+		got, err := collect(eachWithdrawal(context.Background(), ListOptions{FirstPage: PageBaseOne},
+			fetching(func(number int) (WithdrawalPage, error) {
+				if number == 4 {
+					return WithdrawalPage{}, errNoSuchPage
+				}
+				page, err := s.page(number, 10)
+				page.PageCount = pages
+				return page, err
+			})))
 		if err != errNoSuchPage || len(got) != 30 {
 			t.Errorf("%s: %d, %v", name, len(got), err)
 		}
@@ -645,10 +662,11 @@ func TestKeptPagesDoNotChange(t *testing.T) {
 		`{"page_content":[` + record("c") + "," + record("d") + "," + record("e") + `],"page_count":2,"total":5}`,
 	}
 	n := 0
-	client := must[*Client](t)(New("http://127.0.0.1", WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
-		n++
-		return answering(200, answers[min(n, 2)-1])(r)
-	}))))
+	client := must[*Client](t)(New("http://127.0.0.1",
+		WithTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+			n++
+			return answering(200, answers[min(n, 2)-1])(r)
+		}))))
 	var kept []WithdrawalPage
 	opts := ListOptions{FirstPage: PageBaseOne, PageSize: 3, OnPage: func(p WithdrawalPage) { kept = append(kept, p) }}
 	ids := must[[]string](t)(collect(client.Withdrawals.All(t.Context(), WithdrawalFilter{}, opts)))

@@ -13,7 +13,8 @@ func TestChangesNothing(t *testing.T) {
 		method, target string
 		reads          bool
 	}{
-		{"GET", "/api/anything?id=1", true}, {"POST", "/api/merchant_withdrawal/list?page=1", true}, {"POST", "/api/reseller/withdraw/list", true},
+		{"GET", "/api/anything?id=1", true}, {"POST", "/api/merchant_withdrawal/list?page=1", true},
+		{"POST", "/api/reseller/withdraw/list", true},
 		{"POST", "/api/invoice", false}, {"POST", "/api/merchant_withdrawal/List", false}, {"DELETE", "/api/invite", false},
 	} {
 		reads, err := changesNothing("https://pay.example.com/v1", tt.method, tt.target)
@@ -21,10 +22,12 @@ func TestChangesNothing(t *testing.T) {
 			t.Errorf("%s %s: %t, %v", tt.method, tt.target, reads, err)
 		}
 	}
-	if _, err := changesNothing("https://pay.example.com", "POST", "/api/merchant_withdrawal/create"); !errors.Is(err, api.ErrUseCreate) {
+	if _, err := changesNothing("https://pay.example.com", "POST", "/api/merchant_withdrawal/create"); !errors.Is(err,
+		api.ErrUseCreate) {
 		t.Errorf("a create: %v", err)
 	}
-	if _, err := changesNothing("https://pay.example.com/api/merchant_withdrawal", "POST", "/create"); !errors.Is(err, api.ErrUseCreate) {
+	if _, err := changesNothing("https://pay.example.com/api/merchant_withdrawal", "POST", "/create"); !errors.Is(err,
+		api.ErrUseCreate) {
 		t.Errorf("a create whose path is a part of the base URL: %v", err)
 	}
 	var invalid *api.InvalidError
@@ -39,7 +42,8 @@ func TestCheckAnswer(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for _, text := range []string{"", " ", "{", "{}{}", `{"a":1,"a":2}`, "<html>", "\"\xff\"", strings.Repeat("[", 20000) + strings.Repeat("]", 20000), "[0" + strings.Repeat(",0", maxAnswerValues+1) + "]"} {
+	for _, text := range []string{"", " ", "{", "{}{}", `{"a":1,"a":2}`, "<html>", "\"\xff\"",
+		strings.Repeat("[", 20000) + strings.Repeat("]", 20000), "[0" + strings.Repeat(",0", maxAnswerValues+1) + "]"} {
 		if err := checkAnswer([]byte(text)); err == nil {
 			t.Errorf("%.40q is taken", text)
 		}

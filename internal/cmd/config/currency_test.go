@@ -18,7 +18,8 @@ func TestCurrencyEntry(t *testing.T) {
 		// spelled as the service spells it
 		{code: "btc", want: money.Entry{Code: "Btc", Decimals: money.Unknown}},
 		{code: "usd", kind: "fiat", want: money.Entry{Code: "USD", Kind: api.Fiat, Decimals: money.Unknown}},
-		{code: "doge", kind: "crypto", memo: "required", want: money.Entry{Code: "doge", Kind: api.Crypto, Decimals: money.Unknown, MemoRequired: true}},
+		{code: "doge", kind: "crypto", memo: "required",
+			want: money.Entry{Code: "doge", Kind: api.Crypto, Decimals: money.Unknown, MemoRequired: true}},
 		{code: "btc", format: "bitcoin", want: money.Entry{Code: "Btc", Decimals: money.Unknown, AddressFormat: "bitcoin"}},
 		{code: "btc", format: "Bitcoin", wrong: true},
 		{code: "Doge", kind: "Crypto", wrong: true},

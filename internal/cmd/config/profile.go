@@ -275,7 +275,8 @@ func completeProfile(a *cmdutil.App) cobra.CompletionFunc {
 	}
 }
 
-// profileLine is a profile of the configuration as JSON. It has the settings of config.ProfileKeys that are set.
+// profileLine is a profile of the configuration as JSON. It has the settings of config.ProfileKeys that are
+// set.
 type profileLine struct {
 	Name             string        `json:"name"`
 	Current          bool          `json:"current"`

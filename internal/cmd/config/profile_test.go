@@ -19,14 +19,18 @@ func TestProfileRow(t *testing.T) {
 		Profiles: map[string]config.Profile{"live": {
 			Values:        map[string]string{"base_url": "https://pay.example.com", "journal": "postgres://till:secret@db/till"},
 			APIKeyCommand: []string{"/usr/bin/pass", "show", "till/live"},
-			Limits:        money.Limits{MaxPerRun: []api.Amount{{Kind: api.Crypto, Code: "Doge", Minor: 150}, {Kind: api.Fiat, Code: "USD", Minor: 2500}}},
-			Currencies:    []money.Entry{{Code: "Doge", Kind: api.Crypto, Decimals: 2}, {Code: "Xrp", Kind: api.Crypto, Decimals: money.Unknown, MemoRequired: true}},
+			Limits: money.Limits{MaxPerRun: []api.Amount{{Kind: api.Crypto, Code: "Doge", Minor: 150},
+				{Kind: api.Fiat, Code: "USD", Minor: 2500}}},
+			Currencies: []money.Entry{{Code: "Doge", Kind: api.Crypto, Decimals: 2},
+				{Code: "Xrp", Kind: api.Crypto, Decimals: money.Unknown, MemoRequired: true}},
 		}},
 	}
 	row := newProfileRow(file, "live")
-	want := `{"name":"live","current":true,"built_in":false,"base_url":"https://pay.example.com","journal":"postgres://till:xxxxx@db/till",` +
+	want := `{"name":"live","current":true,"built_in":false,"base_url":"https://pay.example.com",` +
+		`"journal":"postgres://till:xxxxx@db/till",` +
 		`"api_key_command":["/usr/bin/pass","show","till/live"],"max_per_run":["1.50 Doge","25.00 USD"],` +
-		`"currencies":[{"code":"Doge","kind":"crypto","decimals":2},{"code":"Xrp","kind":"crypto","decimals":null,"memo":"required"}]}`
+		`"currencies":[{"code":"Doge","kind":"crypto","decimals":2},{"code":"Xrp","kind":"crypto","decimals":null,` +
+		`"memo":"required"}]}`
 	if diff := cmp.Diff(want, string(render.Encode(row.profileLine))); diff != "" {
 		t.Error(diff)
 	}
@@ -38,7 +42,8 @@ func TestProfileRow(t *testing.T) {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
 	}
-	if diff := cmp.Diff(`{"name":"sandbox","current":false,"built_in":true}`, string(render.Encode(newProfileRow(file, "sandbox").profileLine))); diff != "" {
+	if diff := cmp.Diff(`{"name":"sandbox","current":false,"built_in":true}`,
+		string(render.Encode(newProfileRow(file, "sandbox").profileLine))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -49,7 +54,8 @@ func TestProfileLineHasEverySetting(t *testing.T) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		members = append(members, name)
 	}
-	if diff := cmp.Diff(slices.Concat([]string{"name", "current", "built_in"}, config.ProfileKeys()), members); diff != "" {
+	if diff := cmp.Diff(slices.Concat([]string{"name", "current", "built_in"}, config.ProfileKeys()),
+		members); diff != "" {
 		t.Errorf("settings (-), members of the JSON (+):\n%s", diff)
 	}
 }

@@ -100,8 +100,8 @@ func differ(c payout.Comparison) error {
 	return nil
 }
 
-// acceptDifferences records a person's decision. Orders that the journal does not have as accepted, and that are on the
-// list, have to be reconciled all the same.
+// acceptDifferences records a person's decision. Orders that the journal does not have as accepted, and that
+// are on the list, have to be reconciled all the same.
 func acceptDifferences(s *cmdutil.Session, sender *payout.Sender, c payout.Comparison, reason string) error {
 	if strings.TrimSpace(reason) == "" {
 		return cmdutil.UsageError("--accept needs a reason", "say why, for the record", "journal", "check", "--accept", "REASON")
@@ -119,8 +119,8 @@ func acceptDifferences(s *cmdutil.Session, sender *payout.Sender, c payout.Compa
 	return s.Note("accepted: %s", cmdutil.CountOf(len(c.Differences), "difference"))
 }
 
-// noteAgreement says that nothing differs, and which orders are unknown: whether the service's list has an unknown
-// order is not a difference.
+// noteAgreement says that nothing differs, and which orders are unknown: whether the service's list has an
+// unknown order is not a difference.
 func noteAgreement(s *cmdutil.Session, sender *payout.Sender, period payout.Filter) error {
 	period.States = []payout.State{payout.StateUnknown}
 	var unknown []string

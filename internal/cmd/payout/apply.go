@@ -322,8 +322,8 @@ func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags a
 	return nil
 }
 
-// typed asks a question and accepts only the answer want. An amount may omit its code and trailing zeros. A refusal
-// has the advice.
+// typed asks a question and accepts only the answer want. An amount may omit its code and trailing zeros. A
+// refusal has the advice.
 func typed(s *cmdutil.Session, question, want, advice string) error {
 	answer, err := s.Ask(question)
 	if err != nil {
@@ -369,8 +369,8 @@ func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
 	return nil
 }
 
-// lastWords bounds the use of the journal at the end of a run, which reads all its rows. Nothing else bounds it: even
-// after a second signal, the run must report unknown orders.
+// lastWords bounds the use of the journal at the end of a run, which reads all its rows. Nothing else bounds
+// it: even after a second signal, the run must report unknown orders.
 func lastWords(rows int) time.Duration { return 10*time.Second + time.Duration(rows)*time.Millisecond }
 
 // finishRun prints the state of the run and writes its results, even if the run failed.

@@ -28,7 +28,8 @@ func TestRunFailureOrdersOutcomes(t *testing.T) {
 	call := func(outcome api.Outcome, status int) error { return &api.Error{Outcome: outcome, Status: status} }
 	unreachable, unauthorized, limited := call(api.NotSent, 0), call(api.Rejected, 401), call(api.Rejected, 429)
 	unreadable := &payout.Error{Kind: payout.Partial, Msg: "it could not be read back"}
-	const a, r, p, u, c = payout.StateAccepted, payout.StateRejected, payout.StatePlanned, payout.StateUnknown, payout.StateConflict
+	const a, r, p, u, c = payout.StateAccepted, payout.StateRejected, payout.StatePlanned, payout.StateUnknown,
+		payout.StateConflict
 	for _, test := range []struct {
 		states map[payout.State]int
 		err    error
@@ -70,12 +71,14 @@ func TestRunFailureOrdersOutcomes(t *testing.T) {
 // The message counts what an interruption or several conflicts have left.
 func TestRunFailureCounts(t *testing.T) {
 	tally := payout.Tally{Rows: 4, States: map[payout.State]int{payout.StateAccepted: 1, payout.StatePlanned: 3}}
-	if err := runFailure(tally, "cafe0001", true, context.Canceled); err == nil || err.Error() != "interrupted: 1 of 4 orders is accepted, 0 rejected, 3 not sent" {
+	if err := runFailure(tally, "cafe0001", true, context.Canceled); err == nil ||
+		err.Error() != "interrupted: 1 of 4 orders is accepted, 0 rejected, 3 not sent" {
 		t.Error(err)
 	}
 	tally.States = map[payout.State]int{payout.StateConflict: 2, payout.StatePlanned: 2}
 	conflict := &payout.Error{Kind: payout.Conflict, Msg: "order 7 is in conflict"}
-	if err := runFailure(tally, "cafe0001", false, conflict); err == nil || err.Error() != "2 of 4 orders are in conflict: order 7 is in conflict" {
+	if err := runFailure(tally, "cafe0001", false, conflict); err == nil ||
+		err.Error() != "2 of 4 orders are in conflict: order 7 is in conflict" {
 		t.Error(err)
 	}
 }
@@ -90,13 +93,15 @@ func TestSummaryWithoutJournal(t *testing.T) {
 	ledger := j.Ledger(payout.Account{Address: "http://pay.test", Name: "shop"})
 	j.Close()
 	s := &cmdutil.Session{App: &cmdutil.App{}, Render: render.Options{Format: render.CSV}}
-	err = printApplied(s, t.Context(), &payout.Sender{Ledger: ledger}, applied{}, cmdutil.Output[applied]{Session: s, View: appliedView(money.NewRegistry())})
+	err = printApplied(s, t.Context(), &payout.Sender{Ledger: ledger}, applied{},
+		cmdutil.Output[applied]{Session: s, View: appliedView(money.NewRegistry())})
 	if _, ok := errors.AsType[*render.WriteError](err); !ok {
 		t.Errorf("%T: %v", err, err)
 	}
 }
 
-// Once, the results of a million rows were given up after 10 seconds, although the journal went on giving them.
+// Once, the results of a million rows were given up after 10 seconds, although the journal went on giving
+// them.
 func TestLastWordsOfManyRows(t *testing.T) {
 	if few, many := lastWords(1), lastWords(1_000_000); few > 15*time.Second || many < 10*time.Minute {
 		t.Errorf("one row has %v, a million rows have %v", few, many)

@@ -42,8 +42,8 @@ func approverView(money.Registry) render.View[approverLine] {
 	}
 }
 
-// showApprovals shows who has signed a plan, in the files next to it and in the journal, and who may. It says what
-// payout apply would say.
+// showApprovals shows who has signed a plan, in the files next to it and in the journal, and who may. It says
+// what payout apply would say.
 func showApprovals(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[approverLine]) error {
 	approvals, err := s.PayoutApprovals(true)
 	if err != nil {
@@ -84,8 +84,8 @@ func showApprovals(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[approv
 	return out.Slice(rows)
 }
 
-// ledgerOfPlan returns what the journal in use has of the plan's account; nil: there is no journal. An approver's
-// machine need not reach it: then only the files count.
+// ledgerOfPlan returns what the journal in use has of the plan's account; nil: there is no journal. An
+// approver's machine need not reach it: then only the files count.
 func ledgerOfPlan(s *cmdutil.Session, p *payout.Plan) (*payout.Ledger, error) {
 	j, err := s.ExistingJournal()
 	switch {
@@ -97,8 +97,8 @@ func ledgerOfPlan(s *cmdutil.Session, p *payout.Plan) (*payout.Ledger, error) {
 	return nil, s.Note("the journal was not read, and may require more or have other signatures: %v", err)
 }
 
-// checkWithoutJournal refuses a plan in a dry run, which does not use the journal, if the files next to it do not
-// approve it.
+// checkWithoutJournal refuses a plan in a dry run, which does not use the journal, if the files next to it do
+// not approve it.
 func checkWithoutJournal(s *cmdutil.Session, p *payout.Plan, files []string) error {
 	approvals, err := s.PayoutApprovals(false)
 	if err != nil || p.Needs(approvals) == 0 {

@@ -161,8 +161,8 @@ func showToApprover(s *cmdutil.Session, plan *payout.Plan) error {
 // mostNames is how many names of a signature are tried.
 const mostNames = 1000
 
-// writeSignature writes a signature to a new file, and returns its name. It never replaces a file: that may be
-// the signature of somebody else.
+// writeSignature writes a signature to a new file, and returns its name. It never replaces a file: that may
+// be the signature of somebody else.
 func writeSignature(plan, principal, out string, signature []byte) (string, error) {
 	if out != "" {
 		err := writeNew(out, signature)

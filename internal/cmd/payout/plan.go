@@ -120,8 +120,8 @@ func (f *planFlags) check(file string) error {
 	return nil
 }
 
-// planMemory is more than the memory that a million rows take. With the limit of the other commands, collecting garbage
-// would take most of the time.
+// planMemory is more than the memory that a million rows take. With the limit of the other commands,
+// collecting garbage would take most of the time.
 const planMemory = 320 << 20
 
 func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, out cmdutil.Output[planFacts]) error {

@@ -110,8 +110,8 @@ func statsView(m money.Registry) render.View[statsRow] {
 	}}
 }
 
-// countView is the view of how many invoices of each reseller have each status. It has a column for each status
-// that the service counts.
+// countView is the view of how many invoices of each reseller have each status. It has a column for each
+// status that the service counts.
 func countView(all []api.ResellerStats, labels bool) render.View[api.ResellerStats] {
 	type row = api.ResellerStats
 	var view render.View[row]

@@ -135,7 +135,8 @@ func whole[T any](c render.Column[T]) render.Column[T] {
 	return c
 }
 
-// extra returns a column that is shown only when it is named, and detail one that the view of one thing shows too.
+// extra returns a column that is shown only when it is named, and detail one that the view of one thing shows
+// too.
 func extra[T any](c render.Column[T]) render.Column[T] {
 	c.Extra = true
 	return c
@@ -163,7 +164,8 @@ func tell[T any](s *cmdutil.Session, path string, order any) (a answered[T], err
 	return a, err
 }
 
-// missing replaces the error of a control by one in the words of a person, if the sandbox does not have the object.
+// missing replaces the error of a control by one in the words of a person, if the sandbox does not have the
+// object.
 func missing(err error, what, id string, list ...string) error {
 	call, ok := errors.AsType[*api.Error](err)
 	if !ok || call.Reason != "not_found" {

@@ -93,7 +93,8 @@ func requireServed(s *cmdutil.Session, why string) error {
 // logPage is how many requests are read at once. The sandbox sends fewer if they are large.
 const logPage = 1000
 
-// readLog reads the whole log page by page, because it may be larger than what the client takes in one answer.
+// readLog reads the whole log page by page, because it may be larger than what the client takes in one
+// answer.
 func readLog(s *cmdutil.Session, query url.Values) (log requestLog, err error) {
 	query.Set("limit", strconv.Itoa(logPage))
 	for {

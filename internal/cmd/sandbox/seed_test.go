@@ -73,7 +73,8 @@ func FuzzSeed(f *testing.F) {
 	})
 }
 
-// TestSeedsTopicNamesEveryField compares the topic with the fields that the sandbox names when it refuses one.
+// TestSeedsTopicNamesEveryField compares the topic with the fields that the sandbox names when it refuses
+// one.
 func TestSeedsTopicNamesEveryField(t *testing.T) {
 	topic, err := os.ReadFile("../../cli/help/seeds.txt")
 	if err != nil {

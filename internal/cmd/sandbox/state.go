@@ -69,7 +69,8 @@ func beginWith(s *cmdutil.Session, name string) (answered[sandboxState], error) 
 	return begun, refusedInput(err, name+": ")
 }
 
-// refusedInput turns the answer 400 of a control, which changed nothing, into an error about the command line.
+// refusedInput turns the answer 400 of a control, which changed nothing, into an error about the command
+// line.
 func refusedInput(err error, prefix string) error {
 	if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Rejected &&
 		call.Status == http.StatusBadRequest {

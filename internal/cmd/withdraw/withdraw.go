@@ -46,8 +46,8 @@ id up in the journal.`,
 	return cmd
 }
 
-// notFound adds a hint if the service does not know the withdrawal: about its order, or about --order-id if the id looks like
-// an order id.
+// notFound adds a hint if the service does not know the withdrawal: about its order, or about --order-id if
+// the id looks like an order id.
 func notFound(err error, id, orderID string) error {
 	call := (*api.Error)(nil)
 	if !errors.As(err, &call) || call.Outcome != api.Rejected || cmdutil.Explain(err).Code != cmdutil.ExitRejected {

@@ -1,5 +1,6 @@
-// Package pgtest starts a PostgreSQL server of its own for the tests of a package, in a temporary directory, reached by a
-// socket in that. It ends with the process that started it, in whatever way that ends, and leaves nothing behind.
+// Package pgtest starts a PostgreSQL server of its own for the tests of a package, in a temporary directory,
+// reached by a socket in that. It ends with the process that started it, in whatever way that ends, and
+// leaves nothing behind.
 //
 //	func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 //
@@ -25,8 +26,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A Server is one that was started for tests. Everybody may connect as the user till, who may do everything; a user whom
-// Guarded has made needs a password.
+// A Server is one that was started for tests. Everybody may connect as the user till, who may do everything;
+// a user whom Guarded has made needs a password.
 type Server struct {
 	dir   string // its socket is here, its data below
 	bin   string
@@ -51,8 +52,8 @@ func Run(m *testing.M) int {
 	return m.Run()
 }
 
-// Shared returns the server that all tests of a package share. Where PostgreSQL is not installed the test is skipped, unless
-// the environment says that it has to be there.
+// Shared returns the server that all tests of a package share. Where PostgreSQL is not installed the test is
+// skipped, unless the environment says that it has to be there.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	shared.Do(func() { shared.server, shared.err = Start() })
@@ -161,7 +162,8 @@ func (s *Server) run(name string, args ...string) error {
 	return nil
 }
 
-// command is run as somebody who is not root, whom PostgreSQL refuses, and out of the reach of an interrupt from the terminal.
+// command is run as somebody who is not root, whom PostgreSQL refuses, and out of the reach of an interrupt
+// from the terminal.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	c := exec.Command(name, args...)
 	c.Dir = s.dir

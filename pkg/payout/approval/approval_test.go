@@ -470,7 +470,8 @@ func TestFormsOfAPrincipal(t *testing.T) {
 		})
 	}
 	for name, principal := range map[string]string{
-		"an escape sequence": "ann\x1b[2J", "a space of no width": "an\u200bn", "a filler": "ann\u3164", "a joiner": "an\u034fn",
+		"an escape sequence": "ann\x1b[2J", "a space of no width": "an\u200bn", "a filler": "ann\u3164",
+		"a joiner":   "an\u034fn",
 		"a selector": "ann\ufe0f", "another direction": "\u202enna", "a tab": "a\tn", "a quotation mark": `ann"x`,
 	} {
 		rows := row(principal, "", ann)

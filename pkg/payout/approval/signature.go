@@ -88,9 +88,9 @@ func hasMore(s *sshsig.Signature) bool {
 	return len(s.Signature.Rest) > most
 }
 
-// tokenFields is the length of what a token adds to a signature: a byte with flags and a counter of 4 bytes. The
-// lowest flag says that somebody has touched the token. ssh.PublicKey.Verify demands it, but has no error of its
-// own for it.
+// tokenFields is the length of what a token adds to a signature: a byte with flags and a counter of 4 bytes.
+// The lowest flag says that somebody has touched the token. ssh.PublicKey.Verify demands it, but has no error
+// of its own for it.
 const tokenFields = 5
 
 func untouched(s *ssh.Signature) bool {
@@ -113,8 +113,8 @@ func (a Approvers) find(key ssh.PublicKey, now time.Time) (line, error) {
 	return line{}, why
 }
 
-// Sign signs a text, and returns the signature as ssh-keygen writes it. It returns no signature that verify would
-// refuse, whatever the agent or the token answers.
+// Sign signs a text, and returns the signature as ssh-keygen writes it. It returns no signature that verify
+// would refuse, whatever the agent or the token answers.
 func Sign(text io.Reader, signer ssh.Signer) ([]byte, error) {
 	key, err := ssh.ParsePublicKey(signer.PublicKey().Marshal()) // that of an agent has no methods for its type
 	if err != nil {

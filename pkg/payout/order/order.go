@@ -1,5 +1,5 @@
-// Package order has the record of a withdrawal: what was asked for, every attempt to send it, and what became of it.
-// Package payout makes these records and explains them.
+// Package order has the record of a withdrawal: what was asked for, every attempt to send it, and what became
+// of it. Package payout makes these records and explains them.
 package order
 
 import (
@@ -63,7 +63,8 @@ type Order struct {
 // Attempted reports whether an attempt to send the order was ever made.
 func (o Order) Attempted() bool { return len(o.Attempts) > 0 }
 
-// SentBy reports whether this run sent the order, rather than another run, a single withdrawal or another machine.
+// SentBy reports whether this run sent the order, rather than another run, a single withdrawal or another
+// machine.
 func (o Order) SentBy(run string) bool { return o.Run == run && o.Attempted() }
 
 // Last returns the last attempt; its number is 0 if there is none.

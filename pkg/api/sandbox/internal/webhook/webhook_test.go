@@ -9,7 +9,8 @@ import (
 // hour.
 func TestRestsDouble(t *testing.T) {
 	c := &Sender{limits: func() Limits { return Limits{Backoff: 700 * time.Second} }}
-	for attempts, want := range map[int]time.Duration{1: 700 * time.Second, 2: 1400 * time.Second, 3: 2800 * time.Second, 4: time.Hour, 50: time.Hour} {
+	for attempts, want := range map[int]time.Duration{1: 700 * time.Second, 2: 1400 * time.Second, 3: 2800 * time.Second,
+		4: time.Hour, 50: time.Hour} {
 		if got := c.rest(attempts); got != want {
 			t.Errorf("after %d attempts it rests for %s, want %s", attempts, got, want)
 		}
