@@ -142,6 +142,7 @@ func illFormedEnvelopes() map[string]string {
 	const inner = `{"code":1,"reason":"r","description":"d"}`
 	return map[string]string{
 		"a key beside error":       `{"error":{"code":1,"reason":"r","description":"d"},"id":"w-1"}`,
+		"an object beside error":   `{"error":` + inner + `,"trace":` + inner + `}`,
 		"a key before error":       `{"id":"w-1","error":{"code":1,"reason":"r","description":"d"}}`,
 		"two errors":               `{"error":` + inner + `,"error":` + inner + `}`,
 		"a float code":             `{"error":{"code":1.0,"reason":"r","description":"d"}}`,
