@@ -23,7 +23,8 @@ var helpFiles embed.FS
 
 // topicParts are the parts of topics that the program itself knows.
 func topicParts() template.FuncMap {
-	return template.FuncMap{"exitCodes": exitCodeLines, "flags": flagLines, "settings": settingLines, "variables": variableLines}
+	return template.FuncMap{"exitCodes": exitCodeLines, "flags": flagLines, "settings": settingLines,
+		"variables": variableLines}
 }
 
 // helpTopics returns the topics as commands, in alphabetical order. Cobra treats a command that cannot be run

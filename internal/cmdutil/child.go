@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/process"
 	"example.com/till/pkg/payout"
 )
@@ -52,10 +53,7 @@ func plainExecError(err error) error {
 	if e, ok := errors.AsType[*exec.Error](err); ok {
 		return e.Err
 	}
-	if e, ok := errors.AsType[*os.PathError](err); ok {
-		return e.Err
-	}
-	return err
+	return atomicfile.WithoutPath(err)
 }
 
 // Shell runs a shell command from the user's configuration with the given input. Its output goes to standard

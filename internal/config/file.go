@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 )
@@ -104,27 +105,21 @@ func readFile(path string) ([]byte, error) {
 // nothing can replace the file in between. Its own errors do not show the path: it may be a key given by
 // mistake.
 func readChecked(what, path string, limit int64, check func(fs.FileInfo) error) ([]byte, error) {
-	withoutPath := func(err error) error {
-		if at, ok := errors.AsType[*fs.PathError](err); ok {
-			return at.Err
-		}
-		return err
-	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, failf("%s cannot be opened: %w", what, withoutPath(err))
+		return nil, failf("%s cannot be opened: %w", what, atomicfile.WithoutPath(err))
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, failf("%s cannot be looked at: %w", what, withoutPath(err))
+		return nil, failf("%s cannot be looked at: %w", what, atomicfile.WithoutPath(err))
 	}
 	if err := check(info); err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {
-		return nil, failf("%s cannot be read: %w", what, withoutPath(err))
+		return nil, failf("%s cannot be read: %w", what, atomicfile.WithoutPath(err))
 	}
 	return data, nil
 }

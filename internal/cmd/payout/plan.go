@@ -3,7 +3,6 @@ package payout
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/near"
 	"example.com/till/internal/render"
@@ -245,12 +245,8 @@ func planInput(s *cmdutil.Session, file string) (in io.ReadCloser, name string, 
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		if e := (*os.PathError)(nil); errors.As(err, &e) {
-			err = e.Err
-		}
-		return nil, "",
-			cmdutil.UsageError(fmt.Sprintf("%s cannot be opened: %v", file, err),
-				"name the file of the rows, or - for standard input")
+		return nil, "", cmdutil.UsageError(fmt.Sprintf("%s cannot be opened: %v", file, atomicfile.WithoutPath(err)),
+			"name the file of the rows, or - for standard input")
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()
