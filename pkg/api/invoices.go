@@ -86,7 +86,7 @@ func (i *Invoice) UnmarshalJSON(b []byte) error { return unmarshal(b, i) }
 
 type invoiceFields Invoice // without the methods
 
-func (i *Invoice) fill(read readFunc) error { return read((*invoiceFields)(i), byMethod) }
+func (i *Invoice) fill(read readFunc) error { return read((*invoiceFields)(i), byMethod()) }
 
 func (i *Invoice) check() error {
 	switch {
@@ -119,7 +119,7 @@ func (r *CreateInvoice) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 type createInvoiceFields CreateInvoice // without the methods
 
 func (r *CreateInvoice) fill(read readFunc) error {
-	return read((*createInvoiceFields)(r), byMethod)
+	return read((*createInvoiceFields)(r), byMethod())
 }
 
 func (r *CreateInvoice) check() error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,18 +25,21 @@ type readFunc func(into any, opts ...json.Options) error
 // filled is an exported type whose fields are read into another type, often itself without its methods.
 type filled interface{ fill(read readFunc) error }
 
-// byMethod makes the decoder use the method read of each type that has one.
-var byMethod = json.WithUnmarshalers(json.JoinUnmarshalers(
-	json.UnmarshalFromFunc(func(dec *jsontext.Decoder, value interface {
-		read(dec *jsontext.Decoder) error
-	}) error {
-		return value.read(dec)
-	}),
-	json.UnmarshalFromFunc(func(dec *jsontext.Decoder, items *[]InvoiceItem) (err error) {
-		*items, err = elements(dec, "items", func(i *InvoiceItem) error { return i.read(dec) })
-		return err
-	}),
-))
+// byMethod makes the decoder use the method read of each type that has one. It is made at its first use: most
+// programs never need it.
+var byMethod = sync.OnceValue(func() json.Options {
+	return json.WithUnmarshalers(json.JoinUnmarshalers(
+		json.UnmarshalFromFunc(func(dec *jsontext.Decoder, value interface {
+			read(dec *jsontext.Decoder) error
+		}) error {
+			return value.read(dec)
+		}),
+		json.UnmarshalFromFunc(func(dec *jsontext.Decoder, items *[]InvoiceItem) (err error) {
+			*items, err = elements(dec, "items", func(i *InvoiceItem) error { return i.read(dec) })
+			return err
+		}),
+	))
+})
 
 type (
 	currencyJSON Currency

@@ -69,7 +69,7 @@ func (r *Reseller) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
 type resellerFields Reseller // without the methods
 
-func (r *Reseller) fill(read readFunc) error { return read((*resellerFields)(r), byMethod) }
+func (r *Reseller) fill(read readFunc) error { return read((*resellerFields)(r), byMethod()) }
 
 func (r *Reseller) check() error {
 	if !isUUID(r.ID) {

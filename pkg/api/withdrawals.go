@@ -194,7 +194,7 @@ func (r *CreateWithdrawal) UnmarshalJSON(b []byte) error { return unmarshal(b, r
 type createWithdrawalFields CreateWithdrawal // without the methods
 
 func (r *CreateWithdrawal) fill(read readFunc) error {
-	return read((*createWithdrawalFields)(r), byMethod)
+	return read((*createWithdrawalFields)(r), byMethod())
 }
 
 func (r *CreateWithdrawal) check() error {
