@@ -1,0 +1,131 @@
+package journal
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/near"
+	"example.com/till/internal/views"
+	"example.com/till/pkg/payout"
+	"github.com/spf13/cobra"
+)
+
+func listCommand(a *cmdutil.App) *cobra.Command {
+	var from, to, currency, address, run string
+	var states []string
+	var status bool
+	cmd := cmdutil.NewCommand(a, cmdutil.List, views.Orders, &cobra.Command{
+		Use:   "list",
+		Short: "List the orders and their states",
+		Long: `List the orders of the journal, oldest first: what was sent, by whom and when,
+and who decided about it. The period applies to the last attempt. With
+--exit-status, the exit code is 20 if an order shown is unknown, and otherwise
+21 if one is in conflict.`,
+		Example: `  till journal list --from 7d
+  till journal list --state unknown,conflict --exit-status -o jsonl`,
+		Args: cmdutil.NoArgs,
+	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], _ []string) error {
+		filter, err := orderFilter(s, from, to, currency, address, run, states)
+		if err != nil {
+			return err
+		}
+		ledger, err := s.LedgerToList()
+		if err != nil {
+			return err
+		}
+		if ledger == nil {
+			return out.Slice(nil)
+		}
+		orders := ledger.Orders(s.Ctx, filter)
+		var unknown, conflict []string
+		wanted := true // the exit status counts every order, even after printing fails
+		err = out.List(func(yield func(payout.Order, error) bool) {
+			for o, err := range orders {
+				switch o.State {
+				case payout.StateUnknown:
+					unknown = append(unknown, o.OrderID)
+				case payout.StateConflict:
+					conflict = append(conflict, o.OrderID)
+				}
+				if wanted = wanted && yield(o, err); !wanted && (!status || err != nil) {
+					return
+				}
+			}
+		})
+		switch {
+		case status && len(unknown) > 0:
+			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitUnknown,
+				Msg:  cmdutil.IsOrAre("order", unknown) + " unknown",
+				Hint: payout.NewHint("find out with", "withdraw", "reconcile")}, err)
+		case status && len(conflict) > 0:
+			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitConflict,
+				Msg:  cmdutil.IsOrAre("order", conflict) + " in conflict",
+				Hint: payout.NewHint("see what happened", "journal", "show", conflict[0])}, err)
+		}
+		return err
+	})
+	f := cmd.Flags()
+	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
+	f.StringVar(&to, "to", "", "end of the period, in the same forms")
+	f.StringSliceVar(&states, "state", nil,
+		"only orders in these states: planned, sending, accepted, rejected, unknown, conflict")
+	f.StringVar(&currency, "currency", "", "only this currency")
+	f.StringVar(&address, "address", "", "only this address")
+	f.StringVar(&run, "run", "", "only this run")
+	f.BoolVar(&status, "exit-status", false, "end with 20 or 21 when one of them is unknown or in conflict")
+	a.CompleteCurrencies(cmd, "currency")
+	return cmd
+}
+
+func stateNames() []string {
+	var names []string
+	for _, state := range payout.States() {
+		names = append(names, string(state))
+	}
+	return names
+}
+
+func orderFilter(
+	s *cmdutil.Session, from, to, currency, address, run string, states []string,
+) (f payout.Filter, err error) {
+	f.Address, f.Run = address, run
+	if f.From, f.To, err = span(s, from, to); err != nil {
+		return f, err
+	}
+	for _, name := range states {
+		if !slices.Contains(payout.States(), payout.State(name)) {
+			return f, cmdutil.UsageError(fmt.Sprintf("--state: there is no state %q", name),
+				cmp.Or(near.Question(name, "", stateNames()), "the states are "+strings.Join(stateNames(), ", ")))
+		}
+		f.States = append(f.States, payout.State(name))
+	}
+	if currency != "" {
+		if f.Currency, err = s.Money.ParseCurrency(currency); err != nil {
+			return f, fmt.Errorf("--currency: %w", err)
+		}
+	}
+	return f, nil
+}
+
+// span parses a period in the journal's own times. The period does not include end.
+func span(s *cmdutil.Session, from, to string) (start, end time.Time, err error) {
+	times := s.Period()
+	if err := times.Check(from, to); err != nil {
+		return start, end, err
+	}
+	if from != "" {
+		if start, err = times.Instant("--from", from, false); err != nil {
+			return start, end, err
+		}
+	}
+	if to != "" {
+		if end, err = times.Instant("--to", to, true); err == nil {
+			end = end.Add(time.Second)
+		}
+	}
+	return start, end, err
+}

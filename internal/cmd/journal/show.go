@@ -1,0 +1,99 @@
+package journal
+
+import (
+	"strings"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/internal/views"
+	"example.com/till/pkg/payout"
+	"github.com/spf13/cobra"
+)
+
+func showCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.NewCommand(a, cmdutil.One, storyView, &cobra.Command{
+		Use:   "show ORDER",
+		Short: "Show the history of an order",
+		Long: `Show the history of an order: every attempt with what was sent and what came
+back, what the service's list showed, and what people decided.`,
+		Example: `  till journal show 5001
+  till journal show 5001 --jq '.events[].what'`,
+		Args: cmdutil.Args("ORDER"),
+	}, func(s *cmdutil.Session, out cmdutil.Output[story], args []string) error {
+		if err := cmdutil.CheckOrderIDs(args); err != nil {
+			return err
+		}
+		s.Subject.OrderID = args[0]
+		ledger, err := s.LedgerToList()
+		if err != nil {
+			return err
+		}
+		if ledger == nil {
+			return cmdutil.NoOrder(args[0])
+		}
+		order, events, err := ledger.History(s.Ctx, args[0])
+		if err != nil {
+			return err
+		}
+		consents, err := cmdutil.ConsentsOf(s.Ctx, ledger)
+		if err != nil {
+			return err
+		}
+		return out.One(story{order, events, consents[order.Consent()]})
+	})
+}
+
+// story is an order with all its events.
+type story struct {
+	order  payout.Order
+	events []payout.Event
+
+	approval *views.ApprovalLine
+}
+
+func storyView(m money.Registry) render.View[story] {
+	view := render.Map(views.Orders(m), func(t story) payout.Order { return t.order })
+	view.JSON = render.Encoded(story.line)
+	for i := range view.Columns {
+		view.Columns[i].Detail = true
+	}
+	view.Columns = append(view.Columns,
+		render.Column[story]{Name: "decimals", About: "decimals of the amount at the last attempt", Detail: true,
+			Cell: func(t story) render.Cell { return render.Own(views.DecimalsSent(t.order)) }})
+	view.Columns = append(view.Columns,
+		render.Column[story]{Name: "approved_by", About: "whose approvals counted when it was sent", Detail: true,
+			Cell: func(t story) render.Cell { return render.Own(t.approval.By()) }})
+	view.Columns = append(view.Columns,
+		render.Column[story]{Name: "story", About: "every event with its time", Detail: true,
+			Cell: func(t story) render.Cell { return render.History(t.steps(m)) }})
+	return view
+}
+
+func (t story) line() views.HistoryLine {
+	line := views.NewHistoryLine(t.order, t.events)
+	line.Approval = t.approval
+	return line
+}
+
+// steps returns the events as lines of a history.
+func (t story) steps(m money.Registry) []render.Step {
+	steps := make([]render.Step, len(t.events))
+	for i, e := range t.events {
+		parts := []string{e.What}
+		if e.What == "sending" {
+			parts = append(parts, m.Format(e.Amount)+" to "+e.Address)
+		}
+		if e.What != string(e.State) {
+			parts = append(parts, "now "+string(e.State))
+		}
+		for _, more := range []string{e.ID, e.Reason} {
+			if more != "" {
+				parts = append(parts, more)
+			}
+		}
+		parts = append(parts, "by "+e.User+" on "+e.Host)
+		steps[i] = render.Step{Status: strings.Join(parts, ", "), At: views.Moment(e.At)}
+	}
+	return steps
+}

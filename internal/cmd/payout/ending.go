@@ -1,0 +1,145 @@
+package payout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/payout"
+)
+
+// lastWords bounds the use of the journal at the end of a run, which reads all its rows. Nothing else bounds
+// it: even after a second signal, the run must report unknown orders.
+func lastWords(rows int) time.Duration { return 10*time.Second + time.Duration(rows)*time.Millisecond }
+
+// finishRun prints the state of the run and writes its results, even if the run failed.
+func finishRun(
+	s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier, plan *payout.Plan, began bool, sending error,
+	results cmdutil.OutFile, out cmdutil.Output[applied],
+) error {
+	s.Spinner.Stop()
+	ctx, done := context.WithTimeout(context.WithoutCancel(s.SendCtx), lastWords(len(plan.Rows)))
+	defer done()
+	run := payout.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path}
+	if err := sender.Reap(ctx); err != nil && sending == nil {
+		sending = err
+	}
+	tally, err := sender.Tally(ctx, run.Name)
+	switch {
+	case err != nil && batch.Sent() > 0: // their states are no longer readable
+		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err,
+			Msg: fmt.Sprintf("%s sent, and the state of the run cannot be read: %v",
+				countWas(batch.Sent(), "order"), err),
+			Hint: payout.NewHint("do not send them again: apply the plan again when the journal can be read")}
+	case err != nil:
+		return cmp.Or(sending, err)
+	}
+	written := writeResults(s, ctx, sender, run, results)
+	if written == nil {
+		s.Note("results in %s", results.Path)
+	}
+	printed := printApplied(s, ctx, sender, applied{run, tally, results.Path, plan, false}, out)
+	verdict := runFailure(tally, run.Name, began, sending)
+	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
+		printed = &cmdutil.Error{Code: cmdutil.ExitOutput, Err: lost,
+			Msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name,
+				isOf(tally.States[payout.StateAccepted], tally.Rows), lost),
+			Hint: payout.NewHint("see the state of each order", "payout", "export", run.Name)}
+	}
+	if verdict == nil {
+		// all orders are accepted, but there is something to report
+		if sending != nil && cmdutil.Explain(sending).Code != cmdutil.ExitInterrupted {
+			s.Note("%v", sending)
+		}
+		return cmp.Or(written, printed)
+	}
+	for _, err := range []error{written, printed} {
+		if err != nil {
+			s.Note("%v", err)
+		}
+	}
+	return verdict
+}
+
+// printApplied prints the summary of the whole run. In CSV it prints one line for each unit.
+func printApplied(
+	s *cmdutil.Session, ctx context.Context, sender *payout.Sender, a applied, out cmdutil.Output[applied],
+) error {
+	if !csvOfSums(out, "total", "accepted_total") {
+		return out.One(a)
+	}
+	tallies, err := sender.TallyByUnit(ctx, a.run.Name)
+	if err != nil { // the run is over: no exit code may say that nothing was sent
+		return &render.WriteError{Err: err}
+	}
+	units := make([]applied, len(tallies))
+	for i, t := range tallies {
+		units[i] = applied{a.run, t, a.results, a.plan, true}
+	}
+	return out.Slice(units)
+}
+
+// isOf begins a sentence about some of a run's orders.
+func isOf(n, all int) string {
+	if n == 1 {
+		return fmt.Sprintf("1 of %s is", cmdutil.CountOf(all, "order"))
+	}
+	return fmt.Sprintf("%d of %s are", n, cmdutil.CountOf(all, "order"))
+}
+
+// runFailure returns the error that a run ends with. Unknown orders matter most. If nothing was sent now, or
+// nothing was accepted at all, it returns the cause.
+func runFailure(t payout.Tally, run string, began bool, err error) error {
+	accepted, rejected := t.States[payout.StateAccepted], t.States[payout.StateRejected]
+	unknown, why := t.States[payout.StateUnknown], ""
+	code := cmdutil.ExitDone
+	if err != nil {
+		code, why = cmdutil.Explain(err).Code, ": "+err.Error()
+	}
+	if code == cmdutil.ExitInterrupted {
+		why = ": interrupted"
+	}
+	switch {
+	case unknown > 0 && code != cmdutil.ExitUnknown:
+		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err,
+			Msg:  fmt.Sprintf("%s unknown%s", isOf(unknown, t.Rows), why),
+			Hint: payout.NewHint("do not send again what is unknown; find out with", "payout", "reconcile", run)}
+	case t.States[payout.StateConflict] > 1 && code != cmdutil.ExitUnknown:
+		return &cmdutil.Error{Code: cmdutil.ExitConflict, Err: err,
+			Msg:  fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why),
+			Hint: payout.NewHint("see why", "payout", "status", run)}
+	case t.States[payout.StateConflict] > 0 && code != cmdutil.ExitConflict && code != cmdutil.ExitUnknown:
+		return &cmdutil.Error{Code: cmdutil.ExitConflict, Err: err,
+			Msg:  fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why),
+			Hint: payout.NewHint("see what happened", "journal", "show", t.Conflict)}
+	case accepted == t.Rows &&
+		(err == nil || code == cmdutil.ExitInterrupted ||
+			began && code != cmdutil.ExitUnknown && code != cmdutil.ExitConflict):
+		return nil // another process may have sent what this one could not
+	case code == cmdutil.ExitInterrupted && began:
+		return &cmdutil.Error{Code: cmdutil.ExitInterrupted, Err: err,
+			Msg: fmt.Sprintf("interrupted: %s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected,
+				t.States[payout.StatePlanned]),
+			Hint: payout.NewHint("to go on, apply the plan again")}
+	case !began, code == cmdutil.ExitUnknown, code == cmdutil.ExitConflict, code == cmdutil.ExitUnauthorized,
+		code == cmdutil.ExitRateLimited:
+		return err
+	case accepted > 0 || err != nil && rejected > 0:
+		return &cmdutil.Error{Code: cmdutil.ExitPartial, Err: err,
+			Msg: fmt.Sprintf("%s accepted, %d rejected, %d not sent%s", isOf(accepted, t.Rows), rejected,
+				t.States[payout.StatePlanned], why),
+			Hint: payout.NewHint("see which", "payout", "status", run)}
+	case err != nil:
+		return err
+	case rejected == t.Rows:
+		return &cmdutil.Error{Code: cmdutil.ExitRejected, Msg: fmt.Sprintf("all %d orders were rejected", rejected),
+			Hint: payout.NewHint("see why", "payout", "status", run)}
+	}
+	return &cmdutil.Error{Code: cmdutil.ExitPartial,
+		Msg:  fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), t.States[payout.StatePlanned]),
+		Hint: payout.NewHint("see which", "payout", "status", run)}
+}
