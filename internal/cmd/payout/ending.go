@@ -95,51 +95,45 @@ func isOf(n, all int) string {
 // nothing was accepted at all, it returns the cause.
 func runFailure(t payout.Tally, run string, began bool, err error) error {
 	accepted, rejected := t.States[payout.StateAccepted], t.States[payout.StateRejected]
-	unknown, why := t.States[payout.StateUnknown], ""
-	code := cmdutil.ExitDone
+	unknown, conflict := t.States[payout.StateUnknown], t.States[payout.StateConflict]
+	planned := t.States[payout.StatePlanned]
+	code, why := cmdutil.ExitDone, ""
 	if err != nil {
 		code, why = cmdutil.Explain(err).Code, ": "+err.Error()
 	}
-	if code == cmdutil.ExitInterrupted {
+	interrupted := code == cmdutil.ExitInterrupted
+	if interrupted {
 		why = ": interrupted"
 	}
-	switch {
-	case unknown > 0 && code != cmdutil.ExitUnknown:
-		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err,
-			Msg:  fmt.Sprintf("%s unknown%s", isOf(unknown, t.Rows), why),
-			Hint: payout.NewHint("do not send again what is unknown; find out with", "payout", "reconcile", run)}
-	case t.States[payout.StateConflict] > 1 && code != cmdutil.ExitUnknown:
-		return &cmdutil.Error{Code: cmdutil.ExitConflict, Err: err,
-			Msg:  fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why),
-			Hint: payout.NewHint("see why", "payout", "status", run)}
-	case t.States[payout.StateConflict] > 0 && code != cmdutil.ExitConflict && code != cmdutil.ExitUnknown:
-		return &cmdutil.Error{Code: cmdutil.ExitConflict, Err: err,
-			Msg:  fmt.Sprintf("%s in conflict%s", isOf(t.States[payout.StateConflict], t.Rows), why),
-			Hint: payout.NewHint("see what happened", "journal", "show", t.Conflict)}
-	case accepted == t.Rows &&
-		(err == nil || code == cmdutil.ExitInterrupted ||
-			began && code != cmdutil.ExitUnknown && code != cmdutil.ExitConflict):
-		return nil // another process may have sent what this one could not
-	case code == cmdutil.ExitInterrupted && began:
-		return &cmdutil.Error{Code: cmdutil.ExitInterrupted, Err: err,
-			Msg: fmt.Sprintf("interrupted: %s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected,
-				t.States[payout.StatePlanned]),
-			Hint: payout.NewHint("to go on, apply the plan again")}
-	case !began, code == cmdutil.ExitUnknown, code == cmdutil.ExitConflict, code == cmdutil.ExitUnauthorized,
-		code == cmdutil.ExitRateLimited:
-		return err
-	case accepted > 0 || err != nil && rejected > 0:
-		return &cmdutil.Error{Code: cmdutil.ExitPartial, Err: err,
-			Msg: fmt.Sprintf("%s accepted, %d rejected, %d not sent%s", isOf(accepted, t.Rows), rejected,
-				t.States[payout.StatePlanned], why),
-			Hint: payout.NewHint("see which", "payout", "status", run)}
-	case err != nil:
-		return err
-	case rejected == t.Rows:
-		return &cmdutil.Error{Code: cmdutil.ExitRejected, Msg: fmt.Sprintf("all %d orders were rejected", rejected),
-			Hint: payout.NewHint("see why", "payout", "status", run)}
+	grave := code == cmdutil.ExitUnknown || code == cmdutil.ExitConflict
+	counts := fmt.Sprintf("%s accepted, %d rejected, %d not sent", isOf(accepted, t.Rows), rejected, planned)
+	end := func(code int, msg, hint string, command ...string) error {
+		return &cmdutil.Error{Code: code, Err: err, Msg: msg, Hint: payout.NewHint(hint, command...)}
 	}
-	return &cmdutil.Error{Code: cmdutil.ExitPartial,
-		Msg:  fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), t.States[payout.StatePlanned]),
-		Hint: payout.NewHint("see which", "payout", "status", run)}
+	for _, row := range []struct {
+		when bool
+		ends error
+	}{
+		{unknown > 0 && code != cmdutil.ExitUnknown, end(cmdutil.ExitUnknown, isOf(unknown, t.Rows)+" unknown"+why,
+			"do not send again what is unknown; find out with", "payout", "reconcile", run)},
+		{conflict > 1 && code != cmdutil.ExitUnknown, end(cmdutil.ExitConflict,
+			isOf(conflict, t.Rows)+" in conflict"+why, "see why", "payout", "status", run)},
+		{conflict > 0 && !grave, end(cmdutil.ExitConflict,
+			isOf(conflict, t.Rows)+" in conflict"+why, "see what happened", "journal", "show", t.Conflict)},
+		// Another process may have sent what this one could not.
+		{accepted == t.Rows && (err == nil || interrupted || began && !grave), nil},
+		{interrupted && began, end(code, "interrupted: "+counts, "to go on, apply the plan again")},
+		{!began || grave || code == cmdutil.ExitUnauthorized || code == cmdutil.ExitRateLimited, err},
+		{accepted > 0 || err != nil && rejected > 0, end(cmdutil.ExitPartial, counts+why,
+			"see which", "payout", "status", run)},
+		{err != nil, err},
+		{rejected == t.Rows, end(cmdutil.ExitRejected, fmt.Sprintf("all %d orders were rejected", rejected),
+			"see why", "payout", "status", run)},
+	} {
+		if row.when {
+			return row.ends
+		}
+	}
+	return end(cmdutil.ExitPartial, fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), planned),
+		"see which", "payout", "status", run)
 }
