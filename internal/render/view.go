@@ -50,6 +50,12 @@ func (v View[T]) Default(names ...string) View[T] {
 	return v
 }
 
+// Without returns the view without the named columns.
+func (v View[T]) Without(names ...string) View[T] {
+	v.Columns = slices.DeleteFunc(slices.Clone(v.Columns), func(c Column[T]) bool { return slices.Contains(names, c.Name) })
+	return v
+}
+
 // Column is one property of a row.
 type Column[T any] struct {
 	Name   string // snake_case, as in --columns, --sort and CSV; a table header is upper case with spaces

@@ -36,7 +36,7 @@ func (f figures[T, R]) run(s *cmdutil.Session, args []string) error {
 	view.ID = func(R) string { return "" } // documents have the ids and the JSON
 	view.JSON = render.Received[json.RawMessage](func(R) []byte { return nil })
 	if len(args) == 1 && s.Render.Format == render.Table && len(s.Columns) == 0 {
-		view.Columns = view.Columns[2:] // the user has just named the reseller
+		view = view.Without("id", "label") // the user has just named the reseller
 	}
 	out, err := cmdutil.NewOutput(s, view)
 	if err != nil {

@@ -208,9 +208,8 @@ func eachRow(rows iter.Seq[report.Row]) iter.Seq2[report.Row, error] {
 // standings prints how many invoices have each status. The service counts them over all time, so they have a
 // separate table and cannot be mistaken for figures of the period.
 func (p *reporting) standings() error {
-	v := standingView(p.Money)
-	v.Columns = v.Columns[:len(v.Columns)-2] // the totals equal the sums; remarks lists exceptions
-	v.Columns[len(v.Columns)-1].Whole = true // a truncated status is useless
+	v := standingView(p.Money).Without("volume", "rebates") // they equal the sums; remarks lists exceptions
+	v.Columns[len(v.Columns)-1].Whole = true                // a truncated status is useless
 	o := p.Render
 	o.Sort = ""
 	shown := p.shownStandings()
