@@ -371,9 +371,9 @@ var patches = []overlay.Patch{
 	}
 	found.unproven = err`},
 	{File: "pkg/payout/list.go", Old: `
-	case !r.hit:
+	case !r.newestSeen:
 `, New: `
-	case !r.hit && !mutant("newest-unsought"):
+	case !r.newestSeen && !mutant("newest-unsought"):
 `},
 	{File: "pkg/payout/list.go", Old: `
 	return w.MerchantID != "" &&`, New: `

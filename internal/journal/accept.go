@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// A person can accept what the service's list shows and the journal cannot explain: withdrawals that till did not
-// send, records without an order id, orders that the list no longer shows, a total that counts too much. What was
-// accepted no longer keeps the account from sending. Each acceptance is kept, with its reason.
+// A person can accept what the service's list shows and the journal cannot explain: withdrawals that till did
+// not send, records without an order id, orders that the list no longer shows, a total that counts too much.
+// What was accepted no longer keeps the account from sending. Each acceptance is kept, with its reason.
 
 // What was accepted.
 const (
@@ -57,8 +57,8 @@ func (l *Ledger) Exceptions(ctx context.Context) (a Exceptions, err error) {
 	return a, nil
 }
 
-// Accept records a person's decision about the whole list. Nothing that was noted about the account keeps it from
-// sending after that, see Agree.
+// Accept records a person's decision about the whole list. Nothing that was noted about the account keeps it
+// from sending after that, see Agree.
 func (l *Ledger) Accept(ctx context.Context, a Acceptance) error {
 	subjects := [][2]string{{acceptedLosses, ""}, {acceptedSurplus, strconv.FormatInt(a.Surplus, 10)}}
 	if a.NoList {
@@ -70,7 +70,8 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) error {
 	return l.accept(ctx, a.Reason, subjects, (*tx).agree)
 }
 
-// AdoptMerchant records a person's decision that the account is another merchant's than the service has shown.
+// AdoptMerchant records a person's decision that the account is another merchant's than the service has
+// shown.
 func (l *Ledger) AdoptMerchant(ctx context.Context, merchant, reason string) error {
 	return l.accept(ctx, reason, [][2]string{{acceptedMerchant, merchant}}, func(t *tx, account int64) error {
 		_, err := t.exec(`UPDATE accounts SET merchant = ?1 WHERE id = ?2`, keepable(merchant), account)
@@ -90,8 +91,8 @@ func (l *Ledger) accept(ctx context.Context, reason string, subjects [][2]string
 	})
 }
 
-// Agree records that the journal and the whole list agree. From then on, the account is no longer treated as one
-// whose journal may lack orders, or whose service does not show order ids.
+// Agree records that the journal and the whole list agree. From then on, the account is no longer treated as
+// one whose journal may lack orders, or whose service does not show order ids.
 func (l *Ledger) Agree(ctx context.Context) error {
 	return l.change(ctx, (*tx).agree)
 }

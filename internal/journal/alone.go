@@ -5,10 +5,10 @@ import (
 	"database/sql"
 )
 
-// Alone notes that this process applies a plan of the account. If the journal is a file, it returns
-// Busy while another process applies a plan. Several processes can apply plans from a journal in
-// PostgreSQL. With forget, what this process noted before is forgotten, except the runs that it is sending. Leave ends
-// what Alone began.
+// Alone notes that this process applies a plan of the account. If the journal is a file, it returns Busy
+// while another process applies a plan. Several processes can apply plans from a journal in PostgreSQL. With
+// forget, what this process noted before is forgotten, except the runs that it is sending. Leave ends what
+// Alone began.
 func (l *Ledger) Alone(ctx context.Context, run string, forget bool) error {
 	account, err := l.number(ctx)
 	if err != nil {
@@ -45,8 +45,9 @@ func (l *Ledger) Alone(ctx context.Context, run string, forget bool) error {
 	})
 }
 
-// Leave forgets that this process applies a run, unless it is sending its rows, or the outcome of one that it has sent
-// is not recorded. Without it, a process that goes on after a run would keep others from applying theirs.
+// Leave forgets that this process applies a run, unless it is sending its rows, or the outcome of one that it
+// has sent is not recorded. Without it, a process that goes on after a run would keep others from applying
+// theirs.
 func (l *Ledger) Leave(ctx context.Context, run string) error {
 	return l.j.write(ctx, func(t *tx) error {
 		if l.j.isSending(run) {

@@ -27,7 +27,8 @@ type Claim struct {
 	// SameContent keeps an order that the journal has from being sent with other content.
 	SameContent bool
 	Run         string // the run that sends it and has recorded it; empty: none
-	// Batch is the batch of the run. If a newer run of it has begun by now, the claim is refused as BatchChanged.
+	// Batch is the batch of the run. If a newer run of it has begun by now, the claim is refused as
+	// BatchChanged.
 	Batch string
 	// Demand is the number of the demand under which the sender found that it may be sent. If another one is
 	// in force by now, the claim is refused as DemandChanged.
@@ -57,7 +58,8 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Ticket, error) {
 	return ticket()
 }
 
-// FinishAndClaim is Finish followed by Claim, without waiting for the disk in between. Each of them has its own error.
+// FinishAndClaim is Finish followed by Claim, without waiting for the disk in between. Each of them has its
+// own error.
 func (l *Ledger) FinishAndClaim(
 	ctx context.Context, ticket Ticket, out Outcome, c Claim,
 ) (o Record, finished error, next Ticket, claimed error) {
@@ -126,8 +128,8 @@ func (t *tx) claimAs(old Record, c Claim) (Ticket, error) {
 	return Ticket{Began: t.j.options.Now(), order: now}, err
 }
 
-// isNewest returns an Error if a newer run of the run's batch has begun. In PostgreSQL, it can begin while this process
-// has lost its connections and looks dead.
+// isNewest returns an Error if a newer run of the run's batch has begun. In PostgreSQL, it can begin while
+// this process has lost its connections and looks dead.
 func (t *tx) isNewest(account int64, run, batch string) error {
 	newest, err := t.newestOf(account, batch)
 	if err == nil && batch != "" && newest != run {

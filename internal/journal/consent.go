@@ -9,8 +9,8 @@ import (
 	"example.com/till/pkg/payout/approval"
 )
 
-// approve records the approvals of a run that are new, and returns the number of the consent that they make; 0 if
-// nobody has to approve.
+// approve records the approvals of a run that are new, and returns the number of the consent that they make;
+// 0 if nobody has to approve.
 func (t *tx) approve(run int64, r Run) (consent int64, err error) {
 	var ids []int64
 	for _, a := range r.Approvals {
@@ -32,8 +32,8 @@ func (t *tx) approve(run int64, r Run) (consent int64, err error) {
 	return t.consent(run, r.Required, ids)
 }
 
-// consent returns the number of the run's last consent if that is the same, and otherwise of a new one. The numbers
-// of the approvals are sorted.
+// consent returns the number of the run's last consent if that is the same, and otherwise of a new one. The
+// numbers of the approvals are sorted.
 func (t *tx) consent(run, required int64, approvals []int64) (number int64, err error) {
 	var was int64
 	err = t.row(`SELECT id, required FROM consents WHERE run_id = ?1 ORDER BY id DESC LIMIT 1`, run).Scan(&number, &was)

@@ -21,8 +21,8 @@ type Decision struct {
 }
 
 // Decide records a person's decision about an order that is unknown, in conflict, or already decided by a
-// person. If the service has ever shown the order, the decision that it was not sent is refused as Shown. It is
-// refused as OrderChanged if the order has changed since the decision was made.
+// person. If the service has ever shown the order, the decision that it was not sent is refused as Shown. It
+// is refused as OrderChanged if the order has changed since the decision was made.
 func (l *Ledger) Decide(ctx context.Context, d Decision) (o Record, err error) {
 	if (d.PaidAs != "") == d.NotSent || (d.NotSent || d.AlthoughDifferent) && d.Reason == "" {
 		return Record{},

@@ -17,8 +17,8 @@ import (
 // one that any profile has demanded, until a person ends it.
 type Demand struct {
 	Persons int64
-	// Above has the totals, by unit in lower case, up to which nobody must approve. In other units, everything must be
-	// approved.
+	// Above has the totals, by unit in lower case, up to which nobody must approve. In other units, everything
+	// must be approved.
 	Above     map[api.Currency]int64
 	Approvers string // path of the file of those who may approve; empty: any file
 	Digest    string // of its content
@@ -46,8 +46,9 @@ func (d Demand) Need(totals map[api.Currency]api.Sum) int64 {
 }
 
 // with returns the demand that is as strict as both. The file of the approvers may change if it stays in its
-// place, which only its administrator can write, and a file in another place counts if it has the same content.
-// Nothing can be sent with other approvers. So they change nothing, or anybody could stop all payments.
+// place, which only its administrator can write, and a file in another place counts if it has the same
+// content. Nothing can be sent with other approvers. So they change nothing, or anybody could stop all
+// payments.
 func (d Demand) with(now Demand) Demand {
 	others := d.Approvers != "" && now.Approvers != "" && d.Approvers != now.Approvers && d.Digest != now.Digest
 	switch {

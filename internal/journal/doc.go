@@ -45,9 +45,9 @@
 //
 // A process that sends holds a lock, which the system releases when the process ends in any way. It is a byte
 // of a lock file next to an SQLite journal, or an advisory lock in PostgreSQL. No other process changes the
-// state of an order whose sender holds its lock. When the lock is free, an order that was left sending becomes
-// unknown. If the lock was lost while its process lived, the outcomes of that process are still recorded, on
-// the unknown orders.
+// state of an order whose sender holds its lock. When the lock is free, an order that was left sending
+// becomes unknown. If the lock was lost while its process lived, the outcomes of that process are still
+// recorded, on the unknown orders.
 //
 // # Runs
 //
@@ -60,8 +60,8 @@
 // row before it sends it, as for a single withdrawal. If the journal is a file, one process applies a plan at
 // a time.
 //
-// Claims and outcomes that wait at the same time go into the same commit. Each of them makes its own change there, as
-// if it were alone.
+// Claims and outcomes that wait at the same time go into the same commit. Each of them makes its own change
+// there, as if it were alone.
 //
 // # What it cannot promise
 //

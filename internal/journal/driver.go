@@ -16,7 +16,8 @@ func WithDriver(ctx context.Context, wrap func(driver.Connector) driver.Connecto
 
 type driverKey struct{}
 
-// WithSinceBoot returns a context that makes Open use another clock than that of its options, which real time moves.
+// WithSinceBoot returns a context that makes Open use another clock than that of its options, which real time
+// moves.
 func WithSinceBoot(ctx context.Context, clock func() (boot string, since time.Duration)) context.Context {
 	return context.WithValue(ctx, bootKey{}, clock)
 }

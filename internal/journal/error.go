@@ -91,8 +91,8 @@ func AsError(err error) *Error {
 	return e
 }
 
-// refused reports whether err is the journal's answer to a request. What the request recorded before it is kept. Any
-// other error undoes the whole transaction.
+// refused reports whether err is the journal's answer to a request. What the request recorded before it is
+// kept. Any other error undoes the whole transaction.
 func refused(err error) bool {
 	e := AsError(err)
 	if e == nil {

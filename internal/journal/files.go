@@ -21,8 +21,9 @@ const (
 
 var allFiles = []string{"", logFile, indexFile, locksFile}
 
-// openLockFile opens the lock file of a journal. Each process that sends holds a lock on one byte of it, at the offset of
-// its number. The system releases the lock when the process ends in any way. The file is empty, and is never removed.
+// openLockFile opens the lock file of a journal. Each process that sends holds a lock on one byte of it, at
+// the offset of its number. The system releases the lock when the process ends in any way. The file is empty,
+// and is never removed.
 func openLockFile(path string) (*lockFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	return &lockFile{File: f}, err

@@ -54,7 +54,8 @@ func (l *Ledger) Enter(ctx context.Context) error {
 	})
 }
 
-// change makes a change of the account in one commit. If the journal does not have the account, it makes it first.
+// change makes a change of the account in one commit. If the journal does not have the account, it makes it
+// first.
 func (l *Ledger) change(ctx context.Context, do func(t *tx, account int64) error) error {
 	if err := l.Enter(ctx); err != nil {
 		return err
@@ -184,8 +185,8 @@ func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
 	return s, err
 }
 
-// NoteService records what the service has shown about the account: the merchant's id, if none is known yet, and
-// whether order ids are kept. Empty values change nothing.
+// NoteService records what the service has shown about the account: the merchant's id, if none is known yet,
+// and whether order ids are kept. Empty values change nothing.
 func (l *Ledger) NoteService(ctx context.Context, merchant string, keeping Keeping) error {
 	return l.locked(ctx, func(t *tx, account int64) error {
 		_, err := t.exec(`UPDATE accounts SET merchant = CASE WHEN merchant = '' THEN ?1 ELSE merchant END, order_ids = CASE WHEN ?2 = '' THEN order_ids ELSE ?2 END WHERE id = ?3`,

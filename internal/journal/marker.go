@@ -41,7 +41,8 @@ func (d *sqliteDialect) leave() error { return d.locks.free(gateByte) }
 
 var errLocked = errors.New("another process does not let go of its lock")
 
-// patiently tries something until it is done or fails, for at most about so long, and reports whether it is done.
+// patiently tries something until it is done or fails, for at most about so long, and reports whether it is
+// done.
 func patiently(ctx context.Context, limit, pause time.Duration, try func() (done bool, err error)) (bool, error) {
 	for began := time.Now(); ; {
 		if done, err := try(); done || err != nil || time.Since(began) > limit {

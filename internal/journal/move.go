@@ -11,8 +11,8 @@ import (
 // errStale is the error for an order that is not as it was read any more.
 var errStale = errors.New("was changed by another process meanwhile")
 
-// happen makes the change that an event causes, and returns the order after that. It is the only place that changes
-// orders and attempts.
+// happen makes the change that an event causes, and returns the order after that. It is the only place that
+// changes orders and attempts.
 func (t *tx) happen(old Record, e event) (Record, error) {
 	now, err := next(old, e)
 	if err != nil || reflect.DeepEqual(old, now) {

@@ -226,8 +226,8 @@ func (d *postgresDialect) exclude(t *tx) error {
 	return err
 }
 
-// elsewhere looks in all schemas. A role usually sees the schema of its own name first, so two roles would have
-// two journals, which do not know of each other. An address that names its schemas means that.
+// elsewhere looks in all schemas. A role usually sees the schema of its own name first, so two roles would
+// have two journals, which do not know of each other. An address that names its schemas means that.
 func (d *postgresDialect) elsewhere(t *tx) error {
 	config, err := d.config()
 	if err != nil {

@@ -135,8 +135,9 @@ func eachOf[T any](
 // mostAtOnce is how many texts are in a list of one statement.
 const mostAtOnce = 64
 
-// among is each for a query about an account, whose number is ?1, and texts, for which the query has {list}. For the
-// texts as the index orders_withdrawal has them, it has {starts}. The query runs for some of the texts at a time.
+// among is each for a query about an account, whose number is ?1, and texts, for which the query has {list}.
+// For the texts as the index orders_withdrawal has them, it has {starts}. The query runs for some of the
+// texts at a time.
 func among[T any](
 	q querier, scan func(*sql.Rows) (T, error), query string, account int64, texts []string,
 ) iter.Seq2[T, error] {
@@ -226,8 +227,8 @@ func ordersWhere(condition string) string {
 	return `SELECT ` + orderColumns + ` FROM orders ` + withAttempts + ` WHERE ` + condition + ` ORDER BY orders.id, number`
 }
 
-// insert makes an order, unless there is one: then its number is 0. happen gives it a state, in the same transaction,
-// unless it is planned.
+// insert makes an order, unless there is one: then its number is 0. happen gives it a state, in the same
+// transaction, unless it is planned.
 func (t *tx) insert(account int64, made order.Order) (Record, error) {
 	o := Record{Order: made, account: account}
 	o.User, o.Host, o.Created, o.Changed, o.Attempts = t.j.options.User, t.j.options.Host, t.at, t.at, []order.Attempt{}
@@ -301,7 +302,8 @@ func queryFor(f order.Filter) (query string, args []any) {
 		` ORDER BY ` + by + `, number`, args
 }
 
-// ofRun is the condition for the rows of a run that has begun. The account is ?1, and the name of the run is ?2.
+// ofRun is the condition for the rows of a run that has begun. The account is ?1, and the name of the run is
+// ?2.
 const ofRun = "run_id = (SELECT runs.id FROM runs WHERE runs.account = ?1 AND runs.name = ?2 AND runs.began <> '')"
 
 // Order returns one order. If there is none, it returns NotFound.
@@ -331,7 +333,8 @@ func (l *Ledger) among(ctx context.Context, where string, texts []string) ([]Rec
 	return loadAmong(l.j.read(ctx), where, account, texts)
 }
 
-// ByWithdrawal returns the orders of the account that have one of these withdrawals, by the id of the withdrawal.
+// ByWithdrawal returns the orders of the account that have one of these withdrawals, by the id of the
+// withdrawal.
 func (l *Ledger) ByWithdrawal(ctx context.Context, ids []string) (held map[string]Record, err error) {
 	held = make(map[string]Record)
 	stored := make([]string, 0, len(ids))

@@ -43,9 +43,9 @@ type Row struct {
 }
 
 // BeginRun records a run and all its rows, or nothing, and returns the run. If the run has begun before,
-// BeginRun records only that more of its orders may be paid already, and further approvals. An order that the journal has keeps its
-// state. The error is of the kind RunChanged if such an order has other content, if another run of the batch has begun
-// since the plan was made, or if another plan has the run's name.
+// BeginRun records only that more of its orders may be paid already, and further approvals. An order that the
+// journal has keeps its state. The error is of the kind RunChanged if such an order has other content, if
+// another run of the batch has begun since the plan was made, or if another plan has the run's name.
 //
 // The rows are recorded in pieces, so that other processes can write in between. The run begins with the last
 // piece. If recording ends before it, the rows are removed again, by this process or by one that finds it
@@ -249,7 +249,8 @@ func (t *tx) recordPiece(account int64, run *Run, rows []Row, place int) error {
 	return err
 }
 
-// plan returns the number of a row's order. If the order existed before, its content must be what the run is to send.
+// plan returns the number of a row's order. If the order existed before, its content must be what the run is
+// to send.
 func (t *tx) plan(account int64, run *Run, r Row) (row int64, err error) {
 	made, err := t.insert(account, order.Order{OrderID: r.OrderID, State: order.Planned, Content: r.Content, Callback: r.Callback,
 		Note: r.Note, Run: run.Name})

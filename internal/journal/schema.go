@@ -16,8 +16,9 @@ var shared = strings.NewReplacer(
 // steps that were taken. A step that was in a release is never changed: a change is a new step. {id} is a
 // number that the database assigns.
 //
-// The step that adds consents makes a consent for a run of an older journal only if the record proves what was required
-// and who had approved: the demand has not changed since the first approvals were recorded, and these were enough.
+// The step that adds consents makes a consent for a run of an older journal only if the record proves what
+// was required and who had approved: the demand has not changed since the first approvals were recorded, and
+// these were enough.
 //
 // Every index makes each row of a payout slower. An index for queries about few orders contains only these
 // orders. For SQLite to use it, a query must repeat the condition of the index word by word.

@@ -55,8 +55,9 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Record, err error) {
 	return o, err
 }
 
-// Missing records that the service does not have the withdrawal whose id it has just given an order. It returns the
-// order after that. If the order has changed since, for example because the list has shown it, that counts.
+// Missing records that the service does not have the withdrawal whose id it has just given an order. It
+// returns the order after that. If the order has changed since, for example because the list has shown it,
+// that counts.
 func (l *Ledger) Missing(ctx context.Context, o Record) (now Record, err error) {
 	err = l.j.write(ctx, func(t *tx) (err error) {
 		if now, err = t.current(l, o.OrderID); err == nil && now.version == o.version {
@@ -67,9 +68,9 @@ func (l *Ledger) Missing(ctx context.Context, o Record) (now Record, err error) 
 	return now, err
 }
 
-// Show records under which id the service has shown each of some orders, before anything is settled or because
-// the scan settles nothing. After that, a person can no longer decide that such an order was not sent. A planned
-// or rejected order becomes unknown.
+// Show records under which id the service has shown each of some orders, before anything is settled or
+// because the scan settles nothing. After that, a person can no longer decide that such an order was not
+// sent. A planned or rejected order becomes unknown.
 func (l *Ledger) Show(ctx context.Context, withdrawals map[string]string) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(withdrawals)), mostShown) {
 		err := l.locked(ctx, func(t *tx, account int64) error {

@@ -39,9 +39,9 @@ func scanSum(rows *sql.Rows) (s Sum, err error) {
 	return s, err
 }
 
-// Results returns the orders of a run in the order of its plan. Each has only its order id, state, id and reason.
-// It stops after an error. An order whose outcome this process could not record is unknown: the next process makes
-// it so.
+// Results returns the orders of a run in the order of its plan. Each has only its order id, state, id and
+// reason. It stops after an error. An order whose outcome this process could not record is unknown: the next
+// process makes it so.
 func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[order.Order, error] {
 	scan := func(rows *sql.Rows) (o order.Order, err error) {
 		var sender int64

@@ -94,8 +94,8 @@ var bootID = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(id))
 })
 
-// SinceBoot returns the time since this machine has started, with the time in which it was suspended, and a name for
-// this start. This clock cannot be set.
+// SinceBoot returns the time since this machine has started, with the time in which it was suspended, and a
+// name for this start. This clock cannot be set.
 func SinceBoot() (boot string, since time.Duration) {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {

@@ -214,7 +214,8 @@ func (o *Record) show(id string) {
 	}
 }
 
-// doubt is show for a record that settles nothing. An order that counted as not taken is unknown from then on.
+// doubt is show for a record that settles nothing. An order that counted as not taken is unknown from then
+// on.
 func (o *Record) doubt(id string) {
 	o.show(id)
 	if o.State == order.Planned || o.State == order.Rejected {
@@ -357,8 +358,8 @@ func (e shown) told(_, _ Record) order.Event {
 	return order.Event{What: eventShown, ID: e.withdrawal}
 }
 
-// missing is the event that the service does not have the withdrawal whose id it has given the order: it may have
-// taken the order or not.
+// missing is the event that the service does not have the withdrawal whose id it has given the order: it may
+// have taken the order or not.
 type missing struct{ withdrawal string }
 
 func (e missing) changes(o Record) (Record, error) {

@@ -45,8 +45,8 @@ func returning[T any](work func(*tx) (T, error)) (p *pending, result func() (T, 
 	}
 }
 
-// do is write for works that nearly always go into the same commit, in their order. A separate goroutine commits as
-// long as writes wait: while it writes some, other callers can work with what they have.
+// do is write for works that nearly always go into the same commit, in their order. A separate goroutine
+// commits as long as writes wait: while it writes some, other callers can work with what they have.
 func (j *Journal) do(ctx context.Context, all ...*pending) {
 	for _, p := range all {
 		p.done, p.err = make(chan struct{}), errNotWritten
@@ -101,8 +101,8 @@ func (j *Journal) commitSome(ctx context.Context) (more bool) {
 
 var errNotWritten = errors.New("the record was not written")
 
-// commit runs the waiting writes in one transaction. If one of them fails, it repeats the others: they may record that
-// money was sent.
+// commit runs the waiting writes in one transaction. If one of them fails, it repeats the others: they may
+// record that money was sent.
 func (j *Journal) commit(ctx context.Context, batch []*pending) {
 	for len(batch) > 0 {
 		said := make([]error, len(batch))

@@ -197,7 +197,7 @@ func TestVerifyKeyWithoutHistory(t *testing.T) {
 // do.
 func TestVerifyKeyWithAnotherProcess(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
-		if known, err := d.knows(t.Context()); known || err != nil {
+		if known, err := d.keyKnown(t.Context()); known || err != nil {
 			t.Fatal(known, err)
 		}
 		other := *d.Sender

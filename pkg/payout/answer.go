@@ -16,8 +16,8 @@ import (
 type answer struct {
 	records map[string][]record // by order id
 	foreign map[string]record   // another merchant's; it says nothing about the order
-	// nameless are the records that may be any order, by their marks: as long as there are some, an order without
-	// a record is undecided.
+	// nameless are the records that may be any order, by their marks: as long as there are some, an order
+	// without a record is undecided.
 	nameless map[string]string
 	alike    map[string]string // ids of nameless records by the unknown order that pays the same
 	lack     *lack             // of the reading
@@ -55,8 +55,8 @@ func (a answer) with(earlier answer) answer {
 	return both
 }
 
-// agrees reports whether two readings have shown the same. Amounts are compared only if they are shown in the unit
-// that was sent, because the rate between two units may change.
+// agrees reports whether two readings have shown the same. Amounts are compared only if they are shown in the
+// unit that was sent, because the rate between two units may change.
 func (a answer) agrees(o answer, sought map[string]journal.Record) bool {
 	if (a.lack == nil) != (o.lack == nil) || len(a.records) != len(o.records) || len(a.foreign) != len(o.foreign) || !maps.Equal(a.nameless, o.nameless) {
 		return false
@@ -76,8 +76,8 @@ func (a answer) agrees(o answer, sought map[string]journal.Record) bool {
 	return true
 }
 
-// undecided returns the error for orders that the answer does not show, if it cannot say that they are not on the
-// list; nil: it can.
+// undecided returns the error for orders that the answer does not show, if it cannot say that they are not on
+// the list; nil: it can.
 func (a answer) undecided(orderIDs ...string) error {
 	if err := a.foreignError(); err != nil {
 		return err
@@ -100,8 +100,8 @@ func (a answer) undecided(orderIDs ...string) error {
 	return nil
 }
 
-// foreignError returns the error for an order of which the list has only a record of another merchant; nil: there is
-// none.
+// foreignError returns the error for an order of which the list has only a record of another merchant; nil:
+// there is none.
 func (a answer) foreignError() error {
 	for _, id := range slices.Sorted(maps.Keys(a.foreign)) {
 		if w := a.foreign[id]; len(a.records[id]) == 0 {
@@ -170,10 +170,11 @@ func (k *seeker) see(a *answer, w listed, noted string, foreign bool) {
 	}
 }
 
-// mustShow returns the ids of withdrawals that a list from a time on must show, if the service understands the
-// time as it is meant: those on the first page of the whole list that are as new, or whose date cannot be read, the
-// newest of that page in any case, and those that the journal knows to be as new. trusted is false if a date cannot be
-// read: the service may compare dates as texts, and only the formats of parseTime are known to sort by time.
+// mustShow returns the ids of withdrawals that a list from a time on must show, if the service understands
+// the time as it is meant: those on the first page of the whole list that are as new, or whose date cannot be
+// read, the newest of that page in any case, and those that the journal knows to be as new. trusted is false
+// if a date cannot be read: the service may compare dates as texts, and only the formats of parseTime are
+// known to sort by time.
 func (s *Sender) mustShow(ctx context.Context) (ids []string, trusted bool, err error) {
 	since := s.options.SinceTime
 	newest, newestID := time.Time{}, ""
@@ -208,7 +209,8 @@ func (s *Sender) mustShow(ctx context.Context) (ids []string, trusted bool, err 
 	return ids, trusted, nil
 }
 
-// parseTime reads a time of the service, whose format the interface does not show; the zero time if it cannot.
+// parseTime reads a time of the service, whose format the interface does not show; the zero time if it
+// cannot.
 func parseTime(text string) time.Time {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
 		if at, err := time.Parse(layout, text); err == nil {
@@ -218,9 +220,9 @@ func parseTime(text string) time.Time {
 	return time.Time{}
 }
 
-// witness returns an order that a complete reading must have seen: the order that was accepted last. It returns
-// nil if there is none, or if that order is older than the reading goes back. It skips the sought orders that only
-// a person has said to be accepted: the reading is to find out whether that is true.
+// witness returns an order that a complete reading must have seen: the order that was accepted last. It
+// returns nil if there is none, or if that order is older than the reading goes back. It skips the sought
+// orders that only a person has said to be accepted: the reading is to find out whether that is true.
 func (s *Sender) witness(
 	ctx context.Context, status journal.AccountStatus, from string, sought map[string]journal.Record,
 ) (*journal.Record, error) {

@@ -76,7 +76,7 @@ func (s *Sender) Apply(ctx context.Context, plan *Plan, o ApplyOptions) (t Tally
 	}
 	if t, err = applier.prepare(ctx); err == nil {
 		err = applier.Send(ctx, context.WithoutCancel(ctx), t)
-	} else if applier.leave(ctx); !applier.Begun() {
+	} else if applier.endApplying(ctx); !applier.Begun() {
 		return t, err
 	}
 	after, lost := s.Tally(context.WithoutCancel(ctx), plan.Name())
@@ -121,8 +121,8 @@ func (a *Applier) checkPaid(t Tally) error {
 // journal is a file, it also checks that no other process applies a plan. It changes nothing permanently,
 // except that the journal remembers how many approvals were required.
 //
-// From then on this process counts as applying the plan: until Send returns and all outcomes are recorded, until
-// Applier is called again, or until it ends.
+// From then on this process counts as applying the plan: until Send returns and all outcomes are recorded,
+// until Applier is called again, or until it ends.
 func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (applier *Applier, err error) {
 	defer toError(&err)
 	if plan == nil {
@@ -137,7 +137,7 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 		return nil, err
 	}
 	if err = s.ledger.Reap(ctx); err == nil {
-		err = applier.newest(ctx)
+		err = applier.checkBatch(ctx)
 	}
 	if err == nil && applier.Begun() {
 		err = applier.compareRows(ctx, applier.run)
@@ -152,20 +152,21 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 		err = applier.approve(ctx)
 	}
 	if err != nil {
-		applier.leave(ctx)
+		applier.endApplying(ctx)
 		return nil, err
 	}
 	return applier, nil
 }
 
-// leave lets other processes apply their plans, although this one goes on. If the journal fails, they have to wait
-// for its end: that is no reason to report a run as failed.
-func (a *Applier) leave(ctx context.Context) {
+// endApplying lets other processes apply their plans, although this one goes on. If the journal fails, they
+// have to wait for its end: that is no reason to report a run as failed.
+func (a *Applier) endApplying(ctx context.Context) {
 	a.sender.ledger.Leave(ctx, a.plan.Name())
 }
 
-// newest finds the plan's run, and refuses the plan if its batch has gone on without it, or if it has expired.
-func (a *Applier) newest(ctx context.Context) error {
+// checkBatch finds the plan's run, and refuses the plan if its batch has gone on without it, or if it has
+// expired.
+func (a *Applier) checkBatch(ctx context.Context) error {
 	s, plan := a.sender, a.plan
 	runs, err := s.ledger.Runs(ctx)
 	if err != nil {
@@ -196,12 +197,12 @@ func (a *Applier) newest(ctx context.Context) error {
 		return refused(RulePlanExpired, "the plan has expired at %s, before it was begun",
 			plan.Expires.UTC().Format(time.RFC3339)).hint("make a new plan, and look at it again")
 	}
-	return s.quiet(ctx, batch, plan.Name())
+	return s.checkBatchIdle(ctx, batch, plan.Name())
 }
 
-// quiet refuses a plan while another plan of its batch is being applied: a row that differs between the two
-// would be paid under both.
-func (s *Sender) quiet(ctx context.Context, batch map[string]bool, run string) error {
+// checkBatchIdle refuses a plan while another plan of its batch is being applied: a row that differs between
+// the two would be paid under both.
+func (s *Sender) checkBatchIdle(ctx context.Context, batch map[string]bool, run string) error {
 	if len(batch) == 0 {
 		return nil
 	}
@@ -232,8 +233,8 @@ type dueRow struct {
 // chunk is how many rows are read at a time.
 const chunk = 128
 
-// rows yields the rows of the plan from a place on, each with its order in its current state. An order that the
-// journal does not have yet is planned.
+// rows yields the rows of the plan from a place on, each with its order in its current state. An order that
+// the journal does not have yet is planned.
 func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]dueRow, error] {
 	return func(yield func([]dueRow, error) bool) {
 		for some := range slices.Chunk(a.plan.Rows[from:], chunk) {
@@ -268,8 +269,8 @@ func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]dueRow, error]
 	}
 }
 
-// compareRows refuses a run for which the journal has recorded other rows than the plan has: somebody has changed the
-// journal.
+// compareRows refuses a run for which the journal has recorded other rows than the plan has: somebody has
+// changed the journal.
 func (a *Applier) compareRows(ctx context.Context, run journal.Run) error {
 	place := 0
 	for r, err := range a.sender.ledger.RunRows(ctx, run) {
@@ -317,10 +318,10 @@ func (a *Applier) count(t *Tally, o journal.Record) {
 	t.count(o, o.SentBy(a.plan.Name()), a.sendable(o))
 }
 
-// Preview returns what LookUp would, before the run has begun. It reads the list and settles nothing, so that a
-// wrong number of orders that were accepted before leaves no run. As in every scan, an order that counted as not
-// taken becomes unknown if the list has it. LookUp reads the list again, and decides about a row with what either
-// of them has found.
+// Preview returns what LookUp would, before the run has begun. It reads the list and settles nothing, so that
+// a wrong number of orders that were accepted before leaves no run. As in every scan, an order that counted
+// as not taken becomes unknown if the list has it. LookUp reads the list again, and decides about a row with
+// what either of them has found.
 func (a *Applier) Preview(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
 	if a.Begun() {
@@ -422,7 +423,8 @@ func (a *Applier) look(ctx context.Context) (t Tally, err error) {
 	return t, nil
 }
 
-// settle records what the list says about an order and returns it. Before the run has begun, it records nothing.
+// settle records what the list says about an order and returns it. Before the run has begun, it records
+// nothing.
 func (a *Applier) settle(ctx context.Context, o journal.Record, records []record, t *Tally) (journal.Record, error) {
 	e := a.sender.evidence(o.OrderID, o.Content, records)
 	switch {

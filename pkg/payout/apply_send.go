@@ -24,14 +24,14 @@ const manyUnknown = 5
 // stopped before the end; nil: it did not. When it returns, all calls have ended and their outcomes are
 // recorded, as far as the journal could be written.
 //
-// A plan is refused while another plan of its batch is being sent, and after a newer one of it has begun. If the
-// journal is a file, it is also refused while another process applies a plan.
+// A plan is refused while another plan of its batch is being sent, and after a newer one of it has begun. If
+// the journal is a file, it is also refused while another process applies a plan.
 //
 // Until the first row is accepted and read back, rows are sent one at a time. So if the service does not keep
 // order ids, this is found out before many rows are sent.
 func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	defer toError(&err)
-	defer a.leave(ctx)
+	defer a.endApplying(ctx)
 	if t.States[StateUnknown] > 0 && !a.options.KeepGoing {
 		which, them := fmt.Sprintf("order %s of the run is", t.Unknown), "it"
 		if n := t.States[StateUnknown]; n > 1 {
@@ -46,7 +46,7 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 		return err
 	}
 	if a.plan.Batch != "" {
-		if err := a.newest(ctx); err != nil {
+		if err := a.checkBatch(ctx); err != nil {
 			return err
 		}
 	}
@@ -108,8 +108,8 @@ type sending struct {
 	why      error
 }
 
-// inDoubt returns the error of a run with an unknown outcome, whatever has stopped it first. It counts all orders that
-// are unknown by then.
+// inDoubt returns the error of a run with an unknown outcome, whatever has stopped it first. It counts all
+// orders that are unknown by then.
 func (s *sending) inDoubt() error {
 	why, them := s.doubt.Error(), "it"
 	if n := s.tally.States[StateUnknown]; n > 1 {

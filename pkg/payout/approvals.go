@@ -30,13 +30,14 @@ func (p *Plan) Sign(signer ssh.Signer) (signature []byte, err error) {
 	return signature, err
 }
 
-// Approvals says who has approved the plan, as its file is now. It reads the signatures in the given files or,
-// if there are none, in all files next to the plan whose names begin with its name and end with .sig.
+// Approvals says who has approved the plan, as its file is now. It reads the signatures in the given files
+// or, if there are none, in all files next to the plan whose names begin with its name and end with .sig.
 func (p *Plan) Approvals(a approval.Policy, files []string, now time.Time) (approval.Status, error) {
 	return p.approvals(a, files, nil, now)
 }
 
-// approvals also counts signatures that the journal has. If the files cannot be read, the status is without them.
+// approvals also counts signatures that the journal has. If the files cannot be read, the status is without
+// them.
 func (p *Plan) approvals(
 	a approval.Policy, files []string, kept []approval.Approval, now time.Time,
 ) (approval.Status, error) {

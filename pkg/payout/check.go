@@ -30,8 +30,8 @@ const onlyThere, onlyHere, different = "only there", "only here", "different"
 type Comparison struct {
 	Differences []Difference // that no person has accepted
 	Accepted    int          // how many differences a person has accepted before
-	// Surplus is how many more withdrawals the service counts than its list shows, beyond those that a person has
-	// accepted before.
+	// Surplus is how many more withdrawals the service counts than its list shows, beyond those that a person
+	// has accepted before.
 	Surplus int64
 
 	// NoList is the error of a service that does not show its list; nil: it does.
@@ -44,9 +44,10 @@ type Comparison struct {
 // Clean reports whether the journal and the list agree, apart from what a person has accepted.
 func (c Comparison) Clean() bool { return len(c.Differences) == 0 && c.Surplus == 0 && c.NoList == nil }
 
-// Compare compares the journal with the service's list. filter restricts the list to a period, and f restricts the
-// journal to the same period. An order of the journal is compared if the service has accepted it. Compare settles no
-// order. But as in every reading, an order that counted as not taken becomes unknown if the list has it.
+// Compare compares the journal with the service's list. filter restricts the list to a period, and f
+// restricts the journal to the same period. An order of the journal is compared if the service has accepted
+// it. Compare settles no order. But as in every reading, an order that counted as not taken becomes unknown
+// if the list has it.
 func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Filter) (c Comparison, err error) {
 	defer toError(&err)
 	if err := s.verifyKey(ctx); err != nil {
@@ -109,8 +110,8 @@ func isTaken(o journal.Record) bool {
 	return o.State == StateAccepted || o.State == StateConflict && o.ID != ""
 }
 
-// comparing is the state of one reading of Compare. The journal is asked about some records at a time, because all
-// of its orders may be too many for memory.
+// comparing is the state of one reading of Compare. The journal is asked about some records at a time,
+// because all of its orders may be too many for memory.
 type comparing struct {
 	s        *Sender
 	ctx      context.Context
@@ -209,9 +210,10 @@ func notAccepted(o journal.Record, mark string, w *api.Withdrawal) Difference {
 		fmt.Sprintf("order %s is %s in the journal, and the service has it as %s", o.OrderID, stateText(o.State), w.ID), mark}
 }
 
-// Accept records that a person has accepted what a comparison of the whole list shows, and why: later readings leave
-// these records aside, and nothing that was noted about the account keeps it from sending any more. An order that the
-// service has accepted, and that is not accepted in the journal, has to be reconciled: that is not accepted.
+// Accept records that a person has accepted what a comparison of the whole list shows, and why: later
+// readings leave these records aside, and nothing that was noted about the account keeps it from sending any
+// more. An order that the service has accepted, and that is not accepted in the journal, has to be
+// reconciled: that is not accepted.
 func (s *Sender) Accept(ctx context.Context, c Comparison, reason string) (err error) {
 	defer toError(&err)
 	a := journal.Acceptance{Reason: reason, Surplus: c.counted, NoList: c.NoList != nil}
@@ -223,8 +225,8 @@ func (s *Sender) Accept(ctx context.Context, c Comparison, reason string) (err e
 	return accountChanged(s.ledger.Accept(ctx, a))
 }
 
-// Agree records that the journal and the whole list agree. Then nothing that was noted about the account keeps it from
-// sending any more.
+// Agree records that the journal and the whole list agree. Then nothing that was noted about the account
+// keeps it from sending any more.
 func (s *Sender) Agree(ctx context.Context, c Comparison) error {
 	if c.counted < c.accepted { // or the list could hide as many withdrawals as it once counted too much
 		return s.Accept(ctx, c, "the service counts fewer withdrawals that it does not show")
@@ -232,8 +234,8 @@ func (s *Sender) Agree(ctx context.Context, c Comparison) error {
 	return asError(s.ledger.Agree(ctx))
 }
 
-// AdoptMerchant records a person's decision that the account belongs to another merchant than the service has shown
-// before, for example because the service has given it another id.
+// AdoptMerchant records a person's decision that the account belongs to another merchant than the service has
+// shown before, for example because the service has given it another id.
 func (l *Ledger) AdoptMerchant(ctx context.Context, merchant, reason string) error {
 	return asError(l.ledger.AdoptMerchant(ctx, merchant, reason))
 }

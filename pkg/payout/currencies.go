@@ -19,8 +19,8 @@ type Currency struct {
 	AddressFormat string
 }
 
-// registryOf returns the currencies that are known without additions, and those of added. An added currency replaces
-// one with the same code.
+// registryOf returns the currencies that are known without additions, and those of added. An added currency
+// replaces one with the same code.
 func registryOf(added []Currency) money.Registry {
 	entries := make([]money.Entry, len(added))
 	for i, c := range added {

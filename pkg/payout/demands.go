@@ -12,8 +12,8 @@ import (
 	"example.com/till/pkg/payout/approval"
 )
 
-// demand returns how many persons must approve a send with these totals, and the number of the demand that says
-// so. It refuses a Sender that demands less than the account did before.
+// demand returns how many persons must approve a send with these totals, and the number of the demand that
+// says so. It refuses a Sender that demands less than the account did before.
 func (s *Sender) demand(ctx context.Context, totals []Total) (required int, number int64, err error) {
 	a := s.options.Approvals
 	if err := s.meetable(ctx, a); err != nil {
@@ -27,9 +27,9 @@ func (s *Sender) demand(ctx context.Context, totals []Total) (required int, numb
 	return required, remembered.Number, err
 }
 
-// meetable refuses to demand more persons than the file of the approvers has, if the account did not demand as
-// many before. The journal must not remember that: a mistyped number would keep everything from being sent. If
-// it did, persons were removed from the file, and the plan is not approved.
+// meetable refuses to demand more persons than the file of the approvers has, if the account did not demand
+// as many before. The journal must not remember that: a mistyped number would keep everything from being
+// sent. If it did, persons were removed from the file, and the plan is not approved.
 func (l *Ledger) meetable(ctx context.Context, a approval.Policy) error {
 	if a.Required <= a.Approvers.Persons() {
 		return nil
@@ -47,8 +47,8 @@ func unmeetable(a approval.Policy) error {
 		hint("require fewer approvals, or add the others to that file")
 }
 
-// requiredBy returns how many persons must approve a send with these totals. It refuses what the account does not
-// allow as the journal remembers it. The number is right even then.
+// requiredBy returns how many persons must approve a send with these totals. It refuses what the account does
+// not allow as the journal remembers it. The number is right even then.
 func requiredBy(account Account, a approval.Policy, remembered journal.Demand, totals []Total) (int, error) {
 	now, sums := demandOf(a), byUnit(totals)
 	demands, demanded := now.Need(sums), remembered.Need(sums)
@@ -71,9 +71,9 @@ func requiredBy(account Account, a approval.Policy, remembered journal.Demand, t
 	return int(demands), nil
 }
 
-// PlanApprovals says who has approved a plan, and how many must, as Sender.Apply would. Unlike that, it records
-// nothing. An error that is ErrRefused says why the settings cannot be used, and the status is valid; that too few
-// have approved is no error. The files are those of ApplyOptions.Approvals.
+// PlanApprovals says who has approved a plan, and how many must, as Sender.Apply would. Unlike that, it
+// records nothing. An error that is ErrRefused says why the settings cannot be used, and the status is valid;
+// that too few have approved is no error. The files are those of ApplyOptions.Approvals.
 func (l *Ledger) PlanApprovals(
 	ctx context.Context, p *Plan, a approval.Policy, files []string, now time.Time,
 ) (status approval.Status, err error) {
@@ -123,8 +123,8 @@ func needsPlan(required int, amount string) error {
 		hint("write it into a file, make a plan of that one row, and have it approved", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
-// CheckSingle refuses a single withdrawal that has to be approved, as Sender.Send does. It does not know what the
-// journal remembers.
+// CheckSingle refuses a single withdrawal that has to be approved, as Sender.Send does. It does not know what
+// the journal remembers.
 func (o Options) CheckSingle(amount api.Amount) error {
 	required := int(demandOf(o.Approvals).Need(byUnit([]Total{{api.Big(amount), 1}})))
 	if required == 0 {

@@ -76,8 +76,8 @@ func sentAt(o journal.Record) time.Time {
 	return o.Sent
 }
 
-// numbersOf returns the order ids that a record shows, as numbers: none, one, or two if its fields disagree. A
-// spelling such as 0002 does not matter, nor does an external_id that has only the last 32 bits.
+// numbersOf returns the order ids that a record shows, as numbers: none, one, or two if its fields disagree.
+// A spelling such as 0002 does not matter, nor does an external_id that has only the last 32 bits.
 func numbersOf(w api.Withdrawal) (numbers []int64) {
 	text, err := strconv.ParseInt(strings.TrimSpace(w.ExternalOrderID), 10, 64)
 	if err == nil && text != 0 {

@@ -129,7 +129,8 @@ type parsedRow struct {
 	key   order.Key
 }
 
-// parseAll parses the rows that are well-formed, on all processors: checking an address takes longer than reading it.
+// parseAll parses the rows that are well-formed, on all processors: checking an address takes longer than
+// reading it.
 func (p *parser) parseAll(rows []parsedRow) {
 	var all sync.WaitGroup
 	for part := range slices.Chunk(rows, 256) {

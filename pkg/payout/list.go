@@ -22,9 +22,9 @@ const (
 )
 
 // A reading is the list read once: page after page from the first one, until two pages in a row bring nothing
-// new, or until as many withdrawals as the service counts are there and the last page is shorter than another. If
-// withdrawals were made meanwhile, it then reads its beginning again. Its memory is constant, except for a few bytes
-// for each withdrawal.
+// new, or until as many withdrawals as the service counts are there and the last page is shorter than
+// another. If withdrawals were made meanwhile, it then reads its beginning again. Its memory is constant,
+// except for a few bytes for each withdrawal.
 type reading struct {
 	filter  api.WithdrawalFilter
 	status  journal.AccountStatus
@@ -38,7 +38,7 @@ type reading struct {
 	ids             map[uint64]bool // hashes of the marks that were seen; two that collide only make it look incomplete
 	seed            maphash.Seed
 	total           int64  // how many withdrawals the service counts, at the most
-	hit             bool   // newest was seen, with its order id
+	newestSeen      bool   // newest was seen, with its order id
 	other           string // the merchant that the list shows for newest, if it is not the account's
 	pages, promised int64  // how many were read, and how many the service counts
 	enough          bool   // see needs no more records
@@ -62,13 +62,14 @@ func (w listed) String() string {
 	return "withdrawal " + w.ID
 }
 
-// mark identifies the record among those that a person has accepted: its id or, if that cannot be read, its text.
+// mark identifies the record among those that a person has accepted: its id or, if that cannot be read, its
+// text.
 func (w listed) mark() string { return cmp.Or(w.ID, string(w.RawJSON())) }
 
-// read reads the list once. It asks for smaller pages if the service refuses the size, which the interface does
-// not show. why says why the reading does not count; nil: it is complete, or see has enough.
+// read reads the list once. It asks for smaller pages if the service refuses the size, which the interface
+// does not show. why says why the reading does not count; nil: it is complete, or see has enough.
 func (r *reading) read(ctx context.Context, s *Sender) (why *lack, err error) {
-	r.ids, r.seed, r.hit = map[uint64]bool{}, maphash.MakeSeed(), r.newest == nil
+	r.ids, r.seed, r.newestSeen = map[uint64]bool{}, maphash.MakeSeed(), r.newest == nil
 	var refusal error
 	for _, size := range []int{api.DefaultPageSize, 50, 20, 10} {
 		if why, err = r.readPages(ctx, s, size); r.pages > 0 || !rejects(err) {
@@ -145,7 +146,7 @@ func (r *reading) lacks() *lack {
 	case r.other != "":
 		err := otherMerchant(r.newest.OrderID, r.newest.ID, r.other, r.status.Merchant)
 		return &lack{why: err.Error(), lasts: true, err: err}
-	case !r.hit:
+	case !r.newestSeen:
 		return &lack{why: fmt.Sprintf("its list did not show withdrawal %s, which it accepted last, with its order id %s",
 			r.newest.ID, r.newest.OrderID), lasts: true}
 	}
@@ -172,9 +173,9 @@ func (r *reading) record(w listed) {
 		}
 		for _, number := range numbersOf(w.Withdrawal) {
 			_, other := r.sought[formatID(number)]
-			r.hit = r.hit || other || formatID(number) == n.OrderID
+			r.newestSeen = r.newestSeen || other || formatID(number) == n.OrderID
 		}
-		r.hit = r.hit || n.Resolved != nil
+		r.newestSeen = r.newestSeen || n.Resolved != nil
 	}
 	r.enough = r.enough || !r.see(w)
 }
@@ -187,9 +188,10 @@ func (r *reading) foreign(w api.Withdrawal) bool {
 // has reports whether the reading has shown a withdrawal.
 func (r *reading) has(id string) bool { return r.ids[maphash.String(r.seed, id)] }
 
-// readUntil reads the list until a reading is complete and enough, at most mostReadings times. begin makes each
-// reading. enough also gets what a reading lacks. At the end, readUntil records which orders the list has shown for the
-// first time, whatever its caller does with them: from then on, they are not called not sent.
+// readUntil reads the list until a reading is complete and enough, at most mostReadings times. begin makes
+// each reading. enough also gets what a reading lacks. At the end, readUntil records which orders the list
+// has shown for the first time, whatever its caller does with them: from then on, they are not called not
+// sent.
 func (s *Sender) readUntil(
 	ctx context.Context, begin func() (*reading, error), enough func(*reading, *lack) (bool, error),
 ) (err error) {
@@ -245,9 +247,9 @@ func (s *Sender) readUntil(
 	return s.givenUp(why)
 }
 
-// ask reads the list until two complete readings in a row agree about the orders that are sought. Every decision
-// that depends on whether an order is on the list relies on that. from is how far back the list is read, in the
-// service's format; empty: to the beginning. A record counts if any of the readings showed it.
+// ask reads the list until two complete readings in a row agree about the orders that are sought. Every
+// decision that depends on whether an order is on the list relies on that. from is how far back the list is
+// read, in the service's format; empty: to the beginning. A record counts if any of the readings showed it.
 func (s *Sender) ask(ctx context.Context, sought map[string]journal.Record, from string) (answer, error) {
 	accepted, err := s.ledger.Exceptions(ctx)
 	if err != nil {

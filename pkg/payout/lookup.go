@@ -63,7 +63,8 @@ func (l *lookup) ask(ctx context.Context) (found answer, err error) {
 	return found, nil
 }
 
-// lookup asks the service's list for a withdrawal that it may have without the journal's knowledge. It reads the list
+// lookup asks the service's list for a withdrawal that it may have without the journal's knowledge. It reads
+// the list
 //
 //   - if the order was attempted before,
 //   - if the journal has nothing accepted for the account: the journal may be new, or the old one lost,
@@ -122,8 +123,8 @@ func (s *Sender) recordEvidence(ctx context.Context, e journal.Evidence) (journa
 	return o, accountChanged(err)
 }
 
-// keepsOrderIDs refuses to go on if the service once did not show an order id as it was sent, and still does not: what
-// it has cannot be looked up then.
+// keepsOrderIDs refuses to go on if the service once did not show an order id as it was sent, and still does
+// not: what it has cannot be looked up then.
 func (s *Sender) keepsOrderIDs(ctx context.Context, status journal.AccountStatus) error {
 	if status.OrderIDs != journal.Dropped || status.Newest == nil {
 		return nil
@@ -140,9 +141,9 @@ func (s *Sender) keepsOrderIDs(ctx context.Context, status journal.AccountStatus
 		Hint: NewHint("ask its provider; to send all the same, relying on this journal alone: --lookup never")}
 }
 
-// checkNew refuses a withdrawal whose order id is new, and so cannot be on the list, if it may have been paid under
-// another one that the journal does not know: it has lost records, or is new itself, and the list shows a withdrawal
-// with the same content.
+// checkNew refuses a withdrawal whose order id is new, and so cannot be on the list, if it may have been paid
+// under another one that the journal does not know: it has lost records, or is new itself, and the list shows
+// a withdrawal with the same content.
 func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.AccountStatus) error {
 	switch {
 	case w.allowDuplicate:
@@ -177,6 +178,7 @@ func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.Acco
 		Hint: NewHint("to pay it once more, add --allow-duplicate or an --order-id of its own")}
 }
 
-// SinceMargin is how much earlier the list is asked for than it has to be read. The service may understand a time as one of
-// any zone, of which two are 26 hours apart at the most, or compare times as texts, and then hide the rest of a day.
+// SinceMargin is how much earlier the list is asked for than it has to be read. The service may understand a
+// time as one of any zone, of which two are 26 hours apart at the most, or compare times as texts, and then
+// hide the rest of a day.
 const SinceMargin = 26 * time.Hour

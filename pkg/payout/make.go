@@ -166,8 +166,8 @@ const rowsAtOnce = 1024
 // read reads the input to its end.
 func (m *maker) read() error {
 	text := &textLines{in: bufio.NewReaderSize(m.Input, maxRecord)}
-	// next returns a row. A row that is not well-formed has details and no cells. The error is io.EOF at the end of
-	// the input, and another error if the input cannot be read further.
+	// next returns a row. A row that is not well-formed has details and no cells. The error is io.EOF at the end
+	// of the input, and another error if the input cannot be read further.
 	next := (&csvRows{text: text, delimiter: m.Delimiter, derives: m.Batch != ""}).next
 	if m.JSONLines {
 		next = (&jsonRows{text: text}).next
@@ -243,8 +243,8 @@ func (m *maker) exceeds(limit *money.LimitError, why ...Detail) {
 	m.first = cmp.Or(m.first, limit)
 }
 
-// checked checks a row against the limits, and counts it. Of a wrong row it returns only the order id, which another
-// row may have too.
+// checked checks a row against the limits, and counts it. Of a wrong row it returns only the order id, which
+// another row may have too.
 func (m *maker) checked(r *parsedRow) inputRow {
 	row := inputRow{id: parseID(r.row.ExternalOrderID), line: uint32(r.line)}
 	if r.wrong != nil {
@@ -331,8 +331,8 @@ func (m *maker) doubled() (wrong []Detail) {
 	return wrong
 }
 
-// derive derives the order ids of the rows if they belong to a batch. It is unlikely, but possible, that two of
-// them are equal.
+// derive derives the order ids of the rows if they belong to a batch. It is unlikely, but possible, that two
+// of them are equal.
 func (m *maker) derive() error {
 	if m.Batch == "" {
 		return nil

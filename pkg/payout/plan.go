@@ -56,8 +56,8 @@ func (p *Plan) Expired(now time.Time) bool { return !now.Before(p.Expires) }
 // Decimals returns the number of decimals with which the plan shows amounts of a unit, or -1.
 func (p *Plan) Decimals(a api.BigAmount) int { return p.decimals.of(a) }
 
-// CheckDecimals refuses a plan that shows amounts with other decimals than the currencies have today. The person
-// who approved it has read amounts that differ from what would be shown now.
+// CheckDecimals refuses a plan that shows amounts with other decimals than the currencies have today. The
+// person who approved it has read amounts that differ from what would be shown now.
 func (p *Plan) CheckDecimals(added []Currency) error { return p.checkDecimals(registryOf(added)) }
 
 func (p *Plan) checkDecimals(m money.Registry) error {
@@ -106,7 +106,8 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Pays formats an amount with the decimals of the plan, such as "25.00 USD", or "1500000 minor Btc" if they are unknown.
+// Pays formats an amount with the decimals of the plan, such as "25.00 USD", or "1500000 minor Btc" if they
+// are unknown.
 func (p *Plan) Pays(a api.BigAmount) string { return money.FormatBig(a, p.decimals.of(a)) }
 
 // decimals has the number of decimals of each unit. Codes are in lower case.

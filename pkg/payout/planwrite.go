@@ -20,7 +20,8 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// count adds one more row to the fields that follow from the rows. The registry has the decimals of its amount.
+// count adds one more row to the fields that follow from the rows. The registry has the decimals of its
+// amount.
 func (p *Plan) count(m money.Registry, row PlanRow) {
 	p.Totals = addTotal(p.Totals, Total{api.Big(row.Amount), 1})
 	p.decimals[journal.LowerCase(row.Amount.Unit())] = m.DecimalsOf(row.Amount.Kind, row.Amount.Code)
@@ -29,8 +30,8 @@ func (p *Plan) count(m money.Registry, row PlanRow) {
 	}
 }
 
-// save writes the file of a plan, whose rows were counted, and sets its digest. It writes a temporary file in the
-// same directory, syncs it and renames it, so that the plan is complete or missing.
+// save writes the file of a plan, whose rows were counted, and sets its digest. It writes a temporary file in
+// the same directory, syncs it and renames it, so that the plan is complete or missing.
 func (p *Plan) save(rows iter.Seq[PlanRow]) error {
 	if err := checkPlace(p.Path); err != nil {
 		return err

@@ -28,14 +28,14 @@ func (r Result) Hint() Hint {
 }
 
 // Reconcile reads the service's list and settles orders with it. An order that is listed as it was sent
-// becomes accepted. One that is listed with other content becomes a conflict. One that was accepted, and whose
-// withdrawal the service does not have, becomes unknown. Any other that is not listed does not change, because a list
-// can hide a row, and a withdrawal can appear late. Without order ids, Reconcile
-// settles every unknown order of the account. As in every scan, an order that counted as not taken becomes unknown
-// if the list has it.
+// becomes accepted. One that is listed with other content becomes a conflict. One that was accepted, and
+// whose withdrawal the service does not have, becomes unknown. Any other that is not listed does not change,
+// because a list can hide a row, and a withdrawal can appear late. Without order ids, Reconcile settles every
+// unknown order of the account. As in every scan, an order that counted as not taken becomes unknown if the
+// list has it.
 //
-// If the list cannot be read, no order is settled. Results are in the order of the ids. Without order ids, those
-// that have become unknown are at the end.
+// If the list cannot be read, no order is settled. Results are in the order of the ids. Without order ids,
+// those that have become unknown are at the end.
 func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []Result, err error) {
 	defer toError(&err)
 	orders, err := s.toReconcile(ctx, orderIDs)
@@ -43,7 +43,7 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 		return nil, err
 	}
 	if len(orders) == 0 { // there is nothing to read, but the key may belong to another account
-		_, err := s.knows(ctx)
+		_, err := s.keyKnown(ctx)
 		return nil, err
 	}
 	if err := s.verifyKey(ctx); err != nil {
@@ -136,11 +136,12 @@ func stillUnknown(results []Result) (orderIDs []string) {
 	return orderIDs
 }
 
-// forgotten is the age from which an order that the service does not have any more may have been taken off its records.
+// forgotten is the age from which an order that the service does not have any more may have been taken off
+// its records.
 const forgotten = 24 * time.Hour
 
-// stillThere asks for the withdrawal of an order that was accepted a short time ago. If the service does not have it,
-// the order becomes unknown.
+// stillThere asks for the withdrawal of an order that was accepted a short time ago. If the service does not
+// have it, the order becomes unknown.
 func (s *Sender) stillThere(ctx context.Context, o journal.Record) (journal.Record, error) {
 	now, err := s.ledger.Moment(ctx)
 	if err != nil || o.State != StateAccepted || o.Resolved != nil || o.Age(now, nil) > forgotten {

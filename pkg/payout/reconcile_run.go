@@ -35,7 +35,7 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 		return Settled{}, err
 	}
 	if len(sought) == 0 { // there is nothing to read, but the key may belong to another account
-		_, err := s.knows(ctx)
+		_, err := s.keyKnown(ctx)
 		return Settled{}, err
 	}
 	if err := s.verifyKey(ctx); err != nil {
@@ -95,8 +95,8 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 	return settled, nil
 }
 
-// seek returns the orders that a filter chooses and that are not being sent, how far back the list must be read for
-// them, and which of them are unknown.
+// seek returns the orders that a filter chooses and that are not being sent, how far back the list must be
+// read for them, and which of them are unknown.
 func (s *Sender) seek(
 	ctx context.Context, f Filter,
 ) (sought map[string]journal.Record, from string, unknown []string, err error) {

@@ -21,13 +21,14 @@ type Sent struct {
 // A SendOption changes one Send.
 type SendOption func(*withdrawal)
 
-// AllowDuplicate sends a withdrawal even if another order has the same content and its outcome is unknown, or, with
-// NewOrderID, may have been lost.
+// AllowDuplicate sends a withdrawal even if another order has the same content and its outcome is unknown,
+// or, with NewOrderID, may have been lost.
 func AllowDuplicate() SendOption { return func(w *withdrawal) { w.allowDuplicate = true } }
 
 // NewOrderID says that the order id was generated for this withdrawal and was never used before. Send does
 // not look for it on the service's list. The withdrawal is refused if one with the same content was accepted
-// under another order id within the window, and if the journal has lost records: it may have been one of them.
+// under another order id within the window, and if the journal has lost records: it may have been one of
+// them.
 func NewOrderID(window time.Duration) SendOption {
 	return func(w *withdrawal) { w.newOrderID, w.window = true, window }
 }
@@ -160,8 +161,8 @@ func (s *Sender) existing(ctx context.Context, w *withdrawal) (sent Sent, found 
 	return sent, true, err
 }
 
-// mayBeSent reports whether the state of an order lets it be sent. An order that was in doubt once is only sent
-// with the same content.
+// mayBeSent reports whether the state of an order lets it be sent. An order that was in doubt once is only
+// sent with the same content.
 func mayBeSent(o journal.Record, same bool) bool {
 	return (o.State == StatePlanned || o.State == StateRejected) && (same || !o.InDoubt())
 }
@@ -191,8 +192,8 @@ func (s *Sender) exists(w withdrawal, e *journal.Error) (Sent, error) {
 	return Sent{Note: note}, s.unsettled(o, e.Alive)
 }
 
-// otherContent refuses an order that the journal has with other content, with the advice to take another order id.
-// For an unknown order that would pay again what may have been paid, so it has to be settled first.
+// otherContent refuses an order that the journal has with other content, with the advice to take another
+// order id. For an unknown order that would pay again what may have been paid, so it has to be settled first.
 func (s *Sender) otherContent(o journal.Record, c Content, another string) error {
 	why := fmt.Sprintf("order %s is %s in the journal with other content: %s, and not %s", o.OrderID,
 		stateText(o.State), s.describe(o.Content), s.describe(c))
@@ -225,9 +226,10 @@ func (s *Sender) notClaimed(w withdrawal, err error) (Sent, error) {
 	return Sent{}, accountChanged(err)
 }
 
-// deliver claims an order, makes its one call, records how it ended, and passes that on. From the claim on, only the
-// ticket decides what is sent. If following is not nil and returns another claim, it is made together with the record,
-// and that order is delivered too. The error is that of a claim. All that this package sends, it sends here.
+// deliver claims an order, makes its one call, records how it ended, and passes that on. From the claim on,
+// only the ticket decides what is sent. If following is not nil and returns another claim, it is made
+// together with the record, and that order is delivered too. The error is that of a claim. All that this
+// package sends, it sends here.
 func (s *Sender) deliver(
 	ctx, calls context.Context, c journal.Claim, following func(call) *journal.Claim, ended func(journal.Record, error),
 ) error {
@@ -296,8 +298,8 @@ func (s *Sender) call(ctx, calls context.Context, ticket journal.Ticket) call {
 	return call{id, err, left.Load()}
 }
 
-// observeDate returns a context under which the difference between this machine's clock and the service's is noted
-// for the attempts that follow. Later, it tells how long ago they were made.
+// observeDate returns a context under which the difference between this machine's clock and the service's is
+// noted for the attempts that follow. Later, it tells how long ago they were made.
 func (s *Sender) observeDate(ctx context.Context) context.Context {
 	return api.ObserveDate(ctx, func(service time.Time) {
 		skew := s.now().Sub(service)
@@ -316,9 +318,9 @@ func (s *Sender) elapsed(since time.Time) time.Duration {
 func (s *Sender) UnderWay() int { return int(atomic.LoadInt32(&s.underWay)) }
 
 // finish records an outcome. It tries for a minute, because a database may be restarting, or another process
-// may hold the journal's lock. It tries twice at least: if the machine was suspended during the first try, the
-// minute is over, and only the connection has broken. An outcome that is not recorded now has to be found out
-// later by a person. If the journal's files are gone, finish gives up at once.
+// may hold the journal's lock. It tries twice at least: if the machine was suspended during the first try,
+// the minute is over, and only the connection has broken. An outcome that is not recorded now has to be found
+// out later by a person. If the journal's files are gone, finish gives up at once.
 func (s *Sender) finish(ctx, calls context.Context, ticket journal.Ticket, out journal.Outcome) (journal.Record, error) {
 	began := s.now()
 	for tries := 1; ; tries++ {
@@ -375,12 +377,13 @@ func unrecorded(orderID string, out journal.Outcome, err error) error {
 			"reconcile", orderID)}
 }
 
-// mostReadBacks is how often a withdrawal is read back until it is as it was sent: a copy of the service's data may
-// be a moment behind.
+// mostReadBacks is how often a withdrawal is read back until it is as it was sent: a copy of the service's
+// data may be a moment behind.
 const mostReadBacks = 3
 
 // readBack reads a withdrawal that was just accepted, and checks that it has the order id that it was sent
-// with. If the service does not have it, its order becomes unknown. If that cannot be checked, the note says why.
+// with. If the service does not have it, its order becomes unknown. If that cannot be checked, the note says
+// why.
 func (s *Sender) readBack(ctx context.Context, o journal.Record) (now journal.Record, note string, err error) {
 	if s.options.Lookup == LookupNever || ctx.Err() != nil {
 		return o, "", nil

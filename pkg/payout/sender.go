@@ -46,8 +46,8 @@ type Options struct {
 	// sent, because the request may still arrive. 0 means 15 minutes, and a negative value means no wait. It
 	// must be at least as long as the service, and everything between it and till, can delay a request.
 	SettleAfter time.Duration
-	// Currencies are known besides the fiat currencies of ISO 4217 and those that the service's interface names. One
-	// of them replaces a currency with the same code.
+	// Currencies are known besides the fiat currencies of ISO 4217 and those that the service's interface names.
+	// One of them replaces a currency with the same code.
 	Currencies []Currency
 	// Address replaces the client's base URL as the account's address. It is for a service that has several
 	// base URLs, or has its own identity, as till's sandbox does.
@@ -126,13 +126,13 @@ func (s *Sender) decimals(a api.Amount) int64 {
 // order of the account is unknown, in conflict or being sent.
 func (s *Sender) verifyKey(ctx context.Context) (err error) {
 	defer toError(&err)
-	if known, err := s.knows(ctx); known || err != nil {
+	if known, err := s.keyKnown(ctx); known || err != nil {
 		return err
 	}
 	return s.verifyNewKey(ctx)
 }
 
-// verifyNewKey is verifyKey for a key that the account was not used with when knows looked.
+// verifyNewKey is verifyKey for a key that the account was not used with when keyKnown looked.
 func (s *Sender) verifyNewKey(ctx context.Context) error {
 	account := s.ledger.Account()
 	status, err := s.ledger.Status(ctx)
@@ -141,15 +141,15 @@ func (s *Sender) verifyNewKey(ctx context.Context) error {
 	}
 	const adopt = "adopt it if you know that it is the same merchant's"
 	if status.Newest == nil {
-		open, err := s.open(ctx)
+		open, err := s.hasOpenOrders(ctx)
 		if err != nil {
 			return err
 		}
 		if !open {
-			return s.note(ctx, journal.KeyFirst)
+			return s.recordKey(ctx, journal.KeyFirst)
 		}
 		// Another process may have sent the open orders with this same key after the first check.
-		if known, err := s.knows(ctx); known || err != nil {
+		if known, err := s.keyKnown(ctx); known || err != nil {
 			return err
 		}
 		return refused(RuleKey, "this key is new for %s, and nothing was accepted there that it could be tried on",
@@ -174,10 +174,10 @@ func (s *Sender) verifyNewKey(ctx context.Context) error {
 			"this key is new for %s, and it belongs to the merchant %q, where those before it belong to %q",
 			account, w.MerchantID, status.Merchant).hint(adopt, "journal", "adopt-key")
 	}
-	return s.note(ctx, journal.KeyChecked)
+	return s.recordKey(ctx, journal.KeyChecked)
 }
 
-func (s *Sender) note(ctx context.Context, how string) error {
+func (s *Sender) recordKey(ctx context.Context, how string) error {
 	err := s.ledger.NoteKey(ctx, s.key, how)
 	if errors.Is(err, journal.AccountChanged) {
 		return refused(RuleKey, "%v", err).hint("run it again")
@@ -185,9 +185,9 @@ func (s *Sender) note(ctx context.Context, how string) error {
 	return err
 }
 
-// open reports whether the account has orders whose outcome is open. The list of another merchant would show
-// all of them as missing.
-func (s *Sender) open(ctx context.Context) (bool, error) {
+// hasOpenOrders reports whether the account has orders whose outcome is open. The list of another merchant
+// would show all of them as missing.
+func (s *Sender) hasOpenOrders(ctx context.Context) (bool, error) {
 	for _, err := range s.ledger.Orders(ctx,
 		Filter{States: []State{StateUnknown, StateSending, StateConflict}}) {
 		return err == nil, err
@@ -195,9 +195,9 @@ func (s *Sender) open(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// knows reports whether the key was used with the account before. It refuses a key that was used with another
-// account.
-func (s *Sender) knows(ctx context.Context) (bool, error) {
+// keyKnown reports whether the key was used with the account before. It refuses a key that was used with
+// another account.
+func (s *Sender) keyKnown(ctx context.Context) (bool, error) {
 	if s.options.AnyKey {
 		return true, nil
 	}
