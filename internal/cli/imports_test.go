@@ -36,7 +36,7 @@ func TestImports(t *testing.T) {
 		"internal/config": {till + "internal/atomicfile", till + "internal/near", "github.com/spf13/viper",
 			"github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys",
 			till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api"},
-		"internal/money":  {till + "internal/near", till + "pkg/api", till + "internal/address"},
+		"internal/money":  {till + "pkg/api", till + "internal/address"},
 		"internal/report": {till + "pkg/api", till + "internal/money"},
 		"pkg/payout": {till + "internal/atomicfile", till + "internal/near", till + "pkg/api",
 			till + "internal/address", till + "internal/money", till + "internal/journal", till + "internal/planfile",

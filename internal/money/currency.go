@@ -1,10 +1,10 @@
 package money
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
-	"example.com/till/internal/near"
 	"example.com/till/pkg/api"
 )
 
@@ -32,13 +32,10 @@ func (r Registry) parseCode(text string) (Entry, error) {
 	known, ok := r.Lookup(code)
 	if !qualified {
 		if !ok {
-			advice := fmt.Sprintf("type: till currency set %s --decimals N, with --kind crypto or --kind fiat", code)
-			if meant := near.Question(code, "", r.codes()); meant != "" {
-				advice = meant + " If not, " + advice
-			}
 			return Entry{}, &Error{
-				What:   fmt.Sprintf("the currency %q is not known: write crypto:%s or fiat:%s with an amount in minor units, or make it known", text, code, code),
-				Advice: advice,
+				What: fmt.Sprintf("the currency %q is not known: write crypto:%s or fiat:%s with an amount in minor units, or make it known", text, code, code),
+				Advice: fmt.Sprintf("%s To add it, type: till currency set %s --decimals N, with --kind crypto or --kind fiat",
+					cmp.Or(r.Meant(code), r.known()), code),
 			}
 		}
 		return known, nil
@@ -62,12 +59,33 @@ func (r Registry) parseCode(text string) (Entry, error) {
 	return known, nil
 }
 
-func (r Registry) codes() []string {
+// Meant asks whether an unknown code means a known one that differs only in case or punctuation, or is of the
+// chain with this name. It never goes by likeness: LTC looks like Btc, and is other money. If there is none,
+// it returns "".
+func (r Registry) Meant(code string) string {
+	bare := func(code string) string { return strings.NewReplacer(".", "", "_", "", "-", "").Replace(fold(code)) }
+	chains := map[string]string{"bitcoin": "btc", "ethereum": "eth", "ether": "eth", "litecoin": "ltc", "tron": "trx"}
+	var meant []string
+	for _, e := range r.Entries() {
+		if b := bare(e.Code); b == bare(code) || b == chains[bare(code)] {
+			meant = append(meant, e.Code)
+		}
+	}
+	if len(meant) == 0 {
+		return ""
+	}
+	return "did you mean " + strings.Join(meant, " or ") + "?"
+}
+
+// known names the currencies that are known, without all those of ISO 4217.
+func (r Registry) known() string {
 	var codes []string
 	for _, e := range r.Entries() {
-		codes = append(codes, e.Code)
+		if _, own := search(r.own, e.Code); own || e.Kind == crypto {
+			codes = append(codes, e.Code)
+		}
 	}
-	return codes
+	return "known are " + strings.Join(codes, ", ") + " and the fiat currencies of ISO 4217."
 }
 
 // ValidCode reports whether a text can be a currency's code: ASCII letters and digits, with the signs . _ -

@@ -257,13 +257,7 @@ func (p *reporting) checkCurrency() error {
 	if p.coined == "" || len(p.failed) > 0 || slices.ContainsFunc(used, same) {
 		return nil
 	}
-	known := slices.Clone(used)
-	for _, e := range p.Money.Entries() {
-		if !slices.ContainsFunc(used, func(code string) bool { return strings.EqualFold(code, e.Code) }) {
-			known = append(known, e.Code)
-		}
-	}
-	advice := near.Question(p.coined, "", known)
+	advice := p.Money.Meant(p.coined)
 	if advice == "" && len(used) > 0 {
 		advice = "the resellers have " + strings.Join(used, ", ")
 	}
