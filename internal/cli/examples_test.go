@@ -91,7 +91,11 @@ func exampleCommand(t *testing.T, text string, service *exampleService) *exec.Cm
 	writeExampleFile(t, filepath.Join(dir, "key.txt"), "key-1234\n")
 	writeExampleFile(t, filepath.Join(home, ".config/till/keys/live.key"), "key-1234\n")
 	writeExampleFile(t, filepath.Join(home, ".config/till/keys/old.key"), "key-1234\n")
-	writeExampleFile(t, filepath.Join(home, ".config/till/config.yaml"), fmt.Sprintf(`current: live
+	current := "live"
+	if strings.Contains(text, "till sandbox ") { // with the profile of a service, these would need --sandbox
+		current = "sandbox"
+	}
+	writeExampleFile(t, filepath.Join(home, ".config/till/config.yaml"), fmt.Sprintf(`current: %[3]s
 currencies:
   - {code: Doge, kind: crypto, decimals: 8}
 profiles:
@@ -105,7 +109,7 @@ profiles:
   old:
     base_url: %[1]s
     api_key_file: %[2]s/.config/till/keys/old.key
-`, server.URL, home))
+`, server.URL, home, current))
 	if strings.HasPrefix(text, "till profile set live api_key_command") ||
 		strings.HasPrefix(text, "till profile set live base_url") {
 		// These examples create a configuration. A profile with a key file would have two sources of its key.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
@@ -13,6 +14,7 @@ import (
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -22,8 +24,8 @@ import (
 
 // whichSandbox is part of the help of every control.
 const whichSandbox = `The command acts on the sandbox that your settings lead to: inside till sandbox
-run, or through a profile, variables or flags. Otherwise it acts on the sandbox
-of till --sandbox.`
+run, or through a profile, variables or flags. Without an address it acts on
+the sandbox of till --sandbox. With that of a service, it ends with 11.`
 
 // answered is the answer to a control: its value and its JSON.
 type answered[T any] struct {
@@ -47,38 +49,55 @@ func startControl(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) 
 	if err != nil {
 		return nil, err
 	}
-	if s.Sandbox {
-		return s, nil
-	}
-	if !servesHere(s) {
-		for _, name := range []string{"base-url", "api-key-file"} {
-			if cmd.Flags().Changed(name) { // without this error, the command would reset a different sandbox
-				return nil, cmdutil.UsageError("--"+name+": it does not lead to a sandbox of this machine, and this command acts on one",
-					"leave it out for the sandbox of till --sandbox, or give the address and the key of one that is served")
-			}
+	if !s.Sandbox {
+		if err := leadsHere(s, cmd); err != nil {
+			return nil, err
 		}
-		if s.Origin("base_url").Kind == config.FromVariable {
-			s.Note("TILL_BASE_URL and TILL_API_KEY do not lead to a sandbox of this machine: this is the sandbox of till --sandbox")
-		}
-		s.BaseURL = ""
+		actOnSandbox(s)
 	}
-	actOnSandbox(s)
+	// Inside till sandbox run, a variable names it, and two runs of a script print the same.
+	if kind := s.Origin("base_url").Kind; kind != config.FromFlag && kind != config.FromVariable {
+		s.Note("this is %s", s.ServiceName())
+	}
 	return s, nil
 }
 
+// leadsHere refuses an address or a key that is not of a sandbox of this machine. If the command acted on another
+// sandbox instead, a test of what happens there would pass, and nothing would be tested.
+func leadsHere(s *cmdutil.Session, cmd *cobra.Command) error {
+	if servesHere(s) {
+		return nil
+	}
+	const advice = "give the address and the key of one that is served or, for the sandbox of till --sandbox, unset TILL_BASE_URL and add --sandbox"
+	for _, name := range []string{"base-url", "api-key-file"} {
+		if cmd.Flags().Changed(name) {
+			return cmdutil.UsageError("--"+name+": it does not lead to a sandbox of this machine, and this command acts on one", advice)
+		}
+	}
+	if s.BaseURL == "" {
+		return nil
+	}
+	return &config.Error{Advice: advice,
+		Msg: fmt.Sprintf("%s, with its key, is no sandbox of this machine, and this command acts on one", s.BaseURL)}
+}
+
 func actOnSandbox(s *cmdutil.Session) {
-	s.Sandbox, s.Profile, s.ResellerAuth = true, config.Sandbox, "bearer"
+	if s.BaseURL == "" {
+		s.Sandbox, s.Profile = true, config.Sandbox
+	}
+	s.ResellerAuth = "bearer"
 	s.Registry = money.NewRegistry().With(cmdutil.SandboxCurrencies()...)
 	s.Money = s.Registry
 }
 
-// servesHere reports whether the address and the key belong to a sandbox. The prefix of its keys tells.
+// servesHere reports whether the address and the key, wherever it is kept, belong to a sandbox. The prefix of its
+// keys tells.
 func servesHere(s *cmdutil.Session) bool {
 	if s.BaseURL == "" || !config.IsLoopbackURL(s.BaseURL) {
 		return false
 	}
-	key, err := sandboxKey(s)
-	return err == nil && key != ""
+	key, _, err := s.Keys.Key(s.Ctx, s.Settings)
+	return err == nil && strings.HasPrefix(key, sandbox.KeyPrefix) && key != sandbox.KeyPrefix
 }
 
 // newControl completes a control whose output has one view.
