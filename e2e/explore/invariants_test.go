@@ -197,7 +197,7 @@ func (r *run) check() {
 		if len(merchants) > 1 {
 			r.violated("the journal has orders of one account as accepted that belong to several merchants")
 		}
-		if e.state == "accepted" && !r.service.has(e.id, id) && !r.service.lied && !r.service.phantom[e.id] {
+		if e.state == "accepted" && !r.service.has(e.id, id) && !r.service.lied && r.service.phantom[e.id] == nil {
 			r.violated("the journal has order %s as accepted with the id %q, and the service does not",
 				id, e.id)
 		}
@@ -248,11 +248,11 @@ func (p *process) reports(orderID string, minor int64, id string, err error) {
 	if r.service.lied {
 		return
 	}
-	if id != "" && !r.service.has(id, orderID) && !r.service.phantom[id] {
+	if id != "" && !r.service.has(id, orderID) && r.service.phantom[id] == nil {
 		r.violated("%s reports the id %s for order %s, which the service does not have", p.name, id, orderID)
 	}
 	if err == nil || errors.Is(err, payout.Unknown) || errors.Is(err, payout.Conflict) {
-		gone := r.service.phantom[id] || r.service.denied[id] // meanwhile, another process may have asked for it
+		gone := r.service.phantom[id] != nil || r.service.denied[id] // meanwhile, another process may have asked for it
 		if e := r.journal.now[orderID]; err == nil && (e.state != "accepted" || e.id != id) &&
 			!(gone && e.state == "unknown") {
 			r.violated("%s reports that order %s was accepted, and the journal has it as %s", p.name,

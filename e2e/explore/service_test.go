@@ -19,17 +19,17 @@ import (
 type service struct {
 	r       *run
 	may     conduct
-	rows    []*withdrawal   // newest first
-	late    []*withdrawal   // requests that have got lost, and may still arrive
-	made    int             // payments
-	asked   int             // creates
-	stale   bool            // its last list was stale
-	whole   bool            // a list was not stale
-	lied    bool            // it has answered a create with the id of another order
-	denied  map[string]bool // withdrawals that it has said it does not have
-	phantom map[string]bool // ids of withdrawals that it has made up
-	skew    time.Duration   // how far its clock is behind those of the processes
-	content uint64          // hash of all that has happened to rows and late
+	rows    []*withdrawal       // newest first
+	late    []*withdrawal       // requests that have got lost, and may still arrive
+	made    int                 // payments
+	asked   int                 // creates
+	stale   bool                // its last list was stale
+	whole   bool                // a list was not stale
+	lied    bool                // it has answered a create with the id of another order
+	denied  map[string]bool     // withdrawals that it has said it does not have
+	phantom map[string]*process // ids of withdrawals that it has made up, and who was given them
+	skew    time.Duration       // how far its clock is behind those of the processes
+	content uint64              // hash of all that has happened to rows and late
 }
 
 // conduct is what a service may do.
@@ -92,7 +92,7 @@ var (
 )
 
 func newService(r *run, may conduct) *service {
-	s := &service{r: r, may: may, denied: map[string]bool{}, phantom: map[string]bool{}}
+	s := &service{r: r, may: may, denied: map[string]bool{}, phantom: map[string]*process{}}
 	if may.behind {
 		s.skew = -ahead
 	}
@@ -195,7 +195,7 @@ func (c client) create(text []byte) (status int, answer string, err error) {
 	case invents:
 		c.s.made++
 		id := fmt.Sprint("w", c.s.made)
-		c.s.phantom[id] = true
+		c.s.phantom[id] = c.p
 		status, answer = 200, strconv.Quote(id)
 	case isRejected:
 		status, answer = 400, envelope

@@ -77,7 +77,7 @@ func sends(name, orderID string, minor int64) actor {
 			}
 		})
 		sent, err := p.sender().Send(p.given, withdraw(orderID, minor), payout.CallUnder(p.ctx), told)
-		if p.reports(orderID, minor, sent.Order.ID, err); err == nil && p.r.service.phantom[sent.Order.ID] && !p.dead {
+		if p.reports(orderID, minor, sent.Order.ID, err); err == nil && p.r.service.phantom[sent.Order.ID] == p && !p.dead {
 			p.r.violated("%s reports that order %s was accepted, and it has asked the service, which does not have it", name,
 				orderID)
 		}
