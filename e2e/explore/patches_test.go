@@ -187,6 +187,22 @@ var patches = []overlay.Patch{
 	if o.State == StateAccepted && (o.Resolved == nil || mutant("person-unconfirmed")) &&
 		o.ID == e.Withdrawal && (e.Differs == "" || mutant("altered-later")) {
 `},
+	{File: "pkg/payout/apply.go", Old: `
+	if t, err = a.look(ctx); err != nil || t.Conflict == "" {
+`, New: `
+	if t, err = a.look(ctx); err != nil || t.Conflict == "" || mutant("past-conflict") {
+`},
+	{File: "internal/journal/types.go", Old: `
+	return r.origins[len(r.origins)-1]
+`, New: `
+	if mutant("settle-by-creation") {
+		return r.origins[0]
+	}
+	return r.origins[len(r.origins)-1]
+`},
+	{File: "pkg/payout/apply_send.go", Old: `
+		if unknown > 0 && !s.options.KeepGoing {`, New: `
+		if unknown > 0 && !s.options.KeepGoing && !mutant("resend-unknown") && !mutant("begins-unknown") {`},
 	{File: "pkg/payout/apply_send.go", Old: `
 	if t.States[StateUnknown] > 0 && !a.options.KeepGoing {
 `, New: `
