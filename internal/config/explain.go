@@ -43,9 +43,7 @@ func (s Settings) Explain(keys Keys) []Row {
 	}
 	own(keyMax, amountTexts(s.Registry, s.Limits.MaxPerWithdrawal))
 	own(keyMaxRun, amountTexts(s.Registry, s.Limits.MaxPerRun))
-	if without := s.Limits.Without(s.Registry); len(without) > 0 {
-		rows = append(rows, Row{"without_limit", strings.Join(without, "; "), profile.String()})
-	}
+	own(keyUnlimited, CodesOf(s.Limits.Unlimited))
 	own(keyAbove, amountTexts(s.Registry, s.ApprovalsAbove))
 	own(keyAllow, s.Limits.AllowAddresses)
 	own(keyCurrency, currencyTexts(s.profile.Currencies))
@@ -97,4 +95,12 @@ func currencyTexts(entries []money.Entry) []string {
 		texts = append(texts, text)
 	}
 	return texts
+}
+
+// CodesOf returns the codes of currencies.
+func CodesOf(currencies []api.Currency) (codes []string) {
+	for _, c := range currencies {
+		codes = append(codes, c.Code)
+	}
+	return codes
 }

@@ -196,6 +196,7 @@ func TestLoadRefuses(t *testing.T) {
 		"limit: decimals unknown": {live(`max_per_run: ["1 Btc"]`),
 			[]string{":3: ", "decimals of Btc are not known", "till currency set Btc --decimals 8"}},
 		"limit: twice":         {live(`max_per_run: ["1 USD", "2 usd"]`), []string{":3: ", "USD has two limits"}},
+		"limit: unlimited":     {live("unlimited: [Xyz]"), []string{":3: ", `unlimited: the currency "Xyz" is not known`}},
 		"limit: none":          {live("max_per_withdrawal:"), []string{":3: ", "max_per_withdrawal: it has no value"}},
 		"limit: none in a run": {live("max_per_run: ~"), []string{":3: ", "max_per_run: it has no value"}},
 		"addresses: none": {live("account: x\n    allow_addresses:"),

@@ -80,6 +80,11 @@ func (r *reader) profile(n *yaml.Node, name string, f File) Profile {
 	p.Limits.MaxPerWithdrawal = r.limits(values[keyMax], name+keyMax, registry)
 	p.ApprovalsAbove = r.limits(values[keyAbove], name+keyAbove, registry)
 	p.Limits.MaxPerRun = r.limits(values[keyMaxRun], name+keyMaxRun, registry)
+	r.texts(values[keyUnlimited], name+keyUnlimited, func(code string) error {
+		c, err := registry.ParseCurrency(code)
+		p.Limits.Unlimited = append(p.Limits.Unlimited, c)
+		return err
+	})
 	return p
 }
 

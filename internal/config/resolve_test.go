@@ -21,6 +21,7 @@ profiles:
     account: acme
     journal: ~/journal.db
     max_per_run: ["0.5 Btc"]
+    unlimited: [xlr]
     time_zone: Europe/Berlin
     lookup: never
     settle_after: 20m
@@ -375,7 +376,7 @@ func TestExplain(t *testing.T) {
 		{"time_zone", "Europe/Berlin", "profile live"},
 		{"first_page", "auto", "default"},
 		{"max_per_run", "0.50000000 Btc", "profile live"},
-		{"without_limit", strings.Join(s.Limits.Without(s.Registry), "; "), "profile live"},
+		{"unlimited", "Xlr", "profile live"},
 		{"yes", "false", "default"},
 		{"currencies", "Btc crypto 8", "configuration currencies"},
 		{"api_key", "not shown", "environment TILL_API_KEY"},

@@ -110,6 +110,7 @@ func table() []setting {
 			about: "program that gets a report of each run"},
 		{key: keyMax, profile: true, list: true, about: "the most that one withdrawal may be, by currency"},
 		{key: keyMaxRun, profile: true, list: true, about: "the most that one run may come to, by currency"},
+		{key: keyUnlimited, profile: true, list: true, about: "currencies that need no limit where others have one"},
 		{key: keyAllow, profile: true, list: true, about: "the only addresses that may be paid"},
 		{key: keyCurrency, profile: true, list: true, about: "what the service counts in; till currency set writes it"},
 	}
@@ -117,15 +118,16 @@ func table() []setting {
 
 // The settings of a profile that have their own code.
 const (
-	keyPath     = "api_key_file"
-	keyCommand  = "api_key_command"
-	keyOnFinish = "on_finish"
-	keyMax      = "max_per_withdrawal"
-	keyMaxRun   = "max_per_run"
-	keyAllow    = "allow_addresses"
-	keyAbove    = "approvals_above"
-	keyCurrency = "currencies"
-	keyFormat   = "address_format" // of a currency
+	keyPath      = "api_key_file"
+	keyCommand   = "api_key_command"
+	keyOnFinish  = "on_finish"
+	keyMax       = "max_per_withdrawal"
+	keyMaxRun    = "max_per_run"
+	keyAllow     = "allow_addresses"
+	keyUnlimited = "unlimited"
+	keyAbove     = "approvals_above"
+	keyCurrency  = "currencies"
+	keyFormat    = "address_format" // of a currency
 )
 
 // AddFlags declares the global flags. Resolve reads them back.

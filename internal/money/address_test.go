@@ -1,7 +1,6 @@
 package money
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -78,41 +77,5 @@ func TestCheckAllowed(t *testing.T) {
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v; want %q", name, err, c.says)
 		}
-	}
-}
-
-func TestWithoutLimit(t *testing.T) {
-	r := NewRegistry().With(
-		Entry{Code: "Btc", Kind: api.Crypto, Decimals: 8}, Entry{Code: "Doge", Kind: api.Crypto, Decimals: 8},
-		Entry{Code: "Eur", Kind: api.Fiat, Decimals: 2},
-	)
-	but := func(n int) string { return fmt.Sprintf("%d fiat currencies", isoCount-n) }
-	for name, c := range map[string]struct {
-		l    Limits
-		want []string
-	}{
-		"no limit": {Limits{}, nil},
-		"one": {Limits{MaxPerWithdrawal: []api.Amount{crypt("BTC", 5)}},
-			[]string{"max_per_withdrawal sets no limit on Doge, EUR, UsdtErc20, Xlr and " + but(1)}},
-		"both lists": {Limits{MaxPerWithdrawal: []api.Amount{crypt("Btc", 5)},
-			MaxPerRun: []api.Amount{fia("Usd", 5), fia("EUR", 5)}},
-			[]string{"max_per_withdrawal sets no limit on Doge, EUR, UsdtErc20, Xlr and " + but(1),
-				"max_per_run sets no limit on Btc, Doge, UsdtErc20, Xlr and " + but(2)}},
-	} {
-		got := c.l.Without(r)
-		if strings.Join(got, "|") != strings.Join(c.want, "|") {
-			t.Errorf("%s: %q; want %q", name, got, c.want)
-		}
-	}
-	var every []api.Amount
-	for _, e := range r.Entries() {
-		every = append(every, e.Amount(1))
-	}
-	if got := (Limits{MaxPerRun: every}).Without(r); got != nil {
-		t.Errorf("every currency has a limit, and %q", got)
-	}
-	if got := (Limits{MaxPerRun: every[:len(every)-1]}).Without(r); len(got) != 1 ||
-		!strings.HasSuffix(got[0], "no limit on 1 fiat currency") {
-		t.Errorf("all but one have a limit, and %q", got)
 	}
 }

@@ -2,7 +2,7 @@ package money
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"example.com/till/internal/address"
 	"example.com/till/pkg/api"
@@ -10,13 +10,15 @@ import (
 
 // Limits says what a profile allows. The zero Limits allows everything.
 //
-// A limit applies to amounts given in its own unit. If the withdrawn currency has a limit, an amount in a
-// unit without a limit is refused: otherwise, naming the fiat equivalent would evade the limit.
+// A limit applies to amounts given in its own unit. As soon as there is one, an amount in a unit without a limit
+// is refused, unless the withdrawn currency is unlimited: otherwise, a limit on Btc would let any sum of USD pass.
 type Limits struct {
 	// MaxPerWithdrawal is the most that one withdrawal may be, by unit.
 	MaxPerWithdrawal []api.Amount `json:"max_per_withdrawal,omitempty"`
 	// MaxPerRun is the most that one run may come to, by unit.
 	MaxPerRun []api.Amount `json:"max_per_run,omitempty"`
+	// Unlimited are the currencies without a limit that may be withdrawn although others have one.
+	Unlimited []api.Currency `json:"unlimited,omitempty"`
 	// AllowAddresses are the only addresses that may be paid; empty: any.
 	AllowAddresses []string `json:"allow_addresses,omitempty"`
 }
@@ -100,7 +102,7 @@ func (t *Tally) Add(p Payment) error {
 			fmt.Sprintf("the address %q is not one that the profile allows", p.Address),
 			"if it should be paid, add it to allow_addresses of the profile"}
 	}
-	if err := checkUnit(t.limits.MaxPerWithdrawal, "max_per_withdrawal", p, i); err != nil {
+	if err := t.limits.checkUnit(t.limits.MaxPerWithdrawal, "max_per_withdrawal", p, i); err != nil {
 		return err
 	}
 	if most, ok := limitOn(t.limits.MaxPerWithdrawal, p.Amount.Kind, p.Amount.Code); ok && p.Amount.Minor > most.Minor {
@@ -109,7 +111,7 @@ func (t *Tally) Add(p Payment) error {
 				t.registry.Format(p.Amount), t.registry.Format(most)),
 			"send less, or raise max_per_withdrawal of the profile"}
 	}
-	return checkUnit(t.limits.MaxPerRun, "max_per_run", p, i)
+	return t.limits.checkUnit(t.limits.MaxPerRun, "max_per_run", p, i)
 }
 
 // Done returns one error for each limit that the totals exceed.
@@ -126,56 +128,24 @@ func (t *Tally) Done() (all []*LimitError) {
 	return all
 }
 
-// checkUnit refuses an amount in a unit without a limit if the withdrawn currency has a limit.
-func checkUnit(limits []api.Amount, name string, p Payment, index int) error {
-	if _, ok := limitOn(limits, p.Amount.Kind, p.Amount.Code); ok {
+// checkUnit refuses an amount that none of the limits of a list is on.
+func (l Limits) checkUnit(limits []api.Amount, name string, p Payment, index int) error {
+	if _, ok := limitOn(limits, p.Amount.Kind, p.Amount.Code); ok || len(limits) == 0 {
 		return nil
 	}
-	if _, ok := limitOn(limits, p.Currency.Kind, p.Currency.Code); !ok {
+	code := amountSpelling(p.Currency.Kind, p.Currency.Code)
+	if _, ok := limitOn(limits, p.Currency.Kind, p.Currency.Code); ok {
+		return &LimitError{RuleLimit, index,
+			fmt.Sprintf("%s limits %s but not %s, so this amount cannot be checked", name, p.Currency.Code, p.Amount.Code),
+			fmt.Sprintf("give it in %s, or add a limit in %s", code, p.Amount.Code)}
+	}
+	if slices.ContainsFunc(l.Unlimited, func(c api.Currency) bool {
+		return sameUnit(c.Kind, c.Code, p.Currency.Kind, p.Currency.Code)
+	}) {
 		return nil
 	}
-	return &LimitError{RuleLimit, index,
-		fmt.Sprintf("%s limits %s but not %s, so this amount cannot be checked", name, p.Currency.Code, p.Amount.Code),
-		fmt.Sprintf("give it in %s, or add a limit in %s",
-			amountSpelling(p.Currency.Kind, p.Currency.Code), p.Amount.Code)}
-}
-
-// Without says which currencies of a registry have no limit, in a sentence for each of the two lists that is
-// not empty. An empty list clearly limits nothing.
-func (l Limits) Without(r Registry) (all []string) {
-	for _, limits := range []struct {
-		name string
-		on   []api.Amount
-	}{{"max_per_withdrawal", l.MaxPerWithdrawal}, {"max_per_run", l.MaxPerRun}} {
-		if len(limits.on) == 0 {
-			continue
-		}
-		var named []string
-		more := 0
-		for _, e := range r.Entries() {
-			if _, ok := limitOn(limits.on, e.Kind, e.Code); ok {
-				continue
-			}
-			if _, own := search(r.own, e.Code); e.Kind == fiat && !own { // there are about 160
-				more++
-				continue
-			}
-			named = append(named, e.Code)
-		}
-		switch {
-		case more == 1:
-			named = append(named, "1 fiat currency")
-		case more > 1:
-			named = append(named, fmt.Sprintf("%d fiat currencies", more))
-		}
-		if n := len(named); n > 1 {
-			named = []string{strings.Join(named[:n-1], ", ") + " and " + named[n-1]}
-		}
-		if len(named) > 0 {
-			all = append(all, fmt.Sprintf("%s sets no limit on %s", limits.name, named[0]))
-		}
-	}
-	return all
+	return &LimitError{RuleLimit, index, fmt.Sprintf("%s of the profile has no limit in %s", name, code),
+		fmt.Sprintf("add one or, to send %s without a limit, name it in unlimited", code)}
 }
 
 // limitOn returns the limit on a unit, the lowest if there are several.

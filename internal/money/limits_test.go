@@ -13,8 +13,10 @@ func TestLimits(t *testing.T) {
 	xlr := api.Currency{Kind: api.Crypto, Code: "Xlr"}
 	l := Limits{
 		MaxPerWithdrawal: []api.Amount{crypt("Btc", 50), fia("USD", 1000)},
-		MaxPerRun:        []api.Amount{fia("USD", 1500)},
+		MaxPerRun:        []api.Amount{fia("USD", 1500), crypt("Btc", 1000)},
+		Unlimited:        []api.Currency{{Kind: api.Crypto, Code: "XLR"}},
 	}
+	bounded := Limits{MaxPerWithdrawal: l.MaxPerWithdrawal}
 	allow := Limits{AllowAddresses: []string{"a", "b"}}
 	for name, c := range map[string]struct {
 		l        Limits
@@ -35,7 +37,16 @@ func TestLimits(t *testing.T) {
 			"10.01 USD is more than the 10.00 USD"},
 		"equivalent without a limit": {l, []Payment{{btc, fia("EUR", 1), "a"}}, RuleLimit, 0,
 			"max_per_withdrawal limits Btc but not EUR, so this amount cannot be checked"},
-		"a currency without a limit":   {l, []Payment{{xlr, crypt("Xlr", math.MaxInt64), "a"}}, "", 0, ""},
+		"a currency without a limit": {bounded, []Payment{{xlr, crypt("Xlr", 1), "a"}}, RuleLimit, 0,
+			"max_per_withdrawal of the profile has no limit in Xlr|name it in unlimited"},
+		"a fiat currency without a limit": {bounded, []Payment{{api.Currency{Kind: api.Fiat, Code: "Eur"}, fia("EUR", 1), "a"}}, RuleLimit, 0, "no limit in EUR"},
+		"and its equivalent": {Limits{MaxPerRun: []api.Amount{crypt("Btc", 1)}}, []Payment{{xlr, fia("USD", 1), "a"}}, RuleLimit,
+			0, "max_per_run of the profile has no limit in Xlr"},
+		"another unlimited": {Limits{MaxPerRun: l.MaxPerRun, Unlimited: []api.Currency{usd}},
+			[]Payment{{xlr, crypt("Xlr", 1), "a"}}, RuleLimit, 0, "no limit in Xlr"},
+		"unlimited, but not in another unit": {Limits{MaxPerRun: []api.Amount{crypt("Btc", 1)}, Unlimited: []api.Currency{btc}},
+			[]Payment{{btc, fia("USD", 1), "a"}}, RuleLimit, 0, "limits Btc but not USD"},
+		"an unlimited currency":        {l, []Payment{{xlr, crypt("Xlr", math.MaxInt64), "a"}}, "", 0, ""},
 		"and its unlimited equivalent": {l, []Payment{{xlr, fia("EUR", math.MaxInt64), "a"}}, "", 0, ""},
 		"and its limited equivalent":   {l, []Payment{{xlr, fia("USD", 1001), "a"}}, RuleLimit, 0, "one withdrawal"},
 		"a run just at the limit":      {l, []Payment{{btc, fia("USD", 700), "a"}, {usd, fia("USD", 800), "a"}}, "", 0, ""},
@@ -86,7 +97,7 @@ func TestLimits(t *testing.T) {
 func TestTallyReportsEveryBrokenLimit(t *testing.T) {
 	l := Limits{MaxPerWithdrawal: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1000}},
 		MaxPerRun: []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1500}, {Kind: api.Crypto, Code: "Btc", Minor: 7},
-			{Kind: api.Fiat, Code: "EUR", Minor: 10}}}
+			{Kind: api.Fiat, Code: "EUR", Minor: 10}}, Unlimited: []api.Currency{btc}}
 	tally := l.Tally(known())
 	var broken []int
 	for i, amount := range []api.Amount{{Kind: api.Fiat, Code: "USD", Minor: 1001},

@@ -29,10 +29,12 @@ func registryOf(added []Currency) money.Registry {
 	return money.NewRegistry().With(entries...)
 }
 
-// Limits restrict amounts and addresses. The zero Limits allow everything.
+// Limits restrict amounts and addresses. The zero Limits allow everything. As soon as there is a limit of a kind, a
+// currency without one is refused, unless it is Unlimited.
 type Limits struct {
-	MaxPerWithdrawal []api.Amount `json:"max_per_withdrawal,omitempty"` // the largest amount of one withdrawal, by unit
-	MaxPerRun        []api.Amount `json:"max_per_run,omitempty"`        // the largest total of one run, by unit
+	MaxPerWithdrawal []api.Amount   `json:"max_per_withdrawal,omitempty"` // the largest amount of one withdrawal, by unit
+	MaxPerRun        []api.Amount   `json:"max_per_run,omitempty"`        // the largest total of one run, by unit
+	Unlimited        []api.Currency `json:"unlimited,omitempty"`          // what may be withdrawn without a limit
 	// the only addresses that may be paid; empty: any
 	AllowAddresses []string `json:"allow_addresses,omitempty"`
 }

@@ -303,6 +303,7 @@ type profileLine struct {
 	OnFinish         []string      `json:"on_finish,omitempty"`
 	MaxPerWithdrawal []string      `json:"max_per_withdrawal,omitempty"`
 	MaxPerRun        []string      `json:"max_per_run,omitempty"`
+	Unlimited        []string      `json:"unlimited,omitempty"`
 	AllowAddresses   []string      `json:"allow_addresses,omitempty"`
 	Currencies       []currencyRow `json:"currencies,omitempty"`
 }
@@ -362,6 +363,7 @@ func newProfileRow(file config.File, name string) profileRow {
 	list("approvals_above", &row.ApprovalsAbove, amounts(p.ApprovalsAbove), ", ")
 	list("max_per_withdrawal", &row.MaxPerWithdrawal, amounts(p.Limits.MaxPerWithdrawal), ", ")
 	list("max_per_run", &row.MaxPerRun, amounts(p.Limits.MaxPerRun), ", ")
+	list("unlimited", &row.Unlimited, config.CodesOf(p.Limits.Unlimited), ", ")
 	list("allow_addresses", &row.AllowAddresses, p.Limits.AllowAddresses, ", ")
 	var codes []string
 	for _, e := range p.Currencies {

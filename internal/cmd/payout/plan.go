@@ -197,9 +197,6 @@ func noteAccountStatus(s *cmdutil.Session, made payout.Made) {
 		s.Warn(w)
 	}
 	tellOneCase(s, made.Plan)
-	for _, text := range s.Limits.Without(s.Money) {
-		s.Note("%s", text)
-	}
 	known := made.Known
 	if known.Before > 0 {
 		when := "on " + known.First.UTC().Format(time.DateOnly)

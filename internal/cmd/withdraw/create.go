@@ -203,9 +203,6 @@ func describe(s *cmdutil.Session, req api.CreateWithdrawal) []cmdutil.Fact {
 	if req.Memo != "" {
 		facts = append(facts, cmdutil.Fact{Name: "memo", Value: req.Memo})
 	}
-	for _, text := range s.Limits.Without(s.Money) {
-		facts = append(facts, cmdutil.Fact{Name: "limits", Value: text})
-	}
 	return append(facts, cmdutil.Fact{Name: "order id", Value: req.ExternalOrderID})
 }
 
