@@ -7,8 +7,11 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+
+	"example.com/till/pkg/api/sandbox"
 )
 
 // pagesRoot is the root of the repository.
@@ -175,5 +178,34 @@ func TestReadmeIsShort(t *testing.T) {
 		if strings.HasPrefix(file, "docs/") && path.Ext(file) == ".md" && !reached[file] {
 			t.Errorf("no link leads from README.md to %s", file)
 		}
+	}
+}
+
+// TestPagesHaveTheSandboxesDecimals checks that no page, help or example gives a currency other decimals than the
+// sandbox counts in. Whoever copied them there would move the point.
+func TestPagesHaveTheSandboxesDecimals(t *testing.T) {
+	counts := map[string]string{}
+	for _, c := range sandbox.Currencies() {
+		counts[c.Code] = strconv.Itoa(c.Decimals)
+	}
+	set := regexp.MustCompile(`currency set (\w+)[^\n]*?--decimals (\d+)|code: (\w+),[^\n}]*decimals: (\d+)`)
+	found := 0
+	for name := range repositoryFiles(t) {
+		if !strings.HasPrefix(name, "docs/") && !strings.HasPrefix(name, "internal/cli/help/") &&
+			!strings.HasPrefix(name, "man/") && !strings.HasPrefix(name, "examples/") && name != "README.md" {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(pagesRoot, name)); err != nil || info.IsDir() {
+			continue
+		}
+		for _, m := range set.FindAllStringSubmatch(strings.ReplaceAll(pageText(t, filepath.Join(pagesRoot, name)), `\-`, "-"), -1) {
+			code, decimals := m[1]+m[3], m[2]+m[4]
+			if found++; counts[code] != "" && counts[code] != decimals {
+				t.Errorf("%s: %s has %s decimals, and the sandbox counts %s", name, code, decimals, counts[code])
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no page sets decimals")
 	}
 }
