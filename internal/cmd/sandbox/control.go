@@ -56,7 +56,8 @@ func startControl(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) 
 		actOnSandbox(s)
 	}
 	// Inside till sandbox run, a variable names it, and two runs of a script print the same.
-	if kind := s.Origin("base_url").Kind; kind != config.FromFlag && kind != config.FromVariable {
+	kind := s.Origin("base_url").Kind
+	if kind != config.FromFlag && kind != config.FromVariable && !cmd.Flags().Changed("sandbox") {
 		s.Note("this is %s", s.ServiceName())
 	}
 	return s, nil
