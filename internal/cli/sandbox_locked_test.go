@@ -223,9 +223,8 @@ func (r *sandboxRun) leavesNoPort(t *testing.T) {
 func (r *sandboxRun) leavesNothing(t *testing.T) {
 	t.Helper()
 	r.leavesNoPort(t)
-	if process.GroupRuns(r.group) {
-		t.Error("a process is left behind")
-	}
+	// What was killed may need a moment to end.
+	eventually(t, "the end of every process", func() bool { return !process.GroupRuns(r.group) })
 	if left, err := os.ReadDir(r.dir); err != nil || len(left) > 0 {
 		t.Errorf("%v are left behind, %v", left, err)
 	}
