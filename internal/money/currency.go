@@ -34,7 +34,7 @@ func (r Registry) parseCode(text string) (Entry, error) {
 		if !ok {
 			return Entry{}, &Error{
 				What: fmt.Sprintf("the currency %q is not known: write crypto:%s or fiat:%s with an amount in minor units, or make it known", text, code, code),
-				Advice: fmt.Sprintf("%s To add it, type: till currency set %s --decimals N, with --kind crypto or --kind fiat",
+				Advice: fmt.Sprintf("%s To add %[2]s, type: till currency set %[2]s --decimals N, with --kind crypto or --kind fiat",
 					cmp.Or(r.Meant(code), r.known()), code),
 			}
 		}
@@ -85,7 +85,7 @@ func (r Registry) known() string {
 			codes = append(codes, e.Code)
 		}
 	}
-	return "known are " + strings.Join(codes, ", ") + " and the fiat currencies of ISO 4217."
+	return "the known ones are " + strings.Join(codes, ", ") + " and the fiat currencies of ISO 4217."
 }
 
 // ValidCode reports whether a text can be a currency's code: ASCII letters and digits, with the signs . _ -

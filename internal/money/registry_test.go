@@ -190,7 +190,7 @@ func TestMemoRequired(t *testing.T) {
 // A code that looks like another one is other money: whoever took the hint would pay in that.
 func TestNoCurrencyByLikeness(t *testing.T) {
 	r := NewRegistry().With(Entry{Code: "UsdtTrc20", Kind: crypto, Decimals: 6}, Entry{Code: "Eth", Kind: crypto, Decimals: 18})
-	const known = "known are Btc, Eth, UsdtErc20, UsdtTrc20, Xlr and the fiat currencies of ISO 4217."
+	const known = "the known ones are Btc, Eth, UsdtErc20, UsdtTrc20, Xlr and the fiat currencies of ISO 4217."
 	for code, want := range map[string]string{
 		"LTC": known, "Bct": known, "USDT": known, "USDC": known, "TRX": known, "tron": known, "EUX": known,
 		"USDT-TRC20": "did you mean UsdtTrc20?", "usdt_erc.20": "did you mean UsdtErc20?",
@@ -198,7 +198,7 @@ func TestNoCurrencyByLikeness(t *testing.T) {
 	} {
 		_, err := r.ParseCurrency(code)
 		wrong, ok := errors.AsType[*Error](err)
-		if want += " To add it, type: till currency set " + code; !ok || !strings.HasPrefix(wrong.Advice, want) {
+		if want += " To add " + code + ", type: till currency set " + code; !ok || !strings.HasPrefix(wrong.Advice, want) {
 			t.Errorf("%s: %v, want the advice to begin with %q", code, wrong, want)
 		}
 	}

@@ -58,7 +58,7 @@ func startControl(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) 
 	// Inside till sandbox run, a variable names it, and two runs of a script print the same.
 	kind := s.Origin("base_url").Kind
 	if kind != config.FromFlag && kind != config.FromVariable && !cmd.Flags().Changed("sandbox") {
-		s.Note("this is %s", s.ServiceName())
+		s.Note("acting on %s", s.ServiceName())
 	}
 	return s, nil
 }
