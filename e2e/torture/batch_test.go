@@ -570,6 +570,9 @@ func (b *batch) judgeRows(a *attempt, before map[string]row, asked map[string]st
 			if was == "sending" || a.claimsUnheard() && (was == "" || was == "planned" || was == "rejected") {
 				want = append(want, "unknown", "sending")
 			}
+			if b.unseen[id] { // the list showed it, and a later page of it could not be read
+				want = append(want, "unknown")
+			}
 		case "ok+c", "slow+c", "wait+c":
 			want[0] = "accepted"
 		case "400e", "422e":
