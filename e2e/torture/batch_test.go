@@ -659,15 +659,15 @@ func (b *batch) results(attempts []*attempt) {
 		return
 	}
 	lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
-	if err != nil || len(lines) != len(b.file)+1 || strings.Join(lines[0], ",") != "order_id,state,id,reason" ||
+	if err != nil || len(lines) != len(b.file)+1 || strings.Join(lines[0], ",") != "order_id,reference,note,state,id,currency,amount,address,reason" ||
 		text[len(text)-1] != '\n' {
 		b.wrong("the results file is not whole: %v\n%s", err, text)
 		return
 	}
 	for n, line := range lines[1:] {
 		o := b.stood[b.file[n].orderID]
-		if line[0] != b.file[n].orderID || line[1] == "accepted" && line[2] != o.ID ||
-			said && (strings.Replace(line[1], "sending", "unknown", 1) != o.State || line[2] != o.ID) {
+		if line[0] != b.file[n].orderID || line[3] == "accepted" && line[4] != o.ID ||
+			said && (strings.Replace(line[3], "sending", "unknown", 1) != o.State || line[4] != o.ID) {
 			b.wrong("line %d of the results file is %q, and the journal has %+v", n+2, line, o)
 		}
 	}

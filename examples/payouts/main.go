@@ -18,6 +18,7 @@ import (
 
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/sheet"
 )
 
 func main() {
@@ -66,7 +67,7 @@ func pay(ctx context.Context, file string) error {
 		}
 		defer rows.Close()
 		if _, err := sender.MakePlan(ctx,
-			payout.PlanInput{Path: file + ".plan", Input: rows, Name: file}); err != nil {
+			payout.PlanInput{Path: file + ".plan", Rows: sheet.CSV(rows, sheet.Layout{}), Name: file}); err != nil {
 			return err
 		}
 	}

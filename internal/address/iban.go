@@ -62,3 +62,15 @@ func checkIBAN(text string) error {
 	}
 	return nil
 }
+
+// Joined returns an IBAN without the blanks that people put between its groups, and any other text as it is.
+func Joined(text string) string {
+	if !strings.ContainsAny(text, " \u00a0\u202f") {
+		return text
+	}
+	joined := strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "").Replace(text)
+	if isIBANShape(joined) {
+		return joined
+	}
+	return text
+}

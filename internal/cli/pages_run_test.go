@@ -95,7 +95,7 @@ func runPage(t *testing.T, page string) {
 	lines := strings.Split(contents(t, absolute(t, page)), "\n")
 	r := reader{page: page, makefile: contents(t, absolute(t, "Makefile"))}
 	// The tests do not touch the machine's keyring.
-	r.env = docsEnv(t, "HOME="+t.TempDir(), "DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent/bus")
+	r.env = docsEnv(t, "HOME="+t.TempDir(), "DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent/bus", "EXAMPLES="+absolute(t, "examples"))
 	r.outer = startShell(t, command(t, r.env, "sh"))
 
 	fences := fencesOf(lines)

@@ -14,6 +14,7 @@ import (
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // maxFile is the largest configuration file in bytes: larger than any real one, and small enough to read at
@@ -25,6 +26,7 @@ type File struct {
 	Path       string // the path of the file
 	Current    string // the profile in use if no other is named, or empty
 	Currencies []money.Entry
+	Layouts    map[string]sheet.Layout // of the files of payments, by name
 	Profiles   map[string]Profile
 }
 

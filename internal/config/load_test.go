@@ -104,7 +104,7 @@ func TestLoadRefuses(t *testing.T) {
 		parts []string // the first is the line
 	}{
 		"unknown key": {"# c\n\nfoo: 1\n",
-			[]string{":3: ", "the key foo is not known", "current, currencies, profiles"}},
+			[]string{":3: ", "the key foo is not known", "current, currencies, layouts, profiles"}},
 		"unknown in a profile": {live("baseurl: https://x"),
 			[]string{":3: ", "profiles.live.baseurl is not known", "base_url"}},
 		"another case":          {live("Base_URL: https://x"), []string{":3: ", "not known"}},

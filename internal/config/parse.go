@@ -33,13 +33,14 @@ func parse(data []byte) (File, *yaml.Node, error) {
 }
 
 func (r *reader) file(n *yaml.Node, f *File) {
-	values := r.mapping(n, theTop, oneOf(theTop, "current", keyCurrency, "profiles"))
+	values := r.mapping(n, theTop, oneOf(theTop, "current", keyCurrency, keyLayouts, "profiles"))
 	if n := values["current"]; n != nil {
 		if f.Current = r.text(n, "current"); !ValidProfileName(f.Current) {
 			r.fail(n, "current: %q cannot be the name of a profile: write the name of one of profiles", f.Current)
 		}
 	}
 	f.Currencies = r.currencies(values[keyCurrency], keyCurrency, money.NewRegistry())
+	f.Layouts = r.layouts(values[keyLayouts])
 	profiles := r.mapping(values["profiles"], "profiles", func(key, _ string) error {
 		if err := checkProfileName(key); err != nil {
 			return fmt.Errorf("profiles: %w", err)

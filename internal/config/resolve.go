@@ -74,7 +74,7 @@ func Resolve(in Input) (Settings, error) {
 		return Settings{}, err
 	}
 	s := Settings{Profile: name, Sandbox: name == Sandbox, ConfigFile: file.Path, StateDir: in.StateDir(),
-		home: in.Home, common: file.Currencies,
+		home: in.Home, common: file.Currencies, Layouts: file.Layouts,
 		profile: file.Profiles[name], origins: map[string]Origin{"config_file": named, "profile": from},
 		values: map[string]string{}}
 

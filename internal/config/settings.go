@@ -5,6 +5,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // Settings are the settings in effect for one command.
@@ -48,9 +49,10 @@ type Settings struct {
 	Metrics         string         `mapstructure:"metrics"` // empty: none
 	OnFinish        []string       `mapstructure:"-"`       // a program and its arguments; empty: none
 
-	Approvals      int          `mapstructure:"approvals"`
-	Approvers      string       `mapstructure:"approvers"` // a path
-	ApprovalsAbove []api.Amount `mapstructure:"-"`
+	Layouts        map[string]sheet.Layout `mapstructure:"-"` // of the files of payments, by name
+	Approvals      int                     `mapstructure:"approvals"`
+	Approvers      string                  `mapstructure:"approvers"` // a path
+	ApprovalsAbove []api.Amount            `mapstructure:"-"`
 
 	Limits   money.Limits   `mapstructure:"-"`
 	Registry money.Registry `mapstructure:"-"`

@@ -127,6 +127,7 @@ const (
 	keyUnlimited = "unlimited"
 	keyAbove     = "approvals_above"
 	keyCurrency  = "currencies"
+	keyLayouts   = "layouts"
 	keyFormat    = "address_format" // of a currency
 )
 

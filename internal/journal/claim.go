@@ -13,10 +13,10 @@ import (
 type Claim struct {
 	OrderID string
 	order.Content
-	Callback string
-	Note     string // kept, and never sent
-	Key      string // fingerprint
-	Decimals int64  // decimals of the amount as it is shown today; negative: unknown
+	Callback        string
+	Note, Reference string // kept, and never sent
+	Key             string // fingerprint
+	Decimals        int64  // decimals of the amount as it is shown today; negative: unknown
 	// AllowDuplicate lets the same content be sent under several order ids while one of them is unknown.
 	AllowDuplicate bool
 	// Window is how long an order that was accepted or is under way keeps another one with the same content

@@ -59,7 +59,7 @@ func (t *tx) happen(old Record, e event) (Record, error) {
 }
 
 // changeableColumns are those that an event can change, apart from the content.
-var changeableColumns = [...]string{"state", "run", "callback", "note", "withdrawal", "shown", "sent", "code", "reason", "user_name", "host",
+var changeableColumns = [...]string{"state", "run", "callback", "note", "reference", "withdrawal", "shown", "sent", "code", "reason", "user_name", "host",
 	"fingerprint", "decided", "decided_at", "decided_user", "decided_host", "decided_why"}
 
 // changeable returns what these columns have for an order.
@@ -68,6 +68,6 @@ func changeable(r Record) [len(changeableColumns)]any {
 	if r.Resolved != nil {
 		d = *r.Resolved
 	}
-	return [...]any{string(r.State), r.Run, r.Callback, r.Note, storable(r.ID), storable(r.Shown), stamp(r.Sent), r.Code, r.Reason, r.User, r.Host,
+	return [...]any{string(r.State), r.Run, r.Callback, r.Note, r.Reference, storable(r.ID), storable(r.Shown), stamp(r.Sent), r.Code, r.Reason, r.User, r.Host,
 		r.Key, d.As, stamp(d.At), d.User, d.Host, d.Reason}
 }

@@ -15,7 +15,7 @@ import (
 	"example.com/till/pkg/payout/order"
 )
 
-const orderColumns = `orders.id, account, order_id, run, state, orders.currency, orders.unit, orders.minor, orders.address, orders.memo, orders.callback, orders.note, withdrawal, shown, version, sent,
+const orderColumns = `orders.id, account, order_id, run, state, orders.currency, orders.unit, orders.minor, orders.address, orders.memo, orders.callback, orders.note, orders.reference, withdrawal, shown, version, sent,
 	code, reason, user_name, host, fingerprint, decided, decided_at, decided_user, decided_host, decided_why, created, changed, number, sender, began, ended, outcome, decimals, attempts.demand, consent, boot, since_boot, skew`
 
 // withAttempts adds the attempts of orders. There is one row for each attempt, and one row with nulls for an
@@ -28,7 +28,7 @@ func scanOrder(rows *sql.Rows) (o Record, err error) {
 	var a order.Attempt
 	var from origin
 	err = rows.Scan(slices.Concat([]any{&o.row, &o.account, &o.OrderID, &o.Run, &o.State}, contentColumns(&o.Content),
-		[]any{&o.Callback, &o.Note, &o.ID, &o.Shown, &o.version, stamped(&o.Sent), &o.Code, &o.Reason, &o.User, &o.Host, &o.Key,
+		[]any{&o.Callback, &o.Note, &o.Reference, &o.ID, &o.Shown, &o.version, stamped(&o.Sent), &o.Code, &o.Reason, &o.User, &o.Host, &o.Key,
 			&d.As, stamped(&d.At), &d.User, &d.Host, &d.Reason, stamped(&o.Created), stamped(&o.Changed),
 			orZero(&a.Number), orZero(&from.sender), stamped(&a.Began), stamped(&a.Ended), orZero(&a.Outcome), orZero(&a.Decimals),
 			orZero(&a.Demand), orZero(&a.Consent), orZero(&from.boot), orZero(&from.since), orZero(&from.skew)})...)
@@ -232,10 +232,10 @@ func ordersWhere(condition string) string {
 func (t *tx) insert(account int64, made order.Order) (Record, error) {
 	o := Record{Order: made, account: account}
 	o.User, o.Host, o.Created, o.Changed, o.Attempts = t.j.options.User, t.j.options.Host, t.at, t.at, []order.Attempt{}
-	err := t.row(`INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed, content, payee)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15, ?16) ON CONFLICT (account, order_id) DO NOTHING RETURNING id, version`,
+	err := t.row(`INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed, content, payee, reference)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15, ?16, ?17) ON CONFLICT (account, order_id) DO NOTHING RETURNING id, version`,
 		account, o.OrderID, o.Run, string(o.State), order.UnitText(o.Currency), order.UnitText(o.Amount.Unit()), o.Amount.Minor, o.Address, o.Memo, o.Callback, o.Note, o.User,
-		o.Host, t.now, o.Content.Key().String(), payee(o.Address)).Scan(&o.row, &o.version)
+		o.Host, t.now, o.Content.Key().String(), payee(o.Address), o.Reference).Scan(&o.row, &o.version)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -297,6 +297,9 @@ func queryFor(f order.Filter) (query string, args []any) {
 	}
 	if f.OrderID != "" {
 		add("order_id = ?", f.OrderID)
+	}
+	if f.Reference != "" {
+		add("orders.reference = ?", f.Reference)
 	}
 	return `SELECT ` + orderColumns + ` FROM ` + from + ` ` + withAttempts + ` WHERE ` + strings.Join(where, " AND ") +
 		` ORDER BY ` + by + `, number`, args

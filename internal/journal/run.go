@@ -38,8 +38,9 @@ type Run struct {
 type Row struct {
 	OrderID string
 	order.Content
-	Callback string
-	Note     string
+	Callback  string
+	Note      string
+	Reference string
 }
 
 // BeginRun records a run and all its rows, or nothing, and returns the run. If the run has begun before,
@@ -237,8 +238,8 @@ func (t *tx) recordPiece(account int64, run *Run, rows []Row, place int) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(`INSERT INTO run_rows (run_id, place, order_row, currency, unit, minor, address, memo, callback, note) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
-			run.id, place+i, row, order.UnitText(r.Currency), order.UnitText(r.Amount.Unit()), r.Amount.Minor, r.Address, r.Memo, r.Callback, r.Note); err != nil {
+		if _, err := t.exec(`INSERT INTO run_rows (run_id, place, order_row, currency, unit, minor, address, memo, callback, note, reference) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+			run.id, place+i, row, order.UnitText(r.Currency), order.UnitText(r.Amount.Unit()), r.Amount.Minor, r.Address, r.Memo, r.Callback, r.Note, r.Reference); err != nil {
 			return err
 		}
 	}
@@ -253,7 +254,7 @@ func (t *tx) recordPiece(account int64, run *Run, rows []Row, place int) error {
 // to send.
 func (t *tx) plan(account int64, run *Run, r Row) (row int64, err error) {
 	made, err := t.insert(account, order.Order{OrderID: r.OrderID, State: order.Planned, Content: r.Content, Callback: r.Callback,
-		Note: r.Note, Run: run.Name})
+		Note: r.Note, Reference: r.Reference, Run: run.Name})
 	if err != nil || made.row != 0 {
 		return made.row, err
 	}
@@ -376,9 +377,9 @@ func (l *Ledger) Runs(ctx context.Context) ([]Run, error) {
 // RunRows yields the rows of a run as they were recorded when it began, in the order of the plan.
 func (l *Ledger) RunRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
 	scan := func(rows *sql.Rows) (r Row, err error) {
-		err = rows.Scan(slices.Concat([]any{&r.OrderID}, contentColumns(&r.Content), []any{&r.Callback, &r.Note})...)
+		err = rows.Scan(slices.Concat([]any{&r.OrderID}, contentColumns(&r.Content), []any{&r.Callback, &r.Note, &r.Reference})...)
 		return r, err
 	}
-	return each(l.j.read(ctx), scan, `SELECT order_id, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, run_rows.note
+	return each(l.j.read(ctx), scan, `SELECT order_id, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, run_rows.note, run_rows.reference
 		FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE run_id = ?1 ORDER BY place`, run.id)
 }

@@ -251,6 +251,9 @@ ALTER TABLE accounts ADD COLUMN agreed TEXT NOT NULL DEFAULT '';
 ALTER TABLE attempts ADD COLUMN boot TEXT NOT NULL DEFAULT '';
 ALTER TABLE attempts ADD COLUMN since_boot BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE attempts ADD COLUMN skew TEXT NOT NULL DEFAULT ''
+`, `
+ALTER TABLE orders ADD COLUMN reference TEXT NOT NULL DEFAULT '';
+ALTER TABLE run_rows ADD COLUMN reference TEXT NOT NULL DEFAULT ''
 `}
 	for i, step := range steps {
 		steps[i] = shared.Replace(step)

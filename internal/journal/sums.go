@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"iter"
+	"slices"
 	"time"
 
 	"example.com/till/pkg/api"
@@ -40,18 +41,20 @@ func scanSum(rows *sql.Rows) (s Sum, err error) {
 }
 
 // Results returns the orders of a run in the order of its plan. Each has only its order id, state, id and
-// reason. It stops after an error. An order whose outcome this process could not record is unknown: the next
+// reason, and the content, note and reference of its row. It stops after an error. An order whose outcome this process could not record is unknown: the next
 // process makes it so.
 func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[order.Order, error] {
 	scan := func(rows *sql.Rows) (o order.Order, err error) {
 		var sender int64
-		err = rows.Scan(&o.OrderID, &o.State, &o.ID, &o.Reason, &sender)
+		err = rows.Scan(slices.Concat([]any{&o.OrderID, &o.State, &o.ID, &o.Reason, &sender}, contentColumns(&o.Content),
+			[]any{&o.Note, &o.Reference})...)
 		o.ID = restored(o.ID)
 		if o.State == order.Sending && sender == l.j.sender {
 			o.State = order.Unknown
 		}
 		return o, err
 	}
-	return eachOf(ctx, l, scan, `SELECT order_id, state, withdrawal, reason, COALESCE((SELECT max(sender) FROM attempts WHERE attempts.order_row = orders.id AND outcome = ''), 0)
+	return eachOf(ctx, l, scan, `SELECT order_id, state, withdrawal, reason, COALESCE((SELECT max(sender) FROM attempts WHERE attempts.order_row = orders.id AND outcome = ''), 0),
+		run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.note, run_rows.reference
 		FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE `+ofRun+` ORDER BY place`, run)
 }

@@ -129,7 +129,8 @@ func (e claimed) changes(o Record) (Record, error) {
 	case !same && (e.SameContent || o.InDoubt()): // what may have been taken is sent again with the same content, or not at all
 		return o, &Error{Kind: Exists, Order: o}
 	}
-	o.State, o.Content, o.Callback, o.Note, o.Key, o.Run = order.Sending, e.Content, e.Callback, e.Note, e.Key, e.Run
+	o.State, o.Content, o.Callback, o.Note, o.Reference = order.Sending, e.Content, e.Callback, e.Note, e.Reference
+	o.Key, o.Run = e.Key, e.Run
 	o.User, o.Host, o.Sent, o.Code, o.Reason = e.by.User, e.by.Host, e.at, 0, ""
 	a := order.Attempt{Number: o.Last().Number + 1, Began: e.at, Decimals: e.Decimals, Demand: e.Demand, Consent: e.Consent}
 	from := origin{sender: e.sender, boot: e.moment.boot, since: e.moment.since}

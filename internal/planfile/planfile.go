@@ -9,6 +9,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/sheet"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -23,15 +24,16 @@ type File struct {
 
 // Head is the part before the rows.
 type Head struct {
-	Account  string       `json:"account"`
-	BaseURL  string       `json:"base_url"`
-	Made     time.Time    `json:"made"`
-	Expires  time.Time    `json:"expires"`
-	Batch    string       `json:"batch,omitzero"`
-	Since    string       `json:"since,omitzero"`
-	Limits   money.Limits `json:"limits"`
-	Totals   []Total      `json:"totals"`
-	Warnings []string     `json:"warnings"`
+	Account  string        `json:"account"`
+	BaseURL  string        `json:"base_url"`
+	Made     time.Time     `json:"made"`
+	Expires  time.Time     `json:"expires"`
+	Batch    string        `json:"batch,omitzero"`
+	Since    string        `json:"since,omitzero"`
+	Layout   *sheet.Layout `json:"layout,omitzero"` // how the file of the rows was read, if it was no plain one
+	Limits   money.Limits  `json:"limits"`
+	Totals   []Total       `json:"totals"`
+	Warnings []string      `json:"warnings"`
 }
 
 // Total is the sum of the rows of one unit.
@@ -43,14 +45,16 @@ type Total struct {
 
 // Row is a row in the form that a plan has.
 type Row struct {
-	OrderID  string       `json:"order_id" schema:"order-id"`
-	Currency api.Currency `json:"currency"`
-	Amount   api.Amount   `json:"amount"`
-	Pays     string       `json:"pays"` // the amount for the reader
-	Address  string       `json:"address"`
-	Memo     string       `json:"memo,omitzero"`
-	Callback string       `json:"callback,omitzero"`
-	Note     string       `json:"note,omitzero"`
+	OrderID   string       `json:"order_id" schema:"order-id"`
+	Currency  api.Currency `json:"currency"`
+	Amount    api.Amount   `json:"amount"`
+	Pays      string       `json:"pays"` // the amount for the reader
+	Address   string       `json:"address"`
+	Memo      string       `json:"memo,omitzero"`
+	Callback  string       `json:"callback,omitzero"`
+	Note      string       `json:"note,omitzero"`
+	Reference string       `json:"reference,omitzero"`
+	Line      int          `json:"line,omitzero"` // of the file that the plan was made of
 }
 
 // Append appends a row in the same form as json.Marshal writes it. It is much faster, and a plan has many
@@ -72,10 +76,13 @@ func (r Row) Append(b []byte) ([]byte, error) {
 	text(`}},"pays":`, r.Pays)
 	text(`,"address":`, r.Address)
 	for _, member := range [...]struct{ name, value string }{{`,"memo":`, r.Memo}, {`,"callback":`, r.Callback},
-		{`,"note":`, r.Note}} {
+		{`,"note":`, r.Note}, {`,"reference":`, r.Reference}} {
 		if member.value != "" {
 			text(member.name, member.value)
 		}
+	}
+	if r.Line != 0 {
+		b = strconv.AppendInt(append(b, `,"line":`...), int64(r.Line), 10)
 	}
 	return append(b, '}'), err
 }
@@ -87,7 +94,7 @@ const BeforeRows = `  "rows": [`
 func (h Head) Append(b []byte) ([]byte, error) {
 	var err error
 	value := func(before string, v any) {
-		text, e := json.Marshal(v)
+		text, e := json.Marshal(v, json.Deterministic(true)) // a layout has a map
 		b, err = append(append(b, before...), text...), cmp.Or(err, e)
 	}
 	member := func(name string, v any) {
@@ -116,6 +123,9 @@ func (h Head) Append(b []byte) ([]byte, error) {
 	}
 	if h.Since != "" {
 		member("since", h.Since)
+	}
+	if h.Layout != nil {
+		member("layout", h.Layout)
 	}
 	member("limits", h.Limits)
 	list("totals", len(h.Totals), func(i int) any { return h.Totals[i] })

@@ -73,10 +73,10 @@ func (r *record) number(c Cell, decimals int) {
 func (r *record) cell(c Cell, amount bool) {
 	switch c.kind {
 	case kindText:
-		r.add(csvText(c.text))
+		r.add(CSVText(c.text))
 	case kindLabel:
 		_, label := c.label()
-		r.add(csvText(label))
+		r.add(CSVText(label))
 	case kindOwn:
 		r.add(c.text)
 	case kindInt:
@@ -92,7 +92,7 @@ func (r *record) cell(c Cell, amount bool) {
 			r.add("")
 		}
 		r.number(c, 0)
-		r.add(csvText(c.text))
+		r.add(CSVText(c.text))
 		return
 	case kindPercent:
 		r.number(c, 1)
@@ -101,13 +101,13 @@ func (r *record) cell(c Cell, amount bool) {
 		for i, s := range c.steps {
 			steps[i] = s.String()
 		}
-		r.add(csvText(strings.Join(steps, "; ")))
+		r.add(CSVText(strings.Join(steps, "; ")))
 	case kindJSON:
 		// JSON begins with no sign except that of a number, so no spreadsheet runs it.
 		if text := c.short(); json.Valid([]byte(c.text)) {
 			r.add(text)
 		} else {
-			r.add(csvText(text))
+			r.add(CSVText(text))
 		}
 	default:
 		r.add(c.short())
@@ -134,8 +134,8 @@ func (r *record) write() error {
 	return err
 }
 
-// csvText returns text from elsewhere in a form that a spreadsheet shows and never runs.
-func csvText(s string) string {
+// CSVText returns text from elsewhere in a form that a spreadsheet shows and never runs.
+func CSVText(s string) string {
 	if s == "" {
 		return s
 	}

@@ -85,7 +85,7 @@ func FuzzSafe(f *testing.F) {
 				t.Errorf("%q was shown as %q", text, shown)
 			}
 		}
-		for _, cell := range []string{csvText(s), safeCSV(s)} {
+		for _, cell := range []string{CSVText(s), safeCSV(s)} {
 			if !utf8.ValidString(cell) || strings.ContainsFunc(cell,
 				func(r rune) bool { return unicode.Is(unicode.Cc, r) && r != '\t' && r != '\n' }) {
 				t.Errorf("CSV has %q of %q", cell, s)

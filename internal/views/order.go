@@ -12,26 +12,27 @@ import (
 
 // OrderLine is an order of the journal as JSON.
 type OrderLine struct {
-	OrderID  string          `json:"order_id" schema:"order-id"`
-	State    payout.State    `json:"state"`
-	ID       string          `json:"id"`
-	Currency api.Currency    `json:"currency"`
-	Amount   api.Amount      `json:"amount"`
-	Address  string          `json:"address"`
-	Memo     string          `json:"memo"`
-	Callback string          `json:"callback"`
-	Note     string          `json:"note"`
-	Run      string          `json:"run"`
-	Created  string          `json:"created" schema:"moment"`
-	Sent     string          `json:"sent" schema:"moment"`
-	Changed  string          `json:"changed" schema:"moment"`
-	User     string          `json:"user"`
-	Host     string          `json:"host"`
-	Key      string          `json:"key"`
-	Code     int64           `json:"code"`
-	Reason   string          `json:"reason"`
-	Resolved *ResolutionLine `json:"resolved"`
-	Approval *ApprovalLine   `json:"approval,omitempty"` // only if its last attempt had to be approved
+	OrderID   string          `json:"order_id" schema:"order-id"`
+	State     payout.State    `json:"state"`
+	ID        string          `json:"id"`
+	Currency  api.Currency    `json:"currency"`
+	Amount    api.Amount      `json:"amount"`
+	Address   string          `json:"address"`
+	Memo      string          `json:"memo"`
+	Callback  string          `json:"callback"`
+	Note      string          `json:"note"`
+	Reference string          `json:"reference"`
+	Run       string          `json:"run"`
+	Created   string          `json:"created" schema:"moment"`
+	Sent      string          `json:"sent" schema:"moment"`
+	Changed   string          `json:"changed" schema:"moment"`
+	User      string          `json:"user"`
+	Host      string          `json:"host"`
+	Key       string          `json:"key"`
+	Code      int64           `json:"code"`
+	Reason    string          `json:"reason"`
+	Resolved  *ResolutionLine `json:"resolved"`
+	Approval  *ApprovalLine   `json:"approval,omitempty"` // only if its last attempt had to be approved
 }
 
 // HistoryLine is an order with its full history as JSON.
@@ -101,7 +102,7 @@ func NewOrderLine(o payout.Order) OrderLine {
 	line := OrderLine{
 		OrderID: o.OrderID, State: o.State, ID: o.ID, Currency: o.Currency, Amount: o.Amount, Address: o.Address,
 		Memo:     o.Memo,
-		Callback: o.Callback, Note: o.Note, Run: o.Run, Created: Moment(o.Created), Sent: Moment(o.Sent),
+		Callback: o.Callback, Note: o.Note, Reference: o.Reference, Run: o.Run, Created: Moment(o.Created), Sent: Moment(o.Sent),
 		Changed: Moment(o.Changed),
 		User:    o.User, Host: o.Host, Key: o.Key, Code: o.Code, Reason: o.Reason,
 	}
@@ -156,6 +157,8 @@ func Orders(m money.Registry) render.View[payout.Order] {
 				Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(resolution(o)) }},
 			{Name: "note", About: "your note in the payout file",
 				Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Note) }},
+			{Name: "reference", About: "your reference in the payout file",
+				Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Reference) }},
 			{Name: "callback", About: "URL to which the service sends its response", Extra: true, Detail: true,
 				Cell: func(o row) render.Cell { return render.Own(o.Callback) }},
 			{Name: "created", About: "when the journal recorded it", Extra: true, Detail: true,

@@ -189,11 +189,11 @@ func TestMakeComparesAddressesInAnySpelling(t *testing.T) {
 // TestAppendLine checks that a line of a plan is what encoding/json's successor writes, because OpenPlan
 // compares it byte by byte.
 func TestAppendLine(t *testing.T) {
-	odd := PlanRow{api.CreateWithdrawal{
+	odd := PlanRow{CreateWithdrawal: api.CreateWithdrawal{
 		Currency: testBtc, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 1<<63 - 1},
 		Address: "<a&b>\"\\\u2028\u00e9\U0001F600", Memo: "\t\x7f", Callback: "https://x.example/?a=1&b=2",
 		ExternalOrderID: "1",
-	}, "\u0001 \ufeff"}
+	}, Note: "\u0001 \ufeff", Reference: "<&>", Line: 7}
 	bare := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge,
 		Amount: api.Amount{Kind: api.Crypto, Code: "Doge", Minor: -7}, Address: "a"}}
 	for _, r := range append(testRows(), odd, bare) {

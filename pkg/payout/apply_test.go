@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -1037,7 +1038,8 @@ func TestUnknownBeatsWhatStoppedTheRun(t *testing.T) {
 			calls := 0
 			d.s.onCreate = func(map[string]any) (int, string, bool) {
 				if calls++; calls == 1 {
-					for sending() < 2 { // until the other one is under way too
+					for d.s.arrived.Load() < 2 { // until the other one is under way too
+						runtime.Gosched()
 					}
 					return closedKey()
 				}

@@ -8,6 +8,7 @@ import (
 
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // Kind says what an Error means for what to do next. It is an error itself, for errors.Is.
@@ -92,24 +93,7 @@ type Error struct {
 }
 
 // A Detail is an error or a warning at one place of a file.
-type Detail struct {
-	Line    int    `json:"line,omitempty"`  // from 1; 0: no line
-	Field   string `json:"field,omitempty"` // the column; empty: the whole line
-	Message string `json:"message"`
-	OrderID string `json:"-"` // of a row that is valid, and warned about; empty: it is about none or several
-}
-
-// String formats the detail as a line of text.
-func (d Detail) String() string {
-	text := d.Message
-	if d.Field != "" {
-		text = d.Field + ": " + text
-	}
-	if d.Line > 0 {
-		text = fmt.Sprintf("line %d: %s", d.Line, text)
-	}
-	return text
-}
+type Detail = sheet.Detail
 
 func (e *Error) Error() string { return e.Msg }
 func (e *Error) Unwrap() error { return e.Err }

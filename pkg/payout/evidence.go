@@ -14,6 +14,7 @@ import (
 	"example.com/till/internal/address"
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // A record has the few fields that are kept of a withdrawal on the list. Keeping the api.Withdrawal would
@@ -41,7 +42,7 @@ func recordOf(w api.Withdrawal) record {
 		address: w.Address.Text, memo: memoOf(w), status: w.Current, merchant: w.MerchantID,
 	}
 	if len(w.Statuses) > 0 {
-		r.dated = shortenText(w.Statuses[0].At)
+		r.dated = sheet.Shorten(w.Statuses[0].At)
 	}
 	return r
 }

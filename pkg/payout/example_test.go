@@ -12,6 +12,7 @@ import (
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // A T replaces the *testing.T that an example does not have.
@@ -141,7 +142,7 @@ func ExampleSender_Apply() {
 		panic(err)
 	}
 	made, err := sender.MakePlan(ctx, payout.PlanInput{
-		Path: filepath.Join(dir, "staff.plan"), Input: strings.NewReader(rows), Name: "staff.csv", Currencies: currencies,
+		Path: filepath.Join(dir, "staff.plan"), Rows: sheet.CSV(strings.NewReader(rows), sheet.Layout{}), Name: "staff.csv", Currencies: currencies,
 	})
 	if err != nil {
 		panic(err)
@@ -182,8 +183,8 @@ func ExampleSender_WaitRun() {
 	}
 	made, err := sender.MakePlan(ctx, payout.PlanInput{
 		Path: filepath.Join(dir, "staff.plan"), Name: "staff.csv",
-		Input: strings.NewReader("order_id,currency,amount_minor,address\n1,Btc,1500000," +
-			"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq\n"),
+		Rows: sheet.CSV(strings.NewReader("order_id,currency,amount_minor,address\n1,Btc,1500000,"+
+			"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq\n"), sheet.Layout{}),
 	})
 	if err != nil {
 		panic(err)

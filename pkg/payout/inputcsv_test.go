@@ -35,7 +35,7 @@ func TestCSVDelimiter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(t)
-			p.Delimiter = c.delimiter
+			p.Layout.Delimiter = c.delimiter
 			if c.between == "\t" { // no note may contain it
 				c.lines[len(c.lines)-2] = strings.Replace(c.lines[len(c.lines)-2], "x\ty", "x", 1)
 			}
@@ -78,8 +78,8 @@ func TestCSVWrongDelimiter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(t)
-			p.Delimiter, p.Input = c.delimiter, strings.NewReader(c.text)
-			_, err := p.desk.MakePlan(context.Background(), p.PlanInput)
+			p.Layout.Delimiter, p.Input = c.delimiter, strings.NewReader(c.text)
+			_, err := p.desk.MakePlan(context.Background(), p.input())
 			if got := detailsOf(err); len(got) != 1 || !strings.HasPrefix(got[0], c.says) ||
 				c.says[len(c.says)-1] != ' ' && got[0] != c.says {
 				t.Errorf("%q, %v", got, err)
@@ -130,25 +130,26 @@ func TestInputInAnotherEncoding(t *testing.T) {
 		text, says string
 	}{
 		"a name in Latin 1": {false, header + ",note\n1,Btc,x,a,\n2,Btc,1,b,Zo\xeb\n3,Btc,1,c,Zo\xeb\n",
-			"line 3: byte 13 (0xeb) is not UTF-8: save the file as UTF-8"},
+			"line 3: byte 13 (0xeb) is not UTF-8: save the file as UTF-8, or say --encoding windows-1252"},
 		"the header": {false, "order_id,w\xe4hrung\n",
-			"line 1: byte 11 (0xe4) is not UTF-8: save the file as UTF-8"},
+			"line 1: byte 11 (0xe4) is not UTF-8: save the file as UTF-8, or say --encoding windows-1252"},
 		"behind a mark": {false, "\ufefforder_id,w\xe4hrung\n",
-			"line 1: byte 14 (0xe4) is not UTF-8: save the file as UTF-8"},
+			"line 1: byte 14 (0xe4) is not UTF-8: save the file as UTF-8, or say --encoding windows-1252"},
 		"behind a character": {false, header + ",note\n1,Btc,1,a,é\xff\n",
-			"line 2: byte 13 (0xff) is not UTF-8: save the file as UTF-8"},
+			"line 2: byte 13 (0xff) is not UTF-8: save the file as UTF-8, or say --encoding windows-1252"},
 		"a character that is cut": {false, header + ",note\n1,Btc,1,a,\xc3",
-			"line 2: byte 11 (0xc3) is not UTF-8: save the file as UTF-8"},
+			"line 2: byte 11 (0xc3) is not UTF-8: save the file as UTF-8, or say --encoding windows-1252"},
 		"a row without content": {false, header + "\n,,\xa0,\n",
-			"line 2: byte 3 (0xa0) is not UTF-8: save the file as UTF-8"},
+			"line 2: byte 3 (0xa0) is not UTF-8: save the file as UTF-8, or say --encoding windows-1252"},
 		"JSON lines": {true, `{"order_id":"x"}` + "\n" + `{"order_id":"` + "\xe4" + `"}` + "\n\xff\n",
 			"line 2: byte 14 (0xe4) is not UTF-8: save the file as UTF-8"},
-		"UTF-16": {false, "\xff\xfeo\x00r\x00\n\x00\xff\n", "line 1: the file is UTF-16: save it as UTF-8"},
+		"UTF-16": {false, "\xff\xfeo\x00r\x00\x00\xd8\n\x00",
+			"line 1: it has characters that are none in UTF-16: say another --encoding, or save the file as UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(t)
 			p.JSONLines, p.Input = c.jsonLines, bytes.NewReader([]byte(c.text))
-			_, err := p.desk.MakePlan(context.Background(), p.PlanInput)
+			_, err := p.desk.MakePlan(context.Background(), p.input())
 			if got := detailsOf(err); len(got) != 1 || got[0] != c.says || ruleOf(err) != fmt.Sprint("kind ", Invalid) {
 				t.Errorf("%q, %v", got, err)
 			}

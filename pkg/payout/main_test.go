@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,6 +40,7 @@ type service struct {
 	made   int
 	bodies []map[string]any // of all creates that arrived
 
+	arrived              atomic.Int32 // creates, also those that wait for an earlier one
 	creates, gets, lists int
 	from                 []string // the filters of the first pages
 
@@ -66,6 +68,9 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
+	}
+	if strings.HasSuffix(r.URL.Path, "/create") {
+		s.arrived.Add(1)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,31 +1,31 @@
 package payout
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // PlanInput is the input of MakePlan.
 type PlanInput struct {
-	Path       string     // of the plan
-	Input      io.Reader  // the rows
-	Name       string     // of the input, for messages
-	JSONLines  bool       // the rows are JSON lines, and not CSV
-	Delimiter  string     // field separator of CSV: ",", ";" or a tab; empty: guessed from the header
-	Currencies []Currency // see Options.Currencies
+	Path       string       // of the plan
+	Rows       sheet.Rows   // of the input: sheet.CSV, sheet.JSONLines or a function of your own
+	Name       string       // of the input, for messages
+	Layout     sheet.Layout // with which the rows are read, to be recorded
+	Currencies []Currency   // see Options.Currencies
 	Limits     Limits
 	Now        time.Time     // zero: the current time
 	Expires    time.Duration // how long after Now its run can begin; 0: 72 hours
@@ -44,6 +44,7 @@ type Made struct {
 	Count  int      // how many rows it has
 	Known  Tally    // of those of its orders that the journal has; Before counts the accepted ones
 	Warned []Detail // the warnings
+	Below  []int    // the lines below the table of the input, which were not read
 }
 
 // maxDetails is the most errors that are reported for a file. maxWarnings is the most warnings of one kind.
@@ -99,8 +100,8 @@ type inputRow struct {
 	id    int64 // its order id; 0: it has none yet
 	minor int64
 	key   order.Key // of its content
-	texts string    // its address, memo, callback and note, one after the other
-	ends  [3]uint16 // of all but the last; a line is shorter than this can count
+	texts string    // its address, memo, callback, note and reference, one after the other
+	ends  [4]uint16 // of all but the last; a line is shorter than this can count
 	line  uint32
 	coin  uint32 // index of maker.coins
 }
@@ -117,8 +118,8 @@ type coin struct {
 // returns what it has found so far, including the warnings.
 func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err error) {
 	defer toError(&err)
-	if m.Input == nil {
-		return made, failed(Invalid, "MakePlan: the input is nil").hint("open the file of the rows")
+	if m.Rows == nil {
+		return made, failed(Invalid, "MakePlan: there are no Rows").hint("read them from a file with package sheet")
 	}
 	if err := m.CheckBatch(); m.Batch != "" && err != nil {
 		return made, failed(Invalid, "MakePlan: %v", err)
@@ -126,11 +127,14 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 	if m.Now.IsZero() {
 		m.Now = time.Now()
 	}
-	m.Input = stopped{ctx, m.Input}
 	known := registryOf(m.Currencies)
 	mk := &maker{PlanInput: m, ledger: l.ledger, ctx: ctx, tally: money.Limits(m.Limits).Tally(known), money: known, made: Made{Known: newTally()}}
 	mk.made.Plan = &Plan{Path: m.Path, Account: l.Account(), Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch,
 		Limits: m.Limits, decimals: decimals{}}
+	m.Layout.NoOrderIDs = false // the batch says it
+	if !reflect.ValueOf(m.Layout).IsZero() {
+		mk.made.Plan.Layout = &m.Layout
+	}
 	mk.made.Plan.Expires = mk.made.Plan.Made.Add(cmp.Or(m.Expires, defaultExpires))
 	if err := checkPlace(m.Path); err != nil {
 		return made, err
@@ -147,47 +151,15 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 	return mk.made, nil
 }
 
-// stopped is an input that ends when the context does. Otherwise a line without an end could block forever.
-type stopped struct {
-	ctx context.Context
-	in  io.Reader
-}
-
-func (s stopped) Read(p []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return s.in.Read(p)
-}
-
 // rowsAtOnce is how many rows are parsed at once.
 const rowsAtOnce = 1024
 
 // read reads the input to its end.
 func (m *maker) read() error {
-	text := &textLines{in: bufio.NewReaderSize(m.Input, maxRecord)}
-	// next returns a row. A row that is not well-formed has details and no cells. The error is io.EOF at the end
-	// of the input, and another error if the input cannot be read further.
-	next := (&csvRows{text: text, delimiter: m.Delimiter, derives: m.Batch != ""}).next
-	if m.JSONLines {
-		next = (&jsonRows{text: text}).next
-	}
-	p := parser{m.money, m.Batch != "", !m.JSONLines}
+	p := parser{m.money, m.Batch != ""}
 	group := make([]parsedRow, 0, rowsAtOnce)
 	var parts [][]inputRow // appending to one slice would copy it many times
-	var end error          // of the input
-	var why []Detail
-	for end == nil {
-		group = group[:0]
-		for len(group) < cap(group) && end == nil {
-			var r parsedRow
-			if r.cells, r.wrong, end = next(); end == nil {
-				r.line = text.line
-				group = append(group, r)
-			} else {
-				why = r.wrong
-			}
-		}
+	parse := func() {
 		p.parseAll(group)
 		part := make([]inputRow, 0, len(group))
 		for i := range group {
@@ -195,18 +167,37 @@ func (m *maker) read() error {
 				part = append(part, row)
 			}
 		}
-		parts = append(parts, part)
+		parts, group = append(parts, part), group[:0]
 	}
+	var end error // of the input
+	var why []Detail
+	for r, err := range m.Rows {
+		if m.ctx.Err() != nil {
+			break
+		}
+		if end = err; err != nil {
+			why = r.Wrong
+			break
+		}
+		if r.Below {
+			m.made.Below = append(m.made.Below, r.Line)
+			continue
+		}
+		if group = append(group, parsedRow{cells: r.Cells, line: r.Line, wrong: r.Wrong}); len(group) == cap(group) {
+			parse()
+		}
+	}
+	parse()
 	m.rows = slices.Concat(parts...)
 	if err := m.ctx.Err(); err != nil { // it may be why the input ended
 		return err
 	}
 	switch end {
-	case errEncoding: // it may cause the other errors
+	case sheet.ErrEncoding: // it may cause the other errors
 		return (&details{list: why}).
 			err(Error{Kind: Invalid, Msg: m.Name + " cannot be read as text, and nothing is planned",
-				Hint: NewHint("save it as UTF-8, and plan it again")})
-	case errInput, io.EOF:
+				Hint: NewHint("save it as UTF-8 or say its --encoding, and plan it again")})
+	case sheet.ErrInput, nil:
 		m.wrong.add(why...)
 	default:
 		return m.invalid(fmt.Sprintf("cannot be read: %s", cause(end)), "", end)
@@ -257,12 +248,12 @@ func (m *maker) checked(r *parsedRow) inputRow {
 		if limit.Rule == money.RuleAllowList {
 			field = "address"
 		}
-		m.exceeds(limit, wrongf(r.line, field, "%s", shortened(limit))...)
+		m.exceeds(limit, sheet.Wrongf(r.line, field, "%s", shortened(limit))...)
 	}
 	m.made.Plan.count(m.money, r.row)
 	row.minor, row.key = r.row.Amount.Minor, r.key
 	row.coin = m.coinOf(&r.row)
-	row.pack(r.row.Address, r.row.Memo, r.row.Callback, r.row.Note)
+	row.pack(r.row.Address, r.row.Memo, r.row.Callback, r.row.Note, r.row.Reference)
 	return row
 }
 
@@ -277,13 +268,12 @@ func (m *maker) coinOf(r *PlanRow) uint32 {
 	return uint32(i)
 }
 
-func (r *inputRow) pack(address, memo, callback, note string) {
-	r.texts = address + memo + callback + note
-	for i, text := range []string{address, memo, callback} {
-		r.ends[i] = uint16(len(text))
-		if i > 0 {
-			r.ends[i] += r.ends[i-1]
-		}
+func (r *inputRow) pack(texts ...string) {
+	r.texts = strings.Join(texts, "")
+	end := 0
+	for i := range r.ends {
+		end += len(texts[i])
+		r.ends[i] = uint16(end)
 	}
 }
 
@@ -297,7 +287,7 @@ func (m *maker) planRow(r *inputRow) PlanRow {
 	if r.id != 0 {
 		row.ExternalOrderID = formatID(r.id)
 	}
-	return PlanRow{row, r.texts[r.ends[2]:]}
+	return PlanRow{CreateWithdrawal: row, Note: r.texts[r.ends[2]:r.ends[3]], Reference: r.texts[r.ends[3]:], Line: int(r.line)}
 }
 
 func (m *maker) planRows() iter.Seq[PlanRow] {
@@ -323,7 +313,7 @@ func (m *maker) doubled() (wrong []Detail) {
 	for i := range m.rows {
 		r := &m.rows[i]
 		if first, found := lines[r.id]; found && r.id != 0 {
-			wrong = append(wrong, wrongf(int(r.line), "order_id", "%d is on line %d already", r.id, first)...)
+			wrong = append(wrong, sheet.Wrongf(int(r.line), "order_id", "%d is on line %d already", r.id, first)...)
 			continue
 		}
 		lines[r.id] = r.line
@@ -337,11 +327,17 @@ func (m *maker) derive() error {
 	if m.Batch == "" {
 		return nil
 	}
-	counts := make(map[order.Key]int, len(m.rows))
+	type alike struct {
+		key       order.Key
+		reference string
+	}
+	counts := make(map[alike]int, len(m.rows))
 	for i := range m.rows {
 		r := &m.rows[i]
-		counts[r.key]++
-		r.id = parseID(deriveOrderID(m.Batch, contentOf(m.planRow(r).CreateWithdrawal), counts[r.key]))
+		row := m.planRow(r)
+		same := alike{r.key, row.Reference}
+		counts[same]++
+		r.id = parseID(deriveOrderID(m.Batch, row.Reference, contentOf(row.CreateWithdrawal), counts[same]))
 	}
 	if wrong := m.doubled(); wrong != nil {
 		return (&details{list: wrong}).

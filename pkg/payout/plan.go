@@ -10,6 +10,7 @@ import (
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // A Plan is what a plan file had when it was opened, after its digest was verified.
@@ -21,9 +22,10 @@ type Plan struct {
 	Batch         string    // from which the order ids were derived; empty: the input had them
 	Since         string    // the batch's newest run when the plan was made; empty: none had begun
 	Rows          []PlanRow
-	Totals        []Total // by unit, in the order of first appearance
-	OneCase       int     // rows that pay to an Ethereum address without a checksum, as all its letters have one case
-	Limits        Limits  // when the plan was made
+	Totals        []Total       // by unit, in the order of first appearance
+	OneCase       int           // rows that pay to an Ethereum address without a checksum, as all its letters have one case
+	Layout        *sheet.Layout // of the file of the rows; nil: a plain one
+	Limits        Limits        // when the plan was made
 	Warnings      []string
 
 	decimals decimals
@@ -38,13 +40,15 @@ type Total struct {
 // A PlanRow is one withdrawal of a plan. ExternalOrderID is its order id.
 type PlanRow struct {
 	api.CreateWithdrawal
-	Note string // recorded and shown, never sent
+	Note      string // recorded and shown, never sent
+	Reference string // such as the number of an invoice: as the note, and an order id is derived from it too
+	Line      int    // of the file that the plan was made of; 0: it has no lines
 }
 
 // row returns the row in the journal's type.
 func (r PlanRow) row() journal.Row {
 	return journal.Row{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal), Callback: r.Callback,
-		Note: r.Note}
+		Note: r.Note, Reference: r.Reference}
 }
 
 // Name returns the name of the plan's run: the first eight hexadecimal digits of its digest.

@@ -32,7 +32,7 @@ func testRows() []PlanRow {
 	return []PlanRow{
 		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc,
 			Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000}, Address: "a", ExternalOrderID: "4711"},
-			Note: `"salary" of Zoë`},
+			Note: `"salary" of Zoë`, Reference: "INV-2026/118", Line: 2},
 		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc,
 			Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, Address: "b", ExternalOrderID: "9007199254740991",
 			Memo: "rent, 7", Callback: "https://shop.example.com/paid"}},

@@ -15,8 +15,8 @@ import (
 	"example.com/till/internal/address"
 	"example.com/till/internal/planfile"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/sheet"
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A plan file is JSON with one thing on each line. A person can read it, and sed can empty the digest, which
@@ -27,7 +27,7 @@ const (
 	digestKind = "sha256:"
 	begins     = "{\n  \"account\": "
 	afterRows  = "  ],"
-	maxLine    = 4 * maxRecord // bytes; it has more text around the fields of a row, and escapes some characters
+	maxLine    = 256 << 10 // bytes; it has more text around the fields of a row, and escapes some characters
 	tailFormat = "  \"digest\": \"%s\"\n}\n"
 )
 
@@ -37,13 +37,13 @@ func tail(digest string) string { return fmt.Sprintf(tailFormat, digest) }
 
 // rowOf returns a row of the file as a row of a plan, and lineOf is its inverse.
 func rowOf(l planfile.Row) PlanRow {
-	return PlanRow{api.CreateWithdrawal{Currency: l.Currency, Amount: l.Amount, Address: l.Address,
-		Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, l.Note}
+	return PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: l.Currency, Amount: l.Amount, Address: l.Address,
+		Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, Note: l.Note, Reference: l.Reference, Line: l.Line}
 }
 
 func lineOf(r PlanRow, pays string) planfile.Row {
 	return planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount, Pays: pays, Address: r.Address,
-		Memo: r.Memo, Callback: r.Callback, Note: r.Note}
+		Memo: r.Memo, Callback: r.Callback, Note: r.Note, Reference: r.Reference, Line: r.Line}
 }
 
 // OpenPlan reads a plan and checks all of it. If the file is not a plan, the error is an *Error of the kind
@@ -109,7 +109,7 @@ func noPlan(path, why string, err error) error {
 // changed returns the error for a plan that has been changed.
 func (p *Plan) changed(format string, args ...any) error {
 	return refused(RulePlanChanged, "the plan %s is not as it was written: %s", p.Path,
-		shortenText(fmt.Sprintf(format, args...))).hint("make a new plan", "payout", "plan", "FILE", "--out", "PLAN")
+		sheet.Shorten(fmt.Sprintf(format, args...))).hint("make a new plan", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
 // read reads the text of a plan's file.
@@ -161,7 +161,7 @@ func (p *Plan) check(text []byte) error {
 		}
 		var l planfile.Row
 		if err := json.Unmarshal(bytes.TrimRight(text, ",\n"), &l); err != nil {
-			return p.changed("line %d cannot be read: %s", line, jsonCause(err))
+			return p.changed("line %d cannot be read: %s", line, sheet.Cause(err))
 		}
 		row := rowOf(l)
 		if err := row.Validate(); err != nil {
@@ -197,14 +197,14 @@ func (p *Plan) check(text []byte) error {
 func (p *Plan) readHead(text []byte) error {
 	var h planfile.Head
 	if err := json.Unmarshal(append(bytes.Clone(text), planfile.BeforeRows+"]}"...), &h); err != nil {
-		return p.changed("its head cannot be read: %s", jsonCause(err))
+		return p.changed("its head cannot be read: %s", sheet.Cause(err))
 	}
 	if h.Account == "" || h.BaseURL == "" || h.Expires.Before(h.Made) {
 		return p.changed("its account, address or times are missing or wrong")
 	}
 	p.Account = Account{Address: h.BaseURL, Name: h.Account}
 	p.Made, p.Expires = h.Made.UTC(), h.Expires.UTC()
-	p.Batch, p.Since, p.Limits, p.Warnings = h.Batch, h.Since, Limits(h.Limits), h.Warnings
+	p.Batch, p.Since, p.Limits, p.Warnings, p.Layout = h.Batch, h.Since, Limits(h.Limits), h.Warnings, h.Layout
 	for _, t := range h.Totals {
 		if !p.decimals.learn(t.Amount, t.Pays) {
 			return p.changed("it says of a total that it is %q, and that is not the amount", t.Pays)
@@ -212,18 +212,4 @@ func (p *Plan) readHead(text []byte) error {
 		p.Totals = append(p.Totals, Total{t.Amount, t.Rows})
 	}
 	return nil
-}
-
-// jsonCause returns the reason of a decoder's error, without the names of Go types.
-func jsonCause(err error) string {
-	if e := (*json.SemanticError)(nil); errors.As(err, &e) {
-		if e.Err != nil {
-			return fmt.Sprintf("at %q: %v", string(e.JSONPointer), e.Err)
-		}
-		return fmt.Sprintf("at %q there is something else than belongs there", string(e.JSONPointer))
-	}
-	if e := (*jsontext.SyntacticError)(nil); errors.As(err, &e) {
-		return fmt.Sprintf("at byte %d: %v", e.ByteOffset, e.Err)
-	}
-	return err.Error()
 }

@@ -102,7 +102,7 @@ func (p *Plan) write(w io.Writer, rows iter.Seq[PlanRow]) (digest string, err er
 	h := planfile.Head{
 		Account: p.Account.Name, BaseURL: p.Account.Address, Made: p.Made.UTC().Truncate(time.Second),
 		Expires: p.Expires.UTC().Truncate(time.Second),
-		Batch:   p.Batch, Since: p.Since, Limits: money.Limits(p.Limits), Warnings: p.Warnings,
+		Batch:   p.Batch, Since: p.Since, Layout: p.Layout, Limits: money.Limits(p.Limits), Warnings: p.Warnings,
 	}
 	for _, t := range p.Totals {
 		h.Totals = append(h.Totals, planfile.Total{Amount: t.Amount, Rows: t.Rows, Pays: p.Pays(t.Amount)})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"example.com/till/internal/journal"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // askedAtOnce is how many rows one query to the journal is about.
@@ -67,7 +68,7 @@ func (m *maker) askAbout(rows []inputRow, other *details) error {
 		switch {
 		case !found:
 		case o.Content.Key() != r.key:
-			other.add(wrongf(int(r.line), "order_id", "%s is %s in the journal, and is %s", o.OrderID,
+			other.add(sheet.Wrongf(int(r.line), "order_id", "%s is %s in the journal, and is %s", o.OrderID,
 				m.describe(o.Content), o.State)...)
 		default:
 			m.made.Known.count(o, false, false)
@@ -89,7 +90,7 @@ func (m *maker) warnNew() error {
 		}
 		for i, to := range addresses {
 			if !paid[to] {
-				m.warn.about(newAddress, &part[i], "pays to %s, to which nothing was paid before", shortenText(to))
+				m.warn.about(newAddress, &part[i], "pays to %s, to which nothing was paid before", sheet.Shorten(to))
 			}
 		}
 	}
@@ -167,7 +168,7 @@ func (m *maker) since(run journal.Run) error {
 	}
 	for _, r := range m.rows {
 		if fresh[r.id] {
-			changes.add(wrongf(int(r.line), "", "new since run %s: order %d", run.Name, r.id)...)
+			changes.add(sheet.Wrongf(int(r.line), "", "new since run %s: order %d", run.Name, r.id)...)
 		}
 	}
 	if changes.empty() {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"example.com/till/pkg/payout/order"
+	"example.com/till/pkg/payout/sheet"
 )
 
 // The kinds of warning, in the order of their output.
@@ -49,7 +50,7 @@ func (m *maker) warnings() error {
 	for i := range m.rows {
 		r := &m.rows[i]
 		if why := m.money.AddressWarning(m.coins[r.coin].currency, r.address()); why != "" {
-			m.warn.about(doubtful, r, "pays to %s: %s", shortenText(r.address()), why)
+			m.warn.about(doubtful, r, "pays to %s: %s", sheet.Shorten(r.address()), why)
 		}
 	}
 	m.warnIdentical()

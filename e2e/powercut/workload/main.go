@@ -28,6 +28,7 @@ import (
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/sheet"
 	gojson "github.com/go-json-experiment/json"
 )
 
@@ -227,7 +228,7 @@ func (t *program) batch(ctx context.Context, s *payout.Sender) error {
 		rows += fmt.Sprintf("%d,Btc,%d,%s\n", order, w.Amount.Minor, w.Address)
 	}
 	made, err := s.MakePlan(ctx, payout.PlanInput{Path: filepath.Join(filepath.Dir(t.dir), "rows.plan"), Name: "rows.csv",
-		Input: strings.NewReader(rows)})
+		Rows: sheet.CSV(strings.NewReader(rows), sheet.Layout{})})
 	if err != nil {
 		return err
 	}

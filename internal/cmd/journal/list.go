@@ -15,7 +15,8 @@ import (
 )
 
 func listCommand(a *cmdutil.App) *cobra.Command {
-	var from, to, currency, address, run string
+	var from, to, currency string
+	var filter payout.Filter
 	var states []string
 	var status bool
 	cmd := cmdutil.NewCommand(a, cmdutil.List, views.Orders, &cobra.Command{
@@ -29,7 +30,7 @@ and who decided about it. The period applies to the last attempt. With
   till journal list --state unknown,conflict --exit-status -o jsonl`,
 		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], _ []string) error {
-		filter, err := orderFilter(s, from, to, currency, address, run, states)
+		filter, err := orderFilter(s, filter, from, to, currency, states)
 		if err != nil {
 			return err
 		}
@@ -74,8 +75,9 @@ and who decided about it. The period applies to the last attempt. With
 	f.StringSliceVar(&states, "state", nil,
 		"only orders in these states: planned, sending, accepted, rejected, unknown, conflict")
 	f.StringVar(&currency, "currency", "", "only this currency")
-	f.StringVar(&address, "address", "", "only this address")
-	f.StringVar(&run, "run", "", "only this run")
+	f.StringVar(&filter.Address, "address", "", "only this address")
+	f.StringVar(&filter.Run, "run", "", "only this run")
+	f.StringVar(&filter.Reference, "reference", "", "only this reference of a payout file")
 	f.BoolVar(&status, "exit-status", false, "end with 20 or 21 when one of them is unknown or in conflict")
 	a.CompleteCurrencies(cmd, "currency")
 	return cmd
@@ -90,9 +92,8 @@ func stateNames() []string {
 }
 
 func orderFilter(
-	s *cmdutil.Session, from, to, currency, address, run string, states []string,
-) (f payout.Filter, err error) {
-	f.Address, f.Run = address, run
+	s *cmdutil.Session, f payout.Filter, from, to, currency string, states []string,
+) (_ payout.Filter, err error) {
 	if f.From, f.To, err = span(s, from, to); err != nil {
 		return f, err
 	}

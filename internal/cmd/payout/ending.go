@@ -38,7 +38,7 @@ func finishRun(
 	case err != nil:
 		return cmp.Or(sending, err)
 	}
-	written := writeResults(s, ctx, sender, run, results)
+	written := writeResults(s, ctx, sender, plan, results)
 	if written == nil {
 		s.Note("results in %s", results.Path)
 	}

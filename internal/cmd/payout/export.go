@@ -50,16 +50,17 @@ state under any plan, so they are not sent twice.`,
 
 // exportLine is a row of a run as JSON.
 type exportLine struct {
-	OrderID  string       `json:"order_id" schema:"order-id"`
-	State    payout.State `json:"state"`
-	ID       string       `json:"id"`
-	Reason   string       `json:"reason"`
-	Currency api.Currency `json:"currency"`
-	Amount   api.Amount   `json:"amount"`
-	Address  string       `json:"address"`
-	Memo     string       `json:"memo"`
-	Callback string       `json:"callback"`
-	Note     string       `json:"note"`
+	OrderID   string       `json:"order_id" schema:"order-id"`
+	State     payout.State `json:"state"`
+	ID        string       `json:"id"`
+	Reason    string       `json:"reason"`
+	Currency  api.Currency `json:"currency"`
+	Amount    api.Amount   `json:"amount"`
+	Address   string       `json:"address"`
+	Memo      string       `json:"memo"`
+	Callback  string       `json:"callback"`
+	Note      string       `json:"note"`
+	Reference string       `json:"reference"`
 }
 
 func exportView(m money.Registry) render.View[payout.Order] {
@@ -76,7 +77,7 @@ func exportView(m money.Registry) render.View[payout.Order] {
 		ID: func(o row) string { return o.OrderID },
 		JSON: render.Encoded(func(o row) exportLine {
 			return exportLine{o.OrderID, o.State, o.ID, o.Reason, o.Currency, o.Amount, o.Address, o.Memo, o.Callback,
-				o.Note}
+				o.Note, o.Reference}
 		}),
 		Columns: []render.Column[row]{
 			{Name: "order_id", About: "your own number for the withdrawal",
@@ -97,6 +98,8 @@ func exportView(m money.Registry) render.View[payout.Order] {
 				Extra: true, Cell: func(o row) render.Cell { return render.Own(o.Callback) }},
 			{Name: "note", About: "your note in the payout file",
 				Extra: true, Cell: func(o row) render.Cell { return render.Own(o.Note) }},
+			{Name: "reference", About: "your reference in the payout file",
+				Extra: true, Cell: func(o row) render.Cell { return render.Own(o.Reference) }},
 		},
 	}
 }

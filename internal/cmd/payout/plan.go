@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,8 @@ import (
 
 // planFlags are the flags of payout plan.
 type planFlags struct {
-	out, format, delimiter, batch            string
+	layoutFlags
+	out, batch                               string
 	expires                                  time.Duration
 	batchChanged, allowEmpty, failOnWarnings bool
 }
@@ -35,17 +37,13 @@ func planCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Check every row of a file and make a plan of it; send nothing",
 		Long: `Check every row of a file and make a plan of it. Nothing is sent, and the
 service is not called. If something is wrong, every error is reported with its
-line, and no plan is written.
-
-The file is CSV with a header, or has one JSON object a line (its name ends in
-.jsonl, or --format says so; - is standard input and needs --format). Its
-columns are order_id, currency, amount or amount_minor, address, memo, callback
-and note. --auto-order-id makes the order ids for a file that has none.
-
-See: till help payout-files.`,
+line, and no plan is written. The file is CSV, a workbook (.xlsx), or JSON
+lines: till help payout-files has its columns. For a file that a person keeps,
+till payout layout FILE proposes the flags from --map to --sheet.`,
 		Example: `  till payout plan staff.csv --out staff.plan
   till payout plan staff.csv --out may.plan --auto-order-id salaries-2026-05
-  till payout plan - --format jsonl --out staff.plan -q <staff.jsonl`,
+  till payout plan - --format jsonl --out staff.plan -q <staff.jsonl
+  till payout plan people.csv --out people.plan --map "address=Pay to"`,
 		Args:              cmdutil.Args("FILE"),
 		ValidArgsFunction: cmdutil.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[planFacts], args []string) error {
@@ -53,35 +51,44 @@ See: till help payout-files.`,
 	})
 	f := cmd.Flags()
 	f.StringVar(&flags.out, "out", "", "file to write the plan to")
-	f.StringVar(&flags.format, "format", "", "csv or jsonl, whatever the file is called")
-	f.StringVar(&flags.delimiter, "delimiter", "auto", `what separates the fields of CSV: "," or ";" or tab`)
-	f.DurationVar(&flags.expires, "expires", 72*time.Hour, "how long the plan may wait for its run to begin")
+	flags.add(cmd)
+	f.DurationVar(&flags.expires, "expires", 72*time.Hour, "time for its run to begin")
 	f.StringVar(&flags.batch, "auto-order-id", "", "make the order ids, for the batch of this name")
 	f.BoolVar(&flags.batchChanged, "batch-changed", false,
-		"accept rows added or removed since the batch's last run")
-	f.BoolVar(&flags.allowEmpty, "allow-empty", false, "make a plan of a file without rows too")
-	f.BoolVar(&flags.failOnWarnings, "fail-on-warning", false, "end with 12 and write nothing when there is a warning")
+		"accept rows added or removed since its last run")
+	f.BoolVar(&flags.allowEmpty, "allow-empty", false, "make a plan of a file without rows")
+	f.BoolVar(&flags.failOnWarnings, "fail-on-warning", false, "end with 12 when there is a warning")
 	cmdutil.Require(cmd, "out")
 	cmdutil.OfferFiles(cmd, "out")
-	cmdutil.Offer(cmd, "delimiter",
-		cobra.FixedCompletions([]string{"auto", ",", ";", "tab"}, cobra.ShellCompDirectiveNoFileComp))
-	cmdutil.Offer(cmd, "format",
-		cobra.FixedCompletions([]string{csv, jsonl}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
-// The formats of an input.
-const csv, jsonl = "csv", "jsonl"
-
-// check finds the format of the input, and refuses flags that cannot be used together.
-func (f *planFlags) check(file string) error {
+// chooseFormat finds the format of a file.
+func (f *layoutFlags) chooseFormat(file string) error {
+	formats := []string{csv, jsonl, workbook}
 	switch {
-	case f.format != "" && f.format != csv && f.format != jsonl:
+	case f.format != "" && !slices.Contains(formats, f.format):
 		return cmdutil.UsageError(fmt.Sprintf("--format: there is no format %q", f.format),
-			cmp.Or(near.Question(f.format, "", []string{csv, jsonl}), "use csv or jsonl"))
+			cmp.Or(near.Question(f.format, "", formats), "use csv, jsonl or xlsx"))
 	case f.format == "" && file == "-":
 		return cmdutil.UsageError("payout plan: standard input has no name that tells its format",
 			"add --format csv or --format jsonl")
+	case f.format != "":
+		return nil
+	}
+	f.format = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
+	if !slices.Contains(formats, f.format) {
+		f.format = csv
+	}
+	return nil
+}
+
+// check refuses flags that cannot be used together.
+func (f *planFlags) check(file string) error {
+	if err := f.chooseFormat(file); err != nil {
+		return err
+	}
+	switch {
 	case f.out == "-":
 		return cmdutil.UsageError("--out: a plan is a file",
 			"name one, such as staff.plan; payout show prints what is in it")
@@ -96,27 +103,6 @@ func (f *planFlags) check(file string) error {
 			return cmdutil.UsageError("--auto-order-id: "+err.Error(), cmdutil.UnsetHint)
 		}
 	}
-	if f.format == "" {
-		f.format = csv
-		if strings.EqualFold(filepath.Ext(file), ".jsonl") {
-			f.format = jsonl
-		}
-	}
-	switch f.delimiter {
-	case "auto":
-		f.delimiter = ""
-		return nil
-	case "tab":
-		f.delimiter = "\t"
-	case ",", ";", "\t":
-	default:
-		return cmdutil.UsageError(fmt.Sprintf("--delimiter: fields cannot be separated by %q", f.delimiter),
-			`use auto, ",", ";" or tab`)
-	}
-	if f.format == jsonl {
-		return cmdutil.UsageError("--delimiter is about CSV, and the rows are JSON lines",
-			"leave it out, or add --format csv")
-	}
 	return nil
 }
 
@@ -129,6 +115,10 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 		return err
 	}
 	if err := flags.check(file); err != nil {
+		return err
+	}
+	layout, err := flags.choose(s)
+	if err != nil {
 		return err
 	}
 	in, name, err := planInput(s, file)
@@ -164,8 +154,13 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 		s.Note("type the rows, and Ctrl-D on a line of its own when they are all there")
 	}
 	debug.SetMemoryLimit(planMemory)
+	layout.NoOrderIDs = flags.batch != ""
+	rows, err := flags.rows(in, layout)
+	if err != nil {
+		return cmdutil.UsageError(fmt.Sprintf("%s cannot be read: %v", name, err), "name the file of the rows")
+	}
 	made, err := ledger.MakePlan(s.Ctx, payout.PlanInput{
-		Path: flags.out, Input: in, Name: name, JSONLines: flags.format == jsonl, Delimiter: flags.delimiter,
+		Path: flags.out, Rows: rows, Name: name, Layout: layout,
 		Currencies: s.PayoutCurrencies(), Limits: payout.Limits(s.Limits), Now: s.IO.Now(), Expires: flags.expires,
 		Batch: flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty,
 		FailOnWarning: flags.failOnWarnings,
@@ -174,6 +169,9 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 		return err
 	}
 	s.Subject.Run = made.Name()
+	if n := len(made.Below); n > 0 {
+		s.Note("below the table, and not read: %s, from line %d on", cmdutil.CountOf(n, "line"), made.Below[0])
+	}
 	noteAccountStatus(s, made)
 	if n := made.Needs(approvals); n > 0 {
 		s.NoteCopy(payout.NewHint("", "payout", "approve", made.Path).String(), "%s must approve this plan:", cmdutil.CountOf(n, "person"))
@@ -249,7 +247,10 @@ func planInput(s *cmdutil.Session, file string) (in io.ReadCloser, name string, 
 		f.Close()
 		return nil, "", cmdutil.UsageError(file+" is a directory", "name the file of the rows, or - for standard input")
 	}
-	return f, file, nil
+	return struct {
+		io.Reader
+		io.Closer
+	}{stoppable{s.Ctx, f}, f}, file, nil
 }
 
 // stoppable is a reader whose Read returns on a signal, even if no input arrives.

@@ -1,14 +1,18 @@
 package payout
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
+	stdcsv "encoding/csv"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -16,11 +20,13 @@ import (
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/sheet"
+	"example.com/till/pkg/payout/sheet/xlsx"
 )
 
-// resultsRow is the approximate length of a row in the results file, in bytes: an order id, a state and a
-// UUID.
-const resultsRow = 64
+// resultsRow is the approximate length of a row in the results file, in bytes: an order id, an address,
+// a state and a UUID.
+const resultsRow = 128
 
 // parseDigest reads the value of --digest: 64 hex digits in any case, with or without the prefix sha256:.
 func parseDigest(text string) (string, error) {
@@ -33,6 +39,15 @@ func parseDigest(text string) (string, error) {
 	return "sha256:" + digits, nil
 }
 
+// resultsHeader is the first line of a results file. oldHeader is that of earlier versions.
+const (
+	resultsHeader = "order_id,reference,note,state,id,currency,amount,address,reason"
+	oldHeader     = "order_id,state,id,reason"
+)
+
+// isWorkbook reports whether a results file is to be a workbook.
+func isWorkbook(path string) bool { return strings.EqualFold(filepath.Ext(path), "."+workbook) }
+
 // checkResults refuses to replace a file that is not an earlier results file.
 func checkResults(path string) error {
 	f, err := os.Open(path)
@@ -43,32 +58,82 @@ func checkResults(path string) error {
 		return cmdutil.UsageError(fmt.Sprintf("--results: %s cannot be looked at: %v", path, err), "name another file")
 	}
 	defer f.Close()
-	head := strings.Join(resultsView().Names(), ",")
-	begins := make([]byte, len(head))
-	if n, err := io.ReadFull(f, begins); err == io.EOF || n == len(head) && string(begins) == head {
+	var first string
+	if isWorkbook(path) {
+		var data []byte
+		data, err = io.ReadAll(io.LimitReader(f, xlsx.MaxFile))
+		first = strings.Join(xlsx.Header(data), ",")
+		if len(data) == 0 {
+			return nil
+		}
+	} else {
+		first, err = bufio.NewReader(io.LimitReader(f, 1024)).ReadString('\n')
+	}
+	head := strings.NewReplacer("\ufeff", "", ";", ",", "\t", ",", "\r", "", "\n", "").Replace(first)
+	if first == "" && err == io.EOF || head == resultsHeader || head == oldHeader {
 		return nil
 	}
 	return cmdutil.UsageError(fmt.Sprintf("--results: %s exists and is not a results file", path),
 		"name another file, or remove this one")
 }
 
-// writeResults replaces the results file with the states of the run's orders, in the order of the plan.
+// writeResults replaces the results file with the run's orders, in the order of the plan. It has the delimiter
+// and the decimal mark of the file that was planned.
 func writeResults(
-	s *cmdutil.Session, ctx context.Context, sender *payout.Sender, run payout.Run, file cmdutil.OutFile,
+	s *cmdutil.Session, ctx context.Context, sender *payout.Sender, plan *payout.Plan, file cmdutil.OutFile,
 ) error {
+	var l sheet.Layout
+	if plan.Layout != nil {
+		l = *plan.Layout
+	}
 	err := file.Write(func(w io.Writer) error {
-		return resultsView().List(w, render.Options{Format: render.CSV}, func(yield func(payout.Order, error) bool) {
-			for o, err := range sender.Results(ctx, run.Name) {
-				if !yield(o, err) {
-					return
-				}
+		if isWorkbook(file.Path) {
+			return xlsx.Write(w, records(sender.Results(ctx, plan.Name()), plan, sheet.Layout{}), "amount")
+		}
+		if plan.Layout != nil { // the mark of UTF-8, without which Excel takes another encoding
+			io.WriteString(w, "\ufeff")
+		}
+		out := stdcsv.NewWriter(w)
+		if l.Delimiter != "" {
+			out.Comma = rune(l.Delimiter[0])
+		}
+		for record, err := range records(sender.Results(ctx, plan.Name()), plan, l) {
+			if err != nil {
+				return err
 			}
-		})
+			if err := out.Write(record); err != nil {
+				return err
+			}
+		}
+		out.Flush()
+		return out.Error()
 	})
 	if lost, ok := errors.AsType[*cmdutil.Error](err); ok {
-		lost.Hint = payout.NewHint("the journal has them", "payout", "export", run.Name)
+		lost.Hint = payout.NewHint("the journal has them", "payout", "export", plan.Name())
 	}
 	return err
+}
+
+// records yields the lines of a results file.
+func records(orders iter.Seq2[payout.Order, error], plan *payout.Plan, l sheet.Layout) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		if !yield(strings.Split(resultsHeader, ","), nil) {
+			return
+		}
+		for o, err := range orders {
+			amount := plan.Pays(api.Big(o.Amount))
+			if number, code, _ := strings.Cut(amount, " "); strings.EqualFold(code, o.Currency.Code) {
+				amount = number
+			}
+			if l.Decimal == "," {
+				amount = strings.Replace(amount, ".", ",", 1)
+			}
+			if !yield([]string{o.OrderID, o.Reference, o.Note, string(o.State), render.CSVText(render.Safe(o.ID)),
+				o.Currency.Code, amount, o.Address, render.CSVText(render.Safe(o.Reason))}, err) {
+				return
+			}
+		}
+	}
 }
 
 // aboutCount says what the number of orders in a state means.
@@ -77,21 +142,6 @@ func aboutCount(state payout.State) string {
 		return "number of orders in conflict"
 	}
 	return "number of orders that are " + string(state)
-}
-
-func resultsView() render.View[payout.Order] {
-	type row = payout.Order
-	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "order_id", About: "your own number for the withdrawal",
-			Cell: func(o row) render.Cell { return render.Own(o.OrderID) }},
-		{Name: "state", About: "state of the order in the journal",
-			Cell: func(o row) render.Cell { return render.Own(string(o.State)) }},
-		{Name: "id", About: "the service's id of the withdrawal",
-			Cell: func(o row) render.Cell { return render.Text(render.Safe(o.ID)) }},
-		// on one line
-		{Name: "reason", About: "why the order has its state",
-			Cell: func(o row) render.Cell { return render.Text(render.Safe(o.Reason)) }},
-	}}
 }
 
 // appliedLine is an applied plan as JSON.

@@ -94,7 +94,7 @@ func plannedView(m money.Registry) render.View[planned] {
 		ID:    func(r row) string { return r.ExternalOrderID },
 		JSON: render.Encoded(func(r row) planfile.Row {
 			return planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount, Pays: r.pays, Address: r.Address,
-				Memo: r.Memo, Callback: r.Callback, Note: r.Note}
+				Memo: r.Memo, Callback: r.Callback, Note: r.Note, Reference: r.Reference, Line: r.Line}
 		}),
 		Columns: []render.Column[row]{
 			{Name: "order_id", About: "your own number for the withdrawal",
@@ -109,6 +109,8 @@ func plannedView(m money.Registry) render.View[planned] {
 			{Name: "memo", About: "memo of the transfer", Cell: func(r row) render.Cell { return render.Own(r.Memo) }},
 			{Name: "note", About: "your note in the payout file",
 				Cell: func(r row) render.Cell { return render.Own(r.Note) }},
+			{Name: "reference", About: "your reference in the payout file",
+				Extra: true, Cell: func(r row) render.Cell { return render.Own(r.Reference) }},
 			{Name: "callback", About: "URL to which the service sends its response",
 				Extra: true, Cell: func(r row) render.Cell { return render.Own(r.Callback) }},
 		},

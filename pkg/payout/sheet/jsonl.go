@@ -1,11 +1,13 @@
-package payout
+package sheet
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -15,19 +17,33 @@ type jsonRows struct {
 	dec  jsontext.Decoder
 }
 
-func (r *jsonRows) next() (row cells, wrong []Detail, err error) {
-	text, wrong, err := r.text.next()
-	if wrong != nil || err != nil {
-		return row, wrong, err
+// JSONLines reads a file that has one JSON object on each line, with till's own names and texts as values.
+func JSONLines(in io.Reader) Rows {
+	return func(yield func(Row, error) bool) {
+		r := &jsonRows{text: newLines(in, UTF8)}
+		r.text.json = true
+		for {
+			text, wrong, err := r.text.next()
+			row := Row{Line: r.text.line, Wrong: wrong}
+			switch {
+			case err == io.EOF:
+				return
+			case err == nil && wrong == nil && text == "":
+				continue
+			case err == nil && wrong == nil:
+				if row.Cells, row.Wrong, err = r.object(text, row.Line); err != nil {
+					row.Wrong, err = Wrongf(row.Line, "", "it is not JSON: %s", Shorten(syntax(err))), nil
+				}
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
 	}
-	if row, wrong, err = r.object(text, r.text.line); err != nil {
-		wrong = wrongf(r.text.line, "", "it is not JSON: %s", shortenText(syntax(err)))
-	}
-	return row, wrong, nil
 }
 
 // object reads the JSON object of a line. The error is a syntax error.
-func (r *jsonRows) object(text string, line int) (row cells, wrong []Detail, err error) {
+func (r *jsonRows) object(text string, line int) (row Cells, wrong []Detail, err error) {
 	// repeated names are reported below, in plain words
 	r.dec.Reset(strings.NewReader(text), jsontext.AllowDuplicateNames(true))
 	if r.dec.PeekKind() != '{' {
@@ -35,13 +51,13 @@ func (r *jsonRows) object(text string, line int) (row cells, wrong []Detail, err
 		if err != nil {
 			return row, nil, err
 		}
-		return row, wrongf(line, "", "it is %s: one object belongs on a line, such as %s", kindNames[value.Kind()],
+		return row, Wrongf(line, "", "it is %s: one object belongs on a line, such as %s", kindNames[value.Kind()],
 			`{"order_id":"5001","currency":"Btc","amount":"0.015","address":"..."}`), nil
 	}
 	if _, err := r.dec.ReadToken(); err != nil {
 		return row, nil, err
 	}
-	var given [columns]bool
+	var given [Columns]bool
 	for r.dec.PeekKind() != '}' {
 		token, err := r.dec.ReadToken()
 		if err != nil {
@@ -52,35 +68,35 @@ func (r *jsonRows) object(text string, line int) (row cells, wrong []Detail, err
 		if err != nil {
 			return row, nil, err
 		}
-		col, known := columnNamed(name)
+		col := Column(slices.Index(columnNames[:], name))
 		switch {
-		case !known:
-			wrong = append(wrong, wrongf(line, shortenText(name), "%s", unknownColumn(name))...)
+		case col == noColumn:
+			wrong = append(wrong, Wrongf(line, Shorten(name), "%s", unknownName(name))...)
 			if col = meantColumn(name); col != noColumn && row[col] == "" { // it is not missing as well
 				row[col], _ = textOf(col, value)
 			}
 			continue
 		case given[col]:
-			wrong = append(wrong, wrongf(line, name, "it is there twice")...)
+			wrong = append(wrong, Wrongf(line, name, "it is there twice")...)
 			continue
 		}
 		given[col] = true
 		var why string
 		if row[col], why = textOf(col, value); why != "" {
-			wrong = append(wrong, wrongf(line, name, "%s", why)...)
+			wrong = append(wrong, Wrongf(line, name, "%s", why)...)
 		}
 	}
 	if _, err := r.dec.ReadToken(); err != nil {
 		return row, nil, err
 	}
 	if _, err := r.dec.ReadToken(); err != io.EOF {
-		return row, wrongf(line, "", "there is more behind its object: one object belongs on a line"), nil
+		return row, Wrongf(line, "", "there is more behind its object: one object belongs on a line"), nil
 	}
 	return row, wrong, nil
 }
 
 // textOf returns the text of a member, or says what is wrong with it.
-func textOf(col column, value jsontext.Value) (text, why string) {
+func textOf(col Column, value jsontext.Value) (text, why string) {
 	switch value.Kind() {
 	case '"':
 		unquoted, err := jsontext.AppendUnquote(nil, value)
@@ -93,14 +109,14 @@ func textOf(col column, value jsontext.Value) (text, why string) {
 	case '0':
 		literal := string(value)
 		switch whole := strings.Trim(strings.TrimPrefix(literal, "-"), "0123456789") == ""; {
-		case col == colAmountMinor && whole:
+		case col == AmountMinor && whole:
 			return literal, ""
-		case col == colAmountMinor:
+		case col == AmountMinor:
 			return "", "it is a number with a point or an exponent: write all digits of the minor units"
-		case col == colOrderID:
-			return "", fmt.Sprintf("it is a number, and many programs round large ones: write it as text, in quotes: %q", shortenText(literal))
+		case col == OrderID:
+			return "", fmt.Sprintf("it is a number, and many programs round large ones: write it as text, in quotes: %q", Shorten(literal))
 		}
-		return "", fmt.Sprintf("it is a number: write it as text, in quotes: %q", shortenText(literal))
+		return "", fmt.Sprintf("it is a number: write it as text, in quotes: %q", Shorten(literal))
 	}
 	return "", fmt.Sprintf("it is %s, and a text belongs there", kindNames[value.Kind()])
 }
@@ -114,5 +130,19 @@ func syntax(err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return "it is cut off"
 	}
-	return jsonCause(err)
+	return Cause(err)
+}
+
+// Cause returns the reason of an error of the JSON decoder, without the names of Go types.
+func Cause(err error) string {
+	if e := (*json.SemanticError)(nil); errors.As(err, &e) {
+		if e.Err != nil {
+			return fmt.Sprintf("at %q: %v", string(e.JSONPointer), e.Err)
+		}
+		return fmt.Sprintf("at %q there is something else than belongs there", string(e.JSONPointer))
+	}
+	if e := (*jsontext.SyntacticError)(nil); errors.As(err, &e) {
+		return fmt.Sprintf("at byte %d: %v", e.ByteOffset, e.Err)
+	}
+	return err.Error()
 }

@@ -1,0 +1,213 @@
+package sheet
+
+import (
+	"bufio"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxLook is how many bytes of a file, and how many of its rows, are looked at for its layout.
+const (
+	maxLook = 1 << 20
+	MaxRows = 500
+)
+
+// LookCSV proposes a layout for a file of CSV. It reads the file's beginning, and decides nothing: a person
+// has to correct what it proposes.
+func LookCSV(in io.Reader) (Layout, error) {
+	raw := bufio.NewReaderSize(in, maxLook)
+	start, err := raw.Peek(maxLook)
+	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
+		return Layout{}, err
+	}
+	if i := strings.LastIndexByte(string(start), '\n'); len(start) == maxLook && i > 0 {
+		start = start[:i] // a character may be cut at the end
+	}
+	var l Layout
+	marked := len(start) > 1 && (start[0] == 0xff && start[1] == 0xfe || start[0] == 0xfe && start[1] == 0xff)
+	if !marked && !utf8.Valid(start) {
+		l.Encoding = Windows1252
+	}
+	var lines []string
+	for text := newLines(raw, l.Encoding); len(lines) < MaxRows; {
+		line, wrong, err := text.next()
+		if err != nil || wrong != nil {
+			break
+		}
+		lines = append(lines, line)
+	}
+	var best [][]string
+	most := 0
+	for _, delimiter := range []string{",", ";", "\t"} {
+		r := csvRows{delimiter: delimiter, text: &textLines{}}
+		var rows [][]string
+		for _, line := range lines {
+			r.fields = nil
+			if r.split(line); line == "" {
+				r.fields = nil
+			}
+			rows = append(rows, r.fields)
+		}
+		width, count := mode(rows)
+		if points := width * count; width > 1 && points > most {
+			best, most, l.Delimiter = rows, points, delimiter
+		}
+	}
+	found := Look(best)
+	found.Delimiter, found.Encoding = l.Delimiter, l.Encoding
+	return found, nil
+}
+
+// mode returns the number of fields that most rows have, and how many have it.
+func mode(rows [][]string) (width, count int) {
+	counts := map[int]int{}
+	for _, fields := range rows {
+		if n := len(fields); n > 0 {
+			if counts[n]++; counts[n] > count || counts[n] == count && n > width {
+				width, count = n, counts[n]
+			}
+		}
+	}
+	return width, count
+}
+
+// Look proposes a layout for the rows of a file, of which the first few may be titles.
+func Look(rows [][]string) (l Layout) {
+	width, _ := mode(rows)
+	top := slices.IndexFunc(rows, func(fields []string) bool {
+		named := 0
+		for _, field := range fields {
+			if field = strings.TrimSpace(field); field != "" && strings.Trim(field, "0123456789.,'- ") != "" {
+				named++
+			}
+		}
+		return len(fields) >= width-1 && named >= 2 && named > width/2
+	})
+	if top < 0 {
+		return l
+	}
+	header := rows[top]
+	l.SkipLines = top
+	var table [][]string
+	for i, fields := range rows[top+1:] {
+		if !slices.ContainsFunc(fields, func(field string) bool { return strings.TrimSpace(field) != "" }) {
+			for _, below := range rows[top+1+i:] {
+				l.UntilBlank = l.UntilBlank || strings.TrimSpace(strings.Join(below, "")) != "" && len(table) > 0
+			}
+			if len(table) > 0 {
+				break
+			}
+			continue
+		}
+		table = append(table, fields)
+	}
+	own := NewTable(Layout{})
+	taken := map[Column]bool{}
+	name := func(field int, col Column) {
+		if header := strings.TrimSpace(header[field]); !own.knows(header) {
+			if l.Columns == nil {
+				l.Columns = map[string]string{}
+			}
+			l.Columns[col.String()] = header
+		}
+		taken[col] = true
+	}
+	columns := make([]Column, len(header))
+	for i, text := range header {
+		if columns[i] = own.column(text); columns[i] >= 0 {
+			taken[columns[i]] = true
+		}
+	}
+	for i := range header {
+		values := valuesOf(table, i)
+		if columns[i] >= 0 || strings.TrimSpace(header[i]) == "" || len(values) == 0 {
+			continue
+		}
+		switch {
+		case !taken[Address] && all(values, isAddress):
+			name(i, Address)
+		case !taken[Amount] && !taken[AmountMinor] && all(values, isAmount) && !all(values, isDigits):
+			name(i, Amount)
+		case !taken[Currency] && all(values, isCode) && len(slices.Compact(slices.Sorted(slices.Values(values))))*2 <= len(values): // names repeat less
+			name(i, Currency)
+		default:
+			if likely := meantColumn(header[i]); likely >= 0 && !taken[likely] {
+				name(i, likely)
+				continue
+			}
+			l.Other = Ignore
+		}
+	}
+	for i := range header {
+		if col := columns[i]; col == Amount || strings.TrimSpace(header[i]) == l.Columns[Amount.String()] && header[i] != "" {
+			l.Decimal, l.Group = marksOf(valuesOf(table, i))
+		}
+	}
+	return l
+}
+
+func valuesOf(rows [][]string, field int) (values []string) {
+	for _, fields := range rows {
+		if field < len(fields) && strings.TrimSpace(fields[field]) != "" {
+			values = append(values, strings.TrimSpace(fields[field]))
+		}
+	}
+	return values
+}
+
+func all(values []string, is func(string) bool) bool {
+	return !slices.ContainsFunc(values, func(value string) bool { return !is(value) })
+}
+
+// isAddress reports whether a text may be an address: of at least 14 letters and digits, with both of them.
+func isAddress(text string) bool {
+	joined := strings.NewReplacer(" ", "", "\u00a0", "").Replace(text)
+	return len(joined) >= 14 && strings.ContainsAny(joined, "0123456789") &&
+		!strings.ContainsFunc(joined, func(r rune) bool { return r > '~' || !isLetterOrDigit(r) })
+}
+
+func isLetterOrDigit(r rune) bool {
+	return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
+}
+
+// isAmount reports whether a text is a number, whatever its marks mean.
+func isAmount(text string) bool {
+	number, _ := cutUnit(text)
+	return number != "" && strings.Trim(number, "0123456789.,'’"+blanks) == ""
+}
+
+func isCode(text string) bool {
+	return len(text) >= 3 && len(text) <= 12 && !strings.ContainsFunc(text, func(r rune) bool { return !isLetterOrDigit(r) }) &&
+		strings.Trim(text, "0123456789") != ""
+}
+
+// marksOf returns the decimal mark and the mark between thousands, as far as the amounts show them: a mark
+// that occurs once, and before another number of digits than three, is the decimal mark.
+func marksOf(values []string) (decimal, group string) {
+	for _, value := range values {
+		number, _ := cutUnit(value)
+		point := strings.LastIndexAny(number, ".,")
+		if point >= 0 && (len(number)-point-1 != 3 || strings.ContainsAny(number[:point], ".,'’"+blanks)) &&
+			strings.Count(number, number[point:point+1]) == 1 {
+			decimal = number[point : point+1]
+			number = number[:point]
+		}
+		for _, mark := range []string{".", ",", "'"} {
+			if mark != decimal && strings.Contains(strings.ReplaceAll(number, "’", "'"), mark) {
+				group = mark
+			}
+		}
+		if strings.ContainsAny(number, blanks) {
+			group = "space"
+		}
+	}
+	if group == decimal || decimal == "" && (group == "." || group == ",") { // 1.980 can mean two things
+		group = ""
+	}
+	if decimal == "." && group == "" {
+		decimal = ""
+	}
+	return decimal, group
+}

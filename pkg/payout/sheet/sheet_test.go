@@ -1,0 +1,207 @@
+package sheet
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+)
+
+// read returns the rows of a text, and everything that is wrong with them.
+func read(t *testing.T, rows Rows) (all []Cells, wrong []string) {
+	t.Helper()
+	for row, err := range rows {
+		for _, d := range row.Wrong {
+			wrong = append(wrong, d.String())
+		}
+		if err != nil && !errors.Is(err, ErrInput) && !errors.Is(err, ErrEncoding) {
+			t.Fatal(err)
+		}
+		if row.Wrong == nil && !row.Below {
+			all = append(all, row.Cells)
+		}
+	}
+	return all, wrong
+}
+
+// TestAmount checks what an amount of a file means under a layout, and that what can mean two things is refused.
+func TestAmount(t *testing.T) {
+	german, french, swiss := Layout{Decimal: ",", Group: "."}, Layout{Decimal: ",", Group: "space"}, Layout{Group: "'"}
+	for _, c := range []struct {
+		layout     Layout
+		text, want string // empty: refused
+	}{
+		{Layout{}, "1980.50", "1980.50"}, {Layout{}, "25.00 USD", "25.00 USD"}, {Layout{}, "€1980.5", "1980.5 €"},
+		{Layout{}, "1980.5 €", "1980.5 €"}, {Layout{}, "1,980.50", ""}, {Layout{}, "1 980", ""}, {Layout{}, "1,5", ""},
+		{german, "1.980,50", "1980.50"}, {german, "1.980,50 €", "1980.50 €"}, {german, "€ 1.980", "1980 €"},
+		{german, "EUR 1.980", "1980 EUR"}, {german, "2400", "2400"}, {german, "12,75", "12.75"}, {german, "\u00a01.980,50 ", "1980.50"},
+		{german, "1980.5", ""}, {german, "1.98", ""}, {german, "19.80,50", ""}, {german, "1.980.50", ""}, {german, "1,980,50", ""},
+		{german, "1.980,", ""}, {german, "1980.500", ""}, {german, "1..980", ""}, {german, "1.9800", ""},
+		{Layout{Decimal: ","}, "1.980", ""}, {Layout{Decimal: ","}, "1980,5", "1980.5"},
+		{french, "1 980,50", "1980.50"}, {french, "1\u202f980,50\u00a0€", "1980.50 €"}, {french, "1  980", ""},
+		{french, "1 980 50", ""}, {french, "250 UsdtTrc20", "250 UsdtTrc20"}, {french, "UsdtTrc20 250", "250 UsdtTrc20"},
+		{french, "EUR1 980", "980 EUR1"}, // an unknown code, and never 1980
+		{swiss, "1'980.50", "1980.50"}, {swiss, "1’980.50", "1980.50"}, {Layout{Group: ","}, "1,980.50", "1980.50"},
+	} {
+		got, wrong := c.layout.amount(c.text)
+		if got != c.want || (wrong == "") != (c.want != "") {
+			t.Errorf("%+v: %q is %q, %q; want %q", c.layout, c.text, got, wrong, c.want)
+		}
+	}
+	for _, text := range []string{"-5", "1e3", "0x10", "5-", "(5)", "25EUR", "five", "", "+5"} { // for money to refuse
+		if got, wrong := (Layout{}).amount(text); got != text || wrong != "" {
+			t.Errorf("%q is %q, %q", text, got, wrong)
+		}
+	}
+}
+
+const kept = "Freelancers;;;;\n\nName;Pay to ;Total;Cost centre;\nAnn Müller;DE1;1.980,50;4711;\nBo;DE2;12,75;;\n\nSum;;1.993,25;;\n\"x\n"
+
+var layout = Layout{Columns: map[string]string{"address": "pay TO", "amount": "Total", "note": "Name"}, Other: Ignore, SkipLines: 2,
+	UntilBlank: true, Decimal: ",", Group: ".", Currency: "Eur", NoOrderIDs: true}
+
+// TestKeptFile checks that a file as a person keeps it is read alike in every encoding, and with its lines.
+func TestKeptFile(t *testing.T) {
+	want := []Cells{{Currency: "Eur", Amount: "1980.50", Address: "DE1", Note: "Ann Müller"},
+		{Currency: "Eur", Amount: "12.75", Address: "DE2", Note: "Bo"}}
+	latin, err := charmap.Windows1252.NewEncoder().String(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder().String(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ encoding, text string }{
+		"UTF-8": {"", kept}, "a mark": {Windows1252, "\ufeff" + kept}, "windows-1252": {Windows1252, latin},
+		"UTF-16": {"", wide}, "Windows line ends": {UTF8, strings.ReplaceAll(kept, "\n", "\r\n")},
+	} {
+		l := layout
+		l.Encoding = c.encoding
+		if got, wrong := read(t, CSV(strings.NewReader(c.text), l)); !slices.Equal(got, want) || wrong != nil {
+			t.Errorf("%s: %q, %q", name, got, wrong)
+		}
+	}
+	var lines, below []int
+	for row := range CSV(strings.NewReader(kept), layout) {
+		if row.Below {
+			below = append(below, row.Line)
+		} else {
+			lines = append(lines, row.Line)
+		}
+	}
+	if !slices.Equal(lines, []int{4, 5}) || !slices.Equal(below, []int{7, 8}) {
+		t.Errorf("the rows are on the lines %v, and below them %v", lines, below)
+	}
+}
+
+// TestLayoutRefuses checks what is refused unless a layout says it.
+func TestLayoutRefuses(t *testing.T) {
+	with := func(change func(*Layout)) Layout {
+		l := layout
+		change(&l)
+		return l
+	}
+	for name, c := range map[string]struct {
+		layout Layout
+		text   string
+		says   string
+	}{
+		"another column": {with(func(l *Layout) { l.Other = "" }), kept,
+			`line 3: Cost centre: there is no column "Cost centre": --map 'COLUMN=Cost centre' says which one it is, and --other-columns ignore leaves it out`},
+		"a likely column": {Layout{NoOrderIDs: true}, "IBAN/address,amount,currency\n",
+			`line 1: IBAN/address: there is no column "IBAN/address": --map 'address=IBAN/address' says`},
+		"a header that is missing": {with(func(l *Layout) { l.Columns = map[string]string{"address": "IBAN", "amount": "Total"} }), kept,
+			`line 3: address: the file has no column "IBAN": its header is "Name, Pay to , Total, Cost centre, "`},
+		"a mapped header twice": {layout, strings.Replace(kept, "Cost centre", "Total", 1), "line 3: Total: the column is there twice"},
+		"two currencies": {with(func(l *Layout) { l.SkipLines = 0 }), "Name;Pay to;Total;currency\nA;DE1;5;Usd\n",
+			"line 1: currency: the file has this column: leave --currency out"},
+		"a sum line":     {with(func(l *Layout) { l.UntilBlank = false }), strings.Replace(kept, "\"x", "x;y", 1), "line 8: it has 2 fields"},
+		"an unnamed one": {Layout{}, "order_id,currency,amount,address,\n1,Btc,1,a,x\n", `line 2: "x" stands in a column without a name`},
+		"too few lines":  {with(func(l *Layout) { l.SkipLines = 9 }), kept, "its header is below the 9 lines that are skipped"},
+		"no text":        {with(func(l *Layout) { l.Encoding = UTF16 }), "\x00\xd8\n\x00", "it has characters that are none in UTF-16"},
+		"damaged":        {layout, strings.Replace(kept, "DE2", "1.23E+12", 1), `line 5: address: "1.23E+12" was changed by a spreadsheet`},
+	} {
+		_, wrong := read(t, CSV(strings.NewReader(c.text), c.layout))
+		if !slices.ContainsFunc(wrong, func(w string) bool { return strings.Contains(w, c.says) }) {
+			t.Errorf("%s: %q", name, wrong)
+		}
+	}
+}
+
+func TestLayoutCheck(t *testing.T) {
+	for says, l := range map[string]Layout{
+		"": layout, `other_columns: there is no "drop"`: {Other: "drop"}, `delimiter: there is no "|"`: {Delimiter: "|"},
+		`encoding: there is no "latin"`: {Encoding: "latin"}, `decimal: there is no "'"`: {Decimal: "'"},
+		`group: there is no "_"`: {Group: "_"}, `group: "." is the decimal mark already`: {Group: "."},
+		"skip_lines: -1": {SkipLines: -1}, `columns: there is no column "iban"`: {Columns: map[string]string{"iban": "x"}},
+		"columns: address has no header":  {Columns: map[string]string{"address": " "}},
+		`columns: "A" is both address and`: {Columns: map[string]string{"address": "a ", "note": "A"}},
+	} {
+		if err := l.Check(); (err == nil) != (says == "") || err != nil && !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("%v, want %s", err, says)
+		}
+	}
+}
+
+// TestLook checks what is proposed for a file, and that the proposal reads it.
+func TestLook(t *testing.T) {
+	text := strings.NewReplacer("DE1", "DE89 3704 0044 0532 0130 00", "DE2", "GB29NWBK60161331926819").Replace(kept)
+	got, err := LookCSV(strings.NewReader(text))
+	want := Layout{Columns: map[string]string{"address": "Pay to", "amount": "Total"}, Other: Ignore, SkipLines: 2, UntilBlank: true,
+		Delimiter: ";", Decimal: ",", Group: "."}
+	if err != nil || got.Check() != nil || !equal(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	got.Currency, got.NoOrderIDs = "Eur", true
+	if rows, wrong := read(t, CSV(strings.NewReader(text), got)); len(rows) != 2 || wrong != nil || rows[0][Amount] != "1980.50" {
+		t.Errorf("%q, %q", rows, wrong)
+	}
+	// a mark before three digits can be either, so that nothing is proposed
+	for _, values := range [][]string{{"1.980"}, {"1,980", "2,400"}} {
+		if decimal, group := marksOf(values); decimal+group != "" {
+			t.Errorf("%q: %q, %q", values, decimal, group)
+		}
+	}
+	if got, err := LookCSV(strings.NewReader("")); err != nil || !equal(got, Layout{}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func equal(a, b Layout) bool {
+	same := len(a.Columns) == len(b.Columns)
+	for name, header := range a.Columns {
+		same = same && b.Columns[name] == header
+	}
+	a.Columns, b.Columns = nil, nil
+	return same && a.Other == b.Other && a.SkipLines == b.SkipLines && a.UntilBlank == b.UntilBlank && a.Delimiter == b.Delimiter &&
+		a.Encoding == b.Encoding && a.Decimal == b.Decimal && a.Group == b.Group
+}
+
+// FuzzCSV checks that any file is read to its end, or has an error, under any layout, and is looked at.
+func FuzzCSV(f *testing.F) {
+	f.Add(kept, ",", ".", "", 2, true)
+	f.Add("sep=;\norder_id;amount\n1;€5\n", ".", "space", "windows-1252", 0, false)
+	f.Fuzz(func(t *testing.T, text, decimal, group, encoding string, skip int, blank bool) {
+		l := Layout{Decimal: decimal, Group: group, Encoding: encoding, SkipLines: skip, UntilBlank: blank, Other: Ignore, NoOrderIDs: true}
+		if l.Check() != nil {
+			return
+		}
+		for row, err := range CSV(strings.NewReader(text), l) {
+			if err != nil && row.Wrong == nil && err != io.EOF {
+				t.Fatal(err)
+			}
+			if amount := row.Cells[Amount]; row.Wrong == nil && l.Decimal != "" && strings.ContainsAny(strings.Fields(amount + " x")[0], ",'") &&
+				isDigits(strings.NewReplacer(",", "", ".", "", "'", "").Replace(amount)) {
+				t.Fatalf("%q", amount)
+			}
+		}
+		if _, err := LookCSV(strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,221 @@
+package sheet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"example.com/till/internal/near"
+)
+
+// A Table turns the fields of a file into rows. Each reader of a format with columns has one.
+type Table struct {
+	layout  Layout
+	between string   // what separates the fields, in words; empty: each is a cell of its own
+	header  []Column // of each field
+	begun   bool
+	ended   bool
+}
+
+// NewTable returns a table that has no header yet.
+func NewTable(l Layout) *Table { return &Table{layout: l} }
+
+// column returns the column of a header: the one that the layout says, or the one of this name.
+func (t *Table) column(header string) Column {
+	header = plainName(header)
+	for name, of := range t.layout.Columns {
+		if plainName(of) == header {
+			return columnNamed(name)
+		}
+	}
+	col := columnNamed(header)
+	if col == noColumn || t.layout.Columns[col.String()] != "" { // another header has it
+		return noColumn
+	}
+	return col
+}
+
+func (t *Table) knows(header string) bool { return t.column(header) != noColumn }
+
+// Header takes the header of a file. With ErrInput, the rows below it cannot be checked. Without it, the
+// fields of a column that is not known are skipped.
+func (t *Table) Header(line int, names []string) (wrong []Detail, err error) {
+	if !slices.ContainsFunc(names, func(name string) bool { return t.knows(name) || meantColumn(name) != noColumn }) {
+		return Wrongf(line, "", "this is not a header: begin with order_id,currency,amount,address, say --skip-lines if it is below, or name its columns with --map"), ErrInput
+	}
+	for _, name := range names {
+		col := t.column(name)
+		switch {
+		case col == noColumn && plainName(name) == "":
+			col = unnamed
+		case col == noColumn && t.layout.Other == Ignore:
+		case col == noColumn:
+			wrong = append(wrong, Wrongf(line, Shorten(name), "%s", unknown(name))...)
+			// a misspelt column is not missing as well, and its values are checked
+			col = meantColumn(name)
+			if col != noColumn && (slices.ContainsFunc(names, func(n string) bool { return t.column(n) == col }) || slices.Contains(t.header, col)) {
+				col = noColumn
+			}
+		case slices.Contains(t.header, col):
+			wrong = append(wrong, Wrongf(line, Shorten(name), "the column is there twice")...)
+			col = noColumn
+		}
+		t.header = append(t.header, col)
+	}
+	misnamed := len(wrong)
+	missing := func(col Column, format string, args ...any) {
+		if !slices.Contains(t.header, col) {
+			wrong = append(wrong, Wrongf(line, col.String(), format, args...)...)
+		}
+	}
+	for _, col := range Names() {
+		if header := t.layout.Columns[col]; header != "" {
+			missing(columnNamed(col), "the file has no column %s: its header is %s", Quote(header), Quote(strings.Join(names, ", ")))
+		}
+	}
+	if len(wrong) > misnamed {
+		return wrong, ErrInput
+	}
+	if !t.layout.NoOrderIDs {
+		missing(OrderID, "the column is missing: number the rows yourself, or let --auto-order-id BATCH do it")
+	}
+	if t.layout.Currency == "" {
+		missing(Currency, "the column is missing")
+	} else if slices.Contains(t.header, Currency) {
+		wrong = append(wrong, Wrongf(line, Currency.String(), "the file has this column: leave --currency out")...)
+	}
+	missing(Address, "the column is missing")
+	if !slices.Contains(t.header, AmountMinor) {
+		missing(Amount, "the column is missing, and so is amount_minor")
+	}
+	if len(wrong) > misnamed {
+		return wrong, ErrInput
+	}
+	return wrong, nil
+}
+
+// Row returns the row of a line.
+func (t *Table) Row(line int, fields []string) Row {
+	row := Row{Line: line}
+	if !slices.ContainsFunc(fields, func(field string) bool { return strings.TrimSpace(field) != "" }) {
+		t.ended, row.Blank = t.ended || t.begun && t.layout.UntilBlank, true
+		return row
+	}
+	if t.ended {
+		row.Below = true
+		return row
+	}
+	t.begun = true
+	if got, want := len(fields), len(t.header); got != want && t.between != "" {
+		has := "one field"
+		if got > 1 {
+			has = fmt.Sprintf("%d fields", got)
+		}
+		advice := "an empty field still needs its " + t.between
+		if got > want {
+			advice = "a text with a " + t.between + " in it belongs between double quotes"
+		}
+		row.Wrong = Wrongf(line, "", "it has %s, and the header has %d: %s", has, want, advice)
+		return row
+	}
+	row.Cells[Currency] = t.layout.Currency
+	for i, field := range fields {
+		switch {
+		case i < len(t.header) && t.header[i] >= 0:
+			row.Cells[t.header[i]] = field
+		case t.layout.Other != Ignore && (i >= len(t.header) || t.header[i] == unnamed) && strings.TrimSpace(field) != "":
+			row.Wrong = append(row.Wrong, Wrongf(line, "", "%s stands in a column without a name: name it, or say --other-columns ignore", Quote(field))...)
+		}
+	}
+	for _, col := range []Column{OrderID, Address, Memo} {
+		if isSpoiled(row.Cells[col]) {
+			row.Wrong = append(row.Wrong, Wrongf(line, col.String(),
+				"%s was changed by a spreadsheet: format the column as text and enter it again", Quote(row.Cells[col]))...)
+		}
+	}
+	for _, col := range []Column{Amount, AmountMinor} {
+		var wrong string
+		if row.Cells[col], wrong = t.layout.amount(row.Cells[col]); wrong != "" {
+			row.Wrong = append(row.Wrong, Wrongf(line, col.String(), "%s", wrong)...)
+		}
+	}
+	return row
+}
+
+// unknown says what to do about a column that is not till's.
+func unknown(header string) string {
+	if meant := meantColumn(header); meant != noColumn {
+		return unknownName(header)
+	}
+	column := "COLUMN"
+	for _, name := range Names() {
+		if slices.Contains(strings.FieldsFunc(plainName(header), notLetter), name) {
+			column = name
+		}
+	}
+	return fmt.Sprintf("there is no column %s: --map %s says which one it is, and --other-columns ignore leaves it out",
+		Quote(header), quoteShell(column+"="+strings.TrimSpace(header)))
+}
+
+func notLetter(r rune) bool { return r != '_' && !unicode.IsLetter(r) }
+
+func quoteShell(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// unknownName says what to write instead of a name that is not a column's.
+func unknownName(name string) string {
+	plain := ownName(name)
+	if columnNamed(plain) != noColumn {
+		return fmt.Sprintf("there is no column %s: write %s", Quote(name), plain)
+	}
+	if question := near.Question(plain, "", columnNames[:]); question != "" && meantColumn(name) != noColumn {
+		return fmt.Sprintf("there is no column %s; %s", Quote(name), question)
+	}
+	return fmt.Sprintf("there is no column %s: they are %s", Quote(name), strings.Join(columnNames[:], ", "))
+}
+
+// ownName returns the name of a column of till's that a header probably means.
+func ownName(header string) string { return strings.ReplaceAll(plainName(header), " ", "_") }
+
+// meantColumn returns the column that a header probably means, or noColumn.
+func meantColumn(header string) Column {
+	name := ownName(header)
+	if col := columnNamed(name); col != noColumn {
+		return col
+	}
+	if found := near.Names(name, columnNames[:]); len(found) > 0 && len(name) > 2 { // a value may begin a name
+		return columnNamed(found[0])
+	}
+	return noColumn
+}
+
+// Column returns the column of a field. Takes reports whether it has one.
+func (t *Table) Column(field int) Column { return t.header[field] }
+
+// Takes reports whether a field belongs to a column. The others are not read.
+func (t *Table) Takes(field int) bool { return field < len(t.header) && t.header[field] >= 0 }
+
+// spreadsheetErrors are what a spreadsheet shows instead of a value.
+var spreadsheetErrors = []string{"#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!",
+	"#CALC!", "#GETTING_DATA"}
+
+// isSpoiled reports whether a spreadsheet has replaced a value: a long number by 1.23457E+12 or ####, or a
+// formula by an error.
+func isSpoiled(text string) bool {
+	switch {
+	case text == "":
+		return false
+	case text[0] == '#':
+		return strings.Trim(text, "#") == "" && len(text) > 1 ||
+			slices.ContainsFunc(spreadsheetErrors, func(e string) bool { return strings.EqualFold(e, text) })
+	}
+	if text[0] != '-' && (text[0] < '0' || text[0] > '9') {
+		return false
+	}
+	number, exponent, found := strings.Cut(strings.ToUpper(text), "E")
+	if !found || len(exponent) < 3 || exponent[0] != '+' && exponent[0] != '-' {
+		return false
+	}
+	whole, fraction, _ := strings.Cut(strings.Replace(strings.TrimPrefix(number, "-"), ",", ".", 1), ".")
+	return len(whole) >= 1 && len(whole) <= 3 && strings.Trim(whole+fraction+exponent[1:], "0123456789") == ""
+}

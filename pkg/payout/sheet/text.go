@@ -1,0 +1,101 @@
+package sheet
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+)
+
+// maxRecord is the most bytes in a line of a file, with its end.
+const maxRecord = 64 << 10
+
+// maxEndless is the most bytes of a line that are skipped to find its end. /dev/zero has none.
+const maxEndless = 64 << 20
+
+// textLines reads the lines of a file without their ends.
+type textLines struct {
+	in   *bufio.Reader // of maxRecord bytes
+	utf8 bool          // the file itself is UTF-8
+	json bool          // and cannot be in another encoding
+	line int
+}
+
+// newLines returns the lines of a file. A byte order mark decides its encoding, whatever the layout says.
+func newLines(in io.Reader, encoding string) *textLines {
+	raw := bufio.NewReaderSize(in, maxRecord)
+	start, _ := raw.Peek(2)
+	switch {
+	case bytes.Equal(start, []byte{0xff, 0xfe}) || bytes.Equal(start, []byte{0xfe, 0xff}) || encoding == UTF16:
+		// without a mark, as Windows writes it
+		in = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(raw)
+	case encoding == Windows1252 && !marked(raw):
+		in = charmap.Windows1252.NewDecoder().Reader(raw)
+	default:
+		return &textLines{in: raw, utf8: true}
+	}
+	return &textLines{in: bufio.NewReaderSize(in, maxRecord)}
+}
+
+const mark = "\ufeff" // the byte order mark
+
+func marked(raw *bufio.Reader) bool {
+	start, _ := raw.Peek(len(mark))
+	return string(start) == mark
+}
+
+// next returns a line, which may be empty. If the line is not valid text, it returns details instead.
+func (t *textLines) next() (text string, wrong []Detail, err error) {
+	line, err := t.in.ReadSlice('\n')
+	if err == io.EOF && len(line) == 0 {
+		return "", nil, err
+	}
+	t.line++
+	long := err == bufio.ErrBufferFull
+	for n := 0; err == bufio.ErrBufferFull; n++ {
+		if n == maxEndless/maxRecord {
+			return "", Wrongf(t.line, "", "it has no end"), ErrInput
+		}
+		_, err = t.in.ReadSlice('\n')
+	}
+	switch {
+	case err != nil && err != io.EOF:
+		return "", nil, err
+	case long:
+		return "", Wrongf(t.line, "", "it is longer than %d bytes", maxRecord), nil
+	}
+	line = bytes.TrimSuffix(line, []byte{'\n'})
+	switch i := notUTF8(line); {
+	case i >= 0:
+		advice := "save the file as UTF-8, or say --encoding windows-1252"
+		if t.json {
+			advice = "save the file as UTF-8"
+		}
+		return "", Wrongf(t.line, "", "byte %d (0x%02x) is not UTF-8: %s", i+1, line[i], advice), ErrEncoding
+	case !t.utf8 && bytes.ContainsRune(line, utf8.RuneError):
+		return "", Wrongf(t.line, "", "it has characters that are none in UTF-16: say another --encoding, or save the file as UTF-8"),
+			ErrEncoding
+	}
+	if t.line == 1 {
+		line = bytes.TrimPrefix(line, []byte(mark))
+	}
+	return strings.TrimSuffix(string(line), "\r"), nil, nil
+}
+
+// notUTF8 returns the index of the first byte that is not UTF-8, or -1.
+func notUTF8(text []byte) int {
+	if utf8.Valid(text) {
+		return -1
+	}
+	for i := 0; ; {
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size < 2 {
+			return i
+		}
+		i += size
+	}
+}
