@@ -11,6 +11,7 @@ import (
 
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/sheet"
 )
 
 const (
@@ -216,7 +217,7 @@ func makePlan(ctx context.Context, j *payout.Journal, path string, batch bool, r
 			_, rows[i], _ = strings.Cut(r, ",")
 		}
 	}
-	input.Input = strings.NewReader(strings.Join(rows, "\n") + "\n")
+	input.Rows = sheet.CSV(strings.NewReader(strings.Join(rows, "\n")+"\n"), sheet.Layout{NoOrderIDs: batch})
 	_, err := ledger.MakePlan(ctx, input)
 	return err
 }

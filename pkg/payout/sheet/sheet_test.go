@@ -139,7 +139,7 @@ func TestLayoutCheck(t *testing.T) {
 		`encoding: there is no "latin"`: {Encoding: "latin"}, `decimal: there is no "'"`: {Decimal: "'"},
 		`group: there is no "_"`: {Group: "_"}, `group: "." is the decimal mark already`: {Group: "."},
 		"skip_lines: -1": {SkipLines: -1}, `columns: there is no column "iban"`: {Columns: map[string]string{"iban": "x"}},
-		"columns: address has no header":  {Columns: map[string]string{"address": " "}},
+		"columns: address has no header":   {Columns: map[string]string{"address": " "}},
 		`columns: "A" is both address and`: {Columns: map[string]string{"address": "a ", "note": "A"}},
 	} {
 		if err := l.Check(); (err == nil) != (says == "") || err != nil && !strings.HasPrefix(err.Error(), says) {
