@@ -39,7 +39,7 @@ func TestImports(t *testing.T) {
 		"internal/money":        {till + "pkg/api", till + "internal/address"},
 		"internal/report":       {till + "pkg/api", till + "internal/money"},
 		"pkg/payout/sheet":      {till + "internal/near", "github.com/go-json-experiment/json", "golang.org/x/text"},
-		"pkg/payout/sheet/xlsx": {till + "pkg/payout/sheet", "github.com/tealeg/xlsx/v3"},
+		"pkg/payout/sheet/xlsx": {till + "pkg/payout/sheet"},
 		"pkg/payout": {till + "pkg/payout/sheet", till + "internal/atomicfile", till + "internal/near", till + "pkg/api",
 			till + "internal/address", till + "internal/money", till + "internal/journal", till + "internal/planfile",
 			till + "pkg/payout/approval", till + "pkg/payout/order", "github.com/go-json-experiment/json",

@@ -25,21 +25,24 @@ func (r *reader) layouts(n *yaml.Node) map[string]sheet.Layout {
 func (r *reader) layout(n *yaml.Node, name string) (l sheet.Layout) {
 	values := r.mapping(n, name, oneOf("a layout", "columns", "other_columns", "skip_lines", "until_blank", "delimiter",
 		"encoding", "decimal", "group", "currency", "sheet"))
-	for key, to := range map[string]*string{"other_columns": &l.Other, "delimiter": &l.Delimiter, "encoding": &l.Encoding,
-		"decimal": &l.Decimal, "group": &l.Group, "currency": &l.Currency, "sheet": &l.Sheet} {
-		if values[key] != nil {
-			*to = r.text(values[key], name+"."+key)
+	for _, text := range []struct {
+		key string
+		to  *string
+	}{{"other_columns", &l.Other}, {"delimiter", &l.Delimiter}, {"encoding", &l.Encoding}, {"decimal", &l.Decimal},
+		{"group", &l.Group}, {"currency", &l.Currency}, {"sheet", &l.Sheet}} {
+		if values[text.key] != nil {
+			*text.to = r.text(values[text.key], name+"."+text.key)
 		}
 	}
 	if l.Delimiter == "tab" {
 		l.Delimiter = "\t"
 	}
 	columns := r.mapping(values["columns"], name+".columns", oneOf("a layout's columns", sheet.Names()...))
-	for column, header := range columns {
+	for _, column := range slices.Sorted(maps.Keys(columns)) {
 		if l.Columns == nil {
 			l.Columns = map[string]string{}
 		}
-		l.Columns[column] = r.text(header, name+".columns."+column)
+		l.Columns[column] = r.text(columns[column], name+".columns."+column)
 	}
 	if n := values["skip_lines"]; n != nil {
 		var err error

@@ -11,6 +11,7 @@ import (
 
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/sheet"
 )
 
 const whole = `# a comment
@@ -44,6 +45,14 @@ profiles:
       - {code: Xlr, decimals: 7, memo: required}
   empty:
   other: {first_page: auto}
+layouts:
+  payroll:
+    columns: {address: IBAN, memo: ""}
+    other_columns: ignore
+    skip_lines: 2
+    until_blank: true
+    delimiter: tab
+    decimal: ","
 `
 
 func TestLoad(t *testing.T) {
@@ -55,6 +64,8 @@ func TestLoad(t *testing.T) {
 	want := File{
 		Path: path, Current: "live",
 		Currencies: []money.Entry{{Code: "Doge", Kind: api.Crypto, Decimals: 8}},
+		Layouts: map[string]sheet.Layout{"payroll": {Columns: map[string]string{"address": "IBAN", "memo": ""}, Other: sheet.Ignore,
+			SkipLines: 2, UntilBlank: true, Delimiter: "\t", Decimal: ","}},
 		Profiles: map[string]Profile{
 			"live": {
 				Values: map[string]string{
@@ -103,6 +114,13 @@ func TestLoadRefuses(t *testing.T) {
 		text  string
 		parts []string // the first is the line
 	}{
+		"a layout's key":     {"layouts:\n  a:\n    skip: 1\n", []string{":3: ", "the key layouts.a.skip is not known", "skip_lines"}},
+		"a layout's column":  {"layouts:\n  a:\n    columns:\n      iban: x\n", []string{":4: ", "layouts.a.columns.iban", "address"}},
+		"a layout's number":  {"layouts:\n  a:\n    skip_lines: two\n", []string{":3: ", "layouts.a.skip_lines: it is not a number"}},
+		"a layout's text":    {"layouts:\n  a:\n    skip_lines: \"2\"\n", []string{":3: ", "layouts.a.skip_lines: it is not a number"}},
+		"a layout's truth":   {"layouts:\n  a:\n    until_blank: \"true\"\n", []string{":3: ", "layouts.a.until_blank: write true or false"}},
+		"a layout's meaning": {"layouts:\n  a:\n    group: \".\"\n", []string{":3: ", `layouts.a.group: "." is the decimal mark already`}},
+		"a layout's name":    {"layouts:\n  \"a b\": {}\n", []string{":2: ", "a b"}},
 		"unknown key": {"# c\n\nfoo: 1\n",
 			[]string{":3: ", "the key foo is not known", "current, currencies, layouts, profiles"}},
 		"unknown in a profile": {live("baseurl: https://x"),

@@ -40,7 +40,7 @@ func scanSum(rows *sql.Rows) (s Sum, err error) {
 	return s, err
 }
 
-// Results returns the orders of a run in the order of its plan. Each has only its order id, state, id and
+// Results returns the orders of a run in the order of its plan. Each has its order id, state, id and
 // reason, and the content, note and reference of its row. It stops after an error. An order whose outcome this process could not record is unknown: the next
 // process makes it so.
 func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[order.Order, error] {

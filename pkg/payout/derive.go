@@ -14,14 +14,14 @@ import (
 )
 
 // deriveOrderID returns the order id of a row that has none in the file. It depends only on the name of the
-// batch, the reference and the content of the row, and the count of the row among those with the same, from 1. So
-// the same row has the same order id on every machine, wherever it is in the file and whatever rows surround
-// it.
+// batch, the content of the row, its reference if it has one, and the count of the row among those that are
+// alike in both, from 1. So the same row has the same order id on every machine, wherever it is in the file and
+// whatever rows surround it.
 //
 // The order id is made from the SHA-256 of these lines, each ended by a line feed: the batch, the currency
 // and the amount's unit as kind:code in lower case, the minor units, the address in the form of
-// address.Canonical, the memo and the count, and the reference if there is one. None of these can contain a
-// line feed. The first eight bytes are
+// address.Canonical, the memo, the count and, if there is one, the reference. None of these can contain a line
+// feed. The first eight bytes are
 // a big-endian number. Its remainder modulo 2^53-1, plus 1, is the order id.
 func deriveOrderID(batch, reference string, c Content, count int) string {
 	c = c.Canonical()

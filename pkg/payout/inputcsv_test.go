@@ -144,7 +144,7 @@ func TestInputInAnotherEncoding(t *testing.T) {
 		"JSON lines": {true, `{"order_id":"x"}` + "\n" + `{"order_id":"` + "\xe4" + `"}` + "\n\xff\n",
 			"line 2: byte 14 (0xe4) is not UTF-8: save the file as UTF-8"},
 		"UTF-16": {false, "\xff\xfeo\x00r\x00\x00\xd8\n\x00",
-			"line 1: it has characters that are none in UTF-16: say another --encoding, or save the file as UTF-8"},
+			"line 1: it has bytes that are no characters: say another --encoding, or save the file as UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlanner(t)

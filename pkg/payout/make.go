@@ -101,7 +101,7 @@ type inputRow struct {
 	minor int64
 	key   order.Key // of its content
 	texts string    // its address, memo, callback, note and reference, one after the other
-	ends  [4]uint16 // of all but the last; a line is shorter than this can count
+	ends  [4]uint16 // of all but the last; see maxRow
 	line  uint32
 	coin  uint32 // index of maker.coins
 }
@@ -180,7 +180,9 @@ func (m *maker) read() error {
 			break
 		}
 		if r.Below {
-			m.made.Below = append(m.made.Below, r.Line)
+			if m.made.Below = append(m.made.Below, r.Line); r.Cells[sheet.Address] != "" && r.Cells[sheet.Amount]+r.Cells[sheet.AmountMinor] != "" {
+				m.wrong.add(sheet.Wrongf(r.Line, "", "it stands below a blank row, where the table ends, and has an address and an amount: take the blank row out, or this one")...)
+			}
 			continue
 		}
 		if group = append(group, parsedRow{cells: r.Cells, line: r.Line, wrong: r.Wrong}); len(group) == cap(group) {

@@ -338,6 +338,14 @@ func TestMakeDerivesOrderIDs(t *testing.T) {
 	if !slices.Equal(second["a"][:2], first["a"]) || len(second["a"]) != 3 || second["b"][0] != first["b"][0] {
 		t.Errorf("%v and %v", first, second)
 	}
+	// a row with a reference has an order id of its own, and changes that of no other
+	p.Layout.Columns = map[string]string{"reference": "note"}
+	invoices := ids("Btc,0.5,a,1", "Btc,0.5,a,2", "Btc,0.5,a,", "Btc,0.5,a, 2 ")
+	if invoices["a"][2] != first["a"][0] || slices.Contains(first["a"], invoices["a"][0]) || invoices["a"][0] == invoices["a"][1] ||
+		invoices["a"][3] != deriveOrderID("may", "2", Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 50000000), Address: "a"}, 2) {
+		t.Errorf("%v and %v", first, invoices)
+	}
+	p.Layout.Columns = nil
 	p.Batch = "june"
 	if third := ids("Btc,0.5,b,"); third["b"][0] == first["b"][0] {
 		t.Error("another batch has the same order ids")

@@ -16,6 +16,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/planfile"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/sheet"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -59,6 +60,8 @@ func testPlan(t testing.TB, rows ...PlanRow) *Plan {
 		Path: filepath.Join(t.TempDir(), "staff.plan"), Account: Account{Address: "https://pay.example.com", Name: "acme"},
 		Made: made, Expires: made.Add(72 * time.Hour),
 		Batch: "2026-05", Since: "0a1b2c3d", Limits: testLimits, Warnings: []string{"line 3: it is much"},
+		Layout: &sheet.Layout{Columns: map[string]string{"order_id": "No", "currency": "C", "amount": "Sum", "address": "IBAN", "memo": "M",
+			"note": "Name", "reference": "Invoice", "callback": ""}, Decimal: ","}, // a map has no order
 	}
 	if err := writePlan(p, testMoney, rows); err != nil {
 		t.Fatal(err)

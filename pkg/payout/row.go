@@ -53,6 +53,9 @@ func (p *parser) parseAll(rows []parsedRow) {
 
 // parse parses a row and returns everything that is wrong with it.
 func (p *parser) parse(c sheet.Cells, line int) (row PlanRow, wrong []Detail) {
+	if n := len(strings.Join(c[:], "")); n > maxRow {
+		return row, sheet.Wrongf(line, "", "it has %d bytes, and a row has at most %d", n, maxRow)
+	}
 	var told [sheet.Columns]bool
 	no := func(col sheet.Column, format string, args ...any) {
 		told[col] = true
@@ -68,7 +71,7 @@ func (p *parser) parse(c sheet.Cells, line int) (row PlanRow, wrong []Detail) {
 		}
 	}
 	row.Address, row.Memo, row.Callback, row.Note = address.Joined(c[sheet.Address]), c[sheet.Memo], c[sheet.Callback], c[sheet.Note]
-	row.Reference, row.Line = c[sheet.Reference], line
+	row.Reference, row.Line = strings.TrimSpace(c[sheet.Reference]), line
 	if n := utf8.RuneCountInString(row.Reference); n > maxReference {
 		no(sheet.Reference, "it has %d characters, and at most %d are kept", n, maxReference)
 	}
@@ -223,7 +226,10 @@ func unreadable(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r
 
 func shortened(err error) string { return sheet.Shorten(err.Error()) }
 
-const maxReference = 140 // characters
+const (
+	maxReference = 140       // characters
+	maxRow       = 1<<16 - 1 // bytes, as in a line of a file
+)
 
 // advised returns the text of an error with its hint, if it has one.
 func advised(err error) string {

@@ -36,10 +36,6 @@ var byHand = map[string][]string{
 	"4819582701f150b28a563a6cd8ed0bf5a754e3c67b90ad38d78ba4131bf77795": {"Apache-2.0"},
 	// github.com/hiddeco/sshsig has the copyright of the Apache License's appendix, which says how to apply it.
 	"c71d239df91726fc519c6eb72d318ec65820627232b2f796219e87dcf35d0ab4": {"Apache-2.0"},
-	// github.com/google/btree, whose appendix is indented otherwise
-	"cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30": {"Apache-2.0"},
-	// github.com/tealeg/xlsx/v3 has its copyright and "All rights reserved." between the name and the terms.
-	"73d94b3789b5101269301b49e2f57ea4c3fa4cd4ebf4b183a7e91251ff5dd0ab": {"BSD-3-Clause"},
 	// modernc.org/libc contains parts of Go, of musl and of others.
 	"f597097efe3d97021f89170746bd3a0fb9a8b6fb26b82043ed68a4e0283bee6c": {"BSD-3-Clause", "MIT"},
 	// modernc.org/sqlite lists what else is in its repository, too. These are the licences of what is linked.

@@ -1,7 +1,6 @@
 package payout
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -67,15 +66,19 @@ func (f *layoutFlags) choose(s *cmdutil.Session) (l sheet.Layout, err error) {
 	}
 	changed := s.Cmd.Flags().Changed
 	l.Columns = maps.Clone(l.Columns)
+	var given []string
 	for _, text := range f.columns {
 		column, header, found := strings.Cut(text, "=")
 		if !found {
 			return l, cmdutil.UsageError(fmt.Sprintf("--map: %q names no header", text), "write it as --map address=IBAN")
 		}
-		if l.Columns == nil {
+		if column = strings.TrimSpace(column); slices.Contains(given, column) {
+			return l, cmdutil.UsageError(fmt.Sprintf("--map: %s has two headers", column), "leave one out")
+		}
+		if given = append(given, column); l.Columns == nil {
 			l.Columns = map[string]string{}
 		}
-		l.Columns[strings.TrimSpace(column)] = header
+		l.Columns[column] = header
 	}
 	for flag, text := range map[string]struct{ to, from *string }{
 		"other-columns": {&l.Other, &f.flagged.Other}, "decimal": {&l.Decimal, &f.flagged.Decimal},
@@ -100,7 +103,7 @@ func (f *layoutFlags) choose(s *cmdutil.Session) (l sheet.Layout, err error) {
 		l.Delimiter = "\t"
 	}
 	switch err := l.Check(); {
-	case changed("delimiter") && !slices.Contains([]string{"", ",", ";", "\t"}, l.Delimiter):
+	case err != nil && changed("delimiter") && strings.HasPrefix(err.Error(), "delimiter"):
 		return l, cmdutil.UsageError(fmt.Sprintf("--delimiter: fields cannot be separated by %q", f.delimiter),
 			`use auto, ",", ";" or tab`)
 	case err != nil:
@@ -109,19 +112,17 @@ func (f *layoutFlags) choose(s *cmdutil.Session) (l sheet.Layout, err error) {
 		if field == "columns" {
 			flag = "map"
 		}
-		return l, cmdutil.UsageError("--"+flag+": "+why, cmdutil.UnsetHint)
+		return l, cmdutil.UsageError("--"+flag+": "+why, "see till help payout-layouts")
 	case f.format == jsonl && changed("delimiter"):
 		return l, cmdutil.UsageError("--delimiter is about CSV, and the rows are JSON lines",
 			"leave it out, or add --format csv")
 	}
-	if f.format == jsonl && !isZero(l) {
+	if f.format == jsonl && len(layoutOptions(l)) > 0 {
 		return l, cmdutil.UsageError("a layout is about CSV and workbooks, and the rows are JSON lines",
 			"leave it out, or add --format csv")
 	}
 	return l, nil
 }
-
-func isZero(l sheet.Layout) bool { return len(layoutOptions(l)) == 0 }
 
 // rows returns the rows of a file of payments.
 func (f *layoutFlags) rows(in io.Reader, l sheet.Layout) (sheet.Rows, error) {
@@ -143,7 +144,7 @@ func layoutOptions(l sheet.Layout) (options []string) {
 		}
 	}
 	for _, name := range sheet.Names() {
-		if header := l.Columns[name]; header != "" {
+		if header, mapped := l.Columns[name]; mapped {
 			add("map", name+"="+header)
 		}
 	}
@@ -196,11 +197,14 @@ layouts and its name: -o yaml prints it so.`,
 		} else {
 			var data []byte
 			if data, err = io.ReadAll(io.LimitReader(in, xlsx.MaxFile+1)); err == nil {
-				l, err = xlsx.Look(bytes.Clone(data), flags.flagged.Sheet)
+				l, err = xlsx.Look(data, flags.flagged.Sheet)
 			}
 		}
 		if err != nil {
 			return &payout.Error{Kind: payout.Invalid, Msg: fmt.Sprintf("%s cannot be read: %v", args[0], err), Err: err}
+		}
+		if l.Decimal == "" {
+			s.Note("the amounts do not show their decimal mark: it is a point, unless --decimal says otherwise")
 		}
 		line := proposedLayout{Layouts: map[string]sheet.Layout{cmp.Or(name, "NAME"): l}, layout: l}
 		line.command = payout.NewHint("", slices.Concat([]string{"payout", "plan", args[0], "--out", "PLAN"}, layoutOptions(l))...).String()
@@ -245,7 +249,7 @@ func layoutView(money.Registry) render.View[proposedLayout] {
 				func(l sheet.Layout) string { return strconv.FormatBool(l.UntilBlank) }),
 			text("delimiter", "what separates the fields", func(l sheet.Layout) string { return strings.ReplaceAll(l.Delimiter, "\t", "tab") }),
 			text("encoding", "of the text", func(l sheet.Layout) string { return cmp.Or(l.Encoding, sheet.UTF8) }),
-			text("decimal", "decimal mark of the amounts", func(l sheet.Layout) string { return cmp.Or(l.Decimal, ".") }),
+			text("decimal", "decimal mark of the amounts", func(l sheet.Layout) string { return l.Decimal }),
 			text("group", "mark between thousands", func(l sheet.Layout) string { return l.Group }),
 			{Name: "command", About: "command that plans the file with this layout", Whole: true,
 				Cell: func(r row) render.Cell { return render.Own(r.command) }},

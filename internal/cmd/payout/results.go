@@ -94,8 +94,11 @@ func writeResults(
 			io.WriteString(w, "\ufeff")
 		}
 		out := stdcsv.NewWriter(w)
-		if l.Delimiter != "" {
+		switch {
+		case l.Delimiter != "":
 			out.Comma = rune(l.Delimiter[0])
+		case l.Decimal == ",": // as programs do where the decimal mark is a comma
+			out.Comma = ';'
 		}
 		for record, err := range records(sender.Results(ctx, plan.Name()), plan, l) {
 			if err != nil {

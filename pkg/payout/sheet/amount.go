@@ -17,6 +17,8 @@ func (l Layout) amount(text string) (plain, wrong string) {
 	number, unit := cutUnit(strings.Trim(text, blanks))
 	sign, _ := firstRune(unit)
 	switch stated := l.Decimal != "" || l.Group != ""; {
+	case number == "" && stated && text != "":
+		return "", Quote(text) + " is no number " + l.marks()
 	case number == "", !stated && !unicode.Is(unicode.Sc, sign) && !strings.ContainsAny(number, ",'’"+blanks):
 		return text, ""
 	default:
@@ -98,7 +100,10 @@ func (l Layout) number(text string) (plain string, ok bool) {
 			return "", false
 		}
 	}
-	if plain = strings.Join(parts, ""); !pointed {
+	if plain = strings.Join(parts, ""); len(plain) > 1 && plain[0] == '0' {
+		return "", false
+	}
+	if !pointed {
 		return plain, true
 	}
 	return plain + "." + fraction, isDigits(fraction)

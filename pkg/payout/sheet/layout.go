@@ -16,7 +16,8 @@ const (
 // A Layout says how a person's file is to be read. The zero Layout is a file with till's own columns and
 // nothing else.
 type Layout struct {
-	Columns    map[string]string `json:"columns,omitzero"`       // the headers of the file, by till's name of the column
+	// Columns has the headers of the file, by till's name of the column; empty: the file has no such column.
+	Columns    map[string]string `json:"columns,omitzero"`
 	Other      string            `json:"other_columns,omitzero"` // "ignore" leaves the other columns out; refused otherwise
 	SkipLines  int               `json:"skip_lines,omitzero"`    // above the header
 	UntilBlank bool              `json:"until_blank,omitzero"`   // the table ends with the first blank row
@@ -39,7 +40,7 @@ func (l Layout) Check() error {
 		if value == "" || slices.Contains(values, value) {
 			return nil
 		}
-		return fmt.Errorf("%s: there is no %s: use %s", field, Quote(value), strings.Join(values, ", "))
+		return fmt.Errorf("%s: there is no %s: use %s", field, Quote(value), strings.Join(values, " or "))
 	}
 	for _, err := range []error{
 		oneOf("other_columns", l.Other, Ignore, "refuse"),
@@ -56,15 +57,14 @@ func (l Layout) Check() error {
 	case l.SkipLines < 0:
 		return fmt.Errorf("skip_lines: %d is less than 0", l.SkipLines)
 	case l.Group == l.decimal():
-		return fmt.Errorf("group: %s is the decimal mark already: say another decimal", Quote(l.Group))
+		return fmt.Errorf("group: %s is the decimal mark already: say which one is, such as decimal ,", Quote(l.Group))
 	}
 	headers := map[string]string{}
 	for _, name := range Names() {
 		header, mapped := l.Columns[name]
 		other, taken := headers[plainName(header)]
 		switch {
-		case mapped && plainName(header) == "":
-			return fmt.Errorf("columns: %s has no header: say which column of the file it is", name)
+		case plainName(header) == "": // the file has no such column
 		case mapped && taken:
 			return fmt.Errorf("columns: %s is both %s and %s: leave one out", Quote(header), other, name)
 		case mapped:

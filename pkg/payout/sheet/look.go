@@ -2,6 +2,7 @@ package sheet
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -54,6 +55,9 @@ func LookCSV(in io.Reader) (Layout, error) {
 		if points := width * count; width > 1 && points > most {
 			best, most, l.Delimiter = rows, points, delimiter
 		}
+	}
+	if best == nil {
+		return Layout{}, errors.New("it has no table that can be recognised")
 	}
 	found := Look(best)
 	found.Delimiter, found.Encoding = l.Delimiter, l.Encoding
@@ -205,9 +209,6 @@ func marksOf(values []string) (decimal, group string) {
 	}
 	if group == decimal || decimal == "" && (group == "." || group == ",") { // 1.980 can mean two things
 		group = ""
-	}
-	if decimal == "." && group == "" {
-		decimal = ""
 	}
 	return decimal, group
 }

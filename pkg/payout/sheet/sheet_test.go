@@ -40,7 +40,7 @@ func TestAmount(t *testing.T) {
 		{german, "1.980,50", "1980.50"}, {german, "1.980,50 €", "1980.50 €"}, {german, "€ 1.980", "1980 €"},
 		{german, "EUR 1.980", "1980 EUR"}, {german, "2400", "2400"}, {german, "12,75", "12.75"}, {german, "\u00a01.980,50 ", "1980.50"},
 		{german, "1980.5", ""}, {german, "1.98", ""}, {german, "19.80,50", ""}, {german, "1.980.50", ""}, {german, "1,980,50", ""},
-		{german, "1.980,", ""}, {german, "1980.500", ""}, {german, "1..980", ""}, {german, "1.9800", ""},
+		{german, "1.980,", ""}, {german, "0.980", ""}, {german, ".980,50", ""}, {german, ",5", ""}, {german, "-5", ""}, {german, "1980.500", ""}, {german, "1..980", ""}, {german, "1.9800", ""},
 		{Layout{Decimal: ","}, "1.980", ""}, {Layout{Decimal: ","}, "1980,5", "1980.5"},
 		{french, "1 980,50", "1980.50"}, {french, "1\u202f980,50\u00a0€", "1980.50 €"}, {french, "1  980", ""},
 		{french, "1 980 50", ""}, {french, "250 UsdtTrc20", "250 UsdtTrc20"}, {french, "UsdtTrc20 250", "250 UsdtTrc20"},
@@ -86,6 +86,11 @@ func TestKeptFile(t *testing.T) {
 			t.Errorf("%s: %q, %q", name, got, wrong)
 		}
 	}
+	without := layout
+	without.Columns = map[string]string{"address": "pay TO", "amount": "Total", "note": "Name", "memo": ""}
+	if got, wrong := read(t, CSV(strings.NewReader(strings.Replace(kept, "Cost centre", "Memos", 1)), without)); len(got) != 2 || wrong != nil || got[0][Memo] != "" {
+		t.Errorf("without the column: %q, %q", got, wrong)
+	}
 	var lines, below []int
 	for row := range CSV(strings.NewReader(kept), layout) {
 		if row.Below {
@@ -123,8 +128,14 @@ func TestLayoutRefuses(t *testing.T) {
 		"a sum line":     {with(func(l *Layout) { l.UntilBlank = false }), strings.Replace(kept, "\"x", "x;y", 1), "line 8: it has 2 fields"},
 		"an unnamed one": {Layout{}, "order_id,currency,amount,address,\n1,Btc,1,a,x\n", `line 2: "x" stands in a column without a name`},
 		"too few lines":  {with(func(l *Layout) { l.SkipLines = 9 }), kept, "its header is below the 9 lines that are skipped"},
-		"no text":        {with(func(l *Layout) { l.Encoding = UTF16 }), "\x00\xd8\n\x00", "it has characters that are none in UTF-16"},
-		"damaged":        {layout, strings.Replace(kept, "DE2", "1.23E+12", 1), `line 5: address: "1.23E+12" was changed by a spreadsheet`},
+		"no text":        {with(func(l *Layout) { l.Encoding = UTF16 }), "\x00\xd8\n\x00", "it has bytes that are no characters"},
+		"a column that changes money": {Layout{Other: Ignore}, "order_id,currency,amount,Amount Currency,address\n1,Btc,100,Usd,a\n",
+			"line 1: Amount Currency: it looks like amount_currency: --map 'amount_currency=Amount Currency' takes it, and --map amount_currency= says"},
+		"memos": {Layout{Other: Ignore}, "order_id,currency,amount,address,Memos\n1,Btc,1,a,7\n", "line 1: Memos: it looks like memo"},
+		"two for one": {Layout{Columns: map[string]string{"amount": "Net"}}, "order_id,currency,amount,Net,address\n",
+			"line 1: amount: the layout takes another column for it: --other-columns ignore leaves it out"},
+		"a carriage return": {layout, strings.Replace(kept, "4711;\n", "4711;\r", 1), "line 4: it has a carriage return within it"},
+		"damaged":           {layout, strings.Replace(kept, "DE2", "1.23E+12", 1), `line 5: address: "1.23E+12" was changed by a spreadsheet`},
 	} {
 		_, wrong := read(t, CSV(strings.NewReader(c.text), c.layout))
 		if !slices.ContainsFunc(wrong, func(w string) bool { return strings.Contains(w, c.says) }) {
@@ -139,7 +150,6 @@ func TestLayoutCheck(t *testing.T) {
 		`encoding: there is no "latin"`: {Encoding: "latin"}, `decimal: there is no "'"`: {Decimal: "'"},
 		`group: there is no "_"`: {Group: "_"}, `group: "." is the decimal mark already`: {Group: "."},
 		"skip_lines: -1": {SkipLines: -1}, `columns: there is no column "iban"`: {Columns: map[string]string{"iban": "x"}},
-		"columns: address has no header":   {Columns: map[string]string{"address": " "}},
 		`columns: "A" is both address and`: {Columns: map[string]string{"address": "a ", "note": "A"}},
 	} {
 		if err := l.Check(); (err == nil) != (says == "") || err != nil && !strings.HasPrefix(err.Error(), says) {
@@ -167,8 +177,8 @@ func TestLook(t *testing.T) {
 			t.Errorf("%q: %q, %q", values, decimal, group)
 		}
 	}
-	if got, err := LookCSV(strings.NewReader("")); err != nil || !equal(got, Layout{}) {
-		t.Errorf("%+v, %v", got, err)
+	if got, err := LookCSV(strings.NewReader("x")); err == nil {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -200,8 +210,6 @@ func FuzzCSV(f *testing.F) {
 				t.Fatalf("%q", amount)
 			}
 		}
-		if _, err := LookCSV(strings.NewReader(text)); err != nil {
-			t.Fatal(err)
-		}
+		LookCSV(strings.NewReader(text))
 	})
 }

@@ -25,13 +25,15 @@ func NewTable(l Layout) *Table { return &Table{layout: l} }
 func (t *Table) column(header string) Column {
 	header = plainName(header)
 	for name, of := range t.layout.Columns {
-		if plainName(of) == header {
+		if header != "" && plainName(of) == header {
 			return columnNamed(name)
 		}
 	}
 	col := columnNamed(header)
-	if col == noColumn || t.layout.Columns[col.String()] != "" { // another header has it
-		return noColumn
+	if col != noColumn {
+		if _, mapped := t.layout.Columns[col.String()]; mapped { // another header has it, or none
+			return noColumn
+		}
 	}
 	return col
 }
@@ -49,9 +51,9 @@ func (t *Table) Header(line int, names []string) (wrong []Detail, err error) {
 		switch {
 		case col == noColumn && plainName(name) == "":
 			col = unnamed
-		case col == noColumn && t.layout.Other == Ignore:
+		case col == noColumn && t.layout.Other == Ignore && !t.changesMoney(name, names):
 		case col == noColumn:
-			wrong = append(wrong, Wrongf(line, Shorten(name), "%s", unknown(name))...)
+			wrong = append(wrong, Wrongf(line, Shorten(name), "%s", t.unknown(name))...)
 			// a misspelt column is not missing as well, and its values are checked
 			col = meantColumn(name)
 			if col != noColumn && (slices.ContainsFunc(names, func(n string) bool { return t.column(n) == col }) || slices.Contains(t.header, col)) {
@@ -104,10 +106,9 @@ func (t *Table) Row(line int, fields []string) Row {
 	}
 	if t.ended {
 		row.Below = true
-		return row
 	}
 	t.begun = true
-	if got, want := len(fields), len(t.header); got != want && t.between != "" {
+	if got, want := len(fields), len(t.header); got != want && t.between != "" && !row.Below {
 		has := "one field"
 		if got > 1 {
 			has = fmt.Sprintf("%d fields", got)
@@ -128,6 +129,10 @@ func (t *Table) Row(line int, fields []string) Row {
 			row.Wrong = append(row.Wrong, Wrongf(line, "", "%s stands in a column without a name: name it, or say --other-columns ignore", Quote(field))...)
 		}
 	}
+	if row.Below { // its values are not checked
+		row.Wrong = nil
+		return row
+	}
 	for _, col := range []Column{OrderID, Address, Memo} {
 		if isSpoiled(row.Cells[col]) {
 			row.Wrong = append(row.Wrong, Wrongf(line, col.String(),
@@ -143,9 +148,27 @@ func (t *Table) Row(line int, fields []string) Row {
 	return row
 }
 
+// changesMoney reports whether a column, if it is what its header nearly says, changes what is paid, so that it
+// is not ignored unless the layout says that the file has no such column.
+func (t *Table) changesMoney(header string, names []string) bool {
+	meant := meantColumn(header)
+	if meant != AmountCurrency && meant != AmountMinor && meant != Memo {
+		return false
+	}
+	_, mapped := t.layout.Columns[meant.String()]
+	return !mapped && !slices.ContainsFunc(names, func(n string) bool { return t.column(n) == meant })
+}
+
 // unknown says what to do about a column that is not till's.
-func unknown(header string) string {
-	if meant := meantColumn(header); meant != noColumn {
+func (t *Table) unknown(header string) string {
+	meant := meantColumn(header)
+	switch _, mapped := t.layout.Columns[ownName(header)]; {
+	case mapped:
+		return "the layout takes another column for it: --other-columns ignore leaves it out"
+	case meant != noColumn && t.layout.Other == Ignore:
+		return fmt.Sprintf("it looks like %s: --map %s takes it, and --map %s= says that the file has no %s", meant,
+			quoteShell(meant.String()+"="+strings.TrimSpace(header)), meant, meant)
+	case meant != noColumn:
 		return unknownName(header)
 	}
 	column := "COLUMN"
@@ -189,7 +212,7 @@ func meantColumn(header string) Column {
 	return noColumn
 }
 
-// Column returns the column of a field. Takes reports whether it has one.
+// Column returns the column of a field.
 func (t *Table) Column(field int) Column { return t.header[field] }
 
 // Takes reports whether a field belongs to a column. The others are not read.

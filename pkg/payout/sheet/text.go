@@ -30,7 +30,7 @@ func newLines(in io.Reader, encoding string) *textLines {
 	raw := bufio.NewReaderSize(in, maxRecord)
 	start, _ := raw.Peek(2)
 	switch {
-	case bytes.Equal(start, []byte{0xff, 0xfe}) || bytes.Equal(start, []byte{0xfe, 0xff}) || encoding == UTF16:
+	case bytes.Equal(start, []byte{0xff, 0xfe}) || bytes.Equal(start, []byte{0xfe, 0xff}) || encoding == UTF16 && !marked(raw):
 		// without a mark, as Windows writes it
 		in = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(raw)
 	case encoding == Windows1252 && !marked(raw):
@@ -77,13 +77,16 @@ func (t *textLines) next() (text string, wrong []Detail, err error) {
 		}
 		return "", Wrongf(t.line, "", "byte %d (0x%02x) is not UTF-8: %s", i+1, line[i], advice), ErrEncoding
 	case !t.utf8 && bytes.ContainsRune(line, utf8.RuneError):
-		return "", Wrongf(t.line, "", "it has characters that are none in UTF-16: say another --encoding, or save the file as UTF-8"),
+		return "", Wrongf(t.line, "", "it has bytes that are no characters: say another --encoding, or save the file as UTF-8"),
 			ErrEncoding
 	}
 	if t.line == 1 {
 		line = bytes.TrimPrefix(line, []byte(mark))
 	}
-	return strings.TrimSuffix(string(line), "\r"), nil, nil
+	if text = strings.TrimSuffix(string(line), "\r"); strings.Contains(text, "\r") {
+		return "", Wrongf(t.line, "", "it has a carriage return within it: save the file with other line ends"), nil
+	}
+	return text, nil, nil
 }
 
 // notUTF8 returns the index of the first byte that is not UTF-8, or -1.

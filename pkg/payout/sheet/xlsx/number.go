@@ -1,70 +1,69 @@
 package xlsx
 
 import (
-	"archive/zip"
-	"bytes"
-	"errors"
+	"math"
 	"strconv"
 	"strings"
 )
 
-// maxDigits is how many digits a spreadsheet keeps of a number. What a person typed has no more.
-const maxDigits = 15
-
-// exact writes out a number of a workbook, such as 1.5E-2. It reports whether it is one that a person can
-// have typed: a sum such as 0.1+0.2 is stored with more digits than that.
+// exact writes out a number of a workbook. Programs store 0.1 as 0.10000000000000001, too, and show at most 15
+// digits. It reports whether a person can have typed the number: 0.1+0.2 is another one than 0.3.
 func exact(text string) (string, bool) {
-	digits, exponent, scientific := strings.Cut(strings.ToUpper(text), "E")
-	sign := ""
-	if rest, negative := strings.CutPrefix(digits, "-"); negative {
-		sign, digits = "-", rest
-	}
-	whole, fraction, _ := strings.Cut(digits, ".")
-	power := 0
-	if scientific {
-		var err error
-		if power, err = strconv.Atoi(exponent); err != nil || power < -30 || power > 30 {
-			return "", false
-		}
-	}
-	all := whole + fraction
-	if all == "" || strings.Trim(all, "0123456789") != "" {
+	stored, err := strconv.ParseFloat(text, 64)
+	if err != nil || strings.ContainsAny(text, "xXpP_nN") || math.Abs(stored) >= 1e21 {
 		return "", false
 	}
-	point := len(whole) + power
-	if point < 0 {
-		all, point = strings.Repeat("0", -point)+all, 0
-	}
-	if missing := point - len(all); missing > 0 {
-		all += strings.Repeat("0", missing)
-	}
-	if whole = strings.TrimLeft(all[:point], "0"); whole == "" {
-		whole = "0"
-	}
-	fraction = strings.TrimRight(all[point:], "0")
-	if len(strings.Trim(strings.TrimLeft(all, "0"), "0")) > maxDigits {
+	shown := strconv.FormatFloat(stored, 'e', 14, 64)
+	if again, err := strconv.ParseFloat(shown, 64); err != nil || again != stored {
 		return "", false
 	}
-	if fraction != "" {
-		fraction = "." + fraction
-	}
-	return sign + whole + fraction, true
+	return strconv.FormatFloat(stored, 'f', -1, 64), true
 }
 
-// checkSize refuses a workbook that would fill the memory.
-func checkSize(workbook []byte) error {
-	if len(workbook) > MaxFile {
-		return errors.New("the workbook is larger than 32 MiB: save its sheet as CSV")
+// builtIn returns a format for the number of a built-in one (ISO 29500-1, 18.8.30), as far as it matters here.
+// The numbers from 27 on are dates in the languages of East Asia and Thailand.
+func builtIn(id string) string {
+	n, err := strconv.Atoi(id)
+	switch {
+	case err != nil:
+		return ""
+	case n == 9 || n == 10:
+		return "0%"
+	case n >= 14 && n <= 22 || n >= 27 && n <= 36 || n >= 45 && n <= 47 || n >= 50 && n <= 58 || n >= 71 && n <= 81:
+		return "yyyy-mm-dd"
 	}
-	files, err := zip.NewReader(bytes.NewReader(workbook), int64(len(workbook)))
-	if err != nil {
-		return errors.New("it is no workbook (.xlsx), or a password protects it: save it again without one, or as CSV")
+	return ""
+}
+
+// isDate reports whether a number is shown as a date or a time: whether letters are left in its format
+// without texts, colours and the exponent. A letter that is none of a date is refused with them.
+func isDate(format string) bool {
+	if strings.EqualFold(format, "General") {
+		return false
 	}
-	var all uint64
-	for _, f := range files.File {
-		if all += f.UncompressedSize64; f.UncompressedSize64 > maxUnpacked || all > maxUnpacked {
-			return errors.New("the workbook is larger than 128 MiB: save its sheet as CSV")
+	for i := 0; i < len(format); i++ {
+		switch c := format[i]; {
+		case c == '"':
+			end := strings.IndexByte(format[i+1:], '"')
+			if end < 0 {
+				return false
+			}
+			i += end + 1
+		case c == '\\' || c == '_' || c == '*':
+			i++
+		case c == '[':
+			end := strings.IndexByte(format[i:], ']')
+			if end < 0 {
+				return false
+			}
+			if elapsed := strings.ToLower(format[i+1 : i+end]); elapsed != "" && strings.Trim(elapsed, "hms") == "" {
+				return true
+			}
+			i += end
+		case (c == 'E' || c == 'e') && i+1 < len(format) && (format[i+1] == '+' || format[i+1] == '-'):
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+			return !strings.HasPrefix(strings.ToLower(format[i:]), "general")
 		}
 	}
-	return nil
+	return false
 }

@@ -1,256 +1,191 @@
-// Package xlsx reads and writes payments in workbooks of Excel and LibreOffice (Office Open XML, ISO 29500).
+// Package xlsx reads and writes payments in workbooks of Excel and LibreOffice (Office Open XML, ISO 29500-1,
+// SpreadsheetML). It reads a sheet row by row, and refuses what a library for all uses lets pass: two rows with
+// one number, a date that is paid as 46143.00, a workbook that fills the memory.
 package xlsx
 
 import (
 	"errors"
 	"fmt"
-	"io"
-	"iter"
-	"slices"
 	"strings"
 
 	"example.com/till/pkg/payout/sheet"
-	"github.com/tealeg/xlsx/v3"
 )
-
-// MaxFile is the most bytes of a workbook, packed and unpacked.
-const (
-	MaxFile     = 32 << 20
-	maxUnpacked = 128 << 20
-	maxColumns  = 256
-)
-
-// errStop ends the reading of a workbook whose reader wants no more rows.
-var errStop = errors.New("no more rows are wanted")
 
 // Rows reads a sheet of a workbook, whose lines are the numbers of its rows. The value of a cell counts, and
-// not how it is shown. A cell whose value a program has computed from something else is refused, unless its
-// value is exact: a date, an error, a number of more than 15 digits.
+// not how it is shown. A value that no person has typed as it is stored is refused: a date, a percentage, an
+// error, a number of more than 15 digits.
 func Rows(workbook []byte, l sheet.Layout) sheet.Rows {
 	return func(yield func(sheet.Row, error) bool) {
-		wanted := true
-		r := &reader{table: sheet.NewTable(l), layout: l, yield: func(row sheet.Row, err error) bool {
-			wanted = wanted && yield(row, err)
-			return wanted
-		}}
-		if err := r.read(workbook); err != nil && wanted {
+		r := &reader{table: sheet.NewTable(l), layout: l, yield: yield}
+		if err := read(workbook, l.Sheet, r.row, r.merged); err != nil && !errors.Is(err, errStop) {
 			yield(sheet.Row{Wrong: sheet.Wrongf(0, "", "%s", sheet.Shorten(err.Error()))}, sheet.ErrInput)
+		} else if err == nil && !r.headed {
+			yield(sheet.Row{Wrong: sheet.Wrongf(0, "", "the sheet has no header: name the sheet of the payments with --sheet")}, sheet.ErrInput)
 		}
 	}
-}
-
-type reader struct {
-	table  *sheet.Table
-	layout sheet.Layout
-	yield  func(sheet.Row, error) bool
-	each   func(line int, fields []string) bool // instead of yield, for the fields as they are
-	headed bool
-}
-
-// read reads the sheet. The library may panic on a file that is no workbook.
-func (r *reader) read(workbook []byte) (err error) {
-	defer func() {
-		if e := recover(); e != nil {
-			err = fmt.Errorf("it is no workbook that can be read: save it again as .xlsx, or as CSV")
-		}
-	}()
-	if err := checkSize(workbook); err != nil {
-		return err
-	}
-	file, err := xlsx.OpenBinary(workbook, xlsx.ColLimit(maxColumns))
-	if err != nil {
-		return errors.New("it is no workbook that can be read: save it again as .xlsx, or as CSV")
-	}
-	s, err := r.choose(file)
-	if err != nil {
-		return err
-	}
-	err = s.ForEachRow(r.row)
-	if err == nil && !r.headed {
-		return errors.New("the sheet " + sheet.Quote(s.Name) + " has no header: name the sheet of the payments with --sheet")
-	}
-	if errors.Is(err, errStop) {
-		return nil
-	}
-	return err
-}
-
-func (r *reader) choose(file *xlsx.File) (*xlsx.Sheet, error) {
-	var names []string
-	for _, s := range file.Sheets {
-		if s.Name == r.layout.Sheet {
-			return s, nil
-		}
-		names = append(names, sheet.Quote(s.Name))
-	}
-	switch {
-	case r.layout.Sheet != "":
-		return nil, fmt.Errorf("there is no sheet %s: it has %s", sheet.Quote(r.layout.Sheet), strings.Join(names, ", "))
-	case len(file.Sheets) == 0:
-		return nil, errors.New("it has no sheet")
-	case file.Sheets[0].Hidden:
-		return nil, fmt.Errorf("its first sheet %s is hidden: name the sheet of the payments with --sheet", names[0])
-	}
-	return file.Sheets[0], nil
-}
-
-// row reads a row.
-func (r *reader) row(row *xlsx.Row) error {
-	line := row.GetCoordinate() + 1
-	if line <= r.layout.SkipLines {
-		return nil
-	}
-	fields := make([]string, 0, 16)
-	var wrong []sheet.Detail
-	err := row.ForEachCell(func(c *xlsx.Cell) error {
-		column, _ := c.GetCoordinates()
-		for len(fields) <= column {
-			fields = append(fields, "")
-		}
-		text, why := r.text(c)
-		if fields[column] = text; why != "" && (!r.headed || r.table.Takes(column)) {
-			name := ""
-			if r.headed {
-				name = r.table.Column(column).String()
-			}
-			wrong = append(wrong, sheet.Wrongf(line, name, "the cell %s %s", xlsx.GetCellIDStringFromCoords(column, row.GetCoordinate()), why)...)
-		}
-		return nil
-	}, xlsx.SkipEmptyCells)
-	switch {
-	case err != nil:
-		return err
-	case r.each != nil:
-		if r.headed = true; !r.each(line, fields) {
-			return errStop
-		}
-		return nil
-	case !r.headed && strings.TrimSpace(strings.Join(fields, "")) == "":
-		return nil
-	case !r.headed:
-		r.headed = true
-		for len(fields) > 0 && strings.TrimSpace(fields[len(fields)-1]) == "" {
-			fields = fields[:len(fields)-1]
-		}
-		if wrong == nil {
-			wrong, err = r.table.Header(line, fields)
-		} else {
-			err = sheet.ErrInput
-		}
-		if wrong != nil && (!r.yield(sheet.Row{Line: line, Wrong: wrong}, err) || err != nil) {
-			return errStop
-		}
-		return nil
-	}
-	out := r.table.Row(line, fields)
-	switch {
-	case out.Blank:
-		return nil
-	case out.Below:
-		wrong = nil
-	case row.Hidden:
-		wrong = sheet.Wrongf(line, "", "the row is hidden, perhaps by a filter: show it, or delete it")
-	}
-	if wrong != nil {
-		out.Wrong = wrong
-	}
-	if !r.yield(out, nil) {
-		return errStop
-	}
-	return nil
-}
-
-// text returns the value of a cell as text, or says why it is none. A number gets the decimal mark of the
-// layout.
-func (r *reader) text(c *xlsx.Cell) (text, why string) {
-	text = c.Value
-	for _, run := range c.RichText {
-		text += run.Text
-	}
-	switch {
-	case c.HMerge > 0 || c.VMerge > 0:
-		return text, "is merged with others: split it"
-	case c.Type() == xlsx.CellTypeError:
-		return text, "has the error " + sheet.Quote(text)
-	case c.Type() == xlsx.CellTypeBool:
-		return text, "is true or false, and a text or a number belongs there"
-	case text == "" && c.Formula() != "":
-		return text, "has a formula without its result: open the workbook in a spreadsheet program and save it again"
-	case text == "":
-		return "", ""
-	case c.Type() == xlsx.CellTypeDate, c.Type() == xlsx.CellTypeNumeric && c.IsTime():
-		return text, "is a date: format it as text, and write it again"
-	case c.Type() != xlsx.CellTypeNumeric:
-		return text, ""
-	}
-	if format := strings.Trim(c.NumFmt, "0"); format == "" && len(c.NumFmt) > 1 {
-		return text, "is shown with zeros that its number does not have: format it as text, and write it again"
-	}
-	number, ok := exact(text)
-	switch {
-	case !ok:
-		return text, "has the number " + sheet.Quote(text) + ", which is no exact decimal: round it, or format the cell as text and write it again"
-	case r.layout.Decimal == ",":
-		return strings.Replace(number, ".", ",", 1), ""
-	}
-	return number, ""
 }
 
 // Look proposes a layout for a sheet of a workbook; without a name, for its first. See sheet.Look.
-func Look(workbook []byte, name string) (l sheet.Layout, err error) {
+func Look(workbook []byte, name string) (sheet.Layout, error) {
 	var rows [][]string
-	r := &reader{layout: sheet.Layout{Sheet: name}, each: func(line int, fields []string) bool {
-		for len(rows) < line-1 {
+	err := read(workbook, name, func(line int, _ bool, cells []cell) error {
+		if line > sheet.MaxRows {
+			return errStop
+		}
+		for len(rows) < line {
 			rows = append(rows, nil)
 		}
-		rows = append(rows, fields)
-		return len(rows) < sheet.MaxRows
-	}}
-	if err := r.read(workbook); err != nil {
-		return l, err
+		rows[line-1] = texts(cells, sheet.Layout{})
+		return nil
+	}, nil)
+	if err != nil && !errors.Is(err, errStop) {
+		return sheet.Layout{}, err
 	}
-	l = sheet.Look(rows)
+	l := sheet.Look(rows)
 	l.Sheet = name
 	return l, nil
 }
 
 // Header returns the first row of a workbook's first sheet, or nothing if there is none.
 func Header(workbook []byte) (header []string) {
-	r := &reader{each: func(_ int, fields []string) bool {
-		header = fields
-		return false
-	}}
-	if r.read(workbook) != nil {
-		return nil
-	}
+	read(workbook, "", func(_ int, _ bool, cells []cell) error {
+		header = texts(cells, sheet.Layout{})
+		return errStop
+	}, nil)
 	return header
 }
 
-// Write writes a workbook of one sheet, whose first row is its header. Cells are text, except exact numbers in
-// the columns that are named.
-func Write(w io.Writer, rows iter.Seq2[[]string, error], numbers ...string) error {
-	file := xlsx.NewFile()
-	s, err := file.AddSheet("results")
-	if err != nil {
+// errStop ends the reading of a workbook whose reader wants no more.
+var errStop = errors.New("no more is wanted")
+
+// reader turns the rows of a sheet into those of a table.
+type reader struct {
+	table       *sheet.Table
+	layout      sheet.Layout
+	yield       func(sheet.Row, error) bool
+	headed      bool
+	line        int // the last one that was read
+	first, last int // of the table
+}
+
+func (r *reader) row(line int, hidden bool, cells []cell) error {
+	if r.headed && line > r.line+1 {
+		r.table.Row(line-1, nil) // a row that nothing was ever written into is blank
+	}
+	r.line = line
+	fields := texts(cells, r.layout)
+	blank := strings.TrimSpace(strings.Join(fields, "")) == ""
+	switch {
+	case line <= r.layout.SkipLines, !r.headed && blank:
+		return nil
+	case !r.headed:
+		return r.header(line, fields)
+	}
+	out := r.table.Row(line, fields)
+	switch {
+	case out.Blank:
+		return nil
+	case !out.Below:
+		if r.last = line; r.first == 0 {
+			r.first = line
+		}
+		out.Wrong = append(r.wrong(line, cells), out.Wrong...)
+		if hidden {
+			out.Wrong = sheet.Wrongf(line, "", "the row is hidden, perhaps by a filter: show it, or delete it")
+		}
+	}
+	return r.pass(out, nil)
+}
+
+func (r *reader) header(line int, fields []string) error {
+	r.headed = true
+	for len(fields) > 0 && strings.TrimSpace(fields[len(fields)-1]) == "" {
+		fields = fields[:len(fields)-1]
+	}
+	wrong, err := r.table.Header(line, fields)
+	if wrong == nil && err == nil {
+		return nil
+	}
+	if err := r.pass(sheet.Row{Line: line, Wrong: wrong}, err); err != nil {
 		return err
 	}
-	var header []string
-	for fields, err := range rows {
-		if err != nil {
-			return err
+	return nil
+}
+
+func (r *reader) pass(row sheet.Row, err error) error {
+	if !r.yield(row, err) || err != nil {
+		return errStop
+	}
+	return nil
+}
+
+// wrong tells which cells of a row mean nothing.
+func (r *reader) wrong(line int, cells []cell) (wrong []sheet.Detail) {
+	for i, c := range cells {
+		if !r.table.Takes(i) {
+			continue
 		}
-		if header == nil {
-			header = fields
+		col := r.table.Column(i)
+		if c.styled && col != sheet.Amount && col != sheet.AmountMinor {
+			c.wrong = "is a number that is shown otherwise, such as with more zeros: format it as text, and write it again"
 		}
-		row := s.AddRow()
-		for i, field := range fields {
-			cell := row.AddCell()
-			if _, ok := exact(field); ok && slices.Contains(numbers, header[i]) {
-				cell.SetNumeric(field)
-			} else {
-				cell.SetString(field)
+		if c.wrong != "" {
+			wrong = append(wrong, sheet.Wrongf(line, col.String(), "the cell %s %s", place(i, line), c.wrong)...)
+		}
+	}
+	return wrong
+}
+
+// merged refuses cells of the table that are merged with others. A workbook has them behind its rows.
+func (r *reader) merged(from, to coordinates) error {
+	for line := max(from.line, r.first); line <= min(to.line, r.last) && r.first > 0; line++ {
+		for column := from.column; column <= to.column; column++ {
+			if r.table.Takes(column) {
+				return r.pass(sheet.Row{Line: line, Wrong: sheet.Wrongf(line, r.table.Column(column).String(),
+					"the cell %s is merged with others: split it", place(from.column, from.line))}, nil)
 			}
 		}
 	}
-	return file.Write(w)
+	return nil
+}
+
+// texts returns the values of cells. Numbers get the decimal mark of the layout.
+func texts(cells []cell, l sheet.Layout) []string {
+	fields := make([]string, len(cells))
+	for i, c := range cells {
+		if fields[i] = c.text; c.number && l.Decimal == "," {
+			fields[i] = strings.Replace(c.text, ".", ",", 1)
+		}
+	}
+	return fields
+}
+
+// coordinates are the place of a cell: its column from 0, and its line from 1.
+type coordinates struct{ column, line int }
+
+// place returns the name of a cell, such as C7.
+func place(column, line int) string {
+	letters := ""
+	for n := column + 1; n > 0; n = (n - 1) / 26 {
+		letters = string(rune('A'+(n-1)%26)) + letters
+	}
+	return fmt.Sprintf("%s%d", letters, line)
+}
+
+// placed returns the coordinates of a name such as C7 or $C$7. It reports whether it is one.
+func placed(name string) (at coordinates, ok bool) {
+	name = strings.ReplaceAll(name, "$", "")
+	i := strings.IndexAny(name, "0123456789")
+	if i < 1 || i > 3 || len(name)-i > 7 || strings.Trim(name[i:], "0123456789") != "" {
+		return at, false
+	}
+	for _, letter := range name[:i] {
+		if letter < 'A' || letter > 'Z' {
+			return at, false
+		}
+		at.column = at.column*26 + int(letter-'A') + 1
+	}
+	fmt.Sscan(name[i:], &at.line)
+	at.column--
+	return at, at.line > 0
 }
