@@ -222,7 +222,8 @@ func prepareFiles(t *testing.T, text string, cmd *exec.Cmd) {
 	}
 	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.csv"),
 		head+"currency,amount,address,note\n"+ids[0]+"Btc,0.015,"+exampleAddress+",Ann\n"+ids[1]+"Btc,25.00 USD,"+exampleAddress+",Bob\n")
-	writeExampleFile(t, filepath.Join(cmd.Dir, "people.csv"), "order_id,currency,amount,Pay to\n1,Btc,0.015,"+exampleAddress+"\n")
+	writeExampleFile(t, filepath.Join(cmd.Dir, "people.csv"),
+		"order_id,currency,amount,Pay to\n1,Btc,0.015,"+exampleAddress+"\n")
 	writeExampleFile(t, filepath.Join(cmd.Dir, "staff.jsonl"),
 		`{"order_id":"5001","currency":"Btc","amount":"0.015","address":"`+exampleAddress+`"}`+"\n")
 	if strings.HasPrefix(text, "till payout apply") { // the service returns the same id for every order

@@ -64,7 +64,8 @@ func TestLoad(t *testing.T) {
 	want := File{
 		Path: path, Current: "live",
 		Currencies: []money.Entry{{Code: "Doge", Kind: api.Crypto, Decimals: 8}},
-		Layouts: map[string]sheet.Layout{"payroll": {Columns: map[string]string{"address": "IBAN", "memo": ""}, Other: sheet.Ignore,
+		Layouts: map[string]sheet.Layout{"payroll": {Columns: map[string]string{"address": "IBAN", "memo": ""},
+			Other:     sheet.Ignore,
 			SkipLines: 2, UntilBlank: true, Delimiter: "\t", Decimal: ","}},
 		Profiles: map[string]Profile{
 			"live": {
@@ -114,13 +115,19 @@ func TestLoadRefuses(t *testing.T) {
 		text  string
 		parts []string // the first is the line
 	}{
-		"a layout's key":     {"layouts:\n  a:\n    skip: 1\n", []string{":3: ", "the key layouts.a.skip is not known", "skip_lines"}},
-		"a layout's column":  {"layouts:\n  a:\n    columns:\n      iban: x\n", []string{":4: ", "layouts.a.columns.iban", "address"}},
-		"a layout's number":  {"layouts:\n  a:\n    skip_lines: two\n", []string{":3: ", "layouts.a.skip_lines: it is not a number"}},
-		"a layout's text":    {"layouts:\n  a:\n    skip_lines: \"2\"\n", []string{":3: ", "layouts.a.skip_lines: it is not a number"}},
-		"a layout's truth":   {"layouts:\n  a:\n    until_blank: \"true\"\n", []string{":3: ", "layouts.a.until_blank: write true or false"}},
-		"a layout's meaning": {"layouts:\n  a:\n    group: \".\"\n", []string{":3: ", `layouts.a.group: "." is the decimal mark already`}},
-		"a layout's name":    {"layouts:\n  \"a b\": {}\n", []string{":2: ", "a b"}},
+		"a layout's key": {"layouts:\n  a:\n    skip: 1\n", []string{":3: ", "the key layouts.a.skip is not known",
+			"skip_lines"}},
+		"a layout's column": {"layouts:\n  a:\n    columns:\n      iban: x\n", []string{":4: ", "layouts.a.columns.iban",
+			"address"}},
+		"a layout's number": {"layouts:\n  a:\n    skip_lines: two\n", []string{":3: ",
+			"layouts.a.skip_lines: it is not a number"}},
+		"a layout's text": {"layouts:\n  a:\n    skip_lines: \"2\"\n", []string{":3: ",
+			"layouts.a.skip_lines: it is not a number"}},
+		"a layout's truth": {"layouts:\n  a:\n    until_blank: \"true\"\n", []string{":3: ",
+			"layouts.a.until_blank: write true or false"}},
+		"a layout's meaning": {"layouts:\n  a:\n    group: \".\"\n", []string{":3: ",
+			`layouts.a.group: "." is the decimal mark already`}},
+		"a layout's name": {"layouts:\n  \"a b\": {}\n", []string{":2: ", "a b"}},
 		"unknown key": {"# c\n\nfoo: 1\n",
 			[]string{":3: ", "the key foo is not known", "current, currencies, layouts, profiles"}},
 		"unknown in a profile": {live("baseurl: https://x"),
@@ -185,7 +192,8 @@ func TestLoadRefuses(t *testing.T) {
 		"spaced account":         {live(`account: " a"`), []string{":3: ", "space"}},
 		"base url: dots":         {live("base_url: https://pay.example.com/x/.."), []string{":3: ", "another spelling"}},
 		"base url: http":         {live("base_url: http://pay.example.com"), []string{":3: ", "plain http"}},
-		"base url: localhost":    {live("base_url: http://localhost:1"), []string{":3: ", "127.0.0.1 instead of localhost"}},
+		"base url: localhost": {live("base_url: http://localhost:1"), []string{":3: ",
+			"127.0.0.1 instead of localhost"}},
 		"base url: user":         {live("base_url: https://u:s3cret@x"), []string{":3: ", "user name or a password"}},
 		"base url: query":        {live("base_url: https://x?a=b"), []string{":3: ", "query"}},
 		"base url: fragment":     {live(`base_url: "https://x#"`), []string{":3: ", "fragment"}},

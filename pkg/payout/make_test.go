@@ -93,13 +93,17 @@ const header = "order_id,currency,amount,address"
 func TestMakeReadsEveryColumn(t *testing.T) {
 	p := newPlanner(t)
 	want := []PlanRow{
-		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 1_500_000},
+		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc",
+			Minor: 1_500_000},
 			Address: "a", ExternalOrderID: "1"}, Note: `Zoë, "May"`},
-		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 2500}, Address: "b",
+		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Fiat, Code: "USD",
+			Minor: 2500}, Address: "b",
 			ExternalOrderID: "2", Memo: "m", Callback: "https://shop.example.com/paid"}},
-		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc", Minor: 7}, Address: "c",
+		{CreateWithdrawal: api.CreateWithdrawal{Currency: testBtc, Amount: api.Amount{Kind: api.Crypto, Code: "Btc",
+			Minor: 7}, Address: "c",
 			ExternalOrderID: "3"}},
-		{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge, Amount: api.Amount{Kind: api.Fiat, Code: "USD", Minor: 8}, Address: "d",
+		{CreateWithdrawal: api.CreateWithdrawal{Currency: testDoge, Amount: api.Amount{Kind: api.Fiat, Code: "USD",
+			Minor: 8}, Address: "d",
 			ExternalOrderID: "4"}},
 	}
 	check := func(what string, rows []PlanRow) {
@@ -160,10 +164,12 @@ func TestMakeTellsEverythingThatIsWrong(t *testing.T) {
 				"line 5: currency: the currency \"Doge\" is not known|till currency set Doge",
 				"line 6: amount: |till currency set Xlr --decimals 7", "line 6: memo: a withdrawal in Xlr needs one",
 				"line 7: it has 4 fields, and the header has 6: an empty field still needs its comma",
-				"line 8: it has 7 fields, and the header has 6: a text with a comma", "line 9: field 4 begins with a double quote",
+				"line 8: it has 7 fields, and the header has 6: a text with a comma",
+				"line 9: field 4 begins with a double quote",
 				"line 10: field 4 has a double quote", "line 11: field 4 goes on",
 				"line 12: note: |control character", "line 13: address: |cannot be seen", "line 14: amount: |exponent",
-				"line 15: currency: it is missing", "line 15: address: it is missing", "line 16: order_id: 1 is on line 2 already",
+				"line 15: currency: it is missing", "line 15: address: it is missing",
+				"line 16: order_id: 1 is on line 2 already",
 				"line 17: amount: |zero", "line 18: amount: |negative", "line 19: amount: |too large",
 				"line 20: amount: |separator",
 				"line 21: it has one field, and the header has 6: an empty field",
@@ -341,8 +347,10 @@ func TestMakeDerivesOrderIDs(t *testing.T) {
 	// a row with a reference has an order id of its own, and changes that of no other
 	p.Layout.Columns = map[string]string{"reference": "note"}
 	invoices := ids("Btc,0.5,a,1", "Btc,0.5,a,2", "Btc,0.5,a,", "Btc,0.5,a, 2 ")
-	if invoices["a"][2] != first["a"][0] || slices.Contains(first["a"], invoices["a"][0]) || invoices["a"][0] == invoices["a"][1] ||
-		invoices["a"][3] != deriveOrderID("may", "2", Content{Currency: api.CryptoCurrency("Btc"), Amount: api.CryptoAmount("Btc", 50000000), Address: "a"}, 2) {
+	if invoices["a"][2] != first["a"][0] || slices.Contains(first["a"], invoices["a"][0]) ||
+		invoices["a"][0] == invoices["a"][1] ||
+		invoices["a"][3] != deriveOrderID("may", "2", Content{Currency: api.CryptoCurrency("Btc"),
+			Amount: api.CryptoAmount("Btc", 50000000), Address: "a"}, 2) {
 		t.Errorf("%v and %v", first, invoices)
 	}
 	p.Layout.Columns = nil
@@ -484,7 +492,8 @@ func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 	p.bring(under("3", "a"), outUnknown)
 	p.bring(under("4", "a"), outRejected)
 	p.dies(under("5", "a"))
-	made, rows := p.must(header, "1,Btc,0.5,a", "2,Btc,0.5,a", "3,Btc,0.5,a", "4,Btc,0.5,a", "5,Btc,0.5,a", "6,Btc,0.5,a")
+	made, rows := p.must(header, "1,Btc,0.5,a", "2,Btc,0.5,a", "3,Btc,0.5,a", "4,Btc,0.5,a", "5,Btc,0.5,a",
+		"6,Btc,0.5,a")
 	if made.Known.Before != 2 || made.Known.States[StateUnknown]+made.Known.States[StateSending] != 2 ||
 		made.Known.States[StateConflict] != 0 || len(rows) != 6 {
 		t.Errorf("%+v", made)
@@ -502,7 +511,8 @@ func makeHoldsOrderIDsAgainstTheJournal(t *testing.T, p *planner) {
 		t.Errorf("%q", got)
 	}
 	other := *p
-	other.Ledger = &Ledger{ledgerOf(t, p.ledger.Journal(), Account{Address: p.Ledger.Account().Address, Name: "another"})}
+	other.Ledger = &Ledger{ledgerOf(t, p.ledger.Journal(), Account{Address: p.Ledger.Account().Address,
+		Name: "another"})}
 	if made, _ := other.must(header, "1,Btc,0.5,b"); made.Known.Before != 0 {
 		t.Error("another account's orders count")
 	}

@@ -60,7 +60,8 @@ func testPlan(t testing.TB, rows ...PlanRow) *Plan {
 		Path: filepath.Join(t.TempDir(), "staff.plan"), Account: Account{Address: "https://pay.example.com", Name: "acme"},
 		Made: made, Expires: made.Add(72 * time.Hour),
 		Batch: "2026-05", Since: "0a1b2c3d", Limits: testLimits, Warnings: []string{"line 3: it is much"},
-		Layout: &sheet.Layout{Columns: map[string]string{"order_id": "No", "currency": "C", "amount": "Sum", "address": "IBAN", "memo": "M",
+		Layout: &sheet.Layout{Columns: map[string]string{"order_id": "No", "currency": "C", "amount": "Sum",
+			"address": "IBAN", "memo": "M",
 			"note": "Name", "reference": "Invoice", "callback": ""}, Decimal: ","}, // a map has no order
 	}
 	if err := writePlan(p, testMoney, rows); err != nil {
@@ -123,7 +124,8 @@ func TestPlanKeepsWhatItIsGiven(t *testing.T) {
 func TestPlanOfManyAllowedAddresses(t *testing.T) {
 	p := testPlan(t)
 	for i := range 20_000 {
-		p.Limits.AllowAddresses = append(p.Limits.AllowAddresses, fmt.Sprintf("bc1qar0srrr7xfkvy5l643lydnw9re59gtzz%06d", i))
+		p.Limits.AllowAddresses = append(p.Limits.AllowAddresses, fmt.Sprintf("bc1qar0srrr7xfkvy5l643lydnw9re59gtzz%06d",
+			i))
 	}
 	if err := writePlan(p, testMoney, testRows()); err != nil {
 		t.Fatal(err)

@@ -38,9 +38,12 @@ func TestAmount(t *testing.T) {
 		{Layout{}, "1980.50", "1980.50"}, {Layout{}, "25.00 USD", "25.00 USD"}, {Layout{}, "€1980.5", "1980.5 €"},
 		{Layout{}, "1980.5 €", "1980.5 €"}, {Layout{}, "1,980.50", ""}, {Layout{}, "1 980", ""}, {Layout{}, "1,5", ""},
 		{german, "1.980,50", "1980.50"}, {german, "1.980,50 €", "1980.50 €"}, {german, "€ 1.980", "1980 €"},
-		{german, "EUR 1.980", "1980 EUR"}, {german, "2400", "2400"}, {german, "12,75", "12.75"}, {german, "\u00a01.980,50 ", "1980.50"},
-		{german, "1980.5", ""}, {german, "1.98", ""}, {german, "19.80,50", ""}, {german, "1.980.50", ""}, {german, "1,980,50", ""},
-		{german, "1.980,", ""}, {german, "0.980", ""}, {german, ".980,50", ""}, {german, ",5", ""}, {german, "-5", ""}, {german, "1980.500", ""}, {german, "1..980", ""}, {german, "1.9800", ""},
+		{german, "EUR 1.980", "1980 EUR"}, {german, "2400", "2400"}, {german, "12,75", "12.75"}, {german,
+			"\u00a01.980,50 ", "1980.50"},
+		{german, "1980.5", ""}, {german, "1.98", ""}, {german, "19.80,50", ""}, {german, "1.980.50", ""}, {german,
+			"1,980,50", ""},
+		{german, "1.980,", ""}, {german, "0.980", ""}, {german, ".980,50", ""}, {german, ",5", ""}, {german, "-5", ""},
+		{german, "1980.500", ""}, {german, "1..980", ""}, {german, "1.9800", ""},
 		{Layout{Decimal: ","}, "1.980", ""}, {Layout{Decimal: ","}, "1980,5", "1980.5"},
 		{french, "1 980,50", "1980.50"}, {french, "1\u202f980,50\u00a0€", "1980.50 €"}, {french, "1  980", ""},
 		{french, "1 980 50", ""}, {french, "250 UsdtTrc20", "250 UsdtTrc20"}, {french, "UsdtTrc20 250", "250 UsdtTrc20"},
@@ -61,7 +64,8 @@ func TestAmount(t *testing.T) {
 
 const kept = "Freelancers;;;;\n\nName;Pay to ;Total;Cost centre;\nAnn Müller;DE1;1.980,50;4711;\nBo;DE2;12,75;;\n\nSum;;1.993,25;;\n\"x\n"
 
-var layout = Layout{Columns: map[string]string{"address": "pay TO", "amount": "Total", "note": "Name"}, Other: Ignore, SkipLines: 2,
+var layout = Layout{Columns: map[string]string{"address": "pay TO", "amount": "Total", "note": "Name"},
+	Other: Ignore, SkipLines: 2,
 	UntilBlank: true, Decimal: ",", Group: ".", Currency: "Eur", NoOrderIDs: true}
 
 // TestKeptFile checks that a file as a person keeps it is read alike in every encoding, and with its lines.
@@ -88,7 +92,8 @@ func TestKeptFile(t *testing.T) {
 	}
 	without := layout
 	without.Columns = map[string]string{"address": "pay TO", "amount": "Total", "note": "Name", "memo": ""}
-	if got, wrong := read(t, CSV(strings.NewReader(strings.Replace(kept, "Cost centre", "Memos", 1)), without)); len(got) != 2 || wrong != nil || got[0][Memo] != "" {
+	if got, wrong := read(t, CSV(strings.NewReader(strings.Replace(kept, "Cost centre", "Memos", 1)),
+		without)); len(got) != 2 || wrong != nil || got[0][Memo] != "" {
 		t.Errorf("without the column: %q, %q", got, wrong)
 	}
 	var lines, below []int
@@ -120,22 +125,34 @@ func TestLayoutRefuses(t *testing.T) {
 			`line 3: Cost centre: there is no column "Cost centre": --map 'COLUMN=Cost centre' says which one it is, and --other-columns ignore leaves it out`},
 		"a likely column": {Layout{NoOrderIDs: true}, "IBAN/address,amount,currency\n",
 			`line 1: IBAN/address: there is no column "IBAN/address": --map 'address=IBAN/address' says`},
-		"a header that is missing": {with(func(l *Layout) { l.Columns = map[string]string{"address": "IBAN", "amount": "Total"} }), kept,
+		"a header that is missing": {with(func(l *Layout) {
+			l.Columns = map[string]string{"address": "IBAN",
+				"amount": "Total"}
+		}), kept,
 			`line 3: address: the file has no column "IBAN": its header is "Name, Pay to , Total, Cost centre, "`},
-		"a mapped header twice": {layout, strings.Replace(kept, "Cost centre", "Total", 1), "line 3: Total: the column is there twice"},
+		"a mapped header twice": {layout, strings.Replace(kept, "Cost centre", "Total", 1),
+			"line 3: Total: the column is there twice"},
 		"two currencies": {with(func(l *Layout) { l.SkipLines = 0 }), "Name;Pay to;Total;currency\nA;DE1;5;Usd\n",
 			"line 1: currency: the file has this column: leave --currency out"},
-		"a sum line":     {with(func(l *Layout) { l.UntilBlank = false }), strings.Replace(kept, "\"x", "x;y", 1), "line 8: it has 2 fields"},
-		"an unnamed one": {Layout{}, "order_id,currency,amount,address,\n1,Btc,1,a,x\n", `line 2: "x" stands in a column without a name`},
-		"too few lines":  {with(func(l *Layout) { l.SkipLines = 9 }), kept, "its header is below the 9 lines that are skipped"},
-		"no text":        {with(func(l *Layout) { l.Encoding = UTF16 }), "\x00\xd8\n\x00", "it has bytes that are no characters"},
-		"a column that changes money": {Layout{Other: Ignore}, "order_id,currency,amount,Amount Currency,address\n1,Btc,100,Usd,a\n",
+		"a sum line": {with(func(l *Layout) { l.UntilBlank = false }), strings.Replace(kept, "\"x", "x;y", 1),
+			"line 8: it has 2 fields"},
+		"an unnamed one": {Layout{}, "order_id,currency,amount,address,\n1,Btc,1,a,x\n",
+			`line 2: "x" stands in a column without a name`},
+		"too few lines": {with(func(l *Layout) { l.SkipLines = 9 }), kept,
+			"its header is below the 9 lines that are skipped"},
+		"no text": {with(func(l *Layout) { l.Encoding = UTF16 }), "\x00\xd8\n\x00",
+			"it has bytes that are no characters"},
+		"a column that changes money": {Layout{Other: Ignore},
+			"order_id,currency,amount,Amount Currency,address\n1,Btc,100,Usd,a\n",
 			"line 1: Amount Currency: it looks like amount_currency: --map 'amount_currency=Amount Currency' takes it, and --map amount_currency= says"},
-		"memos": {Layout{Other: Ignore}, "order_id,currency,amount,address,Memos\n1,Btc,1,a,7\n", "line 1: Memos: it looks like memo"},
+		"memos": {Layout{Other: Ignore}, "order_id,currency,amount,address,Memos\n1,Btc,1,a,7\n",
+			"line 1: Memos: it looks like memo"},
 		"two for one": {Layout{Columns: map[string]string{"amount": "Net"}}, "order_id,currency,amount,Net,address\n",
 			"line 1: amount: the layout takes another column for it: --other-columns ignore leaves it out"},
-		"a carriage return": {layout, strings.Replace(kept, "4711;\n", "4711;\r", 1), "line 4: it has a carriage return within it"},
-		"damaged":           {layout, strings.Replace(kept, "DE2", "1.23E+12", 1), `line 5: address: "1.23E+12" was changed by a spreadsheet`},
+		"a carriage return": {layout, strings.Replace(kept, "4711;\n", "4711;\r", 1),
+			"line 4: it has a carriage return within it"},
+		"damaged": {layout, strings.Replace(kept, "DE2", "1.23E+12", 1),
+			`line 5: address: "1.23E+12" was changed by a spreadsheet`},
 	} {
 		_, wrong := read(t, CSV(strings.NewReader(c.text), c.layout))
 		if !slices.ContainsFunc(wrong, func(w string) bool { return strings.Contains(w, c.says) }) {
@@ -162,13 +179,15 @@ func TestLayoutCheck(t *testing.T) {
 func TestLook(t *testing.T) {
 	text := strings.NewReplacer("DE1", "DE89 3704 0044 0532 0130 00", "DE2", "GB29NWBK60161331926819").Replace(kept)
 	got, err := LookCSV(strings.NewReader(text))
-	want := Layout{Columns: map[string]string{"address": "Pay to", "amount": "Total"}, Other: Ignore, SkipLines: 2, UntilBlank: true,
-		Delimiter: ";", Decimal: ",", Group: "."}
+	want := Layout{Columns: map[string]string{"address": "Pay to", "amount": "Total"}, Other: Ignore, SkipLines: 2,
+		UntilBlank: true,
+		Delimiter:  ";", Decimal: ",", Group: "."}
 	if err != nil || got.Check() != nil || !equal(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	got.Currency, got.NoOrderIDs = "Eur", true
-	if rows, wrong := read(t, CSV(strings.NewReader(text), got)); len(rows) != 2 || wrong != nil || rows[0][Amount] != "1980.50" {
+	if rows, wrong := read(t, CSV(strings.NewReader(text), got)); len(rows) != 2 || wrong != nil ||
+		rows[0][Amount] != "1980.50" {
 		t.Errorf("%q, %q", rows, wrong)
 	}
 	// a mark before three digits can be either, so that nothing is proposed
@@ -188,7 +207,8 @@ func equal(a, b Layout) bool {
 		same = same && b.Columns[name] == header
 	}
 	a.Columns, b.Columns = nil, nil
-	return same && a.Other == b.Other && a.SkipLines == b.SkipLines && a.UntilBlank == b.UntilBlank && a.Delimiter == b.Delimiter &&
+	return same && a.Other == b.Other && a.SkipLines == b.SkipLines && a.UntilBlank == b.UntilBlank &&
+		a.Delimiter == b.Delimiter &&
 		a.Encoding == b.Encoding && a.Decimal == b.Decimal && a.Group == b.Group
 }
 
@@ -197,7 +217,8 @@ func FuzzCSV(f *testing.F) {
 	f.Add(kept, ",", ".", "", 2, true)
 	f.Add("sep=;\norder_id;amount\n1;€5\n", ".", "space", "windows-1252", 0, false)
 	f.Fuzz(func(t *testing.T, text, decimal, group, encoding string, skip int, blank bool) {
-		l := Layout{Decimal: decimal, Group: group, Encoding: encoding, SkipLines: skip, UntilBlank: blank, Other: Ignore, NoOrderIDs: true}
+		l := Layout{Decimal: decimal, Group: group, Encoding: encoding, SkipLines: skip, UntilBlank: blank, Other: Ignore,
+			NoOrderIDs: true}
 		if l.Check() != nil {
 			return
 		}
@@ -205,7 +226,8 @@ func FuzzCSV(f *testing.F) {
 			if err != nil && row.Wrong == nil && err != io.EOF {
 				t.Fatal(err)
 			}
-			if amount := row.Cells[Amount]; row.Wrong == nil && l.Decimal != "" && strings.ContainsAny(strings.Fields(amount + " x")[0], ",'") &&
+			if amount := row.Cells[Amount]; row.Wrong == nil && l.Decimal != "" &&
+				strings.ContainsAny(strings.Fields(amount + " x")[0], ",'") &&
 				isDigits(strings.NewReplacer(",", "", ".", "", "'", "").Replace(amount)) {
 				t.Fatalf("%q", amount)
 			}

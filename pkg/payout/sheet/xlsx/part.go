@@ -20,6 +20,7 @@ const (
 	MaxFile    = 32 << 20
 	maxPart    = 128 << 20
 	maxToken   = 1 << 20
+	maxDepth   = 10_000 // a comment counts, too
 	maxStrings = 1 << 20
 	maxColumns = 256
 )
@@ -227,20 +228,34 @@ func (b *book) tokens(part string, start func(*xml.Decoder, xml.StartElement) er
 	}
 }
 
-// limited ends a part that would fill the memory.
+// limited ends a part that would fill the memory: of too many bytes, in one text or tag, or of too many elements
+// within each other.
 type limited struct {
 	in          io.Reader
 	left, token int
+	depth       int // elements that are open, more or less
+	last        byte
 }
 
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.in.Read(p)
+	for _, c := range p[:n] {
+		switch {
+		case c == '<':
+			l.depth++
+		case l.last == '<' && c == '/':
+			l.depth -= 2
+		case l.last == '/' && c == '>':
+			l.depth--
+		}
+		l.last = c
+	}
 	if i := bytes.LastIndexByte(p[:n], '<'); i >= 0 {
 		l.token = n - i
 	} else {
 		l.token += n
 	}
-	if l.left -= n; l.left < 0 || l.token > maxToken {
+	if l.left -= n; l.left < 0 || l.token > maxToken || l.depth > maxDepth {
 		return 0, errors.New("the workbook is too large when it is unpacked: save its sheet as CSV")
 	}
 	return n, err

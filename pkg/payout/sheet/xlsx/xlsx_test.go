@@ -24,7 +24,8 @@ func made(t *testing.T, rows, behind string, others ...part) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	archive := zip.NewWriter(&b)
-	parts := []part{{"xl/sheet.xml", `<worksheet><sheetData>` + header + rows + `</sheetData>` + behind + `</worksheet>`},
+	parts := []part{{"xl/sheet.xml", `<worksheet><sheetData>` + header + rows + `</sheetData>` + behind +
+		`</worksheet>`},
 		{"xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="May" r:id="rId1"/></sheets></workbook>`}}
 	for _, p := range fixedParts {
 		if p.name != "xl/workbook.xml" {
@@ -58,8 +59,9 @@ func made(t *testing.T, rows, behind string, others ...part) []byte {
 
 // styled returns the parts of a workbook whose cells of the style 1 have a number format.
 func styled(id, code string) []part {
-	return []part{{"xl/styles.xml", fmt.Sprintf(`<styleSheet><numFmts><numFmt numFmtId="164" formatCode=%q/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="%s"/></cellXfs></styleSheet>`,
-		strings.ReplaceAll(code, `"`, "&quot;"), id)},
+	return []part{{"xl/styles.xml",
+		fmt.Sprintf(`<styleSheet><numFmts><numFmt numFmtId="164" formatCode=%q/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="%s"/></cellXfs></styleSheet>`,
+			strings.ReplaceAll(code, `"`, "&quot;"), id)},
 		{"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="rId1" Type="x/worksheet" Target="sheet.xml"/>` +
 			`<Relationship Id="rId2" Type="x/styles" Target="/xl/styles.xml"/><Relationship Id="rId3" Type="x/sharedStrings" Target="strings.xml"/></Relationships>`},
 		{"xl/strings.xml", `<sst><si><r><t>D</t></r><r><rPr/><t>E1</t></r><rPh sb="0" eb="1"><t>de</t></rPh></si></sst>`}}
@@ -104,37 +106,57 @@ func TestWorkbook(t *testing.T) {
 		"a result":               {rows: row(`<c r="C2"><f>A1*2</f><v>1980.5</v></c>`, "")},
 		"without places":         {rows: `<row><c><v>6001</v></c><c t="str"><v>Eur</v></c><c><v>1980.5</v></c><c t="str"><v>DE1</v></c></row>`},
 		"another cell is a date": {rows: row(number, `<c r="F2" s="1"><v>45000</v></c>`), parts: styled("14", "")},
-		"an amount with a sign":  {rows: row(`<c r="C2" s="1"><v>1980.5</v></c>`, ""), parts: styled("164", `#,##0.00\ [$€-407];[RED]-0.00E+00 "EUR"`)},
-		"formatted text":         {rows: strings.Replace(row(number, ""), `<c r="D2" t="inlineStr"><is><t>DE1</t></is></c>`, `<c r="D2" t="s"><v>0</v></c>`, 1), parts: styled("0", "")},
-		"a named sheet":          {layout: sheet.Layout{Sheet: "May"}, rows: row(number, "")},
-		"a sum below":            {layout: sheet.Layout{UntilBlank: true}, rows: row(number, "") + `<row r="4"><c r="A4" t="str"><v>Sum</v></c><c r="C4" t="e"><v>#REF!</v></c></row>`},
-		"cells merged elsewhere": {rows: row(number, ""), behind: `<mergeCells><mergeCell ref="F2:H2"/><mergeCell ref="A5:D9"/></mergeCells>`},
-		"rows without a cell":    {rows: row(number, "") + `<row r="1048576"/>`},
+		"an amount with a sign": {rows: row(`<c r="C2" s="1"><v>1980.5</v></c>`, ""), parts: styled("164",
+			`#,##0.00\ [$€-407];[RED]-0.00E+00 "EUR"`)},
+		"formatted text": {rows: strings.Replace(row(number, ""),
+			`<c r="D2" t="inlineStr"><is><t>DE1</t></is></c>`, `<c r="D2" t="s"><v>0</v></c>`, 1), parts: styled("0", "")},
+		"a named sheet": {layout: sheet.Layout{Sheet: "May"}, rows: row(number, "")},
+		"a sum below": {layout: sheet.Layout{UntilBlank: true}, rows: row(number, "") +
+			`<row r="4"><c r="A4" t="str"><v>Sum</v></c><c r="C4" t="e"><v>#REF!</v></c></row>`},
+		"cells merged elsewhere": {rows: row(number, ""),
+			behind: `<mergeCells><mergeCell ref="F2:H2"/><mergeCell ref="A5:D9"/></mergeCells>`},
+		"rows without a cell": {rows: row(number, "") + `<row r="1048576"/>`},
 
-		"a date":               {rows: row(`<c r="C2" t="d"><v>2026-05-01</v></c>`, ""), says: "line 2: amount: the cell C2 is a date"},
-		"an error":             {rows: row(`<c r="C2" t="e"><v>#DIV/0!</v></c>`, ""), says: `line 2: amount: the cell C2 has the error "#DIV/0!"`},
-		"true":                 {rows: row(`<c r="C2" t="b"><v>1</v></c>`, ""), says: "line 2: amount: the cell C2 is true or false"},
-		"no result":            {rows: row(`<c r="C2"><f>A1*2</f></c>`, ""), says: "line 2: amount: the cell C2 has a formula"},
-		"a sum":                {rows: row(`<c r="C2"><v>0.30000000000000004</v></c>`, ""), says: "line 2: amount: the cell C2 has the number"},
-		"a percentage":         {rows: row(`<c r="C2" s="1"><v>0.5</v></c>`, ""), parts: styled("10", ""), says: "line 2: amount: the cell C2 is a percentage"},
-		"lost zeros":           {rows: row(number, `<c r="E2" s="1"><v>7</v></c>`), parts: styled("164", "00000"), says: "line 2: memo: the cell E2 is a number that is shown otherwise"},
-		"signs":                {rows: row(number, `<c r="E2" s="1"><v>7</v></c>`), parts: styled("164", "0-00"), says: "line 2: memo: the cell E2 is a number that is shown otherwise"},
-		"merged":               {rows: row(number, ""), behind: `<mergeCells><mergeCell ref="$D$3:$D$2"/></mergeCells>`, says: "line 2: address: the cell D2 is merged"},
-		"hidden":               {rows: strings.Replace(row(number, ""), `r="2"`, `r="2" hidden="1"`, 1), says: "line 2: the row is hidden"},
-		"flat":                 {rows: strings.Replace(row(number, ""), `r="2"`, `r="2" ht="0"`, 1), says: "line 2: the row is hidden"},
-		"a row twice":          {rows: row(number, "") + row(number, ""), says: "the row 2 stands below the row 2"},
-		"a cell twice":         {rows: row(number+number, ""), says: `the cell "C2" stands in row 2 where D2 belongs`},
-		"a cell of elsewhere":  {rows: row(`<c r="C3"><v>5</v></c>`, ""), says: `the cell "C3" stands in row 2`},
-		"a cell of nowhere":    {rows: row(`<c r="ZZZZ2"><v>5</v></c>`, ""), says: `the cell "ZZZZ2" stands in row 2`},
-		"a far cell":           {rows: row(number, `<c r="KN2"><v>5</v></c>`), says: "the cell KN2 is beyond column 256"},
-		"a text that lacks":    {rows: row(`<c r="C2" t="s"><v>9</v></c>`, ""), says: "a text of the workbook is missing"},
-		"no sheet":             {layout: sheet.Layout{Sheet: "June"}, says: `there is no sheet "June": it has "May"`},
-		"a hidden sheet":       {parts: []part{{"xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="May" state="hidden" r:id="rId1"/></sheets></workbook>`}}, says: `its first sheet "May" is hidden`},
-		"no header":            {parts: []part{{"xl/sheet.xml", `<worksheet/>`}}, says: "the sheet has no header"},
-		"a column that is not": {layout: sheet.Layout{Other: "refuse"}, rows: row(number, ""), says: "line 1: Cost centre: there is no column"},
-		"an endless text":      {rows: row(`<c r="C2" t="str"><v>`+strings.Repeat("1", 2*maxToken)+`</v></c>`, ""), says: "the workbook is too large"},
-		"not XML":              {rows: `<row r="2"><c></row>`, says: "it is no workbook"},
-		"a part that lacks":    {parts: []part{{"xl/_rels/workbook.xml.rels", ""}}, says: "it is no workbook"},
+		"a date": {rows: row(`<c r="C2" t="d"><v>2026-05-01</v></c>`, ""),
+			says: "line 2: amount: the cell C2 is a date"},
+		"an error": {rows: row(`<c r="C2" t="e"><v>#DIV/0!</v></c>`, ""),
+			says: `line 2: amount: the cell C2 has the error "#DIV/0!"`},
+		"true": {rows: row(`<c r="C2" t="b"><v>1</v></c>`, ""),
+			says: "line 2: amount: the cell C2 is true or false"},
+		"no result": {rows: row(`<c r="C2"><f>A1*2</f></c>`, ""),
+			says: "line 2: amount: the cell C2 has a formula"},
+		"a sum": {rows: row(`<c r="C2"><v>0.30000000000000004</v></c>`, ""),
+			says: "line 2: amount: the cell C2 has the number"},
+		"a percentage": {rows: row(`<c r="C2" s="1"><v>0.5</v></c>`, ""), parts: styled("10", ""),
+			says: "line 2: amount: the cell C2 is a percentage"},
+		"lost zeros": {rows: row(number, `<c r="E2" s="1"><v>7</v></c>`), parts: styled("164", "00000"),
+			says: "line 2: memo: the cell E2 is a number that is shown otherwise"},
+		"signs": {rows: row(number, `<c r="E2" s="1"><v>7</v></c>`), parts: styled("164", "0-00"),
+			says: "line 2: memo: the cell E2 is a number that is shown otherwise"},
+		"merged": {rows: row(number, ""), behind: `<mergeCells><mergeCell ref="$D$3:$D$2"/></mergeCells>`,
+			says: "line 2: address: the cell D2 is merged"},
+		"hidden": {rows: strings.Replace(row(number, ""), `r="2"`, `r="2" hidden="1"`, 1),
+			says: "line 2: the row is hidden"},
+		"flat": {rows: strings.Replace(row(number, ""), `r="2"`, `r="2" ht="0"`, 1),
+			says: "line 2: the row is hidden"},
+		"a row twice":         {rows: row(number, "") + row(number, ""), says: "the row 2 stands below the row 2"},
+		"a cell twice":        {rows: row(number+number, ""), says: `the cell "C2" stands in row 2 where D2 belongs`},
+		"a cell of elsewhere": {rows: row(`<c r="C3"><v>5</v></c>`, ""), says: `the cell "C3" stands in row 2`},
+		"a cell of nowhere":   {rows: row(`<c r="ZZZZ2"><v>5</v></c>`, ""), says: `the cell "ZZZZ2" stands in row 2`},
+		"a far cell":          {rows: row(number, `<c r="KN2"><v>5</v></c>`), says: "the cell KN2 is beyond column 256"},
+		"a text that lacks":   {rows: row(`<c r="C2" t="s"><v>9</v></c>`, ""), says: "a text of the workbook is missing"},
+		"no sheet":            {layout: sheet.Layout{Sheet: "June"}, says: `there is no sheet "June": it has "May"`},
+		"a hidden sheet": {parts: []part{{"xl/workbook.xml",
+			`<workbook xmlns:r="r"><sheets><sheet name="May" state="hidden" r:id="rId1"/></sheets></workbook>`}},
+			says: `its first sheet "May" is hidden`},
+		"no header": {parts: []part{{"xl/sheet.xml", `<worksheet/>`}}, says: "the sheet has no header"},
+		"a column that is not": {layout: sheet.Layout{Other: "refuse"}, rows: row(number, ""),
+			says: "line 1: Cost centre: there is no column"},
+		"an endless text": {rows: row(`<c r="C2" t="str"><v>`+strings.Repeat("1", 2*maxToken)+`</v></c>`, ""),
+			says: "the workbook is too large"},
+		"a deep one": {rows: strings.Repeat("<a>", 2*maxDepth), says: "the workbook is too large"},
+		"not XML":           {rows: `<row r="2"><c></row>`, says: "it is no workbook"},
+		"a part that lacks": {parts: []part{{"xl/_rels/workbook.xml.rels", ""}}, says: "it is no workbook"},
 	} {
 		l := c.layout
 		if l.Other == "" {
@@ -148,31 +170,36 @@ func TestWorkbook(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, wrong, c.says)
 		}
 	}
-	for _, text := range []string{"", "order_id", "PK\x03\x04", string(made(t, row(number, ""), "")[:900]), strings.Repeat("x", MaxFile+1)} {
+	for _, text := range []string{"", "order_id", "PK\x03\x04", string(made(t, row(number, ""), "")[:900]),
+		strings.Repeat("x", MaxFile+1)} {
 		if got, wrong := readAll([]byte(text), sheet.Layout{}); got != nil || len(wrong) != 1 {
 			t.Errorf("%.20q: %q, %q", text, got, wrong)
 		}
 	}
-	if l, err := Look(made(t, row(`<c r="C2" t="e"><v>#REF!</v></c>`, ""), ""), "May"); err != nil || l.Sheet != "May" || l.Other != "" {
+	if l, err := Look(made(t, row(`<c r="C2" t="e"><v>#REF!</v></c>`, ""), ""), "May"); err != nil ||
+		l.Sheet != "May" || l.Other != "" {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
 
 // TestDates checks that no number that is shown as a date is read as an amount, whoever wrote the format.
 func TestDates(t *testing.T) {
-	for _, code := range []string{"dd.mm.yyyy", "DD.MM.YY hh:mm", `dd\.mm\.yyyy`, "[$-407]d. mmmm yyyy", `[$-407]d\.\ mmmm\ yyyy;@`, "TT.MM.JJJJ",
+	for _, code := range []string{"dd.mm.yyyy", "DD.MM.YY hh:mm", `dd\.mm\.yyyy`, "[$-407]d. mmmm yyyy",
+		`[$-407]d\.\ mmmm\ yyyy;@`, "TT.MM.JJJJ",
 		"ge.m.d", "[h]:mm", "mm:ss.0", "h:mm AM/PM", `"am "d`, "[Red]yyyy"} {
 		if !isDate(code) {
 			t.Errorf("%q is no date", code)
 		}
 	}
-	for _, code := range []string{"General", "general", "", "@", "0", "#,##0.00", `#,##0.00 "EUR"`, `#,##0.00\ [$€-407]`, "0.00E+00", "[Red]-0",
+	for _, code := range []string{"General", "general", "", "@", "0", "#,##0.00", `#,##0.00 "EUR"`,
+		`#,##0.00\ [$€-407]`, "0.00E+00", "[Red]-0",
 		`_-* #,##0.00\ "€"_-`, "[$EUR] 0.00", `0\d`, "GENERAL"} {
 		if isDate(code) {
 			t.Errorf("%q is a date", code)
 		}
 	}
-	for id, want := range map[string]bool{"14": true, "22": true, "27": true, "36": true, "45": true, "50": true, "58": true, "0": false, "4": false,
+	for id, want := range map[string]bool{"14": true, "22": true, "27": true, "36": true, "45": true, "50": true,
+		"58": true, "0": false, "4": false,
 		"49": false, "x": false} {
 		if isDate(builtIn(id)) != want {
 			t.Errorf("the built-in format %s", id)
@@ -181,9 +208,12 @@ func TestDates(t *testing.T) {
 }
 
 func TestExact(t *testing.T) {
-	for text, want := range map[string]string{"1980.5": "1980.5", "1.5E-2": "0.015", "1.5e+3": "1500", "-7": "-7", "0": "0", "0.10": "0.1",
-		"0.10000000000000001": "0.1", "2.2999999999999998": "2.3", "123456789012345": "123456789012345", "1E15": "1000000000000000",
-		"9007199254740991": "", "0.30000000000000004": "", "1E31": "", "1E": "", ".": "", "x": "", "1E1.5": "", "NaN": "", "Inf": "",
+	for text, want := range map[string]string{"1980.5": "1980.5", "1.5E-2": "0.015", "1.5e+3": "1500", "-7": "-7",
+		"0": "0", "0.10": "0.1",
+		"0.10000000000000001": "0.1", "2.2999999999999998": "2.3", "123456789012345": "123456789012345",
+		"1E15":             "1000000000000000",
+		"9007199254740991": "", "0.30000000000000004": "", "1E31": "", "1E": "", ".": "", "x": "", "1E1.5": "", "NaN": "",
+		"Inf":   "",
 		"0x1p4": "", "1_000": ""} {
 		if got, ok := exact(text); got != want || ok != (want != "") {
 			t.Errorf("%q is %q", text, got)
@@ -193,7 +223,8 @@ func TestExact(t *testing.T) {
 
 // TestWrite checks that a workbook that is written has its numbers as numbers, and is recognised and read.
 func TestWrite(t *testing.T) {
-	rows := [][]string{{"order_id", "amount", "address"}, {"6001", "1980.50", "<DE1> "}, {"6002", "0.30000000000000004", "=1+1"}}
+	rows := [][]string{{"order_id", "amount", "address"}, {"6001", "1980.50", "<DE1> "}, {"6002", "0.30000000000000004",
+		"=1+1"}}
 	var all iter.Seq2[[]string, error] = func(yield func([]string, error) bool) {
 		for _, row := range rows {
 			if !yield(row, nil) {
@@ -215,7 +246,8 @@ func TestWrite(t *testing.T) {
 	}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 3 || !slices.Equal(got[1], []cell{{text: "6001"}, {text: "1980.5", number: true}, {text: "<DE1> "}}) ||
+	if len(got) != 3 || !slices.Equal(got[1], []cell{{text: "6001"}, {text: "1980.5", number: true},
+		{text: "<DE1> "}}) ||
 		!slices.Equal(got[2], []cell{{text: "6002"}, {text: "0.30000000000000004"}, {text: "=1+1"}}) {
 		t.Errorf("%+v", got)
 	}
