@@ -154,7 +154,7 @@ func TestWorkbook(t *testing.T) {
 			says: "line 1: Cost centre: there is no column"},
 		"an endless text": {rows: row(`<c r="C2" t="str"><v>`+strings.Repeat("1", 2*maxToken)+`</v></c>`, ""),
 			says: "the workbook is too large"},
-		"a deep one": {rows: strings.Repeat("<a>", 2*maxDepth), says: "the workbook is too large"},
+		"a deep one":        {rows: strings.Repeat("<a>", 2*maxDepth), says: "the workbook is too large"},
 		"not XML":           {rows: `<row r="2"><c></row>`, says: "it is no workbook"},
 		"a part that lacks": {parts: []part{{"xl/_rels/workbook.xml.rels", ""}}, says: "it is no workbook"},
 	} {
