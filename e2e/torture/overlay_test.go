@@ -596,7 +596,7 @@ const mostAtOnce = 7 // so that a small plan has parts
 	if err == nil {
 `, `
 	buffered := bufio.NewWriterSize(file, 1<<20)
-	err = fill(buffered)
+	err = fill(struct{ io.Writer }{buffered}) // a writer of CSV would flush it
 	killpoint("in-results") // nothing of it is written
 	if err == nil {
 `,
