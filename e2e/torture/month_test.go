@@ -38,6 +38,7 @@ func TestMonth(t *testing.T) {
 		m.advance(24 * time.Hour)
 		m.payroll(night)
 	}
+	m.draw(false)
 	if out, code := m.run("till", "journal", "check"); code != 0 {
 		t.Errorf("the journal and the service do not agree: %d\n%s", code, out)
 	}
