@@ -78,7 +78,7 @@ func checkResults(path string) error {
 }
 
 // writeResults replaces the results file with the run's orders, in the order of the plan. It has the delimiter
-// and the decimal mark of the file that was planned.
+// and the decimal mark of the plan's layout.
 func writeResults(
 	s *cmdutil.Session, ctx context.Context, sender *payout.Sender, plan *payout.Plan, file cmdutil.OutFile,
 ) error {

@@ -83,11 +83,11 @@ func (t *Table) Header(line int, names []string) (wrong []Detail, err error) {
 		missing(OrderID, "the column is missing: number the rows yourself, or let --auto-order-id BATCH do it")
 	}
 	if t.layout.Currency == "" {
-		missing(Currency, "the column is missing")
+		missing(Currency, "the column is missing: name it with --map, or say --currency for all rows")
 	} else if slices.Contains(t.header, Currency) {
 		wrong = append(wrong, Wrongf(line, Currency.String(), "the file has this column: leave --currency out")...)
 	}
-	missing(Address, "the column is missing")
+	missing(Address, "the column is missing: name it with --map")
 	if !slices.Contains(t.header, AmountMinor) {
 		missing(Amount, "the column is missing, and so is amount_minor")
 	}
@@ -104,10 +104,7 @@ func (t *Table) Row(line int, fields []string) Row {
 		t.ended, row.Blank = t.ended || t.begun && t.layout.UntilBlank, true
 		return row
 	}
-	if t.ended {
-		row.Below = true
-	}
-	t.begun = true
+	t.begun, row.Below = true, t.ended
 	if got, want := len(fields), len(t.header); got != want && t.between != "" && !row.Below {
 		has := "one field"
 		if got > 1 {
