@@ -16,13 +16,20 @@ type Rule struct {
 // RuleConfirmation is the rule of a question that was not answered with yes.
 const RuleConfirmation = "confirmation"
 
+// RuleReadOnly is the rule of a profile with which nothing is created.
+const RuleReadOnly = "read_only"
+
 // Rules returns all rules: an error names no other.
 func Rules() []Rule {
 	return []Rule{
 		{RuleConfirmation, "A question was not answered with yes.",
 			"Answer it on a terminal, or pass --yes or what the message names."},
-		{money.RuleLimit, "The amount is above a limit of the profile.",
-			"Check the amount. A person changes the limit with till profile set."},
+		{money.RuleLimit, "The amount is above a limit of the profile, or above what is left for the day or month.",
+			"Check the amount, or wait until the message says. A person changes the limit with till profile set."},
+		{RuleReadOnly, "The profile is read_only, and the command creates something.",
+			"Use another profile. A person changes read_only with till profile set."},
+		{payout.RuleFrozen, "A person has frozen the account, so nothing is sent for it.",
+			"Read the reason. A person ends it with till journal unfreeze."},
 		{money.RuleAllowList, "The address is not in allow_addresses of the profile.",
 			"Check the address. A person adds it with till profile set."},
 		{payout.RuleOrderID, "The order id was used before with other contents.",

@@ -120,7 +120,7 @@ func (s *Session) senderFor(client *api.Client, approvals approval.Policy) (*pay
 		SinceTime: sinceTime, LookupTimeout: s.LookupTimeout,
 		Lookup:      map[string]payout.Lookup{"always": payout.LookupAlways, "never": payout.LookupNever}[s.Lookup],
 		SettleAfter: cmp.Or(settling, -1), // 0 would be the default
-		Approvals:   approvals, Limits: payout.Limits(s.Limits),
+		Approvals:   approvals, Limits: payout.Limits(s.Limits), TimeZone: s.TimeZone,
 	})
 	if err != nil {
 		return nil, err

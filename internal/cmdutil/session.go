@@ -92,6 +92,23 @@ func (s *Session) Client() (*api.Client, error) {
 	return client, err
 }
 
+// ClientToCreate is Client for a call that creates something.
+func (s *Session) ClientToCreate() (*api.Client, error) {
+	if err := s.MayCreate(); err != nil {
+		return nil, err
+	}
+	return s.Client()
+}
+
+// MayCreate refuses to create anything with a profile that is read_only.
+func (s *Session) MayCreate() error {
+	if !s.ReadOnly {
+		return nil
+	}
+	return Refusal(RuleReadOnly, fmt.Sprintf("the profile %s is read_only, so nothing is created", s.ProfileName()),
+		"use another profile or, if that is over, set it so", "profile", "set", s.Profile, "read_only=false")
+}
+
 // Connect returns a client of the service.
 func (s *Session) Connect() (*api.Client, error) {
 	base, err := s.RequireBaseURL()

@@ -59,7 +59,7 @@ func settingNode(key, value string) (*yaml.Node, error) {
 	case keyCurrency:
 		return nil, &UsageError{Msg: "currencies: they have a command of their own",
 			Advice: "type: till currency set CODE --kind crypto --decimals N"}
-	case keyCommand, keyOnFinish, keyMax, keyMaxRun, keyUnlimited, keyAllow, keyAbove:
+	case keyCommand, keyOnFinish, keyMax, keyMaxRun, keyMaxDay, keyMaxMonth, keyUnlimited, keyAllow, keyAbove:
 		if value == "" {
 			return nil, nil
 		}

@@ -43,6 +43,8 @@ func (s Settings) Explain(keys Keys) []Row {
 	}
 	own(keyMax, amountTexts(s.Registry, s.Limits.MaxPerWithdrawal))
 	own(keyMaxRun, amountTexts(s.Registry, s.Limits.MaxPerRun))
+	own(keyMaxDay, amountTexts(s.Registry, s.Limits.MaxPerDay))
+	own(keyMaxMonth, amountTexts(s.Registry, s.Limits.MaxPerMonth))
 	own(keyUnlimited, CodesOf(s.Limits.Unlimited))
 	own(keyAbove, amountTexts(s.Registry, s.ApprovalsAbove))
 	own(keyAllow, s.Limits.AllowAddresses)

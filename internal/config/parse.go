@@ -81,6 +81,8 @@ func (r *reader) profile(n *yaml.Node, name string, f File) Profile {
 	p.Limits.MaxPerWithdrawal = r.limits(values[keyMax], name+keyMax, registry)
 	p.ApprovalsAbove = r.limits(values[keyAbove], name+keyAbove, registry)
 	p.Limits.MaxPerRun = r.limits(values[keyMaxRun], name+keyMaxRun, registry)
+	p.Limits.MaxPerDay = r.limits(values[keyMaxDay], name+keyMaxDay, registry)
+	p.Limits.MaxPerMonth = r.limits(values[keyMaxMonth], name+keyMaxMonth, registry)
 	r.texts(values[keyUnlimited], name+keyUnlimited, func(code string) error {
 		c, err := registry.ParseCurrency(code)
 		p.Limits.Unlimited = append(p.Limits.Unlimited, c)

@@ -54,6 +54,7 @@ type Settings struct {
 	Approvers      string                  `mapstructure:"approvers"` // a path
 	ApprovalsAbove []api.Amount            `mapstructure:"-"`
 
+	ReadOnly bool           `mapstructure:"read_only"` // nothing may be created
 	Limits   money.Limits   `mapstructure:"-"`
 	Registry money.Registry `mapstructure:"-"`
 

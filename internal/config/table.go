@@ -100,6 +100,8 @@ func table() []setting {
 			about: "how long an accepted payment counts as a duplicate"},
 		{key: "metrics", local: "metrics", profile: true, check: checkPath, typed: checkText, home: true,
 			about: "file for Prometheus that tells how the last runs ended"},
+		{key: "read_only", def: false, profile: true, check: checkBool,
+			about: "refuse everything that creates something"},
 		{key: "approvals", def: "0", profile: true, check: checkApprovals,
 			about: "how many persons must approve what is sent"},
 		{key: "approvers", profile: true, check: checkPath, home: true,
@@ -110,6 +112,8 @@ func table() []setting {
 			about: "program that gets a report of each run"},
 		{key: keyMax, profile: true, list: true, about: "the most that one withdrawal may be, by currency"},
 		{key: keyMaxRun, profile: true, list: true, about: "the most that one run may come to, by currency"},
+		{key: keyMaxDay, profile: true, list: true, about: "the most that may be sent in a day, by currency"},
+		{key: keyMaxMonth, profile: true, list: true, about: "the most that may be sent in a month, by currency"},
 		{key: keyUnlimited, profile: true, list: true, about: "currencies that need no limit where others have one"},
 		{key: keyAllow, profile: true, list: true, about: "the only addresses that may be paid"},
 		{key: keyCurrency, profile: true, list: true, about: "what the service counts in; till currency set writes it"},
@@ -123,6 +127,8 @@ const (
 	keyOnFinish  = "on_finish"
 	keyMax       = "max_per_withdrawal"
 	keyMaxRun    = "max_per_run"
+	keyMaxDay    = "max_per_day"
+	keyMaxMonth  = "max_per_month"
 	keyAllow     = "allow_addresses"
 	keyUnlimited = "unlimited"
 	keyAbove     = "approvals_above"

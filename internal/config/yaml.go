@@ -149,7 +149,7 @@ func (r *reader) list(n *yaml.Node, name string) []*yaml.Node {
 		return nil
 	case isNull(n):
 		switch lastKey(name) {
-		case keyMax, keyMaxRun, keyUnlimited, keyAllow, keyAbove: // the author meant to set a limit
+		case keyMax, keyMaxRun, keyMaxDay, keyMaxMonth, keyUnlimited, keyAllow, keyAbove: // the author meant to set a limit
 			r.noValue(n, name)
 		}
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
 )
 
@@ -34,6 +35,9 @@ type Claim struct {
 	// in force by now, the claim is refused as DemandChanged.
 	Demand  int64
 	Consent int64 // number of what approved it; 0: nothing had to
+	// Budgets are those of the account. If the amount exceeds one of them now, the claim is refused as
+	// OverBudget.
+	Budgets []Budget
 	// Skew is how far this machine's clock is ahead of the service's; nil: it is not known yet.
 	Skew *time.Duration
 
@@ -106,7 +110,13 @@ func (t *tx) claimAs(old Record, c Claim) (Ticket, error) {
 	if t.locked[account].demand != c.Demand {
 		return Ticket{}, &Error{Kind: DemandChanged, Account: t.locked[account].Account}
 	}
+	if err := t.notFrozen(account); err != nil {
+		return Ticket{}, err
+	}
 	if err := t.isNewest(account, c.Run, c.Batch); err != nil {
+		return Ticket{}, err
+	}
+	if err := t.withinBudgets(account, c.Budgets, api.Big(c.Amount)); err != nil {
 		return Ticket{}, err
 	}
 	if err := t.duplicates(account, c); err != nil {

@@ -89,7 +89,7 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 	defer to.writing.Unlock()
 	return to.failed(to.transact(ctx, func(t *tx) error {
 		for _, table := range []string{"accounts", "keys", "orders", "attempts", "events", "runs", "run_rows", "demands", "approvals",
-			"consents", "consent_approvals", "acceptances"} {
+			"consents", "consent_approvals", "acceptances", "spent"} {
 			n, err := one[int](t, "SELECT count(*) FROM "+table)
 			if err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"example.com/till/pkg/payout/order"
 )
@@ -26,6 +27,8 @@ const (
 
 	AccountChanged Kind = "account changed" // the account has changed, or cannot be renamed
 	DemandChanged  Kind = "demand changed"  // what must be approved has changed since the sender found out
+	Frozen         Kind = "frozen"          // a person has stopped everything of the account
+	OverBudget     Kind = "over budget"     // the amount is more than what is left for the day or month
 	RunChanged     Kind = "run changed"     // a run cannot begin or continue
 	BatchChanged   Kind = "batch changed"   // a run cannot continue, because another of its batch has begun
 	Busy           Kind = "busy"            // another process sends withdrawals and has to end first
@@ -49,6 +52,8 @@ type Error struct {
 	Withdrawal string
 	Run        string
 	User, Host string // Busy: whose process it is
+	Freeze     Freeze
+	Over       Overrun
 }
 
 func (e *Error) Error() string {
@@ -69,6 +74,10 @@ func (e *Error) Error() string {
 		return e.Account.String() + " " + e.Msg
 	case DemandChanged:
 		return "what must be approved for " + e.Account.String() + " has changed meanwhile"
+	case Frozen:
+		return fmt.Sprintf("%s is frozen since %s, by %s on %s: %s", e.Account, e.Freeze.At.Format(time.RFC3339), e.Freeze.User, e.Freeze.Host, e.Freeze.Reason)
+	case OverBudget:
+		return fmt.Sprintf("the amount is more than what is left until %s", e.Over.Until.Format(time.RFC3339))
 	case RunChanged, BatchChanged:
 		return "run " + e.Run + " " + e.Msg
 	case Busy:

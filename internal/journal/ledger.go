@@ -106,8 +106,8 @@ func (t *tx) lockNumber(id int64) (order.Account, error) {
 		return a.Account, nil
 	}
 	var a lockedAccount
-	if err := t.row(`SELECT address, name, demand FROM accounts WHERE id = ?1 {lock}`, id).
-		Scan(&a.Address, &a.Name, &a.demand); err != nil {
+	if err := t.row(`SELECT address, name, demand, frozen = 1, counting = 1 FROM accounts WHERE id = ?1 {lock}`, id).
+		Scan(&a.Address, &a.Name, &a.demand, &a.frozen, &a.counting); err != nil {
 		return order.Account{}, err
 	}
 	t.locked[id] = a
@@ -117,7 +117,9 @@ func (t *tx) lockNumber(id int64) (order.Account, error) {
 // lockedAccount is an account that nobody else can change until the commit.
 type lockedAccount struct {
 	order.Account
-	demand int64 // number of the demand in force; 0: there was none
+	demand   int64 // number of the demand in force; 0: there was none
+	frozen   bool  // nothing is sent
+	counting bool  // the sums of what was claimed are kept
 }
 
 // An AccountStatus is what the journal knows of an account as a whole.
@@ -228,7 +230,7 @@ func (j *Journal) Rename(ctx context.Context, old, to order.Account) error {
 			const ofRuns = `run_id IN (SELECT id FROM runs WHERE account = ?1)`
 			for _, rows := range []string{`consent_approvals WHERE consent IN (SELECT id FROM consents WHERE ` + ofRuns + `)`,
 				`consents WHERE ` + ofRuns, `approvals WHERE ` + ofRuns, `keys WHERE account = ?1`, `runs WHERE account = ?1`,
-				`demands WHERE account = ?1`, `acceptances WHERE account = ?1`, `accounts WHERE id = ?1`} {
+				`demands WHERE account = ?1`, `acceptances WHERE account = ?1`, `spent WHERE account = ?1`, `accounts WHERE id = ?1`} {
 				if _, err := t.exec(`DELETE FROM `+rows, other); err != nil {
 					return err
 				}

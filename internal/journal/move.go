@@ -47,6 +47,9 @@ func (t *tx) happen(old Record, e event) (Record, error) {
 				old.row, a.Number, stamp(a.Ended), string(a.Outcome), o.skew)
 		}
 	}
+	if err == nil {
+		err = t.spend(old, now)
+	}
 	if err != nil {
 		return old, err
 	}

@@ -29,6 +29,20 @@ type history struct {
 	evidence bool // something has shown that it was accepted: an answer, the list, or a person
 }
 
+// mostTaken returns the most that the service may have taken of attempts that nothing has excused.
+func mostTaken(orders map[string]*history) (total int64) {
+	for _, h := range orders {
+		most := int64(0)
+		for _, a := range h.attempts {
+			if !a.excused && a.told != order.Rejected && a.told != order.State(order.SaidNothing) {
+				most = max(most, a.content.Amount.Minor)
+			}
+		}
+		total += most
+	}
+	return total
+}
+
 // TestHistories checks that the journal follows its rules, whatever senders, their deaths, the service's list
 // and a person do. The model knows only what has happened, and not how the journal decides.
 func TestHistories(t *testing.T) {
@@ -74,7 +88,8 @@ func TestHistories(t *testing.T) {
 				"claim": func(r *rapid.T) {
 					id, h := pick()
 					sender := rapid.IntRange(0, 2).Draw(r, "sender")
-					c := Claim{OrderID: id, Content: rapid.SampledFrom(contents).Draw(r, "content"), AllowDuplicate: true}
+					c := Claim{OrderID: id, Content: rapid.SampledFrom(contents).Draw(r, "content"), AllowDuplicate: true,
+						Budgets: perDay(coffee.Amount.Minor + tea.Amount.Minor - 1)}
 					ticket, err := senders[sender].Claim(t.Context(), account, c)
 					known(err)
 					if err != nil {
@@ -99,6 +114,9 @@ func TestHistories(t *testing.T) {
 						a.taken = fmt.Sprint("w", ids)
 					}
 					h.attempts = append(h.attempts, a)
+					if total := mostTaken(orders); total > c.Budgets[0].Most.Minor {
+						r.Fatalf("order %s is sent, though %d may have been taken then", id, total)
+					}
 				},
 				"finish": func(r *rapid.T) {
 					_, h := pick()
@@ -165,6 +183,9 @@ func TestHistories(t *testing.T) {
 					h.evidence = h.evidence || err == nil
 				},
 				"": func(r *rapid.T) { // after each action
+					if kept, counted := spentOn(t, senders[0], account); kept != counted {
+						r.Fatalf("%d is kept as spent, and the orders come to %d", kept, counted)
+					}
 					for id, h := range orders {
 						o, err := senders[0].Order(t.Context(), account, id)
 						if errors.Is(err, NotFound) {

@@ -254,6 +254,17 @@ ALTER TABLE attempts ADD COLUMN skew TEXT NOT NULL DEFAULT ''
 `, `
 ALTER TABLE orders ADD COLUMN reference TEXT NOT NULL DEFAULT '';
 ALTER TABLE run_rows ADD COLUMN reference TEXT NOT NULL DEFAULT ''
+`, `
+ALTER TABLE accounts ADD COLUMN frozen BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN counting BIGINT NOT NULL DEFAULT 0;
+CREATE TABLE spent (
+	account BIGINT NOT NULL REFERENCES accounts (id),
+	unit TEXT NOT NULL,
+	quarter TEXT NOT NULL,
+	high BIGINT NOT NULL,
+	low BIGINT NOT NULL,
+	PRIMARY KEY (account, unit, quarter)
+) {clustered}
 `}
 	for i, step := range steps {
 		steps[i] = shared.Replace(step)

@@ -17,6 +17,9 @@ type Limits struct {
 	MaxPerWithdrawal []api.Amount `json:"max_per_withdrawal,omitempty"`
 	// MaxPerRun is the most that one run may come to, by unit.
 	MaxPerRun []api.Amount `json:"max_per_run,omitempty"`
+	// MaxPerDay and MaxPerMonth are the most that may be sent in a day and in a month, by unit. The journal adds up.
+	MaxPerDay   []api.Amount `json:"max_per_day,omitempty"`
+	MaxPerMonth []api.Amount `json:"max_per_month,omitempty"`
 	// Unlimited are the currencies without a limit that may be withdrawn although others have one.
 	Unlimited []api.Currency `json:"unlimited,omitempty"`
 	// AllowAddresses are the only addresses that may be paid; empty: any.
@@ -71,12 +74,24 @@ type Tally struct {
 	allowed  map[string]bool // in their canonical form; nil: any
 	registry Registry
 	count    int
-	sums     []api.Sum // of MaxPerRun
+	totals   []total // one for each limit on totals
+}
+
+// A total is what the payments of a run come to, in the unit of a limit.
+type total struct {
+	most   api.Amount
+	of, in string // the limit, and what it is on
+	sum    api.Sum
 }
 
 // Tally begins a run. The registry formats the amounts in errors.
 func (l Limits) Tally(r Registry) *Tally {
-	t := &Tally{limits: l, registry: r, sums: make([]api.Sum, len(l.MaxPerRun))}
+	t := &Tally{limits: l, registry: r}
+	for _, list := range l.onTotals() {
+		for _, most := range list.limits {
+			t.totals = append(t.totals, total{most: most, of: list.name, in: list.in})
+		}
+	}
 	if len(l.AllowAddresses) > 0 {
 		t.allowed = make(map[string]bool, len(l.AllowAddresses))
 		for _, text := range l.AllowAddresses {
@@ -86,15 +101,25 @@ func (l Limits) Tally(r Registry) *Tally {
 	return t
 }
 
+// onTotals returns the lists of limits on totals.
+func (l Limits) onTotals() []limitList {
+	return []limitList{{"max_per_run", "run", l.MaxPerRun}, {"max_per_day", "day", l.MaxPerDay}, {"max_per_month", "month", l.MaxPerMonth}}
+}
+
+type limitList struct {
+	name, in string
+	limits   []api.Amount
+}
+
 // Add checks the next payment. The error is the *LimitError of the first rule that the payment breaks by
 // itself. The payment counts in the totals even then.
 func (t *Tally) Add(p Payment) error {
 	i := t.count
 	t.count++
-	for n, limit := range t.limits.MaxPerRun {
+	for n, total := range t.totals {
 		// a negative amount makes no room for more
-		if p.Amount.Minor > 0 && sameUnit(p.Amount.Kind, p.Amount.Code, limit.Kind, limit.Code) {
-			t.sums[n].Add(p.Amount.Minor)
+		if p.Amount.Minor > 0 && sameUnit(p.Amount.Kind, p.Amount.Code, total.most.Kind, total.most.Code) {
+			t.totals[n].sum.Add(p.Amount.Minor)
 		}
 	}
 	if t.allowed != nil && !t.allowed[address.Canonical(p.Address)] {
@@ -111,19 +136,25 @@ func (t *Tally) Add(p Payment) error {
 				t.registry.Format(p.Amount), t.registry.Format(most)),
 			"send less, or raise max_per_withdrawal of the profile"}
 	}
-	return t.limits.checkUnit(t.limits.MaxPerRun, "max_per_run", p, i)
+	for _, list := range t.limits.onTotals() {
+		if err := t.limits.checkUnit(list.limits, list.name, p, i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Done returns one error for each limit that the totals exceed.
 func (t *Tally) Done() (all []*LimitError) {
-	for n, limit := range t.limits.MaxPerRun {
-		if t.sums[n].Compare(api.SumOf(limit.Minor)) <= 0 {
+	for _, total := range t.totals {
+		most := total.most
+		if total.sum.Compare(api.SumOf(most.Minor)) <= 0 {
 			continue
 		}
 		all = append(all, &LimitError{RuleLimit, -1,
-			fmt.Sprintf("%s is more than the %s that the profile allows for one run",
-				t.registry.FormatBig(api.BigAmount{Kind: limit.Kind, Code: limit.Code, Minor: t.sums[n]}), t.registry.Format(limit)),
-			"send less in one run, or raise max_per_run of the profile"})
+			fmt.Sprintf("%s is more than the %s that the profile allows for one %s",
+				t.registry.FormatBig(api.BigAmount{Kind: most.Kind, Code: most.Code, Minor: total.sum}), t.registry.Format(most), total.in),
+			fmt.Sprintf("send less in one %s, or raise %s of the profile", total.in, total.of)})
 	}
 	return all
 }

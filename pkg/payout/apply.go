@@ -149,6 +149,9 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 		})
 	}
 	if err == nil {
+		err = applier.mayLeave(ctx)
+	}
+	if err == nil {
 		err = applier.approve(ctx)
 	}
 	if err != nil {
@@ -156,6 +159,19 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 		return nil, err
 	}
 	return applier, nil
+}
+
+// mayLeave refuses the rest of the plan if it is more than what is left for the day or month, or if the account is
+// frozen.
+func (a *Applier) mayLeave(ctx context.Context) (err error) {
+	var t Tally
+	if len(a.sender.budgets()) > 0 {
+		t, err = a.Tally(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return a.sender.mayLeave(ctx, t.Left)
 }
 
 // endApplying lets other processes apply their plans, although this one goes on. If the journal fails, they

@@ -285,7 +285,7 @@ func (s *sending) claim(r dueRow) journal.Claim {
 	return journal.Claim{OrderID: r.ExternalOrderID, Content: contentOf(r.CreateWithdrawal), Callback: r.Callback, Note: r.Note, Reference: r.Reference,
 		Key: s.sender.key, Decimals: s.sender.decimals(r.Amount), SameContent: true, Run: s.plan.Name(), Known: r.order,
 		AllowDuplicate: s.options.AllowDuplicate, NotRejected: !s.options.RetryRejected, Demand: s.demand,
-		Consent: s.run.Consent, Batch: s.plan.Batch, Skew: s.sender.skew.Load()}
+		Consent: s.run.Consent, Batch: s.plan.Batch, Skew: s.sender.skew.Load(), Budgets: s.sender.budgets()}
 }
 
 // next returns a row to be claimed in the same commit as an outcome, if a row is waiting and nothing known
@@ -348,7 +348,7 @@ func (s *sending) notClaimed(r dueRow, err error) {
 	case duplicate:
 		s.stop(duplicateOf(r.ExternalOrderID, e))
 	default:
-		s.stop(accountChanged(err))
+		s.stop(s.sender.notAllowed(err))
 	}
 }
 

@@ -1,9 +1,12 @@
 package payout
 
 import (
+	"context"
 	"errors"
 	"iter"
+	"time"
 
+	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 )
@@ -34,6 +37,8 @@ func registryOf(added []Currency) money.Registry {
 type Limits struct {
 	MaxPerWithdrawal []api.Amount   `json:"max_per_withdrawal,omitempty"` // the largest amount of one withdrawal, by unit
 	MaxPerRun        []api.Amount   `json:"max_per_run,omitempty"`        // the largest total of one run, by unit
+	MaxPerDay        []api.Amount   `json:"max_per_day,omitempty"`        // the most that may be sent in a day, by unit
+	MaxPerMonth      []api.Amount   `json:"max_per_month,omitempty"`      // the most that may be sent in a month, by unit
 	Unlimited        []api.Currency `json:"unlimited,omitempty"`          // what may be withdrawn without a limit
 	// the only addresses that may be paid; empty: any
 	AllowAddresses []string `json:"allow_addresses,omitempty"`
@@ -59,4 +64,53 @@ func overLimit(orderID string, err error) error {
 		return err
 	}
 	return &Error{Kind: Refused, Rule: limit.Rule, OrderID: orderID, Msg: limit.Error(), Hint: NewHint(limit.Hint()), Err: err}
+}
+
+// budgets returns the limits that add up over time, those of a month first, because they last longer.
+func (s *Sender) budgets() (all []journal.Budget) {
+	zone := s.options.TimeZone
+	for _, most := range s.options.Limits.MaxPerMonth {
+		all = append(all, journal.Budget{Most: most, Month: true, Zone: zone})
+	}
+	for _, most := range s.options.Limits.MaxPerDay {
+		all = append(all, journal.Budget{Most: most, Zone: zone})
+	}
+	return all
+}
+
+// mayLeave refuses totals that would exceed what is left for the day or month, and everything if the account is
+// frozen.
+func (s *Sender) mayLeave(ctx context.Context, totals []Total) error {
+	freezes, err := s.ledger.Freezes(ctx)
+	if err != nil {
+		return err
+	}
+	if n := len(freezes); n > 0 && freezes[n-1].Frozen {
+		return &journal.Error{Kind: journal.Frozen, Account: s.Account(), Freeze: freezes[n-1]}
+	}
+	amounts := make([]api.BigAmount, len(totals))
+	for i, t := range totals {
+		amounts[i] = t.Amount
+	}
+	return s.notAllowed(s.ledger.WithinBudgets(ctx, s.budgets(), amounts))
+}
+
+// notAllowed explains why an account cannot send what was to be claimed: of a budget, what is left, and when there
+// is more.
+func (s *Sender) notAllowed(err error) error {
+	if !errors.Is(err, journal.OverBudget) {
+		return accountChanged(err)
+	}
+	over := journal.AsError(err).Over
+	name, left := "max_per_day", over.Left
+	if over.Budget.Month {
+		name = "max_per_month"
+	}
+	if left.Compare(api.Sum{}) < 0 {
+		left = api.Sum{}
+	}
+	most, until := over.Budget.Most, over.Until.Format(time.RFC3339)
+	return refused(money.RuleLimit, "%s is more than is left of %s (%s): %s until %s", s.money.FormatBig(over.Amount), name,
+		s.money.Format(most), s.money.FormatBig(api.BigAmount{Kind: most.Kind, Code: most.Code, Minor: left}), until).
+		hint("send less, wait until then, or raise " + name + " of the profile")
 }

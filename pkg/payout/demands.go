@@ -102,14 +102,19 @@ func (l *Ledger) PlanApprovals(
 	return status, err
 }
 
-// approveSingle refuses a single withdrawal that breaks the limits, or that has to be approved.
+// approveSingle refuses a single withdrawal that breaks the limits, or that has to be approved, and one of a
+// frozen account.
 func (s *Sender) approveSingle(ctx context.Context, w *withdrawal) error {
 	one := func(yield func(api.CreateWithdrawal) bool) { yield(w.request) }
 	if err := s.within(one); err != nil {
 		return err
 	}
 	amount := w.request.Amount
-	required, number, err := s.demand(ctx, []Total{{api.Big(amount), 1}})
+	totals := []Total{{api.Big(amount), 1}}
+	if err := s.mayLeave(ctx, totals); err != nil {
+		return err
+	}
+	required, number, err := s.demand(ctx, totals)
 	w.demand = number
 	if err != nil || required == 0 {
 		return err

@@ -70,6 +70,7 @@ const (
 	RuleBatchChanged = "batch_changed"
 	RuleWarning      = "warning"
 	RuleDecimals     = "decimals"
+	RuleFrozen       = "frozen"
 	RulePaidBefore   = "paid_before"
 	RuleApproval     = "approval"
 )
@@ -143,6 +144,8 @@ func ofJournal(err error, j *journal.Error) *Error {
 		e.Kind, e.Hint = Invalid, NewHint("see what it has", "journal", "export")
 	case journal.DemandChanged:
 		e.Rule = RuleApproval
+	case journal.Frozen:
+		e.Rule, e.Hint = RuleFrozen, NewHint("when that is over", "journal", "unfreeze", "--reason", "TEXT")
 	case journal.RunChanged:
 		e.Rule, e.Hint = RuleOrderID, NewHint("make a new plan")
 	case journal.BatchChanged:

@@ -173,6 +173,29 @@ func (l *Ledger) AdoptKey(ctx context.Context, fingerprint string) error {
 	return asError(l.ledger.NoteKey(ctx, fingerprint, journal.KeyAdopted))
 }
 
+// A Freeze is a person's decision that nothing more is sent for an account, or that this is over.
+type Freeze = journal.Freeze
+
+// Freeze records, with its reason, that nothing more is sent for the account, by any process that shares the
+// journal. A Sender then returns ErrRefused, until Unfreeze. A call that is in flight ends as it would.
+func (l *Ledger) Freeze(ctx context.Context, reason string) error { return l.freeze(ctx, true, reason) }
+
+// Unfreeze records, with its reason, that a Freeze is over.
+func (l *Ledger) Unfreeze(ctx context.Context, reason string) error { return l.freeze(ctx, false, reason) }
+
+func (l *Ledger) freeze(ctx context.Context, frozen bool, reason string) error {
+	if strings.TrimSpace(reason) == "" {
+		return failed(Invalid, "the reason is missing").hint("give one")
+	}
+	return asError(l.ledger.Freeze(ctx, frozen, reason))
+}
+
+// Freezes returns every such decision about the account, the oldest first. The last one is in force.
+func (l *Ledger) Freezes(ctx context.Context) ([]Freeze, error) {
+	all, err := l.ledger.Freezes(ctx)
+	return all, asError(err)
+}
+
 // Restored reports whether the journal may lack orders that were sent, for example because it was copied
 // without its log. If so, every order is looked up at the service before it is sent.
 func (l *Ledger) Restored(ctx context.Context) (bool, error) {

@@ -207,7 +207,7 @@ func (s *Sender) otherContent(o journal.Record, c Content, another string) error
 func (s *Sender) claim(w withdrawal) journal.Claim {
 	c := journal.Claim{
 		OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback, Key: s.key,
-		AllowDuplicate: w.allowDuplicate, Decimals: s.decimals(w.request.Amount), Demand: w.demand, Skew: s.skew.Load(),
+		AllowDuplicate: w.allowDuplicate, Decimals: s.decimals(w.request.Amount), Demand: w.demand, Skew: s.skew.Load(), Budgets: s.budgets(),
 	}
 	if w.newOrderID {
 		c.Window = w.window
@@ -223,7 +223,7 @@ func (s *Sender) notClaimed(w withdrawal, err error) (Sent, error) {
 	case errors.Is(err, journal.Duplicate):
 		return Sent{}, duplicateOf(w.request.ExternalOrderID, e)
 	}
-	return Sent{}, accountChanged(err)
+	return Sent{}, s.notAllowed(err)
 }
 
 // deliver claims an order, makes its one call, records how it ended, and passes that on. From the claim on,

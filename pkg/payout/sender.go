@@ -57,8 +57,10 @@ type Options struct {
 	AnyKey bool
 	// Approvals say how many persons must approve what is sent.
 	Approvals approval.Policy
-	// Limits restrict the amounts and addresses of what is sent: of each withdrawal, and of each run.
+	// Limits restrict the amounts and addresses of what is sent: of each withdrawal, of each run, and over time.
 	Limits Limits
+	// TimeZone is where the days and months of the limits begin; nil: UTC.
+	TimeZone *time.Location
 }
 
 // Lookup says when the service's list is read before an order is sent.
@@ -94,6 +96,9 @@ func New(client *api.Client, j *Journal, account string, o Options) (*Sender, er
 	}
 	if err := checkPolicy(o.Approvals); err != nil {
 		return nil, err
+	}
+	if o.TimeZone == nil {
+		o.TimeZone = time.UTC
 	}
 	if o.SettleAfter == 0 {
 		o.SettleAfter = defaultSettleAfter

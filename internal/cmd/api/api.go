@@ -72,6 +72,9 @@ command shows the request that it would make.`,
 			}
 			ctx := s.Ctx
 			if !reads {
+				if err := s.MayCreate(); err != nil {
+					return err
+				}
 				ctx = s.SendCtx
 			}
 			if !reads && !s.DryRun {

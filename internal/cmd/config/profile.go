@@ -296,6 +296,7 @@ type profileLine struct {
 	SettleAfter      string        `json:"settle_after,omitempty"`
 	DuplicateWindow  string        `json:"duplicate_window,omitempty"`
 	Metrics          string        `json:"metrics,omitempty"`
+	ReadOnly         string        `json:"read_only,omitempty"`
 	Approvals        string        `json:"approvals,omitempty"`
 	Approvers        string        `json:"approvers,omitempty"`
 	ApprovalsAbove   []string      `json:"approvals_above,omitempty"`
@@ -303,6 +304,8 @@ type profileLine struct {
 	OnFinish         []string      `json:"on_finish,omitempty"`
 	MaxPerWithdrawal []string      `json:"max_per_withdrawal,omitempty"`
 	MaxPerRun        []string      `json:"max_per_run,omitempty"`
+	MaxPerDay        []string      `json:"max_per_day,omitempty"`
+	MaxPerMonth      []string      `json:"max_per_month,omitempty"`
 	Unlimited        []string      `json:"unlimited,omitempty"`
 	AllowAddresses   []string      `json:"allow_addresses,omitempty"`
 	Currencies       []currencyRow `json:"currencies,omitempty"`
@@ -344,6 +347,7 @@ func newProfileRow(file config.File, name string) profileRow {
 	one("settle_after", &row.SettleAfter)
 	one("duplicate_window", &row.DuplicateWindow)
 	one("metrics", &row.Metrics)
+	one("read_only", &row.ReadOnly)
 	one("approvals", &row.Approvals)
 	one("approvers", &row.Approvers)
 	list := func(key string, field *[]string, values []string, separator string) {
@@ -363,6 +367,8 @@ func newProfileRow(file config.File, name string) profileRow {
 	list("approvals_above", &row.ApprovalsAbove, amounts(p.ApprovalsAbove), ", ")
 	list("max_per_withdrawal", &row.MaxPerWithdrawal, amounts(p.Limits.MaxPerWithdrawal), ", ")
 	list("max_per_run", &row.MaxPerRun, amounts(p.Limits.MaxPerRun), ", ")
+	list("max_per_day", &row.MaxPerDay, amounts(p.Limits.MaxPerDay), ", ")
+	list("max_per_month", &row.MaxPerMonth, amounts(p.Limits.MaxPerMonth), ", ")
 	list("unlimited", &row.Unlimited, config.CodesOf(p.Limits.Unlimited), ", ")
 	list("allow_addresses", &row.AllowAddresses, p.Limits.AllowAddresses, ", ")
 	var codes []string

@@ -57,7 +57,7 @@ The invite is sent at most once.`,
 		if err := api.CheckUUID(uuid); err != nil {
 			return cmdutil.UsageError(err.Error(), "leave it out for a random one")
 		}
-		client, err := s.Client()
+		client, err := s.ClientToCreate()
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ the invoice was made.`,
 		if err := req.Validate(); err != nil {
 			return err
 		}
-		client, err := s.Client()
+		client, err := s.ClientToCreate()
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("journal", "Show and check the record of what was sent",
 		listCommand(a), showCommand(a), exportCommand(a), pathCommand(a), copyCommand(a), checkCommand(a),
-		renameCommand(a), adoptKeyCommand(a), adoptMerchantCommand(a), approvalsCommand(a))
+		renameCommand(a), adoptKeyCommand(a), adoptMerchantCommand(a), approvalsCommand(a), freezeCommand(a), unfreezeCommand(a))
 	cmd.Long = `Show and check the record of what was sent: an SQLite file on this machine, or
 a PostgreSQL database that several machines share (see TILL_JOURNAL in till
 help environment). The commands show the rows of one account: the account of

@@ -125,7 +125,7 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 	if err := withinLimits(s, plan); err != nil {
 		return err
 	}
-	client, err := s.Client()
+	client, err := s.ClientToCreate()
 	if err != nil {
 		return err
 	}

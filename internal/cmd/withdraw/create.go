@@ -95,7 +95,7 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 		money.Payment{Currency: req.Currency, Amount: req.Amount, Address: req.Address}); err != nil {
 		return err
 	}
-	client, err := s.Client()
+	client, err := s.ClientToCreate()
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,140 @@
+package journal
+
+import (
+	"strings"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/internal/views"
+	"example.com/till/pkg/payout"
+	"github.com/spf13/cobra"
+)
+
+func freezeCommand(a *cmdutil.App) *cobra.Command {
+	var reason string
+	cmd := cmdutil.NewCommand(a, cmdutil.List, freezeView, &cobra.Command{
+		Use:   "freeze --reason TEXT",
+		Short: "Stop everything that is sent for the account",
+		Long: `Stop every send of the account, on every machine that shares the journal, until
+till journal unfreeze. A call that is in flight ends as it would. What was sent
+before can still be settled and looked at.
+
+Without --reason, show when the account was frozen and unfrozen, the oldest
+first; the last line is in force.`,
+		Example: `  till journal freeze --reason "the key may have leaked"
+  till journal freeze -o json`,
+		Args: cmdutil.NoArgs,
+	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Freeze], _ []string) error {
+		if s.Cmd.Flags().Changed("reason") {
+			return setFrozen(s, true, reason)
+		}
+		ledger, err := s.LedgerToList()
+		if err != nil {
+			return err
+		}
+		if ledger == nil {
+			return out.Slice(nil)
+		}
+		freezes, err := ledger.Freezes(s.Ctx)
+		if err != nil {
+			return err
+		}
+		return out.Slice(freezes)
+	})
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
+}
+
+func unfreezeCommand(a *cmdutil.App) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:     "unfreeze --reason TEXT",
+		Short:   "Let the account send again",
+		Long:    "Record that what till journal freeze has stopped is over. The account sends again.",
+		Example: `  till journal unfreeze --reason "the key was replaced"`,
+		Args:    cmdutil.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.Start(cmd)
+			if err != nil {
+				return err
+			}
+			return setFrozen(s, false, reason)
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	return cmd
+}
+
+// setFrozen records a person's decision that the account sends nothing, or sends again.
+func setFrozen(s *cmdutil.Session, frozen bool, reason string) error {
+	if strings.TrimSpace(reason) == "" {
+		return cmdutil.UsageError("the reason is missing", "give one", "journal", s.Cmd.Name(), "--reason", "TEXT")
+	}
+	if err := s.NoDryRun(cmdutil.CommandName(s.Cmd)); err != nil {
+		return err
+	}
+	if err := s.OwnJournal(); err != nil {
+		return err
+	}
+	account, err := s.JournalAccount()
+	if err != nil {
+		return err
+	}
+	j, err := s.OpenJournal()
+	if err != nil {
+		return err
+	}
+	ledger := j.Ledger(account)
+	if !frozen {
+		if err := ledger.Unfreeze(s.Ctx, reason); err != nil {
+			return err
+		}
+		return s.Note("%s sends again", account)
+	}
+	if err := ledger.Freeze(s.Ctx, reason); err != nil {
+		return err
+	}
+	if err := s.Note("nothing more is sent for %s, until till journal unfreeze", account); err != nil {
+		return err
+	}
+	for o, err := range ledger.Orders(s.Ctx, payout.Filter{States: []payout.State{payout.StateSending}}) {
+		if err != nil {
+			return err
+		}
+		s.Note("order %s was being sent at that moment (%s on %s)", o.OrderID, o.User, o.Host)
+	}
+	return nil
+}
+
+// freezeLine is a decision that an account sends nothing, or sends again, as JSON.
+type freezeLine struct {
+	At     string `json:"at"`
+	Frozen bool   `json:"frozen"`
+	Reason string `json:"reason"`
+	User   string `json:"user"`
+	Host   string `json:"host"`
+}
+
+func freezeView(money.Registry) render.View[payout.Freeze] {
+	type row = payout.Freeze
+	state := func(f row) string {
+		if f.Frozen {
+			return "frozen"
+		}
+		return "unfrozen"
+	}
+	return render.View[row]{
+		ID: state,
+		JSON: render.Encoded(func(f row) freezeLine {
+			return freezeLine{views.Moment(f.At), f.Frozen, f.Reason, f.User, f.Host}
+		}),
+		Columns: []render.Column[row]{
+			{Name: "at", About: "when", Cell: func(f row) render.Cell { return render.Time(views.Moment(f.At)) }},
+			{Name: "state", About: "frozen or unfrozen", Cell: func(f row) render.Cell { return render.Own(state(f)) }},
+			{Name: "reason", About: "why", Cell: func(f row) render.Cell { return render.Own(f.Reason) }},
+			{Name: "user", About: "who was at the keyboard", Cell: func(f row) render.Cell { return render.Own(f.User) }},
+			{Name: "host", About: "on which machine", Cell: func(f row) render.Cell { return render.Own(f.Host) }},
+		},
+	}
+}

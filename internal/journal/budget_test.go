@@ -1,0 +1,189 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/order"
+)
+
+func perDay(most int64) []Budget {
+	return []Budget{{Most: api.CryptoAmount("Btc", most), Zone: time.UTC}}
+}
+
+// spentOn returns what the journal keeps as spent by an account, and what its orders come to.
+func spentOn(t *testing.T, j *book, a order.Account) (kept, counted int64) {
+	t.Helper()
+	q := j.read(t.Context())
+	const ofAccount = ` account = (SELECT id FROM accounts WHERE address = ?1 AND name = ?2 AND counting = 1)`
+	for what, to := range map[string]*int64{
+		`high * 4294967296 + low), 0) AS BIGINT) FROM spent WHERE` + ofAccount: &kept,
+		`minor), 0) AS BIGINT) FROM orders WHERE` + ofAccount +
+			` AND sent <> '' AND state IN ('sending', 'unknown', 'accepted', 'conflict')`: &counted,
+	} {
+		var err error
+		if *to, err = one[int64](q, `SELECT CAST(COALESCE(sum(`+what, a.Address, a.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return kept, counted
+}
+
+// paying returns a claim of an amount.
+func paying(id string, minor int64, budgets []Budget) Claim {
+	c := claim(id)
+	c.Amount.Minor, c.Budgets = minor, budgets
+	return c
+}
+
+func TestBudget(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		berlin, err := time.LoadLocation("Europe/Berlin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := clock{time.Date(2026, 10, 31, 22, 59, 0, 0, time.UTC)} // 23:59 in Berlin
+		j := open(func(o *Options) { o.Now = at.now })
+		budgets := []Budget{{Most: api.CryptoAmount("BTC", 150), Month: true, Zone: berlin},
+			{Most: api.CryptoAmount("btc", 100), Zone: berlin}, {Most: api.FiatAmount("Btc", 1), Zone: berlin}}
+		claims := func(id string, minor int64, left int64, until time.Time) Ticket {
+			t.Helper()
+			ticket, err := j.Claim(t.Context(), shop, paying(id, minor, budgets))
+			switch e := AsError(err); {
+			case until.IsZero() && err != nil:
+				t.Fatalf("order %s: %v", id, err)
+			case until.IsZero():
+			case !errors.Is(err, OverBudget) || e.Over.Left != api.SumOf(left) || !e.Over.Until.Equal(until):
+				t.Fatalf("order %s: %v (%+v), want %d left until %v", id, err, e, left, until)
+			}
+			return ticket
+		}
+		ends := func(ticket Ticket, out Outcome) {
+			t.Helper()
+			if _, err := j.Finish(t.Context(), ticket, out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		yes, midnight := time.Time{}, time.Date(2026, 11, 1, 0, 0, 0, 0, berlin)
+		before := paying("1", 30, nil) // before there was a budget
+		first, err := j.Claim(t.Context(), shop, before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends(first, accepted("w1"))
+		claims("2", 71, 70, midnight)
+		second := claims("2", 70, 0, yes)
+		claims("3", 1, 0, midnight)
+		ends(second, rejected) // gives back
+		second = claims("2", 70, 0, yes)
+		ends(second, notLeft) // gives back
+		claims("3", 71, 70, midnight)
+		third := claims("3", 60, 0, yes)
+		ends(third, unknown) // does not
+		claims("4", 11, 10, midnight)
+		if _, err := j.Decide(t.Context(), shop, Decision{OrderID: "3", NotSent: true, Reason: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		claims("4", 20, 0, yes)
+		at.Time = at.Add(time.Minute) // the next day and month in Berlin
+		claims("5", 101, 100, midnight.AddDate(0, 0, 1))
+		claims("5", 100, 0, yes)
+		at.Time = at.Add(24 * time.Hour)
+		claims("6", 51, 50, time.Date(2026, 12, 1, 0, 0, 0, 0, berlin))
+		claims("6", 50, 0, yes)
+		at.Time = at.Add(-24 * time.Hour) // a clock that was set back: what is dated later is no day's of today
+		claims("7", 1, 0, time.Date(2026, 12, 1, 0, 0, 0, 0, berlin))
+		budgets = budgets[1:]
+		budgets[0].Most.Minor = 40 // less than was spent
+		claims("7", 1, -60, midnight.AddDate(0, 0, 1))
+		if kept, counted := spentOn(t, j, shop); kept != counted || kept == 0 {
+			t.Errorf("%d is kept as spent, and the orders come to %d", kept, counted)
+		}
+	})
+}
+
+// TestBudgetOfLargeAmounts checks sums that an int64 does not hold.
+func TestBudgetOfLargeAmounts(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		for i := range 3 {
+			if _, err := j.Claim(t.Context(), shop, paying(fmt.Sprint(i), math.MaxInt64, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := j.Claim(t.Context(), shop, paying("4", 1, perDay(math.MaxInt64)))
+		left := api.SumOf(math.MaxInt64)
+		for range 3 {
+			left.Add(-math.MaxInt64)
+		}
+		if e := AsError(err); !errors.Is(err, OverBudget) || e.Over.Left != left {
+			t.Errorf("it is %v (%+v), want %v left", err, e, left)
+		}
+	})
+}
+
+// TestBudgetTogether checks that processes which claim at the same time stay within a budget together, and use
+// all of it.
+func TestBudgetTogether(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		const processes, orders, most = 4, 8, 19
+		var got sync.Map
+		var all sync.WaitGroup
+		for p := range processes {
+			j := open()
+			for o := range orders {
+				all.Go(func() {
+					ticket, err := j.Claim(t.Context(), shop, paying(fmt.Sprintf("%d%02d", p+1, o), 1, perDay(most)))
+					switch {
+					case err == nil:
+						got.Store(ticket.Order().OrderID, true)
+					case !errors.Is(err, OverBudget):
+						t.Error(err)
+					}
+				})
+			}
+		}
+		all.Wait()
+		n := 0
+		got.Range(func(any, any) bool { n++; return true })
+		if n != most {
+			t.Errorf("%d of %d orders were claimed, want %d", n, processes*orders, most)
+		}
+	})
+}
+
+func TestFreeze(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		at := clock{noon}
+		j, other := open(func(o *Options) { o.Now = at.now }), open()
+		if _, err := other.Claim(t.Context(), shop, claim("1")); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.of(t.Context(), shop).Freeze(t.Context(), true, "the key leaked"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := other.Claim(t.Context(), shop, claim("2"))
+		want := Freeze{Frozen: true, At: noon, User: "ann", Host: "till1", Reason: "the key leaked"}
+		if e := AsError(err); !errors.Is(err, Frozen) || e.Freeze != want {
+			t.Errorf("it is %v (%+v), want %+v", err, e, want)
+		}
+		if _, err := other.Claim(t.Context(), order.Account{Address: shop.Address, Name: "another"}, claim("2")); err != nil {
+			t.Errorf("another account: %v", err)
+		}
+		if err := j.of(t.Context(), shop).Freeze(t.Context(), false, "a new key"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Claim(t.Context(), shop, claim("2")); err != nil {
+			t.Error(err)
+		}
+		all, err := j.of(t.Context(), shop).Freezes(t.Context())
+		if err != nil || len(all) != 2 || all[0] != want || all[1].Frozen || all[1].Reason != "a new key" {
+			t.Errorf("the decisions are %+v (%v)", all, err)
+		}
+	})
+}
