@@ -52,6 +52,7 @@ type month struct {
 	rng       *rand.Rand
 	box       *sandbox.Server
 	dir, note string
+	address   string // of the service
 	env       []string
 	ahead     time.Duration
 	staff     map[string]string // what each order of all nights pays, and to whom
@@ -80,6 +81,7 @@ func startMonth(t *testing.T) *month {
 	m.box = box
 	server := httptest.NewServer(http.HandlerFunc(m.serve))
 	t.Cleanup(server.Close)
+	m.address = server.URL
 	environ := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "TILL_") })
 	m.env = append(environ, "PATH="+m.bin()+":"+os.Getenv("PATH"), "HOME="+m.dir, "XDG_CONFIG_HOME="+m.dir,
 		"XDG_STATE_HOME="+m.dir,
@@ -249,27 +251,31 @@ func (m *month) decide() {
 	}
 }
 
+// A withdrawal is one that the service has.
+type withdrawal struct {
+	OrderID string `json:"order_id"`
+	Amount  struct {
+		Minor int64 `json:"minor"`
+	} `json:"amount"`
+	Address string `json:"address"`
+}
+
+func (m *month) withdrawals() []withdrawal {
+	m.t.Helper()
+	var state struct {
+		Withdrawals []withdrawal `json:"withdrawals"`
+	}
+	if dump, err := m.box.Dump(); err != nil || json.Unmarshal(dump, &state) != nil {
+		m.t.Fatal("the state cannot be read", err)
+	}
+	return state.Withdrawals
+}
+
 // paid returns the payments, and fails if one was not asked for or an order was paid twice.
 func (m *month) paid() map[string]string {
 	m.t.Helper()
 	paid := map[string]string{}
-	dump, err := m.box.Dump()
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	var state struct {
-		Withdrawals []struct {
-			OrderID string `json:"order_id"`
-			Amount  struct {
-				Minor int64 `json:"minor"`
-			} `json:"amount"`
-			Address string `json:"address"`
-		} `json:"withdrawals"`
-	}
-	if err := json.Unmarshal(dump, &state); err != nil {
-		m.t.Fatal(err)
-	}
-	for _, w := range state.Withdrawals {
+	for _, w := range m.withdrawals() {
 		order, what := w.OrderID, fmt.Sprintf("%d to %s", w.Amount.Minor, w.Address)
 		if paid[order] != "" || what != m.staff[order] {
 			m.t.Fatalf("order %s pays %s, and %s was paid after %q", order, m.staff[order], what, paid[order])

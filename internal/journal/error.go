@@ -75,7 +75,7 @@ func (e *Error) Error() string {
 	case DemandChanged:
 		return "what must be approved for " + e.Account.String() + " has changed meanwhile"
 	case Frozen:
-		return fmt.Sprintf("%s is frozen since %s, by %s on %s: %s", e.Account, e.Freeze.At.Format(time.RFC3339), e.Freeze.User, e.Freeze.Host, e.Freeze.Reason)
+		return fmt.Sprintf("%s was frozen at %s by %s on %s: %s", e.Account, e.Freeze.At.Format(time.RFC3339), e.Freeze.User, e.Freeze.Host, e.Freeze.Reason)
 	case OverBudget:
 		return fmt.Sprintf("the amount is more than what is left until %s", e.Over.Until.Format(time.RFC3339))
 	case RunChanged, BatchChanged:

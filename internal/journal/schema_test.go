@@ -94,7 +94,7 @@ func TestManyOpenAFreshJournal(t *testing.T) {
 			if err := j.write(t.Context(), func(tx *tx) error {
 				return tx.script("DROP TABLE appliers; DROP TABLE acceptances; DROP TABLE run_rows; DROP TABLE " +
 					"consent_approvals; DROP TABLE consents; DROP TABLE approvals; DROP TABLE demands; DROP TABLE runs; DROP TABLE " +
-					"events; DROP TABLE attempts; DROP TABLE orders; DROP TABLE keys; DROP TABLE accounts; DROP TABLE till_journal")
+					"events; DROP TABLE attempts; DROP TABLE orders; DROP TABLE keys; DROP TABLE spent; DROP TABLE accounts; DROP TABLE till_journal")
 			}); err != nil {
 				t.Fatal(err)
 			}

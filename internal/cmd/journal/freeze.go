@@ -49,9 +49,10 @@ first; the last line is in force.`,
 func unfreezeCommand(a *cmdutil.App) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use:     "unfreeze --reason TEXT",
-		Short:   "Let the account send again",
-		Long:    "Record that what till journal freeze has stopped is over. The account sends again.",
+		Use:   "unfreeze --reason TEXT",
+		Short: "Let the account send again",
+		Long: `Record that a freeze of the account is over. Everybody who shares the journal
+can send for it again.`,
 		Example: `  till journal unfreeze --reason "the key was replaced"`,
 		Args:    cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
