@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -76,6 +77,14 @@ func TestBudget(t *testing.T) {
 			t.Fatal(err)
 		}
 		ends(first, accepted("w1"))
+		none, err := j.Claim(t.Context(), shop, paying("0", 30, nil)) // and is not taken
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends(none, rejected)
+		if _, err := j.Settle(t.Context(), shop, Evidence{OrderID: "90", Withdrawal: "w90", Content: tea}); err != nil {
+			t.Fatal(err) // and what others have sent
+		}
 		claims("2", 71, 70, midnight)
 		second := claims("2", 70, 0, yes)
 		claims("3", 1, 0, midnight)
@@ -101,8 +110,14 @@ func TestBudget(t *testing.T) {
 		budgets = budgets[1:]
 		budgets[0].Most.Minor = 40 // less than was spent
 		claims("7", 1, -60, midnight.AddDate(0, 0, 1))
-		if kept, counted := spentOn(t, j, shop); kept != counted || kept == 0 {
-			t.Errorf("%d is kept as spent, and the orders come to %d", kept, counted)
+		copied := filepath.Join(t.TempDir(), "copy.db")
+		if err := j.Copy(t.Context(), copied); err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range []*book{j, mustOpenFile(t, copied)} {
+			if kept, counted := spentOn(t, j, shop); kept != counted || kept == 0 {
+				t.Errorf("%d is kept as spent, and the orders come to %d", kept, counted)
+			}
 		}
 	})
 }
@@ -123,6 +138,15 @@ func TestBudgetOfLargeAmounts(t *testing.T) {
 		}
 		if e := AsError(err); !errors.Is(err, OverBudget) || e.Over.Left != left {
 			t.Errorf("it is %v (%+v), want %v left", err, e, left)
+		}
+		for i := range 3 {
+			id := fmt.Sprint(10 + i)
+			if _, err = j.Claim(t.Context(), order.Account{Name: "another"}, paying(id, 1<<40, perDay(3<<40-1))); i < 2 && err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !errors.Is(err, OverBudget) {
+			t.Errorf("the third is %v", err)
 		}
 	})
 }
@@ -164,8 +188,10 @@ func TestFreeze(t *testing.T) {
 		if _, err := other.Claim(t.Context(), shop, claim("1")); err != nil {
 			t.Fatal(err)
 		}
-		if err := j.of(t.Context(), shop).Freeze(t.Context(), true, "the key leaked"); err != nil {
-			t.Fatal(err)
+		for _, reason := range []string{"a try", "the key leaked"} {
+			if err := j.of(t.Context(), shop).Freeze(t.Context(), true, reason); err != nil {
+				t.Fatal(err)
+			}
 		}
 		_, err := other.Claim(t.Context(), shop, claim("2"))
 		want := Freeze{Frozen: true, At: noon, User: "ann", Host: "till1", Reason: "the key leaked"}
@@ -182,7 +208,7 @@ func TestFreeze(t *testing.T) {
 			t.Error(err)
 		}
 		all, err := j.of(t.Context(), shop).Freezes(t.Context())
-		if err != nil || len(all) != 2 || all[0] != want || all[1].Frozen || all[1].Reason != "a new key" {
+		if err != nil || len(all) != 3 || all[1] != want || all[2].Frozen || all[2].Reason != "a new key" {
 			t.Errorf("the decisions are %+v (%v)", all, err)
 		}
 	})

@@ -230,7 +230,7 @@ func (j *Journal) Rename(ctx context.Context, old, to order.Account) error {
 			const ofRuns = `run_id IN (SELECT id FROM runs WHERE account = ?1)`
 			for _, rows := range []string{`consent_approvals WHERE consent IN (SELECT id FROM consents WHERE ` + ofRuns + `)`,
 				`consents WHERE ` + ofRuns, `approvals WHERE ` + ofRuns, `keys WHERE account = ?1`, `runs WHERE account = ?1`,
-				`demands WHERE account = ?1`, `acceptances WHERE account = ?1`, `spent WHERE account = ?1`, `accounts WHERE id = ?1`} {
+				`demands WHERE account = ?1`, `acceptances WHERE account = ?1`, `accounts WHERE id = ?1`} {
 				if _, err := t.exec(`DELETE FROM `+rows, other); err != nil {
 					return err
 				}

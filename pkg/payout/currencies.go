@@ -109,8 +109,10 @@ func (s *Sender) notAllowed(err error) error {
 	if left.Compare(api.Sum{}) < 0 {
 		left = api.Sum{}
 	}
-	most, until := over.Budget.Most, over.Until.Format(time.RFC3339)
-	return refused(money.RuleLimit, "%s is more than is left of %s (%s): %s until %s", s.money.FormatBig(over.Amount), name,
-		s.money.Format(most), s.money.FormatBig(api.BigAmount{Kind: most.Kind, Code: most.Code, Minor: left}), until).
+	format := func(minor api.Sum) string {
+		return s.money.FormatBig(api.BigAmount{Kind: over.Amount.Kind, Code: over.Amount.Code, Minor: minor})
+	}
+	return refused(money.RuleLimit, "%s is more than is left of %s (%s): %s until %s", format(over.Amount.Minor), name,
+		format(api.SumOf(over.Budget.Most.Minor)), format(left), over.Until.Format(time.RFC3339)).
 		hint("send less, wait until then, or raise " + name + " of the profile")
 }

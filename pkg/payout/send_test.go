@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -1318,4 +1319,71 @@ func TestSenderLimits(t *testing.T) {
 			want(err, tt.single)
 		})
 	}
+}
+
+// TestSenderBudgets checks that a Sender stops at what is left of a day, also if others have sent since it looked.
+func TestSenderBudgets(t *testing.T) {
+	eachJournal(t, func(t *testing.T, d *desk) {
+		perDay := func(minor int64) Limits {
+			return Limits{MaxPerDay: []api.Amount{{Kind: api.Crypto, Code: "btc", Minor: minor}}}
+		}
+		d.options.TimeZone = time.UTC
+		d.options.Limits = perDay(12_000)
+		p := d.plan(nil, dueTo(2)...)
+		x, tally := d.begun(p, ApplyOptions{})
+		d.mustSend("9")
+		err := x.Send(t.Context(), t.Context(), tally)
+		if e := wantKind(t, err, Refused, money.RuleLimit); !strings.HasPrefix(e.Msg,
+			"5000 minor Btc is more than is left of max_per_day (12000 minor Btc): 2000 minor Btc until 20") {
+			t.Error(e.Msg)
+		}
+		tally, err = x.Tally(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		tally.want(t, map[State]int{StateAccepted: 1, StatePlanned: 1})
+		_, _, err = d.Existing(t.Context(), asked("12").request) // before a person is asked
+		wantKind(t, err, Refused, money.RuleLimit)
+		d.options.Limits = perDay(15_000)
+		d.mustApply(p, ApplyOptions{}).want(t, map[State]int{StateAccepted: 2})
+
+		d.options.Limits = perDay(20_000)
+		d.options.Lookup = LookupAlways
+		d.s.set(func() {
+			d.s.onFirst = sync.OnceFunc(func() { // another process sends while this one looks at the list
+				if _, err := d.open().Claim(context.Background(), journal.Claim{OrderID: "10",
+					Content: contentOf(asked("10").request), Key: d.key}); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+		_, err = d.send(asked("11"))
+		wantKind(t, err, Refused, money.RuleLimit)
+		d.wantNothing("11")
+		d.s.wantCreates(3)
+	})
+}
+
+// TestFrozen checks that nothing is sent for a frozen account, alone or in a plan, and that it goes on after that.
+func TestFrozen(t *testing.T) {
+	d := newDesk(t)
+	p := d.plan(nil, dueTo(2)...)
+	x, tally := d.begun(p, ApplyOptions{})
+	if err := d.Freeze(t.Context(), "a leak"); err != nil {
+		t.Fatal(err)
+	}
+	err := x.Send(t.Context(), t.Context(), tally)
+	if e := wantKind(t, err, Refused, RuleFrozen); e.Hint.String() != "when that is over: till journal unfreeze --reason TEXT" {
+		t.Error(e.Hint)
+	}
+	_, err = d.apply(p, ApplyOptions{})
+	wantKind(t, err, Refused, RuleFrozen)
+	_, err = d.send(asked("9"))
+	wantKind(t, err, Refused, RuleFrozen)
+	d.s.wantCreates(0)
+	if err := d.Unfreeze(t.Context(), "a new key"); err != nil {
+		t.Fatal(err)
+	}
+	d.mustApply(p, ApplyOptions{}).want(t, map[State]int{StateAccepted: 2})
+	wantKind(t, d.Freeze(t.Context(), " "), Invalid, "")
 }
