@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Group returns a command that only has subcommands.
+// Group returns a command that only has subcommands. They are listed and completed in this order, which is that of
+// the work.
 func Group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     name,
@@ -26,6 +27,10 @@ func Group(name, short string, commands ...*cobra.Command) *cobra.Command {
 		},
 	}
 	cmd.AddCommand(commands...)
+	copy(cmd.Commands(), commands) // cobra has sorted its own slice by name now, and does not do so again
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return nil, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
 	return cmd
 }
 

@@ -194,7 +194,7 @@ func TestFreeze(t *testing.T) {
 			}
 		}
 		_, err := other.Claim(t.Context(), shop, claim("2"))
-		want := Freeze{Frozen: true, At: noon, User: "ann", Host: "till1", Reason: "the key leaked"}
+		want := order.Freeze{Frozen: true, At: noon, User: "ann", Host: "till1", Reason: "the key leaked"}
 		if e := AsError(err); !errors.Is(err, Frozen) || e.Freeze != want {
 			t.Errorf("it is %v (%+v), want %+v", err, e, want)
 		}

@@ -52,7 +52,7 @@ type Error struct {
 	Withdrawal string
 	Run        string
 	User, Host string // Busy: whose process it is
-	Freeze     Freeze
+	Freeze     order.Freeze
 	Over       Overrun
 }
 

@@ -3,16 +3,9 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"time"
-)
 
-// A Freeze is a person's decision that nothing more is sent for an account, or that this is over.
-type Freeze struct {
-	Frozen     bool
-	At         time.Time
-	User, Host string
-	Reason     string
-}
+	"example.com/till/pkg/payout/order"
+)
 
 // Freeze records such a decision. Whoever claims after it, with this journal, finds it.
 func (l *Ledger) Freeze(ctx context.Context, frozen bool, reason string) error {
@@ -34,7 +27,7 @@ const (
 
 const freezeColumns = `what, at, user_name, host, reason FROM acceptances WHERE account = ?1 AND what IN ('` + froze + `', '` + thawed + `')`
 
-func scanFreeze(rows *sql.Rows) (f Freeze, err error) {
+func scanFreeze(rows *sql.Rows) (f order.Freeze, err error) {
 	var what string
 	err = rows.Scan(&what, stamped(&f.At), &f.User, &f.Host, &f.Reason)
 	f.Frozen = what == froze
@@ -42,7 +35,7 @@ func scanFreeze(rows *sql.Rows) (f Freeze, err error) {
 }
 
 // Freezes returns every such decision about the account, the oldest first. The last one is in force.
-func (l *Ledger) Freezes(ctx context.Context) ([]Freeze, error) {
+func (l *Ledger) Freezes(ctx context.Context) ([]order.Freeze, error) {
 	return collect(eachOf(ctx, l, scanFreeze, `SELECT `+freezeColumns+` ORDER BY id`))
 }
 

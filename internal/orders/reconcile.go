@@ -19,7 +19,11 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 	var unknown, conflict []string
 	var why string
 	var settle payout.Hint
+	var last payout.Result // of the unknown orders, the one that can be decided last
 	for _, r := range results {
+		if r.Wait > last.Wait {
+			last = r
+		}
 		switch r.Order.State {
 		case payout.StateUnknown:
 			unknown = append(unknown, r.Order.OrderID)
@@ -37,10 +41,14 @@ func Reconciled(results []payout.Result, resolve ...string) error {
 		if len(unknown) > 1 {
 			it, them, each, which = "they", "them", " of each", "ORDER..."
 		}
+		when := ""
+		if last.Wait > 0 {
+			when = "in " + last.WaitText() + " (settle_after in the profile) "
+		}
 		return &cmdutil.Error{Code: cmdutil.ExitUnknown, About: cmdutil.AboutOrders(unknown...),
 			Msg: fmt.Sprintf("%s not on the service's list, which proves nothing: the list may miss %s, or %s may arrive late",
 				cmdutil.IsOrAre("order", unknown), them, it),
-			Hint: payout.NewHint("run this again later, or say what you know"+each+
+			Hint: payout.NewHint("run this again later, or "+when+"say what you know"+each+
 				", with --paid-as ID in place of --not-sent if it was paid",
 				append(resolve, which, "--not-sent", "--reason", "TEXT")...)}
 	case len(conflict) > 1:

@@ -173,15 +173,14 @@ func (l *Ledger) AdoptKey(ctx context.Context, fingerprint string) error {
 	return asError(l.ledger.NoteKey(ctx, fingerprint, journal.KeyAdopted))
 }
 
-// A Freeze is a person's decision that nothing more is sent for an account, or that this is over.
-type Freeze = journal.Freeze
-
 // Freeze records, with its reason, that nothing more is sent for the account, by any process that shares the
 // journal. A Sender then returns ErrRefused, until Unfreeze. A call that is in flight ends as it would.
 func (l *Ledger) Freeze(ctx context.Context, reason string) error { return l.freeze(ctx, true, reason) }
 
 // Unfreeze records, with its reason, that a Freeze is over.
-func (l *Ledger) Unfreeze(ctx context.Context, reason string) error { return l.freeze(ctx, false, reason) }
+func (l *Ledger) Unfreeze(ctx context.Context, reason string) error {
+	return l.freeze(ctx, false, reason)
+}
 
 func (l *Ledger) freeze(ctx context.Context, frozen bool, reason string) error {
 	if strings.TrimSpace(reason) == "" {

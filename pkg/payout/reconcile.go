@@ -15,6 +15,8 @@ type Result struct {
 	Note   string // what could not be compared
 	Status string // the service's status, if the order is listed
 	Agrees bool   // the order is in conflict, and the list now shows it as it was sent; only a person can settle that
+	// Wait is how long the decision that an unknown order was not sent is still refused, see Options.SettleAfter.
+	Wait time.Duration
 
 	withdrawal string // its id on the list
 }
@@ -26,6 +28,9 @@ func (r Result) Hint() Hint {
 	}
 	return settleConflict(r.Order.OrderID, r.Order.ID)
 }
+
+// WaitText formats Wait for a person.
+func (r Result) WaitText() string { return roundedUp(r.Wait) }
 
 // Reconcile reads the service's list and settles orders with it. An order that is listed as it was sent
 // becomes accepted. One that is listed with other content becomes a conflict. One that was accepted, and
@@ -96,10 +101,17 @@ func (s *Sender) settle(ctx context.Context, orders []journal.Record) (results [
 	if found, err = s.ask(ctx, sought, from); err != nil {
 		return nil, found, err
 	}
+	now, err := s.ledger.Moment(ctx)
+	if err != nil {
+		return nil, found, err
+	}
 	for _, o := range orders {
 		r, err := s.settleOne(ctx, o, found.records[o.OrderID])
 		if err != nil {
 			return results, found, err
+		}
+		if r.Order.State == StateUnknown && !o.Sent.IsZero() {
+			r.Wait = max(0, s.options.SettleAfter-o.Age(now, s.skew.Load()))
 		}
 		results = append(results, r)
 	}

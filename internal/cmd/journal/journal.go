@@ -13,8 +13,8 @@ import (
 // Command returns the journal command.
 func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("journal", "Show and check the record of what was sent",
-		listCommand(a), showCommand(a), exportCommand(a), pathCommand(a), copyCommand(a), checkCommand(a),
-		renameCommand(a), adoptKeyCommand(a), adoptMerchantCommand(a), approvalsCommand(a), freezeCommand(a), unfreezeCommand(a))
+		listCommand(a), showCommand(a), checkCommand(a), exportCommand(a), copyCommand(a), pathCommand(a),
+		freezeCommand(a), unfreezeCommand(a), approvalsCommand(a), adoptKeyCommand(a), adoptMerchantCommand(a), renameCommand(a))
 	cmd.Long = `Show and check the record of what was sent: an SQLite file on this machine, or
 a PostgreSQL database that several machines share (see TILL_JOURNAL in till
 help environment). The commands show the rows of one account: the account of

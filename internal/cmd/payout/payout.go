@@ -16,8 +16,8 @@ import (
 // Command returns the payout command.
 func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("payout", "Send a file of withdrawals, each at most once",
-		planCommand(a), layoutCommand(a), showCommand(a), approveCommand(a), applyCommand(a), statusCommand(a), listCommand(a), exportCommand(a),
-		waitCommand(a), reconcileCommand(a), resolveCommand(a))
+		planCommand(a), showCommand(a), approveCommand(a), applyCommand(a), statusCommand(a), waitCommand(a),
+		reconcileCommand(a), resolveCommand(a), listCommand(a), exportCommand(a), layoutCommand(a))
 	cmd.Long = `Send a file of withdrawals, each at most once. First make a plan of the file:
 every row is checked, and another person can read and approve what will be
 sent. Then apply the plan. till help payouts explains how till keeps a payment

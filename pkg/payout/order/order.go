@@ -138,3 +138,11 @@ type Filter struct {
 	OrderID   string
 	Reference string
 }
+
+// A Freeze is a person's decision that nothing more is sent for an account, or that this is over.
+type Freeze struct {
+	Frozen     bool
+	At         time.Time
+	User, Host string
+	Reason     string
+}
