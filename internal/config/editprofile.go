@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -41,6 +43,24 @@ func (d *Document) SetProfile(name string, settings ...string) error {
 	}
 	if _, at := get(d.top(), "current"); at < 0 && len(d.file.Profiles) == 0 {
 		d.setCurrent(name)
+	}
+	return nil
+}
+
+// CheckApprovers refuses a profile that requires approvals and does not name a file that says who may approve.
+func (d *Document) CheckApprovers(name, home string) error {
+	profile := d.profile(name)
+	persons, _ := get(profile, "approvals")
+	path, _ := get(profile, "approvers")
+	if path == nil && persons != nil && persons.Value != "0" {
+		return usagef("approvals: the profile %s does not say who may approve: add approvers=/etc/till/allowed_signers", name)
+	}
+	if path == nil {
+		return nil
+	}
+	if _, err := os.Stat(expandHome(home, path.Value)); errors.Is(err, fs.ErrNotExist) {
+		return usagef("approvers: the file %s does not exist: write a line for each person first, in the format allowed_signers of ssh-keygen",
+			path.Value)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -161,10 +162,15 @@ max_per_withdrawal. till help settings lists all of them.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
+			about := slices.ContainsFunc(args[1:], func(text string) bool { return strings.HasPrefix(text, "approv") })
 			var before config.File
 			err := edit(a, cmd, func(d *config.Document) error {
 				before = d.File()
-				return d.SetProfile(name, args[1:]...)
+				err := d.SetProfile(name, args[1:]...)
+				if err == nil && about {
+					err = d.CheckApprovers(name, a.Input(cmd).Home)
+				}
+				return err
 			})
 			if err != nil {
 				return err
@@ -180,9 +186,34 @@ max_per_withdrawal. till help settings lists all of them.`,
 				a.NoteCopy("till profile use "+name, "the profile %s is made; use it with --profile %s, or always with:",
 					name, name)
 			}
+			if about {
+				return noteApprovals(a, cmd, name)
+			}
 			return nil
 		},
 	}
+}
+
+// noteApprovals says what the approvals of a profile keep from being sent.
+func noteApprovals(a *cmdutil.App, cmd *cobra.Command, name string) error {
+	file, err := a.Input(cmd).Load()
+	if err != nil {
+		return err
+	}
+	row := newProfileRow(file, name)
+	n, _ := strconv.Atoi(row.Approvals)
+	switch {
+	case n == 0:
+	case len(row.ApprovalsAbove) == 0:
+		a.Note("%s must approve all that is sent with it: make a plan, and have it approved with till payout approve; "+
+			"till withdraw create sends nothing, unless approvals_above says up to which totals nobody must approve",
+			cmdutil.CountOf(n, "person"))
+	default:
+		a.Note("%s must approve what is more than %s, and all in other currencies: make a plan, and have it approved with "+
+			"till payout approve; till withdraw create sends no more than that", cmdutil.CountOf(n, "person"),
+			strings.Join(row.ApprovalsAbove, " or "))
+	}
+	return nil
 }
 
 // completeKeys completes the KEY= of a setting that is not given yet.
