@@ -1,15 +1,25 @@
 #!/bin/sh
-# A day with till in two minutes: examples/demo.sh bin/till
+# A day with till in two minutes: examples/demo.sh [--step] [TILL-BINARY]
+#
+# With --step, it waits for the Enter key after each command, on a terminal. Without a binary, it takes the one that
+# make build has made, or the till that is installed.
 #
 # Every command below really runs, against a sandbox of the service that starts with the demo and ends with it. Nothing
 # leaves this machine, no money moves, and nothing is left behind.
 set -eu
 
-case ${1-} in
-'') echo "usage: $0 TILL-BINARY" >&2; exit 10 ;;
-/*) TILL=$1 ;;
-*) TILL=$PWD/$1 ;;
-esac
+if [ "${1-}" = --step ]; then
+	shift
+	DEMO_STEP=yes
+	export DEMO_STEP
+fi
+here=$(cd "$(dirname "$0")" && pwd)
+TILL=${1-}
+if [ -z "$TILL" ] && [ -x "$here/../bin/till" ]; then
+	TILL=$here/../bin/till
+fi
+TILL=$(command -v "${TILL:-till}") || { echo "there is no till: make build, or $0 TILL-BINARY" >&2; exit 10; }
+case $TILL in /*) ;; *) TILL=$PWD/$TILL ;; esac
 
 if [ "${2-}" != inside ]; then
 	# The demo ignores the settings of the person who runs it.
@@ -20,10 +30,10 @@ if [ "${2-}" != inside ]; then
 	trap 'exit 60' INT TERM HUP
 	mkdir "$work/bin" "$work/config" "$work/day"
 	ln -s "$TILL" "$work/bin/till" # so that the commands can say till, as you would type it
-	case $0 in /*) demo=$0 ;; *) demo=$PWD/$0 ;; esac
 	export PATH="$work/bin:$PATH" XDG_CONFIG_HOME="$work/config" XDG_STATE_HOME="$work/config"
 	cd "$work/day"
-	till sandbox run --seed demo -- sh "$demo" "$TILL" inside
+	cp "$here/freelancers.csv" .
+	till sandbox run --seed demo -- sh "$here/${0##*/}" "$TILL" inside
 	exit 0
 fi
 
@@ -46,6 +56,10 @@ run() {
 	fi
 	[ "$code" -eq 0 ] || printf '%s(exit code %s)%s\n' "$dim" "$code" "$plain"
 	echo
+	if [ -n "${DEMO_STEP-}" ] && [ -t 0 ] && [ -t 1 ]; then
+		printf '%s(press Enter)%s' "$dim" "$plain"
+		read -r _
+	fi
 }
 
 title "Mara pays people from a shell script"
@@ -59,16 +73,32 @@ say "A typing mistake never becomes another amount."
 run 10 'till withdraw create --currency Btc --amount 0,15 \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 9002 --yes'
 
-title "The answer gets lost"
-say "A connection can break after the service has taken the payment and before it" \
-	"says so. The sandbox does that on demand, once:"
+title "A file of people"
+say "At the end of the month she pays the freelancers in her bookkeeper's file: with a title, IBANs with blanks, amounts" \
+	"such as 1.980,50, and a sum below. till guesses nothing. It proposes how to read the file:"
+run 0 'till payout layout freelancers.csv --columns skip_lines,until_blank,encoding,decimal,group'
+say "The plan checks every row and sends nothing. A second person can read it, and approve it by its digest."
+run 0 'till payout plan freelancers.csv --out nov.plan --auto-order-id nov --currency Eur \
+    --map address=IBAN/address --map note=Name --map "reference=Invoice no" --other-columns ignore \
+    --skip-lines 2 --until-blank --delimiter ";" --decimal , --group . --encoding windows-1252 \
+    --columns rows,totals,digest'
+say "An answer gets lost in the middle of the file. Exit code 20 means that the outcome is unknown: it may be paid."
+run 0 'till sandbox fault add --do drop-after --times 1 \
+    --on "POST /api/merchant_withdrawal/create" --match address=DE52370400440532147623'
+run 20 'till payout apply nov.plan --yes --columns accepted,unknown,planned'
+say "The same command goes on where it stopped. It finds out first, and pays nobody" \
+	"twice; after a crash or a power cut it is the same."
+run 0 'till payout apply nov.plan --yes --columns accepted,unknown,planned'
+say "The results are in the order of the file, with its invoice numbers and names:"
+run 0 'head -n 3 nov.plan.results.csv | cut -d ";" -f 2-4,6-8'
+
+title "The answer of a single payment gets lost"
+say "That can happen to a single payment too:"
 run 0 'till sandbox fault add --do drop-after --times 1 \
     --on "POST /api/merchant_withdrawal/create"'
-say "Her next payment meets it. Was it made?"
 run 20 'till withdraw create --currency Btc --amount 0.25 \
     --address bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh --order-id 9003 --yes'
-say "Exit code 20 means that the outcome is unknown, so stop. Many scripts would just try again, and" \
-	"pay twice. Here the journal remembers, and nothing is sent:"
+say "Many scripts would just try again, and pay twice. Here the journal remembers, and nothing is sent:"
 run 20 'till withdraw create --currency Btc --amount 0.25 \
     --address bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh --order-id 9003 --yes'
 say "The message has the command that finds out. It reads the service's own list:"
@@ -77,20 +107,6 @@ say "The service has taken it. From now on the same command prints its id, and p
 	"nothing:"
 run 0 'till withdraw create --currency Btc --amount 0.25 \
     --address bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh --order-id 9003 --yes'
-
-title "A file of people"
-say "At the end of the month she pays many. The plan checks every row and sends nothing;" \
-	"a second person can read it, and hands over its digest."
-printf '%s\n' order_id,currency,amount,address,note 9101,Btc,0.01,bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq,Ada \
-	9102,Btc,0.02,bc1qxy2kgdygjrsqtzq2n0yrf2493p83kkfjhx0wlh,Ben 9103,Eth,0.5,0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed,Cleo >staff.csv
-run 0 'till payout plan staff.csv --out staff.plan --columns rows,totals'
-say "Again an answer gets lost, this time in the middle of the file:"
-run 0 'till sandbox fault add --do drop-after --times 1 \
-    --on "POST /api/merchant_withdrawal/create" --match external_order_id=9102'
-run 20 'till payout apply staff.plan --yes --columns accepted,unknown,planned'
-say "The same command goes on where it stopped. It finds out first, and pays nobody" \
-	"twice; after a crash or a power cut it is the same."
-run 0 'till payout apply staff.plan --yes --columns accepted,unknown,planned'
 
 title "Ruben looks after the resellers"
 say "Volume and rebates per currency, at a glance:"
