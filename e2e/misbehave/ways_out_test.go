@@ -128,8 +128,22 @@ var waysOut = map[string]func(*world){
 		w.pay("1", 2).want(w.t, 12, "allow_list")
 		w.till("profile", "set", "w", "allow_addresses=bc1qexample").want(w.t, 0, "")
 		w.pay("1", 2).want(w.t, 12, "limit")
-		w.till("profile", "set", "w", "max_per_withdrawal=1 Btc").want(w.t, 0, "")
+		w.till("profile", "set", "w", "max_per_withdrawal=1 Btc", "max_per_day=0.00000003 Btc").want(w.t, 0, "")
 		w.persist(2, pay("1", 2)...)
+		w.pay("2", 3).want(w.t, 12, "limit")
+		w.till("profile", "set", "w", "max_per_day=1 Btc").want(w.t, 0, "")
+		w.persist(3, pay("2", 3)...)
+	},
+	"`frozen`": func(w *world) {
+		apply := w.plan("1", 1)
+		w.till("journal", "freeze", "--reason", "a leak").want(w.t, 0, "")
+		w.pay("2", 2).want(w.t, 12, "frozen")
+		w.persist(1, apply...)
+	},
+	"`read_only`": func(w *world) {
+		w.configure("read_only: true\n")
+		w.pay("1", 1).want(w.t, 12, "read_only")
+		w.persist(1, pay("1", 1)...)
 	},
 	"`confirmation`": func(w *world) {
 		unanswered := slices.DeleteFunc(pay("1", 1), func(arg string) bool { return arg == "--yes" })

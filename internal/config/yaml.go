@@ -182,7 +182,8 @@ func (r *reader) text(n *yaml.Node, name string) string {
 	case isNull(n):
 		r.noValue(n, name)
 	case n.Kind == yaml.ScalarNode &&
-		(tag == "!!str" || tag == "!!timestamp" && key == "lookup_since" || tag == "!!int" && (key == "first_page" || key == "approvals")):
+		(tag == "!!str" || tag == "!!timestamp" && key == "lookup_since" || tag == "!!bool" && key == "read_only" ||
+			tag == "!!int" && (key == "first_page" || key == "approvals")):
 		return n.Value
 	case (tag == "!!int" || tag == "!!float") &&
 		slices.Contains([]string{"lookup_timeout", "settle_after", "duplicate_window"}, key):
