@@ -40,6 +40,57 @@ func countFlags(flags *pflag.FlagSet) {
 	})
 }
 
+// namedFlags returns flags for a help text, each with a word for what it takes.
+func namedFlags(flags *pflag.FlagSet) *pflag.FlagSet {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	all.SortFlags = false
+	flags.VisitAll(func(f *pflag.Flag) {
+		one := *f
+		nameFlag(&one)
+		all.AddFlag(&one)
+	})
+	return all
+}
+
+// nameFlag makes a flag say what it takes. It cannot be set after that.
+func nameFlag(f *pflag.Flag) {
+	if f.Value.Type() != "bool" {
+		f.Value = named{f.Value, placeholder(f)}
+	}
+	if f.DefValue == "[]" { // pflag omits this default only for its own types
+		f.DefValue = ""
+	}
+}
+
+type named struct {
+	pflag.Value
+	takes string
+}
+
+func (n named) Type() string { return n.takes }
+
+// placeholder returns the word for what a flag takes: that in back quotes in its usage, or else by its type or name.
+func placeholder(f *pflag.Flag) string {
+	if quoted, _ := pflag.UnquoteUsage(f); strings.Contains(f.Usage, "`") {
+		return quoted
+	}
+	switch f.Value.Type() {
+	case "int", "int64", "uint16":
+		return "N"
+	case "duration":
+		return "DURATION"
+	}
+	words := map[string]string{"by": "GROUP", "from": "TIME", "to": "TIME", "lookup-since": "TIME", "clock": "TIME", "currency": "CODE",
+		"out": "FILE", "results": "FILE", "html": "FILE", "svg": "FILE", "env-file": "FILE", "ready-file": "FILE", "key": "FILE",
+		"input": "FILE", "approval": "FILE", "api-key-file": "FILE", "config": "FILE", "journal": "PLACE", "exec": "COMMAND",
+		"match": "FIELD=VALUE", "set": "NAME=VALUE", "on": "OPERATION", "do": "FAULT", "ids": "KIND", "accept": "REASON",
+		"callback": "URL", "callback-url": "URL", "public-url": "URL", "base-url": "URL", "to-base-url": "URL", "listen": "ADDRESS",
+		"order-id": "ORDER", "paid-as": "ID", "auto-order-id": "BATCH", "amount-minor": "AMOUNT", "address-format": "FORMAT",
+		"decimal": "MARK", "group": "MARK", "delimiter": "MARK", "filter": "JSON", "jq": "FILTER", "sort": "COLUMN", "output": "FORMAT",
+		"profile": "NAME", "color": "WHEN", "lookup": "WHEN", "fail-on": "STATUS", "other-columns": "WHAT"}
+	return cmp.Or(words[f.Name], strings.ToUpper(f.Name))
+}
+
 // checkFlags refuses values that are empty and flags that are given twice, in a command's own flags and the
 // global ones.
 func checkFlags(flags *pflag.FlagSet) (err error) {

@@ -139,9 +139,9 @@ func TestCountedFlagsLookTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := listen.LocalFlags().FlagUsages()
-	for _, want := range []string{"--timeout duration ", "--count int ", "--respond int ", "(default 200)",
-		`(default "127.0.0.1:0")`, "--exec string "} {
+	text := namedFlags(listen.LocalFlags()).FlagUsages()
+	for _, want := range []string{"--timeout DURATION ", "--count N ", "--respond N ", "(default 200)",
+		"(default 127.0.0.1:0)", "--exec COMMAND "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -44,6 +47,68 @@ func helpText(cmd *cobra.Command) (string, error) {
 	cmd.SetOut(&b)
 	err := cmd.Help()
 	return strings.TrimRight(b.String(), "\n") + "\n", err
+}
+
+// usage prints how a command is used. The list of global flags would push its own flags off the screen.
+func usage(a *cmdutil.App, cmd *cobra.Command) error {
+	line := cmd.UseLine()
+	if cmd.HasAvailableSubCommands() {
+		line = cmd.CommandPath() + " COMMAND"
+	}
+	text := "Usage:\n  " + line + "\n"
+	if cmd.HasExample() {
+		text += "\nExamples:\n" + cmd.Example + "\n"
+	}
+	if cmd.HasAvailableSubCommands() {
+		text += "\nCommands:\n"
+		for _, child := range cmd.Commands() {
+			if child.IsAvailableCommand() {
+				text += fmt.Sprintf("  %-*s %s\n", child.NamePadding(), child.Name(), child.Short)
+			}
+		}
+	}
+	if cmd.HasAvailableLocalFlags() {
+		text += "\nFlags:\n" + namedFlags(cmd.LocalFlags()).FlagUsagesWrapped(pageWidth(a))
+	}
+	if cmd.HasAvailableInheritedFlags() {
+		text += "\nGlobal flags: till help flags\n"
+	}
+	_, err := io.WriteString(cmd.OutOrStderr(), text)
+	return err
+}
+
+// forTerminal returns a help text for standard output: on a terminal that is narrow its lines are wrapped, and with
+// colours its heads are bold. A head is one line with an indented one below.
+func forTerminal(a *cmdutil.App, cmd *cobra.Command, text string) string {
+	lines := strings.Split(text, "\n")
+	choice := cmd.Root().PersistentFlags().Lookup("color").Value.String()
+	color, width := cmdutil.WantsColour(choice, a.IO.Env, terminal.Of(a.IO.Out) != nil), pageWidth(a)
+	var b strings.Builder
+	for i, line := range lines {
+		below := i+1 < len(lines) && strings.HasPrefix(lines[i+1], "  ")
+		prose := line != "" && line[0] != ' '
+		switch {
+		case prose && below && (i == 0 || lines[i-1] == "") && color:
+			line = render.Bold(line)
+		case width < helpWidth && prose && !below && i+1 < len(lines) && lines[i+1] != "":
+			lines[i+1] = line + " " + lines[i+1] // the paragraph goes on
+			continue
+		}
+		if width < helpWidth {
+			indent := len(line) - len(strings.TrimLeft(line, " "))
+			line = render.WrapWords(line, width, min(2*indent, width/2))
+		}
+		b.WriteString(line + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// pageWidth is the width of a help text: that of the terminal, and at most helpWidth.
+func pageWidth(a *cmdutil.App) int {
+	if width := a.Width(); width > 0 {
+		return min(width, helpWidth)
+	}
+	return helpWidth
 }
 
 // findTopic finds a command or topic by its path of names.

@@ -23,7 +23,10 @@ import (
 func topicTexts(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
-	for _, topic := range helpTopics() {
+	for _, topic := range Tree().Commands() {
+		if !topic.IsAdditionalHelpTopicCommand() {
+			continue
+		}
 		text, err := helpText(topic)
 		if err != nil {
 			t.Fatal(err)

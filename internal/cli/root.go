@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"strings"
 
@@ -42,12 +43,12 @@ standard output, everything else to standard error.`,
 	root.SetOut(a.IO.Out)
 	root.SetErr(a.IO.Err)
 	config.AddFlags(root.PersistentFlags())
-	root.SetUsageTemplate(usageTemplate)
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(a, cmd) })
 	root.SetFlagErrorFunc(flagError)
 	for _, build := range commands(a, args) {
 		root.AddCommand(build(a))
 	}
-	root.AddCommand(helpTopics()...)
+	root.AddCommand(helpTopics(a)...)
 	root.SetHelpCommand(help(a, root))
 	completeGlobals(a, root)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
@@ -57,15 +58,14 @@ standard output, everything else to standard error.`,
 	return root
 }
 
-// setHelp makes the first screen the help of root. The other commands have cobra's help.
+// setHelp makes the first screen the help of root, and prints the help of the other commands for the terminal.
 func setHelp(a *cmdutil.App, root *cobra.Command) {
-	standard := root.HelpFunc()
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		text := overview(a, root)
 		if cmd.HasParent() {
-			standard(cmd, args)
-			return
+			text = forTerminal(a, cmd, cmp.Or(cmd.Long, cmd.Short)+"\n\n"+cmd.UsageString())
 		}
-		io.WriteString(cmd.OutOrStdout(), overview(a, root))
+		io.WriteString(cmd.OutOrStdout(), text)
 	})
 }
 
@@ -112,20 +112,3 @@ func orColumnsHelp(check func(*cobra.Command, []string) error) func(*cobra.Comma
 		return cmdutil.ErrDone
 	}
 }
-
-// usageTemplate is cobra's template without the list of global flags, which would push the command's own
-// flags off the screen.
-const usageTemplate = `Usage:
-  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND{{else}}{{.UseLine}}{{end}}{{if .HasExample}}
-
-Examples:
-{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
-
-Commands:{{range .Commands}}{{if .IsAvailableCommand}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
-
-Flags:
-{{.LocalFlags.FlagUsagesWrapped 79 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
-
-Global flags: till help flags{{end}}
-`

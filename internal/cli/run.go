@@ -15,8 +15,6 @@ import (
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
-	"github.com/charmbracelet/lipgloss"
-	"github.com/muesli/termenv"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -208,10 +206,7 @@ func paint(a *cmdutil.App, text, choice string) string {
 	if !found || !cmdutil.WantsColour(choice, a.IO.Env, terminal.Of(a.IO.Err) != nil) {
 		return text
 	}
-	r := lipgloss.NewRenderer(io.Discard)
-	r.SetColorProfile(termenv.ANSI) // set here, so that the terminal is not queried
-	r.SetHasDarkBackground(true)
-	return r.NewStyle().Foreground(lipgloss.Color("1")).Render(errorPrefix) + rest
+	return render.Red(errorPrefix, cmdutil.Knows256(a.IO.Env)) + rest
 }
 
 const errorPrefix = "till:"

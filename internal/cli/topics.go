@@ -3,6 +3,7 @@ package cli
 import (
 	"embed"
 	"fmt"
+	"io"
 	"strings"
 	"text/template"
 
@@ -29,7 +30,7 @@ func topicParts() template.FuncMap {
 
 // helpTopics returns the topics as commands, in alphabetical order. Cobra treats a command that cannot be run
 // as a help topic.
-func helpTopics() (topics []*cobra.Command) {
+func helpTopics(a *cmdutil.App) (topics []*cobra.Command) {
 	files, _ := helpFiles.ReadDir("help")
 	for _, file := range files {
 		name := strings.TrimSuffix(file.Name(), ".txt")
@@ -37,7 +38,9 @@ func helpTopics() (topics []*cobra.Command) {
 		topic.SetHelpFunc(func(*cobra.Command, []string) {
 			text, _ := helpFiles.ReadFile("help/" + file.Name())
 			_, page, _ := strings.Cut(string(text), "\n\n")
-			template.Must(template.New(name).Funcs(topicParts()).Parse(page)).Execute(topic.OutOrStdout(), nil)
+			var b strings.Builder
+			template.Must(template.New(name).Funcs(topicParts()).Parse(page)).Execute(&b, nil)
+			io.WriteString(topic.OutOrStdout(), forTerminal(a, topic, b.String()))
 		})
 		topics = append(topics, topic)
 	}
@@ -77,7 +80,7 @@ func flagLines() string {
 		for _, name := range strings.Fields(g.flags) {
 			group.AddFlag(global.Lookup(name))
 		}
-		parts = append(parts, g.title+"\n"+strings.TrimSuffix(group.FlagUsagesWrapped(helpWidth), "\n"))
+		parts = append(parts, g.title+"\n"+strings.TrimSuffix(namedFlags(group).FlagUsagesWrapped(helpWidth), "\n"))
 	}
 	return strings.Join(parts, "\n\n")
 }
@@ -122,7 +125,7 @@ func overview(a *cmdutil.App, root *cobra.Command) string {
 		}
 	}
 	var names []string
-	for _, topic := range helpTopics() {
+	for _, topic := range helpTopics(a) {
 		names = append(names, topic.Name())
 	}
 	b.WriteString(fill("Topics", 11, strings.Join(names, ", ")))

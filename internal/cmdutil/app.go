@@ -96,8 +96,8 @@ func (a *App) WriteData(text string) error {
 	return a.Write(text)
 }
 
-// width returns the width of the terminal at standard output, or 0 if there is none.
-func (a *App) width() int {
+// Width returns the width of the terminal at standard output, or 0 if there is none.
+func (a *App) Width() int {
 	out := terminal.Of(a.IO.Out)
 	if out == nil {
 		return 0

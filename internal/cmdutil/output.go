@@ -282,6 +282,11 @@ func WantsColour(choice string, env func(string) string, onTerminal bool) bool {
 	return onTerminal && env("TERM") != "dumb"
 }
 
+// Knows256 reports whether the terminal says that it has 256 colours or more.
+func Knows256(env func(string) string) bool {
+	return strings.Contains(env("TERM"), "256color") || env("COLORTERM") != ""
+}
+
 // pathLine is a path as JSON.
 type pathLine struct {
 	Path string `json:"path"`

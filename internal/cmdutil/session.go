@@ -61,8 +61,9 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 		Sort:      s.Sort,
 		NoHeaders: s.NoHeaders,
 		Quiet:     s.Quiet,
-		Width:     a.width(),
+		Width:     a.Width(),
 		Color:     WantsColour(s.Color, a.IO.Env, terminal.Of(a.IO.Out) != nil),
+		Colors256: Knows256(a.IO.Env),
 		Screen:    terminal.Of(a.IO.Out) != nil,
 	}
 	if to := a.outlets(cmd); to.metrics != "" {

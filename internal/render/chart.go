@@ -97,7 +97,7 @@ func Heading(w io.Writer, o Options, texts ...string) error {
 	for i, text := range append(texts, "") {
 		for _, line := range Wrap(Safe(text), o.Width) {
 			if i == 0 {
-				line = newPainter(o.Color).mark(bold, line)
+				line = o.painter().mark(bold, line)
 			}
 			lines = append(lines, line)
 		}
@@ -122,7 +122,7 @@ func Charts(w io.Writer, o Options, charts []Chart) error {
 	}
 	var lines []string
 	for _, c := range charts {
-		lines = append(append(lines, ""), c.lines(newPainter(o.Color), limit, margin)...)
+		lines = append(append(lines, ""), c.lines(o.painter(), limit, margin)...)
 	}
 	return printLines(w, lines)
 }

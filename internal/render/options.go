@@ -43,6 +43,7 @@ type Options struct {
 	Quiet     bool // ids only, one a line
 	Width     int  // of the terminal in columns; 0: not a terminal, nothing is cut
 	Color     bool
+	Colors256 bool // the terminal has 256 colours
 	Screen    bool // the output is a terminal: data is escaped as by Screen
 }
 

@@ -23,21 +23,42 @@ const (
 	blue
 )
 
-func newPainter(color bool) painter {
-	if !color {
+// Of the 256 colours, those of the bars and signs have a contrast of at least 3 on black, on white, and on both
+// backgrounds of Solarized. The sixteen are whatever the terminal makes of them.
+const (
+	green256 = "29"  // #00875f
+	red256   = "167" // #d75f5f
+	blue256  = "32"  // #0087d7
+)
+
+func (o Options) painter() painter {
+	if !o.Color {
 		return nil
 	}
 	// The profile and the background are set, so that termenv does not query the terminal.
 	r := lipgloss.NewRenderer(io.Discard)
 	r.SetColorProfile(termenv.ANSI)
+	greenest, reddest, bluest := lipgloss.Color("2"), lipgloss.Color("1"), lipgloss.Color("4")
+	if o.Colors256 {
+		r.SetColorProfile(termenv.ANSI256)
+		greenest, reddest, bluest = green256, red256, blue256
+	}
 	r.SetHasDarkBackground(true)
 	return painter{
 		bold:  r.NewStyle().Bold(true),
 		dim:   r.NewStyle().Faint(true),
-		green: r.NewStyle().Foreground(lipgloss.Color("2")),
-		red:   r.NewStyle().Foreground(lipgloss.Color("1")),
-		blue:  r.NewStyle().Foreground(lipgloss.Color("4")),
+		green: r.NewStyle().Foreground(greenest),
+		red:   r.NewStyle().Foreground(reddest),
+		blue:  r.NewStyle().Foreground(bluest),
 	}
+}
+
+// Bold returns a text in bold, for a terminal.
+func Bold(s string) string { return Options{Color: true}.painter().mark(bold, s) }
+
+// Red returns a text in red, for a terminal.
+func Red(s string, colors256 bool) string {
+	return Options{Color: true, Colors256: colors256}.painter().mark(red, s)
 }
 
 func (p painter) mark(as style, s string) string {

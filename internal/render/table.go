@@ -34,7 +34,7 @@ const keptSize = 8 << 20
 
 // table measures the rows before it prints the first. It does not keep rows that it can go through again.
 func (g grid) table(out *bufio.Writer, o Options, foot grid, again bool) error {
-	t := &tableWriter{out: out, options: o, painter: newPainter(o.Color), names: g.names()}
+	t := &tableWriter{out: out, options: o, painter: o.painter(), names: g.names()}
 	for _, f := range g.fields {
 		t.columns = append(t.columns, &columnLayout{
 			header: strings.ToUpper(strings.ReplaceAll(f.name, "_", " ")), whole: f.whole, labels: Labels{},
@@ -312,7 +312,7 @@ func (t *tableWriter) end() error {
 
 // upright prints one thing, a line for each field.
 func (g grid) upright(out *bufio.Writer, o Options) error {
-	return visit(g.people(), func(row []Cell) error { return writeUpright(out, newPainter(o.Color), g.names(), row, o) })
+	return visit(g.people(), func(row []Cell) error { return writeUpright(out, o.painter(), g.names(), row, o) })
 }
 
 // writeUpright prints one thing, a line for each property and a line for each step of a history. It cuts

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -490,14 +491,49 @@ func (c *counter) Write(p []byte) (int, error) {
 // white are not even so in most light themes.
 func TestColoursOfTheTheme(t *testing.T) {
 	legible := regexp.MustCompile("^\x1b\\[(1|2|31|32|34|35)mtext\x1b\\[0m$")
-	for style, s := range newPainter(true) {
+	for style, s := range (Options{Color: true}).painter() {
 		if got := s.Render("text"); !legible.MatchString(got) {
 			t.Errorf("style %d: %q", style, got)
 		}
 	}
 	for _, style := range []style{bold, dim, green, red, blue} {
-		if got := newPainter(false).mark(style, "text"); got != "text" {
+		if got := (Options{}).painter().mark(style, "text"); got != "text" {
 			t.Errorf("without colour: %q", got)
+		}
+	}
+}
+
+// TestContrast checks that the colours of bars and signs can be told from common backgrounds, as WCAG 2.1 computes it.
+func TestContrast(t *testing.T) {
+	luminance := func(rgb [3]float64) float64 {
+		for i, c := range rgb {
+			if c /= 255; c <= 0.03928 {
+				rgb[i] = c / 12.92
+			} else {
+				rgb[i] = math.Pow((c+0.055)/1.055, 2.4)
+			}
+		}
+		return 0.2126*rgb[0] + 0.7152*rgb[1] + 0.0722*rgb[2]
+	}
+	for _, number := range []string{green256, red256, blue256} {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 16 || n > 231 {
+			t.Fatalf("%s is no colour of the cube", number)
+		}
+		steps := []float64{0, 95, 135, 175, 215, 255}
+		colour := luminance([3]float64{steps[(n-16)/36], steps[(n-16)/6%6], steps[(n-16)%6]})
+		for name, rgb := range map[string][3]float64{"black": {}, "white": {255, 255, 255}, "Solarized dark": {0, 43, 54},
+			"Solarized light": {253, 246, 227}} {
+			ground := luminance(rgb)
+			if contrast := (max(colour, ground) + 0.05) / (min(colour, ground) + 0.05); contrast < 3 {
+				t.Errorf("%s on %s has a contrast of %.2f", number, name, contrast)
+			}
+		}
+	}
+	o := Options{Color: true, Colors256: true}
+	for style, want := range map[style]string{green: "38;5;29", red: "38;5;167", blue: "38;5;32"} {
+		if got := o.painter().mark(style, "x"); got != "\x1b["+want+"mx\x1b[0m" {
+			t.Errorf("style %d is %q", style, got)
 		}
 	}
 }
