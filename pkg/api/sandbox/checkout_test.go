@@ -111,6 +111,33 @@ func TestInvoicePage(t *testing.T) {
 	b.hides(w, "<form", "<button")
 }
 
+// TestIndex checks that a browser finds the open invoices, and that a program gets the same answer as before.
+func TestIndex(t *testing.T) {
+	b := newBox(t)
+	index := func() *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", "http://localhost/", nil)
+		r.Header.Set("Accept", "text/html,application/xhtml+xml")
+		w := httptest.NewRecorder()
+		b.ServeHTTP(w, r)
+		return w
+	}
+	b.shows(index(), 200, "<h1>Open invoices</h1>", "No invoice waits for payment.")
+	paid := b.create(invoicePath, usdInvoice)
+	b.visit("POST", "/invoice/"+paid+"/pay")
+	*b.now = start.Add(time.Minute)
+	old := b.create(invoicePath, usdInvoice)
+	*b.now = start.Add(2 * time.Minute)
+	newest := b.create(invoicePath, strings.NewReplacer(`"title":"`, `"title":"\u202e`, `"2500"`, `"123456700"`).Replace(usdInvoice))
+	w := index()
+	b.shows(w, 200, `<a href="invoice/`+old+`"><bdi>`, `<td class="amount">25.00 USD</td>`, `<bdi>\u202e`,
+		"1\u202f234\u202f567.00 USD")
+	b.hides(w, paid, "No invoice")
+	if text := w.Body.String(); strings.Index(text, newest) > strings.Index(text, old) {
+		t.Error("the newest is not the first")
+	}
+	b.refused(b.send("GET", "/", ""), 404, "unknown_path", "")
+}
+
 func TestInvoicePageWithoutMuch(t *testing.T) {
 	b := newBox(t, set("invoice_statuses", "Waiting,Done,Late"))
 	id := b.create(invoicePath, strings.NewReplacer("Fiat", "Crypto", "Usd", "Btc").Replace(usdInvoice))
@@ -131,7 +158,7 @@ func TestInvoicePageDecimals(t *testing.T) {
 	for _, test := range [][4]string{
 		{"Fiat", "Jpy", "7", "7 JPY"}, {"Fiat", "Kwd", "7", "0.007 KWD"}, {"Fiat", "Kwd", "12345", "12.345 KWD"},
 		{"Fiat", "Usd", "100", "1.00 USD"},
-		{"Crypto", "Eth", "1", "0.000000001 Eth"}, {"Crypto", "Btc", "9223372036854775807", "92233720368.54775807 Btc"},
+		{"Crypto", "Eth", "1", "0.000000001 Eth"}, {"Crypto", "Btc", "9223372036854775807", "92\u202f233\u202f720\u202f368.54775807 Btc"},
 	} {
 		id := b.create(invoicePath, strings.NewReplacer("Fiat", test[0], "Usd", test[1], "2500",
 			test[2]).Replace(usdInvoice))

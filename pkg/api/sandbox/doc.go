@@ -155,7 +155,7 @@
 // leads there again and pays nothing. With the setting payment_fails, a payment by the button fails: the form
 // leads back to the page, which says that nothing was paid and offers to try again. The interface shows no
 // status for this, so the invoice keeps that of one that waits. PayInvoice never fails this way. GET
-// /invite/{id}, the url of an invite, says how to redeem the invite. The pages need no key: anyone with the
+// /invite/{id}, the url of an invite, says how to redeem the invite. GET / lists the open invoices for a browser. The pages need no key: anyone with the
 // address may look and pay, as with any hosted checkout. They work without script and load nothing. Their
 // links are relative, and WithPublicURL names a proxy in front of them. A link from another site works; a
 // form of another site is refused. Times are in UTC, and invisible characters are escaped. Errors are in

@@ -100,7 +100,7 @@ func (s *Server) routeTable() map[string]map[string]route {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if checkout.IsPage(r.URL.Path) {
+	if checkout.IsPage(r) {
 		err := s.checkHost(r)
 		if err == nil && !checkout.IsVisit(r) {
 			err = s.checkOrigin(r)

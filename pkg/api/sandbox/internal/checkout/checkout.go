@@ -28,9 +28,11 @@ const (
 	invitePages  = "/invite/"
 )
 
-// IsPage reports whether a path is below those of the pages.
-func IsPage(path string) bool {
-	return strings.HasPrefix(path, invoicePages) || strings.HasPrefix(path, invitePages)
+// IsPage reports whether a request is for a page: below those of invoices and invites, or the index, for a browser.
+func IsPage(r *http.Request) bool {
+	path := r.URL.Path
+	return strings.HasPrefix(path, invoicePages) || strings.HasPrefix(path, invitePages) ||
+		path == "/" && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 //go:embed checkout.html
@@ -127,6 +129,9 @@ func redirect(w http.ResponseWriter, r *http.Request, to string) {
 }
 
 func (s *Pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
+	if r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		return s.index()
+	}
 	id, isInvoice := strings.CutPrefix(r.URL.Path, invoicePages)
 	show := s.invoicePage
 	if !isInvoice {
@@ -171,11 +176,19 @@ type invoicePageView struct {
 // Failed reports whether the last payment failed, and the customer can try again.
 func (v invoicePageView) Failed() bool { return v.Phase == store.Awaiting && !v.FailedAt.IsZero() }
 
-// amount formats minor units, which an item has as text.
+// amount formats minor units, which an item has as text. A thin space that does not break is between thousands.
 func amount(minor, code string) string {
 	c := money.ByCode[code]
 	n, _ := money.ParseInteger(minor) // checked before
-	return money.Format(n, c.Decimals) + " " + c.AmountCode()
+	text := money.Format(n, c.Decimals)
+	whole := len(text)
+	if c.Decimals > 0 {
+		whole = strings.IndexByte(text, '.')
+	}
+	for at := whole - 3; at > 0; at -= 3 {
+		text = text[:at] + "\u202f" + text[at:]
+	}
+	return text + " " + c.AmountCode()
 }
 
 // backLink leads from the form on the page of an invoice to the invoice. The pages link to each other by
@@ -197,6 +210,28 @@ func (s *Pages) payPage(id string) (page, error) {
 	}
 	return s.showInvoice(id, "pay", refused)
 }
+
+// index returns the page of the invoices that wait for payment, the newest first.
+func (s *Pages) index() (page, error) {
+	if err := s.Store.Refresh(); err != nil {
+		return page{}, err
+	}
+	var open []invoicePageView
+	s.Store.Read(func(st *store.State) {
+		for _, v := range st.Invoices {
+			if v.Phase == store.Awaiting {
+				open = append(open, invoicePageView{Invoice: *v, Sum: amount(strconv.FormatInt(v.Total, 10), v.Currency)})
+			}
+		}
+	})
+	slices.SortFunc(open, func(a, b invoicePageView) int {
+		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID))
+	})
+	return page{status: http.StatusOK, template: "index", view: open[:min(len(open), mostListed)]}, nil
+}
+
+// mostListed is how many invoices the index has.
+const mostListed = 100
 
 // showInvoice returns the page of an invoice, whichever key made it. If a payment has just been refused, the
 // page says why. The form leads to pay.
