@@ -16,7 +16,7 @@ const base58Alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwx
 type chain struct {
 	versions    string // the possible version bytes, each the first byte of a payload
 	first       string // the characters that an address in base58 can begin with; empty: no base58
-	least, most int    // bounds of the length in base58, one wider at each end than that of an address
+	least, most int    // bounds of the length in base58, one wider at each end than that of nearly all addresses
 	prefix      string // the human-readable part in bech32; empty: no bech32
 }
 
@@ -30,7 +30,19 @@ func (c chain) shape(text string) bool {
 
 func (c chain) isBase58Shape(text string) bool {
 	return len(text) >= max(c.least, 1) && len(text) <= c.most && strings.IndexByte(c.first, text[0]) >= 0 &&
-		strings.Trim(text, base58Alphabet) == ""
+		scrambled(text) && mostly(text, base58Alphabet)
+}
+
+// scrambled reports whether a text has small letters, capitals, and a digit or two capitals in a row, as nearly all
+// base58 has. A number, hexadecimal digits and aNameWrittenSo have not.
+func scrambled(text string) bool {
+	capital := func(i int) bool { return text[i] >= 'A' && text[i] <= 'Z' }
+	for i := range len(text) {
+		if digit := text[i] >= '0' && text[i] <= '9'; digit || i > 0 && capital(i-1) && capital(i) {
+			return !inOneCase(text)
+		}
+	}
+	return false
 }
 
 // isBech32 reports whether a text begins like a bech32 address of this network.
@@ -55,7 +67,7 @@ func (c chain) check(text, one string) error {
 		return err
 	}
 	if strings.IndexByte(c.versions, bytes[0]) < 0 {
-		return fmt.Errorf("it belongs to another network than %s", one)
+		return fmt.Errorf("%w than %s", errNetwork, one)
 	}
 	return nil
 }

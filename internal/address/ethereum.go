@@ -13,7 +13,7 @@ const hexDigits = "0123456789abcdefABCDEF"
 // digits.
 func isEthereumShape(text string) bool {
 	return len(text) >= 41 && len(text) <= 43 && (text[:2] == "0x" || text[:2] == "0X") &&
-		strings.Trim(text[2:], hexDigits) == ""
+		mostly(text[2:], hexDigits)
 }
 
 // checkEthereum checks for 0x and 20 bytes in hexadecimal digits. If the letters are in both cases, they must

@@ -1,6 +1,7 @@
 package address
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -22,9 +23,9 @@ type kind struct {
 // kinds lists every kind. If a text could be several, the first counts.
 var kinds = []kind{
 	bitcoinLike("bitcoin", "a Bitcoin address", "Bitcoin addresses",
-		chain{versions: "\x00\x05", first: "13", least: 25, most: 36, prefix: "bc"}),
+		chain{versions: "\x00\x05", first: "13", least: 32, most: 35, prefix: "bc"}),
 	bitcoinLike("bitcoin-testnet", "an address of a Bitcoin test network", "addresses of a Bitcoin test network",
-		chain{versions: "\x6f\xc4", first: "mn2", least: 25, most: 36, prefix: "tb"}),
+		chain{versions: "\x6f\xc4", first: "mn2", least: 33, most: 36, prefix: "tb"}),
 	bitcoinLike("litecoin", "a Litecoin address", "Litecoin addresses",
 		chain{versions: "\x30\x32", first: "LM", least: 33, most: 35, prefix: "ltc"}),
 	bitcoinLike("dogecoin", "a Dogecoin address", "Dogecoin addresses",
@@ -93,10 +94,8 @@ func Check(format, text string) error {
 	if err == nil {
 		return nil
 	}
-	for _, other := range kinds {
-		if other.shape(text) && other.check(text) == nil {
-			return &Error{Is: other.one, Takes: k.all}
-		}
+	if is := Detect(text); is != "" {
+		return &Error{Is: is, Takes: k.all}
 	}
 	if !k.shape(text) {
 		for _, other := range kinds {
@@ -117,22 +116,45 @@ func find(format string) (kind, bool) {
 	return kind{}, false
 }
 
-// Detect returns the kind of address whose shape a text has, such as "a Bitcoin address", or an empty string.
-// If the text has only the shape, the error says why it is not such an address.
-func Detect(text string) (what string, err error) {
+// Detect returns the kind of address that a text is, such as "a Bitcoin address", or an empty string.
+func Detect(text string) string {
+	for _, k := range kinds {
+		if k.check(text) == nil {
+			return k.one
+		}
+	}
+	return ""
+}
+
+// Mistake says what is wrong with an address for which no format is set, if it has the unmistakable shape of a
+// kind of address without being one. It is empty if the text is an address, or of no known shape.
+func Mistake(text string) string {
+	what, why := "", error(nil)
 	for _, k := range kinds {
 		if !k.shape(text) {
 			continue
 		}
-		why := k.check(text)
-		if why == nil {
-			return k.one, nil
+		err := k.check(text)
+		if err == nil || errors.Is(err, errNetwork) {
+			return ""
 		}
-		if what == "" {
-			what, err = k.one, why
+		if why == nil {
+			what, why = k.one, err
 		}
 	}
-	return what, err
+	if iban := unspaced(text); looksLikeIBAN(iban) {
+		err := checkIBAN(strings.ToUpper(iban))
+		if err == nil {
+			return ""
+		}
+		if why == nil {
+			what, why = "an IBAN", err
+		}
+	}
+	if why == nil {
+		return ""
+	}
+	return fmt.Sprintf("it has the shape of %s, but %v", what, why)
 }
 
 // Warning says what is doubtful about an address for which no format is set. It is empty if nothing is.
@@ -141,10 +163,6 @@ func Warning(text string) string {
 		if r > unicode.MaxASCII {
 			return foreign(r, i+1)
 		}
-	}
-	what, err := Detect(text)
-	if err != nil && checkIBAN(text) != nil { // an IBAN of a country that is not in the list has no shape of its own
-		return fmt.Sprintf("it has the shape of %s, but %v", what, err)
 	}
 	return ""
 }
@@ -173,6 +191,17 @@ func foreign(r rune, position int) string {
 	return fmt.Sprintf("character %d is %s, and an address has ASCII letters and digits only: copy it again from where it came from", position, name)
 }
 
+// mostly reports whether all characters of a text but two at most are in an alphabet. The others may be mistyped.
+func mostly(text, alphabet string) bool {
+	others := 0
+	for _, r := range text {
+		if !strings.ContainsRune(alphabet, r) {
+			others++
+		}
+	}
+	return others <= 2
+}
+
 // misplaced names the first character that is not in the alphabet of a notation.
 func misplaced(text, alphabet, without string) error {
 	for i, r := range []rune(text) {
@@ -192,4 +221,5 @@ const (
 	errChecksum = reason("its checksum is wrong: a character is mistyped or missing, so copy it again from where it came from")
 	errShort    = reason("it is too short: characters are missing, so copy it again from where it came from")
 	errLong     = reason("it is too long: there are characters too many, so copy it again from where it came from")
+	errNetwork  = reason("it belongs to another network")
 )

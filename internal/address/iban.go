@@ -63,14 +63,34 @@ func checkIBAN(text string) error {
 	return nil
 }
 
-// Joined returns an IBAN without the blanks that people put between its groups, and any other text as it is.
-func Joined(text string) string {
-	if !strings.ContainsAny(text, " \u00a0\u202f") {
-		return text
+// looksLikeIBAN reports whether a text has two letters, two digits and 11 to 30 letters and digits, as an IBAN
+// of any country has, with all letters in one case.
+func looksLikeIBAN(text string) bool {
+	if !inOneCase(text) {
+		return false
 	}
-	joined := strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "").Replace(text)
+	text = strings.ToUpper(text)
+	return len(text) >= 15 && len(text) <= 34 && strings.Trim(text, ibanAlphabet) == "" &&
+		strings.Trim(text[:2], ibanAlphabet[10:]) == "" && strings.Trim(text[2:4], ibanAlphabet[:10]) == ""
+}
+
+// Joined returns an IBAN without the blanks that people put between its groups, and any other text as it is. If
+// the IBAN is valid, it takes out hyphens too, and writes small letters as capitals.
+func Joined(text string) string {
+	joined := unspaced(text)
+	if written := strings.ToUpper(strings.ReplaceAll(joined, "-", "")); isIBANShape(written) && checkIBAN(written) == nil {
+		return written
+	}
 	if isIBANShape(joined) {
 		return joined
 	}
 	return text
+}
+
+// unspaced takes out the blanks between the groups of an IBAN.
+func unspaced(text string) string {
+	if !strings.ContainsAny(text, " \u00a0\u202f") {
+		return text
+	}
+	return strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "").Replace(text)
 }

@@ -20,13 +20,13 @@ var rippleToBitcoin = sync.OnceValue(func() *strings.Replacer {
 
 // isRippleShape recognizes a classic address and an X-address (XLS-5d), which also holds a destination tag.
 func isRippleShape(text string) bool {
-	return strings.HasPrefix(text, "r") && len(text) >= 25 && len(text) <= 36 &&
-		strings.Trim(text, rippleAlphabet) == "" || isXAddressShape(text, "X")
+	return strings.HasPrefix(text, "r") && len(text) >= 32 && len(text) <= 36 && scrambled(text) &&
+		mostly(text, rippleAlphabet) || isXAddressShape(text, "X")
 }
 
 func isXAddressShape(text, first string) bool {
 	return strings.HasPrefix(text, first) && len(text) >= 46 && len(text) <= 48 &&
-		strings.Trim(text, rippleAlphabet) == ""
+		scrambled(text) && mostly(text, rippleAlphabet)
 }
 
 func isRippleTestShape(text string) bool { return isXAddressShape(text, "T") }
@@ -55,7 +55,7 @@ func checkXAddress(text, network string) error {
 	zero := func(part []byte) bool { return strings.Trim(string(part), "\x00") == "" }
 	switch {
 	case string(bytes[:2]) != network:
-		return reason("it belongs to another network than a Ripple address")
+		return fmt.Errorf("%w than a Ripple address", errNetwork)
 	case flag > 1:
 		return fmt.Errorf("it holds a tag in a way that is not in use (flag %d): ask the receiver for another address",
 			flag)

@@ -5,12 +5,11 @@ import (
 	"unicode"
 )
 
-// isSegwitShape reports whether a text that begins like a bech32 address continues like one. Its length must
-// be near that of the addresses in use: 20 and 32 bytes take 39 and 59 characters after the separator.
+// isSegwitShape reports whether a text that begins like a bech32 address continues like one. Addresses in use
+// have 39 or 59 characters after the separator. A half of one is long enough not to be a word.
 func isSegwitShape(text string) bool {
-	separator := strings.LastIndexByte(text, '1')
-	n := len(text) - separator - 1
-	return n >= 37 && n <= 61 && strings.Trim(strings.ToLower(text[separator+1:]), bech32Charset) == ""
+	_, data, _ := strings.Cut(text, "1")
+	return len(data) >= 19 && len(data) <= 90 && mostly(strings.ToLower(data), bech32Charset)
 }
 
 // checkSegwit follows BIP 173 and BIP 350: a witness version from 0 to 16, and 2 to 40 bytes. Version 0 is in

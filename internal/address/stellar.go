@@ -19,7 +19,7 @@ func isStellarShape(text string) bool {
 	n := len(text)
 	return (strings.HasPrefix(text, "G") && n >= accountLength-1 && n <= accountLength+1 ||
 		strings.HasPrefix(text, "M") && n >= muxedLength-1 && n <= muxedLength+1) &&
-		strings.Trim(text, base32Alphabet) == ""
+		mostly(text, base32Alphabet)
 }
 
 func checkStellar(text string) error {

@@ -151,8 +151,8 @@ func TestShownAddresses(t *testing.T) {
 			if match[1] == "ADDR" {
 				continue
 			}
-			if what, err := address.Detect(match[1]); what == "" || err != nil {
-				t.Errorf("%s shows the address %s, which is not valid: %v", page, match[1], err)
+			if address.Detect(match[1]) == "" {
+				t.Errorf("%s shows the address %s, which is not valid", page, match[1])
 			}
 		}
 	}

@@ -32,6 +32,8 @@ func Rules() []Rule {
 			"Read the reason. A person ends it with till journal unfreeze."},
 		{money.RuleAllowList, "The address is not in allow_addresses of the profile.",
 			"Check the address. A person adds it with till profile set."},
+		{money.RuleAddress, "The address has the shape of a kind of address, and its checksum or length is wrong.",
+			"Get the address again. A person who knows that it is right passes --allow-bad-address."},
 		{payout.RuleOrderID, "The order id was used before with other contents.",
 			"See the order with till journal show, and use a new order id for a new payment."},
 		{payout.RuleDuplicate, "The same payment was made a moment ago, its outcome is unknown, or its record may be lost.",

@@ -1,6 +1,7 @@
 package money
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -26,6 +27,15 @@ func (r Registry) CheckAddress(c api.Currency, text string) error {
 	return nil
 }
 
+// AddressMistake says what is wrong with an address of a currency without a format, if it has the unmistakable
+// shape of an address without being one.
+func (r Registry) AddressMistake(c api.Currency, text string) string {
+	if r.AddressFormat(c) != "" {
+		return ""
+	}
+	return address.Mistake(text)
+}
+
 // AddressWarning says what is doubtful about an address of a currency without a format. It is empty if
 // nothing is.
 func (r Registry) AddressWarning(c api.Currency, text string) string {
@@ -49,10 +59,10 @@ func (r Registry) CheckAllowed(text string) error {
 	if len(formats) == 0 {
 		return nil
 	}
-	if why := address.Warning(text); why != "" {
+	if why := cmp.Or(address.Warning(text), address.Mistake(text)); why != "" {
 		return wrong("%s is valid in no format of the profile's currencies: %s", quote(text), why)
 	}
-	if what, _ := address.Detect(text); what != "" {
+	if what := address.Detect(text); what != "" {
 		return wrong("%s is %s, and no currency of the profile has such addresses: remove it, or say which currency has: till currency set CODE --address-format FORMAT", quote(text), what)
 	}
 	if len(formats) == 1 {

@@ -8,7 +8,7 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// Limits says what a profile allows. The zero Limits allows everything.
+// Limits says what a profile allows. The zero Limits allows everything but addresses that look mistyped.
 //
 // A limit applies to amounts given in its own unit. As soon as there is one, an amount in a unit without a limit
 // is refused, unless the withdrawn currency is unlimited: otherwise, a limit on Btc would let any sum of USD pass.
@@ -24,17 +24,20 @@ type Limits struct {
 	Unlimited []api.Currency `json:"unlimited,omitempty"`
 	// AllowAddresses are the only addresses that may be paid; empty: any.
 	AllowAddresses []string `json:"allow_addresses,omitempty"`
+	// AllowBadAddress allows addresses that look mistyped, see Registry.AddressMistake.
+	AllowBadAddress bool `json:"allow_bad_address,omitempty"`
 }
 
 // The rules that a LimitError can name.
 const (
 	RuleLimit     = "limit"
 	RuleAllowList = "allow_list"
+	RuleAddress   = "address"
 )
 
 // LimitError says which rule refuses a payment.
 type LimitError struct {
-	Rule   string // RuleLimit or RuleAllowList
+	Rule   string // RuleLimit, RuleAllowList or RuleAddress
 	Index  int    // the payment that breaks it; -1: their total does
 	What   string // one sentence: what breaks the rule
 	Advice string // what to do
@@ -121,6 +124,11 @@ func (t *Tally) Add(p Payment) error {
 		if p.Amount.Minor > 0 && sameUnit(p.Amount.Kind, p.Amount.Code, total.most.Kind, total.most.Code) {
 			t.totals[n].sum.Add(p.Amount.Minor)
 		}
+	}
+	if why := t.registry.AddressMistake(p.Currency, p.Address); why != "" && !t.limits.AllowBadAddress {
+		return &LimitError{RuleAddress, i, fmt.Sprintf("the address %s: %s", quote(p.Address), why),
+			fmt.Sprintf("if it is right all the same, add --allow-bad-address to withdraw create or payout plan; if %s has other addresses: till currency set %s --address-format none",
+				p.Currency.Code, p.Currency.Code)}
 	}
 	if t.allowed != nil && !t.allowed[address.Canonical(p.Address)] {
 		return &LimitError{RuleAllowList, i,

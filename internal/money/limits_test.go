@@ -70,7 +70,12 @@ func TestLimits(t *testing.T) {
 				{btc, crypt("Btc", 1), strings.ToLower(ethereum)}}, "", 0, ""},
 		"allowed in capitals": {Limits{AllowAddresses: []string{strings.ToUpper(segwit)}},
 			[]Payment{{btc, crypt("Btc", 1), segwit}}, "", 0, ""},
-		"no payment": {allow, nil, "", 0, ""},
+		"an address that is mistyped": {Limits{}, []Payment{{btc, crypt("Btc", 1), "a"}, {btc, crypt("Btc", 1), segwit[:41]}},
+			RuleAddress, 1, "it has the shape of a Bitcoin address, but its checksum is wrong|add --allow-bad-address"},
+		"and its way out": {Limits{}, []Payment{{btc, crypt("Btc", 1), segwit[:41]}}, RuleAddress, 0,
+			"its checksum is wrong|till currency set Btc --address-format none"},
+		"allowed although it is": {Limits{AllowBadAddress: true}, []Payment{{btc, crypt("Btc", 1), segwit[:41]}}, "", 0, ""},
+		"no payment":             {allow, nil, "", 0, ""},
 	} {
 		err := c.l.Check(known(), c.payments...)
 		var e *LimitError

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"github.com/go-json-experiment/json"
 )
@@ -75,8 +76,30 @@ func TestMakeRefusesWhatASpreadsheetDamaged(t *testing.T) {
 	}
 }
 
+// TestMakeRefusesMistypedAddresses checks that an address of no format that is mistyped without doubt is refused, and
+// that a plan that allows it is warned about and records it.
+func TestMakeRefusesMistypedAddresses(t *testing.T) {
+	p := newPlanner(t)
+	rows := []string{header, "1,Btc,0.5," + segwit, "2,Btc,0.6," + mistyped, "3,Usd,7,DE89 3704 0044 0532 0130 01", "4,Usd,8,alice"}
+	got := p.refused(money.RuleAddress, rows...)
+	want := []string{
+		`line 3: address: the address "` + mistyped + `": it has the shape of a Bitcoin address, but its checksum is wrong`,
+		`line 4: address: the address "DE89370400440532013001": it has the shape of an IBAN, but its checksum is wrong`,
+	}
+	if !slices.EqualFunc(got, want, strings.HasPrefix) {
+		t.Errorf("%q", got)
+	}
+	p.Limits.AllowBadAddress = true
+	made, _ := p.must(rows...)
+	if !open(t, p.Path).Limits.AllowBadAddress || !strings.Contains(strings.Join(made.Warnings, "\n"),
+		"order 2 pays to "+mistyped+": it has the shape of a Bitcoin address, but its checksum is wrong") {
+		t.Errorf("%q", made.Warnings)
+	}
+}
+
 func TestMakeWarnsOfAddressesThatLookMistyped(t *testing.T) {
 	p := newPlanner(t)
+	p.Limits.AllowBadAddress = true
 	p.bring(under("100", segwit), outAccepted("w1"))
 	doubts := func(made Made) (texts []string) {
 		for _, text := range made.Warnings {
@@ -242,4 +265,34 @@ func TestCheckDecimals(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestSenderRefusesMistypedAddresses checks that a Sender pays to a mistyped address only if its limits, or those of
+// the plan, say so, and never to one that is not of its currency's format.
+func TestSenderRefusesMistypedAddresses(t *testing.T) {
+	bad := asked("1")
+	bad.request.Address = mistyped
+	rows := PlanRow{CreateWithdrawal: bad.request}
+	rows.ExternalOrderID = "2"
+
+	d := newDesk(t)
+	_, err := d.send(bad)
+	wantKind(t, err, Refused, money.RuleAddress)
+	_, err = d.apply(d.plan(nil, rows), ApplyOptions{})
+	wantKind(t, err, Refused, money.RuleAddress)
+	d.s.wantCreates(0)
+	if _, err := d.apply(d.plan(func(p *Plan) { p.Limits.AllowBadAddress = true }, rows), ApplyOptions{}); err != nil {
+		t.Error(err)
+	}
+	d.options.Limits.AllowBadAddress = true
+	if _, err := d.send(bad); err != nil {
+		t.Error(err)
+	}
+	d.s.wantCreates(2)
+
+	d.money = registryOf(withFormat("bitcoin"))
+	bad.request.ExternalOrderID = "3"
+	_, err = d.send(bad)
+	wantKind(t, err, Invalid, "")
+	d.s.wantCreates(2)
 }

@@ -143,7 +143,9 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 		err = applier.compareRows(ctx, applier.run)
 	}
 	if err == nil {
-		err = s.within(func(yield func(api.CreateWithdrawal) bool) {
+		limits := s.options.Limits
+		limits.AllowBadAddress = limits.AllowBadAddress || plan.Limits.AllowBadAddress
+		err = s.within(limits, func(yield func(api.CreateWithdrawal) bool) {
 			for i := 0; i < len(plan.Rows) && yield(plan.Rows[i].CreateWithdrawal); i++ {
 			}
 		})

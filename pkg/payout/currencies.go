@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -32,8 +33,8 @@ func registryOf(added []Currency) money.Registry {
 	return money.NewRegistry().With(entries...)
 }
 
-// Limits restrict amounts and addresses. The zero Limits allow everything. As soon as there is a limit of a kind, a
-// currency without one is refused, unless it is Unlimited.
+// Limits restrict amounts and addresses. The zero Limits allow everything but addresses that look mistyped. As soon
+// as there is a limit of a kind, a currency without one is refused, unless it is Unlimited.
 type Limits struct {
 	MaxPerWithdrawal []api.Amount   `json:"max_per_withdrawal,omitempty"` // the largest amount of one withdrawal, by unit
 	MaxPerRun        []api.Amount   `json:"max_per_run,omitempty"`        // the largest total of one run, by unit
@@ -42,12 +43,20 @@ type Limits struct {
 	Unlimited        []api.Currency `json:"unlimited,omitempty"`          // what may be withdrawn without a limit
 	// the only addresses that may be paid; empty: any
 	AllowAddresses []string `json:"allow_addresses,omitempty"`
+	// also addresses with the shape of a known kind and a wrong checksum or length; the limits of a plan hold for
+	// its Apply
+	AllowBadAddress bool `json:"allow_bad_address,omitempty"`
 }
 
-// within refuses payments that break the limits, as one run.
-func (s *Sender) within(requests iter.Seq[api.CreateWithdrawal]) error {
-	t := money.Limits(s.options.Limits).Tally(s.money)
+// within refuses payments that break limits, as one run.
+func (s *Sender) within(l Limits, requests iter.Seq[api.CreateWithdrawal]) error {
+	t := money.Limits(l).Tally(s.money)
 	for r := range requests {
+		if err := s.money.CheckAddress(r.Currency, r.Address); err != nil {
+			return &Error{Kind: Invalid, OrderID: r.ExternalOrderID, Err: err,
+				Msg:  fmt.Sprintf("order %s: its address: %v", r.ExternalOrderID, err),
+				Hint: NewHint("ask the receiver for the address again")}
+		}
 		if err := t.Add(money.Payment{Currency: r.Currency, Amount: r.Amount, Address: r.Address}); err != nil {
 			return overLimit(r.ExternalOrderID, err)
 		}

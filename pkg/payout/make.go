@@ -220,8 +220,11 @@ func (m *maker) read() error {
 		m.exceeds(limit, Detail{Message: limit.Error()})
 	}
 	if !m.over.empty() {
-		return m.over.err(Error{Kind: Refused, Rule: m.first.Rule, Msg: m.Name + " is not within the limits of the profile",
-			Hint: NewHint(m.first.Hint())})
+		what := "is not within the limits of the profile"
+		if m.first.Rule == money.RuleAddress {
+			what = "has addresses that look mistyped, and nothing is planned"
+		}
+		return m.over.err(Error{Kind: Refused, Rule: m.first.Rule, Msg: m.Name + " " + what, Hint: NewHint(m.first.Hint())})
 	}
 	m.made.Count = len(m.rows)
 	return nil
@@ -247,7 +250,7 @@ func (m *maker) checked(r *parsedRow) inputRow {
 	pays := money.Payment{Currency: r.row.Currency, Amount: r.row.Amount, Address: r.row.Address}
 	if limit, broken := errors.AsType[*money.LimitError](m.tally.Add(pays)); broken {
 		field := "amount"
-		if limit.Rule == money.RuleAllowList {
+		if limit.Rule != money.RuleLimit {
 			field = "address"
 		}
 		m.exceeds(limit, sheet.Wrongf(r.line, field, "%s", shortened(limit))...)

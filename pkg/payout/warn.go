@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -49,7 +50,8 @@ func (w *warnings) told() (all []Detail) {
 func (m *maker) warnings() error {
 	for i := range m.rows {
 		r := &m.rows[i]
-		if why := m.money.AddressWarning(m.coins[r.coin].currency, r.address()); why != "" {
+		to := m.coins[r.coin].currency
+		if why := cmp.Or(m.money.AddressMistake(to, r.address()), m.money.AddressWarning(to, r.address())); why != "" {
 			m.warn.about(doubtful, r, "pays to %s: %s", sheet.Shorten(r.address()), why)
 		}
 	}

@@ -213,7 +213,9 @@ func sendBatch(
 
 // withinLimits checks a plan with the limits that the profile has now.
 func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
-	t := s.Limits.Tally(s.Money)
+	limits := s.Limits
+	limits.AllowBadAddress = plan.Limits.AllowBadAddress
+	t := limits.Tally(s.Money)
 	for _, row := range plan.Rows {
 		if s.Money.LacksMemo(row.Currency, row.Memo) {
 			return cmdutil.UsageError(fmt.Sprintf("order %s: a withdrawal in %s needs a memo, or it may never arrive",

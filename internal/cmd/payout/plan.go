@@ -28,6 +28,7 @@ type planFlags struct {
 	out, batch                               string
 	expires                                  time.Duration
 	batchChanged, allowEmpty, failOnWarnings bool
+	badAddress                               bool
 }
 
 func planCommand(a *cmdutil.App) *cobra.Command {
@@ -57,6 +58,7 @@ till payout layout FILE proposes the flags from --map to --sheet.`,
 	f.BoolVar(&flags.batchChanged, "batch-changed", false,
 		"accept rows added or removed since its last run")
 	f.BoolVar(&flags.allowEmpty, "allow-empty", false, "make a plan of a file without rows")
+	f.BoolVar(&flags.badAddress, "allow-bad-address", false, "accept addresses that look mistyped")
 	f.BoolVar(&flags.failOnWarnings, "fail-on-warning", false, "end with 12 when there is a warning")
 	cmdutil.Require(cmd, "out")
 	cmdutil.OfferFiles(cmd, "out")
@@ -159,6 +161,7 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	if err != nil {
 		return cmdutil.UsageError(fmt.Sprintf("%s cannot be read: %v", name, err), "name the file of the rows")
 	}
+	s.Limits.AllowBadAddress = flags.badAddress
 	made, err := ledger.MakePlan(s.Ctx, payout.PlanInput{
 		Path: flags.out, Rows: rows, Name: name, Layout: layout,
 		Currencies: s.PayoutCurrencies(), Limits: payout.Limits(s.Limits), Now: s.IO.Now(), Expires: flags.expires,

@@ -20,7 +20,7 @@ import (
 func createCommand(a *cmdutil.App) *cobra.Command {
 	var req api.CreateWithdrawal
 	var currency, amount, minor string
-	var duplicate bool
+	var duplicate, badAddress bool
 	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Creations, &cobra.Command{
 		Use:   "create --currency C --amount A --address ADDR",
 		Short: "Create one withdrawal, sent at most once",
@@ -29,9 +29,8 @@ before it sends it. The same command with the same order id never pays twice:
 it prints the id of the accepted withdrawal, or says what to settle first.
 
 Give your own --order-id, above all in a script that may run again. Otherwise
-till makes one and prints it on standard error before it sends anything.
-
-Exit code 20 means that the outcome is unknown: it may have been paid. Run the
+till makes one and prints it on standard error before it sends anything. Exit
+code 20 means that the outcome is unknown: it may have been paid. Run the
 command that the message names. See: till help payouts, till help guarantees.`,
 		Example: `  till withdraw create --currency Btc --amount 0.015 \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 5001 --yes
@@ -45,6 +44,7 @@ command that the message names. See: till help payouts, till help guarantees.`,
 		if err := parseRequest(s, &req, currency, amount, minor); err != nil {
 			return err
 		}
+		s.Limits.AllowBadAddress = badAddress
 		return create(s, req, duplicate, out)
 	})
 	f := cmd.Flags()
@@ -56,6 +56,7 @@ command that the message names. See: till help payouts, till help guarantees.`,
 	f.StringVar(&req.ExternalOrderID, "order-id", "", "your own number for it, from 1 to 9007199254740991")
 	f.StringVar(&req.Callback, "callback", "", "URL to which the service sends its response about the withdrawal")
 	f.BoolVar(&duplicate, "allow-duplicate", false, "send it although an identical one is unknown or was just sent")
+	f.BoolVar(&badAddress, "allow-bad-address", false, "send it although the address looks mistyped")
 	orders.AddLookupFlags(cmd)
 	cmdutil.AddFinishFlags(cmd)
 	cmdutil.Require(cmd, "currency", "address")
@@ -99,7 +100,8 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	if err != nil {
 		return err
 	}
-	if why := s.Money.AddressWarning(req.Currency, req.Address); why != "" {
+	if why := cmp.Or(s.Money.AddressMistake(req.Currency, req.Address),
+		s.Money.AddressWarning(req.Currency, req.Address)); why != "" {
 		s.Note("warning: the address %s: %s", req.Address, why)
 	}
 	made := req.ExternalOrderID == ""
