@@ -69,8 +69,9 @@ func facts() schemagen.Facts {
 			"decision":  oneOf("paid-as", "not-sent"),
 			"required":  oneOf("required"),
 
-			"currency-kind":  oneOf("crypto", "fiat"),
-			"delivery-state": oneOf("pending", "delivered", "failed", "refused", "lost"),
+			"currency-kind":    oneOf("crypto", "fiat"),
+			"currency-finding": oneOf("compare", "matches", "unseen", "unset"),
+			"delivery-state":   oneOf("pending", "delivered", "failed", "refused", "lost"),
 		},
 		Cases: map[reflect.Type][]*schemagen.Node{reflect.TypeFor[errorContent](): errorCases()},
 		Open: func(t reflect.Type) bool {

@@ -377,6 +377,20 @@ func (l *Ledger) Paid(ctx context.Context, addresses []string) (paid map[string]
 	return paid, nil
 }
 
+// Attempted reports whether the account has an order in a unit that was sent, or that the service has accepted.
+func (l *Ledger) Attempted(ctx context.Context, unit api.Currency) (bool, error) {
+	account, err := l.number(ctx)
+	if err != nil || account == 0 {
+		return false, err
+	}
+	for _, err := range each(l.j.read(ctx), scanOne[int64],
+		`SELECT 1 FROM orders WHERE account = ?1 AND lower(unit) = ?2 AND (sent <> '' OR state = 'accepted') LIMIT 1`,
+		account, order.UnitText(LowerCase(unit))) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
 // Story returns the history of an order, oldest event first.
 func (j *Journal) Story(ctx context.Context, o Record) ([]order.Event, error) {
 	return collect(each(j.read(ctx), scanEvent, `SELECT at, user_name, host, what, state, currency, unit, minor, address, memo, callback, fingerprint, withdrawal, status, code, reason

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
 )
 
@@ -246,6 +247,35 @@ func TestHeldAndPaid(t *testing.T) {
 		paid, err := j.Paid(t.Context(), shop, addresses)
 		if err != nil || len(paid) != 1 || !paid[claim("1").Address] {
 			t.Errorf("paid are %v, %v", paid, err)
+		}
+	})
+}
+
+func TestAttempted(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		unit := claim("1").Amount.Unit()
+		for _, c := range []struct {
+			state string
+			bring func()
+			want  bool
+		}{
+			{"missing", func() {}, false},
+			{"planned", func() { mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1")) }, false},
+			{"being sent", func() { mustClaim(t, j, claim("1")) }, true},
+		} {
+			c.bring()
+			for _, code := range []string{unit.Code, strings.ToUpper(unit.Code)} {
+				got, err := j.of(t.Context(), shop).Attempted(t.Context(), api.Currency{Kind: unit.Kind, Code: code})
+				if err != nil || got != c.want {
+					t.Errorf("with an order that is %s, %s is attempted: %v, %v", c.state, code, got, err)
+				}
+			}
+		}
+		for _, other := range []api.Currency{{Kind: unit.Kind, Code: "Other"}, {Kind: "Else", Code: unit.Code}} {
+			if got, err := j.of(t.Context(), shop).Attempted(t.Context(), other); err != nil || got {
+				t.Errorf("%v is attempted: %v, %v", other, got, err)
+			}
 		}
 	})
 }

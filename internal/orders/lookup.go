@@ -2,11 +2,14 @@ package orders
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -22,10 +25,35 @@ func AddLookupFlags(cmd *cobra.Command) {
 	}
 }
 
-// MinorUnits returns the count of minor units that is sent, to be added to an amount in decimals.
-func MinorUnits(s *cmdutil.Session, a api.BigAmount) string {
-	if s.Money.Decimals(a.Code) == money.Unknown {
+// MinorUnits returns the count of minor units that is sent, to be added to an amount in decimals. If the amount is
+// one of the first payments, it says the decimals too.
+func MinorUnits(s *cmdutil.Session, a api.BigAmount, first ...api.BigAmount) string {
+	decimals := s.Money.Decimals(a.Code)
+	switch {
+	case decimals == money.Unknown:
 		return ""
+	case slices.ContainsFunc(first, a.SameUnit):
+		return fmt.Sprintf(" (%s minor units, %s)", a.Minor, cmdutil.CountOf(decimals, "decimal"))
 	}
 	return fmt.Sprintf(" (%s minor units)", a.Minor)
+}
+
+// FirstPayments returns those of the amounts in whose unit the account has sent nothing yet, and whose decimals the
+// profile says. If no question shows them, it notes them.
+func FirstPayments(s *cmdutil.Session, l *payout.Ledger, asked bool, amounts ...api.BigAmount) ([]api.BigAmount, error) {
+	if s.Sandbox { // its decimals are its own
+		return nil, nil
+	}
+	amounts = slices.DeleteFunc(amounts, func(a api.BigAmount) bool { return s.Money.Decimals(a.Code) == money.Unknown })
+	first, err := l.FirstPayments(s.Ctx, amounts...)
+	if asked || err != nil || len(first) == 0 {
+		return first, err
+	}
+	codes, texts := make([]string, len(first)), make([]string, len(first))
+	for i, a := range first {
+		codes[i], texts[i] = a.Code, s.Money.FormatBig(a)+MinorUnits(s, a, a)
+	}
+	s.NoteCopy("till currency check", "the account's first payment in %s: %s. To compare the decimals with the service:",
+		strings.Join(codes, " and "), strings.Join(texts, ", "))
+	return first, nil
 }

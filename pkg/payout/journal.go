@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
 )
 
 // A Journal is the durable record of what was sent. It is safe for concurrent use, and several processes can
@@ -164,6 +165,21 @@ func (j *Journal) Export(ctx context.Context) iter.Seq2[Exported, error] {
 			}
 		}
 	}
+}
+
+// FirstPayments returns those amounts in whose unit the account has sent nothing yet. Decimals that are wrong show in the first
+// payment.
+func (l *Ledger) FirstPayments(ctx context.Context, amounts ...api.BigAmount) (first []api.BigAmount, err error) {
+	for _, a := range amounts {
+		known, err := l.ledger.Attempted(ctx, a.Unit())
+		if err != nil {
+			return nil, asError(err)
+		}
+		if !known {
+			first = append(first, a)
+		}
+	}
+	return first, nil
 }
 
 // AdoptKey records a person's decision that a key belongs to the account. The key is given by its

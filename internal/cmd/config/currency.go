@@ -19,7 +19,7 @@ import (
 // CurrencyCommand returns the currency command.
 func CurrencyCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.Group("currency", "Set the decimals and rules of currencies",
-		currencyListCommand(a), currencySetCommand(a), currencyRemoveCommand(a))
+		currencyListCommand(a), currencySetCommand(a), currencyRemoveCommand(a), currencyCheckCommand(a))
 }
 
 func currencyListCommand(a *cmdutil.App) *cobra.Command {

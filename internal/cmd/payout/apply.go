@@ -175,7 +175,7 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 	if err != nil {
 		return err
 	}
-	if err := approveTotal(s, plan, tally, flags); err != nil {
+	if err := approveTotal(s, sender.Ledger, plan, tally, flags); err != nil {
 		return err
 	}
 	if err := batch.Begin(s.Ctx, paid); err != nil {

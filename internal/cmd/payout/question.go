@@ -9,6 +9,7 @@ import (
 	"example.com/till/internal/orders"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
+	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 )
 
@@ -84,9 +85,15 @@ func paidBefore(t payout.Tally) string {
 }
 
 // approveTotal asks a person to type the total that is still to be sent, for one currency after the other.
-func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags applyFlags) error {
-	if flags.digest != "" || s.Yes || t.LeftRows() == 0 {
-		return nil
+func approveTotal(s *cmdutil.Session, l *payout.Ledger, plan *payout.Plan, t payout.Tally, flags applyFlags) error {
+	asks := flags.digest == "" && !s.Yes
+	amounts := make([]api.BigAmount, len(t.Left))
+	for i, total := range t.Left {
+		amounts[i] = total.Amount
+	}
+	first, err := orders.FirstPayments(s, l, asks, amounts...)
+	if err != nil || !asks || t.LeftRows() == 0 {
+		return err
 	}
 	if !s.CanAsk() {
 		return cmdutil.Refusal(cmdutil.RuleConfirmation, "there is no terminal to confirm it on",
@@ -101,7 +108,7 @@ func approveTotal(s *cmdutil.Session, plan *payout.Plan, t payout.Tally, flags a
 	}
 	for _, total := range t.Left {
 		facts = append(facts, cmdutil.Fact{Name: "total", Value: s.Money.FormatBig(total.Amount) +
-			orders.MinorUnits(s, total.Amount) + " in " + cmdutil.CountOf(total.Rows, "row")})
+			orders.MinorUnits(s, total.Amount, first...) + " in " + cmdutil.CountOf(total.Rows, "row")})
 	}
 	if n := t.States[payout.StateUnknown]; n > 0 {
 		facts = append(facts, cmdutil.Fact{Name: "unknown",

@@ -133,7 +133,11 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	if found || err != nil {
 		return printSent(s, sent, err, out)
 	}
-	if err := s.Confirm(describe(s, req), "Send this withdrawal?"); err != nil {
+	first, err := orders.FirstPayments(s, sender.Ledger, !s.Yes && s.CanAsk(), api.Big(req.Amount))
+	if err != nil {
+		return err
+	}
+	if err := s.Confirm(describe(s, req, first), "Send this withdrawal?"); err != nil {
 		return err
 	}
 	s.Subject.OrderID = req.ExternalOrderID
@@ -194,12 +198,12 @@ func printID(s *cmdutil.Session, o payout.Order, out cmdutil.Output[views.Create
 }
 
 // describe returns what a person must see before money moves.
-func describe(s *cmdutil.Session, req api.CreateWithdrawal) []cmdutil.Fact {
+func describe(s *cmdutil.Session, req api.CreateWithdrawal, first []api.BigAmount) []cmdutil.Fact {
 	facts := []cmdutil.Fact{
 		{Name: "profile", Value: s.ProfileName()},
 		{Name: "service", Value: s.ServiceName()},
 		{Name: "withdraw", Value: req.Currency.Code},
-		{Name: "amount", Value: s.Money.Format(req.Amount) + orders.MinorUnits(s, api.Big(req.Amount))},
+		{Name: "amount", Value: s.Money.Format(req.Amount) + orders.MinorUnits(s, api.Big(req.Amount), first...)},
 		{Name: "address", Value: req.Address},
 	}
 	if req.Memo != "" {

@@ -1,0 +1,214 @@
+package config
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+func currencyCheckCommand(a *cmdutil.App) *cobra.Command {
+	var invoices []string
+	cmd := cmdutil.NewCommand(a, cmdutil.List, checkView, &cobra.Command{
+		Use:   "check [CODE]",
+		Short: "Compare the decimals of the profile with what the service shows",
+		Long: `Read the service's list of withdrawals, and compare the decimals of the profile
+with it. Nothing is sent. For each currency, it shows the largest amount as the
+service counts it and as the profile reads it.
+
+The service shows integers of minor units, and no rates: its answers cannot
+prove decimals. What is found is one of
+
+  compare   look at the same withdrawal in the merchant panel: if the point is
+            elsewhere there, the decimals of the profile are wrong
+  unseen    the service shows no amount in this currency
+  unset     the profile has no decimals, and counts minor units
+  matches   the decimals of a fiat currency are those of ISO 4217`,
+		Example: `  till currency check
+  till currency check Btc -o json`,
+		Args: cmdutil.OptionalArg("CODE"),
+		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(given) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.CurrencyCodes(cmd, typed), cobra.ShellCompDirectiveNoFileComp
+		},
+	}, func(s *cmdutil.Session, out cmdutil.Output[currencyCheck], args []string) error {
+		c := checker{money: s.Money}
+		var filter api.WithdrawalFilter
+		if len(args) > 0 {
+			only, err := s.Money.ParseCurrency(args[0])
+			if err != nil {
+				return err
+			}
+			c.only = &only
+			if only.Kind == api.Crypto { // a withdrawal of any currency may have an amount in a fiat one
+				filter.Currencies = []api.Currency{only}
+			}
+			c.row(only)
+		} else {
+			for _, e := range s.Money.Entries() {
+				if e.Kind == api.Crypto && e.Decimals != money.Unknown {
+					c.row(e.Currency())
+				}
+			}
+		}
+		client, err := s.Client()
+		if err != nil {
+			return err
+		}
+		for w, err := range client.Withdrawals.All(s.Ctx, filter, api.ListOptions{FirstPage: s.PageBase()}) {
+			if err != nil {
+				return err
+			}
+			c.withdrawal(w)
+		}
+		for _, id := range invoices {
+			i, err := client.Invoices.Get(s.Ctx, id)
+			if err != nil {
+				return err
+			}
+			c.invoice(i)
+		}
+		if err := out.Slice(c.result()); err != nil {
+			return err
+		}
+		return s.NoteCopy("till currency set CODE --decimals N", "the service shows integers and no rates, which prove no decimals: compare an amount with the merchant panel. To change decimals:")
+	})
+	cmd.Flags().StringArrayVar(&invoices, "invoice", nil, "look at this invoice too; may be given again")
+	return cmd
+}
+
+// What can be found about the decimals of a currency: see the help of the command.
+const (
+	checkMatches = "matches"
+	checkUnset   = "unset"
+	checkUnseen  = "unseen"
+	checkCompare = "compare"
+)
+
+// currencyCheck is what the service's answers say about the decimals of a currency.
+type currencyCheck struct {
+	Code        string      `json:"code"`
+	Kind        string      `json:"kind" schema:"currency-kind"`
+	Decimals    *int        `json:"decimals"`    // null: unknown
+	Amounts     int         `json:"amounts"`     // how many the service shows in it
+	Equivalents int         `json:"equivalents"` // withdrawals of it whose amount is in a fiat currency, and says nothing
+	Largest     *api.Amount `json:"largest,omitempty"`
+	Shown       string      `json:"shown,omitempty"` // the largest amount, with the decimals of the profile
+	Of          string      `json:"of,omitempty"`    // the withdrawal or invoice that has it
+	Finding     string      `json:"finding" schema:"currency-finding"`
+}
+
+// A checker collects what answers show.
+type checker struct {
+	money money.Registry
+	only  *api.Currency // nil: all currencies
+	rows  []*currencyCheck
+}
+
+// row returns the row of a currency or of the unit of an amount, or nil if it is not asked for.
+func (c *checker) row(u api.Currency) *currencyCheck {
+	kind := strings.ToLower(string(u.Kind))
+	for _, r := range c.rows {
+		if r.Kind == kind && strings.EqualFold(r.Code, u.Code) {
+			return r
+		}
+	}
+	if c.only != nil && len(c.rows) > 0 {
+		return nil
+	}
+	e, known := c.money.Lookup(u.Code)
+	if !known || e.Kind != u.Kind {
+		e = money.Entry{Code: u.Code, Kind: u.Kind, Decimals: money.Unknown}
+	}
+	r := &currencyCheck{Code: e.Code, Kind: kind}
+	if e.Decimals != money.Unknown {
+		r.Decimals = &e.Decimals
+	}
+	c.rows = append(c.rows, r)
+	return r
+}
+
+func (c *checker) withdrawal(w api.Withdrawal) {
+	if r := c.row(w.Currency); r != nil && w.Amount.Kind != w.Currency.Kind {
+		r.Equivalents++
+	}
+	c.amount(w.Amount, "withdrawal "+w.ID)
+}
+
+func (c *checker) invoice(i api.Invoice) {
+	for _, item := range i.Items {
+		c.amount(api.Amount{Kind: i.Currency.Kind, Code: i.Currency.Code, Minor: item.Amount}, "invoice "+i.ID)
+	}
+}
+
+func (c *checker) amount(a api.Amount, of string) {
+	r := c.row(a.Unit())
+	if r == nil {
+		return
+	}
+	if r.Amounts++; r.Largest == nil || a.Minor > r.Largest.Minor {
+		r.Largest, r.Of = &a, of
+		if r.Decimals != nil {
+			r.Shown = c.money.Format(a)
+		}
+	}
+}
+
+func (c *checker) result() []currencyCheck {
+	all := make([]currencyCheck, len(c.rows))
+	for i, r := range c.rows {
+		switch iso, _ := money.NewRegistry().Lookup(r.Code); {
+		case r.Decimals == nil:
+			r.Finding = checkUnset
+		case iso.Kind == api.Fiat && r.Kind == "fiat": // the configuration refuses others
+			r.Finding = checkMatches
+		case r.Amounts == 0:
+			r.Finding = checkUnseen
+		default:
+			r.Finding = checkCompare
+		}
+		all[i] = *r
+	}
+	slices.SortFunc(all, func(a, b currencyCheck) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Code, b.Code))
+	})
+	return all
+}
+
+func checkView(money.Registry) render.View[currencyCheck] {
+	type row = currencyCheck
+	return render.View[row]{
+		ID:   func(r row) string { return r.Code },
+		JSON: render.Value[row](),
+		Columns: []render.Column[row]{
+			{Name: "code", About: "code of the currency", Cell: func(r row) render.Cell { return render.Own(r.Code) }},
+			{Name: "decimals", About: "decimals of the profile; empty if unknown", Cell: func(r row) render.Cell {
+				if r.Decimals == nil {
+					return render.Cell{}
+				}
+				return render.Int(int64(*r.Decimals))
+			}},
+			{Name: "amounts", About: "how many amounts the service shows in it",
+				Cell: func(r row) render.Cell { return render.Int(int64(r.Amounts)) }},
+			{Name: "equivalents", About: "withdrawals of it with an amount in a fiat currency", Extra: true,
+				Cell: func(r row) render.Cell { return render.Int(int64(r.Equivalents)) }},
+			{Name: "largest", About: "largest of them, as the service counts", Cell: func(r row) render.Cell {
+				if r.Largest == nil {
+					return render.Cell{}
+				}
+				return render.Int(r.Largest.Minor)
+			}},
+			{Name: "shown", About: "the same, as the profile reads it", Cell: func(r row) render.Cell { return render.Own(r.Shown) }},
+			{Name: "of", About: "withdrawal or invoice that has it", Cell: func(r row) render.Cell { return render.Text(r.Of) }},
+			{Name: "finding", About: "what this says about the decimals",
+				Cell: func(r row) render.Cell { return render.Own(r.Finding) }},
+		},
+	}
+}
