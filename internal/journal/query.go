@@ -377,6 +377,24 @@ func (l *Ledger) Paid(ctx context.Context, addresses []string) (paid map[string]
 	return paid, nil
 }
 
+// TimesPaid returns how many withdrawals of the account to an address were accepted, in any spelling.
+func (l *Ledger) TimesPaid(ctx context.Context, to string) (int, error) {
+	account, err := l.number(ctx)
+	if err != nil || account == 0 {
+		return 0, err
+	}
+	return one[int](l.j.read(ctx), `SELECT count(*) FROM orders WHERE account = ?1 AND payee = ?2 AND state = 'accepted'`, account, payee(to))
+}
+
+// AcceptedAddresses yields the order id and the address of each accepted order of the account.
+func (l *Ledger) AcceptedAddresses(ctx context.Context) iter.Seq2[[2]string, error] {
+	scan := func(rows *sql.Rows) (known [2]string, err error) {
+		err = rows.Scan(&known[0], &known[1])
+		return known, err
+	}
+	return eachOf(ctx, l, scan, `SELECT order_id, address FROM orders WHERE account = ?1 AND state = 'accepted' ORDER BY id`)
+}
+
 // Attempted reports whether the account has an order in a unit that was sent, or that the service has accepted.
 func (l *Ledger) Attempted(ctx context.Context, unit api.Currency) (bool, error) {
 	account, err := l.number(ctx)

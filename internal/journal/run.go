@@ -19,6 +19,7 @@ type Run struct {
 	Digest string    `json:"digest"`
 	Plan   string    `json:"plan"`  // the name of its file
 	Batch  string    `json:"batch"` // from which its order ids were derived; empty: they were given
+	Layout string    `json:"-"`     // that its file was read with, as any text that is equal for equal ones
 	Since  string    `json:"-"`     // the newest run of the batch when the plan was made; empty: none had begun
 	Before int       `json:"-"`     // how many of its orders may be paid already, as a person said
 	Began  time.Time `json:"-"`
@@ -115,8 +116,8 @@ func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
 	run = r
 	run.New = true
 	run.Began, run.User, run.Host = t.at, t.j.options.User, t.j.options.Host
-	run.id, err = one[int64](t, `INSERT INTO runs (account, name, digest, plan, batch, paid_before, began, user_name, host, sender, approvals) VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', ?7, ?8, ?9, ?10) RETURNING id`,
-		account, r.Name, r.Digest, r.Plan, r.Batch, r.Before, run.User, run.Host, t.j.sender, r.Required)
+	run.id, err = one[int64](t, `INSERT INTO runs (account, name, digest, plan, batch, paid_before, began, user_name, host, sender, approvals, layout) VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', ?7, ?8, ?9, ?10, ?11) RETURNING id`,
+		account, r.Name, r.Digest, r.Plan, r.Batch, r.Before, run.User, run.Host, t.j.sender, r.Required, r.Layout)
 	return run, false, err
 }
 
@@ -362,10 +363,10 @@ func (l *Ledger) discard(ctx context.Context, run Run) error {
 	return nil
 }
 
-const runColumns = `runs.id, runs.name, digest, plan, batch, paid_before, began, runs.user_name, runs.host, runs.approvals, runs.sender`
+const runColumns = `runs.id, runs.name, digest, plan, batch, paid_before, began, runs.user_name, runs.host, runs.approvals, runs.sender, runs.layout`
 
 func scanRun(rows *sql.Rows) (r Run, err error) {
-	err = rows.Scan(&r.id, &r.Name, &r.Digest, &r.Plan, &r.Batch, &r.Before, stamped(&r.Began), &r.User, &r.Host, &r.Required, &r.sender)
+	err = rows.Scan(&r.id, &r.Name, &r.Digest, &r.Plan, &r.Batch, &r.Before, stamped(&r.Began), &r.User, &r.Host, &r.Required, &r.sender, &r.Layout)
 	return r, err
 }
 

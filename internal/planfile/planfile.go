@@ -54,7 +54,8 @@ type Row struct {
 	Callback  string       `json:"callback,omitzero"`
 	Note      string       `json:"note,omitzero"`
 	Reference string       `json:"reference,omitzero"`
-	Line      int          `json:"line,omitzero"` // of the file that the plan was made of
+	Line      int          `json:"line,omitzero"`   // of the file that the plan was made of
+	Warned    bool         `json:"warned,omitzero"` // one of the warnings is about it
 }
 
 // Append appends a row in the same form as json.Marshal writes it. It is much faster, and a plan has many
@@ -83,6 +84,9 @@ func (r Row) Append(b []byte) ([]byte, error) {
 	}
 	if r.Line != 0 {
 		b = strconv.AppendInt(append(b, `,"line":`...), int64(r.Line), 10)
+	}
+	if r.Warned {
+		b = append(b, `,"warned":true`...)
 	}
 	return append(b, '}'), err
 }

@@ -87,6 +87,7 @@ type maker struct {
 	made   Made
 
 	rows  []inputRow
+	marks []bool // which of them are warned about; nil: none
 	coins []coin // those of the rows
 	wrong details
 	tally *money.Tally
@@ -140,7 +141,7 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 		return made, err
 	}
 	write := func() error { return mk.made.save(mk.planRows()) }
-	for _, step := range []func() error{mk.read, mk.derive, mk.compareWithJournal, mk.batch, mk.warnings, write} {
+	for _, step := range []func() error{mk.read, mk.derive, mk.changes, mk.compareWithJournal, mk.batch, mk.warnings, write} {
 		if err = ctx.Err(); err == nil {
 			err = step()
 		}
@@ -285,20 +286,22 @@ func (r *inputRow) pack(texts ...string) {
 func (r *inputRow) address() string { return r.texts[:r.ends[0]] }
 
 // planRow returns a row as it is planned.
-func (m *maker) planRow(r *inputRow) PlanRow {
+func (m *maker) planRow(i int) PlanRow {
+	r := &m.rows[i]
 	c := m.coins[r.coin]
 	row := api.CreateWithdrawal{Currency: c.currency, Amount: api.Amount{Kind: c.unit.Kind, Code: c.unit.Code, Minor: r.minor},
 		Address: r.address(), Memo: r.texts[r.ends[0]:r.ends[1]], Callback: r.texts[r.ends[1]:r.ends[2]]}
 	if r.id != 0 {
 		row.ExternalOrderID = formatID(r.id)
 	}
-	return PlanRow{CreateWithdrawal: row, Note: r.texts[r.ends[2]:r.ends[3]], Reference: r.texts[r.ends[3]:], Line: int(r.line)}
+	return PlanRow{CreateWithdrawal: row, Note: r.texts[r.ends[2]:r.ends[3]], Reference: r.texts[r.ends[3]:], Line: int(r.line),
+		Warned: m.marks != nil && m.marks[i]}
 }
 
 func (m *maker) planRows() iter.Seq[PlanRow] {
 	return func(yield func(PlanRow) bool) {
 		for i := range m.rows {
-			if !yield(m.planRow(&m.rows[i])) {
+			if !yield(m.planRow(i)) {
 				return
 			}
 		}
@@ -339,7 +342,7 @@ func (m *maker) derive() error {
 	counts := make(map[alike]int, len(m.rows))
 	for i := range m.rows {
 		r := &m.rows[i]
-		row := m.planRow(r)
+		row := m.planRow(i)
 		same := alike{r.key, row.Reference}
 		counts[same]++
 		r.id = parseID(deriveOrderID(m.Batch, row.Reference, contentOf(row.CreateWithdrawal), counts[same]))

@@ -43,6 +43,7 @@ type PlanRow struct {
 	Note      string // recorded and shown, never sent
 	Reference string // such as the number of an invoice: as the note, and an order id is derived from it too
 	Line      int    // of the file that the plan was made of; 0: it has no lines
+	Warned    bool   // one of the plan's warnings is about it
 }
 
 // row returns the row in the journal's type.

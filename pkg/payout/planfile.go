@@ -38,12 +38,12 @@ func tail(digest string) string { return fmt.Sprintf(tailFormat, digest) }
 // rowOf returns a row of the file as a row of a plan, and lineOf is its inverse.
 func rowOf(l planfile.Row) PlanRow {
 	return PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: l.Currency, Amount: l.Amount, Address: l.Address,
-		Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, Note: l.Note, Reference: l.Reference, Line: l.Line}
+		Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, Note: l.Note, Reference: l.Reference, Line: l.Line, Warned: l.Warned}
 }
 
 func lineOf(r PlanRow, pays string) planfile.Row {
 	return planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount, Pays: pays, Address: r.Address,
-		Memo: r.Memo, Callback: r.Callback, Note: r.Note, Reference: r.Reference, Line: r.Line}
+		Memo: r.Memo, Callback: r.Callback, Note: r.Note, Reference: r.Reference, Line: r.Line, Warned: r.Warned}
 }
 
 // OpenPlan reads a plan and checks all of it. If the file is not a plan, the error is an *Error of the kind

@@ -24,6 +24,15 @@ func (m *maker) compareWithJournal() error {
 		m.warn.add(newAddress,
 			Detail{Message: "the journal has nothing accepted for this account yet, so that every address is new to it"})
 	}
+	if status.Newest == nil {
+		all := make([]int, len(m.rows))
+		for i := range all {
+			all[i] = i
+		}
+		if err := m.warnLookAlikes(all, false); err != nil {
+			return err
+		}
+	}
 	empty := true // the journal has no orders of the account
 	for _, err := range m.ledger.Orders(m.ctx, Filter{}) {
 		if err != nil {
@@ -79,7 +88,9 @@ func (m *maker) askAbout(rows []inputRow, other *details) error {
 
 // warnNew warns of addresses to which no withdrawal in the journal was accepted.
 func (m *maker) warnNew() error {
-	for part := range slices.Chunk(m.rows, askedAtOnce) {
+	var fresh []int
+	for first := 0; first < len(m.rows); first += askedAtOnce {
+		part := m.rows[first:min(first+askedAtOnce, len(m.rows))]
 		addresses := make([]string, len(part))
 		for i := range part {
 			addresses[i] = part[i].address()
@@ -89,12 +100,15 @@ func (m *maker) warnNew() error {
 			return err
 		}
 		for i, to := range addresses {
-			if !paid[to] {
-				m.warn.about(newAddress, &part[i], "pays to %s, to which nothing was paid before", sheet.Shorten(to))
+			if paid[to] {
+				continue
+			}
+			if fresh = append(fresh, first+i); m.marks == nil || !m.marks[first+i] {
+				m.about(newAddress, first+i, "order %d pays to %s, to which nothing was paid before", part[i].id, sheet.Shorten(to))
 			}
 		}
 	}
-	return nil
+	return m.warnLookAlikes(fresh, true)
 }
 
 // describe formats a content for a person.

@@ -9,12 +9,16 @@ import (
 	"example.com/till/pkg/payout/sheet"
 )
 
-// The kinds of warning, in the order of their output.
+// The kinds of warning, the worst first.
 const (
 	underWay = iota
+	lookAlikes
+	changedAddress
+	movedAmount
+	newPayee
 	doubtful
-	identical
 	likeUnknown
+	identical
 	outlier
 	newAddress
 	kinds
@@ -25,16 +29,25 @@ type warnings [kinds]details
 
 func (w *warnings) add(kind int, d Detail) { w[kind].addUpTo(maxWarnings, d) }
 
-// about adds a warning about a row. The reader of a plan knows the row by its order id.
-func (w *warnings) about(kind int, r *inputRow, format string, args ...any) {
-	w.add(kind, Detail{Line: int(r.line), Message: fmt.Sprintf("order %d ", r.id) + fmt.Sprintf(format, args...),
-		OrderID: formatID(r.id)})
+// about adds a warning about a row. A person who reads the plan finds the row marked.
+func (m *maker) about(kind, i int, format string, args ...any) {
+	r := &m.rows[i]
+	m.warn.add(kind, Detail{Line: int(r.line), Message: fmt.Sprintf(format, args...), OrderID: formatID(r.id)})
+	if kind == newAddress {
+		return
+	}
+	if m.marks == nil {
+		m.marks = make([]bool, len(m.rows))
+	}
+	m.marks[i] = true
 }
 
 // told returns all warnings.
 func (w *warnings) told() (all []Detail) {
-	for kind, what := range [kinds]string{"about a run that is being applied", "to addresses that look mistyped",
-		"identical to an earlier one", "identical to an order with an unknown outcome", "far from the usual amount",
+	for kind, what := range [kinds]string{"about a run that is being applied", "to addresses that look like another one",
+		"to other addresses than in the last run", "of amounts far from those of the last run",
+		"of payees that the last run does not have", "to addresses that look mistyped",
+		"identical to an order with an unknown outcome", "identical to an earlier one", "far from the usual amount",
 		"to addresses that are new"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {
@@ -52,7 +65,7 @@ func (m *maker) warnings() error {
 		r := &m.rows[i]
 		to := m.coins[r.coin].currency
 		if why := cmp.Or(m.money.AddressMistake(to, r.address()), m.money.AddressWarning(to, r.address())); why != "" {
-			m.warn.about(doubtful, r, "pays to %s: %s", sheet.Shorten(r.address()), why)
+			m.about(doubtful, i, "order %d pays to %s: %s", r.id, sheet.Shorten(r.address()), why)
 		}
 	}
 	m.warnIdentical()
@@ -80,7 +93,7 @@ func (m *maker) warnIdentical() {
 			first[r.key] = r
 			continue
 		}
-		m.warn.about(identical, r, "pays the same amount to the same address as order %d on line %d", before.id, before.line)
+		m.about(identical, i, "order %d pays the same amount to the same address as order %d on line %d", r.id, before.id, before.line)
 	}
 }
 
@@ -97,7 +110,7 @@ func (m *maker) warnLikeUnknown() error {
 		r := &m.rows[i]
 		for _, id := range unknown[r.key] {
 			if r.id != parseID(id) {
-				m.warn.about(likeUnknown, r, "pays the same as order %s, whose outcome is unknown: till withdraw reconcile %s", id, id)
+				m.about(likeUnknown, i, "order %d pays the same as order %s, whose outcome is unknown: till withdraw reconcile %s", r.id, id, id)
 			}
 		}
 	}
@@ -124,16 +137,27 @@ func (m *maker) warnOutliers() {
 			medians[i] = low + (high-low)/2
 		}
 	}
-	for i := range m.rows {
+	var far []int
+	ratio := func(i int) int64 { // at least 10
 		r := &m.rows[i]
 		median := medians[m.coins[r.coin].total]
-		if median == 0 || r.minor/10 < median && r.minor > median/10 {
-			continue
+		return max(r.minor/median, median/max(r.minor, 1))
+	}
+	for i := range m.rows {
+		r := &m.rows[i]
+		if median := medians[m.coins[r.coin].total]; median != 0 && (r.minor/10 >= median || r.minor <= median/10) {
+			far = append(far, i)
 		}
-		amount := m.planRow(r).Amount
+	}
+	slices.SortStableFunc(far, func(i, j int) int { return cmp.Compare(ratio(j), ratio(i)) })
+	for _, i := range far {
+		amount := m.planRow(i).Amount
 		usual := amount
-		usual.Minor = median
-		m.warn.about(outlier, r, "pays %s, which is far from the usual %s of this file",
-			m.money.Format(amount), m.money.Format(usual))
+		usual.Minor = medians[m.coins[m.rows[i].coin].total]
+		if amount.Minor < usual.Minor {
+			m.about(outlier, i, "order %d pays %s, far less than the usual %s", m.rows[i].id, m.money.Format(amount), m.money.Format(usual))
+		} else {
+			m.about(outlier, i, "order %d pays %s, %d times the usual %s", m.rows[i].id, m.money.Format(amount), ratio(i), m.money.Format(usual))
+		}
 	}
 }
