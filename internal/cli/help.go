@@ -89,7 +89,7 @@ func forTerminal(a *cmdutil.App, cmd *cobra.Command, text string) string {
 		prose := line != "" && line[0] != ' '
 		switch {
 		case prose && below && (i == 0 || lines[i-1] == "") && color:
-			line = render.Bold(line)
+			line = render.Styled(render.Bold, line, false)
 		case width < helpWidth && prose && !below && i+1 < len(lines) && lines[i+1] != "":
 			lines[i+1] = line + " " + lines[i+1] // the paragraph goes on
 			continue

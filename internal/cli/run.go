@@ -184,6 +184,8 @@ func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
 		text = errorPrefix + " " + r.Rule + ": " + r.Message
 	}
 	switch {
+	case r.Rule == cmdutil.RuleConfirmation && todo.IsZero(): // the person has said no
+		text = r.Message
 	case len(todo.Command) == 0 && todo.Text == "":
 		text = a.Wrapped(text)
 	case len(todo.Command) == 0:
@@ -206,7 +208,7 @@ func paint(a *cmdutil.App, text, choice string) string {
 	if !found || !cmdutil.WantsColour(choice, a.IO.Env, terminal.Of(a.IO.Err) != nil) {
 		return text
 	}
-	return render.Red(errorPrefix, cmdutil.Knows256(a.IO.Env)) + rest
+	return render.Styled(render.Red, errorPrefix, cmdutil.Knows256(a.IO.Env)) + rest
 }
 
 const errorPrefix = "till:"

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/config"
+	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 )
 
@@ -36,7 +38,19 @@ func (s *Session) Confirmed(facts []Fact, question, do, done, more string) error
 	case "y", "yes":
 		return nil
 	}
-	return Refusal(RuleConfirmation, "not confirmed: nothing was "+done, "answer y to "+do)
+	return Declined(done)
+}
+
+// Declined is the error for a question that a person has answered with no. Done says what is not done.
+func Declined(done string) error { return Refusal(RuleConfirmation, "Not "+done+".", "") }
+
+// ServiceFact says where money goes from, for a person who is asked: loudly if it is real.
+func (s *Session) ServiceFact() Fact {
+	where := strings.TrimPrefix(strings.TrimPrefix(s.ServiceName(), "https://"), "http://")
+	if s.BaseURL == "" || strings.HasPrefix(s.key, config.SandboxKeyPrefix) && config.IsLoopbackURL(s.BaseURL) {
+		return Fact{Name: "service", Value: "sandbox, profile " + s.ProfileName() + ", " + where, Style: render.Blue}
+	}
+	return Fact{Name: "service", Value: "LIVE " + s.ProfileName() + ", " + where, Style: render.RedGround}
 }
 
 // CanAsk reports whether a person can be asked: input is allowed, and standard input and standard error are

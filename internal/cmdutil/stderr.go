@@ -140,7 +140,8 @@ func (a *App) WithCopy(message, thing string) string {
 // Fact is a line of what a person has to know before an answer.
 type Fact struct {
 	Name, Value string
-	Copy        bool // whether the value is there to be copied
+	Copy        bool         // whether the value is there to be copied
+	Style       render.Style // of the value, with colours
 }
 
 // pad returns the name of a fact in the width of the longest name of all.
@@ -153,23 +154,27 @@ func (f Fact) pad(all []Fact) string {
 }
 
 // NoteFacts writes each fact as a note.
-func (a *App) NoteFacts(facts []Fact) {
+func (s *Session) NoteFacts(facts []Fact) {
 	for _, f := range facts {
 		name := f.pad(facts)
-		a.note(a.factLine(f, name), Remark{Message: name + f.Value})
+		s.note(s.factLine(f, name), Remark{Message: name + f.Value})
 	}
 }
 
-func (a *App) factLine(f Fact, name string) string {
+func (s *Session) factLine(f Fact, name string) string {
 	value := render.Safe(f.Value)
-	out := terminal.Of(a.IO.Err)
+	out := terminal.Of(s.IO.Err)
 	if out == nil {
 		return name + value
 	}
 	if f.Copy || !strings.Contains(value, " ") && render.Width(name+value) > terminal.Width(out) {
-		return a.WithCopy(f.Name, f.Value)
+		return s.WithCopy(f.Name, f.Value)
 	}
-	return a.wrap(name+value, len(name))
+	line := s.wrap(name+value, len(name))
+	if f.Style != render.Plain && WantsColour(s.Color, s.IO.Env, true) {
+		line = line[:len(name)] + render.Styled(f.Style, line[len(name):], Knows256(s.IO.Env))
+	}
+	return line
 }
 
 // otherLines returns the writer for lines that till does not word itself: a trace, and the output of commands

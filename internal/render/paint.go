@@ -53,12 +53,31 @@ func (o Options) painter() painter {
 	}
 }
 
-// Bold returns a text in bold, for a terminal.
-func Bold(s string) string { return Options{Color: true}.painter().mark(bold, s) }
+// Style is how a text outside of tables looks on a terminal with colours.
+type Style int
 
-// Red returns a text in red, for a terminal.
-func Red(s string, colors256 bool) string {
-	return Options{Color: true, Colors256: colors256}.painter().mark(red, s)
+const (
+	Plain Style = iota
+	Bold
+	Red
+	Blue
+	RedGround // red, in reverse
+)
+
+// Styled returns a text in a style, for a terminal.
+func Styled(as Style, s string, colors256 bool) string {
+	p := Options{Color: true, Colors256: colors256}.painter()
+	switch as {
+	case Bold:
+		return p.mark(bold, s)
+	case Red:
+		return p.mark(red, s)
+	case Blue:
+		return p.mark(blue, s)
+	case RedGround:
+		return p[red].Reverse(true).Render(s)
+	}
+	return s
 }
 
 func (p painter) mark(as style, s string) string {

@@ -107,6 +107,21 @@ func Wrap(s string, limit int) []string {
 	return append(lines, s)
 }
 
+// Grouped returns an amount with a space between thousands, for a person.
+func Grouped(amount string) string {
+	whole := strings.IndexFunc(amount, func(r rune) bool { return r < '0' || r > '9' })
+	if sign := strings.HasPrefix(amount, "-"); sign {
+		return "-" + Grouped(amount[1:])
+	}
+	if whole < 0 {
+		whole = len(amount)
+	}
+	for at := whole - 3; at > 0; at -= 3 {
+		amount = amount[:at] + " " + amount[at:]
+	}
+	return amount
+}
+
 // Width returns how many columns of a terminal a text takes.
 func Width(s string) int { return width(s) }
 

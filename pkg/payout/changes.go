@@ -15,19 +15,16 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A ChangeKind says what is different about a row.
-type ChangeKind string
-
 // The kinds of changes.
 const (
-	NewPayee   ChangeKind = "new payee"   // the last run has nobody like that
-	NewAddress ChangeKind = "new address" // the last run paid the same payee to another address
-	NewAmount  ChangeKind = "new amount"  // it moved by more than half of what the last run paid the same payee
+	NewPayee   = "new payee"   // the last run has nobody like that
+	NewAddress = "new address" // the last run paid the same payee to another address
+	NewAmount  = "new amount"  // it moved by more than half of what the last run paid the same payee
 )
 
 // A Change is how a row of a plan differs from the last run of the same batch or layout.
 type Change struct {
-	Kind  ChangeKind
+	Kind  string // NewPayee, NewAddress or NewAmount
 	Row   PlanRow
 	Was   Content // what the last run paid; zero for a new payee
 	Times int     // how many orders were accepted for the address that the last run paid

@@ -25,9 +25,9 @@
 // # Errors
 //
 // Every error is an *Error with a Kind, for errors.As, and is one of ErrUnknown, ErrRefused and the others
-// for errors.Is. The exception is a context that ended before anything was sent: its error is returned, or
-// the *api.Error of the read that it cut off. After ErrUnknown, an order may have been paid. It stays unknown
-// until the service's list shows it, or a person decides with Check and Resolve:
+// for errors.Is. If the context ends before anything is sent, its error is returned, or an *api.Error. After
+// ErrUnknown, an order may have been paid. It stays unknown until the service's list shows it, or a person
+// decides with Check and Resolve:
 //
 //	case errors.Is(err, payout.ErrUnknown): // stop, and never send it under another order id
 //		results, err := sender.Reconcile(ctx, orderID)

@@ -100,15 +100,18 @@ func (m *maker) warnNew() error {
 			return err
 		}
 		for i, to := range addresses {
-			if paid[to] {
-				continue
-			}
-			if fresh = append(fresh, first+i); m.marks == nil || !m.marks[first+i] {
-				m.about(newAddress, first+i, "order %d pays to %s, to which nothing was paid before", part[i].id, sheet.Shorten(to))
+			if !paid[to] {
+				fresh = append(fresh, first+i)
 			}
 		}
 	}
-	return m.warnLookAlikes(fresh, true)
+	err := m.warnLookAlikes(fresh, true)
+	for _, i := range fresh {
+		if m.marks == nil || !m.marks[i] { // worse is told of the others
+			m.about(newAddress, i, "order %d pays to %s, to which nothing was paid before", m.rows[i].id, sheet.Shorten(m.rows[i].address()))
+		}
+	}
+	return err
 }
 
 // describe formats a content for a person.

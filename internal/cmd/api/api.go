@@ -78,8 +78,8 @@ command shows the request that it would make.`,
 				ctx = s.SendCtx
 			}
 			if !reads && !s.DryRun {
-				facts := []cmdutil.Fact{{Name: "profile", Value: s.ProfileName()}, {Name: "service", Value: s.ServiceName()},
-					{Name: "request", Value: method + " " + args[1]}, {Name: "body", Value: beginning(body)}}
+				facts := []cmdutil.Fact{{Name: "request", Value: method + " " + args[1]}, {Name: "body", Value: beginning(body)},
+					s.ServiceFact()}
 				if err := s.Confirm(facts, "Send this request?"); err != nil {
 					return err
 				}

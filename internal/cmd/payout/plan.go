@@ -28,7 +28,7 @@ type planFlags struct {
 	out, batch                               string
 	expires                                  time.Duration
 	batchChanged, allowEmpty, failOnWarnings bool
-	badAddress                               bool
+	badAddress, verbose                      bool
 }
 
 func planCommand(a *cmdutil.App) *cobra.Command {
@@ -59,6 +59,7 @@ till payout layout FILE proposes the flags from --map to --sheet.`,
 		"accept rows added or removed since its last run")
 	f.BoolVar(&flags.allowEmpty, "allow-empty", false, "make a plan of a file without rows")
 	f.BoolVar(&flags.badAddress, "allow-bad-address", false, "accept addresses that look mistyped")
+	f.BoolVar(&flags.verbose, "verbose", false, "show all warnings on a terminal")
 	f.BoolVar(&flags.failOnWarnings, "fail-on-warning", false, "end with 12 when there is a warning")
 	cmdutil.Require(cmd, "out")
 	cmdutil.OfferFiles(cmd, "out")
@@ -175,7 +176,7 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	if n := len(made.Below); n > 0 {
 		s.Note("below the table, and not read: %s, from line %d on", cmdutil.CountOf(n, "line"), made.Below[0])
 	}
-	noteAccountStatus(s, made)
+	noteAccountStatus(s, made, flags.verbose)
 	if n := made.Needs(approvals); n > 0 {
 		s.NoteCopy(payout.NewHint("", "payout", "approve", made.Path).String(), "%s must approve this plan:", cmdutil.CountOf(n, "person"))
 	}
@@ -189,13 +190,38 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	if csvOfSums(out, "totals") {
 		return out.Slice(factsByUnit(s, made.Plan, facts))
 	}
-	return out.One(facts)
+	if !onScreen(s) {
+		return out.One(facts)
+	}
+	if err := showOnScreen(s, made.Path); err != nil {
+		return err
+	}
+	return s.NoteCopy(payout.NewHint("", "payout", "show", made.Path).String(), "have it looked at by somebody else:")
 }
 
+// showOnScreen shows a plan as till payout show does, without the warnings that were told already.
+func showOnScreen(s *cmdutil.Session, path string) error {
+	p, err := payout.OpenPlan(path)
+	if err != nil {
+		return err
+	}
+	return showTables(s, p, 0)
+}
+
+// mostWarnings is how many warnings a terminal gets at once, the worst first.
+const mostWarnings = 12
+
 // noteAccountStatus says what a person should know before the plan is applied.
-func noteAccountStatus(s *cmdutil.Session, made payout.Made) {
-	for _, w := range made.Warned {
+func noteAccountStatus(s *cmdutil.Session, made payout.Made, verbose bool) {
+	warned := made.Warned
+	if terminal.Of(s.IO.Err) != nil && !verbose {
+		warned = warned[:min(len(warned), mostWarnings)]
+	}
+	for _, w := range warned {
 		s.Warn(w)
+	}
+	if n := len(made.Warned) - len(warned); n > 0 {
+		s.Note("and %s more: --verbose", cmdutil.CountOf(n, "warning"))
 	}
 	tellOneCase(s, made.Plan)
 	known := made.Known

@@ -2,6 +2,7 @@ package payout
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -99,22 +100,27 @@ func approveTotal(s *cmdutil.Session, l *payout.Ledger, plan *payout.Plan, t pay
 		return cmdutil.Refusal(cmdutil.RuleConfirmation, "there is no terminal to confirm it on",
 			"add --digest with the digest that was approved or, to send whatever the plan says, --yes")
 	}
-	facts := []cmdutil.Fact{
-		{Name: "profile", Value: s.ProfileName()},
-		{Name: "service", Value: s.ServiceName()},
-		{Name: "plan", Value: plan.Path},
-		{Name: "digest", Value: plan.Digest, Copy: true},
-		{Name: "rows", Value: fmt.Sprintf("%d of %d are to be sent", t.LeftRows(), len(plan.Rows))},
-	}
+	var facts []cmdutil.Fact
 	for _, total := range t.Left {
-		facts = append(facts, cmdutil.Fact{Name: "total", Value: s.Money.FormatBig(total.Amount) +
+		facts = append(facts, cmdutil.Fact{Name: "total", Style: render.Bold, Value: render.Grouped(s.Money.FormatBig(total.Amount)) +
 			orders.MinorUnits(s, total.Amount, first...) + " in " + cmdutil.CountOf(total.Rows, "row")})
 	}
+	if n := len(plan.Warnings); n > 0 {
+		worst := cmdutil.Fact{Name: "warning", Value: plan.Warnings[0], Style: render.Red}
+		if n > 1 {
+			worst.Value += fmt.Sprintf(" (and %d more: till payout show %s)", n-1, plan.Path)
+		}
+		facts = append(facts, worst)
+	}
+	facts = append(facts,
+		cmdutil.Fact{Name: "rows", Value: fmt.Sprintf("%d of %d are to be sent", t.LeftRows(), len(plan.Rows))},
+		cmdutil.Fact{Name: "plan", Value: plan.Path},
+		cmdutil.Fact{Name: "digest", Value: plan.Digest, Copy: true})
 	if n := t.States[payout.StateUnknown]; n > 0 {
 		facts = append(facts, cmdutil.Fact{Name: "unknown",
 			Value: cmdutil.CountOf(n, "row") + ", looked for on the service's list first"})
 	}
-	s.NoteFacts(facts)
+	s.NoteFacts(append(facts, s.ServiceFact()))
 	for _, total := range t.Left {
 		question := fmt.Sprintf("Type the total in %s to send it: ", total.Amount.Code)
 		want := s.Money.FormatBig(total.Amount)
@@ -132,15 +138,27 @@ func typed(s *cmdutil.Session, question, want, advice string) error {
 	if err != nil {
 		return err
 	}
-	if answer = strings.TrimSpace(answer); answer != "" && plainAmount(answer, want) == plainAmount(want, want) {
+	switch answer = strings.TrimSpace(answer); {
+	case answer != "" && plainAmount(answer, want) == plainAmount(want, want):
 		return nil
+	case slices.Contains([]string{"n", "no"}, strings.ToLower(answer)):
+		return cmdutil.Declined("sent")
 	}
 	return cmdutil.Refusal(cmdutil.RuleConfirmation, "not confirmed: nothing was sent", advice)
 }
 
+// ungrouped takes out the spaces between the digits of an amount.
+func ungrouped(text string) string {
+	fields := strings.Fields(text)
+	for len(fields) > 1 && fields[1][0] >= '0' && fields[1][0] <= '9' {
+		fields = slices.Replace(fields, 0, 2, fields[0]+fields[1])
+	}
+	return strings.Join(fields, " ")
+}
+
 // plainAmount removes the code of an amount if it is that of want, and the zeros at the end of its decimals.
 func plainAmount(text, want string) string {
-	number, code, _ := strings.Cut(text, " ")
+	number, code, _ := strings.Cut(ungrouped(text), " ")
 	if _, wanted, _ := strings.Cut(want, " "); code != "" && !strings.EqualFold(code, wanted) {
 		return text
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -17,7 +18,7 @@ import (
 )
 
 func showCommand(a *cmdutil.App) *cobra.Command {
-	var approvals bool
+	var approvals, changes, verbose bool
 	cmd := &cobra.Command{
 		Use:   "show PLAN",
 		Short: "Show a plan to the person who approves it",
@@ -36,14 +37,15 @@ without till:
   sed 's/^  "digest": .*/  "digest": ""/' staff.plan | sha256sum
 
 With -o json the output is the plan file. With csv and jsonl it is the rows;
-the CSV can be planned again. -q prints the order ids. A narrow terminal cuts
-addresses: --columns order_id,address shows them whole.
+the CSV can be planned again. -q prints the order ids. On a terminal, the rows
+that a warning is about are marked with an exclamation mark.
 
---approvals shows who has signed the plan, and who may: see till help
+--changes shows what is different from the last run of the same batch or
+layout. --approvals shows who has signed the plan, and who may: see till help
 approvals.`,
 		Example: `  till payout show staff.plan
   till payout show staff.plan -o csv >again.csv
-  till payout show staff.plan --jq .digest
+  till payout show staff.plan --changes
   till payout show staff.plan --approvals`,
 		Args:              cmdutil.Args("PLAN"),
 		ValidArgsFunction: cmdutil.FileNames,
@@ -55,16 +57,27 @@ approvals.`,
 				}
 				return showOpened(s, args[0], func(p *payout.Plan) error { return showApprovals(s, p, out) })
 			}
+			if changes {
+				s, out, err := cmdutil.Begin(a, cmd, changeView)
+				if err != nil {
+					return err
+				}
+				return showOpened(s, args[0], func(p *payout.Plan) error { return showChanges(s, p, out) })
+			}
 			s, out, err := cmdutil.Begin(a, cmd, plannedView)
 			if err != nil {
 				return err
 			}
-			return showOpened(s, args[0], func(p *payout.Plan) error { return showPlan(s, p, out) })
+			return showOpened(s, args[0], func(p *payout.Plan) error { return showPlan(s, p, verbose, out) })
 		},
 	}
 	cmd.Flags().BoolVar(&approvals, "approvals", false, "show who has approved the plan, and who may")
+	cmd.Flags().BoolVar(&changes, "changes", false, "show what is different from the last run")
+	cmd.Flags().BoolVar(&verbose, "verbose", false, "show all warnings on a terminal")
+	cmdutil.Exclude(cmd, "approvals", "changes")
 	a.Prints(cmd, cmdutil.PrintedApart[planfile.File, planfile.Row]())
 	a.Prints(cmd, cmdutil.PrintedAs[approverLine](cmdutil.List))
+	a.Prints(cmd, cmdutil.PrintedAs[changeLine](cmdutil.List))
 	return cmdutil.WithView(a, cmdutil.Apart, plannedView, cmd)
 }
 
@@ -136,9 +149,19 @@ func noteShown(s *cmdutil.Session, p *payout.Plan) {
 	tellOneCase(s, p)
 }
 
-func showPlan(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) error {
+func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Output[planned]) error {
 	noteShown(s, p)
 	o := s.Render
+	if onScreen(s) {
+		shown := mostWarnings
+		if verbose {
+			shown = len(p.Warnings)
+		}
+		if err := showTables(s, p, shown); err != nil {
+			return err
+		}
+		return s.NoteCopy(payout.NewHint("", "payout", "apply", p.Path, "--digest", p.Digest).String(), "to send it:")
+	}
 	whole := o.Filter != nil || o.Template != ""
 	switch {
 	case o.Quiet || !whole && (o.Format == render.CSV || o.Format == render.JSONL):
@@ -163,6 +186,44 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) e
 		return err
 	}
 	return out.List(plannedRows(p, s.Money))
+}
+
+// onScreen reports whether a plan is shown to a person who did not say how.
+func onScreen(s *cmdutil.Session) bool {
+	o := s.Render
+	return o.Screen && o.Filter == nil && o.Template == "" && o.Format == render.Table && len(o.Columns) == 0 && !o.Quiet
+}
+
+// showTables shows a plan to a person: what to look at, the worst first, then the totals, and then the rows.
+func showTables(s *cmdutil.Session, p *payout.Plan, warnings int) error {
+	o, f := s.Render, factsOf(s, p, len(p.Rows))
+	o.Columns, o.Sort = []string{"totals", "rows", "plan", "run", "account", "base_url", "made", "expires", "digest"}, ""
+	if p.Batch != "" {
+		o.Columns = append(o.Columns, "batch")
+	}
+	if more := len(f.warned) - warnings; warnings > 0 && len(f.warned) > 0 {
+		o.Columns = append([]string{"warnings"}, o.Columns...)
+		if f.warned = f.warned[:min(warnings, len(f.warned))]; more > 0 {
+			f.warned = append(f.warned, render.Step{Status: "and " + cmdutil.CountOf(more, "warning") + " more: --verbose"})
+		}
+	}
+	if err := planFactsView(s.Money).One(s.IO.Out, o, f); err != nil || len(p.Rows) == 0 {
+		return err
+	}
+	if err := s.Write("\n"); err != nil {
+		return err
+	}
+	view := plannedView(s.Money)
+	if slices.ContainsFunc(p.Rows, func(r payout.PlanRow) bool { return r.Warned }) {
+		mark := render.Column[planned]{Name: "!", About: "a warning is about it", Cell: func(r planned) render.Cell {
+			if r.Warned {
+				return render.Own("!")
+			}
+			return render.Own("")
+		}}
+		view.Columns = append([]render.Column[planned]{mark}, view.Columns...)
+	}
+	return view.List(s.IO.Out, s.Render, plannedRows(p, s.Money))
 }
 
 // plannedRows shows amounts in the units of the profile in use, even if those of the plan differ.

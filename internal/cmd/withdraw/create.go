@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strings"
+	"unicode"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/orders"
+	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -199,17 +202,30 @@ func printID(s *cmdutil.Session, o payout.Order, out cmdutil.Output[views.Create
 
 // describe returns what a person must see before money moves.
 func describe(s *cmdutil.Session, req api.CreateWithdrawal, first []api.BigAmount) []cmdutil.Fact {
-	facts := []cmdutil.Fact{
-		{Name: "profile", Value: s.ProfileName()},
-		{Name: "service", Value: s.ServiceName()},
-		{Name: "withdraw", Value: req.Currency.Code},
-		{Name: "amount", Value: s.Money.Format(req.Amount) + orders.MinorUnits(s, api.Big(req.Amount), first...)},
-		{Name: "address", Value: req.Address},
+	facts := []cmdutil.Fact{{Name: "amount", Style: render.Bold,
+		Value: render.Grouped(s.Money.Format(req.Amount)) + orders.MinorUnits(s, api.Big(req.Amount), first...)}}
+	for _, f := range []cmdutil.Fact{{Name: "paid in", Value: req.Currency.Code}, {Name: "address", Value: inFours(req.Address)},
+		{Name: "memo", Value: req.Memo}, {Name: "callback", Value: req.Callback}, {Name: "order id", Value: req.ExternalOrderID}} {
+		if f.Value != "" && (f.Name != "paid in" || req.Amount.Unit() != req.Currency) {
+			facts = append(facts, f)
+		}
 	}
-	if req.Memo != "" {
-		facts = append(facts, cmdutil.Fact{Name: "memo", Value: req.Memo})
+	return append(facts, s.ServiceFact())
+}
+
+// inFours returns an address in groups of four characters, in which a person compares it.
+func inFours(address string) string {
+	if strings.ContainsFunc(address, unicode.IsSpace) {
+		return address
 	}
-	return append(facts, cmdutil.Fact{Name: "order id", Value: req.ExternalOrderID})
+	var b strings.Builder
+	for i, r := range []rune(address) {
+		if i > 0 && i%4 == 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // randomOrderID returns a random order id from 1 to 2^53-1. For all practical purposes it is unique.
