@@ -19,8 +19,8 @@
 // Before the first byte of a request is written, the disk has a record that its order is being sent. Before
 // Send returns, the outcome is recorded. So if all senders share a journal and use the same name for an
 // account, at most one of them sends an order at a time, and none sends it again unless every earlier attempt
-// is known not to have paid, or a person has said so. The file docs/guarantees.md of the module says what
-// that covers, and what no client can promise.
+// is known not to have paid, or a person has said so. The file
+// docs/guarantees.md of the module says what no client can promise.
 //
 // # Errors
 //
