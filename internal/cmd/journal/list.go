@@ -1,14 +1,10 @@
 package journal
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/near"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -83,26 +79,14 @@ and who decided about it. The period applies to the last attempt. With
 	return cmd
 }
 
-func stateNames() []string {
-	var names []string
-	for _, state := range payout.States() {
-		names = append(names, string(state))
-	}
-	return names
-}
-
 func orderFilter(
 	s *cmdutil.Session, f payout.Filter, from, to, currency string, states []string,
 ) (_ payout.Filter, err error) {
 	if f.From, f.To, err = span(s, from, to); err != nil {
 		return f, err
 	}
-	for _, name := range states {
-		if !slices.Contains(payout.States(), payout.State(name)) {
-			return f, cmdutil.UsageError(fmt.Sprintf("--state: there is no state %q", name),
-				cmp.Or(near.Question(name, "", stateNames()), "the states are "+strings.Join(stateNames(), ", ")))
-		}
-		f.States = append(f.States, payout.State(name))
+	if f.States, err = cmdutil.ParseStates(states); err != nil {
+		return f, err
 	}
 	if currency != "" {
 		if f.Currency, err = s.Money.ParseCurrency(currency); err != nil {

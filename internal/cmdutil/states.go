@@ -1,0 +1,27 @@
+package cmdutil
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/near"
+	"example.com/till/pkg/payout"
+)
+
+// ParseStates reads the values of --state.
+func ParseStates(names []string) (states []payout.State, err error) {
+	var known []string
+	for _, state := range payout.States() {
+		known = append(known, string(state))
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, UsageError(fmt.Sprintf("--state: there is no state %q", name),
+				cmp.Or(near.Question(name, "", known), "the states are "+strings.Join(known, ", ")))
+		}
+		states = append(states, payout.State(name))
+	}
+	return states, nil
+}
