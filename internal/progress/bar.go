@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"example.com/till/internal/render"
 )
 
 // Bar is a progress bar in the place of the spinner.
@@ -42,28 +44,36 @@ func (b *Bar) Finish() {
 	}
 }
 
-// The bar takes what the words leave, within these bounds. A shorter one is left out.
+// The bar takes a quarter of the line, within these bounds. A shorter one is left out.
 const (
 	shortestBar = 8
 	longestBar  = 40
 )
 
-// line returns the bar and its words. The terminal asks for one line at a time.
+// line returns the bar and its words. The terminal asks for one line at a time. The width of the bar depends
+// on the room alone, so that it stays the same while the words grow. If there is no room for all of them, the
+// speed or the time left is left out, or both.
 func (b *Bar) line(room int) string {
 	done, elapsed := int(b.done.Load()), time.Since(b.begun)
-	words := fmt.Sprintf("%d of %d", done, b.total)
+	before, after := b.text+" ", ""
+	if length := min(room/4, longestBar); length >= shortestBar {
+		full := length * min(done, b.total) / max(b.total, 1)
+		before += "▕" + strings.Repeat("█", full) + strings.Repeat("░", length-full) + "▏ "
+	}
+	words, speed := fmt.Sprintf("%d of %d", done, b.total), ""
 	if more := b.more.Load(); more != nil && done > 0 {
-		words += fmt.Sprintf(", %.1f/s%s", float64(done)/elapsed.Seconds(), *more)
+		speed, after = fmt.Sprintf(", %.1f/s", float64(done)/elapsed.Seconds()), *more
 	}
-	if left := b.forward.words(elapsed, done, b.total); left != "" {
-		words += ", " + left
+	left := b.forward.words(elapsed, done, b.total)
+	if left != "" {
+		left = ", " + left
 	}
-	length := min(room-len(b.text)-len(words)-len(" ▕")-1, longestBar)
-	if length < shortestBar {
-		return b.text + " " + words
+	for _, line := range []string{words + speed + after + left, words + after + left, words + speed + after} {
+		if line = before + line; render.Width(line) <= room {
+			return line
+		}
 	}
-	full := length * min(done, b.total) / max(b.total, 1)
-	return b.text + " ▕" + strings.Repeat("█", full) + strings.Repeat("░", length-full) + "▏ " + words
+	return before + words + after
 }
 
 // forecast tells how long a job will still take. Its words do not change back and forth: it keeps the end

@@ -62,8 +62,8 @@ func TestProgressLine(t *testing.T) {
 		room int
 		want string
 	}{
-		{100, "sending ▕" + strings.Repeat("█", 10) + strings.Repeat("░", 30) + "▏ 10 of 40"},
-		{36, "sending ▕████░░░░░░░░░░░░▏ 10 of 40"},
+		{100, "sending ▕" + strings.Repeat("█", 6) + strings.Repeat("░", 19) + "▏ 10 of 40"},
+		{36, "sending ▕██░░░░░░░▏ 10 of 40"},
 		{20, "sending 10 of 40"}, // no room for a bar
 	} {
 		got := p.line(test.room)
@@ -74,5 +74,32 @@ func TestProgressLine(t *testing.T) {
 	p.Also(", 1 rejected")
 	if got := p.line(100); !strings.HasSuffix(got, "/s, 1 rejected") {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestBarKeepsItsWidth lets the words grow from a count to all that can be said.
+func TestBarKeepsItsWidth(t *testing.T) {
+	for _, test := range []struct {
+		room, bar int
+		last      string // the words in the end, without the speed
+	}{
+		{57, 14, "▏ 20 of 40, 1 rejected, 1 unknown"},
+		{97, 24, ", 1 rejected, 1 unknown, less than a minute left"},
+		{200, 40, ", 1 rejected, 1 unknown, less than a minute left"},
+	} {
+		p := new(Spinner).Bar("sending", 40, false)
+		p.begun = time.Now().Add(-20 * time.Second)
+		var got string
+		for _, more := range []string{"", ", 1 rejected", ", 1 rejected, 1 unknown"} {
+			p.Also(more)
+			if got = p.line(test.room); strings.Count(got, "█")+strings.Count(got, "░") != test.bar ||
+				render.Width(got) > test.room {
+				t.Errorf("in %d columns: got %q, want a bar of %d", test.room, got, test.bar)
+			}
+			p.done.Store(20)
+		}
+		if !strings.HasSuffix(got, test.last) {
+			t.Errorf("in %d columns: got %q, want %q at the end", test.room, got, test.last)
+		}
 	}
 }
