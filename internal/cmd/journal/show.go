@@ -15,8 +15,9 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.One, storyView, &cobra.Command{
 		Use:   "show ORDER",
 		Short: "Show the history of an order",
-		Long: `Show the history of an order: every attempt with what was sent and what came
-back, what the service's list showed, and what people decided.`,
+		Long: `Show an order and then its history, a line for each event, with its time first:
+every attempt with what was sent and what came back, what the service's list
+showed, and what people decided.`,
 		Example: `  till journal show 5001
   till journal show 5001 --jq '.events[].what'`,
 		Args: cmdutil.Args("ORDER"),
@@ -40,7 +41,15 @@ back, what the service's list showed, and what people decided.`,
 		if err != nil {
 			return err
 		}
-		return out.One(story{order, events, consents[order.Consent()]})
+		told := story{order, events, consents[order.Consent()]}
+		if !out.Tabular() || !s.Plain() || s.Sort != "" { // which may name any column
+			return out.One(told)
+		}
+		out.View = out.View.Without("story")
+		if err := out.One(told); err != nil {
+			return err
+		}
+		return s.Write(told.text(s.Money, s.Render.Width))
 	})
 }
 
@@ -74,6 +83,19 @@ func (t story) line() views.HistoryLine {
 	line := views.NewHistoryLine(t.order, t.events)
 	line.Approval = t.approval
 	return line
+}
+
+// text returns an empty line and then a line for each event, with its time first.
+func (t story) text(m money.Registry, width int) string {
+	text := "\n"
+	for _, step := range t.steps(m) {
+		line := render.Safe(step.At + "  " + step.Status)
+		if width > 0 {
+			line = render.WrapWords(line, width, 2)
+		}
+		text += line + "\n"
+	}
+	return text
 }
 
 // steps returns the events as lines of a history.
