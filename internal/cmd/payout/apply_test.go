@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ func TestRunFailureOrdersOutcomes(t *testing.T) {
 		for _, n := range test.states {
 			tally.Rows += n
 		}
-		got, err := cmdutil.ExitDone, runFailure(tally, "cafe0001", true, test.err)
+		got, err := cmdutil.ExitDone, runFailure(tally, payout.Run{Name: "cafe0001"}, true, test.err)
 		if err != nil {
 			got = cmdutil.Explain(err).Code
 		}
@@ -71,13 +72,16 @@ func TestRunFailureOrdersOutcomes(t *testing.T) {
 // The message counts what an interruption or several conflicts have left.
 func TestRunFailureCounts(t *testing.T) {
 	tally := payout.Tally{Rows: 4, States: map[payout.State]int{payout.StateAccepted: 1, payout.StatePlanned: 3}}
-	if err := runFailure(tally, "cafe0001", true, context.Canceled); err == nil ||
-		err.Error() != "interrupted: 1 of 4 orders is accepted, 0 rejected, 3 not sent" {
+	err := runFailure(tally, payout.Run{Name: "cafe0001", Plan: "my staff.plan"}, true, context.Canceled)
+	if err == nil || err.Error() != "interrupted: 1 of 4 orders is accepted, 0 rejected, 3 not sent" {
 		t.Error(err)
+	}
+	if hint := cmdutil.Explain(err).Hint.String(); !strings.HasSuffix(hint, ": till payout apply 'my staff.plan'") {
+		t.Error(hint)
 	}
 	tally.States = map[payout.State]int{payout.StateConflict: 2, payout.StatePlanned: 2}
 	conflict := &payout.Error{Kind: payout.Conflict, Msg: "order 7 is in conflict"}
-	if err := runFailure(tally, "cafe0001", false, conflict); err == nil ||
+	if err := runFailure(tally, payout.Run{Name: "cafe0001"}, false, conflict); err == nil ||
 		err.Error() != "2 of 4 orders are in conflict: order 7 is in conflict" {
 		t.Error(err)
 	}

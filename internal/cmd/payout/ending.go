@@ -43,7 +43,7 @@ func finishRun(
 		s.Note("results in %s", results.Path)
 	}
 	printed := printApplied(s, ctx, sender, applied{run, tally, results.Path, plan, false}, out)
-	verdict := runFailure(tally, run.Name, began, sending)
+	verdict := runFailure(tally, run, began, sending)
 	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
 		printed = &cmdutil.Error{Code: cmdutil.ExitOutput, Err: lost,
 			Msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name,
@@ -54,6 +54,10 @@ func finishRun(
 		// all orders are accepted, but there is something to report
 		if sending != nil && cmdutil.Explain(sending).Code != cmdutil.ExitInterrupted {
 			s.Note("%v", sending)
+		}
+		if s.TableOnTerminal() && tally.Rows > 0 {
+			s.NoteCopy(payout.NewHint("", "payout", "status", run.Name, "--live").String(),
+				"accepted is not yet paid; to see the service's own statuses:")
 		}
 		return cmp.Or(written, printed)
 	}
@@ -70,6 +74,9 @@ func printApplied(
 	s *cmdutil.Session, ctx context.Context, sender *payout.Sender, a applied, out cmdutil.Output[applied],
 ) error {
 	if !csvOfSums(out, "total", "accepted_total") {
+		if s.TableOnTerminal() && s.Plain() && s.Sort == "" { // which may name any column
+			out.View = out.View.Without(a.zeroes()...)
+		}
 		return out.One(a)
 	}
 	tallies, err := sender.TallyByUnit(ctx, a.run.Name)
@@ -83,6 +90,19 @@ func printApplied(
 	return out.Slice(units)
 }
 
+// zeroes returns the columns that have nothing to say.
+func (r applied) zeroes() (names []string) {
+	line := r.line()
+	for name, n := range map[string]int{"accepted": line.Accepted, "accepted_total": line.Accepted,
+		"rejected": line.Rejected, "unknown": line.Unknown, "conflict": line.Conflict, "planned": line.Planned,
+		"already_paid": line.Before} {
+		if n == 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // isOf begins a sentence about some of a run's orders.
 func isOf(n, all int) string {
 	if n == 1 {
@@ -93,7 +113,8 @@ func isOf(n, all int) string {
 
 // runFailure returns the error that a run ends with. Unknown orders matter most. If nothing was sent now, or
 // nothing was accepted at all, it returns the cause.
-func runFailure(t payout.Tally, run string, began bool, err error) error {
+func runFailure(t payout.Tally, ran payout.Run, began bool, err error) error {
+	run := ran.Name
 	accepted, rejected := t.States[payout.StateAccepted], t.States[payout.StateRejected]
 	unknown, conflict := t.States[payout.StateUnknown], t.States[payout.StateConflict]
 	planned := t.States[payout.StatePlanned]
@@ -122,7 +143,8 @@ func runFailure(t payout.Tally, run string, began bool, err error) error {
 			isOf(conflict, t.Rows)+" in conflict"+why, "see what happened", "journal", "show", t.Conflict)},
 		// Another process may have sent what this one could not.
 		{accepted == t.Rows && (err == nil || interrupted || began && !grave), nil},
-		{interrupted && began, end(code, "interrupted: "+counts, "to go on, apply the plan again")},
+		{interrupted && began, end(code, "interrupted: "+counts, "to go on, apply the plan again",
+			"payout", "apply", ran.Plan)},
 		{!began || grave || code == cmdutil.ExitUnauthorized || code == cmdutil.ExitRateLimited, err},
 		{accepted > 0 || err != nil && rejected > 0, end(cmdutil.ExitPartial, counts+why,
 			"see which", "payout", "status", run)},
