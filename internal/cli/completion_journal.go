@@ -45,6 +45,7 @@ func completeArguments(a *cmdutil.App, root *cobra.Command) {
 		{"withdraw wait", "order-id", accepted},
 		{"journal list", "run", completeRuns(a)},
 		{"journal list", "state", completeStates},
+		{"payout status", "state", completeStates},
 		{"payout apply", "lookup",
 			cobra.FixedCompletions([]string{"auto", "never"}, cobra.ShellCompDirectiveNoFileComp)},
 		{"withdraw create", "lookup",

@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -15,58 +16,89 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// statusFlags are the flags of payout status.
+type statusFlags struct {
+	live, all bool
+	states    []string
+}
+
 func statusCommand(a *cmdutil.App) *cobra.Command {
-	var live bool
+	var flags statusFlags
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "Show the state of every row of a run",
-		Long: `Show the state of every order of a run in the journal, in the order of the
-plan; without RUN, of all runs, the oldest first. After a table, standard error
-has the number of orders in each state and their totals. RUN is the first eight
-or more characters of the plan's digest: see till payout list.
+		Long: `Show the states of the orders of a run in the journal, in the order of the
+plan; without RUN, of all runs, the oldest first. RUN is the first eight or
+more characters of the plan's digest: see till payout list.
+
+On a terminal, it counts the orders in each state, and shows only those that
+need a person: first what is unknown or in conflict, then what was rejected.
+--all shows every order, and so does --live. In a pipe every order is printed,
+and after a table standard error has the counts and the totals.
 
 Accepted means that the service has taken an order. --live adds a column with
 the service's own status, from one reading of its list. An order that is not
 listed has no status, and is named on standard error.`,
 		Example: `  till payout status 1f60bd0c
+  till payout status 1f60bd0c --state rejected
   till payout status --live -o csv`,
 		Args: cmdutil.OptionalArg("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, rowView(live))
+			s, out, err := cmdutil.Begin(a, cmd, rowView(flags.live))
 			if err != nil {
 				return err
 			}
-			var ledger *payout.Ledger
-			var sender *payout.Sender
-			if !live {
-				ledger, err = s.LedgerToList()
-			} else if sender, err = askAboutRuns(s, cmd); err == nil {
-				ledger = sender.Ledger
-			}
-			if err != nil {
-				return err
-			}
-			run, err := runOf(s, ledger, args)
-			if err != nil {
-				return err
-			}
-			var statuses map[string]string
-			if live {
-				if statuses, err = sender.Live(s.Ctx, rowsOf(run)); err != nil {
-					return err
-				}
-			}
-			missing, err := printRows(s, out, ledger, run, statuses)
-			if live && len(missing) > 0 {
-				s.NoteAbout(cmdutil.AboutOrders(missing...), "%s not on the service's list",
-					cmdutil.IsOrAre("order", missing))
-			}
-			return err
+			return printStatus(s, out, flags, args)
 		},
 	}
-	cmd.Flags().BoolVar(&live, "live", false, "add the service's own status, from one reading of its list")
+	f := cmd.Flags()
+	f.BoolVar(&flags.live, "live", false, "add the service's own status, from one reading of its list")
+	f.BoolVar(&flags.all, "all", false, "show every order on a terminal too")
+	f.StringSliceVar(&flags.states, "state", nil,
+		"only orders in these states: planned, sending, accepted, rejected, unknown, conflict")
+	cmdutil.Exclude(cmd, "all", "state")
 	cmdutil.WithView(a, cmdutil.List, rowView(true), cmd)
 	return a.Prints(cmd, cmdutil.PrintedAs[views.OrderLine](cmdutil.List))
+}
+
+func printStatus(s *cmdutil.Session, out cmdutil.Output[runRow], flags statusFlags, args []string) error {
+	states, err := cmdutil.ParseStates(flags.states)
+	if err != nil {
+		return err
+	}
+	var ledger *payout.Ledger
+	var sender *payout.Sender
+	if !flags.live {
+		ledger, err = s.LedgerToList()
+	} else if sender, err = askAboutRuns(s, s.Cmd); err == nil {
+		ledger = sender.Ledger
+	}
+	if err != nil {
+		return err
+	}
+	run, err := runOf(s, ledger, args)
+	if err != nil {
+		return err
+	}
+	var statuses map[string]string
+	if flags.live {
+		if statuses, err = sender.Live(s.Ctx, rowsOf(run)); err != nil {
+			return err
+		}
+	}
+	rows, err := newRunRows(s, ledger, run, statuses)
+	if err != nil {
+		return err
+	}
+	if s.TableOnTerminal() && !flags.all && !flags.live {
+		return rows.printBrief(out, states)
+	}
+	missing, err := rows.print(out, states)
+	if flags.live && len(missing) > 0 {
+		s.NoteAbout(cmdutil.AboutOrders(missing...), "%s not on the service's list",
+			cmdutil.IsOrAre("order", missing))
+	}
+	return err
 }
 
 // A runRow is an order of a run, with the service's own status if that was requested.
@@ -104,45 +136,155 @@ func rowView(live bool) func(money.Registry) render.View[runRow] {
 	}
 }
 
-// printRows prints the orders of a run, and their totals under a table. It returns the orders that have a
-// withdrawal but no status.
-func printRows(
-	s *cmdutil.Session, out cmdutil.Output[runRow], ledger *payout.Ledger, run payout.Run, statuses map[string]string,
-) (missing []string, err error) {
-	foot := foot{run: run.Name, states: map[payout.State]int{}}
-	var consents cmdutil.Consents
+// runRows are the orders of a run.
+type runRows struct {
+	*cmdutil.Session
+	ledger   *payout.Ledger // nil: there is no journal
+	run      payout.Run
+	statuses map[string]string // the service's own, by the id of the withdrawal
+	consents cmdutil.Consents
+}
+
+func newRunRows(
+	s *cmdutil.Session, ledger *payout.Ledger, run payout.Run, statuses map[string]string,
+) (rows runRows, err error) {
+	rows = runRows{Session: s, ledger: ledger, run: run, statuses: statuses}
 	if ledger != nil {
-		if consents, err = cmdutil.ConsentsOf(s.Ctx, ledger); err != nil {
-			return nil, err
-		}
+		rows.consents, err = cmdutil.ConsentsOf(s.Ctx, ledger)
 	}
-	err = out.List(func(yield func(runRow, error) bool) {
-		if ledger == nil {
+	return rows, err
+}
+
+// in yields the orders in the given states, or all of them.
+func (r runRows) in(states ...payout.State) iter.Seq2[runRow, error] {
+	return func(yield func(runRow, error) bool) {
+		if r.ledger == nil {
 			return
 		}
-		for o, err := range ledger.Orders(s.Ctx, rowsOf(run)) {
-			status, listed := statuses[o.ID]
-			approval := consents[o.Consent()]
+		filter := rowsOf(r.run)
+		filter.States = states
+		for o, err := range r.ledger.Orders(r.Ctx, filter) {
+			if !yield(runRow{o, r.statuses[o.ID], r.consents[o.Consent()]}, err) {
+				return
+			}
+		}
+	}
+}
+
+// print prints the orders in the given states, or all of them, and the totals of the run under a table. It
+// returns the orders that have a withdrawal but no status.
+func (r runRows) print(out cmdutil.Output[runRow], states []payout.State) (missing []string, err error) {
+	foot := newFoot(r.run)
+	err = out.List(func(yield func(runRow, error) bool) {
+		for row, err := range r.in() {
 			if err == nil {
-				foot.add(o, approval.By())
-				if o.ID != "" && !listed {
-					missing = append(missing, o.OrderID)
+				foot.add(row)
+				if _, listed := r.statuses[row.ID]; row.ID != "" && !listed {
+					missing = append(missing, row.OrderID)
 				}
 			}
-			if !yield(runRow{o, status, approval}, err) {
+			if (err != nil || len(states) == 0 || slices.Contains(states, row.State)) && !yield(row, err) {
 				return
 			}
 		}
 	})
-	if err == nil && out.Tabular() && s.Render.Format == render.Table {
-		for line := range foot.lines(s.Money) {
-			s.Note("%s", line)
+	if err == nil && out.Tabular() && r.Render.Format == render.Table {
+		for line := range foot.lines(r.Money) {
+			r.Note("%s", line)
 		}
+		r.noteUnknown(foot)
 		for _, line := range foot.approved() {
-			s.Note("%s", line)
+			r.Note("%s", line)
 		}
 	}
 	return missing, err
+}
+
+// printBrief prints the totals of the run, and then the orders in the given states or, without states, those
+// that need a person. What may have been paid comes first, in red.
+func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) error {
+	foot := newFoot(r.run)
+	for row, err := range r.in() {
+		if err != nil {
+			return err
+		}
+		foot.add(row)
+	}
+	text := ""
+	for i, line := range append(slices.Collect(foot.lines(r.Money)), foot.approved()...) {
+		line = render.WrapWords(render.Safe(line), r.Render.Width, 2)
+		if i == 0 {
+			line = strings.NewReplacer("unknown", r.red("unknown"), "conflict", r.red("conflict")).Replace(line)
+		}
+		text += line + "\n"
+	}
+	if err := r.Write(text); err != nil {
+		return err
+	}
+	needy := len(states) == 0
+	if needy {
+		states = []payout.State{payout.StateUnknown, payout.StateConflict, payout.StateRejected}
+	}
+	hidden := foot.rows
+	for _, grave := range []bool{true, false} {
+		group := slices.DeleteFunc(slices.Clone(states), func(state payout.State) bool {
+			return foot.states[state] == 0 || grave != (state == payout.StateUnknown || state == payout.StateConflict)
+		})
+		if len(group) == 0 {
+			continue
+		}
+		if err := r.Write("\n"); err != nil {
+			return err
+		}
+		for _, state := range group {
+			hidden -= foot.states[state]
+		}
+		list := out.List
+		if grave {
+			list = func(rows iter.Seq2[runRow, error]) error { return r.printRed(out, rows) }
+		}
+		if err := list(r.in(group...)); err != nil {
+			return err
+		}
+	}
+	if needy && hidden > 0 {
+		r.NoteCopy(r.command("status")+" --all", "%s not shown; to see every order:", cmdutil.CountOf(hidden, "row"))
+	}
+	r.noteUnknown(foot)
+	return nil
+}
+
+// noteUnknown says what to do about unknown orders.
+func (r runRows) noteUnknown(f *foot) {
+	if f.states[payout.StateUnknown] > 0 {
+		r.NoteCopy(r.command("reconcile"), "find out what became of what is unknown with:")
+	}
+}
+
+// command returns a command about the run, or about all runs, as it is typed.
+func (r runRows) command(name string) string {
+	return strings.TrimSpace("till payout " + name + " " + r.run.Name)
+}
+
+// printRed prints orders in red if the terminal has colours.
+func (r runRows) printRed(out cmdutil.Output[runRow], rows iter.Seq2[runRow, error]) error {
+	var table strings.Builder
+	options := r.Render
+	options.Color = false
+	broken := out.View.List(&table, options, rows)
+	text := ""
+	for line := range strings.Lines(table.String()) {
+		text += r.red(strings.TrimSuffix(line, "\n")) + "\n"
+	}
+	return cmp.Or(broken, r.Write(text))
+}
+
+// red returns a text in red if standard output has colours.
+func (r runRows) red(text string) string {
+	if !r.Render.Color {
+		return text
+	}
+	return render.Red(text, r.Render.Colors256)
 }
 
 // A foot is the summary of the rows of a table.
@@ -163,8 +305,11 @@ type approvedRows struct {
 
 type unitSum struct{ all, accepted api.BigAmount }
 
-func (f *foot) add(o payout.Order, by string) {
+func newFoot(run payout.Run) *foot { return &foot{run: run.Name, states: map[payout.State]int{}} }
+
+func (f *foot) add(o runRow) {
 	if f.run != "" && o.SentBy(f.run) {
+		by := o.approval.By()
 		i := slices.IndexFunc(f.by, func(a approvedRows) bool { return a.by == by })
 		if i < 0 {
 			i, f.by = len(f.by), append(f.by, approvedRows{by: by})
@@ -234,9 +379,6 @@ func (f *foot) lines(m money.Registry) iter.Seq[string] {
 			if !yield(m.FormatBig(u.all) + ", " + accepted + " accepted") {
 				return
 			}
-		}
-		if f.states[payout.StateUnknown] > 0 {
-			yield("find out what became of what is unknown with: " + strings.TrimSpace("till payout reconcile "+f.run))
 		}
 	}
 }

@@ -56,7 +56,10 @@ waits for the others and ends with 50. A run without accepted orders is refused
 			return waitFailure(err, waited)
 		}
 		tally := waited.Tally
-		_, printed := printRows(s, out, sender.Ledger, run, waited.Statuses)
+		rows, printed := newRunRows(s, sender.Ledger, run, waited.Statuses)
+		if printed == nil {
+			_, printed = rows.print(out, nil)
+		}
 		if accepted := tally.States[payout.StateAccepted]; accepted < tally.Rows {
 			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitPartial,
 				Msg: fmt.Sprintf("%d of %d orders were accepted and have reached it; %d were rejected, %d not sent",
