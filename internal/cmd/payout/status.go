@@ -284,7 +284,7 @@ func (r runRows) red(text string) string {
 	if !r.Render.Color {
 		return text
 	}
-	return render.Red(text, r.Render.Colors256)
+	return render.Styled(render.Red, text, r.Render.Colors256)
 }
 
 // A foot is the summary of the rows of a table.
