@@ -22,6 +22,7 @@ type Cell struct {
 	form     form
 	signed   bool // Percent: whether to show a plus
 	bare     bool // Amount: whether its code is shown elsewhere
+	grouped  bool // Amount: whether its digits are grouped
 }
 
 type kind uint8
@@ -44,9 +45,10 @@ type form uint8
 
 const (
 	formPlain form = iota
-	formWord       // it is cut only if it is longer than any word should be
+	formWord       // it is never cut
 	formID         // its beginning is enough to tell it from others
-	formTime       // its date may be enough
+	formTime       // its minute may be enough
+	formCount      // it is as good as empty if it is 0
 )
 
 // Step is one entry of a History.
@@ -61,13 +63,13 @@ func Text(s string) Cell { return Cell{kind: kindText, text: s} }
 func Own(s string) Cell { return Cell{kind: kindOwn, text: s} }
 
 // Word returns a cell of a text that is one word of few, such as a status, or a number that names something.
-// A table narrows other texts before it cuts words.
+// It is never cut.
 func Word(s string) Cell { return Cell{kind: kindText, text: s, form: formWord} }
 
 // ID returns a cell of an id or a digest. A narrow table shows the beginning of a UUID or of a digest only.
 func ID(s string) Cell { return Cell{kind: kindText, text: s, form: formID} }
 
-// Time returns a cell of a date and time. A narrow table shows the date only.
+// Time returns a cell of a date and time. A narrow table leaves out its seconds.
 func Time(s string) Cell { return Cell{kind: kindText, text: s, form: formTime} }
 
 // Label returns a cell of the label of the thing with that id. A table shows the beginning of the id too if
@@ -81,6 +83,9 @@ func (c Cell) label() (id, label string) { return c.text[c.n:], c.text[:c.n] }
 
 // Int returns a cell with a number.
 func Int(n int64) Cell { return Cell{kind: kindInt, n: n} }
+
+// Count returns a cell with a number of things. On a terminal, a column of which all numbers are 0 is left out.
+func Count(n int) Cell { return Cell{kind: kindInt, n: int64(n), form: formCount} }
 
 // Bool returns a cell with true or false.
 func Bool(b bool) Cell {
@@ -149,18 +154,24 @@ func (c Cell) numeric() bool {
 // elastic reports whether the cell may be cut. A number may not: the rest of it would be a different number.
 func (c Cell) elastic() bool { return !c.numeric() && c.kind != kindBool }
 
-// brief returns the beginning of an id or the date of a time, if the cell has one. It is enough to tell the
-// cell from others.
-func (c Cell) brief() (string, bool) {
+// brief returns the cell on one line. With formID, of an id only the beginning; with formTime, also of a time
+// nothing below the minute.
+func (c Cell) brief(what form) string {
+	text := c.short()
 	switch {
-	case c.form == formID:
-		return beginning(c.text)
-	case c.form == formTime && len(c.text) > len(time.DateOnly):
-		_, err := time.Parse(time.DateOnly, c.text[:len(time.DateOnly)])
-		return c.text[:len(time.DateOnly)], err == nil
+	case c.form == formID && what >= formID:
+		if begin, ok := beginning(c.text); ok {
+			return begin
+		}
+	case c.form == formTime && what >= formTime && len(text) > len(minutes):
+		if at, err := time.Parse(minutes, strings.Replace(text[:len(minutes)], "T", " ", 1)); err == nil {
+			return at.Format(minutes)
+		}
 	}
-	return "", false
+	return text
 }
+
+const minutes = "2006-01-02 15:04"
 
 // beginning returns the first eight characters of a UUID or of a digest. The beginnings of other ids may be
 // equal, such as those of numbers.
@@ -238,9 +249,27 @@ func (c Cell) amount() (number, unit string) {
 		unit = Safe(c.text)
 	}
 	if c.decimals >= 0 {
-		return string(c.digits(nil, int(c.decimals))), unit
+		return c.group(c.digits(nil, int(c.decimals))), unit
 	}
-	return string(c.digits(nil, 0)), strings.TrimSuffix(minorWord+" "+unit, " ")
+	return c.group(c.digits(nil, 0)), strings.TrimSuffix(minorWord+" "+unit, " ")
+}
+
+// group returns a number as it is shown.
+func (c Cell) group(number []byte) string {
+	if c.grouped {
+		return Group(string(number))
+	}
+	return string(number)
+}
+
+// Group puts a space between each three digits before the decimal point of a number, for a person who reads
+// it. What follows the number stays as it is.
+func Group(number string) string {
+	end := len(number) - len(strings.TrimLeft(number, "-0123456789"))
+	for at := end - 3; at > 0 && number[at-1] != '-'; at -= 3 {
+		number = number[:at] + " " + number[at:]
+	}
+	return number
 }
 
 // appendDecimal appends minor units as an exact number with the given decimals.

@@ -251,7 +251,7 @@ func TestSVGEscapesText(t *testing.T) {
 func TestSVGLabelsAreCut(t *testing.T) {
 	svg := string(SVG("t", nil, []Chart{{Bars: []Bar{bar(strings.Repeat("W", 40), 5), bar("x", 1)}}}))
 	want := `<svg x="32" y="120" width="224" height="30"><text y="20"><title>` + strings.Repeat("W", 40) + `</title>` +
-		strings.Repeat("W", 25) + `…</text></svg>`
+		strings.Repeat("W", 13) + `…` + strings.Repeat("W", 12) + `</text></svg>`
 	if !strings.Contains(svg, want) {
 		t.Errorf("there is no %s in %s", want, svg)
 	}

@@ -32,20 +32,19 @@
 //
 // # A table on a narrow terminal
 //
-// If a table is too wide for the terminal, the following gives way, in this
-// order and no more than necessary. Of several columns, the widest goes first.
+// On a terminal, the digits of amounts are grouped by spaces, and columns without
+// any text are left out, unless they are named, and so are counts ([Count]) of 0. If a table is too wide for the
+// terminal, the following gives way, in this order.
 //
-//  1. Texts are cut to 32 columns.
-//  2. UUIDs and digests are shortened to eight characters, and times to their
-//     date: one column after the other, of equal ones the last first.
-//  3. Texts are cut to 12 columns, or to the header if that is wider.
-//  4. The decimal points of amounts are no longer aligned.
-//  5. Texts and headers are cut to 5 columns.
-//  6. Each row becomes a record, with a line for each column.
+//  1. UUIDs and digests are shortened to eight characters.
+//  2. Times are shortened to their minute.
+//  3. Texts and labels are cut in the middle, to 12 columns or to the header if
+//     that is wider, and no more than necessary.
+//  4. Each row takes as many lines as its columns need, in their order.
 //
-// Numbers are never cut, nor words ([Word]) of up to 20 columns. A text of one
-// word loses its middle, because both of its ends tell it from others; other
-// texts and labels lose their end. No character is cut in half.
+// Numbers, words ([Word]) and the texts of a column that is Whole are never cut. A
+// text of such a column that is wider than the terminal is broken between words.
+// No character is cut in half.
 //
 // If several things in a table have the same label ([Label]), or one has none,
 // the beginning of the id follows the label. It is never cut.

@@ -34,27 +34,20 @@ func gridOf[T any](columns []Column[T], items iter.Seq2[T, error]) grid {
 	return g
 }
 
-// people returns the rows as people read them: an amount does not repeat the code that another field has.
-func (g grid) people() iter.Seq2[[]Cell, error] {
+// people returns the rows as people read them: an amount does not repeat the code that another field has. On
+// a terminal, digits are grouped.
+func (g grid) people(o Options) iter.Seq2[[]Cell, error] {
 	codes := make([]int, len(g.fields))
 	for i, f := range g.fields {
 		codes[i] = slices.IndexFunc(g.fields, func(other field) bool { return f.codeIn != "" && other.name == f.codeIn })
 	}
 	return convert(g.rows, func(row []Cell) []Cell {
 		for i, code := range codes {
+			row[i].grouped = o.Width > 0
 			if code >= 0 {
 				row[i].bare = row[code].text == row[i].text
 			}
 		}
 		return row
 	})
-}
-
-// names returns the names of the fields.
-func (g grid) names() []string {
-	names := make([]string, len(g.fields))
-	for i, f := range g.fields {
-		names[i] = f.name
-	}
-	return names
 }

@@ -12,15 +12,17 @@ import (
 // one.
 type columnLayout struct {
 	header string
-	whole  bool // never cut
+	index  int  // of its cells in a row
+	uncut  bool // no cell of it is cut
 	right  bool
-	brief  bool // cells that have a brief form are shown in it
+	filled bool // whether a cell has a text
+	brief  form // formID: ids are shown in brief; formTime: times too
 	width  int  // of the printed column
 
 	// The widest cells. The widths of amounts and of labels are known when all of them are.
-	rigid           int // what is never cut
-	text            int // texts that can be cut
-	long, short     int // texts that have a brief form, and these forms
+	rigid           int               // what is never cut
+	texts           [formTime + 1]int // the others, by the brief forms that are used
+	short           int               // the brief forms themselves
 	amounts         amounts
 	labels          Labels
 	numbers, others bool
@@ -32,37 +34,47 @@ func (l *columnLayout) measure(c Cell) {
 	l.others = l.others || !c.numeric() && c.kind != kindEmpty
 	switch c.kind {
 	case kindAmount:
+		l.filled = true
 		l.amounts.measure(c)
 		return
 	case kindLabel:
+		l.filled = true
 		id, label := c.label()
 		l.labels.Add(id, label)
 		return
 	}
-	wide := width(c.short())
-	brief, has := c.brief()
-	switch {
-	case l.whole || !c.elastic():
+	text := c.short()
+	l.filled = l.filled || text != "" && (c.form != formCount || c.n != 0)
+	wide := width(text)
+	if !l.cuts(c) {
 		l.rigid = max(l.rigid, wide)
-	case has:
-		l.long, l.short = max(l.long, wide), max(l.short, width(brief))
-	default:
-		l.text = max(l.text, wide)
-		if c.form == formWord {
-			l.rigid = max(l.rigid, min(wide, longestWord))
+		return
+	}
+	for brief := range l.texts {
+		if c.form != formPlain {
+			wide = width(c.brief(form(brief)))
 		}
+		l.texts[brief] = max(l.texts[brief], wide)
+	}
+	if c.form != formPlain {
+		l.short = max(l.short, wide)
 	}
 }
+
+// cuts reports whether a cell may be cut.
+func (l *columnLayout) cuts(c Cell) bool { return !l.uncut && c.form != formWord && c.elastic() }
 
 // measured ends the measuring of the cells.
 func (l *columnLayout) measured(headers bool) {
 	for label, ids := range l.labels {
 		for _, id := range ids {
 			apart := l.labels.Apart(id, label)
-			whole := labelled(label, apart, math.MaxInt)
-			l.text = max(l.text, width(whole))
+			whole := width(labelled(label, apart, math.MaxInt))
+			for brief := range l.texts {
+				l.texts[brief] = max(l.texts[brief], whole)
+			}
 			if apart != "" {
-				l.rigid = max(l.rigid, min(width(whole), leastOfLabel+1+width(apart)))
+				l.rigid = max(l.rigid, min(whole, leastOfLabel+1+width(apart)))
 			}
 		}
 	}
@@ -72,28 +84,22 @@ func (l *columnLayout) measured(headers bool) {
 	}
 }
 
-// least returns the width of what the column never cuts.
+// whole returns the width of what the column never cuts.
+func (l *columnLayout) whole() int { return max(l.rigid, l.amounts.width()) }
+
+// least returns the width down to which the column is narrowed before a row takes a second line.
 func (l *columnLayout) least() int {
-	if l.brief {
-		return max(l.rigid, l.amounts.width(), l.short)
-	}
-	return max(l.rigid, l.amounts.width(), l.long)
+	return min(l.natural(), max(l.whole(), l.short, tight, width(l.header)))
 }
 
-// apart returns the cell, and for a Label the text that tells it from the others.
-func (l *columnLayout) apart(c Cell) Cell {
-	if c.kind != kindLabel {
-		return c
-	}
-	id, label := c.label()
-	return Text(labelled(label, l.labels.Apart(id, label), math.MaxInt))
-}
+// natural returns the width of the column with all its texts whole.
+func (l *columnLayout) natural() int { return max(l.whole(), l.texts[l.brief], width(l.header)) }
 
 // show returns a cell as wide as the column.
 func (l *columnLayout) show(p painter, c Cell) string {
 	var text string
 	var wide int
-	switch brief, has := c.brief(); {
+	switch {
 	case c.kind == kindAmount:
 		text, wide = l.amounts.block(p, c), l.amounts.width()
 	case c.kind == kindLabel:
@@ -101,12 +107,9 @@ func (l *columnLayout) show(p painter, c Cell) string {
 		text = labelled(label, l.labels.Apart(id, label), l.width)
 		wide = width(text)
 	default:
-		text = c.short()
-		if l.brief && has {
-			text = brief
-		}
-		if c.elastic() && !l.whole {
-			text = cut(text, l.width, true)
+		text = c.brief(l.brief)
+		if l.cuts(c) {
+			text = cut(text, l.width)
 		}
 		wide = width(text)
 		text = p.tint(c, text)
@@ -130,8 +133,6 @@ func (l *columnLayout) pad(text string, wide int) string {
 // decimal point on, and the unit.
 type amounts struct {
 	whole, fraction, unit int
-	longest               int  // of the amounts as texts
-	loose                 bool // the points are not aligned, because that takes more room
 }
 
 func (a *amounts) measure(c Cell) {
@@ -139,20 +140,13 @@ func (a *amounts) measure(c Cell) {
 	a.whole = max(a.whole, len(number)-c.fraction())
 	a.fraction = max(a.fraction, c.fraction())
 	a.unit = max(a.unit, width(unit))
-	a.longest = max(a.longest, width(c.short()))
 }
 
 func (a amounts) width() int {
-	if a.loose {
-		return a.longest
-	}
 	return a.whole + a.fraction + min(a.unit, 1) + a.unit
 }
 
 func (a amounts) block(p painter, c Cell) string {
-	if a.loose {
-		return spaces(a.longest-width(c.short())) + p.amount(c)
-	}
 	number, unit := c.amount()
 	block := spaces(a.whole+c.fraction()-len(number)) + number + spaces(a.fraction-c.fraction())
 	if a.unit == 0 {
@@ -191,7 +185,7 @@ func (l Labels) Apart(id, label string) string {
 	if begin, ok := beginning(id); ok {
 		return begin
 	}
-	return cut(Safe(id), longestID, true)
+	return cut(Safe(id), longestID)
 }
 
 // labelled returns a label and what tells it apart in at most limit columns. It cuts the label only.
@@ -199,9 +193,9 @@ func labelled(label, apart string, limit int) string {
 	label, apart = Safe(label), Safe(apart)
 	switch {
 	case apart == "":
-		return cut(label, limit, false)
+		return cut(label, limit)
 	case label == "":
 		return apart
 	}
-	return cut(label, max(limit-width(apart)-1, 1), false) + " " + apart
+	return cut(label, max(limit-width(apart)-1, 1)) + " " + apart
 }

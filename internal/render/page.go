@@ -60,7 +60,7 @@ type PageTable struct {
 func (g grid) page(all bool) *PageTable {
 	t := &PageTable{}
 	numeric, filled := make([]bool, len(g.fields)), make([]bool, len(g.fields))
-	for row := range g.people() {
+	for row := range g.people(Options{}) {
 		texts := make([]PageText, len(row))
 		for i, c := range row {
 			texts[i] = pageText(c)

@@ -39,7 +39,7 @@ func SVG(title string, lead []string, charts []Chart) []byte {
 	for _, c := range charts {
 		words = append(words, c.describe())
 		d.y += 52
-		d.text(svgMargin, d.y, "head", cut(Safe(c.Title), 60, false))
+		d.text(svgMargin, d.y, "head", Cut(Safe(c.Title), 60))
 		d.number(svgWidth-svgMargin, d.y, "soft end", c.Note)
 		d.y += 16
 		switch {

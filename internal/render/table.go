@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"unsafe"
@@ -15,16 +16,11 @@ import (
 )
 
 const (
-	gap      = "  " // between two columns
+	gap      = "  " // between two columns, and before what is below the first line of a row
 	ellipsis = "…"
 
-	// A column with texts is narrowed to these widths, one after the other: see fit.
-	roomy    = 32
-	tight    = 12
-	bearable = 5 // which cuts headers too
-
-	comfortable  = 8  // the fewest columns for the label of a bar, and half of those for the value of a record
-	longestWord  = 20 // the most columns of a Word that is never cut
+	tight        = 12 // to which a text is cut before its row takes a second line
+	comfortable  = 8  // half of the fewest columns for the value of a record, and the fewest for the label of a bar
 	leastOfLabel = 2  // the fewest columns of a label in front of the beginning of an id
 )
 
@@ -34,13 +30,13 @@ const keptSize = 8 << 20
 
 // table measures the rows before it prints the first. It does not keep rows that it can go through again.
 func (g grid) table(out *bufio.Writer, o Options, foot grid, again bool) error {
-	t := &tableWriter{out: out, options: o, painter: o.painter(), names: g.names()}
+	t := &tableWriter{out: out, options: o, painter: o.painter()}
 	for _, f := range g.fields {
 		t.columns = append(t.columns, &columnLayout{
-			header: strings.ToUpper(strings.ReplaceAll(f.name, "_", " ")), whole: f.whole, labels: Labels{},
+			header: strings.ToUpper(strings.ReplaceAll(f.name, "_", " ")), uncut: f.whole, labels: Labels{},
 		})
 	}
-	rows, take := g.people(), t.keep
+	rows, take := g.people(o), t.keep
 	if again {
 		take = t.measure
 	}
@@ -54,12 +50,12 @@ func (g grid) table(out *bufio.Writer, o Options, foot grid, again bool) error {
 	}
 	var sums [][]Cell
 	if broken == nil {
-		visit(foot.people(), func(row []Cell) error {
+		visit(foot.people(o), func(row []Cell) error {
 			sums = append(sums, slices.Clone(row))
 			return t.measure(row)
 		})
 	}
-	err := t.layOut()
+	err := t.layOut(count > 0)
 	if err == nil && again {
 		err = visit(rows, t.row) // which ends with the same error, if any
 	}
@@ -100,17 +96,15 @@ type tableWriter struct {
 	out     *bufio.Writer
 	options Options
 	painter painter
-	names   []string
 	columns []*columnLayout
+	lines   [][]*columnLayout // the columns on each line of a row
 
 	kept [][]Cell // rows to print when the table is laid out
 	size int      // of kept
 	laid bool
 
-	upright bool // the terminal is too narrow: the rows are printed one below the other
-	rows    int
-	part    [][]string // the cells of rows that are not printed yet
-	begun   bool
+	part  []string // lines that are not printed yet
+	begun bool
 }
 
 // partRows is how many rows of a table are laid out together.
@@ -134,19 +128,24 @@ func (t *tableWriter) keep(row []Cell) error {
 	if t.size < keptSize {
 		return nil
 	}
-	return t.layOut()
+	return t.layOut(false)
 }
 
-// layOut ends the measuring. It decides the widths of the columns, and prints the kept rows.
-func (t *tableWriter) layOut() error {
+// layOut ends the measuring. It decides the widths of the columns, and prints the kept rows. If all rows are
+// measured, it leaves out the columns that are empty.
+func (t *tableWriter) layOut(all bool) error {
 	if t.laid {
 		return nil
 	}
 	t.laid = true
-	for _, l := range t.columns {
+	for i, l := range t.columns {
+		l.index = i
 		l.measured(!t.options.NoHeaders)
 	}
-	t.upright = !t.fit()
+	if all && t.options.Width > 0 && len(t.options.Columns) == 0 {
+		t.columns = slices.DeleteFunc(t.columns, func(l *columnLayout) bool { return !l.filled && l.index > 0 })
+	}
+	t.fit()
 	for _, row := range t.kept {
 		if err := t.row(row); err != nil {
 			return err
@@ -156,119 +155,116 @@ func (t *tableWriter) layOut() error {
 	return nil
 }
 
-// excess returns by how much the columns are wider than the terminal, if there is one.
-func (t *tableWriter) excess() int {
-	if t.options.Width <= 0 {
-		return 0
+// fit decides what is cut and how many lines a row takes, in the order that the package documentation states.
+func (t *tableWriter) fit() {
+	for _, brief := range []form{formPlain, formID, formTime} {
+		for _, l := range t.columns {
+			l.brief = brief
+			l.width = l.natural()
+		}
+		if t.pack(); len(t.lines) == 1 && t.room(t.lines[0]) >= 0 {
+			return
+		}
 	}
-	excess := len(gap)*(len(t.columns)-1) - t.options.Width
 	for _, l := range t.columns {
-		excess += l.width
+		l.width = l.least()
 	}
-	return excess
-}
-
-// fit decides the widths of the columns, in the order that the package documentation states. It reports
-// whether the table is no wider than the terminal.
-func (t *tableWriter) fit() bool {
-	if t.narrow(roomy) {
-		return true
-	}
-	columns := slices.Clone(t.columns)
-	slices.Reverse(columns)
-	slices.SortStableFunc(columns, func(a, b *columnLayout) int { return b.long - a.long })
-	for _, l := range columns {
-		if l.long > l.short {
-			l.brief = true
-			if t.narrow(roomy) {
-				return true
+	t.pack()
+	for _, line := range t.lines {
+		for room := t.room(line); room > 0; room-- { // the narrowest texts get it
+			var cut *columnLayout
+			for _, l := range line {
+				if l.width < l.natural() && (cut == nil || l.width < cut.width) {
+					cut = l
+				}
 			}
-		}
-	}
-	if t.narrow(tight) {
-		return true
-	}
-	for _, l := range columns {
-		l.amounts.loose = true
-	}
-	return t.narrow(tight) || t.narrow(bearable)
-}
-
-// narrow gives the columns the widths of their cells, and then narrows those with texts, the widest first,
-// until the table is no wider than the terminal. No text gets fewer columns than limit. Unless the limit is
-// bearable, no header is cut.
-func (t *tableWriter) narrow(limit int) bool {
-	floors := make([]int, len(t.columns))
-	for i, l := range t.columns {
-		l.width = max(l.least(), l.text, width(l.header))
-		floors[i] = max(l.least(), limit)
-		if limit > bearable {
-			floors[i] = max(floors[i], width(l.header))
-		}
-	}
-	for excess := t.excess(); excess > 0; excess-- {
-		var widest *columnLayout
-		for i, l := range t.columns {
-			if l.width > floors[i] && (widest == nil || l.width > widest.width) {
-				widest = l
+			if cut == nil {
+				break
 			}
+			cut.width++
 		}
-		if widest == nil {
-			return false
-		}
-		widest.width--
 	}
-	return true
 }
 
+// pack puts the columns on as many lines as they take.
+func (t *tableWriter) pack() {
+	t.lines = nil
+	for _, l := range t.columns {
+		last := len(t.lines) - 1
+		if last < 0 || t.room(t.lines[last]) < l.width+len(gap) {
+			t.lines = append(t.lines, nil)
+			last++
+		}
+		t.lines[last] = append(t.lines[last], l)
+	}
+}
+
+// room returns how many columns of the terminal a line leaves.
+func (t *tableWriter) room(line []*columnLayout) int {
+	if t.options.Width <= 0 {
+		return math.MaxInt
+	}
+	room := t.options.Width + len(gap)
+	for _, l := range line {
+		room -= l.width + len(gap)
+	}
+	if len(t.lines) > 0 && line[0] != t.lines[0][0] {
+		room -= len(gap)
+	}
+	return room
+}
+
+// row adds the lines of a row. Lines without any text are left out, except the first.
 func (t *tableWriter) row(row []Cell) error {
-	if t.upright {
-		if t.rows++; t.rows > 1 {
-			t.out.WriteByte('\n')
+	for i, line := range t.lines {
+		text := t.line(i, func(l *columnLayout) string { return l.show(t.painter, row[l.index]) })
+		if i > 0 && strings.TrimSpace(text) == "" {
+			continue
 		}
-		whole := slices.Clone(row)
-		for i, l := range t.columns {
-			whole[i] = l.apart(row[i])
+		if c := row[line[0].index]; len(line) == 1 && c.elastic() && !line[0].cuts(c) && t.room(line) < 0 {
+			text = WrapWords(t.indent(i)+c.short(), t.options.Width, len(t.indent(i)))
 		}
-		return writeUpright(t.out, t.painter, t.names, whole, t.options)
+		for part := range strings.SplitSeq(text, "\n") {
+			if err := t.add(part); err != nil {
+				return err
+			}
+		}
 	}
-	return t.line(func(i int, l *columnLayout) string { return l.show(t.painter, row[i]) })
+	return nil
 }
 
 // foot prints rows below a rule.
 func (t *tableWriter) foot(rows [][]Cell) error {
-	var err error
-	if !t.upright {
-		err = t.line(func(_ int, l *columnLayout) string { return t.painter.mark(dim, strings.Repeat("─", l.width)) })
-	}
+	err := t.add(t.line(0, func(l *columnLayout) string { return t.painter.mark(dim, strings.Repeat("─", l.width)) }))
 	for _, row := range rows {
 		err = cmp.Or(err, t.row(row))
 	}
 	return err
 }
 
-// line adds a line to the part, and prints the part if it is large enough.
-func (t *tableWriter) line(text func(int, *columnLayout) string) error {
-	t.part = append(t.part, t.cells(text))
+// add adds a line to the part, and prints the part if it is large enough.
+func (t *tableWriter) add(line string) error {
+	t.part = append(t.part, line)
 	if len(t.part) < partRows {
 		return nil
 	}
 	return t.flush()
 }
 
-// cells returns the cells of a line, with the gaps between them.
-func (t *tableWriter) cells(text func(int, *columnLayout) string) []string {
-	cells := make([]string, len(t.columns))
-	for i, l := range t.columns {
-		if cells[i] = text(i, l); i < len(cells)-1 {
-			cells[i] += gap
-		}
+// indent returns what is before a line of a row.
+func (t *tableWriter) indent(line int) string { return strings.Repeat(gap, min(line, 1)) }
+
+// line returns a line of a row, with the gaps between the cells.
+func (t *tableWriter) line(i int, text func(*columnLayout) string) string {
+	var cells []string
+	for _, l := range t.lines[i] {
+		cells = append(cells, text(l))
 	}
-	return cells
+	return t.indent(i) + strings.Join(cells, gap)
 }
 
 // flush prints a part. Only the first part has a header. tablewriter draws no lines and does not change the
-// cells, which have the width of their column.
+// lines, which are cells of one column.
 func (t *tableWriter) flush() error {
 	cell := tw.CellConfig{
 		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
@@ -281,15 +277,17 @@ func (t *tableWriter) flush() error {
 			Borders:  tw.BorderNone,
 			Settings: tw.Settings{Lines: tw.LinesNone, Separators: tw.SeparatorsNone},
 		})),
-		tablewriter.WithHeaderConfig(cell),
 		tablewriter.WithRowConfig(cell),
 		tablewriter.WithTrimSpace(tw.Off),
 	)
 	if !t.begun && !t.options.NoHeaders {
-		table.Header(t.cells(func(_ int, l *columnLayout) string {
-			name := cut(l.header, l.width, false)
-			return l.pad(t.painter.mark(bold, name), width(name))
-		}))
+		var head []string
+		for i := range t.lines {
+			head = append(head, t.line(i, func(l *columnLayout) string {
+				return l.pad(t.painter.mark(bold, l.header), width(l.header))
+			}))
+		}
+		t.part = append(head, t.part...)
 	}
 	t.begun = true
 	err := table.Bulk(t.part)
@@ -304,7 +302,7 @@ func (t *tableWriter) flush() error {
 }
 
 func (t *tableWriter) end() error {
-	if t.upright || t.begun && len(t.part) == 0 { // a table without rows is only its header
+	if t.begun && len(t.part) == 0 { // a table without rows is only its header
 		return nil
 	}
 	return t.flush()
@@ -312,16 +310,16 @@ func (t *tableWriter) end() error {
 
 // upright prints one thing, a line for each field.
 func (g grid) upright(out *bufio.Writer, o Options) error {
-	return visit(g.people(), func(row []Cell) error { return writeUpright(out, o.painter(), g.names(), row, o) })
+	return visit(g.people(o), func(row []Cell) error { return g.writeUpright(out, o.painter(), row, o) })
 }
 
 // writeUpright prints one thing, a line for each property and a line for each step of a history. It cuts
-// nothing: a long value continues on the next line.
-func writeUpright(out *bufio.Writer, p painter, names []string, row []Cell, o Options) error {
-	labels := make([]string, len(names))
+// nothing: a long text continues on the next line, and what is to be copied has a line of its own.
+func (g grid) writeUpright(out *bufio.Writer, p painter, row []Cell, o Options) error {
+	labels := make([]string, len(g.fields))
 	left := 0
-	for i, name := range names {
-		labels[i] = strings.ReplaceAll(name, "_", " ")
+	for i, f := range g.fields {
+		labels[i] = strings.ReplaceAll(f.name, "_", " ")
 		left = max(left, width(labels[i]))
 	}
 	if o.NoHeaders {
@@ -350,10 +348,10 @@ func writeUpright(out *bufio.Writer, p painter, names []string, row []Cell, o Op
 			before, indent = p.mark(bold, labels[i])+spaces(left-width(labels[i]))+gap, spaces(left)+gap
 		}
 		values := valueLines(p, c, right)
-		if wide := width(c.short()); c.form == formID && len(values) > 1 && wide <= o.Width {
-			// to be copied, it has a line of its own
-			values = []string{"", c.short()}
-			indent = spaces(min(width(indent), o.Width-wide))
+		one := g.fields[i].whole || c.form == formID || c.form == formWord
+		if text := c.short(); one && len(values) > 1 && !strings.Contains(text, " ") {
+			values = []string{"", text}
+			indent = spaces(min(width(indent), o.Width-width(text)))
 			if stacked {
 				values, before = values[1:], indent
 			}

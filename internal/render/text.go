@@ -31,23 +31,23 @@ func width(s string) int {
 func characters() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
 
 // Cut shortens a text to a width. It removes the end.
-func Cut(s string, limit int) string { return cut(s, limit, false) }
-
-// cut shortens a text to a width. A text of one word is an id, an address or a time, and both of its ends
-// distinguish it from others: cut removes the middle of such a text. It removes the end of other text.
-func cut(s string, limit int, middle bool) string {
+func Cut(s string, limit int) string {
 	if width(s) <= limit {
 		return s
 	}
-	if limit <= 1 {
-		return ellipsis[:min(limit, 1)*len(ellipsis)]
+	if limit < 1 {
+		return ""
 	}
-	room := limit - 1
-	if !middle || strings.ContainsFunc(s, unicode.IsSpace) {
-		return strings.TrimRight(head(s, room), " ") + ellipsis
+	return strings.TrimRight(head(s, limit-1), " ") + ellipsis
+}
+
+// cut shortens a text to a width. It removes the middle, because both ends tell a text from others.
+func cut(s string, limit int) string {
+	if limit < 3 || width(s) <= limit {
+		return Cut(s, limit)
 	}
-	begin := head(s, room-room/2)
-	return begin + ellipsis + tail(s, room-width(begin))
+	begin := strings.TrimRight(head(s, limit/2), " ")
+	return begin + ellipsis + strings.TrimLeft(tail(s, limit-1-width(begin)), " ")
 }
 
 // head returns as much of the beginning as fits.
@@ -105,21 +105,6 @@ func Wrap(s string, limit int) []string {
 		s = strings.TrimLeft(rest, " ")
 	}
 	return append(lines, s)
-}
-
-// Grouped returns an amount with a space between thousands, for a person.
-func Grouped(amount string) string {
-	whole := strings.IndexFunc(amount, func(r rune) bool { return r < '0' || r > '9' })
-	if sign := strings.HasPrefix(amount, "-"); sign {
-		return "-" + Grouped(amount[1:])
-	}
-	if whole < 0 {
-		whole = len(amount)
-	}
-	for at := whole - 3; at > 0; at -= 3 {
-		amount = amount[:at] + " " + amount[at:]
-	}
-	return amount
 }
 
 // Width returns how many columns of a terminal a text takes.

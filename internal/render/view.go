@@ -61,7 +61,7 @@ type Column[T any] struct {
 	Name   string // snake_case, as in --columns, --sort and CSV; a table header is upper case with spaces
 	About  string // what it means, for --columns help and shells
 	Extra  bool   // shown in a table only when named in --columns; CSV has it anyway
-	Whole  bool   // never cut, and short enough for that
+	Whole  bool   // never cut: if there is no room, the row takes a second line
 	Detail bool   // shown in the vertical table of One even if Extra
 	// Amount promises that the cells are amounts, so that the CSV header has its three columns even without a
 	// row. Without this promise, the cell of a zero row decides, and then that of the first row.

@@ -20,7 +20,7 @@ func Resellers(m money.Registry) render.View[api.Reseller] {
 			{Name: "invite", About: "id of that invite", Extra: true, Detail: true,
 				Cell: func(r row) render.Cell { return render.ID(r.InviteInfo.Invite) }},
 			{Name: "rebates", About: "rebates of the reseller in each currency",
-				Cell: func(r row) render.Cell { return render.Text(rebateLine(m, r.Rebates)) }},
+				Whole: true, Cell: func(r row) render.Cell { return render.Text(rebateLine(m, r.Rebates)) }},
 			{Name: "id", About: "the service's id of the reseller",
 				Cell: func(r row) render.Cell { return render.ID(r.ID) }},
 		},

@@ -203,7 +203,8 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 				Cell: func(d row) render.Cell { return render.ID(id(d)) }},
 			{Name: "amount", About: "amount at the service or, if missing there, in the journal",
 				Amount: true, Cell: func(d row) render.Cell { return views.AmountCell(m, amount(d)) }},
-			{Name: "why", About: "what differs", Whole: true, Cell: func(d row) render.Cell { return render.Text(d.Why) }},
+			{Name: "why", About: "what differs",
+				Whole: true, Cell: func(d row) render.Cell { return render.Text(d.Why) }},
 		},
 	}
 }

@@ -102,7 +102,7 @@ func approveTotal(s *cmdutil.Session, l *payout.Ledger, plan *payout.Plan, t pay
 	}
 	var facts []cmdutil.Fact
 	for _, total := range t.Left {
-		facts = append(facts, cmdutil.Fact{Name: "total", Style: render.Bold, Value: render.Grouped(s.Money.FormatBig(total.Amount)) +
+		facts = append(facts, cmdutil.Fact{Name: "total", Style: render.Bold, Value: render.Group(s.Money.FormatBig(total.Amount)) +
 			orders.MinorUnits(s, total.Amount, first...) + " in " + cmdutil.CountOf(total.Rows, "row")})
 	}
 	if n := len(plan.Warnings); n > 0 {

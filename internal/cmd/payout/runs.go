@@ -163,7 +163,7 @@ func runView(m money.Registry) render.View[runCounts] {
 	}
 	count := func(name, about string, n func(row) int) render.Column[row] {
 		return render.Column[row]{Name: name, About: about,
-			Cell: func(r row) render.Cell { return render.Int(int64(n(r))) }}
+			Cell: func(r row) render.Cell { return render.Count(n(r)) }}
 	}
 	inState := func(state payout.State) render.Column[row] {
 		return count(string(state), aboutCount(state), func(r row) int { return r.tally.States[state] })
@@ -192,12 +192,12 @@ func runView(m money.Registry) render.View[runCounts] {
 				Extra: true, Cell: inState(payout.StateSending).Cell},
 			{Name: "already_paid", About: "accepted orders that this run did not send", Extra: true,
 				Cell: func(r row) render.Cell { return render.Int(int64(r.tally.Before)) }},
-			{Name: "total", About: "total of the plan", Extra: true, Amount: true, Cell: func(r row) render.Cell {
+			{Name: "total", About: "total of the plan", Whole: true, Extra: true, Amount: true, Cell: func(r row) render.Cell {
 				total, _ := unitOf(r.tally)
 				return sum(r, total, line(r).Totals)
 			}},
 			{Name: "accepted_total", About: "total of the accepted orders",
-				Extra: true, Amount: true, Cell: func(r row) render.Cell {
+				Whole: true, Extra: true, Amount: true, Cell: func(r row) render.Cell {
 					_, accepted := unitOf(r.tally)
 					return sum(r, accepted, line(r).Paid)
 				}},

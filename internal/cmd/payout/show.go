@@ -113,13 +113,14 @@ func plannedView(m money.Registry) render.View[planned] {
 			{Name: "order_id", About: "your own number for the withdrawal",
 				Cell: func(r row) render.Cell { return render.Word(r.ExternalOrderID) }},
 			{Name: "currency", About: "currency that is withdrawn",
-				Cell: func(r row) render.Cell { return render.Own(codeIn(m, r.Currency.Kind, r.Currency.Code)) }},
+				Whole: true, Cell: func(r row) render.Cell { return render.Own(codeIn(m, r.Currency.Kind, r.Currency.Code)) }},
 			{Name: "amount", About: "amount to withdraw", Amount: true, CodeIn: "currency", Cell: func(r row) render.Cell {
 				return render.Amount(r.Amount.Minor, codeIn(m, r.Amount.Kind, r.Amount.Code), r.decimals)
 			}},
 			{Name: "address", About: "address that the money goes to",
-				Cell: func(r row) render.Cell { return render.Own(r.Address) }},
-			{Name: "memo", About: "memo of the transfer", Cell: func(r row) render.Cell { return render.Own(r.Memo) }},
+				Whole: true, Cell: func(r row) render.Cell { return render.Own(r.Address) }},
+			{Name: "memo", About: "memo of the transfer",
+				Whole: true, Cell: func(r row) render.Cell { return render.Own(r.Memo) }},
 			{Name: "note", About: "your note in the payout file",
 				Cell: func(r row) render.Cell { return render.Own(r.Note) }},
 			{Name: "reference", About: "your reference in the payout file",

@@ -203,7 +203,7 @@ func printID(s *cmdutil.Session, o payout.Order, out cmdutil.Output[views.Create
 // describe returns what a person must see before money moves.
 func describe(s *cmdutil.Session, req api.CreateWithdrawal, first []api.BigAmount) []cmdutil.Fact {
 	facts := []cmdutil.Fact{{Name: "amount", Style: render.Bold,
-		Value: render.Grouped(s.Money.Format(req.Amount)) + orders.MinorUnits(s, api.Big(req.Amount), first...)}}
+		Value: render.Group(s.Money.Format(req.Amount)) + orders.MinorUnits(s, api.Big(req.Amount), first...)}}
 	for _, f := range []cmdutil.Fact{{Name: "paid in", Value: req.Currency.Code}, {Name: "address", Value: inFours(req.Address)},
 		{Name: "memo", Value: req.Memo}, {Name: "callback", Value: req.Callback}, {Name: "order id", Value: req.ExternalOrderID}} {
 		if f.Value != "" && (f.Name != "paid in" || req.Amount.Unit() != req.Currency) {
