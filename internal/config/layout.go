@@ -1,9 +1,11 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"example.com/till/pkg/payout/sheet"
 	yaml "go.yaml.in/yaml/v3"
@@ -56,7 +58,8 @@ func (r *reader) layout(n *yaml.Node, name string) (l sheet.Layout) {
 		}
 	}
 	if err := l.Check(); err != nil {
-		r.fail(n, "%s.%w", name, err)
+		key, _, _ := strings.Cut(err.Error(), ":")
+		r.fail(cmp.Or(values[key], n), "%s.%w", name, err)
 	}
 	return l
 }

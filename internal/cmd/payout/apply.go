@@ -145,7 +145,7 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 	if err := results.Check(); err != nil {
 		return err
 	}
-	if err := checkResults(flags.results); err != nil {
+	if err := checkResults(flags.results, plan, s.Cmd.Flags().Changed("results")); err != nil {
 		return err
 	}
 	sender, err := s.SenderFor(client)

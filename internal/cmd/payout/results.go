@@ -45,11 +45,14 @@ const (
 	oldHeader     = "order_id,state,id,reason"
 )
 
+const utf8Mark = "\ufeff"
+
 // isWorkbook reports whether a results file is to be a workbook.
 func isWorkbook(path string) bool { return strings.EqualFold(filepath.Ext(path), "."+workbook) }
 
-// checkResults refuses to replace a file that is not an earlier results file.
-func checkResults(path string) error {
+// checkResults refuses to replace a file that is not an earlier results file. If it was named, it must also be one of
+// this plan: the results of another run may be wanted.
+func checkResults(path string, plan *payout.Plan, named bool) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -58,23 +61,58 @@ func checkResults(path string) error {
 		return cmdutil.UsageError(fmt.Sprintf("--results: %s cannot be looked at: %v", path, err), "name another file")
 	}
 	defer f.Close()
-	var first string
-	if isWorkbook(path) {
-		var data []byte
-		data, err = io.ReadAll(io.LimitReader(f, xlsx.MaxFile))
-		first = strings.Join(xlsx.Header(data), ",")
-		if len(data) == 0 {
+	place := -1 // of a row; that of the header is -1
+	for record := range recordsIn(f, isWorkbook(path)) {
+		switch head := strings.Join(record, ","); {
+		case place < 0 && head != resultsHeader && head != oldHeader:
+			return cmdutil.UsageError(fmt.Sprintf("--results: %s exists and is not a results file", path),
+				"name another file, or remove this one")
+		case place < 0:
+		case !named:
 			return nil
+		case place == len(plan.Rows) || record[0] != plan.Rows[place].ExternalOrderID:
+			return cmdutil.UsageError(fmt.Sprintf("--results: %s has the results of another run, with order %s", path, record[0]),
+				"name another file, or move this one away")
 		}
-	} else {
-		first, err = bufio.NewReader(io.LimitReader(f, 1024)).ReadString('\n')
+		place++
 	}
-	head := strings.NewReplacer("\ufeff", "", ";", ",", "\t", ",", "\r", "", "\n", "").Replace(first)
-	if first == "" && err == io.EOF || head == resultsHeader || head == oldHeader {
-		return nil
+	return nil
+}
+
+// recordsIn yields the records of a results file, the header first, or one record that is no header. It yields nothing
+// if the file is empty.
+func recordsIn(f io.Reader, workbook bool) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		in, found := bufio.NewReader(f), false
+		if start, _ := in.Peek(1); len(start) == 0 {
+			return
+		}
+		if workbook {
+			data, _ := io.ReadAll(io.LimitReader(in, xlsx.MaxFile))
+			xlsx.Texts(data)(func(record []string) bool { found = true; return len(record) > 0 && yield(record) })
+			if !found {
+				yield([]string{"no results"})
+			}
+			return
+		}
+		if start, _ := in.Peek(len(utf8Mark)); string(start) == utf8Mark {
+			in.Discard(len(utf8Mark))
+		}
+		const first = "order_id"
+		start, _ := in.Peek(len(first) + 1)
+		if !strings.HasPrefix(string(start), first) || len(start) == len(first) || !strings.ContainsAny(string(start), ",;\t") {
+			yield([]string{"no results"})
+			return
+		}
+		records := stdcsv.NewReader(in)
+		records.Comma = rune(start[len(first)])
+		for {
+			record, err := records.Read()
+			if err != nil || !yield(record) {
+				return
+			}
+		}
 	}
-	return cmdutil.UsageError(fmt.Sprintf("--results: %s exists and is not a results file", path),
-		"name another file, or remove this one")
 }
 
 // writeResults replaces the results file with the run's orders, in the order of the plan. It has the delimiter
@@ -91,7 +129,7 @@ func writeResults(
 			return xlsx.Write(w, records(sender.Results(ctx, plan.Name()), plan, sheet.Layout{}), "amount")
 		}
 		if plan.Layout != nil { // the mark of UTF-8, without which Excel takes another encoding
-			io.WriteString(w, "\ufeff")
+			io.WriteString(w, utf8Mark)
 		}
 		out := stdcsv.NewWriter(w)
 		switch {

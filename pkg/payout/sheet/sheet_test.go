@@ -90,6 +90,18 @@ func TestKeptFile(t *testing.T) {
 			t.Errorf("%s: %q, %q", name, got, wrong)
 		}
 	}
+	said := layout
+	said.Encoding = Windows1252
+	if _, wrong := read(t, CSV(strings.NewReader(kept), said)); len(wrong) != 1 ||
+		!strings.HasPrefix(wrong[0], "line 4: it is UTF-8, and not windows-1252") ||
+		!strings.HasSuffix(wrong[0], "say --encoding utf-8") {
+		t.Errorf("UTF-8 that is said to be windows-1252: %q", wrong)
+	}
+	// "Ã¼" in windows-1252 is a valid text of UTF-8, and a line before it shows that the file is none.
+	odd := strings.Replace(latin, "Bo", "\xc3\xbc", 1)
+	if got, wrong := read(t, CSV(strings.NewReader(odd), said)); wrong != nil || len(got) != 2 || got[1][Note] != "\u00c3\u00bc" {
+		t.Errorf("windows-1252 like UTF-8: %q, %q", got, wrong)
+	}
 	without := layout
 	without.Columns = map[string]string{"address": "pay TO", "amount": "Total", "note": "Name", "memo": ""}
 	if got, wrong := read(t, CSV(strings.NewReader(strings.Replace(kept, "Cost centre", "Memos", 1)),

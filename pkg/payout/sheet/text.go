@@ -21,6 +21,8 @@ const maxEndless = 64 << 20
 type textLines struct {
 	in   *bufio.Reader // of maxRecord bytes
 	utf8 bool          // the file itself is UTF-8
+	ansi bool          // it is said to be windows-1252
+	sure bool          // and has a line that is no UTF-8
 	json bool          // and cannot be in another encoding
 	line int
 }
@@ -34,7 +36,7 @@ func newLines(in io.Reader, encoding string) *textLines {
 		// without a mark, as Windows writes it
 		in = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(raw)
 	case encoding == Windows1252 && !marked(raw):
-		in = charmap.Windows1252.NewDecoder().Reader(raw)
+		return &textLines{in: raw, ansi: true}
 	default:
 		return &textLines{in: raw, utf8: true}
 	}
@@ -69,6 +71,11 @@ func (t *textLines) next() (text string, wrong []Detail, err error) {
 		return "", Wrongf(t.line, "", "it is longer than %d bytes", maxRecord), nil
 	}
 	line = bytes.TrimSuffix(line, []byte{'\n'})
+	if t.ansi {
+		if line, err = t.fromANSI(line); err != nil {
+			return "", Wrongf(t.line, "", "it is UTF-8, and not windows-1252, which would show other letters: say --encoding utf-8"), err
+		}
+	}
 	switch i := notUTF8(line); {
 	case i >= 0:
 		advice := "save the file as UTF-8, or say --encoding windows-1252"
@@ -87,6 +94,19 @@ func (t *textLines) next() (text string, wrong []Detail, err error) {
 		return "", Wrongf(t.line, "", "it has a carriage return within it: save the file with other line ends"), nil
 	}
 	return text, nil, nil
+}
+
+// fromANSI decodes a line of windows-1252. A text in it is valid UTF-8 only if it has nothing but ASCII: the first
+// line with more shows which of the two the file is.
+func (t *textLines) fromANSI(line []byte) ([]byte, error) {
+	if plain := strings.IndexFunc(string(line), func(r rune) bool { return r >= utf8.RuneSelf }) < 0; plain {
+		return line, nil
+	}
+	if !t.sure && utf8.Valid(line) {
+		return nil, ErrEncoding
+	}
+	t.sure = true
+	return charmap.Windows1252.NewDecoder().Bytes(line)
 }
 
 // notUTF8 returns the index of the first byte that is not UTF-8, or -1.

@@ -6,6 +6,7 @@ package xlsx
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"example.com/till/pkg/payout/sheet"
@@ -46,13 +47,16 @@ func Look(workbook []byte, name string) (sheet.Layout, error) {
 	return l, nil
 }
 
-// Header returns the first row of a workbook's first sheet, or nothing if there is none.
-func Header(workbook []byte) (header []string) {
-	read(workbook, "", func(_ int, _ bool, cells []cell) error {
-		header = texts(cells, sheet.Layout{})
-		return errStop
-	}, nil)
-	return header
+// Texts yields the rows of a workbook's first sheet, up to one that cannot be read.
+func Texts(workbook []byte) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		read(workbook, "", func(_ int, _ bool, cells []cell) error {
+			if !yield(texts(cells, sheet.Layout{})) {
+				return errStop
+			}
+			return nil
+		}, nil)
+	}
 }
 
 // errStop ends the reading of a workbook whose reader wants no more.
