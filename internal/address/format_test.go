@@ -363,6 +363,7 @@ func TestMistake(t *testing.T) {
 		"12345678901234567890123456":         "", // a Polish account without its country
 		"32345678912345678912345678":         "",
 		"3f2a86c1d9b84e7fa1c25d7e9b3f6a84":   "", // 16 bytes in hexadecimal digits
+		"be12a86c1d9b84e7fa1c25d7e9b3f6a8":   "", // as here, with the letters of a country
 		"rentPaymentForMayAndJuneAndAugust":  "",
 		"1nvoiceForTheMonthOfMayFromAnnaOO0": "", // more than two characters that base58 has not
 

@@ -64,12 +64,11 @@ func checkIBAN(text string) error {
 }
 
 // looksLikeIBAN reports whether a text has two letters, two digits and 11 to 30 letters and digits, as an IBAN
-// of any country has, with all letters in one case.
+// of any country has. In small letters, which no bank writes, the country and the length must be those of one.
 func looksLikeIBAN(text string) bool {
-	if !inOneCase(text) {
-		return false
+	if text == strings.ToLower(text) {
+		return isIBANShape(strings.ToUpper(text))
 	}
-	text = strings.ToUpper(text)
 	return len(text) >= 15 && len(text) <= 34 && strings.Trim(text, ibanAlphabet) == "" &&
 		strings.Trim(text[:2], ibanAlphabet[10:]) == "" && strings.Trim(text[2:4], ibanAlphabet[:10]) == ""
 }
