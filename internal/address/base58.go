@@ -33,8 +33,8 @@ func (c chain) isBase58Shape(text string) bool {
 		scrambled(text) && mostly(text, base58Alphabet)
 }
 
-// scrambled reports whether a text has small letters, capitals, and a digit or two capitals in a row, as nearly all
-// base58 has. A number, hexadecimal digits and aNameWrittenSo have not.
+// scrambled reports whether a text has small letters, capitals, and a digit or two capitals in a row, as
+// nearly all base58 has. A number, hexadecimal digits and aNameWrittenSo have not.
 func scrambled(text string) bool {
 	capital := func(i int) bool { return text[i] >= 'A' && text[i] <= 'Z' }
 	for i := range len(text) {

@@ -126,8 +126,8 @@ func Detect(text string) string {
 	return ""
 }
 
-// Mistake says what is wrong with an address for which no format is set, if it has the unmistakable shape of a
-// kind of address without being one. It is empty if the text is an address, or of no known shape.
+// Mistake says what is wrong with an address for which no format is set, if it has the unmistakable shape of
+// a kind of address without being one. It is empty if the text is an address, or of no known shape.
 func Mistake(text string) string {
 	what, why := "", error(nil)
 	for _, k := range kinds {
@@ -191,7 +191,8 @@ func foreign(r rune, position int) string {
 	return fmt.Sprintf("character %d is %s, and an address has ASCII letters and digits only: copy it again from where it came from", position, name)
 }
 
-// mostly reports whether all characters of a text but two at most are in an alphabet. The others may be mistyped.
+// mostly reports whether all characters of a text but two at most are in an alphabet. The others may be
+// mistyped.
 func mostly(text, alphabet string) bool {
 	others := 0
 	for _, r := range text {

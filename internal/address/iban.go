@@ -63,8 +63,9 @@ func checkIBAN(text string) error {
 	return nil
 }
 
-// looksLikeIBAN reports whether a text has two letters, two digits and 11 to 30 letters and digits, as an IBAN
-// of any country has. In small letters, which no bank writes, the country and the length must be those of one.
+// looksLikeIBAN reports whether a text has two letters, two digits and 11 to 30 letters and digits, as an
+// IBAN of any country has. In small letters, which no bank writes, the country and the length must be those
+// of one.
 func looksLikeIBAN(text string) bool {
 	if text == strings.ToLower(text) {
 		return isIBANShape(strings.ToUpper(text))
@@ -73,8 +74,8 @@ func looksLikeIBAN(text string) bool {
 		strings.Trim(text[:2], ibanAlphabet[10:]) == "" && strings.Trim(text[2:4], ibanAlphabet[:10]) == ""
 }
 
-// Joined returns an IBAN without the blanks that people put between its groups, and any other text as it is. If
-// the IBAN is valid, it takes out hyphens too, and writes small letters as capitals.
+// Joined returns an IBAN without the blanks that people put between its groups, and any other text as it is.
+// If the IBAN is valid, it takes out hyphens too, and writes small letters as capitals.
 func Joined(text string) string {
 	joined := unspaced(text)
 	if written := strings.ToUpper(strings.ReplaceAll(joined, "-", "")); isIBANShape(written) && checkIBAN(written) == nil {

@@ -27,8 +27,8 @@ func (r Registry) CheckAddress(c api.Currency, text string) error {
 	return nil
 }
 
-// AddressMistake says what is wrong with an address of a currency without a format, if it has the unmistakable
-// shape of an address without being one.
+// AddressMistake says what is wrong with an address of a currency without a format, if it has the
+// unmistakable shape of an address without being one.
 func (r Registry) AddressMistake(c api.Currency, text string) string {
 	if r.AddressFormat(c) != "" {
 		return ""

@@ -43,7 +43,8 @@ func TestCheckAddress(t *testing.T) {
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("CheckAddress(%v, %s): %v; want %q", c.currency, c.text, err, c.says)
 		}
-		if got := c.r.AddressWarning(c.currency, c.text) + c.r.AddressMistake(c.currency, c.text); (got == "") != (c.warn == "") || !strings.Contains(got, c.warn) {
+		got := c.r.AddressWarning(c.currency, c.text) + c.r.AddressMistake(c.currency, c.text)
+		if (got == "") != (c.warn == "") || !strings.Contains(got, c.warn) {
 			t.Errorf("%v, %s: doubted with %q; want %q", c.currency, c.text, got, c.warn)
 		}
 	}

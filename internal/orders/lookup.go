@@ -25,8 +25,8 @@ func AddLookupFlags(cmd *cobra.Command) {
 	}
 }
 
-// MinorUnits returns the count of minor units that is sent, to be added to an amount in decimals. If the amount is
-// one of the first payments, it says the decimals too.
+// MinorUnits returns the count of minor units that is sent, to be added to an amount in decimals. If the
+// amount is one of the first payments, it says the decimals too.
 func MinorUnits(s *cmdutil.Session, a api.BigAmount, first ...api.BigAmount) string {
 	decimals := s.Money.Decimals(a.Code)
 	switch {
@@ -38,8 +38,8 @@ func MinorUnits(s *cmdutil.Session, a api.BigAmount, first ...api.BigAmount) str
 	return fmt.Sprintf(" (%s minor units)", a.Minor)
 }
 
-// FirstPayments returns those of the amounts in whose unit the account has sent nothing yet, and whose decimals the
-// profile says. If no question shows them, it notes them.
+// FirstPayments returns those of the amounts in whose unit the account has sent nothing yet, and whose
+// decimals the profile says. If no question shows them, it notes them.
 func FirstPayments(s *cmdutil.Session, l *payout.Ledger, asked bool, amounts ...api.BigAmount) ([]api.BigAmount, error) {
 	if s.Sandbox { // its decimals are its own
 		return nil, nil

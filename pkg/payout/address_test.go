@@ -76,11 +76,12 @@ func TestMakeRefusesWhatASpreadsheetDamaged(t *testing.T) {
 	}
 }
 
-// TestMakeRefusesMistypedAddresses checks that an address of no format that is mistyped without doubt is refused, and
-// that a plan that allows it is warned about and records it.
+// TestMakeRefusesMistypedAddresses checks that an address of no format that is mistyped without doubt is
+// refused, and that a plan that allows it is warned about and records it.
 func TestMakeRefusesMistypedAddresses(t *testing.T) {
 	p := newPlanner(t)
-	rows := []string{header, "1,Btc,0.5," + segwit, "2,Btc,0.6," + mistyped, "3,Usd,7,DE89 3704 0044 0532 0130 01", "4,Usd,8,alice"}
+	rows := []string{header, "1,Btc,0.5," + segwit, "2,Btc,0.6," + mistyped,
+		"3,Usd,7,DE89 3704 0044 0532 0130 01", "4,Usd,8,alice"}
 	got := p.refused(money.RuleAddress, rows...)
 	want := []string{
 		`line 3: address: the address "` + mistyped + `": it has the shape of a Bitcoin address, but its checksum is wrong`,
@@ -267,8 +268,8 @@ func TestCheckDecimals(t *testing.T) {
 	}
 }
 
-// TestSenderRefusesMistypedAddresses checks that a Sender pays to a mistyped address only if its limits, or those of
-// the plan, say so, and never to one that is not of its currency's format.
+// TestSenderRefusesMistypedAddresses checks that a Sender pays to a mistyped address only if its limits, or
+// those of the plan, say so, and never to one that is not of its currency's format.
 func TestSenderRefusesMistypedAddresses(t *testing.T) {
 	bad := asked("1")
 	bad.request.Address = mistyped

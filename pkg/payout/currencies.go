@@ -33,8 +33,8 @@ func registryOf(added []Currency) money.Registry {
 	return money.NewRegistry().With(entries...)
 }
 
-// Limits restrict amounts and addresses. The zero Limits allow everything but addresses that look mistyped. As soon
-// as there is a limit of a kind, a currency without one is refused, unless it is Unlimited.
+// Limits restrict amounts and addresses. The zero Limits allow everything but addresses that look mistyped.
+// As soon as there is a limit of a kind, a currency without one is refused, unless it is Unlimited.
 type Limits struct {
 	MaxPerWithdrawal []api.Amount   `json:"max_per_withdrawal,omitempty"` // the largest amount of one withdrawal, by unit
 	MaxPerRun        []api.Amount   `json:"max_per_run,omitempty"`        // the largest total of one run, by unit
@@ -43,8 +43,8 @@ type Limits struct {
 	Unlimited        []api.Currency `json:"unlimited,omitempty"`          // what may be withdrawn without a limit
 	// the only addresses that may be paid; empty: any
 	AllowAddresses []string `json:"allow_addresses,omitempty"`
-	// also addresses with the shape of a known kind and a wrong checksum or length; the limits of a plan hold for
-	// its Apply
+	// also addresses with the shape of a known kind and a wrong checksum or length; the limits of a plan hold
+	// for its Apply
 	AllowBadAddress bool `json:"allow_bad_address,omitempty"`
 }
 

@@ -168,8 +168,8 @@ func (j *Journal) Export(ctx context.Context) iter.Seq2[Exported, error] {
 	}
 }
 
-// FirstPayments returns those amounts in whose unit the account has sent nothing yet. Decimals that are wrong show in the first
-// payment.
+// FirstPayments returns those amounts in whose unit the account has sent nothing yet. Decimals that are wrong
+// show in the first payment.
 func (l *Ledger) FirstPayments(ctx context.Context, amounts ...api.BigAmount) (first []api.BigAmount, err error) {
 	for _, a := range amounts {
 		known, err := l.ledger.Attempted(ctx, a.Unit())

@@ -39,49 +39,53 @@ prove decimals. What is found is one of
 			return a.CurrencyCodes(cmd, typed), cobra.ShellCompDirectiveNoFileComp
 		},
 	}, func(s *cmdutil.Session, out cmdutil.Output[currencyCheck], args []string) error {
-		c := checker{money: s.Money}
-		var filter api.WithdrawalFilter
-		if len(args) > 0 {
-			only, err := s.Money.ParseCurrency(args[0])
-			if err != nil {
-				return err
-			}
-			c.only = &only
-			if only.Kind == api.Crypto { // a withdrawal of any currency may have an amount in a fiat one
-				filter.Currencies = []api.Currency{only}
-			}
-			c.row(only)
-		} else {
-			for _, e := range s.Money.Entries() {
-				if e.Kind == api.Crypto && e.Decimals != money.Unknown {
-					c.row(e.Currency())
-				}
-			}
-		}
-		client, err := s.Client()
-		if err != nil {
-			return err
-		}
-		for w, err := range client.Withdrawals.All(s.Ctx, filter, api.ListOptions{FirstPage: s.PageBase()}) {
-			if err != nil {
-				return err
-			}
-			c.withdrawal(w)
-		}
-		for _, id := range invoices {
-			i, err := client.Invoices.Get(s.Ctx, id)
-			if err != nil {
-				return err
-			}
-			c.invoice(i)
-		}
-		if err := out.Slice(c.result()); err != nil {
-			return err
-		}
-		return s.NoteCopy("till currency set CODE --decimals N", "the service shows integers and no rates, which prove no decimals: compare an amount with the merchant panel. To change decimals:")
+		return checkCurrencies(s, out, args, invoices)
 	})
 	cmd.Flags().StringArrayVar(&invoices, "invoice", nil, "look at this invoice too; may be given again")
 	return cmd
+}
+
+func checkCurrencies(s *cmdutil.Session, out cmdutil.Output[currencyCheck], args, invoices []string) error {
+	c := checker{money: s.Money}
+	var filter api.WithdrawalFilter
+	if len(args) > 0 {
+		only, err := s.Money.ParseCurrency(args[0])
+		if err != nil {
+			return err
+		}
+		c.only = &only
+		if only.Kind == api.Crypto { // a withdrawal of any currency may have an amount in a fiat one
+			filter.Currencies = []api.Currency{only}
+		}
+		c.row(only)
+	} else {
+		for _, e := range s.Money.Entries() {
+			if e.Kind == api.Crypto && e.Decimals != money.Unknown {
+				c.row(e.Currency())
+			}
+		}
+	}
+	client, err := s.Client()
+	if err != nil {
+		return err
+	}
+	for w, err := range client.Withdrawals.All(s.Ctx, filter, api.ListOptions{FirstPage: s.PageBase()}) {
+		if err != nil {
+			return err
+		}
+		c.withdrawal(w)
+	}
+	for _, id := range invoices {
+		i, err := client.Invoices.Get(s.Ctx, id)
+		if err != nil {
+			return err
+		}
+		c.invoice(i)
+	}
+	if err := out.Slice(c.result()); err != nil {
+		return err
+	}
+	return s.NoteCopy("till currency set CODE --decimals N", "the service shows integers and no rates, which prove no decimals: compare an amount with the merchant panel. To change decimals:")
 }
 
 // What can be found about the decimals of a currency: see the help of the command.

@@ -50,8 +50,8 @@ const utf8Mark = "\ufeff"
 // isWorkbook reports whether a results file is to be a workbook.
 func isWorkbook(path string) bool { return strings.EqualFold(filepath.Ext(path), "."+workbook) }
 
-// checkResults refuses to replace a file that is not an earlier results file. If it was named, it must also be one of
-// this plan: the results of another run may be wanted.
+// checkResults refuses to replace a file that is not an earlier results file. If it was named, it must also
+// be one of this plan: the results of another run may be wanted.
 func checkResults(path string, plan *payout.Plan, named bool) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,8 +79,8 @@ func checkResults(path string, plan *payout.Plan, named bool) error {
 	return nil
 }
 
-// recordsIn yields the records of a results file, the header first, or one record that is no header. It yields nothing
-// if the file is empty.
+// recordsIn yields the records of a results file, the header first, or one record that is no header. It
+// yields nothing if the file is empty.
 func recordsIn(f io.Reader, workbook bool) iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
 		in, found := bufio.NewReader(f), false

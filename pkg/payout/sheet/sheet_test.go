@@ -99,7 +99,8 @@ func TestKeptFile(t *testing.T) {
 	}
 	// "Ã¼" in windows-1252 is a valid text of UTF-8, and a line before it shows that the file is none.
 	odd := strings.Replace(latin, "Bo", "\xc3\xbc", 1)
-	if got, wrong := read(t, CSV(strings.NewReader(odd), said)); wrong != nil || len(got) != 2 || got[1][Note] != "\u00c3\u00bc" {
+	if got, wrong := read(t, CSV(strings.NewReader(odd), said)); wrong != nil || len(got) != 2 ||
+		got[1][Note] != "\u00c3\u00bc" {
 		t.Errorf("windows-1252 like UTF-8: %q, %q", got, wrong)
 	}
 	without := layout

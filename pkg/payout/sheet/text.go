@@ -96,8 +96,8 @@ func (t *textLines) next() (text string, wrong []Detail, err error) {
 	return text, nil, nil
 }
 
-// fromANSI decodes a line of windows-1252. A text in it is valid UTF-8 only if it has nothing but ASCII: the first
-// line with more shows which of the two the file is.
+// fromANSI decodes a line of windows-1252. A text in it is valid UTF-8 only if it has nothing but ASCII: the
+// first line with more shows which of the two the file is.
 func (t *textLines) fromANSI(line []byte) ([]byte, error) {
 	if plain := strings.IndexFunc(string(line), func(r rune) bool { return r >= utf8.RuneSelf }) < 0; plain {
 		return line, nil
