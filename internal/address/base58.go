@@ -21,7 +21,16 @@ type chain struct {
 }
 
 func bitcoinLike(format, one, all string, c chain) kind {
-	return kind{format, one, all, c.shape, func(text string) error { return c.check(text, one) }}
+	return kind{format, one, all, c.shape, func(text string) error { return c.check(text, one) }, c.begins()}
+}
+
+// begins returns how an address of the network can begin.
+func (c chain) begins() []string {
+	all := strings.Split(c.first, "")
+	if c.prefix != "" {
+		all = append(all, c.prefix+"1")
+	}
+	return all
 }
 
 func (c chain) shape(text string) bool {
@@ -56,11 +65,7 @@ func (c chain) check(text, one string) error {
 		return checkSegwit(text)
 	}
 	if c.first == "" || text == "" || strings.IndexByte(c.first, text[0]) < 0 {
-		begin := strings.Split(c.first, "")
-		if c.prefix != "" {
-			begin = append(begin, c.prefix+"1")
-		}
-		return fmt.Errorf("it begins otherwise than %s, which begins with %s", one, orList(begin))
+		return fmt.Errorf("it begins otherwise than %s, which begins with %s", one, orList(c.begins()))
 	}
 	bytes, err := decodeBase58(text, 25)
 	if err != nil {

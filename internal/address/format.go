@@ -18,6 +18,7 @@ type kind struct {
 	all    string // "Bitcoin addresses"
 	shape  func(text string) bool
 	check  func(text string) error // says why a text is not such an address; nil: it is one
+	begins []string                // how it can begin; none: it is not looked for behind a wrong beginning
 }
 
 // kinds lists every kind. If a text could be several, the first counts.
@@ -30,20 +31,20 @@ var kinds = []kind{
 		chain{versions: "\x30\x32", first: "LM", least: 33, most: 35, prefix: "ltc"}),
 	bitcoinLike("dogecoin", "a Dogecoin address", "Dogecoin addresses",
 		chain{versions: "\x1e\x16", first: "DA9", least: 33, most: 35}),
-	{"ethereum", "an Ethereum address", "Ethereum addresses", isEthereumShape, checkEthereum},
+	{"ethereum", "an Ethereum address", "Ethereum addresses", isEthereumShape, checkEthereum, []string{"0x"}},
 	bitcoinLike("tron", "a TRON address", "TRON addresses", chain{versions: "\x41", first: "T", least: 33, most: 35}),
-	{"stellar", "a Stellar address", "Stellar addresses", isStellarShape, checkStellar},
-	{"ripple", "a Ripple address", "Ripple addresses", isRippleShape, checkRipple},
+	{"stellar", "a Stellar address", "Stellar addresses", isStellarShape, checkStellar, []string{"G", "M"}},
+	{"ripple", "a Ripple address", "Ripple addresses", isRippleShape, checkRipple, []string{"r", "X"}},
 	{"solana", "a Solana address", "Solana addresses", func(text string) bool { return checkSolana(text) == nil },
-		checkSolana},
-	{"iban", "an IBAN", "IBANs", isIBANShape, checkIBAN},
+		checkSolana, nil},
+	{"iban", "an IBAN", "IBANs", isIBANShape, checkIBAN, nil},
 
 	bitcoinLike("", "an address of a private Bitcoin network (regtest)", "", chain{prefix: "bcrt"}),
 	bitcoinLike("", "an address of the Litecoin test network", "",
 		chain{versions: "\x3a", first: "Q", least: 33, most: 35, prefix: "tltc"}),
 	bitcoinLike("", "an address of the Dogecoin test network", "",
 		chain{versions: "\x71", first: "n", least: 33, most: 35}),
-	{"", "an address of the Ripple test network", "", isRippleTestShape, checkRippleTest},
+	{"", "an address of the Ripple test network", "", isRippleTestShape, checkRippleTest, []string{"T"}},
 }
 
 // Formats returns the names of the formats that a currency can have.
@@ -152,9 +153,40 @@ func Mistake(text string) string {
 		}
 	}
 	if why == nil {
+		what, why = misbegun(text), errBegin
+	}
+	if what == "" {
 		return ""
 	}
 	return fmt.Sprintf("it has the shape of %s, but %v", what, why)
+}
+
+// misbegun returns the kind of address that a text is but for one character at its beginning, by which its kind
+// is known: it is missing, changed, doubled, or swapped with the next.
+func misbegun(text string) string {
+	if len(text) < 20 || notAlphanumeric(text) != "" {
+		return ""
+	}
+	small, capitals := text[6:] == strings.ToLower(text[6:]), text[6:] == strings.ToUpper(text[6:])
+	for _, k := range kinds {
+		for _, begin := range k.begins {
+			n := len(begin)
+			if n > 2 && capitals { // bech32
+				begin = strings.ToUpper(begin)
+			}
+			if n == 1 && small || text[0] != begin[0] && text[1] != begin[0] && !strings.Contains(text[:n], begin[1:]) {
+				continue // base58 and Stellar's base32 have capitals; otherwise, more than one character is wrong
+			}
+			for _, rest := range [...]string{text[n-1:], text[n:], text[n+1:], text[n-1:n] + text[n+1:]} {
+				// Without a checksum, only the x tells an Ethereum address from the digits of another network.
+				if right := begin + rest; k.shape(right) && k.check(right) == nil &&
+					(!OneCase(right) || strings.Contains(text[:n+1], "x")) {
+					return k.one
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // Warning says what is doubtful about an address for which no format is set. It is empty if nothing is.
@@ -222,5 +254,6 @@ const (
 	errChecksum = reason("its checksum is wrong: a character is mistyped or missing, so copy it again from where it came from")
 	errShort    = reason("it is too short: characters are missing, so copy it again from where it came from")
 	errLong     = reason("it is too long: there are characters too many, so copy it again from where it came from")
+	errBegin    = reason("its beginning is wrong: copy it again from where it came from")
 	errNetwork  = reason("it belongs to another network")
 )

@@ -19,6 +19,7 @@ var valid = map[string][]string{
 		"bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
 		encode58Check(bitcoinDigits, versioned(0)), encode58Check(bitcoinDigits, versioned(5)),
 		encodeSegwit("bc", 0, repeated(32), bech32Constant),
+		encodeSegwit("bc", 0, bytes.Repeat([]byte{7}, 20), bech32Constant), // all its characters are in base58 too
 	},
 	"bitcoin-testnet": {
 		"tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7", // BIP 173

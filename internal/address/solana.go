@@ -2,6 +2,8 @@ package address
 
 import (
 	"fmt"
+	"strings"
+	"unicode"
 
 	"github.com/btcsuite/btcd/btcutil/base58"
 )
@@ -15,6 +17,8 @@ func checkSolana(text string) error {
 		return err
 	}
 	switch n := len(base58.Decode(text)); {
+	case inOneCase(text) && strings.ContainsFunc(text, unicode.IsLetter): // a mistyped address in bech32 has 32 bytes too
+		return reason("its letters are in one case, and a Solana address has both: copy it again from where it came from")
 	case n < 32:
 		return errShort
 	case n > 32:
