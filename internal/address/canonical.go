@@ -11,7 +11,7 @@ func Canonical(text string) string {
 	if !hasCapital(text) { // then it is its own form, whatever it is
 		return text
 	}
-	if isHex20(text) || isBech32Shape(text) {
+	if isHex20(text) || IsBech32Shape(text) {
 		return strings.ToLower(text)
 	}
 	return text
@@ -38,9 +38,9 @@ func isHex20(text string) bool {
 // bech32Charset holds the characters of a bech32 address after its separator (BIP 173).
 const bech32Charset = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 
-// isBech32Shape reports whether a text looks like a bech32 address of a known network, all in one case (BIP
+// IsBech32Shape reports whether a text looks like a bech32 address of a known network, all in one case (BIP
 // 173). It does not verify the checksum.
-func isBech32Shape(text string) bool {
+func IsBech32Shape(text string) bool {
 	for _, prefix := range []string{"bc1", "tb1", "bcrt1", "ltc1", "tltc1"} {
 		if len(text) < len(prefix)+8 || !strings.EqualFold(text[:len(prefix)], prefix) {
 			continue

@@ -184,22 +184,22 @@ func lastTimes(n int) string {
 	return fmt.Sprintf("the last %d times", n)
 }
 
-// lookAlike returns what people compare of an address: its beginning, and its end. It is empty for a text that is too
-// short to be taken for another one.
+// lookAlike returns what people compare of an address: its beginning, and its end. It is empty for a text
+// that is too short to be taken for another one.
 func lookAlike(text string) string {
 	text = address.Canonical(text)
 	if len(text) < 20 {
 		return ""
 	}
 	begin := 4
-	if network, _, found := strings.Cut(text, "1"); found && len(network) > 1 && len(network) < 5 {
-		begin = len(network) + 4 // in bech32 the network is no part of the address
+	if address.IsBech32Shape(text) { // the network is no part of the address
+		begin += strings.Index(text, "1")
 	}
 	return text[:begin] + " " + text[len(text)-4:]
 }
 
-// warnLookAlikes warns of new addresses that look like a known one, or like another one of the file. Somebody may
-// have sent a little money from such an address, for it to be copied.
+// warnLookAlikes warns of new addresses that look like a known one, or like another one of the file. Somebody
+// may have sent a little money from such an address, for it to be copied.
 func (m *maker) warnLookAlikes(fresh []int, history bool) error {
 	alike := make(map[string][]int, len(fresh))
 	for _, i := range fresh {
