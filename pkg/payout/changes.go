@@ -1,16 +1,19 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"slices"
 	"strings"
 
 	"example.com/till/internal/address"
 	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/sheet"
 	"github.com/go-json-experiment/json"
 )
@@ -19,12 +22,13 @@ import (
 const (
 	NewPayee   = "new payee"   // the last run has nobody like that
 	NewAddress = "new address" // the last run paid the same payee to another address
+	NewMemo    = "new memo"    // the same address, which the payees of an exchange share
 	NewAmount  = "new amount"  // it moved by more than half of what the last run paid the same payee
 )
 
 // A Change is how a row of a plan differs from the last run of the same batch or layout.
 type Change struct {
-	Kind  string // NewPayee, NewAddress or NewAmount
+	Kind  string // NewPayee, NewAddress, NewMemo or NewAmount
 	Row   PlanRow
 	Was   Content // what the last run paid; zero for a new payee
 	Times int     // how many orders were accepted for the address that the last run paid
@@ -44,9 +48,9 @@ func whoOf(r PlanRow) string {
 	return "order " + r.ExternalOrderID
 }
 
-// Changes yields how the rows of a plan differ from the last run of the same batch or, if the plan has one, of the
-// same layout. A payee is known by the reference, else by the note, else by the address. It yields nothing if there
-// was no such run.
+// Changes yields how the rows of a plan differ from the last run of the same batch or, if the plan has one,
+// of the same layout. A payee is known by the reference, else by the note, else by the address, in one currency.
+// It yields nothing if there was no such run.
 func (l *Ledger) Changes(ctx context.Context, p *Plan) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		run, err := lastRun(ctx, l.ledger, p.Batch, layoutKey(p.Layout), p.Name())
@@ -96,52 +100,120 @@ func lastRun(ctx context.Context, l *journal.Ledger, batch, layout, but string) 
 	return journal.Run{}, err
 }
 
-// payees has the rows of a run by what a payee is known by. A row is nil if several payees are known by the same.
-type payees struct{ byReference, byNote, byAddress map[string]*journal.Row }
+// payees has what a run paid, by what a payee is known by. A run may have a million rows, so it is small.
+type payees struct {
+	seed  maphash.Seed
+	rows  []paidRow
+	texts []byte // the address and the memo of each row
+	coins []coin
+	keys  []payee // by hash
+}
+
+type paidRow struct {
+	minor              int64
+	address, memo, end uint32 // where they begin in the texts, and the memo ends
+	coin               uint32
+}
+
+// A payee is what some rows are known by: the reference, the note, or the address with the memo, and the
+// currency.
+type payee struct {
+	hash   uint64
+	row    uint32 // the one of the largest amount
+	many   bool   // there are several rows
+	unlike bool   // they go to different addresses or memos, so that nothing can be said
+}
 
 func payeesOf(ctx context.Context, l *journal.Ledger, run journal.Run) (payees, error) {
-	p := payees{map[string]*journal.Row{}, map[string]*journal.Row{}, map[string]*journal.Row{}}
-	enter := func(in map[string]*journal.Row, key string, r *journal.Row) {
-		if _, doubled := in[key]; doubled {
-			r = nil
-		}
-		in[key] = r
-	}
+	p := payees{seed: maphash.MakeSeed()}
 	for r, err := range l.RunRows(ctx, run) {
 		if err != nil {
 			return p, err
 		}
-		enter(p.byReference, r.Reference, &r)
-		enter(p.byNote, r.Note, &r)
-		enter(p.byAddress, address.Canonical(r.Address), &r)
+		c := coin{currency: r.Currency, unit: r.Amount.Unit()}
+		i := slices.Index(p.coins, c)
+		if i < 0 {
+			i, p.coins = len(p.coins), append(p.coins, c)
+		}
+		address := len(p.texts)
+		memo := address + len(r.Address)
+		p.texts = append(append(p.texts, r.Address...), r.Memo...)
+		for _, h := range p.hashes(r.Reference, r.Note, r.Content) {
+			if h != 0 {
+				p.keys = append(p.keys, payee{hash: h, row: uint32(len(p.rows))})
+			}
+		}
+		p.rows = append(p.rows, paidRow{r.Amount.Minor, uint32(address), uint32(memo), uint32(len(p.texts)), uint32(i)})
 	}
+	slices.SortFunc(p.keys, func(a, b payee) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.row, b.row)) })
+	kept := p.keys[:0]
+	for _, k := range p.keys {
+		if n := len(kept); n == 0 || kept[n-1].hash != k.hash {
+			kept = append(kept, k)
+			continue
+		}
+		same := &kept[len(kept)-1]
+		same.many, same.unlike = true, same.unlike || !sameTo(p.paid(same.row), p.paid(k.row))
+		if p.rows[k.row].minor > p.rows[same.row].minor {
+			same.row = k.row
+		}
+	}
+	p.keys = kept
 	return p, nil
 }
 
-// changes returns how a row differs from what was paid to the same payee.
-func (p payees) changes(r PlanRow) (all []Change) {
-	was, known := p.byReference[r.Reference]
-	if !known || r.Reference == "" {
-		was, known = p.byNote[r.Note]
-		known = known && r.Note != ""
+// hashes returns those of what a row is known by, in the order in which they count; 0: it has no such text.
+func (p *payees) hashes(reference, note string, c Content) (all [3]uint64) {
+	c = c.Canonical()
+	type key struct {
+		by         int
+		currency   api.Currency
+		text, memo string
 	}
-	if !known {
-		was, known = p.byAddress[address.Canonical(r.Address)]
-	}
-	switch {
-	case !known:
-		return []Change{{Kind: NewPayee, Row: r}}
-	case was == nil:
-		return nil
-	}
-	if address.Canonical(was.Address) != address.Canonical(r.Address) {
-		all = append(all, Change{Kind: NewAddress, Row: r, Was: was.Content})
-	}
-	if minor, before := r.Amount.Minor, was.Amount.Minor; was.Amount.Unit() == r.Amount.Unit() &&
-		(minor-before > before/2 || before-minor > before/2) {
-		all = append(all, Change{Kind: NewAmount, Row: r, Was: was.Content})
+	for i, k := range [3]key{{text: reference}, {text: note}, {text: c.Address, memo: c.Memo}} {
+		if k.by, k.currency = i, c.Currency; k.text != "" {
+			all[i] = maphash.Comparable(p.seed, k)
+		}
 	}
 	return all
+}
+
+// paid returns what a row of the run paid.
+func (p *payees) paid(row uint32) Content {
+	r := p.rows[row]
+	c := p.coins[r.coin]
+	return Content{Currency: c.currency, Amount: api.Amount{Kind: c.unit.Kind, Code: c.unit.Code, Minor: r.minor},
+		Address: string(p.texts[r.address:r.memo]), Memo: string(p.texts[r.memo:r.end])}
+}
+
+// sameTo reports whether two contents go to the same address and memo.
+func sameTo(a, b Content) bool {
+	return a.Memo == b.Memo && address.Canonical(a.Address) == address.Canonical(b.Address)
+}
+
+// changes returns how a row differs from what was paid to the same payee.
+func (p *payees) changes(r PlanRow) (all []Change) {
+	to := contentOf(r.CreateWithdrawal)
+	for _, h := range p.hashes(r.Reference, r.Note, to) {
+		i, found := slices.BinarySearchFunc(p.keys, h, func(k payee, h uint64) int { return cmp.Compare(k.hash, h) })
+		if h == 0 || !found || p.keys[i].unlike {
+			continue
+		}
+		was := p.paid(p.keys[i].row)
+		switch {
+		case address.Canonical(was.Address) != address.Canonical(to.Address):
+			all = append(all, Change{Kind: NewAddress, Row: r, Was: was})
+		case was.Memo != to.Memo:
+			all = append(all, Change{Kind: NewMemo, Row: r, Was: was})
+		}
+		pays, before := to.Canonical().Amount, was.Canonical().Amount
+		less := !p.keys[i].many && before.Minor-pays.Minor > before.Minor/2
+		if pays.Unit() == before.Unit() && (less || pays.Minor-before.Minor > before.Minor/2) {
+			all = append(all, Change{Kind: NewAmount, Row: r, Was: was})
+		}
+		return all
+	}
+	return []Change{{Kind: NewPayee, Row: r}}
 }
 
 // changes warns of what has changed since the last run of the batch or layout.
@@ -169,6 +241,8 @@ func (m *maker) changes() error {
 				}
 				m.about(changedAddress, i, "%s: another address than %s: %s, and not %s", who, lastTimes(times),
 					sheet.Shorten(r.Address), sheet.Shorten(c.Was.Address))
+			case NewMemo:
+				m.about(changedAddress, i, "%s: another memo than the last time: %q, and not %q", who, r.Memo, c.Was.Memo)
 			case NewAmount:
 				m.about(movedAmount, i, "%s: %s, and %s the last time", who, m.money.Format(r.Amount), m.money.Format(c.Was.Amount))
 			}

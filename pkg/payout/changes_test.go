@@ -1,10 +1,36 @@
 package payout
 
 import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
 )
+
+// began records the plan of p as a run that has begun.
+func (p *planner) began() {
+	p.t.Helper()
+	plan := open(p.t, p.Path)
+	run := journal.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path, Batch: plan.Batch, Since: plan.Since,
+		Layout: layoutKey(plan.Layout)}
+	if _, err := p.ledger.BeginRun(context.Background(), run, func(yield func(journal.Row, error) bool) {
+		for _, r := range plan.Rows {
+			if !yield(r.row(), nil) {
+				return
+			}
+		}
+	}); err != nil {
+		p.t.Fatal(err)
+	}
+	os.Remove(p.Path)
+}
 
 // TestMakeWarnsOfLookAlikes checks which new addresses are taken for an accepted one by a person who compares
 // four characters at each end.
@@ -41,4 +67,122 @@ func TestMakeWarnsOfLookAlikes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestMakeWarnsOfChanges checks what is told about a row when a run of its batch has begun.
+func TestMakeWarnsOfChanges(t *testing.T) {
+	const head = "currency,amount,address,note,reference,memo"
+	for _, test := range []struct {
+		name   string
+		before []string
+		row    string
+		want   []string // in the warnings of the row, in this order
+	}{
+		{"nothing", []string{"Btc,1,a,Ann,,"}, "Btc,1,a,Ann,,", nil},
+		{"half more", []string{"Btc,1,a,Ann,,"}, "Btc,1.5,a,Ann,,", nil},
+		{"more than half more", []string{"Btc,1,a,Ann,,"}, "Btc,1.50000001,a,Ann,,",
+			[]string{"1.50000001 Btc, and 1.00000000 Btc"}},
+		{"half less", []string{"Btc,1,a,Ann,,"}, "Btc,0.5,a,Ann,,", nil},
+		{"more than half less", []string{"Btc,1,a,Ann,,"}, "Btc,0.49999999,a,Ann,,", []string{"0.49999999 Btc, and"}},
+		{"another address", []string{"Btc,1,a,Ann,,"}, "Btc,1,b,Ann,,", []string{"Ann: another address"}},
+		{"both", []string{"Btc,1,a,Ann,,"}, "Btc,9,b,Ann,,", []string{"Ann: another address", "9.00000000 Btc, and"}},
+		{"a new payee", []string{"Btc,1,a,Ann,,"}, "Btc,1,b,Bo,,", []string{"Bo: a payee"}},
+		{"a new note", []string{"Btc,1,a,Ann,,"}, "Btc,1,a,Anna,,", nil},
+		{"reference before note", []string{"Btc,1,a,Ann,I-1,", "Btc,1,b,Bo,I-2,"}, "Btc,1,b,Ann,I-2,", nil},
+		{"note before address", []string{"Btc,1,a,Ann,I-1,", "Btc,1,b,Bo,I-2,"}, "Btc,1,b,Ann,I-3,",
+			[]string{"Ann: another address"}},
+
+		{"a payee of two rows", []string{"Btc,1,a,Ann,,", "Btc,2,a,Ann,,"}, "Btc,1,b,Ann,,",
+			[]string{"Ann: another address"}},
+		{"a note that all share", []string{"Btc,1,a,salary,,", "Btc,1,b,salary,,"}, "Btc,1,c,salary,,",
+			[]string{"salary: a payee"}},
+		{"a note that all share, and a known address", []string{"Btc,1,a,salary,,", "Btc,1,b,salary,,"},
+			"Btc,9,b,salary,,",
+			[]string{"9.00000000 Btc, and 1.00000000 Btc"}},
+		{"a payee of two rows, and more than the larger", []string{"Btc,1,a,Ann,,", "Btc,2,a,Ann,,"},
+			"Btc,3.1,a,Ann,,",
+			[]string{"3.10000000 Btc, and 2.00000000 Btc"}},
+		{"a payee of two rows, and less", []string{"Btc,1,a,Ann,,", "Btc,9,a,Ann,,"}, "Btc,1,a,Ann,,", nil},
+		{"another memo", []string{"Xlr,1,g,Ann,,7", "Xlr,1,g,Bo,,8"}, "Xlr,1,g,Ann,,8",
+			[]string{`Ann: another memo than the last time: "8", and not "7"`}},
+		{"a known memo of a shared address", []string{"Xlr,1,g,,,7", "Xlr,2,g,,,8", "Xlr,3,g,,,9"}, "Xlr,9,g,,,8",
+			[]string{"9.0000000 Xlr, and 2.0000000 Xlr"}},
+		{"a note that all share, and two memos", []string{"Xlr,1,g,pay,,7", "Xlr,1,g,pay,,8"}, "Xlr,1,g,pay,,8", nil},
+		{"a memo that tells payees apart", []string{"Xlr,1,g,,,7", "Xlr,1,g,,,8"}, "Xlr,1,g,,,9",
+			[]string{": a payee"}},
+		{"a payee of two currencies", []string{"Btc,1,a,Ann,,", "Xlr,1,e,Ann,,1"}, "Btc,1,b,Ann,,",
+			[]string{"Ann: another address"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := newPlanner(t)
+			p.Batch, p.BatchChanged = "salaries", true
+			p.Currencies = append(slices.Clone(p.Currencies), Currency{Code: "Xlr", Kind: api.Crypto, Decimals: 7})
+			p.must(append([]string{head}, test.before...)...)
+			p.began()
+			made, rows := p.must(head, test.row)
+			var got []string
+			for _, text := range made.Warnings {
+				if strings.HasPrefix(text, "line 2: ") && !strings.Contains(text, "nothing was paid before") {
+					got = append(got, text)
+				}
+			}
+			fits := func(i int) bool { return strings.Contains(got[i], test.want[i]) }
+			if len(got) != len(test.want) || slices.ContainsFunc([]int{0, 1}[:len(got)], func(i int) bool { return !fits(i) }) {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+			if rows[0].Warned != (len(test.want) > 0) {
+				t.Errorf("marked: %v", rows[0].Warned)
+			}
+		})
+	}
+}
+
+// TestMakeComparesWithTheNewestRun checks that older runs, and runs of another batch, are not compared with.
+func TestMakeComparesWithTheNewestRun(t *testing.T) {
+	p := newPlanner(t)
+	p.BatchChanged = true
+	const head = "currency,amount,address,note"
+	for _, r := range [][2]string{{"a", "Btc,1,old,Ann"}, {"a", "Btc,1,new,Ann"}, {"b", "Btc,1,foreign,Ann"}} {
+		p.Batch = r[0]
+		p.must(head, r[1])
+		p.began()
+		p.clock.move(time.Second)
+	}
+	p.Batch = "a"
+	for address, changed := range map[string]bool{"new": false, "old": true, "foreign": true} {
+		made, _ := p.must(head, "Btc,1,"+address+",Ann")
+		if told := strings.Contains(strings.Join(made.Warnings, "\n"), "another address"); told != changed {
+			t.Errorf("%s: %q", address, made.Warnings)
+		}
+	}
+}
+
+// TestComparingTakesLittleMemory checks how much is kept of a run for each of its rows.
+func TestComparingTakesLittleMemory(t *testing.T) {
+	const rows, most = 10_000, 128 // bytes for each row, with 80 of its own
+	p := newPlanner(t)
+	lines := []string{header + ",note"}
+	for i := range rows {
+		lines = append(lines, fmt.Sprintf("%d,Btc,0.5,account-of-a-payee-somewhere-%012d,Payee number %d", i+1, i, i))
+	}
+	p.must(lines...)
+	p.began()
+	runs, err := p.ledger.Runs(t.Context())
+	if err != nil || len(runs) != 1 {
+		t.Fatal(runs, err)
+	}
+	heap := func() int {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	p.Input, lines = nil, nil // what is freed in between would be missing from the difference
+	before := heap()
+	found, err := payeesOf(t.Context(), p.ledger, runs[0])
+	if took := (heap() - before) / rows; err != nil || len(found.keys) != 2*rows || took > most {
+		t.Errorf("%d bytes for each row, %d keys, %v", took, len(found.keys), err)
+	}
+	runtime.KeepAlive(found)
+	runtime.KeepAlive(p)
 }

@@ -55,7 +55,7 @@ func changeView(m money.Registry) render.View[payout.Change] {
 		ID:   func(c row) string { return c.Row.ExternalOrderID },
 		JSON: render.Encoded(newChangeLine),
 		Columns: []render.Column[row]{
-			{Name: "change", About: "new payee, new address or new amount", Cell: func(c row) render.Cell { return render.Own(c.Kind) }},
+			{Name: "change", About: "new payee, new address, new memo or new amount", Cell: func(c row) render.Cell { return render.Own(c.Kind) }},
 			{Name: "line", About: "line of the file", Cell: func(c row) render.Cell { return render.Int(int64(c.Row.Line)) }},
 			{Name: "payee", About: "the note, the reference or the order id", Cell: func(c row) render.Cell { return render.Own(c.Who()) }},
 			{Name: "amount", About: "what the plan pays", Amount: true, Cell: func(c row) render.Cell { return amount(c.Row.Amount) }},
