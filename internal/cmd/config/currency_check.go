@@ -2,6 +2,8 @@ package config
 
 import (
 	"cmp"
+	"context"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 
 func currencyCheckCommand(a *cmdutil.App) *cobra.Command {
 	var invoices []string
+	var reseller string
 	cmd := cmdutil.NewCommand(a, cmdutil.List, checkView, &cobra.Command{
 		Use:   "check [CODE]",
 		Short: "Compare the decimals of the profile with what the service shows",
@@ -22,7 +25,9 @@ with it. Nothing is sent. For each currency, it shows the largest amount as the
 service counts it and as the profile reads it.
 
 The service shows integers of minor units, and no rates: its answers cannot
-prove decimals. What is found is one of
+prove decimals. With --reseller, it also shows the price of one unit by an
+invoice of that reseller that was paid in another currency: a price that cannot
+be shows that the decimals are wrong. What is found is one of
 
   compare   look at the same withdrawal in the merchant panel: if the point is
             elsewhere there, the decimals of the profile are wrong
@@ -30,7 +35,7 @@ prove decimals. What is found is one of
   unset     the profile has no decimals, and counts minor units
   matches   the decimals of a fiat currency are those of ISO 4217`,
 		Example: `  till currency check
-  till currency check Btc -o json`,
+  till currency check Btc --reseller 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
 		Args: cmdutil.OptionalArg("CODE"),
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(given) > 0 {
@@ -39,13 +44,16 @@ prove decimals. What is found is one of
 			return a.CurrencyCodes(cmd, typed), cobra.ShellCompDirectiveNoFileComp
 		},
 	}, func(s *cmdutil.Session, out cmdutil.Output[currencyCheck], args []string) error {
-		return checkCurrencies(s, out, args, invoices)
+		return checkCurrencies(s, out, args, invoices, reseller)
 	})
 	cmd.Flags().StringArrayVar(&invoices, "invoice", nil, "look at this invoice too; may be given again")
+	cmd.Flags().StringVar(&reseller, "reseller", "", "show prices by the paid invoices of this reseller, by its UUID")
 	return cmd
 }
 
-func checkCurrencies(s *cmdutil.Session, out cmdutil.Output[currencyCheck], args, invoices []string) error {
+func checkCurrencies(
+	s *cmdutil.Session, out cmdutil.Output[currencyCheck], args, invoices []string, reseller string,
+) error {
 	c := checker{money: s.Money}
 	var filter api.WithdrawalFilter
 	if len(args) > 0 {
@@ -82,6 +90,11 @@ func checkCurrencies(s *cmdutil.Session, out cmdutil.Output[currencyCheck], args
 		}
 		c.invoice(i)
 	}
+	if reseller != "" {
+		if err := c.prices(s.Ctx, client, reseller); err != nil {
+			return err
+		}
+	}
 	if err := out.Slice(c.result()); err != nil {
 		return err
 	}
@@ -104,8 +117,10 @@ type currencyCheck struct {
 	Amounts     int         `json:"amounts"`     // how many the service shows in it
 	Equivalents int         `json:"equivalents"` // withdrawals of it whose amount is in a fiat currency, and says nothing
 	Largest     *api.Amount `json:"largest,omitempty"`
-	Shown       string      `json:"shown,omitempty"` // the largest amount, with the decimals of the profile
-	Of          string      `json:"of,omitempty"`    // the withdrawal or invoice that has it
+	Shown       string      `json:"shown,omitempty"`    // the largest amount, with the decimals of the profile
+	Of          string      `json:"of,omitempty"`       // the withdrawal or invoice that has it
+	Price       string      `json:"price,omitempty"`    // of one unit, with the decimals of the profile
+	PriceOf     string      `json:"price_of,omitempty"` // the invoice that was paid in it
 	Finding     string      `json:"finding" schema:"currency-finding"`
 }
 
@@ -150,6 +165,52 @@ func (c *checker) invoice(i api.Invoice) {
 	for _, item := range i.Items {
 		c.amount(api.Amount{Kind: i.Currency.Kind, Code: i.Currency.Code, Minor: item.Amount}, "invoice "+i.ID)
 	}
+}
+
+// mostPaid is how many invoices of a reseller are read for a price.
+const mostPaid = 50
+
+// prices takes the price of one unit from invoices of a reseller that were paid in another currency.
+func (c *checker) prices(ctx context.Context, client *api.Client, reseller string) error {
+	stats, err := client.Resellers.Stats(ctx, reseller)
+	if err != nil {
+		return err
+	}
+	read := 0
+	for _, rebate := range stats.InvoiceRebates {
+		for _, paid := range rebate.PaidAmount {
+			e, known := c.money.Lookup(paid.Code)
+			if !known || e.Kind != api.Crypto || e.Decimals == money.Unknown || paid.Minor <= 0 {
+				continue
+			}
+			if r := c.row(e.Currency()); r == nil || r.Price != "" || read == mostPaid {
+				continue
+			}
+			read++
+			i, err := client.Resellers.Invoice(ctx, reseller, rebate.ID)
+			if err != nil {
+				return err
+			}
+			c.price(e, paid.Minor, i)
+		}
+	}
+	return nil
+}
+
+// price takes the price of one unit from an invoice, and what was paid for it in minor units.
+func (c *checker) price(e money.Entry, paid int64, i api.Invoice) {
+	in, known := c.money.Lookup(i.Currency.Code)
+	if !known || in.Decimals == money.Unknown || in.Code == e.Code {
+		return
+	}
+	total := new(big.Int)
+	for _, item := range i.Items {
+		total.Add(total, big.NewInt(item.Amount))
+	}
+	tens := func(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+	price := new(big.Rat).SetFrac(total.Mul(total, tens(e.Decimals)), new(big.Int).Mul(big.NewInt(paid), tens(in.Decimals)))
+	r := c.row(e.Currency())
+	r.Price, r.PriceOf = price.FloatString(max(in.Decimals, 4))+" "+in.Code, "invoice "+i.ID
 }
 
 func (c *checker) amount(a api.Amount, of string) {
@@ -211,6 +272,8 @@ func checkView(money.Registry) render.View[currencyCheck] {
 			}},
 			{Name: "shown", About: "the same, as the profile reads it", Cell: func(r row) render.Cell { return render.Own(r.Shown) }},
 			{Name: "of", About: "withdrawal or invoice that has it", Cell: func(r row) render.Cell { return render.Text(r.Of) }},
+			{Name: "price", About: "price of one unit, as the profile reads it",
+				Cell: func(r row) render.Cell { return render.Own(r.Price) }},
 			{Name: "finding", About: "what this says about the decimals",
 				Cell: func(r row) render.Cell { return render.Own(r.Finding) }},
 		},
