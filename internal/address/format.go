@@ -161,8 +161,8 @@ func Mistake(text string) string {
 	return fmt.Sprintf("it has the shape of %s, but %v", what, why)
 }
 
-// misbegun returns the kind of address that a text is but for one character at its beginning, by which its kind
-// is known: it is missing, changed, doubled, or swapped with the next.
+// misbegun returns the kind of address that a text is but for one character at its beginning, by which its
+// kind is known: it is missing, changed, doubled, or swapped with the next.
 func misbegun(text string) string {
 	if len(text) < 20 || notAlphanumeric(text) != "" {
 		return ""

@@ -17,7 +17,8 @@ func checkSolana(text string) error {
 		return err
 	}
 	switch n := len(base58.Decode(text)); {
-	case inOneCase(text) && strings.ContainsFunc(text, unicode.IsLetter): // a mistyped address in bech32 has 32 bytes too
+	case inOneCase(text) && strings.ContainsFunc(text, unicode.IsLetter):
+		// a mistyped address in bech32 can have 32 bytes too
 		return reason("its letters are in one case, and a Solana address has both: copy it again from where it came from")
 	case n < 32:
 		return errShort
