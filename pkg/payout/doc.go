@@ -1,5 +1,4 @@
-// Package payout sends withdrawals. It sends each one at most once, across crashes, timeouts and repeated
-// runs.
+// Package payout sends each withdrawal at most once, across crashes and repeats.
 //
 // The service is not known to honour an idempotency key for a create. If a connection breaks before the
 // answer arrives, the withdrawal may have been paid or not, and a program that sends it again may pay twice.

@@ -11,7 +11,6 @@ import (
 
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
-	"example.com/till/pkg/payout/order"
 )
 
 // A Journal is the durable record of what was sent. It is safe for concurrent use, and several processes can
@@ -207,7 +206,7 @@ func (l *Ledger) freeze(ctx context.Context, frozen bool, reason string) error {
 }
 
 // Freezes returns every such decision about the account, the oldest first. The last one is in force.
-func (l *Ledger) Freezes(ctx context.Context) ([]order.Freeze, error) {
+func (l *Ledger) Freezes(ctx context.Context) ([]Freeze, error) {
 	all, err := l.ledger.Freezes(ctx)
 	return all, asError(err)
 }

@@ -16,6 +16,8 @@ type (
 	Resolution = order.Resolution
 	// An Event is one step of an order's history.
 	Event = order.Event
+	// A Freeze is a person's decision that nothing more is sent for an account, or that this is over.
+	Freeze = order.Freeze
 	// A Filter chooses orders. Its zero value chooses all orders of an account.
 	Filter = order.Filter
 )

@@ -8,7 +8,6 @@ import (
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
-	"example.com/till/pkg/payout/order"
 	"github.com/spf13/cobra"
 )
 
@@ -26,7 +25,7 @@ first; the last line is in force.`,
 		Example: `  till journal freeze --reason "the key may have leaked"
   till journal freeze -o json`,
 		Args: cmdutil.NoArgs,
-	}, func(s *cmdutil.Session, out cmdutil.Output[order.Freeze], _ []string) error {
+	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Freeze], _ []string) error {
 		if s.Cmd.Flags().Changed("reason") {
 			return setFrozen(s, true, reason)
 		}
@@ -118,8 +117,8 @@ type freezeLine struct {
 	Host   string `json:"host"`
 }
 
-func freezeView(money.Registry) render.View[order.Freeze] {
-	type row = order.Freeze
+func freezeView(money.Registry) render.View[payout.Freeze] {
+	type row = payout.Freeze
 	state := func(f row) string {
 		if f.Frozen {
 			return "frozen"
