@@ -84,7 +84,7 @@ func (c Cell) label() (id, label string) { return c.text[c.n:], c.text[:c.n] }
 // Int returns a cell with a number.
 func Int(n int64) Cell { return Cell{kind: kindInt, n: n} }
 
-// Count returns a cell with a number of things. On a terminal, a column of which all numbers are 0 is left out.
+// Count returns a cell with a number of things. On a terminal, a column is left out if all its counts are 0.
 func Count(n int) Cell { return Cell{kind: kindInt, n: int64(n), form: formCount} }
 
 // Bool returns a cell with true or false.

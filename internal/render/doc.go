@@ -32,9 +32,10 @@
 //
 // # A table on a narrow terminal
 //
-// On a terminal, the digits of amounts are grouped by spaces, and columns without
-// any text are left out, unless they are named, and so are counts ([Count]) of 0. If a table is too wide for the
-// terminal, the following gives way, in this order.
+// On a terminal, the digits of amounts are grouped by spaces. Columns without any
+// text, and columns of counts ([Count]) that are all 0, are left out unless they
+// are named. If a table is too wide for the terminal, the following gives way, in
+// this order.
 //
 //  1. UUIDs and digests are shortened to eight characters.
 //  2. Times are shortened to their minute.
