@@ -19,9 +19,9 @@ import (
 // perDay is the budget of a day, in minor units of Btc.
 const perDay = 300
 
-// TestBudget has 32 processes at a time send withdrawals that come to several times the budget of a day, and kills
-// them, while answers are lost and requests rejected. No day gets more than its budget, and once all is settled,
-// the rest of the budget can be sent. A freeze stops all of them.
+// TestBudget has 32 processes at a time send withdrawals that come to several times the budget of a day, and
+// kills them, while answers are lost and requests rejected. No day gets more than its budget, and once all is
+// settled, the rest of the budget can be sent. A freeze stops all of them.
 func TestBudget(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { newBudget(t, "").days(2) })
 	t.Run("postgres", func(t *testing.T) {

@@ -178,7 +178,8 @@ func misbegun(text string) string {
 				continue // base58 and Stellar's base32 have capitals; otherwise, more than one character is wrong
 			}
 			for _, rest := range [...]string{text[n-1:], text[n:], text[n+1:], text[n-1:n] + text[n+1:]} {
-				// Without a checksum, only the x tells an Ethereum address from the digits of another network.
+				// Without a checksum, only the x tells an Ethereum address from the digits of another
+				// network.
 				if right := begin + rest; k.shape(right) && k.check(right) == nil &&
 					(!OneCase(right) || strings.Contains(text[:n+1], "x")) {
 					return k.one

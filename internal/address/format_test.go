@@ -370,8 +370,8 @@ func FuzzCheck(f *testing.F) {
 			if err != nil && err.Error() == "" {
 				t.Errorf("Check(%s, %q) says nothing", format, text)
 			}
-			// Two formats also take texts in capitals that look like bech32. They do not occur: no key has a base58
-			// text all in capitals, and neither BC nor TB is a country.
+			// Two formats also take texts in capitals that look like bech32. They do not occur: no key has a
+			// base58 text all in capitals, and neither BC nor TB is a country.
 			exception := (format == "solana" || format == "iban") && IsBech32Shape(text)
 			if err == nil && Check(format, Canonical(text)) != nil && !exception {
 				t.Errorf("%s takes %q, and not its canonical form", format, text)

@@ -69,7 +69,8 @@ type named struct {
 
 func (n named) Type() string { return n.takes }
 
-// placeholder returns the word for what a flag takes: that in back quotes in its usage, or else by its type or name.
+// placeholder returns the word for what a flag takes: that in back quotes in its usage, or else by its type
+// or name.
 func placeholder(f *pflag.Flag) string {
 	if quoted, _ := pflag.UnquoteUsage(f); strings.Contains(f.Usage, "`") {
 		return quoted

@@ -77,8 +77,8 @@ func usage(a *cmdutil.App, cmd *cobra.Command) error {
 	return err
 }
 
-// forTerminal returns a help text for standard output: on a terminal that is narrow its lines are wrapped, and with
-// colours its heads are bold. A head is one line with an indented one below.
+// forTerminal returns a help text for standard output: on a terminal that is narrow its lines are wrapped,
+// and with colours its heads are bold. A head is one line with an indented one below.
 func forTerminal(a *cmdutil.App, cmd *cobra.Command, text string) string {
 	lines := strings.Split(text, "\n")
 	choice := cmd.Root().PersistentFlags().Lookup("color").Value.String()

@@ -58,7 +58,8 @@ standard output, everything else to standard error.`,
 	return root
 }
 
-// setHelp makes the first screen the help of root, and prints the help of the other commands for the terminal.
+// setHelp makes the first screen the help of root, and prints the help of the other commands for the
+// terminal.
 func setHelp(a *cmdutil.App, root *cobra.Command) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		text := overview(a, root)

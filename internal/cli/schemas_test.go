@@ -25,8 +25,8 @@ import (
 
 const (
 	schemaFolder = repository + "/pkg/schema/json"
-	// promiseFile has every schema as it was promised last: a compatible change extends it, and an incompatible
-	// one does not get past it.
+	// promiseFile has every schema as it was promised last: a compatible change extends it, and an
+	// incompatible one does not get past it.
 	promiseFile = repository + "/pkg/schema/promise.json"
 )
 

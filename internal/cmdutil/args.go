@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Group returns a command that only has subcommands. They are listed and completed in this order, which is that of
-// the work.
+// Group returns a command that only has subcommands. They are listed and completed in this order, which is
+// that of the work.
 func Group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     name,

@@ -47,7 +47,8 @@ func (d *Document) SetProfile(name string, settings ...string) error {
 	return nil
 }
 
-// CheckApprovers refuses a profile that requires approvals and does not name a file that says who may approve.
+// CheckApprovers refuses a profile that requires approvals and does not name a file that says who may
+// approve.
 func (d *Document) CheckApprovers(name, home string) error {
 	profile := d.profile(name)
 	persons, _ := get(profile, "approvals")

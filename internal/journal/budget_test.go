@@ -151,8 +151,8 @@ func TestBudgetOfLargeAmounts(t *testing.T) {
 	})
 }
 
-// TestBudgetTogether checks that processes which claim at the same time stay within a budget together, and use
-// all of it.
+// TestBudgetTogether checks that processes which claim at the same time stay within a budget together, and
+// use all of it.
 func TestBudgetTogether(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		const processes, orders, most = 4, 8, 19

@@ -183,8 +183,8 @@ func (t *tx) duplicates(account int64, c Claim) error {
 		return err
 	}
 	for _, o := range accepted {
-		// The later of sent and changed counts: an order that was found on the list today may have been sent by a
-		// machine whose clock was slow.
+		// The later of sent and changed counts: an order that was found on the list today may have been sent
+		// by a machine whose clock was slow.
 		if o.Age(t.moment, nil) < c.Window || t.at.Sub(o.Changed) < c.Window {
 			return &Error{Kind: Duplicate, Order: o}
 		}

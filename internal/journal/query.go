@@ -395,7 +395,8 @@ func (l *Ledger) AcceptedAddresses(ctx context.Context) iter.Seq2[[2]string, err
 	return eachOf(ctx, l, scan, `SELECT order_id, address FROM orders WHERE account = ?1 AND state = 'accepted' ORDER BY id`)
 }
 
-// Attempted reports whether the account has an order in a unit that was sent, or that the service has accepted.
+// Attempted reports whether the account has an order in a unit that was sent, or that the service has
+// accepted.
 func (l *Ledger) Attempted(ctx context.Context, unit api.Currency) (bool, error) {
 	account, err := l.number(ctx)
 	if err != nil || account == 0 {

@@ -25,8 +25,8 @@ type Run struct {
 	Began  time.Time `json:"-"`
 	User   string    `json:"user"`
 	Host   string    `json:"host"`
-	// Required is how many persons had to approve it, and Approvals are the signatures that counted, when it is
-	// begun. Ledger.Approvals returns all that were recorded. BeginRun returns the number of the Consent.
+	// Required is how many persons had to approve it, and Approvals are the signatures that counted, when it
+	// is begun. Ledger.Approvals returns all that were recorded. BeginRun returns the number of the Consent.
 	Required  int64               `json:"-"`
 	Approvals []approval.Approval `json:"-"`
 	New       bool                `json:"-"` // BeginRun has just made it and every order of it

@@ -10,14 +10,16 @@ import (
 
 // Limits says what a profile allows. The zero Limits allows everything but addresses that look mistyped.
 //
-// A limit applies to amounts given in its own unit. As soon as there is one, an amount in a unit without a limit
-// is refused, unless the withdrawn currency is unlimited: otherwise, a limit on Btc would let any sum of USD pass.
+// A limit applies to amounts given in its own unit. As soon as there is one, an amount in a unit without a
+// limit is refused, unless the withdrawn currency is unlimited: otherwise, a limit on Btc would let any sum
+// of USD pass.
 type Limits struct {
 	// MaxPerWithdrawal is the most that one withdrawal may be, by unit.
 	MaxPerWithdrawal []api.Amount `json:"max_per_withdrawal,omitempty"`
 	// MaxPerRun is the most that one run may come to, by unit.
 	MaxPerRun []api.Amount `json:"max_per_run,omitempty"`
-	// MaxPerDay and MaxPerMonth are the most that may be sent in a day and in a month, by unit. The journal adds up.
+	// MaxPerDay and MaxPerMonth are the most that may be sent in a day and in a month, by unit. The journal
+	// adds up.
 	MaxPerDay   []api.Amount `json:"max_per_day,omitempty"`
 	MaxPerMonth []api.Amount `json:"max_per_month,omitempty"`
 	// Unlimited are the currencies without a limit that may be withdrawn although others have one.

@@ -23,8 +23,8 @@ const (
 	blue
 )
 
-// Of the 256 colours, those of the bars and signs have a contrast of at least 3 on black, on white, and on both
-// backgrounds of Solarized. The sixteen are whatever the terminal makes of them.
+// Of the 256 colours, those of the bars and signs have a contrast of at least 3 on black, on white, and on
+// both backgrounds of Solarized. The sixteen are whatever the terminal makes of them.
 const (
 	green256 = "29"  // #00875f
 	red256   = "167" // #d75f5f

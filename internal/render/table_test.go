@@ -35,7 +35,8 @@ func TestTableCutsOnlyTexts(t *testing.T) {
 		"wd_3       -12  0xde0b295669a9fd93d5f28d9ec85e40f4cb697bae        0.015000 Eth        日本語\\x1b[2J  true\n"+
 		"wd_4         0                                                 -500        JPY        e\u0301te\u0301            false\n"+
 		"wd_5         0                                                                                       false\n")
-	// A row takes a second line before a text has fewer than 12 columns. What is narrower than that stays whole.
+	// A row takes a second line before a text has fewer than 12 columns. What is narrower than that stays
+	// whole.
 	equal(t, list(t, Options{Width: 77}, rows...), ""+
 		"ID    ORDER ID  TO                                AMOUNT  TITLE         DONE\n"+
 		"wd_1      4711  bc1qar…f5mdq         25.00     USD        Shoes         true\n"+
@@ -493,7 +494,8 @@ func TestColoursOfTheTheme(t *testing.T) {
 	}
 }
 
-// TestContrast checks that the colours of bars and signs can be told from common backgrounds, as WCAG 2.1 computes it.
+// TestContrast checks that the colours of bars and signs can be told from common backgrounds, as WCAG 2.1
+// computes it.
 func TestContrast(t *testing.T) {
 	luminance := func(rgb [3]float64) float64 {
 		for i, c := range rgb {

@@ -163,8 +163,8 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 	return applier, nil
 }
 
-// mayLeave refuses the rest of the plan if it is more than what is left for the day or month, or if the account is
-// frozen.
+// mayLeave refuses the rest of the plan if it is more than what is left for the day or month, or if the
+// account is frozen.
 func (a *Applier) mayLeave(ctx context.Context) (err error) {
 	var t Tally
 	if len(a.sender.budgets()) > 0 {

@@ -49,8 +49,8 @@ func whoOf(r PlanRow) string {
 }
 
 // Changes yields how the rows of a plan differ from the last run of the same batch or, if the plan has one,
-// of the same layout. A payee is known by the reference, else by the note, else by the address, in one currency.
-// It yields nothing if there was no such run.
+// of the same layout. A payee is known by the reference, else by the note, else by the address, in one
+// currency. It yields nothing if there was no such run.
 func (l *Ledger) Changes(ctx context.Context, p *Plan) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		run, err := lastRun(ctx, l.ledger, p.Batch, layoutKey(p.Layout), p.Name())

@@ -87,8 +87,8 @@ func (s *Sender) budgets() (all []journal.Budget) {
 	return all
 }
 
-// mayLeave refuses totals that would exceed what is left for the day or month, and everything if the account is
-// frozen.
+// mayLeave refuses totals that would exceed what is left for the day or month, and everything if the account
+// is frozen.
 func (s *Sender) mayLeave(ctx context.Context, totals []Total) error {
 	freezes, err := s.ledger.Freezes(ctx)
 	if err != nil {
@@ -104,8 +104,8 @@ func (s *Sender) mayLeave(ctx context.Context, totals []Total) error {
 	return s.notAllowed(s.ledger.WithinBudgets(ctx, s.budgets(), amounts))
 }
 
-// notAllowed explains why an account cannot send what was to be claimed: of a budget, what is left, and when there
-// is more.
+// notAllowed explains why an account cannot send what was to be claimed: of a budget, what is left, and when
+// there is more.
 func (s *Sender) notAllowed(err error) error {
 	if !errors.Is(err, journal.OverBudget) {
 		return accountChanged(err)

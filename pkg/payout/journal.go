@@ -263,7 +263,8 @@ func (l *Ledger) Run(ctx context.Context, name string) (Run, error) {
 }
 
 // Results returns the orders of a run in the order of its plan. Each has its order id, state, id and
-// reason, and the content, note and reference of its row. An order whose outcome this process could not record is unknown. The sequence stops after an error.
+// reason, and the content, note and reference of its row. An order whose outcome this process could not
+// record is unknown. The sequence stops after an error.
 func (l *Ledger) Results(ctx context.Context, run string) iter.Seq2[Order, error] {
 	return func(yield func(Order, error) bool) {
 		for o, err := range l.ledger.Results(ctx, run) {

@@ -15,7 +15,8 @@ type Result struct {
 	Note   string // what could not be compared
 	Status string // the service's status, if the order is listed
 	Agrees bool   // the order is in conflict, and the list now shows it as it was sent; only a person can settle that
-	// Wait is how long the decision that an unknown order was not sent is still refused, see Options.SettleAfter.
+	// Wait is how long the decision that an unknown order was not sent is still refused, see
+	// Options.SettleAfter.
 	Wait time.Duration
 
 	withdrawal string // its id on the list

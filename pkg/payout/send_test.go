@@ -1321,7 +1321,8 @@ func TestSenderLimits(t *testing.T) {
 	}
 }
 
-// TestSenderBudgets checks that a Sender stops at what is left of a day, also if others have sent since it looked.
+// TestSenderBudgets checks that a Sender stops at what is left of a day, also if others have sent since it
+// looked.
 func TestSenderBudgets(t *testing.T) {
 	eachJournal(t, func(t *testing.T, d *desk) {
 		perDay := func(minor int64) Limits {
@@ -1364,7 +1365,8 @@ func TestSenderBudgets(t *testing.T) {
 	})
 }
 
-// TestFrozen checks that nothing is sent for a frozen account, alone or in a plan, and that it goes on after that.
+// TestFrozen checks that nothing is sent for a frozen account, alone or in a plan, and that it goes on after
+// that.
 func TestFrozen(t *testing.T) {
 	d := newDesk(t)
 	p := d.plan(nil, dueTo(2)...)

@@ -34,8 +34,8 @@ type Sender struct {
 type Options struct {
 	// Lookup says when the service's list is read before an order is sent.
 	Lookup Lookup
-	// Since is how far back the list is read, in the service's format: SinceMargin before SinceTime. If they are
-	// empty, the list is read to its beginning.
+	// Since is how far back the list is read, in the service's format: SinceMargin before SinceTime. If they
+	// are empty, the list is read to its beginning.
 	Since     string
 	SinceTime time.Time
 	// LookupTimeout limits the time for reading the list; 0 means no limit.
@@ -46,8 +46,8 @@ type Options struct {
 	// sent, because the request may still arrive. 0 means 15 minutes, and a negative value means no wait. It
 	// must be at least as long as the service, and everything between it and till, can delay a request.
 	SettleAfter time.Duration
-	// Currencies are known besides the fiat currencies of ISO 4217 and those that the service's interface names.
-	// One of them replaces a currency with the same code.
+	// Currencies are known besides the fiat currencies of ISO 4217 and those that the service's interface
+	// names. One of them replaces a currency with the same code.
 	Currencies []Currency
 	// Address replaces the client's base URL as the account's address. It is for a service that has several
 	// base URLs, or has its own identity, as till's sandbox does.
@@ -57,7 +57,8 @@ type Options struct {
 	AnyKey bool
 	// Approvals say how many persons must approve what is sent.
 	Approvals approval.Policy
-	// Limits restrict the amounts and addresses of what is sent: of each withdrawal, of each run, and over time.
+	// Limits restrict the amounts and addresses of what is sent: of each withdrawal, of each run, and over
+	// time.
 	Limits Limits
 	// TimeZone is where the days and months of the limits begin; nil: UTC.
 	TimeZone *time.Location
@@ -73,8 +74,8 @@ const (
 	LookupAuto Lookup = iota
 	// LookupAlways reads the list before every order.
 	LookupAlways
-	// LookupNever relies on the journal alone, unless it is known to have lost records. If it was restored from
-	// a backup, orders that were paid since then are paid again.
+	// LookupNever relies on the journal alone, unless it is known to have lost records. If it was restored
+	// from a backup, orders that were paid since then are paid again.
 	LookupNever
 )
 

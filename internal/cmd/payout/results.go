@@ -115,8 +115,8 @@ func recordsIn(f io.Reader, workbook bool) iter.Seq[[]string] {
 	}
 }
 
-// writeResults replaces the results file with the run's orders, in the order of the plan. It has the delimiter
-// and the decimal mark of the plan's layout.
+// writeResults replaces the results file with the run's orders, in the order of the plan. It has the
+// delimiter and the decimal mark of the plan's layout.
 func writeResults(
 	s *cmdutil.Session, ctx context.Context, sender *payout.Sender, plan *payout.Plan, file cmdutil.OutFile,
 ) error {

@@ -155,11 +155,12 @@
 // leads there again and pays nothing. With the setting payment_fails, a payment by the button fails: the form
 // leads back to the page, which says that nothing was paid and offers to try again. The interface shows no
 // status for this, so the invoice keeps that of one that waits. PayInvoice never fails this way. GET
-// /invite/{id}, the url of an invite, says how to redeem the invite. GET / lists the open invoices for a browser. The pages need no key: anyone with the
-// address may look and pay, as with any hosted checkout. They work without script and load nothing. Their
-// links are relative, and WithPublicURL names a proxy in front of them. A link from another site works; a
-// form of another site is refused. Times are in UTC, and invisible characters are escaped. Errors are in
-// HTML, with the statuses of the settings: paying an expired invoice has the status of wrong_status.
+// /invite/{id}, the url of an invite, says how to redeem the invite. GET / lists the open invoices for a
+// browser. The pages need no key: anyone with the address may look and pay, as with any hosted checkout. They
+// work without script and load nothing. Their links are relative, and WithPublicURL names a proxy in front of
+// them. A link from another site works; a form of another site is refused. Times are in UTC, and invisible
+// characters are escaped. Errors are in HTML, with the statuses of the settings: paying an expired invoice
+// has the status of wrong_status.
 //
 // The content security policy lets the form lead to the sandbox and to the origin of the callback_url.
 // Chromium applies the policy to every redirect that follows. A callback_url that redirects to a third origin

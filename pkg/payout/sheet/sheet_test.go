@@ -28,7 +28,8 @@ func read(t *testing.T, rows Rows) (all []Cells, wrong []string) {
 	return all, wrong
 }
 
-// TestAmount checks what an amount of a file means under a layout, and that what can mean two things is refused.
+// TestAmount checks what an amount of a file means under a layout, and that what can mean two things is
+// refused.
 func TestAmount(t *testing.T) {
 	german, french, swiss := Layout{Decimal: ",", Group: "."}, Layout{Decimal: ",", Group: "space"}, Layout{Group: "'"}
 	for _, c := range []struct {

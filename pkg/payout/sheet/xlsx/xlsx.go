@@ -1,6 +1,6 @@
 // Package xlsx reads and writes payments in workbooks of Excel and LibreOffice (Office Open XML, ISO 29500-1,
-// SpreadsheetML). It reads a sheet row by row, and refuses what a library for all uses lets pass: two rows with
-// one number, a date that is paid as 46143.00, a workbook that fills the memory.
+// SpreadsheetML). It reads a sheet row by row, and refuses what a library for all uses lets pass: two rows
+// with one number, a date that is paid as 46143.00, a workbook that fills the memory.
 package xlsx
 
 import (

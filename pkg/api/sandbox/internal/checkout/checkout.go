@@ -28,7 +28,8 @@ const (
 	invitePages  = "/invite/"
 )
 
-// IsPage reports whether a request is for a page: below those of invoices and invites, or the index, for a browser.
+// IsPage reports whether a request is for a page: below those of invoices and invites, or the index, for a
+// browser.
 func IsPage(r *http.Request) bool {
 	path := r.URL.Path
 	return strings.HasPrefix(path, invoicePages) || strings.HasPrefix(path, invitePages) ||
@@ -176,7 +177,8 @@ type invoicePageView struct {
 // Failed reports whether the last payment failed, and the customer can try again.
 func (v invoicePageView) Failed() bool { return v.Phase == store.Awaiting && !v.FailedAt.IsZero() }
 
-// amount formats minor units, which an item has as text. A thin space that does not break is between thousands.
+// amount formats minor units, which an item has as text. A thin space that does not break is between
+// thousands.
 func amount(minor, code string) string {
 	c := money.ByCode[code]
 	n, _ := money.ParseInteger(minor) // checked before
