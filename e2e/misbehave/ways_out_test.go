@@ -134,6 +134,13 @@ var waysOut = map[string]func(*world){
 		w.till("profile", "set", "w", "max_per_day=1 Btc").want(w.t, 0, "")
 		w.persist(3, pay("2", 3)...)
 	},
+	"`address`": func(w *world) {
+		mistyped := pay("1", 1)
+		mistyped[slices.Index(mistyped, "--address")+1] = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5md"
+		w.till(mistyped...).want(w.t, 12, "address")
+		w.till(append(mistyped, "--allow-bad-address")...).want(w.t, 0, "")
+		w.paid(1)
+	},
 	"`frozen`": func(w *world) {
 		apply := w.plan("1", 1)
 		w.till("journal", "freeze", "--reason", "a leak").want(w.t, 0, "")

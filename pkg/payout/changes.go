@@ -300,8 +300,8 @@ func (m *maker) warnLookAlikes(fresh []int, history bool) error {
 		if err != nil {
 			return err
 		}
-		for _, i := range alike[lookAlike(known[1])] {
-			if other(i, known[1]) && !told[i] {
+		for _, i := range alike[lookAlike(known[1])] { // nothing was paid to it, so it is another address
+			if !told[i] {
 				told[i] = true
 				m.about(lookAlikes, i, "order %d pays to %s, which looks like the address of order %s, but is another address",
 					m.rows[i].id, sheet.Shorten(m.rows[i].address()), known[0])
