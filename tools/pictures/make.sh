@@ -2,7 +2,7 @@
 # Makes pictures of the real program: tools/pictures/make.sh TILL README OTHERS
 #
 # The two of the README go to the directory README, and those that are only to be looked at to OTHERS: the terminal at
-# three widths, the page of a report in the dark and on a phone, what of it is printed, and the page of an invoice.
+# several widths, the page of a report in the dark and on a phone, what of it is printed, and the page of an invoice.
 #
 # It needs tmux for a real terminal, aha to turn a screen into HTML, chromium, pdftoppm, and fonts with Latin and
 # Japanese letters (Debian: tmux aha chromium poppler-utils fonts-dejavu-core fonts-ipafont-gothic). Look at the
@@ -92,6 +92,27 @@ run 'till reseller report --from this-month --compare --currency eur --chart'
 END
 for width in 60 80 120; do
 	terminal "$others/terminal-$width.png" "$width" 54 "$((width * 9 + 60)),1030" demo
+done
+
+# What a person decides by: a month's plan beside that of the month before, the question, and the state of the run.
+session <<'END'
+head='order_id,currency,amount,address,note,team'
+iban=DE893704004405320130
+printf '%s\n' "$head" "1,Eur,213.41,${iban}00,Ann,a" 2,Eur,850.00,DE64370400440532020919,Bo,a \
+	3,Jpy,25432,jp-account-7,田中さん,b 4,Kwd,25.289,kw-7,عمر,b \
+	5,UsdtErc20,213.41,0xa5aeb6053f3e94c9b9a09f33669435e7ef1beaed,🎲,b >oct.csv
+printf '%s\n' "$head" 11,Eur,480.00,DE14370400440532036757,Ann,a 12,Eur,850.00,DE64370400440532020919,Bo,a \
+	13,Jpy,25432,jp-account-7,田中さん,b 14,Kwd,25.289,kw-7,عمر,b \
+	15,UsdtErc20,48000.00,0xa5ae00000000000000000000000000000001eaed,🎲,b 16,UsdtTrc20,9.99,trc-7,Erna,b >nov.csv
+{ till payout plan oct.csv --out oct.plan --other-columns ignore && till payout apply oct.plan --yes; } >/dev/null 2>&1
+clear
+run 'till payout plan nov.csv --out nov.plan --other-columns ignore'
+till sandbox fault add --do drop-after --match external_order_id=15 -q >/dev/null
+till payout apply nov.plan --yes --keep-going >/dev/null 2>&1
+run 'till payout status'
+END
+for width in 60 80 100 120; do
+	terminal "$others/payout-$width.png" "$width" 72 "$((width * 9 + 60)),1370" demo
 done
 
 screenshot "$others/report-dark.png" report.html 1100 1700 $dark
