@@ -11,15 +11,15 @@ import (
 
 // The kinds of warning, the worst first.
 const (
-	underWay = iota
-	lookAlikes
+	lookAlikes = iota
+	underWay
 	changedAddress
 	movedAmount
+	outlier
 	newPayee
 	doubtful
 	likeUnknown
 	identical
-	outlier
 	newAddress
 	kinds
 )
@@ -44,11 +44,10 @@ func (m *maker) about(kind, i int, format string, args ...any) {
 
 // told returns all warnings.
 func (w *warnings) told() (all []Detail) {
-	for kind, what := range [kinds]string{"about a run that is being applied", "to addresses that look like another one",
-		"to other addresses than in the last run", "of amounts far from those of the last run",
+	for kind, what := range [kinds]string{"to addresses that look like another one", "about a run that is being applied",
+		"to other addresses than in the last run", "of amounts far from those of the last run", "far from the usual amount",
 		"of payees that the last run does not have", "to addresses that look mistyped",
-		"identical to an order with an unknown outcome", "identical to an earlier one", "far from the usual amount",
-		"to addresses that are new"} {
+		"identical to an order with an unknown outcome", "identical to an earlier one", "to addresses that are new"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {
 			all = append(all, Detail{Message: "one more row is " + what})
