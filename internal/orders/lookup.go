@@ -8,6 +8,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
+	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -28,14 +29,17 @@ func AddLookupFlags(cmd *cobra.Command) {
 // MinorUnits returns the count of minor units that is sent, to be added to an amount in decimals. If the
 // amount is one of the first payments, it says the decimals too.
 func MinorUnits(s *cmdutil.Session, a api.BigAmount, first ...api.BigAmount) string {
-	decimals := s.Money.Decimals(a.Code)
+	decimals, minor := s.Money.Decimals(a.Code), a.Minor.String()
+	if s.CanAsk() { // a person reads it
+		minor = render.Group(minor)
+	}
 	switch {
 	case decimals == money.Unknown:
 		return ""
 	case slices.ContainsFunc(first, a.SameUnit):
-		return fmt.Sprintf(" (%s minor units, %s)", a.Minor, cmdutil.CountOf(decimals, "decimal"))
+		return fmt.Sprintf(" (%s minor units, %s)", minor, cmdutil.CountOf(decimals, "decimal"))
 	}
-	return fmt.Sprintf(" (%s minor units)", a.Minor)
+	return fmt.Sprintf(" (%s minor units)", minor)
 }
 
 // FirstPayments returns those of the amounts in whose unit the account has sent nothing yet, and whose

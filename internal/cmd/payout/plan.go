@@ -176,7 +176,8 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	if n := len(made.Below); n > 0 {
 		s.Note("below the table, and not read: %s, from line %d on", cmdutil.CountOf(n, "line"), made.Below[0])
 	}
-	noteAccountStatus(s, made, flags.verbose)
+	onPage := onScreen(s) && terminal.Of(s.IO.Err) != nil // it begins with the warnings
+	noteAccountStatus(s, made, onPage)
 	if n := made.Needs(approvals); n > 0 {
 		s.NoteCopy(payout.NewHint("", "payout", "approve", made.Path).String(), "%s must approve this plan:", cmdutil.CountOf(n, "person"))
 	}
@@ -193,35 +194,30 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	if !onScreen(s) {
 		return out.One(facts)
 	}
-	if err := showOnScreen(s, made.Path); err != nil {
+	if err := showOnScreen(s, made.Path, onPage, flags.verbose); err != nil {
 		return err
 	}
 	return s.NoteCopy(payout.NewHint("", "payout", "show", made.Path).String(), "have it looked at by somebody else:")
 }
 
-// showOnScreen shows a plan as till payout show does, without the warnings that were told already.
-func showOnScreen(s *cmdutil.Session, path string) error {
+// showOnScreen shows a plan as till payout show does, with or without its warnings.
+func showOnScreen(s *cmdutil.Session, path string, warnings, verbose bool) error {
 	p, err := payout.OpenPlan(path)
 	if err != nil {
 		return err
 	}
-	return showTables(s, p, 0)
+	if !warnings {
+		p.Warnings = nil
+	}
+	return showTables(s, p, verbose)
 }
 
-// mostWarnings is how many warnings a terminal gets at once, the worst first.
-const mostWarnings = 12
-
-// noteAccountStatus says what a person should know before the plan is applied.
-func noteAccountStatus(s *cmdutil.Session, made payout.Made, verbose bool) {
-	warned := made.Warned
-	if terminal.Of(s.IO.Err) != nil && !verbose {
-		warned = warned[:min(len(warned), mostWarnings)]
-	}
-	for _, w := range warned {
-		s.Warn(w)
-	}
-	if n := len(made.Warned) - len(warned); n > 0 {
-		s.Note("and %s more: --verbose", cmdutil.CountOf(n, "warning"))
+// noteAccountStatus says what a person should know before the plan is applied. Its page may have the warnings.
+func noteAccountStatus(s *cmdutil.Session, made payout.Made, onPage bool) {
+	if !onPage {
+		for _, w := range made.Warned {
+			s.Warn(w)
+		}
 	}
 	tellOneCase(s, made.Plan)
 	known := made.Known

@@ -154,11 +154,7 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Outp
 	noteShown(s, p)
 	o := s.Render
 	if onScreen(s) {
-		shown := mostWarnings
-		if verbose {
-			shown = len(p.Warnings)
-		}
-		if err := showTables(s, p, shown); err != nil {
+		if err := showTables(s, p, verbose); err != nil {
 			return err
 		}
 		return s.NoteCopy(payout.NewHint("", "payout", "apply", p.Path, "--digest", p.Digest).String(), "to send it:")
@@ -196,17 +192,17 @@ func onScreen(s *cmdutil.Session) bool {
 }
 
 // showTables shows a plan to a person: what to look at, the worst first, then the totals, and then the rows.
-func showTables(s *cmdutil.Session, p *payout.Plan, warnings int) error {
+func showTables(s *cmdutil.Session, p *payout.Plan, verbose bool) error {
 	o, f := s.Render, factsOf(s, p, len(p.Rows))
 	o.Columns, o.Sort = []string{"totals", "rows", "plan", "run", "account", "base_url", "made", "expires", "digest"}, ""
 	if p.Batch != "" {
 		o.Columns = append(o.Columns, "batch")
 	}
-	if more := len(f.warned) - warnings; warnings > 0 && len(f.warned) > 0 {
-		o.Columns = append([]string{"warnings"}, o.Columns...)
-		if f.warned = f.warned[:min(warnings, len(f.warned))]; more > 0 {
-			f.warned = append(f.warned, render.Step{Status: "and " + cmdutil.CountOf(more, "warning") + " more: --verbose"})
-		}
+	for i := range f.totals {
+		f.totals[i].Status = render.Group(f.totals[i].Status)
+	}
+	if err := s.Write(warningText(s, p, verbose)); err != nil {
+		return err
 	}
 	if err := planFactsView(s.Money).One(s.IO.Out, o, f); err != nil || len(p.Rows) == 0 {
 		return err
@@ -225,6 +221,60 @@ func showTables(s *cmdutil.Session, p *payout.Plan, warnings int) error {
 		view.Columns = append([]render.Column[planned]{mark}, view.Columns...)
 	}
 	return view.List(s.IO.Out, s.Render, plannedRows(p, s.Money))
+}
+
+// A warned row has what it pays and what is to be looked at. What is about no single row has no amount.
+type warned struct{ pays, why string }
+
+// warnedRows returns the warnings of a plan as a person reads them.
+func warnedRows(s *cmdutil.Session, p *payout.Plan) []warned {
+	rows := map[string]payout.PlanRow{}
+	for _, r := range p.Rows {
+		rows[fmt.Sprintf("line %d", r.Line)] = r
+	}
+	all := make([]warned, len(p.Warnings))
+	for i, text := range p.Warnings {
+		line, why, _ := strings.Cut(text, ": ")
+		r, found := rows[line]
+		if !found {
+			all[i].why = text
+			continue
+		}
+		pays := s.Money.Format(r.Amount)
+		all[i] = warned{render.Group(pays) + "  ",
+			line + ", " + strings.TrimPrefix(why, "order "+r.ExternalOrderID+" pays "+pays+", ")}
+	}
+	return all
+}
+
+// screenful is how many lines the warnings take at most, so that the totals are on the same screen.
+const screenful = 16
+
+// warningText returns the warnings of a plan, the worst first, and as many as a screen has room for.
+func warningText(s *cmdutil.Session, p *payout.Plan, verbose bool) (text string) {
+	all := warnedRows(s, p)
+	lines := 0
+	for i, w := range all {
+		part := render.WrapWords(render.Safe(w.pays+w.why), s.Render.Width, 2) + "\n"
+		if lines += strings.Count(part, "\n"); lines > screenful && i > 0 && !verbose {
+			return text + fmt.Sprintf("and %s: --verbose\n\n", moreWarnings(len(all)-i))
+		}
+		if s.Render.Color {
+			part = strings.Replace(part, w.pays, render.Styled(render.Bold, w.pays, s.Render.Colors256), 1)
+		}
+		text += part
+	}
+	if text != "" {
+		text += "\n"
+	}
+	return text
+}
+
+func moreWarnings(n int) string {
+	if n == 1 {
+		return "one more warning"
+	}
+	return fmt.Sprintf("%d more warnings", n)
 }
 
 // plannedRows shows amounts in the units of the profile in use, even if those of the plan differ.
