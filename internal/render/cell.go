@@ -22,7 +22,7 @@ type Cell struct {
 	form     form
 	signed   bool // Percent: whether to show a plus
 	bare     bool // Amount: whether its code is shown elsewhere
-	grouped  bool // Amount: whether its digits are grouped
+	grouped  bool // amounts: whether their digits are grouped
 }
 
 type kind uint8
@@ -49,6 +49,7 @@ const (
 	formID         // its beginning is enough to tell it from others
 	formTime       // its minute may be enough
 	formCount      // it is as good as empty if it is 0
+	formSums       // amounts in several currencies
 )
 
 // Step is one entry of a History.
@@ -86,6 +87,11 @@ func Int(n int64) Cell { return Cell{kind: kindInt, n: n} }
 
 // Count returns a cell with a number of things. On a terminal, a column is left out if all its counts are 0.
 func Count(n int) Cell { return Cell{kind: kindInt, n: int64(n), form: formCount} }
+
+// Sums returns a cell of amounts in several currencies, as text.
+func Sums(amounts []string) Cell {
+	return Cell{kind: kindOwn, text: strings.Join(amounts, ", "), form: formSums}
+}
 
 // Bool returns a cell with true or false.
 func Bool(b bool) Cell {
@@ -191,6 +197,13 @@ func (c Cell) short() string {
 		_, label := c.label()
 		return Safe(label)
 	case kindText, kindOwn:
+		if c.form == formSums && c.grouped {
+			amounts := strings.Split(c.text, ", ")
+			for i, amount := range amounts {
+				amounts[i] = Group(amount)
+			}
+			return Safe(strings.Join(amounts, ", "))
+		}
 		return Safe(c.text)
 	case kindInt:
 		return string(c.digits(nil, 0))

@@ -259,6 +259,18 @@ func TestGroup(t *testing.T) {
 	}
 }
 
+// On a terminal, the digits of amounts in a text are grouped, and elsewhere they are not.
+func TestSumsAreGrouped(t *testing.T) {
+	view := View[[]string]{Columns: []Column[[]string]{{Name: "sums", Cell: Sums}}}
+	for limit, want := range map[int]string{0: "1234.50 USD, 12345 JPY\n", 80: "1 234.50 USD, 12 345 JPY\n"} {
+		var b strings.Builder
+		if err := view.List(&b, Options{Width: limit, NoHeaders: true}, each([][]string{{"1234.50 USD", "12345 JPY"}})); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, b.String(), want)
+	}
+}
+
 // Only ids of which the beginning is enough are shortened, and only times with a date.
 func TestBriefForms(t *testing.T) {
 	digest := strings.Repeat("0123abcd", 8)

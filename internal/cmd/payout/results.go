@@ -227,7 +227,7 @@ func appliedView(m money.Registry) render.View[applied] {
 		if r.byUnit && ofUnit.Code != "" {
 			return sumCell(m, ofUnit, r.plan.Decimals(ofUnit))
 		}
-		return render.Own(joinTotals(all))
+		return sumsCell(all)
 	}
 	count := func(name, about string, n func(appliedLine) int) render.Column[row] {
 		return render.Column[row]{Name: name, About: about,
@@ -261,12 +261,11 @@ func appliedView(m money.Registry) render.View[applied] {
 	return view
 }
 
-func joinTotals(totals []planTotalLine) (text string) {
+// sumsCell returns all totals as one text.
+func sumsCell(totals []planTotalLine) render.Cell {
+	amounts := make([]string, len(totals))
 	for i, t := range totals {
-		if i > 0 {
-			text += ", "
-		}
-		text += t.Pays
+		amounts[i] = t.Pays
 	}
-	return text
+	return render.Sums(amounts)
 }

@@ -172,7 +172,7 @@ func runView(m money.Registry) render.View[runCounts] {
 		if r.byUnit && ofUnit.Code != "" {
 			return sumCell(m, ofUnit, m.Decimals(ofUnit.Code))
 		}
-		return render.Own(joinTotals(all))
+		return sumsCell(all)
 	}
 	planned := inState(payout.StatePlanned)
 	planned.Extra = true // the rows less the others

@@ -189,7 +189,7 @@ func (r runRows) print(out cmdutil.Output[runRow], states []payout.State) (missi
 		}
 	})
 	if err == nil && out.Tabular() && r.Render.Format == render.Table {
-		for line := range foot.lines(r.Money) {
+		for line := range foot.lines(r.Money.FormatBig) {
 			r.Note("%s", line)
 		}
 		r.noteUnknown(foot)
@@ -210,8 +210,9 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 		}
 		foot.add(row)
 	}
+	grouped := func(a api.BigAmount) string { return render.Group(r.Money.FormatBig(a)) }
 	text := ""
-	for i, line := range append(slices.Collect(foot.lines(r.Money)), foot.approved()...) {
+	for i, line := range append(slices.Collect(foot.lines(grouped)), foot.approved()...) {
 		line = render.WrapWords(render.Safe(line), r.Render.Width, 2)
 		if i == 0 {
 			line = strings.NewReplacer("unknown", r.red("unknown"), "conflict", r.red("conflict")).Replace(line)
@@ -347,7 +348,7 @@ func (f *foot) approved() (lines []string) {
 	return lines
 }
 
-func (f *foot) lines(m money.Registry) iter.Seq[string] {
+func (f *foot) lines(format func(api.BigAmount) string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var parts []string
 		for _, state := range payout.States() {
@@ -369,14 +370,14 @@ func (f *foot) lines(m money.Registry) iter.Seq[string] {
 			return
 		}
 		for _, u := range f.units {
-			accepted := m.FormatBig(u.accepted) + " of it"
+			accepted := format(u.accepted) + " of it"
 			switch u.accepted.Minor {
 			case api.Sum{}:
 				accepted = "none of it"
 			case u.all.Minor:
 				accepted = "all of it"
 			}
-			if !yield(m.FormatBig(u.all) + ", " + accepted + " accepted") {
+			if !yield(format(u.all) + ", " + accepted + " accepted") {
 				return
 			}
 		}
