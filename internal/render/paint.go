@@ -66,18 +66,16 @@ const (
 
 // Styled returns a text in a style, for a terminal.
 func Styled(as Style, s string, colors256 bool) string {
-	p := Options{Color: true, Colors256: colors256}.painter()
-	switch as {
-	case Bold:
-		return p.mark(bold, s)
-	case Red:
-		return p.mark(red, s)
-	case Blue:
-		return p.mark(blue, s)
-	case RedGround:
-		return p[red].Reverse(true).Render(s)
+	if as == Plain {
+		return s
 	}
-	return s
+	p := Options{Color: true, Colors256: colors256}.painter()
+	style := map[Style]lipgloss.Style{Bold: p[bold], Red: p[red], Blue: p[blue], RedGround: p[red].Reverse(true)}[as]
+	lines := strings.Split(s, "\n") // which lipgloss would make equally wide
+	for i, line := range lines {
+		lines[i] = style.Render(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (p painter) mark(as style, s string) string {

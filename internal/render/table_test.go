@@ -477,6 +477,12 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+func TestStyledLines(t *testing.T) {
+	const red, off = "\x1b[31m", "\x1b[0m"
+	equal(t, Styled(Red, "much longer\nx", false), red+"much longer"+off+"\n"+red+"x"+off)
+	equal(t, Styled(Plain, "a\nb", true), "a\nb")
+}
+
 // TestColoursOfTheTheme checks that every style is bold, dim or one of the colours that themes keep legible
 // on their background. No fixed colour is legible on black, on dark grey, on white and on cream; yellow and
 // white are not even so in most light themes.
