@@ -7,7 +7,7 @@ import (
 	"example.com/till/pkg/payout/order"
 )
 
-// Freeze records such a decision. Whoever claims after it, with this journal, finds it.
+// Freeze records such a decision. Every later claim of the account, by any process, sees it.
 func (l *Ledger) Freeze(ctx context.Context, frozen bool, reason string) error {
 	what, mark := thawed, 0
 	if frozen {

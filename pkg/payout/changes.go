@@ -20,7 +20,7 @@ import (
 
 // The kinds of changes.
 const (
-	NewPayee   = "new payee"   // the last run has nobody like that
+	NewPayee   = "new payee"   // the last run has no such payee
 	NewAddress = "new address" // the last run paid the same payee to another address
 	NewMemo    = "new memo"    // the same address, which the payees of an exchange share
 	NewAmount  = "new amount"  // it moved by more than half of what the last run paid the same payee
