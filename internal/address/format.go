@@ -37,7 +37,7 @@ var kinds = []kind{
 	{"ripple", "a Ripple address", "Ripple addresses", isRippleShape, checkRipple, []string{"r", "X"}},
 	{"solana", "a Solana address", "Solana addresses", func(text string) bool { return checkSolana(text) == nil },
 		checkSolana, nil},
-	{"iban", "an IBAN", "IBANs", isIBANShape, checkIBAN, nil},
+	{"iban", "an IBAN", "IBANs", isIBANShape, checkIBAN, ibanCountries()},
 
 	bitcoinLike("", "an address of a private Bitcoin network (regtest)", "", chain{prefix: "bcrt"}),
 	bitcoinLike("", "an address of the Litecoin test network", "",

@@ -57,6 +57,9 @@ func TestMistake(t *testing.T) {
 		"c1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4": "Bitcoin address, but its beginning is wrong",
 		"xde709f2102306220921060314715629080e2fb77": "Ethereum address, but its beginning is wrong",
 		"GB9NWBK60161331926819":                     "IBAN, but it begins otherwise",
+		"E89370400440532013000":                     "IBAN, but its beginning is wrong",
+		"D8E9370400440532013000":                    "IBAN, but its beginning is wrong",
+		"O1234567890123456789012":                   "", // an account that begins with one letter
 		"GB29NWBK60161331926819.":                   `IBAN, but character 23 is "."`,
 
 		"rentPaymentForMayAndJuneAndAugust":  "",
@@ -84,17 +87,21 @@ func TestMistake(t *testing.T) {
 // is found in an address.
 func TestMistakesAreFound(t *testing.T) {
 	for format, texts := range valid {
-		first, alphabet := 0, bitcoinDigits+"0OIl" // the first character that is mistyped, and those that replace others
+		alphabet := bitcoinDigits + "0OIl" // the characters that replace others
 		switch format {
 		case "solana": // it has no checksum
 			continue
 		case "iban": // digits replace digits: a letter counts as two, and may leave the same remainder
-			first, alphabet = 2, "0123456789"
+			alphabet = "0123456789"
 		}
 		for _, text := range texts {
 			if OneCase(text) || format == "bitcoin" && len(text) < 33 || strings.HasPrefix(text, "rrrr") ||
 				strings.HasPrefix(text, "ZZ") {
 				continue // it has no checksum, or is too short to be unmistakable, as an account of zeros is
+			}
+			first := 0
+			if format == "iban" && len(text) < 21 { // without its country, it is too short to be unmistakable
+				first = 2
 			}
 			for i := first; i < len(text); i++ {
 				var others []string
