@@ -34,9 +34,20 @@ type Overrun struct {
 	Until  time.Time
 }
 
-// counts reports whether an order counts in a budget: it was claimed, and not definitely refused since.
-func (r Record) counts() bool {
-	return !r.Sent.IsZero() && r.State != order.Planned && r.State != order.Rejected
+// counts returns how many times an order counts in a budget: once if it was claimed and not definitely refused
+// since. If the service has paid it otherwise than expected, each attempt counts that may have been paid.
+func (r Record) counts() (times int64) {
+	if r.Sent.IsZero() || r.State == order.Planned || r.State == order.Rejected {
+		return 0
+	}
+	if r.State == order.Conflict || r.Resolved != nil && r.Resolved.As == eventPaidAs {
+		for _, a := range r.Attempts {
+			if a.Outcome != order.WasRejected && a.Outcome != order.SaidNothing {
+				times++
+			}
+		}
+	}
+	return max(1, times)
 }
 
 // quarter is the length of the time in which claims are summed up. In every time zone of today, a day begins
@@ -56,17 +67,22 @@ func (t *tx) spend(old, now Record) error {
 	if _, err := t.lockNumber(now.account); err != nil || !t.locked[now.account].counting {
 		return err
 	}
-	if now.counts() {
-		return t.addSpent(now.account, spending(now.Amount, now.Sent), halvesOf(now.Amount.Minor))
+	if err := t.addSpent(now.account, spending(old.Amount, old.Sent), halvesOf(old.Amount.Minor, -old.counts())); err != nil {
+		return err
 	}
-	less := halvesOf(old.Amount.Minor)
-	return t.addSpent(now.account, spending(old.Amount, old.Sent), [2]int64{-less[0], -less[1]})
+	return t.addSpent(now.account, spending(now.Amount, now.Sent), halvesOf(now.Amount.Minor, now.counts()))
 }
 
-// halvesOf returns a number as high * 2^32 + low, so that sums of such numbers fit into a column.
-func halvesOf(minor int64) [2]int64 { return [2]int64{minor >> 32, minor & (1<<32 - 1)} }
+// halvesOf returns a number, times another, as high * 2^32 + low, so that sums of such numbers fit into a
+// column.
+func halvesOf(minor, times int64) [2]int64 {
+	return [2]int64{minor >> 32 * times, minor & (1<<32 - 1) * times}
+}
 
 func (t *tx) addSpent(account int64, where [2]string, halves [2]int64) error {
+	if halves == [2]int64{} {
+		return nil
+	}
 	_, err := t.exec(`INSERT INTO spent (account, unit, quarter, high, low) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (account, unit, quarter) DO UPDATE SET high = spent.high + excluded.high, low = spent.low + excluded.low`,
 		account, where[0], where[1], halves[0], halves[1])
@@ -78,16 +94,22 @@ func (t *tx) startCounting(account int64) error {
 	if t.locked[account].counting {
 		return nil
 	}
-	scan := func(rows *sql.Rows) (o order.Order, err error) {
-		err = rows.Scan(unit(&o.Amount.Kind, &o.Amount.Code), &o.Amount.Minor, stamped(&o.Sent))
+	type counted struct {
+		order.Order
+		times int64
+	}
+	scan := func(rows *sql.Rows) (o counted, err error) {
+		err = rows.Scan(unit(&o.Amount.Kind, &o.Amount.Code), &o.Amount.Minor, stamped(&o.Sent), &o.times)
 		return o, err
 	}
 	sums := map[[2]string][2]int64{}
-	for o, err := range each(t, scan, `SELECT unit, minor, sent FROM orders WHERE account = ?1 AND sent <> '' AND state NOT IN ('planned', 'rejected')`, account) {
+	for o, err := range each(t, scan, `SELECT unit, minor, sent, CASE WHEN state = 'conflict' OR decided = '`+eventPaidAs+`' THEN
+			(SELECT count(*) FROM attempts WHERE order_row = orders.id AND outcome NOT IN ('`+string(order.WasRejected)+`', '`+string(order.SaidNothing)+`'))
+			ELSE 1 END FROM orders WHERE account = ?1 AND sent <> '' AND state NOT IN ('planned', 'rejected')`, account) {
 		if err != nil {
 			return err
 		}
-		where, more := spending(o.Amount, o.Sent), halvesOf(o.Amount.Minor)
+		where, more := spending(o.Amount, o.Sent), halvesOf(o.Amount.Minor, max(1, o.times))
 		sums[where] = [2]int64{sums[where][0] + more[0], sums[where][1] + more[1]}
 	}
 	for where, halves := range sums {

@@ -24,7 +24,9 @@ func spentOn(t *testing.T, j *book, a order.Account) (kept, counted int64) {
 	const ofAccount = ` account = (SELECT id FROM accounts WHERE address = ?1 AND name = ?2 AND counting = 1)`
 	for what, to := range map[string]*int64{
 		`high * 4294967296 + low), 0) AS BIGINT) FROM spent WHERE` + ofAccount: &kept,
-		`minor), 0) AS BIGINT) FROM orders WHERE` + ofAccount +
+		`minor * CASE WHEN state <> 'conflict' AND decided <> 'paid-as' OR taken = 0 THEN 1 ELSE taken END), 0) AS BIGINT)
+			FROM (SELECT *, (SELECT count(*) FROM attempts WHERE order_row = o.id AND outcome IN ('', 'accepted', 'unknown'))
+			AS taken FROM orders o) o WHERE` + ofAccount +
 			` AND sent <> '' AND state IN ('sending', 'unknown', 'accepted', 'conflict')`: &counted,
 	} {
 		var err error
@@ -118,6 +120,49 @@ func TestBudget(t *testing.T) {
 			if kept, counted := spentOn(t, j, shop); kept != counted || kept == 0 {
 				t.Errorf("%d is kept as spent, and the orders come to %d", kept, counted)
 			}
+		}
+	})
+}
+
+// TestBudgetOfDoubles checks that what was paid twice counts twice, because a person said that it was not sent.
+func TestBudgetOfDoubles(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		for name, budgets := range map[string][]Budget{"sums made at the end": nil, "sums kept": perDay(100)} {
+			shop := order.Account{Name: name}
+			j := open()
+			left := func(want int64) {
+				t.Helper()
+				_, err := j.Claim(t.Context(), shop, paying("9", 100, perDay(100)))
+				if e := AsError(err); !errors.Is(err, OverBudget) || e.Over.Left != api.SumOf(want) {
+					t.Fatalf("it is %v (%+v), want %d left", err, e, want)
+				}
+				if kept, counted := spentOn(t, j, shop); kept != counted {
+					t.Fatalf("%d is kept as spent, and the orders come to %d", kept, counted)
+				}
+			}
+			does := func(_ any, err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, out := range []Outcome{unknown, rejected, accepted("w2")} { // the second is not known either, because of the first
+				ticket, err := j.Claim(t.Context(), shop, paying("1", 30, budgets))
+				does(nil, err)
+				does(j.Finish(t.Context(), ticket, out))
+				if out.Ending != order.WasAccepted {
+					does(j.Decide(t.Context(), shop, Decision{OrderID: "1", NotSent: true, Reason: "a mistake"}))
+				}
+			}
+			if budgets != nil {
+				left(70)
+			}
+			does(j.Settle(t.Context(), shop, Evidence{OrderID: "1", Withdrawal: "w1", Content: paying("1", 30, nil).Content}))
+			if budgets != nil {
+				left(40)
+			}
+			does(j.Decide(t.Context(), shop, Decision{OrderID: "1", PaidAs: "w2", Reason: "the other is being returned"}))
+			left(40)
 		}
 	})
 }
