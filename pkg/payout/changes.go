@@ -20,63 +20,118 @@ import (
 
 // The kinds of changes.
 const (
-	NewPayee   = "new payee"   // the last run has no such payee
-	NewAddress = "new address" // the last run paid the same payee to another address
+	NewPayee   = "new payee"   // no earlier run has such a payee
+	NewAddress = "new address" // the same payee was paid to another address the last time
 	NewMemo    = "new memo"    // the same address, which the payees of an exchange share
-	NewAmount  = "new amount"  // it moved by more than half of what the last run paid the same payee
+	NewAmount  = "new amount"  // it moved by more than half of what the same payee was paid the last time
 )
 
-// A Change is how a row of a plan differs from the last run of the same batch or layout.
+// A Change is how a row of a plan differs from the last run that paid the same payee.
 type Change struct {
 	Kind  string // NewPayee, NewAddress, NewMemo or NewAmount
 	Row   PlanRow
-	Was   Content // what the last run paid; zero for a new payee
-	Times int     // how many orders were accepted for the address that the last run paid
-	Run   string  // the last run
+	Was   Content // what that run paid; zero for a new payee
+	Times int     // how many orders were accepted for the address that it paid
+	Run   string  // that run; for a new payee, the last one
 }
 
 // Who returns the name by which a person knows the row.
 func (c Change) Who() string { return whoOf(c.Row) }
 
 func whoOf(r PlanRow) string {
-	switch {
-	case r.Note != "":
-		return sheet.Shorten(r.Note)
-	case r.Reference != "":
-		return sheet.Shorten(r.Reference)
+	switch note, reference := sheet.Shorten(r.Note), sheet.Shorten(r.Reference); {
+	case note != "" && reference != "":
+		return note + " (" + reference + ")"
+	case note != "" || reference != "":
+		return note + reference
 	}
 	return "order " + r.ExternalOrderID
 }
 
-// Changes yields how the rows of a plan differ from the last run of the same batch or, if the plan has one,
-// of the same layout. A payee is known by the reference, else by the note, else by the address, in one
-// currency. It yields nothing if there was no such run.
-func (l *Ledger) Changes(ctx context.Context, p *Plan) iter.Seq2[Change, error] {
-	return func(yield func(Change, error) bool) {
-		run, err := lastRun(ctx, l.ledger, p.Batch, layoutKey(p.Layout), p.Name())
-		if err != nil {
-			yield(Change{}, asError(err))
-			return
+// Changes yields how the rows of a plan differ from the last runs of the same batch or, if the plan has one,
+// of the same layout, and returns how many of them there are. A payee is known by the reference, else by the
+// note, else by the address, in one currency.
+func (l *Ledger) Changes(ctx context.Context, p *Plan) (runs int, changes iter.Seq2[Change, error], err error) {
+	before, err := earlierRuns(ctx, l.ledger, p.Batch, layoutKey(p.Layout), p.Name())
+	return len(before), func(yield func(Change, error) bool) {
+		row := func(i int) PlanRow { return p.Rows[i] }
+		for c, err := range changesSince(ctx, l.ledger, before, len(p.Rows), row) {
+			if err == nil && c.Kind == NewAddress {
+				c.Times, err = l.ledger.TimesPaid(ctx, c.Was.Address)
+			}
+			if !yield(c.Change, asError(err)) || err != nil {
+				return
+			}
 		}
-		if run.Name == "" {
-			return
+	}, asError(err)
+}
+
+// maxCompared is how many runs a plan is compared with. A payee need not be in each of them.
+const maxCompared = 12
+
+// earlierRuns returns the last runs of a batch or layout, apart from one, the newest first.
+func earlierRuns(ctx context.Context, l *journal.Ledger, batch, layout, but string) (found []journal.Run, err error) {
+	runs, err := l.Runs(ctx)
+	for _, r := range slices.Backward(runs) {
+		if r.Name != but && len(found) < maxCompared && (batch != "" && r.Batch == batch || layout != "" && r.Layout == layout) {
+			found = append(found, r)
 		}
-		before, err := payeesOf(ctx, l.ledger, run)
-		if err != nil {
-			yield(Change{}, asError(err))
-			return
-		}
-		for _, r := range p.Rows {
-			for _, c := range before.changes(r) {
-				if c.Run = run.Name; c.Kind == NewAddress {
-					c.Times, err = l.ledger.TimesPaid(ctx, c.Was.Address)
+	}
+	return found, err
+}
+
+// A rowChange is the change of the row at an index.
+type rowChange struct {
+	Change
+	at int
+}
+
+// changesSince yields how rows differ from the newest run that has the same payee: first what differs from
+// the newest run, then what differs from the one before, and at last the new payees.
+func changesSince(ctx context.Context, l *journal.Ledger, runs []journal.Run, rows int, row func(int) PlanRow) iter.Seq2[rowChange, error] {
+	return func(yield func(rowChange, error) bool) {
+		var left []unfound
+		for n, run := range runs {
+			before, err := payeesOf(ctx, l, run)
+			if err != nil {
+				yield(rowChange{}, err)
+				return
+			}
+			before.run = run.Name
+			asked, still := len(left), left[:0]
+			if n == 0 {
+				asked = rows
+			}
+			for i := range asked {
+				u := unfound{row: uint32(i)}
+				if n > 0 {
+					u = left[i]
 				}
-				if !yield(c, asError(err)) || err != nil {
-					return
+				r := row(int(u.row))
+				changes, found := before.changes(r, &u)
+				if !found {
+					still = append(still, u)
 				}
+				for _, c := range changes {
+					if !yield(rowChange{c, int(u.row)}, nil) {
+						return
+					}
+				}
+			}
+			left = still
+		}
+		for _, u := range left {
+			if !yield(rowChange{Change{Kind: NewPayee, Row: row(int(u.row)), Run: runs[0].Name}, int(u.row)}, nil) {
+				return
 			}
 		}
 	}
+}
+
+// unfound is a row whose payee the newer runs do not have.
+type unfound struct {
+	row    uint32
+	unlike [3]bool // what it is known by was paid to several addresses, so that it says nothing
 }
 
 // layoutKey returns a text that is equal for equal layouts; empty: there is none.
@@ -89,19 +144,9 @@ func layoutKey(l *sheet.Layout) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// lastRun returns the last run of a batch or layout, apart from one; its name is empty if there is none.
-func lastRun(ctx context.Context, l *journal.Ledger, batch, layout, but string) (journal.Run, error) {
-	runs, err := l.Runs(ctx)
-	for _, r := range slices.Backward(runs) {
-		if r.Name != but && (batch != "" && r.Batch == batch || layout != "" && r.Layout == layout) {
-			return r, err
-		}
-	}
-	return journal.Run{}, err
-}
-
 // payees has what a run paid, by what a payee is known by. A run may have a million rows, so it is small.
 type payees struct {
+	run   string
 	seed  maphash.Seed
 	rows  []paidRow
 	texts []byte // the address and the memo of each row
@@ -170,7 +215,8 @@ func (p *payees) hashes(reference, note string, c Content) (all [3]uint64) {
 		currency   api.Currency
 		text, memo string
 	}
-	for i, k := range [3]key{{text: reference}, {text: note}, {text: c.Address, memo: c.Memo}} {
+	plain := func(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
+	for i, k := range [3]key{{text: plain(reference)}, {text: plain(note)}, {text: c.Address, memo: c.Memo}} {
 		if k.by, k.currency = i, c.Currency; k.text != "" {
 			all[i] = maphash.Comparable(p.seed, k)
 		}
@@ -191,64 +237,69 @@ func sameTo(a, b Content) bool {
 	return a.Memo == b.Memo && address.Canonical(a.Address) == address.Canonical(b.Address)
 }
 
-// changes returns how a row differs from what was paid to the same payee.
-func (p *payees) changes(r PlanRow) (all []Change) {
+// changes returns how a row differs from what was paid to the same payee, if there was one.
+func (p *payees) changes(r PlanRow, u *unfound) (all []Change, found bool) {
 	to := contentOf(r.CreateWithdrawal)
-	for _, h := range p.hashes(r.Reference, r.Note, to) {
+	for by, h := range p.hashes(r.Reference, r.Note, to) {
 		i, found := slices.BinarySearchFunc(p.keys, h, func(k payee, h uint64) int { return cmp.Compare(k.hash, h) })
-		if h == 0 || !found || p.keys[i].unlike {
+		u.unlike[by] = u.unlike[by] || found && p.keys[i].unlike
+		if h == 0 || !found || u.unlike[by] {
 			continue
 		}
 		was := p.paid(p.keys[i].row)
+		add := func(kind string) { all = append(all, Change{Kind: kind, Row: r, Was: was, Run: p.run}) }
 		switch {
 		case address.Canonical(was.Address) != address.Canonical(to.Address):
-			all = append(all, Change{Kind: NewAddress, Row: r, Was: was})
+			add(NewAddress)
 		case was.Memo != to.Memo:
-			all = append(all, Change{Kind: NewMemo, Row: r, Was: was})
+			add(NewMemo)
 		}
 		pays, before := to.Canonical().Amount, was.Canonical().Amount
 		less := !p.keys[i].many && before.Minor-pays.Minor > before.Minor/2
 		if pays.Unit() == before.Unit() && (less || pays.Minor-before.Minor > before.Minor/2) {
-			all = append(all, Change{Kind: NewAmount, Row: r, Was: was})
+			add(NewAmount)
 		}
-		return all
+		return all, true
 	}
-	return []Change{{Kind: NewPayee, Row: r}}
+	return nil, false
 }
 
-// changes warns of what has changed since the last run of the batch or layout.
+// changes warns of what has changed since the last runs of the batch or layout.
 func (m *maker) changes() error {
-	run, err := lastRun(m.ctx, m.ledger, m.Batch, layoutKey(m.made.Plan.Layout), "")
-	if err != nil || run.Name == "" {
-		return err
-	}
-	before, err := payeesOf(m.ctx, m.ledger, run)
+	runs, err := earlierRuns(m.ctx, m.ledger, m.Batch, layoutKey(m.made.Plan.Layout), "")
 	if err != nil {
 		return err
 	}
-	for i := range m.rows {
-		r := m.planRow(i)
-		for _, c := range before.changes(r) {
-			switch who := whoOf(r); c.Kind {
-			case NewPayee:
-				m.about(newPayee, i, "%s: a payee that run %s does not have", who, run.Name)
-			case NewAddress:
-				times := 0
-				if len(m.warn[changedAddress].list) < maxWarnings {
-					if times, err = m.ledger.TimesPaid(m.ctx, c.Was.Address); err != nil {
-						return err
-					}
+	for c, err := range changesSince(m.ctx, m.ledger, runs, len(m.rows), m.planRow) {
+		if err != nil {
+			return err
+		}
+		switch who, i := c.Who(), c.at; c.Kind {
+		case NewPayee:
+			m.about(newPayee, i, "%s: a payee that %s not have", who, lastRuns(len(runs)))
+		case NewAddress:
+			times := 0
+			if len(m.warn[changedAddress].list) < maxWarnings {
+				if times, err = m.ledger.TimesPaid(m.ctx, c.Was.Address); err != nil {
+					return err
 				}
-				m.about(changedAddress, i, "%s: another address than %s: %s, and not %s", who, lastTimes(times),
-					sheet.Shorten(r.Address), sheet.Shorten(c.Was.Address))
-			case NewMemo:
-				m.about(changedAddress, i, "%s: another memo than the last time: %q, and not %q", who, r.Memo, c.Was.Memo)
-			case NewAmount:
-				m.about(movedAmount, i, "%s: %s, and %s the last time", who, m.money.Format(r.Amount), m.money.Format(c.Was.Amount))
 			}
+			m.about(changedAddress, i, "%s: another address than %s: %s, and not %s", who, lastTimes(times),
+				sheet.Shorten(c.Row.Address), sheet.Shorten(c.Was.Address))
+		case NewMemo:
+			m.about(changedAddress, i, "%s: another memo than the last time: %q, and not %q", who, c.Row.Memo, c.Was.Memo)
+		case NewAmount:
+			m.about(movedAmount, i, "%s: %s, and %s the last time", who, m.money.Format(c.Row.Amount), m.money.Format(c.Was.Amount))
 		}
 	}
 	return nil
+}
+
+func lastRuns(n int) string {
+	if n == 1 {
+		return "the last run does"
+	}
+	return fmt.Sprintf("the last %d runs do", n)
 }
 
 func lastTimes(n int) string {

@@ -90,7 +90,7 @@ func TestMakeWarnsOfChanges(t *testing.T) {
 		{"a new note", []string{"Btc,1,a,Ann,,"}, "Btc,1,a,Anna,,", nil},
 		{"reference before note", []string{"Btc,1,a,Ann,I-1,", "Btc,1,b,Bo,I-2,"}, "Btc,1,b,Ann,I-2,", nil},
 		{"note before address", []string{"Btc,1,a,Ann,I-1,", "Btc,1,b,Bo,I-2,"}, "Btc,1,b,Ann,I-3,",
-			[]string{"Ann: another address"}},
+			[]string{"Ann (I-3): another address"}},
 
 		{"a payee of two rows", []string{"Btc,1,a,Ann,,", "Btc,2,a,Ann,,"}, "Btc,1,b,Ann,,",
 			[]string{"Ann: another address"}},
@@ -137,12 +137,15 @@ func TestMakeWarnsOfChanges(t *testing.T) {
 	}
 }
 
-// TestMakeComparesWithTheNewestRun checks that older runs, and runs of another batch, are not compared with.
+// TestMakeComparesWithTheNewestRun checks that a payee is looked for in the newest run that has it, and not in
+// runs of another batch.
 func TestMakeComparesWithTheNewestRun(t *testing.T) {
 	p := newPlanner(t)
 	p.BatchChanged = true
 	const head = "currency,amount,address,note"
-	for _, r := range [][2]string{{"a", "Btc,1,old,Ann"}, {"a", "Btc,1,new,Ann"}, {"b", "Btc,1,foreign,Ann"}} {
+	runs := [][2]string{{"a", "Btc,1,old,Ann\nBtc,1,x,pay"}, {"a", "Btc,1,new,Ann\nBtc,1,y,pay\nBtc,1,z,pay"},
+		{"b", "Btc,1,foreign,Ann"}, {"a", "Btc,1,other,Somebody"}}
+	for _, r := range runs {
 		p.Batch = r[0]
 		p.must(head, r[1])
 		p.began()
@@ -154,6 +157,33 @@ func TestMakeComparesWithTheNewestRun(t *testing.T) {
 		if told := strings.Contains(strings.Join(made.Warnings, "\n"), "another address"); told != changed {
 			t.Errorf("%s: %q", address, made.Warnings)
 		}
+	}
+	made, _ := p.must(head, "Btc,1,new,ANN ", "Btc,1,w,pay", "Btc,9,new,Bo", "Btc,1,other,Somebody")
+	all := strings.Join(made.Warnings, "\n")
+	for text, told := range map[string]bool{"ANN: ": false, "line 3: pay: a payee that the last 3 runs do not have": true,
+		"line 4: Bo: 9.00000000 Btc, and 1.00000000 Btc the last time": true, "line 5: Som": false} {
+		if strings.Contains(all, text) != told {
+			t.Errorf("%q in %q: want %v", text, all, told)
+		}
+	}
+	runsOf := func(layout string) int {
+		found, err := earlierRuns(t.Context(), p.ledger, "", layout, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	if n := runsOf(""); n != 0 {
+		t.Errorf("a plan without a batch and a layout is compared with %d runs", n)
+	}
+	for range maxCompared {
+		p.must(head, fmt.Sprintf("Btc,1,%d,Eve", p.clock.Now().Unix()))
+		p.began()
+		p.clock.move(time.Second)
+	}
+	made, _ = p.must(head, "Btc,1,old,Ann")
+	if !strings.Contains(strings.Join(made.Warnings, "\n"), "line 2: Ann: a payee that the last 12 runs do not have") {
+		t.Errorf("after 12 runs without her: %q", made.Warnings)
 	}
 }
 

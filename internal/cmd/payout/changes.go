@@ -13,18 +13,20 @@ type changeLine struct {
 	Change    string      `json:"change"`
 	Line      int         `json:"line,omitempty"`
 	OrderID   string      `json:"order_id" schema:"order-id"`
-	Payee     string      `json:"payee"` // the note, the reference or the order id
+	Payee     string      `json:"payee"` // the note and the reference, or the order id
 	Amount    api.Amount  `json:"amount"`
 	Address   string      `json:"address"`
-	WasAmount *api.Amount `json:"was_amount,omitempty"` // what the last run paid; missing for a new payee
+	Memo      string      `json:"memo,omitempty"`
+	WasAmount *api.Amount `json:"was_amount,omitempty"` // what the same payee was paid the last time; missing for a new one
 	Was       string      `json:"was_address,omitempty"`
+	WasMemo   string      `json:"was_memo,omitempty"`
 	Times     int         `json:"times_paid,omitempty"` // how many orders were accepted for that address
-	Run       string      `json:"run" schema:"run"`     // the last run
+	Run       string      `json:"run" schema:"run"`     // the run that paid it; of a new payee, the last one
 }
 
 func newChangeLine(c payout.Change) changeLine {
 	line := changeLine{Change: c.Kind, Line: c.Row.Line, OrderID: c.Row.ExternalOrderID, Payee: c.Who(), Amount: c.Row.Amount,
-		Address: c.Row.Address, Was: c.Was.Address, Times: c.Times, Run: c.Run}
+		Address: c.Row.Address, Memo: c.Row.Memo, Was: c.Was.Address, WasMemo: c.Was.Memo, Times: c.Times, Run: c.Run}
 	if c.Kind != payout.NewPayee {
 		line.WasAmount = &c.Was.Amount
 	}
@@ -32,15 +34,24 @@ func newChangeLine(c payout.Change) changeLine {
 }
 
 func showChanges(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[payout.Change]) error {
-	account, err := s.JournalAccount()
+	ledger, err := ledgerOfPlan(s, p)
 	if err != nil {
 		return err
 	}
-	j, err := s.ExistingJournal()
-	if err != nil {
-		return err
+	if ledger == nil {
+		s.Note("there is no journal here to compare the plan with")
+		return out.Slice(nil)
 	}
-	return out.List(j.Ledger(account).Changes(s.Ctx, p))
+	runs, changes, err := ledger.Changes(s.Ctx, p)
+	switch {
+	case err != nil:
+		return err
+	case runs == 0:
+		s.Note("there is nothing to compare the plan with: no run before it has its batch or layout")
+	default:
+		s.Note("compared with %s", cmdutil.CountOf(runs, "earlier run"))
+	}
+	return out.List(changes)
 }
 
 func changeView(m money.Registry) render.View[payout.Change] {
@@ -57,18 +68,20 @@ func changeView(m money.Registry) render.View[payout.Change] {
 		Columns: []render.Column[row]{
 			{Name: "change", About: "new payee, new address, new memo or new amount", Cell: func(c row) render.Cell { return render.Own(c.Kind) }},
 			{Name: "line", About: "line of the file", Cell: func(c row) render.Cell { return render.Int(int64(c.Row.Line)) }},
-			{Name: "payee", About: "the note, the reference or the order id", Cell: func(c row) render.Cell { return render.Own(c.Who()) }},
+			{Name: "payee", About: "the note and the reference, or the order id", Cell: func(c row) render.Cell { return render.Own(c.Who()) }},
 			{Name: "amount", About: "what the plan pays", Amount: true, Cell: func(c row) render.Cell { return amount(c.Row.Amount) }},
-			{Name: "was", About: "what the last run paid", Amount: true, Cell: func(c row) render.Cell { return amount(c.Was.Amount) }},
+			{Name: "was", About: "what the same payee was paid the last time", Amount: true, Cell: func(c row) render.Cell { return amount(c.Was.Amount) }},
 			{Name: "address", About: "address of the plan", Whole: true,
 				Cell: func(c row) render.Cell { return render.Own(c.Row.Address) }},
-			{Name: "was_address", About: "address of the last run", Whole: true,
+			{Name: "was_address", About: "address that was paid then", Whole: true,
 				Cell: func(c row) render.Cell { return render.Own(c.Was.Address) }},
+			{Name: "memo", About: "memo of the plan", Whole: true, Cell: func(c row) render.Cell { return render.Own(c.Row.Memo) }},
+			{Name: "was_memo", About: "memo that was paid then", Whole: true, Cell: func(c row) render.Cell { return render.Own(c.Was.Memo) }},
 			{Name: "times", About: "how many orders were accepted for that address", Extra: true,
 				Cell: func(c row) render.Cell { return render.Int(int64(c.Times)) }},
 			{Name: "order_id", About: "order id of the row", Extra: true,
 				Cell: func(c row) render.Cell { return render.Word(c.Row.ExternalOrderID) }},
-			{Name: "run", About: "the last run", Extra: true, Cell: func(c row) render.Cell { return render.Own(c.Run) }},
+			{Name: "run", About: "the run that paid it", Extra: true, Cell: func(c row) render.Cell { return render.Own(c.Run) }},
 		},
 	}
 }
