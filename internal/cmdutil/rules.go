@@ -28,7 +28,7 @@ func Rules() []Rule {
 			"Check the amount, or wait until the message says. A person changes the limit with till profile set."},
 		{RuleReadOnly, "The profile is read_only, and the command creates something.",
 			"Use another profile. A person changes read_only with till profile set."},
-		{payout.RuleFrozen, "A person has frozen the account, so nothing is sent for it.",
+		{payout.RuleFrozen, "A person has frozen the account, so nothing is paid for it.",
 			"Read the reason. A person ends it with till journal unfreeze."},
 		{money.RuleAllowList, "The address is not in allow_addresses of the profile.",
 			"Check the address. A person adds it with till profile set."},

@@ -273,6 +273,41 @@ func (s *Session) LedgerToList() (*payout.Ledger, error) {
 	return s.LedgerIn(j, account)
 }
 
+// ListOfLedger prints what the ledger of the account in use has; nothing if there is no journal yet.
+func ListOfLedger[T any](s *Session, out Output[T], list func(*payout.Ledger, context.Context) ([]T, error)) error {
+	ledger, err := s.LedgerToList()
+	if err != nil {
+		return err
+	}
+	var all []T
+	if ledger != nil {
+		if all, err = list(ledger, s.Ctx); err != nil {
+			return err
+		}
+	}
+	return out.Slice(all)
+}
+
+// LedgerToChange returns the ledger of the account in use for a command that records something in the
+// profile's own journal, which open opens: OpenJournal or ExistingJournal.
+func (s *Session) LedgerToChange(open func() (*payout.Journal, error)) (*payout.Ledger, error) {
+	if err := s.NoDryRun(CommandName(s.Cmd)); err != nil {
+		return nil, err
+	}
+	if err := s.OwnJournal(); err != nil {
+		return nil, err
+	}
+	account, err := s.JournalAccount()
+	if err != nil {
+		return nil, err
+	}
+	j, err := open()
+	if err != nil {
+		return nil, err
+	}
+	return s.LedgerIn(j, account)
+}
+
 // LedgerIn returns the ledger of an account. It warns if the journal has lost its last records.
 func (s *Session) LedgerIn(j *payout.Journal, account payout.Account) (*payout.Ledger, error) {
 	ledger := j.Ledger(account)

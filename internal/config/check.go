@@ -28,7 +28,7 @@ func checkText(text string) error {
 
 func checkBool(text string) error {
 	if _, err := strconv.ParseBool(text); err != nil {
-		return fmt.Errorf("%q is neither true nor false: write 1 or 0", text)
+		return fmt.Errorf("%q is neither true nor false: write true or false", text)
 	}
 	return nil
 }

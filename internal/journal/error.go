@@ -27,7 +27,7 @@ const (
 
 	AccountChanged Kind = "account changed" // the account has changed, or cannot be renamed
 	DemandChanged  Kind = "demand changed"  // what must be approved has changed since the sender found out
-	Frozen         Kind = "frozen"          // a person has stopped everything of the account
+	Frozen         Kind = "frozen"          // a person has stopped all payments of the account
 	OverBudget     Kind = "over budget"     // the amount is more than what is left for the day or month
 	RunChanged     Kind = "run changed"     // a run cannot begin or continue
 	BatchChanged   Kind = "batch changed"   // a run cannot continue, because another of its batch has begun

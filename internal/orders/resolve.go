@@ -103,6 +103,8 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 	case notSent && strings.TrimSpace(d.Reason) == "":
 		return cmdutil.UsageError("--not-sent needs a reason: it lets the order be sent again",
 			"add --reason TEXT, saying how you know")
+	case strings.HasPrefix(d.PaidAs, "-"): // the value was a variable without a text
+		return cmdutil.UsageError(fmt.Sprintf("--paid-as: %q is a flag, and not an id", d.PaidAs), "give the id of the withdrawal")
 	case !notSent && d.PaidAs == "":
 		return cmdutil.UsageError("one of --paid-as ID and --not-sent is needed", cmdutil.HelpHint(cmd))
 	case d.PaidAs != "" && len(d.OrderIDs) > 1:

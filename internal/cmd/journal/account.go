@@ -157,24 +157,14 @@ the key belongs to another merchant, that merchant pays.`,
 				return cmdutil.UsageError("the reason for the change is missing", "give one",
 					"journal", "adopt-merchant", args[0], "--reason", "TEXT")
 			}
-			if err := s.NoDryRun("journal adopt-merchant"); err != nil {
-				return err
-			}
-			if err := s.OwnJournal(); err != nil {
-				return err
-			}
-			account, err := s.JournalAccount()
+			ledger, err := s.LedgerToChange(s.ExistingJournal)
 			if err != nil {
 				return err
 			}
-			j, err := s.ExistingJournal()
-			if err != nil {
+			if err := ledger.AdoptMerchant(s.Ctx, args[0], reason); err != nil {
 				return err
 			}
-			if err := j.Ledger(account).AdoptMerchant(s.Ctx, args[0], reason); err != nil {
-				return err
-			}
-			return s.Note("%s is the merchant %s now", account, args[0])
+			return s.Note("%s is the merchant %s now", ledger.Account(), args[0])
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "how you know, for the record")

@@ -10,6 +10,7 @@ import (
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 	"example.com/till/pkg/payout/approval"
 	"github.com/spf13/cobra"
 )
@@ -34,18 +35,7 @@ until a profile requires it. Other accounts keep what they require.`,
 		if len(args) > 0 || s.Cmd.Flags().Changed("reason") {
 			return setApprovals(s, cmdutil.FirstOf(args), reason)
 		}
-		ledger, err := s.LedgerToList()
-		if err != nil {
-			return err
-		}
-		if ledger == nil {
-			return out.Slice(nil)
-		}
-		demands, err := ledger.Demands(s.Ctx)
-		if err != nil {
-			return err
-		}
-		return out.Slice(demands)
+		return cmdutil.ListOfLedger(s, out, (*payout.Ledger).Demands)
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "why it is changed, for the record")
 	return cmd
@@ -64,13 +54,7 @@ func setApprovals(s *cmdutil.Session, number, reason string) error {
 		return cmdutil.UsageError("the reason for the change is missing", "give one",
 			"journal", "approvals", number, "--reason", "TEXT")
 	}
-	if err := s.NoDryRun("journal approvals"); err != nil {
-		return err
-	}
-	if err := s.OwnJournal(); err != nil {
-		return err
-	}
-	account, err := s.JournalAccount()
+	ledger, err := s.LedgerToChange(s.OpenJournal)
 	if err != nil {
 		return err
 	}
@@ -81,17 +65,13 @@ func setApprovals(s *cmdutil.Session, number, reason string) error {
 		}
 		policy.Required = int(n)
 	}
-	j, err := s.OpenJournal()
-	if err != nil {
-		return err
-	}
-	if err := j.Ledger(account).SetApprovals(s.Ctx, policy, reason); err != nil {
+	if err := ledger.SetApprovals(s.Ctx, policy, reason); err != nil {
 		return err
 	}
 	if n == 0 {
-		return s.Note("nobody must approve what is sent for %s, until a profile requires it", account)
+		return s.Note("nobody must approve what is sent for %s, until a profile requires it", ledger.Account())
 	}
-	return s.Note("%s must approve what is sent for %s", cmdutil.CountOf(int(n), "person"), account)
+	return s.Note("%s must approve what is sent for %s", cmdutil.CountOf(int(n), "person"), ledger.Account())
 }
 
 // demandLine is what an account required from a moment on, as JSON.

@@ -67,7 +67,7 @@ missing in the journal, so the exit code is 21 there.`,
 		}
 		if s.Cmd.Flags().Changed("accept") {
 			err = acceptDifferences(s, sender, compared, accept)
-		} else if err = differ(compared); err == nil {
+		} else if err = differ(compared, from+to != ""); err == nil {
 			err = agree(s, sender, compared, own, from+to)
 		}
 		return cmdutil.WithPrintError(err, printed)
@@ -83,14 +83,18 @@ missing in the journal, so the exit code is 21 there.`,
 }
 
 // differ returns the error for what the check has found; nil: nothing.
-func differ(c payout.Comparison) error {
+func differ(c payout.Comparison, period bool) error {
 	switch {
 	case c.NoList != nil:
 		return c.NoList
 	case len(c.Differences) > 0:
+		accept := "to accept what the check shows"
+		if period {
+			accept = "to accept what a check of the whole list shows"
+		}
 		return &cmdutil.Error{Code: cmdutil.ExitConflict,
 			Msg: "the journal and the service's list do not agree about " + cmdutil.CountOf(len(c.Differences), "withdrawal"),
-			Hint: payout.NewHint("see the history of an order with till journal show ORDER; to accept what the check shows",
+			Hint: payout.NewHint("see the history of an order with till journal show ORDER; "+accept,
 				"journal", "check", "--accept", "REASON")}
 	case c.Surplus > 0:
 		return cmdutil.Refusal(payout.RuleList,

@@ -15,10 +15,11 @@ func freezeCommand(a *cmdutil.App) *cobra.Command {
 	var reason string
 	cmd := cmdutil.NewCommand(a, cmdutil.List, freezeView, &cobra.Command{
 		Use:   "freeze --reason TEXT",
-		Short: "Stop everything that is sent for the account",
-		Long: `Stop every send of the account, on every machine that shares the journal, until
-till journal unfreeze. A call that is in flight ends as it would. What was sent
-before can still be settled and looked at.
+		Short: "Stop every payment of the account",
+		Long: `Stop every payment of the account, on every machine that shares the journal,
+until till journal unfreeze. A call that is in flight ends as it would. What was
+sent before can still be settled and looked at. Invoices and invites are still
+created: a profile that is read_only creates nothing.
 
 Without --reason, show when the account was frozen and unfrozen, the oldest
 first; the last line is in force.`,
@@ -29,18 +30,7 @@ first; the last line is in force.`,
 		if s.Cmd.Flags().Changed("reason") {
 			return setFrozen(s, true, reason)
 		}
-		ledger, err := s.LedgerToList()
-		if err != nil {
-			return err
-		}
-		if ledger == nil {
-			return out.Slice(nil)
-		}
-		freezes, err := ledger.Freezes(s.Ctx)
-		if err != nil {
-			return err
-		}
-		return out.Slice(freezes)
+		return cmdutil.ListOfLedger(s, out, (*payout.Ledger).Freezes)
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
 	return cmd
@@ -72,22 +62,19 @@ func setFrozen(s *cmdutil.Session, frozen bool, reason string) error {
 	if strings.TrimSpace(reason) == "" {
 		return cmdutil.UsageError("the reason is missing", "give one", "journal", s.Cmd.Name(), "--reason", "TEXT")
 	}
-	if err := s.NoDryRun(cmdutil.CommandName(s.Cmd)); err != nil {
-		return err
-	}
-	if err := s.OwnJournal(); err != nil {
-		return err
-	}
-	account, err := s.JournalAccount()
+	ledger, err := s.LedgerToChange(s.OpenJournal)
 	if err != nil {
 		return err
 	}
-	j, err := s.OpenJournal()
-	if err != nil {
-		return err
-	}
-	ledger := j.Ledger(account)
+	account := ledger.Account()
 	if !frozen {
+		all, err := ledger.Freezes(s.Ctx)
+		switch {
+		case err != nil:
+			return err
+		case len(all) == 0 || !all[len(all)-1].Frozen:
+			return s.Note("%s is not frozen", account)
+		}
 		if err := ledger.Unfreeze(s.Ctx, reason); err != nil {
 			return err
 		}
@@ -96,7 +83,7 @@ func setFrozen(s *cmdutil.Session, frozen bool, reason string) error {
 	if err := ledger.Freeze(s.Ctx, reason); err != nil {
 		return err
 	}
-	if err := s.Note("nothing more is sent for %s, until till journal unfreeze", account); err != nil {
+	if err := s.Note("nothing more is paid for %s, until till journal unfreeze", account); err != nil {
 		return err
 	}
 	for o, err := range ledger.Orders(s.Ctx, payout.Filter{States: []payout.State{payout.StateSending}}) {

@@ -129,18 +129,7 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 		return err
 	}
 	defer in.Close()
-	if err := s.OwnJournal(); err != nil {
-		return err
-	}
-	account, err := s.JournalAccount()
-	if err != nil {
-		return err
-	}
-	j, err := s.OpenJournal()
-	if err != nil {
-		return err
-	}
-	ledger, err := s.LedgerIn(j, account)
+	ledger, err := s.LedgerToChange(s.OpenJournal)
 	if err != nil {
 		return err
 	}
