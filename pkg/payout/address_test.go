@@ -139,7 +139,7 @@ func TestMakeWarnsOfAddressesThatLookMistyped(t *testing.T) {
 	}
 	made, _ = p.must(lines...)
 	if got := doubts(made); len(got) != maxWarnings+1 ||
-		got[maxWarnings] != "2 more rows are to addresses that look mistyped" {
+		got[maxWarnings] != "2 more rows are to addresses that look wrong" {
 		t.Errorf("%q", got)
 	}
 

@@ -45,6 +45,7 @@ type Made struct {
 	Known  Tally    // of those of its orders that the journal has; Before counts the accepted ones
 	Warned []Detail // the warnings
 	Below  []int    // the lines below the table of the input, which were not read
+	Unread []string // the columns of the input that were not read
 }
 
 // maxDetails is the most errors that are reported for a file. maxWarnings is the most warnings of one kind.
@@ -179,6 +180,9 @@ func (m *maker) read() error {
 		if end = err; err != nil {
 			why = r.Wrong
 			break
+		}
+		if r.Unread != nil {
+			m.made.Unread = r.Unread
 		}
 		if r.Below {
 			if m.made.Below = append(m.made.Below, r.Line); r.Cells[sheet.Address] != "" && r.Cells[sheet.Amount]+r.Cells[sheet.AmountMinor] != "" {

@@ -395,6 +395,15 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 		t.Errorf("since %q, and nothing has begun", made.Since)
 	}
 	begin("aaaaaaaa", "may")
+	for other, why := range map[string]string{"May": `has nearly the name of "may", of run aaaaaaaa`, "m.ay": ""} {
+		p.Batch = other
+		made, err := p.make(head, "Btc,0.5,a")
+		if (why == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), why) {
+			t.Errorf("batch %s: %v", other, err)
+		}
+		os.Remove(made.Path)
+	}
+	p.Batch = "may"
 	if made, _ := p.must(head, "Btc,0.5,gone", "Btc,0.5,a"); made.Since != "aaaaaaaa" ||
 		open(t, p.Path).Since != "aaaaaaaa" {
 		t.Errorf("since %q", made.Since)
@@ -576,6 +585,42 @@ func makeWarns(t *testing.T, p *planner) {
 	if made, _ = p.must(lines...); len(made.Warnings) != maxWarnings+1 ||
 		!has(made, "29 more rows are identical to an earlier one") || !strings.HasPrefix(made.Warnings[0], "line 3: ") {
 		t.Errorf("%q", made.Warnings)
+	}
+}
+
+// TestMakeWarnsOfOtherAddresses checks that an address is told that is not of the kind of nearly all others.
+func TestMakeWarnsOfOtherAddresses(t *testing.T) {
+	const iban, coin = "DE89370400440532013000", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"
+	for _, test := range []struct {
+		rows string // the addresses of Eur
+		told bool   // that the last one is another
+	}{
+		{iban + " " + iban + " " + iban + " INV-7", true},
+		{iban + " " + iban + " " + iban + " " + coin, true},
+		{coin + " " + coin + " " + coin + " " + iban, true},
+		{iban + " " + iban + " INV-7", false},                                              // too few
+		{iban + " " + iban + " " + iban + " a b", false},                                   // three of five
+		{iban + " " + iban + " " + iban + " " + iban, false},                               // all alike
+		{"a b c " + coin, false},                                                           // the others are no known kind
+		{iban + " " + iban + " " + iban + " Btc:" + coin, false},                           // in another currency
+		{"none:" + iban + " none:a none:" + iban + " none:" + iban + " none:INV-7", false}, // a format is set
+	} {
+		p := newPlanner(t)
+		p.Currencies = append(slices.Clone(p.Currencies), Currency{Code: "None", Kind: api.Crypto, AddressFormat: "none"})
+		lines, line := []string{header}, ""
+		for i, to := range strings.Fields(test.rows) {
+			currency, address, other := strings.Cut(to, ":")
+			if !other {
+				currency, address = "Eur", to
+			}
+			lines = append(lines, fmt.Sprintf("%d,%s,%d,%s", i+1, currency, i+1, address))
+			line = fmt.Sprintf("line %d: order %d pays to %s, which is not a", i+2, i+1, address)
+		}
+		made, _ := p.must(lines...)
+		if told := strings.Contains(strings.Join(made.Warnings, "\n"), line); told != test.told ||
+			strings.Count(strings.Join(made.Warnings, "\n"), "which is not a") > 1 {
+			t.Errorf("%s: %q", test.rows, made.Warnings)
+		}
 	}
 }
 

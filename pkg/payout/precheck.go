@@ -3,6 +3,7 @@ package payout
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/payout/sheet"
@@ -129,6 +130,10 @@ func (m *maker) batch() error {
 		return err
 	}
 	for _, run := range slices.Backward(runs) {
+		if run.Batch != m.Batch && spoken(run.Batch) == spoken(m.Batch) {
+			return refused(RuleBatchChanged, "the batch %q has nearly the name of %q, of run %s, and would be paid again", m.Batch, run.Batch, run.Name).
+				hint("write it as before if it is that batch; if not, name it otherwise")
+		}
 		if run.Batch == m.Batch {
 			m.made.Since = run.Name
 			if err := m.warnUnderWay(runs); err != nil {
@@ -138,6 +143,11 @@ func (m *maker) batch() error {
 		}
 	}
 	return nil
+}
+
+// spoken returns a name without what people do not tell each other: capitals, and what separates words.
+func spoken(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "-", " ", "-", ".", "-", "/", "-").Replace(name))
 }
 
 // warnUnderWay warns of runs of the batch that are being applied now, if the rows may have changed. A changed

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"example.com/till/internal/address"
 	"example.com/till/pkg/payout/order"
 	"example.com/till/pkg/payout/sheet"
 )
@@ -46,7 +47,7 @@ func (m *maker) about(kind, i int, format string, args ...any) {
 func (w *warnings) told() (all []Detail) {
 	for kind, what := range [kinds]string{"to addresses that look like another one", "about a run that is being applied",
 		"to other addresses than in the last run", "of amounts far from those of the last run", "far from the usual amount",
-		"of payees that the last run does not have", "to addresses that look mistyped",
+		"of payees that the last run does not have", "to addresses that look wrong",
 		"identical to an order with an unknown outcome", "identical to an earlier one", "to addresses that are new"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {
@@ -67,6 +68,7 @@ func (m *maker) warnings() error {
 			m.about(doubtful, i, "order %d pays to %s: %s", r.id, sheet.Shorten(r.address()), why)
 		}
 	}
+	m.warnOtherAddresses()
 	m.warnIdentical()
 	if err := m.warnLikeUnknown(); err != nil {
 		return err
@@ -82,6 +84,35 @@ func (m *maker) warnings() error {
 	}
 	return nil
 }
+
+// warnOtherAddresses warns of addresses that are not of the kind that three of four in their currency are.
+func (m *maker) warnOtherAddresses() {
+	kinds, rows := make([]map[string]int, len(m.coins)), make([]int, len(m.coins))
+	for _, r := range m.rows {
+		if m.money.AddressFormat(m.coins[r.coin].currency) != "" {
+			continue
+		}
+		if rows[r.coin]++; kinds[r.coin] == nil {
+			kinds[r.coin] = map[string]int{}
+		}
+		kinds[r.coin][address.Detect(r.address())]++
+	}
+	for coin, n := range rows {
+		for kind, of := range kinds[coin] {
+			if kind == "" || of == n || n < fewAddresses || of < n-n/4 {
+				continue
+			}
+			for i, r := range m.rows {
+				if r.coin == uint32(coin) && address.Detect(r.address()) != kind {
+					m.about(doubtful, i, "order %d pays to %s, which is not %s, as the addresses of the %d other rows are", r.id, sheet.Shorten(r.address()), kind, of)
+				}
+			}
+		}
+	}
+}
+
+// fewAddresses is the number of addresses below which most of them mean nothing.
+const fewAddresses = 4
 
 func (m *maker) warnIdentical() {
 	first := make(map[order.Key]*inputRow, len(m.rows))

@@ -174,19 +174,37 @@ func layoutCommand(a *cmdutil.App) *cobra.Command {
 propose a layout: which of its columns are till's, which line is the header,
 which marks the amounts have. It decides nothing. Correct what it proposes, and
 give it to till payout plan as flags, or keep it in the configuration under
-layouts and its name: -o yaml prints it so.`,
+layouts and its name: -o yaml prints it so. Of a plan (.plan) it shows the
+layout with which its file was read.`,
 		Example: `  till payout layout staff.csv
-  till payout layout staff.csv --name payroll -o yaml`,
+  till payout layout staff.plan --name payroll -o yaml`,
 		Args:              cmdutil.Args("FILE"),
 		ValidArgsFunction: cmdutil.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[proposedLayout], args []string) error {
-		if err := flags.chooseFormat(args[0]); err != nil {
+		file := args[0]
+		propose := func(l sheet.Layout) error {
+			line := proposedLayout{Layouts: map[string]sheet.Layout{cmp.Or(name, "NAME"): l}, layout: l}
+			line.command = payout.NewHint("", slices.Concat([]string{"payout", "plan", file, "--out", "PLAN"}, layoutOptions(l))...).String()
+			return out.One(line)
+		}
+		if strings.HasSuffix(file, ".plan") {
+			p, err := payout.OpenPlan(file)
+			if err != nil {
+				return err
+			}
+			if p.Layout == nil {
+				return cmdutil.UsageError(file+" has no layout: its file had till's own columns", "plan such a file as it is")
+			}
+			file = "FILE"
+			return propose(*p.Layout)
+		}
+		if err := flags.chooseFormat(file); err != nil {
 			return err
 		}
 		if flags.format == jsonl {
 			return cmdutil.UsageError("payout layout: JSON lines have no layout", "plan them as they are")
 		}
-		in, _, err := planInput(s, args[0])
+		in, _, err := planInput(s, file)
 		if err != nil {
 			return err
 		}
@@ -201,14 +219,12 @@ layouts and its name: -o yaml prints it so.`,
 			}
 		}
 		if err != nil {
-			return &payout.Error{Kind: payout.Invalid, Msg: fmt.Sprintf("%s cannot be read: %v", args[0], err), Err: err}
+			return &payout.Error{Kind: payout.Invalid, Msg: fmt.Sprintf("%s cannot be read: %v", file, err), Err: err}
 		}
 		if l.Decimal == "" {
 			s.Note("the amounts do not show their decimal mark: it is a point, unless --decimal says otherwise")
 		}
-		line := proposedLayout{Layouts: map[string]sheet.Layout{cmp.Or(name, "NAME"): l}, layout: l}
-		line.command = payout.NewHint("", slices.Concat([]string{"payout", "plan", args[0], "--out", "PLAN"}, layoutOptions(l))...).String()
-		return out.One(line)
+		return propose(l)
 	})
 	f := cmd.Flags()
 	f.StringVar(&flags.format, "format", "", "csv or xlsx, whatever the file is called")

@@ -162,6 +162,9 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 		return err
 	}
 	s.Subject.Run = made.Name()
+	if len(made.Unread) > 0 {
+		s.Note("columns that are not read: %s", strings.Join(made.Unread, ", "))
+	}
 	if n := len(made.Below); n > 0 {
 		s.Note("below the table, and not read: %s, from line %d on", cmdutil.CountOf(n, "line"), made.Below[0])
 	}

@@ -62,6 +62,8 @@ type Row struct {
 	Wrong []Detail
 	Blank bool // nothing stands in it
 	Below bool // it stands below the table, and is not part of it
+
+	Unread []string // of the first row: the headers of the columns that are not read
 }
 
 // Rows are the rows of a file. An error ends them: the reader's, ErrInput or ErrEncoding. The row that is

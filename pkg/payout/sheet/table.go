@@ -14,6 +14,7 @@ type Table struct {
 	layout  Layout
 	between string   // what separates the fields, in words; empty: each is a cell of its own
 	header  []Column // of each field
+	unread  []string // until the first row
 	begun   bool
 	ended   bool
 }
@@ -52,6 +53,7 @@ func (t *Table) Header(line int, names []string) (wrong []Detail, err error) {
 		case col == noColumn && plainName(name) == "":
 			col = unnamed
 		case col == noColumn && t.layout.Other == Ignore && !t.changesMoney(name, names):
+			t.unread = append(t.unread, Shorten(strings.TrimSpace(name)))
 		case col == noColumn:
 			wrong = append(wrong, Wrongf(line, Shorten(name), "%s", t.unknown(name))...)
 			// a misspelt column is not missing as well, and its values are checked
@@ -105,6 +107,7 @@ func (t *Table) Row(line int, fields []string) Row {
 		return row
 	}
 	t.begun, row.Below = true, t.ended
+	row.Unread, t.unread = t.unread, nil
 	if got, want := len(fields), len(t.header); got != want && t.between != "" && !row.Below {
 		has := "one field"
 		if got > 1 {
@@ -141,8 +144,17 @@ func (t *Table) Row(line int, fields []string) Row {
 		if row.Cells[col], wrong = t.layout.amount(row.Cells[col]); wrong != "" {
 			row.Wrong = append(row.Wrong, Wrongf(line, col.String(), "%s", wrong)...)
 		}
+		if _, code, _ := strings.Cut(row.Cells[col], " "); t.layout.Currency != "" && strings.ContainsFunc(code, unicode.IsLetter) && !sameCode(code, t.layout.Currency) {
+			row.Wrong = append(row.Wrong, Wrongf(line, col.String(),
+				"%s is in %s, and all rows are in %s: if both are meant, the file needs a column currency", Quote(row.Cells[col]), code, t.layout.Currency)...)
+		}
 	}
 	return row
+}
+
+// sameCode reports whether two codes are those of one currency. Each may have its kind in front.
+func sameCode(a, b string) bool {
+	return strings.EqualFold(a[strings.LastIndex(a, ":")+1:], b[strings.LastIndex(b, ":")+1:])
 }
 
 // changesMoney reports whether a column, if it is what its header nearly says, changes what is paid, so that it
