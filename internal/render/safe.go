@@ -13,8 +13,8 @@ import (
 // Safe returns text with all invisible characters made visible, so that the text can neither control a
 // terminal nor pass for other text. Control characters, marks that change the direction of writing, spaces of
 // no width, variation selectors, tags and other invisible characters become \n, \x1b or \u202e, and a byte
-// that is not UTF-8 becomes \xff. Text in any script stays as it is, except that the joiners inside some
-// words and emoji are shown too: they are as invisible as the rest. A backslash stays one backslash: the
+// that is not UTF-8 becomes \xff. Text in any script stays as it is, and so do sequences of emoji. The joiners
+// inside some words are shown too: they are as invisible as the rest. A backslash stays one backslash: the
 // result is for reading, not for decoding.
 func Safe(s string) string { return escape(s, hidden, escapeText) }
 
@@ -32,15 +32,19 @@ func hidden(r rune) bool {
 // returns.
 func escape(s string, bad func(rune) bool, show func(rune) string) string {
 	var b strings.Builder
-	from := 0 // everything before is in b
+	from := 0     // everything before is in b
+	var last rune // the character before; 0: it was escaped
 	for i := 0; i < len(s); {
 		if c := s[i]; c >= ' ' && c < 0x7f {
-			i++
+			i, last = i+1, rune(c)
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
 		broken := r == utf8.RuneError && size == 1
-		if broken || bad(r) {
+		before := last
+		last = r
+		if broken || bad(r) && !joinsEmoji(before, r, s[i+size:]) {
+			last = 0
 			b.WriteString(s[from:i])
 			if broken {
 				b.WriteString(fmt.Sprintf(`\x%02x`, s[i]))
@@ -56,6 +60,22 @@ func escape(s string, bad func(rune) bool, show func(rune) string) string {
 	}
 	b.WriteString(s[from:])
 	return b.String()
+}
+
+const (
+	joiner     = '\u200d' // between emoji that are drawn as one
+	emojiStyle = '\ufe0f' // behind a sign that is to be drawn as an emoji
+)
+
+// joinsEmoji reports whether an invisible character belongs to a sequence of emoji.
+func joinsEmoji(before, r rune, rest string) bool {
+	next, _ := utf8.DecodeRuneInString(rest)
+	return r == emojiStyle && isEmoji(before) || r == joiner && (isEmoji(before) || before == emojiStyle) && isEmoji(next)
+}
+
+// isEmoji reports whether a character is a sign that can be an emoji, or the tone of a skin.
+func isEmoji(r rune) bool {
+	return r != utf8.RuneError && unicode.Is(unicode.So, r) || r >= 0x1f3fb && r <= 0x1f3ff
 }
 
 func escapeText(r rune) string {

@@ -19,6 +19,8 @@ func width(s string) int {
 			columns++
 		case unicode.Is(unicode.Regional_Indicator, r): // a letter of a flag
 			columns += 2
+		case r == emojiStyle: // it makes a narrow sign wide
+			columns++
 		default:
 			columns += measure.RuneWidth(r)
 		}

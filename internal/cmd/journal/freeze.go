@@ -17,9 +17,9 @@ func freezeCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "freeze --reason TEXT",
 		Short: "Stop every payment of the account",
 		Long: `Stop every payment of the account, on every machine that shares the journal,
-until till journal unfreeze. A call that is in flight ends as it would. What was
-sent before can still be settled and looked at. Invoices and invites are still
-created: a profile that is read_only creates nothing.
+until till journal unfreeze. A call that is in flight ends as it would. What
+was sent before can still be settled and looked at. Invoices and invites are
+still created: a profile that is read_only creates nothing.
 
 Without --reason, show when the account was frozen and unfrozen, the oldest
 first; the last line is in force.`,

@@ -177,7 +177,7 @@ give it to till payout plan as flags, or keep it in the configuration under
 layouts and its name: -o yaml prints it so. Of a plan (.plan) it shows the
 layout with which its file was read.`,
 		Example: `  till payout layout staff.csv
-  till payout layout staff.plan --name payroll -o yaml`,
+  till payout layout staff.csv --name payroll -o yaml`,
 		Args:              cmdutil.Args("FILE"),
 		ValidArgsFunction: cmdutil.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[proposedLayout], args []string) error {
