@@ -36,7 +36,7 @@ func payments(n int) []api.CreateWithdrawal {
 		all[i] = api.CreateWithdrawal{
 			Currency:        api.Currency{Kind: api.Crypto, Code: "Btc"},
 			Amount:          api.Amount{Kind: api.Crypto, Code: "Btc", Minor: int64(100_000 + i*7919%900_000)},
-			Address:         fmt.Sprintf("bc1q%08xrr7xfkvy5l643lydnw9re59gtzzwf5mdq", uint32(i)*2654435761),
+			Address:         bitcoinAddress(i),
 			ExternalOrderID: strconv.Itoa(1_000_000 + i),
 		}
 	}
