@@ -85,6 +85,9 @@ func looksLikeIBAN(text string) bool {
 // If the IBAN is valid, it takes out hyphens too, and writes small letters as capitals.
 func Joined(text string) string {
 	joined := unspaced(text)
+	if len(joined) < 14 || !strings.ContainsAny(joined[2:4], "-0123456789") { // as most addresses are
+		return text
+	}
 	if written := strings.ToUpper(strings.ReplaceAll(joined, "-", "")); isIBANShape(written) && checkIBAN(written) == nil {
 		return written
 	}
@@ -96,7 +99,7 @@ func Joined(text string) string {
 
 // unspaced takes out the blanks between the groups of an IBAN.
 func unspaced(text string) string {
-	if !strings.ContainsAny(text, " \u00a0\u202f") {
+	if strings.IndexByte(text, ' ') < 0 && !strings.Contains(text, "\u00a0") && !strings.Contains(text, "\u202f") {
 		return text
 	}
 	return strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "").Replace(text)

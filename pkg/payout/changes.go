@@ -309,54 +309,60 @@ func lastTimes(n int) string {
 	return fmt.Sprintf("the last %d times", n)
 }
 
-// lookAlike returns what people compare of an address: its beginning, and its end. It is empty for a text
-// that is too short to be taken for another one.
-func lookAlike(text string) string {
+// A look is what people compare of an address: its beginning, and its end.
+type look [16]byte
+
+// lookOf returns the look of an address. It is zero for a text that is too short to be taken for another one.
+func lookOf(text string) (l look) {
 	text = address.Canonical(text)
 	if len(text) < 20 {
-		return ""
+		return l
 	}
 	begin := 4
 	if address.IsBech32Shape(text) { // the network is no part of the address
 		begin += strings.Index(text, "1")
 	}
-	return text[:begin] + " " + text[len(text)-4:]
+	copy(l[copy(l[:], text[:begin]):], text[len(text)-4:])
+	return l
 }
 
 // warnLookAlikes warns of new addresses that look like a known one, or like another one of the file. Somebody
 // may have sent a little money from such an address, for it to be copied.
 func (m *maker) warnLookAlikes(fresh []int, history bool) error {
-	alike := make(map[string][]int, len(fresh))
+	first := make(map[look]int, len(fresh)) // the first row of each look
 	for _, i := range fresh {
-		if key := lookAlike(m.rows[i].address()); key != "" {
-			alike[key] = append(alike[key], i)
-		}
-	}
-	other := func(i int, than string) bool {
-		return address.Canonical(m.rows[i].address()) != address.Canonical(than)
-	}
-	for _, i := range fresh {
-		rows := alike[lookAlike(m.rows[i].address())]
-		if len(rows) > 1 && other(i, m.rows[rows[0]].address()) {
-			first := &m.rows[rows[0]]
+		to := m.rows[i].address()
+		key := lookOf(to)
+		before, found := first[key]
+		switch {
+		case key == look{}:
+		case !found:
+			first[key] = i
+		case address.Canonical(to) != address.Canonical(m.rows[before].address()):
 			m.about(lookAlikes, i, "order %d pays to %s, which looks like the address of order %d on line %d, but is another address",
-				m.rows[i].id, sheet.Shorten(m.rows[i].address()), first.id, first.line)
+				m.rows[i].id, sheet.Shorten(to), m.rows[before].id, m.rows[before].line)
 		}
 	}
-	if !history || len(alike) == 0 {
+	if !history || len(first) == 0 {
 		return nil
 	}
-	told := map[int]bool{}
-	for known, err := range m.ledger.AcceptedAddresses(m.ctx) {
+	known := map[look]string{} // an order that was paid to such an address; nothing was paid to those of the rows
+	for paid, err := range m.ledger.AcceptedAddresses(m.ctx) {
 		if err != nil {
 			return err
 		}
-		for _, i := range alike[lookAlike(known[1])] { // nothing was paid to it, so it is another address
-			if !told[i] {
-				told[i] = true
-				m.about(lookAlikes, i, "order %d pays to %s, which looks like the address of order %s, but is another address",
-					m.rows[i].id, sheet.Shorten(m.rows[i].address()), known[0])
-			}
+		key := lookOf(paid[1])
+		if _, found := first[key]; found && known[key] == "" {
+			known[key] = paid[0]
+		}
+	}
+	for _, i := range fresh {
+		if len(known) == 0 {
+			break
+		}
+		if id := known[lookOf(m.rows[i].address())]; id != "" {
+			m.about(lookAlikes, i, "order %d pays to %s, which looks like the address of order %s, but is another address",
+				m.rows[i].id, sheet.Shorten(m.rows[i].address()), id)
 		}
 	}
 	return nil
