@@ -214,6 +214,7 @@ profiles:
 		t.Fatalf("%v: %s", err, out)
 	}
 
+	const title = "Rebates of acme, May 2026"
 	const room = 718 // the width of A4 without the margins
 	b.Use(chromium.Screen(room, 1000, "print"))
 	b.Open("file://" + html)
@@ -234,9 +235,12 @@ profiles:
 		if number := fmt.Sprintf("%d / %d", i+1, len(sheets)); !strings.HasSuffix(strings.TrimSpace(sheet), number) {
 			t.Errorf("sheet %d does not end with its number: %.500s", i+1, sheet)
 		}
+		if n := strings.Count(sheet, title); n != 1 {
+			t.Errorf("sheet %d has the title %d times: %.500s", i+1, n, sheet)
+		}
 	}
 	text := strings.Join(sheets, "")
-	if first, _, _ := strings.Cut(text, "\n"); first != "Rebates of acme, 2026-05" {
+	if first, _, _ := strings.Cut(text, "\n"); first != title {
 		t.Errorf("it begins with %q", first)
 	}
 	for n, code := range largeCodes {

@@ -3,7 +3,6 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -338,7 +337,7 @@ func TestLabelsAreToldApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, b.String(), "label  North\n")
-	// A chart cuts labels in the same way.
+	// A picture cuts labels in the same way.
 	labels := Labels{}
 	for _, r := range rows {
 		labels.Add(r.id, r.label)
@@ -348,8 +347,7 @@ func TestLabelsAreToldApart(t *testing.T) {
 		limit int
 		want  string
 	}{{rows[0], 14, "North 11111111"}, {rows[0], 12, "N…h 11111111"}, {rows[3], 14, "East"}, {rows[5], 14, "44444444"}} {
-		bar := Bar{Label: r.label, Apart: labels.Apart(r.id, r.label), Value: new(big.Int)}
-		equal(t, bar.label(r.limit), r.want)
+		equal(t, labelled(r.label, labels.Apart(r.id, r.label), r.limit), r.want)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
-	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,10 +41,10 @@ type Tile struct {
 // PageText is a text or a cell of a table, with its meaning: up, down, list (of numbers) or none.
 type PageText struct{ Text, Class string }
 
-// Section is a part of a page, with charts, a table, or both.
+// Section is a part of a page, with a group of a picture, a table, or both.
 type Section struct {
 	Title, Note string
-	Charts      []Chart
+	Group       *PictureGroup
 	Table       *PageTable
 	Folded      bool // only the title is shown until a reader opens it; while it is closed, it is not printed
 }
@@ -123,12 +122,14 @@ func ChangeClass(sign int) string {
 
 // longNumber is the digits of a number before its point, if there are enough of them to group.
 var longNumber = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|[ +-])[0-9]{4,}`)
+	return regexp.MustCompile(`(^|[ +−-])[0-9]{4,}`)
 })
 
 // digits returns HTML of text with the digits of its numbers in groups of three. The style draws the groups
 // apart: a reader who copies a number, or searches for it, gets and needs no spaces.
+// Its minus signs are those that are as wide as a digit.
 func digits(text string) template.HTML {
+	text = minus().ReplaceAllString(text, "$1−$2")
 	return template.HTML(grouped(template.HTMLEscapeString(Safe(text)), "<span>", "</span>"))
 }
 
@@ -145,9 +146,10 @@ func grouped(text, before, after string) string {
 	})
 }
 
-// tip returns a text that cannot have a style, such as that of a tooltip, with narrow spaces between groups
-// of digits.
-func tip(text string) string { return grouped(Safe(text), "\u202f", "") }
+// tip returns the text of a tooltip. It cannot have a style, so groups of digits have narrow spaces between them.
+func (t PictureTime) tip() string { return Safe(t.Label) + ": " + grouped(Safe(t.Number), "\u202f", "") }
+
+var minus = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[ +])-([0-9])`) })
 
 var dateOrMonth = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b[0-9]{4}-[0-9]{2}(-[0-9]{2})?\b`)
@@ -174,17 +176,16 @@ func (t PageText) HTML() template.HTML {
 
 // HTML returns the page.
 func (p Page) HTML() ([]byte, error) {
-	hash := sha256.Sum256([]byte(pageCSS))
+	css := pageCSS + sheetTitle(p.Title)
+	hash := sha256.Sum256([]byte(css))
 	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" +
 		base64.StdEncoding.EncodeToString(hash[:]) + "'"
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"style":  func() template.CSS { return template.CSS(pageCSS) },
+		"style":  func() template.CSS { return template.CSS(css) },
 		"policy": func() string { return policy },
 		"safe":   Safe,
 		"digits": digits,
 		"dates":  dates,
-		"tip":    tip,
-		"alone":  Chart.alone,
 		"bars":   pageBars,
 		"line":   pageLine,
 	}).Parse(pageHTML)
@@ -196,14 +197,21 @@ func (p Page) HTML() ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// sheetTitle returns the style that puts a title on every sheet of a print but the first.
+func sheetTitle(title string) string {
+	var text strings.Builder
+	for _, r := range Safe(title) {
+		fmt.Fprintf(&text, "\\%06x", r) // any character, as CSS escapes it
+	}
+	return "@media print { @page { @top-left { content: \"" + text.String() + "\"; font: 8pt sans-serif; } } @page :first { @top-left { content: none; } } }\n"
+}
+
+// pageBar is a row of a picture on a page.
 type pageBar struct {
-	Label, Number, Extra string
-	Apart                string // tells the label apart, and is never cut
-	Whole                string // the label, if it is cut
-	Text                 string // the amount with its unit
-	Rest                 bool
-	From, Percent        string // of the available width
-	Zero                 string // the position of zero, if there are negative amounts
+	PictureRow
+	Percent string // the length of the bar
+	Class   string
+	Up      string // the class of the change
 }
 
 // longLabel is the most columns that a label takes.
@@ -216,97 +224,78 @@ const fine = 10_000
 // pixel.
 const visible = fine / 100
 
-// pageZero returns the position of zero on a page. Each side that has amounts has room for a visible bar.
-func (s scale) pageZero() int {
-	zero := s.zero(fine)
-	if s.least.Sign() < 0 {
-		zero = max(zero, visible)
-	}
-	if s.most.Sign() > 0 {
-		zero = min(zero, fine-visible)
-	}
-	return zero
-}
-
-// pageSpan is like span, but a value that is not zero is visible.
-func (s scale) pageSpan(value *big.Int) (from, length int) {
-	zero, length := s.pageZero(), s.part(value, fine)
-	if length > 0 {
-		length = max(length, visible)
-	}
-	if value.Sign() < 0 {
-		length = min(length, zero)
-		return zero - length, length
-	}
-	return zero, min(length, fine-zero)
-}
-
-func pageBars(c Chart) []pageBar {
-	bars := make([]pageBar, len(c.Bars))
-	percent := func(n int) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
-	s := c.scale()
-	zero := s.pageZero()
-	for i, b := range c.Bars {
-		from, n := s.pageSpan(b.drawn())
-		room := longLabel
-		if b.Apart != "" {
-			room -= 1 + width(b.Apart)
+func pageBars(s Section) []pageBar {
+	most := s.Group.most()
+	bars := make([]pageBar, len(s.Group.Rows))
+	for i, r := range s.Group.Rows {
+		b := pageBar{PictureRow: r, Up: ChangeClass(r.Sign)}
+		if n := length(r.Value, most, fine); n > 0 {
+			n = max(n, visible)
+			b.Percent = fmt.Sprintf("%d.%02d%%", n/100, n%100)
 		}
-		bars[i] = pageBar{Label: Cut(Safe(b.Label), room), Apart: b.Apart, Number: b.number(), Text: b.Text,
-			Extra: b.Extra, Rest: b.Rest, From: percent(from), Percent: percent(n)}
-		if bars[i].Label != Safe(b.Label) {
-			bars[i].Whole = b.name()
+		switch {
+		case r.Value == nil:
+			b.Class = "rest"
+		case r.Value.Sign() < 0:
+			b.Class = "less"
+		case r.Hollow:
+			b.Class = "hollow"
 		}
-		if zero > 0 {
-			bars[i].Zero = percent(zero)
-		}
+		bars[i] = b
 	}
 	return bars
 }
 
-// line is an upright chart in its own units: the browser stretches it to the available space.
+// line is what was earned over time, in its own units: the browser stretches it to the available space.
 type line struct {
 	Most, Least, Description string // Least is empty if no amount is below zero
 	Width, Height, Zero      int
 	Columns                  []lineColumn
-	Labels                   []string
-	Each                     bool // every column has a label; otherwise the first, middle and last
+	First, Last              string
 }
 
 type lineColumn struct {
 	X, Y, Thick, Tall int
-	Title             string
+	Class, Title      string
 }
 
-func pageLine(c Chart) line {
-	const slot = 20
-	thick := slot * 3 / 4
-	s := c.scale()
-	l := line{Description: c.describe(), Width: slot * len(c.Bars), Height: fine, Zero: fine - s.pageZero()}
-	l.Most, _, l.Least, _ = c.axis()
-	if len(c.Bars) <= fewColumns { // each with its label in the middle
-		thick = slot / 2
-		l.Each = true
+// pageTimes is how many periods a page shows.
+const pageTimes = 60
+
+func pageLine(g *PictureGroup) *line {
+	const slot, thick = 20, 15
+	if g.Times == nil {
+		return nil
 	}
-	for i, b := range c.Bars {
-		from, tall := s.pageSpan(b.Value)
-		l.Columns = append(l.Columns,
-			lineColumn{i*slot + (slot-thick)/2, fine - from - tall, thick, tall, b.Label + ": " + b.Text})
-		if l.Each || i == 0 || i == len(c.Bars)/2 || i == len(c.Bars)-1 {
-			l.Labels = append(l.Labels, b.Label)
+	times := g.Times(pageTimes)
+	s := scaleOf(times)
+	if len(times) < 2 || s.whole.Sign() == 0 {
+		return nil
+	}
+	l := &line{Description: g.describe(), Width: slot * len(times), Height: fine, Zero: fine,
+		First: times[0].Label, Last: times[len(times)-1].Label}
+	if s.least.Sign() > 0 {
+		l.Zero -= max(length(s.least, s.whole, fine), visible)
+	}
+	for i, t := range times {
+		c := lineColumn{X: i*slot + (slot-thick)/2, Y: l.Zero, Thick: thick, Title: t.tip()}
+		if c.Tall = length(t.Value, s.whole, fine); c.Tall > 0 {
+			c.Tall = max(c.Tall, visible)
 		}
+		switch {
+		case t.Value.Sign() > 0:
+			c.Tall = min(c.Tall, l.Zero)
+			c.Y -= c.Tall
+		case t.Value.Sign() < 0:
+			c.Tall, c.Class = min(c.Tall, fine-l.Zero), "less"
+		}
+		if t.Value.Cmp(s.most) == 0 {
+			l.Most = t.Number
+		}
+		if t.Value.Sign() < 0 && t.Value.CmpAbs(s.least) == 0 {
+			l.Least = t.Number
+		}
+		l.Columns = append(l.Columns, c)
 	}
 	return l
-}
-
-// fewColumns is the largest number of columns that all have a label on a small screen.
-const fewColumns = 6
-
-// describe says in words what the chart shows, for people who cannot see it.
-func (c Chart) describe() string {
-	texts := make([]string, len(c.Bars))
-	for i, b := range c.Bars {
-		texts[i] = b.name() + ": " + b.Text
-	}
-	return c.Title + ". " + strings.Join(texts, ", ") + "."
 }

@@ -4,51 +4,65 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"math/big"
 	"strings"
 )
 
-// The sizes in a picture, in its own units.
+// The places in a picture, in its own units.
 const (
 	svgWidth   = 960
 	svgMargin  = 32
-	svgRow     = 30  // a bar with its label
-	svgLabel   = 232 // room for the label of a bar
-	svgGap     = 8   // the part of svgLabel that is free before the bar
-	svgText    = 224 // room for the amount and the text after it
-	svgExtra   = 64  // the part of svgText for the text after the amount
-	svgTick    = 90  // room for a label below an upright chart
-	svgHeight  = 180 // of an upright chart
-	svgLetters = 26  // columns of text that fit into svgLabel
+	svgRow     = 28
+	svgInset   = 16  // before the labels of a group
+	svgNumber  = 470 // the right end of the numbers
+	svgChange  = 492
+	svgBar     = 584 // the left end of the bars, and of what was earned over time
+	svgShare   = 56  // room for the share behind the longest bar
+	svgTall    = 40  // of what was earned over time
+	svgLetter  = 10  // the width of a column of text, at most
+	svgTimes   = 60  // periods
 )
 
 const svgStyle = `text{font:15px system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif;fill:#16181d;font-variant-numeric:tabular-nums}` +
-	`.title{font-size:24px;font-weight:700}.head{font-size:17px;font-weight:700}.soft{fill:#5a6270}.end{text-anchor:end}.middle{text-anchor:middle}` +
-	`.ground{fill:#fff}.bar{fill:#2f6bd8}.axis{stroke:#16181d}.most{stroke:#868e9b;stroke-dasharray:4}` +
-	`@media (prefers-color-scheme:dark){text{fill:#eceef2}.soft{fill:#a5adba}.ground{fill:#191c22}.bar{fill:#7aa8ff}.axis{stroke:#eceef2}.most{stroke:#7d8696}}`
+	`.title{font-size:24px;font-weight:700}.head{font-size:17px;font-weight:700}.soft{fill:#5a6270}.end{text-anchor:end}` +
+	`.ground{fill:#fff}.bar{fill:#2f6bd8}.less{fill:#b3372f}.hollow{fill:none;stroke:#2f6bd8;stroke-width:1.5}.axis{stroke:#868e9b}.up{fill:#0b6b3a}.down{fill:#a32020}` +
+	`@media (prefers-color-scheme:dark){text{fill:#eceef2}.soft{fill:#a5adba}.ground{fill:#191c22}.bar{fill:#7aa8ff}.less{fill:#ff8f88}.hollow{stroke:#7aa8ff}.up{fill:#82dba8}.down{fill:#ffa7a2}}`
 
-// SVG returns a picture of charts, below each other under a title. It is one file with no script. It loads
-// nothing, and suits light and dark screens.
-func SVG(title string, lead []string, charts []Chart) []byte {
+// SVG returns the picture as one file with no script. It loads nothing, and suits light and dark screens.
+func (p Picture) SVG() []byte {
 	d := &drawing{y: svgMargin + 20}
-	d.text(svgMargin, d.y, "title", title)
-	for _, line := range lead {
-		d.y += 24
-		d.text(svgMargin, d.y, "soft", line)
+	d.text(svgMargin, d.y, "title", p.Title)
+	for _, line := range append([]string{p.Note}, p.Remarks...) {
+		if line != "" {
+			d.y += 24
+			d.text(svgMargin, d.y, "soft", line)
+		}
 	}
 	var words []string
-	for _, c := range charts {
-		words = append(words, c.describe())
-		d.y += 52
-		d.text(svgMargin, d.y, "head", Cut(Safe(c.Title), 60))
-		d.number(svgWidth-svgMargin, d.y, "soft end", c.Note)
-		d.y += 16
-		switch {
-		case c.alone():
-			d.alone(c)
-		case c.Upright:
-			d.columns(c)
-		default:
-			d.bars(c)
+	letters := (svgNumber - 2*svgMargin - svgInset - svgLetter*p.fit(noTerminal).number) / svgLetter // before the numbers
+	for _, g := range p.Groups {
+		words = append(words, g.describe())
+		if d.y += svgRow; len(g.Rows) > 0 || g.Times != nil {
+			d.y += svgTall - svgRow/2
+		}
+		d.row(g.Total, svgMargin, letters, "head")
+		if g.Times != nil {
+			d.times(g.Times(svgTimes))
+		}
+		most := g.most()
+		for _, r := range g.Rows {
+			d.y += svgRow
+			as := ""
+			if r.Value == nil {
+				as = "soft"
+			}
+			if !p.apart(letters) { // then it has a line of its own
+				d.text(svgMargin+svgInset, d.y, as, r.name())
+				d.y += svgRow
+				r.Label, r.Apart = "", ""
+			}
+			d.row(r, svgMargin+svgInset, letters, as)
+			d.bar(r, length(r.Value, most, svgWidth-svgMargin-svgShare-svgBar))
 		}
 	}
 	height := d.y + svgMargin
@@ -56,7 +70,7 @@ func SVG(title string, lead []string, charts []Chart) []byte {
 	fmt.Fprintf(&b,
 		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" role="img" aria-labelledby="title desc">`+"\n", svgWidth, height)
 	fmt.Fprintf(&b, "<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n<style>%s</style>\n",
-		escapeXML(title), escapeXML(strings.Join(words, " ")), svgStyle)
+		escapeXML(p.Title), escapeXML(strings.Join(words, " ")), svgStyle)
 	fmt.Fprintf(&b, `<rect class="ground" width="%d" height="%d"/>`+"\n", svgWidth, height)
 	b.Write(d.b.Bytes())
 	b.WriteString("</svg>\n")
@@ -65,7 +79,7 @@ func SVG(title string, lead []string, charts []Chart) []byte {
 
 type drawing struct {
 	b bytes.Buffer
-	y int
+	y int // of the line of text
 }
 
 func escapeXML(s string) string {
@@ -80,82 +94,69 @@ func (d *drawing) text(x, y int, class, s string) {
 	}
 }
 
-// number is like text, with the digits grouped by their distance.
-func (d *drawing) number(x, y int, class, s string) {
-	fmt.Fprintf(&d.b, `<text x="%d" y="%d" class="%s">%s</text>`+"\n", x, y, class,
-		grouped(escapeXML(s), `<tspan dx="2.4">`, "</tspan>"))
+// row writes the texts of a row. The nested picture cuts off a label that is too wide in the viewer's font.
+func (d *drawing) row(r PictureRow, x, letters int, class string) {
+	if label := labelled(r.Label, r.Apart, letters); label != "" {
+		fmt.Fprintf(&d.b, `<svg x="%d" y="%d" width="%d" height="%d"><text y="20" class="%s"><title>%s</title>%s</text></svg>`+"\n",
+			x, d.y-20, (letters+2)*svgLetter, svgRow, class, escapeXML(r.name()), escapeXML(label))
+	}
+	if r.Number != "" { // groups of its digits are told by their distance
+		fmt.Fprintf(&d.b, `<text x="%d" y="%d" class="%s">%s</text>`+"\n", svgNumber, d.y, strings.TrimSpace(class+" end"),
+			grouped(escapeXML(r.Number), `<tspan dx="2.4">`, "</tspan>"))
+	}
+	d.text(svgChange, d.y, ChangeClass(r.Sign), r.Change)
 }
 
-// alone writes a sentence: a single bar compares nothing.
-func (d *drawing) alone(c Chart) {
-	for _, b := range c.Bars {
-		class := ""
-		if b.Rest {
-			class = "soft"
-		}
-		d.y += 20
-		d.number(svgMargin, d.y, class, b.sentence(longLabel))
+func (d *drawing) bar(r PictureRow, long int) {
+	class := "bar"
+	switch {
+	case r.Value != nil && r.Value.Sign() < 0:
+		class = "less"
+	case r.Hollow:
+		class = "hollow"
 	}
+	if long > 0 {
+		fmt.Fprintf(&d.b, `<rect class="%s" x="%d" y="%d" width="%d" height="14" rx="3"/>`+"\n", class, svgBar, d.y-12, long)
+		long += 8
+	}
+	d.text(svgBar+long, d.y, "soft", r.Share)
 }
 
-func (d *drawing) bars(c Chart) {
-	const room = svgWidth - 2*svgMargin - svgLabel - svgText
-	s := c.scale()
-	zero, top := s.zero(room), d.y
-	for _, b := range c.Bars {
-		soft, end := "", "end"
-		if b.Rest {
-			soft, end = ` class="soft"`, "soft end"
-		}
-		// The nested picture cuts off what is too wide in the viewer's font.
-		fmt.Fprintf(&d.b,
-			`<svg x="%d" y="%d" width="%d" height="%d"><text y="20"%s><title>%s</title>%s</text></svg>`+"\n",
-			svgMargin, d.y, svgLabel-svgGap, svgRow, soft, escapeXML(b.name()), escapeXML(b.label(svgLetters)))
-		if from, n := s.span(b.drawn(), room); n > 0 {
-			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="18" rx="3"/>`+"\n",
-				svgMargin+svgLabel+from, d.y+6, n)
-		}
-		d.number(svgWidth-svgMargin-svgExtra, d.y+20, end, b.number())
-		d.text(svgWidth-svgMargin, d.y+20, "soft end", b.Extra)
-		d.y += svgRow
+// times draws what was earned over time, as columns on a line for zero.
+func (d *drawing) times(times []PictureTime) {
+	s := scaleOf(times)
+	if s.whole.Sign() == 0 {
+		return
 	}
-	if zero > 0 {
-		fmt.Fprintf(&d.b, `<path class="axis" d="M%d %dV%d"/>`+"\n", svgMargin+svgLabel+zero, top, d.y)
+	const room = svgWidth - svgMargin - svgBar
+	zero := d.y + 4 - svgTall + length(s.most, s.whole, svgTall)
+	for i, t := range times {
+		left, right := svgBar+room*i/len(times), svgBar+room*(i+1)/len(times)
+		top, tall, class := zero, length(t.Value, s.whole, svgTall), "less"
+		if t.Value.Sign() > 0 {
+			top, class = zero-tall, "bar"
+		}
+		if tall > 0 {
+			fmt.Fprintf(&d.b, `<rect class="%s" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`+"\n", class,
+				left, top, max((right-left)*4/5, 1), tall, escapeXML(t.tip()))
+		}
 	}
+	fmt.Fprintf(&d.b, `<path class="axis" d="M%d %dh%d"/>`+"\n", svgBar, zero, room)
 }
 
-func (d *drawing) columns(c Chart) {
-	const room = svgWidth - 2*svgMargin
-	most, _, least, _ := c.axis()
-	d.number(svgMargin, d.y+12, "soft", most)
-	d.y += 20
-	fmt.Fprintf(&d.b, `<path class="most" d="M%d %dh%d"/>`+"\n", svgMargin, d.y, room)
-	n := len(c.Bars)
-	bottom := d.y + svgHeight
-	s := c.scale()
-	base := bottom - s.zero(svgHeight)
-	for i, b := range c.Bars {
-		left, right := svgMargin+room*i/n, svgMargin+room*(i+1)/n
-		thick := max((right-left)*4/5, 1)
-		if from, tall := s.span(b.Value, svgHeight); tall > 0 {
-			fmt.Fprintf(&d.b, `<rect class="bar" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`+"\n",
-				left+(right-left-thick)/2, bottom-from-tall, thick, tall, grouped(escapeXML(b.Label+": "+b.Text), "\u202f", ""))
-		}
+// scale is the scale of what was earned over time: the largest amounts above and below zero, and both together.
+type scale struct{ most, least, whole *big.Int }
+
+func scaleOf(times []PictureTime) scale {
+	side := func(sign int) *big.Int {
+		return largest(times, func(t PictureTime) *big.Int {
+			if t.Value.Sign() == sign {
+				return t.Value
+			}
+			return nil
+		})
 	}
-	fmt.Fprintf(&d.b, `<path class="axis" d="M%d %dh%d"/>`+"\n", svgMargin, base, room)
-	if least != "" {
-		fmt.Fprintf(&d.b, `<path class="most" d="M%d %dh%d"/>`+"\n", svgMargin, bottom, room)
-		bottom += 20
-		d.number(svgMargin, bottom-4, "soft", least)
-	}
-	step, free := 1+n*svgTick/room, 0 // labels have room from free on
-	for i := 0; i < n; i += step {
-		left, right := svgMargin+room*i/n, svgMargin+room*(i+1)/n
-		middle := min(max((left+right)/2, svgMargin+svgTick/2), svgWidth-svgMargin-svgTick/2)
-		if middle >= free {
-			d.text(middle, bottom+20, "soft middle", c.Bars[i].Label)
-			free = middle + svgTick
-		}
-	}
-	d.y = bottom + 24
+	s := scale{side(1), side(-1), new(big.Int)}
+	s.whole.Add(s.most, s.least)
+	return s
 }

@@ -214,7 +214,7 @@ func TestTenths(t *testing.T) {
 		{1, -4, "-250"}, {-1, -4, "250"},
 		{0, 5, "0"}, {5, 0, "<nil>"}, {math.MaxInt64, 1, "9223372036854775807000"},
 	} {
-		if got := tenths(big.NewInt(test.part), big.NewInt(test.whole)).String(); got != test.want {
+		if got := Tenths(big.NewInt(test.part), big.NewInt(test.whole)).String(); got != test.want {
 			t.Errorf("%d of %d: %s, want %s", test.part, test.whole, got, test.want)
 		}
 	}

@@ -22,6 +22,7 @@ type Row struct {
 	Volume, Rebates *big.Int
 	Share           *big.Int // of all rebates in the currency, in tenths of a percent; nil if there are none
 	Last            string   // the newest creation time, as written; empty if none can be read
+	Partial         string   // of a period: so far, or in part, if the span or the present cuts it off
 
 	// These are nil if nothing is compared. Change is that of the rebates, in tenths of a percent, nil if
 	// there were none before.
@@ -32,14 +33,19 @@ type Row struct {
 // currencies by code. If the query groups by resellers alone, or wants only the top, the order is by currency
 // and then by rebates, largest first. There can be as many rows as invoices, so each is made when it is
 // needed. Do not call Add meanwhile.
-func (r *Report) Rows() iter.Seq[Row] {
+func (r *Report) Rows() iter.Seq[Row] { return r.rowsOf(r.query.Top) }
+
+// AllRows returns the rows of the query without regard to its Top.
+func (r *Report) AllRows() iter.Seq[Row] { return r.rowsOf(0) }
+
+func (r *Report) rowsOf(top int) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		ranks := r.ranks()
 		order := make([]*group, 0, r.rows.count())
 		for g := range r.rows.all() {
 			order = append(order, g)
 		}
-		ranked := r.query.Top > 0 || len(r.query.By) == 1 && r.query.By[0] == ByReseller
+		ranked := top > 0 || len(r.query.By) == 1 && r.query.By[0] == ByReseller
 		slices.SortFunc(order, func(a, b *group) int {
 			if ranked {
 				return ranks.compare(a, b)
@@ -60,7 +66,7 @@ func (r *Report) Rows() iter.Seq[Row] {
 		row := r.maker(r.query.unit(), r.query.has(ByReseller))
 		shown := map[int32]int{}
 		for _, g := range order {
-			if shown[g.currency]++; r.query.Top > 0 && shown[g.currency] > r.query.Top {
+			if shown[g.currency]++; top > 0 && shown[g.currency] > top {
 				continue
 			}
 			if !yield(row(g)) {
@@ -194,20 +200,32 @@ func (r *Report) maker(unit Unit, sellers bool) func(*group) Row {
 			row.ID, row.Label = r.sellers[g.seller].ID, r.sellers[g.seller].Label
 		}
 		if unit != "" {
-			row.Period = g.begin.name(unit)
+			row.Period, row.Partial = g.begin.name(unit), r.partial(unit, g.begin)
 		}
-		row.Share = tenths(row.Rebates, whole[g.currency])
+		row.Share = Tenths(row.Rebates, whole[g.currency])
 		if r.query.Compare {
 			before := [2]api.Sum{}
 			if g.before != nil {
 				before = *g.before
 			}
 			row.PreviousVolume, row.PreviousRebates = before[0].Big(), before[1].Big()
-			row.Change = tenths(new(big.Int).Sub(row.Rebates, row.PreviousRebates),
+			row.Change = Tenths(new(big.Int).Sub(row.Rebates, row.PreviousRebates),
 				new(big.Int).Abs(row.PreviousRebates))
 		}
 		return row
 	}
+}
+
+// partial says whether a period is whole.
+func (r *Report) partial(unit Unit, begin date) string {
+	end, span := begin.step(unit, 1).time(), r.query.Span
+	switch now := r.query.Now; {
+	case !now.IsZero() && end.After(now) && (span.To == nil || span.Running(now)):
+		return "so far"
+	case span.From != nil && begin.time().Before(*span.From), span.To != nil && end.After(*span.To):
+		return "in part"
+	}
+	return ""
 }
 
 func compareCodes(a, b string) int {

@@ -2,8 +2,8 @@ package report
 
 import "math/big"
 
-// tenths returns part of whole in tenths of a percent, rounded half away from zero, or nil if whole is 0.
-func tenths(part, whole *big.Int) *big.Int {
+// Tenths returns part of whole in tenths of a percent, rounded half away from zero, or nil if whole is 0.
+func Tenths(part, whole *big.Int) *big.Int {
 	if whole.Sign() == 0 {
 		return nil
 	}

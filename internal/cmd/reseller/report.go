@@ -41,10 +41,10 @@ func reportCommand(a *cmdutil.App) *cobra.Command {
 	var flags reportFlags
 	cmd := &cobra.Command{
 		Use:   "report [ID...]",
-		Short: "Add up rebates and volume: tables, charts, a page",
+		Short: "Add up rebates and volume: a picture, tables, a page",
 		Long: `Add up what resellers have earned, from the single invoices in their
-statistics: all resellers, or those named by id or label. Sums are exact, and
-there is a row for each group and currency.
+statistics: all resellers, or those named by id or label. A terminal shows a
+picture: the ten largest of each currency. A pipe gets a table of all of them.
 
 A period is made of words (today, yesterday, this-month, last-month), dates,
 weeks (2026-W18), months (2026-05) or ages (30d). Without --to, it ends
@@ -61,9 +61,8 @@ today. A period that is not over is marked "so far". See: till help report.`,
 			if err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("top") && flags.top < 1 {
-				return cmdutil.UsageError(fmt.Sprintf("--top %d: it must be 1 or more", flags.top),
-					"name one from 1 on")
+			if flags.top < 0 {
+				return cmdutil.UsageError(fmt.Sprintf("--top %d: it must be 0 or more", flags.top), "name one from 0 on; 0 means all")
 			}
 			p, err := planReport(s, flags)
 			if err != nil {
@@ -85,15 +84,15 @@ today. A period that is not over is marked "so far". See: till help report.`,
 		"reseller (default), currency, day, week or month, or two of them: reseller,month")
 	f.StringVar(&flags.currency, "currency", "", "only this currency")
 	f.BoolVar(&flags.compare, "compare", false, "compare the period with the one before it")
-	f.IntVar(&flags.top, "top", 0, "at most so many rows of each currency")
+	f.IntVar(&flags.top, "top", 0, "most rows of each currency; 0: all")
 	f.StringArrayVar(&flags.failBelow, "fail-below", nil,
 		"exit with 42 if rebates are less than `AMOUNT` (100.00 USD); may be given again")
 	f.StringArrayVar(&flags.failMinor, "fail-below-minor", nil,
 		"the same with an `AMOUNT` in minor units, such as \"5000 crypto:Xyz\"")
-	f.BoolVar(&flags.chart, "chart", false, "draw bars and a timeline below the table")
+	f.BoolVar(&flags.chart, "chart", false, "draw the picture without a terminal too")
 	f.BoolVar(&flags.allTime, "all-time", false, "add invoices by status, of all time")
-	f.StringVar(&flags.html, "html", "", "write a page with tables and charts")
-	f.StringVar(&flags.svg, "svg", "", "write the charts as a picture")
+	f.StringVar(&flags.html, "html", "", "write a page with pictures and tables")
+	f.StringVar(&flags.svg, "svg", "", "write the picture to a file")
 	f.IntVar(&flags.concurrency, "concurrency", sideBySide, "resellers to read at once")
 	cmdutil.AddFinishFlags(cmd)
 	cmdutil.Offer(cmd, "by", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -153,6 +152,10 @@ type failedReseller struct {
 	err   error
 }
 
+func (f failedReseller) text() string {
+	return fmt.Sprintf("%s could not be read, and its figures are missing: %s", nameOf(f.ID, f.label), f.Error)
+}
+
 // planReport checks everything that can be checked before a reseller is read.
 func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 	p := &reporting{Session: s, flags: flags, now: s.Period().WallClock(),
@@ -203,9 +206,11 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 	if err != nil {
 		return nil, err
 	}
-	if flags.chart && (!out.Tabular() || s.Render.Format != render.Table) {
-		return nil, cmdutil.UsageError("--chart is drawn below a table",
-			"leave out one of --chart and the other format; --svg FILE is a picture")
+	switch {
+	case flags.chart && (!out.Tabular() || s.Render.Format != render.Table):
+		return nil, cmdutil.UsageError("--chart draws a picture", "leave out one of --chart and the other format; --svg FILE is a picture")
+	case flags.chart && (len(p.by) > 1 || len(s.Columns) > 0 || s.Render.Sort != ""):
+		return nil, cmdutil.UsageError("--chart has rows of one group, the largest first", "leave --columns and --sort out, and name one group in --by")
 	}
 	if flags.allTime && (!out.Tabular() || s.Render.Format != render.Table) {
 		return nil, cmdutil.UsageError("--all-time adds a table",
@@ -219,14 +224,9 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 	}
 	p.report = report.New(report.Query{
 		By: p.by, Span: p.span, Now: p.now, Compare: flags.compare, Currency: code, Top: flags.top,
-		Money: s.Money, Days: p.pictured(),
+		Money: s.Money, Days: p.drawn() || flags.html != "" || flags.svg != "",
 	})
 	return p, nil
-}
-
-// pictured reports whether the report has charts.
-func (p *reporting) pictured() bool {
-	return p.flags.chart || p.flags.html != "" || p.flags.svg != ""
 }
 
 // parseCurrency returns the code of --currency. A code that is not known here may still be the service's:

@@ -14,149 +14,6 @@ import (
 	"example.com/till/internal/report"
 )
 
-// charts returns the bars of the resellers and the timelines, for each currency with any rebates.
-func (p *reporting) charts(most int) []render.Chart {
-	var charts []render.Chart
-	for _, kind := range []map[string]render.Chart{p.bars(pictureBars), p.timelines(most)} {
-		for _, total := range p.report.Totals() {
-			if c, ok := kind[total.Currency]; ok {
-				charts = append(charts, c)
-			}
-		}
-	}
-	return charts
-}
-
-// undated says what is missing in the timelines, or returns "".
-func (p *reporting) undated() string {
-	switch n := p.report.Undated(); n {
-	case 0:
-		return ""
-	case 1:
-		return "1 invoice without a readable date is not in the timelines"
-	default:
-		return fmt.Sprintf("%d invoices without a readable date are not in the timelines", n)
-	}
-}
-
-// labels tells the resellers with the same label apart.
-func (p *reporting) labels() render.Labels {
-	labels := render.Labels{}
-	for _, standing := range p.report.AllTime() {
-		labels.Add(standing.ID, standing.Label)
-	}
-	return labels
-}
-
-// bars returns the chart of the resellers for each currency with any rebates. At most so many of them have a
-// bar; the others are added up.
-func (p *reporting) bars(most int) map[string]render.Chart {
-	if p.flags.top > 0 && p.bySeller() {
-		most = min(most, p.flags.top)
-	}
-	charts := map[string]render.Chart{}
-	sellers := p.report.Sellers()
-	labels := p.labels()
-	for _, total := range p.report.Totals() {
-		c := render.Chart{Title: "Rebates in " + unitText(total.Currency, total.Decimals) + " by reseller",
-			Note: sumText(total)}
-		rest, count, below := new(big.Int), 0, 0
-		for _, r := range sellers {
-			switch {
-			case r.Currency != total.Currency || r.Rebates.Sign() == 0:
-			case len(c.Bars) < most:
-				b := render.Bar{Label: r.Label, Apart: labels.Apart(r.ID, r.Label), Value: r.Rebates, Text: sumText(r),
-					Extra: percentText(r.Share)}
-				if b.Label == "" {
-					b.Label, b.Apart = b.Apart, ""
-				}
-				c.Bars = append(c.Bars, b)
-			default:
-				rest.Add(rest, r.Rebates)
-				count++
-				below += (1 - r.Rebates.Sign()) / 2
-			}
-		}
-		if count > 0 {
-			label := fmt.Sprintf("%d others", count)
-			if count == 1 {
-				label = "1 other"
-			}
-			if below > 0 {
-				label += fmt.Sprintf(", %d below 0", below)
-			}
-			c.Bars = append(c.Bars,
-				render.Bar{Rest: true, Label: label, Value: rest, Text: money.FormatSum(rest, total.Currency, total.Decimals)})
-		}
-		if len(c.Bars) == 1 {
-			c.Note = "" // it is the sum
-		}
-		if len(c.Bars) > 0 {
-			charts[total.Currency] = c
-		}
-	}
-	return charts
-}
-
-// timelines returns the timeline of each currency with any rebates.
-func (p *reporting) timelines(most int) map[string]render.Chart {
-	charts := map[string]render.Chart{}
-	for _, line := range p.report.Timelines(most) {
-		c := render.Chart{Title: fmt.Sprintf("Rebates in %s by %s", unitText(line.Currency, line.Decimals), line.Unit),
-			Upright: true}
-		if line.Cut {
-			c.Note = "the latest only"
-		}
-		any := false
-		for _, point := range line.Points {
-			c.Bars = append(c.Bars,
-				render.Bar{Label: axisText(point.Begin, line.Unit), Value: point.Rebates,
-					Text: money.FormatSum(point.Rebates, line.Currency, line.Decimals)})
-			any = any || point.Rebates.Sign() != 0
-		}
-		if any {
-			charts[line.Currency] = c
-		}
-	}
-	return charts
-}
-
-// axisText returns the name of a period below a column of a timeline. A week has the name of its Monday.
-func axisText(begin time.Time, unit report.Unit) string {
-	switch unit {
-	case report.Year:
-		return begin.Format("2006")
-	case report.ByMonth:
-		return begin.Format("Jan 2006")
-	}
-	return begin.Format("2 Jan")
-}
-
-// unitText returns the unit of amounts in a currency.
-func unitText(code string, decimals int) string {
-	if decimals == money.Unknown {
-		return "minor units of " + code
-	}
-	return code
-}
-
-// numberText returns an amount without its unit.
-func numberText(minor *big.Int, decimals int) string {
-	if decimals == money.Unknown {
-		return minor.String()
-	}
-	return money.Decimal(minor, decimals)
-}
-
-func sumText(r report.Row) string { return money.FormatSum(r.Rebates, r.Currency, r.Decimals) }
-
-func percentText(tenths *big.Int) string {
-	if tenths == nil {
-		return ""
-	}
-	return money.Decimal(tenths, 1) + "%"
-}
-
 // accountText names the account that the report is about.
 func (p *reporting) accountText() string {
 	if at, err := url.Parse(p.BaseURL); p.Profile == "" && p.Account == "default" && err == nil && at.Host != "" {
@@ -185,19 +42,14 @@ func (p *reporting) pageView(name func(id, label string) string) render.View[rep
 func (p *reporting) page() render.Page {
 	now := p.IO.Now().In(p.TimeZone)
 	page := render.Page{
-		Title: fmt.Sprintf("%s of %s, %s", reportTitle, p.accountText(), p.spanText(p.span)),
-		Lead: []string{
-			"Period: " + p.periodText() + ".",
-			fmt.Sprintf("%s. Made on %s.", cmdutil.CountOf(p.resellers-len(p.failed), "reseller"),
-				now.Format("2006-01-02 at 15:04 MST")),
-		},
+		Title: p.titleText(),
+		Lead:  []string{p.noteText() + ". Made on " + now.Format("2006-01-02 at 15:04 MST") + "."},
 	}
 	if lack := p.undated(); lack != "" {
 		page.Lead = append(page.Lead, lack+".")
 	}
 	for _, f := range p.failed {
-		page.Alerts = append(page.Alerts,
-			fmt.Sprintf("%s could not be read, and its figures are missing: %s", nameOf(f.ID, f.label), f.Error))
+		page.Alerts = append(page.Alerts, f.text())
 	}
 	labels := p.labels()
 	name := func(id, label string) string { return strings.TrimSpace(label + " " + labels.Apart(id, label)) }
@@ -208,25 +60,19 @@ func (p *reporting) page() render.Page {
 	for _, r := range p.view.Sorted(slices.Collect(p.report.Rows()), o) {
 		rows[r.Currency] = append(rows[r.Currency], r)
 	}
-	bars, lines := p.bars(pageBars), p.timelines(pageTimes)
 	for i, total := range p.report.Totals() {
 		page.Tiles = append(page.Tiles, tile(total, i))
 		s := render.Section{Title: total.Currency}
 		if total.Decimals == money.Unknown {
 			s.Title += ", minor units"
 		}
-		for _, kind := range []map[string]render.Chart{bars, lines} {
-			if c, ok := kind[total.Currency]; ok {
-				if !c.Upright {
-					c.Note = "" // the total is in the tile
-				}
-				s.Charts = append(s.Charts, c)
-			}
+		group := p.group(total)
+		if len(group.Rows) == 1 { // it is the table
+			group.Rows = nil
 		}
+		s.Group = &group
 		if !p.onlyTotals() {
 			s.Table = v.Page(o, rows[total.Currency])
-		} else if len(s.Charts) == 0 {
-			s.Note = p.noRebates()
 		}
 		page.Sections = append(page.Sections, s)
 	}
@@ -306,19 +152,9 @@ func tile(total report.Row, section int) render.Tile {
 		Number: numberText(total.Rebates, total.Decimals)}
 	t.Details = append(t.Details, render.PageText{Text: "volume " + numberText(total.Volume, total.Decimals)},
 		render.PageText{Text: cmdutil.CountOf(int(total.Invoices), "invoice")})
-	switch {
-	case total.PreviousRebates == nil:
-	case total.Change == nil:
-		t.Details = append(t.Details, render.PageText{Text: "nothing before"})
-	default:
-		sign := total.Change.Sign()
-		text := percentText(total.Change)
-		if sign > 0 {
-			text = "+" + text
-		}
-		t.Details = append(t.Details,
-			render.PageText{Text: text + " from " + numberText(total.PreviousRebates, total.Decimals),
-				Class: render.ChangeClass(sign)})
+	if change := strings.TrimSpace(changeText(total, true)); change != "" {
+		t.Details = append(t.Details, render.PageText{Text: change + " from " + numberText(total.PreviousRebates, total.Decimals),
+			Class: render.ChangeClass(changeSign(total))})
 	}
 	return t
 }

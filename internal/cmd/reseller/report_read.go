@@ -150,14 +150,9 @@ func (p *reporting) files() error {
 		}
 	}
 	if p.svg.Path != "" {
-		charts, lead := p.charts(pageTimes),
-			[]string{p.periodText(), zoneSentence}
-		if len(charts) == 0 {
-			lead = []string{p.noRebates()}
-		} else if lack := p.undated(); lack != "" {
-			lead = append(lead, lack)
-		}
-		return p.svg.Write(cmdutil.Content(render.SVG(reportTitle, lead, charts)))
+		picture := p.picture()
+		picture.Title = p.titleText()
+		return p.svg.Write(cmdutil.Content(picture.SVG()))
 	}
 	return nil
 }
@@ -168,16 +163,16 @@ const mostRemarks = 5
 // remarks writes to standard error what a reader of the figures has to know. With --quiet and no files or
 // limits, that is only the period.
 func (p *reporting) remarks() {
-	if p.timed() && !p.headed() {
+	if p.timed() && !p.headed() && !p.flags.chart {
 		p.Note("%s, %s", p.periodText(), zoneRemark)
 	}
-	if p.empty() && p.Render.Format == render.Table && !p.Quiet && !p.headed() {
+	if p.empty() && p.Render.Format == render.Table && !p.Quiet && !p.headed() && !p.flags.chart {
 		p.Note("%s", p.noRebates())
 	}
 	if p.Quiet && p.html.Path == "" && p.svg.Path == "" && len(p.limits) == 0 {
 		return
 	}
-	if lack := p.undated(); lack != "" && p.pictured() {
+	if lack := p.undated(); lack != "" && (p.html.Path != "" || p.svg.Path != "") {
 		p.Note("%s", lack)
 	}
 	for _, codes := range p.report.Spellings() {

@@ -114,6 +114,12 @@ func (p *reporting) data() error {
 	if !p.NoHeaders {
 		out.View.Foot = p.foot()
 	}
+	if p.drawn() {
+		if err := p.picture().Text(p.IO.Out, p.Render); err != nil || !p.flags.allTime {
+			return err
+		}
+		return p.standings()
+	}
 	if err := p.heading(); err != nil {
 		return err
 	}
@@ -124,22 +130,15 @@ func (p *reporting) data() error {
 	} else if err := out.List(eachRow(rows)); err != nil {
 		return err
 	}
-	if p.flags.chart {
-		charts := p.charts(p.periods())
-		for i, c := range charts {
-			if n := p.report.Undated(); c.Upright && n > 0 { // short, so that it fits next to the title
-				charts[i].Note = strings.TrimPrefix(c.Note+"; not in it: "+cmdutil.CountOf(n,
-					"invoice")+" without a readable date", "; ")
-			}
-		}
-		if err := render.Charts(p.IO.Out, p.Render, charts); err != nil {
-			return err
-		}
-	}
 	if p.flags.allTime {
 		return p.standings()
 	}
 	return nil
+}
+
+// drawn reports whether the report is a picture, and not a table.
+func (p *reporting) drawn() bool {
+	return p.flags.chart || p.headed() && len(p.by) == 1 && p.Render.Sort == ""
 }
 
 // headed reports whether the table has the period above it. A table for a script has none.
@@ -172,14 +171,6 @@ func (p *reporting) noRebates() string {
 		text += " in this period"
 	}
 	return text + "."
-}
-
-// periods returns how many columns a timeline may have on this terminal or on paper.
-func (p *reporting) periods() int {
-	if p.Render.Width == 0 {
-		return pageTimes
-	}
-	return max(p.Render.Width*2/3-2, 12) // to their left are labels of at most a third
 }
 
 // onceEach returns one row of each reseller, for its id.
@@ -268,15 +259,12 @@ const (
 	// The zone of days, as a sentence and after a period.
 	zoneSentence = "Days are as the service wrote them: its interface does not show their time zone."
 	zoneRemark   = "by the times that the service wrote: the interface does not show their time zone"
-	pageTimes    = 60 // periods in a timeline
-	pictureBars  = 20 // bars of a currency
-	pageBars     = 8  // the same on a page, which has them beside a timeline and above a table
 )
 
 // timed reports whether the figures, or their places in a timeline, depend on times. The page and the picture
 // say this themselves.
 func (p *reporting) timed() bool {
-	return p.flags.chart || !p.span.Open() || slices.ContainsFunc(p.by, report.Group.Timed)
+	return p.drawn() || !p.span.Open() || slices.ContainsFunc(p.by, report.Group.Timed)
 }
 
 // periodText describes the period of the report.

@@ -1,0 +1,261 @@
+package reseller
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/internal/report"
+)
+
+// pictureRows is how many rows of a currency a picture has if --top does not say it. The others are added up.
+const pictureRows = 10
+
+// picture returns the report as a picture: a group for each currency.
+func (p *reporting) picture() render.Picture {
+	made := render.Picture{Title: p.monthText(p.span), Note: p.noteText()}
+	for _, total := range p.report.Totals() {
+		made.Groups = append(made.Groups, p.group(total))
+	}
+	if len(made.Groups) == 0 {
+		made.Remarks = append(made.Remarks, p.noRebates())
+	}
+	for _, f := range p.failed {
+		made.Remarks = append(made.Remarks, f.text())
+	}
+	if lack := p.undated(); lack != "" {
+		made.Remarks = append(made.Remarks, lack+".")
+	}
+	if len(made.Groups) > 0 || p.timed() {
+		made.Remarks = append(made.Remarks, zoneSentence)
+	}
+	return made
+}
+
+// titleText names the account and the period, for a page and a file of its own.
+func (p *reporting) titleText() string {
+	return fmt.Sprintf("%s of %s, %s", reportTitle, p.accountText(), p.monthText(p.span))
+}
+
+// noteText says what the figures are compared with, and of how many resellers they are.
+func (p *reporting) noteText() string {
+	text := cmdutil.CountOf(p.resellers, "reseller")
+	if n := len(p.failed); n > 0 {
+		text = fmt.Sprintf("%d of %s", p.resellers-n, text)
+	}
+	if p.flags.compare {
+		text = "compared with " + p.previousText() + ", " + text
+	}
+	return text
+}
+
+// monthText names a month, and describes any other period as spanText does.
+func (p *reporting) monthText(span report.Span) string {
+	if span.From == nil || span.To == nil {
+		return p.spanText(span)
+	}
+	first, last := *span.From, span.To.Add(-time.Nanosecond)
+	running := span.Running(p.now)
+	whole := last.AddDate(0, 0, 1).Day() == 1 && last.Add(time.Nanosecond).Hour() == 0
+	if first.Day() != 1 || first.Hour()+first.Minute() > 0 || first.Year() != last.Year() || first.Month() != last.Month() ||
+		!whole && !(running && span.Unit == report.ByMonth) {
+		return p.spanText(span)
+	}
+	text := first.Format("January 2006")
+	if running {
+		text += " so far"
+	}
+	return text
+}
+
+// previousText names the period before, without its year if it is the same.
+func (p *reporting) previousText() string {
+	before := p.report.Previous()
+	text := p.monthText(before)
+	if before.From != nil && before.From.Year() == p.span.From.Year() {
+		text = strings.TrimSuffix(text, before.From.Format(" 2006"))
+	}
+	return text
+}
+
+// group returns the rows of one currency, the largest first. Rows over time stay in their order.
+func (p *reporting) group(total report.Row) render.PictureGroup {
+	g := render.PictureGroup{Total: render.PictureRow{Label: unitText(total.Currency, total.Decimals),
+		Number: numberText(total.Rebates, total.Decimals), Change: changeText(total, true), Sign: changeSign(total)}}
+	g.Times = func(most int) (times []render.PictureTime) {
+		for _, line := range p.report.Timelines(most) {
+			for _, point := range line.Points {
+				if line.Currency == total.Currency {
+					times = append(times, render.PictureTime{Label: axisText(point.Begin, line.Unit), Value: point.Rebates,
+						Number: money.FormatSum(point.Rebates, line.Currency, line.Decimals)})
+				}
+			}
+		}
+		return times
+	}
+	rows := p.pictured(total)
+	shares := !slices.ContainsFunc(rows, func(r report.Row) bool { return r.Rebates.Sign()*total.Rebates.Sign() < 0 })
+	shareOf := func(part *big.Int) string {
+		if !shares || len(rows) == 1 {
+			return ""
+		}
+		return shareText(part, total.Rebates)
+	}
+	most := pictureRows
+	if p.Cmd.Flags().Changed("top") || p.timedRows() {
+		most = p.flags.top
+	}
+	if most == 0 || len(rows) == most+1 { // the others are more than one
+		most = len(rows)
+	}
+	labels := p.labels()
+	rest := new(big.Int)
+	for i, r := range rows {
+		if i >= most {
+			rest.Add(rest, r.Rebates)
+			continue
+		}
+		row := render.PictureRow{Label: r.Label, Apart: labels.Apart(r.ID, r.Label), Value: r.Rebates,
+			Number: numberText(r.Rebates, r.Decimals), Change: changeText(r, false), Sign: changeSign(r), Share: shareOf(r.Rebates), Hollow: p.span.Running(p.now)}
+		if p.timedRows() {
+			row.Label, row.Apart, row.Hollow = strings.TrimSpace(r.Period+" "+r.Partial), "", r.Partial != ""
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	if n := len(rows) - most; n > 0 {
+		g.Rows = append(g.Rows, render.PictureRow{Label: fmt.Sprintf("%d others", n), Share: shareOf(rest),
+			Number: numberText(rest, total.Decimals)})
+	}
+	if len(rows) == 1 { // it is the total
+		g.Total.Number, g.Total.Change, g.Total.Sign = "", "", 0
+	}
+	return g
+}
+
+// timedRows reports whether the rows of the picture are periods.
+func (p *reporting) timedRows() bool { return len(p.by) == 1 && p.by[0].Timed() }
+
+// pictured returns the rows of a currency in which anything was earned, now or before.
+func (p *reporting) pictured(total report.Row) (rows []report.Row) {
+	all := slices.Values(p.report.Sellers())
+	switch {
+	case p.onlyTotals():
+		return nil
+	case p.timedRows():
+		all = p.report.AllRows()
+	}
+	for r := range all {
+		if r.Currency == total.Currency && (r.Rebates.Sign() != 0 || r.PreviousRebates != nil && r.PreviousRebates.Sign() != 0) {
+			rows = append(rows, r)
+		}
+	}
+	if p.timedRows() && p.flags.top > 0 {
+		slices.SortStableFunc(rows, func(a, b report.Row) int { return b.Rebates.Cmp(a.Rebates) })
+	}
+	return rows
+}
+
+// shareText returns a part of the whole in percent.
+func shareText(part, whole *big.Int) string {
+	tenths := report.Tenths(part, whole)
+	switch {
+	case tenths == nil:
+		return ""
+	case tenths.Sign() == 0 && part.Sign() != 0:
+		return "<0.1%"
+	}
+	return roundText(tenths, 10)
+}
+
+// changeText returns the change since the period before, of a total to a tenth of a percent.
+func changeText(r report.Row, total bool) string {
+	if r.PreviousRebates == nil || r.Change == nil && r.Rebates.Sign() == 0 {
+		return ""
+	}
+	if r.Change == nil {
+		return "  new"
+	}
+	exact := int64(100) // from which on tenths are left out
+	if total {
+		exact = 1000
+	}
+	sign := map[int]string{-1: "▼ ", 0: "  ", 1: "▲ "}[r.Change.Sign()]
+	return sign + roundText(new(big.Int).Abs(r.Change), exact)
+}
+
+func changeSign(r report.Row) int {
+	if r.Change == nil {
+		return 0
+	}
+	return r.Change.Sign()
+}
+
+// roundText returns tenths of a percent, as whole percents from some size on.
+func roundText(tenths *big.Int, from int64) string {
+	if tenths.CmpAbs(big.NewInt(from)) < 0 {
+		return percentText(tenths)
+	}
+	whole := new(big.Int).Add(new(big.Int).Abs(tenths), big.NewInt(5))
+	return whole.Quo(whole, big.NewInt(10)).String() + "%"
+}
+
+// undated says what is missing over time, or returns "".
+func (p *reporting) undated() string {
+	switch n := p.report.Undated(); n {
+	case 0:
+		return ""
+	case 1:
+		return "1 invoice without a readable date is not in the timelines"
+	default:
+		return fmt.Sprintf("%d invoices without a readable date are not in the timelines", n)
+	}
+}
+
+// labels tells the resellers with the same label apart.
+func (p *reporting) labels() render.Labels {
+	labels := render.Labels{}
+	for _, standing := range p.report.AllTime() {
+		labels.Add(standing.ID, standing.Label)
+	}
+	return labels
+}
+
+// axisText returns the name of a period in a timeline. A week has the name of its Monday.
+func axisText(begin time.Time, unit report.Unit) string {
+	switch unit {
+	case report.Year:
+		return begin.Format("2006")
+	case report.ByMonth:
+		return begin.Format("Jan 2006")
+	}
+	return begin.Format("2 Jan")
+}
+
+// unitText returns the unit of amounts in a currency.
+func unitText(code string, decimals int) string {
+	if decimals == money.Unknown {
+		return "minor units of " + code
+	}
+	return code
+}
+
+// numberText returns an amount without its unit, with the sign for minus that is as wide as a digit.
+func numberText(minor *big.Int, decimals int) string {
+	text := minor.String()
+	if decimals != money.Unknown {
+		text = money.Decimal(minor, decimals)
+	}
+	return strings.Replace(text, "-", "−", 1)
+}
+
+func percentText(tenths *big.Int) string {
+	if tenths == nil {
+		return ""
+	}
+	return money.Decimal(tenths, 1) + "%"
+}

@@ -1,0 +1,432 @@
+package render
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+)
+
+func earner(label string, value int64) PictureRow {
+	return PictureRow{Label: label, Value: big.NewInt(value), Number: strings.Replace(fmt.Sprint(value), "-", "−", 1),
+		Share: fmt.Sprint(value%100, "%")}
+}
+
+func times(values ...int64) func(int) []PictureTime {
+	return func(most int) (all []PictureTime) {
+		for i, v := range values[max(len(values)-most, 0):] {
+			all = append(all, PictureTime{fmt.Sprintf("%d May", i+1), fmt.Sprint(v, " EUR"), big.NewInt(v)})
+		}
+		return all
+	}
+}
+
+func drawn(t *testing.T, o Options, p Picture) string {
+	t.Helper()
+	var b strings.Builder
+	if err := p.Text(&b, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestPictureOnATerminal(t *testing.T) {
+	p := Picture{Title: "October 2026", Note: "compared with September, 12 resellers", Remarks: []string{"A remark."},
+		Groups: []PictureGroup{
+			{Total: PictureRow{Label: "USD", Number: "340.85", Change: "▲ 35.8%", Sign: 1}, Times: times(0, 8, 4, -8, 1),
+				Rows: []PictureRow{
+					{Label: "Station Games", Value: big.NewInt(12511), Number: "125.11", Change: "▲ 69%", Sign: 1, Share: "37%"},
+					{Label: "River Shop", Value: big.NewInt(7470), Number: "74.70", Change: "  new", Share: "22%"},
+					{Label: "North\x1b", Value: big.NewInt(-1), Number: "−0.01", Hollow: true, Share: "<0.1%"},
+					{Label: "10 others", Number: "32.42", Share: "9%"}}},
+			{Total: PictureRow{Label: "JPY", Number: "25432", Change: "▼ 27.4%", Sign: -1}},
+			{Total: PictureRow{Label: "EUR"}, Rows: []PictureRow{
+				{Label: "North\x1b", Value: big.NewInt(5), Number: "0.05", Hollow: true}}},
+		}}
+	// 60 columns less the labels (15), the numbers (6), the changes (7), the shares (5), and what separates them
+	// (3 times 3, and 1) leave 17 for the bars: 20 halves of 34 for 7,470 of 12,511.
+	want := `October 2026   compared with September, 12 resellers
+
+USD               340.85   ▲ 35.8%   ▁█▅▔▂
+  Station Games   125.11   ▲ 69%     ━━━━━━━━━━━━━━━━━ 37%
+  River Shop       74.70     new     ━━━━━━━━━━ 22%
+  North\x1b        −0.01             ╴ <0.1%
+  10 others        32.42             9%
+JPY               25 432   ▼ 27.4%
+
+EUR
+  North\x1b         0.05
+
+A remark.
+`
+	equal(t, drawn(t, Options{Width: 60}, p), want)
+	painted := drawn(t, Options{Width: 60, Color: true}, p)
+	for _, part := range []string{"\x1b[1mOctober 2026\x1b[0m", "\x1b[1mUSD\x1b[0m", "\x1b[32m▲ 69%\x1b[0m", "\x1b[31m▼ 27.4%\x1b[0m",
+		"\x1b[31m╴\x1b[0m", "\x1b[34m━━━━━━━━━━\x1b[0m 22%", "\x1b[2m10 others\x1b[0m"} {
+		if !strings.Contains(painted, part) {
+			t.Errorf("%q is not in %q", part, painted)
+		}
+	}
+	// A narrower screen has no bars, then lines of their own for the labels.
+	if got := drawn(t, Options{Width: 45}, p); !strings.Contains(got, "\n  Station Games   125.11   ▲ 69%     37%\n") {
+		t.Error(got)
+	}
+	if got := drawn(t, Options{Width: 36}, p); !strings.Contains(got, "\n  Station Games\n     125.11   ▲ 69%     ━━━━━━ 37%\n") {
+		t.Error(got)
+	}
+}
+
+// TestPictureFits checks that no line is too wide, that no number is cut, and that no two labels are alike.
+func TestPictureFits(t *testing.T) {
+	labels := map[string]func(int) string{
+		"short":  func(i int) string { return fmt.Sprint("Shop ", i) },
+		"begins": func(i int) string { return fmt.Sprintf("%d is the number of a shop with a name far too long", i) },
+		"middle": func(i int) string { return fmt.Sprintf("A shop with a long name, the %d of all, in a long street", i) },
+		"same":   func(i int) string { return "The same label, which is a rather long one" },
+	}
+	for script := range scripts {
+		labels[script] = func(i int) string {
+			text, _ := text(script, 40)
+			return fmt.Sprint(text, i)
+		}
+	}
+	for name, label := range labels {
+		for _, rows := range []int{1, 3, 12, 120, 500} {
+			for _, groups := range []int{1, 2, 9} {
+				p := Picture{Title: "May 2026", Note: "compared with April, and with nothing else"}
+				for g := range groups {
+					group := PictureGroup{Times: times(make([]int64, 400)...),
+						Total: PictureRow{Label: fmt.Sprint("Unit", g), Number: "123456789.12345678", Change: "▲ 35.8%"}}
+					for i := range rows {
+						r := earner(label(i), int64(1000/(i+1)-3))
+						if i == 0 {
+							r = earner(label(i), 1_000_000)
+						}
+						if name == "same" {
+							r.Apart = fmt.Sprintf("%08x", i)
+						}
+						group.Rows = append(group.Rows, r)
+					}
+					p.Groups = append(p.Groups, group)
+				}
+				for _, limit := range []int{0, 40, 60, 80, 100, 120} {
+					got := drawn(t, Options{Width: limit}, p)
+					seen, label := map[string]bool{}, "" // of the row, which may have several lines
+					for line := range strings.Lines(got) {
+						line = strings.TrimSuffix(line, "\n")
+						if w := width(line); limit > 0 && w > limit {
+							t.Fatalf("%s, %d rows, %d columns: %d wide: %s", name, rows, limit, w, line)
+						}
+						if !strings.HasPrefix(line, " ") {
+							clear(seen)
+						}
+						part, figures, _ := strings.Cut(strings.TrimPrefix(line, "  "), "   ")
+						if label += part; figures == "" {
+							continue
+						}
+						if seen[label] {
+							t.Fatalf("%s, %d rows, %d columns: two rows are alike: %s", name, rows, limit, line)
+						}
+						seen[label], label = true, ""
+					}
+					if n := strings.Count(got, "123 456 789.12345678"); n != groups {
+						t.Fatalf("%s, %d rows, %d columns: the totals are there %d times", name, rows, limit, n)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestSmallBarsStayVisible(t *testing.T) {
+	huge := new(big.Int).Lsh(big.NewInt(1), 100)
+	for value, want := range map[*big.Int]int{huge: 1000, new(big.Int).Rsh(huge, 1): 500, big.NewInt(1): 1,
+		big.NewInt(math.MinInt64): 1, {}: 0, nil: 0} {
+		if got := length(value, huge, 1000); got != want {
+			t.Errorf("%v is %d long, not %d", value, got, want)
+		}
+	}
+	if length(huge, new(big.Int), 1000) != 0 {
+		t.Error("a bar without a scale is drawn")
+	}
+	html := onPage(t, PictureGroup{Times: times(0, 90_000_000, 1, -1),
+		Rows: []PictureRow{earner("far ahead", 90_000_000), earner("small", 70), earner("below", -1), earner("none", 0)}})
+	for _, want := range []string{`<rect width="100.00%"`, `<rect width="1.00%"`, `<tr class="less"><th scope="row"><bdi>below</bdi>`,
+		`<td class="n">−1</td>`, `y="9800" width="15" height="100"><title>3 May`,
+		`<rect class="less" x="62" y="9900" width="15" height="100"><title>4 May: -1 EUR`, `<div class="most">90<span>000</span><span>000</span> EUR`,
+		`<div class="least">−1 EUR</div>`, `<span>1 May</span><span>4 May</span>`} {
+		if !strings.Contains(html, want) {
+			t.Errorf("there is no %s in %s", want, html)
+		}
+	}
+	if n := strings.Count(html, "<rect"); n != 6 {
+		t.Errorf("%d bars are drawn", n)
+	}
+}
+
+func onPage(t *testing.T, g PictureGroup) string {
+	t.Helper()
+	html, err := Page{Sections: []Section{{Title: "T", Group: &g}}}.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(html), "<body>")
+	return body
+}
+
+// TestPicturesAgree checks that a terminal, a page and a file say the same in the same order.
+func TestPicturesAgree(t *testing.T) {
+	hollow := earner("South", 56789)
+	hollow.Hollow, hollow.Change, hollow.Sign = true, "▼ 9%", -1
+	g := PictureGroup{Total: PictureRow{Label: "EUR", Number: "1234567"}, Times: times(1, 2, 3),
+		Rows: []PictureRow{earner("North", 1234567), hollow, {Label: "2 others", Number: "5", Share: "3%"}}}
+	p := Picture{Title: "October 2026", Note: "12 resellers", Groups: []PictureGroup{g}}
+	svg := string(p.SVG())
+	for name, text := range map[string]string{"terminal": drawn(t, Options{}, p), "page": onPage(t, g), "file": svg} {
+		for _, tag := range []string{"<span>", "</span>", `<tspan dx="2.4">`, "</tspan>"} {
+			text = strings.ReplaceAll(text, tag, "")
+		}
+		if name == "terminal" {
+			text = strings.NewReplacer("1 234 567", "1234567", "56 789", "56789").Replace(text)
+		}
+		at := 0
+		for _, part := range []string{"North", "1234567", "67%", "South", "56789", "▼ 9%", "89%", "2 others", "5", "3%"} {
+			n := strings.Index(text[at:], part)
+			if n < 0 {
+				t.Fatalf("%s: there is no %q after %q", name, part, text[:at])
+			}
+			at += n
+		}
+	}
+	for _, want := range []string{`<rect class="bar" x="584" y="146" width="288" height="14" rx="3"/>`,
+		`<rect class="hollow" x="584" y="174" width="13" height="14" rx="3"/>`, `class="down">▼ 9%</text>`, `class="soft">3%</text>`,
+		`class="end">1<tspan dx="2.4">234</tspan><tspan dx="2.4">567</tspan></text>`, `>October 2026</text>`,
+		"<desc id=\"desc\">EUR: 1234567; North: 1234567, 67%; South: 56789, ▼ 9%, 89%; 2 others: 5, 3%.</desc>"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("there is no %s in %s", want, svg)
+		}
+	}
+	if html := onPage(t, g); !strings.Contains(html, `<tr class="hollow"><th scope="row"><bdi>South</bdi>`) ||
+		!strings.Contains(html, `<td class="down">▼ 9%</td>`) || !strings.Contains(html, `<tr class="rest">`) {
+		t.Error(html)
+	}
+}
+
+// TestFileOfAPicture checks its height, and that labels that would be alike have lines of their own.
+func TestFileOfAPicture(t *testing.T) {
+	g := PictureGroup{Total: PictureRow{Label: "EUR"}, Times: times(1, 2)}
+	for i := range 12 {
+		g.Rows = append(g.Rows, earner(fmt.Sprintf("A shop with a long name, the %d of all, in a long street", i), 5))
+	}
+	p := Picture{Groups: []PictureGroup{g}}
+	svg := string(p.SVG())
+	var wide, tall int
+	if _, err := fmt.Sscanf(svg, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d"`, &wide, &tall); err != nil || tall > 1000 {
+		t.Errorf("it is %d high: %v", tall, err)
+	}
+	if !strings.Contains(svg, `y="134" class="">`+g.Rows[0].Label+"</text>") || strings.Contains(svg, "…") {
+		t.Errorf("a label is cut: %s", svg)
+	}
+	p.Groups[0].Rows = g.Rows[:1]
+	if svg := string(p.SVG()); !strings.Contains(svg, "<title>"+g.Rows[0].Label+"</title>A shop with a long…l, in a long street") {
+		t.Errorf("a label is not cut: %s", svg)
+	}
+}
+
+const nasty = "]]></text></title></style><script>alert(1)</script>\"' onload=x \x1b\u202e\ufffe{{.}}"
+
+// With any text, the picture is well-formed, and has only the expected elements.
+func TestSVGEscapesText(t *testing.T) {
+	g := PictureGroup{Total: PictureRow{Label: nasty, Number: nasty}, Rows: []PictureRow{{Label: nasty, Apart: nasty,
+		Value: big.NewInt(5), Number: nasty, Change: nasty, Share: nasty}, earner("x", 1)},
+		Times: func(int) []PictureTime {
+			return []PictureTime{{nasty, nasty, big.NewInt(5)}, {nasty, nasty, big.NewInt(-3)}}
+		}}
+	text := Picture{Title: nasty, Note: nasty, Groups: []PictureGroup{g}, Remarks: []string{nasty, ""}}.SVG()
+	allowed := map[string]bool{"svg": true, "title": true, "desc": true, "style": true, "rect": true, "text": true,
+		"path": true}
+	seen := map[string]int{}
+	for dec := xml.NewDecoder(bytes.NewReader(text)); ; {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if start, ok := token.(xml.StartElement); ok {
+			seen[start.Name.Local]++
+			for _, a := range start.Attr {
+				if !allowed[start.Name.Local] || strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "style" ||
+					a.Name.Local == "href" {
+					t.Errorf("there is <%s %s>", start.Name.Local, a.Name.Local)
+				}
+			}
+		}
+	}
+	if seen["desc"] != 1 || seen["style"] != 1 || seen["rect"] < 5 {
+		t.Errorf("the picture has %v", seen)
+	}
+}
+
+func TestPageEscapesText(t *testing.T) {
+	page := Page{
+		Title: nasty, Lead: []string{nasty}, Alerts: []string{nasty}, Notes: []string{nasty},
+		Tiles: []Tile{{Label: nasty, Number: nasty, Details: []PageText{{nasty, "up"}}}},
+		Sections: []Section{{Title: nasty, Note: nasty, Folded: true,
+			Table: payments.Page(Options{}, []payment{{id: nasty, title: nasty, to: nasty}}),
+			Group: &PictureGroup{Total: PictureRow{Label: nasty, Number: nasty}, Rows: []PictureRow{{Label: nasty, Apart: nasty,
+				Value: big.NewInt(5), Number: nasty, Change: nasty, Share: nasty}, {Label: nasty}},
+				Times: func(int) []PictureTime {
+					return []PictureTime{{nasty, nasty, big.NewInt(5)}, {nasty, nasty, big.NewInt(-3)}}
+				}}}},
+	}
+	text, err := page.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"<script", "\x1b", "\u202e", "\"' onload", "style=", "ZgotmplZ"} {
+		if at := strings.Index(string(text), bad); at >= 0 {
+			t.Errorf("there is %q: %s", bad, text[max(at-60, 0):at+60])
+		}
+	}
+	if n := strings.Count(string(text), "&lt;script&gt;"); n < 12 {
+		t.Errorf("the text is there %d times", n)
+	}
+}
+
+func TestDigitsAreGrouped(t *testing.T) {
+	for text, want := range map[string]string{
+		"123":                          "123",
+		"1234":                         "1<span>234</span>",
+		"-123456.123456 USD":           "−123<span>456</span>.123456 USD",
+		"1234567 minor A1234<":         "1<span>234</span><span>567</span> minor A1234&lt;",
+		"+1000.0% from -20000":         "+1<span>000</span>.0% from −20<span>000</span>",
+		"0.12345678":                   "0.12345678",
+		"\x1b[2J 12345 invoices\u202e": `\x1b[2J 12<span>345</span> invoices\u202e`,
+	} {
+		if got := string(digits(text)); got != want {
+			t.Errorf("%q became %s, not %s", text, got, want)
+		}
+	}
+}
+
+// A table on a page has no column that is empty in every row, and no digits of a text are grouped.
+func TestPageTable(t *testing.T) {
+	type row struct{ name, note string }
+	v := View[row]{Columns: []Column[row]{
+		{Name: "name", Cell: func(r row) Cell { return Text(r.name) }},
+		{Name: "note", Cell: func(r row) Cell { return Text(r.note) }},
+		{Name: "sum", Cell: func(row) Cell { return Amount(-123456, "USD", 2) }},
+	}}
+	page := func(rows ...row) string {
+		text, err := Page{Sections: []Section{{Title: "T", Table: v.Page(Options{}, rows)}}}.HTML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, table, _ := strings.Cut(string(text), `<table class="data">`)
+		table, _, _ = strings.Cut(table, "</table>")
+		return table
+	}
+	const sum = `<td class="n"><bdi>−1<span>234</span>.56 USD</bdi></td>`
+	if got := page(row{name: "2026"}); !strings.Contains(got, `<bdi>2026</bdi></th>`+sum) ||
+		strings.Contains(got, "Note") {
+		t.Error(got)
+	}
+	if got := page(row{"a", ""}, row{"b", "c"}); !strings.Contains(got, `>Note</th>`) ||
+		!strings.Contains(got, `<td class="whole"><bdi></bdi></td>`+sum) {
+		t.Error(got)
+	}
+}
+
+// TestLongLabelsAreCut checks that the end of a label in a table stays, which tells equal labels apart, and that
+// its title has the whole of it.
+func TestLongLabelsAreCut(t *testing.T) {
+	long := strings.Repeat("The longest name ", 7) + "<b>"
+	type row struct{ label string }
+	v := View[row]{Columns: []Column[row]{{Name: "label", Cell: func(r row) Cell { return Text(r.label) }}}}
+	html, err := Page{Sections: []Section{{
+		Table: v.Page(Options{}, []row{{long + " 7c9e6679"}, {strings.Repeat("書", 20)}, {strings.Repeat("書", 21)}})}}}.HTML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := strings.Repeat("The longest name ", 7) + "&lt;b&gt; 7c9e6679"
+	for _, want := range []string{
+		`<bdi><span title="` + whole + `">The longest name The longe…&lt;b&gt; 7c9e6679</span></bdi>`,
+		`<bdi>` + strings.Repeat("書", 20) + `</bdi>`,
+		`">` + strings.Repeat("書", 13) + "…" + strings.Repeat("書", 6) + `</span></bdi>`,
+	} {
+		if !strings.Contains(string(html), want) {
+			t.Errorf("there is no %s in %s", want, html)
+		}
+	}
+}
+
+// No date in a title is broken into lines.
+func TestDatesStayWhole(t *testing.T) {
+	for text, want := range map[string]string{
+		"Rebates of a-b, 2026-11-01 to 2026-12-01 so far": `Rebates of a-b, <span>2026-11-01</span> to ` +
+			`<span>2026-12-01</span> so far`,
+		"<2026-11 at 10:00>": `&lt;<span>2026-11</span> at 10:00&gt;`,
+	} {
+		if got := string(dates(text)); got != want {
+			t.Errorf("%q became %s, not %s", text, got, want)
+		}
+	}
+}
+
+func TestFootAndCodeIn(t *testing.T) {
+	type sum struct {
+		code  string
+		minor int64
+	}
+	v := View[sum]{
+		Columns: []Column[sum]{
+			{Name: "code", Cell: func(s sum) Cell { return Text(s.code) }},
+			{Name: "amount", Amount: true, CodeIn: "code",
+				Cell: func(s sum) Cell { return Amount(s.minor, s.code, map[string]int{"EUR": 2, "X": -1}[s.code]) }},
+			{Name: "share", Cell: func(s sum) Cell { return Change(big.NewInt(s.minor)) }},
+		},
+		Foot: []sum{{"EUR", 300}},
+	}
+	show := func(o Options) string {
+		var b strings.Builder
+		if err := v.List(&b, o, each([]sum{{"EUR", 100}, {"EUR", -5}, {"X", 7}})); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	equal(t, show(Options{}), ""+
+		"CODE       AMOUNT   SHARE\n"+
+		"EUR    1.00        +10.0%\n"+
+		"EUR   -0.05         -0.5%\n"+
+		"X      7    minor   +0.7%\n"+
+		"────  ───────────  ──────\n"+
+		"EUR    3.00        +30.0%\n")
+	v.Foot = nil
+	equal(t, show(Options{Columns: []string{"amount"}, NoHeaders: true}), " 1.00 EUR\n-0.05 EUR\n 7    minor X\n")
+	equal(t, show(Options{Format: CSV}),
+		"code,amount,amount_minor,amount_currency,share\nEUR,1.00,100,EUR,10.0\nEUR,-0.05,-5,EUR,-0.5\nX,,7,X,0.7\n")
+	if painted := show(Options{Color: true}); !strings.Contains(painted, "\x1b[32m+10.0%\x1b[0m") ||
+		!strings.Contains(painted, "\x1b[31m-0.5%\x1b[0m") {
+		t.Errorf("what grows is green, what shrinks is red: %q", painted)
+	}
+}
+
+func TestBigAmount(t *testing.T) {
+	large, _ := new(big.Int).SetString("-184467440737095516150", 10)
+	rows := []payment{{amount: BigAmount(large, "USD", 2)}, {amount: BigAmount(big.NewInt(5), "USD", 2)},
+		{amount: BigAmount(new(big.Int).Neg(large), "X", -1)}}
+	equal(t, list(t, Options{Format: CSV, Columns: []string{"amount"}, NoHeaders: true, Sort: "amount"}, rows...),
+		"-1844674407370955161.50,-184467440737095516150,USD\n0.05,5,USD\n,184467440737095516150,X\n")
+	equal(t, list(t, Options{Columns: []string{"amount"}, NoHeaders: true, Sort: "-amount"}, rows[:2]...), ""+
+		"                   0.05 USD\n-1844674407370955161.50 USD\n")
+	if got := compare(Percent(big.NewInt(5)), Percent(big.NewInt(40))); got >= 0 {
+		t.Error("0.5% is not less than 4.0%")
+	}
+}
