@@ -1,6 +1,7 @@
 package reseller
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"net/url"
@@ -32,10 +33,19 @@ func (p *reporting) pageView(name func(id, label string) string) render.View[rep
 		return r
 	})
 	v.Columns = slices.DeleteFunc(v.Columns, func(c render.Column[report.Row]) bool { return c.Name == "currency" })
+	first := slices.IndexFunc(v.Columns, func(c render.Column[report.Row]) bool { return c.Name == "invoices" })
+	slices.SortStableFunc(v.Columns[first:], func(a, b render.Column[report.Row]) int { // a phone shows what comes first
+		return cmp.Compare(beforeOthers(b.Name), beforeOthers(a.Name))
+	})
 	for i, c := range v.Columns { // a page has room for more than a terminal
 		v.Columns[i].Extra = c.Name == "id" || c.Name == "previous_volume"
 	}
 	return v
+}
+
+// beforeOthers orders the figures of a table on a page.
+func beforeOthers(column string) int {
+	return slices.Index([]string{"share", "change", "rebates"}, column)
 }
 
 // page returns the report for a browser: large figures, charts and tables.
