@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -29,6 +31,7 @@ type figures[T, R any] struct {
 	rows func(id, label string, value T) []R
 	view func(money.Registry) render.View[R]
 	more func(values []T) render.View[T] // a second table, of invoices by status; nil: none
+	fits func(T) bool                    // whether the rows show the answer; nil: always. If not, a table is JSON
 }
 
 func (f figures[T, R]) run(s *cmdutil.Session, args []string) error {
@@ -55,7 +58,7 @@ func (f figures[T, R]) run(s *cmdutil.Session, args []string) error {
 		if err != nil {
 			return err
 		}
-		if out.Tabular() {
+		if out.Tabular() && f.shows(s, []T{value}) {
 			label := ""
 			if args[0] != id {
 				label = args[0]
@@ -117,7 +120,7 @@ func (f figures[T, R]) all(s *cmdutil.Session, client *api.Client, out cmdutil.O
 	if first != nil && len(docs) == 0 {
 		return first
 	}
-	if out.Tabular() {
+	if out.Tabular() && f.shows(s, read) {
 		err = f.tables(out, rows, read)
 	} else {
 		err = cmdutil.Output[document]{Session: s, View: documentView()}.Slice(docs)
@@ -129,6 +132,24 @@ func (f figures[T, R]) all(s *cmdutil.Session, client *api.Client, out cmdutil.O
 			Hint: payout.NewHint("the others are complete; run it again for those")}
 	}
 	return err
+}
+
+// shows reports whether a table can show the answers. If not, it says so, and the output becomes JSON. CSV has
+// a column for what the service sent.
+func (f figures[T, R]) shows(s *cmdutil.Session, values []T) bool {
+	other := func(value T) bool { return !f.fits(value) }
+	if f.fits == nil || s.Render.Format != render.Table || !slices.ContainsFunc(values, other) {
+		return true
+	}
+	noteAsJSON(s)
+	return false
+}
+
+// noteAsJSON makes JSON of the output, because the service sent something whose shape the interface does not
+// show.
+func noteAsJSON(s *cmdutil.Session) {
+	s.Note("the service sends another shape than that of amounts or invoices, so this is its JSON")
+	s.Render.Format, s.Render.NoHeaders, s.Render.Columns, s.Render.Sort = render.JSON, false, nil, ""
 }
 
 // tables prints the rows and, unless the output is for a script, the second table.
@@ -278,21 +299,71 @@ func rebateView(m money.Registry) render.View[rebateRow] {
 	}}
 }
 
-// balanceRow is a record of unknown shape.
+// balanceRow is a balance in one currency or, if its record has another shape, the whole of it.
 type balanceRow struct {
 	id, label string
+	amount    *api.Amount
 	record    json.RawMessage
+}
+
+// balancesIn returns the amounts of a balance record. The interface does not show its shape. Those of its other
+// amounts are taken: a list of amounts, codes with integers by kind or without a kind, and codes with amounts.
+func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount, ok bool) {
+	if json.Unmarshal(record, &amounts) == nil {
+		return amounts, true
+	}
+	var kinds map[api.Kind]map[string]int64
+	var codes map[string]int64
+	var named map[string]api.Amount
+	amounts = nil
+	switch {
+	case json.Unmarshal(record, &codes) == nil && codes != nil:
+		for code, minor := range codes {
+			amount := api.Amount{Kind: api.Crypto, Code: code, Minor: minor}
+			if e, known := m.Lookup(code); known {
+				amount.Kind = e.Kind
+			}
+			amounts = append(amounts, amount)
+		}
+	case json.Unmarshal(record, &kinds) == nil && kinds != nil:
+		for kind, codes := range kinds {
+			if kind != api.Crypto && kind != api.Fiat {
+				return nil, false
+			}
+			for code, minor := range codes {
+				amounts = append(amounts, api.Amount{Kind: kind, Code: code, Minor: minor})
+			}
+		}
+	case json.Unmarshal(record, &named) == nil && named != nil:
+		amounts = slices.AppendSeq(amounts, maps.Values(named))
+	default:
+		return nil, false
+	}
+	slices.SortFunc(amounts, func(a, b api.Amount) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Code, b.Code)) })
+	return amounts, true
+}
+
+func balanceRows(m money.Registry, id, label string, record json.RawMessage) (rows []balanceRow) {
+	amounts, ok := balancesIn(m, record)
+	if !ok {
+		return []balanceRow{{id: id, label: label, record: record}}
+	}
+	for _, amount := range amounts {
+		rows = append(rows, balanceRow{id: id, label: label, amount: &amount})
+	}
+	return rows
 }
 
 func balanceCommand(a *cmdutil.App) *cobra.Command {
 	var currency, fiat string
 	cmd := &cobra.Command{
 		Use:   "balance [ID]",
-		Short: "Show the balances of resellers as the service sent them",
-		Long: `Show the balances of resellers. The interface does not show the shape of a
-balance, so the JSON that the service sent is printed unchanged. It does not
-say what include_fiat means either, so it is sent as given.`,
-		Example: `  till reseller balance -o json
+		Short: "Show the balances of resellers",
+		Long: `Show the balances of resellers, a row for each currency. The interface does not
+show the shape of a balance. If the service sends another shape than that of
+its other amounts, its JSON is printed as it came. The interface does not say
+what include_fiat means either, so it is sent as given.`,
+		Example: `  till reseller balance
   till reseller balance "North shop" --currency Btc --include-fiat`,
 		Args:              cmdutil.OptionalArg("ID"),
 		ValidArgsFunction: completeResellers(a),
@@ -317,8 +388,9 @@ say what include_fiat means either, so it is sent as given.`,
 				},
 				raw:  func(m json.RawMessage) json.RawMessage { return m },
 				line: func(id, label string, m json.RawMessage) any { return labelledBalanceLine{id, label, m} },
-				rows: func(id, label string, m json.RawMessage) []balanceRow { return []balanceRow{{id, label, m}} },
+				rows: func(id, label string, m json.RawMessage) []balanceRow { return balanceRows(s.Money, id, label, m) },
 				view: balanceView,
+				fits: func(record json.RawMessage) bool { _, ok := balancesIn(s.Money, record); return ok },
 			}.run(s, args)
 		},
 	}
@@ -332,14 +404,20 @@ say what include_fiat means either, so it is sent as given.`,
 	return cmdutil.WithView(a, cmdutil.Apart, balanceView, cmd)
 }
 
-func balanceView(money.Registry) render.View[balanceRow] {
+func balanceView(m money.Registry) render.View[balanceRow] {
 	type row = balanceRow
 	return render.View[row]{Columns: []render.Column[row]{
 		{Name: "id", About: "the service's id of the reseller",
 			Extra: true, Cell: func(r row) render.Cell { return render.ID(r.id) }},
 		{Name: "label", About: "label of the reseller's invite",
 			Cell: func(r row) render.Cell { return render.Label(r.id, r.label) }},
-		{Name: "balance", About: "balance as the service sent it, in JSON",
-			Cell: func(r row) render.Cell { return render.JSONText(r.record) }},
+		{Name: "balance", About: "balance in one currency", Amount: true, Cell: func(r row) render.Cell {
+			if r.amount == nil {
+				return render.Own("")
+			}
+			return views.AmountCell(m, *r.amount)
+		}},
+		{Name: "answer", About: "what the service sent, in JSON, if it has another shape",
+			Extra: true, Cell: func(r row) render.Cell { return render.JSONText(r.record) }},
 	}}
 }

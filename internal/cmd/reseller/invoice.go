@@ -22,56 +22,45 @@ func invoiceCommand(a *cmdutil.App) *cobra.Command {
 }
 
 func invoiceListCommand(a *cmdutil.App) *cobra.Command {
-	var filter string
-	var page, pageSize int
-	cmd := cmdutil.NewCommand(a, cmdutil.One, rawView("answer"), &cobra.Command{
+	var l invoiceList
+	cmd := cmdutil.WithView(a, cmdutil.Apart, views.Invoices, &cobra.Command{
 		Use:   "list ID",
-		Short: "Show the service's list of a reseller's invoices as it came",
-		Long: `Show one page of the service's list of a reseller's invoices. The interface
-does not show the shape of the filter or of the answer: the filter is sent as
-given, and the answer is shown unchanged. Without --page it is the first page,
-by the number in first_page of the profile; with first_page=auto it is page 0
-or, if the service refuses page 0 or it has no records, page 1.`,
-		Example: `  till reseller invoice list "North shop" -o json
-  till reseller invoice list "North shop" --filter '{}' --page 1 --page-size 50`,
+		Short: "List a reseller's invoices",
+		Long: `List a reseller's invoices: all of them in a pipe, and the first page on a
+terminal. The interface does not show the shape of the list or of its filter:
+the filter is sent as given. Invoices in the answer make a table; --status,
+--from and --to choose among them. If the answer has none, its JSON is printed.
+
+In JSON it is the service's answer as it came, one page of it, or with --all a
+list of all invoices.
+
+Without --page the first page is that of first_page in the profile; with
+first_page=auto it is page 0 or, if the service refuses page 0 or it has no
+records, page 1.`,
+		Example: `  till reseller invoice list "North shop" --from last-month -o csv >may.csv
+  till reseller invoice list "North shop" --filter '{}' --page 1 -o json`,
 		Args:              cmdutil.Args("ID"),
 		ValidArgsFunction: completeResellers(a),
-	}, func(s *cmdutil.Session, out cmdutil.Output[json.RawMessage], args []string) error {
-		text, err := readFilter(filter)
-		if err != nil {
-			return err
-		}
-		switch {
-		case s.Cmd.Flags().Changed("page") && page < 0:
-			return cmdutil.UsageError("--page: it cannot be negative", "leave it out for the first page")
-		case pageSize < 1:
-			return cmdutil.UsageError("--page-size: it must be at least 1", "leave it out for the default")
-		}
-		client, err := s.Client()
-		if err != nil {
-			return err
-		}
-		id, err := findReseller(s, client, args[0])
-		if err != nil {
-			return err
-		}
-		var answer json.RawMessage
-		if s.Cmd.Flags().Changed("page") {
-			answer, err = client.Resellers.Invoices(s.Ctx, id, text, page, pageSize)
-		} else {
-			answer, err = client.Resellers.FirstInvoices(s.Ctx, id, text, s.PageBase(), pageSize)
-		}
-		if err != nil {
-			return err
-		}
-		return out.One(answer)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, out, err := cmdutil.Begin(a, cmd, views.Invoices)
+			if err != nil {
+				return err
+			}
+			return l.run(s, out, args[0])
+		},
 	})
 	f := cmd.Flags()
-	f.StringVar(&filter, "filter", "", "filter as JSON, or @FILE; sent as given")
-	f.IntVar(&page, "page", 0, "only this page, in the service's own numbering")
-	f.IntVar(&pageSize, "page-size", api.DefaultPageSize, "how many to ask for at a time")
+	f.BoolVar(&l.all, "all", false, "the whole list, also on a terminal and in JSON")
+	f.StringSliceVar(&l.statuses, "status", nil, "only invoices with these statuses")
+	f.StringVar(&l.from, "from", "", "only invoices made from then on")
+	f.StringVar(&l.to, "to", "", "only invoices made until then")
+	f.StringVar(&l.filter, "filter", "", "filter as JSON, or @FILE; sent as given")
+	f.IntVar(&l.page, "page", 0, "only this page, in the service's own numbering")
+	f.IntVar(&l.size, "page-size", api.DefaultPageSize, "how many to ask for at a time")
+	cmdutil.Exclude(cmd, "page", "all")
 	cmdutil.OfferFiles(cmd, "filter")
-	return cmd
+	a.Prints(cmd, cmdutil.PrintedAs[json.RawMessage](cmdutil.One))
+	return a.Prints(cmd, cmdutil.PrintedAs[api.Invoice](cmdutil.List))
 }
 
 // readFilter reads the text of --filter, which must be a JSON object.

@@ -1,0 +1,171 @@
+package reseller
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/render"
+	"example.com/till/internal/report"
+	"example.com/till/pkg/api"
+)
+
+// invoiceList is the list of a reseller's invoices that the flags ask for.
+type invoiceList struct {
+	all        bool
+	statuses   []string
+	from, to   string
+	filter     string
+	page, size int
+	reseller   string
+	sent       json.RawMessage // the filter
+	span       report.Span
+	client     *api.Client
+}
+
+func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], reseller string) (err error) {
+	paged := s.Cmd.Flags().Changed("page")
+	switch {
+	case paged && l.page < 0:
+		return cmdutil.UsageError("--page: it cannot be negative", "leave it out for the first page")
+	case l.size < 1:
+		return cmdutil.UsageError("--page-size: it must be at least 1", "leave it out for the default")
+	}
+	if l.sent, err = readFilter(l.filter); err != nil {
+		return err
+	}
+	if l.span, err = s.Period().Written(l.from, l.to); err != nil {
+		return err
+	}
+	if l.client, err = s.Client(); err != nil {
+		return err
+	}
+	if l.reseller, err = findReseller(s, l.client, reseller); err != nil {
+		return err
+	}
+	var answer json.RawMessage
+	if paged {
+		answer, err = l.client.Resellers.Invoices(s.Ctx, l.reseller, l.sent, l.page, l.size)
+	} else {
+		answer, err = l.client.Resellers.FirstInvoices(s.Ctx, l.reseller, l.sent, s.PageBase(), l.size)
+	}
+	if err != nil {
+		return err
+	}
+	chooses := l.all || len(l.statuses) > 0 || l.from+l.to != ""
+	invoices, ok := invoicesIn(answer)
+	switch {
+	case !ok && chooses:
+		return cmdutil.UsageError("the service's list has another shape than that of invoices, so nothing can be chosen in it",
+			"leave --all, --status, --from and --to out")
+	case !ok && s.Render.Format == render.Table:
+		noteAsJSON(s)
+		fallthrough
+	case !ok, !out.Tabular() && !s.Quiet && !chooses:
+		return cmdutil.Output[json.RawMessage]{Session: s, View: rawView("answer")(s.Money)}.One(answer)
+	case paged || onTerminal(s) && !l.all:
+		if !paged && len(invoices) == l.size {
+			s.Note("this is the first page; --all shows the rest")
+		}
+		return out.List(l.chosen(oneAnswer(invoices)))
+	}
+	return out.List(l.chosen(l.pages(s, invoices)))
+}
+
+func onTerminal(s *cmdutil.Session) bool { return s.Render.Width > 0 }
+
+// invoicesIn returns the invoices of an answer: a list of them, or an object with one list, which has nothing
+// but invoices.
+func invoicesIn(answer json.RawMessage) (invoices []api.Invoice, ok bool) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(answer, &fields) == nil {
+		lists := 0
+		for _, field := range fields {
+			if field[0] == '[' {
+				answer = field
+				lists++
+			}
+		}
+		if lists != 1 {
+			return nil, false
+		}
+	}
+	err := json.Unmarshal(answer, &invoices)
+	return invoices, err == nil && !slices.ContainsFunc(invoices, func(i api.Invoice) bool { return i.ID == "" })
+}
+
+// pages yields all invoices. The list does not say which page is the last, nor what its number is: it ends
+// where a page has nothing new, or is refused.
+func (l *invoiceList) pages(s *cmdutil.Session, first []api.Invoice) iter.Seq2[api.Invoice, error] {
+	return func(yield func(api.Invoice, error) bool) {
+		seen := map[string]bool{}
+		for page := 1; ; page++ { // page 1 may be the first again
+			fresh := false
+			for _, i := range first {
+				if seen[i.ID] {
+					continue
+				}
+				if seen[i.ID], fresh = true, true; !yield(i, nil) {
+					return
+				}
+			}
+			if !fresh && page != 2 {
+				return
+			}
+			answer, err := l.client.Resellers.Invoices(s.Ctx, l.reseller, l.sent, page, l.size)
+			if refused, ok := errors.AsType[*api.Error](err); ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound,
+				http.StatusRequestedRangeNotSatisfiable, http.StatusUnprocessableEntity}, refused.Status) {
+				return
+			}
+			if err == nil {
+				var ok bool
+				if first, ok = invoicesIn(answer); !ok {
+					err = fmt.Errorf("page %d of the service's list has another shape than that of invoices", page)
+				}
+			}
+			if err != nil {
+				yield(api.Invoice{}, err)
+				return
+			}
+		}
+	}
+}
+
+func oneAnswer(invoices []api.Invoice) iter.Seq2[api.Invoice, error] {
+	return func(yield func(api.Invoice, error) bool) {
+		for _, i := range invoices {
+			if !yield(i, nil) {
+				return
+			}
+		}
+	}
+}
+
+// chosen leaves out what the flags do not ask for. An invoice whose time cannot be read is in no period.
+func (l *invoiceList) chosen(all iter.Seq2[api.Invoice, error]) iter.Seq2[api.Invoice, error] {
+	same := func(status string) func(string) bool {
+		return func(other string) bool { return strings.EqualFold(status, strings.TrimSpace(other)) }
+	}
+	within := func(at time.Time) bool {
+		return (l.span.From == nil || !at.Before(*l.span.From)) && (l.span.To == nil || at.Before(*l.span.To))
+	}
+	return func(yield func(api.Invoice, error) bool) {
+		for i, err := range all {
+			if err == nil {
+				at, _, ok := report.ParseWritten(i.CreatedDate)
+				if len(l.statuses) > 0 && !slices.ContainsFunc(l.statuses, same(i.Status)) || l.from+l.to != "" && !(ok && within(at)) {
+					continue
+				}
+			}
+			if !yield(i, err) {
+				return
+			}
+		}
+	}
+}
