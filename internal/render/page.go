@@ -147,7 +147,9 @@ func grouped(text, before, after string) string {
 }
 
 // tip returns the text of a tooltip. It cannot have a style, so groups of digits have narrow spaces between them.
-func (t PictureTime) tip() string { return Safe(t.Label) + ": " + grouped(Safe(t.Number), "\u202f", "") }
+func (t PictureTime) tip() string {
+	return Safe(t.Label) + ": " + grouped(Safe(t.Number), "\u202f", "")
+}
 
 var minus = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[ +])-([0-9])`) })
 

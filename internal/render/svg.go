@@ -10,17 +10,17 @@ import (
 
 // The places in a picture, in its own units.
 const (
-	svgWidth   = 960
-	svgMargin  = 32
-	svgRow     = 28
-	svgInset   = 16  // before the labels of a group
-	svgNumber  = 470 // the right end of the numbers
-	svgChange  = 492
-	svgBar     = 584 // the left end of the bars, and of what was earned over time
-	svgShare   = 56  // room for the share behind the longest bar
-	svgTall    = 40  // of what was earned over time
-	svgLetter  = 10  // the width of a column of text, at most
-	svgTimes   = 60  // periods
+	svgWidth  = 960
+	svgMargin = 32
+	svgRow    = 28
+	svgInset  = 16  // before the labels of a group
+	svgNumber = 470 // the right end of the numbers
+	svgChange = 492
+	svgBar    = 584 // the left end of the bars, and of what was earned over time
+	svgShare  = 56  // room for the share behind the longest bar
+	svgTall   = 40  // of what was earned over time
+	svgLetter = 10  // the width of a column of text, at most
+	svgTimes  = 60  // periods
 )
 
 const svgStyle = `text{font:15px system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif;fill:#16181d;font-variant-numeric:tabular-nums}` +

@@ -22,11 +22,12 @@ const (
 	ByDay      Group = "day"
 	ByWeek     Group = "week"
 	ByMonth    Group = "month"
+	ByInvoice  Group = "invoice" // with no other group
 	Year       Group = "year"
 )
 
 // Groups returns the groups that a query can have.
-func Groups() []Group { return []Group{ByReseller, ByCurrency, ByDay, ByWeek, ByMonth} }
+func Groups() []Group { return []Group{ByReseller, ByCurrency, ByDay, ByWeek, ByMonth, ByInvoice} }
 
 // Timed reports whether the group is a period of time.
 func (g Group) Timed() bool { return g == ByDay || g == ByWeek || g == ByMonth }
@@ -63,6 +64,7 @@ type Report struct {
 	folded   map[string]int
 	units    []currency
 	rows     groups
+	invoices []invoice // if the query groups by them
 	bySeller groups
 	days     groups
 	differ   []difference
@@ -82,6 +84,14 @@ type key struct {
 	seller   int32
 	begin    date // the first day of the period
 	currency int32
+}
+
+// invoice is what an invoice has in one currency.
+type invoice struct {
+	id               string
+	seller, currency int32
+	created          moment
+	amounts          [2]api.Sum // paid, and rebate
 }
 
 type figure struct {
@@ -177,8 +187,9 @@ func (r *Report) Add(stats api.ResellerStats) error {
 		for kind, amounts := range [2]api.CodeAmounts{record.PaidAmount, record.Rebate} {
 			for _, amount := range amounts {
 				unit := r.currency(amount.Code)
-				if err == nil {
-					r.count(seller, unit, times[i], kind, amount.Minor, !slices.Contains(named, unit))
+				if first := !slices.Contains(named, unit); err == nil {
+					r.count(seller, unit, times[i], kind, amount.Minor, first)
+					r.list(seller, unit, record.ID, times[i], kind, amount.Minor, first)
 				}
 				named = append(named, unit)
 				entry(all[kind], unit).Add(amount.Minor)
@@ -282,7 +293,7 @@ func (r *Report) count(seller, unit int32, at moment, kind int, minor int64, fir
 	if r.query.has(ByReseller) {
 		k.seller = seller
 	}
-	if r.query.Span.Open() || r.query.Span.contains(at.time()) {
+	if r.within(at) {
 		if period != "" {
 			k.begin = at.day.begin(period)
 		}
@@ -301,6 +312,26 @@ func (r *Report) count(seller, unit int32, at moment, kind int, minor int64, fir
 		k.begin = dayOf(r.whole.shift(at.time(), 1)).begin(period)
 	}
 	r.rows.at(k).previous()[kind].Add(minor)
+}
+
+func (r *Report) within(at moment) bool {
+	return r.query.Span.Open() || r.query.Span.contains(at.time())
+}
+
+// list adds an amount of an invoice, of a volume (0) or of rebates (1), to the rows of a query by invoices.
+func (r *Report) list(seller, unit int32, id string, at moment, kind int, minor int64, first bool) {
+	if !r.query.has(ByInvoice) || !r.within(at) {
+		return
+	}
+	if first {
+		r.invoices = append(r.invoices, invoice{id: id, seller: seller, currency: unit, created: at})
+	}
+	for i := len(r.invoices) - 1; i >= 0; i-- { // its rows are the last ones
+		if r.invoices[i].currency == unit {
+			r.invoices[i].amounts[kind].Add(minor)
+			return
+		}
+	}
 }
 
 func (f *figure) now(at moment, kind int, minor int64, first bool) {

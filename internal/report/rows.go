@@ -14,7 +14,8 @@ import (
 
 // Row is what a group has earned in one currency, in minor units.
 type Row struct {
-	ID, Label       string // of the reseller, if rows are grouped by it
+	ID, Label       string // of the reseller, if rows are grouped by it or by invoice
+	Invoice         string // its id, if rows are grouped by it
 	Period          string // 2026-05-03, 2026-W18 or 2026-05, if rows are grouped by a period
 	Currency        string // as in an amount
 	Decimals        int    // money.Unknown if unknown
@@ -39,6 +40,9 @@ func (r *Report) Rows() iter.Seq[Row] { return r.rowsOf(r.query.Top) }
 func (r *Report) AllRows() iter.Seq[Row] { return r.rowsOf(0) }
 
 func (r *Report) rowsOf(top int) iter.Seq[Row] {
+	if r.query.has(ByInvoice) {
+		return r.invoiceRows()
+	}
 	return func(yield func(Row) bool) {
 		ranks := r.ranks()
 		order := make([]*group, 0, r.rows.count())
@@ -70,6 +74,22 @@ func (r *Report) rowsOf(top int) iter.Seq[Row] {
 				continue
 			}
 			if !yield(row(g)) {
+				return
+			}
+		}
+	}
+}
+
+// invoiceRows yields a row for each invoice and currency, the oldest first.
+func (r *Report) invoiceRows() iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		slices.SortFunc(r.invoices, func(a, b invoice) int {
+			return cmp.Or(a.created.compare(b.created), cmp.Compare(a.id, b.id), compareCodes(r.units[a.currency].code, r.units[b.currency].code))
+		})
+		for _, i := range r.invoices {
+			if !yield(Row{ID: r.sellers[i.seller].ID, Label: r.sellers[i.seller].Label, Invoice: i.id, Last: i.created.text,
+				Currency: r.units[i.currency].code, Decimals: r.units[i.currency].decimals, Invoices: 1,
+				Volume: i.amounts[0].Big(), Rebates: i.amounts[1].Big()}) {
 				return
 			}
 		}

@@ -68,20 +68,14 @@ today. A period that is not over is marked "so far". See: till help report.`,
 			if err != nil {
 				return err
 			}
-			if err := p.read(args); err != nil {
-				return err
-			}
-			if err := p.checkCurrency(); err != nil {
-				return err
-			}
-			return p.print()
+			return p.run(args)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.from, "from", "", "start of the period")
 	f.StringVar(&flags.to, "to", "", "end of the period")
 	f.StringArrayVar(&flags.by, "by", nil,
-		"reseller (default), currency, day, week or month, or two of them: reseller,month")
+		"reseller (default), currency, invoice, day, week or month; two: reseller,month")
 	f.StringVar(&flags.currency, "currency", "", "only this currency")
 	f.BoolVar(&flags.compare, "compare", false, "compare the period with the one before it")
 	f.IntVar(&flags.top, "top", 0, "most rows of each currency; 0: all")
@@ -109,6 +103,17 @@ today. A period that is not over is marked "so far". See: till help report.`,
 		return reportView([]report.Group{report.ByReseller, report.ByMonth}, true)
 	}, cmd)
 	return a.Prints(cmd, cmdutil.PrintedApart[reportJSON, figuresJSON]())
+}
+
+// run reads the resellers and prints the report.
+func (p *reporting) run(args []string) error {
+	if err := p.read(args); err != nil {
+		return err
+	}
+	if err := p.checkCurrency(); err != nil {
+		return err
+	}
+	return p.print()
 }
 
 // resellerArgs allows any number of resellers, but no empty name.
@@ -209,7 +214,9 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 	switch {
 	case flags.chart && (!out.Tabular() || s.Render.Format != render.Table):
 		return nil, cmdutil.UsageError("--chart draws a picture", "leave out one of --chart and the other format; --svg FILE is a picture")
-	case flags.chart && (len(p.by) > 1 || len(s.Columns) > 0 || s.Render.Sort != ""):
+	case p.byInvoice() && (flags.compare || flags.top > 0):
+		return nil, cmdutil.UsageError("--by invoice lists single invoices", "leave --compare and --top out")
+	case flags.chart && (len(p.by) > 1 || p.byInvoice() || len(s.Columns) > 0 || s.Render.Sort != ""):
 		return nil, cmdutil.UsageError("--chart has rows of one group, the largest first", "leave --columns and --sort out, and name one group in --by")
 	}
 	if flags.allTime && (!out.Tabular() || s.Render.Format != render.Table) {
@@ -281,6 +288,9 @@ func parseGroups(flags []string) ([]report.Group, error) {
 				cmp.Or(near.Question(name, "", groupNames()), "group by "+strings.Join(groupNames(), ", ")))
 		}
 		groups = append(groups, report.Group(name))
+	}
+	if len(groups) == 2 && slices.Contains(groups, report.ByInvoice) {
+		return nil, cmdutil.UsageError("--by invoice has a row for each invoice", "leave the other group out")
 	}
 	if len(groups) == 2 && (groups[0] == groups[1] || groups[0].Timed() && groups[1].Timed()) {
 		return nil, cmdutil.UsageError(fmt.Sprintf("--by %s and --by %s cannot be used together", groups[0], groups[1]),

@@ -38,6 +38,7 @@ type (
 	figuresJSON struct {
 		ID           *string      `json:"id,omitempty"`
 		Label        *string      `json:"label,omitempty"`
+		Invoice      *string      `json:"invoice,omitempty"`
 		Period       *string      `json:"period,omitempty"`
 		Currency     string       `json:"currency"`
 		Invoices     int64        `json:"invoices"`
@@ -133,6 +134,9 @@ func newFigures(r report.Row, by []report.Group) figuresJSON {
 	}
 	if slices.Contains(by, report.ByReseller) {
 		figures.ID, figures.Label = &r.ID, &r.Label
+	}
+	if slices.Contains(by, report.ByInvoice) {
+		figures.ID, figures.Label, figures.Invoice = &r.ID, &r.Label, &r.Invoice
 	}
 	if slices.ContainsFunc(by, report.Group.Timed) {
 		figures.Period = &r.Period

@@ -39,6 +39,19 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 			render.Column[row]{Name: "label", About: "label of the reseller's invite",
 				Cell: func(r row) render.Cell { return render.Label(r.ID, r.Label) }})
 	}
+	if slices.Contains(by, report.ByInvoice) {
+		v.ID = func(r row) string { return r.Invoice }
+		v.Columns = []render.Column[row]{
+			{Name: "id", About: "the service's id of the reseller", Extra: true, Cell: func(r row) render.Cell { return render.ID(r.ID) }},
+			{Name: "label", About: "label of the reseller's invite", Cell: func(r row) render.Cell { return render.Label(r.ID, r.Label) }},
+			{Name: "invoice", About: "the service's id of the invoice", Cell: func(r row) render.Cell { return render.ID(r.Invoice) }},
+			{Name: "created", About: "when it was made; the service gives no time zone", Cell: func(r row) render.Cell { return render.Time(r.Last) }},
+			{Name: "paid", About: "what was paid", Amount: true, CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Volume })},
+			{Name: "rebate", About: "the rebate on it", Amount: true, CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Rebates })},
+			{Name: "currency", About: "currency of the row", Whole: true, Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
+		}
+		return v
+	}
 	if slices.ContainsFunc(by, report.Group.Timed) {
 		period := render.Column[row]{Name: "period", About: "day, week or month of the row",
 			Cell: func(r row) render.Cell { return render.Own(r.Period) }}
@@ -88,14 +101,16 @@ func (p *reporting) foot() []report.Row {
 		name = "Total of all"
 	}
 	for i := range totals {
-		if p.bySeller() && !p.by[0].Timed() {
-			totals[i].Label = name
+		if p.bySeller() && !p.by[0].Timed() || p.byInvoice() {
+			totals[i].Label, totals[i].Last = name, ""
 		} else {
 			totals[i].Period = name
 		}
 	}
 	return totals
 }
+
+func (p *reporting) byInvoice() bool { return slices.Contains(p.by, report.ByInvoice) }
 
 func (p *reporting) bySeller() bool { return slices.Contains(p.by, report.ByReseller) }
 
@@ -105,7 +120,7 @@ func (p *reporting) data() error {
 	rows := p.report.Rows()
 	switch {
 	case p.Quiet:
-		return out.List(eachRow(onceEach(rows)))
+		return out.List(eachRow(p.onceEach(rows)))
 	case !out.Tabular() && (p.Render.Format != render.JSONL || p.Render.Filter != nil || p.Render.Template != ""):
 		return cmdutil.Output[reportJSON]{Session: p.Session, View: wholeView()}.One(p.document(rows))
 	case p.Render.Format != render.Table:
@@ -138,7 +153,7 @@ func (p *reporting) data() error {
 
 // drawn reports whether the report is a picture, and not a table.
 func (p *reporting) drawn() bool {
-	return p.flags.chart || p.headed() && len(p.by) == 1 && p.Render.Sort == ""
+	return p.flags.chart || p.headed() && len(p.by) == 1 && !p.byInvoice() && p.Render.Sort == ""
 }
 
 // headed reports whether the table has the period above it. A table for a script has none.
@@ -173,15 +188,17 @@ func (p *reporting) noRebates() string {
 	return text + "."
 }
 
-// onceEach returns one row of each reseller, for its id.
-func onceEach(rows iter.Seq[report.Row]) iter.Seq[report.Row] {
+// onceEach returns one row of each reseller or invoice, for its id.
+func (p *reporting) onceEach(rows iter.Seq[report.Row]) iter.Seq[report.Row] {
 	return func(yield func(report.Row) bool) {
 		seen := map[string]bool{}
 		for r := range rows {
-			if !seen[r.ID] && !yield(r) {
-				return
+			if id := p.view.ID(r); !seen[id] {
+				seen[id] = true
+				if !yield(r) {
+					return
+				}
 			}
-			seen[r.ID] = true
 		}
 	}
 }
