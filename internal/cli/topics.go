@@ -63,7 +63,7 @@ func firstLine(file string) string {
 func flagGroups() []struct{ title, flags string } {
 	return []struct{ title, flags string }{
 		{"Account", "profile sandbox base-url api-key-file journal config"},
-		{"Output", "output jq template columns sort no-headers quiet color"},
+		{"Output", "output jq template columns sort csv-for locale no-headers quiet color"},
 		{"Calls", "dry-run timeout retries debug"},
 		{"Questions", "yes no-input"},
 	}

@@ -158,7 +158,7 @@ func BeginAlone[T any](
 }
 
 func outputFlags() []string {
-	return []string{"output", "jq", "template", "columns", "sort", "no-headers", "quiet", "color"}
+	return []string{"output", "jq", "template", "columns", "sort", "csv-for", "locale", "no-headers", "quiet", "color"}
 }
 
 // Untouched reports whether no output setting is given, so that the settings need not be resolved.

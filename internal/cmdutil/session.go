@@ -66,6 +66,11 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 		Colors256: Knows256(a.IO.Env),
 		Screen:    terminal.Of(a.IO.Out) != nil,
 	}
+	if s.CSVFor != "" {
+		if s.Render.Excel, err = render.ExcelOf(s.Locale); err != nil {
+			return nil, err
+		}
+	}
 	if to := a.outlets(cmd); to.metrics != "" {
 		if err := metrics.Check(to.metrics, a.IO.Out, a.IO.Err); err != nil {
 			a.warnAfter("the metrics are not written to %s: %v", to.metrics, err)

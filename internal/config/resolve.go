@@ -227,6 +227,15 @@ func (s *Settings) finish(in Input) error {
 			return usagef("--%s works on JSON, and --output is %s: leave --output out", filter.flag, s.Output)
 		}
 	}
+	switch {
+	case s.CSVFor == "" && s.origins["locale"].Kind == FromFlag:
+		return usagef("--locale is about --csv-for: add --csv-for excel, or leave it out")
+	case s.CSVFor == "":
+	case s.JQ != "" || s.Template != "" || s.Quiet || s.Output != "csv" && s.origins["output"].Kind == FromFlag:
+		return usagef("--csv-for writes CSV: leave --output, --jq, --template and --quiet out")
+	default:
+		s.Output, s.origins["output"] = "csv", Origin{Kind: FromFlag, Name: "csv-for"}
+	}
 	if s.Color == "auto" {
 		if in.env("NO_COLOR") != "" {
 			s.Color, s.origins["color"] = "never", Origin{Kind: FromVariable, Name: "NO_COLOR"}

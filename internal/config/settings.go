@@ -24,6 +24,8 @@ type Settings struct {
 	Template  string        `mapstructure:"template"`
 	Columns   []string      `mapstructure:"columns"`
 	Sort      string        `mapstructure:"sort"`
+	CSVFor    string        `mapstructure:"csv_for"`
+	Locale    string        `mapstructure:"locale"`
 	NoHeaders bool          `mapstructure:"no_headers"`
 	Quiet     bool          `mapstructure:"quiet"`
 	Color     string        `mapstructure:"color"` // auto, always, never

@@ -61,6 +61,8 @@ func table() []setting {
 		{key: "columns", flag: "columns", def: []string(nil),
 			about: "columns of a table or CSV; help explains them"},
 		{key: "sort", flag: "sort", about: "sort a table or CSV by this column; -COLUMN is descending"},
+		{key: "csv_for", flag: "csv-for", values: []string{"", "excel"}, about: "write CSV for a program: excel"},
+		{key: "locale", flag: "locale", def: "en", about: "whose decimal mark --csv-for writes, such as de"},
 		{key: "no_headers", flag: "no-headers", def: false, about: "leave out the header of a table or CSV"},
 		{key: "quiet", flag: "quiet", letter: "q", def: false, about: "print nothing but ids, each on a line"},
 		{key: "yes", flag: "yes", letter: "y", def: false, about: "never ask; what needs more than a yes ends with 12"},

@@ -8,8 +8,44 @@ import (
 	"unicode"
 )
 
+// Excel says how a file of CSV is to be written for Excel, which reads it by the locale of its user.
+type Excel struct {
+	Delimiter rune
+	Decimal   string
+}
+
+// The languages of Excel's users by what separates the digits of a fraction.
+const (
+	withPoint = " en ja zh ko th he hi ms "
+	withComma = " de fr it es pt nl pl cs sk sl hr sr bg ro hu el tr ru uk lt lv et fi sv da nb nn no is ca gl eu id vi af sq mk bs "
+)
+
+// ExcelOf returns what Excel reads in a locale, such as de or de-AT. Where a comma separates the digits of a
+// fraction, a semicolon separates fields. The error is a *UsageError.
+func ExcelOf(locale string) (Excel, error) {
+	language, region, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(locale), "_", "-"), "-")
+	known := func(languages string) bool { return language != "" && strings.Contains(languages, " "+language+" ") }
+	switch region, _, _ = strings.Cut(region, "."); {
+	case language == "de" && region == "ch", language == "de" && region == "li", language == "it" && region == "ch":
+		return Excel{';', "."}, nil
+	case language == "en" && region == "za":
+		return Excel{';', ","}, nil
+	case language == "es" && (region == "mx" || region == "us"), known(withPoint):
+		return Excel{',', "."}, nil
+	case known(withComma):
+		return Excel{';', ","}, nil
+	}
+	return Excel{}, usagef("--locale: it is not known what separates fields and decimals for %q: write a language such as de or en", locale)
+}
+
 func (g grid) csv(out *bufio.Writer, o Options) error {
-	r := &record{out: out, csv: csv.NewWriter(out)} // out is big enough for csv to write to it directly
+	r := &record{out: out, csv: csv.NewWriter(out), decimal: o.Excel.Decimal} // out is big enough for csv to write to it directly
+	if o.Excel.Delimiter != 0 {
+		r.csv.Comma = o.Excel.Delimiter
+		if _, err := out.WriteString("\ufeff"); err != nil { // by which Excel knows UTF-8
+			return err
+		}
+	}
 	header := func() error {
 		if o.NoHeaders {
 			return nil
@@ -56,6 +92,7 @@ type record struct {
 	fields  []string
 	digits  []byte
 	numbers []number
+	decimal string // what separates the digits of a fraction; empty: a point
 }
 
 type number struct{ field, from, to int }
@@ -122,6 +159,9 @@ func (r *record) write() error {
 	text := string(r.digits)
 	for _, n := range r.numbers {
 		r.fields[n.field] = text[n.from:n.to]
+		if r.decimal != "" {
+			r.fields[n.field] = strings.Replace(r.fields[n.field], ".", r.decimal, 1)
+		}
 	}
 	var err error
 	if len(r.fields) == 1 && r.fields[0] == "" {

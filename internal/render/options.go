@@ -40,8 +40,9 @@ type Options struct {
 	Columns   []string                              // empty: the view's own
 	Sort      string                                // "name", or "-name" for descending
 	NoHeaders bool
-	Quiet     bool // ids only, one a line
-	Width     int  // of the terminal in columns; 0: not a terminal, nothing is cut
+	Excel     Excel // how CSV is written for it; zero: as for any program
+	Quiet     bool  // ids only, one a line
+	Width     int   // of the terminal in columns; 0: not a terminal, nothing is cut
 	Color     bool
 	Colors256 bool // the terminal has 256 colours
 	Screen    bool // the output is a terminal: data is escaped as by Screen

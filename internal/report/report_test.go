@@ -654,7 +654,7 @@ func TestSumsProperty(t *testing.T) {
 			}
 			shops = append(shops, shop)
 		}
-		by := []Group{rapid.SampledFrom(Groups()).Draw(t, "by")}
+		by := []Group{rapid.SampledFrom(slices.DeleteFunc(Groups(), func(g Group) bool { return g == ByInvoice })).Draw(t, "by")}
 		from, to := "2026-02", "2026-04"
 		compare := rapid.Bool().Draw(t, "compare")
 		q := Query{By: by, Span: Span{From: new(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)),

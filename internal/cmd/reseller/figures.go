@@ -359,6 +359,18 @@ func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount,
 	if json.Unmarshal(record, &amounts) == nil {
 		return amounts, true
 	}
+	var parts []json.RawMessage
+	if json.Unmarshal(record, &parts) == nil {
+		amounts = nil
+		for _, part := range parts {
+			some, ok := balancesIn(m, part)
+			if !ok {
+				return nil, false
+			}
+			amounts = append(amounts, some...)
+		}
+		return amounts, true
+	}
 	var kinds map[api.Kind]map[string]int64
 	var codes map[string]int64
 	var named map[string]api.Amount
