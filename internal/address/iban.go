@@ -74,8 +74,8 @@ func checkIBAN(text string) error {
 // IBAN of any country has. In small letters, which no bank writes, the country and the length must be those
 // of one.
 func looksLikeIBAN(text string) bool {
-	if text == strings.ToLower(text) {
-		return isIBANShape(strings.ToUpper(text))
+	if written := strings.ToUpper(text); text != written {
+		return isIBANShape(written)
 	}
 	return len(text) >= 15 && len(text) <= 34 && strings.Trim(text, ibanAlphabet) == "" &&
 		strings.Trim(text[:2], ibanAlphabet[10:]) == "" && strings.Trim(text[2:4], ibanAlphabet[:10]) == ""

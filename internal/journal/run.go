@@ -376,11 +376,18 @@ func (l *Ledger) Runs(ctx context.Context) ([]Run, error) {
 }
 
 // RunRows yields the rows of a run as they were recorded when it began, in the order of the plan.
-func (l *Ledger) RunRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
+func (l *Ledger) RunRows(ctx context.Context, run Run) iter.Seq2[Row, error] { return l.rowsOf(ctx, run, "") }
+
+// SentRows yields those of RunRows that were sent, and not rejected.
+func (l *Ledger) SentRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
+	return l.rowsOf(ctx, run, ` AND orders.state NOT IN ('planned', 'rejected')`)
+}
+
+func (l *Ledger) rowsOf(ctx context.Context, run Run, those string) iter.Seq2[Row, error] {
 	scan := func(rows *sql.Rows) (r Row, err error) {
 		err = rows.Scan(slices.Concat([]any{&r.OrderID}, contentColumns(&r.Content), []any{&r.Callback, &r.Note, &r.Reference})...)
 		return r, err
 	}
 	return each(l.j.read(ctx), scan, `SELECT order_id, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, run_rows.note, run_rows.reference
-		FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE run_id = ?1 ORDER BY place`, run.id)
+		FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE run_id = ?1`+those+` ORDER BY place`, run.id)
 }

@@ -64,12 +64,16 @@ func escape(s string, bad func(rune) bool, show func(rune) string) string {
 
 const (
 	joiner     = '\u200d' // between emoji that are drawn as one
+	keycap     = '\u20e3' // around a digit
 	emojiStyle = '\ufe0f' // behind a sign that is to be drawn as an emoji
 )
 
 // joinsEmoji reports whether an invisible character belongs to a sequence of emoji.
 func joinsEmoji(before, r rune, rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
+	if r == emojiStyle && next == keycap && (before >= '0' && before <= '9' || before == '#' || before == '*') {
+		return true
+	}
 	return r == emojiStyle && isEmoji(before) || r == joiner && (isEmoji(before) || before == emojiStyle) && isEmoji(next)
 }
 

@@ -29,7 +29,7 @@ func TestSafe(t *testing.T) {
 		{`back\slash`, `back\slash`},
 		{"Größe Ελλάδα Привет עברית العربية हिन्दी ไทย 한국어 日本語 e\u0301 😀 👍🏽",
 			"Größe Ελλάδα Привет עברית العربية हिन्दी ไทย 한국어 日本語 e\u0301 😀 👍🏽"},
-		{"👨\u200d👩🏽\u200d👧 ❤\ufe0f\u200d🔥 ☎\ufe0f", "👨\u200d👩🏽\u200d👧 ❤\ufe0f\u200d🔥 ☎\ufe0f"},
+		{"👨\u200d👩🏽\u200d👧 ❤\ufe0f\u200d🔥 ☎\ufe0f 1\ufe0f\u20e3 1\ufe0fx", "👨\u200d👩🏽\u200d👧 ❤\ufe0f\u200d🔥 ☎\ufe0f 1\ufe0f\u20e3 1\\ufe0fx"},
 		{"👨\u200da 👨\u200d\u200d👩 a\u200d👩 👨\u200d a\ufe0f \xff\ufe0f", `👨\u200da 👨\u200d\u200d👩 a\u200d👩 👨\u200d a\ufe0f \xff\ufe0f`},
 		{"👨\u202e\ufe0f ❤\ufe0f\ufe0f", "👨\\u202e\\ufe0f ❤\ufe0f\\ufe0f"},
 		{"\u0600\u06dd", "\u0600\u06dd"}, // drawn, though format characters

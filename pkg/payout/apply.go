@@ -211,6 +211,8 @@ func (a *Applier) checkBatch(ctx context.Context) error {
 	case !a.Begun() && plan.Batch != "" && newest != plan.Since:
 		return refused(RuleBatchChanged, "run %s of the batch %q has begun since this plan was made",
 			newest, plan.Batch).hint(again)
+	case !a.Begun() && nearBatch(runs, plan.Batch) != nil:
+		return nearBatch(runs, plan.Batch)
 	case !a.Begun() && plan.Expired(s.now()):
 		return refused(RulePlanExpired, "the plan has expired at %s, before it was begun",
 			plan.Expires.UTC().Format(time.RFC3339)).hint("make a new plan, and look at it again")

@@ -48,36 +48,36 @@ func whoOf(r PlanRow) string {
 	return "order " + r.ExternalOrderID
 }
 
-// Changes yields how the rows of a plan differ from the last runs of the same batch or, if the plan has one,
-// of the same layout, and returns how many of them there are. A payee is known by the reference, else by the
-// note, else by the address, in one currency.
-func (l *Ledger) Changes(ctx context.Context, p *Plan) (runs int, changes iter.Seq2[Change, error], err error) {
-	before, err := earlierRuns(ctx, l.ledger, p.Batch, layoutKey(p.Layout), p.Name())
-	return len(before), func(yield func(Change, error) bool) {
-		row := func(i int) PlanRow { return p.Rows[i] }
-		for c, err := range changesSince(ctx, l.ledger, before, len(p.Rows), row) {
-			if err == nil && c.Kind == NewAddress {
-				c.Times, err = l.ledger.TimesPaid(ctx, c.Was.Address)
+// Changes yields how the rows of a plan differ from the last runs of the same batch or layout. A payee is known
+// by note and address, by the reference, by the note, or by the address, in one currency. Files with till's
+// own columns have one layout: unless the batch is the same, only their rows with a note or a reference are
+// compared.
+func (l *Ledger) Changes(ctx context.Context, p *Plan) iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
+		c := comparison{ctx: ctx, ledger: l.ledger, plan: p, rows: len(p.Rows), row: func(i int) PlanRow { return p.Rows[i] }}
+		for change, err := range c.changes(p.Name()) {
+			if err == nil && change.Kind == NewAddress {
+				change.Times, err = l.ledger.TimesPaid(ctx, change.Was.Address)
 			}
-			if !yield(c.Change, asError(err)) || err != nil {
+			if !yield(change.Change, asError(err)) || err != nil {
 				return
 			}
 		}
-	}, asError(err)
+	}
 }
 
-// maxCompared is how many runs a plan is compared with. A payee need not be in each of them.
-const maxCompared = 12
+const (
+	maxRuns    = 100       // with which a plan is compared
+	maxRunRows = 2_000_000 // that are read for it, give or take a run
+)
 
-// earlierRuns returns the last runs of a batch or layout, apart from one, the newest first.
-func earlierRuns(ctx context.Context, l *journal.Ledger, batch, layout, but string) (found []journal.Run, err error) {
-	runs, err := l.Runs(ctx)
-	for _, r := range slices.Backward(runs) {
-		if r.Name != but && len(found) < maxCompared && (batch != "" && r.Batch == batch || layout != "" && r.Layout == layout) {
-			found = append(found, r)
-		}
-	}
-	return found, err
+// A comparison compares the rows of a plan with earlier runs.
+type comparison struct {
+	ctx    context.Context
+	ledger *journal.Ledger
+	plan   *Plan
+	rows   int
+	row    func(int) PlanRow
 }
 
 // A rowChange is the change of the row at an index.
@@ -86,34 +86,44 @@ type rowChange struct {
 	at int
 }
 
-// changesSince yields how rows differ from the newest run that has the same payee: first what differs from
-// the newest run, then what differs from the one before, and at last the new payees.
-func changesSince(ctx context.Context, l *journal.Ledger, runs []journal.Run, rows int, row func(int) PlanRow) iter.Seq2[rowChange, error] {
+// unfound is a row whose payee the newer runs do not have.
+type unfound struct {
+	row    uint32
+	unlike [keys]bool // what it is known by was paid to several addresses, so that it says nothing
+}
+
+// changes yields how rows differ from the newest run that has the same payee: first what differs from the
+// newest run, then what differs from the one before, and at last the new payees.
+func (c comparison) changes(but string) iter.Seq2[rowChange, error] {
 	return func(yield func(rowChange, error) bool) {
-		var left []unfound
+		runs, err := c.earlier(but)
+		if err != nil || len(runs) == 0 {
+			if err != nil {
+				yield(rowChange{}, err)
+			}
+			return
+		}
+		related := c.plan.Layout != nil || slices.ContainsFunc(runs, func(r journal.Run) bool { return c.plan.Batch != "" && r.Batch == c.plan.Batch })
+		left := c.comparable(related)
+		all, read := len(left), 0
 		for n, run := range runs {
-			before, err := payeesOf(ctx, l, run)
+			if len(left) == 0 || n == maxRuns || read > maxRunRows {
+				break
+			}
+			before, err := payeesOf(c.ctx, c.ledger, run)
 			if err != nil {
 				yield(rowChange{}, err)
 				return
 			}
-			before.run = run.Name
-			asked, still := len(left), left[:0]
-			if n == 0 {
-				asked = rows
-			}
-			for i := range asked {
-				u := unfound{row: uint32(i)}
-				if n > 0 {
-					u = left[i]
-				}
-				r := row(int(u.row))
-				changes, found := before.changes(r, &u)
-				if !found {
+			read += len(before.rows)
+			still := left[:0]
+			for _, u := range left {
+				changes, known := before.changes(c.row(int(u.row)), &u)
+				if !known {
 					still = append(still, u)
 				}
-				for _, c := range changes {
-					if !yield(rowChange{c, int(u.row)}, nil) {
+				for _, change := range changes {
+					if !yield(rowChange{change, int(u.row)}, nil) {
 						return
 					}
 				}
@@ -121,17 +131,39 @@ func changesSince(ctx context.Context, l *journal.Ledger, runs []journal.Run, ro
 			left = still
 		}
 		for _, u := range left {
-			if !yield(rowChange{Change{Kind: NewPayee, Row: row(int(u.row)), Run: runs[0].Name}, int(u.row)}, nil) {
+			if len(left) == all && !related { // the file is about other people
+				return
+			}
+			if !yield(rowChange{Change{Kind: NewPayee, Row: c.row(int(u.row)), Run: runs[0].Name}, int(u.row)}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// unfound is a row whose payee the newer runs do not have.
-type unfound struct {
-	row    uint32
-	unlike [3]bool // what it is known by was paid to several addresses, so that it says nothing
+// earlier returns the runs of the same batch or layout, apart from one, the newest first. Files with till's own
+// columns have one layout.
+func (c comparison) earlier(but string) ([]journal.Run, error) {
+	runs, err := c.ledger.Runs(c.ctx)
+	layout := layoutKey(c.plan.Layout)
+	runs = slices.DeleteFunc(runs, func(r journal.Run) bool {
+		return r.Name == but || r.Layout != layout && (c.plan.Batch == "" || r.Batch != c.plan.Batch)
+	})
+	slices.Reverse(runs)
+	return runs, err
+}
+
+// comparable returns the rows that are compared: if nothing but till's own columns relates the file to the runs,
+// only those that name somebody.
+func (c comparison) comparable(related bool) (all []unfound) {
+	for i := range c.rows {
+		if related {
+			all = append(all, unfound{row: uint32(i)})
+		} else if r := c.row(i); r.Note+r.Reference != "" {
+			all = append(all, unfound{row: uint32(i)})
+		}
+	}
+	return all
 }
 
 // layoutKey returns a text that is equal for equal layouts; empty: there is none.
@@ -160,18 +192,27 @@ type paidRow struct {
 	coin               uint32
 }
 
-// A payee is what some rows are known by: the reference, the note, or the address with the memo, and the
-// currency.
+// A payee is what some rows are known by: the note with the address and the memo, the reference, the note, or
+// the address with the memo, and the currency.
 type payee struct {
 	hash   uint64
 	row    uint32 // the one of the largest amount
-	many   bool   // there are several rows
-	unlike bool   // they go to different addresses or memos, so that nothing can be said
+	shared uint32 // twice how many rows there are besides, and 1 more if they go to different addresses or memos
 }
 
+func (k payee) others() int  { return int(k.shared >> 1) }
+func (k payee) unlike() bool { return k.shared&1 == 1 }
+
+// keys is how many things a row is known by.
+const keys = 4
+
+// says reports whether a payee says anything about another row. What many rows have in common, and what goes to
+// several addresses, is no name.
+func (p *payees) says(k payee) bool { return !k.unlike() || k.others()+1 <= len(p.rows)/3 }
+
 func payeesOf(ctx context.Context, l *journal.Ledger, run journal.Run) (payees, error) {
-	p := payees{seed: maphash.MakeSeed()}
-	for r, err := range l.RunRows(ctx, run) {
+	p := payees{run: run.Name, seed: maphash.MakeSeed()}
+	for r, err := range l.SentRows(ctx, run) {
 		if err != nil {
 			return p, err
 		}
@@ -198,7 +239,9 @@ func payeesOf(ctx context.Context, l *journal.Ledger, run journal.Run) (payees, 
 			continue
 		}
 		same := &kept[len(kept)-1]
-		same.many, same.unlike = true, same.unlike || !sameTo(p.paid(same.row), p.paid(k.row))
+		if same.shared += 2; !sameTo(p.paid(same.row), p.paid(k.row)) {
+			same.shared |= 1
+		}
 		if p.rows[k.row].minor > p.rows[same.row].minor {
 			same.row = k.row
 		}
@@ -208,7 +251,7 @@ func payeesOf(ctx context.Context, l *journal.Ledger, run journal.Run) (payees, 
 }
 
 // hashes returns those of what a row is known by, in the order in which they count; 0: it has no such text.
-func (p *payees) hashes(reference, note string, c Content) (all [3]uint64) {
+func (p *payees) hashes(reference, note string, c Content) (all [keys]uint64) {
 	c = c.Canonical()
 	type key struct {
 		by         int
@@ -216,8 +259,10 @@ func (p *payees) hashes(reference, note string, c Content) (all [3]uint64) {
 		text, memo string
 	}
 	plain := func(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
-	for i, k := range [3]key{{text: plain(reference)}, {text: plain(note)}, {text: c.Address, memo: c.Memo}} {
-		if k.by, k.currency = i, c.Currency; k.text != "" {
+	note, reference = plain(note), plain(reference)
+	name := cmp.Or(note, reference)
+	for i, k := range [keys]key{{text: name + "\n" + c.Address, memo: c.Memo}, {text: reference}, {text: note}, {text: c.Address, memo: c.Memo}} {
+		if k.by, k.currency = i, c.Currency; k.text != "" && (i > 0 || name != "") {
 			all[i] = maphash.Comparable(p.seed, k)
 		}
 	}
@@ -242,7 +287,7 @@ func (p *payees) changes(r PlanRow, u *unfound) (all []Change, found bool) {
 	to := contentOf(r.CreateWithdrawal)
 	for by, h := range p.hashes(r.Reference, r.Note, to) {
 		i, found := slices.BinarySearchFunc(p.keys, h, func(k payee, h uint64) int { return cmp.Compare(k.hash, h) })
-		u.unlike[by] = u.unlike[by] || found && p.keys[i].unlike
+		u.unlike[by] = u.unlike[by] || found && !p.says(p.keys[i])
 		if h == 0 || !found || u.unlike[by] {
 			continue
 		}
@@ -255,7 +300,7 @@ func (p *payees) changes(r PlanRow, u *unfound) (all []Change, found bool) {
 			add(NewMemo)
 		}
 		pays, before := to.Canonical().Amount, was.Canonical().Amount
-		less := !p.keys[i].many && before.Minor-pays.Minor > before.Minor/2
+		less := p.keys[i].others() == 0 && before.Minor-pays.Minor > before.Minor/2
 		if pays.Unit() == before.Unit() && (less || pays.Minor-before.Minor > before.Minor/2) {
 			add(NewAmount)
 		}
@@ -266,17 +311,14 @@ func (p *payees) changes(r PlanRow, u *unfound) (all []Change, found bool) {
 
 // changes warns of what has changed since the last runs of the batch or layout.
 func (m *maker) changes() error {
-	runs, err := earlierRuns(m.ctx, m.ledger, m.Batch, layoutKey(m.made.Plan.Layout), "")
-	if err != nil {
-		return err
-	}
-	for c, err := range changesSince(m.ctx, m.ledger, runs, len(m.rows), m.planRow) {
+	c := comparison{ctx: m.ctx, ledger: m.ledger, plan: m.made.Plan, rows: len(m.rows), row: m.planRow}
+	for c, err := range c.changes("") {
 		if err != nil {
 			return err
 		}
 		switch who, i := c.Who(), c.at; c.Kind {
 		case NewPayee:
-			m.about(newPayee, i, "%s: a payee that %s not have", who, lastRuns(len(runs)))
+			m.about(newPayee, i, "%s: a payee in %s that the last runs do not have", who, c.Row.Currency.Code)
 		case NewAddress:
 			times := 0
 			if len(m.warn[changedAddress].list) < maxWarnings {
@@ -293,13 +335,6 @@ func (m *maker) changes() error {
 		}
 	}
 	return nil
-}
-
-func lastRuns(n int) string {
-	if n == 1 {
-		return "the last run does"
-	}
-	return fmt.Sprintf("the last %d runs do", n)
 }
 
 func lastTimes(n int) string {

@@ -453,6 +453,8 @@ func makeHoldsABatchAgainstItsRun(t *testing.T, p *planner) {
 	if got := warned(); strings.Contains(got, "is being applied") {
 		t.Error(got)
 	}
+	begin("dddddddd", "MAY") // another program let that happen: the batch's own name is never refused
+	p.must(head, "Btc,0.5,a", "Btc,0.5,b")
 	begin("bbbbbbbb", "may") // from now on, this run is the newest
 	begin("cccccccc", "june")
 	p.BatchChanged = false

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"example.com/till/internal/journal"
 	"example.com/till/pkg/payout/sheet"
@@ -129,11 +130,10 @@ func (m *maker) batch() error {
 	if err != nil {
 		return err
 	}
+	if err := nearBatch(runs, m.Batch); err != nil {
+		return err
+	}
 	for _, run := range slices.Backward(runs) {
-		if run.Batch != m.Batch && spoken(run.Batch) == spoken(m.Batch) {
-			return refused(RuleBatchChanged, "the batch %q has nearly the name of %q, of run %s, and would be paid again", m.Batch, run.Batch, run.Name).
-				hint("write it as before if it is that batch; if not, name it otherwise")
-		}
 		if run.Batch == m.Batch {
 			m.made.Since = run.Name
 			if err := m.warnUnderWay(runs); err != nil {
@@ -145,9 +145,24 @@ func (m *maker) batch() error {
 	return nil
 }
 
+// nearBatch refuses a new name that people would take for that of another batch: its rows would be paid again.
+func nearBatch(runs []journal.Run, batch string) error {
+	if batch == "" || slices.ContainsFunc(runs, func(r journal.Run) bool { return r.Batch == batch }) {
+		return nil
+	}
+	for _, run := range slices.Backward(runs) {
+		if run.Batch != "" && spoken(run.Batch) == spoken(batch) {
+			return refused(RuleBatchChanged, "the batch %q has nearly the name of %q, of run %s, and would be paid again", batch, run.Batch, run.Name).
+				hint("write it as before if it is that batch; if not, name it otherwise")
+		}
+	}
+	return nil
+}
+
 // spoken returns a name without what people do not tell each other: capitals, and what separates words.
 func spoken(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "-", " ", "-", ".", "-", "/", "-").Replace(name))
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.Join(words, "-")
 }
 
 // warnUnderWay warns of runs of the batch that are being applied now, if the rows may have changed. A changed

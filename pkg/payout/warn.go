@@ -47,7 +47,7 @@ func (m *maker) about(kind, i int, format string, args ...any) {
 func (w *warnings) told() (all []Detail) {
 	for kind, what := range [kinds]string{"to addresses that look like another one", "about a run that is being applied",
 		"to other addresses than in the last run", "of amounts far from those of the last run", "far from the usual amount",
-		"of payees that the last run does not have", "to addresses that look wrong",
+		"of payees that the last runs do not have", "to addresses that look wrong",
 		"identical to an order with an unknown outcome", "identical to an earlier one", "to addresses that are new"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {

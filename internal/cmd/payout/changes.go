@@ -42,16 +42,19 @@ func showChanges(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[payout.C
 		s.Note("there is no journal here to compare the plan with")
 		return out.Slice(nil)
 	}
-	runs, changes, err := ledger.Changes(s.Ctx, p)
-	switch {
-	case err != nil:
-		return err
-	case runs == 0:
-		s.Note("there is nothing to compare the plan with: no run before it has its batch or layout")
-	default:
-		s.Note("compared with %s", cmdutil.CountOf(runs, "earlier run"))
+	any := false
+	err = out.List(func(yield func(payout.Change, error) bool) {
+		for c, err := range ledger.Changes(s.Ctx, p) {
+			any = true
+			if !yield(c, err) {
+				return
+			}
+		}
+	})
+	if err == nil && !any {
+		return s.Note("nothing has changed, or no run before it has the batch or layout of the plan and one of its payees")
 	}
-	return out.List(changes)
+	return err
 }
 
 func changeView(m money.Registry) render.View[payout.Change] {

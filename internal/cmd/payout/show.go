@@ -42,8 +42,8 @@ that a warning is about are marked with an exclamation mark.
 
 --changes shows new payees, other addresses and memos, and amounts that moved
 by more than half, since the last runs of the same batch or layout paid the
-same reference, note or address. --approvals shows who has signed the plan, and
-who may: see till help approvals.`,
+same payee. --approvals shows who has signed the plan, and who may: see till
+help approvals.`,
 		Example: `  till payout show staff.plan
   till payout show staff.plan -o csv >again.csv
   till payout show staff.plan --changes
