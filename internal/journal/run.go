@@ -376,7 +376,9 @@ func (l *Ledger) Runs(ctx context.Context) ([]Run, error) {
 }
 
 // RunRows yields the rows of a run as they were recorded when it began, in the order of the plan.
-func (l *Ledger) RunRows(ctx context.Context, run Run) iter.Seq2[Row, error] { return l.rowsOf(ctx, run, "") }
+func (l *Ledger) RunRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
+	return l.rowsOf(ctx, run, "")
+}
 
 // SentRows yields those of RunRows that were sent, and not rejected.
 func (l *Ledger) SentRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
