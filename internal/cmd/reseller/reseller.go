@@ -10,6 +10,7 @@ import (
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
+	"example.com/till/internal/near"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
@@ -47,8 +48,12 @@ func labelled(all []api.Reseller, text string) (string, error) {
 	case 1:
 		return ids[0], nil
 	case 0:
+		var labels []string
+		for _, r := range all {
+			labels = append(labels, r.InviteInfo.Label)
+		}
 		return "", cmdutil.UsageError(fmt.Sprintf("no reseller has the id or label %q", text),
-			"see: till reseller list")
+			strings.TrimSpace(near.Question(text, "", labels)+" see: till reseller list"))
 	}
 	return "", cmdutil.UsageError(fmt.Sprintf("%d resellers have the label %q", len(ids), text),
 		"name one by its id: "+strings.Join(ids, ", "))

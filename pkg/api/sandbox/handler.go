@@ -19,6 +19,7 @@ type access int
 const (
 	anyAccount   access = iota // the merchant's or a reseller's; each sees its own records
 	merchantOnly               // the merchant's; with reseller_auth=none, no key is needed
+	ofReseller                 // as merchantOnly and, with reseller_auth=own, that of the reseller with the id
 	control                    // the merchant's, always
 	anyControl                 // the merchant's or a reseller's, always
 	openControl                // none is needed
@@ -74,21 +75,21 @@ func (s *Server) routeTable() map[string]map[string]route {
 
 		{"GET", "/api/resellers", merchantOnly, withoutQuery(s.listResellers)},
 		{"GET", "/api/resellers/ids", merchantOnly, withoutQuery(s.listResellerIDs)},
-		{"GET", "/api/reseller/info", merchantOnly, s.aboutReseller((*wire.Rules).ViewReseller)},
-		{"GET", "/api/reseller/invite", merchantOnly, s.aboutReseller((*wire.Rules).ViewInviteOf)},
-		{"GET", "/api/reseller/stats", merchantOnly, s.aboutReseller((*wire.Rules).ViewStats)},
+		{"GET", "/api/reseller/info", ofReseller, s.aboutReseller((*wire.Rules).ViewReseller)},
+		{"GET", "/api/reseller/invite", ofReseller, s.aboutReseller((*wire.Rules).ViewInviteOf)},
+		{"GET", "/api/reseller/stats", ofReseller, s.aboutReseller((*wire.Rules).ViewStats)},
 
-		{"POST", "/api/reseller/withdraw/list", merchantOnly, s.listResellerWithdrawals},
-		{"GET", "/api/reseller/withdraw", merchantOnly, s.getResellerWithdrawal},
+		{"POST", "/api/reseller/withdraw/list", ofReseller, s.listResellerWithdrawals},
+		{"GET", "/api/reseller/withdraw", ofReseller, s.getResellerWithdrawal},
 
-		{"GET", "/api/reseller/balance", merchantOnly, s.aboutReseller((*wire.Rules).ViewBalances)},
-		{"GET", "/api/reseller/balance/currency", merchantOnly, s.getResellerBalanceIn},
-		{"GET", "/api/reseller/rebate", merchantOnly, s.aboutReseller((*wire.Rules).ViewRebates)},
-		{"GET", "/api/reseller/rebate/currency", merchantOnly, s.getResellerRebateIn},
+		{"GET", "/api/reseller/balance", ofReseller, s.aboutReseller((*wire.Rules).ViewBalances)},
+		{"GET", "/api/reseller/balance/currency", ofReseller, s.getResellerBalanceIn},
+		{"GET", "/api/reseller/rebate", ofReseller, s.aboutReseller((*wire.Rules).ViewRebates)},
+		{"GET", "/api/reseller/rebate/currency", ofReseller, s.getResellerRebateIn},
 
-		{"POST", "/api/reseller/invoice/list", merchantOnly, s.listResellerInvoices},
-		{"GET", "/api/reseller/invoice", merchantOnly, s.aboutResellerInvoice((*wire.Rules).ViewInvoice)},
-		{"GET", "/api/reseller/invoice/finished", merchantOnly, s.aboutResellerInvoice((*wire.Rules).ViewFinished)},
+		{"POST", "/api/reseller/invoice/list", ofReseller, s.listResellerInvoices},
+		{"GET", "/api/reseller/invoice", ofReseller, s.aboutResellerInvoice((*wire.Rules).ViewInvoice)},
+		{"GET", "/api/reseller/invoice/finished", ofReseller, s.aboutResellerInvoice((*wire.Rules).ViewFinished)},
 	}...) {
 		if table[r.path] == nil {
 			table[r.path] = map[string]route{}

@@ -178,7 +178,8 @@ func bearer(r *http.Request) (key string, err error) {
 // missing one get the same status.
 func (s *Server) authorize(r *http.Request, access access) (account string, err error) {
 	merchant, auth := *s.store.Merchant.Load(), s.settings().resellerAuth
-	if access == openControl || access == merchantOnly && auth == "none" {
+	reseller := access == merchantOnly || access == ofReseller
+	if access == openControl || reseller && auth == "none" {
 		return merchant, nil
 	}
 	key, err := bearer(r)
@@ -194,7 +195,10 @@ func (s *Server) authorize(r *http.Request, access access) (account string, err 
 	case account == "":
 		return "", refusal.New(refusal.Unauthorized,
 			"The API key is not one of this sandbox; use the key that it printed at its start, or a reseller's.")
-	case access == control, access == merchantOnly && auth == "bearer":
+	case access == ofReseller && auth == "own" && strings.EqualFold(r.URL.Query().Get("id"), account):
+	case access == ofReseller && auth == "own":
+		return "", refusal.New(refusal.Forbidden, "A reseller's key reads what is its own; use the merchant's key for the others.")
+	case access == control, reseller && auth != "any_key":
 		return "", refusal.New(refusal.Forbidden, "A reseller's key cannot use this path; use the merchant's key.")
 	}
 	return account, nil

@@ -102,8 +102,7 @@ func TestResellerBalances(t *testing.T) {
 	s := newShop(t)
 	same(t, s.get("/api/reseller/balance?id="+s.id), `{"Crypto":{"Btc":199},"Fiat":{"USD":3000}}`)
 	in := "/api/reseller/balance/currency?currency=Btc&id=" + s.id
-	plain := `{"currency":{"Crypto":"Btc"},"balance":{"Crypto":{"Btc":199}}}`
-	withFiat := `{"currency":{"Crypto":"Btc"},"balance":{"Crypto":{"Btc":199}},"fiat":{"Fiat":{"USD":11}}}`
+	plain, withFiat := `[{"Crypto":{"Btc":199}}]`, `[{"Crypto":{"Btc":199}},{"Fiat":{"USD":11}}]`
 	for query, want := range map[string]string{
 		"": plain, "&include_fiat=false": plain, "&include_fiat": withFiat, "&include_fiat=": withFiat,
 		"&include_fiat=true": withFiat,
@@ -112,7 +111,8 @@ func TestResellerBalances(t *testing.T) {
 	}
 	s.refused(s.send("GET", in+"&include_fiat=yes", ""), 400, "invalid_query", "include_fiat")
 
-	s = newShop(t, set("include_fiat", "required"), set("fiat_currency", "Jpy"), set("balance_record", "list"))
+	s = newShop(t, set("include_fiat", "required"), set("fiat_currency", "Jpy"), set("balance_record", "list"),
+		set("currency_balance", "record"))
 	s.refused(s.send("GET", "/api/reseller/balance/currency?currency=Btc&id="+s.id, ""), 400, "invalid_query",
 		"include_fiat")
 	got := s.get("/api/reseller/balance/currency?currency=Btc&include_fiat=true&id=" + s.id)
@@ -120,6 +120,32 @@ func TestResellerBalances(t *testing.T) {
 	same(t, s.get("/api/reseller/balance?id="+s.id),
 		`[{"currency":{"Crypto":"Btc"},"balance":{"Crypto":{"Btc":199}}},{"currency":{"Fiat":"Usd"},`+
 			`"balance":{"Fiat":{"USD":3000}}}]`)
+}
+
+// TestResellersOwnKey checks that a reseller's key reads what is its own, and nothing else.
+func TestResellersOwnKey(t *testing.T) {
+	for setting, want := range map[string][4]int{"own": {200, 403, 403, 403}, "bearer": {403, 403, 403, 403}, "any_key": {200, 200, 400, 200}} {
+		s := newShop(t, set("reseller_auth", setting))
+		other, _ := s.reseller("Tea")
+		for _, route := range []string{"GET info?", "GET invite?", "GET stats?", "GET balance?", "GET rebate?",
+			"POST withdraw/list?page=1&page_size=5&", "POST invoice/list?page=1&page_size=5&"} {
+			method, path, _ := strings.Cut(route, " ")
+			for i, query := range []string{"id=" + strings.ToUpper(s.id), "id=" + other, ""} {
+				body := ""
+				if method == "POST" {
+					body = everything
+				}
+				if got := s.sendAs(s.key, method, "/api/reseller/"+path+query, body).Code; got != want[i] {
+					t.Errorf("%s: %s%s: %d, want %d", setting, path, query, got, want[i])
+				}
+			}
+		}
+		for _, path := range []string{"/api/resellers", "/api/resellers/ids", "/api/invites"} {
+			if got := s.sendAs(s.key, "GET", path, "").Code; got != want[3] {
+				t.Errorf("%s: %s: %d, want %d", setting, path, got, want[3])
+			}
+		}
+	}
 }
 
 func TestResellerWithdrawals(t *testing.T) {
