@@ -47,7 +47,7 @@ can read, and names that file in the profile.`,
 				return cmdutil.UsageError("--store: a key is kept in the keyring or a file",
 					cmp.Or(near.Question(store, "", []string{"keyring", "file"}), "write keyring or file"))
 			}
-			s, err := startAuth(a, cmd)
+			s, err := startEdit(a, cmd, keepsNoKey)
 			if err != nil {
 				return err
 			}
@@ -79,9 +79,7 @@ can read, and names that file in the profile.`,
 	return cmd
 }
 
-func startAuth(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) {
-	return startEdit(a, cmd, "the profile sandbox keeps no key, its sandbox has one of its own")
-}
+const keepsNoKey = "the profile sandbox keeps no key, its sandbox has one of its own"
 
 // newKey reads the key to keep.
 func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
@@ -137,7 +135,7 @@ or api_key_file, stays.`,
   till auth logout --profile old`,
 		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := startAuth(a, cmd)
+			s, err := startEdit(a, cmd, keepsNoKey)
 			if err != nil {
 				return err
 			}
@@ -206,13 +204,10 @@ func keyView(money.Registry) render.View[keyRow] {
 		ID:   func(r row) string { return r.Source },
 		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
-			{Name: "profile", About: "profile in use", Cell: func(r row) render.Cell { return render.Own(r.Profile) }},
-			{Name: "service", About: "address of the service",
-				Cell: func(r row) render.Cell { return render.Own(r.Service) }},
-			{Name: "source", About: "where the key comes from",
-				Cell: func(r row) render.Cell { return render.Own(r.Source) }},
-			{Name: "accepted", About: "whether the service accepted the key",
-				Cell: func(r row) render.Cell { return render.Bool(r.Accepted) }},
+			column("profile", "profile in use", render.Own, func(r row) string { return r.Profile }),
+			column("service", "address of the service", render.Own, func(r row) string { return r.Service }),
+			column("source", "where the key comes from", render.Own, func(r row) string { return r.Source }),
+			column("accepted", "whether the service accepted the key", render.Bool, func(r row) bool { return r.Accepted }),
 		},
 	}
 }

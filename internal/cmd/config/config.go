@@ -37,10 +37,9 @@ func settingView(money.Registry) render.View[config.Row] {
 		ID:   func(r row) string { return r.Name },
 		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
-			{Name: "name", About: "name of the setting", Cell: func(r row) render.Cell { return render.Own(r.Name) }},
-			{Name: "value", About: "value in effect", Cell: func(r row) render.Cell { return render.Own(r.Value) }},
-			{Name: "origin", About: "where the value comes from",
-				Cell: func(r row) render.Cell { return render.Own(r.Origin) }},
+			column("name", "name of the setting", render.Own, func(r row) string { return r.Name }),
+			column("value", "value in effect", render.Own, func(r row) string { return r.Value }),
+			column("origin", "where the value comes from", render.Own, func(r row) string { return r.Origin }),
 		},
 	}
 }
@@ -72,4 +71,19 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 
 func pathView(money.Registry) render.View[string] {
 	return cmdutil.PathView("path of the configuration file")
+}
+
+// column returns a column. Show makes the cell of a value, and of takes the value from a row.
+func column[T, V any](name, about string, show func(V) render.Cell, of func(T) V) render.Column[T] {
+	return render.Column[T]{Name: name, About: about, Cell: func(row T) render.Cell { return show(of(row)) }}
+}
+
+// completeArg completes the only argument.
+func completeArg(offers func(cmd *cobra.Command, typed string) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(given) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return offers(cmd, typed), cobra.ShellCompDirectiveNoFileComp
+	}
 }

@@ -84,15 +84,10 @@ that all profiles share.`,
   till currency set UsdtErc20 --decimals 6 --address-format ethereum
   till currency set Doge --kind crypto --decimals 8 --address-format dogecoin
   till currency set Xrp --kind crypto --decimals 6 --memo required`,
-		Args: cmdutil.Args("CODE"),
-		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
-			if len(given) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return a.CurrencyCodes(cmd, typed), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              cmdutil.Args("CODE"),
+		ValidArgsFunction: completeArg(a.CurrencyCodes),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := startCurrency(a, cmd)
+			s, err := startEdit(a, cmd, fixedCurrencies)
 			if err != nil {
 				return err
 			}
@@ -153,9 +148,7 @@ func currencyEntry(code, kind, memo, format string) (money.Entry, error) {
 		AddressFormat: format}, nil
 }
 
-func startCurrency(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) {
-	return startEdit(a, cmd, "the currencies of the profile sandbox cannot be changed")
-}
+const fixedCurrencies = "the currencies of the profile sandbox cannot be changed"
 
 func currencyPlace(s *cmdutil.Session) string {
 	if s.Profile == "" {
@@ -172,11 +165,11 @@ func currencyRemoveCommand(a *cmdutil.App) *cobra.Command {
 that all profiles share. Built-in currencies stay known.`,
 		Example: `  till currency remove Doge`,
 		Args:    cmdutil.Args("CODE"),
-		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return ownCurrencies(a, cmd, given, typed), cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: completeArg(func(cmd *cobra.Command, typed string) []string {
+			return ownCurrencies(a, cmd, typed)
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := startCurrency(a, cmd)
+			s, err := startEdit(a, cmd, fixedCurrencies)
 			if err != nil {
 				return err
 			}
@@ -198,13 +191,10 @@ that all profiles share. Built-in currencies stay known.`,
 	}
 }
 
-func ownCurrencies(a *cmdutil.App, cmd *cobra.Command, given []string, typed string) []string {
+func ownCurrencies(a *cmdutil.App, cmd *cobra.Command, typed string) []string {
 	settings, err := config.Resolve(a.Input(cmd))
-	if err != nil || len(given) > 0 {
-		return nil
-	}
-	file, err := a.Input(cmd).Load()
-	if err != nil {
+	file, wrong := a.Input(cmd).Load()
+	if err != nil || wrong != nil {
 		return nil
 	}
 	entries := file.Currencies
@@ -241,21 +231,22 @@ func currencyView(money.Registry) render.View[currencyRow] {
 		ID:   func(r row) string { return r.Code },
 		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
-			{Name: "code", About: "code of the currency", Cell: func(r row) render.Cell { return render.Own(r.Code) }},
-			{Name: "kind", About: "crypto or fiat", Cell: func(r row) render.Cell { return render.Own(r.Kind) }},
-			{Name: "decimals", About: "how many decimals the service counts; empty if unknown",
-				Cell: func(r row) render.Cell {
-					if r.Decimals == nil {
-						return render.Cell{}
-					}
-					return render.Int(int64(*r.Decimals))
-				}},
-			{Name: "memo", About: "whether a withdrawal needs a memo",
-				Cell: func(r row) render.Cell { return render.Own(r.Memo) }},
-			{Name: "address_format", About: "format that its addresses are checked with",
-				Cell: func(r row) render.Cell { return render.Own(r.AddressFormat) }},
-			{Name: "from", About: "where the entry comes from",
-				Cell: func(r row) render.Cell { return render.Own(r.From) }},
+			column("code", "code of the currency", render.Own, func(r row) string { return r.Code }),
+			column("kind", "crypto or fiat", render.Own, func(r row) string { return r.Kind }),
+			column("decimals", "how many decimals the service counts; empty if unknown", numberCell,
+				func(r row) *int { return r.Decimals }),
+			column("memo", "whether a withdrawal needs a memo", render.Own, func(r row) string { return r.Memo }),
+			column("address_format", "format that its addresses are checked with", render.Own,
+				func(r row) string { return r.AddressFormat }),
+			column("from", "where the entry comes from", render.Own, func(r row) string { return r.From }),
 		},
 	}
+}
+
+// numberCell shows a number that may be unknown.
+func numberCell(n *int) render.Cell {
+	if n == nil {
+		return render.Cell{}
+	}
+	return render.Int(int64(*n))
 }

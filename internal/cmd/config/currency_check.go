@@ -36,13 +36,8 @@ be shows that the decimals are wrong. What is found is one of
   matches   the decimals of a fiat currency are those of ISO 4217`,
 		Example: `  till currency check
   till currency check Btc --reseller 7c9e6679-7425-40de-944b-e07fc1f90ae7`,
-		Args: cmdutil.OptionalArg("CODE"),
-		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
-			if len(given) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return a.CurrencyCodes(cmd, typed), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:              cmdutil.OptionalArg("CODE"),
+		ValidArgsFunction: completeArg(a.CurrencyCodes),
 	}, func(s *cmdutil.Session, out cmdutil.Output[currencyCheck], args []string) error {
 		return checkCurrencies(s, out, args, invoices, reseller)
 	})
@@ -253,15 +248,10 @@ func checkView(money.Registry) render.View[currencyCheck] {
 		ID:   func(r row) string { return r.Code },
 		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
-			{Name: "code", About: "code of the currency", Cell: func(r row) render.Cell { return render.Own(r.Code) }},
-			{Name: "decimals", About: "decimals of the profile; empty if unknown", Cell: func(r row) render.Cell {
-				if r.Decimals == nil {
-					return render.Cell{}
-				}
-				return render.Int(int64(*r.Decimals))
-			}},
-			{Name: "amounts", About: "how many amounts the service shows in it",
-				Cell: func(r row) render.Cell { return render.Int(int64(r.Amounts)) }},
+			column("code", "code of the currency", render.Own, func(r row) string { return r.Code }),
+			column("decimals", "decimals of the profile; empty if unknown", numberCell, func(r row) *int { return r.Decimals }),
+			column("amounts", "how many amounts the service shows in it", render.Int,
+				func(r row) int64 { return int64(r.Amounts) }),
 			{Name: "equivalents", About: "withdrawals of it with an amount in a fiat currency", Extra: true,
 				Cell: func(r row) render.Cell { return render.Int(int64(r.Equivalents)) }},
 			{Name: "largest", About: "largest of them, as the service counts", Cell: func(r row) render.Cell {
@@ -270,12 +260,10 @@ func checkView(money.Registry) render.View[currencyCheck] {
 				}
 				return render.Int(r.Largest.Minor)
 			}},
-			{Name: "shown", About: "the same, as the profile reads it", Cell: func(r row) render.Cell { return render.Own(r.Shown) }},
-			{Name: "of", About: "withdrawal or invoice that has it", Cell: func(r row) render.Cell { return render.Text(r.Of) }},
-			{Name: "price", About: "price of one unit, as the profile reads it",
-				Cell: func(r row) render.Cell { return render.Own(r.Price) }},
-			{Name: "finding", About: "what this says about the decimals",
-				Cell: func(r row) render.Cell { return render.Own(r.Finding) }},
+			column("shown", "the same, as the profile reads it", render.Own, func(r row) string { return r.Shown }),
+			column("of", "withdrawal or invoice that has it", render.Text, func(r row) string { return r.Of }),
+			column("price", "price of one unit, as the profile reads it", render.Own, func(r row) string { return r.Price }),
+			column("finding", "what this says about the decimals", render.Own, func(r row) string { return r.Finding }),
 		},
 	}
 }

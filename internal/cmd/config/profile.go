@@ -75,7 +75,7 @@ use. till config show adds what flags, the environment and defaults change.`,
 		Example: `  till profile show
   till profile show live -o json`,
 		Args:              cmdutil.OptionalArg("NAME"),
-		ValidArgsFunction: completeProfile(a),
+		ValidArgsFunction: completeArg(a.ProfileNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, file, err := beginFile(a, cmd)
 			if err != nil {
@@ -122,7 +122,7 @@ func profileUseCommand(a *cmdutil.App) *cobra.Command {
 names another.`,
 		Example:           `  till profile use live`,
 		Args:              cmdutil.Args("NAME"),
-		ValidArgsFunction: completeProfile(a),
+		ValidArgsFunction: completeArg(a.ProfileNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			if err := edit(a, cmd, func(d *config.Document) error { return d.UseProfile(name) }); err != nil {
@@ -156,7 +156,7 @@ max_per_withdrawal. till help settings lists all of them.`,
 		},
 		ValidArgsFunction: func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
 			if len(given) == 0 {
-				return completeProfile(a)(cmd, given, typed)
+				return completeArg(a.ProfileNames)(cmd, given, typed)
 			}
 			return completeKeys(given[1:], typed)
 		},
@@ -239,7 +239,7 @@ func profileRemoveCommand(a *cmdutil.App) *cobra.Command {
 remove the key first, with till auth logout --profile NAME.`,
 		Example:           `  till profile remove old`,
 		Args:              cmdutil.Args("NAME"),
-		ValidArgsFunction: completeProfile(a),
+		ValidArgsFunction: completeArg(a.ProfileNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, current := args[0], ""
 			if name == config.Sandbox {
@@ -295,15 +295,6 @@ func noDryRun(cmd *cobra.Command) error {
 			"leave it out")
 	}
 	return nil
-}
-
-func completeProfile(a *cmdutil.App) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(given) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return a.ProfileNames(cmd, typed), cobra.ShellCompDirectiveNoFileComp
-	}
 }
 
 // profileLine is a profile of the configuration as JSON. It has the settings of config.ProfileKeys that are
@@ -424,9 +415,8 @@ func viewOfProfile(detail func(key string) bool) render.View[profileRow] {
 		ID:   func(r row) string { return r.Name },
 		JSON: render.Encoded(func(r row) profileLine { return r.profileLine }),
 		Columns: []render.Column[row]{
-			{Name: "name", About: "name of the profile", Cell: func(r row) render.Cell { return render.Own(r.Name) }},
-			{Name: "current", About: "whether it is the current profile",
-				Cell: func(r row) render.Cell { return render.Bool(r.Current) }},
+			column("name", "name of the profile", render.Own, func(r row) string { return r.Name }),
+			column("current", "whether it is the current profile", render.Bool, func(r row) bool { return r.Current }),
 			{Name: "built_in", About: "whether till has it without a configuration",
 				Extra: true, Cell: func(r row) render.Cell { return render.Bool(r.BuiltIn) }},
 		},
