@@ -73,42 +73,24 @@ func (d *Document) profile(name string) *yaml.Node {
 
 // settingNode checks one value and returns it as YAML, or nil if the value is empty.
 func settingNode(key, value string) (*yaml.Node, error) {
-	switch key {
-	case "api_key":
+	s := find(key)
+	switch {
+	case key == "api_key":
 		return nil, &UsageError{Msg: "api_key: keys are not stored in the configuration",
 			Advice: "type: till auth login, or api_key_command=..., or api_key_file=..., or the variable TILL_API_KEY"}
-	case keyCurrency:
+	case key == keyCurrency:
 		return nil, &UsageError{Msg: "currencies: they have a command of their own",
 			Advice: "type: till currency set CODE --kind crypto --decimals N"}
-	case keyCommand, keyOnFinish, keyMax, keyMaxRun, keyMaxDay, keyMaxMonth, keyUnlimited, keyAllow, keyAbove:
-		if value == "" {
-			return nil, nil
-		}
-		words, err := listValue(key, value)
-		if err != nil {
-			return nil, err
-		}
-		if isCommand(key) {
-			if err := checkCommand(key, words); err != nil {
-				return nil, usagef("%s: %v", key, err)
-			}
-		}
-		n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-		for _, w := range words {
-			n.Content = append(n.Content, textNode(w))
-		}
-		return n, nil
-	}
-	s := find(key)
-	if !s.isProfileText() {
+	case !s.profile:
 		return nil, &UsageError{
 			Msg: fmt.Sprintf("the setting %s is not known: a profile has %s", nameOnly(key),
 				strings.Join(ProfileKeys(), ", ")),
 			Advice: near.Question(key, "", ProfileKeys()),
 		}
-	}
-	if value == "" {
+	case value == "":
 		return nil, nil
+	case s.list:
+		return listNode(key, value)
 	}
 	if err := s.checkValue(value); err != nil {
 		return nil, wrongValue(true, key, err)
@@ -128,29 +110,35 @@ func nameOnly(name string) string {
 	return fmt.Sprintf("%q", name)
 }
 
-func listValue(key, value string) ([]string, error) {
-	if strings.HasPrefix(value, "[") {
-		var words []string
-		if err := yaml.Unmarshal([]byte(value), &words); err != nil {
-			return nil, usagef("%s: it is not a list: write it as [first, second]", key)
-		}
-		return words, nil
-	}
-	if isCommand(key) {
-		if strings.ContainsAny(value, `'"\`) {
-			return nil, usagef("%s: no shell reads quotes or backslashes here: write the command as a list, %s", key,
-				exampleOf(key))
-		}
-		return strings.Fields(value), nil
-	}
+func listNode(key, value string) (*yaml.Node, error) {
 	words := strings.Split(value, ",")
 	for i := range words {
 		words[i] = strings.TrimSpace(words[i])
 	}
-	if slices.Contains(words, "") {
+	switch {
+	case strings.HasPrefix(value, "["):
+		words = nil
+		if err := yaml.Unmarshal([]byte(value), &words); err != nil {
+			return nil, usagef("%s: it is not a list: write it as [first, second]", key)
+		}
+	case !isCommand(key) && slices.Contains(words, ""):
 		return nil, usagef("%s: %q has an empty part: write values with one comma between", key, value)
+	case isCommand(key) && strings.ContainsAny(value, `'"\`):
+		return nil, usagef("%s: no shell reads quotes or backslashes here: write the command as a list, %s", key,
+			exampleOf(key))
+	case isCommand(key):
+		words = strings.Fields(value)
 	}
-	return words, nil
+	if isCommand(key) {
+		if err := checkCommand(key, words); err != nil {
+			return nil, usagef("%s: %v", key, err)
+		}
+	}
+	n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+	for _, w := range words {
+		n.Content = append(n.Content, textNode(w))
+	}
+	return n, nil
 }
 
 // UseProfile makes a profile the current one.

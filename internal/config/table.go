@@ -193,9 +193,6 @@ func find(key string) setting {
 	return setting{}
 }
 
-// isProfileText reports whether a profile can have the setting as one text.
-func (s setting) isProfileText() bool { return s.profile && !s.list }
-
 // Values returns the possible values of a setting, for completion.
 func Values(key string) []string { return find(key).values }
 
