@@ -200,16 +200,11 @@ type keyRow struct {
 
 func keyView(money.Registry) render.View[keyRow] {
 	type row = keyRow
-	return render.View[row]{
-		ID:   func(r row) string { return r.Source },
-		JSON: render.Value[row](),
-		Columns: []render.Column[row]{
-			column("profile", "profile in use", render.Own, func(r row) string { return r.Profile }),
-			column("service", "address of the service", render.Own, func(r row) string { return r.Service }),
-			column("source", "where the key comes from", render.Own, func(r row) string { return r.Source }),
-			column("accepted", "whether the service accepted the key", render.Bool, func(r row) bool { return r.Accepted }),
-		},
-	}
+	return viewOf(func(r row) string { return r.Source },
+		column("profile", "profile in use", render.Own, func(r row) string { return r.Profile }),
+		column("service", "address of the service", render.Own, func(r row) string { return r.Service }),
+		column("source", "where the key comes from", render.Own, func(r row) string { return r.Source }),
+		column("accepted", "whether the service accepted the key", render.Bool, func(r row) bool { return r.Accepted }))
 }
 
 // withSource adds the source of the key to err, except to an error about a refused key or an interruption.

@@ -33,15 +33,10 @@ only the source is shown.`,
 
 func settingView(money.Registry) render.View[config.Row] {
 	type row = config.Row
-	return render.View[row]{
-		ID:   func(r row) string { return r.Name },
-		JSON: render.Value[row](),
-		Columns: []render.Column[row]{
-			column("name", "name of the setting", render.Own, func(r row) string { return r.Name }),
-			column("value", "value in effect", render.Own, func(r row) string { return r.Value }),
-			column("origin", "where the value comes from", render.Own, func(r row) string { return r.Origin }),
-		},
-	}
+	return viewOf(func(r row) string { return r.Name },
+		column("name", "name of the setting", render.Own, func(r row) string { return r.Name }),
+		column("value", "value in effect", render.Own, func(r row) string { return r.Value }),
+		column("origin", "where the value comes from", render.Own, func(r row) string { return r.Origin }))
 }
 
 func pathCommand(a *cmdutil.App) *cobra.Command {
@@ -71,6 +66,11 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 
 func pathView(money.Registry) render.View[string] {
 	return cmdutil.PathView("path of the configuration file")
+}
+
+// viewOf returns a view with these columns. What id returns is what --quiet prints.
+func viewOf[T any](id func(T) string, columns ...render.Column[T]) render.View[T] {
+	return render.View[T]{ID: id, JSON: render.Value[T](), Columns: columns}
 }
 
 // column returns a column. Show makes the cell of a value, and of takes the value from a row.

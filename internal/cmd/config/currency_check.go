@@ -96,14 +96,6 @@ func checkCurrencies(
 	return s.NoteCopy("till currency set CODE --decimals N", "the service shows integers and no rates, which prove no decimals: compare an amount with the merchant panel. To change decimals:")
 }
 
-// What can be found about the decimals of a currency: see the help of the command.
-const (
-	checkMatches = "matches"
-	checkUnset   = "unset"
-	checkUnseen  = "unseen"
-	checkCompare = "compare"
-)
-
 // currencyCheck is what the service's answers say about the decimals of a currency.
 type currencyCheck struct {
 	Code        string      `json:"code"`
@@ -112,11 +104,11 @@ type currencyCheck struct {
 	Amounts     int         `json:"amounts"`     // how many the service shows in it
 	Equivalents int         `json:"equivalents"` // withdrawals of it whose amount is in a fiat currency, and says nothing
 	Largest     *api.Amount `json:"largest,omitempty"`
-	Shown       string      `json:"shown,omitempty"`    // the largest amount, with the decimals of the profile
-	Of          string      `json:"of,omitempty"`       // the withdrawal or invoice that has it
-	Price       string      `json:"price,omitempty"`    // of one unit, with the decimals of the profile
-	PriceOf     string      `json:"price_of,omitempty"` // the invoice that was paid in it
-	Finding     string      `json:"finding" schema:"currency-finding"`
+	Shown       string      `json:"shown,omitempty"`                   // the largest amount, with the decimals of the profile
+	Of          string      `json:"of,omitempty"`                      // the withdrawal or invoice that has it
+	Price       string      `json:"price,omitempty"`                   // of one unit, with the decimals of the profile
+	PriceOf     string      `json:"price_of,omitempty"`                // the invoice that was paid in it
+	Finding     string      `json:"finding" schema:"currency-finding"` // see the help of the command
 }
 
 // A checker collects what answers show.
@@ -226,13 +218,13 @@ func (c *checker) result() []currencyCheck {
 	for i, r := range c.rows {
 		switch iso, _ := money.NewRegistry().Lookup(r.Code); {
 		case r.Decimals == nil:
-			r.Finding = checkUnset
+			r.Finding = "unset"
 		case iso.Kind == api.Fiat && r.Kind == "fiat": // the configuration refuses others
-			r.Finding = checkMatches
+			r.Finding = "matches"
 		case r.Amounts == 0:
-			r.Finding = checkUnseen
+			r.Finding = "unseen"
 		default:
-			r.Finding = checkCompare
+			r.Finding = "compare"
 		}
 		all[i] = *r
 	}
@@ -244,26 +236,21 @@ func (c *checker) result() []currencyCheck {
 
 func checkView(money.Registry) render.View[currencyCheck] {
 	type row = currencyCheck
-	return render.View[row]{
-		ID:   func(r row) string { return r.Code },
-		JSON: render.Value[row](),
-		Columns: []render.Column[row]{
-			column("code", "code of the currency", render.Own, func(r row) string { return r.Code }),
-			column("decimals", "decimals of the profile; empty if unknown", numberCell, func(r row) *int { return r.Decimals }),
-			column("amounts", "how many amounts the service shows in it", render.Int,
-				func(r row) int64 { return int64(r.Amounts) }),
-			{Name: "equivalents", About: "withdrawals of it with an amount in a fiat currency", Extra: true,
-				Cell: func(r row) render.Cell { return render.Int(int64(r.Equivalents)) }},
-			{Name: "largest", About: "largest of them, as the service counts", Cell: func(r row) render.Cell {
-				if r.Largest == nil {
-					return render.Cell{}
-				}
-				return render.Int(r.Largest.Minor)
-			}},
-			column("shown", "the same, as the profile reads it", render.Own, func(r row) string { return r.Shown }),
-			column("of", "withdrawal or invoice that has it", render.Text, func(r row) string { return r.Of }),
-			column("price", "price of one unit, as the profile reads it", render.Own, func(r row) string { return r.Price }),
-			column("finding", "what this says about the decimals", render.Own, func(r row) string { return r.Finding }),
-		},
-	}
+	return viewOf(func(r row) string { return r.Code },
+		column("code", "code of the currency", render.Own, func(r row) string { return r.Code }),
+		column("decimals", "decimals of the profile; empty if unknown", numberCell, func(r row) *int { return r.Decimals }),
+		column("amounts", "how many amounts the service shows in it", render.Int,
+			func(r row) int64 { return int64(r.Amounts) }),
+		render.Column[row]{Name: "equivalents", About: "withdrawals of it with an amount in a fiat currency", Extra: true,
+			Cell: func(r row) render.Cell { return render.Int(int64(r.Equivalents)) }},
+		render.Column[row]{Name: "largest", About: "largest of them, as the service counts", Cell: func(r row) render.Cell {
+			if r.Largest == nil {
+				return render.Cell{}
+			}
+			return render.Int(r.Largest.Minor)
+		}},
+		column("shown", "the same, as the profile reads it", render.Own, func(r row) string { return r.Shown }),
+		column("of", "withdrawal or invoice that has it", render.Text, func(r row) string { return r.Of }),
+		column("price", "price of one unit, as the profile reads it", render.Own, func(r row) string { return r.Price }),
+		column("finding", "what this says about the decimals", render.Own, func(r row) string { return r.Finding }))
 }
