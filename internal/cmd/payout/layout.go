@@ -267,6 +267,7 @@ func layoutView(money.Registry) render.View[proposedLayout] {
 			text("encoding", "of the text", func(l sheet.Layout) string { return cmp.Or(l.Encoding, sheet.UTF8) }),
 			text("decimal", "decimal mark of the amounts", func(l sheet.Layout) string { return l.Decimal }),
 			text("group", "mark between thousands", func(l sheet.Layout) string { return l.Group }),
+			text("currency", "of all rows, in a file without that column", func(l sheet.Layout) string { return l.Currency }),
 			{Name: "command", About: "command that plans the file with this layout", Whole: true,
 				Cell: func(r row) render.Cell { return render.Own(r.command) }},
 		},
