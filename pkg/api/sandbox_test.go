@@ -352,7 +352,7 @@ func TestEveryOperation(t *testing.T) {
 		bare := must[json.RawMessage](t)(c.Resellers.BalanceIn(ctx, resellerID, "Btc", ""))
 		b.text("the balance", bare)
 		withFiat := must[json.RawMessage](t)(c.Resellers.BalanceIn(ctx, resellerID, "Btc", "true"))
-		if !strings.Contains(string(withFiat), `"fiat":`) || strings.Contains(string(bare), `"fiat":`) {
+		if !strings.Contains(string(withFiat), `"Fiat":`) || strings.Contains(string(bare), `"Fiat":`) {
 			t.Errorf("include_fiat changes nothing: %s and %s", bare, withFiat)
 		}
 	})
