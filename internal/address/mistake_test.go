@@ -35,6 +35,7 @@ func TestMistake(t *testing.T) {
 		"DE89370400440532013001":           "IBAN, but its checksum",
 		"DE98370400440532013000":           "IBAN, but its checksum",
 		"de89370400440532013001":           "IBAN, but its checksum",
+		"dE89370400440532013001":           "IBAN, but its checksum",
 		"DE89 3704 0044 0532 0130 01":      "IBAN, but its checksum",
 		"GB29NWBK6016133192681":            "IBAN, but it has 21 characters",
 		"GB29NWBK60161331926819123456":     "IBAN, but it has 28 characters, and an IBAN of GB has 22",

@@ -99,7 +99,7 @@ func (m *maker) warnOtherAddresses() {
 	}
 	for coin, n := range rows {
 		for kind, of := range kinds[coin] {
-			if kind == "" || of == n || n < fewAddresses || of < n-n/4 {
+			if kind == "" || of == n || of < n-n/4 {
 				continue
 			}
 			for i, r := range m.rows {
@@ -110,9 +110,6 @@ func (m *maker) warnOtherAddresses() {
 		}
 	}
 }
-
-// fewAddresses is the number of addresses below which most of them mean nothing.
-const fewAddresses = 4
 
 func (m *maker) warnIdentical() {
 	first := make(map[order.Key]*inputRow, len(m.rows))
