@@ -78,15 +78,13 @@ func length(value, most *big.Int, full int) int {
 func (g PictureGroup) describe() string {
 	var texts []string
 	for _, r := range append([]PictureRow{g.Total}, g.Rows...) {
-		parts := []string{r.name() + ": " + r.Number}
-		for _, more := range []string{r.Change, r.Share} {
+		text := r.name()
+		for i, more := range []string{r.Number, r.Change, r.Share} {
 			if more != "" {
-				parts = append(parts, more)
+				text += []string{": ", ", ", ", "}[i] + strings.TrimSpace(more)
 			}
 		}
-		if r.Number != "" {
-			texts = append(texts, strings.Join(parts, ", "))
-		}
+		texts = append(texts, text)
 	}
 	return strings.Join(texts, "; ") + "."
 }

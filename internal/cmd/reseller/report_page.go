@@ -78,7 +78,7 @@ func (p *reporting) page() render.Page {
 		}
 		group := p.group(total)
 		if len(group.Rows) == 1 { // it is the table
-			group.Rows = nil
+			group.Total.Number, group.Rows = group.Rows[0].Number, nil
 		}
 		s.Group = &group
 		if !p.onlyTotals() {

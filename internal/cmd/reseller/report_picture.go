@@ -25,8 +25,12 @@ func (p *reporting) picture() render.Picture {
 	if len(made.Groups) == 0 {
 		made.Remarks = append(made.Remarks, p.noRebates())
 	}
+	var lacks []string
 	for _, f := range p.failed {
-		made.Remarks = append(made.Remarks, f.text())
+		lacks = append(lacks, nameOf(f.ID, f.label))
+	}
+	if len(lacks) > 0 {
+		made.Remarks = append(made.Remarks, "Not read, and missing here: "+strings.Join(lacks, ", ")+".")
 	}
 	if lack := p.undated(); lack != "" {
 		made.Remarks = append(made.Remarks, lack+".")
@@ -56,10 +60,13 @@ func (p *reporting) noteText() string {
 
 // monthText names a month, and describes any other period as spanText does.
 func (p *reporting) monthText(span report.Span) string {
-	if span.From == nil || span.To == nil {
+	if span.From == nil || span.To == nil && !span.Running(p.now) {
 		return p.spanText(span)
 	}
-	first, last := *span.From, span.To.Add(-time.Nanosecond)
+	first, last := *span.From, p.now
+	if span.To != nil {
+		last = span.To.Add(-time.Nanosecond)
+	}
 	running := span.Running(p.now)
 	whole := last.AddDate(0, 0, 1).Day() == 1 && last.Add(time.Nanosecond).Hour() == 0
 	if first.Day() != 1 || first.Hour()+first.Minute() > 0 || first.Year() != last.Year() || first.Month() != last.Month() ||
@@ -107,10 +114,13 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 		return shareText(part, total.Rebates)
 	}
 	most := pictureRows
-	if p.Cmd.Flags().Changed("top") || p.timedRows() {
+	switch {
+	case p.Cmd.Flags().Changed("top") || p.timedRows():
 		most = p.flags.top
+	case len(rows) == most+1: // the others are more than one
+		most++
 	}
-	if most == 0 || len(rows) == most+1 { // the others are more than one
+	if most == 0 {
 		most = len(rows)
 	}
 	labels := p.labels()
@@ -128,8 +138,11 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 		g.Rows = append(g.Rows, row)
 	}
 	if n := len(rows) - most; n > 0 {
-		g.Rows = append(g.Rows, render.PictureRow{Label: fmt.Sprintf("%d others", n), Share: shareOf(rest),
-			Number: numberText(rest, total.Decimals)})
+		label := fmt.Sprintf("%d others", n)
+		if n == 1 {
+			label = "1 other"
+		}
+		g.Rows = append(g.Rows, render.PictureRow{Label: label, Share: shareOf(rest), Number: numberText(rest, total.Decimals)})
 	}
 	if len(rows) == 1 { // it is the total
 		g.Total.Number, g.Total.Change, g.Total.Sign = "", "", 0
