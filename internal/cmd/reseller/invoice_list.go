@@ -69,7 +69,7 @@ func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], r
 		fallthrough
 	case !ok, !out.Tabular() && !s.Quiet && !chooses:
 		return cmdutil.Output[json.RawMessage]{Session: s, View: rawView("answer")(s.Money)}.One(answer)
-	case paged || onTerminal(s) && !l.all:
+	case paged || onTerminal(s) && !chooses:
 		if !paged && len(invoices) == l.size {
 			s.Note("this is the first page; --all shows the rest")
 		}
