@@ -110,6 +110,7 @@ func TestResellerBalances(t *testing.T) {
 		same(t, s.get(in+query), want)
 	}
 	s.refused(s.send("GET", in+"&include_fiat=yes", ""), 400, "invalid_query", "include_fiat")
+	s.refused(s.send("GET", "/api/invoice?id="+strings.Repeat("%80", 70), ""), 400, "invalid_query", "id") // no character begins
 
 	s = newShop(t, set("include_fiat", "required"), set("fiat_currency", "Jpy"), set("balance_record", "list"),
 		set("currency_balance", "record"))

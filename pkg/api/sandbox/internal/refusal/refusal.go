@@ -83,7 +83,7 @@ func Shorten(text string) string {
 		return text
 	}
 	cut := limit
-	for !utf8.RuneStart(text[cut]) {
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
 		cut--
 	}
 	return text[:cut] + "..."
