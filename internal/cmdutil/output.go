@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -67,6 +68,26 @@ func (o Output[T]) One(value T) error {
 	return o.View.One(o.Session.IO.Out, o.Session.Render, value)
 }
 
+// NoteUnknown names the command that sets the decimals of currencies whose amounts were in minor units.
+func (s *Session) NoteUnknown() {
+	codes := slices.Sorted(maps.Keys(s.unknown))
+	if len(codes) == 0 || s.Quiet {
+		return
+	}
+	clear(s.unknown)
+	for i, code := range codes {
+		_, bare, found := strings.Cut(code, ":") // without crypto:
+		if found {
+			codes[i] = bare
+		}
+	}
+	text := "minor units: the decimals are unknown; ask the provider, and type: till currency set " + codes[0] + " --decimals N"
+	if len(codes) > 1 {
+		text += " (and for " + strings.Join(codes[1:], ", ") + ")"
+	}
+	s.Note("%s", text)
+}
+
 // Tabular reports whether the output has rows, instead of the service's JSON or ids.
 func (o Output[T]) Tabular() bool {
 	out := o.Session.Render
@@ -120,6 +141,9 @@ func (o Output[T]) List(items iter.Seq2[T, error]) error {
 			}
 			o.Session.Spinner.Stop()
 		})
+	if err == nil {
+		o.Session.NoteUnknown()
+	}
 	if failed := (*render.WriteError)(nil); errors.As(err, &failed) && errors.Is(err, context.Canceled) {
 		return context.Canceled // by a signal; the output did not fail
 	}

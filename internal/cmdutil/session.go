@@ -33,8 +33,9 @@ type Session struct {
 	Money     money.Registry
 	Render    render.Options
 	Keys      config.Keys
-	key       string // of the calls, once known
-	ClientURL string // the base URL of the client, once it exists
+	key       string          // of the calls, once known
+	ClientURL string          // the base URL of the client, once it exists
+	unknown   map[string]bool // the codes of amounts that were printed in minor units
 }
 
 // Start resolves the settings. Only Client needs an address and a key.
@@ -50,7 +51,7 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	case config.Origin{Kind: config.FromFlag, Name: "jq"}:
 		a.JSON = terminal.Of(a.IO.Err) == nil
 	}
-	s := &Session{App: a, Cmd: cmd, Settings: settings, Money: settings.Registry, Keys: a.keys()}
+	s := &Session{App: a, Cmd: cmd, Settings: settings, Money: settings.Registry, Keys: a.keys(), unknown: map[string]bool{}}
 	a.session = s
 	a.Spinner.Out, a.Spinner.Dumb = terminal.Of(a.IO.Err), a.IO.Env("TERM") == "dumb"
 	a.Spinner.Interrupted = func() bool { return a.Ctx.Err() != nil }
@@ -66,6 +67,7 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 		Colors256: Knows256(a.IO.Env),
 		Screen:    terminal.Of(a.IO.Out) != nil,
 	}
+	s.Render.Unknown = func(code string) { s.unknown[code] = true }
 	if s.CSVFor != "" {
 		if s.Render.Excel, err = render.ExcelOf(s.Locale); err != nil {
 			return nil, err

@@ -90,7 +90,7 @@ func Count(n int) Cell { return Cell{kind: kindInt, n: int64(n), form: formCount
 
 // Sums returns a cell of amounts in several currencies, as text.
 func Sums(amounts []string) Cell {
-	return Cell{kind: kindOwn, text: strings.Join(amounts, ", "), form: formSums}
+	return Cell{kind: kindText, text: strings.Join(amounts, ", "), form: formSums}
 }
 
 // Bool returns a cell with true or false.
@@ -142,6 +142,12 @@ func Percent(tenths *big.Int) Cell {
 func Change(tenths *big.Int) Cell {
 	c := Percent(tenths)
 	c.signed = true
+	return c
+}
+
+// Said returns the cell of a number with a text in its place, where people read it.
+func (c Cell) Said(text string) Cell {
+	c.kind, c.text = kindPercent, text
 	return c
 }
 
@@ -217,6 +223,9 @@ func (c Cell) short() string {
 	case kindJSON:
 		return compactJSON(c.text)
 	case kindPercent:
+		if c.text != "" {
+			return Safe(c.text)
+		}
 		text := string(c.digits(nil, 1)) + "%"
 		if c.signed && c.sign() > 0 {
 			text = "+" + text

@@ -72,6 +72,7 @@ func (g grid) csv(out *bufio.Writer, o Options) error {
 			return err
 		}
 		for i, c := range row {
+			o.tell(c)
 			r.cell(c, g.fields[i].amount)
 		}
 		if err := r.write(); err != nil {
@@ -110,6 +111,9 @@ func (r *record) number(c Cell, decimals int) {
 func (r *record) cell(c Cell, amount bool) {
 	switch c.kind {
 	case kindText:
+		if c.form == formSums && r.decimal != "" {
+			c.text = strings.ReplaceAll(c.text, ".", r.decimal)
+		}
 		r.add(CSVText(c.text))
 	case kindLabel:
 		_, label := c.label()

@@ -34,6 +34,13 @@ func gridOf[T any](columns []Column[T], items iter.Seq2[T, error]) grid {
 	return g
 }
 
+// tell tells of an amount in minor units.
+func (o Options) tell(c Cell) {
+	if o.Unknown != nil && c.kind == kindAmount && c.decimals < 0 {
+		o.Unknown(c.text)
+	}
+}
+
 // people returns the rows as people read them: an amount does not repeat the code that another field has. On
 // a terminal, digits are grouped.
 func (g grid) people(o Options) iter.Seq2[[]Cell, error] {
@@ -44,6 +51,7 @@ func (g grid) people(o Options) iter.Seq2[[]Cell, error] {
 	return convert(g.rows, func(row []Cell) []Cell {
 		for i, code := range codes {
 			row[i].grouped = o.Width > 0
+			o.tell(row[i])
 			if code >= 0 {
 				row[i].bare = row[code].text == row[i].text
 			}

@@ -1,8 +1,8 @@
 package render
 
 import (
+	"iter"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
@@ -66,16 +66,13 @@ func (l *columnLayout) cuts(c Cell) bool { return !l.uncut && c.form != formWord
 
 // measured ends the measuring of the cells.
 func (l *columnLayout) measured(headers bool) {
-	for label, ids := range l.labels {
-		for _, id := range ids {
-			apart := l.labels.Apart(id, label)
-			whole := width(labelled(label, apart, math.MaxInt))
-			for brief := range l.texts {
-				l.texts[brief] = max(l.texts[brief], whole)
-			}
-			if apart != "" {
-				l.rigid = max(l.rigid, min(whole, leastOfLabel+1+width(apart)))
-			}
+	for label, apart := range l.labels.all() {
+		whole := width(labelled(label, apart, math.MaxInt))
+		for brief := range l.texts {
+			l.texts[brief] = max(l.texts[brief], whole)
+		}
+		if apart != "" {
+			l.rigid = max(l.rigid, min(whole, leastOfLabel+1+width(apart)))
 		}
 	}
 	l.right = l.numbers && !l.others
@@ -89,7 +86,11 @@ func (l *columnLayout) whole() int { return max(l.rigid, l.amounts.width()) }
 
 // least returns the width down to which the column is narrowed before a row takes a second line.
 func (l *columnLayout) least() int {
-	return min(l.natural(), max(l.whole(), l.short, tight, width(l.header)))
+	least := min(l.natural(), max(l.whole(), l.short, tight, width(l.header)))
+	for least < l.natural() && alike(l.labels.all(), least) {
+		least++
+	}
+	return least
 }
 
 // natural returns the width of the column with all its texts whole.
@@ -115,6 +116,15 @@ func (l *columnLayout) show(p painter, c Cell) string {
 		text = p.tint(c, text)
 	}
 	return l.pad(text, wide)
+}
+
+// text returns a cell as a text that is not cut.
+func (l *columnLayout) text(c Cell) string {
+	if c.kind != kindLabel {
+		return c.short()
+	}
+	id, label := c.label()
+	return labelled(label, l.labels.Apart(id, label), math.MaxInt)
 }
 
 // pad fills a text of the given width up to the width of the column. tablewriter takes a flag, or an emoji
@@ -164,28 +174,66 @@ func (c Cell) fraction() int {
 }
 
 // Labels tells apart things with the same label.
-type Labels map[string][]string // the ids of a label's things: two are as good as more
+type Labels map[string]map[string]string // the ids of a label's things, by what is shown of an id
 
 // Add adds a thing. Adding it again changes nothing.
 func (l Labels) Add(id, label string) {
-	if ids := l[label]; len(ids) < 2 && !slices.Contains(ids, id) {
-		l[label] = append(ids, id)
+	if l[label] == nil {
+		l[label] = map[string]string{}
 	}
+	shown := beginningOf(id)
+	if other, taken := l[label][shown]; taken && other != id {
+		shown = Safe(id)
+	}
+	l[label][shown] = id
 }
 
 // longestID is the most columns of an id next to a label.
 const longestID = 20
 
-// Apart returns the beginning of a thing's id if others have the same label, or if the label is empty. Else
-// it returns "".
-func (l Labels) Apart(id, label string) string {
-	if label != "" && len(l[label]) < 2 {
-		return ""
-	}
+func beginningOf(id string) string {
 	if begin, ok := beginning(id); ok {
 		return begin
 	}
 	return cut(Safe(id), longestID)
+}
+
+// Apart returns the beginning of a thing's id if others have the same label, or if the label is empty. Else
+// it returns "". Of an id that begins as the one of another such thing does, it returns all.
+func (l Labels) Apart(id, label string) string {
+	if label != "" && len(l[label]) < 2 {
+		return ""
+	}
+	if shown := beginningOf(id); l[label][shown] == id || l[label][Safe(id)] != id {
+		return shown
+	}
+	return Safe(id)
+}
+
+// all returns each label with what tells it apart.
+func (l Labels) all() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for label, ids := range l {
+			for _, id := range ids {
+				if !yield(label, l.Apart(id, label)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// alike reports whether two of some labels are the same in so many columns.
+func alike(labels iter.Seq2[string, string], limit int) bool {
+	seen := map[string]bool{}
+	for label, apart := range labels {
+		text := labelled(label, apart, limit)
+		if seen[text] {
+			return true
+		}
+		seen[text] = true
+	}
+	return false
 }
 
 // labelled returns a label and what tells it apart in at most limit columns. It cuts the label only.

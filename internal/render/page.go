@@ -39,7 +39,10 @@ type Tile struct {
 }
 
 // PageText is a text or a cell of a table, with its meaning: up, down, list (of numbers) or none.
-type PageText struct{ Text, Class string }
+type PageText struct {
+	Text, Class string
+	cut         string // what is shown of a long text
+}
 
 // Section is a part of a page, with a group of a picture, a table, or both.
 type Section struct {
@@ -68,6 +71,7 @@ func (g grid) page(all bool) *PageTable {
 		}
 		t.Rows = append(t.Rows, texts)
 	}
+	t.cut()
 	for i, f := range g.fields {
 		head := PageText{Text: heading(f.name)}
 		if numeric[i] {
@@ -85,6 +89,34 @@ func (g grid) page(all bool) *PageTable {
 		}
 	}
 	return t
+}
+
+// longLabel is the most columns that a label takes.
+const longLabel = 40
+
+// cut shortens long labels, unless two of a column would be alike.
+func (t *PageTable) cut() {
+	type place struct {
+		column int
+		text   string
+	}
+	whole := map[place]string{}
+	for _, row := range t.Rows {
+		for i, c := range row {
+			at := place{i, cut(c.Text, longLabel)}
+			if other, ok := whole[at]; ok && other != c.Text {
+				c.Text = ""
+			}
+			whole[at] = c.Text
+		}
+	}
+	for _, row := range t.Rows {
+		for i, c := range row {
+			if short := cut(c.Text, longLabel); c.Class == "" && short != c.Text && whole[place{i, short}] == c.Text {
+				row[i].cut = short
+			}
+		}
+	}
 }
 
 func heading(name string) string {
@@ -162,13 +194,11 @@ func dates(text string) template.HTML {
 	return template.HTML(dateOrMonth().ReplaceAllString(template.HTMLEscapeString(Safe(text)), `<span>$0</span>`))
 }
 
-// HTML returns the text, escaped, with its digits grouped if it is a number or a list of them. Of a long
-// label it shows the beginning and the end, where the id may be. The title has all of it.
+// HTML returns the text, escaped, with its digits grouped if it is a number or a list of them. A text that is cut
+// has all of it in its title.
 func (t PageText) HTML() template.HTML {
-	if whole := Safe(t.Text); t.Class == "" && width(whole) > longLabel {
-		const end = longLabel / 3
-		return template.HTML(`<span title="` + template.HTMLEscapeString(whole) + `">` + template.HTMLEscapeString(
-			strings.TrimSpace(head(whole, longLabel-1-end))+ellipsis+strings.TrimSpace(tail(whole, end))) + "</span>")
+	if t.cut != "" {
+		return template.HTML(`<span title="` + template.HTMLEscapeString(t.Text) + `">` + template.HTMLEscapeString(t.cut) + "</span>")
 	}
 	if t.Class == "list" || t.Class == "n" || strings.HasPrefix(t.Class, "n ") {
 		return digits(t.Text)
@@ -215,9 +245,6 @@ type pageBar struct {
 	Class   string
 	Up      string // the class of the change
 }
-
-// longLabel is the most columns that a label takes.
-const longLabel = 40
 
 // fine is the largest length of a bar on a page.
 const fine = 10_000

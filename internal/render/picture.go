@@ -2,8 +2,10 @@ package render
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +41,7 @@ type PictureRow struct {
 type PictureTime struct {
 	Label, Number string
 	Value         *big.Int
+	Unit          string // day, week, month or year
 }
 
 // name returns the whole label.
@@ -120,7 +123,7 @@ func (p Picture) fit(limit int) (c columns) {
 	behind := c.behind()
 	whole := c.label
 	c.label = min(whole, widestLabel, max(limit-behind-len(pictureGap)-2*shortestBar, narrowLabel))
-	for c.label < whole && !p.apart(c.label-len(pictureInset)) {
+	for c.label < whole && p.alike(c.label-len(pictureInset)) {
 		c.label++
 	}
 	if c.below = c.label+behind > limit; c.below {
@@ -153,19 +156,17 @@ func (c columns) behind() int {
 	return n
 }
 
-// apart reports whether no two labels of a group are alike in so many columns.
-func (p Picture) apart(limit int) bool {
-	for _, g := range p.Groups {
-		seen := map[string]bool{}
-		for _, r := range g.Rows {
-			text := labelled(r.Label, r.Apart, limit)
-			if seen[text] {
-				return false
+// alike reports whether two labels of a group are the same in so many columns.
+func (p Picture) alike(limit int) bool {
+	return slices.ContainsFunc(p.Groups, func(g PictureGroup) bool {
+		return alike(func(yield func(string, string) bool) {
+			for _, r := range g.Rows {
+				if !yield(r.Label, r.Apart) {
+					return
+				}
 			}
-			seen[text] = true
-		}
-	}
-	return true
+		}, limit)
+	})
 }
 
 // number returns the number as a terminal shows it.
@@ -200,7 +201,11 @@ func (p Picture) Text(w io.Writer, o Options) error {
 			lines = append(lines, c.line(paint, r, false, c.flat(paint, r, most), limit)...)
 		}
 	}
-	for i, text := range p.Remarks {
+	remarks := p.Remarks
+	if text := p.scale(c, limit); text != "" {
+		remarks = append([]string{text}, remarks...)
+	}
+	for i, text := range remarks {
 		if i == 0 {
 			lines = append(lines, "")
 		}
@@ -262,7 +267,7 @@ func (c columns) flat(p painter, r PictureRow, most *big.Int) string {
 	bar := ""
 	if c.bar > 0 && r.Value != nil {
 		if r.Value.Sign() < 0 {
-			as = red
+			full, half, as = "╍", "╺", red // without colour, it must not look like a gain
 		}
 		halves := length(r.Value, most, 2*c.bar)
 		bar = strings.Repeat(full, halves/2) + strings.Repeat(half, halves%2)
@@ -273,16 +278,36 @@ func (c columns) flat(p painter, r PictureRow, most *big.Int) string {
 	return strings.TrimSpace(p.mark(as, bar) + " " + Safe(r.Share))
 }
 
-// spark returns what was earned over time, a character for each period.
-func (c columns) spark(p painter, g PictureGroup, limit int) string {
+// times returns the periods of a group that there is room for, if there is anything in them.
+func (c columns) times(g PictureGroup, limit int) (times []PictureTime, most *big.Int) {
 	c.share = 0
 	room := limit - c.label - c.behind() - len(pictureGap)
 	if g.Times == nil || room < shortestBar {
-		return ""
+		return nil, nil
 	}
-	times := g.Times(min(room, widestBar))
-	most := largest(times, func(t PictureTime) *big.Int { return t.Value })
+	times = g.Times(min(room, widestBar))
+	most = largest(times, func(t PictureTime) *big.Int { return t.Value })
 	if len(times) < 2 || most.Sign() == 0 {
+		return nil, nil
+	}
+	return times, most
+}
+
+// scale says which periods the characters of spark are.
+func (p Picture) scale(c columns, limit int) string {
+	for _, g := range p.Groups {
+		if times, _ := c.times(g, limit); times != nil {
+			n := len(times)
+			return fmt.Sprintf("Over time: %d %ss, from %s to %s.", n, times[0].Unit, times[0].Label, times[n-1].Label)
+		}
+	}
+	return ""
+}
+
+// spark returns what was earned over time, a character for each period.
+func (c columns) spark(p painter, g PictureGroup, limit int) string {
+	times, most := c.times(g, limit)
+	if times == nil {
 		return ""
 	}
 	var line strings.Builder

@@ -56,7 +56,7 @@ func (p Picture) SVG() []byte {
 			if r.Value == nil {
 				as = "soft"
 			}
-			if !p.apart(letters) { // then it has a line of its own
+			if p.alike(letters) { // then it has a line of its own
 				d.text(svgMargin+svgInset, d.y, as, r.name())
 				d.y += svgRow
 				r.Label, r.Apart = "", ""

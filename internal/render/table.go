@@ -221,8 +221,8 @@ func (t *tableWriter) row(row []Cell) error {
 		if i > 0 && strings.TrimSpace(text) == "" {
 			continue
 		}
-		if c := row[line[0].index]; len(line) == 1 && c.elastic() && !line[0].cuts(c) && t.room(line) < 0 {
-			text = WrapWords(t.indent(i)+c.short(), t.options.Width, len(t.indent(i)))
+		if c := row[line[0].index]; len(line) == 1 && t.room(line) < 0 && c.elastic() && (c.kind == kindLabel || !line[0].cuts(c)) {
+			text = WrapWords(t.indent(i)+line[0].text(c), t.options.Width, len(t.indent(i)))
 		}
 		for part := range strings.SplitSeq(text, "\n") {
 			if err := t.add(part); err != nil {

@@ -1,8 +1,6 @@
 package views
 
 import (
-	"strings"
-
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -20,17 +18,17 @@ func Resellers(m money.Registry) render.View[api.Reseller] {
 			{Name: "invite", About: "id of that invite", Extra: true, Detail: true,
 				Cell: func(r row) render.Cell { return render.ID(r.InviteInfo.Invite) }},
 			{Name: "rebates", About: "rebates of the reseller in each currency",
-				Whole: true, Cell: func(r row) render.Cell { return render.Text(rebateLine(m, r.Rebates)) }},
+				Whole: true, Cell: func(r row) render.Cell { return rebateSums(m, r.Rebates) }},
 			{Name: "id", About: "the service's id of the reseller",
 				Cell: func(r row) render.Cell { return render.ID(r.ID) }},
 		},
 	}
 }
 
-func rebateLine(m money.Registry, rebates api.Rebates) string {
+func rebateSums(m money.Registry, rebates api.Rebates) render.Cell {
 	amounts := make([]string, len(rebates))
 	for i, r := range rebates {
 		amounts[i] = m.Format(r.Amount)
 	}
-	return strings.Join(amounts, ", ")
+	return render.Sums(amounts)
 }

@@ -26,14 +26,13 @@ const sideBySide = 8
 // figures is a command that reads the figures of one reseller, or of all resellers if none is named. Its JSON
 // is what the service sent. Its table has a row for each reseller and currency.
 type figures[T, R any] struct {
-	read  func(ctx context.Context, client *api.Client, id string) (T, error)
-	raw   func(T) json.RawMessage
-	line  func(id, label string, value T) any // the JSON of one of all resellers; nil: raw, which has the id
-	rows  func(id, label string, value T) []R
-	view  func(money.Registry) render.View[R]
-	more  func(values []T) render.View[T] // a second table, of invoices by status; nil: none
-	codes func(T) []string                // the codes of its amounts
-	fits  func(T) bool                    // whether the rows show the answer; nil: always. If not, a table is JSON
+	read func(ctx context.Context, client *api.Client, id string) (T, error)
+	raw  func(T) json.RawMessage
+	line func(id, label string, value T) any // the JSON of one of all resellers; nil: raw, which has the id
+	rows func(id, label string, value T) []R
+	view func(money.Registry) render.View[R]
+	more func(values []T) render.View[T] // a second table, of invoices by status; nil: none
+	fits func(T) bool                    // whether the rows show the answer; nil: always. If not, a table is JSON
 }
 
 func (f figures[T, R]) run(s *cmdutil.Session, args []string) error {
@@ -147,14 +146,6 @@ func (f figures[T, R]) shows(s *cmdutil.Session, values []T) bool {
 	return false
 }
 
-// noteDecimals names the command that sets the decimals of a currency whose amounts are in minor units.
-func noteDecimals(s *cmdutil.Session, codes []string) {
-	unknown := func(code string) bool { return s.Money.Decimals(code) == money.Unknown }
-	if i := slices.IndexFunc(codes, unknown); i >= 0 && !s.Quiet {
-		s.Note("amounts in minor units have unknown decimals; ask the service's provider, and set them: till currency set %s --decimals N", codes[i])
-	}
-}
-
 // noteAsJSON makes JSON of the output, because the service sent something whose shape the interface does not
 // show.
 func noteAsJSON(s *cmdutil.Session) {
@@ -165,11 +156,6 @@ func noteAsJSON(s *cmdutil.Session) {
 // tables prints the rows and, unless the output is for a script, the second table.
 func (f figures[T, R]) tables(out cmdutil.Output[R], rows []R, values []T) error {
 	s := out.Session
-	var codes []string
-	for _, value := range values {
-		codes = append(codes, f.codes(value)...)
-	}
-	noteDecimals(s, codes)
 	if err := out.Slice(rows); err != nil || f.more == nil || !s.Plain() || s.NoHeaders {
 		return err
 	}
@@ -270,12 +256,6 @@ till reseller report, which also takes a period.`,
 						return rows
 					},
 					view: rebateView,
-					codes: func(r api.RebateList) (codes []string) {
-						for _, amount := range r.Amounts {
-							codes = append(codes, amount.Code)
-						}
-						return codes
-					},
 				}.run(s, args)
 			}
 			return figures[api.RebateMap, rebateRow]{
@@ -291,12 +271,6 @@ till reseller report, which also takes a period.`,
 					return rows
 				},
 				view: rebateView,
-				codes: func(r api.RebateMap) (codes []string) {
-					for _, rebate := range r.Rebates {
-						codes = append(codes, rebate.Amount.Code)
-					}
-					return codes
-				},
 			}.run(s, args)
 		},
 	}
@@ -449,13 +423,6 @@ what include_fiat means either, so it is sent as given.`,
 				line: func(id, label string, m json.RawMessage) any { return labelledBalanceLine{id, label, m} },
 				rows: func(id, label string, m json.RawMessage) []balanceRow { return balanceRows(s.Money, id, label, m) },
 				view: balanceView,
-				codes: func(record json.RawMessage) (codes []string) {
-					amounts, _ := balancesIn(s.Money, record)
-					for _, amount := range amounts {
-						codes = append(codes, amount.Code)
-					}
-					return codes
-				},
 				fits: func(record json.RawMessage) bool { _, ok := balancesIn(s.Money, record); return ok },
 			}.run(s, args)
 		},

@@ -27,9 +27,11 @@ type invoiceList struct {
 	sent       json.RawMessage // the filter
 	span       report.Span
 	client     *api.Client
+	note       func(format string, args ...any) error
 }
 
 func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], reseller string) (err error) {
+	l.note = s.Note
 	paged := s.Cmd.Flags().Changed("page")
 	switch {
 	case paged && l.page < 0:
@@ -68,15 +70,20 @@ func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], r
 		noteAsJSON(s)
 		fallthrough
 	case !ok, !out.Tabular() && !s.Quiet && !chooses:
+		if !paged && len(invoices) == l.size {
+			s.Note("%s", firstPage)
+		}
 		return cmdutil.Output[json.RawMessage]{Session: s, View: rawView("answer")(s.Money)}.One(answer)
 	case paged || onTerminal(s) && !chooses:
 		if !paged && len(invoices) == l.size {
-			s.Note("this is the first page; --all shows the rest")
+			s.Note("%s", firstPage)
 		}
 		return out.List(l.chosen(oneAnswer(invoices)))
 	}
 	return out.List(l.chosen(l.pages(s, invoices)))
 }
+
+const firstPage = "this is the first page; --all shows the rest"
 
 func onTerminal(s *cmdutil.Session) bool { return s.Render.Width > 0 }
 
@@ -147,19 +154,33 @@ func oneAnswer(invoices []api.Invoice) iter.Seq2[api.Invoice, error] {
 	}
 }
 
+// noteStatuses names the statuses there are, if none of them was asked for.
+func (l *invoiceList) noteStatuses(seen []string) {
+	asked := func(status string) bool { return slices.ContainsFunc(l.statuses, sameStatus(status)) }
+	if len(l.statuses) > 0 && len(seen) > 0 && !slices.ContainsFunc(seen, asked) {
+		l.note("no invoice has the status %s; there are %s", strings.Join(l.statuses, ", "), strings.Join(seen, ", "))
+	}
+}
+
+func sameStatus(status string) func(string) bool {
+	return func(other string) bool { return strings.EqualFold(strings.TrimSpace(status), strings.TrimSpace(other)) }
+}
+
 // chosen leaves out what the flags do not ask for. An invoice whose time cannot be read is in no period.
 func (l *invoiceList) chosen(all iter.Seq2[api.Invoice, error]) iter.Seq2[api.Invoice, error] {
-	same := func(status string) func(string) bool {
-		return func(other string) bool { return strings.EqualFold(status, strings.TrimSpace(other)) }
-	}
 	within := func(at time.Time) bool {
 		return (l.span.From == nil || !at.Before(*l.span.From)) && (l.span.To == nil || at.Before(*l.span.To))
 	}
 	return func(yield func(api.Invoice, error) bool) {
+		var statuses []string
+		defer func() { l.noteStatuses(statuses) }()
 		for i, err := range all {
 			if err == nil {
+				if !slices.Contains(statuses, i.Status) {
+					statuses = append(statuses, i.Status)
+				}
 				at, _, ok := report.ParseWritten(i.CreatedDate)
-				if len(l.statuses) > 0 && !slices.ContainsFunc(l.statuses, same(i.Status)) || l.from+l.to != "" && !(ok && within(at)) {
+				if len(l.statuses) > 0 && !slices.ContainsFunc(l.statuses, sameStatus(i.Status)) || l.from+l.to != "" && !(ok && within(at)) {
 					continue
 				}
 			}

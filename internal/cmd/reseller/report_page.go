@@ -25,7 +25,7 @@ func (p *reporting) accountText() string {
 
 // pageView is the view of the table of one currency. name returns what a reseller is called.
 func (p *reporting) pageView(name func(id, label string) string) render.View[report.Row] {
-	v := render.Map(p.view, func(r report.Row) report.Row {
+	v := render.Map(p.people(), func(r report.Row) report.Row {
 		if at, _, ok := report.ParseWritten(r.Last); ok {
 			r.Last = at.Format(time.DateOnly)
 		}

@@ -32,6 +32,9 @@ func (p *reporting) picture() render.Picture {
 	if len(lacks) > 0 {
 		made.Remarks = append(made.Remarks, "Not read, and missing here: "+strings.Join(lacks, ", ")+".")
 	}
+	if n := p.idle(); n > 0 && len(made.Groups) > 0 {
+		made.Remarks = append(made.Remarks, cmdutil.CountOf(n, "reseller")+" earned nothing"+p.inCurrency()+".")
+	}
 	if lack := p.undated(); lack != "" {
 		made.Remarks = append(made.Remarks, lack+".")
 	}
@@ -39,6 +42,25 @@ func (p *reporting) picture() render.Picture {
 		made.Remarks = append(made.Remarks, zoneSentence)
 	}
 	return made
+}
+
+// idle returns how many resellers were read and have no row.
+func (p *reporting) idle() int {
+	idle := map[string]bool{}
+	for _, standing := range p.report.AllTime() {
+		idle[standing.ID] = true
+	}
+	for r := range slices.Values(p.report.Sellers()) {
+		if earned(r) {
+			delete(idle, r.ID)
+		}
+	}
+	return len(idle)
+}
+
+// earned reports whether there is anything in a row, now or before.
+func earned(r report.Row) bool {
+	return r.Rebates.Sign() != 0 || r.PreviousRebates != nil && r.PreviousRebates.Sign() != 0
 }
 
 // titleText names the account and the period, for a page and a file of its own.
@@ -98,7 +120,7 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 		for _, line := range p.report.Timelines(most) {
 			for _, point := range line.Points {
 				if line.Currency == total.Currency {
-					times = append(times, render.PictureTime{Label: axisText(point.Begin, line.Unit), Value: point.Rebates,
+					times = append(times, render.PictureTime{Label: axisText(point.Begin, line.Unit), Unit: string(line.Unit), Value: point.Rebates,
 						Number: money.FormatSum(point.Rebates, line.Currency, line.Decimals)})
 				}
 			}
@@ -163,7 +185,7 @@ func (p *reporting) pictured(total report.Row) (rows []report.Row) {
 		all = p.report.AllRows()
 	}
 	for r := range all {
-		if r.Currency == total.Currency && (r.Rebates.Sign() != 0 || r.PreviousRebates != nil && r.PreviousRebates.Sign() != 0) {
+		if r.Currency == total.Currency && earned(r) {
 			rows = append(rows, r)
 		}
 	}
@@ -173,6 +195,12 @@ func (p *reporting) pictured(total report.Row) (rows []report.Row) {
 	return rows
 }
 
+// What is said in the place of a percentage.
+const (
+	tinyShare = "<0.1%"
+	newHere   = "new"
+)
+
 // shareText returns a part of the whole in percent.
 func shareText(part, whole *big.Int) string {
 	tenths := report.Tenths(part, whole)
@@ -180,7 +208,7 @@ func shareText(part, whole *big.Int) string {
 	case tenths == nil:
 		return ""
 	case tenths.Sign() == 0 && part.Sign() != 0:
-		return "<0.1%"
+		return tinyShare
 	}
 	return roundText(tenths, 10)
 }
@@ -191,13 +219,16 @@ func changeText(r report.Row, total bool) string {
 		return ""
 	}
 	if r.Change == nil {
-		return "  new"
+		return "  " + newHere
 	}
 	exact := int64(100) // from which on tenths are left out
 	if total {
 		exact = 1000
 	}
 	sign := map[int]string{-1: "▼ ", 0: "  ", 1: "▲ "}[r.Change.Sign()]
+	if r.Rebates.Sign() != 0 && r.Change.Sign() < 0 && roundText(r.Change, exact) == "100%" {
+		return sign + ">99%" // all of it is not lost
+	}
 	return sign + roundText(new(big.Int).Abs(r.Change), exact)
 }
 

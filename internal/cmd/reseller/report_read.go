@@ -175,13 +175,6 @@ func (p *reporting) remarks() {
 	if lack := p.undated(); lack != "" && (p.html.Path != "" || p.svg.Path != "") {
 		p.Note("%s", lack)
 	}
-	if p.Render.Format == render.Table || p.Render.Format == render.CSV {
-		var codes []string
-		for _, total := range p.report.Totals() {
-			codes = append(codes, total.Currency)
-		}
-		noteDecimals(p.Session, codes)
-	}
 	for _, codes := range p.report.Spellings() {
 		p.Note("%s", spellingText(codes))
 	}

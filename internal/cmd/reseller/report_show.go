@@ -89,6 +89,39 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	return v
 }
 
+// people returns the view for people: without shares of figures of both signs, which say nothing, and with words
+// where a percentage cannot be.
+func (p *reporting) people() render.View[report.Row] {
+	gains, losses := map[string]bool{}, map[string]bool{}
+	for r := range p.report.AllRows() {
+		gains[r.Currency] = gains[r.Currency] || r.Rebates.Sign() > 0
+		losses[r.Currency] = losses[r.Currency] || r.Rebates.Sign() < 0
+	}
+	v := p.view.Without()
+	for i, c := range v.Columns {
+		switch c.Name {
+		case "share":
+			v.Columns[i].Cell = func(r report.Row) render.Cell {
+				switch {
+				case gains[r.Currency] && losses[r.Currency]:
+					return render.Cell{}
+				case r.Share != nil && r.Share.Sign() == 0 && r.Rebates.Sign() != 0:
+					return c.Cell(r).Said(tinyShare)
+				}
+				return c.Cell(r)
+			}
+		case "change":
+			v.Columns[i].Cell = func(r report.Row) render.Cell {
+				if r.Change == nil && r.PreviousRebates != nil && r.Rebates.Sign() != 0 {
+					return c.Cell(r).Said(newHere)
+				}
+				return c.Cell(r)
+			}
+		}
+	}
+	return v
+}
+
 // foot returns the totals as rows of the table. It returns none if the rows are grouped only by currency,
 // because they are the totals then.
 func (p *reporting) foot() []report.Row {
@@ -126,11 +159,21 @@ func (p *reporting) data() error {
 	case p.Render.Format != render.Table:
 		return out.List(eachRow(rows))
 	}
+	if p.headed() {
+		out.View = p.people()
+	}
 	if !p.NoHeaders {
 		out.View.Foot = p.foot()
 	}
 	if p.drawn() {
-		if err := p.picture().Text(p.IO.Out, p.Render); err != nil || !p.flags.allTime {
+		for _, total := range p.report.Totals() {
+			if total.Decimals == money.Unknown {
+				p.Render.Unknown(total.Currency)
+			}
+		}
+		err := p.picture().Text(p.IO.Out, p.Render)
+		p.NoteUnknown()
+		if err != nil || !p.flags.allTime {
 			return err
 		}
 		return p.standings()
@@ -178,14 +221,18 @@ func (p *reporting) empty() bool { return len(p.failed) == 0 && len(p.report.Tot
 
 // noRebates says that there are no rebates in the period.
 func (p *reporting) noRebates() string {
-	text := "There are no rebates"
-	if p.flags.currency != "" {
-		text += " in " + p.flags.currency
-	}
+	text := "There are no rebates" + p.inCurrency()
 	if !p.span.Open() {
 		text += " in this period"
 	}
 	return text + "."
+}
+
+func (p *reporting) inCurrency() string {
+	if p.flags.currency == "" {
+		return ""
+	}
+	return " in " + p.flags.currency
 }
 
 // onceEach returns one row of each reseller or invoice, for its id.

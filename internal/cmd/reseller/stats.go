@@ -3,7 +3,6 @@ package reseller
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -33,14 +32,6 @@ func statsCommand(a *cmdutil.App) *cobra.Command {
 				raw:  api.ResellerStats.RawJSON,
 				rows: func(_, _ string, stats api.ResellerStats) []statsRow { return statsRows(stats) },
 				view: statsView,
-				codes: func(stats api.ResellerStats) (codes []string) {
-					for _, total := range slices.Concat(stats.TotalVolume, stats.TotalRebates) {
-						for _, amount := range total.Amounts {
-							codes = append(codes, amount.Code)
-						}
-					}
-					return codes
-				},
 				more: func(all []api.ResellerStats) render.View[api.ResellerStats] {
 					return countView(all, len(args) == 0)
 				},
