@@ -19,6 +19,8 @@ type columnLayout struct {
 	brief  form // formID: ids are shown in brief; formTime: times too
 	width  int  // of the printed column
 
+	letters int // the most columns of a label in it
+
 	// The widest cells. The widths of amounts and of labels are known when all of them are.
 	rigid           int               // what is never cut
 	texts           [formTime + 1]int // the others, by the brief forms that are used
@@ -93,6 +95,13 @@ func (l *columnLayout) least() int {
 	return least
 }
 
+// settle decides where labels are cut. In more columns, some may be alike that are not in fewer.
+func (l *columnLayout) settle() {
+	for l.letters = l.width; l.letters > l.least() && alike(l.labels.all(), l.letters); {
+		l.letters--
+	}
+}
+
 // natural returns the width of the column with all its texts whole.
 func (l *columnLayout) natural() int { return max(l.whole(), l.texts[l.brief], width(l.header)) }
 
@@ -105,7 +114,7 @@ func (l *columnLayout) show(p painter, c Cell) string {
 		text, wide = l.amounts.block(p, c), l.amounts.width()
 	case c.kind == kindLabel:
 		id, label := c.label()
-		text = labelled(label, l.labels.Apart(id, label), l.width)
+		text = labelled(label, l.labels.Apart(id, label), l.letters)
 		wide = width(text)
 	default:
 		text = c.brief(l.brief)

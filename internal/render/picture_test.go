@@ -349,27 +349,30 @@ func TestPageTable(t *testing.T) {
 // middle, which is cut, nor equal ones whose ids begin alike.
 func TestCutLabelsDiffer(t *testing.T) {
 	const id = "7c9e6679-7425-40de-944b-e07fc1f9000"
-	labels := []string{"Acme International Eastern Trading Company Limited", "Acme International Western Trading Company Limited",
-		"同じ名前の非常に長い東京文具販売株式会社新宿支店第一営業部", "同じ名前の非常に長い東京文具販売株式会社渋谷支店第一営業部",
-		"Twin", "Twin", "Twin", ""}
-	v := View[int]{Columns: []Column[int]{
-		{Name: "label", Cell: func(n int) Cell { return Label(fmt.Sprint(id, n), labels[n]) }},
-		{Name: "rebate", Amount: true, Cell: func(int) Cell { return Amount(1234567890, "EUR", 2) }}}}
-	rows := make([]int, len(labels))
-	for n := range rows {
-		rows[n] = n
-	}
-	for wide := 12; wide < 100; wide++ {
-		var b strings.Builder
-		if err := v.List(&b, Options{Width: wide, NoHeaders: true}, each(rows)); err != nil {
-			t.Fatal(err)
+	for _, labels := range [][]string{
+		{"Acme International Eastern Trading Company Limited", "Acme International Western Trading Company Limited"},
+		{"同じ名前の非常に長い東京文具販売株式会社新宿支店第一営業部", "同じ名前の非常に長い東京文具販売株式会社渋谷支店第一営業部"},
+		{"Twin", "Twin", "Twin", "", "a longer name"},
+	} {
+		v := View[int]{Columns: []Column[int]{
+			{Name: "label", Cell: func(n int) Cell { return Label(fmt.Sprint(id, n), labels[n]) }},
+			{Name: "rebate", Amount: true, Cell: func(int) Cell { return Amount(1234567890, "EUR", 2) }}}}
+		rows := make([]int, len(labels))
+		for n := range rows {
+			rows[n] = n
 		}
-		seen := map[string]bool{}
-		for row := range strings.SplitSeq(strings.TrimSpace(b.String()), "EUR") {
-			if seen[row] {
-				t.Errorf("%d columns: two rows are alike: %s", wide, &b)
+		for wide := 12; wide < 100; wide++ {
+			var b strings.Builder
+			if err := v.List(&b, Options{Width: wide, NoHeaders: true}, each(rows)); err != nil {
+				t.Fatal(err)
 			}
-			seen[row] = true
+			seen := map[string]bool{}
+			for row := range strings.SplitSeq(strings.TrimSpace(b.String()), "EUR") {
+				if row = strings.TrimSpace(row); seen[row] {
+					t.Errorf("%d columns: two rows are alike: %s", wide, &b)
+				}
+				seen[row] = true
+			}
 		}
 	}
 }

@@ -146,6 +146,9 @@ func (t *tableWriter) layOut(all bool) error {
 		t.columns = slices.DeleteFunc(t.columns, func(l *columnLayout) bool { return !l.filled && l.index > 0 })
 	}
 	t.fit()
+	for _, l := range t.columns {
+		l.settle()
+	}
 	for _, row := range t.kept {
 		if err := t.row(row); err != nil {
 			return err
