@@ -108,6 +108,10 @@ today. A period that is not over is marked "so far". See: till help report.`,
 // run reads the resellers and prints the report.
 func (p *reporting) run(args []string) error {
 	if err := p.read(args); err != nil {
+		if p.drawn() && p.unread < p.resellers && p.Ctx.Err() != nil {
+			p.Spinner.Stop()
+			err = errors.Join(p.picture().Text(p.IO.Out, p.Render), err) // what there is so far
+		}
 		return err
 	}
 	if err := p.checkCurrency(); err != nil {
@@ -143,6 +147,7 @@ type reporting struct {
 	view   render.View[report.Row]
 
 	resellers int
+	unread    int // how many of them were neither read nor failed
 	report    *report.Report
 	failed    []failedReseller
 	first     error // of the failed resellers

@@ -71,7 +71,7 @@ func (p *reporting) titleText() string {
 // noteText says what the figures are compared with, and of how many resellers they are.
 func (p *reporting) noteText() string {
 	text := cmdutil.CountOf(p.resellers, "reseller")
-	if n := len(p.failed); n > 0 {
+	if n := len(p.failed) + p.unread; n > 0 {
 		text = fmt.Sprintf("%d of %s", p.resellers-n, text)
 	}
 	if p.flags.compare {

@@ -27,7 +27,7 @@ func (p *reporting) read(args []string) error {
 	if err != nil {
 		return err
 	}
-	p.resellers = len(resellers)
+	p.resellers, p.unread = len(resellers), len(resellers)
 	width := p.flags.concurrency
 	if p.DryRun {
 		width = 1 // so that the requests are shown in order
@@ -49,18 +49,22 @@ func (p *reporting) read(args []string) error {
 			stats.Label = cmp.Or(stats.Label, resellers[i].label)
 			err = p.report.Add(stats)
 		}
+		if p.Ctx.Err() != nil {
+			return
+		}
+		p.unread--
 		if err != nil {
 			failed[i] = &failedReseller{ID: resellers[i].id, Error: err.Error(), label: resellers[i].label, err: err}
 		}
 	})
-	if err != nil {
-		return err
-	}
 	for _, f := range failed {
 		if f != nil {
 			p.failed = append(p.failed, *f)
 			p.first = cmp.Or(p.first, f.err)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	if p.DryRun {
 		return cmdutil.ErrDryRun
