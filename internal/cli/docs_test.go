@@ -166,7 +166,7 @@ func TestPayoutsTopicRuns(t *testing.T) {
 // TestExamplesAreTested fails if there is an example that no test below runs. A test of tools/dist runs
 // verify.sh.
 func TestExamplesAreTested(t *testing.T) {
-	want := []string{"ci-checkout.yml", "ci-invoice.yml", "containers", "demo.sh", "freelancers.csv", "invoices", "monitoring", "nightly.sh",
+	want := []string{"ci", "ci-checkout.yml", "ci-invoice.yml", "demo.sh", "freelancers.csv", "invoices", "monitoring", "nightly.sh",
 		"node", "payout.sh", "payouts",
 		"payroll.sh", "python", "rebate-check.sh", "seed.yaml", "shop", "verify.sh"}
 	entries, err := os.ReadDir(absolute(t, "examples"))

@@ -79,7 +79,7 @@ func splitExample(text string) []string {
 }
 
 // fixedPort is a port in an example, which another program may already use.
-var fixedPort = regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
+var fixedPort = regexp.MustCompile(`(127\.0\.0\.1|0\.0\.0\.0):[0-9]+`)
 
 // exampleCommand returns the shell that runs an example. Its home directory is below its working directory.
 func exampleCommand(t *testing.T, text string, service *exampleService) *exec.Cmd {
@@ -117,7 +117,7 @@ profiles:
 			t.Fatal(err)
 		}
 	}
-	script, served := fixedPort.ReplaceAllString(text, "127.0.0.1:0"), ""
+	script, served := fixedPort.ReplaceAllString(text, "$1:0"), ""
 	// The signal that ends till must not go to a shell.
 	if strings.HasPrefix(text, "till sandbox serve") || strings.HasPrefix(text, "till callback listen") {
 		script = "exec " + script

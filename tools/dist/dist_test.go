@@ -3,7 +3,9 @@ package main
 import (
 	"archive/tar"
 	"archive/zip"
+	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"debug/elf"
 	"debug/macho"
@@ -903,8 +905,8 @@ func TestImageRunsWithoutRights(t *testing.T) {
 	}
 	var config struct {
 		Config struct {
-			User, WorkingDir string
-			Entrypoint, Env  []string
+			User, WorkingDir     string
+			Entrypoint, Cmd, Env []string
 		}
 	}
 	parse := func(text []byte, to any) {
@@ -984,6 +986,19 @@ func TestImageRunsWithoutRights(t *testing.T) {
 		"time_zone=Asia/Kathmandu"); err != nil {
 		t.Errorf("the program knows no time zones: %v: %s", err, text)
 	}
+	// Without arguments, it is the service of a test.
+	serve := exec.Command("unshare", slices.Concat([]string{"--net", "--pid", "--fork", "--kill-child", chroot,
+		"--userspec=" + user, root}, config.Config.Entrypoint, config.Config.Cmd)...)
+	serve.Env = config.Config.Env
+	out, err := serve.StdoutPipe()
+	if err = cmp.Or(err, serve.Start()); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.HasSuffix(line, " http://127.0.0.1:8080\n") {
+		t.Errorf("without arguments: %v: %s", err, line)
+	}
+	serve.Process.Kill()
+	serve.Wait()
 	roots := read(t, root, "etc/ssl/certs/ca-certificates.crt")
 	if n := strings.Count(roots, "BEGIN CERTIFICATE"); n < 50 {
 		t.Errorf("it has %d certificates", n)

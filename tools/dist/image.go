@@ -156,7 +156,10 @@ func (s *stage) imageFor(b build) (v1.Image, error) {
 	config.OS, config.Architecture, config.Created = b.OS, b.Arch, v1.Time{Time: s.time}
 	home := path.Join("/", imageHome)
 	config.Config = v1.Config{
-		Entrypoint: []string{"/usr/bin/till"}, User: fmt.Sprintf("%d:%[1]d", imageUser), WorkingDir: home,
+		Entrypoint: []string{"/usr/bin/till"},
+		// without arguments, it is the service of a test, as a pipeline starts it
+		Cmd: []string{"sandbox", "serve", "--listen", "0.0.0.0:8080", "--expose"}, ExposedPorts: map[string]struct{}{"8080/tcp": {}},
+		User: fmt.Sprintf("%d:%[1]d", imageUser), WorkingDir: home,
 		Env: []string{"PATH=/usr/bin", "HOME=" + home},
 		Labels: map[string]string{
 			"org.opencontainers.image.title": "till", "org.opencontainers.image.version": s.version,

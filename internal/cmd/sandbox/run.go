@@ -36,10 +36,7 @@ See: till help testing.`,
 		RunE: func(cmd *cobra.Command, command []string) error {
 			environ := a.IO.Environ
 			a.IO.Environ = func() []string { return withoutService(environ()) }
-			s, err := a.Start(cmd)
-			if err != nil && !cmd.Flags().Changed("config") {
-				s, err = startWithoutConfig(a, cmd, err)
-			}
+			s, err := startWithSandbox(a, cmd)
 			if err != nil {
 				return err
 			}
@@ -50,9 +47,13 @@ See: till help testing.`,
 	return cmd
 }
 
-// startWithoutConfig starts without a configuration if that is what failed: a test needs none, and the home
-// directory of a build machine may be missing. The command that runs with the sandbox goes without it too.
-func startWithoutConfig(a *cmdutil.App, cmd *cobra.Command, failed error) (*cmdutil.Session, error) {
+// startWithSandbox starts without a configuration if that is what failed: a test needs none, and the home
+// directory of a build machine may be missing. A command that runs with the sandbox goes without it too.
+func startWithSandbox(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) {
+	s, failed := a.Start(cmd)
+	if failed == nil || cmd.Flags().Changed("config") {
+		return s, failed
+	}
 	environ := a.IO.Environ
 	hasHome := a.IO.Env("HOME") != "" || a.IO.Env("TILL_CONFIG") != ""
 	a.IO.Environ = func() []string { return replaceEnv(environ(), []string{"TILL_CONFIG=" + os.DevNull}) }

@@ -58,6 +58,7 @@ type serverFlags struct {
 	set            []string
 	readyFile, env string
 	publicURL      string
+	expose         bool
 }
 
 func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
@@ -151,7 +152,7 @@ func withSandbox(
 			return err
 		}
 	}
-	if err := checkLoopback(flags.listen); err != nil {
+	if err := flags.checkListen(); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "till-sandbox-")
@@ -195,7 +196,7 @@ func withSandbox(
 			}
 		}
 	}()
-	at := sandboxAddress{"http://" + listener.Addr().String(), server.Key(), book}
+	at := sandboxAddress{"http://" + reachable(listener.Addr()), server.Key(), book}
 	if err := env.publish(at.envFile()); err != nil {
 		return err
 	}
@@ -214,6 +215,9 @@ func noPlace(err error) error {
 // newSandbox makes the sandbox that the flags describe.
 func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) {
 	opts := []sandbox.Option{sandbox.WithPublicURL(flags.publicURL)}
+	if flags.expose {
+		opts = append(opts, sandbox.WithExposure())
+	}
 	switch {
 	case isSeed(flags.seed):
 		opts = append(opts, sandbox.WithSeed(flags.seed))
@@ -319,15 +323,29 @@ func sandboxKey(s *cmdutil.Session) (string, error) {
 	return key, nil
 }
 
-// checkLoopback refuses addresses that another machine can reach. It refuses names too, because their
-// addresses are decided elsewhere.
-func checkLoopback(address string) error {
-	host, _, err := net.SplitHostPort(address)
+// checkListen refuses addresses that another machine can reach, unless --expose allows it. It refuses names too,
+// because their addresses are decided elsewhere.
+func (flags serverFlags) checkListen() error {
+	host, _, err := net.SplitHostPort(flags.listen)
 	if err != nil {
 		return nil // listenOn reports the error
 	}
-	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() && ip.Zone() == "" && !ip.Is4In6() {
+	ip, err := netip.ParseAddr(host)
+	if err == nil && (flags.expose || ip.IsLoopback()) && ip.Zone() == "" && !ip.Is4In6() {
 		return nil
 	}
-	return cmdutil.UsageError(fmt.Sprintf("--listen: %s is not a loopback address, and a sandbox is for this machine only", address), "write 127.0.0.1:PORT or [::1]:PORT")
+	if flags.expose {
+		return cmdutil.UsageError(fmt.Sprintf("--listen: %q is no address of a network", flags.listen), "write 0.0.0.0:PORT for all of them")
+	}
+	return cmdutil.UsageError(fmt.Sprintf("--listen: %s is not a loopback address, and a sandbox is for this machine only", flags.listen),
+		"write 127.0.0.1:PORT or [::1]:PORT; in a container, till sandbox serve takes --expose")
+}
+
+// reachable returns an address at which this machine reaches a listener.
+func reachable(listener net.Addr) string {
+	at, err := netip.ParseAddrPort(listener.String())
+	if err != nil || !at.Addr().IsUnspecified() {
+		return listener.String()
+	}
+	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), at.Port()).String()
 }

@@ -6,15 +6,15 @@ import (
 	"example.com/till/internal/cmdutil"
 )
 
-func TestCheckLoopback(t *testing.T) {
+func TestCheckListen(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "127.1.2.3:8080", "[::1]:0"} {
-		if err := checkLoopback(address); err != nil {
+		if err := (serverFlags{listen: address}).checkListen(); err != nil {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
 	for _, address := range []string{":8080", "0.0.0.0:0", "[::]:0", "localhost:80", "192.168.0.1:80",
 		"[::ffff:127.0.0.1]:80", "[::1%lo]:80"} {
-		if err := checkLoopback(address); err == nil || cmdutil.Explain(err).Code != cmdutil.ExitUsage {
+		if err := (serverFlags{listen: address}).checkListen(); err == nil || cmdutil.Explain(err).Code != cmdutil.ExitUsage {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

@@ -16,18 +16,24 @@ func serveCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Serve a sandbox until a signal ends it",
 		Long: `Serve a sandbox until a signal ends it, with exit code 0. The command prints
 the address and the key; every program on this machine that has both can use
-the sandbox. Its state is deleted at the end unless --state names a file.
+the sandbox. Its state is deleted at the end unless --state names a file. A
+browser pays an invoice at ADDRESS/invoice/ID.
 
-A browser pays an invoice at ADDRESS/invoice/ID.
+In a container, --expose answers requests with any Host: everybody who reaches
+it and has its key controls it. GET /sandbox/health is 200 when it is ready.
 
 See: till help testing.`,
 		Example: `  till sandbox serve --seed demo
-  till sandbox serve --state box.db
   till sandbox serve --listen 127.0.0.1:8080 --set first_page=0 \
-    --ready-file sandbox.json --env-file sandbox.env`,
+    --ready-file sandbox.json --env-file sandbox.env
+  till sandbox serve --expose --listen 0.0.0.0:8080`,
 		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, out, err := cmdutil.Begin(a, cmd, sandboxAddressView)
+			s, err := startWithSandbox(a, cmd)
+			if err != nil {
+				return err
+			}
+			out, err := cmdutil.NewOutput(s, sandboxAddressView(s.Money))
 			if err != nil {
 				return err
 			}
@@ -36,6 +42,9 @@ See: till help testing.`,
 			return withSandbox(s, cmd, flags, func(at sandboxAddress, broke <-chan error) error {
 				if err := out.One(at); err != nil {
 					return err
+				}
+				if flags.expose {
+					s.Note("whoever reaches %s and has the key of this sandbox can use it", flags.listen)
 				}
 				if terminal.Of(a.IO.Err) != nil {
 					s.Note("the sandbox is running, Ctrl-C ends it")
@@ -50,5 +59,6 @@ See: till help testing.`,
 		},
 	}
 	addServerFlags(cmd, &flags)
+	cmd.Flags().BoolVar(&flags.expose, "expose", false, "listen on any address, for a container of a test")
 	return a.Prints(cmd, cmdutil.PrintedAs[sandboxAddress](cmdutil.One))
 }

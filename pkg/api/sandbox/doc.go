@@ -246,7 +246,7 @@
 //
 // # Security
 //
-// Serve listens on loopback addresses only. The sandbox answers a request only if its Host is a loopback
+// Without WithExposure, Serve listens on loopback addresses only. The sandbox answers a request only if its Host is a loopback
 // address, localhost or *.localhost, and if no web page other than the sandbox's own sent it. Other tabs of a
 // browser cannot reach it, whatever names point to this machine. Every key begins with KeyPrefix.
 //

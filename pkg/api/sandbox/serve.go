@@ -12,12 +12,12 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/fault"
 )
 
-// Serve answers requests on a loopback listener until ctx is done, and then lets the requests in flight
+// Serve answers requests on a loopback listener, or with WithExposure on any, until ctx is done, and then lets the requests in flight
 // finish. It closes the listener, and returns nil after such a stop. Meanwhile it moves withdrawals and
 // invoices when the settings say that they are due, and posts the callbacks that the seed or the state's file
 // has pending.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
-	if tcp, ok := listener.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
+	if tcp, ok := listener.Addr().(*net.TCPAddr); !s.exposed && (!ok || !tcp.IP.IsLoopback()) {
 		listener.Close()
 		return fmt.Errorf("sandbox: %s is not a loopback address; listen on 127.0.0.1 or [::1], the sandbox is for this "+
 			"machine only", listener.Addr())

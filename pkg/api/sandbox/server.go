@@ -34,7 +34,8 @@ type Server struct {
 	rate    rate
 	log     *requestlog.Log
 	public  *url.URL // nil: there is no proxy
-	frozen  bool     // the clock stands still until it is moved
+	exposed bool
+	frozen  bool // the clock stands still until it is moved
 
 	first    func() (store.Change, error) // makes the state that the server begins with
 	starting *settings
@@ -60,7 +61,7 @@ func New(opts ...Option) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	s := &Server{starting: settings, clock: o.clock, frozen: o.frozen, key: o.key,
+	s := &Server{starting: settings, clock: o.clock, frozen: o.frozen, key: o.key, exposed: o.exposed,
 		keyHash: store.HashKey(o.key), log: requestlog.New(o.key)}
 	s.live.Store(settings)
 	if s.public, err = parsePublicURL(o.public); err != nil {
