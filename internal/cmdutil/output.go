@@ -75,13 +75,13 @@ func (s *Session) NoteUnknown() {
 		return
 	}
 	clear(s.unknown)
-	for i, code := range codes {
-		_, bare, found := strings.Cut(code, ":") // without crypto:
-		if found {
-			codes[i] = bare
-		}
+	kind := " --kind crypto|fiat"
+	if before, bare, found := strings.Cut(codes[0], ":"); found { // as in crypto:Doge
+		codes[0], kind = bare, " --kind "+before
+	} else if _, known := s.Money.Lookup(codes[0]); known {
+		kind = ""
 	}
-	text := "minor units: the decimals are unknown; ask the provider, and type: till currency set " + codes[0] + " --decimals N"
+	text := "minor units: the decimals are unknown; ask the provider, and type: till currency set " + codes[0] + kind + " --decimals N"
 	if len(codes) > 1 {
 		text += " (and for " + strings.Join(codes[1:], ", ") + ")"
 	}

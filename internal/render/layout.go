@@ -232,15 +232,15 @@ func (l Labels) all() iter.Seq2[string, string] {
 	}
 }
 
-// alike reports whether two of some labels are the same in so many columns.
+// alike reports whether two different labels are the same in so many columns.
 func alike(labels iter.Seq2[string, string], limit int) bool {
-	seen := map[string]bool{}
+	seen := map[string][2]string{}
 	for label, apart := range labels {
-		text := labelled(label, apart, limit)
-		if seen[text] {
+		text, whole := labelled(label, apart, limit), [2]string{label, apart}
+		if other, ok := seen[text]; ok && other != whole {
 			return true
 		}
-		seen[text] = true
+		seen[text] = whole
 	}
 	return false
 }

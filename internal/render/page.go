@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
+	"math/big"
 	"regexp"
 	"slices"
 	"strings"
@@ -71,7 +72,6 @@ func (g grid) page(all bool) *PageTable {
 		}
 		t.Rows = append(t.Rows, texts)
 	}
-	t.cut()
 	for i, f := range g.fields {
 		head := PageText{Text: heading(f.name)}
 		if numeric[i] {
@@ -94,29 +94,35 @@ func (g grid) page(all bool) *PageTable {
 // longLabel is the most columns that a label takes.
 const longLabel = 40
 
-// cut shortens long labels, unless two of a column would be alike.
-func (t *PageTable) cut() {
-	type place struct {
-		column int
-		text   string
-	}
-	whole := map[place]string{}
-	for _, row := range t.Rows {
-		for i, c := range row {
-			at := place{i, cut(c.Text, longLabel)}
-			if other, ok := whole[at]; ok && other != c.Text {
-				c.Text = ""
+// cut shortens long labels, unless two on the page would be alike.
+func (p Page) cut() {
+	whole := map[string]string{}
+	each := func(do func(c *PageText, short string)) {
+		for _, s := range p.Sections {
+			if s.Table == nil {
+				continue
 			}
-			whole[at] = c.Text
-		}
-	}
-	for _, row := range t.Rows {
-		for i, c := range row {
-			if short := cut(c.Text, longLabel); c.Class == "" && short != c.Text && whole[place{i, short}] == c.Text {
-				row[i].cut = short
+			for _, row := range s.Table.Rows {
+				for i := range row {
+					if short := cut(row[i].Text, longLabel); row[i].Class == "" && short != row[i].Text {
+						do(&row[i], short)
+					}
+				}
 			}
 		}
 	}
+	each(func(c *PageText, short string) {
+		if other, ok := whole[short]; ok && other != c.Text {
+			whole[short] = ""
+		} else {
+			whole[short] = c.Text
+		}
+	})
+	each(func(c *PageText, short string) {
+		if whole[short] == c.Text {
+			c.cut = short
+		}
+	})
 }
 
 func heading(name string) string {
@@ -208,6 +214,7 @@ func (t PageText) HTML() template.HTML {
 
 // HTML returns the page.
 func (p Page) HTML() ([]byte, error) {
+	p.cut()
 	css := pageCSS + sheetTitle(p.Title)
 	hash := sha256.Sum256([]byte(css))
 	policy := "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-" +
@@ -265,14 +272,24 @@ func pageBars(s Section) []pageBar {
 		switch {
 		case r.Value == nil:
 			b.Class = "rest"
-		case r.Value.Sign() < 0:
-			b.Class = "less"
-		case r.Hollow:
-			b.Class = "hollow"
+		default:
+			b.Class = barClass(r.Value, r.Hollow)
 		}
 		bars[i] = b
 	}
 	return bars
+}
+
+// barClass returns how a bar looks: less below zero, and hollow if its period is not whole.
+func barClass(value *big.Int, hollow bool) string {
+	var class []string
+	if value.Sign() < 0 {
+		class = append(class, "less")
+	}
+	if hollow {
+		class = append(class, "hollow")
+	}
+	return strings.Join(class, " ")
 }
 
 // line is what was earned over time, in its own units: the browser stretches it to the available space.
@@ -316,8 +333,9 @@ func pageLine(g *PictureGroup) *line {
 			c.Tall = min(c.Tall, l.Zero)
 			c.Y -= c.Tall
 		case t.Value.Sign() < 0:
-			c.Tall, c.Class = min(c.Tall, fine-l.Zero), "less"
+			c.Tall = min(c.Tall, fine-l.Zero)
 		}
+		c.Class = barClass(t.Value, t.Hollow)
 		if t.Value.Cmp(s.most) == 0 {
 			l.Most = t.Number
 		}

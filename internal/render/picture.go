@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"slices"
 	"strings"
 )
 
@@ -42,6 +41,7 @@ type PictureTime struct {
 	Label, Number string
 	Value         *big.Int
 	Unit          string // day, week, month or year
+	Hollow        bool   // it is not over or not whole
 }
 
 // name returns the whole label.
@@ -156,17 +156,17 @@ func (c columns) behind() int {
 	return n
 }
 
-// alike reports whether two labels of a group are the same in so many columns.
+// alike reports whether two different labels are the same in so many columns.
 func (p Picture) alike(limit int) bool {
-	return slices.ContainsFunc(p.Groups, func(g PictureGroup) bool {
-		return alike(func(yield func(string, string) bool) {
+	return alike(func(yield func(string, string) bool) {
+		for _, g := range p.Groups {
 			for _, r := range g.Rows {
 				if !yield(r.Label, r.Apart) {
 					return
 				}
 			}
-		}, limit)
-	})
+		}
+	}, limit)
 }
 
 // number returns the number as a terminal shows it.
@@ -266,8 +266,10 @@ func (c columns) flat(p painter, r PictureRow, most *big.Int) string {
 	}
 	bar := ""
 	if c.bar > 0 && r.Value != nil {
-		if r.Value.Sign() < 0 {
-			full, half, as = "╍", "╺", red // without colour, it must not look like a gain
+		if r.Value.Sign() < 0 { // without colour, it must not look like a gain
+			if full, half, as = "╍", "╺", red; r.Hollow {
+				full, half = "╌", "╶"
+			}
 		}
 		halves := length(r.Value, most, 2*c.bar)
 		bar = strings.Repeat(full, halves/2) + strings.Repeat(half, halves%2)
@@ -298,7 +300,16 @@ func (p Picture) scale(c columns, limit int) string {
 	for _, g := range p.Groups {
 		if times, _ := c.times(g, limit); times != nil {
 			n := len(times)
-			return fmt.Sprintf("Over time: %d %ss, from %s to %s.", n, times[0].Unit, times[0].Label, times[n-1].Label)
+			text := fmt.Sprintf("Over time: %d %ss, from %s to %s", n, times[0].Unit, times[0].Label, times[n-1].Label)
+			switch first, last := times[0].Hollow, times[n-1].Hollow; {
+			case first && last:
+				text += "; the first and the last are not whole"
+			case first:
+				text += "; the first is not whole"
+			case last:
+				text += "; the last is not whole"
+			}
+			return text + "."
 		}
 	}
 	return ""

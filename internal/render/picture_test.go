@@ -20,7 +20,7 @@ func earner(label string, value int64) PictureRow {
 func times(values ...int64) func(int) []PictureTime {
 	return func(most int) (all []PictureTime) {
 		for i, v := range values[max(len(values)-most, 0):] {
-			all = append(all, PictureTime{fmt.Sprintf("%d May", i+1), fmt.Sprint(v, " EUR"), big.NewInt(v), "day"})
+			all = append(all, PictureTime{fmt.Sprintf("%d May", i+1), fmt.Sprint(v, " EUR"), big.NewInt(v), "day", i == len(values)-1})
 		}
 		return all
 	}
@@ -55,20 +55,21 @@ func TestPictureOnATerminal(t *testing.T) {
 USD               340.85   ▲ 35.8%   ▁█▅▔▂
   Station Games   125.11   ▲ 69%     ━━━━━━━━━━━━━━━━━ 37%
   River Shop       74.70     new     ━━━━━━━━━━ 22%
-  North\x1b        −0.01             ╺ <0.1%
+  North\x1b        −0.01             ╶ <0.1%
   10 others        32.42             9%
 JPY               25 432   ▼ 27.4%
 
 EUR
   North\x1b         0.05
 
-Over time: 5 days, from 1 May to 5 May.
+Over time: 5 days, from 1 May to 5 May; the last is not
+whole.
 A remark.
 `
 	equal(t, drawn(t, Options{Width: 60}, p), want)
 	painted := drawn(t, Options{Width: 60, Color: true}, p)
 	for _, part := range []string{"\x1b[1mOctober 2026\x1b[0m", "\x1b[1mUSD\x1b[0m", "\x1b[32m▲ 69%\x1b[0m", "\x1b[31m▼ 27.4%\x1b[0m",
-		"\x1b[31m╺\x1b[0m", "\x1b[34m━━━━━━━━━━\x1b[0m 22%", "\x1b[2m10 others\x1b[0m"} {
+		"\x1b[31m╶\x1b[0m", "\x1b[34m━━━━━━━━━━\x1b[0m 22%", "\x1b[2m10 others\x1b[0m"} {
 		if !strings.Contains(painted, part) {
 			t.Errorf("%q is not in %q", part, painted)
 		}
@@ -159,7 +160,7 @@ func TestSmallBarsStayVisible(t *testing.T) {
 		Rows: []PictureRow{earner("far ahead", 90_000_000), earner("small", 70), earner("below", -1), earner("none", 0)}})
 	for _, want := range []string{`<rect width="100.00%"`, `<rect width="1.00%"`, `<tr class="less"><th scope="row"><bdi>below</bdi>`,
 		`<td class="n">−1</td>`, `y="9800" width="15" height="100"><title>3 May`,
-		`<rect class="less" x="62" y="9900" width="15" height="100"><title>4 May: -1 EUR`, `<div class="most">90<span>000</span><span>000</span> EUR`,
+		`<rect class="less hollow" x="62" y="9900" width="15" height="100"><title>4 May: -1 EUR`, `<div class="most">90<span>000</span><span>000</span> EUR`,
 		`<div class="least">−1 EUR</div>`, `<span>1 May</span><span>4 May</span>`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("there is no %s in %s", want, html)
@@ -246,7 +247,7 @@ func TestSVGEscapesText(t *testing.T) {
 	g := PictureGroup{Total: PictureRow{Label: nasty, Number: nasty}, Rows: []PictureRow{{Label: nasty, Apart: nasty,
 		Value: big.NewInt(5), Number: nasty, Change: nasty, Share: nasty}, earner("x", 1)},
 		Times: func(int) []PictureTime {
-			return []PictureTime{{nasty, nasty, big.NewInt(5), "day"}, {nasty, nasty, big.NewInt(-3), "day"}}
+			return []PictureTime{{nasty, nasty, big.NewInt(5), "day", false}, {nasty, nasty, big.NewInt(-3), "day", false}}
 		}}
 	text := Picture{Title: nasty, Note: nasty, Groups: []PictureGroup{g}, Remarks: []string{nasty, ""}}.SVG()
 	allowed := map[string]bool{"svg": true, "title": true, "desc": true, "style": true, "rect": true, "text": true,
@@ -284,7 +285,7 @@ func TestPageEscapesText(t *testing.T) {
 			Group: &PictureGroup{Total: PictureRow{Label: nasty, Number: nasty}, Rows: []PictureRow{{Label: nasty, Apart: nasty,
 				Value: big.NewInt(5), Number: nasty, Change: nasty, Share: nasty}, {Label: nasty}},
 				Times: func(int) []PictureTime {
-					return []PictureTime{{nasty, nasty, big.NewInt(5), "day"}, {nasty, nasty, big.NewInt(-3), "day"}}
+					return []PictureTime{{nasty, nasty, big.NewInt(5), "day", false}, {nasty, nasty, big.NewInt(-3), "day", false}}
 				}}}},
 	}
 	text, err := page.HTML()
@@ -438,5 +439,36 @@ func TestBigAmount(t *testing.T) {
 		"                   0.05 USD\n-1844674407370955161.50 USD\n")
 	if got := compare(Percent(big.NewInt(5)), Percent(big.NewInt(40))); got >= 0 {
 		t.Error("0.5% is not less than 4.0%")
+	}
+}
+
+// TestLabelsDifferInTheWholePicture checks that labels in two groups are told apart as those in one are.
+func TestLabelsDifferInTheWholePicture(t *testing.T) {
+	group := func(city string) PictureGroup {
+		return PictureGroup{Total: PictureRow{Label: city[:3]}, Rows: []PictureRow{earner("x", 1),
+			earner("Nordlicht Handelsgesellschaft "+city+" mbH und Compagnie", 2)}}
+	}
+	got := drawn(t, Options{Width: 80}, Picture{Groups: []PictureGroup{group("Bremen"), group("Berlin")}})
+	lines := strings.Split(got, "\n")
+	if one, other := lines[4], lines[8]; one == other || !strings.Contains(one, "Nordlicht") {
+		t.Errorf("two resellers look alike:\n%s", got)
+	}
+}
+
+// TestPartialBars checks that a bar of a period that is not whole is hollow everywhere, also below zero.
+func TestPartialBars(t *testing.T) {
+	g := PictureGroup{Times: times(1, -2), Rows: []PictureRow{
+		{Label: "up", Value: big.NewInt(2), Hollow: true}, {Label: "down", Value: big.NewInt(-1), Hollow: true}}}
+	html, svg := onPage(t, g), string(Picture{Groups: []PictureGroup{g}}.SVG())
+	for text, count := range map[string]int{`<tr class="hollow">`: 1, `<tr class="less hollow">`: 1, `<rect class="less hollow" `: 1} {
+		if n := strings.Count(html, text); n != count {
+			t.Errorf("%s is %d times in the page: %s", text, n, html)
+		}
+	}
+	if strings.Count(svg, `<rect class="hollow" `) != 1 || strings.Count(svg, `<rect class="less hollow" `) != 2 {
+		t.Error(svg)
+	}
+	if got := drawn(t, Options{Width: 60}, Picture{Groups: []PictureGroup{g}}); !strings.Contains(got, "╌") || !strings.Contains(got, "─") {
+		t.Error(got)
 	}
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"math/big"
@@ -25,8 +26,8 @@ const (
 
 const svgStyle = `text{font:15px system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif;fill:#16181d;font-variant-numeric:tabular-nums}` +
 	`.title{font-size:24px;font-weight:700}.head{font-size:17px;font-weight:700}.soft{fill:#5a6270}.end{text-anchor:end}` +
-	`.ground{fill:#fff}.bar{fill:#2f6bd8}.less{fill:#b3372f}.hollow{fill:none;stroke:#2f6bd8;stroke-width:1.5}.axis{stroke:#868e9b}.up{fill:#0b6b3a}.down{fill:#a32020}` +
-	`@media (prefers-color-scheme:dark){text{fill:#eceef2}.soft{fill:#a5adba}.ground{fill:#191c22}.bar{fill:#7aa8ff}.less{fill:#ff8f88}.hollow{stroke:#7aa8ff}.up{fill:#82dba8}.down{fill:#ffa7a2}}`
+	`.ground{fill:#fff}.bar{fill:#2f6bd8}.less{fill:#b3372f}.hollow{fill:none;stroke:#2f6bd8;stroke-width:1.5}.less.hollow{stroke:#b3372f}.axis{stroke:#868e9b}.up{fill:#0b6b3a}.down{fill:#a32020}` +
+	`@media (prefers-color-scheme:dark){text{fill:#eceef2}.soft{fill:#a5adba}.ground{fill:#191c22}.bar{fill:#7aa8ff}.less{fill:#ff8f88}.hollow{fill:none;stroke:#7aa8ff}.less.hollow{stroke:#ff8f88}.up{fill:#82dba8}.down{fill:#ffa7a2}}`
 
 // SVG returns the picture as one file with no script. It loads nothing, and suits light and dark screens.
 func (p Picture) SVG() []byte {
@@ -45,7 +46,7 @@ func (p Picture) SVG() []byte {
 		if d.y += svgRow; len(g.Rows) > 0 || g.Times != nil {
 			d.y += svgTall - svgRow/2
 		}
-		d.row(g.Total, svgMargin, letters, "head")
+		d.row(g.Total, svgMargin, (svgNumber-svgMargin)/svgLetter-1-width(g.Total.number()), "head")
 		if g.Times != nil {
 			d.times(g.Times(svgTimes))
 		}
@@ -108,14 +109,8 @@ func (d *drawing) row(r PictureRow, x, letters int, class string) {
 }
 
 func (d *drawing) bar(r PictureRow, long int) {
-	class := "bar"
-	switch {
-	case r.Value != nil && r.Value.Sign() < 0:
-		class = "less"
-	case r.Hollow:
-		class = "hollow"
-	}
 	if long > 0 {
+		class := cmp.Or(barClass(r.Value, r.Hollow), "bar")
 		fmt.Fprintf(&d.b, `<rect class="%s" x="%d" y="%d" width="%d" height="14" rx="3"/>`+"\n", class, svgBar, d.y-12, long)
 		long += 8
 	}
@@ -132,11 +127,12 @@ func (d *drawing) times(times []PictureTime) {
 	zero := d.y + 4 - svgTall + length(s.most, s.whole, svgTall)
 	for i, t := range times {
 		left, right := svgBar+room*i/len(times), svgBar+room*(i+1)/len(times)
-		top, tall, class := zero, length(t.Value, s.whole, svgTall), "less"
+		top, tall := zero, length(t.Value, s.whole, svgTall)
 		if t.Value.Sign() > 0 {
-			top, class = zero-tall, "bar"
+			top = zero - tall
 		}
 		if tall > 0 {
+			class := cmp.Or(barClass(t.Value, t.Hollow), "bar")
 			fmt.Fprintf(&d.b, `<rect class="%s" x="%d" y="%d" width="%d" height="%d"><title>%s</title></rect>`+"\n", class,
 				left, top, max((right-left)*4/5, 1), tall, escapeXML(t.tip()))
 		}

@@ -225,7 +225,11 @@ func (t *tableWriter) row(row []Cell) error {
 			continue
 		}
 		if c := row[line[0].index]; len(line) == 1 && t.room(line) < 0 && c.elastic() && (c.kind == kindLabel || !line[0].cuts(c)) {
-			text = WrapWords(t.indent(i)+line[0].text(c), t.options.Width, len(t.indent(i)))
+			if indent := t.indent(i); c.kind == kindLabel {
+				text = indent + strings.Join(Wrap(line[0].text(c), t.options.Width-len(indent)), "\n"+indent)
+			} else {
+				text = WrapWords(indent+line[0].text(c), t.options.Width, len(indent))
+			}
 		}
 		for part := range strings.SplitSeq(text, "\n") {
 			if err := t.add(part); err != nil {
@@ -238,7 +242,9 @@ func (t *tableWriter) row(row []Cell) error {
 
 // foot prints rows below a rule.
 func (t *tableWriter) foot(rows [][]Cell) error {
-	err := t.add(t.line(0, func(l *columnLayout) string { return t.painter.mark(dim, strings.Repeat("─", l.width)) }))
+	err := t.add(t.line(0, func(l *columnLayout) string {
+		return t.painter.mark(dim, strings.Repeat("─", min(l.width, cmp.Or(t.options.Width, l.width))))
+	}))
 	for _, row := range rows {
 		err = cmp.Or(err, t.row(row))
 	}

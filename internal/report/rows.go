@@ -279,6 +279,7 @@ type Point struct {
 	Period  string
 	Begin   time.Time // midnight of its first day, in UTC
 	Rebates *big.Int
+	Partial string // as that of a Row
 }
 
 // Timelines returns a Timeline for each currency, all over the same time, each with at most so many periods.
@@ -326,7 +327,7 @@ func (r *Report) Timelines(most int) []Timeline {
 		line := Timeline{Currency: r.units[unitOf].code, Decimals: r.units[unitOf].decimals, Unit: unit, Cut: cut}
 		for i, s := range values[unitOf] {
 			at := begin.step(unit, i)
-			line.Points = append(line.Points, Point{at.name(unit), at.time(), s.Big()})
+			line.Points = append(line.Points, Point{at.name(unit), at.time(), s.Big(), r.partial(unit, at)})
 		}
 		all = append(all, line)
 	}

@@ -221,6 +221,8 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 		return nil, cmdutil.UsageError("--chart draws a picture", "leave out one of --chart and the other format; --svg FILE is a picture")
 	case p.byInvoice() && (flags.compare || flags.top > 0):
 		return nil, cmdutil.UsageError("--by invoice lists single invoices", "leave --compare and --top out")
+	case p.byInvoice() && flags.svg != "":
+		return nil, cmdutil.UsageError("--svg has a row for each reseller, and --by invoice one for each invoice", "leave one of them out")
 	case flags.chart && (len(p.by) > 1 || p.byInvoice() || len(s.Columns) > 0 || s.Render.Sort != ""):
 		return nil, cmdutil.UsageError("--chart has rows of one group, the largest first", "leave --columns and --sort out, and name one group in --by")
 	}

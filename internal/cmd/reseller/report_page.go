@@ -25,16 +25,16 @@ func (p *reporting) accountText() string {
 
 // pageView is the view of the table of one currency. name returns what a reseller is called.
 func (p *reporting) pageView(name func(id, label string) string) render.View[report.Row] {
-	v := render.Map(p.people(), func(r report.Row) report.Row {
+	v := p.people(render.Map(p.view, func(r report.Row) report.Row {
 		if at, _, ok := report.ParseWritten(r.Last); ok {
 			r.Last = at.Format(time.DateOnly)
 		}
 		r.Label, r.Currency, r.Decimals = name(r.ID, r.Label), "", max(r.Decimals, 0) // the heading has the unit
 		return r
-	})
+	}))
 	v.Columns = slices.DeleteFunc(v.Columns, func(c render.Column[report.Row]) bool { return c.Name == "currency" })
 	first := slices.IndexFunc(v.Columns, func(c render.Column[report.Row]) bool { return c.Name == "invoices" })
-	slices.SortStableFunc(v.Columns[first:], func(a, b render.Column[report.Row]) int { // a phone shows what comes first
+	slices.SortStableFunc(v.Columns[max(first, 0):], func(a, b render.Column[report.Row]) int { // a phone shows what comes first
 		return cmp.Compare(beforeOthers(b.Name), beforeOthers(a.Name))
 	})
 	for i, c := range v.Columns { // a page has room for more than a terminal

@@ -1,6 +1,7 @@
 package reseller
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -50,17 +51,10 @@ func (p *reporting) idle() int {
 	for _, standing := range p.report.AllTime() {
 		idle[standing.ID] = true
 	}
-	for r := range slices.Values(p.report.Sellers()) {
-		if earned(r) {
-			delete(idle, r.ID)
-		}
+	for _, r := range p.report.Sellers() {
+		delete(idle, r.ID)
 	}
 	return len(idle)
-}
-
-// earned reports whether there is anything in a row, now or before.
-func earned(r report.Row) bool {
-	return r.Rebates.Sign() != 0 || r.PreviousRebates != nil && r.PreviousRebates.Sign() != 0
 }
 
 // titleText names the account and the period, for a page and a file of its own.
@@ -120,7 +114,7 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 		for _, line := range p.report.Timelines(most) {
 			for _, point := range line.Points {
 				if line.Currency == total.Currency {
-					times = append(times, render.PictureTime{Label: axisText(point.Begin, line.Unit), Unit: string(line.Unit), Value: point.Rebates,
+					times = append(times, render.PictureTime{Label: axisText(point.Begin, line.Unit), Unit: string(line.Unit), Value: point.Rebates, Hollow: point.Partial != "",
 						Number: money.FormatSum(point.Rebates, line.Currency, line.Decimals)})
 				}
 			}
@@ -146,10 +140,13 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 		most = len(rows)
 	}
 	labels := p.labels()
-	rest := new(big.Int)
+	others := report.Row{Rebates: new(big.Int), Decimals: total.Decimals}
 	for i, r := range rows {
 		if i >= most {
-			rest.Add(rest, r.Rebates)
+			others.Rebates.Add(others.Rebates, r.Rebates)
+			if r.PreviousRebates != nil {
+				others.PreviousRebates = new(big.Int).Add(r.PreviousRebates, cmp.Or(others.PreviousRebates, new(big.Int)))
+			}
 			continue
 		}
 		row := render.PictureRow{Label: r.Label, Apart: labels.Apart(r.ID, r.Label), Value: r.Rebates,
@@ -160,11 +157,15 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 		g.Rows = append(g.Rows, row)
 	}
 	if n := len(rows) - most; n > 0 {
+		if before := others.PreviousRebates; before != nil {
+			others.Change = report.Tenths(new(big.Int).Sub(others.Rebates, before), before)
+		}
 		label := fmt.Sprintf("%d others", n)
 		if n == 1 {
 			label = "1 other"
 		}
-		g.Rows = append(g.Rows, render.PictureRow{Label: label, Share: shareOf(rest), Number: numberText(rest, total.Decimals)})
+		g.Rows = append(g.Rows, render.PictureRow{Label: label, Share: shareOf(others.Rebates),
+			Number: numberText(others.Rebates, total.Decimals), Change: changeText(others, false), Sign: changeSign(others)})
 	}
 	if len(rows) == 1 { // it is the total
 		g.Total.Number, g.Total.Change, g.Total.Sign = "", "", 0
@@ -175,7 +176,7 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 // timedRows reports whether the rows of the picture are periods.
 func (p *reporting) timedRows() bool { return len(p.by) == 1 && p.by[0].Timed() }
 
-// pictured returns the rows of a currency in which anything was earned, now or before.
+// pictured returns the rows of a currency.
 func (p *reporting) pictured(total report.Row) (rows []report.Row) {
 	all := slices.Values(p.report.Sellers())
 	switch {
@@ -185,7 +186,7 @@ func (p *reporting) pictured(total report.Row) (rows []report.Row) {
 		all = p.report.AllRows()
 	}
 	for r := range all {
-		if r.Currency == total.Currency && earned(r) {
+		if r.Currency == total.Currency {
 			rows = append(rows, r)
 		}
 	}
@@ -207,8 +208,10 @@ func shareText(part, whole *big.Int) string {
 	switch {
 	case tenths == nil:
 		return ""
-	case tenths.Sign() == 0 && part.Sign() != 0:
+	case part.Sign() != 0 && new(big.Int).Mul(part, big.NewInt(1000)).CmpAbs(whole) < 0:
 		return tinyShare
+	case part.CmpAbs(whole) < 0 && tenths.CmpAbs(big.NewInt(995)) >= 0:
+		return ">99%" // others have the rest
 	}
 	return roundText(tenths, 10)
 }

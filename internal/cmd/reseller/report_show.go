@@ -89,15 +89,19 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	return v
 }
 
-// people returns the view for people: without shares of figures of both signs, which say nothing, and with words
+// people returns a view for people: without shares of figures of both signs, which say nothing, and with words
 // where a percentage cannot be.
-func (p *reporting) people() render.View[report.Row] {
+func (p *reporting) people(v render.View[report.Row]) render.View[report.Row] {
 	gains, losses := map[string]bool{}, map[string]bool{}
 	for r := range p.report.AllRows() {
 		gains[r.Currency] = gains[r.Currency] || r.Rebates.Sign() > 0
 		losses[r.Currency] = losses[r.Currency] || r.Rebates.Sign() < 0
 	}
-	v := p.view.Without()
+	whole := map[string]*big.Int{}
+	for _, total := range p.report.Totals() {
+		whole[total.Currency] = total.Rebates
+	}
+	v = v.Without()
 	for i, c := range v.Columns {
 		switch c.Name {
 		case "share":
@@ -105,7 +109,7 @@ func (p *reporting) people() render.View[report.Row] {
 				switch {
 				case gains[r.Currency] && losses[r.Currency]:
 					return render.Cell{}
-				case r.Share != nil && r.Share.Sign() == 0 && r.Rebates.Sign() != 0:
+				case shareText(r.Rebates, whole[r.Currency]) == tinyShare:
 					return c.Cell(r).Said(tinyShare)
 				}
 				return c.Cell(r)
@@ -160,7 +164,7 @@ func (p *reporting) data() error {
 		return out.List(eachRow(rows))
 	}
 	if p.headed() {
-		out.View = p.people()
+		out.View = p.people(p.view)
 	}
 	if !p.NoHeaders {
 		out.View.Foot = p.foot()
@@ -231,6 +235,9 @@ func (p *reporting) noRebates() string {
 func (p *reporting) inCurrency() string {
 	if p.flags.currency == "" {
 		return ""
+	}
+	for _, total := range p.report.Totals() { // in its own spelling
+		return " in " + total.Currency
 	}
 	return " in " + p.flags.currency
 }
