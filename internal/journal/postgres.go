@@ -69,7 +69,7 @@ func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 	} {
 		config.RuntimeParams[name] = value
 	}
-	db := openDB(ctx, stdlib.GetConnector(*config))
+	db := openDB(ctx, stdlib.GetConnector(*config, stdlib.OptionAfterConnect(d.checkSession)))
 	db.SetMaxOpenConns(maxConnections)
 	if err := db.PingContext(ctx); err != nil {
 		db.Close()
@@ -89,6 +89,29 @@ func (d *postgresDialect) open(ctx context.Context) (*sql.DB, error) {
 	}
 	return db, nil
 }
+
+// checkSession refuses a session that is not this process's own: a connection pooler gives the locks of one
+// process to others, and can drop the settings of the session. It tells another process id than the server
+// does, in every pool mode. The mode cannot be seen, and can change while the journal is open.
+func (d *postgresDialect) checkSession(ctx context.Context, conn *pgx.Conn) error {
+	// The simple protocol prepares no statement, which another process's session would not have.
+	results, err := conn.PgConn().Exec(ctx, "SELECT pg_backend_pid(), current_setting('synchronous_commit')").ReadAll()
+	if err != nil {
+		return err
+	}
+	row := results[0].Rows[0]
+	if string(row[0]) != fmt.Sprint(conn.PgConn().PID()) {
+		return &Error{Kind: Broken, Place: d.place(), Msg: pooled}
+	}
+	if commit := string(row[1]); commit != "on" {
+		return &Error{Kind: Broken, Place: d.place(), Msg: fmt.Sprintf("is on a server that sets synchronous_commit to %s for this session, "+
+			"so that a commit can be lost; find out with the server's administrator what changes the setting, and remove that", commit)}
+	}
+	return nil
+}
+
+const pooled = "is behind a connection pooler, such as PgBouncer, which gives the locks of one process to another; " +
+	"name the database server's own host and port in the address"
 
 // config returns the settings for the connection. An address without sslmode means verify-full, whatever
 // PGSSLMODE says. config checks this, and any weaker mode, in the driver's own settings for every host that
@@ -308,6 +331,10 @@ func (d *postgresDialect) reason(err error) string {
 			return fmt.Sprintf("is closed to this user (%s); let its owner grant the rights", server.Message)
 		case "42P07":
 			return fmt.Sprintf("is a database of something else (%s); make one of its own for the journal", server.Message)
+		case "08P01":
+			if strings.Contains(server.Message, "unsupported startup parameter") { // PgBouncer, as it is installed
+				return pooled
+			}
 		case "55P03":
 			return fmt.Sprintf("is locked by another program for more than %v; end that program, or wait and run the command again", d.wait)
 		}

@@ -1,0 +1,65 @@
+package journal
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/journal/pgtest"
+	"example.com/till/pkg/payout/order"
+	"github.com/jackc/pgx/v5"
+)
+
+// TestPooler checks that a journal is not used through PgBouncer, in any of its modes. Twelve processes that
+// share three sessions would take each other's locks, and leave orders as being sent.
+func TestPooler(t *testing.T) {
+	s := pgtest.Shared(t)
+	const drops = "\nignore_startup_parameters = synchronous_commit, lock_timeout, tcp_keepalives_idle, " +
+		"tcp_keepalives_interval, tcp_keepalives_count"
+	for name, settings := range map[string]string{"session": "pool_mode = session" + drops,
+		"transaction": "pool_mode = transaction" + drops, "statement": "pool_mode = statement" + drops,
+		"as installed": ""} {
+		t.Run(name, func(t *testing.T) {
+			direct := s.Database(t)
+			j, err := Open(t.Context(), direct, Options{Now: time.Now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer j.Close()
+			pooled := s.Pooler(t, direct, settings)
+			var all []*process
+			for range 12 {
+				all = append(all, start(t, "claim", pooled))
+			}
+			for _, p := range all {
+				if line := p.hear(t); !strings.Contains(line, "is behind a connection pooler, such as PgBouncer") {
+					p.say(t, "claim 1")
+					t.Errorf("it says %q, and then %q", line, p.hear(t))
+				}
+			}
+			for o, err := range bookOf(j).Orders(t.Context(), shop, order.Filter{}) {
+				t.Errorf("order %s is %s, %v", o.OrderID, o.State, err)
+			}
+		})
+	}
+}
+
+// TestSynchronousCommitIsReadBack checks a session in which something has dropped the setting.
+func TestSynchronousCommitIsReadBack(t *testing.T) {
+	conn, err := pgx.Connect(t.Context(), pgtest.Shared(t).Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	d := &postgresDialect{}
+	if err := d.checkSession(t.Context(), conn); err != nil {
+		t.Error(err)
+	}
+	if _, err := conn.Exec(t.Context(), "SET synchronous_commit = off"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.checkSession(t.Context(), conn); err == nil ||
+		!strings.Contains(err.Error(), "sets synchronous_commit to off") {
+		t.Errorf("without it: %v", err)
+	}
+}
