@@ -73,6 +73,11 @@ func completionScript(root *cobra.Command, shell string) (script []byte, err err
 	return b.Bytes(), err
 }
 
+// completes reports whether a command line asks for offers. The scripts of the shells ask without any flag.
+func completes(args []string) bool {
+	return len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd)
+}
+
 // completeGlobals sets the completion of the flags that every command has.
 func completeGlobals(a *cmdutil.App, root *cobra.Command) {
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)

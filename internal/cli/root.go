@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"io"
-	"strings"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
@@ -51,7 +50,7 @@ standard output, everything else to standard error.`,
 	root.AddCommand(helpTopics(a)...)
 	root.SetHelpCommand(help(a, root))
 	completeGlobals(a, root)
-	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+	if completes(args) {
 		completeArguments(a, root)
 	}
 	prepare(a, root)

@@ -36,6 +36,11 @@ func Run(ctx context.Context, args []string, io IO) int {
 	a := &cmdutil.App{IO: io}
 	a.Others.App = a
 	a.Ctx, a.SendCtx = interruptible(ctx)
+	if completes(args[1:]) {
+		var cancel context.CancelFunc
+		a.Ctx, cancel = context.WithTimeout(a.Ctx, cmdutil.CompletionLimit)
+		defer cancel()
+	}
 	// With a handler, a closed pipe is an error of the write and does not kill the program.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	root := root(a, args[1:]...)
