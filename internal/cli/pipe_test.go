@@ -41,8 +41,8 @@ func (d *desk) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestListEndsWhenItsReaderStops checks that a list ends with 51 and a line that says why if its reader stops
-// early. It does not die of a signal. It ends although the list is endless.
+// TestListEndsWhenItsReaderStops checks that a list ends with 0 and without a word if its reader stops early. It
+// does not die of a signal. It ends although the list is endless.
 func TestListEndsWhenItsReaderStops(t *testing.T) {
 	for _, format := range []string{"json", "jsonl", "csv", "-q"} {
 		t.Run(format, func(t *testing.T) {
@@ -67,8 +67,7 @@ func TestListEndsWhenItsReaderStops(t *testing.T) {
 			}
 			out.Close()
 			cmd.Wait()
-			if code := cmd.ProcessState.ExitCode(); code != cmdutil.ExitOutput || strings.Count(stderr.String(), "\n") != 1 ||
-				!strings.Contains(stderr.String(), "the program that reads standard output has ended") {
+			if cmd.ProcessState.ExitCode() != cmdutil.ExitDone || stderr.Len() > 0 {
 				t.Errorf("%v: %s", cmd.ProcessState, &stderr)
 			}
 		})

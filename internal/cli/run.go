@@ -53,6 +53,9 @@ func Run(ctx context.Context, args []string, io IO) int {
 		a.Others.Flush()
 		return int(status) // of the command that sandbox run has run
 	}
+	if cmdutil.ReaderGone(err) {
+		err = nil
+	}
 	r := explain(a, cmd, args[1:], err)
 	finished := a.Finish(cmd, r)
 	a.Close()

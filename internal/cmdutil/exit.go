@@ -234,6 +234,13 @@ func Explain(err error) Report {
 	return r
 }
 
+// ReaderGone reports whether a command only failed to print to a program that has ended, as in till ... | head.
+// The error of a command that has sent or received something is an *Error, which names what may be nowhere else.
+func ReaderGone(err error) bool {
+	output, failed := errors.AsType[*render.WriteError](err)
+	return failed && errors.Is(output, syscall.EPIPE) && !errors.As(err, new(*Error))
+}
+
 // codeOf returns the exit code of an error that keeps a withdrawal from being sent or settled.
 func codeOf(kind payout.Kind) int {
 	codes := map[payout.Kind]int{

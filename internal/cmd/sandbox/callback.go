@@ -217,7 +217,9 @@ func (in *inbox) outcome(signals context.Context) error {
 	defer in.turn.Unlock()
 	switch fewer := in.came < in.flags.count; {
 	case in.broken != nil:
-		return in.broken
+		return &cmdutil.Error{Code: cmdutil.ExitOutput, Err: in.broken,
+			Msg:  fmt.Sprintf("a callback was answered with 500, because %v", in.broken),
+			Hint: payout.NewHint("look at where standard output leads")}
 	case fewer && signals.Err() != nil:
 		return &cmdutil.Error{Code: cmdutil.ExitInterrupted,
 			Msg: fmt.Sprintf("interrupted after %d of %d callbacks", in.came, in.flags.count)}
