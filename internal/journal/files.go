@@ -113,6 +113,11 @@ func checkDirectory(name string) error {
 	return err
 }
 
+// sharedError returns the error for a journal on a file system that is shared.
+func sharedError(name string) error {
+	return fmt.Errorf("it is on a shared file system (%s), where locks and syncs cannot be trusted; name a file on a local disk (a container needs a named volume), or a PostgreSQL database", name)
+}
+
 // logIsEmpty reports whether the log is missing or empty.
 func logIsEmpty(path string) bool {
 	const header = 32

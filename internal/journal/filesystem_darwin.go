@@ -1,19 +1,21 @@
 package journal
 
 import (
-	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
 
-// checkFileSystem refuses file systems that are not on this machine.
+// checkFileSystem refuses file systems that are not on this machine, and those of a program or of the host of a
+// virtual machine, which may be anywhere.
 func checkFileSystem(dir string) error {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return err
 	}
-	if s.Flags&unix.MNT_LOCAL == 0 {
-		return fmt.Errorf("it is on a network file system (%s), where locks and syncs cannot be trusted; name a file on a disk of this machine, or a PostgreSQL database", unix.ByteSliceToString(s.Fstypename[:]))
+	name := unix.ByteSliceToString(s.Fstypename[:])
+	if s.Flags&unix.MNT_LOCAL == 0 || slices.Contains([]string{"macfuse", "osxfuse", "virtiofs"}, name) {
+		return sharedError(name)
 	}
 	return nil
 }

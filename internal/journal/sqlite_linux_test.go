@@ -13,28 +13,34 @@ import (
 	"example.com/till/pkg/payout/order"
 )
 
-func TestNetworkFileSystems(t *testing.T) {
-	for magic, want := range map[int64]string{
+func TestSharedFileSystems(t *testing.T) {
+	for magic, want := range map[uint32]string{
 		0x6969: "NFS", 0xff534d42: "CIFS", 0xfe534d42: "SMB", 0x517b: "SMB", 0x01021997: "9P", 0x00c36400: "Ceph",
-		0x5346414f: "AFS", 0x47504653: "GPFS", 0x0bd00bd0: "Lustre",
+		0x5346414f: "AFS", 0x47504653: "GPFS", 0x0bd00bd0: "Lustre", 0x6a656a63: "fakeowner", 0x786f4256: "vboxsf",
+		0xbacbacbc: "vmhgfs", 0x7c7c6673: "prl_fs",
 		0xef53: "", 0x58465342: "", 0x9123683e: "", 0x01021994: "", 0x794c7630: "", // ext4, XFS, btrfs, tmpfs, overlay
 	} {
-		if got := networkFileSystem(magic); got != want {
+		if got := sharedFileSystem(magic); got != want {
 			t.Errorf("%#x is %q, want %q", magic, got, want)
 		}
 	}
 }
 
-func TestNetworkFuse(t *testing.T) {
-	const mounts = `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-90 22 0:51 / /home/ann/far rw,nosuid shared:9 - fuse.sshfs ann@host:/ rw,user_id=0
-91 22 0:52 / /home/ann/near rw,nosuid - fuse.gocryptfs /home/ann/.near rw
-92 22 0:53 / /mnt/bucket rw - fuse.rclone far: rw
-short
-`
-	for minor, want := range map[uint32]string{51: "sshfs", 52: "", 53: "rclone", 99: ""} {
-		if got := networkFuse(mounts, 0, minor); got != want {
-			t.Errorf("the device 0:%d is %q, want %q", minor, got, want)
+// TestSharedFuse checks that a file system of a program is refused unless it is known to be local.
+func TestSharedFuse(t *testing.T) {
+	for kind, want := range map[string]string{
+		"fuse.sshfs": "sshfs", "fuse.rclone": "rclone", "virtiofs": "virtiofs", "fuse.grpcfuse": "grpcfuse",
+		"fakeowner": "fakeowner", "fuse.mount.s3": "mount.s3", "fuse.mountpoint-s3": "mountpoint-s3",
+		"fuse.ceph-fuse": "ceph-fuse", "fuse.vmhgfs-fuse": "vmhgfs-fuse", "fuse": "fuse", "fuse.unheard-of": "unheard-of",
+		"fuse.gocryptfs": "", "fuse.fuse-overlayfs": "", "fuseblk": "",
+	} {
+		mounts := "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n" +
+			"90 22 0:51 / /home/ann/far rw,nosuid shared:9 - " + kind + " ann@host:/ rw,user_id=0\nshort\n"
+		if got := sharedFuse(mounts, 0, 51); got != want {
+			t.Errorf("%s is %q, want %q", kind, got, want)
+		}
+		if got := sharedFuse(mounts, 0, 99); got != "FUSE" {
+			t.Errorf("one that is not in the list is %q", got)
 		}
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkFileSystem refuses network file systems. Their locks may hold on one machine and not on another, and a
-// commit may not be on the disk.
+// checkFileSystem refuses file systems that other machines share, or the host of a virtual machine. Their
+// locks may hold on one side and not on the other, and a commit may not be on the disk.
 func checkFileSystem(dir string) error {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return err
 	}
-	name := networkFileSystem(int64(uint32(s.Type)))
+	name := sharedFileSystem(uint32(s.Type))
 	if uint32(s.Type) == unix.FUSE_SUPER_MAGIC {
 		mounts, err := os.ReadFile("/proc/self/mountinfo")
 		if err != nil {
@@ -28,28 +28,31 @@ func checkFileSystem(dir string) error {
 		if err := unix.Stat(dir, &at); err != nil {
 			return err
 		}
-		name = networkFuse(string(mounts), unix.Major(uint64(at.Dev)), unix.Minor(uint64(at.Dev)))
+		name = sharedFuse(string(mounts), unix.Major(uint64(at.Dev)), unix.Minor(uint64(at.Dev)))
 	}
 	if name != "" {
-		return fmt.Errorf("it is on a network file system (%s), where locks and syncs cannot be trusted; name a file on a disk of this machine, or a PostgreSQL database", name)
+		return sharedError(name)
 	}
 	return nil
 }
 
-// networkFileSystem returns the name of a type of network file system; empty: it is not one.
-func networkFileSystem(magic int64) string {
-	return map[int64]string{
+// sharedFileSystem returns the name of a type of file system that is shared; empty: it is not one.
+func sharedFileSystem(magic uint32) string {
+	return map[uint32]string{
 		unix.NFS_SUPER_MAGIC: "NFS", unix.SMB_SUPER_MAGIC: "SMB", 0xfe534d42: "SMB", unix.CIFS_SUPER_MAGIC: "CIFS",
-		unix.AFS_SUPER_MAGIC: "AFS", unix.CEPH_SUPER_MAGIC: "Ceph", unix.CODA_SUPER_MAGIC: "Coda",
-		unix.V9FS_MAGIC: "9P", unix.NCP_SUPER_MAGIC: "NCP", unix.OCFS2_SUPER_MAGIC: "OCFS2",
-		0x47504653: "GPFS", 0x0bd00bd0: "Lustre", 0x1161970: "GFS2", 0x19830326: "BeeGFS",
+		unix.AFS_SUPER_MAGIC: "AFS", unix.AFS_FS_MAGIC: "AFS", unix.CEPH_SUPER_MAGIC: "Ceph",
+		unix.CODA_SUPER_MAGIC: "Coda", unix.V9FS_MAGIC: "9P", unix.NCP_SUPER_MAGIC: "NCP",
+		unix.OCFS2_SUPER_MAGIC: "OCFS2", 0x47504653: "GPFS", 0x0bd00bd0: "Lustre", 0x1161970: "GFS2",
+		0x19830326: "BeeGFS", 0x20030528: "OrangeFS", 0xaad7aaea: "PanFS", 0xbeefdead: "StorNext",
+		// What a virtual machine shares with its host, such as Docker Desktop's.
+		0x6a656a63: "fakeowner", 0x786f4256: "vboxsf", 0xbacbacbc: "vmhgfs", 0x7c7c6673: "prl_fs",
 	}[magic]
 }
 
-// networkFuse returns the name of the program whose file system is mounted with this device number, if it is
-// a network file system. All FUSE file systems have the same type, so only the list of mounts tells them
-// apart.
-func networkFuse(mounts string, major, minor uint32) string {
+// sharedFuse returns the name of the file system that is mounted with this device number; empty: it is known to
+// keep its files on this machine. All FUSE file systems, and virtiofs, have the same type, so only the list of
+// mounts tells them apart.
+func sharedFuse(mounts string, major, minor uint32) string {
 	for line := range strings.Lines(mounts) {
 		before, after, _ := strings.Cut(line, " - ")
 		where, what := strings.Fields(before), strings.Fields(after)
@@ -57,12 +60,13 @@ func networkFuse(mounts string, major, minor uint32) string {
 			continue
 		}
 		name := strings.TrimPrefix(what[0], "fuse.")
-		if slices.Contains([]string{"sshfs", "s3fs", "rclone", "gcsfuse", "goofys", "glusterfs", "ceph", "juicefs",
-			"blobfuse", "blobfuse2", "davfs", "davfs2", "curlftpfs", "seaweedfs", "moosefs", "mfs", "smbnetfs"}, name) {
-			return name
+		disk := name == "fuseblk" || strings.HasPrefix(name, "fuseblk.") // ntfs-3g, on a disk of this machine
+		if disk || slices.Contains([]string{"fuse-overlayfs", "gocryptfs", "encfs", "cryfs"}, name) {
+			return ""
 		}
+		return name
 	}
-	return ""
+	return "FUSE"
 }
 
 // isMountPoint reports whether a file is mounted by itself. Container engines can mount a single file.
