@@ -6,10 +6,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 
+	"example.com/till/internal/place"
 	"github.com/zalando/go-keyring"
 )
 
@@ -61,13 +64,42 @@ func (k Keys) readFlag(path string) (string, error) {
 func readKeyFile(what, path string) (string, error) {
 	data, err := readChecked(what, path, maxKeyText, func(info fs.FileInfo) error {
 		if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-			return failf("%s, %s, is open to others (mode %04o): make it private, and consider a new key", what,
-				path, info.Mode().Perm()).
-				advise("type: chmod 600 %s", quoteShell(path))
+			return openKey(what, path, info.Mode().Perm())
 		}
 		return nil
 	})
 	return trimNewline(string(data)), err
+}
+
+// openKey returns the error for a key that others can read. Docker and Kubernetes give secrets such a mode, on a
+// read-only mount, where chmod cannot work. There the key passes if the machine has no other people.
+func openKey(what, path string, mode fs.FileMode) error {
+	if !place.ReadOnly(path) {
+		return failf("%s, %s, is open to others (mode %04o): make it private, and consider a new key", what, path, mode).
+			advise("type: chmod 600 %s", quoteShell(path))
+	}
+	users, err := os.ReadFile("/etc/passwd") // a container may have none
+	if _, why, e := place.Directory(path); e == nil && why == "" && (err == nil || errors.Is(err, fs.ErrNotExist)) &&
+		!otherPeople(string(users), os.Geteuid()) {
+		return nil
+	}
+	return failf("%s, %s, is open to others (mode %04o), on a read-only mount where that cannot be changed", what, path, mode).
+		advise("give the key on standard input: --api-key-file - <%s", quoteShell(path))
+}
+
+// otherPeople reports whether a list of users, as in /etc/passwd, has a person other than this user.
+func otherPeople(passwd string, euid int) bool {
+	const first, last = 1000, 59999 // the numbers of people; services have others
+	for line := range strings.Lines(passwd) {
+		fields := strings.Split(line, ":")
+		if len(fields) < 3 {
+			continue
+		}
+		if uid, err := strconv.Atoi(fields[2]); err == nil && uid >= first && uid <= last && uid != euid {
+			return true
+		}
+	}
+	return false
 }
 
 // runCommand runs the profile's key command: without a shell or standard input, reading only the first bytes

@@ -83,6 +83,9 @@ func TestKeyProgramThatOthersCanChange(t *testing.T) {
 		}
 	}
 	if os.Chown(dir, 12345, -1) == nil {
+		if err := os.Chmod(dir, 0o775); err != nil { // chmod go-w would not be enough
+			t.Fatal(err)
+		}
 		_, _, err := (Keys{}).Key(context.Background(),
 			resolve(t, write(t, profileWith("api_key_command: ["+program+"]")), nil))
 		fails(t, "another's directory", err, "config", "belongs to another user (id 12345)", "chown 0 "+dir)

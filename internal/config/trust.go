@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"example.com/till/internal/place"
 )
@@ -64,8 +65,9 @@ func checkDirectory(what, path string) error {
 
 func distrusted(what, path, why string, info fs.FileInfo) error {
 	e := failf("%s %s, who could send your money elsewhere", what, why)
-	if info.Mode().Perm()&0o022 != 0 {
+	if !strings.HasPrefix(why, "belongs") {
 		return e.advise("make it private: chmod go-w %s", quoteShell(path))
 	}
-	return e.advise("look at what is in it, and type: chown %d %s", os.Geteuid(), quoteShell(path))
+	return e.advise("look at what is in it, and type: chown %d %s; in a container, run as the user that it belongs to",
+		os.Geteuid(), quoteShell(path))
 }

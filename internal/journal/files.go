@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 
 	"example.com/till/internal/place"
@@ -107,10 +108,14 @@ func checkFiles(path string) error {
 // checkDirectory refuses a directory in which other users can replace the journal's files.
 func checkDirectory(name string) error {
 	dir, why, err := place.Directory(name)
-	if err == nil && why != "" {
-		err = fmt.Errorf("its directory %s %s, who could put another in its place; type: chmod go-w %s, or keep it in a directory of your own", dir, why, dir)
+	if err != nil || why == "" {
+		return err
 	}
-	return err
+	advice := "type: chmod go-w " + dir
+	if strings.HasPrefix(why, "belongs") {
+		advice = fmt.Sprintf("type: chown %d %s, in a container run as that user", os.Geteuid(), dir)
+	}
+	return fmt.Errorf("its directory %s %s, who could put another in its place; %s, or keep it in a directory of your own", dir, why, advice)
 }
 
 // sharedError returns the error for a journal on a file system that is shared.

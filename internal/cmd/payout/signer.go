@@ -35,7 +35,7 @@ func signerFor(s *cmdutil.Session, flags approveFlags, approvers approval.Approv
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return nil, &config.Error{Msg: fmt.Sprintf("the key %s can be read by others (mode %04o)", flags.key, info.Mode().Perm()),
-			Advice: "make it private: chmod 600 " + flags.key}
+			Advice: "make it private: chmod 600 " + flags.key + "; on a read-only mount, sign with a copy that only you can read"}
 	}
 	signer, err := ssh.ParsePrivateKey(text)
 	if errors.As(err, new(*ssh.PassphraseMissingError)) {

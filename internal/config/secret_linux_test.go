@@ -1,0 +1,64 @@
+package config
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+func TestOtherPeople(t *testing.T) {
+	const services = "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n" +
+		"postgres:x:101:104::/var/lib/postgresql:/bin/bash\nbroken\n"
+	const ann = "ann:x:1000:1000::/home/ann:/bin/bash\n"
+	for _, test := range []struct {
+		passwd string
+		euid   int
+		want   bool
+	}{{services, 0, false}, {services, 65532, false}, {"", 0, false}, {services + ann, 1000, false},
+		{services + ann, 0, true}, {services + ann, 1001, true}} {
+		if got := otherPeople(test.passwd, test.euid); got != test.want {
+			t.Errorf("for %d, %q: %v", test.euid, test.passwd, got)
+		}
+	}
+}
+
+// TestSecretOfAContainer checks a key as Docker and Kubernetes mount it: everybody can read it, and nobody can
+// change its mode.
+func TestSecretOfAContainer(t *testing.T) {
+	path := keyFile(t, "k1\n", 0o444)
+	dir := filepath.Dir(path)
+	if err := syscall.Mount(dir, dir, "", syscall.MS_BIND, ""); err != nil {
+		t.Skipf("a directory cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	read := func() (string, error) {
+		settings := resolve(t, "", nil, "--base-url", origin1, "--api-key-file", path)
+		key, _, err := Keys{}.Key(context.Background(), settings)
+		return key, err
+	}
+	seal := func(flags uintptr) {
+		if err := syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|flags, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := read()
+	fails(t, "on a disk", err, "config", "open to others", "chmod 600 "+path)
+
+	seal(syscall.MS_RDONLY)
+	key, err := read()
+	if users, _ := os.ReadFile("/etc/passwd"); otherPeople(string(users), os.Geteuid()) {
+		fails(t, "with other people", err, "config", "a read-only mount", "--api-key-file - <"+path)
+	} else if key != "k1" || err != nil {
+		t.Errorf("alone: %q, %v", key, err)
+	}
+
+	seal(0)
+	if err := os.Chown(dir, 12345, -1); err != nil {
+		t.Fatal(err)
+	}
+	seal(syscall.MS_RDONLY)
+	_, err = read()
+	fails(t, "in another's directory", err, "config", "a read-only mount", "--api-key-file - <"+path)
+}
