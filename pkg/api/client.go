@@ -200,6 +200,11 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	if strings.ContainsFunc(o.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the API key has a space, a control character or a letter beyond ASCII in it: it would not survive in a header")
 	}
+	if o.transport == nil {
+		if err := checkProxy(base); err != nil {
+			return nil, err
+		}
+	}
 	hide := func(text string) string { return secret.Hide(text, o.key) }
 	reads, creates, err := newTransport(o, hide)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -123,6 +124,27 @@ func (e *ProxyError) Error() string {
 	return "the proxy " + e.Proxy + " does not connect: " + e.Err.Error()
 }
 func (e *ProxyError) Unwrap() error { return e.Err }
+
+// checkProxy refuses an address of a proxy that cannot be read. The standard library would go without a proxy. The
+// error does not show the address, which may have a password.
+func checkProxy(base *url.URL) error {
+	name := "HTTPS_PROXY"
+	if os.Getenv(name) == "" {
+		name = "https_proxy"
+	}
+	address := os.Getenv(name)
+	if address == "" || base.Scheme != "https" || isLoopback(base.Hostname()) { // no proxy is asked
+		return nil
+	}
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	u, err := url.Parse(address)
+	if err == nil && u.Hostname() != "" && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
+		return nil
+	}
+	return fmt.Errorf("the address of the proxy in %s cannot be read: write http://HOST:PORT, and in a password %%25 for %%, %%2F for / and %%40 for @", name)
+}
 
 func nameOfProxy(proxy *url.URL) string { return proxy.Scheme + "://" + proxy.Host }
 

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"slices"
@@ -99,7 +100,7 @@ func runWithSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, c
 		if err := s.Ctx.Err(); err != nil { // a signal came before there was a process to pass it on to
 			return err
 		}
-		child.Env = replaceEnv(s.IO.Environ(), at.environment())
+		child.Env = replaceEnv(s.IO.Environ(), append(at.environment(), withoutProxy(s.IO)...))
 		shared := process.InForeground()
 		err := process.Run(child, shared, signals)
 		if child.Process != nil && !shared {
@@ -122,6 +123,24 @@ func withoutService(environ []string) []string {
 		return name == "TILL_BASE_URL" || name == "TILL_PROFILE" ||
 			name == "TILL_API_KEY" && !strings.HasPrefix(value, config.SandboxKeyPrefix)
 	})
+}
+
+// withoutProxy returns the variables with which no program asks a proxy for this machine. Programs differ in
+// which of the two they read, and a proxy cannot reach the sandbox.
+func withoutProxy(io cmdutil.IO) (set []string) {
+	const here = "127.0.0.1,localhost,::1"
+	upper, lower := io.Env("NO_PROXY"), io.Env("no_proxy")
+	for name, value := range map[string]string{"NO_PROXY": cmp.Or(upper, lower), "no_proxy": cmp.Or(lower, upper)} {
+		switch value {
+		case "":
+			value = here
+		case "*": // none for any host, which a list would end
+		default:
+			value += "," + here
+		}
+		set = append(set, name+"="+value)
+	}
+	return set
 }
 
 // replaceEnv sets some variables of an environment.
