@@ -37,7 +37,8 @@ control characters in the answer are escaped.
 A GET and the three list paths of the interface only read. Every other request
 asks for confirmation like a payment, is sent at most once, and ends with exit
 code 20 if its outcome is unknown. It cannot create withdrawals: till withdraw
-create does that, and never pays twice.
+create does that, and never pays twice. In Git Bash on Windows, which makes a
+Windows path of /api/invites, write api/invites.
 
 till help operations lists the operations. With --dry-run, this and every other
 command shows the request that it would make.`,
@@ -58,6 +59,10 @@ command shows the request that it would make.`,
 				}
 			}
 			method := strings.ToUpper(args[0])
+			target, err := pathOf(args[1])
+			if err != nil {
+				return err
+			}
 			body, err := readInput(s, input)
 			if err != nil {
 				return err
@@ -66,7 +71,7 @@ command shows the request that it would make.`,
 			if err != nil {
 				return err
 			}
-			reads, err := changesNothing(s.ClientURL, method, args[1])
+			reads, err := changesNothing(s.ClientURL, method, target)
 			if err != nil {
 				return err
 			}
@@ -78,7 +83,7 @@ command shows the request that it would make.`,
 				ctx = s.SendCtx
 			}
 			if !reads && !s.DryRun {
-				facts := []cmdutil.Fact{{Name: "request", Value: method + " " + args[1]}, {Name: "body", Value: beginning(body)},
+				facts := []cmdutil.Fact{{Name: "request", Value: method + " " + target}, {Name: "body", Value: beginning(body)},
 					s.ServiceFact()}
 				if err := s.Confirm(facts, "Send this request?"); err != nil {
 					return err
@@ -86,7 +91,7 @@ command shows the request that it would make.`,
 			}
 			var answer []byte
 			err = s.Send(func() bool { return !reads }, func() (err error) {
-				answer, err = client.Do(ctx, method, args[1], body)
+				answer, err = client.Do(ctx, method, target, body)
 				return err
 			})
 			if err != nil {
@@ -142,6 +147,22 @@ func checkAnswer(answer []byte) error {
 		return errors.New("there is more after its end")
 	}
 	return nil
+}
+
+// pathOf returns the path of a request. Git Bash turns an argument that begins with a slash into the path of a
+// Windows file, so the slash may be left out.
+func pathOf(given string) (string, error) {
+	if strings.HasPrefix(given, "api/") {
+		return "/" + given, nil
+	}
+	if len(given) < 3 || given[1] != ':' || given[2] != '/' && given[2] != '\\' {
+		return given, nil
+	}
+	advice := "write the path without its first slash"
+	if _, rest, found := strings.Cut(strings.ReplaceAll(given, `\`, "/"), "/api/"); found {
+		advice += ": api/" + rest
+	}
+	return "", cmdutil.UsageError(fmt.Sprintf("%q is the path of a Windows file: Git Bash makes one of what begins with a slash", given), advice)
 }
 
 // changesNothing reports whether a client at a base URL treats a request as a read. It refuses a request that
