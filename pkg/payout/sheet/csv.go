@@ -132,7 +132,7 @@ func (r *csvRows) readHeader(skip int) (wrong []Detail, err error) {
 		}
 	}
 	text, wrong, err := r.firstText()
-	if first, char, _ := strings.Cut(text, "="); err == nil && wrong == nil && strings.EqualFold(first, "sep") {
+	if first, char, _ := strings.Cut(strings.Trim(text, `"`), "="); err == nil && wrong == nil && strings.EqualFold(first, "sep") {
 		if wrong := r.takeDelimiter(char); wrong != nil {
 			return wrong, ErrInput
 		}

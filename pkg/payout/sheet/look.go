@@ -23,6 +23,9 @@ func LookCSV(in io.Reader) (Layout, error) {
 	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
 		return Layout{}, err
 	}
+	if why := noText(start); why != "" {
+		return Layout{}, errors.New(why)
+	}
 	if i := strings.LastIndexByte(string(start), '\n'); len(start) == maxLook && i > 0 {
 		start = start[:i] // a character may be cut at the end
 	}

@@ -152,6 +152,13 @@ func TestLayoutRefuses(t *testing.T) {
 			"line 8: it has 2 fields"},
 		"an unnamed one": {Layout{}, "order_id,currency,amount,address,\n1,Btc,1,a,x\n",
 			`line 2: "x" stands in a column without a name`},
+		"three of them, once": {Layout{}, "order_id,,currency,amount,address,,\n1,x,Btc,1,a,y,z\n2,x,Btc,1,a,y,z\n",
+			`line 2: "x" stands in a column without a name (2 more have none): name it`},
+		"empty fields at the end": {Layout{}, "order_id,currency,amount,address\n1,Btc,1,a,,\n",
+			"line 2: it has 6 fields, and the header has 4: a text with a comma in it belongs between double quotes, and if the last column is empty, the header needs its comma too"},
+		"a workbook": {Layout{}, "PK\x03\x04" + strings.Repeat("x", 200), "it is a workbook, and no text: call it .xlsx"},
+		"an old one": {Layout{}, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1xx", "it is a workbook in the old format (.xls)"},
+		"an .ods":    {Layout{}, "PK\x03\x04" + strings.Repeat("\x00", 26) + "mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "(.ods): save it as .xlsx"},
 		"too few lines": {with(func(l *Layout) { l.SkipLines = 9 }), kept,
 			"its header is below the 9 lines that are skipped"},
 		"no text": {with(func(l *Layout) { l.Encoding = UTF16 }), "\x00\xd8\n\x00",
@@ -171,6 +178,25 @@ func TestLayoutRefuses(t *testing.T) {
 		_, wrong := read(t, CSV(strings.NewReader(c.text), c.layout))
 		if !slices.ContainsFunc(wrong, func(w string) bool { return strings.Contains(w, c.says) }) {
 			t.Errorf("%s: %q", name, wrong)
+		}
+		if strings.HasPrefix(name, "three") && len(wrong) != 1 {
+			t.Errorf("%s: %q", name, wrong)
+		}
+	}
+}
+
+// TestAcceptedAsItIsSaved checks what spreadsheets and people write around the cells.
+func TestAcceptedAsItIsSaved(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty columns at the end": "order_id,currency,amount,address,,,\n1,Btc,0.1,a,,,\n",
+		"a quoted line sep=":       "\"sep=;\"\r\norder_id;currency;amount;address\r\n1;Btc;0.1;a\r\n",
+		"another case":             "Order_ID,CURRENCY,Amount,address\n1,Btc,0.1,a\n",
+		"blanks":                   " order_id , currency ,amount, address\u00a0\n 1 ,\u00a0Btc , 0.1 ,a\n",
+	} {
+		rows, wrong := read(t, CSV(strings.NewReader(text), Layout{}))
+		want := Cells{OrderID: "1", Currency: "Btc", Amount: "0.1", Address: "a"}
+		if len(wrong) > 0 || len(rows) != 1 || rows[0] != want {
+			t.Errorf("%s: %+v, %q", name, rows, wrong)
 		}
 	}
 }

@@ -17,6 +17,7 @@ type Table struct {
 	unread  []string // until the first row
 	begun   bool
 	ended   bool
+	told    bool // that a column without a name has text
 }
 
 // NewTable returns a table that has no header yet.
@@ -117,6 +118,9 @@ func (t *Table) Row(line int, fields []string) Row {
 		if got > want {
 			advice = "a text with a " + t.between + " in it belongs between double quotes"
 		}
+		if got > want && strings.TrimSpace(strings.Join(fields[want:], "")) == "" {
+			advice += ", and if the last column is empty, the header needs its " + t.between + " too"
+		}
 		row.Wrong = Wrongf(line, "", "it has %s, and the header has %d: %s", has, want, advice)
 		return row
 	}
@@ -126,12 +130,17 @@ func (t *Table) Row(line int, fields []string) Row {
 		case i < len(t.header) && t.header[i] >= 0:
 			row.Cells[t.header[i]] = field
 		case t.layout.Other != Ignore && (i >= len(t.header) || t.header[i] == unnamed) && strings.TrimSpace(field) != "":
-			row.Wrong = append(row.Wrong, Wrongf(line, "", "%s stands in a column without a name: name it, or say --other-columns ignore", Quote(field))...)
+			if !t.told && !row.Below { // once for all rows and columns
+				row.Wrong, t.told = Wrongf(line, "", "%s stands in a column without a name%s: name it, or say --other-columns ignore", Quote(field), t.alsoUnnamed(i)), true
+			}
 		}
 	}
 	if row.Below { // its values are not checked
 		row.Wrong = nil
 		return row
+	}
+	for _, col := range []Column{OrderID, Currency, Amount, AmountMinor, AmountCurrency} { // not in what is sent as it stands
+		row.Cells[col] = strings.TrimSpace(row.Cells[col])
 	}
 	for _, col := range []Column{OrderID, Address, Memo} {
 		if isSpoiled(row.Cells[col]) {
@@ -150,6 +159,20 @@ func (t *Table) Row(line int, fields []string) Row {
 		}
 	}
 	return row
+}
+
+// alsoUnnamed says how many other columns of the header have no name either.
+func (t *Table) alsoUnnamed(field int) string {
+	others := 0
+	for i, col := range t.header {
+		if col == unnamed && i != field {
+			others++
+		}
+	}
+	if others == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d more have none)", others)
 }
 
 // sameCode reports whether two codes are those of one currency. Each may have its kind in front.

@@ -24,12 +24,16 @@ type textLines struct {
 	ansi bool          // it is said to be windows-1252
 	sure bool          // and has a line that is no UTF-8
 	json bool          // and cannot be in another encoding
+	kind string        // what it is instead of text
 	line int
 }
 
 // newLines returns the lines of a file. A byte order mark decides its encoding, whatever the layout says.
 func newLines(in io.Reader, encoding string) *textLines {
 	raw := bufio.NewReaderSize(in, maxRecord)
+	if start, _ := raw.Peek(firstBytes); noText(start) != "" {
+		return &textLines{in: raw, kind: noText(start)}
+	}
 	start, _ := raw.Peek(2)
 	switch {
 	case bytes.Equal(start, []byte{0xff, 0xfe}) || bytes.Equal(start, []byte{0xfe, 0xff}) || encoding == UTF16 && !marked(raw):
@@ -43,6 +47,29 @@ func newLines(in io.Reader, encoding string) *textLines {
 	return &textLines{in: bufio.NewReaderSize(in, maxRecord)}
 }
 
+// firstBytes is how much of a file shows its format.
+const firstBytes = 100
+
+// noText says what a file is that begins so, and what to do, if it is one of a spreadsheet and no text.
+func noText(start []byte) string {
+	if other := OtherFormat(start); other != "" || !bytes.HasPrefix(start, []byte("PK\x03\x04")) {
+		return other
+	}
+	return "it is a workbook, and no text: call it .xlsx or say --format xlsx, or save it as CSV"
+}
+
+// OtherFormat says what a file is, and what to do, if it is one of a spreadsheet that cannot be read at all.
+func OtherFormat(file []byte) string {
+	start := file[:min(len(file), firstBytes)]
+	switch {
+	case bytes.Contains(start, []byte("mimetypeapplication/vnd.oasis.opendocument")):
+		return "it is an OpenDocument file (.ods): save it as .xlsx or CSV"
+	case bytes.HasPrefix(start, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
+		return "it is a workbook in the old format (.xls), or one with a password: save it as .xlsx without a password, or as CSV"
+	}
+	return ""
+}
+
 const mark = "\ufeff" // the byte order mark
 
 func marked(raw *bufio.Reader) bool {
@@ -52,6 +79,9 @@ func marked(raw *bufio.Reader) bool {
 
 // next returns a line, which may be empty. If the line is not valid text, it returns details instead.
 func (t *textLines) next() (text string, wrong []Detail, err error) {
+	if t.kind != "" {
+		return "", Wrongf(0, "", "%s", t.kind), ErrInput
+	}
 	line, err := t.in.ReadSlice('\n')
 	if err == io.EOF && len(line) == 0 {
 		return "", nil, err

@@ -40,6 +40,9 @@ func read(workbook []byte, name string, row func(line int, hidden bool, cells []
 	if len(workbook) > MaxFile {
 		return errors.New("the workbook is larger than 32 MiB: save its sheet as CSV")
 	}
+	if other := sheet.OtherFormat(workbook); other != "" {
+		return errors.New(other)
+	}
 	files, err := zip.NewReader(bytes.NewReader(workbook), int64(len(workbook)))
 	if err != nil {
 		return errWorkbook
