@@ -86,7 +86,7 @@ func placeholder(f *pflag.Flag) string {
 		"input": "FILE", "approval": "FILE", "api-key-file": "FILE", "config": "FILE", "journal": "PLACE", "exec": "COMMAND",
 		"match": "FIELD=VALUE", "set": "NAME=VALUE", "on": "OPERATION", "do": "FAULT", "ids": "KIND", "accept": "REASON",
 		"callback": "URL", "callback-url": "URL", "public-url": "URL", "base-url": "URL", "to-base-url": "URL", "listen": "ADDRESS",
-		"order-id": "ORDER", "paid-as": "ID", "auto-order-id": "BATCH", "amount-minor": "AMOUNT", "address-format": "FORMAT",
+		"order-id": "ORDER", "paid-as": "ID", "auto-order-id": "BATCH", "identical-within": "AGE", "amount-minor": "AMOUNT", "address-format": "FORMAT",
 		"decimal": "MARK", "group": "MARK", "delimiter": "MARK", "filter": "JSON", "jq": "FILTER", "sort": "COLUMN", "csv-for": "PROGRAM", "locale": "LOCALE", "output": "FORMAT",
 		"profile": "NAME", "color": "WHEN", "lookup": "WHEN", "fail-on": "STATUS", "other-columns": "WHAT"}
 	return cmp.Or(words[f.Name], strings.ToUpper(f.Name))

@@ -45,6 +45,22 @@ func (r Registry) AddressWarning(c api.Currency, text string) string {
 	return address.Warning(text)
 }
 
+// MaxExact is the largest number of which spreadsheets keep every digit: they write zeros after the 15th.
+const MaxExact = 1e15 - 1
+
+// Rounded reports whether a text is a number as a spreadsheet writes one that is too long for it.
+func Rounded(text string) bool {
+	return len(text) > 15 && strings.Trim(text, "0123456789") == "" && strings.Trim(text[15:], "0") == ""
+}
+
+// RoundedHint says what to do about an order id that is Rounded.
+const RoundedHint = "take it from a file that no spreadsheet has saved, or give a new payment an order id of at most 15 digits"
+
+// RoundedID says what is wrong with such an order id.
+func RoundedID(id string) string {
+	return "the order id " + id + " has only zeros after its 15th digit, as a spreadsheet writes a long number"
+}
+
 // CheckAllowed returns an error if an address is valid in no format of the registry. It accepts any address
 // unless every currency added by With has a format.
 func (r Registry) CheckAllowed(text string) error {

@@ -26,7 +26,8 @@ type Limits struct {
 	Unlimited []api.Currency `json:"unlimited,omitempty"`
 	// AllowAddresses are the only addresses that may be paid; empty: any.
 	AllowAddresses []string `json:"allow_addresses,omitempty"`
-	// AllowBadAddress allows addresses that look mistyped, see Registry.AddressMistake.
+	// AllowBadAddress allows addresses that look mistyped, see Registry.AddressMistake, and memos that look
+	// rounded.
 	AllowBadAddress bool `json:"allow_bad_address,omitempty"`
 }
 
@@ -40,6 +41,7 @@ const (
 // LimitError says which rule refuses a payment.
 type LimitError struct {
 	Rule   string // RuleLimit, RuleAllowList or RuleAddress
+	Field  string // of the payment
 	Index  int    // the payment that breaks it; -1: their total does
 	What   string // one sentence: what breaks the rule
 	Advice string // what to do
@@ -56,6 +58,7 @@ type Payment struct {
 	Currency api.Currency // what is withdrawn
 	Amount   api.Amount   // how much, in its own unit
 	Address  string
+	Memo     string
 }
 
 // Check checks all payments of a run: each by itself, and then their totals. A single withdrawal is a run of
@@ -128,12 +131,17 @@ func (t *Tally) Add(p Payment) error {
 		}
 	}
 	if why := t.registry.AddressMistake(p.Currency, p.Address); why != "" && !t.limits.AllowBadAddress {
-		return &LimitError{RuleAddress, i, fmt.Sprintf("the address %s: %s", quote(p.Address), why),
+		return &LimitError{RuleAddress, "address", i, fmt.Sprintf("the address %s: %s", quote(p.Address), why),
 			fmt.Sprintf("if it is right all the same, add --allow-bad-address to withdraw create or payout plan; if %s has other addresses: till currency set %s --address-format none",
 				p.Currency.Code, p.Currency.Code)}
 	}
+	if Rounded(p.Memo) && !t.limits.AllowBadAddress {
+		return &LimitError{RuleAddress, "memo", i,
+			fmt.Sprintf("the memo %s has only zeros after its 15th digit, as a spreadsheet writes a long number", quote(p.Memo)),
+			"take it from where the receiver wrote it; if it is right all the same, add --allow-bad-address to withdraw create or payout plan"}
+	}
 	if t.allowed != nil && !t.allowed[address.Canonical(p.Address)] {
-		return &LimitError{RuleAllowList, i,
+		return &LimitError{RuleAllowList, "address", i,
 			fmt.Sprintf("the address %q is not one that the profile allows", p.Address),
 			"if it should be paid, add it to allow_addresses of the profile"}
 	}
@@ -141,7 +149,7 @@ func (t *Tally) Add(p Payment) error {
 		return err
 	}
 	if most, ok := limitOn(t.limits.MaxPerWithdrawal, p.Amount.Kind, p.Amount.Code); ok && p.Amount.Minor > most.Minor {
-		return &LimitError{RuleLimit, i,
+		return &LimitError{RuleLimit, "amount", i,
 			fmt.Sprintf("%s is more than the %s that the profile allows for one withdrawal",
 				t.registry.Format(p.Amount), t.registry.Format(most)),
 			"send less, or raise max_per_withdrawal of the profile"}
@@ -161,7 +169,7 @@ func (t *Tally) Done() (all []*LimitError) {
 		if total.sum.Compare(api.SumOf(most.Minor)) <= 0 {
 			continue
 		}
-		all = append(all, &LimitError{RuleLimit, -1,
+		all = append(all, &LimitError{RuleLimit, "amount", -1,
 			fmt.Sprintf("%s is more than the %s that the profile allows for one %s",
 				t.registry.FormatBig(api.BigAmount{Kind: most.Kind, Code: most.Code, Minor: total.sum}), t.registry.Format(most), total.in),
 			fmt.Sprintf("send less in one %s, or raise %s of the profile", total.in, total.of)})
@@ -176,7 +184,7 @@ func (l Limits) checkUnit(limits []api.Amount, name string, p Payment, index int
 	}
 	code := amountSpelling(p.Currency.Kind, p.Currency.Code)
 	if _, ok := limitOn(limits, p.Currency.Kind, p.Currency.Code); ok {
-		return &LimitError{RuleLimit, index,
+		return &LimitError{RuleLimit, "amount", index,
 			fmt.Sprintf("%s limits %s but not %s, so this amount cannot be checked", name, p.Currency.Code, p.Amount.Code),
 			fmt.Sprintf("give it in %s, or add a limit in %s", code, p.Amount.Code)}
 	}
@@ -185,7 +193,7 @@ func (l Limits) checkUnit(limits []api.Amount, name string, p Payment, index int
 	}) {
 		return nil
 	}
-	return &LimitError{RuleLimit, index, fmt.Sprintf("%s of the profile has no limit in %s", name, code),
+	return &LimitError{RuleLimit, "amount", index, fmt.Sprintf("%s of the profile has no limit in %s", name, code),
 		fmt.Sprintf("add one or, to send %s without a limit, name it in unlimited", code)}
 }
 

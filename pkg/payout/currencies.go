@@ -57,7 +57,7 @@ func (s *Sender) within(l Limits, requests iter.Seq[api.CreateWithdrawal]) error
 				Msg:  fmt.Sprintf("order %s: its address: %v", r.ExternalOrderID, err),
 				Hint: NewHint("ask the receiver for the address again")}
 		}
-		if err := t.Add(money.Payment{Currency: r.Currency, Amount: r.Amount, Address: r.Address}); err != nil {
+		if err := t.Add(money.Payment{Currency: r.Currency, Amount: r.Amount, Address: r.Address, Memo: r.Memo}); err != nil {
 			return overLimit(r.ExternalOrderID, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"example.com/till/pkg/api"
+	"example.com/till/internal/money"
 	"example.com/till/pkg/payout/order"
 	"example.com/till/pkg/payout/sheet"
 )
@@ -22,7 +22,7 @@ import (
 // and the amount's unit as kind:code in lower case, the minor units, the address in the form of
 // address.Canonical, the memo, the count and, if there is one, the reference. None of these can contain a line
 // feed. The first eight bytes are
-// a big-endian number. Its remainder modulo 2^53-1, plus 1, is the order id.
+// a big-endian number. Its remainder modulo 10^15-1, plus 1, is the order id: a spreadsheet keeps its digits.
 func deriveOrderID(batch, reference string, c Content, count int) string {
 	c = c.Canonical()
 	text := make([]byte, 0, 512)
@@ -34,7 +34,7 @@ func deriveOrderID(batch, reference string, c Content, count int) string {
 		text = append(append(text, reference...), '\n')
 	}
 	sum := sha256.Sum256(text)
-	return strconv.FormatUint(binary.BigEndian.Uint64(sum[:8])%api.MaxOrderID+1, 10)
+	return strconv.FormatUint(binary.BigEndian.Uint64(sum[:8])%money.MaxExact+1, 10)
 }
 
 const maxBatch = 64 // bytes

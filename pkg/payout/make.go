@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -30,13 +31,18 @@ type PlanInput struct {
 	Now        time.Time     // zero: the current time
 	Expires    time.Duration // how long after Now its run can begin; 0: 72 hours
 
+	IdenticalWithin time.Duration // rows like an order that was accepted so recently are warned about; 0: three days
+
 	Batch         string // the order ids are derived from it; empty: the rows have order ids
 	BatchChanged  bool   // the rows may differ from the batch's newest run
 	AllowEmpty    bool   // make a plan even if there are no rows
 	FailOnWarning bool   // if there are warnings, write nothing: the error is an *Error of the kind Refused
 }
 
-const defaultExpires = 72 * time.Hour
+const (
+	defaultExpires   = 72 * time.Hour
+	defaultIdentical = 72 * time.Hour
+)
 
 // Made is the result of MakePlan.
 type Made struct {
@@ -210,6 +216,9 @@ func (m *maker) read() error {
 		return m.invalid(fmt.Sprintf("cannot be read: %s", cause(end)), "", end)
 	}
 	m.wrong.add(m.doubled()...)
+	if err := m.rounded(); err != nil {
+		return err
+	}
 	switch {
 	case !m.wrong.empty():
 		what := "is wrong in one place, and nothing is planned"
@@ -227,7 +236,7 @@ func (m *maker) read() error {
 	if !m.over.empty() {
 		what := "is not within the limits of the profile"
 		if m.first.Rule == money.RuleAddress {
-			what = "has addresses that look mistyped, and nothing is planned"
+			what = map[string]string{"address": "has addresses", "memo": "has memos"}[m.first.Field] + " that look mistyped, and nothing is planned"
 		}
 		return m.over.err(Error{Kind: Refused, Rule: m.first.Rule, Msg: m.Name + " " + what, Hint: NewHint(m.first.Hint())})
 	}
@@ -252,13 +261,9 @@ func (m *maker) checked(r *parsedRow) inputRow {
 		m.wrong.add(r.wrong...)
 		return row
 	}
-	pays := money.Payment{Currency: r.row.Currency, Amount: r.row.Amount, Address: r.row.Address}
+	pays := money.Payment{Currency: r.row.Currency, Amount: r.row.Amount, Address: r.row.Address, Memo: r.row.Memo}
 	if limit, broken := errors.AsType[*money.LimitError](m.tally.Add(pays)); broken {
-		field := "amount"
-		if limit.Rule != money.RuleLimit {
-			field = "address"
-		}
-		m.exceeds(limit, sheet.Wrongf(r.line, field, "%s", shortened(limit))...)
+		m.exceeds(limit, sheet.Wrongf(r.line, limit.Field, "%s", shortened(limit))...)
 	}
 	m.made.Plan.count(m.money, r.row)
 	row.minor, row.key = r.row.Amount.Minor, r.key
@@ -331,6 +336,23 @@ func (m *maker) doubled() (wrong []Detail) {
 		lines[r.id] = r.line
 	}
 	return wrong
+}
+
+// rounded adds an error for each order id that a spreadsheet may have rounded. One that is in the journal is as it was.
+func (m *maker) rounded() error {
+	lines := map[string]int{} // by order id
+	for _, r := range m.rows {
+		if id := formatID(r.id); money.Rounded(id) {
+			lines[id] = int(r.line)
+		}
+	}
+	held, err := m.ledger.Held(m.ctx, slices.Collect(maps.Keys(lines)))
+	for id, line := range lines {
+		if _, found := held[id]; !found {
+			m.wrong.add(sheet.Wrongf(line, "order_id", "%s: %s", money.RoundedID(id), money.RoundedHint)...)
+		}
+	}
+	return err
 }
 
 // derive derives the order ids of the rows if they belong to a batch. It is unlikely, but possible, that two

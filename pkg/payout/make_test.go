@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,7 +43,7 @@ func newPlanner(t testing.TB) *planner { return plannerAt(t, newDesk(t)) }
 func plannerAt(t testing.TB, d *desk) *planner {
 	return &planner{desk: d, PlanInput: PlanInput{
 		Path: filepath.Join(t.TempDir(), "staff.plan"), Name: "staff.csv", Currencies: testCurrencies,
-		Now: d.clock.Now(), Expires: 72 * time.Hour,
+		Now: d.clock.Now(), Expires: 72 * time.Hour, IdenticalWithin: -math.MaxInt64, // none
 	}}
 }
 
@@ -300,8 +301,8 @@ func TestDeriveOrderID(t *testing.T) {
 		content          Content
 		count            int
 		want             string
-	}{{"salaries-2026-05", "", c, 1, "1987296113629690"}, {"salaries-2026-05", "", c, 2, "4380666766321039"},
-		{"salaries-2026-05", "INV-2026/118", c, 1, "1455265494318290"}, {"Löhne", "", xlr, 1, "8131805435510466"}} {
+	}{{"salaries-2026-05", "", c, 1, "568807764901700"}, {"salaries-2026-05", "", c, 2, "338167646874044"},
+		{"salaries-2026-05", "INV-2026/118", c, 1, "863298622807298"}, {"Löhne", "", xlr, 1, "476438089328483"}} {
 		if got := deriveOrderID(v.batch, v.reference, v.content, v.count); got != v.want || api.CheckOrderID(got) != nil {
 			t.Errorf("%+v: %s", v, got)
 		}
@@ -588,6 +589,39 @@ func makeWarns(t *testing.T, p *planner) {
 		!has(made, "29 more rows are identical to an earlier one") || !strings.HasPrefix(made.Warnings[0], "line 3: ") {
 		t.Errorf("%q", made.Warnings)
 	}
+}
+
+// TestMakeWarnsOfWhatWasJustAccepted checks that a row like an order that was accepted in the last three days is
+// told, if its order id is another one.
+func TestMakeWarnsOfWhatWasJustAccepted(t *testing.T) {
+	p := newPlanner(t)
+	p.bring(under("100", "a"), outAccepted("w1"))
+	began := p.Now
+	for _, test := range []struct {
+		id            string
+		within, after time.Duration
+		warns         bool
+	}{{"1", 0, 71 * time.Hour, true}, {"1", 0, 73 * time.Hour, false}, {"100", 0, 0, false}, {"1", 0, -time.Hour, true},
+		{"1", time.Hour, 2 * time.Hour, false}} {
+		p.IdenticalWithin, p.Now = test.within, began.Add(test.after)
+		made, _ := p.must(header, test.id+",Btc,0.5,a", "2,Btc,0.6,a")
+		want := "line 2: order 1 pays the same as order 100, which was accepted on 2026-03-04"
+		if (len(made.Warnings) == 1 && made.Warnings[0] == want) != test.warns || len(made.Warnings) > 1 {
+			t.Errorf("%+v: %q", test, made.Warnings)
+		}
+	}
+}
+
+// TestMakeRefusesRoundedOrderIDs checks that an order id that a spreadsheet may have rounded is refused, unless the
+// journal has it.
+func TestMakeRefusesRoundedOrderIDs(t *testing.T) {
+	p := newPlanner(t)
+	p.bring(under("2987296113629690", "a"), outAccepted("w1"))
+	_, err := p.make(header, "2987296113629690,Btc,0.5,a", "4380666766321030,Btc,0.6,a", "4380666766321031,Btc,0.7,a")
+	if got := detailsOf(err); len(got) != 1 || !strings.HasPrefix(got[0], "line 3: order_id: the order id 4380666766321030 has only zeros") {
+		t.Errorf("%q", got)
+	}
+	p.must(header, "2987296113629690,Btc,0.5,a")
 }
 
 // TestMakeWarnsOfOtherAddresses checks that an address is told that is not of the kind of nearly all others.

@@ -1,11 +1,14 @@
 package payout
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"example.com/till/internal/address"
+	"example.com/till/internal/journal"
 	"example.com/till/pkg/payout/order"
 	"example.com/till/pkg/payout/sheet"
 )
@@ -20,6 +23,7 @@ const (
 	newPayee
 	doubtful
 	likeUnknown
+	likeAccepted
 	identical
 	newAddress
 	kinds
@@ -48,7 +52,7 @@ func (w *warnings) told() (all []Detail) {
 	for kind, what := range [kinds]string{"to addresses that look like another one", "about a run that is being applied",
 		"to other addresses than in the last run", "of amounts far from those of the last run", "far from the usual amount",
 		"of payees that the last runs do not have", "to addresses that look wrong",
-		"identical to an order with an unknown outcome", "identical to an earlier one", "to addresses that are new"} {
+		"identical to an order with an unknown outcome", "identical to an order that was accepted lately", "identical to an earlier one", "to addresses that are new"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {
 			all = append(all, Detail{Message: "one more row is " + what})
@@ -70,7 +74,7 @@ func (m *maker) warnings() error {
 	}
 	m.warnOtherAddresses()
 	m.warnIdentical()
-	if err := m.warnLikeUnknown(); err != nil {
+	if err := m.warnLikeJournal(); err != nil {
 		return err
 	}
 	m.warnOutliers()
@@ -124,24 +128,50 @@ func (m *maker) warnIdentical() {
 	}
 }
 
-func (m *maker) warnLikeUnknown() error {
-	unknown := map[order.Key][]string{} // order ids
-	for o, err := range m.ledger.Orders(m.ctx,
-		Filter{States: []State{StateUnknown, StateSending}}) {
-		if err != nil {
-			return err
-		}
-		unknown[o.Content.Key()] = append(unknown[o.Content.Key()], o.OrderID)
-	}
-	for i := range m.rows {
-		r := &m.rows[i]
-		for _, id := range unknown[r.key] {
-			if r.id != parseID(id) {
-				m.about(likeUnknown, i, "order %d pays the same as order %s, whose outcome is unknown: till withdraw reconcile %s", r.id, id, id)
+// warnLikeJournal warns of rows that pay the same as an order of another id that is unknown, or that was accepted
+// lately: perhaps something has changed the order ids of a file.
+func (m *maker) warnLikeJournal() error {
+	like, err := m.alike()
+	for i, r := range m.rows {
+		for _, o := range like[r.key] {
+			if o.State == StateAccepted {
+				m.about(likeAccepted, i, "order %d pays the same as order %s, which was accepted on %s", r.id, o.OrderID,
+					sentAt(o).UTC().Format(time.DateOnly))
+				break // one is enough
+			}
+			if r.id != parseID(o.OrderID) {
+				m.about(likeUnknown, i, "order %d pays the same as order %s, whose outcome is unknown: till withdraw reconcile %s",
+					r.id, o.OrderID, o.OrderID)
 			}
 		}
 	}
-	return nil
+	return err
+}
+
+// alike returns the unknown orders with the content of a row, and then those that were accepted lately and are no
+// rows themselves.
+func (m *maker) alike() (map[order.Key][]journal.Record, error) {
+	ids, keys := make([]int64, len(m.rows)), make([]order.Key, len(m.rows)) // they take less memory than maps
+	for i, r := range m.rows {
+		ids[i], keys[i] = r.id, r.key
+	}
+	byBytes := func(a, b order.Key) int { return bytes.Compare(a[:], b[:]) }
+	slices.Sort(ids)
+	slices.SortFunc(keys, byBytes)
+	like, since := map[order.Key][]journal.Record{}, m.Now.Add(-cmp.Or(m.IdenticalWithin, defaultIdentical))
+	for _, f := range []Filter{{States: []State{StateUnknown, StateSending}}, {States: []State{StateAccepted}, From: since}} {
+		for o, err := range m.ledger.Orders(m.ctx, f) {
+			if err != nil {
+				return nil, err
+			}
+			_, own := slices.BinarySearch(ids, parseID(o.OrderID))
+			key := o.Content.Key()
+			if _, found := slices.BinarySearchFunc(keys, key, byBytes); found && (o.State != StateAccepted || !own) {
+				like[key] = append(like[key], o)
+			}
+		}
+	}
+	return like, nil
 }
 
 // fewAmounts is the number of amounts below which the median means nothing.

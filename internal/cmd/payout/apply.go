@@ -225,7 +225,7 @@ func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
 			return cmdutil.UsageError(fmt.Sprintf("order %s: its address: %v", row.ExternalOrderID, err),
 				"correct it in the file, and make a new plan")
 		}
-		if err := t.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address}); err != nil {
+		if err := t.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address, Memo: row.Memo}); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/near"
+	"example.com/till/internal/period"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/internal/views"
@@ -25,8 +26,8 @@ import (
 // planFlags are the flags of payout plan.
 type planFlags struct {
 	layoutFlags
-	out, batch                               string
-	expires                                  time.Duration
+	out, batch, identicalWithin              string
+	expires, identical                       time.Duration
 	batchChanged, allowEmpty, failOnWarnings bool
 	badAddress, verbose                      bool
 }
@@ -54,6 +55,7 @@ till payout layout FILE proposes the flags from --map to --sheet.`,
 	f.StringVar(&flags.out, "out", "", "file to write the plan to")
 	flags.add(cmd)
 	f.DurationVar(&flags.expires, "expires", 72*time.Hour, "time for its run to begin")
+	f.StringVar(&flags.identicalWithin, "identical-within", "3d", "warn of what was accepted since")
 	f.StringVar(&flags.batch, "auto-order-id", "", "make the order ids, for the batch of this name")
 	f.BoolVar(&flags.batchChanged, "batch-changed", false,
 		"accept rows added or removed since its last run")
@@ -91,12 +93,16 @@ func (f *planFlags) check(file string) error {
 	if err := f.chooseFormat(file); err != nil {
 		return err
 	}
+	recent := false
+	f.identical, recent = period.ParseAge(f.identicalWithin)
 	switch {
 	case f.out == "-":
 		return cmdutil.UsageError("--out: a plan is a file",
 			"name one, such as staff.plan; payout show prints what is in it")
 	case f.expires <= 0:
 		return cmdutil.UsageError("--expires: it must be longer than 0", "write a duration such as 72h")
+	case !recent || f.identical == 0:
+		return cmdutil.UsageError(fmt.Sprintf("--identical-within: %q is no length of time", f.identicalWithin), "write one such as 3d or 12h")
 	case f.batchChanged && f.batch == "":
 		return cmdutil.UsageError("--batch-changed is about the batch that --auto-order-id names",
 			"leave it out, or add --auto-order-id BATCH")
@@ -155,7 +161,8 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	made, err := ledger.MakePlan(s.Ctx, payout.PlanInput{
 		Path: flags.out, Rows: rows, Name: name, Layout: layout,
 		Currencies: s.PayoutCurrencies(), Limits: payout.Limits(s.Limits), Now: s.IO.Now(), Expires: flags.expires,
-		Batch: flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty,
+		IdenticalWithin: max(flags.identical, s.DuplicateWindow),
+		Batch:           flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty,
 		FailOnWarning: flags.failOnWarnings,
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+	"time"
 	"unicode"
 
 	"example.com/till/internal/cmdutil"
@@ -96,7 +97,7 @@ func parseRequest(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amoun
 func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cmdutil.Output[views.Created]) error {
 	s.Subject.OrderID = req.ExternalOrderID
 	if err := s.Limits.Check(s.Money,
-		money.Payment{Currency: req.Currency, Amount: req.Amount, Address: req.Address}); err != nil {
+		money.Payment{Currency: req.Currency, Amount: req.Amount, Address: req.Address, Memo: req.Memo}); err != nil {
 		return err
 	}
 	client, err := s.ClientToCreate()
@@ -136,6 +137,14 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	if found || err != nil {
 		return printSent(s, sent, err, out)
 	}
+	if sent.Order.OrderID == "" && money.Rounded(req.ExternalOrderID) {
+		return cmdutil.UsageError("--order-id: "+money.RoundedID(req.ExternalOrderID), money.RoundedHint)
+	}
+	if !made && !duplicate {
+		if err := warnLikeAccepted(s, sender, req); err != nil {
+			return err
+		}
+	}
 	first, err := orders.FirstPayments(s, sender.Ledger, !s.Yes && s.CanAsk(), api.Big(req.Amount))
 	if err != nil {
 		return err
@@ -166,6 +175,21 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 		err = &cmdutil.Error{Code: cmdutil.ExitInterrupted, Err: err, Msg: "interrupted, and nothing was sent"}
 	}
 	return printSent(s, sent, err, out)
+}
+
+// warnLikeAccepted warns of orders of another id with the same content that were accepted a moment ago.
+func warnLikeAccepted(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithdrawal) error {
+	content := payout.Content{Currency: req.Currency, Amount: req.Amount, Address: req.Address, Memo: req.Memo}
+	f := payout.Filter{From: s.IO.Now().Add(-s.DuplicateWindow), States: []payout.State{payout.StateAccepted}, Address: req.Address}
+	for o, err := range sender.Ledger.Orders(s.Ctx, f) {
+		if err != nil {
+			return err
+		}
+		if o.Content.Same(content) && o.OrderID != req.ExternalOrderID {
+			s.Note("warning: order %s with the same content was accepted at %s as %s", o.OrderID, o.Sent.UTC().Format(time.RFC3339), o.ID)
+		}
+	}
+	return nil
 }
 
 // showOrderID prints an order id that till has made. Without it, the withdrawal cannot be found again.
@@ -228,9 +252,9 @@ func inFours(address string) string {
 	return b.String()
 }
 
-// randomOrderID returns a random order id from 1 to 2^53-1. For all practical purposes it is unique.
+// randomOrderID returns a random order id of at most 15 digits. For all practical purposes it is unique.
 func randomOrderID() string {
-	n, err := rand.Int(rand.Reader, big.NewInt(api.MaxOrderID))
+	n, err := rand.Int(rand.Reader, big.NewInt(money.MaxExact))
 	if err != nil {
 		panic(err) // the system's source of randomness does not fail
 	}
