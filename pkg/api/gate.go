@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"os"
+	"runtime"
 	"sync/atomic"
 )
 
@@ -45,12 +46,16 @@ func (c *gatedConn) Write(b []byte) (int, error) {
 		}
 	}
 	n, err := c.Conn.Write(b)
-	if first && n == 0 && err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
-		// The other side had already closed the connection. (On some systems, a write that this side
-		// interrupts may have sent something without saying so.)
-		c.state.CompareAndSwap(gatePassed, gateShut)
+	if first && n == 0 && err != nil && saysWhatItWrote(err) {
+		c.state.CompareAndSwap(gatePassed, gateShut) // the connection was closed before, by either side
 	}
 	return n, err
+}
+
+// saysWhatItWrote reports whether a write that failed after 0 bytes has sent nothing. On Windows, one that this
+// side interrupts may have sent something without saying so.
+func saysWhatItWrote(err error) bool {
+	return runtime.GOOS != "windows" || !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // Close ends the connection. A write that has not begun by then will not happen.

@@ -382,6 +382,45 @@ func TestKeptConnectionThatCloses(t *testing.T) {
 	}
 }
 
+// TestKeptConnectionThatClosesDuringTheCheck checks that a kept connection is replaced as well if it closes after
+// the last check of a create has begun, so that the write finds it closed and writes nothing.
+func TestKeptConnectionThatClosesDuringTheCheck(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a write that is interrupted does not say what it has written")
+	}
+	hangUp := make(chan struct{})
+	w := newWire(t, nil)
+	w.script = func(c *wireConn, r *http.Request) bool {
+		if r.Method == "GET" {
+			c.say(reply(200, sampleWithdrawal))
+			<-hangUp
+			return false
+		}
+		c.say(reply(200, `"w-1"`))
+		return false
+	}
+	client := must[*Client](t)(New(w.url, WithAPIKey("key")))
+	defer client.closeIdle()
+	must[Withdrawal](t)(client.Withdrawals.Get(t.Context(), "last"))
+	var used net.Conn
+	asked := 0
+	ctx := BeforeSending(afterReuse(t.Context(), func(conn net.Conn) { used = conn }), func() error {
+		if asked++; asked == 1 {
+			close(hangUp)
+			for err := error(nil); !errors.Is(err, net.ErrClosed); { // until the client has closed it as well
+				_, err = used.Read(make([]byte, 1))
+			}
+		}
+		return nil
+	})
+	id, err := client.Withdrawals.Create(ctx, sampleCreate())
+	client.closeIdle()
+	w.stop()
+	if err != nil || id != "w-1" || w.whole.Load() != 1 || asked != 2 {
+		t.Errorf("got %q and %v, %d creates arrived after %d checks", id, err, w.whole.Load(), asked)
+	}
+}
+
 // TestKeptConnectionIsReplacedOnce checks that a replaced connection is not replaced again. If it is closed
 // too, the create is not retried; if a byte was written to it, the outcome is unknown.
 func TestKeptConnectionIsReplacedOnce(t *testing.T) {
