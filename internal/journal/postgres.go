@@ -132,8 +132,13 @@ func (d *postgresDialect) config() (*pgx.ConnConfig, error) {
 	}
 	hosts := []*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}
 	for _, to := range append(hosts, config.Fallbacks...) {
-		verified := to.TLSConfig != nil && !to.TLSConfig.InsecureSkipVerify
-		if !verified && !onThisMachine(to.Host, to.Port) {
+		if to.TLSConfig != nil && !to.TLSConfig.InsecureSkipVerify {
+			continue
+		}
+		if network, _ := pgconn.NetworkAddress(to.Host, to.Port); network != "unix" {
+			config.RequireAuth = scram
+		}
+		if !onThisMachine(to.Host, to.Port) {
 			return misplaced(fmt.Sprintf("is on another machine (%s), and its address asks for a connection that somebody in between can read and change: "+
 				"leave sslmode out, or write sslmode=verify-full; sslrootcert=FILE names the authority of the server's certificate", to.Host))
 		}
@@ -162,6 +167,10 @@ func verifyFull(address string) string {
 	}
 	return address + "sslmode=verify-full"
 }
+
+// scram is the only way of authentication without verified TLS over TCP, also on this machine: while the
+// server is down, its port is anyone's. It shows no password, and only the server of the journal can do it.
+const scram = "scram-sha-256"
 
 func onThisMachine(host string, port uint16) bool {
 	if network, _ := pgconn.NetworkAddress(host, port); network == "unix" {
@@ -345,6 +354,9 @@ func (d *postgresDialect) reason(err error) string {
 		return fmt.Sprintf("has a server whose certificate is not trusted (%v); name the file of its authority as sslrootcert=FILE in the address", certificate.Err)
 	case errors.As(err, &connect) && strings.Contains(connect.Error(), "server refused TLS connection"):
 		return "has a server without TLS; switch it on there (for a server on this machine, sslmode=disable in the address does without)"
+	case errors.As(err, &connect) && strings.Contains(connect.Error(), "authentication method requirement"):
+		return "has a server without TLS that does not ask for " + scram + ", so that it may be another program; let the server ask for it " +
+			"(pg_hba.conf), or name its Unix socket in the address"
 	case errors.As(err, &connect), errors.As(err, &network):
 		return "cannot be reached; look whether the database runs, and at the host and port in its address"
 	}

@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/big"
 	"net"
@@ -623,7 +624,10 @@ func TestPostgresKeepsThePassword(t *testing.T) {
 		{"the right certificate", host, "?sslrootcert=" + authority, &cert.Certificate,
 			"not let this user in (no [hidden])", true},
 		{"another name", "127.0.0.1", "?sslrootcert=" + authority, &cert.Certificate, "certificate is not trusted", false},
-		{"on this machine", "127.0.0.1", "?sslmode=disable", nil, "not let this user in (no [hidden])", true},
+		{"on this machine", "127.0.0.1", "?sslmode=disable", nil, "does not ask for scram-sha-256", false},
+		{"on this machine, if it wants to", "127.0.0.1", "?sslmode=disable&require_auth=password", nil,
+			"does not ask for scram-sha-256", false},
+		{"unverified", "127.0.0.1", "?sslmode=require", &cert.Certificate, "does not ask for scram-sha-256", false},
 	} {
 		address, got := fakeServer(t, test.host, test.cert)
 		_, err := Open(t.Context(), "postgres://till:wr0ng-secret@"+address+"/till"+test.query, Options{Now: time.Now})
@@ -632,6 +636,49 @@ func TestPostgresKeepsThePassword(t *testing.T) {
 		}
 		if text := <-got; strings.Contains(text, "wr0ng") != test.told {
 			t.Errorf("%s: it was sent %q", test.name, text)
+		}
+	}
+}
+
+// TestPostgresWithoutTLS reaches the server over TCP as a user of whom it asks for SCRAM, and as one of whom it
+// asks for nothing: that could be any program.
+func TestPostgresWithoutTLS(t *testing.T) {
+	s := pgtest.Shared(t)
+	s.Guarded(t, "right/secret@")
+	at, err := url.Parse(s.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close() })
+	go func() {
+		for {
+			from, err := in.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("unix", at.Query().Get("host")+"/.s.PGSQL.5432")
+			if err != nil {
+				from.Close()
+				return
+			}
+			pipe := func(to, from net.Conn) { io.Copy(to, from); to.Close(); from.Close() }
+			go pipe(from, to)
+			go pipe(to, from)
+		}
+	}()
+	for user, want := range map[string]string{"guarded:right%2Fsecret%40": "",
+		"till:none": "does not ask for scram-sha-256"} {
+		address := "postgres://" + user + "@" + in.Addr().String() + at.Path + "?sslmode=disable"
+		j, err := Open(t.Context(), address, Options{Now: time.Now})
+		if err == nil {
+			j.Close()
+		}
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", user, err)
 		}
 	}
 }

@@ -218,11 +218,12 @@ func (s *Server) Database(t testing.TB) string {
 	return s.Address("till", "", name)
 }
 
-// Guarded makes a user named guarded, whose password this is.
+// Guarded makes a user named guarded, unless there is one, and sets its password.
 func (s *Server) Guarded(t testing.TB, password string) {
 	t.Helper()
 	s.Exec(t, s.Address("till", "", "postgres"),
-		"DROP ROLE IF EXISTS guarded; CREATE ROLE guarded LOGIN SUPERUSER PASSWORD '"+password+"'")
+		"DO $$ BEGIN CREATE ROLE guarded; EXCEPTION WHEN duplicate_object THEN NULL; END $$; "+
+			"ALTER ROLE guarded LOGIN SUPERUSER PASSWORD '"+password+"'")
 }
 
 // Exec runs a statement in a database.
