@@ -213,6 +213,8 @@ func (a *Applier) checkBatch(ctx context.Context) error {
 			newest, plan.Batch).hint(again)
 	case !a.Begun() && nearBatch(runs, plan.Batch) != nil:
 		return nearBatch(runs, plan.Batch)
+	case !a.Begun() && plan.CheckLife(s.now()) != nil:
+		return plan.CheckLife(s.now())
 	case !a.Begun() && plan.Expired(s.now()):
 		return refused(RulePlanExpired, "the plan has expired at %s, before it was begun",
 			plan.Expires.UTC().Format(time.RFC3339)).hint("make a new plan, and look at it again")

@@ -29,7 +29,7 @@ type PlanInput struct {
 	Currencies []Currency   // see Options.Currencies
 	Limits     Limits
 	Now        time.Time     // zero: the current time
-	Expires    time.Duration // how long after Now its run can begin; 0: 72 hours
+	Expires    time.Duration // how long after Now its run can begin; 0: 72 hours, at most 30 days
 
 	IdenticalWithin time.Duration // rows like an order that was accepted so recently are warned about; 0: three days
 
@@ -131,6 +131,9 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 	}
 	if err := m.CheckBatch(); m.Batch != "" && err != nil {
 		return made, failed(Invalid, "MakePlan: %v", err)
+	}
+	if m.Expires > maxLife {
+		return made, failed(Invalid, "the plan would expire in more than 30 days").hint("give it at most --expires 720h")
 	}
 	if m.Now.IsZero() {
 		m.Now = time.Now()

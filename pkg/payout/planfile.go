@@ -170,6 +170,9 @@ func (p *Plan) check(text []byte) error {
 		if row.ExternalOrderID == "" {
 			return p.changed("line %d: it has no order id", line)
 		}
+		if len(row.Address+row.Memo+row.Callback+row.Note+row.Reference) > maxRow {
+			return p.changed("line %d is too long", line)
+		}
 		if address.OneCase(row.Address) {
 			p.OneCase++
 		}

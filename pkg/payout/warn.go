@@ -26,6 +26,7 @@ const (
 	likeAccepted
 	identical
 	newAddress
+	sameAddress
 	kinds
 )
 
@@ -38,7 +39,7 @@ func (w *warnings) add(kind int, d Detail) { w[kind].addUpTo(maxWarnings, d) }
 func (m *maker) about(kind, i int, format string, args ...any) {
 	r := &m.rows[i]
 	m.warn.add(kind, Detail{Line: int(r.line), Message: fmt.Sprintf(format, args...), OrderID: formatID(r.id)})
-	if kind == newAddress {
+	if kind == newAddress || kind == sameAddress {
 		return
 	}
 	if m.marks == nil {
@@ -52,7 +53,8 @@ func (w *warnings) told() (all []Detail) {
 	for kind, what := range [kinds]string{"to addresses that look like another one", "about a run that is being applied",
 		"to other addresses than in the last run", "of amounts far from those of the last run", "far from the usual amount",
 		"of payees that the last runs do not have", "to addresses that look wrong",
-		"identical to an order with an unknown outcome", "identical to an order that was accepted lately", "identical to an earlier one", "to addresses that are new"} {
+		"identical to an order with an unknown outcome", "identical to an order that was accepted lately", "identical to an earlier one",
+		"to addresses that are new", "to the address of an earlier one"} {
 		all = append(all, w[kind].list...)
 		if n := w[kind].more; n == 1 {
 			all = append(all, Detail{Message: "one more row is " + what})
@@ -65,19 +67,10 @@ func (w *warnings) told() (all []Detail) {
 
 // warnings warns of rows that are allowed, but rarely intended.
 func (m *maker) warnings() error {
-	for i := range m.rows {
-		r := &m.rows[i]
-		to := m.coins[r.coin].currency
-		if why := cmp.Or(m.money.AddressMistake(to, r.address()), m.money.AddressWarning(to, r.address())); why != "" {
-			m.about(doubtful, i, "order %d pays to %s: %s", r.id, sheet.Shorten(r.address()), why)
-		}
-	}
-	m.warnOtherAddresses()
-	m.warnIdentical()
+	m.warnRows()
 	if err := m.warnLikeJournal(); err != nil {
 		return err
 	}
-	m.warnOutliers()
 	m.made.Warned = m.warn.told()
 	for _, d := range m.made.Warned {
 		m.made.Plan.Warnings = append(m.made.Plan.Warnings, d.String())
@@ -87,6 +80,20 @@ func (m *maker) warnings() error {
 			Hint: NewHint("leave --fail-on-warning out if all of it is meant"), Details: m.made.Warned}
 	}
 	return nil
+}
+
+// warnRows warns of what the rows alone prove.
+func (m *maker) warnRows() {
+	for i := range m.rows {
+		r := &m.rows[i]
+		to := m.coins[r.coin].currency
+		if why := cmp.Or(m.money.AddressMistake(to, r.address()), m.money.AddressWarning(to, r.address())); why != "" {
+			m.about(doubtful, i, "order %d pays to %s: %s", r.id, sheet.Shorten(r.address()), why)
+		}
+	}
+	m.warnOtherAddresses()
+	m.warnIdentical()
+	m.warnOutliers()
 }
 
 // warnOtherAddresses warns of addresses that are not of the kind that three of four in their currency are.

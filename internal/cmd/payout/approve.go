@@ -33,7 +33,7 @@ func approveCommand(a *cmdutil.App) *cobra.Command {
 		Long: `Approve a plan: show it, ask, and write an OpenSSH signature of it to the file
 PLAN.NAME.sig. NAME is the principal of the key among the approvers of the
 profile or, if it is not there, your user name. Nothing is sent, and no API key
-is needed.
+is needed. --yes shows the plan too, on standard error, and does not ask.
 
 --key names a private key, or a public key whose private part the SSH agent
 has. --agent, which is the default, uses the key of the agent; if that has
@@ -102,6 +102,9 @@ func approve(s *cmdutil.Session, plan *payout.Plan, flags approveFlags, out cmdu
 	if flags.out == "-" {
 		return cmdutil.UsageError("--out: - is not a file", "name a file; standard output has what was signed")
 	}
+	if err := plan.CheckLife(s.IO.Now()); err != nil {
+		return err
+	}
 	approvals, err := s.PayoutApprovals(true)
 	if err != nil {
 		return err
@@ -120,7 +123,7 @@ func approve(s *cmdutil.Session, plan *payout.Plan, flags approveFlags, out cmdu
 			s.Note("the key %s: a signature with it does not count: %v", fingerprint, err)
 		}
 	}
-	if !s.Yes && s.CanAsk() {
+	if s.Yes || s.CanAsk() {
 		if err := showToApprover(s, plan); err != nil {
 			return err
 		}
@@ -145,17 +148,21 @@ func approve(s *cmdutil.Session, plan *payout.Plan, flags approveFlags, out cmdu
 }
 
 // showToApprover shows a plan as payout show does, on standard error: standard output has the result. It cuts
-// nothing, however narrow the terminal is: what is signed is seen whole.
+// nothing, however narrow the terminal is: what is signed is seen whole. Under -o json, it has the warnings.
 func showToApprover(s *cmdutil.Session, plan *payout.Plan) error {
 	noteShown(s, plan)
+	l := look(s, plan)
+	if s.JSON {
+		for _, d := range l.found {
+			s.Warn(d)
+		}
+		return nil
+	}
 	o := render.Options{Format: render.Table, Color: s.Render.Color, Screen: true}
-	if err := planFactsView(s.Money).One(s.IO.Err, o, factsOf(s, plan, len(plan.Rows))); err != nil || len(plan.Rows) == 0 {
+	if err := l.showFacts(s.IO.Err, o, l.facts()); err != nil || len(plan.Rows) == 0 {
 		return err
 	}
-	if _, err := fmt.Fprintln(s.IO.Err); err != nil {
-		return err
-	}
-	return plannedView(s.Money).List(s.IO.Err, o, plannedRows(plan, s.Money))
+	return l.rowsView(true).List(s.IO.Err, o, l.rows())
 }
 
 // mostNames is how many names of a signature are tried.

@@ -61,19 +61,19 @@ type accountStatusLine struct {
 	Conflict int    `json:"conflict"`
 }
 
-func factsOf(s *cmdutil.Session, p *payout.Plan, rows int) planFacts {
+func factsOf(s *cmdutil.Session, p *payout.Plan, rows int, warnings []string) planFacts {
 	f := planFacts{
 		Plan: p.Path, Run: p.Name(), Digest: p.Digest, Account: p.Account.Name, BaseURL: p.Account.Address,
 		Made: views.Moment(p.Made), Expires: views.Moment(p.Expires), Expired: p.Expired(s.IO.Now()),
 		Batch: p.Batch, Since: p.Since, Rows: rows, Totals: []planTotalLine{},
-		Warnings: append([]string{}, p.Warnings...),
+		Warnings: append([]string{}, warnings...),
 	}
 	for _, t := range p.Totals {
 		pays := s.Money.FormatBig(t.Amount)
 		f.Totals = append(f.Totals, planTotalLine{t.Amount, pays, t.Rows})
 		f.totals = append(f.totals, render.Step{Status: pays, At: cmdutil.CountOf(t.Rows, "row")})
 	}
-	for _, text := range p.Warnings {
+	for _, text := range warnings {
 		f.warned = append(f.warned, render.Step{Status: text})
 	}
 	return f

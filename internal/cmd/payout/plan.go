@@ -180,7 +180,7 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	if n := made.Needs(approvals); n > 0 {
 		s.NoteCopy(payout.NewHint("", "payout", "approve", made.Path).String(), "%s must approve this plan:", cmdutil.CountOf(n, "person"))
 	}
-	facts := factsOf(s, made.Plan, made.Count)
+	facts := factsOf(s, made.Plan, made.Count, made.Warnings)
 	if n := len(facts.Warnings); n > 0 {
 		facts.warned = []render.Step{{Status: cmdutil.CountOf(n, "warning"), At: "told on standard error"}}
 	}
@@ -193,22 +193,24 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	if !onScreen(s) {
 		return out.One(facts)
 	}
-	if err := showOnScreen(s, made.Path, onPage, flags.verbose); err != nil {
+	if !onPage {
+		made.Warned = nil // they were told
+	}
+	if err := showOnScreen(s, made.Path, made.Warned, flags.verbose); err != nil {
 		return err
 	}
 	return s.NoteCopy(payout.NewHint("", "payout", "show", made.Path).String(), "have it looked at by somebody else:")
 }
 
-// showOnScreen shows a plan as till payout show does, with or without its warnings.
-func showOnScreen(s *cmdutil.Session, path string, warnings, verbose bool) error {
+// showOnScreen shows a new plan as till payout show does, with the warnings of the one who makes it.
+func showOnScreen(s *cmdutil.Session, path string, warned []payout.Detail, verbose bool) error {
 	p, err := payout.OpenPlan(path)
 	if err != nil {
 		return err
 	}
-	if !warnings {
-		p.Warnings = nil
-	}
-	return showTables(s, p, verbose)
+	l := look(s, p)
+	l.found = warned
+	return l.show(verbose)
 }
 
 // noteAccountStatus says what a person should know before the plan is applied. Its page may have the warnings.

@@ -105,7 +105,7 @@ func approveTotal(s *cmdutil.Session, l *payout.Ledger, plan *payout.Plan, t pay
 		facts = append(facts, cmdutil.Fact{Name: "total", Style: render.Bold, Value: render.Group(s.Money.FormatBig(total.Amount)) +
 			orders.MinorUnits(s, total.Amount, first...) + " in " + cmdutil.CountOf(total.Rows, "row")})
 	}
-	if all := warnedRows(s, plan); len(all) > 0 {
+	if all := look(s, plan).warned(); len(all) > 0 {
 		worst := cmdutil.Fact{Name: "warning", Value: all[0].pays + all[0].why, Style: render.Red}
 		if n := len(all); n > 1 {
 			worst.Value += fmt.Sprintf(" (and %d more: till payout show %s)", n-1, plan.Path)

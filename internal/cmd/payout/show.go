@@ -22,17 +22,16 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show PLAN",
 		Short: "Show a plan to the person who approves it",
-		Long: `Show a plan to the person who approves it: its account, totals and warnings,
-whether it has expired, and every row with its amount, as a decimal where the
-profile in use knows the decimals. A plan with a changed byte does not match
-its digest and is refused.
+		Long: `Show a plan to the person who approves it: its account, totals, warnings and
+rows, and whether it has expired. A plan with a changed byte does not match its
+digest and is refused, and so is one that expires more than 30 days after it
+was made. till finds the warnings again that the rows alone prove. The others
+are what the plan says, and are marked so.
 
 Somebody who edits the plan can compute a new digest. Only a digest that
 reached you through a different channel than the plan protects from that: read
 it to each other, and give it to till payout apply PLAN --digest sha256:...
-
-The digest is the SHA-256 of the file with an empty digest in it. To compute it
-without till:
+The digest is the SHA-256 of the file with an empty digest in it:
 
   sed 's/^  "digest": .*/  "digest": ""/' staff.plan | sha256sum
 
@@ -88,6 +87,9 @@ func showOpened(s *cmdutil.Session, path string, show func(*payout.Plan) error) 
 		return err
 	}
 	p, err := payout.OpenPlan(path)
+	if err == nil {
+		err = p.CheckLife(s.IO.Now())
+	}
 	if err != nil {
 		return err
 	}
@@ -97,6 +99,7 @@ func showOpened(s *cmdutil.Session, path string, show func(*payout.Plan) error) 
 // planned is a row of a plan, with the decimals of the profile in use.
 type planned struct {
 	payout.PlanRow
+	marked   bool // a warning is about it
 	decimals int
 	pays     string
 }
@@ -125,9 +128,9 @@ func plannedView(m money.Registry) render.View[planned] {
 			{Name: "note", About: "your note in the payout file",
 				Cell: func(r row) render.Cell { return render.Own(r.Note) }},
 			{Name: "reference", About: "your reference in the payout file",
-				Extra: true, Cell: func(r row) render.Cell { return render.Own(r.Reference) }},
+				Extra: true, Whole: true, Cell: func(r row) render.Cell { return render.Own(r.Reference) }},
 			{Name: "callback", About: "URL to which the service sends its response",
-				Extra: true, Cell: func(r row) render.Cell { return render.Own(r.Callback) }},
+				Extra: true, Whole: true, Cell: func(r row) render.Cell { return render.Own(r.Callback) }},
 		},
 	}
 }
@@ -155,7 +158,7 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Outp
 	noteShown(s, p)
 	o := s.Render
 	if onScreen(s) {
-		if err := showTables(s, p, verbose); err != nil {
+		if err := look(s, p).show(verbose); err != nil {
 			return err
 		}
 		return s.NoteCopy(payout.NewHint("", "payout", "apply", p.Path, "--digest", p.Digest).String(), "to send it:")
@@ -163,7 +166,7 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Outp
 	whole := o.Filter != nil || o.Template != ""
 	switch {
 	case o.Quiet || !whole && (o.Format == render.CSV || o.Format == render.JSONL):
-		return out.List(plannedRows(p, s.Money))
+		return out.List(plannedRows(p, s.Money, nil))
 	case whole || o.Format == render.YAML || o.Screen && o.Format == render.JSON:
 		var text bytes.Buffer
 		if _, err := p.WriteTo(&text); err != nil {
@@ -177,13 +180,12 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Outp
 	}
 	summary := o
 	summary.Columns, summary.Sort, summary.NoHeaders = nil, "", false
-	if err := planFactsView(s.Money).One(s.IO.Out, summary, factsOf(s, p, len(p.Rows))); err != nil || len(p.Rows) == 0 {
+	l := look(s, p)
+	if err := l.showFacts(s.IO.Out, summary, l.facts()); err != nil || len(p.Rows) == 0 {
 		return err
 	}
-	if err := s.Write("\n"); err != nil {
-		return err
-	}
-	return out.List(plannedRows(p, s.Money))
+	out.View = l.rowsView(false)
+	return out.List(l.rows())
 }
 
 // onScreen reports whether a plan is shown to a person who did not say how.
@@ -192,58 +194,94 @@ func onScreen(s *cmdutil.Session) bool {
 	return o.Screen && o.Filter == nil && o.Template == "" && o.Format == render.Table && len(o.Columns) == 0 && !o.Quiet
 }
 
-// showTables shows a plan to a person: what to look at, the worst first, then the totals, and then the rows.
-func showTables(s *cmdutil.Session, p *payout.Plan, verbose bool) error {
-	o, f := s.Render, factsOf(s, p, len(p.Rows))
+// looked is a plan as a person looks at it, with what till finds in it.
+type looked struct {
+	*cmdutil.Session
+	plan   *payout.Plan
+	found  []payout.Detail
+	marked []bool // the rows that a warning is about
+}
+
+func look(s *cmdutil.Session, p *payout.Plan) looked {
+	found, marked := p.Findings(s.PayoutCurrencies())
+	return looked{s, p, found, marked}
+}
+
+func (l looked) facts() planFacts {
+	texts := make([]string, len(l.found))
+	for i, d := range l.found {
+		texts[i] = d.String()
+	}
+	return factsOf(l.Session, l.plan, len(l.plan.Rows), texts)
+}
+
+// show shows a plan to a person: what to look at, the worst first, then the totals, and then the rows.
+func (l looked) show(verbose bool) error {
+	o, f := l.Render, l.facts()
 	o.Columns, o.Sort = []string{"totals", "rows", "plan", "run", "account", "base_url", "made", "expires", "digest"}, ""
-	if p.Batch != "" {
+	if l.plan.Batch != "" {
 		o.Columns = append(o.Columns, "batch")
 	}
 	for i := range f.totals {
 		f.totals[i].Status = render.Group(f.totals[i].Status)
 	}
-	if err := s.Write(warningText(s, p, verbose)); err != nil {
+	if err := l.Write(l.warningText(verbose)); err != nil {
 		return err
 	}
-	if err := planFactsView(s.Money).One(s.IO.Out, o, f); err != nil || len(p.Rows) == 0 {
+	if err := l.showFacts(l.IO.Out, o, f); err != nil || len(l.plan.Rows) == 0 {
 		return err
 	}
-	if err := s.Write("\n"); err != nil {
+	return l.rowsView(true).List(l.IO.Out, l.Render, l.rows())
+}
+
+// showFacts shows the facts of a plan, with an empty line between them and the rows.
+func (l looked) showFacts(to io.Writer, o render.Options, f planFacts) error {
+	if err := planFactsView(l.Money).One(to, o, f); err != nil || len(l.plan.Rows) == 0 {
 		return err
 	}
-	view := plannedView(s.Money)
-	if slices.ContainsFunc(p.Rows, func(r payout.PlanRow) bool { return r.Warned }) {
-		mark := render.Column[planned]{Name: "!", About: "a warning is about it", Cell: func(r planned) render.Cell {
-			if r.Warned {
-				return render.Own("!")
-			}
-			return render.Own("")
-		}}
-		view.Columns = append([]render.Column[planned]{mark}, view.Columns...)
+	if _, err := io.WriteString(to, "\n"); err != nil {
+		return &render.WriteError{Err: err}
 	}
-	return view.List(s.IO.Out, s.Render, plannedRows(p, s.Money))
+	return nil
+}
+
+func (l looked) rows() iter.Seq2[planned, error] { return plannedRows(l.plan, l.Money, l.marked) }
+
+// rowsView shows the references and callbacks too, if there are any, and can mark rows.
+func (l looked) rowsView(mark bool) render.View[planned] {
+	view := plannedView(l.Money)
+	for i := range view.Columns {
+		c := &view.Columns[i]
+		c.Extra = c.Extra && !slices.ContainsFunc(l.plan.Rows, func(r payout.PlanRow) bool {
+			return c.Name == "reference" && r.Reference != "" || c.Name == "callback" && r.Callback != ""
+		})
+	}
+	if mark && slices.Contains(l.marked, true) {
+		view.Columns = slices.Insert(view.Columns, 0, render.Column[planned]{Name: "!", About: "a warning is about it",
+			Cell: func(r planned) render.Cell { return render.Own(map[bool]string{true: "!"}[r.marked]) }})
+	}
+	return view
 }
 
 // A warned row has what it pays and what is to be looked at. What is about no single row has no amount.
 type warned struct{ pays, why string }
 
-// warnedRows returns the warnings of a plan as a person reads them.
-func warnedRows(s *cmdutil.Session, p *payout.Plan) []warned {
-	rows := map[string]payout.PlanRow{}
-	for _, r := range p.Rows {
-		rows[fmt.Sprintf("line %d", r.Line)] = r
+// warned returns the warnings of a plan as a person reads them.
+func (l looked) warned() []warned {
+	rows := map[int]payout.PlanRow{}
+	for _, r := range l.plan.Rows {
+		rows[r.Line] = r
 	}
-	all := make([]warned, len(p.Warnings))
-	for i, text := range p.Warnings {
-		line, why, _ := strings.Cut(text, ": ")
-		r, found := rows[line]
-		if !found {
-			all[i].why = text
+	all := make([]warned, len(l.found))
+	for i, d := range l.found {
+		r, found := rows[d.Line]
+		if !found || d.Line == 0 {
+			all[i].why = d.String()
 			continue
 		}
-		pays := s.Money.Format(r.Amount)
-		all[i] = warned{render.Group(pays) + "  ",
-			line + ", " + strings.TrimPrefix(why, "order "+r.ExternalOrderID+" pays "+pays+", ")}
+		pays := l.Money.Format(r.Amount)
+		all[i] = warned{render.Group(pays) + "  ", fmt.Sprintf("line %d, ", d.Line) +
+			strings.TrimPrefix(d.Message, "order "+r.ExternalOrderID+" pays "+pays+", ")}
 	}
 	return all
 }
@@ -252,16 +290,16 @@ func warnedRows(s *cmdutil.Session, p *payout.Plan) []warned {
 const screenful = 16
 
 // warningText returns the warnings of a plan, the worst first, and as many as a screen has room for.
-func warningText(s *cmdutil.Session, p *payout.Plan, verbose bool) (text string) {
-	all := warnedRows(s, p)
+func (l looked) warningText(verbose bool) (text string) {
+	all := l.warned()
 	lines := 0
 	for i, w := range all {
-		part := render.WrapWords(render.Safe(w.pays+w.why), s.Render.Width, 2) + "\n"
+		part := render.WrapWords(render.Safe(w.pays+w.why), l.Render.Width, 2) + "\n"
 		if lines += strings.Count(part, "\n"); lines > screenful && i > 0 && !verbose {
 			return text + fmt.Sprintf("and %s: --verbose\n\n", moreWarnings(len(all)-i))
 		}
-		if s.Render.Color {
-			part = strings.Replace(part, w.pays, render.Styled(render.Bold, w.pays, s.Render.Colors256), 1)
+		if l.Render.Color {
+			part = strings.Replace(part, w.pays, render.Styled(render.Bold, w.pays, l.Render.Colors256), 1)
 		}
 		text += part
 	}
@@ -279,10 +317,10 @@ func moreWarnings(n int) string {
 }
 
 // plannedRows shows amounts in the units of the profile in use, even if those of the plan differ.
-func plannedRows(p *payout.Plan, m money.Registry) iter.Seq2[planned, error] {
+func plannedRows(p *payout.Plan, m money.Registry, marked []bool) iter.Seq2[planned, error] {
 	return func(yield func(planned, error) bool) {
-		for _, r := range p.Rows {
-			if !yield(planned{r, m.DecimalsOf(r.Amount.Kind, r.Amount.Code), m.Format(r.Amount)}, nil) {
+		for i, r := range p.Rows {
+			if !yield(planned{r, marked != nil && marked[i], m.DecimalsOf(r.Amount.Kind, r.Amount.Code), m.Format(r.Amount)}, nil) {
 				return
 			}
 		}
