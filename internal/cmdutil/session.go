@@ -189,6 +189,9 @@ func (s *Session) newClient(base string, opts []api.Option) (*api.Client, error)
 }
 
 func certificates(path string) (*x509.CertPool, error) {
+	if err := config.CheckTrust("the file "+path+" of ca_file", path); err != nil {
+		return nil, err
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, &config.Error{Msg: fmt.Sprintf("the certificate authorities of ca_file cannot be read: %v",

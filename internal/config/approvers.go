@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-
-	"example.com/till/internal/place"
 )
 
 // ReadApprovers returns the text of the file of those who may approve what is sent. Only this user and root
@@ -32,10 +30,7 @@ func (s Settings) ReadApprovers() ([]byte, error) {
 		if err := regular(info); err != nil {
 			return err
 		}
-		if why := place.Distrust(info); why != "" { // the open file, whatever is at its place by now
-			return distrusted(what+" "+path, path, why, info)
-		}
-		return checkWay(what+" "+path, path)
+		return checkOpened(what+" "+path, path, info)
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, failf("%s %s does not exist", what, path).

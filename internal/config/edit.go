@@ -28,7 +28,7 @@ func Edit(path string, change func(*Document) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return failf("the directory of the configuration cannot be made: %w", err)
 	}
-	if err := checkDirectory("the configuration file "+path, path); err != nil {
+	if err := checkWay("the configuration file "+path, filepath.Dir(path)); err != nil {
 		return err
 	}
 	unlock, err := lock(path + ".lock")

@@ -59,14 +59,19 @@ func (k Keys) readFlag(path string) (string, error) {
 	return readKeyFile("the file of --api-key-file", path)
 }
 
-// readKeyFile reads a file that only its owner may read. The mode means nothing on Windows and for pipes,
-// such as a shell's <(command).
+// readKeyFile reads a file that only its owner may read, and no other user can replace. The mode means nothing
+// on Windows, and the place of a pipe does not matter, such as that of a shell's <(command).
 func readKeyFile(what, path string) (string, error) {
 	data, err := readChecked(what, path, maxKeyText, func(info fs.FileInfo) error {
-		if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-			return openKey(what, path, info.Mode().Perm())
+		if !info.Mode().IsRegular() {
+			return nil
 		}
-		return nil
+		if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+			if err := openKey(what, path, mode); err != nil {
+				return err
+			}
+		}
+		return checkOpened(what+", "+path+",", path, info)
 	})
 	return trimNewline(string(data)), err
 }
@@ -79,8 +84,7 @@ func openKey(what, path string, mode fs.FileMode) error {
 			advise("type: chmod 600 %s", quoteShell(path))
 	}
 	users, err := os.ReadFile("/etc/passwd") // a container may have none
-	if _, why, e := place.Directory(path); e == nil && why == "" && (err == nil || errors.Is(err, fs.ErrNotExist)) &&
-		!otherPeople(string(users), os.Geteuid()) {
+	if (err == nil || errors.Is(err, fs.ErrNotExist)) && !otherPeople(string(users), os.Geteuid()) && CheckTrust(what, path) == nil {
 		return nil
 	}
 	return failf("%s, %s, is open to others (mode %04o), on a read-only mount where that cannot be changed", what, path, mode).
@@ -106,7 +110,7 @@ func otherPeople(passwd string, euid int) bool {
 // of output.
 func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
 	// A person who can change the program can read the key, and choose it.
-	if err := CheckProgram(keyCommand, words[0]); err != nil {
+	if err := CheckTrust("the program "+words[0]+" of "+keyCommand, words[0]); err != nil {
 		return "", err
 	}
 	limit := cmp.Or(k.commandLimit, commandLimit)

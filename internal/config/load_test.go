@@ -296,7 +296,7 @@ func TestLoadRefusesUnusableFiles(t *testing.T) {
 	}
 
 	path := write(t, "current: live\n")
-	for mode, ok := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o644: true, 0o660: false,
+	for mode, ok := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o644: true, 0o606: false,
 		0o602: false, 0o666: false} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)

@@ -18,7 +18,7 @@ func TestLoadFromWhereOthersWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for mode, ok := range map[os.FileMode]bool{0o700: true, 0o777: false, 0o702: false,
-		0o777 | os.ModeSticky: true, 0o770: false} {
+		0o777 | os.ModeSticky: true, 0o707: false} {
 		if err := os.Chmod(dir, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -63,9 +63,9 @@ func TestKeyProgramThatOthersCanChange(t *testing.T) {
 		{dir, program, 0o755, 0o755, true},
 		{dir, program, 0o777 | os.ModeSticky, 0o755, true},
 		{program, program, 0o777, 0o755, false},
-		{program, link, 0o775, 0o755, false},
+		{program, link, 0o757, 0o755, false},
 		{dir, program, 0o777, 0o755, false},
-		{dir, link, 0o775, 0o755, false},
+		{dir, link, 0o757, 0o755, false},
 		{filepath.Dir(link), link, 0o777, 0o755, false},
 	} {
 		if err := os.Chmod(test.path, test.mode); err != nil {

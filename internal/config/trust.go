@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,22 +10,35 @@ import (
 	"example.com/till/internal/place"
 )
 
-// checkTrust refuses a file that another user can change or replace.
-func checkTrust(what, path string, info fs.FileInfo) error {
+// checkOpened refuses an open file that another user can change, whatever is at its place by now, and a place
+// in which another user can put another file.
+func checkOpened(what, path string, info fs.FileInfo) error {
 	if why := place.Distrust(info); why != "" {
 		return distrusted(what, path, why, info)
 	}
-	return checkDirectory(what, path)
+	return checkWay(what, path)
+}
+
+// CheckTrust refuses a file that another user can change or replace. A file that does not exist passes: using
+// it reports the error.
+func CheckTrust(what, path string) error {
+	if err := checkWay(what, path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // checkWay refuses a file that another user can change or replace at any place on the way to it: the file,
 // its directory and all above it, each link, and the directories of what it leads to.
 func checkWay(what, path string) error {
-	bad, err := place.Way(path)
+	at, err := filepath.Abs(path)
 	if err != nil {
 		return failf("the way to %s cannot be looked at: %w", what, err)
 	}
+	bad, err := place.Way(at)
 	switch {
+	case err != nil:
+		return failf("the way to %s cannot be looked at: %w", what, err)
 	case bad == nil:
 		return nil
 	case bad.Info.Mode()&fs.ModeSymlink != 0:
@@ -34,33 +48,6 @@ func checkWay(what, path string) error {
 		what = "the directory " + bad.Path + " on the way to " + what
 	}
 	return distrusted(what, bad.Path, bad.Why, bad.Info)
-}
-
-// CheckProgram refuses the program of a setting if another user can change or replace it. A program that does
-// not exist passes: running it reports the error.
-func CheckProgram(setting, path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil
-	}
-	return checkTrust("the program "+path+" of "+setting, path, info)
-}
-
-// checkDirectory refuses the directory of a file, or of the target of a link, if another user can replace
-// files in it.
-func checkDirectory(what, path string) error {
-	dir, why, err := place.Directory(path)
-	if err != nil {
-		return failf("the directory of %s cannot be looked at: %w", what, err)
-	}
-	if why == "" {
-		return nil
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return failf("the directory of %s cannot be looked at: %w", what, err)
-	}
-	return distrusted("the directory "+filepath.Clean(dir)+" of "+what, dir, why, info)
 }
 
 func distrusted(what, path, why string, info fs.FileInfo) error {

@@ -105,17 +105,26 @@ func checkFiles(path string) error {
 	return nil
 }
 
-// checkDirectory refuses a directory in which other users can replace the journal's files.
-func checkDirectory(name string) error {
-	dir, why, err := place.Directory(name)
-	if err != nil || why == "" {
+// checkWay refuses a place where other users can replace the journal's files. The files need not exist yet, and
+// checkFiles looks at them.
+func checkWay(path string) error {
+	bad, err := place.Way(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		bad, err = place.Way(filepath.Dir(path))
+	}
+	if err != nil || bad == nil || bad.Info.Mode().IsRegular() {
 		return err
 	}
-	advice := "type: chmod go-w " + dir
-	if strings.HasPrefix(why, "belongs") {
-		advice = fmt.Sprintf("type: chown %d %s, in a container run as that user", os.Geteuid(), dir)
+	if bad.Info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("the link %s on the way to it %s, who could put another in its place; keep it in a directory of your own",
+			bad.Path, bad.Why)
 	}
-	return fmt.Errorf("its directory %s %s, who could put another in its place; %s, or keep it in a directory of your own", dir, why, advice)
+	advice := "type: chmod go-w " + bad.Path
+	if strings.HasPrefix(bad.Why, "belongs") {
+		advice = fmt.Sprintf("type: chown %d %s, in a container run as that user", os.Geteuid(), bad.Path)
+	}
+	return fmt.Errorf("the directory %s on the way to it %s, who could put another in its place; %s, "+
+		"or keep it in a directory of your own", bad.Path, bad.Why, advice)
 }
 
 // sharedError returns the error for a journal on a file system that is shared.

@@ -358,7 +358,7 @@ func prepareFile(name string) (path string, err error) {
 	if err := makeDirectories(filepath.Dir(path)); err != nil {
 		return "", err
 	}
-	if err := checkDirectory(path); err != nil {
+	if err := checkWay(path); err != nil {
 		return "", err
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -94,7 +94,7 @@ func TestFileModes(t *testing.T) {
 			t.Errorf("%s has the mode %04o", name, got)
 		}
 	}
-	for _, mode := range []os.FileMode{0o620, 0o602} {
+	for _, mode := range []os.FileMode{0o602, 0o606} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -478,14 +478,14 @@ func TestFilesThatOthersCanChange(t *testing.T) {
 		want string
 	}{
 		{path, 0o644, true, ""},
-		{path, 0o620, false, "chmod 600 " + path},
+		{path, 0o602, false, "chmod 600 " + path},
 		{path + logFile, 0o602, false, "chmod 600 " + path + "-wal"},
 		{path + indexFile, 0o666, false, "chmod 600 " + path + "-shm"},
-		{path + locksFile, 0o660, false, "chmod 600 " + path + ".lock"},
+		{path + locksFile, 0o606, false, "chmod 600 " + path + ".lock"},
 		{dir, 0o755, true, ""},
 		{dir, 0o777 | os.ModeSticky, true, ""},
 		{dir, 0o777, false, "chmod go-w " + dir},
-		{dir, 0o775, false, "chmod go-w " + dir},
+		{dir, 0o757, false, "chmod go-w " + dir},
 	} {
 		before, err := os.Stat(test.path)
 		if err != nil {

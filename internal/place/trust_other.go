@@ -9,8 +9,5 @@ import "io/fs"
 // Distrust always returns an empty string.
 func Distrust(fs.FileInfo) string { return "" }
 
-// Directory never finds anything.
-func Directory(string) (dir, why string, err error) { return "", "", nil }
-
 // Way never finds anything.
 func Way(string) (*Untrusted, error) { return nil, nil }

@@ -13,7 +13,7 @@ import (
 )
 
 // Distrust says who else can change a file, or the names in a directory. It is empty if only this user and
-// root can. In a directory with the sticky bit, such as /tmp, only owners can rename or remove their files.
+// root can. The group 0 may: it is root's, and images let it write to what any user of the container uses. In a directory with the sticky bit, such as /tmp, only owners can rename or remove their files.
 func Distrust(info fs.FileInfo) string { return distrust(info, os.Geteuid()) }
 
 func distrust(info fs.FileInfo, euid int) string {
@@ -31,7 +31,7 @@ func distrust(info fs.FileInfo, euid int) string {
 	if info.Mode()&fs.ModeSymlink != 0 {
 		open = 0
 	}
-	if info.IsDir() && runtime.GOOS == "darwin" && stat.Gid == administrators {
+	if stat.Gid == 0 || info.IsDir() && runtime.GOOS == "darwin" && stat.Gid == administrators {
 		open &^= 0o020
 	}
 	if open != 0 {
@@ -92,28 +92,4 @@ func way(
 		}
 		at = filepath.Join(at, name) // of .., the directory above: at has no links
 	}
-}
-
-// Directory checks the directory of a file and, if the path is a link, the directory of the file that it
-// leads to. It returns the first directory that another user can change, and says how, as Distrust does. Both
-// are empty if there is none.
-func Directory(path string) (dir, why string, err error) {
-	for _, dir := range directories(path) {
-		info, err := os.Stat(dir)
-		if err != nil {
-			return dir, "", err
-		}
-		if why := Distrust(info); why != "" {
-			return dir, why, nil
-		}
-	}
-	return "", "", nil
-}
-
-func directories(path string) []string {
-	dirs := []string{filepath.Dir(path)}
-	if real, err := filepath.EvalSymlinks(path); err == nil && filepath.Dir(real) != dirs[0] {
-		dirs = append(dirs, filepath.Dir(real))
-	}
-	return dirs
 }
