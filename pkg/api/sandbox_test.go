@@ -413,7 +413,7 @@ func TestEveryOperation(t *testing.T) {
 // TestRefusalsArriveAsEnvelopes checks that a refusal of the sandbox arrives as its envelope says.
 func TestRefusalsArriveAsEnvelopes(t *testing.T) {
 	ctx := context.Background()
-	b := newBench(t, "error_insufficient_funds", "400:-9")
+	b := newBench(t, "errors", "insufficient_funds=400:-9")
 	for _, tt := range []struct {
 		name         string
 		err          error

@@ -14,18 +14,24 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// often are the settings that tests change most.
+var often = []string{"first_page", "default_page_size", "list_order", "withdrawal_flow", "withdrawal_pace", "order_id_format",
+	"duplicate_order_ids", "invoice_statuses", "payment_fails", "requests_per_second"}
+
 func settingsCommand(a *cmdutil.App) *cobra.Command {
+	var every bool
 	cmd := cmdutil.WithView(a, cmdutil.OneOrList, sandboxSettingView, &cobra.Command{
 		Use:   "settings [SETTING]",
-		Short: "List every choice that the sandbox makes, for --set",
+		Short: "List the choices that the sandbox makes, for --set",
 		Long: `List the choices that the sandbox makes where the service's interface is
 silent, such as the names of statuses: the name for --set, the default, the
-possible values and the meaning. With SETTING, show all of one setting. The
-field value is what it is now in the sandbox that your settings lead to, as
+possible values and the meaning. A table has the ten that tests change most;
+--all lists the others too. With SETTING, show all of one setting. The field
+value is what it is now in the sandbox that your settings lead to, as
 inside till sandbox run; without one it is the default. While a sandbox runs,
 till sandbox settings set changes them.`,
 		Example: `  till sandbox settings
-  till sandbox settings --columns name,value
+  till sandbox settings --all --columns name,meaning
   till sandbox settings include_fiat_is
   till sandbox settings withdrawal_flow --jq .default`,
 		Args: cmdutil.OptionalArg("SETTING"),
@@ -50,6 +56,10 @@ till sandbox settings set changes them.`,
 			}
 			all := currentSettings(s)
 			if len(args) == 0 {
+				if s.Render.Format == render.Table && out.Tabular() && !every {
+					all = slices.DeleteFunc(all, func(one setting) bool { return !slices.Contains(often, one.Name) })
+					s.Note("these are changed most; --all lists %d", len(sandbox.Settings()))
+				}
 				return out.Slice(all)
 			}
 			for _, setting := range all {
@@ -60,6 +70,7 @@ till sandbox settings set changes them.`,
 			return unknownSetting("", args[0])
 		},
 	})
+	cmd.Flags().BoolVar(&every, "all", false, "list those that are seldom changed too")
 	cmd.AddCommand(settingsSetCommand(a))
 	return cmd
 }

@@ -182,7 +182,7 @@ func TestExpiredInvoicePage(t *testing.T) {
 	if b.Balance("Usd") != before {
 		t.Error("an expired invoice was paid")
 	}
-	b = newBox(t, set("error_wrong_status", "409:1"))
+	b = newBox(t, set("errors", "wrong_status=409:1"))
 	id = b.create(invoicePath, usdInvoice)
 	must(t, b.ExpireInvoice(id))
 	b.shows(b.visit("POST", "/invoice/"+id+"/pay"), 409)
@@ -341,7 +341,7 @@ func TestPageNotFound(t *testing.T) {
 	must(t, b.Reset(""))
 	b.shows(b.visit("GET", "/invoice/"+id), 404)
 	b.refused(b.visit("GET", "/invoice"), 404, "unknown_path") // the error of the interface, not a page
-	b = newBox(t, set("error_not_found", "410:7"))
+	b = newBox(t, set("errors", "not_found=410:7"))
 	b.shows(b.visit("GET", "/invoice/"+uuid("none")), 410)
 }
 

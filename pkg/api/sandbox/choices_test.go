@@ -207,7 +207,7 @@ func TestInvoiceChoices(t *testing.T) {
 	same(t, newBox(t, sandbox.WithSeedJSON(text)).get("/api/reseller/balance?id="+id),
 		`{"Crypto":{"Eth":833334},"Fiat":{}}`)
 
-	b = newBox(t, set("paid_in", "Eth"), set("rate_Eth", "0.000000001"))
+	b = newBox(t, set("paid_in", "Eth"), set("rates", "Eth=0.000000001"))
 	huge := b.create("/api/invoice", `{"title":"t","currency":{"Crypto":"Btc"},"items":[{"name":"x",`+
 		`"amount":"9223372036854775807"}]}`)
 	if err := b.PayInvoice(huge); err == nil || !strings.Contains(err.Error(), "paid_in") {

@@ -257,7 +257,7 @@
 //
 // # Errors
 //
-// The setting error_REASON is the HTTP status and the code of an error.
+// The setting errors has the HTTP status and the code of errors, as REASON=STATUS:CODE.
 //
 //	REASON               WHEN
 //

@@ -12,7 +12,7 @@ import (
 // A test of a program that pays: 25 dollars are withdrawn as satoshi, at a rate that
 // the test sets.
 func ExampleNew() {
-	box, err := sandbox.New(sandbox.WithSetting("rate_Btc", "50000"))
+	box, err := sandbox.New(sandbox.WithSetting("rates", "Btc=50000"))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -84,10 +85,15 @@ func newLedger(b box) *ledger {
 	l := &ledger{b: b, price: map[string]*big.Rat{}, moved: map[string]*big.Int{}, debits: map[string]debit{}}
 	rates := map[string]string{}
 	for _, s := range sandbox.Settings() {
-		rates[s.Name] = s.Default
+		if s.Name == "rates" {
+			for entry := range strings.SplitSeq(s.Default, ",") {
+				code, rate, _ := strings.Cut(entry, "=")
+				rates[code] = rate
+			}
+		}
 	}
 	for _, c := range sandbox.Currencies() {
-		rate, _ := new(big.Rat).SetString(rates["rate_"+c.Code])
+		rate, _ := new(big.Rat).SetString(rates[c.Code])
 		scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(c.Decimals)), nil)
 		l.moved[c.Code] = new(big.Int)
 		l.price[c.Code] = rate.Quo(rate, new(big.Rat).SetInt(scale))

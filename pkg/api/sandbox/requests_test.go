@@ -170,7 +170,7 @@ func TestAnswerHeaders(t *testing.T) {
 }
 
 func TestErrorSettings(t *testing.T) {
-	b := newBox(t, sandbox.WithSeed("none"), set("error_insufficient_funds", "409:77"))
+	b := newBox(t, sandbox.WithSeed("none"), set("errors", "insufficient_funds=409:77"))
 	w := b.send("POST", createPath, btcBody)
 	b.refused(w, http.StatusConflict, "insufficient_funds")
 	if got, _ := envelope(w); got.Code != 77 {

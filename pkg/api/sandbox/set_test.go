@@ -21,7 +21,7 @@ func TestSet(t *testing.T) {
 	b := callbackBox(t)
 	in := newReceiver(t, nil)
 	id := b.withCallback(in.URL)
-	b.set(map[string]string{"first_page": "0", "error_invalid_query": "418:7"})
+	b.set(map[string]string{"first_page": "0", "errors": "invalid_query=418:7"})
 	if w := b.send("GET", "/api/invites?x=1", ""); w.Code != 418 {
 		t.Errorf("the status is %d", w.Code)
 	}
@@ -199,7 +199,7 @@ func TestResetGoesBackToTheStart(t *testing.T) {
 				same(t, at(t, b.get("/sandbox/settings"), "list_order"), `"newest"`)
 				b.get("/api/resellers/ids")
 			}
-			b.set(map[string]string{"callback_on_create": "yes", "error_invalid_query": "418:7"})
+			b.set(map[string]string{"callback_on_create": "yes", "errors": "invalid_query=418:7"})
 			must(t, b.Reset(""))
 			b.refused(b.send("GET", "/api/merchant_withdrawal", ""), 400, "invalid_query")
 			b.withCallback("http://127.0.0.1:9/")

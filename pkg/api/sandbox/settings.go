@@ -309,19 +309,33 @@ func (s *settings) definitions() []definition {
 			"Which errors have the envelope: all, or those of the merchant's withdrawals and of making an invoice; others are plain text.", &s.envelope),
 		number("max_body", "1048576", 1, 1<<30, "The largest request body, in bytes.", &s.maxBody),
 	}
+	var rates, errors []string
 	for _, c := range money.Registry {
-		defs = append(defs, definition{
-			Setting{"rate_" + c.Code, c.Rate, "above 0, 9 digits, 9 decimals",
-				"What one " + c.Code + " is worth in Usd, or in whatever one unit all rates are quoted in."},
-			func(value string) error { return s.setRate(c, value) },
-		})
+		rates = append(rates, c.Code+"="+c.Rate)
 	}
-	for k, rule := range refusal.Rules {
-		defs = append(defs, definition{
-			Setting{"error_" + rule.Reason, fmt.Sprintf("%d:%d", rule.Status, rule.Code), "STATUS:CODE",
-				"The HTTP status and the code of the error " + rule.Reason + "."},
-			func(value string) error { return setError(&s.errors[k], value) },
-		})
+	for _, rule := range refusal.Rules {
+		errors = append(errors, fmt.Sprintf("%s=%d:%d", rule.Reason, rule.Status, rule.Code))
 	}
-	return defs
+	return append(defs,
+		family("rates", "CODE=RATE,...", "What one of a currency is worth in Usd, or in whatever all rates are quoted in: above 0, 9 digits, 9 decimals.",
+			rates, func(i int, value string) error { return s.setRate(money.Registry[i], value) }),
+		family("errors", "REASON=STATUS:CODE,...", "The HTTP status and the code of an error.",
+			errors, func(i int, value string) error { return setError(&s.errors[i], value) }))
+}
+
+// family returns a setting that is a map. What a value does not name has its default.
+func family(name, values, meaning string, defaults []string, set func(i int, value string) error) definition {
+	return definition{Setting{name, strings.Join(defaults, ","), values, meaning}, func(value string) error {
+		for _, entry := range append(slices.Clone(defaults), strings.Split(value, ",")...) {
+			key, one, found := strings.Cut(entry, "=")
+			i := slices.IndexFunc(defaults, func(entry string) bool { return strings.HasPrefix(entry, key+"=") })
+			if !found || i < 0 {
+				return fmt.Errorf("%q is not one of its entries; write it like %s", refusal.Shorten(entry), defaults[0])
+			}
+			if err := set(i, one); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+		}
+		return nil
+	}}
 }

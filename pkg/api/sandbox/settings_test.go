@@ -19,7 +19,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 	documented := map[string]bool{}
 	for line := range strings.Lines(table) {
 		if words := strings.Fields(line); len(words) > 2 && words[0] == "//" {
-			documented["error_"+words[1]] = true
+			documented[words[1]] = true
 		}
 	}
 	seen := map[string]bool{}
@@ -28,14 +28,19 @@ func TestSettingsAreDocumented(t *testing.T) {
 			t.Errorf("setting %+v is incomplete, or there twice", s)
 		}
 		seen[s.Name] = true
-		if strings.HasPrefix(s.Name, "error_") && !documented[s.Name] {
-			t.Errorf("the package documentation does not explain %s", s.Name)
+		if s.Name != "errors" {
+			continue
+		}
+		for entry := range strings.SplitSeq(s.Default, ",") {
+			reason, _, _ := strings.Cut(entry, "=")
+			if !documented[reason] {
+				t.Errorf("the package documentation does not explain %s", reason)
+			}
+			delete(documented, reason)
 		}
 	}
-	for name := range documented {
-		if !seen[name] {
-			t.Errorf("the package documentation explains %s, which does not exist", name)
-		}
+	if len(documented) > 0 {
+		t.Errorf("the package documentation explains what does not exist: %v", documented)
 	}
 }
 
@@ -72,10 +77,10 @@ func TestSettingsRefused(t *testing.T) {
 		{"callback_targets", "all"},
 		{"callback_backoff", "0s"}, {"callback_backoff", "61m"}, {"callback_backoff", "2"},
 		{"callback_timeout", "-1s"}, {"callback_timeout", "2m"},
-		{"rate_Btc", "0"}, {"rate_Btc", "-1"}, {"rate_Btc", "1000000000"}, {"rate_Btc", "0.0000000001"},
-		{"rate_Doge", "1"},
-		{"fiat_currency", "Btc"}, {"error_not_found", "404"}, {"error_not_found", "200:1"},
-		{"error_not_found", "404:x"},
+		{"rates", "Btc=0"}, {"rates", "Btc=-1"}, {"rates", "Btc=1000000000"}, {"rates", "Btc=0.0000000001"},
+		{"rates", "Doge=1"}, {"rates", "Btc"}, {"rates", ""}, {"rates", "Btc=1,"}, {"rate_Btc", "1"},
+		{"fiat_currency", "Btc"}, {"errors", "not_found=404"}, {"errors", "not_found=200:1"},
+		{"errors", "not_found=404:x"},
 	} {
 		_, err := sandbox.New(set(bad[0], bad[1]))
 		if err == nil {
@@ -88,7 +93,7 @@ func TestSettingsRefused(t *testing.T) {
 		set("withdrawal_pace", "A>B=1s,B>C=1s,C>B=1s")); err == nil || !strings.Contains(err.Error(), "back") {
 		t.Errorf("a pace that never ends: %v", err)
 	}
-	for name, value := range map[string]string{"rate_Btc": "999999999.999999999", "rebate_percent": "100",
+	for name, value := range map[string]string{"rates": "Btc=999999999.999999999", "rebate_percent": "100",
 		"withdrawal_flow": "Only", "time_layout": "2006-01-02T15:04:05.000Z07:00"} {
 		if _, err := sandbox.New(set(name, value)); err != nil {
 			t.Error(err)

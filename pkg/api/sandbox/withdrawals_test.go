@@ -172,7 +172,7 @@ func TestWithdrawalFiatEquivalent(t *testing.T) {
 		same(t, at(t, b.get(getPath+id), "amount"), `{"Fiat":{"USD":2500}}`)
 	}
 
-	b := newBox(t, set("amount_shown", "converted"), set("rate_Btc", "50000"))
+	b := newBox(t, set("amount_shown", "converted"), set("rates", "Btc=50000"))
 	id := b.create(createPath, `{"currency":{"Crypto":"Btc"},"amount":{"Fiat":{"USD":2500}},"address":"a"}`)
 	same(t, at(t, b.get(getPath+id), "amount"), `{"Crypto":{"Btc":50000}}`)
 
