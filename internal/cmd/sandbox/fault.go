@@ -20,7 +20,7 @@ import (
 
 // faultKinds are the completions of --do. The help of sandbox fault add explains them.
 var faultKinds = []string{"refuse", "drop-before", "drop-after", "truncate", "deliver-twice", "delay=2s",
-	"stale-list=10m", "status=503", "status=503,bare", "status=429,retry-after=5", "html", "html=502", "body=FILE",
+	"stale-list=10m", "status=503", "status=503,bare", "status=429,retry-after=5", "html", "html=502", "body=FILE", "respond=FILE",
 	"lose-callback", "delay-callback=10m"}
 
 // nearKind asks whether a kind with a name near to that of do was meant. If the name is right, it returns "".
@@ -54,8 +54,8 @@ func faultAddCommand(a *cmdutil.App) *cobra.Command {
 		Long: `Make calls to the sandbox fail from now on, and print the number of the fault.
 --do says how: refuse, drop-before, drop-after, truncate, deliver-twice,
 delay=2s, stale-list=10m, status=503, status=503,bare,
-status=429,retry-after=5, html, html=502 or body=FILE; for callbacks,
-lose-callback or delay-callback=10m. See: till help faults.
+status=429,retry-after=5, html, html=502, body=FILE or respond=FILE; for
+callbacks, lose-callback or delay-callback=10m. See: till help faults.
 
 --on restricts a fault to one operation, --match to calls with a value in the
 query or the body, and --rate to a part of the calls. --times ends it after so
@@ -119,13 +119,14 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 				cmdutil.UsageError("--"+number+": it must be at least 1", "leave it out for the default")
 		}
 	}
-	if name, given := strings.CutPrefix(f.Do, "body="); given {
-		f.Do = "body"
-		if f.Body, err = os.ReadFile(name); err != nil {
-			return order, cmdutil.UsageError(fmt.Sprintf("--do: the body cannot be read: %v", err), "name a file")
+	if kind, name, given := strings.Cut(f.Do, "="); kind == "body" || kind == "respond" {
+		if !given {
+			return order, cmdutil.UsageError("--do: "+kind+" names no file", "write "+kind+"=FILE")
 		}
-	} else if f.Do == "body" {
-		return order, cmdutil.UsageError("--do: body names no file", "write body=FILE; an empty file is an empty body")
+		f.Do = kind
+		if f.Body, err = os.ReadFile(name); err != nil {
+			return order, cmdutil.UsageError(fmt.Sprintf("--do: the file cannot be read: %v", err), "name another")
+		}
 	}
 	f, err = sandbox.CheckFault(f)
 	if wrong, ok := errors.AsType[*sandbox.FaultError](err); ok {

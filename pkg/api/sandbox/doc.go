@@ -108,6 +108,8 @@
 //	html             nothing is done, and the answer is 200 and a web page, like
 //	                 that of a proxy; html=502 has another status
 //	body             nothing is done, and the answer is 200 and the bytes of Body
+//	respond          nothing is done, and the answer is what Body says: {"status", "headers",
+//	                 "body"}, where a body that is a string is sent as it is
 //	lose-callback    the delivery to a withdrawal's callback is never posted
 //	delay-callback=10m  the delivery is posted so much later by the sandbox's clock,
 //	                 and those that follow it wait for it

@@ -3,6 +3,7 @@ package fault
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
@@ -86,6 +87,9 @@ func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 			return nil, ErrAnswered
 		case doBody:
 			answerText(c.Writer, http.StatusOK, "application/json", string(f.Body))
+			return nil, ErrAnswered
+		case doRespond:
+			parseAnswer(f.Body).send(c.Writer)
 			return nil, ErrAnswered
 		}
 	}
@@ -210,12 +214,26 @@ func answerHTML(w http.ResponseWriter, status int) {
 		fmt.Sprintf("<!DOCTYPE html>\n<html lang=\"en\">\n<head><title>%[1]s</title></head>\n<body>\n<h1>%[1]s</h1>\n<p>This page stands in for a proxy's.</p>\n</body>\n</html>\n", html.EscapeString(title)))
 }
 
+func (a *answer) send(w http.ResponseWriter) {
+	for name, value := range a.Headers {
+		w.Header().Set(name, value)
+	}
+	var text string
+	if json.Unmarshal(a.Body, &text) == nil {
+		answerText(w, a.Status, "text/plain; charset=utf-8", text)
+	} else {
+		answerText(w, a.Status, "application/json", string(a.Body))
+	}
+}
+
 func answerText(w http.ResponseWriter, status int, kind, text string) {
 	if hasNoBody(status) {
 		text = ""
 	}
 	header := w.Header()
-	header.Set("Content-Type", kind)
+	if header.Get("Content-Type") == "" {
+		header.Set("Content-Type", kind)
+	}
 	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	io.WriteString(w, text)

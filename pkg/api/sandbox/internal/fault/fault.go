@@ -2,12 +2,14 @@
 package fault
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -40,13 +42,14 @@ const (
 	doStatus       = "status"
 	doHTML         = "html"
 	doBody         = "body"
+	doRespond      = "respond"
 
 	doLoseCallback  = "lose-callback"
 	doDelayCallback = "delay-callback"
 )
 
 const kindsOfFaults = "use refuse, drop-before, drop-after, truncate, delay=2s, deliver-twice, stale-list=10m, " +
-	"status=503, status=503,bare, status=429,retry-after=5, html, html=502, body, lose-callback or " +
+	"status=503, status=503,bare, status=429,retry-after=5, html, html=502, body, respond, lose-callback or " +
 	"delay-callback=10m"
 
 func parseDo(text string) (do doing, err error) {
@@ -56,7 +59,7 @@ func parseDo(text string) (do doing, err error) {
 		return doing{}, &Error{"do", fmt.Sprintf(format, args...), kindsOfFaults}
 	}
 	switch kind {
-	case doRefuse, doDropBefore, doDropAfter, doTruncate, doDeliverTwice, doBody, doLoseCallback:
+	case doRefuse, doDropBefore, doDropAfter, doTruncate, doDeliverTwice, doBody, doRespond, doLoseCallback:
 		if given {
 			return wrong("%s takes no value", kind)
 		}
@@ -371,6 +374,24 @@ func ApplyToDelivery(faults []store.Fault, d *store.Delivery, at time.Time) []st
 	return counted
 }
 
+// answer is what a respond fault sends. A body that is a text is sent as it is, and any other as JSON.
+type answer struct {
+	Status  int               `json:"status"`
+	Headers map[string]string `json:"headers"`
+	Body    json.RawMessage   `json:"body"`
+}
+
+// parseAnswer returns nil if the text does not describe an answer.
+func parseAnswer(text []byte) *answer {
+	a := &answer{Status: http.StatusOK}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if d.Decode(a) != nil || d.More() || a.Status < 200 || a.Status > 599 {
+		return nil
+	}
+	return a
+}
+
 // Check returns the fault with its defaults filled in, except for the ID and Seed, which only a sandbox can
 // set. An invalid fault is an *Error.
 func Check(f store.Fault, operations []string) (store.Fault, error) {
@@ -400,10 +421,12 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 	case f.Times < 0:
 		return f, &Error{"times", fmt.Sprintf("%d is negative", f.Times),
 			"write how many calls it affects, or 0 for without end"}
-	case f.Body != nil && do.kind != doBody:
+	case f.Body != nil && do.kind != doBody && do.kind != doRespond:
 		return f, &Error{"body", fmt.Sprintf("%s sends no body of yours", do.kind), "leave it out, or use the kind body"}
 	case len(f.Body) > maxBody:
 		return f, &Error{"body", fmt.Sprintf("it has %d bytes, more than %d", len(f.Body), maxBody), "use a shorter one"}
+	case do.kind == doRespond && parseAnswer(f.Body) == nil:
+		return f, &Error{"body", "it does not describe an answer", `write JSON like {"status": 418, "headers": {"X-Name": "value"}, "body": {}}`}
 	case f.Seed < 0:
 		return f, &Error{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}
 	}
