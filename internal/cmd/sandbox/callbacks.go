@@ -102,26 +102,47 @@ command, this is till sandbox callbacks list.`
 }
 
 func callbacksListCommand(a *cmdutil.App) *cobra.Command {
-	return newControl(a, cmdutil.List, answeredView(deliveryView), &cobra.Command{
+	var expected expectation
+	cmd := newControl(a, cmdutil.List, answeredView(deliveryView), &cobra.Command{
 		Use:   "list",
 		Short: "List what was posted to callbacks, the oldest first",
 		Long: `List what was posted or will be posted to the callback URLs of withdrawals,
 oldest first, with the state and the answer to the last attempt. JSON has every
-attempt and the body. till help callbacks explains the states.`,
+attempt and the body. till help callbacks explains the states. --expect counts
+those that are no longer pending, and --wait waits for them.`,
 		Example: `  till sandbox callbacks
+  till sandbox callbacks list --expect 0 --wait 1s
   till sandbox callbacks list --jq '.[] | select(.state != "delivered") | .id'`,
 		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[answered[sandbox.Delivery]], _ []string) error {
-		all, err := ask[[]rawDelivery](s, "/sandbox/callbacks")
+		if err := expected.check(s.Cmd); err != nil {
+			return err
+		}
+		var rows []answered[sandbox.Delivery]
+		posted := 0
+		err := expected.until(s.Ctx, func() (int, error) {
+			all, err := ask[[]rawDelivery](s, "/sandbox/callbacks")
+			rows, posted = nil, 0
+			for _, d := range all.value {
+				rows = append(rows, answered[sandbox.Delivery](d))
+				if d.value.State != "pending" {
+					posted++
+				}
+			}
+			return posted, err
+		})
 		if err != nil {
 			return err
 		}
-		rows := make([]answered[sandbox.Delivery], len(all.value))
-		for i, d := range all.value {
-			rows[i] = answered[sandbox.Delivery](d)
+		err = out.Slice(rows)
+		if s.Cmd.Flags().Changed("expect") && int64(posted) != expected.expect {
+			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitNotYet,
+				Msg: cmdutil.CountOf(posted, "callback") + fmt.Sprintf(" posted, %d expected", expected.expect)}, err)
 		}
-		return out.Slice(rows)
+		return err
 	})
+	expected.add(cmd, " that are not pending")
+	return cmd
 }
 
 // rawDelivery keeps the sandbox's own JSON of a delivery in a list.

@@ -1,16 +1,21 @@
 package sandbox
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
+	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -18,9 +23,48 @@ import (
 
 // requestFlags select requests of the log, and say how many there must be.
 type requestFlags struct {
-	on            string
-	match         []string
-	since, expect int64
+	expectation
+	on    string
+	match []string
+	since int64
+}
+
+// expectation is how many of something there must be, and how long to wait for them.
+type expectation struct {
+	expect int64
+	wait   time.Duration
+}
+
+func (e *expectation) add(cmd *cobra.Command, what string) {
+	cmd.Flags().Int64Var(&e.expect, "expect", 0, "exit with code 42 unless there are exactly so many"+what)
+	cmd.Flags().DurationVar(&e.wait, "wait", 0, "wait so long for those that --expect names")
+}
+
+func (e *expectation) check(cmd *cobra.Command) error {
+	switch {
+	case e.expect < 0:
+		return cmdutil.UsageError(fmt.Sprintf("--expect: %d is negative", e.expect), "write a number from 0")
+	case e.wait < 0, e.wait > 0 && !cmd.Flags().Changed("expect"):
+		return cmdutil.UsageError("--wait is how long --expect waits", "write --expect 2 --wait 10s")
+	}
+	return nil
+}
+
+// until reads until there are as many as expected, or the wait is over.
+func (e *expectation) until(ctx context.Context, read func() (count int, err error)) error {
+	count, err := read()
+	if err != nil || e.wait == 0 || int64(count) >= e.expect {
+		return err
+	}
+	err = api.WaitFor(ctx, api.Poll{Interval: 50 * time.Millisecond, Timeout: e.wait, Passes: func(error) bool { return false }},
+		func(context.Context) (bool, error) {
+			count, err := read()
+			return int64(count) >= e.expect, err
+		})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil // there are fewer
+	}
+	return err
 }
 
 func requestsCommand(a *cmdutil.App) *cobra.Command {
@@ -34,8 +78,7 @@ means that no answer was sent. The list shows no headers and no API key.
 
 --on and --match select requests as they do for a fault: till help faults.
 --since selects those after an id. With --expect, the command ends with 42
-unless exactly so many requests are selected, so that a test can count what a
-program sends.
+unless exactly so many are selected, and --wait gives a program time.
 
 The log is in the memory of a sandbox that is served. It keeps the newest
 100,000 requests and 32 MiB, of a body the first 64 KiB, until till sandbox
@@ -43,11 +86,11 @@ reset. If it has lost what --expect must know, the command ends with 42.
 
 In place of the sandbox's key, and of the key in the request's own
 Authorization header, the list has [hidden], also if JSON, a URL, HTML or
-base64 quotes it. A part of a key is shown as it was sent.`,
+base64 quotes it.`,
 		Example: `  till sandbox requests
   till sandbox requests --on "POST /api/merchant_withdrawal/create" \
-    --match external_order_id=5001 --expect 1
-  till sandbox requests --since 1 --jq '.[].body.external_order_id'`,
+    --match external_order_id=5001 --expect 1 --wait 5s
+  till sandbox requests --jq '.[].body.external_order_id'`,
 		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Request], _ []string) error {
 		query, err := flags.query(s.Cmd)
@@ -57,7 +100,12 @@ base64 quotes it. A part of a key is shown as it was sent.`,
 		if err := requireServed(s, "keeps no log"); err != nil {
 			return err
 		}
-		log, err := readLog(s, query)
+		var log requestLog
+		err = flags.until(s.Ctx, func() (int, error) {
+			var err error
+			log, err = readLog(s, maps.Clone(query))
+			return len(log.Requests), err
+		})
 		if err != nil {
 			return refusedInput(err, "--")
 		}
@@ -76,7 +124,7 @@ base64 quotes it. A part of a key is shown as it was sent.`,
 	f.StringVar(&flags.on, "on", "", `operation, such as "POST /api/invoice" (default: all of them)`)
 	f.StringArrayVar(&flags.match, "match", nil, "only requests with this, as FIELD=VALUE; may be given again")
 	f.Int64Var(&flags.since, "since", 0, "only requests after the one with this id")
-	f.Int64Var(&flags.expect, "expect", 0, "exit with code 42 unless there are exactly so many")
+	flags.add(cmd, "")
 	offerOperations(cmd)
 	return cmd
 }
@@ -114,10 +162,11 @@ func readLog(s *cmdutil.Session, query url.Values) (log requestLog, err error) {
 
 // query checks the flags, and returns them as the sandbox takes them.
 func (flags requestFlags) query(cmd *cobra.Command) (url.Values, error) {
-	for _, number := range []string{"since", "expect"} {
-		if value, _ := cmd.Flags().GetInt64(number); value < 0 {
-			return nil, cmdutil.UsageError(fmt.Sprintf("--%s: %d is negative", number, value), "write a number from 0")
-		}
+	if err := flags.check(cmd); err != nil {
+		return nil, err
+	}
+	if flags.since < 0 {
+		return nil, cmdutil.UsageError(fmt.Sprintf("--since: %d is negative", flags.since), "write a number from 0")
 	}
 	if _, err := parseMatch(flags.match); err != nil {
 		return nil, err
