@@ -174,6 +174,20 @@ func (r Registry) DecimalsOf(kind api.Kind, code string) int {
 	return Unknown
 }
 
+// As returns the registry with the decimals with which amounts of a unit were shown once. If they are Unknown, it
+// keeps its own.
+func (r Registry) As(u api.Currency, decimals int64) Registry {
+	e, ok := r.lookup(u.Kind, u.Code)
+	if decimals == Unknown || ok && int64(e.Decimals) == decimals {
+		return r
+	}
+	if !ok {
+		e = Entry{Code: u.Code, Kind: u.Kind}
+	}
+	e.Decimals = int(decimals)
+	return r.With(e)
+}
+
 // Decimals returns the number of decimals of a code, or Unknown.
 func (r Registry) Decimals(code string) int {
 	if e, ok := r.Lookup(code); ok {

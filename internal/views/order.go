@@ -70,10 +70,15 @@ func attemptLines(o payout.Order) []AttemptLine {
 // DecimalsSent returns the decimals with which the amount was shown at the last attempt. It is empty if there
 // was no attempt or if they were unknown.
 func DecimalsSent(o payout.Order) string {
-	if n := len(o.Attempts); n > 0 && o.Attempts[n-1].Decimals >= 0 {
-		return fmt.Sprint(o.Attempts[n-1].Decimals)
+	if n := o.DecimalsSent(); n >= 0 {
+		return fmt.Sprint(n)
 	}
 	return ""
+}
+
+// AsSent returns the registry with the decimals with which the amount of an order was shown when it was sent.
+func AsSent(m money.Registry, o payout.Order) money.Registry {
+	return m.As(o.Amount.Unit(), o.DecimalsSent())
 }
 
 // ResolutionLine is a resolution with its time in the format of all other times.
@@ -132,7 +137,7 @@ func Orders(m money.Registry) render.View[payout.Order] {
 			{Name: "state", About: "what the journal knows: till help payouts",
 				Cell: func(o row) render.Cell { return render.Word(string(o.State)) }},
 			{Name: "amount", About: "amount to withdraw",
-				Amount: true, Cell: func(o row) render.Cell { return AmountCell(m, o.Amount) }},
+				Amount: true, Cell: func(o row) render.Cell { return AmountCell(AsSent(m, o), o.Amount) }},
 			{Name: "currency", About: "currency that is withdrawn", Whole: true, Extra: true, Detail: true,
 				Cell: func(o row) render.Cell { return render.Own(o.Currency.Code) }},
 			{Name: "sent", About: "when the last attempt began",

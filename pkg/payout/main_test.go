@@ -20,6 +20,7 @@ import (
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/journal/pgtest"
+	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
 )
@@ -426,7 +427,7 @@ func (d *desk) bring(w withdrawal, out journal.Outcome) {
 	}
 	ticket, err := d.ledger.Claim(context.Background(),
 		journal.Claim{OrderID: w.request.ExternalOrderID, Content: contentOf(w.request), Callback: w.request.Callback,
-			Key: d.key, AllowDuplicate: true})
+			Key: d.key, Decimals: money.Unknown, AllowDuplicate: true})
 	if err != nil {
 		d.t.Fatal(err)
 	}

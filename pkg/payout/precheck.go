@@ -80,7 +80,7 @@ func (m *maker) askAbout(rows []inputRow, other *details) error {
 		case !found:
 		case o.Content.Key() != r.key:
 			other.add(sheet.Wrongf(int(r.line), "order_id", "%s is %s in the journal, and is %s", o.OrderID,
-				m.describe(o.Content), o.State)...)
+				describeSent(m.money, o.Order), o.State)...)
 		default:
 			m.made.Known.count(o, false, false)
 		}
@@ -114,11 +114,6 @@ func (m *maker) warnNew() error {
 		}
 	}
 	return err
-}
-
-// describe formats a content for a person.
-func (m *maker) describe(c Content) string {
-	return m.money.Format(c.Amount) + " to " + c.Address
 }
 
 // batch compares the derived order ids with those of the batch's newest run.
@@ -199,7 +194,7 @@ func (m *maker) since(run journal.Run) error {
 		}
 		id := parseID(o.OrderID)
 		if !fresh[id] {
-			what := m.describe(o.Content)
+			what := describeSent(m.money, o.Order)
 			if o.Note != "" {
 				what += " (" + o.Note + ")"
 			}

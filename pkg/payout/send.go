@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 )
 
@@ -185,7 +186,7 @@ func (s *Sender) exists(w withdrawal, e *journal.Error) (Sent, error) {
 	case !e.Same && o.State == StatePlanned:
 		return Sent{}, refused(RuleOrderID,
 			"order %s was sent with other content, and a person said that it was not taken: %s",
-			o.OrderID, s.describe(o.Content)).hint(another, "journal", "show", o.OrderID)
+			o.OrderID, describeSent(s.money, o.Order)).hint(another, "journal", "show", o.OrderID)
 	case !e.Same:
 		return Sent{}, s.otherContent(o, contentOf(w.request), another)
 	}
@@ -196,7 +197,7 @@ func (s *Sender) exists(w withdrawal, e *journal.Error) (Sent, error) {
 // order id. For an unknown order that would pay again what may have been paid, so it has to be settled first.
 func (s *Sender) otherContent(o journal.Record, c Content, another string) error {
 	why := fmt.Sprintf("order %s is %s in the journal with other content: %s, and not %s", o.OrderID,
-		stateText(o.State), s.describe(o.Content), s.describe(c))
+		stateText(o.State), describeSent(s.money, o.Order), s.describe(c))
 	if o.State == StateUnknown {
 		return refused(RuleOrderID, "%s", why).
 			hint("find out first what became of it with", "withdraw", "reconcile", o.OrderID)
@@ -500,8 +501,21 @@ func accountChanged(err error) error {
 	return err
 }
 
-func (s *Sender) describe(c Content) string {
-	text := s.money.Format(c.Amount)
+// describeSent describes the content of an order with the decimals with which it was sent. If they are others
+// today, it has the minor units too.
+func describeSent(m money.Registry, o Order) string {
+	then := m.As(o.Amount.Unit(), o.DecimalsSent())
+	text := describe(then, o.Content)
+	if then.Format(o.Amount) != m.Format(o.Amount) {
+		text += fmt.Sprintf(" (%d minor units)", o.Amount.Minor)
+	}
+	return text
+}
+
+func (s *Sender) describe(c Content) string { return describe(s.money, c) }
+
+func describe(m money.Registry, c Content) string {
+	text := m.Format(c.Amount)
 	if c.Amount.Unit() != c.Currency {
 		text += ", withdrawn in " + c.Currency.Code + ","
 	}

@@ -182,11 +182,11 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 		}
 		return d.Record.ExternalOrderID
 	}
-	amount := func(d row) api.Amount {
+	amount := func(d row) render.Cell {
 		if d.Record != nil {
-			return d.Record.Amount
+			return views.AmountCell(m, d.Record.Amount)
 		}
-		return d.Order.Amount
+		return views.AmountCell(views.AsSent(m, *d.Order), d.Order.Amount)
 	}
 	return render.View[row]{
 		ID: id,
@@ -206,7 +206,7 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 			{Name: "id", About: "the service's id of the withdrawal",
 				Cell: func(d row) render.Cell { return render.ID(id(d)) }},
 			{Name: "amount", About: "amount at the service or, if missing there, in the journal",
-				Amount: true, Cell: func(d row) render.Cell { return views.AmountCell(m, amount(d)) }},
+				Amount: true, Cell: amount},
 			{Name: "why", About: "what differs",
 				Whole: true, Cell: func(d row) render.Cell { return render.Text(d.Why) }},
 		},

@@ -101,10 +101,15 @@ func (t story) text(m money.Registry, width int) string {
 // steps returns the events as lines of a history.
 func (t story) steps(m money.Registry) []render.Step {
 	steps := make([]render.Step, len(t.events))
+	attempts := t.order.Attempts // one for each event that sends
 	for i, e := range t.events {
 		parts := []string{e.What}
 		if e.What == "sending" {
-			parts = append(parts, m.Format(e.Amount)+" to "+e.Address)
+			then := m
+			if len(attempts) > 0 {
+				then, attempts = m.As(e.Amount.Unit(), attempts[0].Decimals), attempts[1:]
+			}
+			parts = append(parts, then.Format(e.Amount)+" to "+e.Address)
 		}
 		if e.What != string(e.State) {
 			parts = append(parts, "now "+string(e.State))

@@ -4,6 +4,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -71,7 +72,7 @@ func exportView(m money.Registry) render.View[payout.Order] {
 	}
 	amount := func(o row) render.Cell {
 		a := o.Amount
-		return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), m.Decimals(a.Code))
+		return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), views.AsSent(m, o).Decimals(a.Code))
 	}
 	return render.View[row]{
 		ID: func(o row) string { return o.OrderID },

@@ -189,7 +189,7 @@ func (r runRows) print(out cmdutil.Output[runRow], states []payout.State) (missi
 		}
 	})
 	if err == nil && out.Tabular() && r.Render.Format == render.Table {
-		for line := range foot.lines(r.Money.FormatBig) {
+		for line := range foot.lines(r.Money, strings.Clone) {
 			r.Note("%s", line)
 		}
 		r.noteUnknown(foot)
@@ -210,9 +210,8 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 		}
 		foot.add(row)
 	}
-	grouped := func(a api.BigAmount) string { return render.Group(r.Money.FormatBig(a)) }
 	text := ""
-	for i, line := range append(slices.Collect(foot.lines(grouped)), foot.approved()...) {
+	for i, line := range append(slices.Collect(foot.lines(r.Money, render.Group)), foot.approved()...) {
 		line = render.WrapWords(render.Safe(line), r.Render.Width, 2)
 		if i == 0 {
 			line = strings.NewReplacer("unknown", r.red("unknown"), "conflict", r.red("conflict")).Replace(line)
@@ -304,7 +303,10 @@ type approvedRows struct {
 	rows int
 }
 
-type unitSum struct{ all, accepted api.BigAmount }
+type unitSum struct {
+	all, accepted api.BigAmount
+	decimals      int64 // with which its amounts were shown when they were sent
+}
 
 func newFoot(run payout.Run) *foot { return &foot{run: run.Name, states: map[payout.State]int{}} }
 
@@ -322,9 +324,10 @@ func (f *foot) add(o runRow) {
 	i := slices.IndexFunc(f.units, func(u unitSum) bool { return u.all.SameUnit(api.Big(o.Amount)) })
 	if i < 0 {
 		zero := api.BigAmount{Kind: o.Amount.Kind, Code: o.Amount.Code}
-		i, f.units = len(f.units), append(f.units, unitSum{zero, zero})
+		i, f.units = len(f.units), append(f.units, unitSum{zero, zero, -1})
 	}
 	f.units[i].all.Minor.Add(o.Amount.Minor)
+	f.units[i].decimals = max(f.units[i].decimals, o.DecimalsSent())
 	if o.State == payout.StateAccepted {
 		f.units[i].accepted.Minor.Add(o.Amount.Minor)
 		if f.run != "" && !o.SentBy(f.run) {
@@ -348,7 +351,7 @@ func (f *foot) approved() (lines []string) {
 	return lines
 }
 
-func (f *foot) lines(format func(api.BigAmount) string) iter.Seq[string] {
+func (f *foot) lines(m money.Registry, grouped func(string) string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var parts []string
 		for _, state := range payout.States() {
@@ -370,6 +373,8 @@ func (f *foot) lines(format func(api.BigAmount) string) iter.Seq[string] {
 			return
 		}
 		for _, u := range f.units {
+			then := m.As(u.all.Unit(), u.decimals)
+			format := func(a api.BigAmount) string { return grouped(then.FormatBig(a)) }
 			accepted := format(u.accepted) + " of it"
 			switch u.accepted.Minor {
 			case api.Sum{}:

@@ -76,6 +76,14 @@ func (o Order) Last() Attempt {
 	return o.Attempts[len(o.Attempts)-1]
 }
 
+// DecimalsSent returns the decimals with which the amount was shown when it was sent last; negative: unknown.
+func (o Order) DecimalsSent() int64 {
+	if !o.Attempted() {
+		return -1
+	}
+	return o.Last().Decimals
+}
+
 // Consent returns the number of what approved the last attempt; 0: there is none.
 func (o Order) Consent() int64 { return o.Last().Consent }
 
