@@ -180,10 +180,10 @@ func (r *reader) currency(n *yaml.Node, name string, known money.Registry) money
 	case found && builtin.Kind != e.Kind:
 		r.fail(n, "%s: %s is a %s currency and cannot be made another: use a code of its own",
 			name, builtin.Currency().Code, strings.ToLower(string(builtin.Kind)))
-	case found && builtin.Decimals != money.Unknown && e.Decimals != money.Unknown && e.Decimals != builtin.Decimals:
+	case found && builtin.Code == "USD" && e.Decimals != money.Unknown && e.Decimals != builtin.Decimals:
 		r.fail(decimals,
-			"%s: %s has %d decimals in ISO 4217, and others would move the point of every amount: leave them out",
-			name, builtin.Code, builtin.Decimals)
+			"%s: the service counts USD with %d decimals, and others would move the point of every amount: leave them out",
+			name, builtin.Decimals)
 	}
 	return e
 }

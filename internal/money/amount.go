@@ -127,19 +127,26 @@ func (r Registry) unknownDecimals(text string, e Entry) error {
 	if _, known := r.Lookup(e.Code); !known {
 		command += " --kind " + strings.ToLower(string(e.Kind))
 	}
-	number := "N"
-	if n := customaryDecimals(e); n != Unknown {
+	number, n := "N", customaryDecimals(e)
+	if n != Unknown {
 		number = strconv.Itoa(n)
+	}
+	why := "the decimals of " + e.Code + " are not known"
+	if e.Kind == fiat && n != Unknown {
+		why = "payment services count " + e.Code + " with different decimals"
 	}
 	advice := fmt.Sprintf("if the service counts %s with %s decimals: %s --decimals %s", e.Code, number,
 		command, number)
 	return &Error{
-		What:   fmt.Sprintf("the amount %q cannot be counted, because the decimals of %s are not known: give it in minor units, or say how many decimals %s has", text, e.Code, e.Code),
+		What:   fmt.Sprintf("the amount %q cannot be counted, because %s: give it in minor units, or say how many decimals %s has", text, why, e.Code),
 		Advice: advice,
 	}
 }
 
 func customaryDecimals(e Entry) int {
+	if e.Kind == fiat {
+		return ISODecimals(e.Code)
+	}
 	switch fold(e.Code) {
 	case "btc":
 		return 8

@@ -4,9 +4,9 @@
 //
 // A [Registry] knows, for each code, whether it is a crypto or a fiat currency, how many decimals it has, and
 // whether a withdrawal of it needs a memo. The built-in one, [NewRegistry], holds the active fiat currencies
-// with the decimals of ISO 4217, and the three crypto currencies that the service's interface names. The
-// service chooses the decimals of a crypto currency and shows them nowhere, so they are unknown until
-// [Registry.With] sets them.
+// with the decimals of ISO 4217 if payment services agree on them, and the three crypto currencies that the
+// service's interface names. The service chooses the decimals of a crypto currency and shows them nowhere, so
+// they are unknown until [Registry.With] sets them.
 //
 // Codes are read without regard to case. The service writes a fiat code as Usd in a currency and as USD in an
 // amount; parsing gives each its spelling. A code that the registry does not know is written with its kind,

@@ -23,19 +23,39 @@ const (
 	isoCount = len(iso4217) / isoWidth
 )
 
+// varying are the currencies that some payment services count with other decimals than ISO 4217. A payment in them
+// could be a hundred times too large or too small.
+const varying = "CLP COP CVE HUF IDR ISK MGA TWD UGX"
+
 func isoAt(i int) Entry {
 	row := iso4217[i*isoWidth:]
-	return Entry{Code: row[:3], Kind: fiat, Decimals: int(row[3] - '0')}
+	e := Entry{Code: row[:3], Kind: fiat, Decimals: int(row[3] - '0')}
+	if strings.Contains(varying, e.Code) {
+		e.Decimals = Unknown
+	}
+	return e
+}
+
+// ISODecimals returns the number of decimals that ISO 4217 has for a code, or Unknown.
+func ISODecimals(code string) int {
+	if i, found := isoIndex(code); found {
+		return int(iso4217[i*isoWidth+3] - '0')
+	}
+	return Unknown
 }
 
 func isoLookup(code string) (Entry, bool) {
+	if i, found := isoIndex(code); found {
+		return isoAt(i), true
+	}
+	return Entry{}, false
+}
+
+func isoIndex(code string) (int, bool) {
 	if len(code) != 3 {
-		return Entry{}, false
+		return 0, false
 	}
 	code = strings.ToUpper(code)
 	i := sort.Search(isoCount, func(i int) bool { return iso4217[i*isoWidth:i*isoWidth+3] >= code })
-	if i == isoCount || iso4217[i*isoWidth:i*isoWidth+3] != code {
-		return Entry{}, false
-	}
-	return isoAt(i), true
+	return i, i < isoCount && iso4217[i*isoWidth:i*isoWidth+3] == code
 }

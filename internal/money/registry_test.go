@@ -15,7 +15,7 @@ func TestLookup(t *testing.T) {
 		"aed": {"AED", api.Fiat, 2, false, ""},
 		"Zwg": {"ZWG", api.Fiat, 2, false, ""}, "jpy": {"JPY", api.Fiat, 0, false, ""},
 		"KWD": {"KWD", api.Fiat, 3, false, ""},
-		"clf": {"CLF", api.Fiat, 4, false, ""}, "ISK": {"ISK", api.Fiat, 0, false, ""},
+		"clf": {"CLF", api.Fiat, 4, false, ""}, "ISK": {"ISK", api.Fiat, -1, false, ""},
 		"TND": {"TND", api.Fiat, 3, false, ""},
 		"btc": {"Btc", api.Crypto, -1, false, ""}, "USDTERC20": {"UsdtErc20", api.Crypto, -1, false, ""},
 		"XLR": {"Xlr", api.Crypto, -1, true, ""},
@@ -42,7 +42,7 @@ func TestISO4217IsSortedAndWhole(t *testing.T) {
 		if i > 0 && isoAt(i-1).Code >= e.Code {
 			t.Errorf("%s stands before %s", isoAt(i-1).Code, e.Code)
 		}
-		if strings.Trim(e.Code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || e.Decimals < 0 || e.Decimals > 4 ||
+		if strings.Trim(e.Code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || ISODecimals(e.Code) < 0 || ISODecimals(e.Code) > 4 ||
 			iso4217[i*isoWidth+4] != ' ' {
 			t.Errorf("row %d is %q", i, iso4217[i*isoWidth:(i+1)*isoWidth])
 		}
@@ -68,8 +68,8 @@ func TestISO4217Decimals(t *testing.T) {
 		if !ok {
 			want = 2
 		}
-		if e.Decimals != want {
-			t.Errorf("%s has %d decimals, want %d", e.Code, e.Decimals, want)
+		if got := ISODecimals(e.Code); got != want || e.Decimals != want && !strings.Contains(varying, e.Code) {
+			t.Errorf("%s has %d decimals, want %d", e.Code, got, want)
 		}
 		delete(odd, e.Code)
 	}

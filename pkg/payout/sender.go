@@ -47,7 +47,8 @@ type Options struct {
 	// must be at least as long as the service, and everything between it and till, can delay a request.
 	SettleAfter time.Duration
 	// Currencies are known besides the fiat currencies of ISO 4217 and those that the service's interface
-	// names. One of them replaces a currency with the same code.
+	// names. One of them replaces a currency with the same code. ISO 4217 gives no decimals for those that
+	// payment services count differently, such as HUF: they are unknown.
 	Currencies []Currency
 	// Address replaces the client's base URL as the account's address. It is for a service that has several
 	// base URLs, or has its own identity, as till's sandbox does.

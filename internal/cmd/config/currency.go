@@ -72,8 +72,10 @@ func currencySetCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Add a currency, or change what till knows about one",
 		Long: `Add a currency, or change what till knows about one. The interface does not
 show how many decimals the service counts in a crypto currency, so till does
-not know it. Take the number from the service: a wrong one moves the decimal
-point of every amount.
+not know it; nor that of CLP, COP, CVE, HUF, IDR, ISK, MGA, TWD and UGX, which
+services count differently. For the other fiat currencies it takes that of ISO
+4217. Take the number from the service: a wrong one moves the decimal point of
+every amount.
 
 With --address-format, an address that is not valid in the format is refused
 before anything is sent. till help settings lists the formats.
@@ -106,6 +108,10 @@ that all profiles share.`,
 				return err
 			}
 			a.Note("the currency %s is set in %s", e.Code, currencyPlace(s))
+			if n := money.ISODecimals(e.Code); n != money.Unknown && e.Decimals != money.Unknown && n != e.Decimals {
+				a.Note("ISO 4217 has other decimals for %s: %d, and not %d. Compare a payment with the merchant panel: till currency check %s",
+					e.Code, n, e.Decimals, e.Code)
+			}
 			return nil
 		},
 	}
