@@ -129,6 +129,22 @@ func (s *Session) senderFor(client *api.Client, approvals approval.Policy) (*pay
 	return sender, s.noteRestored(j, sender.Ledger)
 }
 
+// SenderToTry is SenderFor for a dry run. It makes no journal: it returns nil if there is none yet.
+func (s *Session) SenderToTry(client *api.Client) (*payout.Sender, error) {
+	_, err := s.ExistingJournal()
+	missing := errors.Is(err, fs.ErrNotExist)
+	if _, none := os.Stat(s.SandboxState); err == nil && s.ClientURL == embeddedURL && none != nil { // a new sandbox has a new account
+		missing = true
+	}
+	if missing {
+		return nil, s.Note("the journal %s does not know this account yet: nothing was sent with it", config.RedactJournal(s.Journal))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.SenderFor(client)
+}
+
 // PayoutCurrencies returns the currencies of the settings for package payout.
 func (s *Session) PayoutCurrencies() []payout.Currency {
 	entries := s.Money.Entries()
@@ -167,6 +183,13 @@ func (s *Session) AccountOf(client *api.Client) (a payout.Account, own bool, err
 	own = strings.HasPrefix(s.key, config.SandboxKeyPrefix)
 	if !own {
 		return base, false, nil
+	}
+	if s.DryRun { // this call is made
+		live := *s
+		live.DryRun = false
+		if client, err = live.Connect(); err != nil {
+			return a, own, err
+		}
 	}
 	raw, err := client.Do(s.Ctx, http.MethodGet, "/sandbox/state", nil)
 	var state struct {

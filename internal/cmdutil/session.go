@@ -149,12 +149,15 @@ func (s *Session) Connect() (*api.Client, error) {
 	return s.newClient(base, opts)
 }
 
+// embeddedURL is the address of the embedded sandbox, which no call goes to.
+const embeddedURL = "http://127.0.0.1"
+
 // embedded connects to a sandbox inside this process, without a network. Its state is in a file, so that the
 // next command finds what this one has made.
 func (s *Session) embedded(opts []api.Option) (*api.Client, error) {
-	const nowhere = "http://127.0.0.1"
 	if s.DryRun { // a dry run leaves no file behind
-		return s.newClient(nowhere, append(opts, api.WithAPIKey(sandbox.KeyPrefix+"embedded")))
+		s.key = sandbox.KeyPrefix + "embedded"
+		return s.newClient(embeddedURL, append(opts, api.WithAPIKey(s.key)))
 	}
 	if s.SandboxState == "" {
 		return nil, &config.Error{Msg: "the sandbox has no place for its state: " + s.NoHome(),
@@ -167,7 +170,7 @@ func (s *Session) embedded(opts []api.Option) (*api.Client, error) {
 	}
 	s.box, s.key = server, server.Key()
 	opts = append(opts, api.WithAPIKey(server.Key()), api.WithTransport(inprocess.Transport{Handler: server}))
-	return s.newClient(nowhere, opts)
+	return s.newClient(embeddedURL, opts)
 }
 
 func (s *Session) newClient(base string, opts []api.Option) (*api.Client, error) {

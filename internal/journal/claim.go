@@ -62,6 +62,25 @@ func (l *Ledger) Claim(ctx context.Context, c Claim) (Ticket, error) {
 	return ticket()
 }
 
+var errTried = errors.New("it was only tried")
+
+// Try returns the error that Claim would return, and records nothing.
+func (l *Ledger) Try(ctx context.Context, c Claim) error {
+	if account, err := l.number(ctx); account == 0 {
+		return err
+	}
+	err := l.j.write(ctx, func(t *tx) error {
+		if _, err := t.claim(l, c); err != nil {
+			return err
+		}
+		return errTried // which undoes it
+	})
+	if errors.Is(err, errTried) {
+		return nil
+	}
+	return err
+}
+
 // FinishAndClaim is Finish followed by Claim, without waiting for the disk in between. Each of them has its
 // own error.
 func (l *Ledger) FinishAndClaim(

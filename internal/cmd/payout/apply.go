@@ -3,6 +3,7 @@ package payout
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/orders"
 	"example.com/till/internal/progress"
+	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -129,17 +131,8 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 	if err != nil {
 		return err
 	}
-	if s.DryRun { // a dry run does not touch the journal
-		if err := checkWithoutJournal(s, plan, flags.Approvals); err != nil {
-			return err
-		}
-		for _, row := range plan.Rows {
-			if _, err := client.Withdrawals.Create(s.SendCtx, row.CreateWithdrawal); err != nil &&
-				!errors.Is(err, cmdutil.ErrDryRun) {
-				return err
-			}
-		}
-		return nil
+	if s.DryRun {
+		return tryApply(s, client, plan, flags)
 	}
 	results := cmdutil.OutFile{Flag: "results", Path: flags.results, Mode: 0o600, Room: int64(len(plan.Rows)) * resultsRow}
 	if err := results.Check(); err != nil {
@@ -183,6 +176,56 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 	}
 	began, err := sendBatch(s, batch, resumed, flags, bar)
 	return finishRun(s, sender, batch, plan, began, err, results, out)
+}
+
+// tryApply shows the requests that apply would make, as far as the journal says. It asks nothing.
+func tryApply(s *cmdutil.Session, client *api.Client, plan *payout.Plan, flags applyFlags) error {
+	sender, err := s.SenderToTry(client)
+	if err != nil {
+		return err
+	}
+	due := func(yield func(payout.PlanRow, error) bool) {
+		for i := 0; i < len(plan.Rows) && yield(plan.Rows[i], nil); i++ {
+		}
+	}
+	if sender == nil {
+		err = checkWithoutJournal(s, plan, flags.Approvals)
+	} else {
+		due, err = dueRows(s, sender, plan, flags)
+	}
+	if err != nil {
+		return err
+	}
+	shown := 0
+	for row, err := range due {
+		if err == nil {
+			_, err = client.Withdrawals.Create(s.SendCtx, row.CreateWithdrawal)
+		}
+		if err != nil && !errors.Is(err, cmdutil.ErrDryRun) {
+			return err
+		}
+		shown++
+	}
+	if n := len(plan.Rows); shown < n {
+		s.Note("of %s, %d would be sent", cmdutil.CountOf(n, "row"), shown)
+	}
+	return nil
+}
+
+// dueRows returns the rows that are still to be sent, if nothing forbids it.
+func dueRows(
+	s *cmdutil.Session, sender *payout.Sender, plan *payout.Plan, flags applyFlags,
+) (iter.Seq2[payout.PlanRow, error], error) {
+	flags.Note = func(text string) { s.Note("%s", text) }
+	batch, err := sender.Applier(s.Ctx, plan, flags.ApplyOptions)
+	if err != nil {
+		return nil, err
+	}
+	tally, err := batch.Tally(s.Ctx)
+	if err == nil {
+		_, err = approvePaid(s, tally, batch.Approved(), flags.paid, false)
+	}
+	return batch.Due(s.Ctx), err
 }
 
 // sendBatch looks up the orders and sends the rest. It reports whether sending began. Orders that the lookup

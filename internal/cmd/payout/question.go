@@ -27,7 +27,7 @@ func approvePaid(s *cmdutil.Session, t payout.Tally, approved, given int, asked 
 	case given >= 0:
 		return 0, cmdutil.Refusal(payout.RulePaidBefore, fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)),
 			"look at each of them, and give the right number", "journal", "show", "ORDER")
-	case s.Yes || !s.CanAsk():
+	case s.Yes || s.DryRun || !s.CanAsk():
 		return 0, cmdutil.Refusal(payout.RulePaidBefore,
 			paidBefore(t)+", by another run or command: an earlier run stopped half-way, or old order ids were used again",
 			fmt.Sprintf("to send only the rest: --already-paid %d", t.Before))

@@ -18,6 +18,7 @@ import (
 	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/approval"
 	"github.com/spf13/cobra"
 )
 
@@ -117,17 +118,8 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	if duplicate {
 		options = append(options, payout.AllowDuplicate())
 	}
-	if s.DryRun { // a dry run does not use the journal
-		s.Note("the journal was not read: this order, or one like it, may have been sent before")
-		approvals, err := s.PayoutApprovals(false)
-		if err == nil {
-			err = payout.Options{Approvals: approvals, Currencies: s.PayoutCurrencies()}.CheckSingle(req.Amount)
-		}
-		if err != nil {
-			return err
-		}
-		_, err = client.Withdrawals.Create(s.SendCtx, req)
-		return err
+	if s.DryRun {
+		return tryCreate(s, client, req, duplicate, options)
 	}
 	sender, err := s.SenderFor(client)
 	if err != nil {
@@ -137,13 +129,8 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	if found || err != nil {
 		return printSent(s, sent, err, out)
 	}
-	if sent.Order.OrderID == "" && money.Rounded(req.ExternalOrderID) {
-		return cmdutil.UsageError("--order-id: "+money.RoundedID(req.ExternalOrderID), money.RoundedHint)
-	}
-	if !made && !duplicate {
-		if err := warnLikeAccepted(s, sender, req); err != nil {
-			return err
-		}
+	if err := checkOrderID(s, sender, req, sent, made || duplicate); err != nil {
+		return err
 	}
 	first, err := orders.FirstPayments(s, sender.Ledger, !s.Yes && s.CanAsk(), api.Big(req.Amount))
 	if err != nil {
@@ -175,6 +162,47 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 		err = &cmdutil.Error{Code: cmdutil.ExitInterrupted, Err: err, Msg: "interrupted, and nothing was sent"}
 	}
 	return printSent(s, sent, err, out)
+}
+
+// tryCreate shows the request that create would make, if the journal does not forbid it.
+func tryCreate(s *cmdutil.Session, client *api.Client, req api.CreateWithdrawal, duplicate bool, options []payout.SendOption) error {
+	sender, err := s.SenderToTry(client)
+	if err != nil {
+		return err
+	}
+	var sent payout.Sent
+	found := false
+	if sender != nil {
+		sent, found, err = sender.Try(s.Ctx, req, options...)
+	} else {
+		var approvals approval.Policy
+		if approvals, err = s.PayoutApprovals(false); err == nil {
+			err = payout.Options{Approvals: approvals, Currencies: s.PayoutCurrencies()}.CheckSingle(req.Amount)
+		}
+	}
+	if sent.Note != "" {
+		s.Note("%s", sent.Note)
+	}
+	if found || err != nil {
+		return err
+	}
+	if err := checkOrderID(s, sender, req, sent, duplicate); err != nil {
+		return err
+	}
+	_, err = client.Withdrawals.Create(s.SendCtx, req)
+	return err
+}
+
+// checkOrderID refuses an order id that a spreadsheet may have rounded, if the journal does not have it. It warns of
+// orders of another id with the same content, unless that is meant.
+func checkOrderID(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithdrawal, sent payout.Sent, meant bool) error {
+	if sent.Order.OrderID == "" && money.Rounded(req.ExternalOrderID) {
+		return cmdutil.UsageError("--order-id: "+money.RoundedID(req.ExternalOrderID), money.RoundedHint)
+	}
+	if meant || sender == nil {
+		return nil
+	}
+	return warnLikeAccepted(s, sender, req)
 }
 
 // warnLikeAccepted warns of orders of another id with the same content that were accepted a moment ago.

@@ -1,0 +1,83 @@
+package payout
+
+import (
+	"context"
+	"iter"
+
+	"example.com/till/pkg/api"
+)
+
+// Try returns what Send would find in the journal, and found as Existing does. It sends and records nothing, and
+// does not call the service.
+func (s *Sender) Try(
+	ctx context.Context, r api.CreateWithdrawal, options ...SendOption,
+) (sent Sent, found bool, err error) {
+	defer toError(&err)
+	w, err := newWithdrawal(ctx, r, options)
+	if err != nil {
+		return Sent{}, false, err
+	}
+	if sent, found, err = s.existing(ctx, &w); found || err != nil {
+		return sent, found, err
+	}
+	return sent, false, s.try(ctx, w)
+}
+
+// try returns the error for a withdrawal that the journal does not let be sent.
+func (s *Sender) try(ctx context.Context, w withdrawal) error {
+	if s.key != "" {
+		if _, err := s.keyKnown(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.ledger.Try(ctx, s.claim(w)); err != nil {
+		_, err = s.notClaimed(w, err)
+		return err
+	}
+	return nil
+}
+
+// Due yields the rows that would be sent now, using the journal alone. It yields an *Error if the journal keeps
+// them from being sent, or if an order is unknown, which LookUp may settle. It sends and records nothing.
+func (a *Applier) Due(ctx context.Context) iter.Seq2[PlanRow, error] {
+	return func(yield func(PlanRow, error) bool) {
+		if err := a.unsettled(ctx); err != nil {
+			yield(PlanRow{}, asError(err))
+			return
+		}
+		for part, err := range a.rows(ctx, 0) {
+			if err != nil {
+				yield(PlanRow{}, asError(err))
+				return
+			}
+			for _, r := range part {
+				if !a.sendable(r.order) {
+					continue
+				}
+				w := withdrawal{request: r.CreateWithdrawal, allowDuplicate: a.options.AllowDuplicate, demand: a.demand}
+				if err := a.sender.try(ctx, w); !yield(r.PlanRow, asError(err)) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// unsettled returns the error for an order that stops the run, or may stop it.
+func (a *Applier) unsettled(ctx context.Context) error {
+	t, err := a.Tally(ctx)
+	if err != nil {
+		return err
+	}
+	if t.Conflict != "" {
+		o, err := a.sender.ledger.Order(ctx, t.Conflict)
+		if err != nil {
+			return err
+		}
+		return a.conflict(o)
+	}
+	if t.Unknown != "" && !a.options.KeepGoing {
+		return unknownOutcome(t.Unknown, "payout apply looks it up, and sends nothing while it is unknown", nil)
+	}
+	return nil
+}
