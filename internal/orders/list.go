@@ -3,7 +3,9 @@ package orders
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
+	"time"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/views"
@@ -20,6 +22,7 @@ type ListFlags struct {
 	page, pageSize int
 	all            bool
 	limit          int
+	before         func(api.Withdrawal) bool // whether it belongs to the period, as far as its end says
 }
 
 // List is one of the two lists of withdrawals.
@@ -35,7 +38,7 @@ func ListCommand(
 	var flags ListFlags
 	cmdutil.NewCommand(a, cmdutil.List, views.Withdrawals, cmd,
 		func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
-			filter, err := flags.check(s)
+			filter, err := flags.check(s) // which sets before
 			if err != nil {
 				return err
 			}
@@ -69,7 +72,7 @@ func ListCommand(
 	return cmd
 }
 
-func (f ListFlags) check(s *cmdutil.Session) (filter api.WithdrawalFilter, err error) {
+func (f *ListFlags) check(s *cmdutil.Session) (filter api.WithdrawalFilter, err error) {
 	switch {
 	case f.pageSize < 1:
 		return filter, cmdutil.UsageError("--page-size: it must be at least 1", "leave it out for the default")
@@ -83,7 +86,7 @@ func (f ListFlags) check(s *cmdutil.Session) (filter api.WithdrawalFilter, err e
 }
 
 // Filter returns the filter of the request. It checks the flags before anything is sent.
-func (f ListFlags) Filter(s *cmdutil.Session) (api.WithdrawalFilter, error) {
+func (f *ListFlags) Filter(s *cmdutil.Session) (api.WithdrawalFilter, error) {
 	filter := api.WithdrawalFilter{Tags: f.statuses}
 	var err error
 	times := s.Period()
@@ -93,8 +96,16 @@ func (f ListFlags) Filter(s *cmdutil.Session) (api.WithdrawalFilter, error) {
 	if filter.From, err = times.From(f.From); err != nil {
 		return filter, err
 	}
-	if filter.To, err = times.To(f.To); err != nil {
+	var end time.Time
+	if filter.To, end, err = times.To(f.To); err != nil {
 		return filter, err
+	}
+	f.before = func(w api.Withdrawal) bool {
+		if end.IsZero() || len(w.Statuses) == 0 {
+			return true
+		}
+		made, ok := times.Reads(w.Statuses[0].At)
+		return !ok || made.Before(end)
 	}
 	for _, status := range f.statuses {
 		if strings.Contains(status, ",") {
@@ -122,6 +133,7 @@ func (l List) print(
 		if err != nil {
 			return err
 		}
+		page.Items = slices.DeleteFunc(page.Items, func(w api.Withdrawal) bool { return !flags.before(w) })
 		if err := out.List(cmdutil.Limited(page.Items, flags.limit)); err != nil {
 			return err
 		}
@@ -130,7 +142,7 @@ func (l List) print(
 		}
 		return nil
 	}
-	var seen, total int64 // the total of the last page
+	var seen, shown, total int64 // the total of the last page
 	first, changed := int64(-1), false
 	whole := flags.all || flags.limit > 0 || !s.TableOnTerminal()
 	opts := api.ListOptions{PageSize: flags.pageSize, FirstPage: s.PageBase(), OnPage: func(p api.WithdrawalPage) {
@@ -151,8 +163,12 @@ func (l List) print(
 		for w, err := range l.All(filter, opts) {
 			if err == nil {
 				seen++
+				if !flags.before(w) {
+					continue
+				}
+				shown++
 			}
-			stopped = !yield(w, err) || seen == limit || !whole && seen == total
+			stopped = !yield(w, err) || shown == limit || !whole && seen == total
 			if stopped {
 				return
 			}
@@ -168,7 +184,7 @@ func (l List) print(
 		s.Note("%d withdrawals were read; the service counted %d at the beginning and %d at the end, so the list changed while it was read, and some may be missing", seen, first, total)
 	case !stopped && seen != total:
 		s.Note("%d withdrawals were read, and the service counts %d: some may be missing", seen, total)
-	case seen == 0:
+	case shown == 0:
 		s.Note("no withdrawals")
 	}
 	return nil

@@ -49,20 +49,50 @@ func (p Parser) Check(from, to string) error {
 }
 
 // From returns the beginning of a period as it is sent.
-func (p Parser) From(text string) (string, error) { return p.write("--from", text, false) }
-
-// To returns the end of a period as it is sent.
-func (p Parser) To(text string) (string, error) { return p.write("--to", text, true) }
-
-func (p Parser) write(flag, text string, end bool) (string, error) {
+func (p Parser) From(text string) (string, error) {
 	if text == "" || IsDateTime(text) {
 		return text, nil
 	}
-	at, err := p.Parse(flag, text, end)
+	at, err := p.Parse("--from", text, false)
 	if err != nil {
 		return "", err
 	}
-	return at.In(p.Zone).Format(p.Layout), nil
+	return p.format(at), nil
+}
+
+// To returns the end of a period as it is sent. For a day, week or month that is the first moment after it: a
+// service that compares exactly would leave out what is in the last second. What begins then or later does not
+// belong to the period; a zero time means that the service alone decides.
+func (p Parser) To(text string) (string, time.Time, error) {
+	if text == "" || IsDateTime(text) {
+		return text, time.Time{}, nil
+	}
+	if first, unit := p.named(text); unit != "" {
+		next := after(first, unit)
+		return p.format(next), next, nil
+	}
+	at, err := p.Parse("--to", text, true)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	return p.format(at), time.Time{}, nil
+}
+
+// format writes a time as it is sent.
+func (p Parser) format(at time.Time) string { return at.In(p.Zone).Format(p.Layout) }
+
+// Reads reads a time that the service has written. Without a zone, it is in the profile's.
+func (p Parser) Reads(text string) (time.Time, bool) {
+	at, rest, ok := report.ParseWritten(text)
+	if ok && rest == "" {
+		return time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), p.Zone), true
+	}
+	for _, layout := range []string{time.RFC3339, p.Layout} {
+		if at, err := time.ParseInLocation(layout, text, p.Zone); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
 }
 
 // Parse returns the first moment of what a text names or, with end, the last second. It reads no full

@@ -42,7 +42,7 @@ missing in the journal, so the exit code is 21 there.`,
 		if err := s.NoDryRun("journal check"); err != nil {
 			return err
 		}
-		filter, err := (orders.ListFlags{From: from, To: to}).Filter(s)
+		filter, err := (&orders.ListFlags{From: from, To: to}).Filter(s)
 		if err != nil {
 			return err
 		}
