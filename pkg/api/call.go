@@ -123,6 +123,9 @@ func open[T any](c *Client, r request, body []byte, status int) (T, error) {
 		defer c.large.Unlock()
 	}
 	var value, none T
+	if err := r.errorWith200(status, body); err != nil {
+		return none, c.withoutKey(err)
+	}
 	if err := decode(body, &value); err != nil {
 		if err == errMarkup {
 			err = fmt.Errorf("%w%s", err, c.begins(body))
@@ -130,6 +133,27 @@ func open[T any](c *Client, r request, body []byte, status int) (T, error) {
 		return none, c.withoutKey(r.fail(status, fmt.Errorf("the answer is not what it should be: %w", err)))
 	}
 	return value, nil
+}
+
+// errorWith200 returns the error for a 200 that carries the service's error envelope. A 200 proves no refusal, so a
+// create stays unknown, with what the service says.
+func (r request) errorWith200(status int, body []byte) error {
+	const space = " \t\r\n"
+	member, object := bytes.CutPrefix(bytes.TrimLeft(body, space), []byte("{"))
+	if !object || !bytes.HasPrefix(bytes.TrimLeft(member, space), []byte(`"error"`)) { // most answers need no second look
+		return nil
+	}
+	env, err := parseEnvelope(body)
+	if err != nil {
+		return nil
+	}
+	why := "an error in a 200"
+	if r.create {
+		why += ", which leaves open whether it was done"
+	}
+	e := r.fail(status, errors.New(why)).(*Error)
+	e.carries(env)
+	return e
 }
 
 // exchange sends the request and returns the body of a 200. Any other result is an *Error with its outcome.
@@ -259,8 +283,7 @@ func (c *Client) refused(r request, resp *resty.Response, body []byte) error {
 	e.RetryAfter = retryAfter(resp.Header().Get("Retry-After"), time.Now())
 	env, err := parseEnvelope(body)
 	if err == nil {
-		e.Envelope = true
-		e.Code, e.Reason, e.Description = env.Code, env.Reason, env.Description
+		e.carries(env)
 	}
 	switch {
 	case status >= 300 && status < 400:

@@ -181,6 +181,11 @@ type envelope struct {
 	Description string
 }
 
+// carries notes what the service said.
+func (e *Error) carries(env envelope) {
+	e.Envelope, e.Code, e.Reason, e.Description = true, env.Code, env.Reason, env.Description
+}
+
 func parseEnvelope(body []byte) (envelope, error) {
 	var got map[string]struct {
 		Code        *int64  `json:"code"`
