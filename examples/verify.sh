@@ -36,6 +36,10 @@ if [ $# = 2 ]; then
 fi
 [ -d "$dir" ] || fail "there is no directory $1"
 cd "$dir"
+# What a link leads to can be another file a moment later, and is not what was downloaded.
+for file in * .[!.]* ..?*; do
+	[ ! -L "$file" ] || fail "$file is a link: put the file itself there"
+done
 [ -f SHA256SUMS ] || fail "there is no SHA256SUMS in $1: download it too"
 
 # signer prints the first trusted person whose signature it is, or the key if its line is for any person. ssh-keygen finds the first line with the key, and a
@@ -69,7 +73,7 @@ else
 fi
 checked=0
 for file in * .[!.]* ..?*; do
-	[ -e "$file" ] || [ -L "$file" ] || continue
+	[ -e "$file" ] || continue
 	case $file in
 	SHA256SUMS | SHA256SUMS.sig) continue ;;
 	esac

@@ -10,8 +10,6 @@ import (
 	"debug/elf"
 	"debug/macho"
 	"debug/pe"
-	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -1019,13 +1017,15 @@ func TestEveryLinkedModuleIsNamed(t *testing.T) {
 		if c.Licenses == nil || len(*c.Licenses) == 0 {
 			t.Errorf("%s has no licence", c.Name)
 		}
-		var hash string
-		if c.Hashes != nil && len(*c.Hashes) == 1 && (*c.Hashes)[0].Algorithm == "SHA-256" {
-			hash = (*c.Hashes)[0].Value
+		sum := ""
+		if c.Properties != nil && len(*c.Properties) == 1 && (*c.Properties)[0].Name == "till:go.sum" {
+			sum = (*c.Properties)[0].Value
 		}
-		if sum, err := hex.DecodeString(hash); c.Name != "stdlib" && (err != nil || !strings.Contains(sums,
-			fmt.Sprintf("%s %s h1:%s\n", c.Name, c.Version, base64.StdEncoding.EncodeToString(sum)))) {
-			t.Errorf("%s has the hash %q, which go.sum has not", c.Name, hash)
+		if c.Name != "stdlib" && !strings.Contains(sums, fmt.Sprintf("%s %s %s\n", c.Name, c.Version, sum)) {
+			t.Errorf("%s has the sum %q, which go.sum has not", c.Name, sum)
+		}
+		if c.Hashes != nil {
+			t.Errorf("%s has a hash that is not of a file", c.Name)
 		}
 	}
 	for name, want := range map[string][]string{"modernc.org/libc": {"BSD-3-Clause", "MIT"},
@@ -1314,7 +1314,13 @@ func TestVerifyScript(t *testing.T) {
 		{"a hidden file", func(dir string) error { return os.WriteFile(filepath.Join(dir, ".more"), nil, 0o644) }, "release",
 			"more is not what was released"},
 		{"a link to another file", func(dir string) error { return os.Symlink(script, filepath.Join(dir, "more")) },
-			"release", "more is not what was released"},
+			"release", "more is a link"},
+		{"a link to what was released", func(dir string) error { return os.Symlink(archive, filepath.Join(dir, "more")) },
+			"release", "more is a link"},
+		{"a link to the sums", func(dir string) error {
+			name := filepath.Join(dir, "SHA256SUMS")
+			return errors.Join(os.Rename(name, filepath.Join(keys, "SUMS")), os.Symlink(filepath.Join(keys, "SUMS"), name))
+		}, "release", "SHA256SUMS is a link"},
 		{"a key that has another use too", func(string) error { return nil }, "developer", ""},
 		{"a key of any person", func(string) error { return nil }, "any", ""},
 		{"an expired key", func(string) error { return nil }, "expired", "is not the signature of SHA256SUMS"},
