@@ -6,7 +6,8 @@
 # make torture  N kills while it sends withdrawals and N while it sends batches, SEED=n draws another run
 # make prove  all orders of events in small worlds, and STATES states of the disk after a power cut
 # make bench  speed and memory against a bare baseline, each row with its limit
-# make dist   what people install, in dist/; SIGN=KEYFILE signs the sums with an OpenSSH key
+# make dist   what people install, in dist/; SIGN=KEYFILE signs the sums with an OpenSSH key, PGP=KEYFILE the deb and
+#             the rpm, and APK=KEYFILE the apk
 # make install  what make build made, to PREFIX, below DESTDIR if that is set; make uninstall removes it
 # make pictures  the pictures of the README, and others to look at in bin/pictures
 # make schemas  the schemas in pkg/schema, from the types that are printed; SCHEMAS=break allows an incompatible change
@@ -19,6 +20,8 @@ SCHEMAS ?= 1
 SEED   ?= 1
 STATES ?= 10000
 SIGN   ?=
+PGP    ?=
+APK    ?=
 PREFIX ?= /usr/local
 export GOTOOLCHAIN ?= local
 
@@ -37,6 +40,7 @@ STAMP = $(if $(VERSION),-buildvcs=false -ldflags '$(X)Version=v$(VERSION:v%=%)$(
 
 # quote protects a name from the shell.
 quote = '$(subst ','\'',$(1))'
+absolute = $(if $(1),$$(realpath -- $(call quote,$(1))))
 
 .PHONY: build demo test test-race test-crash test-dist torture prove bench lint fuzz completions schemas man pictures dist install uninstall vuln clean
 
@@ -110,9 +114,10 @@ pictures: build
 
 # What was made before stays until all of it is made again.
 dist:
-	$(if $(SIGN),test -r $(call quote,$(SIGN)))
+	$(foreach key,SIGN PGP APK,$(if $($(key)),test -r $(call quote,$($(key))) &&)) true
 	rm -rf dist.new
-	cd tools/dist && $(GO) run . ../../dist.new
+	pgp=$(call absolute,$(PGP)) apk=$(call absolute,$(APK)); \
+		cd tools/dist && TILL_PGP_KEY="$$pgp" TILL_APK_KEY="$$apk" $(GO) run . ../../dist.new
 	$(if $(SIGN),ssh-keygen -q -Y sign -n till-release -f $(call quote,$(SIGN)) dist.new/SHA256SUMS)
 	rm -rf dist
 	mv dist.new dist

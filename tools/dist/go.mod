@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	example.com/till v0.0.0
 	github.com/CycloneDX/cyclonedx-go v0.9.3
+	github.com/ProtonMail/go-crypto v1.3.0
 	github.com/google/go-containerregistry v0.20.6
 	github.com/google/licensecheck v0.3.1
 	github.com/goreleaser/nfpm/v2 v2.44.0
@@ -20,7 +21,6 @@ require (
 	github.com/Masterminds/semver/v3 v3.4.0 // indirect
 	github.com/Masterminds/sprig/v3 v3.3.0 // indirect
 	github.com/Microsoft/go-winio v0.6.2 // indirect
-	github.com/ProtonMail/go-crypto v1.3.0 // indirect
 	github.com/aymanbagabas/go-osc52/v2 v2.0.1 // indirect
 	github.com/blakesmith/ar v0.0.0-20190502131153-809d4375e1fb // indirect
 	github.com/btcsuite/btcd/btcutil v1.2.0 // indirect

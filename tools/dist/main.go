@@ -5,7 +5,8 @@
 //	go run . man DIR      writes the man pages into DIR, and removes those that have no command any more
 //
 // Every file depends on nothing but the commit and the versions of Go and of the modules, which go.mod
-// pins: made again elsewhere, it has the same bytes.
+// pins: made again elsewhere, it has the same bytes. With TILL_PGP_KEY and TILL_APK_KEY, the names of files,
+// packages are signed, and differ in that.
 package main
 
 import (

@@ -35,6 +35,7 @@ func (s *stage) packages(b build, out string) error {
 					Summary: "command line of a merchant payment service"},
 			},
 		})
+		nameKeys(info)
 		if err := setVersion(info, s.version, format); err != nil {
 			return err
 		}
@@ -76,6 +77,15 @@ func (s *stage) packages(b build, out string) error {
 		}
 	}
 	return nil
+}
+
+// nameKeys lets a package be signed with the keys that the environment names: an OpenPGP key for the deb and the rpm, and
+// an RSA key for the apk, each in a file without a passphrase. Without keys, a package has no signature, and the same
+// bytes wherever it is made.
+func nameKeys(info *nfpm.Info) {
+	pgp := os.Getenv("TILL_PGP_KEY")
+	info.Deb.Signature.KeyFile, info.RPM.Signature.KeyFile = pgp, pgp
+	info.APK.Signature.KeyFile = os.Getenv("TILL_APK_KEY")
 }
 
 // untagged is the version of a commit without a tag, by the rules of Go: after v1.2.3, it counts as before

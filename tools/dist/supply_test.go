@@ -1,12 +1,22 @@
 package main
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
 )
 
 // TestActionsAreNamedByCommit checks that no workflow takes what a tag of somebody else leads to on that day.
@@ -49,4 +59,71 @@ func TestReleaseNeedsTheVulnerabilities(t *testing.T) {
 	if text := read(t, "../../.github/workflows/release.yml"); !strings.Contains(text, "run: .ci/vuln --required") {
 		t.Error("a release does not look for vulnerabilities")
 	}
+}
+
+// TestPackagesAreSigned checks that a key in the environment signs the packages, and that none does otherwise.
+func TestPackagesAreSigned(t *testing.T) {
+	keys := t.TempDir()
+	pgp, err := openpgp.NewEntity("Release", "", "release@example.com", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var secret bytes.Buffer
+	if err := pgp.SerializePrivate(&secret, nil); err != nil {
+		t.Fatal(err)
+	}
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{"TILL_PGP_KEY": filepath.Join(keys, "pgp"), "TILL_APK_KEY": filepath.Join(keys, "apk")}
+	for name, data := range map[string][]byte{"pgp": secret.Bytes(), "apk": pem.EncodeToMemory(
+		&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)})} {
+		if err := os.WriteFile(filepath.Join(keys, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, signed := range []bool{false, true} {
+		for name, file := range names {
+			if !signed {
+				file = ""
+			}
+			t.Setenv(name, file)
+		}
+		dir, out := t.TempDir(), t.TempDir()
+		s := &stage{dir: dir, version: "1.2.3", time: time.Unix(1e9, 0).UTC()}
+		b := build{platform: platform{"linux", "amd64"}, Path: filepath.Join(keys, "apk")}
+		if err := s.packages(b, out); err != nil {
+			t.Fatal(err)
+		}
+		for format, mark := range map[string]string{"deb": "_gpgorigin", "apk": ".SIGN.RSA."} {
+			text := read(t, out, s.name("linux", "amd64")+"."+format)
+			if format == "apk" {
+				text = firstName(t, text)
+			}
+			if strings.Contains(text, mark) != signed {
+				t.Errorf("signed is %v, and %s has %q: %v", signed, format, mark, !signed)
+			}
+		}
+		need(t, "rpm")
+		tags := run1(t, "rpm", "-qp", "--nosignature", "--qf", "%{SIGPGP:pgpsig} %{RSAHEADER:pgpsig}",
+			filepath.Join(out, s.name("linux", "amd64")+".rpm"))
+		if strings.Contains(tags, "Key ID") != signed {
+			t.Errorf("signed is %v, and the rpm has %s", signed, tags)
+		}
+	}
+}
+
+// firstName returns the name of the first file in an apk, which is a row of gzip streams with tars in them.
+func firstName(t *testing.T, text string) string {
+	t.Helper()
+	unzipped, err := gzip.NewReader(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := tar.NewReader(unzipped).Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return first.Name
 }
