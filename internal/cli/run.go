@@ -46,6 +46,9 @@ func Run(ctx context.Context, args []string, io IO) int {
 	root := root(a, args[1:]...)
 	root.SetArgs(args[1:])
 	cmd, err := root.ExecuteContextC(a.Ctx)
+	if completes(args[1:]) && a.Ctx.Err() != nil {
+		return cmdutil.ExitDone // what was given up may still use a
+	}
 	a.Spinner.Stop()
 	status, ofOther := errors.AsType[cmdutil.ExitStatus](err)
 	if ofOther || errors.Is(err, cmdutil.ErrDone) || errors.Is(err, cmdutil.ErrDryRun) {

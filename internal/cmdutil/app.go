@@ -71,9 +71,6 @@ var ErrDone = errors.New("done")
 
 // Close closes the journal and the sandbox at the end of the program. Both are consistent without it.
 func (a *App) Close() {
-	if errors.Is(a.Ctx.Err(), context.DeadlineExceeded) {
-		return // a completion that was given up may be opening them
-	}
 	if a.journal != nil {
 		a.journal.Close()
 	}
