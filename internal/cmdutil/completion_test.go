@@ -50,7 +50,9 @@ func TestHarmless(t *testing.T) {
 
 func TestOnlyHarmless(t *testing.T) {
 	offers := []string{"a_b\tone", "A-b\ttwo", "$(x)\tthree", "c\tfour\nfive\tsix\x1b[2J", "d"}
-	got, directive := OnlyHarmless(cobra.FixedCompletions(offers, cobra.ShellCompDirectiveNoSpace))(nil, nil, "")
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	got, directive := OnlyHarmless(cobra.FixedCompletions(offers, cobra.ShellCompDirectiveNoSpace))(cmd, nil, "")
 	want := []string{"a_b\tone", `c` + "\t" + `four\nfive\tsix\x1b[2J`, "d\t"}
 	if diff := cmp.Diff(want, got); diff != "" || directive != cobra.ShellCompDirectiveNoSpace {
 		t.Errorf("%v %s", directive, diff)
