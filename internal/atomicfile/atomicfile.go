@@ -1,8 +1,8 @@
 // Package atomicfile replaces files as a whole. A reader sees the old file or the new one and never a part,
 // even after a crash or a power cut.
 //
-// A symbolic link is replaced, not followed. A caller that wants to replace its target resolves the path
-// first.
+// A symbolic link of this user or of root stays, and the file that it leads to is replaced. A link of another
+// user is refused, also if it was put there while the file was being written.
 package atomicfile
 
 import (
@@ -12,16 +12,30 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"example.com/till/internal/place"
 )
 
 // File is a new file in the directory of the file that it will replace. It ends with Commit or Discard.
 type File struct {
 	*os.File
-	path string
+	path string // has no links
 }
 
 // Create makes a File for path with the permissions perm, less the umask.
 func Create(path string, perm fs.FileMode) (*File, error) {
+	path, err := place.Follow(path)
+	if err != nil {
+		return nil, err
+	}
+	return CreateAt(path, perm)
+}
+
+// CreateAt is Create for a path that place.Follow has returned. If a link is in its way by now, it is refused.
+func CreateAt(path string, perm fs.FileMode) (*File, error) {
+	if err := still(path); err != nil {
+		return nil, err
+	}
 	for i := 0; ; i++ {
 		name := fmt.Sprintf(".%s.%d-%d", filepath.Base(path), os.Getpid(), i)
 		f, err := os.OpenFile(filepath.Join(filepath.Dir(path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
@@ -42,6 +56,9 @@ func (f *File) Commit() error {
 		err = e
 	}
 	if err == nil {
+		err = still(f.path)
+	}
+	if err == nil {
 		err = os.Rename(f.Name(), f.path)
 	}
 	if err != nil {
@@ -51,6 +68,15 @@ func (f *File) Commit() error {
 		return &UnsyncedError{err}
 	}
 	return nil
+}
+
+// still checks that nobody has put a link in the way of a path that had none.
+func still(path string) error {
+	to, err := place.Follow(path)
+	if err == nil && to != path {
+		err = fmt.Errorf("%s leads elsewhere than before: a link was put in its way", path)
+	}
+	return err
 }
 
 // Discard removes the file. The old one stays.
@@ -66,6 +92,23 @@ func Write(path string, perm fs.FileMode, content []byte) error {
 		return errors.Join(err, f.Discard())
 	}
 	return f.Commit()
+}
+
+// WriteNew writes a file that everybody may read and that does not exist yet.
+func WriteNew(path string, content []byte) error {
+	dir, err := place.Follow(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, filepath.Base(path)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return SyncDirectory(dir)
 }
 
 // UnsyncedError reports that a directory cannot be synced: the new file is in its place, but a power cut may

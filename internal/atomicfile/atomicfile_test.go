@@ -147,7 +147,7 @@ func TestLeftoverFilesDoNotBlockCreate(t *testing.T) {
 	}
 }
 
-func TestWriteReplacesALink(t *testing.T) {
+func TestWriteFollowsALink(t *testing.T) {
 	dir := t.TempDir()
 	target, path := filepath.Join(dir, "target"), filepath.Join(dir, "a")
 	if err := os.WriteFile(target, []byte("old"), 0o600); err != nil {
@@ -159,8 +159,48 @@ func TestWriteReplacesALink(t *testing.T) {
 	if err := Write(path, 0o600, []byte("new")); err != nil {
 		t.Fatal(err)
 	}
-	if read(t, target) != "old" || read(t, path) != "new" {
-		t.Errorf("the target has %q, the link %q", read(t, target), read(t, path))
+	if to, err := os.Readlink(path); to != target || read(t, target) != "new" {
+		t.Errorf("the target has %q, the link leads to %s, %v", read(t, target), to, err)
+	}
+}
+
+// TestLinkPutInTheWay has a link, of this user and of another one, that is put in the place of a file while
+// that is written.
+func TestLinkPutInTheWay(t *testing.T) {
+	for name, owner := range map[string]int{"this user's": -1, "another user's": 12345} {
+		t.Run(name, func(t *testing.T) {
+			dir, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			target, path := filepath.Join(dir, "target"), filepath.Join(dir, "a")
+			if err := os.WriteFile(target, []byte("old"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f, err := Create(path, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(target, path); err != nil {
+				t.Skipf("there are no symbolic links here: %v", err)
+			}
+			if err := os.Lchown(path, owner, -1); err != nil {
+				t.Skip("only root can give a link away")
+			}
+			if err := f.Commit(); err == nil {
+				t.Error("the file is written")
+			}
+			if f, err := CreateAt(path, 0o600); err == nil {
+				t.Errorf("a second one is made: %s", f.Name())
+			}
+			if err := Write(path, 0o600, []byte("new")); (err == nil) != (owner < 0) {
+				t.Errorf("a new one: %v", err)
+			}
+			if text := read(t, target); (text == "new") != (owner < 0) {
+				t.Errorf("the target has %q", text)
+			}
+			has(t, dir, "a", "target")
+		})
 	}
 }
 

@@ -96,6 +96,12 @@ func scriptParams(dir string) testscript.Params {
 			env.Values["world"] = &world{}
 			return os.MkdirAll(env.WorkDir+"/home", 0o700)
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "root" { // who can give files away
+				return false, fmt.Errorf("there is no condition %s", name)
+			}
+			return os.Geteuid() == 0, nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"service": startService,
 			"pay": func(ts *testscript.TestScript, _ bool, args []string) {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"example.com/till/internal/atomicfile"
+	"example.com/till/internal/place"
 	"example.com/till/pkg/payout"
 )
 
@@ -19,11 +20,12 @@ type OutFile struct {
 	Flag, Path string
 	Mode       fs.FileMode // of a new file, before the umask; an existing file keeps its mode
 	Room       int64       // expected size in bytes; 0 if not known
+	place      string      // where the path led when it was checked; empty: it was not
 }
 
 // Check finds, before anything else is done, reasons why the file cannot be written. The path is empty if the
 // file is not wanted.
-func (f OutFile) Check() error {
+func (f *OutFile) Check() (err error) {
 	refuse := func(why, advice string) error {
 		return UsageError(fmt.Sprintf("--%s: %s %s", f.Flag, f.Path, why), advice)
 	}
@@ -36,19 +38,15 @@ func (f OutFile) Check() error {
 	if dir, err := os.Stat(filepath.Dir(f.Path)); err != nil || !dir.IsDir() {
 		return refuse("is in a directory that does not exist", "make it first")
 	}
-	info, err := os.Stat(f.Path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		// Replacing the link would leave its target missing.
-		if _, err := os.Lstat(f.Path); err == nil {
-			return refuse("is a symbolic link to a file that does not exist", "make that file first, or name another")
-		}
-	case err != nil:
-		return refuse("cannot be looked at: "+err.Error(), "name another file")
-	case !info.Mode().IsRegular():
+	if f.place, err = place.Follow(f.Path); errors.Is(err, fs.ErrNotExist) {
+		return refuse("is a symbolic link to a file that does not exist", "make that file first, or name another")
+	} else if err != nil {
+		return refuse("cannot be written: "+err.Error(), "name another file")
+	}
+	if info, err := os.Lstat(f.place); err == nil && !info.Mode().IsRegular() {
 		return refuse("is not a regular file", "name another file")
 	}
-	probe, err := atomicfile.Create(f.place(), 0o600)
+	probe, err := atomicfile.Create(f.place, 0o600)
 	if err != nil {
 		return f.Unwritable(ExitUsage, err, "name a file in a directory that you may write to")
 	}
@@ -84,21 +82,13 @@ func (f OutFile) Unwritable(code int, err error, advice string) error {
 		Hint: payout.NewHint(advice)}
 }
 
-// place returns the path of the file, with symbolic links resolved.
-func (f OutFile) place() string {
-	if target, err := filepath.EvalSymlinks(f.Path); err == nil {
-		return target
-	}
-	return f.Path
-}
-
 // Write replaces the file like Replace, and returns an error with an exit code.
 func (f OutFile) Write(fill func(io.Writer) error) error {
 	err := f.Replace(fill)
 	if err != nil {
 		return &Error{Code: ExitOutput, Err: err,
 			Msg:  fmt.Sprintf("--%s: %s could not be written: %v", f.Flag, f.Path, err),
-			Hint: payout.NewHint("make room, and run it again")}
+			Hint: payout.NewHint("name a file that you can write, and run it again")}
 	}
 	return nil
 }
@@ -108,8 +98,14 @@ func (f OutFile) Replace(fill func(io.Writer) error) error {
 	if f.Path == "" {
 		return nil
 	}
-	place := f.place()
-	file, err := atomicfile.Create(place, f.Mode)
+	path, err := f.place, error(nil)
+	if path == "" {
+		path, err = place.Follow(f.Path)
+	}
+	if err != nil {
+		return err
+	}
+	file, err := atomicfile.CreateAt(path, f.Mode)
 	if err != nil {
 		return err
 	}
@@ -118,7 +114,7 @@ func (f OutFile) Replace(fill func(io.Writer) error) error {
 	if err == nil {
 		err = buffered.Flush()
 	}
-	if old, e := os.Stat(place); err == nil && e == nil {
+	if old, e := os.Stat(path); err == nil && e == nil {
 		err = file.Chmod(old.Mode().Perm())
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/atomicfile"
+	"example.com/till/internal/place"
 	yaml "go.yaml.in/yaml/v3"
 )
 
@@ -77,7 +78,7 @@ func followLink(path string) (string, error) {
 		return "", err
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		if path, err = filepath.EvalSymlinks(path); err != nil {
+		if path, err = place.Follow(path); err != nil {
 			return "", err
 		}
 		if info, err = os.Lstat(path); err != nil {

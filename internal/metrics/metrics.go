@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/till/internal/atomicfile"
+	"example.com/till/internal/place"
 )
 
 // The metrics. All are gauges: each tells about the last run.
@@ -225,7 +226,10 @@ const suffix = ".prom"
 // Check refuses a file that is not meant for metrics: one with another name, which may be empty and of use
 // to somebody else, and one that is one of the streams of the command.
 func Check(path string, streams ...any) error {
-	target := targetOf(path)
+	target, err := place.Follow(path)
+	if err != nil {
+		target = path // writing it says why
+	}
 	if !strings.HasSuffix(path, suffix) || !strings.HasSuffix(target, suffix) {
 		return errors.New("its name does not end in " + suffix)
 	}
@@ -245,18 +249,13 @@ func Check(path string, streams ...any) error {
 	return nil
 }
 
-// targetOf follows the links to a metrics file.
-func targetOf(path string) string {
-	if followed, err := filepath.EvalSymlinks(path); err == nil {
-		return followed
-	}
-	return path
-}
-
 // Change reads a metrics file, changes it and replaces it. No other command does so meanwhile, unless one
 // takes longer than the given wait.
 func Change(path, account, command string, wait time.Duration, change func(*File)) error {
-	target := targetOf(path)
+	target, err := place.Follow(path)
+	if err != nil {
+		return atomicfile.WithoutPath(err)
+	}
 	unlock, unlocked := atomicfile.Lock(target, wait)
 	if unlocked == nil {
 		defer unlock()

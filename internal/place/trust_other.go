@@ -2,7 +2,12 @@
 
 package place
 
-import "io/fs"
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
 
 // Owners and modes mean nothing here: the system's access lists decide.
 
@@ -11,3 +16,15 @@ func Distrust(fs.FileInfo) string { return "" }
 
 // Way never finds anything.
 func Way(string) (*Untrusted, error) { return nil, nil }
+
+// Follow returns where a path leads, without links. The file need not exist, unless a link leads to it.
+func Follow(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return path, nil
+	}
+	return filepath.EvalSymlinks(path)
+}

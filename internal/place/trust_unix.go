@@ -3,6 +3,7 @@
 package place
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -52,31 +53,73 @@ const administrators = 80
 // remove or rename the entry. So the directory passes if each entry on the way belongs to this user or to
 // root, as the directory itself does. A link can be replaced only in its directory, and its mode says
 // nothing. Access lists need no look of their own: what they let others write shows in the mode of the group.
-func Way(path string) (*Untrusted, error) { return way(path, os.Lstat, os.Readlink, os.Geteuid()) }
+func Way(path string) (*Untrusted, error) { return disk.way(path, os.Geteuid()) }
+
+// Follow returns where a path leads, without links. The file need not exist, unless a link leads to it. A link
+// that belongs to another user is refused: it may have been put there so that a file of this user is replaced.
+func Follow(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return disk.follow(path, os.Geteuid())
+}
+
+// A tree is a file system.
+type tree struct {
+	lstat    func(string) (fs.FileInfo, error)
+	readlink func(string) (string, error)
+}
+
+var disk = tree{os.Lstat, os.Readlink}
+
+func (t tree) way(path string, euid int) (*Untrusted, error) {
+	_, bad, err := t.walk(path, func(info fs.FileInfo) string { return distrust(info, euid) })
+	return bad, err
+}
+
+func (t tree) follow(path string, euid int) (string, error) {
+	at, bad, err := t.walk(path, func(info fs.FileInfo) string {
+		if info.Mode()&fs.ModeSymlink == 0 {
+			return ""
+		}
+		return distrust(info, euid)
+	})
+	if bad != nil {
+		return "", fmt.Errorf("the link %s %s, who could have another file replaced", bad.Path, bad.Why)
+	}
+	if _, e := t.lstat(path); at != "" && errors.Is(err, fs.ErrNotExist) && e != nil {
+		return at, nil
+	}
+	return at, err
+}
 
 // mostLinks is how many links may be on the way, as on Linux. More are taken for a circle.
 const mostLinks = 40
 
-func way(
-	path string, lstat func(string) (fs.FileInfo, error), readlink func(string) (string, error), euid int,
-) (*Untrusted, error) {
+// walk goes to where a path leads, unless it comes past something that is refused. It returns where that is,
+// also if nothing is there in a directory that exists.
+func (t tree) walk(path string, refuse func(fs.FileInfo) string) (end string, bad *Untrusted, err error) {
 	links := 0
 	at, left := "/", path // at has no links
 	for {
-		info, err := lstat(at)
+		info, err := t.lstat(at)
 		if err != nil {
-			return nil, err
+			if strings.Trim(left, "/") == "" {
+				end = at
+			}
+			return end, nil, err
 		}
-		if why := distrust(info, euid); why != "" {
-			return &Untrusted{at, why, info}, nil
+		if why := refuse(info); why != "" {
+			return "", &Untrusted{at, why, info}, nil
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
 			if links++; links > mostLinks {
-				return nil, &fs.PathError{Op: "readlink", Path: path, Err: syscall.ELOOP}
+				return "", nil, &fs.PathError{Op: "readlink", Path: path, Err: syscall.ELOOP}
 			}
-			target, err := readlink(at)
+			target, err := t.readlink(at)
 			if err != nil {
-				return nil, err
+				return "", nil, err
 			}
 			if at, left = filepath.Dir(at), target+"/"+left; filepath.IsAbs(target) {
 				at = "/"
@@ -86,7 +129,7 @@ func way(
 		var name string
 		for name == "" || name == "." {
 			if left == "" {
-				return nil, nil
+				return at, nil, nil
 			}
 			name, left, _ = strings.Cut(left, "/")
 		}

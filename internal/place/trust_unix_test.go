@@ -149,9 +149,14 @@ func TestWayOfCircle(t *testing.T) {
 	}
 }
 
-func walk(tree map[string]entry, path string) (*Untrusted, error) {
+func walk(files map[string]entry, path string) (*Untrusted, error) {
+	return made(files).way(path, 1000)
+}
+
+// made returns a file system in which everything exists, unless its mode is 1.
+func made(files map[string]entry) tree {
 	at := func(name string) entry {
-		if e, found := tree[name]; found {
+		if e, found := files[name]; found {
 			return e
 		}
 		if filepath.Base(name) == "signers" {
@@ -159,8 +164,47 @@ func walk(tree map[string]entry, path string) (*Untrusted, error) {
 		}
 		return entry{mode: fs.ModeDir | 0o755}
 	}
-	return way(path, func(name string) (fs.FileInfo, error) { return at(name), nil },
-		func(name string) (string, error) { return at(name).link, nil }, 1000)
+	return tree{func(name string) (fs.FileInfo, error) {
+		if at(name).mode == 1 {
+			return nil, fs.ErrNotExist
+		}
+		return at(name), nil
+	}, func(name string) (string, error) { return at(name).link, nil }}
+}
+
+// TestFollow follows /etc/till/signers as user 1000.
+func TestFollow(t *testing.T) {
+	link := func(uid int, to string) entry { return entry{uid, fs.ModeSymlink | 0o777, to} }
+	for name, c := range map[string]struct {
+		files map[string]entry
+		want  string // where it leads, or what the error says
+	}{
+		"no link":                    {nil, "/etc/till/signers"},
+		"a file that does not exist": {map[string]entry{"/etc/till/signers": {mode: 1}}, "/etc/till/signers"},
+		"no directory":               {map[string]entry{"/etc/till": {mode: 1}}, fs.ErrNotExist.Error()},
+		"another user's file": {map[string]entry{"/etc/till/signers": {uid: 2000, mode: 0o666}},
+			"/etc/till/signers"},
+		"a link of this user": {map[string]entry{"/etc/till/signers": link(1000, "../safe")}, "/etc/safe"},
+		"a link of root":      {map[string]entry{"/etc/till": link(0, "/safe")}, "/safe/signers"},
+		"a link of another user": {map[string]entry{"/etc/till/signers": link(2000, "/safe")},
+			"the link /etc/till/signers belongs to another user (id 2000)"},
+		"another user's link on the way": {map[string]entry{"/etc/till": link(2000, "/safe")},
+			"the link /etc/till belongs to another user (id 2000)"},
+		"another user's link behind it": {map[string]entry{"/etc/till": link(1000, "/open"),
+			"/open": link(2000, "/safe")}, "the link /open belongs"},
+		"a link that leads nowhere": {map[string]entry{"/etc/till/signers": link(1000, "none"),
+			"/etc/till/none": {mode: 1}}, fs.ErrNotExist.Error()},
+		"no file behind the link of a directory": {map[string]entry{"/etc/till": link(0, "/safe"),
+			"/etc/till/signers": {mode: 1}, "/safe/signers": {mode: 1}}, "/safe/signers"},
+	} {
+		got, err := made(c.files).follow("/etc/till/signers", 1000)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
 }
 
 func pathOf(bad *Untrusted) string {

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/user"
-	"path/filepath"
 	"strings"
 	"unicode"
 
@@ -172,7 +170,7 @@ const mostNames = 1000
 // be the signature of somebody else.
 func writeSignature(plan, principal, out string, signature []byte) (string, error) {
 	if out != "" {
-		err := writeNew(out, signature)
+		err := atomicfile.WriteNew(out, signature)
 		if errors.Is(err, fs.ErrExist) {
 			return "", cmdutil.UsageError("--out: "+out+" exists, and may be the signature of somebody else",
 				"name a new file, or leave --out out")
@@ -193,7 +191,7 @@ func writeSignature(plan, principal, out string, signature []byte) (string, erro
 		if n > 1 {
 			name = fmt.Sprintf("%s.%s-%d.sig", plan, who, n)
 		}
-		if err := writeNew(name, signature); !errors.Is(err, fs.ErrExist) || n == mostNames {
+		if err := atomicfile.WriteNew(name, signature); !errors.Is(err, fs.ErrExist) || n == mostNames {
 			return name, unwritten(name, err)
 		}
 	}
@@ -205,18 +203,6 @@ func unwritten(name string, err error) error {
 	}
 	return cmdutil.UsageError(fmt.Sprintf("the signature %s cannot be written: %v", name, atomicfile.WithoutPath(err)),
 		"name another file with --out")
-}
-
-func writeNew(name string, content []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(name))
-	}
-	return atomicfile.SyncDirectory(filepath.Dir(name))
 }
 
 // fileName makes a principal part of the name of a file.

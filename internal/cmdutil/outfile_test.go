@@ -1,0 +1,40 @@
+package cmdutil
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestOutFileIsResolvedOnce checks that a file is written to where its path led at the check, or not at all.
+func TestOutFileIsResolvedOnce(t *testing.T) {
+	dir := t.TempDir()
+	mine, link := filepath.Join(dir, "mine"), filepath.Join(dir, "results.csv")
+	if err := os.WriteFile(mine, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := OutFile{Flag: "results", Path: link, Mode: 0o600}
+	if err := file.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(mine, link); err != nil {
+		t.Skipf("there are no symbolic links here: %v", err)
+	}
+	var failed *Error
+	if err := file.Write(Content([]byte("after"))); !errors.As(err, &failed) || failed.Code != ExitOutput {
+		t.Errorf("it is written through a link that was put there: %v", err)
+	}
+	if text, err := os.ReadFile(mine); string(text) != "before" {
+		t.Errorf("the other file has %q, %v", text, err)
+	}
+	if err := file.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Write(Content([]byte("after"))); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(mine); string(text) != "after" {
+		t.Errorf("through a link that was there, the other file has %q, %v", text, err)
+	}
+}
