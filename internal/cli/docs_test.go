@@ -33,8 +33,6 @@ import (
 // These tests run every example as a reader would, with a sandbox. The README and the pages of docs/ are run
 // by pages_run_test.go.
 
-const repository = "../.."
-
 // docsEnv is the environment of a reader who has till in the PATH and no configuration. Go keeps its caches.
 func docsEnv(t *testing.T, set ...string) []string {
 	t.Helper()
@@ -348,15 +346,6 @@ func wantText(t *testing.T, what, got, want string) {
 	if masked(got) != masked(want) {
 		t.Fatalf("%s:\n%s\nand not\n%s", what, got, want)
 	}
-}
-
-func contents(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 const payoutHead = "order_id,currency,amount,address\n"

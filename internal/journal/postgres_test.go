@@ -566,8 +566,8 @@ func fakeServer(t *testing.T, host string, cert *tls.Certificate) (address strin
 			case n == 8:
 				conn.Write([]byte("S"))
 				conn = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*cert}})
-			case in[0] == 'p': // the password: it is echoed
-				message := []byte("E\x00\x00\x00\x00SFATAL\x00C28P01\x00Mno wr0ng-secret\x00\x00")
+			case in[0] == 'p': // the password: it is echoed, as it is and in base64 with the user
+				message := []byte("E\x00\x00\x00\x00SFATAL\x00C28P01\x00Mno wr0ng-secret, no dGlsbDp3cjBuZy1zZWNyZXQ\x00\x00")
 				message[4] = byte(len(message) - 1)
 				conn.Write(message)
 			default:
@@ -627,7 +627,7 @@ func TestPostgresKeepsThePassword(t *testing.T) {
 		{"no TLS", host, "", nil, "has a server without TLS", false},
 		{"a certificate of its own", host, "", &cert.Certificate, "certificate is not trusted", false},
 		{"the right certificate", host, "?sslrootcert=" + authority, &cert.Certificate,
-			"not let this user in (no [hidden])", true},
+			"not let this user in (no [hidden], no dGlsbDp[hidden]Q)", true},
 		{"another name", "127.0.0.1", "?sslrootcert=" + authority, &cert.Certificate, "certificate is not trusted", false},
 		{"on this machine", "127.0.0.1", "?sslmode=disable", nil, "does not ask for scram-sha-256", false},
 		{"on this machine, if it wants to", "127.0.0.1", "?sslmode=disable&require_auth=password", nil,

@@ -236,6 +236,7 @@ func printSent(s *cmdutil.Session, sent payout.Sent, err error, out cmdutil.Outp
 	if sent.Note != "" {
 		s.Note("%s", sent.Note)
 	}
+	s.Subject.ID = o.ID
 	if o.ID == "" || err != nil && o.State != payout.StateAccepted {
 		return err
 	}
