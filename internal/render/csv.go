@@ -2,10 +2,11 @@ package render
 
 import (
 	"bufio"
-	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Excel says how a file of CSV is to be written for Excel, which reads it by the locale of its user.
@@ -39,9 +40,9 @@ func ExcelOf(locale string) (Excel, error) {
 }
 
 func (g grid) csv(out *bufio.Writer, o Options) error {
-	r := &record{out: out, csv: csv.NewWriter(out), decimal: o.Excel.Decimal} // out is big enough for csv to write to it directly
+	r := &record{out: out, comma: ',', decimal: o.Excel.Decimal}
 	if o.Excel.Delimiter != 0 {
-		r.csv.Comma = o.Excel.Delimiter
+		r.comma = o.Excel.Delimiter
 		if _, err := out.WriteString("\ufeff"); err != nil { // by which Excel knows UTF-8
 			return err
 		}
@@ -89,7 +90,7 @@ func (g grid) csv(out *bufio.Writer, o Options) error {
 // together, with one allocation for each row.
 type record struct {
 	out     *bufio.Writer
-	csv     *csv.Writer
+	comma   rune
 	fields  []string
 	digits  []byte
 	numbers []number
@@ -144,9 +145,10 @@ func (r *record) cell(c Cell, amount bool) {
 		}
 		r.add(CSVText(strings.Join(steps, "; ")))
 	case kindJSON:
-		// JSON begins with no sign except that of a number, so no spreadsheet runs it.
+		// JSON begins with no sign except that of a number, so no spreadsheet runs it. In its texts, an escape
+		// means the sign.
 		if text := c.short(); json.Valid([]byte(c.text)) {
-			r.add(text)
+			r.add(disarm(text, func(sign rune) string { return fmt.Sprintf(`\u%04x`, sign) }))
 		} else {
 			r.add(CSVText(text))
 		}
@@ -167,15 +169,29 @@ func (r *record) write() error {
 			r.fields[n.field] = strings.Replace(r.fields[n.field], ".", r.decimal, 1)
 		}
 	}
-	var err error
-	if len(r.fields) == 1 && r.fields[0] == "" {
-		// encoding/csv would write an empty line, and readers skip it.
-		_, err = r.out.WriteString("\"\"\n")
-	} else {
-		err = r.csv.Write(r.fields)
-	}
+	err := CSVLine(r.out, r.comma, r.fields)
 	r.fields, r.digits, r.numbers = r.fields[:0], r.digits[:0], r.numbers[:0]
 	return err
+}
+
+// CSVLine writes a line of CSV. A field is in quotes also for the sake of a program that separates fields in
+// another way: by a semicolon or a tab.
+func CSVLine(out *bufio.Writer, comma rune, fields []string) error {
+	if len(fields) == 1 && fields[0] == "" { // readers skip an empty line
+		_, err := out.WriteString("\"\"\n")
+		return err
+	}
+	for i, field := range fields { // out keeps its first error
+		if i > 0 {
+			out.WriteRune(comma)
+		}
+		first, _ := utf8.DecodeRuneInString(field)
+		if unicode.IsSpace(first) || strings.ContainsAny(field, "\";\t\r\n") || strings.ContainsRune(field, comma) {
+			field = `"` + strings.ReplaceAll(field, `"`, `""`) + `"`
+		}
+		out.WriteString(field)
+	}
+	return out.WriteByte('\n')
 }
 
 // CSVText returns text from elsewhere in a form that a spreadsheet shows and never runs.
@@ -183,10 +199,32 @@ func CSVText(s string) string {
 	if s == "" {
 		return s
 	}
+	safe := disarm(safeCSV(s), func(sign rune) string { return "'" + string(sign) })
 	if runsAsFormula(s) {
-		return "'" + safeCSV(s)
+		return "'" + safe
 	}
-	return safeCSV(s)
+	return safe
+}
+
+const signs = "=+-@" + "＝＋－＠" + "﹦﹢﹣﹫" // plain, full width, small
+
+// disarm replaces each sign of a formula after what a spreadsheet may take for the end of a field, although it
+// is in quotes.
+func disarm(s string, with func(sign rune) string) string {
+	if !strings.ContainsAny(s, ";\t\n") {
+		return s
+	}
+	var b strings.Builder
+	begins := false
+	for _, r := range s {
+		if begins && strings.ContainsRune(signs, r) {
+			b.WriteString(with(r))
+		} else {
+			b.WriteRune(r)
+		}
+		begins = r == ';' || r == '\t' || r == '\n' || begins && (hidden(r) || unicode.IsSpace(r))
+	}
+	return b.String()
 }
 
 // runsAsFormula reports whether a spreadsheet may take the text for a formula. Some spreadsheets drop
@@ -196,7 +234,7 @@ func runsAsFormula(s string) bool {
 		return true
 	}
 	for _, r := range s {
-		if strings.ContainsRune("=+-@"+"＝＋－＠"+"﹦﹢﹣﹫", r) { // plain, full width, small
+		if strings.ContainsRune(signs, r) {
 			return true
 		}
 		if !hidden(r) && !unicode.IsSpace(r) {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bufio"
 	"encoding/csv"
 	"math"
 	"slices"
@@ -10,7 +11,7 @@ import (
 
 func TestCSVWritesHeaderAndRows(t *testing.T) {
 	equal(t, list(t, Options{Format: CSV}, both...), `id,order_id,to,amount,amount_minor,amount_currency,title,done,history,memo
-wd_1,4711,bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq,25.00,2500,USD,Shoes,true,created 2026-05-01T10:00:00Z; sent 2026-05-02T11:30:00Z,=7
+wd_1,4711,bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq,25.00,2500,USD,Shoes,true,"created 2026-05-01T10:00:00Z; sent 2026-05-02T11:30:00Z",=7
 wd_2,9,rXYZ,,1500000,Btc,Hüte,false,,
 `)
 	header := "id,order_id,to,amount,amount_minor,amount_currency,title,done,history,memo\n"
@@ -36,9 +37,9 @@ func TestCSVDisarmsFormulas(t *testing.T) {
 		{Text("+49 1"), "'+49 1"},
 		{Text("-5"), "'-5"},
 		{Text("@SUM(A1)"), "'@SUM(A1)"},
-		{Text("\t=1"), "'\t=1"},
+		{Text("\t=1"), "'\t'=1"},
 		{Text("\r=1"), `'\r=1`},
-		{Text("\n=1"), "'\n=1"},
+		{Text("\n=1"), "'\n'=1"},
 		{Text("  =1"), "'  =1"},
 		{Text("\u00a0=1"), "'\u00a0=1"},
 		{Text("\u200b=1"), "'\u200b=1"},
@@ -54,6 +55,11 @@ func TestCSVDisarmsFormulas(t *testing.T) {
 		{Text("日本"), "日本"},
 		{Text("می\u200cخواهم"), "می\u200cخواهم"},
 		{Text("a,\"b\"\nc\td"), "a,\"b\"\nc\td"},
+		{Text("a;=1"), "a;'=1"},
+		{Text("a; \u200b=1;b"), "a; \u200b'=1;b"},
+		{Text("=a;-1\t+2\n＠x"), "'=a;'-1\t'+2\n'＠x"},
+		{Text("a;b=1"), "a;b=1"},
+		{JSONText([]byte(`["a;=1","b;c"]`)), `["a;\u003d1","b;c"]`},
 		{Text("a\x1b[31m\x00\u0085\x7f\xff"), `a\x1b[31m\x00\u0085\x7f\xff`},
 		{Own("=1+1"), "=1+1"},
 		{Own("-5"), "-5"},
@@ -140,5 +146,17 @@ func TestCSVLinesAllocateOnce(t *testing.T) {
 	}
 	if few, many := cost(10), cost(1010); many-few > 1100 {
 		t.Errorf("%v allocations for a row", (many-few)/1000)
+	}
+}
+
+// TestCSVQuotes checks what is in quotes although the delimiter is a comma: a spreadsheet may take another one.
+func TestCSVQuotes(t *testing.T) {
+	for field, want := range map[string]string{"a": `a`, "": ``, "a;b": `"a;b"`, "a\tb": "\"a\tb\"", "a\nb": "\"a\nb\"",
+		"a,b": `"a,b"`, `a"b`: `"a""b"`, " a": `" a"`, "a b": `a b`} {
+		var b strings.Builder
+		out := bufio.NewWriter(&b)
+		if err := CSVLine(out, ',', []string{"x", field}); err != nil || out.Flush() != nil || b.String() != "x,"+want+"\n" {
+			t.Errorf("%q is written as %q, %v", field, b.String(), err)
+		}
 	}
 }

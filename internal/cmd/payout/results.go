@@ -131,23 +131,22 @@ func writeResults(
 		if plan.Layout != nil { // the mark of UTF-8, without which Excel takes another encoding
 			io.WriteString(w, utf8Mark)
 		}
-		out := stdcsv.NewWriter(w)
+		out, comma := bufio.NewWriter(w), ','
 		switch {
 		case l.Delimiter != "":
-			out.Comma = rune(l.Delimiter[0])
+			comma = rune(l.Delimiter[0])
 		case l.Decimal == ",": // as programs do where the decimal mark is a comma
-			out.Comma = ';'
+			comma = ';'
 		}
 		for record, err := range records(sender.Results(ctx, plan.Name()), plan, l) {
 			if err != nil {
 				return err
 			}
-			if err := out.Write(record); err != nil {
+			if err := render.CSVLine(out, comma, record); err != nil {
 				return err
 			}
 		}
-		out.Flush()
-		return out.Error()
+		return out.Flush()
 	})
 	if lost, ok := errors.AsType[*cmdutil.Error](err); ok {
 		lost.Hint = payout.NewHint("the journal has them", "payout", "export", plan.Name())
