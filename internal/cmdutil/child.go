@@ -56,15 +56,15 @@ func plainExecError(err error) error {
 	return atomicfile.WithoutPath(err)
 }
 
-// Shell runs a shell command from the user's configuration with the given input. Its output goes to standard
-// error.
-func (a *App) Shell(ctx context.Context, command string, input []byte) error {
+// Shell runs a shell command of the user with the given input. Its output goes to standard error. It gets no
+// password of the journal, and the key only if it is to have it.
+func (a *App) Shell(ctx context.Context, command string, input []byte, withKey bool) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Stdin = bytes.NewReader(input)
 	out := a.otherLines()
 	cmd.Stdout, cmd.Stderr = out, out
 	defer a.Others.Flush()
-	cmd.Env = a.IO.Environ()
+	cmd.Env = a.withoutSecrets(withKey)
 	cmd.WaitDelay = time.Second
 	cmd.Cancel = func() error { return process.KillGroup(cmd.Process) }
 	err := process.Run(cmd, false, nil)

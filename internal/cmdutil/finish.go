@@ -267,7 +267,7 @@ func (a *App) runOnFinish(words []string, f *Finished, limit time.Duration) erro
 	cmd.Stdin = bytes.NewReader(append(render.Encode(f), '\n'))
 	out := a.otherLines()
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.Env = append(a.withoutSecrets(), withinOnFinish+"=1", "TILL_EXIT_CODE="+strconv.Itoa(f.ExitCode),
+	cmd.Env = append(a.withoutSecrets(false), withinOnFinish+"=1", "TILL_EXIT_CODE="+strconv.Itoa(f.ExitCode),
 		"TILL_KIND="+f.Kind, "TILL_RUN="+f.Run)
 	cmd.WaitDelay = time.Second
 	cmd.Cancel = func() error { return process.KillGroup(cmd.Process) }
@@ -286,13 +286,18 @@ func (a *App) runOnFinish(words []string, f *Finished, limit time.Duration) erro
 	return fmt.Errorf("the program %s of on_finish failed: %w", words[0], plainExecError(err))
 }
 
-// withoutSecrets returns the environment without the key and the journal's password, in any variable.
-func (a *App) withoutSecrets() []string {
-	// The key of the variable counts even if the command ended before it read the key.
-	secrets := []string{strings.TrimSpace(a.IO.Env("TILL_API_KEY")), a.IO.Env("PGPASSWORD")}
-	journals := []string{a.IO.Env("TILL_JOURNAL")}
+// withoutSecrets returns the environment without the journal's password and, unless it is wanted, the key, in
+// any variable.
+func (a *App) withoutSecrets(withKey bool) []string {
+	secrets, journals := []string{a.IO.Env("PGPASSWORD")}, []string{a.IO.Env("TILL_JOURNAL")}
+	if !withKey { // the key of the variable counts even if the command ended before it read the key
+		secrets = append(secrets, strings.TrimSpace(a.IO.Env("TILL_API_KEY")))
+	}
 	if s := a.session; s != nil {
-		secrets, journals = append(secrets, s.key), append(journals, s.Journal, s.ProfileJournal)
+		if !withKey {
+			secrets = append(secrets, s.key)
+		}
+		journals = append(journals, s.Journal, s.ProfileJournal)
 	}
 	for _, text := range journals {
 		if place.Redact(text) != text || place.Check(text) != nil { // it has a password, or may have one
@@ -309,7 +314,7 @@ func (a *App) withoutSecrets() []string {
 	}
 	return slices.DeleteFunc(slices.Clone(a.IO.Environ()), func(entry string) bool {
 		name, value, _ := strings.Cut(entry, "=")
-		return name == "TILL_API_KEY" || name == "PGPASSWORD" || value != "" && slices.Contains(secrets, value) ||
+		return name == "TILL_API_KEY" && !withKey || name == "PGPASSWORD" || value != "" && slices.Contains(secrets, value) ||
 			secret.Hide(value, secrets...) != value
 	})
 }

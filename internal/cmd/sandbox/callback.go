@@ -38,7 +38,7 @@ browser there.`
 // callbackFlags are the flags of callback listen.
 type callbackFlags struct {
 	listen, exec, ready string
-	secretPath          bool
+	secretPath, withKey bool
 	count, respond      int
 	timeout             time.Duration
 }
@@ -53,7 +53,8 @@ output, at once and in the order of arrival. The address goes to standard error
 and, with --ready-file, into a file.
 
 With --exec, sh runs a command for each body, with the body on its standard
-input. till callback listen ends with 0 after --count bodies, and with 42 if
+input. Its environment has no password of the journal, and the API key only
+with --with-key. till callback listen ends with 0 after --count bodies, and with 42 if
 --timeout runs out first.
 
 Nothing checks who posts and what. See: till help callbacks.`,
@@ -73,6 +74,7 @@ Nothing checks who posts and what. See: till help callbacks.`,
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "address to listen on; port 0 is any that is free")
 	f.BoolVar(&flags.secretPath, "secret-path", false, "answer one random path alone, which is part of the address")
 	f.StringVar(&flags.exec, "exec", "", "command that sh runs for each body, with the body on its standard input")
+	f.BoolVar(&flags.withKey, "with-key", false, "give TILL_API_KEY to the command of --exec")
 	f.IntVar(&flags.count, "count", 0, "end after so many bodies")
 	f.DurationVar(&flags.timeout, "timeout", 0, "end after this time, with 42 when fewer than --count came")
 	f.IntVar(&flags.respond, "respond", http.StatusOK, "HTTP status of the answers")
@@ -89,6 +91,8 @@ func (f callbackFlags) check(cmd *cobra.Command) error {
 		return cmdutil.UsageError("--timeout: it must be longer than 0", "leave it out to listen without an end")
 	case given("exec") && strings.TrimSpace(f.exec) == "":
 		return cmdutil.UsageError("--exec: the command is empty", "a variable of your script may be unset")
+	case f.withKey && f.exec == "":
+		return cmdutil.UsageError("--with-key is about the command of --exec", "leave it out, or add --exec CMD")
 	case f.respond < 200 || f.respond > 599:
 		return cmdutil.UsageError(fmt.Sprintf("--respond: %d is not an HTTP status from 200 to 599", f.respond),
 			"leave it out for 200")
@@ -162,7 +166,7 @@ type inbox struct {
 	out     io.Writer
 	options render.Options
 	note    func(format string, args ...any) error
-	run     func(ctx context.Context, command string, input []byte) error
+	run     func(ctx context.Context, command string, input []byte, withKey bool) error
 
 	commands context.Context // for the commands; its end kills them
 	held     atomic.Int64    // bytes of the bodies in memory
@@ -300,7 +304,7 @@ func (in *inbox) take(body []byte) int {
 	in.came++
 	err := in.print(body)
 	if err == nil && in.flags.exec != "" {
-		if err = in.run(in.commands, in.flags.exec, body); err != nil {
+		if err = in.run(in.commands, in.flags.exec, body, in.flags.withKey); err != nil {
 			err = fmt.Errorf("the command of --exec failed on callback %d: %w", in.came, err)
 		}
 	}
