@@ -14,7 +14,9 @@ import (
 )
 
 // Distrust says who else can change a file, or the names in a directory. It is empty if only this user and
-// root can. The group 0 may: it is root's, and images let it write to what any user of the container uses. In a directory with the sticky bit, such as /tmp, only owners can rename or remove their files.
+// root can. The group 0 may: it is root's, and images let it write to what any user of the container uses. So may
+// a group that has nobody but this user: with it, systems make the directories of a home writable by the group. In
+// a directory with the sticky bit, such as /tmp, only owners can rename or remove their files.
 func Distrust(info fs.FileInfo) string { return distrust(info, os.Geteuid()) }
 
 func distrust(info fs.FileInfo, euid int) string {
@@ -32,13 +34,38 @@ func distrust(info fs.FileInfo, euid int) string {
 	if info.Mode()&fs.ModeSymlink != 0 {
 		open = 0
 	}
-	if stat.Gid == 0 || info.IsDir() && runtime.GOOS == "darwin" && stat.Gid == administrators {
+	if stat.Gid == 0 || open&0o020 != 0 && isPrivate(int(stat.Gid), euid) || info.IsDir() && runtime.GOOS == "darwin" && stat.Gid == administrators {
 		open &^= 0o020
 	}
 	if open != 0 {
 		return fmt.Sprintf("can be written by others (mode %04o)", info.Mode().Perm())
 	}
 	return ""
+}
+
+// isPrivate reports whether a group has the number of this user, and nobody else in it.
+func isPrivate(gid, euid int) bool {
+	groups, err1 := os.ReadFile("/etc/group")
+	users, err2 := os.ReadFile("/etc/passwd")
+	return err1 == nil && err2 == nil && hasOnly(string(groups), string(users), gid, euid)
+}
+
+// hasOnly is isPrivate for the texts of the two files.
+func hasOnly(groups, users string, gid, euid int) bool {
+	number := func(fields []string, i int) string { return append(fields, "", "", "", "")[i] }
+	found := false
+	for line := range strings.Lines(groups) {
+		if fields := strings.Split(strings.TrimSpace(line), ":"); number(fields, 2) == fmt.Sprint(gid) {
+			found = number(fields, 3) == ""
+		}
+	}
+	for line := range strings.Lines(users) {
+		fields := strings.Split(line, ":")
+		if number(fields, 3) == fmt.Sprint(gid) && number(fields, 2) != fmt.Sprint(euid) {
+			return false
+		}
+	}
+	return found && gid == euid
 }
 
 // administrators is the group on macOS whose members can do everything anyway. Homebrew gives its directories

@@ -33,6 +33,27 @@ func TestDistrustByMode(t *testing.T) {
 	}
 }
 
+// TestPrivateGroup checks whose directories may be writable by their group: with a umask of 002, those of a home are.
+func TestPrivateGroup(t *testing.T) {
+	const groups, users = "root:x:0:\nann:x:1000:\nstaff:x:1001:bob\n", "root:x:0:0::/:\nann:x:1000:1000::/:\nbob:x:1001:1001::/:\n"
+	for _, test := range []struct {
+		groups, users string
+		gid, euid     int
+		want          bool
+	}{
+		{groups, users, 1000, 1000, true},
+		{groups, users, 1000, 1001, false},
+		{groups, users, 1001, 1001, false}, // a group with a member in the list
+		{groups, users + "eve:x:1002:1000::/:\n", 1000, 1000, false},
+		{groups, users, 1005, 1005, false}, // an unknown group
+		{"", "", 1000, 1000, false}, {"x\n", "y\n", 1000, 1000, false},
+	} {
+		if got := hasOnly(test.groups, test.users, test.gid, test.euid); got != test.want {
+			t.Errorf("the group %d of %d, with %q and %q: %v", test.gid, test.euid, test.groups, test.users, got)
+		}
+	}
+}
+
 // grouped is an entry of another group.
 type grouped struct {
 	entry

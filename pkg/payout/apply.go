@@ -42,6 +42,7 @@ type ApplyOptions struct {
 	KeepGoing      bool    // send the rest even if an outcome is unknown
 	RetryRejected  bool    // send again what the service has rejected
 	AllowDuplicate bool    // send a row even if an unknown order has the same content
+	DryRun         bool    // only for Due: nothing is recorded
 	AlreadyPaid    int     // how many orders may have been accepted before, other than by this run; for Apply
 	// Approvals are the files of signatures over the plan; nil: all files next to the plan whose names begin
 	// with its name and end with .sig. If the run has begun, the signatures in the journal count too.
@@ -133,10 +134,13 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 			hint("apply it there, or make a plan for this account")
 	}
 	applier = &Applier{sender: s, plan: plan, options: o}
-	if err := s.ledger.Alone(ctx, plan.Name(), true); err != nil {
+	if err := applier.alone(ctx); err != nil {
 		return nil, err
 	}
-	if err = s.ledger.Reap(ctx); err == nil {
+	if !o.DryRun {
+		err = s.ledger.Reap(ctx)
+	}
+	if err == nil {
 		err = applier.checkBatch(ctx)
 	}
 	if err == nil && applier.Begun() {
@@ -163,6 +167,21 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 	return applier, nil
 }
 
+var errDry = failed(Invalid, "ApplyOptions.DryRun sends nothing").hint("use Due, or leave it out")
+
+// alone refuses the plan while another process applies one, where a journal allows only one.
+func (a *Applier) alone(ctx context.Context) error {
+	if !a.options.DryRun {
+		return a.sender.ledger.Alone(ctx, a.plan.Name(), true)
+	}
+	j := a.sender.ledger.Journal()
+	living, err := j.Appliers(ctx)
+	if err != nil || len(living) == 0 || j.Shared() {
+		return err
+	}
+	return &journal.Error{Kind: journal.Busy, Run: living[0].Run, User: living[0].User, Host: living[0].Host}
+}
+
 // mayLeave refuses the rest of the plan if it is more than what is left for the day or month, or if the
 // account is frozen.
 func (a *Applier) mayLeave(ctx context.Context) (err error) {
@@ -179,6 +198,9 @@ func (a *Applier) mayLeave(ctx context.Context) (err error) {
 // endApplying lets other processes apply their plans, although this one goes on. If the journal fails, they
 // have to wait for its end: that is no reason to report a run as failed.
 func (a *Applier) endApplying(ctx context.Context) {
+	if a.options.DryRun {
+		return
+	}
 	a.sender.ledger.Leave(ctx, a.plan.Name())
 }
 
@@ -359,6 +381,9 @@ func (a *Applier) Preview(ctx context.Context) (t Tally, err error) {
 // applied again even after it has expired.
 func (a *Applier) Begin(ctx context.Context, before int) (err error) {
 	defer toError(&err)
+	if a.options.DryRun {
+		return errDry
+	}
 	if err := a.sender.verifyKey(ctx); err != nil {
 		return err
 	}

@@ -31,6 +31,9 @@ const manyUnknown = 5
 // order ids, this is found out before many rows are sent.
 func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	defer toError(&err)
+	if a.options.DryRun {
+		return errDry
+	}
 	defer a.endApplying(ctx)
 	if t.States[StateUnknown] > 0 && !a.options.KeepGoing {
 		which, them := fmt.Sprintf("order %s of the run is", t.Unknown), "it"

@@ -1260,3 +1260,28 @@ func breakConnections(t *testing.T, place string) {
 		t.Fatal(err)
 	}
 }
+
+// TestDryRunSendsNothing checks that a plan that is applied as a dry run by mistake is not sent, and leaves no trace.
+func TestDryRunSendsNothing(t *testing.T) {
+	d := newDesk(t)
+	p := d.plan(nil, dueTo(2)...)
+	a, err := d.Applier(t.Context(), p, ApplyOptions{DryRun: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(a.Begin(t.Context(), 0), a.Send(t.Context(), t.Context(), Tally{})); strings.Count(fmt.Sprint(err), "DryRun") != 2 {
+		t.Errorf("got %v", err)
+	}
+	rows := 0
+	for _, err := range a.Due(t.Context()) {
+		if err != nil {
+			t.Error(err)
+		}
+		rows++
+	}
+	living, err := d.ledger.Journal().Appliers(t.Context())
+	if rows != 2 || err != nil || len(living) > 0 {
+		t.Errorf("%d rows are due, and %v apply a plan, %v", rows, living, err)
+	}
+	d.s.wantCreates(0)
+}

@@ -216,7 +216,7 @@ func tryApply(s *cmdutil.Session, client *api.Client, plan *payout.Plan, flags a
 func dueRows(
 	s *cmdutil.Session, sender *payout.Sender, plan *payout.Plan, flags applyFlags,
 ) (iter.Seq2[payout.PlanRow, error], error) {
-	flags.Note = func(text string) { s.Note("%s", text) }
+	flags.Note, flags.DryRun = func(text string) { s.Note("%s", text) }, true
 	batch, err := sender.Applier(s.Ctx, plan, flags.ApplyOptions)
 	if err != nil {
 		return nil, err

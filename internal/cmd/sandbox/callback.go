@@ -54,8 +54,8 @@ and, with --ready-file, into a file.
 
 With --exec, sh runs a command for each body, with the body on its standard
 input. Its environment has no password of the journal, and the API key only
-with --with-key. till callback listen ends with 0 after --count bodies, and with 42 if
---timeout runs out first.
+with --with-key. It ends with 0 after --count bodies, and with 42 if --timeout
+runs out first.
 
 Nothing checks who posts and what. See: till help callbacks.`,
 		Example: `  till callback listen --listen 127.0.0.1:8787 --exec 'cat >> callbacks.jsonl'
