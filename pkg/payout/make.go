@@ -93,6 +93,9 @@ type maker struct {
 	money  money.Registry
 	made   Made
 
+	points, grouped int       // amounts with a point, and those of them whose point may separate thousands
+	firstGrouped    sheet.Row // of these
+
 	rows  []inputRow
 	marks []bool // which of them are warned about; nil: none
 	coins []coin // those of the rows
@@ -199,6 +202,7 @@ func (m *maker) read() error {
 			}
 			continue
 		}
+		m.point(&r)
 		if group = append(group, parsedRow{cells: r.Cells, line: r.Line, wrong: r.Wrong}); len(group) == cap(group) {
 			parse()
 		}
@@ -245,6 +249,20 @@ func (m *maker) read() error {
 	}
 	m.made.Count = len(m.rows)
 	return nil
+}
+
+// point counts the point in the amount of a row.
+func (m *maker) point(r *sheet.Row) {
+	if !strings.Contains(r.Cells[sheet.Amount], ".") {
+		return
+	}
+	m.points++
+	if !r.Grouped {
+		return
+	}
+	if m.grouped++; m.grouped == 1 {
+		m.firstGrouped = *r
+	}
 }
 
 func (m *maker) invalid(why, advice string, err error) error {

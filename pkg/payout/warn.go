@@ -15,7 +15,8 @@ import (
 
 // The kinds of warning, the worst first.
 const (
-	lookAlikes = iota
+	pointOfThousands = iota
+	lookAlikes
 	underWay
 	changedAddress
 	movedAmount
@@ -50,7 +51,7 @@ func (m *maker) about(kind, i int, format string, args ...any) {
 
 // told returns all warnings.
 func (w *warnings) told() (all []Detail) {
-	for kind, what := range [kinds]string{"to addresses that look like another one", "about a run that is being applied",
+	for kind, what := range [kinds]string{"with a point that may separate thousands", "to addresses that look like another one", "about a run that is being applied",
 		"to other addresses than in the last run", "of amounts far from those of the last run", "far from the usual amount",
 		"of payees that the last runs do not have", "to addresses that look wrong",
 		"identical to an order with an unknown outcome", "identical to an order that was accepted lately", "identical to an earlier one",
@@ -68,6 +69,11 @@ func (w *warnings) told() (all []Detail) {
 // warnings warns of rows that are allowed, but rarely intended.
 func (m *maker) warnings() error {
 	m.warnRows()
+	if r := &m.firstGrouped; m.grouped > 0 && m.grouped == m.points {
+		m.warn.add(pointOfThousands, Detail{Line: r.Line, Message: fmt.Sprintf(
+			"%s is taken for a number with three decimals, and every other point in the amounts has three digits after it too: "+
+				"say what it is, with --decimal . or, if it separates thousands, with --decimal , --group .", sheet.Quote(r.Cells[sheet.Amount]))})
+	}
 	if err := m.warnLikeJournal(); err != nil {
 		return err
 	}

@@ -35,6 +35,14 @@ func (l Layout) amount(text string) (plain, wrong string) {
 	return "", Quote(text) + " has a separator that can mean several things: write 1980.50, or say what it means with --decimal and --group"
 }
 
+// isGrouped reports whether the point in an amount may separate thousands, as far as the layout says.
+func (l Layout) isGrouped(text string) bool {
+	number, _ := cutUnit(strings.Trim(text, blanks))
+	whole, fraction, _ := strings.Cut(number, ".")
+	return l.Decimal == "" && l.Group == "" && len(fraction) == 3 && len(whole) >= 1 && len(whole) <= 3 && whole[0] != '0' &&
+		strings.Trim(whole+fraction, "0123456789") == ""
+}
+
 // marks says which marks a number may have.
 func (l Layout) marks() string {
 	text := "with the decimal mark " + Quote(l.decimal())

@@ -62,6 +62,9 @@ type Row struct {
 	Wrong []Detail
 	Blank bool // nothing stands in it
 	Below bool // it stands below the table, and is not part of it
+	// Grouped says that the point in its amount may separate thousands: three digits follow, other marks than
+	// commas separate the fields, and the layout says nothing.
+	Grouped bool
 
 	Unread []string // of the first row: the headers of the columns that are not read
 }

@@ -148,6 +148,7 @@ func (t *Table) Row(line int, fields []string) Row {
 				"%s was changed by a spreadsheet: format the column as text and enter it again", Quote(row.Cells[col]))...)
 		}
 	}
+	row.Grouped = t.between != "" && t.between != delimiterNames[","] && t.layout.isGrouped(row.Cells[Amount])
 	for _, col := range []Column{Amount, AmountMinor} {
 		var wrong string
 		if row.Cells[col], wrong = t.layout.amount(row.Cells[col]); wrong != "" {
