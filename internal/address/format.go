@@ -88,10 +88,13 @@ func Check(format, text string) error {
 		return &Error{Why: fmt.Sprintf("%q is not a format of addresses: write %s", format,
 			strings.Join(Formats(), ", "))}
 	}
+	err := k.check(text)
+	if why := Unmeant(text); why != "" && (err == nil || Detect(text) == "") {
+		return &Error{Why: why}
+	}
 	if why := notAlphanumeric(text); why != "" {
 		return &Error{Why: why}
 	}
-	err := k.check(text)
 	if err == nil {
 		return nil
 	}
@@ -127,9 +130,12 @@ func Detect(text string) string {
 	return ""
 }
 
-// Mistake says what is wrong with an address for which no format is set, if it has the unmistakable shape of
-// a kind of address without being one. It is empty if the text is an address, or of no known shape.
+// Mistake says what is wrong with an address for which no format is set, if nobody means it, or if it has the
+// unmistakable shape of a kind of address without being one. It is empty if the text is an address, or of no known shape.
 func Mistake(text string) string {
+	if why := Unmeant(text); why != "" {
+		return why
+	}
 	what, why := "", error(nil)
 	for _, k := range kinds {
 		if !k.shape(text) {

@@ -256,7 +256,7 @@ func TestLoadRefuses(t *testing.T) {
 			"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4\n    - bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5"),
 			[]string{":6: ", "its checksum is wrong"}},
 		"addresses: another network": {"currencies: [{code: Btc, address_format: bitcoin}]\n" +
-			live("allow_addresses: [TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t]"), []string{":4: ", "is a TRON address"}},
+			live("allow_addresses: [TAcPMhqYruDSCUTy4CE2a3qByHuohVpMsb]"), []string{":4: ", "is a TRON address"}},
 		"currency: a text": {"currencies: [Btc]\n", []string{":1: ", "a text"}},
 	} {
 		f, err := Load(write(t, c.text))

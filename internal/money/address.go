@@ -27,6 +27,14 @@ func (r Registry) CheckAddress(c api.Currency, text string) error {
 	return nil
 }
 
+// CheckMemo returns an *Error if a memo cannot be sent with an address of the currency's format.
+func (r Registry) CheckMemo(c api.Currency, text, memo string) error {
+	if err := address.CheckMemo(r.AddressFormat(c), text, memo); err != nil {
+		return wrong("%v", err)
+	}
+	return nil
+}
+
 // AddressMistake says what is wrong with an address of a currency without a format, if it has the
 // unmistakable shape of an address without being one.
 func (r Registry) AddressMistake(c api.Currency, text string) string {

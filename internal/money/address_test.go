@@ -10,7 +10,7 @@ import (
 const (
 	ethereum = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" // EIP-55
 	segwit   = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4" // BIP 173
-	tron     = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+	tron     = "TAcPMhqYruDSCUTy4CE2a3qByHuohVpMsb"
 )
 
 func withFormats() Registry {

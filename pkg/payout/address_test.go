@@ -18,7 +18,7 @@ const (
 	mistyped = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5"
 	checked  = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 	oneCase  = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
-	tron     = "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"
+	tron     = "TAcPMhqYruDSCUTy4CE2a3qByHuohVpMsb"
 )
 
 func withFormat(format string) []Currency {

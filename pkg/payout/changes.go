@@ -361,6 +361,26 @@ func lookOf(text string) (l look) {
 	return l
 }
 
+// LookAlike returns an accepted order whose address begins and ends like an address and is another one; empty: there
+// is none, or the address itself was paid.
+func (l *Ledger) LookAlike(ctx context.Context, to string) (orderID string, err error) {
+	key := lookOf(to)
+	if key == (look{}) {
+		return "", nil
+	}
+	for paid, err := range l.ledger.AcceptedAddresses(ctx) {
+		switch {
+		case err != nil:
+			return "", asError(err)
+		case address.Canonical(paid[1]) == address.Canonical(to):
+			return "", nil
+		case lookOf(paid[1]) == key:
+			orderID = paid[0]
+		}
+	}
+	return orderID, nil
+}
+
 // warnLookAlikes warns of new addresses that look like a known one, or like another one of the file. Somebody
 // may have sent a little money from such an address, for it to be copied.
 func (m *maker) warnLookAlikes(fresh []int, history bool) error {

@@ -57,6 +57,11 @@ func (s *Sender) within(l Limits, requests iter.Seq[api.CreateWithdrawal]) error
 				Msg:  fmt.Sprintf("order %s: its address: %v", r.ExternalOrderID, err),
 				Hint: NewHint("ask the receiver for the address again")}
 		}
+		if err := s.money.CheckMemo(r.Currency, r.Address, r.Memo); err != nil {
+			return &Error{Kind: Invalid, OrderID: r.ExternalOrderID, Err: err,
+				Msg:  fmt.Sprintf("order %s: its memo: %v", r.ExternalOrderID, err),
+				Hint: NewHint("ask the receiver for the memo again")}
+		}
 		if err := t.Add(money.Payment{Currency: r.Currency, Amount: r.Amount, Address: r.Address, Memo: r.Memo}); err != nil {
 			return overLimit(r.ExternalOrderID, err)
 		}

@@ -117,6 +117,11 @@ func (p *parser) parse(c sheet.Cells, line int) (row PlanRow, wrong []Detail) {
 	if known && !told[sheet.Memo] && p.money.LacksMemo(row.Currency, row.Memo) {
 		no(sheet.Memo, "a withdrawal in %s needs one, or it may never arrive: ask the receiver for it", row.Currency.Code)
 	}
+	if known && !told[sheet.Memo] {
+		if err := p.money.CheckMemo(row.Currency, row.Address, row.Memo); err != nil {
+			no(sheet.Memo, "%s", shortened(err))
+		}
+	}
 	return row, append(wrong, p.validate(row.CreateWithdrawal, line, wrong)...)
 }
 

@@ -91,6 +91,9 @@ func parseRequest(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amoun
 	if err := s.Money.CheckAddress(req.Currency, req.Address); err != nil {
 		return fmt.Errorf("--address: %w", err)
 	}
+	if err := s.Money.CheckMemo(req.Currency, req.Address, req.Memo); err != nil {
+		return fmt.Errorf("--memo: %w", err)
+	}
 	return req.Validate()
 }
 
@@ -201,6 +204,13 @@ func checkOrderID(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithd
 	}
 	if meant || sender == nil {
 		return nil
+	}
+	like, err := sender.LookAlike(s.Ctx, req.Address)
+	if err != nil {
+		return err
+	}
+	if like != "" {
+		s.Note("warning: the address %s looks like the address of order %s, but is another address", req.Address, like)
 	}
 	return warnLikeAccepted(s, sender, req)
 }

@@ -1,0 +1,51 @@
+package address
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of memos: a text of Stellar in bytes, and the reference of a SEPA transfer in characters.
+const (
+	stellarMemo = 28
+	ibanMemo    = 140
+)
+
+// CheckMemo returns an error if a memo cannot be sent with an address of a format. The address is valid.
+func CheckMemo(format, text, memo string) error {
+	switch {
+	case memo == "":
+	case format == "ripple":
+		return checkTag(text, memo)
+	case format == "stellar" && len(memo) > stellarMemo:
+		return fmt.Errorf("it has %d bytes, and a memo of Stellar has at most %d", len(memo), stellarMemo)
+	case format == "iban" && utf8.RuneCountInString(memo) > ibanMemo:
+		return fmt.Errorf("it has %d characters, and the reference of a transfer has at most %d", utf8.RuneCountInString(memo), ibanMemo)
+	}
+	return nil
+}
+
+// checkTag checks a destination tag. An X-address holds its own, or says that there is none.
+func checkTag(text, memo string) error {
+	tag, err := strconv.ParseUint(memo, 10, 32)
+	if err != nil || strconv.FormatUint(tag, 10) != memo {
+		return fmt.Errorf("%q is no destination tag, which is a whole number from 0 to %d without a leading zero", memo, uint32(1<<32-1))
+	}
+	if !strings.HasPrefix(text, "X") {
+		return nil
+	}
+	bytes, err := decodeRipple(text, 35)
+	if err != nil {
+		return nil // the address is refused
+	}
+	own := uint64(bytes[23]) | uint64(bytes[24])<<8 | uint64(bytes[25])<<16 | uint64(bytes[26])<<24
+	switch {
+	case bytes[22] == 0:
+		return fmt.Errorf("the address says that there is no destination tag, and not %s: leave it out, or ask the receiver", memo)
+	case own != tag:
+		return fmt.Errorf("the address holds the destination tag %d, and not %s: leave it out, or ask the receiver", own, memo)
+	}
+	return nil
+}

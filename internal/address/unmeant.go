@@ -1,0 +1,49 @@
+package address
+
+import "strings"
+
+// unmeant are addresses that exist and that nobody means: money that is sent there is lost. They are in canonical
+// form.
+var unmeant = map[string]string{
+	"0x0000000000000000000000000000000000000000":               nowhere,
+	"0x000000000000000000000000000000000000dead":               nowhere,
+	"T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb":                       nowhere,
+	"1111111111111111111114oLvT2":                              nowhere,
+	"1BitcoinEaterAddressDontSendf59kuE":                       nowhere,
+	"rrrrrrrrrrrrrrrrrrrrrhoLvTp":                              nowhere,
+	"rrrrrrrrrrrrrrrrrrrrBZbvji":                               nowhere,
+	"11111111111111111111111111111111":                         nowhere, // Solana
+	"GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF": nowhere,
+
+	"0xdac17f958d2ee523a2206206994597c13d831ec7": contract + "USDT on Ethereum",
+	"0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48": contract + "USDC on Ethereum",
+	"0x6b175474e89094c44da98b954eedeac495271d0f": contract + "DAI on Ethereum",
+	"0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2": contract + "WETH on Ethereum",
+	"0x2260fac5e5542a773aa44fbcfedf7c193bc2c599": contract + "WBTC on Ethereum",
+	"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t":         contract + "USDT on TRON",
+	"TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8":         contract + "USDC on TRON",
+}
+
+const (
+	nowhere  = "it belongs to nobody, and what is sent there is lost: ask the receiver for the address"
+	contract = "it is not the address of a receiver, but the contract of "
+)
+
+// placeholders are what programs and people write where there is no address.
+const placeholders = " null none nil nan undefined tbd todo n/a na unknown missing empty - -- ? ??? xxx address "
+
+// Unmeant says why nobody means a text as an address. It is empty if somebody may.
+func Unmeant(text string) string {
+	why := unmeant[Canonical(text)]
+	switch scheme, rest, found := strings.Cut(text, ":"); {
+	case strings.HasPrefix(why, contract):
+		return why + ": ask the receiver for the address"
+	case why != "":
+		return why
+	case !strings.ContainsAny(text, " \t") && strings.Contains(placeholders, " "+strings.ToLower(text)+" "):
+		return "it stands for an address that is missing: ask the receiver for it"
+	case found && scheme != "" && strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz") == "" && len(rest) >= 20:
+		return "it is a link of a wallet: take the address alone, from what follows " + scheme + ":, without ? and what follows that"
+	}
+	return ""
+}

@@ -1,0 +1,76 @@
+package address
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestUnmeant checks that the addresses that nobody means are valid ones, so that they are not mistyped here, and
+// that they are refused with a format and without one.
+func TestUnmeant(t *testing.T) {
+	for text := range unmeant {
+		valid := false
+		for _, k := range kinds {
+			valid = valid || k.check(text) == nil
+		}
+		if !valid || Canonical(text) != text {
+			t.Errorf("%s is no address, or not in its canonical form", text)
+		}
+	}
+	for text, says := range map[string]string{
+		"0x0000000000000000000000000000000000000000": "belongs to nobody",
+		"0xdAC17F958D2ee523a2206206994597C13D831ec7": "the contract of USDT on Ethereum: ask",
+		"0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48": "the contract of USDC on Ethereum: ask",
+		"0x6B175474E89094C44Da98b954EedeAC495271d0F": "DAI",
+		"0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2": "WETH",
+		"0x2260FAC5E5542a773Aa44fBCfeDf7C193bc2C599": "WBTC",
+		"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t":         "the contract of USDT on TRON",
+		"null":                                       "missing",
+		"None":                                       "missing",
+		"TBD":                                        "missing",
+		"n/a":                                        "missing",
+		"bitcoin:bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4?amount=0.1": "what follows bitcoin:, without ?",
+	} {
+		if got := Mistake(text); !strings.Contains(got, says) {
+			t.Errorf("%s: %q does not say %q", text, got, says)
+		}
+		format := "ethereum"
+		if strings.HasPrefix(text, "TR") {
+			format = "tron"
+		}
+		if err := Check(format, text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v does not say %q", text, err, says)
+		}
+		if err := Check(None, text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"0xdAC17F958D2ee523a2206206994597C13D831ec8", "bc1qexample", "my-account", "acct:7", "a"} {
+		if got := Unmeant(text); got != "" {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
+func TestCheckMemo(t *testing.T) {
+	const classic = "rrrrrrrrrrrrrrrrrrrrrhoLvTp"
+	tagged, untagged := xAddress("0544", 1, 12345), xAddress("0544", 0, 0)
+	for _, test := range []struct {
+		format, address, memo string
+		ok                    bool
+	}{
+		{"ripple", classic, "", true}, {"ripple", classic, "0", true}, {"ripple", classic, "4294967295", true},
+		{"ripple", classic, "4294967296", false}, {"ripple", classic, "007", false}, {"ripple", classic, "+7", false},
+		{"ripple", classic, "7.0", false}, {"ripple", classic, "rent", false}, {"ripple", classic, "-1", false},
+		{"ripple", tagged, "", true}, {"ripple", tagged, "12345", true}, {"ripple", tagged, "1", false},
+		{"ripple", untagged, "", true}, {"ripple", untagged, "1", false},
+		{"stellar", "G", strings.Repeat("a", 28), true}, {"stellar", "G", strings.Repeat("a", 29), false},
+		{"stellar", "G", strings.Repeat("é", 15), false},
+		{"iban", "DE", strings.Repeat("é", 140), true}, {"iban", "DE", strings.Repeat("a", 141), false},
+		{"bitcoin", "b", strings.Repeat("a", 200), true}, {"", "b", "rent", true}, {None, "b", "rent", true},
+	} {
+		if err := CheckMemo(test.format, test.address, test.memo); (err == nil) != test.ok {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
+}
