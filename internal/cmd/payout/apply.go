@@ -268,6 +268,10 @@ func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
 			return cmdutil.UsageError(fmt.Sprintf("order %s: its address: %v", row.ExternalOrderID, err),
 				"correct it in the file, and make a new plan")
 		}
+		if err := s.Money.CheckMemo(row.Currency, row.Address, row.Memo); err != nil {
+			return cmdutil.UsageError(fmt.Sprintf("order %s: its memo: %v", row.ExternalOrderID, err),
+				"correct it in the file, and make a new plan")
+		}
 		if err := t.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address, Memo: row.Memo}); err != nil {
 			return err
 		}
