@@ -108,10 +108,7 @@ that all profiles share.`,
 				return err
 			}
 			a.Note("the currency %s is set in %s", e.Code, currencyPlace(s))
-			if n := money.ISODecimals(e.Code); n != money.Unknown && e.Decimals != money.Unknown && n != e.Decimals {
-				a.Note("ISO 4217 has other decimals for %s: %d, and not %d. Compare a payment with the merchant panel: till currency check %s",
-					e.Code, n, e.Decimals, e.Code)
-			}
+			noteISO(a, e)
 			return nil
 		},
 	}
@@ -125,6 +122,14 @@ that all profiles share.`,
 	cmdutil.Offer(cmd, "memo", cobra.FixedCompletions([]string{"required"}, cobra.ShellCompDirectiveNoFileComp))
 	cmdutil.Offer(cmd, "address-format", cobra.FixedCompletions(address.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// noteISO says what ISO 4217 has, if that is another number of decimals.
+func noteISO(a *cmdutil.App, e money.Entry) {
+	if n := money.ISODecimals(e.Code); n != money.Unknown && e.Decimals != money.Unknown && n != e.Decimals {
+		a.Note("ISO 4217 has other decimals for %s: %d, and not %d. Compare a payment with the merchant panel: till currency check %s",
+			e.Code, n, e.Decimals, e.Code)
+	}
 }
 
 // currencyEntry returns the entry that the flags describe, with unknown decimals. A built-in code keeps its
