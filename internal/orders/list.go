@@ -129,18 +129,7 @@ func (l List) print(
 	s *cmdutil.Session, flags ListFlags, filter api.WithdrawalFilter, out cmdutil.Output[api.Withdrawal],
 ) error {
 	if s.Cmd.Flags().Changed("page") {
-		page, err := l.Page(filter, flags.page, flags.pageSize)
-		if err != nil {
-			return err
-		}
-		page.Items = slices.DeleteFunc(page.Items, func(w api.Withdrawal) bool { return !flags.before(w) })
-		if err := out.List(cmdutil.Limited(page.Items, flags.limit)); err != nil {
-			return err
-		}
-		if len(page.Items) == 0 {
-			return s.Note("there are no withdrawals on page %d", flags.page)
-		}
-		return nil
+		return l.printPage(s, flags, filter, out)
 	}
 	var seen, shown, total int64 // the total of the last page
 	first, changed := int64(-1), false
@@ -186,6 +175,24 @@ func (l List) print(
 		s.Note("%d withdrawals were read, and the service counts %d: some may be missing", seen, total)
 	case shown == 0:
 		s.Note("no withdrawals")
+	}
+	return nil
+}
+
+// printPage prints one page.
+func (l List) printPage(
+	s *cmdutil.Session, flags ListFlags, filter api.WithdrawalFilter, out cmdutil.Output[api.Withdrawal],
+) error {
+	page, err := l.Page(filter, flags.page, flags.pageSize)
+	if err != nil {
+		return err
+	}
+	page.Items = slices.DeleteFunc(page.Items, func(w api.Withdrawal) bool { return !flags.before(w) })
+	if err := out.List(cmdutil.Limited(page.Items, flags.limit)); err != nil {
+		return err
+	}
+	if len(page.Items) == 0 {
+		return s.Note("there are no withdrawals on page %d", flags.page)
 	}
 	return nil
 }

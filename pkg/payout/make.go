@@ -226,6 +226,11 @@ func (m *maker) read() error {
 	if err := m.rounded(); err != nil {
 		return err
 	}
+	return m.refusal()
+}
+
+// refusal returns the error for rows that are wrong or not within the limits.
+func (m *maker) refusal() error {
 	switch {
 	case !m.wrong.empty():
 		what := "is wrong in one place, and nothing is planned"

@@ -140,15 +140,7 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 		most = len(rows)
 	}
 	labels := p.labels()
-	others := report.Row{Rebates: new(big.Int), Decimals: total.Decimals}
-	for i, r := range rows {
-		if i >= most {
-			others.Rebates.Add(others.Rebates, r.Rebates)
-			if r.PreviousRebates != nil {
-				others.PreviousRebates = new(big.Int).Add(r.PreviousRebates, cmp.Or(others.PreviousRebates, new(big.Int)))
-			}
-			continue
-		}
+	for _, r := range rows[:min(most, len(rows))] {
 		row := render.PictureRow{Label: r.Label, Apart: labels.Apart(r.ID, r.Label), Value: r.Rebates,
 			Number: numberText(r.Rebates, r.Decimals), Change: changeText(r, false), Sign: changeSign(r), Share: shareOf(r.Rebates), Hollow: p.span.Running(p.now)}
 		if p.timedRows() {
@@ -156,12 +148,10 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 		}
 		g.Rows = append(g.Rows, row)
 	}
-	if n := len(rows) - most; n > 0 {
-		if before := others.PreviousRebates; before != nil {
-			others.Change = report.Tenths(new(big.Int).Sub(others.Rebates, before), before)
-		}
-		label := fmt.Sprintf("%d others", n)
-		if n == 1 {
+	if len(rows) > most {
+		others := sumOf(rows[most:])
+		label := fmt.Sprintf("%d others", len(rows)-most)
+		if len(rows)-most == 1 {
 			label = "1 other"
 		}
 		g.Rows = append(g.Rows, render.PictureRow{Label: label, Share: shareOf(others.Rebates),
@@ -171,6 +161,21 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 		g.Total.Number, g.Total.Change, g.Total.Sign = "", "", 0
 	}
 	return g
+}
+
+// sumOf adds up the rebates of rows of one currency, now and before.
+func sumOf(rows []report.Row) report.Row {
+	sum := report.Row{Rebates: new(big.Int)}
+	for _, r := range rows {
+		sum.Rebates.Add(sum.Rebates, r.Rebates)
+		if r.PreviousRebates != nil {
+			sum.PreviousRebates = new(big.Int).Add(r.PreviousRebates, cmp.Or(sum.PreviousRebates, new(big.Int)))
+		}
+	}
+	if before := sum.PreviousRebates; before != nil {
+		sum.Change = report.Tenths(new(big.Int).Sub(sum.Rebates, before), before)
+	}
+	return sum
 }
 
 // timedRows reports whether the rows of the picture are periods.
