@@ -91,13 +91,11 @@ var patches = []overlay.Patch{
 			if a.Begun() && r.order.State == StateConflict && !mutant("past-conflict") {
 `},
 	{File: "pkg/payout/apply.go", Old: `
-	if err = s.ledger.Reap(ctx); err == nil {
-`, New: `
-	if mutant("plan-unreaped") {
-	} else {
+	if !o.DryRun {
 		err = s.ledger.Reap(ctx)
-	}
-	if err == nil {
+`, New: `
+	if !o.DryRun && !mutant("plan-unreaped") {
+		err = s.ledger.Reap(ctx)
 `},
 	{File: "pkg/payout/apply.go", Old: `
 				case found && !o.Content.Same(content):

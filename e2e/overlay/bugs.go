@@ -108,7 +108,7 @@ func Bugs() []Patch {
 	buffered := bufio.NewWriter(file)
 `, `
 	if mutant("half-results") {
-		if file.File, err = os.OpenFile(place, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+		if file.File, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 			return err
 		}
 	}
