@@ -91,11 +91,13 @@ var patches = []overlay.Patch{
 			if a.Begun() && r.order.State == StateConflict && !mutant("past-conflict") {
 `},
 	{File: "pkg/payout/apply.go", Old: `
-	if !o.DryRun {
-		err = s.ledger.Reap(ctx)
+	if err = s.ledger.Reap(ctx); err == nil {
 `, New: `
-	if !o.DryRun && !mutant("plan-unreaped") {
+	if mutant("plan-unreaped") {
+	} else {
 		err = s.ledger.Reap(ctx)
+	}
+	if err == nil {
 `},
 	{File: "pkg/payout/apply.go", Old: `
 				case found && !o.Content.Same(content):

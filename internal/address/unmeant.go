@@ -6,7 +6,10 @@ import "strings"
 // form.
 var unmeant = map[string]string{
 	"0x0000000000000000000000000000000000000000":               nowhere,
+	"0x0000000000000000000000000000000000000001":               nowhere,
 	"0x000000000000000000000000000000000000dead":               nowhere,
+	"0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee":               nowhere, // stands for ether where a contract wants a token
+	"0xffffffffffffffffffffffffffffffffffffffff":               nowhere,
 	"T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb":                       nowhere,
 	"1111111111111111111114oLvT2":                              nowhere,
 	"1BitcoinEaterAddressDontSendf59kuE":                       nowhere,
@@ -30,7 +33,10 @@ const (
 )
 
 // placeholders are what programs and people write where there is no address.
-const placeholders = " null none nil nan undefined tbd todo n/a na unknown missing empty - -- ? ??? xxx address "
+const placeholders = " null none nil nan undefined 0 0x 0x0 (null) <null> tba tbd tbd. todo n/a na unknown missing empty - -- ? ??? xxx xxxx address "
+
+// prefixes belong to the addresses of some currencies, and are no schemes of links.
+const prefixes = " kaspa bitcoincash bchtest ecash ectest nexa etoken "
 
 // Unmeant says why nobody means a text as an address. It is empty if somebody may.
 func Unmeant(text string) string {
@@ -42,7 +48,7 @@ func Unmeant(text string) string {
 		return why
 	case !strings.ContainsAny(text, " \t") && strings.Contains(placeholders, " "+strings.ToLower(text)+" "):
 		return "it stands for an address that is missing: ask the receiver for it"
-	case found && scheme != "" && strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz") == "" && len(rest) >= 20:
+	case found && scheme != "" && !strings.Contains(prefixes, " "+strings.ToLower(scheme)+" ") && strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz+") == "" && len(rest) >= 20:
 		return "it is a link of a wallet: take the address alone, from what follows " + scheme + ":, without ? and what follows that"
 	}
 	return ""

@@ -131,10 +131,12 @@ func (l *Ledger) Demand(ctx context.Context, now Demand) (remembered Demand, err
 	return l.changeDemand(ctx, func(old Demand) Demand { return old.with(now) })
 }
 
-// Remembered returns what Demand would return, and records nothing.
+// Remembered returns what Demand would return, and records nothing: its number is that of the demand in force.
 func (l *Ledger) Remembered(ctx context.Context, now Demand) (Demand, error) {
 	old, err := l.remembered(ctx)
-	return old.with(now), err
+	both := old.with(now)
+	both.Number = old.Number
+	return both, err
 }
 
 func (l *Ledger) remembered(ctx context.Context) (Demand, error) {

@@ -61,13 +61,14 @@ func Rounded(text string) bool {
 	return len(text) > 15 && strings.Trim(text, "0123456789") == "" && strings.Trim(text[15:], "0") == ""
 }
 
-// RoundedHint says what to do about an order id that is Rounded.
-const RoundedHint = "take it from a file that no spreadsheet has saved, or give a new payment an order id of at most 15 digits"
+// RoundedWhy says what is wrong with what is Rounded, after its name.
+const RoundedWhy = "has only zeros after its 15th digit, as a spreadsheet writes a long number"
+
+// RoundedHint says what to do about an order id that is Rounded. A new id for the same payment could pay it twice.
+const RoundedHint = "take it from a file that no spreadsheet has saved; if it is right all the same, add --allow-bad-address"
 
 // RoundedID says what is wrong with such an order id.
-func RoundedID(id string) string {
-	return "the order id " + id + " has only zeros after its 15th digit, as a spreadsheet writes a long number"
-}
+func RoundedID(id string) string { return "the order id " + id + " " + RoundedWhy }
 
 // CheckAllowed returns an error if an address is valid in no format of the registry. It accepts any address
 // unless every currency added by With has a format.

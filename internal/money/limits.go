@@ -135,10 +135,11 @@ func (t *Tally) Add(p Payment) error {
 			fmt.Sprintf("if it is right all the same, add --allow-bad-address to withdraw create or payout plan; if %s has other addresses: till currency set %s --address-format none",
 				p.Currency.Code, p.Currency.Code)}
 	}
-	if Rounded(p.Memo) && !t.limits.AllowBadAddress {
-		return &LimitError{RuleAddress, "memo", i,
-			fmt.Sprintf("the memo %s has only zeros after its 15th digit, as a spreadsheet writes a long number", quote(p.Memo)),
-			"take it from where the receiver wrote it; if it is right all the same, add --allow-bad-address to withdraw create or payout plan"}
+	for _, f := range [][2]string{{"address", p.Address}, {"memo", p.Memo}} {
+		if Rounded(f[1]) && !t.limits.AllowBadAddress {
+			return &LimitError{RuleAddress, f[0], i, fmt.Sprintf("the %s %s %s", f[0], quote(f[1]), RoundedWhy),
+				"take it from where the receiver wrote it; if it is right all the same, add --allow-bad-address to withdraw create or payout plan"}
+		}
 	}
 	if t.allowed != nil && !t.allowed[address.Canonical(p.Address)] {
 		return &LimitError{RuleAllowList, "address", i,

@@ -53,10 +53,17 @@ func isPrivate(gid, euid int) bool {
 // hasOnly is isPrivate for the texts of the two files.
 func hasOnly(groups, users string, gid, euid int) bool {
 	number := func(fields []string, i int) string { return append(fields, "", "", "", "")[i] }
-	found := false
+	found, name := false, ""
+	for line := range strings.Lines(users) {
+		if fields := strings.Split(line, ":"); number(fields, 2) == fmt.Sprint(euid) {
+			name = fields[0]
+		}
+	}
 	for line := range strings.Lines(groups) {
 		if fields := strings.Split(strings.TrimSpace(line), ":"); number(fields, 2) == fmt.Sprint(gid) {
-			found = number(fields, 3) == ""
+			if found = true; strings.Trim(number(fields, 3), ",") != "" && number(fields, 3) != name {
+				return false
+			}
 		}
 	}
 	for line := range strings.Lines(users) {

@@ -43,7 +43,9 @@ func TestPrivateGroup(t *testing.T) {
 	}{
 		{groups, users, 1000, 1000, true},
 		{groups, users, 1000, 1001, false},
-		{groups, users, 1001, 1001, false}, // a group with a member in the list
+		{groups + "me:x:1001:bob\n", users, 1001, 1001, true}, // the user is in the list of the own group
+		{groups + "eve:x:1000:eve\nz:x:1000:\n", users, 1000, 1000, false},
+		{groups + "bobs:x:1001:eve\n", users, 1001, 1001, false},
 		{groups, users + "eve:x:1002:1000::/:\n", 1000, 1000, false},
 		{groups, users, 1005, 1005, false}, // an unknown group
 		{"", "", 1000, 1000, false}, {"x\n", "y\n", 1000, 1000, false},

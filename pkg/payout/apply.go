@@ -42,7 +42,7 @@ type ApplyOptions struct {
 	KeepGoing      bool    // send the rest even if an outcome is unknown
 	RetryRejected  bool    // send again what the service has rejected
 	AllowDuplicate bool    // send a row even if an unknown order has the same content
-	DryRun         bool    // only for Due: nothing is recorded
+	DryRun         bool    // only for Due: nothing is recorded but that a process has died
 	AlreadyPaid    int     // how many orders may have been accepted before, other than by this run; for Apply
 	// Approvals are the files of signatures over the plan; nil: all files next to the plan whose names begin
 	// with its name and end with .sig. If the run has begun, the signatures in the journal count too.
@@ -137,10 +137,7 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 	if err := applier.alone(ctx); err != nil {
 		return nil, err
 	}
-	if !o.DryRun {
-		err = s.ledger.Reap(ctx)
-	}
-	if err == nil {
+	if err = s.ledger.Reap(ctx); err == nil {
 		err = applier.checkBatch(ctx)
 	}
 	if err == nil && applier.Begun() {

@@ -55,7 +55,7 @@ func (p *Plan) approvals(
 
 // approve refuses a plan that not enough persons have approved.
 func (a *Applier) approve(ctx context.Context) error {
-	required, number, err := a.sender.demand(ctx, a.plan.Totals)
+	required, number, err := a.sender.demand(ctx, a.plan.Totals, a.options.DryRun)
 	a.demand, a.approvals = number, approval.Status{}
 	if err != nil || required == 0 {
 		return err

@@ -441,3 +441,30 @@ func TestSignOfChangedPlan(t *testing.T) {
 		t.Errorf("%q, %v", signature, err)
 	}
 }
+
+// TestDryRunDemandsNothing checks that the journal does not remember what a dry run would have demanded, and that a
+// signed plan is due although it does not.
+func TestDryRunDemandsNothing(t *testing.T) {
+	d := newDesk(t)
+	approvals, keys := d.approvedBy("ann", "bob")
+	d.options.Approvals = approvals
+	_, _, err := d.Try(t.Context(), due("1").CreateWithdrawal)
+	wantApprovalError(t, err)
+	p := d.plan(nil, dueTo(1)...)
+	_, err = d.Applier(t.Context(), p, ApplyOptions{DryRun: true})
+	wantApprovalError(t, err)
+	signPlan(t, p, keys[0], "ann")
+	signPlan(t, p, keys[1], "bob")
+	a, err := d.Applier(t.Context(), p, ApplyOptions{DryRun: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range a.Due(t.Context()) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if demands, err := d.ledger.Demands(t.Context()); err != nil || len(demands) > 0 {
+		t.Errorf("the journal remembers %v, %v", demands, err)
+	}
+}

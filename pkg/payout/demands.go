@@ -13,13 +13,18 @@ import (
 )
 
 // demand returns how many persons must approve a send with these totals, and the number of the demand that
-// says so. It refuses a Sender that demands less than the account did before.
-func (s *Sender) demand(ctx context.Context, totals []Total) (required int, number int64, err error) {
+// says so. It refuses a Sender that demands less than the account did before. The journal does not remember the
+// demand of a dry run.
+func (s *Sender) demand(ctx context.Context, totals []Total, dry bool) (required int, number int64, err error) {
 	a := s.options.Approvals
 	if err := s.meetable(ctx, a); err != nil {
 		return 0, 0, err
 	}
-	remembered, err := s.ledger.Demand(ctx, demandOf(a))
+	ask := s.ledger.Demand
+	if dry {
+		ask = s.ledger.Remembered
+	}
+	remembered, err := ask(ctx, demandOf(a))
 	if err != nil {
 		return 0, 0, accountChanged(err)
 	}
@@ -114,7 +119,7 @@ func (s *Sender) approveSingle(ctx context.Context, w *withdrawal) error {
 	if err := s.mayLeave(ctx, totals); err != nil {
 		return err
 	}
-	required, number, err := s.demand(ctx, totals)
+	required, number, err := s.demand(ctx, totals, w.dry)
 	w.demand = number
 	if err != nil || required == 0 {
 		return err

@@ -46,6 +46,7 @@ func CallUnder(ctx context.Context) SendOption { return func(w *withdrawal) { w.
 type withdrawal struct {
 	request        api.CreateWithdrawal // with its order id
 	newOrderID     bool
+	dry            bool
 	window         time.Duration
 	allowDuplicate bool
 	accepted       func(Order) // nil: no function is called

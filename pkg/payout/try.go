@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"example.com/till/pkg/api"
@@ -17,6 +18,7 @@ func (s *Sender) Try(
 	if err != nil {
 		return Sent{}, false, err
 	}
+	w.dry = true
 	if sent, found, err = s.existing(ctx, &w); found || err != nil {
 		return sent, found, err
 	}
@@ -55,7 +57,14 @@ func (a *Applier) Due(ctx context.Context) iter.Seq2[PlanRow, error] {
 					continue
 				}
 				w := withdrawal{request: r.CreateWithdrawal, allowDuplicate: a.options.AllowDuplicate, demand: a.demand}
-				if err := a.sender.try(ctx, w); !yield(r.PlanRow, asError(err)) || err != nil {
+				err := a.sender.try(ctx, w)
+				if refused, ok := errors.AsType[*Error](err); ok && refused.Rule == RuleDuplicate && a.options.KeepGoing {
+					if a.options.Note != nil {
+						a.options.Note(refused.Error())
+					}
+					continue
+				}
+				if !yield(r.PlanRow, asError(err)) || err != nil {
 					return
 				}
 			}

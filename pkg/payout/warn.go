@@ -9,6 +9,7 @@ import (
 
 	"example.com/till/internal/address"
 	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
 	"example.com/till/pkg/payout/order"
 	"example.com/till/pkg/payout/sheet"
 )
@@ -95,6 +96,11 @@ func (m *maker) warnRows() {
 		to := m.coins[r.coin].currency
 		if why := cmp.Or(m.money.AddressMistake(to, r.address()), m.money.AddressWarning(to, r.address())); why != "" {
 			m.about(doubtful, i, "order %d pays to %s: %s", r.id, sheet.Shorten(r.address()), why)
+		}
+		for _, f := range [][2]string{{"address", r.address()}, {"memo", r.memo()}} {
+			if money.Rounded(f[1]) {
+				m.about(doubtful, i, "the %s of order %d, %s, %s", f[0], r.id, sheet.Shorten(f[1]), money.RoundedWhy)
+			}
 		}
 	}
 	m.warnOtherAddresses()
