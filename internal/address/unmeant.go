@@ -33,7 +33,7 @@ const (
 )
 
 // placeholders are what programs and people write where there is no address.
-const placeholders = " null none nil nan undefined 0 0x 0x0 (null) <null> tba tbd tbd. todo n/a na unknown missing empty - -- ? ??? xxx xxxx address "
+const placeholders = " null none nil nan undefined 0x 0x0 (null) <null> tba tbd tbd. todo n/a na unknown missing empty - -- ? ??? xxx xxxx address "
 
 // prefixes belong to the addresses of some currencies, and are no schemes of links.
 const prefixes = " kaspa bitcoincash bchtest ecash ectest nexa etoken "

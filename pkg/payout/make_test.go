@@ -617,7 +617,7 @@ func TestMakeWarnsOfWhatWasJustAccepted(t *testing.T) {
 func TestMakeRefusesRoundedOrderIDs(t *testing.T) {
 	p := newPlanner(t)
 	p.bring(under("2987296113629690", "a"), outAccepted("w1"))
-	_, err := p.make(header, "2987296113629690,Btc,0.5,a", "4380666766321030,Btc,0.6,a", "4380666766321031,Btc,0.7,a")
+	_, err := p.make(header, "2987296113629690,Btc,0.5,a", "4380666766321030,Btc,0.6,a", "77,Btc,0.7,a")
 	if got := detailsOf(err); len(got) != 1 || !strings.HasPrefix(got[0], "line 3: order_id: the order id 4380666766321030 has only zeros") {
 		t.Errorf("%q", got)
 	}
