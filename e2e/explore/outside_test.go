@@ -206,7 +206,7 @@ func writes(name string) actor {
 	}}
 }
 
-// results checks that the file of the results is complete, whoever reads it now.
+// results checks that the file of the results is complete at any moment.
 func (r *run) results() {
 	text, err := os.ReadFile(filepath.Join(r.dir, resultsFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,7 +14,7 @@ import (
 )
 
 // A run carries out one schedule in a world. Everything in it happens in a bubble of testing/synctest: its
-// clock stands still while anything runs, and time passes only if the schedule says so, or if all processes
+// clock does not move while anything runs, and time passes only if the schedule says so, or if all processes
 // sleep.
 type run struct {
 	world    *world

@@ -130,7 +130,7 @@ func Detect(text string) string {
 	return ""
 }
 
-// Mistake says what is wrong with an address for which no format is set, if nobody means it, or if it has the
+// Mistake says what is wrong with an address for which no format is set, if it is never meant, or if it has the
 // unmistakable shape of a kind of address without being one. It is empty if the text is an address, or of no known shape.
 func Mistake(text string) string {
 	if why := Unmeant(text); why != "" {

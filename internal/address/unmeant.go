@@ -2,13 +2,13 @@ package address
 
 import "strings"
 
-// unmeant are addresses that exist and that nobody means: money that is sent there is lost. They are in canonical
+// unmeant are addresses that exist and are never meant: money that is sent there is lost. They are in canonical
 // form.
 var unmeant = map[string]string{
 	"0x0000000000000000000000000000000000000000":               nowhere,
 	"0x0000000000000000000000000000000000000001":               nowhere,
 	"0x000000000000000000000000000000000000dead":               nowhere,
-	"0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee":               nowhere, // stands for ether where a contract wants a token
+	"0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee":               nowhere, // means ether where a contract wants a token
 	"0xffffffffffffffffffffffffffffffffffffffff":               nowhere,
 	"T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb":                       nowhere,
 	"1111111111111111111114oLvT2":                              nowhere,
@@ -38,7 +38,7 @@ const placeholders = " null none nil nan undefined 0x 0x0 (null) <null> tba tbd 
 // prefixes belong to the addresses of some currencies, and are no schemes of links.
 const prefixes = " kaspa bitcoincash bchtest ecash ectest nexa etoken "
 
-// Unmeant says why nobody means a text as an address. It is empty if somebody may.
+// Unmeant says why a text is never meant as an address. It is empty if it may be.
 func Unmeant(text string) string {
 	why := unmeant[Canonical(text)]
 	switch scheme, rest, found := strings.Cut(text, ":"); {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestUnmeant checks that the addresses that nobody means are valid ones, so that they are not mistyped here, and
+// TestUnmeant checks that the addresses that are never meant are valid ones, so that they are not mistyped here, and
 // that they are refused with a format and without one.
 func TestUnmeant(t *testing.T) {
 	for text := range unmeant {

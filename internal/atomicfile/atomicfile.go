@@ -70,7 +70,7 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// still checks that nobody has put a link in the way of a path that had none.
+// still checks that no link was put in the way of a path that had none.
 func still(path string) error {
 	to, err := place.Follow(path)
 	if err == nil && to != path {

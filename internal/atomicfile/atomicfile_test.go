@@ -232,7 +232,7 @@ func TestSyncDirectory(t *testing.T) {
 	}
 }
 
-// TestLock checks that only one has the lock of a file at a time, and that nobody waits for it longer than
+// TestLock checks that only one has the lock of a file at a time, and that no process waits for it longer than
 // told.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")

@@ -182,7 +182,7 @@ func TestReadmeIsShort(t *testing.T) {
 }
 
 // TestPagesHaveTheSandboxesDecimals checks that no page, help or example gives a currency other decimals than the
-// sandbox counts in. Whoever copied them there would move the point.
+// sandbox counts in. A reader who copied them there would move the point.
 func TestPagesHaveTheSandboxesDecimals(t *testing.T) {
 	counts := map[string]string{}
 	for _, c := range sandbox.Currencies() {

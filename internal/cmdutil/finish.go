@@ -129,7 +129,7 @@ func (o outlets) none() bool { return len(o.onFinish) == 0 && o.metrics == "" }
 // readAtEnd bounds the use of the journal for the report.
 const readAtEnd = 10 * time.Second
 
-// Finish makes the report of a command that has ended, or returns nil if nobody gets it. The journal must
+// Finish makes the report of a command that has ended, or returns nil if there is no receiver. The journal must
 // still be open.
 func (a *App) Finish(cmd *cobra.Command, r Report) *Finished {
 	if !a.Running || a.outlets(cmd).none() {

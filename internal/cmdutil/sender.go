@@ -386,7 +386,7 @@ func (s *Session) PayoutApprovals(wanted bool) (approval.Policy, error) {
 	return approval.Policy{Required: s.Approvals, Approvers: list, Above: s.ApprovalsAbove}, nil
 }
 
-// Consents are what approved the attempts of an account, by number. An attempt that nobody had to approve has
+// Consents are what approved the attempts of an account, by number. An attempt that needed no approval has
 // none.
 type Consents map[int64]*views.ApprovalLine
 

@@ -36,7 +36,7 @@ type Profile struct {
 	APIKeyCommand []string
 	OnFinish      []string
 	Limits        money.Limits
-	// ApprovalsAbove are the totals up to which nobody must approve, by unit.
+	// ApprovalsAbove are the totals up to which no approval is needed, by unit.
 	ApprovalsAbove []api.Amount
 	Currencies     []money.Entry
 }

@@ -24,7 +24,7 @@ func TestOtherPeople(t *testing.T) {
 	}
 }
 
-// TestSecretOfAContainer checks a key as Docker and Kubernetes mount it: everybody can read it, and nobody can
+// TestSecretOfAContainer checks a key as Docker and Kubernetes mount it: everybody can read it, and no user can
 // change its mode.
 func TestSecretOfAContainer(t *testing.T) {
 	path := keyFile(t, "k1\n", 0o444)

@@ -10,7 +10,7 @@ import (
 )
 
 // approve records the approvals of a run that are new, and returns the number of the consent that they make;
-// 0 if nobody has to approve.
+// 0 if no approval was needed.
 func (t *tx) approve(run int64, r Run) (consent int64, err error) {
 	var ids []int64
 	for _, a := range r.Approvals {

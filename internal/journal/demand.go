@@ -17,7 +17,7 @@ import (
 // one that any profile has demanded, until a person ends it.
 type Demand struct {
 	Persons int64
-	// Above has the totals, by unit in lower case, up to which nobody must approve. In other units, everything
+	// Above has the totals, by unit in lower case, up to which no approval is needed. In other units, everything
 	// must be approved.
 	Above     map[api.Currency]int64
 	Approvers string // path of the file of those who may approve; empty: any file

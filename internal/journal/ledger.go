@@ -114,7 +114,7 @@ func (t *tx) lockNumber(id int64) (order.Account, error) {
 	return a.Account, nil
 }
 
-// lockedAccount is an account that nobody else can change until the commit.
+// lockedAccount is an account that no other process can change until the commit.
 type lockedAccount struct {
 	order.Account
 	demand   int64 // number of the demand in force; 0: there was none

@@ -459,7 +459,7 @@ func TestLateOutcome(t *testing.T) {
 	}
 }
 
-// TestAnswerEndsADecision checks that a person's decision stands no more when the service has said something
+// TestAnswerEndsADecision checks that a person's decision ends when the service has said something
 // about a later attempt, in time or late.
 func TestAnswerEndsADecision(t *testing.T) {
 	for _, out := range []Outcome{accepted("w2"), rejected, unknown, limited} {

@@ -187,7 +187,7 @@ func TestMemoRequired(t *testing.T) {
 	}
 }
 
-// A code that looks like another one is other money: whoever took the hint would pay in that.
+// A code that looks like another one is other money: who took the hint would pay in that.
 func TestNoCurrencyByLikeness(t *testing.T) {
 	r := NewRegistry().With(Entry{Code: "UsdtTrc20", Kind: crypto, Decimals: 6}, Entry{Code: "Eth", Kind: crypto, Decimals: 18})
 	const known = "the known ones are Btc, Eth, UsdtErc20, UsdtTrc20, Xlr and the fiat currencies of ISO 4217."

@@ -15,7 +15,7 @@ import (
 
 // Distrust says who else can change a file, or the names in a directory. It is empty if only this user and
 // root can. The group 0 may: it is root's, and images let it write to what any user of the container uses. So may
-// a group that has nobody but this user: with it, systems make the directories of a home writable by the group. In
+// a group in which this user is alone: with it, systems make the directories of a home writable by the group. In
 // a directory with the sticky bit, such as /tmp, only owners can rename or remove their files.
 func Distrust(info fs.FileInfo) string { return distrust(info, os.Geteuid()) }
 
@@ -43,7 +43,7 @@ func distrust(info fs.FileInfo, euid int) string {
 	return ""
 }
 
-// isPrivate reports whether a group has the number of this user, and nobody else in it.
+// isPrivate reports whether a group has the number of this user, and no other member.
 func isPrivate(gid, euid int) bool {
 	groups, err1 := os.ReadFile("/etc/group")
 	users, err2 := os.ReadFile("/etc/passwd")

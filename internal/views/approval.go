@@ -36,7 +36,7 @@ func NewApprovalLine(c approval.Consent) *ApprovalLine {
 	return line
 }
 
-// By names those who have approved. It is empty if nobody had to.
+// By names those who have approved. It is empty if no approval was needed.
 func (l *ApprovalLine) By() string {
 	if l == nil {
 		return ""

@@ -132,7 +132,7 @@ var beside = map[string][]string{
 	"include_fiat=required":     {"", "include_fiat_is=currency"},
 }
 
-// isDefault stands for the default of a setting that is a map, which is long.
+// isDefault means the default of a setting that is a map, which is long.
 const isDefault = "default"
 
 func defaultOf(name string) string {

@@ -1112,7 +1112,7 @@ func TestGivenUp(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
 	defer ours.Close()
-	ours.SetDeadline(time.Unix(1, 0)) // nobody reads at the other end
+	ours.SetDeadline(time.Unix(1, 0)) // the other end does not read
 	conn := &gatedConn{Conn: ours}
 	var s sending
 	s.conn.Store(conn)

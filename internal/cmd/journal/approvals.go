@@ -79,7 +79,7 @@ type demandLine struct {
 	Number    int64       `json:"number"` // an attempt names it
 	At        string      `json:"at"`
 	Required  int         `json:"required"`
-	Above     []aboveLine `json:"above"`     // totals up to which nobody must approve
+	Above     []aboveLine `json:"above"`     // totals up to which no approval is needed
 	Approvers string      `json:"approvers"` // the file of those who may
 	Digest    string      `json:"digest"`    // of the keys in that file
 	Reason    string      `json:"reason"`    // of the person who decided it; empty: a profile requires it
@@ -120,7 +120,7 @@ func demandView(m money.Registry) render.View[approval.Demand] {
 			{Name: "at", About: "from when on", Cell: func(d row) render.Cell { return render.Time(views.Moment(d.At)) }},
 			{Name: "required", About: "how many persons must approve",
 				Cell: func(d row) render.Cell { return render.Int(int64(d.Required)) }},
-			{Name: "above", About: "totals up to which nobody must approve",
+			{Name: "above", About: "totals up to which no approval is needed",
 				Cell: func(d row) render.Cell { return render.Own(texts(d)) }},
 			{Name: "approvers", About: "the file of those who may approve",
 				Cell: func(d row) render.Cell { return render.Own(d.Approvers) }},

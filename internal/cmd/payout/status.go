@@ -336,7 +336,7 @@ func (f *foot) add(o runRow) {
 	}
 }
 
-// approved says who had approved the rows of a run when they were sent. It is empty if nobody had to.
+// approved says who had approved the rows of a run when they were sent. It is empty if no approval was needed.
 func (f *foot) approved() (lines []string) {
 	for _, a := range f.by {
 		switch {

@@ -11,7 +11,7 @@ func (s *Server) Now() time.Time {
 	return s.store.Now()
 }
 
-// SetClock sets the sandbox's clock, which continues from there, or stands still there if it was frozen. The
+// SetClock sets the sandbox's clock, which continues from there, or stays there if it was frozen. The
 // zero time sets it back to the machine's clock, or to that of the start if it was frozen. The clock is part
 // of the state, and earlier records keep their times.
 func (s *Server) SetClock(to time.Time) error { return exported(s.setClock(context.Background(), to)) }

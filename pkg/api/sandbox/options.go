@@ -73,6 +73,6 @@ func WithSharedState(path string) Option { return func(o *options) { o.state, o.
 func WithPublicURL(address string) Option { return func(o *options) { o.public = address } }
 
 // WithExposure lets Serve listen on any address, and answers requests with any Host: for a container whose network
-// has nothing but a test. Whoever reaches the address and has the key can use the sandbox and its controls; the
+// has nothing but a test. Everyone who reaches the address and has the key can use the sandbox and its controls; the
 // pages of invoices need no key.
 func WithExposure() Option { return func(o *options) { o.exposed = true } }

@@ -216,7 +216,7 @@ func envelopeShown(r *http.Request) bool {
 		path == "/openapi.json" || path == "/api/invoice" && r.Method == http.MethodPost
 }
 
-// rate counts the requests in the current second, by the sandbox's clock: one that stands still lets no more
+// rate counts the requests in the current second, by the sandbox's clock: one that does not move lets no more
 // requests pass until it is moved.
 type rate struct {
 	mu     sync.Mutex

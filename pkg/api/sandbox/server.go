@@ -35,7 +35,7 @@ type Server struct {
 	log     *requestlog.Log
 	public  *url.URL // nil: there is no proxy
 	exposed bool
-	frozen  bool // the clock stands still until it is moved
+	frozen  bool // the clock does not move by itself
 
 	first    func() (store.Change, error) // makes the state that the server begins with
 	starting *settings

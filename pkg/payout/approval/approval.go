@@ -27,7 +27,7 @@ import (
 type Policy struct {
 	Required  int // how many persons
 	Approvers Approvers
-	// Above are totals up to which nobody must approve. Totals in any other unit must be approved.
+	// Above are totals up to which no approval is needed. Totals in any other unit must be approved.
 	Above []api.Amount
 }
 

@@ -78,7 +78,7 @@ func (a Approvers) verify(m *Message, armored []byte, now time.Time) (Approval, 
 		Fingerprint: l.fingerprint, Signature: string(sshsig.Armor(parsed)), person: a.persons[l.fingerprint]}, nil
 }
 
-// hasMore reports whether something follows the signature of a key. ssh-keygen refuses that, so nobody could
+// hasMore reports whether something follows the signature of a key. ssh-keygen refuses that, so no one could
 // verify later what the journal keeps. With a token, its flags and counter follow.
 func hasMore(s *sshsig.Signature) bool {
 	most := 0

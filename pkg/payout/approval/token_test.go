@@ -96,7 +96,7 @@ func TestTokenSignatures(t *testing.T) {
 }
 
 // TestTokenOptions checks that ssh-keygen does not know the options of authorized_keys for tokens in this
-// file either, so that nobody relies on them.
+// file either, so that they are not relied on.
 func TestTokenOptions(t *testing.T) {
 	token := newToken(t, ssh.KeyAlgoSKED25519)
 	dir := t.TempDir()

@@ -95,7 +95,7 @@ type Attempt struct {
 	Outcome  Ending    `json:"outcome"`  // empty while it is under way
 	Decimals int64     `json:"decimals"` // decimals of the amount as it was shown when it was sent; negative: unknown
 	Demand   int64     `json:"demand"`   // number of what the account demanded then; 0: nothing yet
-	Consent  int64     `json:"consent"`  // number of what approved it; 0: nobody had to approve
+	Consent  int64     `json:"consent"`  // number of what approved it; 0: no approval was needed
 }
 
 // Ending is how an attempt ended.

@@ -12,7 +12,7 @@ var spaced = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2009", " ")
 
 // amount returns an amount in the one form that till reads: digits, a point, and its code or sign after one
 // space. In a file it may have the layout's marks, and its code or sign before or behind it. A text that is
-// no such amount is returned as it is, to be refused by whoever parses it.
+// no such amount is returned as it is, to be refused where it is parsed.
 func (l Layout) amount(text string) (plain, wrong string) {
 	number, unit := cutUnit(strings.Trim(text, blanks))
 	sign, _ := firstRune(unit)

@@ -60,8 +60,8 @@ type Row struct {
 	Line  int // from 1; 0: the file has no lines
 	Cells Cells
 	Wrong []Detail
-	Blank bool // nothing stands in it
-	Below bool // it stands below the table, and is not part of it
+	Blank bool // it is empty
+	Below bool // it is below the table, and is not part of it
 	// Grouped says that the point in its amount may separate thousands: three digits follow, other marks than
 	// commas separate the fields, and the layout says nothing.
 	Grouped bool

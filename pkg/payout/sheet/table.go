@@ -139,7 +139,7 @@ func (t *Table) Row(line int, fields []string) Row {
 		row.Wrong = nil
 		return row
 	}
-	for _, col := range []Column{OrderID, Currency, Amount, AmountMinor, AmountCurrency} { // not in what is sent as it stands
+	for _, col := range []Column{OrderID, Currency, Amount, AmountMinor, AmountCurrency} { // not in what is sent as it was written
 		row.Cells[col] = strings.TrimSpace(row.Cells[col])
 	}
 	for _, col := range []Column{OrderID, Address, Memo} {

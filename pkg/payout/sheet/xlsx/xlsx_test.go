@@ -182,7 +182,7 @@ func TestWorkbook(t *testing.T) {
 	}
 }
 
-// TestDates checks that no number that is shown as a date is read as an amount, whoever wrote the format.
+// TestDates checks that no number that is shown as a date is read as an amount, in any format.
 func TestDates(t *testing.T) {
 	for _, code := range []string{"dd.mm.yyyy", "DD.MM.YY hh:mm", `dd\.mm\.yyyy`, "[$-407]d. mmmm yyyy",
 		`[$-407]d\.\ mmmm\ yyyy;@`, "TT.MM.JJJJ",

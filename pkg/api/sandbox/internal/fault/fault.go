@@ -137,7 +137,7 @@ func (do doing) continues() bool {
 	return false
 }
 
-// callbacks stands for an operation where faults are asked about a delivery.
+// callbacks is in the place of an operation where faults are asked about a delivery.
 const callbacks = "callback"
 
 // canStrike reports whether a fault of this kind can strike an operation.

@@ -78,7 +78,7 @@ func (g *IDs) UUID(kind string) string {
 	return formatUUID([16]byte(b[:16]))
 }
 
-// Text returns the next text of a kind: 26 letters and digits that nobody can guess unless they know the
+// Text returns the next text of a kind: 26 letters and digits that cannot be guessed without the
 // seed.
 func (g *IDs) Text(kind string) string {
 	b := g.next(kind)

@@ -62,7 +62,7 @@ func (s *Store) setTerms(t *Terms) {
 	s.schedule.pace, s.schedule.expiry = t.Pace, t.InvoiceExpiry
 }
 
-// Follow changes the settings. Nobody reads or changes the state while changed runs. Follow returns after the
+// Follow changes the settings. The state is neither read nor changed while changed runs. Follow returns after the
 // moves that are due by the new settings.
 func (s *Store) Follow(t *Terms, changed func()) error {
 	s.mu.Lock()
@@ -73,7 +73,7 @@ func (s *Store) Follow(t *Terms, changed func()) error {
 	return s.Write(nil)
 }
 
-// Begin begins a new state with its settings. Nobody reads or changes the state while changed runs.
+// Begin begins a new state with its settings. The state is neither read nor changed while changed runs.
 func (s *Store) Begin(first Change, t *Terms, changed func()) error {
 	return s.Write(func(*State) (Change, error) {
 		s.setTerms(t)

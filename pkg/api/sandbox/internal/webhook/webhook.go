@@ -27,7 +27,7 @@ type Limits struct {
 type Sender struct {
 	store  *store.Store
 	limits func() Limits // as the settings are now
-	frozen bool          // the sandbox's clock stands still, and retries wait for it
+	frozen bool          // the sandbox's clock does not move by itself, and retries wait for it
 	client *http.Client
 	ctx    context.Context
 	stop   context.CancelFunc
