@@ -131,8 +131,14 @@ func (s *Session) senderFor(client *api.Client, approvals approval.Policy) (*pay
 
 // SenderToTry is SenderFor for a dry run. It makes no journal: it returns nil if there is none yet.
 func (s *Session) SenderToTry(client *api.Client) (*payout.Sender, error) {
+	if err := s.OwnJournal(); err != nil {
+		return nil, err
+	}
 	_, err := s.ExistingJournal()
 	missing := errors.Is(err, fs.ErrNotExist)
+	if _, none := os.Stat(filepath.Dir(s.Journal)); missing && none != nil && !s.Origin("journal").IsDefault() {
+		return nil, err // the real run makes no directory for a journal that is named
+	}
 	if _, none := os.Stat(s.SandboxState); err == nil && s.ClientURL == embeddedURL && none != nil { // a new sandbox has a new account
 		missing = true
 	}

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"strings"
 
 	"example.com/till/internal/place"
@@ -83,27 +81,11 @@ func openKey(what, path string, mode fs.FileMode) error {
 		return failf("%s, %s, is open to others (mode %04o): make it private, and consider a new key", what, path, mode).
 			advise("type: chmod 600 %s", quoteShell(path))
 	}
-	users, err := os.ReadFile("/etc/passwd") // a container may have none
-	if (err == nil || errors.Is(err, fs.ErrNotExist)) && !otherPeople(string(users), os.Geteuid()) && CheckTrust(what, path) == nil {
+	if place.Alone() && CheckTrust(what, path) == nil {
 		return nil
 	}
-	return failf("%s, %s, is open to others (mode %04o), on a read-only mount where that cannot be changed", what, path, mode).
+	return failf("%s, %s, is open to others (mode %04o), on a read-only mount where that cannot be changed and other users may read it", what, path, mode).
 		advise("give the key on standard input: --api-key-file - <%s", quoteShell(path))
-}
-
-// otherPeople reports whether a list of users, as in /etc/passwd, has a person other than this user.
-func otherPeople(passwd string, euid int) bool {
-	const first, last = 1000, 59999 // the numbers of people; services have others
-	for line := range strings.Lines(passwd) {
-		fields := strings.Split(line, ":")
-		if len(fields) < 3 {
-			continue
-		}
-		if uid, err := strconv.Atoi(fields[2]); err == nil && uid >= first && uid <= last && uid != euid {
-			return true
-		}
-	}
-	return false
 }
 
 // runCommand runs the profile's key command: without a shell or standard input, reading only the first bytes

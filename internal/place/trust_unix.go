@@ -43,36 +43,42 @@ func distrust(info fs.FileInfo, euid int) string {
 	return ""
 }
 
-// isPrivate reports whether a group has the number of this user, and no other member.
+// isPrivate reports whether a group has no member but this user.
 func isPrivate(gid, euid int) bool {
-	groups, err1 := os.ReadFile("/etc/group")
-	users, err2 := os.ReadFile("/etc/passwd")
-	return err1 == nil && err2 == nil && hasOnly(string(groups), string(users), gid, euid)
+	groups, err := os.ReadFile("/etc/group")
+	users, _ := os.ReadFile("/etc/passwd")
+	return (err == nil || errors.Is(err, fs.ErrNotExist)) && hasOnly(string(groups), string(users), gid, euid)
 }
 
-// hasOnly is isPrivate for the texts of the two files.
+// hasOnly is isPrivate for the texts of the two files. A group with the number of the user is private if no list
+// names another member. One without a name, such as that of a volume in Kubernetes, is private in a container.
 func hasOnly(groups, users string, gid, euid int) bool {
-	number := func(fields []string, i int) string { return append(fields, "", "", "", "")[i] }
-	found, name := false, ""
-	for line := range strings.Lines(users) {
-		if fields := strings.Split(line, ":"); number(fields, 2) == fmt.Sprint(euid) {
-			name = fields[0]
-		}
+	column := func(line string, i int) string {
+		return append(strings.Split(strings.TrimSpace(line), ":"), "", "", "", "")[i]
 	}
-	for line := range strings.Lines(groups) {
-		if fields := strings.Split(strings.TrimSpace(line), ":"); number(fields, 2) == fmt.Sprint(gid) {
-			if found = true; strings.Trim(number(fields, 3), ",") != "" && number(fields, 3) != name {
-				return false
-			}
-		}
-	}
+	name := ""
 	for line := range strings.Lines(users) {
-		fields := strings.Split(line, ":")
-		if number(fields, 3) == fmt.Sprint(gid) && number(fields, 2) != fmt.Sprint(euid) {
+		own := column(line, 2) == fmt.Sprint(euid)
+		if own {
+			name = column(line, 0)
+		} else if column(line, 3) == fmt.Sprint(gid) {
 			return false
 		}
 	}
-	return found && gid == euid
+	named := false
+	for line := range strings.Lines(groups) {
+		if column(line, 2) != fmt.Sprint(gid) {
+			continue
+		}
+		named = true
+		if members := column(line, 3); members != "" && members != name {
+			return false
+		}
+	}
+	if named {
+		return gid == euid
+	}
+	return !otherPeople(users, euid)
 }
 
 // administrators is the group on macOS whose members can do everything anyway. Homebrew gives its directories

@@ -47,8 +47,8 @@ func TestPrivateGroup(t *testing.T) {
 		{groups + "eve:x:1000:eve\nz:x:1000:\n", users, 1000, 1000, false},
 		{groups + "bobs:x:1001:eve\n", users, 1001, 1001, false},
 		{groups, users + "eve:x:1002:1000::/:\n", 1000, 1000, false},
-		{groups, users, 1005, 1005, false}, // an unknown group
-		{"", "", 1000, 1000, false}, {"x\n", "y\n", 1000, 1000, false},
+		{groups, users, 1005, 1005, false}, // a group without a name, where there are other people
+		{"root:x:0:\n", "root:x:0:0::/:\n", 2000, 1000, true}, {"", "", 1000, 1000, true}, {"x\n", "y\n", 2000, 1000, true},
 	} {
 		if got := hasOnly(test.groups, test.users, test.gid, test.euid); got != test.want {
 			t.Errorf("the group %d of %d, with %q and %q: %v", test.gid, test.euid, test.groups, test.users, got)

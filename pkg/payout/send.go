@@ -135,11 +135,19 @@ func (s *Sender) Existing(
 	ctx context.Context, r api.CreateWithdrawal, options ...SendOption,
 ) (sent Sent, found bool, err error) {
 	defer toError(&err)
-	w, err := newWithdrawal(ctx, r, options)
-	if err != nil {
-		return Sent{}, false, err
+	_, sent, found, err = s.find(ctx, r, false, options)
+	return sent, found, err
+}
+
+// find is Existing. It returns the withdrawal that can be sent too.
+func (s *Sender) find(
+	ctx context.Context, r api.CreateWithdrawal, dry bool, options []SendOption,
+) (w withdrawal, sent Sent, found bool, err error) {
+	if w, err = newWithdrawal(ctx, r, options); err == nil {
+		w.dry = dry
+		sent, found, err = s.existing(ctx, &w)
 	}
-	return s.existing(ctx, &w)
+	return w, sent, found, err
 }
 
 // existing is Existing. It notes in w under which demand of approvals the withdrawal may be sent.

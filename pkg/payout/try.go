@@ -8,21 +8,17 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// Try returns what Send would find in the journal, and found as Existing does. It sends and records nothing, and
-// does not call the service.
+// Try returns what Send would find in the journal, and found as Existing does. It sends nothing, does not call
+// the service, and records nothing but that a process has died.
 func (s *Sender) Try(
 	ctx context.Context, r api.CreateWithdrawal, options ...SendOption,
 ) (sent Sent, found bool, err error) {
 	defer toError(&err)
-	w, err := newWithdrawal(ctx, r, options)
-	if err != nil {
-		return Sent{}, false, err
+	w, sent, found, err := s.find(ctx, r, true, options)
+	if !found && err == nil {
+		err = s.try(ctx, w)
 	}
-	w.dry = true
-	if sent, found, err = s.existing(ctx, &w); found || err != nil {
-		return sent, found, err
-	}
-	return sent, false, s.try(ctx, w)
+	return sent, found, err
 }
 
 // try returns the error for a withdrawal that the journal does not let be sent.
