@@ -45,7 +45,7 @@ func checkTag(text, memo string) error {
 	case bytes[22] == 0:
 		return fmt.Errorf("the address says that there is no destination tag, and not %s: leave it out, or ask the receiver", memo)
 	case own != tag:
-		return fmt.Errorf("the address holds the destination tag %d, and not %s: leave it out, or ask the receiver", own, memo)
+		return fmt.Errorf("the address holds the destination tag %d, and not %s: write that one, or ask the receiver", own, memo)
 	}
 	return nil
 }
