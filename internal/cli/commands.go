@@ -22,7 +22,7 @@ func commandGroups() []struct{ title, commands string } {
 		{"Invoices", "invoice"},
 		{"Resellers", "reseller invite"},
 		{"Testing", "sandbox callback"},
-		{"Set-up", "profile auth currency config completion version"},
+		{"Set-up", "profile auth service currency config completion version"},
 		{"Other", "api schema"},
 	}
 }
@@ -34,7 +34,7 @@ func commands(a *cmdutil.App, args []string) map[string]func(*cmdutil.App) *cobr
 		"reseller": reseller.Command, "payout": payout.Command, "api": api.Command,
 		"sandbox": sandbox.Command, "callback": sandbox.CallbackCommand, "journal": journal.Command,
 		"profile": config.ProfileCommand, "auth": config.AuthCommand, "currency": config.CurrencyCommand,
-		"config":     config.Command,
+		"config": config.Command, "service": config.ServiceCommand,
 		"completion": completionCommand, "version": versionCommand, "schema": schemaCommand,
 	}
 	named := map[string]func(*cmdutil.App) *cobra.Command{}

@@ -116,7 +116,7 @@ func settingLines() string {
 func overview(a *cmdutil.App, root *cobra.Command) string {
 	all := commands(a, nil)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nUsage: till COMMAND [FLAGS]\nTry: %s\n\n", root.Short, strings.TrimSpace(root.Example))
+	fmt.Fprintf(&b, "%s\nUsage: till COMMAND [FLAGS], till help COMMAND, till help TOPIC or flags\nTry: %s\n\n", root.Short, strings.TrimSpace(root.Example))
 	for _, g := range commandGroups() {
 		label := g.title
 		for _, name := range strings.Fields(g.commands) {
@@ -129,7 +129,6 @@ func overview(a *cmdutil.App, root *cobra.Command) string {
 		names = append(names, topic.Name())
 	}
 	b.WriteString(fill("Topics", 11, strings.Join(names, ", ")))
-	b.WriteString(fill("Help", 11, "till help COMMAND, till help TOPIC, till help flags"))
 	return b.String()
 }
 

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/pkg/api/sandbox"
+)
+
+// TestServiceCheckFindsChoices sets each choice of the sandbox that reads can show. The first setting of each
+// case is the one to be found, and the others are needed to see it.
+func TestServiceCheckFindsChoices(t *testing.T) {
+	t.Parallel()
+	for _, settings := range [][]string{
+		{"first_page=0"}, {"first_page=0", "page_out_of_range=clamp"}, {"first_page=1", "page_out_of_range=clamp"},
+		{"first_page=1", "page_out_of_range=reject"}, {"default_page_size=2"}, {"max_page_size=3", "default_page_size=3"},
+		{"page_size_too_large=clamp", "max_page_size=3", "default_page_size=3"},
+		{"page_size_too_large=reject", "max_page_size=3", "default_page_size=3"}, {"page_out_of_range=empty"},
+		{"page_out_of_range=reject"}, {"page_out_of_range=clamp"}, {"empty_page_count=1"}, {"list_order=oldest"},
+		{"list_order=newest"}, {"tags_match=history"}, {"tags_match=current"}, {"period_end=exclusive"},
+		{"period_end=inclusive"}, {"unknown_in_filter=no_match"}, {"unknown_in_filter=reject"},
+		{"reversed_period=empty"}, {"reversed_period=reject"}, {"filter_times=layout"}, {"filter_times=either"},
+		{"time_layout=2006-01-02 15:04:05"}, {"time_layout=Mon, 02 Jan 2006 15:04:05 MST", "filter_times=layout"},
+		{"history_order=newest"}, {"history_order=oldest"}, {"id_format=text"}, {"id_format=digits"},
+		{"merchant_id_format=digits"}, {"fiat_address=fiat"}, {"is_testnet=false"}, {"absent_fields=null"},
+		{"absent_fields=omit"}, {"code_case=any"}, {"code_case=exact"}, {"unknown_keys=ignore"},
+		{"unknown_keys=reject"}, {"unknown_parameters=ignore"}, {"empty_text=absent"}, {"merchant_sees=all"},
+	} {
+		t.Run(strings.Join(settings, " "), func(t *testing.T) {
+			t.Parallel()
+			opts := []sandbox.Option{sandbox.WithSeed("demo")}
+			for _, setting := range settings {
+				name, value, _ := strings.Cut(setting, "=")
+				opts = append(opts, sandbox.WithSetting(name, value))
+			}
+			name, value, _ := strings.Cut(settings[0], "=")
+			if got := checkedService(t, opts...); got[name] != value {
+				t.Errorf("%s is found as %q: %v", name, got[name], got)
+			}
+		})
+	}
+}
+
+// TestServiceCheckNamesSettings checks that a choice has the name of the setting of the sandbox.
+func TestServiceCheckNamesSettings(t *testing.T) {
+	known := map[string]string{"statuses": "", "not_found": "", "order_ids": ""}
+	for _, s := range sandbox.Settings() {
+		known[s.Name] = s.Default
+	}
+	for name := range checkedService(t, sandbox.WithSeed("demo")) {
+		if _, there := known[name]; !there && !strings.HasPrefix(name, "decimals of ") {
+			t.Errorf("%s is no setting of the sandbox", name)
+		}
+	}
+}
+
+// checkedService returns what till service check finds, by choice.
+func checkedService(t *testing.T, opts ...sandbox.Option) map[string]string {
+	t.Helper()
+	box, err := sandbox.New(opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	at := httptest.NewServer(box)
+	defer at.Close()
+	env := []string{"HOME=" + t.TempDir(), "TILL_PROFILE=sandbox", "TILL_BASE_URL=" + at.URL, "TILL_API_KEY=" + box.Key()}
+	var out, errs bytes.Buffer
+	code := Run(context.Background(), []string{"till", "service", "check", "-o", "json"}, cmdutil.IO{
+		In: strings.NewReader(""), Out: &out, Err: &errs, Now: time.Now, Environ: func() []string { return env }})
+	var found []struct{ Choice, Found string }
+	if err := json.Unmarshal(out.Bytes(), &found); code != 0 || err != nil {
+		t.Fatalf("exit %d: %v\n%s", code, err, errs.String())
+	}
+	by := map[string]string{}
+	for _, f := range found {
+		by[f.Choice] = f.Found
+	}
+	return by
+}

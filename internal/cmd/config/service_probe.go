@@ -1,0 +1,302 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/pkg/api"
+)
+
+// A finding says what the service does in one place where the interface is silent.
+type finding struct {
+	Choice  string `json:"choice"` // the name of the sandbox's setting, where there is one
+	Found   string `json:"found"`  // its value; empty if it cannot be told
+	Why     string `json:"why"`
+	Setting string `json:"setting,omitempty" schema:"optional"` // of the profile, as KEY=VALUE
+}
+
+// A probe reads a service, and collects what its answers show.
+type probe struct {
+	s      *cmdutil.Session
+	client *api.Client
+	first  int // the number of the first page
+	total  int64
+	rows   []api.Withdrawal // from the beginning of the list
+	layout string           // of the times in rows; empty: none that till can read
+	found  []finding
+}
+
+// sample is how many withdrawals are read, and the largest page that is asked for.
+const sample = 1000
+
+func checkService(s *cmdutil.Session) ([]finding, error) {
+	client, err := s.Client()
+	if err != nil {
+		return nil, err
+	}
+	p := &probe{s: s, client: client}
+	for _, step := range []func() error{
+		p.firstPage, p.pageSizes, p.read, p.pagesBeyond, p.times, p.histories, p.periods, p.filters, p.requests,
+		p.missing, p.resellers, p.sent,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	p.fields()
+	p.decimals()
+	return p.found, nil
+}
+
+func (p *probe) tell(choice, found, why string, args ...any) {
+	p.found = append(p.found, finding{Choice: choice, Found: found, Why: fmt.Sprintf(why, args...)})
+}
+
+// set adds a setting to the last finding, if the profile has another value.
+func (p *probe) set(key, value, now string) {
+	if value != now {
+		p.found[len(p.found)-1].Setting = key + "=" + value
+	}
+}
+
+// refusal returns the answer that refused a request because of what was asked. It passes on other errors.
+func refusal(err error) (*api.Error, error) {
+	call, is := errors.AsType[*api.Error](err)
+	if is && call.Outcome == api.Rejected && !call.RateLimited() && !slices.Contains([]int{401, 403, 408}, call.Status) {
+		return call, nil
+	}
+	return nil, err
+}
+
+// list asks for a page of the list.
+func (p *probe) list(filter api.WithdrawalFilter, page, size int) (got api.WithdrawalPage, refused *api.Error, err error) {
+	got, err = p.client.Withdrawals.ListLenient(p.s.Ctx, filter, page, size)
+	refused, err = refusal(err)
+	return got, refused, err
+}
+
+func rowsOf(page api.WithdrawalPage) int { return len(page.Items) + len(page.Unreadable) }
+
+func (p *probe) firstPage() error {
+	zero, refusedZero, err := p.list(api.WithdrawalFilter{}, 0, 1)
+	if err != nil {
+		return err
+	}
+	one, refusedOne, err := p.list(api.WithdrawalFilter{}, 1, 1)
+	switch {
+	case err != nil:
+		return err
+	case refusedZero != nil && refusedOne != nil:
+		return refusedOne
+	}
+	p.first, p.total = 1, max(zero.Total, one.Total)
+	same := rowsOf(zero) > 0 && rowsOf(one) > 0 && len(zero.Items) == len(one.Items) &&
+		(len(zero.Items) == 0 || zero.Items[0].ID == one.Items[0].ID)
+	switch {
+	case rowsOf(zero)+rowsOf(one) == 0:
+		p.tell("first_page", "", "the list is empty")
+		return nil
+	case rowsOf(zero) == 0:
+		p.tell("first_page", "1", "page 0 has nothing, and page 1 the first withdrawal")
+	case same && p.total < 2:
+		p.tell("first_page", "", "pages 0 and 1 show the only withdrawal")
+		return nil
+	case same:
+		p.tell("first_page", "1", "page 0 shows the same as page 1")
+	default:
+		p.first = 0
+		p.tell("first_page", "0", "page 0 has the first withdrawal, and page 1 has not")
+	}
+	p.set("first_page", strconv.Itoa(p.first), p.s.FirstPage)
+	return nil
+}
+
+// pageSizes finds the largest page by bisection, and the size of a page that nobody asked for.
+func (p *probe) pageSizes() error {
+	got, tooLarge, err := p.list(api.WithdrawalFilter{}, p.first, sample+1)
+	if err != nil {
+		return err
+	}
+	rows := rowsOf(got)
+	switch {
+	case tooLarge != nil:
+		largest := sort.Search(sample, func(n int) bool {
+			if err != nil {
+				return true
+			}
+			var refused *api.Error
+			_, refused, err = p.list(api.WithdrawalFilter{}, p.first, n+1)
+			return refused != nil
+		})
+		p.tell("max_page_size", strconv.Itoa(largest), "a page of %d is refused", largest+1)
+		p.tell("page_size_too_large", "reject", "HTTP %d", tooLarge.Status)
+	case int64(rows) < min(got.Total, sample+1):
+		p.tell("max_page_size", strconv.Itoa(rows), "of %d, the service shows %d", sample+1, rows)
+		p.tell("page_size_too_large", "clamp", "it shows as many as it can")
+	default:
+		p.tell("max_page_size", "", "a page of %d is answered with %d of %d withdrawals", sample+1, rows, got.Total)
+	}
+	if err != nil {
+		return err
+	}
+	page, refused, err := p.raw("/api/merchant_withdrawal/list?page="+strconv.Itoa(p.first), noFilter)
+	if err != nil {
+		return err
+	}
+	switch rows := rowsOf(page); {
+	case refused != nil:
+		p.tell("default_page_size", "", "a request without page_size is refused with HTTP %d", refused.Status)
+	case int64(rows) < page.Total:
+		p.tell("default_page_size", strconv.Itoa(rows), "a request without page_size")
+	default:
+		p.tell("default_page_size", "", "a request without page_size is answered with all withdrawals")
+	}
+	return nil
+}
+
+const noFilter = `{"currencies":[],"tags":[]}`
+
+// raw makes a list request that the methods of the client do not make.
+func (p *probe) raw(path, body string) (page api.WithdrawalPage, refused *api.Error, err error) {
+	answer, err := p.client.Do(p.s.Ctx, "POST", path, json.RawMessage(body))
+	if refused, err = refusal(err); err == nil && refused == nil {
+		err = json.Unmarshal(answer, &page)
+	}
+	return page, refused, err
+}
+
+// read reads the sample in pages that the service accepts.
+func (p *probe) read() error {
+	var unreadable []api.UnreadableWithdrawal
+	for page := p.first; len(p.rows)+len(unreadable) < sample; page++ {
+		got, refused, err := p.list(api.WithdrawalFilter{}, page, p.size())
+		if err != nil {
+			return err
+		}
+		if refused != nil || rowsOf(got) == 0 {
+			break
+		}
+		p.rows, unreadable = append(p.rows, got.Items...), append(unreadable, got.Unreadable...)
+		if int64(len(p.rows)+len(unreadable)) >= got.Total {
+			break
+		}
+	}
+	if len(unreadable) > 0 {
+		p.tell("records", "unreadable", "%d of %d: %v", len(unreadable), len(p.rows)+len(unreadable), unreadable[0].Err)
+	}
+	return nil
+}
+
+func (p *probe) value(choice string) string {
+	for _, f := range p.found {
+		if f.Choice == choice {
+			return f.Found
+		}
+	}
+	return ""
+}
+
+func (p *probe) pagesBeyond() error {
+	got, refused, err := p.list(api.WithdrawalFilter{}, p.first+int(min(p.total, 1<<30))+1000, 1)
+	switch {
+	case err != nil:
+		return err
+	case refused != nil:
+		p.tell("page_out_of_range", "reject", "HTTP %d", refused.Status)
+	case rowsOf(got) > 0:
+		p.tell("page_out_of_range", "clamp", "a page behind the last one shows withdrawals")
+	case p.total > 0:
+		p.tell("page_out_of_range", "empty", "a page behind the last one shows none")
+	}
+	return nil
+}
+
+// layouts are the formats of times that are tried, the commonest first.
+var layouts = []string{"2006-01-02T15:04:05", time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
+	time.RFC1123, time.RFC1123Z, "20060102150405", "20060102 150405", "20060102T150405Z0700", "02.01.2006 15:04:05",
+	"02/01/2006 15:04:05", time.ANSIC, time.UnixDate}
+
+func (p *probe) at(text string) time.Time {
+	at, _ := time.ParseInLocation(p.layout, text, time.UTC)
+	return at
+}
+
+func (p *probe) created(w api.Withdrawal) time.Time {
+	var first time.Time
+	for _, status := range w.Statuses {
+		if at := p.at(status.At); first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
+func (p *probe) times() error {
+	var texts []string
+	for _, w := range p.rows {
+		for _, status := range w.Statuses {
+			texts = append(texts, status.At)
+		}
+	}
+	if len(texts) == 0 {
+		p.tell("time_layout", "", "no withdrawal with a time was read")
+		return nil
+	}
+	for _, layout := range append([]string{p.s.TimeLayout}, layouts...) {
+		if !slices.ContainsFunc(texts, func(text string) bool { _, err := time.Parse(layout, text); return err != nil }) {
+			p.layout = layout
+			break
+		}
+	}
+	if p.layout == "" {
+		p.tell("time_layout", "", "times look like %s, which is none of the common formats", texts[0])
+		return nil
+	}
+	p.tell("time_layout", p.layout, "times look like %s", texts[0])
+	p.set("time_layout", p.layout, p.s.TimeLayout)
+	first, last := p.created(p.rows[0]), p.created(p.rows[len(p.rows)-1])
+	switch {
+	case first.After(last):
+		p.tell("list_order", "newest", "the first is of %s, and the last read of %s", first.Format(time.DateTime),
+			last.Format(time.DateTime))
+	case first.Before(last):
+		p.tell("list_order", "oldest", "the first is of %s, and the last read of %s", first.Format(time.DateTime),
+			last.Format(time.DateTime))
+	default:
+		p.tell("list_order", "", "no two withdrawals differ in time")
+	}
+	return nil
+}
+
+func (p *probe) histories() error {
+	counts := map[string]int{}
+	order := ""
+	for _, w := range p.rows {
+		counts[w.Current]++
+		n := len(w.Statuses)
+		if n < 2 || w.Statuses[0].Status == w.Statuses[n-1].Status {
+			continue
+		}
+		switch w.Current {
+		case w.Statuses[n-1].Status:
+			order = "oldest"
+		case w.Statuses[0].Status:
+			order = "newest"
+		}
+	}
+	p.tell("history_order", order, "which entry of statuses comes first")
+	var seen []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		seen = append(seen, fmt.Sprintf("%s %d", name, counts[name]))
+	}
+	p.tell("statuses", strings.Join(seen, ", "), "current statuses of %s", cmdutil.CountOf(len(p.rows), "withdrawal"))
+	return nil
+}
