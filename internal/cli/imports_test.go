@@ -67,7 +67,7 @@ func TestImports(t *testing.T) {
 		"internal/cmd/journal": slices.Concat(noun, []string{till + "internal/config", till + "internal/place"}),
 		"internal/cmd/payout": slices.Concat(noun,
 			[]string{till + "internal/progress", till + "internal/atomicfile", till + "internal/config",
-				till + "internal/period", till + "internal/planfile", till + "internal/terminal", till + "pkg/payout/sheet", till + "pkg/payout/sheet/xlsx",
+				till + "internal/period", till + "internal/planfile", till + "internal/terminal", till + "pkg/api/sandbox", till + "pkg/payout/sheet", till + "pkg/payout/sheet/xlsx",
 				"golang.org/x/crypto/ssh", "golang.org/x/term"}),
 		"internal/cmd/reseller": slices.Concat(noun,
 			[]string{till + "internal/period", till + "internal/report", "golang.org/x/sync"}),

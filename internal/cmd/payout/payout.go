@@ -16,7 +16,7 @@ import (
 // Command returns the payout command.
 func Command(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.Group("payout", "Send a file of withdrawals, each at most once",
-		planCommand(a), showCommand(a), approveCommand(a), applyCommand(a), statusCommand(a), waitCommand(a),
+		planCommand(a), showCommand(a), rehearseCommand(a), approveCommand(a), applyCommand(a), statusCommand(a), waitCommand(a),
 		reconcileCommand(a), resolveCommand(a), listCommand(a), exportCommand(a), layoutCommand(a))
 	cmd.Long = `Send a file of withdrawals, each at most once. First make a plan of the file:
 every row is checked, and another person can read and approve what will be

@@ -1,0 +1,439 @@
+package payout
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/api"
+	"example.com/till/pkg/api/sandbox"
+	"example.com/till/pkg/payout"
+	"github.com/spf13/cobra"
+)
+
+func rehearseCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.NewCommand(a, cmdutil.One, rehearsalView, &cobra.Command{
+		Use:   "rehearse PLAN",
+		Short: "Pay a plan in a sandbox of its own, where things go wrong",
+		Long: `Pay the rows of a plan in a sandbox of its own, with a journal of its own, both
+removed afterwards. The service and the journal of the profile are not touched.
+An answer is lost, a payment is refused, the service is down for a moment, and
+till is killed in the middle. The commands that lead out are run as a person
+would run them, and shown.
+
+Callbacks are left out. A currency that the sandbox does not have is rehearsed
+as Btc or Usd. If a row is not paid exactly once, the exit code is 1.`,
+		Example: `  till payout rehearse staff.plan`,
+		Args:    cmdutil.Args("PLAN"),
+	}, func(s *cmdutil.Session, out cmdutil.Output[rehearsal], args []string) error {
+		if err := s.NoDryRun("payout rehearse"); err != nil {
+			return err
+		}
+		plan, err := payout.OpenPlan(args[0])
+		if err != nil {
+			return err
+		}
+		dir, err := os.MkdirTemp("", "till-rehearsal-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		s.Spinner.Start("rehearsing " + cmdutil.CountOf(len(plan.Rows), "row"))
+		st := &stage{s: s, plan: plan, dir: dir}
+		if err := st.rehearse(); err != nil {
+			return err
+		}
+		s.Spinner.Stop()
+		if out.Tabular() && s.Plain() {
+			err = s.Write(st.told.text(s.Render.Width))
+		} else {
+			err = out.One(st.told)
+		}
+		if err != nil {
+			return err
+		}
+		if n := st.told.Rows - st.told.PaidOnce; n > 0 {
+			return &cmdutil.Error{Code: cmdutil.ExitInternal, Msg: cmdutil.CountOf(n, "row") + " not paid exactly once",
+				Hint: payout.NewHint("do not apply the plan before you know why")}
+		}
+		return nil
+	})
+}
+
+// rehearsal is what a rehearsal has shown.
+type rehearsal struct {
+	Plan      string          `json:"plan"`
+	Digest    string          `json:"digest" schema:"digest"`
+	Rows      int             `json:"rows"`
+	PaidOnce  int             `json:"paid_once"`
+	PaidTwice int             `json:"paid_twice"` // or more often
+	NotPaid   int             `json:"not_paid"`
+	Seconds   float64         `json:"seconds"` // of all commands together
+	Mishaps   []mishap        `json:"mishaps"`
+	Steps     []rehearsalStep `json:"steps"`
+}
+
+// A mishap is what went wrong on purpose.
+type mishap struct {
+	OrderID string `json:"order_id"`
+	What    string `json:"what"`
+
+	do string // the fault of the sandbox; empty: till is killed
+}
+
+// A rehearsalStep is a command that a person would have run.
+type rehearsalStep struct {
+	Command  string `json:"command"`
+	ExitCode int    `json:"exit_code"` // -1: it was killed
+	Message  string `json:"message"`
+}
+
+// mishaps are the ways in which a row goes wrong once. The first ones are those of a short plan.
+var mishaps = []mishap{
+	{What: "till is killed when the service has paid it"},
+	{What: "the answer is lost when the service has paid it", do: "drop-after"},
+	{What: "the service is down, and a proxy answers 503", do: "status=503,bare"},
+	{What: "the service refuses it once", do: "status=422"},
+}
+
+// A stage is where a rehearsal takes place.
+type stage struct {
+	s    *cmdutil.Session
+	plan *payout.Plan
+	dir  string
+	env  []string
+	box  *sandbox.Server
+	told rehearsal
+
+	running *exec.Cmd     // to be killed
+	gone    chan struct{} // closed when it has ended
+	victim  string        // the order at which it is killed; empty: it was killed
+}
+
+func (st *stage) rehearse() error {
+	st.told = rehearsal{Plan: st.plan.Path, Digest: st.plan.Digest, Rows: len(st.plan.Rows), Mishaps: []mishap{},
+		Steps: []rehearsalStep{}}
+	if len(st.plan.Rows) == 0 {
+		return nil
+	}
+	box, err := sandbox.New()
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	st.box = box
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: http.HandlerFunc(st.serve), ReadHeaderTimeout: time.Minute}
+	defer server.Close()
+	go server.Serve(listener)
+	at := "http://" + listener.Addr().String()
+	if err := errors.Join(st.fund(), st.furnish(at), st.disturb()); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := st.play(); err != nil {
+		return err
+	}
+	st.told.Seconds = math.Round(time.Since(began).Seconds()*1000) / 1000
+	return st.count(at)
+}
+
+// code returns a currency as the sandbox has it: Btc or Usd in the place of those that it does not have.
+func (st *stage) code(u api.Currency) string {
+	known := func(e money.Entry) bool { return e.Kind == u.Kind && strings.EqualFold(e.Code, u.Code) }
+	switch {
+	case slices.ContainsFunc(cmdutil.SandboxCurrencies(), known):
+		return u.Code
+	case u.Kind == api.Crypto:
+		return "Btc"
+	}
+	return "USD"
+}
+
+// fund gives the sandbox twice the totals of the plan, which leaves something for the swaps of other units.
+func (st *stage) fund() error {
+	for _, total := range st.plan.Totals {
+		minor, fits := total.Amount.Minor.Int64()
+		if !fits || minor > math.MaxInt64/4 {
+			return cmdutil.UsageError(fmt.Sprintf("the total of %s is more than the sandbox can have", total.Amount.Code),
+				"rehearse a plan of fewer rows")
+		}
+		u := api.Currency{Kind: total.Amount.Kind, Code: total.Amount.Code}
+		if err := st.box.Fund(st.code(u), 2*minor); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// furnish writes the rows and a configuration, and sets the environment of the commands.
+func (st *stage) furnish(at string) error {
+	var rows bytes.Buffer
+	enc := json.NewEncoder(&rows)
+	for _, r := range st.plan.Rows {
+		unit := r.Amount.Unit()
+		err := enc.Encode(map[string]any{"order_id": r.ExternalOrderID, "currency": st.code(r.Currency),
+			"amount_minor": fmt.Sprintf("%d %s", r.Amount.Minor, st.code(unit)), "address": r.Address, "memo": r.Memo,
+			"note": r.Note, "reference": r.Reference})
+		if err != nil {
+			return err
+		}
+	}
+	account, err := json.Marshal(cmp.Or(st.plan.Account.Name, "rehearsal"))
+	if err != nil {
+		return err
+	}
+	config := fmt.Sprintf("profiles: {rehearsal: {base_url: %q, account: %s, settle_after: 0s}}\n", at, account)
+	st.env = append(st.s.IO.Environ(), "HOME="+st.dir, "XDG_CONFIG_HOME="+st.dir, "XDG_STATE_HOME="+st.dir,
+		"TILL_CONFIG="+filepath.Join(st.dir, "config.yaml"), "TILL_PROFILE=rehearsal", "TILL_BASE_URL="+at,
+		"TILL_JOURNAL="+filepath.Join(st.dir, "journal.db"), "TILL_API_KEY="+st.box.Key(), "TILL_NO_INPUT=1",
+		"TILL_OUTPUT=table", "TILL_LOOKUP=auto", "TILL_DEBUG=", "TILL_METRICS=", "TILL_CA_FILE=", "NO_PROXY=*", "no_proxy=*")
+	return errors.Join(os.WriteFile(filepath.Join(st.dir, "config.yaml"), []byte(config), 0o600),
+		os.WriteFile(filepath.Join(st.dir, "rows.jsonl"), rows.Bytes(), 0o600))
+}
+
+// disturb chooses the rows that go wrong, spread over the plan.
+func (st *stage) disturb() error {
+	n := len(st.plan.Rows)
+	count := min(n, len(mishaps))
+	for i := range count {
+		m := mishaps[i]
+		m.OrderID = st.plan.Rows[(i*n+n/2)/count%n].ExternalOrderID
+		st.told.Mishaps = append(st.told.Mishaps, m)
+		if m.do == "" {
+			st.victim = m.OrderID
+			continue
+		}
+		_, err := st.box.AddFault(sandbox.Fault{On: "POST /api/merchant_withdrawal/create", Do: m.do, Times: 1,
+			Match: map[string]string{"external_order_id": m.OrderID}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serve is the service. When it has paid the victim, it kills the command that waits for the answer.
+func (st *stage) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	st.box.ServeHTTP(w, r)
+	var create struct {
+		OrderID string `json:"external_order_id"`
+	}
+	if st.victim != "" && strings.HasSuffix(r.URL.Path, "/create") && json.Unmarshal(body, &create) == nil &&
+		create.OrderID == st.victim {
+		st.victim = ""
+		st.running.Process.Kill()
+		<-st.gone
+	}
+}
+
+// play applies the plan as a person would: it runs the commands that lead on, until nothing is left.
+func (st *stage) play() error {
+	plan := filepath.Base(st.plan.Path)
+	code, err := st.run("payout", "plan", "rows.jsonl", "--out", plan, "--allow-bad-address", "-q")
+	if err != nil || code != 0 {
+		return cmp.Or(err, st.failure())
+	}
+	st.told.Steps = st.told.Steps[:0] // the plan is there already
+	apply := []string{"payout", "apply", plan, "--yes"}
+	for range 4 * (len(mishaps) + 1) {
+		code, err := st.run(apply...)
+		switch {
+		case err != nil:
+			return err
+		case code == 0:
+			return nil
+		case code == -1:
+			continue // run it again
+		case code == cmdutil.ExitUnknown:
+			err = st.settle()
+		case code == cmdutil.ExitRejected || code == cmdutil.ExitPartial:
+			apply = []string{"payout", "apply", plan, "--yes", "--retry-rejected"}
+		default:
+			err = st.failure()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return st.failure()
+}
+
+// settle finds out about unknown orders, and decides about those that are not on the list: here it is known
+// that none arrives late.
+func (st *stage) settle() error {
+	code, err := st.run("payout", "reconcile")
+	if err != nil || code == 0 {
+		return err
+	}
+	var ids bytes.Buffer
+	list := st.command("journal", "list", "--state", "unknown", "-q")
+	list.Stdout = &ids
+	if err := list.Run(); err != nil {
+		return err
+	}
+	decide := append(append([]string{"payout", "resolve"}, strings.Fields(ids.String())...),
+		"--not-sent", "--reason", "not on the list", "--yes")
+	if code, err = st.run(decide...); err == nil && code != 0 {
+		err = st.failure()
+	}
+	return err
+}
+
+func (st *stage) failure() error {
+	last := st.told.Steps[len(st.told.Steps)-1]
+	return &cmdutil.Error{Code: cmdutil.ExitInternal,
+		Msg: fmt.Sprintf("the rehearsal does not go on: %s ended with %d: %s", last.Command, last.ExitCode, last.Message)}
+}
+
+func (st *stage) command(args ...string) *exec.Cmd {
+	self, err := os.Executable()
+	cmd := exec.CommandContext(st.s.Ctx, self, args...)
+	cmd.Dir, cmd.Env, cmd.Err = st.dir, st.env, cmp.Or(err, cmd.Err)
+	return cmd
+}
+
+// run runs a command of till, and keeps it as a step.
+func (st *stage) run(args ...string) (code int, err error) {
+	var errs bytes.Buffer
+	cmd := st.command(args...)
+	cmd.Stderr = &errs
+	st.gone = make(chan struct{})
+	st.running = cmd
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	err = cmd.Wait()
+	close(st.gone)
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		return 0, err
+	}
+	if err := st.s.Ctx.Err(); err != nil {
+		return 0, err
+	}
+	step := rehearsalStep{Command: "till " + strings.Join(shown(args), " "), ExitCode: cmd.ProcessState.ExitCode()}
+	for line := range strings.Lines(errs.String()) {
+		if message, is := strings.CutPrefix(line, "till: "); is {
+			step.Message = strings.TrimSpace(message)
+		}
+	}
+	if step.ExitCode == -1 {
+		step.Message = "killed"
+	}
+	st.told.Steps = append(st.told.Steps, step)
+	return step.ExitCode, nil
+}
+
+// shown quotes what a shell would split.
+func shown(args []string) []string {
+	quoted := slices.Clone(args)
+	for i, arg := range quoted {
+		if strings.Contains(arg, " ") {
+			quoted[i] = `"` + arg + `"`
+		}
+	}
+	return quoted
+}
+
+// count counts how often the sandbox has paid each row.
+func (st *stage) count(at string) error {
+	client, err := api.New(at, api.WithAPIKey(st.box.Key()))
+	if err != nil {
+		return err
+	}
+	paid := map[string]int{}
+	for w, err := range client.Withdrawals.All(st.s.Ctx, api.WithdrawalFilter{}, api.ListOptions{}) {
+		if err != nil {
+			return err
+		}
+		paid[w.ExternalOrderID]++
+	}
+	for _, r := range st.plan.Rows {
+		switch paid[r.ExternalOrderID] {
+		case 0:
+			st.told.NotPaid++
+		case 1:
+			st.told.PaidOnce++
+		default:
+			st.told.PaidTwice++
+		}
+	}
+	return nil
+}
+
+// text is the page for a person, at most width columns wide; 0: however wide.
+func (r rehearsal) text(width int) string {
+	var b strings.Builder
+	line := func(indent int, format string, args ...any) {
+		text := strings.Repeat(" ", indent) + render.Safe(fmt.Sprintf(format, args...))
+		if width > 0 {
+			text = render.WrapWords(text, width, indent+2)
+		}
+		b.WriteString(text + "\n")
+	}
+	line(0, "%s of %s, rehearsed in %.1f seconds", cmdutil.CountOf(r.Rows, "row"), r.Plan, r.Seconds)
+	if r.PaidOnce == r.Rows {
+		line(0, "Each was paid once.")
+	} else {
+		line(0, "Paid once: %d. Paid twice or more: %d. Not paid: %d.", r.PaidOnce, r.PaidTwice, r.NotPaid)
+	}
+	b.WriteString("\n")
+	line(0, "What went wrong on purpose")
+	for _, m := range r.Mishaps {
+		line(2, "order %s: %s", m.OrderID, m.What)
+	}
+	b.WriteString("\n")
+	line(0, "What a person would have had to run")
+	for _, step := range r.Steps {
+		line(2, "%s", step.Command)
+		switch step.ExitCode {
+		case 0:
+			line(4, "done")
+		case -1:
+			line(4, "killed")
+		default:
+			line(4, "exit code %d: %s", step.ExitCode, step.Message)
+		}
+	}
+	return b.String()
+}
+
+func rehearsalView(money.Registry) render.View[rehearsal] {
+	type row = rehearsal
+	count := func(name, about string, of func(row) int) render.Column[row] {
+		return render.Column[row]{Name: name, About: about, Cell: func(r row) render.Cell { return render.Int(int64(of(r))) }}
+	}
+	return render.View[row]{
+		ID: func(r row) string { return r.Digest }, JSON: render.Value[row](),
+		Columns: []render.Column[row]{
+			{Name: "plan", About: "file of the plan", Cell: func(r row) render.Cell { return render.Own(r.Plan) }},
+			count("rows", "rows of the plan", func(r row) int { return r.Rows }),
+			count("paid_once", "rows that were paid once", func(r row) int { return r.PaidOnce }),
+			count("paid_twice", "rows that were paid twice or more", func(r row) int { return r.PaidTwice }),
+			count("not_paid", "rows that were not paid", func(r row) int { return r.NotPaid }),
+		},
+	}
+}
