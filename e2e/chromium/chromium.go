@@ -48,7 +48,7 @@ type message struct {
 // Start starts a browser. The browser ends with the test and leaves nothing behind.
 func Start(t *testing.T) *Browser {
 	t.Helper()
-	path, err := findBrowser()
+	path, err := FindBrowser()
 	if err != nil && os.Getenv(Needed) == "" {
 		t.Skipf("%v; apt-get install chromium", err)
 	}
@@ -91,7 +91,8 @@ func start(t *testing.T, path string) (*Browser, error) {
 	return nil, fmt.Errorf("no browser started in %d attempts: %w", starts, errors.Join(failed...))
 }
 
-func findBrowser() (string, error) {
+// FindBrowser returns the path of the browser of this machine.
+func FindBrowser() (string, error) {
 	names := []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome"}
 	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {

@@ -69,7 +69,7 @@ func fake(t *testing.T, script string) string {
 
 func realBrowser(t *testing.T) string {
 	t.Helper()
-	path, err := findBrowser()
+	path, err := FindBrowser()
 	if err != nil && os.Getenv(Needed) == "" {
 		t.Skip(err)
 	}

@@ -13,24 +13,29 @@ import (
 // needProgram skips a test if a program is missing. If TILL_NEEDS_TOOLS is set, as in CI, the test fails.
 func needProgram(t *testing.T, name string) {
 	t.Helper()
-	if _, err := exec.LookPath(name); err == nil {
-		return
+	if _, err := exec.LookPath(name); err != nil {
+		lacks(t, "%s is not installed", name)
 	}
+}
+
+// lacks skips a test because the machine lacks something that CI has. There, the test fails.
+func lacks(t *testing.T, format string, args ...any) {
+	t.Helper()
 	if os.Getenv("TILL_NEEDS_TOOLS") != "" {
-		t.Fatalf("%s is not installed", name)
+		t.Fatalf(format, args...)
 	}
-	t.Skipf("%s is not installed", name)
+	t.Skipf(format, args...)
 }
 
 // mistake is a change of a shop that makes one of its tests fail.
 type mistake struct{ from, to, fails string }
 
-// TestShopInPython and TestShopInNode run the tests of the shops in other languages, each in a sandbox as
+// TestShopInPython and TestShopInNode run the tests of the shops in other languages, which start a sandbox, as
 // their authors would. Then they make mistakes in a shop, each of which a test must find.
 func TestShopInPython(t *testing.T) {
 	t.Parallel()
 	needProgram(t, "python3")
-	testShop(t, "till sandbox run -- python3 -m unittest discover -s DIR", "examples/python",
+	testShop(t, "python3 -m unittest discover -s DIR", "examples/python",
 		"shop.py", map[string]mistake{
 			"it sends again after a lost answer": {"pass  # it may have been paid: look",
 				"del self.refunds[number]; return self.refund(number, satoshi, address)",
@@ -49,7 +54,7 @@ func TestShopInNode(t *testing.T) {
 	t.Parallel()
 	needProgram(t, "node")
 	needProgram(t, "npm")
-	testShop(t, `till sandbox run -- sh -c "cd DIR && npm test"`, "examples/node", "shop.js", map[string]mistake{
+	testShop(t, "cd DIR && npm test", "examples/node", "shop.js", map[string]mistake{
 		"it sends again after a lost answer": {"// Its answer is lost, so it may have been paid: look.",
 			"this.refunds.delete(number); return this.refund(number, satoshi, address)",
 			"✖ after a lost answer the refund is found and not paid again"},
@@ -65,11 +70,8 @@ func TestShopInNode(t *testing.T) {
 // testShop runs the tests in dir by a command in which DIR is the directory, and which docs/testing.md has.
 // Then it makes each mistake in a copy of the shop.
 func testShop(t *testing.T, tests, dir, shop string, mistakes map[string]mistake) {
-	const page = "docs/testing.md"
 	in := func(dir string) string { return strings.Replace(tests, "DIR", dir, 1) }
-	if !strings.Contains(contents(t, absolute(t, page)), "`"+in(dir)+"`") {
-		t.Errorf("%s does not say %q", page, in(dir))
-	}
+	testingPageSays(t, in(dir))
 	run := func(t *testing.T, dir string) finished {
 		cmd := command(t, docsEnv(t, "PYTHONDONTWRITEBYTECODE=1", "HOME="+t.TempDir()), "sh", "-c", in(dir))
 		cmd.Dir = absolute(t, ".")

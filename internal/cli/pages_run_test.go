@@ -349,7 +349,7 @@ var interfaceFields = []string{"created_date", "due_date", "invoice_stats", "ord
 func TestDocsNameWhatExists(t *testing.T) {
 	makefile := contents(t, absolute(t, "Makefile"))
 	root := tree(t)
-	flags := map[string]bool{"help": true, "version": true}
+	flags := map[string]bool{"help": true, "version": true, "no-save": true, "workers": true} // the last two: Playwright
 	var collect func(cmd *cobra.Command)
 	collect = func(cmd *cobra.Command) {
 		add := func(f *pflag.Flag) { flags[f.Name] = true }

@@ -1,0 +1,132 @@
+//go:build unix
+
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.com/till/e2e/chromium"
+)
+
+// In these tests, eight workers of a test runner are at work side by side. All of them use the same order
+// numbers, and count what the sandbox got, so they fail if two of them share one.
+const workers = 8
+
+// testingPageSays fails if the page about testing does not have a command.
+func testingPageSays(t *testing.T, command string) {
+	t.Helper()
+	if page := contents(t, absolute(t, "docs/testing.md")); !strings.Contains(page, "`"+command+"`") {
+		t.Errorf("docs/testing.md does not say %q", command)
+	}
+}
+
+// examplesFor returns a copy of the examples, and an environment in which till notes each sandbox that it
+// serves in a file.
+func examplesFor(t *testing.T) (dir string, env []string, served string) {
+	t.Helper()
+	dir, bin := t.TempDir(), t.TempDir()
+	served = filepath.Join(bin, "served")
+	if err := os.CopyFS(dir, os.DirFS(absolute(t, "examples"))); err != nil {
+		t.Fatal(err)
+	}
+	till, err := exec.LookPath("till")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeProgram(t, bin+"/till", `echo "$*" >>"$SERVED"; exec "$TILL" "$@"`)
+	path := bin + ":" + os.Getenv("PATH")
+	return dir, docsEnv(t, "PATH="+path, "SERVED="+served, "TILL="+till, "PYTHONDONTWRITEBYTECODE=1"), served
+}
+
+func wantServed(t *testing.T, served string) {
+	t.Helper()
+	if got := strings.Count(contents(t, served), "sandbox serve "); got != workers {
+		t.Errorf("%d workers started %d sandboxes", workers, got)
+	}
+}
+
+// TestNoExampleResets fails if an example would disturb the tests of others.
+func TestNoExampleResets(t *testing.T) {
+	for name := range repositoryFiles(t) {
+		info, err := os.Stat(filepath.Join(pagesRoot, name))
+		if err != nil || info.IsDir() || !strings.HasPrefix(name, "examples/") {
+			continue
+		}
+		if strings.Contains(pageText(t, filepath.Join(pagesRoot, name)), "sandbox/reset") {
+			t.Errorf("%s resets a sandbox", name)
+		}
+	}
+}
+
+func TestWorkersInNode(t *testing.T) {
+	t.Parallel()
+	needProgram(t, "node")
+	dir, env, served := examplesFor(t)
+	file := filepath.Join(dir, "node", "shop.test.js")
+	text := contents(t, file)
+	for worker := range workers {
+		name := filepath.Join(dir, "node", fmt.Sprintf("worker%d.test.js", worker))
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	concurrency := fmt.Sprintf("--test-concurrency=%d", workers)
+	cmd := command(t, env, "node", "--test", concurrency, "--test-reporter=spec")
+	cmd.Dir = filepath.Join(dir, "node")
+	if f := finish(t, cmd); f.code != 0 || !strings.Contains(f.out, fmt.Sprintf("pass %d\n", 11*workers)) {
+		t.Errorf("the tests ended with %d: %s%s", f.code, f.out, f.err)
+	}
+	wantServed(t, served)
+}
+
+func TestWorkersInPython(t *testing.T) {
+	t.Parallel()
+	needProgram(t, "python3")
+	dir, env, served := examplesFor(t)
+	var running sync.WaitGroup
+	for range workers {
+		cmd := command(t, env, "python3", "-m", "unittest", "discover", "-s", filepath.Join(dir, "python"))
+		running.Go(func() {
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "Ran 11 tests") {
+				t.Errorf("the tests ended with %v: %s", err, out)
+			}
+		})
+	}
+	running.Wait()
+	wantServed(t, served)
+}
+
+// TestWorkersInPlaywright installs Playwright as the page says. It is skipped where there is no registry.
+func TestWorkersInPlaywright(t *testing.T) {
+	t.Parallel()
+	needProgram(t, "npm")
+	const install = "npm install --no-save @playwright/test@1.65.1"
+	const run = "npx playwright test --workers 8"
+	testingPageSays(t, "cd examples/playwright && "+install+" && "+run)
+	browser, err := chromium.FindBrowser()
+	if err != nil && os.Getenv(chromium.Needed) == "" {
+		t.Skip(err)
+	}
+	dir, env, served := examplesFor(t)
+	env = withEnv(env, []string{"CHROMIUM=" + browser})
+	cmd := command(t, env, "sh", "-c", install)
+	cmd.Dir = filepath.Join(dir, "playwright")
+	if f := finish(t, cmd); f.code != 0 {
+		lacks(t, "%s: %s%s", install, f.out, f.err)
+	}
+	cmd = command(t, env, "sh", "-c", fmt.Sprintf("%s --repeat-each %d", run, workers))
+	cmd.Dir = filepath.Join(dir, "playwright")
+	if f := finish(t, cmd); f.code != 0 || !strings.Contains(f.out, fmt.Sprintf("%d passed", workers)) {
+		t.Errorf("the tests ended with %d: %s%s", f.code, f.out, f.err)
+	}
+	wantServed(t, served)
+}
