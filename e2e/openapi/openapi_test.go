@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -56,8 +57,7 @@ func isValid(t *testing.T, b *box, dir string) {
 // that each one arrived and was answered.
 func makesClient(t *testing.T, b *box, dir string) {
 	env := []string{"TILL_BASE_URL=" + b.URL, "TILL_API_KEY=" + b.Key}
-	run(t, dir, env, "node", "node_modules/@hey-api/openapi-ts/bin/index.cjs", "-i", b.URL+"/openapi.json",
-		"-o", "client")
+	generate(t, dir, env)
 	run(t, dir, env, "node", "node_modules/typescript/bin/tsc", "--strict", "--skipLibCheck", "--target", "es2022",
 		"--module", "commonjs", "--outDir", "out", "calls.ts")
 	run(t, dir, env, "node", "out/calls.js")
@@ -97,6 +97,41 @@ func makesClient(t *testing.T, b *box, dir string) {
 	if n != 22 {
 		t.Errorf("%d operations are described, and the interface has 22", n)
 	}
+}
+
+// generate runs the command of docs/testing.md, with the package as the registry has it now.
+func generate(t *testing.T, dir string, env []string) {
+	page, err := os.ReadFile("../../docs/testing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile("`(npx (@hey-api/openapi-ts@[0-9.]+) [^`\n]*)`").FindStringSubmatch(string(page))
+	if command == nil {
+		t.Fatal("docs/testing.md does not say how to generate a client")
+	}
+	needPackage(t, command[2])
+	alone := t.TempDir() // without the modules in dir, which npx would use
+	run(t, alone, env, "sh", "-c", command[1])
+	if err := os.Rename(filepath.Join(alone, "client"), filepath.Join(dir, "client")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// needPackage skips a test where the registry of npm cannot be reached.
+func needPackage(t *testing.T, name string) {
+	t.Helper()
+	if output, err := exec.Command("npm", "view", name, "version").CombinedOutput(); err != nil {
+		missing(t, "npm view %s: %v: %s", name, err, output)
+	}
+}
+
+// missing skips a test because the machine lacks something that CI has. There, the test fails.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("TILL_NEEDS_TOOLS") != "" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
 }
 
 // A box is a sandbox that the program serves.
@@ -168,13 +203,9 @@ func (b *box) get(t *testing.T, path string) []byte {
 // test is skipped where there is no npm.
 func install(t *testing.T) string {
 	t.Helper()
-	missing := t.Skipf
-	if os.Getenv("TILL_NEEDS_TOOLS") != "" {
-		missing = t.Fatalf
-	}
 	for _, tool := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			missing("%v", err)
+			missing(t, "%v", err)
 		}
 	}
 	lock, err := os.ReadFile("client/package-lock.json")
@@ -187,7 +218,7 @@ func install(t *testing.T) string {
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		missing("%v", err)
+		missing(t, "%v", err)
 	}
 	cache = filepath.Join(cache, "till-ci")
 	kept := filepath.Join(cache, fmt.Sprintf("openapi-client-%x", sha256.Sum256(slices.Concat(manifest, lock)))[:40])
@@ -211,7 +242,7 @@ func install(t *testing.T) string {
 	c := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 	c.Dir = fresh
 	if output, err := c.CombinedOutput(); err != nil {
-		missing("npm ci: %v: %s", err, output)
+		missing(t, "npm ci: %v: %s", err, output)
 	}
 	if err := os.Rename(fresh, kept); err != nil && !errors.Is(err, os.ErrExist) {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// CHROMIUM names a browser that is installed; without it, the one of npx playwright install is used.
+// CHROMIUM names a browser that is installed; without it, Playwright uses its own.
 export default {
   fullyParallel: true,
   use: { launchOptions: { executablePath: process.env.CHROMIUM } },

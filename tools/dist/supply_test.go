@@ -24,7 +24,7 @@ func TestActionsAreNamedByCommit(t *testing.T) {
 	uses := regexp.MustCompile(`uses: *(\S+)(.*)`)
 	pinned := regexp.MustCompile(`^[^@]+@[0-9a-f]{40}$`)
 	found := 0
-	for _, pattern := range []string{"../../.github/workflows/*.yml", "../../examples/*.yml"} {
+	for _, pattern := range []string{"../../.github/workflows/*.yml", "../../examples/*.yml", "../../examples/*/*.yml"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil || len(names) == 0 {
 			t.Fatalf("%s: %v", pattern, err)
@@ -37,7 +37,7 @@ func TestActionsAreNamedByCommit(t *testing.T) {
 			}
 		}
 	}
-	if found < 3 {
+	if found < 9 {
 		t.Errorf("%d actions were found", found)
 	}
 }
