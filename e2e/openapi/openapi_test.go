@@ -1,5 +1,5 @@
 // Package openapi tests the description that the sandbox serves with tools of others: a
-// validator, and a generator of clients. They come from npm.
+// validator, linters, and generators of clients. They come from npm and from Go's module proxy.
 package openapi
 
 import (
@@ -99,6 +99,70 @@ func makesClient(t *testing.T, b *box, dir string) {
 	}
 }
 
+const (
+	redocly    = "@redocly/cli@2.77.0"
+	spectral   = "@stoplight/spectral-cli@6.16.3"
+	typescript = "openapi-typescript@7.13.0"
+)
+
+// TestLinters fails if a linter that users of OpenAPI run by default reports an error.
+func TestLinters(t *testing.T) {
+	dir, file := describedIn(t)
+	npx(t, dir, redocly, "lint", file)
+	write(t, dir, ".spectral.yaml", []byte(`extends: ["spectral:oas"]`))
+	npx(t, dir, spectral, "lint", "--fail-severity", "error", file)
+}
+
+// TestTypesInTypeScript generates types with another generator than makesClient does.
+func TestTypesInTypeScript(t *testing.T) {
+	dir, file := describedIn(t)
+	npx(t, dir, typescript, file, "-o", "types.ts")
+	run(t, dir, nil, "node", filepath.Join(install(t), "typescript/bin/tsc"), "--strict", "--noEmit", "types.ts")
+}
+
+// TestClientsInGo generates clients in Go and compiles them.
+func TestClientsInGo(t *testing.T) {
+	for module, args := range map[string][]string{
+		"github.com/oapi-codegen/oapi-codegen/v2@v2.8.2": {"/cmd/oapi-codegen", "-generate", "types,client",
+			"-package", "box", "-o", "client.go"},
+		"github.com/ogen-go/ogen@v1.25.0": {"/cmd/ogen", "--package", "box", "--target", "."},
+	} {
+		t.Run(strings.ReplaceAll(module, "/", "-"), func(t *testing.T) {
+			dir, file := describedIn(t)
+			env := []string{"CGO_ENABLED=0", "GOFLAGS=-mod=mod -trimpath"}
+			path, version, _ := strings.Cut(module, "@")
+			fetch := exec.Command("go", "mod", "download", module)
+			fetch.Dir = dir
+			if output, err := fetch.CombinedOutput(); err != nil {
+				missing(t, "go mod download %s: %v: %s", module, err, output)
+			}
+			generator := append([]string{"run", path + args[0] + "@" + version}, args[1:]...)
+			run(t, dir, env, "go", append(generator, file)...)
+			write(t, dir, "go.mod", []byte("module box\n\ngo 1.26\n\nrequire "+path+" "+version+"\n"))
+			run(t, dir, env, "go", "mod", "tidy")
+			run(t, dir, env, "go", "vet", ".")
+		})
+	}
+}
+
+// describedIn returns a directory of the test, and the description in it.
+func describedIn(t *testing.T) (dir, file string) {
+	t.Helper()
+	text, err := os.ReadFile("../../pkg/api/sandbox/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	return dir, write(t, dir, "openapi.yaml", text)
+}
+
+// npx runs a program of npm, with the packages as the registry has them now.
+func npx(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	needPackage(t, name)
+	run(t, dir, nil, "npx", append([]string{"--yes", name}, args...)...)
+}
+
 // generate runs the command of docs/testing.md, with the package as the registry has it now.
 func generate(t *testing.T, dir string, env []string) {
 	page, err := os.ReadFile("../../docs/testing.md")
@@ -120,6 +184,9 @@ func generate(t *testing.T, dir string, env []string) {
 // needPackage skips a test where the registry of npm cannot be reached.
 func needPackage(t *testing.T, name string) {
 	t.Helper()
+	if _, err := exec.LookPath("npm"); err != nil {
+		missing(t, "%v", err)
+	}
 	if output, err := exec.Command("npm", "view", name, "version").CombinedOutput(); err != nil {
 		missing(t, "npm view %s: %v: %s", name, err, output)
 	}

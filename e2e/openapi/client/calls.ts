@@ -59,7 +59,8 @@ async function main() {
   assert.equal(await need(service.isResellerInvoiceFinished({ query: { id, invoice } })), true);
 
   const { error } = await service.getWithdrawal({ query: { id: "unknown" } });
-  assert.equal(error?.error.reason, "not_found");
+  assert.ok(typeof error === "object", "it is no text of the HTTP server");
+  assert.equal(error.error.reason, "not_found");
 }
 
 main();

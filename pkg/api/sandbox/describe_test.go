@@ -1,15 +1,22 @@
 package sandbox_test
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"net"
+	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"example.com/till/pkg/api/internal/described"
 	"example.com/till/pkg/api/sandbox"
+	"go.yaml.in/yaml/v3"
 )
 
 func description(t testing.TB) *described.API {
@@ -131,7 +138,93 @@ func TestEveryAnswerIsDescribed(t *testing.T) {
 	exchange(b.Key(), "POST", "/sandbox/restore", dump)
 	post("/sandbox/reset", `{"seed":"none"}`)
 
+	for _, status := range []string{"431", "505"} { // see TestAnswersOfTheHTTPServer
+		for _, name := range api.Operations() {
+			seen[name+" "+status] = true
+		}
+	}
 	sameNames(t, "answers seen here", api.Answers(), slices.Sorted(maps.Keys(seen)))
+}
+
+// TestAnswersOfTheHTTPServer checks the answers that no handler gives, but the HTTP server before it looks for
+// an operation. They are text.
+func TestAnswersOfTheHTTPServer(t *testing.T) {
+	url, stop := newBox(t).serve()
+	defer stop()
+	for request, want := range map[string]int{
+		"GET /api/invites HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + strings.Repeat("x", 100_000) + "\r\n\r\n": 431,
+		"GET /api/invites HTTP/3.0\r\nHost: 127.0.0.1\r\n\r\n":                                            505,
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, request); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("%d: %v", want, err)
+		}
+		defer answer.Body.Close()
+		if kind := answer.Header.Get("Content-Type"); answer.StatusCode != want || !strings.HasPrefix(kind, "text/plain") {
+			t.Errorf("it answers %d, %s and not %d", answer.StatusCode, kind, want)
+		}
+	}
+}
+
+// TestDescriptionSuitsGenerators checks what generators of clients stumble over.
+func TestDescriptionSuitsGenerators(t *testing.T) {
+	text, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths      map[string]map[string]struct{ Description string }
+		Components map[string]map[string]any
+	}
+	var all any
+	if err := errors.Join(yaml.Unmarshal(text, &doc), yaml.Unmarshal(text, &all)); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range doc.Paths {
+		for method, operation := range methods {
+			if operation.Description == "" {
+				t.Errorf("%s %s has no description", method, path)
+			}
+		}
+	}
+	// A generator makes a type of each component, whatever kind it is.
+	kinds := map[string]string{}
+	for kind, components := range doc.Components {
+		for name := range components {
+			if other, taken := kinds[strings.ToLower(name)]; taken {
+				t.Errorf("%s is the name of one of the %s, and of the %s", name, kind, other)
+			}
+			kinds[strings.ToLower(name)] = kind
+		}
+	}
+	checkKeys(t, "", all)
+}
+
+// checkKeys looks for what an unquoted comma or colon leaves behind, and for a bound that has another form in
+// older versions of OpenAPI.
+func checkKeys(t *testing.T, place string, node any) {
+	t.Helper()
+	switch node := node.(type) {
+	case map[string]any:
+		for key, value := range node {
+			if value == nil || key == "exclusiveMinimum" || key == "exclusiveMaximum" {
+				t.Errorf("%s has %q: %v", place, key, value)
+			}
+			checkKeys(t, place+"/"+key, value)
+		}
+	case []any:
+		for _, value := range node {
+			checkKeys(t, place, value)
+		}
+	}
 }
 
 // TestDescriptionNamesTheServer checks that the description has the address that was asked, and needs no key.
