@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +27,8 @@ is the command and its arguments; no shell interprets them.
 
 The exit code is that of the command. It is 128 plus the signal's number if a
 signal ended the command, 127 if it was not found, and 126 if it cannot be run.
-till itself prints nothing unless something fails.
+till itself prints nothing unless something fails. If the command is a shell
+on a terminal, it names the sandbox and its end, and no history is kept.
 
 See: till help testing.`,
 		Example: `  till sandbox run -- till invoice create --title "Order 1001" \
@@ -96,11 +98,16 @@ func runWithSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, c
 	}
 	child.Stdin, child.Stdout, child.Stderr = s.IO.In, s.IO.Out, s.IO.Err
 	child.WaitDelay = time.Second // applies only if one of them is not a file
-	return withSandbox(s, cmd, flags, func(at sandboxAddress, broke <-chan error) error {
+	told := s.CanAsk() && !s.Quiet && isShell(command)
+	err := withSandbox(s, cmd, flags, func(at sandboxAddress, broke <-chan error) error {
 		if err := s.Ctx.Err(); err != nil { // a signal came before there was a process to pass it on to
 			return err
 		}
 		child.Env = replaceEnv(s.IO.Environ(), append(at.environment(), withoutProxy(s.IO)...))
+		if told {
+			s.Note("this shell uses the sandbox at %s; leave it with: exit", at.BaseURL)
+			child.Env = replaceEnv(child.Env, []string{"HISTFILE="}) // test payments do not belong into a person's history
+		}
 		shared := process.InForeground()
 		err := process.Run(child, shared, signals)
 		if child.Process != nil && !shared {
@@ -113,6 +120,21 @@ func runWithSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, c
 		}
 		return cmdutil.StatusOf(command[0], err)
 	})
+	switch {
+	case !told || child.ProcessState == nil:
+	case flags.state == "memory":
+		s.Note("the sandbox has ended, with everything in it")
+	default:
+		s.Note("the sandbox has ended, and its state is in %s", flags.state)
+	}
+	return err
+}
+
+// isShell reports whether a command is a shell in which a person types.
+func isShell(command []string) bool {
+	name := strings.TrimSuffix(filepath.Base(command[0]), ".exe")
+	return len(command) == 1 &&
+		slices.Contains([]string{"ash", "bash", "cmd", "dash", "fish", "ksh", "powershell", "pwsh", "sh", "zsh"}, name)
 }
 
 // withoutService removes from an environment the variables that the command gets from this sandbox, so that a
