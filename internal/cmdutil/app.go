@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,17 @@ func (i IO) Env(name string) string {
 		}
 	}
 	return value
+}
+
+// Home returns the home directory, or "" if there is none.
+func (i IO) Home() string { return homeOn(runtime.GOOS, i.Env) }
+
+// homeOn knows that Windows has another name for it. A shell from Unix sets HOME there too.
+func homeOn(system string, env func(string) string) string {
+	if home := env("HOME"); home != "" || system != "windows" {
+		return home
+	}
+	return env("USERPROFILE")
 }
 
 // App is one run of the program.
@@ -119,7 +131,7 @@ func (a *App) Input(cmd *cobra.Command) config.Input {
 		Flags:             cmd.Root().PersistentFlags(),
 		Command:           cmd.Flags(),
 		Env:               a.IO.Env,
-		Home:              a.IO.Env("HOME"),
+		Home:              a.IO.Home(),
 		SandboxCurrencies: SandboxCurrencies,
 	}
 }

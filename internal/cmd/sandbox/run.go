@@ -58,7 +58,7 @@ func startWithSandbox(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, err
 		return s, failed
 	}
 	environ := a.IO.Environ
-	hasHome := a.IO.Env("HOME") != "" || a.IO.Env("TILL_CONFIG") != ""
+	hasHome := a.IO.Home() != "" || a.IO.Env("TILL_CONFIG") != ""
 	a.IO.Environ = func() []string { return replaceEnv(environ(), []string{"TILL_CONFIG=" + os.DevNull}) }
 	s, err := a.Start(cmd)
 	if err != nil {
