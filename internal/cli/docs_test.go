@@ -166,7 +166,7 @@ func TestPayoutsTopicRuns(t *testing.T) {
 func TestExamplesAreTested(t *testing.T) {
 	want := []string{"ci", "ci-checkout.yml", "ci-invoice.yml", "demo.sh", "freelancers.csv", "invoices", "monitoring", "nightly.sh",
 		"node", "payout.sh", "payouts",
-		"payroll.sh", "playwright", "python", "rebate-check.sh", "seed.yaml", "shop", "verify.sh"}
+		"payroll.sh", "playwright", "python", "rebate-check.sh", "schedule", "seed.yaml", "shop", "verify.sh"}
 	entries, err := os.ReadDir(absolute(t, "examples"))
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,111 @@
+//go:build unix
+
+package cli
+
+import (
+	"cmp"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"example.com/till/pkg/api/sandbox"
+)
+
+// installedExamples is where the packages put the examples.
+const installedExamples = "/usr/share/doc/till/examples"
+
+// TestScheduledTasks runs what examples/schedule has for cron and for systemd, each with the environment that
+// these give to a task. The task must find a payment whose answer was lost.
+func TestScheduledTasks(t *testing.T) {
+	t.Parallel()
+	till, err := exec.LookPath("till")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := strings.NewReplacer(installedExamples, absolute(t, "examples"), "/usr/local/bin", filepath.Dir(till))
+	t.Run("cron", func(t *testing.T) {
+		t.Parallel()
+		path, task := "/usr/bin:/bin", ""
+		for line := range strings.Lines(contents(t, absolute(t, "examples/schedule/crontab"))) {
+			line = strings.TrimSuffix(ours.Replace(line), "\n")
+			set, isPath := strings.CutPrefix(line, "PATH=")
+			switch fields := strings.SplitN(line, " ", 6); {
+			case isPath:
+				path = set
+			case len(fields) == 6 && fields[0] != "#":
+				task = fields[5]
+			}
+		}
+		if strings.Contains(task, "%") {
+			t.Error("cron ends a line at a percent sign")
+		}
+		runTask(t, path, task)
+	})
+	t.Run("systemd", func(t *testing.T) {
+		t.Parallel()
+		text := contents(t, absolute(t, "examples/schedule/till-nightly.service"))
+		start := regexp.MustCompile(`(?m)^ExecStart=(.*)$`).FindStringSubmatch(text)
+		runTask(t, filepath.Dir(till)+":/usr/local/bin:/usr/bin:/bin", ours.Replace(start[1]))
+	})
+}
+
+// runTask runs a task with nothing but the variables that cron and systemd set.
+func runTask(t *testing.T, path, task string) {
+	t.Helper()
+	box, home := sandbox.Start(t), t.TempDir()
+	key := filepath.Join(home, "key")
+	env := []string{"HOME=" + home, "LOGNAME=ann", "SHELL=/bin/sh", "PATH=" + path}
+	run := func(code int, args ...string) finished {
+		t.Helper()
+		f := finish(t, command(t, append(env, "TMPDIR="+t.TempDir()), args...))
+		if f.code != code {
+			t.Fatalf("%q ended with %d: %s%s", args, f.code, f.out, f.err)
+		}
+		return f
+	}
+	fault := sandbox.Fault{Do: "drop-after", On: "POST /api/merchant_withdrawal/create", Times: 1}
+	_, err := box.AddFault(fault)
+	if err := cmp.Or(err, os.WriteFile(key, []byte(box.Key()), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	till, err := exec.LookPath("till")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(0, till, "profile", "set", "live", "base_url="+box.URL, "account=acme", "api_key_file="+key)
+	run(0, till, "currency", "set", "Btc", "--decimals", "8")
+	run(20, till, "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a", "--order-id", "1", "--yes")
+	run(0, "env", "-i", env[0], env[1], env[2], env[3], "sh", "-c", task)
+	if f := run(0, till, "journal", "show", "1", "--jq", ".state"); f.out != "accepted\n" {
+		t.Errorf("the order is %s", f.out)
+	}
+}
+
+// TestScheduleFiles checks what the system that reads these files would refuse.
+func TestScheduleFiles(t *testing.T) {
+	t.Parallel()
+	t.Run("systemd", func(t *testing.T) {
+		needProgram(t, "systemd-analyze")
+		files := []string{absolute(t, "examples/schedule/till-nightly.service"), absolute(t, "examples/schedule/till-nightly.timer")}
+		f := finish(t, command(t, os.Environ(), append([]string{"systemd-analyze", "verify"}, files...)...))
+		if f.code != 0 || f.out+f.err != "" { // what it ignores is only written
+			t.Errorf("it ended with %d: %s%s", f.code, f.out, f.err)
+		}
+	})
+	t.Run("launchd", func(t *testing.T) { // well-formed: there is no launchd here
+		text := contents(t, absolute(t, "examples/schedule/com.example.till-nightly.plist"))
+		for decoder := xml.NewDecoder(strings.NewReader(text)); ; {
+			if _, err := decoder.Token(); errors.Is(err, io.EOF) {
+				return
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
