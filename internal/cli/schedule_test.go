@@ -80,7 +80,8 @@ func runTask(t *testing.T, path, task string) {
 	}
 	run(0, till, "profile", "set", "live", "base_url="+box.URL, "account=acme", "api_key_file="+key)
 	run(0, till, "currency", "set", "Btc", "--decimals", "8")
-	run(20, till, "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a", "--order-id", "1", "--yes")
+	run(20, till, "withdraw", "create", "--currency", "Btc", "--amount", "0.1", "--address", "a", "--order-id", "1",
+		"--yes")
 	run(0, "env", "-i", env[0], env[1], env[2], env[3], "sh", "-c", task)
 	if f := run(0, till, "journal", "show", "1", "--jq", ".state"); f.out != "accepted\n" {
 		t.Errorf("the order is %s", f.out)
@@ -92,8 +93,8 @@ func TestScheduleFiles(t *testing.T) {
 	t.Parallel()
 	t.Run("systemd", func(t *testing.T) {
 		needProgram(t, "systemd-analyze")
-		files := []string{absolute(t, "examples/schedule/till-nightly.service"), absolute(t, "examples/schedule/till-nightly.timer")}
-		f := finish(t, command(t, os.Environ(), append([]string{"systemd-analyze", "verify"}, files...)...))
+		unit := absolute(t, "examples/schedule/till-nightly")
+		f := finish(t, command(t, os.Environ(), "systemd-analyze", "verify", unit+".service", unit+".timer"))
 		if f.code != 0 || f.out+f.err != "" { // what it ignores is only written
 			t.Errorf("it ended with %d: %s%s", f.code, f.out, f.err)
 		}
