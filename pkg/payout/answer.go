@@ -194,8 +194,10 @@ func (s *Sender) mustShow(ctx context.Context) (ids []string, trusted bool, err 
 		}
 		return len(first.ids) < api.DefaultPageSize
 	}
-	if _, err := first.read(ctx, s); err != nil {
-		return nil, false, err
+	limited, cancel := s.limitLookup(ctx)
+	defer cancel()
+	if _, err := first.read(limited, s); err != nil {
+		return nil, false, s.tooLong(limited, err, nil)
 	}
 	if newestID != "" {
 		ids = append(ids, newestID)
@@ -299,8 +301,19 @@ func (s *Sender) othersApply(ctx context.Context) bool {
 // errLookupTimeout is the cause of a context that LookupTimeout has ended.
 var errLookupTimeout = errors.New("lookup_timeout has passed")
 
-// tooLong returns the error for readings that LookupTimeout has ended. It says how far they came.
-func (s *Sender) tooLong(err error, why *lack) error {
+// limitLookup returns a context for readings, which LookupTimeout ends.
+func (s *Sender) limitLookup(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.options.LookupTimeout == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, s.options.LookupTimeout, errLookupTimeout)
+}
+
+// tooLong replaces the error of readings that LookupTimeout has ended. It says how far they came.
+func (s *Sender) tooLong(ctx context.Context, err error, why *lack) error {
+	if err == nil || context.Cause(ctx) != errLookupTimeout {
+		return err
+	}
 	msg := fmt.Sprintf("the service's list could not be read completely within %s (lookup_timeout)",
 		s.options.LookupTimeout)
 	if broken, ok := errors.AsType[*brokenOff](err); ok {
@@ -310,6 +323,12 @@ func (s *Sender) tooLong(err error, why *lack) error {
 	}
 	return &Error{Kind: ReadFailed, Err: err, Msg: msg,
 		Hint: NewHint("run it again, or give it more time with lookup_timeout in the profile")}
+}
+
+// endless returns the error for a list that has one more page after each.
+func endless(pages int64, withdrawals int) error {
+	return failed(ReadFailed, "the service's list has not ended after %d pages with %d withdrawals", pages, withdrawals).
+		hint("read less of it with --lookup-since, or ask the service's provider why it does not end")
 }
 
 // brokenOff is the error of a reading that failed, and says how far it came.

@@ -123,6 +123,9 @@ func (r *reading) readPages(ctx context.Context, s *Sender, size int) (*lack, er
 			return &lack{why: fmt.Sprintf("the service counts %d withdrawals, and its list has not ended after %d", counted, len(r.ids)),
 				lasts: true}, nil
 		}
+		if r.pages >= cmp.Or(s.mostPages, mostPages) {
+			return nil, endless(r.pages, len(r.ids))
+		}
 		if stale == 2 && grows && r.missing() > 0 && !again { // withdrawals were made meanwhile
 			number, stale, again = first-1, 0, true
 		}
@@ -130,8 +133,12 @@ func (r *reading) readPages(ctx context.Context, s *Sender, size int) (*lack, er
 	return r.lacks(), nil
 }
 
-// manyPages is how many pages are read, at the least, of a list that does not end.
-const manyPages = 100
+// manyPages is how many pages are read, at the least, of a list that does not end. mostPages is how many are
+// read if the service counts more with each of them.
+const (
+	manyPages = 100
+	mostPages = 100_000
+)
 
 // missing returns how many withdrawals the service counts and has not shown.
 func (r *reading) missing() int64 { return r.total - r.surplus - int64(len(r.ids)) }
@@ -202,16 +209,9 @@ func (s *Sender) readUntil(
 			err = errors.Join(broken, err)
 		}
 	}(ctx)
-	if s.options.LookupTimeout > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, s.options.LookupTimeout, errLookupTimeout)
-		defer cancel()
-		ctx = limited
-		defer func() {
-			if err != nil && context.Cause(ctx) == errLookupTimeout {
-				err = s.tooLong(err, why)
-			}
-		}()
-	}
+	ctx, cancel := s.limitLookup(ctx)
+	defer cancel()
+	defer func() { err = s.tooLong(ctx, err, why) }()
 	for n := 0; n < mostReadings || why == nil && s.othersApply(ctx); n++ {
 		if why != nil || n >= mostReadings {
 			if err := s.rest(ctx, pauseBetween); err != nil {

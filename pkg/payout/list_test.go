@@ -405,6 +405,45 @@ func TestLookupTimeout(t *testing.T) {
 	d.wantNothing("4711")
 }
 
+// TestLookupTimeoutOfSince checks that the reading that finds out how the service understands a time ends too.
+func TestLookupTimeoutOfSince(t *testing.T) {
+	d := newDesk(t)
+	d.options.Since, d.options.SinceTime = "since", d.clock.Now()
+	d.options.LookupTimeout = 200 * time.Millisecond
+	release := make(chan struct{})
+	late := time.AfterFunc(20*time.Second, func() { close(release) }) // without a limit, it is read after all
+	d.s.onPage = func() { <-release }
+	_, err := d.send(asked("4711"))
+	if late.Stop() {
+		close(release)
+	}
+	if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, "within 200ms (lookup_timeout)") {
+		t.Error(err)
+	}
+	d.s.wantCreates(0)
+}
+
+// TestOneMorePage checks that a list with one more page after each, which the service counts, has an end.
+func TestOneMorePage(t *testing.T) {
+	d := newDesk(t)
+	d.options.FirstPage = api.PageBaseOne
+	d.mostPages = 300
+	d.s.onList = func(page, size int) ([]row, int, int) {
+		if page > 400 {
+			t.Fatal("the list has no end")
+		}
+		d.s.rows = nil
+		d.s.fill(2)
+		return d.s.rows, page + 1, 2 * (page + 1)
+	}
+	_, err := d.send(asked("4711"))
+	if e := wantKind(t, err, ReadFailed, ""); !strings.Contains(e.Msg, "has not ended after 300 pages with 600 withdrawals") ||
+		!strings.Contains(e.Hint.String(), "--lookup-since") {
+		t.Error(err)
+	}
+	d.s.wantCreates(0)
+}
+
 // TestSinceTheFirstAttempt checks that the list is read back to the first of several attempts of an order.
 func TestSinceTheFirstAttempt(t *testing.T) {
 	d := newDesk(t)

@@ -19,14 +19,15 @@ import (
 type Sender struct {
 	*Ledger // of the account
 
-	client   *api.Client
-	key      string // fingerprint of the client's key
-	options  Options
-	money    money.Registry
-	now      func() time.Time
-	pause    func(ctx context.Context, d time.Duration) error // between two scans of the list
-	underWay int32                                            // see UnderWay; atomic
-	skew     *atomic.Pointer[time.Duration]                   // of this machine's clock against the service's; nil: unknown
+	client    *api.Client
+	key       string // fingerprint of the client's key
+	options   Options
+	money     money.Registry
+	now       func() time.Time
+	pause     func(ctx context.Context, d time.Duration) error // between two scans of the list
+	mostPages int64                                            // of a reading; 0: the constant
+	underWay  int32                                            // see UnderWay; atomic
+	skew      *atomic.Pointer[time.Duration]                   // of this machine's clock against the service's; nil: unknown
 }
 
 // Options change how a Sender works. The zero Options are right for a service that is known only by its

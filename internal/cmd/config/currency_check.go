@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -72,11 +74,8 @@ func checkCurrencies(
 	if err != nil {
 		return err
 	}
-	for w, err := range client.Withdrawals.All(s.Ctx, filter, api.ListOptions{FirstPage: s.PageBase()}) {
-		if err != nil {
-			return err
-		}
-		c.withdrawal(w)
+	if err := c.readList(s, client, filter); err != nil {
+		return err
 	}
 	for _, id := range invoices {
 		i, err := client.Invoices.Get(s.Ctx, id)
@@ -94,6 +93,24 @@ func checkCurrencies(
 		return err
 	}
 	return s.NoteCopy("till currency set CODE --decimals N", "the service shows integers and no rates, which prove no decimals: compare an amount with the merchant panel. To change decimals:")
+}
+
+// readList reads the list for lookup_timeout at most. Nothing is shown meanwhile.
+func (c *checker) readList(s *cmdutil.Session, client *api.Client, filter api.WithdrawalFilter) error {
+	ctx, cancel := context.WithTimeout(s.Ctx, s.LookupTimeout)
+	defer cancel()
+	for w, err := range client.Withdrawals.All(ctx, filter, api.ListOptions{FirstPage: s.PageBase()}) {
+		if err != nil && ctx.Err() != nil && s.Ctx.Err() == nil {
+			return &cmdutil.Error{Code: cmdutil.ExitReadFailed, Err: err,
+				Msg:  fmt.Sprintf("the service's list could not be read within %s (lookup_timeout)", s.LookupTimeout),
+				Hint: payout.NewHint("name one currency, or give it more time with lookup_timeout in the profile")}
+		}
+		if err != nil {
+			return err
+		}
+		c.withdrawal(w)
+	}
+	return nil
 }
 
 // currencyCheck is what the service's answers say about the decimals of a currency.
