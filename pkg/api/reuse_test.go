@@ -118,6 +118,22 @@ func zipped(text string) string {
 	return b.String()
 }
 
+// TestEmptyMembers checks that a row of compressed parts that hold nothing does not count as a short answer.
+func TestEmptyMembers(t *testing.T) {
+	empty := zipped("")
+	row := strings.Repeat(empty, 2*maxAnswer/len(empty))
+	for text, want := range map[string]string{row + zipped(`"w-1"`): "too large", empty + zipped(`"w-1"`) + empty: ""} {
+		w := newWire(t, func(c *wireConn, r *http.Request) bool {
+			c.say(reply(200, text, "Content-Encoding: gzip", "Connection: close"))
+			return false
+		})
+		id, err := must[*Client](t)(New(w.url, WithAPIKey("key"))).Withdrawals.Create(t.Context(), sampleCreate())
+		if want == "" && (err != nil || id != "w-1") || want != "" && !errors.Is(err, ErrTooLarge) {
+			t.Errorf("got %q, %v", id, err)
+		}
+	}
+}
+
 // TestZippedAnswers checks that a compressed answer is complete or an error, whether net/http decompresses
 // it, as with the clients of the other tests, or this package. A reader that has failed reads the next answer
 // as well.

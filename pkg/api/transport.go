@@ -254,6 +254,8 @@ var zipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
 func readZipped(body io.Reader) ([]byte, error) {
 	zip := zipReaders.Get().(*gzip.Reader)
 	defer zipReaders.Put(zip)
+	// A row of members that hold nothing never reaches maxAnswer. Bytes that cannot be compressed become a few more.
+	body = http.MaxBytesReader(nil, io.NopCloser(body), maxAnswer+maxAnswer/64)
 	switch err := zip.Reset(body); {
 	case err == io.EOF:
 		return nil, nil
@@ -282,6 +284,8 @@ func readWhole(body io.Reader, length int64) ([]byte, error) {
 		switch {
 		case err == io.EOF:
 			return text, nil
+		case errors.As(err, new(*http.MaxBytesError)):
+			return nil, errTooLarge
 		case err != nil:
 			return nil, brokeOff(len(text), err)
 		}
