@@ -83,9 +83,9 @@ func childOf(ts *testscript.TestScript, name string) *child {
 
 func sendSignal(ts *testscript.TestScript, _ bool, args []string) {
 	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP,
-		"KILL": syscall.SIGKILL}
+		"KILL": syscall.SIGKILL, "QUIT": syscall.SIGQUIT}
 	if len(args) != 2 || signals[args[1]] == 0 {
-		ts.Fatalf("usage: signal NAME INT|TERM|HUP|KILL")
+		ts.Fatalf("usage: signal NAME INT|TERM|HUP|KILL|QUIT")
 	}
 	ts.Check(childOf(ts, args[0]).cmd.Process.Signal(signals[args[1]]))
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/process"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
@@ -36,6 +37,9 @@ func Run(ctx context.Context, args []string, io IO) int {
 	a := &cmdutil.App{IO: io}
 	a.Others.App = a
 	a.Ctx, a.SendCtx = interruptible(ctx)
+	process.OnQuit(func() {
+		a.Note("ended by SIGQUIT: an order that was being sent is unknown now, and till journal list shows it")
+	})
 	if completes(args[1:]) {
 		var cancel context.CancelFunc
 		a.Ctx, cancel = context.WithTimeout(a.Ctx, cmdutil.CompletionLimit)

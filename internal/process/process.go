@@ -30,7 +30,13 @@ func Forwarded() (signals chan os.Signal, release func()) {
 			signal.Notify(signals, sig)
 		}
 	}
-	return signals, func() { signal.Stop(signals) }
+	signal.Stop(quits)
+	return signals, func() {
+		if watched.Load() {
+			signal.Notify(quits, syscall.SIGQUIT)
+		}
+		signal.Stop(signals)
+	}
 }
 
 // echo is the time within which a second signal is a copy of the first: timeout(1) sends one to its child and
