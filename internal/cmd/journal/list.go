@@ -55,11 +55,11 @@ and who decided about it. The period applies to the last attempt. With
 		})
 		switch {
 		case status && len(unknown) > 0:
-			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitUnknown,
+			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitUnknown, About: cmdutil.AboutOrders(unknown...),
 				Msg:  cmdutil.IsOrAre("order", unknown) + " unknown",
 				Hint: payout.NewHint("find out with", "withdraw", "reconcile")}, err)
 		case status && len(conflict) > 0:
-			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitConflict,
+			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitConflict, About: cmdutil.AboutOrders(conflict...),
 				Msg:  cmdutil.IsOrAre("order", conflict) + " in conflict",
 				Hint: payout.NewHint("see what happened", "journal", "show", conflict[0])}, err)
 		}

@@ -66,7 +66,22 @@ func finishRun(
 			s.Note("%v", err)
 		}
 	}
+	if tally.States[payout.StateUnknown] > 0 {
+		aboutUnknown(s, ctx, sender.Ledger, run.Name)
+	}
 	return verdict
+}
+
+// aboutUnknown makes the error of a command name the orders of a run that are unknown.
+func aboutUnknown(s *cmdutil.Session, ctx context.Context, ledger *payout.Ledger, run string) {
+	var ids []string
+	for o, err := range ledger.Orders(ctx, payout.Filter{Run: run, States: []payout.State{payout.StateUnknown}}) {
+		if err != nil {
+			return // the error without them is worth more
+		}
+		ids = append(ids, o.OrderID)
+	}
+	s.Subject = cmdutil.AboutOrders(ids...).Or(s.Subject)
 }
 
 // printApplied prints the summary of the whole run. In CSV it prints one line for each unit.

@@ -52,6 +52,9 @@ waits for the others and ends with 50. A run without accepted orders is refused
 			},
 			Trouble: func(err error) { s.NoteTrouble("run "+run.Name, err, flags) },
 		})
+		if waited.Tally.States[payout.StateUnknown] > 0 {
+			aboutUnknown(s, s.Ctx, sender.Ledger, run.Name)
+		}
 		if err != nil {
 			return waitFailure(err, waited)
 		}
