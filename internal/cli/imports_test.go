@@ -33,7 +33,7 @@ func TestImports(t *testing.T) {
 		"internal/render": {till + "internal/near", "github.com/olekukonko/tablewriter",
 			"github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/ansi", "github.com/mattn/go-runewidth",
 			"github.com/muesli/termenv", "github.com/rivo/uniseg", "go.yaml.in/yaml/v3"},
-		"internal/config": {till + "internal/atomicfile", till + "internal/near", "github.com/spf13/viper",
+		"internal/config": {till + "internal/atomicfile", till + "internal/near", till + "internal/secret", "github.com/spf13/viper",
 			"github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys",
 			till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api", till + "pkg/payout/sheet"},
 		"internal/money":        {till + "pkg/api", till + "internal/address"},

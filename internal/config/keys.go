@@ -21,7 +21,8 @@ const (
 type Keys struct {
 	Env     func(string) string // os.Getenv, or a test's
 	Stdin   io.Reader           // for --api-key-file -
-	Stderr  io.Writer           // where a key command may talk to the person
+	Stderr  io.Writer           // what a key command writes there comes without the key, and when it has ended
+	Asks    bool                // Stderr is a terminal, where the command may ask the person, so it comes at once
 	Keyring Keyring             // SystemKeyring(), or a test's
 
 	keyringLimit, commandLimit time.Duration // zero: the constants

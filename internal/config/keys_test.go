@@ -292,6 +292,14 @@ func TestKeyCommand(t *testing.T) {
 	if stderr != "locked\n" {
 		t.Errorf("stderr %q", stderr)
 	}
+	_, stderr, _ = run(`echo "got s3cret-key" >&2; echo s3cret-key; echo "s3cret%2Dkey s3cret-key" >&2`)
+	if stderr != "got [hidden]\ns3cret%2Dkey [hidden]\n" {
+		t.Errorf("stderr %q has the key", stderr)
+	}
+	_, stderr, _ = run(`while :; do echo s3cret-key; done | head -c 70000 >&2; echo s3cret-key`)
+	if strings.Contains(stderr, "s3") || len(stderr) < 40_000 {
+		t.Errorf("%d bytes of stderr, which ends with %q", len(stderr), stderr[max(0, len(stderr)-20):])
+	}
 	_, _, err = run("echo s3cret; echo login: me")
 	fails(t, "two lines", err, "config", "several lines")
 	_, _, err = run("exit 0")

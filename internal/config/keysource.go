@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/place"
+	"example.com/till/internal/secret"
 	"github.com/zalando/go-keyring"
 )
 
@@ -98,12 +99,21 @@ func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
 	limit := cmp.Or(k.commandLimit, commandLimit)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var out keyBuffer
+	out, said := firstBytes{most: maxKey + 64}, firstBytes{most: 64 << 10}
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	cmd.Stdout = &out
-	cmd.Stderr = k.Stderr
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if k.Asks {
+		cmd.Stderr = k.Stderr
+	}
 	cmd.WaitDelay = limit / 10 // a child process of the command may keep its output open
 	err := cmd.Run()
+	if k.Stderr != nil {
+		text := said.String()
+		if len(text) == said.most { // it may end within the key
+			text = text[:strings.LastIndexByte(text, '\n')+1]
+		}
+		io.WriteString(k.Stderr, secret.Hide(text, strings.TrimSpace(out.String())))
+	}
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return "", failf("the api_key_command %s did not end within %s: run it by hand to see what it waits for",
@@ -116,11 +126,14 @@ func (k Keys) runCommand(ctx context.Context, words []string) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// keyBuffer keeps the first bytes, enough to detect that a key is too long, and drops the rest.
-type keyBuffer struct{ strings.Builder }
+// firstBytes keeps the first bytes, such as enough to detect that a key is too long, and drops the rest.
+type firstBytes struct {
+	strings.Builder
+	most int
+}
 
-func (b *keyBuffer) Write(text []byte) (int, error) {
-	b.Builder.Write(text[:min(len(text), maxKey+64-b.Len())])
+func (b *firstBytes) Write(text []byte) (int, error) {
+	b.Builder.Write(text[:min(len(text), b.most-b.Len())])
 	return len(text), nil
 }
 
