@@ -131,15 +131,15 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 	if err != nil {
 		return err
 	}
-	if s.DryRun {
-		return tryApply(s, client, plan, flags)
-	}
 	results := cmdutil.OutFile{Flag: "results", Path: flags.results, Mode: 0o600, Room: int64(len(plan.Rows)) * resultsRow}
 	if err := results.Check(); err != nil {
 		return err
 	}
 	if err := checkResults(flags.results, plan, s.Cmd.Flags().Changed("results")); err != nil {
 		return err
+	}
+	if s.DryRun {
+		return tryApply(s, client, plan, flags)
 	}
 	sender, err := s.SenderFor(client)
 	if err != nil {
@@ -189,7 +189,9 @@ func tryApply(s *cmdutil.Session, client *api.Client, plan *payout.Plan, flags a
 		}
 	}
 	if sender == nil {
-		err = checkWithoutJournal(s, plan, flags.Approvals)
+		if err = checkWithoutJournal(s, plan, flags.Approvals); err == nil {
+			_, err = approvePaid(s, payout.Tally{Rows: len(plan.Rows)}, 0, flags.paid, false)
+		}
 	} else {
 		due, err = dueRows(s, sender, plan, flags)
 	}

@@ -22,7 +22,11 @@ func approvePaid(s *cmdutil.Session, t payout.Tally, approved, given int, asked 
 		return approved, nil
 	case given == t.Before:
 		return given, nil
-	case given > t.Before && !asked: // the rest may be on the service's list
+	case given > t.Before && given <= t.Rows-t.States[payout.StateAccepted]+t.Before && !asked:
+		if s.DryRun {
+			s.Note("the journal has %d of %s of --already-paid: payout apply looks for the rest on the service's list, "+
+				"and sends nothing if they are not there", t.Before, cmdutil.CountOf(given, "order"))
+		}
 		return approved, nil
 	case given >= 0:
 		return 0, cmdutil.Refusal(payout.RulePaidBefore, fmt.Sprintf("--already-paid says %d, and %s", given, paidBefore(t)),
