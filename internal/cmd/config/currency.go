@@ -89,7 +89,7 @@ that all profiles share.`,
 		Args:              cmdutil.Args("CODE"),
 		ValidArgsFunction: completeArg(a.CurrencyCodes),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := startEdit(a, cmd, fixedCurrencies)
+			s, err := startEdit(a, cmd, fixedCurrencies())
 			if err != nil {
 				return err
 			}
@@ -159,7 +159,15 @@ func currencyEntry(code, kind, memo, format string) (money.Entry, error) {
 		AddressFormat: format}, nil
 }
 
-const fixedCurrencies = "the currencies of the profile sandbox cannot be changed"
+// fixedCurrencies names what can be used, because messages elsewhere name till currency set as the way out.
+func fixedCurrencies() string {
+	var codes []string
+	for _, e := range cmdutil.SandboxCurrencies() {
+		codes = append(codes, e.Code)
+	}
+	return fmt.Sprintf("the currencies of the profile sandbox cannot be changed: its service has %s only. Use these there, "+
+		"with --allow-bad-address if an address is refused", strings.Join(codes, ", "))
+}
 
 func currencyPlace(s *cmdutil.Session) string {
 	if s.Profile == "" {
@@ -180,7 +188,7 @@ that all profiles share. Built-in currencies stay known.`,
 			return ownCurrencies(a, cmd, typed)
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := startEdit(a, cmd, fixedCurrencies)
+			s, err := startEdit(a, cmd, fixedCurrencies())
 			if err != nil {
 				return err
 			}
