@@ -78,7 +78,7 @@ func (e *Error) For(currency string) string {
 }
 
 // Check returns an *Error if an address is not valid in a format. The format is one of Formats, or empty for
-// none.
+// none. A valid address may be Unmeant.
 func Check(format, text string) error {
 	if format == "" || format == None {
 		return nil
@@ -89,7 +89,7 @@ func Check(format, text string) error {
 			strings.Join(Formats(), ", "))}
 	}
 	err := k.check(text)
-	if why := Unmeant(text); why != "" && (err == nil || Detect(text) == "") {
+	if why := Unmeant(text); why != "" && err != nil && Detect(text) == "" {
 		return &Error{Why: why}
 	}
 	if why := notAlphanumeric(text); why != "" {

@@ -38,7 +38,12 @@ func TestUnmeant(t *testing.T) {
 		if strings.HasPrefix(text, "TR") {
 			format = "tron"
 		}
-		if err := Check(format, text); err == nil || !strings.Contains(err.Error(), says) {
+		switch err := Check(format, text); {
+		case unmeant[Canonical(text)] != "": // a person may insist on a valid one
+			if err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+		case err == nil || !strings.Contains(err.Error(), says):
 			t.Errorf("%s: %v does not say %q", text, err, says)
 		}
 		if err := Check(None, text); err != nil {

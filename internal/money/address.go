@@ -35,13 +35,16 @@ func (r Registry) CheckMemo(c api.Currency, text, memo string) error {
 	return nil
 }
 
-// AddressMistake says what is wrong with an address of a currency without a format, if it has the
-// unmistakable shape of an address without being one.
+// AddressMistake says what is wrong with an address that a person may insist on: one that nobody means or, of a
+// currency without a format, one with the unmistakable shape of an address without being one.
 func (r Registry) AddressMistake(c api.Currency, text string) string {
-	if r.AddressFormat(c) != "" {
+	switch r.AddressFormat(c) {
+	case "":
+		return address.Mistake(text)
+	case address.None:
 		return ""
 	}
-	return address.Mistake(text)
+	return address.Unmeant(text)
 }
 
 // AddressWarning says what is doubtful about an address of a currency without a format. It is empty if
