@@ -18,13 +18,20 @@ var unmeant = map[string]string{
 	"11111111111111111111111111111111":                         nowhere, // Solana
 	"GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF": nowhere,
 
-	"0xdac17f958d2ee523a2206206994597c13d831ec7": contract + "USDT on Ethereum",
-	"0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48": contract + "USDC on Ethereum",
-	"0x6b175474e89094c44da98b954eedeac495271d0f": contract + "DAI on Ethereum",
-	"0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2": contract + "WETH on Ethereum",
-	"0x2260fac5e5542a773aa44fbcfedf7c193bc2c599": contract + "WBTC on Ethereum",
-	"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t":         contract + "USDT on TRON",
-	"TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8":         contract + "USDC on TRON",
+	"0xdac17f958d2ee523a2206206994597c13d831ec7":   contract + "USDT on Ethereum",
+	"0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48":   contract + "USDC on Ethereum",
+	"0x6b175474e89094c44da98b954eedeac495271d0f":   contract + "DAI on Ethereum",
+	"0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2":   contract + "WETH on Ethereum",
+	"0x2260fac5e5542a773aa44fbcfedf7c193bc2c599":   contract + "WBTC on Ethereum",
+	"0x55d398326f99059ff775485246999027b3197955":   contract + "USDT on BNB Smart Chain",
+	"0x8ac76a51cc950d9822d68b83fe1ad97b32cd580d":   contract + "USDC on BNB Smart Chain",
+	"0xc2132d05d31c914a87c6611c10748aeb04b58e8f":   contract + "USDT on Polygon",
+	"0x3c499c542cef5e3811e1192ce70d8cc03d5c3359":   contract + "USDC on Polygon",
+	"0x2791bca1f2de4661ed88a30c99a7a9449aa84174":   contract + "bridged USDC on Polygon",
+	"Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB": contract + "USDT on Solana",
+	"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v": contract + "USDC on Solana",
+	"TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t":           contract + "USDT on TRON",
+	"TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8":           contract + "USDC on TRON",
 }
 
 const (
