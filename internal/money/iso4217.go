@@ -25,7 +25,7 @@ const (
 
 // varying are the currencies that some payment services count with other decimals than ISO 4217. A payment in them
 // could be a hundred times too large or too small.
-const varying = "CLP COP CVE HUF IDR ISK MGA TWD UGX"
+const varying = "CLP COP CVE HUF IDR IQD ISK MGA TWD UGX"
 
 func isoAt(i int) Entry {
 	row := iso4217[i*isoWidth:]

@@ -72,8 +72,8 @@ func currencySetCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Add a currency, or change what till knows about one",
 		Long: `Add a currency, or change what till knows about one. The interface does not
 show how many decimals the service counts in a crypto currency, so till does
-not know it; nor that of CLP, COP, CVE, HUF, IDR, ISK, MGA, TWD and UGX, which
-services count differently. For the other fiat currencies it takes that of ISO
+not know it; nor that of CLP, COP, CVE, HUF, IDR, IQD, ISK, MGA, TWD and UGX,
+which services count differently. For other fiat currencies it takes that of ISO
 4217. Take the number from the service: a wrong one moves the decimal point of
 every amount.
 
