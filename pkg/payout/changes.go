@@ -383,7 +383,7 @@ func (l *Ledger) LookAlike(ctx context.Context, to string) (orderID string, err 
 
 // warnLookAlikes warns of new addresses that look like a known one, or like another one of the file. Somebody
 // may have sent a little money from such an address, for it to be copied.
-func (m *maker) warnLookAlikes(fresh []int, history bool) error {
+func (m *maker) warnLookAlikes(fresh []int) {
 	first := make(map[look]int, len(fresh)) // the first row of each look
 	for _, i := range fresh {
 		to := m.rows[i].address()
@@ -398,7 +398,17 @@ func (m *maker) warnLookAlikes(fresh []int, history bool) error {
 				m.rows[i].id, sheet.Shorten(to), m.rows[before].id, m.rows[before].line)
 		}
 	}
-	if !history || len(first) == 0 {
+}
+
+// warnLikeKnown warns of addresses to which nothing was paid, and that look like one that was paid.
+func (m *maker) warnLikeKnown(fresh []int) error {
+	looks := make(map[look]bool, len(fresh))
+	for _, i := range fresh {
+		if key := lookOf(m.rows[i].address()); key != (look{}) {
+			looks[key] = true
+		}
+	}
+	if len(looks) == 0 {
 		return nil
 	}
 	known := map[look]string{} // an order that was paid to such an address; nothing was paid to those of the rows
@@ -407,7 +417,7 @@ func (m *maker) warnLookAlikes(fresh []int, history bool) error {
 			return err
 		}
 		key := lookOf(paid[1])
-		if _, found := first[key]; found && known[key] == "" {
+		if looks[key] && known[key] == "" {
 			known[key] = paid[0]
 		}
 	}

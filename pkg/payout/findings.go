@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -13,22 +14,52 @@ import (
 // What the rows alone prove is found in them again, because somebody who edits a plan can take its warnings
 // out. What the journal showed to the preparer is only known from the plan, and begins with "the plan says".
 func (p *Plan) Findings(added []Currency) (all []Detail, marked []bool) {
+	m := p.maker(added)
+	return p.findings(m), m.marks
+}
+
+// Findings returns what Plan.Findings does, and which rows pay the same as an order in the journal that is unknown
+// or was accepted lately, or to an address that looks like one that was paid.
+func (l *Ledger) Findings(ctx context.Context, p *Plan, added []Currency) (all []Detail, marked []bool, err error) {
+	defer toError(&err)
+	m := p.maker(added)
+	m.ledger, m.ctx, m.Now = l.ledger, ctx, time.Now()
+	fresh, err := m.fresh()
+	if err == nil {
+		err = m.warnLikeKnown(fresh)
+	}
+	if err == nil {
+		err = m.warnLikeJournal()
+	}
+	return p.findings(m), m.marks, err
+}
+
+// maker returns a maker with the rows of the plan.
+func (p *Plan) maker(added []Currency) *maker {
 	m := &maker{money: registryOf(added), made: Made{Plan: &Plan{decimals: decimals{}}}, rows: make([]inputRow, len(p.Rows)),
 		marks: make([]bool, len(p.Rows))}
-	indexes := make([]int, len(p.Rows))
 	for i, r := range p.Rows {
 		m.made.Plan.count(m.money, r)
 		m.rows[i] = inputRow{id: parseID(r.ExternalOrderID), minor: r.Amount.Minor, key: contentOf(r.CreateWithdrawal).Key(),
 			line: uint32(r.Line), coin: m.coinOf(&r)}
 		m.rows[i].pack(r.Address, r.Memo, r.Callback, r.Note, r.Reference)
-		m.marks[i], indexes[i] = r.Warned, i
+		m.marks[i] = r.Warned
+	}
+	return m
+}
+
+// findings adds what the rows alone prove.
+func (p *Plan) findings(m *maker) []Detail {
+	indexes := make([]int, len(p.Rows))
+	for i := range indexes {
+		indexes[i] = i
 	}
 	m.warnRows()
-	m.warnLookAlikes(indexes, false)
-	all = p.compared(m.warn.told())
+	m.warnLookAlikes(indexes)
+	all := p.compared(m.warn.told())
 	m.warn = warnings{}
 	m.warnSameAddress(p)
-	return append(all, m.warn.told()...), m.marks
+	return append(all, m.warn.told()...)
 }
 
 // compared returns what was found and the plan does not say, and then the plan's warnings.

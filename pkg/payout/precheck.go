@@ -31,9 +31,7 @@ func (m *maker) compareWithJournal() error {
 		for i := range all {
 			all[i] = i
 		}
-		if err := m.warnLookAlikes(all, false); err != nil {
-			return err
-		}
+		m.warnLookAlikes(all)
 	}
 	empty := true // the journal has no orders of the account
 	for _, err := range m.ledger.Orders(m.ctx, Filter{}) {
@@ -90,7 +88,22 @@ func (m *maker) askAbout(rows []inputRow, other *details) error {
 
 // warnNew warns of addresses to which no withdrawal in the journal was accepted.
 func (m *maker) warnNew() error {
-	var fresh []int
+	fresh, err := m.fresh()
+	if err != nil {
+		return err
+	}
+	m.warnLookAlikes(fresh)
+	err = m.warnLikeKnown(fresh)
+	for _, i := range fresh {
+		if m.marks == nil || !m.marks[i] { // worse is told of the others
+			m.about(newAddress, i, "order %d pays to %s, to which nothing was paid before", m.rows[i].id, sheet.Shorten(m.rows[i].address()))
+		}
+	}
+	return err
+}
+
+// fresh returns the rows with addresses to which no withdrawal in the journal was accepted.
+func (m *maker) fresh() (fresh []int, err error) {
 	for first := 0; first < len(m.rows); first += askedAtOnce {
 		part := m.rows[first:min(first+askedAtOnce, len(m.rows))]
 		addresses := make([]string, len(part))
@@ -99,7 +112,7 @@ func (m *maker) warnNew() error {
 		}
 		paid, err := m.ledger.Paid(m.ctx, addresses)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for i, to := range addresses {
 			if !paid[to] {
@@ -107,13 +120,7 @@ func (m *maker) warnNew() error {
 			}
 		}
 	}
-	err := m.warnLookAlikes(fresh, true)
-	for _, i := range fresh {
-		if m.marks == nil || !m.marks[i] { // worse is told of the others
-			m.about(newAddress, i, "order %d pays to %s, to which nothing was paid before", m.rows[i].id, sheet.Shorten(m.rows[i].address()))
-		}
-	}
-	return err
+	return fresh, nil
 }
 
 // batch compares the derived order ids with those of the batch's newest run.

@@ -2,8 +2,10 @@ package payout
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"slices"
 	"strings"
@@ -25,8 +27,8 @@ func showCommand(a *cmdutil.App) *cobra.Command {
 		Long: `Show a plan to the person who approves it: its account, totals, warnings and
 rows, and whether it has expired. A plan with a changed byte does not match its
 digest and is refused, and so is one that expires more than 30 days after it
-was made. till finds the warnings again that the rows alone prove. The others
-are what the plan says, and are marked so.
+was made. till finds the warnings again that the rows and the journal in use
+prove. The others are what the plan says, and are marked so.
 
 Somebody who edits the plan can compute a new digest. Only a digest that
 reached you through a different channel than the plan protects from that: read
@@ -202,7 +204,19 @@ type looked struct {
 	marked []bool // the rows that a warning is about
 }
 
+// look finds what the journal in use shows too. An approver's machine need not have one.
 func look(s *cmdutil.Session, p *payout.Plan) looked {
+	j, err := s.ExistingJournal()
+	if err == nil {
+		var found []payout.Detail
+		var marked []bool
+		if found, marked, err = j.Ledger(p.Account).Findings(s.Ctx, p, s.PayoutCurrencies()); err == nil {
+			return looked{s, p, found, marked}
+		}
+	}
+	if !errors.Is(err, fs.ErrNotExist) || !s.Origin("journal").IsDefault() {
+		s.Note("the journal was not read, so only the plan says what it has of these payments: %v", err)
+	}
 	found, marked := p.Findings(s.PayoutCurrencies())
 	return looked{s, p, found, marked}
 }
