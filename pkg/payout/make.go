@@ -378,12 +378,14 @@ func (m *maker) rounded() error {
 			lines[id] = int(r.line)
 		}
 	}
-	if m.Limits.AllowBadAddress {
-		return nil
-	}
 	held, err := m.ledger.Held(m.ctx, slices.Collect(maps.Keys(lines)))
 	for id, line := range lines {
-		if _, found := held[id]; !found {
+		_, found := held[id]
+		switch {
+		case found:
+		case m.Limits.AllowBadAddress:
+			m.warn.add(doubtful, Detail{Line: line, OrderID: id, Message: money.RoundedID(id)})
+		default:
 			m.wrong.add(sheet.Wrongf(line, "order_id", "%s: %s", money.RoundedID(id), money.RoundedHint)...)
 		}
 	}

@@ -199,8 +199,11 @@ func tryCreate(s *cmdutil.Session, client *api.Client, req api.CreateWithdrawal,
 // checkOrderID refuses an order id that a spreadsheet may have rounded, if the journal does not have it. It warns of
 // orders of another id with the same content, unless that is meant.
 func checkOrderID(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithdrawal, sent payout.Sent, meant bool) error {
-	if sent.Order.OrderID == "" && money.Rounded(req.ExternalOrderID) && !s.Limits.AllowBadAddress {
-		return cmdutil.UsageError("--order-id: "+money.RoundedID(req.ExternalOrderID), money.RoundedHint)
+	if sent.Order.OrderID == "" && money.Rounded(req.ExternalOrderID) {
+		if !s.Limits.AllowBadAddress {
+			return cmdutil.UsageError("--order-id: "+money.RoundedID(req.ExternalOrderID), money.RoundedHint)
+		}
+		s.Note("warning: %s", money.RoundedID(req.ExternalOrderID))
 	}
 	if meant || sender == nil {
 		return nil
