@@ -73,9 +73,9 @@ func currencySetCommand(a *cmdutil.App) *cobra.Command {
 		Long: `Add a currency, or change what till knows about one. The interface does not
 show how many decimals the service counts in a crypto currency, so till does
 not know it; nor that of CLP, COP, CVE, HUF, IDR, IQD, ISK, MGA, TWD and UGX,
-which services count differently. For other fiat currencies it takes that of ISO
-4217. Take the number from the service: a wrong one moves the decimal point of
-every amount.
+which services count differently. For other fiat currencies it takes that of
+ISO 4217. Take the number from the service: a wrong one moves the decimal point
+of every amount.
 
 With --address-format, an address that is not valid in the format is refused
 before anything is sent. till help settings lists the formats.
