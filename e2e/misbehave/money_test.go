@@ -101,6 +101,19 @@ func (w *world) loseLog(orderID string, amount int64) {
 	}
 }
 
+// restore writes a backup of the journal over it, which was made before something happened.
+func (w *world) restore(happens func()) {
+	w.t.Helper()
+	backup, err := os.ReadFile(w.journal())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	happens()
+	if err := os.WriteFile(w.journal(), backup, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 func TestLostLog(t *testing.T) {
 	t.Parallel()
 	for name, stranger := range map[string]func(*world){

@@ -235,6 +235,15 @@ var waysOut = map[string]func(*world){
 		w.till(pay("", 3)...).want(w.t, 12, "duplicate")
 		w.persist(3, pay("", 3)...)
 	},
+	"a journal that is a copy": func(w *world) {
+		w.pay("1", 1).want(w.t, 0, "")
+		w.book("77", 100)
+		w.restore(func() { w.pay("2", 2).want(w.t, 0, "") })
+		w.pay("2", 2).want(w.t, 0, "")
+		w.paid(2)
+		w.till(pay("", 3)...).want(w.t, 12, "duplicate")
+		w.persist(3, pay("", 3)...)
+	},
 	"a journal of a newer version": func(w *world) {
 		w.pay("1", 1).want(w.t, 0, "")
 		w.exec(w.open(), "UPDATE till_journal SET version = version + 1")

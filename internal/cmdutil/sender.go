@@ -172,14 +172,15 @@ func (s *Session) Settling() (after, usual time.Duration) {
 	return s.SettleAfter, usual
 }
 
-// noteRestored warns if a journal has lost its last records.
+// noteRestored warns if a journal may lack its last records.
 func (s *Session) noteRestored(j *payout.Journal, l *payout.Ledger) error {
 	restored, err := l.Restored(s.Ctx)
 	if err != nil || !restored {
 		return err
 	}
-	return s.Note("the journal %s was not closed, and its log (the file that ends in -wal) is missing, as in a copy of one file alone: "+
-		"every order is looked up before it is sent, until till journal check finds nothing missing", j.Place())
+	return s.Note("the journal %s may lack its last records, because it is a copy, was restored from a backup, or has lost its log "+
+		"(the file that ends in -wal): every order is looked up before it is sent, until till journal check finds nothing missing, "+
+		"or you accept what it shows with --accept", j.Place())
 }
 
 // AccountOf returns the account whose history the client continues. own reports whether the key is a

@@ -101,11 +101,11 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 				return err
 			}
 		}
-		restored := 0 // a copy lacks what its original lacks
+		restored := 0 // a copy lacks what its original lacks, and what is recorded there from now on
 		if err := from.QueryRowContext(ctx, "SELECT restored FROM till_journal").Scan(&restored); err != nil {
 			return j.failed(err)
 		}
-		if _, err := t.exec(`UPDATE till_journal SET restored = ?1`, restored); err != nil {
+		if _, err := t.exec(`UPDATE till_journal SET restored = ?1`, restored+1); err != nil {
 			return err
 		}
 		return to.dialect.numbered(t)

@@ -24,6 +24,14 @@ func WithSinceBoot(ctx context.Context, clock func() (boot string, since time.Du
 
 type bootKey struct{}
 
+// WithCopies returns a context that makes Open take a copy for the journal itself. So the state of a disk can be
+// rebuilt elsewhere.
+func WithCopies(ctx context.Context) context.Context {
+	return context.WithValue(ctx, copiesKey{}, true)
+}
+
+type copiesKey struct{}
+
 func openDB(ctx context.Context, c driver.Connector) *sql.DB {
 	if wrap, ok := ctx.Value(driverKey{}).(func(driver.Connector) driver.Connector); ok {
 		c = wrap(c)

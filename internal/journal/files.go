@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -23,11 +24,27 @@ const (
 var allFiles = []string{"", logFile, indexFile, locksFile}
 
 // openLockFile opens the lock file of a journal. Each process that sends holds a lock on one byte of it, at
-// the offset of its number. The system releases the lock when the process ends in any way. The file is empty,
-// and is never removed.
+// the offset of its number. The system releases the lock when the process ends in any way. The file has nothing
+// but the count of openings, see restored.go, and is never removed.
 func openLockFile(path string) (*lockFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	return &lockFile{File: f}, err
+}
+
+// noteOpenings writes the count of openings. If it cannot, an older count stays, and a copy may not be found.
+func (l *lockFile) noteOpenings(n int64) {
+	if n > l.openings() {
+		l.WriteAt(fmt.Appendf(nil, "%019d\n", n), 0)
+	}
+}
+
+func (l *lockFile) openings() int64 {
+	text := make([]byte, 19)
+	if _, err := l.ReadAt(text, 0); err != nil {
+		return 0
+	}
+	n, _ := strconv.ParseInt(string(text), 10, 64) // 0 if the file is damaged
+	return n
 }
 
 // fileSet describes the files of a journal when it was opened.

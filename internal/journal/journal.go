@@ -64,6 +64,10 @@ type dialect interface {
 	// tables were made or updated. It calls lost in that case.
 	lacks() bool
 	opened(ctx context.Context, lost func() error) error
+	// kept describes where the journal is kept in a way that no copy shares; empty: the system does not say it.
+	// openings returns how often the journal was opened for writing, as noted outside of it; 0: it is not.
+	kept(q querier) (string, error)
+	openings() int64
 	// still returns an error if the journal has been removed or replaced since it was opened.
 	still() error
 	// begin begins a transaction that writes.
@@ -129,6 +133,9 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 	err = j.migrate(ctx)
 	if err == nil {
 		err = j.failed(j.dialect.opened(ctx, func() error { return j.noteRestored(ctx) }))
+	}
+	if err == nil {
+		err = j.failed(j.findCopy(ctx))
 	}
 	if err != nil {
 		j.Close()

@@ -112,6 +112,7 @@ var errLogTaken = errors.New("its log was taken away from a process that uses it
 func (d *sqliteDialect) saysOpen(ctx context.Context) (open bool, err error) {
 	err = d.anchor.QueryRowContext(ctx, "SELECT opened FROM till_journal").Scan(&open)
 	d.marks = err == nil
+	d.counts = d.anchor.QueryRowContext(ctx, "SELECT 1 FROM pragma_table_info('till_journal') WHERE name = 'openings'").Scan(new(int)) == nil
 	if e := (*sqlite.Error)(nil); errors.As(err, &e) && e.Code() == sqlite3.SQLITE_ERROR {
 		err = nil
 	}
@@ -163,10 +164,15 @@ func (d *sqliteDialect) mark(ctx context.Context, conn *sql.Conn) error {
 	if !d.set {
 		// The checkpoint syncs.
 		if err := d.exec(ctx, conn, "PRAGMA synchronous = normal", "BEGIN IMMEDIATE",
-			"UPDATE till_journal SET opened = 1 WHERE opened = 0", "COMMIT", "PRAGMA synchronous = full"); err != nil {
+			d.markOpen(), "COMMIT", "PRAGMA synchronous = full"); err != nil {
 			return err
 		}
 		d.set = true
+		if d.counts {
+			if err := conn.QueryRowContext(ctx, "SELECT openings FROM till_journal").Scan(&d.opening); err != nil {
+				return err
+			}
+		}
 	}
 	const tries = 20
 	for i := range tries {
@@ -187,6 +193,13 @@ func (d *sqliteDialect) mark(ctx context.Context, conn *sql.Conn) error {
 	}
 	d.tried = true
 	return nil
+}
+
+func (d *sqliteDialect) markOpen() string {
+	if d.counts {
+		return "UPDATE till_journal SET opened = 1, openings = openings + 1"
+	}
+	return "UPDATE till_journal SET opened = 1 WHERE opened = 0"
 }
 
 // unmark takes the marker away if no other process writes, and reports whether it is away. Then the gate

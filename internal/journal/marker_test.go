@@ -119,10 +119,10 @@ func TestLostLogIsReported(t *testing.T) {
 					t.Fatal(err)
 				}
 				j.Close()
-				for _, place := range []string{to, copied} {
+				for place, isCopy := range map[string]bool{to: false, copied: true} {
 					j = mustOpenFile(t, place)
-					wantRestored(t, j, shop, false)
-					wantRestored(t, j, other, test.want)
+					wantRestored(t, j, shop, isCopy)
+					wantRestored(t, j, other, test.want || isCopy)
 					j.Close()
 				}
 			})

@@ -201,6 +201,14 @@ func (d *postgresDialect) lacks() bool { return false }
 
 func (d *postgresDialect) opened(context.Context, func() error) error { return nil }
 
+// kept has the numbers of the database and of a table. A dump does not have them, and pg_upgrade keeps them.
+func (d *postgresDialect) kept(q querier) (string, error) {
+	return one[string](q, `SELECT 'database ' || d.oid || ', table ' || 'till_journal'::regclass::oid
+		FROM pg_catalog.pg_database d WHERE d.datname = current_database()`)
+}
+
+func (d *postgresDialect) openings() int64 { return 0 }
+
 func (d *postgresDialect) still() error { return nil }
 
 func (d *postgresDialect) broken(err error) bool {

@@ -266,6 +266,9 @@ CREATE TABLE spent (
 	low BIGINT NOT NULL,
 	PRIMARY KEY (account, unit, quarter)
 ) {clustered}
+`, `
+ALTER TABLE till_journal ADD COLUMN kept TEXT NOT NULL DEFAULT '';
+ALTER TABLE till_journal ADD COLUMN openings BIGINT NOT NULL DEFAULT 0
 `}
 	for i, step := range steps {
 		steps[i] = shared.Replace(step)
@@ -328,7 +331,9 @@ func (j *Journal) migrate(ctx context.Context) error {
 				return err
 			}
 		}
-		_, err = t.exec("UPDATE till_journal SET version = ?1", len(steps))
+		if _, err = t.exec("UPDATE till_journal SET version = ?1", len(steps)); err == nil && len(steps) >= len(schema()) {
+			err = t.noteKept()
+		}
 		return err
 	}))
 }

@@ -30,12 +30,15 @@ type sqliteDialect struct {
 	locks    *lockFile
 
 	marks  bool // the journal has the marker of marker.go
+	counts bool // it has the count of openings, see restored.go
 	lost   bool // it was left open and its log is gone; this process holds the gate
 	writes bool // this process shares the lock on writerByte
 	set    bool // this process has set the marker
 	marked bool // the marker is in the database, and not only in the log
 	tried  bool // mark has once tried for its full time
 	frames int  // frames of the log up to the marker
+
+	opening int64 // the number of this opening, which the lock file does not have yet
 }
 
 func newSQLite(name string, wait time.Duration, existing bool) dialect {
@@ -193,6 +196,10 @@ func (d *sqliteDialect) commit(ctx context.Context, conn *sql.Conn) error {
 	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
 		return err
 	}
+	if d.opening > 0 { // only now, because a power cut must not leave a higher count here than in the journal
+		d.locks.noteOpenings(d.opening)
+		d.opening = 0
+	}
 	return d.still()
 }
 
@@ -205,6 +212,10 @@ func (d *sqliteDialect) still() error {
 	return &Error{Kind: Lost, Place: d.name,
 		Msg: fmt.Sprintf("was moved away or removed while it was in use (%v); end all that use it, put the file back, and run the command again; if it is gone, run till journal check first", err), Err: err}
 }
+
+func (d *sqliteDialect) kept(querier) (string, error) { return fileIdentity(d.path) }
+
+func (d *sqliteDialect) openings() int64 { return d.locks.openings() }
 
 func (d *sqliteDialect) rewrite(query string) string {
 	return strings.NewReplacer("{id}", "INTEGER PRIMARY KEY", "{lock}", "", "{clustered}", "WITHOUT ROWID").Replace(query)

@@ -15,7 +15,7 @@ import (
 
 // A Journal is the durable record of what was sent. It is safe for concurrent use, and several processes can
 // have it open. Its file belongs on a local disk. A copy, or a file that is restored from a backup, does not
-// know what was paid after it was made.
+// know what was paid after it was made, and every order is looked up before it is sent.
 type Journal struct{ journal *journal.Journal }
 
 // OpenJournal opens a journal, and makes it if it does not exist. A journal is an SQLite file, or a
@@ -211,8 +211,8 @@ func (l *Ledger) Freezes(ctx context.Context) ([]Freeze, error) {
 	return all, asError(err)
 }
 
-// Restored reports whether the journal may lack orders that were sent, for example because it was copied
-// without its log. If so, every order is looked up at the service before it is sent.
+// Restored reports whether the journal may lack orders that were sent, because it is a copy or has
+// lost its log. If so, every order is looked up at the service before it is sent.
 func (l *Ledger) Restored(ctx context.Context) (bool, error) {
 	restored, err := l.ledger.Restored(ctx)
 	return restored, asError(err)

@@ -150,7 +150,7 @@ func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.Acco
 		return nil
 	case status.Restored:
 		return refused(RuleDuplicate,
-			"the journal has lost records, and one of them may be this withdrawal: without its order id, it cannot be looked up").
+			"the journal may lack records, and this withdrawal may be one of them: without its order id, it cannot be looked up").
 			hint("name its --order-id, add --allow-duplicate if it was never sent, or see what is missing", "journal", "check")
 	case status.Newest != nil:
 		return nil

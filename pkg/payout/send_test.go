@@ -815,7 +815,7 @@ func TestNewOrderIDAfterALoss(t *testing.T) {
 		made.newOrderID = true
 		creates, _, _ := d.s.counts()
 		_, err := d.send(made)
-		if e := wantKind(t, err, Refused, RuleDuplicate); !strings.Contains(e.Error(), "has lost records") {
+		if e := wantKind(t, err, Refused, RuleDuplicate); !strings.Contains(e.Error(), "may lack records") {
 			t.Errorf("%v: %v", lookup, e)
 		}
 		d.s.wantCreates(creates)

@@ -153,7 +153,7 @@ func agree(s *cmdutil.Session, sender *payout.Sender, c payout.Comparison, own p
 	}
 	switch {
 	case restored && period != "":
-		err = s.Note("the journal has lost records, and this was a part of the list: run till journal check without --from and --to")
+		err = s.Note("the journal may lack records, and this was a part of the list: run till journal check without --from and --to")
 	case restored:
 		err = s.Note("nothing is missing in the journal: orders are sent as before")
 	}

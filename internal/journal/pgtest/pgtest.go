@@ -171,6 +171,9 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	return c
 }
 
+// Program returns the path of a program that is installed with the server.
+func (s *Server) Program(name string) string { return filepath.Join(s.bin, name) }
+
 // Stop ends the server and removes everything of it.
 func (s *Server) Stop() {
 	if s.alive != nil {
