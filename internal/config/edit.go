@@ -34,8 +34,7 @@ func Edit(path string, change func(*Document) error) error {
 	}
 	unlock, err := lock(path + ".lock")
 	if err != nil {
-		return failf("the configuration file %s cannot be locked (%w): another process may be changing it, try again",
-			path, err)
+		return failf("the configuration file %s is not changed: %w", path, err)
 	}
 	defer unlock()
 
