@@ -211,8 +211,8 @@ func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
 		text = a.WithCopy(a.Wrapped(strings.TrimRight(text, " ")), command)
 	}
 	text = paint(a, text, global.Lookup("color").Value.String()) + "\n"
-	for _, d := range r.Details {
-		text += a.Wrapped(d.String()) + "\n"
+	for _, line := range detailLines(r.Details) {
+		text += a.Wrapped(line) + "\n"
 	}
 	io.WriteString(a.IO.Err, text)
 }
