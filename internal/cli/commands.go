@@ -23,7 +23,7 @@ func commandGroups() []struct{ title, commands string } {
 		{"Resellers", "reseller invite"},
 		{"Testing", "sandbox callback"},
 		{"Set-up", "profile auth service currency config completion version"},
-		{"Other", "api schema"},
+		{"Other", "api schema commands"},
 	}
 }
 
@@ -35,7 +35,7 @@ func commands(a *cmdutil.App, args []string) map[string]func(*cmdutil.App) *cobr
 		"sandbox": sandbox.Command, "callback": sandbox.CallbackCommand, "journal": journal.Command,
 		"profile": config.ProfileCommand, "auth": config.AuthCommand, "currency": config.CurrencyCommand,
 		"config": config.Command, "service": config.ServiceCommand,
-		"completion": completionCommand, "version": versionCommand, "schema": schemaCommand,
+		"completion": completionCommand, "version": versionCommand, "schema": schemaCommand, "commands": commandsCommand,
 	}
 	named := map[string]func(*cmdutil.App) *cobra.Command{}
 	for _, arg := range args {

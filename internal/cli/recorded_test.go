@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Every till that a test of this package starts records what it prints as JSON, and TestMain checks all of it
-// with the schemas after the tests. recordsVariable has the folder of the records.
+// Every till that a test of this package starts records what it prints and how it ends. After the tests, TestMain
+// checks all JSON with the schemas, and the exit codes with till commands. recordsVariable has the folder of the records.
 const recordsVariable = "RECORD_OUTPUT_IN"
 
 // seenRun is one run of till, as testdata/till records it.
@@ -82,16 +83,24 @@ func printed() map[string]cmdutil.Printed {
 // schemaCheck checks outputs with the schemas, each of which it compiles once.
 type schemaCheck struct {
 	printed  map[string]cmdutil.Printed
+	codes    map[string][]int // with which a command may end
 	compiled map[string]*jsonschema.Schema
 }
 
 func newSchemaCheck() *schemaCheck {
-	return &schemaCheck{printed: printed(), compiled: map[string]*jsonschema.Schema{}}
+	c := &schemaCheck{printed: printed(), codes: map[string][]int{}, compiled: map[string]*jsonschema.Schema{}}
+	for _, line := range commandLines(Tree()) {
+		c.codes[line.Command] = line.ExitCodes
+	}
+	return c
 }
 
 // check checks both streams of a run.
 func (c *schemaCheck) check(r seenRun) error {
 	name, format, shaped := c.command(r)
+	if codes := c.codes["till "+name]; codes != nil && !slices.Contains(codes, r.Code) {
+		return fmt.Errorf("till commands does not say that it can end so: add the code, or what follows from it, to deeds.go")
+	}
 	isJSON := cmdutil.IsJSON(format)
 	if isJSON {
 		for line := range bytes.Lines(r.Err) {
@@ -228,7 +237,7 @@ func recording(m *testing.M) int {
 	os.Setenv(recordsVariable, folder)
 	code := m.Run()
 	if wrong := checkRecords(folder); len(wrong) > 0 {
-		fmt.Printf("FAIL: %d outputs do not have their schema, see pkg/schema:\n%s\n", len(wrong), strings.Join(wrong, "\n"))
+		fmt.Printf("FAIL: %d runs do not have their schema or exit code, see pkg/schema and deeds.go:\n%s\n", len(wrong), strings.Join(wrong, "\n"))
 		return 1
 	}
 	return code

@@ -53,7 +53,7 @@ standard output, everything else to standard error.`,
 	if completes(args) {
 		completeArguments(a, root)
 	}
-	prepare(a, root)
+	prepare(a, root, deeds())
 	return root
 }
 
@@ -70,7 +70,10 @@ func setHelp(a *cmdutil.App, root *cobra.Command) {
 }
 
 // prepare gives every command of the complete tree what all commands share.
-func prepare(a *cmdutil.App, cmd *cobra.Command) {
+func prepare(a *cmdutil.App, cmd *cobra.Command, deeds map[string]string) {
+	if does, runs := deeds[cmdutil.CommandName(cmd)]; runs {
+		cmdutil.Annotate(cmd, does)
+	}
 	cmd.DisableFlagsInUseLine = true
 	cmd.Flags().SortFlags = false
 	countFlags(cmd.Flags())
@@ -95,7 +98,7 @@ func prepare(a *cmdutil.App, cmd *cobra.Command) {
 		}
 	}
 	for _, child := range cmd.Commands() {
-		prepare(a, child)
+		prepare(a, child, deeds)
 	}
 }
 

@@ -54,6 +54,7 @@ func facts() schemagen.Facts {
 		Values: map[reflect.Type][]string{
 			reflect.TypeFor[api.Kind]():     {string(api.Crypto), string(api.Fiat)},
 			reflect.TypeFor[payout.State](): states,
+			reflect.TypeFor[cmdutil.Deed](): {"money", "service", "sandbox", "files"},
 		},
 		Named: map[string]schemagen.Node{
 			"kind":      {Type: "string", Enum: kinds(func(e cmdutil.ExitCode) any { return e.Kind })},

@@ -116,7 +116,7 @@ func settingLines() string {
 func overview(a *cmdutil.App, root *cobra.Command) string {
 	all := commands(a, nil)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nUsage: till COMMAND [FLAGS], till help COMMAND, till help TOPIC or flags\nTry: %s\n\n", root.Short, strings.TrimSpace(root.Example))
+	fmt.Fprintf(&b, "%s\nUsage: till COMMAND [FLAGS], till help COMMAND, till help TOPIC or flags\nTry: %s\n", root.Short, strings.TrimSpace(root.Example))
 	for _, g := range commandGroups() {
 		label := g.title
 		for _, name := range strings.Fields(g.commands) {

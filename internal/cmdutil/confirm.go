@@ -19,6 +19,9 @@ func (s *Session) Confirm(facts []Fact, question string) error {
 // Confirmed is like Confirm, in other words: do and done name the action, and more continues the hint about
 // --yes.
 func (s *Session) Confirmed(facts []Fact, question, do, done, more string) error {
+	if err := Declared(s.Cmd, Asks); err != nil {
+		return err
+	}
 	if s.Yes {
 		return nil
 	}
@@ -62,6 +65,9 @@ func (s *Session) CanAsk() bool {
 // Ask asks a question and reads the answer until a signal comes. The end of input is an empty answer. Ask
 // discards earlier input before it shows the question, because an answer can come as soon as it is shown.
 func (s *Session) Ask(question string) (string, error) {
+	if err := Declared(s.Cmd, Asks); err != nil {
+		return "", err
+	}
 	terminal.DiscardTyped(terminal.Of(s.IO.In))
 	s.Spinner.Stop()
 	fmt.Fprint(s.IO.Err, s.wrap(question, hanging))

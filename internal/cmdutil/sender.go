@@ -63,6 +63,9 @@ func (s *Session) JournalToList() (*payout.Journal, error) {
 }
 
 func (s *Session) journalThat(open func(context.Context, string) (*payout.Journal, error)) (*payout.Journal, error) {
+	if err := Declared(s.Cmd, Journal); err != nil {
+		return nil, err
+	}
 	if s.journal != nil {
 		return s.journal, nil
 	}
@@ -91,6 +94,9 @@ func (s *Session) OwnJournal() error {
 
 // SenderFor opens the journal for the account that the client uses, to send.
 func (s *Session) SenderFor(client *api.Client) (*payout.Sender, error) {
+	if err := Declared(s.Cmd, Money); err != nil {
+		return nil, err
+	}
 	approvals, err := s.PayoutApprovals(false)
 	if err != nil {
 		return nil, err
@@ -321,6 +327,9 @@ func ListOfLedger[T any](s *Session, out Output[T], list func(*payout.Ledger, co
 // LedgerToChange returns the ledger of the account in use for a command that records something in the
 // profile's own journal, which open opens: OpenJournal or ExistingJournal.
 func (s *Session) LedgerToChange(open func() (*payout.Journal, error)) (*payout.Ledger, error) {
+	if err := Declared(s.Cmd, Files); err != nil {
+		return nil, err
+	}
 	if err := s.NoDryRun(CommandName(s.Cmd)); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 
 	"example.com/till/internal/cmdutil"
@@ -89,7 +90,7 @@ func callbacksCommand(a *cmdutil.App) *cobra.Command {
 	cmd.Long = `Show what the sandbox has posted to the callback URLs of withdrawals, one
 delivery for each change of status, and post a delivery again. Without a
 command, this is till sandbox callbacks list.`
-	cmd.Annotations = list.Annotations
+	cmd.Annotations = maps.Clone(list.Annotations)
 	a.Prints(cmd, cmdutil.PrintedAs[sandbox.Delivery](cmdutil.List))
 	refuse := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

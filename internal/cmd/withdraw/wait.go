@@ -13,7 +13,7 @@ func waitCommand(a *cmdutil.App) *cobra.Command {
 	var flags cmdutil.WaitFlags
 	var orderID string
 	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Withdrawals, &cobra.Command{
-		Use:   "wait ID --status S[,S]",
+		Use:   "wait [ID] --status S[,S]",
 		Short: "Wait until a withdrawal reaches a status",
 		Long: `Wait until a withdrawal has one of the statuses named. The interface does not
 list the statuses: till withdraw get shows what the service calls them. With

@@ -21,7 +21,7 @@ func Command(a *cmdutil.App) *cobra.Command {
 func getCommand(a *cmdutil.App) *cobra.Command {
 	var orderID string
 	cmd := cmdutil.NewCommand(a, cmdutil.One, views.Withdrawals, &cobra.Command{
-		Use:   "get ID",
+		Use:   "get [ID]",
 		Short: "Show one withdrawal with the history of its statuses",
 		Long: `Show one withdrawal as the service has it. --order-id instead of ID looks the
 id up in the journal.`,

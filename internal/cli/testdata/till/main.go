@@ -32,7 +32,7 @@ func run() int {
 	streams := cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: time.Now}
 	folder := os.Getenv("RECORD_OUTPUT_IN")
 	r := record{Args: os.Args[1:], Output: os.Getenv("TILL_OUTPUT")}
-	if folder == "" || !r.mayBeJSON() || terminal.Of(os.Stdout) != nil || terminal.Of(os.Stderr) != nil {
+	if folder == "" || !r.isOwn() || terminal.Of(os.Stdout) != nil || terminal.Of(os.Stderr) != nil {
 		return cli.Run(context.Background(), os.Args, streams)
 	}
 	out, errOut := tee{to: os.Stdout}, tee{to: os.Stderr}
@@ -54,19 +54,11 @@ func run() int {
 	return r.Code
 }
 
-// mayBeJSON reports whether the output may be JSON. Commands that print what another program prints are not
-// recorded.
-func (r record) mayBeJSON() bool {
-	line := " " + strings.Join(r.Args, " ") + " "
-	if strings.Contains(line, " sandbox run ") || slices.Contains(r.Args, cobra.ShellCompRequestCmd) {
-		return false
-	}
-	for _, always := range []string{"json", " --jq", " journal export ", " callback listen ", " sandbox dump ", " schema "} {
-		if strings.Contains(line, always) {
-			return true
-		}
-	}
-	return strings.Contains(r.Output, "json")
+// isOwn reports whether what is printed is till's own: sandbox run prints what another program prints, and a completion
+// belongs to the shell.
+func (r record) isOwn() bool {
+	return !strings.Contains(" "+strings.Join(r.Args, " ")+" ", " sandbox run ") &&
+		!slices.Contains(r.Args, cobra.ShellCompRequestCmd)
 }
 
 // tee writes to a stream, and keeps what the stream has taken. The programs that till starts write to it too.

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/pkg/schema"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// commandsCommand returns the command that lists all commands. It reads them from the tree of commands alone.
+func commandsCommand(a *cmdutil.App) *cobra.Command {
+	return cmdutil.WithView(a, cmdutil.List, commandView, &cobra.Command{
+		Use:   "commands",
+		Short: "List all commands, for programs",
+		Long: `List all commands. With -o json, each has its arguments, its flags, the global
+flags that it heeds, what it writes, whether it asks a person, its exit codes,
+and the name that till schema has for what it prints. The first, till, has the
+global flags.
+
+A command that writes nothing can be tried. What the others write is money,
+service (something else at the service), sandbox, or files of this machine.`,
+		Example: `  till commands
+  till commands --jq '.[] | select(.writes == []) | .command'`,
+		Args: cmdutil.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, out, err := cmdutil.BeginAlone(a, cmd, commandView)
+			if err != nil {
+				return err
+			}
+			return out.Slice(commandLines(Tree()))
+		},
+	})
+}
+
+// commandLine is a command as JSON.
+type commandLine struct {
+	Command     string         `json:"command"` // with till
+	About       string         `json:"about"`
+	Arguments   []argumentLine `json:"arguments"`
+	Flags       []flagLine     `json:"flags"`
+	GlobalFlags []string       `json:"global_flags"` // those that it heeds
+	Writes      []cmdutil.Deed `json:"writes"`
+	Asks        bool           `json:"asks"`
+	ExitCodes   []int          `json:"exit_codes"`
+	Schema      string         `json:"schema,omitempty"`
+}
+
+type argumentLine struct {
+	Name     string `json:"name"`
+	Required bool   `json:"required"`
+	Repeats  bool   `json:"repeats"`
+}
+
+type flagLine struct {
+	Name     string `json:"name"`
+	Letter   string `json:"letter,omitempty"`
+	Takes    string `json:"takes,omitempty"` // a word for its value; a switch takes none
+	Default  string `json:"default,omitempty"`
+	About    string `json:"about"`
+	Required bool   `json:"required"`
+}
+
+// commandLines returns the commands of a tree that can be run, in alphabetical order. The program itself is
+// the first.
+func commandLines(root *cobra.Command) []commandLine {
+	all := []commandLine{lineOf(root)}
+	all[0].Flags = append(all[0].Flags, linesOf(root.PersistentFlags())...)
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, child := range cmd.Commands() {
+			if cmdutil.IsAnnotated(child) {
+				all = append(all, lineOf(child))
+			}
+			walk(child)
+		}
+	}
+	walk(root)
+	slices.SortFunc(all, func(a, b commandLine) int { return cmp.Compare(a.Command, b.Command) })
+	return all
+}
+
+func lineOf(cmd *cobra.Command) commandLine {
+	line := commandLine{Command: cmd.CommandPath(), About: cmd.Short, Flags: linesOf(cmd.LocalNonPersistentFlags()),
+		Arguments: []argumentLine{}, GlobalFlags: append([]string{}, heeded(cmd)...),
+		Writes: append([]cmdutil.Deed{}, cmdutil.Writes(cmd)...), Asks: cmdutil.Does(cmd, cmdutil.Asks),
+		ExitCodes: cmdutil.CodesOf(cmd)}
+	if name := cmdutil.CommandName(cmd); schema.Of(name) != nil {
+		line.Schema = name
+	}
+	for _, word := range strings.Fields(cmd.Use)[1:] {
+		if word == "--" || word == "[flags]" {
+			continue
+		}
+		if strings.HasPrefix(strings.TrimPrefix(word, "["), "--") { // and its value
+			break
+		}
+		name, repeats := strings.CutSuffix(strings.ReplaceAll(word, "]...", "...]"), "...]")
+		if !repeats {
+			name, repeats = strings.CutSuffix(name, "...")
+		}
+		name, optional := strings.CutPrefix(strings.TrimSuffix(name, "]"), "[")
+		line.Arguments = append(line.Arguments, argumentLine{name, !optional, repeats})
+	}
+	return line
+}
+
+// linesOf returns flags that have their word for what they take, as in Tree.
+func linesOf(flags *pflag.FlagSet) []flagLine {
+	lines := []flagLine{}
+	flags.VisitAll(func(f *pflag.Flag) {
+		_, about := pflag.UnquoteUsage(f)
+		_, required := f.Annotations[cobra.BashCompOneRequiredFlag]
+		line := flagLine{Name: f.Name, Letter: f.Shorthand, Default: f.DefValue, About: about, Required: required}
+		if f.Value.Type() == "bool" {
+			line.Default = strings.TrimPrefix(line.Default, "false")
+		} else {
+			line.Takes = f.Value.Type()
+		}
+		if !f.Hidden {
+			lines = append(lines, line)
+		}
+	})
+	return lines
+}
+
+// heeded returns the global flags that a command heeds, those of its output first.
+func heeded(cmd *cobra.Command) (names []string) {
+	if schema.Of(cmdutil.CommandName(cmd)) != nil {
+		names = append(names, "output", "jq", "template", "quiet")
+	}
+	if cmd.Annotations[cmdutil.ColumnsKey] != "" {
+		names = append(names, "columns", "sort", "csv-for", "locale", "no-headers")
+	}
+	for _, add := range []struct {
+		deed  cmdutil.Deed
+		flags string
+	}{
+		{cmdutil.Asks, "yes no-input"}, {cmdutil.DryRun, "dry-run"}, {cmdutil.Calls, "timeout retries debug api-key-file"},
+		{cmdutil.Journal, "journal"},
+	} {
+		if cmdutil.Does(cmd, add.deed) {
+			names = append(names, strings.Fields(add.flags)...)
+		}
+	}
+	if cmdutil.IsAnnotated(cmd) && !cmdutil.Does(cmd, cmdutil.Alone) {
+		names = append(names, "profile", "sandbox", "base-url", "config")
+	}
+	return slices.DeleteFunc(append(names, "color"), func(name string) bool { // a wait has a --timeout of its own
+		return cmd.HasParent() && cmd.LocalNonPersistentFlags().Lookup(name) != nil
+	})
+}
+
+func commandView(money.Registry) render.View[commandLine] {
+	type row = commandLine
+	return render.View[row]{
+		ID:   func(c row) string { return c.Command },
+		JSON: render.Value[row](),
+		Columns: []render.Column[row]{
+			{Name: "command", About: "the command", Cell: func(c row) render.Cell { return render.Own(c.Command) }},
+			{Name: "writes", About: "what it may change: money, service, sandbox, files", Cell: func(c row) render.Cell {
+				return render.Own(strings.Trim(fmt.Sprint(c.Writes), "[]"))
+			}},
+			{Name: "asks", About: "whether it asks a person", Cell: func(c row) render.Cell { return render.Bool(c.Asks) }},
+			{Name: "exit_codes", About: "the codes that it may end with", Extra: true, Cell: func(c row) render.Cell {
+				return render.Own(strings.Trim(fmt.Sprint(c.ExitCodes), "[]"))
+			}},
+			{Name: "schema", About: "the name that till schema has for what it prints", Extra: true,
+				Cell: func(c row) render.Cell { return render.Own(c.Schema) }},
+			{Name: "about", About: "what it does", Cell: func(c row) render.Cell { return render.Own(c.About) }},
+		},
+	}
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/pkg/schema"
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCommandLines compares the list of commands with the tree and with the help.
+func TestCommandLines(t *testing.T) {
+	listed := map[string]commandLine{}
+	for _, line := range commandLines(Tree()) {
+		listed[line.Command] = line
+	}
+	inHelp := regexp.MustCompile(`(?m)^  (?:-.,|   ) --([a-z-]+)`)
+	for _, cmd := range leaves(tree(t)) {
+		line, found := listed[cmd.CommandPath()]
+		if !found {
+			t.Errorf("%s is not listed: add it to deeds.go", cmd.CommandPath())
+			continue
+		}
+		text, err := helpText(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, global, _ := strings.Cut(text, "\nGlobal Flags:\n")
+		var want, got []string
+		for _, match := range inHelp.FindAllStringSubmatch(own[strings.Index(own, "\nFlags:\n"):], -1) {
+			want = append(want, match[1])
+		}
+		for _, f := range line.Flags {
+			got = append(got, f.Name)
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: flags in the help (-), in the list (+):\n%s", line.Command, diff)
+		}
+		for _, match := range inHelp.FindAllStringSubmatch(global, -1) {
+			if !slices.Contains(line.GlobalFlags, match[1]) {
+				t.Errorf("%s: the help has the global flag --%s, and the list does not", line.Command, match[1])
+			}
+		}
+	}
+	for path := range deeds() {
+		if _, found := listed["till "+path]; !found {
+			t.Errorf("deeds.go has %q, which is no command", path)
+		}
+	}
+	with := map[string]bool{}
+	for _, line := range listed {
+		with[line.Schema] = true
+	}
+	others := slices.DeleteFunc(schema.Names(), func(name string) bool { return with[name] })
+	if diff := cmp.Diff([]string{"error", "finish", "note", "plan", "report", "warning"}, others); diff != "" {
+		t.Errorf("schemas that no command in the list has (want -, got +):\n%s", diff)
+	}
+}
+
+// TestArguments checks that the list reads arguments as cobra's checks do.
+func TestArguments(t *testing.T) {
+	for _, cmd := range leaves(tree(t)) {
+		if strings.Contains(cmd.Use, " -- ") { // the check wants the dashes, which only a command line has
+			continue
+		}
+		least, most := 0, 0
+		for _, a := range lineOf(cmd).Arguments {
+			most++
+			if a.Required {
+				least++
+			}
+			if a.Repeats {
+				most += 9
+			}
+		}
+		for n := range 12 {
+			err := cmd.Args(cmd, slices.Repeat([]string{"1=2"}, n))
+			if fits := n >= least && n <= most; n <= 9 && fits != (err == nil) {
+				t.Errorf("%s with %d arguments: %v, and its usage is %q", cmd.CommandPath(), n, err, cmd.Use)
+			}
+		}
+	}
+}
+
+// TestDeclared checks that a command cannot do what the list does not say of it.
+func TestDeclared(t *testing.T) {
+	cmd := tree(t)
+	cmdutil.Annotate(cmd, "calls 42")
+	if err := cmdutil.Declared(cmd, cmdutil.Money, cmdutil.Calls); err != nil {
+		t.Error(err)
+	}
+	err := cmdutil.Declared(cmd, cmdutil.Money)
+	if r := cmdutil.Explain(err); err == nil || r.Code != cmdutil.ExitInternal || !strings.Contains(r.Message, "(money)") {
+		t.Errorf("%v, exit code %d", err, r.Code)
+	}
+	if diff := cmp.Diff([]int{0, 1, 10, 11, 30, 31, 32, 41, 42, 51, 60}, cmdutil.CodesOf(cmd)); diff != "" {
+		t.Error(diff)
+	}
+	known := map[int]bool{}
+	for _, e := range cmdutil.ExitCodes() {
+		known[e.Code] = true
+	}
+	for _, line := range commandLines(Tree()) {
+		for _, code := range line.ExitCodes {
+			if !known[code] {
+				t.Errorf("%s: till has no exit code %d", line.Command, code)
+			}
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package cmdutil
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Deed is something that a command may do besides printing.
+type Deed string
+
+// The deeds. The first four are what a command writes.
+const (
+	Money   Deed = "money"   // it sends money
+	Service Deed = "service" // it creates or changes something else at the service
+	Sandbox Deed = "sandbox" // it changes a sandbox
+	Files   Deed = "files"   // it changes the journal, the configuration, or a file that it is told to write
+
+	Asks    Deed = "asks"    // it asks a person, unless --yes or another flag answers
+	Calls   Deed = "calls"   // it calls the service
+	Journal Deed = "journal" // it uses the journal
+	DryRun  Deed = "dry"     // it shows its requests with --dry-run
+	Alone   Deed = "alone"   // it works with any configuration, even a broken one
+)
+
+// deedsKey is the annotation of a command with its deeds, and with those of its exit codes that do not follow
+// from them.
+const deedsKey = "till_deeds"
+
+// Annotate tells a command what it does: deeds and exit codes, with spaces between.
+func Annotate(cmd *cobra.Command, deeds string) {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[deedsKey] = deeds
+}
+
+// Does reports whether a command may do something.
+func Does(cmd *cobra.Command, d Deed) bool {
+	return slices.Contains(strings.Fields(cmd.Annotations[deedsKey]), string(d))
+}
+
+// Writes returns what a command may change; nothing if it only reads.
+func Writes(cmd *cobra.Command) []Deed {
+	return slices.DeleteFunc([]Deed{Money, Service, Sandbox, Files}, func(d Deed) bool { return !Does(cmd, d) })
+}
+
+// Declared refuses a deed that till commands does not know of.
+func Declared(cmd *cobra.Command, deeds ...Deed) error {
+	if slices.ContainsFunc(deeds, func(d Deed) bool { return Does(cmd, d) }) {
+		return nil
+	}
+	return &Error{Code: ExitInternal, Msg: fmt.Sprintf(
+		"%s does something that till commands does not say of it (%s), so it stops", CommandName(cmd), deeds[0])}
+}
+
+// CodesOf returns the exit codes that a command may end with, in ascending order.
+func CodesOf(cmd *cobra.Command) []int {
+	codes := []int{ExitDone, ExitInternal, ExitUsage, ExitOutput}
+	for _, word := range strings.Fields(cmd.Annotations[deedsKey]) {
+		switch Deed(word) {
+		case Money:
+			codes = append(codes, ExitBusy, ExitConflict, exitRefused, ExitUnknown, ExitUnreachable)
+		case Service:
+			codes = append(codes, exitRefused, ExitUnknown, ExitUnreachable)
+		case Sandbox:
+			codes = append(codes, ExitUnknown, ExitUnreachable)
+		case Asks:
+			codes = append(codes, exitRefused, ExitInterrupted)
+		case Calls:
+			codes = append(codes, ExitRejected, ExitUnauthorized, ExitRateLimited, ExitReadFailed, ExitInterrupted)
+		case Journal: // which asks a sandbox whose account it is
+			codes = append(codes, exitJournal, exitRefused, ExitReadFailed, ExitInterrupted)
+		}
+		if code, err := strconv.Atoi(word); err == nil {
+			codes = append(codes, code)
+		}
+	}
+	if !Does(cmd, Alone) {
+		codes = append(codes, ExitConfig)
+	}
+	slices.Sort(codes)
+	return slices.Compact(codes)
+}
+
+// IsAnnotated reports whether a command can be run, and is not a group or a topic.
+func IsAnnotated(cmd *cobra.Command) bool {
+	_, annotated := cmd.Annotations[deedsKey]
+	return annotated
+}
