@@ -22,11 +22,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// These tests run README.md and the pages of docs/ as a reader would: the commands of each page one after the
+// These tests run README.md, AGENTS.md and the pages of docs/ as a reader would: the commands of each page one after the
 // other in a shell of its own, with an empty home. They compare the output with the page.
 
 const (
 	readme      = "README.md"
+	agentsPage  = "AGENTS.md"
 	installPage = "docs/install.md"
 	updateDocs  = "TILL_UPDATE_DOCS" // if set, TestDocs and TestExitCodesPage write what is printed into the pages
 )
@@ -44,7 +45,7 @@ func docsPages(t *testing.T) []string {
 	for i, page := range pages {
 		pages[i] = "docs/" + filepath.Base(page)
 	}
-	return append([]string{readme}, pages...)
+	return append([]string{readme, agentsPage}, pages...)
 }
 
 // fence is a fenced block of a page.

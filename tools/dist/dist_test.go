@@ -225,7 +225,7 @@ func TestArchivesHaveBinaryManPagesAndCompletions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := unpack(t, find(t, name))
-			for _, want := range append(also, "LICENSE", "THIRD_PARTY_NOTICES", "README.md", "CHANGELOG.md", "docs/paying.md") {
+			for _, want := range append(also, "LICENSE", "THIRD_PARTY_NOTICES", "README.md", "AGENTS.md", "CHANGELOG.md", "docs/paying.md") {
 				if len(files[want]) == 0 {
 					t.Errorf("it has no %s: %v", want, slices.Sorted(maps.Keys(files)))
 				}
@@ -772,6 +772,7 @@ func TestRpmHasTheFiles(t *testing.T) {
 	}
 	for file, want := range map[string]string{"/usr/bin/till": "", "/usr/share/zsh/site-functions/_till": "",
 		"/usr/share/man/man7/till-money.7.gz": "d", "/usr/share/doc/till/README.md": "d",
+		"/usr/share/doc/till/AGENTS.md":          "d",
 		"/usr/share/doc/till/docs/paying.md":     "d",
 		"/usr/share/doc/till/examples/payout.sh": "d", "/usr/share/doc/till/examples/shop": "",
 		"/usr/share/licenses/till/LICENSE": "l", "/usr/share/licenses/till/THIRD_PARTY_NOTICES": "l"} {

@@ -28,7 +28,7 @@ type stage struct {
 	time        time.Time
 	man         map[string][]byte
 	completions map[string][]byte
-	pages       []file // README.md, docs/ and examples/
+	pages       []file // README.md, AGENTS.md, docs/ and examples/
 	licence     []byte
 	changes     []byte
 	verify      []byte // the script that checks a download
@@ -72,12 +72,12 @@ func newStage(t toolchain, work string, builds []build, linked []notice) (*stage
 	return s, nil
 }
 
-// pages returns what there is to read: README.md, docs/, and the examples that they link to.
+// pages returns what there is to read: README.md, AGENTS.md, docs/, and the examples that they link to.
 func pages(root string) ([]file, error) {
 	var all []file
 	have := map[string]bool{}
 	tree := os.DirFS(root)
-	for _, pattern := range []string{"README.md", "docs/*.md", "examples", "examples/*", "examples/*/*"} {
+	for _, pattern := range []string{"README.md", "AGENTS.md", "docs/*.md", "examples", "examples/*", "examples/*/*"} {
 		names, err := fs.Glob(tree, pattern)
 		if err != nil {
 			return nil, err
