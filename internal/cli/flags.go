@@ -57,7 +57,7 @@ func nameFlag(f *pflag.Flag) {
 	if f.Value.Type() != "bool" {
 		f.Value = named{f.Value, placeholder(f)}
 	}
-	if f.DefValue == "[]" { // pflag omits this default only for its own types
+	if f.DefValue == "[]" || f.DefValue == "0s" { // pflag omits these defaults only for its own types
 		f.DefValue = ""
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // help returns the command that shows topics and the help of every command.
@@ -49,7 +51,8 @@ func helpText(cmd *cobra.Command) (string, error) {
 	return strings.TrimRight(b.String(), "\n") + "\n", err
 }
 
-// usage prints how a command is used. The list of global flags would push its own flags off the screen.
+// usage prints how a command is used. A list of all global flags would push its own flags off the screen, so it
+// has only the most used of those that the command heeds.
 func usage(a *cmdutil.App, cmd *cobra.Command) error {
 	line := cmd.UseLine()
 	if cmd.HasAvailableSubCommands() {
@@ -70,11 +73,25 @@ func usage(a *cmdutil.App, cmd *cobra.Command) error {
 	if cmd.HasAvailableLocalFlags() {
 		text += "\nFlags:\n" + namedFlags(cmd.LocalFlags()).FlagUsagesWrapped(pageWidth(a))
 	}
-	if cmd.HasAvailableInheritedFlags() {
+	if global := MostUsed(cmd); global.HasFlags() {
+		text += "\nGlobal Flags:\n" + namedFlags(global).FlagUsagesWrapped(pageWidth(a)) + "  and those in: till help flags\n"
+	} else if cmd.HasAvailableInheritedFlags() {
 		text += "\nGlobal flags: till help flags\n"
 	}
 	_, err := io.WriteString(cmd.OutOrStderr(), text)
 	return err
+}
+
+// MostUsed returns the global flags that the help of a command shows, if the command heeds them.
+func MostUsed(cmd *cobra.Command) *pflag.FlagSet {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.SortFlags = false
+	for _, name := range heeded(cmd) {
+		if slices.Contains([]string{"output", "quiet", "jq", "yes", "timeout"}, name) && cmdutil.IsAnnotated(cmd) {
+			flags.AddFlag(cmd.Root().PersistentFlags().Lookup(name))
+		}
+	}
+	return flags
 }
 
 // forTerminal returns a help text for standard output: on a terminal that is narrow its lines are wrapped,

@@ -77,6 +77,14 @@ func commandPage(cmd *cobra.Command) []byte {
 			b.WriteString(option(f))
 		}
 	})
+	if global := cli.MostUsed(cmd); global.HasFlags() {
+		b.WriteString(".SH GLOBAL OPTIONS\n")
+		global.VisitAll(func(f *pflag.Flag) {
+			shown := *f
+			shown.Hidden = false // which keeps it off the page of till
+			b.WriteString(option(&shown))
+		})
+	}
 	if cmd.Example != "" {
 		b.WriteString(".SH EXAMPLES\n" + literal(cmd.Example))
 	}

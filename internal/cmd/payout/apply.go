@@ -38,10 +38,9 @@ are looked up on the service's list first.
 On a terminal, type the total to confirm. In a script, --digest names the plan
 that was approved; --yes accepts any plan. If some orders were accepted before,
 and not by this run, type their number too, or give --already-paid.
-
-See: till help runs, till help payouts, till help approvals.`,
+See: till help runs.`,
 		Example: `  till payout apply staff.plan --digest "$(cat approved.txt)"
-  till payout apply staff.plan --yes --concurrency 8 --rate 20/s`,
+  till payout apply staff.plan --yes --rate 20/s`,
 		Args: cmdutil.Args("PLAN"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[applied], args []string) error {
 		if err := flags.check(s.Cmd, args[0]); err != nil {
@@ -54,8 +53,8 @@ See: till help runs, till help payouts, till help approvals.`,
 		return apply(s, plan, flags, out)
 	})
 	f := cmd.Flags()
-	f.StringVar(&flags.digest, "digest", "", "digest of the plan that was approved, with or without sha256:")
-	f.IntVar(&flags.paid, "already-paid", -1, "how many of the plan's orders were accepted before, by another run or command")
+	f.StringVar(&flags.digest, "digest", "", "digest of the plan that was approved")
+	f.IntVar(&flags.paid, "already-paid", -1, "how many orders another run has sent already")
 	f.Lookup("already-paid").DefValue = "0" // help leaves it out: -1 means that it was not given
 	f.IntVar(&flags.Concurrency, "concurrency", 1, "how many calls are under way at a time")
 	f.StringVar(&flags.rate, "rate", "", "most calls a second, such as 5/s")
@@ -63,7 +62,7 @@ See: till help runs, till help payouts, till help approvals.`,
 	f.BoolVar(&flags.RetryRejected, "retry-rejected", false, "send once more what the service has rejected")
 	f.BoolVar(&flags.AllowDuplicate, "allow-duplicate", false, "send what has the same content as an unknown order")
 	f.StringArrayVar(&flags.Approvals, "approval", nil,
-		"file of a signature that approves the plan; PLAN*.sig unless given")
+		"signature of the plan; PLAN*.sig unless given")
 	f.StringVar(&flags.results, "results", "", "results file; PLAN.results.csv unless given")
 	cmdutil.OfferFiles(cmd, "approval")
 	orders.AddLookupFlags(cmd)

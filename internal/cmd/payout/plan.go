@@ -37,14 +37,9 @@ func planCommand(a *cmdutil.App) *cobra.Command {
 	cmd := cmdutil.NewCommand(a, cmdutil.One, planFactsView, &cobra.Command{
 		Use:   "plan FILE --out PLAN",
 		Short: "Check every row of a file and make a plan of it; send nothing",
-		Long: `Check every row of a file and make a plan of it. Nothing is sent, and the
-service is not called. If something is wrong, every error is reported with its
-line, and no plan is written. The file is CSV, a workbook (.xlsx), or JSON
-lines: till help payout-files has its columns. For a file that a person keeps,
-till payout layout FILE proposes the flags from --map to --sheet.`,
-		Example: `  till payout plan staff.csv --out staff.plan
-  till payout plan staff.csv --out may.plan --auto-order-id salaries-2026-05
-  till payout plan - --format jsonl --out staff.plan -q <staff.jsonl
+		Long: `Check every row of a file, and make a plan of it unless something is wrong.
+till payout layout FILE proposes --map to --sheet. See: till help payout-files.`,
+		Example: `  till payout plan staff.csv --out may.plan --auto-order-id salaries-2026-05
   till payout plan people.csv --out people.plan --map "address=Pay to"`,
 		Args:              cmdutil.Args("FILE"),
 		ValidArgsFunction: cmdutil.FileNames,

@@ -38,17 +38,14 @@ The digest is the SHA-256 of the file with an empty digest in it:
   sed 's/^  "digest": .*/  "digest": ""/' staff.plan | sha256sum
 
 With -o json the output is the plan file. With csv and jsonl it is the rows;
-the CSV can be planned again. -q prints the order ids. On a terminal, the rows
-that a warning is about are marked with an exclamation mark.
+the CSV can be planned again.
 
 --changes shows new payees, other addresses and memos, and amounts that moved
 by more than half, since the last runs of the same batch or layout paid the
-same payee. --approvals shows who has signed the plan, and who may: see till
-help approvals.`,
+same payee. --approvals shows who has signed: see till help approvals.`,
 		Example: `  till payout show staff.plan
   till payout show staff.plan -o csv >again.csv
-  till payout show staff.plan --changes
-  till payout show staff.plan --approvals`,
+  till payout show staff.plan --changes`,
 		Args:              cmdutil.Args("PLAN"),
 		ValidArgsFunction: cmdutil.FileNames,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -42,17 +42,14 @@ func reportCommand(a *cmdutil.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [ID...]",
 		Short: "Add up rebates and volume: a picture, tables, a page",
-		Long: `Add up what resellers have earned, from the single invoices in their
-statistics: all resellers, or those named by id or label. A terminal shows a
-picture: the ten largest of each currency. A pipe gets a table of all of them.
+		Long: `Add up what resellers have earned, from the invoices in their statistics: all
+resellers, or those named by id or label. A terminal shows a picture.
 
 A period is made of words (today, yesterday, this-month, last-month), dates,
 weeks (2026-W18), months (2026-05) or ages (30d). Without --to, it ends
 today. A period that is not over is marked "so far". See: till help report.`,
 		Example: `  till reseller report --from last-month --to last-month --html rebates.html
-  till reseller report --from this-month --compare --chart
   till reseller report --by reseller,month --currency Usd -o csv
-  till reseller report "North shop" --from 30d
   till reseller report --fail-below "2.50 USD" -q`,
 		Args:              resellerArgs,
 		ValidArgsFunction: completeResellers(a),
@@ -75,14 +72,14 @@ today. A period that is not over is marked "so far". See: till help report.`,
 	f.StringVar(&flags.from, "from", "", "start of the period")
 	f.StringVar(&flags.to, "to", "", "end of the period")
 	f.StringArrayVar(&flags.by, "by", nil,
-		"reseller (default), currency, invoice, day, week or month; two: reseller,month")
+		"reseller, currency, invoice, day, week, month")
 	f.StringVar(&flags.currency, "currency", "", "only this currency")
 	f.BoolVar(&flags.compare, "compare", false, "compare the period with the one before it")
 	f.IntVar(&flags.top, "top", 0, "most rows of each currency; 0: all")
 	f.StringArrayVar(&flags.failBelow, "fail-below", nil,
-		"exit with 42 if rebates are less than `AMOUNT` (100.00 USD); may be given again")
+		"exit with 42 if rebates are less than `AMOUNT`")
 	f.StringArrayVar(&flags.failMinor, "fail-below-minor", nil,
-		"the same with an `AMOUNT` in minor units, such as \"5000 crypto:Xyz\"")
+		"the same with an `AMOUNT` in minor units")
 	f.BoolVar(&flags.chart, "chart", false, "draw the picture without a terminal too")
 	f.BoolVar(&flags.allTime, "all-time", false, "add invoices by status, of all time")
 	f.StringVar(&flags.html, "html", "", "write a page with pictures and tables")

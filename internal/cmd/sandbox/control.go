@@ -23,9 +23,8 @@ import (
 // sandbox, below a path that no real service has.
 
 // whichSandbox is part of the help of every control.
-const whichSandbox = `The command acts on the sandbox that your settings lead to: inside till sandbox
-run, or through a profile, variables or flags. Without an address it acts on
-the sandbox of till --sandbox. With that of a service, it ends with 11.`
+const whichSandbox = `The command acts on the sandbox that your settings lead to: till sandbox run, a
+profile, variables or flags; without an address, that of till --sandbox.`
 
 // answered is the answer to a control: its value and its JSON.
 type answered[T any] struct {

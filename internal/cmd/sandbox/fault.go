@@ -79,11 +79,11 @@ many calls.`,
 	})
 	f := cmd.Flags()
 	f.StringVar(&flags.do, "do", "", "what goes wrong")
-	f.StringVar(&flags.on, "on", "", `operation, such as "POST /api/invoice" (default: all of them)`)
-	f.StringVar(&flags.rate, "rate", "1", "share of the calls that it affects, such as 0.1")
-	f.Int64Var(&flags.times, "times", 0, "number of calls it affects, then it ends (default: without end)")
-	f.StringArrayVar(&flags.match, "match", nil, "only calls with this, as FIELD=VALUE; may be given again")
-	f.Int64Var(&flags.seed, "seed", 0, "number that decides which calls --rate affects (default: the id)")
+	f.StringVar(&flags.on, "on", "", `one operation, such as "POST /api/invoice"`)
+	f.StringVar(&flags.rate, "rate", "1", "share of the calls it affects, as 0.1")
+	f.Int64Var(&flags.times, "times", 0, "how many calls it affects (default: without end)")
+	f.StringArrayVar(&flags.match, "match", nil, "only calls with this; may be given again")
+	f.Int64Var(&flags.seed, "seed", 0, "of the choice by --rate (default: the id)")
 	cmdutil.Require(cmd, "do")
 	cmdutil.Offer(cmd, "do", cobra.FixedCompletions(faultKinds, cobra.ShellCompDirectiveNoFileComp))
 	offerOperations(cmd)
@@ -215,7 +215,7 @@ func faultView(money.Registry) render.View[sandbox.Fault] {
 		column("do", "what goes wrong: till help faults", render.Text, func(f row) string { return f.Do }),
 		column("rate", "share of the calls that it affects", render.Text,
 			func(f row) string { return strconv.FormatFloat(f.Rate, 'f', -1, 64) }),
-		column("times", "number of calls it affects, then it ends", views.Number,
+		column("times", "how many calls it affects", views.Number,
 			func(f row) int64 { return f.Times }),
 		column("seen", "number of calls that it could apply to", render.Int, func(f row) int64 { return f.Seen }),
 		column("fired", "number of calls that it has affected", render.Int, func(f row) int64 { return f.Fired }),

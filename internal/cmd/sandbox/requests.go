@@ -74,7 +74,7 @@ func requestsCommand(a *cmdutil.App) *cobra.Command {
 		Short: "List the requests that the sandbox has received, and count them",
 		Long: `List the requests to the interface that the sandbox has received, oldest first:
 also those that it refused and those that a fault struck. A status of 0 in JSON
-means that no answer was sent. The list shows no headers and no API key.
+means that no answer was sent. The list shows no headers.
 
 --on and --match select requests as they do for a fault: till help faults.
 --since selects those after an id. With --expect, the command ends with 42
@@ -84,9 +84,7 @@ The log is in the memory of a sandbox that is served. It keeps the newest
 100,000 requests and 32 MiB, of a body the first 64 KiB, until till sandbox
 reset. If it has lost what --expect must know, the command ends with 42.
 
-In place of the sandbox's key, and of the key in the request's own
-Authorization header, the list has [hidden], also if JSON, a URL, HTML or
-base64 quotes it.`,
+In place of keys, the list has [hidden].`,
 		Example: `  till sandbox requests
   till sandbox requests --on "POST /api/merchant_withdrawal/create" \
     --match external_order_id=5001 --expect 1 --wait 5s
@@ -121,8 +119,8 @@ base64 quotes it.`,
 		return printed
 	})
 	f := cmd.Flags()
-	f.StringVar(&flags.on, "on", "", `operation, such as "POST /api/invoice" (default: all of them)`)
-	f.StringArrayVar(&flags.match, "match", nil, "only requests with this, as FIELD=VALUE; may be given again")
+	f.StringVar(&flags.on, "on", "", `one operation, such as "POST /api/invoice"`)
+	f.StringArrayVar(&flags.match, "match", nil, "only requests with this; may be given again")
 	f.Int64Var(&flags.since, "since", 0, "only requests after the one with this id")
 	flags.add(cmd, "")
 	offerOperations(cmd)

@@ -66,13 +66,13 @@ func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "loopback address to listen on; port 0 is any that is free")
 	f.StringVar(&flags.seed, "seed", "",
 		"demo, none, or a file as for till sandbox seed\n(default: funds in every currency)")
-	f.StringVar(&flags.state, "state", stateInMemory, "file that keeps the state, or memory")
+	f.StringVar(&flags.state, "state", stateInMemory, "file of the state, or memory")
 	f.StringArrayVar(&flags.set, "set", nil, "setting as NAME=VALUE: till sandbox settings")
 	f.StringVar(&flags.clock, "clock", "", "time in RFC 3339 at which the clock stands still")
-	f.StringVar(&flags.ids, "ids", randomIDs, "random, or seeded: the same ids in every run")
-	f.StringVar(&flags.readyFile, "ready-file", "", `file written when it is ready, with base_url and api_key`)
+	f.StringVar(&flags.ids, "ids", randomIDs, "random, or seeded: always the same")
+	f.StringVar(&flags.readyFile, "ready-file", "", `file written when it is ready, as JSON`)
 	f.StringVar(&flags.env, "env-file", "", "the same, with lines for a shell")
-	f.StringVar(&flags.publicURL, "public-url", "", "address of a proxy in front of it that strips its own path")
+	f.StringVar(&flags.publicURL, "public-url", "", "address of a proxy that strips its own path")
 	cmdutil.OfferFiles(cmd, "state")
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"seed":   seedNames,

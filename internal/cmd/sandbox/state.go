@@ -85,8 +85,7 @@ func seedCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Reset the sandbox to the contents of a file",
 		Long: `Delete everything in the sandbox, and fill it from a file; - is standard input.
 demo means a shop with four resellers and half a year of invoices, and none
-means an empty sandbox. An invalid file changes nothing. The command does not
-ask for confirmation.
+means an empty sandbox. An invalid file changes nothing.
 
 The file is YAML or JSON, such as till sandbox dump prints. In a file written
 by hand, leave out what the sandbox can make up or derive:
@@ -104,7 +103,6 @@ by hand, leave out what the sandbox can make up or derive:
 
 till help seeds lists every field.`,
 		Example: `  till sandbox seed demo
-  till sandbox dump >box.json && till sandbox seed box.json
   echo '{resellers: [{label: Harbour Books}]}' | till sandbox seed -`,
 		Args:              cmdutil.Args("FILE"),
 		ValidArgsFunction: cmdutil.FileNames,

@@ -33,10 +33,8 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 before it sends it. The same command with the same order id never pays twice:
 it prints the id of the accepted withdrawal, or says what to settle first.
 
-Give your own --order-id, above all in a script that may run again. Otherwise
-till makes one and prints it on standard error before it sends anything. Exit
-code 20 means that the outcome is unknown: it may have been paid. Run the
-command that the message names. See: till help payouts, till help guarantees.`,
+Give an --order-id of your own in scripts. Exit code 20 means that it may have
+been paid: run the command that the message names. See: till help payouts.`,
 		Example: `  till withdraw create --currency Btc --amount 0.015 \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 5001 --yes
   till withdraw create --currency Btc --amount "25.00 USD" \
@@ -57,10 +55,10 @@ command that the message names. See: till help payouts, till help guarantees.`,
 	f.StringVar(&amount, "amount", "", `exact decimal, as 0.015 or "25.00 USD"`)
 	f.StringVar(&minor, "amount-minor", "", `in minor units, as 1500000 or "2500 USD"`)
 	f.StringVar(&req.Address, "address", "", "address that the money goes to")
-	f.StringVar(&req.Memo, "memo", "", "memo of the transfer, required by some currencies")
-	f.StringVar(&req.ExternalOrderID, "order-id", "", "your own number for it, from 1 to 9007199254740991")
-	f.StringVar(&req.Callback, "callback", "", "URL to which the service sends its response about the withdrawal")
-	f.BoolVar(&duplicate, "allow-duplicate", false, "send it although an identical one is unknown or was just sent")
+	f.StringVar(&req.Memo, "memo", "", "memo of the transfer; some currencies need it")
+	f.StringVar(&req.ExternalOrderID, "order-id", "", "your own number for it, up to 9007199254740991")
+	f.StringVar(&req.Callback, "callback", "", "URL to which the service sends its response")
+	f.BoolVar(&duplicate, "allow-duplicate", false, "send it although an identical one was sent")
 	f.BoolVar(&badAddress, "allow-bad-address", false, "send it although the address looks mistyped")
 	orders.AddLookupFlags(cmd)
 	cmdutil.AddFinishFlags(cmd)
