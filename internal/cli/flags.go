@@ -54,7 +54,7 @@ func namedFlags(flags *pflag.FlagSet) *pflag.FlagSet {
 
 // nameFlag makes a flag say what it takes. It cannot be set after that.
 func nameFlag(f *pflag.Flag) {
-	if f.Value.Type() != "bool" {
+	if _, done := f.Value.(named); !done && f.Value.Type() != "bool" {
 		f.Value = named{f.Value, placeholder(f)}
 	}
 	if f.DefValue == "[]" || f.DefValue == "0s" { // pflag omits these defaults only for its own types

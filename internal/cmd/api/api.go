@@ -52,8 +52,9 @@ command shows the request that it would make.`,
 				return err
 			}
 			view := render.View[json.RawMessage]{JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m })}
-			filtered := s.Render.Filter != nil || s.Template != "" || !s.Origin("output").IsDefault()
-			if filtered {
+			filtered := s.Render.Filter != nil || s.Template != ""
+			s.Render.Quiet = s.Render.Quiet && filtered // the answer has no header that could be left out
+			if filtered || !s.Origin("output").IsDefault() {
 				if _, err := cmdutil.NewOutput(s, view); err != nil {
 					return err
 				}
@@ -114,15 +115,16 @@ command shows the request that it would make.`,
 	return a.Prints(cmd, cmdutil.PrintedAs[json.RawMessage](cmdutil.One))
 }
 
-// printAnswer prints an answer as it came. If the user asked for a format, the answer must be JSON.
+// printAnswer prints an answer as it came, whatever the format of the output. For a filter or a template, it
+// must be JSON.
 func printAnswer(s *cmdutil.Session, view render.View[json.RawMessage], filtered bool, answer []byte) error {
 	if !filtered {
 		return s.WriteData(string(answer))
 	}
 	if err := checkAnswer(answer); err != nil {
 		return &cmdutil.Error{Code: cmdutil.ExitReadFailed, Err: err,
-			Msg:  fmt.Sprintf("the answer is not JSON, so it has no other format: %v", err),
-			Hint: payout.NewHint("leave out --output, --jq and --template to see it unchanged")}
+			Msg:  fmt.Sprintf("the answer is not JSON, so it cannot be filtered: %v", err),
+			Hint: payout.NewHint("leave out --jq and --template to see it unchanged")}
 	}
 	return view.One(s.IO.Out, s.Render, answer)
 }
