@@ -13,6 +13,7 @@ func deeds() map[string]string {
 
 		"payout plan":      "files calls journal",
 		"payout show":      "calls journal 12",
+		"payout rehearse":  "",
 		"payout approve":   "files asks 12",
 		"payout apply":     "money files asks calls journal 50 dry",
 		"payout status":    "calls journal 20 21",
@@ -89,6 +90,7 @@ func deeds() map[string]string {
 		"auth login":      "files asks",
 		"auth status":     "calls",
 		"auth logout":     "files",
+		"service check":   "files calls journal",
 		"currency list":   "",
 		"currency set":    "files",
 		"currency remove": "files",
