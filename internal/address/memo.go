@@ -27,6 +27,15 @@ func CheckMemo(format, text, memo string) error {
 	return nil
 }
 
+// NeedsNoMemo reports whether an address says itself that there is no memo: an X-address without a tag.
+func NeedsNoMemo(format, text string) bool {
+	if format != "ripple" || !strings.HasPrefix(text, "X") {
+		return false
+	}
+	bytes, err := decodeRipple(text, 35)
+	return err == nil && bytes[22] == 0
+}
+
 // checkTag checks a destination tag. An X-address holds its own, or says that there is none.
 func checkTag(text, memo string) error {
 	tag, err := strconv.ParseUint(memo, 10, 32)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/till/internal/address"
 	"example.com/till/pkg/api"
 )
 
@@ -202,10 +203,10 @@ func (r Registry) MemoRequired(c api.Currency) bool {
 	return ok && e.MemoRequired || c.MemoRequired()
 }
 
-// LacksMemo reports whether a withdrawal of the currency needs a memo and has none. A withdrawal with a blank
-// memo is lost.
-func (r Registry) LacksMemo(c api.Currency, memo string) bool {
-	return r.MemoRequired(c) && api.BlankMemo(memo)
+// LacksMemo reports whether a withdrawal of the currency to an address needs a memo and has none. A withdrawal
+// with a blank memo is lost.
+func (r Registry) LacksMemo(c api.Currency, to, memo string) bool {
+	return r.MemoRequired(c) && api.BlankMemo(memo) && !address.NeedsNoMemo(r.AddressFormat(c), to)
 }
 
 // amountSpelling and currencySpelling return the service's two spellings of a fiat code. A crypto code has

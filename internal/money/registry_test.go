@@ -178,10 +178,10 @@ func TestMemoRequired(t *testing.T) {
 		t.Error("a currency based on XLR is listed as one without a memo")
 	}
 	for memo, lacks := range map[string]bool{"": true, " \t\u00a0": true, "\u200b": true, "7": false, " 7 ": false} {
-		if got := r.LacksMemo(api.Currency{Kind: api.Crypto, Code: "Xlr"}, memo); got != lacks {
+		if got := r.LacksMemo(api.Currency{Kind: api.Crypto, Code: "Xlr"}, "to", memo); got != lacks {
 			t.Errorf("LacksMemo(%q) = %v", memo, got)
 		}
-		if r.LacksMemo(api.Currency{Kind: api.Crypto, Code: "Btc"}, memo) {
+		if r.LacksMemo(api.Currency{Kind: api.Crypto, Code: "Btc"}, "to", memo) {
 			t.Errorf("Btc lacks the memo %q", memo)
 		}
 	}

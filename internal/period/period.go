@@ -252,6 +252,15 @@ func IsDateTime(text string) bool {
 		regexp.MustCompile(`^\d{9,}$`).MatchString(text)
 }
 
+// ParseDuration parses a duration as Go writes it, such as 1h30m, or an age, such as 30d.
+func ParseDuration(text string) (time.Duration, bool) {
+	if age, ok := ParseAge(text); ok {
+		return age, true
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil
+}
+
 // ParseAge parses an age such as 7d, 12h, 90m or 2w.
 func ParseAge(text string) (time.Duration, bool) {
 	if len(text) < 2 {

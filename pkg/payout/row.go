@@ -114,7 +114,7 @@ func (p *parser) parse(c sheet.Cells, line int) (row PlanRow, wrong []Detail) {
 			no(sheet.Address, "%s", shortened(err))
 		}
 	}
-	if known && !told[sheet.Memo] && p.money.LacksMemo(row.Currency, row.Memo) {
+	if known && !told[sheet.Memo] && p.money.LacksMemo(row.Currency, row.Address, row.Memo) {
 		no(sheet.Memo, "a withdrawal in %s needs one, or it may never arrive: ask the receiver for it", row.Currency.Code)
 	}
 	if known && !told[sheet.Memo] {

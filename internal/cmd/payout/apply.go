@@ -261,7 +261,7 @@ func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
 	limits.AllowBadAddress = plan.Limits.AllowBadAddress
 	t := limits.Tally(s.Money)
 	for _, row := range plan.Rows {
-		if s.Money.LacksMemo(row.Currency, row.Memo) {
+		if s.Money.LacksMemo(row.Currency, row.Address, row.Memo) {
 			return cmdutil.UsageError(fmt.Sprintf("order %s: a withdrawal in %s needs a memo, or it may never arrive",
 				row.ExternalOrderID, row.Currency.Code), "add it to the file, and make a new plan")
 		}

@@ -26,7 +26,7 @@ import (
 // planFlags are the flags of payout plan.
 type planFlags struct {
 	layoutFlags
-	out, batch, identicalWithin              string
+	out, batch, life, identicalWithin        string
 	expires, identical                       time.Duration
 	batchChanged, allowEmpty, failOnWarnings bool
 	badAddress, verbose                      bool
@@ -49,7 +49,7 @@ till payout layout FILE proposes --map to --sheet. See: till help payout-files.`
 	f := cmd.Flags()
 	f.StringVar(&flags.out, "out", "", "file to write the plan to")
 	flags.add(cmd)
-	f.DurationVar(&flags.expires, "expires", 72*time.Hour, "time for its run to begin")
+	f.StringVar(&flags.life, "expires", "72h", "time for its run to begin")
 	f.StringVar(&flags.identicalWithin, "identical-within", "3d", "warn of what was accepted since")
 	f.StringVar(&flags.batch, "auto-order-id", "", "make the order ids, for the batch of this name")
 	f.BoolVar(&flags.batchChanged, "batch-changed", false,
@@ -88,14 +88,15 @@ func (f *planFlags) check(file string) error {
 	if err := f.chooseFormat(file); err != nil {
 		return err
 	}
-	recent := false
+	recent, lives := false, false
+	f.expires, lives = period.ParseDuration(f.life)
 	f.identical, recent = period.ParseAge(f.identicalWithin)
 	switch {
 	case f.out == "-":
 		return cmdutil.UsageError("--out: a plan is a file",
 			"name one, such as staff.plan; payout show prints what is in it")
-	case f.expires <= 0:
-		return cmdutil.UsageError("--expires: it must be longer than 0", "write a duration such as 72h")
+	case !lives || f.expires <= 0:
+		return cmdutil.UsageError(fmt.Sprintf("--expires: %q is no length of time", f.life), "write one such as 72h or 30d")
 	case !recent || f.identical == 0:
 		return cmdutil.UsageError(fmt.Sprintf("--identical-within: %q is no length of time", f.identicalWithin), "write one such as 3d or 12h")
 	case f.batchChanged && f.batch == "":

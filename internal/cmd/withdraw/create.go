@@ -82,7 +82,7 @@ func parseRequest(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amoun
 	} else if req.Amount, err = s.Money.ParseAmount(amount, req.Currency); err != nil {
 		return fmt.Errorf("--amount: %w", err)
 	}
-	if s.Money.LacksMemo(req.Currency, req.Memo) {
+	if s.Money.LacksMemo(req.Currency, req.Address, req.Memo) {
 		return cmdutil.UsageError("--memo: a withdrawal in "+req.Currency.Code+" needs a memo, or it may never arrive",
 			"ask the receiver for it and add --memo MEMO")
 	}
