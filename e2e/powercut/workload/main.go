@@ -25,7 +25,6 @@ import (
 	"sync"
 
 	"example.com/till/e2e/powercut/tape"
-	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/api/sandbox"
 	"example.com/till/pkg/payout"
@@ -35,7 +34,7 @@ import (
 
 func main() {
 	t := &program{}
-	err := t.run(journal.WithCopies(context.Background()), os.Args[1], os.Args[2], os.Args[3:])
+	err := t.run(context.Background(), os.Args[1], os.Args[2], os.Args[3:])
 	for _, end := range t.ends {
 		end()
 	}
