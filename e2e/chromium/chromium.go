@@ -261,6 +261,27 @@ func (b *Browser) Open(url string) {
 	b.Loaded()
 }
 
+// Back goes back in the history, as a person does, and returns the address of the page.
+func (b *Browser) Back() string {
+	b.t.Helper()
+	var history struct {
+		CurrentIndex int
+		Entries      []struct{ ID int }
+	}
+	b.call("Page.getNavigationHistory", nil, &history)
+	b.seen = nil
+	b.call("Page.navigateToHistoryEntry", params{"entryId": history.Entries[history.CurrentIndex-1].ID}, nil)
+	var event struct {
+		Type  string
+		Frame struct{ URL string }
+	}
+	b.await("Page.frameNavigated", &event)
+	if event.Type == "Navigation" { // and not a page that the browser has kept as it was
+		b.await("Page.loadEventFired", &struct{}{})
+	}
+	return event.Frame.URL
+}
+
 // Loaded waits until the next page is loaded, and returns its address.
 func (b *Browser) Loaded() string {
 	b.t.Helper()

@@ -69,6 +69,27 @@ func TestCheckoutInBrowser(t *testing.T) {
 	b.Quiet()
 }
 
+// TestBackAfterPayment checks that the browser's Back leads to the invoice as it is, and not as it was.
+func TestBackAfterPayment(t *testing.T) {
+	b := chromium.Start(t)
+	box := newBox(t)
+	service := httptest.NewServer(box)
+	defer service.Close()
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<!doctype html><title>Thanks</title><link rel="icon" href="data:,">Thanks`)
+	}))
+	defer shop.Close()
+	page := service.URL + "/invoice/" + box.create(invoicePath, shopInvoice(shop.URL+"/thanks"))
+	b.Use(chromium.Screen(1280, 800, "light"))
+	b.Open(page)
+	b.Click("form button")
+	equal(t, b.Loaded(), shop.URL+"/thanks", "the page after the payment")
+	equal(t, b.Back(), page, "the page before that")
+	equal(t, b.Count("form"), 0, "the forms of a paid invoice")
+	b.Quiet()
+}
+
 // TestCheckoutLeadsThroughRedirects checks that the browser follows the redirects of the shop, whichever
 // origins they lead to.
 func TestCheckoutLeadsThroughRedirects(t *testing.T) {

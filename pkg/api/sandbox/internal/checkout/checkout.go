@@ -4,6 +4,7 @@ package checkout
 import (
 	"bytes"
 	"cmp"
+	"crypto/rand"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -101,6 +102,9 @@ func (s *Pages) Serve(w http.ResponseWriter, r *http.Request, refused error) {
 	header.Set("Referrer-Policy", "same-origin")
 	header.Set("Cache-Control", "no-store")
 	if p.next != "" {
+		// Chromium keeps a page for its Back in spite of no-store, but not if a cookie has changed since. After a
+		// payment, the page must not come back as it was. Nothing reads the cookie.
+		http.SetCookie(w, &http.Cookie{Name: "changed", Value: rand.Text(), MaxAge: 60, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 		redirect(w, r, p.next)
 		return
 	}
