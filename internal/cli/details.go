@@ -10,7 +10,7 @@ import (
 
 const (
 	mostDetails = 20 // lines of text below an error
-	mostReasons = 9  // each has two lines, and there is one more for other reasons and one for what is not listed
+	mostReasons = 9  // each has two lines; there is one more for other reasons, and one for what has no line in the file
 )
 
 // varies matches what differs between the details of one reason: texts of the file, and numbers.
@@ -42,12 +42,14 @@ func detailLines(all []payout.Detail) (lines []string) {
 			continue
 		}
 		lines = append(lines, same[0].String())
-		if n := len(same) - 1; n > 0 {
+		if n := len(same) - 1; n > 0 && same[n].Line > 0 {
 			lines = append(lines, fmt.Sprintf("  and %d more of this kind, up to line %d", n, same[n].Line))
+		} else if n > 0 {
+			lines = append(lines, fmt.Sprintf("  and %d more of this kind", n))
 		}
 	}
 	if others > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more of other kinds; -o json lists them", others))
 	}
-	return lines[:min(len(lines), mostDetails)]
+	return lines
 }
