@@ -55,8 +55,9 @@ demo: build
 PLAIN = CGO_ENABLED=0 $(GO) test -trimpath -vet=off -timeout 30m -p 3 -parallel 4
 
 CRASH    = e2e/torture e2e/explore e2e/powercut
-PROGRAMS = internal/cli e2e/misbehave e2e/openapi
-PACKAGES = ./internal/journal ./pkg/payout $(filter-out $(CRASH:%=\%/%) $(PROGRAMS:%=\%/%),$(shell $(GO) list ./...))
+PROGRAMS = internal/cli e2e/misbehave
+CLIENTS  = e2e/openapi
+PACKAGES = ./internal/journal ./pkg/payout $(filter-out $(CRASH:%=\%/%) $(PROGRAMS:%=\%/%) $(CLIENTS:%=\%/%),$(shell $(GO) list ./...))
 
 # The tests sync thousands of journals, and on a disk that takes most of their time. No test needs what it wrote to outlast a
 # power cut, so their files are kept in memory, where that has room for them and may run programs.
@@ -71,6 +72,7 @@ test-crash:
 	$(PLAIN) $(CRASH:%=./%)
 
 test-dist:
+	$(PLAIN) $(CLIENTS:%=./%)
 	cd tools/dist && $(PLAIN) ./...
 
 # Scripts in which a command does several things at once. make stops if one of them does not exist. With the race detector, a
