@@ -24,7 +24,7 @@ import (
 //	type TEXT    type this and the enter key
 //	secret TEXT  wait until the terminal does not echo input, and then type this and the enter key
 //	press KEYS   type this as a Go string without quotes, such as \x03 for Ctrl-C
-//	signal TERM  send the signal SIGTERM
+//	signal NAME  send a signal, such as TERM
 //	look         write screen.end
 //
 // The ttyin command of testscript types before the program asks, so the terminal would show a key that is
@@ -91,7 +91,7 @@ func onScreen(ts *testscript.TestScript, _ bool, args []string) {
 			_, err := master.WriteString(keys)
 			ts.Check(err)
 		case "signal":
-			ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+			ts.Check(cmd.Process.Signal(unix.SignalNum("SIG" + text)))
 		case "look":
 			look = true
 		default:

@@ -63,19 +63,25 @@ func (s *Session) CanAsk() bool {
 }
 
 // Ask asks a question and reads the answer until a signal comes. The end of input is an empty answer. Ask
-// discards earlier input before it shows the question, because an answer can come as soon as it is shown.
+// discards earlier input before it shows the question, because an answer can come as soon as it is shown. After
+// a stop, other output stands between the question and the cursor, so Ask asks again.
 func (s *Session) Ask(question string) (string, error) {
 	if err := Declared(s.Cmd, Asks); err != nil {
 		return "", err
 	}
-	terminal.DiscardTyped(terminal.Of(s.IO.In))
 	s.Spinner.Stop()
-	fmt.Fprint(s.IO.Err, s.wrap(question, hanging))
-	text, err := Interruptibly(s.Ctx, func() (string, error) { return bufio.NewReader(s.IO.In).ReadString('\n') })
+	in, text := terminal.Of(s.IO.In), s.wrap(question, hanging)
+	ask := func() {
+		terminal.DiscardTyped(in)
+		fmt.Fprint(s.IO.Err, text)
+	}
+	defer terminal.WhenContinued(ask)()
+	ask()
+	answer, err := Interruptibly(s.Ctx, func() (string, error) { return bufio.NewReader(s.IO.In).ReadString('\n') })
 	if err != nil {
 		fmt.Fprintln(s.IO.Err)
 	}
-	return text, s.Ctx.Err()
+	return answer, s.Ctx.Err()
 }
 
 // Interruptibly runs a read that may never end, and returns early when ctx ends.

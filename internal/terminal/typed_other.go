@@ -11,6 +11,9 @@ import (
 // DiscardTyped does nothing on this system.
 func DiscardTyped(*os.File) {}
 
+// WhenContinued calls nothing: this system stops no program.
+func WhenContinued(func()) (end func()) { return func() {} }
+
 // HideTyped hides nothing: reading the key does. Calling show restores the terminal.
 func HideTyped(in *os.File) (show func() error, err error) {
 	fd := int(in.Fd())

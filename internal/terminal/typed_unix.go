@@ -4,6 +4,7 @@ package terminal
 
 import (
 	"os"
+	"os/signal"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,6 +12,23 @@ import (
 // DiscardTyped discards what was typed on a terminal and not read yet, because it was typed before the
 // question was asked. If that fails, the question is asked anyway.
 func DiscardTyped(in *os.File) { _ = flushInput(int(in.Fd())) }
+
+// WhenContinued calls do each time this process goes on after a stop, until end is called.
+func WhenContinued(do func()) (end func()) {
+	continued, ended := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(continued, unix.SIGCONT)
+	go func() {
+		defer close(ended)
+		for range continued {
+			do()
+		}
+	}()
+	return func() {
+		signal.Stop(continued)
+		close(continued) // nothing is sent to it after Stop
+		<-ended
+	}
+}
 
 // HideTyped keeps a terminal from showing what is typed until show is called.
 func HideTyped(in *os.File) (show func() error, err error) {
