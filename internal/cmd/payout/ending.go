@@ -53,7 +53,7 @@ func finishRun(
 	if verdict == nil {
 		// all orders are accepted, but there is something to report
 		if sending != nil && cmdutil.Explain(sending).Code != cmdutil.ExitInterrupted {
-			s.Note("%v", sending)
+			s.Note("%v; all the same, every order of the run is recorded as accepted", sending)
 		}
 		if s.TableOnTerminal() && tally.Rows > 0 {
 			s.NoteCopy(payout.NewHint("", "payout", "status", run.Name, "--live").String(),
