@@ -51,68 +51,72 @@ command shows the request that it would make.`,
 			if err != nil {
 				return err
 			}
-			view := render.View[json.RawMessage]{JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m })}
-			filtered := s.Render.Filter != nil || s.Template != ""
-			s.Render.Quiet = s.Render.Quiet && filtered // the answer has no header that could be left out
-			if filtered || !s.Origin("output").IsDefault() {
-				if _, err := cmdutil.NewOutput(s, view); err != nil {
-					return err
-				}
-			}
-			method := strings.ToUpper(args[0])
-			target, err := pathOf(args[1])
-			if err != nil {
-				return err
-			}
-			body, err := readInput(s, input)
-			if err != nil {
-				return err
-			}
-			client, err := s.Client()
-			if err != nil {
-				return err
-			}
-			reads, err := changesNothing(s.ClientURL, method, target)
-			if err != nil {
-				return err
-			}
-			ctx := s.Ctx
-			if !reads {
-				if err := s.MayCreate(); err != nil {
-					return err
-				}
-				ctx = s.SendCtx
-			}
-			if !reads && !s.DryRun {
-				facts := []cmdutil.Fact{{Name: "request", Value: method + " " + target}, {Name: "body", Value: beginning(body)},
-					s.ServiceFact()}
-				if err := s.Confirm(facts, "Send this request?"); err != nil {
-					return err
-				}
-			}
-			var answer []byte
-			err = s.Send(func() bool { return !reads }, func() (err error) {
-				answer, err = client.Do(ctx, method, target, body)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			s.Spinner.Stop()
-			if reads {
-				return printAnswer(s, view, filtered, answer)
-			}
-			if err := printAnswer(s, view, filtered, answer); err != nil {
-				return &cmdutil.Error{Code: cmdutil.ExitOutput,
-					Msg:  fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)),
-					Hint: payout.NewHint("do not send it again")}
-			}
-			return nil
+			return send(s, strings.ToUpper(args[0]), args[1], input)
 		},
 	}
 	cmd.Flags().StringVar(&input, "input", "", "file that holds the JSON body; - is standard input")
 	cmdutil.OfferFiles(cmd, "input")
 	return a.Prints(cmd, cmdutil.PrintedAs[json.RawMessage](cmdutil.One))
+}
+
+// send sends a request, asks before it if the request may change something, and prints the answer.
+func send(s *cmdutil.Session, method, path, input string) error {
+	view := render.View[json.RawMessage]{JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m })}
+	filtered := s.Render.Filter != nil || s.Template != ""
+	s.Render.Quiet = s.Render.Quiet && filtered // the answer has no header that could be left out
+	if filtered || !s.Origin("output").IsDefault() {
+		if _, err := cmdutil.NewOutput(s, view); err != nil {
+			return err
+		}
+	}
+	target, err := pathOf(path)
+	if err != nil {
+		return err
+	}
+	body, err := readInput(s, input)
+	if err != nil {
+		return err
+	}
+	client, err := s.Client()
+	if err != nil {
+		return err
+	}
+	reads, err := changesNothing(s.ClientURL, method, target)
+	if err != nil {
+		return err
+	}
+	ctx := s.Ctx
+	if !reads {
+		ctx = s.SendCtx
+		if err := mayChange(s, method+" "+target, body); err != nil {
+			return err
+		}
+	}
+	var answer []byte
+	err = s.Send(func() bool { return !reads }, func() (err error) {
+		answer, err = client.Do(ctx, method, target, body)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.Spinner.Stop()
+	err = printAnswer(s, view, filtered, answer)
+	if err == nil || reads {
+		return err
+	}
+	return &cmdutil.Error{Code: cmdutil.ExitOutput,
+		Msg:  fmt.Sprintf("the service accepted it, but %v; its answer begins %s", err, beginning(answer)),
+		Hint: payout.NewHint("do not send it again")}
+}
+
+// mayChange refuses a request that the profile does not allow, and asks a person before others, if it is to be sent.
+func mayChange(s *cmdutil.Session, request string, body []byte) error {
+	if err := s.MayCreate(); err != nil || s.DryRun {
+		return err
+	}
+	facts := []cmdutil.Fact{{Name: "request", Value: request}, {Name: "body", Value: beginning(body)}, s.ServiceFact()}
+	return s.Confirm(facts, "Send this request?")
 }
 
 // printAnswer prints an answer as it came, whatever the format of the output. For a filter or a template, it
