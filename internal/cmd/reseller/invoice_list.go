@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/render"
@@ -51,12 +50,7 @@ func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], r
 	if l.reseller, err = findReseller(s, l.client, reseller); err != nil {
 		return err
 	}
-	var answer json.RawMessage
-	if paged {
-		answer, err = l.client.Resellers.Invoices(s.Ctx, l.reseller, l.sent, l.page, l.size)
-	} else {
-		answer, err = l.client.Resellers.FirstInvoices(s.Ctx, l.reseller, l.sent, s.PageBase(), l.size)
-	}
+	answer, err := l.answer(s, paged)
 	if err != nil {
 		return err
 	}
@@ -70,20 +64,21 @@ func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], r
 		noteAsJSON(s)
 		fallthrough
 	case !ok, !out.Tabular() && !s.Quiet && !chooses:
-		if !paged && len(invoices) == l.size {
-			s.Note("%s", firstPage)
-		}
+		l.noteFull(paged, invoices)
 		return cmdutil.Output[json.RawMessage]{Session: s, View: rawView("answer")(s.Money)}.One(answer)
 	case paged || onTerminal(s) && !chooses:
-		if !paged && len(invoices) == l.size {
-			s.Note("%s", firstPage)
-		}
-		return out.List(l.chosen(oneAnswer(invoices)))
+		l.noteFull(paged, invoices)
+		return out.List(l.chosen(func(yield func(api.Invoice, error) bool) { yieldAll(yield, invoices) }))
 	}
 	return out.List(l.chosen(l.pages(s, invoices)))
 }
 
-const firstPage = "this is the first page; --all shows the rest"
+// noteFull says that there may be more invoices, if the first page is full.
+func (l *invoiceList) noteFull(paged bool, invoices []api.Invoice) {
+	if !paged && len(invoices) == l.size {
+		l.note("this is the first page; --all shows the rest")
+	}
+}
 
 func onTerminal(s *cmdutil.Session) bool { return s.Render.Width > 0 }
 
@@ -107,51 +102,72 @@ func invoicesIn(answer json.RawMessage) (invoices []api.Invoice, ok bool) {
 	return invoices, err == nil && !slices.ContainsFunc(invoices, func(i api.Invoice) bool { return i.ID == "" })
 }
 
+// answer returns the page that was asked for, or the first.
+func (l *invoiceList) answer(s *cmdutil.Session, paged bool) (json.RawMessage, error) {
+	if paged {
+		return l.client.Resellers.Invoices(s.Ctx, l.reseller, l.sent, l.page, l.size)
+	}
+	return l.client.Resellers.FirstInvoices(s.Ctx, l.reseller, l.sent, s.PageBase(), l.size)
+}
+
 // pages yields all invoices. The list does not say which page is the last, nor what its number is: it ends
 // where a page has nothing new, or is refused.
-func (l *invoiceList) pages(s *cmdutil.Session, first []api.Invoice) iter.Seq2[api.Invoice, error] {
+func (l *invoiceList) pages(s *cmdutil.Session, page []api.Invoice) iter.Seq2[api.Invoice, error] {
 	return func(yield func(api.Invoice, error) bool) {
 		seen := map[string]bool{}
-		for page := 1; ; page++ { // page 1 may be the first again
-			fresh := false
-			for _, i := range first {
-				if seen[i.ID] {
-					continue
-				}
-				if seen[i.ID], fresh = true, true; !yield(i, nil) {
-					return
-				}
-			}
-			if !fresh && page != 2 {
+		for number := 1; ; number++ { // page 1 may be the first again
+			fresh := unseen(page, seen)
+			if !yieldAll(yield, fresh) || len(fresh) == 0 && number != 2 {
 				return
 			}
-			answer, err := l.client.Resellers.Invoices(s.Ctx, l.reseller, l.sent, page, l.size)
-			if refused, ok := errors.AsType[*api.Error](err); ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound,
-				http.StatusRequestedRangeNotSatisfiable, http.StatusUnprocessableEntity}, refused.Status) {
-				return
-			}
-			if err == nil {
-				var ok bool
-				if first, ok = invoicesIn(answer); !ok {
-					err = fmt.Errorf("page %d of the service's list has another shape than that of invoices", page)
+			var err error
+			if page, err = l.numbered(s, number); err != nil {
+				if !endsList(err) {
+					yield(api.Invoice{}, err)
 				}
-			}
-			if err != nil {
-				yield(api.Invoice{}, err)
 				return
 			}
 		}
 	}
 }
 
-func oneAnswer(invoices []api.Invoice) iter.Seq2[api.Invoice, error] {
-	return func(yield func(api.Invoice, error) bool) {
-		for _, i := range invoices {
-			if !yield(i, nil) {
-				return
-			}
+// numbered returns the invoices of a page.
+func (l *invoiceList) numbered(s *cmdutil.Session, number int) ([]api.Invoice, error) {
+	answer, err := l.client.Resellers.Invoices(s.Ctx, l.reseller, l.sent, number, l.size)
+	if err != nil {
+		return nil, err
+	}
+	invoices, ok := invoicesIn(answer)
+	if !ok {
+		return nil, fmt.Errorf("page %d of the service's list has another shape than that of invoices", number)
+	}
+	return invoices, nil
+}
+
+// endsList reports whether the service refuses a page because there is none of this number.
+func endsList(err error) bool {
+	refused, ok := errors.AsType[*api.Error](err)
+	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound,
+		http.StatusRequestedRangeNotSatisfiable, http.StatusUnprocessableEntity}, refused.Status)
+}
+
+// unseen returns the invoices whose ids are not in seen, each once, and adds them to it.
+func unseen(page []api.Invoice, seen map[string]bool) (fresh []api.Invoice) {
+	for _, i := range page {
+		if !seen[i.ID] {
+			seen[i.ID], fresh = true, append(fresh, i)
 		}
 	}
+	return fresh
+}
+
+func yieldAll(yield func(api.Invoice, error) bool, invoices []api.Invoice) bool {
+	for _, i := range invoices {
+		if !yield(i, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // noteStatuses names the statuses there are, if none of them was asked for.
@@ -166,27 +182,30 @@ func sameStatus(status string) func(string) bool {
 	return func(other string) bool { return strings.EqualFold(strings.TrimSpace(status), strings.TrimSpace(other)) }
 }
 
-// chosen leaves out what the flags do not ask for. An invoice whose time cannot be read is in no period.
+// chosen leaves out what the flags do not ask for.
 func (l *invoiceList) chosen(all iter.Seq2[api.Invoice, error]) iter.Seq2[api.Invoice, error] {
-	within := func(at time.Time) bool {
-		return (l.span.From == nil || !at.Before(*l.span.From)) && (l.span.To == nil || at.Before(*l.span.To))
-	}
 	return func(yield func(api.Invoice, error) bool) {
 		var statuses []string
 		defer func() { l.noteStatuses(statuses) }()
 		for i, err := range all {
-			if err == nil {
-				if !slices.Contains(statuses, i.Status) {
-					statuses = append(statuses, i.Status)
-				}
-				at, _, ok := report.ParseWritten(i.CreatedDate)
-				if len(l.statuses) > 0 && !slices.ContainsFunc(l.statuses, sameStatus(i.Status)) || l.from+l.to != "" && !(ok && within(at)) {
-					continue
-				}
+			if err == nil && !slices.Contains(statuses, i.Status) {
+				statuses = append(statuses, i.Status)
 			}
-			if !yield(i, err) {
+			if (err != nil || l.asksFor(i)) && !yield(i, err) {
 				return
 			}
 		}
 	}
+}
+
+// asksFor reports whether the flags ask for an invoice. One whose time cannot be read is in no period.
+func (l *invoiceList) asksFor(i api.Invoice) bool {
+	if len(l.statuses) > 0 && !slices.ContainsFunc(l.statuses, sameStatus(i.Status)) {
+		return false
+	}
+	if l.from+l.to == "" {
+		return true
+	}
+	at, _, ok := report.ParseWritten(i.CreatedDate)
+	return ok && (l.span.From == nil || !at.Before(*l.span.From)) && (l.span.To == nil || at.Before(*l.span.To))
 }

@@ -182,23 +182,8 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 	if p.span, err = s.Period().Written(flags.from, to); err != nil {
 		return nil, err
 	}
-	for _, text := range flags.failBelow {
-		limit, err := s.Money.ParseAmount(text, api.Currency{})
-		if err != nil {
-			// The amount is valid in minor units, so only the decimals are unknown.
-			if _, other := s.Money.ParseMinor(text, api.Currency{}); other == nil {
-				return nil, fmt.Errorf("--fail-below: %w; or use --fail-below-minor", err)
-			}
-			return nil, fmt.Errorf("--fail-below: %w", err)
-		}
-		p.limits = append(p.limits, limit)
-	}
-	for _, text := range flags.failMinor {
-		limit, err := s.Money.ParseMinor(text, api.Currency{})
-		if err != nil {
-			return nil, fmt.Errorf("--fail-below-minor: %w", err)
-		}
-		p.limits = append(p.limits, limit)
+	if err := p.parseLimits(); err != nil {
+		return nil, err
 	}
 	code, err := p.parseCurrency()
 	if err != nil {
@@ -213,22 +198,8 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case flags.chart && (!out.Tabular() || s.Render.Format != render.Table):
-		return nil, cmdutil.UsageError("--chart draws a picture", "leave out one of --chart and the other format; --svg FILE is a picture")
-	case p.byInvoice() && (flags.compare || flags.top > 0):
-		return nil, cmdutil.UsageError("--by invoice lists single invoices", "leave --compare and --top out")
-	case p.byInvoice() && flags.svg != "":
-		return nil, cmdutil.UsageError("--svg has a row for each reseller, and --by invoice one for each invoice", "leave one of them out")
-	case flags.chart && (len(p.by) > 1 || p.byInvoice() || len(s.Columns) > 0 || s.Render.Sort != ""):
-		return nil, cmdutil.UsageError("--chart has rows of one group, the largest first", "leave --columns and --sort out, and name one group in --by")
-	}
-	if flags.allTime && (!out.Tabular() || s.Render.Format != render.Table) {
-		return nil, cmdutil.UsageError("--all-time adds a table",
-			"leave out one of --all-time and the other format; all_time of -o json has these figures")
-	}
-	if flags.html != "" && flags.html == flags.svg {
-		return nil, cmdutil.UsageError("--html and --svg name the same file", "name two")
+	if err := p.checkTogether(out.Tabular() && s.Render.Format == render.Table); err != nil {
+		return nil, err
 	}
 	if err := errors.Join(p.html.Check(), p.svg.Check()); err != nil {
 		return nil, err
@@ -238,6 +209,57 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 		Money: s.Money, Days: p.drawn() || flags.html != "" || flags.svg != "",
 	})
 	return p, nil
+}
+
+// parseLimits reads the amounts of --fail-below and --fail-below-minor.
+func (p *reporting) parseLimits() error {
+	for _, text := range p.flags.failBelow {
+		limit, err := p.Money.ParseAmount(text, api.Currency{})
+		if err != nil {
+			err = fmt.Errorf("--fail-below: %w", err)
+			// If the amount is valid in minor units, only the decimals are unknown.
+			if _, other := p.Money.ParseMinor(text, api.Currency{}); other == nil {
+				err = fmt.Errorf("%w; or use --fail-below-minor", err)
+			}
+			return err
+		}
+		p.limits = append(p.limits, limit)
+	}
+	for _, text := range p.flags.failMinor {
+		limit, err := p.Money.ParseMinor(text, api.Currency{})
+		if err != nil {
+			return fmt.Errorf("--fail-below-minor: %w", err)
+		}
+		p.limits = append(p.limits, limit)
+	}
+	return nil
+}
+
+// checkTogether refuses flags that cannot be used together.
+func (p *reporting) checkTogether(table bool) error {
+	flags, byInvoice := p.flags, p.byInvoice()
+	for _, clash := range []struct {
+		found       bool
+		msg, advice string
+	}{
+		{flags.chart && !table, "--chart draws a picture",
+			"leave out one of --chart and the other format; --svg FILE is a picture"},
+		{byInvoice && (flags.compare || flags.top > 0), "--by invoice lists single invoices",
+			"leave --compare and --top out"},
+		{byInvoice && flags.svg != "", "--svg has a row for each reseller, and --by invoice one for each invoice",
+			"leave one of them out"},
+		{flags.chart && (len(p.by) > 1 || byInvoice || len(p.Columns) > 0 || p.Render.Sort != ""),
+			"--chart has rows of one group, the largest first",
+			"leave --columns and --sort out, and name one group in --by"},
+		{flags.allTime && !table, "--all-time adds a table",
+			"leave out one of --all-time and the other format; all_time of -o json has these figures"},
+		{flags.html != "" && flags.html == flags.svg, "--html and --svg name the same file", "name two"},
+	} {
+		if clash.found {
+			return cmdutil.UsageError(clash.msg, clash.advice)
+		}
+	}
+	return nil
 }
 
 // parseCurrency returns the code of --currency. A code that is not known here may still be the service's:

@@ -72,15 +72,7 @@ func (p *reporting) page() render.Page {
 	}
 	for i, total := range p.report.Totals() {
 		page.Tiles = append(page.Tiles, tile(total, i))
-		s := render.Section{Title: total.Currency}
-		if total.Decimals == money.Unknown {
-			s.Title += ", minor units"
-		}
-		group := p.group(total)
-		if len(group.Rows) == 1 { // it is the table
-			group.Total.Number, group.Rows = group.Rows[0].Number, nil
-		}
-		s.Group = &group
+		s := p.chartSection(total)
 		if !p.onlyTotals() {
 			s.Table = v.Page(o, rows[total.Currency])
 		}
@@ -96,16 +88,7 @@ func (p *reporting) page() render.Page {
 		for i, standing := range shown {
 			shown[i].Label = name(standing.ID, standing.Label)
 		}
-		table := standingView(p.Money).Page(o, shown)
-		for _, row := range table.Rows {
-			for i := range row[1:] {
-				row[1+i].Class = "list"
-			}
-		}
-		page.Sections = append(page.Sections, render.Section{
-			Title: "All time, as the service counts", Folded: true, Table: table,
-			Note: "These figures are the service's own. They are not limited to any period.",
-		})
+		page.Sections = append(page.Sections, allTimeSection(standingView(p.Money).Page(o, shown)))
 	}
 	if differ := p.report.Differences(); len(differ) > 0 {
 		for i, d := range differ {
@@ -129,6 +112,33 @@ func (p *reporting) page() render.Page {
 		page.Notes = append(page.Notes, spellingText(codes)+".")
 	}
 	return page
+}
+
+// chartSection returns the section of one currency, without its table.
+func (p *reporting) chartSection(total report.Row) render.Section {
+	s := render.Section{Title: total.Currency}
+	if total.Decimals == money.Unknown {
+		s.Title += ", minor units"
+	}
+	group := p.group(total)
+	if len(group.Rows) == 1 { // it is the table
+		group.Total.Number, group.Rows = group.Rows[0].Number, nil
+	}
+	s.Group = &group
+	return s
+}
+
+// allTimeSection returns the section of a table whose first column names the resellers.
+func allTimeSection(table *render.PageTable) render.Section {
+	for _, row := range table.Rows {
+		for i := range row[1:] {
+			row[1+i].Class = "list"
+		}
+	}
+	return render.Section{
+		Title: "All time, as the service counts", Folded: true, Table: table,
+		Note: "These figures are the service's own. They are not limited to any period.",
+	}
 }
 
 // onlyTotals reports whether the rows are the totals.

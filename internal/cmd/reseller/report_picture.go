@@ -110,17 +110,7 @@ func (p *reporting) previousText() string {
 func (p *reporting) group(total report.Row) render.PictureGroup {
 	g := render.PictureGroup{Total: render.PictureRow{Label: unitText(total.Currency, total.Decimals),
 		Number: numberText(total.Rebates, total.Decimals), Change: changeText(total, true), Sign: changeSign(total)}}
-	g.Times = func(most int) (times []render.PictureTime) {
-		for _, line := range p.report.Timelines(most) {
-			for _, point := range line.Points {
-				if line.Currency == total.Currency {
-					times = append(times, render.PictureTime{Label: axisText(point.Begin, line.Unit), Unit: string(line.Unit), Value: point.Rebates, Hollow: point.Partial != "",
-						Number: money.FormatSum(point.Rebates, line.Currency, line.Decimals)})
-				}
-			}
-		}
-		return times
-	}
+	g.Times = func(most int) []render.PictureTime { return p.times(total.Currency, most) }
 	rows := p.pictured(total)
 	shares := !slices.ContainsFunc(rows, func(r report.Row) bool { return r.Rebates.Sign()*total.Rebates.Sign() < 0 })
 	shareOf := func(part *big.Int) string {
@@ -161,6 +151,21 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 		g.Total.Number, g.Total.Change, g.Total.Sign = "", "", 0
 	}
 	return g
+}
+
+// times returns what was earned in one currency over time, in at most so many periods.
+func (p *reporting) times(currency string, most int) (times []render.PictureTime) {
+	for _, line := range p.report.Timelines(most) {
+		if line.Currency != currency {
+			continue
+		}
+		for _, point := range line.Points {
+			times = append(times, render.PictureTime{Label: axisText(point.Begin, line.Unit), Unit: string(line.Unit),
+				Value: point.Rebates, Hollow: point.Partial != "",
+				Number: money.FormatSum(point.Rebates, line.Currency, line.Decimals)})
+		}
+	}
+	return times
 }
 
 // sumOf adds up the rebates of rows of one currency, now and before.

@@ -169,33 +169,35 @@ func (p *reporting) data() error {
 	if !p.NoHeaders {
 		out.View.Foot = p.foot()
 	}
+	if err := p.drawOrList(out, rows); err != nil || !p.flags.allTime {
+		return err
+	}
+	return p.standings()
+}
+
+// drawOrList prints the picture, or the rows with the period above them.
+func (p *reporting) drawOrList(out cmdutil.Output[report.Row], rows iter.Seq[report.Row]) error {
 	if p.drawn() {
-		for _, total := range p.report.Totals() {
-			if total.Decimals == money.Unknown {
-				p.Render.Unknown(total.Currency)
-			}
-		}
-		err := p.picture().Text(p.IO.Out, p.Render)
-		p.NoteUnknown()
-		if err != nil || !p.flags.allTime {
-			return err
-		}
-		return p.standings()
+		return p.draw()
 	}
 	if err := p.heading(); err != nil {
 		return err
 	}
 	if p.empty() && p.headed() {
-		if err := p.Write(p.noRebates() + "\n"); err != nil {
-			return err
+		return p.Write(p.noRebates() + "\n")
+	}
+	return out.List(eachRow(rows))
+}
+
+func (p *reporting) draw() error {
+	for _, total := range p.report.Totals() {
+		if total.Decimals == money.Unknown {
+			p.Render.Unknown(total.Currency)
 		}
-	} else if err := out.List(eachRow(rows)); err != nil {
-		return err
 	}
-	if p.flags.allTime {
-		return p.standings()
-	}
-	return nil
+	err := p.picture().Text(p.IO.Out, p.Render)
+	p.NoteUnknown()
+	return err
 }
 
 // drawn reports whether the report is a picture, and not a table.

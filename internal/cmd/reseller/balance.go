@@ -1,0 +1,157 @@
+package reseller
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/money"
+	"example.com/till/internal/render"
+	"example.com/till/internal/views"
+	"example.com/till/pkg/api"
+	"github.com/spf13/cobra"
+)
+
+// balanceRow is a balance in one currency or, if its record has another shape, the whole of it.
+type balanceRow struct {
+	id, label string
+	amount    *api.Amount
+	record    json.RawMessage
+}
+
+// balancesIn returns the amounts of a balance record. The interface does not show its shape. Those of its other
+// amounts are taken: a list of amounts, codes with integers by kind or without a kind, and codes with amounts.
+func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount, ok bool) {
+	var list []api.Amount
+	var parts []json.RawMessage
+	var codes map[string]int64
+	var kinds map[api.Kind]map[string]int64
+	var named map[string]api.Amount
+	switch {
+	case json.Unmarshal(record, &list) == nil:
+		return list, true
+	case json.Unmarshal(record, &parts) == nil:
+		return balancesInAll(m, parts)
+	case json.Unmarshal(record, &codes) == nil:
+		for code, minor := range codes {
+			known, _ := m.Lookup(code)
+			amounts = append(amounts, api.Amount{Kind: cmp.Or(known.Kind, api.Crypto), Code: code, Minor: minor})
+		}
+	case json.Unmarshal(record, &kinds) == nil:
+		if amounts, ok = amountsByKind(kinds); !ok {
+			return nil, false
+		}
+	case json.Unmarshal(record, &named) == nil:
+		amounts = slices.AppendSeq(amounts, maps.Values(named))
+	default:
+		return nil, false
+	}
+	slices.SortFunc(amounts, func(a, b api.Amount) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Code, b.Code)) })
+	return amounts, true
+}
+
+// balancesInAll returns the amounts of the parts of a record, in their order.
+func balancesInAll(m money.Registry, parts []json.RawMessage) (amounts []api.Amount, ok bool) {
+	for _, part := range parts {
+		some, ok := balancesIn(m, part)
+		if !ok {
+			return nil, false
+		}
+		amounts = append(amounts, some...)
+	}
+	return amounts, true
+}
+
+func amountsByKind(kinds map[api.Kind]map[string]int64) (amounts []api.Amount, ok bool) {
+	for kind, codes := range kinds {
+		if kind != api.Crypto && kind != api.Fiat {
+			return nil, false
+		}
+		for code, minor := range codes {
+			amounts = append(amounts, api.Amount{Kind: kind, Code: code, Minor: minor})
+		}
+	}
+	return amounts, true
+}
+
+func balanceRows(m money.Registry, id, label string, record json.RawMessage) (rows []balanceRow) {
+	amounts, ok := balancesIn(m, record)
+	if !ok {
+		return []balanceRow{{id: id, label: label, record: record}}
+	}
+	for _, amount := range amounts {
+		rows = append(rows, balanceRow{id: id, label: label, amount: &amount})
+	}
+	return rows
+}
+
+func balanceCommand(a *cmdutil.App) *cobra.Command {
+	var currency, fiat string
+	cmd := &cobra.Command{
+		Use:   "balance [ID]",
+		Short: "Show the balances of resellers",
+		Long: `Show the balances of resellers, a row for each currency. The interface does not
+show the shape of a balance. If the service sends another shape than that of
+its other amounts, its JSON is printed as it came. The interface does not say
+what include_fiat means either, so it is sent as given.`,
+		Example: `  till reseller balance
+  till reseller balance "North shop" --currency Btc --include-fiat`,
+		Args:              cmdutil.OptionalArg("ID"),
+		ValidArgsFunction: completeResellers(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.Start(cmd)
+			if err != nil {
+				return err
+			}
+			code, err := currencyCode(s, currency)
+			if err != nil {
+				return err
+			}
+			if code == "" && cmd.Flags().Changed("include-fiat") {
+				return cmdutil.UsageError("--include-fiat goes with --currency", "add --currency CODE, or leave it out")
+			}
+			return figures[json.RawMessage, balanceRow]{
+				read: func(ctx context.Context, client *api.Client, id string) (json.RawMessage, error) {
+					if code == "" {
+						return client.Resellers.Balance(ctx, id)
+					}
+					return client.Resellers.BalanceIn(ctx, id, code, fiat)
+				},
+				raw:  func(m json.RawMessage) json.RawMessage { return m },
+				line: func(id, label string, m json.RawMessage) any { return labelledBalanceLine{id, label, m} },
+				rows: func(id, label string, m json.RawMessage) []balanceRow { return balanceRows(s.Money, id, label, m) },
+				view: balanceView,
+				fits: func(record json.RawMessage) bool { _, ok := balancesIn(s.Money, record); return ok },
+			}.run(s, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&currency, "currency", "", "only this currency")
+	f.StringVar(&fiat, "include-fiat", "", "value of include_fiat, true when none is given; goes with --currency")
+	f.Lookup("include-fiat").NoOptDefVal = "true"
+	a.CompleteCurrencies(cmd, "currency")
+	a.Prints(cmd, cmdutil.PrintedAs[json.RawMessage](cmdutil.One))
+	a.Prints(cmd, cmdutil.PrintedAs[labelledBalanceLine](cmdutil.List))
+	return cmdutil.WithView(a, cmdutil.Apart, balanceView, cmd)
+}
+
+func balanceView(m money.Registry) render.View[balanceRow] {
+	type row = balanceRow
+	return render.View[row]{Columns: []render.Column[row]{
+		{Name: "id", About: "the service's id of the reseller",
+			Extra: true, Cell: func(r row) render.Cell { return render.ID(r.id) }},
+		{Name: "label", About: "label of the reseller's invite",
+			Cell: func(r row) render.Cell { return render.Label(r.id, r.label) }},
+		{Name: "balance", About: "balance in one currency", Amount: true, Cell: func(r row) render.Cell {
+			if r.amount == nil {
+				return render.Own("")
+			}
+			return views.AmountCell(m, *r.amount)
+		}},
+		{Name: "answer", About: "what the service sent, in JSON, if it has another shape",
+			Extra: true, Cell: func(r row) render.Cell { return render.JSONText(r.record) }},
+	}}
+}
