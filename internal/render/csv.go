@@ -47,27 +47,11 @@ func (g grid) csv(out *bufio.Writer, o Options) error {
 			return err
 		}
 	}
-	header := func() error {
-		if o.NoHeaders {
-			return nil
-		}
-		for _, f := range g.fields {
-			r.add(f.name)
-			if f.amount {
-				r.add(f.name + minorSuffix)
-				r.add(f.name + codeSuffix)
-			}
-		}
-		return r.write()
-	}
 	first := true
 	for row, err := range g.rows {
 		if err == nil && first {
 			first = false
-			for i, c := range row {
-				g.fields[i].amount = g.fields[i].amount || c.kind == kindAmount
-			}
-			err = header()
+			err = g.csvHeader(r, o, row)
 		}
 		if err != nil {
 			return err
@@ -81,9 +65,27 @@ func (g grid) csv(out *bufio.Writer, o Options) error {
 		}
 	}
 	if first {
-		return header()
+		return g.csvHeader(r, o, nil)
 	}
 	return nil
+}
+
+// csvHeader writes the header, unless there is to be none. A field is an amount if the first row has one there.
+func (g grid) csvHeader(r *record, o Options, row []Cell) error {
+	for i, c := range row {
+		g.fields[i].amount = g.fields[i].amount || c.kind == kindAmount
+	}
+	if o.NoHeaders {
+		return nil
+	}
+	for _, f := range g.fields {
+		r.add(f.name)
+		if f.amount {
+			r.add(f.name + minorSuffix)
+			r.add(f.name + codeSuffix)
+		}
+	}
+	return r.write()
 }
 
 // record builds one line of CSV. It prints its numbers into one buffer and converts them to a string

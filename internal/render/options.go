@@ -61,28 +61,11 @@ func (o Options) check(names []string, ids, json bool) error {
 	if _, err := ParseFormat(string(format)); err != nil {
 		return err
 	}
-	scripted := "" // the flag that turns the JSON into something else
-	switch {
-	case o.Filter != nil && o.Template != "":
-		return usagef("--jq and --template both decide the whole output: use one of them")
-	case o.Filter != nil:
-		scripted = "--jq"
-	case o.Template != "":
-		scripted = "--template"
-		if _, err := parseTemplate(o.Template); err != nil {
-			return usagef("--template does not parse: %v", err)
-		}
+	scripted, err := o.scripted()
+	if err != nil {
+		return err
 	}
-	tabular := o.tabular()
-	onlyTabular := "" // a flag that works only with a table or CSV
-	switch {
-	case len(o.Columns) > 0:
-		onlyTabular = "--columns"
-	case o.Sort != "":
-		onlyTabular = "--sort"
-	case o.NoHeaders:
-		onlyTabular = "--no-headers"
-	}
+	tabular, onlyTabular := o.tabular(), o.onlyTabular()
 	switch {
 	case o.Quiet && scripted != "":
 		return usagef("--quiet prints ids only: leave out %s", scripted)
@@ -110,6 +93,35 @@ func (o Options) check(names []string, ids, json bool) error {
 		return usagef("there is no JSON of this: use --output table or csv")
 	}
 	return nil
+}
+
+// scripted returns the flag that turns the JSON into something else, or "".
+func (o Options) scripted() (string, error) {
+	switch {
+	case o.Filter != nil && o.Template != "":
+		return "", usagef("--jq and --template both decide the whole output: use one of them")
+	case o.Filter != nil:
+		return "--jq", nil
+	case o.Template == "":
+		return "", nil
+	}
+	if _, err := parseTemplate(o.Template); err != nil {
+		return "", usagef("--template does not parse: %v", err)
+	}
+	return "--template", nil
+}
+
+// onlyTabular returns a flag that works only with a table or CSV, or "".
+func (o Options) onlyTabular() string {
+	switch {
+	case len(o.Columns) > 0:
+		return "--columns"
+	case o.Sort != "":
+		return "--sort"
+	case o.NoHeaders:
+		return "--no-headers"
+	}
+	return ""
 }
 
 func unknownColumn(names []string, name, where string) error {

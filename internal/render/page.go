@@ -96,33 +96,37 @@ const longLabel = 40
 
 // cut shortens long labels, unless two on the page would be alike.
 func (p Page) cut() {
-	whole := map[string]string{}
-	each := func(do func(c *PageText, short string)) {
-		for _, s := range p.Sections {
-			if s.Table == nil {
-				continue
-			}
-			for _, row := range s.Table.Rows {
-				for i := range row {
-					if short := cut(row[i].Text, longLabel); row[i].Class == "" && short != row[i].Text {
-						do(&row[i], short)
-					}
+	labels, whole := p.longLabels(), map[string]string{}
+	for _, c := range labels {
+		c.cut = cut(c.Text, longLabel)
+		if other, ok := whole[c.cut]; ok && other != c.Text {
+			whole[c.cut] = ""
+		} else {
+			whole[c.cut] = c.Text
+		}
+	}
+	for _, c := range labels {
+		if whole[c.cut] == "" {
+			c.cut = ""
+		}
+	}
+}
+
+// longLabels returns the cells of tables that hold a label to be cut.
+func (p Page) longLabels() (labels []*PageText) {
+	for _, s := range p.Sections {
+		if s.Table == nil {
+			continue
+		}
+		for _, row := range s.Table.Rows {
+			for i, c := range row {
+				if c.Class == "" && cut(c.Text, longLabel) != c.Text {
+					labels = append(labels, &row[i])
 				}
 			}
 		}
 	}
-	each(func(c *PageText, short string) {
-		if other, ok := whole[short]; ok && other != c.Text {
-			whole[short] = ""
-		} else {
-			whole[short] = c.Text
-		}
-	})
-	each(func(c *PageText, short string) {
-		if whole[short] == c.Text {
-			c.cut = short
-		}
-	})
+	return labels
 }
 
 func heading(name string) string {

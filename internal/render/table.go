@@ -174,19 +174,24 @@ func (t *tableWriter) fit() {
 	}
 	t.pack()
 	for _, line := range t.lines {
-		for room := t.room(line); room > 0; room-- { // the narrowest texts get it
-			var cut *columnLayout
-			for _, l := range line {
-				if l.width < l.natural() && (cut == nil || l.width < cut.width) {
-					cut = l
-				}
-			}
-			if cut == nil {
-				break
-			}
-			cut.width++
+		for room := t.room(line); room > 0 && widenNarrowest(line); room-- {
 		}
 	}
+}
+
+// widenNarrowest makes the narrowest column that is cut wider by one. It returns false if none is cut.
+func widenNarrowest(line []*columnLayout) bool {
+	var cut *columnLayout
+	for _, l := range line {
+		if l.width < l.natural() && (cut == nil || l.width < cut.width) {
+			cut = l
+		}
+	}
+	if cut == nil {
+		return false
+	}
+	cut.width++
+	return true
 }
 
 // pack puts the columns on as many lines as they take.
@@ -317,62 +322,78 @@ func (t *tableWriter) end() error {
 	return t.flush()
 }
 
-// upright prints one thing, a line for each field.
+// upright prints one thing, a line for each property and a line for each step of a history. It cuts nothing: a
+// long text continues on the next line, and what is to be copied has a line of its own.
 func (g grid) upright(out *bufio.Writer, o Options) error {
-	return visit(g.people(o), func(row []Cell) error { return g.writeUpright(out, o.painter(), row, o) })
-}
-
-// writeUpright prints one thing, a line for each property and a line for each step of a history. It cuts
-// nothing: a long text continues on the next line, and what is to be copied has a line of its own.
-func (g grid) writeUpright(out *bufio.Writer, p painter, row []Cell, o Options) error {
-	labels := make([]string, len(g.fields))
-	left := 0
-	for i, f := range g.fields {
-		labels[i] = strings.ReplaceAll(f.name, "_", " ")
-		left = max(left, width(labels[i]))
-	}
-	if o.NoHeaders {
-		left = -len(gap)
-	}
-	right := 0 // the most columns for a value; 0: no limit
-	stacked := false
-	if o.Width > 0 {
-		right = o.Width - left - len(gap)
-		if right < 2*comfortable && !o.NoHeaders { // no room next to the labels: put the values below them
-			stacked, right = true, max(o.Width-len(gap), 1)
-		}
-	}
-	lines := lineWriter{out}
-	for i, c := range row {
-		before, indent := "", ""
-		switch {
-		case stacked:
-			for _, part := range Wrap(labels[i], o.Width) {
-				if err := lines.print(p.mark(bold, part)); err != nil {
+	layout := g.uprightLayout(o)
+	return visit(g.people(o), func(row []Cell) error {
+		for i, c := range row {
+			for _, line := range layout.lines(i, c) {
+				if err := (lineWriter{out}).print(line); err != nil {
 					return err
 				}
 			}
-			before, indent = gap, gap
-		case !o.NoHeaders:
-			before, indent = p.mark(bold, labels[i])+spaces(left-width(labels[i]))+gap, spaces(left)+gap
 		}
-		values := valueLines(p, c, right)
-		one := g.fields[i].whole || c.form == formID || c.form == formWord
-		if text := c.short(); one && len(values) > 1 && !strings.Contains(text, " ") {
-			values = []string{"", text}
-			indent = spaces(min(width(indent), o.Width-width(text)))
-			if stacked {
-				values, before = values[1:], indent
-			}
+		return nil
+	})
+}
+
+// uprightLayout is where the properties of one thing are printed.
+type uprightLayout struct {
+	grid
+	painter painter
+	options Options
+	labels  []string
+	left    int  // the columns for the labels
+	right   int  // the most columns for a value; 0: no limit
+	stacked bool // whether values are below their labels
+}
+
+func (g grid) uprightLayout(o Options) *uprightLayout {
+	u := &uprightLayout{grid: g, painter: o.painter(), options: o}
+	for _, f := range g.fields {
+		label := strings.ReplaceAll(f.name, "_", " ")
+		u.labels, u.left = append(u.labels, label), max(u.left, width(label))
+	}
+	if o.NoHeaders {
+		u.left = -len(gap)
+	}
+	if o.Width <= 0 {
+		return u
+	}
+	u.right = o.Width - u.left - len(gap)
+	if u.right < 2*comfortable && !o.NoHeaders { // no room next to the labels
+		u.stacked, u.right = true, max(o.Width-len(gap), 1)
+	}
+	return u
+}
+
+// lines returns the lines of one property.
+func (u *uprightLayout) lines(i int, c Cell) (lines []string) {
+	before, indent, label := "", "", u.labels[i]
+	switch {
+	case u.stacked:
+		for _, part := range Wrap(label, u.options.Width) {
+			lines = append(lines, u.painter.mark(bold, part))
 		}
-		for _, line := range values {
-			if err := lines.print(before + line); err != nil {
-				return err
-			}
-			before = indent
+		before, indent = gap, gap
+	case !u.options.NoHeaders:
+		before, indent = u.painter.mark(bold, label)+spaces(u.left-width(label))+gap, spaces(u.left)+gap
+	}
+	values := valueLines(u.painter, c, u.right)
+	one := u.fields[i].whole || c.form == formID || c.form == formWord
+	if text := c.short(); one && len(values) > 1 && !strings.Contains(text, " ") {
+		values = []string{"", text}
+		indent = spaces(min(width(indent), u.options.Width-width(text)))
+		if u.stacked {
+			values, before = values[1:], indent
 		}
 	}
-	return nil
+	for _, value := range values {
+		lines = append(lines, before+value)
+		before = indent
+	}
+	return lines
 }
 
 // valueLines returns a whole value, on as many lines as it takes.
