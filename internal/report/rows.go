@@ -49,24 +49,11 @@ func (r *Report) rowsOf(top int) iter.Seq[Row] {
 		for g := range r.rows.all() {
 			order = append(order, g)
 		}
-		ranked := top > 0 || len(r.query.By) == 1 && r.query.By[0] == ByReseller
-		slices.SortFunc(order, func(a, b *group) int {
-			if ranked {
-				return ranks.compare(a, b)
-			}
-			first := 0
-			for _, by := range r.query.By {
-				switch by {
-				case ByReseller:
-					first = cmp.Or(first, cmp.Compare(ranks.sellers[a.seller], ranks.sellers[b.seller]))
-				case ByCurrency:
-					first = cmp.Or(first, cmp.Compare(ranks.units[a.currency], ranks.units[b.currency]))
-				default:
-					first = cmp.Or(first, cmp.Compare(a.begin, b.begin))
-				}
-			}
-			return cmp.Or(first, ranks.compare(a, b))
-		})
+		by := r.query.By
+		if top > 0 || len(by) == 1 && by[0] == ByReseller {
+			by = nil
+		}
+		slices.SortFunc(order, func(a, b *group) int { return cmp.Or(ranks.compareBy(by, a, b), ranks.compare(a, b)) })
 		row := r.maker(r.query.unit(), r.query.has(ByReseller))
 		shown := map[int32]int{}
 		for _, g := range order {
@@ -118,6 +105,25 @@ func places(n int, compare func(a, b int32) int) []int32 {
 		at[i] = int32(place)
 	}
 	return at
+}
+
+// compareBy orders by the first of the groups in which two differ.
+func (r ranks) compareBy(groups []Group, a, b *group) int {
+	for _, by := range groups {
+		differ := 0
+		switch by {
+		case ByReseller:
+			differ = cmp.Compare(r.sellers[a.seller], r.sellers[b.seller])
+		case ByCurrency:
+			differ = cmp.Compare(r.units[a.currency], r.units[b.currency])
+		default:
+			differ = cmp.Compare(a.begin, b.begin)
+		}
+		if differ != 0 {
+			return differ
+		}
+	}
+	return 0
 }
 
 // compare orders by currency, and then by rebates, largest first.
