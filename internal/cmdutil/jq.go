@@ -30,26 +30,31 @@ func jqFilter(ctx context.Context, expression string) (func(value []byte, w io.W
 		if err := dec.Decode(&data); err != nil {
 			return err
 		}
-		results := code.RunWithContext(ctx, data)
-		for {
-			result, ok := results.Next()
-			if !ok {
-				return nil
-			}
-			if err, failed := result.(error); failed {
-				if ctx.Err() != nil {
-					return fmt.Errorf("--jq was stopped: %w", ctx.Err())
-				}
-				if halt, ok := err.(*gojq.HaltError); ok && halt.Value() == nil {
-					return nil
-				}
-				return UsageError(fmt.Sprintf("--jq: %v", err), "look at the whole answer with -o json")
-			}
-			if err := printResult(w, result); err != nil {
-				return err
-			}
-		}
+		return printResults(ctx, w, code.RunWithContext(ctx, data))
 	}, nil
+}
+
+func printResults(ctx context.Context, w io.Writer, results gojq.Iter) error {
+	for result, ok := results.Next(); ok; result, ok = results.Next() {
+		if err, failed := result.(error); failed {
+			return jqError(ctx, err)
+		}
+		if err := printResult(w, result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jqError returns what a result that is an error means: an expression that ends itself has no error.
+func jqError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("--jq was stopped: %w", ctx.Err())
+	}
+	if halt, ok := err.(*gojq.HaltError); ok && halt.Value() == nil {
+		return nil
+	}
+	return UsageError(fmt.Sprintf("--jq: %v", err), "look at the whole answer with -o json")
 }
 
 func printResult(w io.Writer, result any) error {
