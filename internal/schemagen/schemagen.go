@@ -297,7 +297,11 @@ func members(t reflect.Type, depth int, required bool) (all []field) {
 		one.required = required && !one.omitted && !slices.Contains(one.words, "optional")
 		all = append(all, one)
 	}
-	// encoding/json prefers the least deep member of a name.
+	return leastDeep(all)
+}
+
+// leastDeep keeps of the members of each name those that encoding/json prefers.
+func leastDeep(all []field) []field {
 	shallowest := map[string]int{}
 	for _, f := range all {
 		if at, ok := shallowest[f.name]; !ok || f.depth < at {
