@@ -65,20 +65,8 @@ func (f *layoutFlags) choose(s *cmdutil.Session) (l sheet.Layout, err error) {
 		}
 	}
 	changed := s.Cmd.Flags().Changed
-	l.Columns = maps.Clone(l.Columns)
-	var given []string
-	for _, text := range f.columns {
-		column, header, found := strings.Cut(text, "=")
-		if !found {
-			return l, cmdutil.UsageError(fmt.Sprintf("--map: %q names no header", text), "write it as --map address=IBAN")
-		}
-		if column = strings.TrimSpace(column); slices.Contains(given, column) {
-			return l, cmdutil.UsageError(fmt.Sprintf("--map: %s has two headers", column), "leave one out")
-		}
-		if given = append(given, column); l.Columns == nil {
-			l.Columns = map[string]string{}
-		}
-		l.Columns[column] = header
+	if l.Columns, err = f.mapped(l.Columns); err != nil {
+		return l, err
 	}
 	for flag, text := range map[string]struct{ to, from *string }{
 		"other-columns": {&l.Other, &f.flagged.Other}, "decimal": {&l.Decimal, &f.flagged.Decimal},
@@ -122,6 +110,26 @@ func (f *layoutFlags) choose(s *cmdutil.Session) (l sheet.Layout, err error) {
 			"leave it out, or add --format csv")
 	}
 	return l, nil
+}
+
+// mapped returns the headers of a layout's columns, with those of --map in their place.
+func (f *layoutFlags) mapped(columns map[string]string) (map[string]string, error) {
+	columns = maps.Clone(columns)
+	var given []string
+	for _, text := range f.columns {
+		column, header, found := strings.Cut(text, "=")
+		if !found {
+			return nil, cmdutil.UsageError(fmt.Sprintf("--map: %q names no header", text), "write it as --map address=IBAN")
+		}
+		if column = strings.TrimSpace(column); slices.Contains(given, column) {
+			return nil, cmdutil.UsageError(fmt.Sprintf("--map: %s has two headers", column), "leave one out")
+		}
+		if given = append(given, column); columns == nil {
+			columns = map[string]string{}
+		}
+		columns[column] = header
+	}
+	return columns, nil
 }
 
 // rows returns the rows of a file of payments.
@@ -182,49 +190,17 @@ layout with which its file was read.`,
 		ValidArgsFunction: cmdutil.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[proposedLayout], args []string) error {
 		file := args[0]
-		propose := func(l sheet.Layout) error {
-			line := proposedLayout{Layouts: map[string]sheet.Layout{cmp.Or(name, "NAME"): l}, layout: l}
-			line.command = payout.NewHint("", slices.Concat([]string{"payout", "plan", file, "--out", "PLAN"}, layoutOptions(l))...).String()
-			return out.One(line)
-		}
+		look := func() (sheet.Layout, error) { return flags.look(s, file) }
 		if strings.HasSuffix(file, ".plan") {
-			p, err := payout.OpenPlan(file)
-			if err != nil {
-				return err
-			}
-			if p.Layout == nil {
-				return cmdutil.UsageError(file+" has no layout: its file had till's own columns", "plan such a file as it is")
-			}
-			file = "FILE"
-			return propose(*p.Layout)
+			look, file = func() (sheet.Layout, error) { return layoutOfPlan(args[0]) }, "FILE"
 		}
-		if err := flags.chooseFormat(file); err != nil {
-			return err
-		}
-		if flags.format == jsonl {
-			return cmdutil.UsageError("payout layout: JSON lines have no layout", "plan them as they are")
-		}
-		in, _, err := planInput(s, file)
+		l, err := look()
 		if err != nil {
 			return err
 		}
-		defer in.Close()
-		var l sheet.Layout
-		if flags.format == csv {
-			l, err = sheet.LookCSV(in)
-		} else {
-			var data []byte
-			if data, err = io.ReadAll(io.LimitReader(in, xlsx.MaxFile+1)); err == nil {
-				l, err = xlsx.Look(data, flags.flagged.Sheet)
-			}
-		}
-		if err != nil {
-			return &payout.Error{Kind: payout.Invalid, Msg: fmt.Sprintf("%s cannot be read: %v", file, err), Err: err}
-		}
-		if l.Decimal == "" {
-			s.Note("the amounts do not show their decimal mark: it is a point, unless --decimal says otherwise")
-		}
-		return propose(l)
+		line := proposedLayout{Layouts: map[string]sheet.Layout{cmp.Or(name, "NAME"): l}, layout: l}
+		line.command = payout.NewHint("", slices.Concat([]string{"payout", "plan", file, "--out", "PLAN"}, layoutOptions(l))...).String()
+		return out.One(line)
 	})
 	f := cmd.Flags()
 	f.StringVar(&flags.format, "format", "", "csv or xlsx, whatever the file is called")
@@ -232,6 +208,48 @@ layout with which its file was read.`,
 	f.StringVar(&name, "name", "", "name of the layout in the configuration")
 	cmdutil.Offer(cmd, "format", cobra.FixedCompletions([]string{csv, workbook}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// layoutOfPlan returns the layout with which the file of a plan was read.
+func layoutOfPlan(file string) (sheet.Layout, error) {
+	p, err := payout.OpenPlan(file)
+	if err != nil {
+		return sheet.Layout{}, err
+	}
+	if p.Layout == nil {
+		return sheet.Layout{}, cmdutil.UsageError(file+" has no layout: its file had till's own columns", "plan such a file as it is")
+	}
+	return *p.Layout, nil
+}
+
+// look returns the layout that a file of payments seems to have.
+func (f *layoutFlags) look(s *cmdutil.Session, file string) (l sheet.Layout, err error) {
+	if err := f.chooseFormat(file); err != nil {
+		return l, err
+	}
+	if f.format == jsonl {
+		return l, cmdutil.UsageError("payout layout: JSON lines have no layout", "plan them as they are")
+	}
+	in, _, err := planInput(s, file)
+	if err != nil {
+		return l, err
+	}
+	defer in.Close()
+	if f.format == csv {
+		l, err = sheet.LookCSV(in)
+	} else {
+		var data []byte
+		if data, err = io.ReadAll(io.LimitReader(in, xlsx.MaxFile+1)); err == nil {
+			l, err = xlsx.Look(data, f.flagged.Sheet)
+		}
+	}
+	if err != nil {
+		return l, &payout.Error{Kind: payout.Invalid, Msg: fmt.Sprintf("%s cannot be read: %v", file, err), Err: err}
+	}
+	if l.Decimal == "" {
+		s.Note("the amounts do not show their decimal mark: it is a point, unless --decimal says otherwise")
+	}
+	return l, nil
 }
 
 // A proposedLayout is a layout in the form that the configuration has.

@@ -20,6 +20,7 @@ import (
 	"example.com/till/internal/terminal"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
+	"example.com/till/pkg/payout/approval"
 	"github.com/spf13/cobra"
 )
 
@@ -44,7 +45,7 @@ till payout layout FILE proposes --map to --sheet. See: till help payout-files.`
 		Args:              cmdutil.Args("FILE"),
 		ValidArgsFunction: cmdutil.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[planFacts], args []string) error {
-		return plan(s, s.Cmd, args[0], flags, out)
+		return plan(s, args[0], flags, out)
 	})
 	f := cmd.Flags()
 	f.StringVar(&flags.out, "out", "", "file to write the plan to")
@@ -115,33 +116,29 @@ func (f *planFlags) check(file string) error {
 // collecting garbage would take most of the time.
 const planMemory = 320 << 20
 
-func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, out cmdutil.Output[planFacts]) error {
-	if err := s.NoDryRun("payout plan"); err != nil {
-		return err
-	}
-	if err := flags.check(file); err != nil {
-		return err
-	}
+// makePlan makes the plan of a file, and returns who must approve it.
+func makePlan(
+	s *cmdutil.Session, file string, flags planFlags,
+) (made payout.Made, approvals approval.Policy, err error) {
 	layout, err := flags.choose(s)
 	if err != nil {
-		return err
+		return made, approvals, err
 	}
 	in, name, err := planInput(s, file)
 	if err != nil {
-		return err
+		return made, approvals, err
 	}
 	defer in.Close()
 	ledger, err := s.LedgerToChange(s.OpenJournal)
 	if err != nil {
-		return err
+		return made, approvals, err
 	}
-	approvals, err := s.PayoutApprovals(false)
-	if err != nil {
-		return err
+	if approvals, err = s.PayoutApprovals(false); err != nil {
+		return made, approvals, err
 	}
 	if approvals.Required > 0 {
 		if err := ledger.Remember(s.Ctx, approvals); err != nil {
-			return err
+			return made, approvals, err
 		}
 	}
 	if file == "-" && terminal.Of(s.IO.In) != nil {
@@ -151,16 +148,27 @@ func plan(s *cmdutil.Session, cmd *cobra.Command, file string, flags planFlags, 
 	layout.NoOrderIDs = flags.batch != ""
 	rows, err := flags.rows(in, layout)
 	if err != nil {
-		return cmdutil.UsageError(fmt.Sprintf("%s cannot be read: %v", name, err), "name the file of the rows")
+		return made, approvals, cmdutil.UsageError(fmt.Sprintf("%s cannot be read: %v", name, err), "name the file of the rows")
 	}
 	s.Limits.AllowBadAddress = flags.badAddress
-	made, err := ledger.MakePlan(s.Ctx, payout.PlanInput{
+	made, err = ledger.MakePlan(s.Ctx, payout.PlanInput{
 		Path: flags.out, Rows: rows, Name: name, Layout: layout,
 		Currencies: s.PayoutCurrencies(), Limits: payout.Limits(s.Limits), Now: s.IO.Now(), Expires: flags.expires,
 		IdenticalWithin: max(flags.identical, s.DuplicateWindow),
 		Batch:           flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty,
 		FailOnWarning: flags.failOnWarnings,
 	})
+	return made, approvals, err
+}
+
+func plan(s *cmdutil.Session, file string, flags planFlags, out cmdutil.Output[planFacts]) error {
+	if err := s.NoDryRun("payout plan"); err != nil {
+		return err
+	}
+	if err := flags.check(file); err != nil {
+		return err
+	}
+	made, approvals, err := makePlan(s, file, flags)
 	if err != nil {
 		return err
 	}

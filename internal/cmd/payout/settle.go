@@ -38,34 +38,39 @@ payout resolve.`,
 			return err
 		}
 		printed := out.Slice(settled.Results)
-		var hidden []string
-		for _, r := range settled.Results {
-			if r.Order.State == payout.StateAccepted && !r.Listed {
-				hidden = append(hidden, r.Order.OrderID)
-			}
-		}
 		if len(settled.Results) == 0 && run.Name == "" {
 			s.Note("nothing is unknown")
 		} else if len(settled.Results) == 0 {
 			s.Note("nothing is unknown; %s compared with the list, and nothing differs",
 				countWas(settled.Held, "order"))
 		}
-		if len(hidden) > 0 {
-			s.NoteAbout(cmdutil.AboutOrders(hidden...), "%s accepted, and not on the service's list",
-				cmdutil.IsOrAre("order", hidden))
-		}
-		if settled.Uncompared > 0 {
-			s.Note("the amount of %s could not be compared: %s", cmdutil.CountOf(settled.Uncompared, "order"),
-				settled.Note)
-		}
-		if settled.Sending > 0 {
-			s.Note("another process is sending %s: that process will record the outcome",
-				cmdutil.CountOf(settled.Sending, "order"))
-		}
+		noteSettled(s, settled)
 		return cmdutil.WithPrintError(orders.Reconciled(settled.Results, "payout", "resolve"), printed)
 	})
 	cmdutil.AddFinishFlags(cmd)
 	return cmd
+}
+
+// noteSettled says what the list does not show about the orders.
+func noteSettled(s *cmdutil.Session, settled payout.Settled) {
+	var hidden []string
+	for _, r := range settled.Results {
+		if r.Order.State == payout.StateAccepted && !r.Listed {
+			hidden = append(hidden, r.Order.OrderID)
+		}
+	}
+	if len(hidden) > 0 {
+		s.NoteAbout(cmdutil.AboutOrders(hidden...), "%s accepted, and not on the service's list",
+			cmdutil.IsOrAre("order", hidden))
+	}
+	if settled.Uncompared > 0 {
+		s.Note("the amount of %s could not be compared: %s", cmdutil.CountOf(settled.Uncompared, "order"),
+			settled.Note)
+	}
+	if settled.Sending > 0 {
+		s.Note("another process is sending %s: that process will record the outcome",
+			cmdutil.CountOf(settled.Sending, "order"))
+	}
 }
 
 func countWas(n int, noun string) string {

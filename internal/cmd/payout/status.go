@@ -189,15 +189,20 @@ func (r runRows) print(out cmdutil.Output[runRow], states []payout.State) (missi
 		}
 	})
 	if err == nil && out.Tabular() && r.Render.Format == render.Table {
-		for line := range foot.lines(r.Money, strings.Clone) {
-			r.Note("%s", line)
-		}
-		r.noteUnknown(foot)
-		for _, line := range foot.approved() {
-			r.Note("%s", line)
-		}
+		r.noteTotals(foot)
 	}
 	return missing, err
+}
+
+// noteTotals notes the totals of the run, and what to do about unknown orders.
+func (r runRows) noteTotals(f *foot) {
+	for _, line := range f.lines(r.Money, strings.Clone) {
+		r.Note("%s", line)
+	}
+	r.noteUnknown(f)
+	for _, line := range f.approved() {
+		r.Note("%s", line)
+	}
 }
 
 // printBrief prints the totals of the run, and then the orders in the given states or, without states, those
@@ -211,7 +216,7 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 		foot.add(row)
 	}
 	text := ""
-	for i, line := range append(slices.Collect(foot.lines(r.Money, render.Group)), foot.approved()...) {
+	for i, line := range append(foot.lines(r.Money, render.Group), foot.approved()...) {
 		line = render.WrapWords(render.Safe(line), r.Render.Width, 2)
 		if i == 0 {
 			line = strings.NewReplacer("unknown", r.red("unknown"), "conflict", r.red("conflict")).Replace(line)
@@ -230,20 +235,10 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 		group := slices.DeleteFunc(slices.Clone(states), func(state payout.State) bool {
 			return foot.states[state] == 0 || grave != (state == payout.StateUnknown || state == payout.StateConflict)
 		})
-		if len(group) == 0 {
-			continue
-		}
-		if err := r.Write("\n"); err != nil {
-			return err
-		}
 		for _, state := range group {
 			hidden -= foot.states[state]
 		}
-		list := out.List
-		if grave {
-			list = func(rows iter.Seq2[runRow, error]) error { return r.printRed(out, rows) }
-		}
-		if err := list(r.in(group...)); err != nil {
+		if err := r.printGroup(out, group, grave); err != nil {
 			return err
 		}
 	}
@@ -252,6 +247,20 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 	}
 	r.noteUnknown(foot)
 	return nil
+}
+
+// printGroup prints the orders in the given states, if there are any, below a blank line.
+func (r runRows) printGroup(out cmdutil.Output[runRow], states []payout.State, grave bool) error {
+	if len(states) == 0 {
+		return nil
+	}
+	if err := r.Write("\n"); err != nil {
+		return err
+	}
+	if grave {
+		return r.printRed(out, r.in(states...))
+	}
+	return out.List(r.in(states...))
 }
 
 // noteUnknown says what to do about unknown orders.
@@ -351,40 +360,39 @@ func (f *foot) approved() (lines []string) {
 	return lines
 }
 
-func (f *foot) lines(m money.Registry, grouped func(string) string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		var parts []string
-		for _, state := range payout.States() {
-			n := f.states[state]
-			if n == 0 {
-				continue
-			}
-			part := fmt.Sprintf("%d %s", n, state)
-			if state == payout.StateAccepted && f.before > 0 {
-				part += fmt.Sprintf(" (%d not by this run)", f.before)
-			}
-			parts = append(parts, part)
-		}
-		if f.rows == 0 {
-			yield("no rows")
-			return
-		}
-		if !yield(cmdutil.CountOf(f.rows, "row") + ": " + strings.Join(parts, ", ")) {
-			return
-		}
-		for _, u := range f.units {
-			then := m.As(u.all.Unit(), u.decimals)
-			format := func(a api.BigAmount) string { return grouped(then.FormatBig(a)) }
-			accepted := format(u.accepted) + " of it"
-			switch u.accepted.Minor {
-			case api.Sum{}:
-				accepted = "none of it"
-			case u.all.Minor:
-				accepted = "all of it"
-			}
-			if !yield(format(u.all) + ", " + accepted + " accepted") {
-				return
-			}
-		}
+// lines returns the numbers of rows by state, and a line for the sums of each currency.
+func (f *foot) lines(m money.Registry, grouped func(string) string) []string {
+	if f.rows == 0 {
+		return []string{"no rows"}
 	}
+	lines := []string{cmdutil.CountOf(f.rows, "row") + ": " + strings.Join(f.counts(), ", ")}
+	for _, u := range f.units {
+		then := m.As(u.all.Unit(), u.decimals)
+		format := func(a api.BigAmount) string { return grouped(then.FormatBig(a)) }
+		accepted := format(u.accepted) + " of it"
+		switch u.accepted.Minor {
+		case api.Sum{}:
+			accepted = "none of it"
+		case u.all.Minor:
+			accepted = "all of it"
+		}
+		lines = append(lines, format(u.all)+", "+accepted+" accepted")
+	}
+	return lines
+}
+
+// counts returns the number of rows of each state.
+func (f *foot) counts() (parts []string) {
+	for _, state := range payout.States() {
+		n := f.states[state]
+		if n == 0 {
+			continue
+		}
+		part := fmt.Sprintf("%d %s", n, state)
+		if state == payout.StateAccepted && f.before > 0 {
+			part += fmt.Sprintf(" (%d not by this run)", f.before)
+		}
+		parts = append(parts, part)
+	}
+	return parts
 }
