@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,15 +143,9 @@ func withSandbox(
 	if err != nil {
 		return err
 	}
-	ready, env := jsonReadyFile("ready-file", flags.readyFile, "base_url", "api_key"),
-		envReadyFile("env-file", flags.env)
-	if ready.path != "" && ready.path == env.path {
-		return cmdutil.UsageError("--ready-file and --env-file name the same file", "name two")
-	}
-	for _, file := range []*readyFile{ready, env} {
-		if err := file.prepare(cmd.Flags()); err != nil {
-			return err
-		}
+	ready, env, err := flags.readyFiles(cmd)
+	if err != nil {
+		return err
 	}
 	if err := flags.checkListen(); err != nil {
 		return err
@@ -161,12 +156,7 @@ func withSandbox(
 	}
 	defer os.RemoveAll(dir)
 	book := filepath.Join(dir, "journal.db")
-	// made here, because a command that only reads a journal does not make it, and one that makes it notes that
-	journal, err := payout.OpenJournal(s.Ctx, book)
-	if err != nil {
-		return noPlace(err)
-	}
-	if err := journal.Close(); err != nil {
+	if err := makeJournal(s.Ctx, book); err != nil {
 		return noPlace(err)
 	}
 	listener, err := listenOn(flags.listen)
@@ -206,6 +196,28 @@ func withSandbox(
 	return work(at, broke)
 }
 
+// readyFiles returns the files of --ready-file and --env-file, after a check that they can be written.
+func (flags serverFlags) readyFiles(cmd *cobra.Command) (ready, env *readyFile, err error) {
+	ready = jsonReadyFile("ready-file", flags.readyFile, "base_url", "api_key")
+	env = envReadyFile("env-file", flags.env)
+	if ready.path != "" && ready.path == env.path {
+		return nil, nil, cmdutil.UsageError("--ready-file and --env-file name the same file", "name two")
+	}
+	if err := ready.prepare(cmd.Flags()); err != nil {
+		return nil, nil, err
+	}
+	return ready, env, env.prepare(cmd.Flags())
+}
+
+// makeJournal makes an empty journal: a command that only reads one does not make it, and one that makes it notes that.
+func makeJournal(ctx context.Context, file string) error {
+	journal, err := payout.OpenJournal(ctx, file)
+	if err != nil {
+		return err
+	}
+	return journal.Close()
+}
+
 // noPlace says that the directory for temporary files cannot be used.
 func noPlace(err error) error {
 	return &config.Error{Msg: fmt.Sprintf("there is no place for a journal of the sandbox: %v", err), Err: err,
@@ -218,24 +230,15 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 	if flags.expose {
 		opts = append(opts, sandbox.WithExposure())
 	}
-	switch {
-	case isSeed(flags.seed):
-		opts = append(opts, sandbox.WithSeed(flags.seed))
-	case flags.seed != "":
-		if flags.seed == "-" {
-			return nil, cmdutil.UsageError("--seed: a sandbox that is started does not read standard input", seedHint)
-		}
-		seed, err := readSeed(s, flags.seed)
-		if err != nil {
-			return nil, err
-		}
-		opts = append(opts, sandbox.WithSeedJSON(seed))
+	seed, err := flags.seedOptions(s)
+	if err != nil {
+		return nil, err
 	}
 	repeatable, err := flags.repeatable(s)
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, repeatable...)
+	opts = slices.Concat(opts, seed, repeatable)
 	values, err := parseSettings("--set: ", flags.set)
 	if err != nil {
 		return nil, err
@@ -251,12 +254,8 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 		opts = append(opts, sandbox.WithKey(key))
 	}
 	if flags.state != stateInMemory {
-		if info, err := os.Stat(flags.state); err == nil && info.Size() > 0 && flags.seed != "" {
-			s.Note("%s already has a state, which --seed does not change: use till sandbox reset", flags.state)
-		}
-		if dir, err := os.Stat(filepath.Dir(flags.state)); err != nil || !dir.IsDir() {
-			return nil, cmdutil.UsageError(fmt.Sprintf("--state: there is no directory %s", filepath.Dir(flags.state)),
-				"correct the name, or make the directory if the state is to be new")
+		if err := flags.checkState(s); err != nil {
+			return nil, err
 		}
 		opts = append(opts, sandbox.WithState(flags.state))
 	}
@@ -272,6 +271,32 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 		return nil, cmdutil.UsageError(strings.TrimPrefix(err.Error(), "sandbox: "), hint)
 	}
 	return server, nil
+}
+
+// seedOptions returns the option of --seed, if it is given.
+func (flags serverFlags) seedOptions(s *cmdutil.Session) ([]sandbox.Option, error) {
+	switch {
+	case isSeed(flags.seed):
+		return []sandbox.Option{sandbox.WithSeed(flags.seed)}, nil
+	case flags.seed == "":
+		return nil, nil
+	case flags.seed == "-":
+		return nil, cmdutil.UsageError("--seed: a sandbox that is started does not read standard input", seedHint)
+	}
+	seed, err := readSeed(s, flags.seed)
+	return []sandbox.Option{sandbox.WithSeedJSON(seed)}, err
+}
+
+// checkState refuses a file of --state in a directory that does not exist, and notes a seed that has no effect.
+func (flags serverFlags) checkState(s *cmdutil.Session) error {
+	if info, err := os.Stat(flags.state); err == nil && info.Size() > 0 && flags.seed != "" {
+		s.Note("%s already has a state, which --seed does not change: use till sandbox reset", flags.state)
+	}
+	if dir, err := os.Stat(filepath.Dir(flags.state)); err != nil || !dir.IsDir() {
+		return cmdutil.UsageError(fmt.Sprintf("--state: there is no directory %s", filepath.Dir(flags.state)),
+			"correct the name, or make the directory if the state is to be new")
+	}
+	return nil
 }
 
 // The values of --ids.
