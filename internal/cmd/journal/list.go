@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
 	"example.com/till/internal/cmdutil"
@@ -38,32 +39,10 @@ and who decided about it. The period applies to the last attempt. With
 			return out.Slice(nil)
 		}
 		orders := ledger.Orders(s.Ctx, filter)
-		var unknown, conflict []string
-		wanted := true // the exit status counts every order, even after printing fails
-		err = out.List(func(yield func(payout.Order, error) bool) {
-			for o, err := range orders {
-				switch o.State {
-				case payout.StateUnknown:
-					unknown = append(unknown, o.OrderID)
-				case payout.StateConflict:
-					conflict = append(conflict, o.OrderID)
-				}
-				if wanted = wanted && yield(o, err); !wanted && (!status || err != nil) {
-					return
-				}
-			}
-		})
-		switch {
-		case status && len(unknown) > 0:
-			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitUnknown, About: cmdutil.AboutOrders(unknown...),
-				Msg:  cmdutil.IsOrAre("order", unknown) + " unknown",
-				Hint: payout.NewHint("find out with", "withdraw", "reconcile")}, err)
-		case status && len(conflict) > 0:
-			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitConflict, About: cmdutil.AboutOrders(conflict...),
-				Msg:  cmdutil.IsOrAre("order", conflict) + " in conflict",
-				Hint: payout.NewHint("see what happened", "journal", "show", conflict[0])}, err)
+		if !status {
+			return out.List(orders)
 		}
-		return err
+		return listWithStatus(out, orders)
 	})
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
@@ -77,6 +56,37 @@ and who decided about it. The period applies to the last attempt. With
 	f.BoolVar(&status, "exit-status", false, "end with 20 or 21 when one of them is unknown or in conflict")
 	a.CompleteCurrencies(cmd, "currency")
 	return cmd
+}
+
+// listWithStatus prints orders, and returns the error of --exit-status. That counts every order, even after printing
+// has failed.
+func listWithStatus(out cmdutil.Output[payout.Order], orders iter.Seq2[payout.Order, error]) error {
+	var unknown, conflict []string
+	err := out.List(func(yield func(payout.Order, error) bool) {
+		wanted := true
+		for o, err := range orders {
+			switch o.State {
+			case payout.StateUnknown:
+				unknown = append(unknown, o.OrderID)
+			case payout.StateConflict:
+				conflict = append(conflict, o.OrderID)
+			}
+			if wanted = wanted && yield(o, err); !wanted && err != nil {
+				return
+			}
+		}
+	})
+	switch {
+	case len(unknown) > 0:
+		return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitUnknown, About: cmdutil.AboutOrders(unknown...),
+			Msg:  cmdutil.IsOrAre("order", unknown) + " unknown",
+			Hint: payout.NewHint("find out with", "withdraw", "reconcile")}, err)
+	case len(conflict) > 0:
+		return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitConflict, About: cmdutil.AboutOrders(conflict...),
+			Msg:  cmdutil.IsOrAre("order", conflict) + " in conflict",
+			Hint: payout.NewHint("see what happened", "journal", "show", conflict[0])}, err)
+	}
+	return err
 }
 
 func orderFilter(
