@@ -133,11 +133,7 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	if err := checkOrderID(s, sender, req, sent, made || duplicate); err != nil {
 		return err
 	}
-	first, err := orders.FirstPayments(s, sender.Ledger, !s.Yes && s.CanAsk(), api.Big(req.Amount))
-	if err != nil {
-		return err
-	}
-	if err := s.Confirm(describe(s, req, first), "Send this withdrawal?"); err != nil {
+	if err := confirm(s, sender, req); err != nil {
 		return err
 	}
 	s.Subject.OrderID = req.ExternalOrderID
@@ -163,6 +159,15 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 		err = &cmdutil.Error{Code: cmdutil.ExitInterrupted, Err: err, Msg: "interrupted, and nothing was sent"}
 	}
 	return printSent(s, sent, err, out)
+}
+
+// confirm asks a person before money moves.
+func confirm(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithdrawal) error {
+	first, err := orders.FirstPayments(s, sender.Ledger, !s.Yes && s.CanAsk(), api.Big(req.Amount))
+	if err != nil {
+		return err
+	}
+	return s.Confirm(describe(s, req, first), "Send this withdrawal?")
 }
 
 // tryCreate shows the request that create would make, if the journal does not forbid it.
