@@ -363,9 +363,9 @@ var patches = []overlay.Patch{
 
 	// Of the list.
 	{File: "pkg/payout/list.go", Old: `
-		if stale == 2 && grows && r.missing() > 0 && !again { // withdrawals were made meanwhile
+		if stale == 2 && r.grows && r.missing() > 0 && !again { // withdrawals were made meanwhile
 `, New: `
-		if stale == 2 && grows && r.missing() > 0 && !again && !mutant("first-page-once") {
+		if stale == 2 && r.grows && r.missing() > 0 && !again && !mutant("first-page-once") {
 `},
 	{File: "pkg/payout/answer.go", Old: `
 		for _, mark := range slices.Sorted(maps.Keys(a.nameless)) {

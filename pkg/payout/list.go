@@ -41,6 +41,7 @@ type reading struct {
 	newestSeen      bool   // newest was seen, with its order id
 	other           string // the merchant that the list shows for newest, if it is not the account's
 	pages, promised int64  // how many were read, and how many the service counts
+	grows           bool   // the service has counted more since the first page
 	enough          bool   // see needs no more records
 }
 
@@ -93,24 +94,16 @@ func (r *reading) readPages(ctx context.Context, s *Sender, size int) (*lack, er
 	if base == api.PageBaseOne {
 		number = 1
 	}
-	first, grows, again := number, false, false
+	first, again := number, false
 	for stale := 0; stale < 2 && !r.enough; number++ {
 		page, err := s.client.Withdrawals.ListLenient(ctx, r.filter, number, size)
-		switch {
-		case rejects(err) && r.pages == 0 && number == 0 && base == api.PageBaseAuto:
+		if rejects(err) && r.pages == 0 && number == 0 && base == api.PageBaseAuto {
 			continue // its first page may be page 1
-		case rejects(err) && r.pages > 0 && (r.missing() > 0 || r.pages < r.promised): // perhaps it has become shorter
-			return &lack{why: fmt.Sprintf("it refused a page of its list after %d withdrawals, of %d that it counts: %v",
-				len(r.ids), r.total, err)}, nil
-		case rejects(err) && r.pages > 0: // there is no such page
-			return r.lacks(), nil
-		case err != nil:
-			return nil, &brokenOff{err,
-				fmt.Sprintf("it had shown %d withdrawals then, of %d that it counts", len(r.ids), r.total)}
 		}
-		r.pages, r.promised = r.pages+1, max(r.promised, page.PageCount)
-		grows = grows || page.Total > r.total && len(r.ids) > 0
-		r.total = max(r.total, page.Total)
+		if err != nil {
+			return r.failedPage(err)
+		}
+		r.count(page)
 		if stale++; r.take(page, number) > 0 {
 			stale = 0
 		}
@@ -119,18 +112,46 @@ func (r *reading) readPages(ctx context.Context, s *Sender, size int) (*lack, er
 			break
 		}
 		longest = max(longest, rows)
-		if counted := max(r.total, r.promised*int64(longest)); r.pages > manyPages && int64(len(r.ids)) > 2*counted {
-			return &lack{why: fmt.Sprintf("the service counts %d withdrawals, and its list has not ended after %d", counted, len(r.ids)),
-				lasts: true}, nil
+		if why, err := r.tooLong(longest, cmp.Or(s.mostPages, mostPages)); why != nil || err != nil {
+			return why, err
 		}
-		if r.pages >= cmp.Or(s.mostPages, mostPages) {
-			return nil, endless(r.pages, len(r.ids))
-		}
-		if stale == 2 && grows && r.missing() > 0 && !again { // withdrawals were made meanwhile
+		if stale == 2 && r.grows && r.missing() > 0 && !again { // withdrawals were made meanwhile
 			number, stale, again = first-1, 0, true
 		}
 	}
 	return r.lacks(), nil
+}
+
+// failedPage returns how a reading ends with a page that was not shown.
+func (r *reading) failedPage(err error) (*lack, error) {
+	switch {
+	case !rejects(err) || r.pages == 0:
+		return nil, &brokenOff{err,
+			fmt.Sprintf("it had shown %d withdrawals then, of %d that it counts", len(r.ids), r.total)}
+	case r.missing() > 0 || r.pages < r.promised: // perhaps it has become shorter
+		return &lack{why: fmt.Sprintf("it refused a page of its list after %d withdrawals, of %d that it counts: %v",
+			len(r.ids), r.total, err)}, nil
+	}
+	return r.lacks(), nil // there is no such page
+}
+
+// count counts a page, and takes what the service counts.
+func (r *reading) count(page api.WithdrawalPage) {
+	r.pages, r.promised = r.pages+1, max(r.promised, page.PageCount)
+	r.grows = r.grows || page.Total > r.total && len(r.ids) > 0
+	r.total = max(r.total, page.Total)
+}
+
+// tooLong returns how a reading ends that has come to no end. longest is how many records a page has, at the most.
+func (r *reading) tooLong(longest int, most int64) (*lack, error) {
+	if counted := max(r.total, r.promised*int64(longest)); r.pages > manyPages && int64(len(r.ids)) > 2*counted {
+		return &lack{why: fmt.Sprintf("the service counts %d withdrawals, and its list has not ended after %d", counted, len(r.ids)),
+			lasts: true}, nil
+	}
+	if r.pages >= most {
+		return nil, endless(r.pages, len(r.ids))
+	}
+	return nil, nil
 }
 
 // manyPages is how many pages are read, at the least, of a list that does not end. mostPages is how many are
@@ -218,24 +239,9 @@ func (s *Sender) readUntil(
 				return err
 			}
 		}
-		for o, err := range s.ledger.Unshown(ctx) { // some may have been sent since the last reading
-			if err != nil {
-				return err
-			}
-			unshown[o.OrderID] = true
-		}
-		r, err := begin()
+		r, err := s.beginWatched(ctx, begin, unshown, shown)
 		if err != nil {
 			return err
-		}
-		see := r.see
-		r.see = func(w listed) bool {
-			for _, n := range numbersOf(w.Withdrawal) {
-				if id := formatID(n); unshown[id] && shown[id] == "" && w.ID != "" && !r.foreign(w.Withdrawal) {
-					shown[id] = w.ID
-				}
-			}
-			return see(w)
 		}
 		if why, err = r.read(ctx, s); err != nil {
 			return err
@@ -247,6 +253,33 @@ func (s *Sender) readUntil(
 	return s.givenUp(why)
 }
 
+// beginWatched begins a reading that also notes in shown which of the orders that the list has not shown yet
+// it shows. It adds those orders to unshown.
+func (s *Sender) beginWatched(
+	ctx context.Context, begin func() (*reading, error), unshown map[string]bool, shown map[string]string,
+) (*reading, error) {
+	for o, err := range s.ledger.Unshown(ctx) { // some may have been sent since the last reading
+		if err != nil {
+			return nil, err
+		}
+		unshown[o.OrderID] = true
+	}
+	r, err := begin()
+	if err != nil {
+		return nil, err
+	}
+	see := r.see
+	r.see = func(w listed) bool {
+		for _, n := range numbersOf(w.Withdrawal) {
+			if id := formatID(n); unshown[id] && shown[id] == "" && w.ID != "" && !r.foreign(w.Withdrawal) {
+				shown[id] = w.ID
+			}
+		}
+		return see(w)
+	}
+	return r, nil
+}
+
 // ask reads the list until two complete readings in a row agree about the orders that are sought. Every
 // decision that depends on whether an order is on the list relies on that. from is how far back the list is
 // read, in the service's format; empty: to the beginning. A record counts if any of the readings showed it.
@@ -255,20 +288,9 @@ func (s *Sender) ask(ctx context.Context, sought map[string]journal.Record, from
 	if err != nil {
 		return answer{}, err
 	}
-	var must []string // see mustShow
-	since := from     // even if the list is read whole, older orders need not be on it
-	if from != "" {
-		trusted := false
-		must, trusted, err = s.mustShow(ctx)
-		if err != nil && !rejects(err) {
-			return answer{}, err
-		}
-		if rejects(err) {
-			since = "" // the list will be refused too
-		}
-		if !trusted {
-			from = ""
-		}
+	from, since, must, err := s.checkedStart(ctx, from)
+	if err != nil {
+		return answer{}, err
 	}
 	seeks := s.newSeeker(sought, accepted)
 	var now, before, complete *answer // of the last two readings, and of the last complete one
@@ -313,6 +335,25 @@ func (s *Sender) ask(ctx context.Context, sought map[string]journal.Record, from
 	found := now.with(earlier)
 	found.unproven = err // what is on the list is there, even if the list cannot prove what is not
 	return found, nil
+}
+
+// checkedStart returns how far back the list is read, if it is asked for from a time on: to its beginning, unless
+// the service has shown that it understands the time. A reading has to show the withdrawals in must, see mustShow.
+func (s *Sender) checkedStart(ctx context.Context, wanted string) (from, since string, must []string, err error) {
+	if wanted == "" {
+		return "", "", nil, nil
+	}
+	must, trusted, err := s.mustShow(ctx)
+	if err != nil && !rejects(err) {
+		return "", "", nil, err
+	}
+	if !rejects(err) { // otherwise the list will be refused too
+		since = wanted // even if the list is read whole, older orders need not be on it
+	}
+	if trusted {
+		from = wanted
+	}
+	return from, since, must, nil
 }
 
 // notShown returns the error for a list that the service refuses to show. Any other error stays as it is.

@@ -56,43 +56,61 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 		if err != nil {
 			return settled, stayUnknown(unknown, err)
 		}
-		records := found.records[o.OrderID]
-		accepted := o.State == StateAccepted && sought[o.OrderID].State != StateAccepted // since the reading began
-		if o.State == StateSending || o.Sent.After(begun.At) || accepted && len(records) == 0 {
-			if len(records) > 0 {
-				err := s.ledger.Show(ctx, map[string]string{o.OrderID: records[0].id})
-				if err == nil {
-					o, err = s.ledger.Order(ctx, o.OrderID)
-				}
-				if err != nil {
-					return settled, stayUnknown(unknown, err)
-				}
-				if o.State == StateUnknown {
-					settled.Results = append(settled.Results, Result{Order: o.Order, Listed: true})
-					continue
-				}
-			}
-			settled.Sending++
-			continue
+		take := s.settleInRun
+		if tooNew(o, sought[o.OrderID], begun, found) {
+			take = s.leaveOut
 		}
-		settled.Held++
-		r, err := s.settleOne(ctx, o, records)
-		if err != nil {
+		if err := take(ctx, o, found.records[o.OrderID], &settled); err != nil {
 			return settled, stayUnknown(unknown, err)
-		}
-		if r.Note != "" {
-			settled.Uncompared++
-			settled.Note = fmt.Sprintf("order %s: %s", o.OrderID, r.Note)
-		}
-		if o.State == StateUnknown || r.Order.State != o.State || r.Order.State == StateConflict ||
-			r.Order.State == StateAccepted && !r.Listed {
-			settled.Results = append(settled.Results, r)
 		}
 	}
 	if err := found.undecided(stillUnknown(settled.Results)...); err != nil {
 		return settled, stayUnknown(stillUnknown(settled.Results), err)
 	}
 	return settled, nil
+}
+
+// tooNew reports whether an order is left out: it is being sent, or was sent since the reading of the list began.
+func tooNew(o, before journal.Record, begun journal.Moment, found answer) bool {
+	accepted := o.State == StateAccepted && before.State != StateAccepted // since the reading began
+	return o.State == StateSending || o.Sent.After(begun.At) || accepted && len(found.records[o.OrderID]) == 0
+}
+
+// leaveOut counts an order that is left out. If the list shows it all the same, it records that.
+func (s *Sender) leaveOut(ctx context.Context, o journal.Record, records []record, settled *Settled) error {
+	if len(records) > 0 {
+		err := s.ledger.Show(ctx, map[string]string{o.OrderID: records[0].id})
+		if err == nil {
+			o, err = s.ledger.Order(ctx, o.OrderID)
+		}
+		if err != nil {
+			return err
+		}
+		if o.State == StateUnknown {
+			settled.Results = append(settled.Results, Result{Order: o.Order, Listed: true})
+			return nil
+		}
+	}
+	settled.Sending++
+	return nil
+}
+
+// settleInRun compares an order with the list, and adds it to the results if they have such orders.
+func (s *Sender) settleInRun(ctx context.Context, o journal.Record, records []record, settled *Settled) error {
+	settled.Held++
+	r, err := s.settleOne(ctx, o, records)
+	if err != nil {
+		return err
+	}
+	if r.Note != "" {
+		settled.Uncompared++
+		settled.Note = fmt.Sprintf("order %s: %s", o.OrderID, r.Note)
+	}
+	if o.State == StateUnknown || r.Order.State != o.State || r.Order.State == StateConflict ||
+		r.Order.State == StateAccepted && !r.Listed {
+		settled.Results = append(settled.Results, r)
+	}
+	return nil
 }
 
 // seek returns the orders that a filter chooses and that are not being sent, how far back the list must be
