@@ -100,9 +100,9 @@ var patches = []overlay.Patch{
 	if err == nil {
 `},
 	{File: "pkg/payout/apply.go", Old: `
-				case found && !o.Content.Same(content):
+		case found && !o.Content.Same(content):
 `, New: `
-				case found && !o.Content.Same(content) && !mutant("rows-unchecked") && !mutant("row-of-order"):
+		case found && !o.Content.Same(content) && !mutant("rows-unchecked") && !mutant("row-of-order"):
 `},
 	{File: "pkg/payout/apply_send.go", Old: `
 	case exists && e.Same:
@@ -220,12 +220,12 @@ var patches = []overlay.Patch{
 	case 400, 401, 403, 404, 405, 413, 415, 422, 429:
 `},
 	{File: "pkg/payout/apply.go", Old: `
-				part[i] = dueRow{r, o}
+		part[i] = dueRow{r, o}
 `, New: `
-				if mutant("row-of-order") {
-					r.CreateWithdrawal = requestOf(o.Order)
-				}
-				part[i] = dueRow{r, o}
+		if mutant("row-of-order") {
+			r.CreateWithdrawal = requestOf(o.Order)
+		}
+		part[i] = dueRow{r, o}
 `},
 	{File: "internal/journal/run.go", Old: `
 	rowsInAPiece = 1024

@@ -219,12 +219,12 @@ var changedRows sync.Map // by order id, for the mutant skip-rows
 	"sync"
 `},
 		{"pkg/payout/apply.go", `
-				content := contentOf(r.CreateWithdrawal)
+		content := contentOf(r.CreateWithdrawal)
 `, `
-				if changed, found := changedRows.Load(r.ExternalOrderID); found {
-					r.CreateWithdrawal = changed.(api.CreateWithdrawal)
-				}
-				content := contentOf(r.CreateWithdrawal)
+		if changed, found := changedRows.Load(r.ExternalOrderID); found {
+			r.CreateWithdrawal = changed.(api.CreateWithdrawal)
+		}
+		content := contentOf(r.CreateWithdrawal)
 `},
 		{"pkg/payout/apply.go", `
 		case place == len(a.plan.Rows) || r != a.plan.Rows[place].row():

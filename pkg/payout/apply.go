@@ -279,35 +279,39 @@ const chunk = 128
 func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]dueRow, error] {
 	return func(yield func([]dueRow, error) bool) {
 		for some := range slices.Chunk(a.plan.Rows[from:], chunk) {
-			ids := make([]string, len(some))
-			for i, r := range some {
-				ids[i] = r.ExternalOrderID
-			}
-			var held map[string]journal.Record
-			var err error
-			if !a.run.New { // otherwise all of them are planned
-				held, err = a.sender.ledger.Held(ctx, ids)
-			}
-			part := make([]dueRow, len(some))
-			for i, r := range some {
-				content := contentOf(r.CreateWithdrawal)
-				o, found := held[r.ExternalOrderID]
-				switch {
-				case err != nil:
-				case found && !o.Content.Same(content):
-					err = a.sender.otherContent(o, content, "make a plan that gives this row another order id, or see what it was")
-				case !found && a.Begun() && !a.run.New:
-					err = a.otherRows()
-				case !found:
-					o = journal.Record{Order: Order{OrderID: r.ExternalOrderID, State: StatePlanned, Content: content}}
-				}
-				part[i] = dueRow{r, o}
-			}
-			if !yield(part, err) || err != nil {
+			if part, err := a.withOrders(ctx, some); !yield(part, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// withOrders returns rows of the plan with their orders. With an error, it returns as many rows.
+func (a *Applier) withOrders(ctx context.Context, rows []PlanRow) (part []dueRow, err error) {
+	ids := make([]string, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ExternalOrderID
+	}
+	var held map[string]journal.Record
+	if !a.run.New { // otherwise all of them are planned
+		held, err = a.sender.ledger.Held(ctx, ids)
+	}
+	part = make([]dueRow, len(rows))
+	for i, r := range rows {
+		content := contentOf(r.CreateWithdrawal)
+		o, found := held[r.ExternalOrderID]
+		switch {
+		case err != nil:
+		case found && !o.Content.Same(content):
+			err = a.sender.otherContent(o, content, "make a plan that gives this row another order id, or see what it was")
+		case !found && a.Begun() && !a.run.New:
+			err = a.otherRows()
+		case !found:
+			o = journal.Record{Order: Order{OrderID: r.ExternalOrderID, State: StatePlanned, Content: content}}
+		}
+		part[i] = dueRow{r, o}
+	}
+	return part, err
 }
 
 // compareRows refuses a run for which the journal has recorded other rows than the plan has: somebody has
@@ -449,7 +453,15 @@ func (a *Applier) look(ctx context.Context) (t Tally, err error) {
 	if len(a.found.records) == 0 && !l.unasked && !a.sender.ledger.Journal().Shared() {
 		return t, nil
 	}
-	t = newTally()
+	if t, err = a.settleListed(ctx); err == nil && a.Begun() {
+		a.found = answer{} // all of it is recorded
+	}
+	return t, err
+}
+
+// settleListed settles the orders that the list has shown, and counts all of them.
+func (a *Applier) settleListed(ctx context.Context) (Tally, error) {
+	t := newTally()
 	for part, err := range a.rows(ctx, 0) {
 		for _, r := range part {
 			if records := a.found.records[r.order.OrderID]; err == nil && len(records) > 0 {
@@ -460,9 +472,6 @@ func (a *Applier) look(ctx context.Context) (t Tally, err error) {
 			}
 			a.count(&t, r.order)
 		}
-	}
-	if a.Begun() {
-		a.found = answer{} // all of it is recorded
 	}
 	return t, nil
 }

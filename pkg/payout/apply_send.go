@@ -192,19 +192,12 @@ const betweenPasses = 200 * time.Millisecond
 // pass goes through the plan once, starting at a row. It skips the rows in handed that have not come back. It
 // returns how many rows it gave to the workers, and whether other processes are sending some.
 func (s *sending) pass(queue chan<- dueRow, from int, handed map[string]bool) (n int, busy bool) {
-	unknown := 0
+	sending, unknown := 0, 0
 	for part, err := range s.rows(s.ctx, from) {
 		if err != nil {
 			s.stop(err)
 		}
-		for _, r := range part {
-			switch r.order.State {
-			case StateSending:
-				busy = true
-			case StateUnknown:
-				unknown++
-			}
-		}
+		sending, unknown = sending+inState(StateSending, part), unknown+inState(StateUnknown, part)
 		if unknown > 0 && !s.options.KeepGoing { // some became unknown in another process, or were found dead
 			s.stop(s.becameUnknown())
 		}
@@ -222,7 +215,17 @@ func (s *sending) pass(queue chan<- dueRow, from int, handed map[string]bool) (n
 			s.hand(queue, r)
 		}
 	}
-	return n, busy && handed != nil
+	return n, sending > 0 && handed != nil
+}
+
+// inState counts the rows whose orders are in a state.
+func inState(state State, rows []dueRow) (n int) {
+	for _, r := range rows {
+		if r.order.State == state {
+			n++
+		}
+	}
+	return n
 }
 
 // becameUnknown returns the error for an order that another process was sending.

@@ -54,8 +54,9 @@ func whoOf(r PlanRow) string {
 // compared.
 func (l *Ledger) Changes(ctx context.Context, p *Plan) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		c := comparison{ctx: ctx, ledger: l.ledger, plan: p, rows: len(p.Rows), row: func(i int) PlanRow { return p.Rows[i] }}
-		for change, err := range c.changes(p.Name()) {
+		c := comparison{ctx: ctx, ledger: l.ledger, plan: p, rows: len(p.Rows), row: func(i int) PlanRow { return p.Rows[i] },
+			but: p.Name()}
+		for change, err := range c.changes {
 			if err == nil && change.Kind == NewAddress {
 				change.Times, err = l.ledger.TimesPaid(ctx, change.Was.Address)
 			}
@@ -78,6 +79,7 @@ type comparison struct {
 	plan   *Plan
 	rows   int
 	row    func(int) PlanRow
+	but    string // a run that is left out; empty: none
 }
 
 // A rowChange is the change of the row at an index.
@@ -94,60 +96,69 @@ type unfound struct {
 
 // changes yields how rows differ from the newest run that has the same payee: first what differs from the
 // newest run, then what differs from the one before, and at last the new payees.
-func (c comparison) changes(but string) iter.Seq2[rowChange, error] {
-	return func(yield func(rowChange, error) bool) {
-		runs, err := c.earlier(but)
-		if err != nil || len(runs) == 0 {
-			if err != nil {
-				yield(rowChange{}, err)
-			}
+func (c comparison) changes(yield func(rowChange, error) bool) {
+	runs, err := c.earlier()
+	if err != nil {
+		yield(rowChange{}, err)
+	}
+	if err != nil || len(runs) == 0 {
+		return
+	}
+	related := c.plan.Layout != nil || slices.ContainsFunc(runs, func(r journal.Run) bool { return c.plan.Batch != "" && r.Batch == c.plan.Batch })
+	left := c.comparable(related)
+	all, read := len(left), 0
+	for n, run := range runs {
+		if len(left) == 0 || n == maxRuns || read > maxRunRows {
+			break
+		}
+		before, err := payeesOf(c.ctx, c.ledger, run)
+		if err != nil {
+			yield(rowChange{}, err)
 			return
 		}
-		related := c.plan.Layout != nil || slices.ContainsFunc(runs, func(r journal.Run) bool { return c.plan.Batch != "" && r.Batch == c.plan.Batch })
-		left := c.comparable(related)
-		all, read := len(left), 0
-		for n, run := range runs {
-			if len(left) == 0 || n == maxRuns || read > maxRunRows {
-				break
-			}
-			before, err := payeesOf(c.ctx, c.ledger, run)
-			if err != nil {
-				yield(rowChange{}, err)
-				return
-			}
-			read += len(before.rows)
-			still := left[:0]
-			for _, u := range left {
-				changes, known := before.changes(c.row(int(u.row)), &u)
-				if !known {
-					still = append(still, u)
-				}
-				for _, change := range changes {
-					if !yield(rowChange{change, int(u.row)}, nil) {
-						return
-					}
-				}
-			}
-			left = still
+		read += len(before.rows)
+		more := false
+		if left, more = c.since(&before, left, yield); !more {
+			return
 		}
-		for _, u := range left {
-			if len(left) == all && !related { // the file is about other people
-				return
-			}
-			if !yield(rowChange{Change{Kind: NewPayee, Row: c.row(int(u.row)), Run: runs[0].Name}, int(u.row)}, nil) {
-				return
-			}
+	}
+	if len(left) == all && !related { // the file is about other people
+		return
+	}
+	for _, u := range left {
+		if !yield(rowChange{Change{Kind: NewPayee, Row: c.row(int(u.row)), Run: runs[0].Name}, int(u.row)}, nil) {
+			return
 		}
 	}
 }
 
-// earlier returns the runs of the same batch or layout, apart from one, the newest first. Files with till's own
-// columns have one layout.
-func (c comparison) earlier(but string) ([]journal.Run, error) {
+// since yields how rows differ from a run. It returns those whose payees the run does not have, and whether more
+// changes are wanted.
+func (c comparison) since(
+	run *payees, rows []unfound, yield func(rowChange, error) bool,
+) (left []unfound, more bool) {
+	left = rows[:0]
+	for _, u := range rows {
+		changes, known := run.changes(c.row(int(u.row)), &u)
+		if !known {
+			left = append(left, u)
+		}
+		for _, change := range changes {
+			if !yield(rowChange{change, int(u.row)}, nil) {
+				return nil, false
+			}
+		}
+	}
+	return left, true
+}
+
+// earlier returns the runs of the same batch or layout, but for the one that is left out, the newest first. Files
+// with till's own columns have one layout.
+func (c comparison) earlier() ([]journal.Run, error) {
 	runs, err := c.ledger.Runs(c.ctx)
 	layout := layoutKey(c.plan.Layout)
 	runs = slices.DeleteFunc(runs, func(r journal.Run) bool {
-		return r.Name == but || r.Layout != layout && (c.plan.Batch == "" || r.Batch != c.plan.Batch)
+		return r.Name == c.but || r.Layout != layout && (c.plan.Batch == "" || r.Batch != c.plan.Batch)
 	})
 	slices.Reverse(runs)
 	return runs, err
@@ -312,7 +323,7 @@ func (p *payees) changes(r PlanRow, u *unfound) (all []Change, found bool) {
 // changes warns of what has changed since the last runs of the batch or layout.
 func (m *maker) changes() error {
 	c := comparison{ctx: m.ctx, ledger: m.ledger, plan: m.made.Plan, rows: len(m.rows), row: m.planRow}
-	for c, err := range c.changes("") {
+	for c, err := range c.changes {
 		if err != nil {
 			return err
 		}

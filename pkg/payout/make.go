@@ -173,17 +173,7 @@ func (m *maker) read() error {
 	p := parser{m.money, m.Batch != ""}
 	group := make([]parsedRow, 0, rowsAtOnce)
 	var parts [][]inputRow // appending to one slice would copy it many times
-	parse := func() {
-		p.parseAll(group)
-		part := make([]inputRow, 0, len(group))
-		for i := range group {
-			if row := m.checked(&group[i]); row.id != 0 || group[i].wrong == nil {
-				part = append(part, row)
-			}
-		}
-		parts, group = append(parts, part), group[:0]
-	}
-	var end error // of the input
+	var end error          // of the input
 	var why []Detail
 	for r, err := range m.Rows {
 		if m.ctx.Err() != nil {
@@ -197,18 +187,15 @@ func (m *maker) read() error {
 			m.made.Unread = r.Unread
 		}
 		if r.Below {
-			if m.made.Below = append(m.made.Below, r.Line); r.Cells[sheet.Address] != "" && r.Cells[sheet.Amount]+r.Cells[sheet.AmountMinor] != "" {
-				m.wrong.add(sheet.Wrongf(r.Line, "", "it stands below a blank row, where the table ends, and has an address and an amount: take the blank row out, or this one")...)
-			}
+			m.leaveOut(&r)
 			continue
 		}
 		m.point(&r)
 		if group = append(group, parsedRow{cells: r.Cells, line: r.Line, wrong: r.Wrong}); len(group) == cap(group) {
-			parse()
+			parts, group = append(parts, m.parse(p, group)), group[:0]
 		}
 	}
-	parse()
-	m.rows = slices.Concat(parts...)
+	m.rows = slices.Concat(append(parts, m.parse(p, group))...)
 	if err := m.ctx.Err(); err != nil { // it may be why the input ended
 		return err
 	}
@@ -227,6 +214,26 @@ func (m *maker) read() error {
 		return err
 	}
 	return m.refusal()
+}
+
+// parse parses rows and checks them. It returns those whose order id or content can be compared with others.
+func (m *maker) parse(p parser, group []parsedRow) []inputRow {
+	p.parseAll(group)
+	part := make([]inputRow, 0, len(group))
+	for i := range group {
+		if row := m.checked(&group[i]); row.id != 0 || group[i].wrong == nil {
+			part = append(part, row)
+		}
+	}
+	return part
+}
+
+// leaveOut notes a row below the table, which is wrong if it may be a payment.
+func (m *maker) leaveOut(r *sheet.Row) {
+	m.made.Below = append(m.made.Below, r.Line)
+	if r.Cells[sheet.Address] != "" && r.Cells[sheet.Amount]+r.Cells[sheet.AmountMinor] != "" {
+		m.wrong.add(sheet.Wrongf(r.Line, "", "it stands below a blank row, where the table ends, and has an address and an amount: take the blank row out, or this one")...)
+	}
 }
 
 // refusal returns the error for rows that are wrong or not within the limits.

@@ -156,28 +156,9 @@ func (p *Plan) check(text []byte) error {
 		if line++; string(text) == afterRows+"\n" {
 			break
 		}
-		if len(text) > maxLine {
-			return p.changed("line %d is too long", line)
-		}
-		var l planfile.Row
-		if err := json.Unmarshal(bytes.TrimRight(text, ",\n"), &l); err != nil {
-			return p.changed("line %d cannot be read: %s", line, sheet.Cause(err))
-		}
-		row := rowOf(l)
-		if err := row.Validate(); err != nil {
-			return p.changed("line %d: %v", line, err)
-		}
-		if row.ExternalOrderID == "" {
-			return p.changed("line %d: it has no order id", line)
-		}
-		if len(row.Address+row.Memo+row.Callback+row.Note+row.Reference) > maxRow {
-			return p.changed("line %d is too long", line)
-		}
-		if address.OneCase(row.Address) {
-			p.OneCase++
-		}
-		if !p.decimals.learn(api.Big(row.Amount), l.Pays) {
-			return p.changed("line %d: it says that it pays %q, and that is not the amount", line, l.Pays)
+		row, err := p.readRow(text, line)
+		if err != nil {
+			return err
 		}
 		sums = addTotal(sums, Total{api.Big(row.Amount), 1})
 		ids[row.ExternalOrderID] = true
@@ -194,6 +175,34 @@ func (p *Plan) check(text []byte) error {
 		return p.changed("it is not as till writes it")
 	}
 	return nil
+}
+
+// readRow reads a row from its line.
+func (p *Plan) readRow(text []byte, line int) (PlanRow, error) {
+	if len(text) > maxLine {
+		return PlanRow{}, p.changed("line %d is too long", line)
+	}
+	var l planfile.Row
+	if err := json.Unmarshal(bytes.TrimRight(text, ",\n"), &l); err != nil {
+		return PlanRow{}, p.changed("line %d cannot be read: %s", line, sheet.Cause(err))
+	}
+	row := rowOf(l)
+	if err := row.Validate(); err != nil {
+		return row, p.changed("line %d: %v", line, err)
+	}
+	if row.ExternalOrderID == "" {
+		return row, p.changed("line %d: it has no order id", line)
+	}
+	if len(row.Address+row.Memo+row.Callback+row.Note+row.Reference) > maxRow {
+		return row, p.changed("line %d is too long", line)
+	}
+	if address.OneCase(row.Address) {
+		p.OneCase++
+	}
+	if !p.decimals.learn(api.Big(row.Amount), l.Pays) {
+		return row, p.changed("line %d: it says that it pays %q, and that is not the amount", line, l.Pays)
+	}
+	return row, nil
 }
 
 // readHead reads the part before the rows.

@@ -56,73 +56,95 @@ func (p *parser) parse(c sheet.Cells, line int) (row PlanRow, wrong []Detail) {
 	if n := len(strings.Join(c[:], "")); n > maxRow {
 		return row, sheet.Wrongf(line, "", "it has %d bytes, and a row has at most %d", n, maxRow)
 	}
-	var told [sheet.Columns]bool
-	no := func(col sheet.Column, format string, args ...any) {
-		told[col] = true
-		wrong = append(wrong, sheet.Wrongf(line, col.String(), format, args...)...)
+	f := faults{line: line}
+	f.clean(&c)
+	row.Address, row.Memo, row.Callback, row.Note = address.Joined(c[sheet.Address]), c[sheet.Memo], c[sheet.Callback], c[sheet.Note]
+	row.Reference, row.Line = strings.TrimSpace(c[sheet.Reference]), line
+	if n := utf8.RuneCountInString(row.Reference); n > maxReference {
+		f.add(sheet.Reference, "it has %d characters, and at most %d are kept", n, maxReference)
 	}
+	row.ExternalOrderID = p.orderID(c[sheet.OrderID], &f)
+	var err error
+	known := false
+	switch row.Currency, err = p.money.ParseCurrency(c[sheet.Currency]); {
+	case f.in[sheet.Currency]:
+	case c[sheet.Currency] == "":
+		f.add(sheet.Currency, "it is missing: write one such as Btc or Usd")
+	case err != nil:
+		f.add(sheet.Currency, "%s", advised(err))
+	default:
+		known = true
+		var col sheet.Column
+		if row.Amount, col, err = p.amount(c, row.Currency); err != nil && !f.in[sheet.Amount] && !f.in[sheet.AmountMinor] &&
+			!f.in[sheet.AmountCurrency] {
+			f.add(col, "%s", advised(err))
+		}
+	}
+	switch {
+	case f.in[sheet.Address]:
+	case c[sheet.Address] == "":
+		f.add(sheet.Address, "it is missing")
+	case known:
+		if err := p.money.CheckAddress(row.Currency, row.Address); err != nil {
+			f.add(sheet.Address, "%s", shortened(err))
+		}
+	}
+	if known && !f.in[sheet.Memo] && p.money.LacksMemo(row.Currency, row.Address, row.Memo) {
+		f.add(sheet.Memo, "a withdrawal in %s needs one, or it may never arrive: ask the receiver for it", row.Currency.Code)
+	}
+	if known && !f.in[sheet.Memo] {
+		if err := p.money.CheckMemo(row.Currency, row.Address, row.Memo); err != nil {
+			f.add(sheet.Memo, "%s", shortened(err))
+		}
+	}
+	return row, append(f.list, p.validate(row.CreateWithdrawal, line, f.list)...)
+}
+
+// orderID returns the order id of a row, if it has a valid one.
+func (p *parser) orderID(id string, f *faults) string {
+	switch {
+	case f.in[sheet.OrderID]:
+		return ""
+	case p.derives && id != "":
+		f.add(sheet.OrderID, "%s is given, and order ids are to be derived: leave the column out, or --auto-order-id",
+			sheet.Quote(id))
+		return ""
+	case p.derives:
+		return ""
+	case id == "":
+		f.add(sheet.OrderID, "it is missing: number the rows yourself, or let --auto-order-id BATCH do it")
+		return ""
+	}
+	if err := api.CheckOrderID(id); err != nil {
+		f.add(sheet.OrderID, "%s", shortened(err))
+		return ""
+	}
+	return id
+}
+
+// faults has what is wrong with a row.
+type faults struct {
+	line int
+	in   [sheet.Columns]bool // which columns have one
+	list []Detail
+}
+
+func (f *faults) add(col sheet.Column, format string, args ...any) {
+	f.in[col] = true
+	f.list = append(f.list, sheet.Wrongf(f.line, col.String(), format, args...)...)
+}
+
+// clean empties the cells that cannot be read, and adds them.
+func (f *faults) clean(c *sheet.Cells) {
 	for col, text := range c {
 		if isPlain(text) {
 			continue
 		}
 		if i := strings.IndexFunc(text, unreadable); i >= 0 {
-			no(sheet.Column(col), "%s has a control character or a line break at byte %d", sheet.Quote(text), i)
+			f.add(sheet.Column(col), "%s has a control character or a line break at byte %d", sheet.Quote(text), i)
 			c[col] = ""
 		}
 	}
-	row.Address, row.Memo, row.Callback, row.Note = address.Joined(c[sheet.Address]), c[sheet.Memo], c[sheet.Callback], c[sheet.Note]
-	row.Reference, row.Line = strings.TrimSpace(c[sheet.Reference]), line
-	if n := utf8.RuneCountInString(row.Reference); n > maxReference {
-		no(sheet.Reference, "it has %d characters, and at most %d are kept", n, maxReference)
-	}
-	switch id := c[sheet.OrderID]; {
-	case told[sheet.OrderID]:
-	case p.derives && id != "":
-		no(sheet.OrderID, "%s is given, and order ids are to be derived: leave the column out, or --auto-order-id",
-			sheet.Quote(id))
-	case !p.derives && id == "":
-		no(sheet.OrderID, "it is missing: number the rows yourself, or let --auto-order-id BATCH do it")
-	case !p.derives:
-		if err := api.CheckOrderID(id); err != nil {
-			no(sheet.OrderID, "%s", shortened(err))
-		} else {
-			row.ExternalOrderID = id
-		}
-	}
-	var err error
-	known := false
-	switch row.Currency, err = p.money.ParseCurrency(c[sheet.Currency]); {
-	case told[sheet.Currency]:
-	case c[sheet.Currency] == "":
-		no(sheet.Currency, "it is missing: write one such as Btc or Usd")
-	case err != nil:
-		no(sheet.Currency, "%s", advised(err))
-	default:
-		known = true
-		var col sheet.Column
-		if row.Amount, col, err = p.amount(c, row.Currency); err != nil && !told[sheet.Amount] && !told[sheet.AmountMinor] &&
-			!told[sheet.AmountCurrency] {
-			no(col, "%s", advised(err))
-		}
-	}
-	switch {
-	case told[sheet.Address]:
-	case c[sheet.Address] == "":
-		no(sheet.Address, "it is missing")
-	case known:
-		if err := p.money.CheckAddress(row.Currency, row.Address); err != nil {
-			no(sheet.Address, "%s", shortened(err))
-		}
-	}
-	if known && !told[sheet.Memo] && p.money.LacksMemo(row.Currency, row.Address, row.Memo) {
-		no(sheet.Memo, "a withdrawal in %s needs one, or it may never arrive: ask the receiver for it", row.Currency.Code)
-	}
-	if known && !told[sheet.Memo] {
-		if err := p.money.CheckMemo(row.Currency, row.Address, row.Memo); err != nil {
-			no(sheet.Memo, "%s", shortened(err))
-		}
-	}
-	return row, append(wrong, p.validate(row.CreateWithdrawal, line, wrong)...)
 }
 
 // amount reads the amount. It may be in two columns if both have the same amount.

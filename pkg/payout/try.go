@@ -49,23 +49,28 @@ func (a *Applier) Due(ctx context.Context) iter.Seq2[PlanRow, error] {
 				return
 			}
 			for _, r := range part {
-				if !a.sendable(r.order) {
-					continue
-				}
-				w := withdrawal{request: r.CreateWithdrawal, allowDuplicate: a.options.AllowDuplicate, demand: a.demand}
-				err := a.sender.try(ctx, w)
-				if refused, ok := errors.AsType[*Error](err); ok && refused.Rule == RuleDuplicate && a.options.KeepGoing {
-					if a.options.Note != nil {
-						a.options.Note(refused.Error())
-					}
-					continue
-				}
-				if !yield(r.PlanRow, asError(err)) || err != nil {
+				due, err := a.due(ctx, r)
+				if due && !yield(r.PlanRow, asError(err)) || err != nil {
 					return
 				}
 			}
 		}
 	}
+}
+
+// due reports whether a row would be sent now, or stops the run with an error.
+func (a *Applier) due(ctx context.Context, r dueRow) (bool, error) {
+	if !a.sendable(r.order) {
+		return false, nil
+	}
+	err := a.sender.try(ctx, withdrawal{request: r.CreateWithdrawal, allowDuplicate: a.options.AllowDuplicate, demand: a.demand})
+	if refused, ok := errors.AsType[*Error](err); ok && refused.Rule == RuleDuplicate && a.options.KeepGoing {
+		if a.options.Note != nil {
+			a.options.Note(refused.Error())
+		}
+		return false, nil
+	}
+	return true, err
 }
 
 // unsettled returns the error for an order that stops the run, or may stop it.
