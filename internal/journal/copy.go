@@ -90,13 +90,6 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 	return to.failed(to.transact(ctx, func(t *tx) error {
 		for _, table := range []string{"accounts", "keys", "orders", "attempts", "events", "runs", "run_rows", "demands", "approvals",
 			"consents", "consent_approvals", "acceptances", "spent"} {
-			n, err := one[int](t, "SELECT count(*) FROM "+table)
-			if err != nil {
-				return err
-			}
-			if n > 0 {
-				return &Error{Kind: Broken, Place: to.Place(), Msg: "has a history of its own: name an empty database"}
-			}
 			if err := j.copyTable(ctx, from, t, table); err != nil {
 				return err
 			}
@@ -112,7 +105,15 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 	}))
 }
 
+// copyTable copies a table into an empty one.
 func (j *Journal) copyTable(ctx context.Context, from *sql.Conn, t *tx, table string) error {
+	n, err := one[int](t, "SELECT count(*) FROM "+table)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		return &Error{Kind: Broken, Place: t.j.Place(), Msg: "has a history of its own: name an empty database"}
+	}
 	rows, err := from.QueryContext(ctx, "SELECT * FROM "+table)
 	if err != nil {
 		return j.failed(err)

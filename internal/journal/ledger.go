@@ -216,30 +216,45 @@ func (j *Journal) Rename(ctx context.Context, old, to order.Account) error {
 		if err != nil {
 			return err
 		}
+		if other == from {
+			return hasHistory(to)
+		}
 		if other != 0 {
-			n, err := one[int](t, `SELECT count(*) FROM orders WHERE account = ?1`, other)
-			if err != nil {
+			if err := t.removeAccount(to, other); err != nil {
 				return err
-			}
-			if n > 0 || other == from {
-				return &Error{Kind: AccountChanged, Account: to, Msg: "has a history of its own"}
-			}
-			if err := t.idle(other); err != nil {
-				return err
-			}
-			const ofRuns = `run_id IN (SELECT id FROM runs WHERE account = ?1)`
-			for _, rows := range []string{`consent_approvals WHERE consent IN (SELECT id FROM consents WHERE ` + ofRuns + `)`,
-				`consents WHERE ` + ofRuns, `approvals WHERE ` + ofRuns, `keys WHERE account = ?1`, `runs WHERE account = ?1`,
-				`demands WHERE account = ?1`, `acceptances WHERE account = ?1`, `accounts WHERE id = ?1`} {
-				if _, err := t.exec(`DELETE FROM `+rows, other); err != nil {
-					return err
-				}
 			}
 		}
 		clear(t.locked)
 		_, err = t.exec(`UPDATE accounts SET address = ?1, name = ?2 WHERE id = ?3`, to.Address, to.Name, from)
 		return err
 	})
+}
+
+func hasHistory(a order.Account) error {
+	return &Error{Kind: AccountChanged, Account: a, Msg: "has a history of its own"}
+}
+
+// removeAccount removes an account that has no orders.
+func (t *tx) removeAccount(a order.Account, number int64) error {
+	n, err := one[int](t, `SELECT count(*) FROM orders WHERE account = ?1`, number)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		return hasHistory(a)
+	}
+	if err := t.idle(number); err != nil {
+		return err
+	}
+	const ofRuns = `run_id IN (SELECT id FROM runs WHERE account = ?1)`
+	for _, rows := range []string{`consent_approvals WHERE consent IN (SELECT id FROM consents WHERE ` + ofRuns + `)`,
+		`consents WHERE ` + ofRuns, `approvals WHERE ` + ofRuns, `keys WHERE account = ?1`, `runs WHERE account = ?1`,
+		`demands WHERE account = ?1`, `acceptances WHERE account = ?1`, `accounts WHERE id = ?1`} {
+		if _, err := t.exec(`DELETE FROM `+rows, number); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // accountNumber finds an account and locks it. It returns 0 if there is none.

@@ -152,8 +152,7 @@ func (d *sqliteDialect) join(ctx context.Context) (err error) {
 	return err
 }
 
-// mark sets the marker, and moves it into the database. A process that reads for long can prevent that. mark
-// then tries again with each transaction, and does not delay the sender.
+// mark sets the marker, and moves it into the database.
 func (d *sqliteDialect) mark(ctx context.Context, conn *sql.Conn) error {
 	if !d.marks || d.marked {
 		return nil
@@ -162,18 +161,29 @@ func (d *sqliteDialect) mark(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	if !d.set {
-		// The checkpoint syncs.
-		if err := d.exec(ctx, conn, "PRAGMA synchronous = normal", "BEGIN IMMEDIATE",
-			d.markOpen(), "COMMIT", "PRAGMA synchronous = full"); err != nil {
+		if err := d.setMarker(ctx, conn); err != nil {
 			return err
 		}
-		d.set = true
-		if d.counts {
-			if err := conn.QueryRowContext(ctx, "SELECT openings FROM till_journal").Scan(&d.opening); err != nil {
-				return err
-			}
-		}
 	}
+	return d.moveMarker(ctx, conn)
+}
+
+func (d *sqliteDialect) setMarker(ctx context.Context, conn *sql.Conn) error {
+	// The checkpoint syncs.
+	if err := d.exec(ctx, conn, "PRAGMA synchronous = normal", "BEGIN IMMEDIATE",
+		d.markOpen(), "COMMIT", "PRAGMA synchronous = full"); err != nil {
+		return err
+	}
+	d.set = true
+	if !d.counts {
+		return nil
+	}
+	return conn.QueryRowContext(ctx, "SELECT openings FROM till_journal").Scan(&d.opening)
+}
+
+// moveMarker moves the marker from the log into the database. A process that reads for long can prevent that. Each
+// transaction then tries again, and does not delay the sender.
+func (d *sqliteDialect) moveMarker(ctx context.Context, conn *sql.Conn) error {
 	const tries = 20
 	for i := range tries {
 		var busy, frames, done int

@@ -319,40 +319,8 @@ func (l *Ledger) discardUnfinished(ctx context.Context, account int64) error {
 // run with the rows that are left.
 func (l *Ledger) discard(ctx context.Context, run Run) error {
 	for left := true; left; {
-		err := l.j.write(ctx, func(t *tx) error {
-			left = false
-			if _, err := t.lockNumber(l.id.Load()); errors.Is(err, sql.ErrNoRows) { // the account was removed with its runs
-				return nil
-			} else if err != nil {
-				return err
-			}
-			found, err := t.exec(`UPDATE runs SET sender = 0 WHERE id = ?1 AND began = ''`, run.id)
-			if err != nil || found == 0 {
-				return err
-			}
-			const piece = `(SELECT order_row FROM run_rows WHERE run_id = ?1 ORDER BY place DESC LIMIT ?2)`
-			const untouched = `id IN ` + piece + ` AND run = ?3 AND state = 'planned' AND version = 1`
-			if _, err := t.exec(`DELETE FROM events WHERE order_row IN (SELECT id FROM orders WHERE `+untouched+`)`,
-				run.id, rowsInAPiece, run.Name); err != nil {
-				return err
-			}
-			doomed, err := collect(each(t, scanOne[int64], `SELECT id FROM orders WHERE `+untouched, run.id, rowsInAPiece, run.Name))
-			if err != nil {
-				return err
-			}
-			n, err := t.exec(`DELETE FROM run_rows WHERE run_id = ?1 AND place IN (SELECT place FROM run_rows WHERE run_id = ?1 ORDER BY place DESC LIMIT ?2)`, run.id, rowsInAPiece)
-			if err != nil {
-				return err
-			}
-			for _, id := range doomed {
-				if _, err := t.exec(`DELETE FROM orders WHERE id = ?1`, id); err != nil {
-					return err
-				}
-			}
-			if left = n == rowsInAPiece; left {
-				return nil
-			}
-			_, err = t.exec(`DELETE FROM runs WHERE id = ?1`, run.id)
+		err := l.j.write(ctx, func(t *tx) (err error) {
+			left, err = t.discardPiece(l.id.Load(), run)
 			return err
 		})
 		if err != nil {
@@ -361,6 +329,43 @@ func (l *Ledger) discard(ctx context.Context, run Run) error {
 		time.Sleep(betweenPieces)
 	}
 	return nil
+}
+
+// discardPiece removes the last rows of a run, and the run with the last of them. It reports whether some are left.
+func (t *tx) discardPiece(account int64, run Run) (left bool, err error) {
+	if _, err := t.lockNumber(account); errors.Is(err, sql.ErrNoRows) { // the account was removed with its runs
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	found, err := t.exec(`UPDATE runs SET sender = 0 WHERE id = ?1 AND began = ''`, run.id)
+	if err != nil || found == 0 {
+		return false, err
+	}
+	const piece = `(SELECT order_row FROM run_rows WHERE run_id = ?1 ORDER BY place DESC LIMIT ?2)`
+	const untouched = `id IN ` + piece + ` AND run = ?3 AND state = 'planned' AND version = 1`
+	if _, err := t.exec(`DELETE FROM events WHERE order_row IN (SELECT id FROM orders WHERE `+untouched+`)`,
+		run.id, rowsInAPiece, run.Name); err != nil {
+		return false, err
+	}
+	doomed, err := collect(each(t, scanOne[int64], `SELECT id FROM orders WHERE `+untouched, run.id, rowsInAPiece, run.Name))
+	if err != nil {
+		return false, err
+	}
+	n, err := t.exec(`DELETE FROM run_rows WHERE run_id = ?1 AND place IN (SELECT place FROM run_rows WHERE run_id = ?1 ORDER BY place DESC LIMIT ?2)`, run.id, rowsInAPiece)
+	if err != nil {
+		return false, err
+	}
+	for _, id := range doomed {
+		if _, err := t.exec(`DELETE FROM orders WHERE id = ?1`, id); err != nil {
+			return false, err
+		}
+	}
+	if n == rowsInAPiece {
+		return true, nil
+	}
+	_, err = t.exec(`DELETE FROM runs WHERE id = ?1`, run.id)
+	return false, err
 }
 
 const runColumns = `runs.id, runs.name, digest, plan, batch, paid_before, began, runs.user_name, runs.host, runs.approvals, runs.sender, runs.layout`

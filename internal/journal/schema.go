@@ -300,42 +300,45 @@ func (j *Journal) migrate(ctx context.Context) error {
 	if version, err := j.version(j.read(ctx)); err != nil || version == len(steps) {
 		return j.failed(err)
 	}
-	return j.failed(j.transact(ctx, func(t *tx) error {
-		if err := j.dialect.exclude(t); err != nil {
-			return err
-		}
-		version, err := j.version(t) // another process may have updated it
-		if err != nil {
-			return err
-		}
-		if version == 0 {
-			if err := j.dialect.elsewhere(t); err != nil {
-				return err
-			}
-			if err := t.script("CREATE TABLE till_journal (version BIGINT NOT NULL); INSERT INTO till_journal (version) VALUES (0)"); err != nil {
-				return err
-			}
-		}
-		for _, step := range steps[version:] {
-			if err := t.script(step); err != nil {
-				return err
-			}
-		}
-		if version < len(schema()) && len(steps) >= len(schema()) {
-			if err := t.fillKeys(); err != nil {
-				return err
-			}
-		}
-		if j.dialect.lacks() { // this commit fills the log, so that nothing else would show the loss later
-			if _, err := t.exec(markRestored); err != nil {
-				return err
-			}
-		}
-		if _, err = t.exec("UPDATE till_journal SET version = ?1", len(steps)); err == nil && len(steps) >= len(schema()) {
-			err = t.noteKept()
-		}
+	return j.failed(j.transact(ctx, func(t *tx) error { return t.migrate(steps) }))
+}
+
+func (t *tx) migrate(steps []string) error {
+	dialect := t.j.dialect
+	if err := dialect.exclude(t); err != nil {
 		return err
-	}))
+	}
+	version, err := t.j.version(t) // another process may have updated it
+	if err != nil {
+		return err
+	}
+	if version == 0 {
+		if err := dialect.elsewhere(t); err != nil {
+			return err
+		}
+		if err := t.script("CREATE TABLE till_journal (version BIGINT NOT NULL); INSERT INTO till_journal (version) VALUES (0)"); err != nil {
+			return err
+		}
+	}
+	for _, step := range steps[version:] {
+		if err := t.script(step); err != nil {
+			return err
+		}
+	}
+	if version < len(schema()) && len(steps) >= len(schema()) {
+		if err := t.fillKeys(); err != nil {
+			return err
+		}
+	}
+	if dialect.lacks() { // this commit fills the log, so that nothing else would show the loss later
+		if _, err := t.exec(markRestored); err != nil {
+			return err
+		}
+	}
+	if _, err = t.exec("UPDATE till_journal SET version = ?1", len(steps)); err == nil && len(steps) >= len(schema()) {
+		err = t.noteKept()
+	}
+	return err
 }
 
 // version returns the version of the journal; 0 if there is none yet.

@@ -83,27 +83,33 @@ func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 	db := openDB(ctx, connector)
 	d.anchor, err = db.Conn(ctx)
 	if err == nil {
-		err = d.check(ctx, d.anchor)
-		if err != nil && logIsEmpty(path) { // without its log, a file in use looks damaged
-			if alone, e := d.noWriter(); e == nil && !alone {
-				err = errLogTaken
-			}
-		}
-	}
-	if err == nil {
-		err = d.inspect(ctx)
-	}
-	if err == nil {
-		d.files, err = newFileSet(path)
-	}
-	if err == nil {
-		err = checkFiles(path) // again, because files may have been made since
+		err = d.checkOpened(ctx)
 	}
 	if err != nil {
 		d.disconnect(db, true)
 		return nil, err
 	}
 	return db, nil
+}
+
+// checkOpened checks the database and its files, once it is connected.
+func (d *sqliteDialect) checkOpened(ctx context.Context) error {
+	err := d.check(ctx, d.anchor)
+	if err != nil && logIsEmpty(d.path) { // without its log, a file in use looks damaged
+		if alone, e := d.noWriter(); e == nil && !alone {
+			return errLogTaken
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.inspect(ctx); err != nil {
+		return err
+	}
+	if d.files, err = newFileSet(d.path); err != nil {
+		return err
+	}
+	return checkFiles(d.path) // again, because files may have been made since
 }
 
 // disconnect closes all connections. The last one removes the log, unless keepLog is set.
