@@ -34,17 +34,25 @@ func CSV(in io.Reader, l Layout) Rows {
 				return
 			}
 			row := Row{Line: r.text.line, Wrong: wrong}
-			switch {
-			case err == nil && wrong == nil:
-				row = t.Row(row.Line, r.fields)
-			case err == nil && t.ended: // whatever it is
-				row.Wrong, row.Below = nil, true
+			if err == nil {
+				row = r.row(t, wrong)
 			}
 			if !row.Blank && !yield(row, err) {
 				return
 			}
 		}
 	}
+}
+
+// row returns the row of the line that was read last.
+func (r *csvRows) row(t *Table, wrong []Detail) Row {
+	switch {
+	case wrong == nil:
+		return t.Row(r.text.line, r.fields)
+	case t.ended: // whatever it is
+		return Row{Line: r.text.line, Below: true}
+	}
+	return Row{Line: r.text.line, Wrong: wrong}
 }
 
 // next reads the fields of a line. A line without any text is a row without fields.

@@ -34,26 +34,11 @@ func LookCSV(in io.Reader) (Layout, error) {
 	if !marked && !utf8.Valid(start) {
 		l.Encoding = Windows1252
 	}
-	var lines []string
-	for text := newLines(raw, l.Encoding); len(lines) < MaxRows; {
-		line, wrong, err := text.next()
-		if err != nil || wrong != nil {
-			break
-		}
-		lines = append(lines, line)
-	}
+	lines := firstLines(newLines(raw, l.Encoding))
 	var best [][]string
 	most := 0
 	for _, delimiter := range []string{",", ";", "\t"} {
-		r := csvRows{delimiter: delimiter, text: &textLines{}}
-		var rows [][]string
-		for _, line := range lines {
-			r.fields = nil
-			if r.split(line); line == "" {
-				r.fields = nil
-			}
-			rows = append(rows, r.fields)
-		}
+		rows := splitAll(lines, delimiter)
 		width, count := mode(rows)
 		if points := width * count; width > 1 && points > most {
 			best, most, l.Delimiter = rows, points, delimiter
@@ -65,6 +50,30 @@ func LookCSV(in io.Reader) (Layout, error) {
 	found := Look(best)
 	found.Delimiter, found.Encoding = l.Delimiter, l.Encoding
 	return found, nil
+}
+
+// firstLines returns the lines up to one that cannot be read, at most MaxRows.
+func firstLines(text *textLines) (lines []string) {
+	for len(lines) < MaxRows {
+		line, wrong, err := text.next()
+		if err != nil || wrong != nil {
+			break
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func splitAll(lines []string, delimiter string) (rows [][]string) {
+	r := csvRows{delimiter: delimiter, text: &textLines{}}
+	for _, line := range lines {
+		r.fields = nil
+		if r.split(line); line == "" {
+			r.fields = nil
+		}
+		rows = append(rows, r.fields)
+	}
+	return rows
 }
 
 // mode returns the number of fields that most rows have, and how many have it.
@@ -83,68 +92,34 @@ func mode(rows [][]string) (width, count int) {
 // Look proposes a layout for the rows of a file, of which the first few may be titles.
 func Look(rows [][]string) (l Layout) {
 	width, _ := mode(rows)
-	top := slices.IndexFunc(rows, func(fields []string) bool {
-		named := 0
-		for _, field := range fields {
-			if field = strings.TrimSpace(field); field != "" && strings.Trim(field, "0123456789.,'- ") != "" {
-				named++
-			}
-		}
-		return len(fields) >= width-1 && named >= 2 && named > width/2
-	})
+	top := slices.IndexFunc(rows, func(fields []string) bool { return mayBeHeader(fields, width) })
 	if top < 0 {
 		return l
 	}
 	header := rows[top]
 	l.SkipLines = top
 	var table [][]string
-	for i, fields := range rows[top+1:] {
-		if !slices.ContainsFunc(fields, func(field string) bool { return strings.TrimSpace(field) != "" }) {
-			for _, below := range rows[top+1+i:] {
-				l.UntilBlank = l.UntilBlank || strings.TrimSpace(strings.Join(below, "")) != "" && len(table) > 0
-			}
-			if len(table) > 0 {
-				break
-			}
-			continue
-		}
-		table = append(table, fields)
-	}
+	table, l.UntilBlank = tableOf(rows[top+1:])
 	own := NewTable(Layout{})
 	taken := map[Column]bool{}
-	name := func(field int, col Column) {
-		if header := strings.TrimSpace(header[field]); !own.knows(header) {
-			if l.Columns == nil {
-				l.Columns = map[string]string{}
-			}
-			l.Columns[col.String()] = header
-		}
-		taken[col] = true
-	}
 	columns := make([]Column, len(header))
 	for i, text := range header {
 		if columns[i] = own.column(text); columns[i] >= 0 {
 			taken[columns[i]] = true
 		}
 	}
-	for i := range header {
-		values := valuesOf(table, i)
-		if columns[i] >= 0 || strings.TrimSpace(header[i]) == "" || len(values) == 0 {
+	for i, text := range header {
+		text, values := strings.TrimSpace(text), valuesOf(table, i)
+		if columns[i] >= 0 || text == "" || len(values) == 0 {
 			continue
 		}
-		switch {
-		case !taken[Address] && all(values, isAddress):
-			name(i, Address)
-		case !taken[Amount] && !taken[AmountMinor] && all(values, isAmount) && !all(values, isDigits):
-			name(i, Amount)
-		case !taken[Currency] && all(values, isCode) && len(slices.Compact(slices.Sorted(slices.Values(values))))*2 <= len(values): // names repeat less
-			name(i, Currency)
-		default:
-			if likely := meantColumn(header[i]); likely >= 0 && !taken[likely] {
-				name(i, likely)
-				continue
-			}
+		col := likelyColumn(text, values, taken)
+		if col == noColumn {
 			l.Other = Ignore
+			continue
+		}
+		if taken[col] = true; !own.knows(text) {
+			l.name(col, text)
 		}
 	}
 	for i := range header {
@@ -153,6 +128,54 @@ func Look(rows [][]string) (l Layout) {
 		}
 	}
 	return l
+}
+
+// name says that a column has a header.
+func (l *Layout) name(col Column, header string) {
+	if l.Columns == nil {
+		l.Columns = map[string]string{}
+	}
+	l.Columns[col.String()] = header
+}
+
+// mayBeHeader reports whether most fields of a row are names.
+func mayBeHeader(fields []string, width int) bool {
+	named := 0
+	for _, field := range fields {
+		if field = strings.TrimSpace(field); field != "" && strings.Trim(field, "0123456789.,'- ") != "" {
+			named++
+		}
+	}
+	return len(fields) >= width-1 && named >= 2 && named > width/2
+}
+
+// tableOf returns the rows of a table, which ends at a blank row, and whether there are more below that one.
+func tableOf(rows [][]string) (table [][]string, more bool) {
+	for i, fields := range rows {
+		switch {
+		case !isBlank(fields):
+			table = append(table, fields)
+		case len(table) > 0:
+			return table, slices.ContainsFunc(rows[i:], func(below []string) bool { return !isBlank(below) })
+		}
+	}
+	return table, false
+}
+
+// likelyColumn returns the column, of those that are not taken, that a field has by its values or its header.
+func likelyColumn(header string, values []string, taken map[Column]bool) Column {
+	switch {
+	case !taken[Address] && all(values, isAddress):
+		return Address
+	case !taken[Amount] && !taken[AmountMinor] && all(values, isAmount) && !all(values, isDigits):
+		return Amount
+	case !taken[Currency] && all(values, isCode) && len(slices.Compact(slices.Sorted(slices.Values(values))))*2 <= len(values): // names repeat less
+		return Currency
+	}
+	if meant := meantColumn(header); meant >= 0 && !taken[meant] {
+		return meant
+	}
+	return noColumn
 }
 
 func valuesOf(rows [][]string, field int) (values []string) {

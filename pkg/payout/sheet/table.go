@@ -49,22 +49,9 @@ func (t *Table) Header(line int, names []string) (wrong []Detail, err error) {
 		return Wrongf(line, "", "this is not a header: begin with order_id,currency,amount,address, say --skip-lines if it is below, or name its columns with --map"), ErrInput
 	}
 	for _, name := range names {
-		col := t.column(name)
-		switch {
-		case col == noColumn && plainName(name) == "":
-			col = unnamed
-		case col == noColumn && t.layout.Other == Ignore && !t.changesMoney(name, names):
-			t.unread = append(t.unread, Shorten(strings.TrimSpace(name)))
-		case col == noColumn:
-			wrong = append(wrong, Wrongf(line, Shorten(name), "%s", t.unknown(name))...)
-			// a misspelt column is not missing as well, and its values are checked
-			col = meantColumn(name)
-			if col != noColumn && (slices.ContainsFunc(names, func(n string) bool { return t.column(n) == col }) || slices.Contains(t.header, col)) {
-				col = noColumn
-			}
-		case slices.Contains(t.header, col):
-			wrong = append(wrong, Wrongf(line, Shorten(name), "the column is there twice")...)
-			col = noColumn
+		col, why := t.take(name, names)
+		if why != "" {
+			wrong = append(wrong, Wrongf(line, Shorten(name), "%s", why)...)
 		}
 		t.header = append(t.header, col)
 	}
@@ -100,28 +87,44 @@ func (t *Table) Header(line int, names []string) (wrong []Detail, err error) {
 	return wrong, nil
 }
 
+// take returns the column of the next name of a header, and what is wrong with it.
+func (t *Table) take(name string, names []string) (col Column, wrong string) {
+	col = t.column(name)
+	switch {
+	case col != noColumn && slices.Contains(t.header, col):
+		return noColumn, "the column is there twice"
+	case col != noColumn:
+		return col, ""
+	case plainName(name) == "":
+		return unnamed, ""
+	case t.layout.Other == Ignore && !t.changesMoney(name, names):
+		t.unread = append(t.unread, Shorten(strings.TrimSpace(name)))
+		return noColumn, ""
+	}
+	// a misspelt column is not missing as well, and its values are checked
+	col = meantColumn(name)
+	if slices.Contains(t.header, col) || slices.ContainsFunc(names, func(n string) bool { return t.column(n) == col }) {
+		col = noColumn
+	}
+	return col, t.unknown(name)
+}
+
+// isBlank reports whether a row has no text.
+func isBlank(fields []string) bool {
+	return !slices.ContainsFunc(fields, func(field string) bool { return strings.TrimSpace(field) != "" })
+}
+
 // Row returns the row of a line.
 func (t *Table) Row(line int, fields []string) Row {
 	row := Row{Line: line}
-	if !slices.ContainsFunc(fields, func(field string) bool { return strings.TrimSpace(field) != "" }) {
+	if isBlank(fields) {
 		t.ended, row.Blank = t.ended || t.begun && t.layout.UntilBlank, true
 		return row
 	}
 	t.begun, row.Below = true, t.ended
 	row.Unread, t.unread = t.unread, nil
-	if got, want := len(fields), len(t.header); got != want && t.between != "" && !row.Below {
-		has := "one field"
-		if got > 1 {
-			has = fmt.Sprintf("%d fields", got)
-		}
-		advice := "an empty field still needs its " + t.between
-		if got > want {
-			advice = "a text with a " + t.between + " in it belongs between double quotes"
-		}
-		if got > want && strings.TrimSpace(strings.Join(fields[want:], "")) == "" {
-			advice += ", and if the last column is empty, the header needs its " + t.between + " too"
-		}
-		row.Wrong = Wrongf(line, "", "it has %s, and the header has %d: %s", has, want, advice)
+	if len(fields) != len(t.header) && t.between != "" && !row.Below {
+		row.Wrong = t.otherWidth(line, fields)
 		return row
 	}
 	row.Cells[Currency] = t.layout.Currency
@@ -139,6 +142,30 @@ func (t *Table) Row(line int, fields []string) Row {
 		row.Wrong = nil
 		return row
 	}
+	t.clean(&row)
+	return row
+}
+
+// otherWidth says that a row has another number of fields than the header.
+func (t *Table) otherWidth(line int, fields []string) []Detail {
+	got, want := len(fields), len(t.header)
+	has := "one field"
+	if got > 1 {
+		has = fmt.Sprintf("%d fields", got)
+	}
+	advice := "an empty field still needs its " + t.between
+	if got > want {
+		advice = "a text with a " + t.between + " in it belongs between double quotes"
+	}
+	if got > want && isBlank(fields[want:]) {
+		advice += ", and if the last column is empty, the header needs its " + t.between + " too"
+	}
+	return Wrongf(line, "", "it has %s, and the header has %d: %s", has, want, advice)
+}
+
+// clean reads the values of a row as its layout writes them, and adds what is wrong with them.
+func (t *Table) clean(row *Row) {
+	line := row.Line
 	for _, col := range []Column{OrderID, Currency, Amount, AmountMinor, AmountCurrency} { // not in what is sent as it was written
 		row.Cells[col] = strings.TrimSpace(row.Cells[col])
 	}
@@ -159,7 +186,6 @@ func (t *Table) Row(line int, fields []string) Row {
 				"%s is in %s, and all rows are in %s: if both are meant, the file needs a column currency", Quote(row.Cells[col]), code, t.layout.Currency)...)
 		}
 	}
-	return row
 }
 
 // alsoUnnamed says how many other columns of the header have no name either.

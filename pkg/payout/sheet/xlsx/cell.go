@@ -58,72 +58,92 @@ func (b *book) readSheet(part string, row func(int, bool, []cell) error, merged 
 func (b *book) cells(dec *xml.Decoder, line int) (cells []cell, err error) {
 	next := 0
 	for {
-		token, err := dec.Token()
+		tag, found, err := nextInside(dec)
+		if err != nil || !found {
+			return cells, err
+		}
+		if tag.Name.Local != "c" {
+			if err := dec.Skip(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		column, err := columnOf(tag, coordinates{next, line})
 		if err != nil {
 			return nil, err
 		}
+		c, err := b.cell(dec, tag)
+		if err != nil {
+			return nil, err
+		}
+		if next = column + 1; c == (cell{}) {
+			continue
+		}
+		if column >= maxColumns {
+			return nil, fmt.Errorf("the cell %s is beyond column %d: save the sheet as CSV", place(column, line), maxColumns)
+		}
+		cells = append(cells, slices.Repeat([]cell{{}}, column-len(cells))...)
+		cells = append(cells, c)
+	}
+}
+
+// columnOf returns the column of a cell, which is next or, if it says so, to the right of it in the same row.
+func columnOf(tag xml.StartElement, next coordinates) (int, error) {
+	name := attribute(tag, "r")
+	if name == "" {
+		return next.column, nil
+	}
+	at, ok := placed(name)
+	if !ok || at.line != next.line || at.column < next.column {
+		return 0, fmt.Errorf("the cell %s stands in row %d where %s belongs: save the workbook again, or as CSV",
+			sheet.Quote(name), next.line, place(next.column, next.line))
+	}
+	return at.column, nil
+}
+
+// nextInside returns the next element inside the one whose start was read. It reports whether there is one.
+func nextInside(dec *xml.Decoder) (tag xml.StartElement, found bool, err error) {
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return tag, false, err
+		}
 		switch token := token.(type) {
 		case xml.EndElement:
-			return cells, nil
+			return tag, false, nil
 		case xml.StartElement:
-			if token.Name.Local != "c" {
-				if err := dec.Skip(); err != nil {
-					return nil, err
-				}
-				continue
-			}
-			at := coordinates{next, line}
-			if name := attribute(token, "r"); name != "" {
-				var ok bool
-				if at, ok = placed(name); !ok || at.line != line || at.column < next {
-					return nil, fmt.Errorf("the cell %s stands in row %d where %s belongs: save the workbook again, or as CSV",
-						sheet.Quote(name), line, place(next, line))
-				}
-			}
-			c, err := b.cell(dec, token)
-			if err != nil {
-				return nil, err
-			}
-			if next = at.column + 1; c == (cell{}) {
-				continue
-			}
-			if at.column >= maxColumns {
-				return nil, fmt.Errorf("the cell %s is beyond column %d: save the sheet as CSV", place(at.column, line), maxColumns)
-			}
-			cells = append(cells, slices.Repeat([]cell{{}}, at.column-len(cells))...)
-			cells = append(cells, c)
+			return token, true, nil
+		}
+	}
+}
+
+// content reads what a cell has, whose start was read: a value, a text, and perhaps a formula.
+func content(dec *xml.Decoder) (value, inline string, formula bool, err error) {
+	for {
+		tag, found, err := nextInside(dec)
+		if err != nil || !found {
+			return value, inline, formula, err
+		}
+		switch tag.Name.Local {
+		case "v":
+			err = dec.DecodeElement(&value, &tag)
+		case "is":
+			inline, err = textIn(dec)
+		default:
+			formula = formula || tag.Name.Local == "f"
+			err = dec.Skip()
+		}
+		if err != nil {
+			return value, inline, formula, err
 		}
 	}
 }
 
 // cell reads a cell, whose start was read.
 func (b *book) cell(dec *xml.Decoder, tag xml.StartElement) (c cell, err error) {
-	var value, inline string
-	formula := false
-	for {
-		token, err := dec.Token()
-		if err != nil {
-			return c, err
-		}
-		if start, ok := token.(xml.StartElement); ok {
-			switch start.Name.Local {
-			case "v":
-				if err := dec.DecodeElement(&value, &start); err != nil {
-					return c, err
-				}
-			case "is":
-				if inline, err = textIn(dec); err != nil {
-					return c, err
-				}
-			default:
-				formula = formula || start.Name.Local == "f"
-				if err := dec.Skip(); err != nil {
-					return c, err
-				}
-			}
-		} else if _, ok := token.(xml.EndElement); ok {
-			break
-		}
+	value, inline, formula, err := content(dec)
+	if err != nil {
+		return c, err
 	}
 	style, _ := strconv.Atoi(attribute(tag, "s"))
 	format := ""

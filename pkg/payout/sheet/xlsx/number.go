@@ -35,6 +35,8 @@ func builtIn(id string) string {
 	return ""
 }
 
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
 // isDate reports whether a number is shown as a date or a time: whether letters are left in its format
 // without texts, colours and the exponent. A letter that is none of a date is refused with them.
 func isDate(format string) bool {
@@ -61,7 +63,7 @@ func isDate(format string) bool {
 			}
 			i += end
 		case (c == 'E' || c == 'e') && i+1 < len(format) && (format[i+1] == '+' || format[i+1] == '-'):
-		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+		case isLetter(c):
 			return !strings.HasPrefix(strings.ToLower(format[i:]), "general")
 		}
 	}
