@@ -144,36 +144,20 @@ func (in Input) chooseProfile(file File) (name string, from Origin, err error) {
 // over the profile.
 func (in Input) layers(s *Settings) (*viper.Viper, error) {
 	v := viper.New()
-	profile, env := map[string]any{}, map[string]any{}
 	for _, row := range table() {
 		if row.def != nil {
 			v.SetDefault(row.key, row.def)
 		}
-		if text, ok := s.profile.Values[row.key]; ok {
-			if row.home {
-				text = expandHome(in.Home, text)
-			}
-			profile[row.key] = text
-			s.origins[row.key] = Origin{Kind: FromProfile, Name: s.Profile}
-		}
-		if text := in.env(row.env); row.env != "" && text != "" {
-			env[row.key] = text
-			s.origins[row.key] = Origin{Kind: FromVariable, Name: row.env}
-		}
-		if f := in.bound(row); f != nil {
-			if err := v.BindPFlag(row.key, f); err != nil {
-				return nil, err
-			}
-			if f.Changed {
-				s.origins[row.key] = Origin{Kind: FromFlag, Name: f.Name}
-			}
-		}
 	}
+	profile, env := s.fromProfile(), s.fromVariables(in)
 	s.ProfileJournal, _ = profile["journal"].(string)
 	for _, layer := range []map[string]any{profile, env} {
 		if err := v.MergeConfigMap(layer); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.fromFlags(in, v); err != nil {
+		return nil, err
 	}
 	for _, row := range table() {
 		name := s.origins[row.key].typed()
@@ -185,6 +169,49 @@ func (in Input) layers(s *Settings) (*viper.Viper, error) {
 		}
 	}
 	return v, nil
+}
+
+func (s *Settings) fromProfile() map[string]any {
+	values := map[string]any{}
+	for _, row := range table() {
+		text, ok := s.profile.Values[row.key]
+		if !ok {
+			continue
+		}
+		if row.home {
+			text = expandHome(s.home, text)
+		}
+		values[row.key] = text
+		s.origins[row.key] = Origin{Kind: FromProfile, Name: s.Profile}
+	}
+	return values
+}
+
+func (s *Settings) fromVariables(in Input) map[string]any {
+	values := map[string]any{}
+	for _, row := range table() {
+		if text := in.env(row.env); row.env != "" && text != "" {
+			values[row.key] = text
+			s.origins[row.key] = Origin{Kind: FromVariable, Name: row.env}
+		}
+	}
+	return values
+}
+
+func (s *Settings) fromFlags(in Input, v *viper.Viper) error {
+	for _, row := range table() {
+		f := in.bound(row)
+		if f == nil {
+			continue
+		}
+		if err := v.BindPFlag(row.key, f); err != nil {
+			return err
+		}
+		if f.Changed {
+			s.origins[row.key] = Origin{Kind: FromFlag, Name: f.Name}
+		}
+	}
+	return nil
 }
 
 // wrongValue returns the error for a value of a setting. A dangerous value is not a usage error.
@@ -215,6 +242,21 @@ func (s *Settings) finish(in Input) error {
 	if s.origins["journal"].Kind == FromFlag && place.IsPostgres(s.Journal) && place.Redact(s.Journal) != s.Journal {
 		return usagef("--journal has a password, and other users can read a command line: put the address into TILL_JOURNAL or the profile, or the password into ~/.pgpass")
 	}
+	if err := s.finishOutput(); err != nil {
+		return err
+	}
+	if s.Color == "auto" {
+		if in.env("NO_COLOR") != "" {
+			s.Color, s.origins["color"] = "never", Origin{Kind: FromVariable, Name: "NO_COLOR"}
+		} else if force := in.env("CLICOLOR_FORCE"); force != "" && force != "0" {
+			s.Color, s.origins["color"] = "always", Origin{Kind: FromVariable, Name: "CLICOLOR_FORCE"}
+		}
+	}
+	return nil
+}
+
+// finishOutput chooses the output format that other flags ask for.
+func (s *Settings) finishOutput() error {
 	if s.JQ != "" && s.Template != "" {
 		return usagef("--jq and --template both say what to print: leave one out")
 	}
@@ -235,13 +277,6 @@ func (s *Settings) finish(in Input) error {
 		return usagef("--csv-for writes CSV: leave --output, --jq, --template and --quiet out")
 	default:
 		s.Output, s.origins["output"] = "csv", Origin{Kind: FromFlag, Name: "csv-for"}
-	}
-	if s.Color == "auto" {
-		if in.env("NO_COLOR") != "" {
-			s.Color, s.origins["color"] = "never", Origin{Kind: FromVariable, Name: "NO_COLOR"}
-		} else if force := in.env("CLICOLOR_FORCE"); force != "" && force != "0" {
-			s.Color, s.origins["color"] = "always", Origin{Kind: FromVariable, Name: "CLICOLOR_FORCE"}
-		}
 	}
 	return nil
 }
