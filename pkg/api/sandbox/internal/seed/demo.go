@@ -80,16 +80,18 @@ func freshFunds(c money.Currency) int64 {
 	return minor
 }
 
-// demoSellers describes the demo: a shop with four resellers of different sizes. In each of the six months
-// before the current one the number of invoices grows; most are paid. The current month has perMonth invoices
-// of each seller, in its last days. The counts and the amounts are the same at every time, and the dates
-// follow from it.
-var demoSellers = []struct {
+type demoSeller struct {
 	label      string // "": the merchant itself
 	currencies []string
 	perMonth   int
 	cents      int64 // value of the first invoice in Usd; later ones are larger
-}{
+}
+
+// demoSellers describes the demo: a shop with four resellers of different sizes. In each of the six months
+// before the current one the number of invoices grows; most are paid. The current month has perMonth invoices
+// of each seller, in its last days. The counts and the amounts are the same at every time, and the dates
+// follow from it.
+var demoSellers = []demoSeller{
 	{"", []string{"Usd", "Eur", "Btc", "Jpy"}, 3, 2_500},
 	{"Harbour Books", []string{"Usd", "Btc"}, 6, 4_900},
 	{"Nordlicht Audio", []string{"Eur", "UsdtTrc20"}, 4, 12_500},
@@ -133,22 +135,8 @@ func (s *planter) demo() error {
 			}
 			first = cmp.Or(first, id)
 		}
-		for month := range demoMonths + 1 {
-			count := d.perMonth + month
-			if month == demoMonths {
-				count = d.perMonth
-			}
-			for n := range count {
-				// No month has invoices in its last week: on the first days of the next one, they would be
-				// among those of the last seven days.
-				s.now = begin.AddDate(0, month, n*20/count).Add(time.Duration(n%9) * time.Hour)
-				if month == demoMonths {
-					s.now = s.recent(n, count)
-				}
-				if err := s.invoice(id, d.currencies[n%len(d.currencies)], d.cents*int64(1+n+month), n); err != nil {
-					return err
-				}
-			}
+		if err := s.sell(id, d, begin); err != nil {
+			return err
 		}
 	}
 	s.now = s.today.AddDate(0, 0, -1)
@@ -156,6 +144,28 @@ func (s *planter) demo() error {
 		return err
 	}
 	return s.withdrawals(first)
+}
+
+// sell adds the invoices of a seller.
+func (s *planter) sell(account string, d demoSeller, begin time.Time) error {
+	for month := range demoMonths + 1 {
+		count := d.perMonth + month
+		if month == demoMonths {
+			count = d.perMonth
+		}
+		for n := range count {
+			// No month has invoices in its last week: on the first days of the next one, they would be
+			// among those of the last seven days.
+			s.now = begin.AddDate(0, month, n*20/count).Add(time.Duration(n%9) * time.Hour)
+			if month == demoMonths {
+				s.now = s.recent(n, count)
+			}
+			if err := s.invoice(account, d.currencies[n%len(d.currencies)], d.cents*int64(1+n+month), n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // invoice adds an invoice. Of every seven, one keeps waiting and one expires; the others are paid.

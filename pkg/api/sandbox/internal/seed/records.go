@@ -204,28 +204,33 @@ func (p *seedReader) items(in *wire.Object, v *store.Invoice) {
 	}
 }
 
-// phase reads the phase of an invoice, from its status or, in a dump, from its number, and the fields that
-// depend on it.
-func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
+// givenPhase reads the phase of an invoice, from its status or, in a dump, from its number.
+func (p *seedReader) givenPhase(in *wire.Object) (phase store.InvoicePhase) {
 	statuses := p.Terms.InvoiceStatuses[:]
 	switch {
 	case in.Has("status") && in.Has("phase"):
 		in.FailAt("status", "and phase say the same; leave one out")
 	case in.Has("status"):
 		status := in.Text("status")
-		if v.Phase = store.InvoicePhase(slices.Index(statuses, status)); v.Phase < 0 {
+		if phase = store.InvoicePhase(slices.Index(statuses, status)); phase < 0 {
 			in.FailAt("status", "is %q; it must be %s", refusal.Shorten(status), strings.Join(statuses, " or "))
 		}
 	case in.Has("phase"):
 		n := in.Integer("phase")
-		if v.Phase = store.InvoicePhase(n); n < int64(store.Awaiting) || n > int64(store.Expired) {
+		if phase = store.InvoicePhase(n); n < int64(store.Awaiting) || n > int64(store.Expired) {
 			in.FailAt("phase", "is %d; it must be 0 (waits for payment), 1 (paid) or 2 (expired)", n)
 		}
 	case in.Has("paid_at"):
-		v.Phase = store.Paid
+		return store.Paid
 	case in.Has("expired_at"):
-		v.Phase = store.Expired
+		return store.Expired
 	}
+	return phase
+}
+
+// phase reads the phase of an invoice and the fields that depend on it.
+func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
+	v.Phase = p.givenPhase(in)
 	isPaid := v.Phase == store.Paid
 	for _, key := range []string{"paid_at", "paid"} {
 		if in.Has(key) && !isPaid {
