@@ -39,18 +39,23 @@ func (s *Rules) ReadFilter(in *Object, statuses []string, arraysRequired bool) F
 		}
 	}
 	if in.Has("tags") || arraysRequired {
-		for _, raw := range in.Array("tags") {
-			tag, ok := AsString(raw)
-			if !ok || !slices.Contains(statuses, tag) && s.UnknownInFilter == "reject" {
-				in.FailAt("tags", "holds %s, which is not a status; the statuses are %s", refusal.Shorten(string(raw)),
-					strings.Join(statuses, ", "))
-			}
-			if !slices.Contains(f.tags, tag) {
-				f.tags = append(f.tags, tag)
-			}
-		}
+		f.tags = s.readTags(in, statuses)
 	}
 	return f
+}
+
+func (s *Rules) readTags(in *Object, statuses []string) (tags []string) {
+	for _, raw := range in.Array("tags") {
+		tag, ok := AsString(raw)
+		if !ok || !slices.Contains(statuses, tag) && s.UnknownInFilter == "reject" {
+			in.FailAt("tags", "holds %s, which is not a status; the statuses are %s", refusal.Shorten(string(raw)),
+				strings.Join(statuses, ", "))
+		}
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
 }
 
 // Hide excludes the records that are younger than an age.
