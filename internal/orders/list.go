@@ -131,52 +131,64 @@ func (l List) print(
 	if s.Cmd.Flags().Changed("page") {
 		return l.printPage(s, flags, filter, out)
 	}
-	var seen, shown, total int64 // the total of the last page
-	first, changed := int64(-1), false
+	read := listing{first: -1}
 	whole := flags.all || flags.limit > 0 || !s.TableOnTerminal()
-	opts := api.ListOptions{PageSize: flags.pageSize, FirstPage: s.PageBase(), OnPage: func(p api.WithdrawalPage) {
-		if first < 0 {
-			first = p.Total
-		}
-		total = p.Total
-		changed = changed || total != first
-	}}
+	opts := api.ListOptions{PageSize: flags.pageSize, FirstPage: s.PageBase(), OnPage: read.count}
 	limit := int64(flags.limit)
 	if flags.limit > 0 {
 		opts.PageSize = min(opts.PageSize, flags.limit)
 	} else if !whole {
 		limit = int64(flags.pageSize)
 	}
-	stopped := false
 	err := out.List(func(yield func(api.Withdrawal, error) bool) {
 		for w, err := range l.All(filter, opts) {
 			if err == nil {
-				seen++
+				read.seen++
 				if !flags.before(w) {
 					continue
 				}
-				shown++
+				read.shown++
 			}
-			stopped = !yield(w, err) || shown == limit || !whole && seen == total
-			if stopped {
+			read.stopped = !yield(w, err) || read.shown == limit || !whole && read.seen == read.total
+			if read.stopped {
 				return
 			}
 		}
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		read.note(s, whole)
 	}
+	return err
+}
+
+// A listing counts what is read of a list.
+type listing struct {
+	seen, shown  int64
+	first, total int64 // what the service counts on the first page, or less than 0, and on the last one
+	changed      bool  // it has counted differently on two pages
+	stopped      bool  // no more is wanted
+}
+
+func (l *listing) count(p api.WithdrawalPage) {
+	if l.first < 0 {
+		l.first = p.Total
+	}
+	l.total = p.Total
+	l.changed = l.changed || l.total != l.first
+}
+
+// note says what is missing. whole says whether the whole list was wanted.
+func (l *listing) note(s *cmdutil.Session, whole bool) {
 	switch {
-	case stopped && !whole && seen < total:
-		s.Note("%d of %d withdrawals; --all shows the rest", seen, total)
-	case !stopped && changed:
-		s.Note("%d withdrawals were read; the service counted %d at the beginning and %d at the end, so the list changed while it was read, and some may be missing", seen, first, total)
-	case !stopped && seen != total:
-		s.Note("%d withdrawals were read, and the service counts %d: some may be missing", seen, total)
-	case shown == 0:
+	case l.stopped && !whole && l.seen < l.total:
+		s.Note("%d of %d withdrawals; --all shows the rest", l.seen, l.total)
+	case !l.stopped && l.changed:
+		s.Note("%d withdrawals were read; the service counted %d at the beginning and %d at the end, so the list changed while it was read, and some may be missing", l.seen, l.first, l.total)
+	case !l.stopped && l.seen != l.total:
+		s.Note("%d withdrawals were read, and the service counts %d: some may be missing", l.seen, l.total)
+	case l.shown == 0:
 		s.Note("no withdrawals")
 	}
-	return nil
 }
 
 // printPage prints one page.
