@@ -157,22 +157,38 @@ func (t tree) walk(path string, refuse func(fs.FileInfo) string) (end string, ba
 			if links++; links > mostLinks {
 				return "", nil, &fs.PathError{Op: "readlink", Path: path, Err: syscall.ELOOP}
 			}
-			target, err := t.readlink(at)
-			if err != nil {
+			if at, left, err = t.followLink(at, left); err != nil {
 				return "", nil, err
-			}
-			if at, left = filepath.Dir(at), target+"/"+left; filepath.IsAbs(target) {
-				at = "/"
 			}
 			continue
 		}
 		var name string
-		for name == "" || name == "." {
-			if left == "" {
-				return at, nil, nil
-			}
-			name, left, _ = strings.Cut(left, "/")
+		if name, left = cutName(left); name == "" {
+			return at, nil, nil
 		}
 		at = filepath.Join(at, name) // of .., the directory above: at has no links
 	}
+}
+
+// followLink returns the directory that a link's target is in, and what is left of the path from there.
+func (t tree) followLink(link, left string) (at, rest string, err error) {
+	target, err := t.readlink(link)
+	if err != nil {
+		return "", "", err
+	}
+	if filepath.IsAbs(target) {
+		return "/", target + "/" + left, nil
+	}
+	return filepath.Dir(link), target + "/" + left, nil
+}
+
+// cutName cuts the first name off a path, or returns "" if it has none.
+func cutName(path string) (name, rest string) {
+	for rest = path; rest != "" && (name == "" || name == "."); {
+		name, rest, _ = strings.Cut(rest, "/")
+	}
+	if name == "." {
+		name = ""
+	}
+	return name, rest
 }
