@@ -66,19 +66,8 @@ func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, err
 	}
 	number, code, spaced := strings.Cut(text, " ")
 	if !spaced {
-		if digits := strings.TrimLeft(text, "0123456789."); digits != text {
-			if _, known := r.Lookup(digits); known {
-				return fail("has no space before the code: write %s %s", strings.TrimSuffix(text, digits), digits)
-			}
-		}
-		if withdrawn == (api.Currency{}) {
-			return fail("has no currency: write the code after one space, such as 25.00 USD")
-		}
-		e, ok := r.lookup(withdrawn.Kind, withdrawn.Code)
-		if !ok {
-			e = Entry{Code: withdrawn.Code, Kind: withdrawn.Kind, Decimals: Unknown}
-		}
-		return number, e, nil
+		e, err := r.implied(text, withdrawn)
+		return number, e, err
 	}
 	switch fields := strings.Fields(text); {
 	case len(fields) == 0:
@@ -110,6 +99,22 @@ func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, err
 			withdrawn.Code)
 	}
 	return number, e, nil
+}
+
+// implied returns the currency of an amount without a code, which is the withdrawn one.
+func (r Registry) implied(text string, withdrawn api.Currency) (Entry, error) {
+	code := strings.TrimLeft(text, "0123456789.")
+	if _, known := r.Lookup(code); known && code != text {
+		return Entry{}, wrong("the amount %s has no space before the code: write %s %s", quote(text), strings.TrimSuffix(text, code), code)
+	}
+	if withdrawn == (api.Currency{}) {
+		return Entry{}, wrong("the amount %s has no currency: write the code after one space, such as 25.00 USD", quote(text))
+	}
+	e, ok := r.lookup(withdrawn.Kind, withdrawn.Code)
+	if !ok {
+		e = Entry{Code: withdrawn.Code, Kind: withdrawn.Kind, Decimals: Unknown}
+	}
+	return e, nil
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
