@@ -3,6 +3,7 @@ package address
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -173,27 +174,32 @@ func misbegun(text string) string {
 	if len(text) < 20 || notAlphanumeric(text) != "" {
 		return ""
 	}
-	small, capitals := text[6:] == strings.ToLower(text[6:]), text[6:] == strings.ToUpper(text[6:])
 	for _, k := range kinds {
-		for _, begin := range k.begins {
-			n := len(begin)
-			if n > 2 && capitals { // bech32
-				begin = strings.ToUpper(begin)
-			}
-			if n == 1 && small || text[0] != begin[0] && text[1] != begin[0] && !strings.Contains(text[:n], begin[1:]) {
-				continue // base58 and Stellar's base32 have capitals; otherwise, more than one character is wrong
-			}
-			for _, rest := range [...]string{text[n-1:], text[n:], text[n+1:], text[n-1:n] + text[n+1:]} {
-				// Without a checksum, only the x tells an Ethereum address from the digits of another
-				// network.
-				if right := begin + rest; k.shape(right) && k.check(right) == nil &&
-					(!OneCase(right) || strings.Contains(text[:n+1], "x")) {
-					return k.one
-				}
-			}
+		if slices.ContainsFunc(k.begins, func(begin string) bool { return k.nearly(text, begin) }) {
+			return k.one
 		}
 	}
 	return ""
+}
+
+// nearly reports whether a text is an address but for one character of its beginning.
+func (k kind) nearly(text, begin string) bool {
+	n := len(begin)
+	if n > 2 && text[6:] == strings.ToUpper(text[6:]) { // bech32
+		begin = strings.ToUpper(begin)
+	}
+	small := n == 1 && text[6:] == strings.ToLower(text[6:])
+	if small || text[0] != begin[0] && text[1] != begin[0] && !strings.Contains(text[:n], begin[1:]) {
+		return false // base58 and Stellar's base32 have capitals; otherwise, more than one character is wrong
+	}
+	for _, rest := range [...]string{text[n-1:], text[n:], text[n+1:], text[n-1:n] + text[n+1:]} {
+		// Without a checksum, only the x tells an Ethereum address from the digits of another network.
+		if right := begin + rest; k.shape(right) && k.check(right) == nil &&
+			(!OneCase(right) || strings.Contains(text[:n+1], "x")) {
+			return true
+		}
+	}
+	return false
 }
 
 // Warning says what is doubtful about an address for which no format is set. It is empty if nothing is.
