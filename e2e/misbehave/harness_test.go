@@ -96,8 +96,9 @@ func (w *world) journal() string { return filepath.Join(w.dir, "state", "till", 
 
 // failure is what a command says about its error under -o json.
 type failure struct {
-	Rule, Message, Hint, ID, Run string
-	OrderID                      string `json:"order_id"`
+	Rule, Message, ID, Run string
+	Hint                   struct{ Text string }
+	OrderID                string `json:"order_id"`
 }
 
 type result struct {
@@ -197,7 +198,7 @@ var (
 
 // ways returns the commands that the message of an error names, and the options that it says to add.
 func (w *world) ways(r *result, amount int64) (commands [][]string, options []string) {
-	hint := r.failure.Message + "; " + r.failure.Hint
+	hint := r.failure.Message + "; " + r.failure.Hint.Text
 	for _, text := range named.FindAllString(hint, -1) {
 		text = conjunction.ReplaceAllString(text, "")
 		hint = strings.Replace(hint, text, "", 1)

@@ -108,7 +108,7 @@ func TestLookupNeverHasAWayOut(t *testing.T) {
 			w.pay("2", 2)
 			if is.create == "OK" { // it is accepted, and a person misses the payment
 				r := w.till("withdraw", "get", "--order-id", "2")
-				if r.want(t, 30, ""); !strings.Contains(r.failure.Hint, "till withdraw reconcile 2") {
+				if r.want(t, 30, ""); !strings.Contains(r.failure.Hint.Text, "till withdraw reconcile 2") {
 					t.Error(r)
 				}
 				w.till("withdraw", "reconcile", "2").want(t, 20, "")
@@ -243,7 +243,7 @@ func TestRecordThatMayBeTheOrder(t *testing.T) {
 		{"resolve", "7", "--not-sent", "--reason", "support said so", "--yes"}} {
 		r := w.till(append([]string{"withdraw"}, args...)...)
 		if text := r.failure.Message +
-			r.failure.Hint; !strings.Contains(text, "till withdraw resolve 7 --paid-as "+w.ids(2)[0]) ||
+			r.failure.Hint.Text; !strings.Contains(text, "till withdraw resolve 7 --paid-as "+w.ids(2)[0]) ||
 			strings.Contains(text, other) {
 			t.Errorf("%v: %s", args, r)
 		}

@@ -332,7 +332,7 @@ func TestNewJournal(t *testing.T) {
 		other := w.elsewhere()
 		r := other.pay("", 1).want(t, 12, "duplicate")
 		w.check()
-		if !strings.Contains(r.failure.Hint, "--allow-duplicate") {
+		if !strings.Contains(r.failure.Hint.Text, "--allow-duplicate") {
 			t.Errorf("no way out: %s", r)
 		}
 		w.allowed[1] = 2

@@ -5,7 +5,7 @@ def states: to_entries | map(select(.value > 0) | "\(.value) \(.key)") | join(",
 | [
 	"till \(.command)\(.run // .order_id | if . then " " + . else "" end): \($how)",
 	.message,
-	(.hint | strings | "Next: \(.)"),
+	(.hint.text | strings | "Next: \(.)"),
 	(.orders | objects | "Orders: \(states)"),
 	(.amounts | arrays | .[] | "\(.of): \(.amount // "\(.amount_minor) minor units of") \(.currency)"),
 	(.unsettled | objects | states | select(. != "") | "Open in the journal: \(.)"),

@@ -159,7 +159,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		unknown *pflag.NotExistError
 		syntax  *pflag.InvalidSyntaxError
 	)
-	msg, hint := cmdutil.CommandName(cmd)+": "+err.Error(), cmdutil.HelpHint(cmd)
+	msg, hint := cmdutil.CommandName(cmd)+": "+err.Error(), ""
 	switch {
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
@@ -181,17 +181,17 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &syntax):
 		msg = fmt.Sprintf("%q is not the name of a flag", syntax.GetSpecifiedFlag())
 	}
-	return cmdutil.UsageError(msg, hint)
+	return cmdutil.HelpError(cmd, msg, hint)
 }
 
 const globalFlagsHint = "see: till help flags"
 
-// flagHint says where the help about a flag is.
+// flagHint says where the help about a global flag is. That of another is in the help of its command.
 func flagHint(cmd *cobra.Command, f *pflag.Flag) string {
 	if cmd.Root().PersistentFlags().Lookup(f.Name) == f {
 		return globalFlagsHint
 	}
-	return cmdutil.HelpHint(cmd)
+	return ""
 }
 
 // nearFlag asks whether a flag with a name near to typed was meant. If there is none, it returns "". A single
@@ -222,11 +222,9 @@ func checkGroups(cmd *cobra.Command, _ []string) error {
 	given := slices.DeleteFunc(slices.Clone(most), func(name string) bool { return !cmd.Flags().Changed(name) })
 	switch {
 	case len(missing) > 0:
-		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs "+flagNames(missing, "and"),
-			cmdutil.HelpHint(cmd))
+		return cmdutil.HelpError(cmd, cmdutil.CommandName(cmd)+" needs "+flagNames(missing, "and"), "")
 	case len(one) > 0 && !slices.ContainsFunc(one, cmd.Flags().Changed):
-		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs "+flagNames(one, "or"),
-			cmdutil.HelpHint(cmd))
+		return cmdutil.HelpError(cmd, cmdutil.CommandName(cmd)+" needs "+flagNames(one, "or"), "")
 	case len(given) > 1:
 		return cmdutil.UsageError(flagNames(given, "and")+" cannot be used together", "leave one out")
 	}

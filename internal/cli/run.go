@@ -167,7 +167,8 @@ type errorContent struct {
 	Message  string `json:"message"`
 	Status   int    `json:"status,omitempty"`
 	*serviceSays
-	Hint string `json:"hint,omitempty"`
+	Hint      *cmdutil.HintLine `json:"hint,omitempty"`
+	Retryable bool              `json:"retryable"`
 	cmdutil.About
 
 	Details []payout.Detail `json:"details,omitempty"`
@@ -184,7 +185,7 @@ func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
 	todo := r.Hint
 	if a.JSON {
 		line := errorContent{Kind: cmdutil.KindOf(r.Code), ExitCode: r.Code, Rule: r.Rule, Message: r.Message,
-			Hint: todo.String(), Details: r.Details, About: r.About.Or(a.Subject)}
+			Hint: cmdutil.NewHintLine(todo), Retryable: cmdutil.Retryable(r.Code), Details: r.Details, About: r.About.Or(a.Subject)}
 		if r.Call != nil {
 			line.Status = r.Call.Status
 			if r.Call.Envelope {

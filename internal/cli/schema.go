@@ -114,13 +114,22 @@ type schemaJSON struct {
 
 // errorCatalogue is what programs need to know about errors.
 type errorCatalogue struct {
-	Kinds []cmdutil.ExitCode `json:"kinds"`
-	Rules []cmdutil.Rule     `json:"rules"` // of errors of the kind refused; duplicate also of unknown and busy
+	Kinds []errorKind    `json:"kinds"`
+	Rules []cmdutil.Rule `json:"rules"` // of errors of the kind refused; duplicate also of unknown and busy
+}
+
+type errorKind struct {
+	cmdutil.ExitCode
+	Retryable bool `json:"retryable"` // whether the same command again may help
 }
 
 func allErrors() errorCatalogue {
-	kinds := slices.DeleteFunc(cmdutil.ExitCodes(),
-		func(e cmdutil.ExitCode) bool { return e.Code == cmdutil.ExitDone })
+	var kinds []errorKind
+	for _, e := range cmdutil.ExitCodes() {
+		if e.Code != cmdutil.ExitDone {
+			kinds = append(kinds, errorKind{e, cmdutil.Retryable(e.Code)})
+		}
+	}
 	return errorCatalogue{kinds, cmdutil.Rules()}
 }
 

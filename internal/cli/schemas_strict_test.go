@@ -14,16 +14,16 @@ func TestSchemasRefuse(t *testing.T) {
 		schema, value string
 		want          bool
 	}{
-		{"error", `{"error":{"kind":"usage","exit_code":10,"message":"m"}}`, true},
-		{"error", `{"error":{"kind":"usage","exit_code":127,"message":"m"}}`, true},
-		{"error", `{"error":{"kind":"usage","exit_code":11,"message":"m"}}`, false},
-		{"error", `{"error":{"kind":"internal","exit_code":127,"message":"m"}}`, false},
-		{"error", `{"error":{"kind":"refused","exit_code":12,"message":"m"}}`, false},
-		{"error", `{"error":{"kind":"refused","exit_code":12,"rule":"limit","message":"m"}}`, true},
-		{"error", `{"error":{"kind":"rejected","exit_code":30,"rule":"limit","message":"m"}}`, false},
-		{"error", `{"error":{"kind":"unknown","exit_code":20,"rule":"duplicate","message":"m"}}`, true},
-		{"error", `{"error":{"kind":"unknown","exit_code":20,"rule":"limit","message":"m"}}`, false},
-		{"error", `{"error":{"kind":"usage","exit_code":10,"message":"m","details":[{"message":"d"}]}}`, true},
+		{"error", `{"error":{"kind":"usage","exit_code":10,"message":"m","retryable":false}}`, true},
+		{"error", `{"error":{"kind":"usage","exit_code":127,"message":"m","retryable":false}}`, true},
+		{"error", `{"error":{"kind":"usage","exit_code":11,"message":"m","retryable":false}}`, false},
+		{"error", `{"error":{"kind":"internal","exit_code":127,"message":"m","retryable":false}}`, false},
+		{"error", `{"error":{"kind":"refused","exit_code":12,"message":"m","retryable":false}}`, false},
+		{"error", `{"error":{"kind":"refused","exit_code":12,"rule":"limit","message":"m","retryable":false}}`, true},
+		{"error", `{"error":{"kind":"rejected","exit_code":30,"rule":"limit","message":"m","retryable":false}}`, false},
+		{"error", `{"error":{"kind":"unknown","exit_code":20,"rule":"duplicate","message":"m","retryable":false}}`, true},
+		{"error", `{"error":{"kind":"unknown","exit_code":20,"rule":"limit","message":"m","retryable":false}}`, false},
+		{"error", `{"error":{"kind":"usage","exit_code":10,"message":"m","retryable":false,"details":[{"message":"d"}]}}`, true},
 
 		{"reseller balance", `{"Btc":1}`, true},
 		{"reseller balance", `[7,null]`, true},

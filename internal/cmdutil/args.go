@@ -22,8 +22,8 @@ func Group(name, short string, commands ...*cobra.Command) *cobra.Command {
 			if len(args) > 0 {
 				return UnknownCommand(cmd, args[0])
 			}
-			return UsageError(fmt.Sprintf("%s needs a command after it: %s", CommandName(cmd),
-				strings.Join(childNames(cmd), ", ")), HelpHint(cmd))
+			return HelpError(cmd, fmt.Sprintf("%s needs a command after it: %s", CommandName(cmd),
+				strings.Join(childNames(cmd), ", ")), "")
 		},
 	}
 	cmd.AddCommand(commands...)
@@ -46,11 +46,11 @@ func childNames(cmd *cobra.Command) []string {
 
 // UnknownCommand returns the usage error for a name that is not a command of cmd.
 func UnknownCommand(cmd *cobra.Command, name string) error {
-	hint := cmp.Or(otherWord(cmd, name), NearTopic(cmd, name), HelpHint(cmd))
+	hint := cmp.Or(otherWord(cmd, name), NearTopic(cmd, name))
 	if !cmd.HasParent() {
-		return UsageError(fmt.Sprintf("there is no command %q", name), hint)
+		return HelpError(cmd, fmt.Sprintf("there is no command %q", name), hint)
 	}
-	return UsageError(fmt.Sprintf("%s has no command %q", CommandName(cmd), name), hint)
+	return HelpError(cmd, fmt.Sprintf("%s has no command %q", CommandName(cmd), name), hint)
 }
 
 // otherWord asks whether a command was meant that has another word for name. If there is none below cmd, it
@@ -78,19 +78,23 @@ func otherWord(cmd *cobra.Command, name string) string {
 	return "did you mean " + strings.Join(found, " or ") + "?"
 }
 
-// HelpHint says how to see the help of a command.
-func HelpHint(cmd *cobra.Command) string { return "see: " + cmd.CommandPath() + " --help" }
+// HelpError returns an error about the command line. Without a hint, it names the command that shows the help.
+func HelpError(cmd *cobra.Command, msg, hint string) error {
+	if hint != "" {
+		return UsageError(msg, hint)
+	}
+	return UsageError(msg, "see", append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
+}
 
 // Args requires exactly the named arguments.
 func Args(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return UsageError(fmt.Sprintf("%s needs %s", CommandName(cmd), strings.Join(names[len(args):], " and ")),
-				HelpHint(cmd))
+			return HelpError(cmd, CommandName(cmd)+" needs "+strings.Join(names[len(args):], " and "), "")
 		case len(args) > len(names):
-			return UsageError(fmt.Sprintf("%s: %q is an extra argument", CommandName(cmd), args[len(names)]),
-				cmp.Or(unquoted(cmd, args, args[len(names)]), HelpHint(cmd)))
+			return HelpError(cmd, fmt.Sprintf("%s: %q is an extra argument", CommandName(cmd), args[len(names)]),
+				unquoted(cmd, args, args[len(names)]))
 		}
 		for i, arg := range args {
 			if strings.TrimSpace(arg) == "" {

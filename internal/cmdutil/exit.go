@@ -52,6 +52,15 @@ type ExitCode struct {
 	Advice  string `json:"advice"` // what to do
 }
 
+// Retryable reports whether the same command again, unchanged, can help after an exit code.
+func Retryable(code int) bool {
+	switch code {
+	case ExitBusy, ExitRateLimited, ExitUnreachable, ExitReadFailed, ExitNotYet, ExitInterrupted:
+		return true
+	}
+	return false
+}
+
 // ExitCodes returns all exit codes: till returns no other of its own. Of several with the same kind, the
 // first is the one that every command may return.
 func ExitCodes() []ExitCode {

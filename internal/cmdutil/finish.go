@@ -36,7 +36,9 @@ type Finished struct {
 	Kind     string `json:"kind"` // of the exit code; empty if it is 0
 	Rule     string `json:"rule,omitempty"`
 	Message  string `json:"message,omitempty"`
-	Hint     string `json:"hint,omitempty"`
+
+	Hint      *HintLine `json:"hint,omitempty"`
+	Retryable bool      `json:"retryable"`
 	About
 	Profile string  `json:"profile"`
 	Account string  `json:"account"`
@@ -136,7 +138,7 @@ func (a *App) Finish(cmd *cobra.Command, r Report) *Finished {
 		return nil
 	}
 	f := &Finished{Command: CommandName(cmd), ExitCode: r.Code, Kind: KindOf(r.Code), Rule: r.Rule,
-		Message: r.Message, Hint: r.Hint.String(), About: r.About.Or(a.Subject), Amounts: a.Amounts,
+		Message: r.Message, Hint: NewHintLine(r.Hint), Retryable: Retryable(r.Code), About: r.About.Or(a.Subject), Amounts: a.Amounts,
 		began: a.Began, ended: a.IO.Now()}
 	f.Started, f.Ended = views.Moment(f.began), views.Moment(f.ended)
 	f.Seconds = f.ended.Sub(f.began).Round(time.Millisecond).Seconds()

@@ -55,6 +55,24 @@ func aboutError(err error) About {
 	return w
 }
 
+// HintLine is a hint as JSON.
+type HintLine struct {
+	Text    string   `json:"text"`              // all of it, with the command as it is typed
+	Command []string `json:"command,omitempty"` // its words, till first
+}
+
+// NewHintLine returns a hint as JSON, or nil if it is empty.
+func NewHintLine(h payout.Hint) *HintLine {
+	line := &HintLine{Text: h.String()}
+	switch {
+	case h.IsZero():
+		return nil
+	case len(h.Command) > 0:
+		line.Command = append([]string{"till"}, h.Command...)
+	}
+	return line
+}
+
 // NoteLine is a note as JSON.
 type NoteLine struct {
 	Note Remark `json:"note"`
@@ -70,6 +88,8 @@ type Remark struct {
 	Message string `json:"message"`
 	Line    int    `json:"line,omitempty"`  // of the file that it is about
 	Field   string `json:"field,omitempty"` // the column of that line
+
+	Hint *HintLine `json:"hint,omitempty"`
 	About
 }
 
@@ -88,6 +108,12 @@ func (a *App) NoteAbout(what About, format string, args ...any) error {
 func (a *App) NoteCopy(thing, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	return a.note(a.WithCopy(a.Wrapped(text), thing), Remark{Message: text + " " + thing})
+}
+
+// NoteCommand writes a note that ends with a command of till.
+func (a *App) NoteCommand(command []string, format string, args ...any) error {
+	hint, text := NewHintLine(payout.NewHint("", command...)), fmt.Sprintf(format, args...)
+	return a.note(a.WithCopy(a.Wrapped(text), hint.Text), Remark{Message: text + " " + hint.Text, Hint: hint})
 }
 
 // Warn writes a warning. Under -o json it is {"warning":{...}}.

@@ -57,7 +57,8 @@ func FirstPayments(s *cmdutil.Session, l *payout.Ledger, asked bool, amounts ...
 	for i, a := range first {
 		codes[i], texts[i] = a.Code, s.Money.FormatBig(a)+MinorUnits(s, a, a)
 	}
-	s.NoteCopy("till currency check", "the account's first payment in %s: %s. To compare the decimals with the service:",
+	s.NoteCommand([]string{"currency", "check"},
+		"the account's first payment in %s: %s. To compare the decimals with the service:",
 		strings.Join(codes, " and "), strings.Join(texts, ", "))
 	return first, nil
 }

@@ -34,7 +34,7 @@ order that the service has ever shown cannot be recorded as not sent.`,
 		Example: example,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
-				return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs ORDER", cmdutil.HelpHint(cmd))
+				return cmdutil.HelpError(cmd, cmdutil.CommandName(cmd)+" needs ORDER", "")
 			}
 			return nil
 		},
@@ -106,7 +106,7 @@ func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
 	case strings.HasPrefix(d.PaidAs, "-"): // the value was a variable without a text
 		return cmdutil.UsageError(fmt.Sprintf("--paid-as: %q is a flag, and not an id", d.PaidAs), "give the id of the withdrawal")
 	case !notSent && d.PaidAs == "":
-		return cmdutil.UsageError("one of --paid-as ID and --not-sent is needed", cmdutil.HelpHint(cmd))
+		return cmdutil.HelpError(cmd, "one of --paid-as ID and --not-sent is needed", "")
 	case d.PaidAs != "" && len(d.OrderIDs) > 1:
 		return cmdutil.UsageError("--paid-as: a withdrawal belongs to one order",
 			"resolve them one at a time")

@@ -67,7 +67,7 @@ can read, and names that file in the profile.`,
 			if err != nil {
 				return err
 			}
-			a.NoteCopy("till auth status", "the key for %s is kept in %s; try it with:", s.ServiceName(), place)
+			a.NoteCommand([]string{"auth", "status"}, "the key for %s is kept in %s; try it with:", s.ServiceName(), place)
 			if a.IO.Env("TILL_API_KEY") != "" {
 				a.Note("TILL_API_KEY is set and overrides it")
 			}

@@ -92,7 +92,8 @@ func checkCurrencies(
 	if err := out.Slice(c.result()); err != nil {
 		return err
 	}
-	return s.NoteCopy("till currency set CODE --decimals N", "the service shows integers and no rates, which prove no decimals: compare an amount with the merchant panel. To change decimals:")
+	return s.NoteCommand([]string{"currency", "set", "CODE", "--decimals", "N"},
+		"the service shows integers and no rates, which prove no decimals: compare an amount with the merchant panel. To change decimals:")
 }
 
 // readList reads the list for lookup_timeout at most. Nothing is shown meanwhile.

@@ -183,7 +183,7 @@ max_per_withdrawal. till help settings lists all of them.`,
 				a.Note("the profile %s is made, and is the current one", name)
 				noteOverride(a, name)
 			default:
-				a.NoteCopy("till profile use "+name, "the profile %s is made; use it with --profile %s, or always with:",
+				a.NoteCommand([]string{"profile", "use", name}, "the profile %s is made; use it with --profile %s, or always with:",
 					name, name)
 			}
 			if about {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -62,11 +61,8 @@ func useSettings(a *cmdutil.App, s *cmdutil.Session, settings []string, write bo
 	case s.Profile == "" || s.Profile == config.Sandbox:
 		return s.Note("the settings belong into a profile, which till profile set makes: %s", strings.Join(settings, ", "))
 	case !write:
-		line := "till profile set " + s.Profile
-		for _, setting := range settings {
-			line += fmt.Sprintf(" %q", setting)
-		}
-		return s.NoteCopy(line, "settings for the profile %s, which --write writes:", s.Profile)
+		return s.NoteCommand(append([]string{"profile", "set", s.Profile}, settings...),
+			"settings for the profile %s, which --write writes:", s.Profile)
 	}
 	err := edit(a, s.Cmd, func(d *config.Document) error { return d.SetProfile(s.Profile, settings...) })
 	if err != nil {

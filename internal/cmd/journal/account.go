@@ -82,7 +82,7 @@ func noteLeftBehind(s *cmdutil.Session, old, name, base string) error {
 	if s.Profile == "" {
 		who = "without a profile, till looks"
 	}
-	return s.NoteCopy("till profile set "+s.ProfileOr("NAME")+" "+strings.Join(set, " "),
+	return s.NoteCommand(append([]string{"profile", "set", s.ProfileOr("NAME")}, set...),
 		"%s at the account %s, which has no history now:", who, s.Account)
 }
 

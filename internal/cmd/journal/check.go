@@ -135,7 +135,7 @@ func noteAgreement(s *cmdutil.Session, sender *payout.Sender, period payout.Filt
 		unknown = append(unknown, o.OrderID)
 	}
 	if len(unknown) > 0 {
-		return s.NoteCopy("till withdraw reconcile",
+		return s.NoteCommand([]string{"withdraw", "reconcile"},
 			"the journal and the service's list agree about what is settled; %s unknown; find out with:",
 			cmdutil.IsOrAre("order", unknown))
 	}

@@ -56,7 +56,7 @@ func finishRun(
 			s.Note("%v; all the same, every order of the run is recorded as accepted", sending)
 		}
 		if s.TableOnTerminal() && tally.Rows > 0 {
-			s.NoteCopy(payout.NewHint("", "payout", "status", run.Name, "--live").String(),
+			s.NoteCommand([]string{"payout", "status", run.Name, "--live"},
 				"accepted is not yet paid; to see the service's own statuses:")
 		}
 		return cmp.Or(written, printed)

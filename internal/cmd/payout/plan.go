@@ -182,7 +182,7 @@ func plan(s *cmdutil.Session, file string, flags planFlags, out cmdutil.Output[p
 	onPage := onScreen(s) && terminal.Of(s.IO.Err) != nil // it begins with the warnings
 	noteAccountStatus(s, made, onPage)
 	if n := made.Needs(approvals); n > 0 {
-		s.NoteCopy(payout.NewHint("", "payout", "approve", made.Path).String(), "%s must approve this plan:", cmdutil.CountOf(n, "person"))
+		s.NoteCommand([]string{"payout", "approve", made.Path}, "%s must approve this plan:", cmdutil.CountOf(n, "person"))
 	}
 	facts := factsOf(s, made.Plan, made.Count, made.Warnings)
 	if n := len(facts.Warnings); n > 0 {
@@ -203,7 +203,7 @@ func plan(s *cmdutil.Session, file string, flags planFlags, out cmdutil.Output[p
 	if err := showOnScreen(s, made.Path, made.Warned, flags.verbose); err != nil {
 		return err
 	}
-	return s.NoteCopy(payout.NewHint("", "payout", "show", made.Path).String(), "have it looked at by somebody else:")
+	return s.NoteCommand([]string{"payout", "show", made.Path}, "have it looked at by somebody else:")
 }
 
 // showOnScreen shows a new plan as till payout show does, with the warnings of the one who makes it.
@@ -246,7 +246,7 @@ func noteAccountStatus(s *cmdutil.Session, made payout.Made, onPage bool) {
 			cmdutil.CountOf(made.Count, "order id"))
 	}
 	if n := known.States[payout.StateConflict]; n > 0 {
-		s.NoteCopy("till journal list --state conflict", "in conflict: %d of %s, which stops the run. See:",
+		s.NoteCommand([]string{"journal", "list", "--state", "conflict"}, "in conflict: %d of %s, which stops the run. See:",
 			n, cmdutil.CountOf(made.Count, "order id"))
 	}
 }

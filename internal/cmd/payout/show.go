@@ -160,7 +160,7 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Outp
 		if err := look(s, p).show(verbose); err != nil {
 			return err
 		}
-		return s.NoteCopy(payout.NewHint("", "payout", "apply", p.Path, "--digest", p.Digest).String(), "to send it:")
+		return s.NoteCommand([]string{"payout", "apply", p.Path, "--digest", p.Digest}, "to send it:")
 	}
 	whole := o.Filter != nil || o.Template != ""
 	switch {

@@ -243,7 +243,7 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 		}
 	}
 	if needy && hidden > 0 {
-		r.NoteCopy(r.command("status")+" --all", "%s not shown; to see every order:", cmdutil.CountOf(hidden, "row"))
+		r.NoteCommand(append(r.command("status"), "--all"), "%s not shown; to see every order:", cmdutil.CountOf(hidden, "row"))
 	}
 	r.noteUnknown(foot)
 	return nil
@@ -266,13 +266,17 @@ func (r runRows) printGroup(out cmdutil.Output[runRow], states []payout.State, g
 // noteUnknown says what to do about unknown orders.
 func (r runRows) noteUnknown(f *foot) {
 	if f.states[payout.StateUnknown] > 0 {
-		r.NoteCopy(r.command("reconcile"), "find out what became of what is unknown with:")
+		r.NoteCommand(r.command("reconcile"), "find out what became of what is unknown with:")
 	}
 }
 
-// command returns a command about the run, or about all runs, as it is typed.
-func (r runRows) command(name string) string {
-	return strings.TrimSpace("till payout " + name + " " + r.run.Name)
+// command returns a command about the run, or about all runs, without till.
+func (r runRows) command(name string) []string {
+	words := []string{"payout", name}
+	if r.run.Name != "" {
+		words = append(words, r.run.Name)
+	}
+	return words
 }
 
 // printRed prints orders in red if the terminal has colours.

@@ -69,7 +69,7 @@ func notFound(err error, id, orderID string) error {
 func oneWithdrawal(s *cmdutil.Session, cmd *cobra.Command, args []string, orderID string) (*api.Client, string, error) {
 	switch {
 	case len(args) == 0 && orderID == "":
-		return nil, "", cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs ID, or --order-id N", cmdutil.HelpHint(cmd))
+		return nil, "", cmdutil.HelpError(cmd, cmdutil.CommandName(cmd)+" needs ID, or --order-id N", "")
 	case len(args) > 0 && orderID != "":
 		return nil, "",
 			cmdutil.UsageError(cmdutil.CommandName(cmd)+": ID and --order-id both name a withdrawal", "leave one out")
