@@ -208,12 +208,7 @@ func tallyOf(ctx context.Context, l *payout.Ledger, orderID string) (payout.Tall
 
 // NewFinishedAmount returns a sum for the report.
 func NewFinishedAmount(of, code string, minor *big.Int, decimals int) FinishedAmount {
-	sum := FinishedAmount{Of: of, Currency: code, Minor: minor}
-	if decimals != money.Unknown {
-		text := money.Decimal(minor, decimals)
-		sum.Amount = &text
-	}
-	return sum
+	return FinishedAmount{Of: of, Currency: code, Amount: views.Decimal(minor, decimals), Minor: minor}
 }
 
 // Tell gives the report to those who want it, after everything else. It never changes the exit code, so it

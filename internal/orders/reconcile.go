@@ -74,7 +74,7 @@ func ReconciledView(m money.Registry) render.View[payout.Result] {
 	type row = payout.Result
 	view := render.Map(views.Orders(m), func(r row) payout.Order { return r.Order })
 	view.JSON = render.Encoded(func(r row) reconciledLine {
-		return reconciledLine{views.NewOrderLine(r.Order), r.Listed, r.Status}
+		return reconciledLine{views.NewOrderLine(m, r.Order), r.Listed, r.Status}
 	})
 	amount := slices.IndexFunc(view.Columns, func(c render.Column[row]) bool { return c.Name == "amount" })
 	view.Columns = slices.Insert(view.Columns, amount, // the findings come before the rest of the order

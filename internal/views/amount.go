@@ -6,6 +6,8 @@
 package views
 
 import (
+	"math/big"
+
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -15,4 +17,18 @@ import (
 // units.
 func AmountCell(m money.Registry, a api.Amount) render.Cell {
 	return render.Amount(a.Minor, a.Code, m.Decimals(a.Code))
+}
+
+// Decimal returns a count of minor units as a decimal for JSON, or nil if the decimals are unknown.
+func Decimal(minor *big.Int, decimals int) *string {
+	if decimals == money.Unknown {
+		return nil
+	}
+	text := money.Decimal(minor, decimals)
+	return &text
+}
+
+// DecimalOf returns an amount as a decimal for JSON, or nil if its decimals are unknown.
+func DecimalOf(m money.Registry, a api.Amount) *string {
+	return Decimal(big.NewInt(a.Minor), m.DecimalsOf(a.Kind, a.Code))
 }

@@ -17,6 +17,7 @@ type OrderLine struct {
 	ID        string          `json:"id"`
 	Currency  api.Currency    `json:"currency"`
 	Amount    api.Amount      `json:"amount"`
+	Decimal   *string         `json:"decimal" schema:"decimal"` // the amount, with the decimals of the last attempt
 	Address   string          `json:"address"`
 	Memo      string          `json:"memo"`
 	Callback  string          `json:"callback"`
@@ -81,6 +82,20 @@ func AsSent(m money.Registry, o payout.Order) money.Registry {
 	return m.As(o.Amount.Unit(), o.DecimalsSent())
 }
 
+// AsThen returns, for each event of an order, the registry with the decimals with which the amount was shown
+// at the attempt that it belongs to.
+func AsThen(m money.Registry, o payout.Order, events []payout.Event) []money.Registry {
+	then, attempts := AsSent(m, o), o.Attempts // one for each event that sends
+	all := make([]money.Registry, len(events))
+	for i, e := range events {
+		if e.What == "sending" && len(attempts) > 0 {
+			then, attempts = m.As(e.Amount.Unit(), attempts[0].Decimals), attempts[1:]
+		}
+		all[i] = then
+	}
+	return all
+}
+
 // ResolutionLine is a resolution with its time in the format of all other times.
 type ResolutionLine struct {
 	payout.Resolution
@@ -91,22 +106,24 @@ type ResolutionLine struct {
 type EventLine struct {
 	At string `json:"at" schema:"moment"`
 	payout.Event
+	Decimal *string `json:"decimal" schema:"decimal"` // the amount, with the decimals of that time
 }
 
 // NewHistoryLine returns an order as JSON, with its events and attempts.
-func NewHistoryLine(o payout.Order, events []payout.Event) HistoryLine {
-	line := HistoryLine{NewOrderLine(o), make([]EventLine, len(events)), attemptLines(o)}
+func NewHistoryLine(m money.Registry, o payout.Order, events []payout.Event) HistoryLine {
+	line := HistoryLine{NewOrderLine(m, o), make([]EventLine, len(events)), attemptLines(o)}
+	then := AsThen(m, o, events)
 	for i, e := range events {
-		line.Events[i] = EventLine{Moment(e.At), e}
+		line.Events[i] = EventLine{Moment(e.At), e, DecimalOf(then[i], e.Amount)}
 	}
 	return line
 }
 
 // NewOrderLine returns an order as JSON, without its events and attempts.
-func NewOrderLine(o payout.Order) OrderLine {
+func NewOrderLine(m money.Registry, o payout.Order) OrderLine {
 	line := OrderLine{
-		OrderID: o.OrderID, State: o.State, ID: o.ID, Currency: o.Currency, Amount: o.Amount, Address: o.Address,
-		Memo:     o.Memo,
+		OrderID: o.OrderID, State: o.State, ID: o.ID, Currency: o.Currency, Amount: o.Amount,
+		Decimal: DecimalOf(AsSent(m, o), o.Amount), Address: o.Address, Memo: o.Memo,
 		Callback: o.Callback, Note: o.Note, Reference: o.Reference, Run: o.Run, Created: Moment(o.Created), Sent: Moment(o.Sent),
 		Changed: Moment(o.Changed),
 		User:    o.User, Host: o.Host, Key: o.Key, Code: o.Code, Reason: o.Reason,
@@ -130,7 +147,7 @@ func Orders(m money.Registry) render.View[payout.Order] {
 	type row = payout.Order
 	return render.View[row]{
 		ID:   func(o row) string { return o.OrderID },
-		JSON: render.Encoded(NewOrderLine),
+		JSON: render.Encoded(func(o row) OrderLine { return NewOrderLine(m, o) }),
 		Columns: []render.Column[row]{
 			{Name: "order_id", About: "your own number for the withdrawal",
 				Cell: func(o row) render.Cell { return render.Word(o.OrderID) }},

@@ -88,8 +88,9 @@ type demandLine struct {
 }
 
 type aboveLine struct {
-	Amount api.Amount `json:"amount"`
-	Pays   string     `json:"pays"`
+	Amount  api.Amount `json:"amount"`
+	Decimal *string    `json:"decimal" schema:"decimal"`
+	Pays    string     `json:"pays"`
 }
 
 func newDemandLine(m money.Registry, d approval.Demand) demandLine {
@@ -99,7 +100,7 @@ func newDemandLine(m money.Registry, d approval.Demand) demandLine {
 		if e, known := m.Lookup(amount.Code); known && e.Kind == amount.Kind {
 			amount.Code = e.Code
 		}
-		line.Above = append(line.Above, aboveLine{amount, m.Format(amount)})
+		line.Above = append(line.Above, aboveLine{amount, views.DecimalOf(m, amount), m.Format(amount)})
 	}
 	return line
 }

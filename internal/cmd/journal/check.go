@@ -193,7 +193,7 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 		JSON: render.Encoded(func(d row) differenceLine {
 			line := differenceLine{What: d.What, Why: d.Why, Record: d.Record}
 			if d.Order != nil {
-				own := views.NewOrderLine(*d.Order)
+				own := views.NewOrderLine(m, *d.Order)
 				line.Order = &own
 			}
 			return line

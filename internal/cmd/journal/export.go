@@ -60,7 +60,7 @@ type exported struct {
 
 func exportView(m money.Registry) render.View[exported] {
 	return render.View[exported]{JSON: render.Encoded(func(e exported) exportedLine {
-		line := exportedLine{Account: e.Account, HistoryLine: views.NewHistoryLine(e.Order, e.Events)}
+		line := exportedLine{Account: e.Account, HistoryLine: views.NewHistoryLine(m, e.Order, e.Events)}
 		line.Approval = e.approval
 		for _, d := range e.demands {
 			line.Demands = append(line.Demands, newDemandLine(m, d))

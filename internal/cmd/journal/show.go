@@ -63,7 +63,7 @@ type story struct {
 
 func storyView(m money.Registry) render.View[story] {
 	view := render.Map(views.Orders(m), func(t story) payout.Order { return t.order })
-	view.JSON = render.Encoded(story.line)
+	view.JSON = render.Encoded(func(t story) views.HistoryLine { return t.line(m) })
 	for i := range view.Columns {
 		view.Columns[i].Detail = true
 	}
@@ -79,8 +79,8 @@ func storyView(m money.Registry) render.View[story] {
 	return view
 }
 
-func (t story) line() views.HistoryLine {
-	line := views.NewHistoryLine(t.order, t.events)
+func (t story) line(m money.Registry) views.HistoryLine {
+	line := views.NewHistoryLine(m, t.order, t.events)
 	line.Approval = t.approval
 	return line
 }
@@ -101,15 +101,11 @@ func (t story) text(m money.Registry, width int) string {
 // steps returns the events as lines of a history.
 func (t story) steps(m money.Registry) []render.Step {
 	steps := make([]render.Step, len(t.events))
-	attempts := t.order.Attempts // one for each event that sends
+	then := views.AsThen(m, t.order, t.events)
 	for i, e := range t.events {
 		parts := []string{e.What}
 		if e.What == "sending" {
-			then := m
-			if len(attempts) > 0 {
-				then, attempts = m.As(e.Amount.Unit(), attempts[0].Decimals), attempts[1:]
-			}
-			parts = append(parts, then.Format(e.Amount)+" to "+e.Address)
+			parts = append(parts, then[i].Format(e.Amount)+" to "+e.Address)
 		}
 		if e.What != string(e.State) {
 			parts = append(parts, "now "+string(e.State))

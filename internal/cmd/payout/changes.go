@@ -4,6 +4,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 )
@@ -15,20 +16,23 @@ type changeLine struct {
 	OrderID   string      `json:"order_id" schema:"order-id"`
 	Payee     string      `json:"payee"` // the note and the reference, or the order id
 	Amount    api.Amount  `json:"amount"`
+	Decimal   *string     `json:"decimal" schema:"decimal"`
 	Address   string      `json:"address"`
 	Memo      string      `json:"memo,omitempty"`
 	WasAmount *api.Amount `json:"was_amount,omitempty"` // what the same payee was paid the last time; missing for a new one
+	WasNumber *string     `json:"was_decimal,omitempty" schema:"decimal"`
 	Was       string      `json:"was_address,omitempty"`
 	WasMemo   string      `json:"was_memo,omitempty"`
 	Times     int         `json:"times_paid,omitempty"` // how many orders were accepted for that address
 	Run       string      `json:"run" schema:"run"`     // the run that paid it; of a new payee, the last one
 }
 
-func newChangeLine(c payout.Change) changeLine {
+func newChangeLine(m money.Registry, c payout.Change) changeLine {
 	line := changeLine{Change: c.Kind, Line: c.Row.Line, OrderID: c.Row.ExternalOrderID, Payee: c.Who(), Amount: c.Row.Amount,
+		Decimal: views.DecimalOf(m, c.Row.Amount),
 		Address: c.Row.Address, Memo: c.Row.Memo, Was: c.Was.Address, WasMemo: c.Was.Memo, Times: c.Times, Run: c.Run}
 	if c.Kind != payout.NewPayee {
-		line.WasAmount = &c.Was.Amount
+		line.WasAmount, line.WasNumber = &c.Was.Amount, views.DecimalOf(m, c.Was.Amount)
 	}
 	return line
 }
@@ -67,7 +71,7 @@ func changeView(m money.Registry) render.View[payout.Change] {
 	}
 	return render.View[row]{
 		ID:   func(c row) string { return c.Row.ExternalOrderID },
-		JSON: render.Encoded(newChangeLine),
+		JSON: render.Encoded(func(c row) changeLine { return newChangeLine(m, c) }),
 		Columns: []render.Column[row]{
 			{Name: "change", About: "new payee, new address, new memo or new amount", Cell: func(c row) render.Cell { return render.Own(c.Kind) }},
 			{Name: "line", About: "line of the file", Cell: func(c row) render.Cell { return render.Int(int64(c.Row.Line)) }},

@@ -57,6 +57,7 @@ type exportLine struct {
 	Reason    string       `json:"reason"`
 	Currency  api.Currency `json:"currency"`
 	Amount    api.Amount   `json:"amount"`
+	Decimal   *string      `json:"decimal" schema:"decimal"` // the amount, with the decimals of the last attempt
 	Address   string       `json:"address"`
 	Memo      string       `json:"memo"`
 	Callback  string       `json:"callback"`
@@ -77,8 +78,8 @@ func exportView(m money.Registry) render.View[payout.Order] {
 	return render.View[row]{
 		ID: func(o row) string { return o.OrderID },
 		JSON: render.Encoded(func(o row) exportLine {
-			return exportLine{o.OrderID, o.State, o.ID, o.Reason, o.Currency, o.Amount, o.Address, o.Memo, o.Callback,
-				o.Note, o.Reference}
+			return exportLine{o.OrderID, o.State, o.ID, o.Reason, o.Currency, o.Amount, views.DecimalOf(views.AsSent(m, o), o.Amount),
+				o.Address, o.Memo, o.Callback, o.Note, o.Reference}
 		}),
 		Columns: []render.Column[row]{
 			{Name: "order_id", About: "your own number for the withdrawal",

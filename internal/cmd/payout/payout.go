@@ -47,9 +47,15 @@ type planFacts struct {
 }
 
 type planTotalLine struct {
-	Amount api.BigAmount `json:"amount"`
-	Pays   string        `json:"pays"`
-	Rows   int           `json:"rows"`
+	Amount  api.BigAmount `json:"amount"`
+	Decimal *string       `json:"decimal" schema:"decimal"`
+	Pays    string        `json:"pays"`
+	Rows    int           `json:"rows"`
+}
+
+// newTotalLine returns a total as JSON. Its decimals may be unknown.
+func newTotalLine(t payout.Total, decimals int, pays string) planTotalLine {
+	return planTotalLine{t.Amount, views.Decimal(t.Amount.Minor.Big(), decimals), pays, t.Rows}
 }
 
 // accountStatusLine counts the order ids of a plan that the journal already has.
@@ -70,7 +76,7 @@ func factsOf(s *cmdutil.Session, p *payout.Plan, rows int, warnings []string) pl
 	}
 	for _, t := range p.Totals {
 		pays := s.Money.FormatBig(t.Amount)
-		f.Totals = append(f.Totals, planTotalLine{t.Amount, pays, t.Rows})
+		f.Totals = append(f.Totals, newTotalLine(t, s.Money.DecimalsOf(t.Amount.Kind, t.Amount.Code), pays))
 		f.totals = append(f.totals, render.Step{Status: pays, At: cmdutil.CountOf(t.Rows, "row")})
 	}
 	for _, text := range warnings {

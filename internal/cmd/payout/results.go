@@ -215,7 +215,7 @@ func (r applied) line() appliedLine {
 func (r applied) totals(totals []payout.Total) []planTotalLine {
 	lines := make([]planTotalLine, len(totals))
 	for i, total := range totals {
-		lines[i] = planTotalLine{total.Amount, r.plan.Pays(total.Amount), total.Rows}
+		lines[i] = newTotalLine(total, r.plan.Decimals(total.Amount), r.plan.Pays(total.Amount))
 	}
 	return lines
 }

@@ -216,7 +216,7 @@ func runView(m money.Registry) render.View[runCounts] {
 func totalLines(m money.Registry, totals []payout.Total) []planTotalLine {
 	lines := make([]planTotalLine, len(totals))
 	for i, t := range totals {
-		lines[i] = planTotalLine{t.Amount, m.FormatBig(t.Amount), t.Rows}
+		lines[i] = newTotalLine(t, m.DecimalsOf(t.Amount.Kind, t.Amount.Code), m.FormatBig(t.Amount))
 	}
 	return lines
 }

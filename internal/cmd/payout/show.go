@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/planfile"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -74,7 +76,7 @@ same payee. --approvals shows who has signed: see till help approvals.`,
 	cmd.Flags().BoolVar(&changes, "changes", false, "show what is different from the last run")
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "show all warnings on a terminal")
 	cmdutil.Exclude(cmd, "approvals", "changes")
-	a.Prints(cmd, cmdutil.PrintedApart[planfile.File, planfile.Row]())
+	a.Prints(cmd, cmdutil.PrintedApart[planfile.File, plannedLine]())
 	a.Prints(cmd, cmdutil.PrintedAs[approverLine](cmdutil.List))
 	a.Prints(cmd, cmdutil.PrintedAs[changeLine](cmdutil.List))
 	return cmdutil.WithView(a, cmdutil.Apart, plannedView, cmd)
@@ -103,14 +105,21 @@ type planned struct {
 	pays     string
 }
 
+// plannedLine is a row of a plan as JSON. The file of the plan does not have the decimal, but the amount in pays.
+type plannedLine struct {
+	planfile.Row
+	Decimal *string `json:"decimal" schema:"decimal"`
+}
+
 func plannedView(m money.Registry) render.View[planned] {
 	type row = planned
 	return render.View[row]{
 		Again: true, // the file of a plan can be read more than once
 		ID:    func(r row) string { return r.ExternalOrderID },
-		JSON: render.Encoded(func(r row) planfile.Row {
-			return planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount, Pays: r.pays, Address: r.Address,
-				Memo: r.Memo, Callback: r.Callback, Note: r.Note, Reference: r.Reference, Line: r.Line}
+		JSON: render.Encoded(func(r row) plannedLine {
+			return plannedLine{planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount, Pays: r.pays, Address: r.Address,
+				Memo: r.Memo, Callback: r.Callback, Note: r.Note, Reference: r.Reference, Line: r.Line},
+				views.Decimal(big.NewInt(r.Amount.Minor), r.decimals)}
 		}),
 		Columns: []render.Column[row]{
 			{Name: "order_id", About: "your own number for the withdrawal",

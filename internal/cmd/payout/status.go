@@ -108,8 +108,8 @@ type runRow struct {
 	approval *views.ApprovalLine
 }
 
-func (r runRow) line() views.OrderLine {
-	line := views.NewOrderLine(r.Order)
+func (r runRow) line(m money.Registry) views.OrderLine {
+	line := views.NewOrderLine(m, r.Order)
 	line.Approval = r.approval
 	return line
 }
@@ -123,9 +123,9 @@ type liveLine struct {
 func rowView(live bool) func(money.Registry) render.View[runRow] {
 	return func(m money.Registry) render.View[runRow] {
 		view := render.Map(views.Orders(m), func(r runRow) payout.Order { return r.Order })
-		view.JSON = render.Encoded(runRow.line)
+		view.JSON = render.Encoded(func(r runRow) views.OrderLine { return r.line(m) })
 		if live {
-			view.JSON = render.Encoded(func(r runRow) liveLine { return liveLine{r.line(), r.status} })
+			view.JSON = render.Encoded(func(r runRow) liveLine { return liveLine{r.line(m), r.status} })
 			amount := slices.IndexFunc(view.Columns, func(c render.Column[runRow]) bool { return c.Name == "amount" })
 			status := render.Column[runRow]{Name: "status", About: "the service's own status of the withdrawal",
 				Cell: func(r runRow) render.Cell { return render.Word(r.status) }}

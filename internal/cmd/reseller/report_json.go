@@ -10,6 +10,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/report"
+	"example.com/till/internal/views"
 	"example.com/till/pkg/api"
 )
 
@@ -109,14 +110,6 @@ func textOrNull(text string) *string {
 	return &text
 }
 
-func decimalOrNull(minor *big.Int, decimals int) *string {
-	if decimals == money.Unknown {
-		return nil
-	}
-	text := money.Decimal(minor, decimals)
-	return &text
-}
-
 func percentOrNull(tenths *big.Int) *json.Number {
 	if tenths == nil {
 		return nil
@@ -128,8 +121,8 @@ func percentOrNull(tenths *big.Int) *json.Number {
 func newFigures(r report.Row, by []report.Group) figuresJSON {
 	figures := figuresJSON{
 		Currency: r.Currency, Invoices: r.Invoices,
-		Volume: decimalOrNull(r.Volume, r.Decimals), VolumeMinor: r.Volume,
-		Rebates: decimalOrNull(r.Rebates, r.Decimals), RebatesMinor: r.Rebates,
+		Volume: views.Decimal(r.Volume, r.Decimals), VolumeMinor: r.Volume,
+		Rebates: views.Decimal(r.Rebates, r.Decimals), RebatesMinor: r.Rebates,
 		Share: percentOrNull(r.Share), Last: textOrNull(r.Last),
 	}
 	if slices.Contains(by, report.ByReseller) {
