@@ -7,18 +7,27 @@ import (
 	"fmt"
 	"io"
 
+	"example.com/till/internal/money"
 	"github.com/itchyny/gojq"
 )
 
 // jqFilter compiles an expression of --jq. Each result is printed on its own line, strings without quotes. An
-// expression can run forever, so ctx ends it.
-func jqFilter(ctx context.Context, expression string) (func(value []byte, w io.Writer) error, error) {
+// expression can run forever, so ctx ends it. Its function decimal is that of a registry.
+func jqFilter(ctx context.Context, m money.Registry, expression string) (
+	func(value []byte, w io.Writer) error, error,
+) {
 	query, err := gojq.Parse(expression)
 	if err != nil {
 		return nil, UsageError(fmt.Sprintf("--jq: the expression %q does not parse: %v", expression, err),
 			"check it against the jq manual")
 	}
-	code, err := gojq.Compile(query)
+	decimal := gojq.WithFunction("decimal", 0, 0, func(amount any, _ []any) any {
+		if text := decimalOf(m, amount); text != "" {
+			return text
+		}
+		return nil
+	})
+	code, err := gojq.Compile(query, decimal)
 	if err != nil {
 		return nil, UsageError(fmt.Sprintf("--jq: the expression %q cannot be used: %v", expression, err),
 			"check it against the jq manual")

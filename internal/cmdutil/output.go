@@ -114,7 +114,7 @@ func (o Output[T]) Made(value T, text string, what About, ids string) error {
 	if o.Session.JQ != "" {
 		ctx, cancel := context.WithTimeout(o.Session.Ctx, filterLimit)
 		defer cancel()
-		o.Session.Render.Filter, _ = jqFilter(ctx, o.Session.JQ) // it compiled in Start
+		o.Session.Render.Filter, _ = jqFilter(ctx, o.Session.Money, o.Session.JQ) // it compiled in Start
 	}
 	err := o.Bare(value, text)
 	// The filter or template may omit the ids.

@@ -67,6 +67,7 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 		Colors256: Knows256(a.IO.Env),
 		Screen:    terminal.Of(a.IO.Out) != nil,
 	}
+	s.Render.Decimal = func(amount any) string { return decimalOf(s.Money, amount) }
 	s.Render.Unknown = func(code string) { s.unknown[code] = true }
 	if s.CSVFor != "" {
 		if s.Render.Excel, err = render.ExcelOf(s.Locale); err != nil {
@@ -80,7 +81,7 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 		}
 	}
 	if s.JQ != "" {
-		if s.Render.Filter, err = jqFilter(s.Ctx, s.JQ); err != nil {
+		if s.Render.Filter, err = jqFilter(s.Ctx, s.Money, s.JQ); err != nil {
 			return nil, err
 		}
 	}

@@ -44,9 +44,10 @@ type Options struct {
 	Quiet     bool  // ids only, one a line
 	Width     int   // of the terminal in columns; 0: not a terminal, nothing is cut
 	Color     bool
-	Colors256 bool              // the terminal has 256 colours
-	Unknown   func(code string) // is told of each amount in minor units; nil: nothing is
-	Screen    bool              // the output is a terminal: data is escaped as by Screen
+	Colors256 bool                    // the terminal has 256 colours
+	Unknown   func(code string)       // is told of each amount in minor units; nil: nothing is
+	Decimal   func(amount any) string // what the function decimal of a template returns
+	Screen    bool                    // the output is a terminal: data is escaped as by Screen
 }
 
 // tabular reports whether the output is made of cells, and not of JSON.
@@ -105,7 +106,7 @@ func (o Options) scripted() (string, error) {
 	case o.Template == "":
 		return "", nil
 	}
-	if _, err := parseTemplate(o.Template); err != nil {
+	if _, err := o.parseTemplate(); err != nil {
 		return "", usagef("--template does not parse: %v", err)
 	}
 	return "--template", nil

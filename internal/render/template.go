@@ -10,9 +10,14 @@ import (
 // parseTemplate parses a template. A template gets the decoded JSON: an object for one thing, and for a list
 // the array of all its rows, so it begins with {{range .}}. Numbers are json.Number and print digit for
 // digit. A missing field prints "<no value>". In addition to the standard functions there is json, which
-// prints a value as JSON. If the output does not end with a line feed, one is added.
-func parseTemplate(text string) (*template.Template, error) {
-	return template.New("template").Funcs(template.FuncMap{"json": encodeJSON}).Parse(text)
+// prints a value as JSON, and decimal, which prints an amount in units. If the output does not end with a line
+// feed, one is added.
+func (o Options) parseTemplate() (*template.Template, error) {
+	decimal := o.Decimal
+	if decimal == nil {
+		decimal = func(any) string { return "" }
+	}
+	return template.New("template").Funcs(template.FuncMap{"json": encodeJSON, "decimal": decimal}).Parse(o.Template)
 }
 
 func encodeJSON(value any) (string, error) {
@@ -26,7 +31,7 @@ func encodeJSON(value any) (string, error) {
 }
 
 func execute(out *bufio.Writer, o Options, text []byte) error {
-	t, err := parseTemplate(o.Template)
+	t, err := o.parseTemplate()
 	if err != nil {
 		return usagef("--template does not parse: %v", err) // Check has already found it
 	}
