@@ -26,7 +26,7 @@ func TestServiceCheckFindsChoices(t *testing.T) {
 		{"list_order=newest"}, {"tags_match=history"}, {"tags_match=current"}, {"period_end=exclusive"},
 		{"period_end=inclusive"}, {"unknown_in_filter=no_match"}, {"unknown_in_filter=reject"},
 		{"reversed_period=empty"}, {"reversed_period=reject"}, {"filter_times=layout"}, {"filter_times=either"},
-		{"time_layout=2006-01-02 15:04:05"}, {"time_layout=Mon, 02 Jan 2006 15:04:05 MST", "filter_times=layout"},
+		{"time_layout=2006-01-02 15:04:05"}, {"time_layout=20060102T150405"}, {"time_layout=Mon, 02 Jan 2006 15:04:05 MST", "filter_times=layout"},
 		{"history_order=newest"}, {"history_order=oldest"}, {"id_format=text"}, {"id_format=digits"},
 		{"merchant_id_format=digits"}, {"fiat_address=fiat"}, {"is_testnet=false"}, {"absent_fields=null"},
 		{"absent_fields=omit"}, {"code_case=any"}, {"code_case=exact"}, {"unknown_keys=ignore"},

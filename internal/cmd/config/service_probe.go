@@ -221,7 +221,7 @@ func (p *probe) pagesBeyond() error {
 
 // layouts are the formats of times that are tried, the commonest first.
 var layouts = []string{"2006-01-02T15:04:05", time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
-	time.RFC1123, time.RFC1123Z, "20060102150405", "20060102 150405", "20060102T150405Z0700", "02.01.2006 15:04:05",
+	time.RFC1123, time.RFC1123Z, "20060102150405", "20060102 150405", "20060102T150405", "20060102T150405Z0700", "02.01.2006 15:04:05",
 	"02/01/2006 15:04:05", time.ANSIC, time.UnixDate}
 
 func (p *probe) at(text string) time.Time {

@@ -120,6 +120,9 @@ func acceptDifferences(s *cmdutil.Session, sender *payout.Sender, c payout.Compa
 				Hint: payout.NewHint("settle it", "withdraw", "reconcile", d.Order.OrderID)}
 		}
 	}
+	if c.NoList != nil {
+		return s.Note("accepted although the list cannot prove it: what another copy of this journal has sent would be sent again")
+	}
 	return s.Note("accepted: %s", cmdutil.CountOf(len(c.Differences), "difference"))
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
@@ -36,8 +37,10 @@ An answer is lost, a payment is refused, the service is down for a moment, and
 till is killed in the middle. The commands that lead out are run as a person
 would run them, and shown.
 
-Callbacks are left out. A currency that the sandbox does not have is rehearsed
-as Btc or Usd. If a row is not paid exactly once, the exit code is 1.`,
+Callbacks are left out, and so are the limits and approvals of the profile and
+the plan's expiry: see till payout apply --dry-run. A currency that the sandbox
+does not have is rehearsed as Btc or Usd. If a row is not paid exactly once,
+the exit code is 1.`,
 		Example: `  till payout rehearse staff.plan`,
 		Args:    cmdutil.Args("PLAN"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[rehearsal], args []string) error {
@@ -50,7 +53,7 @@ as Btc or Usd. If a row is not paid exactly once, the exit code is 1.`,
 		}
 		dir, err := os.MkdirTemp("", "till-rehearsal-")
 		if err != nil {
-			return err
+			return &config.Error{Msg: "a rehearsal needs a directory for a moment: " + err.Error(), Advice: "name one in TMPDIR"}
 		}
 		defer os.RemoveAll(dir)
 		s.Spinner.Start("rehearsing " + cmdutil.CountOf(len(plan.Rows), "row"))
@@ -201,12 +204,12 @@ func (st *stage) furnish(at string) error {
 	if err != nil {
 		return err
 	}
-	config := fmt.Sprintf("profiles: {rehearsal: {base_url: %q, account: %s, settle_after: 0s}}\n", at, account)
-	st.env = append(st.s.IO.Environ(), "HOME="+st.dir, "XDG_CONFIG_HOME="+st.dir, "XDG_STATE_HOME="+st.dir,
+	profile := fmt.Sprintf("profiles: {rehearsal: {base_url: %q, account: %s, settle_after: 0s}}\n", at, account)
+	environ := slices.DeleteFunc(slices.Clone(st.s.IO.Environ()), func(v string) bool { return strings.HasPrefix(v, "TILL_") })
+	st.env = append(environ, "HOME="+st.dir, "XDG_CONFIG_HOME="+st.dir, "XDG_STATE_HOME="+st.dir,
 		"TILL_CONFIG="+filepath.Join(st.dir, "config.yaml"), "TILL_PROFILE=rehearsal", "TILL_BASE_URL="+at,
-		"TILL_JOURNAL="+filepath.Join(st.dir, "journal.db"), "TILL_API_KEY="+st.box.Key(), "TILL_NO_INPUT=1",
-		"TILL_OUTPUT=table", "TILL_LOOKUP=auto", "TILL_DEBUG=", "TILL_METRICS=", "TILL_CA_FILE=", "NO_PROXY=*", "no_proxy=*")
-	return errors.Join(os.WriteFile(filepath.Join(st.dir, "config.yaml"), []byte(config), 0o600),
+		"TILL_JOURNAL="+filepath.Join(st.dir, "journal.db"), "TILL_API_KEY="+st.box.Key(), "TILL_NO_INPUT=1", "NO_PROXY=*", "no_proxy=*")
+	return errors.Join(os.WriteFile(filepath.Join(st.dir, "config.yaml"), []byte(profile), 0o600),
 		os.WriteFile(filepath.Join(st.dir, "rows.jsonl"), rows.Bytes(), 0o600))
 }
 
@@ -253,6 +256,9 @@ func (st *stage) serve(w http.ResponseWriter, r *http.Request) {
 // play applies the plan as a person would: it runs the commands that lead on, until nothing is left.
 func (st *stage) play() error {
 	plan := filepath.Base(st.plan.Path)
+	if strings.HasPrefix(plan, "-") {
+		plan = "./" + plan
+	}
 	code, err := st.run("payout", "plan", "rows.jsonl", "--out", plan, "--allow-bad-address", "-q")
 	if err != nil || code != 0 {
 		return cmp.Or(err, st.failure())
@@ -417,6 +423,11 @@ func (r rehearsal) text(width int) string {
 		default:
 			line(4, "exit code %d: %s", step.ExitCode, step.Message)
 		}
+	}
+	if slices.ContainsFunc(r.Steps, func(step rehearsalStep) bool { return strings.Contains(step.Command, "--not-sent") }) {
+		b.WriteString("\n")
+		line(0, "--not-sent is a person's decision: here it is known that nothing arrives late. Otherwise ask the service's "+
+			"provider first; till refuses it for settle_after, 15 minutes, after the attempt.")
 	}
 	return b.String()
 }
