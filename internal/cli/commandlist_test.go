@@ -64,7 +64,7 @@ func TestCommandLines(t *testing.T) {
 		with[line.Schema] = true
 	}
 	others := slices.DeleteFunc(schema.Names(), func(name string) bool { return with[name] })
-	if diff := cmp.Diff([]string{"error", "finish", "note", "plan", "report", "warning"}, others); diff != "" {
+	if diff := cmp.Diff([]string{"error", "finish", "note", "plan", "report", "request", "warning"}, others); diff != "" {
 		t.Errorf("schemas that no command in the list has (want -, got +):\n%s", diff)
 	}
 }

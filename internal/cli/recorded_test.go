@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,6 +116,9 @@ func (c *schemaCheck) check(r seenRun) error {
 	case name == "sandbox dump" && !isJSON, name == "schema" && schemas:
 		format = "json"
 	}
+	if !shaped && isJSON && slices.Contains(r.Args, "--dry-run") {
+		return c.requests(r.Out)
+	}
 	if shaped || name == "api" || len(bytes.TrimSpace(r.Out)) == 0 {
 		return nil
 	}
@@ -146,7 +150,7 @@ func (c *schemaCheck) command(r seenRun) (name, format string, shaped bool) {
 	if flags.Changed("output") {
 		format = flags.Lookup("output").Value.String()
 	}
-	for _, flag := range []string{"jq", "template", "quiet", "help", "columns", "dry-run"} {
+	for _, flag := range []string{"jq", "template", "quiet", "help", "columns"} {
 		shaped = shaped || flags.Changed(flag)
 	}
 	if name == "till" && flags.Changed("version") {
@@ -180,6 +184,21 @@ func (c *schemaCheck) whole(name string, r seenRun) error {
 		text = append(bytes.TrimRight(text, ", \n"), ']')
 	}
 	return c.value(name, schema.Of(name), text)
+}
+
+// requests checks the requests that --dry-run shows.
+func (c *schemaCheck) requests(text []byte) error {
+	for decoder := json.NewDecoder(bytes.NewReader(text)); ; {
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := c.value("request", schema.Of("request"), value); err != nil {
+			return err
+		}
+	}
 }
 
 // lines checks the output of -o jsonl.

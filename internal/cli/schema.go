@@ -25,7 +25,8 @@ the commands that have a schema.
 
 These names have a schema too: error, note and warning are the lines on
 standard error under -o json, plan is the file of a plan, report is what till
-reseller report prints, and finish is what the program of on_finish gets.
+reseller report prints, finish is what the program of on_finish gets, and
+request is what --dry-run prints.
 
 --errors prints the kinds of errors with their exit codes, and the rules that
 refuse: what each means, and what to do.`,

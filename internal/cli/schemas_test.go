@@ -171,6 +171,7 @@ func generated(t *testing.T) map[string]string {
 	add("error", "an error on standard error, with -o json or -o jsonl", nil, reflect.TypeFor[errorLine]())
 	add("note", "a note on standard error, with -o json or -o jsonl", nil, reflect.TypeFor[cmdutil.NoteLine]())
 	add("warning", "a warning on standard error, with -o json or -o jsonl", nil, reflect.TypeFor[cmdutil.WarningLine]())
+	add("request", "a request that --dry-run shows, with -o json or -o jsonl", nil, reflect.TypeFor[cmdutil.RequestLine]())
 	add("plan", "the file of a plan", nil, reflect.TypeFor[planfile.File]())
 	add("finish", "the report that the program of on_finish gets", nil, reflect.TypeFor[cmdutil.Finished]())
 	files[schema.File("report")] = files[schema.File("reseller report")]
@@ -239,7 +240,7 @@ func keepsPromise(t *testing.T, files map[string]string) {
 
 // TestSchemaNames checks that the names of the files lead back to the commands.
 func TestSchemaNames(t *testing.T) {
-	want := []string{"error", "finish", "note", "plan", "report", "warning"}
+	want := []string{"error", "finish", "note", "plan", "report", "request", "warning"}
 	for name := range printed() {
 		want = append(want, name)
 	}

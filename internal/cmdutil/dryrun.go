@@ -1,51 +1,71 @@
 package cmdutil
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
 	"example.com/till/internal/render"
-	"example.com/till/internal/terminal"
 )
 
 // ErrDryRun ends a call that is only shown.
 var ErrDryRun = errors.New("dry run")
 
 // dryRun is a transport that prints the exact request and sends nothing.
-type dryRun struct{ out io.Writer }
+type dryRun struct{ s *Session }
+
+// RequestLine is a request as JSON. Its key is hidden.
+type RequestLine struct {
+	Method  string            `json:"method"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers"`
+	Body    json.RawMessage   `json:"body,omitempty"`
+}
 
 func (t dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n", req.Method, req.URL)
-	var names []string
+	line := RequestLine{Method: req.Method, URL: req.URL.String(), Headers: map[string]string{}}
 	for name := range req.Header {
-		names = append(names, name)
+		line.Headers[name] = req.Header.Get(name)
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		value := req.Header.Get(name)
-		if name == "Authorization" {
-			value = "Bearer [hidden]"
-		}
-		fmt.Fprintf(&b, "%s: %s\n", name, value)
+	if line.Headers["Authorization"] != "" {
+		line.Headers["Authorization"] = "Bearer [hidden]"
 	}
 	if req.Body != nil {
-		body, err := io.ReadAll(req.Body)
-		if err != nil {
+		var err error
+		if line.Body, err = io.ReadAll(req.Body); err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(&b, "\n%s\n", body)
 	}
-	text := b.String()
-	if terminal.Of(t.out) != nil {
-		text = render.Screen(text)
+	return nil, cmp.Or(t.print(line), ErrDryRun)
+}
+
+// print prints a request as text unless JSON or YAML is asked for. A filter alone is meant for the answer.
+func (t dryRun) print(line RequestLine) error {
+	o, from := t.s.Render, t.s.Origin("output").Name
+	if o.Format == render.Table || o.Format == render.CSV || o.Quiet || from == "jq" || from == "template" {
+		return t.s.WriteData(line.String())
 	}
-	if _, err := io.WriteString(t.out, text); err != nil {
-		return nil, &render.WriteError{Err: err}
+	if len(line.Body) > 0 && !json.Valid(line.Body) {
+		line.Body = render.Encode(string(line.Body))
 	}
-	return nil, ErrDryRun
+	return render.View[RequestLine]{JSON: render.Value[RequestLine]()}.One(t.s.IO.Out, o, line)
+}
+
+// String returns a request as it is sent.
+func (l RequestLine) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", l.Method, l.URL)
+	for _, name := range slices.Sorted(maps.Keys(l.Headers)) {
+		fmt.Fprintf(&b, "%s: %s\n", name, l.Headers[name])
+	}
+	if len(l.Body) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", l.Body)
+	}
+	return b.String()
 }

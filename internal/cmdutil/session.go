@@ -185,7 +185,7 @@ func (s *Session) newClient(base string, opts []api.Option) (*api.Client, error)
 		opts = append(opts, api.WithTrace(s.trace()))
 	}
 	if s.DryRun {
-		opts = append(opts, api.WithTransport(dryRun{s.IO.Out}), api.WithRetries(0))
+		opts = append(opts, api.WithTransport(dryRun{s}), api.WithRetries(0))
 	}
 	if !s.outlets(s.Cmd).none() {
 		opts = append(opts, api.WithMiddleware(s.calls.wrap))
