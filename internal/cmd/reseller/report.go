@@ -72,7 +72,7 @@ today. A period that is not over is marked "so far". See: till help report.`,
 	f.StringVar(&flags.from, "from", "", "start of the period")
 	f.StringVar(&flags.to, "to", "", "end of the period")
 	f.StringArrayVar(&flags.by, "by", nil,
-		"reseller, currency, invoice, day, week, month")
+		"reseller (default), currency, invoice, day, week or month; two: reseller,month")
 	f.StringVar(&flags.currency, "currency", "", "only this currency")
 	f.BoolVar(&flags.compare, "compare", false, "compare the period with the one before it")
 	f.IntVar(&flags.top, "top", 0, "most rows of each currency; 0: all")

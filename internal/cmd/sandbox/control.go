@@ -23,8 +23,8 @@ import (
 // sandbox, below a path that no real service has.
 
 // whichSandbox is part of the help of every control.
-const whichSandbox = `The command acts on the sandbox that your settings lead to: till sandbox run, a
-profile, variables or flags; without an address, that of till --sandbox.`
+const whichSandbox = `The command acts on the sandbox that your settings lead to, or on that of till
+--sandbox if they have no address. If they lead to a service, it ends with 11.`
 
 // answered is the answer to a control: its value and its JSON.
 type answered[T any] struct {

@@ -58,7 +58,7 @@ been paid: run the command that the message names. See: till help payouts.`,
 	f.StringVar(&req.Memo, "memo", "", "memo of the transfer; some currencies need it")
 	f.StringVar(&req.ExternalOrderID, "order-id", "", "your own number for it, up to 9007199254740991")
 	f.StringVar(&req.Callback, "callback", "", "URL to which the service sends its response")
-	f.BoolVar(&duplicate, "allow-duplicate", false, "send it although an identical one was sent")
+	f.BoolVar(&duplicate, "allow-duplicate", false, "send even if an identical one is unknown or sent")
 	f.BoolVar(&badAddress, "allow-bad-address", false, "send it although the address looks mistyped")
 	orders.AddLookupFlags(cmd)
 	cmdutil.AddFinishFlags(cmd)
