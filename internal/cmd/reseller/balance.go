@@ -140,11 +140,7 @@ what include_fiat means either, so it is sent as given.`,
 
 func balanceView(m money.Registry) render.View[balanceRow] {
 	type row = balanceRow
-	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "id", About: "the service's id of the reseller",
-			Extra: true, Cell: func(r row) render.Cell { return render.ID(r.id) }},
-		{Name: "label", About: "label of the reseller's invite",
-			Cell: func(r row) render.Cell { return render.Label(r.id, r.label) }},
+	return render.View[row]{Columns: append(resellerColumns(func(r row) (id, label string) { return r.id, r.label }), []render.Column[row]{
 		{Name: "balance", About: "balance in one currency", Amount: true, Cell: func(r row) render.Cell {
 			if r.amount == nil {
 				return render.Own("")
@@ -153,5 +149,5 @@ func balanceView(m money.Registry) render.View[balanceRow] {
 		}},
 		{Name: "answer", About: "what the service sent, in JSON, if it has another shape",
 			Extra: true, Cell: func(r row) render.Cell { return render.JSONText(r.record) }},
-	}}
+	}...)}
 }

@@ -309,12 +309,8 @@ func currencyCode(s *cmdutil.Session, text string) (string, error) {
 
 func rebateView(m money.Registry) render.View[rebateRow] {
 	type row = rebateRow
-	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "id", About: "the service's id of the reseller",
-			Extra: true, Cell: func(r row) render.Cell { return render.ID(r.id) }},
-		{Name: "label", About: "label of the reseller's invite",
-			Cell: func(r row) render.Cell { return render.Label(r.id, r.label) }},
+	return render.View[row]{Columns: append(resellerColumns(func(r row) (id, label string) { return r.id, r.label }), []render.Column[row]{
 		{Name: "rebate", About: "what the reseller has earned in one currency",
 			Amount: true, Cell: func(r row) render.Cell { return views.AmountCell(m, r.amount) }},
-	}}
+	}...)}
 }

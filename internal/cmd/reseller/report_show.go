@@ -30,26 +30,21 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 		}
 	}
 	v := render.View[row]{Again: true, JSON: render.Encoded(func(r row) figuresJSON { return newFigures(r, by) })}
+	named := func(r row) (id, label string) { return r.ID, r.Label }
 	bySeller := slices.Contains(by, report.ByReseller)
 	if bySeller {
 		v.ID = func(r row) string { return r.ID }
-		v.Columns = append(v.Columns,
-			render.Column[row]{Name: "id", About: "the service's id of the reseller", Extra: true,
-				Cell: func(r row) render.Cell { return render.ID(r.ID) }},
-			render.Column[row]{Name: "label", About: "label of the reseller's invite",
-				Cell: func(r row) render.Cell { return render.Label(r.ID, r.Label) }})
+		v.Columns = append(v.Columns, resellerColumns(named)...)
 	}
 	if slices.Contains(by, report.ByInvoice) {
 		v.ID = func(r row) string { return r.Invoice }
-		v.Columns = []render.Column[row]{
-			{Name: "id", About: "the service's id of the reseller", Extra: true, Cell: func(r row) render.Cell { return render.ID(r.ID) }},
-			{Name: "label", About: "label of the reseller's invite", Cell: func(r row) render.Cell { return render.Label(r.ID, r.Label) }},
+		v.Columns = append(resellerColumns(named), []render.Column[row]{
 			{Name: "invoice", About: "the service's id of the invoice", Cell: func(r row) render.Cell { return render.ID(r.Invoice) }},
 			{Name: "created", About: "when it was made; the service gives no time zone", Cell: func(r row) render.Cell { return render.Time(r.Last) }},
 			{Name: "paid", About: "what was paid", Amount: true, CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Volume })},
 			{Name: "rebate", About: "the rebate on it", Amount: true, CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Rebates })},
 			{Name: "currency", About: "currency of the row", Whole: true, Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
-		}
+		}...)
 		return v
 	}
 	if slices.ContainsFunc(by, report.Group.Timed) {

@@ -182,3 +182,15 @@ func completeResellers(a *cmdutil.App) cobra.CompletionFunc {
 
 // takesMany reports whether a command takes any number of resellers.
 func takesMany(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "[ID...]") }
+
+// resellerColumns returns the columns that name the reseller of a row.
+func resellerColumns[T any](named func(T) (id, label string)) []render.Column[T] {
+	return []render.Column[T]{
+		{Name: "id", About: "the service's id of the reseller", Extra: true, Cell: func(row T) render.Cell {
+			id, _ := named(row)
+			return render.ID(id)
+		}},
+		{Name: "label", About: "label of the reseller's invite",
+			Cell: func(row T) render.Cell { return render.Label(named(row)) }},
+	}
+}

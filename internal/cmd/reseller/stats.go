@@ -94,11 +94,7 @@ func statsView(m money.Registry) render.View[statsRow] {
 		}
 		return render.Amount(a.Minor, a.Code, m.Decimals(a.Code))
 	}
-	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "id", About: "the service's id of the reseller",
-			Extra: true, Cell: func(r row) render.Cell { return render.ID(r.id) }},
-		{Name: "label", About: "label of the reseller's invite",
-			Cell: func(r row) render.Cell { return render.Label(r.id, r.label) }},
+	return render.View[row]{Columns: append(resellerColumns(func(r row) (id, label string) { return r.id, r.label }), []render.Column[row]{
 		{Name: "currency", About: "currency of the totals",
 			Extra: true, Cell: func(r row) render.Cell { return render.Text(r.currency) }},
 		{Name: "volume", About: "total volume over all time",
@@ -107,7 +103,7 @@ func statsView(m money.Registry) render.View[statsRow] {
 			Amount: true, Cell: func(r row) render.Cell { return amount(r.rebates) }},
 		{Name: "invoices", About: "number of invoices in each status",
 			Extra: true, Cell: func(r row) render.Cell { return render.Text(r.invoices) }},
-	}}
+	}...)}
 }
 
 // countView is the view of how many invoices of each reseller have each status. It has a column for each

@@ -69,17 +69,23 @@ func TestCheckoutInBrowser(t *testing.T) {
 	b.Quiet()
 }
 
+// thankingShop is a shop that thanks every customer who comes back.
+func thankingShop(t *testing.T) *httptest.Server {
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<!doctype html><title>Thanks</title><link rel="icon" href="data:,">Thanks`)
+	}))
+	t.Cleanup(shop.Close)
+	return shop
+}
+
 // TestBackAfterPayment checks that the browser's Back leads to the invoice as it is, and not as it was.
 func TestBackAfterPayment(t *testing.T) {
 	b := chromium.Start(t)
 	box := newBox(t)
 	service := httptest.NewServer(box)
 	defer service.Close()
-	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, `<!doctype html><title>Thanks</title><link rel="icon" href="data:,">Thanks`)
-	}))
-	defer shop.Close()
+	shop := thankingShop(t)
 	page := service.URL + "/invoice/" + box.create(invoicePath, shopInvoice(shop.URL+"/thanks"))
 	b.Use(chromium.Screen(1280, 800, "light"))
 	b.Open(page)
@@ -97,11 +103,7 @@ func TestCheckoutLeadsThroughRedirects(t *testing.T) {
 	box := newBox(t)
 	service := httptest.NewServer(box)
 	defer service.Close()
-	last := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, `<!doctype html><title>Thanks</title><link rel="icon" href="data:,">Thanks`)
-	}))
-	defer last.Close()
+	last := thankingShop(t)
 	to := strings.Replace(last.URL, "127.0.0.1", "localhost", 1) + "/thanks"
 	for i := range 2 { // each on a port of its own
 		next := to
@@ -173,11 +175,7 @@ func TestFailedPaymentInBrowser(t *testing.T) {
 	box := newBox(t, set("payment_fails", "first"))
 	service := httptest.NewServer(box)
 	defer service.Close()
-	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, `<!doctype html><title>Thanks</title><link rel="icon" href="data:,">Thanks`)
-	}))
-	defer shop.Close()
+	shop := thankingShop(t)
 	id := box.create(invoicePath, shopInvoice(shop.URL+"/thanks"))
 	page := service.URL + "/invoice/" + id
 	b.Use(chromium.Screen(375, 720, "light"))
