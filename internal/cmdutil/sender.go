@@ -63,9 +63,7 @@ func (s *Session) JournalToList() (*payout.Journal, error) {
 }
 
 func (s *Session) journalThat(open func(context.Context, string) (*payout.Journal, error)) (*payout.Journal, error) {
-	if err := Declared(s.Cmd, Journal); err != nil {
-		return nil, err
-	}
+	Declared(s.Cmd, Journal)
 	if s.journal != nil {
 		return s.journal, nil
 	}
@@ -94,9 +92,7 @@ func (s *Session) OwnJournal() error {
 
 // SenderFor opens the journal for the account that the client uses, to send.
 func (s *Session) SenderFor(client *api.Client) (*payout.Sender, error) {
-	if err := Declared(s.Cmd, Money); err != nil {
-		return nil, err
-	}
+	Declared(s.Cmd, Money)
 	approvals, err := s.PayoutApprovals(false)
 	if err != nil {
 		return nil, err
@@ -184,9 +180,8 @@ func (s *Session) noteRestored(j *payout.Journal, l *payout.Ledger) error {
 	if err != nil || !restored {
 		return err
 	}
-	return s.Note("the journal %s may lack its last records, because it is a copy, was restored from a backup, or has lost its log "+
-		"(the file that ends in -wal): every order is looked up before it is sent, until till journal check finds nothing missing, "+
-		"or you accept what it shows with --accept", j.Place())
+	return s.NoteCommand([]string{"journal", "check"}, "the journal %s may lack its last records, because it is a copy, was restored from a "+
+		"backup, or has lost a file: every order is looked up before it is sent, until nothing is missing, or you accept what is:", j.Place())
 }
 
 // AccountOf returns the account whose history the client continues. own reports whether the key is a
@@ -327,9 +322,7 @@ func ListOfLedger[T any](s *Session, out Output[T], list func(*payout.Ledger, co
 // LedgerToChange returns the ledger of the account in use for a command that records something in the
 // profile's own journal, which open opens: OpenJournal or ExistingJournal.
 func (s *Session) LedgerToChange(open func() (*payout.Journal, error)) (*payout.Ledger, error) {
-	if err := Declared(s.Cmd, Files); err != nil {
-		return nil, err
-	}
+	Declared(s.Cmd, Files)
 	if err := s.NoDryRun(CommandName(s.Cmd)); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,19 +32,27 @@ func openLockFile(path string) (*lockFile, error) {
 	return &lockFile{File: f}, err
 }
 
-// noteOpenings writes the count of openings. If it cannot, an older count stays, and a copy may not be found.
+// noteOpenings writes the count of openings. If it cannot, an older count stays, and a copy may not be found. The
+// first count is synced: without one, a journal that was opened before is taken for a copy.
 func (l *lockFile) noteOpenings(n int64) {
-	if n > l.openings() {
+	if noted := l.openings(); n > noted {
 		l.WriteAt(fmt.Appendf(nil, "%019d\n", n), 0)
+		if noted < 0 {
+			l.Sync()
+		}
 	}
 }
 
+// openings returns the count, or -1 if the file is new or damaged. On Windows it cannot be read while it is locked.
 func (l *lockFile) openings() int64 {
 	text := make([]byte, 19)
-	if _, err := l.ReadAt(text, 0); err != nil {
+	if _, err := l.ReadAt(text, 0); err != nil && err != io.EOF {
 		return 0
 	}
-	n, _ := strconv.ParseInt(string(text), 10, 64) // 0 if the file is damaged
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		return -1
+	}
 	return n
 }
 

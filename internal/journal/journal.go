@@ -65,9 +65,11 @@ type dialect interface {
 	lacks() bool
 	opened(ctx context.Context, lost func() error) error
 	// kept describes where the journal is kept in a way that no copy shares; empty: the system does not say it.
-	// openings returns how often the journal was opened for writing, as noted outside of it; 0: it is not.
+	// openings returns how often the journal was opened for writing, as noted outside of it; 0: it is never noted;
+	// -1: the note is lost, or the journal is new.
 	kept(q querier) (string, error)
 	openings() int64
+	noteOpenings(n int64)
 	// still returns an error if the journal has been removed or replaced since it was opened.
 	still() error
 	// begin begins a transaction that writes.

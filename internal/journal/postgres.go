@@ -209,6 +209,8 @@ func (d *postgresDialect) kept(q querier) (string, error) {
 
 func (d *postgresDialect) openings() int64 { return 0 }
 
+func (d *postgresDialect) noteOpenings(int64) {}
+
 func (d *postgresDialect) still() error { return nil }
 
 func (d *postgresDialect) broken(err error) bool {

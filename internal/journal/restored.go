@@ -9,7 +9,7 @@ import "context"
 // A copy is found by two notes in the journal. One describes the file or the table that it is kept in, and
 // differs if a backup was restored as a new one. The other counts how often the journal was opened for writing.
 // The lock file, which backups leave out, has the count too. It is higher there if a backup was written over the
-// journal's file.
+// journal's file, and gone if somebody has cleared the directory before that.
 
 // Restored reports whether the journal may lack orders that were sent for the account.
 func (l *Ledger) Restored(ctx context.Context) (restored bool, err error) {
@@ -36,20 +36,27 @@ func (j *Journal) findCopy(ctx context.Context) error {
 	if ctx.Value(copiesKey{}) != nil || len(j.options.steps) < len(schema()) {
 		return nil
 	}
-	openings := j.dialect.openings() // before the count in the journal, which another process may increment now
+	noted := j.dialect.openings() // before the count in the journal, which another process may increment now
 	r := j.read(ctx)
 	kept, err := j.dialect.kept(r)
 	if err != nil {
 		return err
 	}
-	same, err := one[bool](r, `SELECT kept = ?1 AND openings >= ?2 FROM till_journal`, kept, openings)
-	if err != nil || same {
+	openings, err := one[int64](r, `SELECT CASE WHEN kept = ?1 THEN openings ELSE -1 END FROM till_journal`, kept)
+	if err != nil {
 		return err
+	}
+	if noted < 0 && (openings == 0 || j.dialect.openings() >= 0) { // the journal is new; another process may have made it
+		noted = 0
+		j.dialect.noteOpenings(noted)
+	}
+	if noted >= 0 && openings >= noted {
+		return nil
 	}
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	return j.transact(ctx, func(t *tx) error {
-		_, err := t.exec(markRestored+`, kept = ?1, openings = CASE WHEN openings < ?2 THEN ?2 ELSE openings END`, kept, openings)
+		_, err := t.exec(markRestored+`, kept = ?1, openings = CASE WHEN openings < ?2 THEN ?2 ELSE openings END`, kept, noted)
 		return err
 	})
 }

@@ -54,8 +54,9 @@ func TestCopiesAreRestored(t *testing.T) {
 			_, err := j.db.Exec("VACUUM")
 			return err
 		}, false},
-		"its lock file removed":     {func(t *testing.T, path, _ string) error { return os.Remove(path + locksFile) }, false},
-		"its lock file damaged":     {func(t *testing.T, path, _ string) error { return os.WriteFile(path+locksFile, []byte("x"), 0o600) }, false},
+		// These look like a directory that was cleared before a backup was written over the journal's file.
+		"its lock file removed":     {func(t *testing.T, path, _ string) error { return os.Remove(path + locksFile) }, true},
+		"its lock file damaged":     {func(t *testing.T, path, _ string) error { return os.WriteFile(path+locksFile, []byte("x"), 0o600) }, true},
 		"its mode and times change": {func(t *testing.T, path, _ string) error { return os.Chtimes(path, time.Now(), time.Unix(1, 0)) }, false},
 		"the backup is renamed":     {func(t *testing.T, path, backup string) error { return os.Rename(backup, path) }, true},
 		"the backup is copied": {func(t *testing.T, path, backup string) error {

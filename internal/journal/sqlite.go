@@ -203,7 +203,7 @@ func (d *sqliteDialect) commit(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	if d.opening > 0 { // only now, because a power cut must not leave a higher count here than in the journal
-		d.locks.noteOpenings(d.opening)
+		d.noteOpenings(d.opening)
 		d.opening = 0
 	}
 	return d.still()
@@ -222,6 +222,8 @@ func (d *sqliteDialect) still() error {
 func (d *sqliteDialect) kept(querier) (string, error) { return fileIdentity(d.path) }
 
 func (d *sqliteDialect) openings() int64 { return d.locks.openings() }
+
+func (d *sqliteDialect) noteOpenings(n int64) { d.locks.noteOpenings(n) }
 
 func (d *sqliteDialect) rewrite(query string) string {
 	return strings.NewReplacer("{id}", "INTEGER PRIMARY KEY", "{lock}", "", "{clustered}", "WITHOUT ROWID").Replace(query)
