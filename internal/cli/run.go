@@ -38,7 +38,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 	a.Others.App = a
 	a.Ctx, a.SendCtx = interruptible(ctx)
 	process.OnQuit(func() {
-		a.Note("ended by SIGQUIT: an order that was being sent is unknown now, and till journal list shows it")
+		a.Note("ended by SIGQUIT: an order that was being sent, if any, is unknown now, and till journal list shows it")
 	})
 	if completes(args[1:]) {
 		var cancel context.CancelFunc

@@ -19,9 +19,7 @@ func (s *Session) Confirm(facts []Fact, question string) error {
 // Confirmed is like Confirm, in other words: do and done name the action, and more continues the hint about
 // --yes.
 func (s *Session) Confirmed(facts []Fact, question, do, done, more string) error {
-	if err := Declared(s.Cmd, Asks); err != nil {
-		return err
-	}
+	Declared(s.Cmd, Asks)
 	if s.Yes {
 		return nil
 	}
@@ -66,9 +64,7 @@ func (s *Session) CanAsk() bool {
 // discards earlier input before it shows the question, because an answer can come as soon as it is shown. After
 // a stop, other output stands between the question and the cursor, so Ask asks again.
 func (s *Session) Ask(question string) (string, error) {
-	if err := Declared(s.Cmd, Asks); err != nil {
-		return "", err
-	}
+	Declared(s.Cmd, Asks)
 	s.Spinner.Stop()
 	in, text := terminal.Of(s.IO.In), s.wrap(question, hanging)
 	ask := func() {

@@ -481,7 +481,7 @@ func duplicateOf(orderID string, e *journal.Error) error {
 	o := e.Order
 	switch {
 	case o.State == StateUnknown:
-		return &Error{Kind: Unknown, Rule: RuleDuplicate,
+		return &Error{Kind: Unknown, Rule: RuleDuplicate, OrderID: o.OrderID,
 			Msg: fmt.Sprintf("order %s was not sent: order %s has the same content, and its outcome is unknown, so this could pay twice",
 				orderID, o.OrderID),
 			Hint: NewHint("add --allow-duplicate if both are meant; otherwise find out about order "+o.OrderID+" with",

@@ -290,9 +290,7 @@ func edit(a *cmdutil.App, cmd *cobra.Command, change func(*config.Document) erro
 // noDryRun refuses --dry-run for commands that change something on this machine: it would not show that
 // change.
 func noDryRun(cmd *cobra.Command) error {
-	if err := cmdutil.Declared(cmd, cmdutil.Files); err != nil {
-		return err
-	}
+	cmdutil.Declared(cmd, cmdutil.Files)
 	if dry, err := cmd.Flags().GetBool("dry-run"); err == nil && dry {
 		return cmdutil.UsageError(fmt.Sprintf("--dry-run shows requests, and %s sends none", cmd.CommandPath()),
 			"leave it out")

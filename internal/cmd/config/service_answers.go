@@ -165,24 +165,6 @@ func (p *probe) missing() error {
 	return err
 }
 
-// resellers finds out whether the key opens the resellers' calls.
-func (p *probe) resellers() error {
-	_, err := p.client.Resellers.IDs(p.s.Ctx)
-	call, is := errors.AsType[*api.Error](err)
-	switch {
-	case err == nil && p.s.ResellerAuth == "none":
-		p.tell("reseller_auth", "none", "a call about resellers is answered without the key")
-	case err == nil:
-		p.tell("reseller_auth", "", "the key opens the calls about resellers; whether they need it is not tried")
-	case is && call.Unauthorized():
-		p.tell("reseller_auth", "", "the calls about resellers refuse this key: %s", call.Why())
-	default:
-		_, err = refusal(err)
-		return err
-	}
-	return nil
-}
-
 var (
 	uuidText   = regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	digitsText = regexp.MustCompile(`^[1-9][0-9]*$`)

@@ -168,9 +168,7 @@ func detail[T any](c render.Column[T]) render.Column[T] {
 
 // tell sends a request that changes the sandbox, so it sends it at most once.
 func tell[T any](s *cmdutil.Session, path string, order any) (a answered[T], err error) {
-	if err := cmdutil.Declared(s.Cmd, cmdutil.Sandbox); err != nil {
-		return a, err
-	}
+	cmdutil.Declared(s.Cmd, cmdutil.Sandbox)
 	client, err := s.Client()
 	if err != nil {
 		return a, err

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/till/internal/cli"
+	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -29,6 +30,10 @@ type record struct {
 func main() { os.Exit(run()) }
 
 func run() int {
+	cmdutil.Undeclared = func(command string, d cmdutil.Deed) {
+		fmt.Fprintf(os.Stderr, "%s does something that deeds.go does not say of it: %s\n", command, d)
+		os.Exit(99)
+	}
 	streams := cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ, Now: time.Now}
 	folder := os.Getenv("RECORD_OUTPUT_IN")
 	r := record{Args: os.Args[1:], Output: os.Getenv("TILL_OUTPUT")}
