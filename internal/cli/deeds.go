@@ -14,7 +14,7 @@ func deeds() map[string]string {
 		"payout plan":      "files calls journal",
 		"payout show":      "calls journal 12",
 		"payout rehearse":  "12 60",
-		"payout approve":   "files asks 12",
+		"payout approve":   "files asks journal 12",
 		"payout apply":     "money files asks calls journal 50 dry",
 		"payout status":    "calls journal 20 21",
 		"payout wait":      "files calls journal 20 21 33 42 50",

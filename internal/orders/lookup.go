@@ -18,7 +18,7 @@ import (
 // reads them; they override TILL_LOOKUP and the profile.
 func AddLookupFlags(cmd *cobra.Command) {
 	cmd.Flags().String("lookup", "auto",
-		"when to read the service's list before sending: auto, always or never")
+		"read the list: always or never")
 	cmd.Flags().String("lookup-since", "", "read that list from this time on only")
 	complete := cobra.FixedCompletions(config.Values("lookup"), cobra.ShellCompDirectiveNoFileComp)
 	if err := cmd.RegisterFlagCompletionFunc("lookup", complete); err != nil {

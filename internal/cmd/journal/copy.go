@@ -16,9 +16,9 @@ of the journal, stop everything that sends with the old one: two journals do
 not protect each other.
 
 Copy a journal with this command or, while it is not in use, copy all its files
-together: journal.db, journal.db-wal and journal.db-shm. till
-notices that a journal is a copy: it looks every order up before it sends it,
-until till journal check finds nothing missing. See till help guarantees.`,
+together: journal.db, journal.db-wal and journal.db-shm. till notices that a
+journal is a copy: it looks every order up before it sends it, until till
+journal check finds nothing missing. See till help guarantees.`,
 		Example: `  till journal copy journal-backup.db`,
 		Args:    cmdutil.Args("DEST"),
 		RunE: func(cmd *cobra.Command, args []string) error {

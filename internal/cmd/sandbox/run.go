@@ -122,7 +122,7 @@ func runWithSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, c
 	})
 	switch {
 	case !told || child.ProcessState == nil:
-	case flags.state == "memory":
+	case flags.state == stateInMemory:
 		s.Note("the sandbox has ended, with everything in it")
 	default:
 		s.Note("the sandbox has ended, and its state is in %s", flags.state)

@@ -33,8 +33,9 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 before it sends it. The same command with the same order id never pays twice:
 it prints the id of the accepted withdrawal, or says what to settle first.
 
-Give an --order-id of your own in scripts. Exit code 20 means that it may have
-been paid: run the command that the message names. See: till help payouts.`,
+Give your own --order-id in scripts; otherwise till makes one and prints it
+first. Exit code 20 means that it may have been paid: run the command that the
+message names. See: till help payouts, till help guarantees.`,
 		Example: `  till withdraw create --currency Btc --amount 0.015 \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 5001 --yes
   till withdraw create --currency Btc --amount "25.00 USD" \
