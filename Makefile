@@ -42,7 +42,7 @@ STAMP = $(if $(VERSION),-buildvcs=false -ldflags '$(X)Version=v$(VERSION:v%=%)$(
 quote = '$(subst ','\'',$(1))'
 absolute = $(if $(1),$$(realpath -- $(call quote,$(1))))
 
-.PHONY: build demo test test-race test-crash test-dist torture prove bench lint fuzz completions schemas man pictures dist install uninstall vuln clean
+.PHONY: build demo test test-race test-crash test-dist test-clients torture prove bench lint fuzz completions schemas man pictures dist install uninstall vuln clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -o bin/till ./cmd/till
@@ -63,7 +63,7 @@ PACKAGES = ./internal/journal ./pkg/payout $(filter-out $(CRASH:%=\%/%) $(PROGRA
 # power cut, so their files are kept in memory, where that has room for them and may run programs.
 MEMORY = $(shell awk '$$2 == "/dev/shm" && $$4 !~ /noexec/ { print $$2; exit }' /proc/mounts 2>/dev/null | while read -r d; do \
 	[ $$(df -Pk $$d | awk 'END { print $$4 }') -gt 4000000 ] && echo $$d; done)
-test test-race test-crash test-dist: export TMPDIR ?= $(MEMORY)
+test test-race test-crash test-dist test-clients: export TMPDIR ?= $(MEMORY)
 
 test: build
 	$(PLAIN) $(PROGRAMS:%=./%) $(PACKAGES)
@@ -71,8 +71,10 @@ test: build
 test-crash:
 	$(PLAIN) $(CRASH:%=./%)
 
-test-dist:
+test-clients:
 	$(PLAIN) $(CLIENTS:%=./%)
+
+test-dist:
 	cd tools/dist && $(PLAIN) ./...
 
 # Scripts in which a command does several things at once. make stops if one of them does not exist. With the race detector, a

@@ -417,6 +417,10 @@ func (m *meeting) came(pid int) {
 	}
 }
 
+// hanging is the time limit of a call that the ledger does not answer. On a busy machine, the ledger needs some of it
+// to get the call and to pay.
+const hanging = "500ms"
+
 // create begins a withdrawal; end waits for it.
 func (w *world) create(orderID string, c content, s shot, with *meeting) *attempt {
 	w.mu.Lock()
@@ -446,7 +450,7 @@ func (w *world) create(orderID string, c content, s shot, with *meeting) *attemp
 		args = append(args, "--lookup", "never")
 	}
 	if s.fault.fault == "hang" {
-		args = append(args, "--timeout", "150ms")
+		args = append(args, "--timeout", hanging)
 	} else {
 		args = append(args, "--timeout", "60s")
 	}

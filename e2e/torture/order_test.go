@@ -107,7 +107,7 @@ func (a *attempt) metItsTwin() bool {
 // before, as on a busy machine, or the proxy could not reach the door.
 func (a *attempt) neverConnected() bool {
 	said := a.stderr.String()
-	return a.exit == 40 && (strings.Contains(said, "there was no answer within 150ms") ||
+	return a.exit == 40 && (strings.Contains(said, "there was no answer within "+hanging) ||
 		strings.Contains(said, "HTTP 502 Bad Gateway"))
 }
 
