@@ -86,7 +86,7 @@ func prepare(a *cmdutil.App, cmd *cobra.Command, deeds map[string]string) {
 	}
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			a.JSON = wantsJSON(a, cmd.Flags())
+			a.JSON.Store(wantsJSON(a, cmd.Flags()))
 			if err := checkFlags(cmd.Flags()); err != nil {
 				return err
 			}

@@ -37,9 +37,7 @@ func Run(ctx context.Context, args []string, io IO) int {
 	a := &cmdutil.App{IO: io}
 	a.Others.App = a
 	a.Ctx, a.SendCtx = interruptible(ctx)
-	process.OnQuit(func() {
-		a.Note("ended by SIGQUIT: an order that was being sent, if any, is unknown now, and till journal list shows it")
-	})
+	process.OnQuit(a.NoteQuit)
 	if completes(args[1:]) {
 		var cancel context.CancelFunc
 		a.Ctx, cancel = context.WithTimeout(a.Ctx, cmdutil.CompletionLimit)
@@ -80,7 +78,7 @@ func explain(a *cmdutil.App, cmd *cobra.Command, args []string, err error) cmdut
 		return cmdutil.Report{Code: cmdutil.ExitDone}
 	}
 	if !a.Running {
-		a.JSON = wantsJSON(a, formatFlags(args))
+		a.JSON.Store(wantsJSON(a, formatFlags(args)))
 		if cmdutil.Explain(err).Code == cmdutil.ExitInternal {
 			err = flagError(cmd, err) // of cobra
 		}
@@ -183,7 +181,7 @@ type serviceSays struct {
 
 func printError(a *cmdutil.App, r cmdutil.Report, global *pflag.FlagSet) {
 	todo := r.Hint
-	if a.JSON {
+	if a.JSON.Load() {
 		line := errorContent{Kind: cmdutil.KindOf(r.Code), ExitCode: r.Code, Rule: r.Rule, Message: r.Message,
 			Hint: cmdutil.NewHintLine(todo), Retryable: cmdutil.Retryable(r.Code), Details: r.Details, About: r.About.Or(a.Subject)}
 		if r.Call != nil {

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"example.com/till/internal/config"
@@ -63,10 +64,10 @@ type App struct {
 	KeyFrom config.Origin   // where the key of the calls comes from, once known
 	box     *sandbox.Server // the embedded sandbox, if one is open
 	journal *payout.Journal
-	JSON    bool      // whether standard error is JSON too
-	Subject About     // what the command is about, once known
-	Others  NoteLines // lines of other programs and traces, under -o json
-	Running bool      // whether a command has begun; an earlier error is a usage error
+	JSON    atomic.Bool // whether standard error is JSON too
+	Subject About       // what the command is about, once known
+	Others  NoteLines   // lines of other programs and traces, under -o json
+	Running bool        // whether a command has begun; an earlier error is a usage error
 
 	// Printed collects what the commands print, for the schemas. It is nil when till runs.
 	Printed map[*cobra.Command]Printed
@@ -119,7 +120,7 @@ func (a *App) Width() int {
 
 // trace returns the writer for --debug.
 func (a *App) trace() io.Writer {
-	if a.JSON {
+	if a.JSON.Load() {
 		return &a.Others
 	}
 	return safeLines{a}

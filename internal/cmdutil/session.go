@@ -44,13 +44,14 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.JSON = IsJSON(settings.Output)
+	json := IsJSON(settings.Output)
 	switch settings.Origin("output") { // a person reads the errors on a terminal if only a filter asked for JSON
 	case config.Origin{Kind: config.FromFlag, Name: "template"}:
-		a.JSON = false
+		json = false
 	case config.Origin{Kind: config.FromFlag, Name: "jq"}:
-		a.JSON = terminal.Of(a.IO.Err) == nil
+		json = terminal.Of(a.IO.Err) == nil
 	}
+	a.JSON.Store(json)
 	s := &Session{App: a, Cmd: cmd, Settings: settings, Money: settings.Registry, Keys: a.keys(), unknown: map[string]bool{}}
 	a.session = s
 	a.Spinner.Out, a.Spinner.Dumb = terminal.Of(a.IO.Err), a.IO.Env("TERM") == "dumb"

@@ -123,6 +123,12 @@ func (a *App) Warn(w payout.Detail) error {
 		WarningLine{Remark{Message: w.Message, Line: w.Line, Field: w.Field, About: about}})
 }
 
+// NoteQuit says that SIGQUIT ends the process. It may run beside everything else, and so names no order.
+func (a *App) NoteQuit() {
+	const text = "ended by SIGQUIT: an order that was being sent, if any, is unknown now, and till journal list shows it"
+	a.remark(a.Wrapped(text), NoteLine{Remark{Message: text}})
+}
+
 func (a *App) note(text string, r Remark) error {
 	r.About = r.About.Or(a.Subject)
 	return a.remark(text, NoteLine{r})
@@ -130,7 +136,7 @@ func (a *App) note(text string, r Remark) error {
 
 // remark writes a text or, under -o json, a line.
 func (a *App) remark(text string, line any) error {
-	if a.JSON {
+	if a.JSON.Load() {
 		text = render.Line(line)
 	}
 	return a.writeErr(text + "\n")
@@ -207,7 +213,7 @@ func (s *Session) factLine(f Fact, name string) string {
 // that till runs. Under -o json each line is a note, except on a terminal, where such a command may ask a
 // question.
 func (a *App) otherLines() io.Writer {
-	if a.JSON && terminal.Of(a.IO.Err) == nil {
+	if a.JSON.Load() && terminal.Of(a.IO.Err) == nil {
 		return &a.Others
 	}
 	return a.IO.Err

@@ -9,7 +9,8 @@ import (
 // TestNoteLinesOfAnySize checks that a line without an end is not buffered without limit.
 func TestNoteLinesOfAnySize(t *testing.T) {
 	var out bytes.Buffer
-	a := &App{IO: IO{Err: &out}, JSON: true}
+	a := &App{IO: IO{Err: &out}}
+	a.JSON.Store(true)
 	a.Others.App = a
 	for range 100 {
 		a.Others.Write(bytes.Repeat([]byte("x"), 10_000))

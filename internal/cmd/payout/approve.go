@@ -150,7 +150,7 @@ func approve(s *cmdutil.Session, plan *payout.Plan, flags approveFlags, out cmdu
 func showToApprover(s *cmdutil.Session, plan *payout.Plan) error {
 	noteShown(s, plan)
 	l := look(s, plan)
-	if s.JSON {
+	if s.JSON.Load() {
 		for _, d := range l.found {
 			s.Warn(d)
 		}
