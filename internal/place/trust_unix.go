@@ -128,7 +128,8 @@ func (t tree) follow(path string, euid int) (string, error) {
 	if bad != nil {
 		return "", fmt.Errorf("the link %s %s, who could have another file replaced", bad.Path, bad.Why)
 	}
-	if _, e := t.lstat(path); at != "" && errors.Is(err, fs.ErrNotExist) && e != nil {
+	if info, e := t.lstat(path); at != "" && errors.Is(err, fs.ErrNotExist) &&
+		(e != nil || info.Mode()&fs.ModeSymlink == 0) { // another process may have made it by now
 		return at, nil
 	}
 	return at, err
