@@ -8,11 +8,24 @@ import (
 
 // TestNoCoreFile checks that no core file of a process that reads a key can have it.
 func TestNoCoreFile(t *testing.T) {
-	t.Cleanup(func() { unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) })
+	var before, after unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &before); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)
+		unix.Setrlimit(unix.RLIMIT_CORE, &before)
+	})
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: before.Max, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []int{1, 0} {
 		if got, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); got != want || err != nil {
 			t.Errorf("dumpable is %d, %v, want %d", got, err, want)
 		}
 		new(App).keys()
+	}
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &after); err != nil || after.Cur != 0 || after.Max != before.Max {
+		t.Errorf("the limit of core files is %d of %d, %v", after.Cur, after.Max, err)
 	}
 }

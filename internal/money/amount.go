@@ -54,7 +54,7 @@ func positive(text string, e Entry, minor int64, err error) (api.Amount, error) 
 // one.
 func (r Registry) split(text string, withdrawn api.Currency) (string, Entry, error) {
 	fail := func(format string, args ...any) (string, Entry, error) {
-		return "", Entry{}, wrong("the amount "+quote(text)+" "+format, args...)
+		return "", Entry{}, wrong("the amount %s "+format, append([]any{quote(text)}, args...)...)
 	}
 	switch {
 	case text == "":

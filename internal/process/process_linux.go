@@ -10,9 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HideMemory keeps the memory of this process from core files and from the user's other processes. Commands that it
-// starts get back what is usual.
-func HideMemory() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) } // what is usual is no fault
+// HideMemory keeps the memory of this process from core files and from the user's other processes. Of the programs
+// that it starts, the others may look at the memory again; core files they write if they raise their limit.
+func HideMemory() { // that a system does not let it is no fault
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_CORE, &limit) == nil {
+		limit.Cur = 0
+		_ = unix.Setrlimit(unix.RLIMIT_CORE, &limit)
+	}
+}
 
 // endWithUs makes the system kill the command if till is killed.
 func endWithUs(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
