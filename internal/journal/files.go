@@ -38,7 +38,7 @@ func (l *lockFile) noteOpenings(n int64) {
 	if noted := l.openings(); n > noted {
 		l.WriteAt(fmt.Appendf(nil, "%019d\n", n), 0)
 		if noted < 0 {
-			l.Sync()
+			_ = l.Sync() // as above
 		}
 	}
 }

@@ -84,10 +84,8 @@ func checkCurrencies(
 		}
 		c.invoice(i)
 	}
-	if reseller != "" {
-		if err := c.prices(s.Ctx, client, reseller); err != nil {
-			return err
-		}
+	if err := c.prices(s.Ctx, client, reseller); err != nil {
+		return err
 	}
 	if err := out.Slice(c.result()); err != nil {
 		return err
@@ -175,8 +173,11 @@ func (c *checker) invoice(i api.Invoice) {
 // mostPaid is how many invoices of a reseller are read for a price.
 const mostPaid = 50
 
-// prices takes the price of one unit from invoices of a reseller that were paid in another currency.
+// prices takes the price of one unit from invoices of a reseller, if one is named, that were paid in another currency.
 func (c *checker) prices(ctx context.Context, client *api.Client, reseller string) error {
+	if reseller == "" {
+		return nil
+	}
 	stats, err := client.Resellers.Stats(ctx, reseller)
 	if err != nil {
 		return err
