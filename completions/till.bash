@@ -271,7 +271,7 @@ __till_handle_standard_completion_case() {
     (( ${#completions[@]} == 0 )) && return 0
 
     # Short circuit to optimize if we don't have descriptions
-    if [[ "${completions[*]}" != *$tab* ]]; then
+    if [[ ${#completions[@]} == 0 ]]; then
         # First, escape the completions to handle special characters
         IFS=$'\n' read -ra completions -d '' < <(printf "%q\n" "${completions[@]}")
         # Only consider the completions that match what the user typed
@@ -307,12 +307,11 @@ __till_handle_standard_completion_case() {
         # its description.  We don't escape the completion because it may get printed
         # in a list if there are more than one and we don't want show escape characters
         # in that list.
-        COMPREPLY+=("$compline")
+        COMPREPLY+=("$comp${compline#"${compline%%$tab*}"}")
 
         # Strip any description before checking the length, and again, don't escape
         # the completion because this length is only used when printing the completions
         # in a list and we don't want show escape characters in that list.
-        comp=${compline%%$tab*}
         if ((${#comp}>longest)); then
             longest=${#comp}
         fi
@@ -321,7 +320,7 @@ __till_handle_standard_completion_case() {
     # If there is a single completion left, remove the description text and escape any special characters
     if ((${#COMPREPLY[*]} == 1)); then
         __till_debug "COMPREPLY[0]: ${COMPREPLY[0]}"
-        COMPREPLY[0]=$(printf "%q" "${COMPREPLY[0]%%$tab*}")
+        COMPREPLY[0]=${COMPREPLY[0]%%$tab*}
         __till_debug "Removed description from single completion, which is now: ${COMPREPLY[0]}"
     else
         # Format the descriptions

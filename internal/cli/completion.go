@@ -17,8 +17,8 @@ import (
 // and orders, and the service for resellers. If it cannot read them, it offers nothing and prints nothing,
 // because the shell would take every word on standard output for an offer.
 //
-// A shell may put an offer on the command line without quotes: bash does so with the common prefix of several
-// offers. So an offer has only characters that are literal in every shell; see cmdutil.Harmless.
+// An offer has letters, digits, blanks and little else; see cmdutil.Harmless. The shells quote its blanks. cobra's
+// script for bash does so only for a single offer, and not for the common prefix of several; see quoteAll.
 
 func completionCommand(a *cmdutil.App) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
@@ -60,7 +60,9 @@ func completionScript(root *cobra.Command, shell string) (script []byte, err err
 	var b bytes.Buffer
 	switch shell {
 	case "bash":
-		err = root.GenBashCompletionV2(&b, true)
+		if err = root.GenBashCompletionV2(&b, true); err == nil {
+			return quoteAll(b.Bytes())
+		}
 	case "zsh":
 		err = root.GenZshCompletion(&b)
 	case "fish":
@@ -71,6 +73,23 @@ func completionScript(root *cobra.Command, shell string) (script []byte, err err
 		return nil, nil
 	}
 	return b.Bytes(), err
+}
+
+// quoteAll makes cobra's script for bash quote every offer, also where there are several.
+func quoteAll(script []byte) ([]byte, error) {
+	for _, change := range [][2]string{
+		{`"${completions[*]}" != *$tab*`, `${#completions[@]} == 0`}, // its case without descriptions quotes one only
+		{`COMPREPLY+=("$compline")`, `COMPREPLY+=("$comp${compline#"${compline%%$tab*}"}")`},
+		{`comp=${compline%%$tab*}
+        if`, `if`},
+		{`COMPREPLY[0]=$(printf "%q" "${COMPREPLY[0]%%$tab*}")`, `COMPREPLY[0]=${COMPREPLY[0]%%$tab*}`},
+	} {
+		if bytes.Count(script, []byte(change[0])) != 1 {
+			return nil, fmt.Errorf("cobra's script for bash is another: it lacks %q", change[0])
+		}
+		script = bytes.Replace(script, []byte(change[0]), []byte(change[1]), 1)
+	}
+	return script, nil
 }
 
 // completes reports whether a command line asks for offers. The scripts of the shells ask without any flag.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
@@ -68,18 +69,17 @@ func inTime(cmd *cobra.Command, find func() ([]string, cobra.ShellCompDirective)
 	return f.offers, f.directive
 }
 
-// Harmless reports whether a text is a single word in every shell, with any shell options, and not a flag. It
-// may have ASCII letters, digits and, except at the start, some punctuation.
+// Harmless reports whether a text is a single word in every shell, with any shell options, once its blanks are quoted,
+// and not a flag. It may have letters and digits of any script and, except at the start, some punctuation of ASCII and
+// blanks. What a shell could run is left out although scripts of today quote it: an older one may be loaded.
 func Harmless(text string) bool {
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
-		case i > 0 && strings.IndexByte("-_.,/@+=", c) >= 0:
-		default:
+	for i, r := range text {
+		word := unicode.In(r, unicode.L, unicode.M, unicode.N) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
+		if !word && (i == 0 || !strings.ContainsRune("-_.,/@+= ", r)) {
 			return false
 		}
 	}
-	return text != ""
+	return text != "" && strings.TrimSpace(text) == text
 }
 
 // OfferFiles completes the value of a flag with file names, which is not the default.
