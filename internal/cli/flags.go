@@ -159,13 +159,15 @@ func flagError(cmd *cobra.Command, err error) error {
 		unknown *pflag.NotExistError
 		syntax  *pflag.InvalidSyntaxError
 	)
-	msg, hint := cmdutil.CommandName(cmd)+": "+err.Error(), ""
+	msg, question := cmdutil.CommandName(cmd)+": "+err.Error(), ""
+	shared := !cmd.HasParent() // the flag is one of all commands, whose help is a topic
+	isShared := func(f *pflag.Flag) bool { return cmd.Root().PersistentFlags().Lookup(f.Name) == f }
 	switch {
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
-		msg, hint = "--"+f.Name+": "+wrongValue(f.Value.Type(), invalid.GetValue(), invalid.Unwrap()), flagHint(cmd, f)
+		msg, shared = "--"+f.Name+": "+wrongValue(f.Value.Type(), invalid.GetValue(), invalid.Unwrap()), isShared(f)
 	case errors.As(err, &missing):
-		msg, hint = "--"+missing.GetFlag().Name+" needs a value", flagHint(cmd, missing.GetFlag())
+		msg, shared = "--"+missing.GetFlag().Name+" needs a value", isShared(missing.GetFlag())
 	case errors.As(err, &unknown):
 		flag, typed := "--"+unknown.GetSpecifiedName(), unknown.GetSpecifiedName()
 		if letters := unknown.GetSpecifiedShortnames(); letters != "" {
@@ -174,24 +176,15 @@ func flagError(cmd *cobra.Command, err error) error {
 		msg = "there is no flag " + flag
 		if cmd.HasParent() {
 			msg = cmdutil.CommandName(cmd) + " has no flag " + flag
-		} else {
-			hint = globalFlagsHint
 		}
-		hint = cmp.Or(nearFlag(cmd, typed), hint)
+		question = nearFlag(cmd, typed)
 	case errors.As(err, &syntax):
 		msg = fmt.Sprintf("%q is not the name of a flag", syntax.GetSpecifiedFlag())
 	}
-	return cmdutil.HelpError(cmd, msg, hint)
-}
-
-const globalFlagsHint = "see: till help flags"
-
-// flagHint says where the help about a global flag is. That of another is in the help of its command.
-func flagHint(cmd *cobra.Command, f *pflag.Flag) string {
-	if cmd.Root().PersistentFlags().Lookup(f.Name) == f {
-		return globalFlagsHint
+	if question == "" && shared {
+		return cmdutil.UsageError(msg, "see", "help", "flags")
 	}
-	return ""
+	return cmdutil.HelpError(cmd, msg, question)
 }
 
 // nearFlag asks whether a flag with a name near to typed was meant. If there is none, it returns "". A single

@@ -243,8 +243,7 @@ remove the key first, with till auth logout --profile NAME.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, current := args[0], ""
 			if name == config.Sandbox {
-				return cmdutil.UsageError("the profile sandbox is built in and cannot be removed",
-					"see: till profile list")
+				return cmdutil.UsageError("the profile sandbox is built in and cannot be removed", "see", "profile", "list")
 			}
 			err := edit(a, cmd, func(d *config.Document) error {
 				current = d.File().Current

@@ -286,7 +286,7 @@ till reseller report, which also takes a period.`,
 // rebatesBy prints the rebates of single invoices, as a report does.
 func rebatesBy(s *cmdutil.Session, by, currency string, args []string) error {
 	if by != string(report.ByInvoice) {
-		return cmdutil.UsageError(fmt.Sprintf("--by: there are no rebates by %q", by), "write invoice, or see till reseller report")
+		return cmdutil.UsageError(fmt.Sprintf("--by: there are no rebates by %q", by), "write invoice, or see", "reseller", "report")
 	}
 	p, err := planReport(s, reportFlags{by: []string{by}, currency: currency, concurrency: sideBySide})
 	if err != nil {

@@ -53,7 +53,7 @@ func labelled(all []api.Reseller, text string) (string, error) {
 			labels = append(labels, r.InviteInfo.Label)
 		}
 		return "", cmdutil.UsageError(fmt.Sprintf("no reseller has the id or label %q", text),
-			strings.TrimSpace(near.Question(text, "", slices.Compact(slices.Sorted(slices.Values(labels))))+" see: till reseller list"))
+			strings.TrimSpace(near.Question(text, "", slices.Compact(slices.Sorted(slices.Values(labels))))+" see"), "reseller", "list")
 	}
 	return "", cmdutil.UsageError(fmt.Sprintf("%d resellers have the label %q", len(ids), text),
 		"name one by its id: "+strings.Join(ids, ", "))

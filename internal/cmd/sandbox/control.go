@@ -179,7 +179,7 @@ func tell[T any](s *cmdutil.Session, path string, order any) (a answered[T], err
 	})
 	if call, ok := errors.AsType[*api.Error](err); ok && call.Outcome == api.Unknown {
 		return a, &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err, Msg: err.Error(),
-			Hint: payout.NewHint("it may have been done: look with till sandbox dump")}
+			Hint: payout.NewHint("it may have been done; look", "sandbox", "dump")}
 	}
 	return a, err
 }
@@ -279,7 +279,7 @@ func endsInvoice(a *cmdutil.App, cmd *cobra.Command, path string) *cobra.Command
 	cmd.Args = cmdutil.Args("INVOICE")
 	return newAnswer(a, views.Invoices, false, cmd, func(s *cmdutil.Session, args []string) (answered[api.Invoice], error) {
 		if err := api.CheckUUID(args[0]); err != nil {
-			return answered[api.Invoice]{}, cmdutil.UsageError(err.Error(), "till invoice create prints the id")
+			return answered[api.Invoice]{}, cmdutil.UsageError(err.Error(), "its id is printed when it is made", "invoice", "create")
 		}
 		return tell[api.Invoice](s, path, map[string]string{"invoice": args[0]})
 	})
@@ -323,7 +323,7 @@ invoices and withdrawals that you make belong to the reseller.`,
 		Args: cmdutil.Args("INVITE"),
 	}, func(s *cmdutil.Session, args []string) (answered[redeemed], error) {
 		if err := api.CheckUUID(args[0]); err != nil {
-			return answered[redeemed]{}, cmdutil.UsageError(err.Error(), "till invite create -q prints one")
+			return answered[redeemed]{}, cmdutil.UsageError(err.Error(), "one is printed when it is made", "invite", "create", "-q")
 		}
 		order := map[string]string{"invite": args[0]}
 		if s.Cmd.Flags().Changed("label") {

@@ -208,7 +208,7 @@ func (l requestLog) unexpected(expect int64) error {
 	hint := payout.Hint{}
 	if lost := l.lost(); lost != "" {
 		msg = "at least " + msg + ": " + lost
-		hint = payout.NewHint("count fewer at a time, with --since or after till sandbox reset")
+		hint = payout.NewHint("count fewer at a time, with --since, or begin again", "sandbox", "reset")
 	}
 	return &cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: msg, Hint: hint}
 }

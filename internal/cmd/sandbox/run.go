@@ -72,14 +72,16 @@ func startWithSandbox(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, err
 
 // commandAfterDash requires a command after the two dashes, and nothing before them.
 func commandAfterDash(cmd *cobra.Command, given []string) error {
-	const hint = "write it after two dashes: till sandbox run -- COMMAND"
+	wrong := func(what string) error {
+		return cmdutil.UsageError(cmdutil.CommandName(cmd)+what, "write it after two dashes", "sandbox", "run", "--", "COMMAND")
+	}
 	switch dash := cmd.ArgsLenAtDash(); {
 	case len(given) == 0:
-		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs a command", hint)
+		return wrong(" needs a command")
 	case dash < 0:
-		return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs two dashes before its command", hint)
+		return wrong(" needs two dashes before its command")
 	case dash > 0:
-		return cmdutil.UsageError(cmdutil.CommandName(cmd)+": "+given[0]+" comes before the two dashes", hint)
+		return wrong(": " + given[0] + " comes before the two dashes")
 	case given[0] == "":
 		return cmdutil.UsageError(cmdutil.CommandName(cmd)+": the name of the command is empty", cmdutil.UnsetHint)
 	}

@@ -264,11 +264,10 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 		return nil, bad
 	}
 	if err != nil {
-		hint := ""
 		if len(flags.set) > 0 && (flags.seed == "" || isSeed(flags.seed)) {
-			hint = "see: till sandbox settings"
+			return nil, cmdutil.UsageError(strings.TrimPrefix(err.Error(), "sandbox: "), "see", "sandbox", "settings")
 		}
-		return nil, cmdutil.UsageError(strings.TrimPrefix(err.Error(), "sandbox: "), hint)
+		return nil, cmdutil.UsageError(strings.TrimPrefix(err.Error(), "sandbox: "), "")
 	}
 	return server, nil
 }

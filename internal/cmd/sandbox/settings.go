@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -125,8 +124,11 @@ func settingNames() []string {
 }
 
 func unknownSetting(prefix, name string) error {
-	return cmdutil.UsageError(fmt.Sprintf("%sthere is no setting %q", prefix, name),
-		cmp.Or(near.Question(name, "", settingNames()), "see: till sandbox settings"))
+	msg := fmt.Sprintf("%sthere is no setting %q", prefix, name)
+	if question := near.Question(name, "", settingNames()); question != "" {
+		return cmdutil.UsageError(msg, question)
+	}
+	return cmdutil.UsageError(msg, "see", "sandbox", "settings")
 }
 
 // parseSettings reads settings as NAME=VALUE. The prefix begins each error.
@@ -137,8 +139,7 @@ func parseSettings(prefix string, texts []string) (map[string]string, error) {
 		_, twice := values[name]
 		switch {
 		case !found:
-			return nil, cmdutil.UsageError(fmt.Sprintf("%s%q is not NAME=VALUE", prefix, text),
-				"see: till sandbox settings")
+			return nil, cmdutil.UsageError(fmt.Sprintf("%s%q is not NAME=VALUE", prefix, text), "see", "sandbox", "settings")
 		case twice:
 			return nil, cmdutil.UsageError(fmt.Sprintf("%s%s is given twice", prefix, name), "leave one out")
 		case !slices.Contains(settingNames(), name):
@@ -175,7 +176,7 @@ back the settings of the start. till sandbox settings lists the names.`,
     withdrawal_pace="New>Sent=30s"`,
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) == 0 {
-				return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs NAME=VALUE", "see: till sandbox settings")
+				return cmdutil.UsageError(cmdutil.CommandName(cmd)+" needs NAME=VALUE", "see", "sandbox", "settings")
 			}
 			return nil
 		},
