@@ -45,8 +45,9 @@ func TestCommandLines(t *testing.T) {
 		for _, match := range inHelp.FindAllStringSubmatch(global, -1) {
 			got = append(got, match[1])
 		}
-		for _, name := range []string{"output", "jq", "quiet", "yes", "timeout"} {
-			if slices.Contains(line.GlobalFlags, name) {
+		for _, name := range []string{"output", "jq", "quiet", "yes", "dry-run", "timeout"} {
+			writes := slices.Contains(line.Writes, "money") || slices.Contains(line.Writes, "service")
+			if slices.Contains(line.GlobalFlags, name) && (writes || name != "dry-run") {
 				want = append(want, name)
 			}
 		}

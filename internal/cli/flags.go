@@ -82,7 +82,7 @@ func placeholder(f *pflag.Flag) string {
 		return "DURATION"
 	}
 	words := map[string]string{"by": "GROUP", "from": "TIME", "to": "TIME", "lookup-since": "TIME", "clock": "TIME", "currency": "CODE",
-		"out": "FILE", "results": "FILE", "html": "FILE", "svg": "FILE", "env-file": "FILE", "ready-file": "FILE", "key": "FILE",
+		"out": "FILE", "metrics": "FILE", "on-finish": "PROGRAM", "results": "FILE", "html": "FILE", "svg": "FILE", "env-file": "FILE", "ready-file": "FILE", "key": "FILE",
 		"input": "FILE", "approval": "FILE", "api-key-file": "FILE", "config": "FILE", "journal": "PLACE", "exec": "COMMAND",
 		"match": "FIELD=VALUE", "set": "NAME=VALUE", "on": "OPERATION", "do": "FAULT", "ids": "KIND", "accept": "REASON",
 		"callback": "URL", "callback-url": "URL", "public-url": "URL", "base-url": "URL", "to-base-url": "URL", "listen": "ADDRESS",
@@ -192,6 +192,10 @@ func flagError(cmd *cobra.Command, err error) error {
 func nearFlag(cmd *cobra.Command, typed string) string {
 	if len(typed) < 2 {
 		return ""
+	}
+	ours := map[string]string{"json": "output json", "format": "output", "fields": "columns", "force": "yes"}[typed]
+	if name, _, _ := strings.Cut(ours, " "); ours != "" && slices.Contains(heeded(cmd), name) {
+		return "did you mean --" + ours + "?"
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

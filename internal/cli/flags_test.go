@@ -122,8 +122,8 @@ func TestUsageErrorTexts(t *testing.T) {
 		{[]string{"api", "GET", ""}, "api: PATH is empty; " + cmdutil.UnsetHint},
 		{[]string{"withdraw", "get"}, "withdraw get needs ID, or --order-id N; see: till withdraw get --help"},
 		{[]string{"withdraw", "get", "a", "b"}, `withdraw get: "b" is an extra argument; see: till withdraw get --help`},
-		{[]string{"xyzzy"}, `there is no command "xyzzy"; see: till --help`},
-		{[]string{"withdraw", "xyzzy"}, `withdraw has no command "xyzzy"; see: till withdraw --help`},
+		{[]string{"xyzzy"}, `there is no command "xyzzy"; see the commands: till --help`},
+		{[]string{"withdraw", "xyzzy"}, `withdraw has no command "xyzzy"; see the commands: till withdraw --help`},
 		{[]string{"sandbox", "run", "true"},
 			"sandbox run needs two dashes before its command; write it after two dashes: till sandbox run -- COMMAND"},
 	} {

@@ -54,7 +54,7 @@ func helpText(cmd *cobra.Command) (string, error) {
 // usage prints how a command is used. A list of all global flags would push its own flags off the screen, so it
 // has only the most used of those that the command heeds.
 func usage(a *cmdutil.App, cmd *cobra.Command) error {
-	line := cmd.UseLine()
+	line, global := cmd.UseLine(), MostUsed(cmd)
 	if cmd.HasAvailableSubCommands() {
 		line = cmd.CommandPath() + " COMMAND"
 	}
@@ -62,18 +62,22 @@ func usage(a *cmdutil.App, cmd *cobra.Command) error {
 	if cmd.HasExample() {
 		text += "\nExamples:\n" + cmd.Example + "\n"
 	}
-	if cmd.HasAvailableSubCommands() {
-		text += "\nCommands:\n"
-		for _, child := range cmd.Commands() {
-			if child.IsAvailableCommand() {
-				text += fmt.Sprintf("  %-*s %s\n", child.NamePadding(), child.Name(), child.Short)
+	if !cmd.HasParent() {
+		for _, g := range commandGroups() {
+			var commands []*cobra.Command
+			for _, name := range strings.Fields(g.commands) {
+				commands = append(commands, childNamed(cmd, name))
 			}
+			text += "\nCommands (" + strings.ToLower(g.title) + "):\n" + listed(commands)
 		}
+		text += "\nTopics (till help TOPIC):\n" + topicNames(a, "", 2)
+	} else if cmd.HasAvailableSubCommands() {
+		text += "\nCommands:\n" + listed(cmd.Commands())
 	}
-	if cmd.HasAvailableLocalFlags() {
+	if cmd.HasParent() && cmd.HasAvailableLocalFlags() {
 		text += "\nFlags:\n" + namedFlags(cmd.LocalFlags()).FlagUsagesWrapped(pageWidth(a))
 	}
-	if global := MostUsed(cmd); global.HasFlags() {
+	if global.HasFlags() {
 		text += "\nGlobal Flags:\n" + namedFlags(global).FlagUsagesWrapped(pageWidth(a)) + "  and those in: till help flags\n"
 	} else if cmd.HasAvailableInheritedFlags() {
 		text += "\nGlobal flags: till help flags\n"
@@ -82,12 +86,30 @@ func usage(a *cmdutil.App, cmd *cobra.Command) error {
 	return err
 }
 
+// listed returns a line for each command.
+func listed(commands []*cobra.Command) (text string) {
+	for _, cmd := range commands {
+		if cmd.IsAvailableCommand() {
+			text += fmt.Sprintf("  %-*s %s\n", cmd.NamePadding(), cmd.Name(), cmd.Short)
+		}
+	}
+	return text
+}
+
 // MostUsed returns the global flags that the help of a command shows, if the command heeds them.
 func MostUsed(cmd *cobra.Command) *pflag.FlagSet {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.SortFlags = false
-	for _, name := range heeded(cmd) {
-		if slices.Contains([]string{"output", "quiet", "jq", "yes", "timeout"}, name) && cmdutil.IsAnnotated(cmd) {
+	names := heeded(cmd)
+	if !cmd.HasParent() {
+		names = []string{"profile", "sandbox", "output", "jq", "quiet", "yes", "dry-run", "timeout", "color"}
+	}
+	shown := []string{"output", "quiet", "jq", "yes", "timeout"}
+	if cmdutil.Does(cmd, cmdutil.Money) || cmdutil.Does(cmd, cmdutil.Service) {
+		shown = append(shown, "dry-run")
+	}
+	for _, name := range names {
+		if !cmd.HasParent() || cmdutil.IsAnnotated(cmd) && slices.Contains(shown, name) {
 			flags.AddFlag(cmd.Root().PersistentFlags().Lookup(name))
 		}
 	}

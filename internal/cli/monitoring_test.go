@@ -137,7 +137,7 @@ func TestChatExample(t *testing.T) {
 	}
 	// The service's words cannot call everybody.
 	f := finish(t, command(t, w.env, "till", "withdraw", "wait", "--order-id", "1", "--status", "<!channel>", "--timeout",
-		"50ms", "--interval", "10ms"))
+		"1s", "--interval", "100ms"))
 	if got := posted(); f.code != 42 || !strings.Contains(got, "did not become &lt;!channel&gt; within") {
 		t.Errorf("it ended with %d and posted %q: %s", f.code, got, f.err)
 	}

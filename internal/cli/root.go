@@ -20,7 +20,8 @@ func root(a *cmdutil.App, args ...string) *cobra.Command {
 		Short: "Pay out, invoice and look after resellers, from the command line",
 		Long: `till is the command line of a merchant payment service: withdrawals that are
 sent at most once, invoices, and the administration of resellers. Data goes to
-standard output, everything else to standard error.`,
+standard output, everything else to standard error. Programs find all of this
+in till commands -o json, and what to heed in the AGENTS.md of the packages.`,
 		Example:           `  till --sandbox invoice create --title Tea --currency Usd --item Tea=2.50`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -33,7 +34,10 @@ standard output, everything else to standard error.`,
 			if version {
 				return versionCommand(a).RunE(cmd, nil)
 			}
-			return cmd.Help()
+			if cmd.Flags().NFlag() > 0 && !cmd.Flags().Changed("color") {
+				return cmdutil.UsageError("a command is missing", "see the commands", "--help")
+			}
+			return a.Write(overview(a, root(a)))
 		},
 	}
 	root.Flags().BoolVar(&version, "version", false, "show the version of till")
@@ -57,15 +61,10 @@ standard output, everything else to standard error.`,
 	return root
 }
 
-// setHelp makes the first screen the help of root, and prints the help of the other commands for the
-// terminal.
+// setHelp prints the help of a command for the terminal.
 func setHelp(a *cmdutil.App, root *cobra.Command) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		text := overview(a, root)
-		if cmd.HasParent() {
-			text = forTerminal(a, cmd, cmp.Or(cmd.Long, cmd.Short)+"\n\n"+cmd.UsageString())
-		}
-		io.WriteString(cmd.OutOrStdout(), text)
+		io.WriteString(cmd.OutOrStdout(), forTerminal(a, cmd, cmp.Or(cmd.Long, cmd.Short)+"\n\n"+cmd.UsageString()))
 	})
 }
 

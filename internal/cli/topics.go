@@ -124,12 +124,15 @@ func overview(a *cmdutil.App, root *cobra.Command) string {
 			label = ""
 		}
 	}
+	return b.String() + topicNames(a, "Topics", 11)
+}
+
+func topicNames(a *cmdutil.App, label string, indent int) string {
 	var names []string
 	for _, topic := range helpTopics(a) {
 		names = append(names, topic.Name())
 	}
-	b.WriteString(fill("Topics", 11, strings.Join(names, ", ")))
-	return b.String()
+	return fill(label, indent, strings.Join(names, ", "))
 }
 
 // fill breaks text into lines of at most helpWidth columns. The first line begins with label, padded to

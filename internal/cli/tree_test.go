@@ -67,7 +67,7 @@ func TestEveryCommandIsComplete(t *testing.T) {
 }
 
 // TestHelpSize checks that every help page fits a terminal of 80 columns without wrapped lines, and that no
-// command's help has more than 40 lines.
+// command has more than 40 lines of it. That of till itself lists all of them.
 func TestHelpSize(t *testing.T) {
 	pages := 0
 	var walk func(cmd *cobra.Command)
@@ -77,7 +77,7 @@ func TestHelpSize(t *testing.T) {
 			t.Fatal(err)
 		}
 		pages++
-		if n := strings.Count(text, "\n"); n > maxHelp && !cmd.IsAdditionalHelpTopicCommand() {
+		if n := strings.Count(text, "\n"); n > maxHelp && cmd.HasParent() && !cmd.IsAdditionalHelpTopicCommand() {
 			t.Errorf("%s: its help has %d lines, more than %d: move some of it to a topic", cmd.CommandPath(), n, maxHelp)
 		}
 		if cmd.Example == "" {

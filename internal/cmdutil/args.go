@@ -46,11 +46,14 @@ func childNames(cmd *cobra.Command) []string {
 
 // UnknownCommand returns the usage error for a name that is not a command of cmd.
 func UnknownCommand(cmd *cobra.Command, name string) error {
-	hint := cmp.Or(otherWord(cmd, name), NearTopic(cmd, name))
-	if !cmd.HasParent() {
-		return HelpError(cmd, fmt.Sprintf("there is no command %q", name), hint)
+	msg := fmt.Sprintf("there is no command %q", name)
+	if cmd.HasParent() {
+		msg = fmt.Sprintf("%s has no command %q", CommandName(cmd), name)
 	}
-	return HelpError(cmd, fmt.Sprintf("%s has no command %q", CommandName(cmd), name), hint)
+	if meant := cmp.Or(otherWord(cmd, name), NearTopic(cmd, name)); meant != "" {
+		return UsageError(msg, meant)
+	}
+	return UsageError(msg, "see the commands", append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
 }
 
 // otherWord asks whether a command was meant that has another word for name. If there is none below cmd, it

@@ -91,8 +91,8 @@ const (
 // AddFinishFlags adds the flags of a command that reports its end to other programs. The configuration reads
 // them; they override the profile.
 func AddFinishFlags(cmd *cobra.Command) {
-	cmd.Flags().String(onFinishFlag, "", "`program` that gets a report at the end")
-	cmd.Flags().String(metricsFlag, "", "`file` with metrics for Prometheus")
+	cmd.Flags().String(onFinishFlag, "", "program that gets a report at the end")
+	cmd.Flags().String(metricsFlag, "", "file with metrics for Prometheus")
 	OfferFiles(cmd, onFinishFlag)
 	OfferFiles(cmd, metricsFlag)
 }

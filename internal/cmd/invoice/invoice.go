@@ -74,7 +74,7 @@ the invoice was made.`,
 	f.StringVar(&currency, "currency", "", "currency of the invoice, such as Usd")
 	f.Var(itemFlag{&items, false}, "item", "one of the goods with its price, such as Coffee=2.50; may be given again")
 	f.Var(itemFlag{&items, true}, "item-minor", "the same with the price in minor units, such as Coffee=250")
-	f.StringVar(&req.OrderID, "order-id", "", "your own identifier for it")
+	f.StringVar(&req.OrderID, "order-id", "", "your own identifier; a second invoice may have it too")
 	f.Int64Var(&number, "number", 0, "number that the customer sees")
 	f.StringVar(&req.CallbackURL, "callback-url", "",
 		"where the customer's browser goes after payment; it is no notification")

@@ -30,12 +30,11 @@ func createCommand(a *cmdutil.App) *cobra.Command {
 		Use:   "create --currency C --amount A --address ADDR",
 		Short: "Create one withdrawal, sent at most once",
 		Long: `Create one withdrawal, at most once. till records the order in the journal
-before it sends it. The same command with the same order id never pays twice:
-it prints the id of the accepted withdrawal, or says what to settle first.
+before it sends it. The command is idempotent: with the same order id, it never
+pays twice, but prints the id of what was accepted, or says what to settle.
 
-Give your own --order-id in scripts; otherwise till makes one and prints it
-first. Exit code 20 means that it may have been paid: run the command that the
-message names. See: till help payouts, till help guarantees.`,
+Give your own --order-id in scripts. After exit code 20, it may have been paid:
+run the command that the message names. See: till help payouts.`,
 		Example: `  till withdraw create --currency Btc --amount 0.015 \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 5001 --yes
   till withdraw create --currency Btc --amount "25.00 USD" \
