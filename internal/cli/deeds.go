@@ -96,12 +96,12 @@ func deeds() map[string]string {
 		"currency remove": "files",
 		"currency check":  "calls journal",
 		"config show":     "",
-		"config path":     "alone",
+		"config path":     "alone 11",
 
 		"api":        "service asks calls dry",
-		"commands":   "alone",
-		"schema":     "alone",
+		"commands":   "alone 11",
+		"schema":     "alone 11",
 		"completion": "alone",
-		"version":    "alone",
+		"version":    "alone 11",
 	}
 }

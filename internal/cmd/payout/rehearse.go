@@ -34,8 +34,8 @@ func rehearseCommand(a *cmdutil.App) *cobra.Command {
 		Long: `Pay the rows of a plan in a sandbox of its own, with a journal of its own, both
 removed afterwards. The service and the journal of the profile are not touched.
 An answer is lost, a payment is refused, the service is down for a moment, and
-till is killed in the middle. The commands that lead out are run as a person
-would run them, and shown.
+till is killed in the middle; with fewer than four rows, fewer of these happen.
+The commands that lead out are run as a person would run them, and shown.
 
 Callbacks are left out, and so are the limits and approvals of the profile and
 the plan's expiry: see till payout apply --dry-run. A currency that the sandbox

@@ -28,7 +28,8 @@ is the command and its arguments; no shell interprets them.
 The exit code is that of the command. It is 128 plus the signal's number if a
 signal ended the command, 127 if it was not found, and 126 if it cannot be run.
 till itself prints nothing unless something fails. If the command is a shell
-on a terminal, it names the sandbox and its end, and no history is kept.
+on a terminal, it names the sandbox and its end, and keeps no history unless
+the shell's own files say where.
 
 See: till help testing.`,
 		Example: `  till sandbox run -- till invoice create --title "Order 1001" \
@@ -135,8 +136,8 @@ func runWithSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, c
 // isShell reports whether a command is a shell in which a person types.
 func isShell(command []string) bool {
 	name := strings.TrimSuffix(filepath.Base(command[0]), ".exe")
-	return len(command) == 1 &&
-		slices.Contains([]string{"ash", "bash", "cmd", "dash", "fish", "ksh", "powershell", "pwsh", "sh", "zsh"}, name)
+	words := slices.ContainsFunc(command[1:], func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	return !words && slices.Contains([]string{"ash", "bash", "cmd", "dash", "fish", "ksh", "powershell", "pwsh", "sh", "zsh"}, name)
 }
 
 // withoutService removes from an environment the variables that the command gets from this sandbox, so that a

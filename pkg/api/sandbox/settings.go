@@ -326,9 +326,13 @@ func (s *settings) definitions() []definition {
 // family returns a setting that is a map. What a value does not name has its default.
 func family(name, values, meaning string, defaults []string, set func(i int, value string) error) definition {
 	return definition{Setting{name, strings.Join(defaults, ","), values, meaning}, func(value string) error {
+		seen := map[int]int{}
 		for _, entry := range append(slices.Clone(defaults), strings.Split(value, ",")...) {
 			key, one, found := strings.Cut(entry, "=")
 			i := slices.IndexFunc(defaults, func(entry string) bool { return strings.HasPrefix(entry, key+"=") })
+			if seen[i]++; seen[i] > 2 { // its default, and what is given
+				return fmt.Errorf("%s is given twice; leave one out", key)
+			}
 			if !found || i < 0 {
 				return fmt.Errorf("%q is not one of its entries; write it like %s", refusal.Shorten(entry), defaults[0])
 			}
