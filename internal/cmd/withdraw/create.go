@@ -142,14 +142,15 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 			return err
 		}
 	}
-	told := false
+	told := ""
 	var printed error
-	options = append(options, payout.OnAccepted(func(o payout.Order) { told, printed = true, printID(s, o, out) }))
+	options = append(options, payout.OnAccepted(func(o payout.Order) { told, printed = o.ID, printID(s, o, out) }))
 	err = s.Send(func() bool { return sender.UnderWay() > 0 }, func() (err error) {
 		sent, err = sender.Send(s.Ctx, req, options...)
 		return err
 	})
-	if told {
+	if told != "" {
+		s.Subject.ID = told
 		if sent.Note != "" {
 			s.Note("%s", sent.Note)
 		}
