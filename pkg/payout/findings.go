@@ -15,6 +15,7 @@ import (
 // out. What the journal showed to the preparer is only known from the plan, and begins with "the plan says".
 func (p *Plan) Findings(added []Currency) (all []Detail, marked []bool) {
 	m := p.maker(added)
+	_ = m.warnRounded() // without a journal, it cannot fail
 	return p.findings(m), m.marks
 }
 
@@ -30,6 +31,9 @@ func (l *Ledger) Findings(ctx context.Context, p *Plan, added []Currency) (all [
 	}
 	if err == nil {
 		err = m.warnLikeJournal()
+	}
+	if err == nil {
+		err = m.warnRounded()
 	}
 	return p.findings(m), m.marks, err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -372,31 +371,35 @@ func (m *maker) doubled() (wrong []Detail) {
 	return wrong
 }
 
-// rounded adds an error for each order id that a spreadsheet may have rounded. One that is in the journal is as it
-// was, and in a file with a long order id that is not rounded, none was.
+// rounded adds an error, or a warning, for each order id that a spreadsheet may have rounded.
 func (m *maker) rounded() error {
-	lines := map[string]int{} // by order id
-	for _, r := range m.rows {
-		id := formatID(r.id)
-		if len(id) > len(fmt.Sprint(int64(money.MaxExact))) && !money.Rounded(id) {
-			return nil
-		}
-		if money.Rounded(id) {
-			lines[id] = int(r.line)
-		}
+	if m.Limits.AllowBadAddress {
+		return m.warnRounded()
 	}
-	held, err := m.ledger.Held(m.ctx, slices.Collect(maps.Keys(lines)))
-	for id, line := range lines {
-		_, found := held[id]
-		switch {
-		case found:
-		case m.Limits.AllowBadAddress:
-			m.warn.add(doubtful, Detail{Line: line, OrderID: id, Message: money.RoundedID(id)})
-		default:
-			m.wrong.add(sheet.Wrongf(line, "order_id", "%s: %s", money.RoundedID(id), money.RoundedHint)...)
-		}
+	rows, err := m.roundedRows()
+	for _, i := range rows {
+		m.wrong.add(sheet.Wrongf(int(m.rows[i].line), "order_id", "%s: %s", money.RoundedID(formatID(m.rows[i].id)), money.RoundedHint)...)
 	}
 	return err
+}
+
+// roundedRows returns the rows whose order ids a spreadsheet may have rounded. One that is in the journal is as it
+// was, and in a file with a long order id that is not rounded, none was.
+func (m *maker) roundedRows() (rows []int, err error) {
+	var ids []string
+	for i, r := range m.rows {
+		id := formatID(r.id)
+		if money.Rounded(id) {
+			ids, rows = append(ids, id), append(rows, i)
+		} else if r.id > money.MaxExact {
+			return nil, nil
+		}
+	}
+	if m.ledger == nil || rows == nil {
+		return rows, nil
+	}
+	held, err := m.ledger.Held(m.ctx, ids)
+	return slices.DeleteFunc(rows, func(i int) bool { _, found := held[formatID(m.rows[i].id)]; return found }), err
 }
 
 // derive derives the order ids of the rows if they belong to a batch. It is unlikely, but possible, that two

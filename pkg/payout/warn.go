@@ -108,6 +108,15 @@ func (m *maker) warnRows() {
 	m.warnOutliers()
 }
 
+// warnRounded warns of order ids that a spreadsheet may have rounded.
+func (m *maker) warnRounded() error {
+	rows, err := m.roundedRows()
+	for _, i := range rows {
+		m.about(doubtful, i, "%s", money.RoundedID(formatID(m.rows[i].id)))
+	}
+	return err
+}
+
 // warnOtherAddresses warns of addresses that are not of the kind that three of four in their currency are.
 func (m *maker) warnOtherAddresses() {
 	kinds, rows := make([]map[string]int, len(m.coins)), make([]int, len(m.coins))
