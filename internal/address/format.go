@@ -209,6 +209,9 @@ func Warning(text string) string {
 			return foreign(r, i+1)
 		}
 	}
+	if name, host, found := strings.Cut(text, "@"); found && name != "" && strings.Contains(host, ".") {
+		return "it is a mail address: ask the receiver for the address, unless the service pays to one"
+	}
 	return ""
 }
 

@@ -199,7 +199,7 @@ func TestInvalidAddresses(t *testing.T) {
 		{"dogecoin", encode58Check(bitcoinDigits, versioned(0x1f)), "another network"},
 		{"tron", encode58Check(bitcoinDigits, versioned(0x42)), "another network"},
 		{"tron", "", "it is empty"},
-		{"dogecoin", "0", "begins with D, A or 9"},
+		{"dogecoin", "1", "begins with D, A or 9"},
 
 		{"ethereum", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD", "EIP-55"},
 		{"ethereum", "0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAEd", "EIP-55"},

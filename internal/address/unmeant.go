@@ -40,23 +40,42 @@ const (
 )
 
 // placeholders are what programs and people write where there is no address.
-const placeholders = " null none nil nan undefined 0x 0x0 (null) <null> tba tbd tbd. todo n/a na unknown missing empty - -- ? ??? xxx xxxx address "
+const placeholders = " null none nil nan undefined 0 0x 0x0 (null) <null> false true pending tba tbd tbd. todo n/a na unknown missing empty - -- ? ??? xxx xxxx address "
 
 // prefixes belong to the addresses of some currencies, and are no schemes of links.
-const prefixes = " kaspa bitcoincash bchtest ecash ectest nexa etoken "
+const prefixes = " kaspa kaspatest bitcoincash bchtest bchreg simpleledger ecash ectest nexa nexatest etoken xdc karlsen devault alias "
+
+// nameEnds are the last parts of names that stand for an address, and that only some wallets can look up.
+const nameEnds = " eth sol bnb crypto nft "
 
 // Unmeant says why a text is never meant as an address. It is empty if it may be.
 func Unmeant(text string) string {
-	why := unmeant[Canonical(text)]
-	switch scheme, rest, found := strings.Cut(text, ":"); {
+	why, dot := unmeant[Canonical(text)], strings.LastIndexByte(text, '.')
+	switch {
 	case strings.HasPrefix(why, contract):
 		return why + ": ask the receiver for the address"
 	case why != "":
 		return why
 	case !strings.ContainsAny(text, " \t") && strings.Contains(placeholders, " "+strings.ToLower(text)+" "):
 		return "it stands for an address that is missing: ask the receiver for it"
-	case found && scheme != "" && !strings.Contains(prefixes, " "+strings.ToLower(scheme)+" ") && strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz+") == "" && len(rest) >= 20:
-		return "it is a link of a wallet: take the address alone, from what follows " + scheme + ":, without ? and what follows that"
+	case dot > 0 && !strings.ContainsAny(text, " @:/") && strings.Contains(nameEnds, " "+strings.ToLower(text[dot+1:])+" "):
+		return "it is a name, and no address: ask the receiver for the address"
 	}
-	return ""
+	return link(text)
+}
+
+// link says that a text is a link. It is empty if it is none. An address that somebody writes with a colon and a
+// memo after it is longer than a scheme.
+func link(text string) string {
+	scheme, rest, found := strings.Cut(text, ":")
+	kind := strings.ToLower(scheme)
+	switch {
+	case !found || len(kind) > 20 || strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz0123456789+.-") != "" ||
+		kind == "" || kind[0] < 'a' || strings.Contains(prefixes, " "+kind+" "),
+		strings.ContainsAny(rest, " \t") && len(rest) < 20:
+		return ""
+	case strings.HasPrefix(rest, "//") || strings.Contains(rest, "@"):
+		return "it is a link, and no address: ask the receiver for the address"
+	}
+	return "it is a link of a wallet: take the address alone, from what follows " + scheme + ":, without ? and what follows that"
 }

@@ -33,10 +33,15 @@ func TestUnmeant(t *testing.T) {
 		"TEkxiTehnzSmSe2XqrBj4w32RUN966rdz8":           "the contract of USDC on TRON",
 		"Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB": "the contract of USDT on Solana",
 		"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v": "the contract of USDC on Solana",
-		"null": "missing",
-		"None": "missing",
-		"TBD":  "missing",
-		"n/a":  "missing",
+		"null":    "missing",
+		"None":    "missing",
+		"TBD":     "missing",
+		"n/a":     "missing",
+		"Pending": "missing", "0": "missing", "false": "missing",
+		"vitalik.eth": "a name, and no address", "https://x.co/a": "a link, and no address: ask",
+		"http://pay.me/ann": "ask", "mailto:ann@example.com": "ask", "upi://pay?pa=ann@bank": "a link",
+		"ton://transfer/EQ": "a link", "lightning:lnbc1": "what follows lightning:, without ?",
+		"bitcoin:null": "what follows bitcoin:", "eth:0xab": "what follows eth:", "arb1:0xab": "what follows arb1:",
 		"bitcoin:bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4?amount=0.1": "what follows bitcoin:, without ?",
 	} {
 		if got := Mistake(text); !strings.Contains(got, says) {
@@ -60,10 +65,18 @@ func TestUnmeant(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for _, text := range []string{"0xdAC17F958D2ee523a2206206994597C13D831ec8", "bc1qexample", "my-account", "acct:7", "a"} {
+	for _, text := range []string{"0xdAC17F958D2ee523a2206206994597C13D831ec8", "bc1qexample", "my-account", "a",
+		"kaspa:qq", "bitcoincash:qq", "XDC00ab", "0:83df", "-1:33ab", "DE89 3704", "ref: 7", ":7", "ann@example.com", "alice.near"} {
 		if got := Unmeant(text); got != "" {
 			t.Errorf("%s: %s", text, got)
 		}
+	}
+}
+
+// TestMail checks that a mail address is warned about only: some services pay to one.
+func TestMail(t *testing.T) {
+	if got := Warning("ann@example.com"); !strings.Contains(got, "a mail address") || Warning("ann") != "" {
+		t.Error(got)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestImports(t *testing.T) {
 		"internal/cmd/sandbox": slices.Concat(noun,
 			[]string{till + "internal/period", till + "internal/config", till + "internal/process", till + "internal/terminal",
 				till + "pkg/api/sandbox", "github.com/go-json-experiment/json", "go.yaml.in/yaml/v3"}),
-		"internal/cmd/withdraw": noun,
+		"internal/cmd/withdraw": slices.Concat(noun, []string{till + "pkg/payout/sheet"}),
 
 		"tools/measure": {},
 		"tools/bench": {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json",

@@ -19,6 +19,7 @@ import (
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"example.com/till/pkg/payout/approval"
+	"example.com/till/pkg/payout/sheet"
 	"github.com/spf13/cobra"
 )
 
@@ -81,6 +82,12 @@ func parseRequest(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amoun
 		}
 	} else if req.Amount, err = s.Money.ParseAmount(amount, req.Currency); err != nil {
 		return fmt.Errorf("--amount: %w", err)
+	}
+	for _, f := range [][2]string{{"--address", req.Address}, {"--memo", req.Memo}} {
+		if sheet.IsSpoiled(f[1]) {
+			return cmdutil.UsageError(f[0]+": "+sheet.Quote(f[1])+" was changed by a spreadsheet",
+				"take it from where the receiver wrote it")
+		}
 	}
 	if s.Money.LacksMemo(req.Currency, req.Address, req.Memo) {
 		return cmdutil.UsageError("--memo: a withdrawal in "+req.Currency.Code+" needs a memo, or it may never arrive",

@@ -170,7 +170,7 @@ func (t *Table) clean(row *Row) {
 		row.Cells[col] = strings.TrimSpace(row.Cells[col])
 	}
 	for _, col := range []Column{OrderID, Address, Memo} {
-		if isSpoiled(row.Cells[col]) {
+		if IsSpoiled(row.Cells[col]) {
 			row.Wrong = append(row.Wrong, Wrongf(line, col.String(),
 				"%s was changed by a spreadsheet: format the column as text and enter it again", Quote(row.Cells[col]))...)
 		}
@@ -281,9 +281,9 @@ func (t *Table) Takes(field int) bool { return field < len(t.header) && t.header
 var spreadsheetErrors = []string{"#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!",
 	"#CALC!", "#GETTING_DATA"}
 
-// isSpoiled reports whether a spreadsheet has replaced a value: a long number by 1.23457E+12 or ####, or a
+// IsSpoiled reports whether a spreadsheet has replaced a value: a long number by 1.23457E+12 or ####, or a
 // formula by an error.
-func isSpoiled(text string) bool {
+func IsSpoiled(text string) bool {
 	switch {
 	case text == "":
 		return false
