@@ -1,6 +1,8 @@
 package address
 
 import (
+	"encoding/base32"
+	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,6 +23,8 @@ func CheckMemo(format, text, memo string) error {
 		return checkTag(text, memo)
 	case format == "stellar" && len(memo) > stellarMemo:
 		return fmt.Errorf("it has %d bytes, and a memo of Stellar has at most %d", len(memo), stellarMemo)
+	case format == "stellar" && strings.HasPrefix(text, "M"):
+		return checkMuxedID(text, memo)
 	case format == "iban" && utf8.RuneCountInString(memo) > ibanMemo:
 		return fmt.Errorf("it has %d characters, and the reference of a transfer has at most %d", utf8.RuneCountInString(memo), ibanMemo)
 	}
@@ -55,6 +59,18 @@ func checkTag(text, memo string) error {
 		return fmt.Errorf("the address says that there is no destination tag, and not %s: leave it out, or ask the receiver", memo)
 	case own != tag:
 		return fmt.Errorf("the address holds the destination tag %d, and not %s: write that one, or ask the receiver", own, memo)
+	}
+	return nil
+}
+
+// checkMuxedID checks the memo beside a muxed address of Stellar, which holds an id in place of a memo.
+func checkMuxedID(text, memo string) error {
+	bytes, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(text)
+	if err != nil || len(bytes) != 43 {
+		return nil // the address is refused
+	}
+	if id := binary.BigEndian.Uint64(bytes[33:]); strconv.FormatUint(id, 10) != memo {
+		return fmt.Errorf("the address holds the id %d, and not %q: write that one, or ask the receiver", id, memo)
 	}
 	return nil
 }

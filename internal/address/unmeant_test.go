@@ -82,6 +82,7 @@ func TestMail(t *testing.T) {
 
 func TestCheckMemo(t *testing.T) {
 	const classic = "rrrrrrrrrrrrrrrrrrrrrhoLvTp"
+	const muxed = "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAEWWQ57DW"
 	tagged, untagged := xAddress("0544", 1, 12345), xAddress("0544", 0, 0)
 	for _, test := range []struct {
 		format, address, memo string
@@ -94,6 +95,8 @@ func TestCheckMemo(t *testing.T) {
 		{"ripple", untagged, "", true}, {"ripple", untagged, "1", false},
 		{"stellar", "G", strings.Repeat("a", 28), true}, {"stellar", "G", strings.Repeat("a", 29), false},
 		{"stellar", "G", strings.Repeat("é", 15), false},
+		{"stellar", muxed, "", true}, {"stellar", muxed, "1234567", true}, {"stellar", muxed, "1234568", false},
+		{"stellar", muxed, "01234567", false}, {"stellar", muxed, "rent", false}, {"", muxed, "rent", true},
 		{"iban", "DE", strings.Repeat("é", 140), true}, {"iban", "DE", strings.Repeat("a", 141), false},
 		{"bitcoin", "b", strings.Repeat("a", 200), true}, {"", "b", "rent", true}, {None, "b", "rent", true},
 	} {
