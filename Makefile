@@ -5,6 +5,7 @@
 # make test-dist  what make dist makes
 # make torture  N kills while it sends withdrawals and N while it sends batches, SEED=n draws another run
 # make prove  all orders of events in small worlds, and STATES states of the disk after a power cut
+# make mutants  breaks N places of the code, one at a time, and prints which of them no test notices
 # make bench  speed and memory against a bare baseline, each row with its limit
 # make dist   what people install, in dist/; SIGN=KEYFILE signs the sums with an OpenSSH key, PGP=KEYFILE the deb and
 #             the rpm, and APK=KEYFILE the apk
@@ -42,7 +43,7 @@ STAMP = $(if $(VERSION),-buildvcs=false -ldflags '$(X)Version=v$(VERSION:v%=%)$(
 quote = '$(subst ','\'',$(1))'
 absolute = $(if $(1),$$(realpath -- $(call quote,$(1))))
 
-.PHONY: build demo test test-race test-crash test-dist test-clients torture prove bench lint fuzz completions schemas man pictures dist install uninstall vuln clean
+.PHONY: build demo test test-race test-crash test-dist test-clients torture prove mutants bench lint fuzz completions schemas man pictures dist install uninstall vuln clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -o bin/till ./cmd/till
@@ -63,7 +64,7 @@ PACKAGES = ./internal/journal ./pkg/payout $(filter-out $(CRASH:%=\%/%) $(PROGRA
 # power cut, so their files are kept in memory, where that has room for them and may run programs.
 MEMORY = $(shell awk '$$2 == "/dev/shm" && $$4 !~ /noexec/ { print $$2; exit }' /proc/mounts 2>/dev/null | while read -r d; do \
 	[ $$(df -Pk $$d | awk 'END { print $$4 }') -gt 4000000 ] && echo $$d; done)
-test test-race test-crash test-dist test-clients: export TMPDIR ?= $(MEMORY)
+test test-race test-crash test-dist test-clients mutants: export TMPDIR ?= $(MEMORY)
 
 test: build
 	$(PLAIN) $(PROGRAMS:%=./%) $(PACKAGES)
@@ -92,6 +93,11 @@ prove:
 	$(GO) test ./e2e/explore -count=1 -timeout 0 -v -prove
 	$(GO) test ./e2e/explore -count=1 -timeout 0 -v -prove -postgres -run 'TestExplore|TestVariants'
 	$(GO) test ./e2e/powercut -count=1 -timeout 0 -v -states $(STATES) -seed $(SEED)
+
+# It needs fewer of them than torture does.
+mutants: N = 300
+mutants:
+	$(GO) run ./tools/mutants -seed $(SEED) -n $(N)
 
 bench: build
 	$(GO) run ./tools/bench bin/till

@@ -77,6 +77,7 @@ func TestImports(t *testing.T) {
 		"internal/cmd/withdraw": slices.Concat(noun, []string{till + "pkg/payout/sheet"}),
 
 		"tools/measure": {},
+		"tools/mutants": {},
 		"tools/bench": {till + "pkg/api", "github.com/btcsuite/btcd/btcutil", "github.com/go-json-experiment/json",
 			"github.com/go-resty/resty/v2", "modernc.org/sqlite"},
 
