@@ -54,6 +54,8 @@ func TestLimits(t *testing.T) {
 			-1, "15.01 USD is more than the 15.00 USD"},
 		"other units do not count": {l,
 			[]Payment{{btc, fia("USD", 1000), "a", ""}, {btc, crypt("Btc", 50), "a", ""}, {btc, crypt("Btc", 50), "a", ""}}, "", 0, ""},
+		"the smallest amounts add up": {Limits{MaxPerRun: []api.Amount{fia("USD", 1)}},
+			[]Payment{{usd, fia("USD", 1), "a", ""}, {usd, fia("USD", 1), "a", ""}}, RuleLimit, -1, "0.02 USD is more than"},
 		"no way round a run's limit": {Limits{MaxPerRun: l.MaxPerRun}, []Payment{{usd, fia("EUR", 1), "a", ""}},
 			RuleLimit, 0, "max_per_run"},
 		"a run beyond 64 bits": {Limits{MaxPerRun: l.MaxPerRun},
