@@ -183,6 +183,10 @@ func TestFirstKeyIsTiedOnce(t *testing.T) {
 		if _, err := j.Claim(t.Context(), shop, other); !errors.Is(err, AccountChanged) {
 			t.Errorf("with another first key: %v", err)
 		}
+		seen := Evidence{OrderID: "3", Withdrawal: "w3", Content: claim("3").Content, Key: "key2"}
+		if o, err := j.Settle(t.Context(), shop, seen); !errors.Is(err, AccountChanged) {
+			t.Errorf("with what another first key has read: %+v, %v", o, err)
+		}
 	})
 }
 
