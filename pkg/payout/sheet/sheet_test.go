@@ -236,6 +236,15 @@ func TestLook(t *testing.T) {
 			t.Errorf("%q: %q, %q", values, decimal, group)
 		}
 	}
+	if decimal, _ := marksOf([]string{"€.50"}); decimal != "." {
+		t.Errorf("the decimal mark of €.50 is %q", decimal)
+	}
+	for values, want := range map[string]Column{"Btc Ltc Btc Ltc": Currency, "Usdterc20abc Usdterc20abc": Currency,
+		"Btc Ltc": noColumn, "Bt Bt": noColumn, "thirteensigns thirteensigns": noColumn, "B-c B-c": noColumn, "123 123": noColumn} {
+		if got := likelyColumn("", strings.Fields(values), nil); got != want {
+			t.Errorf("a column with %s is taken for %d, want %d", values, got, want)
+		}
+	}
 	if got, err := LookCSV(strings.NewReader("x")); err == nil {
 		t.Errorf("%+v", got)
 	}
