@@ -136,6 +136,17 @@ func TestWaitForAnInvoice(t *testing.T) {
 		if err != nil || i.State != "closed" || *asked != 3 {
 			t.Errorf("%+v, %v after %d", i, err, *asked)
 		}
+		for _, wait := range []struct{ answer, status, state string }{{"/closed", "", "closed"}, {"Paid/", "Paid", ""}} {
+			client, _ = steps(t, body, wait.answer)
+			w := Wait{Status: strings.Fields(wait.status), State: strings.Fields(wait.state), Poll: Poll{Timeout: time.Minute}}
+			if i, err := client.Invoices.WaitFor(t.Context(), someID, w); err != nil {
+				t.Errorf("%+v without what is not waited for: %v", i, err)
+			}
+			client, _ = steps(t, body, "/")
+			if _, err := client.Invoices.WaitFor(t.Context(), someID, w); err == nil || !strings.Contains(err.Error(), "has no sta") {
+				t.Errorf("without what is waited for: %v", err)
+			}
+		}
 		client, _ = steps(t, body, "Paid/broken")
 		var ended *WaitError
 		if _, err := client.Invoices.WaitFor(t.Context(), someID,
