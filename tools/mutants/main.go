@@ -11,6 +11,7 @@ package main
 import (
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"go/build"
@@ -28,7 +29,7 @@ import (
 )
 
 //go:embed explained.txt
-var explained string
+var reasonsText string
 
 func scripts(names string) string { return "./internal/cli -run TestScripts/^(" + names + ")" }
 
@@ -44,10 +45,11 @@ var nearest = map[string][]string{
 		scripts("payout_plan|payout_layout|thousands|csv_for"), "./pkg/payout"},
 }
 
-// survived is the outcome of a mutant that no test noticed, and unbuilt of one that is no program.
+// What can become of a mutant besides being caught: no test notices it, or it is no program.
 const (
-	survived = "SURVIVED"
-	unbuilt  = "does not build"
+	survived  = "SURVIVED"
+	explained = "SURVIVED, as explained"
+	unbuilt   = "does not build"
 )
 
 func main() {
@@ -58,10 +60,16 @@ func main() {
 	only := flag.String("only", "", "make all mutants of one `FILE:LINE`")
 	list := flag.Bool("list", false, "print the mutants and run nothing")
 	flag.Parse()
-	drawn, err := draw(*seed, *n, *only)
+	drawn, err := all(".")
 	if err != nil {
 		log.Fatal(err)
 	}
+	draws := rand.New(rand.NewPCG(*seed, 0))
+	draws.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
+	if *only != "" {
+		drawn = slices.DeleteFunc(drawn, func(m mutant) bool { return fmt.Sprintf("%s:%d", m.file, m.line) != *only })
+	}
+	drawn = drawn[:min(*n, len(drawn))]
 	if *list {
 		for _, m := range drawn {
 			fmt.Println(m)
@@ -97,51 +105,38 @@ func all(root string) (found []mutant, err error) {
 	return found, nil
 }
 
-func draw(seed uint64, n int, only string) ([]mutant, error) {
-	found, err := all(".")
-	if only != "" {
-		found = slices.DeleteFunc(found, func(m mutant) bool { return fmt.Sprintf("%s:%d", m.file, m.line) != only })
-		return found, err
-	}
-	draws := rand.New(rand.NewPCG(seed, 0))
-	draws.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
-	return found[:min(n, len(found))], err
-}
-
-// tally counts the mutants of a package.
-type tally struct{ caught, survived, explained, unbuilt int }
-
 func run(drawn []mutant, jobs int) error {
-	scratch, err := os.MkdirTemp("", "mutants-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(scratch)
 	if err := sound(drawn); err != nil {
 		return err
 	}
-	todo := make(chan int)
-	tallies := map[string]*tally{}
+	todo := make(chan mutant)
+	counts := map[string]map[string]int{} // by package and what became of its mutants
 	var lock sync.Mutex
 	var workers sync.WaitGroup
 	for range jobs {
 		workers.Go(func() {
-			for i := range todo {
-				m, began := drawn[i], time.Now()
-				outcome := m.test(filepath.Join(scratch, fmt.Sprint(i)))
+			for m := range todo {
+				began := time.Now()
+				outcome, err := m.test()
+				if err != nil {
+					log.Fatal(err)
+				}
 				lock.Lock()
-				took := time.Since(began).Round(time.Second)
-				fmt.Printf("%s: %s (%v)\n", m, count(tallies, m, outcome), took)
+				fmt.Printf("%s: %s (%v)\n", m, outcome, time.Since(began).Round(time.Second))
+				if counts[path.Dir(m.file)] == nil {
+					counts[path.Dir(m.file)] = map[string]int{}
+				}
+				counts[path.Dir(m.file)][outcome]++
 				lock.Unlock()
 			}
 		})
 	}
-	for i := range drawn {
-		todo <- i
+	for _, m := range drawn {
+		todo <- m
 	}
 	close(todo)
 	workers.Wait()
-	return report(tallies)
+	return report(counts)
 }
 
 // sound makes sure that the tests pass as long as nothing is broken.
@@ -161,41 +156,46 @@ func sound(drawn []mutant) error {
 	return nil
 }
 
-// test runs the nearest tests on a mutant until some fail, with its files in a new folder.
-func (m mutant) test(folder string) string {
-	text, err := os.ReadFile(m.file)
+// test runs the nearest tests on a mutant until some fail, and returns what became of it.
+func (m mutant) test() (outcome string, err error) {
+	overlay, remove, err := m.overlay()
 	if err != nil {
-		return err.Error()
+		return "", err
 	}
-	broken, overlay := filepath.Join(folder, path.Base(m.file)), filepath.Join(folder, "overlay.json")
-	real, err := filepath.Abs(m.file)
-	if err == nil {
-		err = os.Mkdir(folder, 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(broken, []byte(m.apply(string(text))), 0o600)
-	}
-	if err == nil {
-		replaced, _ := json.Marshal(map[string]any{"Replace": map[string]string{real: broken}})
-		err = os.WriteFile(overlay, replaced, 0o600)
-	}
-	if err != nil {
-		return err.Error()
-	}
+	defer remove()
 	for _, tests := range nearest[path.Dir(m.file)] {
 		out, err := goTest(tests, overlay)
 		pack, _, _ := strings.Cut(tests, " ")
 		switch {
 		case err == nil:
 		case strings.Contains(out, "[build failed]"):
-			return unbuilt
+			return unbuilt, nil
 		case strings.Contains(out, "panic: test timed out"):
-			return "timed out in " + pack
+			return "timed out in " + pack, nil
 		default:
-			return "caught by " + pack
+			return "caught by " + pack, nil
 		}
 	}
-	return survived
+	if reasons()[m.file+": "+m.was] != "" {
+		return explained, nil
+	}
+	return survived, nil
+}
+
+// overlay writes the broken file, and the overlay that puts it into the place of the whole one.
+func (m mutant) overlay() (file string, remove func(), err error) {
+	folder, err := os.MkdirTemp("", "mutant-")
+	if err != nil {
+		return "", nil, err
+	}
+	text, err := os.ReadFile(m.file)
+	whole, e := filepath.Abs(m.file)
+	broken, file := filepath.Join(folder, path.Base(m.file)), filepath.Join(folder, "overlay.json")
+	replace, _ := json.Marshal(map[string]any{"Replace": map[string]string{whole: broken}})
+	if err = errors.Join(err, e); err == nil {
+		err = errors.Join(os.WriteFile(broken, []byte(m.apply(string(text))), 0o600), os.WriteFile(file, replace, 0o600))
+	}
+	return file, func() { os.RemoveAll(folder) }, err
 }
 
 // goTest runs tests. The overlay is in the environment, so that it holds for programs that they build, too.
@@ -211,31 +211,10 @@ func goTest(tests, overlay string) (string, error) {
 	return string(out), err
 }
 
-// count adds an outcome to the tally of the package, and returns what to print.
-func count(tallies map[string]*tally, m mutant, outcome string) string {
-	t := tallies[path.Dir(m.file)]
-	if t == nil {
-		t = &tally{}
-		tallies[path.Dir(m.file)] = t
-	}
-	switch {
-	case outcome == unbuilt:
-		t.unbuilt++
-	case outcome != survived:
-		t.caught++
-	case reasons()[m.file+": "+m.was] != "":
-		t.explained++
-		return outcome + ", as explained"
-	default:
-		t.survived++
-	}
-	return outcome
-}
-
 // reasons returns why nothing can notice what is broken in a line, by "FILE: TEXT OF THE LINE".
 func reasons() map[string]string {
 	found := map[string]string{}
-	for line := range strings.Lines(explained) {
+	for line := range strings.Lines(reasonsText) {
 		if at := strings.LastIndex(line, " -> "); at >= 0 {
 			found[line[:at]] = strings.TrimSpace(line[at+4:])
 		}
@@ -243,17 +222,21 @@ func reasons() map[string]string {
 	return found
 }
 
-func report(tallies map[string]*tally) error {
+func report(counts map[string]map[string]int) error {
 	missed, tested := 0, 0
-	for _, dir := range slices.Sorted(maps.Keys(tallies)) {
-		t := tallies[dir]
-		n := t.caught + t.survived + t.explained
-		fmt.Printf("%s: %d of %d survived, %d more as explained; %d do not build\n", dir, t.survived, n, t.explained, t.unbuilt)
-		missed, tested = missed+t.survived, tested+n
+	for _, dir := range slices.Sorted(maps.Keys(counts)) {
+		c, n := counts[dir], 0
+		for outcome, times := range c {
+			if outcome != unbuilt {
+				n += times
+			}
+		}
+		fmt.Printf("%s: %d of %d survived, %d more as explained; %d do not build\n", dir, c[survived], n, c[explained], c[unbuilt])
+		missed, tested = missed+c[survived], tested+n
 	}
 	fmt.Printf("all: %d of %d survived\n", missed, tested)
 	if missed*100 > tested*5 {
-		return fmt.Errorf("more than 5 in 100 survived: add the tests that would have noticed, or explain in explained.txt")
+		return errors.New("more than 5 in 100 survived: add the tests that would have noticed, or explain in explained.txt")
 	}
 	return nil
 }
