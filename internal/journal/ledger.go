@@ -43,15 +43,19 @@ func (l *Ledger) Enter(ctx context.Context) error {
 	if l.id.Load() != 0 {
 		return nil
 	}
-	return l.j.write(ctx, func(t *tx) error {
+	var id int64
+	err := l.j.write(ctx, func(t *tx) (err error) {
 		if _, err := t.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
 			l.account.Address, l.account.Name, t.now); err != nil {
 			return err
 		}
-		id, err := one[int64](t, `SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name)
-		l.id.CompareAndSwap(0, id)
+		id, err = one[int64](t, `SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name)
 		return err
 	})
+	if err == nil { // without the commit, there is no account of this number
+		l.id.CompareAndSwap(0, id)
+	}
+	return err
 }
 
 // change makes a change of the account in one commit. If the journal does not have the account, it makes it

@@ -1,0 +1,156 @@
+package journal
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/till/pkg/payout/order"
+	"modernc.org/sqlite"
+)
+
+// failing is a connector of which one statement fails: the one after as many as left says.
+type failing struct {
+	driver.Connector
+	left *int
+}
+
+var errStatement = errors.New("the statement failed")
+
+func (f failing) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := f.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return failingConn{c.(sqliteConn), f.left}, nil
+}
+
+type sqliteConn interface {
+	driver.Conn
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	sqlite.FileControl
+}
+
+type failingConn struct {
+	sqliteConn
+	left *int
+}
+
+func fail(left *int) error {
+	if *left--; *left == 0 {
+		return errStatement
+	}
+	return nil
+}
+
+func (c failingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if query != "ROLLBACK" && !strings.HasPrefix(query, "PRAGMA") {
+		if err := fail(c.left); err != nil {
+			return nil, err
+		}
+	}
+	return c.sqliteConn.ExecContext(ctx, query, args)
+}
+
+func (c failingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := fail(c.left); err != nil {
+		return nil, err
+	}
+	return c.sqliteConn.QueryContext(ctx, query, args)
+}
+
+func (c failingConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	s, err := c.sqliteConn.PrepareContext(ctx, query)
+	return failingStmt{s, c.left}, err
+}
+
+type failingStmt struct {
+	driver.Stmt
+	left *int
+}
+
+func (s failingStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if err := fail(s.left); err != nil {
+		return nil, err
+	}
+	return s.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
+}
+
+func (s failingStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	if err := fail(s.left); err != nil {
+		return nil, err
+	}
+	return s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
+}
+
+// TestNoStatementFailsUnnoticed lets each statement of each operation fail once. The operation then fails too.
+func TestNoStatementFailsUnnoticed(t *testing.T) {
+	left := 0
+	ctx := WithDriver(t.Context(), func(c driver.Connector) driver.Connector { return failing{c, &left} })
+	opened, err := Open(ctx, filepath.Join(t.TempDir(), "journal.db"),
+		Options{Now: time.Now, User: "ann", Host: "till1", ownClock: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { opened.Close() })
+	l := opened.Ledger(shop)
+	var ticket Ticket
+	run := Run{Name: "run", Digest: "run"}
+	for _, op := range []struct {
+		name string
+		do   func() error
+	}{
+		{"note a key", func() error { return l.NoteKey(ctx, "key1", KeyFirst) }},
+		{"note the service", func() error { return l.NoteService(ctx, "merchant", Kept) }},
+		{"claim", func() (err error) { ticket, err = l.Claim(ctx, claim("0")); return err }},
+		{"finish", func() error { _, err := l.Finish(ctx, ticket, accepted("w0")); return err }},
+		{"show", func() error { return l.Show(ctx, map[string]string{"0": "w0"}) }},
+		{"alone", func() error { return l.Alone(ctx, run.Name, true) }},
+		{"alone again", func() error { return l.Alone(ctx, run.Name, true) }},
+		{"begin a run", func() (err error) { _, err = l.BeginRun(ctx, run, rows(row("1"), row("2"))); return err }},
+		{"leave", func() error { return l.Leave(ctx, run.Name) }},
+		{"settle", func() error {
+			_, err := l.Settle(ctx, Evidence{OrderID: "3", Withdrawal: "w3", Key: "key1", Content: row("3").Content})
+			return err
+		}},
+		{"claim another", func() (err error) { ticket, err = l.Claim(ctx, claim("4")); return err }},
+		{"an unknown outcome", func() error { _, err := l.Finish(ctx, ticket, unknown); return err }},
+		{"decide", func() error { _, err := l.Decide(ctx, Decision{OrderID: "4", NotSent: true, Reason: "x"}); return err }},
+		{"freeze", func() error { return l.Freeze(ctx, true, "x") }},
+		{"unfreeze", func() error { return l.Freeze(ctx, false, "x") }},
+		{"accept", func() error { return l.Accept(ctx, Acceptance{Surplus: 1, Reason: "x"}) }},
+		{"adopt a merchant", func() error { return l.AdoptMerchant(ctx, "other", "x") }},
+		{"reap", func() error { return l.Reap(ctx) }},
+		{"agree", func() error { return l.Agree(ctx) }},
+		{"status", func() error { _, err := l.Status(ctx); return err }},
+		{"exceptions", func() error { _, err := l.Exceptions(ctx); return err }},
+		{"an order", func() error { _, err := l.Order(ctx, "0"); return err }},
+		{"held", func() error { _, err := l.Held(ctx, []string{"0"}); return err }},
+		{"paid", func() error { _, err := l.Paid(ctx, []string{coffee.Address}); return err }},
+		{"runs", func() error { _, err := l.Runs(ctx); return err }},
+		{"sums", func() error { _, err := l.Sums(ctx, run.Name); return err }},
+		{"demands", func() error { _, err := l.Demands(ctx); return err }},
+		{"rename", func() error { return opened.Rename(ctx, shop, order.Account{Address: shop.Address, Name: "new"}) }},
+	} {
+		for n := 1; ; n++ {
+			left = n
+			err := op.do()
+			if done := left > 0; done {
+				if err != nil {
+					t.Fatalf("%s: %v", op.name, err)
+				}
+				break
+			}
+			if left = 0; !errors.Is(err, errStatement) {
+				t.Errorf("%s returns %v although its statement %d has failed", op.name, err, n)
+				break
+			}
+		}
+	}
+}
