@@ -200,7 +200,7 @@ func (m mutant) overlay() (file string, remove func(), err error) {
 
 // goTest runs tests. The overlay is in the environment, so that it holds for programs that they build, too.
 func goTest(tests, overlay string) (string, error) {
-	args := []string{"test", "-p", "1", "-vet=off", "-failfast", "-timeout", "180s"}
+	args := []string{"test", "-p", "1", "-vet=off", "-failfast", "-timeout", "300s"}
 	cmd := exec.Command("go", append(args, strings.Fields(tests)...)...)
 	flags := os.Getenv("GOFLAGS") + " -trimpath"
 	if overlay != "" {
