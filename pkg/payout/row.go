@@ -116,7 +116,11 @@ func (p *parser) orderID(id string, f *faults) string {
 		return ""
 	}
 	if err := api.CheckOrderID(id); err != nil {
-		f.add(sheet.OrderID, "%s", shortened(err))
+		why := shortened(err)
+		if money.Rounded(id) {
+			why += "; it " + money.RoundedWhy
+		}
+		f.add(sheet.OrderID, "%s", why)
 		return ""
 	}
 	return id

@@ -99,7 +99,11 @@ func parseRequest(s *cmdutil.Session, req *api.CreateWithdrawal, currency, amoun
 	if err := s.Money.CheckMemo(req.Currency, req.Address, req.Memo); err != nil {
 		return fmt.Errorf("--memo: %w", err)
 	}
-	return req.Validate()
+	err = req.Validate()
+	if e, ok := errors.AsType[*api.InvalidError](err); ok && e.Field == "external_order_id" && money.Rounded(req.ExternalOrderID) {
+		e.Why += "; it " + money.RoundedWhy
+	}
+	return err
 }
 
 // create sends a valid request and prints its id.
