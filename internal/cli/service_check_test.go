@@ -15,8 +15,11 @@ import (
 
 // TestServiceCheckFindsChoices sets each choice of the sandbox that reads can show. The first setting of each
 // case is the one to be found, and the others are needed to see it.
+//
+// With day20, all withdrawals are of days that are no months.
 func TestServiceCheckFindsChoices(t *testing.T) {
 	t.Parallel()
+	const day20 = "on the 20th"
 	for _, settings := range [][]string{
 		{"first_page=0"}, {"first_page=0", "page_out_of_range=clamp"}, {"first_page=1", "page_out_of_range=clamp"},
 		{"first_page=1", "page_out_of_range=reject"}, {"default_page_size=2"}, {"max_page_size=3", "default_page_size=3"},
@@ -26,7 +29,14 @@ func TestServiceCheckFindsChoices(t *testing.T) {
 		{"list_order=newest"}, {"tags_match=history"}, {"tags_match=current"}, {"period_end=exclusive"},
 		{"period_end=inclusive"}, {"unknown_in_filter=no_match"}, {"unknown_in_filter=reject"},
 		{"reversed_period=empty"}, {"reversed_period=reject"}, {"filter_times=layout"}, {"filter_times=either"},
-		{"time_layout=2006-01-02 15:04:05"}, {"time_layout=20060102T150405"}, {"time_layout=Mon, 02 Jan 2006 15:04:05 MST", "filter_times=layout"},
+		{"time_layout=2006-01-02 15:04:05"}, {"time_layout=20060102T150405"},
+		{"time_layout=Mon, 02 Jan 2006 15:04:05 MST", "filter_times=layout"},
+		{"time_layout=2006-01-02T15:04:05.000", "filter_times=layout"}, {"time_layout=2006-01-02T15:04:05.000000Z07:00"},
+		{"time_layout=2006-01-02T15:04:05-0700"}, {"time_layout=2006-01-02T15:04:05-07:00"},
+		{"time_layout=2006/01/02 15:04:05"},
+		{"time_layout=02 Jan 2006 15:04:05"}, {"time_layout=02.01.2006 15:04:05"}, {"time_layout=Mon Jan _2 15:04:05 2006"},
+		{"time_layout=01/02/2006 15:04:05", day20}, {"time_layout=02/01/2006 15:04:05", day20},
+		{"time_layout=02-01-2006 15:04:05", day20}, {"time_layout=1/2/2006 3:04:05 PM", day20},
 		{"history_order=newest"}, {"history_order=oldest"}, {"id_format=text"}, {"id_format=digits"},
 		{"merchant_id_format=digits"}, {"fiat_address=fiat"}, {"is_testnet=false"}, {"absent_fields=null"},
 		{"absent_fields=omit"}, {"code_case=any"}, {"code_case=exact"}, {"unknown_keys=ignore"},
@@ -37,6 +47,10 @@ func TestServiceCheckFindsChoices(t *testing.T) {
 			opts := []sandbox.Option{sandbox.WithSeed("demo")}
 			for _, setting := range settings {
 				name, value, _ := strings.Cut(setting, "=")
+				if setting == day20 {
+					opts = append(opts, sandbox.WithFrozenClock(time.Date(2026, 5, 20, 10, 0, 0, 0, time.UTC)))
+					continue
+				}
 				opts = append(opts, sandbox.WithSetting(name, value))
 			}
 			name, value, _ := strings.Cut(settings[0], "=")

@@ -219,10 +219,52 @@ func (p *probe) pagesBeyond() error {
 	return nil
 }
 
-// layouts are the formats of times that are tried, the commonest first.
-var layouts = []string{"2006-01-02T15:04:05", time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
-	time.RFC1123, time.RFC1123Z, "20060102150405", "20060102 150405", "20060102T150405", "20060102T150405Z0700", "02.01.2006 15:04:05",
-	"02/01/2006 15:04:05", time.ANSIC, time.UnixDate}
+// layouts returns the formats of times that are tried, the commonest first. A date that begins with the day
+// also has its counterpart that begins with the month, so that neither is taken for the other.
+func layouts() []string {
+	dates := []string{"2006-01-02", "2006/01/02", "2006.01.02", "20060102", "02.01.2006", "02/01/2006", "01/02/2006",
+		"02-01-2006", "01-02-2006", "2/1/2006", "1/2/2006", "2.1.2006", "02 Jan 2006", "2 Jan 2006", "02-Jan-2006",
+		"Jan 2, 2006", "Mon, 02 Jan 2006", "Mon, 2 Jan 2006"}
+	fractions := []string{"", ".0", ".00", ".000", ".0000", ".00000", ".000000", ".0000000", ".00000000",
+		".000000000", ".999999999"} // the last is without the zeros at the end
+	clocks := append(each([]string{"15:04:05", "150405"}, fractions), "3:04:05 PM", "03:04:05 PM")
+	zones := []string{"", "Z07:00", "Z0700", "-07:00", "-0700", " MST", " Z07:00", " -07:00", " -0700", " -0700 MST"}
+	return append(each(each(each(dates, []string{"T", " ", "", ", "}), clocks), zones),
+		time.ANSIC, time.UnixDate, time.RubyDate)
+}
+
+// each returns each beginning with each end.
+func each(beginnings, ends []string) (all []string) {
+	for _, beginning := range beginnings {
+		for _, end := range ends {
+			all = append(all, beginning+end)
+		}
+	}
+	return all
+}
+
+// writing returns the layouts that write each of some times as it was seen, first that of the profile. Of
+// those that differ only in what they tolerate, it returns the first.
+func (p *probe) writing(texts []string) (found []string) {
+	for _, layout := range append([]string{p.s.TimeLayout}, layouts()...) {
+		differs := func(text string) bool {
+			at, err := time.ParseInLocation(layout, text, time.UTC)
+			return err != nil || at.Format(layout) != text
+		}
+		alike := func(other string) bool { return tolerates(layout, other) || tolerates(other, layout) }
+		if !slices.ContainsFunc(texts, differs) && !slices.ContainsFunc(found, alike) {
+			found = append(found, layout)
+		}
+	}
+	return found
+}
+
+// tolerates reports whether a layout reads what another writes, and as the same time.
+func tolerates(layout, other string) bool {
+	at := time.Date(2001, time.February, 3, 4, 5, 6, 0, time.UTC)
+	got, err := time.Parse(layout, at.Format(other))
+	return err == nil && got.Equal(at)
+}
 
 func (p *probe) at(text string) time.Time {
 	at, _ := time.ParseInLocation(p.layout, text, time.UTC)
@@ -250,14 +292,15 @@ func (p *probe) times() error {
 		p.tell("time_layout", "", "no withdrawal with a time was read")
 		return nil
 	}
-	for _, layout := range append([]string{p.s.TimeLayout}, layouts...) {
-		if !slices.ContainsFunc(texts, func(text string) bool { _, err := time.Parse(layout, text); return err != nil }) {
-			p.layout = layout
-			break
-		}
-	}
-	if p.layout == "" {
+	switch written := p.writing(texts); len(written) {
+	case 0:
 		p.tell("time_layout", "", "times look like %s, which is none of the common formats", texts[0])
+		return nil
+	case 1:
+		p.layout = written[0]
+	default:
+		p.tell("time_layout", "", "times look like %s, which is ambiguous: each can be written as %s; "+
+			"compare one with the panel, and set time_layout", texts[0], strings.Join(written, " or as "))
 		return nil
 	}
 	p.tell("time_layout", p.layout, "times look like %s", texts[0])
