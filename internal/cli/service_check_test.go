@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ import (
 // TestServiceCheckFindsChoices sets each choice of the sandbox that reads can show. The first setting of each
 // case is the one to be found, and the others are needed to see it.
 //
-// With day20, all withdrawals are of days that are no months.
+// With day20, no withdrawal is of a day that could be a month.
 func TestServiceCheckFindsChoices(t *testing.T) {
 	t.Parallel()
 	const day20 = "on the 20th"
@@ -41,6 +42,10 @@ func TestServiceCheckFindsChoices(t *testing.T) {
 		{"merchant_id_format=digits"}, {"fiat_address=fiat"}, {"is_testnet=false"}, {"absent_fields=null"},
 		{"absent_fields=omit"}, {"code_case=any"}, {"code_case=exact"}, {"unknown_keys=ignore"},
 		{"unknown_keys=reject"}, {"unknown_parameters=ignore"}, {"empty_text=absent"}, {"merchant_sees=all"},
+		{"zero_amounts=omit"}, {"zero_amounts=show"}, {"invites_listed=all"}, {"invites_listed=open"},
+		{"balance_record=kind"}, {"balance_record=list"},
+		{"currency_balance=amounts"}, {"currency_balance=record"}, {"currency_balance=map"},
+		{"invoice_list=page"}, {"invoice_list=array"}, {"invoice_list=array", "invoice_filter=required"},
 	} {
 		t.Run(strings.Join(settings, " "), func(t *testing.T) {
 			t.Parallel()
@@ -61,13 +66,23 @@ func TestServiceCheckFindsChoices(t *testing.T) {
 	}
 }
 
-// TestServiceCheckNamesSettings checks that a choice has the name of the setting of the sandbox.
+// TestServiceCheckNamesSettings checks that a choice has the name of the setting of the sandbox, and that the
+// docs say that it is looked at.
 func TestServiceCheckNamesSettings(t *testing.T) {
-	known := map[string]string{"statuses": "", "not_found": "", "order_ids": ""}
+	known := map[string]string{"statuses": "", "not_found": "", "order_ids": "", "resellers": ""}
 	for _, s := range sandbox.Settings() {
 		known[s.Name] = s.Default
 	}
+	page, err := os.ReadFile("../../docs/interface-gaps.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, docs, _ := strings.Cut(string(page), "## What till service check looks at")
+	docs, _, _ = strings.Cut(docs, "It does not look at the others")
 	for name := range checkedService(t, sandbox.WithSeed("demo")) {
+		if known[name] != "" && !strings.Contains(docs, "`"+name+"`") {
+			t.Errorf("docs/interface-gaps.md does not say that it looks at %s", name)
+		}
 		if _, there := known[name]; !there && !strings.HasPrefix(name, "decimals of ") {
 			t.Errorf("%s is no setting of the sandbox", name)
 		}

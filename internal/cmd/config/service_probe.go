@@ -45,7 +45,7 @@ func checkService(s *cmdutil.Session) ([]finding, error) {
 	p := &probe{s: s, client: client}
 	for _, step := range []func() error{
 		p.firstPage, p.pageSizes, p.read, p.pagesBeyond, p.times, p.histories, p.periods, p.filters, p.requests,
-		p.missing, p.sent,
+		p.missing, p.sent, p.resellers,
 	} {
 		if err := step(); err != nil {
 			return nil, err
