@@ -31,7 +31,8 @@ func lacks(t *testing.T, format string, args ...any) {
 type mistake struct{ from, to, fails string }
 
 // TestShopInPython and TestShopInNode run the tests of the shops in other languages, which start a sandbox, as
-// their authors would. Then they make mistakes in a shop, each of which a test must find.
+// their authors would, in a job with the variables of examples/ci/gitlab.yml. Then they make mistakes in a shop, each
+// of which a test must find.
 func TestShopInPython(t *testing.T) {
 	t.Parallel()
 	needProgram(t, "python3")
@@ -73,7 +74,8 @@ func testShop(t *testing.T, tests, dir, shop string, mistakes map[string]mistake
 	in := func(dir string) string { return strings.Replace(tests, "DIR", dir, 1) }
 	testingPageSays(t, in(dir))
 	run := func(t *testing.T, dir string) finished {
-		cmd := command(t, docsEnv(t, "PYTHONDONTWRITEBYTECODE=1", "HOME="+t.TempDir()), "sh", "-c", in(dir))
+		cmd := command(t, docsEnv(t, "PYTHONDONTWRITEBYTECODE=1", "HOME="+t.TempDir(), "TILL_API_KEY=till_sandbox_ci",
+			"TILL_BASE_URL=http://till:8080"), "sh", "-c", in(dir))
 		cmd.Dir = absolute(t, ".")
 		return finish(t, cmd)
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 // twoNetworks starts a sandbox in a network of its own, as the image of a release does without arguments, and then a
-// script in another network that reaches it at 10.9.0.2, as in containers.
+// script in another network that reaches it at 10.9.0.2, as in containers. GitLab gives the variables of a job to its
+// services, too.
 const twoNetworks = `
 unshare --net sh -euc 'ip link set lo up; exec till sandbox serve --listen 0.0.0.0:8080 --expose' >serve.txt 2>&1 &
 box=$!
@@ -53,7 +54,7 @@ func TestServiceContainers(t *testing.T) {
 		"/invoice.sh", absolute(t, "examples/ci/invoice.sh")).Replace(strings.Join(lines, "\n"))
 	script += "\ncurl -sS --fail -o /dev/null -H 'Host: till:8080' $TILL_BASE_URL/sandbox/health"
 	script += "\ncurl -sS -o /dev/null -w '%{http_code}\\n' $TILL_BASE_URL/sandbox/requests\ncat serve.txt"
-	cmd := command(t, docsEnv(t, "TILL_API_KEY=till_sandbox_ci"), append(isolated, script)...)
+	cmd := command(t, docsEnv(t, "TILL_API_KEY=till_sandbox_ci", "TILL_BASE_URL=http://till:8080"), append(isolated, script)...)
 	cmd.Dir = t.TempDir()
 	run := finish(t, cmd)
 	if run.code != 0 || strings.Count(run.out, " is paid\n") != 3 || !strings.Contains(run.out, "\n401\n") ||

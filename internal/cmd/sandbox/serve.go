@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/process"
@@ -29,6 +31,8 @@ See: till help testing.`,
   till sandbox serve --expose --listen 0.0.0.0:8080`,
 		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			environ := a.IO.Environ
+			a.IO.Environ = func() []string { return withoutCalls(environ()) }
 			s, err := startWithSandbox(a, cmd)
 			if err != nil {
 				return err
@@ -61,4 +65,14 @@ See: till help testing.`,
 	addServerFlags(cmd, &flags)
 	cmd.Flags().BoolVar(&flags.expose, "expose", false, "listen on any address, for a container of a test")
 	return a.Prints(cmd, cmdutil.PrintedAs[sandboxAddress](cmdutil.One))
+}
+
+// withoutCalls removes from an environment the variables that only a caller of a service has a use for: GitLab
+// gives the variables of a job to its services, too.
+func withoutCalls(environ []string) []string {
+	used := []string{"TILL_API_KEY", "TILL_CONFIG", "TILL_OUTPUT"}
+	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return strings.HasPrefix(name, "TILL_") && !slices.Contains(used, name)
+	})
 }
