@@ -227,8 +227,8 @@ func noPlace(err error) error {
 // newSandbox makes the sandbox that the flags describe.
 func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) {
 	opts := []sandbox.Option{sandbox.WithPublicURL(flags.publicURL)}
-	if flags.expose {
-		opts = append(opts, sandbox.WithExposure())
+	if flags.expose { // what receives a callback is in another container, too
+		opts = append(opts, sandbox.WithExposure(), sandbox.WithSetting("callback_targets", "any"))
 	}
 	seed, err := flags.seedOptions(s)
 	if err != nil {

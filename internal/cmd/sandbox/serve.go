@@ -21,8 +21,9 @@ the address and the key; every program on this machine that has both can use
 the sandbox. Its state is deleted at the end unless --state names a file. A
 browser pays an invoice at ADDRESS/invoice/ID.
 
-In a container, --expose answers requests with any Host: everybody who reaches
-it and has its key controls it. GET /sandbox/health is 200 when it is ready.
+In a container, --expose answers requests with any Host, and posts callbacks to
+other machines (callback_targets=any): everybody who reaches it and has its key
+controls it. GET /sandbox/health is 200 when it is ready.
 
 See: till help testing.`,
 		Example: `  till sandbox serve --seed demo
