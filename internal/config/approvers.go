@@ -30,7 +30,7 @@ func (s Settings) ReadApprovers() ([]byte, error) {
 		if err := regular(info); err != nil {
 			return err
 		}
-		return checkOpened(what+" "+path, path, info)
+		return CheckOpened(what+" "+path, path, info)
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, failf("%s %s does not exist", what, path).

@@ -93,7 +93,7 @@ func readFile(path string) ([]byte, error) {
 		case info.IsDir():
 			return failf("the configuration file %s is a directory: name a file", path)
 		case info.Mode().IsRegular(): // the place of a pipe or a device does not matter
-			return checkOpened("the configuration file "+path, path, info)
+			return CheckOpened("the configuration file "+path, path, info)
 		}
 		return nil
 	})

@@ -70,7 +70,7 @@ func readKeyFile(what, path string) (string, error) {
 				return err
 			}
 		}
-		return checkOpened(what+", "+path+",", path, info)
+		return CheckOpened(what+", "+path+",", path, info)
 	})
 	return trimNewline(string(data)), err
 }

@@ -10,9 +10,9 @@ import (
 	"example.com/till/internal/place"
 )
 
-// checkOpened refuses an open file that another user can change, whatever is at its place by now, and a place
+// CheckOpened refuses an open file that another user can change, whatever is at its place by now, and a place
 // in which another user can put another file.
-func checkOpened(what, path string, info fs.FileInfo) error {
+func CheckOpened(what, path string, info fs.FileInfo) error {
 	if why := place.Distrust(info); why != "" {
 		return distrusted(what, path, why, info)
 	}
