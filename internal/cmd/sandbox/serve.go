@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -49,7 +50,9 @@ See: till help testing.`,
 					return err
 				}
 				if flags.expose {
-					s.Note("whoever reaches %s and has the key of this sandbox can use it", flags.listen)
+					host, _, _ := net.SplitHostPort(flags.listen)
+					port := at.BaseURL[strings.LastIndexByte(at.BaseURL, ':')+1:] // --listen may leave it open
+					s.Note("whoever reaches %s and has the key of this sandbox can use it", net.JoinHostPort(host, port))
 				}
 				if terminal.Of(a.IO.Err) != nil {
 					s.Note("the sandbox is running, Ctrl-C ends it")
