@@ -45,10 +45,19 @@ func (t dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, cmp.Or(t.print(line), ErrDryRun)
 }
 
-// print prints a request as text unless JSON or YAML is asked for. A filter alone is meant for the answer.
+// checkDryRun refuses a filter alone: it was written for the answer, which a dry run does not have.
+func (s *Session) checkDryRun() error {
+	if from := s.Origin("output").Name; s.DryRun && (from == "jq" || from == "template") {
+		return UsageError(fmt.Sprintf("--dry-run prints the request, and --%s alone is for the answer", from),
+			fmt.Sprintf("add -o json to filter the request, or leave --%s out", from))
+	}
+	return nil
+}
+
+// print prints a request as text unless JSON or YAML is asked for.
 func (t dryRun) print(line RequestLine) error {
-	o, from := t.s.Render, t.s.Origin("output").Name
-	if o.Format == render.Table || o.Format == render.CSV || o.Quiet || from == "jq" || from == "template" {
+	o := t.s.Render
+	if o.Format == render.Table || o.Format == render.CSV || o.Quiet {
 		return t.s.WriteData(line.String())
 	}
 	if len(line.Body) > 0 && !json.Valid(line.Body) {

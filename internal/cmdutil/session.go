@@ -123,6 +123,9 @@ func (s *Session) MayCreate() error {
 
 // Connect returns a client of the service.
 func (s *Session) Connect() (*api.Client, error) {
+	if err := s.checkDryRun(); err != nil {
+		return nil, err
+	}
 	base, err := s.RequireBaseURL()
 	if err != nil {
 		return nil, err
