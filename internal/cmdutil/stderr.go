@@ -123,6 +123,13 @@ func (a *App) Warn(w payout.Detail) error {
 		WarningLine{Remark{Message: w.Message, Line: w.Line, Field: w.Field, About: about}})
 }
 
+// Warnf writes a warning whose text is for people. In JSON it does not begin with the word.
+func (a *App) Warnf(format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	message := strings.TrimPrefix(text, "warning: ")
+	return a.remark(a.Wrapped(text), WarningLine{Remark{Message: message, About: a.Subject}})
+}
+
 // NoteQuit says that SIGQUIT ends the process. It may run beside everything else, and so names no order.
 func (a *App) NoteQuit() {
 	const text = "ended by SIGQUIT: an order that was being sent, if any, is unknown now, and till journal list shows it"

@@ -52,7 +52,7 @@ See: till help testing.`,
 				if flags.expose {
 					host, _, _ := net.SplitHostPort(flags.listen)
 					port := at.BaseURL[strings.LastIndexByte(at.BaseURL, ':')+1:] // --listen may leave it open
-					s.Note("whoever reaches %s and has the key of this sandbox can use it", net.JoinHostPort(host, port))
+					s.Warnf("whoever reaches %s and has the key of this sandbox can use it", net.JoinHostPort(host, port))
 				}
 				if terminal.Of(a.IO.Err) != nil {
 					s.Note("the sandbox is running, Ctrl-C ends it")
