@@ -142,10 +142,10 @@ func (f *Error) Error() string { return f.Msg }
 func (f *Error) Unwrap() error { return f.Err }
 
 // WithPrintError adds the message of printed, a failure to print the output, to the error found. The error
-// found is about money, so it decides the exit code.
+// found is about money, so it decides the exit code. That a reader has gone is not worth a word.
 func WithPrintError(found, printed error) error {
 	f, ok := errors.AsType[*Error](found)
-	if !ok || printed == nil {
+	if !ok || printed == nil || ReaderGone(printed) {
 		return cmp.Or(found, printed)
 	}
 	both := *f
@@ -248,6 +248,15 @@ func Explain(err error) Report {
 func ReaderGone(err error) bool {
 	output, failed := errors.AsType[*render.WriteError](err)
 	return failed && errors.Is(output, syscall.EPIPE) && !errors.As(err, new(*Error))
+}
+
+// NothingSent returns the failure to print of a command that turned out to send nothing: if the reader has gone,
+// ReaderGone holds for it.
+func NothingSent(printed error) error {
+	if output, ok := errors.AsType[*render.WriteError](printed); ok && ReaderGone(output) {
+		return output
+	}
+	return printed
 }
 
 // codeOf returns the exit code of an error that keeps a withdrawal from being sent or settled.

@@ -123,7 +123,7 @@ func (o Output[T]) Made(value T, text string, what About, ids string) error {
 	}
 	var output *render.WriteError
 	if errors.As(err, &output) {
-		return &Error{Code: ExitOutput, About: what, Msg: fmt.Sprintf("it was made (%s), but %v", ids, err),
+		return &Error{Code: ExitOutput, About: what, Err: output, Msg: fmt.Sprintf("it was made (%s), but %v", ids, err),
 			Hint: payout.NewHint("note the ids, and do not create it again")}
 	}
 	return err

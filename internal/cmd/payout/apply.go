@@ -173,8 +173,8 @@ func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.
 	if err := batch.Begin(s.Ctx, paid); err != nil {
 		return err
 	}
-	began, err := sendBatch(s, batch, resumed, flags, bar)
-	return finishRun(s, sender, batch, plan, began, err, results, out)
+	ended := sendBatch(s, batch, resumed, flags, bar)
+	return finishRun(s, sender, batch, plan, ended, results, out)
 }
 
 // tryApply shows the requests that apply would make, as far as the journal says. It asks nothing.
@@ -229,30 +229,32 @@ func dueRows(
 	return batch.Due(s.Ctx), err
 }
 
-// sendBatch looks up the orders and sends the rest. It reports whether sending began. Orders that the lookup
-// finds already paid need approval too.
+// A sendingEnd says how the sending of a run has ended.
+type sendingEnd struct {
+	began bool
+	idle  bool // the run was continued, and no row was left
+	err   error
+}
+
+// sendBatch looks up the orders and sends the rest. Orders that the lookup finds already paid need approval too.
 func sendBatch(
 	s *cmdutil.Session, batch *payout.Applier, resumed bool, flags applyFlags, bar *sendingBar,
-) (began bool, err error) {
+) sendingEnd {
 	tally, err := batch.LookUp(s.Ctx)
 	if err != nil {
-		return false, err
+		return sendingEnd{err: err}
 	}
 	paid, err := approvePaid(s, tally, batch.Approved(), flags.paid, true)
+	if err == nil && paid > batch.Approved() {
+		err = batch.Begin(s.Ctx, paid)
+	}
 	if err != nil {
-		return false, err
-	}
-	if paid > batch.Approved() {
-		if err := batch.Begin(s.Ctx, paid); err != nil {
-			return false, err
-		}
-	}
-	if resumed && tally.LeftRows() == 0 {
-		s.Note("nothing was left to send")
+		return sendingEnd{err: err}
 	}
 	bar.begin(tally)
 	defer bar.Finish()
-	return true, s.Send(batch.UnderWay, func() error { return batch.Send(s.Ctx, s.SendCtx, tally) })
+	err = s.Send(batch.UnderWay, func() error { return batch.Send(s.Ctx, s.SendCtx, tally) })
+	return sendingEnd{began: true, idle: resumed && tally.LeftRows() == 0, err: err}
 }
 
 // withinLimits checks a plan with the limits that the profile has now.

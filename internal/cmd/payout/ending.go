@@ -18,12 +18,13 @@ func lastWords(rows int) time.Duration { return 10*time.Second + time.Duration(r
 
 // finishRun prints the state of the run and writes its results, even if the run failed.
 func finishRun(
-	s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier, plan *payout.Plan, began bool, sending error,
+	s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier, plan *payout.Plan, ended sendingEnd,
 	results cmdutil.OutFile, out cmdutil.Output[applied],
 ) error {
 	s.Spinner.Stop()
 	ctx, done := context.WithTimeout(context.WithoutCancel(s.SendCtx), lastWords(len(plan.Rows)))
 	defer done()
+	sending := ended.err
 	run := payout.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path}
 	if err := sender.Reap(ctx); err != nil && sending == nil {
 		sending = err
@@ -39,16 +40,19 @@ func finishRun(
 		return cmp.Or(sending, err)
 	}
 	written := writeResults(s, ctx, sender, plan, results)
-	if written == nil {
-		s.Note("results in %s", results.Path)
-	}
 	printed := printApplied(s, ctx, sender, applied{run, tally, results.Path, plan, false}, out)
-	verdict := runFailure(tally, run, began, sending)
+	verdict := runFailure(tally, run, ended.began, sending)
 	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
 		printed = &cmdutil.Error{Code: cmdutil.ExitOutput, Err: lost,
 			Msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name,
 				isOf(tally.States[payout.StateAccepted], tally.Rows), lost),
 			Hint: payout.NewHint("see the state of each order", "payout", "export", run.Name)}
+	}
+	if batch.Sent() == 0 {
+		printed = cmdutil.NothingSent(printed)
+	}
+	if !cmdutil.ReaderGone(printed) {
+		noteEnd(s, ended.idle, written, results.Path)
 	}
 	if verdict == nil {
 		// all orders are accepted, but there is something to report
@@ -62,7 +66,7 @@ func finishRun(
 		return cmp.Or(written, printed)
 	}
 	for _, err := range []error{written, printed} {
-		if err != nil {
+		if err != nil && !cmdutil.ReaderGone(err) {
 			s.Note("%v", err)
 		}
 	}
@@ -70,6 +74,16 @@ func finishRun(
 		aboutUnknown(s, ctx, sender.Ledger, run.Name)
 	}
 	return verdict
+}
+
+// noteEnd notes what the summary does not say.
+func noteEnd(s *cmdutil.Session, idle bool, written error, results string) {
+	if idle {
+		s.Note("nothing was left to send")
+	}
+	if written == nil {
+		s.Note("results in %s", results)
+	}
 }
 
 // aboutUnknown makes the error of a command name the orders of a run that are unknown.

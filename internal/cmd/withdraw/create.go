@@ -261,14 +261,18 @@ func showOrderID(s *cmdutil.Session, orderID string) error {
 // printSent prints the id of an accepted withdrawal, even if there was an error.
 func printSent(s *cmdutil.Session, sent payout.Sent, err error, out cmdutil.Output[views.Created]) error {
 	o := sent.Order
-	if sent.Note != "" {
+	s.Subject.ID = o.ID
+	var printed error
+	if o.ID != "" && (err == nil || o.State == payout.StateAccepted) {
+		printed = printID(s, o, out)
+	}
+	if sent.Already {
+		printed = cmdutil.NothingSent(printed)
+	}
+	if sent.Note != "" && !cmdutil.ReaderGone(printed) {
 		s.Note("%s", sent.Note)
 	}
-	s.Subject.ID = o.ID
-	if o.ID == "" || err != nil && o.State != payout.StateAccepted {
-		return err
-	}
-	return cmp.Or(err, printID(s, o, out))
+	return cmp.Or(err, printed)
 }
 
 func printID(s *cmdutil.Session, o payout.Order, out cmdutil.Output[views.Created]) error {
