@@ -106,7 +106,7 @@ func (p *probe) shape(choice string, answer json.RawMessage, err error, array st
 		return nil
 	}
 	var object map[string]json.RawMessage
-	if err := json.Unmarshal(answer, &object); err != nil {
+	if err := json.Unmarshal(answer, &object); err != nil { // told below
 		p.tell(choice, "", "the answer for the first reseller is neither an array nor an object")
 		return nil
 	}
