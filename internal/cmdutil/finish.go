@@ -171,9 +171,11 @@ func (f *Finished) read(ctx context.Context, l *payout.Ledger, m money.Registry)
 	var tally payout.Tally
 	switch {
 	case f.Run != "":
-		tally, err = l.Tally(ctx, f.Run)
+		if m, err = SentWith(ctx, m, l, f.Run); err == nil {
+			tally, err = l.Tally(ctx, f.Run)
+		}
 	case f.OrderID != "":
-		tally, err = tallyOf(ctx, l, f.OrderID)
+		tally, m, err = tallyOf(ctx, m, l, f.OrderID)
 	}
 	if err != nil || tally.Rows == 0 {
 		return
@@ -187,23 +189,34 @@ func (f *Finished) read(ctx context.Context, l *payout.Ledger, m money.Registry)
 	}{{"total", tally.Totals}, {"accepted", tally.Accepted}} {
 		for _, t := range sum.totals {
 			f.Amounts = append(f.Amounts,
-				NewFinishedAmount(sum.of, t.Amount.Code, t.Amount.Minor.Big(), m.Decimals(t.Amount.Code)))
+				NewFinishedAmount(sum.of, t.Amount.Code, t.Amount.Minor.Big(), m.DecimalsOf(t.Amount.Kind, t.Amount.Code)))
 		}
 	}
 }
 
-// tallyOf is the tally of a single order.
-func tallyOf(ctx context.Context, l *payout.Ledger, orderID string) (payout.Tally, error) {
+// tallyOf is the tally of a single order, with the decimals with which it was sent.
+func tallyOf(
+	ctx context.Context, m money.Registry, l *payout.Ledger, orderID string,
+) (payout.Tally, money.Registry, error) {
 	o, err := l.Order(ctx, orderID)
 	if err != nil {
-		return payout.Tally{}, err
+		return payout.Tally{}, m, err
 	}
 	total := []payout.Total{{Amount: api.Big(o.Amount), Rows: 1}}
 	t := payout.Tally{Rows: 1, States: map[payout.State]int{o.State: 1}, Totals: total}
 	if o.State == payout.StateAccepted {
 		t.Accepted = total
 	}
-	return t, nil
+	return t, views.AsSent(m, o), nil
+}
+
+// SentWith returns the registry with the decimals with which the amounts of a run were shown when it was sent.
+func SentWith(ctx context.Context, m money.Registry, l *payout.Ledger, run string) (money.Registry, error) {
+	sent, err := l.DecimalsSent(ctx, run)
+	for unit, decimals := range sent {
+		m = m.As(unit, decimals)
+	}
+	return m, err
 }
 
 // NewFinishedAmount returns a sum for the report.

@@ -617,3 +617,32 @@ func TestBegunRunIsNotTakenBack(t *testing.T) {
 		wantRows(t, j, run, "1 planned", "2 planned")
 	})
 }
+
+// TestDecimalsSent checks that a run has the most decimals of the last attempts of its orders, and none unless
+// they were sent.
+func TestDecimalsSent(t *testing.T) {
+	eachDialect(t, func(t *testing.T, open opener) {
+		j := open()
+		run := mustBegin(t, j, Run{Name: "cafe", Digest: "sha256:cafe"}, row("1"), row("2"), row("3"))
+		l := j.of(t.Context(), shop)
+		send := func(i int, decimals int64, o Outcome) {
+			c := rowClaims(t, l, run)[i]
+			c.Decimals = decimals
+			mustFinish(t, j, mustClaim(t, j, c), o)
+		}
+		wants := func(want ...UnitShown) {
+			t.Helper()
+			if got, err := l.DecimalsSent(t.Context(), run.Name); err != nil || !slices.Equal(got, want) {
+				t.Errorf("got %v and %v, not %v", got, err, want)
+			}
+		}
+		wants()
+		btc := row("1").Content.Amount.Unit()
+		send(0, 9, notLeft)
+		wants(UnitShown{btc, 9})
+		send(0, 6, accepted("w1"))
+		wants(UnitShown{btc, 6})
+		send(1, 8, accepted("w2"))
+		wants(UnitShown{btc, 8})
+	})
+}

@@ -40,6 +40,24 @@ func scanSum(rows *sql.Rows) (s Sum, err error) {
 	return s, err
 }
 
+// A UnitShown is how many decimals the amounts of a unit were shown with.
+type UnitShown struct {
+	Unit     api.Currency
+	Decimals int64 // negative: unknown
+}
+
+// DecimalsSent returns, for each unit of the orders of a run that were sent, the most decimals with which an amount
+// was shown when its order was sent last.
+func (l *Ledger) DecimalsSent(ctx context.Context, run string) ([]UnitShown, error) {
+	scan := func(rows *sql.Rows) (s UnitShown, err error) {
+		return s, rows.Scan(unit(&s.Unit.Kind, &s.Unit.Code), &s.Decimals)
+	}
+	return collect(eachOf(ctx, l, scan, `SELECT orders.unit, max(decimals)
+		FROM run_rows JOIN orders ON orders.id = run_rows.order_row JOIN attempts ON attempts.order_row = orders.id
+		WHERE `+ofRun+` AND number = (SELECT max(number) FROM attempts AS a WHERE a.order_row = orders.id)
+		GROUP BY orders.unit`, run))
+}
+
 // Results returns the orders of a run in the order of its plan. Each has its order id, state, id and
 // reason, and the content, note and reference of its row. It stops after an error. An order whose outcome this process could not record is unknown: the next
 // process makes it so.

@@ -90,6 +90,7 @@ type runCounts struct {
 	run    payout.Run
 	tally  payout.Tally
 	byUnit bool
+	money  money.Registry // with the decimals with which the run was sent
 }
 
 func listRuns(s *cmdutil.Session, ledger *payout.Ledger, runs []payout.Run, byUnit bool) iter.Seq2[runCounts, error] {
@@ -101,12 +102,16 @@ func listRuns(s *cmdutil.Session, ledger *payout.Ledger, runs []payout.Run, byUn
 			} else {
 				tallies[0], err = ledger.Tally(s.Ctx, run.Name)
 			}
+			then := s.Money
+			if err == nil {
+				then, err = cmdutil.SentWith(s.Ctx, s.Money, ledger, run.Name)
+			}
 			if err != nil {
 				yield(runCounts{}, err)
 				return
 			}
 			for _, t := range tallies {
-				if !yield(runCounts{run, t, byUnit}, nil) {
+				if !yield(runCounts{run, t, byUnit, then}, nil) {
 					return
 				}
 			}
@@ -148,7 +153,7 @@ type runLine struct {
 	Paid        []planTotalLine `json:"accepted_totals"`
 }
 
-func runView(m money.Registry) render.View[runCounts] {
+func runView(money.Registry) render.View[runCounts] {
 	type row = runCounts
 	line := func(r row) runLine {
 		n := r.tally.States
@@ -157,8 +162,8 @@ func runView(m money.Registry) render.View[runCounts] {
 			Began: views.Moment(r.run.Began), User: r.run.User, Host: r.run.Host, Rows: r.tally.Rows,
 			Accepted: n[payout.StateAccepted], Rejected: n[payout.StateRejected], Unknown: n[payout.StateUnknown],
 			Conflict: n[payout.StateConflict], Planned: n[payout.StatePlanned],
-			Sending: n[payout.StateSending], AlreadyPaid: r.tally.Before, Totals: totalLines(m, r.tally.Totals),
-			Paid: totalLines(m, r.tally.Accepted),
+			Sending: n[payout.StateSending], AlreadyPaid: r.tally.Before, Totals: totalLines(r.money, r.tally.Totals),
+			Paid: totalLines(r.money, r.tally.Accepted),
 		}
 	}
 	count := func(name, about string, n func(row) int) render.Column[row] {
@@ -170,7 +175,7 @@ func runView(m money.Registry) render.View[runCounts] {
 	}
 	sum := func(r row, ofUnit api.BigAmount, all []planTotalLine) render.Cell {
 		if r.byUnit && ofUnit.Code != "" {
-			return sumCell(m, ofUnit, m.Decimals(ofUnit.Code))
+			return sumCell(r.money, ofUnit, r.money.DecimalsOf(ofUnit.Kind, ofUnit.Code))
 		}
 		return sumsCell(all)
 	}
