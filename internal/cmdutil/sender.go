@@ -57,6 +57,9 @@ func (s *Session) ExistingJournal() (*payout.Journal, error) {
 func (s *Session) JournalToList() (*payout.Journal, error) {
 	j, err := s.ExistingJournal()
 	if errors.Is(err, fs.ErrNotExist) && s.Origin("journal").IsDefault() {
+		if _, missing := os.Stat(s.Journal); missing == nil { // an empty file
+			return nil, s.Note("%v", err)
+		}
 		return nil, s.Note("there is no journal yet at %s: nothing was sent from here", s.Journal)
 	}
 	return j, err

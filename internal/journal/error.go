@@ -120,3 +120,9 @@ func notThere(place string) error {
 	return &Error{Kind: Broken, Place: place,
 		Msg: "does not exist: its name may be wrong (see its origin: till config show), or nothing was sent with it yet", Err: fs.ErrNotExist}
 }
+
+// withoutContent is notThere for an empty file. It may be new, or what is left of a journal.
+func withoutContent(place string) error {
+	return &Error{Kind: Broken, Place: place, Err: fs.ErrNotExist,
+		Msg: "is empty (0 bytes): nothing was recorded in it; if something was paid from it, put a copy of the journal in its place; otherwise correct its name (see its origin: till config show), or send with it as it is"}
+}

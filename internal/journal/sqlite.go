@@ -55,8 +55,11 @@ const checkedSize = 32 << 20
 
 func (d *sqliteDialect) open(ctx context.Context) (*sql.DB, error) {
 	if d.existing {
-		if info, err := os.Stat(d.name); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		switch info, err := os.Stat(d.name); {
+		case errors.Is(err, fs.ErrNotExist):
 			return nil, notThere(d.name)
+		case err == nil && info.Size() == 0:
+			return nil, withoutContent(d.name)
 		}
 	}
 	path, err := prepareFile(d.name)
