@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -140,10 +141,18 @@ func checkProxy(base *url.URL) error {
 		address = "http://" + address
 	}
 	u, err := url.Parse(address)
-	if err == nil && u.Hostname() != "" && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) {
+	if err == nil && u.Hostname() != "" && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) &&
+		isPort(u.Port()) {
 		return nil
 	}
-	return fmt.Errorf("the address of the proxy in %s cannot be read: write http://HOST:PORT, and in a password %%25 for %%, %%2F for / and %%40 for @", name)
+	return fmt.Errorf("the address of the proxy in %s cannot be read: write http://HOST:PORT, "+
+		"where PORT is a number from 1 to 65535, and in a password %%25 for %%, %%2F for / and %%40 for @", name)
+}
+
+// isPort reports whether text is the port of an address, which may have none.
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return text == "" || err == nil && n > 0
 }
 
 func nameOfProxy(proxy *url.URL) string { return proxy.Scheme + "://" + proxy.Host }
