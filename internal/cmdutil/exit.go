@@ -219,7 +219,9 @@ func Explain(err error) Report {
 		if r.Code, r.Hint = explainCall(call); r.Code == ExitInterrupted {
 			r.Message = "interrupted"
 		}
-	case errors.As(err, &usage), errors.As(err, &amount), errors.As(err, &rendering), errors.Is(err, api.ErrUseCreate):
+	case errors.As(err, &amount):
+		r.Code, r.Hint = ExitUsage, payout.NewHint(amount.Advice, amount.Command...)
+	case errors.As(err, &usage), errors.As(err, &rendering), errors.Is(err, api.ErrUseCreate):
 		r.Code = ExitUsage
 	case errors.As(err, &limit):
 		r.Code, r.Rule = exitRefused, limit.Rule

@@ -178,6 +178,7 @@ func (d *Document) mustExist(name string) error {
 	if names := d.file.Names(); len(names) > 0 {
 		choice = "choose one of " + strings.Join(names, ", ")
 	}
-	return failf("the profile %q does not exist: %s", name, choice).
-		advise("type: till profile set NAME base_url=https://...")
+	err := failf("the profile %q does not exist: %s", name, choice).advise("type")
+	err.Command = []string{"profile", "set", "NAME", "base_url=https://..."}
+	return err
 }

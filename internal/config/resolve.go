@@ -133,10 +133,8 @@ func (in Input) chooseProfile(file File) (name string, from Origin, err error) {
 		return name, from, nil
 	}
 	names := append(file.Names(), Sandbox)
-	return "", from,
-		failf("the profile %q (%s) does not exist: choose one of %s, or make it", name, from,
-			strings.Join(names, ", ")).
-			advise("type: till profile set NAME base_url=https://...")
+	return "", from, &Error{Msg: fmt.Sprintf("the profile %q (%s) does not exist: choose one of %s, or make it", name, from,
+		strings.Join(names, ", ")), Advice: "type", Command: []string{"profile", "set", "NAME", "base_url=https://..."}}
 }
 
 // layers merges the sources in order of precedence. It checks each value and records where it comes from.

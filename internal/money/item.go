@@ -39,11 +39,11 @@ func parseItem(
 	}
 	amount, err := parse(text[i+1:], invoice)
 	if err != nil {
-		advice := ""
+		named := &Error{What: "the item " + quote(name) + ": " + err.Error()}
 		if e, ok := err.(*Error); ok {
-			advice = e.Advice
+			named.Advice, named.Command = e.Advice, e.Command
 		}
-		return "", api.Amount{}, &Error{What: "the item " + quote(name) + ": " + err.Error(), Advice: advice}
+		return "", api.Amount{}, named
 	}
 	if !sameUnit(amount.Kind, amount.Code, invoice.Kind, invoice.Code) {
 		return fail("is in %s, and the invoice is in %s: give it in %s", amount.Code, invoice.Code,

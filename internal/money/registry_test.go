@@ -198,8 +198,9 @@ func TestNoCurrencyByLikeness(t *testing.T) {
 	} {
 		_, err := r.ParseCurrency(code)
 		wrong, ok := errors.AsType[*Error](err)
-		if want += " To add " + code + ", type: till currency set " + code; !ok || !strings.HasPrefix(wrong.Advice, want) {
-			t.Errorf("%s: %v, want the advice to begin with %q", code, wrong, want)
+		want += " To add " + code + ", type, with --kind crypto or --kind fiat: till currency set " + code
+		if !ok || !strings.HasPrefix(wrong.Hint(), want) {
+			t.Errorf("%s: %v, want the hint to begin with %q", code, wrong, want)
 		}
 	}
 }

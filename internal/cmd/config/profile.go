@@ -89,7 +89,7 @@ use. till config show adds what flags, the environment and defaults change.`,
 				return &config.Error{
 					Msg: fmt.Sprintf("the profile %q does not exist: choose one of %s", name,
 						strings.Join(append(file.Names(), config.Sandbox), ", ")),
-					Advice: "till profile set NAME base_url=https://...",
+					Command: []string{"profile", "set", "NAME", "base_url=https://..."},
 				}
 			}
 			row := newProfileRow(file, name)
