@@ -224,7 +224,7 @@ func Explain(err error) Report {
 	case errors.As(err, &usage), errors.As(err, &rendering), errors.Is(err, api.ErrUseCreate):
 		r.Code = ExitUsage
 	case errors.As(err, &limit):
-		r.Code, r.Rule = exitRefused, limit.Rule
+		r.Code, r.Rule, r.Hint = exitRefused, limit.Rule, payout.NewHint(limit.Advice, limit.Command...)
 	case errors.As(err, &set):
 		r.Code, r.Hint.Command = ExitConfig, set.Command
 	case errors.As(err, &state):

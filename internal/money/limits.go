@@ -45,13 +45,15 @@ type LimitError struct {
 	Index  int    // the payment that breaks it; -1: their total does
 	What   string // one sentence: what breaks the rule
 	Advice string // what to do
+
+	Command []string // the arguments of a till command that does it, or nil
 }
 
 // Error returns the sentence, without the advice.
 func (e *LimitError) Error() string { return e.What }
 
-// Hint returns what to do.
-func (e *LimitError) Hint() string { return e.Advice }
+// Hint returns what to do, with the command.
+func (e *LimitError) Hint() string { return withCommand(e.Advice, e.Command) }
 
 // Payment is a payment as limits see it.
 type Payment struct {
@@ -132,19 +134,20 @@ func (t *Tally) Add(p Payment) error {
 	}
 	if why := t.registry.AddressMistake(p.Currency, p.Address); why != "" && !t.limits.AllowBadAddress {
 		return &LimitError{RuleAddress, "address", i, fmt.Sprintf("the address %s: %s", quote(p.Address), why),
-			fmt.Sprintf("if it is right all the same, add --allow-bad-address to withdraw create or payout plan; if %s has other addresses: till currency set %s --address-format none",
-				p.Currency.Code, p.Currency.Code)}
+			"if it is right all the same, add --allow-bad-address to withdraw create or payout plan; if " +
+				p.Currency.Code + " has other addresses",
+			[]string{"currency", "set", p.Currency.Code, "--address-format", "none"}}
 	}
 	for _, f := range [][2]string{{"address", p.Address}, {"memo", p.Memo}} {
 		if Rounded(f[1]) && !t.limits.AllowBadAddress {
 			return &LimitError{RuleAddress, f[0], i, fmt.Sprintf("the %s %s %s", f[0], quote(f[1]), RoundedWhy),
-				"take it from where the receiver wrote it; if it is right all the same, add --allow-bad-address to withdraw create or payout plan"}
+				"take it from where the receiver wrote it; if it is right all the same, add --allow-bad-address to withdraw create or payout plan", nil}
 		}
 	}
 	if t.allowed != nil && !t.allowed[address.Canonical(p.Address)] {
 		return &LimitError{RuleAllowList, "address", i,
 			fmt.Sprintf("the address %q is not one that the profile allows", p.Address),
-			"if it should be paid, add it to allow_addresses of the profile"}
+			"if it should be paid, add it to allow_addresses of the profile", nil}
 	}
 	if err := t.limits.checkUnit(t.limits.MaxPerWithdrawal, "max_per_withdrawal", p, i); err != nil {
 		return err
@@ -153,7 +156,7 @@ func (t *Tally) Add(p Payment) error {
 		return &LimitError{RuleLimit, "amount", i,
 			fmt.Sprintf("%s is more than the %s that the profile allows for one withdrawal",
 				t.registry.Format(p.Amount), t.registry.Format(most)),
-			"send less, or raise max_per_withdrawal of the profile"}
+			"send less, or raise max_per_withdrawal of the profile", nil}
 	}
 	for _, list := range t.limits.onTotals() {
 		if err := t.limits.checkUnit(list.limits, list.name, p, i); err != nil {
@@ -173,7 +176,7 @@ func (t *Tally) Done() (all []*LimitError) {
 		all = append(all, &LimitError{RuleLimit, "amount", -1,
 			fmt.Sprintf("%s is more than the %s that the profile allows for one %s",
 				t.registry.FormatBig(api.BigAmount{Kind: most.Kind, Code: most.Code, Minor: total.sum}), t.registry.Format(most), total.in),
-			fmt.Sprintf("send less in one %s, or raise %s of the profile", total.in, total.of)})
+			fmt.Sprintf("send less in one %s, or raise %s of the profile", total.in, total.of), nil})
 	}
 	return all
 }
@@ -187,7 +190,7 @@ func (l Limits) checkUnit(limits []api.Amount, name string, p Payment, index int
 	if _, ok := limitOn(limits, p.Currency.Kind, p.Currency.Code); ok {
 		return &LimitError{RuleLimit, "amount", index,
 			fmt.Sprintf("%s limits %s but not %s, so this amount cannot be checked", name, p.Currency.Code, p.Amount.Code),
-			fmt.Sprintf("give it in %s, or add a limit in %s", code, p.Amount.Code)}
+			fmt.Sprintf("give it in %s, or add a limit in %s", code, p.Amount.Code), nil}
 	}
 	if slices.ContainsFunc(l.Unlimited, func(c api.Currency) bool {
 		return sameUnit(c.Kind, c.Code, p.Currency.Kind, p.Currency.Code)
@@ -195,7 +198,7 @@ func (l Limits) checkUnit(limits []api.Amount, name string, p Payment, index int
 		return nil
 	}
 	return &LimitError{RuleLimit, "amount", index, fmt.Sprintf("%s of the profile has no limit in %s", name, code),
-		fmt.Sprintf("add one or, to send %s without a limit, name it in unlimited", code)}
+		fmt.Sprintf("add one or, to send %s without a limit, name it in unlimited", code), nil}
 }
 
 // limitOn returns the limit on a unit, the lowest if there are several.

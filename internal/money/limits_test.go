@@ -94,7 +94,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: %+v", name, e)
 		default:
 			for part := range strings.SplitSeq(c.says, "|") {
-				if !strings.Contains(e.What+e.Advice, part) {
+				if !strings.Contains(e.What+e.Hint(), part) {
 					t.Errorf("%s: %q does not say %q", name, e.What, part)
 				}
 			}

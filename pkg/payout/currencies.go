@@ -77,7 +77,8 @@ func overLimit(orderID string, err error) error {
 	if !ok {
 		return err
 	}
-	return &Error{Kind: Refused, Rule: limit.Rule, OrderID: orderID, Msg: limit.Error(), Hint: NewHint(limit.Hint()), Err: err}
+	return &Error{Kind: Refused, Rule: limit.Rule, OrderID: orderID, Msg: limit.Error(),
+		Hint: NewHint(limit.Advice, limit.Command...), Err: err}
 }
 
 // budgets returns the limits that add up over time, those of a month first, because they last longer.

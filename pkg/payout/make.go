@@ -256,7 +256,8 @@ func (m *maker) refusal() error {
 		if m.first.Rule == money.RuleAddress {
 			what = map[string]string{"address": "has addresses", "memo": "has memos"}[m.first.Field] + " that look mistyped, and nothing is planned"
 		}
-		return m.over.err(Error{Kind: Refused, Rule: m.first.Rule, Msg: m.Name + " " + what, Hint: NewHint(m.first.Hint())})
+		return m.over.err(Error{Kind: Refused, Rule: m.first.Rule, Msg: m.Name + " " + what,
+			Hint: NewHint(m.first.Advice, m.first.Command...)})
 	}
 	m.made.Count = len(m.rows)
 	return nil
