@@ -192,11 +192,11 @@ func TestMakeComparesWithTheNewestRun(t *testing.T) {
 		t.Error(all)
 	}
 	for i := range 12 {
-		p.must(head, fmt.Sprintf("Btc,1,%d,Eve", i))
+		p.must(head, fmt.Sprintf("Btc,1,eve%d,Eve", i))
 		p.began()
 		p.clock.move(time.Second)
 	}
-	made, _ = p.must(head, "Btc,1,old,Ann", "Btc,1,11,Eve")
+	made, _ = p.must(head, "Btc,1,old,Ann", "Btc,1,eve11,Eve")
 	if all := strings.Join(made.Warnings, "\n"); !strings.Contains(all, "line 2: Ann: another address") {
 		t.Errorf("after 12 runs without her: %q", made.Warnings)
 	}
