@@ -37,7 +37,7 @@ in till commands -o json, and what to heed in the AGENTS.md of the packages.`,
 			if cmd.Flags().NFlag() > 0 && !cmd.Flags().Changed("color") {
 				return cmdutil.UsageError("a command is missing", "see the commands", "--help")
 			}
-			return a.Write(overview(a, root(a)))
+			return a.Write(overview(a, cmd))
 		},
 	}
 	root.Flags().BoolVar(&version, "version", false, "show the version of till")

@@ -123,11 +123,9 @@ func (a *App) Warn(w payout.Detail) error {
 		WarningLine{Remark{Message: w.Message, Line: w.Line, Field: w.Field, About: about}})
 }
 
-// Warnf writes a warning whose text is for people. In JSON it does not begin with the word.
+// Warnf is Warn with a message alone.
 func (a *App) Warnf(format string, args ...any) error {
-	text := fmt.Sprintf(format, args...)
-	message := strings.TrimPrefix(text, "warning: ")
-	return a.remark(a.Wrapped(text), WarningLine{Remark{Message: message, About: a.Subject}})
+	return a.Warn(payout.Detail{Message: fmt.Sprintf(format, args...)})
 }
 
 // NoteQuit says that SIGQUIT ends the process. It may run beside everything else, and so names no order.

@@ -137,7 +137,7 @@ func TestUnknownDecimalsShowTheCommand(t *testing.T) {
 		{"1 usdterc20", "till currency set UsdtErc20 --decimals 6"},
 		{"1 crypto:Doge", "till currency set Doge --kind crypto --decimals N"},
 		{"1 fiat:zzz", "till currency set ZZZ --kind fiat --decimals N"},
-		{"1 Doge", "type, with --kind crypto or --kind fiat: till currency set Doge --decimals N"},
+		{"1 Doge", "as crypto or fiat: till currency set Doge --kind KIND --decimals N"},
 	} {
 		_, err := NewRegistry().ParseAmount(c.text, none)
 		var e *Error

@@ -34,9 +34,9 @@ func (r Registry) parseCode(text string) (Entry, error) {
 		if !ok {
 			return Entry{}, &Error{
 				What: fmt.Sprintf("the currency %q is not known: write crypto:%s or fiat:%s with an amount in minor units, or make it known", text, code, code),
-				Advice: fmt.Sprintf("%s To add %s, type, with --kind crypto or --kind fiat",
+				Advice: fmt.Sprintf("%s To add %s, as crypto or fiat",
 					cmp.Or(r.Meant(code), r.known()), code),
-				Command: []string{"currency", "set", code, "--decimals", "N"},
+				Command: []string{"currency", "set", code, "--kind", "KIND", "--decimals", "N"},
 			}
 		}
 		return known, nil

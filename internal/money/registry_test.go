@@ -198,7 +198,7 @@ func TestNoCurrencyByLikeness(t *testing.T) {
 	} {
 		_, err := r.ParseCurrency(code)
 		wrong, ok := errors.AsType[*Error](err)
-		want += " To add " + code + ", type, with --kind crypto or --kind fiat: till currency set " + code
+		want += " To add " + code + ", as crypto or fiat: till currency set " + code
 		if !ok || !strings.HasPrefix(wrong.Hint(), want) {
 			t.Errorf("%s: %v, want the hint to begin with %q", code, wrong, want)
 		}

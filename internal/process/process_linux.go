@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HideMemory keeps the memory of this process from core files and from the user's other processes. Of the programs
-// that it starts, the others may look at the memory again; core files they write if they raise their limit.
+// HideMemory keeps the memory of this process from core files and from the user's other processes. Programs that it
+// starts can be looked at, and write core files if they raise their limit.
 func HideMemory() { // that a system does not let it is no fault
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	var limit unix.Rlimit

@@ -133,7 +133,7 @@ func listenForCallbacks(s *cmdutil.Session, cmd *cobra.Command, flags callbackFl
 		if !flags.secretPath {
 			advice = "; with --secret-path, only who knows the path can post"
 		}
-		s.Warnf("warning: other machines may reach this address, and nothing checks who posts%s", advice)
+		s.Warnf("other machines may reach this address, and nothing checks who posts%s", advice)
 	}
 	var overdue <-chan time.Time
 	if flags.timeout > 0 {

@@ -119,7 +119,7 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	}
 	if why := cmp.Or(s.Money.AddressMistake(req.Currency, req.Address),
 		s.Money.AddressWarning(req.Currency, req.Address)); why != "" {
-		s.Warnf("warning: the address %s: %s", req.Address, why)
+		s.Warnf("the address %s: %s", req.Address, why)
 	}
 	made := req.ExternalOrderID == ""
 	options := []payout.SendOption{payout.CallUnder(s.SendCtx)}
@@ -218,7 +218,7 @@ func checkOrderID(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithd
 		if !s.Limits.AllowBadAddress {
 			return cmdutil.UsageError("--order-id: "+money.RoundedID(req.ExternalOrderID), money.RoundedHint)
 		}
-		s.Warnf("warning: %s", money.RoundedID(req.ExternalOrderID))
+		s.Warnf("%s", money.RoundedID(req.ExternalOrderID))
 	}
 	if meant || sender == nil {
 		return nil
@@ -228,7 +228,7 @@ func checkOrderID(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithd
 		return err
 	}
 	if like != "" {
-		s.Warnf("warning: the address %s looks like the address of order %s, but is another address", req.Address, like)
+		s.Warnf("the address %s looks like the address of order %s, but is another address", req.Address, like)
 	}
 	return warnLikeAccepted(s, sender, req)
 }
@@ -242,7 +242,7 @@ func warnLikeAccepted(s *cmdutil.Session, sender *payout.Sender, req api.CreateW
 			return err
 		}
 		if o.Content.Same(content) && o.OrderID != req.ExternalOrderID {
-			s.Warnf("warning: order %s with the same content was accepted at %s as %s", o.OrderID, o.Sent.UTC().Format(time.RFC3339), o.ID)
+			s.Warnf("order %s with the same content was accepted at %s as %s", o.OrderID, o.Sent.UTC().Format(time.RFC3339), o.ID)
 		}
 	}
 	return nil
