@@ -86,7 +86,7 @@ func (e *explorer) makeBase() {
 		if !e.world.empty {
 			r.journal = &inspector{now: map[string]entry{"1": {state: "sending"}}}
 			r.owner, r.sent = map[string]*process{"1": p}, map[string]time.Time{}
-			r.claimed = map[string]time.Time{"1": r.clock()}
+			r.claimed, r.changed = map[string]time.Time{"1": r.clock()}, map[string]int{}
 			r.service = newService(r, conduct{})
 			if _, err := p.sender().Send(ctx, withdraw("1", 5)); err != nil {
 				t.Fatal(err)

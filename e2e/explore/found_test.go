@@ -175,7 +175,7 @@ func (r *run) mayGoOn(w *withdrawal) {
 	}
 	if p.plan != nil && !p.goesOn {
 		for _, id := range p.halts() {
-			if r.owner[id] == p && id != w.orderID {
+			if r.owner[id] == p && id != w.orderID && r.changed[id] <= r.changed[w.orderID] { // before it was claimed
 				r.violated("%s has sent order %s, although its order %s has become unknown", p.name,
 					w.orderID, id)
 			}

@@ -80,6 +80,7 @@ func (r *run) recorded(p *process) (told string) {
 		if was == is {
 			continue
 		}
+		r.changed[id] = len(r.steps)
 		told += fmt.Sprintf(": order %s is %s", id, strings.TrimSpace(is.state+" "+is.id))
 		if is.state == "conflict" {
 			told += " (" + is.reason + ")"

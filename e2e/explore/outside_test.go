@@ -258,5 +258,6 @@ func outsideWorlds() []*world {
 
 // allWorlds returns every world.
 func allWorlds() []*world {
-	return slices.Concat(worlds(), outsideWorlds(), foundWorlds(), approvalWorlds(), keyWorlds(), listWorlds())
+	return slices.Concat(worlds(), outsideWorlds(), foundWorlds(), approvalWorlds(), keyWorlds(), listWorlds(),
+		wellWorlds())
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,6 +40,7 @@ type run struct {
 	owner     map[string]*process  // who sent an order last
 	claimed   map[string]time.Time // when that was recorded
 	sent      map[string]time.Time // when a create of it left last
+	changed   map[string]int       // the step at which the journal has changed an order last
 	jumped    int                  // the step at which the clock has jumped
 	steps     []step
 	spent     cost
@@ -85,8 +87,10 @@ type process struct {
 	given   context.Context // of everything but its calls; it ends when a person interrupts the process
 	stop    context.CancelFunc
 	conns   []*conn
+	mu      sync.Mutex // for parked and seen: a process may have several calls in flight
 	parked  []*point
 	quiet   bool // it opens or closes its journal, which is one step
+	well    bool // it comes alone, and nothing can go wrong: it never waits for a turn
 	dead    bool
 	ended   bool
 	found   map[string]int // the steps at which it has last seen each order on a list
@@ -141,6 +145,7 @@ func (r *run) do(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r.sent, r.shown, r.deaths = map[string]time.Time{}, map[string]string{}, map[uint64][]cost{}
 		r.woken, r.owner, r.claimed = make(chan struct{}, 1), map[string]*process{}, map[string]time.Time{}
+		r.changed = map[string]int{}
 		r.service, r.outside = newService(r, r.world.service), r.world.outside()
 		for _, e := range r.world.events {
 			r.events = append(r.events, &event{what: e.what, do: e.do, ready: e.ready})
@@ -220,8 +225,13 @@ func (p *process) pass(at *point) choice {
 	if at.choices == nil {
 		at.choices = []choice{{}}
 	}
+	if p.well {
+		return at.choices[0]
+	}
 	at.p, at.reply = p, make(chan choice)
+	p.mu.Lock()
 	p.parked = append(p.parked, at)
+	p.mu.Unlock()
 	p.r.wake()
 	c := <-at.reply
 	if p.saw(at.what, c.what, time.Now().UnixNano()); c.kind == dies { // it may look at the clock
@@ -232,7 +242,11 @@ func (p *process) pass(at *point) choice {
 
 // saw notes what a process has learned. When two goroutines of a process learn something at the same time,
 // its order does not matter.
-func (p *process) saw(what ...any) { p.seen += mix(1, what...) }
+func (p *process) saw(what ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen += mix(1, what...)
+}
 
 // die ends all that the process holds. From here on nothing that it does reaches the world.
 func (p *process) die() {
