@@ -56,20 +56,26 @@ func plainExecError(err error) error {
 	return atomicfile.WithoutPath(err)
 }
 
-// Shell runs a shell command of the user with the given input. Its output goes to standard error. It gets no
-// password of the journal, and the key only if it is to have it.
+// Shell runs a shell command of the user with the given input. It gets no password of the journal, and the key
+// only if it is to have it.
 func (a *App) Shell(ctx context.Context, command string, input []byte, withKey bool) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd.Env = a.withoutSecrets(withKey)
+	return a.runChild(cmd, input, nil)
+}
+
+// runChild runs a program of the user with the given input. Its output goes to standard error. The end of its
+// context kills it with what it has started.
+func (a *App) runChild(cmd *exec.Cmd, input []byte, signals <-chan os.Signal) error {
 	cmd.Stdin = bytes.NewReader(input)
 	out := a.otherLines()
 	cmd.Stdout, cmd.Stderr = out, out
 	defer a.Others.Flush()
-	cmd.Env = a.withoutSecrets(withKey)
 	cmd.WaitDelay = time.Second
 	cmd.Cancel = func() error { return process.KillGroup(cmd.Process) }
-	err := process.Run(cmd, false, nil)
+	err := process.Run(cmd, false, signals)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return errors.New(exit.String()) // "exit status 1", without the command's output
 	}
-	return err
+	return plainExecError(err)
 }

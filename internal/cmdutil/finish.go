@@ -1,7 +1,6 @@
 package cmdutil
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -142,7 +141,7 @@ func (a *App) Finish(cmd *cobra.Command, r Report) *Finished {
 		began: a.Began, ended: a.IO.Now()}
 	f.Started, f.Ended = views.Moment(f.began), views.Moment(f.ended)
 	f.Seconds = f.ended.Sub(f.began).Round(time.Millisecond).Seconds()
-	f.Calls, f.Retries = a.calls.counts()
+	f.Calls, f.Retries = int(a.calls.calls.Load()), int(a.calls.retries.Load())
 	if s := a.session; s != nil {
 		f.Profile, f.Account, f.Service = s.Profile, s.Account, s.ServiceName()
 	}
@@ -234,7 +233,7 @@ func (a *App) Tell(cmd *cobra.Command, f *Finished) {
 	if to.metrics != "" {
 		err := metrics.Check(to.metrics, a.IO.Out, a.IO.Err)
 		if err == nil {
-			err = writeMetrics(to.metrics, *f)
+			err = metrics.Write(to.metrics, f.Account, f.Command, metrics.Wait, f.samples())
 		}
 		switch {
 		case errors.As(err, new(metrics.UnlockedError)):
@@ -254,7 +253,6 @@ func (a *App) Tell(cmd *cobra.Command, f *Finished) {
 	if err := a.runOnFinish(to.onFinish, f, finishLimit); err != nil {
 		a.warnAfter("%v", err)
 	}
-	a.Others.Flush()
 }
 
 // warnAfter warns of something that is not a part of what the command did.
@@ -274,26 +272,18 @@ func (a *App) runOnFinish(words []string, f *Finished, limit time.Duration) erro
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.SendCtx), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	cmd.Stdin = bytes.NewReader(append(render.Encode(f), '\n'))
-	out := a.otherLines()
-	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Env = append(a.withoutSecrets(false), withinOnFinish+"=1", "TILL_EXIT_CODE="+strconv.Itoa(f.ExitCode),
 		"TILL_KIND="+f.Kind, "TILL_RUN="+f.Run)
-	cmd.WaitDelay = time.Second
-	cmd.Cancel = func() error { return process.KillGroup(cmd.Process) }
 	signals, release := process.Forwarded()
 	defer release()
-	err := process.Run(cmd, false, signals)
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		err = errors.New(exit.String()) // "exit status 1", without the output
-	}
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
+	err := a.runChild(cmd, append(render.Encode(f), '\n'), signals)
+	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("it did not end within %s, and was killed", limit)
 	}
-	return fmt.Errorf("the program %s of on_finish failed: %w", words[0], plainExecError(err))
+	if err != nil {
+		err = fmt.Errorf("the program %s of on_finish failed: %w", words[0], err)
+	}
+	return err
 }
 
 // withoutSecrets returns the environment without the journal's password and, unless it is wanted, the key, in
@@ -330,55 +320,31 @@ func (a *App) withoutSecrets(withKey bool) []string {
 }
 
 // timestamp returns a time as Prometheus has it.
-func timestamp(t time.Time) string {
-	return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64)
+func timestamp(t time.Time) []metrics.Sample {
+	return metrics.One(strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64))
 }
 
-// writeStart records that a command has started. If it is killed, this start has no end.
-func writeStart(path, account, command string, at time.Time) error {
-	return metrics.Change(path, account, command, metrics.Wait, func(m *metrics.File) {
-		success := m.Value(metrics.Success)
-		m.Forget(metrics.Start)
-		m.Forget(metrics.Success)
-		m.Add(metrics.Start, timestamp(at))
-		m.Add(metrics.Success, success)
-	})
-}
-
-// writeMetrics records how a command has ended.
-func writeMetrics(path string, f Finished) error {
-	return metrics.Change(path, f.Account, f.Command, metrics.Wait, f.record)
-}
-
-// record adds the end of a command to a metrics file.
-func (f Finished) record(m *metrics.File) {
-	success := m.Value(metrics.Success)
+// samples returns what a metrics file has of the end of a command.
+func (f Finished) samples() map[string][]metrics.Sample {
+	samples := map[string][]metrics.Sample{metrics.Start: timestamp(f.began), metrics.Success: nil,
+		metrics.ExitCode: metrics.One(strconv.Itoa(f.ExitCode)),
+		metrics.Duration: metrics.One(strconv.FormatFloat(f.Seconds, 'f', 3, 64)),
+		metrics.Calls:    metrics.One(strconv.Itoa(f.Calls)), metrics.Retries: metrics.One(strconv.Itoa(f.Retries)),
+		metrics.Orders: nil, metrics.Amount: nil}
 	if f.ExitCode == ExitDone {
-		success = timestamp(f.ended)
+		samples[metrics.Success] = timestamp(f.ended)
 	}
-	for _, name := range metrics.Names() {
-		if name != metrics.Unsettled || f.Unsettled != nil { // what is open stays open until it is counted again
-			m.Forget(name)
-		}
-	}
-	m.Add(metrics.Start, timestamp(f.began))
-	m.Add(metrics.Success, success)
-	m.Add(metrics.ExitCode, strconv.Itoa(f.ExitCode))
-	m.Add(metrics.Duration, strconv.FormatFloat(f.Seconds, 'f', 3, 64))
-	m.Add(metrics.Calls, strconv.Itoa(f.Calls))
-	m.Add(metrics.Retries, strconv.Itoa(f.Retries))
 	if n := f.Orders; n != nil {
-		for state, n := range map[string]int{"planned": n.Planned, "sending": n.Sending, "accepted": n.Accepted,
-			"rejected": n.Rejected, "unknown": n.Unknown, "conflict": n.Conflict} {
-			m.Add(metrics.Orders, strconv.Itoa(n), "state", state)
-		}
+		samples[metrics.Orders] = metrics.ByState(map[string]int{"planned": n.Planned, "sending": n.Sending,
+			"accepted": n.Accepted, "rejected": n.Rejected, "unknown": n.Unknown, "conflict": n.Conflict})
 	}
 	for _, sum := range f.Amounts {
-		m.Add(metrics.Amount, sum.Minor.String(), "of", sum.Of, "currency", sum.Currency)
+		samples[metrics.Amount] = append(samples[metrics.Amount],
+			metrics.Sample{Value: sum.Minor.String(), Labels: []string{"of", sum.Of, "currency", sum.Currency}})
 	}
-	if n := f.Unsettled; n != nil {
-		for state, n := range map[string]int{"sending": n.Sending, "unknown": n.Unknown, "conflict": n.Conflict} {
-			m.Add(metrics.Unsettled, strconv.Itoa(n), "state", state)
-		}
+	if n := f.Unsettled; n != nil { // what is open stays open until it is counted again
+		samples[metrics.Unsettled] = metrics.ByState(
+			map[string]int{"sending": n.Sending, "unknown": n.Unknown, "conflict": n.Conflict})
 	}
+	return samples
 }

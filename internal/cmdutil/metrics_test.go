@@ -23,6 +23,27 @@ import (
 // mostBytes is the size of the largest metrics file.
 const mostBytes = 1 << 20
 
+func writeMetrics(path string, f Finished) error {
+	return metrics.Write(path, f.Account, f.Command, metrics.Wait, f.samples())
+}
+
+func writeStart(path, account, command string, at time.Time) error {
+	return metrics.Write(path, account, command, metrics.Wait,
+		map[string][]metrics.Sample{metrics.Start: timestamp(at), metrics.Success: nil})
+}
+
+// lastSuccess returns the time of a command's last success in a metrics file.
+func lastSuccess(t *testing.T, path, labels string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "\n"+metrics.Success+`{file="till.prom",`+labels+"} ")
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
+}
+
 // TestMetricsAreWhole checks that a reader sees a whole file at any time, while several programs write it.
 func TestMetricsAreWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "till.prom")
@@ -140,7 +161,7 @@ func TestMetricsOfManyAreKept(t *testing.T) {
 				began: time.Unix(1, 0), ended: end(i)}
 			for range rounds {
 				// On a busy machine, eight commands that write all the time keep one waiting longer than metrics.Wait.
-				if err := metrics.Change(path, f.Account, f.Command, time.Hour, f.record); err != nil {
+				if err := metrics.Write(path, f.Account, f.Command, time.Hour, f.samples()); err != nil {
 					t.Error(err)
 				}
 			}
@@ -148,13 +169,8 @@ func TestMetricsOfManyAreKept(t *testing.T) {
 	}
 	writers.Wait()
 	for i := range commands {
-		var got string
-		err := metrics.Change(path, fmt.Sprint("shop", i%2), fmt.Sprint("command ", i), time.Hour,
-			func(m *metrics.File) { got = m.Value(metrics.Success) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != timestamp(end(i)) {
+		got := lastSuccess(t, path, fmt.Sprintf(`account="shop%d",command="command %d"`, i%2, i))
+		if want := timestamp(end(i))[0].Value; got != want {
 			t.Errorf("the last success of command %d is %s", i, got)
 		}
 	}
@@ -271,12 +287,7 @@ func TestLargeMetrics(t *testing.T) {
 	if err := report(mostBytes); err == nil || !strings.Contains(err.Error(), "they are larger than 1024 KiB") {
 		t.Errorf("got %v", err)
 	}
-	var got string
-	err := metrics.Change(path, "", "payout apply", time.Hour, func(m *metrics.File) { got = m.Value(metrics.Success) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != "9.000" {
+	if got := lastSuccess(t, path, `command="payout apply"`); got != "9.000" {
 		t.Errorf("the last success of the other command is %s", got)
 	}
 }

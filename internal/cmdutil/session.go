@@ -94,8 +94,9 @@ func (s *Session) Client() (*api.Client, error) {
 	Declared(s.Cmd, Calls)
 	client, err := s.Connect()
 	if to := s.outlets(s.Cmd); to.metrics != "" {
-		// The end reports a file that cannot be written.
-		_ = writeStart(to.metrics, s.Account, CommandName(s.Cmd), s.Began)
+		// If the command is killed, this start has no end. The end reports a file that cannot be written.
+		_ = metrics.Write(to.metrics, s.Account, CommandName(s.Cmd), metrics.Wait,
+			map[string][]metrics.Sample{metrics.Start: timestamp(s.Began), metrics.Success: nil})
 	}
 	if err == nil && !s.DryRun {
 		s.Spinner.Start("waiting for " + s.ServiceName())
