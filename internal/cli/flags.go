@@ -96,13 +96,21 @@ func placeholder(f *pflag.Flag) string {
 // global ones.
 func checkFlags(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
+		list, isList := f.Value.(pflag.SliceValue)
+		var values []string
+		if isList {
+			values = list.GetSlice()
+		} else if f.Value.Type() == "string" {
+			values = []string{f.Value.String()}
+		}
+		times, _ := f.Value.(*counted)
 		switch {
 		case err != nil:
-		case isEmpty(f.Value):
+		case isList && len(values) == 0, len(values) == 1 && values[0] == "":
 			err = cmdutil.UsageError("--"+f.Name+" is empty", cmdutil.UnsetHint)
-		case hasEmpty(f.Value):
+		case slices.Contains(values, ""):
 			err = cmdutil.UsageError("one of the values of --"+f.Name+" is empty", cmdutil.UnsetHint)
-		case isTwice(f.Value):
+		case times != nil && times.times > 1:
 			err = cmdutil.UsageError("--"+f.Name+" is given twice", "leave one out")
 		}
 	})
@@ -131,24 +139,6 @@ func checkStdin(cmd *cobra.Command, args []string) error {
 	}
 	return cmdutil.UsageError("--api-key-file - and "+what+" both read standard input",
 		"put one of them into a file, or the key into TILL_API_KEY")
-}
-
-func isEmpty(value pflag.Value) bool {
-	if list, ok := value.(pflag.SliceValue); ok {
-		values := list.GetSlice()
-		return len(values) == 0 || len(values) == 1 && values[0] == ""
-	}
-	return value.Type() == "string" && value.String() == ""
-}
-
-func hasEmpty(value pflag.Value) bool {
-	list, ok := value.(pflag.SliceValue)
-	return ok && slices.Contains(list.GetSlice(), "")
-}
-
-func isTwice(value pflag.Value) bool {
-	c, ok := value.(*counted)
-	return ok && c.times > 1
 }
 
 // flagError puts the errors of the flag library into till's words.
@@ -206,26 +196,37 @@ func nearFlag(cmd *cobra.Command, typed string) string {
 	return near.Question(typed, "--", names)
 }
 
-// checkGroups refuses a command line without a required flag, or with flags that cannot be used together.
+// The annotations in which cobra keeps the groups of a flag, each with its names.
+const (
+	oneRequired = "cobra_annotation_one_required"
+	oneAtMost   = "cobra_annotation_mutually_exclusive"
+)
+
+// checkGroups refuses a command line without a required flag, or with flags that cannot be used together. Cobra
+// would do so in words of its own.
 func checkGroups(cmd *cobra.Command, _ []string) error {
 	var missing []string
+	var none, several error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, required := f.Annotations[cobra.BashCompOneRequiredFlag]; required && !f.Changed {
 			missing = append(missing, f.Name)
 		}
+		for _, group := range f.Annotations[oneRequired] {
+			if names := strings.Fields(group); !slices.ContainsFunc(names, cmd.Flags().Changed) {
+				none = cmdutil.HelpError(cmd, cmdutil.CommandName(cmd)+" needs "+flagNames(names, "or"), "")
+			}
+		}
+		for _, group := range f.Annotations[oneAtMost] {
+			given := slices.DeleteFunc(strings.Fields(group), func(name string) bool { return !cmd.Flags().Changed(name) })
+			if len(given) > 1 {
+				several = cmdutil.UsageError(flagNames(given, "and")+" cannot be used together", "leave one out")
+			}
+		}
 	})
-	one, most := strings.Fields(cmd.Annotations[cmdutil.OneRequired]),
-		strings.Fields(cmd.Annotations[cmdutil.OneAtMost])
-	given := slices.DeleteFunc(slices.Clone(most), func(name string) bool { return !cmd.Flags().Changed(name) })
-	switch {
-	case len(missing) > 0:
+	if len(missing) > 0 {
 		return cmdutil.HelpError(cmd, cmdutil.CommandName(cmd)+" needs "+flagNames(missing, "and"), "")
-	case len(one) > 0 && !slices.ContainsFunc(one, cmd.Flags().Changed):
-		return cmdutil.HelpError(cmd, cmdutil.CommandName(cmd)+" needs "+flagNames(one, "or"), "")
-	case len(given) > 1:
-		return cmdutil.UsageError(flagNames(given, "and")+" cannot be used together", "leave one out")
 	}
-	return nil
+	return cmp.Or(none, several)
 }
 
 // flagNames returns "--a, --b or --c".

@@ -169,7 +169,7 @@ func findTopic(cmd *cobra.Command, names []string) (*cobra.Command, error) {
 
 func childNamed(cmd *cobra.Command, name string) *cobra.Command {
 	for _, child := range cmd.Commands() {
-		if child.Name() == name || child.HasAlias(name) {
+		if child.Name() == name {
 			return child
 		}
 	}

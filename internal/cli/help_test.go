@@ -212,7 +212,7 @@ func TestFindTopic(t *testing.T) {
 }
 
 func TestFill(t *testing.T) {
-	long := strings.Repeat("word ", 20)
+	long := strings.TrimSpace(strings.Repeat("word ", 20))
 	for _, test := range []struct{ label, text, want string }{
 		{"  a", "b c", "  a   b c\n"},
 		{"  a", long, "  a   " + strings.TrimSpace(strings.Repeat("word ", 14)) + "\n      " +

@@ -110,7 +110,7 @@ func orColumnsHelp(check func(*cobra.Command, []string) error) func(*cobra.Comma
 		if err == nil || len(columns) != 1 || columns[0] != "help" {
 			return err
 		}
-		io.WriteString(cmd.OutOrStdout(), cmdutil.ColumnsHelp(cmd))
+		io.WriteString(cmd.OutOrStdout(), cmdutil.ColumnsHelp(cmd.Annotations[cmdutil.ColumnsKey]))
 		return cmdutil.ErrDone
 	}
 }

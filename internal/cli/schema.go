@@ -44,7 +44,7 @@ refuse: what each means, and what to do.`,
 				if err != nil {
 					return err
 				}
-				return printJSON(out, render.Encode(allErrors()))
+				return printJSON(out, render.Encode(errorCatalogue{cmdutil.ExitCodes()[1:], cmdutil.Rules()}))
 			case name != "":
 				return printSchema(a, cmd, name)
 			}
@@ -115,23 +115,8 @@ type schemaJSON struct {
 
 // errorCatalogue is what programs need to know about errors.
 type errorCatalogue struct {
-	Kinds []errorKind    `json:"kinds"`
-	Rules []cmdutil.Rule `json:"rules"` // of errors of the kind refused; duplicate also of unknown and busy
-}
-
-type errorKind struct {
-	cmdutil.ExitCode
-	Retryable bool `json:"retryable"` // whether the same command again may help
-}
-
-func allErrors() errorCatalogue {
-	var kinds []errorKind
-	for _, e := range cmdutil.ExitCodes() {
-		if e.Code != cmdutil.ExitDone {
-			kinds = append(kinds, errorKind{e, cmdutil.Retryable(e.Code)})
-		}
-	}
-	return errorCatalogue{kinds, cmdutil.Rules()}
+	Kinds []cmdutil.ErrorKind `json:"kinds"`
+	Rules []cmdutil.Rule      `json:"rules"` // of errors of the kind refused; duplicate also of unknown and busy
 }
 
 // completeSchemas completes the next word of a name.

@@ -57,8 +57,8 @@ func facts() schemagen.Facts {
 			reflect.TypeFor[cmdutil.Deed](): {"money", "service", "sandbox", "files"},
 		},
 		Named: map[string]schemagen.Node{
-			"kind":      {Type: "string", Enum: kinds(func(e cmdutil.ExitCode) any { return e.Kind })},
-			"exit-code": {Type: "integer", Enum: kinds(func(e cmdutil.ExitCode) any { return e.Code })},
+			"kind":      {Type: "string", Enum: kinds(func(e cmdutil.ErrorKind) any { return e.Kind })},
+			"exit-code": {Type: "integer", Enum: kinds(func(e cmdutil.ErrorKind) any { return e.Code })},
 			"rule":      {Type: "string", Enum: rules()},
 			"integer":   {Type: "string", Pattern: `^-?(0|[1-9][0-9]*)$`},
 			"decimal":   {Type: "string", Pattern: `^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`},
@@ -85,8 +85,8 @@ func facts() schemagen.Facts {
 
 // errorCases returns what the kind of an error says of its exit code and its rule.
 func errorCases() (cases []*schemagen.Node) {
-	for _, kind := range kinds(func(e cmdutil.ExitCode) any { return e.Kind }) {
-		codes := slices.DeleteFunc(kinds(func(e cmdutil.ExitCode) any { return e.Code }),
+	for _, kind := range kinds(func(e cmdutil.ErrorKind) any { return e.Kind }) {
+		codes := slices.DeleteFunc(kinds(func(e cmdutil.ErrorKind) any { return e.Code }),
 			func(code any) bool { return cmdutil.KindOf(code.(int)) != kind })
 		n := &schemagen.Node{Properties: schemagen.Members{
 			{Name: "kind", Schema: &schemagen.Node{Enum: []any{kind}}},
@@ -122,7 +122,7 @@ func rules() (all []any) {
 }
 
 // kinds returns a property of every exit code that is an error's.
-func kinds(of func(cmdutil.ExitCode) any) (all []any) {
+func kinds(of func(cmdutil.ErrorKind) any) (all []any) {
 	for _, e := range cmdutil.ExitCodes() {
 		if value := of(e); e.Code != cmdutil.ExitDone && !slices.Contains(all, value) {
 			all = append(all, value)

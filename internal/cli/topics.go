@@ -4,11 +4,12 @@ import (
 	"embed"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/template"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/render"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -17,15 +18,33 @@ import (
 const helpWidth = 79
 
 // helpFiles are the topics, the pages of the help that belong to no command: a line for lists of topics, an
-// empty line, and the page, of at most 60 lines. Names in double braces are those of topicParts.
+// empty line, and the page, of at most 60 lines. Names in double braces are those of fillIn.
 //
 //go:embed help/*.txt
 var helpFiles embed.FS
 
-// topicParts are the parts of topics that the program itself knows.
-func topicParts() template.FuncMap {
-	return template.FuncMap{"exitCodes": exitCodeLines, "flags": flagLines, "settings": settingLines,
-		"variables": variableLines}
+// fillIn adds to a topic what the program itself knows. The settings are without the currencies, which till
+// currency set writes.
+func fillIn(page string) string {
+	described := func(d config.Described) (string, string) { return d.Name, d.About }
+	settings := slices.DeleteFunc(config.ProfileSettings(), func(d config.Described) bool { return d.Name == "currencies" })
+	return strings.NewReplacer(
+		"{{flags}}", flagLines(),
+		"{{exitCodes}}", linesFor(cmdutil.ExitCodes(), 21,
+			func(e cmdutil.ErrorKind) (string, string) { return fmt.Sprintf("%2d  %s", e.Code, e.Kind), e.Meaning }),
+		"{{settings}}", linesFor(settings, 22, described),
+		"{{variables}}", linesFor(config.Variables(), 22, described),
+	).Replace(page)
+}
+
+// linesFor returns a line for each row, or several: a name, and what it means.
+func linesFor[T any](rows []T, indent int, of func(T) (name, about string)) string {
+	var b strings.Builder
+	for _, row := range rows {
+		name, about := of(row)
+		b.WriteString(fill("  "+name, indent, about))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // helpTopics returns the topics as commands, in alphabetical order. Cobra treats a command that cannot be run
@@ -38,9 +57,7 @@ func helpTopics(a *cmdutil.App) (topics []*cobra.Command) {
 		topic.SetHelpFunc(func(*cobra.Command, []string) {
 			text, _ := helpFiles.ReadFile("help/" + file.Name())
 			_, page, _ := strings.Cut(string(text), "\n\n")
-			var b strings.Builder
-			template.Must(template.New(name).Funcs(topicParts()).Parse(page)).Execute(&b, nil)
-			io.WriteString(topic.OutOrStdout(), forTerminal(a, topic, b.String()))
+			io.WriteString(topic.OutOrStdout(), forTerminal(a, topic, fillIn(page)))
 		})
 		topics = append(topics, topic)
 	}
@@ -85,33 +102,6 @@ func flagLines() string {
 	return strings.Join(parts, "\n\n")
 }
 
-func exitCodeLines() string {
-	var b strings.Builder
-	for _, e := range cmdutil.ExitCodes() {
-		b.WriteString(fill(fmt.Sprintf("  %2d  %s", e.Code, e.Kind), 21, e.Meaning))
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func variableLines() string {
-	var b strings.Builder
-	for _, v := range config.Variables() {
-		b.WriteString(fill("  "+v.Name, 22, v.About))
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// settingLines leaves out the currencies, which till currency set writes.
-func settingLines() string {
-	var b strings.Builder
-	for _, s := range config.ProfileSettings() {
-		if s.Name != "currencies" {
-			b.WriteString(fill("  "+s.Name, 22, s.About))
-		}
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 // overview returns the first screen: it has to fit 24 lines of 80 columns.
 func overview(a *cmdutil.App, root *cobra.Command) string {
 	all := commands(a, nil)
@@ -138,22 +128,9 @@ func topicNames(a *cmdutil.App, label string, indent int) string {
 // fill breaks text into lines of at most helpWidth columns. The first line begins with label, padded to
 // indent. The other lines are indented by as much.
 func fill(label string, indent int, text string) string {
-	var b strings.Builder
-	line := fmt.Sprintf("%-*s", indent, label)
-	if len(label) >= indent && label != "" { // a label that is too wide gets its own line
-		b.WriteString(label + "\n")
-		line = strings.Repeat(" ", indent)
+	head := fmt.Sprintf("%-*s", indent, label)
+	if len(label) >= indent { // a label that is too wide gets its own line
+		head = label + "\n" + strings.Repeat(" ", indent)
 	}
-	empty := true
-	for _, word := range strings.Fields(text) {
-		if !empty && len(line)+1+len(word) > helpWidth {
-			b.WriteString(line + "\n")
-			line, empty = strings.Repeat(" ", indent), true
-		}
-		if !empty {
-			line += " "
-		}
-		line, empty = line+word, false
-	}
-	return b.String() + line + "\n"
+	return render.WrapWords(head+text, helpWidth, indent) + "\n"
 }

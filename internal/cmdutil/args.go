@@ -165,12 +165,6 @@ func CommandName(cmd *cobra.Command) string {
 // UnsetHint is the hint for an empty value.
 const UnsetHint = "a variable of your script may be unset"
 
-// The annotations of a command whose values are names of flags.
-const (
-	OneRequired = "one-required"
-	OneAtMost   = "one-at-most"
-)
-
 // Require marks flags as required. Like RequireOne and Exclude, it tells cobra, for completions, what
 // checkGroups in package cli checks.
 func Require(cmd *cobra.Command, flags ...string) {
@@ -182,20 +176,14 @@ func Require(cmd *cobra.Command, flags ...string) {
 }
 
 // RequireOne requires at least one of the flags.
-func RequireOne(cmd *cobra.Command, flags ...string) {
-	cmd.MarkFlagsOneRequired(flags...)
-	annotate(cmd, OneRequired, flags)
-}
+func RequireOne(cmd *cobra.Command, flags ...string) { cmd.MarkFlagsOneRequired(flags...) }
 
 // Exclude allows at most one of the flags.
-func Exclude(cmd *cobra.Command, flags ...string) {
-	cmd.MarkFlagsMutuallyExclusive(flags...)
-	annotate(cmd, OneAtMost, flags)
-}
+func Exclude(cmd *cobra.Command, flags ...string) { cmd.MarkFlagsMutuallyExclusive(flags...) }
 
-func annotate(cmd *cobra.Command, key string, flags []string) {
+func annotate(cmd *cobra.Command, key, value string) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
 	}
-	cmd.Annotations[key] = strings.Join(flags, " ")
+	cmd.Annotations[key] = value
 }

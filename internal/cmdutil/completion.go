@@ -91,30 +91,6 @@ func FileNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// ColumnsKey is the annotation that holds a command's columns: on each line an offer with its description.
-const ColumnsKey = "till_columns"
-
-func withColumns(cmd *cobra.Command, columns []render.Meaning) {
-	if cmd.Annotations == nil {
-		cmd.Annotations = map[string]string{}
-	}
-	var b strings.Builder
-	for _, c := range columns {
-		b.WriteString(c.Name + "\t" + c.About + "\n")
-	}
-	cmd.Annotations[ColumnsKey] = strings.TrimSuffix(b.String(), "\n")
-}
-
-// ColumnsHelp returns the text for --columns help without running the command.
-func ColumnsHelp(cmd *cobra.Command) string {
-	var columns []render.Meaning
-	for _, line := range strings.Split(cmd.Annotations[ColumnsKey], "\n") {
-		name, about, _ := strings.Cut(line, "\t")
-		columns = append(columns, render.Meaning{Name: name, About: about})
-	}
-	return columnsText(columns)
-}
-
 // CompleteList completes the last name of a comma-separated list. A name may have a description, as in
 // WithText.
 func CompleteList(names []string, typed string) []string {

@@ -30,12 +30,7 @@ const (
 const deedsKey = "till_deeds"
 
 // Annotate tells a command what it does: deeds and exit codes, with spaces between.
-func Annotate(cmd *cobra.Command, deeds string) {
-	if cmd.Annotations == nil {
-		cmd.Annotations = map[string]string{}
-	}
-	cmd.Annotations[deedsKey] = deeds
-}
+func Annotate(cmd *cobra.Command, deeds string) { annotate(cmd, deedsKey, deeds) }
 
 // Does reports whether a command may do something.
 func Does(cmd *cobra.Command, d Deed) bool {
@@ -60,22 +55,17 @@ func Declared(cmd *cobra.Command, deeds ...Deed) {
 
 // CodesOf returns the exit codes that a command may end with, in ascending order.
 func CodesOf(cmd *cobra.Command) []int {
+	of := map[Deed][]int{
+		Money:   {ExitBusy, ExitConflict, exitRefused, ExitUnknown, ExitUnreachable},
+		Service: {exitRefused, ExitUnknown, ExitUnreachable},
+		Sandbox: {ExitUnknown, ExitUnreachable},
+		Asks:    {exitRefused, ExitInterrupted},
+		Calls:   {ExitRejected, ExitUnauthorized, ExitRateLimited, ExitReadFailed, ExitInterrupted},
+		Journal: {exitJournal, exitRefused, ExitReadFailed, ExitInterrupted}, // which asks a sandbox whose account it is
+	}
 	codes := []int{ExitDone, ExitInternal, ExitUsage, ExitOutput}
 	for _, word := range strings.Fields(cmd.Annotations[deedsKey]) {
-		switch Deed(word) {
-		case Money:
-			codes = append(codes, ExitBusy, ExitConflict, exitRefused, ExitUnknown, ExitUnreachable)
-		case Service:
-			codes = append(codes, exitRefused, ExitUnknown, ExitUnreachable)
-		case Sandbox:
-			codes = append(codes, ExitUnknown, ExitUnreachable)
-		case Asks:
-			codes = append(codes, exitRefused, ExitInterrupted)
-		case Calls:
-			codes = append(codes, ExitRejected, ExitUnauthorized, ExitRateLimited, ExitReadFailed, ExitInterrupted)
-		case Journal: // which asks a sandbox whose account it is
-			codes = append(codes, exitJournal, exitRefused, ExitReadFailed, ExitInterrupted)
-		}
+		codes = append(codes, of[Deed(word)]...)
 		if code, err := strconv.Atoi(word); err == nil {
 			codes = append(codes, code)
 		}

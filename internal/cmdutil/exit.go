@@ -44,85 +44,82 @@ const (
 	exitNotFound  = 127
 )
 
-// ExitCode is a row of `till help exit-codes`.
-type ExitCode struct {
-	Code    int    `json:"exit_code" schema:"exit-code"`
-	Kind    string `json:"kind" schema:"kind"`
-	Meaning string `json:"meaning"`
-	Advice  string `json:"advice"` // what to do
-}
-
-// Retryable reports whether the same command again, unchanged, can help after an exit code.
-func Retryable(code int) bool {
-	switch code {
-	case ExitBusy, ExitRateLimited, ExitUnreachable, ExitReadFailed, ExitNotYet, ExitInterrupted:
-		return true
-	}
-	return false
+// ErrorKind is a row of `till help exit-codes`. That of success has no kind.
+type ErrorKind struct {
+	Code      int    `json:"exit_code" schema:"exit-code"`
+	Kind      string `json:"kind" schema:"kind"`
+	Meaning   string `json:"meaning"`
+	Advice    string `json:"advice"`    // what to do
+	Retryable bool   `json:"retryable"` // whether the same command again may help
 }
 
 // ExitCodes returns all exit codes: till returns no other of its own. Of several with the same kind, the
 // first is the one that every command may return.
-func ExitCodes() []ExitCode {
-	return []ExitCode{
+func ExitCodes() []ErrorKind {
+	return []ErrorKind{
 		{ExitDone, "", "Done.",
-			"Nothing."},
+			"Nothing.", false},
 		{ExitInternal, "internal", "Something unexpected failed before anything was sent: a fault in till.",
-			"Run it again with --debug, and report what it says."},
+			"Run it again with --debug, and report what it says.", false},
 		{ExitUsage, "usage", "The command line is wrong: an unknown flag or command, a bad amount, a missing memo.",
-			"Correct the command line as the message says."},
+			"Correct the command line as the message says.", false},
 		{ExitConfig, "config",
 			"This machine is not set up: no address, an unknown profile, no key, file modes, plain http.",
-			"Correct the configuration or the machine as the message says."},
+			"Correct the configuration or the machine as the message says.", false},
 		{exitRefused, "refused",
 			"A guard said no: a limit, the list of allowed addresses, a confirmation that was not given.",
-			"See the rule."},
+			"See the rule.", false},
 		{ExitBusy, "busy", "Another process is sending this order, the same content, or a plan from this journal. " +
 			"Wait, then run the same command again.",
-			"Wait, then run the same command again."},
+			"Wait, then run the same command again.", true},
 		{exitJournal, "journal", "The journal cannot be opened, read or written, and nothing was sent.",
-			"Make the journal usable, then run the same command again."},
+			"Make the journal usable, then run the same command again.", false},
 		{ExitUnknown, "unknown",
 			"The outcome is unknown: it may have been paid. Do not send it again; find out first.",
-			"Do not send it again. Find out with the command of the hint, such as till withdraw reconcile."},
+			"Do not send it again. Find out with the command of the hint, such as till withdraw reconcile.", false},
 		{ExitConflict, "conflict", "The service's record is not what the journal has.",
-			"Do not send it again. A person compares the two records and decides."},
+			"Do not send it again. A person compares the two records and decides.", false},
 		{ExitRejected, "rejected", "The service rejected the call, definitely.",
-			"Correct what the service rejects. Nothing was paid."},
+			"Correct what the service rejects. Nothing was paid.", false},
 		{ExitUnauthorized, "unauthorized", "The service refused the key.",
-			"Check the key with till auth status."},
+			"Check the key with till auth status.", false},
 		{ExitRateLimited, "rate_limited", "The service asks for fewer calls; nothing is unknown.",
-			"Wait, then run the same command again."},
+			"Wait, then run the same command again.", true},
 		{ExitFailedStatus, "failed_status", "A wait saw a status that --fail-on names.",
-			"Look at the withdrawal or invoice, and decide."},
+			"Look at the withdrawal or invoice, and decide.", false},
 		{ExitUnreachable, "unreachable", "A create never left this machine: not one byte was written. Run it again.",
-			"Run the same command again."},
+			"Run the same command again.", true},
 		{ExitReadFailed, "read_failed", "A call that only reads got no usable answer. Run it again.",
-			"Run the same command again."},
+			"Run the same command again.", true},
 		{ExitNotYet, "not_yet",
 			"A wait ran out of time, --exit-status says not finished, or a report is below --fail-below.",
-			"Wait longer, or look again later."},
+			"Wait longer, or look again later.", true},
 		{ExitPartial, "partial", "Some of it was done, some not, and nothing is unknown.",
-			"See which are done, then run the same command again for the rest."},
+			"See which are done, then run the same command again for the rest.", false},
 		{ExitOutput, "output", "Done, but the result could not be written; the error line carries the ids.",
-			"Do not do it again. Take the ids from the error, or run the same command with the same order id."},
+			"Do not do it again. Take the ids from the error, or run the same command with the same order id.", false},
 		{ExitInterrupted, "interrupted", "Stopped on a signal, and nothing is unknown.",
-			"Run the same command again to go on."},
+			"Run the same command again to go on.", true},
 		{exitCannotRun, "usage", "Only till sandbox run: its command was found and cannot be run.",
-			"Check the mode of the command, and the interpreter in its first line."},
+			"Check the mode of the command, and the interpreter in its first line.", false},
 		{exitNotFound, "usage", "Only till sandbox run: its command was not found.",
-			"Check the spelling of the command, and PATH."},
+			"Check the spelling of the command, and PATH.", false},
 	}
 }
 
 // KindOf returns the kind of an exit code.
-func KindOf(code int) string {
+func KindOf(code int) string { return rowOf(code).Kind }
+
+// Retryable reports whether the same command again, unchanged, can help after an exit code.
+func Retryable(code int) bool { return rowOf(code).Retryable }
+
+func rowOf(code int) ErrorKind {
 	for _, e := range ExitCodes() {
 		if e.Code == code {
-			return e.Kind
+			return e
 		}
 	}
-	return "internal"
+	return ErrorKind{Kind: "internal"}
 }
 
 // Error is an error that a command itself finds.
@@ -351,14 +348,9 @@ func outputHint(err error) string {
 // flagOf returns the flag that sets a field of a request.
 func flagOf(field string) string {
 	switch field {
-	case "external_order_id", "order_id":
-		return "--order-id"
-	case "callback_url":
-		return "--callback-url"
-	case "page_size":
-		return "--page-size"
-	case "address", "amount", "callback", "currency", "memo", "page", "title", "filter":
-		return "--" + field
+	case "address", "amount", "callback", "callback_url", "currency", "external_order_id", "filter", "memo", "order_id",
+		"page", "page_size", "title":
+		return "--" + strings.ReplaceAll(strings.TrimPrefix(field, "external_"), "_", "-")
 	}
 	return field
 }

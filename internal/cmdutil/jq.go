@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"example.com/till/internal/money"
+	"example.com/till/pkg/api"
 	"github.com/itchyny/gojq"
 )
 
@@ -39,20 +40,25 @@ func jqFilter(ctx context.Context, m money.Registry, expression string) (
 		if err := dec.Decode(&data); err != nil {
 			return err
 		}
-		return printResults(ctx, w, code.RunWithContext(ctx, data))
+		results := code.RunWithContext(ctx, data)
+		for result, ok := results.Next(); ok; result, ok = results.Next() {
+			if err, failed := result.(error); failed {
+				return jqError(ctx, err)
+			}
+			line, isText := result.(string)
+			if !isText {
+				encoded, err := gojq.Marshal(result)
+				if err != nil {
+					return err
+				}
+				line = string(encoded)
+			}
+			if _, err := io.WriteString(w, line+"\n"); err != nil {
+				return err
+			}
+		}
+		return nil
 	}, nil
-}
-
-func printResults(ctx context.Context, w io.Writer, results gojq.Iter) error {
-	for result, ok := results.Next(); ok; result, ok = results.Next() {
-		if err, failed := result.(error); failed {
-			return jqError(ctx, err)
-		}
-		if err := printResult(w, result); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // jqError returns what a result that is an error means: an expression that ends itself has no error.
@@ -66,15 +72,17 @@ func jqError(ctx context.Context, err error) error {
 	return UsageError(fmt.Sprintf("--jq: %v", err), "look at the whole answer with -o json")
 }
 
-func printResult(w io.Writer, result any) error {
-	if text, ok := result.(string); ok {
-		_, err := io.WriteString(w, text+"\n")
-		return err
+// decimalOf returns the decimal of a decoded amount such as {"Crypto":{"Btc":50000000}}. It returns "" for
+// anything else, and if the decimals are unknown.
+func decimalOf(m money.Registry, value any) string {
+	text, err := json.Marshal(value)
+	var amount api.BigAmount
+	if err != nil || json.Unmarshal(text, &amount) != nil {
+		return ""
 	}
-	text, err := gojq.Marshal(result)
-	if err != nil {
-		return err
+	decimals := m.DecimalsOf(amount.Kind, amount.Code)
+	if decimals == money.Unknown {
+		return ""
 	}
-	_, err = w.Write(append(text, '\n'))
-	return err
+	return money.Decimal(amount.Minor.Big(), decimals)
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"example.com/till/internal/config"
@@ -31,7 +32,7 @@ type Output[T any] struct {
 func NewOutput[T any](s *Session, view render.View[T]) (Output[T], error) {
 	out := Output[T]{s, view}
 	if len(s.Columns) == 1 && s.Columns[0] == "help" {
-		if err := s.Write(columnsText(view.Meanings())); err != nil {
+		if err := s.Write(ColumnsHelp(columnLines(view.Meanings()))); err != nil {
 			return out, err
 		}
 		return out, ErrDone
@@ -39,16 +40,24 @@ func NewOutput[T any](s *Session, view render.View[T]) (Output[T], error) {
 	return out, view.Check(s.Render)
 }
 
-// columnsText returns a line for each column: its name and what it means.
-func columnsText(columns []render.Meaning) string {
-	width := 0
-	for _, c := range columns {
-		width = max(width, len(c.Name))
+// ColumnsKey is the annotation that holds a command's columns, one on each line: its name, a tab, and what it
+// means.
+const ColumnsKey = "till_columns"
+
+func columnLines(columns []render.Meaning) string {
+	lines := make([]string, len(columns))
+	for i, c := range columns {
+		lines[i] = c.Name + "\t" + c.About
 	}
+	return strings.Join(lines, "\n")
+}
+
+// ColumnsHelp returns the text for --columns help from the lines of ColumnsKey.
+func ColumnsHelp(lines string) string {
 	var b strings.Builder
-	for _, c := range columns {
-		fmt.Fprintf(&b, "%-*s  %s\n", width, c.Name, c.About)
-	}
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, lines)
+	table.Flush()
 	return b.String()
 }
 
@@ -131,7 +140,7 @@ func (o Output[T]) Made(value T, text string, what About, ids string) error {
 
 // List prints values as they arrive.
 func (o Output[T]) List(items iter.Seq2[T, error]) error {
-	err := o.View.List(&listWriter{ctx: o.Session.Ctx, w: o.Session.IO.Out}, o.Session.Render,
+	err := o.View.List(newListWriter(o.Session.Ctx, o.Session.IO.Out), o.Session.Render,
 		func(yield func(T, error) bool) {
 			for item, err := range items {
 				o.Session.Spinner.Stop()
@@ -154,41 +163,23 @@ func (o Output[T]) List(items iter.Seq2[T, error]) error {
 func (o Output[T]) Slice(items []T) error { return o.List(Limited(items, 0)) }
 
 // listWriter is standard output for a list, which may be endless. A reader that does not read must not keep
-// the program from ending: after a signal, it has drainTime to read the rest.
+// the program from ending.
 type listWriter struct {
-	ctx  context.Context // for reads; a signal ends it
+	late context.Context // ends when there is no more time to read the rest
 	w    io.Writer
-	over <-chan struct{} // closed when drainTime is over; nil until ctx ends
 }
 
+// drainTime is how long a reader has after a signal to read the rest.
 const drainTime = 500 * time.Millisecond
 
-func (l *listWriter) Write(p []byte) (int, error) {
-	type result struct {
-		n   int
-		err error
-	}
-	written := make(chan result, 1)
-	go func() {
-		n, err := l.w.Write(p)
-		written <- result{n, err}
-	}()
-	select {
-	case r := <-written:
-		return r.n, r.err
-	case <-l.ctx.Done():
-	}
-	if l.over == nil {
-		over := make(chan struct{})
-		time.AfterFunc(drainTime, func() { close(over) })
-		l.over = over
-	}
-	select {
-	case r := <-written:
-		return r.n, r.err
-	case <-l.over:
-		return 0, l.ctx.Err()
-	}
+func newListWriter(ctx context.Context, w io.Writer) listWriter {
+	late, end := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() { time.AfterFunc(drainTime, end) })
+	return listWriter{late, w}
+}
+
+func (l listWriter) Write(p []byte) (int, error) {
+	return Interruptibly(l.late, func() (int, error) { return l.w.Write(p) })
 }
 
 // Limited returns the first limit items, or all if limit is 0.

@@ -15,7 +15,7 @@ func TestListWriterAfterSignal(t *testing.T) {
 	reader, writer := io.Pipe()
 	defer reader.Close()
 	cancel()
-	l := &listWriter{ctx: ctx, w: writer}
+	l := newListWriter(ctx, writer)
 	for range 2 {
 		if n, err := l.Write([]byte("rows")); n != 0 || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %d, %v", n, err)
@@ -28,7 +28,7 @@ func TestOutputIsDrainedAfterASignal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var out bytes.Buffer
-	l := &listWriter{ctx: ctx, w: &out}
+	l := newListWriter(ctx, &out)
 	for _, text := range []string{"one ", "two ", "three"} {
 		if n, err := l.Write([]byte(text)); n != len(text) || err != nil {
 			t.Errorf("got %d, %v", n, err)

@@ -62,7 +62,7 @@ func WithView[T any](
 	a *App, form Form, view func(money.Registry) render.View[T], cmd *cobra.Command,
 ) *cobra.Command {
 	shown := view(money.NewRegistry())
-	withColumns(cmd, shown.Meanings())
+	annotate(cmd, ColumnsKey, columnLines(shown.Meanings()))
 	p := Printed{}
 	if form != Apart {
 		p = printedAs(form, shown.JSON.Type)

@@ -292,7 +292,9 @@ func (s *Session) LedgerOf(j *payout.Journal, client *api.Client) (*payout.Ledge
 
 // LedgerToList returns the ledger of the account in use for a command that asks the service for nothing. It
 // is nil if there is no journal yet.
-func (s *Session) LedgerToList() (*payout.Ledger, error) {
+func (s *Session) LedgerToList() (*payout.Ledger, error) { return s.ledgerFrom(s.JournalToList) }
+
+func (s *Session) ledgerFrom(open func() (*payout.Journal, error)) (*payout.Ledger, error) {
 	if err := s.NoDryRun(CommandName(s.Cmd)); err != nil {
 		return nil, err
 	}
@@ -300,7 +302,7 @@ func (s *Session) LedgerToList() (*payout.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := s.JournalToList()
+	j, err := open()
 	if err != nil || j == nil {
 		return nil, err
 	}
@@ -326,21 +328,10 @@ func ListOfLedger[T any](s *Session, out Output[T], list func(*payout.Ledger, co
 // profile's own journal, which open opens: OpenJournal or ExistingJournal.
 func (s *Session) LedgerToChange(open func() (*payout.Journal, error)) (*payout.Ledger, error) {
 	Declared(s.Cmd, Files)
-	if err := s.NoDryRun(CommandName(s.Cmd)); err != nil {
+	if err := cmp.Or(s.NoDryRun(CommandName(s.Cmd)), s.OwnJournal()); err != nil {
 		return nil, err
 	}
-	if err := s.OwnJournal(); err != nil {
-		return nil, err
-	}
-	account, err := s.JournalAccount()
-	if err != nil {
-		return nil, err
-	}
-	j, err := open()
-	if err != nil {
-		return nil, err
-	}
-	return s.LedgerIn(j, account)
+	return s.ledgerFrom(open)
 }
 
 // LedgerIn returns the ledger of an account. It warns if the journal has lost its last records.
