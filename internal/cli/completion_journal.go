@@ -141,9 +141,6 @@ func completeOrders(a *cmdutil.App, states ...payout.State) cobra.CompletionFunc
 
 // completeStates completes the last state of a comma-separated list.
 func completeStates(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	var states []string
-	for _, state := range payout.States() {
-		states = append(states, string(state))
-	}
-	return cmdutil.CompleteList(states, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return cmdutil.CompleteList(cmdutil.StateNames(), typed),
+		cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

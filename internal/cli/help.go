@@ -144,10 +144,7 @@ func forTerminal(a *cmdutil.App, cmd *cobra.Command, text string) string {
 
 // pageWidth is the width of a help text: that of the terminal, and at most helpWidth.
 func pageWidth(a *cmdutil.App) int {
-	if width := a.Width(); width > 0 {
-		return min(width, helpWidth)
-	}
-	return helpWidth
+	return min(cmp.Or(terminal.Width(a.IO.Out), helpWidth), helpWidth)
 }
 
 // findTopic finds a command or topic by its path of names.

@@ -39,13 +39,7 @@ refuse: what each means, and what to do.`,
 			switch {
 			case errors && name != "":
 				return cmdutil.UsageError("--errors is about all commands: it goes without "+name, "leave one out")
-			case errors:
-				out, err := beginAlone(a, cmd)
-				if err != nil {
-					return err
-				}
-				return printJSON(out, render.Encode(errorCatalogue{cmdutil.ExitCodes()[1:], cmdutil.Rules()}))
-			case name != "":
+			case errors || name != "":
 				return printSchema(a, cmd, name)
 			}
 			_, out, err := cmdutil.BeginAlone(a, cmd, schemaNamesView)
@@ -63,39 +57,29 @@ refuse: what each means, and what to do.`,
 	return cmdutil.WithView(a, cmdutil.List, schemaNamesView, cmd)
 }
 
-// beginAlone begins a command whose output is one value of JSON, without reading a configuration.
-func beginAlone(a *cmdutil.App, cmd *cobra.Command) (cmdutil.Output[[]byte], error) {
-	s, out, err := cmdutil.BeginAlone(a, cmd, func(money.Registry) render.View[[]byte] { return cmdutil.LineView() })
-	if err == nil && s.Render.Format == render.CSV {
-		err = cmdutil.UsageError("--output: this is not a list of rows, so it has no CSV form", "leave it out for JSON")
-	}
-	return out, err
-}
-
-// printJSON prints JSON, indented unless the output is lines.
-func printJSON(out cmdutil.Output[[]byte], text []byte) error {
-	if out.Session.Render.Format == render.Table {
-		out.Session.Render.Format = render.JSON
-	}
-	return out.One(text)
-}
-
-// printSchema prints one schema. With -o jsonl it is that of a line.
+// printSchema prints a schema, which is that of a line with -o jsonl, or without a name what there is about errors.
 func printSchema(a *cmdutil.App, cmd *cobra.Command, name string) error {
-	out, err := beginAlone(a, cmd)
+	s, out, err := cmdutil.BeginAlone(a, cmd, func(money.Registry) render.View[[]byte] { return cmdutil.LineView() })
 	if err != nil {
 		return err
 	}
 	text := schema.Of(name)
-	if out.Session.Render.Format == render.JSONL {
-		text = schema.Line(name)
-		out.Session.Render.Format = render.JSON
+	switch format := &s.Render.Format; {
+	case *format == render.CSV:
+		return cmdutil.UsageError("--output: this is not a list of rows, so it has no CSV form", "leave it out for JSON")
+	case *format == render.Table:
+		*format = render.JSON
+	case *format == render.JSONL && name != "":
+		text, *format = schema.Line(name), render.JSON
+	}
+	if name == "" {
+		text = render.Encode(errorCatalogue{cmdutil.ExitCodes()[1:], cmdutil.Rules()})
 	}
 	if text == nil {
 		return cmdutil.UsageError(fmt.Sprintf("there is no schema of %q", name),
 			cmp.Or(near.Question(name, "till schema ", schema.Names()), "till schema lists the names"))
 	}
-	return printJSON(out, text)
+	return out.One(text)
 }
 
 func schemaNamesView(money.Registry) render.View[string] {

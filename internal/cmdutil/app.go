@@ -109,15 +109,6 @@ func (a *App) WriteData(text string) error {
 	return a.Write(text)
 }
 
-// Width returns the width of the terminal at standard output, or 0 if there is none.
-func (a *App) Width() int {
-	out := terminal.Of(a.IO.Out)
-	if out == nil {
-		return 0
-	}
-	return terminal.Width(out)
-}
-
 // trace returns the writer for --debug.
 func (a *App) trace() io.Writer {
 	if a.JSON.Load() {
@@ -156,17 +147,12 @@ func BeginAlone[T any](
 	for _, name := range outputFlags() {
 		bare.PersistentFlags().AddFlag(cmd.Root().PersistentFlags().Lookup(name))
 	}
+	kept := slices.DeleteFunc(slices.Clone(a.IO.Environ()), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return !slices.Contains([]string{"TILL_OUTPUT", "NO_COLOR", "CLICOLOR_FORCE"}, name)
+	})
 	streams := a.IO
-	streams.Environ = func() []string {
-		kept := []string{"TILL_CONFIG=" + os.DevNull}
-		for _, entry := range a.IO.Environ() {
-			name, _, _ := strings.Cut(entry, "=")
-			if slices.Contains([]string{"TILL_OUTPUT", "NO_COLOR", "CLICOLOR_FORCE"}, name) {
-				kept = append(kept, entry)
-			}
-		}
-		return kept
-	}
+	streams.Environ = func() []string { return append(kept, "TILL_CONFIG="+os.DevNull) }
 	return Begin(&App{IO: streams, Ctx: a.Ctx, SendCtx: a.SendCtx}, bare, view)
 }
 

@@ -34,10 +34,11 @@ func Group(name, short string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// childNames returns the names of the commands and topics below cmd.
 func childNames(cmd *cobra.Command) []string {
 	var names []string
 	for _, child := range cmd.Commands() {
-		if child.IsAvailableCommand() {
+		if !child.Hidden {
 			names = append(names, child.Name())
 		}
 	}
@@ -147,13 +148,7 @@ func OptionalArg(name string) cobra.PositionalArgs {
 // NearTopic asks whether a command or topic below cmd with a name near to name was meant. If there is none,
 // it returns "".
 func NearTopic(cmd *cobra.Command, name string) string {
-	var names []string
-	for _, child := range cmd.Commands() {
-		if !child.Hidden {
-			names = append(names, child.Name())
-		}
-	}
-	return near.Question(name, "", names)
+	return near.Question(name, "", childNames(cmd))
 }
 
 // CommandName returns the path of a command without the program's name, which is already at the start of

@@ -3,12 +3,14 @@ package cmdutil
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"example.com/till/internal/config"
 	"example.com/till/internal/render"
 	"example.com/till/internal/terminal"
+	"golang.org/x/term"
 )
 
 // Confirm shows what will be sent and asks. Without a terminal and without --yes, it refuses.
@@ -78,6 +80,26 @@ func (s *Session) Ask(question string) (string, error) {
 		fmt.Fprintln(s.IO.Err)
 	}
 	return answer, s.Ctx.Err()
+}
+
+// AskSecret asks for a secret, which is not shown while it is typed. If nothing is typed, it returns the error none.
+func (s *Session) AskSecret(what, question string, none error) ([]byte, error) {
+	in := terminal.Of(s.IO.In)
+	show, err := terminal.HideTyped(in) // before the question: a person may paste as soon as it shows
+	if err != nil {
+		return nil, &config.Error{Msg: fmt.Sprintf("the terminal cannot be asked for %s: %v", what, err), Err: err}
+	}
+	fmt.Fprint(s.IO.Err, s.Wrapped(question))
+	secret, err := Interruptibly(s.Ctx, func() ([]byte, error) { return term.ReadPassword(int(in.Fd())) })
+	fmt.Fprintln(s.IO.Err)
+	shown := show()
+	switch {
+	case s.Ctx.Err() != nil:
+		return nil, errors.Join(s.Ctx.Err(), shown)
+	case err != nil:
+		return nil, none
+	}
+	return secret, nil
 }
 
 // Interruptibly runs a read that may never end, and returns early when ctx ends.

@@ -16,7 +16,6 @@ import (
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
-	"example.com/till/internal/terminal"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -100,14 +99,13 @@ func (s *Session) NoteUnknown() {
 // Tabular reports whether the output has rows, instead of the service's JSON or ids.
 func (o Output[T]) Tabular() bool {
 	out := o.Session.Render
-	return (out.Format == render.Table || out.Format == render.CSV) && !out.Quiet && out.Filter == nil &&
-		out.Template == ""
+	return (out.Format == render.Table || out.Format == render.CSV) && !out.Quiet
 }
 
 // Bare prints only text if the output is a table with the default columns, so that a script can use it.
 // Otherwise it prints the value like One.
 func (o Output[T]) Bare(value T, text string) error {
-	if o.Session.Render.Format != render.Table || !o.Tabular() || len(o.Session.Columns) > 0 {
+	if !o.Session.Plain() {
 		return o.One(value)
 	}
 	o.Session.Spinner.Stop()
@@ -209,8 +207,7 @@ func (s *Session) LineOptions(command string) (render.Options, error) {
 
 // TableOnTerminal reports whether a person sees a table. A part of a long list is more useful then.
 func (s *Session) TableOnTerminal() bool {
-	return s.Render.Format == render.Table && !s.Quiet && s.Render.Filter == nil && s.Template == "" &&
-		terminal.Of(s.IO.Out) != nil
+	return s.Render.Format == render.Table && !s.Quiet && s.Render.Screen
 }
 
 // Plain reports whether the output is a table with default settings, so that a single line can replace it.

@@ -63,7 +63,7 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 		Sort:      s.Sort,
 		NoHeaders: s.NoHeaders,
 		Quiet:     s.Quiet,
-		Width:     a.Width(),
+		Width:     terminal.Width(a.IO.Out),
 		Color:     WantsColour(s.Color, a.IO.Env, terminal.Of(a.IO.Out) != nil),
 		Colors256: Knows256(a.IO.Env),
 		Screen:    terminal.Of(a.IO.Out) != nil,

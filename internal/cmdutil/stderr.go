@@ -158,8 +158,8 @@ func (a *App) Wrapped(message string) string { return a.wrap(render.Safe(message
 const hanging = 2
 
 func (a *App) wrap(text string, indent int) string {
-	if out := terminal.Of(a.IO.Err); out != nil {
-		return render.WrapWords(text, terminal.Width(out), indent)
+	if width := terminal.Width(a.IO.Err); width > 0 {
+		return render.WrapWords(text, width, indent)
 	}
 	return text
 }
@@ -200,11 +200,11 @@ func (s *Session) NoteFacts(facts []Fact) {
 
 func (s *Session) factLine(f Fact, name string) string {
 	value := render.Safe(f.Value)
-	out := terminal.Of(s.IO.Err)
-	if out == nil {
+	width := terminal.Width(s.IO.Err)
+	if width == 0 {
 		return name + value
 	}
-	if f.Copy || !strings.Contains(value, " ") && render.Width(name+value) > terminal.Width(out) {
+	if f.Copy || !strings.Contains(value, " ") && render.Width(name+value) > width {
 		return s.WithCopy(f.Name, f.Value)
 	}
 	line := s.wrap(name+value, len(name))

@@ -19,8 +19,12 @@ func Of(stream any) *os.File {
 // usualWidth is the width of a terminal that does not report its own.
 const usualWidth = 80
 
-// Width returns the width of a terminal in characters.
-func Width(out *os.File) int {
+// Width returns the width in characters of the terminal behind a stream, or 0 if there is none.
+func Width(stream any) int {
+	out := Of(stream)
+	if out == nil {
+		return 0
+	}
 	width, _, err := term.GetSize(int(out.Fd()))
 	if err != nil || width <= 0 {
 		return usualWidth

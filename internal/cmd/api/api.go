@@ -61,7 +61,7 @@ command shows the request that it would make.`,
 
 // send sends a request, asks before it if the request may change something, and prints the answer.
 func send(s *cmdutil.Session, method, path, input string) error {
-	view := render.View[json.RawMessage]{JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m })}
+	view := cmdutil.LineView()
 	filtered := s.Render.Filter != nil || s.Template != ""
 	s.Render.Quiet = s.Render.Quiet && filtered // the answer has no header that could be left out
 	if filtered || !s.Origin("output").IsDefault() {
@@ -121,7 +121,7 @@ func mayChange(s *cmdutil.Session, request string, body []byte) error {
 
 // printAnswer prints an answer as it came, whatever the format of the output. For a filter or a template, it
 // must be JSON.
-func printAnswer(s *cmdutil.Session, view render.View[json.RawMessage], filtered bool, answer []byte) error {
+func printAnswer(s *cmdutil.Session, view render.View[[]byte], filtered bool, answer []byte) error {
 	if !filtered {
 		return s.WriteData(string(answer))
 	}
@@ -205,29 +205,27 @@ func readInput(s *cmdutil.Session, name string) (json.RawMessage, error) {
 	if name == "" {
 		return nil, nil
 	}
-	in := s.IO.In
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, cmdutil.UsageError(fmt.Sprintf("--input: %v", atomicfile.WithoutPath(err)),
-				"name a file that can be read, or - for standard input")
+	text, err := cmdutil.Interruptibly(s.Ctx, func() ([]byte, error) {
+		in := s.IO.In
+		if name != "-" {
+			file, err := os.Open(name)
+			if err != nil {
+				return nil, err
+			}
+			defer file.Close()
+			in = file
 		}
-		defer file.Close()
-		in = file
-	}
-	text, err := cmdutil.Interruptibly(s.Ctx,
-		func() ([]byte, error) { return io.ReadAll(io.LimitReader(in, maxInput+1)) })
-	if s.Ctx.Err() != nil {
+		return io.ReadAll(io.LimitReader(in, maxInput+1))
+	})
+	switch {
+	case s.Ctx.Err() != nil:
 		return nil, s.Ctx.Err()
-	}
-	if err != nil {
+	case err != nil:
 		return nil, cmdutil.UsageError(fmt.Sprintf("--input: %v", atomicfile.WithoutPath(err)),
 			"name a file that can be read, or - for standard input")
-	}
-	if len(text) > maxInput {
+	case len(text) > maxInput:
 		return nil, cmdutil.UsageError("--input: it is larger than 1 MiB", "send less")
-	}
-	if !json.Valid(text) {
+	case !json.Valid(text):
 		return nil, cmdutil.UsageError("--input: it is not JSON", "write one JSON value")
 	}
 	return text, nil

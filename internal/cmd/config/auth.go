@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 
 	"example.com/till/internal/cmdutil"
@@ -13,7 +12,6 @@ import (
 	"example.com/till/internal/terminal"
 	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 // AuthCommand returns the auth command.
@@ -87,8 +85,7 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 		key, _, err := s.Keys.Key(s.Ctx, s.Settings)
 		return key, err
 	}
-	in := terminal.Of(s.IO.In)
-	if in == nil {
+	if terminal.Of(s.IO.In) == nil {
 		key, err := cmdutil.Interruptibly(s.Ctx, func() (string, error) { return config.ReadKey(s.IO.In) })
 		if err != nil && s.Ctx.Err() == nil {
 			err = &config.Error{Msg: fmt.Sprintf("the key cannot be read from standard input: %v", err), Err: err}
@@ -102,26 +99,9 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 		return "", cmdutil.UsageError("the key cannot be asked for here", "give it on standard input, < FILE",
 			"auth", "login")
 	}
-	fd := int(in.Fd())
-	show, err := terminal.HideTyped(in) // before the prompt: a person may paste as soon as it shows
-	if err != nil {
-		return "", &config.Error{Msg: fmt.Sprintf("the terminal cannot be asked for the key: %v", err), Err: err}
-	}
-	fmt.Fprint(s.IO.Err, s.Wrapped(fmt.Sprintf("Key for %s (profile %s): ", s.ServiceName(), s.ProfileName())))
-	key, err := cmdutil.Interruptibly(s.Ctx, func() (string, error) {
-		secret, err := term.ReadPassword(fd)
-		return string(secret), err
-	})
-	fmt.Fprintln(s.IO.Err)
-	shown := show()
-	if s.Ctx.Err() != nil {
-		return "", errors.Join(s.Ctx.Err(), shown)
-	}
-	if err != nil {
-		return "", cmdutil.UsageError("no key was typed", "run it again, or give the key on standard input, < FILE",
-			"auth", "login")
-	}
-	return key, nil
+	key, err := s.AskSecret("the key", fmt.Sprintf("Key for %s (profile %s): ", s.ServiceName(), s.ProfileName()),
+		cmdutil.UsageError("no key was typed", "run it again, or give the key on standard input, < FILE", "auth", "login"))
+	return string(key), err
 }
 
 func logoutCommand(a *cmdutil.App) *cobra.Command {

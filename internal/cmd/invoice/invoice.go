@@ -72,8 +72,8 @@ the invoice was made.`,
 	f := cmd.Flags()
 	f.StringVar(&req.Title, "title", "", "title that the customer sees")
 	f.StringVar(&currency, "currency", "", "currency of the invoice, such as Usd")
-	f.Var(itemFlag{&items, false}, "item", "one of the goods with its price, such as Coffee=2.50; may be given again")
-	f.Var(itemFlag{&items, true}, "item-minor", "the same with the price in minor units, such as Coffee=250")
+	f.Func("item", "one of the goods with its price, such as Coffee=2.50; may be given again", items.add(false))
+	f.Func("item-minor", "the same with the price in minor units, such as Coffee=250", items.add(true))
 	f.StringVar(&req.OrderID, "order-id", "", "your own identifier; a second invoice may have it too")
 	f.Int64Var(&number, "number", 0, "number that the customer sees")
 	f.StringVar(&req.CallbackURL, "callback-url", "",
@@ -84,27 +84,19 @@ the invoice was made.`,
 	return cmd
 }
 
-// itemFlags collects --item and --item-minor in the order of the command line.
-type itemFlags []struct {
+// itemFlags are the values of --item and --item-minor in the order of the command line.
+type itemFlags []itemFlag
+
+type itemFlag struct {
 	text  string
 	minor bool
 }
 
-// itemFlag is one of the two flags.
-type itemFlag struct {
-	items *itemFlags
-	minor bool
-}
-
-func (f itemFlag) String() string { return "" }
-func (f itemFlag) Type() string   { return "NAME=AMOUNT" }
-
-func (f itemFlag) Set(text string) error {
-	*f.items = append(*f.items, struct {
-		text  string
-		minor bool
-	}{text, f.minor})
-	return nil
+func (f *itemFlags) add(minor bool) func(string) error {
+	return func(text string) error {
+		*f = append(*f, itemFlag{text, minor})
+		return nil
+	}
 }
 
 func (f itemFlags) parse(s *cmdutil.Session, currency api.Currency) ([]api.InvoiceItem, error) {

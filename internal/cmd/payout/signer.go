@@ -13,11 +13,9 @@ import (
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
-	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout/approval"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
-	"golang.org/x/term"
 )
 
 // signerFor returns the key that signs: of a file, or of the agent. A file that has only a public key names a
@@ -89,22 +87,8 @@ func askPassphrase(s *cmdutil.Session, name string) ([]byte, error) {
 		return nil, cmdutil.UsageError(fmt.Sprintf("--key: %s has a passphrase, and there is no terminal to type it on", name),
 			"add the key to the agent with ssh-add, and use --agent")
 	}
-	in := terminal.Of(s.IO.In)
-	show, err := terminal.HideTyped(in)
-	if err != nil {
-		return nil, &config.Error{Msg: fmt.Sprintf("the terminal cannot be asked for the passphrase: %v", err), Err: err}
-	}
-	fmt.Fprint(s.IO.Err, s.Wrapped("Passphrase of "+name+": "))
-	passphrase, err := cmdutil.Interruptibly(s.Ctx, func() ([]byte, error) { return term.ReadPassword(int(in.Fd())) })
-	fmt.Fprintln(s.IO.Err)
-	shown := show()
-	if s.Ctx.Err() != nil {
-		return nil, errors.Join(s.Ctx.Err(), shown)
-	}
-	if err != nil {
-		return nil, cmdutil.UsageError("no passphrase was typed: nothing was signed", "run it again")
-	}
-	return passphrase, nil
+	return s.AskSecret("the passphrase", "Passphrase of "+name+": ",
+		cmdutil.UsageError("no passphrase was typed: nothing was signed", "run it again"))
 }
 
 // agentKey returns the only key of the agent that is wanted.
