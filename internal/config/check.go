@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"example.com/till/internal/place"
 )
 
 // oneOfThem lists the values, without an empty one, which is written by leaving the setting out.
@@ -40,23 +42,14 @@ func checkBool(text string) error {
 	return nil
 }
 
-func checkCount(text string) error {
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || n > 1000 || strconv.FormatUint(n, 10) != text {
-		return fmt.Errorf("%q is not a number from 0 to 1000: write digits", text)
+// upTo returns the check of a number.
+func upTo(most uint64, advice string) func(text string) error {
+	return func(text string) error {
+		if n, err := strconv.ParseUint(text, 10, 64); err != nil || n > most || strconv.FormatUint(n, 10) != text {
+			return fmt.Errorf("%q is not a number from 0 to %d: %s", text, most, advice)
+		}
+		return nil
 	}
-	return nil
-}
-
-// maxApprovals is more than any group of approvers.
-const maxApprovals = 100
-
-func checkApprovals(text string) error {
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || n > maxApprovals || strconv.FormatUint(n, 10) != text {
-		return fmt.Errorf("%q is not a number from 0 to %d: write how many persons must approve", text, maxApprovals)
-	}
-	return nil
 }
 
 func checkDuration(text string) error {
@@ -158,22 +151,11 @@ func checkProfileName(name string) error {
 	return nil
 }
 
-// isCommand reports whether a setting is a program and its arguments.
-func isCommand(key string) bool { return key == keyCommand || key == keyOnFinish }
-
-// exampleOf returns a value of a setting that is a command.
-func exampleOf(key string) string {
-	if key == keyOnFinish {
-		return "[/usr/local/bin/report, payroll]"
-	}
-	return "[/usr/bin/pass, show, till/live]"
-}
-
-// checkCommand requires an absolute path: another user could put a program of that name into a directory of
-// PATH.
+// checkCommand checks a program and its arguments. Another user could put a program of a name that is not an
+// absolute path into a directory of PATH.
 func checkCommand(key string, words []string) error {
 	if len(words) == 0 || !filepath.IsAbs(words[0]) {
-		return errors.New("the command does not begin with an absolute path: write it as " + exampleOf(key))
+		return errors.New("the command does not begin with an absolute path: write it as " + find(key).example)
 	}
 	return nil
 }
@@ -188,3 +170,25 @@ func checkProgramPath(text string) error {
 	}
 	return nil
 }
+
+// An error about a journal never shows it, because it may hold a password.
+
+func checkJournal(text string) error {
+	if err := checkText(text); err != nil {
+		if text == "" {
+			return err
+		}
+		return errors.New("it begins or ends in a space or has control characters: write a path, or postgres://USER@HOST/DATABASE")
+	}
+	return place.Check(text)
+}
+
+func checkProfileJournal(text string) error {
+	if err := checkJournal(text); err != nil || place.IsPostgres(text) {
+		return err
+	}
+	return checkPath(text)
+}
+
+// RedactJournal returns a journal without its password, for display.
+func RedactJournal(text string) string { return place.Redact(text) }

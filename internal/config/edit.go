@@ -42,9 +42,9 @@ func Edit(path string, change func(*Document) error) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	d, err := newDocument(old)
-	if err != nil {
-		return located(err, path)
+	d, wrong := newDocument(old)
+	if wrong != nil {
+		return located(wrong, path)
 	}
 	if err := change(d); err != nil {
 		return err
@@ -56,9 +56,9 @@ func Edit(path string, change func(*Document) error) error {
 	if bytes.Equal(content, old) {
 		return nil
 	}
-	if _, _, err := parse(content); err != nil {
-		return &UsageError{Msg: "nothing was changed, because the configuration would be wrong: " + err.Error(),
-			Advice: hint(err)}
+	if _, _, wrong := parse(content); wrong != nil {
+		return &UsageError{Msg: "nothing was changed, because the configuration would be wrong: " + wrong.Msg,
+			Advice: wrong.Advice}
 	}
 	if err := atomicfile.Write(path, 0o600, content); err != nil {
 		return failf("the configuration file cannot be written: %w", err)
@@ -98,7 +98,7 @@ type Document struct {
 	file   File // before the edit
 }
 
-func newDocument(text []byte) (*Document, error) {
+func newDocument(text []byte) (*Document, *Error) {
 	f, doc, err := parse(text)
 	if err != nil {
 		return nil, err

@@ -122,7 +122,7 @@ func TestSetProfileValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := f.Profiles["live"]
-	if strings.Join(p.APIKeyCommand, "|") != "/usr/bin/pass|show|till/live" ||
+	if strings.Join(p.Lists["api_key_command"], "|") != "/usr/bin/pass|show|till/live" ||
 		strings.Join(p.Limits.AllowAddresses, "|") != "a,b|c" ||
 		p.Limits.MaxPerRun != nil || p.Values["lookup_since"] != "2026-05-01" || p.Values["account"] != "true" ||
 		p.Values["time_layout"] != "2006-01-02" {

@@ -111,25 +111,26 @@ func nameOnly(name string) string {
 }
 
 func listNode(key, value string) (*yaml.Node, error) {
-	words := strings.Split(value, ",")
-	for i := range words {
-		words[i] = strings.TrimSpace(words[i])
-	}
+	var words []string
+	example := find(key).example
 	switch {
 	case strings.HasPrefix(value, "["):
-		words = nil
 		if err := yaml.Unmarshal([]byte(value), &words); err != nil {
 			return nil, usagef("%s: it is not a list: write it as [first, second]", key)
 		}
-	case !isCommand(key) && slices.Contains(words, ""):
-		return nil, usagef("%s: %q has an empty part: write values with one comma between", key, value)
-	case isCommand(key) && strings.ContainsAny(value, `'"\`):
-		return nil, usagef("%s: no shell reads quotes or backslashes here: write the command as a list, %s", key,
-			exampleOf(key))
-	case isCommand(key):
+	case example != "" && strings.ContainsAny(value, `'"\`):
+		return nil, usagef("%s: no shell reads quotes or backslashes here: write the command as a list, %s", key, example)
+	case example != "":
 		words = strings.Fields(value)
+	default:
+		for word := range strings.SplitSeq(value, ",") {
+			words = append(words, strings.TrimSpace(word))
+		}
+		if slices.Contains(words, "") {
+			return nil, usagef("%s: %q has an empty part: write values with one comma between", key, value)
+		}
 	}
-	if isCommand(key) {
+	if example != "" {
 		if err := checkCommand(key, words); err != nil {
 			return nil, usagef("%s: %v", key, err)
 		}

@@ -13,6 +13,8 @@ type Error struct {
 	// The command line adds the flags that name these.
 	Command []string
 	Err     error // the cause, or nil
+
+	line int // of the configuration, until located adds the name of the file; 0: none
 }
 
 func (e *Error) Error() string { return e.Msg }
@@ -51,31 +53,19 @@ func usagef(format string, args ...any) *UsageError {
 	return &UsageError{Msg: fmt.Sprintf(format, args...)}
 }
 
-// problem is an error at a line of a configuration, before the name of the file is known. Line 0 means no
-// line.
-type problem struct {
-	line        int
-	msg, advice string
+// atLine returns an Error about a line of a configuration, see located.
+func atLine(line int, format string, args ...any) *Error {
+	e := failf(format, args...)
+	e.line = line
+	return e
 }
 
-func (p *problem) Error() string { return p.msg }
-
-func (p *problem) Hint() string { return p.advice }
-
-func problemf(line int, format string, args ...any) *problem {
-	return &problem{line: line, msg: fmt.Sprintf(format, args...)}
-}
-
-// located adds the name of the file to a problem. It returns any other error unchanged.
-func located(err error, path string) error {
-	p, ok := errors.AsType[*problem](err)
-	if !ok {
-		return err
+// located adds the name of the file to an error about a configuration.
+func located(err *Error, path string) error {
+	if err.line > 0 {
+		path = fmt.Sprintf("%s:%d", path, err.line)
 	}
-	if p.line > 0 {
-		path = fmt.Sprintf("%s:%d", path, p.line)
-	}
-	return &Error{Msg: path + ": " + p.msg, Advice: p.advice}
+	return &Error{Msg: path + ": " + err.Msg, Advice: err.Advice}
 }
 
 // hint returns the hint of an error that has one.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"example.com/till/internal/money"
-	"example.com/till/pkg/api"
 	"github.com/spf13/viper"
 )
 
@@ -33,21 +32,16 @@ func (s Settings) Explain(keys Keys) []Row {
 		}
 	}
 	rows = append(rows, Row{keyOnFinish, strings.Join(s.OnFinish, " "), s.Origin(keyOnFinish).String()})
-	profile := Origin{Kind: FromProfile, Name: s.Profile}
-	own := func(name string, values []string) {
+	own := func(key string, values []string) {
 		var from Origin
 		if len(values) > 0 {
-			from = profile
+			from = Origin{Kind: FromProfile, Name: s.Profile}
 		}
-		rows = append(rows, Row{name, strings.Join(values, ", "), from.String()})
+		rows = append(rows, Row{key, strings.Join(values, ", "), from.String()})
 	}
-	own(keyMax, amountTexts(s.Registry, s.Limits.MaxPerWithdrawal))
-	own(keyMaxRun, amountTexts(s.Registry, s.Limits.MaxPerRun))
-	own(keyMaxDay, amountTexts(s.Registry, s.Limits.MaxPerDay))
-	own(keyMaxMonth, amountTexts(s.Registry, s.Limits.MaxPerMonth))
-	own(keyUnlimited, CodesOf(s.Limits.Unlimited))
-	own(keyAbove, amountTexts(s.Registry, s.ApprovalsAbove))
-	own(keyAllow, s.Limits.AllowAddresses)
+	for _, key := range []string{keyMax, keyMaxRun, keyMaxDay, keyMaxMonth, keyUnlimited, keyAbove, keyAllow} {
+		own(key, s.profile.Lists[key])
+	}
 	own(keyCurrency, currencyTexts(s.profile.Currencies))
 	if len(s.common) > 0 && !s.Sandbox {
 		rows = append(rows,
@@ -74,13 +68,6 @@ func (s *Settings) describe(v *viper.Viper) {
 	}
 }
 
-func amountTexts(registry money.Registry, amounts []api.Amount) (texts []string) {
-	for _, a := range amounts {
-		texts = append(texts, registry.Format(a))
-	}
-	return texts
-}
-
 func currencyTexts(entries []money.Entry) []string {
 	var texts []string
 	for _, e := range entries {
@@ -97,12 +84,4 @@ func currencyTexts(entries []money.Entry) []string {
 		texts = append(texts, text)
 	}
 	return texts
-}
-
-// CodesOf returns the codes of currencies.
-func CodesOf(currencies []api.Currency) (codes []string) {
-	for _, c := range currencies {
-		codes = append(codes, c.Code)
-	}
-	return codes
 }

@@ -32,12 +32,10 @@ type File struct {
 
 // Profile is one profile of a configuration file. It holds only what the file says.
 type Profile struct {
-	Values        map[string]string // the settings that are one text, by key; base_url is normalised
-	APIKeyCommand []string
-	OnFinish      []string
-	Limits        money.Limits
-	// ApprovalsAbove are the totals up to which no approval is needed, by unit.
-	ApprovalsAbove []api.Amount
+	Values         map[string]string   // the settings that are one text, by key; base_url is normalised
+	Lists          map[string][]string // the others but the currencies, by key, as they are shown
+	Limits         money.Limits
+	ApprovalsAbove []api.Amount // the totals up to which no approval is needed, by unit
 	Currencies     []money.Entry
 }
 
@@ -58,9 +56,9 @@ func Load(path string) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	f, _, err := parse(data)
-	if err != nil {
-		return File{}, located(err, path)
+	f, _, wrong := parse(data)
+	if wrong != nil {
+		return File{}, located(wrong, path)
 	}
 	f.Path = path
 	return f, nil
@@ -80,9 +78,8 @@ func (in Input) Load() (File, error) {
 	case from.IsDefault():
 		return File{Path: path}, nil
 	}
-	return File{},
-		&Error{Msg: "the configuration file that " + from.typed() +
-			" names does not exist: check the path, or make it with `till profile set`", Err: err}
+	return File{}, &Error{Msg: "the configuration file that " + from.typed() +
+		" names does not exist: check the path, or make it with `till profile set`", Err: err}
 }
 
 // readFile reads a configuration file that only its owner can write or replace.
@@ -101,6 +98,31 @@ func readFile(path string) ([]byte, error) {
 		return nil, &Error{Msg: "the configuration file does not exist: check the path, or make it with `till profile set`", Err: err}
 	}
 	return data, err
+}
+
+// ReadApprovers returns the text of the file of those who may approve what is sent. Only this user and root
+// may be able to change the file, and every link and directory on the way to it.
+func (s Settings) ReadApprovers() ([]byte, error) {
+	path := s.Approvers
+	if path == "" {
+		return nil, failf("the profile %s requires %d approvals, and does not say who may approve", s.Profile, s.Approvals).
+			advise("type: till profile set %s approvers=/etc/till/allowed_signers", s.Profile)
+	}
+	const what = "the file of approvers"
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe may wait for ever
+		return nil, failf("%s %s is not a regular file: name a file", what, path)
+	}
+	text, err := readChecked(what, path, maxFile+1, func(info fs.FileInfo) error {
+		return CheckOpened(what+" "+path, path, info)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, failf("%s %s does not exist", what, path).
+			advise("write a line for each person, in the format allowed_signers of ssh-keygen")
+	}
+	if err == nil && len(text) > maxFile {
+		err = failf("%s %s is larger than 1 MiB: it cannot be a list of people", what, path)
+	}
+	return text, err
 }
 
 // readChecked reads the beginning of a file that passes a check. It checks and reads the same open file, so

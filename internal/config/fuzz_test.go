@@ -45,9 +45,9 @@ func FuzzLoad(f *testing.F) {
 		if err := d.SetCurrency("", money.Entry{Code: "FuzzCoin", Kind: "Crypto", Decimals: 3}); err != nil {
 			t.Fatal(err)
 		}
-		out, err := d.encode()
-		if err != nil {
-			t.Fatal(err)
+		out, failed := d.encode()
+		if failed != nil {
+			t.Fatal(failed)
 		}
 		after, _, err := parse(out)
 		if err != nil {
@@ -64,8 +64,7 @@ func FuzzLoad(f *testing.F) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := Resolve(Input{Env: env("TILL_CONFIG", path)})
-		if err == nil {
+		if s, err := Resolve(Input{Env: env("TILL_CONFIG", path)}); err == nil {
 			s.Explain(Keys{})
 		}
 	})

@@ -44,7 +44,7 @@ func (k Keys) Source(s Settings) Origin {
 		return Origin{Kind: FromVariable, Name: "TILL_API_KEY"}
 	case s.Sandbox:
 		return Origin{Kind: FromSandbox}
-	case len(s.profile.APIKeyCommand) > 0:
+	case len(s.profile.Lists[keyCommand]) > 0:
 		return Origin{Kind: FromProfile, Name: s.Profile, Setting: keyCommand}
 	case s.profile.Values[keyPath] != "":
 		return Origin{Kind: FromProfile, Name: s.Profile, Setting: keyPath}
@@ -70,7 +70,7 @@ func (k Keys) Key(ctx context.Context, s Settings) (key string, source Origin, e
 	case source.Kind == FromSandbox:
 		err = noKey(s)
 	case source.Setting == keyCommand:
-		key, err = k.runCommand(ctx, s.profile.APIKeyCommand)
+		key, err = k.runCommand(ctx, s.profile.Lists[keyCommand])
 	case source.Setting == keyPath:
 		path := expandHome(s.home, s.profile.Values[keyPath])
 		key, err = unlessDone(ctx, func() (string, error) { return readKeyFile(source.Phrase(), path) })

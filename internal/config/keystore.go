@@ -85,7 +85,7 @@ func (s Settings) mayStore(key, place string, before ...string) error {
 		return err
 	}
 	for _, setting := range before {
-		if setting == keyCommand && len(s.profile.APIKeyCommand) > 0 || s.profile.Values[setting] != "" {
+		if len(s.profile.Lists[setting]) > 0 || s.profile.Values[setting] != "" {
 			return failf("the profile %s has an %s, which takes precedence over %s: remove it first", s.Profile,
 				setting, place).
 				advise("type: till profile set %s %s=", s.Profile, setting)

@@ -76,8 +76,11 @@ func TestLoad(t *testing.T) {
 					"duplicate_window": "0s",
 					"ca_file":          "~/ca.pem", "metrics": "~/till.prom", "api_key_file": "/run/key",
 				},
-				APIKeyCommand: []string{"/usr/bin/pass", "show", "till/live"},
-				OnFinish:      []string{"/usr/local/bin/report", "payroll", ""},
+				Lists: map[string][]string{
+					"api_key_command": {"/usr/bin/pass", "show", "till/live"}, "on_finish": {"/usr/local/bin/report", "payroll", ""},
+					"max_per_withdrawal": {"0.50000000 Btc", "1000.00 USD", "1.50000000 Doge"}, "max_per_run": {"10000.00 USD"},
+					"allow_addresses": {"one", "two"},
+				},
 				Limits: money.Limits{
 					MaxPerWithdrawal: []api.Amount{
 						{Kind: api.Crypto, Code: "Btc", Minor: 50_000_000}, {Kind: api.Fiat, Code: "USD", Minor: 100_000},
@@ -91,8 +94,8 @@ func TestLoad(t *testing.T) {
 					{Code: "Xlr", Kind: api.Crypto, Decimals: 7, MemoRequired: true},
 				},
 			},
-			"empty": {Values: map[string]string{}},
-			"other": {Values: map[string]string{"first_page": "auto"}},
+			"empty": {Values: map[string]string{}, Lists: map[string][]string{}},
+			"other": {Values: map[string]string{"first_page": "auto"}, Lists: map[string][]string{}},
 		},
 	}
 	if !reflect.DeepEqual(got, want) {

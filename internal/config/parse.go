@@ -12,12 +12,13 @@ import (
 	"example.com/till/internal/address"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
+	"example.com/till/pkg/payout/sheet"
 	yaml "go.yaml.in/yaml/v3"
 )
 
 // parse reads a configuration. It also returns the document, for edits; its kind is zero if the text has
-// none. The error is a *problem.
-func parse(data []byte) (File, *yaml.Node, error) {
+// none.
+func parse(data []byte) (File, *yaml.Node, *Error) {
 	doc, err := parseYAML(data)
 	if err != nil {
 		return File{}, nil, err
@@ -52,9 +53,9 @@ func (r *reader) file(n *yaml.Node, f *File) {
 	}
 }
 
-// profile reads one profile. It reads the currencies first, because limits are amounts in them.
+// profile reads one profile. It reads the currencies before the lists, because limits are amounts in them.
 func (r *reader) profile(n *yaml.Node, name string, f File) Profile {
-	p := Profile{Values: map[string]string{}}
+	p := Profile{Values: map[string]string{}, Lists: map[string][]string{}}
 	values := r.mapping(n, name, oneOf("a profile", ProfileKeys()...))
 	name += "."
 	for _, s := range table() {
@@ -72,51 +73,50 @@ func (r *reader) profile(n *yaml.Node, name string, f File) Profile {
 	}
 	p.Currencies = r.currencies(values[keyCurrency], name+keyCurrency, money.NewRegistry().With(f.Currencies...))
 	registry := f.registry(p)
-	p.APIKeyCommand = r.command(values[keyCommand], name, keyCommand)
-	p.OnFinish = r.command(values[keyOnFinish], name, keyOnFinish)
-	r.texts(values[keyAllow], name+keyAllow, func(address string) error {
-		p.Limits.AllowAddresses = append(p.Limits.AllowAddresses, address)
-		return cmp.Or(checkText(address), registry.CheckAllowed(address))
-	})
-	p.Limits.MaxPerWithdrawal = r.limits(values[keyMax], name+keyMax, registry)
-	p.ApprovalsAbove = r.limits(values[keyAbove], name+keyAbove, registry)
-	p.Limits.MaxPerRun = r.limits(values[keyMaxRun], name+keyMaxRun, registry)
-	p.Limits.MaxPerDay = r.limits(values[keyMaxDay], name+keyMaxDay, registry)
-	p.Limits.MaxPerMonth = r.limits(values[keyMaxMonth], name+keyMaxMonth, registry)
-	r.texts(values[keyUnlimited], name+keyUnlimited, func(code string) error {
-		c, err := registry.ParseCurrency(code)
-		p.Limits.Unlimited = append(p.Limits.Unlimited, c)
-		return err
-	})
+	for _, s := range table() {
+		if !s.list || s.key == keyCurrency {
+			continue
+		}
+		for _, item := range r.list(values[s.key], name+s.key) {
+			text, err := p.add(s.key, r.text(item, name+s.key), registry)
+			if err != nil {
+				r.fail(item, "%s: %w", name+s.key, err)
+			}
+			p.Lists[s.key] = append(p.Lists[s.key], text)
+		}
+	}
 	return p
 }
 
-// command reads a program and its arguments, each of which may be any text, even empty.
-func (r *reader) command(n *yaml.Node, profile, key string) (words []string) {
-	r.texts(n, profile+key, func(word string) error {
-		if strings.ContainsRune(word, 0) {
-			return errors.New("an argument has a NUL character: remove it")
+// add adds an item of a list to what it means. It returns the item as it is shown.
+func (p *Profile) add(key, text string, registry money.Registry) (string, error) {
+	switch key {
+	case keyCommand, keyOnFinish:
+		if strings.ContainsRune(text, 0) {
+			return "", errors.New("an argument has a NUL character: remove it")
 		}
-		words = append(words, word)
-		return checkCommand(key, words)
-	})
-	return words
-}
-
-func (r *reader) limits(n *yaml.Node, name string, registry money.Registry) (amounts []api.Amount) {
-	r.texts(n, name, func(text string) error {
-		a, err := registry.ParseAmount(text, api.Currency{})
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(amounts,
-			func(b api.Amount) bool { return b.Kind == a.Kind && strings.EqualFold(b.Code, a.Code) }) {
-			return fmt.Errorf("%s has two limits: take one away", a.Code)
-		}
-		amounts = append(amounts, a)
-		return nil
-	})
-	return amounts
+		return text, checkCommand(key, append(p.Lists[key], text)) // the arguments may be any text, even empty
+	case keyAllow:
+		p.Limits.AllowAddresses = append(p.Limits.AllowAddresses, text)
+		return text, cmp.Or(checkText(text), registry.CheckAllowed(text))
+	case keyUnlimited:
+		c, err := registry.ParseCurrency(text)
+		p.Limits.Unlimited = append(p.Limits.Unlimited, c)
+		return c.Code, err
+	}
+	limits := map[string]*[]api.Amount{
+		keyAbove: &p.ApprovalsAbove, keyMax: &p.Limits.MaxPerWithdrawal, keyMaxRun: &p.Limits.MaxPerRun,
+		keyMaxDay: &p.Limits.MaxPerDay, keyMaxMonth: &p.Limits.MaxPerMonth,
+	}[key]
+	a, err := registry.ParseAmount(text, api.Currency{})
+	if err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(*limits, func(b api.Amount) bool { return b.Unit() == a.Unit() }) {
+		return "", fmt.Errorf("%s has two limits: take one away", a.Code)
+	}
+	*limits = append(*limits, a)
+	return registry.Format(a), nil
 }
 
 func (r *reader) currencies(n *yaml.Node, name string, known money.Registry) (entries []money.Entry) {
@@ -186,4 +186,54 @@ func (r *reader) currency(n *yaml.Node, name string, known money.Registry) money
 			name, builtin.Decimals)
 	}
 	return e
+}
+
+// layouts reads the layouts of files by name. Check says whether their values mean something.
+func (r *reader) layouts(n *yaml.Node) map[string]sheet.Layout {
+	found := r.mapping(n, keyLayouts, func(key, _ string) error { return checkProfileName(key) })
+	all := map[string]sheet.Layout{}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		all[name] = r.layout(found[name], keyLayouts+"."+name)
+	}
+	return all
+}
+
+func (r *reader) layout(n *yaml.Node, name string) (l sheet.Layout) {
+	values := r.mapping(n, name, oneOf("a layout", "columns", "other_columns", "skip_lines", "until_blank", "delimiter",
+		"encoding", "decimal", "group", "currency", "sheet"))
+	for _, text := range []struct {
+		key string
+		to  *string
+	}{{"other_columns", &l.Other}, {"delimiter", &l.Delimiter}, {"encoding", &l.Encoding}, {"decimal", &l.Decimal},
+		{"group", &l.Group}, {"currency", &l.Currency}, {"sheet", &l.Sheet}} {
+		if values[text.key] != nil {
+			*text.to = r.text(values[text.key], name+"."+text.key)
+		}
+	}
+	if l.Delimiter == "tab" {
+		l.Delimiter = "\t"
+	}
+	columns := r.mapping(values["columns"], name+".columns", oneOf("a layout's columns", sheet.Names()...))
+	for _, column := range slices.Sorted(maps.Keys(columns)) {
+		if l.Columns == nil {
+			l.Columns = map[string]string{}
+		}
+		l.Columns[column] = r.text(columns[column], name+".columns."+column)
+	}
+	if n := values["skip_lines"]; n != nil {
+		var err error
+		if l.SkipLines, err = strconv.Atoi(n.Value); err != nil || n.ShortTag() != "!!int" {
+			r.fail(n, "%s.skip_lines: it is not a number of lines: write one such as 2", name)
+		}
+	}
+	if n := values["until_blank"]; n != nil {
+		if l.UntilBlank = n.Value == "true"; n.ShortTag() != "!!bool" {
+			r.fail(n, "%s.until_blank: write true or false", name)
+		}
+	}
+	if err := l.Check(); err != nil {
+		key, _, _ := strings.Cut(err.Error(), ":")
+		r.fail(cmp.Or(values[key], n), "%s.%w", name, err)
+	}
+	return l
 }

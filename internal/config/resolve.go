@@ -86,7 +86,7 @@ func Resolve(in Input) (Settings, error) {
 		return Settings{}, failf("the settings cannot be decoded: %w", err)
 	}
 	s.keyFlag = v.GetString("api_key_flag")
-	s.OnFinish = s.profile.OnFinish
+	s.OnFinish = s.profile.Lists[keyOnFinish]
 	if s.origins[keyOnFinish].Kind == FromFlag {
 		s.OnFinish = []string{v.GetString(keyOnFinish)}
 	} else if len(s.OnFinish) > 0 {
@@ -142,74 +142,45 @@ func (in Input) chooseProfile(file File) (name string, from Origin, err error) {
 // over the profile.
 func (in Input) layers(s *Settings) (*viper.Viper, error) {
 	v := viper.New()
+	s.ProfileJournal = expandHome(s.home, s.profile.Values["journal"])
+	merged := map[string]any{}
 	for _, row := range table() {
 		if row.def != nil {
 			v.SetDefault(row.key, row.def)
 		}
-	}
-	profile, env := s.fromProfile(), s.fromVariables(in)
-	s.ProfileJournal, _ = profile["journal"].(string)
-	for _, layer := range []map[string]any{profile, env} {
-		if err := v.MergeConfigMap(layer); err != nil {
-			return nil, err
+		if text, ok := s.profile.Values[row.key]; ok {
+			if row.home {
+				text = expandHome(s.home, text)
+			}
+			merged[row.key] = text
+			s.origins[row.key] = Origin{Kind: FromProfile, Name: s.Profile}
+		}
+		if text := in.env(row.env); row.env != "" && text != "" {
+			merged[row.key] = text
+			s.origins[row.key] = Origin{Kind: FromVariable, Name: row.env}
+		}
+		if f := in.bound(row); f != nil {
+			if err := v.BindPFlag(row.key, f); err != nil {
+				return nil, err
+			}
+			if f.Changed {
+				s.origins[row.key] = Origin{Kind: FromFlag, Name: f.Name}
+			}
 		}
 	}
-	if err := s.fromFlags(in, v); err != nil {
+	if err := v.MergeConfigMap(merged); err != nil {
 		return nil, err
 	}
 	for _, row := range table() {
-		name := s.origins[row.key].typed()
-		if name == "" { // a default, or checked when the file was read
+		from := s.origins[row.key]
+		if from.typed() == "" { // a default, or checked when the file was read
 			continue
 		}
 		if err := row.checkTyped(v.GetString(row.key)); err != nil {
-			return nil, wrongValue(s.origins[row.key].Kind == FromFlag, name, err)
+			return nil, wrongValue(from.Kind == FromFlag, from.typed(), err)
 		}
 	}
 	return v, nil
-}
-
-func (s *Settings) fromProfile() map[string]any {
-	values := map[string]any{}
-	for _, row := range table() {
-		text, ok := s.profile.Values[row.key]
-		if !ok {
-			continue
-		}
-		if row.home {
-			text = expandHome(s.home, text)
-		}
-		values[row.key] = text
-		s.origins[row.key] = Origin{Kind: FromProfile, Name: s.Profile}
-	}
-	return values
-}
-
-func (s *Settings) fromVariables(in Input) map[string]any {
-	values := map[string]any{}
-	for _, row := range table() {
-		if text := in.env(row.env); row.env != "" && text != "" {
-			values[row.key] = text
-			s.origins[row.key] = Origin{Kind: FromVariable, Name: row.env}
-		}
-	}
-	return values
-}
-
-func (s *Settings) fromFlags(in Input, v *viper.Viper) error {
-	for _, row := range table() {
-		f := in.bound(row)
-		if f == nil {
-			continue
-		}
-		if err := v.BindPFlag(row.key, f); err != nil {
-			return err
-		}
-		if f.Changed {
-			s.origins[row.key] = Origin{Kind: FromFlag, Name: f.Name}
-		}
-	}
-	return nil
 }
 
 // wrongValue returns the error for a value of a setting. A dangerous value is not a usage error.

@@ -25,9 +25,10 @@ type setting struct {
 	// typed checks a path from a flag or the environment. The path may be relative, because the person who
 	// types it knows the directory. If typed is nil, check does that too.
 	typed   func(text string) error
-	home    bool // whether its value in the file may begin with ~/
-	profile bool // whether a profile may have it
-	list    bool // not one text; only a profile has it
+	home    bool   // whether its value in the file may begin with ~/
+	profile bool   // whether a profile may have it
+	list    bool   // not one text; only a profile has it
+	example string // of a list that is a program with its arguments
 	about   string
 }
 
@@ -71,7 +72,7 @@ func table() []setting {
 		{key: "dry_run", flag: "dry-run", def: false, about: "show the exact request and send nothing"},
 		{key: "timeout", flag: "timeout", env: "TILL_TIMEOUT", def: time.Duration(0), check: checkPositiveDuration,
 			about: "limit of each call (default 30s, creates 90s)"},
-		{key: "retries", flag: "retries", env: "TILL_RETRIES", def: 3, check: checkCount,
+		{key: "retries", flag: "retries", env: "TILL_RETRIES", def: 3, check: upTo(1000, "write digits"),
 			about: "how often a read is tried again"},
 		{key: "debug", flag: "debug", env: "TILL_DEBUG", def: false, check: checkBool,
 			about: "trace HTTP on standard error, without secrets"},
@@ -104,14 +105,16 @@ func table() []setting {
 			about: "file for Prometheus that tells how the last runs ended"},
 		{key: "read_only", def: false, profile: true, check: checkBool,
 			about: "refuse everything that creates something"},
-		{key: "approvals", def: "0", profile: true, check: checkApprovals,
+		{key: "approvals", def: "0", profile: true, check: upTo(100, "write how many persons must approve"),
 			about: "how many persons must approve what is sent"},
 		{key: "approvers", profile: true, check: checkPath, home: true,
 			about: "file of those who may, in the format allowed_signers"},
 		{key: keyAbove, profile: true, list: true, about: "totals up to which nobody must approve, by currency"},
-		{key: keyCommand, profile: true, list: true, about: "program that prints the key, with an absolute path"},
+		{key: keyCommand, profile: true, list: true, example: "[/usr/bin/pass, show, till/live]",
+			about: "program that prints the key, with an absolute path"},
 		{key: keyOnFinish, local: "on-finish", profile: true, list: true, typed: checkProgramPath,
-			about: "program that gets a report of each run"},
+			example: "[/usr/local/bin/report, payroll]",
+			about:   "program that gets a report of each run"},
 		{key: keyMax, profile: true, list: true, about: "the most that one withdrawal may be, by currency"},
 		{key: keyMaxRun, profile: true, list: true, about: "the most that one run may come to, by currency"},
 		{key: keyMaxDay, profile: true, list: true, about: "the most that may be sent in a day, by currency"},

@@ -17,14 +17,14 @@ import (
 
 // parseYAML reads a text that is one YAML document without aliases. The document's kind is zero if the text
 // is empty.
-func parseYAML(data []byte) (*yaml.Node, error) {
+func parseYAML(data []byte) (*yaml.Node, *Error) {
 	if len(data) > maxFile {
-		return nil, problemf(0, "it is larger than 1 MiB: it cannot be a configuration")
+		return nil, atLine(0, "it is larger than 1 MiB: it cannot be a configuration")
 	}
 	number := 0
 	for line := range bytes.Lines(data) {
 		if number++; !utf8.Valid(line) {
-			return nil, problemf(number, "the text is not UTF-8: save the file in that encoding")
+			return nil, atLine(number, "the text is not UTF-8: save the file in that encoding")
 		}
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
@@ -34,7 +34,7 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 	}
 	switch err := dec.Decode(second); {
 	case err == nil:
-		return nil, problemf(second.Line, "a second document begins: keep one, without a line of ---")
+		return nil, atLine(second.Line, "a second document begins: keep one, without a line of ---")
 	case !errors.Is(err, io.EOF):
 		return nil, syntaxProblem(err)
 	}
@@ -47,20 +47,20 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 	return doc, nil
 }
 
-// syntaxProblem turns the library's "yaml: line 3: did not find expected key" into a problem.
-func syntaxProblem(err error) *problem {
+// syntaxProblem turns the library's "yaml: line 3: did not find expected key" into an error about that line.
+func syntaxProblem(err error) *Error {
 	message, line := strings.TrimPrefix(err.Error(), "yaml: "), 0
 	if n, _ := fmt.Sscanf(message, "line %d:", &line); n == 1 {
 		_, message, _ = strings.Cut(message, ": ")
 	}
-	return problemf(line, "this is not YAML (%s): check indentation, colons and quotes", message)
+	return atLine(line, "this is not YAML (%s): check indentation, colons and quotes", message)
 }
 
 // refuseAliases refuses aliases, so that every value is in the place where it is written. An alias could also
 // expand a small file into a huge one.
-func refuseAliases(n *yaml.Node) error {
+func refuseAliases(n *yaml.Node) *Error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return problemf(n.Line, "anchors and aliases (& and *) are not taken: write the value out, or put it in quotes")
+		return atLine(n.Line, "anchors and aliases (& and *) are not taken: write the value out, or put it in quotes")
 	}
 	for _, c := range n.Content {
 		if err := refuseAliases(c); err != nil {
@@ -80,13 +80,13 @@ const theTop = "the configuration" // the name of the outermost mapping
 
 // reader reads the nodes of a configuration and keeps the first problem. After a problem, its results mean
 // nothing.
-type reader struct{ err error }
+type reader struct{ err *Error }
 
 // fail records a problem with a node.
 func (r *reader) fail(n *yaml.Node, format string, args ...any) {
 	if r.err == nil {
 		err := fmt.Errorf(format, args...)
-		r.err = &problem{line: n.Line, msg: err.Error(), advice: hint(err)}
+		r.err = &Error{Msg: err.Error(), Advice: hint(err), line: n.Line}
 	}
 }
 
@@ -148,8 +148,7 @@ func (r *reader) list(n *yaml.Node, name string) []*yaml.Node {
 	case n == nil:
 		return nil
 	case isNull(n):
-		switch lastKey(name) {
-		case keyMax, keyMaxRun, keyMaxDay, keyMaxMonth, keyUnlimited, keyAllow, keyAbove: // the author meant to set a limit
+		if key := lastKey(name); key != keyCurrency && find(key).example == "" { // the author meant to set a limit
 			r.noValue(n, name)
 		}
 		return nil

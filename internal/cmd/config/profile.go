@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,7 +11,6 @@ import (
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
-	"example.com/till/pkg/api"
 	"github.com/spf13/cobra"
 )
 
@@ -340,66 +340,31 @@ type profileRow struct {
 }
 
 func newProfileRow(file config.File, name string) profileRow {
-	row := profileRow{profileLine{Name: name, Current: name == file.Current, BuiltIn: name == config.Sandbox},
-		map[string]string{}}
-	p, exists := file.Profiles[name]
-	if !exists {
-		return row
-	}
-	one := func(key string, field *string) {
-		if value, set := p.Values[key]; set {
-			if key == "journal" {
-				value = config.RedactJournal(value)
-			}
-			*field, row.texts[key] = value, value
+	p := file.Profiles[name]
+	row := profileRow{texts: map[string]string{}}
+	settings := map[string]any{} // their keys are the names of the JSON
+	for key, text := range p.Values {
+		if key == "journal" {
+			text = config.RedactJournal(text)
 		}
+		settings[key], row.texts[key] = text, text
 	}
-	one("base_url", &row.BaseURL)
-	one("account", &row.Account)
-	one("api_key_file", &row.APIKeyFile)
-	one("ca_file", &row.CAFile)
-	one("journal", &row.Journal)
-	one("reseller_auth", &row.ResellerAuth)
-	one("first_page", &row.FirstPage)
-	one("time_layout", &row.TimeLayout)
-	one("time_zone", &row.TimeZone)
-	one("lookup", &row.Lookup)
-	one("lookup_since", &row.LookupSince)
-	one("lookup_timeout", &row.LookupTimeout)
-	one("settle_after", &row.SettleAfter)
-	one("duplicate_window", &row.DuplicateWindow)
-	one("metrics", &row.Metrics)
-	one("read_only", &row.ReadOnly)
-	one("approvals", &row.Approvals)
-	one("approvers", &row.Approvers)
-	list := func(key string, field *[]string, values []string, separator string) {
-		if len(values) > 0 {
-			*field, row.texts[key] = values, strings.Join(values, separator)
+	for key, list := range p.Lists {
+		separator := ", "
+		if key == "api_key_command" || key == "on_finish" {
+			separator = " "
 		}
+		settings[key], row.texts[key] = list, strings.Join(list, separator)
 	}
-	registry := money.NewRegistry().With(file.Currencies...).With(p.Currencies...)
-	amounts := func(limits []api.Amount) (texts []string) {
-		for _, l := range limits {
-			texts = append(texts, registry.Format(l))
-		}
-		return texts
+	if err := json.Unmarshal(render.Encode(settings), &row.profileLine); err != nil {
+		panic(err) // a test compares the names
 	}
-	list("api_key_command", &row.APIKeyCommand, p.APIKeyCommand, " ")
-	list("on_finish", &row.OnFinish, p.OnFinish, " ")
-	list("approvals_above", &row.ApprovalsAbove, amounts(p.ApprovalsAbove), ", ")
-	list("max_per_withdrawal", &row.MaxPerWithdrawal, amounts(p.Limits.MaxPerWithdrawal), ", ")
-	list("max_per_run", &row.MaxPerRun, amounts(p.Limits.MaxPerRun), ", ")
-	list("max_per_day", &row.MaxPerDay, amounts(p.Limits.MaxPerDay), ", ")
-	list("max_per_month", &row.MaxPerMonth, amounts(p.Limits.MaxPerMonth), ", ")
-	list("unlimited", &row.Unlimited, config.CodesOf(p.Limits.Unlimited), ", ")
-	list("allow_addresses", &row.AllowAddresses, p.Limits.AllowAddresses, ", ")
+	row.Name, row.Current, row.BuiltIn = name, name == file.Current, name == config.Sandbox
 	var codes []string
 	for _, e := range p.Currencies {
 		row.Currencies, codes = append(row.Currencies, newCurrencyRow(e, "")), append(codes, e.Code)
 	}
-	if len(codes) > 0 {
-		row.texts["currencies"] = strings.Join(codes, ", ")
-	}
+	row.texts["currencies"] = strings.Join(codes, ", ")
 	return row
 }
 

@@ -17,10 +17,9 @@ func TestProfileRow(t *testing.T) {
 	file := config.File{
 		Current: "live",
 		Profiles: map[string]config.Profile{"live": {
-			Values:        map[string]string{"base_url": "https://pay.example.com", "journal": "postgres://till:secret@db/till"},
-			APIKeyCommand: []string{"/usr/bin/pass", "show", "till/live"},
-			Limits: money.Limits{MaxPerRun: []api.Amount{{Kind: api.Crypto, Code: "Doge", Minor: 150},
-				{Kind: api.Fiat, Code: "USD", Minor: 2500}}},
+			Values: map[string]string{"base_url": "https://pay.example.com", "journal": "postgres://till:secret@db/till"},
+			Lists: map[string][]string{"api_key_command": {"/usr/bin/pass", "show", "till/live"},
+				"max_per_run": {"1.50 Doge", "25.00 USD"}},
 			Currencies: []money.Entry{{Code: "Doge", Kind: api.Crypto, Decimals: 2},
 				{Code: "Xrp", Kind: api.Crypto, Decimals: money.Unknown, MemoRequired: true}},
 		}},

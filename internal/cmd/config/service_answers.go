@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,38 +17,28 @@ import (
 )
 
 // periods asks for a moment, for a period that ends before it begins, and for a time without withdrawals.
-func (p *probe) periods() error {
+func (p *probe) periods() {
 	if p.layout == "" {
-		return nil
+		return
 	}
 	at := p.created(p.rows[0])
-	ask := func(from, to time.Time, layout string) (api.WithdrawalPage, *api.Error, error) {
+	ask := func(from, to time.Time, layout string) (api.WithdrawalPage, *api.Error) {
 		return p.list(api.WithdrawalFilter{From: from.Format(layout), To: to.Format(layout)}, p.first, p.size())
 	}
-	moment, refused, err := ask(at, at, p.layout)
-	if err != nil {
-		return err
-	}
+	moment, refused := ask(at, at, p.layout)
 	if refused != nil {
 		p.tell("filter_times", "", "a period in the format of the answers is refused: %s", refused.Why())
-		return nil
+		return
 	}
-	_, refused, err = ask(at, at, time.RFC3339)
-	if err != nil {
-		return err
-	}
-	if refused != nil {
+	if _, refused = ask(at, at, time.RFC3339); refused != nil {
 		p.tell("filter_times", "layout", "a period in the format of the answers is accepted, and one like %s refused", time.RFC3339)
 	} else if p.layout != time.RFC3339 {
 		p.tell("filter_times", "either", "a period is accepted in the format of the answers, and in RFC 3339")
 	}
-	late, refused, err := ask(at.AddDate(100, 0, 0), at.AddDate(101, 0, 0), p.layout)
-	if err != nil {
-		return err
-	}
-	if refused == nil && rowsOf(late) > 0 {
+	late, refused := ask(at.AddDate(100, 0, 0), at.AddDate(101, 0, 0), p.layout)
+	if rowsOf(late) > 0 {
 		p.tell("period", "ignored", "a period in a hundred years shows %s", cmdutil.CountOf(rowsOf(late), "withdrawal"))
-		return nil
+		return
 	}
 	if refused == nil {
 		p.tell("empty_page_count", strconv.FormatInt(late.PageCount, 10), "the page_count of a period without withdrawals")
@@ -57,33 +48,20 @@ func (p *probe) periods() error {
 	} else {
 		p.tell("period_end", "exclusive", "a period of one moment does not show the withdrawal of that moment")
 	}
-	_, refused, err = ask(at, at.AddDate(0, 0, -1), p.layout)
-	if refused != nil {
-		p.tell("reversed_period", "reject", "HTTP %d", refused.Status)
-	} else if err == nil {
+	if _, refused = ask(at, at.AddDate(0, 0, -1), p.layout); !p.rejected("reversed_period", refused) {
 		p.tell("reversed_period", "empty", "a period that ends before it begins is accepted")
 	}
-	return err
 }
 
 func has(page api.WithdrawalPage, w api.Withdrawal) bool {
-	for _, item := range page.Items {
-		if item.ID == w.ID {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(page.Items, func(item api.Withdrawal) bool { return item.ID == w.ID })
 }
 
 // filters asks for currencies and statuses that do not exist, and for one that a withdrawal had before.
-func (p *probe) filters() error {
-	nobody := api.WithdrawalFilter{Tags: []string{"till-asks-for-no-such-status"}}
-	got, refused, err := p.list(nobody, p.first, 1)
+func (p *probe) filters() {
+	got, refused := p.list(api.WithdrawalFilter{Tags: []string{"till-asks-for-no-such-status"}}, p.first, 1)
 	switch {
-	case err != nil:
-		return err
-	case refused != nil:
-		p.tell("unknown_in_filter", "reject", "HTTP %d", refused.Status)
+	case p.rejected("unknown_in_filter", refused):
 	case rowsOf(got) > 0:
 		p.tell("unknown_in_filter", "", "a filter by a status that does not exist is ignored")
 	case len(p.rows) > 0:
@@ -95,20 +73,19 @@ func (p *probe) filters() error {
 				continue
 			}
 			at := p.created(w)
-			got, refused, err := p.list(api.WithdrawalFilter{From: at.Format(p.layout), Tags: []string{before.Status},
+			got, refused := p.list(api.WithdrawalFilter{From: at.Format(p.layout), Tags: []string{before.Status},
 				To: at.Add(time.Second).Format(p.layout)}, p.first, p.size())
-			if err != nil || refused != nil {
-				return err
+			if refused != nil {
+				return
 			}
 			found := "current"
 			if has(got, w) {
 				found = "history"
 			}
 			p.tell("tags_match", found, "asked for %s, for a withdrawal that has become %s", before.Status, w.Current)
-			return nil
+			return
 		}
 	}
-	return nil
 }
 
 func (p *probe) size() int {
@@ -119,20 +96,14 @@ func (p *probe) size() int {
 }
 
 // requests makes list requests with more than the interface shows.
-func (p *probe) requests() error {
+func (p *probe) requests() {
 	page := fmt.Sprintf("/api/merchant_withdrawal/list?page=%d&page_size=1", p.first)
 	for _, try := range []struct{ choice, path, body, accepted string }{
 		{"unknown_parameters", page + "&till=1", noFilter, "ignore"},
 		{"unknown_keys", page, `{"currencies":[],"tags":[],"till":1}`, "ignore"},
 		{"empty_text", page, `{"currencies":[],"tags":[],"from":""}`, "absent"},
 	} {
-		_, refused, err := p.raw(try.path, try.body)
-		if err != nil {
-			return err
-		}
-		if refused != nil {
-			p.tell(try.choice, "reject", "HTTP %d", refused.Status)
-		} else {
+		if _, refused := p.raw(try.path, try.body); !p.rejected(try.choice, refused) {
 			p.tell(try.choice, try.accepted, "a list request that has one is answered")
 		}
 	}
@@ -141,28 +112,22 @@ func (p *probe) requests() error {
 		if code == w.Currency.Code {
 			continue
 		}
-		got, refused, err := p.list(api.WithdrawalFilter{Currencies: []api.Currency{{Kind: w.Currency.Kind, Code: code}}}, p.first, 1)
-		if err != nil {
-			return err
-		}
-		if refused != nil || rowsOf(got) == 0 {
+		filter := api.WithdrawalFilter{Currencies: []api.Currency{{Kind: w.Currency.Kind, Code: code}}}
+		if got, refused := p.list(filter, p.first, 1); refused != nil || rowsOf(got) == 0 {
 			p.tell("code_case", "exact", "the filter does not know %s", code)
 		} else {
 			p.tell("code_case", "any", "the filter knows %s too", code)
 		}
 		break
 	}
-	return nil
 }
 
 // missing asks for a withdrawal that does not exist.
-func (p *probe) missing() error {
+func (p *probe) missing() {
 	_, err := p.client.Withdrawals.Get(p.s.Ctx, "00000000-0000-4000-8000-000000000000")
-	refused, err := refusal(err)
-	if refused != nil {
+	if refused := p.refusal(err); refused != nil {
 		p.tell("not_found", strconv.Itoa(refused.Status), "a withdrawal that does not exist: %s", refused.Why())
 	}
-	return err
 }
 
 var (
@@ -230,17 +195,17 @@ func (p *probe) fields() {
 }
 
 // sent compares the order ids of the journal with those that the list shows.
-func (p *probe) sent() error {
+func (p *probe) sent() {
 	journal, err := p.s.ExistingJournal()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return
 	}
-	if err != nil {
-		return err
+	var ledger *payout.Ledger
+	if err == nil {
+		ledger, err = p.s.LedgerOf(journal, p.client)
 	}
-	ledger, err := p.s.LedgerOf(journal, p.client)
-	if err != nil {
-		return err
+	if p.err = err; err != nil {
+		return
 	}
 	shown := map[string]string{}
 	for _, w := range p.rows {
@@ -248,8 +213,8 @@ func (p *probe) sent() error {
 	}
 	same, other := 0, ""
 	for o, err := range ledger.Orders(p.s.Ctx, payout.Filter{States: []payout.State{payout.StateAccepted}}) {
-		if err != nil {
-			return err
+		if p.err = err; err != nil {
+			return
 		}
 		switch id, there := shown[o.ID]; {
 		case there && id == o.OrderID:
@@ -266,7 +231,6 @@ func (p *probe) sent() error {
 	default:
 		p.tell("order_ids", "", "the list has no payment of the journal")
 	}
-	return nil
 }
 
 // decimals says what till currency check can tell.

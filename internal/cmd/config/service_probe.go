@@ -32,6 +32,7 @@ type probe struct {
 	rows   []api.Withdrawal // from the beginning of the list
 	layout string           // of the times in rows; empty: none that till can read
 	found  []finding
+	err    error // of a call that failed: the check ends, and what it has found means nothing
 }
 
 // sample is how many withdrawals are read, and the largest page that is asked for.
@@ -43,16 +44,14 @@ func checkService(s *cmdutil.Session) ([]finding, error) {
 		return nil, err
 	}
 	p := &probe{s: s, client: client}
-	for _, step := range []func() error{
+	for _, step := range []func(){
 		p.firstPage, p.pageSizes, p.read, p.pagesBeyond, p.times, p.histories, p.periods, p.filters, p.requests,
-		p.missing, p.sent, p.resellers,
+		p.missing, p.sent, p.resellers, p.fields, p.decimals,
 	} {
-		if err := step(); err != nil {
-			return nil, err
+		if step(); p.err != nil {
+			return nil, p.err
 		}
 	}
-	p.fields()
-	p.decimals()
 	return p.found, nil
 }
 
@@ -67,35 +66,40 @@ func (p *probe) set(key, value, now string) {
 	}
 }
 
-// refusal returns the answer that refused a request because of what was asked. It passes on other errors.
-func refusal(err error) (*api.Error, error) {
-	call, is := errors.AsType[*api.Error](err)
-	if is && call.Outcome == api.Rejected && !call.RateLimited() && !slices.Contains([]int{401, 403, 408}, call.Status) {
-		return call, nil
+// rejected tells that a request was refused, if it was.
+func (p *probe) rejected(choice string, refused *api.Error) bool {
+	if refused != nil {
+		p.tell(choice, "reject", "HTTP %d", refused.Status)
 	}
-	return nil, err
+	return refused != nil
 }
 
-// list asks for a page of the list.
-func (p *probe) list(filter api.WithdrawalFilter, page, size int) (got api.WithdrawalPage, refused *api.Error, err error) {
-	got, err = p.client.Withdrawals.ListLenient(p.s.Ctx, filter, page, size)
-	refused, err = refusal(err)
-	return got, refused, err
+// refusal returns the answer that refused a request because of what was asked. It keeps other errors in p.err.
+func (p *probe) refusal(err error) *api.Error {
+	call, is := errors.AsType[*api.Error](err)
+	if is && call.Outcome == api.Rejected && !call.RateLimited() && !slices.Contains([]int{401, 403, 408}, call.Status) {
+		return call
+	}
+	p.err = err
+	return nil
+}
+
+// list asks for a page of the list, unless a call has failed.
+func (p *probe) list(filter api.WithdrawalFilter, page, size int) (got api.WithdrawalPage, refused *api.Error) {
+	if p.err != nil {
+		return got, nil
+	}
+	got, err := p.client.Withdrawals.ListLenient(p.s.Ctx, filter, page, size)
+	return got, p.refusal(err)
 }
 
 func rowsOf(page api.WithdrawalPage) int { return len(page.Items) + len(page.Unreadable) }
 
-func (p *probe) firstPage() error {
-	zero, refusedZero, err := p.list(api.WithdrawalFilter{}, 0, 1)
-	if err != nil {
-		return err
-	}
-	one, refusedOne, err := p.list(api.WithdrawalFilter{}, 1, 1)
-	switch {
-	case err != nil:
-		return err
-	case refusedZero != nil && refusedOne != nil:
-		return refusedOne
+func (p *probe) firstPage() {
+	zero, refusedZero := p.list(api.WithdrawalFilter{}, 0, 1)
+	one, refusedOne := p.list(api.WithdrawalFilter{}, 1, 1)
+	if refusedZero != nil && refusedOne != nil {
+		p.err = refusedOne
 	}
 	p.first, p.total = 1, max(zero.Total, one.Total)
 	same := rowsOf(zero) > 0 && rowsOf(one) > 0 && len(zero.Items) == len(one.Items) &&
@@ -103,12 +107,12 @@ func (p *probe) firstPage() error {
 	switch {
 	case rowsOf(zero)+rowsOf(one) == 0:
 		p.tell("first_page", "", "the list is empty")
-		return nil
+		return
 	case rowsOf(zero) == 0:
 		p.tell("first_page", "1", "page 0 has nothing, and page 1 the first withdrawal")
 	case same && p.total < 2:
 		p.tell("first_page", "", "pages 0 and 1 show the only withdrawal")
-		return nil
+		return
 	case same:
 		p.tell("first_page", "1", "page 0 shows the same as page 1")
 	default:
@@ -116,41 +120,27 @@ func (p *probe) firstPage() error {
 		p.tell("first_page", "0", "page 0 has the first withdrawal, and page 1 has not")
 	}
 	p.set("first_page", strconv.Itoa(p.first), p.s.FirstPage)
-	return nil
 }
 
 // pageSizes finds the largest page by bisection, and the size of a page that nobody asked for.
-func (p *probe) pageSizes() error {
-	got, tooLarge, err := p.list(api.WithdrawalFilter{}, p.first, sample+1)
-	if err != nil {
-		return err
-	}
+func (p *probe) pageSizes() {
+	got, tooLarge := p.list(api.WithdrawalFilter{}, p.first, sample+1)
 	rows := rowsOf(got)
 	switch {
 	case tooLarge != nil:
 		largest := sort.Search(sample, func(n int) bool {
-			if err != nil {
-				return true
-			}
-			var refused *api.Error
-			_, refused, err = p.list(api.WithdrawalFilter{}, p.first, n+1)
-			return refused != nil
+			_, refused := p.list(api.WithdrawalFilter{}, p.first, n+1)
+			return refused != nil || p.err != nil
 		})
 		p.tell("max_page_size", strconv.Itoa(largest), "a page of %d is refused", largest+1)
-		p.tell("page_size_too_large", "reject", "HTTP %d", tooLarge.Status)
+		p.rejected("page_size_too_large", tooLarge)
 	case int64(rows) < min(got.Total, sample+1):
 		p.tell("max_page_size", strconv.Itoa(rows), "of %d, the service shows %d", sample+1, rows)
 		p.tell("page_size_too_large", "clamp", "it shows as many as it can")
 	default:
 		p.tell("max_page_size", "", "a page of %d is answered with %d of %d withdrawals", sample+1, rows, got.Total)
 	}
-	if err != nil {
-		return err
-	}
-	page, refused, err := p.raw("/api/merchant_withdrawal/list?page="+strconv.Itoa(p.first), noFilter)
-	if err != nil {
-		return err
-	}
+	page, refused := p.raw("/api/merchant_withdrawal/list?page="+strconv.Itoa(p.first), noFilter)
 	switch rows := rowsOf(page); {
 	case refused != nil:
 		p.tell("default_page_size", "", "a request without page_size is refused with HTTP %d", refused.Status)
@@ -159,28 +149,27 @@ func (p *probe) pageSizes() error {
 	default:
 		p.tell("default_page_size", "", "a request without page_size is answered with all withdrawals")
 	}
-	return nil
 }
 
 const noFilter = `{"currencies":[],"tags":[]}`
 
-// raw makes a list request that the methods of the client do not make.
-func (p *probe) raw(path, body string) (page api.WithdrawalPage, refused *api.Error, err error) {
+// raw makes a list request that the methods of the client do not make, unless a call has failed.
+func (p *probe) raw(path, body string) (page api.WithdrawalPage, refused *api.Error) {
+	if p.err != nil {
+		return page, nil
+	}
 	answer, err := p.client.Do(p.s.Ctx, "POST", path, json.RawMessage(body))
-	if refused, err = refusal(err); err == nil && refused == nil {
+	if err == nil {
 		err = json.Unmarshal(answer, &page)
 	}
-	return page, refused, err
+	return page, p.refusal(err)
 }
 
 // read reads the sample in pages that the service accepts.
-func (p *probe) read() error {
+func (p *probe) read() {
 	var unreadable []api.UnreadableWithdrawal
 	for page := p.first; len(p.rows)+len(unreadable) < sample; page++ {
-		got, refused, err := p.list(api.WithdrawalFilter{}, page, p.size())
-		if err != nil {
-			return err
-		}
+		got, refused := p.list(api.WithdrawalFilter{}, page, p.size())
 		if refused != nil || rowsOf(got) == 0 {
 			break
 		}
@@ -192,7 +181,6 @@ func (p *probe) read() error {
 	if len(unreadable) > 0 {
 		p.tell("records", "unreadable", "%d of %d: %v", len(unreadable), len(p.rows)+len(unreadable), unreadable[0].Err)
 	}
-	return nil
 }
 
 func (p *probe) value(choice string) string {
@@ -204,19 +192,15 @@ func (p *probe) value(choice string) string {
 	return ""
 }
 
-func (p *probe) pagesBeyond() error {
-	got, refused, err := p.list(api.WithdrawalFilter{}, p.first+int(min(p.total, 1<<30))+1000, 1)
+func (p *probe) pagesBeyond() {
+	got, refused := p.list(api.WithdrawalFilter{}, p.first+int(min(p.total, 1<<30))+1000, 1)
 	switch {
-	case err != nil:
-		return err
-	case refused != nil:
-		p.tell("page_out_of_range", "reject", "HTTP %d", refused.Status)
+	case p.rejected("page_out_of_range", refused):
 	case rowsOf(got) > 0:
 		p.tell("page_out_of_range", "clamp", "a page behind the last one shows withdrawals")
 	case p.total > 0:
 		p.tell("page_out_of_range", "empty", "a page behind the last one shows none")
 	}
-	return nil
 }
 
 // layouts returns the formats of times that are tried, the commonest first. A date that begins with the day
@@ -281,7 +265,7 @@ func (p *probe) created(w api.Withdrawal) time.Time {
 	return first
 }
 
-func (p *probe) times() error {
+func (p *probe) times() {
 	var texts []string
 	for _, w := range p.rows {
 		for _, status := range w.Statuses {
@@ -290,36 +274,31 @@ func (p *probe) times() error {
 	}
 	if len(texts) == 0 {
 		p.tell("time_layout", "", "no withdrawal with a time was read")
-		return nil
+		return
 	}
 	switch written := p.writing(texts); len(written) {
 	case 0:
 		p.tell("time_layout", "", "times look like %s, which is none of the common formats", texts[0])
-		return nil
+		return
 	case 1:
 		p.layout = written[0]
 	default:
 		p.tell("time_layout", "", "times look like %s, which is ambiguous: each can be written as %s; "+
 			"compare one with the panel, and set time_layout", texts[0], strings.Join(written, " or as "))
-		return nil
+		return
 	}
 	p.tell("time_layout", p.layout, "times look like %s", texts[0])
 	p.set("time_layout", p.layout, p.s.TimeLayout)
 	first, last := p.created(p.rows[0]), p.created(p.rows[len(p.rows)-1])
-	switch {
-	case first.After(last):
-		p.tell("list_order", "newest", "the first is of %s, and the last read of %s", first.Format(time.DateTime),
+	if order := map[int]string{1: "newest", -1: "oldest"}[first.Compare(last)]; order != "" {
+		p.tell("list_order", order, "the first is of %s, and the last read of %s", first.Format(time.DateTime),
 			last.Format(time.DateTime))
-	case first.Before(last):
-		p.tell("list_order", "oldest", "the first is of %s, and the last read of %s", first.Format(time.DateTime),
-			last.Format(time.DateTime))
-	default:
+	} else {
 		p.tell("list_order", "", "no two withdrawals differ in time")
 	}
-	return nil
 }
 
-func (p *probe) histories() error {
+func (p *probe) histories() {
 	counts := map[string]int{}
 	order := ""
 	for _, w := range p.rows {
@@ -341,5 +320,4 @@ func (p *probe) histories() error {
 		seen = append(seen, fmt.Sprintf("%s %d", name, counts[name]))
 	}
 	p.tell("statuses", strings.Join(seen, ", "), "current statuses of %s", cmdutil.CountOf(len(p.rows), "withdrawal"))
-	return nil
 }

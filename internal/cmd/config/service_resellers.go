@@ -15,32 +15,27 @@ import (
 
 // resellers looks at the answers about resellers and invites. What the service refuses there does not fail,
 // because a merchant's key may have no right to it.
-func (p *probe) resellers() error {
+func (p *probe) resellers() {
 	all, err := p.client.Resellers.List(p.s.Ctx)
-	if unread, err := p.unread("resellers", err); unread {
-		return err
+	if p.unread("resellers", err) {
+		return
 	}
 	p.tell("resellers", strconv.Itoa(len(all)), "the number of resellers in their list")
-	if len(all) == 0 {
-		return nil
-	}
-	p.rebates(all)
-	for _, step := range []func([]api.Reseller) error{p.invites, p.balances, p.invoices} {
-		if err := step(all); err != nil {
-			return err
+	for _, step := range []func([]api.Reseller){p.rebates, p.invites, p.balances, p.invoices} {
+		if len(all) > 0 && p.err == nil {
+			step(all)
 		}
 	}
-	return nil
 }
 
-// unread reports whether a call failed. If the service has answered, that is told; other errors are returned.
-func (p *probe) unread(choice string, err error) (bool, error) {
-	call, is := errors.AsType[*api.Error](err)
-	if err == nil || !is || call.Status == 0 || call.RateLimited() {
-		return err != nil, err
+// unread reports whether a call failed. An answer of the service is told, and any other error ends the check.
+func (p *probe) unread(choice string, err error) bool {
+	if call, is := errors.AsType[*api.Error](err); is && call.Status != 0 && !call.RateLimited() {
+		p.tell(choice, "", "%v", err)
+	} else {
+		p.err = err
 	}
-	p.tell(choice, "", "%v", err)
-	return true, nil
+	return err != nil
 }
 
 // rebates says whether rebates of 0 are shown. They are not if one reseller lacks a currency of another.
@@ -61,10 +56,10 @@ func (p *probe) rebates(all []api.Reseller) {
 	}
 }
 
-func (p *probe) invites(all []api.Reseller) error {
+func (p *probe) invites(all []api.Reseller) {
 	listed, err := p.client.Invites.List(p.s.Ctx)
-	if unread, err := p.unread("invites_listed", err); unread {
-		return err
+	if p.unread("invites_listed", err) {
+		return
 	}
 	redeemed := func(i api.Invite) bool {
 		return slices.ContainsFunc(all, func(r api.Reseller) bool { return r.InviteInfo.Invite == i.Invite })
@@ -74,41 +69,39 @@ func (p *probe) invites(all []api.Reseller) error {
 	} else {
 		p.tell("invites_listed", "open", "the list of invites has none that a reseller has redeemed")
 	}
-	return nil
 }
 
 // balances looks at the first reseller's balances and, in the currency of a withdrawal, at one of them.
-func (p *probe) balances(all []api.Reseller) error {
+func (p *probe) balances(all []api.Reseller) {
 	answer, err := p.client.Resellers.Balance(p.s.Ctx, all[0].ID)
-	err = p.shape("balance_record", answer, err, "list", map[string]string{"crypto": "kind", "fiat": "kind"})
-	if err != nil || len(p.rows) == 0 {
-		return err
+	p.shape("balance_record", answer, err, "list", map[string]string{"crypto": "kind", "fiat": "kind"})
+	if p.err != nil || len(p.rows) == 0 {
+		return
 	}
 	code := p.rows[0].Currency.Code
 	answer, err = p.client.Resellers.BalanceIn(p.s.Ctx, all[0].ID, code, "")
-	return p.shape("currency_balance", answer, err, "amounts",
-		map[string]string{"balance": "record", strings.ToLower(code): "map"})
+	p.shape("currency_balance", answer, err, "amounts", map[string]string{"balance": "record", strings.ToLower(code): "map"})
 }
 
 // invoices looks at the first reseller's list of invoices.
-func (p *probe) invoices(all []api.Reseller) error {
+func (p *probe) invoices(all []api.Reseller) {
 	answer, err := p.client.Resellers.Invoices(p.s.Ctx, all[0].ID, json.RawMessage(noFilter), p.first, 1)
-	return p.shape("invoice_list", answer, err, "array", map[string]string{"total": "page", "page_count": "page"})
+	p.shape("invoice_list", answer, err, "array", map[string]string{"total": "page", "page_count": "page"})
 }
 
 // shape says whether an answer is an array, or else which object it is by a key in it, in lower case.
-func (p *probe) shape(choice string, answer json.RawMessage, err error, array string, objects map[string]string) error {
-	if unread, err := p.unread(choice, err); unread {
-		return err
+func (p *probe) shape(choice string, answer json.RawMessage, err error, array string, objects map[string]string) {
+	if p.unread(choice, err) {
+		return
 	}
 	if bytes.HasPrefix(answer, []byte("[")) {
 		p.tell(choice, array, "the answer for the first reseller is an array")
-		return nil
+		return
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(answer, &object); err != nil { // told below
 		p.tell(choice, "", "the answer for the first reseller is neither an array nor an object")
-		return nil
+		return
 	}
 	found := ""
 	for key := range object {
@@ -116,5 +109,4 @@ func (p *probe) shape(choice string, answer json.RawMessage, err error, array st
 	}
 	keys := strings.Join(slices.Sorted(maps.Keys(object)), ", ")
 	p.tell(choice, found, "the answer for the first reseller is an object with: %s", keys)
-	return nil
 }
