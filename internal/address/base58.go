@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/till/internal/near"
 	"github.com/btcsuite/btcd/btcutil/base58"
 )
 
@@ -65,7 +66,7 @@ func (c chain) check(text, one string) error {
 		return checkSegwit(text)
 	}
 	if c.first == "" || text == "" || strings.IndexByte(c.first, text[0]) < 0 {
-		return fmt.Errorf("it begins otherwise than %s, which begins with %s", one, orList(c.begins()))
+		return fmt.Errorf("it begins otherwise than %s, which begins with %s", one, near.Or(c.begins()))
 	}
 	bytes, err := decodeBase58(text, 25)
 	if err != nil {
@@ -75,13 +76,6 @@ func (c chain) check(text, one string) error {
 		return fmt.Errorf("%w than %s", errNetwork, one)
 	}
 	return nil
-}
-
-func orList(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
 // decodeBase58 decodes base58 with a checksum: the last four bytes are the first four of the double SHA-256

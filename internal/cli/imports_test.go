@@ -107,7 +107,7 @@ func TestImports(t *testing.T) {
 		"internal/process":    {"golang.org/x/sys"},
 		"internal/terminal":   {"golang.org/x/sys", "golang.org/x/term"},
 		"internal/atomicfile": {till + "internal/place", "golang.org/x/sys"},
-		"internal/address":    {"github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto/sha3"},
+		"internal/address":    {till + "internal/near", "github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto/sha3"},
 		"pkg/schema":          {},
 		"internal/schemagen":  {},
 		// only for tests

@@ -12,17 +12,6 @@ import (
 	"example.com/till/internal/place"
 )
 
-// oneOfThem lists the values, without an empty one, which is written by leaving the setting out.
-func oneOfThem(values []string) string {
-	if values[0] == "" {
-		values = values[1:]
-	}
-	if len(values) == 1 {
-		return values[0]
-	}
-	return strings.Join(values[:len(values)-1], ", ") + " or " + values[len(values)-1]
-}
-
 func checkText(text string) error {
 	switch {
 	case strings.TrimSpace(text) == "":

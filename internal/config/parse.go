@@ -11,6 +11,7 @@ import (
 
 	"example.com/till/internal/address"
 	"example.com/till/internal/money"
+	"example.com/till/internal/near"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/sheet"
 	yaml "go.yaml.in/yaml/v3"
@@ -157,21 +158,24 @@ func (r *reader) currency(n *yaml.Node, name string, known money.Registry) money
 				name, api.MaxDecimals)
 		}
 	}
-	wrong := func(key, why string) {
-		r.fail(nodes[key], "%s.%s: %s is not %s", name, key, quoted(values[key]), why)
+	for _, rule := range []struct {
+		key string
+		ok  bool
+		is  string
+	}{
+		{"code", money.ValidCode(e.Code), "a code: write letters and digits, such as Btc"},
+		{"kind", e.Kind != "", "a kind: write crypto or fiat"},
+		{"memo", values["memo"] == "required", "one of its values: write required, or remove it"},
+		{keyFormat, slices.Contains(address.Formats(), e.AddressFormat), "a format: write " + near.Or(address.Formats())},
+	} {
+		if nodes[rule.key] != nil && !rule.ok {
+			r.fail(nodes[rule.key], "%s.%s: %s is not %s", name, rule.key, quoted(values[rule.key]), rule.is)
+		}
 	}
 	is, _ := known.Lookup(e.Code)
 	switch {
 	case nodes["code"] == nil:
 		r.fail(n, "%s: an entry has no code: write it as {code: Btc, kind: crypto, decimals: N}", name)
-	case !money.ValidCode(e.Code):
-		wrong("code", "a code: write letters and digits, such as Btc")
-	case nodes["kind"] != nil && e.Kind == "":
-		wrong("kind", "a kind: write crypto or fiat")
-	case nodes["memo"] != nil && values["memo"] != "required":
-		wrong("memo", "one of its values: write required, or remove it")
-	case nodes[keyFormat] != nil && !slices.Contains(address.Formats(), e.AddressFormat):
-		wrong(keyFormat, "a format: write "+oneOfThem(address.Formats()))
 	case e.Kind == "" && is.Kind == "":
 		r.fail(n, "%s: %s has no kind: add kind: crypto or kind: fiat", name, e.Code)
 	}

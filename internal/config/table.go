@@ -42,7 +42,10 @@ func choices() []setting {
 }
 
 // table returns all settings.
-func table() []setting {
+func table() []setting { return append(ofCommands(), ofProfiles()...) }
+
+// ofCommands returns the settings of the service, the output and the calls.
+func ofCommands() []setting {
 	return []setting{
 		{key: "base_url", flag: "base-url", env: "TILL_BASE_URL", profile: true, check: checkBaseURL,
 			about: "address of the service"},
@@ -81,6 +84,12 @@ func table() []setting {
 		{key: "journal", flag: "journal", env: "TILL_JOURNAL", profile: true, check: checkProfileJournal,
 			typed: checkJournal, home: true,
 			about: "record of sends: a file, or postgres://USER@HOST/DATABASE"},
+	}
+}
+
+// ofProfiles returns the settings that have no global flag.
+func ofProfiles() []setting {
+	return []setting{
 		{key: "sandbox_state", env: "TILL_SANDBOX_STATE", about: "file of the sandbox inside till"},
 		{key: "reseller_auth", def: "bearer", profile: true, values: []string{"bearer", "none"},
 			about: "bearer, or none to send resellers' calls without key"},
@@ -168,8 +177,9 @@ func AddFlags(fs *pflag.FlagSet) {
 func (s setting) checkValue(text string) error {
 	switch {
 	case s.values != nil && !slices.Contains(s.values, text):
+		named := slices.DeleteFunc(slices.Clone(s.values), func(value string) bool { return value == "" })
 		return &UsageError{
-			Msg:    fmt.Sprintf("%q is not one of its values: write %s", text, oneOfThem(s.values)),
+			Msg:    fmt.Sprintf("%q is not one of its values: write %s", text, near.Or(named)),
 			Advice: near.Question(text, "", s.values),
 		}
 	case s.check != nil:

@@ -3,6 +3,7 @@ package money
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"example.com/till/internal/address"
@@ -82,9 +83,11 @@ func (r Registry) CheckAllowed(text string) error {
 		if last = address.Check(e.AddressFormat, text); last == nil { // nil without a format too
 			return nil
 		}
-		formats = append(formats, e.AddressFormat)
+		if !slices.Contains(formats, e.AddressFormat) {
+			formats = append(formats, e.AddressFormat)
+		}
 	}
-	if len(formats) == 0 {
+	if len(r.own) == 0 {
 		return nil
 	}
 	if why := cmp.Or(address.Warning(text), address.Mistake(text)); why != "" {
@@ -93,20 +96,9 @@ func (r Registry) CheckAllowed(text string) error {
 	if what := address.Detect(text); what != "" {
 		return wrong("%s is %s, and no currency of the profile has such addresses: remove it, or say which currency has: till currency set CODE --address-format FORMAT", quote(text), what)
 	}
-	if len(formats) == 1 {
+	if len(r.own) == 1 {
 		return wrong("%s is not valid in the format %s: %v", quote(text), formats[0], last)
 	}
 	return wrong("%s is valid in no format of the profile's currencies (%s): copy it again from where it came from",
-		quote(text), strings.Join(unique(formats), ", "))
-}
-
-func unique(texts []string) (out []string) {
-	seen := map[string]bool{}
-	for _, text := range texts {
-		if !seen[text] {
-			out = append(out, text)
-		}
-		seen[text] = true
-	}
-	return out
+		quote(text), strings.Join(formats, ", "))
 }

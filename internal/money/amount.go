@@ -189,13 +189,7 @@ func FormatSum(minor *big.Int, code string, decimals int) string {
 
 // Format writes an amount as ParseAmount reads it, such as "25.00 USD", with the registry's spelling of the
 // code. If the decimals are unknown, it writes the count and the word minor: "1500000 minor Btc".
-func (r Registry) Format(a api.Amount) string {
-	e, ok := r.lookup(a.Kind, a.Code)
-	if !ok || e.Decimals == Unknown {
-		return fmt.Sprintf("%d minor %s", a.Minor, amountSpelling(a.Kind, a.Code))
-	}
-	return api.FormatDecimal(a.Minor, e.Decimals) + " " + e.Code
-}
+func (r Registry) Format(a api.Amount) string { return r.FormatBig(api.Big(a)) }
 
 // FormatBig writes an amount of any size as Format does.
 func (r Registry) FormatBig(a api.BigAmount) string {

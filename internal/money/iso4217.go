@@ -1,9 +1,6 @@
 package money
 
-import (
-	"sort"
-	"strings"
-)
+import "strings"
 
 // iso4217 holds the active currencies of ISO 4217, sorted, each with its number of decimals, in five bytes.
 // It leaves out codes of funds, metals, bond units and tests. It keeps the Chilean unit of account CLF, in
@@ -18,17 +15,12 @@ const iso4217 = "" +
 	"SLE2 SOS2 SRD2 SSP2 STN2 SVC2 SYP2 SZL2 THB2 TJS2 TMT2 TND3 TOP2 TRY2 TTD2 TWD2 TZS2 UAH2 UGX0 USD2 " +
 	"UYU2 UZS2 VED2 VES2 VND0 VUV0 WST2 XAF0 XCD2 XCG2 XOF0 XPF0 YER2 ZAR2 ZMW2 ZWG2 "
 
-const (
-	isoWidth = len("USD2 ")
-	isoCount = len(iso4217) / isoWidth
-)
-
 // varying are the currencies that some payment services count with other decimals than ISO 4217. A payment in them
 // could be a hundred times too large or too small.
 const varying = "CLP COP CVE HUF IDR IQD ISK MGA TWD UGX"
 
-func isoAt(i int) Entry {
-	row := iso4217[i*isoWidth:]
+// isoEntry reads a row of iso4217, such as "USD2".
+func isoEntry(row string) Entry {
 	e := Entry{Code: row[:3], Kind: fiat, Decimals: int(row[3] - '0')}
 	if strings.Contains(varying, e.Code) {
 		e.Decimals = Unknown
@@ -36,26 +28,20 @@ func isoAt(i int) Entry {
 	return e
 }
 
+// isoRow returns the row of a code in any case, or "".
+func isoRow(code string) string {
+	const width = len("USD2 ")
+	i := strings.Index(iso4217, strings.ToUpper(code))
+	if len(code) != 3 || i < 0 || i%width != 0 {
+		return ""
+	}
+	return iso4217[i : i+4]
+}
+
 // ISODecimals returns the number of decimals that ISO 4217 has for a code, or Unknown.
 func ISODecimals(code string) int {
-	if i, found := isoIndex(code); found {
-		return int(iso4217[i*isoWidth+3] - '0')
+	if row := isoRow(code); row != "" {
+		return int(row[3] - '0')
 	}
 	return Unknown
-}
-
-func isoLookup(code string) (Entry, bool) {
-	if i, found := isoIndex(code); found {
-		return isoAt(i), true
-	}
-	return Entry{}, false
-}
-
-func isoIndex(code string) (int, bool) {
-	if len(code) != 3 {
-		return 0, false
-	}
-	code = strings.ToUpper(code)
-	i := sort.Search(isoCount, func(i int) bool { return iso4217[i*isoWidth:i*isoWidth+3] >= code })
-	return i, i < isoCount && iso4217[i*isoWidth:i*isoWidth+3] == code
 }

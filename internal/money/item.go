@@ -8,21 +8,14 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// ParseItem reads an item of an invoice, NAME=AMOUNT, such as "Coffee=2.50" or "Coffee=2.50 USD". A name may
-// contain the sign = and an amount never does, so the last one separates them. The amount must be in the
-// invoice's currency.
-func (r Registry) ParseItem(text string, invoice api.Currency) (name string, amount api.Amount, err error) {
-	return parseItem(text, invoice, "2.50", r.ParseAmount)
-}
-
-// ParseItemMinor is ParseItem with the amount in minor units, such as "Coffee=250".
-func (r Registry) ParseItemMinor(text string, invoice api.Currency) (name string, amount api.Amount, err error) {
-	return parseItem(text, invoice, "250", r.ParseMinor)
-}
-
-func parseItem(
-	text string, invoice api.Currency, example string, parse func(string, api.Currency) (api.Amount, error),
-) (string, api.Amount, error) {
+// ParseItem reads an item of an invoice, NAME=AMOUNT, such as "Coffee=2.50", "Coffee=2.50 USD" or, in minor
+// units, "Coffee=250". A name may contain the sign = and an amount never does, so the last one separates them.
+// The amount must be in the invoice's currency.
+func (r Registry) ParseItem(text string, invoice api.Currency, minor bool) (string, api.Amount, error) {
+	parse, example := r.ParseAmount, "2.50"
+	if minor {
+		parse, example = r.ParseMinor, "250"
+	}
 	fail := func(format string, args ...any) (string, api.Amount, error) {
 		return "", api.Amount{}, wrong("the item "+quote(text)+" "+format, args...)
 	}

@@ -18,7 +18,7 @@ func TestParseItem(t *testing.T) {
 		{"a==1", "a=", fia("USD", 100)},
 		{" Große Tasse =1", " Große Tasse ", fia("USD", 100)},
 	} {
-		name, got, err := known().ParseItem(c.text, usd)
+		name, got, err := known().ParseItem(c.text, usd, false)
 		if err != nil || name != c.name || got != c.want {
 			t.Errorf("ParseItem(%q) = %q, %v, %v; want %q, %v", c.text, name, got, err, c.name, c.want)
 		}
@@ -35,18 +35,18 @@ func TestParseItem(t *testing.T) {
 		"Cof\xfffee=1":       "control characters",
 		"Coffee=0.00001 Btc": "is in Btc",
 	} {
-		if name, got, err := known().ParseItem(text, usd); err == nil || !strings.Contains(err.Error(), says) {
+		if name, got, err := known().ParseItem(text, usd, false); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("ParseItem(%q) = %q, %v, %v; want an error that says %q", text, name, got, err, says)
 		}
 	}
 }
 
 func TestParseItemMinor(t *testing.T) {
-	name, got, err := NewRegistry().ParseItemMinor("Coffee=2500", btc)
+	name, got, err := NewRegistry().ParseItem("Coffee=2500", btc, true)
 	if err != nil || name != "Coffee" || got != crypt("Btc", 2500) {
 		t.Errorf("%q, %v, %v", name, got, err)
 	}
-	_, _, err = NewRegistry().ParseItem("Coffee=2500", btc)
+	_, _, err = NewRegistry().ParseItem("Coffee=2500", btc, false)
 	if e, ok := err.(*Error); !ok || !strings.HasSuffix(e.Hint(), "till currency set Btc --decimals 8") {
 		t.Errorf("the hint is lost: %#v", err)
 	}

@@ -61,7 +61,10 @@ func builtin(code string) (Entry, bool) {
 			return e, true
 		}
 	}
-	return isoLookup(code)
+	if row := isoRow(code); row != "" {
+		return isoEntry(row), true
+	}
+	return Entry{}, false
 }
 
 // With returns the registry with the entries added. A later entry replaces an earlier one with the same code
@@ -82,8 +85,7 @@ func (r Registry) With(entries ...Entry) Registry {
 			}
 			e.AddressFormat = cmp.Or(e.AddressFormat, old.AddressFormat)
 		}
-		i, found := search(own, e.Code)
-		if found {
+		if i, found := search(own, e.Code); found {
 			own[i] = e
 		} else {
 			own = slices.Insert(own, i, e)
@@ -92,21 +94,9 @@ func (r Registry) With(entries ...Entry) Registry {
 	return Registry{own}
 }
 
-// search does what slices.BinarySearchFunc does, without copying entries.
+// search finds a code without regard to case.
 func search(entries []Entry, code string) (int, bool) {
-	low, high := 0, len(entries)
-	for low < high {
-		middle := (low + high) / 2
-		switch c := compareFold(entries[middle].Code, code); {
-		case c == 0:
-			return middle, true
-		case c < 0:
-			low = middle + 1
-		default:
-			high = middle
-		}
-	}
-	return low, false
+	return slices.BinarySearchFunc(entries, code, func(e Entry, code string) int { return compareFold(e.Code, code) })
 }
 
 // compareFold compares codes without regard to case. It makes no copy: a file of payments looks up the same
@@ -150,8 +140,7 @@ func (r Registry) lookup(kind api.Kind, code string) (Entry, bool) {
 
 // Entries returns all currencies, sorted by code without regard to case.
 func (r Registry) Entries() []Entry {
-	all := make([]Entry, 0, len(r.own)+isoCount+3)
-	all = append(all, r.own...)
+	all := slices.Clone(r.own)
 	add := func(e Entry) {
 		if _, found := search(r.own, e.Code); !found {
 			all = append(all, e)
@@ -160,8 +149,8 @@ func (r Registry) Entries() []Entry {
 	for _, e := range builtinCrypto() {
 		add(e)
 	}
-	for i := range isoCount {
-		add(isoAt(i))
+	for row := range strings.FieldsSeq(iso4217) {
+		add(isoEntry(row))
 	}
 	slices.SortFunc(all, func(a, b Entry) int { return compareFold(a.Code, b.Code) })
 	return all

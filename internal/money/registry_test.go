@@ -33,21 +33,24 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-func TestISO4217IsSortedAndWhole(t *testing.T) {
-	if len(iso4217)%isoWidth != 0 {
-		t.Fatalf("the literal has %d bytes, which is no multiple of %d", len(iso4217), isoWidth)
+func TestISO4217IsWhole(t *testing.T) {
+	rows := strings.Fields(iso4217)
+	if strings.Join(rows, " ")+" " != iso4217 || !slices.IsSorted(rows) {
+		t.Fatal("the rows are not sorted, with a space after each")
 	}
-	for i := range isoCount {
-		e := isoAt(i)
-		if i > 0 && isoAt(i-1).Code >= e.Code {
-			t.Errorf("%s stands before %s", isoAt(i-1).Code, e.Code)
+	for _, row := range rows {
+		e := isoEntry(row)
+		if len(row) != 4 || strings.Trim(e.Code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" ||
+			ISODecimals(e.Code) < 0 || ISODecimals(e.Code) > 4 {
+			t.Errorf("a row is %q", row)
 		}
-		if strings.Trim(e.Code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || ISODecimals(e.Code) < 0 || ISODecimals(e.Code) > 4 ||
-			iso4217[i*isoWidth+4] != ' ' {
-			t.Errorf("row %d is %q", i, iso4217[i*isoWidth:(i+1)*isoWidth])
-		}
-		if got, ok := isoLookup(e.Code); !ok || got != e {
+		if got, ok := builtin(strings.ToLower(e.Code)); !ok || got != e {
 			t.Errorf("%s is not found", e.Code)
+		}
+	}
+	for _, code := range []string{"", "ED2", "D2 ", "AE", "AED2", "XYZ"} {
+		if row := isoRow(code); row != "" {
+			t.Errorf("%q finds %q", code, row)
 		}
 	}
 }
@@ -62,8 +65,8 @@ func TestISO4217Decimals(t *testing.T) {
 	for _, code := range strings.Fields("BHD IQD JOD KWD LYD OMR TND") {
 		odd[code] = 3
 	}
-	for i := range isoCount {
-		e := isoAt(i)
+	for row := range strings.FieldsSeq(iso4217) {
+		e := isoEntry(row)
 		want, ok := odd[e.Code]
 		if !ok {
 			want = 2
@@ -122,7 +125,7 @@ func TestWith(t *testing.T) {
 	if !slices.IsSortedFunc(all, func(a, b Entry) int { return strings.Compare(fold(a.Code), fold(b.Code)) }) {
 		t.Error("Entries are not sorted")
 	}
-	if want := isoCount + 3 + 2; len(all) != want { // Doge and ZZZ are new, mnt replaces MNT
+	if want := len(strings.Fields(iso4217)) + 3 + 2; len(all) != want { // Doge and ZZZ are new, mnt replaces MNT
 		t.Errorf("%d entries, want %d", len(all), want)
 	}
 }

@@ -1,4 +1,4 @@
-// Package near finds the names that a misspelt name may have meant.
+// Package near finds the names that a misspelt name may have meant, and lists words in a sentence.
 package near
 
 import (
@@ -51,19 +51,25 @@ func withPlurals(found, names []string) []string {
 // Question returns "did you mean A, B or C?" with the names nearest to typed, each after prefix. If no name
 // is near, it returns "".
 func Question(typed, prefix string, names []string) string {
-	found := Names(typed, names)
+	var found []string
+	for _, name := range Names(typed, names) {
+		if len(found) < 3 {
+			found = append(found, prefix+name)
+		}
+	}
 	if len(found) == 0 {
 		return ""
 	}
-	found = slices.Clone(found[:min(len(found), 3)])
-	for i := range found {
-		found[i] = prefix + found[i]
+	return "did you mean " + Or(found) + "?"
+}
+
+// Or lists words as "A, B or C".
+func Or(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
 	}
-	last := len(found) - 1
-	if last == 0 {
-		return "did you mean " + found[0] + "?"
-	}
-	return "did you mean " + strings.Join(found[:last], ", ") + " or " + found[last] + "?"
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // abbreviates reports whether typed is name without some of its letters. The first one is there, and enough

@@ -102,12 +102,12 @@ func (f *itemFlags) add(minor bool) func(string) error {
 func (f itemFlags) parse(s *cmdutil.Session, currency api.Currency) ([]api.InvoiceItem, error) {
 	items := make([]api.InvoiceItem, 0, len(f))
 	for _, flag := range f {
-		parse, name := s.Money.ParseItem, "--item"
-		if flag.minor {
-			parse, name = s.Money.ParseItemMinor, "--item-minor"
-		}
-		goods, price, err := parse(flag.text, currency)
+		goods, price, err := s.Money.ParseItem(flag.text, currency, flag.minor)
 		if err != nil {
+			name := "--item"
+			if flag.minor {
+				name = "--item-minor"
+			}
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		items = append(items, api.InvoiceItem{Name: goods, Amount: price.Minor})
