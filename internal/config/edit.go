@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/place"
@@ -32,7 +33,10 @@ func Edit(path string, change func(*Document) error) error {
 	if err := checkWay("the configuration file "+path, filepath.Dir(path)); err != nil {
 		return err
 	}
-	unlock, err := lock(path + ".lock")
+	unlock, err := atomicfile.Lock(path, 10*time.Second)
+	if errors.Is(err, atomicfile.ErrLocked) {
+		err = errors.New("another process is changing it; run the command again when that has ended")
+	}
 	if err != nil {
 		return failf("the configuration file %s is not changed: %w", path, err)
 	}

@@ -288,26 +288,10 @@ func TestEditsDoNotLoseEachOther(t *testing.T) {
 	}
 }
 
-// A lock file that cannot be made is not one that another process has.
-func TestEditThatCannotLock(t *testing.T) {
-	path := write(t, commented)
-	if err := os.Mkdir(path+".lock", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	err := Edit(path, func(d *Document) error { return d.UseProfile("test") })
-	fails(t, "a directory", err, "config", "look at the permissions of that file and of its directory")
-	if strings.Contains(fmt.Sprint(err), "another process") {
-		t.Errorf("got %v", err)
-	}
-}
-
 // A failed write leaves only the old file.
 func TestEditThatCannotWrite(t *testing.T) {
 	path := write(t, commented)
 	dir := filepath.Dir(path)
-	if err := os.WriteFile(path+".lock", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
