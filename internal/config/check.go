@@ -59,17 +59,6 @@ func checkPositiveDuration(text string) error {
 	return checkDuration(text)
 }
 
-// checkPath checks a path in the file. It must not depend on the directory that a command runs in.
-func checkPath(text string) error {
-	if err := checkText(text); err != nil {
-		return err
-	}
-	if !filepath.IsAbs(text) && !strings.HasPrefix(text, "~/") {
-		return fmt.Errorf("%q is a relative path: write an absolute one, or one that begins with ~/", text)
-	}
-	return nil
-}
-
 // checkKeyPlace is checkText for the path of a key. Its error shows nothing: the text may be the key itself.
 func checkKeyPlace(text string) error {
 	if checkText(text) != nil {
@@ -79,7 +68,7 @@ func checkKeyPlace(text string) error {
 }
 
 func checkKeyFile(text string) error {
-	if checkKeyPlace(text) != nil || checkPath(text) != nil {
+	if checkKeyPlace(text) != nil || !filepath.IsAbs(text) && !strings.HasPrefix(text, "~/") {
 		return errors.New("it is no absolute path, and none that begins with ~/: write the path of a file that holds the key, not the key")
 	}
 	return nil
@@ -170,13 +159,6 @@ func checkJournal(text string) error {
 		return errors.New("it begins or ends in a space or has control characters: write a path, or postgres://USER@HOST/DATABASE")
 	}
 	return place.Check(text)
-}
-
-func checkProfileJournal(text string) error {
-	if err := checkJournal(text); err != nil || place.IsPostgres(text) {
-		return err
-	}
-	return checkPath(text)
 }
 
 // RedactJournal returns a journal without its password, for display.

@@ -23,17 +23,20 @@ import (
 // If the result is not a valid configuration, the error is a *UsageError. If the file was wrong before, it is
 // an *Error.
 func Edit(path string, change func(*Document) error) error {
-	path, err := followLink(path)
-	if err != nil {
-		return failf("the configuration file cannot be changed: %w", err)
-	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return failf("the directory of the configuration cannot be made: %w", err)
 	}
 	if err := checkWay("the configuration file "+path, filepath.Dir(path)); err != nil {
 		return err
 	}
-	unlock, err := atomicfile.Lock(path, 10*time.Second)
+	target, err := place.Follow(path)
+	if info, missing := os.Lstat(target); err == nil && missing == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", target) // a rename would replace /dev/null with a file
+	}
+	if err != nil {
+		return failf("the configuration file cannot be changed: %w", err)
+	}
+	unlock, err := atomicfile.Lock(target, 10*time.Second)
 	if errors.Is(err, atomicfile.ErrLocked) {
 		err = errors.New("another process is changing it; run the command again when that has ended")
 	}
@@ -64,34 +67,10 @@ func Edit(path string, change func(*Document) error) error {
 		return &UsageError{Msg: "nothing was changed, because the configuration would be wrong: " + wrong.Msg,
 			Advice: wrong.Advice}
 	}
-	if err := atomicfile.Write(path, 0o600, content); err != nil {
+	if err := atomicfile.Write(target, 0o600, content); err != nil {
 		return failf("the configuration file cannot be written: %w", err)
 	}
 	return nil
-}
-
-// followLink returns the file that a path leads to. The file may not exist yet, but a link without a target
-// is an error: writing through it would make a file in a place that was not checked.
-func followLink(path string) (string, error) {
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return path, nil
-	}
-	if err != nil {
-		return "", err
-	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		if path, err = place.Follow(path); err != nil {
-			return "", err
-		}
-		if info, err = os.Lstat(path); err != nil {
-			return "", err
-		}
-	}
-	if !info.Mode().IsRegular() { // a rename would replace /dev/null with a file
-		return "", fmt.Errorf("%s is not a regular file", path)
-	}
-	return path, nil
 }
 
 // Document is a configuration file during an edit.

@@ -60,8 +60,8 @@ func (s *Settings) describe(v *viper.Viper) {
 		}
 	}
 	maps.Copy(s.values, map[string]string{
-		"base_url": s.BaseURL, "account": s.Account, "output": s.Output, "color": s.Color,
-		"columns": strings.Join(s.Columns, ","), "journal": RedactJournal(s.Journal), "sandbox_state": s.SandboxState,
+		"base_url": s.BaseURL, "output": s.Output, "color": s.Color, "columns": strings.Join(s.Columns, ","),
+		"journal": RedactJournal(s.Journal),
 	})
 	if s.Timeout == 0 {
 		s.values["timeout"] = "30s for reads, 90s for creates"

@@ -142,6 +142,11 @@ func (in Input) chooseProfile(file File) (name string, from Origin, err error) {
 // over the profile.
 func (in Input) layers(s *Settings) (*viper.Viper, error) {
 	v := viper.New()
+	v.SetDefault("account", cmp.Or(s.Profile, "default"))
+	if s.StateDir != "" {
+		v.SetDefault("journal", filepath.Join(s.StateDir, "journal.db"))
+		v.SetDefault("sandbox_state", filepath.Join(s.StateDir, "sandbox.db"))
+	}
 	s.ProfileJournal = expandHome(s.home, s.profile.Values["journal"])
 	merged := map[string]any{}
 	for _, row := range table() {
@@ -193,20 +198,9 @@ func wrongValue(isArgument bool, name string, err error) error {
 
 // finish sets and checks what depends on more than one setting.
 func (s *Settings) finish(in Input) error {
-	if s.BaseURL != "" {
-		s.BaseURL, _ = NormalizeBaseURL(s.BaseURL)
-	}
+	s.BaseURL, _ = NormalizeBaseURL(s.BaseURL)
 	if s.Sandbox && s.BaseURL != "" && !IsLoopbackURL(s.BaseURL) {
 		return usagef("the profile %s is for this machine, and %s (%s) is elsewhere: leave the address out, or use another profile", Sandbox, s.BaseURL, s.origins["base_url"])
-	}
-	if s.Account == "" {
-		s.Account = cmp.Or(s.Profile, "default")
-	}
-	if s.Journal == "" && s.StateDir != "" {
-		s.Journal = filepath.Join(s.StateDir, "journal.db")
-	}
-	if s.SandboxState == "" && s.StateDir != "" {
-		s.SandboxState = filepath.Join(s.StateDir, "sandbox.db")
 	}
 	if s.origins["journal"].Kind == FromFlag && place.IsPostgres(s.Journal) && place.Redact(s.Journal) != s.Journal {
 		return usagef("--journal has a password, and other users can read a command line: put the address into TILL_JOURNAL or the profile, or the password into ~/.pgpass")

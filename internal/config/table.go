@@ -2,10 +2,13 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"example.com/till/internal/near"
+	"example.com/till/internal/place"
 	"github.com/spf13/pflag"
 )
 
@@ -14,18 +17,15 @@ const Sandbox = "sandbox"
 
 // setting is one line of the table of settings: its name in each source, and its possible values.
 type setting struct {
-	key    string // in a profile, in `config show`, and in the struct tags of Settings
-	flag   string // of the program; empty: none
-	letter string // short for the flag
-	local  string // a flag of single commands only
-	env    string
-	def    any      // the default; its type is the flag's, a text if nil
-	values []string // the possible values; empty: any that check accepts
-	check  func(text string) error
-	// typed checks a path from a flag or the environment. The path may be relative, because the person who
-	// types it knows the directory. If typed is nil, check does that too.
-	typed   func(text string) error
-	home    bool   // whether its value in the file may begin with ~/
+	key     string // in a profile, in `config show`, and in the struct tags of Settings
+	flag    string // of the program; empty: none
+	letter  string // short for the flag
+	local   string // a flag of single commands only
+	env     string
+	def     any      // the default; its type is the flag's, a text if nil
+	values  []string // the possible values; empty: any that check accepts
+	check   func(text string) error
+	home    bool   // a path: in the file it is absolute or begins with ~/
 	profile bool   // whether a profile may have it
 	list    bool   // not one text; only a profile has it
 	example string // of a list that is a program with its arguments
@@ -55,7 +55,7 @@ func ofCommands() []setting {
 			about: "file that holds the key; - is standard input"},
 		{key: keyPath, profile: true, check: checkKeyFile, home: true,
 			about: "file that holds the key, readable by you alone"},
-		{key: "ca_file", env: "TILL_CA_FILE", profile: true, check: checkPath, typed: checkText, home: true,
+		{key: "ca_file", env: "TILL_CA_FILE", profile: true, check: checkText, home: true,
 			about: "certificate authorities to trust, in PEM form"},
 		{key: "output", flag: "output", letter: "o", env: "TILL_OUTPUT", def: "table",
 			values: []string{"table", "json", "jsonl", "csv", "yaml"},
@@ -81,8 +81,7 @@ func ofCommands() []setting {
 			about: "trace HTTP on standard error, without secrets"},
 		{key: "color", flag: "color", def: "auto", values: []string{"auto", "always", "never"},
 			about: "colour: auto, always, never"},
-		{key: "journal", flag: "journal", env: "TILL_JOURNAL", profile: true, check: checkProfileJournal,
-			typed: checkJournal, home: true,
+		{key: "journal", flag: "journal", env: "TILL_JOURNAL", profile: true, check: checkJournal, home: true,
 			about: "record of sends: a file, or postgres://USER@HOST/DATABASE"},
 	}
 }
@@ -110,18 +109,18 @@ func ofProfiles() []setting {
 			about: "how long an unknown payment may still arrive"},
 		{key: "duplicate_window", def: "10m", profile: true, check: checkDuration,
 			about: "how long an accepted payment counts as a duplicate"},
-		{key: "metrics", local: "metrics", profile: true, check: checkPath, typed: checkText, home: true,
+		{key: "metrics", local: "metrics", profile: true, check: checkText, home: true,
 			about: "file for Prometheus that tells how the last runs ended"},
 		{key: "read_only", def: false, profile: true, check: checkBool,
 			about: "refuse everything that creates something"},
 		{key: "approvals", def: "0", profile: true, check: upTo(100, "write how many persons must approve"),
 			about: "how many persons must approve what is sent"},
-		{key: "approvers", profile: true, check: checkPath, home: true,
+		{key: "approvers", profile: true, check: checkText, home: true,
 			about: "file of those who may, in the format allowed_signers"},
 		{key: keyAbove, profile: true, list: true, about: "totals up to which nobody must approve, by currency"},
 		{key: keyCommand, profile: true, list: true, example: "[/usr/bin/pass, show, till/live]",
 			about: "program that prints the key, with an absolute path"},
-		{key: keyOnFinish, local: "on-finish", profile: true, list: true, typed: checkProgramPath,
+		{key: keyOnFinish, local: "on-finish", profile: true, list: true, check: checkProgramPath,
 			example: "[/usr/local/bin/report, payroll]",
 			about:   "program that gets a report of each run"},
 		{key: keyMax, profile: true, list: true, about: "the most that one withdrawal may be, by currency"},
@@ -173,8 +172,9 @@ func AddFlags(fs *pflag.FlagSet) {
 	}
 }
 
-// checkValue checks a value of the file. The error is a sentence that says what to write instead.
-func (s setting) checkValue(text string) error {
+// checkTyped checks a value from a flag or the environment. The error is a sentence that says what to write
+// instead.
+func (s setting) checkTyped(text string) error {
 	switch {
 	case s.values != nil && !slices.Contains(s.values, text):
 		named := slices.DeleteFunc(slices.Clone(s.values), func(value string) bool { return value == "" })
@@ -188,12 +188,16 @@ func (s setting) checkValue(text string) error {
 	return nil
 }
 
-// checkTyped checks a value from a flag or the environment.
-func (s setting) checkTyped(text string) error {
-	if s.typed != nil {
-		return s.typed(text)
+// checkValue checks a value of the file. A path there must not depend on the directory that a command runs in;
+// a person who types one knows that directory.
+func (s setting) checkValue(text string) error {
+	if err := s.checkTyped(text); err != nil || !s.home {
+		return err
 	}
-	return s.checkValue(text)
+	if !filepath.IsAbs(text) && !strings.HasPrefix(text, "~/") && !place.IsPostgres(text) {
+		return fmt.Errorf("%q is a relative path: write an absolute one, or one that begins with ~/", text)
+	}
+	return nil
 }
 
 // find finds a setting, or returns an empty one.
