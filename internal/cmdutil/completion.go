@@ -11,6 +11,7 @@ import (
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -59,7 +60,7 @@ func inTime(cmd *cobra.Command, find func() ([]string, cobra.ShellCompDirective)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(cmd.Context()), CompletionLimit+time.Second/10)
 	defer cancel()
-	f, err := Interruptibly(ctx, func() (found, error) {
+	f, err := terminal.Interruptibly(ctx, func() (found, error) {
 		offers, directive := find()
 		return found{offers, directive}, nil
 	})

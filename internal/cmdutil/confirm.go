@@ -2,7 +2,6 @@ package cmdutil
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -75,7 +74,7 @@ func (s *Session) Ask(question string) (string, error) {
 	}
 	defer terminal.WhenContinued(ask)()
 	ask()
-	answer, err := Interruptibly(s.Ctx, func() (string, error) { return bufio.NewReader(s.IO.In).ReadString('\n') })
+	answer, err := terminal.Interruptibly(s.Ctx, func() (string, error) { return bufio.NewReader(s.IO.In).ReadString('\n') })
 	if err != nil {
 		fmt.Fprintln(s.IO.Err)
 	}
@@ -90,7 +89,7 @@ func (s *Session) AskSecret(what, question string, none error) ([]byte, error) {
 		return nil, &config.Error{Msg: fmt.Sprintf("the terminal cannot be asked for %s: %v", what, err), Err: err}
 	}
 	fmt.Fprint(s.IO.Err, s.Wrapped(question))
-	secret, err := Interruptibly(s.Ctx, func() ([]byte, error) { return term.ReadPassword(int(in.Fd())) })
+	secret, err := terminal.Interruptibly(s.Ctx, func() ([]byte, error) { return term.ReadPassword(int(in.Fd())) })
 	fmt.Fprintln(s.IO.Err)
 	shown := show()
 	switch {
@@ -100,24 +99,4 @@ func (s *Session) AskSecret(what, question string, none error) ([]byte, error) {
 		return nil, none
 	}
 	return secret, nil
-}
-
-// Interruptibly runs a read that may never end, and returns early when ctx ends.
-func Interruptibly[T any](ctx context.Context, read func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	got := make(chan result, 1)
-	go func() {
-		value, err := read()
-		got <- result{value, err}
-	}()
-	select {
-	case <-ctx.Done():
-		var none T
-		return none, ctx.Err()
-	case r := <-got:
-		return r.value, r.err
-	}
 }

@@ -51,18 +51,3 @@ func TestOtherKey(t *testing.T) {
 		}
 	}
 }
-
-func TestInterruptiblyStopsWithTheContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	never := make(chan struct{})
-	t.Cleanup(func() { close(never) })
-	cancel()
-	if _, err := Interruptibly(ctx, func() (string, error) { <-never; return "late", nil }); !errors.Is(err,
-		context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-	if got, err := Interruptibly(context.Background(), func() (string, error) { return "here", nil }); got != "here" ||
-		err != nil {
-		t.Errorf("got %q, %v", got, err)
-	}
-}

@@ -16,6 +16,7 @@ import (
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
@@ -177,7 +178,7 @@ func newListWriter(ctx context.Context, w io.Writer) listWriter {
 }
 
 func (l listWriter) Write(p []byte) (int, error) {
-	return Interruptibly(l.late, func() (int, error) { return l.w.Write(p) })
+	return terminal.Interruptibly(l.late, func() (int, error) { return l.w.Write(p) })
 }
 
 // Limited returns the first limit items, or all if limit is 0.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"example.com/till/internal/terminal"
 	"github.com/zalando/go-keyring"
 )
 
@@ -46,7 +47,7 @@ func (k Keys) withKeyring(ctx context.Context, call func(Keyring) (string, error
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(k.keyringLimit, keyringLimit))
 	defer cancel()
-	text, err := unlessDone(ctx, func() (string, error) { return call(k.Keyring) })
+	text, err := terminal.Interruptibly(ctx, func() (string, error) { return call(k.Keyring) })
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = errors.New("it did not answer in time")
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"example.com/till/internal/terminal"
 )
 
 // SandboxKeyPrefix marks the keys of sandboxes.
@@ -64,7 +66,7 @@ func (k Keys) Key(ctx context.Context, s Settings) (key string, source Origin, e
 	}
 	switch {
 	case source.Kind == FromFlag:
-		key, err = unlessDone(ctx, func() (string, error) { return k.readFlag(s.keyFlag) })
+		key, err = terminal.Interruptibly(ctx, func() (string, error) { return k.readFlag(s.keyFlag) })
 	case source.Kind == FromVariable:
 		key = trimNewline(k.env(source.Name))
 	case source.Kind == FromSandbox:
@@ -73,7 +75,7 @@ func (k Keys) Key(ctx context.Context, s Settings) (key string, source Origin, e
 		key, err = k.runCommand(ctx, s.profile.Lists[keyCommand])
 	case source.Setting == keyPath:
 		path := expandHome(s.home, s.profile.Values[keyPath])
-		key, err = unlessDone(ctx, func() (string, error) { return readKeyFile(source.Phrase(), path) })
+		key, err = terminal.Interruptibly(ctx, func() (string, error) { return readKeyFile(source.Phrase(), path) })
 	default:
 		key, err = k.fromKeyring(ctx, s)
 	}

@@ -331,10 +331,10 @@ func TestStoreKey(t *testing.T) {
 		t.Errorf("%q, %q, %v", key, source, err)
 	}
 	removed, err := k.DeleteKey(ctx, s)
-	if removed != (Removed{Keyring: true}) || err != nil || len(ring.entries) != 0 {
+	if fmt.Sprint(removed) != "[the keyring]" || err != nil || len(ring.entries) != 0 {
 		t.Errorf("%v, %v, %v", removed, err, ring.entries)
 	}
-	if removed, err = k.DeleteKey(ctx, s); removed != (Removed{}) || err != nil {
+	if removed, err = k.DeleteKey(ctx, s); removed != nil || err != nil {
 		t.Errorf("%v, %v", removed, err)
 	}
 
@@ -385,7 +385,7 @@ func TestStoreKeyFile(t *testing.T) {
 		t.Error(err)
 	}
 	removed, err := k.DeleteKey(ctx, s)
-	if err != nil || removed != (Removed{File: where}) || read(t, path) != "# mine\n"+profileWithAsWritten {
+	if err != nil || fmt.Sprint(removed) != "["+where+"]" || read(t, path) != "# mine\n"+profileWithAsWritten {
 		t.Errorf("%v, %v, %q", removed, err, read(t, path))
 	}
 	if _, err := os.Stat(where); err == nil {
@@ -398,7 +398,7 @@ func TestStoreKeyFile(t *testing.T) {
 	// till does not remove a key file that a person has named.
 	own := keyFile(t, "mine", 0o600)
 	s = resolve(t, write(t, profileWith("api_key_file: "+own)), nil)
-	if removed, err := (Keys{Keyring: &fakeKeyring{}}).DeleteKey(ctx, s); removed != (Removed{}) || err != nil ||
+	if removed, err := (Keys{Keyring: &fakeKeyring{}}).DeleteKey(ctx, s); removed != nil || err != nil ||
 		read(t, own) != "mine" {
 		t.Errorf("%v, %v", removed, err)
 	}

@@ -24,26 +24,6 @@ func ReadKey(r io.Reader) (string, error) {
 	return trimNewline(string(data)), nil
 }
 
-// unlessDone reads a key from a terminal, a pipe or a keyring, where it may never arrive. A read cannot be
-// cancelled, so once ctx is done, unlessDone returns and the read goes on in the background.
-func unlessDone(ctx context.Context, read func() (string, error)) (string, error) {
-	type answer struct {
-		key string
-		err error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		key, err := read()
-		done <- answer{key, err}
-	}()
-	select {
-	case a := <-done:
-		return a.key, a.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-}
-
 func (k Keys) readFlag(path string) (string, error) {
 	if path == "-" {
 		if k.Stdin == nil {

@@ -19,13 +19,10 @@ func (k Keys) StoreKey(ctx context.Context, s Settings, key string) error {
 	}
 	_, err := k.withKeyring(ctx,
 		func(r Keyring) (string, error) { return "", r.Set(keyringService, s.keyringUser(), key) })
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if err != nil && ctx.Err() == nil {
+		err = unreachable(err)
 	}
-	if err != nil {
-		return unreachable(err)
-	}
-	return nil
+	return err
 }
 
 // StoreKeyFile stores a key in a file that only its owner can read, next to the configuration, and sets the
@@ -94,43 +91,36 @@ func (s Settings) mayStore(key, place string, before ...string) error {
 	return nil
 }
 
-// Removed says from which places a key was removed.
-type Removed struct {
-	File    string // empty: none
-	Keyring bool
-}
-
 // DeleteKey removes the profile's key from the places where StoreKey and StoreKeyFile put it, and returns
 // those places. It keeps what a person has set up: a command, or a file elsewhere.
-func (k Keys) DeleteKey(ctx context.Context, s Settings) (removed Removed, err error) {
+func (k Keys) DeleteKey(ctx context.Context, s Settings) (places []string, err error) {
 	if s.Sandbox {
-		return removed, usagef("the profile %s keeps no key: there is nothing to remove", Sandbox)
+		return nil, usagef("the profile %s keeps no key: there is nothing to remove", Sandbox)
 	}
 	if own, err := s.keyFile(); err == nil && s.Profile != "" && expandHome(s.home, s.profile.Values[keyPath]) == own {
 		if err := Edit(s.ConfigFile,
 			func(d *Document) error { return d.SetProfile(s.Profile, keyPath+"=") }); err != nil {
-			return removed, err
+			return nil, err
 		}
 		if err := os.Remove(own); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return removed, failf("the key file cannot be removed: %w", err)
+			return nil, failf("the key file cannot be removed: %w", err)
 		}
-		removed.File = own
+		places = []string{own}
 	}
 	if s.BaseURL == "" {
-		return removed, nil
+		return places, nil
 	}
 	_, err = k.withKeyring(ctx,
 		func(r Keyring) (string, error) { return "", r.Delete(keyringService, s.keyringUser()) })
-	removed.Keyring = err == nil
 	switch {
-	// without a keyring there is nothing to remove
-	case err == nil, errors.Is(err, keyring.ErrNotFound), removed.File != "":
-		return removed, nil
+	case err == nil:
+		return append(places, "the keyring"), nil
+	case errors.Is(err, keyring.ErrNotFound), len(places) > 0: // without a keyring there is nothing to remove
+		return places, nil
 	case ctx.Err() != nil:
-		return removed, ctx.Err()
+		return nil, ctx.Err()
 	}
 	// A keyring that cannot be reached may still hold a key, and logout must remove it.
-	return removed,
-		failf("the keyring of this machine cannot be reached (%w), so a key in it would still be there", err).
-			advise("if you never stored a key in it, there is nothing to remove; otherwise unlock it, and run this again")
+	return nil, failf("the keyring of this machine cannot be reached (%w), so a key in it would still be there", err).
+		advise("if you never stored a key in it, there is nothing to remove; otherwise unlock it, and run this again")
 }

@@ -78,15 +78,23 @@ func isNull(n *yaml.Node) bool {
 
 const theTop = "the configuration" // the name of the outermost mapping
 
-// reader reads the nodes of a configuration and keeps the first problem. After a problem, its results mean
-// nothing.
-type reader struct{ err *Error }
+// A value is a node of a configuration with its full name. The zero value is one that is missing.
+type value struct {
+	*yaml.Node
+	name  string
+	wrong **Error // the first error of the configuration; after it, what is read means nothing
+}
 
-// fail records a problem with a node.
-func (r *reader) fail(n *yaml.Node, format string, args ...any) {
-	if r.err == nil {
+// fail records an error about the value.
+func (v value) fail(format string, args ...any) {
+	v.failKey(v.Node, "%s: %w", v.name, fmt.Errorf(format, args...))
+}
+
+// failKey records an error about a node, such as a key of the value.
+func (v value) failKey(n *yaml.Node, format string, args ...any) {
+	if *v.wrong == nil {
 		err := fmt.Errorf(format, args...)
-		r.err = &Error{Msg: err.Error(), Advice: hint(err), line: n.Line}
+		*v.wrong = &Error{Msg: err.Error(), Advice: hint(err), line: n.Line}
 	}
 }
 
@@ -94,33 +102,31 @@ func (r *reader) fail(n *yaml.Node, format string, args ...any) {
 // text, occur once, and pass the check, which gets the key and its full name. yaml.v3 could decode into
 // structs and refuse unknown keys too, but its messages name Go types, and it takes a number for a text and a
 // missing value for an empty one.
-func (r *reader) mapping(n *yaml.Node, name string, check func(key, full string) error) map[string]*yaml.Node {
-	if n == nil || isNull(n) {
+func (v value) mapping(check func(key, full string) error) map[string]value {
+	if v.Node == nil || isNull(v.Node) {
 		return nil
 	}
-	if n.Kind != yaml.MappingNode || n.ShortTag() != "!!map" {
-		r.fail(n, "%s: %s, where keys with values belong", name, kindName(n))
+	if v.Kind != yaml.MappingNode || v.ShortTag() != "!!map" {
+		v.fail("%s, where keys with values belong", kindName(v.Node))
 		return nil
 	}
-	values, lines := map[string]*yaml.Node{}, map[string]int{}
-	for pair := range slices.Chunk(n.Content, 2) {
+	values, lines := map[string]value{}, map[string]int{}
+	for pair := range slices.Chunk(v.Content, 2) {
 		key := pair[0]
-		switch key.ShortTag() {
-		case "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp":
-		default:
-			r.fail(key, "%s: %s as a key, where a name belongs", name, kindName(key))
+		if !slices.Contains([]string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp"}, key.ShortTag()) {
+			v.failKey(key, "%s: %s as a key, where a name belongs", v.name, kindName(key))
 		}
 		full := short(key.Value)
-		if name != theTop {
-			full = name + "." + full
+		if v.name != theTop {
+			full = v.name + "." + full
 		}
 		if first, double := lines[key.Value]; double {
-			r.fail(key, "the key %s is given twice, first in line %d: take one away", full, first)
+			v.failKey(key, "the key %s is given twice, first in line %d: take one away", full, first)
 		}
 		if err := check(key.Value, full); err != nil {
-			r.fail(key, "%w", err)
+			v.failKey(key, "%w", err)
 		}
-		values[key.Value], lines[key.Value] = pair[1], key.Line
+		values[key.Value], lines[key.Value] = value{pair[1], full, v.wrong}, key.Line
 	}
 	return values
 }
@@ -142,62 +148,56 @@ func oneOf(what string, known ...string) func(key, full string) error {
 	}
 }
 
-// list returns the items of a list. A missing or empty list has none.
-func (r *reader) list(n *yaml.Node, name string) []*yaml.Node {
-	switch {
-	case n == nil:
+// items returns the items of a list, each with the name of the list. A missing or empty list has none.
+func (v value) items() (items []value) {
+	switch key := v.key(); {
+	case v.Node == nil:
 		return nil
-	case isNull(n):
-		if key := lastKey(name); key != keyCurrency && find(key).example == "" { // the author meant to set a limit
-			r.noValue(n, name)
+	case isNull(v.Node):
+		if key != keyCurrency && find(key).example == "" { // the author meant to set a limit
+			v.fail(noValue)
 		}
 		return nil
-	case n.Kind != yaml.SequenceNode || n.ShortTag() != "!!seq":
-		r.fail(n, "%s: %s, where a list belongs: write it as [first, second]", name, kindName(n))
+	case v.Kind != yaml.SequenceNode || v.ShortTag() != "!!seq":
+		v.fail("%s, where a list belongs: write it as [first, second]", kindName(v.Node))
 		return nil
 	}
-	for _, item := range n.Content {
-		if isNull(item) {
-			r.noValue(item, name)
+	for _, n := range v.Content {
+		item := value{n, v.name, v.wrong}
+		if isNull(n) {
+			item.fail(noValue)
 		}
+		items = append(items, item)
 	}
-	return n.Content
-}
-
-// texts adds each text of a list.
-func (r *reader) texts(n *yaml.Node, name string, add func(text string) error) {
-	for _, item := range r.list(n, name) {
-		text := r.text(item, name)
-		if err := add(text); err != nil {
-			r.fail(item, "%s: %w", name, err)
-		}
-	}
+	return items
 }
 
 // text returns a value that is a text. It refuses numbers, booleans and the like, because YAML does not keep
-// how they are written: 010 is 8, and no is false.
-func (r *reader) text(n *yaml.Node, name string) string {
-	switch key, tag := lastKey(name), n.ShortTag(); {
-	case isNull(n):
-		r.noValue(n, name)
-	case n.Kind == yaml.ScalarNode &&
+// how they are written: 010 is 8, and no is false. A missing value is empty.
+func (v value) text() string {
+	if v.Node == nil {
+		return ""
+	}
+	switch key, tag := v.key(), v.ShortTag(); {
+	case isNull(v.Node):
+		v.fail(noValue)
+	case v.Kind == yaml.ScalarNode &&
 		(tag == "!!str" || tag == "!!timestamp" && key == "lookup_since" || tag == "!!bool" && key == "read_only" ||
 			tag == "!!int" && (key == "first_page" || key == "approvals")):
-		return n.Value
+		return v.Value
 	case (tag == "!!int" || tag == "!!float") &&
 		slices.Contains([]string{"lookup_timeout", "settle_after", "duplicate_window"}, key):
-		r.fail(n, "%s: %s is a number without a unit: write a duration such as 15m", name, quoted(n.Value))
+		v.fail("%s is a number without a unit: write a duration such as 15m", quoted(v.Value))
 	default:
-		r.fail(n, "%s: %s, where a text belongs: put it in quotes", name, kindName(n))
+		v.fail("%s, where a text belongs: put it in quotes", kindName(v.Node))
 	}
 	return ""
 }
 
-func (r *reader) noValue(n *yaml.Node, name string) {
-	r.fail(n, "%s: it has no value: write one, or take the line away", name)
-}
+const noValue = "it has no value: write one, or take the line away"
 
-func lastKey(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+// key returns the last part of the name.
+func (v value) key() string { return v.name[strings.LastIndexByte(v.name, '.')+1:] }
 
 // short returns a key of any length and content, in a form that fits a message.
 func short(key string) string {

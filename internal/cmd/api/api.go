@@ -15,6 +15,7 @@ import (
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/go-json-experiment/json/jsontext"
@@ -205,7 +206,7 @@ func readInput(s *cmdutil.Session, name string) (json.RawMessage, error) {
 	if name == "" {
 		return nil, nil
 	}
-	text, err := cmdutil.Interruptibly(s.Ctx, func() ([]byte, error) {
+	text, err := terminal.Interruptibly(s.Ctx, func() ([]byte, error) {
 		in := s.IO.In
 		if name != "-" {
 			file, err := os.Open(name)

@@ -86,7 +86,7 @@ func newKey(s *cmdutil.Session, cmd *cobra.Command) (string, error) {
 		return key, err
 	}
 	if terminal.Of(s.IO.In) == nil {
-		key, err := cmdutil.Interruptibly(s.Ctx, func() (string, error) { return config.ReadKey(s.IO.In) })
+		key, err := terminal.Interruptibly(s.Ctx, func() (string, error) { return config.ReadKey(s.IO.In) })
 		if err != nil && s.Ctx.Err() == nil {
 			err = &config.Error{Msg: fmt.Sprintf("the key cannot be read from standard input: %v", err), Err: err}
 		}
@@ -123,20 +123,17 @@ or api_key_file, stays.`,
 			if err != nil {
 				return err
 			}
-			if removed.File != "" {
-				a.Note("the key is removed from %s", removed.File)
+			for _, place := range removed {
+				a.Note("the key is removed from %s", place)
 			}
-			if removed.Keyring {
-				a.Note("the key is removed from the keyring")
-			}
-			if removed == (config.Removed{}) {
+			if removed == nil {
 				a.Note("there was no key to remove")
 			}
-			// s.Settings was read before the removal, so the source may be the key file or keyring entry that
-			// is gone now.
-			source := s.Keys.Source(s.Settings)
-			if gone := source.Kind == config.FromKeyring ||
-				source.Setting == "api_key_file" && removed.File != ""; !gone {
+			left, err := config.Resolve(a.Input(cmd)) // s.Settings may name the key file that is gone now
+			if err != nil {
+				return err
+			}
+			if source := s.Keys.Source(left); source.Kind != config.FromKeyring {
 				a.Note("a key is still there, and comes from %s", source.Phrase())
 			}
 			return nil

@@ -12,6 +12,7 @@ import (
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
 	"example.com/till/internal/render"
+	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 	"golang.org/x/crypto/ssh"
@@ -134,7 +135,7 @@ func approve(s *cmdutil.Session, plan *payout.Plan, flags approveFlags, out cmdu
 	if strings.HasPrefix(signer.PublicKey().Type(), "sk-") {
 		s.Note("touch the token")
 	}
-	signature, err := cmdutil.Interruptibly(s.Ctx, func() ([]byte, error) { return plan.Sign(signer) })
+	signature, err := terminal.Interruptibly(s.Ctx, func() ([]byte, error) { return plan.Sign(signer) })
 	if err != nil {
 		return err
 	}

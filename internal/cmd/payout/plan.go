@@ -290,5 +290,5 @@ type stoppable struct {
 }
 
 func (r stoppable) Read(p []byte) (int, error) {
-	return cmdutil.Interruptibly(r.ctx, func() (int, error) { return r.in.Read(p) })
+	return terminal.Interruptibly(r.ctx, func() (int, error) { return r.in.Read(p) })
 }

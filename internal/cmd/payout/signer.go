@@ -13,6 +13,7 @@ import (
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
+	"example.com/till/internal/terminal"
 	"example.com/till/pkg/payout/approval"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -102,7 +103,7 @@ func agentKey(s *cmdutil.Session, wanted func(ssh.PublicKey) bool) (ssh.Signer, 
 		return nil, &config.Error{Msg: fmt.Sprintf("the SSH agent cannot be reached: %v", err), Err: err,
 			Advice: "name the file of a key with --key"}
 	}
-	signers, err := cmdutil.Interruptibly(s.Ctx, agent.NewClient(conn).Signers)
+	signers, err := terminal.Interruptibly(s.Ctx, agent.NewClient(conn).Signers)
 	if s.Ctx.Err() != nil {
 		return nil, s.Ctx.Err()
 	}
