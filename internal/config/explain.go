@@ -2,11 +2,10 @@ package config
 
 import (
 	"fmt"
-	"maps"
+	"strconv"
 	"strings"
 
 	"example.com/till/internal/money"
-	"github.com/spf13/viper"
 )
 
 // Origin returns the origin of the setting with this key.
@@ -26,49 +25,35 @@ func (s Settings) Explain(keys Keys) []Row {
 		{"config_file", s.ConfigFile, s.Origin("config_file").String()},
 		{"profile", s.Profile, s.Origin("profile").String()},
 	}
+	shown := map[string]string{"base_url": s.BaseURL, "output": s.Output, "color": s.Color,
+		"columns": strings.Join(s.Columns, ","), "journal": RedactJournal(s.Journal)}
+	if s.Timeout == 0 {
+		shown["timeout"] = "30s for reads, 90s for creates"
+	}
 	for _, t := range table() {
-		if t.key != "api_key_flag" && t.key != keyPath && !t.list {
-			rows = append(rows, Row{t.key, s.values[t.key], s.Origin(t.key).String()})
+		if t.key == "api_key_flag" || t.key == keyPath || t.list {
+			continue
 		}
+		text, changed := shown[t.key]
+		if _, yes := t.def.(bool); yes { // true or false, even if it was written as 1 or t
+			text = strconv.FormatBool(s.merged.GetBool(t.key))
+		} else if !changed {
+			text = s.merged.GetString(t.key)
+		}
+		rows = append(rows, Row{t.key, text, s.Origin(t.key).String()})
 	}
 	rows = append(rows, Row{keyOnFinish, strings.Join(s.OnFinish, " "), s.Origin(keyOnFinish).String()})
-	own := func(key string, values []string) {
-		var from Origin
-		if len(values) > 0 {
-			from = Origin{Kind: FromProfile, Name: s.Profile}
-		}
-		rows = append(rows, Row{key, strings.Join(values, ", "), from.String()})
-	}
 	for _, key := range []string{keyMax, keyMaxRun, keyMaxDay, keyMaxMonth, keyUnlimited, keyAbove, keyAllow} {
-		own(key, s.profile.Lists[key])
+		rows = append(rows, Row{key, strings.Join(s.profile.Lists[key], ", "), s.Origin(key).String()})
 	}
-	own(keyCurrency, currencyTexts(s.profile.Currencies))
+	rows = append(rows, Row{keyCurrency, currencyTexts(s.profile.Currencies), s.Origin(keyCurrency).String()})
 	if len(s.common) > 0 && !s.Sandbox {
-		rows = append(rows,
-			Row{keyCurrency, strings.Join(currencyTexts(s.common), ", "),
-				Origin{Kind: FromFile, Name: keyCurrency}.String()})
+		rows = append(rows, Row{keyCurrency, currencyTexts(s.common), Origin{Kind: FromFile, Name: keyCurrency}.String()})
 	}
 	return append(rows, Row{"api_key", "not shown", keys.Source(s).String()})
 }
 
-// describe records every value as text.
-func (s *Settings) describe(v *viper.Viper) {
-	for _, t := range table() {
-		s.values[t.key] = v.GetString(t.key)
-		if _, yes := t.def.(bool); yes { // true or false, even if it was written as 1 or t
-			s.values[t.key] = fmt.Sprint(v.GetBool(t.key))
-		}
-	}
-	maps.Copy(s.values, map[string]string{
-		"base_url": s.BaseURL, "output": s.Output, "color": s.Color, "columns": strings.Join(s.Columns, ","),
-		"journal": RedactJournal(s.Journal),
-	})
-	if s.Timeout == 0 {
-		s.values["timeout"] = "30s for reads, 90s for creates"
-	}
-}
-
-func currencyTexts(entries []money.Entry) []string {
+func currencyTexts(entries []money.Entry) string {
 	var texts []string
 	for _, e := range entries {
 		text := e.Code + " " + strings.ToLower(string(e.Kind))
@@ -83,5 +68,5 @@ func currencyTexts(entries []money.Entry) []string {
 		}
 		texts = append(texts, text)
 	}
-	return texts
+	return strings.Join(texts, ", ")
 }

@@ -73,42 +73,34 @@ func Resolve(in Input) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
+	profile := file.Profiles[name]
 	s := Settings{Profile: name, Sandbox: name == Sandbox, ConfigFile: file.Path, StateDir: in.StateDir(),
-		home: in.Home, common: file.Currencies, Layouts: file.Layouts,
-		profile: file.Profiles[name], origins: map[string]Origin{"config_file": named, "profile": from},
-		values: map[string]string{}}
-
-	v, err := in.layers(&s)
-	if err != nil {
+		Layouts: file.Layouts, Limits: profile.Limits, ApprovalsAbove: profile.ApprovalsAbove,
+		OnFinish: profile.Lists[keyOnFinish], Registry: file.registry(profile),
+		home: in.Home, common: file.Currencies, profile: profile, merged: viper.New(),
+		origins: map[string]Origin{"config_file": named, "profile": from}}
+	if err := s.merge(in); err != nil {
 		return Settings{}, err
 	}
-	if err := v.Unmarshal(&s); err != nil {
+	if err := s.merged.Unmarshal(&s); err != nil {
 		return Settings{}, failf("the settings cannot be decoded: %w", err)
 	}
-	s.keyFlag = v.GetString("api_key_flag")
-	s.OnFinish = s.profile.Lists[keyOnFinish]
+	s.keyFlag = s.merged.GetString("api_key_flag")
 	if s.origins[keyOnFinish].Kind == FromFlag {
-		s.OnFinish = []string{v.GetString(keyOnFinish)}
-	} else if len(s.OnFinish) > 0 {
-		s.origins[keyOnFinish] = Origin{Kind: FromProfile, Name: s.Profile}
+		s.OnFinish = []string{s.merged.GetString(keyOnFinish)}
 	}
-	s.Registry = file.registry(s.profile)
 	if s.Sandbox {
 		s.Registry = money.NewRegistry()
 		if in.SandboxCurrencies != nil {
 			s.Registry = s.Registry.With(in.SandboxCurrencies()...)
 		}
 	}
-	s.Limits, s.ApprovalsAbove = s.profile.Limits, s.profile.ApprovalsAbove
 	// already checked when it was read
-	if s.TimeZone, err = time.LoadLocation(v.GetString("time_zone")); err != nil {
+	if s.TimeZone, err = time.LoadLocation(s.merged.GetString("time_zone")); err != nil {
 		return Settings{}, failf("time_zone: %w", err)
 	}
-	if err := s.finish(in); err != nil {
-		return Settings{}, err
-	}
-	s.describe(v)
-	return s, nil
+	err = s.finish(in)
+	return s, err
 }
 
 // chooseProfile returns the profile's name, or "" for none, and where the choice comes from.
@@ -137,44 +129,47 @@ func (in Input) chooseProfile(file File) (name string, from Origin, err error) {
 		strings.Join(names, ", ")), Advice: "type", Command: []string{"profile", "set", "NAME", "base_url=https://..."}}
 }
 
-// layers merges the sources in order of precedence. It checks each value and records where it comes from.
-// Viper would read the process's environment itself. Here the environment is an input, so layers merges it
-// over the profile.
-func (in Input) layers(s *Settings) (*viper.Viper, error) {
-	v := viper.New()
+// merge merges the sources in order of precedence. It checks each value and records where it comes from.
+// Viper would read the process's environment itself. Here the environment is an input, so merge puts it over
+// the profile.
+func (s *Settings) merge(in Input) error {
+	v := s.merged
 	v.SetDefault("account", cmp.Or(s.Profile, "default"))
 	if s.StateDir != "" {
 		v.SetDefault("journal", filepath.Join(s.StateDir, "journal.db"))
 		v.SetDefault("sandbox_state", filepath.Join(s.StateDir, "sandbox.db"))
 	}
 	s.ProfileJournal = expandHome(s.home, s.profile.Values["journal"])
-	merged := map[string]any{}
+	texts := map[string]any{}
 	for _, row := range table() {
 		if row.def != nil {
 			v.SetDefault(row.key, row.def)
 		}
-		if text, ok := s.profile.Values[row.key]; ok {
+		text, set := s.profile.Values[row.key]
+		if set {
 			if row.home {
 				text = expandHome(s.home, text)
 			}
-			merged[row.key] = text
+			texts[row.key] = text
+		}
+		if set || len(s.profile.Lists[row.key]) > 0 || row.key == keyCurrency && len(s.profile.Currencies) > 0 {
 			s.origins[row.key] = Origin{Kind: FromProfile, Name: s.Profile}
 		}
 		if text := in.env(row.env); row.env != "" && text != "" {
-			merged[row.key] = text
+			texts[row.key] = text
 			s.origins[row.key] = Origin{Kind: FromVariable, Name: row.env}
 		}
 		if f := in.bound(row); f != nil {
 			if err := v.BindPFlag(row.key, f); err != nil {
-				return nil, err
+				return err
 			}
 			if f.Changed {
 				s.origins[row.key] = Origin{Kind: FromFlag, Name: f.Name}
 			}
 		}
 	}
-	if err := v.MergeConfigMap(merged); err != nil {
-		return nil, err
+	if err := v.MergeConfigMap(texts); err != nil {
+		return err
 	}
 	for _, row := range table() {
 		from := s.origins[row.key]
@@ -182,10 +177,10 @@ func (in Input) layers(s *Settings) (*viper.Viper, error) {
 			continue
 		}
 		if err := row.checkTyped(v.GetString(row.key)); err != nil {
-			return nil, wrongValue(from.Kind == FromFlag, from.typed(), err)
+			return wrongValue(from.Kind == FromFlag, from.typed(), err)
 		}
 	}
-	return v, nil
+	return nil
 }
 
 // wrongValue returns the error for a value of a setting. A dangerous value is not a usage error.

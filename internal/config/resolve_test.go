@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func TestPrecedence(t *testing.T) {
 		"base_url": func(s Settings) string { return s.BaseURL },
 		"journal":  func(s Settings) string { return filepath.Base(s.Journal) },
 		"timeout":  func(s Settings) string { return s.Timeout.String() },
-		"retries":  func(s Settings) string { return s.values["retries"] },
+		"retries":  func(s Settings) string { return strconv.Itoa(s.Retries) },
 		"lookup":   func(s Settings) string { return s.Lookup },
 	}
 	for key, sources := range map[string][]source{

@@ -6,6 +6,7 @@ import (
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/sheet"
+	"github.com/spf13/viper"
 )
 
 // Settings are the settings in effect for one command.
@@ -65,7 +66,7 @@ type Settings struct {
 	common  []money.Entry     // the file's own currencies
 	profile Profile           // as the file has it
 	origins map[string]Origin // by key; a missing one is a default
-	values  map[string]string // by key, as `config show` prints them
+	merged  *viper.Viper      // all sources
 }
 
 // RequireBaseURL returns the address for a command that calls the service. In the profile sandbox, "" means
