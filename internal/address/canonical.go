@@ -8,7 +8,7 @@ import "strings"
 // a bech32 address, and 0x with 40 hexadecimal digits, means the same in either case. Any other text is
 // returned unchanged. The service always gets the text as it was written.
 func Canonical(text string) string {
-	if !hasCapital(text) { // then it is its own form, whatever it is
+	if !strings.ContainsAny(text, capitals) { // then it is its own form, whatever it is
 		return text
 	}
 	if isHex20(text) || IsBech32Shape(text) {
@@ -17,14 +17,10 @@ func Canonical(text string) string {
 	return text
 }
 
-func hasCapital(text string) bool {
-	for i := range len(text) {
-		if 'A' <= text[i] && text[i] <= 'Z' {
-			return true
-		}
-	}
-	return false
-}
+const (
+	small    = "abcdefghijklmnopqrstuvwxyz"
+	capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+)
 
 // isHex20 reports whether a text is 0x and 20 bytes in hexadecimal digits, like an Ethereum address.
 func isHex20(text string) bool {
@@ -32,7 +28,7 @@ func isHex20(text string) bool {
 	if !found {
 		digits, found = strings.CutPrefix(text, "0X")
 	}
-	return found && len(digits) == 40 && strings.Trim(digits, "0123456789abcdefABCDEF") == ""
+	return found && len(digits) == 40 && strings.Trim(digits, hexDigits) == ""
 }
 
 // bech32Charset holds the characters of a bech32 address after its separator (BIP 173).
@@ -42,25 +38,14 @@ const bech32Charset = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 // 173). It does not verify the checksum.
 func IsBech32Shape(text string) bool {
 	for _, prefix := range []string{"bc1", "tb1", "bcrt1", "ltc1", "tltc1"} {
-		if len(text) < len(prefix)+8 || !strings.EqualFold(text[:len(prefix)], prefix) {
-			continue
+		if len(text) >= len(prefix)+8 && strings.EqualFold(text[:len(prefix)], prefix) {
+			return inOneCase(text) && strings.Trim(strings.ToLower(text[len(prefix):]), bech32Charset) == ""
 		}
-		for i := len(prefix); i < len(text); i++ {
-			if bech32Values[text[i]] == notBech32 {
-				return false
-			}
-		}
-		return inOneCase(text)
 	}
 	return false
 }
 
 // inOneCase reports whether the ASCII letters of a text are all small or all capital.
 func inOneCase(text string) bool {
-	small, capital := false, false
-	for i := range len(text) {
-		small = small || 'a' <= text[i] && text[i] <= 'z'
-		capital = capital || 'A' <= text[i] && text[i] <= 'Z'
-	}
-	return !small || !capital
+	return !strings.ContainsAny(text, small) || !strings.ContainsAny(text, capitals)
 }

@@ -84,11 +84,12 @@ func Check(format, text string) error {
 	if format == "" || format == None {
 		return nil
 	}
-	k, known := find(format)
-	if !known {
+	at := slices.IndexFunc(kinds, func(k kind) bool { return k.format == format })
+	if at < 0 {
 		return &Error{Why: fmt.Sprintf("%q is not a format of addresses: write %s", format,
 			strings.Join(Formats(), ", "))}
 	}
+	k := kinds[at]
 	err := k.check(text)
 	if why := Unmeant(text); why != "" && err != nil && Detect(text) == "" {
 		return &Error{Why: why}
@@ -110,15 +111,6 @@ func Check(format, text string) error {
 		}
 	}
 	return &Error{Why: err.Error()}
-}
-
-func find(format string) (kind, bool) {
-	for _, k := range kinds {
-		if k.format == format {
-			return k, true
-		}
-	}
-	return kind{}, false
 }
 
 // Detect returns the kind of address that a text is, such as "a Bitcoin address", or an empty string.

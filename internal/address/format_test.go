@@ -119,7 +119,7 @@ func mapKeys(m map[string][]string) func(func(string) bool) {
 // message says what it is.
 func TestAddressesOfOtherFormats(t *testing.T) {
 	for format, texts := range valid {
-		k, _ := find(format)
+		k := kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.format == format })]
 		for other := range valid {
 			if other == format {
 				continue

@@ -14,20 +14,19 @@ const ibanLengths = "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28
 const ibanAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 func ibanCountries() (all []string) {
-	for i := 0; i < len(ibanLengths); i += 5 {
-		all = append(all, ibanLengths[i:i+2])
+	for row := range strings.FieldsSeq(ibanLengths) {
+		all = append(all, row[:2])
 	}
 	return all
 }
 
 // ibanLength returns the length of a country's IBANs, or 0 if the country is not in the list.
 func ibanLength(country string) int {
-	for i := 0; i < len(ibanLengths); i += 5 {
-		if ibanLengths[i:i+2] == country {
-			return int(ibanLengths[i+2]-'0')*10 + int(ibanLengths[i+3]-'0')
-		}
+	i := strings.Index(ibanLengths, country)
+	if i < 0 || i%5 != 0 { // not two letters
+		return 0
 	}
-	return 0
+	return int(ibanLengths[i+2]-'0')*10 + int(ibanLengths[i+3]-'0')
 }
 
 func isIBANShape(text string) bool {

@@ -29,11 +29,6 @@
 // only. A key that is marked as a sandbox's is sent to loopback addresses only, and the profile sandbox takes
 // no other key.
 //
-// # Errors
-//
-// An [*Error] is about this machine: the file, the environment, a key. A [*UsageError] is about the command
-// line. Both are sentences, with a Hint that says what to type, if that helps.
-//
 // The package does not read the process's environment, streams or home directory itself. All of it comes in
 // through [Input] and [Keys], with one exception: a key command inherits the environment, as any command
 // does.

@@ -23,14 +23,4 @@
 // then pays. So a crypto amount must be in the withdrawn currency.
 //
 // [Registry.Format] does the reverse: "25.00 USD", or "1500000 minor Btc" if the decimals are unknown.
-//
-// # Limits
-//
-// [Limits] are what a profile allows: the most that one withdrawal and one run may pay, and the addresses
-// that may be paid at all.
-//
-// # Errors
-//
-// An [*Error] says what is wrong with a text and what to write instead. Its Hint, if it has one, is a command
-// that helps. A [*LimitError] says which limit refuses a payment.
 package money

@@ -28,7 +28,11 @@ type Entry struct {
 
 // Currency returns the entry's currency as the service writes it: Btc, Usd.
 func (e Entry) Currency() api.Currency {
-	return api.Currency{Kind: e.Kind, Code: currencySpelling(e.Kind, e.Code)}
+	code := e.Code
+	if e.Kind == fiat && code != "" {
+		code = strings.ToUpper(code[:1]) + strings.ToLower(code[1:])
+	}
+	return api.Currency{Kind: e.Kind, Code: code}
 }
 
 // Amount returns an amount of minor units of the entry's currency.
@@ -198,18 +202,10 @@ func (r Registry) LacksMemo(c api.Currency, to, memo string) bool {
 	return r.MemoRequired(c) && api.BlankMemo(memo) && !address.NeedsNoMemo(r.AddressFormat(c), to)
 }
 
-// amountSpelling and currencySpelling return the service's two spellings of a fiat code. A crypto code has
-// one.
+// amountSpelling returns the service's spelling of a code in an amount. A crypto code has only one spelling.
 func amountSpelling(kind api.Kind, code string) string {
 	if kind == fiat {
 		return strings.ToUpper(code)
-	}
-	return code
-}
-
-func currencySpelling(kind api.Kind, code string) string {
-	if kind == fiat && code != "" {
-		return strings.ToUpper(code[:1]) + strings.ToLower(code[1:])
 	}
 	return code
 }
