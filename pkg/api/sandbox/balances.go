@@ -3,7 +3,6 @@ package sandbox
 import (
 	"math"
 	"slices"
-	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
@@ -87,14 +86,14 @@ func (s *Server) Fund(code string, minor int64) error {
 	if err == nil {
 		err = s.store.Fund(c.Code, minor)
 	}
-	return exported(err)
+	return err
 }
 
 // Balance returns the merchant's balance in minor units.
 func (s *Server) Balance(code string) (minor int64, err error) {
 	c, err := s.currency(code)
 	if err != nil {
-		return 0, exported(err)
+		return 0, err
 	}
 	if err := s.store.Refresh(); err != nil {
 		return 0, err
@@ -118,25 +117,12 @@ func (s *Server) currency(code string) (money.Currency, error) {
 // Swaps returns every automatic swap so far, in order.
 func (s *Server) Swaps() (swaps []Swap) {
 	s.store.Refresh()
-	s.store.Read(func(st *store.State) {
-		for _, one := range st.Swaps {
-			swaps = append(swaps, Swap(one))
-		}
-	})
+	s.store.Read(func(st *store.State) { swaps = slices.Clone(st.Swaps) })
 	return swaps
 }
 
-// A Swap is one automatic exchange. Taken is the smallest number of minor units of From that is worth at
-// least Given of To, so rounding costs less than one minor unit of From.
-type Swap struct {
-	Withdrawal string    `json:"withdrawal"`
-	Account    string    `json:"account"` // whose funds: the merchant's id or a reseller's
-	From       string    `json:"from"`
-	Taken      int64     `json:"taken"`
-	To         string    `json:"to"`
-	Given      int64     `json:"given"`
-	At         time.Time `json:"at"`
-}
+// A Swap is one automatic exchange for a Withdrawal: Taken minor units of From became Given of To.
+type Swap = store.Swap
 
 // Kind is the kind of a currency, crypto or fiat, spelled as in the interface and in package api.
 type Kind string

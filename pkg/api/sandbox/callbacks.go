@@ -29,16 +29,12 @@ type Delivery struct {
 	Due time.Time `json:"due,omitzero"`
 }
 
-// An Attempt is one try to post a Delivery.
-type Attempt struct {
-	At     time.Time `json:"at"`     // by the sandbox's clock
-	Status int       `json:"status"` // of the HTTP answer; 0 if none came
-	Answer string    `json:"answer"` // the beginning of the answer's body, at most 1 KiB
-	Error  string    `json:"error"`  // why no answer came
-}
+// An Attempt is one try to post a Delivery: At, by the sandbox's clock, and the Status and the Answer that
+// came, or the Error why none did.
+type Attempt = store.Attempt
 
 func viewDelivery(d *store.Delivery) Delivery {
-	attempts := mapped(d.Attempts, func(a store.Attempt) Attempt { return Attempt(a) })
+	attempts := append([]Attempt{}, d.Attempts...)
 	return Delivery{d.ID, d.Withdrawal, d.Status, d.URL, d.State, attempts, json.RawMessage(d.Body), d.Due}
 }
 
@@ -73,7 +69,7 @@ func (s *Server) Deliveries() []Delivery {
 // withdrawal is also pending: that one must come first.
 func (s *Server) Resend(id string) (Delivery, error) {
 	d, err := s.resend(context.Background(), id)
-	return d, exported(err)
+	return d, err
 }
 
 func (s *Server) resend(ctx context.Context, id string) (Delivery, error) {

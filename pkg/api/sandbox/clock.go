@@ -14,7 +14,7 @@ func (s *Server) Now() time.Time {
 // SetClock sets the sandbox's clock, which continues from there, or stays there if it was frozen. The
 // zero time sets it back to the machine's clock, or to that of the start if it was frozen. The clock is part
 // of the state, and earlier records keep their times.
-func (s *Server) SetClock(to time.Time) error { return exported(s.setClock(context.Background(), to)) }
+func (s *Server) SetClock(to time.Time) error { return s.setClock(context.Background(), to) }
 
 func (s *Server) setClock(ctx context.Context, to time.Time) error {
 	return s.moveClock(ctx, func(_, _ time.Duration) time.Duration {
@@ -29,7 +29,7 @@ func (s *Server) setClock(ctx context.Context, to time.Time) error {
 // the settings withdrawal_pace and invoice_expiry that are due by then, and with a frozen clock also after
 // the attempts to post callbacks.
 func (s *Server) AdvanceClock(by time.Duration) error {
-	return exported(s.advanceClock(context.Background(), by))
+	return s.advanceClock(context.Background(), by)
 }
 
 func (s *Server) advanceClock(ctx context.Context, by time.Duration) error {

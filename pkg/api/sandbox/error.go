@@ -2,17 +2,13 @@ package sandbox
 
 import "example.com/till/pkg/api/sandbox/internal/refusal"
 
-// An Error reports that a method of Server refused what it was asked, and changed nothing. Over HTTP the same
-// refusal is an error envelope, with Kind as the reason.
-type Error struct {
-	Kind    ErrorKind
-	Message string // what is wrong, and what to do about it
-
-	refusal *refusal.Error
-}
+// An Error reports that a method of Server refused what it was asked, and changed nothing. Its Kind says why,
+// and its Message what is wrong and what to do about it. Over HTTP the same refusal is an error envelope, with
+// the Kind as its reason.
+type Error = refusal.Error
 
 // An ErrorKind is a kind of refusal. The package documentation lists all of them.
-type ErrorKind string
+type ErrorKind = refusal.Kind
 
 // The kinds of errors that tests look for most.
 const (
@@ -25,16 +21,3 @@ const (
 	InvalidQuery    ErrorKind = "invalid_query"    // not a UUID, or not plain text
 	InvalidBody     ErrorKind = "invalid_body"     // a seed, a time or a value that cannot be read
 )
-
-func (e *Error) Error() string { return e.Message }
-
-// Unwrap lets the controls answer with the refusal.
-func (e *Error) Unwrap() error { return e.refusal }
-
-// exported turns a refusal into an *Error. It returns any other error as it is.
-func exported(err error) error {
-	if refused, ok := err.(*refusal.Error); ok {
-		return &Error{ErrorKind(refusal.Rules[refused.Kind].Reason), refused.Description, refused}
-	}
-	return err
-}

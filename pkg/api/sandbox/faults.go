@@ -13,30 +13,13 @@ import (
 )
 
 // A Fault makes requests go wrong on purpose. It stays in the state, and strikes matching requests or lets
-// them pass.
-type Fault struct {
-	ID    string            `json:"id"`    // set by the sandbox, unique in a state
-	On    string            `json:"on"`    // one of Operations, or * (or nothing) for all of them
-	Do    string            `json:"do"`    // what goes wrong; see the package documentation
-	Rate  float64           `json:"rate"`  // the share of requests it strikes, above 0 and up to 1; 0: 1
-	Times int64             `json:"times"` // the number of strikes after which it is used up; 0: never
-	Match map[string]string `json:"match"` // the values that fields of the query or the body must have
-	Seed  int64             `json:"seed"`  // decides which requests a Rate below 1 strikes; 0: automatic
-	Seen  int64             `json:"seen"`  // the number of requests that it was asked about
-	Fired int64             `json:"fired"` // the number of requests that it has struck
+// them pass. Its fields are those of the control: On, Do, Rate, Times, Match, Seed and Body describe it, and the
+// sandbox sets ID, Seen and Fired.
+type Fault = store.Fault
 
-	// Body is the answer of the kind body, at most 1 MiB. In JSON it is base64.
-	Body []byte `json:"body,omitempty"`
-}
-
-// A FaultError reports an invalid field of a Fault.
-type FaultError struct {
-	Field   string // as in JSON
-	Problem string
-	Advice  string // what to write instead
-}
-
-func (e *FaultError) Error() string { return (*fault.Error)(e).Error() }
+// A FaultError reports an invalid Field of a Fault, as in JSON: its Problem, and the Advice what to write
+// instead.
+type FaultError = fault.Error
 
 // WithFault adds a fault when the sandbox is made, as AddFault does. With an existing state file it adds the
 // fault again.
@@ -44,13 +27,7 @@ func WithFault(f Fault) Option { return func(o *options) { o.faults = append(o.f
 
 // CheckFault returns the fault with its defaults filled in, except for the ID and Seed, which only a sandbox
 // can set. An invalid fault is a *FaultError.
-func CheckFault(f Fault) (Fault, error) {
-	checked, err := fault.Check(store.Fault(f), Operations())
-	if wrong, ok := errors.AsType[*fault.Error](err); ok {
-		err = (*FaultError)(wrong)
-	}
-	return Fault(checked), err
-}
+func CheckFault(f Fault) (Fault, error) { return fault.Check(f, Operations()) }
 
 // AddFault adds a fault after the existing ones and returns it with its ID and its defaults. It ignores the
 // ID, Seen and Fired of f. An invalid fault is a *FaultError.
@@ -59,8 +36,7 @@ func (s *Server) AddFault(f Fault) (Fault, error) {
 	if err != nil {
 		return Fault{}, err
 	}
-	added, err := s.store.AddFault(store.Fault(f))
-	return Fault(added), err
+	return s.store.AddFault(f)
 }
 
 // Faults returns all faults, including those that are used up, in the order in which they are asked.
@@ -68,20 +44,12 @@ func (s *Server) Faults() ([]Fault, error) {
 	if err := s.store.Refresh(); err != nil {
 		return nil, err
 	}
-	return mapped(s.store.ListFaults(), viewFault), nil
+	return s.store.ListFaults(), nil
 }
-
-func viewFault(f store.Fault) Fault { return Fault(f) }
 
 // ClearFaults removes the faults with these ids, or all faults without an id, and returns them with their
 // last counters.
-func (s *Server) ClearFaults(ids ...string) (cleared []Fault, err error) {
-	list, err := s.store.ClearFaults(ids)
-	if err != nil {
-		return nil, exported(err)
-	}
-	return mapped(list, viewFault), nil
-}
+func (s *Server) ClearFaults(ids ...string) ([]Fault, error) { return s.store.ClearFaults(ids) }
 
 // Operations returns the operations of the interface, each as METHOD PATH.
 func Operations() []string {

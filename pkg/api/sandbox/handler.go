@@ -199,9 +199,9 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	if now.envelope == "as_shown" && !envelopeShown(r) {
-		http.Error(w, f.Description, rule.Status)
+		http.Error(w, f.Message, rule.Status)
 		return
 	}
 	wire.WriteJSON(w, rule.Status,
-		wire.Envelope{Error: wire.EnvelopeError{Code: rule.Code, Reason: rule.Reason, Description: f.Description}})
+		wire.Envelope{Error: wire.EnvelopeError{Code: rule.Code, Reason: string(f.Kind), Description: f.Message}})
 }

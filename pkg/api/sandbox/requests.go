@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -12,17 +11,11 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// A Request is one request to the interface that the sandbox has received, whatever became of it.
-type Request struct {
-	ID     int64           `json:"id"` // counts the requests of this server, from 1
-	Method string          `json:"method"`
-	Path   string          `json:"path"`
-	Query  string          `json:"query"`  // as it was sent, without the question mark
-	Body   json.RawMessage `json:"body"`   // as it was sent; a string if it is not JSON, null if there is none
-	Cut    bool            `json:"cut"`    // Body is only the beginning, as a string
-	Status int             `json:"status"` // of the HTTP answer; 0 while there is none
-	Fault  string          `json:"fault"`  // what the faults that struck it do, such as drop-after
-}
+// A Request is one request to the interface that the sandbox has received, whatever became of it. Its ID
+// counts the requests of this server, from 1. Method, Path, Query and Body are as they were sent; the Body is a
+// string if it is not JSON or was Cut. Status is that of the answer, or 0 while there is none, and Fault what
+// the faults that struck it do.
+type Request = requestlog.Request
 
 // Requests returns the requests to the interface since the start or the last Reset, oldest first, including
 // those that were refused and those that a fault has struck. It leaves out the headers, and shows [hidden]
@@ -30,9 +23,7 @@ type Request struct {
 // JSON, a URL or HTML, or is in base64. It does not find a part of a key. The log is in memory, for this
 // server only, and holds the newest 100,000 requests at most, fewer if they have more than 32 MiB: if the
 // first ID is not the expected one, requests before it were dropped. Of a body it has the first 64 KiB.
-func (s *Server) Requests() []Request {
-	return mapped(s.log.Select(requestlog.Filter{}).Requests, func(r requestlog.Row) Request { return Request(r) })
-}
+func (s *Server) Requests() []Request { return s.log.Select(requestlog.Filter{}).Requests }
 
 // logged is the writer of a request in the log. It notes the status before the client can see it.
 type logged struct {
@@ -70,14 +61,6 @@ func (s *Server) record(w http.ResponseWriter, r *http.Request) (*logged, *http.
 	return &logged{w, s.log.Add(r.Method, r.URL.Path, r.URL.RawQuery, body, cut, r.Header["Authorization"])}, r
 }
 
-// requestsView is a part of the log, and what is missing in it.
-type requestsView struct {
-	Requests  []requestlog.Row `json:"requests"`
-	Dropped   int64            `json:"dropped"`
-	Undecided int64            `json:"undecided"`
-	More      bool             `json:"more"`
-}
-
 // controlRequests takes the query on=METHOD PATH, match=FIELD=VALUE, which may be given again, since=ID, and
 // limit=N for a part of the log that a client can read at once.
 func (s *Server) controlRequests(r *request) (any, error) {
@@ -104,5 +87,5 @@ func (s *Server) controlRequests(r *request) (any, error) {
 		return nil, refusal.New(refusal.InvalidQuery,
 			"since: the log has no request %d yet, its newest is %d; the id may be of another sandbox.", f.Since, rows.Last)
 	}
-	return requestsView{rows.Requests, rows.Dropped, rows.Undecided, rows.More}, nil
+	return rows, nil
 }

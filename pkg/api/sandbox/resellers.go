@@ -186,7 +186,7 @@ func (s *Server) RedeemInvite(invite, label string) (resellerID, key string, err
 		resellerID, err = s.store.RedeemInvite(id, label, store.HashKey(key))
 	}
 	if err != nil {
-		return "", "", exported(err)
+		return "", "", err
 	}
 	return resellerID, key, nil
 }

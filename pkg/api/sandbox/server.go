@@ -93,7 +93,7 @@ func (s *Server) open(o options) error {
 	}
 	first, err := s.first() // a wrong seed is an error even if it is not used
 	if err != nil {
-		return exported(err)
+		return err
 	}
 	err = s.store.Open(o.state, o.shared, first, func(path string, err error) error { return &StateError{path, err} })
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *Server) Restore(seed []byte) error {
 func (s *Server) begin(make func() (store.Change, error)) error {
 	first, err := make()
 	if err != nil {
-		return exported(err)
+		return err
 	}
 	s.setting.Lock()
 	defer s.setting.Unlock()

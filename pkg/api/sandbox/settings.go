@@ -55,7 +55,7 @@ type settings struct {
 	fiatCurrency                    string
 	maxBody, perSecond              int64
 	envelope                        string
-	errors                          []refusal.Rule // by kind
+	errors                          map[refusal.Kind]refusal.Rule
 
 	values map[string]string // of every setting, by name
 }
@@ -68,7 +68,7 @@ type definition struct {
 
 func noSettings() *settings {
 	t := &store.Terms{Market: money.Market{UnitValue: map[string]*big.Int{}}}
-	return &settings{Terms: t, Rules: wire.Rules{Terms: t}, errors: slices.Clone(refusal.Rules),
+	return &settings{Terms: t, Rules: wire.Rules{Terms: t}, errors: map[refusal.Kind]refusal.Rule{},
 		values: map[string]string{}}
 }
 
@@ -117,7 +117,7 @@ func (s *Server) Set(values map[string]string) error {
 	maps.Copy(all, values)
 	next, err := newSettings(all)
 	if err != nil {
-		return exported(refusal.New(refusal.InvalidBody, "%v.", err))
+		return refusal.New(refusal.InvalidBody, "%v.", err)
 	}
 	return s.store.Follow(next.Terms, func() { s.live.Store(next) })
 }
@@ -314,13 +314,13 @@ func (s *settings) definitions() []definition {
 		rates = append(rates, c.Code+"="+c.Rate)
 	}
 	for _, rule := range refusal.Rules {
-		errors = append(errors, fmt.Sprintf("%s=%d:%d", rule.Reason, rule.Status, rule.Code))
+		errors = append(errors, fmt.Sprintf("%s=%d:%d", rule.Kind, rule.Status, rule.Code))
 	}
 	return append(defs,
 		family("rates", "CODE=RATE,...", "What one of a currency is worth in Usd, or in whatever all rates are quoted in: above 0, 9 digits, 9 decimals.",
 			rates, func(i int, value string) error { return s.setRate(money.Registry[i], value) }),
 		family("errors", "REASON=STATUS:CODE,...", "The HTTP status and the code of an error.",
-			errors, func(i int, value string) error { return setError(&s.errors[i], value) }))
+			errors, func(i int, value string) error { return s.setError(refusal.Rules[i], value) }))
 }
 
 // family returns a setting that is a map. What a value does not name has its default.

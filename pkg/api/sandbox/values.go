@@ -156,13 +156,13 @@ func (s *settings) setRate(c money.Currency, value string) error {
 	return nil
 }
 
-func setError(rule *refusal.Rule, value string) error {
+func (s *settings) setError(rule refusal.Rule, value string) error {
 	status, code, found := strings.Cut(value, ":")
 	st, ok1 := money.ParseInteger(status)
 	n, ok2 := money.ParseInteger(code)
 	if !found || !ok1 || !ok2 || st < 400 || st > 599 || n < math.MinInt32 || n > math.MaxInt32 {
 		return fmt.Errorf("use STATUS:CODE with an HTTP status from 400 to 599, such as 422:2004")
 	}
-	rule.Status, rule.Code = int(st), int(n)
+	s.errors[rule.Kind] = refusal.Rule{Kind: rule.Kind, Status: int(st), Code: int(n)}
 	return nil
 }

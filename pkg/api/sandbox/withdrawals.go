@@ -127,7 +127,7 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p wire.Paging) (any, e
 // Deliveries has the result.
 func (s *Server) AdvanceWithdrawal(id, status string) error {
 	_, err := s.advance(context.Background(), id, status)
-	return exported(err)
+	return err
 }
 
 func (s *Server) advance(ctx context.Context, id, status string) (*Delivery, error) {

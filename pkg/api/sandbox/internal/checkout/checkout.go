@@ -253,7 +253,7 @@ func (s *Pages) showInvoice(id, pay string, refused error) (page, error) {
 	p := page{status: http.StatusOK, template: "invoice", hasForm: v.Phase == store.Awaiting}
 	if refused != nil {
 		f := refusal.From(refused)
-		p.status, view.Alert = s.Status(f.Kind), f.Description
+		p.status, view.Alert = s.Status(f.Kind), f.Message
 		if f.Kind == refusal.WrongStatus {
 			view.Alert = "It had expired when the button was pushed."
 		}
@@ -286,7 +286,7 @@ type problemView struct {
 
 func (s *Pages) problem(path string, err error) page {
 	f := refusal.From(err)
-	view := problemView{Title: "This did not work", Text: f.Description}
+	view := problemView{Title: "This did not work", Text: f.Message}
 	switch f.Kind {
 	case refusal.NotFound, refusal.UnknownPath:
 		view.Title = "Nothing is here"

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind is a kind of refusal. It is the index of its rule in Rules.
-type Kind int
+// A Kind is a kind of refusal, as the reason of an answer names it.
+type Kind string
 
 // A Rule is the form of one kind of refusal in an answer.
 type Rule struct {
-	Reason string
+	Kind   Kind
 	Status int
 	Code   int
 }
@@ -50,18 +50,18 @@ var (
 	InternalError     = kind("internal_error", 500, 1501)
 )
 
-func kind(reason string, status, code int) Kind {
-	Rules = append(Rules, Rule{reason, status, code})
-	return Kind(len(Rules) - 1)
+func kind(k Kind, status, code int) Kind {
+	Rules = append(Rules, Rule{k, status, code})
+	return k
 }
 
 // An Error is a refusal: its kind, and one sentence that says what is wrong, where, and what to do about it.
 type Error struct {
-	Kind        Kind
-	Description string
+	Kind    Kind
+	Message string
 }
 
-func (f *Error) Error() string { return f.Description }
+func (e *Error) Error() string { return e.Message }
 
 func New(k Kind, format string, args ...any) error {
 	return &Error{k, fmt.Sprintf(format, args...)}
@@ -69,11 +69,10 @@ func New(k Kind, format string, args ...any) error {
 
 // From returns the refusal in err. Any other error is an internal error of the sandbox.
 func From(err error) *Error {
-	f, known := errors.AsType[*Error](err)
-	if !known {
-		f = &Error{InternalError, err.Error()}
+	if e, known := errors.AsType[*Error](err); known {
+		return e
 	}
-	return f
+	return &Error{InternalError, err.Error()}
 }
 
 // Shorten limits the length of a quoted part of a request, so that a message stays readable.

@@ -103,16 +103,16 @@ func (l *Log) Clear() {
 	l.rows, l.bytes, l.base = nil, 0, l.last
 }
 
-// A Row is a request as a reader sees it.
-type Row struct {
-	ID     int64           `json:"id"`
+// A Request is a request as a reader sees it.
+type Request struct {
+	ID     int64           `json:"id"` // counts the requests of the log, from 1
 	Method string          `json:"method"`
 	Path   string          `json:"path"`
-	Query  string          `json:"query"`
-	Body   json.RawMessage `json:"body"`
-	Cut    bool            `json:"cut"`
-	Status int             `json:"status"`
-	Fault  string          `json:"fault"`
+	Query  string          `json:"query"`  // as it was sent, without the question mark
+	Body   json.RawMessage `json:"body"`   // as it was sent; a string if it is not JSON, null if there is none
+	Cut    bool            `json:"cut"`    // Body is only the beginning, as a string
+	Status int             `json:"status"` // of the HTTP answer; 0 while there is none
+	Fault  string          `json:"fault"`  // what the faults that struck it do, such as drop-after
 }
 
 type Filter struct {
@@ -124,17 +124,17 @@ type Filter struct {
 
 // Rows are the rows that a filter selects, oldest first.
 type Rows struct {
-	Requests  []Row
-	Dropped   int64 // rows after Filter.Since that the bounds have removed
-	Undecided int64 // rows whose body is cut, so that it cannot be compared with Filter.Match
-	Last      int64 // the newest id of the log
-	More      bool  // Filter.Limit has left rows out, after the last one of Requests
+	Requests  []Request `json:"requests"`
+	Dropped   int64     `json:"dropped"`   // rows after Filter.Since that the bounds have removed
+	Undecided int64     `json:"undecided"` // rows whose body is cut, so that Filter.Match cannot decide
+	More      bool      `json:"more"`      // Filter.Limit has left rows out, after the last one of Requests
+	Last      int64     `json:"-"`         // the newest id of the log
 }
 
 // Select returns the rows that a filter selects.
 func (l *Log) Select(f Filter) Rows {
 	l.mu.Lock()
-	rows, oldest, found := slices.Clone(l.rows), l.last+1, Rows{Requests: []Row{}, Last: l.last}
+	rows, oldest, found := slices.Clone(l.rows), l.last+1, Rows{Requests: []Request{}, Last: l.last}
 	if len(rows) > 0 {
 		oldest = rows[0].id
 	}
@@ -158,10 +158,10 @@ func (l *Log) Select(f Filter) Rows {
 	return found
 }
 
-func (l *Log) view(e *Entry) Row {
+func (l *Log) view(e *Entry) Request {
 	keys := slices.Concat(e.keys, []string{l.key})
 	hide := func(text string) string { return secret.Hide(text, keys...) }
-	r := Row{ID: e.id, Method: hide(e.method), Path: hide(e.path), Query: hide(e.query),
+	r := Request{ID: e.id, Method: hide(e.method), Path: hide(e.path), Query: hide(e.query),
 		Body: asJSON([]byte(hide(string(e.body))), e.cut), Cut: e.cut, Status: int(e.status.Load())}
 	if do := e.fault.Load(); do != nil {
 		r.Fault = *do

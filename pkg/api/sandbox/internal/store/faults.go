@@ -23,10 +23,10 @@ type Delivery struct {
 
 // An Attempt is one try to post a delivery.
 type Attempt struct {
-	At     time.Time `json:"at"`
-	Status int       `json:"status"`
-	Answer string    `json:"answer"`
-	Error  string    `json:"error"`
+	At     time.Time `json:"at"`     // by the sandbox's clock
+	Status int       `json:"status"` // of the HTTP answer; 0 if none came
+	Answer string    `json:"answer"` // the beginning of the answer's body, at most 1 KiB
+	Error  string    `json:"error"`  // why no answer came
 }
 
 // The states of a delivery. Once delivered, it stays delivered.
@@ -70,18 +70,20 @@ func (s *Store) Delivery(id string) (d Delivery, first string) {
 	return d, first
 }
 
-// A Fault is a fault as the store keeps it. Package fault implements its effects.
+// A Fault makes requests go wrong on purpose. Package fault implements its effects.
 type Fault struct {
-	ID    string            `json:"id"`
-	On    string            `json:"on"`
-	Do    string            `json:"do"`
-	Rate  float64           `json:"rate"`
-	Times int64             `json:"times"`
-	Match map[string]string `json:"match"`
-	Seed  int64             `json:"seed"`
-	Seen  int64             `json:"seen"`
-	Fired int64             `json:"fired"`
-	Body  []byte            `json:"body,omitempty"` // never changed in place
+	ID    string            `json:"id"`    // set by the store, unique in a state
+	On    string            `json:"on"`    // one of Operations, or * (or nothing) for all of them
+	Do    string            `json:"do"`    // what goes wrong; see the documentation of package sandbox
+	Rate  float64           `json:"rate"`  // the share of requests it strikes, above 0 and up to 1; 0: 1
+	Times int64             `json:"times"` // the number of strikes after which it is used up; 0: never
+	Match map[string]string `json:"match"` // the values that fields of the query or the body must have
+	Seed  int64             `json:"seed"`  // decides which requests a Rate below 1 strikes; 0: automatic
+	Seen  int64             `json:"seen"`  // the number of requests that it was asked about
+	Fired int64             `json:"fired"` // the number of requests that it has struck
+
+	// Body is the answer of the kind body, at most 1 MiB. In JSON it is base64. It is never changed in place.
+	Body []byte `json:"body,omitempty"`
 }
 
 func (st *State) fault(id string) int {
@@ -145,7 +147,7 @@ func (s *Store) ListFaults() []Fault {
 func (s *Store) ClearFaults(ids []string) (cleared []Fault, err error) {
 	err = s.Write(func(st *State) (Change, error) {
 		c := Change{}
-		cleared = nil
+		cleared = []Fault{}
 		for _, id := range ids {
 			if st.fault(id) < 0 {
 				return c, refusal.New(refusal.NotFound, "There is no fault %q; list those there are.",

@@ -124,10 +124,11 @@ func (s *Terms) WithdrawalsOf(st *State, a *Account) []*Withdrawal {
 	return all
 }
 
-// A Swap is one automatic exchange, as the store keeps it.
+// A Swap is one automatic exchange. Taken is the smallest number of minor units of From that is worth at
+// least Given of To, so rounding costs less than one minor unit of From.
 type Swap struct {
 	Withdrawal string    `json:"withdrawal"`
-	Account    string    `json:"account"`
+	Account    string    `json:"account"` // whose funds: the merchant's id or a reseller's
 	From       string    `json:"from"`
 	Taken      int64     `json:"taken"`
 	To         string    `json:"to"`
