@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,10 +26,8 @@ import (
 // The first row begins the state. A new beginning removes the rows before it. The numbers go on, so that
 // other processes read the new row next and begin again as well.
 type file struct {
-	path   string
 	lock   *os.File
-	db     *sql.DB
-	conn   *sql.Conn
+	db     *sql.DB           // with one connection
 	failed func(error) error // wraps an error with the name of the file
 
 	last    int64 // the last commit that the store has; 0: none
@@ -48,17 +46,21 @@ func openFile(path string, shared bool, failed func(path string, err error) erro
 	if err != nil {
 		return nil, failed(path, err)
 	}
-	f, err := openDatabase(strings.TrimSuffix(lock.Name(), lockSuffix))
+	target := strings.TrimSuffix(lock.Name(), lockSuffix)
+	f := &file{lock: lock, failed: func(err error) error { return failed(target, err) }}
+	if f.db, err = openDatabase(target); err == nil {
+		if err = f.prepare(); err != nil {
+			f.db.Close()
+		}
+	}
 	if err != nil {
 		lock.Close()
 		return nil, failed(path, err)
 	}
-	f.lock = lock
-	f.failed = func(err error) error { return failed(f.path, err) }
 	return f, nil
 }
 
-func openDatabase(path string) (*file, error) {
+func openDatabase(path string) (*sql.DB, error) {
 	// SQLite creates its other files with the same mode.
 	made, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -71,51 +73,40 @@ func openDatabase(path string) (*file, error) {
 	address := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"),
 		RawQuery: url.Values{
 			"_pragma": {"busy_timeout(20000)", "synchronous(full)"},
+			"_txlock": {"immediate"},
 		}.Encode()}
 	db, err := sql.Open("sqlite", address.String())
-	if err != nil {
-		return nil, err
+	if err == nil {
+		db.SetMaxOpenConns(1) // data_version tells of the commits of others only on one connection
 	}
-	f := &file{path: path, db: db}
-	if f.conn, err = db.Conn(context.Background()); err == nil {
-		err = f.prepare()
-	}
-	if err != nil {
-		f.close()
-		return nil, err
-	}
-	return f, nil
+	return db, err
 }
 
 // prepare creates the table in a new database, and refuses a database that is not a sandbox's.
 func (f *file) prepare() error {
-	var owner, layout, tables int64
-	look := func() error { // one statement sees one moment
-		return f.conn.QueryRowContext(context.Background(),
-			"SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version").
-			Scan(&owner, &layout, &tables)
-	}
-	if err := look(); err != nil {
+	tx, err := f.db.Begin()
+	if err != nil {
 		return err
 	}
-	if tables == 0 {
-		err := f.transaction(func() error {
-			if err := look(); err != nil || tables > 0 { // another process was quicker
-				return err
-			}
-			owner, layout = fileOwner, fileLayout
-			return f.exec(fmt.Sprintf(`CREATE TABLE commits (number INTEGER PRIMARY KEY, changes BLOB NOT NULL) STRICT;
-				PRAGMA application_id = %d; PRAGMA user_version = %d`, fileOwner, fileLayout))
-		})
-		if err != nil {
-			return err
-		}
+	defer tx.Rollback() // without effect after a commit
+	var owner, layout, tables int64
+	err = tx.QueryRow("SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version").
+		Scan(&owner, &layout, &tables)
+	if err == nil && tables == 0 {
+		owner, layout = fileOwner, fileLayout
+		_, err = tx.Exec(fmt.Sprintf(`CREATE TABLE commits (number INTEGER PRIMARY KEY, changes BLOB NOT NULL) STRICT;
+			PRAGMA application_id = %d; PRAGMA user_version = %d`, fileOwner, fileLayout))
 	}
 	switch {
+	case err != nil:
+		return err
 	case owner != fileOwner:
 		return errors.New("it is a database of something else")
 	case layout != fileLayout:
 		return fmt.Errorf("it was made by another version of the sandbox (layout %d, not %d)", layout, fileLayout)
+	}
+	if err := tx.Commit(); err != nil {
+		return err
 	}
 	return f.useLog()
 }
@@ -125,38 +116,12 @@ func (f *file) prepare() error {
 // retries.
 func (f *file) useLog() (err error) {
 	for range 200 {
-		if err = f.exec("PRAGMA journal_mode = wal"); err == nil {
+		if _, err = f.db.Exec("PRAGMA journal_mode = wal"); err == nil {
 			return nil
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	return err
-}
-
-func (f *file) exec(query string, args ...any) error {
-	_, err := f.conn.ExecContext(context.Background(), query, args...)
-	return err
-}
-
-// transaction holds the write lock during work. It commits, or leaves everything as it was.
-func (f *file) transaction(work func() error) (err error) {
-	if err := f.exec("BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	committed := false
-	defer func() {
-		if !committed { // also after a panic
-			f.exec("ROLLBACK")
-		}
-	}()
-	if err := work(); err != nil {
-		return err
-	}
-	if err := f.exec("COMMIT"); err != nil {
-		return err
-	}
-	committed = true
-	return nil
 }
 
 // append adds what decide returns as one commit, after the commits of other processes. The store must be
@@ -166,53 +131,55 @@ func (f *file) append(apply func(Change), decide func() []Change) error {
 		decide()
 		return nil
 	}
-	sound := false
-	defer func() {
-		if !sound {
-			f.last = 0
-		}
-	}()
-	next := int64(0)
-	err := f.transaction(func() error {
-		if err := f.catchUp(apply); err != nil {
-			return err
-		}
-		next = f.last
-		changes := decide()
-		if len(changes) == 0 {
-			return nil
-		}
-		text, err := json.Marshal(changes)
-		if err != nil {
-			return err
-		}
-		next++
-		if err := f.exec("INSERT INTO commits (number, changes) VALUES (?, ?)", next, text); err != nil {
-			return err
-		}
-		for _, c := range changes {
-			if c.Begin != nil {
-				return f.exec("DELETE FROM commits WHERE number < ?", next)
-			}
-		}
-		return nil
-	})
+	last, err := f.commit(apply, decide)
 	if err != nil {
+		f.last = 0
 		return f.failed(err)
 	}
-	f.last, sound = next, true
+	f.last = last
 	return nil
+}
+
+// commit makes the transaction of append, with the write lock of the file. It returns the number of the last
+// commit.
+func (f *file) commit(apply func(Change), decide func() []Change) (last int64, err error) {
+	tx, err := f.db.Begin()
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback() // without effect after a commit
+	if err := f.catchUp(tx.Query, apply); err != nil {
+		return 0, err
+	}
+	next := f.last
+	f.last = 0 // until the changes that decide makes are in the file, also after a panic
+	if changes := decide(); len(changes) > 0 {
+		text, err := json.Marshal(changes)
+		if err != nil {
+			return 0, err
+		}
+		next++
+		if _, err := tx.Exec("INSERT INTO commits (number, changes) VALUES (?, ?)", next, text); err != nil {
+			return 0, err
+		}
+		if slices.ContainsFunc(changes, func(c Change) bool { return c.Begin != nil }) {
+			if _, err := tx.Exec("DELETE FROM commits WHERE number < ?", next); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return next, tx.Commit()
 }
 
 // read brings the store, which must be locked, up to date.
 func (f *file) read(apply func(Change)) error {
 	var version int64
-	err := f.conn.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version)
+	err := f.db.QueryRow("PRAGMA data_version").Scan(&version)
 	if err == nil && f.last > 0 && version == f.version {
 		return nil
 	}
 	if err == nil {
-		err = f.catchUp(apply)
+		err = f.catchUp(f.db.Query, apply)
 	}
 	if err != nil {
 		f.last = 0
@@ -223,9 +190,8 @@ func (f *file) read(apply func(Change)) error {
 }
 
 // catchUp applies the commits that the store does not have yet.
-func (f *file) catchUp(apply func(Change)) error {
-	rows, err := f.conn.QueryContext(context.Background(),
-		"SELECT number, changes FROM commits WHERE number > ? ORDER BY number", f.last)
+func (f *file) catchUp(query func(string, ...any) (*sql.Rows, error), apply func(Change)) error {
+	rows, err := query("SELECT number, changes FROM commits WHERE number > ? ORDER BY number", f.last)
 	if err != nil {
 		return err
 	}
@@ -248,13 +214,7 @@ func (f *file) catchUp(apply func(Change)) error {
 	return rows.Err()
 }
 
-func (f *file) close() error {
-	var err error
-	if f.conn != nil {
-		err = f.conn.Close()
-	}
-	return errors.Join(err, f.db.Close(), f.lock.Close())
-}
+func (f *file) close() error { return errors.Join(f.db.Close(), f.lock.Close()) }
 
 // ErrInUse is the error for a state file that another store has open.
 var ErrInUse = errors.New("in use")

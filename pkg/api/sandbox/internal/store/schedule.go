@@ -1,8 +1,8 @@
 package store
 
 import (
-	"container/heap"
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -13,9 +13,8 @@ import (
 // the state, is discarded at a new beginning.
 type schedule struct {
 	pace   Pace
-	expiry time.Duration // of a waiting invoice; 0: never
-	queue  appointments
-	turns  int64
+	expiry time.Duration             // of a waiting invoice; 0: never
+	queue  []appointment             // by time, and by arrival at the same time
 	next   atomic.Pointer[time.Time] // when the first is due; nil: nothing is
 	wake   chan struct{}             // receives when next has changed
 }
@@ -23,12 +22,13 @@ type schedule struct {
 // An appointment is one move to make. It is void if its record has changed in another way by then.
 type appointment struct {
 	at         time.Time
-	turn       int64  // orders appointments at the same time by arrival
 	withdrawal string // the id of a withdrawal; empty for an invoice or a delivery
 	statuses   int    // how many the withdrawal had
 	invoice    string
 	delivery   string
 }
+
+func (a appointment) MadeAt() time.Time { return a.at }
 
 // note adds the appointments that follow from a change.
 func (t *schedule) note(c Change) {
@@ -59,25 +59,19 @@ func (t *schedule) take(c Change) {
 	}
 	if w := c.Withdrawal; w != nil {
 		if step, paced := t.pace[w.Current()]; paced {
-			t.add(appointment{at: w.Statuses[len(w.Statuses)-1].At.Add(step.after), withdrawal: w.ID,
-				statuses: len(w.Statuses)})
+			at := w.Statuses[len(w.Statuses)-1].At.Add(step.after)
+			t.queue = insert(t.queue, appointment{at: at, withdrawal: w.ID, statuses: len(w.Statuses)})
 		}
 	}
 	if v := c.Invoice; v != nil && v.Phase == Awaiting && t.expiry > 0 {
-		t.add(appointment{at: v.Created.Add(t.expiry), invoice: v.ID})
+		t.queue = insert(t.queue, appointment{at: v.Created.Add(t.expiry), invoice: v.ID})
 	}
 	if d := c.Delivery; d != nil && d.State == Pending && !d.Due.IsZero() {
-		t.add(appointment{at: d.Due, delivery: d.ID})
+		t.queue = insert(t.queue, appointment{at: d.Due, delivery: d.ID})
 	}
 	for _, next := range c.Then {
 		t.take(next)
 	}
-}
-
-func (t *schedule) add(a appointment) {
-	t.turns++
-	a.turn = t.turns
-	heap.Push(&t.queue, a)
 }
 
 // announce publishes the time of the next appointment to those who do not hold the lock.
@@ -100,23 +94,23 @@ func (t *schedule) poke() {
 	}
 }
 
-func (t *schedule) isDue(now func() time.Time) bool {
+func (t *schedule) isDue(now time.Time) bool {
 	next := t.next.Load()
-	return next != nil && !now().Before(*next)
+	return next != nil && !now.Before(*next)
 }
 
 // settle makes every move that is due, in the order in which they were due, and returns them. The store must
 // be locked. A move that is refused, because its refund does not fit into the balance, is tried again at the
 // next check of the clock.
 func (s *Store) settle() (made []Change) {
-	t := &s.schedule
-	if !t.isDue(s.Now) {
+	t, now := &s.schedule, s.Now()
+	if !t.isDue(now) {
 		return nil
 	}
-	now := s.Now()
 	var refused []appointment
 	for len(t.queue) > 0 && !t.queue[0].at.After(now) {
-		a := heap.Pop(&t.queue).(appointment)
+		a := t.queue[0]
+		t.queue = t.queue[1:]
 		c, err := s.move(&s.state, a)
 		switch {
 		case err == errVoid:
@@ -127,9 +121,7 @@ func (s *Store) settle() (made []Change) {
 			made = append(made, c)
 		}
 	}
-	for _, a := range refused {
-		heap.Push(&t.queue, a)
-	}
+	t.queue = append(refused, t.queue...)
 	t.announce()
 	return made
 }
@@ -162,56 +154,25 @@ func (s *Store) move(st *State, a appointment) (Change, error) {
 	return s.proceed(st, w, s.Terms().Pace[w.Current()].to, a.at)
 }
 
-// KeepTime makes the moves when they are due, even without requests. It sleeps in between.
+// KeepTime makes the moves when they are due, even without requests. It sleeps in between, a minute at most,
+// because the machine's clock may be set.
 func (s *Store) KeepTime(ctx context.Context) {
-	t := &s.schedule
 	for ctx.Err() == nil {
 		s.Refresh() // the next request reports an error of the file
-		timer := time.NewTimer(s.untilDue())
+		sleep := time.Minute
+		if next := s.schedule.next.Load(); next != nil {
+			if sleep = min(sleep, next.Sub(s.exactly())); sleep <= 0 { // it was refused just now
+				sleep = time.Second
+			}
+		}
+		timer := time.NewTimer(sleep)
 		select {
 		case <-ctx.Done():
-		case <-t.wake:
+		case <-s.schedule.wake:
 		case <-timer.C:
 		}
 		timer.Stop()
 	}
-}
-
-// untilDue returns how long the sandbox can sleep. The limit is a minute, because the machine's clock may be
-// set.
-func (s *Store) untilDue() time.Duration {
-	const longest = time.Minute
-	next := s.schedule.next.Load()
-	if next == nil {
-		return longest
-	}
-	wait := next.Sub(s.clock().Add(time.Duration(s.Offset.Load())))
-	if wait <= 0 { // it was refused just now
-		return time.Second
-	}
-	return min(wait, longest)
-}
-
-// appointments is a heap for container/heap.
-type appointments []appointment
-
-func (q appointments) Len() int      { return len(q) }
-func (q appointments) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-
-func (q appointments) Less(i, j int) bool {
-	if q[i].at.Equal(q[j].at) {
-		return q[i].turn < q[j].turn
-	}
-	return q[i].at.Before(q[j].at)
-}
-
-func (q *appointments) Push(a any) { *q = append(*q, a.(appointment)) }
-
-func (q *appointments) Pop() any {
-	last := len(*q) - 1
-	a := (*q)[last]
-	*q = (*q)[:last]
-	return a
 }
 
 // MaxOffset is how far the sandbox's clock may be from the machine's: a century.
@@ -219,9 +180,9 @@ const MaxOffset = 100 * 365 * 24 * time.Hour
 
 // Now returns the sandbox's time. It ticks in whole seconds, so that a time from an answer means the same
 // moment when it is sent back as from or to.
-func (s *Store) Now() time.Time {
-	return s.clock().Add(time.Duration(s.Offset.Load())).UTC().Truncate(time.Second)
-}
+func (s *Store) Now() time.Time { return s.exactly().UTC().Truncate(time.Second) }
+
+func (s *Store) exactly() time.Time { return s.clock().Add(time.Duration(s.Offset.Load())) }
 
 // MoveClock changes the offset of the sandbox's clock to what to returns for the current one. With stop it
 // goes only to the first moment at which something is due. It returns how far it has moved the clock, and
@@ -234,9 +195,11 @@ func (s *Store) MoveClock(to func(offset time.Duration) time.Duration, stop bool
 				refusal.New(refusal.InvalidBody,
 					"The clock would be more than a century off; choose a time that is nearer.")
 		}
-		next := target
-		if due, ok := s.schedule.after(s.Now()); ok && stop {
-			whole := due.Add(time.Second - 1).Truncate(time.Second) // the clock ticks in whole seconds
+		next, now := target, s.Now()
+		// What is due already was refused.
+		first := slices.IndexFunc(s.schedule.queue, func(a appointment) bool { return a.at.After(now) })
+		if stop && first >= 0 {
+			whole := s.schedule.queue[first].at.Add(time.Second - 1).Truncate(time.Second) // as the clock ticks
 			next = min(target, whole.Sub(s.clock()))
 		}
 		moved, more = next-st.Offset, next < target
@@ -244,17 +207,4 @@ func (s *Store) MoveClock(to func(offset time.Duration) time.Duration, stop bool
 		return Change{Offset: &offset}, nil
 	})
 	return moved, more, err
-}
-
-// after returns the time of the first appointment after now. Those until now were refused.
-func (t *schedule) after(now time.Time) (first time.Time, found bool) {
-	for i, a := range t.queue {
-		if a.at.After(now) && (!found || a.at.Before(first)) {
-			first, found = a.at, true
-		}
-		if i == 0 && found {
-			break // the first of a heap is the earliest
-		}
-	}
-	return first, found
 }

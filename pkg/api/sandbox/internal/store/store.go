@@ -202,7 +202,7 @@ func (s *Store) Refresh() error {
 			return err
 		}
 	}
-	if !s.schedule.isDue(s.Now) {
+	if !s.schedule.isDue(s.Now()) {
 		return nil
 	}
 	return s.Write(nil)
