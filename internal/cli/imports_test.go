@@ -88,7 +88,7 @@ func TestImports(t *testing.T) {
 		"pkg/api/sandbox/internal/store":      {box + "money", box + "refusal", "modernc.org/sqlite"},
 		"pkg/api/sandbox/internal/wire":       {box + "money", box + "refusal", box + "store"},
 		"pkg/api/sandbox/internal/webhook":    {box + "refusal", box + "store"},
-		"pkg/api/sandbox/internal/fault":      {box + "money", box + "refusal", box + "store", box + "wire"},
+		"pkg/api/sandbox/internal/fault":      {till + "internal/near", box + "money", box + "refusal", box + "store", box + "wire"},
 		"pkg/api/sandbox/internal/requestlog": {box + "fault", till + "internal/secret"},
 		"pkg/api/sandbox/internal/checkout":   {box + "money", box + "refusal", box + "store", box + "wire"},
 		"pkg/api/sandbox/internal/seed":       {box + "fault", box + "money", box + "refusal", box + "store", box + "wire"},

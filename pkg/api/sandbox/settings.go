@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -8,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/till/pkg/api/sandbox/internal/fault"
+	"example.com/till/internal/near"
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
@@ -86,10 +87,7 @@ func newSettings(values map[string]string) (*settings, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if _, known := s.values[name]; !known {
-			advice := "till sandbox settings lists all"
-			if near := fault.Nearest(name, slices.Sorted(maps.Keys(s.values))); near != "" {
-				advice = fmt.Sprintf("did you mean %s?", near)
-			}
+			advice := cmp.Or(near.Question(name, "", slices.Sorted(maps.Keys(s.values))), "till sandbox settings lists all")
 			return nil, fmt.Errorf("there is no setting %q; %s", refusal.Shorten(name), advice)
 		}
 	}

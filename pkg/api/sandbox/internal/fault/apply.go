@@ -57,11 +57,11 @@ func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 			return nil, err // not reached: Do was checked when the fault was added
 		}
 		c.Struck(f.Do)
-		if do.kind != doRefuse && !read {
+		if do.name != doRefuse && !read {
 			c.readAhead() // otherwise the server does not notice that the client hangs up
 			read = true
 		}
-		switch do.kind {
+		switch do.name {
 		case doDelay:
 			c.wait(do.duration)
 		case doDeliverTwice:

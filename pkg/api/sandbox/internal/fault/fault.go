@@ -3,6 +3,7 @@ package fault
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -16,15 +17,17 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/near"
 	"example.com/till/pkg/api/sandbox/internal/money"
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
 	"example.com/till/pkg/api/sandbox/internal/wire"
 )
 
-// doing is the parsed Do of a fault.
+// A doing is the parsed Do of a fault.
 type doing struct {
-	kind       string
+	kind
+	name       string
 	duration   time.Duration // of delay, stale-list and delay-callback
 	status     int
 	bare       bool   // without the envelope
@@ -48,122 +51,132 @@ const (
 	doDelayCallback = "delay-callback"
 )
 
+// A kind says what all faults of a name have in common.
+type kind struct {
+	strikes   func(operation string) bool // nil: every operation
+	continues bool                        // the next faults are asked too, because it does not decide the answer
+
+	// parse reads the value of the text; it is nil if the kind takes none.
+	parse func(do *doing, text, value string, given bool) error
+}
+
+var kinds = map[string]kind{
+	doRefuse:        {},
+	doDropBefore:    {},
+	doDropAfter:     {},
+	doTruncate:      {},
+	doDelay:         {parse: parseDelay, continues: true},
+	doDeliverTwice:  {continues: true},
+	doStaleList:     {parse: parseWait, continues: true, strikes: isList},
+	doStatus:        {parse: parseStatus},
+	doHTML:          {parse: parseStatus},
+	doBody:          {},
+	doRespond:       {},
+	doLoseCallback:  {strikes: isCallback},
+	doDelayCallback: {parse: parseWait, continues: true, strikes: isCallback},
+}
+
 const kindsOfFaults = "use refuse, drop-before, drop-after, truncate, delay=2s, deliver-twice, stale-list=10m, " +
 	"status=503, status=503,bare, status=429,retry-after=5, html, html=502, body, respond, lose-callback or " +
 	"delay-callback=10m"
 
-func parseDo(text string) (do doing, err error) {
-	kind, value, given := strings.Cut(text, "=")
-	do.kind = kind
-	wrong := func(format string, args ...any) (doing, error) {
-		return doing{}, &Error{"do", fmt.Sprintf(format, args...), kindsOfFaults}
+// parseDo reads the Do of a fault. A wrong one is an *Error.
+func parseDo(text string) (doing, error) {
+	name, value, given := strings.Cut(text, "=")
+	k, known := kinds[name]
+	do := doing{kind: k, name: name}
+	var err error
+	switch {
+	case name == "":
+		err = errors.New("it says nothing")
+	case !known:
+		err = fmt.Errorf("there is no kind %q", refusal.Shorten(text))
+	case k.parse != nil:
+		err = k.parse(&do, refusal.Shorten(text), value, given)
+	case given:
+		err = fmt.Errorf("%s takes no value", name)
 	}
-	switch kind {
-	case doRefuse, doDropBefore, doDropAfter, doTruncate, doDeliverTwice, doBody, doRespond, doLoseCallback:
-		if given {
-			return wrong("%s takes no value", kind)
-		}
-	case doDelay:
-		if do.duration, err = time.ParseDuration(value); err != nil {
-			return wrong("%q is not a delay", refusal.Shorten(text))
-		}
-		if do.duration <= 0 || do.duration > maxDelay {
-			return wrong("a delay must be above 0 and at most 10m, and %s is not", do.duration)
-		}
-	case doStaleList, doDelayCallback:
-		var ok bool
-		if do.duration, ok = store.ParseWait(value); !ok {
-			return wrong("%q has no duration of whole seconds such as 30s, 15m, 36h or 7d, and at most 36500d", refusal.Shorten(text))
-		}
-	case doStatus:
-		value, options, more := strings.Cut(value, ",")
-		if do.status, err = parseStatus(value); err == nil && more {
-			err = do.setOptions(options)
-		}
-		if err != nil {
-			return wrong("%q %v", refusal.Shorten(text), err)
-		}
-	case doHTML:
-		do.status = 200
-		if given {
-			do.status, err = parseStatus(value)
-		}
-		if err != nil {
-			return wrong("%q %v", refusal.Shorten(text), err)
-		}
-	case "":
-		return wrong("it says nothing")
-	default:
-		return wrong("there is no kind %q", refusal.Shorten(text))
+	if err != nil {
+		return doing{}, &Error{"do", err.Error(), kindsOfFaults}
 	}
 	return do, nil
 }
 
-func parseStatus(text string) (int, error) {
-	n, err := strconv.Atoi(text)
-	if err != nil || len(text) != 3 || n < 200 || n > 599 {
-		return 0, errors.New("has no HTTP status from 200 to 599")
+func parseDelay(do *doing, text, value string, _ bool) (err error) {
+	if do.duration, err = time.ParseDuration(value); err != nil {
+		return fmt.Errorf("%q is not a delay", text)
 	}
-	return n, nil
+	if do.duration <= 0 || do.duration > maxDelay {
+		return fmt.Errorf("a delay must be above 0 and at most 10m, and %s is not", do.duration)
+	}
+	return nil
 }
 
-// setOptions reads what follows a status.
-func (do *doing) setOptions(options string) error {
+func parseWait(do *doing, text, value string, _ bool) error {
+	var ok bool
+	if do.duration, ok = store.ParseWait(value); !ok {
+		return fmt.Errorf("%q has no duration of whole seconds such as 30s, 15m, 36h or 7d, and at most 36500d", text)
+	}
+	return nil
+}
+
+// parseStatus reads an HTTP status and, of the kind status, its options. That of html may be left out.
+func parseStatus(do *doing, text, value string, given bool) (err error) {
+	if do.status = http.StatusOK; do.name == doHTML && !given {
+		return nil
+	}
+	options, more := "", false
+	if do.name == doStatus {
+		value, options, more = strings.Cut(value, ",")
+	}
+	do.status, err = strconv.Atoi(value)
+	if err != nil || len(value) != 3 || do.status < 200 || do.status > 599 {
+		return fmt.Errorf("%q has no HTTP status from 200 to 599", text)
+	}
 	for option := range strings.SplitSeq(options, ",") {
 		seconds, found := strings.CutPrefix(option, "retry-after=")
 		n, ok := money.ParseInteger(seconds)
 		switch {
+		case !more:
 		case option == "bare" && !do.bare:
 			do.bare = true
-		case found && do.retryAfter == "":
-			if !ok || n < 0 || n > maxRetryAfter {
-				return fmt.Errorf("has no retry-after of whole seconds from 0 to %d", maxRetryAfter)
-			}
-			do.retryAfter = seconds
+		case !found || do.retryAfter != "":
+			return fmt.Errorf("%q has %q, which is not bare or retry-after=5, or is there twice", text, option)
+		case !ok || n < 0 || n > maxRetryAfter:
+			return fmt.Errorf("%q has no retry-after of whole seconds from 0 to %d", text, maxRetryAfter)
 		default:
-			return fmt.Errorf("has %q, which is not bare or retry-after=5, or is there twice", option)
+			do.retryAfter = seconds
 		}
 	}
 	return nil
 }
 
-// continues reports whether the next faults are asked too after one of this kind, because it does not decide
-// the answer.
-func (do doing) continues() bool {
-	switch do.kind {
-	case doDelay, doDeliverTwice, doStaleList, doDelayCallback:
-		return true
-	}
-	return false
-}
-
 // callbacks is in the place of an operation where faults are asked about a delivery.
 const callbacks = "callback"
 
-// canStrike reports whether a fault of this kind can strike an operation.
-func (do doing) canStrike(operation string) bool {
-	switch do.kind {
-	case doStaleList:
-		return isList(operation)
-	case doLoseCallback, doDelayCallback:
-		return operation == callbacks
-	}
-	return operation != callbacks
-}
+func isCallback(operation string) bool { return operation == callbacks }
 
 func isList(operation string) bool { return strings.HasSuffix(operation, "/list") }
+
+// canStrike reports whether a fault of this kind can strike an operation.
+func (do doing) canStrike(operation string) bool {
+	if do.strikes == nil {
+		return !isCallback(operation)
+	}
+	return do.strikes(operation)
+}
 
 // checkOn returns an *Error if a fault of this kind cannot strike an operation.
 func (do doing) checkOn(on string, operations []string) error {
 	switch {
 	case on == everyOperation || do.canStrike(on):
 		return nil
-	case do.kind == doStaleList:
+	case do.name == doStaleList:
 		lists := slices.DeleteFunc(slices.Clone(operations), func(op string) bool { return !isList(op) })
-		return &Error{"on", fmt.Sprintf("%s applies to lists only, and %q is not one", do.kind, on),
+		return &Error{"on", fmt.Sprintf("%s applies to lists only, and %q is not one", do.name, on),
 			"use " + strings.Join(lists, ", ") + ", or * for all of them"}
 	}
-	return &Error{"on", do.kind + " applies to callbacks, not to an operation",
+	return &Error{"on", do.name + " applies to callbacks, not to an operation",
 		"leave it out, and select withdrawals by fields such as external_order_id"}
 }
 
@@ -175,15 +188,10 @@ func (do doing) checkMatch(match map[string]string) error {
 	known := strings.Fields("id external_id merchant_id currency amount statuses current address is_testnet callback " +
 		"external_order_id memo")
 	for _, field := range slices.Sorted(maps.Keys(match)) {
-		name, _, _ := strings.Cut(field, ".")
-		if slices.Contains(known, name) {
-			continue
+		if name, _, _ := strings.Cut(field, "."); !slices.Contains(known, name) {
+			return &Error{"match", fmt.Sprintf("a withdrawal has no field %q", refusal.Shorten(name)),
+				cmp.Or(near.Question(name, "", known), "use "+strings.Join(known, ", "))}
 		}
-		advice := "use " + strings.Join(known, ", ")
-		if near := Nearest(name, known); near != "" {
-			advice = fmt.Sprintf("did you mean %s?", near)
-		}
-		return &Error{"match", fmt.Sprintf("a withdrawal has no field %q", refusal.Shorten(name)), advice}
 	}
 	return nil
 }
@@ -268,43 +276,6 @@ const (
 // everyOperation is the On of a fault for all operations.
 const everyOperation = "*"
 
-// Nearest returns the name that text may have meant. If more than a third of each would have to be changed,
-// it returns "".
-func Nearest(text string, names []string) (nearest string) {
-	least := -1
-	for _, op := range names {
-		if strings.EqualFold(op, text) {
-			return op
-		}
-		if d := distance(text, op); d <= len(op)/3 && (least < 0 || d < least) {
-			nearest, least = op, d
-		}
-	}
-	return nearest
-}
-
-// distance returns the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	a = a[:min(len(a), 200)] // no operation is nearly as long
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
 func asks(f store.Fault, operation string, in *fields) bool {
 	do, _ := parseDo(f.Do)
 	return (f.Times == 0 || f.Fired < f.Times) && IsOn(f.On, operation) && do.canStrike(operation) && in.holdAll(f.Match)
@@ -332,7 +303,7 @@ func ask(faults []store.Fault, operation string, in *fields) (struck []store.Fau
 			struck = append(struck, f)
 		}
 		counted = append(counted, store.Change{Fault: &f})
-		if do, _ := parseDo(f.Do); hit && !do.continues() {
+		if do, _ := parseDo(f.Do); hit && !do.continues {
 			break
 		}
 	}
@@ -362,7 +333,7 @@ func ApplyToDelivery(faults []store.Fault, d *store.Delivery, at time.Time) []st
 	}
 	struck, counted := ask(faults, callbacks, newFields("", []byte(d.Body)))
 	for _, f := range struck {
-		switch do, _ := parseDo(f.Do); do.kind {
+		switch do, _ := parseDo(f.Do); do.name {
 		case doDelayCallback:
 			if due := at.Add(do.duration); due.After(d.Due) {
 				d.Due = due
@@ -421,11 +392,11 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 	case f.Times < 0:
 		return f, &Error{"times", fmt.Sprintf("%d is negative", f.Times),
 			"write how many calls it affects, or 0 for without end"}
-	case f.Body != nil && do.kind != doBody && do.kind != doRespond:
-		return f, &Error{"body", fmt.Sprintf("%s sends no body of yours", do.kind), "leave it out, or use the kind body"}
+	case f.Body != nil && do.name != doBody && do.name != doRespond:
+		return f, &Error{"body", do.name + " sends no body of yours", "leave it out, or use the kind body"}
 	case len(f.Body) > maxBody:
 		return f, &Error{"body", fmt.Sprintf("it has %d bytes, more than %d", len(f.Body), maxBody), "use a shorter one"}
-	case do.kind == doRespond && parseAnswer(f.Body) == nil:
+	case do.name == doRespond && parseAnswer(f.Body) == nil:
 		return f, &Error{"body", "it does not describe an answer", `write JSON like {"status": 418, "headers": {"X-Name": "value"}, "body": {}}`}
 	case f.Seed < 0:
 		return f, &Error{"seed", fmt.Sprintf("%d is negative", f.Seed), "write a number from 1, or leave it out"}
@@ -437,8 +408,12 @@ func Check(f store.Fault, operations []string) (store.Fault, error) {
 func CheckFilter(on string, match map[string]string, operations []string) error {
 	if on != "" && on != everyOperation && !slices.Contains(operations, on) {
 		advice := `write a method and a path, such as "POST /api/merchant_withdrawal/create", or * for every one`
-		if near := Nearest(on, operations); near != "" {
-			advice = fmt.Sprintf("did you mean %q? * is every one", near)
+		var quoted []string
+		for _, operation := range operations {
+			quoted = append(quoted, strconv.Quote(operation))
+		}
+		if question := near.Question(strconv.Quote(on), "", quoted); question != "" {
+			advice = question + " * is every one"
 		}
 		return &Error{"on", fmt.Sprintf("%q is not an operation of the interface", refusal.Shorten(on)), advice}
 	}
