@@ -25,7 +25,7 @@ func TestImports(t *testing.T) {
 		"cmd/till": {till + "internal/cli"},
 		"pkg/api": {till + "internal/secret", "github.com/go-resty/resty/v2",
 			"github.com/go-json-experiment/json"},
-		"pkg/api/sandbox": {box + "checkout", box + "fault", box + "money", box + "refusal", box + "requestlog",
+		"pkg/api/sandbox": {till + "internal/near", box + "checkout", box + "fault", box + "money", box + "refusal", box + "requestlog",
 			box + "seed", box + "store", box + "webhook", box + "wire", "go.yaml.in/yaml/v3"},
 		"internal/near":     {},
 		"internal/period":   {till + "internal/config", till + "internal/near", till + "internal/report"},
