@@ -12,6 +12,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,7 +91,7 @@ func (f callbackFlags) check(cmd *cobra.Command) error {
 	case given("timeout") && f.timeout <= 0:
 		return cmdutil.UsageError("--timeout: it must be longer than 0", "leave it out to listen without an end")
 	case given("exec") && strings.TrimSpace(f.exec) == "":
-		return cmdutil.UsageError("--exec: the command is empty", "a variable of your script may be unset")
+		return cmdutil.UsageError("--exec: the command is empty", cmdutil.UnsetHint)
 	case f.withKey && f.exec == "":
 		return cmdutil.UsageError("--with-key is about the command of --exec", "leave it out, or add --exec CMD")
 	case f.respond < 200 || f.respond > 599:
@@ -377,10 +378,10 @@ func isLoopback(address net.Addr) bool {
 }
 
 // reachableURL returns the URL at which a program on this machine reaches a listener.
-func reachableURL(address net.Addr) string {
-	tcp, ok := address.(*net.TCPAddr)
-	if ok && tcp.IP.IsUnspecified() {
-		return fmt.Sprintf("http://127.0.0.1:%d", tcp.Port)
+func reachableURL(listener net.Addr) string {
+	at, err := netip.ParseAddrPort(listener.String())
+	if err != nil || !at.Addr().IsUnspecified() {
+		return "http://" + listener.String()
 	}
-	return "http://" + address.String()
+	return fmt.Sprintf("http://127.0.0.1:%d", at.Port())
 }

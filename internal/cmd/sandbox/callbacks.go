@@ -122,10 +122,9 @@ those that are no longer pending, and --wait waits for them.`,
 		var rows []answered[sandbox.Delivery]
 		posted := 0
 		err := expected.until(s.Ctx, func() (int, error) {
-			all, err := ask[[]rawDelivery](s, "/sandbox/callbacks")
-			rows, posted = nil, 0
-			for _, d := range all.value {
-				rows = append(rows, answered[sandbox.Delivery](d))
+			all, err := ask[[]answered[sandbox.Delivery]](s, "/sandbox/callbacks")
+			rows, posted = all.value, 0
+			for _, d := range rows {
 				if d.value.State != "pending" {
 					posted++
 				}
@@ -144,14 +143,6 @@ those that are no longer pending, and --wait waits for them.`,
 	})
 	expected.add(cmd, " that are not pending")
 	return cmd
-}
-
-// rawDelivery keeps the sandbox's own JSON of a delivery in a list.
-type rawDelivery answered[sandbox.Delivery]
-
-func (d *rawDelivery) UnmarshalJSON(text []byte) error {
-	d.raw = append(json.RawMessage{}, text...)
-	return json.Unmarshal(text, &d.value)
 }
 
 func callbacksResendCommand(a *cmdutil.App) *cobra.Command {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,11 @@ const whichSandbox = `The command acts on the sandbox that your settings lead to
 type answered[T any] struct {
 	value T
 	raw   json.RawMessage
+}
+
+func (a *answered[T]) UnmarshalJSON(text []byte) error {
+	a.raw = bytes.Clone(text)
+	return json.Unmarshal(text, &a.value)
 }
 
 // answeredView shows answers as another view shows their values, with the sandbox's own JSON.
@@ -207,10 +213,11 @@ func ask[T any](s *cmdutil.Session, path string) (a answered[T], err error) {
 func exchange[T any](
 	ctx context.Context, client *api.Client, method, path string, body json.RawMessage,
 ) (a answered[T], err error) {
-	if a.raw, err = client.Do(ctx, method, path, body); err != nil {
+	text, err := client.Do(ctx, method, path, body)
+	if err != nil {
 		return a, err
 	}
-	if err := json.Unmarshal(a.raw, &a.value); err != nil {
+	if err := json.Unmarshal(text, &a); err != nil {
 		code := cmdutil.ExitReadFailed
 		if method != http.MethodGet {
 			code = cmdutil.ExitUnknown // the server, whatever it is, has taken the request

@@ -49,38 +49,32 @@ func envReadyFile(flag, path string) *readyFile {
 func (r *readyFile) prepare(flags *pflag.FlagSet) error {
 	if r.path == "" {
 		if f := flags.Lookup(r.flag); f != nil && f.Changed {
-			return cmdutil.UsageError("--"+r.flag+": the name of the file is empty",
-				"a variable of your script may be unset")
+			return cmdutil.UsageError("--"+r.flag+": the name of the file is empty", cmdutil.UnsetHint)
 		}
 		return nil
 	}
 	refuse := func(why string) error {
-		return cmdutil.UsageError(fmt.Sprintf("--%s: %s %s", r.flag, r.path, why),
-			"name a file that does not exist yet")
+		return cmdutil.UsageError(fmt.Sprintf("--%s: %s %s", r.flag, r.path, why), "name a file that does not exist yet")
 	}
 	info, err := os.Lstat(r.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		dir, err := os.Stat(filepath.Dir(r.path))
-		if err != nil || !dir.IsDir() {
-			return cmdutil.UsageError(fmt.Sprintf("--%s: the directory of %s does not exist", r.flag, r.path),
-				"make it first")
+	if errors.Is(err, fs.ErrNotExist) {
+		if dir, err := os.Stat(filepath.Dir(r.path)); err != nil || !dir.IsDir() {
+			return cmdutil.UsageError(fmt.Sprintf("--%s: the directory of %s does not exist", r.flag, r.path), "make it first")
 		}
 		return nil
-	case err != nil:
-		return refuse("cannot be looked at: " + err.Error())
-	case !info.Mode().IsRegular():
+	}
+	if err == nil && !info.Mode().IsRegular() {
 		return refuse("is not a regular file")
 	}
 	text, err := os.ReadFile(r.path)
-	switch {
-	case err != nil:
-		return refuse("exists and cannot be read: " + err.Error())
-	case len(text) > 0 && !r.ours(text):
+	if err == nil && len(text) > 0 && !r.ours(text) {
 		return refuse("exists and was not written by an earlier run of till")
 	}
-	if err := os.Remove(r.path); err != nil {
-		return refuse("exists and cannot be removed: " + err.Error())
+	if err == nil {
+		err = os.Remove(r.path)
+	}
+	if err != nil {
+		return refuse("exists and cannot be replaced: " + err.Error())
 	}
 	return nil
 }

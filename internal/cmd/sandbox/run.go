@@ -38,9 +38,7 @@ See: till help testing.`,
     -H "Authorization: Bearer $TILL_API_KEY" $TILL_BASE_URL/api/resellers/ids'`,
 		Args: commandAfterDash,
 		RunE: func(cmd *cobra.Command, command []string) error {
-			environ := a.IO.Environ
-			a.IO.Environ = func() []string { return withoutService(environ()) }
-			s, err := startWithSandbox(a, cmd)
+			s, err := startWithSandbox(a, cmd, ofService)
 			if err != nil {
 				return err
 			}
@@ -51,16 +49,21 @@ See: till help testing.`,
 	return cmd
 }
 
-// startWithSandbox starts without a configuration if that is what failed: a test needs none, and the home
-// directory of a build machine may be missing. A command that runs with the sandbox goes without it too.
-func startWithSandbox(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, error) {
+// startWithSandbox starts a command that has a sandbox of its own, without the variables that drop names. If the
+// configuration is what failed, it starts without one: a test needs none, and the home directory of a build
+// machine may be missing. A command that runs with the sandbox goes without it too.
+func startWithSandbox(a *cmdutil.App, cmd *cobra.Command, drop func(name, value string) bool) (*cmdutil.Session, error) {
+	environ := slices.DeleteFunc(slices.Clone(a.IO.Environ()), func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		return drop(name, value)
+	})
+	a.IO.Environ = func() []string { return environ }
 	s, failed := a.Start(cmd)
 	if failed == nil || cmd.Flags().Changed("config") {
 		return s, failed
 	}
-	environ := a.IO.Environ
 	hasHome := a.IO.Home() != "" || a.IO.Env("TILL_CONFIG") != ""
-	a.IO.Environ = func() []string { return replaceEnv(environ(), []string{"TILL_CONFIG=" + os.DevNull}) }
+	environ = append(environ, "TILL_CONFIG="+os.DevNull)
 	s, err := a.Start(cmd)
 	if err != nil {
 		return nil, failed
@@ -106,10 +109,10 @@ func runWithSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, c
 		if err := s.Ctx.Err(); err != nil { // a signal came before there was a process to pass it on to
 			return err
 		}
-		child.Env = replaceEnv(s.IO.Environ(), append(at.environment(), withoutProxy(s.IO)...))
+		child.Env = slices.Concat(s.IO.Environ(), at.environment(), withoutProxy(s.IO)) // the last one counts
 		if told {
 			s.Note("this shell uses the sandbox at %s; leave it with: exit", at.BaseURL)
-			child.Env = replaceEnv(child.Env, []string{"HISTFILE="}) // test payments do not belong into a person's history
+			child.Env = append(child.Env, "HISTFILE=") // test payments do not belong into a person's history
 		}
 		shared := process.InForeground()
 		err := process.Run(child, shared, signals)
@@ -140,14 +143,11 @@ func isShell(command []string) bool {
 	return !words && slices.Contains([]string{"ash", "bash", "cmd", "dash", "fish", "ksh", "powershell", "pwsh", "sh", "zsh"}, name)
 }
 
-// withoutService removes from an environment the variables that the command gets from this sandbox, so that a
-// machine with a real service can run tests. A sandbox key stays: it is meant for this sandbox.
-func withoutService(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
-		name, value, _ := strings.Cut(entry, "=")
-		return name == "TILL_BASE_URL" || name == "TILL_PROFILE" ||
-			name == "TILL_API_KEY" && !strings.HasPrefix(value, config.SandboxKeyPrefix)
-	})
+// ofService reports whether a variable leads to a service, so that a machine with a real one can run tests. A
+// sandbox key does not: it is meant for this sandbox.
+func ofService(name, value string) bool {
+	return name == "TILL_BASE_URL" || name == "TILL_PROFILE" ||
+		name == "TILL_API_KEY" && !strings.HasPrefix(value, config.SandboxKeyPrefix)
 }
 
 // withoutProxy returns the variables with which no program asks a proxy for this machine. Programs differ in
@@ -166,18 +166,4 @@ func withoutProxy(io cmdutil.IO) (set []string) {
 		set = append(set, name+"="+value)
 	}
 	return set
-}
-
-// replaceEnv sets some variables of an environment.
-func replaceEnv(environ, set []string) []string {
-	var names []string
-	for _, entry := range set {
-		name, _, _ := strings.Cut(entry, "=")
-		names = append(names, name)
-	}
-	kept := slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(names, name)
-	})
-	return append(kept, set...)
 }

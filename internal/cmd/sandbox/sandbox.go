@@ -118,11 +118,8 @@ func (s sandboxAddress) envFile() []byte {
 }
 
 func quoteForShell(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-			strings.ContainsRune("_-./:[]", r)
-	}
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:[]"
+	if text != "" && strings.Trim(text, plain) == "" {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
@@ -137,7 +134,7 @@ func withSandbox(
 		return err
 	}
 	if flags.state == "" {
-		return cmdutil.UsageError("--state: the name of the file is empty", "a variable of your script may be unset")
+		return cmdutil.UsageError("--state: the name of the file is empty", cmdutil.UnsetHint)
 	}
 	server, err := newSandbox(s, flags)
 	if err != nil {
@@ -150,14 +147,11 @@ func withSandbox(
 	if err := flags.checkListen(); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "till-sandbox-")
+	journal, remove, err := emptyJournal(s.Ctx)
+	defer remove()
 	if err != nil {
-		return noPlace(err)
-	}
-	defer os.RemoveAll(dir)
-	book := filepath.Join(dir, "journal.db")
-	if err := makeJournal(s.Ctx, book); err != nil {
-		return noPlace(err)
+		return &config.Error{Msg: fmt.Sprintf("there is no place for a journal of the sandbox: %v", err), Err: err,
+			Advice: "name a directory in TMPDIR that exists and can be written"}
 	}
 	listener, err := listenOn(flags.listen)
 	if err != nil {
@@ -186,7 +180,7 @@ func withSandbox(
 			}
 		}
 	}()
-	at := sandboxAddress{"http://" + reachable(listener.Addr()), server.Key(), book}
+	at := sandboxAddress{reachableURL(listener.Addr()), server.Key(), journal}
 	if err := env.publish(at.envFile()); err != nil {
 		return err
 	}
@@ -209,19 +203,20 @@ func (flags serverFlags) readyFiles(cmd *cobra.Command) (ready, env *readyFile, 
 	return ready, env, env.prepare(cmd.Flags())
 }
 
-// makeJournal makes an empty journal: a command that only reads one does not make it, and one that makes it notes that.
-func makeJournal(ctx context.Context, file string) error {
+// emptyJournal makes a journal in a directory of its own: a command that only reads one does not make it, and one
+// that makes it notes that.
+func emptyJournal(ctx context.Context) (file string, remove func() error, err error) {
+	dir, err := os.MkdirTemp("", "till-sandbox-")
+	remove = func() error { return os.RemoveAll(dir) }
+	if err != nil {
+		return "", remove, err
+	}
+	file = filepath.Join(dir, "journal.db")
 	journal, err := payout.OpenJournal(ctx, file)
 	if err != nil {
-		return err
+		return "", remove, err
 	}
-	return journal.Close()
-}
-
-// noPlace says that the directory for temporary files cannot be used.
-func noPlace(err error) error {
-	return &config.Error{Msg: fmt.Sprintf("there is no place for a journal of the sandbox: %v", err), Err: err,
-		Advice: "name a directory in TMPDIR that exists and can be written"}
+	return file, remove, journal.Close()
 }
 
 // newSandbox makes the sandbox that the flags describe.
@@ -263,13 +258,14 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 	if bad, ok := errors.AsType[*sandbox.StateError](err); ok {
 		return nil, bad
 	}
-	if err != nil {
-		if len(flags.set) > 0 && (flags.seed == "" || isSeed(flags.seed)) {
-			return nil, cmdutil.UsageError(strings.TrimPrefix(err.Error(), "sandbox: "), "see", "sandbox", "settings")
-		}
-		return nil, cmdutil.UsageError(strings.TrimPrefix(err.Error(), "sandbox: "), "")
+	msg := strings.TrimPrefix(fmt.Sprint(err), "sandbox: ")
+	switch {
+	case err == nil:
+		return server, nil
+	case len(flags.set) > 0 && (flags.seed == "" || isSeed(flags.seed)):
+		return nil, cmdutil.UsageError(msg, "see", "sandbox", "settings")
 	}
-	return server, nil
+	return nil, cmdutil.UsageError(msg, "")
 }
 
 // seedOptions returns the option of --seed, if it is given.
@@ -363,13 +359,4 @@ func (flags serverFlags) checkListen() error {
 	}
 	return cmdutil.UsageError(fmt.Sprintf("--listen: %s is not a loopback address, and a sandbox is for this machine only", flags.listen),
 		"write 127.0.0.1:PORT or [::1]:PORT; in a container, till sandbox serve takes --expose")
-}
-
-// reachable returns an address at which this machine reaches a listener.
-func reachable(listener net.Addr) string {
-	at, err := netip.ParseAddrPort(listener.String())
-	if err != nil || !at.Addr().IsUnspecified() {
-		return listener.String()
-	}
-	return netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), at.Port()).String()
 }

@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/render"
 	"github.com/go-json-experiment/json/jsontext"
 	yaml "go.yaml.in/yaml/v3"
 )
@@ -78,43 +77,54 @@ func seedJSON(text []byte, extension string) (json.RawMessage, error) {
 		return nil, errors.New("it holds no fields such as resellers and invoices")
 	}
 	var b bytes.Buffer
-	if err := appendJSON(&b, doc.Content[0]); err != nil {
+	if err := writeJSON(jsontext.NewEncoder(&b), doc.Content[0]); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return bytes.TrimSpace(b.Bytes()), nil
 }
 
 func notYAML(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "yaml: ") + ": check indentation, colons and quotes")
 }
 
-// appendJSON writes a YAML value as JSON. It refuses values that JSON does not have, and duplicate keys.
-func appendJSON(b *bytes.Buffer, n *yaml.Node) error {
+var plainNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+})
+
+// writeJSON writes a YAML value as JSON. It refuses values that JSON does not have, and duplicate keys.
+func writeJSON(enc *jsontext.Encoder, n *yaml.Node) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return fmt.Errorf("line %d: anchors and aliases are not for a seed; write it out", n.Line)
 	}
-	switch n.Kind {
-	case yaml.SequenceNode:
-		b.WriteByte('[')
-		for i, item := range n.Content {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if err := appendJSON(b, item); err != nil {
+	switch tag := n.ShortTag(); {
+	case n.Kind == yaml.SequenceNode:
+		enc.WriteToken(jsontext.BeginArray)
+		for _, item := range n.Content {
+			if err := writeJSON(enc, item); err != nil {
 				return err
 			}
 		}
-		b.WriteByte(']')
-		return nil
-	case yaml.MappingNode:
-		return appendObject(b, n)
+		return enc.WriteToken(jsontext.EndArray)
+	case n.Kind == yaml.MappingNode:
+		return writeObject(enc, n)
+	case tag == "!!str", tag == "!!timestamp":
+		return enc.WriteToken(jsontext.String(n.Value))
+	case tag == "!!null":
+		return enc.WriteToken(jsontext.Null)
+	case tag == "!!bool":
+		return enc.WriteToken(jsontext.Bool(strings.EqualFold(n.Value, "true")))
+	case tag != "!!int" && tag != "!!float":
+		return fmt.Errorf("line %d: the tag %s is not for a seed", n.Line, tag)
+	case !plainNumber().MatchString(n.Value):
+		return fmt.Errorf("line %d: %s is not a plain decimal number; write one, or put quotes around text",
+			n.Line, n.Value)
 	}
-	return appendScalar(b, n)
+	return enc.WriteValue(jsontext.Value(n.Value))
 }
 
-func appendObject(b *bytes.Buffer, n *yaml.Node) error {
+func writeObject(enc *jsontext.Encoder, n *yaml.Node) error {
 	given := map[string]bool{}
-	b.WriteByte('{')
+	enc.WriteToken(jsontext.BeginObject)
 	for i := 0; i < len(n.Content); i += 2 {
 		key := n.Content[i]
 		switch {
@@ -124,39 +134,10 @@ func appendObject(b *bytes.Buffer, n *yaml.Node) error {
 			return fmt.Errorf("line %d: %s is given twice; give it once", key.Line, key.Value)
 		}
 		given[key.Value] = true
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.Write(render.Encode(key.Value))
-		b.WriteByte(':')
-		if err := appendJSON(b, n.Content[i+1]); err != nil {
+		enc.WriteToken(jsontext.String(key.Value))
+		if err := writeJSON(enc, n.Content[i+1]); err != nil {
 			return err
 		}
 	}
-	b.WriteByte('}')
-	return nil
-}
-
-var plainNumber = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
-})
-
-func appendScalar(b *bytes.Buffer, n *yaml.Node) error {
-	switch tag := n.ShortTag(); tag {
-	case "!!str", "!!timestamp":
-		b.Write(render.Encode(n.Value))
-	case "!!null":
-		b.WriteString("null")
-	case "!!bool":
-		b.WriteString(strings.ToLower(n.Value))
-	case "!!int", "!!float":
-		if !plainNumber().MatchString(n.Value) {
-			return fmt.Errorf("line %d: %s is not a plain decimal number; write one, or put quotes around text",
-				n.Line, n.Value)
-		}
-		b.WriteString(n.Value)
-	default:
-		return fmt.Errorf("line %d: the tag %s is not for a seed", n.Line, tag)
-	}
-	return nil
+	return enc.WriteToken(jsontext.EndObject)
 }

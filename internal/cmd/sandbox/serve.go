@@ -3,7 +3,6 @@ package sandbox
 import (
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -33,9 +32,7 @@ See: till help testing.`,
   till sandbox serve --expose --listen 0.0.0.0:8080`,
 		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			environ := a.IO.Environ
-			a.IO.Environ = func() []string { return withoutCalls(environ()) }
-			s, err := startWithSandbox(a, cmd)
+			s, err := startWithSandbox(a, cmd, ofCalls)
 			if err != nil {
 				return err
 			}
@@ -71,12 +68,8 @@ See: till help testing.`,
 	return a.Prints(cmd, cmdutil.PrintedAs[sandboxAddress](cmdutil.One))
 }
 
-// withoutCalls removes from an environment the variables that only a caller of a service has a use for: GitLab
-// gives the variables of a job to its services, too.
-func withoutCalls(environ []string) []string {
-	used := []string{"TILL_API_KEY", "TILL_CONFIG", "TILL_OUTPUT"}
-	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return strings.HasPrefix(name, "TILL_") && !slices.Contains(used, name)
-	})
+// ofCalls reports whether only a caller of a service has a use for a variable: GitLab gives the variables of a job
+// to its services, too.
+func ofCalls(name, _ string) bool {
+	return strings.HasPrefix(name, "TILL_") && name != "TILL_API_KEY" && name != "TILL_CONFIG" && name != "TILL_OUTPUT"
 }
