@@ -79,14 +79,14 @@ func (s *Server) getResellerRebateIn(r *request) (any, error) {
 // Fund adds minor units of a currency to the merchant's balance.
 func (s *Server) Fund(code string, minor int64) error {
 	c, err := s.currency(code)
-	if err == nil && minor <= 0 {
-		err = refusal.New(refusal.InvalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor,
+	if err != nil {
+		return err
+	}
+	if minor <= 0 {
+		return refusal.New(refusal.InvalidAmount, "The amount is %d minor units; it must be from 1 to %d.", minor,
 			int64(math.MaxInt64))
 	}
-	if err == nil {
-		err = s.store.Fund(c.Code, minor)
-	}
-	return err
+	return s.store.Fund(c.Code, minor)
 }
 
 // Balance returns the merchant's balance in minor units.
@@ -95,13 +95,10 @@ func (s *Server) Balance(code string) (minor int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := s.store.Refresh(); err != nil {
-		return 0, err
-	}
-	s.store.Read(func(st *store.State) {
+	err = s.read(func(st *store.State) {
 		minor = st.Accounts[st.Merchant].Books[store.Line{Book: store.Balance, Code: c.Code}]
 	})
-	return minor, nil
+	return minor, err
 }
 
 // currency returns one of the setting currencies.
@@ -116,8 +113,7 @@ func (s *Server) currency(code string) (money.Currency, error) {
 
 // Swaps returns every automatic swap so far, in order.
 func (s *Server) Swaps() (swaps []Swap) {
-	s.store.Refresh()
-	s.store.Read(func(st *store.State) { swaps = slices.Clone(st.Swaps) })
+	s.read(func(st *store.State) { swaps = slices.Clone(st.Swaps) })
 	return swaps
 }
 

@@ -52,15 +52,15 @@ func (s *Server) announce(st *store.State, w *store.Withdrawal) (*store.Delivery
 	if enc.Encode(view) != nil {
 		return nil, nil // not reached: a view is plain data
 	}
-	d := s.sender.NewDelivery(w, body.String())
+	d := &store.Delivery{ID: s.store.IDs().UUID("delivery"), Withdrawal: w.ID, Status: w.Current(), URL: w.Callback,
+		Body: body.String(), State: store.Pending}
 	return d, fault.ApplyToDelivery(st.Faults, d, w.Statuses[len(w.Statuses)-1].At)
 }
 
 // Deliveries returns the callbacks that were posted or are pending, oldest first.
 func (s *Server) Deliveries() []Delivery {
-	s.store.Refresh()
 	var all []Delivery
-	s.store.Read(func(st *store.State) { all = mapped(st.DeliveryOrder, viewDelivery) })
+	s.read(func(st *store.State) { all = mapped(st.DeliveryOrder, viewDelivery) })
 	return all
 }
 

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"encoding/base64"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -92,10 +91,7 @@ func (s *Server) controlAddFault(r *request) (any, error) {
 		return nil, err
 	}
 	f, err := s.AddFault(f)
-	if wrong, ok := errors.AsType[*FaultError](err); ok {
-		err = refusal.New(refusal.InvalidBody, "%s: %s; %s.", wrong.Field, wrong.Problem, wrong.Advice)
-	}
-	return f, err
+	return f, fault.Refused(refusal.InvalidBody, err)
 }
 
 // controlClearFaults takes {} or {"id": id} and returns the faults that it removed.

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 
@@ -78,9 +77,8 @@ func (s *Server) controlRequests(r *request) (any, error) {
 	if err := q.Done(); err != nil {
 		return nil, err
 	}
-	err := fault.CheckFilter(f.On, f.Match, Operations())
-	if wrong, ok := errors.AsType[*fault.Error](err); ok {
-		return nil, refusal.New(refusal.InvalidQuery, "%s: %s; %s.", wrong.Field, wrong.Problem, wrong.Advice)
+	if err := fault.CheckFilter(f.On, f.Match, Operations()); err != nil {
+		return nil, fault.Refused(refusal.InvalidQuery, err)
 	}
 	rows := s.log.Select(f)
 	if f.Since > rows.Last {

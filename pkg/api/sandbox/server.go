@@ -95,24 +95,14 @@ func (s *Server) open(o options) error {
 	if err != nil {
 		return err
 	}
-	err = s.store.Open(o.state, o.shared, first, func(path string, err error) error { return &StateError{path, err} })
-	if err != nil {
+	if err := s.store.Open(o.state, o.shared, first); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	return nil
 }
 
-// A StateError reports that the file of WithState cannot be used, and why.
-type StateError struct {
-	Path string
-	Err  error
-}
-
-func (e *StateError) Error() string {
-	return fmt.Sprintf("the state file %s cannot be used: %v", e.Path, e.Err)
-}
-
-func (e *StateError) Unwrap() error { return e.Err }
+// A StateError reports that the file of WithState, at its Path, cannot be used, and as Err why.
+type StateError = store.FileError
 
 // ErrInUse is the error, in a StateError that names the process, if a server has the state file open, or if
 // programs share it and WithState wants it alone.
@@ -128,9 +118,15 @@ func (s *Server) Close() error {
 // Identity returns the random ID of this state. It stays the same as long as the state lives. After Reset the
 // state has a new one.
 func (s *Server) Identity() (id string) {
-	s.store.Refresh()
-	s.store.Read(func(st *store.State) { id = st.ID })
+	s.read(func(st *store.State) { id = st.ID })
 	return id
+}
+
+// read looks at the state as it is now, or as it was if its file cannot be read.
+func (s *Server) read(look func(*store.State)) error {
+	err := s.store.Refresh()
+	s.store.Read(look)
+	return err
 }
 
 // Reset discards the state and begins a new one, with the seed as it was read at the start, or with another

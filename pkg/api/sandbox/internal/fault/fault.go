@@ -410,7 +410,9 @@ func CheckFilter(on string, match map[string]string, operations []string) error 
 		advice := `write a method and a path, such as "POST /api/merchant_withdrawal/create", or * for every one`
 		var quoted []string
 		for _, operation := range operations {
-			quoted = append(quoted, strconv.Quote(operation))
+			if d := len(operation) - len(on); max(d, -d) <= len(operation)/3 { // one of another length is not meant
+				quoted = append(quoted, strconv.Quote(operation))
+			}
 		}
 		if question := near.Question(strconv.Quote(on), "", quoted); question != "" {
 			advice = question + " * is every one"
@@ -434,4 +436,12 @@ type Error struct {
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("the fault's %s: %s; %s", e.Field, e.Problem, e.Advice)
+}
+
+// Refused returns an *Error as the refusal of a request, and any other error as it is.
+func Refused(kind refusal.Kind, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return refusal.New(kind, "%s: %s; %s.", e.Field, e.Problem, e.Advice)
+	}
+	return err
 }

@@ -26,13 +26,23 @@ import (
 // The first row begins the state. A new beginning removes the rows before it. The numbers go on, so that
 // other processes read the new row next and begin again as well.
 type file struct {
-	lock   *os.File
-	db     *sql.DB           // with one connection
-	failed func(error) error // wraps an error with the name of the file
-
-	last    int64 // the last commit that the store has; 0: none
-	version int64 // of the data at the last read, which SQLite changes when another process commits
+	path    string
+	lock    *os.File
+	db      *sql.DB // with one connection
+	last    int64   // the last commit that the store has; 0: none
+	version int64   // of the data at the last read, which SQLite changes when another process commits
 }
+
+// A FileError reports that the file of a state cannot be used, and why.
+type FileError struct {
+	Path string
+	Err  error
+}
+
+func (e *FileError) Error() string {
+	return fmt.Sprintf("the state file %s cannot be used: %v", e.Path, e.Err)
+}
+func (e *FileError) Unwrap() error { return e.Err }
 
 // Marks in the header of the database: its owner and its layout.
 const (
@@ -41,21 +51,20 @@ const (
 )
 
 // openFile opens a state or creates an empty one, which only its owner can read.
-func openFile(path string, shared bool, failed func(path string, err error) error) (*file, error) {
+func openFile(path string, shared bool) (*file, error) {
 	lock, err := lockState(path, shared)
 	if err != nil {
-		return nil, failed(path, err)
+		return nil, err
 	}
-	target := strings.TrimSuffix(lock.Name(), lockSuffix)
-	f := &file{lock: lock, failed: func(err error) error { return failed(target, err) }}
-	if f.db, err = openDatabase(target); err == nil {
+	f := &file{lock: lock, path: strings.TrimSuffix(lock.Name(), lockSuffix)}
+	if f.db, err = openDatabase(f.path); err == nil {
 		if err = f.prepare(); err != nil {
 			f.db.Close()
 		}
 	}
 	if err != nil {
 		lock.Close()
-		return nil, failed(path, err)
+		return nil, err
 	}
 	return f, nil
 }
@@ -134,7 +143,7 @@ func (f *file) append(apply func(Change), decide func() []Change) error {
 	last, err := f.commit(apply, decide)
 	if err != nil {
 		f.last = 0
-		return f.failed(err)
+		return &FileError{f.path, err}
 	}
 	f.last = last
 	return nil
@@ -183,7 +192,7 @@ func (f *file) read(apply func(Change)) error {
 	}
 	if err != nil {
 		f.last = 0
-		return f.failed(err)
+		return &FileError{f.path, err}
 	}
 	f.version = version
 	return nil

@@ -92,24 +92,24 @@ func NewDraft(t *Terms, clock func() time.Time, b Beginning, made func(Change)) 
 }
 
 // Open loads the state from a file, or begins it with first. Without a path the state is in memory. No other
-// store may have the file open, unless all share it. Errors of the file pass through failed, now and later.
-func (s *Store) Open(path string, shared bool, first Change, failed func(path string, err error) error) (err error) {
+// store may have the file open, unless all share it.
+func (s *Store) Open(path string, shared bool, first Change) (err error) {
 	if path != "" {
-		if s.file, err = openFile(path, shared, failed); err != nil {
-			return err
+		if s.file, err = openFile(path, shared); err != nil {
+			return &FileError{path, err}
 		}
 	}
-	err = s.Refresh()
-	if err == nil && s.state.ID == "" {
-		err = s.Write(func(st *State) (Change, error) {
-			if st.ID != "" { // another process was faster
-				return Change{}, errBegun
-			}
-			return first, nil
-		})
-		if err == errBegun {
-			err = nil
+	if err := s.Refresh(); err != nil || s.state.ID != "" {
+		return err
+	}
+	err = s.Write(func(st *State) (Change, error) {
+		if st.ID != "" { // another process was faster
+			return Change{}, errBegun
 		}
+		return first, nil
+	})
+	if err == errBegun {
+		return nil
 	}
 	return err
 }

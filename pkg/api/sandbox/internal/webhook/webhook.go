@@ -72,12 +72,6 @@ func New(s *store.Store, limits func() Limits, frozen bool) *Sender {
 	return c
 }
 
-// NewDelivery returns the delivery of a withdrawal's current status to its callback.
-func (c *Sender) NewDelivery(w *store.Withdrawal, body string) *store.Delivery {
-	return &store.Delivery{ID: c.store.IDs().UUID("delivery"), Withdrawal: w.ID, Status: w.Current(), URL: w.Callback,
-		Body: body, State: store.Pending}
-}
-
 var (
 	errGone   = refusal.New(refusal.NotFound, "The delivery is gone; the sandbox was reset meanwhile.")
 	errClosed = errors.New("the sandbox is closed")

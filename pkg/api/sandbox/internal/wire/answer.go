@@ -40,42 +40,33 @@ func WriteJSON(w http.ResponseWriter, status int, body any) {
 	w.Write(buf.Bytes())
 }
 
-// ReadAhead reads the body of a request, at most limit bytes. It returns the request with a body that has the
-// same bytes and the same error, and leaves its own as it is.
+// ReadAhead reads the body of a request, at most limit bytes. It returns the request with a body that begins with
+// them and goes on where they end, and leaves its own as it is.
 func ReadAhead(r *http.Request, limit int64) (*http.Request, []byte) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, nil
 	}
-	var ahead bodyAhead
+	var ahead []byte
+	var err error
 	if n := r.ContentLength; n >= 0 && n <= min(limit, 64<<10) { // so long it is no waste if less arrives
-		ahead.left = make([]byte, n)
-		n, err := io.ReadFull(r.Body, ahead.left)
-		ahead.left, ahead.err = ahead.left[:n], err
+		ahead = make([]byte, n)
+		n, failed := io.ReadFull(r.Body, ahead)
+		ahead, err = ahead[:n], failed
 	} else {
-		ahead.left, ahead.err = io.ReadAll(io.LimitReader(r.Body, limit))
+		ahead, err = io.ReadAll(io.LimitReader(r.Body, limit))
 	}
-	ahead.ReadCloser = r.Body
-	body := ahead.left
-	r = r.WithContext(r.Context()) // a copy
-	r.Body = &ahead
-	return r, body
+	rest := io.Reader(r.Body)
+	if err != nil {
+		rest = brokenReader{err} // the body would report it only once
+	}
+	again := r.WithContext(r.Context()) // a copy
+	again.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(ahead), rest), r.Body}
+	return again, ahead
 }
 
-// A bodyAhead is a body of which the beginning was read before.
-type bodyAhead struct {
-	left []byte
-	err  error
-	io.ReadCloser
-}
+type brokenReader struct{ err error }
 
-func (b *bodyAhead) Read(p []byte) (int, error) {
-	switch {
-	case len(b.left) > 0:
-		n := copy(p, b.left)
-		b.left = b.left[n:]
-		return n, nil
-	case b.err != nil:
-		return 0, b.err
-	}
-	return b.ReadCloser.Read(p)
-}
+func (b brokenReader) Read([]byte) (int, error) { return 0, b.err }
