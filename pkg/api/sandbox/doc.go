@@ -37,47 +37,19 @@
 //
 // # Controls
 //
-// The controls offer the same over HTTP, for tests in another process or language. They require the
-// merchant's key whatever reseller_auth is, except that the description and health need no key. The state
-// also accepts a reseller's key, and then names that account. The description has the operations of the
-// interface too. Health answers 200 once the sandbox takes requests and can read its state. Controls take and
-// return JSON and write times in RFC 3339. Their errors are those of the interface.
-//
-//	GET  /openapi.json                                         the description, in OpenAPI 3.1
-//	GET  /sandbox/health                                       {"status": "ok"}
-//	GET  /sandbox/state                                        {"id", "merchant_id"}
-//	POST /sandbox/fund     {"amount": Amount}                  {"currency", "balance"}
-//	POST /sandbox/pay      {"invoice": id}                     the invoice
-//	POST /sandbox/expire   {"invoice": id}                     the invoice
-//	POST /sandbox/advance  {"withdrawal": id, "status": name}  the withdrawal, and its "delivery"
-//	GET  /sandbox/callbacks                                    every Delivery, oldest first
-//	POST /sandbox/callbacks/resend  {"id": id}                 the Delivery
-//	POST /sandbox/redeem   {"invite": id, "label": text}       {"id", "label", "invite", "api_key"}
-//	GET  /sandbox/clock                                        {"now", "offset"}
-//	POST /sandbox/clock    {"set": time or "now"} or           {"now", "offset"}
-//	                       {"advance_seconds": n}
-//	GET  /sandbox/dump                                         the whole state
-//	POST /sandbox/restore  what a dump returned                {"id", "merchant_id"}
-//	POST /sandbox/reset    {} or {"seed": "demo" or "none"}    {"id", "merchant_id"}
-//	GET  /sandbox/settings                                     {name: value} of every setting
-//	POST /sandbox/settings {name: value}                       the same, as it is then
-//	GET  /sandbox/requests  ?on=METHOD PATH                    {"requests": every Request, oldest first,
-//	                        &match=FIELD=VALUE                 "dropped": how many of them the log has lost,
-//	                        &since=id                          "undecided": how many cannot be compared}
-//	GET  /sandbox/faults                                       all faults
-//	POST /sandbox/faults   {"do", "on", "rate", "times",       the fault
-//	                       "match": {field: text}, "seed",
-//	                       "body": base64}
-//	POST /sandbox/faults/clear  {} or {"id": id}               the faults that were removed
+// The controls below /sandbox/ offer the same over HTTP, for tests in another process or language. GET
+// /openapi.json describes them and the operations of the interface, in OpenAPI 3.1. They require the
+// merchant's key whatever reseller_auth is, except that the description and /sandbox/health need no key, and
+// /sandbox/state also accepts a reseller's key, and then names that account. Health answers 200 once the
+// sandbox takes requests and can read its state. Controls take and return JSON and write times in RFC 3339.
+// Their errors are those of the interface.
 //
 // # Requests
 //
-// The sandbox logs the requests to the interface, for a test that counts them: also those that it refused and
-// those that a fault struck. A Request says what was sent, which status was answered, and what the faults did
-// to it. The log shows no API key; it is in memory, one for each server, and keeps what Requests says. Over
-// HTTP, on and match select requests as they do for a fault, match may be given again, and since selects the
-// requests after that id. What the log cannot know, it counts: requests that it has dropped, and those whose
-// body it has cut, so that it cannot be compared with match.
+// The sandbox logs the requests to the interface, for a test that counts them: see Server.Requests. Over HTTP,
+// GET /sandbox/requests selects them with on and match as a fault does, and those after the id since. It counts
+// what the log cannot tell: requests that it has dropped, and those whose body it has cut, so that it cannot be
+// compared with match.
 //
 // # Faults
 //
@@ -152,21 +124,14 @@
 // # Pages
 //
 // A browser can go through a checkout to its end. GET /invoice/{id} is a page with the invoice and, while the
-// invoice waits for payment, a button. The button is a form, POST /invoice/{id}/pay, which does the same as
-// PayInvoice. It leads to the invoice's callback_url, or back to the page if there is none. A second push
-// leads there again and pays nothing. With the setting payment_fails, a payment by the button fails: the form
-// leads back to the page, which says that nothing was paid and offers to try again. The interface shows no
-// status for this, so the invoice keeps that of one that waits. PayInvoice never fails this way. GET
-// /invite/{id}, the url of an invite, says how to redeem the invite. GET / lists the open invoices for a
-// browser. The pages need no key: anyone with the address may look and pay, as with any hosted checkout. They
-// work without script and load nothing. Their links are relative, and WithPublicURL names a proxy in front of
-// them. A link from another site works; a form of another site is refused. Times are in UTC, and invisible
-// characters are escaped. Errors are in HTML, with the statuses of the settings: paying an expired invoice
-// has the status of wrong_status.
-//
-// The content security policy lets the form lead to the sandbox and to the origin of the callback_url.
-// Chromium applies the policy to every redirect that follows. A callback_url that redirects to a third origin
-// therefore stops there, with the invoice paid: use the final address.
+// invoice waits for payment, a button that does the same as PayInvoice. It leads to the invoice's
+// callback_url, or back to the page if there is none. A second push leads there again and pays nothing. With
+// the setting payment_fails, a payment by the button fails, and the page offers to try again; the interface
+// shows no status for this. PayInvoice never fails this way. GET /invite/{id}, the url of an invite, says how
+// to redeem the invite. GET / lists the open invoices for a browser. The pages need no key: anyone with the
+// address may look and pay, as with any hosted checkout. They work without script and load nothing. Their
+// links are relative, and WithPublicURL names a proxy in front of them. A link from another site works; a form
+// of another site is refused. Errors are in HTML, with the statuses of the settings.
 //
 // # Life
 //

@@ -63,7 +63,7 @@ func (s *Server) getWithdrawal(r *request) (any, error) {
 
 // withdrawalOf returns the view of one withdrawal. A withdrawal of another account is not found, like one
 // that does not exist.
-func (s *Server) withdrawalOf(by *settings, account, id string) (wire.WithdrawalView, error) {
+func (s *Server) withdrawalOf(by *settings, account, id string) (view wire.WithdrawalView, err error) {
 	id = wire.Lower(id)
 	var w store.Withdrawal
 	s.store.Read(func(st *store.State) {
@@ -72,11 +72,10 @@ func (s *Server) withdrawalOf(by *settings, account, id string) (wire.Withdrawal
 		}
 	})
 	if w.ID == "" {
-		return wire.WithdrawalView{},
-			refusal.New(refusal.NotFound, "There is no withdrawal %q in this account; check the id.",
-				refusal.Shorten(id))
+		return view, refusal.New(refusal.NotFound, "There is no withdrawal %q in this account; check the id.",
+			refusal.Shorten(id))
 	}
-	view := by.ViewWithdrawal(&w, *s.store.Merchant.Load())
+	view = by.ViewWithdrawal(&w, *s.store.Merchant.Load())
 	view.Address = w.Address
 	return view, nil
 }

@@ -110,8 +110,7 @@ func (s *Pages) Serve(w http.ResponseWriter, r *http.Request, refused error) {
 	}
 	var body bytes.Buffer
 	if err := checkout().templates.ExecuteTemplate(&body, p.template, p.view); err != nil {
-		// Not reached: every view fits its template.
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		http.Error(w, err.Error(), http.StatusInternalServerError) // not reached: every view fits its template
 		return
 	}
 	header.Set("Content-Type", "text/html; charset=utf-8")
@@ -133,7 +132,7 @@ func redirect(w http.ResponseWriter, r *http.Request, to string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-func (s *Pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
+func (s *Pages) page(w http.ResponseWriter, r *http.Request) (p page, err error) {
 	if r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		return s.index()
 	}
@@ -148,17 +147,15 @@ func (s *Pages) page(w http.ResponseWriter, r *http.Request) (page, error) {
 	}
 	id, ok := wire.ParseUUID(id)
 	if !ok {
-		return page{},
-			refusal.New(refusal.UnknownPath, "There is no page at this address. Check that it was copied whole.")
+		return p, refusal.New(refusal.UnknownPath, "There is no page at this address. Check that it was copied whole.")
 	}
 	if !slices.Contains(methods, r.Method) {
 		allow := strings.Join(methods, ", ")
 		w.Header().Set("Allow", allow)
-		return page{},
-			refusal.New(refusal.WrongMethod, "This address does not take %s; use %s.", refusal.Shorten(r.Method), allow)
+		return p, refusal.New(refusal.WrongMethod, "This address does not take %s; use %s.", refusal.Shorten(r.Method), allow)
 	}
 	if err := s.Store.Refresh(); err != nil {
-		return page{}, err
+		return p, err
 	}
 	return show(id)
 }
@@ -244,9 +241,8 @@ const mostListed = 100
 func (s *Pages) showInvoice(id, pay string, refused error) (page, error) {
 	v, found := s.Store.Invoice(id)
 	if !found {
-		return page{},
-			refusal.New(refusal.NotFound,
-				"There is no invoice at this address. Check that it was copied whole, or go back to the shop for a new one.")
+		return page{}, refusal.New(refusal.NotFound,
+			"There is no invoice at this address. Check that it was copied whole, or go back to the shop for a new one.")
 	}
 	view := invoicePageView{v, pay, s.Store.Terms().InvoiceStatuses[v.Phase],
 		amount(strconv.FormatInt(v.Total, 10), v.Currency), ""}
@@ -272,9 +268,8 @@ func (s *Pages) invitePage(id string) (page, error) {
 		}
 	})
 	if view.ID == "" {
-		return page{},
-			refusal.New(refusal.NotFound,
-				"There is no invite at this address. Check that it was copied whole, or ask for a new one.")
+		return page{}, refusal.New(refusal.NotFound,
+			"There is no invite at this address. Check that it was copied whole, or ask for a new one.")
 	}
 	return page{status: http.StatusOK, template: "invite", view: view}, nil
 }

@@ -145,8 +145,7 @@ func (s *Store) ListFaults() []Fault {
 
 // ClearFaults removes the faults with these ids, or all faults without an id, and returns them.
 func (s *Store) ClearFaults(ids []string) (cleared []Fault, err error) {
-	err = s.Write(func(st *State) (Change, error) {
-		c := Change{}
+	err = s.Write(func(st *State) (c Change, err error) {
 		cleared = []Fault{}
 		for _, id := range ids {
 			if st.fault(id) < 0 {

@@ -113,8 +113,7 @@ func (s *Store) AddInvite(sent string) (*Invite, error) {
 	}
 	return v, s.Write(func(st *State) (Change, error) {
 		if st.Invites[v.ID] != nil {
-			return Change{},
-				refusal.New(refusal.InviteExists, "There is an invite %s already; send another UUID.", v.ID)
+			return Change{}, refusal.New(refusal.InviteExists, "There is an invite %s already; send another UUID.", v.ID)
 		}
 		v.Created = s.Now()
 		if v.Label == "" {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -55,73 +56,54 @@ func (v *Invoice) Payment() money.Amount {
 }
 
 func (s *Store) AddInvoice(v *Invoice) error {
-	return s.Write(func(st *State) (Change, error) {
+	return s.Write(func(st *State) (c Change, err error) {
 		a, err := st.Account(v.Account)
 		if err != nil {
-			return Change{}, err
+			return c, err
 		}
-		v.Created = s.Now()
 		if v.OrderID != nil && s.Terms().DuplicateInvoiceIDs == "reject" && a.invoiceIDs[*v.OrderID] {
-			return Change{},
-				refusal.New(refusal.DuplicateOrderID,
-					"order_id %q was used before; use another, or look for the invoice that has it.",
-					refusal.Shorten(*v.OrderID))
+			return c, refusal.New(refusal.DuplicateOrderID,
+				"order_id %q was used before; use another, or look for the invoice that has it.", refusal.Shorten(*v.OrderID))
 		}
-		if v.ID == "" {
+		if v.Created = s.Now(); v.ID == "" {
 			v.ID = s.IDs().UUID("invoice")
 		}
 		return Change{Invoice: v}, nil
 	})
 }
 
-// PayInvoice pays a waiting invoice in full. The books change in the same change as the invoice.
-func (s *Store) PayInvoice(id string) error {
-	return s.Write(func(st *State) (Change, error) {
-		v, err := st.waiting(id)
-		if err != nil {
-			return Change{}, err
-		}
-		return s.pay(st, v)
-	})
-}
+// PayInvoice pays a waiting invoice in full.
+func (s *Store) PayInvoice(id string) error { return s.pay(id, "never") }
 
 // TryPayment is the payment of a customer: like PayInvoice, unless the setting payment_fails lets it fail.
 // Then only the time of the failure is stored, and the invoice goes on waiting.
-func (s *Store) TryPayment(id string) error {
-	return s.Write(func(st *State) (Change, error) {
+func (s *Store) TryPayment(id string) error { return s.pay(id, s.Terms().PaymentFails) }
+
+// pay changes the books in the same change as the invoice.
+func (s *Store) pay(id, fails string) error {
+	return s.Write(func(st *State) (c Change, err error) {
 		v, err := st.waiting(id)
 		if err != nil {
-			return Change{}, err
+			return c, err
 		}
-		if fails := s.Terms().PaymentFails; fails == "always" || fails == "first" && v.FailedAt.IsZero() {
+		c.Invoice = &v
+		if fails == "always" || fails == "first" && v.FailedAt.IsZero() {
 			v.FailedAt = s.Now()
-			return Change{Invoice: &v}, nil
+			return c, nil
 		}
-		return s.pay(st, v)
+		v.Phase, v.PaidAt = Paid, s.Now()
+		if v.Paid, err = s.Terms().Paid(&v); err != nil {
+			return c, err
+		}
+		got := v.Payment()
+		if st.Resellers[v.Account] != nil {
+			v.Rebate = s.Terms().Rebate(got.Minor)
+		}
+		a := st.Accounts[v.Account]
+		err = cmp.Or(a.credit(&c, Balance, got.Code, got.Minor), a.credit(&c, Volume, got.Code, got.Minor),
+			a.credit(&c, Rebates, got.Code, v.Rebate))
+		return c, err
 	})
-}
-
-func (s *Store) pay(st *State, v Invoice) (c Change, err error) {
-	v.Phase, v.PaidAt = Paid, s.Now()
-	if v.Paid, err = s.Terms().Paid(&v); err != nil {
-		return Change{}, err
-	}
-	got := v.Payment()
-	if st.Resellers[v.Account] != nil {
-		v.Rebate = s.Terms().Rebate(got.Minor)
-	}
-	c.Invoice = &v
-	for _, credit := range []struct {
-		book  Book
-		minor int64
-	}{{Balance, got.Minor}, {Volume, got.Minor}, {Rebates, v.Rebate}} {
-		m, err := st.Accounts[v.Account].credit(credit.book, got.Code, credit.minor)
-		if err != nil {
-			return Change{}, err
-		}
-		c.Moves = append(c.Moves, m)
-	}
-	return c, nil
 }
 
 // Paid returns the amount that a customer pays for an invoice in another currency than its own, or nothing if
@@ -133,10 +115,8 @@ func (s *Terms) Paid(v *Invoice) (money.Amount, error) {
 	}
 	worth := s.Convert(v.Total, v.Currency, code, true)
 	if !worth.IsInt64() {
-		return money.Amount{},
-			refusal.New(refusal.AmountTooLarge,
-				"Invoice %s is worth more than an int64 of minor units of %s can hold; change the setting paid_in.",
-				v.ID, code)
+		return money.Amount{}, refusal.New(refusal.AmountTooLarge,
+			"Invoice %s is worth more than an int64 of minor units of %s can hold; change the setting paid_in.", v.ID, code)
 	}
 	return money.Amount{Code: code, Minor: worth.Int64()}, nil
 }

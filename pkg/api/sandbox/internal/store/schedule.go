@@ -191,9 +191,8 @@ func (s *Store) MoveClock(to func(offset time.Duration) time.Duration, stop bool
 	err = s.Write(func(st *State) (Change, error) {
 		target := to(st.Offset)
 		if target < -MaxOffset || target > MaxOffset {
-			return Change{},
-				refusal.New(refusal.InvalidBody,
-					"The clock would be more than a century off; choose a time that is nearer.")
+			return Change{}, refusal.New(refusal.InvalidBody,
+				"The clock would be more than a century off; choose a time that is nearer.")
 		}
 		next, now := target, s.Now()
 		// What is due already was refused.

@@ -121,14 +121,14 @@ func (st *State) Account(id string) (*Account, error) {
 		"The account of this API key is gone, the sandbox was reset meanwhile; make a new one.")
 }
 
-// credit returns the move that adds to a line. It refuses an int64 overflow.
-func (a *Account) credit(b Book, code string, minor int64) (Move, error) {
+// credit adds the move that adds to a line to a change. It refuses an int64 overflow.
+func (a *Account) credit(c *Change, b Book, code string, minor int64) error {
 	if a.Books[Line{b, code}] > math.MaxInt64-minor {
-		return Move{},
-			refusal.New(refusal.AmountTooLarge,
-				"The %s in %s would grow past what an int64 of minor units can hold; withdraw some first or use a smaller amount.", b, code)
+		return refusal.New(refusal.AmountTooLarge,
+			"The %s in %s would grow past what an int64 of minor units can hold; withdraw some first or use a smaller amount.", b, code)
 	}
-	return Move{a.ID, b, code, minor}, nil
+	c.Moves = append(c.Moves, Move{a.ID, b, code, minor})
+	return nil
 }
 
 // apply cannot fail, because the change was checked before. It stores copies of the records, which only the

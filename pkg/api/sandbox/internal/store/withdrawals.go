@@ -41,21 +41,19 @@ func (s *Store) AddWithdrawal(w *Withdrawal) error {
 		return err
 	}
 	w.Debit = debit
-	return s.Write(func(st *State) (Change, error) {
+	return s.Write(func(st *State) (c Change, err error) {
 		a, err := st.Account(w.Account)
 		if err != nil {
-			return Change{}, err
+			return c, err
 		}
 		w.Statuses = []Reached{{s.Terms().Flow.First, s.Now()}}
 		if s.Terms().DuplicateOrderIDs == "reject" && a.orderIDs[w.OrderID] {
-			return Change{},
-				refusal.New(refusal.DuplicateOrderID,
-					"external_order_id %s was used before; use another, or look for the withdrawal that has it.",
-					w.OrderID)
+			return c, refusal.New(refusal.DuplicateOrderID,
+				"external_order_id %s was used before; use another, or look for the withdrawal that has it.", w.OrderID)
 		}
 		moves, swaps, err := s.Terms().raise(a, w.Currency, debit)
 		if err != nil {
-			return Change{}, err
+			return c, err
 		}
 		if w.ID == "" { // now, because a state that has just begun has other ids
 			w.ID = s.IDs().Withdrawal(s.Terms().IDFormat)
@@ -63,7 +61,7 @@ func (s *Store) AddWithdrawal(w *Withdrawal) error {
 		for i := range swaps {
 			swaps[i].Withdrawal, swaps[i].At = w.ID, w.MadeAt()
 		}
-		c := Change{Withdrawal: w, Moves: moves, Swaps: swaps}
+		c = Change{Withdrawal: w, Moves: moves, Swaps: swaps}
 		if s.Terms().CallbackOnCreate == "yes" {
 			c.Delivery, c.Then = s.announce(st, w)
 		}
@@ -73,33 +71,28 @@ func (s *Store) AddWithdrawal(w *Withdrawal) error {
 
 // proceed returns the change that moves a withdrawal to its next status: the record, the refund if there is
 // one, and the delivery. Every change of a status uses it.
-func (s *Store) proceed(st *State, w *Withdrawal, status string, at time.Time) (Change, error) {
+func (s *Store) proceed(st *State, w *Withdrawal, status string, at time.Time) (c Change, err error) {
 	if err := s.Terms().Flow.check(w.Current(), status); err != nil {
-		return Change{}, err
+		return c, err
 	}
 	next := *w
 	next.Statuses = append(slices.Clone(w.Statuses), Reached{status, at})
-	c := Change{Withdrawal: &next}
+	c.Withdrawal = &next
 	c.Delivery, c.Then = s.announce(st, &next)
 	if s.Terms().Flow.Refunds[status] {
-		back, err := st.Accounts[w.Account].credit(Balance, w.Currency, w.Debit)
-		if err != nil {
-			return Change{}, err
-		}
-		c.Moves = []Move{back}
+		err = st.Accounts[w.Account].credit(&c, Balance, w.Currency, w.Debit)
 	}
-	return c, nil
+	return c, err
 }
 
 // Advance moves a withdrawal to its next status. It returns the delivery, or nil if there is no callback.
 func (s *Store) Advance(id, status string) (made *Delivery, err error) {
-	err = s.Write(func(st *State) (Change, error) {
+	err = s.Write(func(st *State) (c Change, err error) {
 		w := st.Withdrawals[id]
 		if w == nil {
-			return Change{},
-				refusal.New(refusal.NotFound, "There is no withdrawal %q; check the id.", refusal.Shorten(id))
+			return c, refusal.New(refusal.NotFound, "There is no withdrawal %q; check the id.", refusal.Shorten(id))
 		}
-		c, err := s.proceed(st, w, status, s.Now())
+		c, err = s.proceed(st, w, status, s.Now())
 		made = c.Delivery
 		return c, err
 	})
@@ -180,8 +173,8 @@ func (s *Terms) Rebate(paid int64) int64 {
 }
 
 func (s *Store) Fund(code string, minor int64) error {
-	return s.Write(func(st *State) (Change, error) {
-		m, err := st.Accounts[st.Merchant].credit(Balance, code, minor)
-		return Change{Moves: []Move{m}}, err
+	return s.Write(func(st *State) (c Change, err error) {
+		err = st.Accounts[st.Merchant].credit(&c, Balance, code, minor)
+		return c, err
 	})
 }
