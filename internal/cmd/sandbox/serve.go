@@ -1,11 +1,18 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"example.com/till/internal/cmdutil"
+	"example.com/till/internal/config"
 	"example.com/till/internal/process"
 	"example.com/till/internal/terminal"
 	"github.com/spf13/cobra"
@@ -72,4 +79,157 @@ See: till help testing.`,
 // to its services, too.
 func ofCalls(name, _ string) bool {
 	return strings.HasPrefix(name, "TILL_") && name != "TILL_API_KEY" && name != "TILL_CONFIG" && name != "TILL_OUTPUT"
+}
+
+func runCommand(a *cmdutil.App) *cobra.Command {
+	var flags serverFlags
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARGUMENT]...",
+		Short: "Run a command with a fresh sandbox",
+		Long: `Run a command with a fresh sandbox, which is removed when the command has
+ended, or with the one that --state keeps in a file. The command gets
+TILL_BASE_URL, TILL_API_KEY, TILL_PROFILE and TILL_JOURNAL. Everything after --
+is the command and its arguments; no shell interprets them.
+
+The exit code is that of the command. It is 128 plus the signal's number if a
+signal ended the command, 127 if it was not found, and 126 if it cannot be run.
+till itself prints nothing unless something fails. If the command is a shell
+on a terminal, it names the sandbox and its end, and keeps no history unless
+the shell's own files say where.
+
+See: till help testing.`,
+		Example: `  till sandbox run -- till invoice create --title "Order 1001" \
+    --currency Usd --item Coffee=2.50
+  till sandbox run --seed demo -- sh -c 'curl -sS \
+    -H "Authorization: Bearer $TILL_API_KEY" $TILL_BASE_URL/api/resellers/ids'`,
+		Args: commandAfterDash,
+		RunE: func(cmd *cobra.Command, command []string) error {
+			s, err := startWithSandbox(a, cmd, ofService)
+			if err != nil {
+				return err
+			}
+			return runWithSandbox(s, cmd, flags, command)
+		},
+	}
+	addServerFlags(cmd, &flags)
+	return cmd
+}
+
+// startWithSandbox starts a command that has a sandbox of its own, without the variables that drop names. If the
+// configuration is what failed, it starts without one: a test needs none, and the home directory of a build
+// machine may be missing. A command that runs with the sandbox goes without it too.
+func startWithSandbox(a *cmdutil.App, cmd *cobra.Command, drop func(name, value string) bool) (*cmdutil.Session, error) {
+	environ := slices.DeleteFunc(slices.Clone(a.IO.Environ()), func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		return drop(name, value)
+	})
+	a.IO.Environ = func() []string { return environ }
+	s, failed := a.Start(cmd)
+	if failed == nil || cmd.Flags().Changed("config") {
+		return s, failed
+	}
+	hasHome := a.IO.Home() != "" || a.IO.Env("TILL_CONFIG") != ""
+	environ = append(environ, "TILL_CONFIG="+os.DevNull)
+	s, err := a.Start(cmd)
+	if err != nil {
+		return nil, failed
+	}
+	if hasHome {
+		s.Note("without the configuration: %v", failed)
+	}
+	return s, nil
+}
+
+// commandAfterDash requires a command after the two dashes, and nothing before them.
+func commandAfterDash(cmd *cobra.Command, given []string) error {
+	wrong := func(what string) error {
+		return cmdutil.UsageError(cmdutil.CommandName(cmd)+what, "write it after two dashes", "sandbox", "run", "--", "COMMAND")
+	}
+	switch dash := cmd.ArgsLenAtDash(); {
+	case len(given) == 0:
+		return wrong(" needs a command")
+	case dash < 0:
+		return wrong(" needs two dashes before its command")
+	case dash > 0:
+		return wrong(": " + given[0] + " comes before the two dashes")
+	case given[0] == "":
+		return cmdutil.UsageError(cmdutil.CommandName(cmd)+": the name of the command is empty", cmdutil.UnsetHint)
+	}
+	return nil
+}
+
+func runWithSandbox(s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, command []string) error {
+	if f := cmd.Flags().Lookup("api-key-file"); f != nil && f.Value.String() == "-" {
+		return cmdutil.UsageError("--api-key-file: standard input is the command's", "name a file, or use TILL_API_KEY")
+	}
+	signals, release := process.Forwarded()
+	defer release()
+	child := exec.Command(command[0], command[1:]...)
+	if child.Err != nil {
+		return cmdutil.StatusOf(command[0], child.Err)
+	}
+	child.Stdin, child.Stdout, child.Stderr = s.IO.In, s.IO.Out, s.IO.Err
+	child.WaitDelay = time.Second // applies only if one of them is not a file
+	told := s.CanAsk() && !s.Quiet && isShell(command)
+	err := withSandbox(s, cmd, flags, func(at sandboxAddress, broke <-chan error) error {
+		if err := s.Ctx.Err(); err != nil { // a signal came before there was a process to pass it on to
+			return err
+		}
+		child.Env = slices.Concat(s.IO.Environ(), at.environment(), withoutProxy(s.IO)) // the last one counts
+		if told {
+			s.Note("this shell uses the sandbox at %s; leave it with: exit", at.BaseURL)
+			child.Env = append(child.Env, "HISTFILE=") // test payments do not belong into a person's history
+		}
+		shared := process.InForeground()
+		err := process.Run(child, shared, signals)
+		if child.Process != nil && !shared {
+			process.EndGroup(child.Process.Pid)
+		}
+		select {
+		case broken := <-broke:
+			s.Note("the sandbox has broken off: %v", broken)
+		default:
+		}
+		return cmdutil.StatusOf(command[0], err)
+	})
+	switch {
+	case !told || child.ProcessState == nil:
+	case flags.state == stateInMemory:
+		s.Note("the sandbox has ended, with everything in it")
+	default:
+		s.Note("the sandbox has ended, and its state is in %s", flags.state)
+	}
+	return err
+}
+
+// isShell reports whether a command is a shell in which a person types.
+func isShell(command []string) bool {
+	name := strings.TrimSuffix(filepath.Base(command[0]), ".exe")
+	words := slices.ContainsFunc(command[1:], func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+	return !words && slices.Contains([]string{"ash", "bash", "cmd", "dash", "fish", "ksh", "powershell", "pwsh", "sh", "zsh"}, name)
+}
+
+// ofService reports whether a variable leads to a service, so that a machine with a real one can run tests. A
+// sandbox key does not: it is meant for this sandbox.
+func ofService(name, value string) bool {
+	return name == "TILL_BASE_URL" || name == "TILL_PROFILE" ||
+		name == "TILL_API_KEY" && !strings.HasPrefix(value, config.SandboxKeyPrefix)
+}
+
+// withoutProxy returns the variables with which no program asks a proxy for this machine. Programs differ in
+// which of the two they read, and a proxy cannot reach the sandbox.
+func withoutProxy(io cmdutil.IO) (set []string) {
+	const here = "127.0.0.1,localhost,::1"
+	upper, lower := io.Env("NO_PROXY"), io.Env("no_proxy")
+	for name, value := range map[string]string{"NO_PROXY": cmp.Or(upper, lower), "no_proxy": cmp.Or(lower, upper)} {
+		switch value {
+		case "":
+			value = here
+		case "*": // none for any host, which a list would end
+		default:
+			value += "," + here
+		}
+		set = append(set, name+"="+value)
+	}
+	return set
 }
