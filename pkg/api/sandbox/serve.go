@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -12,18 +11,20 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/fault"
 )
 
-// Serve answers requests on a loopback listener, or with WithExposure on any, until ctx is done, and then lets the requests in flight
-// finish. It closes the listener, and returns nil after such a stop. Meanwhile it moves withdrawals and
-// invoices when the settings say that they are due, and posts the callbacks that the seed or the state's file
-// has pending.
+// Serve answers requests on a loopback listener, or with WithExposure on any, until ctx is done, and then lets
+// the requests in flight finish. It closes the listener, and returns nil after such a stop. Meanwhile it moves
+// withdrawals and invoices when the settings say that they are due, and posts the callbacks that the seed or the
+// state's file has pending.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !s.exposed && (!ok || !tcp.IP.IsLoopback()) {
 		listener.Close()
 		return fmt.Errorf("sandbox: %s is not a loopback address; listen on 127.0.0.1 or [::1], the sandbox is for this "+
 			"machine only", listener.Addr())
 	}
+	open := &conns{}
 	server := &http.Server{
-		Handler:           interruptible(ctx, s),
+		Handler:           s,
+		ConnState:         open.note,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      2 * time.Minute,
@@ -32,8 +33,6 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		// The end of ctx also ends waits for callbacks and faults.
 		BaseContext: func(net.Listener) context.Context { return fault.WithEnd(ctx) },
 	}
-	fresh := &freshConns{}
-	server.ConnState = fresh.note
 	meanwhile, end := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -44,7 +43,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	stop := context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), endGrace)
 		var interrupting sync.WaitGroup
-		interrupting.Go(func() { fresh.interrupt(grace) })
+		interrupting.Go(func() { open.interrupt(grace) })
 		err := server.Shutdown(grace)
 		cancel()
 		interrupting.Wait()
@@ -153,28 +152,28 @@ func (r *Running) serve(w http.ResponseWriter, request *http.Request) {
 	r.ServeHTTP(w, request)
 }
 
-// freshConns are the connections, each a net.Conn, on which no request has arrived yet. A server that shuts
-// down waits five seconds for a request on each of them, although browsers and load balancers open
-// connections that they may never use.
-type freshConns struct{ sync.Map }
+// conns are the connections of a server, each a net.Conn.
+type conns struct{ sync.Map }
 
-// note is the ConnState of a server.
-func (f *freshConns) note(c net.Conn, state http.ConnState) {
-	if state == http.StateNew {
-		f.Store(c, nil)
-	} else {
-		f.Delete(c)
+// note is the ConnState of the server.
+func (open *conns) note(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		open.Store(c, nil)
+	case http.StateClosed, http.StateHijacked:
+		open.Delete(c)
 	}
 }
 
-// interrupt ends the waits for a first request, until ctx is done. It does not close connections: a request
-// that has just arrived still gets its answer. It repeats, because the server sets a deadline of its own when
-// it begins to read.
-func (f *freshConns) interrupt(ctx context.Context) {
+// interrupt ends the waits for a request, or for the rest of one, until ctx is done. A server that shuts down
+// would wait for both, although browsers and load balancers open connections that they may never use. It does
+// not close connections: a request that has arrived gets its answer, and one without the rest of its body is
+// answered as incomplete. It repeats, because the server sets a deadline of its own when it begins to read.
+func (open *conns) interrupt(ctx context.Context) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		f.Range(func(c, _ any) bool {
+		open.Range(func(c, _ any) bool {
 			c.(net.Conn).SetReadDeadline(time.Unix(1, 0))
 			return true
 		})
@@ -183,27 +182,4 @@ func (f *freshConns) interrupt(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-}
-
-// interruptible returns a handler that does not wait for the rest of a body once ctx is done. The request is
-// then answered as one whose body is not complete.
-func interruptible(ctx context.Context, h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Body != http.NoBody {
-			r.Body = &interruptibleBody{r.Body, ctx, http.NewResponseController(w)}
-		}
-		h.ServeHTTP(w, r)
-	})
-}
-
-type interruptibleBody struct {
-	io.ReadCloser
-	ctx     context.Context
-	control *http.ResponseController
-}
-
-func (b *interruptibleBody) Read(p []byte) (int, error) {
-	stop := context.AfterFunc(b.ctx, func() { b.control.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-	return b.ReadCloser.Read(p)
 }

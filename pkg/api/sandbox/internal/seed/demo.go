@@ -43,19 +43,17 @@ func (o *Maker) Named(name string) (store.Change, error) {
 	p := &planter{merchant: b.Merchant, now: o.Clock()}
 	p.Store = store.NewDraft(o.Terms, func() time.Time { return p.now }, b,
 		func(next store.Change) { c.Then = append(c.Then, next) })
-	var err error
 	switch name {
 	case "none":
 	case "":
-		err = p.fund()
+		p.fund()
 	case "demo":
-		if err = p.fund(); err == nil {
-			err = p.demo()
-		}
+		p.fund()
+		p.demo()
 	default:
-		err = fmt.Errorf("there is no seed %q; use demo or none, or leave it out for funds in every currency", name)
+		p.err = fmt.Errorf("there is no seed %q; use demo or none, or leave it out for funds in every currency", name)
 	}
-	return c, err
+	return c, p.err
 }
 
 // A planter fills a store with what a named seed holds.
@@ -64,15 +62,15 @@ type planter struct {
 	merchant string
 	now      time.Time // the store's clock, which the planter sets
 	today    time.Time // when the seed is made; the demo has nothing later
+	err      error     // the first one; the store is of no use then
 }
 
-func (s *planter) fund() error {
+func (s *planter) check(err error) { s.err = cmp.Or(s.err, err) }
+
+func (s *planter) fund() {
 	for _, c := range s.Terms().Currencies {
-		if err := s.Fund(c.Code, freshFunds(c)); err != nil {
-			return err
-		}
+		s.check(s.Fund(c.Code, freshFunds(c)))
 	}
-	return nil
 }
 
 func freshFunds(c money.Currency) int64 {
@@ -118,7 +116,7 @@ func (s *planter) wait(d time.Duration) {
 	}
 }
 
-func (s *planter) demo() error {
+func (s *planter) demo() {
 	s.today = s.Now()
 	begin := time.Date(s.today.Year(), s.today.Month()-demoMonths, 1, 9, 0, 0, 0, time.UTC)
 	first := "" // id of the first reseller
@@ -126,28 +124,26 @@ func (s *planter) demo() error {
 		id := s.merchant
 		if d.label != "" {
 			s.now = begin
-			v, err := s.AddInvite(s.IDs().UUID("sent"))
-			if err != nil {
-				return err
-			}
-			if id, err = s.RedeemInvite(v.ID, d.label, store.HashKey(s.IDs().Text("key"))); err != nil {
-				return err
-			}
+			var err error
+			id, err = s.RedeemInvite(s.invite(), d.label, store.HashKey(s.IDs().Text("key")))
+			s.check(err)
 			first = cmp.Or(first, id)
 		}
-		if err := s.sell(id, d, begin); err != nil {
-			return err
-		}
+		s.sell(id, d, begin)
 	}
 	s.now = s.today.AddDate(0, 0, -1)
-	if _, err := s.AddInvite(s.IDs().UUID("sent")); err != nil { // this one is not redeemed
-		return err
-	}
-	return s.withdrawals(first)
+	s.invite() // this one is not redeemed
+	s.withdrawals(first)
+}
+
+func (s *planter) invite() string {
+	v, err := s.AddInvite(s.IDs().UUID("sent"))
+	s.check(err)
+	return v.ID
 }
 
 // sell adds the invoices of a seller.
-func (s *planter) sell(account string, d demoSeller, begin time.Time) error {
+func (s *planter) sell(account string, d demoSeller, begin time.Time) {
 	for month := range demoMonths + 1 {
 		count := d.perMonth + month
 		if month == demoMonths {
@@ -160,21 +156,21 @@ func (s *planter) sell(account string, d demoSeller, begin time.Time) error {
 			if month == demoMonths {
 				s.now = s.recent(n, count)
 			}
-			if err := s.invoice(account, d.currencies[n%len(d.currencies)], d.cents*int64(1+n+month), n); err != nil {
-				return err
-			}
+			s.invoice(account, d.currencies[n%len(d.currencies)], d.cents*int64(1+n+month), n)
 		}
 	}
-	return nil
+}
+
+// worth returns the minor units of a currency that are worth cents.
+func (s *planter) worth(cents int64, currency string) int64 {
+	minor, err := s.Terms().Debit(money.Amount{Code: "Usd", Minor: cents}, currency)
+	s.check(err)
+	return minor
 }
 
 // invoice adds an invoice. Of every seven, one keeps waiting and one expires; the others are paid.
-func (s *planter) invoice(account, currency string, cents int64, n int) error {
-	number := int64(1000 + n)
-	amount, err := s.Terms().Debit(money.Amount{Code: "Usd", Minor: cents}, currency)
-	if err != nil {
-		return err
-	}
+func (s *planter) invoice(account, currency string, cents int64, n int) {
+	number, amount := int64(1000+n), s.worth(cents, currency)
 	v := &store.Invoice{
 		ID:       s.IDs().UUID("invoice"),
 		Account:  account,
@@ -184,23 +180,21 @@ func (s *planter) invoice(account, currency string, cents int64, n int) error {
 		Items:    []store.Item{{Name: "Goods", Amount: strconv.FormatInt(amount, 10)}},
 		Total:    amount,
 	}
-	if err := s.AddInvoice(v); err != nil {
-		return err
-	}
+	s.check(s.AddInvoice(v))
 	switch n % 7 {
 	case 6:
-		return nil
 	case 5:
 		s.wait(24 * time.Hour)
-		return s.ExpireInvoice(v.ID)
+		s.check(s.ExpireInvoice(v.ID))
+	default:
+		s.wait(20 * time.Minute)
+		s.check(s.PayInvoice(v.ID))
 	}
-	s.wait(20 * time.Minute)
-	return s.PayInvoice(v.ID)
 }
 
 // withdrawals adds one withdrawal of the merchant for each status, whatever the settings call it, and then
 // one of a reseller, all of them recent.
-func (s *planter) withdrawals(reseller string) error {
+func (s *planter) withdrawals(reseller string) {
 	flow := &s.Terms().Flow
 	amounts := []money.Amount{{Code: "Btc", Minor: 150_000}, {Code: "UsdtTrc20", Minor: 25_000_000},
 		{Code: "Eth", Minor: 900_000_000}, {Code: "Ltc", Minor: 70_000_000}, {Code: "Jpy", Minor: 12_000}}
@@ -208,42 +202,32 @@ func (s *planter) withdrawals(reseller string) error {
 		func(status string) bool { return flow.Way(status) == nil })
 	for i, status := range statuses {
 		s.now = s.recent(i, len(statuses)+1)
-		w := &store.Withdrawal{
+		s.withdrawal(&store.Withdrawal{
 			Account: s.merchant,
 			Amount:  amounts[i%len(amounts)],
 			Address: fmt.Sprintf("demo-address-%d", i+1),
 			OrderID: strconv.Itoa(4711 + i),
-		}
-		if err := s.withdrawal(w, status); err != nil {
-			return err
-		}
-	}
-	// Less than its first invoice in Btc.
-	paidOut, err := s.Terms().Debit(money.Amount{Code: "Usd", Minor: 2_500}, "Btc")
-	if err != nil {
-		return err
+		}, status)
 	}
 	s.now = s.recent(len(statuses), len(statuses)+1)
 	status := flow.First
 	if next := flow.Next[status]; len(next) > 0 {
 		status = next[0]
 	}
-	w := &store.Withdrawal{Account: reseller, Amount: money.Amount{Code: "Btc", Minor: paidOut},
-		Address: "demo-address-of-a-reseller"}
-	return s.withdrawal(w, status)
+	s.withdrawal(&store.Withdrawal{
+		Account: reseller,
+		Amount:  money.Amount{Code: "Btc", Minor: s.worth(2_500, "Btc")}, // less than its first invoice in Btc
+		Address: "demo-address-of-a-reseller",
+	}, status)
 }
 
 // withdrawal adds a withdrawal and moves it to a status, with five minutes for each step.
-func (s *planter) withdrawal(w *store.Withdrawal, status string) error {
+func (s *planter) withdrawal(w *store.Withdrawal, status string) {
 	w.ID, w.Currency = s.IDs().Withdrawal(s.Terms().IDFormat), w.Amount.Code
-	if err := s.AddWithdrawal(w); err != nil {
-		return err
-	}
+	s.check(s.AddWithdrawal(w))
 	for _, next := range s.Terms().Flow.Way(status)[1:] {
 		s.wait(5 * time.Minute)
-		if _, err := s.Advance(w.ID, next); err != nil {
-			return err
-		}
+		_, err := s.Advance(w.ID, next)
+		s.check(err)
 	}
-	return nil
 }
