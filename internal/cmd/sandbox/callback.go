@@ -36,7 +36,6 @@ browser there.`
 	return cmd
 }
 
-// callbackFlags are the flags of callback listen.
 type callbackFlags struct {
 	listen, exec, ready string
 	secretPath, withKey bool
@@ -345,7 +344,6 @@ func jsonLine(body []byte) []byte {
 	return render.Encode(string(body))
 }
 
-// listenOn listens on an address of this machine.
 func listenOn(address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err == nil {

@@ -362,7 +362,6 @@ func redeemedView(money.Registry) render.View[redeemed] {
 			func(r row) string { return r.Key })))
 }
 
-// sandboxTime is the time on the sandbox's clock.
 type sandboxTime struct {
 	Now    string `json:"now" schema:"moment"`
 	Offset string `json:"offset"`

@@ -39,7 +39,6 @@ func nearKind(do string) string {
 	return near.Question(typed, "", kinds)
 }
 
-// faultFlags describe a fault.
 type faultFlags struct {
 	on, do, rate string
 	times, seed  int64
@@ -141,7 +140,6 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 	return faultOrder{f.Do, f.On, f.Rate, f.Times, f.Match, f.Seed, f.Body}, err
 }
 
-// parseMatch reads the values of --match.
 func parseMatch(texts []string) (map[string]string, error) {
 	match := map[string]string{}
 	for _, text := range texts {
@@ -159,7 +157,6 @@ func parseMatch(texts []string) (map[string]string, error) {
 	return match, nil
 }
 
-// offerOperations completes --on.
 func offerOperations(cmd *cobra.Command) {
 	cmdutil.OfferOwn(cmd, "on", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return sandbox.Operations(), cobra.ShellCompDirectiveNoFileComp

@@ -51,7 +51,6 @@ examples/python and examples/node are complete. See: till help testing.`
 // stateInMemory is the value of --state for a sandbox that saves nothing.
 const stateInMemory = "memory"
 
-// serverFlags are the flags of every command that starts a sandbox.
 type serverFlags struct {
 	listen, seed   string
 	clock, ids     string
@@ -86,7 +85,6 @@ func addServerFlags(cmd *cobra.Command, flags *serverFlags) {
 	}
 }
 
-// sandboxAddress is the address of a sandbox and its key.
 type sandboxAddress struct {
 	BaseURL string `json:"base_url"`
 	APIKey  string `json:"api_key"`
@@ -219,7 +217,6 @@ func emptyJournal(ctx context.Context) (file string, remove func() error, err er
 	return file, remove, journal.Close()
 }
 
-// newSandbox makes the sandbox that the flags describe.
 func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) {
 	opts := []sandbox.Option{sandbox.WithPublicURL(flags.publicURL)}
 	if flags.expose { // what receives a callback is in another container, too
@@ -268,7 +265,6 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 	return nil, cmdutil.UsageError(msg, "")
 }
 
-// seedOptions returns the option of --seed, if it is given.
 func (flags serverFlags) seedOptions(s *cmdutil.Session) ([]sandbox.Option, error) {
 	switch {
 	case isSeed(flags.seed):

@@ -74,7 +74,6 @@ till sandbox settings set changes them.`,
 	return cmd
 }
 
-// setting is a choice of the sandbox, with the value that it has now.
 type setting struct {
 	Name    string `json:"name"`
 	Value   string `json:"value"`
@@ -158,7 +157,6 @@ func completeSettings(*cobra.Command, []string, string) ([]cobra.Completion, cob
 	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// settingValue is the value of a setting while a sandbox runs.
 type settingValue struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`

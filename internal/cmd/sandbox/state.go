@@ -61,10 +61,8 @@ is unique. It does not ask for confirmation.`,
 	return cmd
 }
 
-// seedNames completes the name of a seed.
 var seedNames = cobra.FixedCompletions([]string{"demo", "none"}, cobra.ShellCompDirectiveDefault)
 
-// beginWith begins a new state with a seed.
 func beginWith(s *cmdutil.Session, name string) (answered[sandboxState], error) {
 	if isSeed(name) {
 		return tell[sandboxState](s, "/sandbox/reset", map[string]string{"seed": name})

@@ -30,7 +30,6 @@ func (s *Server) getResellerBalanceIn(r *request) (any, error) {
 	return r.choices.ViewBalance(held, &money.Amount{Code: fiatCode, Minor: worth.Int64()}), nil
 }
 
-// heldIn returns one line of a reseller's account.
 func (s *Server) heldIn(id string, b store.Book, code string) (held money.Amount, err error) {
 	_, err = s.ofReseller(id, func(_ *store.Reseller, a *store.Account) any {
 		held = money.Amount{Code: code, Minor: a.Books[store.Line{Book: b, Code: code}]}
@@ -101,7 +100,6 @@ func (s *Server) Balance(code string) (minor int64, err error) {
 	return minor, err
 }
 
-// currency returns one of the setting currencies.
 func (s *Server) currency(code string) (money.Currency, error) {
 	c := money.ByCode[code]
 	if !slices.Contains(s.settings().Currencies, c) {

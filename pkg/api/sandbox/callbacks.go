@@ -83,7 +83,6 @@ func (s *Server) resend(ctx context.Context, id string) (Delivery, error) {
 	return viewDelivery(&d), nil
 }
 
-// controlResend takes {"id": id} and answers with the delivery after the attempt.
 func (s *Server) controlResend(r *request) (any, error) {
 	in := r.object()
 	id := wire.Lower(in.Text("id"))

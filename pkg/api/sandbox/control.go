@@ -22,7 +22,7 @@ import (
 func (s *Server) controls() []route {
 	all := []route{
 		{"GET", "/openapi.json", openControl, s.describe},
-		{"GET", "/sandbox/health", openControl, func(*request) (any, error) { return healthView{"ok"}, nil }},
+		{"GET", "/sandbox/health", openControl, func(*request) (any, error) { return map[string]string{"status": "ok"}, nil }},
 		{"GET", "/sandbox/state", anyControl, func(r *request) (any, error) { return stateView{s.viewState().ID, r.account}, nil }},
 		{"POST", "/sandbox/fund", control, s.controlFund},
 		{"POST", "/sandbox/pay", control, s.endInvoice(s.PayInvoice)},
@@ -51,11 +51,6 @@ func (s *Server) controls() []route {
 // maxDump is the size in bytes of the largest body that the controls accept.
 const maxDump = 256 << 20
 
-// healthView is the answer of a sandbox that can read its state.
-type healthView struct {
-	Status string `json:"status"` // always ok
-}
-
 // stateView is the id of the state, and that of the account that asks.
 type stateView struct {
 	ID       string `json:"id"`
@@ -67,7 +62,6 @@ func (s *Server) viewState() (view stateView) {
 	return view
 }
 
-// controlFund takes {"amount": Amount} and returns the balance in that currency.
 func (s *Server) controlFund(r *request) (any, error) {
 	in := r.object()
 	amount := in.Amount("amount")
@@ -107,7 +101,6 @@ type advancedView struct {
 	Delivery *Delivery `json:"delivery"`
 }
 
-// controlAdvance takes {"withdrawal": id, "status": name} and returns the withdrawal.
 func (s *Server) controlAdvance(r *request) (any, error) {
 	in := r.object()
 	id, status := wire.Lower(in.Text("withdrawal")), in.Text("status")
@@ -136,7 +129,6 @@ type redeemedView struct {
 	Key    string `json:"api_key"`
 }
 
-// controlRedeem takes {"invite": id} and an optional label.
 func (s *Server) controlRedeem(r *request) (any, error) {
 	in := r.object()
 	invite, label := in.Text("invite"), in.TextOr("label", "")
@@ -151,7 +143,6 @@ func (s *Server) controlRedeem(r *request) (any, error) {
 		func(r *store.Reseller, _ *store.Account) any { return redeemedView{id, r.Label, r.Invite, key} })
 }
 
-// controlReset takes {}, for the seed of the start, or {"seed": "demo"} and returns the ids of the new state.
 func (s *Server) controlReset(r *request) (any, error) {
 	in := r.object()
 	seed := in.TextOr("seed", "")
@@ -167,7 +158,6 @@ func (s *Server) controlReset(r *request) (any, error) {
 	return s.viewState(), err
 }
 
-// controlRestore takes a dump and returns the ids of the new state.
 func (s *Server) controlRestore(r *request) (any, error) {
 	text, err := r.body()
 	if err != nil {

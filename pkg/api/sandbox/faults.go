@@ -94,7 +94,6 @@ func (s *Server) controlAddFault(r *request) (any, error) {
 	return f, fault.Refused(refusal.InvalidBody, err)
 }
 
-// controlClearFaults takes {} or {"id": id} and returns the faults that it removed.
 func (s *Server) controlClearFaults(r *request) (any, error) {
 	in := r.object()
 	var ids []string

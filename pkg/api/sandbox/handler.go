@@ -202,6 +202,5 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		http.Error(w, f.Message, rule.Status)
 		return
 	}
-	wire.WriteJSON(w, rule.Status,
-		wire.Envelope{Error: wire.EnvelopeError{Code: rule.Code, Reason: string(f.Kind), Description: f.Message}})
+	wire.WriteError(w, rule.Status, rule.Code, string(f.Kind), f.Message)
 }

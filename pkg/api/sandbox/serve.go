@@ -155,7 +155,6 @@ func (r *Running) serve(w http.ResponseWriter, request *http.Request) {
 // conns are the connections of a server, each a net.Conn.
 type conns struct{ sync.Map }
 
-// note is the ConnState of the server.
 func (open *conns) note(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:

@@ -157,7 +157,6 @@ func (s *Server) Restore(seed []byte) error {
 	return s.begin(func() (store.Change, error) { return s.seeds.FromJSON(seed) })
 }
 
-// begin begins a new state.
 func (s *Server) begin(make func() (store.Change, error)) error {
 	first, err := make()
 	if err != nil {

@@ -102,7 +102,6 @@ func newSettings(values map[string]string) (*settings, error) {
 	return s, nil
 }
 
-// settings returns the settings now.
 func (s *Server) settings() *settings { return s.live.Load() }
 
 // Set changes settings while the sandbox runs: all of values at once, or none if one of them is wrong.
@@ -120,7 +119,6 @@ func (s *Server) Set(values map[string]string) error {
 	return s.store.Follow(next.Terms, func() { s.live.Store(next) })
 }
 
-// controlSet takes {name: value} and returns every setting as it is then.
 func (s *Server) controlSet(r *request) (any, error) {
 	in := r.object()
 	values := in.AllTexts()

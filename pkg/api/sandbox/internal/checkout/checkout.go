@@ -214,7 +214,6 @@ func (s *Pages) payPage(id string) (page, error) {
 	return s.showInvoice(id, "pay", refused)
 }
 
-// index returns the page of the invoices that wait for payment, the newest first.
 func (s *Pages) index() (page, error) {
 	if err := s.Store.Refresh(); err != nil {
 		return page{}, err

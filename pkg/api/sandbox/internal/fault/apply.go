@@ -169,11 +169,6 @@ func (h half) Write(b []byte) (int, error) {
 	return 0, nil
 }
 
-const (
-	faultCode   = 1901
-	faultReason = "fault"
-)
-
 func answerStatus(w http.ResponseWriter, f store.Fault, do doing) {
 	if do.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -187,9 +182,8 @@ func answerStatus(w http.ResponseWriter, f store.Fault, do doing) {
 	case do.bare:
 		answerText(w, do.status, "text/plain; charset=utf-8", statusLine(do.status)+"\n")
 	default:
-		wire.WriteJSON(w, do.status,
-			wire.Envelope{Error: wire.EnvelopeError{Code: faultCode, Reason: faultReason,
-				Description: fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done.", f.ID)}})
+		wire.WriteError(w, do.status, 1901, "fault",
+			fmt.Sprintf("The sandbox's fault %s answers this request, and nothing was done.", f.ID))
 	}
 }
 

@@ -56,7 +56,6 @@ func (o *Maker) Named(name string) (store.Change, error) {
 	return c, p.err
 }
 
-// A planter fills a store with what a named seed holds.
 type planter struct {
 	*store.Store
 	merchant string
@@ -142,7 +141,6 @@ func (s *planter) invite() string {
 	return v.ID
 }
 
-// sell adds the invoices of a seller.
 func (s *planter) sell(account string, d demoSeller, begin time.Time) {
 	for month := range demoMonths + 1 {
 		count := d.perMonth + month

@@ -177,7 +177,6 @@ func (p *seedReader) time(in *wire.Object, key string, otherwise time.Time) time
 	return at
 }
 
-// account reads the account of a record. The default is the merchant.
 func (p *seedReader) account(in *wire.Object) string {
 	if !in.Has("account") {
 		return p.d.Merchant

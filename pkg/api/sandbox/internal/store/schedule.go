@@ -126,7 +126,6 @@ func (s *Store) settle() (made []Change) {
 	return made
 }
 
-// errVoid means that an appointment is void.
 var errVoid = refusal.New(refusal.WrongStatus, "It has gone another way.")
 
 // move returns the change for an appointment: the same as by a control, at the time when it was due.

@@ -5,8 +5,10 @@ package webhook
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,6 +49,7 @@ type round struct {
 	more    bool   // a delivery became pending since the last look
 	resting bool   // it waits before the next attempt; ends when this becomes false
 	posting bool   // a request is under way
+	ended   chan struct{}
 }
 
 const (
@@ -177,22 +180,18 @@ func (c *Sender) Busy() map[*round]bool {
 // AwaitOthers returns when the rounds that are not in busy have ended. The clock must be frozen, because such
 // a round does not rest.
 func (c *Sender) AwaitOthers(ctx context.Context, busy map[*round]bool) {
-	others := map[*round]bool{}
 	c.mu.Lock()
-	for _, r := range c.rounds {
-		others[r] = !busy[r]
-	}
+	rounds := slices.Collect(maps.Values(c.rounds))
 	c.mu.Unlock()
-	c.await(ctx, func() bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for _, r := range c.rounds {
-			if others[r] {
-				return false
-			}
+	for _, r := range rounds {
+		if busy[r] {
+			continue
 		}
-		return true
-	})
+		select {
+		case <-r.ended:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // rest returns how long to wait after so many attempts.
@@ -227,7 +226,7 @@ func (c *Sender) start(withdrawal, cause string) *round {
 		return r
 	}
 	if c.ctx.Err() == nil {
-		r := &round{cause: cause}
+		r := &round{cause: cause, ended: make(chan struct{})}
 		c.rounds[withdrawal] = r
 		c.running.Go(func() { c.deliver(withdrawal, r) })
 	}
@@ -272,11 +271,11 @@ func (c *Sender) deliver(withdrawal string, r *round) {
 	}
 }
 
-// leave ends a round, unless it has more to do.
 func (c *Sender) leave(withdrawal string, r *round, whatever bool) (left bool) {
 	c.change(func() {
 		if left = whatever || !r.more; left {
 			delete(c.rounds, withdrawal)
+			close(r.ended)
 		}
 		r.more = false
 	})

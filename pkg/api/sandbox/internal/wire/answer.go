@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-type Envelope struct {
-	Error EnvelopeError `json:"error"`
-}
-
-type EnvelopeError struct {
-	Code        int    `json:"code"`
-	Reason      string `json:"reason"`
-	Description string `json:"description"`
+// WriteError writes a status and the envelope of an error.
+func WriteError(w http.ResponseWriter, status, code int, reason, description string) {
+	type envelope struct {
+		Code        int    `json:"code"`
+		Reason      string `json:"reason"`
+		Description string `json:"description"`
+	}
+	WriteJSON(w, status, map[string]envelope{"error": {code, reason, description}})
 }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
