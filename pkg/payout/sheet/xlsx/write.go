@@ -60,10 +60,10 @@ func Write(w io.Writer, rows iter.Seq2[[]string, error], numbers ...string) erro
 		fmt.Fprintf(out, `<row r="%d">`, line)
 		for i, field := range fields {
 			if number, ok := exact(field); ok && slices.Contains(numbers, header[i]) {
-				fmt.Fprintf(out, `<c r="%s"><v>%s</v></c>`, place(i, line), number)
+				fmt.Fprintf(out, `<c r="%s"><v>%s</v></c>`, coordinates{i, line}, number)
 				continue
 			}
-			fmt.Fprintf(out, `<c r="%s" t="inlineStr"><is><t xml:space="preserve">`, place(i, line))
+			fmt.Fprintf(out, `<c r="%s" t="inlineStr"><is><t xml:space="preserve">`, coordinates{i, line})
 			xml.EscapeText(out, []byte(field))
 			out.WriteString("</t></is></c>")
 		}

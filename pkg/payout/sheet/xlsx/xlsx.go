@@ -5,8 +5,8 @@ package xlsx
 
 import (
 	"errors"
-	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 
 	"example.com/till/pkg/payout/sheet"
@@ -18,29 +18,38 @@ import (
 func Rows(workbook []byte, l sheet.Layout) sheet.Rows {
 	return func(yield func(sheet.Row, error) bool) {
 		r := &reader{table: sheet.NewTable(l), layout: l, yield: yield}
-		if err := read(workbook, l.Sheet, r.row, r.merged); err != nil && !errors.Is(err, errStop) {
-			yield(sheet.Row{Wrong: sheet.Wrongf(0, "", "%s", sheet.Shorten(err.Error()))}, sheet.ErrInput)
-		} else if err == nil && !r.headed {
-			yield(sheet.Row{Wrong: sheet.Wrongf(0, "", "the sheet has no header: name the sheet of the payments with --sheet")}, sheet.ErrInput)
+		b := open(workbook, l.Sheet)
+		for in := range b.rows() {
+			if !r.row(in) {
+				return
+			}
+		}
+		if b.err == nil && !r.headed {
+			b.err = errors.New("the sheet has no header: name the sheet of the payments with --sheet")
+		}
+		for _, merged := range b.merged {
+			if !r.merged(merged) {
+				return
+			}
+		}
+		if b.err != nil {
+			yield(sheet.Row{Wrong: sheet.Wrongf(0, "", "%s", sheet.Shorten(b.err.Error()))}, sheet.ErrInput)
 		}
 	}
 }
 
 // Look proposes a layout for a sheet of a workbook; without a name, for its first. See sheet.Look.
 func Look(workbook []byte, name string) (sheet.Layout, error) {
+	b := open(workbook, name)
 	var rows [][]string
-	err := read(workbook, name, func(line int, _ bool, cells []cell) error {
-		if line > sheet.MaxRows {
-			return errStop
+	for in := range b.rows() {
+		if in.line > sheet.MaxRows {
+			break
 		}
-		for len(rows) < line {
-			rows = append(rows, nil)
-		}
-		rows[line-1] = texts(cells, sheet.Layout{})
-		return nil
-	}, nil)
-	if err != nil && !errors.Is(err, errStop) {
-		return sheet.Layout{}, err
+		rows = append(append(rows, make([][]string, in.line-1-len(rows))...), texts(in.cells, sheet.Layout{}))
+	}
+	if b.err != nil {
+		return sheet.Layout{}, b.err
 	}
 	l := sheet.Look(rows)
 	l.Sheet = name
@@ -50,17 +59,13 @@ func Look(workbook []byte, name string) (sheet.Layout, error) {
 // Texts yields the rows of a workbook's first sheet, up to one that cannot be read.
 func Texts(workbook []byte) iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
-		read(workbook, "", func(_ int, _ bool, cells []cell) error {
-			if !yield(texts(cells, sheet.Layout{})) {
-				return errStop
+		for in := range open(workbook, "").rows() {
+			if !yield(texts(in.cells, sheet.Layout{})) {
+				return
 			}
-			return nil
-		}, nil)
+		}
 	}
 }
-
-// errStop ends the reading of a workbook whose reader wants no more.
-var errStop = errors.New("no more is wanted")
 
 // reader turns the rows of a sheet into those of a table.
 type reader struct {
@@ -72,60 +77,47 @@ type reader struct {
 	first, last int // of the table
 }
 
-func (r *reader) row(line int, hidden bool, cells []cell) error {
-	if r.headed && line > r.line+1 {
-		r.table.Row(line-1, nil) // a row that nothing was ever written into is blank
+// row yields a row, and reports whether more are wanted.
+func (r *reader) row(in row) bool {
+	if r.headed && in.line > r.line+1 {
+		r.table.Row(in.line-1, nil) // a row that nothing was ever written into is blank
 	}
-	r.line = line
-	fields := texts(cells, r.layout)
-	blank := strings.TrimSpace(strings.Join(fields, "")) == ""
+	r.line = in.line
+	fields := texts(in.cells, r.layout)
 	switch {
-	case line <= r.layout.SkipLines, !r.headed && blank:
-		return nil
+	case in.line <= r.layout.SkipLines, !r.headed && strings.TrimSpace(strings.Join(fields, "")) == "":
+		return true
 	case !r.headed:
-		return r.header(line, fields)
+		return r.header(in.line, fields)
 	}
-	out := r.table.Row(line, fields)
+	out := r.table.Row(in.line, fields)
 	switch {
 	case out.Blank:
-		return nil
+		return true
 	case !out.Below:
-		if r.last = line; r.first == 0 {
-			r.first = line
+		if r.last = in.line; r.first == 0 {
+			r.first = in.line
 		}
-		out.Wrong = append(r.wrong(line, cells), out.Wrong...)
-		if hidden {
-			out.Wrong = sheet.Wrongf(line, "", "the row is hidden, perhaps by a filter: show it, or delete it")
+		out.Wrong = append(r.wrong(in), out.Wrong...)
+		if in.hidden {
+			out.Wrong = sheet.Wrongf(in.line, "", "the row is hidden, perhaps by a filter: show it, or delete it")
 		}
 	}
-	return r.pass(out, nil)
+	return r.yield(out, nil)
 }
 
-func (r *reader) header(line int, fields []string) error {
+func (r *reader) header(line int, fields []string) bool {
 	r.headed = true
 	for len(fields) > 0 && strings.TrimSpace(fields[len(fields)-1]) == "" {
 		fields = fields[:len(fields)-1]
 	}
 	wrong, err := r.table.Header(line, fields)
-	if wrong == nil && err == nil {
-		return nil
-	}
-	if err := r.pass(sheet.Row{Line: line, Wrong: wrong}, err); err != nil {
-		return err
-	}
-	return nil
-}
-
-func (r *reader) pass(row sheet.Row, err error) error {
-	if !r.yield(row, err) || err != nil {
-		return errStop
-	}
-	return nil
+	return wrong == nil && err == nil || r.yield(sheet.Row{Line: line, Wrong: wrong}, err) && err == nil
 }
 
 // wrong tells which cells of a row mean nothing.
-func (r *reader) wrong(line int, cells []cell) (wrong []sheet.Detail) {
-	for i, c := range cells {
+func (r *reader) wrong(in row) (wrong []sheet.Detail) {
+	for i, c := range in.cells {
 		if !r.table.Takes(i) {
 			continue
 		}
@@ -134,23 +126,23 @@ func (r *reader) wrong(line int, cells []cell) (wrong []sheet.Detail) {
 			c.wrong = "is a number that is shown otherwise, such as with more zeros: format it as text, and write it again"
 		}
 		if c.wrong != "" {
-			wrong = append(wrong, sheet.Wrongf(line, col.String(), "the cell %s %s", place(i, line), c.wrong)...)
+			wrong = append(wrong, sheet.Wrongf(in.line, col.String(), "the cell %s %s", coordinates{i, in.line}, c.wrong)...)
 		}
 	}
 	return wrong
 }
 
-// merged refuses cells of the table that are merged with others. A workbook has them behind its rows.
-func (r *reader) merged(from, to coordinates) error {
-	for line := max(from.line, r.first); line <= min(to.line, r.last) && r.first > 0; line++ {
-		for column := from.column; column <= to.column; column++ {
+// merged refuses cells of the table that are merged with others.
+func (r *reader) merged(a area) bool {
+	for line := max(a.from.line, r.first); line <= min(a.to.line, r.last) && r.first > 0; line++ {
+		for column := a.from.column; column <= min(a.to.column, maxColumns); column++ {
 			if r.table.Takes(column) {
-				return r.pass(sheet.Row{Line: line, Wrong: sheet.Wrongf(line, r.table.Column(column).String(),
-					"the cell %s is merged with others: split it", place(from.column, from.line))}, nil)
+				return r.yield(sheet.Row{Line: line, Wrong: sheet.Wrongf(line, r.table.Column(column).String(),
+					"the cell %s is merged with others: split it", a.from)}, nil)
 			}
 		}
 	}
-	return nil
+	return true
 }
 
 // texts returns the values of cells. Numbers get the decimal mark of the layout.
@@ -167,29 +159,42 @@ func texts(cells []cell, l sheet.Layout) []string {
 // coordinates are the place of a cell: its column from 0, and its line from 1.
 type coordinates struct{ column, line int }
 
-// place returns the name of a cell, such as C7.
-func place(column, line int) string {
+// String returns the name of a cell, such as C7.
+func (c coordinates) String() string {
 	letters := ""
-	for n := column + 1; n > 0; n = (n - 1) / 26 {
+	for n := c.column + 1; n > 0; n = (n - 1) / 26 {
 		letters = string(rune('A'+(n-1)%26)) + letters
 	}
-	return fmt.Sprintf("%s%d", letters, line)
+	return letters + strconv.Itoa(c.line)
 }
 
 // placed returns the coordinates of a name such as C7 or $C$7. It reports whether it is one.
 func placed(name string) (at coordinates, ok bool) {
 	name = strings.ReplaceAll(name, "$", "")
-	i := strings.IndexAny(name, "0123456789")
-	if i < 1 || i > 3 || len(name)-i > 7 || strings.Trim(name[i:], "0123456789") != "" {
+	letters := strings.TrimRight(name, "0123456789")
+	if len(letters) > 3 || len(name)-len(letters) > 7 || strings.Trim(letters, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
 		return at, false
 	}
-	for _, letter := range name[:i] {
-		if letter < 'A' || letter > 'Z' {
-			return at, false
-		}
+	for _, letter := range letters {
 		at.column = at.column*26 + int(letter-'A') + 1
 	}
-	fmt.Sscan(name[i:], &at.line)
+	at.line, _ = strconv.Atoi(name[len(letters):])
 	at.column--
-	return at, at.line > 0
+	return at, at.column >= 0 && at.line > 0
+}
+
+// area is a rectangle of cells.
+type area struct{ from, to coordinates }
+
+// UnmarshalText reads an area such as A1:B2, from any of its corners.
+func (a *area) UnmarshalText(text []byte) error {
+	first, second, _ := strings.Cut(string(text), ":")
+	from, ok := placed(first)
+	to, also := placed(second)
+	if !ok || !also {
+		return errWorkbook
+	}
+	a.from = coordinates{min(from.column, to.column), min(from.line, to.line)}
+	a.to = coordinates{max(from.column, to.column), max(from.line, to.line)}
+	return nil
 }

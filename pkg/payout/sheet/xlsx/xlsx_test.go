@@ -80,8 +80,8 @@ func readAll(workbook []byte, l sheet.Layout) (all []sheet.Cells, wrong []string
 	return all, wrong
 }
 
-// row returns a row whose amount and memo are these cells.
-func row(amount, memo string) string {
+// rowOf returns a row whose amount and memo are these cells.
+func rowOf(amount, memo string) string {
 	return `<row r="2"><c r="A2"><v>6001</v></c><c r="B2" t="str"><v>Eur</v></c>` + amount +
 		`<c r="D2" t="inlineStr"><is><t>DE1</t></is></c>` + memo + `</row>`
 }
@@ -99,60 +99,60 @@ func TestWorkbook(t *testing.T) {
 		parts        []part
 		says         string // empty: read
 	}{
-		"plain": {rows: row(number, "")}, "marks": {layout: german, rows: row(number, "")},
-		"text":                   {layout: german, rows: row(`<c r="C2" t="str"><v>1.980,5</v></c>`, "")},
-		"an exponent":            {rows: row(`<c r="C2"><v>1.9805E+3</v></c>`, "")},
-		"as Excel stores it":     {rows: row(`<c r="C2"><v>1980.5000000000001</v></c>`, "")},
-		"a result":               {rows: row(`<c r="C2"><f>A1*2</f><v>1980.5</v></c>`, "")},
+		"plain": {rows: rowOf(number, "")}, "marks": {layout: german, rows: rowOf(number, "")},
+		"text":                   {layout: german, rows: rowOf(`<c r="C2" t="str"><v>1.980,5</v></c>`, "")},
+		"an exponent":            {rows: rowOf(`<c r="C2"><v>1.9805E+3</v></c>`, "")},
+		"as Excel stores it":     {rows: rowOf(`<c r="C2"><v>1980.5000000000001</v></c>`, "")},
+		"a result":               {rows: rowOf(`<c r="C2"><f>A1*2</f><v>1980.5</v></c>`, "")},
 		"without places":         {rows: `<row><c><v>6001</v></c><c t="str"><v>Eur</v></c><c><v>1980.5</v></c><c t="str"><v>DE1</v></c></row>`},
-		"another cell is a date": {rows: row(number, `<c r="F2" s="1"><v>45000</v></c>`), parts: styled("14", "")},
-		"an amount with a sign": {rows: row(`<c r="C2" s="1"><v>1980.5</v></c>`, ""), parts: styled("164",
+		"another cell is a date": {rows: rowOf(number, `<c r="F2" s="1"><v>45000</v></c>`), parts: styled("14", "")},
+		"an amount with a sign": {rows: rowOf(`<c r="C2" s="1"><v>1980.5</v></c>`, ""), parts: styled("164",
 			`#,##0.00\ [$€-407];[RED]-0.00E+00 "EUR"`)},
-		"formatted text": {rows: strings.Replace(row(number, ""),
+		"formatted text": {rows: strings.Replace(rowOf(number, ""),
 			`<c r="D2" t="inlineStr"><is><t>DE1</t></is></c>`, `<c r="D2" t="s"><v>0</v></c>`, 1), parts: styled("0", "")},
-		"a named sheet": {layout: sheet.Layout{Sheet: "May"}, rows: row(number, "")},
-		"a sum below": {layout: sheet.Layout{UntilBlank: true}, rows: row(number, "") +
+		"a named sheet": {layout: sheet.Layout{Sheet: "May"}, rows: rowOf(number, "")},
+		"a sum below": {layout: sheet.Layout{UntilBlank: true}, rows: rowOf(number, "") +
 			`<row r="4"><c r="A4" t="str"><v>Sum</v></c><c r="C4" t="e"><v>#REF!</v></c></row>`},
-		"cells merged elsewhere": {rows: row(number, ""),
+		"cells merged elsewhere": {rows: rowOf(number, ""),
 			behind: `<mergeCells><mergeCell ref="F2:H2"/><mergeCell ref="A5:D9"/></mergeCells>`},
-		"rows without a cell": {rows: row(number, "") + `<row r="1048576"/>`},
+		"rows without a cell": {rows: rowOf(number, "") + `<row r="1048576"/>`},
 
-		"a date": {rows: row(`<c r="C2" t="d"><v>2026-05-01</v></c>`, ""),
+		"a date": {rows: rowOf(`<c r="C2" t="d"><v>2026-05-01</v></c>`, ""),
 			says: "line 2: amount: the cell C2 is a date"},
-		"an error": {rows: row(`<c r="C2" t="e"><v>#DIV/0!</v></c>`, ""),
+		"an error": {rows: rowOf(`<c r="C2" t="e"><v>#DIV/0!</v></c>`, ""),
 			says: `line 2: amount: the cell C2 has the error "#DIV/0!"`},
-		"true": {rows: row(`<c r="C2" t="b"><v>1</v></c>`, ""),
+		"true": {rows: rowOf(`<c r="C2" t="b"><v>1</v></c>`, ""),
 			says: "line 2: amount: the cell C2 is true or false"},
-		"no result": {rows: row(`<c r="C2"><f>A1*2</f></c>`, ""),
+		"no result": {rows: rowOf(`<c r="C2"><f>A1*2</f></c>`, ""),
 			says: "line 2: amount: the cell C2 has a formula"},
-		"a sum": {rows: row(`<c r="C2"><v>0.30000000000000004</v></c>`, ""),
+		"a sum": {rows: rowOf(`<c r="C2"><v>0.30000000000000004</v></c>`, ""),
 			says: "line 2: amount: the cell C2 has the number"},
-		"a percentage": {rows: row(`<c r="C2" s="1"><v>0.5</v></c>`, ""), parts: styled("10", ""),
+		"a percentage": {rows: rowOf(`<c r="C2" s="1"><v>0.5</v></c>`, ""), parts: styled("10", ""),
 			says: "line 2: amount: the cell C2 is a percentage"},
-		"lost zeros": {rows: row(number, `<c r="E2" s="1"><v>7</v></c>`), parts: styled("164", "00000"),
+		"lost zeros": {rows: rowOf(number, `<c r="E2" s="1"><v>7</v></c>`), parts: styled("164", "00000"),
 			says: "line 2: memo: the cell E2 is a number that is shown otherwise"},
-		"signs": {rows: row(number, `<c r="E2" s="1"><v>7</v></c>`), parts: styled("164", "0-00"),
+		"signs": {rows: rowOf(number, `<c r="E2" s="1"><v>7</v></c>`), parts: styled("164", "0-00"),
 			says: "line 2: memo: the cell E2 is a number that is shown otherwise"},
-		"merged": {rows: row(number, ""), behind: `<mergeCells><mergeCell ref="$D$3:$D$2"/></mergeCells>`,
+		"merged": {rows: rowOf(number, ""), behind: `<mergeCells><mergeCell ref="$D$3:$D$2"/></mergeCells>`,
 			says: "line 2: address: the cell D2 is merged"},
-		"hidden": {rows: strings.Replace(row(number, ""), `r="2"`, `r="2" hidden="1"`, 1),
+		"hidden": {rows: strings.Replace(rowOf(number, ""), `r="2"`, `r="2" hidden="1"`, 1),
 			says: "line 2: the row is hidden"},
-		"flat": {rows: strings.Replace(row(number, ""), `r="2"`, `r="2" ht="0"`, 1),
+		"flat": {rows: strings.Replace(rowOf(number, ""), `r="2"`, `r="2" ht="0"`, 1),
 			says: "line 2: the row is hidden"},
-		"a row twice":         {rows: row(number, "") + row(number, ""), says: "the row 2 stands below the row 2"},
-		"a cell twice":        {rows: row(number+number, ""), says: `the cell "C2" stands in row 2 where D2 belongs`},
-		"a cell of elsewhere": {rows: row(`<c r="C3"><v>5</v></c>`, ""), says: `the cell "C3" stands in row 2`},
-		"a cell of nowhere":   {rows: row(`<c r="ZZZZ2"><v>5</v></c>`, ""), says: `the cell "ZZZZ2" stands in row 2`},
-		"a far cell":          {rows: row(number, `<c r="KN2"><v>5</v></c>`), says: "the cell KN2 is beyond column 256"},
-		"a text that lacks":   {rows: row(`<c r="C2" t="s"><v>9</v></c>`, ""), says: "a text of the workbook is missing"},
+		"a row twice":         {rows: rowOf(number, "") + rowOf(number, ""), says: "the row 2 stands below the row 2"},
+		"a cell twice":        {rows: rowOf(number+number, ""), says: `the cell "C2" stands in row 2 where D2 belongs`},
+		"a cell of elsewhere": {rows: rowOf(`<c r="C3"><v>5</v></c>`, ""), says: `the cell "C3" stands in row 2`},
+		"a cell of nowhere":   {rows: rowOf(`<c r="ZZZZ2"><v>5</v></c>`, ""), says: `the cell "ZZZZ2" stands in row 2`},
+		"a far cell":          {rows: rowOf(number, `<c r="KN2"><v>5</v></c>`), says: "the cell KN2 is beyond column 256"},
+		"a text that lacks":   {rows: rowOf(`<c r="C2" t="s"><v>9</v></c>`, ""), says: "a text of the workbook is missing"},
 		"no sheet":            {layout: sheet.Layout{Sheet: "June"}, says: `there is no sheet "June": it has "May"`},
 		"a hidden sheet": {parts: []part{{"xl/workbook.xml",
 			`<workbook xmlns:r="r"><sheets><sheet name="May" state="hidden" r:id="rId1"/></sheets></workbook>`}},
 			says: `its first sheet "May" is hidden`},
 		"no header": {parts: []part{{"xl/sheet.xml", `<worksheet/>`}}, says: "the sheet has no header"},
-		"a column that is not": {layout: sheet.Layout{Other: "refuse"}, rows: row(number, ""),
+		"a column that is not": {layout: sheet.Layout{Other: "refuse"}, rows: rowOf(number, ""),
 			says: "line 1: Cost centre: there is no column"},
-		"an endless text": {rows: row(`<c r="C2" t="str"><v>`+strings.Repeat("1", 2*maxToken)+`</v></c>`, ""),
+		"an endless text": {rows: rowOf(`<c r="C2" t="str"><v>`+strings.Repeat("1", 2*maxToken)+`</v></c>`, ""),
 			says: "the workbook is too large"},
 		"a deep one":        {rows: strings.Repeat("<a>", 2*maxDepth), says: "the workbook is too large"},
 		"not XML":           {rows: `<row r="2"><c></row>`, says: "it is no workbook"},
@@ -170,13 +170,13 @@ func TestWorkbook(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, wrong, c.says)
 		}
 	}
-	for _, text := range []string{"", "order_id", "PK\x03\x04", string(made(t, row(number, ""), "")[:900]),
+	for _, text := range []string{"", "order_id", "PK\x03\x04", string(made(t, rowOf(number, ""), "")[:900]),
 		strings.Repeat("x", MaxFile+1)} {
 		if got, wrong := readAll([]byte(text), sheet.Layout{}); got != nil || len(wrong) != 1 {
 			t.Errorf("%.20q: %q, %q", text, got, wrong)
 		}
 	}
-	if l, err := Look(made(t, row(`<c r="C2" t="e"><v>#REF!</v></c>`, ""), ""), "May"); err != nil ||
+	if l, err := Look(made(t, rowOf(`<c r="C2" t="e"><v>#REF!</v></c>`, ""), ""), "May"); err != nil ||
 		l.Sheet != "May" || l.Other != "" {
 		t.Errorf("%+v, %v", l, err)
 	}
@@ -243,11 +243,8 @@ func TestWrite(t *testing.T) {
 		break
 	}
 	var got [][]cell
-	if err := read(b.Bytes(), "results", func(_ int, _ bool, cells []cell) error {
-		got = append(got, cells)
-		return nil
-	}, nil); err != nil {
-		t.Fatal(err)
+	for row := range open(b.Bytes(), "results").rows() {
+		got = append(got, row.cells)
 	}
 	if len(got) != 3 || !slices.Equal(got[1], []cell{{text: "6001"}, {text: "1980.5", number: true},
 		{text: "<DE1> "}}) ||
