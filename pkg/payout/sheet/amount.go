@@ -3,34 +3,30 @@ package sheet
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // blanks are the spaces that programs write into numbers: plain, no-break, narrow no-break and thin.
 const blanks = " \u00a0\u202f\u2009"
 
-var spaced = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2009", " ")
+// plainMarks writes the marks between thousands as a layout names them.
+var plainMarks = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2009", " ", "’", "'")
 
 // amount returns an amount in the one form that till reads: digits, a point, and its code or sign after one
 // space. In a file it may have the layout's marks, and its code or sign before or behind it. A text that is
 // no such amount is returned as it is, to be refused where it is parsed.
 func (l Layout) amount(text string) (plain, wrong string) {
 	number, unit := cutUnit(strings.Trim(text, blanks))
-	sign, _ := firstRune(unit)
-	switch stated := l.Decimal != "" || l.Group != ""; {
-	case number == "" && stated && text != "":
-		return "", Quote(text) + " is no number " + l.marks()
-	case number == "", !stated && !unicode.Is(unicode.Sc, sign) && !strings.ContainsAny(number, ",'’"+blanks):
+	sign, _ := utf8.DecodeRuneInString(unit)
+	stated := l.Decimal != "" || l.Group != ""
+	if text == "" || !stated && (number == "" || !unicode.Is(unicode.Sc, sign) && !strings.ContainsAny(number, ",'’"+blanks)) {
 		return text, ""
-	default:
-		plain, ok := l.number(number)
-		switch {
-		case ok && unit == "":
-			return plain, ""
-		case ok:
-			return plain + " " + unit, ""
-		case stated:
-			return "", Quote(text) + " is no number " + l.marks()
-		}
+	}
+	if plain, ok := l.number(number); ok {
+		return strings.TrimSuffix(plain+" "+unit, " "), ""
+	}
+	if stated {
+		return "", Quote(text) + " is no number " + l.marks()
 	}
 	return "", Quote(text) + " has a separator that can mean several things: write 1980.50, or say what it means with --decimal and --group"
 }
@@ -39,8 +35,8 @@ func (l Layout) amount(text string) (plain, wrong string) {
 func (l Layout) isGrouped(text string) bool {
 	number, _ := cutUnit(strings.Trim(text, blanks))
 	whole, fraction, _ := strings.Cut(number, ".")
-	return l.Decimal == "" && l.Group == "" && len(fraction) == 3 && len(whole) >= 1 && len(whole) <= 3 && whole[0] != '0' &&
-		strings.Trim(whole+fraction, "0123456789") == ""
+	return l.Decimal == "" && l.Group == "" && len(fraction) == 3 && len(whole) <= 3 && isDigits(whole) && whole[0] != '0' &&
+		isDigits(fraction)
 }
 
 // marks says which marks a number may have.
@@ -55,10 +51,8 @@ func (l Layout) marks() string {
 // cutUnit cuts a code or a currency sign off a number. A sign needs no space. Digits may belong to a code, so
 // a code in front of a number needs one.
 func cutUnit(text string) (number, unit string) {
-	first, size := firstRune(text)
+	first, size := utf8.DecodeRuneInString(text)
 	switch {
-	case text == "":
-		return "", ""
 	case unicode.Is(unicode.Sc, first):
 		return strings.TrimLeft(text[size:], blanks), text[:size]
 	case unicode.IsLetter(first):
@@ -73,35 +67,19 @@ func cutUnit(text string) (number, unit string) {
 	if end < 0 {
 		return text, ""
 	}
-	number = strings.TrimRight(text[:end], blanks)
-	if sign, _ := firstRune(text[end:]); len(number) == end && unicode.IsLetter(sign) {
+	number, unit = strings.TrimRight(text[:end], blanks), text[end:]
+	if sign, _ := utf8.DecodeRuneInString(unit); len(number) == end && unicode.IsLetter(sign) {
 		return "", "" // 1e3, 0x10, 25EUR
 	}
-	return number, text[end:]
-}
-
-func firstRune(text string) (r rune, size int) {
-	for i, c := range text {
-		if i > 0 {
-			return r, i
-		}
-		r = c
-	}
-	return r, len(text)
+	return number, unit
 }
 
 // number returns a number with the layout's marks as digits with a point.
 func (l Layout) number(text string) (plain string, ok bool) {
 	whole, fraction, pointed := strings.Cut(text, l.decimal())
 	parts := []string{whole}
-	switch l.Group {
-	case "":
-	case "space":
-		parts = strings.Split(spaced.Replace(whole), " ")
-	case "'":
-		parts = strings.Split(strings.ReplaceAll(whole, "’", "'"), "'")
-	default:
-		parts = strings.Split(whole, l.Group)
+	if l.Group != "" {
+		parts = strings.Split(plainMarks.Replace(whole), strings.Replace(l.Group, "space", " ", 1))
 	}
 	for i, part := range parts {
 		if !isDigits(part) || len(parts) > 1 && (len(part) > 3 || i > 0 && len(part) != 3) {

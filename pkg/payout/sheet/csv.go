@@ -11,9 +11,9 @@ import (
 type csvRows struct {
 	text      *textLines
 	delimiter string // empty until it is known
-	fields    []string
-	open      bool // the last row ended inside a field in double quotes
 	known     func(header string) bool
+	fields    []string // of the line that was read last
+	open      bool     // which ended inside a field in double quotes
 }
 
 // CSV reads a file of CSV, in which commas, semicolons or tabs separate the fields.
@@ -22,7 +22,7 @@ func CSV(in io.Reader, l Layout) Rows {
 		t := NewTable(l)
 		r := &csvRows{text: newLines(in, l.Encoding), delimiter: l.Delimiter, known: t.knows}
 		wrong, err := r.readHeader(l.SkipLines)
-		if err == nil && wrong == nil {
+		if err == nil {
 			t.between = delimiterNames[r.delimiter]
 			wrong, err = t.Header(r.text.line, r.fields)
 		}
@@ -34,25 +34,18 @@ func CSV(in io.Reader, l Layout) Rows {
 				return
 			}
 			row := Row{Line: r.text.line, Wrong: wrong}
-			if err == nil {
-				row = r.row(t, wrong)
+			switch {
+			case err != nil:
+			case wrong == nil:
+				row = t.Row(r.text.line, r.fields)
+			case t.ended: // whatever it is
+				row = Row{Line: r.text.line, Below: true}
 			}
 			if !row.Blank && !yield(row, err) {
 				return
 			}
 		}
 	}
-}
-
-// row returns the row of the line that was read last.
-func (r *csvRows) row(t *Table, wrong []Detail) Row {
-	switch {
-	case wrong == nil:
-		return t.Row(r.text.line, r.fields)
-	case t.ended: // whatever it is
-		return Row{Line: r.text.line, Below: true}
-	}
-	return Row{Line: r.text.line, Wrong: wrong}
 }
 
 // next reads the fields of a line. A line without any text is a row without fields.
@@ -74,8 +67,11 @@ func (r *csvRows) next() (wrong []Detail, err error) {
 	}
 }
 
-// delimiterNames has the characters that may separate fields.
-var delimiterNames = map[string]string{",": "comma", ";": "semicolon", "\t": "tab"}
+// The characters that may separate fields.
+var (
+	delimiters     = []string{",", ";", "\t"}
+	delimiterNames = map[string]string{",": "comma", ";": "semicolon", "\t": "tab"}
+)
 
 // closes reports whether a line looks like the end of a field in double quotes that began on an earlier line.
 func (r *csvRows) closes(text string) bool {
@@ -101,7 +97,7 @@ func (r *csvRows) takeDelimiter(char string) []Detail {
 			Quote(char))
 	case r.delimiter != "" && r.delimiter != char:
 		return Wrongf(r.text.line, "",
-			"it says that fields are separated by %ss, and --delimiter says by %ss: leave --delimiter out", name,
+			"it says that fields are separated by %ss, and --delimiter says by %ss: leave --delimiter out", delimiterNames[char],
 			delimiterNames[r.delimiter])
 	}
 	r.delimiter = char
@@ -112,7 +108,7 @@ func (r *csvRows) takeDelimiter(char string) []Detail {
 // the most columns.
 func (r *csvRows) guessDelimiter(header string) {
 	best, most := ",", -1
-	for _, char := range []string{",", ";", "\t"} {
+	for _, char := range delimiters {
 		r.delimiter = char
 		if r.split(header) != nil {
 			continue
@@ -130,7 +126,7 @@ func (r *csvRows) guessDelimiter(header string) {
 	r.delimiter = best
 }
 
-// readHeader skips lines, and reads the fields of the header.
+// readHeader skips lines, and reads the fields of the header. The error is ErrInput if something is wrong with it.
 func (r *csvRows) readHeader(skip int) (wrong []Detail, err error) {
 	for range skip {
 		if _, wrong, err = r.text.next(); err == io.EOF {
@@ -140,84 +136,80 @@ func (r *csvRows) readHeader(skip int) (wrong []Detail, err error) {
 		}
 	}
 	text, wrong, err := r.firstText()
-	if first, char, _ := strings.Cut(strings.Trim(text, `"`), "="); err == nil && wrong == nil && strings.EqualFold(first, "sep") {
-		if wrong := r.takeDelimiter(char); wrong != nil {
-			return wrong, ErrInput
+	if first, char, _ := strings.Cut(strings.Trim(text, `"`), "="); strings.EqualFold(first, "sep") {
+		if wrong = r.takeDelimiter(char); wrong == nil {
+			text, wrong, err = r.firstText()
 		}
-		text, wrong, err = r.firstText()
 	}
 	switch {
 	case err == io.EOF:
-		return Wrongf(1, "",
-			"the file is empty: a header belongs on its first line, such as order_id,currency,amount,address"), ErrInput
-	case err != nil:
-		return wrong, err
-	case wrong != nil:
-		return wrong, ErrInput
+		wrong, err = Wrongf(1, "",
+			"the file is empty: a header belongs on its first line, such as order_id,currency,amount,address"), nil
+	case err != nil || wrong != nil:
+	case text[0] == '{':
+		wrong = Wrongf(r.text.line, "", "it is an object, as in JSON lines: add --format jsonl, or call the file .jsonl")
+	default:
+		wrong = r.splitHeader(text)
 	}
-	line := r.text.line
-	if text[0] == '{' {
-		return Wrongf(line, "", "it is an object, as in JSON lines: add --format jsonl, or call the file .jsonl"),
-			ErrInput
+	if wrong != nil && err == nil {
+		err = ErrInput
 	}
+	return wrong, err
+}
+
+func (r *csvRows) splitHeader(text string) []Detail {
 	if r.delimiter == "" {
 		r.guessDelimiter(text)
 	}
 	if wrong := r.split(text); wrong != nil {
-		return wrong, ErrInput
+		return wrong
 	}
-	for char, name := range delimiterNames {
+	for _, char := range delimiters {
 		if len(r.fields) == 1 && strings.Contains(r.fields[0], char) {
-			return Wrongf(line, "", "the columns are separated by %ss, and not by %ss: leave --delimiter out", name,
-				delimiterNames[r.delimiter]), ErrInput
+			return Wrongf(r.text.line, "", "the columns are separated by %ss, and not by %ss: leave --delimiter out", delimiterNames[char],
+				delimiterNames[r.delimiter])
 		}
 	}
-	return nil, nil
+	return nil
 }
 
-// split splits a line into its fields.
+// split splits a line into its fields. It ends at one that is not well-formed.
 func (r *csvRows) split(text string) []Detail {
-	line := r.text.line
 	r.fields = r.fields[:0]
-	for {
-		if !strings.HasPrefix(text, `"`) {
-			field, rest, more := strings.Cut(text, r.delimiter)
-			if strings.Contains(field, `"`) {
-				return Wrongf(line, "",
-					"field %d has a double quote in it: put the field between double quotes, and double those in it",
-					len(r.fields)+1)
+	for more := true; more; {
+		after, quoted := strings.CutPrefix(text, `"`)
+		if !quoted {
+			var field string
+			if field, text, more = strings.Cut(text, r.delimiter); strings.Contains(field, `"`) {
+				return Wrongf(r.text.line, "",
+					"field %d has a double quote in it: put the field between double quotes, and double those in it", len(r.fields)+1)
 			}
-			if r.fields = append(r.fields, field); !more {
-				return nil
-			}
-			text = rest
+			r.fields = append(r.fields, field)
 			continue
 		}
-		var field strings.Builder
-		text = text[1:]
-		for {
-			part, rest, found := strings.Cut(text, `"`)
-			if !found {
-				r.open = true
-				return Wrongf(line, "",
-					"field %d begins with a double quote, and none ends it on this line: a field can hold no line break", len(r.fields)+1)
-			}
-			field.WriteString(part)
-			text = rest
-			if !strings.HasPrefix(text, `"`) {
-				break
-			}
-			field.WriteByte('"')
-			text = text[1:]
+		end := closingQuote(after)
+		if r.open = end < 0; r.open {
+			return Wrongf(r.text.line, "",
+				"field %d begins with a double quote, and none ends it on this line: a field can hold no line break", len(r.fields)+1)
 		}
-		r.fields = append(r.fields, field.String())
-		switch {
-		case text == "":
-			return nil
-		case text[:1] != r.delimiter:
-			return Wrongf(line, "", "field %d goes on after its closing double quote: double the quotes in it",
-				len(r.fields))
+		r.fields = append(r.fields, strings.ReplaceAll(after[:end], `""`, `"`))
+		if text, more = strings.CutPrefix(after[end+1:], r.delimiter); !more && text != "" {
+			return Wrongf(r.text.line, "", "field %d goes on after its closing double quote: double the quotes in it", len(r.fields))
 		}
-		text = text[1:]
 	}
+	return nil
+}
+
+// closingQuote returns the index of the first double quote that is not doubled, or -1.
+func closingQuote(text string) int {
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] != '"':
+		case !strings.HasPrefix(text[i+1:], `"`):
+			return i
+		default:
+			i++
+		}
+	}
+	return -1
 }

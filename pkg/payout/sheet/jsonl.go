@@ -11,29 +11,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// jsonRows reads a file of JSON lines.
-type jsonRows struct {
-	text *textLines
-	dec  jsontext.Decoder
-}
-
 // JSONLines reads a file that has one JSON object on each line, with till's own names and texts as values.
 func JSONLines(in io.Reader) Rows {
 	return func(yield func(Row, error) bool) {
-		r := &jsonRows{text: newLines(in, UTF8)}
-		r.text.json = true
+		lines := newLines(in, UTF8)
+		lines.json = true
+		var dec jsontext.Decoder
 		for {
-			text, wrong, err := r.text.next()
-			row := Row{Line: r.text.line, Wrong: wrong}
+			text, wrong, err := lines.next()
+			row := Row{Line: lines.line, Wrong: wrong}
 			switch {
 			case err == io.EOF:
 				return
 			case err == nil && wrong == nil && text == "":
 				continue
 			case err == nil && wrong == nil:
-				if row.Cells, row.Wrong, err = r.object(text, row.Line); err != nil {
-					row.Wrong, err = Wrongf(row.Line, "", "it is not JSON: %s", Shorten(syntax(err))), nil
-				}
+				row.object(&dec, text)
 			}
 			if !yield(row, err) || err != nil {
 				return
@@ -42,57 +35,48 @@ func JSONLines(in io.Reader) Rows {
 	}
 }
 
-// object reads the JSON object of a line. The error is a syntax error.
-func (r *jsonRows) object(text string, line int) (row Cells, wrong []Detail, err error) {
+// object reads the JSON object of a line.
+func (row *Row) object(dec *jsontext.Decoder, text string) {
 	// repeated names are reported below, in plain words
-	r.dec.Reset(strings.NewReader(text), jsontext.AllowDuplicateNames(true))
-	if r.dec.PeekKind() != '{' {
-		value, err := r.dec.ReadValue()
-		if err != nil {
-			return row, nil, err
-		}
-		return row, Wrongf(line, "", "it is %s: one object belongs on a line, such as %s", kindNames[value.Kind()],
-			`{"order_id":"5001","currency":"Btc","amount":"0.015","address":"..."}`), nil
+	dec.Reset(strings.NewReader(text), jsontext.AllowDuplicateNames(true))
+	object, err := dec.ReadValue()
+	if err != nil {
+		row.wrong("", "it is not JSON: %s", Shorten(syntax(err)))
+		return
 	}
-	if _, err := r.dec.ReadToken(); err != nil {
-		return row, nil, err
+	if kind := object.Kind(); kind != '{' {
+		row.wrong("", "it is %s: one object belongs on a line, such as %s", kindNames[kind],
+			`{"order_id":"5001","currency":"Btc","amount":"0.015","address":"..."}`)
+		return
 	}
+	if _, err := dec.ReadToken(); err != io.EOF {
+		row.wrong("", "there is more behind its object: one object belongs on a line")
+		return
+	}
+	dec.Reset(strings.NewReader(text), jsontext.AllowDuplicateNames(true))
+	dec.ReadToken() // nothing fails: the whole was read before
 	var given [Columns]bool
-	for r.dec.PeekKind() != '}' {
-		token, err := r.dec.ReadToken()
-		if err != nil {
-			return row, nil, err
-		}
+	for dec.PeekKind() != '}' {
+		token, _ := dec.ReadToken()
 		name := token.String()
-		value, err := r.dec.ReadValue()
-		if err != nil {
-			return row, nil, err
-		}
+		value, _ := dec.ReadValue()
 		col := Column(slices.Index(columnNames[:], name))
 		switch {
 		case col == noColumn:
-			wrong = append(wrong, Wrongf(line, Shorten(name), "%s", unknownName(name))...)
-			if col = meantColumn(name); col != noColumn && row[col] == "" { // it is not missing as well
-				row[col], _ = textOf(col, value)
+			row.wrong(Shorten(name), "%s", unknownName(name))
+			if col = meantColumn(name); col != noColumn && row.Cells[col] == "" { // it is not missing as well
+				row.Cells[col], _ = textOf(col, value)
 			}
-			continue
 		case given[col]:
-			wrong = append(wrong, Wrongf(line, name, "it is there twice")...)
-			continue
+			row.wrong(name, "it is there twice")
+		default:
+			given[col] = true
+			var why string
+			if row.Cells[col], why = textOf(col, value); why != "" {
+				row.wrong(name, "%s", why)
+			}
 		}
-		given[col] = true
-		var why string
-		if row[col], why = textOf(col, value); why != "" {
-			wrong = append(wrong, Wrongf(line, name, "%s", why)...)
-		}
 	}
-	if _, err := r.dec.ReadToken(); err != nil {
-		return row, nil, err
-	}
-	if _, err := r.dec.ReadToken(); err != io.EOF {
-		return row, Wrongf(line, "", "there is more behind its object: one object belongs on a line"), nil
-	}
-	return row, wrong, nil
 }
 
 // textOf returns the text of a member, or says what is wrong with it.

@@ -30,14 +30,13 @@ func LookCSV(in io.Reader) (Layout, error) {
 		start = start[:i] // a character may be cut at the end
 	}
 	var l Layout
-	marked := len(start) > 1 && (start[0] == 0xff && start[1] == 0xfe || start[0] == 0xfe && start[1] == 0xff)
-	if !marked && !utf8.Valid(start) {
+	if !isWide(start) && !utf8.Valid(start) {
 		l.Encoding = Windows1252
 	}
 	lines := firstLines(newLines(raw, l.Encoding))
 	var best [][]string
 	most := 0
-	for _, delimiter := range []string{",", ";", "\t"} {
+	for _, delimiter := range delimiters {
 		rows := splitAll(lines, delimiter)
 		width, count := mode(rows)
 		if points := width * count; width > 1 && points > most {
@@ -96,46 +95,31 @@ func Look(rows [][]string) (l Layout) {
 	if top < 0 {
 		return l
 	}
-	header := rows[top]
 	l.SkipLines = top
 	var table [][]string
 	table, l.UntilBlank = tableOf(rows[top+1:])
 	own := NewTable(Layout{})
 	taken := map[Column]bool{}
-	columns := make([]Column, len(header))
-	for i, text := range header {
-		if columns[i] = own.column(text); columns[i] >= 0 {
-			taken[columns[i]] = true
-		}
+	for _, header := range rows[top] {
+		taken[own.column(header)] = true
 	}
-	for i, text := range header {
-		text, values := strings.TrimSpace(text), valuesOf(table, i)
-		if columns[i] >= 0 || text == "" || len(values) == 0 {
-			continue
+	for i, header := range rows[top] {
+		col, values := own.column(header), valuesOf(table, i)
+		if header = strings.TrimSpace(header); col == noColumn && header != "" && len(values) > 0 {
+			if col = likelyColumn(header, values, taken); col == noColumn {
+				l.Other = Ignore
+				continue
+			}
+			if taken[col] = true; l.Columns == nil {
+				l.Columns = map[string]string{}
+			}
+			l.Columns[col.String()] = header
 		}
-		col := likelyColumn(text, values, taken)
-		if col == noColumn {
-			l.Other = Ignore
-			continue
-		}
-		if taken[col] = true; !own.knows(text) {
-			l.name(col, text)
-		}
-	}
-	for i := range header {
-		if col := columns[i]; col == Amount || strings.TrimSpace(header[i]) == l.Columns[Amount.String()] && header[i] != "" {
-			l.Decimal, l.Group = marksOf(valuesOf(table, i))
+		if col == Amount {
+			l.Decimal, l.Group = marksOf(values)
 		}
 	}
 	return l
-}
-
-// name says that a column has a header.
-func (l *Layout) name(col Column, header string) {
-	if l.Columns == nil {
-		l.Columns = map[string]string{}
-	}
-	l.Columns[col.String()] = header
 }
 
 // mayBeHeader reports whether most fields of a row are names.
@@ -191,15 +175,15 @@ func all(values []string, is func(string) bool) bool {
 	return !slices.ContainsFunc(values, func(value string) bool { return !is(value) })
 }
 
-// isAddress reports whether a text may be an address: of at least 14 letters and digits, with both of them.
+const (
+	digits          = "0123456789"
+	lettersOrDigits = digits + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+)
+
+// isAddress reports whether a text may be an address: of at least 14 letters and digits, with digits.
 func isAddress(text string) bool {
 	joined := strings.NewReplacer(" ", "", "\u00a0", "").Replace(text)
-	return len(joined) >= 14 && strings.ContainsAny(joined, "0123456789") &&
-		!strings.ContainsFunc(joined, func(r rune) bool { return r > '~' || !isLetterOrDigit(r) })
-}
-
-func isLetterOrDigit(r rune) bool {
-	return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
+	return len(joined) >= 14 && strings.ContainsAny(joined, digits) && strings.Trim(joined, lettersOrDigits) == ""
 }
 
 // isAmount reports whether a text is a number, whatever its marks mean.
@@ -209,8 +193,7 @@ func isAmount(text string) bool {
 }
 
 func isCode(text string) bool {
-	return len(text) >= 3 && len(text) <= 12 && !strings.ContainsFunc(text, func(r rune) bool { return !isLetterOrDigit(r) }) &&
-		strings.Trim(text, "0123456789") != ""
+	return len(text) >= 3 && len(text) <= 12 && strings.Trim(text, lettersOrDigits) == "" && !isDigits(text)
 }
 
 // marksOf returns the decimal mark and the mark between thousands, as far as the amounts show them: a mark

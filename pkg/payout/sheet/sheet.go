@@ -69,6 +69,11 @@ type Row struct {
 	Unread []string // of the first row: the headers of the columns that are not read
 }
 
+// wrong adds what is wrong with a field of the row or, without one, with all of it.
+func (row *Row) wrong(field, format string, args ...any) {
+	row.Wrong = append(row.Wrong, Wrongf(row.Line, field, format, args...)...)
+}
+
 // Rows are the rows of a file. An error ends them: the reader's, ErrInput or ErrEncoding. The row that is
 // yielded with one of the last two says why.
 type Rows = func(yield func(Row, error) bool)

@@ -2,8 +2,10 @@ package sheet
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"example.com/till/internal/near"
@@ -48,26 +50,27 @@ func (t *Table) Header(line int, names []string) (wrong []Detail, err error) {
 	if !slices.ContainsFunc(names, func(name string) bool { return t.knows(name) || meantColumn(name) != noColumn }) {
 		return Wrongf(line, "", "this is not a header: begin with order_id,currency,amount,address, say --skip-lines if it is below, or name its columns with --map"), ErrInput
 	}
+	row := Row{Line: line}
 	for _, name := range names {
 		col, why := t.take(name, names)
 		if why != "" {
-			wrong = append(wrong, Wrongf(line, Shorten(name), "%s", why)...)
+			row.wrong(Shorten(name), "%s", why)
 		}
 		t.header = append(t.header, col)
 	}
-	misnamed := len(wrong)
+	misnamed := len(row.Wrong)
 	missing := func(col Column, format string, args ...any) {
 		if !slices.Contains(t.header, col) {
-			wrong = append(wrong, Wrongf(line, col.String(), format, args...)...)
+			row.wrong(col.String(), format, args...)
 		}
 	}
-	for _, col := range Names() {
-		if header := t.layout.Columns[col]; header != "" {
-			missing(columnNamed(col), "the file has no column %s: its header is %s", Quote(header), Quote(strings.Join(names, ", ")))
+	for col, name := range columnNames {
+		if header := t.layout.Columns[name]; header != "" {
+			missing(Column(col), "the file has no column %s: its header is %s", Quote(header), Quote(strings.Join(names, ", ")))
 		}
 	}
-	if len(wrong) > misnamed {
-		return wrong, ErrInput
+	if len(row.Wrong) > misnamed {
+		return row.Wrong, ErrInput
 	}
 	if !t.layout.NoOrderIDs {
 		missing(OrderID, "the column is missing: number the rows yourself, or let --auto-order-id BATCH do it")
@@ -75,16 +78,16 @@ func (t *Table) Header(line int, names []string) (wrong []Detail, err error) {
 	if t.layout.Currency == "" {
 		missing(Currency, "the column is missing: name it with --map, or say --currency for all rows")
 	} else if slices.Contains(t.header, Currency) {
-		wrong = append(wrong, Wrongf(line, Currency.String(), "the file has this column: leave --currency out")...)
+		row.wrong(Currency.String(), "the file has this column: leave --currency out")
 	}
 	missing(Address, "the column is missing: name it with --map")
 	if !slices.Contains(t.header, AmountMinor) {
 		missing(Amount, "the column is missing, and so is amount_minor")
 	}
-	if len(wrong) > misnamed {
-		return wrong, ErrInput
+	if len(row.Wrong) > misnamed {
+		err = ErrInput
 	}
-	return wrong, nil
+	return row.Wrong, err
 }
 
 // take returns the column of the next name of a header, and what is wrong with it.
@@ -97,125 +100,32 @@ func (t *Table) take(name string, names []string) (col Column, wrong string) {
 		return col, ""
 	case plainName(name) == "":
 		return unnamed, ""
-	case t.layout.Other == Ignore && !t.changesMoney(name, names):
+	}
+	meant := meantColumn(name)
+	if t.layout.Other == Ignore && !t.changesMoney(meant, names) {
 		t.unread = append(t.unread, Shorten(strings.TrimSpace(name)))
 		return noColumn, ""
 	}
 	// a misspelt column is not missing as well, and its values are checked
-	col = meantColumn(name)
-	if slices.Contains(t.header, col) || slices.ContainsFunc(names, func(n string) bool { return t.column(n) == col }) {
-		col = noColumn
+	if slices.Contains(t.header, meant) || t.isNamed(meant, names) {
+		return noColumn, t.unknown(name)
 	}
-	return col, t.unknown(name)
+	return meant, t.unknown(name)
 }
 
-// isBlank reports whether a row has no text.
-func isBlank(fields []string) bool {
-	return !slices.ContainsFunc(fields, func(field string) bool { return strings.TrimSpace(field) != "" })
-}
-
-// Row returns the row of a line.
-func (t *Table) Row(line int, fields []string) Row {
-	row := Row{Line: line}
-	if isBlank(fields) {
-		t.ended, row.Blank = t.ended || t.begun && t.layout.UntilBlank, true
-		return row
-	}
-	t.begun, row.Below = true, t.ended
-	row.Unread, t.unread = t.unread, nil
-	if len(fields) != len(t.header) && t.between != "" && !row.Below {
-		row.Wrong = t.otherWidth(line, fields)
-		return row
-	}
-	row.Cells[Currency] = t.layout.Currency
-	for i, field := range fields {
-		switch {
-		case i < len(t.header) && t.header[i] >= 0:
-			row.Cells[t.header[i]] = field
-		case t.layout.Other != Ignore && (i >= len(t.header) || t.header[i] == unnamed) && strings.TrimSpace(field) != "":
-			if !t.told && !row.Below { // once for all rows and columns
-				row.Wrong, t.told = Wrongf(line, "", "%s stands in a column without a name%s: name it, or say --other-columns ignore", Quote(field), t.alsoUnnamed(i)), true
-			}
-		}
-	}
-	if row.Below { // its values are not checked
-		row.Wrong = nil
-		return row
-	}
-	t.clean(&row)
-	return row
-}
-
-// otherWidth says that a row has another number of fields than the header.
-func (t *Table) otherWidth(line int, fields []string) []Detail {
-	got, want := len(fields), len(t.header)
-	has := "one field"
-	if got > 1 {
-		has = fmt.Sprintf("%d fields", got)
-	}
-	advice := "an empty field still needs its " + t.between
-	if got > want {
-		advice = "a text with a " + t.between + " in it belongs between double quotes"
-	}
-	if got > want && isBlank(fields[want:]) {
-		advice += ", and if the last column is empty, the header needs its " + t.between + " too"
-	}
-	return Wrongf(line, "", "it has %s, and the header has %d: %s", has, want, advice)
-}
-
-// clean reads the values of a row as its layout writes them, and adds what is wrong with them.
-func (t *Table) clean(row *Row) {
-	line := row.Line
-	for _, col := range []Column{OrderID, Currency, Amount, AmountMinor, AmountCurrency} { // not in what is sent as it was written
-		row.Cells[col] = strings.TrimSpace(row.Cells[col])
-	}
-	for _, col := range []Column{OrderID, Address, Memo} {
-		if IsSpoiled(row.Cells[col]) {
-			row.Wrong = append(row.Wrong, Wrongf(line, col.String(),
-				"%s was changed by a spreadsheet: format the column as text and enter it again", Quote(row.Cells[col]))...)
-		}
-	}
-	row.Grouped = t.between != "" && t.between != delimiterNames[","] && t.layout.isGrouped(row.Cells[Amount])
-	for _, col := range []Column{Amount, AmountMinor} {
-		var wrong string
-		if row.Cells[col], wrong = t.layout.amount(row.Cells[col]); wrong != "" {
-			row.Wrong = append(row.Wrong, Wrongf(line, col.String(), "%s", wrong)...)
-		}
-		if _, code, _ := strings.Cut(row.Cells[col], " "); t.layout.Currency != "" && strings.ContainsFunc(code, unicode.IsLetter) && !sameCode(code, t.layout.Currency) {
-			row.Wrong = append(row.Wrong, Wrongf(line, col.String(),
-				"%s is in %s, and all rows are in %s: if both are meant, the file needs a column currency", Quote(row.Cells[col]), code, t.layout.Currency)...)
-		}
-	}
-}
-
-// alsoUnnamed says how many other columns of the header have no name either.
-func (t *Table) alsoUnnamed(field int) string {
-	others := 0
-	for i, col := range t.header {
-		if col == unnamed && i != field {
-			others++
-		}
-	}
-	if others == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (%d more have none)", others)
-}
-
-// sameCode reports whether two codes are those of one currency. Each may have its kind in front.
-func sameCode(a, b string) bool {
-	return strings.EqualFold(a[strings.LastIndex(a, ":")+1:], b[strings.LastIndex(b, ":")+1:])
+// isNamed reports whether one of the names is that of a column.
+func (t *Table) isNamed(col Column, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return t.column(name) == col })
 }
 
 // changesMoney reports whether a column, if it is what its header nearly says, changes what is paid, so that it
 // is not ignored unless the layout says that the file has no such column.
-func (t *Table) changesMoney(header string, names []string) bool {
-	meant := meantColumn(header)
+func (t *Table) changesMoney(meant Column, names []string) bool {
 	if meant != AmountCurrency && meant != AmountMinor && meant != Memo {
 		return false
 	}
 	_, mapped := t.layout.Columns[meant.String()]
-	return !mapped && !slices.ContainsFunc(names, func(n string) bool { return t.column(n) == meant })
+	return !mapped && !t.isNamed(meant, names)
 }
 
 // unknown says what to do about a column that is not till's.
@@ -231,7 +141,7 @@ func (t *Table) unknown(header string) string {
 		return unknownName(header)
 	}
 	column := "COLUMN"
-	for _, name := range Names() {
+	for _, name := range columnNames {
 		if slices.Contains(strings.FieldsFunc(plainName(header), notLetter), name) {
 			column = name
 		}
@@ -277,27 +187,115 @@ func (t *Table) Column(field int) Column { return t.header[field] }
 // Takes reports whether a field belongs to a column. The others are not read.
 func (t *Table) Takes(field int) bool { return field < len(t.header) && t.header[field] >= 0 }
 
+// isBlank reports whether a row has no text.
+func isBlank(fields []string) bool {
+	return !slices.ContainsFunc(fields, func(field string) bool { return strings.TrimSpace(field) != "" })
+}
+
+// Row returns the row of a line.
+func (t *Table) Row(line int, fields []string) Row {
+	row := Row{Line: line}
+	if isBlank(fields) {
+		t.ended, row.Blank = t.ended || t.begun && t.layout.UntilBlank, true
+		return row
+	}
+	t.begun, row.Below = true, t.ended
+	row.Unread, t.unread = t.unread, nil
+	if len(fields) != len(t.header) && t.between != "" && !row.Below {
+		t.otherWidth(&row, fields)
+		return row
+	}
+	row.Cells[Currency] = t.layout.Currency
+	for i, field := range fields {
+		switch {
+		case t.Takes(i):
+			row.Cells[t.header[i]] = field
+		case row.Below || t.told || t.layout.Other == Ignore || strings.TrimSpace(field) == "":
+		case i >= len(t.header) || t.header[i] == unnamed: // once for all rows and columns
+			t.told = true
+			row.wrong("", "%s stands in a column without a name%s: name it, or say --other-columns ignore", Quote(field), t.alsoUnnamed(i))
+		}
+	}
+	if !row.Below { // its values are not checked
+		t.clean(&row)
+	}
+	return row
+}
+
+// otherWidth says that a row has another number of fields than the header.
+func (t *Table) otherWidth(row *Row, fields []string) {
+	got, want := len(fields), len(t.header)
+	has := "one field"
+	if got > 1 {
+		has = fmt.Sprintf("%d fields", got)
+	}
+	advice := "an empty field still needs its " + t.between
+	if got > want {
+		advice = "a text with a " + t.between + " in it belongs between double quotes"
+		if isBlank(fields[want:]) {
+			advice += ", and if the last column is empty, the header needs its " + t.between + " too"
+		}
+	}
+	row.wrong("", "it has %s, and the header has %d: %s", has, want, advice)
+}
+
+// clean reads the values of a row as its layout writes them, and adds what is wrong with them.
+func (t *Table) clean(row *Row) {
+	for _, col := range []Column{OrderID, Currency, Amount, AmountMinor, AmountCurrency} { // not in what is sent as it was written
+		row.Cells[col] = strings.TrimSpace(row.Cells[col])
+	}
+	for _, col := range []Column{OrderID, Address, Memo} {
+		if IsSpoiled(row.Cells[col]) {
+			row.wrong(col.String(), "%s was changed by a spreadsheet: format the column as text and enter it again", Quote(row.Cells[col]))
+		}
+	}
+	row.Grouped = t.between != "" && t.between != delimiterNames[","] && t.layout.isGrouped(row.Cells[Amount])
+	for _, col := range []Column{Amount, AmountMinor} {
+		amount, wrong := t.layout.amount(row.Cells[col])
+		if row.Cells[col] = amount; wrong != "" {
+			row.wrong(col.String(), "%s", wrong)
+		}
+		if _, code, _ := strings.Cut(amount, " "); t.layout.Currency != "" && strings.ContainsFunc(code, unicode.IsLetter) && !sameCode(code, t.layout.Currency) {
+			row.wrong(col.String(), "%s is in %s, and all rows are in %s: if both are meant, the file needs a column currency",
+				Quote(amount), code, t.layout.Currency)
+		}
+	}
+}
+
+// alsoUnnamed says how many other columns of the header have no name either.
+func (t *Table) alsoUnnamed(field int) string {
+	others := 0
+	for i, col := range t.header {
+		if col == unnamed && i != field {
+			others++
+		}
+	}
+	if others == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d more have none)", others)
+}
+
+// sameCode reports whether two codes are those of one currency. Each may have its kind in front.
+func sameCode(a, b string) bool {
+	return strings.EqualFold(a[strings.LastIndex(a, ":")+1:], b[strings.LastIndex(b, ":")+1:])
+}
+
 // spreadsheetErrors are what a spreadsheet shows instead of a value.
 var spreadsheetErrors = []string{"#N/A", "#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#SPILL!",
 	"#CALC!", "#GETTING_DATA"}
 
+// rounded matches a long number as a spreadsheet shows it.
+var rounded = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^-?[0-9]{1,3}([.,][0-9]*)?[eE][+-][0-9]{2,}$`)
+})
+
 // IsSpoiled reports whether a spreadsheet has replaced a value: a long number by 1.23457E+12 or ####, or a
 // formula by an error.
 func IsSpoiled(text string) bool {
-	switch {
-	case text == "":
-		return false
-	case text[0] == '#':
-		return strings.Trim(text, "#") == "" && len(text) > 1 ||
+	if strings.HasPrefix(text, "#") {
+		return len(text) > 1 && strings.Trim(text, "#") == "" ||
 			slices.ContainsFunc(spreadsheetErrors, func(e string) bool { return strings.EqualFold(e, text) })
 	}
-	if text[0] != '-' && (text[0] < '0' || text[0] > '9') {
-		return false
-	}
-	number, exponent, found := strings.Cut(strings.ToUpper(text), "E")
-	if !found || len(exponent) < 3 || exponent[0] != '+' && exponent[0] != '-' {
-		return false
-	}
-	whole, fraction, _ := strings.Cut(strings.Replace(strings.TrimPrefix(number, "-"), ",", ".", 1), ".")
-	return len(whole) >= 1 && len(whole) <= 3 && strings.Trim(whole+fraction+exponent[1:], "0123456789") == ""
+	return strings.ContainsAny(text, "+-") && rounded().MatchString(text)
 }

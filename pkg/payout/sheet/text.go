@@ -7,8 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 // maxRecord is the most bytes in a line of a file, with its end.
@@ -19,32 +21,34 @@ const maxEndless = 64 << 20
 
 // textLines reads the lines of a file without their ends.
 type textLines struct {
-	in   *bufio.Reader // of maxRecord bytes
-	utf8 bool          // the file itself is UTF-8
-	ansi bool          // it is said to be windows-1252
-	sure bool          // and has a line that is no UTF-8
-	json bool          // and cannot be in another encoding
-	kind string        // what it is instead of text
-	line int
+	in       *bufio.Reader // of maxRecord bytes
+	encoding string
+	sure     bool   // it is windows-1252: a line of it is no UTF-8
+	json     bool   // it cannot be in another encoding
+	kind     string // what it is instead of text
+	line     int
 }
 
 // newLines returns the lines of a file. A byte order mark decides its encoding, whatever the layout says.
 func newLines(in io.Reader, encoding string) *textLines {
 	raw := bufio.NewReaderSize(in, maxRecord)
-	if start, _ := raw.Peek(firstBytes); noText(start) != "" {
-		return &textLines{in: raw, kind: noText(start)}
-	}
-	start, _ := raw.Peek(2)
+	start, _ := raw.Peek(firstBytes)
+	t := &textLines{in: raw, encoding: encoding, kind: noText(start)}
 	switch {
-	case bytes.Equal(start, []byte{0xff, 0xfe}) || bytes.Equal(start, []byte{0xfe, 0xff}) || encoding == UTF16 && !marked(raw):
-		// without a mark, as Windows writes it
-		in = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(raw)
-	case encoding == Windows1252 && !marked(raw):
-		return &textLines{in: raw, ansi: true}
-	default:
-		return &textLines{in: raw, utf8: true}
+	case bytes.HasPrefix(start, []byte(mark)), encoding == "" && !isWide(start):
+		t.encoding = UTF8
+	case encoding == UTF16, isWide(start): // without a mark, as Windows writes it
+		t.encoding = UTF16
+		t.in = bufio.NewReaderSize(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(raw), maxRecord)
 	}
-	return &textLines{in: bufio.NewReaderSize(in, maxRecord)}
+	return t
+}
+
+const mark = "\ufeff" // the byte order mark
+
+// isWide reports whether a file begins with the byte order mark of UTF-16.
+func isWide(start []byte) bool {
+	return bytes.HasPrefix(start, []byte{0xff, 0xfe}) || bytes.HasPrefix(start, []byte{0xfe, 0xff})
 }
 
 // firstBytes is how much of a file shows its format.
@@ -68,13 +72,6 @@ func OtherFormat(file []byte) string {
 		return "it is a workbook in the old format (.xls), or one with a password: save it as .xlsx without a password, or as CSV"
 	}
 	return ""
-}
-
-const mark = "\ufeff" // the byte order mark
-
-func marked(raw *bufio.Reader) bool {
-	start, _ := raw.Peek(len(mark))
-	return string(start) == mark
 }
 
 // next returns a line, which may be empty. If the line is not valid text, it returns details instead.
@@ -101,19 +98,20 @@ func (t *textLines) next() (text string, wrong []Detail, err error) {
 		return "", Wrongf(t.line, "", "it is longer than %d bytes", maxRecord), nil
 	}
 	line = bytes.TrimSuffix(line, []byte{'\n'})
-	if t.ansi {
+	if t.encoding == Windows1252 {
 		if line, err = t.fromANSI(line); err != nil {
 			return "", Wrongf(t.line, "", "it is UTF-8, and not windows-1252, which would show other letters: say --encoding utf-8"), err
 		}
 	}
-	switch i := notUTF8(line); {
-	case i >= 0:
+	switch {
+	case !utf8.Valid(line):
+		_, i, _ := transform.Bytes(encoding.UTF8Validator, line)
 		advice := "save the file as UTF-8, or say --encoding windows-1252"
 		if t.json {
 			advice = "save the file as UTF-8"
 		}
 		return "", Wrongf(t.line, "", "byte %d (0x%02x) is not UTF-8: %s", i+1, line[i], advice), ErrEncoding
-	case !t.utf8 && bytes.ContainsRune(line, utf8.RuneError):
+	case t.encoding != UTF8 && bytes.ContainsRune(line, utf8.RuneError):
 		return "", Wrongf(t.line, "", "it has bytes that are no characters: say another --encoding, or save the file as UTF-8"),
 			ErrEncoding
 	}
@@ -129,7 +127,7 @@ func (t *textLines) next() (text string, wrong []Detail, err error) {
 // fromANSI decodes a line of windows-1252. A text in it is valid UTF-8 only if it has nothing but ASCII: the
 // first line with more shows which of the two the file is.
 func (t *textLines) fromANSI(line []byte) ([]byte, error) {
-	if plain := strings.IndexFunc(string(line), func(r rune) bool { return r >= utf8.RuneSelf }) < 0; plain {
+	if !bytes.ContainsFunc(line, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return line, nil
 	}
 	if !t.sure && utf8.Valid(line) {
@@ -137,18 +135,4 @@ func (t *textLines) fromANSI(line []byte) ([]byte, error) {
 	}
 	t.sure = true
 	return charmap.Windows1252.NewDecoder().Bytes(line)
-}
-
-// notUTF8 returns the index of the first byte that is not UTF-8, or -1.
-func notUTF8(text []byte) int {
-	if utf8.Valid(text) {
-		return -1
-	}
-	for i := 0; ; {
-		r, size := utf8.DecodeRune(text[i:])
-		if r == utf8.RuneError && size < 2 {
-			return i
-		}
-		i += size
-	}
 }
