@@ -3,6 +3,7 @@ package schemagen
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 )
 
 // Node is a schema, as far as the schemas of till use the language.
@@ -39,12 +40,8 @@ type Member struct {
 
 // MarshalJSON writes the object of the members.
 func (m Members) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, one := range m {
-		if i > 0 {
-			b.WriteByte(',')
-		}
+	var b []byte
+	for _, one := range m {
 		name, err := json.Marshal(one.Name)
 		if err != nil {
 			return nil, err
@@ -53,39 +50,22 @@ func (m Members) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.Write(append(append(name, ':'), schema...))
+		b = fmt.Appendf(b, ",%s:%s", name, schema)
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
-
-func typesOf(n *Node) []string {
-	switch t := n.Type.(type) {
-	case string:
-		return []string{t}
-	case []string:
-		return t
-	}
-	return nil
+	return fmt.Appendf(nil, "{%s}", bytes.TrimPrefix(b, []byte(","))), nil
 }
 
 // nullable returns a schema that also takes null.
 func nullable(n *Node) *Node {
-	switch {
+	switch name, one := n.Type.(string); {
 	case n.Type == nil && n.Ref == "" && len(n.AnyOf) == 0:
 		return n // takes anything
 	case n.Ref != "" || n.Enum != nil || len(n.AnyOf) > 0:
 		return &Node{AnyOf: []*Node{n, {Type: "null"}}}
+	case one:
+		other := *n
+		other.Type = []string{name, "null"}
+		return &other
 	}
-	other := *n
-	other.Type = append(append([]string{}, typesOf(n)...), "null")
-	return &other
-}
-
-func texts(values []string) []any {
-	all := make([]any, len(values))
-	for i, v := range values {
-		all[i] = v
-	}
-	return all
+	return n // takes it already
 }

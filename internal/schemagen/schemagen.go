@@ -51,14 +51,9 @@ type Document struct {
 	About map[string]string // what the members of the outermost objects mean
 }
 
-// Schema returns the schema of a document as indented JSON.
-func Schema(f Facts, d Document) (text []byte, err error) {
+// Schema returns the schema of a document as indented JSON. It panics if there is none.
+func Schema(f Facts, d Document) ([]byte, error) {
 	g := &generator{facts: f, defs: map[string]*Node{}, types: map[string]reflect.Type{}}
-	defer func() {
-		if wrong, ok := recover().(unclear); ok {
-			err = fmt.Errorf("%s: %s", d.Title, string(wrong))
-		}
-	}()
 	var kinds []*Node
 	for _, t := range d.Types {
 		n := g.node(t)
@@ -69,14 +64,13 @@ func Schema(f Facts, d Document) (text []byte, err error) {
 			g.describe(t, name, about)
 		}
 	}
-	root := kinds[0]
+	whole := *kinds[0]
 	if len(kinds) > 1 {
 		g.setApart(kinds)
-		root = &Node{AnyOf: kinds}
+		whole = Node{AnyOf: kinds}
 	}
-	whole := *root
 	whole.Schema, whole.Title, whole.Defs = "https://json-schema.org/draft/2020-12/schema", d.Title, g.defs
-	text, err = json.MarshalIndent(whole, "", "  ")
+	text, err := json.MarshalIndent(whole, "", "  ")
 	return append(text, '\n'), err
 }
 
@@ -111,9 +105,6 @@ func (g *generator) like(n *Node) *Node {
 	return &Node{Type: "object", Required: g.defs[strings.TrimPrefix(n.Ref, refPrefix)].Required}
 }
 
-// unclear says why there is no schema of a type.
-type unclear string
-
 type generator struct {
 	facts Facts
 	defs  map[string]*Node
@@ -124,68 +115,67 @@ var (
 	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 	received      = reflect.TypeFor[interface{ RawJSON() json.RawMessage }]()
+
+	schemas = map[reflect.Type]Node{
+		reflect.TypeFor[json.RawMessage](): {},
+		reflect.TypeFor[json.Number]():     {Type: "number"},
+		reflect.TypeFor[big.Int]():         {Type: "integer"},
+		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+	}
+	kindSchemas = map[reflect.Kind]Node{
+		reflect.Bool: {Type: "boolean"}, reflect.String: {Type: "string"}, reflect.Float64: {Type: "number"},
+		reflect.Int: {Type: "integer"}, reflect.Int8: {Type: "integer"}, reflect.Int16: {Type: "integer"},
+		reflect.Int32: {Type: "integer"}, reflect.Int64: {Type: "integer", Format: "int64"},
+	}
 )
 
 // node returns the schema of a type. That of a struct is a reference to $defs.
 func (g *generator) node(t reflect.Type) *Node {
-	switch t {
-	case reflect.TypeFor[json.RawMessage]():
-		return &Node{}
-	case reflect.TypeFor[json.Number]():
-		return &Node{Type: "number"}
-	case reflect.TypeFor[big.Int]():
-		return &Node{Type: "integer"}
-	case reflect.TypeFor[time.Time]():
-		return &Node{Type: "string", Format: "date-time"}
+	if n, ok := schemas[t]; ok {
+		return &n
 	}
 	if as, ok := g.facts.As[t]; ok {
-		return g.define(t, func() *Node {
-			if len(as) == 1 && as[0].Kind() == reflect.Struct {
-				return g.object(as[0])
-			} else if len(as) == 1 {
-				return g.node(as[0])
-			}
-			n := &Node{}
-			for _, one := range as {
-				n.AnyOf = append(n.AnyOf, g.node(one))
-			}
-			return n
-		})
+		return g.define(t, func() *Node { return g.oneOf(as) })
 	}
 	if values, ok := g.facts.Values[t]; ok {
-		return &Node{Type: "string", Enum: texts(values)}
+		n := &Node{Type: "string"}
+		for _, v := range values {
+			n.Enum = append(n.Enum, v)
+		}
+		return n
 	}
-	if t.Kind() == reflect.Struct && (t.Implements(received) || !t.Implements(jsonMarshaler)) {
-		return g.define(t, func() *Node { return g.object(t) })
-	}
+	n, ok := kindSchemas[t.Kind()]
 	switch {
+	case t.Kind() == reflect.Struct && (t.Implements(received) || !t.Implements(jsonMarshaler)):
+		return g.define(t, func() *Node { return g.object(t) })
 	case t.Kind() == reflect.Pointer:
 		return nullable(g.node(t.Elem()))
 	case t.Implements(jsonMarshaler):
-		panic(unclear(fmt.Sprintf("%s encodes itself: say in the facts as which type", t)))
-	case t.Implements(textMarshaler):
+		panic(fmt.Sprintf("%s encodes itself: say in the facts as which type", t))
+	case t.Implements(textMarshaler), t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8: // base64
 		return &Node{Type: "string"}
-	}
-	switch t.Kind() {
-	case reflect.Bool:
-		return &Node{Type: "boolean"}
-	case reflect.String:
-		return &Node{Type: "string"}
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32:
-		return &Node{Type: "integer"}
-	case reflect.Int64:
-		return &Node{Type: "integer", Format: "int64"}
-	case reflect.Float64:
-		return &Node{Type: "number"}
-	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 { // encoding/json writes base64
-			return &Node{Type: "string"}
-		}
+	case t.Kind() == reflect.Slice:
 		return &Node{Type: "array", Items: g.node(t.Elem())}
-	case reflect.Map:
+	case t.Kind() == reflect.Map:
 		return g.mapping(t)
+	case !ok:
+		panic(fmt.Sprintf("%s has no schema", t))
 	}
-	panic(unclear(fmt.Sprintf("%s has no schema", t)))
+	return &n
+}
+
+// oneOf returns the schema of a value of one of some types.
+func (g *generator) oneOf(types []reflect.Type) *Node {
+	if len(types) == 1 && types[0].Kind() == reflect.Struct {
+		return g.object(types[0])
+	} else if len(types) == 1 {
+		return g.node(types[0])
+	}
+	n := &Node{}
+	for _, t := range types {
+		n.AnyOf = append(n.AnyOf, g.node(t))
+	}
+	return n
 }
 
 // mapping returns the schema of an object with any keys or, if the keys are an enumeration, with those.
@@ -211,7 +201,7 @@ func (g *generator) mapping(t reflect.Type) *Node {
 func (g *generator) define(t reflect.Type, schema func() *Node) *Node {
 	name := nameOf(t)
 	if other, ok := g.types[name]; ok && other != t {
-		panic(unclear(fmt.Sprintf("%s and %s would both be %q: rename one", t, other, name)))
+		panic(fmt.Sprintf("%s and %s would both be %q: rename one", t, other, name))
 	}
 	if g.types[name] == nil {
 		g.types[name] = t
@@ -242,16 +232,17 @@ func (g *generator) object(t reflect.Type) *Node {
 	if !g.facts.Open(t) && !t.Implements(received) { // what embeds the service's has its members
 		n.AdditionalProperties = false
 	}
-	taken := map[string]int{}
-	for _, f := range members(t, 0, true) {
-		at, twice := taken[f.name]
-		if twice && at <= f.depth { // encoding/json takes the outer one
+	all := fields(t, 0, true)
+	depth := map[string]int{} // of the outer one of a name, which encoding/json takes
+	for _, f := range all {
+		if outer, ok := depth[f.name]; !ok || f.depth < outer {
+			depth[f.name] = f.depth
+		}
+	}
+	for _, f := range all {
+		if f.depth > depth[f.name] {
 			continue
 		}
-		if twice {
-			panic(unclear(fmt.Sprintf("%s has %q twice, the deeper one first", t, f.name)))
-		}
-		taken[f.name] = f.depth
 		n.Properties = append(n.Properties, Member{f.name, g.member(f)})
 		if f.required {
 			n.Required = append(n.Required, f.name)
@@ -260,70 +251,51 @@ func (g *generator) object(t reflect.Type) *Node {
 	return n
 }
 
-// field is a member of an object.
+// field is a field of a struct, or of one that it embeds.
 type field struct {
-	name     string
+	reflect.StructField
+	name     string // of the member
 	depth    int
-	required bool
 	omitted  bool // if it is empty
-	typ      reflect.Type
-	words    []string // of the tag schema
+	required bool
 }
 
-// members returns the members of a struct, those of embedded structs in their places but after the others of
-// the same name.
-func members(t reflect.Type, depth int, required bool) (all []field) {
+// fields returns the fields that become members.
+func fields(t reflect.Type, depth int, required bool) (all []field) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous && name == "" {
-			inner := f.Type
-			if inner.Kind() == reflect.Pointer {
-				inner = inner.Elem()
-			}
-			all = append(all, members(inner, depth+1, required && f.Type.Kind() != reflect.Pointer)...)
-			continue
-		}
-		if !f.IsExported() || name == "-" {
-			continue
-		}
-		if name == "" {
-			panic(unclear(fmt.Sprintf("%s.%s has no json tag", t, f.Name)))
-		}
-		one := field{name: name, depth: depth, typ: f.Type}
-		if tag := f.Tag.Get("schema"); tag != "" {
-			one.words = strings.Split(tag, ",")
-		}
-		one.omitted = strings.Contains(options, "omit")
-		one.required = required && !one.omitted && !slices.Contains(one.words, "optional")
-		all = append(all, one)
-	}
-	return leastDeep(all)
-}
-
-// leastDeep keeps of the members of each name those that encoding/json prefers.
-func leastDeep(all []field) []field {
-	shallowest := map[string]int{}
-	for _, f := range all {
-		if at, ok := shallowest[f.name]; !ok || f.depth < at {
-			shallowest[f.name] = f.depth
+		omitted := strings.Contains(options, "omit")
+		switch {
+		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Pointer:
+			all = append(all, fields(f.Type.Elem(), depth+1, false)...)
+		case f.Anonymous && name == "":
+			all = append(all, fields(f.Type, depth+1, required)...)
+		case !f.IsExported(), name == "-":
+		case name == "":
+			panic(fmt.Sprintf("%s.%s has no json tag", t, f.Name))
+		default:
+			all = append(all, field{f, name, depth, omitted, required && !omitted && !slices.Contains(words(f), "optional")})
 		}
 	}
-	return slices.DeleteFunc(all, func(f field) bool { return f.depth > shallowest[f.name] })
+	return all
 }
 
-// member returns the schema of a member.
+// words returns the words of the tag schema.
+func words(f reflect.StructField) []string {
+	return strings.FieldsFunc(f.Tag.Get("schema"), func(r rune) bool { return r == ',' })
+}
+
+// member returns the schema of the member that a field becomes.
 func (g *generator) member(f field) *Node {
-	t := f.typ
+	t := f.Type
 	if t.Kind() == reflect.Pointer && f.omitted { // a member that is there is not null
 		t = t.Elem()
 	}
-	var n *Node
-	if slices.Contains(f.words, "object") {
-		n = g.objectOf(t.Elem())
-	} else {
-		n = g.node(t)
+	if slices.Contains(words(f.StructField), "object") {
+		t = reflect.MapOf(reflect.TypeFor[string](), g.valueOf(t.Elem()))
 	}
-	for _, word := range f.words {
+	n := g.node(t)
+	for _, word := range words(f.StructField) {
 		switch word {
 		case "object":
 		case "optional":
@@ -331,9 +303,9 @@ func (g *generator) member(f field) *Node {
 		default:
 			form, ok := g.facts.Named[word]
 			if !ok {
-				panic(unclear(fmt.Sprintf("%q of %s is no known form", word, f.name)))
+				panic(fmt.Sprintf("%q of %s is no known form", word, f.name))
 			}
-			if null := slices.Contains(typesOf(n), "null"); null {
+			if _, null := n.Type.([]string); null {
 				n = nullable(&form)
 			} else {
 				n = &form
@@ -343,12 +315,12 @@ func (g *generator) member(f field) *Node {
 	return n
 }
 
-// objectOf returns the schema of the object that a slice of records becomes.
-func (g *generator) objectOf(record reflect.Type) *Node {
+// valueOf returns the type of a member of the object that a slice of records becomes.
+func (g *generator) valueOf(record reflect.Type) reflect.Type {
 	if as := g.facts.As[record]; len(as) == 1 && isOneOf(as[0]) {
-		return &Node{Type: "object", AdditionalProperties: g.node(as[0].Elem())}
+		return as[0].Elem()
 	}
-	return &Node{Type: "object", AdditionalProperties: g.node(record)}
+	return record
 }
 
 // describe says what a member of the outermost objects of a type means.
