@@ -113,7 +113,7 @@ func TestImports(t *testing.T) {
 		// only for tests
 		"internal/journal/pgtest": {"github.com/jackc/pgx/v5"},
 		// only for tests
-		"pkg/api/internal/described": {till + "pkg/api/sandbox", "github.com/santhosh-tekuri/jsonschema/v6"},
+		"pkg/api/internal/described": {till + "pkg/api/sandbox", "github.com/go-json-experiment/json", "github.com/santhosh-tekuri/jsonschema/v6"},
 		// only for tests
 		"e2e/chromium": {},
 		// only for tests

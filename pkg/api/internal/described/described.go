@@ -5,7 +5,6 @@ package described
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"mime"
@@ -17,6 +16,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"example.com/till/pkg/api/sandbox"
@@ -52,28 +52,28 @@ func load() (*API, error) {
 	if w.Code != http.StatusOK {
 		return nil, fmt.Errorf("the sandbox answers %d: %s", w.Code, w.Body)
 	}
-	return parse(w.Body.Bytes())
-}
-
-func parse(text []byte) (*API, error) {
-	decoded, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	doc, err := jsonschema.UnmarshalJSON(w.Body)
 	if err != nil {
 		return nil, err
 	}
-	r := reader{doc: decoded.(map[string]any), compiler: jsonschema.NewCompiler()}
-	r.shut()
+	r := reader{doc: doc, compiler: jsonschema.NewCompiler()}
+	_, fields := r.object("/components/schemas/WithdrawalFields/properties")
+	fields["memo"] = map[string]any{"type": "string"} // the sandbox's own, see the setting memo_shown
+	shut(doc, false)
 	r.compiler.AssertFormat()
 	r.compiler.RegisterFormat(&jsonschema.Format{Name: "int64", Validate: isInt64})
-	if err := r.compiler.AddResource(address, r.doc); err != nil {
+	if err := r.compiler.AddResource(address, doc); err != nil {
 		return nil, err
 	}
 	a := &API{map[string]*operation{}}
-	for path, methods := range r.at("/paths").(map[string]any) {
+	_, paths := r.object("/paths")
+	for path, methods := range paths {
 		for method := range methods.(map[string]any) {
-			a.operations[strings.ToUpper(method)+" "+path] = r.operation("/paths/" + escape(path) + "/" + method)
+			place := jsontext.Pointer("/paths").AppendToken(path).AppendToken(method)
+			a.operations[strings.ToUpper(method)+" "+path] = r.operation(place)
 		}
 	}
-	return a, errors.Join(r.problems...)
+	return a, nil
 }
 
 // Operations returns every operation of the description as METHOD PATH, sorted.

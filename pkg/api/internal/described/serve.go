@@ -14,29 +14,8 @@ import (
 // Serve lets a sandbox answer a request, and fails the test if the description does
 // not have the answer. It leaves out the pages of the checkout, which are HTML, and the
 // operations of a sandbox in which a fault has struck: faults exist to answer otherwise.
-func Serve(t testing.TB, box *sandbox.Server, w http.ResponseWriter, r *http.Request) {
-	t.Helper()
-	serve(t, box, w, r)
-}
-
-// ServeClient is Serve for the requests of a client. It also fails the test if the
-// description does not have a request that the sandbox carries out.
-func ServeClient(t testing.TB, box *sandbox.Server, w http.ResponseWriter, r *http.Request) {
-	t.Helper()
-	var sent bytes.Buffer
-	if r.Body != nil {
-		r.Body = io.NopCloser(io.TeeReader(r.Body, &sent))
-	}
-	method, to := r.Method, *r.URL
-	if api, status := serve(t, box, w, r); api != nil && status == http.StatusOK {
-		if err := api.CheckRequest(method, &to, sent.Bytes()); err != nil {
-			t.Errorf("%v", err)
-		}
-	}
-}
-
-// serve returns the description and the status of an answer that it has checked.
-func serve(t testing.TB, box *sandbox.Server, w http.ResponseWriter, r *http.Request) (*API, int) {
+// It returns the description and the status of an answer that it has checked.
+func Serve(t testing.TB, box *sandbox.Server, w http.ResponseWriter, r *http.Request) (*API, int) {
 	t.Helper()
 	method, path := r.Method, r.URL.Path // the sandbox may change r
 	seen := &recording{ResponseWriter: w, status: http.StatusOK}
@@ -54,6 +33,22 @@ func serve(t testing.TB, box *sandbox.Server, w http.ResponseWriter, r *http.Req
 		return nil, 0
 	}
 	return api, seen.status
+}
+
+// ServeClient is Serve for the requests of a client. It also fails the test if the
+// description does not have a request that the sandbox carries out.
+func ServeClient(t testing.TB, box *sandbox.Server, w http.ResponseWriter, r *http.Request) {
+	t.Helper()
+	var sent bytes.Buffer
+	if r.Body != nil {
+		r.Body = io.NopCloser(io.TeeReader(r.Body, &sent))
+	}
+	method, to := r.Method, *r.URL
+	if api, status := Serve(t, box, w, r); api != nil && status == http.StatusOK {
+		if err := api.CheckRequest(method, &to, sent.Bytes()); err != nil {
+			t.Errorf("%v", err)
+		}
+	}
 }
 
 func struck(box *sandbox.Server) bool {
