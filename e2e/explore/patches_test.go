@@ -249,23 +249,13 @@ var patches = []overlay.Patch{
 	"database/sql"
 	"database/sql/driver"
 `},
-	{File: "internal/journal/journal.go", Old: `
-	if sender == j.sender {
-		return true, nil
-	}
+	{File: "internal/journal/tx.go", Old: `
+	return sender == t.j.sender || t.err == nil &&`, New: `
+	return sender == t.j.sender || t.err == nil && !mutant("reap-blind") &&`},
+	{File: "internal/journal/tx.go", Old: `
+	if j.held {
 `, New: `
-	if sender == j.sender || mutant("reap-blind") {
-		return sender == j.sender, nil
-	}
-`},
-	{File: "internal/journal/journal.go", Old: `
-	if t.j.held {
-		return nil
-	}
-`, New: `
-	if t.j.held || mutant("no-lock") {
-		return nil
-	}
+	if j.held || mutant("no-lock") {
 `},
 	{File: "internal/journal/transition.go", Old: `
 	switch {
@@ -301,9 +291,9 @@ var patches = []overlay.Patch{
 `},
 	{File: "internal/journal/keys.go", Old: `
 		if others > 0 {
-			return &Error{Kind: AccountChanged, Account: t.locked`, New: `
+			return &Error{Kind: AccountChanged, Account: a`, New: `
 		if others > 0 && !mutant("first-keys") {
-			return &Error{Kind: AccountChanged, Account: t.locked`},
+			return &Error{Kind: AccountChanged, Account: a`},
 	{File: "pkg/payout/lookup.go", Old: `s.ledger.Status(ctx); l.status.Restored {`,
 		New: `s.ledger.Status(ctx); l.status.Restored && !mutant("never-anyway") {`},
 	{File: "pkg/payout/lookup.go", Old: `
@@ -336,9 +326,9 @@ var patches = []overlay.Patch{
 		if batch[a.Run] && a.Run != run && !mutant("batch-together") {
 `},
 	{File: "internal/journal/claim.go", Old: `
-	if err := t.isNewest(account, c.Run, c.Batch); err != nil {
+	if err := t.isNewest(a.id, c.Run, c.Batch); err != nil {
 `, New: `
-	if err := t.isNewest(account, c.Run, c.Batch); err != nil && !mutant("batch-goes-on") {
+	if err := t.isNewest(a.id, c.Run, c.Batch); err != nil && !mutant("batch-goes-on") {
 `},
 	{File: "internal/journal/transition.go", Old: `
 	if o.State != "" {
@@ -350,15 +340,15 @@ var patches = []overlay.Patch{
 		o.doubt(e.withdrawal)
 `},
 	{File: "internal/journal/claim.go", Old: `
-		if o, err = t.reap(o); err != nil {
-`, New: `
-		if mutant("twin-unreaped") {
-		} else if o, err = t.reap(o); err != nil {
-`},
+		if o = t.reap(o); o.State`, New: `
+		if !mutant("twin-unreaped") {
+			o = t.reap(o)
+		}
+		if o.State`},
 	{File: "internal/journal/claim.go", Old: `
-	if t.locked[account].demand != c.Demand {
+	if a.demand != c.Demand {
 `, New: `
-	if t.locked[account].demand != c.Demand && !mutant("demand-before") {
+	if a.demand != c.Demand && !mutant("demand-before") {
 `},
 
 	// Of the list.

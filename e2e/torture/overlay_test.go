@@ -548,11 +548,11 @@ import (
 	},
 	{
 		"internal/journal/finish.go", `
-	holder, err := t.holder(account, out.Withdrawal, old.row)
+	out.Reason = keepable(out.Reason)
 `, `
 	inOutcome = true
 	killpoint("in-outcome")
-	holder, err := t.holder(account, out.Withdrawal, old.row)
+	out.Reason = keepable(out.Reason)
 `,
 	},
 	{

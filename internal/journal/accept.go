@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"database/sql"
 	"strconv"
 )
 
@@ -37,15 +36,9 @@ type Acceptance struct {
 // Exceptions returns what was accepted about the account.
 func (l *Ledger) Exceptions(ctx context.Context) (a Exceptions, err error) {
 	a.Withdrawals = map[string]bool{}
-	scan := func(rows *sql.Rows) (pair [2]string, err error) {
-		err = rows.Scan(&pair[0], &pair[1])
-		return pair, err
-	}
-	for pair, err := range eachOf(ctx, l, scan, `SELECT what, subject FROM acceptances WHERE account = ?1 ORDER BY id`) {
-		if err != nil {
-			return a, err
-		}
-		switch what, subject := pair[0], pair[1]; what {
+	t := l.j.read(ctx)
+	for accepted := range each(t, pair[string], `SELECT what, subject FROM acceptances WHERE account = ?1 ORDER BY id`, l.number(t)) {
+		switch what, subject := accepted[0], accepted[1]; what {
 		case acceptedWithdrawal:
 			a.Withdrawals[restored(subject)] = true
 		case acceptedSurplus:
@@ -54,7 +47,7 @@ func (l *Ledger) Exceptions(ctx context.Context) (a Exceptions, err error) {
 			a.NoList = true
 		}
 	}
-	return a, nil
+	return a, t.err
 }
 
 // Accept records a person's decision about the whole list. Nothing that was noted about the account keeps it
@@ -73,32 +66,32 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) error {
 // AdoptMerchant records a person's decision that the account is another merchant's than the service has
 // shown.
 func (l *Ledger) AdoptMerchant(ctx context.Context, merchant, reason string) error {
-	return l.accept(ctx, reason, [][2]string{{acceptedMerchant, merchant}}, func(t *tx, account int64) error {
-		_, err := t.exec(`UPDATE accounts SET merchant = ?1 WHERE id = ?2`, keepable(merchant), account)
-		return err
+	return l.accept(ctx, reason, [][2]string{{acceptedMerchant, merchant}}, func(t *tx, account int64) {
+		t.exec(`UPDATE accounts SET merchant = ?1 WHERE id = ?2`, keepable(merchant), account)
 	})
 }
 
-func (l *Ledger) accept(ctx context.Context, reason string, subjects [][2]string, do func(*tx, int64) error) error {
-	return l.change(ctx, func(t *tx, account int64) error {
+func (l *Ledger) accept(ctx context.Context, reason string, subjects [][2]string, do func(t *tx, account int64)) error {
+	return l.change(ctx, func(t *tx, a *lockedAccount) error {
 		for _, s := range subjects {
-			if _, err := t.exec(`INSERT INTO acceptances (account, at, user_name, host, what, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
-				account, t.now, t.j.options.User, t.j.options.Host, s[0], storable(keepable(s[1])), keepable(reason)); err != nil {
-				return err
-			}
+			t.exec(`INSERT INTO acceptances (account, at, user_name, host, what, subject, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+				a.id, t.now, t.j.options.User, t.j.options.Host, s[0], storable(keepable(s[1])), keepable(reason))
 		}
-		return do(t, account)
+		do(t, a.id)
+		return nil
 	})
 }
 
 // Agree records that the journal and the whole list agree. From then on, the account is no longer treated as
 // one whose journal may lack orders, or whose service does not show order ids.
 func (l *Ledger) Agree(ctx context.Context) error {
-	return l.change(ctx, (*tx).agree)
+	return l.change(ctx, func(t *tx, a *lockedAccount) error {
+		t.agree(a.id)
+		return nil
+	})
 }
 
-func (t *tx) agree(account int64) error {
-	_, err := t.exec(`UPDATE accounts SET checked = (SELECT restored FROM till_journal), agreed = ?1, order_ids = '' WHERE id = ?2`,
+func (t *tx) agree(account int64) {
+	t.exec(`UPDATE accounts SET checked = (SELECT restored FROM till_journal), agreed = ?1, order_ids = '' WHERE id = ?2`,
 		t.now, account)
-	return err
 }

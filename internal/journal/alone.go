@@ -2,7 +2,7 @@ package journal
 
 import (
 	"context"
-	"database/sql"
+	"slices"
 )
 
 // Alone notes that this process applies a plan of the account. If the journal is a file, it returns Busy
@@ -10,38 +10,27 @@ import (
 // forget, what this process noted before is forgotten, except the runs that it is sending. Leave ends what
 // Alone began.
 func (l *Ledger) Alone(ctx context.Context, run string, forget bool) error {
-	account, err := l.number(ctx)
-	if err != nil {
-		return err
-	}
 	j := l.j
+	r := j.read(ctx)
+	account := l.number(r)
+	if r.err != nil {
+		return r.err
+	}
 	return j.write(ctx, func(t *tx) error {
-		noted, err := appliers(t)
-		if err != nil {
-			return err
-		}
-		for _, a := range noted {
-			alive, err := j.alive(t.ctx, t, a.sender)
-			switch {
-			case err != nil:
-				return err
-			case alive && a.sender != j.sender && j.Shared():
-				continue
-			case alive && a.sender != j.sender:
-				return &Error{Kind: Busy, Run: a.Run, User: a.User, Host: a.Host}
-			case a.sender == j.sender && a.Run != run && (!forget || j.isSending(a.Run)):
-				continue
-			}
-			if _, err := t.exec(`DELETE FROM appliers WHERE sender = ?1 AND run = ?2`, a.sender, a.Run); err != nil {
-				return err
+		for _, a := range all(t, (*Applier).fields, appliers) {
+			switch other := a.sender != j.sender; {
+			case other && t.alive(a.sender):
+				if !j.Shared() {
+					return &Error{Kind: Busy, Run: a.Run, User: a.User, Host: a.Host}
+				}
+			case other || a.Run == run || forget && !j.isSending(a.Run):
+				t.exec(`DELETE FROM appliers WHERE sender = ?1 AND run = ?2`, a.sender, a.Run)
 			}
 		}
-		if err := t.holdLock(); err != nil {
-			return err
-		}
-		_, err = t.exec(`INSERT INTO appliers (sender, run, user_name, host, account) VALUES (?1, ?2, ?3, ?4, ?5)`,
+		t.holdLock()
+		t.exec(`INSERT INTO appliers (sender, run, user_name, host, account) VALUES (?1, ?2, ?3, ?4, ?5)`,
 			j.sender, run, j.options.User, j.options.Host, account)
-		return err
+		return nil
 	})
 }
 
@@ -50,14 +39,13 @@ func (l *Ledger) Alone(ctx context.Context, run string, forget bool) error {
 // theirs.
 func (l *Ledger) Leave(ctx context.Context, run string) error {
 	return l.j.write(ctx, func(t *tx) error {
-		if l.j.isSending(run) {
-			return nil
+		if !l.j.isSending(run) {
+			t.exec(`DELETE FROM appliers WHERE sender = ?1 AND run = ?2 AND NOT EXISTS (
+				SELECT 1 FROM orders WHERE state IN ('unknown', 'sending') AND state = 'sending' AND run = ?2 AND EXISTS (
+					SELECT 1 FROM attempts WHERE order_row = orders.id AND sender = ?1 AND ended = ''))`,
+				l.j.sender, run)
 		}
-		_, err := t.exec(`DELETE FROM appliers WHERE sender = ?1 AND run = ?2 AND NOT EXISTS (
-			SELECT 1 FROM orders WHERE state IN ('unknown', 'sending') AND state = 'sending' AND run = ?2 AND EXISTS (
-				SELECT 1 FROM attempts WHERE order_row = orders.id AND sender = ?1 AND ended = ''))`,
-			l.j.sender, run)
-		return err
+		return nil
 	})
 }
 
@@ -86,25 +74,13 @@ type Applier struct {
 	sender, account int64
 }
 
-func appliers(q querier) ([]Applier, error) {
-	return collect(each(q, func(rows *sql.Rows) (a Applier, err error) {
-		err = rows.Scan(&a.sender, &a.Run, &a.User, &a.Host, &a.account)
-		return a, err
-	}, `SELECT sender, run, user_name, host, account FROM appliers`))
-}
+func (a *Applier) fields() []any { return []any{&a.sender, &a.Run, &a.User, &a.Host, &a.account} }
+
+const appliers = `SELECT sender, run, user_name, host, account FROM appliers`
 
 // Appliers returns the processes that apply a plan from the journal now, for any account.
-func (j *Journal) Appliers(ctx context.Context) (living []Applier, err error) {
-	r := j.read(ctx)
-	noted, err := appliers(r)
-	for _, a := range noted {
-		alive, e := j.alive(ctx, r, a.sender)
-		if e != nil {
-			return nil, j.failed(e)
-		}
-		if alive {
-			living = append(living, a)
-		}
-	}
-	return living, j.failed(err)
+func (j *Journal) Appliers(ctx context.Context) ([]Applier, error) {
+	t := j.read(ctx)
+	living := slices.DeleteFunc(all(t, (*Applier).fields, appliers), func(a Applier) bool { return !t.alive(a.sender) })
+	return living, t.err
 }

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"example.com/till/pkg/api"
@@ -54,94 +53,57 @@ func (r Record) counts() (times int64) {
 // with such a time.
 const quarter = 15 * time.Minute
 
-// spending returns where an order counts: its unit, and the quarter of an hour.
-func spending(amount api.Amount, sent time.Time) [2]string {
-	return [2]string{order.UnitText(LowerCase(amount.Unit())), stamp(sent.Truncate(quarter))}
-}
-
 // spend keeps the sums of an account right when an order changes.
-func (t *tx) spend(old, now Record) error {
+func (t *tx) spend(old, now Record) {
 	if old.counts() == now.counts() {
-		return nil
+		return
 	}
-	if _, err := t.lockNumber(now.account); err != nil || !t.locked[now.account].counting {
-		return err
+	if a := t.lockNumber(now.account); a != nil && a.counting {
+		t.addSpent(old, -old.counts())
+		t.addSpent(now, now.counts())
 	}
-	if err := t.addSpent(now.account, spending(old.Amount, old.Sent), halvesOf(old.Amount.Minor, -old.counts())); err != nil {
-		return err
-	}
-	return t.addSpent(now.account, spending(now.Amount, now.Sent), halvesOf(now.Amount.Minor, now.counts()))
 }
 
-// halvesOf returns a number, times another, as high * 2^32 + low, so that sums of such numbers fit into a
-// column.
-func halvesOf(minor, times int64) [2]int64 {
-	return [2]int64{minor >> 32 * times, minor & (1<<32 - 1) * times}
-}
-
-func (t *tx) addSpent(account int64, where [2]string, halves [2]int64) error {
-	if halves == [2]int64{} {
-		return nil
+// addSpent adds an order to the sums, so many times. A sum is high * 2^32 + low, so that it fits into columns.
+func (t *tx) addSpent(o Record, times int64) {
+	if times != 0 {
+		t.exec(`INSERT INTO spent (account, unit, quarter, high, low) VALUES (?1, ?2, ?3, ?4, ?5)
+			ON CONFLICT (account, unit, quarter) DO UPDATE SET high = spent.high + excluded.high, low = spent.low + excluded.low`,
+			o.account, order.UnitText(LowerCase(o.Amount.Unit())), stamp(o.Sent.Truncate(quarter)), o.Amount.Minor>>32*times, o.Amount.Minor&(1<<32-1)*times)
 	}
-	_, err := t.exec(`INSERT INTO spent (account, unit, quarter, high, low) VALUES (?1, ?2, ?3, ?4, ?5)
-		ON CONFLICT (account, unit, quarter) DO UPDATE SET high = spent.high + excluded.high, low = spent.low + excluded.low`,
-		account, where[0], where[1], halves[0], halves[1])
-	return err
 }
 
 // startCounting makes the sums of an account from its orders. Only an account with a budget needs them.
-func (t *tx) startCounting(account int64) error {
-	if t.locked[account].counting {
-		return nil
+func (t *tx) startCounting(a *lockedAccount) {
+	if a.counting {
+		return
 	}
-	type counted struct {
-		order.Order
-		times int64
-	}
-	scan := func(rows *sql.Rows) (o counted, err error) {
-		err = rows.Scan(unit(&o.Amount.Kind, &o.Amount.Code), &o.Amount.Minor, stamped(&o.Sent), &o.times)
-		return o, err
-	}
-	sums := map[[2]string][2]int64{}
-	for o, err := range each(t, scan, `SELECT unit, minor, sent, CASE WHEN state = 'conflict' OR decided = '`+eventPaidAs+`' THEN
-			(SELECT count(*) FROM attempts WHERE order_row = orders.id AND outcome NOT IN ('`+string(order.WasRejected)+`', '`+string(order.SaidNothing)+`'))
-			ELSE 1 END FROM orders WHERE account = ?1 AND sent <> '' AND state NOT IN ('planned', 'rejected')`, account) {
-		if err != nil {
-			return err
-		}
-		where, more := spending(o.Amount, o.Sent), halvesOf(o.Amount.Minor, max(1, o.times))
-		sums[where] = [2]int64{sums[where][0] + more[0], sums[where][1] + more[1]}
-	}
-	for where, halves := range sums {
-		if err := t.addSpent(account, where, halves); err != nil {
-			return err
-		}
-	}
-	_, err := t.exec(`UPDATE accounts SET counting = 1 WHERE id = ?1`, account)
-	a := t.locked[account]
+	t.exec(`INSERT INTO spent (account, unit, quarter, high, low)
+		SELECT account, unit, quarter, CAST(sum(minor / 4294967296 * times) AS BIGINT), CAST(sum(minor % 4294967296 * times) AS BIGINT) FROM (
+			SELECT account, lower(unit) AS unit, substr(sent, 1, 14) || substr('00153045', CAST(substr(sent, 15, 2) AS INTEGER) / 15 * 2 + 1, 2) || ':00.000000Z' AS quarter,
+				minor, CASE WHEN state = 'conflict' OR decided = '`+eventPaidAs+`' THEN
+					(SELECT CASE count(*) WHEN 0 THEN 1 ELSE count(*) END FROM attempts WHERE order_row = orders.id AND outcome NOT IN ('`+string(order.WasRejected)+`', '`+string(order.SaidNothing)+`'))
+					ELSE 1 END AS times
+			FROM orders WHERE account = ?1 AND sent <> '' AND state NOT IN ('planned', 'rejected')) AS sums
+		GROUP BY account, unit, quarter`, a.id)
+	t.exec(`UPDATE accounts SET counting = 1 WHERE id = ?1`, a.id)
 	a.counting = true
-	t.locked[account] = a
-	return err
 }
 
 // withinBudgets returns an Error if an amount would exceed one of the budgets in its unit.
-func (t *tx) withinBudgets(account int64, budgets []Budget, amount api.BigAmount) error {
+func (t *tx) withinBudgets(a *lockedAccount, budgets []Budget, amount api.BigAmount) error {
+	unit := LowerCase(amount.Unit())
 	for _, b := range budgets {
-		unit := LowerCase(amount.Unit())
 		if LowerCase(b.Most.Unit()) != unit {
 			continue
 		}
-		if err := t.startCounting(account); err != nil {
-			return err
-		}
+		t.startCounting(a)
 		from, to := b.Period(t.at)
-		var high, low int64
-		if err := t.row(`SELECT CAST(COALESCE(sum(high), 0) AS BIGINT), CAST(COALESCE(sum(low), 0) AS BIGINT) FROM spent WHERE account = ?1 AND unit = ?2 AND quarter >= ?3 AND quarter < ?4`,
-			account, order.UnitText(unit), stamp(from), stamp(to)).Scan(&high, &low); err != nil {
-			return err
-		}
 		left := api.SumOf(b.Most.Minor)
-		left.Plus(api.SumOfHalves(-high, -low))
+		for spent := range each(t, pair[int64], `SELECT CAST(COALESCE(sum(high), 0) AS BIGINT), CAST(COALESCE(sum(low), 0) AS BIGINT) FROM spent WHERE account = ?1 AND unit = ?2 AND quarter >= ?3 AND quarter < ?4`,
+			a.id, order.UnitText(unit), stamp(from), stamp(to)) {
+			left.Plus(api.SumOfHalves(-spent[0], -spent[1]))
+		}
 		if amount.Minor.Compare(left) > 0 {
 			return &Error{Kind: OverBudget, Over: Overrun{b, amount, left, to}}
 		}
@@ -154,9 +116,9 @@ func (l *Ledger) WithinBudgets(ctx context.Context, budgets []Budget, totals []a
 	if len(budgets) == 0 {
 		return nil
 	}
-	return l.change(ctx, func(t *tx, account int64) error {
+	return l.change(ctx, func(t *tx, a *lockedAccount) error {
 		for _, total := range totals {
-			if err := t.withinBudgets(account, budgets, total); err != nil {
+			if err := t.withinBudgets(a, budgets, total); err != nil {
 				return err
 			}
 		}

@@ -29,9 +29,8 @@ func spentOn(t *testing.T, j *book, a order.Account) (kept, counted int64) {
 			AS taken FROM orders o) o WHERE` + ofAccount +
 			` AND sent <> '' AND state IN ('sending', 'unknown', 'accepted', 'conflict')`: &counted,
 	} {
-		var err error
-		if *to, err = one[int64](q, `SELECT CAST(COALESCE(sum(`+what, a.Address, a.Name); err != nil {
-			t.Fatal(err)
+		if *to = one[int64](q, `SELECT CAST(COALESCE(sum(`+what, a.Address, a.Name); q.err != nil {
+			t.Fatal(q.err)
 		}
 	}
 	return kept, counted

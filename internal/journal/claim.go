@@ -66,8 +66,8 @@ var errTried = errors.New("it was only tried")
 
 // Try returns the error that Claim would return, and records nothing.
 func (l *Ledger) Try(ctx context.Context, c Claim) error {
-	if account, err := l.number(ctx); account == 0 {
-		return err
+	if r := l.j.read(ctx); l.number(r) == 0 {
+		return r.err
 	}
 	err := l.j.write(ctx, func(t *tx) error {
 		if _, err := t.claim(l, c); err != nil {
@@ -98,12 +98,12 @@ func (l *Ledger) FinishAndClaim(
 }
 
 func (t *tx) claim(l *Ledger, c Claim) (Ticket, error) {
-	account, err := t.lock(l)
+	a, err := t.lock(l)
 	if err != nil {
 		return Ticket{}, err
 	}
-	if c.Known.account == account && c.Known.OrderID == c.OrderID {
-		ticket, err := t.claimAs(c.Known, c)
+	if c.Known.account == a.id && c.Known.OrderID == c.OrderID {
+		ticket, err := t.claimAs(a, c.Known, c)
 		if !refused(err) && !errors.Is(err, errStale) {
 			return ticket, err
 		}
@@ -112,59 +112,56 @@ func (t *tx) claim(l *Ledger, c Claim) (Ticket, error) {
 	if err != nil {
 		return Ticket{}, err
 	}
-	return t.claimAs(old, c)
+	return t.claimAs(a, old, c)
 }
 
 // claimAs makes a claim of an order as it was read.
-func (t *tx) claimAs(old Record, c Claim) (Ticket, error) {
-	account := old.account
+func (t *tx) claimAs(a *lockedAccount, old Record, c Claim) (Ticket, error) {
 	if old.State == "" && c.Run != "" { // the row of a run makes no order
 		return Ticket{}, &Error{Kind: NotFound, OrderID: c.OrderID}
 	}
 	e := claimed{Claim: c, at: t.at, moment: t.moment, by: t.j.person(), sender: t.j.sender}
-	_, err := next(old, e)
-	if err != nil {
+	if _, err := next(old, e); err != nil {
 		return Ticket{}, err
 	}
-	if t.locked[account].demand != c.Demand {
-		return Ticket{}, &Error{Kind: DemandChanged, Account: t.locked[account].Account}
-	}
-	if err := t.notFrozen(account); err != nil {
+	if err := t.allows(a, c); err != nil {
 		return Ticket{}, err
 	}
-	if err := t.isNewest(account, c.Run, c.Batch); err != nil {
-		return Ticket{}, err
-	}
-	if err := t.withinBudgets(account, c.Budgets, api.Big(c.Amount)); err != nil {
-		return Ticket{}, err
-	}
-	if err := t.duplicates(account, c); err != nil {
-		return Ticket{}, err
-	}
-	if err := t.tieKey(account, c.Key); err != nil {
-		return Ticket{}, err
-	}
-	if err := t.holdLock(); err != nil {
-		return Ticket{}, err
-	}
+	t.holdLock()
 	if old.State == "" {
-		if old, err = t.insert(account,
-			order.Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback}); err != nil {
-			return Ticket{}, err
-		}
+		old = t.insert(a.id, order.Order{OrderID: c.OrderID, Content: c.Content, Callback: c.Callback})
 	}
 	now, err := t.happen(old, e)
 	return Ticket{Began: t.j.options.Now(), order: now}, err
 }
 
+// allows returns an Error if something other than the state of the order forbids the claim.
+func (t *tx) allows(a *lockedAccount, c Claim) error {
+	if a.demand != c.Demand {
+		return &Error{Kind: DemandChanged, Account: a.Account}
+	}
+	if a.frozen {
+		return t.frozen(a)
+	}
+	if err := t.isNewest(a.id, c.Run, c.Batch); err != nil {
+		return err
+	}
+	if err := t.withinBudgets(a, c.Budgets, api.Big(c.Amount)); err != nil {
+		return err
+	}
+	if err := t.duplicates(a.id, c); err != nil {
+		return err
+	}
+	return t.tieKey(a, c.Key)
+}
+
 // isNewest returns an Error if a newer run of the run's batch has begun. In PostgreSQL, it can begin while
 // this process has lost its connections and looks dead.
 func (t *tx) isNewest(account int64, run, batch string) error {
-	newest, err := t.newestOf(account, batch)
-	if err == nil && batch != "" && newest != run {
-		err = &Error{Kind: BatchChanged, Run: run, Msg: fmt.Sprintf("is of the batch %q, which has gone on with run %s", batch, newest)}
+	if newest := t.newestOf(account, batch); batch != "" && newest != run {
+		return &Error{Kind: BatchChanged, Run: run, Msg: fmt.Sprintf("is of the batch %q, which has gone on with run %s", batch, newest)}
 	}
-	return err
+	return nil
 }
 
 // duplicates returns an Error if another order with the same content forbids the claim.
@@ -175,33 +172,19 @@ func (t *tx) duplicates(account int64, c Claim) error {
 	const same = `account = ?1 AND content = ?2 AND order_id <> ?3 AND state `
 	const open = same + `IN ('unknown', 'sending')`
 	key := c.Content.Key().String()
-	n, err := one[int](t, `SELECT count(*) FROM orders WHERE `+open, account, key, c.OrderID)
 	var others []Record
-	if err == nil && n > 0 { // nearly always there is none, and counting is faster than loading
-		others, err = load(t, open, account, key, c.OrderID)
-	}
-	if err != nil {
-		return err
+	if one[int](t, `SELECT count(*) FROM orders WHERE `+open, account, key, c.OrderID) > 0 { // counting is faster than loading
+		others = load(t, open, account, key, c.OrderID)
 	}
 	for _, o := range others {
-		if o, err = t.reap(o); err != nil {
-			return err
-		}
-		if o.State == order.Unknown {
-			return &Error{Kind: Duplicate, Order: o}
-		}
-		if c.Window > 0 {
-			return &Error{Kind: Duplicate, Order: o, Alive: true}
+		if o = t.reap(o); o.State == order.Unknown || c.Window > 0 {
+			return &Error{Kind: Duplicate, Order: o, Alive: o.State != order.Unknown}
 		}
 	}
 	if c.Window == 0 {
 		return nil
 	}
-	accepted, err := load(t, same+`= 'accepted' AND payee = ?4`, account, key, c.OrderID, payee(c.Address))
-	if err != nil {
-		return err
-	}
-	for _, o := range accepted {
+	for _, o := range load(t, same+`= 'accepted' AND payee = ?4`, account, key, c.OrderID, payee(c.Address)) {
 		// The later of sent and changed counts: an order that was found on the list today may have been sent
 		// by a machine whose clock was slow.
 		if o.Age(t.moment, nil) < c.Window || t.at.Sub(o.Changed) < c.Window {

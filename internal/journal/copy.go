@@ -90,33 +90,28 @@ func (j *Journal) copyTo(ctx context.Context, place string) (err error) {
 	return to.failed(to.transact(ctx, func(t *tx) error {
 		for _, table := range []string{"accounts", "keys", "orders", "attempts", "events", "runs", "run_rows", "demands", "approvals",
 			"consents", "consent_approvals", "acceptances", "spent"} {
-			if err := j.copyTable(ctx, from, t, table); err != nil {
-				return err
+			if one[int](t, "SELECT count(*) FROM "+table) > 0 {
+				return &Error{Kind: Broken, Place: to.Place(), Msg: "has a history of its own: name an empty database"}
+			}
+			if err := t.copyTable(ctx, from, table); err != nil {
+				return j.failed(err)
 			}
 		}
 		restored := 0 // a copy lacks what its original lacks, and what is recorded there from now on
 		if err := from.QueryRowContext(ctx, "SELECT restored FROM till_journal").Scan(&restored); err != nil {
 			return j.failed(err)
 		}
-		if _, err := t.exec(`UPDATE till_journal SET restored = ?1`, restored+1); err != nil {
-			return err
-		}
-		return to.dialect.numbered(t)
+		t.exec(`UPDATE till_journal SET restored = ?1`, restored+1)
+		to.dialect.numbered(t)
+		return nil
 	}))
 }
 
-// copyTable copies a table into an empty one.
-func (j *Journal) copyTable(ctx context.Context, from *sql.Conn, t *tx, table string) error {
-	n, err := one[int](t, "SELECT count(*) FROM "+table)
-	if err != nil {
-		return err
-	}
-	if n > 0 {
-		return &Error{Kind: Broken, Place: t.j.Place(), Msg: "has a history of its own: name an empty database"}
-	}
+// copyTable copies a table from another journal.
+func (t *tx) copyTable(ctx context.Context, from *sql.Conn, table string) error {
 	rows, err := from.QueryContext(ctx, "SELECT * FROM "+table)
 	if err != nil {
-		return j.failed(err)
+		return err
 	}
 	defer rows.Close()
 	columns, err := rows.Columns()
@@ -124,19 +119,16 @@ func (j *Journal) copyTable(ctx context.Context, from *sql.Conn, t *tx, table st
 		return err
 	}
 	marks := make([]string, len(columns))
-	values, places := make([]any, len(columns)), make([]any, len(columns))
+	values, fields := make([]any, len(columns)), make([]any, len(columns))
 	for i := range columns {
-		marks[i], places[i] = fmt.Sprintf("?%d", i+1), &values[i]
+		marks[i], fields[i] = fmt.Sprintf("?%d", i+1), &values[i]
 	}
-	insert := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, strings.Join(columns, ", "),
-		strings.Join(marks, ", "))
-	for rows.Next() {
-		if err := rows.Scan(places...); err != nil {
-			return j.failed(err)
-		}
-		if _, err := t.exec(insert, values...); err != nil {
+	insert := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, strings.Join(columns, ", "), strings.Join(marks, ", "))
+	for rows.Next() && t.err == nil {
+		if err := rows.Scan(fields...); err != nil {
 			return err
 		}
+		t.exec(insert, values...)
 	}
-	return j.failed(rows.Err())
+	return rows.Err()
 }

@@ -38,11 +38,7 @@ func (l *Ledger) Decide(ctx context.Context, d Decision) (o Record, err error) {
 		if old.State == "" {
 			return &Error{Kind: NotFound, OrderID: d.OrderID}
 		}
-		holder, err := t.holder(old.account, d.PaidAs, old.row)
-		if err != nil {
-			return err
-		}
-		o, err = t.happen(old, decided{d, holder, t.at, t.j.person()})
+		o, err = t.happen(old, decided{d, t.holder(old.account, d.PaidAs, old.row), t.at, t.j.person()})
 		return err
 	})
 	return o, err

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -74,57 +73,53 @@ func (d Demand) equal(o Demand) bool {
 	return d.Persons == o.Persons && d.Approvers == o.Approvers && d.Digest == o.Digest && maps.Equal(d.Above, o.Above)
 }
 
-const demandColumns = `id, persons, above, approvers, approvers_digest, at, user_name, host, reason`
+const demands = `SELECT id, persons, above, approvers, approvers_digest, at, user_name, host, reason FROM demands WHERE account = ?1 ORDER BY id`
 
-func scanDemand(rows *sql.Rows) (d Demand, err error) {
-	var above []byte
-	if err = rows.Scan(&d.Number, &d.Persons, &above, &d.Approvers, &d.Digest, stamped(&d.At), &d.User, &d.Host, &d.Reason); err != nil {
-		return d, err
-	}
-	var texts map[string]int64
-	err = json.Unmarshal(above, &texts)
-	d.Above = make(map[api.Currency]int64, len(texts))
-	for text, minor := range texts {
-		d.Above[unitOf(text)] = minor
-	}
-	return d, err
+func demandFields(d *Demand) []any {
+	return []any{&d.Number, &d.Persons, aboveColumn(&d.Above), &d.Approvers, &d.Digest, stamped(&d.At), &d.User, &d.Host, &d.Reason}
 }
 
-func demandOf(q querier, account int64) (Demand, error) {
-	for d, err := range each(q, scanDemand, `SELECT `+demandColumns+` FROM demands WHERE account = ?1 ORDER BY id DESC LIMIT 1`, account) {
-		return d, err
+// aboveColumn is the destination of a column with totals by unit, as JSON.
+func aboveColumn(above *map[api.Currency]int64) column {
+	return func(value any) error {
+		var text []byte
+		var totals map[string]int64
+		err := orZero(&text)(value)
+		if err == nil {
+			err = json.Unmarshal(text, &totals)
+		}
+		*above = make(map[api.Currency]int64, len(totals))
+		for unit, minor := range totals {
+			(*above)[unitOf(unit)] = minor
+		}
+		return err
 	}
-	return Demand{}, nil
 }
 
-func (t *tx) addDemand(account int64, d Demand) error {
-	texts := make(map[string]int64, len(d.Above))
+// demand returns the demand in force.
+func (t *tx) demand(account int64) (d Demand) {
+	for d := range each(t, demandFields, demands+` DESC LIMIT 1`, account) {
+		return d
+	}
+	return d
+}
+
+func (t *tx) addDemand(a *lockedAccount, d Demand) {
+	totals := make(map[string]int64, len(d.Above))
 	for unit, minor := range d.Above {
-		texts[order.UnitText(unit)] = minor
+		totals[order.UnitText(unit)] = minor
 	}
-	above, err := json.Marshal(texts)
-	if err != nil {
-		return err
-	}
-	d.Number, err = one[int64](t, `INSERT INTO demands (account, persons, above, approvers, approvers_digest, at, user_name, host, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id`,
-		account, d.Persons, string(above), d.Approvers, d.Digest, t.now, t.j.options.User, t.j.options.Host, d.Reason)
-	if err != nil {
-		return err
-	}
-	if _, err := t.exec(`UPDATE accounts SET demand = ?1 WHERE id = ?2`, d.Number, account); err != nil {
-		return err
-	}
-	if a, found := t.locked[account]; found { // a claim in the same commit must see it
-		a.demand = d.Number
-		t.locked[account] = a
-	}
-	return nil
+	above, err := json.Marshal(totals)
+	t.fail(err)
+	a.demand = one[int64](t, `INSERT INTO demands (account, persons, above, approvers, approvers_digest, at, user_name, host, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id`,
+		a.id, d.Persons, string(above), d.Approvers, d.Digest, t.now, t.j.options.User, t.j.options.Host, d.Reason)
+	t.exec(`UPDATE accounts SET demand = ?1 WHERE id = ?2`, a.demand, a.id)
 }
 
 // Demand records what a profile demands, if that is stricter than what the journal remembers of the account,
 // and returns what it remembers then.
-func (l *Ledger) Demand(ctx context.Context, now Demand) (remembered Demand, err error) {
-	remembered, err = l.remembered(ctx)
+func (l *Ledger) Demand(ctx context.Context, now Demand) (Demand, error) {
+	remembered, err := l.remembered(ctx)
 	if err != nil || remembered.with(now).equal(remembered) {
 		return remembered, err
 	}
@@ -140,11 +135,8 @@ func (l *Ledger) Remembered(ctx context.Context, now Demand) (Demand, error) {
 }
 
 func (l *Ledger) remembered(ctx context.Context) (Demand, error) {
-	account, err := l.number(ctx)
-	if err != nil {
-		return Demand{}, err
-	}
-	return demandOf(l.j.read(ctx), account)
+	t := l.j.read(ctx)
+	return t.demand(l.number(t)), t.err
 }
 
 // SetDemand records that a person has decided what the account demands.
@@ -158,24 +150,19 @@ func (l *Ledger) SetDemand(ctx context.Context, d Demand) error {
 
 // changeDemand records a change of the demand, and returns what the account demands then.
 func (l *Ledger) changeDemand(ctx context.Context, change func(Demand) Demand) (now Demand, err error) {
-	err = l.change(ctx, func(t *tx, account int64) error {
-		old, err := demandOf(t, account)
-		if err != nil {
-			return err
-		}
+	err = l.change(ctx, func(t *tx, a *lockedAccount) error {
+		old := t.demand(a.id)
 		now = change(old)
 		if now.Number == 0 && (now.Reason != "" || !now.equal(old)) { // a decision is recorded even if it changes nothing
-			if err := t.addDemand(account, now); err != nil {
-				return err
-			}
+			t.addDemand(a, now)
 		}
-		now, err = demandOf(t, account)
-		return err
+		now = t.demand(a.id)
+		return nil
 	})
 	return now, err
 }
 
 // Demands returns everything that the account has demanded, the oldest first.
 func (l *Ledger) Demands(ctx context.Context) ([]Demand, error) {
-	return collect(eachOf(ctx, l, scanDemand, `SELECT `+demandColumns+` FROM demands WHERE account = ?1 ORDER BY id`))
+	return allOf(ctx, l, demandFields, demands)
 }

@@ -37,24 +37,20 @@ func (ticket Ticket) allows(out Outcome) error {
 }
 
 func (t *tx) finish(ticket Ticket, out Outcome) (Record, error) {
-	old, account := ticket.order, ticket.order.account
-	if _, err := t.lockNumber(account); err != nil {
-		return Record{}, err
-	}
-	holder, err := t.holder(account, out.Withdrawal, old.row)
-	if err != nil {
-		return Record{}, err
-	}
+	old := ticket.order
+	t.lockNumber(old.account)
 	out.Reason = keepable(out.Reason)
-	e := ended{attempt: old.Last().Number, content: old.Content, Outcome: out, holder: holder, at: t.at}
+	e := ended{attempt: old.Last().Number, content: old.Content, Outcome: out, holder: t.holder(old.account, out.Withdrawal, old.row), at: t.at}
 	now, err := t.happen(old, e)
 	if errors.Is(err, errStale) {
-		if old, err = t.byNumber(old.row); err == nil {
-			now, err = t.happen(old, e)
+		found := load(t, `id = ?1`, old.row)
+		if len(found) == 0 {
+			return Record{}, errors.New("the record of the order is gone")
 		}
+		now, err = t.happen(found[0], e)
 	}
 	if err == nil && out.Ending == order.SaidNothing && out.Status == 0 { // the call never left
-		err = t.untieKey(account, ticket.order.Key)
+		t.untieKey(old.account, old.Key)
 	}
 	return now, err
 }

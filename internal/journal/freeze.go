@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"database/sql"
 
 	"example.com/till/pkg/payout/order"
 )
@@ -13,9 +12,8 @@ func (l *Ledger) Freeze(ctx context.Context, frozen bool, reason string) error {
 	if frozen {
 		what, mark = froze, 1
 	}
-	return l.accept(ctx, reason, [][2]string{{what, ""}}, func(t *tx, account int64) error {
-		_, err := t.exec(`UPDATE accounts SET frozen = ?1 WHERE id = ?2`, mark, account)
-		return err
+	return l.accept(ctx, reason, [][2]string{{what, ""}}, func(t *tx, account int64) {
+		t.exec(`UPDATE accounts SET frozen = ?1 WHERE id = ?2`, mark, account)
 	})
 }
 
@@ -25,30 +23,22 @@ const (
 	thawed = "unfrozen"
 )
 
-const freezeColumns = `what, at, user_name, host, reason FROM acceptances WHERE account = ?1 AND what IN ('` + froze + `', '` + thawed + `')`
+const freezes = `SELECT what = '` + froze + `', at, user_name, host, reason FROM acceptances WHERE account = ?1 AND what IN ('` + froze + `', '` + thawed + `') ORDER BY id`
 
-func scanFreeze(rows *sql.Rows) (f order.Freeze, err error) {
-	var what string
-	err = rows.Scan(&what, stamped(&f.At), &f.User, &f.Host, &f.Reason)
-	f.Frozen = what == froze
-	return f, err
+func freezeFields(f *order.Freeze) []any {
+	return []any{&f.Frozen, stamped(&f.At), &f.User, &f.Host, &f.Reason}
 }
 
 // Freezes returns every such decision about the account, the oldest first. The last one is in force.
 func (l *Ledger) Freezes(ctx context.Context) ([]order.Freeze, error) {
-	return collect(eachOf(ctx, l, scanFreeze, `SELECT `+freezeColumns+` ORDER BY id`))
+	return allOf(ctx, l, freezeFields, freezes)
 }
 
-// notFrozen returns an Error if nothing may be sent for an account.
-func (t *tx) notFrozen(account int64) error {
-	if !t.locked[account].frozen {
-		return nil
+// frozen returns the Error for a claim of an account that is frozen.
+func (t *tx) frozen(a *lockedAccount) error {
+	e := &Error{Kind: Frozen, Account: a.Account}
+	for f := range each(t, freezeFields, freezes+` DESC LIMIT 1`, a.id) {
+		e.Freeze = f
 	}
-	for f, err := range each(t, scanFreeze, `SELECT `+freezeColumns+` ORDER BY id DESC LIMIT 1`, account) {
-		if err != nil {
-			return err
-		}
-		return &Error{Kind: Frozen, Account: t.locked[account].Account, Freeze: f}
-	}
-	return &Error{Kind: Frozen, Account: t.locked[account].Account}
+	return e
 }

@@ -7,7 +7,6 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -67,7 +66,7 @@ type dialect interface {
 	// kept describes where the journal is kept in a way that no copy shares; empty: the system does not say it.
 	// openings returns how often the journal was opened for writing, as noted outside of it; 0: it is never noted;
 	// -1: the note is lost, or the journal is new.
-	kept(q querier) (string, error)
+	kept(t *tx) string
 	openings() int64
 	noteOpenings(n int64)
 	// still returns an error if the journal has been removed or replaced since it was opened.
@@ -83,20 +82,20 @@ type dialect interface {
 	// tables returns a query that counts the tables named till_journal. exclude keeps other processes from
 	// making it.
 	tables() string
-	exclude(t *tx) error
+	exclude(t *tx)
 	// elsewhere returns an error if there is a journal where this process does not look for one.
 	elsewhere(t *tx) error
 	// snapshot returns the statement that begins a transaction which reads the state of one moment. numbered
 	// sets the counters of the database, after rows were copied with their numbers.
 	snapshot() string
-	numbered(t *tx) error
+	numbered(t *tx)
 	// hold takes a sender's lock until this process or this connection ends.
 	hold(ctx context.Context, conn *sql.Conn, sender int64) error
 	// holds reports whether any process holds a sender's lock.
-	holds(ctx context.Context, q querier, sender int64) (bool, error)
+	holds(t *tx, sender int64) bool
 	// now returns the time of the clock that all users of the journal share, or the zero time if that is this
 	// machine's clock.
-	now(q querier) (time.Time, error)
+	now(t *tx) time.Time
 	// place returns the journal's name, without a password.
 	place() string
 	// explain returns a sentence that says what is wrong and what to do.
@@ -134,7 +133,7 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 	}
 	err = j.migrate(ctx)
 	if err == nil {
-		err = j.failed(j.dialect.opened(ctx, func() error { return j.noteRestored(ctx) }))
+		err = j.failed(j.dialect.opened(ctx, func() error { return j.noteRestored(ctx, "") }))
 	}
 	if err == nil {
 		err = j.failed(j.findCopy(ctx))
@@ -184,93 +183,6 @@ func randomNumber() int64 {
 	return int64(binary.BigEndian.Uint64(b[:]) >> 2) // the largest numbers are for the range of a lock
 }
 
-// querier runs queries: on the connection that writes inside a transaction, or on any connection that reads.
-type querier interface {
-	rows(query string, args ...any) (*sql.Rows, error)
-	row(query string, args ...any) *sql.Row
-	failed(err error) error // the error for a query that failed
-}
-
-// tx is a transaction that writes.
-type tx struct {
-	j      *Journal
-	ctx    context.Context
-	at     time.Time // by the journal's clock
-	now    string    // at, as it is recorded
-	moment Moment    // at, and since the machine has started
-	locked map[int64]lockedAccount
-	ties   []keyTie // ties that it has recorded
-}
-
-func (t *tx) stmt(query string) (*sql.Stmt, error) {
-	if s := t.j.stmts[query]; s != nil {
-		return s, nil
-	}
-	s, err := t.j.conn.PrepareContext(t.ctx, t.j.dialect.rewrite(query))
-	if err == nil {
-		t.j.stmts[query] = s
-	}
-	return s, err
-}
-
-func (t *tx) exec(query string, args ...any) (int64, error) {
-	s, err := t.stmt(query)
-	if err != nil {
-		return 0, err
-	}
-	done, err := s.ExecContext(t.ctx, args...)
-	if err != nil {
-		return 0, err
-	}
-	return done.RowsAffected()
-}
-
-// script runs statements without preparing them: each of them runs only once.
-func (t *tx) script(text string) error {
-	for statement := range strings.SplitSeq(t.j.dialect.rewrite(text), ";") {
-		if _, err := t.j.conn.ExecContext(t.ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *tx) rows(query string, args ...any) (*sql.Rows, error) {
-	s, err := t.stmt(query)
-	if err != nil {
-		return nil, err
-	}
-	return s.QueryContext(t.ctx, args...)
-}
-
-func (t *tx) row(query string, args ...any) *sql.Row {
-	s, err := t.stmt(query)
-	if err != nil {
-		return t.j.conn.QueryRowContext(t.ctx, t.j.dialect.rewrite(query), args...) // it fails in the same way
-	}
-	return s.QueryRowContext(t.ctx, args...)
-}
-
-func (t *tx) failed(err error) error { return t.j.failed(err) }
-
-// reader is a querier outside a transaction.
-type reader struct {
-	j   *Journal
-	ctx context.Context
-}
-
-func (j *Journal) read(ctx context.Context) reader { return reader{j, ctx} }
-
-func (r reader) rows(query string, args ...any) (*sql.Rows, error) {
-	return r.j.db.QueryContext(r.ctx, r.j.dialect.rewrite(query), args...)
-}
-
-func (r reader) row(query string, args ...any) *sql.Row {
-	return r.j.db.QueryRowContext(r.ctx, r.j.dialect.rewrite(query), args...)
-}
-
-func (r reader) failed(err error) error { return r.j.failed(err) }
-
 func (j *Journal) connect(ctx context.Context) error {
 	if j.conn != nil {
 		return nil
@@ -300,39 +212,7 @@ func (j *Journal) disconnect() {
 	j.conn, j.stmts, j.held = nil, nil, false
 }
 
-// clock returns the time for the journal's records. It is the time of the database server, which several
-// machines share, or of this machine.
-func (j *Journal) clock(q querier) (now time.Time, err error) {
-	if !j.options.ownClock {
-		now, err = j.dialect.now(q)
-	}
-	if err == nil && now.IsZero() {
-		now = j.options.Now()
-	}
-	return now, err
-}
-
 func (j *Journal) person() Person { return Person{j.options.User, j.options.Host} }
-
-// holdLock takes this process's lock, if it does not hold it yet.
-func (t *tx) holdLock() error {
-	if t.j.held {
-		return nil
-	}
-	if err := t.j.dialect.hold(t.ctx, t.j.conn, t.j.sender); err != nil {
-		return err
-	}
-	t.j.held, t.j.sends = true, true
-	return nil
-}
-
-// alive reports whether the process with this lock is alive.
-func (j *Journal) alive(ctx context.Context, q querier, sender int64) (bool, error) {
-	if sender == j.sender {
-		return true, nil
-	}
-	return j.dialect.holds(ctx, q, sender)
-}
 
 // timeLayout formats times so that their texts sort by time.
 const timeLayout = "2006-01-02T15:04:05.000000Z"

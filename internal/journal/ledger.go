@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"sync/atomic"
 
@@ -28,14 +27,15 @@ func (l *Ledger) Account() order.Account { return l.account }
 // Journal returns the journal of the ledger.
 func (l *Ledger) Journal() *Journal { return l.j }
 
+const accountID = `SELECT id FROM accounts WHERE address = ?1 AND name = ?2`
+
 // number returns the account's number; 0 if the journal does not have it.
-func (l *Ledger) number(ctx context.Context) (int64, error) {
+func (l *Ledger) number(t *tx) int64 {
 	if id := l.id.Load(); id != 0 {
-		return id, nil
+		return id
 	}
-	id, err := first[int64](l.j.read(ctx), `SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name)
-	l.id.CompareAndSwap(0, id)
-	return l.id.Load(), err
+	l.id.CompareAndSwap(0, one[int64](t, accountID, l.account.Address, l.account.Name))
+	return l.id.Load()
 }
 
 // Enter makes the account if the journal does not have it yet. Only Enter makes accounts.
@@ -43,24 +43,22 @@ func (l *Ledger) Enter(ctx context.Context) error {
 	if l.id.Load() != 0 {
 		return nil
 	}
-	var id int64
-	err := l.j.write(ctx, func(t *tx) (err error) {
-		if _, err := t.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
-			l.account.Address, l.account.Name, t.now); err != nil {
-			return err
-		}
-		id, err = one[int64](t, `SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, l.account.Address, l.account.Name)
-		return err
+	err := l.j.write(ctx, func(t *tx) error {
+		t.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
+			l.account.Address, l.account.Name, t.now)
+		return nil
 	})
-	if err == nil { // without the commit, there is no account of this number
-		l.id.CompareAndSwap(0, id)
+	if err != nil {
+		return err
 	}
-	return err
+	t := l.j.read(ctx) // after the commit: without it, there is no account of this number
+	l.number(t)
+	return t.err
 }
 
 // change makes a change of the account in one commit. If the journal does not have the account, it makes it
 // first.
-func (l *Ledger) change(ctx context.Context, do func(t *tx, account int64) error) error {
+func (l *Ledger) change(ctx context.Context, do func(*tx, *lockedAccount) error) error {
 	if err := l.Enter(ctx); err != nil {
 		return err
 	}
@@ -68,62 +66,54 @@ func (l *Ledger) change(ctx context.Context, do func(t *tx, account int64) error
 }
 
 // locked is change for an account that the journal has.
-func (l *Ledger) locked(ctx context.Context, do func(t *tx, account int64) error) error {
+func (l *Ledger) locked(ctx context.Context, do func(*tx, *lockedAccount) error) error {
 	return l.j.write(ctx, func(t *tx) error {
-		account, err := t.lock(l)
+		a, err := t.lock(l)
 		if err != nil {
 			return err
 		}
-		return do(t, account)
+		return do(t, a)
 	})
-}
-
-// lock keeps other processes from changing anything of the account until the commit, and returns the
-// account's number. If the account was renamed or is gone, it returns AccountChanged, because the sender
-// would otherwise send for another merchant.
-func (t *tx) lock(l *Ledger) (id int64, err error) {
-	if id = l.id.Load(); id == 0 { // another process may have made it since
-		if id, err = t.accountNumber(l.account); err != nil {
-			return 0, err
-		}
-		if id == 0 {
-			return 0, &Error{Kind: AccountChanged, Account: l.account, Msg: "is not in the journal"}
-		}
-		l.id.CompareAndSwap(0, id)
-	}
-	now, err := t.lockNumber(id)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return 0, &Error{Kind: AccountChanged, Account: l.account, Msg: "was removed from the journal meanwhile"}
-	case err != nil:
-		return 0, err
-	case now != l.account:
-		return 0, &Error{Kind: AccountChanged, Account: l.account, Msg: "was renamed meanwhile: it is " + now.String() + " now"}
-	}
-	return id, nil
-}
-
-// lockNumber is lock for an account that may have been renamed. An outcome belongs to its attempt, and is
-// recorded in any case.
-func (t *tx) lockNumber(id int64) (order.Account, error) {
-	if a, found := t.locked[id]; found {
-		return a.Account, nil
-	}
-	var a lockedAccount
-	if err := t.row(`SELECT address, name, demand, frozen = 1, counting = 1 FROM accounts WHERE id = ?1 {lock}`, id).
-		Scan(&a.Address, &a.Name, &a.demand, &a.frozen, &a.counting); err != nil {
-		return order.Account{}, err
-	}
-	t.locked[id] = a
-	return a.Account, nil
 }
 
 // lockedAccount is an account that no other process can change until the commit.
 type lockedAccount struct {
+	id int64
 	order.Account
 	demand   int64 // number of the demand in force; 0: there was none
 	frozen   bool  // nothing is sent
 	counting bool  // the sums of what was claimed are kept
+}
+
+// lock keeps other processes from changing anything of the account until the commit. If the account was renamed
+// or is gone, it returns AccountChanged, because the sender would otherwise send for another merchant.
+func (t *tx) lock(l *Ledger) (*lockedAccount, error) {
+	id := l.number(t) // another process may have made it since
+	if id == 0 {
+		return nil, &Error{Kind: AccountChanged, Account: l.account, Msg: "is not in the journal"}
+	}
+	a := t.lockNumber(id)
+	switch {
+	case a == nil:
+		return nil, &Error{Kind: AccountChanged, Account: l.account, Msg: "was removed from the journal meanwhile"}
+	case a.Account != l.account:
+		return nil, &Error{Kind: AccountChanged, Account: l.account, Msg: "was renamed meanwhile: it is " + a.Account.String() + " now"}
+	}
+	return a, nil
+}
+
+// lockNumber is lock for an account that may have been renamed. An outcome belongs to its attempt, and is
+// recorded in any case. It returns nil if there is no such account.
+func (t *tx) lockNumber(id int64) *lockedAccount {
+	fields := func(a *lockedAccount) []any {
+		return []any{&a.id, &a.Address, &a.Name, &a.demand, &a.frozen, &a.counting}
+	}
+	if t.locked[id] == nil {
+		for a := range each(t, fields, `SELECT id, address, name, demand, frozen = 1, counting = 1 FROM accounts WHERE id = ?1 {lock}`, id) {
+			t.locked[id] = &a
+		}
+	}
+	return t.locked[id]
 }
 
 // An AccountStatus is what the journal knows of an account as a whole.
@@ -156,48 +146,31 @@ const byTime = `CASE WHEN sent = '' THEN changed ELSE sent END DESC, id DESC`
 // Status returns what the journal knows of the account. It is the zero value if the journal does not have the
 // account.
 func (l *Ledger) Status(ctx context.Context) (s AccountStatus, err error) {
-	id, err := l.number(ctx)
-	if err == nil {
-		s.Restored, err = l.Restored(ctx)
+	t := l.j.read(ctx)
+	id := l.number(t)
+	s.Restored = t.restored(id)
+	fields := func(s *AccountStatus) []any { return []any{&s.Merchant, &s.OrderIDs} }
+	for found := range each(t, fields, `SELECT merchant, order_ids FROM accounts WHERE id = ?1`, id) {
+		s.Merchant, s.OrderIDs = found.Merchant, found.OrderIDs
 	}
-	if err != nil || id == 0 {
-		return s, err
+	for _, o := range load(t, `id = (SELECT id FROM orders WHERE account = ?1 AND state = 'accepted' AND NOT EXISTS (SELECT 1 FROM acceptances
+			WHERE account = ?1 AND what = 'withdrawal' AND subject = withdrawal) ORDER BY `+byTime+` LIMIT 1)`, id) {
+		s.Newest = &o
 	}
-	q := l.j.read(ctx)
-	err = q.row(`SELECT merchant, order_ids FROM accounts WHERE id = ?1`, id).Scan(&s.Merchant, &s.OrderIDs)
-	if errors.Is(err, sql.ErrNoRows) { // another account was renamed to its name
-		return s, nil
-	}
-	if err != nil {
-		return s, l.j.failed(err)
-	}
-	newest, err := load(q,
-		`id = (SELECT id FROM orders WHERE account = ?1 AND state = 'accepted' AND NOT EXISTS (SELECT 1 FROM acceptances
-			WHERE account = ?1 AND what = 'withdrawal' AND subject = withdrawal) ORDER BY `+byTime+` LIMIT 1)`, id)
-	if err != nil {
-		return s, l.j.failed(err)
-	}
-	if len(newest) > 0 {
-		s.Newest = &newest[0]
-	}
-	s.Unknown, err = one[int](q, `SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending')`, id)
-	if err == nil {
-		s.Found, err = one[int](q, `SELECT count(*) FROM orders WHERE account = ?1 AND sent = '' AND state IN ('accepted', 'conflict')
-			AND changed > (SELECT agreed FROM accounts WHERE id = ?1)`, id)
-	}
-	if err == nil {
-		s.Keys, err = collect(each(q, scanOne[string], `SELECT fingerprint FROM keys WHERE account = ?1 AND answered <> '' ORDER BY noted`, id))
-	}
-	return s, err
+	s.Unknown = one[int](t, `SELECT count(*) FROM orders WHERE account = ?1 AND state IN ('unknown', 'sending')`, id)
+	s.Found = one[int](t, `SELECT count(*) FROM orders WHERE account = ?1 AND sent = '' AND state IN ('accepted', 'conflict')
+		AND changed > (SELECT agreed FROM accounts WHERE id = ?1)`, id)
+	s.Keys = all(t, only[string], `SELECT fingerprint FROM keys WHERE account = ?1 AND answered <> '' ORDER BY noted`, id)
+	return s, t.err
 }
 
 // NoteService records what the service has shown about the account: the merchant's id, if none is known yet,
 // and whether order ids are kept. Empty values change nothing.
 func (l *Ledger) NoteService(ctx context.Context, merchant string, keeping Keeping) error {
-	return l.locked(ctx, func(t *tx, account int64) error {
-		_, err := t.exec(`UPDATE accounts SET merchant = CASE WHEN merchant = '' THEN ?1 ELSE merchant END, order_ids = CASE WHEN ?2 = '' THEN order_ids ELSE ?2 END WHERE id = ?3`,
-			keepable(merchant), string(keeping), account)
-		return err
+	return l.locked(ctx, func(t *tx, a *lockedAccount) error {
+		t.exec(`UPDATE accounts SET merchant = CASE WHEN merchant = '' THEN ?1 ELSE merchant END, order_ids = CASE WHEN ?2 = '' THEN order_ids ELSE ?2 END WHERE id = ?3`,
+			keepable(merchant), string(keeping), a.id)
+		return nil
 	})
 }
 
@@ -205,94 +178,49 @@ func (l *Ledger) NoteService(ctx context.Context, merchant string, keeping Keepi
 // or the old one does not exist, it returns AccountChanged. While a living process sends or applies for one
 // of the two, it returns Busy.
 func (j *Journal) Rename(ctx context.Context, old, to order.Account) error {
+	number := func(t *tx, a order.Account) int64 { return one[int64](t, accountID+` {lock}`, a.Address, a.Name) }
 	return j.write(ctx, func(t *tx) error {
-		from, err := t.accountNumber(old)
-		if err != nil {
-			return err
-		}
+		from := number(t, old)
 		if from == 0 {
 			return &Error{Kind: AccountChanged, Account: old, Msg: "is not in the journal"}
 		}
 		if err := t.idle(from); err != nil {
 			return err
 		}
-		other, err := t.accountNumber(to)
-		if err != nil {
-			return err
-		}
-		if other == from {
-			return hasHistory(to)
-		}
-		if other != 0 {
-			if err := t.removeAccount(to, other); err != nil {
+		if other := number(t, to); other != 0 {
+			if other == from || one[int](t, `SELECT count(*) FROM orders WHERE account = ?1`, other) > 0 {
+				return &Error{Kind: AccountChanged, Account: to, Msg: "has a history of its own"}
+			}
+			if err := t.idle(other); err != nil {
 				return err
 			}
+			t.removeAccount(other)
 		}
 		clear(t.locked)
-		_, err = t.exec(`UPDATE accounts SET address = ?1, name = ?2 WHERE id = ?3`, to.Address, to.Name, from)
-		return err
+		t.exec(`UPDATE accounts SET address = ?1, name = ?2 WHERE id = ?3`, to.Address, to.Name, from)
+		return nil
 	})
 }
 
-func hasHistory(a order.Account) error {
-	return &Error{Kind: AccountChanged, Account: a, Msg: "has a history of its own"}
-}
-
 // removeAccount removes an account that has no orders.
-func (t *tx) removeAccount(a order.Account, number int64) error {
-	n, err := one[int](t, `SELECT count(*) FROM orders WHERE account = ?1`, number)
-	if err != nil {
-		return err
-	}
-	if n > 0 {
-		return hasHistory(a)
-	}
-	if err := t.idle(number); err != nil {
-		return err
-	}
+func (t *tx) removeAccount(number int64) {
 	const ofRuns = `run_id IN (SELECT id FROM runs WHERE account = ?1)`
 	for _, rows := range []string{`consent_approvals WHERE consent IN (SELECT id FROM consents WHERE ` + ofRuns + `)`,
 		`consents WHERE ` + ofRuns, `approvals WHERE ` + ofRuns, `keys WHERE account = ?1`, `runs WHERE account = ?1`,
 		`demands WHERE account = ?1`, `acceptances WHERE account = ?1`, `accounts WHERE id = ?1`} {
-		if _, err := t.exec(`DELETE FROM `+rows, number); err != nil {
-			return err
-		}
+		t.exec(`DELETE FROM `+rows, number)
 	}
-	return nil
-}
-
-// accountNumber finds an account and locks it. It returns 0 if there is none.
-func (t *tx) accountNumber(a order.Account) (id int64, err error) {
-	return first[int64](t, `SELECT id FROM accounts WHERE address = ?1 AND name = ?2 {lock}`, a.Address, a.Name)
 }
 
 // idle returns an error while another process sends for the account or applies a plan of it.
 func (t *tx) idle(account int64) error {
-	sending, err := load(t, `account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`, account)
-	if err != nil {
-		return err
-	}
-	for _, o := range sending {
-		if o, err = t.reap(o); err != nil {
-			return err
-		}
-		if o.State == order.Sending {
+	for _, o := range load(t, underWay, account) {
+		if o = t.reap(o); o.State == order.Sending {
 			return &Error{Kind: Busy, OrderID: o.OrderID, User: o.User, Host: o.Host}
 		}
 	}
-	noted, err := appliers(t)
-	if err != nil {
-		return err
-	}
-	for _, a := range noted {
-		if a.account != account {
-			continue
-		}
-		alive, err := t.j.alive(t.ctx, t, a.sender)
-		if err != nil {
-			return err
-		}
-		if alive && a.sender != t.j.sender {
+	for _, a := range all(t, (*Applier).fields, appliers) {
+		if a.account == account && a.sender != t.j.sender && t.alive(a.sender) {
 			return &Error{Kind: Busy, Run: a.Run, User: a.User, Host: a.Host}
 		}
 	}
@@ -301,46 +229,32 @@ func (t *tx) idle(account int64) error {
 
 // Accounts returns every account of the journal.
 func (j *Journal) Accounts(ctx context.Context) ([]order.Account, error) {
-	return collect(each(j.read(ctx), scanAccount, `SELECT address, name FROM accounts ORDER BY id`))
+	t := j.read(ctx)
+	return all(t, accountFields, `SELECT address, name FROM accounts ORDER BY id`), t.err
 }
 
-func scanAccount(rows *sql.Rows) (a order.Account, err error) {
-	err = rows.Scan(&a.Address, &a.Name)
-	return a, err
-}
+func accountFields(a *order.Account) []any { return []any{&a.Address, &a.Name} }
 
 var errNoID = errors.New("a withdrawal without an id cannot be recorded")
 
 // holder returns the other order of the account that has a withdrawal's id; empty: none.
-func (t *tx) holder(account int64, withdrawal string, but int64) (orderID string, err error) {
+func (t *tx) holder(account int64, withdrawal string, but int64) (orderID string) {
 	if withdrawal == "" {
-		return "", nil
+		return ""
 	}
-	return first[string](t, `SELECT order_id FROM orders WHERE account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) = substr(?2, 1, 200) AND withdrawal = ?2 AND id <> ?3 ORDER BY id LIMIT 1`,
+	return one[string](t, `SELECT order_id FROM orders WHERE account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) = substr(?2, 1, 200) AND withdrawal = ?2 AND id <> ?3 ORDER BY id LIMIT 1`,
 		account, storable(withdrawal), but)
 }
 
 // current returns an order of the account. If the order's sender has died, the order becomes unknown
 // first. The order's state is empty if the journal does not have the order.
 func (t *tx) current(l *Ledger, orderID string) (Record, error) {
-	account, err := t.lock(l)
+	a, err := t.lock(l)
 	if err != nil {
 		return Record{}, err
 	}
-	found, err := load(t, `account = ?1 AND order_id = ?2`, account, orderID)
-	if err != nil || len(found) == 0 {
-		return Record{Order: order.Order{OrderID: orderID}, account: account}, err
+	for _, o := range load(t, `account = ?1 AND order_id = ?2`, a.id, orderID) {
+		return t.reap(o), nil
 	}
-	return t.reap(found[0])
-}
-
-func (t *tx) byNumber(row int64) (Record, error) {
-	found, err := load(t, `id = ?1`, row)
-	if err == nil && len(found) == 0 {
-		err = errors.New("the record of the order is gone")
-	}
-	if err != nil {
-		return Record{}, err
-	}
-	return found[0], nil
+	return Record{Order: order.Order{OrderID: orderID}, account: a.id}, nil
 }

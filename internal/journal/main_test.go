@@ -181,11 +181,7 @@ func mustEnd(t *testing.T, ending, other *book) {
 	if err := ending.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for alive := true; alive; {
-		var err error
-		if alive, err = other.dialect.holds(t.Context(), reader{other.Journal, t.Context()}, ending.sender); err != nil {
-			t.Fatal(err)
-		}
+	for holdsLock(t, other.Journal, ending.sender) {
 	}
 }
 
@@ -212,22 +208,44 @@ func loseLock(t *testing.T, j *book) {
 		}
 		return
 	}
-	for held := true; held; { // the server takes a moment to see that a session has ended
-		var err error
-		if held, err = j.dialect.holds(t.Context(), reader{j.Journal, t.Context()}, j.sender); err != nil {
-			t.Fatal(err)
-		}
+	for holdsLock(t, j.Journal, j.sender) { // the server takes a moment to see that a session has ended
 	}
 }
 
 // shopNumber returns the number of the shop's account, and makes the account.
-func shopNumber(t *tx) (id int64, err error) {
-	if _, err := t.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, '') ON CONFLICT DO NOTHING`,
-		shop.Address, shop.Name); err != nil {
-		return 0, err
+func shopNumber(t *tx) int64 {
+	t.exec(`INSERT INTO accounts (address, name, created) VALUES (?1, ?2, '') ON CONFLICT DO NOTHING`, shop.Address, shop.Name)
+	return one[int64](t, accountID, shop.Address, shop.Name)
+}
+
+// mustExec changes a journal behind its back.
+func mustExec(t *testing.T, j *book, statements string) {
+	t.Helper()
+	if err := j.write(t.Context(), func(tx *tx) error { tx.script(statements); return nil }); err != nil {
+		t.Fatal(err)
 	}
-	err = t.row(`SELECT id FROM accounts WHERE address = ?1 AND name = ?2`, shop.Address, shop.Name).Scan(&id)
-	return id, err
+}
+
+// mustCount returns the number that a query returns.
+func mustCount(t *testing.T, j *book, query string) int {
+	t.Helper()
+	r := j.read(t.Context())
+	n := one[int](r, query)
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	return n
+}
+
+// holdsLock reports whether the journal sees a process that holds a sender's lock.
+func holdsLock(t *testing.T, j *Journal, sender int64) bool {
+	t.Helper()
+	r := j.read(t.Context())
+	held := j.dialect.holds(r, sender)
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	return held
 }
 
 func mustClaim(t *testing.T, j *book, c Claim) Ticket {

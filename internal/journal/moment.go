@@ -15,8 +15,9 @@ type Moment struct {
 
 // Moment returns the present moment.
 func (l *Ledger) Moment(ctx context.Context) (Moment, error) {
-	at, err := l.j.clock(l.j.read(ctx))
-	return l.j.moment(at), l.j.failed(err)
+	t := l.j.read(ctx)
+	at := t.clock()
+	return l.j.moment(at), t.err
 }
 
 func (j *Journal) moment(at time.Time) Moment {

@@ -27,38 +27,32 @@ func (t *tx) happen(old Record, e event) (Record, error) {
 			set += fmt.Sprintf(", %s = ?%d", name, len(args))
 		}
 	}
-	n, err := t.exec(`UPDATE orders SET version = ?4, changed = ?5`+set+` WHERE id = ?1 AND version = ?2 AND order_id = ?3`, args...)
-	if err == nil && n != 1 {
-		err = fmt.Errorf("order %s %w", old.OrderID, errStale)
+	n := t.exec(`UPDATE orders SET version = ?4, changed = ?5`+set+` WHERE id = ?1 AND version = ?2 AND order_id = ?3`, args...)
+	if n != 1 {
+		return old, fmt.Errorf("order %s %w", old.OrderID, errStale)
 	}
-	if err == nil && now.Content != old.Content {
-		_, err = t.exec(`UPDATE orders SET currency = ?2, unit = ?3, minor = ?4, address = ?5, memo = ?6, content = ?7, payee = ?8 WHERE id = ?1`,
+	if now.Content != old.Content {
+		t.exec(`UPDATE orders SET currency = ?2, unit = ?3, minor = ?4, address = ?5, memo = ?6, content = ?7, payee = ?8 WHERE id = ?1`,
 			old.row, order.UnitText(now.Currency), order.UnitText(now.Amount.Unit()), now.Amount.Minor, now.Address, now.Memo, now.Content.Key().String(), payee(now.Address))
 	}
 	for i, a := range now.Attempts {
 		switch o := now.origins[i]; {
-		case err != nil:
 		case i >= len(old.Attempts):
-			_, err = t.exec(`INSERT INTO attempts (order_row, number, sender, began, ended, outcome, decimals, demand, consent, boot, since_boot, skew)
+			t.exec(`INSERT INTO attempts (order_row, number, sender, began, ended, outcome, decimals, demand, consent, boot, since_boot, skew)
 				VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
 				old.row, a.Number, o.sender, stamp(a.Began), stamp(a.Ended), string(a.Outcome), a.Decimals, a.Demand, a.Consent, o.boot, int64(o.since), o.skew)
 		case a != old.Attempts[i] || o != old.origins[i]:
-			_, err = t.exec(`UPDATE attempts SET ended = ?3, outcome = ?4, skew = ?5 WHERE order_row = ?1 AND number = ?2`,
+			t.exec(`UPDATE attempts SET ended = ?3, outcome = ?4, skew = ?5 WHERE order_row = ?1 AND number = ?2`,
 				old.row, a.Number, stamp(a.Ended), string(a.Outcome), o.skew)
 		}
 	}
-	if err == nil {
-		err = t.spend(old, now)
-	}
-	if err != nil {
-		return old, err
-	}
+	t.spend(old, now)
 	story := e.told(old, now)
-	_, err = t.exec(`INSERT INTO events (order_row, at, user_name, host, state, currency, unit, minor, address, memo, callback, what, fingerprint, withdrawal, status, code, reason)
+	t.exec(`INSERT INTO events (order_row, at, user_name, host, state, currency, unit, minor, address, memo, callback, what, fingerprint, withdrawal, status, code, reason)
 		SELECT id, ?2, ?3, ?4, state, currency, unit, minor, address, memo, callback, ?5, ?6, ?7, CAST(?8 AS BIGINT), CAST(?9 AS BIGINT), ?10 FROM orders WHERE id = ?1`,
 		old.row, t.now, t.j.options.User, t.j.options.Host, story.What, story.Key, storable(story.ID), story.HTTPStatus,
 		story.Code, story.Reason)
-	return now, err
+	return now, nil
 }
 
 // changeableColumns are those that an event can change, apart from the content.

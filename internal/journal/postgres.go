@@ -202,8 +202,8 @@ func (d *postgresDialect) lacks() bool { return false }
 func (d *postgresDialect) opened(context.Context, func() error) error { return nil }
 
 // kept has the numbers of the database and of a table. A dump does not have them, and pg_upgrade keeps them.
-func (d *postgresDialect) kept(q querier) (string, error) {
-	return one[string](q, `SELECT 'database ' || d.oid || ', table ' || 'till_journal'::regclass::oid
+func (d *postgresDialect) kept(t *tx) string {
+	return one[string](t, `SELECT 'database ' || d.oid || ', table ' || 'till_journal'::regclass::oid
 		FROM pg_catalog.pg_database d WHERE d.datname = current_database()`)
 }
 
@@ -263,10 +263,7 @@ func (d *postgresDialect) checkEmpty(ctx context.Context) error {
 	return &Error{Kind: Broken, Place: d.place(), Msg: "has a table of something else (" + name + "): name an empty database"}
 }
 
-func (d *postgresDialect) exclude(t *tx) error {
-	_, err := t.exec("SELECT pg_advisory_xact_lock(?1)", schemaLock)
-	return err
-}
+func (d *postgresDialect) exclude(t *tx) { t.exec("SELECT pg_advisory_xact_lock(?1)", schemaLock) }
 
 // elsewhere looks in all schemas. A role usually sees the schema of its own name first, so two roles would
 // have two journals, which do not know of each other. An address that names its schemas means that.
@@ -280,17 +277,12 @@ func (d *postgresDialect) elsewhere(t *tx) error {
 			return nil
 		}
 	}
-	var schema, quoted string
-	err = t.row(`SELECT n.nspname, quote_ident(n.nspname) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-		WHERE c.relname = 'till_journal' AND c.relkind = 'r' ORDER BY 1 LIMIT 1`).Scan(&schema, &quoted)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+	for schema := range each(t, pair[string], `SELECT n.nspname, quote_ident(n.nspname) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+			WHERE c.relname = 'till_journal' AND c.relkind = 'r' ORDER BY 1 LIMIT 1`) {
+		return &Error{Kind: Misplaced, Place: d.place(),
+			Msg: fmt.Sprintf("has a journal in the schema %s, where this role does not look for it: add the parameter search_path=%s to the address to use that journal, or another schema for a new one", schema[0], url.QueryEscape(schema[1]))}
 	}
-	if err != nil {
-		return err
-	}
-	return &Error{Kind: Misplaced, Place: d.place(),
-		Msg: fmt.Sprintf("has a journal in the schema %s, where this role does not look for it: add the parameter search_path=%s to the address to use that journal, or another schema for a new one", schema, url.QueryEscape(quoted))}
+	return nil
 }
 
 // schemaLock is the number of the lock that is held while tables are made. A sender's number is never
@@ -299,14 +291,11 @@ const schemaLock int64 = -8_432_907_441_052_116
 
 func (d *postgresDialect) snapshot() string { return "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" }
 
-func (d *postgresDialect) numbered(t *tx) error {
+func (d *postgresDialect) numbered(t *tx) {
 	for _, table := range []string{"accounts", "orders", "events", "runs", "demands", "approvals", "consents", "acceptances"} {
-		if _, err := t.exec("SELECT setval(pg_get_serial_sequence('" + table +
-			"', 'id'), (SELECT coalesce(max(id), 0) + 1 FROM " + table + "), false)"); err != nil {
-			return err
-		}
+		t.exec("SELECT setval(pg_get_serial_sequence('" + table +
+			"', 'id'), (SELECT coalesce(max(id), 0) + 1 FROM " + table + "), false)")
 	}
-	return nil
 }
 
 // hold waits a few seconds if the lock is not free: the server may still be ending the previous session.
@@ -321,8 +310,8 @@ func (d *postgresDialect) hold(ctx context.Context, conn *sql.Conn, sender int64
 	return err
 }
 
-func (d *postgresDialect) holds(_ context.Context, q querier, sender int64) (bool, error) {
-	return one[bool](q, `SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+func (d *postgresDialect) holds(t *tx, sender int64) bool {
+	return one[bool](t, `SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
 		AND database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
 		AND classid::bigint = ?1 AND objid::bigint = ?2)`, sender>>32, sender&0xffffffff)
 }
@@ -373,8 +362,6 @@ func (d *postgresDialect) reason(err error) string {
 	return fmt.Sprintf("cannot be used: %v", err)
 }
 
-func (d *postgresDialect) now(q querier) (time.Time, error) {
-	return one[time.Time](q, "SELECT clock_timestamp()")
-}
+func (d *postgresDialect) now(t *tx) time.Time { return one[time.Time](t, "SELECT clock_timestamp()") }
 
 func (d *postgresDialect) close(db *sql.DB) error { return db.Close() }

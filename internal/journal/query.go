@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -22,29 +21,25 @@ const orderColumns = `orders.id, account, order_id, run, state, orders.currency,
 // order without any.
 const withAttempts = `LEFT JOIN attempts ON attempts.order_row = orders.id`
 
-// scanOrder reads a row of orderColumns: an order and at most one of its attempts.
-func scanOrder(rows *sql.Rows) (o Record, err error) {
-	var d order.Resolution
-	var a order.Attempt
-	var from origin
-	err = rows.Scan(slices.Concat([]any{&o.row, &o.account, &o.OrderID, &o.Run, &o.State}, contentColumns(&o.Content),
-		[]any{&o.Callback, &o.Note, &o.Reference, &o.ID, &o.Shown, &o.version, stamped(&o.Sent), &o.Code, &o.Reason, &o.User, &o.Host, &o.Key,
-			&d.As, stamped(&d.At), &d.User, &d.Host, &d.Reason, stamped(&o.Created), stamped(&o.Changed),
-			orZero(&a.Number), orZero(&from.sender), stamped(&a.Began), stamped(&a.Ended), orZero(&a.Outcome), orZero(&a.Decimals),
-			orZero(&a.Demand), orZero(&a.Consent), orZero(&from.boot), orZero(&from.since), orZero(&from.skew)})...)
-	o.ID, o.Shown = restored(o.ID), restored(o.Shown)
-	if d.As != "" {
-		o.Resolved = &d
-	}
-	o.Attempts = []order.Attempt{} // in JSON, none is an empty list
-	if a.Number != 0 {
-		o.Attempts, o.origins = append(o.Attempts, a), []origin{from}
-	}
-	return o, err
+// orderRow is a row of orderColumns: an order and at most one of its attempts.
+type orderRow struct {
+	Record
+	decided order.Resolution
+	attempt order.Attempt
+	from    origin
 }
 
-// contentColumns are the destinations of the columns currency, unit, minor, address and memo.
-func contentColumns(c *order.Content) []any {
+func (o *orderRow) fields() []any {
+	d, a := &o.decided, &o.attempt
+	return slices.Concat([]any{&o.row, &o.account, &o.OrderID, &o.Run, &o.State}, contentFields(&o.Content),
+		[]any{&o.Callback, &o.Note, &o.Reference, storedID(&o.ID), storedID(&o.Shown), &o.version, stamped(&o.Sent), &o.Code, &o.Reason, &o.User, &o.Host, &o.Key,
+			&d.As, stamped(&d.At), &d.User, &d.Host, &d.Reason, stamped(&o.Created), stamped(&o.Changed),
+			orZero(&a.Number), orZero(&o.from.sender), stamped(&a.Began), stamped(&a.Ended), orZero(&a.Outcome), orZero(&a.Decimals),
+			orZero(&a.Demand), orZero(&a.Consent), orZero(&o.from.boot), orZero(&o.from.since), orZero(&o.from.skew)})
+}
+
+// contentFields are the destinations of the columns currency, unit, minor, address and memo.
+func contentFields(c *order.Content) []any {
 	return []any{unit(&c.Currency.Kind, &c.Currency.Code), unit(&c.Amount.Kind, &c.Amount.Code), &c.Amount.Minor, &c.Address, &c.Memo}
 }
 
@@ -74,6 +69,16 @@ func stamped(to *time.Time) column {
 	}
 }
 
+// storedID is the destination of a column with what storable returns.
+func storedID(to *string) column {
+	return func(value any) error {
+		var text string
+		err := orZero(&text)(value)
+		*to = restored(text)
+		return err
+	}
+}
+
 // unit is the destination of a column that has what order.UnitText returns.
 func unit(kind *api.Kind, code *string) column {
 	return func(value any) error {
@@ -94,42 +99,32 @@ func unitOf(text string) api.Currency {
 	return api.CryptoCurrency(code)
 }
 
-// each yields what scan makes of each row of a query. It stops after an error.
-func each[T any](q querier, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
+// eachOf is each for a query about the account of a ledger, whose number is ?1. It yields an error last.
+func eachOf[T any](ctx context.Context, l *Ledger, fields func(*T) []any, query string, args ...any) iter.Seq2[T, error] {
+	t := l.j.read(ctx)
+	return orFailed(t, each(t, fields, query, append([]any{l.number(t)}, args...)...))
+}
+
+// orFailed yields values and, if a statement failed, its error.
+func orFailed[T any](t *tx, values iter.Seq[T]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var none T
-		rows, err := q.rows(query, args...)
-		if err != nil {
-			yield(none, q.failed(err))
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			value, err := scan(rows)
-			if !yield(value, q.failed(err)) || err != nil {
+		for value := range values {
+			if !yield(value, nil) {
 				return
 			}
 		}
-		if err := rows.Err(); err != nil {
-			yield(none, q.failed(err))
+		if t.err != nil {
+			var none T
+			yield(none, t.err)
 		}
 	}
 }
 
-// eachOf is each for a query about the account of a ledger, whose number is ?1.
-func eachOf[T any](
-	ctx context.Context, l *Ledger, scan func(*sql.Rows) (T, error), query string, args ...any,
-) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		account, err := l.number(ctx)
-		switch {
-		case err != nil:
-			var none T
-			yield(none, err)
-		case account != 0:
-			each(l.j.read(ctx), scan, query, append([]any{account}, args...)...)(yield)
-		}
-	}
+// allOf is all for a query about the account of a ledger, whose number is ?1.
+func allOf[T any](ctx context.Context, l *Ledger, fields func(*T) []any, query string, args ...any) ([]T, error) {
+	t := l.j.read(ctx)
+	values := all(t, fields, query, append([]any{l.number(t)}, args...)...)
+	return values, t.err
 }
 
 // mostAtOnce is how many texts are in a list of one statement.
@@ -138,10 +133,8 @@ const mostAtOnce = 64
 // among is each for a query about an account, whose number is ?1, and texts, for which the query has {list}.
 // For the texts as the index orders_withdrawal has them, it has {starts}. The query runs for some of the
 // texts at a time.
-func among[T any](
-	q querier, scan func(*sql.Rows) (T, error), query string, account int64, texts []string,
-) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
+func among[T any](t *tx, fields func(*T) []any, query string, account int64, texts []string) iter.Seq[T] {
+	return func(yield func(T) bool) {
 		for some := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(texts))), mostAtOnce) {
 			args, marks, starts := []any{account}, make([]string, len(some)), make([]string, len(some))
 			for i, text := range some {
@@ -149,8 +142,8 @@ func among[T any](
 				starts[i] = "substr(" + marks[i] + ", 1, 200)"
 			}
 			lists := strings.NewReplacer("{list}", strings.Join(marks, ", "), "{starts}", strings.Join(starts, ", "))
-			for value, err := range each(q, scan, lists.Replace(query), args...) {
-				if !yield(value, err) || err != nil {
+			for value := range each(t, fields, lists.Replace(query), args...) {
+				if !yield(value) {
 					return
 				}
 			}
@@ -158,68 +151,39 @@ func among[T any](
 	}
 }
 
-// collect returns all values, or the error.
-func collect[T any](values iter.Seq2[T, error]) (all []T, err error) {
-	for value, err := range values {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, value)
-	}
-	return all, nil
-}
-
-// one returns the value of a query with one row and one column.
-func one[T any](q querier, query string, args ...any) (value T, err error) {
-	err = q.row(query, args...).Scan(&value)
-	return value, q.failed(err)
-}
-
-// first is one for a query that may have no row. Then the value is zero.
-func first[T any](q querier, query string, args ...any) (value T, err error) {
-	if err = q.row(query, args...).Scan(&value); errors.Is(err, sql.ErrNoRows) {
-		return value, nil
-	}
-	return value, q.failed(err)
-}
-
-// scanOne reads a row of one column.
-func scanOne[T any](rows *sql.Rows) (value T, err error) {
-	err = rows.Scan(&value)
-	return value, err
-}
-
-// joined returns the orders in rows of which each has one attempt. The rows of one order are adjacent.
-func joined(rows iter.Seq2[Record, error]) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
+// records yields the orders in rows of which each has one attempt. The rows of one order are adjacent.
+func records(t *tx, rows iter.Seq[orderRow]) iter.Seq[Record] {
+	return func(yield func(Record) bool) {
 		var o Record
-		for row, err := range rows {
-			switch {
-			case err != nil:
-				yield(Record{}, err)
-				return
-			case row.row == o.row:
-				o.Attempts, o.origins = append(o.Attempts, row.Attempts...), append(o.origins, row.origins...)
-				continue
-			case o.row != 0 && !yield(o, nil):
-				return
+		for row := range rows {
+			if row.row != o.row {
+				if o.row != 0 && !yield(o) {
+					return
+				}
+				o = row.Record
+				o.Attempts = []order.Attempt{} // in JSON, none is an empty list
+				if row.decided.As != "" {
+					o.Resolved = &row.decided
+				}
 			}
-			o = row
+			if row.attempt.Number != 0 {
+				o.Attempts, o.origins = append(o.Attempts, row.attempt), append(o.origins, row.from)
+			}
 		}
-		if o.row != 0 {
-			yield(o, nil)
+		if o.row != 0 && t.err == nil { // otherwise attempts may be missing
+			yield(o)
 		}
 	}
 }
 
 // load returns the orders for which a condition holds, oldest first.
-func load(q querier, where string, args ...any) ([]Record, error) {
-	return collect(joined(each(q, scanOrder, ordersWhere(where), args...)))
+func load(t *tx, where string, args ...any) []Record {
+	return whole(t, records(t, each(t, (*orderRow).fields, ordersWhere(where), args...)))
 }
 
 // loadAmong is load for a condition of among.
-func loadAmong(q querier, where string, account int64, texts []string) ([]Record, error) {
-	return collect(joined(among(q, scanOrder, ordersWhere(where), account, texts)))
+func loadAmong(t *tx, where string, account int64, texts []string) []Record {
+	return whole(t, records(t, among(t, (*orderRow).fields, ordersWhere(where), account, texts)))
 }
 
 // ordersWhere returns a query for the orders for which a condition holds, oldest first.
@@ -229,29 +193,33 @@ func ordersWhere(condition string) string {
 
 // insert makes an order, unless there is one: then its number is 0. happen gives it a state, in the same
 // transaction, unless it is planned.
-func (t *tx) insert(account int64, made order.Order) (Record, error) {
+func (t *tx) insert(account int64, made order.Order) Record {
 	o := Record{Order: made, account: account}
 	o.User, o.Host, o.Created, o.Changed, o.Attempts = t.j.options.User, t.j.options.Host, t.at, t.at, []order.Attempt{}
-	err := t.row(`INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed, content, payee, reference)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15, ?16, ?17) ON CONFLICT (account, order_id) DO NOTHING RETURNING id, version`,
+	for made := range each(t, pair[int64], `INSERT INTO orders (account, order_id, run, state, currency, unit, minor, address, memo, callback, note, user_name, host, created, changed, content, payee, reference)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?14, ?15, ?16, ?17) ON CONFLICT (account, order_id) DO NOTHING RETURNING id, version`,
 		account, o.OrderID, o.Run, string(o.State), order.UnitText(o.Currency), order.UnitText(o.Amount.Unit()), o.Amount.Minor, o.Address, o.Memo, o.Callback, o.Note, o.User,
-		o.Host, t.now, o.Content.Key().String(), payee(o.Address), o.Reference).Scan(&o.row, &o.version)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
+		o.Host, t.now, o.Content.Key().String(), payee(o.Address), o.Reference) {
+		o.row, o.version = made[0], made[1]
 	}
-	return o, err
+	return o
 }
 
 // Orders returns the orders of the account that a filter chooses, oldest first, or in the order of the plan
 // for a run. It stops after an error.
 func (l *Ledger) Orders(ctx context.Context, f order.Filter) iter.Seq2[Record, error] {
 	query, args := queryFor(f)
-	return joined(eachOf(ctx, l, scanOrder, query, args...))
+	return l.orders(ctx, query, args...)
+}
+
+func (l *Ledger) orders(ctx context.Context, query string, args ...any) iter.Seq2[Record, error] {
+	t := l.j.read(ctx)
+	return orFailed(t, records(t, each(t, (*orderRow).fields, query, append([]any{l.number(t)}, args...)...)))
 }
 
 // Unshown returns the orders that were sent or decided about, and that the service has never shown.
 func (l *Ledger) Unshown(ctx context.Context) iter.Seq2[Record, error] {
-	return joined(eachOf(ctx, l, scanOrder, ordersWhere(unshown)))
+	return l.orders(ctx, ordersWhere(unshown))
 }
 
 // unshown has the condition of the index orders_unshown.
@@ -318,107 +286,76 @@ func (l *Ledger) Order(ctx context.Context, orderID string) (Record, error) {
 }
 
 // Held returns those of the orders that the journal has.
-func (l *Ledger) Held(ctx context.Context, orderIDs []string) (held map[string]Record, err error) {
-	held = make(map[string]Record)
-	orders, err := l.among(ctx, `account = ?1 AND order_id IN ({list})`, orderIDs)
-	for _, o := range orders {
+func (l *Ledger) Held(ctx context.Context, orderIDs []string) (map[string]Record, error) {
+	t := l.j.read(ctx)
+	held := make(map[string]Record)
+	for _, o := range loadAmong(t, `account = ?1 AND order_id IN ({list})`, l.number(t), orderIDs) {
 		held[o.OrderID] = o
 	}
-	return held, err
-}
-
-// among is loadAmong for the account of a ledger, outside a transaction.
-func (l *Ledger) among(ctx context.Context, where string, texts []string) ([]Record, error) {
-	account, err := l.number(ctx)
-	if err != nil || account == 0 {
-		return nil, err
-	}
-	return loadAmong(l.j.read(ctx), where, account, texts)
+	return held, t.err
 }
 
 // ByWithdrawal returns the orders of the account that have one of these withdrawals, by the id of the
 // withdrawal.
-func (l *Ledger) ByWithdrawal(ctx context.Context, ids []string) (held map[string]Record, err error) {
-	held = make(map[string]Record)
-	stored := make([]string, 0, len(ids))
-	for _, id := range ids {
-		if id != "" {
-			stored = append(stored, storable(keepable(id)))
-		}
+func (l *Ledger) ByWithdrawal(ctx context.Context, ids []string) (map[string]Record, error) {
+	t := l.j.read(ctx)
+	held := make(map[string]Record)
+	stored := make([]string, len(ids))
+	for i, id := range ids {
+		stored[i] = storable(keepable(id))
 	}
-	orders, err := l.among(ctx, `account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) IN ({starts}) AND withdrawal IN ({list})`, stored)
-	for _, o := range orders {
+	for _, o := range loadAmong(t, `account = ?1 AND withdrawal <> '' AND substr(withdrawal, 1, 200) IN ({starts}) AND withdrawal IN ({list})`, l.number(t), stored) {
 		held[o.ID] = o
 	}
-	return held, err
+	return held, t.err
 }
 
 // Paid returns those of the addresses to which a withdrawal of the account was accepted, in any spelling.
-func (l *Ledger) Paid(ctx context.Context, addresses []string) (paid map[string]bool, err error) {
-	paid = make(map[string]bool)
-	account, err := l.number(ctx)
-	if err != nil || account == 0 {
-		return paid, err
-	}
-	spelt := map[string][]string{}
+func (l *Ledger) Paid(ctx context.Context, addresses []string) (map[string]bool, error) {
+	t := l.j.read(ctx)
+	paid, spelt := make(map[string]bool), map[string][]string{}
 	for _, a := range addresses {
 		spelt[payee(a)] = append(spelt[payee(a)], a)
 	}
-	for form, err := range among(l.j.read(ctx), scanOne[string],
+	for form := range among(t, only[string],
 		`SELECT DISTINCT payee FROM orders WHERE account = ?1 AND state = 'accepted' AND payee IN ({list})`,
-		account, slices.Collect(maps.Keys(spelt))) {
-		if err != nil {
-			return paid, err
-		}
+		l.number(t), slices.Collect(maps.Keys(spelt))) {
 		for _, a := range spelt[form] {
 			paid[a] = true
 		}
 	}
-	return paid, nil
+	return paid, t.err
 }
 
 // TimesPaid returns how many withdrawals of the account to an address were accepted, in any spelling.
 func (l *Ledger) TimesPaid(ctx context.Context, to string) (int, error) {
-	account, err := l.number(ctx)
-	if err != nil || account == 0 {
-		return 0, err
-	}
-	return one[int](l.j.read(ctx), `SELECT count(*) FROM orders WHERE account = ?1 AND payee = ?2 AND state = 'accepted'`, account, payee(to))
+	t := l.j.read(ctx)
+	n := one[int](t, `SELECT count(*) FROM orders WHERE account = ?1 AND payee = ?2 AND state = 'accepted'`, l.number(t), payee(to))
+	return n, t.err
 }
 
 // AcceptedAddresses yields the order id and the address of each accepted order of the account.
 func (l *Ledger) AcceptedAddresses(ctx context.Context) iter.Seq2[[2]string, error] {
-	scan := func(rows *sql.Rows) (known [2]string, err error) {
-		err = rows.Scan(&known[0], &known[1])
-		return known, err
-	}
-	return eachOf(ctx, l, scan, `SELECT order_id, address FROM orders WHERE account = ?1 AND state = 'accepted' ORDER BY id`)
+	return eachOf(ctx, l, pair[string], `SELECT order_id, address FROM orders WHERE account = ?1 AND state = 'accepted' ORDER BY id`)
 }
 
 // Attempted reports whether the account has an order in a unit that was sent, or that the service has
 // accepted.
 func (l *Ledger) Attempted(ctx context.Context, unit api.Currency) (bool, error) {
-	account, err := l.number(ctx)
-	if err != nil || account == 0 {
-		return false, err
-	}
-	for _, err := range each(l.j.read(ctx), scanOne[int64],
-		`SELECT 1 FROM orders WHERE account = ?1 AND lower(unit) = ?2 AND (sent <> '' OR state = 'accepted') LIMIT 1`,
-		account, order.UnitText(LowerCase(unit))) {
-		return err == nil, err
-	}
-	return false, nil
+	t := l.j.read(ctx)
+	n := one[int](t, `SELECT 1 FROM orders WHERE account = ?1 AND lower(unit) = ?2 AND (sent <> '' OR state = 'accepted') LIMIT 1`,
+		l.number(t), order.UnitText(LowerCase(unit)))
+	return n > 0, t.err
 }
 
 // Story returns the history of an order, oldest event first.
 func (j *Journal) Story(ctx context.Context, o Record) ([]order.Event, error) {
-	return collect(each(j.read(ctx), scanEvent, `SELECT at, user_name, host, what, state, currency, unit, minor, address, memo, callback, fingerprint, withdrawal, status, code, reason
-		FROM events WHERE order_row = ?1 ORDER BY id`, o.row))
-}
-
-func scanEvent(rows *sql.Rows) (e order.Event, err error) {
-	err = rows.Scan(slices.Concat([]any{stamped(&e.At), &e.User, &e.Host, &e.What, &e.State}, contentColumns(&e.Content),
-		[]any{&e.Callback, &e.Key, &e.ID, &e.HTTPStatus, &e.Code, &e.Reason})...)
-	e.ID = restored(e.ID)
-	return e, err
+	fields := func(e *order.Event) []any {
+		return slices.Concat([]any{stamped(&e.At), &e.User, &e.Host, &e.What, &e.State}, contentFields(&e.Content),
+			[]any{&e.Callback, &e.Key, storedID(&e.ID), &e.HTTPStatus, &e.Code, &e.Reason})
+	}
+	t := j.read(ctx)
+	story := all(t, fields, `SELECT at, user_name, host, what, state, currency, unit, minor, address, memo, callback, fingerprint, withdrawal, status, code, reason
+		FROM events WHERE order_row = ?1 ORDER BY id`, o.row)
+	return story, t.err
 }

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -292,17 +291,12 @@ func TestRenameIsRefusedDuringARun(t *testing.T) {
 			eachDialect(t, func(t *testing.T, open opener) {
 				applies, j := open(), open()
 				old, to := prepare(t, applies)
-				accounts := func() (n int) {
-					if err := j.read(t.Context()).row(`SELECT count(*) FROM accounts`).Scan(&n); err != nil {
-						t.Fatal(err)
-					}
-					return n
-				}
-				before := accounts()
+				const accounts = `SELECT count(*) FROM accounts`
+				before := mustCount(t, j, accounts)
 				if err := j.Rename(t.Context(), old, to); !errors.Is(err, Busy) || AsError(err).Run != "cafe" {
 					t.Errorf("got %v", err)
 				}
-				if n := accounts(); n != before {
+				if n := mustCount(t, j, accounts); n != before {
 					t.Errorf("it left %d accounts of %d", n, before)
 				}
 				applies.Close()
@@ -383,13 +377,7 @@ func TestFilters(t *testing.T) {
 		at.Time = noon.Add(time.Hour)
 		c := Claim{OrderID: "tea", Content: tea}
 		mustFinish(t, j, mustClaim(t, j, c), unknown)
-		err := j.write(t.Context(), func(tx *tx) error {
-			_, err := tx.exec("UPDATE orders SET currency = 'crypto:Eth' WHERE order_id = 'tea'")
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustExec(t, j, "UPDATE orders SET currency = 'crypto:Eth' WHERE order_id = 'tea'")
 		tea := tea
 		tea.Currency = api.CryptoCurrency("Eth")
 		mustBegin(t, j, Run{Name: "r1", Digest: "r1..."}, Row{OrderID: "tea", Content: tea})
@@ -503,13 +491,12 @@ func TestAskedBeforeEachScan(t *testing.T) {
 // stepsOf returns the steps of a query plan in SQLite.
 func stepsOf(t *testing.T, j *book, query string, args ...any) []string {
 	t.Helper()
-	steps, err := collect(each(reader{j.Journal, t.Context()}, func(rows *sql.Rows) (step string, err error) {
-		var a, b, c int
-		err = rows.Scan(&a, &b, &c, &step)
-		return step, err
-	}, "EXPLAIN QUERY PLAN "+query, args...))
-	if err != nil {
-		t.Fatal(err)
+	r := j.read(t.Context())
+	var ignored int
+	steps := all(r, func(step *string) []any { return []any{&ignored, &ignored, &ignored, step} },
+		"EXPLAIN QUERY PLAN "+query, args...)
+	if r.err != nil {
+		t.Fatal(r.err)
 	}
 	return steps
 }

@@ -7,42 +7,41 @@ import (
 )
 
 // reap makes an order unknown if its sender died while sending it, and returns the order after that.
-func (t *tx) reap(o Record) (Record, error) {
-	if o.State != order.Sending {
-		return o, nil
+func (t *tx) reap(o Record) Record {
+	if o.State != order.Sending || t.alive(o.origin().sender) {
+		return o
 	}
-	alive, err := t.j.alive(t.ctx, t, o.origin().sender)
-	if err != nil || alive {
-		return o, err
-	}
-	return t.happen(o, senderDied{})
+	o, err := t.happen(o, senderDied{})
+	t.fail(err)
+	return o
 }
+
+// underWay is the condition for the orders of an account that are being sent. It repeats that of an index.
+const underWay = `account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`
 
 // Reap cleans up after processes that have died. Every order of the account that one of them was sending
 // becomes unknown. A run that one of them had not recorded completely is removed.
 func (l *Ledger) Reap(ctx context.Context) error {
-	account, err := l.number(ctx)
-	if err != nil || account == 0 {
-		return err
+	r := l.j.read(ctx)
+	account := l.number(r)
+	waiting := one[int](r, `SELECT count(*) FROM orders WHERE `+underWay, account)
+	unfinished := one[int](r, `SELECT count(*) FROM runs WHERE account = ?1 AND began = '' AND sender <> ?2`, account, l.j.sender)
+	if waiting+unfinished == 0 {
+		return r.err
 	}
-	const sending = `account = ?1 AND state IN ('unknown', 'sending') AND state = 'sending'`
-	waiting, err := one[int](l.j.read(ctx), `SELECT count(*) FROM orders WHERE `+sending, account)
-	if err == nil && waiting > 0 {
-		err = l.j.write(ctx, func(t *tx) error {
-			if _, err := t.lockNumber(account); err != nil {
-				return err
-			}
-			orders, err := load(t, sending, account)
-			for _, o := range orders {
-				if err == nil {
-					_, err = t.reap(o)
-				}
-			}
-			return err
-		})
+	var dead []Run
+	err := l.j.write(ctx, func(t *tx) error {
+		t.lockNumber(account)
+		for _, o := range load(t, underWay, account) {
+			t.reap(o)
+		}
+		dead, _ = t.unfinished(account)
+		return nil
+	})
+	for _, d := range dead {
+		if err == nil {
+			err = l.discard(ctx, d)
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return l.discardUnfinished(ctx, account)
+	return err
 }

@@ -12,22 +12,25 @@ import "context"
 // journal's file, and gone if somebody has cleared the directory before that.
 
 // Restored reports whether the journal may lack orders that were sent for the account.
-func (l *Ledger) Restored(ctx context.Context) (restored bool, err error) {
-	id, err := l.number(ctx)
-	if err != nil {
-		return false, err
-	}
-	return one[bool](l.j.read(ctx), `SELECT restored > coalesce((SELECT checked FROM accounts WHERE id = ?1), 0) FROM till_journal`, id)
+func (l *Ledger) Restored(ctx context.Context) (bool, error) {
+	t := l.j.read(ctx)
+	restored := t.restored(l.number(t))
+	return restored, t.err
+}
+
+func (t *tx) restored(account int64) bool {
+	return one[bool](t, `SELECT restored > coalesce((SELECT checked FROM accounts WHERE id = ?1), 0) FROM till_journal`, account)
 }
 
 const markRestored = `UPDATE till_journal SET restored = restored + 1`
 
-func (j *Journal) noteRestored(ctx context.Context) error {
+// noteRestored notes that the journal is restored. more is what else it sets.
+func (j *Journal) noteRestored(ctx context.Context, more string, args ...any) error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	return j.transact(ctx, func(t *tx) error {
-		_, err := t.exec(markRestored)
-		return err
+		t.exec(markRestored+more, args...)
+		return nil
 	})
 }
 
@@ -38,13 +41,10 @@ func (j *Journal) findCopy(ctx context.Context) error {
 	}
 	noted := j.dialect.openings() // before the count in the journal, which another process may increment now
 	r := j.read(ctx)
-	kept, err := j.dialect.kept(r)
-	if err != nil {
-		return err
-	}
-	openings, err := one[int64](r, `SELECT CASE WHEN kept = ?1 THEN openings ELSE -1 END FROM till_journal`, kept)
-	if err != nil {
-		return err
+	kept := j.dialect.kept(r)
+	openings := one[int64](r, `SELECT CASE WHEN kept = ?1 THEN openings ELSE -1 END FROM till_journal`, kept)
+	if r.err != nil {
+		return r.err
 	}
 	if noted < 0 && (openings == 0 || j.dialect.openings() >= 0) { // the journal is new; another process may have made it
 		noted = 0
@@ -53,21 +53,7 @@ func (j *Journal) findCopy(ctx context.Context) error {
 	if noted >= 0 && openings >= noted {
 		return nil
 	}
-	j.writing.Lock()
-	defer j.writing.Unlock()
-	return j.transact(ctx, func(t *tx) error {
-		_, err := t.exec(markRestored+`, kept = ?1, openings = CASE WHEN openings < ?2 THEN ?2 ELSE openings END`, kept, noted)
-		return err
-	})
-}
-
-// noteKept notes where the journal is kept, if that is not known yet.
-func (t *tx) noteKept() error {
-	kept, err := t.j.dialect.kept(t)
-	if err == nil {
-		_, err = t.exec(`UPDATE till_journal SET kept = ?1 WHERE kept = ''`, kept)
-	}
-	return err
+	return j.noteRestored(ctx, `, kept = ?1, openings = CASE WHEN openings < ?2 THEN ?2 ELSE openings END`, kept, noted)
 }
 
 // Intact returns an error if the journal is no longer what was opened, for example because a file was

@@ -5,17 +5,13 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"io"
+	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 )
 
-// torn is a database whose connection breaks after the first row of every result.
-type torn struct{ db *sql.DB }
-
-func (t torn) rows(query string, _ ...any) (*sql.Rows, error) { return t.db.Query(query) }
-func (torn) failed(err error) error                           { return err }
-func (t torn) row(query string, _ ...any) *sql.Row            { return t.db.QueryRow(query) }
-
+// tornConn is a connection that breaks after the first row of every result.
 type tornConn struct{ driver.Conn }
 
 var errTorn = errors.New("the connection is broken")
@@ -44,25 +40,26 @@ func (tornConnector) Driver() driver.Driver                        { return nil 
 
 // An incomplete result would hide orders, and a hidden order could be sent again.
 func TestBrokenResultIsAnError(t *testing.T) {
-	db := sql.OpenDB(tornConnector{})
-	defer db.Close()
-	q := torn{db}
-	if all, err := collect(each(q, scanOne[string], "SELECT")); !errors.Is(err, errTorn) || all != nil {
-		t.Errorf("collect returned %v, %v", all, err)
+	j := mustOpenFile(t, filepath.Join(t.TempDir(), "journal.db"))
+	torn := &Journal{dialect: j.dialect, options: Options{Now: time.Now}, db: sql.OpenDB(tornConnector{})}
+	defer torn.db.Close()
+	r := torn.read(t.Context())
+	if all := all(r, only[string], "SELECT"); !errors.Is(r.err, errTorn) || all != nil {
+		t.Errorf("all returned %v, %v", all, r.err)
 	}
-	var last error
-	n := 0
-	for _, err := range each(q, scanOne[string], "SELECT") {
-		n, last = n+1, err
+	if value := one[string](r, "SELECT"); value != "" {
+		t.Errorf("after an error, a query returned %q", value)
 	}
-	if n != 2 || !errors.Is(last, errTorn) {
-		t.Errorf("each yielded %d times, and %v at last", n, last)
+	r = torn.read(t.Context())
+	if got := slices.Collect(each(r, only[string], "SELECT")); len(got) != 1 || !errors.Is(r.err, errTorn) {
+		t.Errorf("each yielded %q, and %v at last", got, r.err)
 	}
-	if orders, err := load(q, "true"); err == nil || orders != nil {
-		t.Errorf("load returned %v, %v", orders, err)
+	r = torn.read(t.Context())
+	if orders := load(r, "true"); r.err == nil || orders != nil {
+		t.Errorf("load returned %v, %v", orders, r.err)
 	}
-	if _, err := collect(each(q, func(*sql.Rows) (int, error) { return 0, io.ErrUnexpectedEOF },
-		"SELECT")); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("collect lost the error of a row: %v", err)
+	r = torn.read(t.Context())
+	if all(r, only[int], "SELECT"); r.err == nil || errors.Is(r.err, errTorn) {
+		t.Errorf("the error of a row is lost: %v", r.err)
 	}
 }

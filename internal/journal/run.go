@@ -1,9 +1,8 @@
 package journal
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -72,53 +71,45 @@ func (l *Ledger) BeginRun(ctx context.Context, r Run, rows iter.Seq2[Row, error]
 func (l *Ledger) enterRun(ctx context.Context, r Run) (run Run, begun bool, err error) {
 	for {
 		var dead, alive []Run // runs of other processes that have not begun
-		err := l.locked(ctx, func(t *tx, account int64) (err error) {
-			if dead, alive, err = t.unfinished(account); err != nil || len(dead)+len(alive) > 0 {
-				return err
+		err := l.locked(ctx, func(t *tx, a *lockedAccount) (err error) {
+			if dead, alive = t.unfinished(a.id); len(dead)+len(alive) == 0 {
+				run, begun, err = t.enterRun(a.id, r)
 			}
-			run, begun, err = t.enterRun(account, r)
 			return err
 		})
+		for _, d := range dead {
+			if err == nil {
+				err = l.discard(ctx, d)
+			}
+		}
+		if len(alive) > 0 && err == nil {
+			err = rest(ctx, 50*pause)
+		}
 		if err != nil || len(dead)+len(alive) == 0 {
 			return run, begun, err
-		}
-		for _, d := range dead {
-			if err := l.discard(ctx, d); err != nil {
-				return Run{}, false, err
-			}
-		}
-		if len(alive) > 0 {
-			if err := rest(ctx, 50*pause); err != nil {
-				return Run{}, false, err
-			}
 		}
 	}
 }
 
 func (t *tx) enterRun(account int64, r Run) (run Run, begun bool, err error) {
-	known, err := collect(each(t, scanRun, `SELECT `+runColumns+` FROM runs WHERE account = ?1 AND name = ?2`, account, r.Name))
-	if err != nil {
-		return Run{}, false, err
+	for known := range each(t, (*Run).fields, `SELECT `+runColumns+` FROM runs WHERE account = ?1 AND name = ?2`, account, r.Name) {
+		run, begun = known, true
 	}
-	if len(known) > 0 {
-		run, err = t.continueRun(account, known[0], r)
+	if begun {
+		run, err = t.continueRun(account, run, r)
 		return run, true, err
 	}
 	if err := t.stillNewest(account, r); err != nil {
 		return run, false, err
 	}
-	if err := t.holdLock(); err != nil {
-		return run, false, err
-	}
-	if _, err := t.exec(`UPDATE appliers SET account = ?1 WHERE sender = ?2`, account, t.j.sender); err != nil { // the account may be new
-		return run, false, err
-	}
+	t.holdLock()
+	t.exec(`UPDATE appliers SET account = ?1 WHERE sender = ?2`, account, t.j.sender) // the account may be new
 	run = r
 	run.New = true
 	run.Began, run.User, run.Host = t.at, t.j.options.User, t.j.options.Host
-	run.id, err = one[int64](t, `INSERT INTO runs (account, name, digest, plan, batch, paid_before, began, user_name, host, sender, approvals, layout) VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', ?7, ?8, ?9, ?10, ?11) RETURNING id`,
+	run.id = one[int64](t, `INSERT INTO runs (account, name, digest, plan, batch, paid_before, began, user_name, host, sender, approvals, layout) VALUES (?1, ?2, ?3, ?4, ?5, ?6, '', ?7, ?8, ?9, ?10, ?11) RETURNING id`,
 		account, r.Name, r.Digest, r.Plan, r.Batch, r.Before, run.User, run.Host, t.j.sender, r.Required, r.Layout)
-	return run, false, err
+	return run, false, nil
 }
 
 // continueRun records what is new about a run that has begun.
@@ -130,29 +121,26 @@ func (t *tx) continueRun(account int64, run, now Run) (Run, error) {
 		return run, err
 	}
 	run.Before, run.Required = max(run.Before, now.Before), max(run.Required, now.Required)
-	_, err := t.exec(`UPDATE runs SET paid_before = ?1, approvals = ?2 WHERE id = ?3`, run.Before, run.Required, run.id)
-	if err == nil {
-		run.Consent, err = t.approve(run.id, now)
-	}
-	return run, err
+	t.exec(`UPDATE runs SET paid_before = ?1, approvals = ?2 WHERE id = ?3`, run.Before, run.Required, run.id)
+	run.Consent = t.approve(run.id, now)
+	return run, nil
 }
 
 // stillNewest refuses a plan if a run of its batch has begun since the plan was made.
 func (t *tx) stillNewest(account int64, r Run) error {
-	newest, err := t.newestOf(account, r.Batch)
-	if err == nil && newest != r.Since {
-		err = &Error{Kind: BatchChanged, Run: r.Name,
+	if newest := t.newestOf(account, r.Batch); newest != r.Since {
+		return &Error{Kind: BatchChanged, Run: r.Name,
 			Msg: fmt.Sprintf("is of the batch %q, and its run %s has begun since the plan was made", r.Batch, newest)}
 	}
-	return err
+	return nil
 }
 
 // newestOf returns the run of a batch that began last; empty: there is none.
-func (t *tx) newestOf(account int64, batch string) (run string, err error) {
+func (t *tx) newestOf(account int64, batch string) (run string) {
 	if batch == "" {
-		return "", nil
+		return ""
 	}
-	return first[string](t, `SELECT name FROM runs WHERE account = ?1 AND batch = ?2 AND began <> '' ORDER BY id DESC LIMIT 1`, account, batch)
+	return one[string](t, `SELECT name FROM runs WHERE account = ?1 AND batch = ?2 AND began <> '' ORDER BY id DESC LIMIT 1`, account, batch)
 }
 
 const (
@@ -168,44 +156,38 @@ const (
 func (l *Ledger) recordRows(ctx context.Context, run *Run, rows iter.Seq2[Row, error]) error {
 	place := 0
 	for piece, err := range pieces(rows) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
-		if err := l.locked(ctx, func(t *tx, account int64) error { return t.recordPiece(account, run, piece, place) }); err != nil {
+		if err := l.locked(ctx, func(t *tx, a *lockedAccount) error { return t.recordPiece(a.id, run, piece, place) }); err != nil {
 			return err
 		}
 		if place += len(piece); len(piece) == rowsInAPiece {
 			time.Sleep(betweenPieces)
 		}
 	}
-	return l.locked(ctx, func(t *tx, account int64) (err error) {
-		if err := t.stillNewest(account, *run); err != nil {
+	return l.locked(ctx, func(t *tx, a *lockedAccount) error {
+		if err := t.stillNewest(a.id, *run); err != nil {
 			return err
 		}
 		if err := t.stillRecording(*run); err != nil {
 			return err
 		}
 		run.Began = t.at
-		if _, err = t.exec(`UPDATE runs SET began = ?1 WHERE id = ?2`, t.now, run.id); err != nil {
-			return err
-		}
-		run.Consent, err = t.approve(run.id, *run)
-		return err
+		t.exec(`UPDATE runs SET began = ?1 WHERE id = ?2`, t.now, run.id)
+		run.Consent = t.approve(run.id, *run)
+		return nil
 	})
 }
 
 // stillRecording returns an error if another process has begun to remove the run, because this process looked
 // dead. Some of the run's rows may be gone.
 func (t *tx) stillRecording(run Run) error {
-	n, err := one[int](t, `SELECT count(*) FROM runs WHERE id = ?1 AND began = '' AND sender = ?2`, run.id, t.j.sender)
-	if err == nil && n != 1 {
-		err = &Error{Kind: RunChanged, Run: run.Name,
+	if one[int](t, `SELECT count(*) FROM runs WHERE id = ?1 AND began = '' AND sender = ?2`, run.id, t.j.sender) != 1 {
+		return &Error{Kind: RunChanged, Run: run.Name,
 			Msg: "was taken back by another process while it was being recorded: run it again"}
 	}
-	return err
+	return nil
 }
 
 func pieces(rows iter.Seq2[Row, error]) iter.Seq2[[]Row, error] {
@@ -239,31 +221,26 @@ func (t *tx) recordPiece(account int64, run *Run, rows []Row, place int) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(`INSERT INTO run_rows (run_id, place, order_row, currency, unit, minor, address, memo, callback, note, reference) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
-			run.id, place+i, row, order.UnitText(r.Currency), order.UnitText(r.Amount.Unit()), r.Amount.Minor, r.Address, r.Memo, r.Callback, r.Note, r.Reference); err != nil {
-			return err
-		}
+		t.exec(`INSERT INTO run_rows (run_id, place, order_row, currency, unit, minor, address, memo, callback, note, reference) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+			run.id, place+i, row, order.UnitText(r.Currency), order.UnitText(r.Amount.Unit()), r.Amount.Minor, r.Address, r.Memo, r.Callback, r.Note, r.Reference)
 	}
-	_, err := t.exec(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback)
+	t.exec(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback)
 		SELECT orders.id, ?1, ?2, ?3, '`+eventPlanned+`', state, orders.currency, orders.unit, orders.minor, orders.address, orders.memo, orders.callback
 		FROM run_rows JOIN orders ON orders.id = order_row WHERE run_id = ?4 AND place >= ?5 AND place < ?6 AND run = ?7 AND version = 1 ORDER BY place`,
 		t.now, t.j.options.User, t.j.options.Host, run.id, place, place+len(rows), run.Name)
-	return err
+	return nil
 }
 
 // plan returns the number of a row's order. If the order existed before, its content must be what the run is
 // to send.
 func (t *tx) plan(account int64, run *Run, r Row) (row int64, err error) {
-	made, err := t.insert(account, order.Order{OrderID: r.OrderID, State: order.Planned, Content: r.Content, Callback: r.Callback,
+	made := t.insert(account, order.Order{OrderID: r.OrderID, State: order.Planned, Content: r.Content, Callback: r.Callback,
 		Note: r.Note, Reference: r.Reference, Run: run.Name})
-	if err != nil || made.row != 0 {
-		return made.row, err
+	if made.row != 0 {
+		return made.row, nil
 	}
 	run.New = false
-	found, err := load(t, `account = ?1 AND order_id = ?2`, account, r.OrderID)
-	if err != nil {
-		return 0, err
-	}
+	found := load(t, `account = ?1 AND order_id = ?2`, account, r.OrderID)
 	if len(found) == 0 || !found[0].Content.Same(r.Content) {
 		return 0, &Error{Kind: RunChanged, Run: run.Name,
 			Msg: "has an order that the journal has with other content: order " + r.OrderID}
@@ -272,45 +249,16 @@ func (t *tx) plan(account int64, run *Run, r Row) (row int64, err error) {
 }
 
 // unfinished returns the runs of an account that have not begun: those of dead processes and those of living
-// ones.
-func (t *tx) unfinished(account int64) (dead, alive []Run, err error) {
-	runs, err := collect(each(t, scanRun, `SELECT `+runColumns+` FROM runs WHERE account = ?1 AND began = ''`, account))
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, r := range runs {
-		living := false
-		if r.sender != t.j.sender { // this process records no other run now
-			if living, err = t.j.alive(t.ctx, t, r.sender); err != nil {
-				return nil, nil, err
-			}
-		}
-		if living {
+// ones. This process records no other run now.
+func (t *tx) unfinished(account int64) (dead, alive []Run) {
+	for _, r := range all(t, (*Run).fields, `SELECT `+runColumns+` FROM runs WHERE account = ?1 AND began = ''`, account) {
+		if r.sender != t.j.sender && t.alive(r.sender) {
 			alive = append(alive, r)
 		} else {
 			dead = append(dead, r)
 		}
 	}
-	return dead, alive, nil
-}
-
-// discardUnfinished removes the runs of dead processes that have not begun.
-func (l *Ledger) discardUnfinished(ctx context.Context, account int64) error {
-	n, err := one[int](l.j.read(ctx), `SELECT count(*) FROM runs WHERE account = ?1 AND began = '' AND sender <> ?2`, account, l.j.sender)
-	if err != nil || n == 0 {
-		return err
-	}
-	var dead []Run
-	err = l.j.write(ctx, func(t *tx) (err error) {
-		dead, _, err = t.unfinished(account)
-		return err
-	})
-	for _, r := range dead {
-		if err == nil {
-			err = l.discard(ctx, r)
-		}
-	}
-	return err
+	return dead, alive
 }
 
 // discard removes a run that has not begun, in pieces. It also removes the orders that the run has made and
@@ -319,11 +267,10 @@ func (l *Ledger) discardUnfinished(ctx context.Context, account int64) error {
 // run with the rows that are left.
 func (l *Ledger) discard(ctx context.Context, run Run) error {
 	for left := true; left; {
-		err := l.j.write(ctx, func(t *tx) (err error) {
-			left, err = t.discardPiece(l.id.Load(), run)
-			return err
-		})
-		if err != nil {
+		if err := l.j.write(ctx, func(t *tx) error {
+			left = t.discardPiece(l.id.Load(), run)
+			return nil
+		}); err != nil {
 			return err
 		}
 		time.Sleep(betweenPieces)
@@ -332,52 +279,35 @@ func (l *Ledger) discard(ctx context.Context, run Run) error {
 }
 
 // discardPiece removes the last rows of a run, and the run with the last of them. It reports whether some are left.
-func (t *tx) discardPiece(account int64, run Run) (left bool, err error) {
-	if _, err := t.lockNumber(account); errors.Is(err, sql.ErrNoRows) { // the account was removed with its runs
-		return false, nil
-	} else if err != nil {
-		return false, err
-	}
-	found, err := t.exec(`UPDATE runs SET sender = 0 WHERE id = ?1 AND began = ''`, run.id)
-	if err != nil || found == 0 {
-		return false, err
+func (t *tx) discardPiece(account int64, run Run) (left bool) {
+	// If there is no such account, it was removed with its runs.
+	if t.lockNumber(account) == nil || t.exec(`UPDATE runs SET sender = 0 WHERE id = ?1 AND began = ''`, run.id) == 0 {
+		return false
 	}
 	const piece = `(SELECT order_row FROM run_rows WHERE run_id = ?1 ORDER BY place DESC LIMIT ?2)`
 	const untouched = `id IN ` + piece + ` AND run = ?3 AND state = 'planned' AND version = 1`
-	if _, err := t.exec(`DELETE FROM events WHERE order_row IN (SELECT id FROM orders WHERE `+untouched+`)`,
-		run.id, rowsInAPiece, run.Name); err != nil {
-		return false, err
-	}
-	doomed, err := collect(each(t, scanOne[int64], `SELECT id FROM orders WHERE `+untouched, run.id, rowsInAPiece, run.Name))
-	if err != nil {
-		return false, err
-	}
-	n, err := t.exec(`DELETE FROM run_rows WHERE run_id = ?1 AND place IN (SELECT place FROM run_rows WHERE run_id = ?1 ORDER BY place DESC LIMIT ?2)`, run.id, rowsInAPiece)
-	if err != nil {
-		return false, err
-	}
+	t.exec(`DELETE FROM events WHERE order_row IN (SELECT id FROM orders WHERE `+untouched+`)`, run.id, rowsInAPiece, run.Name)
+	doomed := all(t, only[int64], `SELECT id FROM orders WHERE `+untouched, run.id, rowsInAPiece, run.Name)
+	n := t.exec(`DELETE FROM run_rows WHERE run_id = ?1 AND place IN (SELECT place FROM run_rows WHERE run_id = ?1 ORDER BY place DESC LIMIT ?2)`, run.id, rowsInAPiece)
 	for _, id := range doomed {
-		if _, err := t.exec(`DELETE FROM orders WHERE id = ?1`, id); err != nil {
-			return false, err
-		}
+		t.exec(`DELETE FROM orders WHERE id = ?1`, id)
 	}
 	if n == rowsInAPiece {
-		return true, nil
+		return true
 	}
-	_, err = t.exec(`DELETE FROM runs WHERE id = ?1`, run.id)
-	return false, err
+	t.exec(`DELETE FROM runs WHERE id = ?1`, run.id)
+	return false
 }
 
 const runColumns = `runs.id, runs.name, digest, plan, batch, paid_before, began, runs.user_name, runs.host, runs.approvals, runs.sender, runs.layout`
 
-func scanRun(rows *sql.Rows) (r Run, err error) {
-	err = rows.Scan(&r.id, &r.Name, &r.Digest, &r.Plan, &r.Batch, &r.Before, stamped(&r.Began), &r.User, &r.Host, &r.Required, &r.sender, &r.Layout)
-	return r, err
+func (r *Run) fields() []any {
+	return []any{&r.id, &r.Name, &r.Digest, &r.Plan, &r.Batch, &r.Before, stamped(&r.Began), &r.User, &r.Host, &r.Required, &r.sender, &r.Layout}
 }
 
 // Runs returns the runs of the account that have begun, oldest first.
 func (l *Ledger) Runs(ctx context.Context) ([]Run, error) {
-	return collect(eachOf(ctx, l, scanRun, `SELECT `+runColumns+` FROM runs WHERE account = ?1 AND began <> '' ORDER BY id`))
+	return allOf(ctx, l, (*Run).fields, `SELECT `+runColumns+` FROM runs WHERE account = ?1 AND began <> '' ORDER BY id`)
 }
 
 // RunRows yields the rows of a run as they were recorded when it began, in the order of the plan.
@@ -391,10 +321,10 @@ func (l *Ledger) SentRows(ctx context.Context, run Run) iter.Seq2[Row, error] {
 }
 
 func (l *Ledger) rowsOf(ctx context.Context, run Run, those string) iter.Seq2[Row, error] {
-	scan := func(rows *sql.Rows) (r Row, err error) {
-		err = rows.Scan(slices.Concat([]any{&r.OrderID}, contentColumns(&r.Content), []any{&r.Callback, &r.Note, &r.Reference})...)
-		return r, err
+	fields := func(r *Row) []any {
+		return slices.Concat([]any{&r.OrderID}, contentFields(&r.Content), []any{&r.Callback, &r.Note, &r.Reference})
 	}
-	return each(l.j.read(ctx), scan, `SELECT order_id, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, run_rows.note, run_rows.reference
-		FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE run_id = ?1`+those+` ORDER BY place`, run.id)
+	t := l.j.read(ctx)
+	return orFailed(t, each(t, fields, `SELECT order_id, run_rows.currency, run_rows.unit, run_rows.minor, run_rows.address, run_rows.memo, run_rows.callback, run_rows.note, run_rows.reference
+		FROM run_rows JOIN orders ON orders.id = run_rows.order_row WHERE run_id = ?1`+those+` ORDER BY place`, run.id))
 }

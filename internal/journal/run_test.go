@@ -317,8 +317,9 @@ func TestAloneAllowsOneRunUnlessShared(t *testing.T) {
 			one.Close()
 			wantAppliers(t, third)
 		}
-		if noted, err := appliers(reader{third.Journal, t.Context()}); err != nil || len(noted) != 1 {
-			t.Errorf("%v, %v", noted, err)
+		r := third.read(t.Context())
+		if noted := all(r, (*Applier).fields, appliers); r.err != nil || len(noted) != 1 {
+			t.Errorf("%v, %v", noted, r.err)
 		}
 	})
 }
@@ -547,9 +548,7 @@ func TestRunIsNotBegunByItsLastPiece(t *testing.T) {
 				writes := 0
 				j.dialect = before{j.dialect, func() {
 					if writes++; writes == 3 { // after the run itself and its only piece
-						if err := other.write(t.Context(), func(t *tx) error { return t.script(change) }); err != nil {
-							t.Error(err)
-						}
+						mustExec(t, other, change)
 					}
 				}}
 				_, err := j.BeginRun(t.Context(), shop, Run{Name: "cafe", Digest: "cafe", Batch: "june"}, rows(row("1"), row("2")))
@@ -572,13 +571,7 @@ func TestClaimOfARowThatIsGone(t *testing.T) {
 		j := open()
 		run := mustBegin(t, j, Run{Name: "cafe", Digest: "cafe"}, row("1"))
 		recorded := rowClaims(t, j.of(t.Context(), shop), run)
-		if err := j.write(t.Context(),
-			func(tx *tx) error {
-				return tx.script("DELETE FROM run_rows; DELETE FROM events; DELETE FROM " +
-					"orders")
-			}); err != nil {
-			t.Fatal(err)
-		}
+		mustExec(t, j, "DELETE FROM run_rows; DELETE FROM events; DELETE FROM orders")
 		if _, err := j.Claim(t.Context(), shop, recorded[0]); !errors.Is(err, NotFound) {
 			t.Errorf("got %v", err)
 		}

@@ -277,18 +277,10 @@ ALTER TABLE till_journal ADD COLUMN openings BIGINT NOT NULL DEFAULT 0
 }
 
 // fillKeys fills in the hashes of contents and payees in the orders of an older journal.
-func (t *tx) fillKeys() error {
-	orders, err := load(t, `content = ''`)
-	if err != nil {
-		return err
+func (t *tx) fillKeys() {
+	for _, o := range load(t, `content = ''`) {
+		t.exec(`UPDATE orders SET content = ?1, payee = ?2 WHERE id = ?3`, o.Content.Key().String(), payee(o.Address), o.row)
 	}
-	for _, o := range orders {
-		if _, err := t.exec(`UPDATE orders SET content = ?1, payee = ?2 WHERE id = ?3`, o.Content.Key().String(),
-			payee(o.Address), o.row); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // migrate makes the tables, or updates those of an older journal. The version has its own table, so that both
@@ -297,18 +289,17 @@ func (j *Journal) migrate(ctx context.Context) error {
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	steps := j.options.steps
-	if version, err := j.version(j.read(ctx)); err != nil || version == len(steps) {
-		return j.failed(err)
+	r := j.read(ctx)
+	if version, err := r.version(); err != nil || version == len(steps) {
+		return err
 	}
 	return j.failed(j.transact(ctx, func(t *tx) error { return t.migrate(steps) }))
 }
 
 func (t *tx) migrate(steps []string) error {
 	dialect := t.j.dialect
-	if err := dialect.exclude(t); err != nil {
-		return err
-	}
-	version, err := t.j.version(t) // another process may have updated it
+	dialect.exclude(t)
+	version, err := t.version() // another process may have updated it
 	if err != nil {
 		return err
 	}
@@ -316,42 +307,35 @@ func (t *tx) migrate(steps []string) error {
 		if err := dialect.elsewhere(t); err != nil {
 			return err
 		}
-		if err := t.script("CREATE TABLE till_journal (version BIGINT NOT NULL); INSERT INTO till_journal (version) VALUES (0)"); err != nil {
-			return err
-		}
+		t.script("CREATE TABLE till_journal (version BIGINT NOT NULL); INSERT INTO till_journal (version) VALUES (0)")
 	}
 	for _, step := range steps[version:] {
-		if err := t.script(step); err != nil {
-			return err
-		}
+		t.script(step)
 	}
-	if version < len(schema()) && len(steps) >= len(schema()) {
-		if err := t.fillKeys(); err != nil {
-			return err
-		}
+	current := len(steps) >= len(schema())
+	if current && version < len(schema()) {
+		t.fillKeys()
 	}
 	if dialect.lacks() { // this commit fills the log, so that nothing else would show the loss later
-		if _, err := t.exec(markRestored); err != nil {
-			return err
-		}
+		t.exec(markRestored)
 	}
-	if _, err = t.exec("UPDATE till_journal SET version = ?1", len(steps)); err == nil && len(steps) >= len(schema()) {
-		err = t.noteKept()
+	t.exec("UPDATE till_journal SET version = ?1", len(steps))
+	if current {
+		t.exec(`UPDATE till_journal SET kept = ?1 WHERE kept = ''`, dialect.kept(t))
 	}
-	return err
+	return nil
 }
 
 // version returns the version of the journal; 0 if there is none yet.
-func (j *Journal) version(q querier) (version int, err error) {
-	found, err := one[int](q, j.dialect.tables())
-	if err == nil && found > 0 {
-		version, err = one[int](q, "SELECT version FROM till_journal")
+func (t *tx) version() (version int, err error) {
+	if one[int](t, t.j.dialect.tables()) == 0 {
+		return 0, t.err
 	}
-	if err != nil || found == 0 {
-		return 0, err
-	}
+	version = one[int](t, "SELECT version FROM till_journal")
 	msg := ""
-	switch known := len(j.options.steps); {
+	switch known := len(t.j.options.steps); {
+	case t.err != nil:
+		return 0, t.err
 	case version > known:
 		msg = fmt.Sprintf("is of a newer version of till (%d, this one knows %d): use that version", version, known)
 	case version < 1:
@@ -359,5 +343,5 @@ func (j *Journal) version(q querier) (version int, err error) {
 	default:
 		return version, nil
 	}
-	return 0, &Error{Kind: Broken, Place: j.dialect.place(), Msg: msg}
+	return 0, &Error{Kind: Broken, Place: t.j.Place(), Msg: msg}
 }

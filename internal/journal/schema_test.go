@@ -18,12 +18,9 @@ func TestMigration(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		j := open()
 		o := bring(t, j, "1", order.Unknown)
-		version := func() (n int) {
+		version := func() int {
 			t.Helper()
-			if err := (reader{j.Journal, t.Context()}).row("SELECT version FROM till_journal").Scan(&n); err != nil {
-				t.Fatal(err)
-			}
-			return n
+			return mustCount(t, j, "SELECT version FROM till_journal")
 		}
 		if n := version(); n != len(schema()) {
 			t.Errorf("a new journal is of version %d", n)
@@ -41,9 +38,8 @@ func TestMigration(t *testing.T) {
 				t.Error(line)
 			}
 		}
-		times := 0
-		if err := (reader{j.Journal, t.Context()}).row("SELECT count(*) FROM later").Scan(&times); err != nil || times != 1 {
-			t.Errorf("the step was made %d times, %v", times, err)
+		if times := mustCount(t, j, "SELECT count(*) FROM later"); times != 1 {
+			t.Errorf("the step was made %d times", times)
 		}
 		if n := version(); n != len(futureSteps()) {
 			t.Errorf("it is of version %d now", n)
@@ -72,12 +68,11 @@ func TestMigrationFails(t *testing.T) {
 		if err == nil {
 			t.Fatal("it was opened")
 		}
-		n, times := 0, 0
-		if err := (reader{j.Journal, t.Context()}).row("SELECT version FROM till_journal").Scan(&n); err != nil ||
-			n != len(schema()) {
-			t.Errorf("the version is %d, %v", n, err)
+		if n := mustCount(t, j, "SELECT version FROM till_journal"); n != len(schema()) {
+			t.Errorf("the version is %d", n)
 		}
-		if err := (reader{j.Journal, t.Context()}).row("SELECT count(*) FROM later").Scan(&times); err == nil {
+		r := j.read(t.Context())
+		if one[int](r, "SELECT count(*) FROM later"); r.err == nil {
 			t.Error("half of the step is there")
 		}
 		open(func(o *Options) { o.steps = futureSteps() })
@@ -91,13 +86,9 @@ func TestManyOpenAFreshJournal(t *testing.T) {
 			place = strings.TrimSuffix(place, "journal.db") + "deep/er/journal.db"
 		} else {
 			j := open()
-			if err := j.write(t.Context(), func(tx *tx) error {
-				return tx.script("DROP TABLE appliers; DROP TABLE acceptances; DROP TABLE run_rows; DROP TABLE " +
-					"consent_approvals; DROP TABLE consents; DROP TABLE approvals; DROP TABLE demands; DROP TABLE runs; DROP TABLE " +
-					"events; DROP TABLE attempts; DROP TABLE orders; DROP TABLE keys; DROP TABLE spent; DROP TABLE accounts; DROP TABLE till_journal")
-			}); err != nil {
-				t.Fatal(err)
-			}
+			mustExec(t, j, "DROP TABLE appliers; DROP TABLE acceptances; DROP TABLE run_rows; DROP TABLE "+
+				"consent_approvals; DROP TABLE consents; DROP TABLE approvals; DROP TABLE demands; DROP TABLE runs; DROP TABLE "+
+				"events; DROP TABLE attempts; DROP TABLE orders; DROP TABLE keys; DROP TABLE spent; DROP TABLE accounts; DROP TABLE till_journal")
 		}
 		var all []*process
 		for range 10 {
@@ -120,15 +111,10 @@ func TestOldVersion(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		old := open(func(o *Options) { o.steps = schema()[:1] })
 		err := old.write(t.Context(), func(tx *tx) error {
-			account, err := shopNumber(tx)
-			if err != nil {
-				return err
-			}
+			account := shopNumber(tx)
 			for i, state := range order.States() {
-				if _, err := tx.exec(`INSERT INTO orders (account, order_id, state, currency, unit, minor, address, memo, callback, attempt, doubt, user_name, host, created, changed)
-					VALUES (?1, ?2, ?2, 'crypto:Btc', 'crypto:Btc', 5, 'bc1q', '', '', ?3, ?4, 'ann', 'till1', ?5, ?5)`, account, string(state), i+1, i, tx.now); err != nil {
-					return err
-				}
+				tx.exec(`INSERT INTO orders (account, order_id, state, currency, unit, minor, address, memo, callback, attempt, doubt, user_name, host, created, changed)
+					VALUES (?1, ?2, ?2, 'crypto:Btc', 'crypto:Btc', 5, 'bc1q', '', '', ?3, ?4, 'ann', 'till1', ?5, ?5)`, account, string(state), i+1, i, tx.now)
 			}
 			return nil
 		})
@@ -159,23 +145,14 @@ func TestOldVersionKnowsWhatWasShown(t *testing.T) {
 	eachDialect(t, func(t *testing.T, open opener) {
 		old := open(func(o *Options) { o.steps = schema()[:3] })
 		err := old.write(t.Context(), func(tx *tx) error {
-			account, err := shopNumber(tx)
-			if err != nil {
-				return err
-			}
+			account := shopNumber(tx)
 			for i, e := range told {
-				var order int64
-				err := tx.row(`INSERT INTO orders (account, order_id, state, currency, unit, minor, address, memo, callback, attempt, doubt, last_doubt, user_name, host, created, changed)
-					VALUES (?1, ?2, 'unknown', 'crypto:Btc', 'crypto:Btc', 5, 'bc1q', ?2, '', 1, 1, 1, 'ann', 'till1', ?3, ?3) RETURNING id`, account, fmt.Sprint(i), tx.now).Scan(&order)
-				if err != nil {
-					return err
-				}
+				order := one[int64](tx, `INSERT INTO orders (account, order_id, state, currency, unit, minor, address, memo, callback, attempt, doubt, last_doubt, user_name, host, created, changed)
+					VALUES (?1, ?2, 'unknown', 'crypto:Btc', 'crypto:Btc', 5, 'bc1q', ?2, '', 1, 1, 1, 'ann', 'till1', ?3, ?3) RETURNING id`, account, fmt.Sprint(i), tx.now)
 				for _, e := range []struct{ what, withdrawal string }{{eventSending, ""}, {e.what, e.withdrawal},
 					{eventNotSent, ""}, {eventPaidAs, "w9"}} {
-					if _, err := tx.exec(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback, withdrawal)
-						VALUES (?1, ?2, 'ann', 'till1', ?3, 'unknown', '', '', 5, '', '', '', ?4)`, order, tx.now, e.what, e.withdrawal); err != nil {
-						return err
-					}
+					tx.exec(`INSERT INTO events (order_row, at, user_name, host, what, state, currency, unit, minor, address, memo, callback, withdrawal)
+						VALUES (?1, ?2, 'ann', 'till1', ?3, 'unknown', '', '', 5, '', '', '', ?4)`, order, tx.now, e.what, e.withdrawal)
 				}
 			}
 			return nil

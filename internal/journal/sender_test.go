@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -44,12 +43,7 @@ func TestDeadSenderLeavesItsOrderUnknown(t *testing.T) {
 		}
 		p.kill()
 		if IsPostgres(placeOf(j)) { // the server takes a moment to see it
-			for held := true; held; {
-				o := wantState(t, j, "1", order.Sending)
-				var err error
-				if held, err = j.dialect.holds(t.Context(), reader{j.Journal, t.Context()}, o.origin().sender); err != nil {
-					t.Fatal(err)
-				}
+			for holdsLock(t, j.Journal, wantState(t, j, "1", order.Sending).origin().sender) {
 			}
 		}
 		// Each of these calls finds it dead.
@@ -192,13 +186,9 @@ func TestFailedWriteDoesNotUndoOthers(t *testing.T) {
 		j := open()
 		note := func(key string) func(*tx) error {
 			return func(tx *tx) error {
-				account, err := shopNumber(tx)
-				if err != nil {
-					return err
-				}
-				_, err = tx.exec(`INSERT INTO keys (fingerprint, account, noted, how, user_name, host, answered) VALUES (?1, `+
-					`?2, '', '', '', '', 'now')`, key, account)
-				return err
+				tx.exec(`INSERT INTO keys (fingerprint, account, noted, how, user_name, host, answered) VALUES (?1, `+
+					`?2, '', '', '', '', 'now')`, key, shopNumber(tx))
+				return nil
 			}
 		}
 		keys := func() []string {
@@ -221,7 +211,7 @@ func TestFailedWriteDoesNotUndoOthers(t *testing.T) {
 		want := []string{"a", "b"}
 		for name, bad := range map[string]func(*tx) error{
 			"a failure":   func(*tx) error { return errors.New("broken") },
-			"a statement": func(tx *tx) error { _, err := tx.exec("INSERT INTO nowhere (x) VALUES (1)"); return err },
+			"a statement": func(tx *tx) error { tx.exec("INSERT INTO nowhere (x) VALUES (1)"); return nil },
 		} {
 			changed := func(tx *tx) error { return errors.Join(note("undone by "+name)(tx), bad(tx)) }
 			errs = queue(t, j, note("c"+name), func(*tx) error { return refusal }, changed, note("d"+name))
@@ -320,10 +310,7 @@ func TestFailedClaimKeepsOutcomes(t *testing.T) {
 			recorded[i].Decimals = int64(i)
 			tickets[i] = mustClaim(t, j, recorded[i])
 		}
-		if err := j.write(t.Context(),
-			func(t *tx) error { return t.script("CREATE UNIQUE INDEX once ON attempts (decimals)") }); err != nil {
-			t.Fatal(err)
-		}
+		mustExec(t, j, "CREATE UNIQUE INDEX once ON attempts (decimals)")
 		recorded[2].Decimals = 1 // like that of 2
 		var ends [2]error
 		var failed error
@@ -343,7 +330,10 @@ type blind struct{ dialect }
 
 var errBlind = errors.New("the lock cannot be seen")
 
-func (blind) holds(context.Context, querier, int64) (bool, error) { return false, errBlind }
+func (blind) holds(t *tx, _ int64) bool {
+	t.fail(errBlind)
+	return false
+}
 
 // TestUnseenProcessIsNotDead checks that nothing is changed for a process that may be alive.
 func TestUnseenProcessIsNotDead(t *testing.T) {

@@ -37,17 +37,12 @@ func (l *Ledger) Settle(ctx context.Context, e Evidence) (o Record, err error) {
 		if err != nil {
 			return err
 		}
-		if err := t.tieKey(old.account, e.Key); err != nil {
+		if err := t.tieKey(t.lockNumber(old.account), e.Key); err != nil {
 			return err
 		}
-		holder, err := t.holder(old.account, e.Withdrawal, old.row)
-		if err != nil {
-			return err
-		}
+		holder := t.holder(old.account, e.Withdrawal, old.row)
 		if old.State == "" {
-			if old, err = t.insert(old.account, order.Order{OrderID: e.OrderID, Content: e.Content}); err != nil {
-				return err
-			}
+			old = t.insert(old.account, order.Order{OrderID: e.OrderID, Content: e.Content})
 		}
 		o, err = t.happen(old, listed{e, holder})
 		return err
@@ -73,19 +68,14 @@ func (l *Ledger) Missing(ctx context.Context, o Record) (now Record, err error) 
 // sent. A planned or rejected order becomes unknown.
 func (l *Ledger) Show(ctx context.Context, withdrawals map[string]string) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(withdrawals)), mostShown) {
-		err := l.locked(ctx, func(t *tx, account int64) error {
-			orders, err := loadAmong(t, `account = ?1 AND order_id IN ({list})`, account, some)
-			for _, o := range orders {
-				if err == nil {
-					o, err = t.reap(o)
-				}
-				if err == nil {
-					_, err = t.happen(o, shown{withdrawals[o.OrderID]})
+		if err := l.locked(ctx, func(t *tx, a *lockedAccount) (err error) {
+			for _, o := range loadAmong(t, `account = ?1 AND order_id IN ({list})`, a.id, some) {
+				if _, e := t.happen(t.reap(o), shown{withdrawals[o.OrderID]}); err == nil {
+					err = e
 				}
 			}
 			return err
-		})
-		if err != nil {
+		}); err != nil {
 			return err
 		}
 	}

@@ -222,7 +222,11 @@ func (d *sqliteDialect) still() error {
 		Msg: fmt.Sprintf("was moved away or removed while it was in use (%v); end all that use it, put the file back, and run the command again; if it is gone, run till journal check first", err), Err: err}
 }
 
-func (d *sqliteDialect) kept(querier) (string, error) { return fileIdentity(d.path) }
+func (d *sqliteDialect) kept(t *tx) string {
+	identity, err := fileIdentity(d.path)
+	t.fail(err)
+	return identity
+}
 
 func (d *sqliteDialect) openings() int64 { return d.locks.openings() }
 
@@ -238,18 +242,20 @@ func (d *sqliteDialect) tables() string {
 
 func (d *sqliteDialect) elsewhere(*tx) error { return nil }
 
-func (d *sqliteDialect) exclude(*tx) error { return nil } // BEGIN IMMEDIATE does that
+func (d *sqliteDialect) exclude(*tx) {} // BEGIN IMMEDIATE does that
 
 func (d *sqliteDialect) snapshot() string { return "BEGIN" }
 
-func (d *sqliteDialect) numbered(*tx) error { return nil } // SQLite continues after the largest number
+func (d *sqliteDialect) numbered(*tx) {} // SQLite continues after the largest number
 
 func (d *sqliteDialect) hold(_ context.Context, _ *sql.Conn, sender int64) error {
 	return d.locks.hold(sender)
 }
 
-func (d *sqliteDialect) holds(_ context.Context, _ querier, sender int64) (bool, error) {
-	return d.locks.held(sender)
+func (d *sqliteDialect) holds(t *tx, sender int64) bool {
+	held, err := d.locks.held(sender)
+	t.fail(err)
+	return held
 }
 
 func (d *sqliteDialect) explain(err error) string {
@@ -294,7 +300,7 @@ func (d *sqliteDialect) explain(err error) string {
 	return fmt.Sprintf("cannot be used: %v", err)
 }
 
-func (d *sqliteDialect) now(querier) (time.Time, error) { return time.Time{}, nil }
+func (d *sqliteDialect) now(*tx) time.Time { return time.Time{} }
 
 func (d *sqliteDialect) close(db *sql.DB) error {
 	unmarked, err := d.unmark(context.Background())

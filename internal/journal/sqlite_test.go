@@ -243,11 +243,7 @@ func TestWriterHasDurableSettings(t *testing.T) {
 		err := j.write(t.Context(), func(tx *tx) error {
 			for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "fullfsync": "1",
 				"checkpoint_fullfsync": "1", "foreign_keys": "1", "temp_store": "2"} {
-				got := ""
-				if err := tx.row("PRAGMA " + pragma).Scan(&got); err != nil {
-					return err
-				}
-				if got != want {
+				if got := one[string](tx, "PRAGMA "+pragma); got != want {
 					t.Errorf("%s is %s, want %s", pragma, got, want)
 				}
 			}

@@ -420,10 +420,7 @@ func TestLateOutcome(t *testing.T) {
 		}, notLeft, order.Unknown, "", false},
 		{"accepted, other content was sent since, which an older till let pass", func(t *testing.T, j, other *book) {
 			mustDecide(t, other, notSent)
-			if err := other.write(t.Context(),
-				func(t *tx) error { _, err := t.exec("UPDATE orders SET minor = minor * 10"); return err }); err != nil {
-				t.Fatal(err)
-			}
+			mustExec(t, other, "UPDATE orders SET minor = minor * 10")
 			mustFinish(t, other, mustClaim(t, other,
 				Claim{OrderID: "1", Content: order.Content{Currency: api.CryptoCurrency("Btc"),
 					Amount: api.CryptoAmount("Btc", 50000), Address: "bc1qcoffee", Memo: "order 1"}}), notLeft)

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -109,7 +110,7 @@ func (j *Journal) commit(ctx context.Context, batch []*pending) {
 		failing := -1
 		err := j.transact(ctx, func(t *tx) error {
 			for i, p := range batch {
-				if said[i] = p.work(t); said[i] != nil && !refused(said[i]) {
+				if said[i] = t.do(p.work); said[i] != nil && !refused(said[i]) {
 					failing = i
 					return said[i]
 				}
@@ -145,19 +146,16 @@ func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error
 			j.disconnect() // its state is unknown
 		}
 	}()
-	t := &tx{j: j, ctx: ctx, locked: map[int64]lockedAccount{}}
-	if t.at, err = j.clock(t); err != nil {
-		return err
-	}
-	t.now = stamp(t.at)
+	t := &tx{j: j, ctx: ctx, locked: map[int64]*lockedAccount{}}
+	t.now = stamp(t.clock())
 	t.at = unstamp(t.now) // with the precision of a stored time
 	t.moment = j.moment(t.at)
-	if j.sends { // on a new connection: the orders that this process is sending must not look abandoned
-		if err := t.holdLock(); err != nil && AsError(err) == nil {
+	if j.sends && t.err == nil { // on a new connection: the orders that this process is sending must not look abandoned
+		if err := j.holdLock(ctx); err != nil && AsError(err) == nil {
 			return err
 		}
 	}
-	if err := work(t); err != nil {
+	if err := t.do(work); err != nil {
 		return err
 	}
 	if err := j.dialect.commit(ctx, j.conn); err != nil {
@@ -168,6 +166,12 @@ func (j *Journal) transact(ctx context.Context, work func(*tx) error) (err error
 		j.tied[tie] = true
 	}
 	return nil
+}
+
+// do runs work, and returns the error of the statement that failed or, if none did, that of work.
+func (t *tx) do(work func(*tx) error) error {
+	err := work(t)
+	return cmp.Or(t.err, err)
 }
 
 // begin begins a transaction. The connection that was kept from the last one may be broken by now, and so may
