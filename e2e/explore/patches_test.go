@@ -86,19 +86,17 @@ var patches = []overlay.Patch{
 		if err := ctx.Err(); err != nil && !mutant("interrupted-sends") {
 `},
 	{File: "pkg/payout/apply.go", Old: `
-			if a.Begun() && r.order.State == StateConflict {
+		if a.Begun() && r.order.State == StateConflict {
 `, New: `
-			if a.Begun() && r.order.State == StateConflict && !mutant("past-conflict") {
+		if a.Begun() && r.order.State == StateConflict && !mutant("past-conflict") {
 `},
 	{File: "pkg/payout/apply.go", Old: `
-	if err = s.ledger.Reap(ctx); err == nil {
-`, New: `
+	for _, check := range []func(context.Context) error{s.ledger.Reap, applier.`, New: `
+	reap := s.ledger.Reap
 	if mutant("plan-unreaped") {
-	} else {
-		err = s.ledger.Reap(ctx)
+		reap = func(context.Context) error { return nil }
 	}
-	if err == nil {
-`},
+	for _, check := range []func(context.Context) error{reap, applier.`},
 	{File: "pkg/payout/apply.go", Old: `
 		case found && !o.Content.Same(content):
 `, New: `
@@ -320,10 +318,10 @@ var patches = []overlay.Patch{
 	}
 	return a.look(ctx)
 `},
-	{File: "pkg/payout/apply.go", Old: `
-		if batch[a.Run] && a.Run != run {
+	{File: "pkg/payout/apply_check.go", Old: `
+		if batch[other.Run] && other.Run != plan.Name() {
 `, New: `
-		if batch[a.Run] && a.Run != run && !mutant("batch-together") {
+		if batch[other.Run] && other.Run != plan.Name() && !mutant("batch-together") {
 `},
 	{File: "internal/journal/claim.go", Old: `
 	if err := t.isNewest(a.id, c.Run, c.Batch); err != nil {

@@ -197,15 +197,15 @@ import (
 	}
 	c := a.Approvers.Count(p.Needs(a), message, now)
 `},
-		{"pkg/payout/apply.go", `
+		{"pkg/payout/apply_check.go", `
 // compareRows refuses`, `
 var changedRows sync.Map // by order id, for the mutant skip-rows
 
 // compareRows refuses`},
-		{"pkg/payout/apply.go", `
-	"slices"
+		{"pkg/payout/apply_check.go", `
+	"fmt"
 `, `
-	"slices"
+	"fmt"
 	"sync"
 `},
 		{"pkg/payout/apply.go", `
@@ -216,7 +216,7 @@ var changedRows sync.Map // by order id, for the mutant skip-rows
 		}
 		content := contentOf(r.CreateWithdrawal)
 `},
-		{"pkg/payout/apply.go", `
+		{"pkg/payout/apply_check.go", `
 		case place == len(a.plan.Rows) || r != a.plan.Rows[place].row():
 `, `
 		case mutant("skip-rows"):

@@ -337,14 +337,14 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/apply.go", `
-			if records := a.found.records[r.order.OrderID]; err == nil && len(records) > 0 {
+		if records := a.found.records[r.order.OrderID]; err == nil && len(records) > 0 {
 `, `
-			if mutant("absent-not-sent") && r.order.State == StateUnknown && len(a.found.records[r.order.OrderID]) == 0 {
-				if r.order, err = a.sender.ledger.Decide(ctx, journal.Decision{OrderID: r.order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
-					return Tally{}, err
-				}
+		if mutant("absent-not-sent") && r.order.State == StateUnknown && len(a.found.records[r.order.OrderID]) == 0 {
+			if r.order, err = a.sender.ledger.Decide(ctx, journal.Decision{OrderID: r.order.OrderID, NotSent: true, Reason: "not on the list"}); err != nil {
+				return Tally{}, err
 			}
-			if records := a.found.records[r.order.OrderID]; err == nil && len(records) > 0 {
+		}
+		if records := a.found.records[r.order.OrderID]; err == nil && len(records) > 0 {
 `,
 	},
 	{

@@ -216,16 +216,21 @@ func TestVerifyKeyWithAnotherProcess(t *testing.T) {
 	})
 }
 
-func TestWayOut(t *testing.T) {
-	old, now := Account{Address: "http://a.test", Name: "x"}, Account{Address: "http://a.test", Name: "y"}
-	if got := wayOut(old, now).String(); !strings.Contains(got, "till journal rename x y") ||
-		strings.Contains(got, "--to-base-url") {
-		t.Error(got)
+// TestKeyOfAnotherAccount checks the hint for a key that was used under another name or address.
+func TestKeyOfAnotherAccount(t *testing.T) {
+	d := newDesk(t)
+	if err := d.AdoptKey(t.Context(), d.key); err != nil {
+		t.Fatal(err)
 	}
-	now.Address = "http://b.test"
-	if got := wayOut(old, now).String(); !strings.Contains(got,
-		"till journal rename x y --base-url http://a.test --to-base-url http://b.test") {
-		t.Error(got)
+	at := d.Account().Address
+	for now, want := range map[Account]string{
+		{Address: at, Name: "y"}:              "till journal rename shop y",
+		{Address: "http://b.test", Name: "y"}: "till journal rename shop y --base-url " + at + " --to-base-url http://b.test",
+	} {
+		d.Ledger = &Ledger{d.ledger.Journal().Ledger(now)}
+		if got := wantKind(t, d.verifyKey(t.Context()), Refused, RuleAccount).Hint.String(); !strings.HasSuffix(got, want) {
+			t.Errorf("got %q, want %q at its end", got, want)
+		}
 	}
 }
 

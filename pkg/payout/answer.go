@@ -145,8 +145,8 @@ func (k *seeker) see(a *answer, w listed, noted string, foreign bool) {
 		if _, found := k.orders[id]; !found && whole == "" {
 			continue
 		}
-		r = recordOf(w.Withdrawal)
-		r.unread, r.noted = w.unread, noted
+		r = w.record()
+		r.noted = noted
 		switch _, found := k.orders[id]; {
 		case !found: // it may be an order whose id does not fit into 32 bits at the service
 			mayBeAny = k.sender.differs(k.orders[whole].Content, r) == ""
@@ -226,9 +226,8 @@ func parseTime(text string) time.Time {
 // returns nil if there is none, or if that order is older than the reading goes back. It skips the sought
 // orders that only a person has said to be accepted: the reading is to find out whether that is true.
 func (s *Sender) witness(
-	ctx context.Context, status journal.AccountStatus, from string, sought map[string]journal.Record,
+	ctx context.Context, newest *journal.Record, from string, sought map[string]journal.Record,
 ) (*journal.Record, error) {
-	newest := status.Newest
 	doubted := func(o journal.Record) bool {
 		_, asked := sought[o.OrderID]
 		return asked && o.Resolved != nil
@@ -271,21 +270,6 @@ func (s *Sender) givenUp(why *lack) error {
 	}
 	return failed(ReadFailed, "the service's list could not be read completely in %d readings: %s",
 		mostReadings, why.why).hint("run it again when fewer withdrawals are being made")
-}
-
-// unproven refuses to decide with a list that cannot prove that an order is not on it, and that hardly will.
-func unproven(msg string, err error) error {
-	return &Error{Kind: Refused, Rule: RuleList, Msg: msg, Err: err,
-		Hint: NewHint("look at the list; if nothing on it is an order of this journal, record that (or send with --lookup never, relying on this journal alone)",
-			"journal", "check", "--accept", "REASON")}
-}
-
-// otherMerchant returns the error for a record of another merchant than the account's.
-func otherMerchant(orderID, withdrawal, other, noted string) error {
-	return &Error{Kind: Conflict, OrderID: orderID, ID: withdrawal,
-		Msg: fmt.Sprintf("the service shows order %s as withdrawal %s of the merchant %q, and this account is the merchant %q",
-			orderID, withdrawal, other, noted),
-		Hint: NewHint("if the merchant's id has changed, record that", "journal", "adopt-merchant", other, "--reason", "TEXT")}
 }
 
 // othersApply reports whether other machines apply plans from the same journal. The orders that they send

@@ -7,10 +7,8 @@ import (
 	"iter"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"example.com/till/internal/journal"
-	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/approval"
 )
 
@@ -34,6 +32,13 @@ type Applier struct {
 
 // Sent returns the number of rows for which this process has made the call.
 func (a *Applier) Sent() int { return int(a.sent.Load()) }
+
+// note passes on what a person should know.
+func (a *Applier) note(text string) {
+	if a.options.Note != nil {
+		a.options.Note(text)
+	}
+}
 
 // ApplyOptions change how a plan is applied. With the zero ApplyOptions, rows are sent one at a time.
 type ApplyOptions struct {
@@ -65,13 +70,12 @@ type ApplyOptions struct {
 // be reached.
 func (s *Sender) Apply(ctx context.Context, plan *Plan, o ApplyOptions) (t Tally, err error) {
 	defer toError(&err)
+	var applier *Applier
 	if plan == nil {
-		return Tally{}, errNoPlan
+		err = errNoPlan
+	} else if err = plan.checkDecimals(s.money); err == nil {
+		applier, err = s.Applier(ctx, plan, o)
 	}
-	if err := plan.checkDecimals(s.money); err != nil {
-		return Tally{}, err
-	}
-	applier, err := s.Applier(ctx, plan, o)
 	if err != nil {
 		return Tally{}, err
 	}
@@ -137,124 +141,16 @@ func (s *Sender) Applier(ctx context.Context, plan *Plan, o ApplyOptions) (appli
 	if err := applier.alone(ctx); err != nil {
 		return nil, err
 	}
-	if err = s.ledger.Reap(ctx); err == nil {
-		err = applier.checkBatch(ctx)
-	}
-	if err == nil && applier.Begun() {
-		err = applier.compareRows(ctx, applier.run)
-	}
-	if err == nil {
-		limits := s.options.Limits
-		limits.AllowBadAddress = limits.AllowBadAddress || plan.Limits.AllowBadAddress
-		err = s.within(limits, func(yield func(api.CreateWithdrawal) bool) {
-			for i := 0; i < len(plan.Rows) && yield(plan.Rows[i].CreateWithdrawal); i++ {
-			}
-		})
-	}
-	if err == nil {
-		err = applier.mayLeave(ctx)
-	}
-	if err == nil {
-		err = applier.approve(ctx)
-	}
-	if err != nil {
-		applier.endApplying(ctx)
-		return nil, err
+	for _, check := range []func(context.Context) error{s.ledger.Reap, applier.checkBatch, applier.checkRows, applier.mayLeave, applier.approve} {
+		if err := check(ctx); err != nil {
+			applier.endApplying(ctx)
+			return nil, err
+		}
 	}
 	return applier, nil
 }
 
 var errDry = failed(Invalid, "ApplyOptions.DryRun sends nothing").hint("use Due, or leave it out")
-
-// alone refuses the plan while another process applies one, where a journal allows only one.
-func (a *Applier) alone(ctx context.Context) error {
-	if !a.options.DryRun {
-		return a.sender.ledger.Alone(ctx, a.plan.Name(), true)
-	}
-	j := a.sender.ledger.Journal()
-	living, err := j.Appliers(ctx)
-	if err != nil || len(living) == 0 || j.Shared() {
-		return err
-	}
-	return &journal.Error{Kind: journal.Busy, Run: living[0].Run, User: living[0].User, Host: living[0].Host}
-}
-
-// mayLeave refuses the rest of the plan if it is more than what is left for the day or month, or if the
-// account is frozen.
-func (a *Applier) mayLeave(ctx context.Context) (err error) {
-	var t Tally
-	if len(a.sender.budgets()) > 0 {
-		t, err = a.Tally(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	return a.sender.mayLeave(ctx, t.Left)
-}
-
-// endApplying lets other processes apply their plans, although this one goes on. If the journal fails, they
-// have to wait for its end: that is no reason to report a run as failed.
-func (a *Applier) endApplying(ctx context.Context) {
-	if a.options.DryRun {
-		return
-	}
-	a.sender.ledger.Leave(ctx, a.plan.Name())
-}
-
-// checkBatch finds the plan's run, and refuses the plan if its batch has gone on without it, or if it has
-// expired.
-func (a *Applier) checkBatch(ctx context.Context) error {
-	s, plan := a.sender, a.plan
-	runs, err := s.ledger.Runs(ctx)
-	if err != nil {
-		return err
-	}
-	newest := ""               // the newest run of the plan's batch
-	batch := map[string]bool{} // names of all runs of the batch
-	for _, r := range runs {
-		if r.Name == plan.Name() && r.Digest == plan.Digest {
-			newest = r.Name
-			if !a.Begun() {
-				a.run = r
-			}
-		}
-		if plan.Batch != "" && r.Batch == plan.Batch {
-			batch[r.Name], newest = true, r.Name
-		}
-	}
-	again := fmt.Sprintf("make a new plan from the file, and look at what has changed since run %s", newest)
-	switch {
-	case a.Begun() && newest != a.run.Name:
-		return refused(RuleBatchChanged, "the batch %q has gone on without this plan, with run %s", plan.Batch, newest).
-			hint(again)
-	case !a.Begun() && plan.Batch != "" && newest != plan.Since:
-		return refused(RuleBatchChanged, "run %s of the batch %q has begun since this plan was made",
-			newest, plan.Batch).hint(again)
-	case !a.Begun() && nearBatch(runs, plan.Batch) != nil:
-		return nearBatch(runs, plan.Batch)
-	case !a.Begun() && plan.CheckLife(s.now()) != nil:
-		return plan.CheckLife(s.now())
-	case !a.Begun() && plan.Expired(s.now()):
-		return refused(RulePlanExpired, "the plan has expired at %s, before it was begun",
-			plan.Expires.UTC().Format(time.RFC3339)).hint("make a new plan, and look at it again")
-	}
-	return s.checkBatchIdle(ctx, batch, plan.Name())
-}
-
-// checkBatchIdle refuses a plan while another plan of its batch is being applied: a row that differs between
-// the two would be paid under both.
-func (s *Sender) checkBatchIdle(ctx context.Context, batch map[string]bool, run string) error {
-	if len(batch) == 0 {
-		return nil
-	}
-	appliers, err := s.ledger.Journal().Appliers(ctx)
-	for _, a := range appliers {
-		if batch[a.Run] && a.Run != run {
-			return &journal.Error{Kind: journal.Busy, Run: a.Run, User: a.User, Host: a.Host}
-		}
-	}
-	return err
-}
 
 // Begun reports whether the plan was begun before.
 func (a *Applier) Begun() bool { return a.run.Digest != "" }
@@ -274,13 +170,16 @@ type dueRow struct {
 // chunk is how many rows are read at a time.
 const chunk = 128
 
-// rows yields the rows of the plan from a place on, each with its order in its current state. An order that
-// the journal does not have yet is planned.
-func (a *Applier) rows(ctx context.Context, from int) iter.Seq2[[]dueRow, error] {
-	return func(yield func([]dueRow, error) bool) {
-		for some := range slices.Chunk(a.plan.Rows[from:], chunk) {
-			if part, err := a.withOrders(ctx, some); !yield(part, err) || err != nil {
-				return
+// rows yields the rows of the plan, each with its order in its current state. An order that the journal does not
+// have yet is planned.
+func (a *Applier) rows(ctx context.Context) iter.Seq2[dueRow, error] {
+	return func(yield func(dueRow, error) bool) {
+		for some := range slices.Chunk(a.plan.Rows, chunk) {
+			part, err := a.withOrders(ctx, some)
+			for _, r := range part {
+				if !yield(r, err) || err != nil {
+					return
+				}
 			}
 		}
 	}
@@ -314,31 +213,6 @@ func (a *Applier) withOrders(ctx context.Context, rows []PlanRow) (part []dueRow
 	return part, err
 }
 
-// compareRows refuses a run for which the journal has recorded other rows than the plan has: somebody has
-// changed the journal.
-func (a *Applier) compareRows(ctx context.Context, run journal.Run) error {
-	place := 0
-	for r, err := range a.sender.ledger.RunRows(ctx, run) {
-		switch {
-		case err != nil:
-			return err
-		case place == len(a.plan.Rows) || r != a.plan.Rows[place].row():
-			return a.otherRows()
-		}
-		place++
-	}
-	if place != len(a.plan.Rows) {
-		return a.otherRows()
-	}
-	return nil
-}
-
-func (a *Applier) otherRows() error {
-	return refused(RulePlanChanged, "the rows that the journal recorded for run %s are not those of the plan %s",
-		a.plan.Name(), a.plan.Path).
-		hint("find out who has changed the journal, and make a new plan of what is still to be paid", "payout", "plan", "FILE", "--out", "PLAN")
-}
-
 // sendable reports whether this run sends a row in the state of its order.
 func (a *Applier) sendable(o journal.Record) bool {
 	return o.State == StatePlanned || o.State == StateRejected && a.options.RetryRejected
@@ -348,13 +222,11 @@ func (a *Applier) sendable(o journal.Record) bool {
 func (a *Applier) Tally(ctx context.Context) (t Tally, err error) {
 	defer toError(&err)
 	t = newTally()
-	for part, err := range a.rows(ctx, 0) {
+	for r, err := range a.rows(ctx) {
 		if err != nil {
 			return Tally{}, err
 		}
-		for _, r := range part {
-			a.count(&t, r.order)
-		}
+		a.count(&t, r.order)
 	}
 	return t, nil
 }
@@ -419,11 +291,7 @@ func (a *Applier) LookUp(ctx context.Context) (t Tally, err error) {
 	if t, err = a.look(ctx); err != nil || t.Conflict == "" {
 		return t, err
 	}
-	o, err := a.sender.ledger.Order(ctx, t.Conflict)
-	if err != nil {
-		return Tally{}, err
-	}
-	return t, a.conflict(o)
+	return t, a.conflictOf(ctx, t.Conflict)
 }
 
 // look is LookUp or, before the run has begun, Preview.
@@ -433,17 +301,15 @@ func (a *Applier) look(ctx context.Context) (t Tally, err error) {
 		return Tally{}, err
 	}
 	t = newTally()
-	for part, err := range a.rows(ctx, 0) {
+	for r, err := range a.rows(ctx) {
 		if err != nil {
 			return Tally{}, err
 		}
-		for _, r := range part {
-			if a.Begun() && r.order.State == StateConflict {
-				return Tally{}, a.conflict(r.order)
-			}
-			l.add(r.order, a.sendable(r.order))
-			a.count(&t, r.order)
+		if a.Begun() && r.order.State == StateConflict {
+			return Tally{}, conflict(r.order)
 		}
+		l.add(r.order, a.sendable(r.order))
+		a.count(&t, r.order)
 	}
 	listed, err := l.ask(ctx)
 	if err != nil {
@@ -462,16 +328,14 @@ func (a *Applier) look(ctx context.Context) (t Tally, err error) {
 // settleListed settles the orders that the list has shown, and counts all of them.
 func (a *Applier) settleListed(ctx context.Context) (Tally, error) {
 	t := newTally()
-	for part, err := range a.rows(ctx, 0) {
-		for _, r := range part {
-			if records := a.found.records[r.order.OrderID]; err == nil && len(records) > 0 {
-				r.order, err = a.settle(ctx, r.order, records, &t)
-			}
-			if err != nil {
-				return Tally{}, err
-			}
-			a.count(&t, r.order)
+	for r, err := range a.rows(ctx) {
+		if records := a.found.records[r.order.OrderID]; err == nil && len(records) > 0 {
+			r.order, err = a.settle(ctx, r.order, records, &t)
 		}
+		if err != nil {
+			return Tally{}, err
+		}
+		a.count(&t, r.order)
 	}
 	return t, nil
 }
@@ -487,8 +351,8 @@ func (a *Applier) settle(ctx context.Context, o journal.Record, records []record
 			return o, err
 		}
 		more := a.sender.uncompared(e.Content, records[0])
-		if more != "" && o.State == StateAccepted && a.options.Note != nil {
-			a.options.Note(fmt.Sprintf("order %s: %s", o.OrderID, more))
+		if more != "" && o.State == StateAccepted {
+			a.note(fmt.Sprintf("order %s: %s", o.OrderID, more))
 		}
 	case e.Differs != "":
 		o.State = StateConflict
@@ -502,8 +366,16 @@ func (a *Applier) settle(ctx context.Context, o journal.Record, records []record
 }
 
 // conflict returns the error for an order that keeps the run from being sent.
-func (a *Applier) conflict(o journal.Record) error {
-	e := a.sender.unsettled(o, false)
+func conflict(o journal.Record) error {
+	e := unsettled(o)
 	e.Hint.Text = "where the service is right, make a plan without this row; where it is not, " + e.Hint.Text
 	return e
+}
+
+func (a *Applier) conflictOf(ctx context.Context, orderID string) error {
+	o, err := a.sender.ledger.Order(ctx, orderID)
+	if err != nil {
+		return err
+	}
+	return conflict(o)
 }

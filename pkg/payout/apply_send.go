@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -193,7 +195,8 @@ const betweenPasses = 200 * time.Millisecond
 // returns how many rows it gave to the workers, and whether other processes are sending some.
 func (s *sending) pass(queue chan<- dueRow, from int, handed map[string]bool) (n int, busy bool) {
 	sending, unknown := 0, 0
-	for part, err := range s.rows(s.ctx, from) {
+	for some := range slices.Chunk(s.plan.Rows[from:], chunk) {
+		part, err := s.withOrders(s.ctx, some)
 		if err != nil {
 			s.stop(err)
 		}
@@ -346,13 +349,11 @@ func (s *sending) notClaimed(r dueRow, err error) {
 	case exists:
 		o := e.Order
 		s.stop(refused(RuleOrderID, "order %s was given other content since the run began: %s",
-			o.OrderID, s.sender.describe(o.Content)).hint("see what happened", "journal", "show", o.OrderID))
+			o.OrderID, describe(s.sender.money, o.Content)).hint("see what happened", "journal", "show", o.OrderID))
 	case duplicate && s.options.KeepGoing:
-		if s.options.Note != nil {
-			s.options.Note(duplicateOf(r.ExternalOrderID, e).Error())
-		}
+		s.note(duplicateOf(r.ExternalOrderID, e.Order).Msg)
 	case duplicate:
-		s.stop(duplicateOf(r.ExternalOrderID, e))
+		s.stop(duplicateOf(r.ExternalOrderID, e.Order))
 	default:
 		s.stop(s.sender.notAllowed(err))
 	}
@@ -371,9 +372,7 @@ func (s *sending) count(r dueRow, o journal.Record, err error) {
 	case o.State == StateRejected:
 		s.inRow = 0
 	case o.State == "": // sent, but the journal could not record the outcome: the id is nowhere else
-		if s.options.Note != nil {
-			s.options.Note(err.Error())
-		}
+		s.note(err.Error())
 		if errors.Is(err, Unknown) {
 			s.doubt = cmp.Or(s.doubt, err)
 		}
@@ -407,4 +406,42 @@ func (s *sending) show() {
 		s.mu.Unlock()
 		s.options.Progress(t)
 	}
+}
+
+// Due yields the rows that would be sent now, using the journal alone. It yields an *Error if the journal keeps
+// them from being sent, or if an order is unknown, which LookUp may settle. It sends and records nothing.
+func (a *Applier) Due(ctx context.Context) iter.Seq2[PlanRow, error] {
+	return func(yield func(PlanRow, error) bool) {
+		t, err := a.Tally(ctx)
+		switch {
+		case err != nil:
+		case t.Conflict != "":
+			err = a.conflictOf(ctx, t.Conflict)
+		case t.Unknown != "" && !a.options.KeepGoing:
+			err = unknownOutcome(t.Unknown, "payout apply looks it up, and sends nothing while it is unknown", nil)
+		}
+		if err != nil {
+			yield(PlanRow{}, asError(err))
+			return
+		}
+		for r, err := range a.rows(ctx) {
+			due := err != nil
+			if err == nil && a.sendable(r.order) {
+				due, err = a.due(ctx, r)
+			}
+			if due && !yield(r.PlanRow, asError(err)) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// due reports whether a row that can be sent would be sent now, or stops the run with an error.
+func (a *Applier) due(ctx context.Context, r dueRow) (bool, error) {
+	err := a.sender.try(ctx, withdrawal{request: r.CreateWithdrawal, allowDuplicate: a.options.AllowDuplicate, demand: a.demand})
+	if refused, ok := errors.AsType[*Error](err); ok && refused.Rule == RuleDuplicate && a.options.KeepGoing {
+		a.note(refused.Msg)
+		return false, nil
+	}
+	return true, err
 }

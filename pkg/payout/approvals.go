@@ -72,9 +72,7 @@ func (a *Applier) approve(ctx context.Context) error {
 		return err
 	}
 	for _, text := range a.approvals.Notes() {
-		if a.options.Note != nil {
-			a.options.Note(text)
-		}
+		a.note(text)
 	}
 	return a.plan.CheckApproved(a.approvals)
 }

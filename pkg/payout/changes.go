@@ -36,16 +36,14 @@ type Change struct {
 }
 
 // Who returns the name by which a person knows the row.
-func (c Change) Who() string { return whoOf(c.Row) }
-
-func whoOf(r PlanRow) string {
-	switch note, reference := sheet.Shorten(r.Note), sheet.Shorten(r.Reference); {
+func (c Change) Who() string {
+	switch note, reference := sheet.Shorten(c.Row.Note), sheet.Shorten(c.Row.Reference); {
 	case note != "" && reference != "":
 		return note + " (" + reference + ")"
 	case note != "" || reference != "":
 		return note + reference
 	}
-	return "order " + r.ExternalOrderID
+	return "order " + c.Row.ExternalOrderID
 }
 
 // Changes yields how the rows of a plan differ from the last runs of the same batch or layout. A payee is known
@@ -54,9 +52,9 @@ func whoOf(r PlanRow) string {
 // compared.
 func (l *Ledger) Changes(ctx context.Context, p *Plan) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		c := comparison{ctx: ctx, ledger: l.ledger, plan: p, rows: len(p.Rows), row: func(i int) PlanRow { return p.Rows[i] },
-			but: p.Name()}
-		for change, err := range c.changes {
+		m := p.maker(nil)
+		m.ctx, m.ledger = ctx, l.ledger
+		for change, err := range m.changed(p.Name()) {
 			if err == nil && change.Kind == NewAddress {
 				change.Times, err = l.ledger.TimesPaid(ctx, change.Was.Address)
 			}
@@ -72,16 +70,6 @@ const (
 	maxRunRows = 2_000_000 // that are read for it, give or take a run
 )
 
-// A comparison compares the rows of a plan with earlier runs.
-type comparison struct {
-	ctx    context.Context
-	ledger *journal.Ledger
-	plan   *Plan
-	rows   int
-	row    func(int) PlanRow
-	but    string // a run that is left out; empty: none
-}
-
 // A rowChange is the change of the row at an index.
 type rowChange struct {
 	Change
@@ -94,52 +82,53 @@ type unfound struct {
 	unlike [keys]bool // what it is known by was paid to several addresses, so that it says nothing
 }
 
-// changes yields how rows differ from the newest run that has the same payee: first what differs from the
-// newest run, then what differs from the one before, and at last the new payees.
-func (c comparison) changes(yield func(rowChange, error) bool) {
-	runs, err := c.earlier()
-	if err != nil {
-		yield(rowChange{}, err)
-	}
-	if err != nil || len(runs) == 0 {
-		return
-	}
-	related := c.plan.Layout != nil || slices.ContainsFunc(runs, func(r journal.Run) bool { return c.plan.Batch != "" && r.Batch == c.plan.Batch })
-	left := c.comparable(related)
-	all, read := len(left), 0
-	for n, run := range runs {
-		if len(left) == 0 || n == maxRuns || read > maxRunRows {
-			break
-		}
-		before, err := payeesOf(c.ctx, c.ledger, run)
+// changed yields how rows differ from the newest run that has the same payee: first what differs from the newest
+// run, then what differs from the one before, and at last the new payees. It leaves out the run of a name.
+func (m *maker) changed(but string) iter.Seq2[rowChange, error] {
+	return func(yield func(rowChange, error) bool) {
+		runs, related, err := m.earlier(but)
 		if err != nil {
 			yield(rowChange{}, err)
+		}
+		if err != nil || len(runs) == 0 {
 			return
 		}
-		read += len(before.rows)
-		more := false
-		if left, more = c.since(&before, left, yield); !more {
+		left := m.comparable(related)
+		all, read := len(left), 0
+		for n, run := range runs {
+			if len(left) == 0 || n == maxRuns || read > maxRunRows {
+				break
+			}
+			before, err := payeesOf(m.ctx, m.ledger, run)
+			if err != nil {
+				yield(rowChange{}, err)
+				return
+			}
+			read += len(before.rows)
+			more := false
+			if left, more = m.sinceRun(&before, left, yield); !more {
+				return
+			}
+		}
+		if len(left) == all && !related { // the file is about other people
 			return
 		}
-	}
-	if len(left) == all && !related { // the file is about other people
-		return
-	}
-	for _, u := range left {
-		if !yield(rowChange{Change{Kind: NewPayee, Row: c.row(int(u.row)), Run: runs[0].Name}, int(u.row)}, nil) {
-			return
+		for _, u := range left {
+			if !yield(rowChange{Change{Kind: NewPayee, Row: m.planRow(int(u.row)), Run: runs[0].Name}, int(u.row)}, nil) {
+				return
+			}
 		}
 	}
 }
 
-// since yields how rows differ from a run. It returns those whose payees the run does not have, and whether more
+// sinceRun yields how rows differ from a run. It returns those whose payees the run does not have, and whether more
 // changes are wanted.
-func (c comparison) since(
+func (m *maker) sinceRun(
 	run *payees, rows []unfound, yield func(rowChange, error) bool,
 ) (left []unfound, more bool) {
 	left = rows[:0]
 	for _, u := range rows {
-		changes, known := run.changes(c.row(int(u.row)), &u)
+		changes, known := run.changes(m.planRow(int(u.row)), &u)
 		if !known {
 			left = append(left, u)
 		}
@@ -153,24 +142,25 @@ func (c comparison) since(
 }
 
 // earlier returns the runs of the same batch or layout, but for the one that is left out, the newest first. Files
-// with till's own columns have one layout.
-func (c comparison) earlier() ([]journal.Run, error) {
-	runs, err := c.ledger.Runs(c.ctx)
-	layout := layoutKey(c.plan.Layout)
-	runs = slices.DeleteFunc(runs, func(r journal.Run) bool {
-		return r.Name == c.but || r.Layout != layout && (c.plan.Batch == "" || r.Batch != c.plan.Batch)
-	})
-	slices.Reverse(runs)
-	return runs, err
+// with till's own columns have one layout: related reports whether more than that relates the runs to the file.
+func (m *maker) earlier(but string) (runs []journal.Run, related bool, err error) {
+	all, err := m.ledger.Runs(m.ctx)
+	layout := layoutKey(m.made.Layout)
+	related = layout != ""
+	for _, r := range slices.Backward(all) {
+		sameBatch := m.made.Batch != "" && r.Batch == m.made.Batch
+		if r.Name != but && (sameBatch || r.Layout == layout) {
+			runs, related = append(runs, r), related || sameBatch
+		}
+	}
+	return runs, related, err
 }
 
 // comparable returns the rows that are compared: if nothing but till's own columns relates the file to the runs,
 // only those that name somebody.
-func (c comparison) comparable(related bool) (all []unfound) {
-	for i := range c.rows {
-		if related {
-			all = append(all, unfound{row: uint32(i)})
-		} else if r := c.row(i); r.Note+r.Reference != "" {
+func (m *maker) comparable(related bool) (all []unfound) {
+	for i := range m.rows {
+		if r := m.planRow(i); related || r.Note+r.Reference != "" {
 			all = append(all, unfound{row: uint32(i)})
 		}
 	}
@@ -322,8 +312,7 @@ func (p *payees) changes(r PlanRow, u *unfound) (all []Change, found bool) {
 
 // changes warns of what has changed since the last runs of the batch or layout.
 func (m *maker) changes() error {
-	c := comparison{ctx: m.ctx, ledger: m.ledger, plan: m.made.Plan, rows: len(m.rows), row: m.planRow}
-	for c, err := range c.changes {
+	for c, err := range m.changed("") {
 		if err != nil {
 			return err
 		}
@@ -427,15 +416,11 @@ func (m *maker) warnLikeKnown(fresh []int) error {
 		if err != nil {
 			return err
 		}
-		key := lookOf(paid[1])
-		if looks[key] && known[key] == "" {
+		if key := lookOf(paid[1]); looks[key] && known[key] == "" {
 			known[key] = paid[0]
 		}
 	}
 	for _, i := range fresh {
-		if len(known) == 0 {
-			break
-		}
 		if id := known[lookOf(m.rows[i].address())]; id != "" {
 			m.about(lookAlikes, i, "order %d pays to %s, which looks like the address of order %s, but is another address",
 				m.rows[i].id, sheet.Shorten(m.rows[i].address()), id)

@@ -59,13 +59,11 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 	}
 	var x *comparing
 	readings := 0
-	err = s.readUntil(ctx, func() (*reading, error) {
-		status, err := s.ledger.Status(ctx)
+	err = s.readUntil(ctx, func(journal.AccountStatus) (*reading, error) {
 		readings++
 		x = &comparing{s: s, ctx: ctx, accepted: accepted, seen: map[string]bool{}}
-		x.r = &reading{filter: filter, status: status, surplus: accepted.Surplus, anyTotal: readings == mostReadings,
-			see: x.see}
-		return x.r, err
+		x.r = &reading{filter: filter, surplus: accepted.Surplus, anyTotal: readings == mostReadings, see: x.see}
+		return x.r, nil
 	}, func(r *reading, _ *lack) (bool, error) { return true, x.flush() })
 	if rejects(err) {
 		c.NoList = s.notShown(err)
@@ -138,10 +136,7 @@ func (x *comparing) flush() error {
 	}
 	var ids, orderIDs []string
 	for _, w := range x.waiting {
-		ids = append(ids, w.ID)
-		for _, n := range numbersOf(w.Withdrawal) {
-			orderIDs = append(orderIDs, formatID(n))
-		}
+		ids, orderIDs = append(ids, w.ID), append(orderIDs, w.orderIDs()...)
 	}
 	holders, err := x.s.ledger.ByWithdrawal(x.ctx, ids)
 	if err != nil {
@@ -173,8 +168,8 @@ func (x *comparing) compare(w listed, holders, named map[string]journal.Record) 
 		why := x.whyDifferent(o, w)
 		return Difference{different, &o.Order, &w.Withdrawal, why, w.mark()}, why != ""
 	}
-	for _, n := range numbersOf(w.Withdrawal) {
-		if o, found := named[formatID(n)]; found {
+	for _, id := range w.orderIDs() {
+		if o, found := named[id]; found {
 			return notAccepted(o, w.mark(), &w.Withdrawal), true
 		}
 	}
@@ -186,14 +181,13 @@ func (x *comparing) compare(w listed, holders, named map[string]journal.Record) 
 }
 
 func (x *comparing) whyDifferent(o journal.Record, w listed) string {
-	r := recordOf(w.Withdrawal)
-	r.unread = w.unread
+	r := w.record()
 	why := x.s.differs(o.Content, r)
 	named := len(r.numbers) == 0 && o.Resolved != nil // a person has said which withdrawal it is
 	switch {
 	case why != "":
 		return why
-	case x.r.foreign(w.Withdrawal):
+	case x.r.foreign(w):
 		return fmt.Sprintf("it belongs to the merchant %q, and this account is %q: if the id has changed, till journal adopt-merchant %s --reason TEXT",
 			w.MerchantID, x.r.status.Merchant, w.MerchantID)
 	case !r.bearsOnly(o.OrderID) && !named:

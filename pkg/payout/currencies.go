@@ -3,7 +3,6 @@ package payout
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -52,17 +51,15 @@ type Limits struct {
 func (s *Sender) within(l Limits, requests iter.Seq[api.CreateWithdrawal]) error {
 	t := money.Limits(l).Tally(s.money)
 	for r := range requests {
-		if err := s.money.CheckAddress(r.Currency, r.Address); err != nil {
-			return &Error{Kind: Invalid, OrderID: r.ExternalOrderID, Err: err,
-				Msg:  fmt.Sprintf("order %s: its address: %v", r.ExternalOrderID, err),
-				Hint: NewHint("ask the receiver for the address again")}
+		field, err := "address", s.money.CheckAddress(r.Currency, r.Address)
+		if err == nil {
+			field, err = "memo", s.money.CheckMemo(r.Currency, r.Address, r.Memo)
 		}
-		if err := s.money.CheckMemo(r.Currency, r.Address, r.Memo); err != nil {
-			return &Error{Kind: Invalid, OrderID: r.ExternalOrderID, Err: err,
-				Msg:  fmt.Sprintf("order %s: its memo: %v", r.ExternalOrderID, err),
-				Hint: NewHint("ask the receiver for the memo again")}
+		if err != nil {
+			return failed(Invalid, "order %s: its %s: %w", r.ExternalOrderID, field, err).about(r.ExternalOrderID, "").
+				hint("ask the receiver for the " + field + " again")
 		}
-		if err := t.Add(money.Payment{Currency: r.Currency, Amount: r.Amount, Address: r.Address, Memo: r.Memo}); err != nil {
+		if err := t.Add(money.Payment(contentOf(r))); err != nil {
 			return overLimit(r.ExternalOrderID, err)
 		}
 	}
@@ -77,8 +74,7 @@ func overLimit(orderID string, err error) error {
 	if !ok {
 		return err
 	}
-	return &Error{Kind: Refused, Rule: limit.Rule, OrderID: orderID, Msg: limit.Error(),
-		Hint: NewHint(limit.Advice, limit.Command...), Err: err}
+	return refused(limit.Rule, "%w", limit).about(orderID, "").hint(limit.Advice, limit.Command...)
 }
 
 // budgets returns the limits that add up over time, those of a month first, because they last longer.

@@ -28,7 +28,7 @@ func (s *Sender) demand(ctx context.Context, totals []Total, dry bool) (required
 	if err != nil {
 		return 0, 0, accountChanged(err)
 	}
-	required, err = requiredBy(s.Account(), a, remembered, totals)
+	required, err = s.requiredBy(a, remembered, totals)
 	return required, remembered.Number, err
 }
 
@@ -46,7 +46,7 @@ func (l *Ledger) meetable(ctx context.Context, a approval.Policy) error {
 	return unmeetable(a)
 }
 
-func unmeetable(a approval.Policy) error {
+func unmeetable(a approval.Policy) *Error {
 	return failed(Settings, "%s must approve what is sent, and %s has only %s",
 		persons(a.Required), a.Approvers.Path, persons(a.Approvers.Persons())).
 		hint("require fewer approvals, or add the others to that file")
@@ -54,26 +54,26 @@ func unmeetable(a approval.Policy) error {
 
 // requiredBy returns how many persons must approve a send with these totals. It refuses what the account does
 // not allow as the journal remembers it. The number is right even then.
-func requiredBy(account Account, a approval.Policy, remembered journal.Demand, totals []Total) (int, error) {
+func (l *Ledger) requiredBy(a approval.Policy, remembered journal.Demand, totals []Total) (int, error) {
 	now, sums := demandOf(a), byUnit(totals)
 	demands, demanded := now.Need(sums), remembered.Need(sums)
+	what, advice := "", ""
 	switch {
 	case demands < demanded:
 		given := fmt.Sprintf("require %d", now.Persons)
 		if demands == 0 && now.Persons > 0 {
 			given = "require nobody for these totals"
 		}
-		return int(demanded), refused(RuleApproval,
-			"for %s, the journal remembers that %s must approve this, and the settings in use %s",
-			account, persons(int(demanded)), given).
-			hint("use the profile that requires them or, if that is over, say so", "journal", "approvals", fmt.Sprint(now.Persons), "--reason", "TEXT")
+		what = fmt.Sprintf("that %s must approve this, and the settings in use %s", persons(int(demanded)), given)
+		advice = "use the profile that requires them or, if that is over, say so"
 	case demands > 0 && now.Digest != remembered.Digest:
-		return int(demands), refused(RuleApproval,
-			"for %s, the journal remembers the approvers in %s, and those in %s are others",
-			account, remembered.Approvers, now.Approvers).
-			hint("use that file or, if the other is right, say so", "journal", "approvals", fmt.Sprint(now.Persons), "--reason", "TEXT")
+		what = fmt.Sprintf("the approvers in %s, and those in %s are others", remembered.Approvers, now.Approvers)
+		advice = "use that file or, if the other is right, say so"
+	default:
+		return int(demands), nil
 	}
-	return int(demands), nil
+	return int(max(demands, demanded)), refused(RuleApproval, "for %s, the journal remembers %s", l.Account(), what).
+		hint(advice, "journal", "approvals", fmt.Sprint(now.Persons), "--reason", "TEXT")
 }
 
 // PlanApprovals says who has approved a plan, and how many must, as Sender.Apply would. Unlike that, it
@@ -90,20 +90,19 @@ func (l *Ledger) PlanApprovals(
 			kept, err = l.ledger.Approvals(ctx, r.Name)
 		}
 	}
-	if err != nil {
-		return status, err
+	if err == nil {
+		status, err = p.approvals(a, files, kept, now)
 	}
-	if status, err = p.approvals(a, files, kept, now); err != nil {
-		return status, err
+	if err == nil {
+		err = l.meetable(ctx, a)
 	}
-	if err := l.meetable(ctx, a); err != nil {
-		return status, err
+	var remembered journal.Demand
+	if err == nil {
+		remembered, err = l.ledger.Remembered(ctx, demandOf(a))
 	}
-	remembered, err := l.ledger.Remembered(ctx, demandOf(a))
-	if err != nil {
-		return status, err
+	if err == nil {
+		status.Required, err = l.requiredBy(a, remembered, p.Totals)
 	}
-	status.Required, err = requiredBy(l.Account(), a, remembered, p.Totals)
 	return status, err
 }
 
@@ -161,13 +160,13 @@ func (l *Ledger) Demands(ctx context.Context) ([]approval.Demand, error) {
 // Remember records that the account demands approvals, before anything is sent. A Sender records it when it
 // sends.
 func (l *Ledger) Remember(ctx context.Context, a approval.Policy) error {
-	if err := checkPolicy(a); err != nil {
-		return err
+	err := checkPolicy(a)
+	if err == nil {
+		err = l.meetable(ctx, a)
 	}
-	if err := l.meetable(ctx, a); err != nil {
-		return asError(err)
+	if err == nil {
+		_, err = l.ledger.Demand(ctx, demandOf(a))
 	}
-	_, err := l.ledger.Demand(ctx, demandOf(a))
 	return asError(err)
 }
 

@@ -169,6 +169,18 @@ func refused(rule, format string, args ...any) *Error {
 	return e
 }
 
+// about sets the order, and the service's id of its withdrawal, if it is known.
+func (e *Error) about(orderID, withdrawal string) *Error {
+	e.OrderID, e.ID = orderID, withdrawal
+	return e
+}
+
+// because sets the error that led to this one.
+func (e *Error) because(err error) *Error {
+	e.Err = err
+	return e
+}
+
 // hint sets what to do next.
 func (e *Error) hint(text string, command ...string) *Error {
 	e.Hint = NewHint(text, command...)

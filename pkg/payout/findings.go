@@ -26,21 +26,17 @@ func (l *Ledger) Findings(ctx context.Context, p *Plan, added []Currency) (all [
 	m := p.maker(added)
 	m.ledger, m.ctx, m.Now = l.ledger, ctx, time.Now()
 	fresh, err := m.fresh()
-	if err == nil {
-		err = m.warnLikeKnown(fresh)
-	}
-	if err == nil {
-		err = m.warnLikeJournal()
-	}
-	if err == nil {
-		err = m.warnRounded()
+	for _, warn := range []func() error{func() error { return m.warnLikeKnown(fresh) }, m.warnLikeJournal, m.warnRounded} {
+		if err == nil {
+			err = warn()
+		}
 	}
 	return p.findings(m), m.marks, err
 }
 
 // maker returns a maker with the rows of the plan.
 func (p *Plan) maker(added []Currency) *maker {
-	m := &maker{money: registryOf(added), made: Made{Plan: &Plan{decimals: decimals{}}}, rows: make([]inputRow, len(p.Rows)),
+	m := &maker{money: registryOf(added), made: Made{Plan: &Plan{Batch: p.Batch, Layout: p.Layout, decimals: decimals{}}}, rows: make([]inputRow, len(p.Rows)),
 		marks: make([]bool, len(p.Rows))}
 	for i, r := range p.Rows {
 		m.made.Plan.count(m.money, r)
@@ -54,12 +50,8 @@ func (p *Plan) maker(added []Currency) *maker {
 
 // findings adds what the rows alone prove.
 func (p *Plan) findings(m *maker) []Detail {
-	indexes := make([]int, len(p.Rows))
-	for i := range indexes {
-		indexes[i] = i
-	}
 	m.warnRows()
-	m.warnLookAlikes(indexes)
+	m.warnLookAlikes(m.all())
 	all := p.compared(m.warn.told())
 	m.warn = warnings{}
 	m.warnSameAddress(p)

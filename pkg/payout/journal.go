@@ -113,6 +113,17 @@ func (l *Ledger) Orders(ctx context.Context, f Filter) iter.Seq2[Order, error] {
 	}
 }
 
+// collect returns the values of a sequence, or its error.
+func collect[T any](seq iter.Seq2[T, error]) (all []T, err error) {
+	for v, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
 // Order returns one order. If the journal does not have it, the error is ErrNotFound.
 func (l *Ledger) Order(ctx context.Context, orderID string) (Order, error) {
 	o, err := l.order(ctx, orderID)

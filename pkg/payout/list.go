@@ -34,6 +34,10 @@ type reading struct {
 	see     func(listed) (more bool)
 	// anyTotal makes a reading complete although the service counts more than it shows.
 	anyTotal bool
+	// unshown are orders that the list has not shown yet. The withdrawals of those that this reading shows are
+	// added to shown.
+	unshown map[string]bool
+	shown   map[string]string
 
 	ids             map[uint64]bool // hashes of the marks that were seen; two that collide only make it look incomplete
 	seed            maphash.Seed
@@ -66,6 +70,21 @@ func (w listed) String() string {
 // mark identifies the record among those that a person has accepted: its id or, if that cannot be read, its
 // text.
 func (w listed) mark() string { return cmp.Or(w.ID, string(w.RawJSON())) }
+
+// record returns the fields that are kept of it.
+func (w listed) record() record {
+	r := recordOf(w.Withdrawal)
+	r.unread = w.unread
+	return r
+}
+
+// orderIDs returns the order ids that it shows.
+func (w listed) orderIDs() (ids []string) {
+	for _, n := range numbersOf(w.Withdrawal) {
+		ids = append(ids, formatID(n))
+	}
+	return ids
+}
 
 // read reads the list once. It asks for smaller pages if the service refuses the size, which the interface
 // does not show. why says why the reading does not count; nil: it is complete, or see has enough.
@@ -195,21 +214,25 @@ func (r *reading) take(page api.WithdrawalPage, number int) (fresh int) {
 
 func (r *reading) record(w listed) {
 	r.ids[maphash.String(r.seed, w.mark())] = true
-	if n := r.newest; n != nil && w.ID == n.ID {
-		if r.foreign(w.Withdrawal) {
-			r.other = w.MerchantID
+	isNewest := r.newest != nil && w.ID == r.newest.ID
+	if isNewest && r.foreign(w) {
+		r.other = w.MerchantID
+	}
+	r.newestSeen = r.newestSeen || isNewest && r.newest.Resolved != nil
+	for _, id := range w.orderIDs() {
+		if isNewest {
+			_, other := r.sought[id]
+			r.newestSeen = r.newestSeen || other || id == r.newest.OrderID
 		}
-		for _, number := range numbersOf(w.Withdrawal) {
-			_, other := r.sought[formatID(number)]
-			r.newestSeen = r.newestSeen || other || formatID(number) == n.OrderID
+		if r.unshown[id] && r.shown[id] == "" && w.ID != "" && !r.foreign(w) {
+			r.shown[id] = w.ID
 		}
-		r.newestSeen = r.newestSeen || n.Resolved != nil
 	}
 	r.enough = r.enough || !r.see(w)
 }
 
 // foreign reports whether a record belongs to another merchant than the account.
-func (r *reading) foreign(w api.Withdrawal) bool {
+func (r *reading) foreign(w listed) bool {
 	return w.MerchantID != "" && r.status.Merchant != "" && w.MerchantID != r.status.Merchant
 }
 
@@ -221,7 +244,7 @@ func (r *reading) has(id string) bool { return r.ids[maphash.String(r.seed, id)]
 // has shown for the first time, whatever its caller does with them: from then on, they are not called not
 // sent.
 func (s *Sender) readUntil(
-	ctx context.Context, begin func() (*reading, error), enough func(*reading, *lack) (bool, error),
+	ctx context.Context, begin func(journal.AccountStatus) (*reading, error), enough func(*reading, *lack) (bool, error),
 ) (err error) {
 	var why *lack                                            // of the last reading
 	unshown, shown := map[string]bool{}, map[string]string{} // order ids; the ids under which the list has shown them
@@ -239,10 +262,21 @@ func (s *Sender) readUntil(
 				return err
 			}
 		}
-		r, err := s.beginWatched(ctx, begin, unshown, shown)
+		for o, err := range s.ledger.Unshown(ctx) { // some may have been sent since the last reading
+			if err != nil {
+				return err
+			}
+			unshown[o.OrderID] = true
+		}
+		status, err := s.ledger.Status(ctx)
 		if err != nil {
 			return err
 		}
+		r, err := begin(status)
+		if err != nil {
+			return err
+		}
+		r.status, r.unshown, r.shown = status, unshown, shown
 		if why, err = r.read(ctx, s); err != nil {
 			return err
 		}
@@ -253,32 +287,8 @@ func (s *Sender) readUntil(
 	return s.givenUp(why)
 }
 
-// beginWatched begins a reading that also notes in shown which of the orders that the list has not shown yet
-// it shows. It adds those orders to unshown.
-func (s *Sender) beginWatched(
-	ctx context.Context, begin func() (*reading, error), unshown map[string]bool, shown map[string]string,
-) (*reading, error) {
-	for o, err := range s.ledger.Unshown(ctx) { // some may have been sent since the last reading
-		if err != nil {
-			return nil, err
-		}
-		unshown[o.OrderID] = true
-	}
-	r, err := begin()
-	if err != nil {
-		return nil, err
-	}
-	see := r.see
-	r.see = func(w listed) bool {
-		for _, n := range numbersOf(w.Withdrawal) {
-			if id := formatID(n); unshown[id] && shown[id] == "" && w.ID != "" && !r.foreign(w.Withdrawal) {
-				shown[id] = w.ID
-			}
-		}
-		return see(w)
-	}
-	return r, nil
-}
+// completely is for readUntil: any complete reading is enough.
+func completely(*reading, *lack) (bool, error) { return true, nil }
 
 // ask reads the list until two complete readings in a row agree about the orders that are sought. Every
 // decision that depends on whether an order is on the list relies on that. from is how far back the list is
@@ -296,18 +306,15 @@ func (s *Sender) ask(ctx context.Context, sought map[string]journal.Record, from
 	var now, before, complete *answer // of the last two readings, and of the last complete one
 	earlier := newAnswer()            // of all readings
 	agree := false
-	err = s.readUntil(ctx, func() (r *reading, err error) {
+	err = s.readUntil(ctx, func(status journal.AccountStatus) (r *reading, err error) {
 		if now != nil {
 			earlier = now.with(earlier)
 		}
 		before = now
 		fresh := newAnswer()
 		now, r = &fresh, &reading{filter: api.WithdrawalFilter{From: from}, surplus: accepted.Surplus, sought: sought}
-		if r.status, err = s.ledger.Status(ctx); err != nil {
-			return nil, err
-		}
-		r.newest, err = s.witness(ctx, r.status, since, sought)
-		r.see = func(w listed) bool { seeks.see(now, w, r.status.Merchant, r.foreign(w.Withdrawal)); return true }
+		r.newest, err = s.witness(ctx, status.Newest, since, sought)
+		r.see = func(w listed) bool { seeks.see(now, w, status.Merchant, r.foreign(w)); return true }
 		return r, err
 	}, func(r *reading, why *lack) (bool, error) {
 		if now.lack = why; from != "" && slices.ContainsFunc(must, func(id string) bool { return !r.has(id) }) {

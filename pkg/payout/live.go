@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 
+	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
 
@@ -24,18 +25,15 @@ func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string
 	if err := s.verifyKey(ctx); err != nil || len(sought) == 0 {
 		return nil, err
 	}
-	err = s.readUntil(ctx, func() (r *reading, err error) {
+	err = s.readUntil(ctx, func(journal.AccountStatus) (*reading, error) {
 		statuses = map[string]string{}
-		r = &reading{filter: api.WithdrawalFilter{From: from}}
-		r.see = func(w listed) bool {
+		return &reading{filter: api.WithdrawalFilter{From: from}, see: func(w listed) bool {
 			if sought[w.ID] {
 				statuses[w.ID] = w.Current
 			}
 			return true
-		}
-		r.status, err = s.ledger.Status(ctx)
-		return r, err
-	}, func(*reading, *lack) (bool, error) { return true, nil })
+		}}, nil
+	}, completely)
 	if err != nil {
 		return nil, err
 	}

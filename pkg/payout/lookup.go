@@ -8,21 +8,38 @@ import (
 	"example.com/till/internal/journal"
 )
 
-// A lookup is what the service's list is asked about before orders are sent.
-type lookup struct {
+// A question is what the service's list is asked: about which orders.
+type question struct {
 	sender  *Sender
-	status  journal.AccountStatus
-	never   bool                      // only what is unknown is looked up
-	unasked bool                      // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
-	unknown []string                  // the order ids that are unknown
-	sends   []string                  // those that are to be sent
-	sought  map[string]journal.Record // these and the unknown ones
+	sought  map[string]journal.Record // by order id
+	unknown []string                  // those of them that are unknown
 	from    string                    // how far back the list is read for them
+}
+
+func (s *Sender) newQuestion() question {
+	return question{sender: s, sought: map[string]journal.Record{}, from: s.options.Since}
+}
+
+// add adds an order. If it is older than SinceTime, the list is read to its beginning.
+func (q *question) add(o journal.Record) {
+	if q.sought[o.OrderID] = o; o.State == StateUnknown {
+		q.unknown = append(q.unknown, o.OrderID)
+	}
+	q.from = q.sender.since(q.from, o)
+}
+
+// A lookup is the question before orders are sent.
+type lookup struct {
+	question
+	status  journal.AccountStatus
+	never   bool     // only what is unknown is looked up
+	unasked bool     // an order that counts as not taken is not asked about; if the list has it, it becomes unknown
+	sends   []string // the order ids of those that are to be sent
 }
 
 // newLookup decides how the options apply. If the journal has lost records, the whole list is read.
 func (s *Sender) newLookup(ctx context.Context) (*lookup, error) {
-	l := &lookup{sender: s, never: s.options.Lookup == LookupNever, sought: map[string]journal.Record{}, from: s.options.Since}
+	l := &lookup{question: s.newQuestion(), never: s.options.Lookup == LookupNever}
 	var err error
 	if l.status, err = s.ledger.Status(ctx); l.status.Restored {
 		l.never, l.from = false, ""
@@ -34,12 +51,10 @@ func (s *Sender) newLookup(ctx context.Context) (*lookup, error) {
 func (l *lookup) add(o journal.Record, send bool) {
 	switch {
 	case o.State == StateUnknown:
-		l.unknown = append(l.unknown, o.OrderID)
-		l.sought[o.OrderID], l.from = o, l.sender.since(l.from, o)
+		l.question.add(o)
 	case send && !l.never:
 		l.sends = append(l.sends, o.OrderID)
-		l.sought[o.OrderID] = o
-		if o.InDoubt() { // the attempt in doubt is as old as the order
+		if l.sought[o.OrderID] = o; o.InDoubt() { // the attempt in doubt is as old as the order
 			l.from = l.sender.since(l.from, o)
 		}
 	case o.State == StateRejected, o.State == StatePlanned && len(o.Attempts) > 0:
@@ -101,10 +116,9 @@ func (s *Sender) lookup(ctx context.Context, w withdrawal) (sent Sent, found boo
 		return Sent{}, false, err
 	}
 	if o.State == StateConflict {
-		return Sent{Order: o.Order}, true, s.unsettled(o, false)
+		return Sent{Order: o.Order}, true, unsettled(o)
 	}
-	sent, err = s.exists(w, &journal.Error{Kind: journal.Exists, Order: o, Same: o.Content.Same(contentOf(w.request)),
-		Alive: o.State == StateSending})
+	sent, err = s.exists(w, o)
 	if err == nil {
 		sent.Note = fmt.Sprintf("order %s was on the service's list already, as %s with the status %q: nothing was sent",
 			o.OrderID, o.ID, records[0].status)
@@ -136,9 +150,9 @@ func (s *Sender) keepsOrderIDs(ctx context.Context, status journal.AccountStatus
 	case err == nil && recordOf(w).bearsOnly(status.Newest.OrderID):
 		return s.ledger.NoteService(ctx, "", journal.Kept)
 	}
-	return &Error{Kind: Refused, Rule: RuleList, OrderID: status.Newest.OrderID, ID: status.Newest.ID,
-		Msg:  fmt.Sprintf("the service does not show order ids as they were sent (withdrawal %s, order %s), so its list cannot be asked for an order", status.Newest.ID, status.Newest.OrderID),
-		Hint: NewHint("ask its provider; to send all the same, relying on this journal alone: --lookup never")}
+	return refused(RuleList, "the service does not show order ids as they were sent (withdrawal %s, order %s), so its list cannot be asked for an order",
+		status.Newest.ID, status.Newest.OrderID).about(status.Newest.OrderID, status.Newest.ID).
+		hint("ask its provider; to send all the same, relying on this journal alone: --lookup never")
 }
 
 // checkNew refuses a withdrawal whose order id is new, and so cannot be on the list, if it may have been paid
@@ -157,25 +171,23 @@ func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.Acco
 	}
 	var same record
 	content, oldest := contentOf(w.request), s.now().Add(-w.window-SinceMargin)
-	err := s.readUntil(ctx, func() (*reading, error) {
+	err := s.readUntil(ctx, func(journal.AccountStatus) (*reading, error) {
 		same = record{}
-		return &reading{status: status, see: func(l listed) bool {
-			r := recordOf(l.Withdrawal)
-			r.unread = l.unread
+		return &reading{see: func(l listed) bool {
+			r := l.record()
 			at := parseTime(r.dated)
 			if sameUnit(r.amount, w.request.Amount) && s.differs(content, r) == "" && (at.IsZero() || at.After(oldest)) {
 				same = r
 			}
 			return same.id == ""
 		}}, nil
-	}, func(*reading, *lack) (bool, error) { return true, nil })
+	}, completely)
 	if err != nil || same.id == "" {
 		return s.notShown(err)
 	}
-	return &Error{Kind: Refused, Rule: RuleDuplicate, ID: same.id,
-		Msg: fmt.Sprintf("the journal has nothing accepted for this account, and the service has withdrawal %s with the same content and the status %q",
-			same.id, same.status),
-		Hint: NewHint("to pay it once more, add --allow-duplicate or an --order-id of its own")}
+	return refused(RuleDuplicate, "the journal has nothing accepted for this account, and the service has withdrawal %s with the same content and the status %q",
+		same.id, same.status).about("", same.id).
+		hint("to pay it once more, add --allow-duplicate or an --order-id of its own")
 }
 
 // SinceMargin is how much earlier the list is asked for than it has to be read. The service may understand a

@@ -3,6 +3,8 @@ package payout
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -11,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"example.com/till/internal/journal"
 	"example.com/till/internal/money"
@@ -72,16 +75,14 @@ func (d *details) addUpTo(most int, more ...Detail) {
 	d.list, d.more = append(d.list, more[:fits]...), d.more+len(more)-fits
 }
 
-func (d *details) empty() bool { return len(d.list) == 0 }
-
-// err returns e with all details.
-func (d *details) err(e Error) error {
+// of returns e with all details.
+func (d *details) of(e *Error) error {
 	slices.SortStableFunc(d.list, func(a, b Detail) int { return cmp.Compare(a.Line, b.Line) })
 	if d.more > 0 {
 		d.list = append(d.list, Detail{Message: fmt.Sprintf("and %d more", d.more)})
 	}
 	e.Details = d.list
-	return &e
+	return e
 }
 
 // maker is the state of one MakePlan.
@@ -140,28 +141,28 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 	if m.Now.IsZero() {
 		m.Now = time.Now()
 	}
-	known := registryOf(m.Currencies)
-	mk := &maker{PlanInput: m, ledger: l.ledger, ctx: ctx, tally: money.Limits(m.Limits).Tally(known), money: known, made: Made{Known: newTally()}}
-	mk.made.Plan = &Plan{Path: m.Path, Account: l.Account(), Made: m.Now.UTC().Truncate(time.Second), Batch: m.Batch,
-		Limits: m.Limits, decimals: decimals{}}
-	m.Layout.NoOrderIDs = false // the batch says it
-	if !reflect.ValueOf(m.Layout).IsZero() {
-		mk.made.Plan.Layout = &m.Layout
-	}
-	mk.made.Plan.Expires = mk.made.Plan.Made.Add(cmp.Or(m.Expires, defaultExpires))
 	if err := checkPlace(m.Path); err != nil {
 		return made, err
 	}
-	write := func() error { return mk.made.save(mk.planRows()) }
+	now, known := m.Now.UTC().Truncate(time.Second), registryOf(m.Currencies)
+	plan := &Plan{Path: m.Path, Account: l.Account(), Made: now, Expires: now.Add(cmp.Or(m.Expires, defaultExpires)),
+		Batch: m.Batch, Limits: m.Limits, decimals: decimals{}}
+	m.Layout.NoOrderIDs = false // the batch says it
+	if !reflect.ValueOf(m.Layout).IsZero() {
+		plan.Layout = &m.Layout
+	}
+	mk := &maker{PlanInput: m, ledger: l.ledger, ctx: ctx, tally: money.Limits(m.Limits).Tally(known), money: known,
+		made: Made{Plan: plan, Known: newTally()}}
+	write := func() error { return plan.save(mk.planRows()) }
 	for _, step := range []func() error{mk.read, mk.derive, mk.changes, mk.compareWithJournal, mk.batch, mk.warnings, write} {
 		if err = ctx.Err(); err == nil {
 			err = step()
 		}
 		if err != nil {
-			return mk.made, err
+			break
 		}
 	}
-	return mk.made, nil
+	return mk.made, err
 }
 
 // rowsAtOnce is how many rows are parsed at once.
@@ -169,16 +170,11 @@ const rowsAtOnce = 1024
 
 // read reads the input to its end.
 func (m *maker) read() error {
-	p := parser{m.money, m.Batch != ""}
 	group := make([]parsedRow, 0, rowsAtOnce)
-	var parts [][]inputRow // appending to one slice would copy it many times
-	var end error          // of the input
+	var end error // of the input
 	var why []Detail
 	for r, err := range m.Rows {
-		if m.ctx.Err() != nil {
-			break
-		}
-		if end = err; err != nil {
+		if end = err; err != nil || m.ctx.Err() != nil {
 			why = r.Wrong
 			break
 		}
@@ -191,22 +187,22 @@ func (m *maker) read() error {
 		}
 		m.point(&r)
 		if group = append(group, parsedRow{cells: r.Cells, line: r.Line, wrong: r.Wrong}); len(group) == cap(group) {
-			parts, group = append(parts, m.parse(p, group)), group[:0]
+			m.parse(group)
+			group = group[:0]
 		}
 	}
-	m.rows = slices.Concat(append(parts, m.parse(p, group))...)
+	m.parse(group)
 	if err := m.ctx.Err(); err != nil { // it may be why the input ended
 		return err
 	}
 	switch end {
 	case sheet.ErrEncoding: // it may cause the other errors
-		return (&details{list: why}).
-			err(Error{Kind: Invalid, Msg: m.Name + " cannot be read as text, and nothing is planned",
-				Hint: NewHint("save it as UTF-8 or say its --encoding, and plan it again")})
+		return (&details{list: why}).of(failed(Invalid, "%s cannot be read as text, and nothing is planned", m.Name).
+			hint("save it as UTF-8 or say its --encoding, and plan it again"))
 	case sheet.ErrInput, nil:
 		m.wrong.add(why...)
 	default:
-		return m.invalid(fmt.Sprintf("cannot be read: %s", cause(end)), "", end)
+		return failed(Invalid, "%s cannot be read: %s", m.Name, cause(end)).because(end)
 	}
 	m.wrong.add(m.doubled()...)
 	if err := m.rounded(); err != nil {
@@ -215,16 +211,15 @@ func (m *maker) read() error {
 	return m.refusal()
 }
 
-// parse parses rows and checks them. It returns those whose order id or content can be compared with others.
-func (m *maker) parse(p parser, group []parsedRow) []inputRow {
+// parse parses rows and checks them. It keeps those whose order id or content can be compared with others.
+func (m *maker) parse(group []parsedRow) {
+	p := parser{m.money, m.Batch != ""}
 	p.parseAll(group)
-	part := make([]inputRow, 0, len(group))
 	for i := range group {
 		if row := m.checked(&group[i]); row.id != 0 || group[i].wrong == nil {
-			part = append(part, row)
+			m.rows = append(m.rows, row)
 		}
 	}
-	return part
 }
 
 // leaveOut notes a row below the table, which is wrong if it may be a payment.
@@ -237,52 +232,45 @@ func (m *maker) leaveOut(r *sheet.Row) {
 
 // refusal returns the error for rows that are wrong or not within the limits.
 func (m *maker) refusal() error {
-	switch {
-	case !m.wrong.empty():
-		what := "is wrong in one place, and nothing is planned"
-		if n := len(m.wrong.list) + m.wrong.more; n > 1 {
-			what = fmt.Sprintf("is wrong in %d places, and nothing is planned", n)
+	if n := len(m.wrong.list) + m.wrong.more; n > 0 {
+		places := "one place"
+		if n > 1 {
+			places = fmt.Sprintf("%d places", n)
 		}
-		return m.wrong.err(Error{Kind: Invalid, Msg: m.Name + " " + what,
-			Hint: NewHint("correct these errors, and run the command again")})
-	case len(m.rows) == 0 && !m.AllowEmpty:
-		return m.invalid("has no rows", "if that is right, add --allow-empty", nil)
+		return m.wrong.of(failed(Invalid, "%s is wrong in %s, and nothing is planned", m.Name, places).
+			hint("correct these errors, and run the command again"))
+	}
+	if len(m.rows) == 0 && !m.AllowEmpty {
+		return failed(Invalid, "%s has no rows", m.Name).hint("if that is right, add --allow-empty")
 	}
 	for _, limit := range m.tally.Done() {
 		m.exceeds(limit, Detail{Message: limit.Error()})
 	}
-	if !m.over.empty() {
-		what := "is not within the limits of the profile"
-		if m.first.Rule == money.RuleAddress {
-			what = map[string]string{"address": "has addresses", "memo": "has memos"}[m.first.Field] + " that look mistyped, and nothing is planned"
-		}
-		return m.over.err(Error{Kind: Refused, Rule: m.first.Rule, Msg: m.Name + " " + what,
-			Hint: NewHint(m.first.Advice, m.first.Command...)})
+	if m.first == nil {
+		m.made.Count = len(m.rows)
+		return nil
 	}
-	m.made.Count = len(m.rows)
-	return nil
+	what := "is not within the limits of the profile"
+	if m.first.Rule == money.RuleAddress {
+		what = map[string]string{"address": "has addresses", "memo": "has memos"}[m.first.Field] + " that look mistyped, and nothing is planned"
+	}
+	return m.over.of(refused(m.first.Rule, "%s %s", m.Name, what).hint(m.first.Advice, m.first.Command...))
 }
 
 // point counts the point in the amount of a row.
 func (m *maker) point(r *sheet.Row) {
-	if !strings.Contains(r.Cells[sheet.Amount], ".") {
-		return
+	if strings.Contains(r.Cells[sheet.Amount], ".") {
+		m.points++
 	}
-	m.points++
-	if !r.Grouped {
-		return
-	}
-	if m.grouped++; m.grouped == 1 {
-		m.firstGrouped = *r
+	if r.Grouped {
+		if m.grouped++; m.grouped == 1 {
+			m.firstGrouped = *r
+		}
 	}
 }
 
-func (m *maker) invalid(why, advice string, err error) error {
-	return &Error{Kind: Invalid, Msg: m.Name + " " + why, Hint: NewHint(advice), Err: err}
-}
-
-func (m *maker) exceeds(limit *money.LimitError, why ...Detail) {
-	m.over.add(why...)
+func (m *maker) exceeds(limit *money.LimitError, why Detail) {
+	m.over.add(why)
 	m.first = cmp.Or(m.first, limit)
 }
 
@@ -294,9 +282,9 @@ func (m *maker) checked(r *parsedRow) inputRow {
 		m.wrong.add(r.wrong...)
 		return row
 	}
-	pays := money.Payment{Currency: r.row.Currency, Amount: r.row.Amount, Address: r.row.Address, Memo: r.row.Memo}
+	pays := money.Payment(contentOf(r.row.CreateWithdrawal))
 	if limit, broken := errors.AsType[*money.LimitError](m.tally.Add(pays)); broken {
-		m.exceeds(limit, sheet.Wrongf(r.line, limit.Field, "%s", shortened(limit))...)
+		m.exceeds(limit, Detail{Line: r.line, Field: limit.Field, Message: sheet.Shorten(limit.Error())})
 	}
 	m.made.Plan.count(m.money, r.row)
 	row.minor, row.key = r.row.Amount.Minor, r.key
@@ -365,9 +353,9 @@ func (m *maker) doubled() (wrong []Detail) {
 		r := &m.rows[i]
 		if first, found := lines[r.id]; found && r.id != 0 {
 			wrong = append(wrong, sheet.Wrongf(int(r.line), "order_id", "%d is on line %d already", r.id, first)...)
-			continue
+		} else {
+			lines[r.id] = r.line
 		}
-		lines[r.id] = r.line
 	}
 	return wrong
 }
@@ -403,6 +391,18 @@ func (m *maker) roundedRows() (rows []int, err error) {
 	return slices.DeleteFunc(rows, func(i int) bool { _, found := held[formatID(m.rows[i].id)]; return found }), err
 }
 
+const maxBatch = 64 // bytes
+
+// CheckBatch refuses a name of the batch that two people could read or type differently.
+func (m PlanInput) CheckBatch() error {
+	name := m.Batch
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
+	if name == "" || len(name) > maxBatch || strings.TrimSpace(name) != name || strings.ContainsFunc(name, hidden) {
+		return fmt.Errorf("%s is no name for a batch: write one such as salaries-2026-05, of at most %d bytes, without spaces at its ends", sheet.Quote(name), maxBatch)
+	}
+	return nil
+}
+
 // derive derives the order ids of the rows if they belong to a batch. It is unlikely, but possible, that two
 // of them are equal.
 func (m *maker) derive() error {
@@ -415,16 +415,35 @@ func (m *maker) derive() error {
 	}
 	counts := make(map[alike]int, len(m.rows))
 	for i := range m.rows {
-		r := &m.rows[i]
-		row := m.planRow(i)
+		r, row := &m.rows[i], m.planRow(i)
 		same := alike{r.key, row.Reference}
 		counts[same]++
 		r.id = parseID(deriveOrderID(m.Batch, row.Reference, contentOf(row.CreateWithdrawal), counts[same]))
 	}
 	if wrong := m.doubled(); wrong != nil {
-		return (&details{list: wrong}).
-			err(Error{Kind: Invalid, Msg: "two rows of " + m.Name + " get the same order id by chance",
-				Hint: NewHint("give the batch another name")})
+		return (&details{list: wrong}).of(failed(Invalid, "two rows of %s get the same order id by chance", m.Name).
+			hint("give the batch another name"))
 	}
 	return nil
+}
+
+// deriveOrderID returns the order id of a row that has none in the file. It depends only on the name of the
+// batch, the content of the row, its reference if it has one, and the count of the row among those that are
+// alike in both, from 1. So the same row has the same order id on every machine, wherever it is in the file and
+// whatever rows surround it.
+//
+// The order id is made from the SHA-256 of these lines, each ended by a line feed: the batch, the currency
+// and the amount's unit as kind:code in lower case, the minor units, the address in the form of
+// address.Canonical, the memo, the count and, if there is one, the reference. None of these can contain a line
+// feed. The first eight bytes are a big-endian number. Its remainder modulo 10^15-1, plus 1, is the order id: a
+// spreadsheet keeps its digits.
+func deriveOrderID(batch, reference string, c Content, count int) string {
+	c = c.Canonical()
+	lines := []string{batch, order.UnitText(c.Currency), order.UnitText(c.Amount.Unit()),
+		strconv.FormatInt(c.Amount.Minor, 10), c.Address, c.Memo, strconv.Itoa(count)}
+	if reference != "" {
+		lines = append(lines, reference)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(lines, "\n") + "\n"))
+	return strconv.FormatUint(binary.BigEndian.Uint64(sum[:8])%money.MaxExact+1, 10)
 }

@@ -53,32 +53,18 @@ func OpenPlan(path string) (*Plan, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe may block forever
 		return nil, noPlan(path, "is not a regular file", nil)
 	}
-	f, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, noPlan(path, "cannot be opened: "+cause(err), err)
 	}
-	defer f.Close()
-	start := make([]byte, mostBefore)
-	n, err := io.ReadFull(f, start)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return nil, noPlan(path, "cannot be read: "+cause(err), err)
-	}
 	p := &Plan{Path: path, decimals: decimals{}}
-	switch start = start[:n]; {
-	case bytes.HasPrefix(start, []byte(begins)):
-	case wasPlan(start):
+	switch {
+	case bytes.HasPrefix(text, []byte(begins)):
+		return p, p.read(text)
+	case wasPlan(text[:min(len(text), mostBefore)]):
 		return nil, p.changed("its line ends, its indentation or its first bytes are others, as an editor, git or a formatter may change them")
-	default:
-		return nil, noPlan(path, "is not a plan", nil)
 	}
-	text := bytes.NewBuffer(start)
-	if info, err := f.Stat(); err == nil {
-		text.Grow(int(info.Size()) + bytes.MinRead)
-	}
-	if _, err := text.ReadFrom(f); err != nil {
-		return nil, noPlan(path, "cannot be read: "+cause(err), err)
-	}
-	return p, p.read(text.Bytes())
+	return nil, noPlan(path, "is not a plan", nil)
 }
 
 // mostBefore is the number of bytes in which a plan that was reformatted can still be recognised.
@@ -92,18 +78,18 @@ func wasPlan(start []byte) bool {
 
 // cause returns the text of a system error without the path, which the surrounding sentence has.
 func cause(err error) string {
-	if e := (*os.PathError)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err.Error()
 	}
-	if e := (*os.LinkError)(nil); errors.As(err, &e) {
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
 		return e.Err.Error()
 	}
 	return err.Error()
 }
 
 func noPlan(path, why string, err error) error {
-	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why),
-		Hint: NewHint("make one", "payout", "plan", "FILE", "--out", "PLAN"), Err: err}
+	return failed(Invalid, "the plan %s %s", path, why).because(err).
+		hint("make one", "payout", "plan", "FILE", "--out", "PLAN")
 }
 
 // changed returns the error for a plan that has been changed.
@@ -124,8 +110,7 @@ func (p *Plan) read(text []byte) error {
 		return p.changed("it does not end with its digest, so that it is cut off or was edited")
 	}
 	sum := sha256.New()
-	sum.Write(text)
-	if digestOf(sum) != p.Digest {
+	if sum.Write(text); digestOf(sum) != p.Digest {
 		return p.changed("its digest is another one")
 	}
 	return p.check(text)

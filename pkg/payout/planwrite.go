@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -39,47 +38,43 @@ func (p *Plan) save(rows iter.Seq[PlanRow]) error {
 	f, err := atomicfile.Create(p.Path, 0o600)
 	if err == nil {
 		if p.Digest, err = p.write(f, rows); err == nil {
-			err = f.Sync()
-		}
-		if err == nil {
 			err = f.Commit()
 		} else {
 			err = errors.Join(err, f.Discard())
 		}
 	}
-	var unsynced *atomicfile.UnsyncedError
 	switch {
-	case errors.As(err, &unsynced):
-		return noPlace(p.Path, "is written, but may not outlast a power cut: "+cause(err), err)
+	case errors.As(err, new(*atomicfile.UnsyncedError)):
+		return noPlace(p.Path, "is written, but may not outlast a power cut", err)
 	case err != nil:
-		return noPlace(p.Path, "cannot be written: "+cause(err), err)
+		return noPlace(p.Path, "cannot be written", err)
 	}
 	return nil
 }
 
 // noPlace returns the error for a plan that cannot be written to its path.
 func noPlace(path, why string, err error) error {
+	e := failed(Invalid, "the plan %s %s: %s", path, why, cause(err)).because(err)
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
-		return &Error{Kind: NoRoom, Msg: fmt.Sprintf("the plan %s %s", path, why),
-			Hint: NewHint("free some space in " + filepath.Dir(path) + ", and plan it again"), Err: err}
+		e.Kind = NoRoom
+		return e.hint("free some space in " + filepath.Dir(path) + ", and plan it again")
 	}
-	return &Error{Kind: Invalid, Msg: fmt.Sprintf("the plan %s %s", path, why),
-		Hint: NewHint("name a file in a directory that you may write to"), Err: err}
+	return e.hint("name a file in a directory that you may write to")
 }
 
 // checkPlace returns an error if the path of a plan has anything other than a plan.
 func checkPlace(path string) error {
 	info, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		if dir, err := os.Stat(filepath.Dir(path)); err != nil || !dir.IsDir() {
-			return &Error{Kind: Invalid, Err: err,
-				Msg:  fmt.Sprintf("the directory of the plan %s does not exist", path),
-				Hint: NewHint("make it, or name a file in another one")}
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		dir, err := os.Stat(filepath.Dir(path))
+		if err == nil && dir.IsDir() {
+			return nil
 		}
-		return nil
-	}
-	if err != nil {
-		return noPlace(path, "cannot be replaced: "+cause(err), err)
+		return failed(Invalid, "the directory of the plan %s does not exist", path).because(err).
+			hint("make it, or name a file in another one")
+	case err != nil:
+		return noPlace(path, "cannot be replaced", err)
 	}
 	other := failed(Invalid, "%s exists and is not a plan", path).hint("name another file")
 	if !info.Mode().IsRegular() { // opening a pipe may block forever
@@ -87,7 +82,7 @@ func checkPlace(path string) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return noPlace(path, "cannot be replaced: "+cause(err), err)
+		return noPlace(path, "cannot be replaced", err)
 	}
 	defer f.Close()
 	start := make([]byte, len(begins))

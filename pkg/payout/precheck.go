@@ -25,62 +25,58 @@ func (m *maker) compareWithJournal() error {
 	if status.Newest == nil && len(m.rows) > 0 {
 		m.warn.add(newAddress,
 			Detail{Message: "the journal has nothing accepted for this account yet, so that every address is new to it"})
+		m.warnLookAlikes(m.all())
 	}
-	if status.Newest == nil {
-		all := make([]int, len(m.rows))
-		for i := range all {
-			all[i] = i
+	var other details
+	for _, err := range m.ledger.Orders(m.ctx, Filter{}) { // not one: there is nothing to compare
+		if err == nil {
+			err = m.compareOrders(&other)
 		}
-		m.warnLookAlikes(all)
-	}
-	empty := true // the journal has no orders of the account
-	for _, err := range m.ledger.Orders(m.ctx, Filter{}) {
 		if err != nil {
 			return err
 		}
-		empty = false
 		break
 	}
-	if empty {
-		return nil
+	switch {
+	case len(other.list) > 0:
+		return other.of(refused(RuleOrderID, "the journal has order ids of %s with other content", m.Name).
+			hint("give these rows order ids of their own, or see what was sent", "journal", "show", "ORDER"))
+	case status.Newest != nil:
+		return m.warnNew()
 	}
-	var other details
-	for part := range slices.Chunk(m.rows, askedAtOnce) {
-		if err := m.askAbout(part, &other); err != nil {
-			return err
-		}
-	}
-	if !other.empty() {
-		return other.err(Error{Kind: Refused, Rule: RuleOrderID,
-			Msg: "the journal has order ids of " + m.Name + " with other content",
-			Hint: NewHint("give these rows order ids of their own, or see what was sent", "journal",
-				"show", "ORDER")})
-	}
-	if status.Newest == nil {
-		return nil
-	}
-	return m.warnNew()
+	return nil
 }
 
-// askAbout compares some rows with the orders in the journal.
-func (m *maker) askAbout(rows []inputRow, other *details) error {
-	ids := make([]string, len(rows))
-	for i, r := range rows {
-		ids[i] = formatID(r.id)
+// all returns the indexes of all rows.
+func (m *maker) all() []int {
+	all := make([]int, len(m.rows))
+	for i := range all {
+		all[i] = i
 	}
-	held, err := m.ledger.Held(m.ctx, ids)
-	if err != nil {
-		return err
-	}
-	for i, r := range rows {
-		o, found := held[ids[i]]
-		switch {
-		case !found:
-		case o.Content.Key() != r.key:
-			other.add(sheet.Wrongf(int(r.line), "order_id", "%s is %s in the journal, and is %s", o.OrderID,
-				describeSent(m.money, o.Order), o.State)...)
-		default:
-			m.made.Known.count(o, false, false)
+	return all
+}
+
+// compareOrders compares the rows with the orders in the journal, some at a time.
+func (m *maker) compareOrders(other *details) error {
+	for rows := range slices.Chunk(m.rows, askedAtOnce) {
+		ids := make([]string, len(rows))
+		for i, r := range rows {
+			ids[i] = formatID(r.id)
+		}
+		held, err := m.ledger.Held(m.ctx, ids)
+		if err != nil {
+			return err
+		}
+		for i, r := range rows {
+			o, found := held[ids[i]]
+			switch {
+			case !found:
+			case o.Content.Key() != r.key:
+				other.add(sheet.Wrongf(int(r.line), "order_id", "%s is %s in the journal, and is %s", o.OrderID,
+					describeSent(m.money, o.Order), o.State)...)
+			default:
+				m.made.Known.count(o, false, false)
+			}
 		}
 	}
 	return nil
@@ -129,22 +125,19 @@ func (m *maker) batch() error {
 		return nil
 	}
 	runs, err := m.ledger.Runs(m.ctx)
-	if err != nil {
+	if err == nil {
+		err = nearBatch(runs, m.Batch)
+	}
+	runs = slices.DeleteFunc(runs, func(r journal.Run) bool { return r.Batch != m.Batch })
+	if err != nil || len(runs) == 0 {
 		return err
 	}
-	if err := nearBatch(runs, m.Batch); err != nil {
-		return err
+	newest := runs[len(runs)-1]
+	m.made.Since = newest.Name
+	if m.BatchChanged {
+		return m.warnUnderWay(runs)
 	}
-	for _, run := range slices.Backward(runs) {
-		if run.Batch == m.Batch {
-			m.made.Since = run.Name
-			if err := m.warnUnderWay(runs); err != nil {
-				return err
-			}
-			return m.since(run)
-		}
-	}
-	return nil
+	return m.since(newest)
 }
 
 // nearBatch refuses a new name that people would take for that of another batch: its rows would be paid again.
@@ -167,29 +160,21 @@ func spoken(name string) string {
 	return strings.Join(words, "-")
 }
 
-// warnUnderWay warns of runs of the batch that are being applied now, if the rows may have changed. A changed
-// row has another order id, and the other run may be paying the old row at this moment.
+// warnUnderWay warns of runs of the batch that are being applied now. A changed row has another order id, and the
+// other run may be paying the old row at this moment.
 func (m *maker) warnUnderWay(runs []journal.Run) error {
-	if !m.BatchChanged {
-		return nil
-	}
 	appliers, err := m.ledger.Journal().Appliers(m.ctx)
-	if err != nil {
-		return err
-	}
 	for _, a := range appliers {
-		if slices.ContainsFunc(runs, func(r journal.Run) bool { return r.Batch == m.Batch && r.Name == a.Run }) {
-			m.warn.add(underWay,
-				Detail{Message: fmt.Sprintf("run %s of the batch is being applied (%s on %s): it pays its rows as they were; stop it, or wait for its end, and make a new plan", a.Run, a.User, a.Host)})
+		if slices.ContainsFunc(runs, func(r journal.Run) bool { return r.Name == a.Run }) {
+			m.warn.add(underWay, Detail{Message: fmt.Sprintf(
+				"run %s of the batch is being applied (%s on %s): it pays its rows as they were; stop it, or wait for its end, and make a new plan", a.Run, a.User, a.Host)})
 		}
 	}
-	return nil
+	return err
 }
 
+// since refuses rows that are not those of a run.
 func (m *maker) since(run journal.Run) error {
-	if m.BatchChanged {
-		return nil
-	}
 	var changes details
 	fresh := make(map[int64]bool, len(m.rows)) // order ids that the run does not have
 	for _, r := range m.rows {
@@ -199,26 +184,24 @@ func (m *maker) since(run journal.Run) error {
 		if err != nil {
 			return err
 		}
-		id := parseID(o.OrderID)
-		if !fresh[id] {
-			what := describeSent(m.money, o.Order)
-			if o.Note != "" {
-				what += " (" + o.Note + ")"
-			}
-			changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s, which is %s", run.Name, o.OrderID,
-				what, o.State)})
+		if id := parseID(o.OrderID); fresh[id] {
+			delete(fresh, id)
+			continue
 		}
-		delete(fresh, id)
+		what := describeSent(m.money, o.Order)
+		if o.Note != "" {
+			what += " (" + o.Note + ")"
+		}
+		changes.add(Detail{Message: fmt.Sprintf("vanished since run %s: order %s, %s, which is %s", run.Name, o.OrderID, what, o.State)})
 	}
 	for _, r := range m.rows {
 		if fresh[r.id] {
 			changes.add(sheet.Wrongf(int(r.line), "", "new since run %s: order %d", run.Name, r.id)...)
 		}
 	}
-	if changes.empty() {
+	if len(changes.list) == 0 {
 		return nil
 	}
-	return changes.err(Error{Kind: Refused, Rule: RuleBatchChanged,
-		Msg:  fmt.Sprintf("the rows of batch %s are not those of its run %s", m.Batch, run.Name),
-		Hint: NewHint("if that is meant, add --batch-changed; another batch needs another name")})
+	return changes.of(refused(RuleBatchChanged, "the rows of batch %s are not those of its run %s", m.Batch, run.Name).
+		hint("if that is meant, add --batch-changed; another batch needs another name"))
 }

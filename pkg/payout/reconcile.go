@@ -3,6 +3,7 @@ package payout
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"example.com/till/internal/journal"
@@ -45,14 +46,10 @@ func (r Result) WaitText() string { return roundedUp(r.Wait) }
 func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []Result, err error) {
 	defer toError(&err)
 	orders, err := s.toReconcile(ctx, orderIDs)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = s.verifyToReconcile(ctx, len(orders))
 	}
-	if len(orders) == 0 { // there is nothing to read, but the key may belong to another account
-		_, err := s.keyKnown(ctx)
-		return nil, err
-	}
-	if err := s.verifyKey(ctx); err != nil {
+	if err != nil || len(orders) == 0 {
 		return nil, err
 	}
 	for i, o := range orders {
@@ -60,7 +57,8 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 			return nil, err
 		}
 	}
-	results, found, err := s.settle(ctx, orders)
+	q := s.ofOrders(orders)
+	results, found, err := s.settle(ctx, q, orders)
 	if err == nil {
 		err = found.foreignError()
 	}
@@ -68,38 +66,41 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 		err = found.undecided(stillUnknown(results)...)
 	}
 	if err != nil {
-		var unknown []string
-		for _, o := range orders {
-			if o.State == StateUnknown {
-				unknown = append(unknown, o.OrderID)
-			}
-		}
-		return results, stayUnknown(unknown, err)
+		return results, stayUnknown(q.unknown, err)
 	}
 	if len(orderIDs) > 0 {
 		return results, nil
 	}
-	before := make(map[string]bool, len(orders))
-	for _, o := range orders {
-		before[o.OrderID] = true
-	}
 	after, err := s.toReconcile(ctx, nil)
 	for _, o := range after {
-		if !before[o.OrderID] {
+		if _, before := q.sought[o.OrderID]; !before {
 			results = append(results, Result{Order: o.Order, Listed: o.Shown != ""})
 		}
 	}
 	return results, err
 }
 
-// settle reads the list and records what it says about the orders.
-func (s *Sender) settle(ctx context.Context, orders []journal.Record) (results []Result, found answer, err error) {
-	sought, from := make(map[string]journal.Record, len(orders)), s.options.Since
-	for _, o := range orders {
-		sought[o.OrderID] = o
-		from = s.since(from, o)
+// verifyToReconcile verifies the key. If there are no orders, there is nothing to read, but the key may belong to
+// another account.
+func (s *Sender) verifyToReconcile(ctx context.Context, orders int) error {
+	if orders > 0 {
+		return s.verifyKey(ctx)
 	}
-	if found, err = s.ask(ctx, sought, from); err != nil {
+	_, err := s.keyKnown(ctx)
+	return err
+}
+
+func (s *Sender) ofOrders(orders []journal.Record) question {
+	q := s.newQuestion()
+	for _, o := range orders {
+		q.add(o)
+	}
+	return q
+}
+
+// settle asks the list and records what it says about the orders.
+func (s *Sender) settle(ctx context.Context, q question, orders []journal.Record) (results []Result, found answer, err error) {
+	if found, err = s.ask(ctx, q.sought, q.from); err != nil {
 		return nil, found, err
 	}
 	now, err := s.ledger.Moment(ctx)
@@ -167,18 +168,13 @@ func (s *Sender) stillThere(ctx context.Context, o journal.Record) (journal.Reco
 	return o, accountChanged(err)
 }
 
+// toReconcile returns the orders with these ids or, without ids, the unknown ones.
 func (s *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []journal.Record, err error) {
 	if err := s.ledger.Reap(ctx); err != nil {
 		return nil, err
 	}
 	if len(orderIDs) == 0 {
-		for o, err := range s.ledger.Orders(ctx, Filter{States: []State{StateUnknown}}) {
-			if err != nil {
-				return nil, err
-			}
-			orders = append(orders, o)
-		}
-		return orders, nil
+		return collect(s.ledger.Orders(ctx, Filter{States: []State{StateUnknown}}))
 	}
 	for _, id := range orderIDs {
 		o, err := s.ledger.Order(ctx, id)
@@ -186,7 +182,7 @@ func (s *Sender) toReconcile(ctx context.Context, orderIDs []string) (orders []j
 			return nil, err
 		}
 		if o.State == StateSending {
-			return nil, s.unsettled(o, true)
+			return nil, unsettled(o)
 		}
 		orders = append(orders, o)
 	}
@@ -210,4 +206,113 @@ func stayUnknown(unknown []string, err error) error {
 	e := failed(Unknown, "%d orders stay unknown: %w", len(unknown), err)
 	e.OrderIDs = unknown
 	return e.hint("do not send them again; "+again.Text, again.Command...)
+}
+
+// Settled is the result of reconciling a run.
+type Settled struct {
+	// Results has the orders that were unknown, whose state has changed, that are in conflict, or that are
+	// accepted and not on the list.
+	Results []Result
+	Held    int // how many orders were compared with the list
+	Sending int // how many were left out, because another process is sending them
+	// Uncompared is how many orders have an amount that could not be compared. Note explains one of them.
+	Uncompared int
+	Note       string
+}
+
+// ReconcileRun reconciles all orders of a run. It settles the unknown orders, and compares the others with
+// the list. Without a run, it settles the unknown orders of all runs. Results are in the order of the plan.
+func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled, err error) {
+	defer toError(&err)
+	if err := s.ledger.Reap(ctx); err != nil {
+		return Settled{}, err
+	}
+	filter := Filter{Run: run}
+	if run == "" {
+		filter = Filter{Runs: true, States: []State{StateUnknown}}
+	}
+	q := s.newQuestion()
+	for o, err := range s.ledger.Orders(ctx, filter) {
+		if err != nil {
+			return Settled{}, err
+		}
+		if o.State != StateSending {
+			q.add(o)
+		}
+	}
+	if err := s.verifyToReconcile(ctx, len(q.sought)); err != nil || len(q.sought) == 0 {
+		return Settled{}, err
+	}
+	begun, err := s.ledger.Moment(ctx)
+	if err != nil {
+		return Settled{}, err
+	}
+	found, err := s.ask(ctx, q.sought, q.from)
+	if err == nil {
+		err = found.foreignError()
+	}
+	if err != nil {
+		return Settled{}, stayUnknown(q.unknown, err)
+	}
+	for o, err := range s.ledger.Orders(ctx, filter) {
+		records := found.records[o.OrderID]
+		switch {
+		case err != nil:
+		case tooNew(o, q.sought[o.OrderID], begun, len(records) > 0):
+			err = s.leaveOut(ctx, o, records, &settled)
+		default:
+			err = s.settleInRun(ctx, o, records, &settled)
+		}
+		if err != nil {
+			return settled, stayUnknown(q.unknown, err)
+		}
+	}
+	unknown := stillUnknown(settled.Results)
+	if err := found.undecided(unknown...); err != nil {
+		return settled, stayUnknown(unknown, err)
+	}
+	return settled, nil
+}
+
+// tooNew reports whether an order is left out: it is being sent, or was sent since the reading of the list began.
+func tooNew(o, before journal.Record, begun journal.Moment, listed bool) bool {
+	accepted := o.State == StateAccepted && before.State != StateAccepted // since the reading began
+	return o.State == StateSending || o.Sent.After(begun.At) || accepted && !listed
+}
+
+// leaveOut counts an order that is left out. If the list shows it all the same, it records that.
+func (s *Sender) leaveOut(ctx context.Context, o journal.Record, records []record, settled *Settled) error {
+	if len(records) > 0 {
+		err := s.ledger.Show(ctx, map[string]string{o.OrderID: records[0].id})
+		if err == nil {
+			o, err = s.ledger.Order(ctx, o.OrderID)
+		}
+		if err != nil {
+			return err
+		}
+		if o.State == StateUnknown {
+			settled.Results = append(settled.Results, Result{Order: o.Order, Listed: true})
+			return nil
+		}
+	}
+	settled.Sending++
+	return nil
+}
+
+// settleInRun compares an order with the list, and adds it to the results if they have such orders.
+func (s *Sender) settleInRun(ctx context.Context, o journal.Record, records []record, settled *Settled) error {
+	settled.Held++
+	r, err := s.settleOne(ctx, o, records)
+	if err != nil {
+		return err
+	}
+	if r.Note != "" {
+		settled.Uncompared++
+		settled.Note = fmt.Sprintf("order %s: %s", o.OrderID, r.Note)
+	}
+	if o.State == StateUnknown || r.Order.State != o.State || r.Order.State == StateConflict ||
+		r.Order.State == StateAccepted && !r.Listed {
+		settled.Results = append(settled.Results, r)
+	}
+	return nil
 }

@@ -69,7 +69,7 @@ func (s *Sender) Check(ctx context.Context, d Decision) (c Checked, err error) {
 func (s *Sender) decidable(o journal.Record) error {
 	switch {
 	case o.State == StateSending:
-		return s.unsettled(o, true)
+		return unsettled(o)
 	case o.State == StateUnknown, o.State == StateConflict, o.Resolved != nil:
 		return nil
 	case o.State == StateAccepted:
@@ -121,7 +121,7 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	if r.memo != nil {
 		shown.Memo = *r.memo
 	}
-	c.Asked, c.Shown = s.describe(o.Content), s.describe(shown)
+	c.Asked, c.Shown = describe(s.money, o.Content), describe(s.money, shown)
 	if !c.AlthoughDifferent {
 		return c, refused(RuleDecision, "withdrawal %s is not what order %s asked for: %s", id, o.OrderID, c.Differs).
 			hint("if this one is what became of the order, record that with --although-different --reason TEXT; if not, "+search, "withdraw", "list", "--all")
@@ -150,7 +150,7 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 		if now := s.now().Sub(service); now.Abs() > skew.Abs() {
 			skew = now
 		}
-	}), c.orders)
+	}), s.ofOrders(c.orders), c.orders)
 	if err != nil {
 		return c, err
 	}

@@ -16,6 +16,11 @@ import (
 	"example.com/till/pkg/payout/sheet"
 )
 
+const (
+	maxReference = 140       // characters
+	maxRow       = 1<<16 - 1 // bytes, as in a line of a file
+)
+
 // parser turns the cells of a row into a withdrawal.
 type parser struct {
 	money   money.Registry
@@ -53,77 +58,67 @@ func (p *parser) parseAll(rows []parsedRow) {
 
 // parse parses a row and returns everything that is wrong with it.
 func (p *parser) parse(c sheet.Cells, line int) (row PlanRow, wrong []Detail) {
-	if n := len(strings.Join(c[:], "")); n > maxRow {
-		return row, sheet.Wrongf(line, "", "it has %d bytes, and a row has at most %d", n, maxRow)
+	whole := strings.Join(c[:], "")
+	if len(whole) > maxRow {
+		return row, sheet.Wrongf(line, "", "it has %d bytes, and a row has at most %d", len(whole), maxRow)
 	}
 	f := faults{line: line}
-	f.clean(&c)
+	if strings.ContainsFunc(whole, unreadable) {
+		f.clean(&c)
+	}
 	row.Address, row.Memo, row.Callback, row.Note = address.Joined(c[sheet.Address]), c[sheet.Memo], c[sheet.Callback], c[sheet.Note]
 	row.Reference, row.Line = strings.TrimSpace(c[sheet.Reference]), line
 	if n := utf8.RuneCountInString(row.Reference); n > maxReference {
-		f.add(sheet.Reference, "it has %d characters, and at most %d are kept", n, maxReference)
+		f.add(sheet.Reference, fmt.Sprintf("it has %d characters, and at most %d are kept", n, maxReference))
 	}
-	row.ExternalOrderID = p.orderID(c[sheet.OrderID], &f)
+	row.ExternalOrderID = c[sheet.OrderID]
+	if f.add(sheet.OrderID, p.wrongOrderID(row.ExternalOrderID)); f.in[sheet.OrderID] {
+		row.ExternalOrderID = ""
+	}
 	var err error
-	known := false
-	switch row.Currency, err = p.money.ParseCurrency(c[sheet.Currency]); {
-	case f.in[sheet.Currency]:
-	case c[sheet.Currency] == "":
+	if row.Currency, err = p.money.ParseCurrency(c[sheet.Currency]); c[sheet.Currency] == "" {
 		f.add(sheet.Currency, "it is missing: write one such as Btc or Usd")
-	case err != nil:
-		f.add(sheet.Currency, "%s", advised(err))
-	default:
-		known = true
+	}
+	f.add(sheet.Currency, advised(err))
+	known := !f.in[sheet.Currency]
+	if known {
 		var col sheet.Column
-		if row.Amount, col, err = p.amount(c, row.Currency); err != nil && !f.in[sheet.Amount] && !f.in[sheet.AmountMinor] &&
-			!f.in[sheet.AmountCurrency] {
-			f.add(col, "%s", advised(err))
+		if row.Amount, col, err = p.amount(c, row.Currency); !f.in[sheet.Amount] && !f.in[sheet.AmountMinor] && !f.in[sheet.AmountCurrency] {
+			f.add(col, advised(err))
 		}
 	}
 	switch {
-	case f.in[sheet.Address]:
 	case c[sheet.Address] == "":
 		f.add(sheet.Address, "it is missing")
 	case known:
-		if err := p.money.CheckAddress(row.Currency, row.Address); err != nil {
-			f.add(sheet.Address, "%s", shortened(err))
-		}
+		f.add(sheet.Address, advised(p.money.CheckAddress(row.Currency, row.Address)))
 	}
-	if known && !f.in[sheet.Memo] && p.money.LacksMemo(row.Currency, row.Address, row.Memo) {
-		f.add(sheet.Memo, "a withdrawal in %s needs one, or it may never arrive: ask the receiver for it", row.Currency.Code)
+	switch {
+	case !known:
+	case p.money.LacksMemo(row.Currency, row.Address, row.Memo):
+		f.add(sheet.Memo, fmt.Sprintf("a withdrawal in %s needs one, or it may never arrive: ask the receiver for it", row.Currency.Code))
+	default:
+		f.add(sheet.Memo, advised(p.money.CheckMemo(row.Currency, row.Address, row.Memo)))
 	}
-	if known && !f.in[sheet.Memo] {
-		if err := p.money.CheckMemo(row.Currency, row.Address, row.Memo); err != nil {
-			f.add(sheet.Memo, "%s", shortened(err))
-		}
-	}
-	return row, append(f.list, p.validate(row.CreateWithdrawal, line, f.list)...)
+	f.validate(row.CreateWithdrawal)
+	return row, f.list
 }
 
-// orderID returns the order id of a row, if it has a valid one.
-func (p *parser) orderID(id string, f *faults) string {
+// wrongOrderID says what is wrong with an order id, or that there is none.
+func (p *parser) wrongOrderID(id string) string {
 	switch {
-	case f.in[sheet.OrderID]:
-		return ""
 	case p.derives && id != "":
-		f.add(sheet.OrderID, "%s is given, and order ids are to be derived: leave the column out, or --auto-order-id",
-			sheet.Quote(id))
-		return ""
+		return sheet.Quote(id) + " is given, and order ids are to be derived: leave the column out, or --auto-order-id"
 	case p.derives:
 		return ""
 	case id == "":
-		f.add(sheet.OrderID, "it is missing: number the rows yourself, or let --auto-order-id BATCH do it")
-		return ""
+		return "it is missing: number the rows yourself, or let --auto-order-id BATCH do it"
 	}
-	if err := api.CheckOrderID(id); err != nil {
-		why := shortened(err)
-		if money.Rounded(id) {
-			why += "; it " + money.RoundedWhy
-		}
-		f.add(sheet.OrderID, "%s", why)
-		return ""
+	why := advised(api.CheckOrderID(id))
+	if why != "" && money.Rounded(id) {
+		why += "; it " + money.RoundedWhy
 	}
-	return id
+	return why
 }
 
 // faults has what is wrong with a row.
@@ -133,23 +128,38 @@ type faults struct {
 	list []Detail
 }
 
-func (f *faults) add(col sheet.Column, format string, args ...any) {
-	f.in[col] = true
-	f.list = append(f.list, sheet.Wrongf(f.line, col.String(), format, args...)...)
+// add adds what is wrong with a column, unless nothing is, or something is known to be.
+func (f *faults) add(col sheet.Column, why string) {
+	if why != "" && !f.in[col] {
+		f.in[col] = true
+		f.list = append(f.list, Detail{Line: f.line, Field: col.String(), Message: why})
+	}
+}
+
+// advised returns the text of an error with its hint, if it has one; empty: there is no error.
+func advised(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := sheet.Shorten(err.Error())
+	if e, ok := errors.AsType[*money.Error](err); ok && e.Hint() != "" {
+		text += " (" + e.Hint() + ")"
+	}
+	return text
 }
 
 // clean empties the cells that cannot be read, and adds them.
 func (f *faults) clean(c *sheet.Cells) {
 	for col, text := range c {
-		if isPlain(text) {
-			continue
-		}
 		if i := strings.IndexFunc(text, unreadable); i >= 0 {
-			f.add(sheet.Column(col), "%s has a control character or a line break at byte %d", sheet.Quote(text), i)
+			f.add(sheet.Column(col), fmt.Sprintf("%s has a control character or a line break at byte %d", sheet.Quote(text), i))
 			c[col] = ""
 		}
 	}
 }
+
+// unreadable reports whether a character is not allowed in any field.
+func unreadable(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
 // amount reads the amount. It may be in two columns if both have the same amount.
 func (p *parser) amount(c sheet.Cells, withdrawn api.Currency) (a api.Amount, col sheet.Column, err error) {
@@ -168,7 +178,7 @@ func (p *parser) amount(c sheet.Cells, withdrawn api.Currency) (a api.Amount, co
 		return parse(text, withdrawn)
 	}
 	switch {
-	case c[sheet.Amount] == "" && c[sheet.AmountMinor] == "":
+	case c[sheet.Amount]+c[sheet.AmountMinor] == "":
 		return a, sheet.Amount, errors.New("it is missing: write it in amount or, in minor units, in amount_minor")
 	case c[sheet.Amount] == "":
 		a, err = read(sheet.AmountMinor, p.money.ParseMinor)
@@ -194,79 +204,41 @@ var signs = map[string]string{"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"
 // withoutSign takes the sign of a currency off an amount. It must be that of the withdrawn currency.
 func withoutSign(text string, withdrawn api.Currency) (string, error) {
 	number, sign, _ := strings.Cut(text, " ")
-	code, known := signs[sign]
-	switch {
-	case !known || strings.EqualFold(code, withdrawn.Code):
-	default:
+	switch code := signs[sign]; {
+	case code == "":
+		return text, nil
+	case !strings.EqualFold(code, withdrawn.Code):
 		return "", fmt.Errorf("%s has the sign of %s, and %s is withdrawn: write the code instead of the sign if both are meant",
 			sheet.Quote(text), code, withdrawn.Code)
 	}
-	if known {
-		return number, nil
-	}
-	return text, nil
+	return number, nil
 }
 
-// validate returns all errors of a request. Since Validate returns one error at a time, validate replaces the
+// validate adds all errors of a request. Since Validate returns one error at a time, validate replaces the
 // wrong field and calls it again.
-func (p *parser) validate(r api.CreateWithdrawal, line int, known []Detail) (wrong []Detail) {
-	says := func(field string) bool {
-		return slices.ContainsFunc(known, func(d Detail) bool { return d.Field == field })
-	}
+func (f *faults) validate(r api.CreateWithdrawal) {
+	known := f.in
 	for range sheet.Columns {
 		invalid, ok := errors.AsType[*api.InvalidError](r.Validate())
 		if !ok {
-			break
+			return
 		}
-		field := invalid.Field
-		switch field {
-		case "currency", "amount":
-			r.Currency, r.Amount = api.Currency{Kind: api.Fiat, Code: "Usd"},
-				api.Amount{Kind: api.Fiat, Code: "USD", Minor: 1}
-			if says("currency") || says("amount") || says("amount_minor") {
+		col := sheet.Column(slices.Index(sheet.Names(), invalid.Field))
+		switch col {
+		case sheet.Currency, sheet.Amount:
+			r.Currency, r.Amount = api.FiatCurrency("Usd"), api.FiatAmount("USD", 1)
+			if known[sheet.Currency] || known[sheet.Amount] || known[sheet.AmountMinor] {
 				continue
 			}
-		case "address":
+		case sheet.Address:
 			r.Address = "x"
-		case "memo":
+		case sheet.Memo:
 			r.Memo = "1" // valid for any currency
-		case "callback":
+		case sheet.Callback:
 			r.Callback = ""
 		default:
-			field, r.ExternalOrderID = "order_id", ""
+			col, r.ExternalOrderID = sheet.OrderID, ""
 		}
-		if !says(field) {
-			wrong = append(wrong, sheet.Wrongf(line, field, "%s", sheet.Shorten(invalid.Why))...)
-		}
+		f.add(col, sheet.Shorten(invalid.Why))
 	}
-	return wrong
-}
-
-// isPlain reports whether a text has only printable ASCII characters, as nearly all fields do.
-func isPlain(text string) bool {
-	for i := range len(text) {
-		if text[i] < ' ' || text[i] > '~' {
-			return false
-		}
-	}
-	return true
-}
-
-// unreadable reports whether a character is not allowed in any field.
-func unreadable(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
-
-func shortened(err error) string { return sheet.Shorten(err.Error()) }
-
-const (
-	maxReference = 140       // characters
-	maxRow       = 1<<16 - 1 // bytes, as in a line of a file
-)
-
-// advised returns the text of an error with its hint, if it has one.
-func advised(err error) string {
-	text := shortened(err)
-	if e, ok := errors.AsType[*money.Error](err); ok && e.Hint() != "" {
-		text += " (" + e.Hint() + ")"
-	}
-	return text
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
-	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 )
 
@@ -135,39 +134,54 @@ func (s *Sender) Existing(
 	ctx context.Context, r api.CreateWithdrawal, options ...SendOption,
 ) (sent Sent, found bool, err error) {
 	defer toError(&err)
-	_, sent, found, err = s.find(ctx, r, false, options)
+	w, err := newWithdrawal(ctx, r, options)
+	if err != nil {
+		return Sent{}, false, err
+	}
+	return s.existing(ctx, &w)
+}
+
+// Try returns what Send would find in the journal, and found as Existing does. It sends nothing, does not call
+// the service, and records nothing but that a process has died.
+func (s *Sender) Try(
+	ctx context.Context, r api.CreateWithdrawal, options ...SendOption,
+) (sent Sent, found bool, err error) {
+	defer toError(&err)
+	w, err := newWithdrawal(ctx, r, options)
+	if w.dry = true; err == nil {
+		sent, found, err = s.existing(ctx, &w)
+	}
+	if !found && err == nil {
+		err = s.try(ctx, w)
+	}
 	return sent, found, err
 }
 
-// find is Existing. It returns the withdrawal that can be sent too.
-func (s *Sender) find(
-	ctx context.Context, r api.CreateWithdrawal, dry bool, options []SendOption,
-) (w withdrawal, sent Sent, found bool, err error) {
-	if w, err = newWithdrawal(ctx, r, options); err == nil {
-		w.dry = dry
-		sent, found, err = s.existing(ctx, &w)
+// try returns the error for a withdrawal that the journal does not let be sent.
+func (s *Sender) try(ctx context.Context, w withdrawal) error {
+	if s.key != "" {
+		if _, err := s.keyKnown(ctx); err != nil {
+			return err
+		}
 	}
-	return w, sent, found, err
+	err := s.ledger.Try(ctx, s.claim(w))
+	if err != nil {
+		_, err = s.notClaimed(w, err)
+	}
+	return err
 }
 
 // existing is Existing. It notes in w under which demand of approvals the withdrawal may be sent.
 func (s *Sender) existing(ctx context.Context, w *withdrawal) (sent Sent, found bool, err error) {
-	if err := s.ledger.Reap(ctx); err != nil {
-		return Sent{}, false, err
-	}
-	o, err := s.ledger.Order(ctx, w.request.ExternalOrderID)
-	if errors.Is(err, journal.NotFound) {
-		return Sent{}, false, s.approveSingle(ctx, w)
-	}
-	if err != nil {
+	o, err := s.order(ctx, w.request.ExternalOrderID)
+	if err != nil && !errors.Is(err, journal.NotFound) {
 		return Sent{}, false, err
 	}
 	w.before = o
-	same := o.Content.Same(contentOf(w.request))
-	if mayBeSent(o, same) {
+	if err != nil || mayBeSent(o, o.Content.Same(contentOf(w.request))) {
 		return Sent{Order: o.Order}, false, s.approveSingle(ctx, w)
 	}
-	sent, err = s.exists(*w, &journal.Error{Kind: journal.Exists, Order: o, Same: same, Alive: o.State == StateSending})
+	sent, err = s.exists(*w, o)
 	return sent, true, err
 }
 
@@ -178,40 +192,27 @@ func mayBeSent(o journal.Record, same bool) bool {
 }
 
 // exists returns the result for a withdrawal whose order has a state that does not allow sending it.
-func (s *Sender) exists(w withdrawal, e *journal.Error) (Sent, error) {
-	o, note := e.Order, ""
+func (s *Sender) exists(w withdrawal, o journal.Record) (Sent, error) {
+	same, note := o.Content.Same(contentOf(w.request)), ""
 	if o.Attempted() && o.Callback != w.request.Callback {
 		note = fmt.Sprintf("the callback of order %s stays %q, as it was sent", o.OrderID, o.Callback)
 	}
-	if o.State == StateAccepted && e.Same {
+	const another = "use another order id, or see what it was"
+	switch {
+	case o.State == StateAccepted && same:
 		already := fmt.Sprintf("order %s was accepted before, as %s: nothing was sent", o.OrderID, o.ID)
 		if note != "" {
 			already += "; " + note
 		}
 		return Sent{Order: o.Order, Already: true, Note: already}, nil
-	}
-	const another = "use another order id, or see what it was"
-	switch {
-	case !e.Same && o.State == StatePlanned:
+	case same:
+		return Sent{Note: note}, unsettled(o)
+	case o.State == StatePlanned:
 		return Sent{}, refused(RuleOrderID,
 			"order %s was sent with other content, and a person said that it was not taken: %s",
 			o.OrderID, describeSent(s.money, o.Order)).hint(another, "journal", "show", o.OrderID)
-	case !e.Same:
-		return Sent{}, s.otherContent(o, contentOf(w.request), another)
 	}
-	return Sent{Note: note}, s.unsettled(o, e.Alive)
-}
-
-// otherContent refuses an order that the journal has with other content, with the advice to take another
-// order id. For an unknown order that would pay again what may have been paid, so it has to be settled first.
-func (s *Sender) otherContent(o journal.Record, c Content, another string) error {
-	why := fmt.Sprintf("order %s is %s in the journal with other content: %s, and not %s", o.OrderID,
-		stateText(o.State), describeSent(s.money, o.Order), s.describe(c))
-	if o.State == StateUnknown {
-		return refused(RuleOrderID, "%s", why).
-			hint("find out first what became of it with", "withdraw", "reconcile", o.OrderID)
-	}
-	return refused(RuleOrderID, "%s", why).hint(another, "journal", "show", o.OrderID)
+	return Sent{}, s.otherContent(o, contentOf(w.request), another)
 }
 
 func (s *Sender) claim(w withdrawal) journal.Claim {
@@ -229,9 +230,9 @@ func (s *Sender) claim(w withdrawal) journal.Claim {
 func (s *Sender) notClaimed(w withdrawal, err error) (Sent, error) {
 	switch e := journal.AsError(err); {
 	case errors.Is(err, journal.Exists):
-		return s.exists(w, e)
+		return s.exists(w, e.Order)
 	case errors.Is(err, journal.Duplicate):
-		return Sent{}, duplicateOf(w.request.ExternalOrderID, e)
+		return Sent{}, duplicateOf(w.request.ExternalOrderID, e.Order)
 	}
 	return Sent{}, s.notAllowed(err)
 }
@@ -355,36 +356,23 @@ func (s *Sender) recorded(ticket journal.Ticket, c call, o journal.Record, recor
 		atomic.AddInt32(&s.underWay, -1)
 	}
 	orderID := ticket.Order().OrderID
+	none := journal.Record{Order: Order{OrderID: orderID}}
 	switch {
 	case recording != nil && neverLeft(c.err):
-		return journal.Record{Order: Order{OrderID: orderID}},
-			fmt.Errorf("order %s was not sent, and that could not be recorded: %w; the journal will call it unknown until you settle it with: till withdraw reconcile %s", orderID, recording, orderID)
+		return none, fmt.Errorf("order %s was not sent, and that could not be recorded: %w; the journal will call it unknown until you settle it with: till withdraw reconcile %s", orderID, recording, orderID)
 	case recording != nil:
-		return journal.Record{Order: Order{OrderID: orderID, ID: c.id}}, unrecorded(orderID, s.outcomeOf(c), recording)
+		none.ID = c.id
+		return none, unrecorded(orderID, s.outcomeOf(c), recording)
 	case c.err != nil && !o.Content.Same(ticket.Order().Content): // this call failed, and the order was sent with other content since
-		return journal.Record{Order: Order{OrderID: orderID}}, c.err
+		return none, c.err
 	case o.State == StateAccepted:
 		return o, nil
 	case o.State == StateUnknown:
 		return o, unknownOutcome(o.OrderID, o.Reason, c.err)
 	case o.State == StateConflict:
-		return o, s.unsettled(o, false)
+		return o, unsettled(o)
 	}
 	return o, c.err
-}
-
-func unrecorded(orderID string, out journal.Outcome, err error) error {
-	what := "its outcome"
-	if out.Reason != "" {
-		what = "its outcome (" + out.Reason + ")"
-	}
-	if out.Withdrawal != "" {
-		what = "that the service accepted it as " + out.Withdrawal
-	}
-	return &Error{Kind: Unknown, OrderID: orderID, ID: out.Withdrawal, Err: err,
-		Msg: fmt.Sprintf("order %s was sent, and %s could not be recorded: %v", orderID, what, err),
-		Hint: NewHint("do not send it again; when the journal can be written, find out with", "withdraw",
-			"reconcile", orderID)}
 }
 
 // mostReadBacks is how often a withdrawal is read back until it is as it was sent: a copy of the service's
@@ -421,7 +409,7 @@ func (s *Sender) readBack(ctx context.Context, o journal.Record) (now journal.Re
 		case now.State == StateAccepted: // the list has shown it meanwhile
 			return now, "", nil
 		case now.State != StateUnknown:
-			return now, "", s.unsettled(now, now.State == StateSending)
+			return now, "", unsettled(now)
 		}
 		return now, "", unknownOutcome(o.OrderID, answer, broken)
 	}
@@ -445,100 +433,4 @@ func (s *Sender) readBack(ctx context.Context, o journal.Record) (now journal.Re
 		return o, note, dropsOrderIDs(o)
 	}
 	return o, note, nil
-}
-
-// stateText returns a state as it appears in a sentence.
-func stateText(s State) string {
-	if s == StateConflict {
-		return "in conflict"
-	}
-	return string(s)
-}
-
-// unsettled returns the error for an order that is in conflict, unknown or being sent.
-func (s *Sender) unsettled(o journal.Record, alive bool) *Error {
-	switch {
-	case o.State == StateConflict:
-		return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.ID,
-			Msg:  fmt.Sprintf("order %s is in conflict: %s", o.OrderID, o.Reason),
-			Hint: settleConflict(o.OrderID, o.ID)}
-	case alive:
-		return &Error{Kind: Busy, OrderID: o.OrderID,
-			Msg:  fmt.Sprintf("another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host),
-			Hint: NewHint("wait for it, and run this again")}
-	}
-	return unknownOutcome(o.OrderID, "it may have been paid", nil)
-}
-
-func unknownOutcome(orderID, why string, err error) *Error {
-	return &Error{Kind: Unknown, OrderID: orderID, Err: err,
-		Msg:  fmt.Sprintf("the outcome of order %s is unknown: %s", orderID, why),
-		Hint: NewHint("do not send it again; find out with", "withdraw", "reconcile", orderID)}
-}
-
-// duplicateOf returns the error for an order that is not sent because another one has the same content.
-func duplicateOf(orderID string, e *journal.Error) error {
-	o := e.Order
-	switch {
-	case o.State == StateUnknown:
-		return &Error{Kind: Unknown, Rule: RuleDuplicate, OrderID: o.OrderID,
-			Msg: fmt.Sprintf("order %s was not sent: order %s has the same content, and its outcome is unknown, so this could pay twice",
-				orderID, o.OrderID),
-			Hint: NewHint("add --allow-duplicate if both are meant; otherwise find out about order "+o.OrderID+" with",
-				"withdraw", "reconcile", o.OrderID)}
-	case e.Alive:
-		return &Error{Kind: Busy, Rule: RuleDuplicate,
-			Msg: fmt.Sprintf("order %s was not sent: another process is sending order %s with the same content (%s on %s)",
-				orderID, o.OrderID, o.User, o.Host),
-			Hint: NewHint("wait for it, or add --allow-duplicate if both are meant")}
-	}
-	return refused(RuleDuplicate, "order %s was not sent: order %s with the same content was accepted at %s as %s",
-		orderID, o.OrderID, sentAt(o).UTC().Format(time.RFC3339), o.ID).
-		hint("to pay it once more, add --allow-duplicate or an --order-id of its own")
-}
-
-// accountChanged explains the error for an account that was changed after the sender found it.
-func accountChanged(err error) error {
-	if errors.Is(err, journal.DemandChanged) {
-		return &Error{Kind: Refused, Rule: RuleApproval, Err: err, Msg: "nothing more is sent: " + err.Error(),
-			Hint: NewHint("run it again: it says what must be approved now")}
-	}
-	if errors.Is(err, journal.AccountChanged) {
-		return &Error{Kind: Refused, Rule: RuleAccount, Err: err, Msg: "nothing more is sent: " + err.Error(),
-			Hint: NewHint("run it again for the right account, of those that the journal has", "journal", "export")}
-	}
-	return err
-}
-
-// describeSent describes the content of an order with the decimals with which it was sent. If they are others
-// today, it has the minor units too.
-func describeSent(m money.Registry, o Order) string {
-	then := m.As(o.Amount.Unit(), o.DecimalsSent())
-	text := describe(then, o.Content)
-	if then.Format(o.Amount) != m.Format(o.Amount) {
-		text += fmt.Sprintf(" (%d minor units)", o.Amount.Minor)
-	}
-	return text
-}
-
-func (s *Sender) describe(c Content) string { return describe(s.money, c) }
-
-func describe(m money.Registry, c Content) string {
-	text := m.Format(c.Amount)
-	if c.Amount.Unit() != c.Currency {
-		text += ", withdrawn in " + c.Currency.Code + ","
-	}
-	text += " to " + c.Address
-	if c.Memo != "" {
-		text += ", memo " + c.Memo
-	}
-	return text
-}
-
-// dropsOrderIDs returns the error for a withdrawal that was accepted, and is not shown with its order id.
-func dropsOrderIDs(o journal.Record) error {
-	return &Error{Kind: Conflict, OrderID: o.OrderID, ID: o.ID,
-		Msg: fmt.Sprintf("order %s was accepted as %s, and the service does not show its order id as it was sent: what it has cannot be looked up, so nothing protects against paying twice when a record is lost",
-			o.OrderID, o.ID),
-		Hint: NewHint("ask its provider; to send all the same, relying on this journal alone: --lookup never")}
 }

@@ -142,45 +142,40 @@ func (s *Sender) verifyKey(ctx context.Context) (err error) {
 
 // verifyNewKey is verifyKey for a key that the account was not used with when keyKnown looked.
 func (s *Sender) verifyNewKey(ctx context.Context) error {
-	account := s.ledger.Account()
 	status, err := s.ledger.Status(ctx)
 	if err != nil {
 		return err
 	}
-	const adopt = "adopt it if you know that it is the same merchant's"
+	unverified := func(why string, args ...any) error {
+		return refused(RuleKey, "this key is new for %s, and %s", s.Account(), fmt.Sprintf(why, args...)).
+			hint("adopt it if you know that it is the same merchant's", "journal", "adopt-key")
+	}
 	if status.Newest == nil {
-		open, err := s.hasOpenOrders(ctx)
+		// the list of another merchant would show all open orders as missing
+		open, err := collect(s.ledger.Orders(ctx, Filter{States: []State{StateUnknown, StateSending, StateConflict}}))
 		if err != nil {
 			return err
 		}
-		if !open {
+		if len(open) == 0 {
 			return s.recordKey(ctx, journal.KeyFirst)
 		}
 		// Another process may have sent the open orders with this same key after the first check.
 		if known, err := s.keyKnown(ctx); known || err != nil {
 			return err
 		}
-		return refused(RuleKey, "this key is new for %s, and nothing was accepted there that it could be tried on",
-			account).hint(adopt, "journal", "adopt-key")
+		return unverified("nothing was accepted there that it could be tried on")
 	}
 	newest := *status.Newest
 	w, err := s.client.Withdrawals.Get(ctx, newest.ID)
-	if rejects(err) {
-		return refused(RuleKey,
-			"this key is new for %s, and it does not find the withdrawal that was accepted there last (%s): %v",
-			account, newest.ID, err).hint(adopt, "journal", "adopt-key")
-	}
-	if err != nil {
-		return err
-	}
 	switch {
+	case rejects(err):
+		return unverified("it does not find the withdrawal that was accepted there last (%s): %v", newest.ID, err)
+	case err != nil:
+		return err
 	case w.ID != newest.ID || !recordOf(w).bearsOnly(newest.OrderID):
-		return refused(RuleKey, "this key is new for %s, and what it finds as withdrawal %s is not order %s",
-			account, newest.ID, newest.OrderID).hint(adopt, "journal", "adopt-key")
+		return unverified("what it finds as withdrawal %s is not order %s", newest.ID, newest.OrderID)
 	case status.Merchant != "" && w.MerchantID != status.Merchant:
-		return refused(RuleKey,
-			"this key is new for %s, and it belongs to the merchant %q, where those before it belong to %q",
-			account, w.MerchantID, status.Merchant).hint(adopt, "journal", "adopt-key")
+		return unverified("it belongs to the merchant %q, where those before it belong to %q", w.MerchantID, status.Merchant)
 	}
 	return s.recordKey(ctx, journal.KeyChecked)
 }
@@ -193,44 +188,24 @@ func (s *Sender) recordKey(ctx context.Context, how string) error {
 	return err
 }
 
-// hasOpenOrders reports whether the account has orders whose outcome is open. The list of another merchant
-// would show all of them as missing.
-func (s *Sender) hasOpenOrders(ctx context.Context) (bool, error) {
-	for _, err := range s.ledger.Orders(ctx,
-		Filter{States: []State{StateUnknown, StateSending, StateConflict}}) {
-		return err == nil, err
-	}
-	return false, nil
-}
-
 // keyKnown reports whether the key was used with the account before. It refuses a key that was used with
 // another account.
 func (s *Sender) keyKnown(ctx context.Context) (bool, error) {
 	if s.options.AnyKey {
 		return true, nil
 	}
-	account := s.ledger.Account()
+	now := s.Account()
 	used, err := s.ledger.Journal().KeyUsedBy(ctx, s.key)
-	if err != nil || slices.Contains(used, account) {
-		return err == nil, err
+	if err != nil || len(used) == 0 || slices.Contains(used, now) {
+		return err == nil && len(used) > 0, err
 	}
-	if len(used) > 0 {
-		return false,
-			&Error{Kind: Refused, Rule: RuleAccount,
-				Msg:  fmt.Sprintf("the journal knows this key from %s, and this is %s", used[0], account),
-				Hint: wayOut(used[0], account)}
-	}
-	return false, nil
-}
-
-// wayOut returns the hint for a person who knows that two accounts are the same.
-func wayOut(old, now Account) Hint {
-	rename := []string{"journal", "rename", old.Name, now.Name}
+	old := used[0]
+	rename, advice := []string{"journal", "rename", old.Name, now.Name}, "use that account or, if it has another name now, say so"
 	if old.Address != now.Address {
-		return NewHint("if it is the same merchant, and the service has moved",
-			append(rename, "--base-url", old.Address, "--to-base-url", now.Address)...)
+		rename, advice = append(rename, "--base-url", old.Address, "--to-base-url", now.Address),
+			"if it is the same merchant, and the service has moved"
 	}
-	return NewHint("use that account or, if it has another name now, say so", rename...)
+	return false, refused(RuleAccount, "the journal knows this key from %s, and this is %s", old, now).hint(advice, rename...)
 }
 
 // rejects reports whether the service has refused the request itself, rather than its key or the rate of

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -23,7 +22,7 @@ func (p *Plan) eachSignature(files []string, c *approval.Count) error {
 		for _, name := range files {
 			text, err := readSignature(os.OpenFile, name)
 			if err != nil {
-				return failed(Invalid, "the approval %s cannot be used: %w", name, err).
+				return failed(Invalid, "the approval %s cannot be used: %w", name, errors.New(cause(err))).
 					hint("name a file that till payout approve or ssh-keygen -Y sign has written")
 			}
 			c.Add(approval.Approval{Signature: string(text), File: name})
@@ -47,7 +46,7 @@ func (p *Plan) eachSignature(files []string, c *approval.Count) error {
 	for _, name := range names {
 		text, err := readSignature(root.OpenFile, name)
 		if a := (approval.Approval{Signature: string(text), File: filepath.Join(dir, name)}); err != nil {
-			c.Reject(a, err)
+			c.Reject(a, errors.New(cause(err)))
 		} else {
 			c.Add(a)
 		}
@@ -56,34 +55,19 @@ func (p *Plan) eachSignature(files []string, c *approval.Count) error {
 }
 
 func unreadableFolder(dir string, err error) error {
-	return &Error{Kind: Invalid, Err: err,
-		Msg:  fmt.Sprintf("the signatures in %s cannot be read: %s", filepath.Clean(dir), cause(err)),
-		Hint: NewHint("name the files of the signatures with --approval")}
+	return failed(Invalid, "the signatures in %s cannot be read: %s", filepath.Clean(dir), cause(err)).because(err).
+		hint("name the files of the signatures with --approval")
 }
 
 // signaturesIn returns the names in a directory that begin with a plan's name and end with .sig, sorted.
 func signaturesIn(root *os.Root, plan string) (names []string, err error) {
-	d, err := root.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	for len(names) <= mostSignatures {
-		some, err := d.Readdirnames(1000)
-		for _, name := range some {
-			if strings.HasPrefix(name, plan) && strings.HasSuffix(name, ".sig") {
-				names = append(names, name)
-			}
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
+	all, err := fs.ReadDir(root.FS(), ".")
+	for _, file := range all {
+		if name := file.Name(); strings.HasPrefix(name, plan) && strings.HasSuffix(name, ".sig") {
+			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
-	return names, nil
+	return names, err
 }
 
 // readSignature reads a file that can be a signature. It must not wait for a pipe.
@@ -93,22 +77,19 @@ func readSignature(open func(string, int, fs.FileMode) (*os.File, error), name s
 		return nil, errors.New("it is a link that leads out of the directory of the plan")
 	}
 	if err != nil {
-		return nil, errors.New(cause(err))
+		return nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil {
-		return nil, errors.New(cause(err))
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
+	if err != nil {
+		return nil, err
 	}
 	text, err := io.ReadAll(io.LimitReader(f, approval.MaxSignature+1))
-	switch {
-	case err != nil:
-		return nil, errors.New(cause(err))
-	case len(text) > approval.MaxSignature:
-		return nil, fmt.Errorf("it is larger than %d bytes", approval.MaxSignature)
+	if len(text) > approval.MaxSignature {
+		err = fmt.Errorf("it is larger than %d bytes", approval.MaxSignature)
 	}
-	return text, nil
+	return text, err
 }

@@ -1,0 +1,143 @@
+package payout
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"example.com/till/internal/journal"
+	"example.com/till/pkg/api"
+)
+
+// alone refuses the plan while another process applies one, where a journal allows only one.
+func (a *Applier) alone(ctx context.Context) error {
+	if !a.options.DryRun {
+		return a.sender.ledger.Alone(ctx, a.plan.Name(), true)
+	}
+	j := a.sender.ledger.Journal()
+	living, err := j.Appliers(ctx)
+	if err != nil || len(living) == 0 || j.Shared() {
+		return err
+	}
+	return &journal.Error{Kind: journal.Busy, Run: living[0].Run, User: living[0].User, Host: living[0].Host}
+}
+
+// checkRows refuses rows that are not those of the run, or not within the limits.
+func (a *Applier) checkRows(ctx context.Context) error {
+	if a.Begun() {
+		if err := a.compareRows(ctx, a.run); err != nil {
+			return err
+		}
+	}
+	limits := a.sender.options.Limits
+	limits.AllowBadAddress = limits.AllowBadAddress || a.plan.Limits.AllowBadAddress
+	return a.sender.within(limits, func(yield func(api.CreateWithdrawal) bool) {
+		for i := 0; i < len(a.plan.Rows) && yield(a.plan.Rows[i].CreateWithdrawal); i++ {
+		}
+	})
+}
+
+// mayLeave refuses the rest of the plan if it is more than what is left for the day or month, or if the
+// account is frozen.
+func (a *Applier) mayLeave(ctx context.Context) (err error) {
+	var t Tally
+	if len(a.sender.budgets()) > 0 {
+		if t, err = a.Tally(ctx); err != nil {
+			return err
+		}
+	}
+	return a.sender.mayLeave(ctx, t.Left)
+}
+
+// endApplying lets other processes apply their plans, although this one goes on. If the journal fails, they
+// have to wait for its end: that is no reason to report a run as failed.
+func (a *Applier) endApplying(ctx context.Context) {
+	if !a.options.DryRun {
+		a.sender.ledger.Leave(ctx, a.plan.Name())
+	}
+}
+
+// checkBatch finds the plan's run, and refuses the plan if its batch has gone on without it, or if it has
+// expired. It also refuses the plan while another plan of its batch is being applied: a row that differs between
+// the two would be paid under both.
+func (a *Applier) checkBatch(ctx context.Context) error {
+	s, plan := a.sender, a.plan
+	runs, err := s.ledger.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	newest := ""               // the newest run of the plan's batch
+	batch := map[string]bool{} // names of all runs of the batch
+	for _, r := range runs {
+		if r.Name == plan.Name() && r.Digest == plan.Digest {
+			newest = r.Name
+			if !a.Begun() {
+				a.run = r
+			}
+		}
+		if plan.Batch != "" && r.Batch == plan.Batch {
+			batch[r.Name], newest = true, r.Name
+		}
+	}
+	again := fmt.Sprintf("make a new plan from the file, and look at what has changed since run %s", newest)
+	switch {
+	case a.Begun() && newest != a.run.Name:
+		return refused(RuleBatchChanged, "the batch %q has gone on without this plan, with run %s", plan.Batch, newest).
+			hint(again)
+	case a.Begun():
+	case plan.Batch != "" && newest != plan.Since:
+		return refused(RuleBatchChanged, "run %s of the batch %q has begun since this plan was made",
+			newest, plan.Batch).hint(again)
+	default:
+		if err = nearBatch(runs, plan.Batch); err == nil {
+			err = plan.mayBegin(s.now())
+		}
+	}
+	if err != nil || len(batch) == 0 {
+		return err
+	}
+	appliers, err := s.ledger.Journal().Appliers(ctx)
+	for _, other := range appliers {
+		if batch[other.Run] && other.Run != plan.Name() {
+			return &journal.Error{Kind: journal.Busy, Run: other.Run, User: other.User, Host: other.Host}
+		}
+	}
+	return err
+}
+
+// mayBegin refuses a plan that has expired, or that says so of a time too late.
+func (p *Plan) mayBegin(now time.Time) error {
+	if err := p.CheckLife(now); err != nil {
+		return err
+	}
+	if p.Expired(now) {
+		return refused(RulePlanExpired, "the plan has expired at %s, before it was begun",
+			p.Expires.UTC().Format(time.RFC3339)).hint("make a new plan, and look at it again")
+	}
+	return nil
+}
+
+// compareRows refuses a run for which the journal has recorded other rows than the plan has: somebody has
+// changed the journal.
+func (a *Applier) compareRows(ctx context.Context, run journal.Run) error {
+	place := 0
+	for r, err := range a.sender.ledger.RunRows(ctx, run) {
+		switch {
+		case err != nil:
+			return err
+		case place == len(a.plan.Rows) || r != a.plan.Rows[place].row():
+			return a.otherRows()
+		}
+		place++
+	}
+	if place < len(a.plan.Rows) {
+		return a.otherRows()
+	}
+	return nil
+}
+
+func (a *Applier) otherRows() error {
+	return refused(RulePlanChanged, "the rows that the journal recorded for run %s are not those of the plan %s",
+		a.plan.Name(), a.plan.Path).
+		hint("find out who has changed the journal, and make a new plan of what is still to be paid", "payout", "plan", "FILE", "--out", "PLAN")
+}
