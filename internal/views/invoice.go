@@ -12,36 +12,30 @@ import (
 // Invoices is the view of an invoice.
 func Invoices(m money.Registry) render.View[api.Invoice] {
 	type row = api.Invoice
+	text := render.Field[row, string]
 	return render.View[row]{
 		ID:   func(i row) string { return i.ID },
 		JSON: render.Received[row](row.RawJSON),
 		Columns: []render.Column[row]{
-			{Name: "id", About: "the service's id of the invoice",
-				Cell: func(i row) render.Cell { return render.ID(i.ID) }},
-			{Name: "order_id", About: "your own identifier for the invoice",
-				Cell: func(i row) render.Cell { return render.Word(i.ExternalOrderID) }},
-			{Name: "number", About: "number that the customer sees",
-				Extra: true, Detail: true, Cell: func(i row) render.Cell { return Number(i.ExternalNumber) }},
-			{Name: "title", About: "title that the customer sees",
-				Cell: func(i row) render.Cell { return render.Text(i.Title) }},
-			{Name: "status", About: "status, in the service's words",
-				Cell: func(i row) render.Cell { return render.Word(i.Status) }},
-			{Name: "state", About: "state, in the service's words",
-				Extra: true, Detail: true, Cell: func(i row) render.Cell { return render.Word(i.State) }},
+			text("id", "the service's id of the invoice", render.ID, func(i row) string { return i.ID }),
+			text("order_id", "your own identifier for the invoice", render.Word, func(i row) string { return i.ExternalOrderID }),
+			render.Field("number", "number that the customer sees", Number, func(i row) int64 { return i.ExternalNumber }),
+			text("title", "title that the customer sees", render.Text, func(i row) string { return i.Title }),
+			text("status", "status, in the service's words", render.Word, func(i row) string { return i.Status }),
+			text("state", "state, in the service's words", render.Word, func(i row) string { return i.State }),
 			{Name: "total", About: "sum of the items",
 				Amount: true, Cell: func(i row) render.Cell { return invoiceTotal(m, i) }},
-			{Name: "items", About: "goods with their prices",
-				Whole: true, Extra: true, Detail: true, Cell: func(i row) render.Cell { return render.Text(itemLines(m, i)) }},
+			text("items", "goods with their prices", render.Text, func(i row) string { return itemLines(m, i) }),
 			{Name: "currency", About: "currency of the invoice",
-				Whole: true, Extra: true, Cell: func(i row) render.Cell { return render.Text(i.Currency.Code) }},
-			{Name: "created_date", About: "when it was made; the service gives no time zone",
-				Cell: func(i row) render.Cell { return render.Time(i.CreatedDate) }},
+				Extra: true, Cell: func(i row) render.Cell { return render.Text(i.Currency.Code) }},
+			text("created_date", "when it was made; the service gives no time zone", render.Time,
+				func(i row) string { return i.CreatedDate }),
 			{Name: "choosen", About: "the customer's choice of payment, as the service sent it",
 				Extra: true, Detail: true, Cell: func(i row) render.Cell { return render.JSONText(i.Choosen) }},
 			{Name: "due_date", About: "deprecated by the service",
 				Extra: true, Cell: func(i row) render.Cell { return render.Text(i.DueDate) }},
 		},
-	}
+	}.Default("id", "order_id", "title", "status", "total", "created_date").Whole("items", "currency")
 }
 
 // Number shows a count. A zero is an empty cell.
@@ -90,10 +84,8 @@ func Invites(money.Registry) render.View[api.Invite] {
 		ID:   func(i row) string { return i.Invite },
 		JSON: render.Received[row](row.RawJSON),
 		Columns: []render.Column[row]{
-			{Name: "invite", About: "id of the invite",
-				Cell: func(i row) render.Cell { return render.ID(i.Invite) }},
-			{Name: "label", About: "label of the invite",
-				Cell: func(i row) render.Cell { return render.Text(i.Label) }},
+			render.Field("invite", "id of the invite", render.ID, func(i row) string { return i.Invite }),
+			render.Field("label", "label of the invite", render.Text, func(i row) string { return i.Label }),
 		},
 	}
 }

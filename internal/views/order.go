@@ -55,28 +55,6 @@ type AttemptLine struct {
 	Demand int64 `json:"demand,omitempty"`
 }
 
-// attemptLines returns the attempts of an order as JSON, the oldest first.
-func attemptLines(o payout.Order) []AttemptLine {
-	lines := make([]AttemptLine, len(o.Attempts))
-	for i, a := range o.Attempts {
-		lines[i] = AttemptLine{Number: a.Number, Began: Moment(a.Began), Ended: Moment(a.Ended),
-			Outcome: string(a.Outcome), Demand: a.Demand}
-		if a.Decimals >= 0 {
-			lines[i].Decimals = &a.Decimals
-		}
-	}
-	return lines
-}
-
-// DecimalsSent returns the decimals with which the amount was shown at the last attempt. It is empty if there
-// was no attempt or if they were unknown.
-func DecimalsSent(o payout.Order) string {
-	if n := o.DecimalsSent(); n >= 0 {
-		return fmt.Sprint(n)
-	}
-	return ""
-}
-
 // AsSent returns the registry with the decimals with which the amount of an order was shown when it was sent.
 func AsSent(m money.Registry, o payout.Order) money.Registry {
 	return m.As(o.Amount.Unit(), o.DecimalsSent())
@@ -111,10 +89,16 @@ type EventLine struct {
 
 // NewHistoryLine returns an order as JSON, with its events and attempts.
 func NewHistoryLine(m money.Registry, o payout.Order, events []payout.Event) HistoryLine {
-	line := HistoryLine{NewOrderLine(m, o), make([]EventLine, len(events)), attemptLines(o)}
-	then := AsThen(m, o, events)
-	for i, e := range events {
-		line.Events[i] = EventLine{Moment(e.At), e, DecimalOf(then[i], e.Amount)}
+	line := HistoryLine{NewOrderLine(m, o), make([]EventLine, len(events)), make([]AttemptLine, len(o.Attempts))}
+	for i, then := range AsThen(m, o, events) {
+		line.Events[i] = EventLine{Moment(events[i].At), events[i], DecimalOf(then, events[i].Amount)}
+	}
+	for i, a := range o.Attempts {
+		line.Attempts[i] = AttemptLine{Number: a.Number, Began: Moment(a.Began), Ended: Moment(a.Ended),
+			Outcome: string(a.Outcome), Demand: a.Demand}
+		if a.Decimals >= 0 {
+			line.Attempts[i].Decimals = &a.Decimals
+		}
 	}
 	return line
 }
@@ -142,53 +126,39 @@ func Moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
+// MomentCell shows a time.
+func MomentCell(t time.Time) render.Cell { return render.Time(Moment(t)) }
+
 // Orders is the view of an order of the journal.
 func Orders(m money.Registry) render.View[payout.Order] {
 	type row = payout.Order
+	text := render.Field[row, string]
 	return render.View[row]{
 		ID:   func(o row) string { return o.OrderID },
 		JSON: render.Encoded(func(o row) OrderLine { return NewOrderLine(m, o) }),
 		Columns: []render.Column[row]{
-			{Name: "order_id", About: "your own number for the withdrawal",
-				Cell: func(o row) render.Cell { return render.Word(o.OrderID) }},
-			{Name: "state", About: "what the journal knows: till help payouts",
-				Cell: func(o row) render.Cell { return render.Word(string(o.State)) }},
+			text("order_id", "your own number for the withdrawal", render.Word, func(o row) string { return o.OrderID }),
+			text("state", "what the journal knows: till help payouts", render.Word, func(o row) string { return string(o.State) }),
 			{Name: "amount", About: "amount to withdraw",
 				Amount: true, Cell: func(o row) render.Cell { return AmountCell(AsSent(m, o), o.Amount) }},
-			{Name: "currency", About: "currency that is withdrawn", Whole: true, Extra: true, Detail: true,
-				Cell: func(o row) render.Cell { return render.Own(o.Currency.Code) }},
-			{Name: "sent", About: "when the last attempt began",
-				Cell: func(o row) render.Cell { return render.Time(Moment(o.Sent)) }},
-			{Name: "id", About: "the service's id of the withdrawal, once accepted",
-				Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.ID(o.ID) }},
-			{Name: "address", About: "address that the money goes to",
-				Whole: true, Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Address) }},
-			{Name: "memo", About: "memo of the transfer",
-				Whole: true, Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Memo) }},
-			{Name: "reason", About: "why the order has its state",
-				Whole: true, Cell: func(o row) render.Cell { return render.Text(o.Reason) }},
-			{Name: "run", About: "the run that sent or recorded it",
-				Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Run) }},
-			{Name: "user", About: "who made the last attempt",
-				Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.User) }},
-			{Name: "host", About: "machine of the last attempt",
-				Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Host) }},
-			{Name: "key", About: "fingerprint of the key of the last attempt",
-				Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Key) }},
-			{Name: "resolved", About: "what a person decided about it",
-				Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(resolution(o)) }},
-			{Name: "note", About: "your note in the payout file",
-				Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Note) }},
-			{Name: "reference", About: "your reference in the payout file",
-				Extra: true, Detail: true, Cell: func(o row) render.Cell { return render.Own(o.Reference) }},
-			{Name: "callback", About: "URL to which the service sends its response", Extra: true, Detail: true,
-				Cell: func(o row) render.Cell { return render.Own(o.Callback) }},
-			{Name: "created", About: "when the journal recorded it", Extra: true, Detail: true,
-				Cell: func(o row) render.Cell { return render.Time(Moment(o.Created)) }},
-			{Name: "changed", About: "when its state last changed", Extra: true, Detail: true,
-				Cell: func(o row) render.Cell { return render.Time(Moment(o.Changed)) }},
+			text("currency", "currency that is withdrawn", render.Own, func(o row) string { return o.Currency.Code }),
+			render.Field("sent", "when the last attempt began", MomentCell, func(o row) time.Time { return o.Sent }),
+			text("id", "the service's id of the withdrawal, once accepted", render.ID, func(o row) string { return o.ID }),
+			text("address", "address that the money goes to", render.Own, func(o row) string { return o.Address }),
+			text("memo", "memo of the transfer", render.Own, func(o row) string { return o.Memo }),
+			text("reason", "why the order has its state", render.Text, func(o row) string { return o.Reason }),
+			text("run", "the run that sent or recorded it", render.Own, func(o row) string { return o.Run }),
+			text("user", "who made the last attempt", render.Own, func(o row) string { return o.User }),
+			text("host", "machine of the last attempt", render.Own, func(o row) string { return o.Host }),
+			text("key", "fingerprint of the key of the last attempt", render.Own, func(o row) string { return o.Key }),
+			text("resolved", "what a person decided about it", render.Own, resolution),
+			text("note", "your note in the payout file", render.Own, func(o row) string { return o.Note }),
+			text("reference", "your reference in the payout file", render.Own, func(o row) string { return o.Reference }),
+			text("callback", "URL to which the service sends its response", render.Own, func(o row) string { return o.Callback }),
+			render.Field("created", "when the journal recorded it", MomentCell, func(o row) time.Time { return o.Created }),
+			render.Field("changed", "when its state last changed", MomentCell, func(o row) time.Time { return o.Changed }),
 		},
-	}
+	}.Default("order_id", "state", "amount", "sent", "reason").Whole("currency", "address", "memo", "reason")
 }
 
 func resolution(o payout.Order) string {

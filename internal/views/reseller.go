@@ -19,8 +19,7 @@ func Resellers(m money.Registry) render.View[api.Reseller] {
 				Cell: func(r row) render.Cell { return render.ID(r.InviteInfo.Invite) }},
 			{Name: "rebates", About: "rebates of the reseller in each currency",
 				Whole: true, Cell: func(r row) render.Cell { return rebateSums(m, r.Rebates) }},
-			{Name: "id", About: "the service's id of the reseller",
-				Cell: func(r row) render.Cell { return render.ID(r.ID) }},
+			render.Field("id", "the service's id of the reseller", render.ID, func(r row) string { return r.ID }),
 		},
 	}
 }

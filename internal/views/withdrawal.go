@@ -11,36 +11,27 @@ import (
 // Withdrawals is the view of a withdrawal of the service.
 func Withdrawals(m money.Registry) render.View[api.Withdrawal] {
 	type row = api.Withdrawal
+	text := render.Field[row, string]
 	return render.View[row]{
 		ID:   func(w row) string { return w.ID },
 		JSON: render.Received[row](row.RawJSON),
 		Columns: []render.Column[row]{
-			{Name: "id", About: "the service's id of the withdrawal",
-				Cell: func(w row) render.Cell { return render.ID(w.ID) }},
-			{Name: "order_id", About: "your own number for the withdrawal",
-				Cell: func(w row) render.Cell { return render.Word(w.ExternalOrderID) }},
-			{Name: "status", About: "current status, in the service's words",
-				Cell: func(w row) render.Cell { return render.Word(w.Current) }},
+			text("id", "the service's id of the withdrawal", render.ID, func(w row) string { return w.ID }),
+			text("order_id", "your own number for the withdrawal", render.Word, func(w row) string { return w.ExternalOrderID }),
+			text("status", "current status, in the service's words", render.Word, func(w row) string { return w.Current }),
 			{Name: "amount", About: "amount to withdraw",
 				Amount: true, Cell: func(w row) render.Cell { return AmountCell(m, w.Amount) }},
-			{Name: "currency", About: "currency that is withdrawn", Whole: true, Extra: true, Detail: true,
-				Cell: func(w row) render.Cell { return render.Text(w.Currency.Code) }},
-			{Name: "address", About: "address that the money goes to",
-				Whole: true, Extra: true, Detail: true, Cell: func(w row) render.Cell { return render.Text(w.Address.Text) }},
-			{Name: "since", About: "when it reached the current status",
-				Cell: func(w row) render.Cell { return render.Time(since(w)) }},
-			{Name: "callback", About: "URL to which the service sends its response", Extra: true, Detail: true,
-				Cell: func(w row) render.Cell { return render.Text(w.Callback) }},
+			text("currency", "currency that is withdrawn", render.Text, func(w row) string { return w.Currency.Code }),
+			text("address", "address that the money goes to", render.Text, func(w row) string { return w.Address.Text }),
+			text("since", "when it reached the current status", render.Time, since),
+			text("callback", "URL to which the service sends its response", render.Text, func(w row) string { return w.Callback }),
 			{Name: "external_id", About: "your own number for the withdrawal, as an integer",
-				Extra: true, Cell: func(w row) render.Cell { return externalID(w) }},
-			{Name: "merchant_id", About: "id of the merchant", Extra: true, Detail: true,
-				Cell: func(w row) render.Cell { return render.Text(w.MerchantID) }},
-			{Name: "is_testnet", About: "whether it is on a test network", Extra: true, Detail: true,
-				Cell: func(w row) render.Cell { return render.Bool(w.IsTestnet) }},
-			{Name: "statuses", About: "every status so far with its time", Extra: true, Detail: true,
-				Cell: func(w row) render.Cell { return render.History(steps(w)) }},
+				Extra: true, Cell: func(w row) render.Cell { return Number(w.ExternalID) }},
+			text("merchant_id", "id of the merchant", render.Text, func(w row) string { return w.MerchantID }),
+			render.Field("is_testnet", "whether it is on a test network", render.Bool, func(w row) bool { return w.IsTestnet }),
+			render.Field("statuses", "every status so far with its time", render.History, steps),
 		},
-	}
+	}.Default("id", "order_id", "status", "amount", "since").Whole("currency", "address")
 }
 
 // steps returns the history, the oldest status first. The interface does not say at which end the newest is,
@@ -66,13 +57,6 @@ func since(w api.Withdrawal) string {
 	return ""
 }
 
-func externalID(w api.Withdrawal) render.Cell {
-	if w.ExternalID == 0 {
-		return render.Own("")
-	}
-	return render.Int(w.ExternalID)
-}
-
 // Created is the printed answer of a create.
 type Created struct {
 	ID              string `json:"id"`
@@ -85,10 +69,9 @@ func Creations(money.Registry) render.View[Created] {
 		ID:   func(c Created) string { return c.ID },
 		JSON: render.Value[Created](),
 		Columns: []render.Column[Created]{
-			{Name: "id", About: "the service's id of what was made",
-				Cell: func(c Created) render.Cell { return render.Text(c.ID) }},
-			{Name: "external_order_id", About: "your own number for it",
-				Cell: func(c Created) render.Cell { return render.Own(c.ExternalOrderID) }},
+			render.Field("id", "the service's id of what was made", render.Text, func(c Created) string { return c.ID }),
+			render.Field("external_order_id", "your own number for it", render.Own,
+				func(c Created) string { return c.ExternalOrderID }),
 		},
 	}
 }

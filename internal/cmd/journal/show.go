@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"strconv"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -63,26 +64,23 @@ type story struct {
 
 func storyView(m money.Registry) render.View[story] {
 	view := render.Map(views.Orders(m), func(t story) payout.Order { return t.order })
-	view.JSON = render.Encoded(func(t story) views.HistoryLine { return t.line(m) })
-	for i := range view.Columns {
-		view.Columns[i].Detail = true
-	}
+	view.JSON = render.Encoded(func(t story) views.HistoryLine {
+		line := views.NewHistoryLine(m, t.order, t.events)
+		line.Approval = t.approval
+		return line
+	})
 	view.Columns = append(view.Columns,
-		render.Column[story]{Name: "decimals", About: "decimals of the amount at the last attempt", Detail: true,
-			Cell: func(t story) render.Cell { return render.Own(views.DecimalsSent(t.order)) }})
-	view.Columns = append(view.Columns,
-		render.Column[story]{Name: "approved_by", About: "whose approvals counted when it was sent", Detail: true,
-			Cell: func(t story) render.Cell { return render.Own(t.approval.By()) }})
-	view.Columns = append(view.Columns,
-		render.Column[story]{Name: "story", About: "every event with its time", Detail: true,
-			Cell: func(t story) render.Cell { return render.History(t.steps(m)) }})
+		render.Field("decimals", "decimals of the amount at the last attempt", render.Own, func(t story) string {
+			if n := t.order.DecimalsSent(); n >= 0 {
+				return strconv.FormatInt(n, 10)
+			}
+			return ""
+		}),
+		render.Field("approved_by", "whose approvals counted when it was sent", render.Own,
+			func(t story) string { return t.approval.By() }),
+		render.Field("story", "every event with its time", render.History,
+			func(t story) []render.Step { return t.steps(m) }))
 	return view
-}
-
-func (t story) line(m money.Registry) views.HistoryLine {
-	line := views.NewHistoryLine(m, t.order, t.events)
-	line.Approval = t.approval
-	return line
 }
 
 // text returns an empty line and then a line for each event, with its time first.
@@ -101,11 +99,11 @@ func (t story) text(m money.Registry, width int) string {
 // steps returns the events as lines of a history.
 func (t story) steps(m money.Registry) []render.Step {
 	steps := make([]render.Step, len(t.events))
-	then := views.AsThen(m, t.order, t.events)
-	for i, e := range t.events {
+	for i, then := range views.AsThen(m, t.order, t.events) {
+		e := t.events[i]
 		parts := []string{e.What}
 		if e.What == "sending" {
-			parts = append(parts, then[i].Format(e.Amount)+" to "+e.Address)
+			parts = append(parts, then.Format(e.Amount)+" to "+e.Address)
 		}
 		if e.What != string(e.State) {
 			parts = append(parts, "now "+string(e.State))
