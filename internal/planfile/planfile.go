@@ -2,7 +2,7 @@
 package planfile
 
 import (
-	"cmp"
+	"bytes"
 	"fmt"
 	"strconv"
 	"time"
@@ -94,45 +94,39 @@ func (r Row) Append(b []byte) ([]byte, error) {
 // BeforeRows is the line that begins the rows.
 const BeforeRows = `  "rows": [`
 
-// Append appends the head, including the line that begins the rows.
+// Append appends the head, including the line that begins the rows. Each of its members has a line, and so has
+// each element of a list.
 func (h Head) Append(b []byte) ([]byte, error) {
-	var err error
-	value := func(before string, v any) {
-		text, e := json.Marshal(v, json.Deterministic(true)) // a layout has a map
-		b, err = append(append(b, before...), text...), cmp.Or(err, e)
+	text, err := json.Marshal(h, json.Deterministic(true)) // a layout has a map
+	if err != nil {
+		return b, err
 	}
-	member := func(name string, v any) {
-		value(fmt.Sprintf("  %q: ", name), v)
+	members := jsontext.NewDecoder(bytes.NewReader(text)) // which finds no error in what was just written
+	members.ReadToken()
+	b = append(b, "{\n"...)
+	for members.PeekKind() == '"' {
+		name, _ := members.ReadValue()
+		b = fmt.Appendf(b, "  %s: ", name)
+		if members.PeekKind() == '[' {
+			b = appendList(b, members)
+		} else {
+			value, _ := members.ReadValue()
+			b = append(b, value...)
+		}
 		b = append(b, ",\n"...)
 	}
-	list := func(name string, n int, element func(int) any) {
-		b = fmt.Appendf(b, "  %q: [", name)
-		before := "\n    "
-		for i := range n {
-			value(before, element(i))
-			before = ",\n    "
-		}
-		if n > 0 {
-			b = append(b, "\n  "...)
-		}
-		b = append(b, "],\n"...)
+	return append(b, BeforeRows+"\n"...), nil
+}
+
+func appendList(b []byte, list *jsontext.Decoder) []byte {
+	list.ReadToken()
+	b = append(b, '[')
+	before, after := "\n    ", ""
+	for list.PeekKind() != ']' {
+		element, _ := list.ReadValue()
+		b = append(append(b, before...), element...)
+		before, after = ",\n    ", "\n  "
 	}
-	b = append(b, "{\n"...)
-	member("account", h.Account)
-	member("base_url", h.BaseURL)
-	member("made", h.Made)
-	member("expires", h.Expires)
-	if h.Batch != "" {
-		member("batch", h.Batch)
-	}
-	if h.Since != "" {
-		member("since", h.Since)
-	}
-	if h.Layout != nil {
-		member("layout", h.Layout)
-	}
-	member("limits", h.Limits)
-	list("totals", len(h.Totals), func(i int) any { return h.Totals[i] })
-	list("warnings", len(h.Warnings), func(i int) any { return h.Warnings[i] })
-	return append(b, BeforeRows+"\n"...), err
+	list.ReadToken()
+	return append(append(b, after...), ']')
 }
