@@ -12,7 +12,7 @@ import (
 
 func renameCommand(a *cmdutil.App) *cobra.Command {
 	var baseURL string
-	cmd := &cobra.Command{
+	cmd := noted(a, &cobra.Command{
 		Use:   "rename OLD NEW",
 		Short: "Move a history to a new account name or address",
 		Long: `Move the history of an account in the journal, and what must be approved for
@@ -22,44 +22,39 @@ an account at the address in use. Nothing is sent.`,
 		Example: `  till journal rename live acme
   till journal rename live live --to-base-url https://new.example.com`,
 		Args: cmdutil.Args("OLD", "NEW"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
+	}, func(s *cmdutil.Session, args []string) error {
+		if err := s.NoDryRun("journal rename"); err != nil {
+			return err
+		}
+		base, err := s.RequireBaseURL()
+		if err != nil {
+			return err
+		}
+		if s.Sandbox {
+			return cmdutil.UsageError("the history of a sandbox belongs to that sandbox",
+				"use a profile of a service")
+		}
+		to := base
+		if baseURL != "" {
+			if to, err = config.NormalizeBaseURL(baseURL); err != nil {
+				return cmdutil.UsageError("--to-base-url: "+err.Error(), "")
 			}
-			if err := s.NoDryRun("journal rename"); err != nil {
-				return err
-			}
-			base, err := s.RequireBaseURL()
-			if err != nil {
-				return err
-			}
-			if s.Sandbox {
-				return cmdutil.UsageError("the history of a sandbox belongs to that sandbox",
-					"use a profile of a service")
-			}
-			to := base
-			if baseURL != "" {
-				if to, err = config.NormalizeBaseURL(baseURL); err != nil {
-					return cmdutil.UsageError("--to-base-url: "+err.Error(), "")
-				}
-			}
-			if args[0] == args[1] && to == base {
-				return cmdutil.UsageError(fmt.Sprintf("%s at %s has that name already", args[0], base),
-					"name another, or with --to-base-url another address")
-			}
-			j, err := s.ExistingJournal()
-			if err != nil {
-				return err
-			}
-			if err := j.Rename(s.Ctx, payout.Account{Address: base, Name: args[0]},
-				payout.Account{Address: to, Name: args[1]}); err != nil {
-				return err
-			}
-			s.Note("the history of %s at %s now belongs to %s at %s", args[0], base, args[1], to)
-			return noteLeftBehind(s, args[0], args[1], to)
-		},
-	}
+		}
+		if args[0] == args[1] && to == base {
+			return cmdutil.UsageError(fmt.Sprintf("%s at %s has that name already", args[0], base),
+				"name another, or with --to-base-url another address")
+		}
+		j, err := s.ExistingJournal()
+		if err != nil {
+			return err
+		}
+		if err := j.Rename(s.Ctx, payout.Account{Address: base, Name: args[0]},
+			payout.Account{Address: to, Name: args[1]}); err != nil {
+			return err
+		}
+		s.Note("the history of %s at %s now belongs to %s at %s", args[0], base, args[1], to)
+		return noteLeftBehind(s, args[0], args[1], to)
+	})
 	cmd.Flags().StringVar(&baseURL, "to-base-url", "", "the service's new address")
 	return cmd
 }
@@ -89,7 +84,7 @@ func noteLeftBehind(s *cmdutil.Session, old, name, base string) error {
 var errAnySandboxKey = cmdutil.UsageError("a sandbox takes any key that it has", "there is nothing to adopt")
 
 func adoptKeyCommand(a *cmdutil.App) *cobra.Command {
-	return &cobra.Command{
+	return noted(a, &cobra.Command{
 		Use:   "adopt-key",
 		Short: "Say that the key in use is this account's",
 		Long: `Record that the key in use belongs to the account in use, if till cannot verify
@@ -98,49 +93,44 @@ none was accepted yet. Check twice: with the key of another merchant, another
 merchant pays. Only a fingerprint of the key is recorded.`,
 		Example: `  till journal adopt-key --yes`,
 		Args:    cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
-			}
-			if s.Sandbox {
-				return errAnySandboxKey
-			}
-			if err := s.NoDryRun("journal adopt-key"); err != nil {
-				return err
-			}
-			client, err := s.Connect()
-			if err != nil {
-				return err
-			}
-			account, sandbox, err := s.AccountOf(client)
-			if err != nil {
-				return err
-			}
-			if sandbox {
-				return errAnySandboxKey
-			}
-			j, err := s.OpenJournal()
-			if err != nil {
-				return err
-			}
-			fingerprint := client.KeyFingerprint()
-			if err := s.Confirmed([]cmdutil.Fact{{Name: "account", Value: account.Name + " at " + account.Address},
-				{Name: "key", Value: fingerprint}}, "Is this key that account's?", "note the key as this account's", "noted",
-				""); err != nil {
-				return err
-			}
-			if err := j.Ledger(account).AdoptKey(s.Ctx, fingerprint); err != nil {
-				return err
-			}
-			return s.Note("the key %s is now one of %s", fingerprint, account)
-		},
-	}
+	}, func(s *cmdutil.Session, _ []string) error {
+		if s.Sandbox {
+			return errAnySandboxKey
+		}
+		if err := s.NoDryRun("journal adopt-key"); err != nil {
+			return err
+		}
+		client, err := s.Connect()
+		if err != nil {
+			return err
+		}
+		account, sandbox, err := s.AccountOf(client)
+		if err != nil {
+			return err
+		}
+		if sandbox {
+			return errAnySandboxKey
+		}
+		j, err := s.OpenJournal()
+		if err != nil {
+			return err
+		}
+		fingerprint := client.KeyFingerprint()
+		if err := s.Confirmed([]cmdutil.Fact{{Name: "account", Value: account.Name + " at " + account.Address},
+			{Name: "key", Value: fingerprint}}, "Is this key that account's?", "note the key as this account's", "noted",
+			""); err != nil {
+			return err
+		}
+		if err := j.Ledger(account).AdoptKey(s.Ctx, fingerprint); err != nil {
+			return err
+		}
+		return s.Note("the key %s is now one of %s", fingerprint, account)
+	})
 }
 
 func adoptMerchantCommand(a *cmdutil.App) *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{
+	return reasonFlag(noted(a, &cobra.Command{
 		Use:   "adopt-merchant ID --reason TEXT",
 		Short: "Say that the service has given the merchant another id",
 		Long: `Record that the withdrawals of the merchant ID are those of the account in use,
@@ -148,25 +138,18 @@ although the service has shown another merchant there before. Check twice: if
 the key belongs to another merchant, that merchant pays.`,
 		Example: `  till journal adopt-merchant m-2041 --reason "renamed, see case 81"`,
 		Args:    cmdutil.Args("ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
-			}
-			if strings.TrimSpace(reason) == "" {
-				return cmdutil.UsageError("the reason for the change is missing", "give one",
-					"journal", "adopt-merchant", args[0], "--reason", "TEXT")
-			}
-			ledger, err := s.LedgerToChange(s.ExistingJournal)
-			if err != nil {
-				return err
-			}
-			if err := ledger.AdoptMerchant(s.Ctx, args[0], reason); err != nil {
-				return err
-			}
-			return s.Note("%s is the merchant %s now", ledger.Account(), args[0])
-		},
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "how you know, for the record")
-	return cmd
+	}, func(s *cmdutil.Session, args []string) error {
+		if strings.TrimSpace(reason) == "" {
+			return cmdutil.UsageError("the reason for the change is missing", "give one",
+				"journal", "adopt-merchant", args[0], "--reason", "TEXT")
+		}
+		ledger, err := s.LedgerToChange(s.ExistingJournal)
+		if err != nil {
+			return err
+		}
+		if err := ledger.AdoptMerchant(s.Ctx, args[0], reason); err != nil {
+			return err
+		}
+		return s.Note("%s is the merchant %s now", ledger.Account(), args[0])
+	}), &reason, "how you know, for the record")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
@@ -17,7 +18,7 @@ import (
 
 func approvalsCommand(a *cmdutil.App) *cobra.Command {
 	var reason string
-	cmd := cmdutil.NewCommand(a, cmdutil.List, demandView, &cobra.Command{
+	return reasonFlag(cmdutil.NewCommand(a, cmdutil.List, demandView, &cobra.Command{
 		Use:   "approvals [N]",
 		Short: "Show or change how many persons must approve what is sent",
 		Long: `Show how many persons the account required to approve what it sends, the oldest
@@ -36,9 +37,7 @@ until a profile requires it. Other accounts keep what they require.`,
 			return setApprovals(s, cmdutil.FirstOf(args), reason)
 		}
 		return cmdutil.ListOfLedger(s, out, (*payout.Ledger).Demands)
-	})
-	cmd.Flags().StringVar(&reason, "reason", "", "why it is changed, for the record")
-	return cmd
+	}), &reason, "why it is changed, for the record")
 }
 
 // setApprovals records a person's decision about what the account requires.
@@ -107,6 +106,7 @@ func newDemandLine(m money.Registry, d approval.Demand) demandLine {
 
 func demandView(m money.Registry) render.View[approval.Demand] {
 	type row = approval.Demand
+	text := render.Field[row, string]
 	texts := func(d row) string {
 		var all []string
 		for _, line := range newDemandLine(m, d).Above {
@@ -118,21 +118,16 @@ func demandView(m money.Registry) render.View[approval.Demand] {
 		ID:   func(d row) string { return strconv.Itoa(d.Required) },
 		JSON: render.Encoded(func(d row) demandLine { return newDemandLine(m, d) }),
 		Columns: []render.Column[row]{
-			{Name: "at", About: "from when on", Cell: func(d row) render.Cell { return render.Time(views.Moment(d.At)) }},
-			{Name: "required", About: "how many persons must approve",
-				Cell: func(d row) render.Cell { return render.Int(int64(d.Required)) }},
-			{Name: "above", About: "totals up to which no approval is needed",
-				Cell: func(d row) render.Cell { return render.Own(texts(d)) }},
-			{Name: "approvers", About: "the file of those who may approve",
-				Cell: func(d row) render.Cell { return render.Own(d.Approvers) }},
-			{Name: "digest", About: "digest of the keys in that file; a table has its beginning",
-				Cell: func(d row) render.Cell { return render.Own(d.Digest[:min(len(d.Digest), 8)]) }},
-			{Name: "reason", About: "why a person decided it; empty: a profile requires it",
-				Cell: func(d row) render.Cell { return render.Own(d.Reason) }},
-			{Name: "user", About: "who was at the keyboard", Extra: true,
-				Cell: func(d row) render.Cell { return render.Own(d.User) }},
-			{Name: "host", About: "on which machine", Extra: true,
-				Cell: func(d row) render.Cell { return render.Own(d.Host) }},
+			render.Field("at", "from when on", views.MomentCell, func(d row) time.Time { return d.At }),
+			render.Field("required", "how many persons must approve", render.Int, func(d row) int64 { return int64(d.Required) }),
+			text("above", "totals up to which no approval is needed", render.Own, texts),
+			text("approvers", "the file of those who may approve", render.Own, func(d row) string { return d.Approvers }),
+			text("digest", "digest of the keys in that file; a table has its beginning", render.Own,
+				func(d row) string { return d.Digest[:min(len(d.Digest), 8)] }),
+			text("reason", "why a person decided it; empty: a profile requires it", render.Own,
+				func(d row) string { return d.Reason }),
+			text("user", "who was at the keyboard", render.Own, func(d row) string { return d.User }),
+			text("host", "on which machine", render.Own, func(d row) string { return d.Host }),
 		},
-	}
+	}.Default("at", "required", "above", "approvers", "digest", "reason")
 }

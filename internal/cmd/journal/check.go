@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -42,35 +41,7 @@ missing in the journal, so the exit code is 21 there.`,
 		if err := s.NoDryRun("journal check"); err != nil {
 			return err
 		}
-		filter, err := (&orders.ListFlags{From: from, To: to}).Filter(s)
-		if err != nil {
-			return err
-		}
-		var own payout.Filter
-		if own.From, own.To, err = span(s, from, to); err != nil {
-			return err
-		}
-		if _, err := s.ExistingJournal(); err != nil {
-			return err
-		}
-		sender, err := s.OpenSender()
-		if err != nil {
-			return err
-		}
-		compared, err := sender.Compare(s.Ctx, filter, own)
-		if err != nil {
-			return err
-		}
-		printed := out.Slice(compared.Differences)
-		if n := compared.Accepted; n > 0 {
-			s.Note("%s accepted before, and left out", cmdutil.CountOf(n, "difference"))
-		}
-		if s.Cmd.Flags().Changed("accept") {
-			err = acceptDifferences(s, sender, compared, accept)
-		} else if err = differ(compared, from+to != ""); err == nil {
-			err = agree(s, sender, compared, own, from+to)
-		}
-		return cmdutil.WithPrintError(err, printed)
+		return check(s, out, from, to, accept)
 	})
 	f := cmd.Flags()
 	f.StringVar(&from, "from", "", "start of the period: a date, a month, an age such as 7d, or a full date-time")
@@ -80,6 +51,40 @@ missing in the journal, so the exit code is 21 there.`,
 	cmdutil.Exclude(cmd, "accept", "to")
 	cmdutil.AddFinishFlags(cmd)
 	return cmd
+}
+
+// check compares the journal with the list, and prints the differences.
+func check(s *cmdutil.Session, out cmdutil.Output[payout.Difference], from, to, accept string) error {
+	filter, err := (&orders.ListFlags{From: from, To: to}).Filter(s)
+	if err != nil {
+		return err
+	}
+	var own payout.Filter
+	if own.From, own.To, err = span(s, from, to); err != nil {
+		return err
+	}
+	if _, err := s.ExistingJournal(); err != nil {
+		return err
+	}
+	sender, err := s.OpenSender()
+	if err != nil {
+		return err
+	}
+	compared, err := sender.Compare(s.Ctx, filter, own)
+	if err != nil {
+		return err
+	}
+	printed := out.Slice(compared.Differences)
+	if n := compared.Accepted; n > 0 {
+		s.Note("%s accepted before, and left out", cmdutil.CountOf(n, "difference"))
+	}
+	period := from+to != ""
+	if s.Cmd.Flags().Changed("accept") {
+		err = acceptDifferences(s, sender, compared, accept)
+	} else if err = differ(compared, period); err == nil {
+		err = agree(s, sender, compared, own, period)
+	}
+	return cmdutil.WithPrintError(err, printed)
 }
 
 // differ returns the error for what the check has found; nil: nothing.
@@ -126,12 +131,25 @@ func acceptDifferences(s *cmdutil.Session, sender *payout.Sender, c payout.Compa
 	return s.Note("accepted: %s", cmdutil.CountOf(len(c.Differences), "difference"))
 }
 
-// noteAgreement says that nothing differs, and which orders are unknown: whether the service's list has an
-// unknown order is not a difference.
-func noteAgreement(s *cmdutil.Session, sender *payout.Sender, period payout.Filter) error {
-	period.States = []payout.State{payout.StateUnknown}
+// agree notes that nothing differs, and which orders are unknown: whether the service's list has an unknown order
+// is not a difference. If the whole list was compared, it ends what was noted about the account.
+func agree(s *cmdutil.Session, sender *payout.Sender, c payout.Comparison, own payout.Filter, period bool) error {
+	restored, err := sender.Restored(s.Ctx)
+	if err == nil && !period {
+		err = sender.Agree(s.Ctx, c)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case restored && period:
+		s.Note("the journal may lack records, and this was a part of the list: run till journal check without --from and --to")
+	case restored:
+		s.Note("nothing is missing in the journal: orders are sent as before")
+	}
+	own.States = []payout.State{payout.StateUnknown}
 	var unknown []string
-	for o, err := range sender.Ledger.Orders(s.Ctx, period) {
+	for o, err := range sender.Ledger.Orders(s.Ctx, own) {
 		if err != nil {
 			return err
 		}
@@ -143,24 +161,6 @@ func noteAgreement(s *cmdutil.Session, sender *payout.Sender, period payout.Filt
 			cmdutil.IsOrAre("order", unknown))
 	}
 	return s.Note("the journal and the service's list agree")
-}
-
-// agree notes that nothing differs. If the whole list was compared, it ends what was noted about the account.
-func agree(s *cmdutil.Session, sender *payout.Sender, c payout.Comparison, own payout.Filter, period string) error {
-	restored, err := sender.Restored(s.Ctx)
-	if err == nil && period == "" {
-		err = sender.Agree(s.Ctx, c)
-	}
-	if err != nil {
-		return err
-	}
-	switch {
-	case restored && period != "":
-		err = s.Note("the journal may lack records, and this was a part of the list: run till journal check without --from and --to")
-	case restored:
-		err = s.Note("nothing is missing in the journal: orders are sent as before")
-	}
-	return cmp.Or(err, noteAgreement(s, sender, own))
 }
 
 // differenceLine is a difference as JSON.
@@ -202,16 +202,13 @@ func differenceView(m money.Registry) render.View[payout.Difference] {
 			return line
 		}),
 		Columns: []render.Column[row]{
-			{Name: "what", About: "only there (not in the journal), only here, or different",
-				Cell: func(d row) render.Cell { return render.Word(d.What) }},
-			{Name: "order_id", About: "your own number for the withdrawal",
-				Cell: func(d row) render.Cell { return render.Word(order(d)) }},
-			{Name: "id", About: "the service's id of the withdrawal",
-				Cell: func(d row) render.Cell { return render.ID(id(d)) }},
+			render.Field("what", "only there (not in the journal), only here, or different", render.Word,
+				func(d row) string { return d.What }),
+			render.Field("order_id", "your own number for the withdrawal", render.Word, order),
+			render.Field("id", "the service's id of the withdrawal", render.ID, id),
 			{Name: "amount", About: "amount at the service or, if missing there, in the journal",
 				Amount: true, Cell: amount},
-			{Name: "why", About: "what differs",
-				Whole: true, Cell: func(d row) render.Cell { return render.Text(d.Why) }},
+			render.Field("why", "what differs", render.Text, func(d row) string { return d.Why }),
 		},
-	}
+	}.Whole("why")
 }

@@ -4,16 +4,14 @@ import (
 	"iter"
 
 	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
 	"example.com/till/pkg/payout"
-	"example.com/till/pkg/payout/approval"
 	"github.com/spf13/cobra"
 )
 
 func exportCommand(a *cmdutil.App) *cobra.Command {
-	return a.Prints(&cobra.Command{
+	return a.Prints(noted(a, &cobra.Command{
 		Use:   "export",
 		Short: "Print everything in the journal, of every account",
 		Long: `Print everything in the journal, of every account, oldest first: each order
@@ -23,25 +21,21 @@ JSON for each order; with -o json it is an array.`,
 		Example: `  till journal export >journal.jsonl
   till journal export -o json >journal.json`,
 		Args: cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
-			}
-			options, err := s.LineOptions("journal export")
-			if err != nil {
-				return err
-			}
-			if s.Output == "json" {
-				options.Format = render.JSON
-			}
-			j, err := s.JournalToList()
-			if err != nil {
-				return err
-			}
-			return exportView(s.Money).List(s.IO.Out, options, exportAll(s, j))
-		},
-	}, cmdutil.PrintedAs[exportedLine](cmdutil.List))
+	}, func(s *cmdutil.Session, _ []string) error {
+		options, err := s.LineOptions("journal export")
+		if err != nil {
+			return err
+		}
+		if s.Output == "json" {
+			options.Format = render.JSON
+		}
+		j, err := s.JournalToList()
+		if err != nil {
+			return err
+		}
+		view := render.View[exportedLine]{JSON: render.Value[exportedLine]()}
+		return view.List(s.IO.Out, options, exportAll(s, j))
+	}), cmdutil.PrintedAs[exportedLine](cmdutil.List))
 }
 
 // exportedLine is an order with its account.
@@ -51,42 +45,35 @@ type exportedLine struct {
 	Demands []demandLine `json:"demands,omitempty"` // of the account, the oldest first: only in its first line
 }
 
-// exported is an order of any account with what approved it.
-type exported struct {
-	payout.Exported
-	approval *views.ApprovalLine
-	demands  []approval.Demand
-}
-
-func exportView(m money.Registry) render.View[exported] {
-	return render.View[exported]{JSON: render.Encoded(func(e exported) exportedLine {
-		line := exportedLine{Account: e.Account, HistoryLine: views.NewHistoryLine(m, e.Order, e.Events)}
-		line.Approval = e.approval
-		for _, d := range e.demands {
-			line.Demands = append(line.Demands, newDemandLine(m, d))
-		}
-		return line
-	})}
-}
-
-func exportAll(s *cmdutil.Session, j *payout.Journal) iter.Seq2[exported, error] {
-	return func(yield func(exported, error) bool) {
+func exportAll(s *cmdutil.Session, j *payout.Journal) iter.Seq2[exportedLine, error] {
+	return func(yield func(exportedLine, error) bool) {
 		if j == nil {
 			return
 		}
 		var account payout.Account
 		var consents cmdutil.Consents // of that account
 		for e, err := range j.Export(s.Ctx) {
-			var demands []approval.Demand
+			line := exportedLine{Account: e.Account, HistoryLine: views.NewHistoryLine(s.Money, e.Order, e.Events)}
 			if err == nil && (consents == nil || e.Account != account) {
 				account = e.Account
-				if consents, err = cmdutil.ConsentsOf(s.Ctx, j.Ledger(account)); err == nil {
-					demands, err = j.Ledger(account).Demands(s.Ctx)
-				}
+				line.Demands, consents, err = demanded(s, j.Ledger(account))
 			}
-			if !yield(exported{e, consents[e.Order.Consent()], demands}, err) || err != nil {
+			line.Approval = consents[e.Order.Consent()]
+			if !yield(line, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// demanded returns what an account has required, and what approved its attempts.
+func demanded(s *cmdutil.Session, l *payout.Ledger) (lines []demandLine, consents cmdutil.Consents, err error) {
+	demands, err := l.Demands(s.Ctx)
+	if err == nil {
+		consents, err = cmdutil.ConsentsOf(s.Ctx, l)
+	}
+	for _, d := range demands {
+		lines = append(lines, newDemandLine(s.Money, d))
+	}
+	return lines, consents, err
 }

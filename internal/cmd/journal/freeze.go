@@ -2,6 +2,7 @@ package journal
 
 import (
 	"strings"
+	"time"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
@@ -13,7 +14,7 @@ import (
 
 func freezeCommand(a *cmdutil.App) *cobra.Command {
 	var reason string
-	cmd := cmdutil.NewCommand(a, cmdutil.List, freezeView, &cobra.Command{
+	return reasonFlag(cmdutil.NewCommand(a, cmdutil.List, freezeView, &cobra.Command{
 		Use:   "freeze --reason TEXT",
 		Short: "Stop every payment of the account",
 		Long: `Stop every payment of the account, on every machine that shares the journal,
@@ -31,30 +32,21 @@ first; the last line is in force.`,
 			return setFrozen(s, true, reason)
 		}
 		return cmdutil.ListOfLedger(s, out, (*payout.Ledger).Freezes)
-	})
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
-	return cmd
+	}), &reason, "why, for the record")
 }
 
 func unfreezeCommand(a *cmdutil.App) *cobra.Command {
 	var reason string
-	cmd := &cobra.Command{
+	return reasonFlag(noted(a, &cobra.Command{
 		Use:   "unfreeze --reason TEXT",
 		Short: "Let the account send again",
 		Long: `Record that a freeze of the account is over. Everybody who shares the journal
 can send for it again.`,
 		Example: `  till journal unfreeze --reason "the key was replaced"`,
 		Args:    cmdutil.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
-			}
-			return setFrozen(s, false, reason)
-		},
-	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
-	return cmd
+	}, func(s *cmdutil.Session, _ []string) error {
+		return setFrozen(s, false, reason)
+	}), &reason, "why, for the record")
 }
 
 // setFrozen records a person's decision that the account sends nothing, or sends again.
@@ -118,11 +110,11 @@ func freezeView(money.Registry) render.View[payout.Freeze] {
 			return freezeLine{views.Moment(f.At), f.Frozen, f.Reason, f.User, f.Host}
 		}),
 		Columns: []render.Column[row]{
-			{Name: "at", About: "when", Cell: func(f row) render.Cell { return render.Time(views.Moment(f.At)) }},
-			{Name: "state", About: "frozen or unfrozen", Cell: func(f row) render.Cell { return render.Own(state(f)) }},
-			{Name: "reason", About: "why", Cell: func(f row) render.Cell { return render.Own(f.Reason) }},
-			{Name: "user", About: "who was at the keyboard", Cell: func(f row) render.Cell { return render.Own(f.User) }},
-			{Name: "host", About: "on which machine", Cell: func(f row) render.Cell { return render.Own(f.Host) }},
+			render.Field("at", "when", views.MomentCell, func(f row) time.Time { return f.At }),
+			render.Field("state", "frozen or unfrozen", render.Own, state),
+			render.Field("reason", "why", render.Own, func(f row) string { return f.Reason }),
+			render.Field("user", "who was at the keyboard", render.Own, func(f row) string { return f.User }),
+			render.Field("host", "on which machine", render.Own, func(f row) string { return f.Host }),
 		},
 	}
 }

@@ -22,6 +22,24 @@ the profile at its address, or the sandbox in use.`
 	return cmd
 }
 
+// noted completes a command that prints nothing but notes.
+func noted(a *cmdutil.App, cmd *cobra.Command, run func(*cmdutil.Session, []string) error) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := a.Start(cmd)
+		if err != nil {
+			return err
+		}
+		return run(s, args)
+	}
+	return cmd
+}
+
+// reasonFlag adds the flag for the reason of a decision.
+func reasonFlag(cmd *cobra.Command, reason *string, usage string) *cobra.Command {
+	cmd.Flags().StringVar(reason, "reason", "", usage)
+	return cmd
+}
+
 func pathCommand(a *cmdutil.App) *cobra.Command {
 	return cmdutil.NewCommand(a, cmdutil.One, pathView, &cobra.Command{
 		Use:     "path",

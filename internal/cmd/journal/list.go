@@ -61,30 +61,27 @@ and who decided about it. The period applies to the last attempt. With
 // listWithStatus prints orders, and returns the error of --exit-status. That counts every order, even after printing
 // has failed.
 func listWithStatus(out cmdutil.Output[payout.Order], orders iter.Seq2[payout.Order, error]) error {
-	var unknown, conflict []string
+	ids := map[payout.State][]string{}
 	err := out.List(func(yield func(payout.Order, error) bool) {
 		wanted := true
 		for o, err := range orders {
-			switch o.State {
-			case payout.StateUnknown:
-				unknown = append(unknown, o.OrderID)
-			case payout.StateConflict:
-				conflict = append(conflict, o.OrderID)
+			if o.State == payout.StateUnknown || o.State == payout.StateConflict {
+				ids[o.State] = append(ids[o.State], o.OrderID)
 			}
 			if wanted = wanted && yield(o, err); !wanted && err != nil {
 				return
 			}
 		}
 	})
-	switch {
-	case len(unknown) > 0:
-		return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitUnknown, About: cmdutil.AboutOrders(unknown...),
-			Msg:  cmdutil.IsOrAre("order", unknown) + " unknown",
-			Hint: payout.NewHint("find out with", "withdraw", "reconcile")}, err)
-	case len(conflict) > 0:
-		return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitConflict, About: cmdutil.AboutOrders(conflict...),
-			Msg:  cmdutil.IsOrAre("order", conflict) + " in conflict",
-			Hint: payout.NewHint("see what happened", "journal", "show", conflict[0])}, err)
+	ended := func(code int, ids []string, what, hint string, command ...string) error {
+		return cmdutil.WithPrintError(&cmdutil.Error{Code: code, About: cmdutil.AboutOrders(ids...),
+			Msg: cmdutil.IsOrAre("order", ids) + what, Hint: payout.NewHint(hint, command...)}, err)
+	}
+	if unknown := ids[payout.StateUnknown]; len(unknown) > 0 {
+		return ended(cmdutil.ExitUnknown, unknown, " unknown", "find out with", "withdraw", "reconcile")
+	}
+	if conflict := ids[payout.StateConflict]; len(conflict) > 0 {
+		return ended(cmdutil.ExitConflict, conflict, " in conflict", "see what happened", "journal", "show", conflict[0])
 	}
 	return err
 }
