@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
-	"time"
 	"unicode"
 
 	"example.com/till/internal/cmdutil"
@@ -144,19 +143,35 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	if err := checkOrderID(s, sender, req, sent, made || duplicate); err != nil {
 		return err
 	}
-	if err := confirm(s, sender, req); err != nil {
+	first, err := orders.FirstPayments(s, sender.Ledger, !s.Yes && s.CanAsk(), api.Big(req.Amount))
+	if err == nil {
+		err = s.Confirm(describe(s, req, first), "Send this withdrawal?")
+	}
+	if err != nil {
 		return err
 	}
 	s.Subject.OrderID = req.ExternalOrderID
 	if made {
-		if err := showOrderID(s, req.ExternalOrderID); err != nil {
-			return err
+		// Without it, the withdrawal cannot be found again.
+		if err := s.NoteCopy(req.ExternalOrderID, "order id"); err != nil {
+			return &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err,
+				Msg:  fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err),
+				Hint: payout.NewHint("give one with --order-id, or free standard error")}
 		}
 	}
+	return send(s, sender, req, options, out)
+}
+
+// send sends a request that a person has confirmed, and prints its id as soon as it is accepted.
+func send(
+	s *cmdutil.Session, sender *payout.Sender, req api.CreateWithdrawal, options []payout.SendOption,
+	out cmdutil.Output[views.Created],
+) error {
 	told := ""
 	var printed error
 	options = append(options, payout.OnAccepted(func(o payout.Order) { told, printed = o.ID, printID(s, o, out) }))
-	err = s.Send(func() bool { return sender.UnderWay() > 0 }, func() (err error) {
+	var sent payout.Sent
+	err := s.Send(func() bool { return sender.UnderWay() > 0 }, func() (err error) {
 		sent, err = sender.Send(s.Ctx, req, options...)
 		return err
 	})
@@ -171,15 +186,6 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 		err = &cmdutil.Error{Code: cmdutil.ExitInterrupted, Err: err, Msg: "interrupted, and nothing was sent"}
 	}
 	return printSent(s, sent, err, out)
-}
-
-// confirm asks a person before money moves.
-func confirm(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithdrawal) error {
-	first, err := orders.FirstPayments(s, sender.Ledger, !s.Yes && s.CanAsk(), api.Big(req.Amount))
-	if err != nil {
-		return err
-	}
-	return s.Confirm(describe(s, req, first), "Send this withdrawal?")
 }
 
 // tryCreate shows the request that create would make, if the journal does not forbid it.
@@ -212,7 +218,8 @@ func tryCreate(s *cmdutil.Session, client *api.Client, req api.CreateWithdrawal,
 }
 
 // checkOrderID refuses an order id that a spreadsheet may have rounded, if the journal does not have it. It warns of
-// orders of another id with the same content, unless that is meant.
+// orders of another id with the same content that were accepted a moment ago, and of addresses that look alike,
+// unless that is meant.
 func checkOrderID(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithdrawal, sent payout.Sent, meant bool) error {
 	if sent.Order.OrderID == "" && money.Rounded(req.ExternalOrderID) {
 		if !s.Limits.AllowBadAddress {
@@ -230,30 +237,15 @@ func checkOrderID(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithd
 	if like != "" {
 		s.Warnf("the address %s looks like the address of order %s, but is another address", req.Address, like)
 	}
-	return warnLikeAccepted(s, sender, req)
-}
-
-// warnLikeAccepted warns of orders of another id with the same content that were accepted a moment ago.
-func warnLikeAccepted(s *cmdutil.Session, sender *payout.Sender, req api.CreateWithdrawal) error {
 	content := payout.Content{Currency: req.Currency, Amount: req.Amount, Address: req.Address, Memo: req.Memo}
-	f := payout.Filter{From: s.IO.Now().Add(-s.DuplicateWindow), States: []payout.State{payout.StateAccepted}, Address: req.Address}
-	for o, err := range sender.Ledger.Orders(s.Ctx, f) {
+	lately := payout.Filter{From: s.IO.Now().Add(-s.DuplicateWindow), States: []payout.State{payout.StateAccepted}, Address: req.Address}
+	for o, err := range sender.Ledger.Orders(s.Ctx, lately) {
 		if err != nil {
 			return err
 		}
 		if o.Content.Same(content) && o.OrderID != req.ExternalOrderID {
-			s.Warnf("order %s with the same content was accepted at %s as %s", o.OrderID, o.Sent.UTC().Format(time.RFC3339), o.ID)
+			s.Warnf("order %s with the same content was accepted at %s as %s", o.OrderID, views.Moment(o.Sent), o.ID)
 		}
-	}
-	return nil
-}
-
-// showOrderID prints an order id that till has made. Without it, the withdrawal cannot be found again.
-func showOrderID(s *cmdutil.Session, orderID string) error {
-	if err := s.NoteCopy(orderID, "order id"); err != nil {
-		return &cmdutil.Error{Code: cmdutil.ExitConfig, Err: err,
-			Msg:  fmt.Sprintf("the order id could not be shown (%v), and nothing was sent", err),
-			Hint: payout.NewHint("give one with --order-id, or free standard error")}
 	}
 	return nil
 }

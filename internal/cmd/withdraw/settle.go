@@ -8,7 +8,7 @@ import (
 )
 
 func reconcileCommand(a *cmdutil.App) *cobra.Command {
-	cmd := cmdutil.NewCommand(a, cmdutil.List, orders.ReconciledView, &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.List, orders.ReconciledView, &cobra.Command{
 		Use:   "reconcile [ORDER]",
 		Short: "Find out from the service's list what became of an order",
 		Long: `Read the service's list of withdrawals, and settle the order: if it is listed
@@ -50,7 +50,6 @@ withdraw resolve.`,
 		}
 		return cmdutil.WithPrintError(orders.Reconciled(results, "withdraw", "resolve"), printed)
 	})
-	return cmd
 }
 
 func resolveCommand(a *cmdutil.App) *cobra.Command {

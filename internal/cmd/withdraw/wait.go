@@ -27,7 +27,7 @@ wait at once.`,
   till withdraw wait --order-id 5001 --status Completed`,
 		Args: cmdutil.OptionalArg("ID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
-		client, id, err := oneWithdrawal(s, s.Cmd, args, orderID)
+		client, id, err := oneWithdrawal(s, args, orderID)
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ id up in the journal.`,
   till withdraw get --order-id 5001`,
 		Args: cmdutil.OptionalArg("ID"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
-		client, id, err := oneWithdrawal(s, s.Cmd, args, orderID)
+		client, id, err := oneWithdrawal(s, args, orderID)
 		if err != nil {
 			return err
 		}
@@ -66,13 +66,13 @@ func notFound(err error, id, orderID string) error {
 }
 
 // oneWithdrawal returns the withdrawal of a command, named by its id or by its order id in the journal.
-func oneWithdrawal(s *cmdutil.Session, cmd *cobra.Command, args []string, orderID string) (*api.Client, string, error) {
+func oneWithdrawal(s *cmdutil.Session, args []string, orderID string) (*api.Client, string, error) {
+	cmd := s.Cmd
 	switch {
 	case len(args) == 0 && orderID == "":
 		return nil, "", cmdutil.HelpError(cmd, cmdutil.CommandName(cmd)+" needs ID, or --order-id N", "")
 	case len(args) > 0 && orderID != "":
-		return nil, "",
-			cmdutil.UsageError(cmdutil.CommandName(cmd)+": ID and --order-id both name a withdrawal", "leave one out")
+		return nil, "", cmdutil.UsageError(cmdutil.CommandName(cmd)+": ID and --order-id both name a withdrawal", "leave one out")
 	}
 	s.Subject = cmdutil.About{ID: cmdutil.FirstOf(args), OrderID: orderID}
 	if orderID != "" {
@@ -88,37 +88,29 @@ func oneWithdrawal(s *cmdutil.Session, cmd *cobra.Command, args []string, orderI
 	if err != nil || orderID == "" {
 		return client, cmdutil.FirstOf(args), err
 	}
-	o, err := orderInJournal(s, client, orderID)
-	if err != nil {
-		return nil, "", err
-	}
-	if o.ID == "" {
-		return nil, "", notAccepted(o)
-	}
-	s.Subject.ID = o.ID
-	return client, o.ID, nil
-}
-
-func orderInJournal(s *cmdutil.Session, client *api.Client, orderID string) (payout.Order, error) {
 	j, err := s.JournalToList()
 	if j == nil && err == nil {
 		err = cmdutil.NoOrder(orderID)
 	}
 	if err != nil {
-		return payout.Order{}, err
+		return nil, "", err
 	}
 	ledger, err := s.LedgerOf(j, client)
 	if err != nil {
-		return payout.Order{}, err
+		return nil, "", err
 	}
-	return ledger.Order(s.Ctx, orderID)
+	o, err := ledger.Order(s.Ctx, orderID)
+	if err == nil && o.ID == "" {
+		err = notAccepted(o)
+	}
+	s.Subject.ID = o.ID
+	return client, o.ID, err
 }
 
 // notAccepted explains why there is no withdrawal for an order.
 func notAccepted(o payout.Order) error {
-	f := &cmdutil.Error{Code: cmdutil.ExitUsage,
-		Msg: fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID,
-			stateText(o.State)), Hint: payout.NewHint("see its history", "journal", "show", o.OrderID)}
+	state := string(o.State)
+	f := &cmdutil.Error{Code: cmdutil.ExitUsage, Hint: payout.NewHint("see its history", "journal", "show", o.OrderID)}
 	switch o.State {
 	case payout.StateUnknown:
 		f.Code, f.Hint = cmdutil.ExitUnknown,
@@ -126,15 +118,8 @@ func notAccepted(o payout.Order) error {
 	case payout.StateSending:
 		f.Code, f.Hint = cmdutil.ExitBusy, payout.NewHint("another process is sending it: wait for that")
 	case payout.StateConflict:
-		f.Code = cmdutil.ExitConflict
+		f.Code, state = cmdutil.ExitConflict, "in conflict"
 	}
+	f.Msg = fmt.Sprintf("order %s is %s in the journal, so there is no withdrawal to look at", o.OrderID, state)
 	return f
-}
-
-// stateText returns a state for use in a sentence.
-func stateText(s payout.State) string {
-	if s == payout.StateConflict {
-		return "in conflict"
-	}
-	return string(s)
 }
