@@ -3,7 +3,6 @@ package payout
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -42,7 +41,7 @@ See: till help runs.`,
 		Example: `  till payout apply staff.plan --digest "$(cat approved.txt)"
   till payout apply staff.plan --yes --rate 20/s`,
 		Args: cmdutil.Args("PLAN"),
-	}, func(s *cmdutil.Session, out cmdutil.Output[applied], args []string) error {
+	}, func(s *cmdutil.Session, out cmdutil.Output[runCounts], args []string) error {
 		if err := flags.check(s.Cmd, args[0]); err != nil {
 			return err
 		}
@@ -50,7 +49,9 @@ See: till help runs.`,
 		if err != nil {
 			return err
 		}
-		return apply(s, plan, flags, out)
+		a := &applying{Session: s, plan: plan, flags: flags, results: cmdutil.OutFile{Flag: "results", Path: flags.results,
+			Mode: 0o600, Room: int64(len(plan.Rows)) * resultsRow}}
+		return a.apply(out)
 	})
 	f := cmd.Flags()
 	f.StringVar(&flags.digest, "digest", "", "digest of the plan that was approved")
@@ -110,170 +111,84 @@ func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
 	return nil
 }
 
+// applying is the apply of a plan.
+type applying struct {
+	*cmdutil.Session
+	plan    *payout.Plan
+	flags   applyFlags
+	results cmdutil.OutFile
+	sender  *payout.Sender
+	batch   *payout.Applier
+
+	began  bool // something was sent, or nothing was left to send
+	idle   bool // the run was continued, and no row was left
+	bar    *progress.Bar
+	counts int // the calls that the bar has counted
+}
+
 // apply takes a plan from its file to a summary. It finds every objection before it records anything.
-func apply(s *cmdutil.Session, plan *payout.Plan, flags applyFlags, out cmdutil.Output[applied]) error {
+func (a *applying) apply(out cmdutil.Output[runCounts]) error {
 	debug.SetMemoryLimit(sendingMemory)
 	debug.SetGCPercent(sendingGCPercent)
-	s.Subject.Run = plan.Name()
-	if flags.digest != "" && flags.digest != plan.Digest {
+	a.Subject.Run = a.plan.Name()
+	if err := a.check(); err != nil {
+		return err
+	}
+	client, err := a.ClientToCreate()
+	if err != nil {
+		return err
+	}
+	if err := a.results.Check(); err != nil {
+		return err
+	}
+	if err := checkResults(a.flags.results, a.plan, a.Cmd.Flags().Changed("results")); err != nil {
+		return err
+	}
+	a.flags.Note = func(text string) { a.Note("%s", text) }
+	if a.DryRun {
+		return a.try(client)
+	}
+	if a.sender, err = a.SenderFor(client); err != nil {
+		return err
+	}
+	a.flags.Progress = a.progress
+	if a.batch, err = a.sender.Applier(a.Ctx, a.plan, a.flags.ApplyOptions); err != nil {
+		return err
+	}
+	resumed := a.batch.Begun()
+	if err := a.begin(resumed); err != nil {
+		return err
+	}
+	return a.finish(a.send(resumed), out)
+}
+
+// check refuses a plan that is not the one that was approved, or that the profile does not allow today.
+func (a *applying) check() error {
+	if digest := a.flags.digest; digest != "" && digest != a.plan.Digest {
 		return cmdutil.Refusal(payout.RulePlanChanged,
-			fmt.Sprintf("the plan's digest is %s, and %s was approved", plan.Digest, flags.digest),
-			"apply the plan that was approved, or have this one approved", "payout", "show", plan.Path)
+			fmt.Sprintf("the plan's digest is %s, and %s was approved", a.plan.Digest, digest),
+			"apply the plan that was approved, or have this one approved", "payout", "show", a.plan.Path)
 	}
-	if err := plan.CheckDecimals(s.PayoutCurrencies()); err != nil {
+	if err := a.plan.CheckDecimals(a.PayoutCurrencies()); err != nil {
 		return err
 	}
-	if err := withinLimits(s, plan); err != nil {
-		return err
-	}
-	client, err := s.ClientToCreate()
-	if err != nil {
-		return err
-	}
-	results := cmdutil.OutFile{Flag: "results", Path: flags.results, Mode: 0o600, Room: int64(len(plan.Rows)) * resultsRow}
-	if err := results.Check(); err != nil {
-		return err
-	}
-	if err := checkResults(flags.results, plan, s.Cmd.Flags().Changed("results")); err != nil {
-		return err
-	}
-	if s.DryRun {
-		return tryApply(s, client, plan, flags)
-	}
-	sender, err := s.SenderFor(client)
-	if err != nil {
-		return err
-	}
-	flags.Note = func(text string) { s.Note("%s", text) }
-	bar := &sendingBar{Session: s}
-	flags.Progress = bar.show
-	batch, err := sender.Applier(s.Ctx, plan, flags.ApplyOptions)
-	if err != nil {
-		return err
-	}
-	resumed := batch.Begun()
-	tally, err := batch.Tally(s.Ctx)
-	if err != nil {
-		return err
-	}
-	looked := false
-	if flags.paid >= 0 && !resumed { // a wrong number must leave no run, and no results file
-		if tally, err = batch.Preview(s.Ctx); err != nil {
-			return err
+	limits, m := a.Limits, a.Money
+	limits.AllowBadAddress = a.plan.Limits.AllowBadAddress
+	t := limits.Tally(m)
+	for _, row := range a.plan.Rows {
+		badAddress, badMemo := m.CheckAddress(row.Currency, row.Address), m.CheckMemo(row.Currency, row.Address, row.Memo)
+		why, todo := "", "correct it in the file, and make a new plan"
+		switch {
+		case m.LacksMemo(row.Currency, row.Address, row.Memo):
+			why = "a withdrawal in " + row.Currency.Code + " needs a memo, or it may never arrive"
+			todo = "add it to the file, and make a new plan"
+		case badAddress != nil:
+			why = "its address: " + badAddress.Error()
+		case badMemo != nil:
+			why = "its memo: " + badMemo.Error()
 		}
-		looked = tally.Conflict == "" // LookUp records a conflict and explains it
-	}
-	paid, err := approvePaid(s, tally, batch.Approved(), flags.paid, looked)
-	if err != nil {
-		return err
-	}
-	if err := approveTotal(s, sender.Ledger, plan, tally, flags); err != nil {
-		return err
-	}
-	if err := batch.Begin(s.Ctx, paid); err != nil {
-		return err
-	}
-	ended := sendBatch(s, batch, resumed, flags, bar)
-	return finishRun(s, sender, batch, plan, ended, results, out)
-}
-
-// tryApply shows the requests that apply would make, as far as the journal says. It asks nothing.
-func tryApply(s *cmdutil.Session, client *api.Client, plan *payout.Plan, flags applyFlags) error {
-	sender, err := s.SenderToTry(client)
-	if err != nil {
-		return err
-	}
-	due := func(yield func(payout.PlanRow, error) bool) {
-		for i := 0; i < len(plan.Rows) && yield(plan.Rows[i], nil); i++ {
-		}
-	}
-	if sender == nil {
-		if err = checkWithoutJournal(s, plan, flags.Approvals); err == nil {
-			_, err = approvePaid(s, payout.Tally{Rows: len(plan.Rows)}, 0, flags.paid, false)
-		}
-	} else {
-		due, err = dueRows(s, sender, plan, flags)
-	}
-	if err != nil {
-		return err
-	}
-	shown := 0
-	for row, err := range due {
-		if err == nil {
-			_, err = client.Withdrawals.Create(s.SendCtx, row.CreateWithdrawal)
-		}
-		if err != nil && !errors.Is(err, cmdutil.ErrDryRun) {
-			return err
-		}
-		shown++
-	}
-	if n := len(plan.Rows); shown < n {
-		s.Note("of %s, %d would be sent", cmdutil.CountOf(n, "row"), shown)
-	}
-	return nil
-}
-
-// dueRows returns the rows that are still to be sent, if nothing forbids it.
-func dueRows(
-	s *cmdutil.Session, sender *payout.Sender, plan *payout.Plan, flags applyFlags,
-) (iter.Seq2[payout.PlanRow, error], error) {
-	flags.Note, flags.DryRun = func(text string) { s.Note("%s", text) }, true
-	batch, err := sender.Applier(s.Ctx, plan, flags.ApplyOptions)
-	if err != nil {
-		return nil, err
-	}
-	tally, err := batch.Tally(s.Ctx)
-	if err == nil {
-		_, err = approvePaid(s, tally, batch.Approved(), flags.paid, false)
-	}
-	return batch.Due(s.Ctx), err
-}
-
-// A sendingEnd says how the sending of a run has ended.
-type sendingEnd struct {
-	began bool
-	idle  bool // the run was continued, and no row was left
-	err   error
-}
-
-// sendBatch looks up the orders and sends the rest. Orders that the lookup finds already paid need approval too.
-func sendBatch(
-	s *cmdutil.Session, batch *payout.Applier, resumed bool, flags applyFlags, bar *sendingBar,
-) sendingEnd {
-	tally, err := batch.LookUp(s.Ctx)
-	if err != nil {
-		return sendingEnd{err: err}
-	}
-	paid, err := approvePaid(s, tally, batch.Approved(), flags.paid, true)
-	if err == nil && paid > batch.Approved() {
-		err = batch.Begin(s.Ctx, paid)
-	}
-	if err != nil {
-		return sendingEnd{err: err}
-	}
-	bar.begin(tally)
-	defer bar.Finish()
-	err = s.Send(batch.UnderWay, func() error { return batch.Send(s.Ctx, s.SendCtx, tally) })
-	return sendingEnd{began: true, idle: resumed && tally.LeftRows() == 0, err: err}
-}
-
-// withinLimits checks a plan with the limits that the profile has now.
-func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
-	limits := s.Limits
-	limits.AllowBadAddress = plan.Limits.AllowBadAddress
-	t := limits.Tally(s.Money)
-	for _, row := range plan.Rows {
-		if s.Money.LacksMemo(row.Currency, row.Address, row.Memo) {
-			return cmdutil.UsageError(fmt.Sprintf("order %s: a withdrawal in %s needs a memo, or it may never arrive",
-				row.ExternalOrderID, row.Currency.Code), "add it to the file, and make a new plan")
-		}
-		if err := s.Money.CheckAddress(row.Currency, row.Address); err != nil {
-			return cmdutil.UsageError(fmt.Sprintf("order %s: its address: %v", row.ExternalOrderID, err),
-				"correct it in the file, and make a new plan")
-		}
-		if err := s.Money.CheckMemo(row.Currency, row.Address, row.Memo); err != nil {
-			return cmdutil.UsageError(fmt.Sprintf("order %s: its memo: %v", row.ExternalOrderID, err),
-				"correct it in the file, and make a new plan")
+		if why != "" {
+			return cmdutil.UsageError("order "+row.ExternalOrderID+": "+why, todo)
 		}
 		if err := t.Add(money.Payment{Currency: row.Currency, Amount: row.Amount, Address: row.Address, Memo: row.Memo}); err != nil {
 			return err
@@ -285,36 +200,95 @@ func withinLimits(s *cmdutil.Session, plan *payout.Plan) error {
 	return nil
 }
 
-// applied is a run after an apply, as it is printed.
-type applied struct {
-	run     payout.Run
-	tally   payout.Tally
-	results string
-	plan    *payout.Plan
-	byUnit  bool // the tally is of one unit
+// begin asks whatever must be asked, and begins the run.
+func (a *applying) begin(resumed bool) error {
+	tally, err := a.batch.Tally(a.Ctx)
+	if err != nil {
+		return err
+	}
+	looked := false
+	if a.flags.paid >= 0 && !resumed { // a wrong number must leave no run, and no results file
+		if tally, err = a.batch.Preview(a.Ctx); err != nil {
+			return err
+		}
+		looked = tally.Conflict == "" // LookUp records a conflict and explains it
+	}
+	paid, err := a.approvePaid(tally, looked)
+	if err == nil {
+		err = a.approveTotal(tally)
+	}
+	if err != nil {
+		return err
+	}
+	return a.batch.Begin(a.Ctx, paid)
 }
 
-// sendingBar shows the progress of a run.
-type sendingBar struct {
-	*cmdutil.Session
-	*progress.Bar
-	shown int // the calls already shown
+// send looks up the orders and sends the rest. Orders that the lookup finds already paid need approval too.
+func (a *applying) send(resumed bool) error {
+	tally, err := a.batch.LookUp(a.Ctx)
+	if err != nil {
+		return err
+	}
+	paid, err := a.approvePaid(tally, true)
+	if err == nil && paid > a.batch.Approved() {
+		err = a.batch.Begin(a.Ctx, paid)
+	}
+	if err != nil {
+		return err
+	}
+	a.began, a.idle = true, resumed && tally.LeftRows() == 0
+	a.bar = a.Spinner.Bar("sending", tally.LeftRows(), a.Debug)
+	a.bar.Also("")
+	defer a.bar.Finish()
+	return a.Send(a.batch.UnderWay, func() error { return a.batch.Send(a.Ctx, a.SendCtx, tally) })
 }
 
-func (b *sendingBar) begin(t payout.Tally) {
-	b.Bar = b.Spinner.Bar("sending", t.LeftRows(), b.Debug)
-	b.Also("")
-}
-
-// show gets the tally after each outcome, one at a time.
-func (b *sendingBar) show(t payout.Tally) {
+// progress gets the tally after each outcome, one at a time.
+func (a *applying) progress(t payout.Tally) {
 	text := ""
 	for _, state := range []payout.State{payout.StateRejected, payout.StateUnknown, payout.StateConflict} {
 		if n := t.States[state]; n > 0 {
 			text += fmt.Sprintf(", %d %s", n, state)
 		}
 	}
-	b.Also(text)
-	b.Add(t.Ended - b.shown)
-	b.shown = t.Ended
+	a.bar.Also(text)
+	a.bar.Add(t.Ended - a.counts)
+	a.counts = t.Ended
+}
+
+// try shows the requests that apply would make, as far as the journal says. It asks nothing.
+func (a *applying) try(client *api.Client) (err error) {
+	if a.sender, err = a.SenderToTry(client); err != nil {
+		return err
+	}
+	due, tally := cmdutil.Limited(a.plan.Rows, 0), payout.Tally{Rows: len(a.plan.Rows)}
+	if a.sender == nil {
+		err = checkWithoutJournal(a.Session, a.plan, a.flags.Approvals)
+	} else {
+		a.flags.DryRun = true
+		if a.batch, err = a.sender.Applier(a.Ctx, a.plan, a.flags.ApplyOptions); err == nil {
+			due = a.batch.Due(a.Ctx)
+			tally, err = a.batch.Tally(a.Ctx)
+		}
+	}
+	if err == nil {
+		_, err = a.approvePaid(tally, false)
+	}
+	if err != nil {
+		return err
+	}
+	shown := 0
+	for row, err := range due {
+		if err == nil {
+			_, err = client.Withdrawals.Create(a.SendCtx, row.CreateWithdrawal)
+		}
+		if err != nil && !errors.Is(err, cmdutil.ErrDryRun) {
+			return err
+		}
+		shown++
+	}
+	if n := len(a.plan.Rows); shown < n {
+		a.Note("of %s, %d would be sent", cmdutil.CountOf(n, "row"), shown)
+	}
+	return nil
 }

@@ -97,8 +97,8 @@ func TestSummaryWithoutJournal(t *testing.T) {
 	ledger := j.Ledger(payout.Account{Address: "http://pay.test", Name: "shop"})
 	j.Close()
 	s := &cmdutil.Session{App: &cmdutil.App{}, Render: render.Options{Format: render.CSV}}
-	err = printApplied(s, t.Context(), &payout.Sender{Ledger: ledger}, applied{},
-		cmdutil.Output[applied]{Session: s, View: appliedView(money.NewRegistry())})
+	err = printApplied(s, t.Context(), &payout.Sender{Ledger: ledger}, runCounts{},
+		cmdutil.Output[runCounts]{Session: s, View: appliedView(money.NewRegistry())})
 	if _, ok := errors.AsType[*render.WriteError](err); !ok {
 		t.Errorf("%T: %v", err, err)
 	}

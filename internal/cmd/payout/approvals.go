@@ -28,18 +28,13 @@ func approverView(money.Registry) render.View[approverLine] {
 		ID:   func(r row) string { return r.Principal },
 		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
-			{Name: "principal", About: "who may approve the plan",
-				Cell: func(r row) render.Cell { return render.Own(r.Principal) }},
-			{Name: "approved", About: "whether there is a valid signature",
-				Cell: func(r row) render.Cell { return render.Bool(r.Approved) }},
-			{Name: "fingerprint", About: "fingerprint of the key that signed",
-				Cell: func(r row) render.Cell { return render.Own(r.Fingerprint) }},
-			{Name: "file", About: "file of the signature; empty: the journal has it",
-				Cell: func(r row) render.Cell { return render.Own(r.File) }},
-			{Name: "seen", About: "when the signature was recorded with the run", Extra: true,
-				Cell: func(r row) render.Cell { return render.Time(r.Seen) }},
+			render.Field("principal", "who may approve the plan", render.Own, func(r row) string { return r.Principal }),
+			render.Field("approved", "whether there is a valid signature", render.Bool, func(r row) bool { return r.Approved }),
+			render.Field("fingerprint", "fingerprint of the key that signed", render.Own, func(r row) string { return r.Fingerprint }),
+			render.Field("file", "file of the signature; empty: the journal has it", render.Own, func(r row) string { return r.File }),
+			render.Field("seen", "when the signature was recorded with the run", render.Time, func(r row) string { return r.Seen }),
 		},
-	}
+	}.Default("principal", "approved", "fingerprint", "file")
 }
 
 // showApprovals shows who has signed a plan, in the files next to it and in the journal, and who may. It says
@@ -49,7 +44,7 @@ func showApprovals(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[approv
 	if err != nil {
 		return err
 	}
-	ledger, err := ledgerOfPlan(s, p)
+	ledger, err := ledgerOfPlan(s, p, "and may require more or have other signatures")
 	if err != nil {
 		return err
 	}
@@ -85,8 +80,8 @@ func showApprovals(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[approv
 }
 
 // ledgerOfPlan returns what the journal in use has of the plan's account; nil: there is no journal. An
-// approver's machine need not reach it: then only the files count.
-func ledgerOfPlan(s *cmdutil.Session, p *payout.Plan) (*payout.Ledger, error) {
+// approver's machine need not reach it: then lacking says what that means.
+func ledgerOfPlan(s *cmdutil.Session, p *payout.Plan, lacking string) (*payout.Ledger, error) {
 	j, err := s.ExistingJournal()
 	switch {
 	case err == nil:
@@ -94,7 +89,7 @@ func ledgerOfPlan(s *cmdutil.Session, p *payout.Plan) (*payout.Ledger, error) {
 	case errors.Is(err, fs.ErrNotExist) && s.Origin("journal").IsDefault():
 		return nil, nil
 	}
-	return nil, s.Note("the journal was not read, and may require more or have other signatures: %v", err)
+	return nil, s.Note("the journal was not read, %s: %v", lacking, err)
 }
 
 // checkWithoutJournal refuses a plan in a dry run, which does not use the journal, if the files next to it do

@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -76,20 +77,18 @@ type signedPlan struct {
 
 func signedView(money.Registry) render.View[signedPlan] {
 	type row = signedPlan
+	text := render.Field[row, string]
 	return render.View[row]{
 		ID:   func(r row) string { return r.Signature },
 		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
-			{Name: "plan", About: "file of the plan", Cell: func(r row) render.Cell { return render.Own(r.Plan) }},
-			{Name: "run", About: "name of the run that the plan becomes",
-				Cell: func(r row) render.Cell { return render.Own(r.Run) }},
-			{Name: "principal", About: "who has signed, among the approvers of the profile",
-				Cell: func(r row) render.Cell { return render.Own(r.Principal) }},
-			{Name: "fingerprint", About: "fingerprint of the key",
-				Cell: func(r row) render.Cell { return render.Own(r.Fingerprint) }},
-			{Name: "signature", About: "file of the signature",
-				Cell: func(r row) render.Cell { return render.Own(r.Signature) }},
-			{Name: "digest", About: "digest of the plan", Cell: func(r row) render.Cell { return render.ID(r.Digest) }},
+			text("plan", "file of the plan", render.Own, func(r row) string { return r.Plan }),
+			text("run", "name of the run that the plan becomes", render.Own, func(r row) string { return r.Run }),
+			text("principal", "who has signed, among the approvers of the profile", render.Own,
+				func(r row) string { return r.Principal }),
+			text("fingerprint", "fingerprint of the key", render.Own, func(r row) string { return r.Fingerprint }),
+			text("signature", "file of the signature", render.Own, func(r row) string { return r.Signature }),
+			text("digest", "digest of the plan", render.ID, func(r row) string { return r.Digest }),
 		},
 	}
 }
@@ -179,23 +178,17 @@ func writeSignature(plan, principal, out string, signature []byte) (string, erro
 		return out, unwritten(out, err)
 	}
 	who := fileName(principal)
-	if who == "" {
-		if u, err := user.Current(); err == nil {
-			who = fileName(u.Username)
-		}
+	if u, err := user.Current(); who == "" && err == nil {
+		who = fileName(u.Username)
 	}
-	if who == "" {
-		who = "approval"
+	who = cmp.Or(who, "approval")
+	name := fmt.Sprintf("%s.%s.sig", plan, who)
+	err := atomicfile.WriteNew(name, signature)
+	for n := 2; errors.Is(err, fs.ErrExist) && n <= mostNames; n++ {
+		name = fmt.Sprintf("%s.%s-%d.sig", plan, who, n)
+		err = atomicfile.WriteNew(name, signature)
 	}
-	for n := 1; ; n++ {
-		name := fmt.Sprintf("%s.%s.sig", plan, who)
-		if n > 1 {
-			name = fmt.Sprintf("%s.%s-%d.sig", plan, who, n)
-		}
-		if err := atomicfile.WriteNew(name, signature); !errors.Is(err, fs.ErrExist) || n == mostNames {
-			return name, unwritten(name, err)
-		}
-	}
+	return name, unwritten(name, err)
 }
 
 func unwritten(name string, err error) error {

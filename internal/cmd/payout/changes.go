@@ -38,7 +38,7 @@ func newChangeLine(m money.Registry, c payout.Change) changeLine {
 }
 
 func showChanges(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[payout.Change]) error {
-	ledger, err := ledgerOfPlan(s, p)
+	ledger, err := ledgerOfPlan(s, p, "and may require more or have other signatures")
 	if err != nil {
 		return err
 	}
@@ -63,32 +63,34 @@ func showChanges(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[payout.C
 
 func changeView(m money.Registry) render.View[payout.Change] {
 	type row = payout.Change
-	amount := func(a api.Amount) render.Cell {
-		if a.Code == "" {
-			return render.Own("")
-		}
-		return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), m.DecimalsOf(a.Kind, a.Code))
+	text := render.Field[row, string]
+	amount := func(name, about string, of func(row) api.Amount) render.Column[row] {
+		return render.Column[row]{Name: name, About: about, Amount: true, Cell: func(c row) render.Cell {
+			a := of(c)
+			if a.Code == "" {
+				return render.Own("")
+			}
+			return amountCell(m, a)
+		}}
 	}
 	return render.View[row]{
 		ID:   func(c row) string { return c.Row.ExternalOrderID },
 		JSON: render.Encoded(func(c row) changeLine { return newChangeLine(m, c) }),
 		Columns: []render.Column[row]{
-			{Name: "change", About: "new payee, new address, new memo or new amount", Cell: func(c row) render.Cell { return render.Own(c.Kind) }},
-			{Name: "line", About: "line of the file", Cell: func(c row) render.Cell { return render.Int(int64(c.Row.Line)) }},
-			{Name: "payee", About: "the note and the reference, or the order id", Cell: func(c row) render.Cell { return render.Own(c.Who()) }},
-			{Name: "amount", About: "what the plan pays", Amount: true, Cell: func(c row) render.Cell { return amount(c.Row.Amount) }},
-			{Name: "was", About: "what the same payee was paid the last time", Amount: true, Cell: func(c row) render.Cell { return amount(c.Was.Amount) }},
-			{Name: "address", About: "address of the plan", Whole: true,
-				Cell: func(c row) render.Cell { return render.Own(c.Row.Address) }},
-			{Name: "was_address", About: "address that was paid then", Whole: true,
-				Cell: func(c row) render.Cell { return render.Own(c.Was.Address) }},
-			{Name: "memo", About: "memo of the plan", Whole: true, Cell: func(c row) render.Cell { return render.Own(c.Row.Memo) }},
-			{Name: "was_memo", About: "memo that was paid then", Whole: true, Cell: func(c row) render.Cell { return render.Own(c.Was.Memo) }},
-			{Name: "times", About: "how many orders were accepted for that address", Extra: true,
-				Cell: func(c row) render.Cell { return render.Int(int64(c.Times)) }},
-			{Name: "order_id", About: "order id of the row", Extra: true,
-				Cell: func(c row) render.Cell { return render.Word(c.Row.ExternalOrderID) }},
-			{Name: "run", About: "the run that paid it", Extra: true, Cell: func(c row) render.Cell { return render.Own(c.Run) }},
+			text("change", "new payee, new address, new memo or new amount", render.Own, func(c row) string { return c.Kind }),
+			render.Field("line", "line of the file", render.Int, func(c row) int64 { return int64(c.Row.Line) }),
+			text("payee", "the note and the reference, or the order id", render.Own, row.Who),
+			amount("amount", "what the plan pays", func(c row) api.Amount { return c.Row.Amount }),
+			amount("was", "what the same payee was paid the last time", func(c row) api.Amount { return c.Was.Amount }),
+			text("address", "address of the plan", render.Own, func(c row) string { return c.Row.Address }),
+			text("was_address", "address that was paid then", render.Own, func(c row) string { return c.Was.Address }),
+			text("memo", "memo of the plan", render.Own, func(c row) string { return c.Row.Memo }),
+			text("was_memo", "memo that was paid then", render.Own, func(c row) string { return c.Was.Memo }),
+			render.Field("times", "how many orders were accepted for that address", render.Int,
+				func(c row) int64 { return int64(c.Times) }),
+			text("order_id", "order id of the row", render.Word, func(c row) string { return c.Row.ExternalOrderID }),
+			text("run", "the run that paid it", render.Own, func(c row) string { return c.Run }),
 		},
-	}
+	}.Default("change", "line", "payee", "amount", "was", "address", "was_address", "memo", "was_memo").
+		Whole("address", "was_address", "memo", "was_memo")
 }

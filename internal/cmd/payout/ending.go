@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"example.com/till/internal/cmdutil"
@@ -16,74 +17,61 @@ import (
 // it: even after a second signal, the run must report unknown orders.
 func lastWords(rows int) time.Duration { return 10*time.Second + time.Duration(rows)*time.Millisecond }
 
-// finishRun prints the state of the run and writes its results, even if the run failed.
-func finishRun(
-	s *cmdutil.Session, sender *payout.Sender, batch *payout.Applier, plan *payout.Plan, ended sendingEnd,
-	results cmdutil.OutFile, out cmdutil.Output[applied],
-) error {
-	s.Spinner.Stop()
-	ctx, done := context.WithTimeout(context.WithoutCancel(s.SendCtx), lastWords(len(plan.Rows)))
+// finish prints the state of the run and writes its results, even if the run failed.
+func (a *applying) finish(sending error, out cmdutil.Output[runCounts]) error {
+	a.Spinner.Stop()
+	ctx, done := context.WithTimeout(context.WithoutCancel(a.SendCtx), lastWords(len(a.plan.Rows)))
 	defer done()
-	sending := ended.err
-	run := payout.Run{Name: plan.Name(), Digest: plan.Digest, Plan: plan.Path}
-	if err := sender.Reap(ctx); err != nil && sending == nil {
+	run := payout.Run{Name: a.plan.Name(), Digest: a.plan.Digest, Plan: a.plan.Path}
+	if err := a.sender.Reap(ctx); err != nil && sending == nil {
 		sending = err
 	}
-	tally, err := sender.Tally(ctx, run.Name)
-	switch {
-	case err != nil && batch.Sent() > 0: // their states are no longer readable
+	tally, err := a.sender.Tally(ctx, run.Name)
+	switch sent := a.batch.Sent(); {
+	case err != nil && sent > 0: // their states are no longer readable
 		return &cmdutil.Error{Code: cmdutil.ExitUnknown, Err: err,
-			Msg: fmt.Sprintf("%s sent, and the state of the run cannot be read: %v",
-				countWas(batch.Sent(), "order"), err),
+			Msg:  fmt.Sprintf("%s sent, and the state of the run cannot be read: %v", countWas(sent, "order"), err),
 			Hint: payout.NewHint("do not send them again: apply the plan again when the journal can be read")}
 	case err != nil:
 		return cmp.Or(sending, err)
 	}
-	written := writeResults(s, ctx, sender, plan, results)
-	printed := printApplied(s, ctx, sender, applied{run, tally, results.Path, plan, false}, out)
-	verdict := runFailure(tally, run, ended.began, sending)
+	written := writeResults(ctx, a.sender, a.plan, a.results)
+	printed := printApplied(a.Session, ctx, a.sender, runCounts{run: run, tally: tally, money: a.Money, results: a.results.Path}, out)
 	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
 		printed = &cmdutil.Error{Code: cmdutil.ExitOutput, Err: lost,
 			Msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name,
 				isOf(tally.States[payout.StateAccepted], tally.Rows), lost),
 			Hint: payout.NewHint("see the state of each order", "payout", "export", run.Name)}
 	}
-	if batch.Sent() == 0 {
+	if a.batch.Sent() == 0 {
 		printed = cmdutil.NothingSent(printed)
 	}
-	if !cmdutil.ReaderGone(printed) {
-		noteEnd(s, ended.idle, written, results.Path)
+	if a.idle && !cmdutil.ReaderGone(printed) {
+		a.Note("nothing was left to send")
 	}
-	if verdict == nil {
-		// all orders are accepted, but there is something to report
-		if sending != nil && cmdutil.Explain(sending).Code != cmdutil.ExitInterrupted {
-			s.Note("%v; all the same, every order of the run is recorded as accepted", sending)
+	if written == nil && !cmdutil.ReaderGone(printed) {
+		a.Note("results in %s", a.results.Path)
+	}
+	if verdict := runFailure(tally, run, a.began, sending); verdict != nil {
+		for _, err := range []error{written, printed} {
+			if err != nil && !cmdutil.ReaderGone(err) {
+				a.Note("%v", err)
+			}
 		}
-		if s.TableOnTerminal() && tally.Rows > 0 {
-			s.NoteCommand([]string{"payout", "status", run.Name, "--live"},
-				"accepted is not yet paid; to see the service's own statuses:")
+		if tally.States[payout.StateUnknown] > 0 {
+			aboutUnknown(a.Session, ctx, a.sender.Ledger, run.Name)
 		}
-		return cmp.Or(written, printed)
+		return verdict
 	}
-	for _, err := range []error{written, printed} {
-		if err != nil && !cmdutil.ReaderGone(err) {
-			s.Note("%v", err)
-		}
+	// all orders are accepted, but there may be something to report
+	if sending != nil && cmdutil.Explain(sending).Code != cmdutil.ExitInterrupted {
+		a.Note("%v; all the same, every order of the run is recorded as accepted", sending)
 	}
-	if tally.States[payout.StateUnknown] > 0 {
-		aboutUnknown(s, ctx, sender.Ledger, run.Name)
+	if a.TableOnTerminal() && tally.Rows > 0 {
+		a.NoteCommand([]string{"payout", "status", run.Name, "--live"},
+			"accepted is not yet paid; to see the service's own statuses:")
 	}
-	return verdict
-}
-
-// noteEnd notes what the summary does not say.
-func noteEnd(s *cmdutil.Session, idle bool, written error, results string) {
-	if idle {
-		s.Note("nothing was left to send")
-	}
-	if written == nil {
-		s.Note("results in %s", results)
-	}
+	return cmp.Or(written, printed)
 }
 
 // aboutUnknown makes the error of a command name the orders of a run that are unknown.
@@ -98,38 +86,55 @@ func aboutUnknown(s *cmdutil.Session, ctx context.Context, ledger *payout.Ledger
 	s.Subject = cmdutil.AboutOrders(ids...).Or(s.Subject)
 }
 
-// printApplied prints the summary of the whole run. In CSV it prints one line for each unit.
+// printApplied prints the summary of the whole run. In CSV it prints one line for each unit. What another process is
+// sending counts as unknown.
 func printApplied(
-	s *cmdutil.Session, ctx context.Context, sender *payout.Sender, a applied, out cmdutil.Output[applied],
+	s *cmdutil.Session, ctx context.Context, sender *payout.Sender, all runCounts, out cmdutil.Output[runCounts],
 ) error {
-	if !csvOfSums(out, "total", "accepted_total") {
-		if s.TableOnTerminal() && s.Plain() && s.Sort == "" { // which may name any column
-			out.View = out.View.Without(a.zeroes()...)
+	tallies := []payout.Tally{all.tally}
+	if all.byUnit = csvOfSums(out, "total", "accepted_total"); all.byUnit {
+		var err error
+		if tallies, err = sender.TallyByUnit(ctx, all.run.Name); err != nil { // the run is over: no exit code may say that nothing was sent
+			return &render.WriteError{Err: err}
 		}
-		return out.One(a)
 	}
-	tallies, err := sender.TallyByUnit(ctx, a.run.Name)
-	if err != nil { // the run is over: no exit code may say that nothing was sent
-		return &render.WriteError{Err: err}
-	}
-	units := make([]applied, len(tallies))
+	units := make([]runCounts, len(tallies))
 	for i, t := range tallies {
-		units[i] = applied{a.run, t, a.results, a.plan, true}
+		t.States = maps.Clone(t.States)
+		t.States[payout.StateUnknown] += t.States[payout.StateSending]
+		units[i], units[i].tally = all, t
 	}
-	return out.Slice(units)
+	if all.byUnit {
+		return out.Slice(units)
+	}
+	if s.TableOnTerminal() && s.Plain() && s.Sort == "" { // which may name any column
+		out.View = out.View.Without(units[0].zeroes()...)
+	}
+	return out.One(units[0])
 }
 
 // zeroes returns the columns that have nothing to say.
-func (r applied) zeroes() (names []string) {
-	line := r.line()
-	for name, n := range map[string]int{"accepted": line.Accepted, "accepted_total": line.Accepted,
-		"rejected": line.Rejected, "unknown": line.Unknown, "conflict": line.Conflict, "planned": line.Planned,
-		"already_paid": line.Before} {
-		if n == 0 {
-			names = append(names, name)
+func (r runCounts) zeroes() (names []string) {
+	for _, state := range payout.States() {
+		if r.tally.States[state] == 0 {
+			names = append(names, string(state))
 		}
 	}
+	if r.tally.States[payout.StateAccepted] == 0 {
+		names = append(names, "accepted_total")
+	}
+	if r.tally.Before == 0 {
+		names = append(names, "already_paid")
+	}
 	return names
+}
+
+// countWas begins a sentence about some things that were dealt with.
+func countWas(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " was"
+	}
+	return fmt.Sprintf("%d %ss were", n, noun)
 }
 
 // isOf begins a sentence about some of a run's orders.

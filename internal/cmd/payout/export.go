@@ -67,14 +67,7 @@ type exportLine struct {
 
 func exportView(m money.Registry) render.View[payout.Order] {
 	type row = payout.Order
-	currency := func(o row) render.Cell {
-		c := o.Currency
-		return render.Own(codeIn(m, c.Kind, c.Code))
-	}
-	amount := func(o row) render.Cell {
-		a := o.Amount
-		return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), views.AsSent(m, o).Decimals(a.Code))
-	}
+	text := render.Field[row, string]
 	return render.View[row]{
 		ID: func(o row) string { return o.OrderID },
 		JSON: render.Encoded(func(o row) exportLine {
@@ -82,26 +75,21 @@ func exportView(m money.Registry) render.View[payout.Order] {
 				o.Address, o.Memo, o.Callback, o.Note, o.Reference}
 		}),
 		Columns: []render.Column[row]{
-			{Name: "order_id", About: "your own number for the withdrawal",
-				Cell: func(o row) render.Cell { return render.Word(o.OrderID) }},
-			{Name: "state", About: "state of the order in the journal",
-				Cell: func(o row) render.Cell { return render.Word(string(o.State)) }},
-			{Name: "id", About: "the service's id of the withdrawal",
-				Extra: true, Cell: func(o row) render.Cell { return render.ID(o.ID) }},
-			{Name: "reason", About: "why the order has its state",
-				Whole: true, Extra: true, Cell: func(o row) render.Cell { return render.Text(o.Reason) }},
-			{Name: "currency", About: "currency that is withdrawn", Whole: true, Cell: currency},
-			{Name: "amount", About: "amount to withdraw", Amount: true, CodeIn: "currency", Cell: amount},
-			{Name: "address", About: "address that the money goes to",
-				Whole: true, Cell: func(o row) render.Cell { return render.Own(o.Address) }},
-			{Name: "memo", About: "memo of the transfer",
-				Whole: true, Extra: true, Cell: func(o row) render.Cell { return render.Own(o.Memo) }},
-			{Name: "callback", About: "URL to which the service sends its response",
-				Extra: true, Cell: func(o row) render.Cell { return render.Own(o.Callback) }},
-			{Name: "note", About: "your note in the payout file",
-				Extra: true, Cell: func(o row) render.Cell { return render.Own(o.Note) }},
-			{Name: "reference", About: "your reference in the payout file",
-				Extra: true, Cell: func(o row) render.Cell { return render.Own(o.Reference) }},
+			text("order_id", "your own number for the withdrawal", render.Word, func(o row) string { return o.OrderID }),
+			text("state", "state of the order in the journal", render.Word, func(o row) string { return string(o.State) }),
+			text("id", "the service's id of the withdrawal", render.ID, func(o row) string { return o.ID }),
+			text("reason", "why the order has its state", render.Text, func(o row) string { return o.Reason }),
+			text("currency", "currency that is withdrawn", render.Own,
+				func(o row) string { return codeIn(m, o.Currency.Kind, o.Currency.Code) }),
+			{Name: "amount", About: "amount to withdraw", Amount: true, CodeIn: "currency", Cell: func(o row) render.Cell {
+				a := o.Amount
+				return render.Amount(a.Minor, codeIn(m, a.Kind, a.Code), views.AsSent(m, o).Decimals(a.Code))
+			}},
+			text("address", "address that the money goes to", render.Own, func(o row) string { return o.Address }),
+			text("memo", "memo of the transfer", render.Own, func(o row) string { return o.Memo }),
+			text("callback", "URL to which the service sends its response", render.Own, func(o row) string { return o.Callback }),
+			text("note", "your note in the payout file", render.Own, func(o row) string { return o.Note }),
+			text("reference", "your reference in the payout file", render.Own, func(o row) string { return o.Reference }),
 		},
-	}
+	}.Default("order_id", "state", "currency", "amount", "address").Whole("reason", "currency", "address", "memo")
 }

@@ -17,6 +17,7 @@ import (
 	"example.com/till/pkg/payout/sheet"
 	"example.com/till/pkg/payout/sheet/xlsx"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // The formats of a file of payments.
@@ -24,34 +25,42 @@ const csv, jsonl, workbook = "csv", "jsonl", "xlsx"
 
 // layoutFlags say how a file of payments is to be read.
 type layoutFlags struct {
-	layout, format, delimiter string
-	columns                   []string
-	flagged                   sheet.Layout // what the other flags say
+	layout, format string
+	columns        []string
+	flagged        sheet.Layout // what the other flags say
+}
+
+// layoutFields returns flags that set the fields of a layout, in the order in which they are proposed.
+func layoutFields(l *sheet.Layout) *pflag.FlagSet {
+	f := pflag.NewFlagSet("layout", pflag.ContinueOnError)
+	f.SortFlags = false
+	f.StringVar(&l.Other, "other-columns", l.Other, `"ignore" leaves them out`)
+	f.IntVar(&l.SkipLines, "skip-lines", l.SkipLines, "lines above the header")
+	f.BoolVar(&l.UntilBlank, "until-blank", l.UntilBlank, "the table ends with the first blank row")
+	f.StringVar(&l.Delimiter, "delimiter", l.Delimiter, `of CSV: "," or ";" or tab`)
+	f.StringVar(&l.Decimal, "decimal", l.Decimal, `decimal mark: "." or ","`)
+	f.StringVar(&l.Group, "group", l.Group, `between thousands: "." or "," or "'" or space`)
+	f.StringVar(&l.Currency, "currency", l.Currency, "of all rows, in a file without that column")
+	f.StringVar(&l.Encoding, "encoding", l.Encoding, "utf-8, windows-1252 or utf-16")
+	f.StringVar(&l.Sheet, "sheet", l.Sheet, "of a workbook, if it is not the first")
+	return f
 }
 
 func (f *layoutFlags) add(cmd *cobra.Command) {
-	flags, l := cmd.Flags(), &f.flagged
+	flags := cmd.Flags()
 	flags.StringVar(&f.layout, "layout", "", "layout of the configuration")
 	flags.StringVar(&f.format, "format", "", "csv, jsonl or xlsx, whatever its name is")
-	flags.StringVar(&f.delimiter, "delimiter", "auto", `of CSV: "," or ";" or tab`)
+	f.flagged.Delimiter = "auto"
+	fields := layoutFields(&f.flagged)
+	flags.AddFlag(fields.Lookup("delimiter")) // help has it here, and a proposal after --until-blank
 	flags.StringArrayVar(&f.columns, "map", nil, "header of a column: `COLUMN=HEADER`")
-	flags.StringVar(&l.Other, "other-columns", "", `"ignore" leaves them out`)
-	flags.IntVar(&l.SkipLines, "skip-lines", 0, "lines above the header")
-	flags.BoolVar(&l.UntilBlank, "until-blank", false, "the table ends with the first blank row")
-	flags.StringVar(&l.Decimal, "decimal", "", `decimal mark: "." or ","`)
-	flags.StringVar(&l.Group, "group", "", `between thousands: "." or "," or "'" or space`)
-	flags.StringVar(&l.Currency, "currency", "", "of all rows, in a file without that column")
-	flags.StringVar(&l.Encoding, "encoding", "", "utf-8, windows-1252 or utf-16")
-	flags.StringVar(&l.Sheet, "sheet", "", "of a workbook, if it is not the first")
-	complete := func(flag string, values ...string) {
+	flags.AddFlagSet(fields)
+	for flag, values := range map[string][]string{
+		"delimiter": {"auto", ",", ";", "tab"}, "format": {csv, jsonl, workbook}, "other-columns": {sheet.Ignore, "refuse"},
+		"decimal": {".", ","}, "group": {".", ",", "'", "space"}, "encoding": {sheet.UTF8, sheet.Windows1252, sheet.UTF16},
+	} {
 		cmdutil.Offer(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
-	complete("delimiter", "auto", ",", ";", "tab")
-	complete("format", csv, jsonl, workbook)
-	complete("other-columns", sheet.Ignore, "refuse")
-	complete("decimal", ".", ",")
-	complete("group", ".", ",", "'", "space")
-	complete("encoding", sheet.UTF8, sheet.Windows1252, sheet.UTF16)
 }
 
 // choose returns the layout: the flags' values and, where there are none, those of the named layout.
@@ -68,22 +77,12 @@ func (f *layoutFlags) choose(s *cmdutil.Session) (l sheet.Layout, err error) {
 	if l.Columns, err = f.mapped(l.Columns); err != nil {
 		return l, err
 	}
-	for flag, text := range map[string]struct{ to, from *string }{
-		"other-columns": {&l.Other, &f.flagged.Other}, "decimal": {&l.Decimal, &f.flagged.Decimal},
-		"group": {&l.Group, &f.flagged.Group}, "currency": {&l.Currency, &f.flagged.Currency},
-		"encoding": {&l.Encoding, &f.flagged.Encoding}, "sheet": {&l.Sheet, &f.flagged.Sheet},
-		"delimiter": {&l.Delimiter, &f.delimiter},
-	} {
-		if changed(flag) {
-			*text.to = *text.from
+	fields := layoutFields(&l)
+	s.Cmd.Flags().Visit(func(given *pflag.Flag) {
+		if field := fields.Lookup(given.Name); field != nil {
+			field.Value.Set(given.Value.String()) // no error: the flag has taken it
 		}
-	}
-	if changed("skip-lines") {
-		l.SkipLines = f.flagged.SkipLines
-	}
-	if changed("until-blank") {
-		l.UntilBlank = f.flagged.UntilBlank
-	}
+	})
 	switch l.Delimiter {
 	case "auto":
 		l.Delimiter = ""
@@ -92,7 +91,7 @@ func (f *layoutFlags) choose(s *cmdutil.Session) (l sheet.Layout, err error) {
 	}
 	switch err := l.Check(); {
 	case err != nil && changed("delimiter") && strings.HasPrefix(err.Error(), "delimiter"):
-		return l, cmdutil.UsageError(fmt.Sprintf("--delimiter: fields cannot be separated by %q", f.delimiter),
+		return l, cmdutil.UsageError(fmt.Sprintf("--delimiter: fields cannot be separated by %q", f.flagged.Delimiter),
 			`use auto, ",", ";" or tab`)
 	case err != nil:
 		field, why, _ := strings.Cut(err.Error(), ": ")
@@ -104,8 +103,7 @@ func (f *layoutFlags) choose(s *cmdutil.Session) (l sheet.Layout, err error) {
 	case f.format == jsonl && changed("delimiter"):
 		return l, cmdutil.UsageError("--delimiter is about CSV, and the rows are JSON lines",
 			"leave it out, or add --format csv")
-	}
-	if f.format == jsonl && len(layoutOptions(l)) > 0 {
+	case f.format == jsonl && len(layoutOptions(l)) > 0:
 		return l, cmdutil.UsageError("a layout is about CSV and workbooks, and the rows are JSON lines",
 			"leave it out, or add --format csv")
 	}
@@ -146,29 +144,21 @@ func (f *layoutFlags) rows(in io.Reader, l sheet.Layout) (sheet.Rows, error) {
 
 // layoutOptions returns the flags that say a layout.
 func layoutOptions(l sheet.Layout) (options []string) {
-	add := func(flag, value string) {
-		if value != "" {
-			options = append(options, "--"+flag, value)
-		}
-	}
 	for _, name := range sheet.Names() {
 		if header, mapped := l.Columns[name]; mapped {
-			add("map", name+"="+header)
+			options = append(options, "--map", name+"="+header)
 		}
 	}
-	add("other-columns", l.Other)
-	if l.SkipLines > 0 {
-		add("skip-lines", strconv.Itoa(l.SkipLines))
-	}
-	if l.UntilBlank {
-		options = append(options, "--until-blank")
-	}
-	add("delimiter", strings.ReplaceAll(l.Delimiter, "\t", "tab"))
-	add("decimal", l.Decimal)
-	add("group", l.Group)
-	add("currency", l.Currency)
-	add("encoding", l.Encoding)
-	add("sheet", l.Sheet)
+	none := layoutFields(new(sheet.Layout))
+	layoutFields(&l).VisitAll(func(field *pflag.Flag) {
+		switch value := field.Value.String(); {
+		case value == none.Lookup(field.Name).Value.String():
+		case field.Value.Type() == "bool":
+			options = append(options, "--"+field.Name)
+		default:
+			options = append(options, "--"+field.Name, strings.ReplaceAll(value, "\t", "tab"))
+		}
+	})
 	return options
 }
 
@@ -190,17 +180,15 @@ layout with which its file was read.`,
 		ValidArgsFunction: cmdutil.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[proposedLayout], args []string) error {
 		file := args[0]
-		look := func() (sheet.Layout, error) { return flags.look(s, file) }
+		l, err := flags.look(s, file)
 		if strings.HasSuffix(file, ".plan") {
-			look, file = func() (sheet.Layout, error) { return layoutOfPlan(args[0]) }, "FILE"
+			file = "FILE"
 		}
-		l, err := look()
 		if err != nil {
 			return err
 		}
-		line := proposedLayout{Layouts: map[string]sheet.Layout{cmp.Or(name, "NAME"): l}, layout: l}
-		line.command = payout.NewHint("", slices.Concat([]string{"payout", "plan", file, "--out", "PLAN"}, layoutOptions(l))...).String()
-		return out.One(line)
+		command := payout.NewHint("", slices.Concat([]string{"payout", "plan", file, "--out", "PLAN"}, layoutOptions(l))...)
+		return out.One(proposedLayout{map[string]sheet.Layout{cmp.Or(name, "NAME"): l}, l, command.String()})
 	})
 	f := cmd.Flags()
 	f.StringVar(&flags.format, "format", "", "csv or xlsx, whatever the file is called")
@@ -210,20 +198,18 @@ layout with which its file was read.`,
 	return cmd
 }
 
-// layoutOfPlan returns the layout with which the file of a plan was read.
-func layoutOfPlan(file string) (sheet.Layout, error) {
-	p, err := payout.OpenPlan(file)
-	if err != nil {
-		return sheet.Layout{}, err
-	}
-	if p.Layout == nil {
-		return sheet.Layout{}, cmdutil.UsageError(file+" has no layout: its file had till's own columns", "plan such a file as it is")
-	}
-	return *p.Layout, nil
-}
-
-// look returns the layout that a file of payments seems to have.
+// look returns the layout that a file of payments seems to have, or with which the file of a plan was read.
 func (f *layoutFlags) look(s *cmdutil.Session, file string) (l sheet.Layout, err error) {
+	if strings.HasSuffix(file, ".plan") {
+		p, err := payout.OpenPlan(file)
+		if err == nil && p.Layout == nil {
+			err = cmdutil.UsageError(file+" has no layout: its file had till's own columns", "plan such a file as it is")
+		}
+		if err != nil {
+			return l, err
+		}
+		return *p.Layout, nil
+	}
 	if err := f.chooseFormat(file); err != nil {
 		return l, err
 	}
@@ -262,11 +248,10 @@ type proposedLayout struct {
 func layoutView(money.Registry) render.View[proposedLayout] {
 	type row = proposedLayout
 	text := func(name, about string, of func(sheet.Layout) string) render.Column[row] {
-		return render.Column[row]{Name: name, About: about, Whole: true,
-			Cell: func(r row) render.Cell { return render.Own(of(r.layout)) }}
+		return render.Field(name, about, render.Own, func(r row) string { return of(r.layout) })
 	}
-	return render.View[row]{
-		JSON: render.Encoded(func(r row) proposedLayout { return r }),
+	view := render.View[row]{
+		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
 			text("columns", "headers of the file, by till's name of the column", func(l sheet.Layout) string {
 				var all []string
@@ -286,8 +271,8 @@ func layoutView(money.Registry) render.View[proposedLayout] {
 			text("decimal", "decimal mark of the amounts", func(l sheet.Layout) string { return l.Decimal }),
 			text("group", "mark between thousands", func(l sheet.Layout) string { return l.Group }),
 			text("currency", "of all rows, in a file without that column", func(l sheet.Layout) string { return l.Currency }),
-			{Name: "command", About: "command that plans the file with this layout", Whole: true,
-				Cell: func(r row) render.Cell { return render.Own(r.command) }},
+			render.Field("command", "command that plans the file with this layout", render.Own, func(r row) string { return r.command }),
 		},
 	}
+	return view.Whole(view.Names()...)
 }

@@ -180,9 +180,27 @@ func plan(s *cmdutil.Session, file string, flags planFlags, out cmdutil.Output[p
 		s.Note("below the table, and not read: %s, from line %d on", cmdutil.CountOf(n, "line"), made.Below[0])
 	}
 	onPage := onScreen(s) && terminal.Of(s.IO.Err) != nil // it begins with the warnings
-	noteAccountStatus(s, made, onPage)
+	if !onPage {
+		for _, w := range made.Warned {
+			s.Warn(w)
+		}
+		made.Warned = nil
+	}
+	noteAccountStatus(s, made)
 	if n := made.Needs(approvals); n > 0 {
 		s.NoteCommand([]string{"payout", "approve", made.Path}, "%s must approve this plan:", cmdutil.CountOf(n, "person"))
+	}
+	if onScreen(s) {
+		p, err := payout.OpenPlan(made.Path)
+		if err != nil {
+			return err
+		}
+		l := look(s, p)
+		l.found = made.Warned
+		if err := l.show(flags.verbose); err != nil {
+			return err
+		}
+		return s.NoteCommand([]string{"payout", "show", made.Path}, "have it looked at by somebody else:")
 	}
 	facts := factsOf(s, made.Plan, made.Count, made.Warnings)
 	if n := len(facts.Warnings); n > 0 {
@@ -194,60 +212,34 @@ func plan(s *cmdutil.Session, file string, flags planFlags, out cmdutil.Output[p
 	if csvOfSums(out, "totals") {
 		return out.Slice(factsByUnit(s, made.Plan, facts))
 	}
-	if !onScreen(s) {
-		return out.One(facts)
-	}
-	if !onPage {
-		made.Warned = nil // they were told
-	}
-	if err := showOnScreen(s, made.Path, made.Warned, flags.verbose); err != nil {
-		return err
-	}
-	return s.NoteCommand([]string{"payout", "show", made.Path}, "have it looked at by somebody else:")
+	return out.One(facts)
 }
 
-// showOnScreen shows a new plan as till payout show does, with the warnings of the one who makes it.
-func showOnScreen(s *cmdutil.Session, path string, warned []payout.Detail, verbose bool) error {
-	p, err := payout.OpenPlan(path)
-	if err != nil {
-		return err
-	}
-	l := look(s, p)
-	l.found = warned
-	return l.show(verbose)
-}
-
-// noteAccountStatus says what a person should know before the plan is applied. Its page may have the warnings.
-func noteAccountStatus(s *cmdutil.Session, made payout.Made, onPage bool) {
-	if !onPage {
-		for _, w := range made.Warned {
-			s.Warn(w)
-		}
-	}
+// noteAccountStatus says what a person should know before the plan is applied.
+func noteAccountStatus(s *cmdutil.Session, made payout.Made) {
 	tellOneCase(s, made.Plan)
-	known := made.Known
+	known, all := made.Known, cmdutil.CountOf(made.Count, "order id")
 	if known.Before > 0 {
-		when := "on " + known.First.UTC().Format(time.DateOnly)
-		if last := known.Last.UTC().Format(time.DateOnly); !strings.HasSuffix(when, last) {
-			when = "between " + known.First.UTC().Format(time.DateOnly) + " and " + last
+		first, last := known.First.UTC().Format(time.DateOnly), known.Last.UTC().Format(time.DateOnly)
+		when := "on " + first
+		if first != last {
+			when = "between " + first + " and " + last
 		}
-		switch found := fmt.Sprintf("%d found on the service's list (till journal show ORDER has its date)",
-			known.Found); {
+		found := fmt.Sprintf("%d found on the service's list (till journal show ORDER has its date)", known.Found)
+		switch {
 		case known.Found == known.Before:
 			when = found
 		case known.Found > 0:
 			when += ", and " + found
 		}
 		s.Note("accepted before: %d of %s, %s. They are not sent again. The rest of a run, or old order ids used again? till payout apply asks, or takes --already-paid %d",
-			known.Before, cmdutil.CountOf(made.Count, "order id"), when, known.Before)
+			known.Before, all, when, known.Before)
 	}
 	if n := unknownIn(known); n > 0 {
-		s.Note("unknown: %d of %s. till payout apply looks them up first", n,
-			cmdutil.CountOf(made.Count, "order id"))
+		s.Note("unknown: %d of %s. till payout apply looks them up first", n, all)
 	}
 	if n := known.States[payout.StateConflict]; n > 0 {
-		s.NoteCommand([]string{"journal", "list", "--state", "conflict"}, "in conflict: %d of %s, which stops the run. See:",
-			n, cmdutil.CountOf(made.Count, "order id"))
+		s.NoteCommand([]string{"journal", "list", "--state", "conflict"}, "in conflict: %d of %s, which stops the run. See:", n, all)
 	}
 }
 

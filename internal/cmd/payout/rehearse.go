@@ -259,21 +259,17 @@ func (st *stage) play() error {
 	if strings.HasPrefix(plan, "-") {
 		plan = "./" + plan
 	}
-	code, err := st.run("payout", "plan", "rows.jsonl", "--out", plan, "--allow-bad-address", "-q")
-	if err != nil || code != 0 {
-		return cmp.Or(err, st.failure())
+	if err := st.must("payout", "plan", "rows.jsonl", "--out", plan, "--allow-bad-address", "-q"); err != nil {
+		return err
 	}
 	st.told.Steps = st.told.Steps[:0] // the plan is there already
 	apply := []string{"payout", "apply", plan, "--yes"}
 	for range 4 * (len(mishaps) + 1) {
 		code, err := st.run(apply...)
 		switch {
-		case err != nil:
+		case err != nil || code == 0:
 			return err
-		case code == 0:
-			return nil
-		case code == -1:
-			continue // run it again
+		case code == -1: // run it again
 		case code == cmdutil.ExitUnknown:
 			err = st.settle()
 		case code == cmdutil.ExitRejected || code == cmdutil.ExitPartial:
@@ -291,19 +287,21 @@ func (st *stage) play() error {
 // settle finds out about unknown orders, and decides about those that are not on the list: here it is known
 // that none arrives late.
 func (st *stage) settle() error {
-	code, err := st.run("payout", "reconcile")
-	if err != nil || code == 0 {
+	if code, err := st.run("payout", "reconcile"); err != nil || code == 0 {
 		return err
 	}
-	var ids bytes.Buffer
-	list := st.command("journal", "list", "--state", "unknown", "-q")
-	list.Stdout = &ids
-	if err := list.Run(); err != nil {
+	ids, err := st.command("journal", "list", "--state", "unknown", "-q").Output()
+	if err != nil {
 		return err
 	}
-	decide := append(append([]string{"payout", "resolve"}, strings.Fields(ids.String())...),
-		"--not-sent", "--reason", "not on the list", "--yes")
-	if code, err = st.run(decide...); err == nil && code != 0 {
+	return st.must(slices.Concat([]string{"payout", "resolve"}, strings.Fields(string(ids)),
+		[]string{"--not-sent", "--reason", "not on the list", "--yes"})...)
+}
+
+// must runs a command that has to succeed.
+func (st *stage) must(args ...string) error {
+	code, err := st.run(args...)
+	if err == nil && code != 0 {
 		err = st.failure()
 	}
 	return err
@@ -340,7 +338,13 @@ func (st *stage) run(args ...string) (code int, err error) {
 	if err := st.s.Ctx.Err(); err != nil {
 		return 0, err
 	}
-	step := rehearsalStep{Command: "till " + strings.Join(shown(args), " "), ExitCode: cmd.ProcessState.ExitCode()}
+	step := rehearsalStep{Command: "till", ExitCode: cmd.ProcessState.ExitCode()}
+	for _, arg := range args {
+		if strings.Contains(arg, " ") { // which a shell would split
+			arg = `"` + arg + `"`
+		}
+		step.Command += " " + arg
+	}
 	for line := range strings.Lines(errs.String()) {
 		if message, is := strings.CutPrefix(line, "till: "); is {
 			step.Message = strings.TrimSpace(message)
@@ -351,17 +355,6 @@ func (st *stage) run(args ...string) (code int, err error) {
 	}
 	st.told.Steps = append(st.told.Steps, step)
 	return step.ExitCode, nil
-}
-
-// shown quotes what a shell would split.
-func shown(args []string) []string {
-	quoted := slices.Clone(args)
-	for i, arg := range quoted {
-		if strings.Contains(arg, " ") {
-			quoted[i] = `"` + arg + `"`
-		}
-	}
-	return quoted
 }
 
 // count counts how often the sandbox has paid each row.
@@ -434,17 +427,14 @@ func (r rehearsal) text(width int) string {
 
 func rehearsalView(money.Registry) render.View[rehearsal] {
 	type row = rehearsal
-	count := func(name, about string, of func(row) int) render.Column[row] {
-		return render.Column[row]{Name: name, About: about, Cell: func(r row) render.Cell { return render.Int(int64(of(r))) }}
-	}
 	return render.View[row]{
 		ID: func(r row) string { return r.Digest }, JSON: render.Value[row](),
 		Columns: []render.Column[row]{
-			{Name: "plan", About: "file of the plan", Cell: func(r row) render.Cell { return render.Own(r.Plan) }},
-			count("rows", "rows of the plan", func(r row) int { return r.Rows }),
-			count("paid_once", "rows that were paid once", func(r row) int { return r.PaidOnce }),
-			count("paid_twice", "rows that were paid twice or more", func(r row) int { return r.PaidTwice }),
-			count("not_paid", "rows that were not paid", func(r row) int { return r.NotPaid }),
+			render.Field("plan", "file of the plan", render.Own, func(r row) string { return r.Plan }),
+			render.Field("rows", "rows of the plan", render.Count, func(r row) int { return r.Rows }),
+			render.Field("paid_once", "rows that were paid once", render.Count, func(r row) int { return r.PaidOnce }),
+			render.Field("paid_twice", "rows that were paid twice or more", render.Count, func(r row) int { return r.PaidTwice }),
+			render.Field("not_paid", "rows that were not paid", render.Count, func(r row) int { return r.NotPaid }),
 		},
 	}
 }

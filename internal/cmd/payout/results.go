@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/money"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -79,33 +78,34 @@ func checkResults(path string, plan *payout.Plan, named bool) error {
 	return nil
 }
 
-// recordsIn yields the records of a results file, the header first, or one record that is no header. It
+// recordsIn yields the records of a results file, the header first, or one without fields that is no header. It
 // yields nothing if the file is empty.
 func recordsIn(f io.Reader, workbook bool) iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
-		in, found := bufio.NewReader(f), false
+		in := bufio.NewReader(f)
 		if start, _ := in.Peek(1); len(start) == 0 {
 			return
 		}
 		if workbook {
 			data, _ := io.ReadAll(io.LimitReader(in, xlsx.MaxFile))
+			found := false
 			xlsx.Texts(data)(func(record []string) bool { found = true; return len(record) > 0 && yield(record) })
 			if !found {
-				yield([]string{"no results"})
+				yield(nil)
 			}
 			return
 		}
 		if start, _ := in.Peek(len(utf8Mark)); string(start) == utf8Mark {
 			in.Discard(len(utf8Mark))
 		}
-		const first = "order_id"
-		start, _ := in.Peek(len(first) + 1)
-		if !strings.HasPrefix(string(start), first) || len(start) == len(first) || !strings.ContainsAny(string(start), ",;\t") {
-			yield([]string{"no results"})
+		start, _ := in.Peek(len("order_id") + 1)
+		comma, is := strings.CutPrefix(string(start), "order_id")
+		if !is || comma == "" || !strings.Contains(",;\t", comma) {
+			yield(nil)
 			return
 		}
 		records := stdcsv.NewReader(in)
-		records.Comma = rune(start[len(first)])
+		records.Comma = rune(comma[0])
 		for {
 			record, err := records.Read()
 			if err != nil || !yield(record) {
@@ -117,9 +117,7 @@ func recordsIn(f io.Reader, workbook bool) iter.Seq[[]string] {
 
 // writeResults replaces the results file with the run's orders, in the order of the plan. It has the
 // delimiter and the decimal mark of the plan's layout.
-func writeResults(
-	s *cmdutil.Session, ctx context.Context, sender *payout.Sender, plan *payout.Plan, file cmdutil.OutFile,
-) error {
+func writeResults(ctx context.Context, sender *payout.Sender, plan *payout.Plan, file cmdutil.OutFile) error {
 	var l sheet.Layout
 	if plan.Layout != nil {
 		l = *plan.Layout
@@ -174,97 +172,4 @@ func records(orders iter.Seq2[payout.Order, error], plan *payout.Plan, l sheet.L
 			}
 		}
 	}
-}
-
-// aboutCount says what the number of orders in a state means.
-func aboutCount(state payout.State) string {
-	if state == payout.StateConflict {
-		return "number of orders in conflict"
-	}
-	return "number of orders that are " + string(state)
-}
-
-// appliedLine is an applied plan as JSON.
-type appliedLine struct {
-	Run      string          `json:"run" schema:"run"`
-	Plan     string          `json:"plan"`
-	Digest   string          `json:"digest" schema:"digest"`
-	Rows     int             `json:"rows"`
-	Accepted int             `json:"accepted"`
-	Rejected int             `json:"rejected"`
-	Unknown  int             `json:"unknown"`
-	Conflict int             `json:"conflict"`
-	Planned  int             `json:"planned"`
-	Before   int             `json:"already_paid"`
-	Totals   []planTotalLine `json:"totals"`
-	Paid     []planTotalLine `json:"accepted_totals"`
-	Results  string          `json:"results"`
-}
-
-func (r applied) line() appliedLine {
-	t := r.tally
-	return appliedLine{
-		Run: r.run.Name, Plan: r.run.Plan, Digest: r.run.Digest, Rows: t.Rows, Accepted: t.States[payout.StateAccepted],
-		Rejected: t.States[payout.StateRejected],
-		Unknown:  t.States[payout.StateUnknown] + t.States[payout.StateSending],
-		Conflict: t.States[payout.StateConflict], Planned: t.States[payout.StatePlanned], Before: t.Before,
-		Totals: r.totals(t.Totals), Paid: r.totals(t.Accepted), Results: r.results,
-	}
-}
-
-func (r applied) totals(totals []payout.Total) []planTotalLine {
-	lines := make([]planTotalLine, len(totals))
-	for i, total := range totals {
-		lines[i] = newTotalLine(total, r.plan.Decimals(total.Amount), r.plan.Pays(total.Amount))
-	}
-	return lines
-}
-
-func appliedView(m money.Registry) render.View[applied] {
-	type row = applied
-	sum := func(r row, ofUnit api.BigAmount, all []planTotalLine) render.Cell {
-		if r.byUnit && ofUnit.Code != "" {
-			return sumCell(m, ofUnit, r.plan.Decimals(ofUnit))
-		}
-		return sumsCell(all)
-	}
-	count := func(name, about string, n func(appliedLine) int) render.Column[row] {
-		return render.Column[row]{Name: name, About: about,
-			Cell: func(r row) render.Cell { return render.Int(int64(n(r.line()))) }}
-	}
-	view := render.View[row]{
-		ID:   func(r row) string { return r.run.Name },
-		JSON: render.Encoded(row.line),
-		Columns: []render.Column[row]{
-			{Name: "run", About: "name of the run",
-				Whole: true, Cell: func(r row) render.Cell { return render.Own(r.run.Name) }},
-			count("rows", "number of orders", func(l appliedLine) int { return l.Rows }),
-			count("accepted", aboutCount(payout.StateAccepted), func(l appliedLine) int { return l.Accepted }),
-			count("rejected", aboutCount(payout.StateRejected), func(l appliedLine) int { return l.Rejected }),
-			count("unknown", aboutCount(payout.StateUnknown), func(l appliedLine) int { return l.Unknown }),
-			count("conflict", aboutCount(payout.StateConflict), func(l appliedLine) int { return l.Conflict }),
-			count("planned", aboutCount(payout.StatePlanned), func(l appliedLine) int { return l.Planned }),
-			count("already_paid", "accepted orders that this run did not send",
-				func(l appliedLine) int { return l.Before }),
-			{Name: "total", About: "total of the plan", Amount: true, Cell: func(r row) render.Cell {
-				total, _ := unitOf(r.tally)
-				return sum(r, total, r.line().Totals)
-			}},
-			{Name: "accepted_total", About: "total of the accepted orders",
-				Amount: true, Cell: func(r row) render.Cell {
-					_, accepted := unitOf(r.tally)
-					return sum(r, accepted, r.line().Paid)
-				}},
-		},
-	}
-	return view
-}
-
-// sumsCell returns all totals as one text.
-func sumsCell(totals []planTotalLine) render.Cell {
-	amounts := make([]string, len(totals))
-	for i, t := range totals {
-		amounts[i] = t.Pays
-	}
-	return render.Sums(amounts)
 }

@@ -25,11 +25,11 @@ payout resolve.`,
   till payout reconcile`,
 		Args: cmdutil.OptionalArg("RUN"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
-		sender, err := askAboutRuns(s, s.Cmd)
+		sender, err := askAboutRuns(s)
 		if err != nil {
 			return err
 		}
-		run, err := runOf(s, sender.Ledger, args)
+		run, err := findRun(s, sender.Ledger, cmdutil.FirstOf(args))
 		if err != nil {
 			return err
 		}
@@ -71,10 +71,6 @@ func noteSettled(s *cmdutil.Session, settled payout.Settled) {
 		s.Note("another process is sending %s: that process will record the outcome",
 			cmdutil.CountOf(settled.Sending, "order"))
 	}
-}
-
-func countWas(n int, noun string) string {
-	return cmdutil.CountOf(n, noun) + " " + wasOrWere(n)
 }
 
 func resolveCommand(a *cmdutil.App) *cobra.Command {

@@ -2,12 +2,9 @@ package payout
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -16,7 +13,6 @@ import (
 	"example.com/till/internal/planfile"
 	"example.com/till/internal/render"
 	"example.com/till/internal/views"
-	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
@@ -51,25 +47,15 @@ same payee. --approvals shows who has signed: see till help approvals.`,
 		Args:              cmdutil.Args("PLAN"),
 		ValidArgsFunction: cmdutil.FileNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if approvals {
-				s, out, err := cmdutil.Begin(a, cmd, approverView)
-				if err != nil {
-					return err
-				}
-				return showOpened(s, args[0], func(p *payout.Plan) error { return showApprovals(s, p, out) })
+			switch {
+			case approvals:
+				return show(a, cmd, args[0], approverView, showApprovals)
+			case changes:
+				return show(a, cmd, args[0], changeView, showChanges)
 			}
-			if changes {
-				s, out, err := cmdutil.Begin(a, cmd, changeView)
-				if err != nil {
-					return err
-				}
-				return showOpened(s, args[0], func(p *payout.Plan) error { return showChanges(s, p, out) })
-			}
-			s, out, err := cmdutil.Begin(a, cmd, plannedView)
-			if err != nil {
-				return err
-			}
-			return showOpened(s, args[0], func(p *payout.Plan) error { return showPlan(s, p, verbose, out) })
+			return show(a, cmd, args[0], plannedView, func(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[planned]) error {
+				return showPlan(s, p, verbose, out)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&approvals, "approvals", false, "show who has approved the plan, and who may")
@@ -82,9 +68,16 @@ same payee. --approvals shows who has signed: see till help approvals.`,
 	return cmdutil.WithView(a, cmdutil.Apart, plannedView, cmd)
 }
 
-// showOpened opens a plan and shows it.
-func showOpened(s *cmdutil.Session, path string, show func(*payout.Plan) error) error {
-	if err := s.NoDryRun("payout show"); err != nil {
+// show opens a plan and shows it in one of the ways.
+func show[T any](
+	a *cmdutil.App, cmd *cobra.Command, path string, view func(money.Registry) render.View[T],
+	print func(*cmdutil.Session, *payout.Plan, cmdutil.Output[T]) error,
+) error {
+	s, out, err := cmdutil.Begin(a, cmd, view)
+	if err == nil {
+		err = s.NoDryRun("payout show")
+	}
+	if err != nil {
 		return err
 	}
 	p, err := payout.OpenPlan(path)
@@ -94,15 +87,14 @@ func showOpened(s *cmdutil.Session, path string, show func(*payout.Plan) error) 
 	if err != nil {
 		return err
 	}
-	return show(p)
+	return print(s, p, out)
 }
 
-// planned is a row of a plan, with the decimals of the profile in use.
+// planned is a row of a plan. Its amounts are shown in the units of the profile in use, even if those of the
+// plan differ.
 type planned struct {
 	payout.PlanRow
-	marked   bool // a warning is about it
-	decimals int
-	pays     string
+	marked bool // a warning is about it
 }
 
 // plannedLine is a row of a plan as JSON. The file of the plan does not have the decimal, but the amount in pays.
@@ -113,42 +105,29 @@ type plannedLine struct {
 
 func plannedView(m money.Registry) render.View[planned] {
 	type row = planned
+	text := render.Field[row, string]
 	return render.View[row]{
 		Again: true, // the file of a plan can be read more than once
 		ID:    func(r row) string { return r.ExternalOrderID },
 		JSON: render.Encoded(func(r row) plannedLine {
-			return plannedLine{planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount, Pays: r.pays, Address: r.Address,
-				Memo: r.Memo, Callback: r.Callback, Note: r.Note, Reference: r.Reference, Line: r.Line},
-				views.Decimal(big.NewInt(r.Amount.Minor), r.decimals)}
+			return plannedLine{planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount,
+				Pays: m.Format(r.Amount), Address: r.Address, Memo: r.Memo, Callback: r.Callback, Note: r.Note,
+				Reference: r.Reference, Line: r.Line}, views.DecimalOf(m, r.Amount)}
 		}),
 		Columns: []render.Column[row]{
-			{Name: "order_id", About: "your own number for the withdrawal",
-				Cell: func(r row) render.Cell { return render.Word(r.ExternalOrderID) }},
-			{Name: "currency", About: "currency that is withdrawn",
-				Whole: true, Cell: func(r row) render.Cell { return render.Own(codeIn(m, r.Currency.Kind, r.Currency.Code)) }},
-			{Name: "amount", About: "amount to withdraw", Amount: true, CodeIn: "currency", Cell: func(r row) render.Cell {
-				return render.Amount(r.Amount.Minor, codeIn(m, r.Amount.Kind, r.Amount.Code), r.decimals)
-			}},
-			{Name: "address", About: "address that the money goes to",
-				Whole: true, Cell: func(r row) render.Cell { return render.Own(r.Address) }},
-			{Name: "memo", About: "memo of the transfer",
-				Whole: true, Cell: func(r row) render.Cell { return render.Own(r.Memo) }},
-			{Name: "note", About: "your note in the payout file",
-				Cell: func(r row) render.Cell { return render.Own(r.Note) }},
-			{Name: "reference", About: "your reference in the payout file",
-				Extra: true, Whole: true, Cell: func(r row) render.Cell { return render.Own(r.Reference) }},
-			{Name: "callback", About: "URL to which the service sends its response",
-				Extra: true, Whole: true, Cell: func(r row) render.Cell { return render.Own(r.Callback) }},
+			text("order_id", "your own number for the withdrawal", render.Word, func(r row) string { return r.ExternalOrderID }),
+			text("currency", "currency that is withdrawn", render.Own,
+				func(r row) string { return codeIn(m, r.Currency.Kind, r.Currency.Code) }),
+			{Name: "amount", About: "amount to withdraw", Amount: true, CodeIn: "currency",
+				Cell: func(r row) render.Cell { return amountCell(m, r.Amount) }},
+			text("address", "address that the money goes to", render.Own, func(r row) string { return r.Address }),
+			text("memo", "memo of the transfer", render.Own, func(r row) string { return r.Memo }),
+			text("note", "your note in the payout file", render.Own, func(r row) string { return r.Note }),
+			text("reference", "your reference in the payout file", render.Own, func(r row) string { return r.Reference }),
+			text("callback", "URL to which the service sends its response", render.Own, func(r row) string { return r.Callback }),
 		},
-	}
-}
-
-// codeIn returns a code in the form that till accepts: with its kind if the registry does not know it.
-func codeIn(m money.Registry, kind api.Kind, code string) string {
-	if e, known := m.Lookup(code); code != "" && (!known || e.Kind != kind) {
-		return strings.ToLower(string(kind)) + ":" + code
-	}
-	return code
+	}.Default("order_id", "currency", "amount", "address", "memo", "note").
+		Whole("currency", "address", "memo", "reference", "callback")
 }
 
 // noteShown says what a person who reads a plan should know.
@@ -174,17 +153,17 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Outp
 	whole := o.Filter != nil || o.Template != ""
 	switch {
 	case o.Quiet || !whole && (o.Format == render.CSV || o.Format == render.JSONL):
-		return out.List(plannedRows(p, s.Money, nil))
-	case whole || o.Format == render.YAML || o.Screen && o.Format == render.JSON:
+		return out.List(plannedRows(p, nil))
+	case whole || o.Format != render.Table:
 		var text bytes.Buffer
 		if _, err := p.WriteTo(&text); err != nil {
 			return err
 		}
-		return render.View[[]byte]{JSON: render.Received[planfile.File](func(t []byte) []byte { return t })}.One(s.IO.Out, o,
-			text.Bytes())
-	case o.Format == render.JSON:
-		_, err := p.WriteTo(written{s.IO.Out})
-		return err
+		if !whole && o.Format == render.JSON && !o.Screen {
+			return s.Write(text.String())
+		}
+		file := render.View[[]byte]{JSON: render.Received[planfile.File](func(t []byte) []byte { return t })}
+		return file.One(s.IO.Out, o, text.Bytes())
 	}
 	summary := o
 	summary.Columns, summary.Sort, summary.NoHeaders = nil, "", false
@@ -212,16 +191,13 @@ type looked struct {
 
 // look finds what the journal in use shows too. An approver's machine need not have one.
 func look(s *cmdutil.Session, p *payout.Plan) looked {
-	j, err := s.ExistingJournal()
-	if err == nil {
-		var found []payout.Detail
-		var marked []bool
-		if found, marked, err = j.Ledger(p.Account).Findings(s.Ctx, p, s.PayoutCurrencies()); err == nil {
+	const lacking = "so only the plan says what it has of these payments"
+	if ledger, _ := ledgerOfPlan(s, p, lacking); ledger != nil {
+		found, marked, err := ledger.Findings(s.Ctx, p, s.PayoutCurrencies())
+		if err == nil {
 			return looked{s, p, found, marked}
 		}
-	}
-	if !errors.Is(err, fs.ErrNotExist) || !s.Origin("journal").IsDefault() {
-		s.Note("the journal was not read, so only the plan says what it has of these payments: %v", err)
+		s.Note("the journal was not read, %s: %v", lacking, err)
 	}
 	found, marked := p.Findings(s.PayoutCurrencies())
 	return looked{s, p, found, marked}
@@ -242,8 +218,8 @@ func (l looked) show(verbose bool) error {
 	if l.plan.Batch != "" {
 		o.Columns = append(o.Columns, "batch")
 	}
-	for i := range f.totals {
-		f.totals[i].Status = render.Group(f.totals[i].Status)
+	for i := range f.Totals {
+		f.Totals[i].Pays = render.Group(f.Totals[i].Pays)
 	}
 	if err := l.Write(l.warningText(verbose)); err != nil {
 		return err
@@ -265,7 +241,7 @@ func (l looked) showFacts(to io.Writer, o render.Options, f planFacts) error {
 	return nil
 }
 
-func (l looked) rows() iter.Seq2[planned, error] { return plannedRows(l.plan, l.Money, l.marked) }
+func (l looked) rows() iter.Seq2[planned, error] { return plannedRows(l.plan, l.marked) }
 
 // rowsView shows the references and callbacks too, if there are any, and can mark rows.
 func (l looked) rowsView(mark bool) render.View[planned] {
@@ -277,8 +253,8 @@ func (l looked) rowsView(mark bool) render.View[planned] {
 		})
 	}
 	if mark && slices.Contains(l.marked, true) {
-		view.Columns = slices.Insert(view.Columns, 0, render.Column[planned]{Name: "!", About: "a warning is about it",
-			Cell: func(r planned) render.Cell { return render.Own(map[bool]string{true: "!"}[r.marked]) }})
+		view.Columns = slices.Insert(view.Columns, 0, render.Field("!", "a warning is about it", render.Own,
+			func(r planned) string { return map[bool]string{true: "!"}[r.marked] }))
 	}
 	return view
 }
@@ -316,7 +292,11 @@ func (l looked) warningText(verbose bool) (text string) {
 	for i, w := range all {
 		part := render.WrapWords(render.Safe(w.pays+w.why), l.Render.Width, 2) + "\n"
 		if lines += strings.Count(part, "\n"); lines > screenful && i > 0 && !verbose {
-			return text + fmt.Sprintf("and %s: --verbose\n\n", moreWarnings(len(all)-i))
+			more := "one more warning"
+			if n := len(all) - i; n > 1 {
+				more = fmt.Sprintf("%d more warnings", n)
+			}
+			return text + "and " + more + ": --verbose\n\n"
 		}
 		if l.Render.Color {
 			part = strings.Replace(part, w.pays, render.Styled(render.Bold, w.pays, l.Render.Colors256), 1)
@@ -329,31 +309,13 @@ func (l looked) warningText(verbose bool) (text string) {
 	return text
 }
 
-func moreWarnings(n int) string {
-	if n == 1 {
-		return "one more warning"
-	}
-	return fmt.Sprintf("%d more warnings", n)
-}
-
-// plannedRows shows amounts in the units of the profile in use, even if those of the plan differ.
-func plannedRows(p *payout.Plan, m money.Registry, marked []bool) iter.Seq2[planned, error] {
+// plannedRows yields the rows of a plan. Marked says which of them are marked; nil: none.
+func plannedRows(p *payout.Plan, marked []bool) iter.Seq2[planned, error] {
 	return func(yield func(planned, error) bool) {
 		for i, r := range p.Rows {
-			if !yield(planned{r, marked != nil && marked[i], m.DecimalsOf(r.Amount.Kind, r.Amount.Code), m.Format(r.Amount)}, nil) {
+			if !yield(planned{r, marked != nil && marked[i]}, nil) {
 				return
 			}
 		}
 	}
-}
-
-// written is standard output. It marks its errors as errors of the output.
-type written struct{ out io.Writer }
-
-func (w written) Write(p []byte) (int, error) {
-	n, err := w.out.Write(p)
-	if err != nil {
-		err = &render.WriteError{Err: err}
-	}
-	return n, err
 }

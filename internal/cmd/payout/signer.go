@@ -41,15 +41,13 @@ func signerFor(s *cmdutil.Session, flags approveFlags, approvers approval.Approv
 	}
 	signer, err := ssh.ParsePrivateKey(text)
 	if errors.As(err, new(*ssh.PassphraseMissingError)) {
-		passphrase, err := askPassphrase(s, flags.key)
-		if err != nil {
+		var passphrase []byte
+		if passphrase, err = askPassphrase(s, flags.key); err != nil {
 			return nil, err
 		}
-		signer, err = ssh.ParsePrivateKeyWithPassphrase(text, passphrase)
-		if errors.Is(err, x509.IncorrectPasswordError) {
+		if signer, err = ssh.ParsePrivateKeyWithPassphrase(text, passphrase); errors.Is(err, x509.IncorrectPasswordError) {
 			return nil, cmdutil.UsageError("the passphrase of "+flags.key+" is not right: nothing was signed", "run it again")
 		}
-		return signer, unusable(flags.key, err)
 	}
 	return signer, unusable(flags.key, err)
 }
@@ -65,20 +63,18 @@ func unusable(name string, err error) error {
 // maxKey is more than the size of any key file, in bytes.
 const maxKey = 64 << 10
 
-func readKey(name string) ([]byte, os.FileInfo, error) {
+func readKey(name string) (text []byte, info os.FileInfo, err error) {
 	f, err := os.Open(name)
-	if err != nil {
-		return nil, nil, unusable(name, atomicfile.WithoutPath(err))
+	if err == nil {
+		defer f.Close()
+		info, err = f.Stat()
 	}
-	defer f.Close()
-	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("it is not a regular file")
 	}
-	if err != nil {
-		return nil, nil, unusable(name, atomicfile.WithoutPath(err))
+	if err == nil {
+		text, err = io.ReadAll(io.LimitReader(f, maxKey))
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxKey))
 	return text, info, unusable(name, atomicfile.WithoutPath(err))
 }
 

@@ -70,13 +70,13 @@ func printStatus(s *cmdutil.Session, out cmdutil.Output[runRow], flags statusFla
 	var sender *payout.Sender
 	if !flags.live {
 		ledger, err = s.LedgerToList()
-	} else if sender, err = askAboutRuns(s, s.Cmd); err == nil {
+	} else if sender, err = askAboutRuns(s); err == nil {
 		ledger = sender.Ledger
 	}
 	if err != nil {
 		return err
 	}
-	run, err := runOf(s, ledger, args)
+	run, err := findRun(s, ledger, cmdutil.FirstOf(args))
 	if err != nil {
 		return err
 	}
@@ -108,12 +108,6 @@ type runRow struct {
 	approval *views.ApprovalLine
 }
 
-func (r runRow) line(m money.Registry) views.OrderLine {
-	line := views.NewOrderLine(m, r.Order)
-	line.Approval = r.approval
-	return line
-}
-
 // liveLine is an orderLine that always has a status, even an empty one.
 type liveLine struct {
 	views.OrderLine
@@ -122,14 +116,18 @@ type liveLine struct {
 
 func rowView(live bool) func(money.Registry) render.View[runRow] {
 	return func(m money.Registry) render.View[runRow] {
+		line := func(r runRow) views.OrderLine {
+			line := views.NewOrderLine(m, r.Order)
+			line.Approval = r.approval
+			return line
+		}
 		view := render.Map(views.Orders(m), func(r runRow) payout.Order { return r.Order })
-		view.JSON = render.Encoded(func(r runRow) views.OrderLine { return r.line(m) })
+		view.JSON = render.Encoded(line)
 		if live {
-			view.JSON = render.Encoded(func(r runRow) liveLine { return liveLine{r.line(m), r.status} })
+			view.JSON = render.Encoded(func(r runRow) liveLine { return liveLine{line(r), r.status} })
 			amount := slices.IndexFunc(view.Columns, func(c render.Column[runRow]) bool { return c.Name == "amount" })
-			status := render.Column[runRow]{Name: "status", About: "the service's own status of the withdrawal",
-				Cell: func(r runRow) render.Cell { return render.Word(r.status) }}
-			view.Columns = slices.Insert(view.Columns, amount, status)
+			view.Columns = slices.Insert(view.Columns, amount, render.Field("status", "the service's own status of the withdrawal",
+				render.Word, func(r runRow) string { return r.status }))
 		}
 		// why an order is not accepted matters more than when it was sent
 		return view.Default("order_id", "state", "status", "amount", "reason")
@@ -188,21 +186,17 @@ func (r runRows) print(out cmdutil.Output[runRow], states []payout.State) (missi
 			}
 		}
 	})
-	if err == nil && out.Tabular() && r.Render.Format == render.Table {
-		r.noteTotals(foot)
+	if err != nil || !out.Tabular() || r.Render.Format != render.Table {
+		return missing, err
 	}
-	return missing, err
-}
-
-// noteTotals notes the totals of the run, and what to do about unknown orders.
-func (r runRows) noteTotals(f *foot) {
-	for _, line := range f.lines(r.Money, strings.Clone) {
+	for _, line := range foot.lines(r.Money, strings.Clone) {
 		r.Note("%s", line)
 	}
-	r.noteUnknown(f)
-	for _, line := range f.approved() {
+	r.noteUnknown(foot)
+	for _, line := range foot.approved() {
 		r.Note("%s", line)
 	}
+	return missing, nil
 }
 
 // printBrief prints the totals of the run, and then the orders in the given states or, without states, those
@@ -232,13 +226,24 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 	}
 	hidden := foot.rows
 	for _, grave := range []bool{true, false} {
-		group := slices.DeleteFunc(slices.Clone(states), func(state payout.State) bool {
-			return foot.states[state] == 0 || grave != (state == payout.StateUnknown || state == payout.StateConflict)
-		})
-		for _, state := range group {
-			hidden -= foot.states[state]
+		var group []payout.State
+		for _, state := range states {
+			if foot.states[state] > 0 && grave == (state == payout.StateUnknown || state == payout.StateConflict) {
+				group = append(group, state)
+				hidden -= foot.states[state]
+			}
 		}
-		if err := r.printGroup(out, group, grave); err != nil {
+		if len(group) == 0 {
+			continue
+		}
+		if err := r.Write("\n"); err != nil {
+			return err
+		}
+		print := out.List
+		if grave {
+			print = func(rows iter.Seq2[runRow, error]) error { return r.printRed(out, rows) }
+		}
+		if err := print(r.in(group...)); err != nil {
 			return err
 		}
 	}
@@ -247,20 +252,6 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 	}
 	r.noteUnknown(foot)
 	return nil
-}
-
-// printGroup prints the orders in the given states, if there are any, below a blank line.
-func (r runRows) printGroup(out cmdutil.Output[runRow], states []payout.State, grave bool) error {
-	if len(states) == 0 {
-		return nil
-	}
-	if err := r.Write("\n"); err != nil {
-		return err
-	}
-	if grave {
-		return r.printRed(out, r.in(states...))
-	}
-	return out.List(r.in(states...))
 }
 
 // noteUnknown says what to do about unknown orders.
@@ -307,13 +298,8 @@ type foot struct {
 	states map[payout.State]int
 	before int // accepted, but not sent by the run
 	units  []unitSum
-	by     []approvedRows // of a run
-}
-
-// approvedRows are the rows that were sent with the same approvals.
-type approvedRows struct {
-	by   string
-	rows int
+	by     []string       // the approvals under which rows of the run were sent
+	sent   map[string]int // how many rows, by their approvals
 }
 
 type unitSum struct {
@@ -321,16 +307,16 @@ type unitSum struct {
 	decimals      int64 // with which its amounts were shown when they were sent
 }
 
-func newFoot(run payout.Run) *foot { return &foot{run: run.Name, states: map[payout.State]int{}} }
+func newFoot(run payout.Run) *foot {
+	return &foot{run: run.Name, states: map[payout.State]int{}, sent: map[string]int{}}
+}
 
 func (f *foot) add(o runRow) {
-	if f.run != "" && o.SentBy(f.run) {
-		by := o.approval.By()
-		i := slices.IndexFunc(f.by, func(a approvedRows) bool { return a.by == by })
-		if i < 0 {
-			i, f.by = len(f.by), append(f.by, approvedRows{by: by})
+	sent := f.run != "" && o.SentBy(f.run)
+	if by := o.approval.By(); sent {
+		if f.sent[by]++; f.sent[by] == 1 {
+			f.by = append(f.by, by)
 		}
-		f.by[i].rows++
 	}
 	f.rows++
 	f.states[o.State]++
@@ -343,7 +329,7 @@ func (f *foot) add(o runRow) {
 	f.units[i].decimals = max(f.units[i].decimals, o.DecimalsSent())
 	if o.State == payout.StateAccepted {
 		f.units[i].accepted.Minor.Add(o.Amount.Minor)
-		if f.run != "" && !o.SentBy(f.run) {
+		if f.run != "" && !sent {
 			f.before++
 		}
 	}
@@ -351,14 +337,15 @@ func (f *foot) add(o runRow) {
 
 // approved says who had approved the rows of a run when they were sent. It is empty if no approval was needed.
 func (f *foot) approved() (lines []string) {
-	for _, a := range f.by {
+	for _, by := range f.by {
+		rows := cmdutil.CountOf(f.sent[by], "row")
 		switch {
-		case a.by != "" && len(f.by) == 1:
-			lines = append(lines, "approved by "+a.by)
-		case a.by != "":
-			lines = append(lines, cmdutil.CountOf(a.rows, "row")+" approved by "+a.by)
+		case by != "" && len(f.by) == 1:
+			lines = append(lines, "approved by "+by)
+		case by != "":
+			lines = append(lines, rows+" approved by "+by)
 		case len(f.by) > 1:
-			lines = append(lines, cmdutil.CountOf(a.rows, "row")+" sent without approvals")
+			lines = append(lines, rows+" sent without approvals")
 		}
 	}
 	return lines
@@ -369,7 +356,16 @@ func (f *foot) lines(m money.Registry, grouped func(string) string) []string {
 	if f.rows == 0 {
 		return []string{"no rows"}
 	}
-	lines := []string{cmdutil.CountOf(f.rows, "row") + ": " + strings.Join(f.counts(), ", ")}
+	var counts []string
+	for _, state := range payout.States() {
+		if n := f.states[state]; n > 0 {
+			counts = append(counts, fmt.Sprintf("%d %s", n, state))
+		}
+		if state == payout.StateAccepted && f.before > 0 {
+			counts[len(counts)-1] += fmt.Sprintf(" (%d not by this run)", f.before)
+		}
+	}
+	lines := []string{cmdutil.CountOf(f.rows, "row") + ": " + strings.Join(counts, ", ")}
 	for _, u := range f.units {
 		then := m.As(u.all.Unit(), u.decimals)
 		format := func(a api.BigAmount) string { return grouped(then.FormatBig(a)) }
@@ -383,20 +379,4 @@ func (f *foot) lines(m money.Registry, grouped func(string) string) []string {
 		lines = append(lines, format(u.all)+", "+accepted+" accepted")
 	}
 	return lines
-}
-
-// counts returns the number of rows of each state.
-func (f *foot) counts() (parts []string) {
-	for _, state := range payout.States() {
-		n := f.states[state]
-		if n == 0 {
-			continue
-		}
-		part := fmt.Sprintf("%d %s", n, state)
-		if state == payout.StateAccepted && f.before > 0 {
-			part += fmt.Sprintf(" (%d not by this run)", f.before)
-		}
-		parts = append(parts, part)
-	}
-	return parts
 }

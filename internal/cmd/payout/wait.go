@@ -36,7 +36,7 @@ waits for the others and ends with 50. A run without accepted orders is refused
 		if err := flags.Check(); err != nil {
 			return err
 		}
-		sender, err := askAboutRuns(s, s.Cmd)
+		sender, err := askAboutRuns(s)
 		if err != nil {
 			return err
 		}
@@ -58,23 +58,28 @@ waits for the others and ends with 50. A run without accepted orders is refused
 		if err != nil {
 			return waitFailure(err, waited)
 		}
-		tally := waited.Tally
 		rows, printed := newRunRows(s, sender.Ledger, run, waited.Statuses)
 		if printed == nil {
 			_, printed = rows.print(out, nil)
 		}
-		if accepted := tally.States[payout.StateAccepted]; accepted < tally.Rows {
-			return cmdutil.WithPrintError(&cmdutil.Error{Code: cmdutil.ExitPartial,
-				Msg: fmt.Sprintf("%d of %d orders were accepted and have reached it; %d were rejected, %d not sent",
-					accepted, tally.Rows, tally.States[payout.StateRejected], tally.States[payout.StatePlanned]),
-				Hint: payout.NewHint("see which", "payout", "status", run.Name)}, printed)
-		}
-		return printed
+		return cmdutil.WithPrintError(notAll(run.Name, waited.Tally), printed)
 	})
 	cmdutil.AddWaitFlags(cmd, &flags)
 	cmdutil.AddFinishFlags(cmd)
 	cmdutil.Require(cmd, "status")
 	return cmd
+}
+
+// notAll returns the error of a wait for a run of which not all orders were accepted.
+func notAll(run string, t payout.Tally) error {
+	accepted := t.States[payout.StateAccepted]
+	if accepted == t.Rows {
+		return nil
+	}
+	return &cmdutil.Error{Code: cmdutil.ExitPartial,
+		Msg: fmt.Sprintf("%d of %d orders were accepted and have reached it; %d were rejected, %d not sent",
+			accepted, t.Rows, t.States[payout.StateRejected], t.States[payout.StatePlanned]),
+		Hint: payout.NewHint("see which", "payout", "status", run)}
 }
 
 // waitFailure adds to the error of a wait the names of its flags, and a hint for a connection that fails.
