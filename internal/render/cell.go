@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"example.com/till/internal/money"
 )
 
 // Cell is a typed value in a row. The zero Cell is empty. Cells are small, because a long table has many of
@@ -122,11 +124,12 @@ func (c Cell) of(n *big.Int) Cell {
 	return c
 }
 
-func (c Cell) sign() int {
+// number returns the number of a cell.
+func (c Cell) number() *big.Int {
 	if c.large != nil {
-		return c.large.Sign()
+		return c.large
 	}
-	return cmp.Compare(c.n, 0)
+	return big.NewInt(c.n)
 }
 
 // Percent returns a cell with a number of tenths of a percent: 425 is shown as 42.5%, and is 42.5 in CSV. Nil
@@ -212,7 +215,7 @@ func (c Cell) short() string {
 		}
 		return Safe(c.text)
 	case kindInt:
-		return string(c.digits(nil, 0))
+		return c.digits(0)
 	case kindBool:
 		return strconv.FormatBool(c.n != 0)
 	case kindAmount:
@@ -226,11 +229,10 @@ func (c Cell) short() string {
 		if c.text != "" {
 			return Safe(c.text)
 		}
-		text := string(c.digits(nil, 1)) + "%"
-		if c.signed && c.sign() > 0 {
-			text = "+" + text
+		if c.signed && c.number().Sign() > 0 {
+			return "+" + c.digits(1) + "%"
 		}
-		return text
+		return c.digits(1) + "%"
 	}
 	return ""
 }
@@ -246,13 +248,8 @@ func (c Cell) part(suffix string) Cell {
 	return Cell{kind: kindInt, n: c.n, large: c.large}
 }
 
-// digits appends the number of an amount or a percentage with the given decimals.
-func (c Cell) digits(b []byte, decimals int) []byte {
-	if c.large != nil {
-		return appendPoint(b, c.large.Append(nil, 10), decimals)
-	}
-	return appendDecimal(b, c.n, decimals)
-}
+// digits returns the number of an amount or a percentage with the given decimals.
+func (c Cell) digits(decimals int) string { return money.Decimal(c.number(), decimals) }
 
 func (s Step) String() string {
 	if s.Status == "" || s.At == "" {
@@ -271,17 +268,14 @@ func (c Cell) amount() (number, unit string) {
 		unit = Safe(c.text)
 	}
 	if c.decimals >= 0 {
-		return c.group(c.digits(nil, int(c.decimals))), unit
+		number = c.digits(int(c.decimals))
+	} else {
+		number, unit = c.digits(0), strings.TrimSuffix(minorWord+" "+unit, " ")
 	}
-	return c.group(c.digits(nil, 0)), strings.TrimSuffix(minorWord+" "+unit, " ")
-}
-
-// group returns a number as it is shown.
-func (c Cell) group(number []byte) string {
 	if c.grouped {
-		return Group(string(number))
+		number = Group(number)
 	}
-	return string(number)
+	return number, unit
 }
 
 // Group puts a space between each three digits before the decimal point of a number, for a person who reads
@@ -292,31 +286,6 @@ func Group(number string) string {
 		number = number[:at] + " " + number[at:]
 	}
 	return number
-}
-
-// appendDecimal appends minor units as an exact number with the given decimals.
-func appendDecimal(b []byte, minor int64, decimals int) []byte {
-	var buf [20]byte
-	return appendPoint(b, strconv.AppendInt(buf[:0], minor, 10), decimals)
-}
-
-// appendPoint appends an integer as a number with the given decimals.
-func appendPoint(b, integer []byte, decimals int) []byte {
-	digits := bytes.TrimPrefix(integer, []byte("-"))
-	b = append(b, integer[:len(integer)-len(digits)]...)
-	whole := len(digits) - max(decimals, 0)
-	if whole == len(digits) {
-		return append(b, digits...)
-	}
-	if whole <= 0 {
-		b = append(b, "0."...)
-		for range -whole {
-			b = append(b, '0')
-		}
-		return append(b, digits...)
-	}
-	b = append(append(b, digits[:whole]...), '.')
-	return append(b, digits[whole:]...)
 }
 
 // compactJSON returns JSON text on one line. It escapes invisible characters in strings in the JSON way, so
@@ -378,8 +347,5 @@ func compareAmounts(a, b Cell) int {
 
 func (c Cell) scaled(decimals int) *big.Int {
 	factor := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals-int(c.decimals))), nil)
-	if c.large != nil {
-		return factor.Mul(factor, c.large)
-	}
-	return factor.Mul(factor, big.NewInt(c.n))
+	return factor.Mul(factor, c.number())
 }

@@ -40,44 +40,35 @@ func ExcelOf(locale string) (Excel, error) {
 }
 
 func (g grid) csv(out *bufio.Writer, o Options) error {
-	r := &record{out: out, comma: ',', decimal: o.Excel.Decimal}
+	r := &record{comma: ',', decimal: o.Excel.Decimal}
 	if o.Excel.Delimiter != 0 {
 		r.comma = o.Excel.Delimiter
-		if _, err := out.WriteString("\ufeff"); err != nil { // by which Excel knows UTF-8
-			return err
-		}
+		out.WriteString("\ufeff") // by which Excel knows UTF-8
 	}
-	first := true
+	begun := o.NoHeaders
 	for row, err := range g.rows {
-		if err == nil && first {
-			first = false
-			err = g.csvHeader(r, o, row)
-		}
 		if err != nil {
 			return err
+		}
+		if !begun {
+			begun = true
+			g.csvHeader(r, out) // out keeps its first error
 		}
 		for i, c := range row {
 			o.tell(c)
 			r.cell(c, g.fields[i].amount)
 		}
-		if err := r.write(); err != nil {
+		if err := r.write(out); err != nil {
 			return err
 		}
 	}
-	if first {
-		return g.csvHeader(r, o, nil)
+	if !begun {
+		return g.csvHeader(r, out)
 	}
 	return nil
 }
 
-// csvHeader writes the header, unless there is to be none. A field is an amount if the first row has one there.
-func (g grid) csvHeader(r *record, o Options, row []Cell) error {
-	for i, c := range row {
-		g.fields[i].amount = g.fields[i].amount || c.kind == kindAmount
-	}
-	if o.NoHeaders {
-		return nil
-	}
+func (g grid) csvHeader(r *record, out *bufio.Writer) error {
 	for _, f := range g.fields {
 		r.add(f.name)
 		if f.amount {
@@ -85,30 +76,25 @@ func (g grid) csvHeader(r *record, o Options, row []Cell) error {
 			r.add(f.name + codeSuffix)
 		}
 	}
-	return r.write()
+	return r.write(out)
 }
 
-// record builds one line of CSV. It prints its numbers into one buffer and converts them to a string
-// together, with one allocation for each row.
+// record builds one line of CSV.
 type record struct {
-	out     *bufio.Writer
 	comma   rune
-	fields  []string
-	digits  []byte
-	numbers []number
 	decimal string // what separates the digits of a fraction; empty: a point
+	fields  []string
 }
-
-type number struct{ field, from, to int }
 
 func (r *record) add(s string) { r.fields = append(r.fields, s) }
 
 // number adds the number of a cell with the given decimals.
 func (r *record) number(c Cell, decimals int) {
-	from := len(r.digits)
-	r.digits = c.digits(r.digits, decimals)
-	r.numbers = append(r.numbers, number{len(r.fields), from, len(r.digits)})
-	r.add("")
+	text := c.digits(decimals)
+	if r.decimal != "" {
+		text = strings.Replace(text, ".", r.decimal, 1)
+	}
+	r.add(text)
 }
 
 func (r *record) cell(c Cell, amount bool) {
@@ -123,8 +109,6 @@ func (r *record) cell(c Cell, amount bool) {
 		r.add(CSVText(label))
 	case kindOwn:
 		r.add(c.text)
-	case kindInt:
-		r.number(c, 0)
 	case kindAmount:
 		if !amount { // the only field of the amount has to contain everything
 			r.add(c.short())
@@ -158,21 +142,13 @@ func (r *record) cell(c Cell, amount bool) {
 		r.add(c.short())
 	}
 	if amount {
-		r.add("")
-		r.add("")
+		r.fields = append(r.fields, "", "")
 	}
 }
 
-func (r *record) write() error {
-	text := string(r.digits)
-	for _, n := range r.numbers {
-		r.fields[n.field] = text[n.from:n.to]
-		if r.decimal != "" {
-			r.fields[n.field] = strings.Replace(r.fields[n.field], ".", r.decimal, 1)
-		}
-	}
-	err := CSVLine(r.out, r.comma, r.fields)
-	r.fields, r.digits, r.numbers = r.fields[:0], r.digits[:0], r.numbers[:0]
+func (r *record) write(out *bufio.Writer) error {
+	err := CSVLine(out, r.comma, r.fields)
+	r.fields = r.fields[:0]
 	return err
 }
 

@@ -22,7 +22,7 @@ type field struct {
 func gridOf[T any](columns []Column[T], items iter.Seq2[T, error]) grid {
 	g := grid{fields: make([]field, len(columns))}
 	for i, c := range columns {
-		g.fields[i] = field{name: c.Name, whole: c.Whole, codeIn: c.CodeIn}
+		g.fields[i] = field{name: c.Name, whole: c.Whole, amount: c.Amount, codeIn: c.CodeIn}
 	}
 	row := make([]Cell, len(columns))
 	g.rows = convert(items, func(item T) []Cell {

@@ -3,9 +3,6 @@ package render
 import (
 	"iter"
 	"math"
-	"strings"
-
-	"github.com/olekukonko/tablewriter/pkg/twwidth"
 )
 
 // columnLayout is one column of a table. It measures all of its cells, and after the layout shows them one by
@@ -136,12 +133,8 @@ func (l *columnLayout) text(c Cell) string {
 	return labelled(label, l.labels.Apart(id, label), math.MaxInt)
 }
 
-// pad fills a text of the given width up to the width of the column. tablewriter takes a flag, or an emoji
-// with a tone, for narrower than width does. So pad adds fillers, which lineWriter removes.
+// pad fills a text of the given width up to the width of the column.
 func (l *columnLayout) pad(text string, wide int) string {
-	if wide < len(text) { // not only ASCII
-		text += strings.Repeat(filler, max(0, wide-twwidth.Display(characters(), text)))
-	}
 	if l.right {
 		return spaces(l.width-wide) + text
 	}

@@ -139,8 +139,8 @@ func pageText(c Cell) PageText {
 	switch {
 	case c.numeric():
 		text.Class = "n"
-		if c.signed && c.sign() != 0 {
-			text.Class += " " + ChangeClass(c.sign())
+		if c.signed {
+			text.Class = strings.TrimSpace("n " + ChangeClass(c.number().Sign()))
 		}
 	case len(text.Text) <= oneLine && !strings.Contains(text.Text, " "):
 		text.Class = "whole"

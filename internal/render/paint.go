@@ -8,20 +8,23 @@ import (
 	"github.com/muesli/termenv"
 )
 
-// painter adds colour to cells with a meaning: headers and labels are bold, the word minor is dim, true and
-// growth are green, false and decline are red, and the bars of a chart are blue. A nil painter adds no
-// colour.
-type painter map[style]lipgloss.Style
+// Style is how a text looks on a terminal with colours.
+type Style int
 
-type style int
-
+// The styles. Headers and labels are bold, the word minor is dim, true and growth are green, false and decline
+// are red, and the bars of a chart are blue.
 const (
-	bold style = iota
-	dim
-	green
-	red
-	blue
+	Plain Style = iota
+	Bold
+	Dim
+	Green
+	Red
+	Blue
+	RedGround // red, in reverse
 )
+
+// painter has how each style but Plain is written. A nil painter adds no colour.
+type painter map[Style]lipgloss.Style
 
 // Of the 256 colours, those of the bars and signs have a contrast of at least 3 on black, on white, and on
 // both backgrounds of Solarized. The sixteen are whatever the terminal makes of them.
@@ -38,48 +41,34 @@ func (o Options) painter() painter {
 	// The profile and the background are set, so that termenv does not query the terminal.
 	r := lipgloss.NewRenderer(io.Discard)
 	r.SetColorProfile(termenv.ANSI)
-	greenest, reddest, bluest := lipgloss.Color("2"), lipgloss.Color("1"), lipgloss.Color("4")
+	green, red, blue := lipgloss.Color("2"), lipgloss.Color("1"), lipgloss.Color("4")
 	if o.Colors256 {
 		r.SetColorProfile(termenv.ANSI256)
-		greenest, reddest, bluest = green256, red256, blue256
+		green, red, blue = green256, red256, blue256
 	}
 	r.SetHasDarkBackground(true)
 	return painter{
-		bold:  r.NewStyle().Bold(true),
-		dim:   r.NewStyle().Faint(true),
-		green: r.NewStyle().Foreground(greenest),
-		red:   r.NewStyle().Foreground(reddest),
-		blue:  r.NewStyle().Foreground(bluest),
+		Bold:      r.NewStyle().Bold(true),
+		Dim:       r.NewStyle().Faint(true),
+		Green:     r.NewStyle().Foreground(green),
+		Red:       r.NewStyle().Foreground(red),
+		Blue:      r.NewStyle().Foreground(blue),
+		RedGround: r.NewStyle().Foreground(red).Reverse(true),
 	}
 }
 
-// Style is how a text outside of tables looks on a terminal with colours.
-type Style int
-
-const (
-	Plain Style = iota
-	Bold
-	Red
-	Blue
-	RedGround // red, in reverse
-)
-
 // Styled returns a text in a style, for a terminal.
 func Styled(as Style, s string, colors256 bool) string {
-	if as == Plain {
-		return s
-	}
 	p := Options{Color: true, Colors256: colors256}.painter()
-	style := map[Style]lipgloss.Style{Bold: p[bold], Red: p[red], Blue: p[blue], RedGround: p[red].Reverse(true)}[as]
 	lines := strings.Split(s, "\n") // which lipgloss would make equally wide
 	for i, line := range lines {
-		lines[i] = style.Render(line)
+		lines[i] = p.mark(as, line)
 	}
 	return strings.Join(lines, "\n")
 }
 
-func (p painter) mark(as style, s string) string {
-	if p == nil || s == "" {
+func (p painter) mark(as Style, s string) string {
+	if p == nil || as == Plain || s == "" {
 		return s
 	}
 	return p[as].Render(s)
@@ -88,10 +77,10 @@ func (p painter) mark(as style, s string) string {
 // tint colours the text of a cell by its value.
 func (p painter) tint(c Cell, text string) string {
 	switch {
-	case c.kind == kindBool && c.n != 0, c.signed && c.sign() > 0:
-		return p.mark(green, text)
-	case c.kind == kindBool, c.signed && c.sign() < 0:
-		return p.mark(red, text)
+	case c.kind == kindBool && c.n != 0, c.signed && c.number().Sign() > 0:
+		return p.mark(Green, text)
+	case c.kind == kindBool, c.signed && c.number().Sign() < 0:
+		return p.mark(Red, text)
 	}
 	return text
 }
@@ -101,10 +90,5 @@ func (p painter) unit(c Cell) string {
 	if c.decimals >= 0 {
 		return unit
 	}
-	return p.mark(dim, minorWord) + strings.TrimPrefix(unit, minorWord)
-}
-
-func (p painter) amount(c Cell) string {
-	number, _ := c.amount()
-	return strings.TrimSuffix(number+" "+p.unit(c), " ")
+	return p.mark(Dim, minorWord) + strings.TrimPrefix(unit, minorWord)
 }

@@ -181,7 +181,7 @@ func (p Picture) Text(w io.Writer, o Options) error {
 	paint, c := o.painter(), p.fit(limit)
 	title := Wrap(Safe(p.Title), limit)
 	for i, line := range title {
-		title[i] = paint.mark(bold, line)
+		title[i] = paint.mark(Bold, line)
 	}
 	switch note := Safe(p.Note); {
 	case note == "":
@@ -210,7 +210,7 @@ func (p Picture) Text(w io.Writer, o Options) error {
 			lines = append(lines, "")
 		}
 		for _, line := range Wrap(Safe(text), limit) {
-			lines = append(lines, paint.mark(dim, line))
+			lines = append(lines, paint.mark(Dim, line))
 		}
 	}
 	return printLines(w, lines)
@@ -218,37 +218,31 @@ func (p Picture) Text(w io.Writer, o Options) error {
 
 // line returns the line of a row, or its two lines.
 func (c columns) line(p painter, r PictureRow, head bool, end string, limit int) (lines []string) {
-	inset, as := pictureInset, style(-1)
+	inset, as := pictureInset, Plain
 	switch {
 	case head:
-		inset, as = "", bold
+		inset, as = "", Bold
 	case r.Value == nil:
-		as = dim
-	}
-	mark := func(text string) string {
-		if as < 0 {
-			return text
-		}
-		return p.mark(as, text)
+		as = Dim
 	}
 	var line string
 	if c.below {
 		for _, part := range Wrap(Safe(r.name()), limit-len(inset)) {
-			lines = append(lines, inset+mark(part))
+			lines = append(lines, inset+p.mark(as, part))
 		}
 		line = spaces(c.label)
 	} else {
 		name := labelled(r.Label, r.Apart, c.label-len(inset))
-		line = inset + mark(name) + spaces(c.label-len(inset)-width(name))
+		line = inset + p.mark(as, name) + spaces(c.label-len(inset)-width(name))
 	}
-	line += pictureGap + spaces(c.number-width(r.number())) + mark(r.number())
+	line += pictureGap + spaces(c.number-width(r.number())) + p.mark(as, r.number())
 	if c.change > 0 {
 		change := r.Change
 		switch {
 		case r.Sign > 0:
-			change = p.mark(green, change)
+			change = p.mark(Green, change)
 		case r.Sign < 0:
-			change = p.mark(red, change)
+			change = p.mark(Red, change)
 		}
 		line += pictureGap + change + spaces(c.change-width(r.Change))
 	}
@@ -260,14 +254,14 @@ func (c columns) line(p painter, r PictureRow, head bool, end string, limit int)
 
 // flat returns the bar and the share of a row. Half of a character is the least that a bar has.
 func (c columns) flat(p painter, r PictureRow, most *big.Int) string {
-	full, half, as := "━", "╸", blue
+	full, half, as := "━", "╸", Blue
 	if r.Hollow {
 		full, half = "─", "╴"
 	}
 	bar := ""
 	if c.bar > 0 && r.Value != nil {
 		if r.Value.Sign() < 0 { // without colour, it must not look like a gain
-			if full, half, as = "╍", "╺", red; r.Hollow {
+			if full, half, as = "╍", "╺", Red; r.Hollow {
 				full, half = "╌", "╶"
 			}
 		}
@@ -329,7 +323,7 @@ func (c columns) spark(p painter, g PictureGroup, limit int) string {
 		}
 		line.WriteRune(shape)
 	}
-	return p.mark(blue, line.String())
+	return p.mark(Blue, line.String())
 }
 
 // Heading writes lines above a table, with a free line below them.
@@ -338,7 +332,7 @@ func Heading(w io.Writer, o Options, texts ...string) error {
 	for i, text := range append(texts, "") {
 		for _, line := range Wrap(Safe(text), o.Width) {
 			if i == 0 {
-				line = o.painter().mark(bold, line)
+				line = o.painter().mark(Bold, line)
 			}
 			lines = append(lines, line)
 		}
@@ -347,7 +341,7 @@ func Heading(w io.Writer, o Options, texts ...string) error {
 }
 
 func printLines(w io.Writer, lines []string) error {
-	return output(w, oneBuffer, func(out *bufio.Writer) error {
+	return output(w, func(out *bufio.Writer) error {
 		for _, line := range lines {
 			if err := (lineWriter{out}).print(line); err != nil {
 				return err

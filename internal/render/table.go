@@ -248,7 +248,7 @@ func (t *tableWriter) row(row []Cell) error {
 // foot prints rows below a rule.
 func (t *tableWriter) foot(rows [][]Cell) error {
 	err := t.add(t.line(0, func(l *columnLayout) string {
-		return t.painter.mark(dim, strings.Repeat("─", min(l.width, cmp.Or(t.options.Width, l.width))))
+		return t.painter.mark(Dim, strings.Repeat("─", min(l.width, cmp.Or(t.options.Width, l.width))))
 	}))
 	for _, row := range rows {
 		err = cmp.Or(err, t.row(row))
@@ -285,7 +285,7 @@ func (t *tableWriter) flush() error {
 		Alignment:  tw.CellAlignment{Global: tw.AlignLeft},
 		Padding:    tw.CellPadding{Global: tw.Padding{Overwrite: true}},
 	}
-	twwidth.SetCondition(characters()) // and forget the texts of earlier parts
+	twwidth.SetCondition(characters()) // forgets the texts of earlier parts
 	table := tablewriter.NewTable(lineWriter{t.out},
 		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
 			Borders:  tw.BorderNone,
@@ -298,7 +298,7 @@ func (t *tableWriter) flush() error {
 		var head []string
 		for i := range t.lines {
 			head = append(head, t.line(i, func(l *columnLayout) string {
-				return l.pad(t.painter.mark(bold, l.header), width(l.header))
+				return l.pad(t.painter.mark(Bold, l.header), width(l.header))
 			}))
 		}
 		t.part = append(head, t.part...)
@@ -374,11 +374,11 @@ func (u *uprightLayout) lines(i int, c Cell) (lines []string) {
 	switch {
 	case u.stacked:
 		for _, part := range Wrap(label, u.options.Width) {
-			lines = append(lines, u.painter.mark(bold, part))
+			lines = append(lines, u.painter.mark(Bold, part))
 		}
 		before, indent = gap, gap
 	case !u.options.NoHeaders:
-		before, indent = u.painter.mark(bold, label)+spaces(u.left-width(label))+gap, spaces(u.left)+gap
+		before, indent = u.painter.mark(Bold, label)+spaces(u.left-width(label))+gap, spaces(u.left)+gap
 	}
 	values := valueLines(u.painter, c, u.right)
 	one := u.fields[i].whole || c.form == formID || c.form == formWord
@@ -400,7 +400,8 @@ func (u *uprightLayout) lines(i int, c Cell) (lines []string) {
 func valueLines(p painter, c Cell, limit int) []string {
 	switch c.kind {
 	case kindAmount:
-		return []string{p.amount(c)}
+		number, _ := c.amount()
+		return []string{strings.TrimSuffix(number+" "+p.unit(c), " ")}
 	case kindBool, kindPercent, kindInt:
 		return []string{p.tint(c, c.short())}
 	case kindHistory:
@@ -421,14 +422,11 @@ func valueLines(p painter, c Cell, limit int) []string {
 	return Wrap(c.short(), limit)
 }
 
-// filler is a character of one column that no cell has, because Safe shows it in another way.
-const filler = "\ufff0"
-
-// lineWriter drops the filler and the spaces at the end of each line. tablewriter writes one line at a time.
+// lineWriter drops the spaces at the end of each line. tablewriter writes one line at a time.
 type lineWriter struct{ w *bufio.Writer }
 
 func (l lineWriter) Write(p []byte) (int, error) {
-	return len(p), l.print(strings.TrimSuffix(strings.ReplaceAll(string(p), filler, ""), "\n"))
+	return len(p), l.print(strings.TrimSuffix(string(p), "\n"))
 }
 
 func (l lineWriter) print(line string) error {

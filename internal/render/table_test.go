@@ -489,11 +489,14 @@ func TestStyledLines(t *testing.T) {
 func TestColoursOfTheTheme(t *testing.T) {
 	legible := regexp.MustCompile("^\x1b\\[(1|2|31|32|34|35)mtext\x1b\\[0m$")
 	for style, s := range (Options{Color: true}).painter() {
+		if style == RedGround {
+			s = s.Reverse(false)
+		}
 		if got := s.Render("text"); !legible.MatchString(got) {
 			t.Errorf("style %d: %q", style, got)
 		}
 	}
-	for _, style := range []style{bold, dim, green, red, blue} {
+	for _, style := range []Style{Bold, Dim, Green, Red, Blue} {
 		if got := (Options{}).painter().mark(style, "text"); got != "text" {
 			t.Errorf("without colour: %q", got)
 		}
@@ -529,7 +532,7 @@ func TestContrast(t *testing.T) {
 		}
 	}
 	o := Options{Color: true, Colors256: true}
-	for style, want := range map[style]string{green: "38;5;29", red: "38;5;167", blue: "38;5;32"} {
+	for style, want := range map[Style]string{Green: "38;5;29", Red: "38;5;167", Blue: "38;5;32"} {
 		if got := o.painter().mark(style, "x"); got != "\x1b["+want+"mx\x1b[0m" {
 			t.Errorf("style %d is %q", style, got)
 		}

@@ -63,9 +63,7 @@ type Column[T any] struct {
 	Extra  bool   // shown in a table only when named in --columns; CSV has it anyway
 	Whole  bool   // never cut: if there is no room, the row takes a second line
 	Detail bool   // shown in the vertical table of One even if Extra
-	// Amount promises that the cells are amounts, so that the CSV header has its three columns even without a
-	// row. Without this promise, the cell of a zero row decides, and then that of the first row.
-	Amount bool
+	Amount bool   // its cells are amounts: CSV has three columns for it
 	// CodeIn names a column of codes: a table that shows it does not repeat the same code in the amount.
 	CodeIn string
 	Cell   func(T) Cell
@@ -188,23 +186,14 @@ func (v View[T]) print(w io.Writer, o Options, items iter.Seq2[T, error], single
 		}
 		items = endingWith(v.Sorted(rows, o), broken)
 	}
-	size := listBuffer
-	if single {
-		size = oneBuffer
-	}
-	return o.output(w, size, func(out *bufio.Writer) error {
+	return o.output(w, func(out *bufio.Writer) error {
 		switch {
 		case o.Quiet:
 			return listIDs(out, convert(items, v.ID))
 		case !o.tabular():
 			return o.listTexts(out, convert(items, v.JSON.Text), single)
 		case o.Format == CSV:
-			columns := v.pick(o.Columns, func(Column[T]) bool { return true })
-			g := gridOf(columns, items)
-			for i, c := range columns {
-				g.fields[i].amount = c.isAmount()
-			}
-			return g.csv(out, o)
+			return gridOf(v.pick(o.Columns, func(Column[T]) bool { return true }), items).csv(out, o)
 		case single:
 			return gridOf(v.pick(o.Columns, func(c Column[T]) bool { return !c.Extra || c.Detail }), items).upright(out, o)
 		}
@@ -242,22 +231,6 @@ func (v View[T]) Sorted(rows []T, o Options) []T {
 		sorted[i] = rows[from]
 	}
 	return sorted
-}
-
-// isAmount reports whether the cells are amounts, before the first row is read. If the column does not
-// promise it, the cell of a zero row decides. If the cell cannot show a zero row, such as a nil pointer, the
-// first row decides.
-func (c Column[T]) isAmount() (is bool) {
-	if c.Amount {
-		return true
-	}
-	defer func() {
-		if recover() != nil {
-			is = false
-		}
-	}()
-	var zero T
-	return c.Cell(zero).kind == kindAmount
 }
 
 func each[T any](rows []T) iter.Seq2[T, error] { return endingWith(rows, nil) }
