@@ -304,7 +304,7 @@ func (r *Report) count(seller, unit int32, at moment, kind int, minor int64, fir
 		}
 		return
 	}
-	if !r.query.Compare || !r.previous.contains(at.time()) {
+	if !r.query.Compare || !r.previous.Contains(at.time()) {
 		return
 	}
 	r.bySeller.at(key{seller: seller, currency: unit}).previous()[kind].Add(minor)
@@ -315,7 +315,7 @@ func (r *Report) count(seller, unit int32, at moment, kind int, minor int64, fir
 }
 
 func (r *Report) within(at moment) bool {
-	return r.query.Span.Open() || r.query.Span.contains(at.time())
+	return r.query.Span.Open() || r.query.Span.Contains(at.time())
 }
 
 // list adds an amount of an invoice, of a volume (0) or of rebates (1), to the rows of a query by invoices.

@@ -81,7 +81,8 @@ type Span struct {
 // Open reports whether the span is all time.
 func (s Span) Open() bool { return s.From == nil && s.To == nil }
 
-func (s Span) contains(at time.Time) bool {
+// Contains reports whether a time is in the span.
+func (s Span) Contains(at time.Time) bool {
 	return (s.From == nil || !at.Before(*s.From)) && (s.To == nil || at.Before(*s.To))
 }
 

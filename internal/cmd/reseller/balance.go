@@ -17,35 +17,44 @@ import (
 
 // balanceRow is a balance in one currency or, if its record has another shape, the whole of it.
 type balanceRow struct {
-	id, label string
-	amount    *api.Amount
-	record    json.RawMessage
+	namedReseller
+	amount *api.Amount
+	record json.RawMessage
 }
 
 // balancesIn returns the amounts of a balance record. The interface does not show its shape. Those of its other
 // amounts are taken: a list of amounts, codes with integers by kind or without a kind, and codes with amounts.
 func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount, ok bool) {
-	var list []api.Amount
 	var parts []json.RawMessage
 	var codes map[string]int64
 	var kinds map[api.Kind]map[string]int64
 	var named map[string]api.Amount
 	switch {
-	case json.Unmarshal(record, &list) == nil:
-		return list, true
 	case json.Unmarshal(record, &parts) == nil:
-		return balancesInAll(m, parts)
+		for _, part := range parts {
+			some, ok := balancesIn(m, part)
+			if !ok {
+				return nil, false
+			}
+			amounts = append(amounts, some...)
+		}
+		return amounts, true // in the order of the list
 	case json.Unmarshal(record, &codes) == nil:
 		for code, minor := range codes {
 			known, _ := m.Lookup(code)
 			amounts = append(amounts, api.Amount{Kind: cmp.Or(known.Kind, api.Crypto), Code: code, Minor: minor})
 		}
 	case json.Unmarshal(record, &kinds) == nil:
-		if amounts, ok = amountsByKind(kinds); !ok {
-			return nil, false
+		for kind, codes := range kinds {
+			if kind != api.Crypto && kind != api.Fiat {
+				return nil, false
+			}
+			for code, minor := range codes {
+				amounts = append(amounts, api.Amount{Kind: kind, Code: code, Minor: minor})
+			}
 		}
 	case json.Unmarshal(record, &named) == nil:
-		amounts = slices.AppendSeq(amounts, maps.Values(named))
+		amounts = slices.Collect(maps.Values(named))
 	default:
 		return nil, false
 	}
@@ -53,39 +62,24 @@ func balancesIn(m money.Registry, record json.RawMessage) (amounts []api.Amount,
 	return amounts, true
 }
 
-// balancesInAll returns the amounts of the parts of a record, in their order.
-func balancesInAll(m money.Registry, parts []json.RawMessage) (amounts []api.Amount, ok bool) {
-	for _, part := range parts {
-		some, ok := balancesIn(m, part)
-		if !ok {
-			return nil, false
-		}
-		amounts = append(amounts, some...)
+// readBalance reads the balance of a reseller, in all currencies or in one.
+func readBalance(
+	ctx context.Context, client *api.Client, m money.Registry, r namedReseller, code, fiat string,
+) (a answer[balanceRow], err error) {
+	if code == "" {
+		a.raw, err = client.Resellers.Balance(ctx, r.id)
+	} else {
+		a.raw, err = client.Resellers.BalanceIn(ctx, r.id, code, fiat)
 	}
-	return amounts, true
-}
-
-func amountsByKind(kinds map[api.Kind]map[string]int64) (amounts []api.Amount, ok bool) {
-	for kind, codes := range kinds {
-		if kind != api.Crypto && kind != api.Fiat {
-			return nil, false
-		}
-		for code, minor := range codes {
-			amounts = append(amounts, api.Amount{Kind: kind, Code: code, Minor: minor})
-		}
-	}
-	return amounts, true
-}
-
-func balanceRows(m money.Registry, id, label string, record json.RawMessage) (rows []balanceRow) {
-	amounts, ok := balancesIn(m, record)
-	if !ok {
-		return []balanceRow{{id: id, label: label, record: record}}
-	}
+	a.line = labelledBalanceLine{r.id, r.label, a.raw}
+	amounts, ok := balancesIn(m, a.raw)
 	for _, amount := range amounts {
-		rows = append(rows, balanceRow{id: id, label: label, amount: &amount})
+		a.rows = append(a.rows, balanceRow{namedReseller: r, amount: &amount})
 	}
-	return rows
+	if a.odd = !ok; a.odd {
+		a.rows = []balanceRow{{namedReseller: r, record: a.raw}}
+	}
+	return a, err
 }
 
 func balanceCommand(a *cmdutil.App) *cobra.Command {
@@ -113,19 +107,10 @@ what include_fiat means either, so it is sent as given.`,
 			if code == "" && cmd.Flags().Changed("include-fiat") {
 				return cmdutil.UsageError("--include-fiat goes with --currency", "add --currency CODE, or leave it out")
 			}
-			return figures[json.RawMessage, balanceRow]{
-				read: func(ctx context.Context, client *api.Client, id string) (json.RawMessage, error) {
-					if code == "" {
-						return client.Resellers.Balance(ctx, id)
-					}
-					return client.Resellers.BalanceIn(ctx, id, code, fiat)
-				},
-				raw:  func(m json.RawMessage) json.RawMessage { return m },
-				line: func(id, label string, m json.RawMessage) any { return labelledBalanceLine{id, label, m} },
-				rows: func(id, label string, m json.RawMessage) []balanceRow { return balanceRows(s.Money, id, label, m) },
-				view: balanceView,
-				fits: func(record json.RawMessage) bool { _, ok := balancesIn(s.Money, record); return ok },
-			}.run(s, args)
+			return figures[balanceRow]{view: balanceView,
+				read: func(ctx context.Context, client *api.Client, r namedReseller) (answer[balanceRow], error) {
+					return readBalance(ctx, client, s.Money, r, code, fiat)
+				}}.run(s, args)
 		},
 	}
 	f := cmd.Flags()
@@ -140,7 +125,7 @@ what include_fiat means either, so it is sent as given.`,
 
 func balanceView(m money.Registry) render.View[balanceRow] {
 	type row = balanceRow
-	return render.View[row]{Columns: append(resellerColumns(func(r row) (id, label string) { return r.id, r.label }), []render.Column[row]{
+	return render.View[row]{Columns: append(resellerColumns(row.named), []render.Column[row]{
 		{Name: "balance", About: "balance in one currency", Amount: true, Cell: func(r row) render.Cell {
 			if r.amount == nil {
 				return render.Own("")

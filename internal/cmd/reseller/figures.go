@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -24,21 +23,26 @@ const sideBySide = 8
 
 // figures is a command that reads the figures of one reseller, or of all resellers if none is named. Its JSON
 // is what the service sent. Its table has a row for each reseller and currency.
-type figures[T, R any] struct {
-	read func(ctx context.Context, client *api.Client, id string) (T, error)
-	raw  func(T) json.RawMessage
-	line func(id, label string, value T) any // the JSON of one of all resellers; nil: raw, which has the id
-	rows func(id, label string, value T) []R
+type figures[R any] struct {
+	read func(ctx context.Context, client *api.Client, r namedReseller) (answer[R], error)
 	view func(money.Registry) render.View[R]
-	more func(values []T) render.View[T] // a second table, of invoices by status; nil: none
-	fits func(T) bool                    // whether the rows show the answer; nil: always. If not, a table is JSON
+	more func(rows []R) error // prints a second table, which is not for scripts; nil: none
 }
 
-func (f figures[T, R]) run(s *cmdutil.Session, args []string) error {
+// answer is what the service sent about one reseller.
+type answer[R any] struct {
+	raw  json.RawMessage
+	line any // the JSON of one of all resellers; nil: raw, which has the id
+	rows []R
+	odd  bool // the rows do not show it
+}
+
+func (f figures[R]) run(s *cmdutil.Session, args []string) error {
 	view := f.view(s.Money)
 	view.ID = func(R) string { return "" } // documents have the ids and the JSON
 	view.JSON = render.Received[json.RawMessage](func(R) []byte { return nil })
-	if len(args) == 1 && s.Render.Format == render.Table && len(s.Columns) == 0 {
+	one := len(args) == 1
+	if one && s.Render.Format == render.Table && len(s.Columns) == 0 {
 		view = view.Without("id", "label") // the user has just named the reseller
 	}
 	out, err := cmdutil.NewOutput(s, view)
@@ -49,25 +53,85 @@ func (f figures[T, R]) run(s *cmdutil.Session, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(args) == 1 {
-		id, err := findReseller(s, client, args[0])
-		if err != nil {
-			return err
-		}
-		value, err := f.read(s.Ctx, client, id)
-		if err != nil {
-			return err
-		}
-		if out.Tabular() && f.shows(s, []T{value}) {
-			label := ""
-			if args[0] != id {
-				label = args[0]
-			}
-			return f.tables(out, f.rows(id, label, value), []T{value})
-		}
-		return cmdutil.Output[document]{Session: s, View: documentView()}.One(document{id, f.raw(value)})
+	resellers, err := oneOrAll(s, client, args, out.Tabular())
+	if err != nil {
+		return err
 	}
-	return f.all(s, client, out)
+	answers, errs := make([]answer[R], len(resellers)), make([]error, len(resellers))
+	err = inParallel(s.Ctx, len(resellers), sideBySide, func(i int) {
+		answers[i], errs[i] = f.read(s.Ctx, client, resellers[i])
+	})
+	if err != nil && !one {
+		return err
+	}
+	return f.print(out, one, resellers, answers, errs)
+}
+
+// oneOrAll returns the reseller that is named, or all of them: sorted by label for a reader, and for JSON in the
+// service's order.
+func oneOrAll(s *cmdutil.Session, client *api.Client, args []string, sorted bool) (found []namedReseller, err error) {
+	if len(args) == 1 {
+		r := namedReseller{label: args[0]}
+		if r.id, err = findReseller(s, client, args[0]); r.id == args[0] {
+			r.label = ""
+		}
+		return []namedReseller{r}, err
+	}
+	all, err := client.Resellers.List(s.Ctx)
+	if sorted {
+		sortByLabel(all)
+	}
+	for _, r := range all {
+		found = append(found, namedReseller{r.ID, r.InviteInfo.Label})
+	}
+	return found, err
+}
+
+// print prints the answers of the resellers that could be read.
+func (f figures[R]) print(out cmdutil.Output[R], one bool, resellers []namedReseller, answers []answer[R], errs []error) error {
+	s := out.Session
+	var rows []R
+	var docs []document
+	var failed []string
+	var first error
+	odd := false
+	for i, r := range resellers {
+		if errs[i] != nil {
+			first = cmp.Or(first, errs[i])
+			failed = append(failed, r.id)
+			continue
+		}
+		doc := document{r.id, answers[i].raw}
+		if !one && answers[i].line != nil {
+			doc.text = render.Encode(answers[i].line)
+		}
+		rows, docs, odd = append(rows, answers[i].rows...), append(docs, doc), odd || answers[i].odd
+	}
+	if first != nil && len(docs) == 0 {
+		return first
+	}
+	if odd && out.Tabular() && s.Render.Format == render.Table { // CSV has a column for what the service sent
+		noteAsJSON(s)
+	}
+	documents := cmdutil.Output[document]{Session: s, View: documentView()}
+	var err error
+	switch {
+	case out.Tabular():
+		if err = out.Slice(rows); err == nil && f.more != nil && s.Plain() && !s.NoHeaders {
+			err = f.more(rows)
+		}
+	case one:
+		err = documents.One(docs[0])
+	default:
+		err = documents.Slice(docs)
+	}
+	if err == nil && first != nil {
+		err = &cmdutil.Error{Code: cmdutil.ExitPartial, Err: first,
+			Msg: fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(failed), len(resellers),
+				strings.Join(failed, ", "), first),
+			Hint: payout.NewHint("the others are complete; run it again for those")}
+	}
+	return err
 }
 
 // inParallel calls do with every number below count, at most width at a time, and returns when all calls have
@@ -88,63 +152,6 @@ func inParallel(ctx context.Context, count, width int, do func(i int)) error {
 	return ctx.Err()
 }
 
-func (f figures[T, R]) all(s *cmdutil.Session, client *api.Client, out cmdutil.Output[R]) error {
-	resellers, err := client.Resellers.List(s.Ctx)
-	if err != nil {
-		return err
-	}
-	if out.Tabular() {
-		sortByLabel(resellers)
-	}
-	values, errs := make([]T, len(resellers)), make([]error, len(resellers))
-	if err := inParallel(s.Ctx, len(resellers), sideBySide, func(i int) {
-		values[i], errs[i] = f.read(s.Ctx, client, resellers[i].ID)
-	}); err != nil {
-		return err
-	}
-	var rows []R
-	var read []T
-	var docs []document
-	var failed []string
-	var first error
-	for i, r := range resellers {
-		if errs[i] != nil {
-			first = cmp.Or(first, errs[i])
-			failed = append(failed, r.ID)
-			continue
-		}
-		rows = append(rows, f.rows(r.ID, r.InviteInfo.Label, values[i])...)
-		read = append(read, values[i])
-		docs = append(docs, f.document(r, values[i]))
-	}
-	if first != nil && len(docs) == 0 {
-		return first
-	}
-	if out.Tabular() && f.shows(s, read) {
-		err = f.tables(out, rows, read)
-	} else {
-		err = cmdutil.Output[document]{Session: s, View: documentView()}.Slice(docs)
-	}
-	if err == nil && first != nil {
-		err = &cmdutil.Error{Code: cmdutil.ExitPartial, Err: first,
-			Msg: fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(failed), len(resellers),
-				strings.Join(failed, ", "), first),
-			Hint: payout.NewHint("the others are complete; run it again for those")}
-	}
-	return err
-}
-
-// shows reports whether a table can show the answers. If not, it says so, and the output becomes JSON. CSV has
-// a column for what the service sent.
-func (f figures[T, R]) shows(s *cmdutil.Session, values []T) bool {
-	other := func(value T) bool { return !f.fits(value) }
-	if f.fits == nil || s.Render.Format != render.Table || !slices.ContainsFunc(values, other) {
-		return true
-	}
-	noteAsJSON(s)
-	return false
-}
-
 // noteAsJSON makes JSON of the output, because the service sent something whose shape the interface does not
 // show.
 func noteAsJSON(s *cmdutil.Session) {
@@ -152,36 +159,10 @@ func noteAsJSON(s *cmdutil.Session) {
 	s.Render.Format, s.Render.NoHeaders, s.Render.Columns, s.Render.Sort = render.JSON, false, nil, ""
 }
 
-// tables prints the rows and, unless the output is for a script, the second table.
-func (f figures[T, R]) tables(out cmdutil.Output[R], rows []R, values []T) error {
-	s := out.Session
-	if err := out.Slice(rows); err != nil || f.more == nil || !s.Plain() || s.NoHeaders {
-		return err
-	}
-	view := f.more(values)
-	if len(view.Columns) == 0 {
-		return nil
-	}
-	if err := s.Write("\nInvoices by status:\n"); err != nil {
-		return err
-	}
-	o := s.Render
-	o.Sort = ""
-	return view.List(s.IO.Out, o, cmdutil.Limited(values, 0))
-}
-
 // document is the JSON of one reseller.
 type document struct {
 	id   string
 	text json.RawMessage
-}
-
-func (f figures[T, R]) document(r api.Reseller, value T) document {
-	text := f.raw(value)
-	if f.line != nil {
-		text = render.Encode(f.line(r.ID, r.InviteInfo.Label, value))
-	}
-	return document{r.ID, text}
 }
 
 func documentView() render.View[document] {
@@ -212,8 +193,8 @@ type (
 
 // rebateRow is what a reseller has earned in one currency.
 type rebateRow struct {
-	id, label string
-	amount    api.Amount
+	namedReseller
+	amount api.Amount
 }
 
 func rebateCommand(a *cmdutil.App) *cobra.Command {
@@ -241,36 +222,10 @@ till reseller report, which also takes a period.`,
 			if err != nil {
 				return err
 			}
-			if code == "" {
-				return figures[api.RebateList, rebateRow]{
-					read: func(ctx context.Context, client *api.Client, id string) (api.RebateList, error) {
-						return client.Resellers.Rebate(ctx, id)
-					},
-					raw:  api.RebateList.RawJSON,
-					line: func(id, label string, r api.RebateList) any { return labelledRebatesLine{id, label, r} },
-					rows: func(id, label string, r api.RebateList) (rows []rebateRow) {
-						for _, amount := range r.Amounts {
-							rows = append(rows, rebateRow{id, label, amount})
-						}
-						return rows
-					},
-					view: rebateView,
-				}.run(s, args)
-			}
-			return figures[api.RebateMap, rebateRow]{
-				read: func(ctx context.Context, client *api.Client, id string) (api.RebateMap, error) {
-					return client.Resellers.RebateIn(ctx, id, code)
-				},
-				raw:  api.RebateMap.RawJSON,
-				line: func(id, label string, r api.RebateMap) any { return labelledRebateLine{id, label, r} },
-				rows: func(id, label string, r api.RebateMap) (rows []rebateRow) {
-					for _, rebate := range r.Rebates {
-						rows = append(rows, rebateRow{id, label, rebate.Amount})
-					}
-					return rows
-				},
-				view: rebateView,
-			}.run(s, args)
+			return figures[rebateRow]{view: rebateView,
+				read: func(ctx context.Context, client *api.Client, r namedReseller) (answer[rebateRow], error) {
+					return readRebates(ctx, client, r, code)
+				}}.run(s, args)
 		},
 	}
 	cmd.Flags().StringVar(&currency, "currency", "", "only this currency")
@@ -281,6 +236,24 @@ till reseller report, which also takes a period.`,
 	a.Prints(cmd, cmdutil.PrintedAs[labelledRebatesLine](cmdutil.List))
 	a.Prints(cmd, cmdutil.PrintedAs[labelledRebateLine](cmdutil.List))
 	return cmdutil.WithView(a, cmdutil.Apart, rebateView, cmd)
+}
+
+// readRebates reads what a reseller has earned, in all currencies or in one.
+func readRebates(ctx context.Context, client *api.Client, r namedReseller, code string) (a answer[rebateRow], err error) {
+	if code == "" {
+		list, err := client.Resellers.Rebate(ctx, r.id)
+		for _, amount := range list.Amounts {
+			a.rows = append(a.rows, rebateRow{r, amount})
+		}
+		a.raw, a.line = list.RawJSON(), labelledRebatesLine{r.id, r.label, list}
+		return a, err
+	}
+	byCode, err := client.Resellers.RebateIn(ctx, r.id, code)
+	for _, rebate := range byCode.Rebates {
+		a.rows = append(a.rows, rebateRow{r, rebate.Amount})
+	}
+	a.raw, a.line = byCode.RawJSON(), labelledRebateLine{r.id, r.label, byCode}
+	return a, err
 }
 
 // rebatesBy prints the rebates of single invoices, as a report does.
@@ -309,8 +282,8 @@ func currencyCode(s *cmdutil.Session, text string) (string, error) {
 
 func rebateView(m money.Registry) render.View[rebateRow] {
 	type row = rebateRow
-	return render.View[row]{Columns: append(resellerColumns(func(r row) (id, label string) { return r.id, r.label }), []render.Column[row]{
-		{Name: "rebate", About: "what the reseller has earned in one currency",
-			Amount: true, Cell: func(r row) render.Cell { return views.AmountCell(m, r.amount) }},
-	}...)}
+	return render.View[row]{Columns: append(resellerColumns(row.named), render.Column[row]{
+		Name: "rebate", About: "what the reseller has earned in one currency",
+		Amount: true, Cell: func(r row) render.Cell { return views.AmountCell(m, r.amount) },
+	})}
 }

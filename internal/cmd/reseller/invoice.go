@@ -83,14 +83,12 @@ func readFilter(text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// rawView shows an answer of unknown shape as JSON.
-func rawView(name string) func(money.Registry) render.View[json.RawMessage] {
-	return func(money.Registry) render.View[json.RawMessage] {
-		return render.View[json.RawMessage]{
-			JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m }),
-			Columns: []render.Column[json.RawMessage]{{Name: name, About: "what the service sent, as JSON",
-				Cell: func(m json.RawMessage) render.Cell { return render.JSONText(m) }}},
-		}
+// answerView shows an answer of unknown shape as JSON.
+func answerView() render.View[json.RawMessage] {
+	return render.View[json.RawMessage]{
+		JSON: render.Received[json.RawMessage](func(m json.RawMessage) []byte { return m }),
+		Columns: []render.Column[json.RawMessage]{{Name: "answer", About: "what the service sent, as JSON",
+			Cell: func(m json.RawMessage) render.Cell { return render.JSONText(m) }}},
 	}
 }
 

@@ -65,10 +65,10 @@ func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], r
 		fallthrough
 	case !ok, !out.Tabular() && !s.Quiet && !chooses:
 		l.noteFull(paged, invoices)
-		return cmdutil.Output[json.RawMessage]{Session: s, View: rawView("answer")(s.Money)}.One(answer)
-	case paged || onTerminal(s) && !chooses:
+		return cmdutil.Output[json.RawMessage]{Session: s, View: answerView()}.One(answer)
+	case paged || s.Render.Width > 0 && !chooses:
 		l.noteFull(paged, invoices)
-		return out.List(l.chosen(func(yield func(api.Invoice, error) bool) { yieldAll(yield, invoices) }))
+		return out.List(l.chosen(cmdutil.Limited(invoices, 0)))
 	}
 	return out.List(l.chosen(l.pages(s, invoices)))
 }
@@ -79,8 +79,6 @@ func (l *invoiceList) noteFull(paged bool, invoices []api.Invoice) {
 		l.note("this is the first page; --all shows the rest")
 	}
 }
-
-func onTerminal(s *cmdutil.Session) bool { return s.Render.Width > 0 }
 
 // invoicesIn returns the invoices of an answer: a list of them, or an object with one list, which has nothing
 // but invoices.
@@ -116,8 +114,16 @@ func (l *invoiceList) pages(s *cmdutil.Session, page []api.Invoice) iter.Seq2[ap
 	return func(yield func(api.Invoice, error) bool) {
 		seen := map[string]bool{}
 		for number := 1; ; number++ { // page 1 may be the first again
-			fresh := unseen(page, seen)
-			if !yieldAll(yield, fresh) || len(fresh) == 0 && number != 2 {
+			before := len(seen)
+			for _, i := range page {
+				if seen[i.ID] {
+					continue
+				}
+				if seen[i.ID] = true; !yield(i, nil) {
+					return
+				}
+			}
+			if len(seen) == before && number != 2 {
 				return
 			}
 			var err error
@@ -149,25 +155,6 @@ func endsList(err error) bool {
 	refused, ok := errors.AsType[*api.Error](err)
 	return ok && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound,
 		http.StatusRequestedRangeNotSatisfiable, http.StatusUnprocessableEntity}, refused.Status)
-}
-
-// unseen returns the invoices whose ids are not in seen, each once, and adds them to it.
-func unseen(page []api.Invoice, seen map[string]bool) (fresh []api.Invoice) {
-	for _, i := range page {
-		if !seen[i.ID] {
-			seen[i.ID], fresh = true, append(fresh, i)
-		}
-	}
-	return fresh
-}
-
-func yieldAll(yield func(api.Invoice, error) bool, invoices []api.Invoice) bool {
-	for _, i := range invoices {
-		if !yield(i, nil) {
-			return false
-		}
-	}
-	return true
 }
 
 // noteStatuses names the statuses there are, if none of them was asked for.
@@ -207,5 +194,5 @@ func (l *invoiceList) asksFor(i api.Invoice) bool {
 		return true
 	}
 	at, _, ok := report.ParseWritten(i.CreatedDate)
-	return ok && (l.span.From == nil || !at.Before(*l.span.From)) && (l.span.To == nil || at.Before(*l.span.To))
+	return ok && l.span.Contains(at)
 }

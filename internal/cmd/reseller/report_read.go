@@ -13,9 +13,6 @@ import (
 	"example.com/till/pkg/api"
 )
 
-// namedReseller is a reseller in a report. Its label is known only if the list was read.
-type namedReseller struct{ id, label string }
-
 // read fetches the statistics of the resellers in parallel and adds them up. It drops each after adding it,
 // so only those in flight take memory.
 func (p *reporting) read(args []string) error {

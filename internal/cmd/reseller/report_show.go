@@ -30,7 +30,7 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 		}
 	}
 	v := render.View[row]{Again: true, JSON: render.Encoded(func(r row) figuresJSON { return newFigures(r, by) })}
-	named := func(r row) (id, label string) { return r.ID, r.Label }
+	named := func(r row) namedReseller { return namedReseller{r.ID, r.Label} }
 	bySeller := slices.Contains(by, report.ByReseller)
 	if bySeller {
 		v.ID = func(r row) string { return r.ID }

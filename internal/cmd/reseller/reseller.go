@@ -183,14 +183,17 @@ func completeResellers(a *cmdutil.App) cobra.CompletionFunc {
 // takesMany reports whether a command takes any number of resellers.
 func takesMany(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "[ID...]") }
 
+// namedReseller is the reseller of a row. Its label is empty if it was named by its id.
+type namedReseller struct{ id, label string }
+
+func (r namedReseller) named() namedReseller { return r }
+
 // resellerColumns returns the columns that name the reseller of a row.
-func resellerColumns[T any](named func(T) (id, label string)) []render.Column[T] {
+func resellerColumns[T any](named func(T) namedReseller) []render.Column[T] {
 	return []render.Column[T]{
-		{Name: "id", About: "the service's id of the reseller", Extra: true, Cell: func(row T) render.Cell {
-			id, _ := named(row)
-			return render.ID(id)
-		}},
+		{Name: "id", About: "the service's id of the reseller", Extra: true,
+			Cell: func(row T) render.Cell { return render.ID(named(row).id) }},
 		{Name: "label", About: "label of the reseller's invite",
-			Cell: func(row T) render.Cell { return render.Label(named(row)) }},
+			Cell: func(row T) render.Cell { r := named(row); return render.Label(r.id, r.label) }},
 	}
 }

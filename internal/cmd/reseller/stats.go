@@ -3,6 +3,7 @@ package reseller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -25,16 +26,12 @@ func statsCommand(a *cmdutil.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return figures[api.ResellerStats, statsRow]{
-				read: func(ctx context.Context, client *api.Client, id string) (api.ResellerStats, error) {
-					return client.Resellers.Stats(ctx, id)
+			return figures[statsRow]{view: statsView,
+				read: func(ctx context.Context, client *api.Client, r namedReseller) (answer[statsRow], error) {
+					stats, err := client.Resellers.Stats(ctx, r.id)
+					return answer[statsRow]{raw: stats.RawJSON(), rows: statsRows(stats)}, err
 				},
-				raw:  api.ResellerStats.RawJSON,
-				rows: func(_, _ string, stats api.ResellerStats) []statsRow { return statsRows(stats) },
-				view: statsView,
-				more: func(all []api.ResellerStats) render.View[api.ResellerStats] {
-					return countView(all, len(args) == 0)
-				},
+				more: func(rows []statsRow) error { return printCounts(s, rows, len(args) == 0) },
 			}.run(s, args)
 		},
 	})
@@ -43,10 +40,10 @@ func statsCommand(a *cmdutil.App) *cobra.Command {
 
 // statsRow has a reseller's figures in one currency. A reseller without volume has a row without a currency.
 type statsRow struct {
-	id, label       string
+	namedReseller
 	currency        string
 	volume, rebates *api.CodeAmount
-	invoices        string
+	invoices        []api.StatusCount // the same in each row of a reseller
 }
 
 func statsRows(stats api.ResellerStats) []statsRow {
@@ -58,8 +55,8 @@ func statsRows(stats api.ResellerStats) []statsRow {
 				return r
 			}
 		}
-		rows = append(rows,
-			statsRow{id: stats.ID, label: stats.Label, currency: currency, invoices: countLine(stats.InvoiceStats)})
+		rows = append(rows, statsRow{namedReseller: namedReseller{stats.ID, stats.Label}, currency: currency,
+			invoices: stats.InvoiceStats})
 		return &rows[len(rows)-1]
 	}
 	for _, total := range stats.TotalVolume {
@@ -94,7 +91,7 @@ func statsView(m money.Registry) render.View[statsRow] {
 		}
 		return render.Amount(a.Minor, a.Code, m.Decimals(a.Code))
 	}
-	return render.View[row]{Columns: append(resellerColumns(func(r row) (id, label string) { return r.id, r.label }), []render.Column[row]{
+	return render.View[row]{Columns: append(resellerColumns(row.named), []render.Column[row]{
 		{Name: "currency", About: "currency of the totals",
 			Extra: true, Cell: func(r row) render.Cell { return render.Text(r.currency) }},
 		{Name: "volume", About: "total volume over all time",
@@ -102,38 +99,43 @@ func statsView(m money.Registry) render.View[statsRow] {
 		{Name: "rebates", About: "total rebates over all time",
 			Amount: true, Cell: func(r row) render.Cell { return amount(r.rebates) }},
 		{Name: "invoices", About: "number of invoices in each status",
-			Extra: true, Cell: func(r row) render.Cell { return render.Text(r.invoices) }},
+			Extra: true, Cell: func(r row) render.Cell { return render.Text(countLine(r.invoices)) }},
 	}...)}
 }
 
-// countView is the view of how many invoices of each reseller have each status. It has a column for each
-// status that the service counts.
-func countView(all []api.ResellerStats, labels bool) render.View[api.ResellerStats] {
-	type row = api.ResellerStats
+// printCounts prints how many invoices of each reseller have each status. There is a column for each status that
+// the service counts.
+func printCounts(s *cmdutil.Session, rows []statsRow, labels bool) error {
+	type row = statsRow
+	rows = slices.CompactFunc(rows, func(a, b row) bool { return a.id == b.id })
 	var view render.View[row]
 	if labels {
-		view.Columns = append(view.Columns, render.Column[row]{Name: "label",
-			Cell: func(r row) render.Cell { return render.Label(r.ID, r.Label) }})
+		view.Columns = resellerColumns(row.named)[1:]
 	}
 	seen := map[string]bool{}
-	for _, stats := range all {
-		for _, c := range stats.InvoiceStats {
+	for _, r := range rows {
+		for _, c := range r.invoices {
 			if seen[c.Status] {
 				continue
 			}
 			seen[c.Status] = true
 			view.Columns = append(view.Columns, render.Column[row]{Name: render.Safe(c.Status),
-				Cell: func(r row) render.Cell { return render.Int(countOf(r, c.Status)) }})
+				Cell: func(r row) render.Cell { return render.Int(countOf(r.invoices, c.Status)) }})
 		}
 	}
 	if len(seen) == 0 {
-		view.Columns = nil
+		return nil
 	}
-	return view
+	if err := s.Write("\nInvoices by status:\n"); err != nil {
+		return err
+	}
+	o := s.Render
+	o.Sort = ""
+	return view.List(s.IO.Out, o, cmdutil.Limited(rows, 0))
 }
 
-func countOf(stats api.ResellerStats, status string) (count int64) {
-	for _, c := range stats.InvoiceStats {
+func countOf(counts []api.StatusCount, status string) (count int64) {
+	for _, c := range counts {
 		if c.Status == status {
 			count += c.Count
 		}
