@@ -60,14 +60,14 @@ type Report struct {
 	whole    Span // that of the query, with the rest of its last week or month
 	previous Span
 	sellers  []Standing
-	codes    map[string]int // as written
-	folded   map[string]int
+	codes    map[string]int32 // as written
+	folded   map[string]int32
 	units    []currency
 	rows     groups
 	invoices []invoice // if the query groups by them
 	bySeller groups
 	days     groups
-	differ   []difference
+	differ   []Difference
 	undated  int
 }
 
@@ -79,11 +79,44 @@ type currency struct {
 	others   []string // spellings other than code, if the registry does not know it
 }
 
-// key is a group and a currency. A property that the group does not have is 0.
+// key is a group and a currency. A property that the group does not have is zero.
 type key struct {
-	seller   int32
-	begin    date // the first day of the period
-	currency int32
+	seller, currency int32
+	begin            time.Time // of the period
+}
+
+// groups holds figures by their key.
+type groups struct {
+	all   []group
+	index map[key]int // the keys in all that may come again
+}
+
+type group struct {
+	key
+	figure
+}
+
+// at returns a key's figures, valid until the next call.
+func (g *groups) at(k key) *figure {
+	i, ok := g.index[k]
+	if !ok {
+		if g.index == nil {
+			g.index = map[key]int{}
+		}
+		i = len(g.all)
+		g.index[k] = i
+		g.all = append(g.all, group{key: k})
+	}
+	return &g.all[i].figure
+}
+
+func (g *groups) sorted(compare func(a, b *group) int) []*group {
+	order := make([]*group, len(g.all))
+	for i := range g.all {
+		order[i] = &g.all[i]
+	}
+	slices.SortFunc(order, compare)
+	return order
 }
 
 // invoice is what an invoice has in one currency.
@@ -91,41 +124,46 @@ type invoice struct {
 	id               string
 	seller, currency int32
 	created          moment
-	amounts          [2]api.Sum // paid, and rebate
+	sums             sums
+}
+
+// sums are a volume and rebates.
+type sums [2]api.Sum
+
+func (s *sums) plus(o sums) {
+	s[0].Plus(o[0])
+	s[1].Plus(o[1])
 }
 
 type figure struct {
-	invoices        int64
-	volume, rebates api.Sum
-	before          *[2]api.Sum // volume and rebates in the span before, if there were any
-	last            moment
+	invoices int64
+	sums     sums
+	before   *sums // in the span before, if there were any
+	last     moment
 }
 
-// previous returns the sums of the span before.
-func (f *figure) previous() *[2]api.Sum {
-	if f.before == nil {
-		f.before = new([2]api.Sum)
+func (f *figure) add(o figure) {
+	f.invoices += o.invoices
+	f.sums.plus(o.sums)
+	if o.before != nil {
+		if f.before == nil {
+			f.before = new(sums)
+		}
+		f.before.plus(*o.before)
 	}
-	return f.before
+	if o.last.text != "" && (f.last.text == "" || o.last.compare(f.last) > 0) {
+		f.last = o.last
+	}
 }
 
-// moment is a time as it was written, its day, and its nanosecond in that day. If it could not be read, text
-// is empty.
+// moment is a time and how it was written. If it could not be read, text is empty.
 type moment struct {
 	text string
-	nano int64
-	day  date
+	time time.Time
 }
 
-func momentOf(at time.Time, text string) moment {
-	day := dayOf(at)
-	return moment{text, int64(at.Sub(day.time())), day}
-}
-
-func (m moment) time() time.Time { return m.day.time().Add(time.Duration(m.nano)) }
-
-func (m moment) compare(other moment) int {
-	return cmp.Or(cmp.Compare(m.day, other.day), cmp.Compare(m.nano, other.nano), strings.Compare(m.text, other.text))
+func (m moment) compare(o moment) int {
+	return cmp.Or(m.time.Compare(o.time), strings.Compare(m.text, o.text))
 }
 
 // Standing is what the service itself counts for a reseller over all time.
@@ -142,17 +180,13 @@ type Difference struct {
 	Currency     string
 	Decimals     int
 	Sum, Service *big.Int
-}
 
-// difference is a Difference whose currency may still get another spelling.
-type difference struct {
-	Difference
-	unit int
+	unit int // the index of the currency, which may still get another spelling
 }
 
 // New returns an empty report.
 func New(q Query) *Report {
-	r := &Report{query: q, codes: map[string]int{}, folded: map[string]int{}}
+	r := &Report{query: q, codes: map[string]int32{}, folded: map[string]int32{}}
 	if q.Compare {
 		r.whole, r.previous = q.Span.whole(q.Now), q.Span.Before(q.Now)
 	}
@@ -173,65 +207,99 @@ func (r *Report) Add(stats api.ResellerStats) error {
 	seller := int32(len(r.sellers))
 	r.sellers = append(r.sellers,
 		Standing{stats.ID, stats.Label, stats.InvoiceStats, stats.TotalVolume, stats.TotalRebates})
-	if r.query.Currency != "" {
-		stats = r.only(stats)
-	}
-	times, err := r.times(stats.InvoiceRebates)
-	var all [2]map[int32]*api.Sum // over all time
-	all[0], all[1] = map[int32]*api.Sum{}, map[int32]*api.Sum{}
-	for i, record := range stats.InvoiceRebates {
-		named := make([]int32, 0, 4)
-		if err == nil && times[i].text == "" && len(record.PaidAmount)+len(record.Rebate) > 0 {
-			r.undated++
-		}
-		for kind, amounts := range [2]api.CodeAmounts{record.PaidAmount, record.Rebate} {
-			for _, amount := range amounts {
-				unit := r.currency(amount.Code)
-				if first := !slices.Contains(named, unit); err == nil {
-					r.count(seller, unit, times[i], kind, amount.Minor, first)
-					r.list(seller, unit, record.ID, times[i], kind, amount.Minor, first)
-				}
-				named = append(named, unit)
-				entry(all[kind], unit).Add(amount.Minor)
-			}
+	parts, err := r.parts(seller, stats.InvoiceRebates)
+	all := map[int32]*sums{} // over all time
+	for _, part := range parts {
+		entry(all, part.currency).plus(part.sums)
+		if err == nil {
+			r.count(part)
 		}
 	}
-	r.bySeller.settle()
+	clear(r.bySeller.index) // there can be as many groups as invoices
 	if r.query.has(ByReseller) {
-		r.rows.settle()
+		clear(r.rows.index)
 	}
 	for kind, totals := range [2][]api.CodeTotal{stats.TotalVolume, stats.TotalRebates} {
-		r.compare(seller, [2]string{"volume", "rebates"}[kind], all[kind], totals)
+		r.compare(stats, kind, all, totals)
 	}
 	return err
 }
 
-// only returns the statistics without the amounts in other currencies than the query's.
-func (r *Report) only(stats api.ResellerStats) api.ResellerStats {
-	amounts := func(all api.CodeAmounts) (kept api.CodeAmounts) {
-		for _, amount := range all {
-			if r.wants(r.currency(amount.Code)) {
-				kept = append(kept, amount)
+// parts returns what each invoice has in each currency that the query asks for. The error is about the invoices
+// whose time matters and cannot be read.
+func (r *Report) parts(seller int32, records []api.InvoiceRebate) (parts []invoice, err error) {
+	var unread []api.InvoiceRebate
+	undated := 0
+	for _, record := range records {
+		var created moment
+		at, _, ok := ParseWritten(record.Created)
+		if ok {
+			created = moment{record.Created, at}
+		}
+		first := len(parts)
+		for kind, amounts := range [2]api.CodeAmounts{record.PaidAmount, record.Rebate} {
+			for _, amount := range amounts {
+				unit := r.currency(amount.Code)
+				if !r.wants(unit) {
+					continue
+				}
+				i := first
+				for i < len(parts) && parts[i].currency != unit {
+					i++
+				}
+				if i == len(parts) {
+					parts = append(parts, invoice{id: record.ID, seller: seller, currency: unit, created: created})
+				}
+				parts[i].sums[kind].Add(amount.Minor)
 			}
 		}
-		return kept
-	}
-	totals := func(all []api.CodeTotal) (kept []api.CodeTotal) {
-		for _, total := range all {
-			kept = append(kept, api.CodeTotal{Code: total.Code, Amounts: amounts(total.Amounts)})
+		if !ok && len(parts) > first {
+			undated++
 		}
-		return kept
-	}
-	var records []api.InvoiceRebate
-	for _, record := range stats.InvoiceRebates {
-		record.PaidAmount, record.Rebate = amounts(record.PaidAmount), amounts(record.Rebate)
-		if len(record.PaidAmount)+len(record.Rebate) > 0 {
-			records = append(records, record)
+		if !ok && (len(parts) > first || r.query.Currency == "") {
+			unread = append(unread, record)
 		}
 	}
-	stats.InvoiceRebates = records
-	stats.TotalVolume, stats.TotalRebates = totals(stats.TotalVolume), totals(stats.TotalRebates)
-	return stats
+	if len(unread) == 0 || r.query.Span.Open() && r.query.unit() == "" {
+		r.undated += undated
+		return parts, nil
+	}
+	more := ""
+	if len(unread) > 1 {
+		more = fmt.Sprintf(", and %d more like it", len(unread)-1)
+	}
+	return parts, fmt.Errorf("the rebate of invoice %s is in no period, because its created is not a date and time: %.60q%s",
+		unread[0].ID, unread[0].Created, more)
+}
+
+// count adds a part of an invoice to every sum that it belongs to.
+func (r *Report) count(part invoice) {
+	k, unit, at := key{currency: part.currency}, r.query.unit(), part.created.time
+	seller := key{seller: part.seller, currency: part.currency}
+	if r.query.has(ByReseller) {
+		k = seller
+	}
+	var f figure
+	switch {
+	case r.query.Span.Contains(at):
+		f = figure{invoices: 1, sums: part.sums, last: part.created}
+		if r.query.Days && part.created.text != "" {
+			r.days.at(key{currency: part.currency, begin: dayOf(at)}).add(f)
+		}
+		if r.query.has(ByInvoice) {
+			r.invoices = append(r.invoices, part)
+		}
+	case r.query.Compare && r.previous.Contains(at):
+		f = figure{before: &part.sums}
+		at = r.whole.shift(at, 1)
+	default:
+		return
+	}
+	if unit != "" {
+		k.begin = unit.Begin(at)
+	}
+	r.rows.at(k).add(f)
+	r.bySeller.at(seller).add(f)
 }
 
 // wants reports whether the query asks for a currency.
@@ -249,33 +317,6 @@ func (r *Report) Codes() []string {
 	return codes
 }
 
-// times returns when the invoices were created. The error is about those whose time matters and cannot be
-// read.
-func (r *Report) times(records []api.InvoiceRebate) ([]moment, error) {
-	times := make([]moment, len(records))
-	var first *api.InvoiceRebate
-	others := 0
-	for i, record := range records {
-		at, _, ok := ParseWritten(record.Created)
-		switch {
-		case ok:
-			times[i] = momentOf(at, record.Created)
-		case first == nil:
-			first = &records[i]
-		default:
-			others++
-		}
-	}
-	if first == nil || r.query.Span.Open() && r.query.unit() == "" {
-		return times, nil
-	}
-	more := ""
-	if others > 0 {
-		more = fmt.Sprintf(", and %d more like it", others)
-	}
-	return nil, fmt.Errorf("the rebate of invoice %s is in no period, because its created is not a date and time: %.60q%s", first.ID, first.Created, more)
-}
-
 func entry[K comparable, V any](m map[K]*V, k K) *V {
 	v := m[k]
 	if v == nil {
@@ -283,73 +324,6 @@ func entry[K comparable, V any](m map[K]*V, k K) *V {
 		m[k] = v
 	}
 	return v
-}
-
-// count adds one amount, of a volume (0) or of rebates (1), to every sum that it belongs to. first says that
-// the record has not counted in this currency yet.
-func (r *Report) count(seller, unit int32, at moment, kind int, minor int64, first bool) {
-	period := r.query.unit()
-	k := key{currency: unit}
-	if r.query.has(ByReseller) {
-		k.seller = seller
-	}
-	if r.within(at) {
-		if period != "" {
-			k.begin = at.day.begin(period)
-		}
-		r.rows.at(k).now(at, kind, minor, first)
-		r.bySeller.at(key{seller: seller, currency: unit}).now(at, kind, minor, first)
-		if r.query.Days && at.text != "" {
-			r.days.at(key{begin: at.day, currency: unit}).now(at, kind, minor, first)
-		}
-		return
-	}
-	if !r.query.Compare || !r.previous.Contains(at.time()) {
-		return
-	}
-	r.bySeller.at(key{seller: seller, currency: unit}).previous()[kind].Add(minor)
-	if period != "" {
-		k.begin = dayOf(r.whole.shift(at.time(), 1)).begin(period)
-	}
-	r.rows.at(k).previous()[kind].Add(minor)
-}
-
-func (r *Report) within(at moment) bool {
-	return r.query.Span.Open() || r.query.Span.Contains(at.time())
-}
-
-// list adds an amount of an invoice, of a volume (0) or of rebates (1), to the rows of a query by invoices.
-func (r *Report) list(seller, unit int32, id string, at moment, kind int, minor int64, first bool) {
-	if !r.query.has(ByInvoice) || !r.within(at) {
-		return
-	}
-	if first {
-		r.invoices = append(r.invoices, invoice{id: id, seller: seller, currency: unit, created: at})
-	}
-	for i := len(r.invoices) - 1; i >= 0; i-- { // its rows are the last ones
-		if r.invoices[i].currency == unit {
-			r.invoices[i].amounts[kind].Add(minor)
-			return
-		}
-	}
-}
-
-func (f *figure) now(at moment, kind int, minor int64, first bool) {
-	if first {
-		f.invoices++
-	}
-	if kind == 0 {
-		f.volume.Add(minor)
-	} else {
-		f.rebates.Add(minor)
-	}
-	f.seen(at)
-}
-
-func (f *figure) seen(at moment) {
-	if at.text != "" && (f.last.text == "" || at.compare(f.last) > 0) {
-		f.last = at
-	}
 }
 
 // Spell adds a spelling of a code by the service. For a currency that is not known, the caller should pass
@@ -360,12 +334,12 @@ func (r *Report) Spell(code string) { r.currency(code) }
 // currency returns the index of a code's currency in units.
 func (r *Report) currency(code string) int32 {
 	if i, ok := r.codes[code]; ok {
-		return int32(i)
+		return i
 	}
 	folded := fold(code)
 	i, ok := r.folded[folded]
 	if !ok {
-		i = len(r.units)
+		i = int32(len(r.units))
 		unit := currency{code: code, decimals: money.Unknown}
 		if e, known := r.query.Money.Lookup(code); known {
 			unit = currency{code: e.Amount(0).Code, decimals: e.Decimals, known: true}
@@ -373,14 +347,14 @@ func (r *Report) currency(code string) int32 {
 		r.units = append(r.units, unit)
 		r.folded[folded] = i
 	}
+	r.codes[code] = i
 	if u := &r.units[i]; !u.known && code != u.code {
 		if code < u.code { // choose a spelling that does not depend on the order
 			u.code, code = code, u.code
 		}
 		u.others = append(u.others, code)
 	}
-	r.codes[code] = i
-	return int32(i)
+	return i
 }
 
 // fold folds only ASCII letters: a letter that looks like one of them makes another code.
@@ -393,8 +367,8 @@ func fold(code string) string {
 	}, code)
 }
 
-// compare records where the service's totals differ from the sums.
-func (r *Report) compare(seller int32, what string, sums map[int32]*api.Sum, totals []api.CodeTotal) {
+// compare records where the service's totals, of volume (0) or rebates (1), differ from the sums.
+func (r *Report) compare(stats api.ResellerStats, kind int, all map[int32]*sums, totals []api.CodeTotal) {
 	service := map[int32]*api.Sum{}
 	for _, total := range totals {
 		for _, amount := range total.Amounts {
@@ -402,12 +376,10 @@ func (r *Report) compare(seller int32, what string, sums map[int32]*api.Sum, tot
 		}
 	}
 	for unit := range r.units {
-		mine, theirs := entry(sums, int32(unit)), entry(service, int32(unit))
-		if *mine != *theirs {
-			r.differ = append(r.differ, difference{Difference{
-				ID: r.sellers[seller].ID, Label: r.sellers[seller].Label, What: what, Sum: mine.Big(),
-				Service: theirs.Big(),
-			}, unit})
+		mine, theirs := entry(all, int32(unit))[kind], *entry(service, int32(unit))
+		if mine != theirs && r.wants(int32(unit)) {
+			r.differ = append(r.differ, Difference{ID: stats.ID, Label: stats.Label, What: [2]string{"volume", "rebates"}[kind],
+				Sum: mine.Big(), Service: theirs.Big(), unit: unit})
 		}
 	}
 }

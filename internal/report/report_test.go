@@ -557,16 +557,16 @@ func FuzzParseWritten(f *testing.F) {
 // standard library's names.
 func TestPeriodsHaveNoGaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := date(rapid.Int32Range(-700_000, 2_900_000).Draw(t, "day"))
+		day := time.Unix(24*60*60*rapid.Int64Range(-700_000, 2_900_000).Draw(t, "day"), 0).UTC()
 		unit := rapid.SampledFrom([]Unit{ByDay, ByWeek, ByMonth, Year}).Draw(t, "unit")
-		begin := d.begin(unit)
-		next := begin.step(unit, 1)
-		if begin > d || next <= d || next.begin(unit) != next || begin.steps(unit, next) != 1 ||
-			next.step(unit, -1) != begin {
-			t.Fatalf("%s is in the %s from %s, after which comes %s", d.time(), unit, begin.time(), next.time())
+		begin := unit.Begin(day)
+		next := unit.Step(begin, 1)
+		if begin.After(day) || !next.After(day) || unit.Begin(next) != next || unit.steps(begin, next) != 1 ||
+			unit.Step(next, -1) != begin {
+			t.Fatalf("%s is in the %s from %s, after which comes %s", day, unit, begin, next)
 		}
-		if (d - 1).name(unit) == d.name(unit) != (begin != d) {
-			t.Fatalf("%s and the day before are %s and %s", d.time(), d.name(unit), (d - 1).name(unit))
+		if before := day.AddDate(0, 0, -1); unit.name(unit.Begin(before)) == unit.name(begin) != (begin != day) {
+			t.Fatalf("%s is in %s, and the day before in %s", day, unit.name(begin), unit.name(unit.Begin(before)))
 		}
 	})
 }
@@ -579,9 +579,9 @@ func TestTimelines(t *testing.T) {
 	lines := func(q Query, most int) (all []string) {
 		q.Days = true
 		for _, line := range added(t, q, shop).Timelines(most) {
-			text := fmt.Sprintf("%s by %s, %v:", line.Currency, line.Unit, line.Cut)
+			text := fmt.Sprintf("%s by %s:", line.Currency, line.Unit)
 			for _, point := range line.Points {
-				text += fmt.Sprintf(" %s=%d", point.Period, point.Rebates)
+				text += fmt.Sprintf(" %s=%d", line.Unit.name(point.Begin), point.Rebates)
 			}
 			all = append(all, text)
 		}
@@ -589,41 +589,41 @@ func TestTimelines(t *testing.T) {
 	}
 	by := []Group{ByReseller}
 	same(t, "days", lines(Query{By: by}, 60), []string{
-		"EUR by day, false: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11",
-		"USD by day, false: 2026-05-03=0 2026-05-04=5 2026-05-05=0 2026-05-06=0"})
+		"EUR by day: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11",
+		"USD by day: 2026-05-03=0 2026-05-04=5 2026-05-05=0 2026-05-06=0"})
 	same(t, "the days of the span",
 		lines(Query{By: by, Span: span(t, "2026-05-02T00:00", "2026-05-07T00:00")}, 60), []string{
-			"EUR by day, false: 2026-05-02=0 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11",
-			"USD by day, false: 2026-05-02=0 2026-05-03=0 2026-05-04=5 2026-05-05=0 2026-05-06=0"})
+			"EUR by day: 2026-05-02=0 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11",
+			"USD by day: 2026-05-02=0 2026-05-03=0 2026-05-04=5 2026-05-05=0 2026-05-06=0"})
 	same(t, "a span that is too long",
 		lines(Query{By: by, Span: span(t, "1990-01-01T00:00", "2026-05-07T00:00")}, 60)[:1], []string{
-			"EUR by day, false: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11"})
+			"EUR by day: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11"})
 	from := func(text string) Span { return Span{From: new(written(t, text))} }
 	now := written(t, "2026-05-08T12:00")
 	same(t, "until today", lines(Query{By: by, Now: now}, 60)[:1], []string{
-		"EUR by day, false: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
+		"EUR by day: 2026-05-03=30 2026-05-04=0 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
 	same(t, "a span without an end", lines(Query{By: by, Now: now, Span: from("2026-05-05")}, 60), []string{
-		"EUR by day, false: 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
+		"EUR by day: 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
 	same(t, "a running span", lines(Query{By: by, Now: now,
 		Span: span(t, "2026-05-05T00:00", "2026-06-01T00:00")}, 60), []string{
-		"EUR by day, false: 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
+		"EUR by day: 2026-05-05=0 2026-05-06=11 2026-05-07=0 2026-05-08=0"})
 	same(t, "a span that is over",
 		lines(Query{By: by, Now: now, Span: span(t, "2026-05-05T00:00", "2026-05-08T00:00")}, 60), []string{
-			"EUR by day, false: 2026-05-05=0 2026-05-06=11 2026-05-07=0"})
+			"EUR by day: 2026-05-05=0 2026-05-06=11 2026-05-07=0"})
 	same(t, "a clock ahead of ours",
 		lines(Query{By: by, Now: written(t, "2026-05-05T12:00"), Span: from("2026-05-04")}, 60)[:1], []string{
-			"EUR by day, false: 2026-05-04=0 2026-05-05=0 2026-05-06=11"})
+			"EUR by day: 2026-05-04=0 2026-05-05=0 2026-05-06=11"})
 	same(t, "silence before", lines(Query{By: by, Span: span(t, "2026-02-01T00:00", "2026-05-07T00:00"),
 		Now: now}, 60)[1:], []string{
-		"USD by week, false: 2026-W05=0 2026-W06=0 2026-W07=0 2026-W08=0 2026-W09=0 2026-W10=0 2026-W11=0 2026-W12=0 " +
+		"USD by week: 2026-W05=0 2026-W06=0 2026-W07=0 2026-W08=0 2026-W09=0 2026-W10=0 2026-W11=0 2026-W12=0 " +
 			"2026-W13=0 2026-W14=0 2026-W15=0 2026-W16=0 2026-W17=0 2026-W18=0 2026-W19=5"})
 	same(t, "as grouped", lines(Query{By: []Group{ByMonth}}, 60),
-		[]string{"EUR by month, false: 2026-05=41", "USD by month, false: 2026-05=5"})
+		[]string{"EUR by month: 2026-05=41", "USD by month: 2026-05=5"})
 	same(t, "no room for days", lines(Query{By: by}, 3),
-		[]string{"EUR by week, false: 2026-W18=30 2026-W19=11", "USD by week, false: 2026-W18=0 2026-W19=5"})
+		[]string{"EUR by week: 2026-W18=30 2026-W19=11", "USD by week: 2026-W18=0 2026-W19=5"})
 	shop.InvoiceRebates = append(shop.InvoiceRebates, one("1815-06-18T00:00:00", "EUR", 9990))
 	same(t, "the latest years", lines(Query{By: by}, 2),
-		[]string{"EUR by year, true: 2025=0 2026=41", "USD by year, true: 2025=0 2026=5"})
+		[]string{"EUR by year: 2025=0 2026=41", "USD by year: 2025=0 2026=5"})
 	if got := New(Query{Days: true}).Timelines(60); got != nil {
 		t.Errorf("of nothing: %v", got)
 	}

@@ -43,20 +43,14 @@ func (r *Report) rowsOf(top int) iter.Seq[Row] {
 	if r.query.has(ByInvoice) {
 		return r.invoiceRows()
 	}
+	by := r.query.By
+	if top > 0 || len(by) == 1 && by[0] == ByReseller {
+		by = nil
+	}
 	return func(yield func(Row) bool) {
-		ranks := r.ranks()
-		order := make([]*group, 0, r.rows.count())
-		for g := range r.rows.all() {
-			order = append(order, g)
-		}
-		by := r.query.By
-		if top > 0 || len(by) == 1 && by[0] == ByReseller {
-			by = nil
-		}
-		slices.SortFunc(order, func(a, b *group) int { return cmp.Or(ranks.compareBy(by, a, b), ranks.compare(a, b)) })
 		row := r.maker(r.query.unit(), r.query.has(ByReseller))
 		shown := map[int32]int{}
-		for _, g := range order {
+		for _, g := range r.rows.sorted(r.order(by)) {
 			if shown[g.currency]++; top > 0 && shown[g.currency] > top {
 				continue
 			}
@@ -76,100 +70,66 @@ func (r *Report) invoiceRows() iter.Seq[Row] {
 		for _, i := range r.invoices {
 			if !yield(Row{ID: r.sellers[i.seller].ID, Label: r.sellers[i.seller].Label, Invoice: i.id, Last: i.created.text,
 				Currency: r.units[i.currency].code, Decimals: r.units[i.currency].decimals, Invoices: 1,
-				Volume: i.amounts[0].Big(), Rebates: i.amounts[1].Big()}) {
+				Volume: i.sums[0].Big(), Rebates: i.sums[1].Big()}) {
 				return
 			}
 		}
 	}
 }
 
-// ranks holds the places of resellers and currencies when they are sorted.
-type ranks struct{ sellers, units []int32 }
-
-func (r *Report) ranks() ranks {
-	return ranks{
-		places(len(r.sellers), func(a, b int32) int { return r.sellers[a].compare(r.sellers[b]) }),
-		places(len(r.units), func(a, b int32) int { return compareCodes(r.units[a].code, r.units[b].code) }),
+// order returns how rows are sorted: by the groups, then by currency, and then by rebates, largest first.
+func (r *Report) order(by []Group) func(a, b *group) int {
+	sellers := places(r.sellers, Standing.compare)
+	units := places(r.units, func(a, b currency) int { return compareCodes(a.code, b.code) })
+	return func(a, b *group) int {
+		seller, unit := sellers[a.seller]-sellers[b.seller], units[a.currency]-units[b.currency]
+		differ := 0
+		for _, g := range by {
+			switch g {
+			case ByReseller:
+				differ = cmp.Or(differ, seller)
+			case ByCurrency:
+				differ = cmp.Or(differ, unit)
+			default:
+				differ = cmp.Or(differ, a.begin.Compare(b.begin))
+			}
+		}
+		return cmp.Or(differ, unit, b.sums[1].Compare(a.sums[1]), b.sums[0].Compare(a.sums[0]), a.begin.Compare(b.begin), seller)
 	}
 }
 
-// places returns the place that each of n things has in an order.
-func places(n int, compare func(a, b int32) int) []int32 {
-	order := make([]int32, n)
+// places returns the place that each of some things has in an order.
+func places[T any](all []T, compare func(a, b T) int) []int {
+	order, at := make([]int, len(all)), make([]int, len(all))
 	for i := range order {
-		order[i] = int32(i)
+		order[i] = i
 	}
-	slices.SortFunc(order, compare)
-	at := make([]int32, n)
+	slices.SortFunc(order, func(a, b int) int { return compare(all[a], all[b]) })
 	for place, i := range order {
-		at[i] = int32(place)
+		at[i] = place
 	}
 	return at
 }
 
-// compareBy orders by the first of the groups in which two differ.
-func (r ranks) compareBy(groups []Group, a, b *group) int {
-	for _, by := range groups {
-		differ := 0
-		switch by {
-		case ByReseller:
-			differ = cmp.Compare(r.sellers[a.seller], r.sellers[b.seller])
-		case ByCurrency:
-			differ = cmp.Compare(r.units[a.currency], r.units[b.currency])
-		default:
-			differ = cmp.Compare(a.begin, b.begin)
-		}
-		if differ != 0 {
-			return differ
-		}
-	}
-	return 0
-}
-
-// compare orders by currency, and then by rebates, largest first.
-func (r ranks) compare(a, b *group) int {
-	return cmp.Or(cmp.Compare(r.units[a.currency], r.units[b.currency]), b.rebates.Compare(a.rebates),
-		b.volume.Compare(a.volume),
-		cmp.Compare(a.begin, b.begin), cmp.Compare(r.sellers[a.seller], r.sellers[b.seller]))
-}
-
 // Sellers returns a row for each reseller and currency, however the query groups. The order is by currency
 // and then by rebates, largest first.
-func (r *Report) Sellers() []Row {
-	order := slices.Collect(r.bySeller.all())
-	slices.SortFunc(order, r.ranks().compare)
-	return r.made(order, true)
-}
+func (r *Report) Sellers() []Row { return r.made(r.bySeller, true) }
 
 // Totals returns a row for each currency.
-func (r *Report) Totals() []Row {
-	order := slices.Collect(maps.Values(r.totals()))
-	slices.SortFunc(order, r.ranks().compare)
-	return r.made(order, false)
-}
+func (r *Report) Totals() []Row { return r.made(r.totals(), false) }
 
-func (r *Report) made(order []*group, sellers bool) []Row {
+func (r *Report) made(all groups, sellers bool) []Row {
 	row := r.maker("", sellers)
-	rows := make([]Row, len(order))
-	for i, g := range order {
-		rows[i] = row(g)
+	var rows []Row
+	for _, g := range all.sorted(r.order(nil)) {
+		rows = append(rows, row(g))
 	}
 	return rows
 }
 
-func (r *Report) totals() map[int32]*group {
-	totals := map[int32]*group{}
-	for g := range r.bySeller.all() {
-		t := entry(totals, g.currency)
-		t.currency = g.currency
-		t.invoices += g.invoices
-		t.volume.Plus(g.volume)
-		t.rebates.Plus(g.rebates)
-		if g.before != nil {
-			t.previous()[0].Plus(g.before[0])
-			t.previous()[1].Plus(g.before[1])
-		}
-		t.seen(g.last)
+func (r *Report) totals() (totals groups) {
+	for _, g := range r.bySeller.all {
+		totals.at(key{currency: g.currency}).add(g.figure)
 	}
 	return totals
 }
@@ -186,9 +146,7 @@ func (r *Report) Rebates(code string) *big.Int {
 
 // AllTime returns what the service counts for each reseller, sorted by label.
 func (r *Report) AllTime() []Standing {
-	all := slices.Clone(r.sellers)
-	slices.SortFunc(all, Standing.compare)
-	return all
+	return slices.SortedFunc(slices.Values(r.sellers), Standing.compare)
 }
 
 // compare orders by label, without regard to case unless nothing else differs.
@@ -199,10 +157,9 @@ func (s Standing) compare(other Standing) int {
 
 // Differences returns where the service's totals differ from the sums, sorted by label.
 func (r *Report) Differences() []Difference {
-	var all []Difference
-	for _, d := range r.differ {
-		d.Currency, d.Decimals = r.units[d.unit].code, r.units[d.unit].decimals
-		all = append(all, d.Difference)
+	all := slices.Clone(r.differ)
+	for i := range all {
+		all[i].Currency, all[i].Decimals = r.units[all[i].unit].code, r.units[all[i].unit].decimals
 	}
 	slices.SortFunc(all, func(a, b Difference) int {
 		return cmp.Or(Standing{ID: a.ID, Label: a.Label}.compare(Standing{ID: b.ID, Label: b.Label}),
@@ -213,27 +170,21 @@ func (r *Report) Differences() []Difference {
 
 // maker returns a function that makes rows of groups.
 func (r *Report) maker(unit Unit, sellers bool) func(*group) Row {
-	whole := map[int32]*big.Int{}
-	for unit, total := range r.totals() {
-		whole[unit] = total.rebates.Big()
-	}
+	totals := r.totals()
 	return func(g *group) Row {
 		row := Row{
 			Currency: r.units[g.currency].code, Decimals: r.units[g.currency].decimals,
-			Invoices: g.invoices, Volume: g.volume.Big(), Rebates: g.rebates.Big(), Last: g.last.text,
+			Invoices: g.invoices, Volume: g.sums[0].Big(), Rebates: g.sums[1].Big(), Last: g.last.text,
 		}
 		if sellers {
 			row.ID, row.Label = r.sellers[g.seller].ID, r.sellers[g.seller].Label
 		}
 		if unit != "" {
-			row.Period, row.Partial = g.begin.name(unit), r.partial(unit, g.begin)
+			row.Period, row.Partial = unit.name(g.begin), r.partial(unit, g.begin)
 		}
-		row.Share = Tenths(row.Rebates, whole[g.currency])
+		row.Share = Tenths(row.Rebates, totals.at(key{currency: g.currency}).sums[1].Big())
 		if r.query.Compare {
-			before := [2]api.Sum{}
-			if g.before != nil {
-				before = *g.before
-			}
+			before := cmp.Or(g.before, new(sums))
 			row.PreviousVolume, row.PreviousRebates = before[0].Big(), before[1].Big()
 			row.Change = Tenths(new(big.Int).Sub(row.Rebates, row.PreviousRebates),
 				new(big.Int).Abs(row.PreviousRebates))
@@ -242,13 +193,28 @@ func (r *Report) maker(unit Unit, sellers bool) func(*group) Row {
 	}
 }
 
+// Tenths returns part of whole in tenths of a percent, rounded half away from zero, or nil if whole is 0.
+func Tenths(part, whole *big.Int) *big.Int {
+	if whole.Sign() == 0 {
+		return nil
+	}
+	size := new(big.Int).Abs(whole)
+	n := new(big.Int).Abs(part)
+	n.Mul(n, big.NewInt(2000)).Add(n, size)
+	n.Quo(n, size.Lsh(size, 1))
+	if part.Sign() != whole.Sign() {
+		n.Neg(n)
+	}
+	return n
+}
+
 // partial says whether a period is whole.
-func (r *Report) partial(unit Unit, begin date) string {
-	end, span := begin.step(unit, 1).time(), r.query.Span
+func (r *Report) partial(unit Unit, begin time.Time) string {
+	end, span := unit.Step(begin, 1), r.query.Span
 	switch now := r.query.Now; {
 	case !now.IsZero() && end.After(now) && (span.To == nil || span.Running(now)):
 		return "so far"
-	case span.From != nil && begin.time().Before(*span.From), span.To != nil && end.After(*span.To):
+	case span.From != nil && begin.Before(*span.From), span.To != nil && end.After(*span.To):
 		return "in part"
 	}
 	return ""
@@ -277,29 +243,26 @@ type Timeline struct {
 	Decimals int
 	Unit     Unit
 	Points   []Point
-	Cut      bool // whether earlier periods are left out because there are too many
 }
 
 // Point is one period of a Timeline.
 type Point struct {
-	Period  string
 	Begin   time.Time // midnight of its first day, in UTC
 	Rebates *big.Int
 	Partial string // as that of a Row
 }
 
-// Timelines returns a Timeline for each currency, all over the same time, each with at most so many periods.
-// They end with the query's span or with today, whatever comes first, even if nothing was earned lately. The
-// unit is that of the query, or one that suits the time. If it gives too many periods, the next larger unit
-// that gives few enough is used.
+// Timelines returns a Timeline for each currency, all over the same time, each with at most so many periods:
+// the latest ones. They end with the query's span or with today, whatever comes first, even if nothing was
+// earned lately. The unit is that of the query, or one that suits the time. If it gives too many periods, the
+// next larger unit that gives few enough is used.
 func (r *Report) Timelines(most int) []Timeline {
-	if r.days.count() == 0 || most < 1 {
+	if len(r.days.all) == 0 || most < 1 {
 		return nil
 	}
 	first, last := r.timelineEnds(most)
-	units := []Unit{ByDay, ByWeek, ByMonth, Year}
 	unit := r.query.unit()
-	switch days := last - first; {
+	switch days := ByDay.steps(first, last); {
 	case unit != "":
 	case days < 45:
 		unit = ByDay
@@ -308,32 +271,27 @@ func (r *Report) Timelines(most int) []Timeline {
 	default:
 		unit = ByMonth
 	}
-	for unit != Year && count(unit, first, last) > most {
+	units := []Unit{ByDay, ByWeek, ByMonth, Year}
+	for unit != Year && unit.count(first, last) > most {
 		unit = units[slices.Index(units, unit)+1]
 	}
-	n := count(unit, first, last)
-	cut := n > most
-	if cut {
-		n = most
-	}
-	begin := last.begin(unit).step(unit, 1-n)
+	n := min(unit.count(first, last), most)
+	begin := unit.Step(unit.Begin(last), 1-n)
 	values := map[int32][]api.Sum{}
-	for g := range r.days.all() {
-		points := values[g.currency]
-		if points == nil {
-			points = make([]api.Sum, n)
-			values[g.currency] = points
+	for _, g := range r.days.all {
+		if values[g.currency] == nil {
+			values[g.currency] = make([]api.Sum, n)
 		}
-		if i := begin.steps(unit, g.begin.begin(unit)); i >= 0 {
-			points[i].Plus(g.rebates)
+		if i := unit.steps(begin, unit.Begin(g.begin)); i >= 0 {
+			values[g.currency][i].Plus(g.sums[1])
 		}
 	}
 	var all []Timeline
-	for _, unitOf := range slices.Sorted(maps.Keys(values)) {
-		line := Timeline{Currency: r.units[unitOf].code, Decimals: r.units[unitOf].decimals, Unit: unit, Cut: cut}
-		for i, s := range values[unitOf] {
-			at := begin.step(unit, i)
-			line.Points = append(line.Points, Point{at.name(unit), at.time(), s.Big(), r.partial(unit, at)})
+	for _, i := range slices.Sorted(maps.Keys(values)) {
+		line := Timeline{Currency: r.units[i].code, Decimals: r.units[i].decimals, Unit: unit}
+		for n, sum := range values[i] {
+			at := unit.Step(begin, n)
+			line.Points = append(line.Points, Point{at, sum.Big(), r.partial(unit, at)})
 		}
 		all = append(all, line)
 	}
@@ -341,30 +299,20 @@ func (r *Report) Timelines(most int) []Timeline {
 	return all
 }
 
-// count returns how many periods there are from one day to another.
-func count(unit Unit, first, last date) int {
-	return 1 + first.begin(unit).steps(unit, last.begin(unit))
-}
-
 // timelineEnds returns the first and last day of the timelines. They begin with the span, unless it has more
 // than so many months.
-func (r *Report) timelineEnds(most int) (first, last date) {
-	started := false
-	for g := range r.days.all() {
-		if !started {
-			first, last, started = g.begin, g.begin, true
-		}
-		first, last = min(first, g.begin), max(last, g.begin)
-	}
+func (r *Report) timelineEnds(most int) (first, last time.Time) {
+	early := func(a, b group) int { return a.begin.Compare(b.begin) }
+	first, last = slices.MinFunc(r.days.all, early).begin, slices.MaxFunc(r.days.all, early).begin
 	span, now := r.query.Span, r.query.Now
 	running := span.Open() || span.Running(now)
 	switch {
 	case span.To != nil && !running:
 		last = dayOf(span.To.Add(-time.Nanosecond))
-	case running && !now.IsZero():
-		last = max(last, dayOf(now))
+	case running && !now.IsZero() && now.After(last):
+		last = dayOf(now)
 	}
-	if span.From != nil && count(ByMonth, dayOf(*span.From), last) <= most {
+	if span.From != nil && ByMonth.count(dayOf(*span.From), last) <= most {
 		first = dayOf(*span.From)
 	}
 	return first, last

@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -9,63 +11,49 @@ import (
 // space or a t instead of the T, a time without seconds or with a fraction of them, and a date alone. rest is
 // what follows it, such as a Z.
 func ParseWritten(text string) (at time.Time, rest string, ok bool) {
-	year, ok1 := digits(text, 0, 4)
-	month, ok2 := digits(text, 5, 2)
-	day, ok3 := digits(text, 8, 2)
-	if !ok1 || !ok2 || !ok3 || text[4] != '-' || text[7] != '-' {
+	const date, clock = len("2006-01-02"), len("T15:04")
+	if len(text) < date {
 		return at, "", false
 	}
-	rest = text[10:]
-	hour, minute, second, nano := 0, 0, 0, 0
-	if rest != "" {
-		var ok4, ok5 bool
-		hour, ok4 = digits(rest, 1, 2)
-		minute, ok5 = digits(rest, 4, 2)
-		if !ok4 || !ok5 || rest[0] != 'T' && rest[0] != 't' && rest[0] != ' ' || rest[3] != ':' {
-			return at, "", false
-		}
-		rest = rest[6:]
-		if n, ok := digits(rest, 1, 2); ok && rest[0] == ':' {
-			second, rest = n, rest[3:]
-			nano, rest = fraction(rest)
-		}
+	at, err := time.Parse(time.DateOnly, text[:date])
+	if rest = text[date:]; err != nil || rest == "" {
+		return at, "", err == nil
 	}
-	if hour > 23 || minute > 59 || second > 60 {
+	if len(rest) < clock || !strings.Contains("Tt ", rest[:1]) {
 		return at, "", false
 	}
+	of, err := time.Parse("15:04", rest[1:clock])
+	if err != nil {
+		return at, "", false
+	}
+	at = time.Date(at.Year(), at.Month(), at.Day(), of.Hour(), of.Minute(), 0, 0, time.UTC)
+	rest = rest[clock:]
+	if len(rest) < len(":05") || rest[0] != ':' {
+		return at, rest, true
+	}
+	second, err := strconv.ParseUint(rest[1:3], 10, 8)
+	if err != nil {
+		return at, rest, true
+	}
+	nano, rest := fraction(rest[3:])
 	if second == 60 { // a leap second is the end of its minute and its day
 		second, nano = 59, 999_999_999
 	}
-	at = time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
-	date := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
-	return at, rest, date.Month() == time.Month(month) && date.Day() == day // no 30 February
-}
-
-func digits(text string, from, count int) (n int, ok bool) {
-	if len(text) < from+count {
-		return 0, false
-	}
-	for _, c := range []byte(text[from : from+count]) {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = 10*n + int(c-'0')
-	}
-	return n, true
+	return at.Add(time.Duration(second)*time.Second + time.Duration(nano)), rest, second < 60
 }
 
 // fraction reads a fraction of a second, up to nanoseconds.
 func fraction(text string) (nano int, rest string) {
-	if len(text) < 2 || text[0] != '.' && text[0] != ',' || text[1] < '0' || text[1] > '9' {
+	if text == "" || text[0] != '.' && text[0] != ',' {
 		return 0, text
 	}
-	scale := 100_000_000
-	i := 1
-	for ; i < len(text) && text[i] >= '0' && text[i] <= '9'; i++ {
-		nano += int(text[i]-'0') * scale
-		scale /= 10
+	rest = strings.TrimLeft(text[1:], "0123456789")
+	digits := text[1 : len(text)-len(rest)]
+	if digits == "" {
+		return 0, text
 	}
-	return nano, text[i:]
+	nano, _ = strconv.Atoi((digits + "000000000")[:9])
+	return nano, rest
 }
 
 // Span is the time from From until just before To. An end that is nil is open. No time can mean that, because
@@ -95,17 +83,9 @@ func (s Span) Running(now time.Time) bool {
 // Unit.
 func (s Span) whole(now time.Time) Span {
 	if s.Unit != "" && s.To != nil && s.Running(now) {
-		s.To = new(dayOf(s.To.Add(-time.Nanosecond)).begin(s.Unit).step(s.Unit, 1).time())
+		s.To = new(s.Unit.Step(s.Unit.Begin(s.To.Add(-time.Nanosecond)), 1))
 	}
 	return s
-}
-
-// months returns how many months the span has, or 0 if it does not begin and end with a month.
-func (s Span) months() int {
-	if !startsMonth(*s.From) || !startsMonth(*s.To) {
-		return 0
-	}
-	return monthOf(*s.To) - monthOf(*s.From)
 }
 
 // Before returns the span to compare with. Whole months are preceded by as many months; otherwise it has the
@@ -117,7 +97,7 @@ func (s Span) Before(now time.Time) Span {
 	before := Span{From: new(whole.shift(*s.From, -1)), To: s.From}
 	if s.Running(now) {
 		end := *s.To
-		if tomorrow := (dayOf(now) + 1).time(); tomorrow.Before(end) {
+		if tomorrow := ByDay.Step(dayOf(now), 1); tomorrow.Before(end) {
 			end = tomorrow
 		}
 		before.To = new(whole.shift(end.Add(-time.Nanosecond), -1).Add(time.Nanosecond))
@@ -129,20 +109,14 @@ func (s Span) Before(now time.Time) Span {
 // the same day of another month, or the last day if that month is shorter. Otherwise it is as many days,
 // hours and seconds away as the span is long.
 func (s Span) shift(at time.Time, direction int) time.Time {
-	months := s.months()
-	if months == 0 {
+	if !s.From.Equal(ByMonth.Begin(*s.From)) || !s.To.Equal(ByMonth.Begin(*s.To)) || s.From.Equal(*s.To) {
 		return time.Unix(at.Unix()+int64(direction)*(s.To.Unix()-s.From.Unix()),
 			int64(at.Nanosecond()+direction*(s.To.Nanosecond()-s.From.Nanosecond()))).UTC()
 	}
-	first := time.Date(at.Year(), at.Month()+time.Month(direction*months), 1, 0, 0, 0, 0, time.UTC)
+	first := ByMonth.Step(ByMonth.Begin(at), direction*ByMonth.steps(*s.From, *s.To))
 	last := first.AddDate(0, 1, -1)
-	return first.AddDate(0, 0, min(at.Day(), last.Day())-1).Add(at.Sub(dayOf(at).time()))
+	return first.AddDate(0, 0, min(at.Day(), last.Day())-1).Add(at.Sub(dayOf(at)))
 }
-
-// startsMonth reports whether a time is the beginning of a month.
-func startsMonth(at time.Time) bool { return at.Day() == 1 && at.Equal(dayOf(at).time()) }
-
-func monthOf(at time.Time) int { return 12*at.Year() + int(at.Month()) }
 
 const writtenLayout = "2006-01-02T15:04:05"
 
@@ -157,76 +131,66 @@ func (s Span) Bounds() (from, to string) {
 	return from, to
 }
 
-// date is a day, counted from 1 January 1970.
-type date int32
-
-const secondsOfDay = 24 * 60 * 60
-
-func dayOf(at time.Time) date {
-	seconds := at.Unix()
-	day := seconds / secondsOfDay
-	if seconds%secondsOfDay < 0 {
-		day--
-	}
-	return date(day)
-}
-
-func (d date) time() time.Time { return time.Unix(int64(d)*secondsOfDay, 0).UTC() }
+// dayOf returns the midnight before a time.
+func dayOf(at time.Time) time.Time { return at.Truncate(24 * time.Hour) }
 
 // Unit is a kind of period: a Group that is a period of time, or Year.
 type Unit = Group
 
-// begin returns the first day of the unit that contains a day.
-func (d date) begin(unit Unit) date {
-	switch unit {
+// Begin returns the first midnight of the period that contains a time.
+func (g Group) Begin(at time.Time) time.Time {
+	day := dayOf(at)
+	switch g {
 	case ByWeek:
-		return d - ((d+3)%7+7)%7 // 1 January 1970 was a Thursday
+		return day.AddDate(0, 0, -((int(day.Weekday()) + 6) % 7))
 	case ByMonth:
-		at := d.time()
-		return d - date(at.Day()-1)
+		return day.AddDate(0, 0, 1-day.Day())
 	case Year:
-		return d - date(d.time().YearDay()-1)
+		return day.AddDate(0, 0, 1-day.YearDay())
 	}
-	return d
+	return day
 }
 
-// step returns the first day of the unit that is n units later. The day must be the first of its unit.
-func (d date) step(unit Unit, n int) date {
-	switch unit {
+// Step returns the beginning of the period that is n later than the one that begins at a time.
+func (g Group) Step(begin time.Time, n int) time.Time {
+	switch g {
 	case ByWeek:
-		return d + date(7*n)
+		return begin.AddDate(0, 0, 7*n)
 	case ByMonth:
-		return dayOf(d.time().AddDate(0, n, 0))
+		return begin.AddDate(0, n, 0)
 	case Year:
-		return dayOf(d.time().AddDate(n, 0, 0))
+		return begin.AddDate(n, 0, 0)
 	}
-	return d + date(n)
+	return begin.AddDate(0, 0, n)
 }
 
-// steps returns how many units later another first day is.
-func (d date) steps(unit Unit, to date) int {
-	switch unit {
+// steps returns how many periods later another one begins.
+func (g Group) steps(from, to time.Time) int {
+	days := int((to.Unix() - from.Unix()) / (24 * 60 * 60)) // a Duration has 292 years at most
+	switch g {
 	case ByWeek:
-		return int(to-d) / 7
+		return days / 7
 	case ByMonth:
-		return monthOf(to.time()) - monthOf(d.time())
+		return 12*(to.Year()-from.Year()) + int(to.Month()-from.Month())
 	case Year:
-		return to.time().Year() - d.time().Year()
+		return to.Year() - from.Year()
 	}
-	return int(to - d)
+	return days
 }
 
-// name formats the unit that begins with a day: 2026-05-03, 2026-W18, 2026-05 or 2026.
-func (d date) name(unit Unit) string {
-	at := d.time()
-	switch unit {
+// count returns how many periods there are from one day to another.
+func (g Group) count(first, last time.Time) int { return 1 + g.steps(g.Begin(first), g.Begin(last)) }
+
+// name formats the period that begins at a time: 2026-05-03, 2026-W18, 2026-05 or 2026.
+func (g Group) name(begin time.Time) string {
+	switch g {
 	case ByWeek:
-		year, week := at.ISOWeek()
+		year, week := begin.ISOWeek()
 		return fmt.Sprintf("%04d-W%02d", year, week)
 	case ByMonth:
-		return at.Format("2006-01")
+		return begin.Format("2006-01")
 	case Year:
-		return at.Format("2006")
+		return begin.Format("2006")
 	}
-	return at.Format(time.DateOnly)
+	return begin.Format(time.DateOnly)
 }
