@@ -90,14 +90,8 @@ func (f *ListFlags) Filter(s *cmdutil.Session) (api.WithdrawalFilter, error) {
 	filter := api.WithdrawalFilter{Tags: f.statuses}
 	var err error
 	times := s.Period()
-	if err := times.Check(f.From, f.To); err != nil {
-		return filter, err
-	}
-	if filter.From, err = times.From(f.From); err != nil {
-		return filter, err
-	}
 	var end time.Time
-	if filter.To, end, err = times.To(f.To); err != nil {
+	if filter.From, filter.To, end, err = times.Sent(f.From, f.To); err != nil {
 		return filter, err
 	}
 	f.before = func(w api.Withdrawal) bool {

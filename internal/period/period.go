@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"example.com/till/internal/config"
@@ -34,52 +33,48 @@ func usageError(msg, advice string) error { return &config.UsageError{Msg: msg, 
 // Check refuses a period that ends before it begins. It does not compare full date-times, whose format is the
 // service's.
 func (p Parser) Check(from, to string) error {
-	if from == "" || to == "" || IsDateTime(from) || IsDateTime(to) {
-		return nil
-	}
-	start, err := p.Parse("--from", from, false)
-	if err != nil {
-		return err
-	}
-	end, err := p.Parse("--to", to, true)
-	if err == nil && end.Before(start) {
-		return usageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
-	}
+	_, _, err := p.ends(from, to)
 	return err
 }
 
-// From returns the beginning of a period as it is sent.
-func (p Parser) From(text string) (string, error) {
-	if text == "" || IsDateTime(text) {
-		return text, nil
+// ends returns the first and the last second of a period. An end that is open or a full date-time is zero.
+func (p Parser) ends(from, to string) (first, last time.Time, err error) {
+	if from != "" && !IsDateTime(from) {
+		if first, err = p.Parse("--from", from, false); err != nil {
+			return first, last, err
+		}
 	}
-	at, err := p.Parse("--from", text, false)
-	if err != nil {
-		return "", err
+	if to != "" && !IsDateTime(to) {
+		if last, err = p.Parse("--to", to, true); err != nil {
+			return first, last, err
+		}
 	}
-	return p.format(at), nil
+	if !first.IsZero() && !last.IsZero() && last.Before(first) {
+		err = usageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
+	}
+	return first, last, err
 }
 
-// To returns the end of a period as it is sent. For a day, week or month that is the first moment after it: a
-// service that compares exactly would leave out what is in the last second. What begins then or later does not
-// belong to the period; a zero time means that the service alone decides.
-func (p Parser) To(text string) (string, time.Time, error) {
-	if text == "" || IsDateTime(text) {
-		return text, time.Time{}, nil
-	}
-	if first, unit := p.named(text); unit != "" {
-		next := after(first, unit)
-		return p.format(next), next, nil
-	}
-	at, err := p.Parse("--to", text, true)
+// Sent returns the ends of a period as they are sent. For a day, week or month, to is the first moment after it:
+// a service that compares exactly would leave out what is in the last second. What begins then or later does not
+// belong to the period, and end is that moment; a zero end means that the service alone decides.
+func (p Parser) Sent(from, to string) (sentFrom, sentTo string, end time.Time, err error) {
+	first, last, err := p.ends(from, to)
 	if err != nil {
-		return "", time.Time{}, err
+		return "", "", end, err
 	}
-	return p.format(at), time.Time{}, nil
+	if begin, unit := p.named(to); unit != "" {
+		end = unit.Step(begin, 1)
+		last = end
+	}
+	format := func(text string, at time.Time) string {
+		if at.IsZero() {
+			return text
+		}
+		return at.In(p.Zone).Format(p.Layout)
+	}
+	return format(from, first), format(to, last), end, nil
 }
-
-// format writes a time as it is sent.
-func (p Parser) format(at time.Time) string { return at.In(p.Zone).Format(p.Layout) }
 
 // Reads reads a time that the service has written. Without a zone, it is in the profile's.
 func (p Parser) Reads(text string) (time.Time, bool) {
@@ -103,7 +98,7 @@ func (p Parser) Parse(flag, text string, end bool) (time.Time, error) {
 	}
 	if first, unit := p.named(text); unit != "" {
 		if end {
-			return after(first, unit).Add(-time.Second), nil
+			return unit.Step(first, 1).Add(-time.Second), nil
 		}
 		return first, nil
 	}
@@ -121,49 +116,34 @@ func Words() []string { return []string{"today", "yesterday", "this-month", "las
 // --from a name is the beginning of that day, week or month, and in --to its end.
 func (p Parser) named(text string) (time.Time, report.Unit) {
 	now := p.Now.In(p.Zone)
+	day := func(month time.Month, day int) time.Time {
+		return time.Date(now.Year(), month, day, 0, 0, 0, 0, p.Zone)
+	}
 	switch text {
 	case "today":
-		text = now.Format(time.DateOnly)
+		return day(now.Month(), now.Day()), report.ByDay
 	case "yesterday":
-		text = time.Date(now.Year(), now.Month(), now.Day()-1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+		return day(now.Month(), now.Day()-1), report.ByDay
 	case "this-month":
-		text = now.Format(monthLayout)
+		return day(now.Month(), 1), report.ByMonth
 	case "last-month":
-		text = time.Date(now.Year(), now.Month()-1, 1, 0, 0, 0, 0, time.UTC).Format(monthLayout)
+		return day(now.Month()-1, 1), report.ByMonth
 	}
 	if day, err := time.ParseInLocation(time.DateOnly, text, p.Zone); err == nil {
 		return day, report.ByDay
 	}
-	if month, err := time.ParseInLocation(monthLayout, text, p.Zone); err == nil {
+	if month, err := time.ParseInLocation("2006-01", text, p.Zone); err == nil {
 		return month, report.ByMonth
 	}
-	if m := weekName().FindStringSubmatch(text); m != nil {
-		year, _ := strconv.Atoi(m[1])
-		week, _ := strconv.Atoi(m[2])
+	var year, week int
+	if n, _ := fmt.Sscanf(text, "%d-W%d", &year, &week); n == 2 {
 		fourth := time.Date(year, time.January, 4, 0, 0, 0, 0, p.Zone) // is always in week 1
 		monday := fourth.AddDate(0, 0, 7*(week-1)-(int(fourth.Weekday())+6)%7)
-		if y, w := monday.ISOWeek(); y == year && w == week {
+		if y, w := monday.ISOWeek(); fmt.Sprintf("%04d-W%02d", y, w) == text {
 			return monday, report.ByWeek
 		}
 	}
 	return time.Time{}, ""
-}
-
-const monthLayout = "2006-01"
-
-var weekName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(\d{4})-W(\d{2})$`)
-})
-
-// after returns the first moment after the day, week or month that begins at first.
-func after(first time.Time, unit report.Unit) time.Time {
-	switch unit {
-	case report.ByMonth:
-		return first.AddDate(0, 1, 0)
-	case report.ByWeek:
-		return first.AddDate(0, 0, 7)
-	}
-	return first.AddDate(0, 0, 1)
 }
 
 // Instant is like Parse, for till's own times. It also reads a full date-time.
@@ -185,29 +165,20 @@ func (p Parser) Instant(flag, text string, end bool) (time.Time, error) {
 // Written returns the period for times that were written without a time zone, on the clock that wrote them.
 // It leaves an end unset if the text is empty.
 func (p Parser) Written(from, to string) (span report.Span, err error) {
-	p.Now = p.WallClock()
-	p.Zone = time.UTC // as no zone: each day has 24 hours
-	if from != "" {
-		at, err := p.wallClock("--from", from, false)
-		if err != nil {
-			return span, err
-		}
-		span.From = &at
-		if _, unit := p.named(from); unit != report.ByDay {
-			span.Unit = unit
-		}
+	p.Now, p.Zone = p.WallClock(), time.UTC // as no zone: each day has 24 hours
+	if span.From, err = p.wallClock("--from", from, false); err != nil {
+		return span, err
 	}
-	if to != "" {
-		at, err := p.wallClock("--to", to, true)
-		if err != nil {
-			return span, err
-		}
-		span.To = &at
+	if span.To, err = p.wallClock("--to", to, true); err != nil {
+		return span, err
 	}
-	if from != "" && to != "" && !span.From.Before(*span.To) {
-		return span, usageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
+	if _, unit := p.named(from); unit != report.ByDay {
+		span.Unit = unit
 	}
-	return span, nil
+	if span.From != nil && span.To != nil && !span.From.Before(*span.To) {
+		err = usageError(fmt.Sprintf("--from %s is later than --to %s", from, to), "exchange them")
+	}
+	return span, err
 }
 
 // WallClock returns the present second on a clock in the zone, in UTC as no zone.
@@ -224,32 +195,35 @@ func (p Parser) Today(from string) string {
 	return p.Now.In(p.Zone).Format(time.DateOnly)
 }
 
-// wallClock returns the first moment that a text names or, with end, the first moment after it.
-func (p Parser) wallClock(flag, text string, end bool) (time.Time, error) {
-	if IsDateTime(text) {
-		at, rest, ok := report.ParseWritten(text)
-		if !ok || rest != "" {
-			return at, usageError(fmt.Sprintf("%s: %q cannot be compared with times without a time zone", flag, text),
-				"write it like 2026-05-03T10:00:00")
-		}
-		if end && at.Nanosecond() == 0 {
+// wallClock returns the first moment that a text names or, with end, the first moment after it. It returns nil
+// for an empty text.
+func (p Parser) wallClock(flag, text string, end bool) (*time.Time, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if !IsDateTime(text) {
+		at, err := p.Parse(flag, text, end)
+		if end {
 			at = at.Add(time.Second)
-		} else if end {
-			at = at.Add(time.Nanosecond)
 		}
-		return at, nil
+		return &at, err
 	}
-	at, err := p.Parse(flag, text, end)
-	if err == nil && end {
+	at, rest, ok := report.ParseWritten(text)
+	switch {
+	case !ok || rest != "":
+		return nil, usageError(fmt.Sprintf("%s: %q cannot be compared with times without a time zone", flag, text),
+			"write it like 2026-05-03T10:00:00")
+	case end && at.Nanosecond() == 0:
 		at = at.Add(time.Second)
+	case end:
+		at = at.Add(time.Nanosecond)
 	}
-	return at, err
+	return &at, nil
 }
 
 // IsDateTime reports whether text is a date with a time, in any usual spelling, or a count of seconds.
 func IsDateTime(text string) bool {
-	return regexp.MustCompile(`^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}`).MatchString(text) ||
-		regexp.MustCompile(`^\d{9,}$`).MatchString(text)
+	return regexp.MustCompile(`^(\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}|\d{9,}$)`).MatchString(text)
 }
 
 // ParseDuration parses a duration as Go writes it, such as 1h30m, or an age, such as 30d.

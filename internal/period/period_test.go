@@ -54,11 +54,8 @@ func TestPeriod(t *testing.T) {
 		{"02.01.2006", berlin, "", "", ""},
 	} {
 		p := Parser{Now: now, Layout: c.layout, Zone: c.zone}
-		if got, err := p.From(c.text); err != nil || got != c.from {
-			t.Errorf("--from %q: %q, %v, want %q", c.text, got, err, c.from)
-		}
-		if got, _, err := p.To(c.text); err != nil || got != c.to {
-			t.Errorf("--to %q: %q, %v, want %q", c.text, got, err, c.to)
+		if from, to, _, err := p.Sent(c.text, c.text); err != nil || from != c.from || to != c.to {
+			t.Errorf("%q: from %q to %q, %v, want %q to %q", c.text, from, to, err, c.from, c.to)
 		}
 	}
 }
@@ -68,7 +65,7 @@ func TestPeriodRefuses(t *testing.T) {
 	for _, text := range []string{"tomorrow", "Today", "2026-W00", "2025-W53", "2026-W54", "2026-W1", "2026-w18",
 		"2026", "2026-13", "2026-02-30", "26-05-03", "7", "d", "-7d", "+7d", "1.5d", "7 d", "7y", "99999999999d",
 		" ", "2026-05-03 "} {
-		if got, err := p.From(text); !errors.As(err, new(*config.UsageError)) {
+		if got, _, _, err := p.Sent(text, ""); !errors.As(err, new(*config.UsageError)) {
 			t.Errorf("--from %q: %q, %v", text, got, err)
 		}
 	}
@@ -95,7 +92,7 @@ func TestWords(t *testing.T) {
 		p := Parser{Now: now, Layout: time.DateOnly, Zone: c.zone}
 		var got []string
 		for _, word := range Words() {
-			day, err := p.From(word)
+			day, _, _, err := p.Sent(word, "")
 			if err != nil {
 				t.Error(err)
 			}
@@ -117,7 +114,7 @@ func TestPeriodSuggests(t *testing.T) {
 			"a week (2026-W18), a month (2026-05), " +
 			"an age (7d, 12h, 90m, 2w) or a full date-time (2026-05-03T10:00:00)",
 	} {
-		_, err := p.From(text)
+		_, _, _, err := p.Sent(text, "")
 		if usage := new(config.UsageError); !errors.As(err, &usage) || usage.Advice != want {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}

@@ -421,11 +421,7 @@ its own time too.`,
   till sandbox clock advance 7d`,
 		Args: cmdutil.Args("DURATION"),
 	}, func(s *cmdutil.Session, args []string) (answered[sandboxTime], error) {
-		by, ok := period.ParseAge(args[0])
-		if !ok {
-			d, err := time.ParseDuration(args[0])
-			by, ok = d, err == nil
-		}
+		by, ok := period.ParseDuration(args[0])
 		if !ok || by < time.Second || by%time.Second != 0 {
 			return answered[sandboxTime]{},
 				cmdutil.UsageError(fmt.Sprintf("%q is not a duration of whole seconds from 1s to 36500d", args[0]),
