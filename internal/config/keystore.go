@@ -1,13 +1,16 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"example.com/till/internal/atomicfile"
+	"example.com/till/internal/terminal"
 	"github.com/zalando/go-keyring"
 )
 
@@ -123,4 +126,55 @@ func (k Keys) DeleteKey(ctx context.Context, s Settings) (places []string, err e
 	// A keyring that cannot be reached may still hold a key, and logout must remove it.
 	return nil, failf("the keyring of this machine cannot be reached (%w), so a key in it would still be there", err).
 		advise("if you never stored a key in it, there is nothing to remove; otherwise unlock it, and run this again")
+}
+
+// Keyring stores secrets in the operating system. The error for a missing entry is keyring.ErrNotFound.
+type Keyring interface {
+	Get(service, user string) (string, error)
+	Set(service, user, secret string) error
+	Delete(service, user string) error
+}
+
+// SystemKeyring returns the operating system's keyring.
+func SystemKeyring() Keyring { return systemKeyring{} }
+
+type systemKeyring struct{}
+
+func (systemKeyring) Get(service, user string) (string, error) { return keyring.Get(service, user) }
+func (systemKeyring) Set(service, user, secret string) error {
+	return keyring.Set(service, user, secret)
+}
+func (systemKeyring) Delete(service, user string) error { return keyring.Delete(service, user) }
+
+const (
+	keyringService = "till"
+	keyringLimit   = 3 * time.Second
+)
+
+// keyringUser names the entry of a profile's key. The name includes the server, so that a key never goes to
+// another server after the profile's address changes.
+func (s Settings) keyringUser() string {
+	return cmp.Or(s.Profile, "default") + "@" + serverOf(s.BaseURL)
+}
+
+// withKeyring runs a call that cannot be cancelled. If it does not return in time, withKeyring returns
+// without it.
+func (k Keys) withKeyring(ctx context.Context, call func(Keyring) (string, error)) (string, error) {
+	if k.Keyring == nil {
+		return "", errors.New("there is none")
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(k.keyringLimit, keyringLimit))
+	defer cancel()
+	text, err := terminal.Interruptibly(ctx, func() (string, error) { return call(k.Keyring) })
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = errors.New("it did not answer in time")
+	}
+	return text, err
+}
+
+func unreachable(err error) *Error {
+	e := failf("the keyring of this machine cannot be reached (%w)", err)
+	e.Advice = "give the key with --api-key-file, TILL_API_KEY, or api_key_command or api_key_file of the profile, or keep it in a file with"
+	e.Command = []string{"auth", "login", "--store", "file"}
+	return e
 }
