@@ -53,7 +53,11 @@ func (f figures[R]) run(s *cmdutil.Session, args []string) error {
 	if err != nil {
 		return err
 	}
-	resellers, err := oneOrAll(s, client, args, out.Tabular())
+	resellers, err := namedResellers(s, client, args, func(all []api.Reseller) {
+		if out.Tabular() {
+			sortByLabel(all)
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -65,26 +69,6 @@ func (f figures[R]) run(s *cmdutil.Session, args []string) error {
 		return err
 	}
 	return f.print(out, one, resellers, answers, errs)
-}
-
-// oneOrAll returns the reseller that is named, or all of them: sorted by label for a reader, and for JSON in the
-// service's order.
-func oneOrAll(s *cmdutil.Session, client *api.Client, args []string, sorted bool) (found []namedReseller, err error) {
-	if len(args) == 1 {
-		r := namedReseller{label: args[0]}
-		if r.id, err = findReseller(s, client, args[0]); r.id == args[0] {
-			r.label = ""
-		}
-		return []namedReseller{r}, err
-	}
-	all, err := client.Resellers.List(s.Ctx)
-	if sorted {
-		sortByLabel(all)
-	}
-	for _, r := range all {
-		found = append(found, namedReseller{r.ID, r.InviteInfo.Label})
-	}
-	return found, err
 }
 
 // print prints the answers of the resellers that could be read.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -329,44 +330,40 @@ func parseGroups(flags []string) ([]report.Group, error) {
 // error of printing, or nil.
 func (p *reporting) outcome(written error) error {
 	less := p.less()
-	if len(p.failed) > 0 {
-		if written != nil {
-			p.Note("%v", written)
-		}
-		ids := make([]string, len(p.failed))
-		for i, f := range p.failed {
-			ids[i] = cmp.Or(f.label, f.ID)
-		}
-		f := &cmdutil.Error{Code: cmdutil.ExitPartial, Err: p.first,
-			Hint: payout.NewHint("the others are complete; run it again for those that failed")}
-		if p.nothing() {
-			f.Err = p.worst()
-			f.Hint = cmdutil.Explain(f.Err).Hint
-		}
-		f.Msg = fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(ids), p.resellers,
-			strings.Join(ids, ", "), f.Err)
-		if len(less) > 0 && !p.nothing() {
-			f.Msg += "; of those that were read, the rebates of " + strings.Join(less, ", and ")
-		}
-		return f
+	if len(p.failed)+len(less) == 0 {
+		return written
 	}
-	if len(less) > 0 {
-		if written != nil {
-			p.Note("%v", written)
-		}
+	if written != nil {
+		p.Note("%v", written)
+	}
+	if len(p.failed) == 0 {
 		return &cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: "the rebates of " + strings.Join(less, ", and ")}
 	}
-	return written
+	var names []string
+	for _, f := range p.failed {
+		names = append(names, nameOf(f.ID, f.label))
+	}
+	f := &cmdutil.Error{Code: cmdutil.ExitPartial, Err: p.first,
+		Hint: payout.NewHint("the others are complete; run it again for those that failed")}
+	if p.nothing() {
+		f.Err = p.worst()
+		f.Hint = cmdutil.Explain(f.Err).Hint
+	}
+	f.Msg = fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(names), p.resellers,
+		strings.Join(names, ", "), f.Err)
+	if len(less) > 0 && !p.nothing() {
+		f.Msg += "; of those that were read, the rebates of " + strings.Join(less, ", and ")
+	}
+	return f
 }
 
 // less lists the rebates that are below their limit.
 func (p *reporting) less() (texts []string) {
 	for _, limit := range p.limits {
-		if sum := p.report.Rebates(limit.Code); sum.Cmp(minorOf(limit)) < 0 {
-			decimals := p.Money.Decimals(limit.Code)
-			texts = append(texts,
-				fmt.Sprintf("%s are less than %s", money.FormatSum(sum, limit.Code, decimals),
-					money.FormatSum(minorOf(limit), limit.Code, decimals)))
+		sum, least, decimals := p.report.Rebates(limit.Code), big.NewInt(limit.Minor), p.Money.Decimals(limit.Code)
+		if sum.Cmp(least) < 0 {
+			texts = append(texts, fmt.Sprintf("%s are less than %s", money.FormatSum(sum, limit.Code, decimals),
+				money.FormatSum(least, limit.Code, decimals)))
 		}
 	}
 	return texts

@@ -147,8 +147,9 @@ func (p *reporting) onlyTotals() bool { return len(p.by) == 1 && p.by[0] == repo
 // disagreementView is for the page, which has room for every difference.
 func disagreementView() render.View[report.Difference] {
 	type row = report.Difference
-	amount := func(value func(row) *big.Int) func(row) render.Cell {
-		return func(r row) render.Cell { return render.BigAmount(value(r), r.Currency, r.Decimals) }
+	amount := func(name, about string, value func(row) *big.Int) render.Column[row] {
+		return render.Column[row]{Name: name, About: about, CodeIn: "currency",
+			Cell: func(r row) render.Cell { return render.BigAmount(value(r), r.Currency, r.Decimals) }}
 	}
 	return render.View[row]{Columns: []render.Column[row]{
 		{Name: "label", About: "label of the reseller's invite",
@@ -157,12 +158,10 @@ func disagreementView() render.View[report.Difference] {
 			Cell: func(r row) render.Cell { return render.Own(r.What) }},
 		{Name: "currency", About: "currency of the sums",
 			Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
-		{Name: "single_invoices", About: "sum of the single invoices",
-			CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Sum })},
-		{Name: "service", About: "total that the service counts",
-			CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Service })},
-		{Name: "service_less_invoices", About: "total of the service less that sum", CodeIn: "currency",
-			Cell: amount(func(r row) *big.Int { return new(big.Int).Sub(r.Service, r.Sum) })},
+		amount("single_invoices", "sum of the single invoices", func(r row) *big.Int { return r.Sum }),
+		amount("service", "total that the service counts", func(r row) *big.Int { return r.Service }),
+		amount("service_less_invoices", "total of the service less that sum",
+			func(r row) *big.Int { return new(big.Int).Sub(r.Service, r.Sum) }),
 	}}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -20,7 +19,13 @@ func (p *reporting) read(args []string) error {
 	if err != nil {
 		return err
 	}
-	resellers, err := p.named(client, args)
+	resellers, err := namedResellers(p.Session, client, args, func(all []api.Reseller) {
+		for _, r := range all {
+			for _, rebate := range r.Rebates { // includes resellers whose statistics cannot be read
+				p.report.Spell(rebate.Code)
+			}
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -83,38 +88,6 @@ func (p *reporting) worst() error {
 		}
 	}
 	return p.first
-}
-
-// named returns the resellers of the report. Each is there once, even if it is named several times.
-func (p *reporting) named(client *api.Client, args []string) (found []namedReseller, err error) {
-	var all []api.Reseller
-	if len(args) == 0 || slices.ContainsFunc(args, func(text string) bool { return api.CheckUUID(text) != nil }) {
-		if all, err = client.Resellers.List(p.Ctx); err != nil {
-			return nil, err
-		}
-	}
-	if len(args) == 0 {
-		for _, r := range all {
-			for _, rebate := range r.Rebates { // includes resellers whose statistics cannot be read
-				p.report.Spell(rebate.Code)
-			}
-			found = append(found, namedReseller{r.ID, r.InviteInfo.Label})
-		}
-		return found, nil
-	}
-	for _, text := range args {
-		r := namedReseller{id: text}
-		if api.CheckUUID(text) != nil {
-			if r.id, err = labelled(all, text); err != nil {
-				return nil, err
-			}
-			r.label = text
-		}
-		if !slices.ContainsFunc(found, func(other namedReseller) bool { return strings.EqualFold(other.id, r.id) }) {
-			found = append(found, r)
-		}
-	}
-	return found, nil
 }
 
 // print writes the files first. If a reader of standard output stops early, the files are still written.

@@ -15,64 +15,59 @@ import (
 	"example.com/till/pkg/api"
 )
 
-func minorOf(a api.Amount) *big.Int { return big.NewInt(a.Minor) }
-
-// reportView is the view of a report's rows. In a table, the currency code has its own column, so that
-// amounts are short.
-func reportView(by []report.Group, compare bool) render.View[report.Row] {
-	type row = report.Row
-	amount := func(value func(row) *big.Int) func(row) render.Cell {
-		return func(r row) render.Cell {
+// rowAmount returns a column of amounts in the currency of the row. In a table, the currency code has its own
+// column, so that amounts are short.
+func rowAmount(name, about string, extra bool, value func(report.Row) *big.Int) render.Column[report.Row] {
+	return render.Column[report.Row]{Name: name, About: about, Extra: extra, Amount: true, CodeIn: "currency",
+		Cell: func(r report.Row) render.Cell {
 			if value(r) == nil {
 				return render.Cell{}
 			}
 			return render.BigAmount(value(r), r.Currency, r.Decimals)
-		}
-	}
+		}}
+}
+
+// reportView is the view of a report's rows.
+func reportView(by []report.Group, compare bool) render.View[report.Row] {
+	type row = report.Row
+	volume, rebates := func(r row) *big.Int { return r.Volume }, func(r row) *big.Int { return r.Rebates }
+	sellers := resellerColumns(func(r row) namedReseller { return namedReseller{r.ID, r.Label} })
+	currency := render.Column[row]{Name: "currency", About: "currency of the row", Whole: true,
+		Cell: func(r row) render.Cell { return render.Text(r.Currency) }}
 	v := render.View[row]{Again: true, JSON: render.Encoded(func(r row) figuresJSON { return newFigures(r, by) })}
-	named := func(r row) namedReseller { return namedReseller{r.ID, r.Label} }
-	bySeller := slices.Contains(by, report.ByReseller)
-	if bySeller {
-		v.ID = func(r row) string { return r.ID }
-		v.Columns = append(v.Columns, resellerColumns(named)...)
-	}
 	if slices.Contains(by, report.ByInvoice) {
 		v.ID = func(r row) string { return r.Invoice }
-		v.Columns = append(resellerColumns(named), []render.Column[row]{
-			{Name: "invoice", About: "the service's id of the invoice", Cell: func(r row) render.Cell { return render.ID(r.Invoice) }},
-			{Name: "created", About: "when it was made; the service gives no time zone", Cell: func(r row) render.Cell { return render.Time(r.Last) }},
-			{Name: "paid", About: "what was paid", Amount: true, CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Volume })},
-			{Name: "rebate", About: "the rebate on it", Amount: true, CodeIn: "currency", Cell: amount(func(r row) *big.Int { return r.Rebates })},
-			{Name: "currency", About: "currency of the row", Whole: true, Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
-		}...)
+		v.Columns = append(sellers,
+			render.Column[row]{Name: "invoice", About: "the service's id of the invoice",
+				Cell: func(r row) render.Cell { return render.ID(r.Invoice) }},
+			render.Column[row]{Name: "created", About: "when it was made; the service gives no time zone",
+				Cell: func(r row) render.Cell { return render.Time(r.Last) }},
+			rowAmount("paid", "what was paid", false, volume),
+			rowAmount("rebate", "the rebate on it", false, rebates), currency)
 		return v
+	}
+	if slices.Contains(by, report.ByReseller) {
+		v.ID = func(r row) string { return r.ID }
+		v.Columns = sellers
 	}
 	if slices.ContainsFunc(by, report.Group.Timed) {
 		period := render.Column[row]{Name: "period", About: "day, week or month of the row",
 			Cell: func(r row) render.Cell { return render.Own(r.Period) }}
-		v.Columns = append(v.Columns, period)
-		if by[0].Timed() && bySeller { // the sort key is the first column
-			v.Columns = append([]render.Column[row]{period}, v.Columns[:len(v.Columns)-1]...)
+		at := len(v.Columns)
+		if by[0].Timed() { // the sort key is the first column
+			at = 0
 		}
+		v.Columns = slices.Insert(v.Columns, at, period)
 	}
-	v.Columns = append(v.Columns,
-		render.Column[row]{Name: "currency", About: "currency of the row", Whole: true,
-			Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
+	v.Columns = append(v.Columns, currency,
 		render.Column[row]{Name: "invoices", About: "number of invoices in the row",
 			Cell: func(r row) render.Cell { return render.Int(r.Invoices) }},
-		render.Column[row]{Name: "volume", About: "volume of these invoices",
-			Extra: compare, Amount: true, CodeIn: "currency",
-			Cell: amount(func(r row) *big.Int { return r.Volume })},
-		render.Column[row]{Name: "rebates", About: "rebates on these invoices", Amount: true, CodeIn: "currency",
-			Cell: amount(func(r row) *big.Int { return r.Rebates })})
+		rowAmount("volume", "volume of these invoices", compare, volume),
+		rowAmount("rebates", "rebates on these invoices", false, rebates))
 	if compare {
 		v.Columns = append(v.Columns,
-			render.Column[row]{Name: "previous_volume", About: "volume in the period before",
-				Extra: true, Amount: true, CodeIn: "currency",
-				Cell: amount(func(r row) *big.Int { return r.PreviousVolume })},
-			render.Column[row]{Name: "previous_rebates", About: "rebates in the period before",
-				Amount: true, CodeIn: "currency",
-				Cell: amount(func(r row) *big.Int { return r.PreviousRebates })},
+			rowAmount("previous_volume", "volume in the period before", true, func(r row) *big.Int { return r.PreviousVolume }),
+			rowAmount("previous_rebates", "rebates in the period before", false, func(r row) *big.Int { return r.PreviousRebates }),
 			render.Column[row]{Name: "change", About: "change of the rebates since the period before",
 				Cell: func(r row) render.Cell { return render.Change(r.Change) }})
 	}
@@ -124,7 +119,7 @@ func (p *reporting) people(v render.View[report.Row]) render.View[report.Row] {
 // foot returns the totals as rows of the table. It returns none if the rows are grouped only by currency,
 // because they are the totals then.
 func (p *reporting) foot() []report.Row {
-	if len(p.by) == 1 && p.by[0] == report.ByCurrency {
+	if p.onlyTotals() {
 		return nil
 	}
 	totals := p.report.Totals()
@@ -152,11 +147,11 @@ func (p *reporting) data() error {
 	rows := p.report.Rows()
 	switch {
 	case p.Quiet:
-		return out.List(eachRow(p.onceEach(rows)))
+		return out.List(eachRow(rows, p.view.ID))
 	case !out.Tabular() && (p.Render.Format != render.JSONL || p.Render.Filter != nil || p.Render.Template != ""):
 		return cmdutil.Output[reportJSON]{Session: p.Session, View: wholeView()}.One(p.document(rows))
 	case p.Render.Format != render.Table:
-		return out.List(eachRow(rows))
+		return out.List(eachRow(rows, nil))
 	}
 	if p.headed() {
 		out.View = p.people(p.view)
@@ -181,7 +176,7 @@ func (p *reporting) drawOrList(out cmdutil.Output[report.Row], rows iter.Seq[rep
 	if p.empty() && p.headed() {
 		return p.Write(p.noRebates() + "\n")
 	}
-	return out.List(eachRow(rows))
+	return out.List(eachRow(rows, nil))
 }
 
 func (p *reporting) draw() error {
@@ -239,24 +234,17 @@ func (p *reporting) inCurrency() string {
 	return " in " + p.flags.currency
 }
 
-// onceEach returns one row of each reseller or invoice, for its id.
-func (p *reporting) onceEach(rows iter.Seq[report.Row]) iter.Seq[report.Row] {
-	return func(yield func(report.Row) bool) {
+// eachRow returns the rows or, with id, one row of each id.
+func eachRow(rows iter.Seq[report.Row], id func(report.Row) string) iter.Seq2[report.Row, error] {
+	return func(yield func(report.Row, error) bool) {
 		seen := map[string]bool{}
 		for r := range rows {
-			if id := p.view.ID(r); !seen[id] {
-				seen[id] = true
-				if !yield(r) {
-					return
-				}
+			if id != nil && seen[id(r)] {
+				continue
 			}
-		}
-	}
-}
-
-func eachRow(rows iter.Seq[report.Row]) iter.Seq2[report.Row, error] {
-	return func(yield func(report.Row, error) bool) {
-		for r := range rows {
+			if id != nil {
+				seen[id(r)] = true
+			}
 			if !yield(r, nil) {
 				return
 			}

@@ -26,14 +26,11 @@ func Command(a *cmdutil.App) *cobra.Command {
 
 // findReseller returns the id of the reseller that text names by its id or its label. A label must be unique.
 func findReseller(s *cmdutil.Session, client *api.Client, text string) (string, error) {
-	if api.CheckUUID(text) == nil {
-		return text, nil
-	}
-	all, err := client.Resellers.List(s.Ctx)
+	found, err := namedResellers(s, client, []string{text}, nil)
 	if err != nil {
 		return "", err
 	}
-	return labelled(all, text)
+	return found[0].id, nil
 }
 
 // labelled returns the id of the only reseller with the label.
@@ -76,6 +73,39 @@ func aboutReseller[T any](a *cmdutil.App, use, short, example string, view func(
 		}
 		return read(s.Ctx, client, id, args)
 	})
+}
+
+// namedResellers returns the resellers that are named, each once. If none is, it returns all, after arrange has
+// seen them.
+func namedResellers(
+	s *cmdutil.Session, client *api.Client, args []string, arrange func([]api.Reseller),
+) (found []namedReseller, err error) {
+	var all []api.Reseller
+	if len(args) == 0 || slices.ContainsFunc(args, func(text string) bool { return api.CheckUUID(text) != nil }) {
+		if all, err = client.Resellers.List(s.Ctx); err != nil {
+			return nil, err
+		}
+	}
+	if len(args) == 0 {
+		arrange(all)
+		for _, r := range all {
+			found = append(found, namedReseller{r.ID, r.InviteInfo.Label})
+		}
+		return found, nil
+	}
+	for _, text := range args {
+		r := namedReseller{id: text}
+		if api.CheckUUID(text) != nil {
+			if r.id, err = labelled(all, text); err != nil {
+				return nil, err
+			}
+			r.label = text
+		}
+		if !slices.ContainsFunc(found, func(other namedReseller) bool { return strings.EqualFold(other.id, r.id) }) {
+			found = append(found, r)
+		}
+	}
+	return found, nil
 }
 
 func listCommand(a *cmdutil.App) *cobra.Command {
