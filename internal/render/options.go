@@ -21,17 +21,6 @@ const (
 	YAML  Format = "yaml"
 )
 
-// Formats returns every format, the default first.
-func Formats() []Format { return []Format{Table, JSON, JSONL, CSV, YAML} }
-
-// ParseFormat returns the format with that name. The error is a *UsageError that lists the names.
-func ParseFormat(name string) (Format, error) {
-	if f := Format(name); slices.Contains(Formats(), f) {
-		return f, nil
-	}
-	return "", usagef("unknown output format %q: use table, json, jsonl, csv or yaml", name)
-}
-
 // Options holds the user's choices about the output.
 type Options struct {
 	Format    Format
@@ -59,14 +48,11 @@ func (o Options) tabular() bool {
 // ids and JSON.
 func (o Options) check(names []string, ids, json bool) error {
 	format := cmp.Or(o.Format, Table)
-	if _, err := ParseFormat(string(format)); err != nil {
-		return err
-	}
 	scripted, err := o.scripted()
 	if err != nil {
 		return err
 	}
-	tabular, onlyTabular := o.tabular(), o.onlyTabular()
+	onlyTabular := o.onlyTabular()
 	switch {
 	case o.Quiet && scripted != "":
 		return usagef("--quiet prints ids only: leave out %s", scripted)
@@ -76,7 +62,7 @@ func (o Options) check(names []string, ids, json bool) error {
 		return usagef("%s works on the JSON: leave out --output %s", scripted, format)
 	case scripted != "" && onlyTabular != "":
 		return usagef("%s is for table and csv, and cannot be used together with %s", onlyTabular, scripted)
-	case !tabular && !o.Quiet && onlyTabular != "":
+	case !o.tabular() && !o.Quiet && onlyTabular != "":
 		return usagef("%s is for table and csv: leave it out with --output %s", onlyTabular, format)
 	}
 	for _, name := range o.Columns {
@@ -90,7 +76,7 @@ func (o Options) check(names []string, ids, json bool) error {
 	switch {
 	case o.Quiet && !ids:
 		return usagef("--quiet has nothing to print here: what is listed has no id")
-	case !o.Quiet && !tabular && !json:
+	case !o.Quiet && !o.tabular() && !json:
 		return usagef("there is no JSON of this: use --output table or csv")
 	}
 	return nil

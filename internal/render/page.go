@@ -162,10 +162,16 @@ func ChangeClass(sign int) string {
 	return ""
 }
 
-// longNumber is the digits of a number before its point, if there are enough of them to group.
-var longNumber = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|[ +−-])[0-9]{4,}`)
-})
+// lazily compiles a pattern when it is first used, because most commands draw no page.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
+var (
+	longNumber  = lazily(`(^|[ +−-])[0-9]{4,}`) // the digits before the point, if there are enough of them to group
+	minus       = lazily(`(^|[ +])-([0-9])`)
+	dateOrMonth = lazily(`\b[0-9]{4}-[0-9]{2}(-[0-9]{2})?\b`)
+)
 
 // digits returns HTML of text with the digits of its numbers in groups of three. The style draws the groups
 // apart: a reader who copies a number, or searches for it, gets and needs no spaces.
@@ -192,12 +198,6 @@ func grouped(text, before, after string) string {
 func (t PictureTime) tip() string {
 	return Safe(t.Label) + ": " + grouped(Safe(t.Number), "\u202f", "")
 }
-
-var minus = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[ +])-([0-9])`) })
-
-var dateOrMonth = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b[0-9]{4}-[0-9]{2}(-[0-9]{2})?\b`)
-})
 
 // dates returns HTML of text in which no date is broken into lines.
 func dates(text string) template.HTML {

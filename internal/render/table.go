@@ -322,13 +322,30 @@ func (t *tableWriter) end() error {
 	return t.flush()
 }
 
-// upright prints one thing, a line for each property and a line for each step of a history. It cuts nothing: a
-// long text continues on the next line, and what is to be copied has a line of its own.
+// upright is how one thing is printed: a line for each property and a line for each step of a history. It cuts
+// nothing: a long text continues on the next line, and what is to be copied has a line of its own.
+type upright struct {
+	painter painter
+	room    int  // of the terminal; 0: no limit
+	left    int  // the columns before a value
+	stacked bool // whether values are below their labels
+}
+
 func (g grid) upright(out *bufio.Writer, o Options) error {
-	layout := g.uprightLayout(o)
+	u := upright{painter: o.painter(), room: o.Width}
+	labels := make([]string, len(g.fields))
+	for i, f := range g.fields {
+		if !o.NoHeaders {
+			labels[i] = strings.ReplaceAll(f.name, "_", " ")
+			u.left = max(u.left, width(labels[i])+len(gap))
+		}
+	}
+	if u.room > 0 && u.room-u.left < 2*comfortable && !o.NoHeaders { // no room next to the labels
+		u.stacked, u.left = true, len(gap)
+	}
 	return visit(g.people(o), func(row []Cell) error {
 		for i, c := range row {
-			for _, line := range layout.lines(i, c) {
+			for _, line := range u.lines(labels[i], c, g.fields[i].whole) {
 				if err := (lineWriter{out}).print(line); err != nil {
 					return err
 				}
@@ -338,54 +355,23 @@ func (g grid) upright(out *bufio.Writer, o Options) error {
 	})
 }
 
-// uprightLayout is where the properties of one thing are printed.
-type uprightLayout struct {
-	grid
-	painter painter
-	options Options
-	labels  []string
-	left    int  // the columns for the labels
-	right   int  // the most columns for a value; 0: no limit
-	stacked bool // whether values are below their labels
-}
-
-func (g grid) uprightLayout(o Options) *uprightLayout {
-	u := &uprightLayout{grid: g, painter: o.painter(), options: o}
-	for _, f := range g.fields {
-		label := strings.ReplaceAll(f.name, "_", " ")
-		u.labels, u.left = append(u.labels, label), max(u.left, width(label))
-	}
-	if o.NoHeaders {
-		u.left = -len(gap)
-	}
-	if o.Width <= 0 {
-		return u
-	}
-	u.right = o.Width - u.left - len(gap)
-	if u.right < 2*comfortable && !o.NoHeaders { // no room next to the labels
-		u.stacked, u.right = true, max(o.Width-len(gap), 1)
-	}
-	return u
-}
-
 // lines returns the lines of one property.
-func (u *uprightLayout) lines(i int, c Cell) (lines []string) {
-	before, indent, label := "", "", u.labels[i]
-	switch {
-	case u.stacked:
-		for _, part := range Wrap(label, u.options.Width) {
+func (u upright) lines(label string, c Cell, whole bool) (lines []string) {
+	before, indent, limit := u.painter.mark(Bold, label)+spaces(u.left-width(label)), spaces(u.left), 0
+	if u.stacked {
+		for _, part := range Wrap(label, u.room) {
 			lines = append(lines, u.painter.mark(Bold, part))
 		}
-		before, indent = gap, gap
-	case !u.options.NoHeaders:
-		before, indent = u.painter.mark(Bold, label)+spaces(u.left-width(label))+gap, spaces(u.left)+gap
+		before = indent
 	}
-	values := valueLines(u.painter, c, u.right)
-	one := u.fields[i].whole || c.form == formID || c.form == formWord
-	if text := c.short(); one && len(values) > 1 && !strings.Contains(text, " ") {
-		values = []string{"", text}
-		indent = spaces(min(width(indent), u.options.Width-width(text)))
-		if u.stacked {
+	if u.room > 0 {
+		limit = max(u.room-u.left, 1)
+	}
+	values := valueLines(u.painter, c, limit)
+	text := c.short()
+	if one := whole || c.form == formID || c.form == formWord; one && len(values) > 1 && !strings.Contains(text, " ") {
+		indent = spaces(min(u.left, u.room-width(text)))
+		if values = []string{"", text}; u.stacked {
 			values, before = values[1:], indent
 		}
 	}

@@ -113,15 +113,6 @@ func (v View[T]) Meanings() []Meaning {
 	return all
 }
 
-// Names returns the names of the columns that Meanings returns.
-func (v View[T]) Names() []string {
-	var names []string
-	for _, m := range v.Meanings() {
-		names = append(names, m.Name)
-	}
-	return names
-}
-
 // column finds a column, or a part of an amount as its own column.
 func (v View[T]) column(name string) (Column[T], bool) {
 	for _, c := range v.Columns {
@@ -156,7 +147,11 @@ func (v View[T]) pick(names []string, wanted func(Column[T]) bool) []Column[T] {
 // does not parse, or contradict each other. List and One check too. A command that changes something checks
 // first.
 func (v View[T]) Check(o Options) error {
-	return o.check(v.Names(), v.ID != nil, v.JSON.Text != nil)
+	var names []string
+	for _, m := range v.Meanings() {
+		names = append(names, m.Name)
+	}
+	return o.check(names, v.ID != nil, v.JSON.Text != nil)
 }
 
 // List prints any number of rows. The package documentation describes its errors.
@@ -216,19 +211,23 @@ func (v View[T]) Sorted(rows []T, o Options) []T {
 	}
 	name, descending := strings.CutPrefix(o.Sort, "-")
 	c, _ := v.column(name)
-	order, keys := make([]int, len(rows)), make([]Cell, len(rows))
-	for i, row := range rows {
-		order[i], keys[i] = i, c.Cell(row)
+	type keyed struct {
+		row T
+		key Cell
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
+	order := make([]keyed, len(rows))
+	for i, row := range rows {
+		order[i] = keyed{row, c.Cell(row)}
+	}
+	slices.SortStableFunc(order, func(a, b keyed) int {
 		if descending {
-			i, j = j, i
+			a, b = b, a
 		}
-		return compare(keys[i], keys[j])
+		return compare(a.key, b.key)
 	})
 	sorted := make([]T, len(rows))
-	for i, from := range order {
-		sorted[i] = rows[from]
+	for i, o := range order {
+		sorted[i] = o.row
 	}
 	return sorted
 }

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"regexp"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -99,9 +97,7 @@ func yamlNode(decoder *json.Decoder) (*yaml.Node, error) {
 }
 
 // word matches text that every YAML reader takes for a string, unless plainYAML lists it.
-var word = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z_]([A-Za-z_0-9./ -]*[A-Za-z_0-9./-])?$`)
-})
+var word = lazily(`^[A-Za-z_]([A-Za-z_0-9./ -]*[A-Za-z_0-9./-])?$`)
 
 // plainYAML reports whether a string needs no quotes. YAML readers differ in what they take for a number, a
 // time or a boolean. A word of letters that is none of their special words is a string to all of them.
