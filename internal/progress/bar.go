@@ -12,22 +12,22 @@ import (
 
 // Bar is a progress bar in the place of the spinner.
 type Bar struct {
-	spinner *Spinner // nil if nothing is shown
+	spinner *Spinner
 	text    string
 	total   int
 	begun   time.Time
 	done    atomic.Int64
 	more    atomic.Pointer[string]
-	forward forecast
+	end     time.Duration // the end that was told, from the beginning; 0: none yet
 }
 
 // Bar begins a bar with a total count. The caller must call Finish in every case.
 func (s *Spinner) Bar(text string, total int, quiet bool) *Bar {
-	b := &Bar{text: text, total: total, begun: time.Now()}
-	if !quiet {
-		b.spinner = s
-		s.show(b.line)
+	if quiet {
+		s = new(Spinner)
 	}
+	b := &Bar{spinner: s, text: text, total: total, begun: time.Now()}
+	s.show(b.line)
 	return b
 }
 
@@ -38,11 +38,7 @@ func (b *Bar) Add(n int) { b.done.Add(int64(n)) }
 func (b *Bar) Also(text string) { b.more.Store(&text) }
 
 // Finish removes the bar from the screen.
-func (b *Bar) Finish() {
-	if b.spinner != nil {
-		b.spinner.Stop()
-	}
-}
+func (b *Bar) Finish() { b.spinner.Stop() }
 
 // The bar takes a quarter of the line, within these bounds. A shorter one is left out.
 const (
@@ -64,10 +60,7 @@ func (b *Bar) line(room int) string {
 	if more := b.more.Load(); more != nil && done > 0 {
 		speed, after = fmt.Sprintf(", %.1f/s", float64(done)/elapsed.Seconds()), *more
 	}
-	left := b.forward.words(elapsed, done, b.total)
-	if left != "" {
-		left = ", " + left
-	}
+	left := b.left(elapsed, done)
 	for _, line := range []string{words + speed + after + left, words + after + left, words + speed + after} {
 		if line = before + line; render.Width(line) <= room {
 			return line
@@ -76,44 +69,38 @@ func (b *Bar) line(room int) string {
 	return before + words + after
 }
 
-// forecast tells how long a job will still take. Its words do not change back and forth: it keeps the end
-// that it has told until it is clearly wrong.
-type forecast struct {
-	end time.Duration // from the beginning; 0: nothing was told yet
-}
-
 // A shorter or smaller beginning says little about the rest.
 const (
 	forecastFrom  = 2 * time.Second
 	forecastCount = 2
 )
 
-// words returns when a job with a total count ends, of which done took the time elapsed. If nothing is known,
-// it is empty.
-func (f *forecast) words(elapsed time.Duration, done, total int) string {
-	if elapsed < forecastFrom || done < forecastCount || done >= total {
+// left says how long it will still take, if done took the time elapsed. If nothing is known, it is empty. The
+// words do not change back and forth: it keeps the end that it has told until it is clearly wrong.
+func (b *Bar) left(elapsed time.Duration, done int) string {
+	if elapsed < forecastFrom || done < forecastCount || done >= b.total {
 		return ""
 	}
-	left := time.Duration(math.Min(float64(elapsed)/float64(done)*float64(total-done), math.MaxInt64/4))
-	told := f.end - elapsed
-	if f.end == 0 || (left-told).Abs() > max(left/5, 5*time.Second) {
-		f.end, told = elapsed+left, left
+	left := time.Duration(math.Min(float64(elapsed)/float64(done)*float64(b.total-done), math.MaxInt64/4))
+	told := b.end - elapsed
+	if b.end == 0 || (left-told).Abs() > max(left/5, 5*time.Second) {
+		b.end, told = elapsed+left, left
 	}
-	return leftInWords(told)
+	return ", " + leftInWords(told) + " left"
 }
 
 func leftInWords(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
-		return "a few seconds left"
+		return "a few seconds"
 	case d < 45*time.Second:
-		return "less than a minute left"
+		return "less than a minute"
 	case d < 90*time.Second:
-		return "about a minute left"
+		return "about a minute"
 	case d < 50*time.Minute:
-		return fmt.Sprintf("about %.0f minutes left", d.Minutes())
+		return fmt.Sprintf("about %.0f minutes", d.Minutes())
 	case d < 90*time.Minute:
-		return "about an hour left"
+		return "about an hour"
 	}
-	return fmt.Sprintf("about %.0f hours left", d.Hours())
+	return fmt.Sprintf("about %.0f hours", d.Hours())
 }

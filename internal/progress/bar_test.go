@@ -29,8 +29,8 @@ func TestTimeLeftInWords(t *testing.T) {
 		{time.Minute, 10, 1210, "about 2 hours left"},
 		{1 << 62, 2, 1 << 30, "about 640512 hours left"}, // as long as can be said
 	} {
-		var f forecast
-		if got := f.words(test.elapsed, test.done, test.total); got != test.want {
+		b := Bar{total: test.total}
+		if got := strings.TrimPrefix(b.left(test.elapsed, test.done), ", "); got != test.want {
 			t.Errorf("%d of %d after %s: got %q, want %q", test.done, test.total, test.elapsed, got, test.want)
 		}
 	}
@@ -39,12 +39,12 @@ func TestTimeLeftInWords(t *testing.T) {
 // TestTimeLeftDoesNotFlicker takes a job whose steps take turns in being fast and slow. The words come in
 // their order, and each only once.
 func TestTimeLeftDoesNotFlicker(t *testing.T) {
-	var f forecast
+	b := Bar{total: 300}
 	var told []string
 	elapsed := time.Duration(0)
 	for done := 1; done < 300; done++ {
 		elapsed += time.Duration(1+done%3*2) * time.Second
-		if words := f.words(elapsed, done, 300); words != "" {
+		if words := b.left(elapsed, done); words != "" {
 			told = append(told, words)
 		}
 	}
