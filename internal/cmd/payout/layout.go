@@ -274,5 +274,8 @@ func layoutView(money.Registry) render.View[proposedLayout] {
 			render.Field("command", "command that plans the file with this layout", render.Own, func(r row) string { return r.command }),
 		},
 	}
-	return view.Whole(view.Names()...)
+	for i := range view.Columns {
+		view.Columns[i].Whole = true
+	}
+	return view
 }
