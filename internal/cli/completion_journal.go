@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"slices"
 	"strings"
 
 	"example.com/till/internal/cmdutil"
@@ -74,69 +76,58 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// record opens the journal for reading, without creating or changing it.
-func record(a *cmdutil.App, cmd *cobra.Command) (*cmdutil.Session, *payout.Ledger, bool) {
-	s, err := a.Start(cmd)
-	if err != nil {
-		return nil, nil, false
+// fromJournal offers what find reads from the journal, which it neither creates nor changes. If it cannot be read,
+// nothing is offered. The function offer reports whether more may be offered.
+func fromJournal(
+	a *cmdutil.App, how cobra.ShellCompDirective,
+	find func(ctx context.Context, ledger *payout.Ledger, offer func(value, about string) (more bool)),
+) cobra.CompletionFunc {
+	how |= cobra.ShellCompDirectiveNoFileComp
+	return func(cmd *cobra.Command, given []string, typed string) (offers []string, _ cobra.ShellCompDirective) {
+		s, err := a.Start(cmd)
+		if err != nil {
+			return nil, how
+		}
+		s.Retries = 0
+		account, err := s.JournalAccount()
+		if err != nil {
+			return nil, how
+		}
+		j, err := s.ExistingJournal()
+		if err != nil {
+			return nil, how
+		}
+		find(s.Ctx, j.Ledger(account), func(value, about string) bool {
+			if strings.HasPrefix(value, typed) && !slices.Contains(given, value) {
+				offers = append(offers, cmdutil.WithText(value, about))
+			}
+			return len(offers) < maxOffers
+		})
+		return offers, how
 	}
-	s.Retries = 0
-	account, err := s.JournalAccount()
-	if err != nil {
-		return nil, nil, false
-	}
-	j, err := s.ExistingJournal()
-	if err != nil {
-		return nil, nil, false
-	}
-	return s, j.Ledger(account), true
 }
 
 // completeRuns offers the runs of the account, the newest first, each with its plan.
 func completeRuns(a *cmdutil.App) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		const none = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-		s, ledger, ok := record(a, cmd)
-		if !ok {
-			return nil, none
-		}
-		runs, err := ledger.Runs(s.Ctx)
-		if err != nil {
-			return nil, none
-		}
-		var offers []string
-		for i := len(runs) - 1; i >= 0; i-- {
-			if strings.HasPrefix(runs[i].Name, typed) {
-				offers = append(offers, cmdutil.WithText(runs[i].Name, runs[i].Plan+" "+views.Moment(runs[i].Began)))
+	return fromJournal(a, cobra.ShellCompDirectiveKeepOrder,
+		func(ctx context.Context, ledger *payout.Ledger, offer func(value, about string) bool) {
+			runs, _ := ledger.Runs(ctx)
+			for _, run := range slices.Backward(runs) {
+				offer(run.Name, run.Plan+" "+views.Moment(run.Began))
 			}
-		}
-		return offers, none
-	}
+		})
 }
 
 // completeOrders offers the account's order ids that are in one of the states, or all if there are no states.
 func completeOrders(a *cmdutil.App, states ...payout.State) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, given []string, typed string) ([]string, cobra.ShellCompDirective) {
-		const none = cobra.ShellCompDirectiveNoFileComp
-		s, ledger, ok := record(a, cmd)
-		if !ok {
-			return nil, none
-		}
-		taken := map[string]bool{}
-		for _, orderID := range given {
-			taken[orderID] = true
-		}
-		var offers []string
-		for o, err := range ledger.Orders(s.Ctx, payout.Filter{States: states}) {
-			if err != nil || len(offers) == maxOffers {
-				break
+	return fromJournal(a, cobra.ShellCompDirectiveDefault,
+		func(ctx context.Context, ledger *payout.Ledger, offer func(value, about string) bool) {
+			for o, err := range ledger.Orders(ctx, payout.Filter{States: states}) {
+				if err != nil || !offer(o.OrderID, string(o.State)) {
+					return
+				}
 			}
-			if strings.HasPrefix(o.OrderID, typed) && !taken[o.OrderID] {
-				offers = append(offers, cmdutil.WithText(o.OrderID, string(o.State)))
-			}
-		}
-		return offers, none
-	}
+		})
 }
 
 // completeStates completes the last state of a comma-separated list.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"example.com/till/internal/near"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -181,4 +182,24 @@ func annotate(cmd *cobra.Command, key, value string) {
 		cmd.Annotations = map[string]string{}
 	}
 	cmd.Annotations[key] = value
+}
+
+// StateNames returns the states of orders.
+func StateNames() (names []string) {
+	for _, state := range payout.States() {
+		names = append(names, string(state))
+	}
+	return names
+}
+
+// ParseStates reads the values of --state.
+func ParseStates(names []string) (states []payout.State, err error) {
+	for _, name := range names {
+		if known := StateNames(); !slices.Contains(known, name) {
+			return nil, UsageError(fmt.Sprintf("--state: there is no state %q", name),
+				cmp.Or(near.Question(name, "", known), "the states are "+strings.Join(known, ", ")))
+		}
+		states = append(states, payout.State(name))
+	}
+	return states, nil
 }

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"net/http"
 	"net/url"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/till/internal/config"
@@ -348,3 +351,28 @@ func (f Finished) samples() map[string][]metrics.Sample {
 	}
 	return samples
 }
+
+// callCounter counts the calls to the service, and how often they are repeated. A call and its repetitions
+// have the same context, which ends with the call.
+type callCounter struct {
+	calls, retries atomic.Int64
+	begun          sync.Map // the contexts of the calls in flight
+}
+
+// wrap is a middleware of the client.
+func (c *callCounter) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		ctx := req.Context()
+		if _, again := c.begun.LoadOrStore(ctx, true); again {
+			c.retries.Add(1)
+		} else {
+			c.calls.Add(1)
+			context.AfterFunc(ctx, func() { c.begun.Delete(ctx) })
+		}
+		return next.RoundTrip(req)
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
