@@ -3,7 +3,6 @@
 package process
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -12,15 +11,6 @@ import (
 	"syscall"
 	"time"
 )
-
-// UntilStopped returns a context for reads. It also ends when the terminal closes, unless SIGHUP is ignored,
-// as under nohup.
-func UntilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
-	if signal.Ignored(syscall.SIGHUP) {
-		return context.WithCancel(ctx)
-	}
-	return signal.NotifyContext(ctx, syscall.SIGHUP)
-}
 
 // Forwarded returns the signals that a command should get in our place.
 func Forwarded() (signals chan os.Signal, release func()) {

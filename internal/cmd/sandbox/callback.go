@@ -20,7 +20,6 @@ import (
 	"unicode/utf8"
 
 	"example.com/till/internal/cmdutil"
-	"example.com/till/internal/process"
 	"example.com/till/internal/render"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout"
@@ -116,8 +115,6 @@ func listenForCallbacks(s *cmdutil.Session, cmd *cobra.Command, flags callbackFl
 	if err != nil {
 		return err
 	}
-	ctx, release := process.UntilStopped(s.Ctx)
-	defer release()
 	in := &inbox{flags: flags, out: s.IO.Out, options: options, note: s.Note, run: s.Shell}
 	if flags.secretPath {
 		in.path = "/" + rand.Text()
@@ -142,7 +139,7 @@ func listenForCallbacks(s *cmdutil.Session, cmd *cobra.Command, flags callbackFl
 	select {
 	case <-in.open.Done():
 	case <-overdue:
-	case <-ctx.Done():
+	case <-s.Ctx.Done():
 	}
 	err = stop()
 	if e := ready.retract(); e != nil {
@@ -151,7 +148,7 @@ func listenForCallbacks(s *cmdutil.Session, cmd *cobra.Command, flags callbackFl
 	if err != nil {
 		return err
 	}
-	return in.outcome(ctx)
+	return in.outcome(s.Ctx)
 }
 
 const (

@@ -47,8 +47,6 @@ See: till help testing.`,
 			if err != nil {
 				return err
 			}
-			ctx, release := process.UntilStopped(s.Ctx)
-			defer release()
 			return withSandbox(s, cmd, flags, func(at sandboxAddress, broke <-chan error) error {
 				if err := out.One(at); err != nil {
 					return err
@@ -62,7 +60,7 @@ See: till help testing.`,
 					s.Note("the sandbox is running, Ctrl-C ends it")
 				}
 				select {
-				case <-ctx.Done():
+				case <-s.Ctx.Done():
 					return nil
 				case err := <-broke:
 					return fmt.Errorf("the sandbox has broken off: %w", err)
