@@ -246,10 +246,7 @@ func (d *Document) RemoveCurrency(profile, code string) error {
 
 // currenciesIn returns the mapping that holds the list of a profile, or the common list.
 func (d *Document) currenciesIn(profile string) (*yaml.Node, error) {
-	switch profile {
-	case Sandbox:
-		return nil, usagef("the profile %s has currencies of its own: choose another profile with --profile", Sandbox)
-	case "":
+	if profile == "" {
 		return d.top(), nil
 	}
 	return d.profile(profile), d.mustExist(profile)

@@ -177,8 +177,6 @@ func TestEditRefuses(t *testing.T) {
 		"currency format": {func(d *Document) error {
 			return d.SetCurrency("", money.Entry{Code: "Btc", Decimals: 8, AddressFormat: "btc"})
 		}, "usage", []string{"not a format"}},
-		"currency sandbox": {func(d *Document) error { return d.SetCurrency("sandbox", money.Entry{Code: "Btc"}) }, "usage",
-			[]string{"of its own"}},
 		"currency profile": {func(d *Document) error { return d.SetCurrency("prod", money.Entry{Code: "Btc"}) }, "config",
 			[]string{"does not exist"}},
 	} {

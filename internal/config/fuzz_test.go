@@ -64,8 +64,8 @@ func FuzzLoad(f *testing.F) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := Resolve(Input{Env: env("TILL_CONFIG", path)}); err == nil {
-			s.Explain(Keys{})
+		if s, err := Resolve(input(t, "", env("TILL_CONFIG", path))); err == nil {
+			s.Explain(Keys{Env: noEnv})
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"example.com/till/internal/money"
 	"github.com/spf13/pflag"
 	"github.com/zalando/go-keyring"
 )
@@ -39,6 +40,8 @@ func env(pairs ...string) func(string) string {
 	return func(name string) string { return m[name] }
 }
 
+func noEnv(string) string { return "" }
+
 // input parses a command line, with a configuration file if path is not empty.
 func input(t *testing.T, path string, env func(string) string, args ...string) Input {
 	t.Helper()
@@ -50,7 +53,10 @@ func input(t *testing.T, path string, env func(string) string, args ...string) I
 	if err := fs.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	return Input{Flags: fs, Env: env, Home: t.TempDir()}
+	if env == nil {
+		env = noEnv
+	}
+	return Input{Flags: fs, Env: env, Home: t.TempDir(), SandboxCurrencies: func() []money.Entry { return nil }}
 }
 
 func resolve(t *testing.T, path string, env func(string) string, args ...string) Settings {

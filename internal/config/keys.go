@@ -38,19 +38,12 @@ type Keys struct {
 	keyringLimit, commandLimit time.Duration // zero: the constants
 }
 
-func (k Keys) env(name string) string {
-	if k.Env == nil {
-		return ""
-	}
-	return k.Env(name)
-}
-
 // Source returns where the key would come from. It does not read the key.
 func (k Keys) Source(s Settings) Origin {
 	switch {
 	case s.keyFlag != "":
 		return Origin{Kind: FromFlag, Name: "api-key-file"}
-	case k.env("TILL_API_KEY") != "":
+	case k.Env("TILL_API_KEY") != "":
 		return Origin{Kind: FromVariable, Name: "TILL_API_KEY"}
 	case s.Sandbox:
 		return Origin{Kind: FromSandbox}
@@ -76,7 +69,7 @@ func (k Keys) Key(ctx context.Context, s Settings) (key string, source Origin, e
 	case source.Kind == FromFlag:
 		key, err = terminal.Interruptibly(ctx, func() (string, error) { return k.readFlag(s.keyFlag) })
 	case source.Kind == FromVariable:
-		key = trimNewline(k.env(source.Name))
+		key = trimNewline(k.Env(source.Name))
 	case source.Kind == FromSandbox:
 		err = noKey(s)
 	case source.Setting == keyCommand:
@@ -88,10 +81,7 @@ func (k Keys) Key(ctx context.Context, s Settings) (key string, source Origin, e
 		key, err = k.fromKeyring(ctx, s)
 	}
 	if err == nil {
-		err = checkKey(key, source)
-	}
-	if err == nil {
-		err = s.mayGo(key, source)
+		err = s.checkKey(key, source)
 	}
 	if err != nil {
 		return "", Origin{}, err
@@ -127,34 +117,26 @@ func (s Settings) ownServer(setting string) error {
 	}
 }
 
-// mayGo refuses to send a sandbox key to a service, or the key of a service to a sandbox.
-func (s Settings) mayGo(key string, source Origin) error {
+// checkKey reports why a text cannot be a key, or not the key of this service: a sandbox's key goes to
+// sandboxes only, and the profile sandbox takes no other. The error does not show the text.
+func (s Settings) checkKey(key string, source Origin) error {
+	const alone = "give the key alone, as the merchant panel shows it"
 	marked := strings.HasPrefix(key, SandboxKeyPrefix)
-	if s.Sandbox && !marked {
+	switch {
+	case key == "":
+		return failf("the key (%s) is empty: %s", source, alone)
+	case len(key) > maxKey:
+		return failf("the key (%s) is longer than %d bytes: %s", source, maxKey, alone)
+	case strings.ContainsAny(key, " \t\n\r\v\f"):
+		return failf("the key (%s) has white space or several lines in it: %s", source, alone)
+	case strings.ContainsFunc(key, func(r rune) bool { return r < '!' || r > '~' }):
+		return failf("the key (%s) has characters that cannot be sent in a header: %s", source, alone)
+	case s.Sandbox && !marked:
 		return failf("the key (%s) is not a sandbox's, which begins with %s: the profile %s takes no other, so that a real key stays out of tests", source, SandboxKeyPrefix, Sandbox)
-	}
-	if marked && s.BaseURL != "" && !IsLoopbackURL(s.BaseURL) {
+	case marked && s.BaseURL != "" && !IsLoopbackURL(s.BaseURL):
 		return failf("the key (%s) is a sandbox's and goes to this machine only, and the address is %s (%s): give the key of that service", source, s.BaseURL, s.Origin("base_url"))
 	}
 	return nil
-}
-
-// checkKey reports why a text cannot be a key. The error does not show the text.
-func checkKey(key string, source Origin) error {
-	bad := ""
-	switch {
-	case key == "":
-		bad = "is empty"
-	case len(key) > maxKey:
-		bad = fmt.Sprintf("is longer than %d bytes", maxKey)
-	case strings.ContainsAny(key, " \t\n\r\v\f"):
-		bad = "has white space or several lines in it"
-	case strings.ContainsFunc(key, func(r rune) bool { return r < '!' || r > '~' }):
-		bad = "has characters that cannot be sent in a header"
-	default:
-		return nil
-	}
-	return failf("the key (%s) %s: give the key alone, as the merchant panel shows it", source, bad)
 }
 
 func trimNewline(text string) string {
@@ -172,9 +154,6 @@ func ReadKey(r io.Reader) (string, error) {
 
 func (k Keys) readFlag(path string) (string, error) {
 	if path == "-" {
-		if k.Stdin == nil {
-			return "", usagef("--api-key-file - wants the key on standard input, and there is none: name a file")
-		}
 		key, err := ReadKey(k.Stdin)
 		if err != nil {
 			return "", failf("the key cannot be read from standard input: %w", err)

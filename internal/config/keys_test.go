@@ -61,6 +61,9 @@ func TestKeyPrecedence(t *testing.T) {
 		{profileWith(file), nil, nil, "from-file", "profile live, api_key_file"},
 		{profileWith(), nil, nil, "from-keyring", "keyring"},
 	} {
+		if c.env == nil {
+			c.env = noEnv
+		}
 		k := Keys{Env: c.env, Stdin: strings.NewReader("from-stdin\r\n"), Keyring: ring}
 		s := resolve(t, write(t, c.file), c.env, c.args...)
 		key, source, err := k.Key(context.Background(), s)
@@ -74,19 +77,19 @@ func TestKeyPrecedence(t *testing.T) {
 }
 
 func TestNoKey(t *testing.T) {
-	_, _, err := Keys{Keyring: &fakeKeyring{}}.Key(context.Background(), resolve(t, write(t, profileWith()), nil))
+	_, _, err := Keys{Env: noEnv, Keyring: &fakeKeyring{}}.Key(context.Background(), resolve(t, write(t, profileWith()), nil))
 	fails(t, "no entry", err, "config", "the profile live has no key for https://pay.example.com", "till auth login")
 	if !errors.Is(err, ErrNoKey) {
 		t.Error("not ErrNoKey")
 	}
 	ring := &fakeKeyring{}
-	_, _, err = Keys{Keyring: ring}.Key(context.Background(), resolve(t, "", nil, "--sandbox"))
+	_, _, err = Keys{Env: noEnv, Keyring: ring}.Key(context.Background(), resolve(t, "", nil, "--sandbox"))
 	if !errors.Is(err, ErrNoKey) || ring.calls.Load() != 0 {
 		t.Errorf("%v, %d calls", err, ring.calls.Load())
 	}
 	// Without a profile there may be a keyring's key for the address.
 	ring = &fakeKeyring{entries: map[string]string{"till default@" + origin1: "k1"}}
-	key, _, err := Keys{Keyring: ring}.Key(context.Background(), resolve(t, "", nil, "--base-url", origin1+"/api"))
+	key, _, err := Keys{Env: noEnv, Keyring: ring}.Key(context.Background(), resolve(t, "", nil, "--base-url", origin1+"/api"))
 	if key != "k1" || err != nil {
 		t.Errorf("%q, %v", key, err)
 	}
@@ -94,17 +97,14 @@ func TestNoKey(t *testing.T) {
 
 func TestUnreachableKeyring(t *testing.T) {
 	s := resolve(t, write(t, profileWith()), nil)
-	_, _, err := Keys{Keyring: &fakeKeyring{err: errors.New("no bus")}}.Key(context.Background(), s)
+	_, _, err := Keys{Env: noEnv, Keyring: &fakeKeyring{err: errors.New("no bus")}}.Key(context.Background(), s)
 	fails(t, "error", err, "config", "no bus", "--api-key-file", "TILL_API_KEY", "api_key_command", "api_key_file")
 	if errors.Is(err, ErrNoKey) {
 		t.Error("an unreachable keyring is taken for an empty one")
 	}
-	_, _, err = Keys{}.Key(context.Background(), s)
-	fails(t, "none", err, "config", "--api-key-file")
-
 	block := make(chan struct{})
 	defer close(block)
-	k := Keys{Keyring: &fakeKeyring{block: block}, keyringLimit: 20 * time.Millisecond}
+	k := Keys{Env: noEnv, Keyring: &fakeKeyring{block: block}, keyringLimit: 20 * time.Millisecond}
 	_, _, err = k.Key(context.Background(), s)
 	fails(t, "silent", err, "config", "did not answer in time")
 
@@ -135,7 +135,7 @@ func TestKeyStaysAtItsOrigin(t *testing.T) {
 	} {
 		for _, s := range []Settings{resolve(t, write(t, c.file), nil, "--base-url", c.url),
 			resolve(t, write(t, c.file), env("TILL_BASE_URL", c.url))} {
-			key, _, err := Keys{Keyring: &fakeKeyring{}}.Key(context.Background(), s)
+			key, _, err := Keys{Env: noEnv, Keyring: &fakeKeyring{}}.Key(context.Background(), s)
 			if c.ok && (key != "k1" || err != nil) {
 				t.Errorf("%s: %q, %v", c.url, key, err)
 			} else if !c.ok {
@@ -154,14 +154,14 @@ func TestKeyStaysAtItsOrigin(t *testing.T) {
 	}
 	// The name of a keyring entry includes the origin.
 	ring := &fakeKeyring{entries: map[string]string{"till live@" + origin1: "k1"}}
-	_, _, err := Keys{Keyring: ring}.Key(context.Background(),
+	_, _, err := Keys{Env: noEnv, Keyring: ring}.Key(context.Background(),
 		resolve(t, write(t, profileWith()), nil, "--base-url", "https://evil.example"))
 	if !errors.Is(err, ErrNoKey) {
 		t.Errorf("%v, want no key for that address", err)
 	}
 	// A profile without an address cannot send its key anywhere.
 	s = resolve(t, write(t, "profiles: {live: {api_key_file: /k}}"), nil, "--profile", "live", "--base-url", origin1)
-	_, _, err = Keys{}.Key(context.Background(), s)
+	_, _, err = Keys{Env: noEnv}.Key(context.Background(), s)
 	fails(t, "no base_url", err, "config", "has no base_url", "till profile set live base_url=")
 }
 
@@ -207,10 +207,10 @@ func TestMalformedKeysAreRefused(t *testing.T) {
 	}
 	for _, content := range []string{"", strings.Repeat("x", 1<<20)} {
 		s := resolve(t, "", nil, "--base-url", origin1, "--api-key-file", keyFile(t, content, 0o600))
-		_, _, err := Keys{}.Key(context.Background(), s)
+		_, _, err := Keys{Env: noEnv}.Key(context.Background(), s)
 		fails(t, "file", err, "config", "the key (flag --api-key-file)")
 	}
-	_, _, err := Keys{}.Key(context.Background(),
+	_, _, err := Keys{Env: noEnv}.Key(context.Background(),
 		resolve(t, "", nil, "--base-url", origin1, "--api-key-file", "/nonexistent"))
 	fails(t, "no file", err, "config", "the file of --api-key-file cannot be opened: no such file")
 	if strings.Contains(err.Error(), "nonexistent") { // the path may be a key
@@ -218,14 +218,19 @@ func TestMalformedKeysAreRefused(t *testing.T) {
 	}
 }
 
-func TestKeyFileOfTheFlagIsPrivate(t *testing.T) {
+func TestKeyFileIsPrivate(t *testing.T) {
 	for mode, ok := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o640: false, 0o604: false, 0o620: false} {
 		path := keyFile(t, "k1\n", mode)
-		key, _, err := Keys{}.Key(context.Background(), resolve(t, "", nil, "--base-url", origin1, "--api-key-file", path))
-		if ok && (key != "k1" || err != nil) {
-			t.Errorf("%o: %q, %v", mode, key, err)
-		} else if !ok {
-			fails(t, mode.String(), err, "config", "open to others", "chmod 600 "+path)
+		for _, s := range []Settings{
+			resolve(t, "", nil, "--base-url", origin1, "--api-key-file", path),
+			resolve(t, write(t, profileWith("api_key_file: "+path)), nil),
+		} {
+			key, source, err := Keys{Env: noEnv}.Key(context.Background(), s)
+			if ok && (key != "k1" || err != nil) {
+				t.Errorf("%o, %s: %q, %v", mode, source, key, err)
+			} else if !ok {
+				fails(t, mode.String(), err, "config", "open to others", "chmod 600 "+path)
+			}
 		}
 	}
 }
@@ -243,22 +248,13 @@ func TestKeyFromAPipe(t *testing.T) {
 	}
 	fmt.Fprintln(write, "k1")
 	write.Close()
-	key, _, err := Keys{}.Key(context.Background(), resolve(t, "", nil, "--base-url", origin1, "--api-key-file", path))
+	key, _, err := Keys{Env: noEnv}.Key(context.Background(), resolve(t, "", nil, "--base-url", origin1, "--api-key-file", path))
 	if key != "k1" || err != nil {
 		t.Errorf("%q, %v", key, err)
 	}
 }
 
-func TestKeyFileOfTheProfileIsPrivate(t *testing.T) {
-	for mode, ok := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o640: false, 0o604: false, 0o620: false} {
-		path := keyFile(t, "k1\n", mode)
-		key, _, err := Keys{}.Key(context.Background(), resolve(t, write(t, profileWith("api_key_file: "+path)), nil))
-		if ok && (key != "k1" || err != nil) {
-			t.Errorf("%o: %q, %v", mode, key, err)
-		} else if !ok {
-			fails(t, mode.String(), err, "config", "open to others", "chmod 600 "+path)
-		}
-	}
+func TestKeyFileInTheHomeDirectory(t *testing.T) {
 	in := input(t, write(t, profileWith("api_key_file: ~/k")), nil)
 	if err := os.WriteFile(filepath.Join(in.Home, "k"), []byte("home"), 0o600); err != nil {
 		t.Fatal(err)
@@ -267,7 +263,7 @@ func TestKeyFileOfTheProfileIsPrivate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if key, _, err := (Keys{}).Key(context.Background(), s); key != "home" || err != nil {
+	if key, _, err := (Keys{Env: noEnv}).Key(context.Background(), s); key != "home" || err != nil {
 		t.Errorf("%q, %v", key, err)
 	}
 }
@@ -279,7 +275,7 @@ func TestKeyCommand(t *testing.T) {
 			words += fmt.Sprintf(", %q", a)
 		}
 		var stderr bytes.Buffer
-		k := Keys{Stderr: &stderr, commandLimit: 500 * time.Millisecond}
+		k := Keys{Env: noEnv, Stderr: &stderr, commandLimit: 500 * time.Millisecond}
 		key, _, err := k.Key(context.Background(), resolve(t, write(t, profileWith("api_key_command: "+words+"]")), nil))
 		return key, stderr.String(), err
 	}
@@ -321,7 +317,7 @@ func TestKeyCommand(t *testing.T) {
 func TestStoreKey(t *testing.T) {
 	ctx := context.Background()
 	ring := &fakeKeyring{}
-	k := Keys{Keyring: ring}
+	k := Keys{Env: noEnv, Keyring: ring}
 	path := write(t, profileWith())
 	s := resolve(t, path, nil)
 	if err := k.StoreKey(ctx, s, "k1"); err != nil {
@@ -346,8 +342,6 @@ func TestStoreKey(t *testing.T) {
 	}{
 		"bad key": {s, "a b", "config", []string{"white space"}},
 		"marked":  {s, "till_sandbox_x", "config", []string{"this machine only"}},
-		"sandbox": {resolve(t, "", nil, "--sandbox"), "till_sandbox_x", "usage", []string{"keeps no key"}},
-		"nowhere": {resolve(t, "", nil), "k1", "config", []string{"till profile set live"}},
 		"shadowed": {resolve(t, write(t, profileWith("api_key_command: [/bin/x]")), nil), "k1", "config",
 			[]string{"takes precedence over the keyring", "till profile set live api_key_command="}},
 		"file too": {resolve(t, write(t, profileWith("api_key_file: /k")), nil), "k1", "config",
@@ -359,7 +353,7 @@ func TestStoreKey(t *testing.T) {
 	if len(ring.entries) != 0 {
 		t.Errorf("a refused key was stored: %v", ring.entries)
 	}
-	err = Keys{Keyring: &fakeKeyring{err: errors.New("no bus")}}.StoreKey(ctx, s, "k1")
+	err = Keys{Env: noEnv, Keyring: &fakeKeyring{err: errors.New("no bus")}}.StoreKey(ctx, s, "k1")
 	fails(t, "unreachable", err, "config", "no bus", "till auth login --store file")
 }
 
@@ -367,7 +361,7 @@ func TestStoreKeyFile(t *testing.T) {
 	ctx := context.Background()
 	path := write(t, "# mine\n"+profileWith())
 	s := resolve(t, path, nil)
-	k := Keys{Keyring: &fakeKeyring{err: errors.New("no bus")}}
+	k := Keys{Env: noEnv, Keyring: &fakeKeyring{err: errors.New("no bus")}}
 	where, err := k.StoreKeyFile(s, "k1")
 	if err != nil || where != filepath.Join(filepath.Dir(path), "keys", "live.key") {
 		t.Fatal(where, err)
@@ -398,7 +392,7 @@ func TestStoreKeyFile(t *testing.T) {
 	// till does not remove a key file that a person has named.
 	own := keyFile(t, "mine", 0o600)
 	s = resolve(t, write(t, profileWith("api_key_file: "+own)), nil)
-	if removed, err := (Keys{Keyring: &fakeKeyring{}}).DeleteKey(ctx, s); removed != nil || err != nil ||
+	if removed, err := (Keys{Env: noEnv, Keyring: &fakeKeyring{}}).DeleteKey(ctx, s); removed != nil || err != nil ||
 		read(t, own) != "mine" {
 		t.Errorf("%v, %v", removed, err)
 	}
@@ -413,7 +407,7 @@ func TestKeyIsNotWaitedForLongerThanWanted(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		s := Settings{keyFlag: "-", BaseURL: "https://pay.example.com"}
-		_, _, err := Keys{Stdin: r}.Key(ctx, s)
+		_, _, err := Keys{Env: noEnv, Stdin: r}.Key(ctx, s)
 		done <- err
 	}()
 	cancel()

@@ -14,8 +14,8 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// StoreKey stores a key in the keyring, for the profile and the server of its address. It refuses a key that
-// would never be used because another source comes before the keyring.
+// StoreKey stores a key in the keyring, for the profile and the server of its address, which must be known. It
+// refuses a key that would never be used because another source comes before the keyring.
 func (k Keys) StoreKey(ctx context.Context, s Settings, key string) error {
 	if err := s.mayStore(key, "the keyring", keyCommand, keyPath); err != nil {
 		return err
@@ -41,9 +41,7 @@ func (k Keys) StoreKeyFile(s Settings, key string) (path string, err error) {
 	if err := s.ownServer(keyPath); err != nil {
 		return "", err
 	}
-	if path, err = s.keyFile(); err != nil {
-		return "", err
-	}
+	path = s.keyFile()
 	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
 		err = atomicfile.Write(path, 0o600, []byte(key+"\n"))
 	}
@@ -61,27 +59,15 @@ func (k Keys) StoreKeyFile(s Settings, key string) (path string, err error) {
 }
 
 // keyFile returns the path of the file in which till stores the key of a profile.
-func (s Settings) keyFile() (string, error) {
-	dir, err := filepath.Abs(filepath.Dir(s.ConfigFile))
-	if err != nil {
-		return "", failf("the directory of the configuration cannot be found: %w", err)
-	}
-	return filepath.Join(dir, "keys", s.Profile+".key"), nil
+func (s Settings) keyFile() string {
+	dir, _ := filepath.Abs(filepath.Dir(s.ConfigFile)) // nothing is read from a relative path without a directory
+	return filepath.Join(dir, "keys", s.Profile+".key")
 }
 
 // mayStore reports why a key cannot be stored in a place. The sources in before take precedence over that
 // place.
 func (s Settings) mayStore(key, place string, before ...string) error {
-	if err := checkKey(key, Origin{Kind: FromCaller}); err != nil {
-		return err
-	}
-	if s.Sandbox {
-		return usagef("the profile %s keeps no key: its sandbox has one of its own", Sandbox)
-	}
-	if _, err := s.RequireBaseURL(); err != nil {
-		return err
-	}
-	if err := s.mayGo(key, Origin{Kind: FromCaller}); err != nil {
+	if err := s.checkKey(key, Origin{Kind: FromCaller}); err != nil {
 		return err
 	}
 	for _, setting := range before {
@@ -97,10 +83,7 @@ func (s Settings) mayStore(key, place string, before ...string) error {
 // DeleteKey removes the profile's key from the places where StoreKey and StoreKeyFile put it, and returns
 // those places. It keeps what a person has set up: a command, or a file elsewhere.
 func (k Keys) DeleteKey(ctx context.Context, s Settings) (places []string, err error) {
-	if s.Sandbox {
-		return nil, usagef("the profile %s keeps no key: there is nothing to remove", Sandbox)
-	}
-	if own, err := s.keyFile(); err == nil && s.Profile != "" && expandHome(s.home, s.profile.Values[keyPath]) == own {
+	if own := s.keyFile(); s.Profile != "" && expandHome(s.home, s.profile.Values[keyPath]) == own {
 		if err := Edit(s.ConfigFile,
 			func(d *Document) error { return d.SetProfile(s.Profile, keyPath+"=") }); err != nil {
 			return nil, err
@@ -160,9 +143,6 @@ func (s Settings) keyringUser() string {
 // withKeyring runs a call that cannot be cancelled. If it does not return in time, withKeyring returns
 // without it.
 func (k Keys) withKeyring(ctx context.Context, call func(Keyring) (string, error)) (string, error) {
-	if k.Keyring == nil {
-		return "", errors.New("there is none")
-	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(k.keyringLimit, keyringLimit))
 	defer cancel()
 	text, err := terminal.Interruptibly(ctx, func() (string, error) { return call(k.Keyring) })

@@ -71,7 +71,7 @@ func TestKeyProgramThatOthersCanChange(t *testing.T) {
 		if err := os.Chmod(test.path, test.mode); err != nil {
 			t.Fatal(err)
 		}
-		key, _, err := (Keys{}).Key(context.Background(),
+		key, _, err := (Keys{Env: noEnv}).Key(context.Background(),
 			resolve(t, write(t, profileWith("api_key_command: ["+test.named+"]")), nil))
 		if test.ok && (key != "k1" || err != nil) {
 			t.Errorf("%s of %s: %q, %v", test.mode, test.path, key, err)
@@ -86,7 +86,7 @@ func TestKeyProgramThatOthersCanChange(t *testing.T) {
 		if err := os.Chmod(dir, 0o775); err != nil { // chmod go-w would not be enough
 			t.Fatal(err)
 		}
-		_, _, err := (Keys{}).Key(context.Background(),
+		_, _, err := (Keys{Env: noEnv}).Key(context.Background(),
 			resolve(t, write(t, profileWith("api_key_command: ["+program+"]")), nil))
 		fails(t, "another's directory", err, "config", "belongs to another user (id 12345)", "chown 0 "+dir)
 	}

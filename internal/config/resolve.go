@@ -16,36 +16,21 @@ import (
 
 // Input is everything that settings are made from.
 type Input struct {
-	Flags   *pflag.FlagSet      // those of AddFlags: the persistent flags of the root command. May be nil
+	Flags   *pflag.FlagSet      // of AddFlags, or some of them: the persistent flags of the root command
 	Command *pflag.FlagSet      // the command's own flags, for settings with a local flag. May be nil
-	Env     func(string) string // os.Getenv, or a test's. May be nil
+	Env     func(string) string // os.Getenv, or a test's
 	Home    string              // the home directory, or empty if there is none
 
 	// SandboxCurrencies returns the currencies of the built-in profile. It is called only for that profile.
-	// May be nil.
 	SandboxCurrencies func() []money.Entry
-}
-
-func (in Input) env(name string) string {
-	if in.Env == nil {
-		return ""
-	}
-	return in.Env(name)
-}
-
-func (in Input) flag(name string) *pflag.Flag {
-	if in.Flags == nil || name == "" {
-		return nil
-	}
-	return in.Flags.Lookup(name)
 }
 
 // choice returns the value of a flag, or else of a variable. The value of a flag may be empty.
 func (in Input) choice(flag, variable string) (string, Origin) {
-	if f := in.flag(flag); f != nil && f.Changed {
+	if f := in.Flags.Lookup(flag); f != nil && f.Changed {
 		return f.Value.String(), Origin{Kind: FromFlag, Name: flag}
 	}
-	if text := in.env(variable); variable != "" && text != "" {
+	if text := in.Env(variable); variable != "" && text != "" {
 		return text, Origin{Kind: FromVariable, Name: variable}
 	}
 	return "", Origin{}
@@ -56,7 +41,7 @@ func (in Input) bound(s setting) *pflag.Flag {
 	if s.local != "" && in.Command != nil {
 		return in.Command.Lookup(s.local)
 	}
-	return in.flag(s.flag)
+	return in.Flags.Lookup(s.flag)
 }
 
 // Resolve loads the configuration, chooses the profile, and returns every setting.
@@ -90,10 +75,7 @@ func Resolve(in Input) (Settings, error) {
 		s.OnFinish = []string{s.merged.GetString(keyOnFinish)}
 	}
 	if s.Sandbox {
-		s.Registry = money.NewRegistry()
-		if in.SandboxCurrencies != nil {
-			s.Registry = s.Registry.With(in.SandboxCurrencies()...)
-		}
+		s.Registry = money.NewRegistry().With(in.SandboxCurrencies()...)
 	}
 	// already checked when it was read
 	if s.TimeZone, err = time.LoadLocation(s.merged.GetString("time_zone")); err != nil {
@@ -155,7 +137,7 @@ func (s *Settings) merge(in Input) error {
 		if set || len(s.profile.Lists[row.key]) > 0 || row.key == keyCurrency && len(s.profile.Currencies) > 0 {
 			s.origins[row.key] = Origin{Kind: FromProfile, Name: s.Profile}
 		}
-		if text := in.env(row.env); row.env != "" && text != "" {
+		if text := in.Env(row.env); row.env != "" && text != "" {
 			texts[row.key] = text
 			s.origins[row.key] = Origin{Kind: FromVariable, Name: row.env}
 		}
@@ -204,9 +186,9 @@ func (s *Settings) finish(in Input) error {
 		return err
 	}
 	if s.Color == "auto" {
-		if in.env("NO_COLOR") != "" {
+		if in.Env("NO_COLOR") != "" {
 			s.Color, s.origins["color"] = "never", Origin{Kind: FromVariable, Name: "NO_COLOR"}
-		} else if force := in.env("CLICOLOR_FORCE"); force != "" && force != "0" {
+		} else if force := in.Env("CLICOLOR_FORCE"); force != "" && force != "0" {
 			s.Color, s.origins["color"] = "always", Origin{Kind: FromVariable, Name: "CLICOLOR_FORCE"}
 		}
 	}
@@ -276,7 +258,7 @@ func (in Input) StateDir() string { return in.xdg("XDG_STATE_HOME", ".local/stat
 // xdg returns the program's directory below one of the XDG base directories. It ignores a relative path, as
 // the XDG specification requires.
 func (in Input) xdg(variable, fallback string) string {
-	base := in.env(variable)
+	base := in.Env(variable)
 	if !filepath.IsAbs(base) {
 		if !filepath.IsAbs(in.Home) {
 			return ""

@@ -121,10 +121,6 @@ func TestSettingsOfAProfile(t *testing.T) {
 		s.Origin("profile") != (Origin{}) {
 		t.Errorf("%+v", s)
 	}
-	// Completion has no flags at all.
-	if s, err := Resolve(Input{Home: t.TempDir()}); err != nil || s.Output != "table" || s.Retries != 3 {
-		t.Errorf("%+v, %v", s, err)
-	}
 }
 
 func TestFlagsArrive(t *testing.T) {
@@ -274,7 +270,7 @@ func TestResolveRefuses(t *testing.T) {
 	if s.Journal != "postgres://till:s3cret@db/till" {
 		t.Error("a password in the environment is fine, and must arrive")
 	}
-	for _, row := range s.Explain(Keys{}) {
+	for _, row := range s.Explain(Keys{Env: noEnv}) {
 		if strings.Contains(row.Value, "s3cret") {
 			t.Errorf("config show tells the password: %v", row)
 		}
@@ -312,14 +308,18 @@ func TestPaths(t *testing.T) {
 			home + "/.local/state/till"},
 		{[]string{"TILL_CONFIG", "here.yaml"}, "here.yaml", home + "/.local/state/till"},
 	} {
-		in := Input{Env: env(c.env...), Home: home}
+		in := input(t, "", env(c.env...))
+		in.Home = home
 		if path, _, err := in.Path(); path != c.config || in.StateDir() != c.work || err != nil {
 			t.Errorf("%q: %s, %s, %v", c.env, path, in.StateDir(), err)
 		}
 	}
-	_, err := Resolve(Input{})
+	homeless := input(t, "", nil)
+	homeless.Home = ""
+	_, err := Resolve(homeless)
 	fails(t, "homeless", err, "config", "HOME", "TILL_CONFIG=/dev/null")
-	if s, err := Resolve(Input{Env: env("TILL_CONFIG", os.DevNull)}); err != nil || s.Journal != "" {
+	homeless.Env = env("TILL_CONFIG", os.DevNull)
+	if s, err := Resolve(homeless); err != nil || s.Journal != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	// The configuration is never read from the current directory.
@@ -329,7 +329,7 @@ func TestPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Resolve(Input{Home: home}); err != nil {
+	if _, err := Resolve(input(t, "", nil)); err != nil {
 		t.Error(err)
 	}
 }
@@ -348,7 +348,7 @@ func TestRequireBaseURL(t *testing.T) {
 func TestExplainWithoutLimits(t *testing.T) {
 	s := resolve(t, write(t, "profiles:\n  live: {currencies: [{code: Btc, decimals: 8, address_format: bitcoin}]}\n"),
 		nil, "--profile", "live")
-	for _, row := range s.Explain(Keys{}) {
+	for _, row := range s.Explain(Keys{Env: noEnv}) {
 		if row.Name == "without_limit" {
 			t.Errorf("%+v", row)
 		}

@@ -21,7 +21,7 @@ func TestSecretOfAContainer(t *testing.T) {
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 	read := func() (string, error) {
 		settings := resolve(t, "", nil, "--base-url", origin1, "--api-key-file", path)
-		key, _, err := Keys{}.Key(context.Background(), settings)
+		key, _, err := Keys{Env: noEnv}.Key(context.Background(), settings)
 		return key, err
 	}
 	seal := func(flags uintptr) {
