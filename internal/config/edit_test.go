@@ -79,25 +79,6 @@ profiles:
 	}
 }
 
-func TestEditMakesTheFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a", "till", "config.yaml")
-	edit(t, path, func(d *Document) error { return d.SetProfile("live", "base_url=https://pay.example.com/") })
-	want := "current: live\nprofiles:\n  live:\n    base_url: https://pay.example.com/\n"
-	if got := read(t, path); got != want {
-		t.Errorf("got\n%s", got)
-	}
-	for p, mode := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
-		if info, err := os.Stat(p); err != nil || info.Mode().Perm() != mode {
-			t.Errorf("%s: %v, %v", p, info.Mode(), err)
-		}
-	}
-	edit(t, path, func(d *Document) error { return d.SetProfile("second") })
-	f, err := Load(path)
-	if err != nil || f.Current != "live" || len(f.Profiles) != 2 {
-		t.Errorf("%+v, %v", f, err)
-	}
-}
-
 func TestEditKeepsAFileOfComments(t *testing.T) {
 	path := write(t, "# my till\n\n# base_url: later\n")
 	edit(t, path, func(d *Document) error { return nil })
@@ -198,51 +179,6 @@ func TestEditRefuses(t *testing.T) {
 	path = write(t, "nonsense: 1\n")
 	fails(t, "wrong before", Edit(path, set("live")), "config", path+":1: ")
 	fails(t, "device", Edit(os.DevNull, set("live")), "config", "not a regular file")
-}
-
-func TestUseAndRemove(t *testing.T) {
-	path := write(t, commented)
-	edit(t, path, func(d *Document) error { return d.UseProfile("test") })
-	if got := read(t, path); got != strings.Replace(commented, "current: live", "current: test", 1) {
-		t.Errorf("got\n%s", got)
-	}
-	edit(t, path, func(d *Document) error { return d.RemoveProfile("test") })
-	f, err := Load(path)
-	if err != nil || f.Current != "" || strings.Join(f.Names(), " ") != "live" {
-		t.Errorf("%+v, %v", f, err)
-	}
-	edit(t, path, func(d *Document) error { return d.UseProfile("sandbox") })
-	edit(t, path, func(d *Document) error { return d.RemoveProfile("live") })
-	f, err = Load(path)
-	if err != nil || f.Current != "sandbox" || len(f.Profiles) != 0 {
-		t.Errorf("%+v, %v", f, err)
-	}
-	edit(t, path, func(d *Document) error { return d.SetProfile("next") })
-	if f, err = Load(path); err != nil || f.Current != "sandbox" {
-		t.Errorf("%+v, %v: a choice that was made stays", f, err)
-	}
-}
-
-func TestSetAndRemoveCurrency(t *testing.T) {
-	path := write(t, "profiles: {live: {}}\n")
-	edit(t, path, func(d *Document) error { return d.SetCurrency("", money.Entry{Code: "btc", Decimals: 8}) })
-	edit(t, path, func(d *Document) error { return d.SetCurrency("live", money.Entry{Code: "Xlr", Decimals: 7}) })
-	edit(t, path, func(d *Document) error {
-		// the decimals stay
-		return d.SetCurrency("live", money.Entry{Code: "XLR", Decimals: money.Unknown, MemoRequired: true})
-	})
-	f, err := Load(path)
-	if err != nil || len(f.Currencies) != 1 || f.Currencies[0] != (money.Entry{Code: "btc",
-		Kind: api.Crypto, Decimals: 8}) ||
-		len(f.Profiles["live"].Currencies) != 1 || f.Profiles["live"].Currencies[0] != (money.Entry{Code: "XLR",
-		Kind: api.Crypto, Decimals: 7, MemoRequired: true}) {
-		t.Errorf("%+v, %v", f, err)
-	}
-	edit(t, path, func(d *Document) error { return d.RemoveCurrency("live", "xlr") })
-	edit(t, path, func(d *Document) error { return d.RemoveCurrency("", "BTC") })
-	if got := read(t, path); got != "profiles: {live: {}}\n" {
-		t.Errorf("got\n%s", got)
-	}
 }
 
 func TestEditThroughASymbolicLink(t *testing.T) {

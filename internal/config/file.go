@@ -7,10 +7,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"example.com/till/internal/atomicfile"
 	"example.com/till/internal/money"
@@ -150,12 +148,9 @@ func readChecked(what, path string, limit int64, check func(fs.FileInfo) error) 
 	return data, nil
 }
 
-var plainWord = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9/._+,@%-]+$`)
-})
-
 func quoteShell(text string) string {
-	if plainWord().MatchString(text) {
+	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._+,@%-"
+	if text != "" && strings.Trim(text, plain) == "" {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"

@@ -10,42 +10,42 @@ import (
 // typed, or end with it after an underscore, or else those that typed abbreviates, such as cols for columns,
 // or else those with two mistakes. It ignores case. If no name is near, it returns none.
 func Names(typed string, names []string) []string {
-	typed = strings.ToLower(typed)
-	var near [3][]string // by the number of mistakes
-	var longer, abbreviated []string
+	var found []string
+	best := far
 	for _, name := range names {
-		lower := strings.ToLower(name)
-		// a name that shares no letter is not near
-		if n := mistakes(typed, lower); n < len(near) && n < max(len(typed), len(lower)) {
-			near[n] = append(near[n], name)
-		}
-		if typed != "" && (strings.HasPrefix(lower, typed) || strings.HasSuffix(lower, "_"+typed)) {
-			longer = append(longer, name)
-		}
-		if abbreviates(typed, lower) {
-			abbreviated = append(abbreviated, name)
+		switch n := distance(strings.ToLower(typed), strings.ToLower(name)); {
+		case n < best:
+			best, found = n, []string{name}
+		case n == best && n < far:
+			found = append(found, name)
 		}
 	}
-	if len(typed) <= 4 { // two mistakes in a short name make another name
-		near[2] = nil
-	}
-	for _, found := range [][]string{near[0], near[1], longer, abbreviated, near[2]} {
-		if len(found) > 0 {
-			return withPlurals(found, names)
+	for _, name := range found { // payouts, a topic, goes with payout, a command
+		if plural := name + "s"; slices.Contains(names, plural) && !slices.Contains(found, plural) {
+			found = append(found, plural)
 		}
 	}
-	return nil
+	return found
 }
 
-// withPlurals adds the plurals of the names found, such as payouts, a topic, to payout, a command.
-func withPlurals(found, names []string) []string {
-	all := slices.Clone(found)
-	for _, name := range found {
-		if plural := name + "s"; slices.Contains(names, plural) && !slices.Contains(all, plural) {
-			all = append(all, plural)
-		}
+// far is the distance of a name that is not near.
+const far = 5
+
+func distance(typed, name string) int {
+	n := mistakes(typed, name)
+	switch {
+	case n >= max(len(typed), len(name)): // they share no letter
+		return far
+	case n < 2:
+		return n
+	case typed != "" && (strings.HasPrefix(name, typed) || strings.HasSuffix(name, "_"+typed)):
+		return 2
+	case abbreviates(typed, name):
+		return 3
+	case n == 2 && len(typed) > 4: // two mistakes in a short name make another name
+		return 4
 	}
-	return all
+	return far
 }
 
 // Question returns "did you mean A, B or C?" with the names nearest to typed, each after prefix. If no name
