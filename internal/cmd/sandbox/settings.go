@@ -36,13 +36,10 @@ till sandbox settings set changes them.`,
 		Args: cmdutil.OptionalArg("SETTING"),
 		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]cobra.Completion,
 			cobra.ShellCompDirective) {
-			var names []cobra.Completion
-			for _, s := range sandbox.Settings() {
-				if len(given) == 0 {
-					names = append(names, cobra.CompletionWithDesc(s.Name, s.Meaning))
-				}
+			if len(given) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return names, cobra.ShellCompDirectiveNoFileComp
+			return describedSettings(""), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.Start(cmd)
@@ -61,12 +58,11 @@ till sandbox settings set changes them.`,
 				}
 				return out.Slice(all)
 			}
-			for _, setting := range all {
-				if setting.Name == args[0] {
-					return out.One(setting)
-				}
+			i := slices.IndexFunc(all, func(one setting) bool { return one.Name == args[0] })
+			if i < 0 {
+				return unknownSetting("", args[0])
 			}
-			return unknownSetting("", args[0])
+			return out.One(all[i])
 		},
 	})
 	cmd.Flags().BoolVar(&every, "all", false, "list those that are seldom changed too")
@@ -150,11 +146,14 @@ func parseSettings(prefix string, texts []string) (map[string]string, error) {
 }
 
 func completeSettings(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var names []cobra.Completion
+	return describedSettings("="), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+func describedSettings(suffix string) (names []cobra.Completion) {
 	for _, s := range sandbox.Settings() {
-		names = append(names, cobra.CompletionWithDesc(s.Name+"=", s.Meaning))
+		names = append(names, cobra.CompletionWithDesc(s.Name+suffix, s.Meaning))
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return names
 }
 
 type settingValue struct {

@@ -44,8 +44,7 @@ func (s *Server) announce(st *store.State, w *store.Withdrawal) (*store.Delivery
 	if w.Callback == "" {
 		return nil, nil
 	}
-	view := s.settings().ViewWithdrawal(w, *s.store.Merchant.Load())
-	view.Address = w.Address
+	view := s.settings().ViewWithdrawal(w, *s.store.Merchant.Load(), w.Address)
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
 	enc.SetEscapeHTML(false)

@@ -71,11 +71,8 @@ func (s *Server) controlFund(r *request) (any, error) {
 	if err := s.Fund(amount.Code, amount.Minor); err != nil {
 		return nil, err
 	}
-	held := money.Amount{Code: amount.Code}
-	s.store.Read(func(st *store.State) {
-		held.Minor = st.Accounts[st.Merchant].Books[store.Line{Book: store.Balance, Code: held.Code}]
-	})
-	return wire.ViewBalanceIn(held), nil
+	held, err := s.Balance(amount.Code)
+	return wire.ViewBalanceIn(money.Amount{Code: amount.Code, Minor: held}), err
 }
 
 // endInvoice takes {"invoice": id} and returns the invoice, whichever key made it.
@@ -111,13 +108,7 @@ func (s *Server) controlAdvance(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	account := ""
-	s.store.Read(func(st *store.State) {
-		if w := st.Withdrawals[id]; w != nil {
-			account = w.Account
-		}
-	})
-	view, err := s.withdrawalOf(r.choices, account, id)
+	view, err := s.withdrawalOf(r.choices, "", id)
 	return advancedView{view, delivery}, err
 }
 

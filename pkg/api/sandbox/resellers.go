@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"slices"
 	"strings"
 
 	"example.com/till/pkg/api/sandbox/internal/refusal"
@@ -85,11 +86,14 @@ func (s *Server) listResellerInvoices(r *request) (any, error) {
 		return nil, err
 	}
 	f.Hide(r.stale, s.store.Now())
+	tagged := func(v *store.Invoice, tags []string) bool {
+		return slices.Contains(tags, r.choices.InvoiceStatuses[v.Phase])
+	}
 	var page wire.Page[store.Invoice]
 	s.store.Read(func(st *store.State) {
 		var a *store.Account
 		if a, err = st.Account(id); err == nil {
-			page, err = wire.Pick(&r.choices.Rules, a.Invoices, f, p, r.choices.InvoiceTagged)
+			page, err = wire.Pick(&r.choices.Rules, a.Invoices, f, p, tagged)
 		}
 	})
 	if err != nil {

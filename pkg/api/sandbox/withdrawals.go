@@ -62,12 +62,12 @@ func (s *Server) getWithdrawal(r *request) (any, error) {
 }
 
 // withdrawalOf returns the view of one withdrawal. A withdrawal of another account is not found, like one
-// that does not exist.
+// that does not exist. Without an account, it is any withdrawal.
 func (s *Server) withdrawalOf(by *settings, account, id string) (view wire.WithdrawalView, err error) {
 	id = wire.Lower(id)
 	var w store.Withdrawal
 	s.store.Read(func(st *store.State) {
-		if found := st.Withdrawals[id]; found != nil && by.Shows(st, account, found.Account) {
+		if found := st.Withdrawals[id]; found != nil && (account == "" || by.Shows(st, account, found.Account)) {
 			w = *found
 		}
 	})
@@ -75,9 +75,7 @@ func (s *Server) withdrawalOf(by *settings, account, id string) (view wire.Withd
 		return view, refusal.New(refusal.NotFound, "There is no withdrawal %q in this account; check the id.",
 			refusal.Shorten(id))
 	}
-	view = by.ViewWithdrawal(&w, *s.store.Merchant.Load())
-	view.Address = w.Address
-	return view, nil
+	return by.ViewWithdrawal(&w, *s.store.Merchant.Load(), w.Address), nil
 }
 
 func (s *Server) listWithdrawals(r *request) (any, error) {
@@ -114,9 +112,7 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p wire.Paging) (any, e
 		return nil, err
 	}
 	return wire.ViewPage(page, func(w *store.Withdrawal) wire.WithdrawalView {
-		view := r.choices.ViewWithdrawal(w, *s.store.Merchant.Load())
-		view.Address = r.choices.ListAddress(w)
-		return view
+		return r.choices.ViewWithdrawal(w, *s.store.Merchant.Load(), r.choices.ListAddress(w))
 	}), nil
 }
 

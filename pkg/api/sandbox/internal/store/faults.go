@@ -117,7 +117,7 @@ func (f Fault) copied() Fault {
 
 // AddFault adds a fault after the existing ones, and returns it with its id and seed.
 func (s *Store) AddFault(f Fault) (Fault, error) {
-	f.Match, f.Body = maps.Clone(f.Match), slices.Clone(f.Body) // the caller may change its own
+	f = f.copied() // the caller may change its own
 	f.Seen, f.Fired = 0, 0
 	err := s.Write(func(st *State) (Change, error) {
 		f.ID = strconv.FormatInt(st.lastFault+1, 10)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"example.com/till/pkg/api/sandbox/internal/money"
@@ -146,11 +145,6 @@ func (st *State) waiting(id string) (Invoice, error) {
 		return Invoice{}, refusal.New(refusal.WrongStatus, "Invoice %s has expired; make a new one.", id)
 	}
 	return *v, nil
-}
-
-// InvoiceTagged reports whether the status of an invoice is among tags.
-func (s *Terms) InvoiceTagged(v *Invoice, tags []string) bool {
-	return slices.Contains(tags, s.InvoiceStatuses[v.Phase])
 }
 
 func (s *Store) Invoice(id string) (v Invoice, found bool) {

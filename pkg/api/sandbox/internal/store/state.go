@@ -150,7 +150,9 @@ func (st *State) apply(c Change) {
 		st.putInvoice(c.Invoice)
 	}
 	if c.Invite != nil {
-		st.putInvite(c.Invite)
+		if kept, isNew := put(st.Invites, c.Invite.ID, c.Invite); isNew {
+			st.InviteOrder = append(st.InviteOrder, kept)
+		}
 	}
 	if c.Reseller != nil {
 		st.putReseller(c.Reseller)
@@ -198,12 +200,6 @@ func (st *State) putInvoice(v *Invoice) {
 		if v.OrderID != nil {
 			a.invoiceIDs[*v.OrderID] = true
 		}
-	}
-}
-
-func (st *State) putInvite(v *Invite) {
-	if kept, isNew := put(st.Invites, v.ID, v); isNew {
-		st.InviteOrder = append(st.InviteOrder, kept)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // WithdrawalView is the withdrawal of section 2.2. The fields of type any are a value, a JSON null or left
-// out, depending on the settings. Address has a different shape in each view; the handlers set it.
+// out, depending on the settings. Address has a different shape in each view.
 type WithdrawalView struct {
 	ID              string       `json:"id"`
 	ExternalID      any          `json:"external_id,omitempty"`
@@ -45,8 +45,7 @@ func (s *Rules) ListAddress(w *store.Withdrawal) any {
 	return viewUnion(kind, &addressIn{w.Currency, w.Address})
 }
 
-// ViewWithdrawal returns a withdrawal without its address.
-func (s *Rules) ViewWithdrawal(w *store.Withdrawal, merchant string) WithdrawalView {
+func (s *Rules) ViewWithdrawal(w *store.Withdrawal, merchant string, address any) WithdrawalView {
 	v := WithdrawalView{
 		ID:              w.ID,
 		ExternalID:      s.absent(),
@@ -55,6 +54,7 @@ func (s *Rules) ViewWithdrawal(w *store.Withdrawal, merchant string) WithdrawalV
 		Amount:          ViewAmount(w.Amount),
 		Statuses:        make([]statusView, len(w.Statuses)),
 		Current:         w.Current(),
+		Address:         address,
 		IsTestnet:       s.IsTestnet == "true",
 		Callback:        s.absent(),
 		ExternalOrderID: s.absent(),
