@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"example.com/till/internal/cmdutil"
@@ -155,23 +156,9 @@ func withSandbox(
 	if err != nil {
 		return err
 	}
-	debug.SetMemoryLimit(math.MaxInt64) // the state is in memory, and may be as large as the tests need
-	ctx, stop := context.WithCancel(context.WithoutCancel(s.Ctx))
-	broke, served := make(chan error, 1), make(chan struct{})
-	go func() {
-		defer close(served)
-		err := server.Serve(ctx, listener)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			broke <- err
-		case err != nil: // an error after the request to end
-			s.Note("%v", err)
-		}
-	}()
+	broke, stop := serveOn(s, server, listener)
 	defer func() {
 		stop()
-		<-served
-		server.Close() // an error loses nothing: whatever was answered is in the file
 		for _, file := range []*readyFile{env, ready} {
 			if err := file.retract(); err != nil {
 				s.Note("%v", err)
@@ -186,6 +173,27 @@ func withSandbox(
 		return err
 	}
 	return work(at, broke)
+}
+
+// serveOn serves a sandbox until stop is called. The channel yields an error if it ends before.
+func serveOn(s *cmdutil.Session, server *sandbox.Server, listener net.Listener) (broke <-chan error, stop func()) {
+	debug.SetMemoryLimit(math.MaxInt64) // the state is in memory, and may be as large as the tests need
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Ctx))
+	ended := make(chan error, 1)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		switch err := server.Serve(ctx, listener); {
+		case err != nil && ctx.Err() == nil:
+			ended <- err
+		case err != nil: // an error after the request to end
+			s.Note("%v", err)
+		}
+	})
+	return ended, func() {
+		cancel()
+		serving.Wait()
+		server.Close() // an error loses nothing: whatever was answered is in the file
+	}
 }
 
 // readyFiles returns the files of --ready-file and --env-file, after a check that they can be written.
