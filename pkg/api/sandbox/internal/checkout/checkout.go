@@ -133,8 +133,11 @@ func redirect(w http.ResponseWriter, r *http.Request, to string) {
 }
 
 func (s *Pages) page(w http.ResponseWriter, r *http.Request) (p page, err error) {
+	if err := s.Store.Refresh(); err != nil {
+		return p, err
+	}
 	if r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		return s.index()
+		return s.index(), nil
 	}
 	id, isInvoice := strings.CutPrefix(r.URL.Path, invoicePages)
 	show := s.invoicePage
@@ -153,9 +156,6 @@ func (s *Pages) page(w http.ResponseWriter, r *http.Request) (p page, err error)
 		allow := strings.Join(methods, ", ")
 		w.Header().Set("Allow", allow)
 		return p, refusal.New(refusal.WrongMethod, "This address does not take %s; use %s.", refusal.Shorten(r.Method), allow)
-	}
-	if err := s.Store.Refresh(); err != nil {
-		return p, err
 	}
 	return show(id)
 }
@@ -214,10 +214,7 @@ func (s *Pages) payPage(id string) (page, error) {
 	return s.showInvoice(id, "pay", refused)
 }
 
-func (s *Pages) index() (page, error) {
-	if err := s.Store.Refresh(); err != nil {
-		return page{}, err
-	}
+func (s *Pages) index() page {
 	var open []invoicePageView
 	s.Store.Read(func(st *store.State) {
 		for _, v := range st.Invoices {
@@ -229,7 +226,7 @@ func (s *Pages) index() (page, error) {
 	slices.SortFunc(open, func(a, b invoicePageView) int {
 		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID))
 	})
-	return page{status: http.StatusOK, template: "index", view: open[:min(len(open), mostListed)]}, nil
+	return page{status: http.StatusOK, template: "index", view: open[:min(len(open), mostListed)]}
 }
 
 // mostListed is how many invoices the index has.

@@ -2,6 +2,8 @@ package seed
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -121,7 +123,8 @@ func (p *seedReader) key(in *wire.Object, r *store.Reseller) {
 	switch {
 	case in.Has("key"):
 		at = "key"
-		if err := r.Key.UnmarshalText([]byte(in.Text("key"))); err != nil {
+		r.Key = store.KeyHash(strings.ToLower(in.Text("key")))
+		if hash, err := hex.DecodeString(string(r.Key)); err != nil || len(hash) != sha256.Size {
 			in.FailAt("key",
 				"is not the SHA-256 hash of a key in hexadecimal; leave it out, or give the key itself as api_key")
 		}
@@ -232,12 +235,12 @@ func (p *seedReader) givenPhase(in *wire.Object) (phase store.InvoicePhase) {
 func (p *seedReader) phase(in *wire.Object, v *store.Invoice) {
 	v.Phase = p.givenPhase(in)
 	isPaid := v.Phase == store.Paid
-	for _, key := range []string{"paid_at", "paid"} {
-		if in.Has(key) && !isPaid {
-			in.FailAt(key, "belongs to a paid invoice only")
-		}
-	}
-	if in.Has("expired_at") && v.Phase != store.Expired {
+	switch {
+	case in.Has("paid_at") && !isPaid:
+		in.FailAt("paid_at", "belongs to a paid invoice only")
+	case in.Has("paid") && !isPaid:
+		in.FailAt("paid", "belongs to a paid invoice only")
+	case in.Has("expired_at") && v.Phase != store.Expired:
 		in.FailAt("expired_at", "belongs to an expired invoice only")
 	}
 	v.ExpiredAt = p.time(in, "expired_at", time.Time{})

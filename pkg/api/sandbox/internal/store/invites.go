@@ -6,7 +6,6 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,24 +15,13 @@ import (
 	"example.com/till/pkg/api/sandbox/internal/refusal"
 )
 
-// KeyHash is the hash of a key. The state looks keys up by hash, so that the time does not reveal how much of
-// a key is right.
-type KeyHash [sha256.Size]byte
+// KeyHash is the SHA-256 hash of a key, in hexadecimal. The state looks keys up by hash, so that the time does not
+// reveal how much of a key is right.
+type KeyHash string
 
-func HashKey(key string) KeyHash { return sha256.Sum256([]byte(key)) }
-
-// MarshalText returns the hash in hexadecimal, so that a saved reseller includes it.
-func (h KeyHash) MarshalText() ([]byte, error) {
-	return []byte(hex.EncodeToString(h[:])), nil
-}
-
-func (h *KeyHash) UnmarshalText(text []byte) error {
-	raw, err := hex.DecodeString(string(text))
-	if err == nil && len(raw) != len(h) {
-		err = errors.New("the hash of a key has another length")
-	}
-	copy(h[:], raw)
-	return err
+func HashKey(key string) KeyHash {
+	sum := sha256.Sum256([]byte(key))
+	return KeyHash(hex.EncodeToString(sum[:]))
 }
 
 func NewUUID() string {
