@@ -186,10 +186,9 @@
 //
 // # State
 //
-// The state is in memory and ends with the server. WithState keeps it in a file instead, which one server at
-// a time has open. WithSharedState lets programs that run for a moment share it. A change is in the file,
-// synced to the disk, before the answer is sent. Changes that arrive together are synced together, and a
-// process that is killed leaves no half of one. Every state has an Identity, and Reset begins a new state.
+// The state is in memory and ends with the server. WithState and WithSharedState keep it in a file instead. A
+// change is synced to the disk before the answer is sent. Changes that arrive together are synced together,
+// and a process that is killed leaves no half of one. Every state has an Identity, and Reset begins a new one.
 //
 // # Money
 //
@@ -213,9 +212,10 @@
 //
 // # Security
 //
-// Without WithExposure, Serve listens on loopback addresses only. The sandbox answers a request only if its Host is a loopback
-// address, localhost or *.localhost, and if no web page other than the sandbox's own sent it. Other tabs of a
-// browser cannot reach it, whatever names point to this machine. Every key begins with KeyPrefix.
+// Without WithExposure, Serve listens on loopback addresses only. The sandbox answers a request only if its
+// Host is a loopback address, localhost or *.localhost, and if no web page other than the sandbox's own sent
+// it. Other tabs of a browser cannot reach it, whatever names point to this machine. Every key begins with
+// KeyPrefix.
 //
 // # Choices
 //

@@ -89,21 +89,17 @@ func (s *Server) listResellerInvoices(r *request) (any, error) {
 	tagged := func(v *store.Invoice, tags []string) bool {
 		return slices.Contains(tags, r.choices.InvoiceStatuses[v.Phase])
 	}
-	var page wire.Page[store.Invoice]
+	var page wire.Page[any]
 	s.store.Read(func(st *store.State) {
 		var a *store.Account
 		if a, err = st.Account(id); err == nil {
-			page, err = wire.Pick(&r.choices.Rules, a.Invoices, f, p, tagged)
+			page, err = wire.Pick(&r.choices.Rules, a.Invoices, f, p, tagged, r.choices.ViewInvoice)
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	view := wire.ViewPage(page, r.choices.ViewInvoice)
 	if r.choices.invoiceList == "array" {
-		return view.Content, nil
+		return page.Content, err
 	}
-	return view, nil
+	return page, err
 }
 
 func (s *Server) aboutResellerInvoice(view func(*wire.Rules, *store.Invoice) any) func(*request) (any, error) {

@@ -100,20 +100,18 @@ func (s *Server) pageOfWithdrawals(r *request, id string, p wire.Paging) (any, e
 		}
 		return slices.ContainsFunc(w.Statuses, func(r store.Reached) bool { return slices.Contains(tags, r.Status) })
 	}
-	var page wire.Page[store.Withdrawal]
+	view := func(w *store.Withdrawal) wire.WithdrawalView {
+		return r.choices.ViewWithdrawal(w, *s.store.Merchant.Load(), r.choices.ListAddress(w))
+	}
+	var page wire.Page[wire.WithdrawalView]
 	var err error
 	s.store.Read(func(st *store.State) {
 		var a *store.Account
 		if a, err = st.Account(id); err == nil {
-			page, err = wire.Pick(&r.choices.Rules, r.choices.WithdrawalsOf(st, a), f, p, tagged)
+			page, err = wire.Pick(&r.choices.Rules, r.choices.WithdrawalsOf(st, a), f, p, tagged, view)
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	return wire.ViewPage(page, func(w *store.Withdrawal) wire.WithdrawalView {
-		return r.choices.ViewWithdrawal(w, *s.store.Merchant.Load(), r.choices.ListAddress(w))
-	}), nil
+	return page, err
 }
 
 // AdvanceWithdrawal moves a withdrawal to its next status, if the setting withdrawal_flow has that step, and

@@ -112,29 +112,25 @@ func (s *Rules) ReadPaging(q *Query) Paging {
 	return p
 }
 
-// A Page is the answer of a list, section 2.4. Content has copies of records, or their views.
+// A Page is the answer of a list, section 2.4.
 type Page[V any] struct {
 	Content []V   `json:"page_content"`
 	Pages   int64 `json:"page_count"`
 	Total   int64 `json:"total"`
 }
 
-func ViewPage[R, V any](p Page[R], view func(*R) V) Page[V] {
-	content := make([]V, len(p.Content))
-	for i := range p.Content {
-		content[i] = view(&p.Content[i])
-	}
-	return Page[V]{content, p.Pages, p.Total}
-}
-
-// Pick returns one page of records, which must be in order of creation. It finds the period by binary search
-// and the page by its number, so the cost is that of one page. Only a filter by currency or status reads
-// every record of the period.
-func Pick[R any, P interface {
-	*R
+// A Record is what a list has.
+type Record interface {
 	store.Dated
 	CurrencyCode() string
-}](s *Rules, records []P, f Filter, p Paging, tagged func(P, []string) bool) (Page[R], error) {
+}
+
+// Pick returns the views of one page of records, which must be in order of creation. It finds the period by
+// binary search and the page by its number, so the cost is that of one page. Only a filter by currency or
+// status reads every record of the period.
+func Pick[R Record, V any](
+	s *Rules, records []R, f Filter, p Paging, tagged func(R, []string) bool, view func(R) V,
+) (Page[V], error) {
 	before := func(t time.Time) int {
 		return sort.Search(len(records), func(i int) bool { return !records[i].MadeAt().Before(t) })
 	}
@@ -147,7 +143,7 @@ func Pick[R any, P interface {
 	}
 	records = records[low:max(low, high)]
 	if len(f.currencies) > 0 || len(f.tags) > 0 {
-		var matching []P
+		var matching []R
 		for _, r := range records {
 			if (len(f.currencies) == 0 || slices.Contains(f.currencies, r.CurrencyCode())) &&
 				(len(f.tags) == 0 || tagged(r, f.tags)) {
@@ -158,7 +154,7 @@ func Pick[R any, P interface {
 	}
 
 	total := int64(len(records))
-	answer := Page[R]{Content: []R{}, Pages: s.EmptyPageCount, Total: total}
+	answer := Page[V]{Content: []V{}, Pages: s.EmptyPageCount, Total: total}
 	if total > 0 {
 		answer.Pages = (total-1)/p.size + 1
 	}
@@ -181,7 +177,7 @@ func Pick[R any, P interface {
 		if s.ListOrder == "newest" {
 			at = total - 1 - i
 		}
-		answer.Content = append(answer.Content, *records[at])
+		answer.Content = append(answer.Content, view(records[at]))
 	}
 	return answer, nil
 }

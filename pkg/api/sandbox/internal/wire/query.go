@@ -106,7 +106,7 @@ func (q *Query) Integer(name string, absent int64) int64 {
 
 func (q *Query) Currency(name string) money.Currency {
 	code := q.Text(name)
-	c, ok := q.rules.find(code, inCurrency)
+	c, ok := q.rules.find(code, currencyCode)
 	if !ok && q.err == nil {
 		q.err = refusal.New(refusal.UnknownCurrency,
 			"The query parameter %s names the currency %q, which is not one of %s.", name, refusal.Shorten(code),

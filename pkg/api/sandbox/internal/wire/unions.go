@@ -56,7 +56,7 @@ func (o *Object) union() money.Currency {
 		o.FailAt(kind, "must be a currency code in quotes, not %s", JSONType(raw))
 		return money.Currency{}
 	}
-	return o.lookUp(kind, code, inCurrency)
+	return o.lookUp(kind, code, currencyCode)
 }
 
 // Amount reads an Amount: more than zero minor units of a known currency.
@@ -78,7 +78,7 @@ func (o *Object) Amount(key string) money.Amount {
 		return money.Amount{}
 	}
 	code := slices.Sorted(maps.Keys(inner.Fields))[0]
-	c := outer.lookUp(kind, code, inAmount)
+	c := outer.lookUp(kind, code, money.Currency.AmountCode)
 	minor := inner.Integer(code)
 	if *o.Err == nil && minor <= 0 {
 		inner.FailKind(refusal.InvalidAmount, code, "must be more than 0 minor units, and is %d", minor)
@@ -108,9 +108,12 @@ func (o *Object) CheckBounds(key string, minor int64) {
 	}
 }
 
+// currencyCode returns the code as it is in a Currency and in a query parameter.
+func currencyCode(c money.Currency) string { return c.Code }
+
 // lookUp returns the currency of a code. It must be of the kind of the key, Crypto or Fiat.
-func (o *Object) lookUp(kind string, code string, in Place) money.Currency {
-	c, ok := o.rules.find(code, in)
+func (o *Object) lookUp(kind, code string, shown func(money.Currency) string) money.Currency {
+	c, ok := o.rules.find(code, shown)
 	if !ok || c.Kind != kind {
 		o.FailKind(refusal.UnknownCurrency, kind, "names the currency %q, which is not one of %s",
 			refusal.Shorten(code), o.rules.Known(kind))
@@ -119,17 +122,9 @@ func (o *Object) lookUp(kind string, code string, in Place) money.Currency {
 	return c
 }
 
-// A Place is where a request names a currency.
-type Place int
-
-const (
-	inCurrency Place = iota // also a query parameter
-	inAmount
-)
-
-// find returns the currency for a code in a request. Without settings it finds every currency of the
-// registry, in either spelling.
-func (s *Rules) find(code string, in Place) (money.Currency, bool) {
+// find returns the currency for a code in a request, where it is spelled as the interface shows it there.
+// Without settings it finds every currency of the registry, in either spelling.
+func (s *Rules) find(code string, shown func(money.Currency) string) (money.Currency, bool) {
 	if s == nil {
 		c, ok := money.ByCode[code]
 		return c, ok
@@ -138,11 +133,7 @@ func (s *Rules) find(code string, in Place) (money.Currency, bool) {
 		return code == spelling || s.CodeCase == "any" && strings.EqualFold(code, spelling)
 	}
 	for _, c := range s.Currencies {
-		asShown := c.Code
-		if in == inAmount {
-			asShown = c.AmountCode()
-		}
-		if same(asShown) || s.FiatCodesIn == "either" && (same(c.Code) || same(c.AmountCode())) {
+		if same(shown(c)) || s.FiatCodesIn == "either" && (same(c.Code) || same(c.AmountCode())) {
 			return c, true
 		}
 	}
