@@ -22,29 +22,36 @@ const (
 	maxValues = 200_000 // commas in total: one comes before every further element and key
 )
 
+// value is a type that reads itself from the next tokens.
+type value interface {
+	read(dec *jsontext.Decoder) error
+}
+
 // resource is a type of record that keeps its text. An answer has one or many. check refuses a record that
 // lacks something on which money depends.
 type resource interface {
-	filled
+	value
 	keep(text stdjson.RawMessage)
 	check() error
 }
 
-// document is a type of answer that needs more than decoding its fields.
+// document is a type of answer whose records keep their parts of the body.
 type document interface {
-	decode(body []byte) error
+	decode(dec *jsontext.Decoder, body []byte) error
 }
 
 // decode reads a complete answer. It refuses what encoding/json accepts but is dangerous in a payment:
 // duplicate keys, keys in another case, invalid UTF-8, trailing data.
-func decode(body []byte, value any) error {
+func decode(body []byte, into any) error {
 	if n := bytes.Count(body, []byte{','}); n > maxValues {
 		return fmt.Errorf("%w: more than %d values", ErrTooLarge, maxValues)
 	}
 	var err error
-	switch v := value.(type) {
+	switch v := into.(type) {
 	case document:
-		err = v.decode(body)
+		err = within(body, func(dec *jsontext.Decoder) error { return v.decode(dec, body) })
+	case value:
+		err = within(body, v.read)
 	case *stdjson.RawMessage:
 		err = within(body, (*jsontext.Decoder).SkipValue)
 		*v = bytes.TrimSpace(body)
@@ -56,19 +63,13 @@ func decode(body []byte, value any) error {
 		} else {
 			err = json.Unmarshal(body, v)
 		}
-	case filled:
-		if kind := jsontext.Value(body).Kind(); kind == 'n' {
-			err = errors.New("null, where an object belongs")
-		} else {
-			err = v.fill(func(into any, opts ...json.Options) error { return json.Unmarshal(body, into, opts...) })
-		}
 	default:
-		err = json.Unmarshal(body, value)
+		err = json.Unmarshal(body, into)
 	}
-	if v, ok := value.(interface{ keep(stdjson.RawMessage) }); ok {
+	if v, ok := into.(interface{ keep(stdjson.RawMessage) }); ok {
 		v.keep(bytes.TrimSpace(body))
 	}
-	if v, ok := value.(interface{ check() error }); ok && err == nil {
+	if v, ok := into.(interface{ check() error }); ok && err == nil {
 		err = v.check()
 	}
 	return readable(err, body)
@@ -134,26 +135,33 @@ func within(body []byte, read func(dec *jsontext.Decoder) error) error {
 	if err := read(dec); err != nil {
 		return err
 	}
-	if _, err := dec.ReadToken(); err != io.EOF {
+	switch _, err := dec.ReadToken(); err {
+	case io.EOF:
+		return nil
+	case nil:
 		return errors.New("there is more after its end")
+	default:
+		return err
 	}
-	return nil
 }
 
-// reading returns the argument of fill that decodes the next values.
-func reading(dec *jsontext.Decoder) readFunc {
-	return func(into any, opts ...json.Options) error { return json.UnmarshalDecode(dec, into, opts...) }
+// readFields decodes the next value into a struct. A null within a list is left for the check of the record.
+func readFields(dec *jsontext.Decoder, into any, opts ...json.Options) error {
+	if dec.PeekKind() == 'n' && dec.StackDepth() == 0 {
+		return errors.New("null, where an object belongs")
+	}
+	return json.UnmarshalDecode(dec, into, opts...)
 }
 
 // element decodes the next value into a resource and gives it its text, which is a part of body.
-func element(dec *jsontext.Decoder, body []byte, value resource, read readFunc) error {
+func element(dec *jsontext.Decoder, body []byte, record resource) error {
 	start := dec.InputOffset()
-	if err := value.fill(read); err != nil {
+	if err := record.read(dec); err != nil {
 		return err
 	}
 	// The text is clipped, so that appending to it does not change the next element.
-	value.keep(slices.Clip(bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,:")))
-	if err := value.check(); err != nil {
+	record.keep(slices.Clip(bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,:")))
+	if err := record.check(); err != nil {
 		return fmt.Errorf("at %q: %w", string(dec.StackPointer()), err)
 	}
 	return nil
@@ -165,11 +173,10 @@ func list[T any, P interface {
 	resource
 }](dec *jsontext.Decoder, body []byte, what string, most int) ([]T, error) {
 	items := []T{}
-	read := reading(dec)
 	err := eachElement(dec, what, most, func() error {
 		start := dec.InputOffset()
 		items = append(items, *new(T))
-		err := element(dec, body, P(&items[len(items)-1]), read)
+		err := element(dec, body, P(&items[len(items)-1]))
 		if len(items) == 1 {
 			// Elements have about the same size, so the first one predicts how many there are.
 			size := int(dec.InputOffset()-start) + 1

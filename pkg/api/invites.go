@@ -30,12 +30,7 @@ func (i *Invite) UnmarshalJSON(b []byte) error { return unmarshal(b, i) }
 
 type inviteFields Invite // without the methods
 
-func (i *Invite) fill(read readFunc) error { return read((*inviteFields)(i)) }
-
-// read reads the invite of a Reseller, which may lack any field.
-func (i *Invite) read(dec *jsontext.Decoder) error {
-	return json.UnmarshalDecode(dec, (*inviteFields)(i))
-}
+func (i *Invite) read(dec *jsontext.Decoder) error { return readFields(dec, (*inviteFields)(i)) }
 
 func (i *Invite) check() error {
 	if !isUUID(i.Invite) {
@@ -64,11 +59,9 @@ func (i *createdInvite) check() error {
 // invites is an array of invites.
 type invites []Invite
 
-func (v *invites) decode(body []byte) error {
-	return within(body, func(dec *jsontext.Decoder) (err error) {
-		*v, err = list[Invite](dec, body, "invites", maxItems)
-		return err
-	})
+func (v *invites) decode(dec *jsontext.Decoder, body []byte) (err error) {
+	*v, err = list[Invite](dec, body, "invites", maxItems)
+	return err
 }
 
 // List returns all invites.

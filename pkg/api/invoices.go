@@ -48,7 +48,7 @@ func (i InvoiceItem) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the object. It refuses an amount that is not a string with an int64 in plain digits.
-func (i *InvoiceItem) UnmarshalJSON(b []byte) error { return readText(b, i, (*InvoiceItem).read) }
+func (i *InvoiceItem) UnmarshalJSON(b []byte) error { return unmarshal(b, i) }
 
 func (i *InvoiceItem) read(dec *jsontext.Decoder) error {
 	priced := false
@@ -86,7 +86,9 @@ func (i *Invoice) UnmarshalJSON(b []byte) error { return unmarshal(b, i) }
 
 type invoiceFields Invoice // without the methods
 
-func (i *Invoice) fill(read readFunc) error { return read((*invoiceFields)(i), byMethod()) }
+func (i *Invoice) read(dec *jsontext.Decoder) error {
+	return readFields(dec, (*invoiceFields)(i), byMethod())
+}
 
 func (i *Invoice) check() error {
 	switch {
@@ -118,8 +120,8 @@ func (r *CreateInvoice) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
 type createInvoiceFields CreateInvoice // without the methods
 
-func (r *CreateInvoice) fill(read readFunc) error {
-	return read((*createInvoiceFields)(r), byMethod())
+func (r *CreateInvoice) read(dec *jsontext.Decoder) error {
+	return readFields(dec, (*createInvoiceFields)(r), byMethod())
 }
 
 func (r *CreateInvoice) check() error {

@@ -19,21 +19,11 @@ import (
 // method read, either through the option byMethod or, for withdrawals, which come in long lists, through a
 // type with a method of the faster package.
 
-// readFunc decodes a value.
-type readFunc func(into any, opts ...json.Options) error
-
-// filled is an exported type whose fields are read into another type, often itself without its methods.
-type filled interface{ fill(read readFunc) error }
-
 // byMethod makes the decoder use the method read of each type that has one. It is made at its first use: most
 // programs never need it.
 var byMethod = sync.OnceValue(func() json.Options {
 	return json.WithUnmarshalers(json.JoinUnmarshalers(
-		json.UnmarshalFromFunc(func(dec *jsontext.Decoder, value interface {
-			read(dec *jsontext.Decoder) error
-		}) error {
-			return value.read(dec)
-		}),
+		json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v value) error { return v.read(dec) }),
 		json.UnmarshalFromFunc(func(dec *jsontext.Decoder, items *[]InvoiceItem) (err error) {
 			*items, err = elements(dec, "items", func(i *InvoiceItem) error { return i.read(dec) })
 			return err
@@ -68,23 +58,11 @@ func (s source) RawJSON() stdjson.RawMessage { return s.raw }
 
 func (s *source) keep(text stdjson.RawMessage) { s.raw = text }
 
-// unmarshal implements UnmarshalJSON for the types of answers. It decodes as an answer is decoded. It copies
-// text, because the caller may reuse it and a resource keeps it.
+// unmarshal implements UnmarshalJSON. It decodes as an answer is decoded, and leaves value unchanged if that
+// fails. It copies text, because the caller may reuse it and a resource keeps it.
 func unmarshal[T any](text []byte, value *T) error {
-	return assign(value, func(value *T) error { return decode(bytes.Clone(text), value) })
-}
-
-// readText implements UnmarshalJSON for the parts of answers.
-func readText[T any](text []byte, value *T, read func(*T, *jsontext.Decoder) error) error {
-	return assign(value, func(value *T) error {
-		return within(text, func(dec *jsontext.Decoder) error { return read(value, dec) })
-	})
-}
-
-// assign sets value to what read reads, and leaves it unchanged if read fails.
-func assign[T any](value *T, read func(*T) error) error {
 	var got T
-	err := read(&got)
+	err := decode(bytes.Clone(text), &got)
 	if err == nil {
 		*value = got
 	}
@@ -151,10 +129,10 @@ func entries[L ~[]T, T any](dec *jsontext.Decoder, what string, items *L, read f
 	})
 }
 
-// one reads an object that has one key, using the method of a list of such keys.
-func one[T any, L ~[]T](text []byte, value *T, read func(*L, *jsontext.Decoder) error) error {
+// one implements UnmarshalJSON for an object that has one key of a list.
+func one[L ~[]T, T any](text []byte, value *T) error {
 	var list L
-	if err := readText(text, &list, read); err != nil {
+	if err := unmarshal(text, &list); err != nil {
 		return err
 	}
 	if len(list) != 1 {

@@ -66,7 +66,7 @@ func (c Currency) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads the one-key object and refuses anything else.
 func (c *Currency) UnmarshalJSON(b []byte) error {
-	return assign(c, func(c *Currency) error { return json.Unmarshal(b, (*currencyJSON)(c)) })
+	return unmarshal(b, c)
 }
 
 func (c *Currency) read(dec *jsontext.Decoder) error {
@@ -116,7 +116,7 @@ func (a Amount) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the nested one-key objects and refuses anything else, such as a number that is not an
 // int64 in plain digits.
 func (a *Amount) UnmarshalJSON(b []byte) error {
-	return assign(a, func(a *Amount) error { return json.Unmarshal(b, (*amountJSON)(a)) })
+	return unmarshal(b, a)
 }
 
 func (a *Amount) read(dec *jsontext.Decoder) error {
@@ -145,7 +145,7 @@ type CodeAmount struct {
 func (a CodeAmount) MarshalJSON() ([]byte, error) { return object(a.Code, a.Minor) }
 
 // UnmarshalJSON reads the one-key object and refuses anything else. Amount says which numbers are refused.
-func (a *CodeAmount) UnmarshalJSON(b []byte) error { return one(b, a, (*CodeAmounts).read) }
+func (a *CodeAmount) UnmarshalJSON(b []byte) error { return one[CodeAmounts](b, a) }
 
 // CodeAmounts is the service's object from currency codes to integers in minor units, such as {"USD":2500},
 // in the order in which the service wrote it.
@@ -167,7 +167,7 @@ func (m CodeAmounts) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the object. Amount says which numbers are refused.
-func (m *CodeAmounts) UnmarshalJSON(b []byte) error { return readText(b, m, (*CodeAmounts).read) }
+func (m *CodeAmounts) UnmarshalJSON(b []byte) error { return unmarshal(b, m) }
 
 func (m *CodeAmounts) read(dec *jsontext.Decoder) error {
 	return entries(dec, "amounts", m, func(code string) (CodeAmount, error) {

@@ -28,7 +28,9 @@ func (f *WithdrawalFilter) UnmarshalJSON(b []byte) error { return unmarshal(b, f
 
 type filterFields WithdrawalFilter // without the methods
 
-func (f *WithdrawalFilter) fill(read readFunc) error { return read((*filterFields)(f)) }
+func (f *WithdrawalFilter) read(dec *jsontext.Decoder) error {
+	return readFields(dec, (*filterFields)(f))
+}
 
 // PageBase says which number the first page has. The interface does not show it.
 type PageBase int
@@ -85,36 +87,35 @@ func (p WithdrawalPage) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what List reads. An unreadable record is an error.
 func (p *WithdrawalPage) UnmarshalJSON(b []byte) error { return unmarshal(b, p) }
 
-func (p *WithdrawalPage) decode(body []byte) error {
-	return p.decodeWith(body, func(dec *jsontext.Decoder) (err error) {
+func (p *WithdrawalPage) decode(dec *jsontext.Decoder, body []byte) error {
+	return p.read(dec, len(body), func() (err error) {
 		p.Items, err = list[Withdrawal](dec, body, "page_content", maxRows)
 		return err
 	})
 }
 
-func (p *WithdrawalPage) decodeWith(body []byte, readContent func(dec *jsontext.Decoder) error) error {
-	p.size = len(body)
+// read reads a page of a size in bytes. readContent reads its records.
+func (p *WithdrawalPage) read(dec *jsontext.Decoder, size int, readContent func() error) error {
+	p.size = size
 	var content, pages, total bool
-	err := within(body, func(dec *jsontext.Decoder) error {
-		return eachKey(dec, "page", func(key string) (err error) {
-			switch key {
-			case "page_content":
-				content = true
-				if dec.PeekKind() == 'n' { // an empty list, as many programs write it
-					return dec.SkipValue()
-				}
-				err = readContent(dec)
-			case "page_count":
-				pages = true
-				p.PageCount, err = count(dec, key)
-			case "total":
-				total = true
-				p.Total, err = count(dec, key)
-			default:
-				err = dec.SkipValue()
+	err := eachKey(dec, "page", func(key string) (err error) {
+		switch key {
+		case "page_content":
+			content = true
+			if dec.PeekKind() == 'n' { // an empty list, as many programs write it
+				return dec.SkipValue()
 			}
-			return err
-		})
+			err = readContent()
+		case "page_count":
+			pages = true
+			p.PageCount, err = count(dec, key)
+		case "total":
+			total = true
+			p.Total, err = count(dec, key)
+		default:
+			err = dec.SkipValue()
+		}
+		return err
 	})
 	if err == nil && !(content && pages && total) {
 		return errors.New("page_content, page_count and total belong in it")

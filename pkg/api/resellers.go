@@ -37,7 +37,7 @@ type Rebate struct {
 func (r Rebate) MarshalJSON() ([]byte, error) { return object(r.Code, r.Amount) }
 
 // UnmarshalJSON reads the one-key object and refuses anything else.
-func (r *Rebate) UnmarshalJSON(b []byte) error { return one(b, r, (*Rebates).read) }
+func (r *Rebate) UnmarshalJSON(b []byte) error { return one[Rebates](b, r) }
 
 // MarshalJSON writes the object from code to Amount.
 func (r Rebates) MarshalJSON() ([]byte, error) {
@@ -45,7 +45,7 @@ func (r Rebates) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the object from code to Amount.
-func (r *Rebates) UnmarshalJSON(b []byte) error { return readText(b, r, (*Rebates).read) }
+func (r *Rebates) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
 func (r *Rebates) read(dec *jsontext.Decoder) error {
 	*r = Rebates{}
@@ -69,7 +69,9 @@ func (r *Reseller) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
 type resellerFields Reseller // without the methods
 
-func (r *Reseller) fill(read readFunc) error { return read((*resellerFields)(r), byMethod()) }
+func (r *Reseller) read(dec *jsontext.Decoder) error {
+	return readFields(dec, (*resellerFields)(r), byMethod())
+}
 
 func (r *Reseller) check() error {
 	if !isUUID(r.ID) {
@@ -96,14 +98,12 @@ func (r RebateList) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what Resellers.Rebate reads, and keeps the text for RawJSON.
 func (r *RebateList) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
-func (r *RebateList) decode(body []byte) error {
-	return within(body, func(dec *jsontext.Decoder) error {
-		return eachElement(dec, "rebates", maxItems, func() error {
-			var amount Amount
-			err := amount.read(dec)
-			r.Amounts = append(r.Amounts, amount)
-			return err
-		})
+func (r *RebateList) read(dec *jsontext.Decoder) error {
+	return eachElement(dec, "rebates", maxItems, func() error {
+		var amount Amount
+		err := amount.read(dec)
+		r.Amounts = append(r.Amounts, amount)
+		return err
 	})
 }
 
@@ -119,26 +119,18 @@ func (r RebateMap) MarshalJSON() ([]byte, error) { return marshal(r, r.raw, r.Re
 // UnmarshalJSON reads what RebateIn reads, and keeps the text for RawJSON.
 func (r *RebateMap) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
-func (r *RebateMap) decode(body []byte) error { return r.Rebates.UnmarshalJSON(body) }
+func (r *RebateMap) read(dec *jsontext.Decoder) error { return r.Rebates.read(dec) }
 
 // resellers is the object from reseller id to Reseller.
 type resellers []Reseller
 
-func (v *resellers) decode(body []byte) error {
+func (v *resellers) decode(dec *jsontext.Decoder, body []byte) error {
 	*v = resellers{}
-	return within(body, func(dec *jsontext.Decoder) error {
-		read := reading(dec)
-		return eachKey(dec, "resellers", func(id string) error {
-			var r Reseller
-			if err := element(dec, body, &r, read); err != nil {
-				return err
-			}
-			if r.ID != id {
-				return fmt.Errorf("reseller %q stands under the key %q", r.ID, id)
-			}
-			*v = append(*v, r)
-			return nil
-		})
+	return entries(dec, "resellers", v, func(id string) (r Reseller, err error) {
+		if err = element(dec, body, &r); err == nil && r.ID != id {
+			err = fmt.Errorf("reseller %q stands under the key %q", r.ID, id)
+		}
+		return r, err
 	})
 }
 
@@ -163,17 +155,15 @@ func (s *Resellers) IDs(ctx context.Context) ([]string, error) {
 
 type uuids []string
 
-func (v *uuids) decode(body []byte) error {
+func (v *uuids) read(dec *jsontext.Decoder) error {
 	*v = uuids{}
-	return within(body, func(dec *jsontext.Decoder) error {
-		return eachElement(dec, "ids", maxItems, func() error {
-			id, err := nonEmptyString(dec, "id of a reseller")
-			if err != nil {
-				return err
-			}
-			*v = append(*v, id)
-			return CheckUUID(id)
-		})
+	return eachElement(dec, "ids", maxItems, func() error {
+		id, err := nonEmptyString(dec, "id of a reseller")
+		if err != nil {
+			return err
+		}
+		*v = append(*v, id)
+		return CheckUUID(id)
 	})
 }
 

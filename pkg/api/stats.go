@@ -32,7 +32,7 @@ type StatusCount struct {
 func (s StatusCount) MarshalJSON() ([]byte, error) { return object(s.Status, s.Count) }
 
 // UnmarshalJSON reads the one-key object and refuses anything else.
-func (s *StatusCount) UnmarshalJSON(b []byte) error { return one(b, s, (*counts).read) }
+func (s *StatusCount) UnmarshalJSON(b []byte) error { return one[counts](b, s) }
 
 // InvoiceRebate is the rebate that an invoice earned. Amounts are in minor units.
 type InvoiceRebate struct {
@@ -43,7 +43,7 @@ type InvoiceRebate struct {
 }
 
 // UnmarshalJSON reads the object and refuses anything else.
-func (r *InvoiceRebate) UnmarshalJSON(b []byte) error { return readText(b, r, (*InvoiceRebate).read) }
+func (r *InvoiceRebate) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
 // CodeTotal is one entry of a total: the amounts under a currency code, in minor units. In JSON it is an
 // object with one key: {"Btc":{"USD":2500}}.
@@ -56,7 +56,7 @@ type CodeTotal struct {
 func (t CodeTotal) MarshalJSON() ([]byte, error) { return object(t.Code, t.Amounts) }
 
 // UnmarshalJSON reads the one-key object and refuses anything else.
-func (t *CodeTotal) UnmarshalJSON(b []byte) error { return one(b, t, (*codeTotals).read) }
+func (t *CodeTotal) UnmarshalJSON(b []byte) error { return one[codeTotals](b, t) }
 
 // counts, invoiceRebates and codeTotals are the service's objects that hold several of these entries.
 type (
@@ -93,35 +93,33 @@ func (s ResellerStats) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what Resellers.Stats reads, and keeps the text for RawJSON.
 func (s *ResellerStats) UnmarshalJSON(b []byte) error { return unmarshal(b, s) }
 
-func (s *ResellerStats) decode(body []byte) error {
+func (s *ResellerStats) read(dec *jsontext.Decoder) error {
 	seen := 0
-	err := within(body, func(dec *jsontext.Decoder) error {
-		return eachKey(dec, "statistics", func(key string) (err error) {
-			seen++
-			switch key {
-			case "id":
-				s.ID, err = nonEmptyString(dec, key)
-			case "label":
-				s.Label, err = str(dec, key)
-			case "invoice_stats":
-				err = (*counts)(&s.InvoiceStats).read(dec)
-			case "invoice_rebates":
-				err = entries(dec, key, &s.InvoiceRebates, func(id string) (rebate InvoiceRebate, err error) {
-					if err = rebate.read(dec); err == nil && rebate.ID != id {
-						err = fmt.Errorf("the rebate of invoice %q is under the key %q", rebate.ID, id)
-					}
-					return rebate, err
-				})
-			case "total_volume":
-				err = (*codeTotals)(&s.TotalVolume).read(dec)
-			case "total_rebates":
-				err = (*codeTotals)(&s.TotalRebates).read(dec)
-			default:
-				seen--
-				err = dec.SkipValue()
-			}
-			return err
-		})
+	err := eachKey(dec, "statistics", func(key string) (err error) {
+		seen++
+		switch key {
+		case "id":
+			s.ID, err = nonEmptyString(dec, key)
+		case "label":
+			s.Label, err = str(dec, key)
+		case "invoice_stats":
+			err = (*counts)(&s.InvoiceStats).read(dec)
+		case "invoice_rebates":
+			err = entries(dec, key, &s.InvoiceRebates, func(id string) (rebate InvoiceRebate, err error) {
+				if err = rebate.read(dec); err == nil && rebate.ID != id {
+					err = fmt.Errorf("the rebate of invoice %q is under the key %q", rebate.ID, id)
+				}
+				return rebate, err
+			})
+		case "total_volume":
+			err = (*codeTotals)(&s.TotalVolume).read(dec)
+		case "total_rebates":
+			err = (*codeTotals)(&s.TotalRebates).read(dec)
+		default:
+			seen--
+			err = dec.SkipValue()
+		}
+		return err
 	})
 	if err == nil && seen < 6 {
 		return errors.New("id, label, invoice_stats, invoice_rebates, total_volume and total_rebates belong in it")

@@ -41,7 +41,7 @@ func (u *UnreadableWithdrawal) UnmarshalJSON(b []byte) error {
 	case errors.Is(err, ErrTooLarge):
 		return err
 	}
-	*u = readFields(json.RawMessage(text), 0, err)
+	*u = unreadable(json.RawMessage(text), 0, err)
 	return nil
 }
 
@@ -53,15 +53,15 @@ type lenientPage struct{ WithdrawalPage }
 
 // decode first reads the page like any other page. If that fails, it reads the page again, record by record.
 // Such pages are rare, and all others are read at full speed.
-func (p *lenientPage) decode(body []byte) error {
+func (p *lenientPage) decode(dec *jsontext.Decoder, body []byte) error {
 	var strict WithdrawalPage
-	err := strict.decode(body)
+	err := within(body, func(dec *jsontext.Decoder) error { return strict.decode(dec, body) })
 	if err == nil || errors.Is(err, ErrTooLarge) {
 		p.WithdrawalPage = strict
 		return err
 	}
-	return p.decodeWith(body, func(dec *jsontext.Decoder) error {
-		place := 0
+	place := 0
+	return p.read(dec, len(body), func() error {
 		return eachElement(dec, "page_content", maxRows, func() error {
 			start := dec.InputOffset()
 			if err := dec.SkipValue(); err != nil {
@@ -70,7 +70,7 @@ func (p *lenientPage) decode(body []byte) error {
 			text := slices.Clip(bytes.TrimLeft(body[start:dec.InputOffset()], " \t\r\n,"))
 			var w Withdrawal
 			if err := decode(text, &w); err != nil {
-				p.Unreadable = append(p.Unreadable, readFields(text, place, err))
+				p.Unreadable = append(p.Unreadable, unreadable(text, place, err))
 			} else {
 				p.Items = append(p.Items, w)
 			}
@@ -80,8 +80,8 @@ func (p *lenientPage) decode(body []byte) error {
 	})
 }
 
-// readFields reads the readable fields of a record. why is the error about the record as a whole.
-func readFields(text json.RawMessage, place int, why error) UnreadableWithdrawal {
+// unreadable reads the readable fields of a record. why is the error about the record as a whole.
+func unreadable(text json.RawMessage, place int, why error) UnreadableWithdrawal {
 	u := UnreadableWithdrawal{Place: place, Err: why}
 	u.raw = text
 	fields := map[string]any{

@@ -39,7 +39,7 @@ type Status struct {
 }
 
 // UnmarshalJSON reads the object and refuses anything else.
-func (s *Status) UnmarshalJSON(b []byte) error { return readText(b, s, (*Status).read) }
+func (s *Status) UnmarshalJSON(b []byte) error { return unmarshal(b, s) }
 
 type statusFields Status // without the method
 
@@ -79,7 +79,7 @@ func (a Address) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads either form and refuses anything else.
-func (a *Address) UnmarshalJSON(b []byte) error { return readText(b, a, (*Address).read) }
+func (a *Address) UnmarshalJSON(b []byte) error { return unmarshal(b, a) }
 
 func (a *Address) read(dec *jsontext.Decoder) (err error) {
 	if dec.PeekKind() != '{' {
@@ -135,13 +135,13 @@ type withdrawalJSON struct {
 
 var withdrawalsJSON = sync.Pool{New: func() any { return new(withdrawalJSON) }}
 
-func (w *Withdrawal) fill(read readFunc) error {
+func (w *Withdrawal) read(dec *jsontext.Decoder) error {
 	got := withdrawalsJSON.Get().(*withdrawalJSON)
 	defer func() {
 		*got = withdrawalJSON{}
 		withdrawalsJSON.Put(got)
 	}()
-	err := read(got)
+	err := readFields(dec, got)
 	*w = Withdrawal{got.ID, got.ExternalID, got.MerchantID, Currency(got.Currency), Amount(got.Amount), got.Statuses,
 		got.Current, Address(got.Address), got.IsTestnet, got.Callback, got.ExternalOrderID, source{}}
 	return err
@@ -193,8 +193,8 @@ func (r *CreateWithdrawal) UnmarshalJSON(b []byte) error { return unmarshal(b, r
 
 type createWithdrawalFields CreateWithdrawal // without the methods
 
-func (r *CreateWithdrawal) fill(read readFunc) error {
-	return read((*createWithdrawalFields)(r), byMethod())
+func (r *CreateWithdrawal) read(dec *jsontext.Decoder) error {
+	return readFields(dec, (*createWithdrawalFields)(r), byMethod())
 }
 
 func (r *CreateWithdrawal) check() error {
