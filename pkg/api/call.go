@@ -143,16 +143,14 @@ func (r request) errorWith200(status int, body []byte) error {
 	if !object || !bytes.HasPrefix(bytes.TrimLeft(member, space), []byte(`"error"`)) { // most answers need no second look
 		return nil
 	}
-	env, err := parseEnvelope(body)
-	if err != nil {
-		return nil
-	}
 	why := "an error in a 200"
 	if r.create {
 		why += ", which leaves open whether it was done"
 	}
-	e := r.fail(status, errors.New(why)).(*Error)
-	e.carries(env)
+	e := r.fail(status, errors.New(why))
+	if !e.readEnvelope(body) {
+		return nil
+	}
 	return e
 }
 
@@ -267,7 +265,7 @@ func (r request) transportError(ctx context.Context, target string, timeout time
 }
 
 // fail returns the error of a call that may have taken effect if it is a create.
-func (r request) fail(status int, err error) error {
+func (r request) fail(status int, err error) *Error {
 	outcome := Failed
 	if r.create {
 		outcome = Unknown
@@ -279,20 +277,17 @@ func (r request) fail(status int, err error) error {
 // an envelope proves that the answer comes from the service itself.
 func (c *Client) refused(r request, resp *resty.Response, body []byte) error {
 	status := resp.StatusCode()
-	e := r.fail(status, nil).(*Error)
+	e := r.fail(status, nil)
 	e.RetryAfter = retryAfter(resp.Header().Get("Retry-After"), time.Now())
-	env, err := parseEnvelope(body)
-	if err == nil {
-		e.carries(env)
-	}
+	e.readEnvelope(body)
 	switch {
 	case status >= 300 && status < 400:
 		e.Err = fmt.Errorf("it answered with a redirect, which is never followed: check the base URL")
-	case err == nil && r.rejects(status):
+	case e.Envelope && r.rejects(status):
 		e.Outcome = Rejected
 	case !r.create && (status == 401 || status == 403 || status == 429):
 		e.Outcome = Rejected
-	case err != nil:
+	case !e.Envelope:
 		e.Err = fmt.Errorf("it answered without the interface's error envelope%s", c.begins(body))
 	case r.create:
 		e.Err = errors.New("whatever it says, such a status leaves open whether it was done")

@@ -102,16 +102,7 @@ func checkCallback(field, text string) error {
 // MemoRequired reports whether a withdrawal of the currency needs a memo: XLR and the currencies based on it
 // do. The interface does not say how the codes of these are formed, so any code that contains XLR counts.
 func (c Currency) MemoRequired() bool {
-	const xlr = "xlr"
-	if c.Kind != Crypto {
-		return false
-	}
-	for i := 0; i+len(xlr) <= len(c.Code); i++ {
-		if strings.EqualFold(c.Code[i:i+len(xlr)], xlr) {
-			return true
-		}
-	}
-	return false
+	return c.Kind == Crypto && strings.Contains(strings.ToLower(c.Code), "xlr")
 }
 
 // checkMemo refuses a memo that may differ from the one that the receiver gave: a transfer with the wrong

@@ -210,9 +210,10 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	sum := sha256.Sum256([]byte(o.key))
 	c := &Client{
 		base:          strings.TrimRight(base.String(), "/"),
-		fingerprint:   fingerprint(o.key),
+		fingerprint:   hex.EncodeToString(sum[:8]),
 		resellerKey:   o.resellerKey,
 		readTimeout:   o.readTimeout,
 		createTimeout: o.createTimeout,
@@ -229,11 +230,6 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	c.Invites = &Invites{c}
 	c.Resellers = &Resellers{c}
 	return c, nil
-}
-
-func fingerprint(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:8])
 }
 
 // headers are the initial headers of requests with or without a body, and with or without the key. They are

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,18 +28,15 @@ const (
 	Failed
 )
 
+var outcomes = []string{Unknown: "unknown", Rejected: "rejected", NotSent: "not sent", Failed: "failed"}
+
 // String returns the outcome in words: "unknown", "rejected", "not sent" or "failed". Any other value is
 // "unknown", because it could mean anything.
 func (o Outcome) String() string {
-	switch o {
-	case Rejected:
-		return "rejected"
-	case NotSent:
-		return "not sent"
-	case Failed:
-		return "failed"
+	if o < 0 || int(o) >= len(outcomes) {
+		o = Unknown
 	}
-	return "unknown"
+	return outcomes[o]
 }
 
 // MarshalText returns what String does, so that JSON and logs have the outcome in words.
@@ -46,11 +44,9 @@ func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 
 // UnmarshalText reads what MarshalText writes, and refuses anything else.
 func (o *Outcome) UnmarshalText(text []byte) error {
-	for _, known := range []Outcome{Unknown, Rejected, NotSent, Failed} {
-		if string(text) == known.String() {
-			*o = known
-			return nil
-		}
+	if known := slices.Index(outcomes, string(text)); known >= 0 {
+		*o = Outcome(known)
+		return nil
 	}
 	return fmt.Errorf("%.40q is not an outcome of a call: unknown, rejected, not sent or failed", text)
 }
@@ -173,33 +169,21 @@ func (e Error) GoString() string {
 		fmt.Sprint(e.Err))
 }
 
-// envelope is the service's error: {"error":{"code":1,"reason":"...","description":"..."}}. parseEnvelope
-// returns an error unless it is well-formed, see the package documentation.
-type envelope struct {
-	Code        int64
-	Reason      string
-	Description string
-}
-
-// carries notes what the service said.
-func (e *Error) carries(env envelope) {
-	e.Envelope, e.Code, e.Reason, e.Description = true, env.Code, env.Reason, env.Description
-}
-
-func parseEnvelope(body []byte) (envelope, error) {
+// readEnvelope notes what the service says in its error, {"error":{"code":1,"reason":"...","description":"..."}}. It
+// reports whether that is well-formed, see the package documentation.
+func (e *Error) readEnvelope(body []byte) bool {
 	var got map[string]struct {
 		Code        *int64  `json:"code"`
 		Reason      *string `json:"reason"`
 		Description *string `json:"description"`
 	}
-	if err := gojson.Unmarshal(body, &got); err != nil {
-		return envelope{}, err
+	err := gojson.Unmarshal(body, &got)
+	said := got["error"]
+	if err != nil || len(got) != 1 || said.Code == nil || said.Reason == nil || said.Description == nil {
+		return false
 	}
-	e := got["error"]
-	if len(got) != 1 || e.Code == nil || e.Reason == nil || e.Description == nil {
-		return envelope{}, errors.New("it is not one error with a code, a reason and a description")
-	}
-	return envelope{*e.Code, *e.Reason, *e.Description}, nil
+	e.Envelope, e.Code, e.Reason, e.Description = true, *said.Code, *said.Reason, *said.Description
+	return true
 }
 
 // withoutKey hides the key in the texts of an *Error.

@@ -69,13 +69,11 @@ func (p WithdrawalPage) empty() bool { return len(p.Items) == 0 }
 // MarshalJSON writes the object of page_content, page_count and total. Unreadable records keep their places.
 func (p WithdrawalPage) MarshalJSON() ([]byte, error) {
 	content := make([]any, 0, len(p.Items)+len(p.Unreadable))
-	items, unreadable := p.Items, p.Unreadable
-	for len(items)+len(unreadable) > 0 {
-		if len(items) == 0 || len(unreadable) > 0 && unreadable[0].Place <= len(content) {
-			content, unreadable = append(content, unreadable[0]), unreadable[1:]
-		} else {
-			content, items = append(content, items[0]), items[1:]
-		}
+	for _, w := range p.Items {
+		content = append(content, w)
+	}
+	for _, u := range p.Unreadable {
+		content = slices.Insert(content, max(0, min(u.Place, len(content))), any(u))
 	}
 	return json.Marshal(struct {
 		Content   []any `json:"page_content"`

@@ -23,10 +23,7 @@ var ErrUseCreate = errors.New("this path creates withdrawals, which is left to t
 // refuses to send the request, the error is an *InvalidError or ErrUseCreate. Do does not check the answer,
 // which may not be JSON.
 func (c *Client) Do(ctx context.Context, method, target string, body json.RawMessage) ([]byte, error) {
-	if err := c.checkTarget(method, target); err != nil {
-		return nil, err
-	}
-	u, err := url.Parse(target)
+	u, err := c.parseTarget(method, target)
 	if err != nil {
 		return nil, err
 	}
@@ -39,27 +36,27 @@ func (c *Client) Do(ctx context.Context, method, target string, body json.RawMes
 	return text, err
 }
 
-// checkTarget returns an error for requests that Do does not send.
-func (c *Client) checkTarget(method, target string) error {
+// parseTarget refuses requests that Do does not send.
+func (c *Client) parseTarget(method, target string) (*url.URL, error) {
 	switch method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 	default:
-		return invalid("method", "%q is not one of GET, POST, PUT, PATCH, DELETE", method)
+		return nil, invalid("method", "%q is not one of GET, POST, PUT, PATCH, DELETE", method)
 	}
 	u, err := url.Parse(target)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(target, "/") {
-		return invalid("path", "%q is not a path below the base URL, such as /api/invites", target)
+		return nil, invalid("path", "%q is not a path below the base URL, such as /api/invites", target)
 	}
 	if strings.Contains(target, "#") {
-		return invalid("path", "%q has a fragment: leave it out", target)
+		return nil, invalid("path", "%q has a fragment: leave it out", target)
 	}
 	if strings.Contains(target, " ") {
-		return invalid("path", "%q has a space in it: write it as %%20", target)
+		return nil, invalid("path", "%q has a space in it: write it as %%20", target)
 	}
 	if createsWithdrawal(c.base + u.EscapedPath()) {
-		return ErrUseCreate
+		return nil, ErrUseCreate
 	}
-	return nil
+	return u, nil
 }
 
 // isRead reports whether a request to a path of the service changes nothing, according to the interface.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -549,7 +550,7 @@ func TestTraceHidesOnlyTheKey(t *testing.T) {
 	if strings.Contains(trace.String(), b.Key()) {
 		t.Error("the trace shows the key")
 	}
-	long := tracer{answering(200, ""), io.Discard, func(text string) string { return text }}
+	long := tracer{answering(200, ""), log.New(io.Discard, "", 0), func(text string) string { return text }}
 	var cut strings.Builder
 	long.body(&cut, "> ", bytes.Repeat([]byte("x"), maxTraced+5))
 	if !strings.HasSuffix(cut.String(), "[5 bytes more]\n") {

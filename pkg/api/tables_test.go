@@ -227,35 +227,35 @@ func TestCreatesWithdrawalInEverySpelling(t *testing.T) {
 			"/api/merchant_withdrawal/create%3Fx", "/api/merchant_withdrawal/create%23x",
 		} {
 			for _, method := range []string{"POST", "GET", "PUT"} {
-				if err := c.checkTarget(method, target); !errors.Is(err, ErrUseCreate) {
+				if _, err := c.parseTarget(method, target); !errors.Is(err, ErrUseCreate) {
 					t.Errorf("%s %s: %v", method, target, err)
 				}
 			}
 		}
 		for _, target := range []string{"/api/merchant_withdrawal", "/api/merchant_withdrawal/list", "/api/invoice",
 			"/api/create", "/api/merchant_withdrawal/created", "/api/invites?x=/merchant_withdrawal/create", "/"} {
-			if err := c.checkTarget("POST", target); err != nil {
+			if _, err := c.parseTarget("POST", target); err != nil {
 				t.Errorf("%s: %v", target, err)
 			}
 		}
 		for _, target := range []string{"", "api/invites", "https://other.example/api", "//other.example/api",
 			"/api#x", "/api\n", "/api?q=a b", "/%zz", "?x", "http:/api"} {
 			var invalid *InvalidError
-			if err := c.checkTarget("GET", target); !errors.As(err, &invalid) || invalid.Field != "path" {
+			if _, err := c.parseTarget("GET", target); !errors.As(err, &invalid) || invalid.Field != "path" {
 				t.Errorf("%q: %v", target, err)
 			}
 		}
 		for _, method := range []string{"", "get", "HEAD", "OPTIONS", "TRACE", "CONNECT", "POST "} {
 			var invalid *InvalidError
-			if err := c.checkTarget(method, "/api"); !errors.As(err, &invalid) || invalid.Field != "method" {
+			if _, err := c.parseTarget(method, "/api"); !errors.As(err, &invalid) || invalid.Field != "method" {
 				t.Errorf("%q: %v", method, err)
 			}
 		}
 	}
 	// The base URL may contain a part of the path.
-	c, err := New("http://127.0.0.1/api/merchant_withdrawal")
-	if err != nil || !errors.Is(c.checkTarget("POST", "/create"), ErrUseCreate) {
-		t.Error("the base URL makes the path, and it is not seen")
+	c := must[*Client](t)(New("http://127.0.0.1/api/merchant_withdrawal"))
+	if _, err := c.parseTarget("POST", "/create"); !errors.Is(err, ErrUseCreate) {
+		t.Errorf("the base URL makes the path, and it is not seen: %v", err)
 	}
 }
 
@@ -582,8 +582,8 @@ func FuzzEnvelope(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got, err := parseEnvelope(body)
-		if err != nil {
+		var got Error
+		if !got.readEnvelope(body) {
 			return
 		}
 		var outer map[string]stdjson.RawMessage

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -56,15 +57,10 @@ func readKey(dec *jsontext.Decoder) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	switch string(text) {
-	case `"Crypto"`:
-		return string(Crypto), nil
-	case `"Fiat"`:
-		return string(Fiat), nil
-	case `"currency"`:
-		return "currency", nil
-	case `"address"`:
-		return "address", nil
+	for _, name := range [...]string{"Crypto", "Fiat", "currency", "address"} {
+		if string(text[1:len(text)-1]) == name {
+			return name, nil
+		}
 	}
 	name, err := jsontext.AppendUnquote(nil, text)
 	return string(name), err
@@ -147,20 +143,7 @@ func unexpected(dec *jsontext.Decoder, what, want string) error {
 	return fmt.Errorf("%s: %s, where %s belongs", what, kindName(kind), want)
 }
 
-func kindName(kind jsontext.Kind) string {
-	switch kind {
-	case 'n':
-		return "null"
-	case 't', 'f':
-		return "a boolean"
-	case '"':
-		return "a string"
-	case '0':
-		return "a number"
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	}
-	return "nothing"
-}
+func kindName(kind jsontext.Kind) string { return cmp.Or(kindNames[kind], "nothing") }
+
+var kindNames = map[jsontext.Kind]string{'n': "null", 't': "a boolean", 'f': "a boolean", '"': "a string",
+	'0': "a number", '{': "an object", '[': "an array"}

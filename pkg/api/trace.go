@@ -3,33 +3,21 @@ package api
 import (
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
 // maxTraced is the number of bytes of a body that a trace shows.
 const maxTraced = 4 << 10
 
-// lockedWriter serializes the writes of concurrent calls.
-type lockedWriter struct {
-	mu  sync.Mutex
-	out io.Writer
-}
-
-func (w *lockedWriter) Write(text []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.out.Write(text)
-}
-
 // tracer writes requests and answers as text, line by line, with the key hidden.
 type tracer struct {
 	next http.RoundTripper
-	out  io.Writer
+	out  *log.Logger // which makes one write at a time
 	hide func(text string) string
 }
 
@@ -43,7 +31,7 @@ func (t tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 			t.body(&b, "> ", text)
 		}
 	}
-	io.WriteString(t.out, t.hide(b.String()))
+	t.out.Print(t.hide(b.String()))
 	start := time.Now()
 	resp, err := t.next.RoundTrip(req)
 	took := time.Since(start).Round(time.Millisecond)
@@ -57,7 +45,7 @@ func (t tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 			t.body(&b, "< ", body.text)
 		}
 	}
-	io.WriteString(t.out, t.hide(b.String()))
+	t.out.Print(t.hide(b.String()))
 	return resp, err
 }
 

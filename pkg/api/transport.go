@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -41,7 +42,7 @@ const idleForCreate = time.Second
 //  4. gate, for creates: finds out whether a failed request was written at all;
 //  5. the network, with one pool of connections for reads and creates.
 func newTransport(o options, hide func(string) string) (reads, creates http.RoundTripper, err error) {
-	trace := &lockedWriter{out: o.trace}
+	trace := log.New(o.trace, "", 0)
 	stack := func(rt http.RoundTripper, creates bool) http.RoundTripper {
 		rt = whole{rt}
 		if len(o.middlewares) > 0 {
