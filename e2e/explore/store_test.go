@@ -18,11 +18,12 @@ import (
 
 // watched returns the context with which a process opens its journal: each statement passes through conn.
 func (p *process) watched() context.Context {
-	ctx := journal.WithSinceBoot(context.Background(),
-		func() (string, time.Duration) {
+	return journal.WithHooks(context.Background(), journal.Hooks{
+		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint("start ", p.r.outside.starts), time.Duration(p.r.clock().UnixNano())
-		})
-	return journal.WithDriver(ctx, func(c driver.Connector) driver.Connector { return connector{c, p} })
+		},
+		Driver: func(c driver.Connector) driver.Connector { return connector{c, p} },
+	})
 }
 
 type connector struct {

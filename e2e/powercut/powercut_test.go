@@ -316,7 +316,7 @@ func try(s state, number int, d duties, r tape.Record) error {
 	if err := leaveIndex(dir, s, number, r); err != nil {
 		return err
 	}
-	return d.check(journal.WithCopies(context.Background()), dir, r)
+	return d.check(journal.WithHooks(context.Background(), journal.Hooks{Copies: true}), dir, r)
 }
 
 // leaveIndex leaves an index of the log that was never synced. It can have any content after a cut.

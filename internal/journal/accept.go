@@ -2,6 +2,8 @@ package journal
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 )
 
@@ -18,19 +20,11 @@ const (
 	acceptedNoList     = "no list"    // that the service does not show its list; without a subject
 )
 
-// Exceptions are what persons have accepted about an account.
+// Exceptions are what persons have accepted about an account, or accept with one decision.
 type Exceptions struct {
 	Withdrawals map[string]bool // by the id or, without one, the text of the record
 	Surplus     int64           // how many withdrawals the list counts and does not show
 	NoList      bool            // the service does not show its list
-}
-
-// Acceptance is one decision of a person.
-type Acceptance struct {
-	Withdrawals []string
-	Surplus     int64
-	NoList      bool
-	Reason      string
 }
 
 // Exceptions returns what was accepted about the account.
@@ -52,15 +46,15 @@ func (l *Ledger) Exceptions(ctx context.Context) (a Exceptions, err error) {
 
 // Accept records a person's decision about the whole list. Nothing that was noted about the account keeps it
 // from sending after that, see Agree.
-func (l *Ledger) Accept(ctx context.Context, a Acceptance) error {
+func (l *Ledger) Accept(ctx context.Context, a Exceptions, reason string) error {
 	subjects := [][2]string{{acceptedLosses, ""}, {acceptedSurplus, strconv.FormatInt(a.Surplus, 10)}}
 	if a.NoList {
 		subjects = append(subjects, [2]string{acceptedNoList, ""})
 	}
-	for _, id := range a.Withdrawals {
+	for _, id := range slices.Sorted(maps.Keys(a.Withdrawals)) {
 		subjects = append(subjects, [2]string{acceptedWithdrawal, id})
 	}
-	return l.accept(ctx, a.Reason, subjects, (*tx).agree)
+	return l.accept(ctx, reason, subjects, (*tx).agree)
 }
 
 // AdoptMerchant records a person's decision that the account is another merchant's than the service has

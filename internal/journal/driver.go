@@ -7,33 +7,31 @@ import (
 	"time"
 )
 
-// WithDriver returns a context that makes Open use the driver that wrap returns, instead of the database's
-// own. So the caller can watch, delay or fail every statement of a journal. The connections of the new driver
-// must have the methods of the database's that are not in package driver.
-func WithDriver(ctx context.Context, wrap func(driver.Connector) driver.Connector) context.Context {
-	return context.WithValue(ctx, driverKey{}, wrap)
+// Hooks change how Open opens a journal, for the tests of other packages.
+type Hooks struct {
+	// Driver returns the driver that is used instead of the database's own. So a test can watch, delay or fail
+	// every statement. The connections must have the methods of the database's that are not in package driver.
+	Driver func(driver.Connector) driver.Connector
+	// SinceBoot takes the place of that of the options, which real time moves.
+	SinceBoot func() (boot string, since time.Duration)
+	// Copies says that a copy is taken for the journal itself. So the state of a disk can be rebuilt elsewhere.
+	Copies bool
 }
 
-type driverKey struct{}
-
-// WithSinceBoot returns a context that makes Open use another clock than that of its options, which real time
-// moves.
-func WithSinceBoot(ctx context.Context, clock func() (boot string, since time.Duration)) context.Context {
-	return context.WithValue(ctx, bootKey{}, clock)
+// WithHooks returns a context that makes Open use hooks.
+func WithHooks(ctx context.Context, h Hooks) context.Context {
+	return context.WithValue(ctx, hooksKey{}, h)
 }
 
-type bootKey struct{}
+type hooksKey struct{}
 
-// WithCopies returns a context that makes Open take a copy for the journal itself. So the state of a disk can be
-// rebuilt elsewhere.
-func WithCopies(ctx context.Context) context.Context {
-	return context.WithValue(ctx, copiesKey{}, true)
+func hooks(ctx context.Context) Hooks {
+	h, _ := ctx.Value(hooksKey{}).(Hooks)
+	return h
 }
-
-type copiesKey struct{}
 
 func openDB(ctx context.Context, c driver.Connector) *sql.DB {
-	if wrap, ok := ctx.Value(driverKey{}).(func(driver.Connector) driver.Connector); ok {
+	if wrap := hooks(ctx).Driver; wrap != nil {
 		c = wrap(c)
 	}
 	return sql.OpenDB(c)

@@ -92,7 +92,7 @@ func (s failingStmt) QueryContext(ctx context.Context, args []driver.NamedValue)
 // TestNoStatementFailsUnnoticed lets each statement of each operation fail once. The operation then fails too.
 func TestNoStatementFailsUnnoticed(t *testing.T) {
 	left := 0
-	ctx := WithDriver(t.Context(), func(c driver.Connector) driver.Connector { return failing{c, &left} })
+	ctx := WithHooks(t.Context(), Hooks{Driver: func(c driver.Connector) driver.Connector { return failing{c, &left} }})
 	opened, err := Open(ctx, filepath.Join(t.TempDir(), "journal.db"),
 		Options{Now: time.Now, User: "ann", Host: "till1", ownClock: true})
 	if err != nil {
@@ -124,7 +124,7 @@ func TestNoStatementFailsUnnoticed(t *testing.T) {
 		{"decide", func() error { _, err := l.Decide(ctx, Decision{OrderID: "4", NotSent: true, Reason: "x"}); return err }},
 		{"freeze", func() error { return l.Freeze(ctx, true, "x") }},
 		{"unfreeze", func() error { return l.Freeze(ctx, false, "x") }},
-		{"accept", func() error { return l.Accept(ctx, Acceptance{Surplus: 1, Reason: "x"}) }},
+		{"accept", func() error { return l.Accept(ctx, Exceptions{Surplus: 1}, "x") }},
 		{"adopt a merchant", func() error { return l.AdoptMerchant(ctx, "other", "x") }},
 		{"reap", func() error { return l.Reap(ctx) }},
 		{"agree", func() error { return l.Agree(ctx) }},

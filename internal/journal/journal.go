@@ -118,7 +118,7 @@ func Open(ctx context.Context, name string, o Options) (*Journal, error) {
 	if o.steps == nil {
 		o.steps = schema()
 	}
-	if clock, ok := ctx.Value(bootKey{}).(func() (string, time.Duration)); ok {
+	if clock := hooks(ctx).SinceBoot; clock != nil {
 		o.SinceBoot = clock
 	}
 	j := &Journal{options: o, tied: map[keyTie]bool{}, dialect: newSQLite(name, o.wait, o.Existing),

@@ -223,7 +223,7 @@ func TestRenameMovesTheHistory(t *testing.T) {
 		if err := j.NoteKey(t.Context(), moved, "k2", KeyFirst); err != nil { // the account exists, but nothing was sent
 			t.Fatal(err)
 		}
-		if err := j.of(t.Context(), moved).Accept(t.Context(), Acceptance{Reason: "a new shop"}); err != nil {
+		if err := j.of(t.Context(), moved).Accept(t.Context(), Exceptions{}, "a new shop"); err != nil {
 			t.Fatal(err)
 		}
 		if err := j.Rename(t.Context(), shop, moved); err != nil {

@@ -36,7 +36,7 @@ func (j *Journal) noteRestored(ctx context.Context, more string, args ...any) er
 
 // findCopy notes that the journal is restored if it is a copy.
 func (j *Journal) findCopy(ctx context.Context) error {
-	if ctx.Value(copiesKey{}) != nil || len(j.options.steps) < len(schema()) {
+	if hooks(ctx).Copies || len(j.options.steps) < len(schema()) {
 		return nil
 	}
 	noted := j.dialect.openings() // before the count in the journal, which another process may increment now

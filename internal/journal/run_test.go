@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -623,19 +624,21 @@ func TestDecimalsSent(t *testing.T) {
 			c.Decimals = decimals
 			mustFinish(t, j, mustClaim(t, j, c), o)
 		}
-		wants := func(want ...UnitShown) {
+		wants := func(want map[api.Currency]int64) {
 			t.Helper()
-			if got, err := l.DecimalsSent(t.Context(), run.Name); err != nil || !slices.Equal(got, want) {
+			if got, err := l.DecimalsSent(t.Context(), run.Name); err != nil || !maps.Equal(got, want) {
 				t.Errorf("got %v and %v, not %v", got, err, want)
 			}
 		}
-		wants()
+		wants(nil)
 		btc := row("1").Content.Amount.Unit()
+		send(2, -1, accepted("w3"))
+		wants(nil)
 		send(0, 9, notLeft)
-		wants(UnitShown{btc, 9})
+		wants(map[api.Currency]int64{btc: 9})
 		send(0, 6, accepted("w1"))
-		wants(UnitShown{btc, 6})
+		wants(map[api.Currency]int64{btc: 6})
 		send(1, 8, accepted("w2"))
-		wants(UnitShown{btc, 8})
+		wants(map[api.Currency]int64{btc: 8})
 	})
 }

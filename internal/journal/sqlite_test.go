@@ -24,7 +24,7 @@ func openFile(t *testing.T, path string, mods ...func(*Options)) (*book, error) 
 	for _, mod := range mods {
 		mod(&o)
 	}
-	j, err := Open(WithCopies(t.Context()), path, o)
+	j, err := Open(WithHooks(t.Context(), Hooks{Copies: true}), path, o)
 	if err == nil {
 		t.Cleanup(func() { j.Close() })
 	}

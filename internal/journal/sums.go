@@ -40,20 +40,23 @@ func (l *Ledger) Sums(ctx context.Context, run string) ([]Sum, error) {
 	return sums, err
 }
 
-// A UnitShown is how many decimals the amounts of a unit were shown with.
-type UnitShown struct {
-	Unit     api.Currency
-	Decimals int64 // negative: unknown
-}
-
 // DecimalsSent returns, for each unit of the orders of a run that were sent, the most decimals with which an amount
-// was shown when its order was sent last.
-func (l *Ledger) DecimalsSent(ctx context.Context, run string) ([]UnitShown, error) {
-	fields := func(s *UnitShown) []any { return []any{unit(&s.Unit.Kind, &s.Unit.Code), &s.Decimals} }
-	return allOf(ctx, l, fields, `SELECT orders.unit, max(decimals)
+// was shown when its order was sent last. Units whose decimals are unknown are left out.
+func (l *Ledger) DecimalsSent(ctx context.Context, run string) (map[api.Currency]int64, error) {
+	type shown struct {
+		unit     api.Currency
+		decimals int64
+	}
+	fields := func(s *shown) []any { return []any{unit(&s.unit.Kind, &s.unit.Code), &s.decimals} }
+	units, err := allOf(ctx, l, fields, `SELECT orders.unit, max(decimals)
 		FROM run_rows JOIN orders ON orders.id = run_rows.order_row JOIN attempts ON attempts.order_row = orders.id
 		WHERE `+ofRun+` AND number = (SELECT max(number) FROM attempts AS a WHERE a.order_row = orders.id)
-		GROUP BY orders.unit`, run)
+		GROUP BY orders.unit HAVING max(decimals) >= 0`, run)
+	sent := map[api.Currency]int64{}
+	for _, u := range units {
+		sent[u.unit] = u.decimals
+	}
+	return sent, err
 }
 
 // Results returns the orders of a run in the order of its plan. Each has its order id, state, id and

@@ -210,13 +210,13 @@ func notAccepted(o journal.Record, mark string, w *api.Withdrawal) Difference {
 // reconciled: that is not accepted.
 func (s *Sender) Accept(ctx context.Context, c Comparison, reason string) (err error) {
 	defer toError(&err)
-	a := journal.Acceptance{Reason: reason, Surplus: c.counted, NoList: c.NoList != nil}
+	a := journal.Exceptions{Withdrawals: map[string]bool{}, Surplus: c.counted, NoList: c.NoList != nil}
 	for _, d := range c.Differences {
 		if d.Order == nil || !d.Missing() {
-			a.Withdrawals = append(a.Withdrawals, d.mark)
+			a.Withdrawals[d.mark] = true
 		}
 	}
-	return accountChanged(s.ledger.Accept(ctx, a))
+	return accountChanged(s.ledger.Accept(ctx, a, reason))
 }
 
 // Agree records that the journal and the whole list agree. Then nothing that was noted about the account

@@ -328,7 +328,7 @@ func newClient(t testing.TB, url string) *api.Client {
 // open opens the desk's journal again, as another process does.
 func (d *desk) open() *journal.Ledger {
 	d.t.Helper()
-	j, err := journal.Open(journal.WithCopies(context.Background()), d.place, journal.Options{Now: d.clock.Now, User: "ann", Host: "till1"})
+	j, err := journal.Open(journal.WithHooks(context.Background(), journal.Hooks{Copies: true}), d.place, journal.Options{Now: d.clock.Now, User: "ann", Host: "till1"})
 	if err != nil {
 		d.t.Fatal(err)
 	}

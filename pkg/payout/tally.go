@@ -73,13 +73,7 @@ func (l *Ledger) TallyByUnit(ctx context.Context, run string) ([]Tally, error) {
 // DecimalsSent returns, for each unit of a run, the decimals with which its amounts were shown when they were sent
 // last: the most, if they differ. A unit that was not sent is left out, and so is one whose decimals are unknown.
 func (l *Ledger) DecimalsSent(ctx context.Context, run string) (map[api.Currency]int64, error) {
-	shown, err := l.ledger.DecimalsSent(ctx, run)
-	sent := map[api.Currency]int64{}
-	for _, s := range shown {
-		if s.Decimals >= 0 {
-			sent[s.Unit] = s.Decimals
-		}
-	}
+	sent, err := l.ledger.DecimalsSent(ctx, run)
 	return sent, asError(err)
 }
 
