@@ -27,16 +27,6 @@ type changeLine struct {
 	Run       string      `json:"run" schema:"run"`     // the run that paid it; of a new payee, the last one
 }
 
-func newChangeLine(m money.Registry, c payout.Change) changeLine {
-	line := changeLine{Change: c.Kind, Line: c.Row.Line, OrderID: c.Row.ExternalOrderID, Payee: c.Who(), Amount: c.Row.Amount,
-		Decimal: views.DecimalOf(m, c.Row.Amount),
-		Address: c.Row.Address, Memo: c.Row.Memo, Was: c.Was.Address, WasMemo: c.Was.Memo, Times: c.Times, Run: c.Run}
-	if c.Kind != payout.NewPayee {
-		line.WasAmount, line.WasNumber = &c.Was.Amount, views.DecimalOf(m, c.Was.Amount)
-	}
-	return line
-}
-
 func showChanges(s *cmdutil.Session, p *payout.Plan, out cmdutil.Output[payout.Change]) error {
 	ledger, err := ledgerOfPlan(s, p, "and may require more or have other signatures")
 	if err != nil {
@@ -74,8 +64,16 @@ func changeView(m money.Registry) render.View[payout.Change] {
 		}}
 	}
 	return render.View[row]{
-		ID:   func(c row) string { return c.Row.ExternalOrderID },
-		JSON: render.Encoded(func(c row) changeLine { return newChangeLine(m, c) }),
+		ID: func(c row) string { return c.Row.ExternalOrderID },
+		JSON: render.Encoded(func(c row) changeLine {
+			line := changeLine{Change: c.Kind, Line: c.Row.Line, OrderID: c.Row.ExternalOrderID, Payee: c.Who(), Amount: c.Row.Amount,
+				Decimal: views.DecimalOf(m, c.Row.Amount), Address: c.Row.Address, Memo: c.Row.Memo, Was: c.Was.Address,
+				WasMemo: c.Was.Memo, Times: c.Times, Run: c.Run}
+			if c.Kind != payout.NewPayee {
+				line.WasAmount, line.WasNumber = &c.Was.Amount, views.DecimalOf(m, c.Was.Amount)
+			}
+			return line
+		}),
 		Columns: []render.Column[row]{
 			text("change", "new payee, new address, new memo or new amount", render.Own, func(c row) string { return c.Kind }),
 			render.Field("line", "line of the file", render.Int, func(c row) int64 { return int64(c.Row.Line) }),

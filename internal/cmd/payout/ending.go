@@ -165,30 +165,26 @@ func runFailure(t payout.Tally, ran payout.Run, began bool, err error) error {
 	end := func(code int, msg, hint string, command ...string) error {
 		return &cmdutil.Error{Code: code, Err: err, Msg: msg, Hint: payout.NewHint(hint, command...)}
 	}
-	for _, row := range []struct {
-		when bool
-		ends error
-	}{
-		{unknown > 0 && code != cmdutil.ExitUnknown, end(cmdutil.ExitUnknown, isOf(unknown, t.Rows)+" unknown"+why,
-			"do not send again what is unknown; find out with", "payout", "reconcile", run)},
-		{conflict > 1 && code != cmdutil.ExitUnknown, end(cmdutil.ExitConflict,
-			isOf(conflict, t.Rows)+" in conflict"+why, "see why", "payout", "status", run)},
-		{conflict > 0 && !grave, end(cmdutil.ExitConflict,
-			isOf(conflict, t.Rows)+" in conflict"+why, "see what happened", "journal", "show", t.Conflict)},
-		// Another process may have sent what this one could not.
-		{accepted == t.Rows && (err == nil || interrupted || began && !grave), nil},
-		{interrupted && began, end(code, "interrupted: "+counts, "to go on, apply the plan again",
-			"payout", "apply", ran.Plan)},
-		{!began || grave || code == cmdutil.ExitUnauthorized || code == cmdutil.ExitRateLimited, err},
-		{accepted > 0 || err != nil && rejected > 0, end(cmdutil.ExitPartial, counts+why,
-			"see which", "payout", "status", run)},
-		{err != nil, err},
-		{rejected == t.Rows, end(cmdutil.ExitRejected, fmt.Sprintf("all %d orders were rejected", rejected),
-			"see why", "payout", "status", run)},
-	} {
-		if row.when {
-			return row.ends
-		}
+	switch {
+	case unknown > 0 && code != cmdutil.ExitUnknown:
+		return end(cmdutil.ExitUnknown, isOf(unknown, t.Rows)+" unknown"+why, "do not send again what is unknown; find out with",
+			"payout", "reconcile", run)
+	case conflict > 1 && code != cmdutil.ExitUnknown:
+		return end(cmdutil.ExitConflict, isOf(conflict, t.Rows)+" in conflict"+why, "see why", "payout", "status", run)
+	case conflict > 0 && !grave:
+		return end(cmdutil.ExitConflict, isOf(conflict, t.Rows)+" in conflict"+why, "see what happened", "journal", "show", t.Conflict)
+	case accepted == t.Rows && (err == nil || interrupted || began && !grave):
+		return nil // another process may have sent what this one could not
+	case interrupted && began:
+		return end(code, "interrupted: "+counts, "to go on, apply the plan again", "payout", "apply", ran.Plan)
+	case !began || grave || code == cmdutil.ExitUnauthorized || code == cmdutil.ExitRateLimited:
+		return err
+	case accepted > 0 || err != nil && rejected > 0:
+		return end(cmdutil.ExitPartial, counts+why, "see which", "payout", "status", run)
+	case err != nil:
+		return err
+	case rejected == t.Rows:
+		return end(cmdutil.ExitRejected, fmt.Sprintf("all %d orders were rejected", rejected), "see why", "payout", "status", run)
 	}
 	return end(cmdutil.ExitPartial, fmt.Sprintf("%s rejected, and %d not sent", isOf(rejected, t.Rows), planned),
 		"see which", "payout", "status", run)

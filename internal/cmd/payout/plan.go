@@ -27,10 +27,9 @@ import (
 // planFlags are the flags of payout plan.
 type planFlags struct {
 	layoutFlags
-	out, batch, life, identicalWithin        string
-	expires, identical                       time.Duration
-	batchChanged, allowEmpty, failOnWarnings bool
-	badAddress, verbose                      bool
+	payout.PlanInput
+	life, identicalWithin string // PlanInput has what they say
+	badAddress, verbose   bool
 }
 
 func planCommand(a *cmdutil.App) *cobra.Command {
@@ -48,17 +47,17 @@ till payout layout FILE proposes --map to --sheet. See: till help payout-files.`
 		return plan(s, args[0], flags, out)
 	})
 	f := cmd.Flags()
-	f.StringVar(&flags.out, "out", "", "file to write the plan to")
+	f.StringVar(&flags.Path, "out", "", "file to write the plan to")
 	flags.add(cmd)
 	f.StringVar(&flags.life, "expires", "72h", "time for its run to begin")
 	f.StringVar(&flags.identicalWithin, "identical-within", "3d", "warn of what was accepted since")
-	f.StringVar(&flags.batch, "auto-order-id", "", "make the order ids, for the batch of this name")
-	f.BoolVar(&flags.batchChanged, "batch-changed", false,
+	f.StringVar(&flags.Batch, "auto-order-id", "", "make the order ids, for the batch of this name")
+	f.BoolVar(&flags.BatchChanged, "batch-changed", false,
 		"accept rows added or removed since its last run")
-	f.BoolVar(&flags.allowEmpty, "allow-empty", false, "make a plan of a file without rows")
+	f.BoolVar(&flags.AllowEmpty, "allow-empty", false, "make a plan of a file without rows")
 	f.BoolVar(&flags.badAddress, "allow-bad-address", false, "accept addresses that look mistyped")
 	f.BoolVar(&flags.verbose, "verbose", false, "show all warnings on a terminal")
-	f.BoolVar(&flags.failOnWarnings, "fail-on-warning", false, "end with 12 when there is a warning")
+	f.BoolVar(&flags.FailOnWarning, "fail-on-warning", false, "end with 12 when there is a warning")
 	cmdutil.Require(cmd, "out")
 	cmdutil.OfferFiles(cmd, "out")
 	return cmd
@@ -90,24 +89,22 @@ func (f *planFlags) check(file string) error {
 		return err
 	}
 	recent, lives := false, false
-	f.expires, lives = period.ParseDuration(f.life)
-	f.identical, recent = period.ParseAge(f.identicalWithin)
+	f.Expires, lives = period.ParseDuration(f.life)
+	f.IdenticalWithin, recent = period.ParseAge(f.identicalWithin)
 	switch {
-	case f.out == "-":
+	case f.Path == "-":
 		return cmdutil.UsageError("--out: a plan is a file",
 			"name one, such as staff.plan; payout show prints what is in it")
-	case !lives || f.expires <= 0:
+	case !lives || f.Expires <= 0:
 		return cmdutil.UsageError(fmt.Sprintf("--expires: %q is no length of time", f.life), "write one such as 72h or 30d")
-	case !recent || f.identical == 0:
+	case !recent || f.IdenticalWithin == 0:
 		return cmdutil.UsageError(fmt.Sprintf("--identical-within: %q is no length of time", f.identicalWithin), "write one such as 3d or 12h")
-	case f.batchChanged && f.batch == "":
+	case f.BatchChanged && f.Batch == "":
 		return cmdutil.UsageError("--batch-changed is about the batch that --auto-order-id names",
 			"leave it out, or add --auto-order-id BATCH")
 	}
-	if f.batch != "" {
-		if err := (payout.PlanInput{Batch: f.batch}).CheckBatch(); err != nil {
-			return cmdutil.UsageError("--auto-order-id: "+err.Error(), cmdutil.UnsetHint)
-		}
+	if err := f.CheckBatch(); f.Batch != "" && err != nil {
+		return cmdutil.UsageError("--auto-order-id: "+err.Error(), cmdutil.UnsetHint)
 	}
 	return nil
 }
@@ -120,8 +117,7 @@ const planMemory = 320 << 20
 func makePlan(
 	s *cmdutil.Session, file string, flags planFlags,
 ) (made payout.Made, approvals approval.Policy, err error) {
-	layout, err := flags.choose(s)
-	if err != nil {
+	if flags.Layout, err = flags.choose(s); err != nil {
 		return made, approvals, err
 	}
 	in, name, err := planInput(s, file)
@@ -145,19 +141,14 @@ func makePlan(
 		s.Note("type the rows, and Ctrl-D on a line of its own when they are all there")
 	}
 	debug.SetMemoryLimit(planMemory)
-	layout.NoOrderIDs = flags.batch != ""
-	rows, err := flags.rows(in, layout)
-	if err != nil {
+	flags.Layout.NoOrderIDs = flags.Batch != ""
+	if flags.Rows, err = flags.rows(in, flags.Layout); err != nil {
 		return made, approvals, cmdutil.UsageError(fmt.Sprintf("%s cannot be read: %v", name, err), "name the file of the rows")
 	}
 	s.Limits.AllowBadAddress = flags.badAddress
-	made, err = ledger.MakePlan(s.Ctx, payout.PlanInput{
-		Path: flags.out, Rows: rows, Name: name, Layout: layout,
-		Currencies: s.PayoutCurrencies(), Limits: payout.Limits(s.Limits), Now: s.IO.Now(), Expires: flags.expires,
-		IdenticalWithin: max(flags.identical, s.DuplicateWindow),
-		Batch:           flags.batch, BatchChanged: flags.batchChanged, AllowEmpty: flags.allowEmpty,
-		FailOnWarning: flags.failOnWarnings,
-	})
+	flags.Name, flags.Currencies, flags.Limits, flags.Now = name, s.PayoutCurrencies(), payout.Limits(s.Limits), s.IO.Now()
+	flags.IdenticalWithin = max(flags.IdenticalWithin, s.DuplicateWindow)
+	made, err = ledger.MakePlan(s.Ctx, flags.PlanInput)
 	return made, approvals, err
 }
 
@@ -258,29 +249,26 @@ func tellOneCase(s *cmdutil.Session, p *payout.Plan) {
 // planInput opens the input of a plan.
 func planInput(s *cmdutil.Session, file string) (in io.ReadCloser, name string, err error) {
 	if file == "-" {
-		return io.NopCloser(stoppable{s.Ctx, s.IO.In}), "standard input", nil
+		return stoppable{io.NopCloser(s.IO.In), s.Ctx}, "standard input", nil
 	}
+	const todo = "name the file of the rows, or - for standard input"
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, "", cmdutil.UsageError(fmt.Sprintf("%s cannot be opened: %v", file, atomicfile.WithoutPath(err)),
-			"name the file of the rows, or - for standard input")
+		return nil, "", cmdutil.UsageError(fmt.Sprintf("%s cannot be opened: %v", file, atomicfile.WithoutPath(err)), todo)
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()
-		return nil, "", cmdutil.UsageError(file+" is a directory", "name the file of the rows, or - for standard input")
+		return nil, "", cmdutil.UsageError(file+" is a directory", todo)
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{stoppable{s.Ctx, f}, f}, file, nil
+	return stoppable{f, s.Ctx}, file, nil
 }
 
-// stoppable is a reader whose Read returns on a signal, even if no input arrives.
+// stoppable is an input whose Read returns on a signal, even if nothing arrives.
 type stoppable struct {
+	io.ReadCloser
 	ctx context.Context
-	in  io.Reader
 }
 
 func (r stoppable) Read(p []byte) (int, error) {
-	return terminal.Interruptibly(r.ctx, func() (int, error) { return r.in.Read(p) })
+	return terminal.Interruptibly(r.ctx, func() (int, error) { return r.ReadCloser.Read(p) })
 }

@@ -370,59 +370,50 @@ func (st *stage) count(at string) error {
 		}
 		paid[w.ExternalOrderID]++
 	}
+	ways := []*int{&st.told.NotPaid, &st.told.PaidOnce, &st.told.PaidTwice}
 	for _, r := range st.plan.Rows {
-		switch paid[r.ExternalOrderID] {
-		case 0:
-			st.told.NotPaid++
-		case 1:
-			st.told.PaidOnce++
-		default:
-			st.told.PaidTwice++
-		}
+		*ways[min(paid[r.ExternalOrderID], 2)]++
 	}
 	return nil
 }
 
 // text is the page for a person, at most width columns wide; 0: however wide.
 func (r rehearsal) text(width int) string {
-	var b strings.Builder
-	line := func(indent int, format string, args ...any) {
-		text := strings.Repeat(" ", indent) + render.Safe(fmt.Sprintf(format, args...))
-		if width > 0 {
-			text = render.WrapWords(text, width, indent+2)
-		}
-		b.WriteString(text + "\n")
+	once := "Each was paid once."
+	if r.PaidOnce < r.Rows {
+		once = fmt.Sprintf("Paid once: %d. Paid twice or more: %d. Not paid: %d.", r.PaidOnce, r.PaidTwice, r.NotPaid)
 	}
-	line(0, "%s of %s, rehearsed in %.1f seconds", cmdutil.CountOf(r.Rows, "row"), r.Plan, r.Seconds)
-	if r.PaidOnce == r.Rows {
-		line(0, "Each was paid once.")
-	} else {
-		line(0, "Paid once: %d. Paid twice or more: %d. Not paid: %d.", r.PaidOnce, r.PaidTwice, r.NotPaid)
-	}
-	b.WriteString("\n")
-	line(0, "What went wrong on purpose")
+	lines := []string{fmt.Sprintf("%s of %s, rehearsed in %.1f seconds", cmdutil.CountOf(r.Rows, "row"), r.Plan, r.Seconds),
+		once, "", "What went wrong on purpose"}
 	for _, m := range r.Mishaps {
-		line(2, "order %s: %s", m.OrderID, m.What)
+		lines = append(lines, fmt.Sprintf("  order %s: %s", m.OrderID, m.What))
 	}
-	b.WriteString("\n")
-	line(0, "What a person would have had to run")
+	lines = append(lines, "", "What a person would have had to run")
+	decided := false
 	for _, step := range r.Steps {
-		line(2, "%s", step.Command)
+		ended := fmt.Sprintf("exit code %d: %s", step.ExitCode, step.Message)
 		switch step.ExitCode {
 		case 0:
-			line(4, "done")
+			ended = "done"
 		case -1:
-			line(4, "killed")
-		default:
-			line(4, "exit code %d: %s", step.ExitCode, step.Message)
+			ended = "killed"
 		}
+		lines = append(lines, "  "+step.Command, "    "+ended)
+		decided = decided || strings.Contains(step.Command, "--not-sent")
 	}
-	if slices.ContainsFunc(r.Steps, func(step rehearsalStep) bool { return strings.Contains(step.Command, "--not-sent") }) {
-		b.WriteString("\n")
-		line(0, "--not-sent is a person's decision: here it is known that nothing arrives late. Otherwise ask the service's "+
+	if decided {
+		lines = append(lines, "", "--not-sent is a person's decision: here it is known that nothing arrives late. Otherwise ask the service's "+
 			"provider first; till refuses it for settle_after, 15 minutes, after the attempt.")
 	}
-	return b.String()
+	text := ""
+	for _, line := range lines {
+		line = render.Safe(line)
+		if width > 0 {
+			line = render.WrapWords(line, width, len(line)-len(strings.TrimLeft(line, " "))+2)
+		}
+		text += line + "\n"
+	}
+	return text
 }
 
 func rehearsalView(money.Registry) render.View[rehearsal] {

@@ -153,7 +153,7 @@ func showPlan(s *cmdutil.Session, p *payout.Plan, verbose bool, out cmdutil.Outp
 	whole := o.Filter != nil || o.Template != ""
 	switch {
 	case o.Quiet || !whole && (o.Format == render.CSV || o.Format == render.JSONL):
-		return out.List(plannedRows(p, nil))
+		return out.List(looked{plan: p}.rows())
 	case whole || o.Format != render.Table:
 		var text bytes.Buffer
 		if _, err := p.WriteTo(&text); err != nil {
@@ -241,7 +241,15 @@ func (l looked) showFacts(to io.Writer, o render.Options, f planFacts) error {
 	return nil
 }
 
-func (l looked) rows() iter.Seq2[planned, error] { return plannedRows(l.plan, l.marked) }
+func (l looked) rows() iter.Seq2[planned, error] {
+	return func(yield func(planned, error) bool) {
+		for i, r := range l.plan.Rows {
+			if !yield(planned{r, l.marked != nil && l.marked[i]}, nil) {
+				return
+			}
+		}
+	}
+}
 
 // rowsView shows the references and callbacks too, if there are any, and can mark rows.
 func (l looked) rowsView(mark bool) render.View[planned] {
@@ -307,15 +315,4 @@ func (l looked) warningText(verbose bool) (text string) {
 		text += "\n"
 	}
 	return text
-}
-
-// plannedRows yields the rows of a plan. Marked says which of them are marked; nil: none.
-func plannedRows(p *payout.Plan, marked []bool) iter.Seq2[planned, error] {
-	return func(yield func(planned, error) bool) {
-		for i, r := range p.Rows {
-			if !yield(planned{r, marked != nil && marked[i]}, nil) {
-				return
-			}
-		}
-	}
 }
