@@ -1,6 +1,9 @@
 package payout
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -21,12 +24,12 @@ type applyFlags struct {
 	payout.ApplyOptions
 	digest  string
 	rate    string
-	results string
+	results cmdutil.OutFile
 	paid    int // orders that are already paid; -1: not given
 }
 
 func applyCommand(a *cmdutil.App) *cobra.Command {
-	var flags applyFlags
+	flags := applyFlags{results: cmdutil.OutFile{Flag: "results", Mode: 0o600}}
 	cmd := cmdutil.NewCommand(a, cmdutil.One, appliedView, &cobra.Command{
 		Use:   "apply PLAN",
 		Short: "Send what a plan says, each row at most once",
@@ -49,9 +52,8 @@ See: till help runs.`,
 		if err != nil {
 			return err
 		}
-		a := &applying{Session: s, plan: plan, flags: flags, results: cmdutil.OutFile{Flag: "results", Path: flags.results,
-			Mode: 0o600, Room: int64(len(plan.Rows)) * resultsRow}}
-		return a.apply(out)
+		flags.results.Room = int64(len(plan.Rows)) * resultsRow
+		return (&applying{Session: s, plan: plan, flags: flags}).apply(out)
 	})
 	f := cmd.Flags()
 	f.StringVar(&flags.digest, "digest", "", "digest of the plan that was approved")
@@ -64,7 +66,7 @@ See: till help runs.`,
 	f.BoolVar(&flags.AllowDuplicate, "allow-duplicate", false, "send what has the same content as an unknown order")
 	f.StringArrayVar(&flags.Approvals, "approval", nil,
 		"signature of the plan; PLAN*.sig unless given")
-	f.StringVar(&flags.results, "results", "", "results file; PLAN.results.csv unless given")
+	f.StringVar(&flags.results.Path, "results", "", "results file; PLAN.results.csv unless given")
 	cmdutil.OfferFiles(cmd, "approval")
 	orders.AddLookupFlags(cmd)
 	cmdutil.AddFinishFlags(cmd)
@@ -98,27 +100,26 @@ func (f *applyFlags) check(cmd *cobra.Command, plan string) error {
 		}
 		f.Rate = rate
 	}
-	if f.digest != "" {
-		digest, err := parseDigest(f.digest)
-		if err != nil {
-			return err
-		}
-		f.digest = digest
+	f.results.Path = cmp.Or(f.results.Path, plan+".results.csv")
+	if f.digest == "" {
+		return nil
 	}
-	if f.results == "" {
-		f.results = plan + ".results.csv"
+	digits := strings.TrimPrefix(strings.ToLower(f.digest), "sha256:")
+	if sum, err := hex.DecodeString(digits); err != nil || len(sum) != sha256.Size {
+		return cmdutil.UsageError(fmt.Sprintf("--digest: %q is not a digest, which has 64 hex digits", f.digest),
+			"give the digest that was approved, all of it")
 	}
+	f.digest = "sha256:" + digits
 	return nil
 }
 
 // applying is the apply of a plan.
 type applying struct {
 	*cmdutil.Session
-	plan    *payout.Plan
-	flags   applyFlags
-	results cmdutil.OutFile
-	sender  *payout.Sender
-	batch   *payout.Applier
+	plan   *payout.Plan
+	flags  applyFlags
+	sender *payout.Sender
+	batch  *payout.Applier
 
 	began  bool // something was sent, or nothing was left to send
 	idle   bool // the run was continued, and no row was left
@@ -138,10 +139,10 @@ func (a *applying) apply(out cmdutil.Output[runCounts]) error {
 	if err != nil {
 		return err
 	}
-	if err := a.results.Check(); err != nil {
+	if err := a.flags.results.Check(); err != nil {
 		return err
 	}
-	if err := checkResults(a.flags.results, a.plan, a.Cmd.Flags().Changed("results")); err != nil {
+	if err := checkResults(a.flags.results.Path, a.plan, a.Cmd.Flags().Changed("results")); err != nil {
 		return err
 	}
 	a.flags.Note = func(text string) { a.Note("%s", text) }

@@ -35,8 +35,8 @@ func (a *applying) finish(sending error, out cmdutil.Output[runCounts]) error {
 	case err != nil:
 		return cmp.Or(sending, err)
 	}
-	written := writeResults(ctx, a.sender, a.plan, a.results)
-	printed := printApplied(a.Session, ctx, a.sender, runCounts{run: run, tally: tally, money: a.Money, results: a.results.Path}, out)
+	written := writeResults(ctx, a.sender, a.plan, a.flags.results)
+	printed := printApplied(a.Session, ctx, a.sender, runCounts{run: run, tally: tally, money: a.Money, results: a.flags.results.Path}, out)
 	if lost, ok := errors.AsType[*render.WriteError](printed); ok {
 		printed = &cmdutil.Error{Code: cmdutil.ExitOutput, Err: lost,
 			Msg: fmt.Sprintf("run %s has ended, %s accepted, but %v", run.Name,
@@ -50,7 +50,7 @@ func (a *applying) finish(sending error, out cmdutil.Output[runCounts]) error {
 		a.Note("nothing was left to send")
 	}
 	if written == nil && !cmdutil.ReaderGone(printed) {
-		a.Note("results in %s", a.results.Path)
+		a.Note("results in %s", a.flags.results.Path)
 	}
 	if verdict := runFailure(tally, run, a.began, sending); verdict != nil {
 		for _, err := range []error{written, printed} {

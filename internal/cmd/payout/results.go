@@ -3,9 +3,7 @@ package payout
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
 	stdcsv "encoding/csv"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -26,17 +24,6 @@ import (
 // resultsRow is the approximate length of a row in the results file, in bytes: an order id, an address,
 // a state and a UUID.
 const resultsRow = 128
-
-// parseDigest reads the value of --digest: 64 hex digits in any case, with or without the prefix sha256:.
-func parseDigest(text string) (string, error) {
-	digits := strings.ToLower(text)
-	digits = strings.TrimPrefix(digits, "sha256:")
-	if sum, err := hex.DecodeString(digits); err != nil || len(sum) != sha256.Size {
-		return "", cmdutil.UsageError(fmt.Sprintf("--digest: %q is not a digest, which has 64 hex digits", text),
-			"give the digest that was approved, all of it")
-	}
-	return "sha256:" + digits, nil
-}
 
 // resultsHeader is the first line of a results file. oldHeader is that of earlier versions.
 const (
