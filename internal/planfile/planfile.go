@@ -102,7 +102,7 @@ func (h Head) Append(b []byte) ([]byte, error) {
 		return b, err
 	}
 	members := jsontext.NewDecoder(bytes.NewReader(text)) // which finds no error in what was just written
-	members.ReadToken()
+	_, _ = members.ReadToken()
 	b = append(b, "{\n"...)
 	for members.PeekKind() == '"' {
 		name, _ := members.ReadValue()
@@ -119,7 +119,7 @@ func (h Head) Append(b []byte) ([]byte, error) {
 }
 
 func appendList(b []byte, list *jsontext.Decoder) []byte {
-	list.ReadToken()
+	_, _ = list.ReadToken()
 	b = append(b, '[')
 	before, after := "\n    ", ""
 	for list.PeekKind() != ']' {
@@ -127,6 +127,6 @@ func appendList(b []byte, list *jsontext.Decoder) []byte {
 		b = append(append(b, before...), element...)
 		before, after = ",\n    ", "\n  "
 	}
-	list.ReadToken()
+	_, _ = list.ReadToken()
 	return append(append(b, after...), ']')
 }
