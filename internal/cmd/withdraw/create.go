@@ -3,10 +3,10 @@ package withdraw
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"math/big"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -123,7 +123,8 @@ func create(s *cmdutil.Session, req api.CreateWithdrawal, duplicate bool, out cm
 	made := req.ExternalOrderID == ""
 	options := []payout.SendOption{payout.CallUnder(s.SendCtx)}
 	if made {
-		req.ExternalOrderID = randomOrderID()
+		// at most 15 digits, and for all practical purposes unique
+		req.ExternalOrderID = strconv.FormatInt(1+rand.Int64N(money.MaxExact), 10)
 		options = append(options, payout.NewOrderID(s.DuplicateWindow))
 	}
 	if duplicate {
@@ -303,13 +304,4 @@ func inFours(address string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-// randomOrderID returns a random order id of at most 15 digits. For all practical purposes it is unique.
-func randomOrderID() string {
-	n, err := rand.Int(rand.Reader, big.NewInt(money.MaxExact))
-	if err != nil {
-		panic(err) // the system's source of randomness does not fail
-	}
-	return n.Add(n, big.NewInt(1)).String()
 }
