@@ -63,26 +63,31 @@ func (a *applying) finish(sending error, out cmdutil.Output[runCounts]) error {
 	if written == nil && !cmdutil.ReaderGone(printed) {
 		a.Note("results in %s", a.flags.results.Path)
 	}
-	if verdict := runFailure(tally, run, a.began, sending); verdict != nil {
-		for _, err := range []error{written, printed} {
-			if err != nil && !cmdutil.ReaderGone(err) {
-				a.Note("%v", err)
-			}
-		}
-		if tally.States[payout.StateUnknown] > 0 {
-			aboutUnknown(a.Session, ctx, a.sender.Ledger, run.Name)
-		}
-		return verdict
+	verdict := runFailure(tally, run, a.began, sending)
+	if verdict == nil { // all orders are accepted, but there may be something to report
+		a.noteAccepted(run.Name, tally.Rows, sending)
+		return cmp.Or(written, printed)
 	}
-	// all orders are accepted, but there may be something to report
+	for _, err := range []error{written, printed} {
+		if err != nil && !cmdutil.ReaderGone(err) {
+			a.Note("%v", err)
+		}
+	}
+	if tally.States[payout.StateUnknown] > 0 {
+		aboutUnknown(a.Session, ctx, a.sender.Ledger, run.Name)
+	}
+	return verdict
+}
+
+// noteAccepted notes what there is to say about a run whose orders are all accepted.
+func (a *applying) noteAccepted(run string, rows int, sending error) {
 	if sending != nil && cmdutil.Explain(sending).Code != cmdutil.ExitInterrupted {
 		a.Note("%v; all the same, every order of the run is recorded as accepted", sending)
 	}
-	if a.TableOnTerminal() && tally.Rows > 0 {
-		a.NoteCommand([]string{"payout", "status", run.Name, "--live"},
+	if a.TableOnTerminal() && rows > 0 {
+		a.NoteCommand([]string{"payout", "status", run, "--live"},
 			"accepted is not yet paid; to see the service's own statuses:")
 	}
-	return cmp.Or(written, printed)
 }
 
 // aboutUnknown makes the error of a command name the orders of a run that are unknown.

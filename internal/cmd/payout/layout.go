@@ -80,7 +80,7 @@ func (f *layoutFlags) choose(s *cmdutil.Session) (l sheet.Layout, err error) {
 	fields := layoutFields(&l)
 	s.Cmd.Flags().Visit(func(given *pflag.Flag) {
 		if field := fields.Lookup(given.Name); field != nil {
-			field.Value.Set(given.Value.String()) // no error: the flag has taken it
+			_ = field.Value.Set(given.Value.String()) // the flag has taken it
 		}
 	})
 	switch l.Delimiter {

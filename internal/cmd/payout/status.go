@@ -224,28 +224,23 @@ func (r runRows) printBrief(out cmdutil.Output[runRow], states []payout.State) e
 	if needy {
 		states = []payout.State{payout.StateUnknown, payout.StateConflict, payout.StateRejected}
 	}
+	var grave, others []payout.State
 	hidden := foot.rows
-	for _, grave := range []bool{true, false} {
-		var group []payout.State
-		for _, state := range states {
-			if foot.states[state] > 0 && grave == (state == payout.StateUnknown || state == payout.StateConflict) {
-				group = append(group, state)
-				hidden -= foot.states[state]
-			}
+	for _, state := range states {
+		switch {
+		case foot.states[state] == 0:
+		case state == payout.StateUnknown || state == payout.StateConflict:
+			grave = append(grave, state)
+		default:
+			others = append(others, state)
 		}
-		if len(group) == 0 {
-			continue
-		}
-		if err := r.Write("\n"); err != nil {
-			return err
-		}
-		print := out.List
-		if grave {
-			print = func(rows iter.Seq2[runRow, error]) error { return r.printRed(out, rows) }
-		}
-		if err := print(r.in(group...)); err != nil {
-			return err
-		}
+		hidden -= foot.states[state]
+	}
+	if err := r.printGroup(out, grave, true); err != nil {
+		return err
+	}
+	if err := r.printGroup(out, others, false); err != nil {
+		return err
 	}
 	if needy && hidden > 0 {
 		r.NoteCommand(append(r.command("status"), "--all"), "%s not shown; to see every order:", cmdutil.CountOf(hidden, "row"))
@@ -270,13 +265,20 @@ func (r runRows) command(name string) []string {
 	return words
 }
 
-// printRed prints orders in red if the terminal has colours.
-func (r runRows) printRed(out cmdutil.Output[runRow], rows iter.Seq2[runRow, error]) error {
+// printGroup prints the orders in the given states, if there are any, below a blank line; grave ones in red if
+// the terminal has colours.
+func (r runRows) printGroup(out cmdutil.Output[runRow], states []payout.State, grave bool) error {
+	if len(states) == 0 {
+		return nil
+	}
+	if !grave {
+		return cmp.Or(r.Write("\n"), out.List(r.in(states...)))
+	}
 	var table strings.Builder
 	options := r.Render
 	options.Color = false
-	broken := out.View.List(&table, options, rows)
-	text := ""
+	broken := out.View.List(&table, options, r.in(states...))
+	text := "\n"
 	for line := range strings.Lines(table.String()) {
 		text += r.red(strings.TrimSuffix(line, "\n")) + "\n"
 	}
