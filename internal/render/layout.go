@@ -11,7 +11,6 @@ type columnLayout struct {
 	header string
 	index  int  // of its cells in a row
 	uncut  bool // no cell of it is cut
-	right  bool
 	filled bool // whether a cell has a text
 	brief  form // formID: ids are shown in brief; formTime: times too
 	width  int  // of the printed column
@@ -63,8 +62,8 @@ func (l *columnLayout) measure(c Cell) {
 // cuts reports whether a cell may be cut.
 func (l *columnLayout) cuts(c Cell) bool { return !l.uncut && c.form != formWord && c.elastic() }
 
-// measured ends the measuring of the cells.
-func (l *columnLayout) measured(headers bool) {
+// measured ends the measuring of the cells: the labels are known.
+func (l *columnLayout) measured() {
 	for label, apart := range l.labels.all() {
 		whole := width(labelled(label, apart, math.MaxInt))
 		for brief := range l.texts {
@@ -73,10 +72,6 @@ func (l *columnLayout) measured(headers bool) {
 		if apart != "" {
 			l.rigid = max(l.rigid, min(whole, leastOfLabel+1+width(apart)))
 		}
-	}
-	l.right = l.numbers && !l.others
-	if !headers {
-		l.header = ""
 	}
 }
 
@@ -110,8 +105,7 @@ func (l *columnLayout) show(p painter, c Cell) string {
 	case c.kind == kindAmount:
 		text, wide = l.amounts.block(p, c), l.amounts.width()
 	case c.kind == kindLabel:
-		id, label := c.label()
-		text = labelled(label, l.labels.Apart(id, label), l.letters)
+		text = l.label(c, l.letters)
 		wide = width(text)
 	default:
 		text = c.brief(l.brief)
@@ -124,18 +118,15 @@ func (l *columnLayout) show(p painter, c Cell) string {
 	return l.pad(text, wide)
 }
 
-// text returns a cell as a text that is not cut.
-func (l *columnLayout) text(c Cell) string {
-	if c.kind != kindLabel {
-		return c.short()
-	}
+// label returns a label and what tells it apart in at most limit columns.
+func (l *columnLayout) label(c Cell, limit int) string {
 	id, label := c.label()
-	return labelled(label, l.labels.Apart(id, label), math.MaxInt)
+	return labelled(label, l.labels.Apart(id, label), limit)
 }
 
 // pad fills a text of the given width up to the width of the column.
 func (l *columnLayout) pad(text string, wide int) string {
-	if l.right {
+	if l.numbers && !l.others { // numbers are on the right
 		return spaces(l.width-wide) + text
 	}
 	return text + spaces(l.width-wide)

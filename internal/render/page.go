@@ -268,32 +268,29 @@ func pageBars(s Section) []pageBar {
 	most := s.Group.most()
 	bars := make([]pageBar, len(s.Group.Rows))
 	for i, r := range s.Group.Rows {
-		b := pageBar{PictureRow: r, Up: ChangeClass(r.Sign)}
+		b := pageBar{PictureRow: r, Class: barClass(r.Value, r.Hollow), Up: ChangeClass(r.Sign)}
 		if n := length(r.Value, most, fine); n > 0 {
 			n = max(n, visible)
 			b.Percent = fmt.Sprintf("%d.%02d%%", n/100, n%100)
-		}
-		switch {
-		case r.Value == nil:
-			b.Class = "rest"
-		default:
-			b.Class = barClass(r.Value, r.Hollow)
 		}
 		bars[i] = b
 	}
 	return bars
 }
 
-// barClass returns how a bar looks: less below zero, and hollow if its period is not whole.
+// barClass returns how a bar looks: less below zero, and hollow if its period is not whole. What is added up has none.
 func barClass(value *big.Int, hollow bool) string {
-	var class []string
-	if value.Sign() < 0 {
-		class = append(class, "less")
+	switch {
+	case value == nil:
+		return "rest"
+	case value.Sign() < 0 && hollow:
+		return "less hollow"
+	case value.Sign() < 0:
+		return "less"
+	case hollow:
+		return "hollow"
 	}
-	if hollow {
-		class = append(class, "hollow")
-	}
-	return strings.Join(class, " ")
+	return ""
 }
 
 // line is what was earned over time, in its own units: the browser stretches it to the available space.

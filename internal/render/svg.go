@@ -144,15 +144,15 @@ func (d *drawing) times(times []PictureTime) {
 type scale struct{ most, least, whole *big.Int }
 
 func scaleOf(times []PictureTime) scale {
-	side := func(sign int) *big.Int {
-		return largest(times, func(t PictureTime) *big.Int {
-			if t.Value.Sign() == sign {
-				return t.Value
-			}
-			return nil
-		})
+	s := scale{new(big.Int), new(big.Int), new(big.Int)}
+	for _, t := range times {
+		if t.Value.Cmp(s.most) > 0 {
+			s.most = t.Value
+		}
+		if below := new(big.Int).Neg(t.Value); below.Cmp(s.least) > 0 {
+			s.least = below
+		}
 	}
-	s := scale{side(1), side(-1), new(big.Int)}
 	s.whole.Add(s.most, s.least)
 	return s
 }

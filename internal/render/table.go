@@ -31,10 +31,12 @@ const keptSize = 8 << 20
 // table measures the rows before it prints the first. It does not keep rows that it can go through again.
 func (g grid) table(out *bufio.Writer, o Options, foot grid, again bool) error {
 	t := &tableWriter{out: out, options: o, painter: o.painter()}
-	for _, f := range g.fields {
-		t.columns = append(t.columns, &columnLayout{
-			header: strings.ToUpper(strings.ReplaceAll(f.name, "_", " ")), uncut: f.whole, labels: Labels{},
-		})
+	for i, f := range g.fields {
+		l := &columnLayout{index: i, uncut: f.whole, labels: Labels{}}
+		if !o.NoHeaders {
+			l.header = strings.ToUpper(strings.ReplaceAll(f.name, "_", " "))
+		}
+		t.columns = append(t.columns, l)
 	}
 	rows, take := g.people(o), t.keep
 	if again {
@@ -62,7 +64,7 @@ func (g grid) table(out *bufio.Writer, o Options, foot grid, again bool) error {
 	if err == nil && len(sums) > 0 {
 		err = t.foot(sums)
 	}
-	return cmp.Or(err, t.end(), broken)
+	return cmp.Or(err, t.flush(), broken)
 }
 
 // visit calls a function for each row, until there is an error.
@@ -103,8 +105,7 @@ type tableWriter struct {
 	size int      // of kept
 	laid bool
 
-	part  []string // lines that are not printed yet
-	begun bool
+	part []string // lines that are not printed yet
 }
 
 // partRows is how many rows of a table are laid out together.
@@ -131,16 +132,15 @@ func (t *tableWriter) keep(row []Cell) error {
 	return t.layOut(false)
 }
 
-// layOut ends the measuring. It decides the widths of the columns, and prints the kept rows. If all rows are
+// layOut ends the measuring. It decides the widths of the columns, and prints the header and the kept rows. If all rows are
 // measured, it leaves out the columns that are empty.
 func (t *tableWriter) layOut(all bool) error {
 	if t.laid {
 		return nil
 	}
 	t.laid = true
-	for i, l := range t.columns {
-		l.index = i
-		l.measured(!t.options.NoHeaders)
+	for _, l := range t.columns {
+		l.measured()
 	}
 	if all && t.options.Width > 0 && len(t.options.Columns) == 0 {
 		t.columns = slices.DeleteFunc(t.columns, func(l *columnLayout) bool { return !l.filled && l.index > 0 })
@@ -148,6 +148,13 @@ func (t *tableWriter) layOut(all bool) error {
 	t.fit()
 	for _, l := range t.columns {
 		l.settle()
+	}
+	if !t.options.NoHeaders {
+		for i := range t.lines {
+			t.part = append(t.part, t.line(i, func(l *columnLayout) string {
+				return l.pad(t.painter.mark(Bold, l.header), width(l.header))
+			}))
+		}
 	}
 	for _, row := range t.kept {
 		if err := t.row(row); err != nil {
@@ -226,15 +233,15 @@ func (t *tableWriter) room(line []*columnLayout) int {
 func (t *tableWriter) row(row []Cell) error {
 	for i, line := range t.lines {
 		text := t.line(i, func(l *columnLayout) string { return l.show(t.painter, row[l.index]) })
-		if i > 0 && strings.TrimSpace(text) == "" {
+		indent := t.indent(i)
+		switch l, c := line[0], row[line[0].index]; {
+		case i > 0 && strings.TrimSpace(text) == "":
 			continue
-		}
-		if c := row[line[0].index]; len(line) == 1 && t.room(line) < 0 && c.elastic() && (c.kind == kindLabel || !line[0].cuts(c)) {
-			if indent := t.indent(i); c.kind == kindLabel {
-				text = indent + strings.Join(Wrap(line[0].text(c), t.options.Width-len(indent)), "\n"+indent)
-			} else {
-				text = WrapWords(indent+line[0].text(c), t.options.Width, len(indent))
-			}
+		case len(line) > 1 || t.room(line) >= 0 || !c.elastic():
+		case c.kind == kindLabel:
+			text = indent + strings.Join(Wrap(l.label(c, math.MaxInt), t.options.Width-len(indent)), "\n"+indent)
+		case !l.cuts(c):
+			text = WrapWords(indent+c.short(), t.options.Width, len(indent))
 		}
 		for part := range strings.SplitSeq(text, "\n") {
 			if err := t.add(part); err != nil {
@@ -277,9 +284,12 @@ func (t *tableWriter) line(i int, text func(*columnLayout) string) string {
 	return t.indent(i) + strings.Join(cells, gap)
 }
 
-// flush prints a part. Only the first part has a header. tablewriter draws no lines and does not change the
+// flush prints a part. tablewriter draws no lines and does not change the
 // lines, which are cells of one column.
 func (t *tableWriter) flush() error {
+	if len(t.part) == 0 {
+		return nil
+	}
 	cell := tw.CellConfig{
 		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
 		Alignment:  tw.CellAlignment{Global: tw.AlignLeft},
@@ -294,16 +304,6 @@ func (t *tableWriter) flush() error {
 		tablewriter.WithRowConfig(cell),
 		tablewriter.WithTrimSpace(tw.Off),
 	)
-	if !t.begun && !t.options.NoHeaders {
-		var head []string
-		for i := range t.lines {
-			head = append(head, t.line(i, func(l *columnLayout) string {
-				return l.pad(t.painter.mark(Bold, l.header), width(l.header))
-			}))
-		}
-		t.part = append(head, t.part...)
-	}
-	t.begun = true
 	err := table.Bulk(t.part)
 	if err == nil {
 		err = table.Render()
@@ -313,13 +313,6 @@ func (t *tableWriter) flush() error {
 	}
 	t.part = nil
 	return unwritable(err)
-}
-
-func (t *tableWriter) end() error {
-	if t.begun && len(t.part) == 0 { // a table without rows is only its header
-		return nil
-	}
-	return t.flush()
 }
 
 // upright is how one thing is printed: a line for each property and a line for each step of a history. It cuts

@@ -13,11 +13,7 @@ import (
 // prints a value as JSON, and decimal, which prints an amount in units. If the output does not end with a line
 // feed, one is added.
 func (o Options) parseTemplate() (*template.Template, error) {
-	decimal := o.Decimal
-	if decimal == nil {
-		decimal = func(any) string { return "" }
-	}
-	return template.New("template").Funcs(template.FuncMap{"json": encodeJSON, "decimal": decimal}).Parse(o.Template)
+	return template.New("template").Funcs(template.FuncMap{"json": encodeJSON, "decimal": o.Decimal}).Parse(o.Template)
 }
 
 func encodeJSON(value any) (string, error) {
