@@ -83,29 +83,25 @@ func listJSON(out *bufio.Writer, texts iter.Seq2[[]byte, error], single bool) er
 		begin, end, prefix = "", "\n", ""
 	}
 	var indented bytes.Buffer
-	started := false
+	before := begin
 	for text, err := range texts {
 		indented.Reset()
 		if err == nil {
 			err = indent(&indented, text, prefix)
 		}
 		if err != nil {
-			if started {
+			if before != begin {
 				out.WriteByte('\n')
 			}
 			return err
 		}
-		if started {
-			out.WriteString(",\n  ")
-		} else {
-			out.WriteString(begin)
-		}
-		started = true
+		out.WriteString(before)
 		if _, err := out.Write(indented.Bytes()); err != nil {
 			return err
 		}
+		before = ",\n  "
 	}
-	if !started {
+	if before == begin {
 		end = "[]\n"
 	}
 	_, err := out.WriteString(end)

@@ -148,7 +148,6 @@ type reporting struct {
 	unread    int // how many of them were neither read nor failed
 	report    *report.Report
 	failed    []failedReseller
-	first     error // of the failed resellers
 }
 
 // failedReseller is a reseller that could not be read.
@@ -339,22 +338,25 @@ func (p *reporting) outcome(written error) error {
 	if len(p.failed) == 0 {
 		return &cmdutil.Error{Code: cmdutil.ExitNotYet, Msg: "the rebates of " + strings.Join(less, ", and ")}
 	}
-	var names []string
-	for _, f := range p.failed {
-		names = append(names, nameOf(f.ID, f.label))
-	}
-	f := &cmdutil.Error{Code: cmdutil.ExitPartial, Err: p.first,
+	f := &cmdutil.Error{Code: cmdutil.ExitPartial, Err: p.failed[0].err,
 		Hint: payout.NewHint("the others are complete; run it again for those that failed")}
 	if p.nothing() {
 		f.Err = p.worst()
 		f.Hint = cmdutil.Explain(f.Err).Hint
 	}
-	f.Msg = fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(names), p.resellers,
-		strings.Join(names, ", "), f.Err)
+	f.Msg = fmt.Sprintf("%d of %d resellers could not be read (%s): %v", len(p.failed), p.resellers,
+		strings.Join(p.failedNames(), ", "), f.Err)
 	if len(less) > 0 && !p.nothing() {
 		f.Msg += "; of those that were read, the rebates of " + strings.Join(less, ", and ")
 	}
 	return f
+}
+
+func (p *reporting) failedNames() (names []string) {
+	for _, f := range p.failed {
+		names = append(names, nameOf(f.ID, f.label))
+	}
+	return names
 }
 
 // less lists the rebates that are below their limit.

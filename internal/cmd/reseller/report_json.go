@@ -93,11 +93,6 @@ func (p *reporting) document(rows iter.Seq[report.Row]) reportJSON {
 	return doc
 }
 
-// wholeView is the view of a whole report, which is only JSON.
-func wholeView() render.View[reportJSON] {
-	return render.View[reportJSON]{JSON: render.Value[reportJSON]()}
-}
-
 func (p *reporting) spanOf(span report.Span) spanJSON {
 	from, to := span.Bounds()
 	return spanJSON{textOrNull(from), textOrNull(to), span.Running(p.now)}

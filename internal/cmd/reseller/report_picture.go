@@ -26,11 +26,7 @@ func (p *reporting) picture() render.Picture {
 	if len(made.Groups) == 0 {
 		made.Remarks = append(made.Remarks, p.noRebates())
 	}
-	var lacks []string
-	for _, f := range p.failed {
-		lacks = append(lacks, nameOf(f.ID, f.label))
-	}
-	if len(lacks) > 0 {
+	if lacks := p.failedNames(); len(lacks) > 0 {
 		made.Remarks = append(made.Remarks, "Not read, and missing here: "+strings.Join(lacks, ", ")+".")
 	}
 	if n := p.idle(); n > 0 && len(made.Groups) > 0 {
@@ -47,14 +43,11 @@ func (p *reporting) picture() render.Picture {
 
 // idle returns how many resellers were read and have no row.
 func (p *reporting) idle() int {
-	idle := map[string]bool{}
-	for _, standing := range p.report.AllTime() {
-		idle[standing.ID] = true
-	}
+	sellers := map[string]bool{}
 	for _, r := range p.report.Sellers() {
-		delete(idle, r.ID)
+		sellers[r.ID] = true
 	}
-	return len(idle)
+	return len(p.report.AllTime()) - len(sellers)
 }
 
 // titleText names the account and the period, for a page and a file of its own.
@@ -79,17 +72,15 @@ func (p *reporting) monthText(span report.Span) string {
 	if span.From == nil || span.To == nil && !span.Running(p.now) {
 		return p.spanText(span)
 	}
-	first, last := *span.From, p.now
+	month, last, running := report.ByMonth.Begin(*span.From), p.now, span.Running(p.now)
 	if span.To != nil {
 		last = span.To.Add(-time.Nanosecond)
 	}
-	running := span.Running(p.now)
-	whole := last.AddDate(0, 0, 1).Day() == 1 && last.Add(time.Nanosecond).Hour() == 0
-	if first.Day() != 1 || first.Hour()+first.Minute() > 0 || first.Year() != last.Year() || first.Month() != last.Month() ||
-		!whole && !(running && span.Unit == report.ByMonth) {
+	whole := span.To != nil && span.To.Equal(report.ByMonth.Step(month, 1)) || running && span.Unit == report.ByMonth
+	if !whole || !span.From.Equal(month) || !report.ByMonth.Begin(last).Equal(month) {
 		return p.spanText(span)
 	}
-	text := first.Format("January 2006")
+	text := month.Format("January 2006")
 	if running {
 		text += " so far"
 	}
@@ -140,11 +131,7 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 	}
 	if len(rows) > most {
 		others := sumOf(rows[most:])
-		label := fmt.Sprintf("%d others", len(rows)-most)
-		if len(rows)-most == 1 {
-			label = "1 other"
-		}
-		g.Rows = append(g.Rows, render.PictureRow{Label: label, Share: shareOf(others.Rebates),
+		g.Rows = append(g.Rows, render.PictureRow{Label: cmdutil.CountOf(len(rows)-most, "other"), Share: shareOf(others.Rebates),
 			Number: numberText(others.Rebates, total.Decimals), Change: changeText(others, false), Sign: changeSign(others)})
 	}
 	if len(rows) == 1 { // it is the total
@@ -255,7 +242,7 @@ func changeSign(r report.Row) int {
 // roundText returns tenths of a percent, as whole percents from some size on.
 func roundText(tenths *big.Int, from int64) string {
 	if tenths.CmpAbs(big.NewInt(from)) < 0 {
-		return percentText(tenths)
+		return money.Decimal(tenths, 1) + "%"
 	}
 	whole := new(big.Int).Add(new(big.Int).Abs(tenths), big.NewInt(5))
 	return whole.Quo(whole, big.NewInt(10)).String() + "%"
@@ -263,14 +250,14 @@ func roundText(tenths *big.Int, from int64) string {
 
 // undated says what is missing over time, or returns "".
 func (p *reporting) undated() string {
-	switch n := p.report.Undated(); n {
+	n, verb := p.report.Undated(), "are"
+	switch n {
 	case 0:
 		return ""
 	case 1:
-		return "1 invoice without a readable date is not in the timelines"
-	default:
-		return fmt.Sprintf("%d invoices without a readable date are not in the timelines", n)
+		verb = "is"
 	}
+	return cmdutil.CountOf(n, "invoice") + " without a readable date " + verb + " not in the timelines"
 }
 
 // labels tells the resellers with the same label apart.
@@ -308,11 +295,4 @@ func numberText(minor *big.Int, decimals int) string {
 		text = money.Decimal(minor, decimals)
 	}
 	return strings.Replace(text, "-", "−", 1)
-}
-
-func percentText(tenths *big.Int) string {
-	if tenths == nil {
-		return ""
-	}
-	return money.Decimal(tenths, 1) + "%"
 }

@@ -36,7 +36,7 @@ func (p *reporting) read(args []string) error {
 	}
 	bar := p.Spinner.Bar("reading resellers", len(resellers), p.Debug)
 	defer bar.Finish()
-	failed := make([]*failedReseller, len(resellers))
+	failed := make([]failedReseller, len(resellers))
 	var adding sync.Mutex
 	err = inParallel(p.Ctx, len(resellers), width, func(i int) {
 		defer bar.Add(1)
@@ -56,13 +56,12 @@ func (p *reporting) read(args []string) error {
 		}
 		p.unread--
 		if err != nil {
-			failed[i] = &failedReseller{ID: resellers[i].id, Error: err.Error(), label: resellers[i].label, err: err}
+			failed[i] = failedReseller{ID: resellers[i].id, Error: err.Error(), label: resellers[i].label, err: err}
 		}
 	})
 	for _, f := range failed {
-		if f != nil {
-			p.failed = append(p.failed, *f)
-			p.first = cmp.Or(p.first, f.err)
+		if f.err != nil {
+			p.failed = append(p.failed, f)
 		}
 	}
 	if err != nil {
@@ -87,7 +86,7 @@ func (p *reporting) worst() error {
 			}
 		}
 	}
-	return p.first
+	return p.failed[0].err
 }
 
 // print writes the files first. If a reader of standard output stops early, the files are still written.

@@ -149,7 +149,7 @@ func (p *reporting) data() error {
 	case p.Quiet:
 		return out.List(eachRow(rows, p.view.ID))
 	case !out.Tabular() && (p.Render.Format != render.JSONL || p.Render.Filter != nil || p.Render.Template != ""):
-		return cmdutil.Output[reportJSON]{Session: p.Session, View: wholeView()}.One(p.document(rows))
+		return cmdutil.Output[reportJSON]{Session: p.Session, View: render.View[reportJSON]{JSON: render.Value[reportJSON]()}}.One(p.document(rows))
 	case p.Render.Format != render.Table:
 		return out.List(eachRow(rows, nil))
 	}
@@ -159,22 +159,28 @@ func (p *reporting) data() error {
 	if !p.NoHeaders {
 		out.View.Foot = p.foot()
 	}
-	if err := p.drawOrList(out, rows); err != nil || !p.flags.allTime {
+	if err := p.table(out, rows); err != nil || !p.flags.allTime {
 		return err
 	}
 	return p.standings()
 }
 
-// drawOrList prints the picture, or the rows with the period above them.
-func (p *reporting) drawOrList(out cmdutil.Output[report.Row], rows iter.Seq[report.Row]) error {
+// table prints the picture, or the rows with the period above them.
+func (p *reporting) table(out cmdutil.Output[report.Row], rows iter.Seq[report.Row]) error {
 	if p.drawn() {
 		return p.draw()
 	}
-	if err := p.heading(); err != nil {
-		return err
-	}
-	if p.empty() && p.headed() {
-		return p.Write(p.noRebates() + "\n")
+	if p.headed() {
+		lines := []string{p.periodText()}
+		if p.timed() {
+			lines = append(lines, zoneSentence)
+		}
+		if err := render.Heading(p.IO.Out, p.Render, lines...); err != nil {
+			return err
+		}
+		if p.empty() {
+			return p.Write(p.noRebates() + "\n")
+		}
 	}
 	return out.List(eachRow(rows, nil))
 }
@@ -198,18 +204,6 @@ func (p *reporting) drawn() bool {
 // headed reports whether the table has the period above it. A table for a script has none.
 func (p *reporting) headed() bool {
 	return p.Render.Format == render.Table && p.Render.Width > 0 && len(p.Columns) == 0 && !p.NoHeaders && !p.Quiet
-}
-
-// heading prints the period above the table.
-func (p *reporting) heading() error {
-	if !p.headed() {
-		return nil
-	}
-	lines := []string{p.periodText()}
-	if p.timed() {
-		lines = append(lines, zoneSentence)
-	}
-	return render.Heading(p.IO.Out, p.Render, lines...)
 }
 
 // empty reports whether there are no rows, and every reseller could be read.
@@ -337,23 +331,23 @@ func (p *reporting) spanText(span report.Span) string {
 	soFar := ""
 	if span.Running(p.now) {
 		soFar = " so far"
-		tomorrow := time.Date(p.now.Year(), p.now.Month(), p.now.Day()+1, 0, 0, 0, 0, time.UTC)
+		tomorrow := report.ByDay.Step(report.ByDay.Begin(p.now), 1)
 		if span.To == nil || span.To.After(tomorrow) {
 			span.To = &tomorrow
 		}
 	}
-	text := func(at time.Time, midnight time.Duration) string {
-		if at.Add(midnight).Equal(at.Add(midnight).Truncate(24 * time.Hour)) {
-			return at.Format(time.DateOnly)
+	text := func(end, shown time.Time) string {
+		if end.Equal(report.ByDay.Begin(end)) {
+			return shown.Format(time.DateOnly)
 		}
-		return at.Format("2006-01-02 15:04")
+		return shown.Format("2006-01-02 15:04")
 	}
 	first, last := "", ""
 	if span.From != nil {
-		first = text(*span.From, 0)
+		first = text(*span.From, *span.From)
 	}
 	if span.To != nil {
-		last = text(span.To.Add(-time.Nanosecond), time.Nanosecond)
+		last = text(*span.To, span.To.Add(-time.Nanosecond))
 	}
 	switch {
 	case span.Open():
@@ -364,7 +358,7 @@ func (p *reporting) spanText(span report.Span) string {
 		return "from " + first
 	case first == last:
 		return first + soFar
-	case span.From.Day() == 1 && span.From.AddDate(0, 1, 0).Equal(*span.To) && len(first) == len(time.DateOnly):
+	case span.From.Equal(report.ByMonth.Begin(*span.From)) && span.To.Equal(report.ByMonth.Step(*span.From, 1)):
 		return span.From.Format("2006-01") + soFar
 	}
 	return first + " to " + last + soFar

@@ -176,7 +176,7 @@ func inviteCommand(a *cmdutil.App) *cobra.Command {
 func completeResellers(a *cmdutil.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 		const none = cobra.ShellCompDirectiveNoFileComp
-		if len(given) > 0 && !takesMany(cmd) {
+		if len(given) > 0 && !strings.Contains(cmd.Use, "[ID...]") {
 			return nil, none
 		}
 		s, err := a.Start(cmd)
@@ -209,9 +209,6 @@ func completeResellers(a *cmdutil.App) cobra.CompletionFunc {
 		return offers, none
 	}
 }
-
-// takesMany reports whether a command takes any number of resellers.
-func takesMany(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "[ID...]") }
 
 // namedReseller is the reseller of a row. Its label is empty if it was named by its id.
 type namedReseller struct{ id, label string }
