@@ -207,11 +207,7 @@ func (c Cell) short() string {
 		return Safe(label)
 	case kindText, kindOwn:
 		if c.form == formSums && c.grouped {
-			amounts := strings.Split(c.text, ", ")
-			for i, amount := range amounts {
-				amounts[i] = Group(amount)
-			}
-			return Safe(strings.Join(amounts, ", "))
+			return Safe(Group(c.text))
 		}
 		return Safe(c.text)
 	case kindInt:
@@ -280,13 +276,7 @@ func (c Cell) amount() (number, unit string) {
 
 // Group puts a space between each three digits before the decimal point of a number, for a person who reads
 // it. What follows the number stays as it is.
-func Group(number string) string {
-	end := len(number) - len(strings.TrimLeft(number, "-0123456789"))
-	for at := end - 3; at > 0 && number[at-1] != '-'; at -= 3 {
-		number = number[:at] + " " + number[at:]
-	}
-	return number
-}
+func Group(number string) string { return grouped(number, " ", "") }
 
 // compactJSON returns JSON text on one line. It escapes invisible characters in strings in the JSON way, so
 // that the result is JSON. It returns text that is not JSON as escaped text.

@@ -94,39 +94,32 @@ func (g grid) page(all bool) *PageTable {
 // longLabel is the most columns that a label takes.
 const longLabel = 40
 
-// cut shortens long labels, unless two on the page would be alike.
+// cut shortens long labels in tables, unless two on the page would be alike.
 func (p Page) cut() {
-	labels, whole := p.longLabels(), map[string]string{}
-	for _, c := range labels {
-		c.cut = cut(c.Text, longLabel)
-		if other, ok := whole[c.cut]; ok && other != c.Text {
-			whole[c.cut] = ""
-		} else {
-			whole[c.cut] = c.Text
-		}
-	}
-	for _, c := range labels {
-		if whole[c.cut] == "" {
-			c.cut = ""
-		}
-	}
-}
-
-// longLabels returns the cells of tables that hold a label to be cut.
-func (p Page) longLabels() (labels []*PageText) {
+	var labels []*PageText
+	whole, alike := map[string]string{}, map[string]bool{} // by the short label
 	for _, s := range p.Sections {
 		if s.Table == nil {
 			continue
 		}
 		for _, row := range s.Table.Rows {
-			for i, c := range row {
-				if c.Class == "" && cut(c.Text, longLabel) != c.Text {
-					labels = append(labels, &row[i])
+			for i := range row {
+				c := &row[i]
+				short := cut(c.Text, longLabel)
+				if c.Class != "" || short == c.Text {
+					continue
 				}
+				alike[short] = alike[short] || whole[short] != "" && whole[short] != c.Text
+				c.cut, whole[short] = short, c.Text
+				labels = append(labels, c)
 			}
 		}
 	}
-	return labels
+	for _, c := range labels {
+		if alike[c.cut] {
+			c.cut = ""
+		}
+	}
 }
 
 func heading(name string) string {

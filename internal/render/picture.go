@@ -170,7 +170,7 @@ func (p Picture) alike(limit int) bool {
 }
 
 // number returns the number as a terminal shows it.
-func (r PictureRow) number() string { return grouped(Safe(r.Number), " ", "") }
+func (r PictureRow) number() string { return Group(Safe(r.Number)) }
 
 // Text draws the picture on a terminal, or in a pipe. It is readable without colour.
 func (p Picture) Text(w io.Writer, o Options) error {

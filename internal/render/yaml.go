@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"iter"
 	"strings"
 
@@ -36,9 +35,6 @@ func writeYAML(out *bufio.Writer, text []byte, element bool) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	node, err := yamlNode(decoder)
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
 	if err != nil {
 		return notJSON(err)
 	}

@@ -159,14 +159,15 @@ func endsList(err error) bool {
 
 // noteStatuses names the statuses there are, if none of them was asked for.
 func (l *invoiceList) noteStatuses(seen []string) {
-	asked := func(status string) bool { return slices.ContainsFunc(l.statuses, sameStatus(status)) }
-	if len(l.statuses) > 0 && len(seen) > 0 && !slices.ContainsFunc(seen, asked) {
+	if len(l.statuses) > 0 && len(seen) > 0 && !slices.ContainsFunc(seen, l.wants) {
 		l.note("no invoice has the status %s; there are %s", strings.Join(l.statuses, ", "), strings.Join(seen, ", "))
 	}
 }
 
-func sameStatus(status string) func(string) bool {
-	return func(other string) bool { return strings.EqualFold(strings.TrimSpace(status), strings.TrimSpace(other)) }
+func (l *invoiceList) wants(status string) bool {
+	return slices.ContainsFunc(l.statuses, func(asked string) bool {
+		return strings.EqualFold(strings.TrimSpace(status), strings.TrimSpace(asked))
+	})
 }
 
 // chosen leaves out what the flags do not ask for.
@@ -187,7 +188,7 @@ func (l *invoiceList) chosen(all iter.Seq2[api.Invoice, error]) iter.Seq2[api.In
 
 // asksFor reports whether the flags ask for an invoice. One whose time cannot be read is in no period.
 func (l *invoiceList) asksFor(i api.Invoice) bool {
-	if len(l.statuses) > 0 && !slices.ContainsFunc(l.statuses, sameStatus(i.Status)) {
+	if len(l.statuses) > 0 && !l.wants(i.Status) {
 		return false
 	}
 	if l.from+l.to == "" {

@@ -147,21 +147,17 @@ func (p *reporting) onlyTotals() bool { return len(p.by) == 1 && p.by[0] == repo
 // disagreementView is for the page, which has room for every difference.
 func disagreementView() render.View[report.Difference] {
 	type row = report.Difference
-	amount := func(name, about string, value func(row) *big.Int) render.Column[row] {
-		return render.Column[row]{Name: name, About: about, CodeIn: "currency",
+	amount := func(name string, value func(row) *big.Int) render.Column[row] {
+		return render.Column[row]{Name: name, CodeIn: "currency",
 			Cell: func(r row) render.Cell { return render.BigAmount(value(r), r.Currency, r.Decimals) }}
 	}
 	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "label", About: "label of the reseller's invite",
-			Cell: func(r row) render.Cell { return render.Text(r.Label) }},
-		{Name: "of", About: "what is compared: volume or rebates",
-			Cell: func(r row) render.Cell { return render.Own(r.What) }},
-		{Name: "currency", About: "currency of the sums",
-			Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
-		amount("single_invoices", "sum of the single invoices", func(r row) *big.Int { return r.Sum }),
-		amount("service", "total that the service counts", func(r row) *big.Int { return r.Service }),
-		amount("service_less_invoices", "total of the service less that sum",
-			func(r row) *big.Int { return new(big.Int).Sub(r.Service, r.Sum) }),
+		{Name: "label", Cell: func(r row) render.Cell { return render.Text(r.Label) }},
+		{Name: "of", Cell: func(r row) render.Cell { return render.Own(r.What) }},
+		{Name: "currency", Cell: func(r row) render.Cell { return render.Text(r.Currency) }},
+		amount("single_invoices", func(r row) *big.Int { return r.Sum }),
+		amount("service", func(r row) *big.Int { return r.Service }),
+		amount("service_less_invoices", func(r row) *big.Int { return new(big.Int).Sub(r.Service, r.Sum) }),
 	}}
 }
 

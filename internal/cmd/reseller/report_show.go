@@ -278,6 +278,7 @@ func (p *reporting) shownStandings() []report.Standing {
 	return slices.DeleteFunc(all, func(standing report.Standing) bool { return !shown[standing.ID] })
 }
 
+// standingView is for tables of all columns, so none needs a meaning.
 func standingView(m money.Registry) render.View[report.Standing] {
 	type row = report.Standing
 	totals := func(all []api.CodeTotal) render.Cell {
@@ -290,16 +291,10 @@ func standingView(m money.Registry) render.View[report.Standing] {
 		return render.Text(strings.Join(texts, ", "))
 	}
 	return render.View[row]{Columns: []render.Column[row]{
-		{Name: "label", About: "label of the reseller's invite",
-			Cell: func(r row) render.Cell { return render.Label(r.ID, r.Label) }},
-		{Name: "id", About: "the service's id of the reseller",
-			Extra: true, Cell: func(r row) render.Cell { return render.ID(r.ID) }},
-		{Name: "invoices", About: "number of invoices in each status",
-			Cell: func(r row) render.Cell { return render.Text(countLine(r.Invoices)) }},
-		{Name: "volume", About: "total volume over all time",
-			Cell: func(r row) render.Cell { return totals(r.Volume) }},
-		{Name: "rebates", About: "total rebates over all time",
-			Cell: func(r row) render.Cell { return totals(r.Rebates) }},
+		{Name: "label", Cell: func(r row) render.Cell { return render.Label(r.ID, r.Label) }},
+		{Name: "invoices", Cell: func(r row) render.Cell { return render.Text(countLine(r.Invoices)) }},
+		{Name: "volume", Cell: func(r row) render.Cell { return totals(r.Volume) }},
+		{Name: "rebates", Cell: func(r row) render.Cell { return totals(r.Rebates) }},
 	}}
 }
 
