@@ -28,7 +28,7 @@ func commandGroups() []struct{ title, commands string } {
 }
 
 // commands returns the builders of the commands that the arguments name, or of all commands.
-func commands(a *cmdutil.App, args []string) map[string]func(*cmdutil.App) *cobra.Command {
+func commands(args []string) map[string]func(*cmdutil.App) *cobra.Command {
 	all := map[string]func(*cmdutil.App) *cobra.Command{
 		"withdraw": withdraw.Command, "invoice": invoice.Command, "invite": invoice.InviteCommand,
 		"reseller": reseller.Command, "payout": payout.Command, "api": api.Command,

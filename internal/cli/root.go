@@ -48,7 +48,7 @@ in till commands -o json, and what to heed in the AGENTS.md of the packages.`,
 	config.AddFlags(root.PersistentFlags())
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(a, cmd) })
 	root.SetFlagErrorFunc(flagError)
-	for _, build := range commands(a, args) {
+	for _, build := range commands(args) {
 		root.AddCommand(build(a))
 	}
 	root.AddCommand(helpTopics(a)...)

@@ -104,7 +104,7 @@ func flagLines() string {
 
 // overview returns the first screen: it has to fit 24 lines of 80 columns.
 func overview(a *cmdutil.App, root *cobra.Command) string {
-	all := commands(a, nil)
+	all := commands(nil)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nUsage: till COMMAND [FLAGS], till help COMMAND, till help TOPIC or flags\nTry: %s\n", root.Short, strings.TrimSpace(root.Example))
 	for _, g := range commandGroups() {

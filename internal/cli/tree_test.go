@@ -164,16 +164,16 @@ func TestShownAddresses(t *testing.T) {
 // TestCommandsAreBuiltByName checks that each command has the name under which it is built.
 func TestCommandsAreBuiltByName(t *testing.T) {
 	a := &cmdutil.App{IO: cmdutil.IO{Environ: func() []string { return nil }}}
-	for name, build := range commands(a, nil) {
+	for name, build := range commands(nil) {
 		if got := build(a).Name(); got != name {
 			t.Errorf("%q is built for %q", got, name)
 		}
 	}
-	if got := commands(a, []string{"--profile", "x", "invoice", "list"}); len(got) != 1 || got["invoice"] == nil {
+	if got := commands([]string{"--profile", "x", "invoice", "list"}); len(got) != 1 || got["invoice"] == nil {
 		t.Errorf("for invoice list %d commands are built", len(got))
 	}
 	for _, args := range [][]string{{"help", "invoice"}, {"__complete", "invoice", ""}, {"-h"}, {"nonsense"}} {
-		if got := commands(a, args); len(got) != len(commands(a, nil)) {
+		if got := commands(args); len(got) != len(commands(nil)) {
 			t.Errorf("for %v only %d commands are built", args, len(got))
 		}
 	}
