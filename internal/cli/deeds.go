@@ -10,7 +10,7 @@ func deeds() map[string]string {
 			"withdraw list", "invoice get", "invite list", "invite get", "reseller list", "reseller ids",
 			"reseller info", "reseller invite", "reseller withdraw list", "reseller withdraw get",
 			"reseller invoice get", "sandbox settings", "sandbox callbacks", "sandbox clock show",
-			"sandbox fault list", "sandbox dump",
+			"sandbox fault list", "sandbox dump", "auth status",
 		},
 		"calls journal 12":    {"payout show"},
 		"12 60":               {"payout rehearse"},
@@ -20,8 +20,7 @@ func deeds() map[string]string {
 		"calls 33 42 dry":     {"invoice wait"},
 		"calls 50 dry":        {"reseller stats", "reseller balance", "reseller rebate", "reseller invoice list"},
 		"calls 42 dry":        {"reseller invoice finished", "sandbox callbacks list", "sandbox requests"},
-		"calls":               {"auth status"},
-		"calls journal":       {"currency check"},
+		"calls journal dry":   {"currency check"},
 		"alone 11":            {"config path", "commands", "schema", "version"},
 		"alone":               {"completion"},
 

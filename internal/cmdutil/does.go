@@ -53,6 +53,15 @@ func Declared(cmd *cobra.Command, deeds ...Deed) {
 	}
 }
 
+// CheckDryRun refuses --dry-run for a command that does something, but makes no call that could be shown.
+func CheckDryRun(cmd *cobra.Command) error {
+	dry, _ := cmd.Flags().GetBool("dry-run")
+	if !dry || cmd.Annotations[deedsKey] == "" || Does(cmd, DryRun) || Does(cmd, Alone) {
+		return nil
+	}
+	return UsageError("--dry-run: "+CommandName(cmd)+" makes no call that could be shown", "leave it out")
+}
+
 // CodesOf returns the exit codes that a command may end with, in ascending order.
 func CodesOf(cmd *cobra.Command) []int {
 	of := map[Deed][]int{

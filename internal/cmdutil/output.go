@@ -194,13 +194,10 @@ func Limited[T any](items []T, limit int) iter.Seq2[T, error] {
 }
 
 // LineOptions returns the output options of a command that prints JSON, as lines if possible.
-func (s *Session) LineOptions(command string) (render.Options, error) {
-	if err := s.NoDryRun(command); err != nil {
-		return render.Options{}, err
-	}
+func (s *Session) LineOptions() (render.Options, error) {
 	if s.Origin("output") == (config.Origin{Kind: config.FromFlag, Name: "output"}) && !IsJSON(s.Output) {
 		return render.Options{},
-			UsageError(fmt.Sprintf("--output: %s prints JSON, not %s", command, s.Output), "leave it out")
+			UsageError(fmt.Sprintf("--output: %s prints JSON, not %s", CommandName(s.Cmd), s.Output), "leave it out")
 	}
 	o := s.Render
 	o.Format = render.JSONL

@@ -295,9 +295,6 @@ func (s *Session) LedgerOf(j *payout.Journal, client *api.Client) (*payout.Ledge
 func (s *Session) LedgerToList() (*payout.Ledger, error) { return s.ledgerFrom(s.JournalToList) }
 
 func (s *Session) ledgerFrom(open func() (*payout.Journal, error)) (*payout.Ledger, error) {
-	if err := s.NoDryRun(CommandName(s.Cmd)); err != nil {
-		return nil, err
-	}
 	account, err := s.JournalAccount()
 	if err != nil {
 		return nil, err
@@ -328,7 +325,7 @@ func ListOfLedger[T any](s *Session, out Output[T], list func(*payout.Ledger, co
 // profile's own journal, which open opens: OpenJournal or ExistingJournal.
 func (s *Session) LedgerToChange(open func() (*payout.Journal, error)) (*payout.Ledger, error) {
 	Declared(s.Cmd, Files)
-	if err := cmp.Or(s.NoDryRun(CommandName(s.Cmd)), s.OwnJournal()); err != nil {
+	if err := s.OwnJournal(); err != nil {
 		return nil, err
 	}
 	return s.ledgerFrom(open)

@@ -52,6 +52,9 @@ func (a *App) Start(cmd *cobra.Command) (*Session, error) {
 		json = terminal.Of(a.IO.Err) == nil
 	}
 	a.JSON.Store(json)
+	if err := CheckDryRun(cmd); err != nil {
+		return nil, err
+	}
 	s := &Session{App: a, Cmd: cmd, Settings: settings, Money: settings.Registry, Keys: a.keys(), unknown: map[string]bool{}}
 	a.session = s
 	a.Spinner.Out, a.Spinner.Dumb = terminal.Of(a.IO.Err), a.IO.Env("TERM") == "dumb"
@@ -255,14 +258,6 @@ func (s *Session) PageBase() api.PageBase {
 // Period returns how times on the command line are read and written.
 func (s *Session) Period() period.Parser {
 	return period.Parser{Now: s.IO.Now(), Layout: s.TimeLayout, Zone: s.TimeZone}
-}
-
-// NoDryRun refuses --dry-run for a command that makes no call.
-func (s *Session) NoDryRun(command string) error {
-	if s.DryRun {
-		return UsageError("--dry-run: "+command+" makes no call that could be shown", "leave it out")
-	}
-	return nil
 }
 
 // AboutThis refuses an answer about another object than the one that was asked for. The service may write an

@@ -45,9 +45,6 @@ order that the service has ever shown cannot be recorded as not sent.`,
 		}
 		s.Subject = cmdutil.AboutOrders(args...)
 		s.Subject.ID = d.PaidAs
-		if err := s.NoDryRun(cmdutil.CommandName(s.Cmd)); err != nil {
-			return err
-		}
 		sender, err := s.OpenSender()
 		if err != nil {
 			return err

@@ -264,9 +264,7 @@ remove the key first, with till auth logout --profile NAME.`,
 // startEdit starts a command that changes something for the profile in use. The profile sandbox cannot be
 // changed, and why is the message for it.
 func startEdit(a *cmdutil.App, cmd *cobra.Command, why string) (*cmdutil.Session, error) {
-	if err := noDryRun(cmd); err != nil {
-		return nil, err
-	}
+	cmdutil.Declared(cmd, cmdutil.Files)
 	s, err := a.Start(cmd)
 	if err == nil && s.Sandbox {
 		err = cmdutil.UsageError(why, "choose another profile with --profile")
@@ -276,7 +274,8 @@ func startEdit(a *cmdutil.App, cmd *cobra.Command, why string) (*cmdutil.Session
 
 // edit changes the configuration file.
 func edit(a *cmdutil.App, cmd *cobra.Command, change func(*config.Document) error) error {
-	if err := noDryRun(cmd); err != nil {
+	cmdutil.Declared(cmd, cmdutil.Files)
+	if err := cmdutil.CheckDryRun(cmd); err != nil {
 		return err
 	}
 	path, _, err := a.Input(cmd).Path()
@@ -284,17 +283,6 @@ func edit(a *cmdutil.App, cmd *cobra.Command, change func(*config.Document) erro
 		return err
 	}
 	return config.Edit(path, change)
-}
-
-// noDryRun refuses --dry-run for commands that change something on this machine: it would not show that
-// change.
-func noDryRun(cmd *cobra.Command) error {
-	cmdutil.Declared(cmd, cmdutil.Files)
-	if dry, err := cmd.Flags().GetBool("dry-run"); err == nil && dry {
-		return cmdutil.UsageError(fmt.Sprintf("--dry-run shows requests, and %s sends none", cmd.CommandPath()),
-			"leave it out")
-	}
-	return nil
 }
 
 // profileLine is a profile of the configuration as JSON. It has the settings of config.ProfileKeys that are

@@ -46,9 +46,6 @@ check.`,
   till service check -o jsonl`,
 		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[finding], _ []string) error {
-		if err := s.NoDryRun("service check"); err != nil {
-			return err
-		}
 		found, err := checkService(s)
 		if err != nil {
 			return err

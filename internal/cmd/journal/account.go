@@ -27,9 +27,6 @@ an account at the address in use. Nothing is sent.`,
   till journal rename live live --to-base-url https://new.example.com`,
 		Args: cmdutil.Args("OLD", "NEW"),
 	}, func(s *cmdutil.Session, args []string) error {
-		if err := s.NoDryRun("journal rename"); err != nil {
-			return err
-		}
 		base, err := s.RequireBaseURL()
 		if err != nil {
 			return err
@@ -100,9 +97,6 @@ merchant pays. Only a fingerprint of the key is recorded.`,
 	}, func(s *cmdutil.Session, _ []string) error {
 		if s.Sandbox {
 			return errAnySandboxKey
-		}
-		if err := s.NoDryRun("journal adopt-key"); err != nil {
-			return err
 		}
 		client, err := s.Connect()
 		if err != nil {

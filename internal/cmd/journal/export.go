@@ -23,7 +23,7 @@ JSON for each order; with -o json it is an array.`,
   till journal export -o json >journal.json`,
 		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, _ []string) error {
-		options, err := s.LineOptions("journal export")
+		options, err := s.LineOptions()
 		if err != nil {
 			return err
 		}
@@ -95,9 +95,6 @@ journal check finds nothing missing. See till help guarantees.`,
 		Example: `  till journal copy journal-backup.db`,
 		Args:    cmdutil.Args("DEST"),
 	}, func(s *cmdutil.Session, args []string) error {
-		if err := s.NoDryRun("journal copy"); err != nil {
-			return err
-		}
 		if err := place.Check(args[0]); err != nil {
 			return cmdutil.UsageError("DEST: "+err.Error(), "")
 		}

@@ -49,9 +49,6 @@ See: till help approvals.`,
 		Args:              cmdutil.Args("PLAN"),
 		ValidArgsFunction: cmdutil.FileNames,
 	}, func(s *cmdutil.Session, out cmdutil.Output[signedPlan], args []string) error {
-		if err := s.NoDryRun("payout approve"); err != nil {
-			return err
-		}
 		plan, err := payout.OpenPlan(args[0])
 		if err != nil {
 			return err

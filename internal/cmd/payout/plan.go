@@ -153,9 +153,6 @@ func makePlan(
 }
 
 func plan(s *cmdutil.Session, file string, flags planFlags, out cmdutil.Output[planFacts]) error {
-	if err := s.NoDryRun("payout plan"); err != nil {
-		return err
-	}
 	if err := flags.check(file); err != nil {
 		return err
 	}

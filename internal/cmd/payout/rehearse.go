@@ -44,9 +44,6 @@ the exit code is 1.`,
 		Example: `  till payout rehearse staff.plan`,
 		Args:    cmdutil.Args("PLAN"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[rehearsal], args []string) error {
-		if err := s.NoDryRun("payout rehearse"); err != nil {
-			return err
-		}
 		plan, err := payout.OpenPlan(args[0])
 		if err != nil {
 			return err

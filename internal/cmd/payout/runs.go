@@ -50,14 +50,6 @@ line for each run. till help runs describes the JSON.`,
 	})
 }
 
-// askAboutRuns returns the sender for commands that ask the service.
-func askAboutRuns(s *cmdutil.Session) (*payout.Sender, error) {
-	if err := s.NoDryRun(cmdutil.CommandName(s.Cmd)); err != nil {
-		return nil, err
-	}
-	return s.OpenSender()
-}
-
 // findRun finds a run by the first characters of its plan's digest: the eight that name it, or more. Without a
 // name, all runs are meant.
 func findRun(s *cmdutil.Session, ledger *payout.Ledger, name string) (run payout.Run, err error) {

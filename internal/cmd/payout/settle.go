@@ -30,7 +30,7 @@ payout resolve.`,
   till payout reconcile`,
 		Args: cmdutil.OptionalArg("RUN"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
-		sender, err := askAboutRuns(s)
+		sender, err := s.OpenSender()
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ waits for the others and ends with 50. A run without accepted orders is refused
 		if err := flags.Check(); err != nil {
 			return err
 		}
-		sender, err := askAboutRuns(s)
+		sender, err := s.OpenSender()
 		if err != nil {
 			return err
 		}

@@ -74,9 +74,6 @@ func show[T any](
 	print func(*cmdutil.Session, *payout.Plan, cmdutil.Output[T]) error,
 ) error {
 	s, out, err := cmdutil.Begin(a, cmd, view)
-	if err == nil {
-		err = s.NoDryRun("payout show")
-	}
 	if err != nil {
 		return err
 	}

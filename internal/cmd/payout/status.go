@@ -70,7 +70,7 @@ func printStatus(s *cmdutil.Session, out cmdutil.Output[runRow], flags statusFla
 	var sender *payout.Sender
 	if !flags.live {
 		ledger, err = s.LedgerToList()
-	} else if sender, err = askAboutRuns(s); err == nil {
+	} else if sender, err = s.OpenSender(); err == nil {
 		ledger = sender.Ledger
 	}
 	if err != nil {

@@ -103,7 +103,7 @@ func listenForCallbacks(s *cmdutil.Session, cmd *cobra.Command, flags callbackFl
 	if err := flags.check(cmd); err != nil {
 		return err
 	}
-	options, err := s.LineOptions("callback listen")
+	options, err := s.LineOptions()
 	if err != nil {
 		return err
 	}

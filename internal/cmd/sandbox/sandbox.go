@@ -129,9 +129,6 @@ func quoteForShell(text string) string {
 func withSandbox(
 	s *cmdutil.Session, cmd *cobra.Command, flags serverFlags, work func(at sandboxAddress, broke <-chan error) error,
 ) error {
-	if err := s.NoDryRun(cmd.CommandPath()); err != nil {
-		return err
-	}
 	if flags.state == "" {
 		return cmdutil.UsageError("--state: the name of the file is empty", cmdutil.UnsetHint)
 	}

@@ -23,9 +23,6 @@ withdraw resolve.`,
   till withdraw reconcile`,
 		Args: cmdutil.OptionalArg("ORDER"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
-		if err := s.NoDryRun("withdraw reconcile"); err != nil {
-			return err
-		}
 		if err := cmdutil.CheckOrderIDs(args); err != nil {
 			return err
 		}
