@@ -178,10 +178,10 @@ type keyRow struct {
 func keyView(money.Registry) render.View[keyRow] {
 	type row = keyRow
 	return viewOf(func(r row) string { return r.Source },
-		column("profile", "profile in use", render.Own, func(r row) string { return r.Profile }),
-		column("service", "address of the service", render.Own, func(r row) string { return r.Service }),
-		column("source", "where the key comes from", render.Own, func(r row) string { return r.Source }),
-		column("accepted", "whether the service accepted the key", render.Bool, func(r row) bool { return r.Accepted }))
+		render.Field("profile", "profile in use", render.Own, func(r row) string { return r.Profile }),
+		render.Field("service", "address of the service", render.Own, func(r row) string { return r.Service }),
+		render.Field("source", "where the key comes from", render.Own, func(r row) string { return r.Source }),
+		render.Field("accepted", "whether the service accepted the key", render.Bool, func(r row) bool { return r.Accepted }))
 }
 
 // withSource adds the source of the key to err, except to an error about a refused key or an interruption.

@@ -34,9 +34,9 @@ only the source is shown.`,
 func settingView(money.Registry) render.View[config.Row] {
 	type row = config.Row
 	return viewOf(func(r row) string { return r.Name },
-		column("name", "name of the setting", render.Own, func(r row) string { return r.Name }),
-		column("value", "value in effect", render.Own, func(r row) string { return r.Value }),
-		column("origin", "where the value comes from", render.Own, func(r row) string { return r.Origin }))
+		render.Field("name", "name of the setting", render.Own, func(r row) string { return r.Name }),
+		render.Field("value", "value in effect", render.Own, func(r row) string { return r.Value }),
+		render.Field("origin", "where the value comes from", render.Own, func(r row) string { return r.Origin }))
 }
 
 func pathCommand(a *cmdutil.App) *cobra.Command {
@@ -71,11 +71,6 @@ func pathView(money.Registry) render.View[string] {
 // viewOf returns a view with these columns. What id returns is what --quiet prints.
 func viewOf[T any](id func(T) string, columns ...render.Column[T]) render.View[T] {
 	return render.View[T]{ID: id, JSON: render.Value[T](), Columns: columns}
-}
-
-// column returns a column. Show makes the cell of a value, and of takes the value from a row.
-func column[T, V any](name, about string, show func(V) render.Cell, of func(T) V) render.Column[T] {
-	return render.Column[T]{Name: name, About: about, Cell: func(row T) render.Cell { return show(of(row)) }}
 }
 
 // completeArg completes the only argument.

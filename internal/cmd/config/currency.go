@@ -247,14 +247,14 @@ func newCurrencyRow(e money.Entry, from string) currencyRow {
 func currencyView(money.Registry) render.View[currencyRow] {
 	type row = currencyRow
 	return viewOf(func(r row) string { return r.Code },
-		column("code", "code of the currency", render.Own, func(r row) string { return r.Code }),
-		column("kind", "crypto or fiat", render.Own, func(r row) string { return r.Kind }),
-		column("decimals", "how many decimals the service counts; empty if unknown", numberCell,
+		render.Field("code", "code of the currency", render.Own, func(r row) string { return r.Code }),
+		render.Field("kind", "crypto or fiat", render.Own, func(r row) string { return r.Kind }),
+		render.Field("decimals", "how many decimals the service counts; empty if unknown", numberCell,
 			func(r row) *int { return r.Decimals }),
-		column("memo", "whether a withdrawal needs a memo", render.Own, func(r row) string { return r.Memo }),
-		column("address_format", "format that its addresses are checked with", render.Own,
+		render.Field("memo", "whether a withdrawal needs a memo", render.Own, func(r row) string { return r.Memo }),
+		render.Field("address_format", "format that its addresses are checked with", render.Own,
 			func(r row) string { return r.AddressFormat }),
-		column("from", "where the entry comes from", render.Own, func(r row) string { return r.From }))
+		render.Field("from", "where the entry comes from", render.Own, func(r row) string { return r.From }))
 }
 
 // numberCell shows a number that may be unknown.

@@ -256,9 +256,9 @@ func (c *checker) result() []currencyCheck {
 func checkView(money.Registry) render.View[currencyCheck] {
 	type row = currencyCheck
 	return viewOf(func(r row) string { return r.Code },
-		column("code", "code of the currency", render.Own, func(r row) string { return r.Code }),
-		column("decimals", "decimals of the profile; empty if unknown", numberCell, func(r row) *int { return r.Decimals }),
-		column("amounts", "how many amounts the service shows in it", render.Int,
+		render.Field("code", "code of the currency", render.Own, func(r row) string { return r.Code }),
+		render.Field("decimals", "decimals of the profile; empty if unknown", numberCell, func(r row) *int { return r.Decimals }),
+		render.Field("amounts", "how many amounts the service shows in it", render.Int,
 			func(r row) int64 { return int64(r.Amounts) }),
 		render.Column[row]{Name: "equivalents", About: "withdrawals of it with an amount in a fiat currency", Extra: true,
 			Cell: func(r row) render.Cell { return render.Int(int64(r.Equivalents)) }},
@@ -268,8 +268,8 @@ func checkView(money.Registry) render.View[currencyCheck] {
 			}
 			return render.Int(r.Largest.Minor)
 		}},
-		column("shown", "the same, as the profile reads it", render.Own, func(r row) string { return r.Shown }),
-		column("of", "withdrawal or invoice that has it", render.Text, func(r row) string { return r.Of }),
-		column("price", "price of one unit, as the profile reads it", render.Own, func(r row) string { return r.Price }),
-		column("finding", "what this says about the decimals", render.Own, func(r row) string { return r.Finding }))
+		render.Field("shown", "the same, as the profile reads it", render.Own, func(r row) string { return r.Shown }),
+		render.Field("of", "withdrawal or invoice that has it", render.Text, func(r row) string { return r.Of }),
+		render.Field("price", "price of one unit, as the profile reads it", render.Own, func(r row) string { return r.Price }),
+		render.Field("finding", "what this says about the decimals", render.Own, func(r row) string { return r.Finding }))
 }

@@ -368,8 +368,8 @@ func viewOfProfile(detail func(key string) bool) render.View[profileRow] {
 		ID:   func(r row) string { return r.Name },
 		JSON: render.Encoded(func(r row) profileLine { return r.profileLine }),
 		Columns: []render.Column[row]{
-			column("name", "name of the profile", render.Own, func(r row) string { return r.Name }),
-			column("current", "whether it is the current profile", render.Bool, func(r row) bool { return r.Current }),
+			render.Field("name", "name of the profile", render.Own, func(r row) string { return r.Name }),
+			render.Field("current", "whether it is the current profile", render.Bool, func(r row) bool { return r.Current }),
 			{Name: "built_in", About: "whether till has it without a configuration",
 				Extra: true, Cell: func(r row) render.Cell { return render.Bool(r.BuiltIn) }},
 		},

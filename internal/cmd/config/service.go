@@ -86,13 +86,12 @@ func useSettings(a *cmdutil.App, s *cmdutil.Session, settings []string, write bo
 func findingView(money.Registry) render.View[finding] {
 	type row = finding
 	return viewOf(func(r row) string { return r.Choice },
-		column("choice", "what the interface does not show", render.Own, func(r row) string { return r.Choice }),
-		column("found", "what the service does; empty if it cannot be told", render.Text,
+		render.Field("choice", "what the interface does not show", render.Own, func(r row) string { return r.Choice }),
+		render.Field("found", "what the service does; empty if it cannot be told", render.Text,
 			func(r row) string { return r.Found }),
-		render.Column[row]{Name: "why", About: "what shows it", Whole: true,
-			Cell: func(r row) render.Cell { return render.Text(r.Why) }},
+		render.Field("why", "what shows it", render.Text, func(r row) string { return r.Why }),
 		render.Column[row]{Name: "setting", About: "setting to write into the profile", Extra: true,
-			Cell: func(r row) render.Cell { return render.Own(r.Setting) }})
+			Cell: func(r row) render.Cell { return render.Own(r.Setting) }}).Whole("why")
 }
 
 // resellers looks at the answers about resellers and invites. What the service refuses there does not fail,
