@@ -84,24 +84,23 @@ type Tally struct {
 	allowed  map[string]bool // in their canonical form; nil: any
 	registry Registry
 	count    int
-	totals   []total // one for each limit on totals
+	totals   []totals
 }
 
-// A total is what the payments of a run come to, in the unit of a limit.
-type total struct {
-	most   api.Amount
-	of, in string // the limit, and what it is on
-	sum    api.Sum
+// A totals is what the payments of a run come to, by the limits on the totals of a run, a day or a month.
+type totals struct {
+	name, in string // of the limits, and what they are on
+	limits   []api.Amount
+	sums     []api.Sum // in the unit of each limit
 }
 
 // Tally begins a run. The registry formats the amounts in errors.
 func (l Limits) Tally(r Registry) *Tally {
-	t := &Tally{limits: l, registry: r}
-	for _, list := range l.onTotals() {
-		for _, most := range list.limits {
-			t.totals = append(t.totals, total{most: most, of: list.name, in: list.in})
-		}
-	}
+	t := &Tally{limits: l, registry: r, totals: []totals{
+		{"max_per_run", "run", l.MaxPerRun, make([]api.Sum, len(l.MaxPerRun))},
+		{"max_per_day", "day", l.MaxPerDay, make([]api.Sum, len(l.MaxPerDay))},
+		{"max_per_month", "month", l.MaxPerMonth, make([]api.Sum, len(l.MaxPerMonth))},
+	}}
 	if len(l.AllowAddresses) > 0 {
 		t.allowed = make(map[string]bool, len(l.AllowAddresses))
 		for _, text := range l.AllowAddresses {
@@ -111,25 +110,17 @@ func (l Limits) Tally(r Registry) *Tally {
 	return t
 }
 
-// onTotals returns the lists of limits on totals.
-func (l Limits) onTotals() []limitList {
-	return []limitList{{"max_per_run", "run", l.MaxPerRun}, {"max_per_day", "day", l.MaxPerDay}, {"max_per_month", "month", l.MaxPerMonth}}
-}
-
-type limitList struct {
-	name, in string
-	limits   []api.Amount
-}
-
 // Add checks the next payment. The error is the *LimitError of the first rule that the payment breaks by
 // itself. The payment counts in the totals even then.
 func (t *Tally) Add(p Payment) error {
 	i := t.count
 	t.count++
-	for n, total := range t.totals {
-		// a negative amount makes no room for more
-		if p.Amount.Minor > 0 && sameUnit(p.Amount.Kind, p.Amount.Code, total.most.Kind, total.most.Code) {
-			t.totals[n].sum.Add(p.Amount.Minor)
+	for _, list := range t.totals {
+		for n, most := range list.limits {
+			// a negative amount makes no room for more
+			if p.Amount.Minor > 0 && sameUnit(p.Amount.Kind, p.Amount.Code, most.Kind, most.Code) {
+				list.sums[n].Add(p.Amount.Minor)
+			}
 		}
 	}
 	if why := t.registry.AddressMistake(p.Currency, p.Address); why != "" && !t.limits.AllowBadAddress {
@@ -158,7 +149,7 @@ func (t *Tally) Add(p Payment) error {
 				t.registry.Format(p.Amount), t.registry.Format(most)),
 			"send less, or raise max_per_withdrawal of the profile", nil}
 	}
-	for _, list := range t.limits.onTotals() {
+	for _, list := range t.totals {
 		if err := t.limits.checkUnit(list.limits, list.name, p, i); err != nil {
 			return err
 		}
@@ -168,15 +159,17 @@ func (t *Tally) Add(p Payment) error {
 
 // Done returns one error for each limit that the totals exceed.
 func (t *Tally) Done() (all []*LimitError) {
-	for _, total := range t.totals {
-		most := total.most
-		if total.sum.Compare(api.SumOf(most.Minor)) <= 0 {
-			continue
+	for _, list := range t.totals {
+		for n, most := range list.limits {
+			if list.sums[n].Compare(api.SumOf(most.Minor)) <= 0 {
+				continue
+			}
+			sum := api.BigAmount{Kind: most.Kind, Code: most.Code, Minor: list.sums[n]}
+			all = append(all, &LimitError{RuleLimit, "amount", -1,
+				fmt.Sprintf("%s is more than the %s that the profile allows for one %s",
+					t.registry.FormatBig(sum), t.registry.Format(most), list.in),
+				fmt.Sprintf("send less in one %s, or raise %s of the profile", list.in, list.name), nil})
 		}
-		all = append(all, &LimitError{RuleLimit, "amount", -1,
-			fmt.Sprintf("%s is more than the %s that the profile allows for one %s",
-				t.registry.FormatBig(api.BigAmount{Kind: most.Kind, Code: most.Code, Minor: total.sum}), t.registry.Format(most), total.in),
-			fmt.Sprintf("send less in one %s, or raise %s of the profile", total.in, total.of), nil})
 	}
 	return all
 }
