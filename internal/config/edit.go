@@ -39,14 +39,12 @@ func Edit(path string, change func(*Document) error) error {
 		return failf("the configuration file cannot be changed: %w", err)
 	}
 	unlock, err := atomicfile.Lock(target, 10*time.Second)
-	if errors.Is(err, atomicfile.ErrLocked) {
-		err = errors.New("another process is changing it; run the command again when that has ended")
+	switch {
+	case errors.Is(err, atomicfile.ErrLocked):
+		return failf("the configuration file %s is not changed: another process is changing it; run the command again when that has ended", path)
+	case err == nil: // some network file systems cannot lock a directory: there, the later of two changes wins
+		defer unlock()
 	}
-	if err != nil {
-		return failf("the configuration file %s is not changed: %w", path, err)
-	}
-	defer unlock()
-
 	old, err := readFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
