@@ -247,7 +247,7 @@ func (d *Document) currenciesIn(profile string) (*yaml.Node, error) {
 	if profile == "" {
 		return d.top(), nil
 	}
-	return d.profile(profile), d.mustExist(profile)
+	return d.profile(profile), d.file.MustExist(profile, "")
 }
 
 func findCurrency(list *yaml.Node, code string) int {

@@ -144,7 +144,7 @@ func listNode(key, value string) (*yaml.Node, error) {
 
 // UseProfile makes a profile the current one.
 func (d *Document) UseProfile(name string) error {
-	if err := d.mustExist(name); err != nil && name != Sandbox {
+	if err := d.file.MustExist(name, ""); err != nil {
 		return err
 	}
 	d.setCurrent(name)
@@ -161,7 +161,7 @@ func (d *Document) setCurrent(name string) {
 
 // RemoveProfile removes a profile. If it was the current one, there is no current profile any more.
 func (d *Document) RemoveProfile(name string) error {
-	if err := d.mustExist(name); err != nil {
+	if err := d.file.MustExist(name, ""); err != nil {
 		return err
 	}
 	drop(child(d.top(), "profiles", yaml.MappingNode), name)
@@ -169,17 +169,4 @@ func (d *Document) RemoveProfile(name string) error {
 		drop(d.top(), "current")
 	}
 	return nil
-}
-
-func (d *Document) mustExist(name string) error {
-	if _, ok := d.file.Profiles[name]; ok {
-		return nil
-	}
-	choice := "there is none yet"
-	if names := d.file.Names(); len(names) > 0 {
-		choice = "choose one of " + strings.Join(names, ", ")
-	}
-	err := failf("the profile %q does not exist: %s", name, choice).advise("type")
-	err.Command = []string{"profile", "set", "NAME", "base_url=https://..."}
-	return err
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -42,6 +43,16 @@ type Profile struct {
 // Names returns the names of the file's profiles, sorted.
 func (f File) Names() []string {
 	return slices.Sorted(maps.Keys(f.Profiles))
+}
+
+// MustExist returns an error if there is no profile of this name. After the name, it says where that comes from.
+func (f File) MustExist(name, from string) error {
+	if _, exists := f.Profiles[name]; exists || name == Sandbox {
+		return nil
+	}
+	return &Error{Msg: fmt.Sprintf("the profile %q%s does not exist: choose one of %s, or make it", name, from,
+		strings.Join(append(f.Names(), Sandbox), ", ")),
+		Advice: "type", Command: []string{"profile", "set", "NAME", "base_url=https://..."}}
 }
 
 // registry returns the currencies that a profile knows: the built-in ones, the common list, its own.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"example.com/till/internal/money"
@@ -103,12 +102,7 @@ func (in Input) chooseProfile(file File) (name string, from Origin, err error) {
 	default:
 		return "", from, nil
 	}
-	if _, exists := file.Profiles[name]; exists || name == Sandbox {
-		return name, from, nil
-	}
-	names := append(file.Names(), Sandbox)
-	return "", from, &Error{Msg: fmt.Sprintf("the profile %q (%s) does not exist: choose one of %s, or make it", name, from,
-		strings.Join(names, ", ")), Advice: "type", Command: []string{"profile", "set", "NAME", "base_url=https://..."}}
+	return name, from, file.MustExist(name, " ("+from.String()+")")
 }
 
 // merge merges the sources in order of precedence. It checks each value and records where it comes from.

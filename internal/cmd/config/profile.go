@@ -85,12 +85,8 @@ use. till config show adds what flags, the environment and defaults change.`,
 			if err != nil {
 				return err
 			}
-			if _, exists := file.Profiles[name]; !exists && name != config.Sandbox {
-				return &config.Error{
-					Msg: fmt.Sprintf("the profile %q does not exist: choose one of %s", name,
-						strings.Join(append(file.Names(), config.Sandbox), ", ")),
-					Command: []string{"profile", "set", "NAME", "base_url=https://..."},
-				}
+			if err := file.MustExist(name, ""); err != nil {
+				return err
 			}
 			row := newProfileRow(file, name)
 			out.View = viewOfProfile(func(key string) bool { return row.texts[key] != "" })
