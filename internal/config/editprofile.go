@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/till/internal/near"
 	yaml "go.yaml.in/yaml/v3"
 )
 
@@ -73,20 +72,14 @@ func (d *Document) profile(name string) *yaml.Node {
 
 // settingNode checks one value and returns it as YAML, or nil if the value is empty.
 func settingNode(key, value string) (*yaml.Node, error) {
+	if err := oneOf("a profile", ProfileKeys()...)(key, nameOnly(key)); err != nil {
+		return nil, &UsageError{Msg: err.Error(), Advice: hint(err)}
+	}
 	s := find(key)
 	switch {
-	case key == "api_key":
-		return nil, &UsageError{Msg: "api_key: keys are not stored in the configuration",
-			Advice: "type: till auth login, or api_key_command=..., or api_key_file=..., or the variable TILL_API_KEY"}
 	case key == keyCurrency:
 		return nil, &UsageError{Msg: "currencies: they have a command of their own",
 			Advice: "type: till currency set CODE --kind crypto --decimals N"}
-	case !s.profile:
-		return nil, &UsageError{
-			Msg: fmt.Sprintf("the setting %s is not known: a profile has %s", nameOnly(key),
-				strings.Join(ProfileKeys(), ", ")),
-			Advice: near.Question(key, "", ProfileKeys()),
-		}
 	case value == "":
 		return nil, nil
 	case s.list:

@@ -25,6 +25,7 @@ const maxFile = 1 << 20
 // File is a configuration file that was read and is valid. The zero File is an empty configuration.
 type File struct {
 	Path       string // the path of the file
+	named      Origin // the flag or variable that names it, if any
 	Current    string // the profile in use if no other is named, or empty
 	Currencies []money.Entry
 	Layouts    map[string]sheet.Layout // of the files of payments, by name
@@ -78,18 +79,19 @@ func Load(path string) (File, error) {
 // Load reads the configuration that Path names. If no flag or variable names it and it does not exist, it is
 // empty.
 func (in Input) Load() (File, error) {
-	path, from, err := in.Path()
+	path, named, err := in.Path()
 	if err != nil {
 		return File{}, err
 	}
 	f, err := Load(path)
+	f.named = named
 	switch {
 	case !errors.Is(err, fs.ErrNotExist):
 		return f, err
-	case from.IsDefault():
+	case named.IsDefault():
 		return File{Path: path}, nil
 	}
-	return File{}, &Error{Msg: "the configuration file that " + from.typed() +
+	return File{}, &Error{Msg: "the configuration file that " + named.typed() +
 		" names does not exist: check the path, or make it with `till profile set`", Err: err}
 }
 

@@ -49,10 +49,6 @@ func Resolve(in Input) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
-	_, named, err := in.Path()
-	if err != nil {
-		return Settings{}, err
-	}
 	name, from, err := in.chooseProfile(file)
 	if err != nil {
 		return Settings{}, err
@@ -62,7 +58,7 @@ func Resolve(in Input) (Settings, error) {
 		Layouts: file.Layouts, Limits: profile.Limits, ApprovalsAbove: profile.ApprovalsAbove,
 		OnFinish: profile.Lists[keyOnFinish], Registry: file.registry(profile),
 		home: in.Home, common: file.Currencies, profile: profile, merged: viper.New(),
-		origins: map[string]Origin{"config_file": named, "profile": from}}
+		origins: map[string]Origin{"config_file": file.named, "profile": from}}
 	if err := s.merge(in); err != nil {
 		return Settings{}, err
 	}

@@ -138,8 +138,8 @@ func oneOf(what string, known ...string) func(key, full string) error {
 		case slices.Contains(known, key):
 			return nil
 		case key == "api_key":
-			return failf("api_key: keys are not stored in the configuration: remove this line").
-				advise("till auth login, or api_key_command, or api_key_file in a profile, or the variable TILL_API_KEY")
+			return failf("api_key: keys are not stored in the configuration").
+				advise("leave it out, and use till auth login, or api_key_command, or api_key_file in a profile, or the variable TILL_API_KEY")
 		case what == theTop && find(key).profile && !find(key).list:
 			return fmt.Errorf("%s: it belongs to a profile: write it under profiles and the profile's name", key)
 		}
