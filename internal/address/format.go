@@ -129,35 +129,27 @@ func Mistake(text string) string {
 	if why := Unmeant(text); why != "" {
 		return why
 	}
-	what, why := "", error(nil)
+	type doubt struct {
+		one string
+		why error
+	}
+	var doubts []doubt
 	for _, k := range kinds {
-		if !k.shape(text) {
-			continue
-		}
-		err := k.check(text)
-		if err == nil || errors.Is(err, errNetwork) {
-			return ""
-		}
-		if why == nil {
-			what, why = k.one, err
+		if k.shape(text) {
+			doubts = append(doubts, doubt{k.one, k.check(text)})
 		}
 	}
 	if iban := unspaced(text); looksLikeIBAN(iban) {
-		err := checkIBAN(strings.ToUpper(iban))
-		if err == nil {
-			return ""
-		}
-		if why == nil {
-			what, why = "an IBAN", err
-		}
+		doubts = append(doubts, doubt{"an IBAN", checkIBAN(strings.ToUpper(iban))})
 	}
-	if why == nil {
-		what, why = misbegun(text), errBegin
+	if len(doubts) == 0 {
+		doubts = []doubt{{misbegun(text), errBegin}}
 	}
-	if what == "" {
+	right := func(d doubt) bool { return d.why == nil || errors.Is(d.why, errNetwork) }
+	if doubts[0].one == "" || slices.ContainsFunc(doubts, right) {
 		return ""
 	}
-	return fmt.Sprintf("it has the shape of %s, but %v", what, why)
+	return fmt.Sprintf("it has the shape of %s, but %v", doubts[0].one, doubts[0].why)
 }
 
 // misbegun returns the kind of address that a text is but for one character at its beginning, by which its
