@@ -34,7 +34,7 @@ func TestImports(t *testing.T) {
 			"github.com/charmbracelet/lipgloss", "github.com/mattn/go-runewidth",
 			"github.com/muesli/termenv", "github.com/rivo/uniseg", "go.yaml.in/yaml/v3"},
 		"internal/config": {till + "internal/atomicfile", till + "internal/terminal", till + "internal/near", till + "internal/secret", "github.com/spf13/viper",
-			"github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3", "golang.org/x/sys",
+			"github.com/spf13/pflag", "github.com/zalando/go-keyring", "go.yaml.in/yaml/v3",
 			till + "internal/address", till + "internal/money", till + "internal/place", till + "pkg/api", till + "pkg/payout/sheet"},
 		"internal/money":        {till + "pkg/api", till + "internal/address"},
 		"internal/report":       {till + "pkg/api", till + "internal/money"},
