@@ -138,3 +138,5 @@ func (k *fakeKeyring) Delete(service, user string) error {
 	delete(k.entries, service+" "+user)
 	return nil
 }
+
+func (k *fakeKeyring) keyring() Keyring { return Keyring{k.Get, k.Set, k.Delete} }

@@ -64,7 +64,7 @@ func TestKeyPrecedence(t *testing.T) {
 		if c.env == nil {
 			c.env = noEnv
 		}
-		k := Keys{Env: c.env, Stdin: strings.NewReader("from-stdin\r\n"), Keyring: ring}
+		k := Keys{Env: c.env, Stdin: strings.NewReader("from-stdin\r\n"), Keyring: ring.keyring()}
 		s := resolve(t, write(t, c.file), c.env, c.args...)
 		key, source, err := k.Key(context.Background(), s)
 		if err != nil || key != c.key || source.String() != c.source || k.Source(s) != source {
@@ -77,19 +77,19 @@ func TestKeyPrecedence(t *testing.T) {
 }
 
 func TestNoKey(t *testing.T) {
-	_, _, err := Keys{Env: noEnv, Keyring: &fakeKeyring{}}.Key(context.Background(), resolve(t, write(t, profileWith()), nil))
+	_, _, err := Keys{Env: noEnv, Keyring: (&fakeKeyring{}).keyring()}.Key(context.Background(), resolve(t, write(t, profileWith()), nil))
 	fails(t, "no entry", err, "config", "the profile live has no key for https://pay.example.com", "till auth login")
 	if !errors.Is(err, ErrNoKey) {
 		t.Error("not ErrNoKey")
 	}
 	ring := &fakeKeyring{}
-	_, _, err = Keys{Env: noEnv, Keyring: ring}.Key(context.Background(), resolve(t, "", nil, "--sandbox"))
+	_, _, err = Keys{Env: noEnv, Keyring: ring.keyring()}.Key(context.Background(), resolve(t, "", nil, "--sandbox"))
 	if !errors.Is(err, ErrNoKey) || ring.calls.Load() != 0 {
 		t.Errorf("%v, %d calls", err, ring.calls.Load())
 	}
 	// Without a profile there may be a keyring's key for the address.
 	ring = &fakeKeyring{entries: map[string]string{"till default@" + origin1: "k1"}}
-	key, _, err := Keys{Env: noEnv, Keyring: ring}.Key(context.Background(), resolve(t, "", nil, "--base-url", origin1+"/api"))
+	key, _, err := Keys{Env: noEnv, Keyring: ring.keyring()}.Key(context.Background(), resolve(t, "", nil, "--base-url", origin1+"/api"))
 	if key != "k1" || err != nil {
 		t.Errorf("%q, %v", key, err)
 	}
@@ -97,14 +97,14 @@ func TestNoKey(t *testing.T) {
 
 func TestUnreachableKeyring(t *testing.T) {
 	s := resolve(t, write(t, profileWith()), nil)
-	_, _, err := Keys{Env: noEnv, Keyring: &fakeKeyring{err: errors.New("no bus")}}.Key(context.Background(), s)
+	_, _, err := Keys{Env: noEnv, Keyring: (&fakeKeyring{err: errors.New("no bus")}).keyring()}.Key(context.Background(), s)
 	fails(t, "error", err, "config", "no bus", "--api-key-file", "TILL_API_KEY", "api_key_command", "api_key_file")
 	if errors.Is(err, ErrNoKey) {
 		t.Error("an unreachable keyring is taken for an empty one")
 	}
 	block := make(chan struct{})
 	defer close(block)
-	k := Keys{Env: noEnv, Keyring: &fakeKeyring{block: block}, keyringLimit: 20 * time.Millisecond}
+	k := Keys{Env: noEnv, Keyring: (&fakeKeyring{block: block}).keyring(), keyringLimit: 20 * time.Millisecond}
 	_, _, err = k.Key(context.Background(), s)
 	fails(t, "silent", err, "config", "did not answer in time")
 
@@ -135,7 +135,7 @@ func TestKeyStaysAtItsOrigin(t *testing.T) {
 	} {
 		for _, s := range []Settings{resolve(t, write(t, c.file), nil, "--base-url", c.url),
 			resolve(t, write(t, c.file), env("TILL_BASE_URL", c.url))} {
-			key, _, err := Keys{Env: noEnv, Keyring: &fakeKeyring{}}.Key(context.Background(), s)
+			key, _, err := Keys{Env: noEnv, Keyring: (&fakeKeyring{}).keyring()}.Key(context.Background(), s)
 			if c.ok && (key != "k1" || err != nil) {
 				t.Errorf("%s: %q, %v", c.url, key, err)
 			} else if !c.ok {
@@ -154,7 +154,7 @@ func TestKeyStaysAtItsOrigin(t *testing.T) {
 	}
 	// The name of a keyring entry includes the origin.
 	ring := &fakeKeyring{entries: map[string]string{"till live@" + origin1: "k1"}}
-	_, _, err := Keys{Env: noEnv, Keyring: ring}.Key(context.Background(),
+	_, _, err := Keys{Env: noEnv, Keyring: ring.keyring()}.Key(context.Background(),
 		resolve(t, write(t, profileWith()), nil, "--base-url", "https://evil.example"))
 	if !errors.Is(err, ErrNoKey) {
 		t.Errorf("%v, want no key for that address", err)
@@ -317,7 +317,7 @@ func TestKeyCommand(t *testing.T) {
 func TestStoreKey(t *testing.T) {
 	ctx := context.Background()
 	ring := &fakeKeyring{}
-	k := Keys{Env: noEnv, Keyring: ring}
+	k := Keys{Env: noEnv, Keyring: ring.keyring()}
 	path := write(t, profileWith())
 	s := resolve(t, path, nil)
 	if err := k.StoreKey(ctx, s, "k1"); err != nil {
@@ -353,7 +353,7 @@ func TestStoreKey(t *testing.T) {
 	if len(ring.entries) != 0 {
 		t.Errorf("a refused key was stored: %v", ring.entries)
 	}
-	err = Keys{Env: noEnv, Keyring: &fakeKeyring{err: errors.New("no bus")}}.StoreKey(ctx, s, "k1")
+	err = Keys{Env: noEnv, Keyring: (&fakeKeyring{err: errors.New("no bus")}).keyring()}.StoreKey(ctx, s, "k1")
 	fails(t, "unreachable", err, "config", "no bus", "till auth login --store file")
 }
 
@@ -361,7 +361,7 @@ func TestStoreKeyFile(t *testing.T) {
 	ctx := context.Background()
 	path := write(t, "# mine\n"+profileWith())
 	s := resolve(t, path, nil)
-	k := Keys{Env: noEnv, Keyring: &fakeKeyring{err: errors.New("no bus")}}
+	k := Keys{Env: noEnv, Keyring: (&fakeKeyring{err: errors.New("no bus")}).keyring()}
 	where, err := k.StoreKeyFile(s, "k1")
 	if err != nil || where != filepath.Join(filepath.Dir(path), "keys", "live.key") {
 		t.Fatal(where, err)
@@ -392,7 +392,7 @@ func TestStoreKeyFile(t *testing.T) {
 	// till does not remove a key file that a person has named.
 	own := keyFile(t, "mine", 0o600)
 	s = resolve(t, write(t, profileWith("api_key_file: "+own)), nil)
-	if removed, err := (Keys{Env: noEnv, Keyring: &fakeKeyring{}}).DeleteKey(ctx, s); removed != nil || err != nil ||
+	if removed, err := (Keys{Env: noEnv, Keyring: (&fakeKeyring{}).keyring()}).DeleteKey(ctx, s); removed != nil || err != nil ||
 		read(t, own) != "mine" {
 		t.Errorf("%v, %v", removed, err)
 	}

@@ -112,22 +112,14 @@ func (k Keys) DeleteKey(ctx context.Context, s Settings) (places []string, err e
 }
 
 // Keyring stores secrets in the operating system. The error for a missing entry is keyring.ErrNotFound.
-type Keyring interface {
-	Get(service, user string) (string, error)
-	Set(service, user, secret string) error
-	Delete(service, user string) error
+type Keyring struct {
+	Get    func(service, user string) (string, error)
+	Set    func(service, user, secret string) error
+	Delete func(service, user string) error
 }
 
 // SystemKeyring returns the operating system's keyring.
-func SystemKeyring() Keyring { return systemKeyring{} }
-
-type systemKeyring struct{}
-
-func (systemKeyring) Get(service, user string) (string, error) { return keyring.Get(service, user) }
-func (systemKeyring) Set(service, user, secret string) error {
-	return keyring.Set(service, user, secret)
-}
-func (systemKeyring) Delete(service, user string) error { return keyring.Delete(service, user) }
+func SystemKeyring() Keyring { return Keyring{keyring.Get, keyring.Set, keyring.Delete} }
 
 const (
 	keyringService = "till"
