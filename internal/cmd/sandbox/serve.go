@@ -220,12 +220,8 @@ func withoutProxy(io cmdutil.IO) (set []string) {
 	const here = "127.0.0.1,localhost,::1"
 	upper, lower := io.Env("NO_PROXY"), io.Env("no_proxy")
 	for name, value := range map[string]string{"NO_PROXY": cmp.Or(upper, lower), "no_proxy": cmp.Or(lower, upper)} {
-		switch value {
-		case "":
-			value = here
-		case "*": // none for any host, which a list would end
-		default:
-			value += "," + here
+		if value != "*" { // none for any host, which a list would end
+			value = strings.TrimPrefix(value+","+here, ",")
 		}
 		set = append(set, name+"="+value)
 	}

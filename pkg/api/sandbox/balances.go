@@ -72,7 +72,7 @@ func (s *Server) getResellerRebateIn(r *request) (any, error) {
 		return nil, err
 	}
 	earned, err := s.heldIn(id, store.Rebates, currency.Code)
-	return map[string]wire.AmountView{r.choices.RebateCode(earned.Code): wire.ViewAmount(earned)}, err
+	return map[string]wire.AmountView{wire.Spelled(earned.Code, r.choices.RebateCodes): wire.ViewAmount(earned)}, err
 }
 
 // Fund adds minor units of a currency to the merchant's balance.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -36,15 +37,12 @@ type Call struct {
 
 // Apply carries out a call, unless a fault strikes.
 func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
-	in, read, asked := &fields{}, false, false
-	for _, f := range list {
-		if len(f.Match) > 0 && !read && (f.On == everyOperation || f.On == c.Operation) {
-			c.readAhead()
-			in, read = newFields(c.Request.URL.RawQuery, c.body), true
-		}
-		asked = asked || asks(f, c.Operation, in)
+	in := &fields{}
+	if slices.ContainsFunc(list, func(f store.Fault) bool { return len(f.Match) > 0 && IsOn(f.On, c.Operation) }) {
+		c.readAhead()
+		in = newFields(c.Request.URL.RawQuery, c.body)
 	}
-	if !asked {
+	if !slices.ContainsFunc(list, func(f store.Fault) bool { return asks(f, c.Operation, in) }) {
 		return c.handle()
 	}
 	struck, err := struckBy(s, c.Operation, in)
@@ -57,9 +55,8 @@ func Apply(s *store.Store, list []store.Fault, c *Call) (any, error) {
 			return nil, err // not reached: Do was checked when the fault was added
 		}
 		c.Struck(f.Do)
-		if do.name != doRefuse && !read {
+		if do.name != doRefuse {
 			c.readAhead() // otherwise the server does not notice that the client hangs up
-			read = true
 		}
 		switch do.name {
 		case doDelay:

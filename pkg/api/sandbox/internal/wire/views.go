@@ -202,7 +202,7 @@ func (s *Rules) ViewInviteOf(r *store.Reseller, _ *store.Account) any {
 func (s *Rules) ViewReseller(r *store.Reseller, a *store.Account) any {
 	view := resellerView{r.ID, InviteView{Invite: r.Invite, Label: r.Label}, map[string]AmountView{}}
 	for _, m := range s.held(a, store.Rebates) {
-		view.Rebates[s.RebateCode(m.Code)] = ViewAmount(m)
+		view.Rebates[Spelled(m.Code, s.RebateCodes)] = ViewAmount(m)
 	}
 	return view
 }
@@ -271,16 +271,16 @@ func (s *Rules) ViewStats(r *store.Reseller, a *store.Account) any {
 		if s.RebateCreated == "payment" {
 			at = v.PaidAt
 		}
-		code := s.statsCode(got.Code)
+		code := Spelled(got.Code, s.StatsCodes)
 		view.InvoiceRebates[v.ID] = rebateView{v.ID, map[string]int64{code: got.Minor}, map[string]int64{code: v.Rebate},
 			at.Format(s.CreatedLayout)}
 	}
 	return view
 }
 
-// RebateCode returns a code as a key of rebates.
-func (s *Rules) RebateCode(code string) string {
-	if s.RebateCodes == "amount" {
+// Spelled returns a code as a key of an object: as in an "amount" or as in a "currency".
+func Spelled(code, as string) string {
+	if as == "amount" {
 		return money.ByCode[code].AmountCode()
 	}
 	return code
@@ -303,18 +303,10 @@ func (s *Rules) held(a *store.Account, b store.Book) []money.Amount {
 func (s *Rules) totals(a *store.Account, b store.Book) map[string]map[string]int64 {
 	totals := map[string]map[string]int64{}
 	for _, m := range s.held(a, b) {
-		code := s.statsCode(m.Code)
+		code := Spelled(m.Code, s.StatsCodes)
 		totals[code] = map[string]int64{code: m.Minor}
 	}
 	return totals
-}
-
-// statsCode returns a code as a key in the statistics.
-func (s *Rules) statsCode(code string) string {
-	if s.StatsCodes == "currency" {
-		return code
-	}
-	return money.ByCode[code].AmountCode()
 }
 
 // balanceView is the record for one currency. Fiat is set if include_fiat asks for it.
