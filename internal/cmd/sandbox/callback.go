@@ -132,15 +132,11 @@ func listenForCallbacks(s *cmdutil.Session, cmd *cobra.Command, flags callbackFl
 		}
 		s.Warnf("other machines may reach this address, and nothing checks who posts%s", advice)
 	}
-	var overdue <-chan time.Time
 	if flags.timeout > 0 {
-		overdue = time.After(flags.timeout)
+		defer time.AfterFunc(flags.timeout, in.finish).Stop()
 	}
-	select {
-	case <-in.open.Done():
-	case <-overdue:
-	case <-s.Ctx.Done():
-	}
+	defer context.AfterFunc(s.Ctx, in.finish)()
+	<-in.open.Done()
 	err = stop()
 	if e := ready.retract(); e != nil {
 		s.Note("%s", e)

@@ -398,11 +398,10 @@ still there, and now is its start. What was made before keeps its times.`,
 		Example: `  till sandbox clock set 2026-05-03T10:00:00Z
   till sandbox clock set now`,
 		Args: cmdutil.Args("TIME"),
-	}, func(s *cmdutil.Session, args []string) (answered[sandboxTime], error) {
+	}, func(s *cmdutil.Session, args []string) (moved answered[sandboxTime], err error) {
 		if _, err := time.Parse(time.RFC3339, args[0]); err != nil && args[0] != "now" {
-			return answered[sandboxTime]{},
-				cmdutil.UsageError(fmt.Sprintf("%q is not a time in RFC 3339", args[0]),
-					"write it like 2026-05-03T10:00:00Z, or now")
+			return moved, cmdutil.UsageError(fmt.Sprintf("%q is not a time in RFC 3339", args[0]),
+				"write it like 2026-05-03T10:00:00Z, or now")
 		}
 		return tell[sandboxTime](s, "/sandbox/clock", map[string]string{"set": args[0]})
 	})
@@ -420,12 +419,11 @@ its own time too.`,
 		Example: `  till sandbox clock advance 36h
   till sandbox clock advance 7d`,
 		Args: cmdutil.Args("DURATION"),
-	}, func(s *cmdutil.Session, args []string) (answered[sandboxTime], error) {
+	}, func(s *cmdutil.Session, args []string) (moved answered[sandboxTime], err error) {
 		by, ok := period.ParseDuration(args[0])
 		if !ok || by < time.Second || by%time.Second != 0 {
-			return answered[sandboxTime]{},
-				cmdutil.UsageError(fmt.Sprintf("%q is not a duration of whole seconds from 1s to 36500d", args[0]),
-					"write it like 90s, 15m, 36h or 7d")
+			return moved, cmdutil.UsageError(fmt.Sprintf("%q is not a duration of whole seconds from 1s to 36500d", args[0]),
+				"write it like 90s, 15m, 36h or 7d")
 		}
 		return tell[sandboxTime](s, "/sandbox/clock", map[string]int64{"advance_seconds": int64(by / time.Second)})
 	})

@@ -105,17 +105,15 @@ func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) 
 	f := sandbox.Fault{On: flags.on, Do: flags.do, Times: flags.times, Seed: flags.seed}
 	f.Rate, err = strconv.ParseFloat(flags.rate, 64)
 	if err != nil || f.Rate == 0 || strings.Trim(flags.rate, "0123456789.") != "" {
-		return order,
-			cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a decimal above 0 and at most 1", flags.rate),
-				"0.1 affects one call in ten")
+		return order, cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a decimal above 0 and at most 1", flags.rate),
+			"0.1 affects one call in ten")
 	}
 	if f.Match, err = parseMatch(flags.match); err != nil {
 		return order, err
 	}
 	for _, number := range []string{"times", "seed"} {
 		if value, _ := cmd.Flags().GetInt64(number); cmd.Flags().Changed(number) && value < 1 {
-			return order,
-				cmdutil.UsageError("--"+number+": it must be at least 1", "leave it out for the default")
+			return order, cmdutil.UsageError("--"+number+": it must be at least 1", "leave it out for the default")
 		}
 	}
 	if kind, name, given := strings.Cut(f.Do, "="); kind == "body" || kind == "respond" {
