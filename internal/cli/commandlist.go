@@ -28,7 +28,6 @@ A command that writes nothing can be tried. What the others write is money,
 service (something else at the service), sandbox, or files of this machine.`,
 		Example: `  till commands
   till commands --jq '.[] | select(.writes == []) | .command'`,
-		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, out, err := cmdutil.BeginAlone(a, cmd, commandView)
 			if err != nil {

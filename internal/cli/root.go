@@ -79,6 +79,9 @@ func prepare(a *cmdutil.App, cmd *cobra.Command, deeds map[string]string) {
 	if cmd.ValidArgsFunction != nil {
 		cmd.ValidArgsFunction = cmdutil.OnlyHarmless(cmd.ValidArgsFunction)
 	}
+	if cmd.Args == nil {
+		cmd.Args = cmdutil.Args()
+	}
 	cmd.PreRunE = checkGroups
 	if cmd.Annotations[cmdutil.ColumnsKey] != "" {
 		cmd.Args, cmd.PreRunE = orColumnsHelp(cmd.Args), orColumnsHelp(cmd.PreRunE)

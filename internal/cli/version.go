@@ -19,7 +19,6 @@ func versionCommand(a *cmdutil.App) *cobra.Command {
 		Short: "Show the version of till",
 		Example: `  till version
   till version -o json`,
-		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info, _ := debug.ReadBuildInfo()
 			b := buildOf(info)

@@ -91,7 +91,7 @@ func HelpError(cmd *cobra.Command, msg, hint string) error {
 	return UsageError(msg, "see", append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
 }
 
-// Args requires exactly the named arguments.
+// Args requires exactly the named arguments. It is also the check of a command that has none of its own.
 func Args(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -132,9 +132,6 @@ func unquoted(cmd *cobra.Command, args []string, extra string) string {
 	}
 	return ""
 }
-
-// NoArgs refuses every argument.
-func NoArgs(cmd *cobra.Command, given []string) error { return Args()(cmd, given) }
 
 // OptionalArg allows one argument, which may be omitted.
 func OptionalArg(name string) cobra.PositionalArgs {

@@ -261,7 +261,6 @@ func ListCommand[T any](
 	a *App, view func(money.Registry) render.View[T], cmd *cobra.Command,
 	read func(context.Context, *api.Client) ([]T, error),
 ) *cobra.Command {
-	cmd.Args = NoArgs
 	return NewCommand(a, List, view, cmd, func(s *Session, out Output[T], _ []string) error {
 		client, err := s.Client()
 		if err != nil {

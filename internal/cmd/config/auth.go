@@ -113,7 +113,6 @@ till auth login --store file has made. A key from elsewhere, of api_key_command
 or api_key_file, stays.`,
 		Example: `  till auth logout
   till auth logout --profile old`,
-		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := startEdit(a, cmd, keepsNoKey)
 			if err != nil {
@@ -149,7 +148,6 @@ func statusCommand(a *cmdutil.App) *cobra.Command {
 code is 31 if the service refuses the key, and 11 if there is no key.`,
 		Example: `  till auth status
   till auth status --sandbox -o json`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[keyRow], _ []string) error {
 		client, err := s.Client()
 		if err != nil {

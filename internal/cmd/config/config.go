@@ -25,7 +25,6 @@ only the source is shown.`,
 		Example: `  till config show
   till config show --sandbox --columns name,origin
   till config show --jq '.[] | select(.name == "journal") | .value'`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[config.Row], _ []string) error {
 		return out.Slice(s.Explain(s.Keys))
 	})
@@ -46,7 +45,6 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 		Long:  `Print the path of the configuration file. The file need not exist or be valid.`,
 		Example: `  till config path
   ls -l "$(till config path)"`,
-		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, out, err := cmdutil.BeginAlone(a, cmd, pathView)
 			if err != nil {

@@ -31,7 +31,6 @@ the configuration's common list, and its own. If a currency has no decimals
 here, write its amounts in minor units.`,
 		Example: `  till currency list
   till currency list --jq '.[] | select(.kind == "crypto") | .code'`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[currencyRow], _ []string) error {
 		file, err := a.Input(s.Cmd).Load()
 		if err != nil {

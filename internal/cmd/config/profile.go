@@ -26,7 +26,6 @@ func profileListCommand(a *cmdutil.App) *cobra.Command {
 		Short: "List the profiles, and which is the current one",
 		Example: `  till profile list
   till profile list --columns name,base_url,first_page`,
-		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out, file, err := beginFile(a, cmd)
 			if err != nil {

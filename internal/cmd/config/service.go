@@ -44,7 +44,6 @@ time_layout for them. Decimals cannot be proven by reading: see till currency
 check.`,
 		Example: `  till service check
   till service check -o jsonl`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[finding], _ []string) error {
 		found, err := checkService(s)
 		if err != nil {

@@ -34,7 +34,6 @@ the invoice was made.`,
   till invoice create --title "Order 1002" --currency Usd \
     --item-minor "Coffee beans=2500" \
     --callback-url https://shop.example.com/thanks`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[views.Created], _ []string) error {
 		s.Subject.OrderID = req.OrderID
 		if s.Cmd.Flags().Changed("number") {

@@ -93,7 +93,6 @@ that: with this key, the withdrawal that was accepted last is not found, or
 none was accepted yet. Check twice: with the key of another merchant, another
 merchant pays. Only a fingerprint of the key is recorded.`,
 		Example: `  till journal adopt-key --yes`,
-		Args:    cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, _ []string) error {
 		if s.Sandbox {
 			return errAnySandboxKey
@@ -166,7 +165,6 @@ Without --reason, show when the account was frozen and unfrozen, the oldest
 first; the last line is in force.`,
 		Example: `  till journal freeze --reason "the key may have leaked"
   till journal freeze -o json`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Freeze], _ []string) error {
 		if s.Cmd.Flags().Changed("reason") {
 			return setFrozen(s, true, reason)
@@ -183,7 +181,6 @@ func unfreezeCommand(a *cmdutil.App) *cobra.Command {
 		Long: `Record that a freeze of the account is over. Everybody who shares the journal
 can send for it again.`,
 		Example: `  till journal unfreeze --reason "the key was replaced"`,
-		Args:    cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, _ []string) error {
 		return setFrozen(s, false, reason)
 	}), &reason, "why, for the record")

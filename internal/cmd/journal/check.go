@@ -36,7 +36,6 @@ missing in the journal, so the exit code is 21 there.`,
 		Example: `  till journal check --from 2026-05 --to 2026-05
   till journal check -o jsonl
   till journal check --accept "made in the panel in May, see case 81"`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Difference], _ []string) error {
 		return check(s, out, from, to, accept)
 	})

@@ -21,7 +21,6 @@ many approvals the account required, and since when. The output is a line of
 JSON for each order; with -o json it is an array.`,
 		Example: `  till journal export >journal.jsonl
   till journal export -o json >journal.json`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, _ []string) error {
 		options, err := s.LineOptions()
 		if err != nil {

@@ -45,7 +45,6 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 		Use:     "path",
 		Short:   "Print where the journal is kept",
 		Example: `  till journal path`,
-		Args:    cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[string], _ []string) error {
 		if s.Journal == "" {
 			return &config.Error{Msg: "the journal has no place: " + s.NoHome(),

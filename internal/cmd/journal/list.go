@@ -29,7 +29,6 @@ and who decided about it. The period applies to the last attempt. With
 21 if one is in conflict.`,
 		Example: `  till journal list --from 7d
   till journal list --state unknown,conflict --exit-status -o jsonl`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], _ []string) error {
 		filter, err := orderFilter(s, filter, from, to, currency, states)
 		if err != nil {

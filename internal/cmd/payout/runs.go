@@ -31,7 +31,6 @@ line for each run. till help runs describes the JSON.`,
 		Example: `  till payout list
   till payout list -o csv >runs.csv
   till payout list --columns run,plan,unknown,conflict -o csv`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[runCounts], _ []string) error {
 		ledger, err := s.LedgerToList()
 		if err != nil {

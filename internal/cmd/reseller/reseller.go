@@ -113,7 +113,6 @@ func listCommand(a *cmdutil.App) *cobra.Command {
 		Use:     "list",
 		Short:   "List all resellers with their rebates",
 		Example: `  till reseller list`,
-		Args:    cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[api.Reseller], _ []string) error {
 		client, err := s.Client()
 		if err != nil {

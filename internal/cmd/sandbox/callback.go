@@ -60,7 +60,6 @@ Nothing checks who posts and what. See: till help callbacks.`,
 		Example: `  till callback listen --listen 127.0.0.1:8787 --exec 'cat >> callbacks.jsonl'
   till callback listen --listen 0.0.0.0:8787 --secret-path
   till callback listen --count 1 --timeout 30s --ready-file callback.json`,
-		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := a.Start(cmd)
 			if err != nil {

@@ -114,7 +114,6 @@ those that are no longer pending, and --wait waits for them.`,
 		Example: `  till sandbox callbacks
   till sandbox callbacks list --expect 0 --wait 1s
   till sandbox callbacks list --jq '.[] | select(.state != "delivered") | .id'`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[answered[sandbox.Delivery]], _ []string) error {
 		if err := expected.check(s.Cmd); err != nil {
 			return err

@@ -382,7 +382,6 @@ func clockShowCommand(a *cmdutil.App) *cobra.Command {
 		Long: `Show the sandbox's time. In JSON, offset says how far it is ahead of this
 machine's.`,
 		Example: `  till sandbox clock show`,
-		Args:    cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, _ []string) (answered[sandboxTime], error) {
 		return ask[sandboxTime](s, "/sandbox/clock")
 	})

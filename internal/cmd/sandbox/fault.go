@@ -64,7 +64,6 @@ many calls.`,
   till sandbox fault add --do status=503,bare --rate 0.1 --seed 7
   till sandbox fault add --do lose-callback --match external_order_id=5001 \
     --match currency.Crypto=Btc`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], _ []string) error {
 		order, err := flags.fault(s.Cmd)
 		if err != nil {
@@ -170,7 +169,6 @@ calls that a fault could apply to, and fired the calls that it affected. A
 fault that has reached --times stays in the list.`,
 		Example: `  till sandbox fault list
   till sandbox fault list --jq 'map(.fired) | add'`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Fault], _ []string) error {
 		faults, err := ask[[]sandbox.Fault](s, "/sandbox/faults")
 		if err != nil {

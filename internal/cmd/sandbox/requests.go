@@ -89,7 +89,6 @@ reset. If it has lost what --expect must know, the command ends with 42.`,
   till sandbox requests --on "POST /api/merchant_withdrawal/create" \
     --match external_order_id=5001 --expect 1 --wait 5s
   till sandbox requests --jq '.[].body.external_order_id'`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[sandbox.Request], _ []string) error {
 		query, err := flags.query(s.Cmd)
 		if err != nil {

@@ -37,7 +37,6 @@ See: till help testing.`,
   till sandbox serve --listen 127.0.0.1:8080 --set first_page=0 \
     --ready-file sandbox.json --env-file sandbox.env
   till sandbox serve --expose --listen 0.0.0.0:8080`,
-		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := startWithSandbox(a, cmd, ofCalls)
 			if err != nil {

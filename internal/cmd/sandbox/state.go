@@ -49,7 +49,6 @@ invalid file changes nothing. The command prints the id of the new state, which
 is unique. It does not ask for confirmation.`,
 		Example: `  till sandbox reset
   till sandbox reset --to demo`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, _ []string) (answered[sandboxState], error) {
 		if s.Cmd.Flags().Changed("to") {
 			return beginWith(s, to)
@@ -127,7 +126,6 @@ read. It has hashes of the resellers' API keys, not the keys.
 ` + whichSandbox,
 		Example: `  till sandbox dump >box.json
   till sandbox dump --jq '.balances[] | "\(.code) \(.delta)"'`,
-		Args: cmdutil.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := startControl(a, cmd)
 			if err != nil {

@@ -39,7 +39,6 @@ run the command that the message names. See: till help payouts.`,
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --order-id 5001 --yes
   till withdraw create --currency Btc --amount "25.00 USD" \
     --address bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq --dry-run`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, out cmdutil.Output[views.Created], _ []string) error {
 		if _, err := s.RequireBaseURL(); err != nil { // its profile says how it counts
 			return err

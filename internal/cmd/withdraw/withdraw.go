@@ -136,7 +136,6 @@ page; a table on a terminal stops after the first page and says how many there
 are.`,
 		Example: `  till withdraw list --from 7d --status New
   till withdraw list --from 2026-05 --to 2026-05 --currency Btc -o csv`,
-		Args: cmdutil.NoArgs,
 	}, func(s *cmdutil.Session, client *api.Client, _ []string) (orders.List, error) {
 		return orders.List{
 			Page: func(filter api.WithdrawalFilter, page, size int) (api.WithdrawalPage, error) {
