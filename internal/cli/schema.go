@@ -86,8 +86,8 @@ func schemaNamesView(money.Registry) render.View[string] {
 	return render.View[string]{
 		ID:   func(name string) string { return name },
 		JSON: render.Value[string](),
-		Columns: []render.Column[string]{{Name: "name", About: "what there is a schema of: a command, or another name",
-			Cell: func(name string) render.Cell { return render.Own(name) }}},
+		Columns: []render.Column[string]{render.Field("name", "what there is a schema of: a command, or another name",
+			render.Own, func(name string) string { return name })},
 	}
 }
 
