@@ -159,29 +159,12 @@
 //
 // Every field is optional except the address and amount of a withdrawal, the items or the total of an
 // invoice, and every field of a swap other than account and at. Amounts are a decimal with its code, such as
-// "1.5 Btc", or minor units where the currency is given with them. Times are in RFC 3339.
+// "1.5 Btc", or minor units where the currency is given with them. Times are in RFC 3339. An account without an
+// entry in balances holds what its paid invoices brought, less its withdrawals; without balances, the merchant
+// holds the same as in a fresh sandbox. The help topic seeds of the binary lists every field, and what the
+// sandbox makes of one that is left out: till help seeds.
 //
-//	format               "till-sandbox/1" in a dump: nothing is left out, so balances are not computed
-//	merchant_id          a UUID; generated, like every id
-//	clock_ahead_seconds  how far the clock is ahead of the machine's; 0
-//	balances             what accounts hold in the end: each an amount of the merchant's, or
-//	                     {"account", "amount"}, in a dump {"account", "book", "code", "delta"}. An account
-//	                     without an entry holds what its paid invoices brought, less its withdrawals.
-//	                     Without balances, the merchant holds the same as in a fresh sandbox. The books
-//	                     volume and rebates follow from the paid invoices and may be left out
-//	invites              id, label, created, redeemed (whether a reseller names it)
-//	resellers            id, label, invite (id or label; generated), api_key (or key, its SHA-256; without
-//	                     either, a key that is not known), created
-//	invoices             id, account (the merchant, or a reseller by id or label), title, items of name and
-//	                     amount (one, of the total), total, currency (that of the amounts), status (or
-//	                     phase, 0 to 2; by paid_at and expired_at, else that of a new one), created (now),
-//	                     paid_at (created), expired_at, failed_at (of the last failed payment), rebate (by
-//	                     rebate_percent), order_id, number, callback
-//	withdrawals          id, account, amount, currency (that of the amount), debit (by the rates), address,
-//	                     memo, status (that of a new one) and created (now), or statuses of status and at,
-//	                     order_id, callback
-//	swaps                withdrawal, account, from, taken, to, given, at
-//
+// The field format, "till-sandbox/1", says that nothing is left out, so that balances are not computed.
 // Dump returns a seed. A sandbox that begins with it has the same content.
 //
 // # State
