@@ -40,9 +40,9 @@ func nearKind(do string) string {
 }
 
 type faultFlags struct {
-	on, do, rate string
-	times, seed  int64
-	match        []string
+	sandbox.Fault
+	rate  string
+	match []string
 }
 
 func faultAddCommand(a *cmdutil.App) *cobra.Command {
@@ -76,12 +76,12 @@ many calls.`,
 		return out.Bare(added.value, added.value.ID)
 	})
 	f := cmd.Flags()
-	f.StringVar(&flags.do, "do", "", "what goes wrong")
-	f.StringVar(&flags.on, "on", "", `one operation, such as "POST /api/invoice"`)
+	f.StringVar(&flags.Do, "do", "", "what goes wrong")
+	f.StringVar(&flags.On, "on", "", `one operation, such as "POST /api/invoice"`)
 	f.StringVar(&flags.rate, "rate", "1", "share of the calls it affects, as 0.1")
-	f.Int64Var(&flags.times, "times", 0, "how many calls it affects (default: without end)")
+	f.Int64Var(&flags.Times, "times", 0, "how many calls it affects (default: without end)")
 	f.StringArrayVar(&flags.match, "match", nil, "only calls with this; may be given again")
-	f.Int64Var(&flags.seed, "seed", 0, "of the choice by --rate (default: the id)")
+	f.Int64Var(&flags.Seed, "seed", 0, "of the choice by --rate (default: the id)")
 	cmdutil.Require(cmd, "do")
 	cmdutil.Offer(cmd, "do", cobra.FixedCompletions(faultKinds, cobra.ShellCompDirectiveNoFileComp))
 	offerOperations(cmd)
@@ -101,7 +101,7 @@ type faultOrder struct {
 
 // fault checks the flags before anything is sent.
 func (flags faultFlags) fault(cmd *cobra.Command) (order faultOrder, err error) {
-	f := sandbox.Fault{On: flags.on, Do: flags.do, Times: flags.times, Seed: flags.seed}
+	f := flags.Fault
 	f.Rate, err = strconv.ParseFloat(flags.rate, 64)
 	if err != nil || f.Rate == 0 || strings.Trim(flags.rate, "0123456789.") != "" {
 		return order, cmdutil.UsageError(fmt.Sprintf("--rate: %q is not a decimal above 0 and at most 1", flags.rate),

@@ -176,12 +176,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if route.access.controls() {
 		req.maxBody, req.rules = maxDump, nil
 	}
-	list := s.store.Faults.Load()
+	list := *s.store.Faults.Load()
 	entry, isLogged := w.(*logged)
-	if list == nil || !isLogged {
+	if len(list) == 0 || !isLogged {
 		return route.handle(req)
 	}
-	return fault.Apply(s.store, *list,
+	return fault.Apply(s.store, list,
 		&fault.Call{Operation: route.operation(), Writer: w, Request: r, MaxBody: req.maxBody,
 			Handle: func(r *http.Request, stale time.Duration) (any, error) {
 				req.http, req.stale = r, stale

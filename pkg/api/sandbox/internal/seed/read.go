@@ -210,7 +210,7 @@ func (p *seedReader) amount(in *wire.Object, key string) (m money.Amount) {
 		return m
 	}
 	if raw[0] == '{' {
-		one := in.Inner(raw, in.At(key))
+		one := in.Field(key)
 		m = money.Amount{Code: p.code(one, "code"), Minor: one.Integer("minor")}
 		p.err = one.Done()
 		return m

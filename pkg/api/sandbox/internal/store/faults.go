@@ -135,10 +135,8 @@ func (s *Store) AddFault(f Fault) (Fault, error) {
 // ListFaults returns all faults, in the order in which they are asked.
 func (s *Store) ListFaults() []Fault {
 	all := []Fault{}
-	if list := s.Faults.Load(); list != nil {
-		for _, f := range *list {
-			all = append(all, f.copied())
-		}
+	for _, f := range *s.Faults.Load() {
+		all = append(all, f.copied())
 	}
 	return all
 }

@@ -30,12 +30,6 @@ type appointment struct {
 
 func (a appointment) MadeAt() time.Time { return a.at }
 
-// note adds the appointments that follow from a change.
-func (t *schedule) note(c Change) {
-	t.take(c)
-	t.announce()
-}
-
 // renew makes the schedule of a state anew, after a change of pace or expiry.
 func (t *schedule) renew(st *State) {
 	t.queue = nil
@@ -53,6 +47,7 @@ func (t *schedule) renew(st *State) {
 	t.announce()
 }
 
+// take adds the appointments that follow from a change.
 func (t *schedule) take(c Change) {
 	if c.Begin != nil {
 		t.queue = nil

@@ -49,6 +49,7 @@ func New(t *Terms, clock func() time.Time, announce Announce) *Store {
 	s := &Store{clock: clock, announce: announce, schedule: schedule{wake: make(chan struct{}, 1)}}
 	s.setTerms(t)
 	s.ids.Store(NewIDs(""))
+	s.Faults.Store(new([]Fault))
 	return s
 }
 
@@ -219,10 +220,8 @@ func (s *Store) apply(c Change) {
 	if now := int64(s.state.Offset); s.Offset.Swap(now) != now {
 		s.schedule.poke()
 	}
-	s.schedule.note(c)
-	if list := s.state.Faults; len(list) > 0 {
-		s.Faults.Store(&list)
-	} else {
-		s.Faults.Store(nil) // so that requests need no further check
-	}
+	s.schedule.take(c)
+	s.schedule.announce()
+	list := s.state.Faults
+	s.Faults.Store(&list)
 }

@@ -70,12 +70,9 @@ func (f *Filter) Hide(age time.Duration, now time.Time) {
 
 // readFilterCurrency returns the code of a currency to filter by, or "" for a currency that matches nothing.
 func (s *Rules) readFilterCurrency(in *Object, i int, raw json.RawMessage) string {
-	one := in.Element("currencies", i, raw)
-	if s.UnknownInFilter == "reject" || *in.Err != nil {
-		return one.union().Code
-	}
-	c := one.union()
-	if f, ok := errors.AsType[*refusal.Error](*in.Err); ok && f.Kind == refusal.UnknownCurrency {
+	c := in.Element("currencies", i, raw).union()
+	f, ok := errors.AsType[*refusal.Error](*in.Err)
+	if ok && f.Kind == refusal.UnknownCurrency && s.UnknownInFilter == "no_match" {
 		*in.Err = nil
 	}
 	return c.Code

@@ -243,6 +243,9 @@ func (o *Object) Element(key string, i int, raw json.RawMessage) *Object {
 	return o.Inner(raw, fmt.Sprintf("%s[%d]", o.At(key), i))
 }
 
+// Field returns the object in a field. It has no fields if there is an error.
+func (o *Object) Field(key string) *Object { return o.Inner(o.Take(key), o.At(key)) }
+
 func (o *Object) Inner(raw json.RawMessage, path string) *Object {
 	return NewObject(raw, path, o.rules, o.Err)
 }
@@ -292,13 +295,7 @@ func (o *Object) Rate(key string) float64 {
 }
 
 // Texts reads an object whose values are strings, which may be empty.
-func (o *Object) Texts(key string) map[string]string {
-	raw := o.Take(key)
-	if raw == nil {
-		return nil
-	}
-	return o.Inner(raw, o.At(key)).AllTexts()
-}
+func (o *Object) Texts(key string) map[string]string { return o.Field(key).AllTexts() }
 
 // AllTexts reads every field of an object as a string, which may be empty.
 func (o *Object) AllTexts() map[string]string {

@@ -38,13 +38,7 @@ func ViewAmount(m money.Amount) AmountView {
 	return viewUnion(c.Kind, map[string]int64{c.AmountCode(): m.Minor})
 }
 
-func (o *Object) Currency(key string) money.Currency {
-	raw := o.Take(key)
-	if raw == nil {
-		return money.Currency{}
-	}
-	return o.Inner(raw, o.At(key)).union()
-}
+func (o *Object) Currency(key string) money.Currency { return o.Field(key).union() }
 
 func (o *Object) union() money.Currency {
 	kind, raw := o.oneOfKinds()
@@ -61,15 +55,8 @@ func (o *Object) union() money.Currency {
 
 // Amount reads an Amount: more than zero minor units of a known currency.
 func (o *Object) Amount(key string) money.Amount {
-	raw := o.Take(key)
-	if raw == nil {
-		return money.Amount{}
-	}
-	outer := o.Inner(raw, o.At(key))
+	outer := o.Field(key)
 	kind, raw := outer.oneOfKinds()
-	if raw == nil {
-		return money.Amount{}
-	}
 	inner := outer.Inner(raw, outer.At(kind))
 	if *o.Err == nil && len(inner.Fields) != 1 {
 		inner.FailAt("", "must hold exactly one currency code, and has %d", len(inner.Fields))
