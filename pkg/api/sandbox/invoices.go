@@ -12,17 +12,13 @@ import (
 
 func (s *Server) createInvoice(r *request) (any, error) {
 	in := r.object()
-	v := &store.Invoice{Account: r.account}
-	if in.Has("order_id") {
-		orderID := in.Text("order_id")
-		v.OrderID = &orderID
+	v := &store.Invoice{
+		Account:  r.account,
+		OrderID:  wire.Optional(in, "order_id", in.Text),
+		Number:   wire.Optional(in, "number", in.Integer),
+		Title:    in.Text("title"),
+		Currency: in.Currency("currency").Code,
 	}
-	if in.Has("number") {
-		number := in.Integer("number")
-		v.Number = &number
-	}
-	v.Title = in.Text("title")
-	v.Currency = in.Currency("currency").Code
 	r.choices.readItems(in, v)
 	if in.Has("due_date") {
 		due := in.Text("due_date") // deprecated: checked and ignored

@@ -145,16 +145,9 @@ func (p *seedReader) key(in *wire.Object, r *store.Reseller) {
 
 func (p *seedReader) invoice(in *wire.Object) {
 	v := &store.Invoice{ID: p.id(in, "id"), Account: p.account(in),
-		Title: in.TextOr("title", fmt.Sprintf("Invoice %d", len(p.d.Invoices)+1))}
-	if in.Has("order_id") {
-		text := orderID(in)
-		v.OrderID = &text
-	}
-	if in.Has("number") {
-		n := in.Integer("number")
-		v.Number = &n
-	}
-	v.Callback = in.URLOr("callback", "")
+		Title:   in.TextOr("title", fmt.Sprintf("Invoice %d", len(p.d.Invoices)+1)),
+		OrderID: wire.Optional(in, "order_id", func(string) string { return orderID(in) }),
+		Number:  wire.Optional(in, "number", in.Integer), Callback: in.URLOr("callback", "")}
 	p.items(in, v)
 	p.phase(in, v)
 	if p.err != nil {

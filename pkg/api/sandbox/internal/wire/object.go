@@ -197,6 +197,14 @@ func (o *Object) IntegerOr(key string, otherwise int64) int64 {
 	return optional(o, key, o.Integer, otherwise)
 }
 
+// Optional reads a field that may be absent; then it returns nil.
+func Optional[V any](o *Object, key string, read func(string) V) *V {
+	if !o.Has(key) {
+		return nil
+	}
+	return new(read(key))
+}
+
 func optional[V any](o *Object, key string, read func(string) V, otherwise V) V {
 	if o.Has(key) {
 		return read(key)
