@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -227,34 +226,13 @@ func newSandbox(s *cmdutil.Session, flags serverFlags) (*sandbox.Server, error) 
 	if flags.expose { // what receives a callback is in another container, too
 		opts = append(opts, sandbox.WithExposure(), sandbox.WithSetting("callback_targets", "any"))
 	}
-	seed, err := flags.seedOptions(s)
-	if err != nil {
-		return nil, err
-	}
-	repeatable, err := flags.repeatable(s)
-	if err != nil {
-		return nil, err
-	}
-	opts = slices.Concat(opts, seed, repeatable)
-	values, err := parseSettings("--set: ", flags.set)
-	if err != nil {
-		return nil, err
-	}
-	for name, value := range values {
-		opts = append(opts, sandbox.WithSetting(name, value))
-	}
-	key, err := sandboxKey(s)
-	if err != nil {
-		return nil, err
-	}
-	if key != "" {
-		opts = append(opts, sandbox.WithKey(key))
-	}
-	if flags.state != stateInMemory {
-		if err := flags.checkState(s); err != nil {
+	for _, part := range []func(*cmdutil.Session) ([]sandbox.Option, error){
+		flags.seedOptions, flags.repeatable, flags.settingOptions, keyOptions, flags.stateOptions} {
+		more, err := part(s)
+		if err != nil {
 			return nil, err
 		}
-		opts = append(opts, sandbox.WithState(flags.state))
+		opts = append(opts, more...)
 	}
 	server, err := sandbox.New(opts...)
 	if bad, ok := errors.AsType[*sandbox.StateError](err); ok {
@@ -283,16 +261,27 @@ func (flags serverFlags) seedOptions(s *cmdutil.Session) ([]sandbox.Option, erro
 	return []sandbox.Option{sandbox.WithSeedJSON(seed)}, err
 }
 
-// checkState refuses a file of --state in a directory that does not exist, and notes a seed that has no effect.
-func (flags serverFlags) checkState(s *cmdutil.Session) error {
+func (flags serverFlags) settingOptions(*cmdutil.Session) (opts []sandbox.Option, err error) {
+	values, err := parseSettings("--set: ", flags.set)
+	for name, value := range values {
+		opts = append(opts, sandbox.WithSetting(name, value))
+	}
+	return opts, err
+}
+
+// stateOptions refuses a file of --state in a directory that does not exist, and notes a seed that has no effect.
+func (flags serverFlags) stateOptions(s *cmdutil.Session) ([]sandbox.Option, error) {
+	if flags.state == stateInMemory {
+		return nil, nil
+	}
 	if info, err := os.Stat(flags.state); err == nil && info.Size() > 0 && flags.seed != "" {
 		s.Note("%s already has a state, which --seed does not change: use till sandbox reset", flags.state)
 	}
 	if dir, err := os.Stat(filepath.Dir(flags.state)); err != nil || !dir.IsDir() {
-		return cmdutil.UsageError(fmt.Sprintf("--state: there is no directory %s", filepath.Dir(flags.state)),
+		return nil, cmdutil.UsageError(fmt.Sprintf("--state: there is no directory %s", filepath.Dir(flags.state)),
 			"correct the name, or make the directory if the state is to be new")
 	}
-	return nil
+	return []sandbox.Option{sandbox.WithState(flags.state)}, nil
 }
 
 // The values of --ids.
@@ -324,24 +313,24 @@ func (flags serverFlags) repeatable(s *cmdutil.Session) (opts []sandbox.Option, 
 	return opts, nil
 }
 
-// sandboxKey returns the key that a flag or the environment gives, or "" for one of the sandbox's own. The
+// keyOptions returns the key that a flag or the environment gives; without one the sandbox makes its own. The
 // key of a profile is a real one, and no sandbox ever sees it.
-func sandboxKey(s *cmdutil.Session) (string, error) {
+func keyOptions(s *cmdutil.Session) ([]sandbox.Option, error) {
 	settings := s.Settings
 	settings.BaseURL, settings.Sandbox = "", false // they do not decide where the key goes
 	switch s.Keys.Source(settings).Kind {
 	case config.FromFlag, config.FromVariable:
 	default:
-		return "", nil
+		return nil, nil
 	}
 	key, source, err := s.Keys.Key(s.Ctx, settings)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if !strings.HasPrefix(key, sandbox.KeyPrefix) || key == sandbox.KeyPrefix {
-		return "", cmdutil.UsageError(fmt.Sprintf("the key (%s) is not a sandbox key, and a real key does not belong there", source), "leave it out, or give one that begins with "+sandbox.KeyPrefix)
+		return nil, cmdutil.UsageError(fmt.Sprintf("the key (%s) is not a sandbox key, and a real key does not belong there", source), "leave it out, or give one that begins with "+sandbox.KeyPrefix)
 	}
-	return key, nil
+	return []sandbox.Option{sandbox.WithKey(key)}, nil
 }
 
 // checkListen refuses addresses that another machine can reach, unless --expose allows it. It refuses names too,
