@@ -50,14 +50,15 @@ func (s *Server) Faults() ([]Fault, error) {
 // last counters.
 func (s *Server) ClearFaults(ids ...string) ([]Fault, error) { return s.store.ClearFaults(ids) }
 
-// Operations returns the operations of the interface, each as METHOD PATH.
+// Operations returns the operations of the interface, each as METHOD PATH. Faults can strike them, and not the
+// controls: a fault that struck a control could prevent its own removal.
 func Operations() []string {
 	var all []string
 	table := (&Server{}).routeTable()
 	for _, path := range slices.Sorted(maps.Keys(table)) {
 		for _, method := range slices.Sorted(maps.Keys(table[path])) {
-			if r := table[path][method]; r.takesFaults() {
-				all = append(all, r.operation())
+			if strings.HasPrefix(path, apiPrefix) {
+				all = append(all, method+" "+path)
 			}
 		}
 	}
@@ -65,10 +66,6 @@ func Operations() []string {
 }
 
 func (r route) operation() string { return r.method + " " + r.path }
-
-// takesFaults reports whether faults can strike the route. It excludes what is outside the interface: a fault
-// that struck a control could prevent its own removal.
-func (r route) takesFaults() bool { return strings.HasPrefix(r.path, apiPrefix) }
 
 // controlAddFault takes a fault without its counters and returns it. Only do is required.
 func (s *Server) controlAddFault(r *request) (any, error) {
