@@ -12,8 +12,12 @@ import (
 )
 
 // A Fault makes requests go wrong on purpose. It stays in the state, and strikes matching requests or lets
-// them pass. Its fields are those of the control: On, Do, Rate, Times, Match, Seed and Body describe it, and the
-// sandbox sets ID, Seen and Fired.
+// them pass. Do says what goes wrong: see the package documentation. On is one of Operations, or * or nothing
+// for all of them. Rate is the share of requests that it strikes, above 0 and up to 1; 0 means 1. Times is the
+// number of strikes after which it is used up; 0 means never. Match has the values that fields of the query or
+// the body must have. A Seed other than 0 decides which requests a Rate below 1 strikes. Body is the answer of
+// the kinds body and respond. The sandbox sets the ID, and counts as Seen the requests that the fault was asked
+// about and as Fired those that it has struck.
 type Fault = store.Fault
 
 // A FaultError reports an invalid Field of a Fault, as in JSON: its Problem, and the Advice what to write
