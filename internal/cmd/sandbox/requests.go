@@ -168,11 +168,8 @@ func (flags requestFlags) query(cmd *cobra.Command) (url.Values, error) {
 	if _, err := parseMatch(flags.match); err != nil {
 		return nil, err
 	}
-	values := url.Values{}
-	if len(flags.match) > 0 {
-		values["match"] = flags.match
-	}
-	if flags.on != "" || cmd.Flags().Changed("on") {
+	values := url.Values{"match": flags.match}
+	if cmd.Flags().Changed("on") {
 		values.Set("on", flags.on)
 	}
 	if flags.since > 0 {

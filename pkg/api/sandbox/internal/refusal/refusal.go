@@ -77,15 +77,23 @@ func From(err error) *Error {
 
 // Shorten limits the length of a quoted part of a request, so that a message stays readable.
 func Shorten(text string) string {
-	const limit = 60
+	if short := Cut(text, 60); short != text {
+		return short + "..."
+	}
+	return text
+}
+
+// Cut limits a text to so many bytes, and cuts no character in two.
+func Cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	cut := limit
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
+	for end := limit; end > limit-utf8.UTFMax; end-- {
+		if utf8.RuneStart(text[end]) {
+			return text[:end]
+		}
 	}
-	return text[:cut] + "..."
+	return text[:limit]
 }
 
 // IsName reports whether a text is a plain word: letters, digits, - and _.

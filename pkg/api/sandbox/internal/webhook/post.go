@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
+	"example.com/till/pkg/api/sandbox/internal/refusal"
 	"example.com/till/pkg/api/sandbox/internal/store"
 )
 
@@ -82,15 +82,5 @@ func (c *Sender) reason(ctx context.Context, limits Limits, err error) string {
 	return cleaned(err.Error())
 }
 
-// cleaned returns a text from outside as the store keeps it: limited in length, in valid UTF-8, with no
-// character cut in two.
-func cleaned(text string) string {
-	if len(text) > maxAnswer {
-		end := maxAnswer
-		for end > maxAnswer-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = text[:end]
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
-}
+// cleaned returns a text from outside as the store keeps it: limited in length and in valid UTF-8.
+func cleaned(text string) string { return strings.ToValidUTF8(refusal.Cut(text, maxAnswer), "\uFFFD") }
