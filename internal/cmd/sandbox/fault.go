@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -26,17 +27,15 @@ var faultKinds = []string{"refuse", "drop-before", "drop-after", "truncate", "de
 // nearKind asks whether a kind with a name near to that of do was meant. If the name is right, it returns "".
 func nearKind(do string) string {
 	typed, _, _ := strings.Cut(do, "=")
-	var kinds []string
+	var names []string
 	for _, kind := range faultKinds {
 		name, _, _ := strings.Cut(kind, "=")
-		if name == typed {
-			return ""
-		}
-		if !slices.Contains(kinds, name) {
-			kinds = append(kinds, name)
-		}
+		names = append(names, name)
 	}
-	return near.Question(typed, "", kinds)
+	if slices.Contains(names, typed) {
+		return ""
+	}
+	return near.Question(typed, "", slices.Compact(names))
 }
 
 type faultFlags struct {
@@ -220,9 +219,8 @@ func faultView(money.Registry) render.View[sandbox.Fault] {
 
 func matchText(match map[string]string) string {
 	var pairs []string
-	for field, value := range match {
-		pairs = append(pairs, field+"="+value)
+	for _, field := range slices.Sorted(maps.Keys(match)) {
+		pairs = append(pairs, field+"="+match[field])
 	}
-	slices.Sort(pairs)
 	return strings.Join(pairs, ", ")
 }
