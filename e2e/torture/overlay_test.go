@@ -613,11 +613,11 @@ const mostAtOnce = 7 // so that a small plan has parts
 	},
 	{
 		"pkg/api/client.go", `
-	plain := http.Header{"User-Agent": {o.userAgent}, "Accept": {"application/json"}}
+	h := http.Header{"User-Agent": {o.userAgent}, "Accept": {"application/json"}}
 `, `
-	plain := http.Header{"User-Agent": {o.userAgent}, "Accept": {"application/json"}}
+	h := http.Header{"User-Agent": {o.userAgent}, "Accept": {"application/json"}}
 	if n := attemptNumber(); n != "" {
-		plain["X-Torture"] = []string{n}
+		h["X-Torture"] = []string{n}
 	}
 `,
 	},

@@ -10,8 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 
@@ -36,42 +36,34 @@ type Token struct {
 	Extra       []byte // more than belongs into a signature
 
 	public ssh.PublicKey
-	sign   func(text []byte) ([]byte, error)
+	key    ssh.Signer // without the token
 	using  sync.Mutex
 }
 
 // New returns a token with a new key of a type: ssh.KeyAlgoSKED25519 or ssh.KeyAlgoSKECDSA256.
 func New(kind string) (*Token, error) {
-	t := &Token{Flags: Touched, Application: Application}
-	var key []byte
+	var private any
+	var err error
 	switch kind {
 	case ssh.KeyAlgoSKED25519:
-		public, private, err := ed25519.GenerateKey(rand.Reader)
-		if err != nil {
-			return nil, err
-		}
-		key = ssh.Marshal(struct{ Type, Key, Application string }{kind, string(public), Application})
-		t.sign = func(text []byte) ([]byte, error) { return ed25519.Sign(private, text), nil }
+		_, private, err = ed25519.GenerateKey(rand.Reader)
 	case ssh.KeyAlgoSKECDSA256:
-		private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			return nil, err
-		}
-		point, err := private.PublicKey.Bytes()
-		if err != nil {
-			return nil, err
-		}
-		key = ssh.Marshal(struct{ Type, Curve, Point, Application string }{kind, "nistp256", string(point), Application})
-		t.sign = func(text []byte) ([]byte, error) {
-			digest := sha256.Sum256(text)
-			r, s, err := ecdsa.Sign(rand.Reader, private, digest[:])
-			return ssh.Marshal(struct{ R, S *big.Int }{r, s}), err
-		}
+		private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	default:
-		return nil, fmt.Errorf("a token has no key of the type %q", kind)
+		err = fmt.Errorf("a token has no key of the type %q", kind)
 	}
-	var err error
-	t.public, err = ssh.ParsePublicKey(key)
+	if err != nil {
+		return nil, err
+	}
+	t := &Token{Flags: Touched, Application: Application}
+	if t.key, err = ssh.NewSignerFromKey(private); err != nil {
+		return nil, err
+	}
+	plain := t.key.PublicKey()
+	public := ssh.Marshal(struct{ Type string }{kind})
+	public = append(public, plain.Marshal()[4+len(plain.Type()):]...) // the fields behind the type
+	public = append(public, ssh.Marshal(struct{ Application string }{Application})...)
+	t.public, err = ssh.ParsePublicKey(public)
 	return t, err
 }
 
@@ -88,8 +80,11 @@ func (t *Token) Sign(_ io.Reader, data []byte) (*ssh.Signature, error) {
 		Flags   byte
 		Counter uint32
 	}{t.Flags, t.Counter})
-	blob, err := t.sign([]byte(string(application[:]) + string(said) + string(message[:])))
-	return &ssh.Signature{Format: t.public.Type(), Blob: blob, Rest: append(said, t.Extra...)}, err
+	signature, err := t.key.Sign(rand.Reader, slices.Concat(application[:], said, message[:]))
+	if err != nil {
+		return nil, err
+	}
+	return &ssh.Signature{Format: t.public.Type(), Blob: signature.Blob, Rest: append(said, t.Extra...)}, nil
 }
 
 // Untouched makes the token sign without being touched from now on.

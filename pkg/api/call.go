@@ -180,7 +180,7 @@ func (c *Client) send(ctx context.Context, r request) (body []byte, status int, 
 	req := client.request()
 	defer client.done(req)
 	req.SetContext(ctx)
-	req.Header = k.headers[headersOf{body: r.body != nil, key: !r.reseller || c.resellerKey}]
+	req.Header = k.headers(r.body != nil, !r.reseller || c.resellerKey)
 	if r.body != nil {
 		text, err := json.Marshal(r.body)
 		if err != nil {

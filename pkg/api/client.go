@@ -63,7 +63,7 @@ func (c *Client) KeyFingerprint() string { return c.fingerprint }
 
 // keyed holds the parts of a Client that contain the key.
 type keyed struct {
-	headers headers
+	headers func(body, key bool) http.Header
 	reads   *restyClient             // retries
 	creates *restyClient             // never retries
 	hide    func(text string) string // replaces the key
@@ -218,7 +218,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 		readTimeout:   o.readTimeout,
 		createTimeout: o.createTimeout,
 	}
-	k := &keyed{newHeaders(o), newResty(reads), newResty(creates), hide}
+	k := &keyed{o.headers, newResty(reads), newResty(creates), hide}
 	retryReads(k.reads.Client, o.retries)
 	neverResend(k.creates.Client)
 	if o.trace == nil { // a trace shows the body, and needs a copy of it
@@ -232,30 +232,20 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// headers are the initial headers of requests with or without a body, and with or without the key. They are
-// made once, because a merchant may make thousands of calls, and nothing changes them: resty sends a copy.
-type headers map[headersOf]http.Header
-
-type headersOf struct{ body, key bool }
-
-func newHeaders(o options) headers {
-	plain := http.Header{"User-Agent": {o.userAgent}, "Accept": {"application/json"}}
+// headers returns the headers of a request with or without a body, and with or without the key.
+func (o options) headers(body, key bool) http.Header {
+	h := http.Header{"User-Agent": {o.userAgent}, "Accept": {"application/json"}}
 	if o.transport == nil {
 		// net/http would ask for this by itself, but would make a new header for every request.
-		plain["Accept-Encoding"] = []string{"gzip"}
+		h["Accept-Encoding"] = []string{"gzip"}
 	}
-	all := headers{}
-	for _, of := range []headersOf{{false, false}, {false, true}, {true, false}, {true, true}} {
-		h := plain.Clone()
-		if of.body {
-			h["Content-Type"] = []string{"application/json"}
-		}
-		if of.key && o.key != "" {
-			h["Authorization"] = []string{"Bearer " + o.key}
-		}
-		all[of] = h
+	if body {
+		h["Content-Type"] = []string{"application/json"}
 	}
-	return all
+	if key && o.key != "" {
+		h["Authorization"] = []string{"Bearer " + o.key}
+	}
+	return h
 }
 
 // restyClient is a resty client that reuses its requests. A request with its maps takes most of a kilobyte: a

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -129,9 +130,17 @@ func readable(err error, body []byte) error {
 	return err
 }
 
+// decoders are reused because each takes about 6 KB, and most answers take less than one.
+var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+
 // within decodes a value that must be read token by token, and refuses trailing data.
 func within(body []byte, read func(dec *jsontext.Decoder) error) error {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
+	dec := decoders.Get().(*jsontext.Decoder)
+	dec.Reset(bytes.NewBuffer(body))
+	defer func() {
+		dec.Reset(&bytes.Buffer{}) // and leave the body
+		decoders.Put(dec)
+	}()
 	if err := read(dec); err != nil {
 		return err
 	}

@@ -224,7 +224,7 @@ func TestPrintedClientShowsNoKey(t *testing.T) {
 	option := WithAPIKey(aKey)
 	client := must[*Client](t)(New(w.url, option, WithTrace(io.Discard)))
 	// No connection is in use yet.
-	if found := everyText(struct{ inner *keyed }{client.keyed()}); !leaks(found) {
+	if found := everyText(struct{ inner http.Header }{client.keyed().headers(true, true)}); !leaks(found) {
 		t.Error("the test would not find the key where it is")
 	}
 	for range 2 {

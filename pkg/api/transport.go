@@ -260,7 +260,7 @@ func (w whole) RoundTrip(req *http.Request) (*http.Response, error) {
 var zipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
 // readZipped decompresses an answer. net/http does not, because it did not ask for the compression itself:
-// see newHeaders.
+// see options.headers.
 func readZipped(body io.Reader) ([]byte, error) {
 	zip := zipReaders.Get().(*gzip.Reader)
 	defer zipReaders.Put(zip)

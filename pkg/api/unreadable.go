@@ -55,11 +55,12 @@ type lenientPage struct{ WithdrawalPage }
 // Such pages are rare, and all others are read at full speed.
 func (p *lenientPage) decode(dec *jsontext.Decoder, body []byte) error {
 	var strict WithdrawalPage
-	err := within(body, func(dec *jsontext.Decoder) error { return strict.decode(dec, body) })
+	err := strict.decode(dec, body)
 	if err == nil || errors.Is(err, ErrTooLarge) {
 		p.WithdrawalPage = strict
 		return err
 	}
+	dec.Reset(bytes.NewBuffer(body))
 	place := 0
 	return p.read(dec, len(body), func() error {
 		return eachElement(dec, "page_content", maxRows, func() error {
