@@ -21,8 +21,7 @@ type Invite struct {
 	source `json:"-"`
 }
 
-// MarshalJSON writes the text of RawJSON or, if there is none or the fields were changed, the object of the
-// fields.
+// MarshalJSON writes the text of RawJSON, or the fields if there is none or they were changed.
 func (i Invite) MarshalJSON() ([]byte, error) { return marshal(i, i.raw, inviteFields(i)) }
 
 // UnmarshalJSON reads what Get reads, and keeps the text for RawJSON.

@@ -77,8 +77,7 @@ func (i *InvoiceItem) read(dec *jsontext.Decoder) error {
 	return err
 }
 
-// MarshalJSON writes the text of RawJSON or, if there is none or the fields were changed, the object of the
-// fields.
+// MarshalJSON writes the text of RawJSON, or the fields if there is none or they were changed.
 func (i Invoice) MarshalJSON() ([]byte, error) { return marshal(i, i.raw, invoiceFields(i)) }
 
 // UnmarshalJSON reads what Get reads, and keeps the text for RawJSON.

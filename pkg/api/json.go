@@ -81,42 +81,33 @@ func marshal[T any](value T, text []byte, fields any) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// object writes an object with one key.
-func object(key string, value any) ([]byte, error) {
-	b, err := appendMember([]byte{'{'}, key, value)
-	return append(b, '}'), err
+// entry is an item that is one key of an object.
+type entry interface {
+	entry() (key string, value any)
 }
 
-// objectOf writes an object with a key for each item.
-func objectOf[T any](items []T, entry func(T) (key string, value any)) ([]byte, error) {
+// object writes an object with a key for each item.
+func object[T entry](items ...T) ([]byte, error) {
 	b := []byte{'{'}
 	for i, item := range items {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		key, value := entry(item)
-		var err error
-		if b, err = appendMember(b, key, value); err != nil {
+		key, value := item.entry()
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", key, err)
+		}
+		if b, err = jsontext.AppendQuote(b, key); err != nil {
 			return nil, err
 		}
+		b = append(append(b, ':'), text...)
 	}
 	b = append(b, '}')
 	if !jsontext.Value(b).IsValid() {
 		return nil, errors.New("a key that occurs twice")
 	}
 	return b, nil
-}
-
-func appendMember(b []byte, key string, value any) ([]byte, error) {
-	b, err := jsontext.AppendQuote(b, key)
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", key, err)
-	}
-	return append(append(b, ':'), text...), nil
 }
 
 // entries reads an object and appends an item for each of its keys. read returns the item, after it has read

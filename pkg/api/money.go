@@ -142,7 +142,9 @@ type CodeAmount struct {
 }
 
 // MarshalJSON writes the one-key object.
-func (a CodeAmount) MarshalJSON() ([]byte, error) { return object(a.Code, a.Minor) }
+func (a CodeAmount) MarshalJSON() ([]byte, error) { return object(a) }
+
+func (a CodeAmount) entry() (string, any) { return a.Code, a.Minor }
 
 // UnmarshalJSON reads the one-key object and refuses anything else. Amount says which numbers are refused.
 func (a *CodeAmount) UnmarshalJSON(b []byte) error { return one[CodeAmounts](b, a) }
@@ -162,9 +164,7 @@ func (m CodeAmounts) Of(code string) (minor int64, ok bool) {
 }
 
 // MarshalJSON writes the object.
-func (m CodeAmounts) MarshalJSON() ([]byte, error) {
-	return objectOf(m, func(a CodeAmount) (string, any) { return a.Code, a.Minor })
-}
+func (m CodeAmounts) MarshalJSON() ([]byte, error) { return object(m...) }
 
 // UnmarshalJSON reads the object. Amount says which numbers are refused.
 func (m *CodeAmounts) UnmarshalJSON(b []byte) error { return unmarshal(b, m) }

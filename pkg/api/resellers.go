@@ -34,15 +34,15 @@ type Rebate struct {
 }
 
 // MarshalJSON writes the one-key object.
-func (r Rebate) MarshalJSON() ([]byte, error) { return object(r.Code, r.Amount) }
+func (r Rebate) MarshalJSON() ([]byte, error) { return object(r) }
+
+func (r Rebate) entry() (string, any) { return r.Code, r.Amount }
 
 // UnmarshalJSON reads the one-key object and refuses anything else.
 func (r *Rebate) UnmarshalJSON(b []byte) error { return one[Rebates](b, r) }
 
 // MarshalJSON writes the object from code to Amount.
-func (r Rebates) MarshalJSON() ([]byte, error) {
-	return objectOf(r, func(r Rebate) (string, any) { return r.Code, r.Amount })
-}
+func (r Rebates) MarshalJSON() ([]byte, error) { return object(r...) }
 
 // UnmarshalJSON reads the object from code to Amount.
 func (r *Rebates) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
@@ -56,8 +56,7 @@ func (r *Rebates) read(dec *jsontext.Decoder) error {
 	})
 }
 
-// MarshalJSON writes the text of RawJSON or, if there is none or the fields were changed, the object of the
-// fields.
+// MarshalJSON writes the text of RawJSON, or the fields if there is none or they were changed.
 func (r Reseller) MarshalJSON() ([]byte, error) {
 	fields := resellerFields(r)
 	fields.InviteInfo.raw = nil

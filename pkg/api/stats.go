@@ -29,7 +29,9 @@ type StatusCount struct {
 }
 
 // MarshalJSON writes the one-key object.
-func (s StatusCount) MarshalJSON() ([]byte, error) { return object(s.Status, s.Count) }
+func (s StatusCount) MarshalJSON() ([]byte, error) { return object(s) }
+
+func (s StatusCount) entry() (string, any) { return s.Status, s.Count }
 
 // UnmarshalJSON reads the one-key object and refuses anything else.
 func (s *StatusCount) UnmarshalJSON(b []byte) error { return one[counts](b, s) }
@@ -45,6 +47,8 @@ type InvoiceRebate struct {
 // UnmarshalJSON reads the object and refuses anything else.
 func (r *InvoiceRebate) UnmarshalJSON(b []byte) error { return unmarshal(b, r) }
 
+func (r InvoiceRebate) entry() (string, any) { return r.ID, r }
+
 // CodeTotal is one entry of a total: the amounts under a currency code, in minor units. In JSON it is an
 // object with one key: {"Btc":{"USD":2500}}.
 type CodeTotal struct {
@@ -53,7 +57,9 @@ type CodeTotal struct {
 }
 
 // MarshalJSON writes the one-key object.
-func (t CodeTotal) MarshalJSON() ([]byte, error) { return object(t.Code, t.Amounts) }
+func (t CodeTotal) MarshalJSON() ([]byte, error) { return object(t) }
+
+func (t CodeTotal) entry() (string, any) { return t.Code, t.Amounts }
 
 // UnmarshalJSON reads the one-key object and refuses anything else.
 func (t *CodeTotal) UnmarshalJSON(b []byte) error { return one[codeTotals](b, t) }
@@ -65,20 +71,11 @@ type (
 	codeTotals     []CodeTotal
 )
 
-func (v counts) MarshalJSON() ([]byte, error) {
-	return objectOf(v, func(s StatusCount) (string, any) { return s.Status, s.Count })
-}
+func (v counts) MarshalJSON() ([]byte, error)         { return object(v...) }
+func (v invoiceRebates) MarshalJSON() ([]byte, error) { return object(v...) }
+func (v codeTotals) MarshalJSON() ([]byte, error)     { return object(v...) }
 
-func (v invoiceRebates) MarshalJSON() ([]byte, error) {
-	return objectOf(v, func(r InvoiceRebate) (string, any) { return r.ID, r })
-}
-
-func (v codeTotals) MarshalJSON() ([]byte, error) {
-	return objectOf(v, func(t CodeTotal) (string, any) { return t.Code, t.Amounts })
-}
-
-// MarshalJSON writes the text of RawJSON or, if there is none or the fields were changed, the object of the
-// fields.
+// MarshalJSON writes the text of RawJSON, or the fields if there is none or they were changed.
 func (s ResellerStats) MarshalJSON() ([]byte, error) {
 	return marshal(s, s.raw, struct {
 		ID             string         `json:"id"`

@@ -280,29 +280,16 @@ func readWhole(body io.Reader, length int64) ([]byte, error) {
 	if length > maxAnswer {
 		return nil, errTooLarge
 	}
-	room := int64(512)
-	if length >= 0 {
-		room = min(length+1, 1<<20) // a declared length reserves no more than the size of a page
+	// a declared length reserves no more than the size of a page
+	text := bytes.NewBuffer(make([]byte, 0, min(max(length, 0), 1<<20)+bytes.MinRead))
+	_, err := text.ReadFrom(io.LimitReader(body, maxAnswer+1))
+	switch {
+	case text.Len() > maxAnswer, errors.As(err, new(*http.MaxBytesError)):
+		return nil, errTooLarge
+	case err != nil:
+		return nil, brokeOff(text.Len(), err)
 	}
-	text := make([]byte, 0, room)
-	for {
-		n, err := body.Read(text[len(text):cap(text)])
-		text = text[:len(text)+n]
-		if len(text) > maxAnswer {
-			return nil, errTooLarge
-		}
-		switch {
-		case err == io.EOF:
-			return text, nil
-		case errors.As(err, new(*http.MaxBytesError)):
-			return nil, errTooLarge
-		case err != nil:
-			return nil, brokeOff(len(text), err)
-		}
-		if len(text) == cap(text) {
-			text = slices.Grow(text, min(max(len(text), 512), maxAnswer+1-len(text)))
-		}
-	}
+	return text.Bytes(), nil
 }
 
 func brokeOff(after int, err error) error {

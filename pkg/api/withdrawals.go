@@ -72,10 +72,11 @@ func (a Address) MarshalJSON() ([]byte, error) {
 	case a.Kind != Fiat:
 		a.Kind = Crypto
 	}
-	return object(string(a.Kind), struct {
+	type listed struct {
 		Currency string `json:"currency"`
 		Address  string `json:"address"`
-	}{a.Currency, a.Text})
+	}
+	return json.Marshal(map[Kind]listed{a.Kind: {a.Currency, a.Text}})
 }
 
 // UnmarshalJSON reads either form and refuses anything else.
@@ -108,8 +109,7 @@ func (a *Address) read(dec *jsontext.Decoder) (err error) {
 	return err
 }
 
-// MarshalJSON writes the text of RawJSON or, if there is none or the fields were changed, the object of the
-// fields.
+// MarshalJSON writes the text of RawJSON, or the fields if there is none or they were changed.
 func (w Withdrawal) MarshalJSON() ([]byte, error) { return marshal(w, w.raw, withdrawalFields(w)) }
 
 // UnmarshalJSON reads what Get and List read, and keeps the text for RawJSON.
