@@ -22,7 +22,6 @@ type ListFlags struct {
 	page, pageSize int
 	all            bool
 	limit          int
-	before         func(api.Withdrawal) bool // whether it belongs to the period, as far as its end says
 }
 
 // List is one of the two lists of withdrawals.
@@ -38,7 +37,10 @@ func ListCommand(
 	var flags ListFlags
 	cmdutil.NewCommand(a, cmdutil.List, views.Withdrawals, cmd,
 		func(s *cmdutil.Session, out cmdutil.Output[api.Withdrawal], args []string) error {
-			filter, err := flags.check(s) // which sets before
+			if err := flags.check(s); err != nil {
+				return err
+			}
+			filter, within, err := flags.Filter(s)
 			if err != nil {
 				return err
 			}
@@ -50,7 +52,11 @@ func ListCommand(
 			if err != nil {
 				return err
 			}
-			err = list.print(s, flags, filter, out)
+			if p := (printing{s, flags, filter, within, out}); s.Cmd.Flags().Changed("page") {
+				err = p.page(list)
+			} else {
+				err = p.all(list)
+			}
 			if err != nil && cmdutil.Explain(err).Code == cmdutil.ExitRejected && (filter.From != "" || filter.To != "") {
 				return &cmdutil.Error{Code: cmdutil.ExitRejected, Err: err, Msg: err.Error(),
 					Hint: payout.NewHint(fmt.Sprintf("if the service means the format of the times, set the one it wants with: till profile set %s time_layout=LAYOUT (now %s)",
@@ -72,34 +78,29 @@ func ListCommand(
 	return cmd
 }
 
-func (f *ListFlags) check(s *cmdutil.Session) (filter api.WithdrawalFilter, err error) {
+func (f *ListFlags) check(s *cmdutil.Session) error {
 	switch {
 	case f.pageSize < 1:
-		return filter, cmdutil.UsageError("--page-size: it must be at least 1", "leave it out for the default")
+		return cmdutil.UsageError("--page-size: it must be at least 1", "leave it out for the default")
 	case s.Cmd.Flags().Changed("limit") && f.limit < 1:
-		return filter, cmdutil.UsageError("--limit: it must be at least 1", "leave it out for the whole list")
+		return cmdutil.UsageError("--limit: it must be at least 1", "leave it out for the whole list")
 	case f.page < 0:
-		return filter, cmdutil.UsageError("--page: it cannot be negative",
+		return cmdutil.UsageError("--page: it cannot be negative",
 			"write 0 or 1 for the first page, whichever the service counts from")
 	}
-	return f.Filter(s)
+	return nil
 }
 
-// Filter returns the filter of the request. It checks the flags before anything is sent.
-func (f *ListFlags) Filter(s *cmdutil.Session) (api.WithdrawalFilter, error) {
-	filter := api.WithdrawalFilter{Tags: f.statuses}
-	var err error
+// Filter returns the filter of the request, and reports whether a withdrawal that it finds was made before the end
+// of the period, as far as that can be seen.
+func (f *ListFlags) Filter(s *cmdutil.Session) (
+	filter api.WithdrawalFilter, within func(api.Withdrawal) bool, err error,
+) {
+	filter.Tags = f.statuses
 	times := s.Period()
 	var end time.Time
 	if filter.From, filter.To, end, err = times.Sent(f.From, f.To); err != nil {
-		return filter, err
-	}
-	f.before = func(w api.Withdrawal) bool {
-		if end.IsZero() || len(w.Statuses) == 0 {
-			return true
-		}
-		made, ok := times.Reads(w.Statuses[0].At)
-		return !ok || made.Before(end)
+		return filter, nil, err
 	}
 	for _, status := range f.statuses {
 		if strings.Contains(status, ",") {
@@ -108,97 +109,92 @@ func (f *ListFlags) Filter(s *cmdutil.Session) (api.WithdrawalFilter, error) {
 	}
 	for _, code := range f.currencies {
 		if strings.Contains(code, ",") {
-			return filter, cmdutil.UsageError(fmt.Sprintf("--currency: %q is not one currency", code), "give --currency again for each")
+			return filter, nil, cmdutil.UsageError(fmt.Sprintf("--currency: %q is not one currency", code), "give --currency again for each")
 		}
 		c, err := s.Money.ParseCurrency(code)
 		if err != nil {
-			return filter, err
+			return filter, nil, err
 		}
 		filter.Currencies = append(filter.Currencies, c)
 	}
-	return filter, nil
+	return filter, func(w api.Withdrawal) bool {
+		if end.IsZero() || len(w.Statuses) == 0 {
+			return true
+		}
+		made, ok := times.Reads(w.Statuses[0].At)
+		return !ok || made.Before(end)
+	}, nil
 }
 
-func (l List) print(
-	s *cmdutil.Session, flags ListFlags, filter api.WithdrawalFilter, out cmdutil.Output[api.Withdrawal],
-) error {
-	if s.Cmd.Flags().Changed("page") {
-		return l.printPage(s, flags, filter, out)
+// printing is a list that is being printed.
+type printing struct {
+	*cmdutil.Session
+	flags  ListFlags
+	filter api.WithdrawalFilter
+	within func(api.Withdrawal) bool
+	out    cmdutil.Output[api.Withdrawal]
+}
+
+// page prints one page.
+func (p printing) page(l List) error {
+	page, err := l.Page(p.filter, p.flags.page, p.flags.pageSize)
+	if err != nil {
+		return err
 	}
-	read := listing{first: -1}
-	whole := flags.all || flags.limit > 0 || !s.TableOnTerminal()
-	opts := api.ListOptions{PageSize: flags.pageSize, FirstPage: s.PageBase(), OnPage: read.count}
-	limit := int64(flags.limit)
-	if flags.limit > 0 {
-		opts.PageSize = min(opts.PageSize, flags.limit)
-	} else if !whole {
-		limit = int64(flags.pageSize)
-	}
-	err := out.List(func(yield func(api.Withdrawal, error) bool) {
-		for w, err := range l.All(filter, opts) {
-			if err == nil {
-				read.seen++
-				if !flags.before(w) {
-					continue
-				}
-				read.shown++
-			}
-			read.stopped = !yield(w, err) || read.shown == limit || !whole && read.seen == read.total
-			if read.stopped {
-				return
-			}
-		}
-	})
-	if err == nil {
-		read.note(s, whole)
+	page.Items = slices.DeleteFunc(page.Items, func(w api.Withdrawal) bool { return !p.within(w) })
+	err = p.out.List(cmdutil.Limited(page.Items, p.flags.limit))
+	if err == nil && len(page.Items) == 0 {
+		err = p.Note("there are no withdrawals on page %d", p.flags.page)
 	}
 	return err
 }
 
-// A listing counts what is read of a list.
-type listing struct {
-	seen, shown  int64
-	first, total int64 // what the service counts on the first page, or less than 0, and on the last one
-	changed      bool  // it has counted differently on two pages
-	stopped      bool  // no more is wanted
-}
-
-func (l *listing) count(p api.WithdrawalPage) {
-	if l.first < 0 {
-		l.first = p.Total
+// all prints the whole list, or the first page on a terminal, and says what is missing.
+func (p printing) all(l List) error {
+	var seen, shown int64
+	first, total := int64(-1), int64(0) // what the service counts on the first page and on the last one
+	changed := false                    // it has counted differently on two pages
+	stopped := false                    // no more is wanted
+	limit := int64(p.flags.limit)
+	whole := p.flags.all || limit > 0 || !p.TableOnTerminal()
+	opts := api.ListOptions{PageSize: p.flags.pageSize, FirstPage: p.PageBase(),
+		OnPage: func(page api.WithdrawalPage) {
+			if first < 0 {
+				first = page.Total
+			}
+			total = page.Total
+			changed = changed || total != first
+		}}
+	if limit > 0 {
+		opts.PageSize = min(opts.PageSize, p.flags.limit)
+	} else if !whole {
+		limit = int64(p.flags.pageSize)
 	}
-	l.total = p.Total
-	l.changed = l.changed || l.total != l.first
-}
-
-// note says what is missing. whole says whether the whole list was wanted.
-func (l *listing) note(s *cmdutil.Session, whole bool) {
+	err := p.out.List(func(yield func(api.Withdrawal, error) bool) {
+		for w, err := range l.All(p.filter, opts) {
+			if err == nil {
+				seen++
+				if !p.within(w) {
+					continue
+				}
+				shown++
+			}
+			stopped = !yield(w, err) || shown == limit || !whole && seen == total
+			if stopped {
+				return
+			}
+		}
+	})
 	switch {
-	case l.stopped && !whole && l.seen < l.total:
-		s.Note("%d of %d withdrawals; --all shows the rest", l.seen, l.total)
-	case !l.stopped && l.changed:
-		s.Note("%d withdrawals were read; the service counted %d at the beginning and %d at the end, so the list changed while it was read, and some may be missing", l.seen, l.first, l.total)
-	case !l.stopped && l.seen != l.total:
-		s.Note("%d withdrawals were read, and the service counts %d: some may be missing", l.seen, l.total)
-	case l.shown == 0:
-		s.Note("no withdrawals")
+	case err != nil:
+	case stopped && !whole && seen < total:
+		p.Note("%d of %d withdrawals; --all shows the rest", seen, total)
+	case !stopped && changed:
+		p.Note("%d withdrawals were read; the service counted %d at the beginning and %d at the end, so the list changed while it was read, and some may be missing", seen, first, total)
+	case !stopped && seen != total:
+		p.Note("%d withdrawals were read, and the service counts %d: some may be missing", seen, total)
+	case shown == 0:
+		p.Note("no withdrawals")
 	}
-}
-
-// printPage prints one page.
-func (l List) printPage(
-	s *cmdutil.Session, flags ListFlags, filter api.WithdrawalFilter, out cmdutil.Output[api.Withdrawal],
-) error {
-	page, err := l.Page(filter, flags.page, flags.pageSize)
-	if err != nil {
-		return err
-	}
-	page.Items = slices.DeleteFunc(page.Items, func(w api.Withdrawal) bool { return !flags.before(w) })
-	if err := out.List(cmdutil.Limited(page.Items, flags.limit)); err != nil {
-		return err
-	}
-	if len(page.Items) == 0 {
-		return s.Note("there are no withdrawals on page %d", flags.page)
-	}
-	return nil
+	return err
 }

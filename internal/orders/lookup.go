@@ -17,13 +17,9 @@ import (
 // AddLookupFlags adds the flags that control how the service's list is read before sending. The configuration
 // reads them; they override TILL_LOOKUP and the profile.
 func AddLookupFlags(cmd *cobra.Command) {
-	cmd.Flags().String("lookup", "auto",
-		"read the list: always or never")
+	cmd.Flags().String("lookup", "auto", "read the list: always or never")
 	cmd.Flags().String("lookup-since", "", "read that list from this time on only")
-	complete := cobra.FixedCompletions(config.Values("lookup"), cobra.ShellCompDirectiveNoFileComp)
-	if err := cmd.RegisterFlagCompletionFunc("lookup", complete); err != nil {
-		panic(err) // the flag is not declared
-	}
+	cmdutil.Offer(cmd, "lookup", cobra.FixedCompletions(config.Values("lookup"), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // MinorUnits returns the count of minor units that is sent, to be added to an amount in decimals. If the

@@ -51,7 +51,7 @@ missing in the journal, so the exit code is 21 there.`,
 
 // check compares the journal with the list, and prints the differences.
 func check(s *cmdutil.Session, out cmdutil.Output[payout.Difference], from, to, accept string) error {
-	filter, err := (&orders.ListFlags{From: from, To: to}).Filter(s)
+	filter, _, err := (&orders.ListFlags{From: from, To: to}).Filter(s)
 	if err != nil {
 		return err
 	}
