@@ -13,8 +13,6 @@ import (
 	"example.com/till/internal/journal/pgtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
-
 // A ground keeps the journal with which every run begins.
 type ground interface {
 	place() string

@@ -101,9 +101,9 @@ func (b *batch) disaster(what string, rng *rand.Rand) {
 	case "all sessions end":
 		b.endSessions("")
 	case "fast restart":
-		b.server.Restart(b.t)
+		b.server.Restart(b.t, "fast")
 	case "immediate restart":
-		b.server.Crash(b.t)
+		b.server.Restart(b.t, "immediate")
 	}
 	b.story = append(b.story, what)
 	// They continue, or stop because of the disaster.

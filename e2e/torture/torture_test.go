@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	built.dir = dir
-	code := pgtest.Run(m)
+	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
 }

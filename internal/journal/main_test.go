@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if name := os.Getenv("JOURNAL_TEST_CHILD"); name != "" {
 		os.Exit(child(name, os.Args[len(os.Args)-1]))
 	}
-	os.Exit(pgtest.Run(m))
+	os.Exit(m.Run())
 }
 
 // child does the work and reports it in lines on its standard output.

@@ -1,6 +1,12 @@
 package journal
 
 import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +32,7 @@ func TestPooler(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer j.Close()
-			pooled := s.Pooler(t, direct, settings)
+			pooled := startPooler(t, s, direct, settings)
 			var all []*process
 			for range 12 {
 				all = append(all, start(t, "claim", pooled))
@@ -42,6 +48,52 @@ func TestPooler(t *testing.T) {
 			}
 		})
 	}
+}
+
+// startPooler starts PgBouncer with three sessions in front of a server, and returns the address of a database behind
+// it. The settings are lines of its configuration.
+func startPooler(t *testing.T, s *pgtest.Server, database, settings string) (address string) {
+	t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		program = "/usr/sbin/pgbouncer"
+	}
+	if _, err := os.Stat(program); err != nil && !pgtest.Needed() {
+		t.Skip("PgBouncer is not installed here")
+	}
+	dir, err := os.MkdirTemp("/tmp", "till-pool-") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings = fmt.Sprintf("[databases]\n* = host=%s user=till\n[pgbouncer]\nlisten_addr =\nunix_socket_dir = %s\n"+
+		"auth_type = any\ndefault_pool_size = 3\n%s\n", u.Query().Get("host"), dir, settings)
+	file := filepath.Join(dir, "pgbouncer.ini")
+	if err := errors.Join(os.WriteFile(file, []byte(settings), 0o644), os.Chmod(dir, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	pooler := s.Command(program, "-q", file)
+	if err := pooler.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		pooler.Process.Kill()
+		pooler.Wait()
+	})
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, ".s.PGSQL.6432")); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("PgBouncer does not listen")
+		}
+	}
+	u.RawQuery = url.Values{"host": {dir}, "port": {"6432"}, "sslmode": {"disable"}}.Encode()
+	return u.String()
 }
 
 // TestSynchronousCommitIsReadBack checks a session in which something has dropped the setting.

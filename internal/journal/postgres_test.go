@@ -156,7 +156,7 @@ func TestPostgresRestart(t *testing.T) {
 	other := bookOf(opened)
 	defer other.Close()
 	one, two, three := mustClaim(t, j, claim("1")), mustClaim(t, j, claim("2")), mustClaim(t, j, claim("3"))
-	s.Restart(t)
+	s.Restart(t, "fast")
 	// The lock is gone, so another machine makes one of the orders unknown.
 	if _, err := other.Claim(t.Context(), shop, claim("1")); !errors.Is(err, Exists) {
 		t.Fatal(err)

@@ -19,13 +19,10 @@ import (
 	"time"
 
 	"example.com/till/internal/journal"
-	"example.com/till/internal/journal/pgtest"
 	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/order"
 )
-
-func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 // A row is a withdrawal as the service shows it, as JSON.
 type row map[string]any

@@ -1,11 +1,8 @@
-// Package pgtest starts a PostgreSQL server of its own for the tests of a package, in a temporary directory,
-// reached by a socket in that. It ends with the process that started it, in whatever way that ends, and
-// leaves nothing behind.
-//
-//	func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+// Package pgtest starts a PostgreSQL server for the tests of a package, in a temporary directory, reached by a socket
+// in it. The server ends with the process that started it, in whatever way that ends, and leaves nothing behind.
 //
 //	func TestSomething(t *testing.T) {
-//		address := pgtest.Shared(t).Database(t) // skips where PostgreSQL is not installed
+//		address := pgtest.Shared(t).Database(t) // skips the test if PostgreSQL is not installed
 //	}
 package pgtest
 
@@ -26,56 +23,43 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A Server is one that was started for tests. Everybody may connect as the user till, who may do everything;
-// a user whom Guarded has made needs a password.
+// A Server runs for tests. Everybody may connect as the user till, who may do everything. The user that Guarded
+// makes needs a password.
 type Server struct {
-	dir   string // its socket is here, its data below
+	dir   string // has its socket and its data
 	bin   string
 	guard *exec.Cmd // ends the server when its standard input is closed
-	alive io.Closer // which this holds open
+	alive io.Closer // that standard input
 	made  atomic.Int64
 }
 
-var shared struct {
-	sync.Once
-	server *Server
-	err    error
-}
+var shared = sync.OnceValues(Start)
 
-// Run runs a package's tests, and then stops the server that they share, if they have started it.
-func Run(m *testing.M) int {
-	defer func() {
-		if shared.server != nil {
-			shared.server.Stop()
-		}
-	}()
-	return m.Run()
-}
-
-// Shared returns the server that all tests of a package share. Where PostgreSQL is not installed the test is
-// skipped, unless the environment says that it has to be there.
+// Shared returns the server that all tests of a package share. If PostgreSQL is not installed, it skips the test.
 func Shared(t testing.TB) *Server {
 	t.Helper()
-	shared.Do(func() { shared.server, shared.err = Start() })
-	if errors.Is(shared.err, errMissing) && !needed() {
+	s := SharedIfInstalled(t)
+	if s == nil {
 		t.Skip("PostgreSQL is not installed here (initdb and pg_ctl are needed)")
 	}
-	if shared.err != nil {
-		t.Fatal(shared.err)
-	}
-	return shared.server
+	return s
 }
 
-// SharedIfInstalled is Shared, but that it returns nil where a test would be skipped.
+// SharedIfInstalled is Shared, but returns nil instead of skipping the test.
 func SharedIfInstalled(t testing.TB) *Server {
 	t.Helper()
-	if _, err := findBin(); err != nil && !needed() {
+	s, err := shared()
+	if errors.Is(err, errMissing) && !Needed() {
 		return nil
 	}
-	return Shared(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
-func needed() bool { return os.Getenv("TILL_NEEDS_POSTGRES") != "" || os.Getenv("CI") != "" }
+// Needed reports whether the environment says that a test must not be skipped because something is not installed.
+func Needed() bool { return os.Getenv("TILL_NEEDS_POSTGRES") != "" || os.Getenv("CI") != "" }
 
 var errMissing = errors.New("PostgreSQL is not installed: initdb and pg_ctl are neither in the path nor in /usr/lib/postgresql")
 
@@ -89,8 +73,7 @@ func findBin() (string, error) {
 	if len(found) == 0 {
 		return "", errMissing
 	}
-	slices.Sort(found)
-	return filepath.Dir(found[len(found)-1]), nil
+	return filepath.Dir(slices.Max(found)), nil
 }
 
 // Start starts a server.
@@ -117,9 +100,8 @@ func (s *Server) start() error {
 		return err
 	}
 	// The guard's input ends when this process does, also when it is killed.
-	s.guard = s.command("sh", "-c",
-		`cat >/dev/null; "$1/pg_ctl" -D "$2/data" -m immediate -w stop >/dev/null 2>&1; rm -rf "$2"`, "sh",
-		s.bin, s.dir)
+	s.guard = s.Command("sh", "-c",
+		`cat >/dev/null; "$1/pg_ctl" -D "$2/data" -m immediate -w stop >/dev/null 2>&1; rm -rf "$2"`, "sh", s.bin, s.dir)
 	alive, err := s.guard.StdinPipe()
 	if err != nil {
 		return err
@@ -128,43 +110,33 @@ func (s *Server) start() error {
 		return err
 	}
 	s.alive = alive
-	if err := s.run("initdb", "-D", s.data(), "-U", "till", "-A", "trust", "-E", "UTF8", "--locale=C",
-		"--no-sync"); err != nil {
+	if err := s.run("initdb", "-U", "till", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
 		return err
 	}
-	// Nothing here has to survive a power cut.
-	settings := fmt.Sprintf("listen_addresses = ''\nunix_socket_directories = '%s'\nmax_connections = 200\nshared_buffers = 16MB\nfsync = off\nfull_page_writes = off\n", s.dir)
-	if err := s.append("postgresql.conf", settings); err != nil {
-		return err
+	for name, text := range map[string]string{
+		"pg_hba.conf": "local all guarded scram-sha-256\nlocal all all trust\n",
+		"postgresql.conf": fmt.Sprintf("listen_addresses = ''\nunix_socket_directories = '%s'\nmax_connections = 200\nshared_buffers = 16MB\n"+
+			"fsync = off\nfull_page_writes = off\n", s.dir), // nothing here has to survive a power cut
+	} {
+		if err := os.WriteFile(filepath.Join(s.dir, "data", name), []byte(text), 0o600); err != nil {
+			return err
+		}
 	}
-	if err := os.WriteFile(filepath.Join(s.data(), "pg_hba.conf"),
-		[]byte("local all guarded scram-sha-256\nlocal all all trust\n"), 0o600); err != nil {
-		return err
-	}
-	return s.run("pg_ctl", "-D", s.data(), "-l", filepath.Join(s.dir, "log"), "-w", "-t", "60", "start")
+	return s.run("pg_ctl", "-l", filepath.Join(s.dir, "log"), "-w", "-t", "60", "start")
 }
 
-func (s *Server) data() string { return filepath.Join(s.dir, "data") }
-
-func (s *Server) append(name, text string) error {
-	f, err := os.OpenFile(filepath.Join(s.data(), name), os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
-}
-
+// run runs a program of the server on its data.
 func (s *Server) run(name string, args ...string) error {
-	if out, err := s.command(filepath.Join(s.bin, name), args...).CombinedOutput(); err != nil {
+	args = append([]string{"-D", filepath.Join(s.dir, "data")}, args...)
+	if out, err := s.Command(s.Program(name), args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", name, err, out)
 	}
 	return nil
 }
 
-// command is run as somebody who is not root, whom PostgreSQL refuses, and out of the reach of an interrupt
-// from the terminal.
-func (s *Server) command(name string, args ...string) *exec.Cmd {
+// Command returns a command that runs as the user of the server, who is not root: PostgreSQL refuses root. An
+// interrupt from the terminal does not reach it.
+func (s *Server) Command(name string, args ...string) *exec.Cmd {
 	c := exec.Command(name, args...)
 	c.Dir = s.dir
 	c.SysProcAttr = attributes()
@@ -183,22 +155,11 @@ func (s *Server) Stop() {
 	os.RemoveAll(s.dir)
 }
 
-// Restart ends all sessions and starts the server anew.
-func (s *Server) Restart(t testing.TB) {
+// Restart ends all sessions and starts the server again. In the mode immediate, it dies in the middle of what it is
+// doing, and starts from its log. The other mode is fast.
+func (s *Server) Restart(t testing.TB, mode string) {
 	t.Helper()
-	s.restart(t, "fast")
-}
-
-// Crash lets the server die in the middle of what it is doing, and starts it anew from its log.
-func (s *Server) Crash(t testing.TB) {
-	t.Helper()
-	s.restart(t, "immediate")
-}
-
-func (s *Server) restart(t testing.TB, mode string) {
-	t.Helper()
-	if err := s.run("pg_ctl", "-D", s.data(), "-l", filepath.Join(s.dir, "log"), "-m", mode, "-w",
-		"restart"); err != nil {
+	if err := s.run("pg_ctl", "-l", filepath.Join(s.dir, "log"), "-m", mode, "-w", "restart"); err != nil {
 		t.Fatal(err)
 	}
 }

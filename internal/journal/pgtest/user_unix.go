@@ -10,34 +10,29 @@ import (
 	"syscall"
 )
 
-// other is somebody who is not root, where this process is root's.
+// other returns a user who is not root, if this process is root's.
 func other() (uid, gid int, err error) {
 	if os.Getuid() != 0 {
 		return os.Getuid(), os.Getgid(), nil
 	}
 	for _, name := range []string{"postgres", "nobody"} {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
+		if u, err := user.Lookup(name); err == nil {
+			uid, _ := strconv.Atoi(u.Uid)
+			gid, _ := strconv.Atoi(u.Gid)
+			return uid, gid, nil
 		}
-		uid, _ := strconv.Atoi(u.Uid)
-		gid, _ := strconv.Atoi(u.Gid)
-		return uid, gid, nil
 	}
 	return 0, 0, errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor nobody")
 }
 
 func giveAway(dir string) error {
 	uid, gid, err := other()
-	if err != nil || os.Getuid() != 0 {
-		return err
-	}
-	return os.Chown(dir, uid, gid)
+	return errors.Join(err, os.Chown(dir, uid, gid))
 }
 
 func attributes() *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true}
-	if uid, gid, err := other(); err == nil && os.Getuid() == 0 {
+	if uid, gid, _ := other(); os.Getuid() == 0 {
 		a.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
 	return a
