@@ -157,7 +157,7 @@ func (s *Settings) merge(in Input) error {
 
 // wrongValue returns the error for a value of a setting. A dangerous value is not a usage error.
 func wrongValue(isArgument bool, name string, err error) error {
-	if isArgument && !errors.Is(err, errPlainHTTP) && !errors.Is(err, place.ErrNotPlace) {
+	if isArgument && !errors.Is(err, errPlainHTTP) && !errors.As(err, new(place.Error)) {
 		return &UsageError{Msg: fmt.Sprintf("%s: %v", name, err), Advice: hint(err)}
 	}
 	return failf("%s: %v", name, err).advise("%s", hint(err))

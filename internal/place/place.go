@@ -6,8 +6,11 @@ import (
 	"errors"
 	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -18,15 +21,10 @@ func IsPostgres(text string) bool {
 	return found && (scheme == "postgres" || scheme == "postgresql")
 }
 
-// ErrNotPlace matches every error of Check.
-var ErrNotPlace = errors.New("it is neither a path nor the address of a PostgreSQL database")
+// An Error says why a text names no journal.
+type Error string
 
-type notPlace string
-
-func (e notPlace) Error() string        { return string(e) }
-func (e notPlace) Is(target error) bool { return target == ErrNotPlace }
-
-const write = ": write a path, or postgres://USER@HOST/DATABASE"
+func (e Error) Error() string { return string(e) }
 
 // Check refuses a text that names no journal, or that may be a mistyped address. Used as a file name, such an
 // address would make an empty journal, and show a password to everybody who lists the directory. No error
@@ -36,17 +34,16 @@ func Check(text string) error {
 		u, err := url.Parse(text)
 		// An unescaped / or # in a password puts the @ where an address has none.
 		if err != nil || strings.Contains(u.Host+u.EscapedPath()+u.RawQuery, "@") || strings.Contains(text, "#") {
-			return notPlace("the address of the database cannot be understood: write postgres://USER@HOST/DATABASE, and in a password %2F for /, %40 for @, %3F for ? and %23 for #")
+			return Error("the address of the database cannot be understood: write postgres://USER@HOST/DATABASE, and in a password %2F for /, %40 for @, %3F for ? and %23 for #")
 		}
 		return nil
 	}
 	if isAddress(text) {
-		return notPlace("it looks like an address, and is not one that is known" + write +
-			" (a file whose name has a colon begins with ./)")
+		return Error("it looks like an address, and is not one that is known: write a path, or postgres://USER@HOST/DATABASE (a file whose name has a colon begins with ./)")
 	}
 	for _, word := range []string{"host=", "user=", "dbname=", "password="} {
 		if strings.HasPrefix(text, word) || strings.Contains(text, " "+word) {
-			return notPlace("it is a list of connection settings: write them as an address, postgres://USER@HOST/DATABASE")
+			return Error("it is a list of connection settings: write them as an address, postgres://USER@HOST/DATABASE")
 		}
 	}
 	return nil
@@ -63,12 +60,8 @@ func isAddress(text string) bool {
 	if strings.Contains(text, "://") || scheme().MatchString(text) {
 		return true
 	}
-	for _, start := range []string{"./", "../", "~/", `.\`, `..\`} {
-		if strings.HasPrefix(text, start) {
-			return false
-		}
-	}
-	if filepath.IsAbs(text) && !strings.HasPrefix(text, "//") {
+	isStart := func(start string) bool { return strings.HasPrefix(text, start) }
+	if slices.ContainsFunc([]string{"./", "../", "~/", `.\`, `..\`}, isStart) || filepath.IsAbs(text) && !isStart("//") {
 		return false
 	}
 	_, after, colon := strings.Cut(text, ":")
@@ -77,10 +70,11 @@ func isAddress(text string) bool {
 
 // Redact returns a text that names a journal without its password, so that it can be shown.
 func Redact(text string) string {
-	if !IsPostgres(text) {
-		if isAddress(text) {
-			return redactUnknown(text)
-		}
+	switch {
+	case IsPostgres(text):
+	case isAddress(text):
+		return redactUnknown(text)
+	default:
 		return text
 	}
 	scheme, rest, _ := strings.Cut(text, "://")
@@ -129,4 +123,26 @@ type Untrusted struct {
 	Path string
 	Why  string // as Distrust says it
 	Info fs.FileInfo
+}
+
+// Alone reports whether the machine's list of users has no person but this one, as in a container, which may have no
+// list at all.
+func Alone() bool {
+	users, err := os.ReadFile("/etc/passwd")
+	return (err == nil || errors.Is(err, fs.ErrNotExist)) && !otherPeople(string(users), os.Geteuid())
+}
+
+// otherPeople reports whether a list of users, as in /etc/passwd, has a person other than this user.
+func otherPeople(passwd string, euid int) bool {
+	const first, last = 1000, 59999 // the numbers of people; services have others
+	for line := range strings.Lines(passwd) {
+		fields := strings.Split(line, ":")
+		if len(fields) < 3 {
+			continue
+		}
+		if uid, err := strconv.Atoi(fields[2]); err == nil && uid >= first && uid <= last && uid != euid {
+			return true
+		}
+	}
+	return false
 }

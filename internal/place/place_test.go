@@ -1,7 +1,6 @@
 package place
 
 import (
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,7 +24,7 @@ func TestCheckRefusesMistypedAddresses(t *testing.T) {
 		"host=db password=s3cret", "dbname=till",
 	} {
 		err := Check(text)
-		if !errors.Is(err, ErrNotPlace) {
+		if err == nil {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
@@ -63,6 +62,22 @@ func TestRedactMistypedAddresses(t *testing.T) {
 	} {
 		if got := Redact(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestOtherPeople(t *testing.T) {
+	const services = "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n" +
+		"postgres:x:101:104::/var/lib/postgresql:/bin/bash\nbroken\n"
+	const ann = "ann:x:1000:1000::/home/ann:/bin/bash\n"
+	for _, test := range []struct {
+		passwd string
+		euid   int
+		want   bool
+	}{{services, 0, false}, {services, 65532, false}, {"", 0, false}, {services + ann, 1000, false},
+		{services + ann, 0, true}, {services + ann, 1001, true}} {
+		if got := otherPeople(test.passwd, test.euid); got != test.want {
+			t.Errorf("for %d, %q: %v", test.euid, test.passwd, got)
 		}
 	}
 }

@@ -141,9 +141,8 @@ const mostLinks = 40
 // walk goes to where a path leads, unless it comes past something that is refused. It returns where that is,
 // also if nothing is there in a directory that exists.
 func (t tree) walk(path string, refuse func(fs.FileInfo) string) (end string, bad *Untrusted, err error) {
-	links := 0
 	at, left := "/", path // at has no links
-	for {
+	for links := 0; ; {
 		info, err := t.lstat(at)
 		if err != nil {
 			if strings.Trim(left, "/") == "" {
@@ -155,41 +154,23 @@ func (t tree) walk(path string, refuse func(fs.FileInfo) string) (end string, ba
 			return "", &Untrusted{at, why, info}, nil
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
+			target, err := t.readlink(at)
 			if links++; links > mostLinks {
-				return "", nil, &fs.PathError{Op: "readlink", Path: path, Err: syscall.ELOOP}
+				err = &fs.PathError{Op: "readlink", Path: path, Err: syscall.ELOOP}
 			}
-			if at, left, err = t.followLink(at, left); err != nil {
+			if err != nil {
 				return "", nil, err
+			}
+			at, left = filepath.Dir(at), target+"/"+left
+			if filepath.IsAbs(target) {
+				at = "/"
 			}
 			continue
 		}
-		var name string
-		if name, left = cutName(left); name == "" {
+		name, rest, _ := strings.Cut(strings.TrimLeft(left, "/"), "/")
+		if name == "" {
 			return at, nil, nil
 		}
-		at = filepath.Join(at, name) // of .., the directory above: at has no links
+		at, left = filepath.Join(at, name), rest // of .., the directory above: at has no links
 	}
-}
-
-// followLink returns the directory that a link's target is in, and what is left of the path from there.
-func (t tree) followLink(link, left string) (at, rest string, err error) {
-	target, err := t.readlink(link)
-	if err != nil {
-		return "", "", err
-	}
-	if filepath.IsAbs(target) {
-		return "/", target + "/" + left, nil
-	}
-	return filepath.Dir(link), target + "/" + left, nil
-}
-
-// cutName cuts the first name off a path, or returns "" if it has none.
-func cutName(path string) (name, rest string) {
-	for rest = path; rest != "" && (name == "" || name == "."); {
-		name, rest, _ = strings.Cut(rest, "/")
-	}
-	if name == "." {
-		name = ""
-	}
-	return name, rest
 }
