@@ -180,13 +180,6 @@ func (t *tx) lock(l *Ledger) (*lockedAccount, error) {
 	case !slices.ContainsFunc(c.status.Approved, same) || mutant("count-keys"):
 `},
 		{"pkg/payout/approvals.go", `
-import (
-`, `
-import (
-	"path/filepath"
-
-`},
-		{"pkg/payout/approvals.go", `
 	c := a.Approvers.Count(p.Needs(a), message, now)
 `, `
 	if mutant("verify-other") {

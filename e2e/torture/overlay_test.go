@@ -388,12 +388,12 @@ func (s *Sender) claimed(calls context.Context, r api.CreateWithdrawal, claim fu
 	},
 	{
 		"pkg/payout/journal.go", `
-	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, SinceBoot: journal.SinceBoot, User: userName(), Host: hostName(), Existing: existing})
+	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, SinceBoot: journal.SinceBoot, User: name, Host: host, Existing: existing})
 `, `
 	j, err := journal.Open(ctx, where, journal.Options{Now: clock, SinceBoot: func() (string, time.Duration) {
 		boot, since := journal.SinceBoot()
 		return boot, since + durationOf("passed")
-	}, User: userName(), Host: hostName(), Existing: existing})
+	}, User: name, Host: host, Existing: existing})
 `,
 	},
 	{

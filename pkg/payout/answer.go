@@ -16,6 +16,7 @@ import (
 type answer struct {
 	records map[string][]record // by order id
 	foreign map[string]record   // another merchant's; it says nothing about the order
+	noted   string              // the account's merchant
 	// nameless are the records that may be any order, by their marks: as long as there are some, an order
 	// without a record is undecided.
 	nameless map[string]string
@@ -105,7 +106,7 @@ func (a answer) undecided(orderIDs ...string) error {
 func (a answer) foreignError() error {
 	for _, id := range slices.Sorted(maps.Keys(a.foreign)) {
 		if w := a.foreign[id]; len(a.records[id]) == 0 {
-			return otherMerchant(id, w.id, w.merchant, w.noted)
+			return otherMerchant(id, w.id, w.merchant, a.noted)
 		}
 	}
 	return nil
@@ -134,7 +135,7 @@ func (s *Sender) newSeeker(orders map[string]journal.Record, accepted journal.Ex
 }
 
 // see adds what a record says to an answer.
-func (k *seeker) see(a *answer, w listed, noted string, foreign bool) {
+func (k *seeker) see(a *answer, w listed, foreign bool) {
 	accepted := k.accepted.Withdrawals[w.mark()]
 	numbers := numbersOf(w.Withdrawal)
 	mayBeAny := len(numbers) == 0
@@ -146,7 +147,6 @@ func (k *seeker) see(a *answer, w listed, noted string, foreign bool) {
 			continue
 		}
 		r = w.record()
-		r.noted = noted
 		switch _, found := k.orders[id]; {
 		case !found: // it may be an order whose id does not fit into 32 bits at the service
 			mayBeAny = k.sender.differs(k.orders[whole].Content, r) == ""
@@ -170,24 +170,28 @@ func (k *seeker) see(a *answer, w listed, noted string, foreign bool) {
 	}
 }
 
-// mustShow returns the ids of withdrawals that a list from a time on must show, if the service understands
-// the time as it is meant: those on the first page of the whole list that are as new, or whose date cannot be
-// read, the newest of that page in any case, and those that the journal knows to be as new. trusted is false
-// if a date cannot be read: the service may compare dates as texts, and only the formats of parseTime are
-// known to sort by time.
-func (s *Sender) mustShow(ctx context.Context) (ids []string, trusted bool, err error) {
-	since := s.options.SinceTime
+// checkedStart returns how far back the list is read, if it is asked for from a time on: to its beginning, unless
+// the service may understand the time as it is meant. If it does, a reading shows the withdrawals in must: those on
+// the first page of the whole list that are as new, or whose date cannot be read, the newest of that page in any
+// case, and those that the journal knows to be as new. If a date cannot be read, the service may compare dates as
+// texts, and only the formats of parseTime are known to sort by time. Orders before since need not be on the list,
+// even if it is read whole.
+func (s *Sender) checkedStart(ctx context.Context, wanted string) (from, since string, must []string, err error) {
+	if wanted == "" {
+		return "", "", nil, nil
+	}
 	newest, newestID := time.Time{}, ""
 	first := &reading{}
-	trusted = true
+	from = wanted
 	first.see = func(w listed) bool {
 		at := time.Time{}
 		if len(w.Statuses) > 0 {
-			at = parseTime(w.Statuses[0].At)
-			trusted = trusted && !at.IsZero()
+			if at = parseTime(w.Statuses[0].At); at.IsZero() {
+				from = ""
+			}
 		}
-		if at.IsZero() || !at.Before(since) {
-			ids = append(ids, w.ID)
+		if at.IsZero() || !at.Before(s.options.SinceTime) {
+			must = append(must, w.ID)
 		}
 		if at.After(newest) {
 			newest, newestID = at, w.ID
@@ -196,19 +200,21 @@ func (s *Sender) mustShow(ctx context.Context) (ids []string, trusted bool, err 
 	}
 	limited, cancel := s.limitLookup(ctx)
 	defer cancel()
-	if _, err := first.read(limited, s); err != nil {
-		return nil, false, s.tooLong(limited, err, nil)
+	err = first.read(limited, s)
+	if rejects(err) { // the list will be refused too
+		return "", "", nil, nil
+	}
+	if _, incomplete := err.(*lack); err != nil && !incomplete {
+		return "", "", nil, s.tooLong(limited, err, nil)
 	}
 	if newestID != "" {
-		ids = append(ids, newestID)
+		must = append(must, newestID)
 	}
-	for o, err := range s.ledger.Orders(ctx, Filter{From: since, States: []State{StateAccepted}}) {
-		if err != nil {
-			return nil, false, err
-		}
-		ids = append(ids, o.ID)
+	recent, err := collect(s.ledger.Orders(ctx, Filter{From: s.options.SinceTime, States: []State{StateAccepted}}))
+	for _, o := range recent {
+		must = append(must, o.ID)
 	}
-	return ids, trusted, nil
+	return from, wanted, must, err
 }
 
 // parseTime reads a time of the service, whose format the interface does not show; the zero time if it
@@ -258,20 +264,6 @@ func (s *Sender) since(from string, o journal.Record) string {
 	return from
 }
 
-// givenUp returns the error for a list of which no reading was complete, or no two agreed.
-func (s *Sender) givenUp(why *lack) error {
-	switch {
-	case why == nil:
-		why = &lack{why: "no two of them agreed"}
-	case why.err != nil:
-		return why.err
-	case why.lasts:
-		return unproven("the service's list proves nothing: "+why.why, nil)
-	}
-	return failed(ReadFailed, "the service's list could not be read completely in %d readings: %s",
-		mostReadings, why.why).hint("run it again when fewer withdrawals are being made")
-}
-
 // othersApply reports whether other machines apply plans from the same journal. The orders that they send
 // make readings differ, until they have finished.
 func (s *Sender) othersApply(ctx context.Context) bool {
@@ -305,14 +297,8 @@ func (s *Sender) tooLong(ctx context.Context, err error, why *lack) error {
 	} else if why != nil {
 		msg += ": " + why.why
 	}
-	return &Error{Kind: ReadFailed, Err: err, Msg: msg,
-		Hint: NewHint("run it again, or give it more time with lookup_timeout in the profile")}
-}
-
-// endless returns the error for a list that has one more page after each.
-func endless(pages int64, withdrawals int) error {
-	return failed(ReadFailed, "the service's list has not ended after %d pages with %d withdrawals", pages, withdrawals).
-		hint("read less of it with --lookup-since, or ask the service's provider why it does not end")
+	return failed(ReadFailed, "%s", msg).because(err).
+		hint("run it again, or give it more time with lookup_timeout in the profile")
 }
 
 // brokenOff is the error of a reading that failed, and says how far it came.

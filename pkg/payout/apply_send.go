@@ -126,8 +126,7 @@ func (s *sending) inDoubt() error {
 	if s.why != s.doubt && !errors.Is(s.why, context.Canceled) {
 		why += "; " + s.why.Error()
 	}
-	return &Error{Kind: Unknown, Err: s.doubt, Msg: why,
-		Hint: NewHint("do not send "+them+" again", "payout", "reconcile", s.plan.Name())}
+	return failed(Unknown, "%s", why).because(s.doubt).hint("do not send "+them+" again", "payout", "reconcile", s.plan.Name())
 }
 
 // stop ends the run and keeps the reason. Of several reasons it keeps the first, except that a refused key,
@@ -142,16 +141,13 @@ func (s *sending) stop(err error) {
 }
 
 func weight(err error) int {
-	var call *api.Error
-	switch {
-	case !errors.As(err, &call) || call.Outcome != api.Rejected:
+	switch call, _ := errors.AsType[*api.Error](err); {
+	case call == nil || call.Outcome != api.Rejected || !keyOrRate(call.Status):
 		return 0
 	case call.Status == 429:
 		return 1
-	case keyOrRate(call.Status):
-		return 2
 	}
-	return 0
+	return 2
 }
 
 // feed gives every row that is to be sent to the workers. If several processes share the journal, each of
@@ -194,13 +190,16 @@ const betweenPasses = 200 * time.Millisecond
 // pass goes through the plan once, starting at a row. It skips the rows in handed that have not come back. It
 // returns how many rows it gave to the workers, and whether other processes are sending some.
 func (s *sending) pass(queue chan<- dueRow, from int, handed map[string]bool) (n int, busy bool) {
-	sending, unknown := 0, 0
+	states := map[State]int{}
 	for some := range slices.Chunk(s.plan.Rows[from:], chunk) {
 		part, err := s.withOrders(s.ctx, some)
 		if err != nil {
 			s.stop(err)
 		}
-		sending, unknown = sending+inState(StateSending, part), unknown+inState(StateUnknown, part)
+		for _, r := range part {
+			states[r.order.State]++
+		}
+		unknown := states[StateUnknown]
 		if unknown > 0 && !s.options.KeepGoing { // some became unknown in another process, or were found dead
 			s.stop(s.becameUnknown())
 		}
@@ -215,20 +214,17 @@ func (s *sending) pass(queue chan<- dueRow, from int, handed map[string]bool) (n
 				handed[r.ExternalOrderID] = true
 			}
 			n++
-			s.hand(queue, r)
+			if !s.tried { // until one row was accepted and read back, none is given to a worker
+				s.send(r, nil)
+				continue
+			}
+			select {
+			case queue <- r:
+			case <-s.ctx.Done():
+			}
 		}
 	}
-	return n, sending > 0 && handed != nil
-}
-
-// inState counts the rows whose orders are in a state.
-func inState(state State, rows []dueRow) (n int) {
-	for _, r := range rows {
-		if r.order.State == state {
-			n++
-		}
-	}
-	return n
+	return n, states[StateSending] > 0 && handed != nil
 }
 
 // becameUnknown returns the error for an order that another process was sending.
@@ -246,18 +242,6 @@ func (s *sending) comesBack(o journal.Record) bool {
 	}
 	delete(s.lost, o.OrderID)
 	return true
-}
-
-// hand gives a row to a worker. Until one row was accepted and read back, it sends the row itself.
-func (s *sending) hand(queue chan<- dueRow, r dueRow) {
-	if !s.tried {
-		s.send(r, nil)
-		return
-	}
-	select {
-	case queue <- r:
-	case <-s.ctx.Done():
-	}
 }
 
 // send sends a row and then continues with rows from more. It records the outcome of one row and the claim of

@@ -33,6 +33,8 @@ type Change struct {
 	Was   Content // what that run paid; zero for a new payee
 	Times int     // how many orders were accepted for the address that it paid
 	Run   string  // that run; for a new payee, the last one
+
+	at int // index of the row
 }
 
 // Who returns the name by which a person knows the row.
@@ -58,7 +60,7 @@ func (l *Ledger) Changes(ctx context.Context, p *Plan) iter.Seq2[Change, error] 
 			if err == nil && change.Kind == NewAddress {
 				change.Times, err = l.ledger.TimesPaid(ctx, change.Was.Address)
 			}
-			if !yield(change.Change, asError(err)) || err != nil {
+			if !yield(change, asError(err)) || err != nil {
 				return
 			}
 		}
@@ -70,12 +72,6 @@ const (
 	maxRunRows = 2_000_000 // that are read for it, give or take a run
 )
 
-// A rowChange is the change of the row at an index.
-type rowChange struct {
-	Change
-	at int
-}
-
 // unfound is a row whose payee the newer runs do not have.
 type unfound struct {
 	row    uint32
@@ -84,11 +80,11 @@ type unfound struct {
 
 // changed yields how rows differ from the newest run that has the same payee: first what differs from the newest
 // run, then what differs from the one before, and at last the new payees. It leaves out the run of a name.
-func (m *maker) changed(but string) iter.Seq2[rowChange, error] {
-	return func(yield func(rowChange, error) bool) {
+func (m *maker) changed(but string) iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
 		runs, related, err := m.earlier(but)
 		if err != nil {
-			yield(rowChange{}, err)
+			yield(Change{}, err)
 		}
 		if err != nil || len(runs) == 0 {
 			return
@@ -101,7 +97,7 @@ func (m *maker) changed(but string) iter.Seq2[rowChange, error] {
 			}
 			before, err := payeesOf(m.ctx, m.ledger, run)
 			if err != nil {
-				yield(rowChange{}, err)
+				yield(Change{}, err)
 				return
 			}
 			read += len(before.rows)
@@ -114,7 +110,7 @@ func (m *maker) changed(but string) iter.Seq2[rowChange, error] {
 			return
 		}
 		for _, u := range left {
-			if !yield(rowChange{Change{Kind: NewPayee, Row: m.planRow(int(u.row)), Run: runs[0].Name}, int(u.row)}, nil) {
+			if !yield(Change{Kind: NewPayee, Row: m.planRow(int(u.row)), Run: runs[0].Name, at: int(u.row)}, nil) {
 				return
 			}
 		}
@@ -124,7 +120,7 @@ func (m *maker) changed(but string) iter.Seq2[rowChange, error] {
 // sinceRun yields how rows differ from a run. It returns those whose payees the run does not have, and whether more
 // changes are wanted.
 func (m *maker) sinceRun(
-	run *payees, rows []unfound, yield func(rowChange, error) bool,
+	run *payees, rows []unfound, yield func(Change, error) bool,
 ) (left []unfound, more bool) {
 	left = rows[:0]
 	for _, u := range rows {
@@ -133,7 +129,7 @@ func (m *maker) sinceRun(
 			left = append(left, u)
 		}
 		for _, change := range changes {
-			if !yield(rowChange{change, int(u.row)}, nil) {
+			if change.at = int(u.row); !yield(change, nil) {
 				return nil, false
 			}
 		}
@@ -240,7 +236,8 @@ func payeesOf(ctx context.Context, l *journal.Ledger, run journal.Run) (payees, 
 			continue
 		}
 		same := &kept[len(kept)-1]
-		if same.shared += 2; !sameTo(p.paid(same.row), p.paid(k.row)) {
+		a, b := p.paid(same.row), p.paid(k.row)
+		if same.shared += 2; a.Memo != b.Memo || address.Canonical(a.Address) != address.Canonical(b.Address) {
 			same.shared |= 1
 		}
 		if p.rows[k.row].minor > p.rows[same.row].minor {
@@ -276,11 +273,6 @@ func (p *payees) paid(row uint32) Content {
 	c := p.coins[r.coin]
 	return Content{Currency: c.currency, Amount: api.Amount{Kind: c.unit.Kind, Code: c.unit.Code, Minor: r.minor},
 		Address: string(p.texts[r.address:r.memo]), Memo: string(p.texts[r.memo:r.end])}
-}
-
-// sameTo reports whether two contents go to the same address and memo.
-func sameTo(a, b Content) bool {
-	return a.Memo == b.Memo && address.Canonical(a.Address) == address.Canonical(b.Address)
 }
 
 // changes returns how a row differs from what was paid to the same payee, if there was one.
@@ -320,13 +312,17 @@ func (m *maker) changes() error {
 		case NewPayee:
 			m.about(newPayee, i, "%s: a payee in %s that the last runs do not have", who, c.Row.Currency.Code)
 		case NewAddress:
-			times := 0
+			last := "the last time"
 			if len(m.warn[changedAddress].list) < maxWarnings {
-				if times, err = m.ledger.TimesPaid(m.ctx, c.Was.Address); err != nil {
+				times, err := m.ledger.TimesPaid(m.ctx, c.Was.Address)
+				if err != nil {
 					return err
 				}
+				if times > 1 {
+					last = fmt.Sprintf("the last %d times", times)
+				}
 			}
-			m.about(changedAddress, i, "%s: another address than %s: %s, and not %s", who, lastTimes(times),
+			m.about(changedAddress, i, "%s: another address than %s: %s, and not %s", who, last,
 				sheet.Shorten(c.Row.Address), sheet.Shorten(c.Was.Address))
 		case NewMemo:
 			m.about(changedAddress, i, "%s: another memo than the last time: %q, and not %q", who, c.Row.Memo, c.Was.Memo)
@@ -335,13 +331,6 @@ func (m *maker) changes() error {
 		}
 	}
 	return nil
-}
-
-func lastTimes(n int) string {
-	if n < 2 {
-		return "the last time"
-	}
-	return fmt.Sprintf("the last %d times", n)
 }
 
 // A look is what people compare of an address: its beginning, and its end.

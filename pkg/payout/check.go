@@ -64,17 +64,16 @@ func (s *Sender) Compare(ctx context.Context, filter api.WithdrawalFilter, f Fil
 		x = &comparing{s: s, ctx: ctx, accepted: accepted, seen: map[string]bool{}}
 		x.r = &reading{filter: filter, surplus: accepted.Surplus, anyTotal: readings == mostReadings, see: x.see}
 		return x.r, nil
-	}, func(r *reading, _ *lack) (bool, error) { return true, x.flush() })
+	}, func(*reading, *lack) (bool, error) { return true, x.flush() })
 	if rejects(err) {
-		c.NoList = s.notShown(err)
-		return c, nil
+		return Comparison{NoList: notShown(err)}, nil
 	}
 	if err != nil {
 		return c, err
 	}
-	c.counted = max(0, x.r.total-int64(len(x.r.ids)))
-	c.accepted = accepted.Surplus
-	c.Differences, c.Accepted, c.Surplus = x.found, x.left, max(0, c.counted-accepted.Surplus)
+	c = x.found
+	c.counted, c.accepted = max(0, x.r.total-int64(len(x.r.ids))), accepted.Surplus
+	c.Surplus = max(0, c.counted-c.accepted)
 	for i, d := range c.Differences { // as the reading has left it
 		if d.Missing() && d.Order != nil {
 			o, err := s.ledger.Order(ctx, d.Order.OrderID)
@@ -117,8 +116,7 @@ type comparing struct {
 	accepted journal.Exceptions
 	waiting  []listed
 	seen     map[string]bool // by mark and reason: rows move while the list is read
-	found    []Difference
-	left     int
+	found    Comparison
 	broken   error
 }
 
@@ -138,11 +136,11 @@ func (x *comparing) flush() error {
 	for _, w := range x.waiting {
 		ids, orderIDs = append(ids, w.ID), append(orderIDs, w.orderIDs()...)
 	}
+	var named map[string]journal.Record
 	holders, err := x.s.ledger.ByWithdrawal(x.ctx, ids)
-	if err != nil {
-		return err
+	if err == nil {
+		named, err = x.s.ledger.Held(x.ctx, orderIDs)
 	}
-	named, err := x.s.ledger.Held(x.ctx, orderIDs)
 	if err != nil {
 		return err
 	}
@@ -151,9 +149,9 @@ func (x *comparing) flush() error {
 		switch {
 		case !differs || x.seen[d.mark+d.Why]:
 		case x.accepted.Withdrawals[d.mark] && (!d.Missing() || d.Order == nil):
-			x.left++
+			x.found.Accepted++
 		default:
-			x.found = append(x.found, d)
+			x.found.Differences = append(x.found.Differences, d)
 		}
 		x.seen[d.mark+d.Why] = true
 	}

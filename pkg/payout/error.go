@@ -5,8 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"time"
+	"unicode"
 
 	"example.com/till/internal/journal"
+	"example.com/till/internal/money"
 	"example.com/till/pkg/api"
 	"example.com/till/pkg/payout/sheet"
 )
@@ -124,6 +128,10 @@ func asError(err error) error {
 	return err
 }
 
+func kindOfCall(o api.Outcome) Kind {
+	return cmp.Or(map[api.Outcome]Kind{api.Rejected: Rejected, api.NotSent: NotSent, api.Failed: ReadFailed}[o], Unknown)
+}
+
 // ofJournal returns the *Error for err, whose chain has an error of the journal.
 func ofJournal(err error, j *journal.Error) *Error {
 	e := &Error{Kind: Refused, Msg: err.Error(), Err: err, OrderID: cmp.Or(j.OrderID, j.Order.OrderID), Run: j.Run}
@@ -187,14 +195,167 @@ func (e *Error) hint(text string, command ...string) *Error {
 	return e
 }
 
-func kindOfCall(o api.Outcome) Kind {
-	switch o {
-	case api.Rejected:
-		return Rejected
-	case api.NotSent:
-		return NotSent
-	case api.Failed:
-		return ReadFailed
+// A Hint says what to do after an error, for a person who uses the program till.
+type Hint struct {
+	Text    string   // a clause, such as "do not send it again"; empty: the command is enough
+	Command []string // the arguments of till, such as withdraw, reconcile, 5001; nil: there is no command
+}
+
+// NewHint returns a hint with a text and a command.
+func NewHint(text string, command ...string) Hint { return Hint{text, command} }
+
+// settleConflict returns the hint for an order in conflict, whose withdrawal may not be known.
+func settleConflict(orderID, withdrawal string) Hint {
+	return NewHint("see what happened with till journal show "+orderID+", and settle it", "withdraw", "resolve", orderID,
+		"--paid-as", cmp.Or(withdrawal, "ID"), "--although-different", "--reason", "TEXT")
+}
+
+// IsZero reports whether the hint is empty.
+func (h Hint) IsZero() bool { return h.Text == "" && len(h.Command) == 0 }
+
+// String formats the hint for a person: the text, a colon, and the command as it is typed.
+func (h Hint) String() string {
+	if len(h.Command) == 0 {
+		return h.Text
 	}
-	return Unknown
+	words := []string{"till"}
+	for _, arg := range h.Command {
+		words = append(words, quoted(arg))
+	}
+	command := strings.Join(words, " ")
+	if h.Text == "" {
+		return command
+	}
+	return h.Text + ": " + command
+}
+
+// quoted returns a text quoted as one word for a shell.
+func quoted(text string) string {
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_@%+=:,./-", r)
+	}) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// stateText returns a state as it appears in a sentence.
+func stateText(s State) string {
+	if s == StateConflict {
+		return "in conflict"
+	}
+	return string(s)
+}
+
+// describeSent describes the content of an order with the decimals with which it was sent. If they are others
+// today, it has the minor units too.
+func describeSent(m money.Registry, o Order) string {
+	then := m.As(o.Amount.Unit(), o.DecimalsSent())
+	text := describe(then, o.Content)
+	if then.Format(o.Amount) != m.Format(o.Amount) {
+		text += fmt.Sprintf(" (%d minor units)", o.Amount.Minor)
+	}
+	return text
+}
+
+func describe(m money.Registry, c Content) string {
+	text := m.Format(c.Amount)
+	if c.Amount.Unit() != c.Currency {
+		text += ", withdrawn in " + c.Currency.Code + ","
+	}
+	text += " to " + c.Address
+	if c.Memo != "" {
+		text += ", memo " + c.Memo
+	}
+	return text
+}
+
+// otherContent refuses an order that the journal has with other content, with the advice to take another
+// order id. For an unknown order that would pay again what may have been paid, so it has to be settled first.
+func (s *Sender) otherContent(o journal.Record, c Content, another string) error {
+	e := refused(RuleOrderID, "order %s is %s in the journal with other content: %s, and not %s", o.OrderID,
+		stateText(o.State), describeSent(s.money, o.Order), describe(s.money, c))
+	if o.State == StateUnknown {
+		return e.hint("find out first what became of it with", "withdraw", "reconcile", o.OrderID)
+	}
+	return e.hint(another, "journal", "show", o.OrderID)
+}
+
+// unsettled returns the error for an order that is in conflict, unknown or being sent.
+func unsettled(o journal.Record) *Error {
+	switch o.State {
+	case StateConflict:
+		e := failed(Conflict, "order %s is in conflict: %s", o.OrderID, o.Reason).about(o.OrderID, o.ID)
+		e.Hint = settleConflict(o.OrderID, o.ID)
+		return e
+	case StateSending:
+		return failed(Busy, "another process is sending order %s (%s on %s)", o.OrderID, o.User, o.Host).
+			about(o.OrderID, "").hint("wait for it, and run this again")
+	}
+	return unknownOutcome(o.OrderID, "it may have been paid", nil)
+}
+
+func unknownOutcome(orderID, why string, err error) *Error {
+	return failed(Unknown, "the outcome of order %s is unknown: %s", orderID, why).about(orderID, "").because(err).
+		hint("do not send it again; find out with", "withdraw", "reconcile", orderID)
+}
+
+// unrecorded returns the error for a call that was made, and whose outcome the journal does not have.
+func unrecorded(orderID string, out journal.Outcome, err error) error {
+	what := "its outcome"
+	if out.Reason != "" {
+		what = "its outcome (" + out.Reason + ")"
+	}
+	if out.Withdrawal != "" {
+		what = "that the service accepted it as " + out.Withdrawal
+	}
+	return failed(Unknown, "order %s was sent, and %s could not be recorded: %w", orderID, what, err).
+		about(orderID, out.Withdrawal).
+		hint("do not send it again; when the journal can be written, find out with", "withdraw", "reconcile", orderID)
+}
+
+// duplicateOf returns the error for an order that is not sent because another one has the same content.
+func duplicateOf(orderID string, o journal.Record) *Error {
+	e := refused(RuleDuplicate, "order %s was not sent: ", orderID)
+	switch o.State {
+	case StateUnknown:
+		e.Kind, e.OrderID = Unknown, o.OrderID
+		e.Msg += fmt.Sprintf("order %s has the same content, and its outcome is unknown, so this could pay twice", o.OrderID)
+		return e.hint("add --allow-duplicate if both are meant; otherwise find out about order "+o.OrderID+" with",
+			"withdraw", "reconcile", o.OrderID)
+	case StateSending:
+		e.Kind = Busy
+		e.Msg += fmt.Sprintf("another process is sending order %s with the same content (%s on %s)", o.OrderID, o.User, o.Host)
+		return e.hint("wait for it, or add --allow-duplicate if both are meant")
+	}
+	e.Msg += fmt.Sprintf("order %s with the same content was accepted at %s as %s", o.OrderID,
+		sentAt(o).UTC().Format(time.RFC3339), o.ID)
+	return e.hint("to pay it once more, add --allow-duplicate or an --order-id of its own")
+}
+
+// accountChanged explains the error for an account that was changed after the sender found it.
+func accountChanged(err error) error {
+	const what = "nothing more is sent: %w"
+	switch {
+	case errors.Is(err, journal.DemandChanged):
+		return refused(RuleApproval, what, err).hint("run it again: it says what must be approved now")
+	case errors.Is(err, journal.AccountChanged):
+		return refused(RuleAccount, what, err).
+			hint("run it again for the right account, of those that the journal has", "journal", "export")
+	}
+	return err
+}
+
+// unproven refuses to decide with a list that cannot prove that an order is not on it, and that hardly will.
+func unproven(msg string, err error) error {
+	return refused(RuleList, "%s", msg).because(err).
+		hint("look at the list; if nothing on it is an order of this journal, record that (or send with --lookup never, relying on this journal alone)",
+			"journal", "check", "--accept", "REASON")
+}
+
+// otherMerchant returns the error for a record of another merchant than the account's.
+func otherMerchant(orderID, withdrawal, other, noted string) error {
+	return failed(Conflict, "the service shows order %s as withdrawal %s of the merchant %q, and this account is the merchant %q",
+		orderID, withdrawal, other, noted).about(orderID, withdrawal).
+		hint("if the merchant's id has changed, record that", "journal", "adopt-merchant", other, "--reason", "TEXT")
 }

@@ -31,7 +31,6 @@ type record struct {
 	dated    string   // date of its first status, in the service's format
 	status   string   // in the service's words
 	merchant string   // merchant_id
-	noted    string   // that of the account
 	unread   []string // fields that cannot be read, and are empty here
 }
 
@@ -154,7 +153,7 @@ func (s *Sender) uncompared(c Content, r record) string {
 	return ""
 }
 
-func sameUnit(a, b api.Amount) bool { return a.Kind == b.Kind && strings.EqualFold(a.Code, b.Code) }
+func sameUnit(a, b api.Amount) bool { return sameCurrency(a.Unit(), b.Unit()) }
 
 func sameCurrency(a, b api.Currency) bool {
 	return a.Kind == b.Kind && strings.EqualFold(a.Code, b.Code)

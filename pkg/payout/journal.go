@@ -35,26 +35,18 @@ func openJournal(ctx context.Context, where string, existing bool) (*Journal, er
 		return nil, failed(JournalPlace, "the journal has no place").
 			hint("name a file, or a database as postgres://user@host/database")
 	}
-	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, SinceBoot: journal.SinceBoot, User: userName(), Host: hostName(), Existing: existing})
+	name, host := strconv.Itoa(os.Getuid()), "?"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	j, err := journal.Open(ctx, where, journal.Options{Now: time.Now, SinceBoot: journal.SinceBoot, User: name, Host: host, Existing: existing})
 	if err != nil {
 		return nil, asError(err)
 	}
 	return &Journal{j}, nil
-}
-
-func userName() string {
-	if u, err := user.Current(); err == nil {
-		return u.Username
-	}
-	return strconv.Itoa(os.Getuid())
-}
-
-func hostName() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return "?"
-	}
-	return name
 }
 
 // Close closes the journal. Call it when nothing uses the journal any more.
@@ -65,9 +57,11 @@ func (j *Journal) Place() string { return j.journal.Place() }
 
 // Accounts returns every account of the journal.
 func (j *Journal) Accounts(ctx context.Context) ([]Account, error) {
-	accounts, err := j.journal.Accounts(ctx)
-	return accounts, asError(err)
+	return own(j.journal.Accounts(ctx))
 }
+
+// own returns a result of the journal with an error of this package.
+func own[T any](result T, err error) (T, error) { return result, asError(err) }
 
 // Copy writes a copy of the journal at one moment, even if others use it meanwhile. The copy goes to a file
 // that does not exist yet, or to an empty PostgreSQL database. If Copy fails, it leaves no file. The journal
@@ -161,11 +155,9 @@ func (j *Journal) Export(ctx context.Context) iter.Seq2[Exported, error] {
 		accounts, err := j.Accounts(ctx)
 		if err != nil {
 			yield(Exported{}, err)
-			return
 		}
 		for _, a := range accounts {
-			l := j.Ledger(a)
-			for o, err := range l.ledger.Orders(ctx, Filter{}) {
+			for o, err := range j.journal.Ledger(a).Orders(ctx, Filter{}) {
 				var events []Event
 				if err == nil {
 					events, err = j.journal.Story(ctx, o)
@@ -218,15 +210,13 @@ func (l *Ledger) freeze(ctx context.Context, frozen bool, reason string) error {
 
 // Freezes returns every such decision about the account, the oldest first. The last one is in force.
 func (l *Ledger) Freezes(ctx context.Context) ([]Freeze, error) {
-	all, err := l.ledger.Freezes(ctx)
-	return all, asError(err)
+	return own(l.ledger.Freezes(ctx))
 }
 
 // Restored reports whether the journal may lack orders that were sent, because it is a copy or has
 // lost its log. If so, every order is looked up at the service before it is sent.
 func (l *Ledger) Restored(ctx context.Context) (bool, error) {
-	restored, err := l.ledger.Restored(ctx)
-	return restored, asError(err)
+	return own(l.ledger.Restored(ctx))
 }
 
 // A Run is a plan that has begun to be applied.

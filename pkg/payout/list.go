@@ -86,20 +86,6 @@ func (w listed) orderIDs() (ids []string) {
 	return ids
 }
 
-// read reads the list once. It asks for smaller pages if the service refuses the size, which the interface
-// does not show. why says why the reading does not count; nil: it is complete, or see has enough.
-func (r *reading) read(ctx context.Context, s *Sender) (why *lack, err error) {
-	r.ids, r.seed, r.newestSeen = map[uint64]bool{}, maphash.MakeSeed(), r.newest == nil
-	var refusal error
-	for _, size := range []int{api.DefaultPageSize, 50, 20, 10} {
-		if why, err = r.readPages(ctx, s, size); r.pages > 0 || !rejects(err) {
-			return why, err
-		}
-		refusal = cmp.Or(refusal, err)
-	}
-	return nil, refusal
-}
-
 // A lack is what keeps a reading from being complete.
 type lack struct {
 	why   string
@@ -107,7 +93,29 @@ type lack struct {
 	err   error // what is reported if it lasts; nil: that the list proves nothing
 }
 
-func (r *reading) readPages(ctx context.Context, s *Sender, size int) (*lack, error) {
+func (l *lack) Error() string { return l.why }
+
+func lasting(format string, args ...any) *lack {
+	return &lack{why: fmt.Sprintf(format, args...), lasts: true}
+}
+
+// read reads the list once. It asks for smaller pages if the service refuses the size, which the interface
+// does not show. The error is a *lack if the reading does not count. It is nil if the reading is complete, or if
+// see has enough.
+func (r *reading) read(ctx context.Context, s *Sender) error {
+	r.ids, r.seed, r.newestSeen = map[uint64]bool{}, maphash.MakeSeed(), r.newest == nil
+	var refusal error
+	for _, size := range []int{api.DefaultPageSize, 50, 20, 10} {
+		err := r.readPages(ctx, s, size)
+		if r.pages > 0 || !rejects(err) {
+			return err
+		}
+		refusal = cmp.Or(refusal, err)
+	}
+	return refusal
+}
+
+func (r *reading) readPages(ctx context.Context, s *Sender, size int) error {
 	base := s.options.FirstPage
 	number, longest := 0, 0
 	if base == api.PageBaseOne {
@@ -122,7 +130,9 @@ func (r *reading) readPages(ctx context.Context, s *Sender, size int) (*lack, er
 		if err != nil {
 			return r.failedPage(err)
 		}
-		r.count(page)
+		r.pages, r.promised = r.pages+1, max(r.promised, page.PageCount)
+		r.grows = r.grows || page.Total > r.total && len(r.ids) > 0
+		r.total = max(r.total, page.Total)
 		if stale++; r.take(page, number) > 0 {
 			stale = 0
 		}
@@ -131,46 +141,31 @@ func (r *reading) readPages(ctx context.Context, s *Sender, size int) (*lack, er
 			break
 		}
 		longest = max(longest, rows)
-		if why, err := r.tooLong(longest, cmp.Or(s.mostPages, mostPages)); why != nil || err != nil {
-			return why, err
+		if counted := max(r.total, r.promised*int64(longest)); r.pages > manyPages && int64(len(r.ids)) > 2*counted {
+			return lasting("the service counts %d withdrawals, and its list has not ended after %d", counted, len(r.ids))
+		}
+		if r.pages >= cmp.Or(s.mostPages, mostPages) {
+			return failed(ReadFailed, "the service's list has not ended after %d pages with %d withdrawals", r.pages, len(r.ids)).
+				hint("read less of it with --lookup-since, or ask the service's provider why it does not end")
 		}
 		if stale == 2 && r.grows && r.missing() > 0 && !again { // withdrawals were made meanwhile
 			number, stale, again = first-1, 0, true
 		}
 	}
-	return r.lacks(), nil
+	return r.lacks()
 }
 
 // failedPage returns how a reading ends with a page that was not shown.
-func (r *reading) failedPage(err error) (*lack, error) {
+func (r *reading) failedPage(err error) error {
 	switch {
 	case !rejects(err) || r.pages == 0:
-		return nil, &brokenOff{err,
+		return &brokenOff{err,
 			fmt.Sprintf("it had shown %d withdrawals then, of %d that it counts", len(r.ids), r.total)}
 	case r.missing() > 0 || r.pages < r.promised: // perhaps it has become shorter
 		return &lack{why: fmt.Sprintf("it refused a page of its list after %d withdrawals, of %d that it counts: %v",
-			len(r.ids), r.total, err)}, nil
+			len(r.ids), r.total, err)}
 	}
-	return r.lacks(), nil // there is no such page
-}
-
-// count counts a page, and takes what the service counts.
-func (r *reading) count(page api.WithdrawalPage) {
-	r.pages, r.promised = r.pages+1, max(r.promised, page.PageCount)
-	r.grows = r.grows || page.Total > r.total && len(r.ids) > 0
-	r.total = max(r.total, page.Total)
-}
-
-// tooLong returns how a reading ends that has come to no end. longest is how many records a page has, at the most.
-func (r *reading) tooLong(longest int, most int64) (*lack, error) {
-	if counted := max(r.total, r.promised*int64(longest)); r.pages > manyPages && int64(len(r.ids)) > 2*counted {
-		return &lack{why: fmt.Sprintf("the service counts %d withdrawals, and its list has not ended after %d", counted, len(r.ids)),
-			lasts: true}, nil
-	}
-	if r.pages >= most {
-		return nil, endless(r.pages, len(r.ids))
-	}
-	return nil, nil
+	return r.lacks() // there is no such page
 }
 
 // manyPages is how many pages are read, at the least, of a list that does not end. mostPages is how many are
@@ -183,19 +178,19 @@ const (
 // missing returns how many withdrawals the service counts and has not shown.
 func (r *reading) missing() int64 { return r.total - r.surplus - int64(len(r.ids)) }
 
-func (r *reading) lacks() *lack {
+// lacks returns what is missing at the end of the list; nil: nothing.
+func (r *reading) lacks() error {
 	switch {
 	case r.enough:
 		return nil
 	case r.missing() > 0 && !r.anyTotal:
-		return &lack{why: fmt.Sprintf("the service counts %d withdrawals, and its list showed %d", r.total, len(r.ids)),
-			lasts: true}
+		return lasting("the service counts %d withdrawals, and its list showed %d", r.total, len(r.ids))
 	case r.other != "":
 		err := otherMerchant(r.newest.OrderID, r.newest.ID, r.other, r.status.Merchant)
 		return &lack{why: err.Error(), lasts: true, err: err}
 	case !r.newestSeen:
-		return &lack{why: fmt.Sprintf("its list did not show withdrawal %s, which it accepted last, with its order id %s",
-			r.newest.ID, r.newest.OrderID), lasts: true}
+		return lasting("its list did not show withdrawal %s, which it accepted last, with its order id %s",
+			r.newest.ID, r.newest.OrderID)
 	}
 	return nil
 }
@@ -277,14 +272,24 @@ func (s *Sender) readUntil(
 			return err
 		}
 		r.status, r.unshown, r.shown = status, unshown, shown
-		if why, err = r.read(ctx, s); err != nil {
+		err = r.read(ctx, s)
+		if why, _ = err.(*lack); err != nil && why == nil {
 			return err
 		}
 		if done, err := enough(r, why); done && why == nil || err != nil {
 			return err
 		}
 	}
-	return s.givenUp(why)
+	switch {
+	case why == nil:
+		why = &lack{why: "no two of them agreed"}
+	case why.err != nil:
+		return why.err
+	case why.lasts:
+		return unproven("the service's list proves nothing: "+why.why, nil)
+	}
+	return failed(ReadFailed, "the service's list could not be read completely in %d readings: %s",
+		mostReadings, why.why).hint("run it again when fewer withdrawals are being made")
 }
 
 // completely is for readUntil: any complete reading is enough.
@@ -312,9 +317,10 @@ func (s *Sender) ask(ctx context.Context, sought map[string]journal.Record, from
 		}
 		before = now
 		fresh := newAnswer()
+		fresh.noted = status.Merchant
 		now, r = &fresh, &reading{filter: api.WithdrawalFilter{From: from}, surplus: accepted.Surplus, sought: sought}
 		r.newest, err = s.witness(ctx, status.Newest, since, sought)
-		r.see = func(w listed) bool { seeks.see(now, w, status.Merchant, r.foreign(w)); return true }
+		r.see = func(w listed) bool { seeks.see(now, w, r.foreign(w)); return true }
 		return r, err
 	}, func(r *reading, why *lack) (bool, error) {
 		if now.lack = why; from != "" && slices.ContainsFunc(must, func(id string) bool { return !r.has(id) }) {
@@ -337,34 +343,15 @@ func (s *Sender) ask(ctx context.Context, sought map[string]journal.Record, from
 	case rejects(err) && accepted.NoList: // a person has accepted that the service shows none
 		return newAnswer(), nil
 	case err != nil && (!agree || now.lack == nil):
-		return answer{}, s.notShown(err)
+		return answer{}, notShown(err)
 	}
 	found := now.with(earlier)
 	found.unproven = err // what is on the list is there, even if the list cannot prove what is not
 	return found, nil
 }
 
-// checkedStart returns how far back the list is read, if it is asked for from a time on: to its beginning, unless
-// the service has shown that it understands the time. A reading has to show the withdrawals in must, see mustShow.
-func (s *Sender) checkedStart(ctx context.Context, wanted string) (from, since string, must []string, err error) {
-	if wanted == "" {
-		return "", "", nil, nil
-	}
-	must, trusted, err := s.mustShow(ctx)
-	if err != nil && !rejects(err) {
-		return "", "", nil, err
-	}
-	if !rejects(err) { // otherwise the list will be refused too
-		since = wanted // even if the list is read whole, older orders need not be on it
-	}
-	if trusted {
-		from = wanted
-	}
-	return from, since, must, nil
-}
-
 // notShown returns the error for a list that the service refuses to show. Any other error stays as it is.
-func (s *Sender) notShown(err error) error {
+func notShown(err error) error {
 	if rejects(err) {
 		return unproven("the service does not show its list: "+err.Error(), err)
 	}

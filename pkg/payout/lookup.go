@@ -183,7 +183,7 @@ func (s *Sender) checkNew(ctx context.Context, w withdrawal, status journal.Acco
 		}}, nil
 	}, completely)
 	if err != nil || same.id == "" {
-		return s.notShown(err)
+		return notShown(err)
 	}
 	return refused(RuleDuplicate, "the journal has nothing accepted for this account, and the service has withdrawal %s with the same content and the status %q",
 		same.id, same.status).about("", same.id).

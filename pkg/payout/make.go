@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
 	"reflect"
 	"slices"
 	"strconv"
@@ -129,13 +128,12 @@ type coin struct {
 // returns what it has found so far, including the warnings.
 func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err error) {
 	defer toError(&err)
-	if m.Rows == nil {
+	switch err := m.CheckBatch(); {
+	case m.Rows == nil:
 		return made, failed(Invalid, "MakePlan: there are no Rows").hint("read them from a file with package sheet")
-	}
-	if err := m.CheckBatch(); m.Batch != "" && err != nil {
+	case m.Batch != "" && err != nil:
 		return made, failed(Invalid, "MakePlan: %v", err)
-	}
-	if m.Expires > maxLife {
+	case m.Expires > maxLife:
 		return made, failed(Invalid, "the plan would expire in more than 30 days").hint("give it at most --expires 720h")
 	}
 	if m.Now.IsZero() {
@@ -153,7 +151,12 @@ func (l *Ledger) MakePlan(ctx context.Context, m PlanInput) (made Made, err erro
 	}
 	mk := &maker{PlanInput: m, ledger: l.ledger, ctx: ctx, tally: money.Limits(m.Limits).Tally(known), money: known,
 		made: Made{Plan: plan, Known: newTally()}}
-	write := func() error { return plan.save(mk.planRows()) }
+	write := func() error {
+		return plan.save(func(yield func(PlanRow) bool) {
+			for i := 0; i < len(mk.rows) && yield(mk.planRow(i)); i++ {
+			}
+		})
+	}
 	for _, step := range []func() error{mk.read, mk.derive, mk.changes, mk.compareWithJournal, mk.batch, mk.warnings, write} {
 		if err = ctx.Err(); err == nil {
 			err = step()
@@ -171,7 +174,8 @@ const rowsAtOnce = 1024
 // read reads the input to its end.
 func (m *maker) read() error {
 	group := make([]parsedRow, 0, rowsAtOnce)
-	var end error // of the input
+	var parts [][]inputRow // appending to one slice would copy it many times
+	var end error          // of the input
 	var why []Detail
 	for r, err := range m.Rows {
 		if end = err; err != nil || m.ctx.Err() != nil {
@@ -187,11 +191,10 @@ func (m *maker) read() error {
 		}
 		m.point(&r)
 		if group = append(group, parsedRow{cells: r.Cells, line: r.Line, wrong: r.Wrong}); len(group) == cap(group) {
-			m.parse(group)
-			group = group[:0]
+			parts, group = append(parts, m.parse(group)), group[:0]
 		}
 	}
-	m.parse(group)
+	m.rows = slices.Concat(append(parts, m.parse(group))...)
 	if err := m.ctx.Err(); err != nil { // it may be why the input ended
 		return err
 	}
@@ -211,15 +214,17 @@ func (m *maker) read() error {
 	return m.refusal()
 }
 
-// parse parses rows and checks them. It keeps those whose order id or content can be compared with others.
-func (m *maker) parse(group []parsedRow) {
+// parse parses rows and checks them. It returns those whose order id or content can be compared with others.
+func (m *maker) parse(group []parsedRow) []inputRow {
 	p := parser{m.money, m.Batch != ""}
 	p.parseAll(group)
+	part := make([]inputRow, 0, len(group))
 	for i := range group {
 		if row := m.checked(&group[i]); row.id != 0 || group[i].wrong == nil {
-			m.rows = append(m.rows, row)
+			part = append(part, row)
 		}
 	}
+	return part
 }
 
 // leaveOut notes a row below the table, which is wrong if it may be a payment.
@@ -321,22 +326,12 @@ func (m *maker) planRow(i int) PlanRow {
 	r := &m.rows[i]
 	c := m.coins[r.coin]
 	row := api.CreateWithdrawal{Currency: c.currency, Amount: api.Amount{Kind: c.unit.Kind, Code: c.unit.Code, Minor: r.minor},
-		Address: r.address(), Memo: r.texts[r.ends[0]:r.ends[1]], Callback: r.texts[r.ends[1]:r.ends[2]]}
+		Address: r.address(), Memo: r.memo(), Callback: r.texts[r.ends[1]:r.ends[2]]}
 	if r.id != 0 {
 		row.ExternalOrderID = formatID(r.id)
 	}
 	return PlanRow{CreateWithdrawal: row, Note: r.texts[r.ends[2]:r.ends[3]], Reference: r.texts[r.ends[3]:], Line: int(r.line),
 		Warned: m.marks != nil && m.marks[i]}
-}
-
-func (m *maker) planRows() iter.Seq[PlanRow] {
-	return func(yield func(PlanRow) bool) {
-		for i := range m.rows {
-			if !yield(m.planRow(i)) {
-				return
-			}
-		}
-	}
 }
 
 func parseID(text string) int64 {

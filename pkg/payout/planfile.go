@@ -35,12 +35,7 @@ var tailSize = len(tail(digestKind + strings.Repeat("0", 64)))
 
 func tail(digest string) string { return fmt.Sprintf(tailFormat, digest) }
 
-// rowOf returns a row of the file as a row of a plan, and lineOf is its inverse.
-func rowOf(l planfile.Row) PlanRow {
-	return PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: l.Currency, Amount: l.Amount, Address: l.Address,
-		Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, Note: l.Note, Reference: l.Reference, Line: l.Line, Warned: l.Warned}
-}
-
+// lineOf returns a row as the file has it.
 func lineOf(r PlanRow, pays string) planfile.Row {
 	return planfile.Row{OrderID: r.ExternalOrderID, Currency: r.Currency, Amount: r.Amount, Pays: pays, Address: r.Address,
 		Memo: r.Memo, Callback: r.Callback, Note: r.Note, Reference: r.Reference, Line: r.Line, Warned: r.Warned}
@@ -171,7 +166,8 @@ func (p *Plan) readRow(text []byte, line int) (PlanRow, error) {
 	if err := json.Unmarshal(bytes.TrimRight(text, ",\n"), &l); err != nil {
 		return PlanRow{}, p.changed("line %d cannot be read: %s", line, sheet.Cause(err))
 	}
-	row := rowOf(l)
+	row := PlanRow{CreateWithdrawal: api.CreateWithdrawal{Currency: l.Currency, Amount: l.Amount, Address: l.Address,
+		Callback: l.Callback, ExternalOrderID: l.OrderID, Memo: l.Memo}, Note: l.Note, Reference: l.Reference, Line: l.Line, Warned: l.Warned}
 	if err := row.Validate(); err != nil {
 		return row, p.changed("line %d: %v", line, err)
 	}

@@ -41,10 +41,21 @@ func (m *maker) compareWithJournal() error {
 	case len(other.list) > 0:
 		return other.of(refused(RuleOrderID, "the journal has order ids of %s with other content", m.Name).
 			hint("give these rows order ids of their own, or see what was sent", "journal", "show", "ORDER"))
-	case status.Newest != nil:
-		return m.warnNew()
+	case status.Newest == nil:
+		return nil
 	}
-	return nil
+	fresh, err := m.fresh()
+	if err != nil {
+		return err
+	}
+	m.warnLookAlikes(fresh)
+	err = m.warnLikeKnown(fresh)
+	for _, i := range fresh {
+		if m.marks == nil || !m.marks[i] { // worse is told of the others
+			m.about(newAddress, i, "order %d pays to %s, to which nothing was paid before", m.rows[i].id, sheet.Shorten(m.rows[i].address()))
+		}
+	}
+	return err
 }
 
 // all returns the indexes of all rows.
@@ -80,22 +91,6 @@ func (m *maker) compareOrders(other *details) error {
 		}
 	}
 	return nil
-}
-
-// warnNew warns of addresses to which no withdrawal in the journal was accepted.
-func (m *maker) warnNew() error {
-	fresh, err := m.fresh()
-	if err != nil {
-		return err
-	}
-	m.warnLookAlikes(fresh)
-	err = m.warnLikeKnown(fresh)
-	for _, i := range fresh {
-		if m.marks == nil || !m.marks[i] { // worse is told of the others
-			m.about(newAddress, i, "order %d pays to %s, to which nothing was paid before", m.rows[i].id, sheet.Shorten(m.rows[i].address()))
-		}
-	}
-	return err
 }
 
 // fresh returns the rows with addresses to which no withdrawal in the journal was accepted.

@@ -256,9 +256,10 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 	}
 	for o, err := range s.ledger.Orders(ctx, filter) {
 		records := found.records[o.OrderID]
+		accepted := o.State == StateAccepted && q.sought[o.OrderID].State != StateAccepted // since the reading began
 		switch {
 		case err != nil:
-		case tooNew(o, q.sought[o.OrderID], begun, len(records) > 0):
+		case o.State == StateSending, o.Sent.After(begun.At), accepted && len(records) == 0:
 			err = s.leaveOut(ctx, o, records, &settled)
 		default:
 			err = s.settleInRun(ctx, o, records, &settled)
@@ -274,13 +275,7 @@ func (s *Sender) ReconcileRun(ctx context.Context, run string) (settled Settled,
 	return settled, nil
 }
 
-// tooNew reports whether an order is left out: it is being sent, or was sent since the reading of the list began.
-func tooNew(o, before journal.Record, begun journal.Moment, listed bool) bool {
-	accepted := o.State == StateAccepted && before.State != StateAccepted // since the reading began
-	return o.State == StateSending || o.Sent.After(begun.At) || accepted && !listed
-}
-
-// leaveOut counts an order that is left out. If the list shows it all the same, it records that.
+// leaveOut counts an order that is being sent, or was sent since the reading of the list began. If the list shows it all the same, it records that.
 func (s *Sender) leaveOut(ctx context.Context, o journal.Record, records []record, settled *Settled) error {
 	if len(records) > 0 {
 		err := s.ledger.Show(ctx, map[string]string{o.OrderID: records[0].id})

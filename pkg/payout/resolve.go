@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -49,10 +50,10 @@ func (s *Sender) Check(ctx context.Context, d Decision) (c Checked, err error) {
 	}
 	for _, id := range d.OrderIDs {
 		o, err := s.ledger.Order(ctx, id)
-		if err != nil {
-			return c, err
+		if err == nil {
+			err = decidable(o)
 		}
-		if err := s.decidable(o); err != nil {
+		if err != nil {
 			return c, err
 		}
 		c.orders = append(c.orders, o)
@@ -66,21 +67,21 @@ func (s *Sender) Check(ctx context.Context, d Decision) (c Checked, err error) {
 	return s.checkNotSent(ctx, c)
 }
 
-func (s *Sender) decidable(o journal.Record) error {
+func decidable(o journal.Record) error {
 	switch {
 	case o.State == StateSending:
 		return unsettled(o)
 	case o.State == StateUnknown, o.State == StateConflict, o.Resolved != nil:
 		return nil
 	case o.State == StateAccepted:
-		return s.taken(o, o.ID)
+		return taken(o, o.ID)
 	}
 	return refused(RuleDecision, "order %s is %s, so there is nothing to decide", o.OrderID, stateText(o.State))
 }
 
 // taken returns the error for an order that the service has shown, so that no one can decide that it was not
 // sent.
-func (s *Sender) taken(o journal.Record, id string) error {
+func taken(o journal.Record, id string) error {
 	if o.State != StateAccepted {
 		return refused(RuleDecision, "the service has shown order %s, as withdrawal %s, so it was sent", o.OrderID, id).
 			hint("settle it (add --although-different --reason TEXT if it is not what was asked for) with", "withdraw", "resolve", o.OrderID, "--paid-as", id)
@@ -95,11 +96,12 @@ func (s *Sender) checkPaid(ctx context.Context, c Checked) (Checked, error) {
 	if err != nil {
 		return c, err
 	}
-	if w.ID != id && strings.EqualFold(w.ID, id) { // the journal must have the id as the list shows it
+	switch {
+	case w.ID == id:
+	case strings.EqualFold(w.ID, id): // the journal must have the id as the list shows it
 		return c, refused(RuleDecision, "the service writes that id as %s", w.ID).
 			hint("write it as the service does: --paid-as " + w.ID)
-	}
-	if w.ID != id {
+	default:
 		return c, failed(ReadFailed, "the answer is about withdrawal %q, and not about %q", w.ID, id).
 			hint("nothing was changed, run it again")
 	}
@@ -136,7 +138,7 @@ const mostSkew = time.Minute
 func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	for _, o := range c.orders {
 		if o.Shown != "" {
-			return c, s.taken(o, o.Shown)
+			return c, taken(o, o.Shown)
 		}
 	}
 	began, err := s.ledger.Moment(ctx) // before the list is read: a request that arrives later is not on it
@@ -173,9 +175,9 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 	default:
 		c.Skew = skew
 	}
-	var known *time.Duration
-	if !c.Undated {
-		known = &skew
+	known := &skew
+	if c.Undated {
+		known = nil
 	}
 	for _, o := range c.orders { // after the list was read: an order on it has arrived
 		if wait := s.options.SettleAfter - o.Age(began, known); !o.Sent.IsZero() && wait > 0 {
@@ -216,13 +218,13 @@ func (s *Sender) Resolve(ctx context.Context, c Checked) (orders []Order, err er
 		o, err := s.ledger.Decide(ctx,
 			journal.Decision{OrderID: id, PaidAs: c.PaidAs, NotSent: c.PaidAs == "", Reason: reason,
 				AlthoughDifferent: c.AlthoughDifferent, About: &c.orders[i]})
-		if e := journal.AsError(err); e != nil && e.Kind == journal.Shown {
-			return orders, s.taken(e.Order, e.Order.Shown)
-		} else if e != nil && e.Kind == journal.OrderChanged {
+		switch e := journal.AsError(err); {
+		case errors.Is(err, journal.Shown):
+			return orders, taken(e.Order, e.Order.Shown)
+		case errors.Is(err, journal.OrderChanged):
 			return orders, refused(RuleDecision, "order %s has changed meanwhile: it is %s now",
 				id, stateText(e.Order.State)).hint("see what happened", "journal", "show", id)
-		}
-		if err != nil {
+		case err != nil:
 			return orders, accountChanged(err)
 		}
 		orders = append(orders, o.Order)

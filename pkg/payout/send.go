@@ -178,17 +178,13 @@ func (s *Sender) existing(ctx context.Context, w *withdrawal) (sent Sent, found 
 		return Sent{}, false, err
 	}
 	w.before = o
-	if err != nil || mayBeSent(o, o.Content.Same(contentOf(w.request))) {
+	// an order that was in doubt once is only sent with the same content
+	mayBeSent := (o.State == StatePlanned || o.State == StateRejected) && (!o.InDoubt() || o.Content.Same(contentOf(w.request)))
+	if err != nil || mayBeSent {
 		return Sent{Order: o.Order}, false, s.approveSingle(ctx, w)
 	}
 	sent, err = s.exists(*w, o)
 	return sent, true, err
-}
-
-// mayBeSent reports whether the state of an order lets it be sent. An order that was in doubt once is only
-// sent with the same content.
-func mayBeSent(o journal.Record, same bool) bool {
-	return (o.State == StatePlanned || o.State == StateRejected) && (same || !o.InDoubt())
 }
 
 // exists returns the result for a withdrawal whose order has a state that does not allow sending it.
@@ -430,7 +426,9 @@ func (s *Sender) readBack(ctx context.Context, o journal.Record) (now journal.Re
 	case w.MerchantID != "" && w.MerchantID != status.Merchant:
 		return o, note, otherMerchant(o.OrderID, o.ID, w.MerchantID, status.Merchant)
 	case keeping == journal.Dropped:
-		return o, note, dropsOrderIDs(o)
+		return o, note, failed(Conflict, "order %s was accepted as %s, and the service does not show its order id as it was sent: what it has cannot be looked up, so nothing protects against paying twice when a record is lost",
+			o.OrderID, o.ID).about(o.OrderID, o.ID).
+			hint("ask its provider; to send all the same, relying on this journal alone: --lookup never")
 	}
 	return o, note, nil
 }

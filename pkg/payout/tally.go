@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -87,13 +88,9 @@ func (t *Tally) left(s journal.Sum) {
 
 // dated notes the date of an order that was just found on the service's list.
 func (t *Tally) dated(at string) {
-	if at == "" {
-		return
+	if at != "" {
+		t.DatedFirst, t.DatedLast = min(cmp.Or(t.DatedFirst, at), at), max(t.DatedLast, at)
 	}
-	if t.DatedFirst == "" || at < t.DatedFirst {
-		t.DatedFirst = at
-	}
-	t.DatedLast = max(t.DatedLast, at)
 }
 
 // count adds an order to the tally.
@@ -117,20 +114,23 @@ func (t *Tally) add(s journal.Sum, sendable bool) {
 		t.Conflict = s.OrderID
 	case s.State == StateAccepted:
 		t.Accepted = addTotal(t.Accepted, total)
-		if s.SentBy {
-			break
+		if !s.SentBy {
+			t.addBefore(s)
 		}
-		t.Before += s.Rows
-		if s.First.IsZero() {
-			t.Found += s.Rows
-			break
-		}
-		if t.First.IsZero() || s.First.Before(t.First) {
-			t.First = s.First
-		}
-		if s.Last.After(t.Last) {
-			t.Last = s.Last
-		}
+	}
+}
+
+// addBefore adds accepted orders that this run did not send.
+func (t *Tally) addBefore(s journal.Sum) {
+	if t.Before += s.Rows; s.First.IsZero() {
+		t.Found += s.Rows
+		return
+	}
+	if t.First.IsZero() || s.First.Before(t.First) {
+		t.First = s.First
+	}
+	if s.Last.After(t.Last) {
+		t.Last = s.Last
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/till/internal/journal"
 	"example.com/till/pkg/api"
 )
 
@@ -75,7 +76,10 @@ func (s *Sender) WaitRun(ctx context.Context, run string, wait RunWait) (p RunPr
 
 func (s *Sender) waitRun(ctx context.Context, run string, wait RunWait, p *RunProgress) error {
 	verified := false
-	poll := api.Poll{Interval: wait.Interval, Timeout: wait.Timeout, Passes: mayPass, Trouble: wait.Trouble}
+	poll := api.Poll{Interval: wait.Interval, Timeout: wait.Timeout, Trouble: wait.Trouble,
+		Passes: func(err error) bool { // a scan that failed may succeed later: any answer may come from an outage
+			return errors.As(err, new(*api.Error)) || errors.Is(asError(err), ReadFailed)
+		}}
 	err := api.WaitFor(ctx, poll, func(ctx context.Context) (done bool, err error) {
 		if !verified { // another merchant's list has none of the orders
 			if err := s.verifyKey(ctx); err != nil {
@@ -140,41 +144,44 @@ func (t Tally) worthWaiting(run string) error {
 		}
 		return fmt.Sprintf("%d of %s %s %s", t.States[state], orders, are, what)
 	}
-	e := &Error{Run: run}
+	var e *Error
 	switch {
 	case t.States[StateUnknown] > 0:
-		e.Kind, e.Msg = Unknown, words(StateUnknown, "unknown, such as "+t.Unknown)
-		e.Hint = NewHint("find out whether they were taken", "payout", "reconcile", run)
+		e = failed(Unknown, "%s", words(StateUnknown, "unknown, such as "+t.Unknown)).
+			hint("find out whether they were taken", "payout", "reconcile", run)
 	case t.States[StateConflict] > 0:
-		e.Kind, e.Msg = Conflict, words(StateConflict, "in conflict, such as "+t.Conflict)
+		e = failed(Conflict, "%s", words(StateConflict, "in conflict, such as "+t.Conflict))
 		e.Hint = settleConflict(t.Conflict, "")
 	case t.States[StateSending] > 0:
-		e.Kind, e.Msg, e.Hint = Busy, words(StateSending, "being sent by another process"),
-			NewHint("wait for that first")
+		e = failed(Busy, "%s", words(StateSending, "being sent by another process")).hint("wait for that first")
 	case t.States[StateAccepted] == 0 && t.Rows > 0:
-		e.Kind, e.Msg = Invalid, "no order of run "+run+" was accepted, so there is nothing to wait for"
-		e.Hint = NewHint("see their states", "payout", "status", run)
+		e = failed(Invalid, "no order of run %s was accepted, so there is nothing to wait for", run).
+			hint("see their states", "payout", "status", run)
 	default:
 		return nil
 	}
+	e.Run = run
 	return e
 }
 
 // failed returns the error for orders that have a status of FailOn.
 func (p *RunProgress) failed(run string) error {
-	e := &Error{Kind: FailedStatus, Run: run, Hint: NewHint("see all of them", "payout", "status", run, "--live")}
 	first := p.Failed[0]
-	if len(p.Failed) == 1 {
-		e.OrderID, e.ID = first.OrderID, first.ID
-		e.Msg = fmt.Sprintf("order %s has the status %q", first.OrderID, p.Statuses[first.ID])
-		return e
+	e := failed(FailedStatus, "order %s has the status %q", first.OrderID, p.Statuses[first.ID]).
+		about(first.OrderID, first.ID).hint("see all of them", "payout", "status", run, "--live")
+	if e.Run = run; len(p.Failed) > 1 {
+		e.Msg = fmt.Sprintf("%d orders have a status to fail on, such as %s: %q", len(p.Failed), first.OrderID,
+			p.Statuses[first.ID])
+		e.about("", "").OrderIDs = idsOf(p.Failed)
 	}
-	for _, o := range p.Failed {
-		e.OrderIDs = append(e.OrderIDs, o.OrderID)
-	}
-	e.Msg = fmt.Sprintf("%d orders have a status to fail on, such as %s: %q", len(p.Failed), first.OrderID,
-		p.Statuses[first.ID])
 	return e
+}
+
+func idsOf(orders []Order) (ids []string) {
+	for _, o := range orders {
+		ids = append(ids, o.OrderID)
+	}
+	return ids
 }
 
 // late returns the error for a wait whose time limit has passed. It counts the statuses of the orders that
@@ -182,20 +189,15 @@ func (p *RunProgress) failed(run string) error {
 func (p *RunProgress) late(run string, w RunWait, ended *api.WaitError) error {
 	trouble := ended.Trouble
 	if !ended.Read {
-		return &Error{Kind: ReadFailed, Run: run, Err: trouble,
-			Msg:  fmt.Sprintf("run %s could not be read within %s: %v", run, w.Timeout, trouble),
-			Hint: NewHint("nothing was changed, run it again")}
+		e := failed(ReadFailed, "run %s could not be read within %s: %v", run, w.Timeout, trouble).because(trouble).
+			hint("nothing was changed, run it again")
+		e.Run = run
+		return e
 	}
-	e := &Error{Kind: NotYet, Run: run, Err: trouble,
-		Hint: NewHint("wait longer with --timeout, or see what the service calls its statuses", "payout", "status",
-			run, "--live")}
 	var names []string
 	counts := map[string]int{}
-	for _, o := range p.Orders {
-		if !p.left[o.ID] {
-			continue
-		}
-		e.OrderIDs = append(e.OrderIDs, o.OrderID)
+	left := slices.DeleteFunc(slices.Clone(p.Orders), func(o Order) bool { return !p.left[o.ID] })
+	for _, o := range left {
 		name, seen := p.Statuses[o.ID]
 		if !seen {
 			name = "not seen on its list"
@@ -207,26 +209,75 @@ func (p *RunProgress) late(run string, w RunWait, ended *api.WaitError) error {
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%d %s", counts[name], name)
 	}
-	if len(e.OrderIDs) == 1 {
-		e.OrderID, e.OrderIDs = e.OrderIDs[0], nil
-	}
 	orders := "accepted orders"
 	if len(p.Orders) == 1 {
 		orders = "accepted order"
 	}
-	e.Msg = fmt.Sprintf("%d of %d %s did not become %s within %s: %s", p.Left, len(p.Orders), orders,
-		strings.Join(w.Statuses, " or "), w.Timeout, strings.Join(names, ", "))
+	e := failed(NotYet, "%d of %d %s did not become %s within %s: %s", p.Left, len(p.Orders), orders,
+		strings.Join(w.Statuses, " or "), w.Timeout, strings.Join(names, ", ")).because(trouble).
+		hint("wait longer with --timeout, or see what the service calls its statuses", "payout", "status", run, "--live")
+	if e.Run, e.OrderIDs = run, idsOf(left); len(left) == 1 {
+		e.OrderID, e.OrderIDs = left[0].OrderID, nil
+	}
 	if trouble != nil {
 		e.Msg += fmt.Sprintf("; the last reading failed: %v", trouble)
 	}
 	return e
 }
 
-// mayPass reports whether a scan that failed may succeed later: any answer may come from an outage.
-func mayPass(err error) bool {
-	return errors.As(err, new(*api.Error)) || errors.Is(asError(err), ReadFailed)
-}
-
 func among(name string, names []string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+}
+
+// Live returns the service's status of the orders that a filter chooses, by withdrawal id, from one complete
+// scan of the list. It leaves out orders that have no withdrawal, or that are not on the list. If no scan was
+// complete, the error is an *Error.
+func (s *Sender) Live(ctx context.Context, f Filter) (statuses map[string]string, err error) {
+	defer toError(&err)
+	sought, from := map[string]bool{}, s.options.Since
+	for o, err := range s.ledger.Orders(ctx, f) {
+		if err != nil {
+			return nil, err
+		}
+		if o.ID != "" {
+			sought[o.ID] = true
+			from = s.since(from, o)
+		}
+	}
+	if err := s.verifyKey(ctx); err != nil || len(sought) == 0 {
+		return nil, err
+	}
+	err = s.readUntil(ctx, func(journal.AccountStatus) (*reading, error) {
+		statuses = map[string]string{}
+		return &reading{filter: api.WithdrawalFilter{From: from}, see: func(w listed) bool {
+			if sought[w.ID] {
+				statuses[w.ID] = w.Current
+			}
+			return true
+		}}, nil
+	}, completely)
+	if err != nil {
+		return nil, err
+	}
+	return statuses, nil
+}
+
+// glance reads the list until it has seen all withdrawals in sought, and returns the service's status of
+// those that it saw. It is for polling: a single one may miss some.
+func (s *Sender) glance(ctx context.Context, sought map[string]bool) (statuses map[string]string, err error) {
+	defer toError(&err)
+	statuses = make(map[string]string, len(sought))
+	if len(sought) == 0 {
+		return statuses, nil
+	}
+	r := &reading{see: func(w listed) bool {
+		if sought[w.ID] {
+			statuses[w.ID] = w.Current
+		}
+		return len(statuses) < len(sought)
+	}}
+	if err = r.read(ctx, s); errors.As(err, new(*lack)) {
+		err = nil
+	}
+	return statuses, err
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -244,11 +246,7 @@ func (a Approvers) missing(approved []Approval, now time.Time) (principals []str
 
 // Persons returns how many persons there are, whether their keys are valid or not.
 func (a Approvers) Persons() int {
-	seen := map[string]bool{}
-	for _, person := range a.persons {
-		seen[person] = true
-	}
-	return len(seen)
+	return len(slices.Compact(slices.Sorted(maps.Values(a.persons))))
 }
 
 // joined says which lines are about one person although their principals differ, one sentence for each
@@ -308,35 +306,16 @@ func (a Approvers) PrincipalOf(key ssh.PublicKey) string {
 }
 
 // matchesList reports whether a list of patterns, separated by commas, contains a text as OpenSSH sees it:
-// one of the patterns matches, and none that begins with an exclamation mark does.
+// one of the patterns matches, and none that begins with an exclamation mark does. The text has no slash.
 func matchesList(patterns, text string) (matches bool) {
+	literal := strings.NewReplacer(`\`, `\\`, "[", `\[`) // of what path.Match knows, OpenSSH knows only * and ?
 	for p := range strings.SplitSeq(patterns, ",") {
 		p, negated := strings.CutPrefix(p, "!")
-		if !matchesPattern(p, text) {
-			continue
-		}
-		if negated {
+		if found, _ := path.Match(literal.Replace(p), text); found && negated {
 			return false
+		} else if found {
+			matches = true
 		}
-		matches = true
 	}
 	return matches
-}
-
-// matchesPattern matches a text with a pattern in which * is any text and ? any character.
-func matchesPattern(pattern, text string) bool {
-	for ; pattern != ""; pattern, text = pattern[1:], text[1:] {
-		if pattern[0] == '*' {
-			for i := range len(text) + 1 {
-				if matchesPattern(pattern[1:], text[i:]) {
-					return true
-				}
-			}
-			return false
-		}
-		if text == "" || pattern[0] != '?' && pattern[0] != text[0] {
-			return false
-		}
-	}
-	return text == ""
 }

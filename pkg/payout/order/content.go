@@ -46,12 +46,4 @@ func (c Content) Key() Key {
 }
 
 // UnitText returns a currency, or the unit of an amount, as a text such as crypto:Btc.
-func UnitText(u api.Currency) string {
-	switch u.Kind { // the common kinds, without an allocation for ToLower
-	case api.Crypto:
-		return "crypto:" + u.Code
-	case api.Fiat:
-		return "fiat:" + u.Code
-	}
-	return strings.ToLower(string(u.Kind)) + ":" + u.Code
-}
+func UnitText(u api.Currency) string { return strings.ToLower(string(u.Kind)) + ":" + u.Code }
