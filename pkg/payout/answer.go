@@ -43,9 +43,8 @@ const mostRecords = 100 // of one order
 // withdrawal, the newer one counts.
 func (a answer) with(earlier answer) answer {
 	both := a
-	if both.records = maps.Clone(a.records); both.records == nil {
-		both.records = map[string][]record{}
-	}
+	both.records = map[string][]record{}
+	maps.Copy(both.records, a.records)
 	for orderID, records := range earlier.records {
 		for _, w := range records {
 			if !slices.ContainsFunc(a.records[orderID], func(o record) bool { return o.id == w.id }) {

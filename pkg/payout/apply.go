@@ -100,10 +100,10 @@ func (a *Applier) prepare(ctx context.Context) (Tally, error) {
 	if err == nil {
 		err = a.Begin(ctx, max(a.options.AlreadyPaid, a.Approved()))
 	}
-	if err != nil {
-		return t, err
+	if err == nil {
+		t, err = a.LookUp(ctx)
 	}
-	if t, err = a.LookUp(ctx); err == nil {
+	if err == nil {
 		err = a.checkPaid(t)
 	}
 	return t, err

@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,17 +19,11 @@ import (
 
 // Sign signs the text of the plan with a key. The signature is what ssh-keygen -Y sign -n till-payout writes.
 func (p *Plan) Sign(signer ssh.Signer) (signature []byte, err error) {
-	text, end := io.Pipe()
-	go func() {
-		_, err := p.WriteTo(end)
-		end.CloseWithError(err)
-	}()
-	defer text.Close()
-	signature, err = approval.Sign(text, signer)
-	if changed, ok := errors.AsType[*Error](err); ok {
-		return nil, changed // it says what is wrong with the plan
+	var text bytes.Buffer
+	if _, err := p.WriteTo(&text); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	if signature, err = approval.Sign(&text, signer); err != nil {
 		err = failed(Invalid, "the plan %s is not signed: %w", p.Path, err).hint("look at the key, or use another one")
 	}
 	return signature, err

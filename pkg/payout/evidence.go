@@ -136,12 +136,8 @@ func (s *Sender) differs(c Content, r record) string {
 
 // uncompared says which fields of a record cannot be compared with what was sent; empty: none.
 func (s *Sender) uncompared(c Content, r record) string {
-	var unread []string
-	for _, field := range []string{"currency", "amount", "address", "external_id"} {
-		if slices.Contains(r.unread, field) {
-			unread = append(unread, field)
-		}
-	}
+	unread := slices.DeleteFunc([]string{"currency", "amount", "address", "external_id"},
+		func(field string) bool { return !slices.Contains(r.unread, field) })
 	if len(unread) > 0 {
 		return fmt.Sprintf("the %s of withdrawal %s cannot be read, and was not compared with the order",
 			strings.Join(unread, " and the "), r.id)

@@ -86,8 +86,10 @@ func (m *maker) warnings() error {
 		m.made.Plan.Warnings = append(m.made.Plan.Warnings, d.String())
 	}
 	if m.FailOnWarning && len(m.made.Warned) > 0 {
-		return &Error{Kind: Refused, Rule: RuleWarning, Msg: m.Name + " is warned about, and nothing is planned",
-			Hint: NewHint("leave --fail-on-warning out if all of it is meant"), Details: m.made.Warned}
+		e := refused(RuleWarning, "%s is warned about, and nothing is planned", m.Name).
+			hint("leave --fail-on-warning out if all of it is meant")
+		e.Details = m.made.Warned
+		return e
 	}
 	return nil
 }
@@ -225,28 +227,24 @@ func (m *maker) warnOutliers() {
 			medians[i] = low + (high-low)/2
 		}
 	}
-	var far []int
-	ratio := func(i int) int64 { // at least 10
-		r := &m.rows[i]
-		median := medians[m.coins[r.coin].total]
-		return max(r.minor/median, median/max(r.minor, 1))
-	}
-	for i := range m.rows {
-		r := &m.rows[i]
-		if median := medians[m.coins[r.coin].total]; median != 0 && (r.minor/10 >= median || r.minor <= median/10) {
-			far = append(far, i)
+	type outlying struct{ row, median, times int64 }
+	var far []outlying
+	for i, r := range m.rows {
+		if median := medians[m.coins[r.coin].total]; median != 0 {
+			if times := max(r.minor/median, median/max(r.minor, 1)); times >= 10 {
+				far = append(far, outlying{int64(i), median, times})
+			}
 		}
 	}
-	slices.SortStableFunc(far, func(i, j int) int { return cmp.Compare(ratio(j), ratio(i)) })
-	for _, i := range far {
+	slices.SortStableFunc(far, func(a, b outlying) int { return cmp.Compare(b.times, a.times) })
+	for _, f := range far {
+		i, how := int(f.row), "far less than"
 		amount := m.planRow(i).Amount
 		usual := amount
-		usual.Minor = medians[m.coins[m.rows[i].coin].total]
-		if amount.Minor < usual.Minor {
-			m.about(outlier, i, "order %d pays %s, far less than the usual %s", m.rows[i].id, m.money.Format(amount), m.money.Format(usual))
-		} else {
-			m.about(outlier, i, "order %d pays %s, %d times the usual %s", m.rows[i].id, m.money.Format(amount), ratio(i), m.money.Format(usual))
+		if usual.Minor = f.median; amount.Minor > f.median {
+			how = fmt.Sprintf("%d times", f.times)
 		}
+		m.about(outlier, i, "order %d pays %s, %s the usual %s", m.rows[i].id, m.money.Format(amount), how, m.money.Format(usual))
 	}
 }
 
