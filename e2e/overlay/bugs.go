@@ -34,9 +34,9 @@ func Bugs() []Patch {
 	if noted >= 0 && openings >= noted {`, `
 	if ctx != nil || noted >= 0 && openings >= noted {`},
 		{"pkg/payout/outcome.go", `
-	out := journal.Outcome{Ending: endingOf(err), Withdrawal: id, Status: 200}
+	out := journal.Outcome{Ending: endingOf(err), Withdrawal: c.id, Status: 200, Skew: s.skew.Load()}
 `, `
-	out := journal.Outcome{Ending: endingOf(err), Withdrawal: id, Status: 200}
+	out := journal.Outcome{Ending: endingOf(err), Withdrawal: c.id, Status: 200, Skew: s.skew.Load()}
 	if mutant("unknown-no") && out.Ending == order.WasUncertain {
 		out.Ending = order.WasRejected
 	}

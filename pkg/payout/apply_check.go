@@ -90,7 +90,11 @@ func (a *Applier) checkBatch(ctx context.Context) error {
 			newest, plan.Batch).hint(again)
 	default:
 		if err = nearBatch(runs, plan.Batch); err == nil {
-			err = plan.mayBegin(s.now())
+			err = plan.CheckLife(s.now())
+		}
+		if err == nil && plan.Expired(s.now()) {
+			err = refused(RulePlanExpired, "the plan has expired at %s, before it was begun",
+				plan.Expires.UTC().Format(time.RFC3339)).hint("make a new plan, and look at it again")
 		}
 	}
 	if err != nil || len(batch) == 0 {
@@ -103,18 +107,6 @@ func (a *Applier) checkBatch(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// mayBegin refuses a plan that has expired, or that says so of a time too late.
-func (p *Plan) mayBegin(now time.Time) error {
-	if err := p.CheckLife(now); err != nil {
-		return err
-	}
-	if p.Expired(now) {
-		return refused(RulePlanExpired, "the plan has expired at %s, before it was begun",
-			p.Expires.UTC().Format(time.RFC3339)).hint("make a new plan, and look at it again")
-	}
-	return nil
 }
 
 // compareRows refuses a run for which the journal has recorded other rows than the plan has: somebody has

@@ -38,12 +38,7 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 	}
 	defer a.endApplying(ctx)
 	if t.States[StateUnknown] > 0 && !a.options.KeepGoing {
-		which, them := fmt.Sprintf("order %s of the run is", t.Unknown), "it"
-		if n := t.States[StateUnknown]; n > 1 {
-			which, them = fmt.Sprintf("%d orders of the run are", n), "them"
-		}
-		return failed(Unknown, "%s unknown, and nothing more was sent", which).
-			hint("send the rest with --keep-going, or settle "+them+" first", "payout", "reconcile", a.plan.Name())
+		return a.nothingMore(t)
 	}
 	ledger := a.sender.ledger
 	defer ledger.Journal().Sending(a.plan.Name())()
@@ -91,6 +86,16 @@ func (a *Applier) Send(ctx, calls context.Context, t Tally) (err error) {
 		return s.inDoubt()
 	}
 	return cmp.Or(s.why, given.Err())
+}
+
+// nothingMore returns the error for a run with unknown orders, of which nothing more is sent.
+func (a *Applier) nothingMore(t Tally) error {
+	which, them := fmt.Sprintf("order %s of the run is", t.Unknown), "it"
+	if n := t.States[StateUnknown]; n > 1 {
+		which, them = fmt.Sprintf("%d orders of the run are", n), "them"
+	}
+	return failed(Unknown, "%s unknown, and nothing more was sent", which).
+		hint("send the rest with --keep-going, or settle "+them+" first", "payout", "reconcile", a.plan.Name())
 }
 
 // sending is the state of one Send.

@@ -89,7 +89,12 @@ func (m *maker) changed(but string) iter.Seq2[Change, error] {
 		if err != nil || len(runs) == 0 {
 			return
 		}
-		left := m.comparable(related)
+		var left []unfound
+		for i := range m.rows { // if nothing else relates the file to the runs, only the rows that name somebody
+			if r := m.planRow(i); related || r.Note+r.Reference != "" {
+				left = append(left, unfound{row: uint32(i)})
+			}
+		}
 		all, read := len(left), 0
 		for n, run := range runs {
 			if len(left) == 0 || n == maxRuns || read > maxRunRows {
@@ -150,17 +155,6 @@ func (m *maker) earlier(but string) (runs []journal.Run, related bool, err error
 		}
 	}
 	return runs, related, err
-}
-
-// comparable returns the rows that are compared: if nothing but till's own columns relates the file to the runs,
-// only those that name somebody.
-func (m *maker) comparable(related bool) (all []unfound) {
-	for i := range m.rows {
-		if r := m.planRow(i); related || r.Note+r.Reference != "" {
-			all = append(all, unfound{row: uint32(i)})
-		}
-	}
-	return all
 }
 
 // layoutKey returns a text that is equal for equal layouts; empty: there is none.

@@ -16,8 +16,12 @@ type question struct {
 	from    string                    // how far back the list is read for them
 }
 
-func (s *Sender) newQuestion() question {
-	return question{sender: s, sought: map[string]journal.Record{}, from: s.options.Since}
+func (s *Sender) newQuestion(orders ...journal.Record) question {
+	q := question{sender: s, sought: map[string]journal.Record{}, from: s.options.Since}
+	for _, o := range orders {
+		q.add(o)
+	}
+	return q
 }
 
 // add adds an order. If it is older than SinceTime, the list is read to its beginning.

@@ -92,8 +92,8 @@ type maker struct {
 	money  money.Registry
 	made   Made
 
-	points, grouped int       // amounts with a point, and those of them whose point may separate thousands
-	firstGrouped    sheet.Row // of these
+	grouped    *sheet.Row // the first one whose point may separate thousands; nil: none
+	plainPoint bool       // another amount has a point that does not
 
 	rows  []inputRow
 	marks []bool // which of them are warned about; nil: none
@@ -189,7 +189,11 @@ func (m *maker) read() error {
 			m.leaveOut(&r)
 			continue
 		}
-		m.point(&r)
+		if r.Grouped && m.grouped == nil {
+			first := r
+			m.grouped = &first
+		}
+		m.plainPoint = m.plainPoint || !r.Grouped && strings.Contains(r.Cells[sheet.Amount], ".")
 		if group = append(group, parsedRow{cells: r.Cells, line: r.Line, wrong: r.Wrong}); len(group) == cap(group) {
 			parts, group = append(parts, m.parse(group)), group[:0]
 		}
@@ -260,18 +264,6 @@ func (m *maker) refusal() error {
 		what = map[string]string{"address": "has addresses", "memo": "has memos"}[m.first.Field] + " that look mistyped, and nothing is planned"
 	}
 	return m.over.of(refused(m.first.Rule, "%s %s", m.Name, what).hint(m.first.Advice, m.first.Command...))
-}
-
-// point counts the point in the amount of a row.
-func (m *maker) point(r *sheet.Row) {
-	if strings.Contains(r.Cells[sheet.Amount], ".") {
-		m.points++
-	}
-	if r.Grouped {
-		if m.grouped++; m.grouped == 1 {
-			m.firstGrouped = *r
-		}
-	}
 }
 
 func (m *maker) exceeds(limit *money.LimitError, why Detail) {

@@ -19,7 +19,7 @@ func endingOf(err error) order.Ending {
 		return order.SaidNothing
 	case !errors.As(err, &call) || call.Outcome != api.Rejected:
 		return order.WasUncertain // any other error: assume the worst
-	case call.Status == 401 || call.Status == 403 || call.Status == 429:
+	case keyOrRate(call.Status):
 		return order.SaidNothing
 	}
 	return order.WasRejected
@@ -33,17 +33,12 @@ func neverLeft(err error) bool {
 
 // outcomeOf returns the outcome to record for a call.
 func (s *Sender) outcomeOf(c call) journal.Outcome {
-	out := outcomeOf(c.id, c.err)
-	out.Skew = s.skew.Load()
-	return out
-}
-
-func outcomeOf(id string, err error) journal.Outcome {
-	out := journal.Outcome{Ending: endingOf(err), Withdrawal: id, Status: 200}
+	err := c.err
+	out := journal.Outcome{Ending: endingOf(err), Withdrawal: c.id, Status: 200, Skew: s.skew.Load()}
 	if err == nil {
 		return out
 	}
-	out = journal.Outcome{Ending: out.Ending, Reason: err.Error()}
+	out.Withdrawal, out.Status, out.Reason = "", 0, err.Error()
 	if call := (*api.Error)(nil); errors.As(err, &call) {
 		out.Status, out.Code = int64(call.Status), call.Code
 		if why := call.Why(); why != "" {

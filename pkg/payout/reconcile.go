@@ -57,7 +57,7 @@ func (s *Sender) Reconcile(ctx context.Context, orderIDs ...string) (results []R
 			return nil, err
 		}
 	}
-	q := s.ofOrders(orders)
+	q := s.newQuestion(orders...)
 	results, found, err := s.settle(ctx, q, orders)
 	if err == nil {
 		err = found.foreignError()
@@ -88,14 +88,6 @@ func (s *Sender) verifyToReconcile(ctx context.Context, orders int) error {
 	}
 	_, err := s.keyKnown(ctx)
 	return err
-}
-
-func (s *Sender) ofOrders(orders []journal.Record) question {
-	q := s.newQuestion()
-	for _, o := range orders {
-		q.add(o)
-	}
-	return q
 }
 
 // settle asks the list and records what it says about the orders.
@@ -199,9 +191,8 @@ func stayUnknown(unknown []string, err error) error {
 	case 0:
 		return err
 	case 1:
-		e := failed(Unknown, "order %s stays unknown: %w", unknown[0], err)
-		e.OrderID = unknown[0]
-		return e.hint("do not send it again; "+again.Text, again.Command...)
+		return failed(Unknown, "order %s stays unknown: %w", unknown[0], err).about(unknown[0], "").
+			hint("do not send it again; "+again.Text, again.Command...)
 	}
 	e := failed(Unknown, "%d orders stay unknown: %w", len(unknown), err)
 	e.OrderIDs = unknown

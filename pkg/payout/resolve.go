@@ -152,7 +152,7 @@ func (s *Sender) checkNotSent(ctx context.Context, c Checked) (Checked, error) {
 		if now := s.now().Sub(service); now.Abs() > skew.Abs() {
 			skew = now
 		}
-	}), s.ofOrders(c.orders), c.orders)
+	}), s.newQuestion(c.orders...), c.orders)
 	if err != nil {
 		return c, err
 	}

@@ -73,7 +73,7 @@ func (w *warnings) told() (all []Detail) {
 // warnings warns of rows that are allowed, but rarely intended.
 func (m *maker) warnings() error {
 	m.warnRows()
-	if r := &m.firstGrouped; m.grouped > 0 && m.grouped == m.points {
+	if r := m.grouped; r != nil && !m.plainPoint {
 		m.warn.add(pointOfThousands, Detail{Line: r.Line, Message: fmt.Sprintf(
 			"%s is taken for a number with three decimals, and every other point in the amounts has three digits after it too: "+
 				"say what it is, with --decimal . or, if it separates thousands, with --decimal , --group .", sheet.Quote(r.Cells[sheet.Amount]))})

@@ -8,6 +8,7 @@
 package approval
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -94,12 +95,7 @@ func persons(n int) string {
 	return fmt.Sprintf("%d persons", n)
 }
 
-func nameList(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
-}
+func nameList(names []string) string { return cmp.Or(strings.Join(names, ", "), "none") }
 
 // mostRejected is how many signatures that do not count are named.
 const mostRejected = 5
