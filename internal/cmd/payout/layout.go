@@ -248,9 +248,10 @@ type proposedLayout struct {
 func layoutView(money.Registry) render.View[proposedLayout] {
 	type row = proposedLayout
 	text := func(name, about string, of func(sheet.Layout) string) render.Column[row] {
-		return render.Field(name, about, render.Own, func(r row) string { return of(r.layout) })
+		return render.Column[row]{Name: name, About: about, Whole: true,
+			Cell: func(r row) render.Cell { return render.Own(of(r.layout)) }}
 	}
-	view := render.View[row]{
+	return render.View[row]{
 		JSON: render.Value[row](),
 		Columns: []render.Column[row]{
 			text("columns", "headers of the file, by till's name of the column", func(l sheet.Layout) string {
@@ -273,9 +274,5 @@ func layoutView(money.Registry) render.View[proposedLayout] {
 			text("currency", "of all rows, in a file without that column", func(l sheet.Layout) string { return l.Currency }),
 			render.Field("command", "command that plans the file with this layout", render.Own, func(r row) string { return r.command }),
 		},
-	}
-	for i := range view.Columns {
-		view.Columns[i].Whole = true
-	}
-	return view
+	}.Whole("command")
 }
