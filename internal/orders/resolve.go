@@ -43,31 +43,7 @@ order that the service has ever shown cannot be recorded as not sent.`,
 		if err := checkDecision(s.Cmd, d, notSent); err != nil {
 			return err
 		}
-		s.Subject = cmdutil.AboutOrders(args...)
-		s.Subject.ID = d.PaidAs
-		sender, err := s.OpenSender()
-		if err != nil {
-			return err
-		}
-		if after, usual := s.Settling(); d.PaidAs == "" && after < usual {
-			s.Note("settle_after is %s: shorter than the recommended %s; a create may still arrive", after,
-				strings.Replace(usual.String(), "m0s", "m", 1))
-		}
-		checked, err := sender.Check(s.Ctx, d)
-		if err != nil {
-			return err
-		}
-		if checked.Undated {
-			s.Note("the service's answers have no date, so its clock and this machine's could not be compared: check that this one is right")
-		}
-		if err := confirmDecision(s, checked); err != nil {
-			return err
-		}
-		resolved, err := sender.Resolve(s.Ctx, checked)
-		if printed := out.Slice(resolved); err == nil {
-			err = printed
-		}
-		return err
+		return resolve(s, out, d)
 	})
 	f := cmd.Flags()
 	f.StringVar(&d.PaidAs, "paid-as", "", "the service's id of the withdrawal that it is")
@@ -78,6 +54,35 @@ order that the service has ever shown cannot be recorded as not sent.`,
 	cmdutil.RequireOne(cmd, "paid-as", "not-sent")
 	cmdutil.Exclude(cmd, "paid-as", "not-sent")
 	return cmd
+}
+
+// resolve checks a decision with the service, and records it.
+func resolve(s *cmdutil.Session, out cmdutil.Output[payout.Order], d payout.Decision) error {
+	s.Subject = cmdutil.AboutOrders(d.OrderIDs...)
+	s.Subject.ID = d.PaidAs
+	sender, err := s.OpenSender()
+	if err != nil {
+		return err
+	}
+	if after, usual := s.Settling(); d.PaidAs == "" && after < usual {
+		s.Note("settle_after is %s: shorter than the recommended %s; a create may still arrive", after,
+			strings.Replace(usual.String(), "m0s", "m", 1))
+	}
+	checked, err := sender.Check(s.Ctx, d)
+	if err != nil {
+		return err
+	}
+	if checked.Undated {
+		s.Note("the service's answers have no date, so its clock and this machine's could not be compared: check that this one is right")
+	}
+	if err := confirmDecision(s, checked); err != nil {
+		return err
+	}
+	resolved, err := sender.Resolve(s.Ctx, checked)
+	if printed := out.Slice(resolved); err == nil {
+		err = printed
+	}
+	return err
 }
 
 func checkDecision(cmd *cobra.Command, d payout.Decision, notSent bool) error {
