@@ -118,14 +118,15 @@ func (p *Plan) eachSignature(files []string, c *approval.Count) error {
 		return nil
 	}
 	dir, base := filepath.Split(p.Path)
+	var names []string
 	root, err := os.OpenRoot(filepath.Clean(dir))
-	if err != nil {
-		return unreadableFolder(dir, err)
+	if err == nil {
+		defer root.Close()
+		names, err = signaturesIn(root, base)
 	}
-	defer root.Close()
-	names, err := signaturesIn(root, base)
 	if err != nil {
-		return unreadableFolder(dir, err)
+		return failed(Invalid, "the signatures in %s cannot be read: %s", filepath.Clean(dir), cause(err)).because(err).
+			hint("name the files of the signatures with --approval")
 	}
 	if len(names) > mostSignatures {
 		return refused(RuleApproval, "more than %d files next to the plan %s have the name of a signature",
@@ -140,11 +141,6 @@ func (p *Plan) eachSignature(files []string, c *approval.Count) error {
 		}
 	}
 	return nil
-}
-
-func unreadableFolder(dir string, err error) error {
-	return failed(Invalid, "the signatures in %s cannot be read: %s", filepath.Clean(dir), cause(err)).because(err).
-		hint("name the files of the signatures with --approval")
 }
 
 // signaturesIn returns the names in a directory that begin with a plan's name and end with .sig, sorted.

@@ -101,7 +101,8 @@ func (p *Plan) read(text []byte) error {
 	text, end := text[:len(text)-tailSize], string(text[len(text)-tailSize:])
 	before, after, _ := strings.Cut(tailFormat, "%s")
 	p.Digest = strings.TrimSuffix(strings.TrimPrefix(end, before), after)
-	if !isDigest(p.Digest) || tail(p.Digest) != end {
+	digits, ok := strings.CutPrefix(p.Digest, digestKind)
+	if !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" || tail(p.Digest) != end {
 		return p.changed("it does not end with its digest, so that it is cut off or was edited")
 	}
 	sum := sha256.New()
@@ -109,11 +110,6 @@ func (p *Plan) read(text []byte) error {
 		return p.changed("its digest is another one")
 	}
 	return p.check(text)
-}
-
-func isDigest(text string) bool {
-	hexDigits, ok := strings.CutPrefix(text, digestKind)
-	return ok && len(hexDigits) == 64 && strings.Trim(hexDigits, "0123456789abcdef") == ""
 }
 
 // digestOf returns the digest of a plan, after everything before the digest has been hashed.
