@@ -1,7 +1,6 @@
 package views
 
 import (
-	"math"
 	"strings"
 
 	"example.com/till/internal/money"
@@ -49,13 +48,13 @@ func Number(n int64) render.Cell {
 // invoiceTotal shows the sum of the items. It is empty if the sum does not fit in 64 bits, because a wrong
 // number is worse than none.
 func invoiceTotal(m money.Registry, i api.Invoice) render.Cell {
-	total := int64(0)
+	var sum api.Sum
 	for _, item := range i.Items {
-		if item.Amount > 0 && total > math.MaxInt64-item.Amount ||
-			item.Amount < 0 && total < math.MinInt64-item.Amount {
-			return render.Own("")
-		}
-		total += item.Amount
+		sum.Add(item.Amount)
+	}
+	total, fits := sum.Int64()
+	if !fits {
+		return render.Own("")
 	}
 	return AmountCell(m, amountIn(m, i.Currency, total))
 }

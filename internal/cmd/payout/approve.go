@@ -335,9 +335,14 @@ func signerFor(s *cmdutil.Session, flags approveFlags, approvers approval.Approv
 	}
 	signer, err := ssh.ParsePrivateKey(text)
 	if errors.As(err, new(*ssh.PassphraseMissingError)) {
-		var passphrase []byte
-		if passphrase, err = askPassphrase(s, flags.key); err != nil {
-			return nil, err
+		if !s.CanAsk() {
+			return nil, cmdutil.UsageError("--key: "+flags.key+" has a passphrase, and there is no terminal to type it on",
+				"add the key to the agent with ssh-add, and use --agent")
+		}
+		passphrase, missing := s.AskSecret("the passphrase", "Passphrase of "+flags.key+": ",
+			cmdutil.UsageError("no passphrase was typed: nothing was signed", "run it again"))
+		if missing != nil {
+			return nil, missing
 		}
 		if signer, err = ssh.ParsePrivateKeyWithPassphrase(text, passphrase); errors.Is(err, x509.IncorrectPasswordError) {
 			return nil, cmdutil.UsageError("the passphrase of "+flags.key+" is not right: nothing was signed", "run it again")
@@ -370,16 +375,6 @@ func readKey(name string) (text []byte, info os.FileInfo, err error) {
 		text, err = io.ReadAll(io.LimitReader(f, maxKey))
 	}
 	return text, info, unusable(name, atomicfile.WithoutPath(err))
-}
-
-// askPassphrase asks a person for the passphrase of a key, without echo.
-func askPassphrase(s *cmdutil.Session, name string) ([]byte, error) {
-	if !s.CanAsk() {
-		return nil, cmdutil.UsageError(fmt.Sprintf("--key: %s has a passphrase, and there is no terminal to type it on", name),
-			"add the key to the agent with ssh-add, and use --agent")
-	}
-	return s.AskSecret("the passphrase", "Passphrase of "+name+": ",
-		cmdutil.UsageError("no passphrase was typed: nothing was signed", "run it again"))
 }
 
 // agentKey returns the only key of the agent that is wanted.

@@ -270,17 +270,14 @@ type warned struct{ pays, why string }
 
 // warned returns the warnings of a plan as a person reads them.
 func (l looked) warned() []warned {
-	rows := map[int]payout.PlanRow{}
-	for _, r := range l.plan.Rows {
-		rows[r.Line] = r
-	}
 	all := make([]warned, len(l.found))
 	for i, d := range l.found {
-		r, found := rows[d.Line]
-		if !found || d.Line == 0 {
+		at := slices.IndexFunc(l.plan.Rows, func(r payout.PlanRow) bool { return r.Line == d.Line })
+		if d.Line == 0 || at < 0 {
 			all[i].why = d.String()
 			continue
 		}
+		r := l.plan.Rows[at]
 		pays := l.Money.Format(r.Amount)
 		all[i] = warned{render.Group(pays) + "  ", fmt.Sprintf("line %d, ", d.Line) +
 			strings.TrimPrefix(d.Message, "order "+r.ExternalOrderID+" pays "+pays+", ")}
