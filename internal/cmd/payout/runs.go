@@ -49,6 +49,14 @@ line for each run. till help runs describes the JSON.`,
 	})
 }
 
+// askAbout returns the sender for a command that asks the service about a run, and the run.
+func askAbout(s *cmdutil.Session, name string) (sender *payout.Sender, run payout.Run, err error) {
+	if sender, err = s.OpenSender(); err == nil {
+		run, err = findRun(s, sender.Ledger, name)
+	}
+	return sender, run, err
+}
+
 // findRun finds a run by the first characters of its plan's digest: the eight that name it, or more. Without a
 // name, all runs are meant.
 func findRun(s *cmdutil.Session, ledger *payout.Ledger, name string) (run payout.Run, err error) {

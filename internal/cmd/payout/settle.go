@@ -30,11 +30,7 @@ payout resolve.`,
   till payout reconcile`,
 		Args: cmdutil.OptionalArg("RUN"),
 	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Result], args []string) error {
-		sender, err := s.OpenSender()
-		if err != nil {
-			return err
-		}
-		run, err := findRun(s, sender.Ledger, cmdutil.FirstOf(args))
+		sender, run, err := askAbout(s, cmdutil.FirstOf(args))
 		if err != nil {
 			return err
 		}
@@ -110,11 +106,7 @@ waits for the others and ends with 50. A run without accepted orders is refused
 		if err := flags.Check(); err != nil {
 			return err
 		}
-		sender, err := s.OpenSender()
-		if err != nil {
-			return err
-		}
-		run, err := findRun(s, sender.Ledger, args[0])
+		sender, run, err := askAbout(s, args[0])
 		if err != nil {
 			return err
 		}
@@ -132,10 +124,7 @@ waits for the others and ends with 50. A run without accepted orders is refused
 		if err != nil {
 			return waitFailure(err, waited)
 		}
-		rows, printed := newRunRows(s, sender.Ledger, run, waited.Statuses)
-		if printed == nil {
-			_, printed = rows.print(out, nil)
-		}
+		_, printed := runRows{s, sender.Ledger, run, waited.Statuses}.print(out, nil)
 		return cmdutil.WithPrintError(notAll(run.Name, waited.Tally), printed)
 	})
 	cmdutil.AddWaitFlags(cmd, &flags)

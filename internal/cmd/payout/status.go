@@ -67,29 +67,21 @@ func printStatus(s *cmdutil.Session, out cmdutil.Output[runRow], flags statusFla
 		return err
 	}
 	var ledger *payout.Ledger
-	var sender *payout.Sender
-	if !flags.live {
-		ledger, err = s.LedgerToList()
-	} else if sender, err = s.OpenSender(); err == nil {
-		ledger = sender.Ledger
-	}
-	if err != nil {
-		return err
-	}
-	run, err := findRun(s, ledger, cmdutil.FirstOf(args))
-	if err != nil {
-		return err
-	}
+	var run payout.Run
 	var statuses map[string]string
 	if flags.live {
-		if statuses, err = sender.Live(s.Ctx, rowsOf(run)); err != nil {
-			return err
+		var sender *payout.Sender
+		if sender, run, err = askAbout(s, cmdutil.FirstOf(args)); err == nil {
+			ledger = sender.Ledger
+			statuses, err = sender.Live(s.Ctx, rowsOf(run))
 		}
+	} else if ledger, err = s.LedgerToList(); err == nil {
+		run, err = findRun(s, ledger, cmdutil.FirstOf(args))
 	}
-	rows, err := newRunRows(s, ledger, run, statuses)
 	if err != nil {
 		return err
 	}
+	rows := runRows{s, ledger, run, statuses}
 	if s.TableOnTerminal() && !flags.all && !flags.live {
 		return rows.printBrief(out, states)
 	}
@@ -140,17 +132,6 @@ type runRows struct {
 	ledger   *payout.Ledger // nil: there is no journal
 	run      payout.Run
 	statuses map[string]string // the service's own, by the id of the withdrawal
-	consents cmdutil.Consents
-}
-
-func newRunRows(
-	s *cmdutil.Session, ledger *payout.Ledger, run payout.Run, statuses map[string]string,
-) (rows runRows, err error) {
-	rows = runRows{Session: s, ledger: ledger, run: run, statuses: statuses}
-	if ledger != nil {
-		rows.consents, err = cmdutil.ConsentsOf(s.Ctx, ledger)
-	}
-	return rows, err
 }
 
 // in yields the orders in the given states, or all of them.
@@ -159,10 +140,15 @@ func (r runRows) in(states ...payout.State) iter.Seq2[runRow, error] {
 		if r.ledger == nil {
 			return
 		}
+		consents, err := cmdutil.ConsentsOf(r.Ctx, r.ledger)
+		if err != nil {
+			yield(runRow{}, err)
+			return
+		}
 		filter := rowsOf(r.run)
 		filter.States = states
 		for o, err := range r.ledger.Orders(r.Ctx, filter) {
-			if !yield(runRow{o, r.statuses[o.ID], r.consents[o.Consent()]}, err) {
+			if !yield(runRow{o, r.statuses[o.ID], consents[o.Consent()]}, err) {
 				return
 			}
 		}
