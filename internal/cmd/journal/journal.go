@@ -3,10 +3,15 @@
 package journal
 
 import (
+	"iter"
+
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/config"
 	"example.com/till/internal/money"
+	"example.com/till/internal/place"
 	"example.com/till/internal/render"
+	"example.com/till/internal/views"
+	"example.com/till/pkg/payout"
 	"github.com/spf13/cobra"
 )
 
@@ -60,4 +65,105 @@ func pathCommand(a *cmdutil.App) *cobra.Command {
 
 func pathView(money.Registry) render.View[string] {
 	return cmdutil.PathView("file or address of the journal")
+}
+
+func exportCommand(a *cmdutil.App) *cobra.Command {
+	return a.Prints(noted(a, &cobra.Command{
+		Use:   "export",
+		Short: "Print everything in the journal, of every account",
+		Long: `Print everything in the journal, of every account, oldest first: each order
+with all its attempts and events. The first order of each account also has how
+many approvals the account required, and since when. The output is a line of
+JSON for each order; with -o json it is an array.`,
+		Example: `  till journal export >journal.jsonl
+  till journal export -o json >journal.json`,
+	}, func(s *cmdutil.Session, _ []string) error {
+		options, err := s.LineOptions()
+		if err != nil {
+			return err
+		}
+		if s.Output == "json" {
+			options.Format = render.JSON
+		}
+		j, err := s.JournalToList()
+		if err != nil {
+			return err
+		}
+		view := render.View[exportedLine]{JSON: render.Value[exportedLine]()}
+		return view.List(s.IO.Out, options, exportAll(s, j))
+	}), cmdutil.PrintedAs[exportedLine](cmdutil.List))
+}
+
+// exportedLine is an order with its account.
+type exportedLine struct {
+	Account payout.Account `json:"account"`
+	views.HistoryLine
+	Demands []demandLine `json:"demands,omitempty"` // of the account, the oldest first: only in its first line
+}
+
+func exportAll(s *cmdutil.Session, j *payout.Journal) iter.Seq2[exportedLine, error] {
+	return func(yield func(exportedLine, error) bool) {
+		if j == nil {
+			return
+		}
+		var account payout.Account
+		var consents cmdutil.Consents // of that account
+		for e, err := range j.Export(s.Ctx) {
+			line := exportedLine{Account: e.Account, HistoryLine: views.NewHistoryLine(s.Money, e.Order, e.Events)}
+			if err == nil && (consents == nil || e.Account != account) {
+				account = e.Account
+				line.Demands, consents, err = demanded(s, j.Ledger(account))
+			}
+			line.Approval = consents[e.Order.Consent()]
+			if !yield(line, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// demanded returns what an account has required, and what approved its attempts.
+func demanded(s *cmdutil.Session, l *payout.Ledger) (lines []demandLine, consents cmdutil.Consents, err error) {
+	demands, err := l.Demands(s.Ctx)
+	if err == nil {
+		consents, err = cmdutil.ConsentsOf(s.Ctx, l)
+	}
+	for _, d := range demands {
+		lines = append(lines, newDemandLine(s.Money, d))
+	}
+	return lines, consents, err
+}
+
+func copyCommand(a *cmdutil.App) *cobra.Command {
+	return noted(a, &cobra.Command{
+		Use:   "copy DEST",
+		Short: "Write a consistent copy of the journal",
+		Long: `Write a consistent copy of the journal, also while other processes send: to a
+new file, or to an empty PostgreSQL database. Before you use the copy in place
+of the journal, stop everything that sends with the old one: two journals do
+not protect each other.
+
+Copy a journal with this command or, while it is not in use, copy all its files
+together: journal.db, journal.db-wal and journal.db-shm. till notices that a
+journal is a copy: it looks every order up before it sends it, until till
+journal check finds nothing missing. See till help guarantees.`,
+		Example: `  till journal copy journal-backup.db`,
+		Args:    cmdutil.Args("DEST"),
+	}, func(s *cmdutil.Session, args []string) error {
+		if err := place.Check(args[0]); err != nil {
+			return cmdutil.UsageError("DEST: "+err.Error(), "")
+		}
+		if place.Redact(args[0]) != args[0] {
+			return cmdutil.UsageError("DEST has a password, and other users can read a command line",
+				"put the password into ~/.pgpass")
+		}
+		j, err := s.ExistingJournal()
+		if err != nil {
+			return err
+		}
+		if err := j.Copy(s.Ctx, args[0]); err != nil {
+			return err
+		}
+		return s.Note("the journal is copied to %s", args[0])
+	})
 }
