@@ -150,18 +150,14 @@ func (a *applying) typed(question, want, advice string) error {
 	return cmdutil.Refusal(cmdutil.RuleConfirmation, "not confirmed: nothing was sent", advice)
 }
 
-// ungrouped takes out the spaces between the digits of an amount.
-func ungrouped(text string) string {
-	fields := strings.Fields(text)
-	for len(fields) > 1 && fields[1][0] >= '0' && fields[1][0] <= '9' {
-		fields = slices.Replace(fields, 0, 2, fields[0]+fields[1])
-	}
-	return strings.Join(fields, " ")
-}
-
-// plainAmount removes the code of an amount if it is that of want, and the zeros at the end of its decimals.
+// plainAmount joins the groups of digits of an amount. It removes its code if that is the one of want, and the
+// zeros at the end of its decimals.
 func plainAmount(text, want string) string {
-	number, code, _ := strings.Cut(ungrouped(text), " ")
+	fields, groups := strings.Fields(text), 1
+	for groups < len(fields) && fields[groups][0] >= '0' && fields[groups][0] <= '9' {
+		groups++
+	}
+	number, code := strings.Join(fields[:groups], ""), strings.Join(fields[groups:], " ")
 	if _, wanted, _ := strings.Cut(want, " "); code != "" && !strings.EqualFold(code, wanted) {
 		return text
 	}

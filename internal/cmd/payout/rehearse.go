@@ -176,8 +176,7 @@ func (st *stage) fund() error {
 			return cmdutil.UsageError(fmt.Sprintf("the total of %s is more than the sandbox can have", total.Amount.Code),
 				"rehearse a plan of fewer rows")
 		}
-		u := api.Currency{Kind: total.Amount.Kind, Code: total.Amount.Code}
-		if err := st.box.Fund(st.code(u), 2*minor); err != nil {
+		if err := st.box.Fund(st.code(total.Amount.Unit()), 2*minor); err != nil {
 			return err
 		}
 	}
@@ -186,28 +185,21 @@ func (st *stage) fund() error {
 
 // furnish writes the rows and a configuration, and sets the environment of the commands.
 func (st *stage) furnish(at string) error {
-	var rows bytes.Buffer
-	enc := json.NewEncoder(&rows)
+	var rows []byte
 	for _, r := range st.plan.Rows {
-		unit := r.Amount.Unit()
-		err := enc.Encode(map[string]any{"order_id": r.ExternalOrderID, "currency": st.code(r.Currency),
-			"amount_minor": fmt.Sprintf("%d %s", r.Amount.Minor, st.code(unit)), "address": r.Address, "memo": r.Memo,
-			"note": r.Note, "reference": r.Reference})
-		if err != nil {
-			return err
-		}
+		row := map[string]string{"order_id": r.ExternalOrderID, "currency": st.code(r.Currency),
+			"amount_minor": fmt.Sprintf("%d %s", r.Amount.Minor, st.code(r.Amount.Unit())), "address": r.Address, "memo": r.Memo,
+			"note": r.Note, "reference": r.Reference}
+		rows = append(append(rows, render.Encode(row)...), '\n')
 	}
-	account, err := json.Marshal(cmp.Or(st.plan.Account.Name, "rehearsal"))
-	if err != nil {
-		return err
-	}
-	profile := fmt.Sprintf("profiles: {rehearsal: {base_url: %q, account: %s, settle_after: 0s}}\n", at, account)
+	profile := fmt.Sprintf("profiles: {rehearsal: {base_url: %q, account: %s, settle_after: 0s}}\n", at,
+		render.Encode(cmp.Or(st.plan.Account.Name, "rehearsal")))
 	environ := slices.DeleteFunc(slices.Clone(st.s.IO.Environ()), func(v string) bool { return strings.HasPrefix(v, "TILL_") })
 	st.env = append(environ, "HOME="+st.dir, "XDG_CONFIG_HOME="+st.dir, "XDG_STATE_HOME="+st.dir,
 		"TILL_CONFIG="+filepath.Join(st.dir, "config.yaml"), "TILL_PROFILE=rehearsal", "TILL_BASE_URL="+at,
 		"TILL_JOURNAL="+filepath.Join(st.dir, "journal.db"), "TILL_API_KEY="+st.box.Key(), "TILL_NO_INPUT=1", "NO_PROXY=*", "no_proxy=*")
 	return errors.Join(os.WriteFile(filepath.Join(st.dir, "config.yaml"), []byte(profile), 0o600),
-		os.WriteFile(filepath.Join(st.dir, "rows.jsonl"), rows.Bytes(), 0o600))
+		os.WriteFile(filepath.Join(st.dir, "rows.jsonl"), rows, 0o600))
 }
 
 // disturb chooses the rows that go wrong, spread over the plan.
