@@ -11,7 +11,7 @@ import (
 )
 
 func exportCommand(a *cmdutil.App) *cobra.Command {
-	return cmdutil.WithView(a, cmdutil.List, exportView, &cobra.Command{
+	return cmdutil.NewCommand(a, cmdutil.List, exportView, &cobra.Command{
 		Use:   "export RUN",
 		Short: "Print the rows of a run for a file, as CSV",
 		Long: `Print the rows of a run in the order of the plan: the state of each, and what
@@ -24,28 +24,19 @@ state under any plan, so they are not sent twice.`,
   till payout export 1f60bd0c \
     --columns order_id,currency,amount,address,memo,callback,note >again.csv`,
 		Args: cmdutil.Args("RUN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.Start(cmd)
-			if err != nil {
-				return err
-			}
-			if s.Origin("output").IsDefault() && s.Render.Filter == nil && s.Template == "" {
-				s.Render.Format = render.CSV
-			}
-			out, err := cmdutil.NewOutput(s, exportView(s.Money))
-			if err != nil {
-				return err
-			}
-			ledger, err := s.LedgerToList()
-			if err != nil {
-				return err
-			}
-			run, err := findRun(s, ledger, args[0])
-			if err != nil {
-				return err
-			}
-			return out.List(ledger.Orders(s.Ctx, rowsOf(run)))
-		},
+	}, func(s *cmdutil.Session, out cmdutil.Output[payout.Order], args []string) error {
+		if s.Origin("output").IsDefault() && s.Render.Filter == nil && s.Template == "" {
+			s.Render.Format = render.CSV
+		}
+		ledger, err := s.LedgerToList()
+		if err != nil {
+			return err
+		}
+		run, err := findRun(s, ledger, args[0])
+		if err != nil {
+			return err
+		}
+		return out.List(ledger.Orders(s.Ctx, rowsOf(run)))
 	})
 }
 
