@@ -77,13 +77,16 @@ func (p painter) mark(as Style, s string) string {
 // tint colours the text of a cell by its value.
 func (p painter) tint(c Cell, text string) string {
 	switch {
-	case c.kind == kindBool && c.n != 0, c.signed && c.number().Sign() > 0:
-		return p.mark(Green, text)
-	case c.kind == kindBool, c.signed && c.number().Sign() < 0:
-		return p.mark(Red, text)
+	case c.signed:
+		return p.mark(signStyle(c.number().Sign()), text)
+	case c.kind == kindBool:
+		return p.mark(signStyle(int(2*c.n-1)), text)
 	}
 	return text
 }
+
+// signStyle returns the style of growth (1) or decline (-1).
+func signStyle(sign int) Style { return map[int]Style{1: Green, -1: Red}[sign] }
 
 func (p painter) unit(c Cell) string {
 	_, unit := c.amount()

@@ -237,14 +237,7 @@ func (c columns) line(p painter, r PictureRow, head bool, end string, limit int)
 	}
 	line += pictureGap + spaces(c.number-width(r.number())) + p.mark(as, r.number())
 	if c.change > 0 {
-		change := r.Change
-		switch {
-		case r.Sign > 0:
-			change = p.mark(Green, change)
-		case r.Sign < 0:
-			change = p.mark(Red, change)
-		}
-		line += pictureGap + change + spaces(c.change-width(r.Change))
+		line += pictureGap + p.mark(signStyle(r.Sign), r.Change) + spaces(c.change-width(r.Change))
 	}
 	if end != "" {
 		line += pictureGap + end

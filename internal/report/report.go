@@ -15,7 +15,7 @@ import (
 // Group is a property that rows are grouped by, in addition to the currency.
 type Group string
 
-// These are the groups. Only a Timeline has Year.
+// These are the groups. Only a timeline has Year.
 const (
 	ByReseller Group = "reseller"
 	ByCurrency Group = "currency"
@@ -40,7 +40,7 @@ type Query struct {
 	Compare  bool      // whether to count the span before too; both ends of Span must be set
 	Currency string    // only sums in this currency, in any case; empty: in all
 	Top      int       // only so many rows of each currency, with the largest rebates; 0: all
-	Days     bool      // whether Timelines will be called
+	Days     bool      // whether Timeline will be called
 	Money    money.Registry
 }
 
@@ -196,7 +196,7 @@ func New(q Query) *Report {
 // Previous returns the span to compare with. It is open if nothing is compared.
 func (r *Report) Previous() Span { return r.previous }
 
-// Undated returns how many invoices are in the sums but in no Timeline, because their time cannot be read.
+// Undated returns how many invoices are in the sums but in no timeline, because their time cannot be read.
 func (r *Report) Undated() int { return r.undated }
 
 // Add adds a reseller's statistics. If the time of a record matters and cannot be read, Add returns an error,

@@ -170,7 +170,10 @@ func TestCurrency(t *testing.T) {
 		[]string{"2026-05-03 USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
 	same(t, "totals", brief(r.Totals()), []string{"USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
 	same(t, "sellers", brief(r.Sellers()), []string{"N USD n=1 volume=100 rebates=10 share=1000 last=2026-05-03T10:00:00"})
-	same(t, "timelines", len(r.Timelines(60)), 1)
+	for code, want := range map[string]int{"USD": 1, "EUR": 0, "DOGE": 0} {
+		_, points := r.Timeline(code, 60)
+		same(t, "the timeline of "+code, len(points), want)
+	}
 	same(t, "undated", r.Undated(), 0)
 	same(t, "spellings", r.Spellings(), [][]string(nil))
 	same(t, "codes", r.Codes(), []string{"DOGE", "EUR", "USD"})
@@ -491,8 +494,10 @@ func TestFirstYearsAreOrdinaryTimes(t *testing.T) {
 		"N EUR n=1 volume=100 rebates=10 share=1000 last=0000-01-01T00:00:00",
 		"N USD n=1 volume=20 rebates=2 share=1000 last=0001-01-01T00:00:00",
 	})
-	if got := r.Timelines(60); len(got) != 2 {
-		t.Errorf("%d timelines, want 2", len(got))
+	for _, code := range r.Codes() {
+		if _, points := r.Timeline(code, 60); len(points) != 13 {
+			t.Errorf("%d months of %s, want 13", len(points), code)
+		}
 	}
 	r = added(t, Query{By: []Group{ByReseller}, Span: span(t, "0001-01-01T00:00", "0001-02-01T00:00")}, shop)
 	same(t, "rows", brief(slices.Collect(r.Rows())),
@@ -578,12 +583,16 @@ func TestTimelines(t *testing.T) {
 	}}
 	lines := func(q Query, most int) (all []string) {
 		q.Days = true
-		for _, line := range added(t, q, shop).Timelines(most) {
-			text := fmt.Sprintf("%s by %s:", line.Currency, line.Unit)
-			for _, point := range line.Points {
-				text += fmt.Sprintf(" %s=%d", line.Unit.name(point.Begin), point.Rebates)
+		r := added(t, q, shop)
+		for _, code := range r.Codes() {
+			unit, points := r.Timeline(code, most)
+			text := fmt.Sprintf("%s by %s:", code, unit)
+			for _, point := range points {
+				text += fmt.Sprintf(" %s=%d", unit.name(point.Begin), point.Rebates)
 			}
-			all = append(all, text)
+			if points != nil {
+				all = append(all, text)
+			}
 		}
 		return all
 	}
@@ -624,7 +633,7 @@ func TestTimelines(t *testing.T) {
 	shop.InvoiceRebates = append(shop.InvoiceRebates, one("1815-06-18T00:00:00", "EUR", 9990))
 	same(t, "the latest years", lines(Query{By: by}, 2),
 		[]string{"EUR by year: 2025=0 2026=41", "USD by year: 2025=0 2026=5"})
-	if got := New(Query{Days: true}).Timelines(60); got != nil {
+	if _, got := New(Query{Days: true}).Timeline("EUR", 60); got != nil {
 		t.Errorf("of nothing: %v", got)
 	}
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -237,31 +236,24 @@ func (r *Report) Spellings() [][]string {
 	return all
 }
 
-// Timeline is what was earned in one currency over time, in periods without a gap.
-type Timeline struct {
-	Currency string
-	Decimals int
-	Unit     Unit
-	Points   []Point
-}
-
-// Point is one period of a Timeline.
+// Point is one period of a timeline.
 type Point struct {
 	Begin   time.Time // midnight of its first day, in UTC
 	Rebates *big.Int
 	Partial string // as that of a Row
 }
 
-// Timelines returns a Timeline for each currency, all over the same time, each with at most so many periods:
-// the latest ones. They end with the query's span or with today, whatever comes first, even if nothing was
-// earned lately. The unit is that of the query, or one that suits the time. If it gives too many periods, the
-// next larger unit that gives few enough is used.
-func (r *Report) Timelines(most int) []Timeline {
-	if len(r.days.all) == 0 || most < 1 {
-		return nil
+// Timeline returns what was earned in a currency over time, in periods without a gap, at most so many: the
+// latest ones. All currencies have the same periods. They end with the query's span or with today, whatever
+// comes first, even if nothing was earned lately. The unit is that of the query, or one that suits the time. If
+// it gives too many periods, the next larger unit that gives few enough is used.
+func (r *Report) Timeline(code string, most int) (unit Unit, points []Point) {
+	ofCode := func(g group) bool { return r.units[g.currency].code == code }
+	if !slices.ContainsFunc(r.days.all, ofCode) || most < 1 {
+		return "", nil
 	}
 	first, last := r.timelineEnds(most)
-	unit := r.query.unit()
+	unit = r.query.unit()
 	switch days := ByDay.steps(first, last); {
 	case unit != "":
 	case days < 45:
@@ -277,26 +269,17 @@ func (r *Report) Timelines(most int) []Timeline {
 	}
 	n := min(unit.count(first, last), most)
 	begin := unit.Step(unit.Begin(last), 1-n)
-	values := map[int32][]api.Sum{}
+	sums := make([]api.Sum, n)
 	for _, g := range r.days.all {
-		if values[g.currency] == nil {
-			values[g.currency] = make([]api.Sum, n)
-		}
-		if i := unit.steps(begin, unit.Begin(g.begin)); i >= 0 {
-			values[g.currency][i].Plus(g.sums[1])
+		if i := unit.steps(begin, unit.Begin(g.begin)); i >= 0 && ofCode(g) {
+			sums[i].Plus(g.sums[1])
 		}
 	}
-	var all []Timeline
-	for _, i := range slices.Sorted(maps.Keys(values)) {
-		line := Timeline{Currency: r.units[i].code, Decimals: r.units[i].decimals, Unit: unit}
-		for n, sum := range values[i] {
-			at := unit.Step(begin, n)
-			line.Points = append(line.Points, Point{at, sum.Big(), r.partial(unit, at)})
-		}
-		all = append(all, line)
+	for i, sum := range sums {
+		at := unit.Step(begin, i)
+		points = append(points, Point{at, sum.Big(), r.partial(unit, at)})
 	}
-	slices.SortFunc(all, func(a, b Timeline) int { return compareCodes(a.Currency, b.Currency) })
-	return all
+	return unit, points
 }
 
 // timelineEnds returns the first and last day of the timelines. They begin with the span, unless it has more

@@ -101,7 +101,7 @@ func (p *reporting) previousText() string {
 func (p *reporting) group(total report.Row) render.PictureGroup {
 	g := render.PictureGroup{Total: render.PictureRow{Label: unitText(total.Currency, total.Decimals),
 		Number: numberText(total.Rebates, total.Decimals), Change: changeText(total, true), Sign: changeSign(total)}}
-	g.Times = func(most int) []render.PictureTime { return p.times(total.Currency, most) }
+	g.Times = func(most int) []render.PictureTime { return p.times(total, most) }
 	rows := p.pictured(total)
 	shares := !slices.ContainsFunc(rows, func(r report.Row) bool { return r.Rebates.Sign()*total.Rebates.Sign() < 0 })
 	shareOf := func(part *big.Int) string {
@@ -141,16 +141,12 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 }
 
 // times returns what was earned in one currency over time, in at most so many periods.
-func (p *reporting) times(currency string, most int) (times []render.PictureTime) {
-	for _, line := range p.report.Timelines(most) {
-		if line.Currency != currency {
-			continue
-		}
-		for _, point := range line.Points {
-			times = append(times, render.PictureTime{Label: axisText(point.Begin, line.Unit), Unit: string(line.Unit),
-				Value: point.Rebates, Hollow: point.Partial != "",
-				Number: money.FormatSum(point.Rebates, line.Currency, line.Decimals)})
-		}
+func (p *reporting) times(total report.Row, most int) (times []render.PictureTime) {
+	unit, points := p.report.Timeline(total.Currency, most)
+	for _, point := range points {
+		times = append(times, render.PictureTime{Label: axisText(point.Begin, unit), Unit: string(unit),
+			Value: point.Rebates, Hollow: point.Partial != "",
+			Number: money.FormatSum(point.Rebates, total.Currency, total.Decimals)})
 	}
 	return times
 }
