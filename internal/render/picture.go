@@ -336,9 +336,7 @@ func Heading(w io.Writer, o Options, texts ...string) error {
 func printLines(w io.Writer, lines []string) error {
 	return output(w, func(out *bufio.Writer) error {
 		for _, line := range lines {
-			if err := (lineWriter{out}).print(line); err != nil {
-				return err
-			}
+			lineWriter{out}.print(line) // out keeps its first error
 		}
 		return nil
 	})

@@ -334,9 +334,7 @@ func (g grid) upright(out *bufio.Writer, o Options) error {
 	return visit(g.people(o), func(row []Cell) error {
 		for i, c := range row {
 			for _, line := range u.lines(labels[i], c, g.fields[i].whole) {
-				if err := (lineWriter{out}).print(line); err != nil {
-					return err
-				}
+				lineWriter{out}.print(line) // out keeps its first error
 			}
 		}
 		return nil

@@ -325,40 +325,6 @@ func TestLongTable(t *testing.T) {
 	}
 }
 
-// A long table looks like one table, though it is laid out in parts: the widest row, in any part, decides the
-// widths.
-func TestTableInParts(t *testing.T) {
-	var rows []payment
-	for i := range 2*partRows + 1 {
-		rows = append(rows, payment{id: fmt.Sprint("wd_", i), amount: Amount(int64(i), "USD", 2)})
-	}
-	rows = append(rows, payment{id: "wd_longest_of_all", order: 1234567890, to: "日本語",
-		amount: Amount(1_000_000_00, "USD", 2), title: "Shoes", done: true})
-	columns := []string{"to", "order_id", "amount", "id", "done"}
-	last := "日本語  1234567890  1000000.00 USD  wd_longest_of_all  true"
-	for _, again := range []bool{false, true} {
-		view := payments
-		view.Again = again
-		view.Foot = []payment{{id: "all of them"}}
-		var b strings.Builder
-		if err := view.List(&b, Options{Columns: columns}, each(rows)); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-		if len(lines) != 1+len(rows)+2 {
-			t.Fatalf("%d lines", len(lines))
-		}
-		equal(t, lines[0], "TO        ORDER ID          AMOUNT  ID                 DONE")
-		for i := range rows[:len(rows)-1] {
-			equal(t, lines[1+i], fmt.Sprintf("        %10d  %10s USD  %-17s  false", 0,
-				fmt.Sprintf("%d.%02d", i/100, i%100), fmt.Sprint("wd_", i)))
-		}
-		equal(t, lines[len(rows)], last)
-		equal(t, lines[len(rows)+1], "──────  ──────────  ──────────────  ─────────────────  ─────")
-		equal(t, lines[len(rows)+2], "                 0                  all of them        false")
-	}
-}
-
 // A table keeps no rows that it can go through again.
 func TestTableInLittleMemory(t *testing.T) {
 	const rows, size = 20_000, 1 << 10

@@ -65,7 +65,7 @@ func (f figures[R]) run(s *cmdutil.Session, args []string) error {
 	err = inParallel(s.Ctx, len(resellers), sideBySide, func(i int) {
 		answers[i], errs[i] = f.read(s.Ctx, client, resellers[i])
 	})
-	if err != nil && !one {
+	if err != nil && (!one || errs[0] == nil) { // the error of a single call says more
 		return err
 	}
 	return f.print(out, one, resellers, answers, errs)
