@@ -59,9 +59,6 @@ today. A period that is not over is marked "so far". See: till help report.`,
 			if err != nil {
 				return err
 			}
-			if flags.top < 0 {
-				return cmdutil.UsageError(fmt.Sprintf("--top %d: it must be 0 or more", flags.top), "name one from 0 on; 0 means all")
-			}
 			p, err := planReport(s, flags)
 			if err != nil {
 				return err
@@ -77,10 +74,8 @@ today. A period that is not over is marked "so far". See: till help report.`,
 	f.StringVar(&flags.currency, "currency", "", "only this currency")
 	f.BoolVar(&flags.compare, "compare", false, "compare the period with the one before it")
 	f.IntVar(&flags.top, "top", 0, "most rows of each currency; 0: all")
-	f.StringArrayVar(&flags.failBelow, "fail-below", nil,
-		"exit with 42 if rebates are less than `AMOUNT`")
-	f.StringArrayVar(&flags.failMinor, "fail-below-minor", nil,
-		"the same with an `AMOUNT` in minor units")
+	f.StringArrayVar(&flags.failBelow, "fail-below", nil, "exit with 42 if rebates are less than `AMOUNT`")
+	f.StringArrayVar(&flags.failMinor, "fail-below-minor", nil, "the same with an `AMOUNT` in minor units")
 	f.BoolVar(&flags.chart, "chart", false, "draw the picture without a terminal too")
 	f.BoolVar(&flags.allTime, "all-time", false, "add invoices by status, of all time")
 	f.StringVar(&flags.html, "html", "", "write a page with pictures and tables")
@@ -91,8 +86,7 @@ today. A period that is not over is marked "so far". See: till help report.`,
 		return cmdutil.CompleteList(groupNames(), typed), cobra.ShellCompDirectiveNoFileComp
 	})
 	for _, flag := range []string{"from", "to"} {
-		cmdutil.Offer(cmd, flag,
-			cobra.FixedCompletions(period.Words(), cobra.ShellCompDirectiveNoFileComp))
+		cmdutil.Offer(cmd, flag, cobra.FixedCompletions(period.Words(), cobra.ShellCompDirectiveNoFileComp))
 	}
 	a.CompleteCurrencies(cmd, "currency")
 	cmdutil.OfferFiles(cmd, "html")
@@ -168,6 +162,9 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 	p := &reporting{Session: s, flags: flags, now: s.Period().WallClock(),
 		html: cmdutil.OutFile{Flag: "html", Path: flags.html, Mode: 0o666},
 		svg:  cmdutil.OutFile{Flag: "svg", Path: flags.svg, Mode: 0o666}}
+	if flags.top < 0 {
+		return nil, cmdutil.UsageError(fmt.Sprintf("--top %d: it must be 0 or more", flags.top), "name one from 0 on; 0 means all")
+	}
 	var err error
 	if p.by, err = parseGroups(flags.by); err != nil {
 		return nil, err

@@ -100,18 +100,22 @@ func (p *reporting) page() render.Page {
 			Table: disagreementView().Page(o, differ),
 		})
 	}
-	page.Notes = append(page.Notes,
+	page.Notes = p.pageNotes()
+	return page
+}
+
+func (p *reporting) pageNotes() []string {
+	notes := []string{
 		"A day is that of an invoice's creation as the service wrote it. The service's interface does not show in which time zone.",
-		"A share is that of all rebates in the currency. Sums are exact; percentages are rounded.")
+		"A share is that of all rebates in the currency. Sums are exact; percentages are rounded."}
 	unknown := func(r report.Row) bool { return r.Decimals == money.Unknown }
 	if slices.ContainsFunc(p.report.Totals(), unknown) {
-		page.Notes = append(page.Notes,
-			"A minor unit is a currency's smallest unit. The number of the currency's decimals is not known.")
+		notes = append(notes, "A minor unit is a currency's smallest unit. The number of the currency's decimals is not known.")
 	}
 	for _, codes := range p.report.Spellings() {
-		page.Notes = append(page.Notes, spellingText(codes)+".")
+		notes = append(notes, spellingText(codes)+".")
 	}
-	return page
+	return notes
 }
 
 // chartSection returns the section of one currency, without its table.

@@ -149,7 +149,8 @@ func (p *reporting) data() error {
 	case p.Quiet:
 		return out.List(eachRow(rows, p.view.ID))
 	case !out.Tabular() && (p.Render.Format != render.JSONL || p.Render.Filter != nil || p.Render.Template != ""):
-		return cmdutil.Output[reportJSON]{Session: p.Session, View: render.View[reportJSON]{JSON: render.Value[reportJSON]()}}.One(p.document(rows))
+		view := render.View[reportJSON]{JSON: render.Value[reportJSON]()}
+		return cmdutil.Output[reportJSON]{Session: p.Session, View: view}.One(p.document(rows))
 	case p.Render.Format != render.Table:
 		return out.List(eachRow(rows, nil))
 	}
