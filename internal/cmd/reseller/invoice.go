@@ -137,9 +137,8 @@ func invoiceFinishedCommand(a *cmdutil.App) *cobra.Command {
 
 func finishedView(money.Registry) render.View[bool] {
 	return render.View[bool]{
-		ID:   func(finished bool) string { return fmt.Sprint(finished) },
-		JSON: render.Value[bool](),
-		Columns: []render.Column[bool]{{Name: "finished", About: "whether the invoice is finished",
-			Cell: func(finished bool) render.Cell { return render.Bool(finished) }}},
+		ID:      func(finished bool) string { return fmt.Sprint(finished) },
+		JSON:    render.Value[bool](),
+		Columns: []render.Column[bool]{{Name: "finished", About: "whether the invoice is finished", Cell: render.Bool}},
 	}
 }

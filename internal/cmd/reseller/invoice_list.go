@@ -17,6 +17,7 @@ import (
 
 // invoiceList is the list of a reseller's invoices that the flags ask for.
 type invoiceList struct {
+	*cmdutil.Session
 	all        bool
 	statuses   []string
 	from, to   string
@@ -26,11 +27,10 @@ type invoiceList struct {
 	sent       json.RawMessage // the filter
 	span       report.Span
 	client     *api.Client
-	note       func(format string, args ...any) error
 }
 
 func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], reseller string) (err error) {
-	l.note = s.Note
+	l.Session = s
 	paged := s.Cmd.Flags().Changed("page")
 	switch {
 	case paged && l.page < 0:
@@ -50,7 +50,12 @@ func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], r
 	if l.reseller, err = findReseller(s, l.client, reseller); err != nil {
 		return err
 	}
-	answer, err := l.answer(s, paged)
+	var answer json.RawMessage
+	if paged {
+		answer, err = l.client.Resellers.Invoices(s.Ctx, l.reseller, l.sent, l.page, l.size)
+	} else {
+		answer, err = l.client.Resellers.FirstInvoices(s.Ctx, l.reseller, l.sent, s.PageBase(), l.size)
+	}
 	if err != nil {
 		return err
 	}
@@ -70,13 +75,13 @@ func (l *invoiceList) run(s *cmdutil.Session, out cmdutil.Output[api.Invoice], r
 		l.noteFull(paged, invoices)
 		return out.List(l.chosen(cmdutil.Limited(invoices, 0)))
 	}
-	return out.List(l.chosen(l.pages(s, invoices)))
+	return out.List(l.chosen(l.pages(invoices)))
 }
 
 // noteFull says that there may be more invoices, if the first page is full.
 func (l *invoiceList) noteFull(paged bool, invoices []api.Invoice) {
 	if !paged && len(invoices) == l.size {
-		l.note("this is the first page; --all shows the rest")
+		l.Note("this is the first page; --all shows the rest")
 	}
 }
 
@@ -100,17 +105,9 @@ func invoicesIn(answer json.RawMessage) (invoices []api.Invoice, ok bool) {
 	return invoices, err == nil && !slices.ContainsFunc(invoices, func(i api.Invoice) bool { return i.ID == "" })
 }
 
-// answer returns the page that was asked for, or the first.
-func (l *invoiceList) answer(s *cmdutil.Session, paged bool) (json.RawMessage, error) {
-	if paged {
-		return l.client.Resellers.Invoices(s.Ctx, l.reseller, l.sent, l.page, l.size)
-	}
-	return l.client.Resellers.FirstInvoices(s.Ctx, l.reseller, l.sent, s.PageBase(), l.size)
-}
-
 // pages yields all invoices. The list does not say which page is the last, nor what its number is: it ends
 // where a page has nothing new, or is refused.
-func (l *invoiceList) pages(s *cmdutil.Session, page []api.Invoice) iter.Seq2[api.Invoice, error] {
+func (l *invoiceList) pages(page []api.Invoice) iter.Seq2[api.Invoice, error] {
 	return func(yield func(api.Invoice, error) bool) {
 		seen := map[string]bool{}
 		for number := 1; ; number++ { // page 1 may be the first again
@@ -127,7 +124,7 @@ func (l *invoiceList) pages(s *cmdutil.Session, page []api.Invoice) iter.Seq2[ap
 				return
 			}
 			var err error
-			if page, err = l.numbered(s, number); err != nil {
+			if page, err = l.numbered(number); err != nil {
 				if !endsList(err) {
 					yield(api.Invoice{}, err)
 				}
@@ -138,8 +135,8 @@ func (l *invoiceList) pages(s *cmdutil.Session, page []api.Invoice) iter.Seq2[ap
 }
 
 // numbered returns the invoices of a page.
-func (l *invoiceList) numbered(s *cmdutil.Session, number int) ([]api.Invoice, error) {
-	answer, err := l.client.Resellers.Invoices(s.Ctx, l.reseller, l.sent, number, l.size)
+func (l *invoiceList) numbered(number int) ([]api.Invoice, error) {
+	answer, err := l.client.Resellers.Invoices(l.Ctx, l.reseller, l.sent, number, l.size)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +157,7 @@ func endsList(err error) bool {
 // noteStatuses names the statuses there are, if none of them was asked for.
 func (l *invoiceList) noteStatuses(seen []string) {
 	if len(l.statuses) > 0 && len(seen) > 0 && !slices.ContainsFunc(seen, l.wants) {
-		l.note("no invoice has the status %s; there are %s", strings.Join(l.statuses, ", "), strings.Join(seen, ", "))
+		l.Note("no invoice has the status %s; there are %s", strings.Join(l.statuses, ", "), strings.Join(seen, ", "))
 	}
 }
 

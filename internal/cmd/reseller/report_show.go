@@ -38,10 +38,8 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 	if slices.Contains(by, report.ByInvoice) {
 		v.ID = func(r row) string { return r.Invoice }
 		v.Columns = append(sellers,
-			render.Column[row]{Name: "invoice", About: "the service's id of the invoice",
-				Cell: func(r row) render.Cell { return render.ID(r.Invoice) }},
-			render.Column[row]{Name: "created", About: "when it was made; the service gives no time zone",
-				Cell: func(r row) render.Cell { return render.Time(r.Last) }},
+			render.Field("invoice", "the service's id of the invoice", render.ID, func(r row) string { return r.Invoice }),
+			render.Field("created", "when it was made; the service gives no time zone", render.Time, func(r row) string { return r.Last }),
 			rowAmount("paid", "what was paid", false, volume),
 			rowAmount("rebate", "the rebate on it", false, rebates), currency)
 		return v
@@ -51,8 +49,7 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 		v.Columns = sellers
 	}
 	if slices.ContainsFunc(by, report.Group.Timed) {
-		period := render.Column[row]{Name: "period", About: "day, week or month of the row",
-			Cell: func(r row) render.Cell { return render.Own(r.Period) }}
+		period := render.Field("period", "day, week or month of the row", render.Own, func(r row) string { return r.Period })
 		at := len(v.Columns)
 		if by[0].Timed() { // the sort key is the first column
 			at = 0
@@ -60,16 +57,14 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 		v.Columns = slices.Insert(v.Columns, at, period)
 	}
 	v.Columns = append(v.Columns, currency,
-		render.Column[row]{Name: "invoices", About: "number of invoices in the row",
-			Cell: func(r row) render.Cell { return render.Int(r.Invoices) }},
+		render.Field("invoices", "number of invoices in the row", render.Int, func(r row) int64 { return r.Invoices }),
 		rowAmount("volume", "volume of these invoices", compare, volume),
 		rowAmount("rebates", "rebates on these invoices", false, rebates))
 	if compare {
 		v.Columns = append(v.Columns,
 			rowAmount("previous_volume", "volume in the period before", true, func(r row) *big.Int { return r.PreviousVolume }),
 			rowAmount("previous_rebates", "rebates in the period before", false, func(r row) *big.Int { return r.PreviousRebates }),
-			render.Column[row]{Name: "change", About: "change of the rebates since the period before",
-				Cell: func(r row) render.Cell { return render.Change(r.Change) }})
+			render.Field("change", "change of the rebates since the period before", render.Change, func(r row) *big.Int { return r.Change }))
 	}
 	v.Columns = append(v.Columns,
 		render.Column[row]{Name: "share", About: "share of all rebates in the currency", Extra: compare,

@@ -148,10 +148,9 @@ func resellerIDs(a *cmdutil.App) *cobra.Command {
 
 func idView(money.Registry) render.View[string] {
 	return render.View[string]{
-		ID:   func(id string) string { return id },
-		JSON: render.Value[string](),
-		Columns: []render.Column[string]{{Name: "id", About: "the service's id of the reseller",
-			Cell: func(id string) render.Cell { return render.Text(id) }}},
+		ID:      func(id string) string { return id },
+		JSON:    render.Value[string](),
+		Columns: []render.Column[string]{{Name: "id", About: "the service's id of the reseller", Cell: render.Text}},
 	}
 }
 
