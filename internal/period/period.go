@@ -30,14 +30,9 @@ type Parser struct {
 
 func usageError(msg, advice string) error { return &config.UsageError{Msg: msg, Advice: advice} }
 
-// Check refuses a period that ends before it begins. It does not compare full date-times, whose format is the
+// ends returns the first and the last second of a period. An end that is open or a full date-time is zero. It
+// refuses a period that ends before it begins, but does not compare full date-times, whose format is the
 // service's.
-func (p Parser) Check(from, to string) error {
-	_, _, err := p.ends(from, to)
-	return err
-}
-
-// ends returns the first and the last second of a period. An end that is open or a full date-time is zero.
 func (p Parser) ends(from, to string) (first, last time.Time, err error) {
 	if from != "" && !IsDateTime(from) {
 		if first, err = p.Parse("--from", from, false); err != nil {
@@ -146,11 +141,24 @@ func (p Parser) named(text string) (time.Time, report.Unit) {
 	return time.Time{}, ""
 }
 
-// Instant is like Parse, for till's own times. It also reads a full date-time.
-func (p Parser) Instant(flag, text string, end bool) (time.Time, error) {
-	if !IsDateTime(text) {
-		return p.Parse(flag, text, end)
+// Instants returns the first moment of a period in till's own times, and the first after it. An end that is open
+// is zero.
+func (p Parser) Instants(from, to string) (start, end time.Time, err error) {
+	start, last, err := p.ends(from, to)
+	if err == nil && IsDateTime(from) {
+		start, err = p.instant("--from", from)
 	}
+	if err == nil && IsDateTime(to) {
+		last, err = p.instant("--to", to)
+	}
+	if err != nil || last.IsZero() {
+		return start, end, err
+	}
+	return start, last.Add(time.Second), nil
+}
+
+// instant reads a full date-time.
+func (p Parser) instant(flag, text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, p.Layout, "2006-01-02T15:04:05", "2006-01-02 15:04:05",
 		"2006-01-02T15:04", "2006-01-02 15:04"} {
 		if at, err := time.ParseInLocation(layout, text, p.Zone); err == nil {

@@ -285,7 +285,7 @@ func compactJSON(raw string) string {
 	if json.Compact(&line, []byte(raw)) != nil {
 		return Safe(raw)
 	}
-	return safeJSON(line.String())
+	return escapeJSON(line.String(), hidden)
 }
 
 // compare orders cells of one column: numbers by value, amounts by code and then by value, histories by their

@@ -39,7 +39,7 @@ func Encode(value any) []byte {
 }
 
 // Line is Encode with the invisible characters in strings escaped, as in Safe.
-func Line(value any) string { return safeJSON(string(Encode(value))) }
+func Line(value any) string { return escapeJSON(string(Encode(value)), hidden) }
 
 // listIDs writes a line for each row.
 func listIDs(out *bufio.Writer, ids iter.Seq2[string, error]) error {

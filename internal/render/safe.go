@@ -98,10 +98,8 @@ func escapeText(r rune) string {
 	return fmt.Sprintf(`\U%08x`, r)
 }
 
-// safeJSON is Safe for JSON text. It escapes in the JSON way, so the meaning stays the same. A byte that is
-// not UTF-8 means U+FFFD there.
-func safeJSON(s string) string { return escapeJSON(s, hidden) }
-
+// escapeJSON is Safe for JSON text, with the characters that bad selects. It escapes in the JSON way, so the
+// meaning stays the same. A byte that is not UTF-8 means U+FFFD there.
 func escapeJSON(s string, bad func(rune) bool) string {
 	return escape(strings.ToValidUTF8(s, "\ufffd"), bad, func(r rune) string {
 		if r < 0x10000 {

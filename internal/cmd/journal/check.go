@@ -56,7 +56,7 @@ func check(s *cmdutil.Session, out cmdutil.Output[payout.Difference], from, to, 
 		return err
 	}
 	var own payout.Filter
-	if own.From, own.To, err = span(s, from, to); err != nil {
+	if own.From, own.To, err = s.Period().Instants(from, to); err != nil {
 		return err
 	}
 	if _, err := s.ExistingJournal(); err != nil {

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"strconv"
 	"strings"
-	"time"
 
 	"example.com/till/internal/cmdutil"
 	"example.com/till/internal/money"
@@ -92,7 +91,7 @@ func listWithStatus(out cmdutil.Output[payout.Order], orders iter.Seq2[payout.Or
 func orderFilter(
 	s *cmdutil.Session, f payout.Filter, from, to, currency string, states []string,
 ) (_ payout.Filter, err error) {
-	if f.From, f.To, err = span(s, from, to); err != nil {
+	if f.From, f.To, err = s.Period().Instants(from, to); err != nil {
 		return f, err
 	}
 	if f.States, err = cmdutil.ParseStates(states); err != nil {
@@ -104,25 +103,6 @@ func orderFilter(
 		}
 	}
 	return f, nil
-}
-
-// span parses a period in the journal's own times. The period does not include end.
-func span(s *cmdutil.Session, from, to string) (start, end time.Time, err error) {
-	times := s.Period()
-	if err := times.Check(from, to); err != nil {
-		return start, end, err
-	}
-	if from != "" {
-		if start, err = times.Instant("--from", from, false); err != nil {
-			return start, end, err
-		}
-	}
-	if to != "" {
-		if end, err = times.Instant("--to", to, true); err == nil {
-			end = end.Add(time.Second)
-		}
-	}
-	return start, end, err
 }
 
 func showCommand(a *cmdutil.App) *cobra.Command {
