@@ -288,9 +288,9 @@ func standingView(m money.Registry) render.View[report.Standing] {
 	}
 	return render.View[row]{Columns: []render.Column[row]{
 		{Name: "label", Cell: func(r row) render.Cell { return render.Label(r.ID, r.Label) }},
-		{Name: "invoices", Cell: func(r row) render.Cell { return render.Text(countLine(r.Invoices)) }},
-		{Name: "volume", Cell: func(r row) render.Cell { return totals(r.Volume) }},
-		{Name: "rebates", Cell: func(r row) render.Cell { return totals(r.Rebates) }},
+		render.Field("invoices", "", render.Text, func(r row) string { return countLine(r.Invoices) }),
+		render.Field("volume", "", totals, func(r row) []api.CodeTotal { return r.Volume }),
+		render.Field("rebates", "", totals, func(r row) []api.CodeTotal { return r.Rebates }),
 	}}
 }
 

@@ -85,22 +85,22 @@ func countLine(counts []api.StatusCount) string {
 
 func statsView(m money.Registry) render.View[statsRow] {
 	type row = statsRow
-	amount := func(a *api.CodeAmount) render.Cell {
-		if a == nil {
-			return render.Cell{}
-		}
-		return render.Amount(a.Minor, a.Code, m.Decimals(a.Code))
+	amount := func(name, about string, of func(row) *api.CodeAmount) render.Column[row] {
+		return render.Column[row]{Name: name, About: about, Amount: true, Cell: func(r row) render.Cell {
+			a := of(r)
+			if a == nil {
+				return render.Cell{}
+			}
+			return render.Amount(a.Minor, a.Code, m.Decimals(a.Code))
+		}}
 	}
-	return render.View[row]{Columns: append(resellerColumns(row.named), []render.Column[row]{
-		{Name: "currency", About: "currency of the totals",
-			Extra: true, Cell: func(r row) render.Cell { return render.Text(r.currency) }},
-		{Name: "volume", About: "total volume over all time",
-			Amount: true, Cell: func(r row) render.Cell { return amount(r.volume) }},
-		{Name: "rebates", About: "total rebates over all time",
-			Amount: true, Cell: func(r row) render.Cell { return amount(r.rebates) }},
-		{Name: "invoices", About: "number of invoices in each status",
-			Extra: true, Cell: func(r row) render.Cell { return render.Text(countLine(r.invoices)) }},
-	}...)}
+	return render.View[row]{Columns: append(resellerColumns(row.named),
+		render.Field("currency", "currency of the totals", render.Text, func(r row) string { return r.currency }),
+		amount("volume", "total volume over all time", func(r row) *api.CodeAmount { return r.volume }),
+		amount("rebates", "total rebates over all time", func(r row) *api.CodeAmount { return r.rebates }),
+		render.Field("invoices", "number of invoices in each status", render.Text,
+			func(r row) string { return countLine(r.invoices) }),
+	)}.Default("label", "volume", "rebates")
 }
 
 // printCounts prints how many invoices of each reseller have each status. There is a column for each status that
