@@ -82,18 +82,20 @@ func (r *Report) order(by []Group) func(a, b *group) int {
 	units := places(r.units, func(a, b currency) int { return compareCodes(a.code, b.code) })
 	return func(a, b *group) int {
 		seller, unit := sellers[a.seller]-sellers[b.seller], units[a.currency]-units[b.currency]
-		differ := 0
 		for _, g := range by {
+			differ := unit
 			switch g {
 			case ByReseller:
-				differ = cmp.Or(differ, seller)
+				differ = seller
 			case ByCurrency:
-				differ = cmp.Or(differ, unit)
 			default:
-				differ = cmp.Or(differ, a.begin.Compare(b.begin))
+				differ = a.begin.Compare(b.begin)
+			}
+			if differ != 0 {
+				return differ
 			}
 		}
-		return cmp.Or(differ, unit, b.sums[1].Compare(a.sums[1]), b.sums[0].Compare(a.sums[0]), a.begin.Compare(b.begin), seller)
+		return cmp.Or(unit, b.sums[1].Compare(a.sums[1]), b.sums[0].Compare(a.sums[0]), a.begin.Compare(b.begin), seller)
 	}
 }
 
@@ -169,7 +171,10 @@ func (r *Report) Differences() []Difference {
 
 // maker returns a function that makes rows of groups.
 func (r *Report) maker(unit Unit, sellers bool) func(*group) Row {
-	totals := r.totals()
+	whole := map[int32]*big.Int{}
+	for _, total := range r.totals().all {
+		whole[total.currency] = total.sums[1].Big()
+	}
 	return func(g *group) Row {
 		row := Row{
 			Currency: r.units[g.currency].code, Decimals: r.units[g.currency].decimals,
@@ -181,7 +186,7 @@ func (r *Report) maker(unit Unit, sellers bool) func(*group) Row {
 		if unit != "" {
 			row.Period, row.Partial = unit.name(g.begin), r.partial(unit, g.begin)
 		}
-		row.Share = Tenths(row.Rebates, totals.at(key{currency: g.currency}).sums[1].Big())
+		row.Share = Tenths(row.Rebates, whole[g.currency])
 		if r.query.Compare {
 			before := cmp.Or(g.before, new(sums))
 			row.PreviousVolume, row.PreviousRebates = before[0].Big(), before[1].Big()
