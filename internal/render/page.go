@@ -271,7 +271,8 @@ func pageBars(s Section) []pageBar {
 	return bars
 }
 
-// barClass returns how a bar looks: less below zero, and hollow if its period is not whole. What is added up has none.
+// barClass returns how a bar looks: less below zero, and hollow if its period is not whole. What is added up
+// has none.
 func barClass(value *big.Int, hollow bool) string {
 	switch {
 	case value == nil:

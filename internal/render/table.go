@@ -127,8 +127,8 @@ func (t *tableWriter) keep(row []Cell) error {
 	return t.layOut(false)
 }
 
-// layOut ends the measuring. It decides the widths of the columns, and prints the header and the kept rows. If all rows are
-// measured, it leaves out the columns that are empty.
+// layOut ends the measuring. It decides the widths of the columns, and prints the header and the kept rows. If
+// all rows are measured, it leaves out the columns that are empty.
 func (t *tableWriter) layOut(all bool) error {
 	if t.laid {
 		return nil

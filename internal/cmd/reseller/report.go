@@ -163,7 +163,8 @@ func planReport(s *cmdutil.Session, flags reportFlags) (*reporting, error) {
 		html: cmdutil.OutFile{Flag: "html", Path: flags.html, Mode: 0o666},
 		svg:  cmdutil.OutFile{Flag: "svg", Path: flags.svg, Mode: 0o666}}
 	if flags.top < 0 {
-		return nil, cmdutil.UsageError(fmt.Sprintf("--top %d: it must be 0 or more", flags.top), "name one from 0 on; 0 means all")
+		return nil, cmdutil.UsageError(fmt.Sprintf("--top %d: it must be 0 or more", flags.top),
+			"name one from 0 on; 0 means all")
 	}
 	var err error
 	if p.by, err = parseGroups(flags.by); err != nil {

@@ -131,8 +131,9 @@ func (p *reporting) group(total report.Row) render.PictureGroup {
 	}
 	if len(rows) > most {
 		others := sumOf(rows[most:])
-		g.Rows = append(g.Rows, render.PictureRow{Label: cmdutil.CountOf(len(rows)-most, "other"), Share: shareOf(others.Rebates),
-			Number: numberText(others.Rebates, total.Decimals), Change: changeText(others, false), Sign: changeSign(others)})
+		g.Rows = append(g.Rows, render.PictureRow{Label: cmdutil.CountOf(len(rows)-most, "other"),
+			Share: shareOf(others.Rebates), Number: numberText(others.Rebates, total.Decimals),
+			Change: changeText(others, false), Sign: changeSign(others)})
 	}
 	if len(rows) == 1 { // it is the total
 		g.Total.Number, g.Total.Change, g.Total.Sign = "", "", 0

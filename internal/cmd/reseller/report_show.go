@@ -39,7 +39,8 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 		v.ID = func(r row) string { return r.Invoice }
 		v.Columns = append(sellers,
 			render.Field("invoice", "the service's id of the invoice", render.ID, func(r row) string { return r.Invoice }),
-			render.Field("created", "when it was made; the service gives no time zone", render.Time, func(r row) string { return r.Last }),
+			render.Field("created", "when it was made; the service gives no time zone", render.Time,
+				func(r row) string { return r.Last }),
 			rowAmount("paid", "what was paid", false, volume),
 			rowAmount("rebate", "the rebate on it", false, rebates), currency)
 		return v
@@ -64,7 +65,8 @@ func reportView(by []report.Group, compare bool) render.View[report.Row] {
 		v.Columns = append(v.Columns,
 			rowAmount("previous_volume", "volume in the period before", true, func(r row) *big.Int { return r.PreviousVolume }),
 			rowAmount("previous_rebates", "rebates in the period before", false, func(r row) *big.Int { return r.PreviousRebates }),
-			render.Field("change", "change of the rebates since the period before", render.Change, func(r row) *big.Int { return r.Change }))
+			render.Field("change", "change of the rebates since the period before", render.Change,
+				func(r row) *big.Int { return r.Change }))
 	}
 	v.Columns = append(v.Columns,
 		render.Column[row]{Name: "share", About: "share of all rebates in the currency", Extra: compare,
