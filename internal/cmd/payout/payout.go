@@ -35,7 +35,7 @@ type planFacts struct {
 	Batch    string             `json:"batch"`
 	Since    string             `json:"since"`
 	Rows     int                `json:"rows"`
-	Totals   []totalLine        `json:"totals"`
+	Totals   []planTotalLine    `json:"totals"`
 	Journal  *accountStatusLine `json:"journal,omitempty"` // when the plan was made
 	Warnings []string           `json:"warnings"`
 	total    *render.Cell       // replaces the totals if the facts are about one unit

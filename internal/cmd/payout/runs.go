@@ -104,19 +104,19 @@ func listRuns(s *cmdutil.Session, ledger *payout.Ledger, runs []payout.Run, byUn
 	}
 }
 
-// totalLine is the sum of the rows of one unit as JSON.
-type totalLine struct {
+// planTotalLine is the sum of the rows of one unit as JSON.
+type planTotalLine struct {
 	Amount  api.BigAmount `json:"amount"`
 	Decimal *string       `json:"decimal" schema:"decimal"`
 	Pays    string        `json:"pays"`
 	Rows    int           `json:"rows"`
 }
 
-func totalLines(m money.Registry, totals []payout.Total) []totalLine {
-	lines := make([]totalLine, len(totals))
+func totalLines(m money.Registry, totals []payout.Total) []planTotalLine {
+	lines := make([]planTotalLine, len(totals))
 	for i, t := range totals {
 		decimal := views.Decimal(t.Amount.Minor.Big(), m.DecimalsOf(t.Amount.Kind, t.Amount.Code))
-		lines[i] = totalLine{t.Amount, decimal, m.FormatBig(t.Amount), t.Rows}
+		lines[i] = planTotalLine{t.Amount, decimal, m.FormatBig(t.Amount), t.Rows}
 	}
 	return lines
 }
@@ -159,9 +159,9 @@ type (
 		Planned  int `json:"planned"`
 	}
 	runTotals struct {
-		AlreadyPaid int         `json:"already_paid"`
-		Totals      []totalLine `json:"totals"`
-		Paid        []totalLine `json:"accepted_totals"`
+		AlreadyPaid int             `json:"already_paid"`
+		Totals      []planTotalLine `json:"totals"`
+		Paid        []planTotalLine `json:"accepted_totals"`
 	}
 )
 
