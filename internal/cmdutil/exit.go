@@ -178,7 +178,6 @@ func Explain(err error) Report {
 		own       *Error
 		call      *api.Error
 		invalid   *api.InvalidError
-		usage     *config.UsageError
 		set       *config.Error
 		state     *sandbox.StateError
 		sending   *payout.Error
@@ -203,14 +202,12 @@ func Explain(err error) Report {
 		r.Code, r.Rule, r.Hint, r.Details = codeOf(sending.Kind), sending.Rule, sending.Hint, sending.Details
 		errors.As(err, &r.Call)
 	case errors.As(err, &output) && errors.As(err, &rendering): // --template failed on the result
-		r.Code, r.Message = ExitUsage, rendering.Error()
-		r.Hint = payout.NewHint("look at the whole answer with -o json")
+		r.Code, r.Message, r.Hint = ExitUsage, rendering.Error(), payout.NewHint("look at the whole answer with -o json")
 	case errors.As(err, &output):
-		r.Code = ExitOutput
+		r.Code, r.Hint = ExitOutput, payout.NewHint(outputHint(output))
 		if errors.As(err, &call) { // a dry run failed to print; there was no call
 			r.Message = output.Error()
 		}
-		r.Hint = payout.NewHint(outputHint(output))
 	case errors.As(err, &call):
 		r.Call = call
 		if r.Code, r.Hint = explainCall(call); r.Code == ExitInterrupted {
@@ -218,19 +215,14 @@ func Explain(err error) Report {
 		}
 	case errors.As(err, &amount):
 		r.Code, r.Hint = ExitUsage, payout.NewHint(amount.Advice, amount.Command...)
-	case errors.As(err, &usage), errors.As(err, &rendering), errors.Is(err, api.ErrUseCreate):
+	case errors.As(err, new(*config.UsageError)), errors.As(err, &rendering), errors.Is(err, api.ErrUseCreate):
 		r.Code = ExitUsage
 	case errors.As(err, &limit):
 		r.Code, r.Rule, r.Hint = exitRefused, limit.Rule, payout.NewHint(limit.Advice, limit.Command...)
 	case errors.As(err, &set):
 		r.Code, r.Hint.Command = ExitConfig, set.Command
 	case errors.As(err, &state):
-		r.Code, r.Message, r.Hint = ExitConfig,
-			"the sandbox's state cannot be used: "+state.Path+": "+state.Err.Error(),
-			payout.NewHint("name another file in TILL_SANDBOX_STATE or --state, move this one away, or free the disk if it is full")
-		if errors.Is(err, sandbox.ErrInUse) {
-			r.Code, r.Hint = ExitUsage, payout.NewHint("end it, or use its address (TILL_BASE_URL, TILL_API_KEY), or name another file in TILL_SANDBOX_STATE or --state")
-		}
+		r.Code, r.Message, r.Hint = explainState(state)
 	case errors.Is(err, context.Canceled):
 		r.Code, r.Message = ExitInterrupted, "interrupted"
 	case diskFull(err):
@@ -240,6 +232,15 @@ func Explain(err error) Report {
 		r.Hint = payout.NewHint("free some space there, and run it again")
 	}
 	return r
+}
+
+// explainState returns the exit code, the message and the hint for the file of a sandbox that cannot be used.
+func explainState(e *sandbox.StateError) (code int, message string, todo payout.Hint) {
+	message = "the sandbox's state cannot be used: " + e.Path + ": " + e.Err.Error()
+	if errors.Is(e, sandbox.ErrInUse) {
+		return ExitUsage, message, payout.NewHint("end it, or use its address (TILL_BASE_URL, TILL_API_KEY), or name another file in TILL_SANDBOX_STATE or --state")
+	}
+	return ExitConfig, message, payout.NewHint("name another file in TILL_SANDBOX_STATE or --state, move this one away, or free the disk if it is full")
 }
 
 // ReaderGone reports whether a command only failed to print to a program that has ended, as in till ... | head.
