@@ -205,7 +205,7 @@ var changedRows sync.Map // by order id, for the mutant skip-rows
 		content := contentOf(r.CreateWithdrawal)
 `, `
 		if changed, found := changedRows.Load(r.ExternalOrderID); found {
-			r.CreateWithdrawal = changed.(api.CreateWithdrawal)
+			r.CreateWithdrawal = changed.(PlanRow).CreateWithdrawal
 		}
 		content := contentOf(r.CreateWithdrawal)
 `},
@@ -213,7 +213,7 @@ var changedRows sync.Map // by order id, for the mutant skip-rows
 		case place == len(a.plan.Rows) || r != a.plan.Rows[place].row():
 `, `
 		case mutant("skip-rows"):
-			changedRows.Store(r.OrderID, requestOf(Order{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback}))
+			changedRows.Store(r.OrderID, PlanRow{CreateWithdrawal: requestOf(Order{OrderID: r.OrderID, Content: r.Content, Callback: r.Callback})})
 		case place == len(a.plan.Rows) || r != a.plan.Rows[place].row():
 `},
 		{"pkg/payout/demands.go", `
